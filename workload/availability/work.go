@@ -117,7 +117,6 @@ func (w *Work) Observers() (clients []load.Client, perSecond float64) {
 // writer is a client that inserts.
 type writer struct{ *keyvalue.Client }
 
-// Attempt implements load.Client.
 func (w *writer) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
 	return w.Insert(ctx, seq, attempt)
 }

@@ -12,7 +12,8 @@ import (
 
 func newTestClient(t *testing.T, store *fake, number int) load.Client {
 	t.Helper()
-	c, err := newClient(t.Context(), store, mustTransfers(t, Defaults(), 7), newRecent(number+1), number)
+	w := &work{Store: store, transfers: mustTransfers(t, Defaults(), 7), recent: newRecent(number + 1)}
+	c, err := w.Client(t.Context(), number)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,8 @@ func TestClientThatCannotConnect(t *testing.T) {
 
 func TestNewClientSaysWhyItCannotConnect(t *testing.T) {
 	refused := errors.New("too many connections")
-	_, err := newClient(t.Context(), &fake{connect: func(int) error { return refused }}, mustTransfers(t, Defaults(), 1), newRecent(1), 0)
+	w := &work{Store: &fake{connect: func(int) error { return refused }}}
+	_, err := w.Client(t.Context(), 0)
 	if !errors.Is(err, refused) {
 		t.Errorf("got %v", err)
 	}

@@ -73,16 +73,11 @@ func (c *Config) Flags() []definition.Flag {
 
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.OneIDEach(p) }
 
-// Volume implements definition.Sized.
 func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: c.Accounts, RowBytes: 40, JudgeRow: 75, JudgeOperation: 50}
 }
 
 func (c *Config) Options(definition.Support) []report.Setting { return definition.Settings(c.Flags()) }
-
-func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, clients int) (definition.Work, error) {
-	return NewWork(store.(Store), *c, seed, clients)
-}
 
 // WithoutObservers leaves the audits out where the database offers none, and says
 // so.

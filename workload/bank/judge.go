@@ -14,20 +14,17 @@ import (
 	"assay/workload/definition"
 )
 
-// Judgement is what the books of one run say.
+// Judgement is what the files of one run say.
 type Judgement struct {
 	Results []check.Result
 	// Tally says what became of the unknown transfers.
 	Tally ledger.Tally
 }
 
-// Evidence names the files that a run is judged by.
-type Evidence = definition.Evidence
-
 // Judge judges a run by its files alone, so that it can be done again at any
 // time. A missing or cut state gives verdicts of unknown; files that are
 // malformed give a *history.FormatError.
-func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
+func Judge(config Config, seed uint64, e definition.Evidence) (Judgement, error) {
 	transfers, err := NewTransfers(config, seed)
 	if err != nil {
 		return Judgement{}, err
@@ -53,7 +50,7 @@ func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
 }
 
 // judgement is what a judge that was given everything says.
-func judgement(judge *ledger.Judge, e Evidence) (out Judgement, err error) {
+func judgement(judge *ledger.Judge, e definition.Evidence) (out Judgement, err error) {
 	// Neither changes the judge, so that both may look at it, on a processor each.
 	var replicas check.Result
 	var compared bool
@@ -70,7 +67,7 @@ func judgement(judge *ledger.Judge, e Evidence) (out Judgement, err error) {
 
 // withJudge gives a new judge all that there is to judge, but for what may be lost, and
 // closes it after its use.
-func withJudge(lost *permitted, transfers *Transfers, config Config, e Evidence, use func(*ledger.Judge) error) (err error) {
+func withJudge(lost *permitted, transfers *Transfers, config Config, e definition.Evidence, use func(*ledger.Judge) error) (err error) {
 	var reading audited
 	judge, err := ledger.New(ledgerConfig(transfers, config, &reading, filepath.Dir(e.State)))
 	if err != nil {
@@ -146,7 +143,7 @@ func (a *audited) accounts(int, uint64) []int64 { return a.ids }
 
 // judgeReplicas holds every other member that was read against the primary; ok
 // is false if there was none.
-func judgeReplicas(judge *ledger.Judge, e Evidence) (r check.Result, ok bool, err error) {
+func judgeReplicas(judge *ledger.Judge, e definition.Evidence) (r check.Result, ok bool, err error) {
 	folder := filepath.Dir(e.State)
 	saved, err := definition.ReadJSON[[]savedReplica](filepath.Join(folder, fileReplicas))
 	if err != nil || len(saved) == 0 {
@@ -221,7 +218,7 @@ type span struct{ from, cut int64 }
 // findLost takes account of the acknowledged transfers that have no journal row, and
 // returns those that may be lost. Without power cuts there are none. It keeps 16 bytes
 // for each of them, which were acknowledged in the time that the manual allows.
-func findLost(judge *ledger.Judge, e Evidence) (*permitted, error) {
+func findLost(judge *ledger.Judge, e definition.Evidence) (*permitted, error) {
 	p := &permitted{transfers: map[operation]bool{}}
 	if e.Losses == nil {
 		return p, nil

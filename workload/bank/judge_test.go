@@ -8,6 +8,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/workload/definition"
 )
 
 // books is a run by hand: six operations of one client, one of each outcome
@@ -48,9 +49,9 @@ func (b *books) apply(t Transfer) {
 }
 
 // files writes the run down.
-func (b *books) files(t *testing.T) Evidence {
+func (b *books) files(t *testing.T) definition.Evidence {
 	t.Helper()
-	e := Evidence{History: filepath.Join(t.TempDir(), "history.bin"), State: saved(t, b.store)}
+	e := definition.Evidence{History: filepath.Join(t.TempDir(), "history.bin"), State: saved(t, b.store)}
 	w, err := history.Create(e.History, history.Header{Run: "by hand", Workload: "bank"})
 	if err != nil {
 		t.Fatal(err)
@@ -179,11 +180,11 @@ func TestJudgeTallies(t *testing.T) {
 // TestJudgeNeverTrustsHalfTheEvidence: what is missing is never taken for
 // right, and what is wrong stays wrong.
 func TestJudgeNeverTrustsHalfTheEvidence(t *testing.T) {
-	spoil := map[string]func(*testing.T, *Evidence){
-		"no state":     func(t *testing.T, e *Evidence) { remove(t, e.State) },
-		"a cut state":  func(t *testing.T, e *Evidence) { cut(t, e.State, 1) },
-		"in flight":    func(_ *testing.T, e *Evidence) { e.InFlight = "a session is still there" },
-		"an empty one": func(t *testing.T, e *Evidence) { e.State = stateFile(t, stateMagic, row(tagCounts, 0, 0)) },
+	spoil := map[string]func(*testing.T, *definition.Evidence){
+		"no state":     func(t *testing.T, e *definition.Evidence) { remove(t, e.State) },
+		"a cut state":  func(t *testing.T, e *definition.Evidence) { cut(t, e.State, 1) },
+		"in flight":    func(_ *testing.T, e *definition.Evidence) { e.InFlight = "a session is still there" },
+		"an empty one": func(t *testing.T, e *definition.Evidence) { e.State = stateFile(t, stateMagic, row(tagCounts, 0, 0)) },
 	}
 	for name, spoil := range spoil {
 		b := newBooks(t)

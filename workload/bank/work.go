@@ -13,9 +13,8 @@ import (
 // FileState is the name of the saved state in a run's folder.
 const FileState = "state.bin"
 
-// Work is the workload opened on one database: what a run does with it, phase
-// by phase.
-type Work struct {
+// work is a definition.Work.
+type work struct {
 	Store
 	definition.NoPromise
 	config    Config
@@ -23,35 +22,31 @@ type Work struct {
 	recent    *recent
 }
 
-// NewWork returns the work of this configuration, seed and number of clients
-// on a store, which it owns from then on. It returns Config.Validate's error.
-func NewWork(store Store, config Config, seed uint64, clients int) (*Work, error) {
-	transfers, err := NewTransfers(config, seed)
+func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, clients int) (definition.Work, error) {
+	transfers, err := NewTransfers(*c, seed)
 	if err != nil {
 		return nil, err
 	}
-	return &Work{
-		Store: store, config: config, transfers: transfers, recent: newRecent(clients),
-	}, nil
+	return &work{Store: store.(Store), config: *c, transfers: transfers, recent: newRecent(clients)}, nil
 }
 
-// Rows is how many rows Load creates.
-func (w *Work) Rows() int64 { return w.config.Accounts }
+func (w *work) Rows() int64 { return w.config.Accounts }
 
-// Load makes the opening state in the schema that Create made.
-func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
+func (w *work) Load(ctx context.Context, loaded func(done, total int64)) error {
 	return Open(ctx, w.Store, w.config, loaded)
 }
 
-// Client opens a session for client number n.
-func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
-	return newClient(ctx, w.Store, w.transfers, w.recent, n)
+func (w *work) Client(ctx context.Context, n int) (load.Client, error) {
+	connection, err := workload.Connect(ctx, w.Session)
+	if err != nil {
+		return nil, err
+	}
+	return &client{Connection: connection, transfers: w.transfers, number: n, recent: w.recent}, nil
 }
 
-// Observers are the clients that read while the others write, and how many
-// times a second they do so together; none where the database or the
-// configuration has none.
-func (w *Work) Observers() (clients []load.Client, perSecond float64) {
+// Observers implements definition.Work: none where the database or the configuration has
+// no audits.
+func (w *work) Observers() (clients []load.Client, perSecond float64) {
 	store, ok := w.Store.(Auditor)
 	if !ok || w.config.Audits == 0 {
 		return nil, 0
@@ -61,8 +56,7 @@ func (w *Work) Observers() (clients []load.Client, perSecond float64) {
 	}}, w.config.Audits
 }
 
-// Save reads the database back into the run's folder.
-func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
+func (w *work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	if err := Save(ctx, w.Store, filepath.Join(folder, FileState), read); err != nil {
 		return err
 	}
@@ -84,8 +78,7 @@ func Open(ctx context.Context, store Store, config Config, loaded func(done, tot
 	return loading(store, config, size).Load(ctx, batches(config, size, store.LoadAccounts), loaded)
 }
 
-// LoadThrough implements definition.Reloading.
-func (w *Work) LoadThrough(ctx context.Context, loaded func(done, total int64), rowsIn func()) (again int64, err error) {
+func (w *work) LoadThrough(ctx context.Context, loaded func(done, total int64), rowsIn func()) (again int64, err error) {
 	store, can := w.Store.(Reloader)
 	if !can {
 		return 0, &workload.OptionError{Option: "--fault", Value: "while loading", Want: "a database that can tell which accounts of a batch are there"}
@@ -127,18 +120,6 @@ type client struct {
 	unsure bool
 }
 
-var _ load.Client = (*client)(nil)
-
-// newClient opens a session for client number n and returns the client.
-func newClient(ctx context.Context, store Store, transfers *Transfers, r *recent, n int) (load.Client, error) {
-	connection, err := workload.Connect(ctx, store.Session)
-	if err != nil {
-		return nil, err
-	}
-	return &client{Connection: connection, transfers: transfers, number: n, recent: r}, nil
-}
-
-// Attempt implements load.Client.
 func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
 	if attempt == 1 {
 		c.unsure = false

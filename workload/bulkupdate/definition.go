@@ -77,7 +77,6 @@ func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 	return p, p.Validate()
 }
 
-// Volume implements definition.Sized.
 func (c *Config) Volume() definition.Volume {
 	workers, _ := c.workers() // what is wrong is for Validate to say
 	rows := c.Users * c.Documents

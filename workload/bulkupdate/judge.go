@@ -12,17 +12,10 @@ import (
 	"assay/workload/definition"
 )
 
-// The checks of this workload, as in a result.
+// The checks of this workload, as in a result; Definition says what each asserts.
 const (
-	// CheckDocuments: every document is there once and as it was loaded, but
-	// for what the last acknowledged update of its user has set, or one of
-	// which it is not known whether it took effect. No update that was
-	// acknowledged, and where the database promises it no update at all, took
-	// effect on some documents of its user only.
 	CheckDocuments = "documents"
-	// CheckCounts: every acknowledged update was said to have changed all
-	// documents of its user, which all of them do.
-	CheckCounts = "counts"
+	CheckCounts    = "counts"
 )
 
 // Judge judges a run by its files alone, so that it can be done again at any

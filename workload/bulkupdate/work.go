@@ -27,8 +27,7 @@ const KindUpdate uint8 = 1
 // its user or on none.
 const PromiseAtomic = "atomic updates"
 
-// Work is the workload opened on one database: what a run does with it, phase
-// by phase.
+// Work is a definition.Work.
 type Work struct {
 	Store
 	definition.InRounds
@@ -51,10 +50,8 @@ func NewWork(store Store, config Config, seed uint64) (*Work, error) {
 	return &Work{Store: store, config: config, seed: seed, workers: workers, sampler: sampler{ask: store.Waits}}, nil
 }
 
-// Rows is how many documents Load creates.
 func (w *Work) Rows() int64 { return NewDocuments(w.config, w.seed).Len() }
 
-// Load makes all documents in the schema that Create made.
 func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
 	return Open(ctx, w.Store, w.config, w.seed, loaded)
 }
@@ -91,7 +88,6 @@ func (w *Work) Settle(ctx context.Context) error {
 	return w.Store.Settle(ctx)
 }
 
-// Save reads the database back into the run's folder.
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	if err := w.sampler.save(filepath.Join(folder, FileWaits)); err != nil {
 		return err
@@ -138,8 +134,6 @@ type client struct {
 	user   int64
 	values [3]int64
 }
-
-var _ load.Client = (*client)(nil)
 
 // Attempt implements load.Client. The engine has as many operations done as
 // there are tasks; a task stays with who took it until it is over.

@@ -85,7 +85,6 @@ func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 	return p, nil
 }
 
-// Volume implements definition.Sized.
 func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: c.Candles, RowBytes: 280, Worked: 3*c.Candles + int64(2*c.Queries*c.Latest) + 2*int64(c.Intervals*c.Repeats)*c.Candles/1000}
 }

@@ -20,8 +20,7 @@ const FileState = "candles.bin"
 // flight of the writing.
 const settleBound = time.Minute
 
-// Work is the workload opened on one database: what a run does with it, phase
-// by phase.
+// Work is a definition.Work.
 type Work struct {
 	Store
 	definition.NoLoading
@@ -225,8 +224,6 @@ type client struct {
 	pass int64
 	next *load.Tasks
 }
-
-var _ load.Client = (*client)(nil)
 
 // Attempt implements load.Client. Nothing is repeated in this workload (see
 // CheckPlan), so that every attempt is a task.

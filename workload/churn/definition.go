@@ -65,20 +65,11 @@ func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 	return p, p.Validate()
 }
 
-// Volume implements definition.Sized.
 func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: c.Rows, RowBytes: int64(c.RowBytes), Worked: int64(float64(2*c.Rows*c.Cycles)*c.DeleteShare) + c.Rows}
 }
 
 func (c *Config) Options(definition.Support) []report.Setting { return definition.Settings(c.Flags()) }
-
-func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, clients int) (definition.Work, error) {
-	return NewWork(store.(Store), *c, seed, clients)
-}
-
-func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	return Judge(*c, seed, e)
-}
 
 // Config is what a user can set of the workload. It is a definition.Config.
 type Config struct {

@@ -27,19 +27,18 @@ func Save(ctx context.Context, store Store, path string, read func(rows int64)) 
 	})
 }
 
-// CheckRows: exactly the rows that must be there are there, each once and as it
-// was inserted.
+// CheckRows is the check of this workload, as in a result; see Definition.
 const CheckRows = "rows"
 
 // Judge judges a run by its files alone, so that it can be done again at any
 // time. A missing or cut state gives a verdict of unknown; files that are
 // malformed give a *history.FormatError.
-func Judge(config Config, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	if err := config.Validate(); err != nil {
+func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	if err := c.Validate(); err != nil {
 		return definition.Judgement{}, err
 	}
 	j := &judge{
-		rows: rows{config, seed}, evidence: e, seen: definition.NewSet((config.Cycles+1)*config.Rows + 1),
+		rows: rows{*c, seed}, evidence: e, seen: definition.NewSet((c.Cycles+1)*c.Rows + 1),
 		ends:   map[stage]history.Outcome{},
 		result: check.Result{Name: CheckRows},
 		out:    definition.Judgement{Facts: map[string][]report.Setting{}, Sizes: map[string]report.RoundSize{}},

@@ -67,7 +67,8 @@ func (s *story) judge(t *testing.T, inFlight string) (definition.Judgement, erro
 	if err = errors.Join(err, w.Close(), Save(t.Context(), &reader{rows: s.rows}, e.State, func(int64) {})); err != nil {
 		t.Fatal(err)
 	}
-	return Judge(config(), seed, e)
+	c := config()
+	return c.Judge(t.Context(), seed, e)
 }
 
 func TestJudge(t *testing.T) {

@@ -28,9 +28,8 @@ const (
 
 const classRepair = "the repair did not end well"
 
-// Work is the workload opened on one database: what a run does with it, phase
-// by phase.
-type Work struct {
+// work is a definition.Work.
+type work struct {
 	Store
 	definition.NoLoading
 	definition.InRounds
@@ -51,24 +50,22 @@ type roundSize struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// NewWork returns the work of this configuration and seed on a store, which it
-// owns from then on, for so many clients. It returns Config.Validate's error.
-func NewWork(store Store, config Config, seed uint64, clients int) (*Work, error) {
-	if err := config.Validate(); err != nil {
+func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, clients int) (definition.Work, error) {
+	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &Work{Store: store, rows: rows{config, seed}, clients: max(clients, 1)}, nil
+	return &work{Store: store.(Store), rows: rows{*c, seed}, clients: max(clients, 1)}, nil
 }
 
 // Create makes the empty table. There is nothing to load, so it is loaded.
-func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
+func (w *work) Create(ctx context.Context, mark workload.Marker) error {
 	mark.Loaded = true
 	return w.Store.Create(ctx, mark)
 }
 
 // Rounds are the filling, for each cycle a deletion and a refill, and the
 // repairs.
-func (w *Work) Rounds() []load.Round {
+func (w *work) Rounds() []load.Round {
 	all := []load.Round{w.round("fill", KindInsert, 0)}
 	for cycle := int64(1); cycle <= w.rows.config.Cycles; cycle++ {
 		all = append(all, w.round(fmt.Sprintf("delete %d", cycle), KindDelete, cycle), w.round(fmt.Sprintf("refill %d", cycle), KindInsert, cycle))
@@ -83,7 +80,7 @@ func (w *Work) Rounds() []load.Round {
 	return all
 }
 
-func (w *Work) round(name string, kind uint8, cycle int64) load.Round {
+func (w *work) round(name string, kind uint8, cycle int64) load.Round {
 	tasks := w.rows.config.tasks()
 	next := new(load.Tasks)
 	return load.Round{
@@ -99,7 +96,7 @@ func (w *Work) round(name string, kind uint8, cycle int64) load.Round {
 }
 
 // ready asks for the size after the round before.
-func (w *Work) ready(name string) func(context.Context) error {
+func (w *work) ready(name string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		w.measure(ctx)
 		w.current = name
@@ -108,7 +105,7 @@ func (w *Work) ready(name string) func(context.Context) error {
 }
 
 // measure notes the size after the round that has ended.
-func (w *Work) measure(ctx context.Context) {
+func (w *work) measure(ctx context.Context) {
 	if w.current == "" {
 		return
 	}
@@ -125,7 +122,7 @@ func (w *Work) measure(ctx context.Context) {
 }
 
 // Settle is the Store's; then the size after the last round is asked for.
-func (w *Work) Settle(ctx context.Context) error {
+func (w *work) Settle(ctx context.Context) error {
 	if err := w.Store.Settle(ctx); err != nil {
 		return err
 	}
@@ -135,7 +132,7 @@ func (w *Work) Settle(ctx context.Context) error {
 
 // Save reads the database back into the run's folder. The sizes are kept if
 // there are any: they cannot be asked for again.
-func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
+func (w *work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	if len(w.sizes) > 0 {
 		if err := definition.SaveJSON(filepath.Join(folder, FileSizes), w.sizes); err != nil {
 			return err
@@ -147,7 +144,7 @@ func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) e
 // client is one that inserts or deletes.
 type client struct {
 	workload.Connection[Session]
-	work   *Work
+	work   *work
 	kind   uint8
 	cycle  int64
 	next   *load.Tasks
@@ -199,5 +196,4 @@ func (r *repairer) Attempt(ctx context.Context, _ uint64, _ int) load.Answer {
 	return load.Answer{Kind: KindRepair, Outcome: history.Committed}
 }
 
-// Close implements load.Client.
 func (r *repairer) Close() {}

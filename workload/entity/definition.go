@@ -62,13 +62,10 @@ func (c *Config) Flags() []definition.Flag {
 	}
 }
 
-// Served implements definition.Served.
 func (c *Config) Served() bool { return c.ThroughService }
 
-// Plan implements definition.Config.
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.OneIDEach(p) }
 
-// Volume implements definition.Sized.
 func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: c.Entities, RowBytes: 400}
 }

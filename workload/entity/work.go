@@ -98,8 +98,7 @@ func preset(c Config, seed uint64) *keyvalue.Preset {
 // maxRecent bounds how many acknowledged keys are remembered to be read.
 const maxRecent = 4096
 
-// Work is the workload opened on one database: what a run does with it, phase
-// by phase.
+// Work is a definition.Work.
 type Work struct {
 	*keyvalue.Work
 	definition.NoObservers // the clients themselves read
@@ -116,7 +115,6 @@ func NewWork(store keyvalue.Store, config Config, seed uint64) (*Work, error) {
 	return &Work{Work: keyvalue.NewWork(store, preset(config, seed), FileState, maxRecent), config: config, seed: seed}, nil
 }
 
-// Client opens a session for client number n.
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
 	c := w.NewClient(n)
 	if _, err := c.Session(ctx); err != nil {
@@ -140,7 +138,6 @@ type client struct {
 	target keyvalue.Acknowledged
 }
 
-// Attempt implements load.Client.
 func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
 	if attempt == 1 {
 		c.choose(seq)

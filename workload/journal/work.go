@@ -31,15 +31,13 @@ type Plan[N Session] struct {
 	Do func(ctx context.Context, session N, id int64) (reply workload.Reply, values []int64)
 }
 
-// Work is the workload opened on one database: what a run does with it, phase by phase.
-// It is a definition.Work but for Promise.
+// Work is a definition.Work but for Promise.
 type Work[N Session] struct {
 	Store[N]
 	definition.NoObservers
 	Plan Plan[N]
 }
 
-// Rows is how many rows Load creates.
 func (w *Work[N]) Rows() (rows int64) {
 	for _, c := range w.Plan.Contents {
 		rows += c.Rows
@@ -47,7 +45,6 @@ func (w *Work[N]) Rows() (rows int64) {
 	return rows
 }
 
-// Load fills the tables that Create made.
 func (w *Work[N]) Load(ctx context.Context, loaded func(done, total int64)) error {
 	of := definition.Loading{Loaders: w.Plan.Loaders, Rows: w.Rows(), Batch: MaxBatch, One: "row", Many: "rows", Finish: w.FinishLoad}
 	return of.Load(ctx, func() load.Batch {
@@ -78,7 +75,6 @@ func (w *Work[N]) loadBatch(ctx context.Context, first int64) (done int, err err
 	return done, nil
 }
 
-// Client opens a session for client number n.
 func (w *Work[N]) Client(ctx context.Context, n int) (load.Client, error) {
 	connection, err := workload.Connect(ctx, w.Session)
 	if err != nil {
@@ -87,7 +83,6 @@ func (w *Work[N]) Client(ctx context.Context, n int) (load.Client, error) {
 	return &client[N]{Connection: connection, plan: &w.Plan, number: n}, nil
 }
 
-// Save reads the database back into the run's folder.
 func (w *Work[N]) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	return w.Plan.State.Save(ctx, filepath.Join(folder, w.Plan.State.File), w.Read, read)
 }
@@ -101,7 +96,6 @@ type client[N Session] struct {
 	unsure bool
 }
 
-// Attempt implements load.Client.
 func (c *client[N]) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
 	if attempt == 1 {
 		c.unsure = false

@@ -115,7 +115,6 @@ func (w *Work) NewClient(n int) *Client {
 	return &Client{Connection: workload.Connection[Session]{Open: w.Session}, preset: w.preset, number: n, recent: w.Recent}
 }
 
-// Rows is how many records Load creates.
 func (w *Work) Rows() int64 { return w.preset.Loaded }
 
 // Create makes the empty table.
@@ -127,7 +126,6 @@ func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
 // Promise is what the database promises of reads; see Promising.
 func (w *Work) Promise() string { return PromiseOf(w.Store) }
 
-// Save reads the database back into the run's folder.
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	return Save(ctx, w.Store, w.preset, filepath.Join(folder, w.file), read)
 }

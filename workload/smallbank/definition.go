@@ -73,7 +73,6 @@ func (c *Config) Flags() []definition.Flag {
 
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.OneIDEach(p) }
 
-// Volume implements definition.Sized.
 func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: 3 * c.Customers, RowBytes: 40}
 }

@@ -88,7 +88,6 @@ func (c *Config) Flags() []definition.Flag {
 
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.OneIDEach(p) }
 
-// Volume implements definition.Sized.
 func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: c.Scale * c.Accounts, RowBytes: 130}
 }
@@ -108,13 +107,7 @@ type work struct {
 }
 
 func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
-	return NewWork(store.(Store), *c, seed)
-}
-
-// NewWork returns the work of this configuration and seed on a store, which it owns from
-// then on. It returns Config.Validate's error.
-func NewWork(store Store, c Config, seed uint64) (definition.Work, error) {
-	transactions, err := NewTransactions(c, seed)
+	transactions, err := NewTransactions(*c, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +116,7 @@ func NewWork(store Store, c Config, seed uint64) (definition.Work, error) {
 		contents = append(contents, journal.Contents{Rows: transactions.rows(table),
 			Row: func(i int64) []int64 { return transactions.opening(table, i) }})
 	}
-	return work{Work: &journal.Work[Session]{Store: store, Plan: journal.Plan[Session]{
+	return work{Work: &journal.Work[Session]{Store: store.(Store), Plan: journal.Plan[Session]{
 		State: state(), Loaders: c.Loaders, Contents: contents,
 		Kind: func(int64) uint8 { return kindTransaction },
 		Do: func(ctx context.Context, session Session, id int64) (workload.Reply, []int64) {
@@ -131,8 +124,4 @@ func NewWork(store Store, c Config, seed uint64) (definition.Work, error) {
 			return reply.Reply, []int64{reply.Balance}
 		},
 	}}}, nil
-}
-
-func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	return Judge(*c, seed, e)
 }

@@ -2,6 +2,7 @@ package tpcb
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -24,8 +25,8 @@ const (
 // *history.FormatError.
 //
 // It keeps 17 bytes for each account, and some 100 for each transaction.
-func Judge(config Config, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	transactions, err := NewTransactions(config, seed)
+func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	transactions, err := NewTransactions(*c, seed)
 	if err != nil {
 		return definition.Judgement{}, err
 	}

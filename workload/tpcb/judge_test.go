@@ -140,7 +140,8 @@ func (y *story) judge(t *testing.T, inFlight string) definition.Judgement {
 	if err = errors.Join(err, w.Close(), state().Save(t.Context(), e.State, y.read, func(int64) {})); err != nil {
 		t.Fatal(err)
 	}
-	j, err := Judge(config(), seed, e)
+	c := config()
+	j, err := c.Judge(t.Context(), seed, e)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,15 +131,12 @@ func (c Config) Validate() error {
 	return definition.OneOf("--distribution", c.Distribution, append(distributions(), "")...)
 }
 
-// Plan implements definition.Config.
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return p, nil }
 
-// Volume implements definition.Sized.
 func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: c.Records, RowBytes: int64(c.Fields*c.FieldBytes) + 50}
 }
 
-// Shape implements definition.Shaped.
 func (c *Config) Shape() (fields, fieldBytes int) { return c.Fields, c.FieldBytes }
 
 // shares are the mix and the distribution that are used, of a valid Config.

@@ -56,8 +56,7 @@ func preset(k keys, of *contents) *keyvalue.Preset {
 	}
 }
 
-// Work is the workload opened on one database: what a run does with it, phase by
-// phase.
+// Work is a definition.Work.
 type Work struct {
 	keyvalue.Mutable
 	definition.NoObservers // the clients themselves read
@@ -93,7 +92,6 @@ func (w *Work) Divide(share, shares int) {
 	w.sequence = newSequence(w.config.Records, share, shares)
 }
 
-// Rows is how many records Load creates.
 func (w *Work) Rows() int64 { return w.config.Records }
 
 // What a batch has when records are loaded, and how many batches at the same time.
@@ -103,7 +101,6 @@ const (
 	maxBatch   = 1000
 )
 
-// Load makes the records that are there before the run.
 func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
 	size := int64(min(max(batchBytes/(w.config.Fields*w.config.FieldBytes), 1), maxBatch))
 	of := definition.Loading{Loaders: loaders, Rows: w.config.Records, Batch: size, One: "record", Many: "records", Finish: w.FinishLoad}
@@ -129,12 +126,10 @@ func (w *Work) Promise() string {
 	return promise
 }
 
-// Save reads the database back into the run's folder.
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	return keyvalue.Save(ctx, w.Mutable, preset(w.keys, w.contents), filepath.Join(folder, FileState), read)
 }
 
-// Client opens a session for client number n.
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
 	connection, err := workload.Connect(ctx, w.MutableSession)
 	if err != nil {
