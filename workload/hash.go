@@ -74,3 +74,11 @@ func (r *Random) Float() float64 { return float64(r.Next()>>11) / (1 << 53) }
 
 // Coin draws one of two.
 func (r *Random) Coin() bool { return r.Next()>>63 == 0 }
+
+// Shuffle puts what is in all into an order drawn by chance (Fisher and Yates).
+func Shuffle[T any](r *Random, all []T) {
+	for i := len(all) - 1; i > 0; i-- {
+		j := r.Below(uint64(i + 1))
+		all[i], all[j] = all[j], all[i]
+	}
+}

@@ -74,6 +74,7 @@ func collectionName(name string) error {
 	return reserved(name)
 }
 
+// reserved refuses the names of the marker and the lease.
 func reserved(name string) error {
 	if strings.EqualFold(name, "assay_mark") || strings.EqualFold(name, "assay_lease") {
 		return fmt.Errorf("%s is assay's own and cannot be used", name)

@@ -91,10 +91,7 @@ func distinct(r *workload.Random, n, low, high int64) ([]int64, error) {
 		taken[v] = true
 		drawn = append(drawn, v)
 	}
-	for i := len(drawn) - 1; i > 0; i-- { // in an order that says nothing
-		k := r.Below(uint64(i + 1))
-		drawn[i], drawn[k] = drawn[k], drawn[i]
-	}
+	workload.Shuffle(r, drawn)
 	return drawn, nil
 }
 

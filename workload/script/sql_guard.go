@@ -13,8 +13,8 @@ import (
 // function of the server that runs a text as SQL, or one that has side effects of its own.
 func (s *statements) within(all []token) error {
 	for _, t := range all {
-		if t.named() && (strings.EqualFold(t.text, "assay_mark") || strings.EqualFold(t.text, "assay_lease")) {
-			return fmt.Errorf("%s is assay's own and cannot be used", t.text)
+		if err := reserved(t.text); err != nil && t.named() {
+			return err
 		}
 	}
 	if s.anySchema {

@@ -116,10 +116,7 @@ func (in *Inputs) deck(client int, number uint64) (cards [deckSize]uint8) {
 		}
 	}
 	r := workload.NewRandom(in.seed^deckKey, uint64(workload.OperationID(client, number)))
-	for i := len(cards) - 1; i > 0; i-- {
-		j := r.Below(uint64(i + 1))
-		cards[i], cards[j] = cards[j], cards[i]
-	}
+	workload.Shuffle(&r, cards[:])
 	return cards
 }
 

@@ -39,6 +39,14 @@ type clientOperations struct {
 	reserved uint64
 }
 
+// state is that of an operation, for which there is made room.
+func (c *clientOperations) state(seq uint64) *state {
+	for uint64(len(c.states)) <= seq {
+		c.states = append(c.states, 0)
+	}
+	return &c.states[seq]
+}
+
 // maxOperations bounds how many of one client are known: more cannot be done, and would
 // be the mark of a damaged file.
 const maxOperations = math.MaxInt32
@@ -67,11 +75,7 @@ func (o *operations) record(op *history.Op) bool {
 	if op.Seq >= maxOperations {
 		return false
 	}
-	c := o.client(op.Client)
-	for uint64(len(c.states)) <= op.Seq {
-		c.states = append(c.states, 0)
-	}
-	s := &c.states[op.Seq]
+	s := o.client(op.Client).state(op.Seq)
 	outcome := op.Outcome
 	switch {
 	case op.Last:
@@ -92,8 +96,5 @@ func (o *operations) find(client int, seq uint64) *state {
 	if c == nil || seq >= c.reserved && seq >= uint64(len(c.states)) || seq >= maxOperations {
 		return nil
 	}
-	for uint64(len(c.states)) <= seq {
-		c.states = append(c.states, 0)
-	}
-	return &c.states[seq]
+	return c.state(seq)
 }

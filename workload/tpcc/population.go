@@ -198,10 +198,7 @@ func (p *Population) orderedBy(warehouse, district, order int64) int64 {
 		for i := range all {
 			all[i] = int16(i + 1)
 		}
-		for i := len(all) - 1; i > 0; i-- {
-			j := r.Below(uint64(i + 1))
-			all[i], all[j] = all[j], all[i]
-		}
+		workload.Shuffle(&r.Random, all)
 		p.customers[key] = all
 	}
 	return int64(all[order-1])
