@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -53,7 +54,8 @@ type Options struct {
 
 // Serve takes part in one run after the other, until ctx ends or the engine says that it
 // closes, and then returns nil. It returns a *RefusedError if a run refuses the agent.
-func Serve(ctx context.Context, conn *nats.Conn, w Worker, o Options) error {
+func Serve(ctx context.Context, e *Engine, w Worker, o Options) error {
+	conn := e.conn
 	if o.Clock == nil {
 		o.Clock = NewClock()
 	}
@@ -81,7 +83,7 @@ func Serve(ctx context.Context, conn *nats.Conn, w Worker, o Options) error {
 			continue
 		}
 		o.Note(fmt.Sprintf("run %s: share %d of %d, %d clients from %d on", run, g.Share.Number+1, g.Share.Of, g.Share.Clients, g.Share.First))
-		p := &participation{conn: conn, worker: w, options: o, me: me, plan: g.Plan, share: g.Share, state: stateWaiting, order: make(chan order, 1), stopped: make(chan struct{})}
+		p := &participation{conn: conn, worker: w, options: o, me: me, plan: g.Plan, share: g.Share, status: status{State: stateWaiting}, order: make(chan order, 1), stopped: make(chan struct{})}
 		if err := p.take(ctx); err != nil {
 			o.Note(fmt.Sprintf("run %s: %v", run, err))
 		}
@@ -111,10 +113,10 @@ func join(ctx context.Context, conn *nats.Conn, pool string, me Agent) (g claime
 func (p *participation) take(ctx context.Context) error {
 	// An agent that is asked to end is still heard of while it delivers.
 	heard, stop := context.WithCancel(context.WithoutCancel(ctx))
-	beating := make(chan struct{})
-	go func() { defer close(beating); p.beat(heard) }()
-	defer func() { stop(); <-beating }()
-	if p.await(ctx, orderPrepare) != nil {
+	var beating sync.WaitGroup
+	beating.Go(func() { p.beat(heard) })
+	defer func() { stop(); beating.Wait() }()
+	if _, err := p.await(ctx, orderPrepare); err != nil {
 		return nil // the run did not begin
 	}
 	p.setState(statePreparing)
@@ -122,13 +124,17 @@ func (p *participation) take(ctx context.Context) error {
 	job, err := p.worker.Prepare(ctx, p.plan, p.share)
 	if err != nil {
 		p.fail(err)
-		_ = p.await(ctx, orderOver) // the coordinator ends the run, or is gone
+		_, _ = p.await(ctx, orderOver) // the coordinator ends the run, or is gone
 		return err
 	}
-	p.prepared(time.Since(began))
-	o, err := p.awaitOrder(ctx, orderStart)
+	took := time.Since(began)
+	p.change(func(p *participation) { p.State, p.Opened = stateReady, took })
+	o, err := p.await(ctx, orderStart)
+	if errors.Is(err, errOver) {
+		return job.Close()
+	}
 	if err != nil {
-		return errors.Join(p.told(err), job.Close())
+		return errors.Join(err, job.Close())
 	}
 	folder, err := os.MkdirTemp(p.options.Folder, "assay-agent-")
 	if err != nil {
@@ -141,14 +147,6 @@ func (p *participation) take(ctx context.Context) error {
 		return fmt.Errorf("%w; what was recorded is kept in %s: copy it into the folder %s of the run's and let assay check judge it", err, path, Folder)
 	}
 	return os.RemoveAll(folder)
-}
-
-// told is nil of what the coordinator wanted.
-func (p *participation) told(err error) error {
-	if errors.Is(err, errOver) {
-		return nil
-	}
-	return err
 }
 
 // work works the share and delivers what it recorded.
@@ -177,8 +175,8 @@ func (p *participation) work(ctx context.Context, job Job, start int64, path str
 	rec := newRecorder(working, p, file)
 	p.record(file, now, stop)
 	delivering, ended := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() { defer close(done); p.deliverAlong(delivering, d) }()
+	var deliveries sync.WaitGroup
+	deliveries.Go(func() { p.deliverAlong(delivering, d) })
 	sleep(working, StartSlack-time.Duration(now()))
 	p.setState(stateWorking)
 	stats, err := job.Work(working, rec, now)
@@ -187,7 +185,7 @@ func (p *participation) work(ctx context.Context, job Job, start int64, path str
 	}
 	p.compareLast(context.WithoutCancel(ctx))
 	ended()
-	<-done
+	deliveries.Wait()
 	p.record(nil, nil, nil)
 	e := End{Counted: p.counted(), Stats: stats, Machine: job.Machine(), Found: job.Found()}
 	if err != nil {
@@ -198,7 +196,7 @@ func (p *participation) work(ctx context.Context, job Job, start int64, path str
 		return err
 	}
 	p.setState(stateEnded)
-	return p.handOver(ctx, d, e)
+	return p.deliverRest(ctx, d, e)
 }
 
 // deliverAlong delivers while the work goes on. What fails is tried again.
@@ -219,9 +217,9 @@ const StartSlack = time.Millisecond
 // endingTime is how long an agent that is asked to end may still deliver.
 const endingTime = 15 * time.Second
 
-// handOver delivers the rest and waits until it was taken, for as long as an agent may
+// deliverRest delivers the rest and waits until it was taken, for as long as an agent may
 // be late.
-func (p *participation) handOver(ctx context.Context, d *deliverer, e End) error {
+func (p *participation) deliverRest(ctx context.Context, d *deliverer, e End) error {
 	asked := ctx
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.options.Late)
 	defer cancel()
@@ -238,7 +236,7 @@ func (p *participation) handOver(ctx context.Context, d *deliverer, e End) error
 	}
 	p.deliveredNow(d.done)
 	p.setState(stateDelivered)
-	if err := p.await(ctx, orderOver); err != nil && !errors.Is(err, errNoCoordinator) {
+	if _, err := p.await(ctx, orderOver); err != nil && !errors.Is(err, errNoCoordinator) {
 		return err
 	}
 	return nil

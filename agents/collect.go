@@ -3,14 +3,19 @@ package agents
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"assay/load"
 )
 
-// deliveryPatience is how long an agent whose clients have gone may deliver nothing.
-const deliveryPatience = 15 * time.Second
+// deliveryTimeout is how long an agent whose clients have gone may deliver nothing.
+const deliveryTimeout = 15 * time.Second
 
 // Collect takes what agents have delivered, until ctx ends or, when the work is over,
 // all of those that are there have delivered everything. One that cannot deliver is lost,
@@ -55,17 +60,17 @@ func (k *Coordinator) Collect(ctx context.Context, over <-chan struct{}, lost fu
 func (k *Coordinator) over(m *member, done bool, err error, failing time.Duration, lost func(text string)) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	patience := max(deliveryPatience, k.config.Plan.Timeout)
+	limit := max(deliveryTimeout, k.config.Plan.Timeout)
 	var why string
 	switch {
-	case err != nil && failing <= patience:
+	case err != nil && failing <= limit:
 		return false
 	case err != nil:
 		why = "what it delivered cannot be taken: " + err.Error()
-	case done || m.state == stateEnded && m.Lost != "":
+	case done || m.State == stateEnded && m.Lost != "":
 		return true
-	case m.state == stateEnded && time.Since(m.delivering) > patience:
-		why = "what it recorded could not be delivered: " + cmp.Or(m.problem, "nothing came")
+	case m.State == stateEnded && time.Since(m.delivering) > limit:
+		why = "what it recorded could not be delivered: " + cmp.Or(m.Problem, "nothing came")
 	default:
 		return false
 	}
@@ -79,18 +84,18 @@ func (k *Coordinator) over(m *member, done bool, err error, failing time.Duratio
 // waited for.
 func (k *Coordinator) collectOne(ctx context.Context, m *member, c *collector) (done bool, err error) {
 	k.mu.Lock()
-	state, taken, delivered, silent := m.state, m.taken, m.delivered, time.Since(m.heard) > k.config.Plan.Timeout
+	now, taken, silent := m.status, m.taken, time.Since(m.heard) > k.config.Plan.Timeout
 	k.mu.Unlock()
 	if taken {
 		return true, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*deliveryPatience)
+	ctx, cancel := context.WithTimeout(ctx, 2*deliveryTimeout)
 	defer cancel()
-	if state != stateDelivered {
-		if delivered > c.size {
+	if now.State != stateDelivered {
+		if now.Delivered > c.size {
 			err = c.collect(ctx)
 		}
-		return silent || state == stateFailed, err
+		return silent || now.State == stateFailed, err
 	}
 	whole, err := c.finish(ctx)
 	if err != nil || !whole {
@@ -127,4 +132,45 @@ func StatsOf(all []End) (s load.Stats, problems string) {
 		}
 	}
 	return s, strings.Join(texts, "; ")
+}
+
+// Fetch takes into a run's folder what agents have delivered since the run ended, and
+// removes its place from the engine when all is there. It returns how many agents have
+// still not delivered all.
+func Fetch(ctx context.Context, e *Engine, folder, run string) (missing int, err error) {
+	in := filepath.Join(folder, Folder)
+	members, err := readMembers(in)
+	if err != nil {
+		return 0, err
+	}
+	store, err := openBucket(ctx, e.conn, run, 0)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		return 0, fmt.Errorf("the engine has nothing of run %s: it was taken already, or has expired", run)
+	}
+	if err != nil {
+		return 0, &EngineError{Address: Redact(e.address), Err: err}
+	}
+	for _, m := range members {
+		if end, err := readEnd(in, m.Number); err != nil || end != nil {
+			if err != nil {
+				return 0, err
+			}
+			continue
+		}
+		whole, err := (&collector{store: store, folder: in, share: m.Number}).finish(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if !whole {
+			missing++
+		}
+	}
+	if missing > 0 {
+		return missing, nil
+	}
+	js, err := jetstream.New(e.conn)
+	if err != nil {
+		return 0, err
+	}
+	return 0, js.DeleteObjectStore(ctx, bucket(run))
 }

@@ -20,7 +20,7 @@ func TestWhatCannotBeDelivered(t *testing.T) {
 	}
 	defer k.Close(t.Context())
 	k.members[0].claimed, k.members[0].ID = true, "a"
-	k.answer(beat{Agent: "a", State: stateEnded, Problem: "no space left"})
+	k.answer(beat{Agent: "a", status: status{State: stateEnded, Problem: "no space left"}})
 	k.mu.Lock()
 	k.members[0].delivering = time.Now().Add(-2 * time.Minute)
 	k.mu.Unlock()

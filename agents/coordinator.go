@@ -57,17 +57,11 @@ type Coordinator struct {
 // member is an agent as the coordinator sees it.
 type member struct {
 	Member
+	status
 	claimed    bool
-	state      string
-	problem    string
 	heard      time.Time
-	delivered  int64
 	delivering time.Time // when it last went on, with its work or its delivery
 	taken      bool      // all that it delivered
-	opened     time.Duration
-	// Of the rounds; see beat.
-	roundReady, roundEnded int
-	roundEnd               int64
 }
 
 // Coordinate makes the place where a run's histories are delivered, and begins to take
@@ -160,7 +154,7 @@ func (k *Coordinator) claim(a Agent) claimed {
 		if m.claimed && m.ID != a.ID {
 			continue
 		}
-		m.claimed, m.Agent, m.heard, m.state = true, a, time.Now(), stateWaiting
+		m.claimed, m.Agent, m.heard, m.State = true, a, time.Now(), stateWaiting
 		return claimed{Share: m.Share, Plan: k.config.Plan}
 	}
 	return claimed{Refused: full}
@@ -170,16 +164,16 @@ func (k *Coordinator) claim(a Agent) claimed {
 func (k *Coordinator) answer(b beat) order {
 	o := order{Received: k.clock()}
 	k.mu.Lock()
-	o.Do, o.Start, o.Round, o.RoundName, o.RoundStart = k.order, k.start, k.round.number, k.round.name, k.round.start
+	o.Do, o.Start, o.round = k.order, k.start, k.round
 	m := k.memberOf(b.Share, b.Agent)
 	if m == nil {
 		o.Do = orderOver
 	} else {
-		if b.State != m.state || b.Delivered > m.delivered {
-			m.delivering = time.Now()
+		m.heard = time.Now()
+		if b.State != m.State || b.Delivered > m.Delivered {
+			m.delivering = m.heard
 		}
-		m.heard, m.state, m.problem, m.delivered, m.opened = time.Now(), b.State, b.Problem, b.Delivered, b.Opened
-		m.roundReady, m.roundEnded, m.roundEnd = b.RoundReady, b.RoundEnded, b.RoundEnd
+		m.status = b.status
 		if m.taken {
 			o.Do = orderOver
 		}
@@ -257,13 +251,13 @@ func (k *Coordinator) Prepare(ctx context.Context) (slowest time.Duration, err e
 		k.mu.Lock()
 		for _, m := range k.members {
 			switch {
-			case m.state == stateFailed:
-				err = fmt.Errorf("%s could not begin: %s", m.name(), m.problem)
+			case m.State == stateFailed:
+				err = fmt.Errorf("%s could not begin: %s", m.name(), m.Problem)
 			case time.Since(m.heard) > k.config.Plan.Timeout:
 				err = &LostError{Reason: m.name() + " was lost before the work began"}
-			case m.state == stateReady:
+			case m.State == stateReady:
 				ready++
-				slowest = max(slowest, m.opened)
+				slowest = max(slowest, m.Opened)
 			}
 		}
 		k.mu.Unlock()
@@ -319,9 +313,9 @@ func (k *Coordinator) Follow(ctx context.Context, lost func(text string)) {
 		k.mu.Lock()
 		for _, m := range k.members {
 			switch {
-			case m.Lost != "" || m.state == stateEnded || m.state == stateDelivered:
-			case m.state == stateFailed:
-				k.lose(m, m.problem, lost)
+			case m.Lost != "" || m.State == stateEnded || m.State == stateDelivered:
+			case m.State == stateFailed:
+				k.lose(m, m.Problem, lost)
 			case time.Since(m.heard) > k.config.Plan.Timeout:
 				k.lose(m, fmt.Sprintf("it was not heard of for %v", k.config.Plan.Timeout), lost)
 			default:

@@ -58,9 +58,6 @@ const started = 10 * time.Second
 // time or is the secret that was given.
 const embeddedUser = "assay"
 
-// Connection is a connection to an engine.
-type Connection = nats.Conn
-
 // Start starts an engine in this process, at HOST:PORT, which agents join with the
 // secret; an empty one is made up. What it keeps lies in a temporary folder, and is
 // written through to the disk before it is acknowledged: NATS 2.12 lost acknowledged
@@ -126,15 +123,6 @@ func reachable(host string) string {
 	return "127.0.0.1"
 }
 
-// Open reaches the user's own engine; see Connect for the address.
-func Open(ctx context.Context, address string) (*Engine, error) {
-	conn, replicas, err := connect(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	return &Engine{conn: conn, address: address, replicas: replicas}, nil
-}
-
 // Join is the address that agents join, credentials included.
 func (e *Engine) Join() string { return e.address }
 
@@ -159,35 +147,29 @@ func (e *Engine) Close() {
 	}
 }
 
-// Connect reaches an engine at nats://USER:PASSWORD@HOST:PORT or tls://..., several
+// Open reaches an engine that runs, at nats://USER:PASSWORD@HOST:PORT or tls://..., several
 // separated by commas. Behind the question mark of the last may stand ca, cert and key
 // (files of certificates), creds (a file of NATS credentials) and replicas (how many servers
 // of a cluster keep what is delivered; 1 without it). It returns an
 // *AddressError or an *EngineError.
-func Connect(ctx context.Context, address string) (*Connection, error) {
-	conn, _, err := connect(ctx, address)
-	return conn, err
-}
-
-// connect is Connect, and says how many servers are to keep what is delivered.
-func connect(ctx context.Context, address string) (conn *Connection, replicas int, err error) {
+func Open(ctx context.Context, address string) (*Engine, error) {
 	servers, options, replicas, err := parseAddress(address)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	// A link that is cut says nothing: what waits for it is given up soon, and asked again
 	// on a new connection, which does not wait as TCP's own retransmissions do.
 	options = append(options, nats.Name("assay"), nats.MaxReconnects(-1), nats.ReconnectWait(beatEvery), nats.Timeout(requestTimeout),
 		nats.FlusherTimeout(requestTimeout), nats.PingInterval(requestTimeout), nats.MaxPingsOutstanding(3))
-	conn, err = nats.Connect(servers, options...)
+	conn, err := nats.Connect(servers, options...)
 	if err == nil && ctx.Err() != nil {
 		conn.Close()
 		err = ctx.Err()
 	}
 	if err != nil {
-		return nil, 0, &EngineError{Address: Redact(address), Err: err}
+		return nil, &EngineError{Address: Redact(address), Err: err}
 	}
-	return conn, replicas, nil
+	return &Engine{conn: conn, address: address, replicas: replicas}, nil
 }
 
 // Redact is an address of an engine without its passwords.

@@ -106,7 +106,7 @@ func Merge(folder, path string) (m Merged, err error) {
 		if s.whole, err = s.delivered(in); err != nil {
 			return m, err
 		}
-		s.place(coordinator.header.Started)
+		s.align(coordinator.header.Started)
 		m.Whole = m.Whole && s.whole
 		sources = append(sources, s)
 	}
@@ -174,8 +174,8 @@ func (s *source) delivered(folder string) (bool, error) {
 	return err == nil && info.Size() == end.Size, err
 }
 
-// place finds how the source's times are the coordinator's.
-func (s *source) place(start int64) {
+// align finds how the source's times are the coordinator's.
+func (s *source) align(start int64) {
 	slices.SortFunc(s.samples, func(a, b sample) int { return cmp.Compare(a.At, b.At) })
 	s.mapped, s.start = newMapping(s.samples), start
 	s.member.Whole = s.whole

@@ -1,3 +1,20 @@
+// Package agents lets several processes, on one machine or on many, do the work of
+// one run. A coordinator hands out shares of the run's clients, says when to start,
+// and gathers what the agents have recorded; an agent works its share, keeps its own
+// history on its own disk, and delivers it while it works. They talk through NATS:
+// requests that agents make of the coordinator, and an object store for the
+// histories. All subjects and the bucket carry the run's id.
+//
+// An agent asks and the coordinator answers, several times a second. Each such
+// exchange is a heartbeat in both directions, carries live figures one way and orders
+// the other, and compares the two clocks with NTP's arithmetic (RFC 5905, section 8).
+//
+// Merge makes one history of those of all agents, on the coordinator's clock. How far
+// the clocks may be off is in its header, and who reads it to judge gets the times of
+// operations widened by that (history.Clock), so that an order in time is claimed only
+// where it is certain.
+//
+// It must not know any workload, database or report.
 package agents
 
 import (
@@ -119,21 +136,11 @@ const (
 	stateFailed    = "failed"
 )
 
-// beat is what an agent says of itself.
-type beat struct {
-	Share int    `json:"share"`
-	Agent string `json:"agent"`
+// status is how far an agent has come with its share.
+type status struct {
 	State string `json:"state"`
 	// Problem says why it failed, or why what it recorded is not delivered yet.
 	Problem string `json:"problem,omitempty"`
-	// Sent is by the agent's clock.
-	Sent int64 `json:"sent_ns"`
-	// Offset is how far the coordinator's clock was ahead by the best exchange so far,
-	// and OffsetError how far that may be off; nanoseconds.
-	Offset      int64 `json:"offset_ns"`
-	OffsetError int64 `json:"offset_error_ns"`
-	// Figures are the operations since the beat before that was answered.
-	Figures []measure.Delta `json:"figures,omitempty"`
 	// Delivered is how many bytes of the history are in the object store.
 	Delivered int64 `json:"delivered_bytes"`
 	// Opened is how long it took to open all sessions.
@@ -143,6 +150,21 @@ type beat struct {
 	RoundReady int   `json:"round_ready,omitempty"`
 	RoundEnded int   `json:"round_ended,omitempty"`
 	RoundEnd   int64 `json:"round_end_ns,omitempty"`
+}
+
+// beat is what an agent says of itself.
+type beat struct {
+	Share int    `json:"share"`
+	Agent string `json:"agent"`
+	status
+	// Sent is by the agent's clock.
+	Sent int64 `json:"sent_ns"`
+	// Offset is how far the coordinator's clock was ahead by the best exchange so far,
+	// and OffsetError how far that may be off; nanoseconds.
+	Offset      int64 `json:"offset_ns"`
+	OffsetError int64 `json:"offset_error_ns"`
+	// Figures are the operations since the beat before that was answered.
+	Figures []measure.Delta `json:"figures,omitempty"`
 }
 
 // The orders of the coordinator.
@@ -160,15 +182,19 @@ type order struct {
 	Do string `json:"do"`
 	// Start is when the work starts, by the coordinator's clock.
 	Start int64 `json:"start_ns,omitempty"`
-	// Round is the one that is to be prepared, from 1, and RoundName its name, which is
-	// empty when there are no more; RoundStart is when its work starts, 0 while that is
-	// not known.
-	Round      int    `json:"round,omitempty"`
-	RoundName  string `json:"round_name,omitempty"`
-	RoundStart int64  `json:"round_start_ns,omitempty"`
+	round
 	// Received and Sent are by the coordinator's clock.
 	Received int64 `json:"received_ns"`
 	Sent     int64 `json:"sent_ns"`
+}
+
+// round is the one that is to be prepared, from 1, and RoundName its name, which is empty
+// when there are no more; RoundStart is when its work starts, by the coordinator's clock,
+// 0 while that is not known.
+type round struct {
+	Round      int    `json:"round,omitempty"`
+	RoundName  string `json:"round_name,omitempty"`
+	RoundStart int64  `json:"round_start_ns,omitempty"`
 }
 
 // reserve asks to keep that a client may start operations below UpTo.

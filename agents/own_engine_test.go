@@ -69,11 +69,11 @@ func worked(t *testing.T, engine *Engine, run, pool string, agents, operations i
 	must(t, err)
 	ended := make(chan error, agents)
 	for range agents {
-		conn, err := Connect(ctx, engine.Join())
+		own, err := Open(ctx, engine.Join())
 		must(t, err)
 		go func() {
-			defer conn.Close()
-			ended <- Serve(ctx, conn, counting{operations}, Options{Version: "v", Pool: pool, Folder: t.TempDir(), Note: func(string) {}, Late: time.Minute, Gone: time.Minute})
+			defer own.Close()
+			ended <- Serve(ctx, own, counting{operations}, Options{Version: "v", Pool: pool, Folder: t.TempDir(), Note: func(string) {}, Late: time.Minute, Gone: time.Minute})
 		}()
 	}
 	must(t, k.Gather(ctx, func(int, int) {}))

@@ -26,21 +26,15 @@ type participation struct {
 	// stopped is closed when the coordinator was not heard of for the plan's timeout.
 	stopped chan struct{}
 
-	mu        sync.Mutex
-	state     string
-	problem   string
-	opened    time.Duration
-	delivered int64
-	heard     int64  // when the last answered beat was sent, by this clock
-	best      sample // of the clocks
-	known     bool
-	live      *measure.Live
-	total     measure.Delta   // counts of all that live was taken of
-	unsent    []measure.Delta // not answered yet
-	// Of the rounds; see beat.
-	rounds                 bool
-	roundReady, roundEnded int
-	roundEnd               int64
+	mu sync.Mutex
+	status
+	heard  int64  // when the last answered beat was sent, by this clock
+	best   sample // of the clocks
+	known  bool
+	live   *measure.Live
+	total  measure.Delta   // counts of all that live was taken of
+	unsent []measure.Delta // not answered yet
+	rounds bool            // the work is in rounds, and has come to the first
 	// Of the work under way.
 	file *history.Writer
 	now  func() int64
@@ -49,35 +43,28 @@ type participation struct {
 
 var errOver = errors.New("the run is over")
 
-func (p *participation) setState(state string) {
+// change changes it under the lock.
+func (p *participation) change(how func(p *participation)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.state = state
+	how(p)
 }
 
-func (p *participation) prepared(took time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.state, p.opened = stateReady, took
+func (p *participation) setState(state string) {
+	p.change(func(p *participation) { p.State = state })
 }
 
 func (p *participation) fail(err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.state, p.problem = stateFailed, err.Error()
-}
-
-func (p *participation) deliveredNow(bytes int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.delivered, p.problem = bytes, ""
+	p.change(func(p *participation) { p.State, p.Problem = stateFailed, err.Error() })
 }
 
 // undelivered says why the engine did not take what was recorded. It is tried again.
 func (p *participation) undelivered(err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.problem = err.Error()
+	p.change(func(p *participation) { p.Problem = err.Error() })
+}
+
+func (p *participation) deliveredNow(bytes int64) {
+	p.change(func(p *participation) { p.Delivered, p.Problem = bytes, "" })
 }
 
 // offset is how far the coordinator's clock is ahead, and how far that may be off.
@@ -90,24 +77,20 @@ func (p *participation) offset() (offset, off int64) {
 // record has comparisons of clocks written into the history of the work under way, and
 // the work stopped with stop when the coordinator says so or is gone.
 func (p *participation) record(file *history.Writer, now func() int64, stop context.CancelFunc) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.file, p.now, p.stop = file, now, stop
+	p.change(func(p *participation) { p.file, p.now, p.stop = file, now, stop })
 }
 
 // beat asks the coordinator again and again, until ctx ends.
 func (p *participation) beat(ctx context.Context) {
-	p.mu.Lock()
-	p.heard = p.options.Clock()
-	p.mu.Unlock()
-	listening := make(chan struct{})
-	go func() { defer close(listening); p.listen(ctx) }()
+	p.change(func(p *participation) { p.heard = p.options.Clock() })
+	var listening sync.WaitGroup
+	listening.Go(func() { p.listen(ctx) })
+	defer listening.Wait()
 	for {
 		if o, err := p.exchange(ctx, p.figures()); err == nil {
 			p.obey(o)
 		}
 		if !sleep(ctx, p.every()) {
-			<-listening
 			return
 		}
 	}
@@ -128,7 +111,7 @@ func (p *participation) listen(ctx context.Context) {
 func (p *participation) every() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.state == stateReady || p.rounds && p.roundEnded == p.roundReady {
+	if p.State == stateReady || p.rounds && p.RoundEnded == p.RoundReady {
 		return readyEvery
 	}
 	return beatEvery
@@ -155,9 +138,7 @@ func (p *participation) figures() []measure.Delta {
 // exchange is one beat with these figures, and its answer.
 func (p *participation) exchange(ctx context.Context, figures []measure.Delta) (order, error) {
 	p.mu.Lock()
-	b := beat{Share: p.share.Number, Agent: p.me.ID, State: p.state, Problem: p.problem, Delivered: p.delivered, Opened: p.opened,
-		Offset: p.best.Offset, OffsetError: p.best.Error, Figures: figures,
-		RoundReady: p.roundReady, RoundEnded: p.roundEnded, RoundEnd: p.roundEnd}
+	b := beat{Share: p.share.Number, Agent: p.me.ID, status: p.status, Offset: p.best.Offset, OffsetError: p.best.Error, Figures: figures}
 	p.mu.Unlock()
 	b.Sent = p.options.Clock()
 	o, err := request[beat, order](ctx, p.conn, subjectPrefix+p.plan.Run+verbBeat, b)
@@ -239,12 +220,7 @@ func (p *participation) halt() {
 
 // await waits for an order. It returns errOver if the run is over before,
 // errNoCoordinator if nobody answers, or ctx's error.
-func (p *participation) await(ctx context.Context, do string) error {
-	_, err := p.awaitOrder(ctx, do)
-	return err
-}
-
-func (p *participation) awaitOrder(ctx context.Context, do string) (order, error) {
+func (p *participation) await(ctx context.Context, do string) (order, error) {
 	for {
 		select {
 		case o := <-p.order:

@@ -44,9 +44,7 @@ var _ load.Recorder = (*Recorder)(nil)
 
 func newRecorder(ctx context.Context, of *participation, file *history.Writer) *Recorder {
 	r := &Recorder{Writer: file, live: measure.NewLive(of.share.Clients), ctx: ctx, of: of, grants: map[int]*grant{}}
-	of.mu.Lock()
-	of.live, of.total = r.live, measure.Delta{}
-	of.mu.Unlock()
+	of.change(func(p *participation) { p.live, p.total = r.live, measure.Delta{} })
 	return r
 }
 

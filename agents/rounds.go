@@ -8,13 +8,6 @@ import (
 	"assay/history"
 )
 
-// round is the one that goes on; see order.
-type round struct {
-	number int
-	name   string
-	start  int64
-}
-
 // errStopped means that no further round begins, since the run ends before its time.
 var errStopped = errors.New("the run ends before its rounds are done")
 
@@ -25,33 +18,33 @@ func Stopped(err error) bool { return errors.Is(err, errStopped) }
 // ready. Where Stopped is true of the error no more rounds are to be opened.
 func (k *Coordinator) OpenRound(ctx context.Context, n int, name string) error {
 	k.mu.Lock()
-	k.round = round{number: n + 1, name: name}
+	k.round = round{Round: n + 1, RoundName: name}
 	k.mu.Unlock()
-	return k.awaitRound(ctx, func(m *member) bool { return m.roundReady > n })
+	return k.awaitRound(ctx, func(m *member) bool { return m.RoundReady > n })
 }
 
 // WorkRound has the agents work the round that was opened from a moment of the
 // coordinator's clock on, and returns when the last of them ended it.
 func (k *Coordinator) WorkRound(ctx context.Context, at int64) (end int64, err error) {
 	k.mu.Lock()
-	n := k.round.number
+	n := k.round.Round
 	for _, m := range k.members {
 		s := m.Rounds[n-1]
 		for client := s.First; client < s.First+s.Clients && err == nil; client++ {
 			err = k.kept.Reserve(history.Reservation{Client: client, UpTo: granted})
 		}
 	}
-	k.round.start = at
+	k.round.RoundStart = at
 	k.mu.Unlock()
 	if err != nil {
 		return 0, err
 	}
-	err = k.awaitRound(ctx, func(m *member) bool { return m.roundEnded >= n })
+	err = k.awaitRound(ctx, func(m *member) bool { return m.RoundEnded >= n })
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, m := range k.members {
-		if m.Lost == "" && m.roundEnded == n {
-			end = max(end, m.roundEnd)
+		if m.Lost == "" && m.RoundEnded == n {
+			end = max(end, m.RoundEnd)
 		}
 	}
 	return end, err
@@ -62,7 +55,7 @@ func (k *Coordinator) WorkRound(ctx context.Context, at int64) (end int64, err e
 func (k *Coordinator) EndRounds(early bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.round = round{number: k.round.number + 1}
+	k.round = round{Round: k.round.Round + 1}
 	if early {
 		k.order = orderStop
 	}
@@ -79,7 +72,7 @@ func (k *Coordinator) awaitRound(ctx context.Context, done func(m *member) bool)
 			case m.Lost != "":
 				continue
 			case done(m):
-			case m.state == stateFailed || m.state == stateEnded || m.state == stateDelivered:
+			case m.State == stateFailed || m.State == stateEnded || m.State == stateDelivered:
 				stopped = true
 			default:
 				waiting++
@@ -119,7 +112,7 @@ func (r *Rounds) Next(ctx context.Context) (n int, name string, err error) {
 
 // Ready says that the agent is ready for the round, and waits for its start.
 func (r *Rounds) Ready(ctx context.Context) error {
-	r.of.inRound(func(p *participation) { p.roundReady = r.n })
+	r.of.change(func(p *participation) { p.rounds, p.RoundReady = true, r.n })
 	o, err := r.of.awaitRound(ctx, func(o order) bool { return o.Round > r.n || o.Round == r.n && o.RoundStart > 0 })
 	if err != nil {
 		return err
@@ -137,15 +130,7 @@ func (r *Rounds) Ready(ctx context.Context) error {
 // Ended says that the agent has ended its part of the round.
 func (r *Rounds) Ended() {
 	offset, _ := r.of.offset()
-	r.of.inRound(func(p *participation) { p.roundEnded, p.roundEnd = r.n, p.options.Clock()+offset })
-}
-
-// inRound changes what is said of the rounds, and asks more often from then on.
-func (p *participation) inRound(change func(p *participation)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.rounds = true
-	change(p)
+	r.of.change(func(p *participation) { p.rounds, p.RoundEnded, p.RoundEnd = true, r.n, p.options.Clock()+offset })
 }
 
 // awaitRound waits for an order of a round, or until ctx ends.

@@ -38,7 +38,7 @@ type Agents struct {
 	// Address gives these the database's whole address; nil where there are none.
 	Address func(address string) error
 	// open opens the work instead of openWork, for tests whose agents share a store.
-	open func(ctx context.Context, s Scenario, address string, patience time.Duration) (definition.Work, error)
+	open opener
 }
 
 // processes are those of agents that this process has started.
@@ -156,7 +156,7 @@ func (r *run) workByAgents(ctx context.Context) (load.Stats, error) {
 	if err := r.group.Start(zero, file); err != nil {
 		return load.Stats{}, errors.Join(err, file.Close())
 	}
-	rounds, several := roundsOf(r.store)
+	rounds, several := r.store.rounds()
 	end := r.accompany(ctx, file, start, several)
 	now := func() int64 { return r.group.Now() - zero }
 	stats, err := r.followAgents(ctx, rounds, file, zero)
@@ -223,7 +223,7 @@ func (r *run) agentEnds(err error) ([]agents.End, error) {
 	for _, e := range ends {
 		counted.Outcomes, counted.Attempts = counted.Outcomes.Plus(e.Counted.Outcomes), counted.Attempts+e.Counted.Attempts
 		r.enterAgentMachine(e.Machine)
-		if f, is := bare(r.store).(definition.Finding); is && e.Found != nil {
+		if f, is := r.store.Work.(definition.Finding); is && e.Found != nil {
 			if err := f.TakeFound(e.Found); err != nil {
 				return nil, err
 			}
@@ -281,7 +281,7 @@ func (r *run) markEnd(ctx context.Context, file *history.Writer, stats *load.Sta
 	plan := r.scenario.Load
 	at := min(ended, int64(plan.Warmup+plan.Duration))
 	start := int64(plan.Warmup)
-	if _, several := roundsOf(r.store); several {
+	if _, several := r.store.rounds(); several {
 		start = stats.MeasureStart
 	}
 	if plan.Ops > 0 || start != int64(plan.Warmup) {

@@ -14,7 +14,7 @@ import (
 
 // clientsOfRounds are how many clients the rounds of the run have; nil if it has none.
 func (r *run) clientsOfRounds() (all []int) {
-	rounds, _ := roundsOf(r.store)
+	rounds, _ := r.store.rounds()
 	for _, round := range rounds {
 		all = append(all, round.Clients)
 	}
@@ -112,10 +112,10 @@ func (j *job) workRounds(ctx context.Context, rec *agents.Recorder, now func() i
 // round is the n-th round, from 0, as the coordinator names it, and how many clients those
 // before it have.
 func (j *job) round(n int, name string) (round load.Round, before int, err error) {
-	if f, is := bare(j.store).(definition.Following); is {
+	if f, is := j.store.Work.(definition.Following); is {
 		f.Follow(name)
 	}
-	rounds, _ := roundsOf(j.store)
+	rounds, _ := j.store.rounds()
 	if n >= len(rounds) || n >= len(j.share.Rounds) || rounds[n].Name != name {
 		return round, 0, fmt.Errorf("round %d is %s, which this agent does not have", n+1, name)
 	}

@@ -43,20 +43,20 @@ type shared struct{ definition.Work }
 
 func (shared) Close() error { return nil }
 
-func (o *oneStore) open(ctx context.Context, s Scenario, address string, patience time.Duration) (definition.Work, error) {
+func (o *oneStore) open(ctx context.Context, s Scenario, address string, stallTimeout time.Duration) (*bounded, error) {
 	if o.apart {
-		return openWork(ctx, s, address, patience)
+		return openWork(ctx, s, address, stallTimeout)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.work == nil {
-		work, err := openWork(ctx, s, address, patience)
+		work, err := openWork(ctx, s, address, stallTimeout)
 		if err != nil {
 			return nil, err
 		}
 		o.work = work
 	}
-	return shared{o.work}, nil
+	return newBounded(shared{o.work}, stallTimeout, address), nil
 }
 
 // team is a coordinator's engine with agents in this process.
@@ -85,7 +85,7 @@ func newTeam(t *testing.T, n int, version string, reach func(i int, address stri
 		if clock != nil {
 			o.Clock = clock(i)
 		}
-		conn, err := agents.Connect(ctx, address)
+		conn, err := agents.Open(ctx, address)
 		if err != nil {
 			t.Fatal(err)
 		}

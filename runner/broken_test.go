@@ -41,8 +41,8 @@ func TestWhatIsNotReadBackIsUnknown(t *testing.T) {
 		if err := r.open(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		b.Work = r.store
-		r.store = b
+		b.Work = r.store.Work
+		r.store.Work = b
 		if err := r.load(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -14,7 +15,9 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/measure"
+	"assay/quantity"
 	"assay/report"
+	"assay/workload/definition"
 )
 
 // measured computes the figures from the history and enters them.
@@ -224,4 +227,92 @@ func accounting(f measure.Figures, judged history.Counts, client *report.Client)
 		r.Detail = fmt.Sprintf("the tester's own counts differ: history %+v, judge %+v, live %+v; please report this", h, judged, live)
 	}
 	return r
+}
+
+// kinds gathers what the operations of each kind came to.
+type kinds struct {
+	names map[uint8]string
+	scope measure.Scope
+	paces map[uint8]*definition.Pace
+}
+
+func newKinds(names map[uint8]string, scope measure.Scope) *kinds {
+	return &kinds{names: names, scope: scope, paces: map[uint8]*definition.Pace{}}
+}
+
+func (k *kinds) add(op *history.Op) {
+	pace := k.paces[op.Kind]
+	if pace == nil {
+		pace = definition.NewPace(k.scope.MeasureStart, k.scope.MeasureEnd)
+		k.paces[op.Kind] = pace
+	}
+	pace.Op(op)
+}
+
+// several are the kinds in their order, where there are more than one. A run in rounds
+// has its figures by round.
+func (k *kinds) several(inRounds bool) (all []report.Kind) {
+	if len(k.paces) < 2 || inRounds {
+		return nil
+	}
+	for _, kind := range slices.Sorted(maps.Keys(k.paces)) {
+		all = append(all, report.Kind{Name: k.names[kind], Flow: k.paces[kind].Flow()})
+	}
+	return all
+}
+
+// materialRatio is how many times the measured p99 the corrected one must be for
+// reports to show it where no faults acted.
+const materialRatio = 2
+
+// enterCorrection enters what the response times of a closed loop leave out: its
+// clients ask for nothing while they wait, so that a stall counts once a client.
+// An open loop is measured from due and leaves nothing out, and rounds have no
+// pace in common.
+func enterCorrection(r *report.Result, f measure.Figures, faults bool) {
+	r.Corrected, r.Correction = nil, nil
+	switch {
+	case r.Load.Loop == "open":
+		return
+	case f.Corrected.Count == 0 || len(r.Rounds) > 0:
+		if faults {
+			r.Notes = append(r.Notes, "latency is that of a closed loop, whose clients ask for nothing while they wait; what operations would have felt that come by themselves cannot be told: "+
+				"there is no usual pace of a client to reckon with")
+		}
+		return
+	}
+	all := f.Corrected.Latency
+	r.Corrected = &all
+	r.Correction = &report.Correction{
+		Interval: f.Corrected.IntervalMillis, Added: f.Corrected.Added,
+		Material: faults || f.Corrected.P99 > materialRatio*f.Latency.P99,
+	}
+	if !r.Correction.Material {
+		return
+	}
+	text := fmt.Sprintf("latency is that of a closed loop, whose clients ask for nothing while they wait: a stall counts once a client. "+
+		"For operations that come at the usual pace, one each %s a client, p99 is estimated as %s where %s was measured, with %s added (corrected, after HdrHistogram); "+
+		"--rate measures it",
+		quantity.Milliseconds(f.Corrected.IntervalMillis), quantity.Milliseconds(f.Corrected.P99), quantity.Milliseconds(f.Latency.P99), check.Counted(f.Corrected.Added, "operation", "operations"))
+	if hung := r.Client.Hung; hung > 0 {
+		text += fmt.Sprintf("; what %s that never came back would add cannot be told", check.Counted(int64(hung), "client", "clients"))
+	}
+	r.Notes = append(r.Notes, text)
+}
+
+// enterDegradation marks the point at which the throughput fell for good. It is
+// looked for in a closed loop without rounds or faults: in an open loop the
+// throughput is what was asked for, rounds differ on purpose, and what a fault
+// does is reported with the fault.
+func enterDegradation(r *report.Result, f measure.Figures, s Scenario) {
+	if s.Load.Rate > 0 || len(r.Rounds) > 0 || len(s.Faults) > 0 {
+		return
+	}
+	d := measure.FindDegradation(f.Series)
+	if d.Found {
+		r.Series.Degradation = &d.AtSeconds
+		r.Notes = append(r.Notes, d.String())
+	} else if s.definition().Degradation {
+		r.Notes = append(r.Notes, d.String())
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"assay/check"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -92,4 +93,89 @@ func loadReadBack(folder, run string) (record readBackRecord, known bool, err er
 		return record, false, &InputError{Path: path, Err: fmt.Errorf("is that of run %s, not %s", record.Run, run)}
 	}
 	return record, true, nil
+}
+
+// ReplacedError means that the database does not hold what this run made any
+// more: its schema was dropped, renamed or made anew by somebody else. What is
+// read there says nothing about the promises of the database.
+type ReplacedError struct {
+	// Found says what is there instead.
+	Found string
+}
+
+func (e *ReplacedError) Error() string {
+	return e.Found + "; somebody dropped, renamed or replaced it while the run went on, so nothing can be said of the database's promises"
+}
+
+// holdsRun returns nil if the database still holds what this run made, and else
+// a *ReplacedError, or why it could not be asked.
+func holdsRun(ctx context.Context, store workload.Store, run string) error {
+	mark, err := store.Marker(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for the mark of this run: %w", err)
+	case mark == nil:
+		return &ReplacedError{Found: "nothing that carries assay's mark is left of this run"}
+	case mark.Run != run:
+		return &ReplacedError{Found: fmt.Sprintf("the database holds run %s, and no longer %s", mark.Run, run)}
+	}
+	return nil
+}
+
+// enough is how many rows must be gone at once, and none left, to call their table
+// emptied.
+const enough = 20
+
+// notEmptied returns an *EmptiedError if the mark is there and not one row of
+// all that were loaded or, if nothing is loaded, of all that the clients were
+// told to be written. A database that loses rows loses those that a failure
+// caught, and its mark with them where it loses everything; that all rows are
+// gone and the mark beside them is not is what DELETE or TRUNCATE leaves.
+func notEmptied(ctx context.Context, store definition.Work, written int64) error {
+	loaded := store.Rows()
+	if max(loaded, written) < enough {
+		return nil
+	}
+	found, err := store.Find(ctx)
+	if err != nil || found == nil || found.Rows > 0 {
+		return err
+	}
+	if loaded >= enough {
+		return &EmptiedError{Expected: loaded}
+	}
+	// Find may count one table of several.
+	size, err := store.Size(ctx)
+	if err != nil || len(size.Rows) == 0 {
+		return err
+	}
+	for _, rows := range size.Rows {
+		if rows > 0 {
+			return nil
+		}
+	}
+	return &EmptiedError{Expected: written}
+}
+
+// EmptiedError means that a table of ours holds nothing any more.
+type EmptiedError struct {
+	// Expected is how many rows were loaded, or else how many operations were
+	// acknowledged.
+	Expected int64
+}
+
+func (e *EmptiedError) Error() string {
+	return fmt.Sprintf("none of %s is left, though the mark beside them is; somebody emptied the table while the run went on, "+
+		"or the database lost it at once: its log says which", check.Counted(e.Expected, "loaded row or acknowledged operation", "loaded rows or acknowledged operations"))
+}
+
+// withhold takes back the convictions of a run whose database could not be read
+// back. What its clients were told may be of another schema than the one that
+// the run made, since nobody knows when that was replaced. The evidence stays.
+func withhold(results []check.Result, why string) {
+	for i := range results {
+		if r := &results[i]; r.Verdict == check.Violated {
+			r.Verdict = check.Unknown
+			r.Detail = "not judged: " + why + "; the history alone shows: " + r.Detail
+		}
+	}
 }

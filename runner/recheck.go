@@ -34,8 +34,8 @@ type RecheckOptions struct {
 	Progress Progress
 	// Engine, of a run by agents, may have what they have delivered since; nil for none.
 	Engine *agents.Engine
-	// Patience is as in Options.
-	Patience time.Duration
+	// StallTimeout is as in Options.
+	StallTimeout time.Duration
 }
 
 // Recheck judges a saved run from the files in its folder. If the run was cut
@@ -262,7 +262,7 @@ func readNow(ctx context.Context, folder string, s Scenario, r *report.Result, o
 			"keeps the address %s without its password; give the whole one with --db or ASSAY_DB", address)}
 	}
 	o.Progress.Stage("connecting")
-	store, err := openWork(ctx, s, withOptions(address, s.Options), o.Patience)
+	store, err := openWork(ctx, s, withOptions(address, s.Options), o.StallTimeout)
 	if err != nil {
 		return err
 	}

@@ -44,10 +44,10 @@ type Options struct {
 	Monitor Monitor
 	// Agents do the work instead of this process; nil for none.
 	Agents *Agents
-	// Patience is how long a phase other than the work may make no progress
+	// StallTimeout is how long a phase other than the work may make no progress
 	// before the database is asked whether it is still there, and how long it
 	// may take to answer; 0 means a minute.
-	Patience time.Duration
+	StallTimeout time.Duration
 }
 
 // withDefaults has something in place of what need not be given.
@@ -75,7 +75,7 @@ type run struct {
 	address  string // of the database, password included
 	driver   catalog.Driver
 	folder   string
-	store    definition.Work
+	store    *bounded
 	id       string // of the run
 	lease    *lease
 	result   *report.Result
@@ -192,11 +192,11 @@ func (r *run) removeEmptyFolder() {
 }
 
 func (r *run) reach(ctx context.Context) error {
-	open := openWork
-	if a := r.options.Agents; a != nil && a.open != nil {
-		open = a.open
+	open := opener(openWork)
+	if a := r.options.Agents; a != nil {
+		open = a.open.orDefault()
 	}
-	store, err := open(ctx, r.scenario, r.address, r.options.Patience)
+	store, err := open(ctx, r.scenario, r.address, r.options.StallTimeout)
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (r *run) load(ctx context.Context) error {
 	r.result = begin(r.scenario, mark, started)
 	r.result.Cluster = r.nodes
 	r.noteOthers(ctx)
-	if rounds, several := roundsOf(r.store); several {
+	if rounds, several := r.store.rounds(); several {
 		enterPlan(&r.result.Load, rounds)
 	}
 	if err := writeResult(r.folder, r.result); err != nil {

@@ -22,7 +22,7 @@ type ShareWorker struct {
 	// password that the plan does not tell; empty if it is not known.
 	Database func() string
 	// open opens the work of a scenario; nil for openWork. Tests share one.
-	open func(ctx context.Context, s Scenario, address string, patience time.Duration) (definition.Work, error)
+	open opener
 }
 
 var _ agents.Worker = (*ShareWorker)(nil)
@@ -38,11 +38,7 @@ func (w *ShareWorker) Prepare(ctx context.Context, p agents.Plan, s agents.Share
 	if err != nil {
 		return nil, err
 	}
-	open := w.open
-	if open == nil {
-		open = openWork
-	}
-	store, err := open(ctx, scenario, address, 0)
+	store, err := w.open.orDefault()(ctx, scenario, address, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +46,7 @@ func (w *ShareWorker) Prepare(ctx context.Context, p agents.Plan, s agents.Share
 	if err := j.join(ctx, p); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	if d, is := bare(store).(definition.Dividing); is {
+	if d, is := store.Work.(definition.Dividing); is {
 		d.Divide(s.Number, s.Of)
 	}
 	if len(s.Rounds) > 0 {
@@ -96,7 +92,7 @@ func sharedPlan(p load.Plan, s agents.Share) load.Plan {
 
 // job is a share that is ready to be worked.
 type job struct {
-	store   definition.Work
+	store   *bounded
 	share   agents.Share
 	plan    load.Plan
 	address string
@@ -180,7 +176,7 @@ func (j *job) watch(ctx context.Context) (stop func()) {
 
 // Found implements agents.Job.
 func (j *job) Found() json.RawMessage {
-	f, is := bare(j.store).(definition.Finding)
+	f, is := j.store.Work.(definition.Finding)
 	if !is {
 		return nil
 	}

@@ -23,8 +23,8 @@ import (
 	"assay/workload/entity"
 )
 
-// impatient is the patience of these tests with servers that have gone away.
-const impatient = 500 * time.Millisecond
+// shortStallTimeout is the patience of these tests with servers that have gone away.
+const shortStallTimeout = 500 * time.Millisecond
 
 // tries is how often a run is begun whose servers were too slow for that patience
 // before they went away, with twice the patience each time.
@@ -100,7 +100,7 @@ func silence(t *testing.T, c *cluster.Cluster) {
 		t.Run(how+" from the beginning", func(t *testing.T) {
 			goAway(t, c, a, s)
 			folder := filepath.Join(t.TempDir(), "run")
-			_, err := Run(t.Context(), s, Options{Version: "test", Out: folder, Progress: &diary{}, Patience: impatient})
+			_, err := Run(t.Context(), s, Options{Version: "test", Out: folder, Progress: &diary{}, StallTimeout: shortStallTimeout})
 			if !errors.As(err, new(*workload.UnreachableError)) {
 				t.Errorf("%v; want *workload.UnreachableError", err)
 			}
@@ -119,13 +119,13 @@ func goneDuring(t *testing.T, c *cluster.Cluster, a absence, s Scenario, stage s
 	var out Outcome
 	var err error
 	for try := 0; try < tries && !gone.Load(); try++ {
-		run, patience := s, 4*impatient<<try
+		run, patience := s, 4*shortStallTimeout<<try
 		if s.Workload != bank.Name { // Cassandra changes its schema in seconds
 			patience *= 2
 		}
 		run.ConnectTimeout <<= try
 		out, err = Run(t.Context(), run, Options{
-			Version: "test", Out: filepath.Join(t.TempDir(), fmt.Sprint("run", try)), Progress: progress, Patience: patience,
+			Version: "test", Out: filepath.Join(t.TempDir(), fmt.Sprint("run", try)), Progress: progress, StallTimeout: patience,
 		})
 		if gone.Load() || !errors.As(err, new(*workload.UnreachableError)) {
 			break
@@ -189,7 +189,7 @@ func goneBefore(t *testing.T, address string, s Scenario, doing string, leave fu
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.(*bounded).patience = impatient
+	w.stallTimeout = shortStallTimeout
 	leave()
 	// Nothing is in flight on servers that are gone, and a session may connect
 	// when it is used first.

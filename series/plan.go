@@ -8,6 +8,7 @@ package series
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"assay/report"
@@ -41,10 +42,10 @@ type Plan struct {
 	Repeats int
 }
 
-// Configuration is one of the scenarios that a plan names one by one.
+// Configuration is one of the scenarios of a series. Its values are what tells it from the
+// others, without any password; the series gives it its name.
 type Configuration struct {
-	// Values are what tells it from the others, without any password.
-	Values   []report.Setting
+	report.Configuration
 	Scenario runner.Scenario
 }
 
@@ -63,36 +64,24 @@ func (p Plan) Validate() error {
 	return err
 }
 
-// configuration is one combination of values.
-type configuration struct {
-	report.Configuration
-	scenario runner.Scenario
-}
-
 // configurations are all combinations, each of which can be run. It returns a
 // *PlanError if there are too many or two are alike, and what Scenario.Validate
 // returns.
-func (p Plan) configurations() ([]configuration, error) {
+func (p Plan) configurations() ([]Configuration, error) {
 	if len(p.Configurations)*max(1, p.Repeats) > MaxRuns {
 		return nil, tooManyRuns()
 	}
-	all := []configuration{{scenario: p.Base}}
-	if len(p.Configurations) > 0 {
-		all = nil
-	}
-	for _, c := range p.Configurations {
-		all = append(all, configuration{Configuration: report.Configuration{Values: c.Values}, scenario: c.Scenario})
-	}
+	all := p.named()
 	for _, axis := range p.Axes {
 		if len(all)*len(axis.Choices)*max(1, p.Repeats) > MaxRuns {
 			return nil, tooManyRuns()
 		}
-		var more []configuration
+		var more []Configuration
 		for _, c := range all {
 			for _, choice := range axis.Choices {
-				next := configuration{scenario: c.scenario}
+				next := Configuration{Scenario: c.Scenario}
 				next.Values = append(append(next.Values, c.Values...), report.Setting{Name: axis.Name, Value: choice.Text})
-				choice.Apply(&next.scenario)
+				choice.Apply(&next.Scenario)
 				more = append(more, next)
 			}
 		}
@@ -106,12 +95,20 @@ func (p Plan) configurations() ([]configuration, error) {
 			return nil, &PlanError{fmt.Sprintf("the series has %s twice", c.Name)}
 		}
 		seen[c.Name] = true
-		c.scenario.Plan()
-		if err := c.scenario.Validate(); err != nil {
+		c.Scenario.Plan()
+		if err := c.Scenario.Validate(); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
+}
+
+// named are the configurations that are named one by one, or else the base alone.
+func (p Plan) named() []Configuration {
+	if len(p.Configurations) == 0 {
+		return []Configuration{{Scenario: p.Base}}
+	}
+	return slices.Clone(p.Configurations)
 }
 
 func tooManyRuns() error {
@@ -133,7 +130,7 @@ func nameOf(values []report.Setting) string {
 
 // newSeries lays out the runs: each configuration once, then each again, so that a
 // machine that changes while the series runs changes for all alike.
-func (p Plan) newSeries(version string) (*report.RunSeries, []configuration, error) {
+func (p Plan) newSeries(version string) (*report.RunSeries, []Configuration, error) {
 	if p.Repeats < 1 {
 		return nil, nil, &PlanError{"a series has one repeat or more"}
 	}
@@ -164,17 +161,10 @@ func (p Plan) newSeries(version string) (*report.RunSeries, []configuration, err
 // common is the scenario that all runs share, as a file has it, without the seed;
 // of configurations that are named one by one, the scenarios of all.
 func (p Plan) common() (string, error) {
-	scenarios := []runner.Scenario{p.Base}
-	if len(p.Configurations) > 0 {
-		scenarios = nil
-	}
-	for _, c := range p.Configurations {
-		scenarios = append(scenarios, c.Scenario)
-	}
 	var common strings.Builder
-	for _, s := range scenarios {
-		s.Load.Seed = 0
-		text, err := s.Text()
+	for _, c := range p.named() {
+		c.Scenario.Load.Seed = 0
+		text, err := c.Scenario.Text()
 		if err != nil {
 			return "", err
 		}

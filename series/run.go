@@ -60,8 +60,8 @@ func Run(ctx context.Context, p Plan, o Options) (*report.RunSeries, string, err
 		if r.Folder, err = FreeFolder(folder, r.Folder); err != nil {
 			return s, folder, err
 		}
-		at := slices.IndexFunc(all, func(c configuration) bool { return c.Name == r.Configuration })
-		scenario := all[at].scenario
+		at := slices.IndexFunc(all, func(c Configuration) bool { return c.Name == r.Configuration })
+		scenario := all[at].Scenario
 		scenario.Load.Seed = r.Seed
 		began := time.Now()
 		result, err := o.Run(ctx, scenario, filepath.Join(folder, r.Folder))
@@ -103,7 +103,7 @@ func left(took []float64, runs int) time.Duration {
 }
 
 // open makes the series' folder, or reads the series that is in it.
-func open(p Plan, o Options) (s *report.RunSeries, all []configuration, folder string, err error) {
+func open(p Plan, o Options) (s *report.RunSeries, all []Configuration, folder string, err error) {
 	if before, err := report.ReadSeries(o.Out); err == nil && o.Out != "" {
 		planned, all, err := p.newSeries(o.Version)
 		if err != nil {

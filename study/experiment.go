@@ -1,19 +1,13 @@
 package study
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	"assay/spelling"
 )
-
-// setting is a flag, or a limit of the nodes, with its values.
-type setting struct {
-	name   string
-	values []string
-	at     Position // of the value
-}
 
 // axis is one thing that varies.
 type axis struct {
@@ -24,7 +18,7 @@ type axis struct {
 
 type choice struct {
 	text     string
-	settings []setting
+	settings []Flag
 }
 
 // exclusion are the values, by axis, of combinations that are left out.
@@ -35,7 +29,7 @@ var names = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
 
 // settings reads flags and limits on top of others: a later value replaces an
 // earlier one. Of no workload in particular, a key must be of any.
-func (r *reader) settings(n node, workload string, before []setting) ([]setting, error) {
+func (r *reader) settings(n node, workload string, before []Flag) ([]Flag, error) {
 	what, known := "the settings of "+workload, r.vocabulary.words(workload)
 	if workload == "" {
 		what, known = "the settings of any workload", r.vocabulary.anyWords()
@@ -64,19 +58,19 @@ func instead() map[string]string {
 
 // without are the settings without one that is given anew, and what that excludes. The
 // address of a manifest's database stands beside the manifest.
-func without(all []setting, given setting) []setting {
-	return slices.DeleteFunc(all, func(s setting) bool {
-		return s.name == given.name || s.name == instead()[given.name] && !s.manifest() && !given.manifest()
+func without(all []Flag, given Flag) []Flag {
+	return slices.DeleteFunc(all, func(s Flag) bool {
+		return s.Name == given.Name || s.Name == instead()[given.Name] && !s.manifest() && !given.manifest()
 	})
 }
 
 // manifest reports whether it is a cluster that is a manifest of Kubernetes.
-func (s setting) manifest() bool {
-	return s.name == flagCluster && !slices.ContainsFunc(s.values, func(v string) bool { return !strings.HasPrefix(v, "k8s:") })
+func (s Flag) manifest() bool {
+	return s.Name == flagCluster && !slices.ContainsFunc(s.Values, func(v string) bool { return !strings.HasPrefix(v, "k8s:") })
 }
 
-func settingOf(p pair) (setting, error) {
-	s := setting{name: p.key, at: p.value.at}
+func settingOf(p pair) (Flag, error) {
+	s := Flag{Name: p.key, At: p.value.at}
 	values := []node{p.value}
 	if p.value.list {
 		values = p.value.items
@@ -85,7 +79,7 @@ func settingOf(p pair) (setting, error) {
 		if v.mapping || v.list {
 			return s, problem(v.at, "%s must be a value, or a list of values of a flag that can be given several times", p.key)
 		}
-		s.values = append(s.values, v.text)
+		s.Values = append(s.Values, v.text)
 	}
 	return s, nil
 }
@@ -93,7 +87,7 @@ func settingOf(p pair) (setting, error) {
 // draft is an experiment that is being read.
 type draft struct {
 	Experiment
-	own      []setting
+	own      []Flag
 	axes     []axis
 	excludes node
 }
@@ -125,11 +119,7 @@ func (r *reader) experiment(p pair) (Experiment, error) {
 
 // workload reads the key that decides which others there are.
 func (r *reader) workload(d *draft, p pair) error {
-	var known []string
-	for name := range r.vocabulary {
-		known = append(known, name)
-	}
-	slices.Sort(known)
+	known := slices.Sorted(maps.Keys(r.vocabulary))
 	for _, q := range p.value.pairs {
 		if q.key != keyWorkload {
 			continue

@@ -55,11 +55,11 @@ func (r *reader) axis(d *draft, p pair) (axis, error) {
 			if item.mapping || item.list {
 				return a, problem(item.at, "each value of %s must be one word or text", p.key)
 			}
-			s := setting{name: p.key, values: []string{item.text}, at: item.at}
+			s := Flag{Name: p.key, Values: []string{item.text}, At: item.at}
 			if item.text == none && r.vocabulary.leavesOut(d.Workload, p.key) {
-				s.values = nil
+				s.Values = nil
 			}
-			a.choices = append(a.choices, choice{item.text, []setting{s}})
+			a.choices = append(a.choices, choice{item.text, []Flag{s}})
 		}
 	}
 	if len(a.choices) == 0 {
@@ -124,12 +124,12 @@ func (d *draft) excluded(p pair) ([]string, error) {
 	for _, c := range d.axes[at].choices {
 		had = append(had, c.text)
 	}
-	for _, v := range s.values {
+	for _, v := range s.Values {
 		if !slices.Contains(had, v) {
-			return nil, problem(s.at, "axis %s has no value %q; it has %s%s", p.key, v, strings.Join(had, ", "), spelling.Hint(v, "", had))
+			return nil, problem(s.At, "axis %s has no value %q; it has %s%s", p.key, v, strings.Join(had, ", "), spelling.Hint(v, "", had))
 		}
 	}
-	return s.values, nil
+	return s.Values, nil
 }
 
 func (x exclusion) holds(values []Value) bool {
@@ -141,50 +141,37 @@ func (x exclusion) holds(values []Value) bool {
 	return len(x) > 0
 }
 
-// combination is a configuration that is being put together.
-type combination struct {
-	values   []Value
-	settings []setting
-}
-
 // combine makes all combinations of the axes, the last one varying fastest, without
 // those that are excluded.
 func (r *reader) combine(d *draft, exclusions []exclusion) ([]Configuration, error) {
-	var base []setting
 	known := r.vocabulary.words(d.Workload)
-	for _, s := range r.common {
-		if slices.Contains(known, s.name) {
-			base = append(base, s)
-		}
-	}
-	all := []combination{{settings: overlaid(base, d.own)}}
+	base := slices.DeleteFunc(slices.Clone(r.common), func(s Flag) bool { return !slices.Contains(known, s.Name) })
+	all := []Configuration{{Flags: overlaid(base, d.own)}}
 	for _, a := range d.axes {
-		var more []combination
+		var more []Configuration
 		if len(all)*len(a.choices) > maxConfigurations {
 			return nil, problem(a.at, "experiment %s has more than %d configurations", d.Name, maxConfigurations)
 		}
 		for _, c := range all {
 			for _, choice := range a.choices {
-				more = append(more, combination{append(slices.Clone(c.values), Value{a.name, choice.text}), overlaid(c.settings, choice.settings)})
+				more = append(more, Configuration{append(slices.Clone(c.Values), Value{a.name, choice.text}), overlaid(c.Flags, choice.settings)})
 			}
 		}
 		all = more
 	}
-	var out []Configuration
-	for _, c := range all {
-		if slices.ContainsFunc(exclusions, func(x exclusion) bool { return x.holds(c.values) }) {
-			continue
-		}
-		flags, err := flagsOf(c.settings)
-		if err != nil {
+	all = slices.DeleteFunc(all, func(c Configuration) bool {
+		return slices.ContainsFunc(exclusions, func(x exclusion) bool { return x.holds(c.Values) })
+	})
+	for i := range all {
+		var err error
+		if all[i].Flags, err = flagsOf(all[i].Flags); err != nil {
 			return nil, err
 		}
-		out = append(out, Configuration{Values: c.values, Flags: flags})
 	}
-	return out, nil
+	return all, nil
 }
 
-func overlaid(base, more []setting) []setting {
+func overlaid(base, more []Flag) []Flag {
 	all := slices.Clone(base)
 	for _, s := range more {
 		all = append(without(all, s), s)
@@ -193,18 +180,18 @@ func overlaid(base, more []setting) []setting {
 }
 
 // flagsOf turns settings into flags: limits of nodes become options of the cluster.
-func flagsOf(settings []setting) ([]Flag, error) {
+func flagsOf(settings []Flag) ([]Flag, error) {
 	var flags []Flag
 	var options string
-	var at *setting
+	var at *Flag
 	for i, s := range settings {
 		switch {
-		case len(s.values) == 0:
-		case slices.Contains(limits(), s.name):
-			options += "," + s.name + "=" + strings.Join(s.values, ",")
+		case len(s.Values) == 0:
+		case slices.Contains(limits(), s.Name):
+			options += "," + s.Name + "=" + strings.Join(s.Values, ",")
 			at = &settings[i]
 		default:
-			flags = append(flags, Flag{s.name, s.values, s.at})
+			flags = append(flags, s)
 		}
 	}
 	if options == "" {
@@ -212,7 +199,7 @@ func flagsOf(settings []setting) ([]Flag, error) {
 	}
 	cluster := slices.IndexFunc(flags, func(f Flag) bool { return f.Name == flagCluster })
 	if cluster < 0 {
-		return nil, problem(at.at, "%s limits the nodes of a cluster, and there is no %s", at.name, flagCluster)
+		return nil, problem(at.At, "%s limits the nodes of a cluster, and there is no %s", at.Name, flagCluster)
 	}
 	flags[cluster].Values = []string{strings.Join(flags[cluster].Values, ",") + options}
 	return flags, nil

@@ -47,11 +47,12 @@ type Configuration struct {
 // Value is the value of an axis.
 type Value struct{ Axis, Text string }
 
-// Flag is a flag of assay run, given once for each of its values.
+// Flag is a flag of assay run, given once for each of its values; before an experiment is
+// put together also a limit of its nodes.
 type Flag struct {
 	Name   string
 	Values []string
-	At     Position
+	At     Position // of the value
 }
 
 // Key is a flag that a study may use.
@@ -105,7 +106,7 @@ type reader struct {
 	size       string
 	// common are the settings for all experiments, those of the size behind the
 	// defaults.
-	common []setting
+	common []Flag
 	sizes  map[string]bool
 }
 
@@ -118,8 +119,7 @@ func Read(path string, text []byte, size string, v Vocabulary) (*Study, error) {
 		s, err = r.study(root)
 	}
 	if err != nil {
-		var located *Error
-		if errors.As(err, &located) {
+		if located, is := errors.AsType[*Error](err); is {
 			located.Path = path
 		}
 		return nil, err

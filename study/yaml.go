@@ -65,8 +65,7 @@ func parse(text []byte) (node, error) {
 	}
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
-		var broken yaml.Error
-		if errors.As(err, &broken) {
+		if broken, is := errors.AsType[yaml.Error](err); is {
 			return node{}, problem(positionOf(broken.GetToken()), "%s", broken.GetMessage())
 		}
 		return node{}, problem(Position{}, "%s", err.Error())

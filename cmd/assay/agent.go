@@ -80,17 +80,17 @@ func (f *agentCommand) run(ctx context.Context, version string, stdin io.Reader,
 		go func() { defer end(); known.read(stdin) }()
 		ctx = attached
 	}
-	conn, err := f.connect(ctx, address)
+	engine, err := f.connect(ctx, address)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer engine.Close()
 	note := func(text string) { fmt.Fprintln(stderr, "assay: "+text) }
 	if f.quiet {
 		note = func(string) {}
 	}
 	note("waiting for a run at " + agents.Redact(address))
-	return agents.Serve(ctx, conn, &runner.ShareWorker{Database: known.get}, agents.Options{
+	return agents.Serve(ctx, engine, &runner.ShareWorker{Database: known.get}, agents.Options{
 		Version: version, Pool: f.pool, Folder: f.folder, Note: note, Late: f.late, Gone: f.wait, Clock: f.clock(),
 	})
 }
@@ -103,13 +103,13 @@ func (f *agentCommand) clock() agents.Clock {
 }
 
 // connect reaches the engine, which may be started later than the agent.
-func (f *agentCommand) connect(ctx context.Context, address string) (*agents.Connection, error) {
+func (f *agentCommand) connect(ctx context.Context, address string) (*agents.Engine, error) {
 	limit, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
 	for {
-		conn, err := agents.Connect(limit, address)
+		engine, err := agents.Open(limit, address)
 		if err == nil || errors.As(err, new(*agents.AddressError)) {
-			return conn, err
+			return engine, err
 		}
 		select {
 		case <-limit.Done():

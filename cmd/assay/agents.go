@@ -150,9 +150,9 @@ type localAgents struct {
 }
 
 type localAgent struct {
-	cmd   *exec.Cmd
-	input io.WriteCloser
-	said  lastLines
+	cmd    *exec.Cmd
+	input  io.WriteCloser
+	output lastLines
 }
 
 func (l *localAgents) start(n int, engine, pool string) error {
@@ -164,7 +164,7 @@ func (l *localAgents) start(n int, engine, pool string) error {
 		a := &localAgent{cmd: exec.Command(self, "agent", "--pool", pool, "--attached", "--quiet")}
 		a.cmd.SysProcAttr = detached() // an interrupt is this process's to pass on
 		a.cmd.Env = append(os.Environ(), engineVariable+"="+engine)
-		a.cmd.Stderr = &a.said
+		a.cmd.Stderr = &a.output
 		if a.input, err = a.cmd.StdinPipe(); err != nil {
 			return err
 		}
@@ -187,7 +187,7 @@ func (l *localAgents) processes() (all []int) {
 func (l *localAgents) address(address string) error {
 	for i, a := range l.all {
 		if _, err := io.WriteString(a.input, address+"\n"); err != nil {
-			return errors.Join(fmt.Errorf("agent %d has ended: %s", i+1, a.said.String()), err)
+			return errors.Join(fmt.Errorf("agent %d has ended: %s", i+1, a.output.String()), err)
 		}
 	}
 	return nil
@@ -213,13 +213,13 @@ type lastLines struct {
 	text []byte
 }
 
-const mostSaid = 4 << 10
+const maxLastLines = 4 << 10
 
 func (l *lastLines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.text = append(l.text, p...)
-	l.text = l.text[max(len(l.text)-mostSaid, 0):]
+	l.text = l.text[max(len(l.text)-maxLastLines, 0):]
 	return len(p), nil
 }
 

@@ -1,14 +1,20 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
+	"assay/check"
+	"assay/quantity"
+	"assay/report"
 	"assay/runner"
 )
 
@@ -167,3 +173,140 @@ func (m *screenModel) View() tea.View {
 	v.Cursor, v.DisableBracketedPasteMode = tea.NewCursor(0, len(lines)), true
 	return v
 }
+
+// The widest screen, in columns: longer lines are hard to read.
+const maxScreenWidth = 110
+
+// drawStatus lays out how a run goes in lines of at most width columns, and at most
+// height of them, the least important left out first. Heading is what is said of a
+// series.
+func drawStatus(l *report.Live, heading string, width, height int, now time.Time) []string {
+	width = max(min(width, maxScreenWidth), 10)
+	if l.Stage == "" {
+		return nil
+	}
+	title := l.Workload
+	if l.Database != "" {
+		title += " on " + l.Database
+	}
+	lines := []string{emphasis("1", cut(title, width))}
+	if heading != "" {
+		lines = append(lines, cut(heading, width))
+	}
+	lines = append(lines, cut(l.Stage, width), cut(progressLine(l, width, now), width))
+	if len(l.Points) > 0 {
+		lines = append(lines, figureLines(l, width)...)
+	}
+	if len(l.Nodes) > 0 {
+		lines = append(lines, nodesLine(l, width))
+	}
+	for _, f := range slices.Backward(l.Faults) {
+		lines = append(lines, faultLine(f, width))
+	}
+	return lines[:max(min(len(lines), height), 1)]
+}
+
+// progressLine is a bar with what is done and the time left, where that is known.
+func progressLine(l *report.Live, width int, now time.Time) string {
+	took := now.Sub(l.StageBegan)
+	if l.Elapsed > 0 {
+		took = time.Duration(l.Elapsed * float64(time.Second))
+	}
+	share, known := l.Share()
+	if !known {
+		return "for " + toSecond(took)
+	}
+	text := fmt.Sprintf(" %3.0f %%  %s", 100*share, toSecond(took))
+	if l.Elapsed <= 0 && l.TotalRows > 0 && width >= 60 {
+		text += fmt.Sprintf("  %s of %s rows", check.Count(l.Rows), check.Count(l.TotalRows))
+	}
+	left, known := l.Left()
+	if !known && share > 0 {
+		left, known = time.Duration(float64(took)*(1-share)/share), true
+	}
+	if known {
+		text += "  " + toSecond(left) + " left"
+	}
+	room := min(max(width-utf8.RuneCountInString(text), 0), 40)
+	done := int(share * float64(room))
+	return strings.Repeat("█", done) + strings.Repeat("░", room-done) + text
+}
+
+// toSecond is a time to the second.
+func toSecond(d time.Duration) string { return d.Round(time.Second).String() }
+
+// figureLines are throughput and response time with their course, and the outcomes.
+func figureLines(l *report.Live, width int) []string {
+	var rates, times []float64
+	for _, p := range l.Points {
+		rates, times = append(rates, p.PerSecond), append(times, p.P99)
+	}
+	latest := l.Points[len(l.Points)-1]
+	course := func(name string, values []float64, format func(float64) string) string {
+		drawn, top := report.Sparkline(values, max(width-34, 8))
+		if drawn == "" {
+			return ""
+		}
+		return cut(fmt.Sprintf("%-14s%s  █ = %s", name, drawn, format(top)), width)
+	}
+	phase := "warm-up"
+	if l.Measuring {
+		phase = "measuring"
+	}
+	if l.Elapsed < 0 {
+		phase = "work is done"
+	}
+	lines := []string{"",
+		cut(fmt.Sprintf("%-14s%s now, %s over all, %s", "committed/s", quantity.Figure(latest.PerSecond), quantity.Figure(l.PerSecond), phase), width),
+		course("", rates, func(v float64) string { return quantity.Figure(v) + "/s" }),
+		cut(fmt.Sprintf("%-14sp50 %s  p99 %s  longest %s", "response time", short(latest.P50), short(latest.P99), short(l.Latency.Max)), width),
+		course("  p99", times, quantity.Milliseconds),
+	}
+	lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" })
+	o := l.Outcomes
+	outcomes := cut(fmt.Sprintf("%-14scommitted %s  rejected %s  failed %s  unknown %s", "outcomes", check.Count(o.Committed), check.Count(o.Rejected), check.Count(o.Failed), check.Count(o.Unknown)), width)
+	if o.Failed+o.Unknown > 0 {
+		outcomes = emphasis("33", outcomes)
+	}
+	return append(lines, outcomes)
+}
+
+// nodesLine names the nodes, with the fault that is in effect on each.
+func nodesLine(l *report.Live, width int) string {
+	var parts []string
+	hurt := false
+	for _, n := range l.Nodes {
+		state := "ok"
+		for _, f := range l.Faults {
+			if f.Healed < 0 && slices.Contains(f.Nodes, n) {
+				state, hurt = strings.ToUpper(strings.Fields(f.Text)[0]), true
+			}
+		}
+		parts = append(parts, n+" "+state)
+	}
+	line := cut(fmt.Sprintf("%-14s%s", "nodes", strings.Join(parts, "  ")), width)
+	if hurt {
+		return emphasis("31", line)
+	}
+	return line
+}
+
+func faultLine(f report.LiveFault, width int) string {
+	end := "in effect"
+	if f.Healed >= 0 {
+		end = fmt.Sprintf("healed at %.1f s", f.Healed)
+	}
+	return cut(fmt.Sprintf("%-14s%.1f s: %s %s, %s", "fault", f.Injected, f.Text, strings.Join(f.Nodes, ", "), end), width)
+}
+
+// cut shortens a line to some columns.
+func cut(line string, width int) string {
+	if utf8.RuneCountInString(line) <= width {
+		return line
+	}
+	return string([]rune(line)[:width-1]) + "…"
+}
+
+// emphasis marks a line with an attribute of ECMA-48 (1 bold, 31 red, 33 yellow), which
+// is left out where the terminal or NO_COLOR wants none.
+func emphasis(attribute, line string) string { return "\x1b[" + attribute + "m" + line + "\x1b[0m" }

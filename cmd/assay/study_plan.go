@@ -68,7 +68,7 @@ func (f *studyFlags) plan(cmd *cobra.Command, s *study.Study, e study.Experiment
 			}
 			values = append(values, report.Setting{Name: v.Axis, Value: text})
 		}
-		out.plan.Configurations = append(out.plan.Configurations, series.Configuration{Values: values, Scenario: p.Base})
+		out.plan.Configurations = append(out.plan.Configurations, series.Configuration{Configuration: report.Configuration{Values: values}, Scenario: p.Base})
 	}
 	if err := out.plan.Validate(); err != nil {
 		return out, &study.Error{Path: s.Path, Position: e.At, Problem: err.Error()}

@@ -1,25 +1,27 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 
+	"assay/catalog"
 	"assay/check"
 	"assay/load"
 	"assay/workload"
 	"assay/workload/definition"
 )
 
-// defaultPatience is how long a phase of a run may make no progress before the
+// defaultStallTimeout is how long a phase of a run may make no progress before the
 // database is asked whether it is still there.
-const defaultPatience = time.Minute
+const defaultStallTimeout = time.Minute
 
 const (
 	// mostAnswers is how often in a row a database may answer that it is there
-	// while a phase makes no progress: with the default patience, an hour.
+	// while a phase makes no progress: with the default, an hour.
 	mostAnswers = 60
 	// closingGrace bounds how long a call may take to return once its context
 	// has ended.
@@ -27,24 +29,24 @@ const (
 )
 
 // bounded is a work none of whose calls waits without end for a database that
-// went away: it gives up on one that makes no progress for its patience and does
+// went away: it gives up on one that makes no progress for its stall timeout and does
 // not answer Describe within another, and returns *workload.UnreachableError. It
 // does not rely on a driver to return when its context ends. A phase of any length is
 // waited for while it makes progress. It is safe for concurrent use.
 type bounded struct {
 	definition.Work
-	patience time.Duration
+	stallTimeout time.Duration
 	address  string // printable
 	// gone is true once the database did not answer. The calls that follow ask
 	// first whether it is back.
 	gone atomic.Bool
 }
 
-func newBounded(w definition.Work, patience time.Duration, address string) *bounded {
-	if patience <= 0 {
-		patience = defaultPatience
+func newBounded(w definition.Work, stallTimeout time.Duration, address string) *bounded {
+	if stallTimeout <= 0 {
+		stallTimeout = defaultStallTimeout
 	}
-	return &bounded{Work: w, patience: patience, address: workload.Redact(address)}
+	return &bounded{Work: w, stallTimeout: stallTimeout, address: workload.Redact(address)}
 }
 
 // call is one call of the database. It says with progress that it goes on.
@@ -58,12 +60,12 @@ func (b *bounded) do(ctx context.Context, doing string, c call) error {
 		}
 		b.gone.Store(false)
 	}
-	return b.watch(ctx, b.patience, doing, c)
+	return b.watch(ctx, b.stallTimeout, doing, c)
 }
 
 // watch makes a call and gives it up if it makes no progress for so long and the
 // database does not answer either.
-func (b *bounded) watch(ctx context.Context, patience time.Duration, doing string, c call) error {
+func (b *bounded) watch(ctx context.Context, stallTimeout time.Duration, doing string, c call) error {
 	calling, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var steps atomic.Int64
@@ -79,7 +81,7 @@ func (b *bounded) watch(ctx context.Context, patience time.Duration, doing strin
 				return err
 			}
 			return b.abandoned(doing, ctx.Err())
-		case <-time.After(patience):
+		case <-time.After(stallTimeout):
 		}
 		if now := steps.Load(); now != seen {
 			seen, answers, since = now, 0, time.Now()
@@ -94,7 +96,7 @@ func (b *bounded) watch(ctx context.Context, patience time.Duration, doing strin
 			continue
 		}
 		cancel()
-		if err, over := endedWithin(ended, min(patience, closingGrace)); over && err == nil {
+		if err, over := endedWithin(ended, min(stallTimeout, closingGrace)); over && err == nil {
 			return nil
 		}
 		why := "no answer for %v"
@@ -120,10 +122,10 @@ func endedWithin(ended <-chan error, wait time.Duration) (err error, over bool) 
 	}
 }
 
-// answers reports whether the database says anything within the patience. What
+// answers reports whether the database says anything within the stall timeout. What
 // it refuses to tell is an answer too.
 func (b *bounded) answers(ctx context.Context) bool {
-	asking, cancel := context.WithTimeout(ctx, b.patience)
+	asking, cancel := context.WithTimeout(ctx, b.stallTimeout)
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
@@ -148,20 +150,20 @@ func (b *bounded) unreachable(doing string, why error) error {
 }
 
 func (b *bounded) Describe(ctx context.Context) (product workload.Product, err error) {
-	return bind(b, ctx, "describing it", func(ctx context.Context) (workload.Product, error) { return b.Work.Describe(ctx) })
+	return bind(b, ctx, "describing it", b.Work.Describe)
 }
 
 func (b *bounded) Find(ctx context.Context) (*workload.Leftover, error) {
-	return bind(b, ctx, "looking for the mark", func(ctx context.Context) (*workload.Leftover, error) { return b.Work.Find(ctx) })
+	return bind(b, ctx, "looking for the mark", b.Work.Find)
 }
 
 func (b *bounded) Marker(ctx context.Context) (*workload.Marker, error) {
-	return bind(b, ctx, "reading the mark", func(ctx context.Context) (*workload.Marker, error) { return b.Work.Marker(ctx) })
+	return bind(b, ctx, "reading the mark", b.Work.Marker)
 }
 
 // Lease implements work. Renewing and releasing are bounded by who asks (attempt).
 func (b *bounded) Lease(ctx context.Context) (*workload.Lease, error) {
-	return bind(b, ctx, "looking for a lease", func(ctx context.Context) (*workload.Lease, error) { return b.Work.Lease(ctx) })
+	return bind(b, ctx, "looking for a lease", b.Work.Lease)
 }
 
 func (b *bounded) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
@@ -169,7 +171,7 @@ func (b *bounded) TakeLease(ctx context.Context, holder workload.Holder, ttl tim
 }
 
 func (b *bounded) Size(ctx context.Context) (workload.Size, error) {
-	return bind(b, ctx, "asking for the size on disk", func(ctx context.Context) (workload.Size, error) { return b.Work.Size(ctx) })
+	return bind(b, ctx, "asking for the size on disk", b.Work.Size)
 }
 
 func (b *bounded) Client(ctx context.Context, n int) (load.Client, error) {
@@ -236,29 +238,26 @@ func (b *bounded) Save(ctx context.Context, folder string, read func(rows int64)
 	})
 }
 
-// bare is a work as the workload made it.
-func bare(w definition.Work) definition.Work {
-	if b, is := w.(*bounded); is {
-		return b.Work
+// loadThrough loads through faults, if the workload can; see definition.Reloading.
+func (b *bounded) loadThrough(ctx context.Context, loaded func(done, total int64), rowsIn func()) (again int64, err error) {
+	work, can := b.Work.(definition.Reloading)
+	if !can {
+		return 0, &workload.OptionError{Option: "--fault", Value: "while loading", Want: "a workload whose loading survives them"}
 	}
-	return w
+	err = b.loadBy(ctx, loaded, func(ctx context.Context, loaded func(done, total int64)) (err error) {
+		again, err = work.LoadThrough(ctx, loaded, rowsIn)
+		return err
+	})
+	return again, err
 }
 
-// examine has a work examine the database, if it does that, with its calls bounded.
-func examine(ctx context.Context, w definition.Work, folder string) error {
-	b, is := w.(*bounded)
-	if is {
-		w = b.Work
-	}
-	examiner, does := w.(definition.Examiner)
-	switch {
-	case !does:
+// examine has the workload examine the database, if it does that.
+func (b *bounded) examine(ctx context.Context, folder string) error {
+	examiner, does := b.Work.(definition.Examiner)
+	if !does {
 		return nil
-	case !is:
-		return examiner.Examine(ctx, folder)
-	default:
-		return b.do(ctx, "examining it", func(ctx context.Context, _ func()) error { return examiner.Examine(ctx, folder) })
 	}
+	return b.do(ctx, "examining it", func(ctx context.Context, _ func()) error { return examiner.Examine(ctx, folder) })
 }
 
 // Close implements work. A database that is gone, which was told already, has
@@ -266,7 +265,7 @@ func examine(ctx context.Context, w definition.Work, folder string) error {
 func (b *bounded) Close() error {
 	ended := make(chan error, 1)
 	go func() { ended <- b.Work.Close() }()
-	bound := b.patience
+	bound := b.stallTimeout
 	if !b.gone.Load() {
 		bound = max(bound, closingGrace) // a driver may have found out by itself, and bounds its farewell
 	}
@@ -281,22 +280,15 @@ func (b *bounded) Close() error {
 	}
 }
 
-// roundsOf are the rounds of a work, with their calls bounded, and whether it is
-// worked in rounds at all.
-func roundsOf(w definition.Work) ([]load.Round, bool) {
-	b, is := w.(*bounded)
-	if is {
-		w = b.Work
-	}
-	in, several := w.(definition.Rounds)
+// rounds are those of the work, with their calls bounded, and whether it is worked in
+// rounds at all.
+func (b *bounded) rounds() ([]load.Round, bool) {
+	in, several := b.Work.(definition.Rounds)
 	if !several {
 		return nil, false
 	}
 	rounds := in.Rounds()
 	for i := range rounds {
-		if !is {
-			break
-		}
 		client, ready := rounds[i].Client, rounds[i].Ready
 		rounds[i].Client = func(ctx context.Context, n int) (load.Client, error) {
 			return bind(b, ctx, "opening a session", func(ctx context.Context) (load.Client, error) { return client(ctx, n) })
@@ -304,12 +296,77 @@ func roundsOf(w definition.Work) ([]load.Round, bool) {
 		if ready != nil {
 			rounds[i].Ready = func(ctx context.Context) error {
 				// A round may begin with servers that are started anew.
-				return b.watch(ctx, readyShare*b.patience, "preparing a round", func(ctx context.Context, _ func()) error { return ready(ctx) })
+				return b.watch(ctx, readyShare*b.stallTimeout, "preparing a round", func(ctx context.Context, _ func()) error { return ready(ctx) })
 			}
 		}
 	}
 	return rounds, true
 }
 
-// readyShare is how many times the patience the preparing of a round may take.
+// readyShare is how many times the stall timeout the preparing of a round may take.
 const readyShare = 5
+
+// opener opens the scenario's workload on the database at address, as openWork does.
+type opener func(ctx context.Context, s Scenario, address string, stallTimeout time.Duration) (*bounded, error)
+
+// orDefault is openWork of nil.
+func (o opener) orDefault() opener {
+	if o == nil {
+		return openWork
+	}
+	return o
+}
+
+// openWork opens the scenario's workload on the database at address. None of its
+// calls makes no progress for longer than stallTimeout, 0 for the default.
+func openWork(ctx context.Context, s Scenario, address string, stallTimeout time.Duration) (*bounded, error) {
+	driver, err := catalog.DriverFor(address)
+	if err != nil {
+		return nil, err
+	}
+	support := driver.Support(s.Workload)
+	if support.Open == nil {
+		return nil, support.Refused()
+	}
+	// The driver bounds each contact by the time to connect.
+	b := newBounded(unopened{address: workload.Redact(address)}, cmp.Or(stallTimeout, defaultStallTimeout)+s.ConnectTimeout, address)
+	opened, err := bind(b, ctx, "connecting", func(ctx context.Context) (definition.Work, error) { return s.open(ctx, support, address) })
+	if err != nil {
+		return nil, err
+	}
+	return newBounded(opened, stallTimeout, address), nil
+}
+
+// unopened is the work of a database that was not reached yet.
+type unopened struct {
+	definition.Work
+	address string
+}
+
+// Describe says that there is no answer, so that opening is given up.
+func (u unopened) Describe(context.Context) (workload.Product, error) {
+	return workload.Product{}, &workload.UnreachableError{Address: u.address, Err: context.DeadlineExceeded}
+}
+
+// open reaches the database at address and begins the workload on it.
+func (s Scenario) open(ctx context.Context, by definition.Support, address string) (definition.Work, error) {
+	to := workload.Target{Address: address, ConnectTimeout: s.ConnectTimeout, Isolation: s.Isolation, Seed: s.Load.Seed}
+	if c, chooses := s.Config.(definition.ReadFrom); chooses {
+		to.Read = c.ReadFrom()
+	}
+	if c, chooses := s.Config.(definition.ChoosesSchema); chooses {
+		to.Schema = c.TargetSchema()
+	}
+	if c, chooses := s.Config.(definition.Shaped); chooses {
+		to.Fields, to.FieldBytes = c.Shape()
+	}
+	store, err := by.Open(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.Config.Open(ctx, store, s.Load.Seed, s.Load.Clients)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return w, nil
+}
