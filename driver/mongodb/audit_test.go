@@ -24,13 +24,10 @@ func testAudits(t *testing.T, set *cluster.ReplicaSet) {
 	t.Run("SeesOneMoment", func(t *testing.T) {
 		store, ledger := loaded(t, set, 100, 100)
 		session := mustSession(t, store)
-		err := store.reading(patiently(t), func(ctx context.Context) error {
+		err := store.reading(patiently(t), func(x steps) error {
 			for id := range int64(2) {
-				document, err := store.accounts.FindOne(ctx, byID(id+1)).Raw()
-				if err != nil {
-					return err
-				}
-				if a, err := accountOf(document); err != nil || a.Version != 0 {
+				var a bank.State
+				if err := x.integers(store.accounts, byID(id+1), stateFields(), &a.Balance, &a.Version); err != nil || a.Version != 0 {
 					t.Errorf("read %+v, %v", a, err)
 				}
 				mustCommit(t, session, ledger, bank.Transfer{ID: 1 + id, Source: 1, Destination: 2, Amount: 10})
@@ -89,8 +86,8 @@ func testAudits(t *testing.T, set *cluster.ReplicaSet) {
 				t.Errorf("with a context that is over: %v", err)
 			}
 		}
-		err = store.reading(t.Context(), func(ctx context.Context) error {
-			if err := store.accounts.FindOne(ctx, byID(1)).Err(); err != nil {
+		err = store.reading(t.Context(), func(x steps) error {
+			if err := store.accounts.FindOne(x.next(), byID(1)).Err(); err != nil {
 				return err
 			}
 			return errors.New("enough")

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"assay/history"
 	"assay/workload"
@@ -24,26 +22,9 @@ type bulkUpdateStore struct{ *sharedClientStore }
 // write concern of the address, or majority. The library's retries are off.
 // Errors are as with OpenBank.
 func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {
-	s, err := openCrowd(ctx, target, "bulkupdate", "document",
+	s, err := openSharedByMajority(ctx, target, "bulkupdate", "document",
 		"none: an update of several documents is no transaction")
-	if err != nil {
-		return nil, err
-	}
-	return &bulkUpdateStore{s}, nil
-}
-
-// openCrowd opens a workload whose sessions share one client, on one
-// collection. Writes have the write concern of the address, or majority.
-func openCrowd(ctx context.Context, target workload.Target, workloadName, collection, why string) (*sharedClientStore, error) {
-	s, err := openShared(ctx, target, workloadName, collection, why)
-	if err != nil {
-		return nil, err
-	}
-	o := s.application.SetMaxPoolSize(maxPoolSize).SetMaxConnecting(maxConnecting)
-	if o.WriteConcern == nil {
-		o.SetWriteConcern(writeconcern.Majority())
-	}
-	return s, nil
+	return &bulkUpdateStore{s}, err
 }
 
 // Atomic implements bulkupdate.Store: "the modification of each document is
@@ -56,8 +37,8 @@ func (s *bulkUpdateStore) Load(ctx context.Context, batch []bulkupdate.Document)
 }
 
 func (s *bulkUpdateStore) FinishLoad(ctx context.Context) error {
-	if _, err := s.rows.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "owner", Value: 1}}}); err != nil {
-		return failed("make the index", err)
+	if err := makeIndexes(ctx, s.rows, index("owner")); err != nil {
+		return err
 	}
 	return s.sharedClientStore.FinishLoad(ctx)
 }
@@ -89,21 +70,21 @@ func (s *bulkUpdateStore) Waits(ctx context.Context) ([]bulkupdate.Wait, error) 
 	}
 	// Tickets let operations into the storage engine; where they are told of depends on
 	// the version.
-	write, told := status.Lookup("queues", "execution", "write").DocumentOK()
-	if !told {
-		write, told = status.Lookup("wiredTiger", "concurrentTransactions", "write").DocumentOK()
+	write, known := status.Lookup("queues", "execution", "write").DocumentOK()
+	if !known {
+		write, known = status.Lookup("wiredTiger", "concurrentTransactions", "write").DocumentOK()
 	}
-	if told {
+	if known {
 		waits = append(waits, bulkupdate.Wait{Name: "write tickets in use", Unit: bulkupdate.Gauge, Value: numberIn(write, "out")})
 	}
-	if _, err := write.LookupErr("normalPriority"); told && err == nil {
+	if _, err := write.LookupErr("normalPriority"); known && err == nil {
 		waits = append(waits, bulkupdate.Wait{Name: "time queued for a write ticket", Unit: bulkupdate.Time,
 			Value: duration(numberIn(write, "normalPriority", "totalTimeQueuedMicros"))})
 	}
 	return waits, nil
 }
 
-// numberIn is a number in a server's answer; 0 if it is not told.
+// numberIn is a number in a server's answer; 0 if it is not there.
 func numberIn(document bson.Raw, path ...string) int64 {
 	n, _ := document.Lookup(path...).AsInt64OK()
 	return n
@@ -139,7 +120,7 @@ func (s *bulkUpdateStore) Session(context.Context) (bulkupdate.Session, error) {
 func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, flag bool) bulkupdate.Reply {
 	counted, sent := counting(ctx)
 	result, err := n.rows.UpdateMany(counted, bson.D{{Key: "owner", Value: user}},
-		bson.D{{Key: "$set", Value: bson.D{{Key: "flag", Value: flag}, {Key: "generation", Value: generation}}}})
+		set(bson.E{Key: "flag", Value: flag}, bson.E{Key: "generation", Value: generation}))
 	if err == nil {
 		return bulkupdate.Reply{Reply: workload.Reply{Outcome: history.Committed}, Changed: result.ModifiedCount}
 	}
@@ -156,9 +137,7 @@ func (n *bulkUpdateSession) Update(ctx context.Context, user, generation int64, 
 func judgeUpdate(err error, sent int, sharded bool) workload.Reply {
 	r := unacknowledged("update", err, sent)
 	code, answered := serverCode(err)
-	switch {
-	case sent != 1 || !answered || sharded || hasWriteConcernError(err):
-	case refusesUnwritten(code) || serverSaid(err, labelNoWrites):
+	if sent == 1 && answered && !sharded && !hasWriteConcernError(err) && (refusesUnwritten(code) || hasLabel(err, labelNoWrites)) {
 		r.Outcome = history.Failed
 	}
 	return r

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/history"
@@ -28,10 +27,7 @@ type candleStore struct{ *sharedClientStore }
 func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
 	s, err := openShared(ctx, target, "candles", "candle",
 		"none: writing and reading here are no transactions; the address's readConcernLevel and w choose")
-	if err != nil {
-		return nil, err
-	}
-	return &candleStore{s}, nil
+	return &candleStore{s}, err
 }
 
 // Engines implements candles.Store. snappy is what WiredTiger takes if nothing
@@ -53,18 +49,7 @@ func (s *candleStore) Create(ctx context.Context, m workload.Marker, engine stri
 	if err := s.create(ctx, m, stored); err != nil {
 		return err
 	}
-	ascending := func(fields ...string) mongo.IndexModel {
-		var keys bson.D
-		for _, field := range fields {
-			keys = append(keys, bson.E{Key: field, Value: 1})
-		}
-		return mongo.IndexModel{Keys: keys}
-	}
-	_, err = s.rows.Indexes().CreateMany(ctx, []mongo.IndexModel{ascending("moment"), ascending("ticker", "moment"), ascending("market", "moment")})
-	if err != nil {
-		return failed("create the indexes of collection "+s.rows.Name(), err)
-	}
-	return nil
+	return makeIndexes(ctx, s.rows, index("moment"), index("ticker", "moment"), index("market", "moment"))
 }
 
 // FinishLoad implements candles.Store. MongoDB's planner tries its plans out
@@ -76,7 +61,6 @@ func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) 
 	return readAll(ctx, s.sharedClientStore, candles.Columns(), row)
 }
 
-// candleSession is a candles.Session.
 type candleSession struct{ sharedSession }
 
 func (s *candleStore) Session(context.Context) (candles.Session, error) {

@@ -22,12 +22,9 @@ type churnStore struct{ *sharedClientStore }
 // OpenChurn connects to the server and returns its Store. Concerns and errors
 // are as with OpenBulkUpdate.
 func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error) {
-	s, err := openCrowd(ctx, target, "churn", "row",
+	s, err := openSharedByMajority(ctx, target, "churn", "row",
 		"none: inserts and deletions of several documents are no transactions")
-	if err != nil {
-		return nil, err
-	}
-	return &churnStore{s}, nil
+	return &churnStore{s}, err
 }
 
 const repairCompact = "compact"
@@ -60,11 +57,8 @@ func (s *churnStore) Repair(ctx context.Context, name string) error {
 	if s.sharded {
 		return errors.New("mongodb: a mongos has no compact; run it on the members of each shard")
 	}
-	err := s.database.RunCommand(ctx, bson.D{{Key: repairCompact, Value: s.rows.Name()}, {Key: "force", Value: true}}).Err()
-	if err != nil {
-		return failed("compact", err)
-	}
-	return nil
+	command := bson.D{{Key: repairCompact, Value: s.rows.Name()}, {Key: "force", Value: true}}
+	return failed("compact", s.database.RunCommand(ctx, command).Err())
 }
 
 // Read implements churn.Store, in one snapshot of what a majority has.
@@ -72,7 +66,6 @@ func (s *churnStore) Read(ctx context.Context, row func(churn.Row) error) error 
 	return readAll(ctx, s.sharedClientStore, churn.Columns(), row)
 }
 
-// churnSession is a churn.Session.
 type churnSession struct{ sharedSession }
 
 func (s *churnStore) Session(context.Context) (churn.Session, error) {
@@ -90,7 +83,7 @@ func (n *churnSession) Insert(ctx context.Context, rows []churn.Row) churn.Reply
 // Delete implements churn.Session. It is not atomic over its documents.
 func (n *churnSession) Delete(ctx context.Context, ids []int64) churn.Reply {
 	counted, sent := counting(ctx)
-	_, err := n.rows.DeleteMany(counted, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}})
+	_, err := n.rows.DeleteMany(counted, byID(oneOf(ids)))
 	return n.judged(err, sent.commands)
 }
 

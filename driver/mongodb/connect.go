@@ -3,7 +3,7 @@
 // workload in MongoDB's own idiom, multi-document transactions.
 //
 // No command of a transfer is ever sent twice, the commit included, although
-// the library's own CommitTransaction would resend it; see bank_session.go.
+// the library's own CommitTransaction would resend it; see transactor.commit.
 //
 // It must not know the load engine, the checkers or any other driver.
 package mongodb

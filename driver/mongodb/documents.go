@@ -2,6 +2,7 @@ package mongodb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -106,8 +107,48 @@ func insertAll(ctx context.Context, c *mongo.Collection, documents []bson.D) err
 	if len(documents) == 0 {
 		return nil
 	}
-	if _, err := c.InsertMany(ctx, documents, options.InsertMany().SetOrdered(false)); err != nil {
-		return failed("load "+c.Name()+"s", err)
+	_, err := c.InsertMany(ctx, documents, options.InsertMany().SetOrdered(false))
+	return failed("load "+c.Name()+"s", err)
+}
+
+// byID finds a document by its _id, which may be a condition on it.
+func byID(id any) bson.D { return bson.D{{Key: "_id", Value: id}} }
+
+// oneOf finds one of several values.
+func oneOf(values any) bson.D { return bson.D{{Key: "$in", Value: values}} }
+
+func set(fields ...bson.E) bson.D      { return bson.D{{Key: "$set", Value: bson.D(fields)}} }
+func increase(fields ...bson.E) bson.D { return bson.D{{Key: "$inc", Value: bson.D(fields)}} }
+
+// ascending has 1 for each of these fields: the order of an index or of an answer.
+func ascending(fields ...string) bson.D {
+	d := make(bson.D, len(fields))
+	for i, field := range fields {
+		d[i] = bson.E{Key: field, Value: 1}
 	}
-	return nil
+	return d
+}
+
+// only is a projection on _id and these fields.
+func only(fields ...string) bson.D {
+	if len(fields) == 0 { // an empty one would be all fields
+		return ascending("_id")
+	}
+	return ascending(fields...)
+}
+
+// index is an index by these fields in ascending order.
+func index(fields ...string) mongo.IndexModel { return mongo.IndexModel{Keys: ascending(fields...)} }
+
+func makeIndexes(ctx context.Context, c *mongo.Collection, indexes ...mongo.IndexModel) error {
+	_, err := c.Indexes().CreateMany(ctx, indexes)
+	return failed("make the indexes of collection "+c.Name(), err)
+}
+
+// unlessMissing leaves out that there is no such document.
+func unlessMissing(err error) error {
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return nil
+	}
+	return err
 }

@@ -116,31 +116,17 @@ func classOfCode(code int) string {
 // serverCode returns the code that the server answered with, and false if the
 // error is not an answer of the server.
 func serverCode(err error) (int, bool) {
-	if command := (mongo.CommandError{}); errors.As(err, &command) && command.Code != 0 {
-		return int(command.Code), true
-	}
-	if write := (mongo.WriteException{}); errors.As(err, &write) {
-		switch {
-		case len(write.WriteErrors) > 0:
-			return write.WriteErrors[0].Code, true
-		case write.WriteConcernError != nil:
-			return write.WriteConcernError.Code, true
-		}
-	}
-	if bulk := (mongo.BulkWriteException{}); errors.As(err, &bulk) {
-		switch {
-		case len(bulk.WriteErrors) > 0:
-			return bulk.WriteErrors[0].Code, true
-		case bulk.WriteConcernError != nil:
-			return bulk.WriteConcernError.Code, true
+	if answer, is := errors.AsType[mongo.ServerError](err); is {
+		if codes := answer.ErrorCodes(); len(codes) > 0 && codes[0] != 0 {
+			return codes[0], true
 		}
 	}
 	return 0, false
 }
 
-// serverSaid reports whether the server's own answer carries the label. The
+// hasLabel reports whether the server's own answer carries the label. The
 // library puts labels on errors of its own as well; those have no code.
-func serverSaid(err error, label string) bool {
+func hasLabel(err error, label string) bool {
 	_, answered := serverCode(err)
 	labeled := mongo.LabeledError(nil)
 	return answered && errors.As(err, &labeled) && labeled.HasErrorLabel(label)
@@ -173,15 +159,13 @@ func unreached(err error) bool {
 // unacknowledged is the reply to what ended with an error, which the library has begun
 // to send so often: Failed if it was never sent, else Unknown.
 func unacknowledged(doing string, err error, sent int) workload.Reply {
-	r := judgedBy(err, sent)
-	r.Err = failed(doing, err)
-	return r
+	return judgedBy(failed(doing, err), sent > 0)
 }
 
-func judgedBy(err error, sent int) workload.Reply {
+func judgedBy(err error, sent bool) workload.Reply {
 	r := workload.Reply{Class: classOf(err), Err: err}
 	r.Broken = broken(err, r.Class)
-	if sent == 0 {
+	if !sent {
 		r.Outcome = history.Failed
 		if _, answered := serverCode(err); !answered && unreached(err) {
 			r.Class = workload.ClassConnect
@@ -203,11 +187,7 @@ func withoutEffect(doing string, err error, sent int) workload.Reply {
 // sends it only when it is told to; so whatever happened here, there is no
 // effect. sent says whether that statement was sent.
 func judgeStatement(err error, sent bool) workload.Reply {
-	n := 0
-	if sent {
-		n = 1
-	}
-	r := judgedBy(err, n)
+	r := judgedBy(err, sent)
 	r.Outcome = history.Failed
 	return r
 }
@@ -240,12 +220,12 @@ func judgeCommit(err error, sent int, majority bool) workload.Reply {
 	if err == nil {
 		return workload.Reply{Outcome: history.Committed}
 	}
-	r := judgedBy(err, sent)
+	r := judgedBy(err, sent > 0)
 	if sent > 1 {
 		r.Class = classResent
 		return r
 	}
-	aborted := sent == 1 && serverSaid(err, labelTransient) && !serverSaid(err, labelUnknown) && !hasWriteConcernError(err)
+	aborted := sent == 1 && hasLabel(err, labelTransient) && !hasLabel(err, labelUnknown) && !hasWriteConcernError(err)
 	if aborted && majority {
 		r.Outcome = history.Failed
 	}
@@ -279,10 +259,5 @@ func broken(err error, class string) bool {
 	if _, answered := serverCode(err); !answered {
 		return true
 	}
-	switch class {
-	case workload.ClassNotPrimary, workload.ClassShutdown, workload.ClassLost:
-		return true
-	default:
-		return false
-	}
+	return class == workload.ClassNotPrimary || class == workload.ClassShutdown || class == workload.ClassLost
 }

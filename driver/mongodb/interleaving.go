@@ -26,10 +26,7 @@ func (s *isolationStore) Levels() []interleaving.Level {
 // Interleaved implements interleaving.Store. The rows are registers.
 func (s *isolationStore) Interleaved(ctx context.Context) (interleaving.Session, error) {
 	x, err := s.transactor(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &interleavedSession{x, s}, nil
+	return &interleavedSession{x, s}, err
 }
 
 type interleavedSession struct {
@@ -46,29 +43,20 @@ func (b *interleavedSession) Waiting(context.Context) (waiting, known bool, err 
 }
 
 func (b *interleavedSession) Transact(ctx context.Context, _ bool, work func(interleaving.Do) error) workload.Reply {
-	if err := b.begin(); err != nil {
-		return notBegun(err)
-	}
-	counted, sent := counting(ctx)
-	var statement error
-	err := work(func(_ context.Context, o interleaving.Operation) (rows []interleaving.Row, err error) {
-		sent.latest = false
-		rows, statement = b.do(mongo.NewSessionContext(counted, b.session), o)
-		return rows, statement
+	return b.transact(ctx, func(s steps) error {
+		var statement error
+		err := work(func(_ context.Context, o interleaving.Operation) (rows []interleaving.Row, err error) {
+			rows, statement = b.do(s.next(), o)
+			return rows, statement
+		})
+		if err != nil && statement == nil {
+			return &endError{workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err}}
+		}
+		if err != nil {
+			err = statement // after which there was no other
+		}
+		return failed("do an operation", err)
 	})
-	switch {
-	case err == nil && sent.commands == 0:
-		b.renew()
-		return workload.Reply{Outcome: history.Committed} // of nothing
-	case err == nil:
-		return b.commit(ctx)
-	case statement != nil: // after which there was no other
-		r := judgeStatement(failed("do an operation", statement), sent.latest)
-		b.abort(ctx, r, sent.commands > 0)
-		return r
-	}
-	b.abort(ctx, workload.Reply{}, sent.commands > 0)
-	return workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err}
 }
 
 // do does one operation. ctx carries the session.
@@ -88,9 +76,9 @@ func (b *interleavedSession) do(ctx context.Context, o interleaving.Operation) (
 	var err error
 	switch o.Action {
 	case interleaving.Set:
-		_, err = c.UpdateOne(ctx, byID(o.ID), bson.D{{Key: "$set", Value: value(o.Value)}})
+		_, err = c.UpdateOne(ctx, byID(o.ID), set(value(o.Value)...))
 	case interleaving.AddAll:
-		_, err = c.UpdateMany(ctx, bson.D{}, bson.D{{Key: "$inc", Value: value(o.Value)}})
+		_, err = c.UpdateMany(ctx, bson.D{}, increase(value(o.Value)...))
 	case interleaving.Insert:
 		_, err = c.InsertOne(ctx, append(byID(o.ID), value(o.Value)...))
 	case interleaving.DeleteEqual:

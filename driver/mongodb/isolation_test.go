@@ -216,7 +216,7 @@ func testRewriteConflict(t *testing.T, d *desk) {
 	d.commit(second, isolation.Op{Kind: isolation.AppendByRewrite, Key: 2, Value: 20})
 	err := do(&rewrite[0])
 	r := replyOf(judgeStatement(err, true))
-	first.abort(d.ctx, workload.Reply{Err: err}, true)
+	first.abort(d.ctx, err, true)
 	d.wantFailed(first, r, workload.ClassSerialization)
 	if lists := d.lists(); !slices.Equal(lists[2], []int64{1, 20}) {
 		t.Errorf("the list is %v", lists[2])
@@ -245,7 +245,7 @@ func testUpsertRace(t *testing.T, d *desk) {
 	late := element(4, 2)
 	err := do(&late)
 	r := replyOf(judgeStatement(err, true))
-	first.abort(d.ctx, workload.Reply{Err: err}, true)
+	first.abort(d.ctx, err, true)
 	if r.Class != workload.ClassSerialization && r.Class != classDuplicateKey {
 		t.Errorf("got %+v", r)
 	}

@@ -2,13 +2,10 @@ package mongodb
 
 import (
 	"context"
-	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"assay/history"
 	"assay/workload"
 	"assay/workload/journal"
 )
@@ -33,10 +30,6 @@ func openJournal(ctx context.Context, target workload.Target, name string, table
 		return nil, err
 	}
 	return &journalStore{schema: p, tables: tables, beside: map[int]func([]int64) bson.E{}}, nil
-}
-
-func (s *journalStore) Find(ctx context.Context) (*workload.Leftover, error) {
-	return s.find(ctx, s.collections...)
 }
 
 func (s *journalStore) LoadRows(ctx context.Context, table int, rows [][]int64) error {
@@ -80,70 +73,4 @@ func (s *journalStore) Read(ctx context.Context, row func(journal.Row) error) er
 		}
 		return nil
 	})
-}
-
-// errNoFunds leaves a transaction that would overdraw an account, and errRepeated one
-// whose row the journal has already.
-var (
-	errNoFunds  = errors.New("the account would be overdrawn")
-	errRepeated = errors.New("the journal has the operation already")
-)
-
-// journaled does a transaction whose row goes into a collection under an id. work does all
-// but the commit; ctx carries the session.
-func (x *transactor) journaled(ctx context.Context, rows *mongo.Collection, id int64, overdrawn string, work func(steps) error) workload.Reply {
-	r := x.transact(ctx, func(ctx context.Context, sent *sending) *workload.Reply {
-		err := work(steps{ctx, sent})
-		switch {
-		case err == nil:
-			return nil
-		case errors.Is(err, errNoFunds):
-			return &workload.Reply{Outcome: history.Rejected, Class: overdrawn}
-		case errors.Is(err, errRepeated):
-			return &workload.Reply{Outcome: history.Failed, Class: workload.ClassDuplicate}
-		}
-		ended := judgeStatement(failed("do an operation", err), sent.latest)
-		return &ended
-	})
-	return x.confirmed(ctx, rows, byID(id), r)
-}
-
-// steps are the statements of one transaction.
-type steps struct {
-	ctx  context.Context // it carries the session
-	sent *sending
-}
-
-// next is the context of the next statement.
-func (s steps) next() context.Context {
-	s.sent.latest = false
-	return s.ctx
-}
-
-// integers reads fields of the only document that a filter selects.
-func (s steps) integers(c *mongo.Collection, filter bson.D, names []string, into ...*int64) error {
-	document, err := c.FindOne(s.next(), filter).Raw()
-	if err != nil {
-		return err
-	}
-	return integers(document, c.Name(), names, into)
-}
-
-// change updates a document and reads fields of what that leaves. mongo.ErrNoDocuments
-// means that the filter selects none.
-func (s steps) change(c *mongo.Collection, filter bson.D, update any, names []string, into ...*int64) error {
-	document, err := c.FindOneAndUpdate(s.next(), filter, update, options.FindOneAndUpdate().SetReturnDocument(options.After)).Raw()
-	if err != nil {
-		return err
-	}
-	return integers(document, c.Name(), names, into)
-}
-
-// hasDocument reports whether a collection has a document of this _id.
-func hasDocument(ctx context.Context, c *mongo.Collection, id int64) (bool, error) {
-	err := c.FindOne(ctx, byID(id), options.FindOne().SetProjection(bson.D{{Key: "_id", Value: 1}})).Err()
-	if errors.Is(err, mongo.ErrNoDocuments) {
-		return false, nil
-	}
-	return err == nil, err
 }

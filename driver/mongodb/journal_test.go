@@ -75,8 +75,8 @@ func (n *lateSession) Do(ctx context.Context, o smallbank.Operation) (reply smal
 	if o.Kind != smallbank.KindWriteCheck {
 		return n.smallBankSession.Do(ctx, o)
 	}
-	reply.Reply = n.journaled(ctx, n.store.collections[smallbank.Journal], o.ID, smallbank.ClassNoFunds, func(s steps) error {
-		return o.Perform(&lateSteps{&smallBankSteps{s, n.store, o.ID}, n.of}, &reply.Result)
+	reply.Reply = n.journaled(ctx, n.store.collections[smallbank.Journal], o.ID, func(s steps) error {
+		return failed("do an operation", o.Perform(&lateSteps{&smallBankSteps{s, n.store, o.ID}, n.of}, &reply.Result))
 	})
 	return reply
 }

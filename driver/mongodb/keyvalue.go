@@ -2,14 +2,17 @@ package mongodb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
+	"assay/history"
 	"assay/workload"
 	"assay/workload/keyvalue"
 )
@@ -21,15 +24,14 @@ type keyValueStore struct {
 	table keyvalue.Table
 }
 
+var _ keyvalue.Mutable = (*keyValueStore)(nil)
+
 // OpenKeyValue connects to the server and returns the Store of a table; see
 // openShared.
 func OpenKeyValue(ctx context.Context, target workload.Target, table keyvalue.Table) (keyvalue.Store, error) {
 	s, err := openShared(ctx, target, table.Workload, table.Name,
 		"none: inserts and reads of single documents are no transactions; the address's readConcernLevel and w choose")
-	if err != nil {
-		return nil, err
-	}
-	return &keyValueStore{s, table}, nil
+	return &keyValueStore{s, table}, err
 }
 
 // Promise implements keyvalue.Promising. Read concern linearizable returns
@@ -151,4 +153,163 @@ func (s *keyValueStore) value(name string, kind keyvalue.Type, raw bson.RawValue
 		}
 	}
 	return nil, fmt.Errorf("mongodb: collection %s: field %s of a document is missing or of another type", s.rows.Name(), name)
+}
+
+func (s *keyValueStore) LoadRecords(ctx context.Context, records []keyvalue.Record) error {
+	documents := make([]bson.D, len(records))
+	for i, record := range records {
+		documents[i] = s.document(record)
+	}
+	return insertAll(ctx, s.rows, documents)
+}
+
+// FinishLoad implements keyvalue.Mutable. Every member that can be reached is waited
+// for, so that reads find what was loaded wherever they go.
+func (s *keyValueStore) FinishLoad(ctx context.Context) error {
+	if err := s.sharedClientStore.FinishLoad(ctx); err != nil {
+		return err
+	}
+	return s.everywhere(ctx)
+}
+
+// Scans implements keyvalue.Mutable. Nothing is promised: read concern linearizable is
+// for reads of one document, and a cursor is no snapshot (MongoDB manual, "Read
+// Concern linearizable"; "Read Isolation, Consistency, and Recency").
+func (s *keyValueStore) Scans() (promise string, err error) { return "", nil }
+
+type keyValueSession struct {
+	sharedSession
+	store *keyValueStore
+}
+
+func (s *keyValueStore) Session(context.Context) (keyvalue.Session, error) {
+	n, err := s.session()
+	return &keyValueSession{n, s}, err
+}
+
+func (s *keyValueStore) MutableSession(context.Context) (keyvalue.MutableSession, error) {
+	n, err := s.session()
+	return &keyValueSession{n, s}, err
+}
+
+// Insert implements keyvalue.Session; see judgeInsert for how it ends.
+func (n *keyValueSession) Insert(ctx context.Context, record keyvalue.Record) keyvalue.Reply {
+	counted, sent := counting(ctx)
+	_, err := n.rows.InsertOne(counted, n.store.document(record))
+	return keyvalue.Reply{Reply: judgeInsert(err, sent.commands)}
+}
+
+// labelNoWrites is the server's word for an answer before anything was written
+// (retryable writes specification, "NoWritesPerformed").
+const labelNoWrites = "NoWritesPerformed"
+
+// judgeInsert says how an insert ended with err, which may be nil. sent is how
+// often the library has begun to send it.
+//
+//	never sent                                  Failed
+//	acknowledged, write concern met             Committed
+//	a document of the key is there              Failed, Duplicate
+//	the same, and the write concern not met:    Failed: that document may be
+//	                                            rolled back
+//	refused by who is not the primary, for      Failed
+//	want of rights, by a router that finds no
+//	primary, or labelled NoWritesPerformed,
+//	without a word of the write concern
+//	anything else                               Unknown
+//
+// A server that is not the primary refuses an insert before it writes (the
+// server's src/mongo/db/ops/write_ops_exec.cpp, assertCanWrite_inlock). One that
+// steps down while it works says PrimarySteppedDown or
+// InterruptedDueToReplStateChange instead, also after it has written, and those
+// prove nothing.
+//
+// A router sends one document to one shard, and without retryable writes sends
+// it again only after that shard has refused it as wrongly routed (the server's
+// src/mongo/s/write_ops/batch_write_exec.cpp, RetryPolicy::kNoRetry). So the
+// shard's refusal is a refusal here too, and so is the router's own word that it
+// has found no primary to send to. That the network between them failed, or was
+// too slow, proves nothing.
+func judgeInsert(err error, sent int) workload.Reply {
+	if err == nil {
+		return workload.Reply{Outcome: history.Committed}
+	}
+	r := unacknowledged("insert", err, sent)
+	code, answered := serverCode(err)
+	switch {
+	case sent != 1 || !answered:
+	case code == codeDuplicateKey:
+		r.Outcome, r.Duplicate = history.Failed, !hasWriteConcernError(err)
+		if !r.Duplicate {
+			r.Class = classUnconfirmed
+		}
+	case hasWriteConcernError(err):
+	case refusesUnwritten(code) || code == codeNoPrimaryFound || hasLabel(err, labelNoWrites):
+		r.Outcome = history.Failed
+	}
+	return r
+}
+
+// refusesUnwritten reports whether a server says so only before it writes.
+func refusesUnwritten(code int) bool {
+	switch code {
+	case 10107, // NotWritablePrimary
+		10058, // its predecessor
+		13435, // NotPrimaryNoSecondaryOk
+		codeUnauthorized:
+		return true
+	}
+	return false
+}
+
+func (n *keyValueSession) Get(ctx context.Context, key keyvalue.Value) keyvalue.Reply {
+	counted, sent := counting(ctx)
+	document, err := n.rows.FindOne(counted, byID(encoded(n.store.table.Key, key))).Raw()
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed}}
+	}
+	r := keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed}, Found: true}
+	if err == nil {
+		r.Record, err = n.store.record(document)
+	}
+	if err == nil {
+		return r
+	}
+	return keyvalue.Reply{Reply: withoutEffect("get", err, sent.commands)}
+}
+
+// Update implements keyvalue.MutableSession by $set of all fields, which is atomic
+// (MongoDB manual, "Atomicity and Transactions": "a write operation is atomic on the
+// level of a single document").
+func (n *keyValueSession) Update(ctx context.Context, record keyvalue.Record) keyvalue.Reply {
+	counted, sent := counting(ctx)
+	document := n.store.document(record)
+	result, err := n.rows.UpdateOne(counted, document[:1], set(document[1:]...))
+	if err != nil {
+		return keyvalue.Reply{Reply: judgeUpdate(err, sent.commands, n.sharded)}
+	}
+	return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed}, Found: result.MatchedCount > 0}
+}
+
+// Scan implements keyvalue.MutableSession, in one batch if the answer fits into one.
+func (n *keyValueSession) Scan(ctx context.Context, from keyvalue.Value, limit int) ([]keyvalue.Record, keyvalue.Reply) {
+	counted, sent := counting(ctx)
+	var found []keyvalue.Record
+	var documents []bson.Raw
+	filter := byID(bson.D{{Key: "$gte", Value: encoded(n.store.table.Key, from)}})
+	how := options.Find().SetSort(ascending("_id")).SetLimit(int64(limit)).SetBatchSize(int32(limit) + 1)
+	cursor, err := n.rows.Find(counted, filter, how)
+	if err == nil {
+		err = cursor.All(counted, &documents)
+	}
+	for _, document := range documents {
+		var record keyvalue.Record
+		if record, err = n.store.record(document); err != nil {
+			break
+		}
+		found = append(found, record)
+	}
+	if err != nil {
+		return nil, keyvalue.Reply{Reply: withoutEffect("scan", err, sent.commands)}
+	}
+	return found, keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }

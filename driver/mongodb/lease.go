@@ -29,10 +29,6 @@ type lease struct {
 	Now     time.Time `bson:"now"`
 }
 
-func (l *lease) told() *workload.Lease {
-	return workload.NewLease(l.Token, []byte(l.Holder), l.Since, l.Expires.Sub(l.Now))
-}
-
 // leases is the lease's collection, written and read with a majority.
 func (s *schema) leases() *mongo.Collection { return s.database.Collection(leaseCollection) }
 
@@ -47,20 +43,18 @@ func literal(v any) bson.D { return bson.D{{Key: "$literal", Value: v}} }
 // Lease reads the document, with the server's clock.
 func (s *schema) Lease(ctx context.Context) (*workload.Lease, error) {
 	cursor, err := s.leases().Aggregate(ctx, bson.A{
-		bson.D{{Key: "$match", Value: bson.D{{Key: "_id", Value: leaseID}}}},
+		bson.D{{Key: "$match", Value: byID(leaseID)}},
 		bson.D{{Key: "$set", Value: bson.D{{Key: "now", Value: "$$NOW"}}}},
 	})
-	if err != nil {
-		return nil, failed("look for a lease", err)
-	}
 	var found []lease
-	if err := cursor.All(ctx, &found); err != nil {
+	if err == nil {
+		err = cursor.All(ctx, &found)
+	}
+	if err != nil || len(found) == 0 {
 		return nil, failed("look for a lease", err)
 	}
-	if len(found) == 0 {
-		return nil, nil
-	}
-	return found[0].told(), nil
+	l := found[0]
+	return workload.NewLease(l.Token, []byte(l.Holder), l.Since, l.Expires.Sub(l.Now)), nil
 }
 
 // admit gives *workload.HeldError if another holds the lease.
@@ -92,7 +86,7 @@ func (s *schema) TakeLease(ctx context.Context, holder workload.Holder, ttl time
 	if err != nil {
 		return failed("take the lease", err)
 	}
-	if _, err := s.mark(ctx); err != nil {
+	if _, err := s.Marker(ctx); err != nil {
 		return err
 	}
 	free := bson.D{{Key: "$or", Value: bson.A{
@@ -107,7 +101,7 @@ func (s *schema) TakeLease(ctx context.Context, holder workload.Holder, ttl time
 	// Done again it does the same, so it is repeated where two made the document at the
 	// same time, of which the later one is refused, and where a primary has just gone.
 	for range 3 {
-		err = s.leases().FindOneAndUpdate(ctx, bson.D{{Key: "_id", Value: leaseID}}, take,
+		err = s.leases().FindOneAndUpdate(ctx, byID(leaseID), take,
 			options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)).Decode(&after)
 		if !mongo.IsDuplicateKeyError(err) && (err == nil || classOf(err) != workload.ClassNotPrimary) {
 			break
@@ -127,31 +121,14 @@ func (s *schema) TakeLease(ctx context.Context, holder workload.Holder, ttl time
 func (s *schema) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
 	result, err := s.leases().UpdateOne(ctx, bson.D{{Key: "_id", Value: leaseID}, {Key: "token", Value: token}},
 		bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: later(ttl)}}}}})
-	if err != nil {
-		return failed("renew the lease", err)
-	}
-	if result.MatchedCount == 0 {
+	if err == nil && result.MatchedCount == 0 {
 		return s.refuse(ctx)
 	}
-	return nil
+	return failed("renew the lease", err)
 }
 
 // ReleaseLease deletes the document.
 func (s *schema) ReleaseLease(ctx context.Context, token string) error {
 	_, err := s.leases().DeleteOne(ctx, bson.D{{Key: "_id", Value: leaseID}, {Key: "token", Value: token}})
-	if err != nil {
-		return failed("release the lease", err)
-	}
-	return nil
-}
-
-// Marker reads the mark.
-func (s *schema) Marker(ctx context.Context) (*workload.Marker, error) { return s.mark(ctx) }
-
-// dropLease drops the collection of the lease.
-func (s *schema) dropLease(ctx context.Context) error {
-	if err := s.leases().Drop(ctx); err != nil {
-		return failed("drop collection "+leaseCollection, err)
-	}
-	return nil
+	return failed("release the lease", err)
 }

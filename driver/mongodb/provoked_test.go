@@ -163,9 +163,9 @@ func testAbandonedIsAborted(t *testing.T, set *cluster.ReplicaSet) {
 		t.Fatal(err)
 	}
 	counted, sent := counting(patiently(t))
-	a := &attempt{store: store, sent: sent, transfer: bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}}
-	if ended := a.statements(mongo.NewSessionContext(counted, session.session)); ended != nil {
-		t.Fatalf("%+v", *ended)
+	abandoned := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
+	if _, _, err := store.move(steps{mongo.NewSessionContext(counted, session.session), sent}, abandoned); err != nil {
+		t.Fatal(err)
 	}
 	session.leave(true)
 	if err := store.noneOpen(patiently(t)); !errors.As(err, new(*openError)) {
@@ -214,9 +214,8 @@ func testLifetimeLimit(t *testing.T, set *cluster.ReplicaSet) {
 	}
 	counted, sent := counting(patiently(t))
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
-	a := &attempt{store: store, sent: sent, transfer: tr}
-	if ended := a.statements(mongo.NewSessionContext(counted, session.session)); ended != nil {
-		t.Fatalf("%+v", *ended)
+	if _, _, err := store.move(steps{mongo.NewSessionContext(counted, session.session), sent}, tr); err != nil {
+		t.Fatal(err)
 	}
 	if err := store.Settle(patiently(t)); err != nil { // returns when the server has given up
 		t.Fatal(err)

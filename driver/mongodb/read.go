@@ -10,9 +10,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
-
-	"assay/history"
-	"assay/workload"
 )
 
 // readBatch is how many documents the server sends at once when everything is
@@ -68,10 +65,7 @@ func eachFound(ctx context.Context, c *mongo.Collection, filter bson.D, o *optio
 			return err
 		}
 	}
-	if err := cursor.Err(); err != nil {
-		return readError(c, err)
-	}
-	return nil
+	return readError(c, cursor.Err())
 }
 
 func readError(c *mongo.Collection, err error) error {
@@ -111,20 +105,8 @@ func integer(value bson.RawValue, into *int64) bool {
 // read operations used a snapshot of majority-committed data" (MongoDB manual,
 // "Transactions and Read Concern"; the Jepsen report on MongoDB 4.2.6 shows
 // that this is so for transactions that only read).
-func (s *schema) reading(ctx context.Context, work func(context.Context) error) error {
+func (s *schema) reading(ctx context.Context, work func(steps) error) error {
 	x := &transactor{schema: s, readConcern: readconcern.Snapshot(), writeConcern: writeconcern.Majority()}
 	defer x.Close()
-	if err := x.begin(); err != nil {
-		return failed("begin a transaction", err)
-	}
-	counted, sent := counting(ctx)
-	if err := work(mongo.NewSessionContext(counted, x.session)); err != nil {
-		err = failed("read a snapshot", err)
-		x.abort(ctx, workload.Reply{Err: err}, sent.commands > 0)
-		return err
-	}
-	if r := x.commit(ctx); r.Outcome != history.Committed {
-		return r.Err
-	}
-	return nil
+	return x.transact(ctx, func(s steps) error { return failed("read a snapshot", work(s)) }).Err
 }

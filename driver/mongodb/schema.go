@@ -66,34 +66,29 @@ func openSchema(ctx context.Context, target workload.Target, workloadName string
 
 // mark is a workload.Marker in the database.
 type mark struct {
-	ID       string    `bson:"_id"`
-	Run      string    `bson:"run"`
-	Workload string    `bson:"workload"`
-	Version  string    `bson:"version"`
-	Created  time.Time `bson:"created"`
-	Rows     int64     `bson:"rows"`
-	Loaded   bool      `bson:"loaded"`
+	ID              string `bson:"_id"`
+	workload.Marker `bson:",inline"`
 }
 
 // markID is the _id of the mark, the only document of its collection.
 const markID = "assay"
 
-// mark returns the mark, nil if there is nothing of our name at all, and
+// Marker returns the mark, nil if there is nothing of our name at all, and
 // *workload.ForeignError if there is something without a mark. An empty
 // collection for marks, alone, is what is left when creation ends at its very
 // first step; it counts as nothing. So does a lease.
-func (s *schema) mark(ctx context.Context) (*workload.Marker, error) {
+func (s *schema) Marker(ctx context.Context) (*workload.Marker, error) {
 	names, err := s.present(ctx)
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
 	var m mark
-	err = s.marks.FindOne(ctx, bson.D{{Key: "_id", Value: markID}}).Decode(&m)
+	err = s.marks.FindOne(ctx, byID(markID)).Decode(&m)
 	if err == nil {
-		return &workload.Marker{Run: m.Run, Workload: m.Workload, Version: m.Version, Created: m.Created.UTC(),
-			Rows: m.Rows, Loaded: m.Loaded}, nil
+		m.Created = m.Created.UTC()
+		return &m.Marker, nil
 	}
-	foreign := &workload.ForeignError{Name: "database " + s.database.Name(),
+	foreign := &workload.ForeignError{Name: s.title(),
 		Hint: "rename it, or drop it with db.getSiblingDB(\"" + s.database.Name() + "\").dropDatabase() if nobody needs it"}
 	if _, answered := serverCode(err); answered || mongo.IsNetworkError(err) || mongo.IsTimeout(err) || ctx.Err() != nil {
 		return nil, failed("read the mark", err)
@@ -102,25 +97,19 @@ func (s *schema) mark(ctx context.Context) (*workload.Marker, error) {
 		return nil, foreign
 	}
 	n, err := s.marks.CountDocuments(ctx, bson.D{})
-	if err != nil {
-		return nil, failed("read the mark", err)
-	}
 	if n > 0 {
 		return nil, foreign
 	}
-	return nil, nil
+	return nil, failed("read the mark", err)
 }
 
 // present are the names of the collections, but for the lease's and the server's own
 // (system.profile, system.views), which are nobody's data.
 func (s *schema) present(ctx context.Context) ([]string, error) {
 	names, err := s.database.ListCollectionNames(ctx, bson.D{})
-	if err != nil {
-		return nil, failed("list the collections", err)
-	}
 	return slices.DeleteFunc(names, func(name string) bool {
 		return strings.HasPrefix(name, "system.") || name == leaseCollection
-	}), nil
+	}), failed("list the collections", err)
 }
 
 // own are our collections beside the mark.
@@ -142,35 +131,42 @@ func (s *schema) own(ctx context.Context) ([]*mongo.Collection, error) {
 	return all, nil
 }
 
-// mustMark is mark, with *workload.NoSchemaError if there is nothing.
+// mustMark is Marker, with *workload.NoSchemaError if there is nothing.
 func (s *schema) mustMark(ctx context.Context) error {
-	m, err := s.mark(ctx)
+	m, err := s.Marker(ctx)
 	if err == nil && m == nil {
 		err = s.missing()
 	}
 	return err
 }
 
-// missing says that there is nothing of ours.
-func (s *schema) missing() error {
-	return &workload.NoSchemaError{Name: s.title()}
+// missing is the error where there is nothing of ours.
+func (s *schema) missing() error { return &workload.NoSchemaError{Name: s.title()} }
+
+// Find reads the mark and counts the documents of all our collections together.
+func (s *schema) Find(ctx context.Context) (*workload.Leftover, error) {
+	all, err := s.own(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.find(ctx, all...)
 }
 
 // find reads the mark and counts the documents of these collections together.
 func (s *schema) find(ctx context.Context, counted ...*mongo.Collection) (*workload.Leftover, error) {
-	m, err := s.mark(ctx)
+	m, err := s.Marker(ctx)
 	if m == nil || err != nil {
 		return nil, err
 	}
-	remains := &workload.Leftover{Marker: *m}
+	leftover := &workload.Leftover{Marker: *m}
 	for _, c := range counted {
 		n, err := c.CountDocuments(ctx, bson.D{})
 		if err != nil {
 			return nil, failed("count collection "+c.Name(), err)
 		}
-		remains.Rows += n
+		leftover.Rows += n
 	}
-	return remains, nil
+	return leftover, nil
 }
 
 // Create makes the collections, after dropping what an earlier run left under
@@ -185,9 +181,7 @@ func (s *schema) create(ctx context.Context, m workload.Marker, o ...options.Lis
 	if err := s.clear(ctx); err != nil {
 		return err
 	}
-	document := mark{ID: markID, Run: m.Run, Workload: m.Workload, Version: m.Version, Created: m.Created,
-		Rows: m.Rows, Loaded: m.Loaded}
-	if _, err := s.marks.InsertOne(ctx, document); err != nil {
+	if _, err := s.marks.InsertOne(ctx, mark{markID, m}); err != nil {
 		return failed("write the mark", err)
 	}
 	if err := s.allowSharding(ctx); err != nil {
@@ -203,14 +197,11 @@ func (s *schema) create(ctx context.Context, m workload.Marker, o ...options.Lis
 
 // FinishLoad sets the mark's Loaded.
 func (s *schema) FinishLoad(ctx context.Context) error {
-	result, err := s.marks.UpdateByID(ctx, markID, bson.D{{Key: "$set", Value: bson.D{{Key: "loaded", Value: true}}}})
-	if err != nil {
-		return failed("finish loading", err)
-	}
-	if result.MatchedCount == 0 {
+	result, err := s.marks.UpdateByID(ctx, markID, set(bson.E{Key: "loaded", Value: true}))
+	if err == nil && result.MatchedCount == 0 {
 		return s.missing()
 	}
-	return nil
+	return failed("finish loading", err)
 }
 
 // Drop drops our collections if there is our mark, and the lease's. It does not
@@ -219,13 +210,13 @@ func (s *schema) Drop(ctx context.Context) error {
 	if err := s.clear(ctx); err != nil {
 		return err
 	}
-	return s.dropLease(ctx)
+	return failed("drop collection "+leaseCollection, s.leases().Drop(ctx))
 }
 
 // clear drops all collections but the lease's, if there is our mark and no lease
 // keeps us out.
 func (s *schema) clear(ctx context.Context) error {
-	m, err := s.mark(ctx)
+	m, err := s.Marker(ctx)
 	if err != nil {
 		return err
 	}
@@ -239,6 +230,64 @@ func (s *schema) clear(ctx context.Context) error {
 	all = slices.Clone(all)
 	slices.Reverse(all)
 	return s.dropCollections(ctx, append(all, s.marks))
+}
+
+// killInterval is the pause between two looks for transactions in the way of a
+// drop.
+const killInterval = time.Second
+
+// dropCollections drops the collections in this order. A drop waits for every open
+// transaction that has used its collection. Those of clients that are gone end only
+// after transactionLifetimeLimitSeconds; so they are killed meanwhile, again and
+// again, since a server that was frozen may still have to read what such a client
+// sent. The drop itself is not given up and repeated: the server could carry out
+// the first one when the collection is there anew.
+//
+// Whoever may drop the collections may end what others are doing to them: they
+// carry our mark, and no run that is alive has the lease. Behind routers nothing
+// is killed; see Settle.
+func (s *schema) dropCollections(ctx context.Context, all []*mongo.Collection) error {
+	killing, stop := context.WithCancel(ctx)
+	var killer sync.WaitGroup
+	defer killer.Wait()
+	defer stop()
+	if !s.sharded {
+		killer.Go(func() {
+			// Where the server shows no transactions or refuses, its lifetime limit ends them.
+			for over := error(nil); over == nil; over = workload.Pause(killing, killInterval) {
+				_ = s.killOpen(killing) // the drop has the error that counts
+			}
+		})
+	}
+	for _, c := range all {
+		if err := c.Drop(ctx); err != nil {
+			return failed("drop collection "+c.Name(), err)
+		}
+	}
+	return nil
+}
+
+// killOpen kills the sessions of this workload's clients, of the same user, that
+// have a transaction open (MongoDB manual, "killSessions": without further rights
+// one's own).
+func (s *schema) killOpen(ctx context.Context) error {
+	cursor, err := s.admin.Aggregate(ctx, openTransactions(s.workload))
+	if err != nil {
+		return err
+	}
+	var open []struct {
+		Session struct {
+			ID bson.Binary `bson:"id"`
+		} `bson:"lsid"`
+	}
+	if err := cursor.All(ctx, &open); err != nil || len(open) == 0 {
+		return err
+	}
+	sessions := bson.A{}
+	for _, o := range open {
+		sessions = append(sessions, bson.D{{Key: "id", Value: o.Session.ID}})
+	}
+	return s.admin.RunCommand(ctx, bson.D{{Key: "killSessions", Value: sessions}}).Err()
 }
 
 // Size asks the server what the collections take. It knows the sizes as of its last
@@ -280,11 +329,9 @@ func storage(ctx context.Context, c *mongo.Collection) (data, indexes int64, err
 		return 0, 0, err
 	}
 	var parts []storagePart
-	if err := cursor.All(ctx, &parts); err != nil {
-		return 0, 0, err
-	}
+	err = cursor.All(ctx, &parts)
 	data, indexes = added(parts)
-	return data, indexes, nil
+	return data, indexes, err
 }
 
 // storagePart is what $collStats says of one shard; of a collection that is not
@@ -315,5 +362,10 @@ func (s *schema) Close() error {
 	return errors.Join(failures...)
 }
 
-// failed wraps an error of the library with what was being done.
-func failed(doing string, err error) error { return fmt.Errorf("mongodb: %s: %w", doing, plainly(err)) }
+// failed wraps an error of the library with what was being done; nil stays nil.
+func failed(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("mongodb: %s: %w", doing, plainly(err))
+}

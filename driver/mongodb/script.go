@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -36,14 +37,6 @@ func (s *scriptStore) ShardedByID() bool { return s.hashed }
 
 func (s *scriptStore) Language() script.Language { return script.Documents }
 
-func (s *scriptStore) Find(ctx context.Context) (*workload.Leftover, error) {
-	all, err := s.own(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.find(ctx, all...)
-}
-
 func (s *scriptStore) Load(ctx context.Context, rows script.Rows) error {
 	documents := make([]bson.D, len(rows.Values))
 	for i, row := range rows.Values {
@@ -71,7 +64,7 @@ func (s *scriptStore) Read(ctx context.Context, read func(script.Querier) error)
 
 // Observe implements script.Store.
 func (s *scriptStore) Observe(ctx context.Context, read func(script.Querier) error) error {
-	return s.reading(ctx, func(ctx context.Context) error { return read(scriptReader{s, ctx}) })
+	return s.reading(ctx, func(x steps) error { return read(scriptReader{s, x.ctx}) })
 }
 
 // scriptReader runs queries in the session of a context.
@@ -81,10 +74,7 @@ type scriptReader struct {
 }
 
 func (r scriptReader) Query(_ context.Context, s script.Statement, row func([]any) error) error {
-	if err := r.store.query(r.ctx, s.Command, row); err != nil {
-		return failed("run a query", err)
-	}
-	return nil
+	return failed("run a query", r.store.query(r.ctx, s.Command, row))
 }
 
 // query runs a command that reads. ctx carries the session.
@@ -171,7 +161,6 @@ func (s *scriptStore) change(ctx context.Context, c *script.DocumentCommand) (in
 	return 0, fmt.Errorf("%s changes nothing", c.Verb)
 }
 
-// scriptSession is a script.Session.
 type scriptSession struct {
 	*transactor
 	store *scriptStore
@@ -179,10 +168,7 @@ type scriptSession struct {
 
 func (s *scriptStore) Session(ctx context.Context) (script.Session, error) {
 	x, err := s.transactor(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &scriptSession{x, s}, nil
+	return &scriptSession{x, s}, err
 }
 
 // Single implements script.Session. What is sent alone is not atomic over its documents, so
@@ -213,24 +199,17 @@ func (n *scriptSession) Single(ctx context.Context, s script.Statement) workload
 // proof of no effect (judgeStatement), after it only the server's own words are
 // (judgeCommit).
 func (n *scriptSession) Transaction(ctx context.Context, _ bool, work func(context.Context, script.Transaction) error) workload.Reply {
-	var left error
-	r := n.transact(ctx, func(ctx context.Context, sent *sending) *workload.Reply {
-		t := &scriptTransaction{n.store, steps{ctx, sent}, nil}
-		err := work(ctx, t)
-		switch {
-		case err == nil:
-			return nil
-		case t.failed == nil || errors.Is(err, script.ErrLeave):
-			left = err // and not the session's fault
-			return &workload.Reply{Outcome: history.Failed, Class: classOf(err)}
+	return constrained(n.transact(ctx, func(x steps) error {
+		t := &scriptTransaction{n.store, x, nil}
+		err := work(x.ctx, t)
+		if err != nil && (t.failed == nil || errors.Is(err, script.ErrLeave)) { // not the session's fault
+			return &endError{workload.Reply{Outcome: history.Failed, Class: classOf(err), Err: err}}
 		}
-		ended := constrained(judgeStatement(failed("run a statement", t.failed), sent.latest))
-		return &ended
-	})
-	if left != nil {
-		r.Err = left
-	}
-	return r
+		if err != nil {
+			err = t.failed
+		}
+		return failed("run a statement", err)
+	}))
 }
 
 // constrained is a reply with the class of what a unique index refused.
@@ -241,7 +220,6 @@ func constrained(r workload.Reply) workload.Reply {
 	return r
 }
 
-// scriptTransaction is a script.Transaction.
 type scriptTransaction struct {
 	store *scriptStore
 	steps
@@ -268,4 +246,80 @@ func (t *scriptTransaction) Execute(_ context.Context, s script.Statement) (int6
 		t.failed = err
 	}
 	return changed, err
+}
+
+// toBSON is a document of a script; an empty one for nil.
+func toBSON(of script.Document) bson.D {
+	document := make(bson.D, len(of))
+	for i, f := range of {
+		document[i] = bson.E{Key: f.Name, Value: valueToBSON(f.Value)}
+	}
+	return document
+}
+
+func valueToBSON(v any) any {
+	switch v := v.(type) {
+	case script.Document:
+		return toBSON(v)
+	case []any:
+		all := make(bson.A, len(v))
+		for i, element := range v {
+			all[i] = valueToBSON(element)
+		}
+		return all
+	}
+	return v
+}
+
+// fromBSON is a document as a script has it. What a script has no type for is a string.
+func fromBSON(raw bson.Raw) (script.Document, error) {
+	elements, err := raw.Elements()
+	if err != nil {
+		return nil, fmt.Errorf("understand a document: %w", err)
+	}
+	document := make(script.Document, len(elements))
+	for i, e := range elements {
+		value, err := valueFromBSON(e.Value())
+		if err != nil {
+			return nil, err
+		}
+		document[i] = script.Field{Name: e.Key(), Value: value}
+	}
+	return document, nil
+}
+
+func valueFromBSON(v bson.RawValue) (any, error) {
+	switch v.Type {
+	case bson.TypeNull, bson.TypeUndefined:
+		return nil, nil
+	case bson.TypeInt32, bson.TypeInt64:
+		return v.AsInt64(), nil
+	case bson.TypeDouble:
+		return v.Double(), nil
+	case bson.TypeBoolean:
+		return v.Boolean(), nil
+	case bson.TypeString:
+		return v.StringValue(), nil
+	case bson.TypeEmbeddedDocument:
+		return fromBSON(v.Document())
+	case bson.TypeArray:
+		values, err := v.Array().Values()
+		if err != nil {
+			return nil, fmt.Errorf("understand an array: %w", err)
+		}
+		all := make([]any, len(values))
+		for i, element := range values {
+			if all[i], err = valueFromBSON(element); err != nil {
+				return nil, err
+			}
+		}
+		return all, nil
+	case bson.TypeObjectID:
+		return v.ObjectID().Hex(), nil
+	case bson.TypeDateTime:
+		return v.Time().UTC().Format(time.RFC3339Nano), nil
+	case bson.TypeDecimal128:
+		return v.Decimal128().String(), nil
+	}
+	return v.String(), nil
 }

@@ -108,7 +108,7 @@ const confirming = "have a majority confirm the last writes"
 // confirm returns when a majority has all that the primary has.
 func (s *schema) confirm(ctx context.Context) error {
 	marks := s.marks.Clone(options.Collection().SetReadConcern(readconcern.Linearizable()))
-	err := unlessMissing(marks.FindOne(ctx, bson.D{{Key: "_id", Value: markID}}).Err())
+	err := unlessMissing(marks.FindOne(ctx, byID(markID)).Err())
 	if err != nil || !s.sharded {
 		return err
 	}
@@ -123,7 +123,7 @@ func (s *schema) confirm(ctx context.Context) error {
 	}
 	for _, c := range collections {
 		all := c.Clone(options.Collection().SetReadConcern(readconcern.Linearizable()))
-		one := options.FindOne().SetSort(bson.D{{Key: "_id", Value: 1}}).SetProjection(bson.D{{Key: "_id", Value: 1}})
+		one := options.FindOne().SetSort(ascending("_id")).SetProjection(ascending("_id"))
 		if err := unlessMissing(all.FindOne(ctx, bson.D{}, one).Err()); err != nil {
 			return err
 		}

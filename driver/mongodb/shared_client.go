@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -59,6 +60,20 @@ func openShared(ctx context.Context, target workload.Target, workloadName, colle
 	return &sharedClientStore{schema: p, rows: p.collections[0], preference: preference, application: o}, nil
 }
 
+// openSharedByMajority is openShared, with write concern majority unless the address
+// names another.
+func openSharedByMajority(ctx context.Context, target workload.Target, workloadName, collection, why string) (*sharedClientStore, error) {
+	s, err := openShared(ctx, target, workloadName, collection, why)
+	if err != nil {
+		return nil, err
+	}
+	o := s.application.SetMaxPoolSize(maxPoolSize).SetMaxConnecting(maxConnecting)
+	if o.WriteConcern == nil {
+		o.SetWriteConcern(writeconcern.Majority())
+	}
+	return s, nil
+}
+
 // applicationSuffix tells the sessions' client from the schema's.
 const applicationSuffix = " sessions"
 
@@ -83,21 +98,6 @@ func withoutReadConcern(address string) string {
 	})
 }
 
-// share returns the client that the sessions share. It contacts nobody yet.
-func (s *sharedClientStore) share() (*mongo.Client, error) {
-	s.sharing.Lock()
-	defer s.sharing.Unlock()
-	if s.shared != nil {
-		return s.shared, nil
-	}
-	client, err := mongo.Connect(s.application)
-	if err != nil {
-		return nil, s.malformed(err)
-	}
-	s.shared = client
-	return client, nil
-}
-
 // sharedSession is a session over the client that all share. It has nothing of its own
 // to be replaced.
 type sharedSession struct {
@@ -109,11 +109,16 @@ func (sharedSession) Close() {}
 
 // session contacts nobody.
 func (s *sharedClientStore) session() (sharedSession, error) {
-	client, err := s.share()
-	if err != nil {
-		return sharedSession{}, err
+	s.sharing.Lock()
+	defer s.sharing.Unlock()
+	if s.shared == nil {
+		client, err := mongo.Connect(s.application)
+		if err != nil {
+			return sharedSession{}, s.malformed(err)
+		}
+		s.shared = client
 	}
-	database := client.Database(s.database.Name(), options.Database().SetReadPreference(s.preference))
+	database := s.shared.Database(s.database.Name(), options.Database().SetReadPreference(s.preference))
 	return sharedSession{database.Collection(s.rows.Name()), s.sharded}, nil
 }
 
@@ -136,15 +141,10 @@ func (s *sharedClientStore) Describe(ctx context.Context) (workload.Product, err
 	if err != nil {
 		return product, err
 	}
-	var kept []workload.Setting
-	for _, set := range product.Settings {
-		switch set.Name {
-		case "isolation", "read concern", "write concern", "journal asked for", "connections at most", "transaction lifetime limit":
-		default:
-			kept = append(kept, set)
-		}
-	}
-	product.Settings = append(kept, s.inForce()...)
+	ofTransactions := []string{"isolation", "read concern", "write concern", "journal asked for", "connections at most", "transaction lifetime limit"}
+	product.Settings = append(slices.DeleteFunc(product.Settings, func(set workload.Setting) bool {
+		return slices.Contains(ofTransactions, set.Name)
+	}), s.inForce()...)
 	return product, nil
 }
 
@@ -182,21 +182,14 @@ func (s *sharedClientStore) inForce() []workload.Setting {
 
 // described is a write concern in words.
 func described(w *writeconcern.WriteConcern) string {
-	if w == nil {
-		return "the server's default"
-	}
 	text := "the server's default"
-	if w.W != nil {
+	if w != nil && w.W != nil {
 		text = fmt.Sprint(w.W)
 	}
-	if w.Journal != nil {
+	if w != nil && w.Journal != nil {
 		text += fmt.Sprintf(", journal %v", *w.Journal)
 	}
 	return text
-}
-
-func (s *sharedClientStore) Find(ctx context.Context) (*workload.Leftover, error) {
-	return s.find(ctx, s.rows)
 }
 
 // Settle implements workload.Store. What a session sent may still be under
@@ -209,8 +202,7 @@ func (s *sharedClientStore) Settle(ctx context.Context) error {
 	if err := s.hangUp(); err != nil {
 		return err
 	}
-	err := lookUntil(ctx, func() (string, error) { return "look for connections", s.noneConnected(ctx) })
-	if err != nil {
+	if err := lookUntil(ctx, func() (string, error) { return "look for connections", s.noneConnected(ctx) }); err != nil {
 		return err
 	}
 	return s.schema.Settle(ctx)

@@ -44,14 +44,12 @@ func (s *smallBankStore) Promise() string { return s.promise() }
 // FinishLoad makes the index by which customers are found. It is not unique: an index
 // beside that of the shard key cannot be.
 func (s *smallBankStore) FinishLoad(ctx context.Context) error {
-	_, err := s.collections[smallbank.Account].Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "name", Value: 1}}})
-	if err != nil {
-		return failed("create an index", err)
+	if err := makeIndexes(ctx, s.collections[smallbank.Account], index("name")); err != nil {
+		return err
 	}
 	return s.schema.FinishLoad(ctx)
 }
 
-// smallBankSession is a smallbank.Session.
 type smallBankSession struct {
 	*transactor
 	store *smallBankStore
@@ -59,17 +57,13 @@ type smallBankSession struct {
 
 func (s *smallBankStore) Session(ctx context.Context) (smallbank.Session, error) {
 	x, err := s.transactor(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &smallBankSession{x, s}, nil
+	return &smallBankSession{x, s}, err
 }
 
-// Do implements smallbank.Session.
 func (n *smallBankSession) Do(ctx context.Context, o smallbank.Operation) (reply smallbank.Reply) {
 	var result smallbank.Result
-	reply.Reply = n.journaled(ctx, n.store.collections[smallbank.Journal], o.ID, smallbank.ClassNoFunds, func(s steps) error {
-		return o.Perform(&smallBankSteps{s, n.store, o.ID}, &result)
+	reply.Reply = n.journaled(ctx, n.store.collections[smallbank.Journal], o.ID, func(s steps) error {
+		return failed("do an operation", o.Perform(&smallBankSteps{s, n.store, o.ID}, &result))
 	})
 	switch {
 	case reply.Outcome == history.Committed:
@@ -122,18 +116,18 @@ func (s *smallBankSteps) Add(table int, customer, amount, writer int64) (smallba
 
 // refused finds out, in the same transaction, why an account could not be changed.
 func (s *smallBankSteps) refused(table int, customer int64) error {
-	repeated, err := hasDocument(s.next(), s.store.collections[smallbank.Journal], s.id)
+	repeated, err := s.has(s.store.collections[smallbank.Journal], s.id)
 	switch {
 	case err != nil:
 		return err
 	case repeated:
-		return errRepeated
+		return ended(history.Failed, workload.ClassDuplicate)
 	}
-	switch there, err := hasDocument(s.next(), s.store.collections[table], customer); {
+	switch there, err := s.has(s.store.collections[table], customer); {
 	case err != nil:
 		return err
 	case there:
-		return errNoFunds
+		return ended(history.Rejected, smallbank.ClassNoFunds)
 	}
 	return mongo.ErrNoDocuments
 }

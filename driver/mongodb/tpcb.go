@@ -39,7 +39,6 @@ func OpenTPCB(ctx context.Context, target workload.Target) (tpcb.Store, error) {
 	return &tpcbStore{s}, nil
 }
 
-// tpcbSession is a tpcb.Session.
 type tpcbSession struct {
 	*transactor
 	store *tpcbStore
@@ -47,10 +46,7 @@ type tpcbSession struct {
 
 func (s *tpcbStore) Session(ctx context.Context) (tpcb.Session, error) {
 	x, err := s.transactor(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &tpcbSession{x, s}, nil
+	return &tpcbSession{x, s}, err
 }
 
 // Do implements tpcb.Session. There is no command for changes of several collections
@@ -58,21 +54,18 @@ func (s *tpcbStore) Session(ctx context.Context) (tpcb.Session, error) {
 func (n *tpcbSession) Do(ctx context.Context, x tpcb.Transaction, together bool) (reply tpcb.Reply) {
 	var balance int64
 	rows := n.store.collections[tpcb.History]
-	reply.Reply = n.journaled(ctx, rows, x.ID, "", func(s steps) error {
-		if err := n.account(s, x, together, &balance); err != nil {
-			return err
+	reply.Reply = n.journaled(ctx, rows, x.ID, func(s steps) error {
+		err := n.account(s, x, together, &balance)
+		if err == nil {
+			err = n.add(s, tpcb.Tellers, x.Teller, "tbalance", x.Delta)
 		}
-		for _, of := range []struct {
-			table int
-			id    int64
-			field string
-		}{{tpcb.Tellers, x.Teller, "tbalance"}, {tpcb.Branches, x.Branch, "bbalance"}} {
-			if err := n.add(s, of.table, of.id, of.field, x.Delta); err != nil {
-				return err
-			}
+		if err == nil {
+			err = n.add(s, tpcb.Branches, x.Branch, "bbalance", x.Delta)
 		}
-		_, err := rows.InsertOne(s.next(), n.store.document(tpcb.History, x.Values()))
-		return err
+		if err == nil {
+			_, err = rows.InsertOne(s.next(), n.store.document(tpcb.History, x.Values()))
+		}
+		return failed("do an operation", err)
 	})
 	if reply.Outcome == history.Committed {
 		reply.Balance = balance
@@ -86,7 +79,7 @@ func (n *tpcbSession) account(s steps, x tpcb.Transaction, together bool, balanc
 	accounts, names := n.store.collections[tpcb.Accounts], []string{field}
 	var err error
 	if together {
-		err = s.change(accounts, byID(x.Account), increment(field, x.Delta), names, balance)
+		err = s.change(accounts, byID(x.Account), increase(bson.E{Key: field, Value: x.Delta}), names, balance)
 	} else if err = n.add(s, tpcb.Accounts, x.Account, field, x.Delta); err == nil {
 		err = s.integers(accounts, byID(x.Account), names, balance)
 	}
@@ -98,13 +91,9 @@ func (n *tpcbSession) account(s steps, x tpcb.Transaction, together bool, balanc
 
 func (n *tpcbSession) add(s steps, table int, id int64, field string, delta int64) error {
 	c := n.store.collections[table]
-	result, err := c.UpdateOne(s.next(), byID(id), increment(field, delta))
+	result, err := c.UpdateOne(s.next(), byID(id), increase(bson.E{Key: field, Value: delta}))
 	if err == nil && result.MatchedCount == 0 {
 		err = fmt.Errorf("collection %s has no document %d", c.Name(), id)
 	}
 	return err
-}
-
-func increment(field string, by int64) bson.D {
-	return bson.D{{Key: "$inc", Value: bson.D{{Key: field, Value: by}}}}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/workload"
@@ -75,10 +74,6 @@ func OpenTPCC(ctx context.Context, target workload.Target) (tpcc.Store, error) {
 	return &tpccStore{schema: s, denormalized: target.Schema == tpcc.SchemaDenormalized}, nil
 }
 
-func (s *tpccStore) Find(ctx context.Context) (*workload.Leftover, error) {
-	return s.find(ctx, s.collections...)
-}
-
 func (s *tpccStore) LoadRows(ctx context.Context, rows *tpcc.Rows) error {
 	orders, lines := keyedDocuments(tpcc.OrderColumns(), orderKey, rows.Orders), rows.Lines
 	if s.denormalized {
@@ -128,22 +123,13 @@ func embedded(lines []tpcc.OrderLine) bson.A {
 // FinishLoad makes the indexes beside those of _id, which is quicker when the documents
 // are in.
 func (s *tpccStore) FinishLoad(ctx context.Context) error {
-	index := func(fields ...string) mongo.IndexModel {
-		var keys bson.D
-		for _, field := range fields {
-			keys = append(keys, bson.E{Key: field, Value: 1})
-		}
-		return mongo.IndexModel{Keys: keys}
-	}
 	operation := index("o_operation")
 	operation.Options = options.Index().SetUnique(true)
-	for collection, indexes := range map[int][]mongo.IndexModel{
-		tpccCustomer: {index("_id.c_w_id", "_id.c_d_id", "c_last", "c_first", "_id.c_id")},
-		tpccOrders:   {operation, index("_id.o_w_id", "_id.o_d_id", "o_c_id", "_id.o_id")},
-	} {
-		if _, err := s.collections[collection].Indexes().CreateMany(ctx, indexes); err != nil {
-			return failed("make the indexes of collection "+s.collections[collection].Name(), err)
-		}
+	if err := makeIndexes(ctx, s.collections[tpccCustomer], index("_id.c_w_id", "_id.c_d_id", "c_last", "c_first", "_id.c_id")); err != nil {
+		return err
+	}
+	if err := makeIndexes(ctx, s.collections[tpccOrders], operation, index("_id.o_w_id", "_id.o_d_id", "o_c_id", "_id.o_id")); err != nil {
+		return err
 	}
 	return s.schema.FinishLoad(ctx)
 }
@@ -173,18 +159,6 @@ func (s *tpccStore) Read(ctx context.Context, v tpcc.Visitor) error {
 		}
 		return nil
 	})
-}
-
-// only is a projection on _id and these fields.
-func only(fields ...string) bson.D {
-	projection := bson.D{}
-	for _, field := range fields {
-		projection = append(projection, bson.E{Key: field, Value: 1})
-	}
-	if len(projection) == 0 { // an empty one would be all fields
-		projection = append(projection, bson.E{Key: "_id", Value: 1})
-	}
-	return projection
 }
 
 // tableRows gives the numbers of all rows of a table with so many columns in its key.

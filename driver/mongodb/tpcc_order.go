@@ -36,9 +36,9 @@ func keyOfStock(warehouse, item int64) bson.D {
 
 func (n *tpccSession) NewOrder(ctx context.Context, in *tpcc.NewOrderInput) tpcc.NewOrderReply {
 	var o ordering
-	r := n.write(ctx, tpccOrders, "o_operation", in.Operation, func(ctx context.Context, t *tpccTransaction) error {
+	r := n.write(ctx, tpccOrders, "o_operation", in.Operation, func(t *tpccTransaction) error {
 		o = ordering{tpccTransaction: t, in: in}
-		return o.do(ctx)
+		return o.do()
 	})
 	reply := tpcc.NewOrderReply{Reply: r}
 	if r.Outcome == history.Committed {
@@ -70,50 +70,38 @@ type stockTaken struct {
 	info                          string
 }
 
-func (o *ordering) do(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{o.takeNumber, o.readRates, o.readItems, o.readStock, o.takeStock, o.enter} {
-		if err := step(ctx); err != nil {
+func (o *ordering) do() error {
+	for _, step := range []func() error{o.takeNumber, o.readRates, o.readItems, o.readStock, o.takeStock, o.enter} {
+		if err := step(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (o *ordering) takeNumber(ctx context.Context) error {
-	fields := []string{"d_tax", "d_next_o_id"}
-	district, err := o.modify(ctx, tpccDistrict, keyOfDistrict(o.in.Warehouse, o.in.District),
-		increase(bson.E{Key: "d_next_o_id", Value: int64(1)}), fields...)
-	if err != nil {
-		return err
-	}
-	err = o.numbers(tpccDistrict, district, fields, &o.districtTax, &o.order)
+func (o *ordering) takeNumber() error {
+	err := o.modify(tpccDistrict, keyOfDistrict(o.in.Warehouse, o.in.District), increase(bson.E{Key: "d_next_o_id", Value: int64(1)}),
+		[]string{"d_tax", "d_next_o_id"}, &o.districtTax, &o.order)
 	o.order-- // the next one is what was read
 	return err
 }
 
-func (o *ordering) readRates(ctx context.Context) error {
-	warehouse, err := o.one(ctx, tpccWarehouse, o.in.Warehouse, "w_tax")
-	if err == nil {
-		err = o.numbers(tpccWarehouse, warehouse, []string{"w_tax"}, &o.warehouseTax)
-	}
-	if err != nil {
+func (o *ordering) readRates() error {
+	if err := o.one(tpccWarehouse, o.in.Warehouse, []string{"w_tax"}, &o.warehouseTax); err != nil {
 		return err
 	}
-	customer, err := o.one(ctx, tpccCustomer, keyOfCustomer(o.in.Warehouse, o.in.District, o.in.Customer), "c_discount", "c_last", "c_credit")
-	if err != nil {
-		return err
-	}
-	return o.numbers(tpccCustomer, customer, []string{"c_discount"}, &o.discount)
+	customer := keyOfCustomer(o.in.Warehouse, o.in.District, o.in.Customer)
+	return o.one(tpccCustomer, customer, []string{"c_discount", "c_last", "c_credit"}, &o.discount)
 }
 
-func (o *ordering) readItems(ctx context.Context) error {
+func (o *ordering) readItems() error {
 	items := make(bson.A, len(o.in.Lines))
 	for i, l := range o.in.Lines {
 		items[i] = l.Item
 	}
 	o.prices = make(map[int64]int64, len(items))
 	return o.stop.After(tpcc.AtPrices, func() error {
-		return o.all(ctx, tpccItem, byID(oneOf(items)), func(item bson.Raw) error {
+		return o.all(tpccItem, byID(oneOf(items)), func(item bson.Raw) error {
 			var id, price int64
 			err := o.numbers(tpccItem, item, []string{"_id", "i_price"}, &id, &price)
 			o.prices[id] = price
@@ -123,7 +111,7 @@ func (o *ordering) readItems(ctx context.Context) error {
 }
 
 // readStock reads the stock of all lines whose items there are.
-func (o *ordering) readStock(ctx context.Context) error {
+func (o *ordering) readStock() error {
 	keys := bson.A{}
 	for _, l := range o.in.Lines {
 		if _, there := o.prices[l.Item]; there {
@@ -133,7 +121,7 @@ func (o *ordering) readStock(ctx context.Context) error {
 	o.stock = make(map[stockOf]*stockTaken, len(keys))
 	name := o.store.collections[tpccStock].Name()
 	numbers, info := []string{"s_quantity", "s_ytd", "s_order_cnt", "s_remote_cnt"}, fmt.Sprintf("s_dist_%02d", o.in.District)
-	return o.all(ctx, tpccStock, byID(oneOf(keys)), func(document bson.Raw) error {
+	return o.all(tpccStock, byID(oneOf(keys)), func(document bson.Raw) error {
 		var key stockOf
 		var s stockTaken
 		if err := decodeKey(document, name, []string{"s_w_id", "s_i_id"}, []any{&key.warehouse, &key.item}); err != nil {
@@ -147,9 +135,9 @@ func (o *ordering) readStock(ctx context.Context) error {
 	}, append(numbers, info, "s_data")...)
 }
 
-// takeStock takes the stock of the lines, and makes these. It ends with errUnusedItem if
-// an item does not exist, when the stock of the others is taken (clause 2.4.2.3).
-func (o *ordering) takeStock(ctx context.Context) error {
+// takeStock takes the stock of the lines, and makes these. It ends the
+// transaction if an item does not exist, when the stock of the others is taken (clause 2.4.2.3).
+func (o *ordering) takeStock() error {
 	for i, l := range o.in.Lines {
 		price, there := o.prices[l.Item]
 		if !there {
@@ -174,20 +162,20 @@ func (o *ordering) takeStock(ctx context.Context) error {
 			bson.E{Key: "s_quantity", Value: s.quantity}, bson.E{Key: "s_ytd", Value: s.ytd},
 			bson.E{Key: "s_order_cnt", Value: s.orders}, bson.E{Key: "s_remote_cnt", Value: s.remote})))
 	}
-	if err := o.updateEach(ctx, tpccStock, updates); err != nil {
+	if err := o.updateEach(tpccStock, updates); err != nil {
 		return err
 	}
 	if len(o.lines) < len(o.in.Lines) {
 		if err := o.stop.AtEnd(nil, o.order); err != nil {
 			return err
 		}
-		return errUnusedItem
+		return ended(history.Rejected, tpcc.ClassUnusedItem)
 	}
 	return nil
 }
 
 // enter inserts the order.
-func (o *ordering) enter(ctx context.Context) error {
+func (o *ordering) enter() error {
 	rows := tpcc.Rows{
 		Orders: []tpcc.Order{{Warehouse: o.in.Warehouse, District: o.in.District, ID: o.order, Customer: o.in.Customer,
 			LineCount: int64(len(o.lines)), AllLocal: o.in.AllLocal(), Entered: o.in.Moment, Operation: o.in.Operation}},
@@ -197,21 +185,21 @@ func (o *ordering) enter(ctx context.Context) error {
 	if o.store.denormalized {
 		embed(order, &rows)
 	}
-	err := o.insert(ctx, tpccOrders, order)
+	err := o.insert(tpccOrders, order)
 	if err == nil {
-		err = o.insert(ctx, tpccNewOrder, keyedDocuments(tpcc.NewOrderColumns(), orderKey,
+		err = o.insert(tpccNewOrder, keyedDocuments(tpcc.NewOrderColumns(), orderKey,
 			[]tpcc.NewOrder{{Warehouse: o.in.Warehouse, District: o.in.District, Order: o.order}}))
 	}
 	if err == nil && !o.store.denormalized {
-		err = o.insert(ctx, tpccLine, keyedDocuments(tpcc.OrderLineColumns(), lineKey, o.lines))
+		err = o.insert(tpccLine, keyedDocuments(tpcc.OrderLineColumns(), lineKey, o.lines))
 	}
 	return o.stop.AtEnd(err, o.order)
 }
 
 func (n *tpccSession) StockLevel(ctx context.Context, in *tpcc.StockLevelInput) tpcc.StockLevelReply {
 	var low int64
-	r := n.do(ctx, func(ctx context.Context, t *tpccTransaction) (err error) {
-		low, err = t.countLow(ctx, in)
+	r := n.do(ctx, func(t *tpccTransaction) (err error) {
+		low, err = t.countLow(in)
 		return err
 	})
 	reply := tpcc.StockLevelReply{Reply: r}
@@ -223,13 +211,10 @@ func (n *tpccSession) StockLevel(ctx context.Context, in *tpcc.StockLevelInput) 
 
 // countLow counts the stocks below the threshold of all items in a district's last
 // orders.
-func (t *tpccTransaction) countLow(ctx context.Context, in *tpcc.StockLevelInput) (int64, error) {
+func (t *tpccTransaction) countLow(in *tpcc.StockLevelInput) (int64, error) {
 	const last = 20 // orders that are looked at
 	var next int64
-	district, err := t.one(ctx, tpccDistrict, keyOfDistrict(in.Warehouse, in.District), "d_next_o_id")
-	if err == nil {
-		err = t.numbers(tpccDistrict, district, []string{"d_next_o_id"}, &next)
-	}
+	err := t.one(tpccDistrict, keyOfDistrict(in.Warehouse, in.District), []string{"d_next_o_id"}, &next)
 	if err != nil {
 		return 0, err
 	}
@@ -247,15 +232,15 @@ func (t *tpccTransaction) countLow(ctx context.Context, in *tpcc.StockLevelInput
 		return nil
 	}
 	if t.store.denormalized {
-		err = t.all(ctx, tpccOrders, keysBetween(keyOfOrder(in.Warehouse, in.District, next-last), keyOfOrder(in.Warehouse, in.District, next)),
+		err = t.all(tpccOrders, keysBetween(keyOfOrder(in.Warehouse, in.District, next-last), keyOfOrder(in.Warehouse, in.District, next)),
 			func(order bson.Raw) error { return eachEmbedded(order, item) }, embeddedLines+".ol_i_id")
 	} else {
-		err = t.all(ctx, tpccLine, keysBetween(keyOfLines(in.Warehouse, in.District, next-last), keyOfLines(in.Warehouse, in.District, next)), item, "ol_i_id")
+		err = t.all(tpccLine, keysBetween(keyOfLines(in.Warehouse, in.District, next-last), keyOfLines(in.Warehouse, in.District, next)), item, "ol_i_id")
 	}
 	if err != nil {
 		return 0, err
 	}
 	c := t.collection(tpccStock)
-	low, err := c.CountDocuments(ctx, append(byID(oneOf(stocks)), bson.E{Key: "s_quantity", Value: bson.D{{Key: "$lt", Value: in.Threshold}}}))
+	low, err := c.CountDocuments(t.next(), append(byID(oneOf(stocks)), bson.E{Key: "s_quantity", Value: bson.D{{Key: "$lt", Value: in.Threshold}}}))
 	return low, statement("count", c, err)
 }
