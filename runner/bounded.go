@@ -36,7 +36,7 @@ const (
 type bounded struct {
 	definition.Work
 	stallTimeout time.Duration
-	address  string // printable
+	address      string // printable
 	// gone is true once the database did not answer. The calls that follow ask
 	// first whether it is back.
 	gone atomic.Bool
