@@ -20,7 +20,7 @@ import (
 func newReference() *cobra.Command {
 	return &cobra.Command{
 		Use:    "reference DIR",
-		Short:  "Write a page for each workload, database, fault and check into a folder",
+		Short:  "Write the pages of workloads, databases, faults and checks into a folder",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -37,37 +37,56 @@ func newReference() *cobra.Command {
 	}
 }
 
-// referencePages returns the pages by the names of their files. Those of one kind
-// begin with the kind; README.md lists them all.
+// referencePages returns the four pages by the names of their files. Each has a section
+// for each workload, database, fault or check, under the name that the program knows it by.
 func referencePages() map[string]string {
-	pages, entries := map[string]string{}, map[string][]string{}
-	add := func(kind, name, text, summary string) {
-		file := kind + "-" + name + ".md"
-		pages[file] = text
-		entries[kind] = append(entries[kind], link(kind, name)+": "+summary)
+	sections := map[string]*page{}
+	contents := map[string][]string{}
+	section := func(kind, name string) *page {
+		if sections[kind] == nil {
+			sections[kind] = &page{}
+		}
+		contents[kind] = append(contents[kind], "["+name+"](#"+name+")")
+		sections[kind].paragraph("## " + name)
+		return sections[kind]
 	}
 	for _, w := range catalog.Workloads() {
-		add("workload", w.Name, workloadPage(w), w.Summary)
+		section("workloads", w.Name).workload(w)
 	}
 	for _, d := range catalog.Drivers() {
-		add("database", d.Name, databasePage(d), d.Summary)
+		section("databases", d.Name).database(d)
 	}
 	for _, a := range fault.Actions() {
-		add("fault", string(a.Action), faultPage(a), a.Summary())
+		section("faults", string(a.Action)).fault(a)
 	}
 	for _, name := range checkNames() {
-		text, of := checkPage(name)
-		add("check", name, text, "of "+strings.Join(of, ", "))
+		section("checks", name).check(name)
 	}
-	index := page{}
-	index.paragraph("# Reference", "A page for each workload, database, fault and check, written from the program by\n"+
-		"`make reference`. The kinds of histories that other tools record are in\n[histories.md](../histories.md).")
-	for _, kind := range []string{"workload", "database", "fault", "check"} {
-		index.paragraph("## " + strings.ToUpper(kind[:1]) + kind[1:] + "s")
-		index.list(entries[kind])
+	pages := map[string]string{}
+	for kind, sections := range sections {
+		p := page{}
+		p.paragraph("# "+strings.ToUpper(kind[:1])+kind[1:], "Written from the program by `make reference`.")
+		if about := aboutKind[kind]; about != "" {
+			p.paragraph(about)
+		}
+		p.WriteString("\n")
+		hang(&p.Builder, "", strings.Join(contents[kind], ", ")+".")
+		p.paragraph(strings.TrimSuffix(sections.String(), "\n"))
+		pages[kind+".md"] = p.String()
 	}
-	pages["README.md"] = index.String()
 	return pages
+}
+
+// aboutKind is what is true of everything on a page.
+var aboutKind = map[string]string{
+	"workloads": "Each has the flags below beside those of all runs, which `assay run NAME --help` lists.\n" +
+		"Why a database does not serve a workload is in [databases.md](databases.md).",
+	"faults": "A fault is written `ACTION TARGET at 10s`, or with `every 30s` in place of `at 10s`. Behind the\n" +
+		"target, `while loading` has it happen while rows are loaded, and times count from the start of\n" +
+		"that; workloads whose loading does not go on after an error refuse it. What is said of\n" +
+		"Kubernetes is for nodes that are pods ([kubernetes.md](../kubernetes.md)).",
+	"checks": "A check is tested with the bugs in its table, which `--option bug=NAME:PROBABILITY` seeds\n" +
+		"([trust.md](../trust.md)). The kinds of histories that other tools record are in\n[histories.md](../histories.md).",
 }
 
 // page is Markdown under construction.
@@ -102,12 +121,11 @@ func (p *page) table(heads ...string) {
 	p.WriteString(strings.Repeat("|---", len(heads)) + "|\n")
 }
 
-func link(kind, name string) string { return "[" + name + "](" + kind + "-" + name + ".md)" }
+// link leads to the section of a name on the page of its kind.
+func link(kind, name string) string { return "[" + name + "](" + kind + ".md#" + name + ")" }
 
-func workloadPage(w definition.Workload) string {
-	p := page{}
-	p.paragraph("# Workload "+w.Name, w.Long, "```\n"+strings.ReplaceAll(strings.TrimPrefix(w.Example, "  "), "\n  ", "\n")+"\n```",
-		"## Flags", "Beside those of all runs, which `assay run "+w.Name+" --help` lists:")
+func (p *page) workload(w definition.Workload) {
+	p.paragraph(w.Long, "```\n"+strings.ReplaceAll(strings.TrimPrefix(w.Example, "  "), "\n  ", "\n")+"\n```")
 	p.table("Flag", "Default", "Meaning")
 	for _, f := range w.Config().Flags() {
 		p.row("`--"+f.Name+"`", code(fmt.Sprint(reflect.Indirect(reflect.ValueOf(f.Value)))), f.Usage)
@@ -117,42 +135,45 @@ func workloadPage(w definition.Workload) string {
 	}
 	checks := []string{}
 	for _, c := range w.Checks {
-		checks = append(checks, link("check", c.Name)+": "+c.Asserts)
+		checks = append(checks, link("checks", c.Name)+": "+c.Asserts)
 	}
-	p.paragraph("## Checks")
-	p.list(append(checks, link("check", recordCheck)+": "+recordAsserts))
-	databases := []string{}
+	p.paragraph("Checks:")
+	p.list(append(checks, link("checks", recordCheck)))
+	var served, refused []string
 	for _, d := range catalog.Drivers() {
-		databases = append(databases, link("database", d.Name)+": "+answer(d.Support(w.Name)))
+		if d.Support(w.Name).Open == nil {
+			refused = append(refused, link("databases", d.Name))
+		} else {
+			served = append(served, link("databases", d.Name))
+		}
 	}
-	p.paragraph("## Databases")
-	p.list(databases)
-	return p.String()
+	databases := "Databases: " + strings.Join(served, ", ")
+	if len(refused) > 0 {
+		databases += "; not " + strings.Join(refused, ", ")
+	}
+	p.paragraph(databases + ".")
 }
 
-func databasePage(d catalog.Driver) string {
-	p := page{}
-	p.paragraph("# Database "+d.Name, d.Summary+".", "Addresses begin with `"+strings.Join(d.Schemes, ":`, `")+":`, such as `"+d.Example+"`.",
-		"Parameters, in the address or by `--option NAME=VALUE`: "+d.Parameters+".", "## Workloads")
-	workloads := []string{}
+func (p *page) database(d catalog.Driver) {
+	p.paragraph(d.Summary+".", "Addresses begin with `"+strings.Join(d.Schemes, ":`, `")+":`, such as `"+d.Example+"`.",
+		"Parameters, in the address or by `--option NAME=VALUE`: "+d.Parameters+".")
+	var served, refused []string
 	for _, w := range catalog.Workloads() {
-		workloads = append(workloads, link("workload", w.Name)+": "+answer(d.Support(w.Name)))
+		if s := d.Support(w.Name); s.Open == nil {
+			refused = append(refused, link("workloads", w.Name)+": "+s.Reason)
+		} else {
+			served = append(served, link("workloads", w.Name))
+		}
 	}
-	p.list(workloads)
-	return p.String()
+	p.paragraph("Workloads: " + strings.Join(served, ", ") + ".")
+	if len(refused) > 0 {
+		p.paragraph("Not served:")
+		p.list(refused)
+	}
 }
 
-func answer(s definition.Support) string {
-	if s.Open == nil {
-		return "no: " + s.Reason
-	}
-	return "yes"
-}
-
-func faultPage(a fault.Description) string {
-	p := page{}
+func (p *page) fault(a fault.Description) {
 	name := string(a.Action)
-	p.paragraph("# Fault " + name)
 	if a.Effect != "" {
 		p.paragraph("It " + a.Effect + ".")
 	}
@@ -163,14 +184,13 @@ func faultPage(a fault.Description) string {
 		p.paragraph("`" + name + "=" + a.Value + "` says more; without it, it is " + a.Default + ".")
 	}
 	p.paragraph("It is done to: " + strings.Join(a.Targets, ", ") + ".")
-	lasts := "It heals itself at once, so that `for` is refused."
+	lasts := "It heals itself at once, so that `for` is refused"
 	form := name + " " + a.Targets[0] + " at 10s"
 	if a.Lasts {
-		lasts = "It lasts until the end of the run, or as long as `for` says."
+		lasts = "It lasts until the end of the run, or as long as `for` says"
 		form += " for 5s"
 	}
-	p.paragraph(lasts, "As `--fault` takes it: `"+form+"`, or with `every 30s` in place of `at 10s`. Behind the target, `while loading` has it happen while rows are loaded, and times count from the start of that; workloads whose loading does not go on after an error refuse it.")
-	return p.String()
+	p.paragraph(lasts + ": `" + form + "`.")
 }
 
 // recordCheck is the check of the tester itself, of every workload.
@@ -190,32 +210,26 @@ func checkNames() []string {
 	return slices.Compact(names)
 }
 
-// checkPage returns the page of a check, and the workloads that have it.
-func checkPage(name string) (text string, of []string) {
-	p := page{}
-	p.paragraph("# Check " + name)
+func (p *page) check(name string) {
 	if name == recordCheck {
 		p.paragraph(recordAsserts)
-		return p.String(), []string{"every workload"}
+		return
 	}
 	for _, w := range catalog.Workloads() {
 		i := slices.IndexFunc(w.Checks, func(c definition.Check) bool { return c.Name == name })
 		if i < 0 {
 			continue
 		}
-		of = append(of, w.Name)
-		p.paragraph("## In workload "+w.Name, w.Checks[i].Asserts)
+		p.paragraph("In workload " + link("workloads", w.Name) + ": " + w.Checks[i].Asserts)
 		all := slices.DeleteFunc(bugs.For(w.Name), func(b bugs.Bug) bool { return b.Check != name && b.Or != name })
 		if len(all) == 0 {
 			continue
 		}
-		p.paragraph("It is tested with these bugs, which `--option bug=NAME:PROBABILITY` seeds:")
 		p.table("Bug", "What it does", "Evidence")
 		for _, b := range all {
 			p.row("`"+b.Name+"`", b.Doc, strings.Join(b.Kinds, ", "))
 		}
 	}
-	return p.String(), of
 }
 
 func code(text string) string {

@@ -29,10 +29,18 @@ func TestReferenceIsCurrent(t *testing.T) {
 			t.Errorf("%s is out of date; make reference writes it anew", name)
 		}
 		for part := range strings.SplitSeq(text, "](") {
-			if target, _, found := strings.Cut(part, ".md)"); found && !strings.Contains(target, "/") && want[target+".md"] == "" {
-				t.Errorf("%s refers to %s.md, which is not there", name, target)
+			target, _, found := strings.Cut(part, ")")
+			file, section, _ := strings.Cut(target, "#")
+			if file == "" {
+				file = name
+			}
+			if found && section != "" && !strings.Contains(want[file], "\n## "+section+"\n") {
+				t.Errorf("%s refers to %s, which is not there", name, target)
 			}
 		}
+	}
+	if len(want) != 4 {
+		t.Errorf("the reference has %d pages", len(want))
 	}
 }
 
