@@ -61,10 +61,10 @@ func Actions() []Description {
 	return append([]Description{
 		{Action: Kill, Targets: nodes, Lasts: true, part: partProcess, state: "down", silences: true, restarts: true,
 			Effect: "ends the server as a power cut would; healing starts it again",
-			Pods:   "deletes the pod without any grace; whoever made the pod makes it again at once, whatever for says"},
+			Pods:   "deletes the pod without any grace; whoever made the pod makes it again at once, whatever for says, so that for ever is refused"},
 		{Action: Stop, Targets: nodes, Lasts: true, part: partProcess, state: "down", silences: true, restarts: true,
 			Effect: "has the server end in order; healing starts it again",
-			Pods:   "deletes the pod, whose containers have their time to end; whoever made the pod makes it again, whatever for says"},
+			Pods:   "deletes the pod, whose containers have their time to end; whoever made the pod makes it again, whatever for says, so that for ever is refused"},
 		{Action: Restart, Targets: nodes, part: partProcess, state: "down", silences: true, restarts: true,
 			Effect: "has the server end in order and starts it again at once"},
 		{Action: Pause, Targets: nodes, Lasts: true, part: partProcess, state: "paused", silences: true,

@@ -9,6 +9,7 @@
 package fault
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -118,9 +119,14 @@ type Fault struct {
 	// means once.
 	Every time.Duration
 	// For is how long it lasts once it is brought about (a server may take long
-	// to end in order); 0 means that nothing was said.
+	// to end in order); Ever until the work has ended, or all rows are in; 0 means
+	// that nothing was said.
 	For time.Duration
 }
+
+// Ever is Fault.For of a fault that is healed only when the work that it disturbs is
+// over: no fault is left unhealed, since everything is read back afterwards.
+const Ever time.Duration = math.MaxInt64
 
 // What is taken if a fault does not say it.
 const (
@@ -157,14 +163,20 @@ func (f Fault) String() string {
 	case f.At >= 0:
 		b.WriteString(" at " + shortDuration(f.At))
 	}
-	if f.For > 0 {
+	switch {
+	case f.For == Ever:
+		b.WriteString(" for " + forEver)
+	case f.For > 0:
 		b.WriteString(" for " + shortDuration(f.For))
 	}
 	return b.String()
 }
 
-// whileLoading is the clause that sets Loading.
-const whileLoading = "while loading"
+// whileLoading is the clause that sets Loading, forEver the time that is Ever.
+const (
+	whileLoading = "while loading"
+	forEver      = "ever"
+)
 
 // Phases parts the faults that happen while the opening state is loaded from those of
 // the measured part, each in their order.
@@ -278,7 +290,8 @@ type Plan struct {
 	// zero value means the moment when Run is called.
 	Start time.Time
 	// Duration is the length of the measured part; faults that would last
-	// longer are healed at its end. 0 means until the context ends.
+	// longer are healed at its end, but for those that last for ever, which are
+	// healed when the context ends. 0 means until the context ends.
 	Duration time.Duration
 	// Seed decides every choice: the same seed makes the same ones as long as
 	// the cluster gives the same answers.

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +14,12 @@ import (
 // inject brings the fault about, lets it last, and heals it. The watch that it returns
 // is to be ended.
 func (r *runner) inject(ctx context.Context, i *injecting) *watch {
+	lasting := i.Fault
+	if lasting.For == Ever {
+		lasting.For = cmp.Or(r.plan.Duration, longestWork)
+	}
 	var err error
-	if i.injector, err = r.system.prepare(i.Fault, i.choice, r.acquirer(i)); err != nil {
+	if i.injector, err = r.system.prepare(lasting, i.choice, r.acquirer(i)); err != nil {
 		close(i.undone)
 		i.problem(err)
 		return &watch{}
@@ -40,9 +45,18 @@ func (r *runner) inject(ctx context.Context, i *injecting) *watch {
 		i.problem(err)
 	default:
 		i.look(ctx, false)
-		sleepUntil(ctx, acted.Add(i.occurrence.For))
+		i.last(ctx, acted)
 	}
 	return w
+}
+
+// last lets the fault act as long as it is to, or until ctx ends.
+func (i *injecting) last(ctx context.Context, acted time.Time) {
+	if i.occurrence.For == Ever {
+		<-ctx.Done()
+		return
+	}
+	sleepUntil(ctx, acted.Add(i.occurrence.For))
 }
 
 func (i *injecting) addDetail(text string) {

@@ -48,10 +48,10 @@ var (
 
 // Parse reads
 //
-//	ACTION[=VALUE] TARGET [while loading] [at T | every T] [for T]
+//	ACTION[=VALUE] TARGET [while loading] [at T | every T] [for T | for ever]
 //
 // where T is a duration with a unit, such as 20s or 1m30s. The clauses may come in
-// any order. The error is a *ParseError.
+// any order. What lasts for ever happens once. The error is a *ParseError.
 func Parse(text string) (Fault, error) {
 	p := &parser{text: text, fault: Fault{At: -1}}
 	p.split()
@@ -244,7 +244,7 @@ func (p *parser) clause(w word, seen map[string]bool) error {
 			return p.fail(w.at, "stop TARGET ... for T, to have it down for a while", "%s does not last", p.fault.Action)
 		}
 	default:
-		return p.fail(w.at, "at T, every T, for T or "+whileLoading+spelling.Hint(kind, "", []string{"every", "for", "while"}), "%q has no meaning here", kind)
+		return p.fail(w.at, "at T, every T, for T, for ever or "+whileLoading+spelling.Hint(kind, "", []string{"every", "for", "while"}), "%q has no meaning here", kind)
 	}
 	if seen[kind] {
 		return p.fail(w.at, "it once", "%s was said already", kind)
@@ -257,6 +257,9 @@ func (p *parser) clause(w word, seen map[string]bool) error {
 	d, err := p.duration(t, found, kind, least)
 	if err != nil {
 		return err
+	}
+	if kind == "for" && d == Ever && seen["every"] || kind == "every" && p.fault.For == Ever {
+		return p.fail(w.at, "at T for ever, or every T for T", "every and for ever do not go together")
 	}
 	switch kind {
 	case "at":
@@ -285,8 +288,14 @@ func (p *parser) phase(w word, seen map[string]bool) error {
 
 func (p *parser) duration(w word, found bool, kind string, least time.Duration) (time.Duration, error) {
 	want := "a duration such as 20s, 500ms or 1m30s"
+	if kind == "for" {
+		want += ", or " + forEver
+	}
 	if !found {
 		return 0, p.fail(w.at, want, "the time after %q is missing", kind)
+	}
+	if kind == "for" && w.text == forEver {
+		return Ever, nil
 	}
 	if bareNumber.MatchString(w.text) {
 		return 0, p.fail(w.at, "a unit, such as "+w.text+"s", "%q has no unit", w.text)
@@ -294,6 +303,9 @@ func (p *parser) duration(w word, found bool, kind string, least time.Duration) 
 	d, err := time.ParseDuration(w.text)
 	switch {
 	case err != nil:
+		if kind == "for" {
+			want += spelling.Hint(w.text, "", []string{forEver})
+		}
 		return 0, p.fail(w.at, want, "%q is no duration", w.text)
 	case d < least && least == leastEvery:
 		return 0, p.fail(w.at, "at least "+shortDuration(least), "every %s is too often", w.text)

@@ -29,7 +29,10 @@ func TestParse(t *testing.T) {
 		"kill primary while loading at 2s":    {Action: Kill, Target: "primary", Loading: true, At: 2 * time.Second},
 		"pause n1 for 3s every 4s while loading": {
 			Action: Pause, Target: "n1", Loading: true, At: -1, Every: 4 * time.Second, For: 3 * time.Second},
-		"partition oneway": {Action: Partition, Target: "oneway", At: -1},
+		"partition oneway":             {Action: Partition, Target: "oneway", At: -1},
+		"kill primary at 10s for ever": {Action: Kill, Target: "primary", At: 10 * time.Second, For: Ever},
+		"isolate=clients n1 for ever while loading": {
+			Action: Isolate, Target: "n1", Clients: true, Loading: true, At: -1, For: Ever},
 	} {
 		got, err := Parse(text)
 		if err != nil || got != want {
@@ -75,8 +78,15 @@ func TestWhatParseRefuses(t *testing.T) {
 		{"kill primary at 10000h", 17, "too long", "a year"},
 		{"kill primary at 5s at 6s", 20, "said already", "once"},
 		{"kill primary at 5s every 6s", 20, "do not go together", "either"},
-		{"kill primary now", 14, `"now" has no meaning`, "at T, every T, for T or while loading"},
+		{"kill primary now", 14, `"now" has no meaning`, "at T, every T, for T, for ever or while loading"},
 		{"restart primary for 5s", 17, "does not last", "stop"},
+		{"restart primary for ever", 17, "does not last", "stop"},
+		{"kill primary for evr", 18, "is no duration", "did you mean ever?"},
+		{"kill primary at ever", 17, "is no duration", "20s"},
+		{"kill primary every ever", 20, "is no duration", "20s"},
+		{"kill primary every 5s for ever", 23, "do not go together", "at T for ever"},
+		{"kill primary for ever every 5s", 23, "do not go together", "every T for T"},
+		{"kill primary for", 17, "is missing", "or ever"},
 		{"flaky=0 any", 7, `"0" cannot be used`, "20%"},
 		{"flaky=120% any", 7, `"120%" cannot be used`, "at most 1"},
 		{"flaky=NaN any", 7, "cannot be used", "20%"},
@@ -104,7 +114,7 @@ func TestWhatParseRefuses(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"kill primary every 20s", "isolate=clients n3 at 1m for 2s", "flaky=12.5% any", "slowcpu=0.33 all", "slowdisk=1.1kB n1",
-		"clock=-0.000000001s any", "partition ring at 0s", "restart any every 100ms", "clock=+1h0m1s any for 3h0m0s", "kill  ",
+		"clock=-0.000000001s any", "partition ring at 0s", "restart any every 100ms", "kill n1 for ever", "clock=+1h0m1s any for 3h0m0s", "kill  ",
 	} {
 		f.Add(seed)
 	}

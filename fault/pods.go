@@ -74,6 +74,8 @@ func (p *Pods) checkMeans(ctx context.Context, f Fault, all []kubernetes.Pod) er
 		return &UnavailableError{Action: f.Action, Reason: reason, Instead: instead}
 	}
 	switch {
+	case f.For == Ever && slices.Contains([]Action{Kill, Stop}, f.Action):
+		return unavailable("a pod that is deleted does not stay away for ever: whoever made it makes it again at once", "write "+string(PodFailure)+" or isolate, by Chaos Mesh, with for ever")
 	case about.Pods == "":
 		return unavailable("it cannot be done to pods", "assay list has those that can be")
 	case f.Clients:

@@ -293,6 +293,8 @@ func testBudget(t *testing.T, api *kubernetestest.Server, s *podSet) {
 func testRefused(t *testing.T, api *kubernetestest.Server, s *podSet) {
 	for text, want := range map[string]string{
 		"pause any":           "it cannot be done to pods",
+		"kill any for ever":   "does not stay away for ever",
+		"stop any for ever":   "write pod-failure or isolate",
 		"power-cut any":       "it cannot be done to pods",
 		"isolate=clients any": "from assay alone",
 		"kill pod/db-7":       "want one of db-0, db-1, db-2",

@@ -22,6 +22,9 @@ const (
 	primaryLook = 2 * time.Second
 	// primaryGrace is how long after healing a new primary is waited for.
 	primaryGrace = 30 * time.Second
+	// longestWork is how long work is taken to last at most whose length is not known, by
+	// what ends a fault itself should assay be killed.
+	longestWork = 24 * time.Hour
 	// mostAtOnce is how many faults may act at the same time; more are skipped.
 	mostAtOnce = 64
 )
@@ -123,10 +126,11 @@ func (r *runner) run(ctx context.Context) ([]Injection, error) {
 	}
 	var under sync.WaitGroup
 	defer under.Wait()
-	ctx, cancel := context.WithCancel(ctx)
+	work, cancel := context.WithCancel(ctx)
 	defer cancel() // before waiting, so that even a panic heals
+	ctx = work     // of the measured part
 	if r.plan.Duration > 0 {
-		ctx, cancel = context.WithDeadline(ctx, r.plan.Start.Add(r.plan.Duration))
+		ctx, cancel = context.WithDeadline(work, r.plan.Start.Add(r.plan.Duration))
 		defer cancel()
 	}
 	free := make(chan struct{}, mostAtOnce)
@@ -145,11 +149,15 @@ func (r *runner) run(ctx context.Context) ([]Injection, error) {
 		last = i
 		i.Injection = Injection{Number: number, Fault: r.faults[o.Fault], Due: due}
 		i.about, _ = describe(i.Fault.Action)
+		acts := ctx
+		if o.For == Ever {
+			acts = work
+		}
 		select {
 		case free <- struct{}{}:
 			under.Go(func() {
 				defer func() { <-free }()
-				r.one(ctx, i)
+				r.one(acts, i)
 			})
 		default:
 			i.skip(fmt.Sprintf("%d faults act already", mostAtOnce))

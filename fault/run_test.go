@@ -137,6 +137,28 @@ func TestOverlap(t *testing.T) {
 	})
 }
 
+// TestForEver: such a fault outlives the measured part, whose end heals the others, and
+// ends with the work, whenever that is.
+func TestForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeSystem(3)
+		ctx, end := context.WithCancel(t.Context())
+		began := time.Now()
+		time.AfterFunc(25*time.Second, end)
+		r := &runner{system: s, faults: parse(t, "kill n1 at 5s for ever", "pause n2 at 6s for 1h"), recorder: &recording{},
+			plan: Plan{Start: began, Duration: 20 * time.Second}}
+		done, err := r.run(ctx)
+		if err != nil || len(done) != 2 {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		for n, want := range []time.Duration{25 * time.Second, 20 * time.Second} {
+			if i := done[n]; !i.Proven || !i.Healed || i.HealedAt.Sub(began) != want {
+				t.Errorf("%s: healed after %v, want %v: %+v", i.Fault, i.HealedAt.Sub(began), want, i)
+			}
+		}
+	})
+}
+
 func TestSameSeedSameChoices(t *testing.T) {
 	var first []string
 	for range 3 {

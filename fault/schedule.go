@@ -11,8 +11,8 @@ type Occurrence struct {
 	Fault int
 	// Round counts the occurrences of this fault from 0.
 	Round int
-	// At is from the start of the run, For how long it lasts; 0 for an action
-	// that heals itself at once.
+	// At is from the start of the run, For how long it lasts; Ever until the work
+	// has ended, 0 for an action that heals itself at once.
 	At, For time.Duration
 }
 
@@ -24,7 +24,23 @@ const (
 	// DefaultFor is how long a fault lasts, but not more than half of Every,
 	// nor than a quarter of the run where its length is known.
 	DefaultFor = 15 * time.Second
+	// DefaultTimes says both for users.
+	DefaultTimes = "Without at or every it happens after a quarter of the measured time (after 5s where that is not known), without for it lasts 15s, but at most a quarter of that time and half of every"
 )
+
+// Explicit is the fault with everything said that Schedule otherwise takes for granted in
+// a run of this length, so that it happens alike in one of another length. A fault while
+// loading has no such length: nobody knows how long loading takes.
+func (f Fault) Explicit(duration time.Duration) Fault {
+	if f.Loading {
+		duration = 0
+	}
+	f.For = f.length(duration)
+	if f.Every == 0 {
+		f.At = f.at(duration)
+	}
+	return f
+}
 
 // Schedule yields when the faults are due in a run of this length, in order of
 // time, those of the same time in the order of the list. A duration of 0 means

@@ -3,6 +3,7 @@ package fault
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -18,6 +19,7 @@ func TestSchedule(t *testing.T) {
 		{[]string{"kill any"}, 120 * s, []Occurrence{{0, 0, 30 * s, 15 * s}}},
 		{[]string{"kill any"}, 20 * s, []Occurrence{{0, 0, 5 * s, 5 * s}}},
 		{[]string{"kill any"}, 0, []Occurrence{{0, 0, 5 * s, 15 * s}}},
+		{[]string{"kill any at 10s for ever"}, 60 * s, []Occurrence{{0, 0, 10 * s, Ever}}},
 		{[]string{"restart any every 20s"}, 60 * s, []Occurrence{{0, 0, 20 * s, 0}, {0, 1, 40 * s, 0}}},
 		{[]string{"kill any every 20s"}, 100 * s, []Occurrence{{0, 0, 20 * s, 10 * s}, {0, 1, 40 * s, 10 * s}, {0, 2, 60 * s, 10 * s}, {0, 3, 80 * s, 10 * s}}},
 		{[]string{"pause any every 10s for 90s", "kill n1 at 10s for 1s"}, 25 * s,
@@ -68,5 +70,63 @@ func TestFaultsThatNeverHappen(t *testing.T) {
 	}
 	if err := CheckSchedule(faults, 0); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestExplicit: what a fault says of its times is what Schedule takes them to be, in a run
+// of that length and in others.
+func TestExplicit(t *testing.T) {
+	for _, c := range []struct {
+		fault    string
+		duration time.Duration
+		want     string
+	}{
+		{"isolate primary at 10s", time.Minute, "isolate primary at 10s for 15s"},
+		{"kill primary", 20 * time.Second, "kill primary at 5s for 5s"},
+		{"kill primary", 0, "kill primary at 5s for 15s"},
+		{"kill primary every 10s", time.Minute, "kill primary every 10s for 5s"},
+		{"kill primary at 3s for ever", 10 * time.Second, "kill primary at 3s for ever"},
+		{"restart any", 10 * time.Second, "restart any at 2.5s"},
+		{"kill primary while loading", 10 * time.Second, "kill primary while loading at 5s for 15s"},
+	} {
+		f := parse(t, c.fault)[0]
+		explicit := f.Explicit(c.duration)
+		if explicit.String() != c.want {
+			t.Errorf("%s in %v: %s, want %s", c.fault, c.duration, explicit, c.want)
+		}
+		if f.Loading {
+			c.duration = 0
+		}
+		want := slices.Collect(Schedule([]Fault{f}, c.duration))
+		for _, other := range []time.Duration{c.duration, 10 * c.duration} {
+			got := slices.Collect(Schedule(parse(t, explicit.String()), other))
+			if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+				t.Errorf("%s in %v: %v, want %v", explicit, other, got, want)
+			}
+		}
+	}
+}
+
+func TestFaultsThatStandInTheWay(t *testing.T) {
+	for _, c := range []struct {
+		faults   []string
+		duration time.Duration
+		want     string // what the error says, empty for none
+	}{
+		{[]string{"kill n2 at 5s for ever", "pause n2 at 9s"}, time.Minute, `"pause n2 at 9s" never happens, since "kill n2 at 5s for ever"`},
+		{[]string{"kill n2 at 5s for ever", "pause n2 every 10s"}, time.Minute, "never happens, since"},
+		{[]string{"isolate all at 5s for ever", "partition halves at 9s", "isolate any at 9s"}, time.Minute, `"isolate any at 9s" never happens`},
+		{[]string{"kill n2 at 5s for ever", "pause n2 at 2s for 1s"}, time.Minute, ""},
+		{[]string{"kill n2 at 5s for ever", "pause n1 at 9s", "kill primary at 9s for ever", "isolate n2 at 10s"}, time.Minute, ""},
+		{[]string{"kill primary at 5s for ever", "kill primary at 9s for ever"}, time.Minute, ""},
+		{[]string{"kill all at 5s for ever", "grow cluster at 9s"}, time.Minute, ""},
+		{[]string{"kill all at 5s for ever"}, 0, "without end"},
+		{[]string{"kill all at 5s for 1m", "slowcpu all for ever"}, 0, ""},
+	} {
+		err := CheckSchedule(parse(t, c.faults...), c.duration)
+		var wrong *ScheduleError
+		if c.want == "" && err != nil || c.want != "" && (!errors.As(err, &wrong) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v in %v: %v, want %q", c.faults, c.duration, err, c.want)
+		}
 	}
 }

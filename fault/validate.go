@@ -42,27 +42,54 @@ func (e *UnavailableError) Error() string {
 
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// ScheduleError is a fault that never happens in a run of this length.
+// ScheduleError is a fault that cannot happen as the schedule has it.
 type ScheduleError struct {
-	Fault    Fault
-	Duration time.Duration
+	Fault Fault
+	// Problem is what is wrong, Want what to write instead.
+	Problem, Want string
 }
 
 func (e *ScheduleError) Error() string {
-	return fmt.Sprintf("fault %q never happens in a run of %s; let it happen earlier, or the run be longer",
-		e.Fault, shortDuration(e.Duration))
+	return fmt.Sprintf("fault %q %s; %s", e.Fault, e.Problem, e.Want)
 }
 
-// CheckSchedule tells by a *ScheduleError of faults that never happen in a run
-// of this length; 0 means that the length is not known.
+// CheckSchedule tells by a *ScheduleError of faults that never happen in a run of this
+// length, or after which it would never end; 0 means that the length is not known. The
+// faults are those of one phase.
 func CheckSchedule(faults []Fault, duration time.Duration) error {
 	var failed []error
 	for i, f := range faults {
-		if _, happens := f.occurrence(i, 0, duration); !happens {
-			failed = append(failed, &ScheduleError{Fault: f, Duration: duration})
+		about, _ := describe(f.Action)
+		o, happens := f.occurrence(i, 0, duration)
+		holder := slices.IndexFunc(faults, func(h Fault) bool { return h.For == Ever && h.holds(f) && h.before(f, duration) })
+		switch {
+		case !happens:
+			failed = append(failed, &ScheduleError{f, "never happens in a run of " + shortDuration(duration), "let it happen earlier, or the run be longer"})
+		case holder >= 0 && holder != i:
+			failed = append(failed, &ScheduleError{f, fmt.Sprintf("never happens, since %q has what it falls on for ever", faults[holder]), "let it happen earlier, or write for T there"})
+		case o.For == Ever && duration == 0 && f.Target == TargetAll && about.silences:
+			failed = append(failed, &ScheduleError{f, "leaves no node, and what it disturbs waits for them without end", "write for T, or --duration for a run that ends by itself"})
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// holds reports whether g, while f acts, is certain to find what it falls on taken.
+func (f Fault) holds(g Fault) bool {
+	a, _ := describe(f.Action)
+	b, _ := describe(g.Action)
+	if a.part != b.part || g.Target == TargetCluster || g.Action == Partition {
+		return false
+	}
+	named := nodeName.MatchString(f.Target) || podName.MatchString(f.Target)
+	return f.Target == TargetAll || named && f.Target == g.Target
+}
+
+// before reports whether f happens before g ever does.
+func (f Fault) before(g Fault, duration time.Duration) bool {
+	first, _ := f.occurrence(0, 0, duration)
+	second, _ := g.occurrence(0, 0, duration)
+	return first.At < second.At
 }
 
 // Validate tells, before a run begins, which faults cannot be done to the

@@ -222,7 +222,10 @@ type Loading struct {
 type Fault struct {
 	Action string `json:"action"`
 	// Target is as asked for; Nodes are those that it fell on.
-	Target         string    `json:"target"`
+	Target string `json:"target"`
+	// Asked is the whole fault as it was asked for, with when and how long, which are said
+	// where nobody has. Empty of runs by earlier versions.
+	Asked          string    `json:"asked,omitempty"`
 	Nodes          []string  `json:"nodes"`
 	InjectedAt     time.Time `json:"injected_at"`
 	HealedAt       time.Time `json:"healed_at"`

@@ -145,7 +145,7 @@ func (r *run) workByAgents(ctx context.Context) (load.Stats, error) {
 		return load.Stats{}, r.interrupted(ctx, err, "opening sessions, with all rows in")
 	}
 	r.result.Client.ConnectMillis = float64(slowest.Microseconds()) / 1000
-	r.options.Progress.Stage(workingText(r.scenario.Load))
+	r.options.Progress.Stage(workingText(r.scenario))
 	zero := r.group.Now() + int64(agents.Lead)
 	start := time.Now().Add(agents.Lead)
 	file, err := r.beginWork(start, agents.CoordinatorFile(r.folder), zero)

@@ -29,9 +29,11 @@ const (
 // faultRecord is a fault in the history. Times are nanoseconds since the start
 // of the run.
 type faultRecord struct {
-	Number   int      `json:"number"`
-	Action   string   `json:"action"`
-	Target   string   `json:"target"`
+	Number int    `json:"number"`
+	Action string `json:"action"`
+	Target string `json:"target"`
+	// Asked is the fault as it was asked for, with its times.
+	Asked    string   `json:"asked,omitempty"`
 	Nodes    []string `json:"nodes"`
 	Injected int64    `json:"injected"`
 	// Cut is when the power was cut; 0 of other faults.
@@ -120,7 +122,7 @@ func (l *faultLog) enter(r *report.Result, impacts []measure.Impact, indexes []i
 // from start.
 func (f *faultRecord) reported(start time.Time) report.Fault {
 	out := report.Fault{
-		Action: f.Action, Target: f.Target, Nodes: f.Nodes, Proven: f.Proven, Proof: f.Proof, Healing: f.Healing,
+		Action: f.Action, Target: f.Target, Asked: f.Asked, Nodes: f.Nodes, Proven: f.Proven, Proof: f.Proof, Healing: f.Healing,
 		Problem: f.Problem, Skipped: f.Skipped, NewPrimary: f.NewPrimary, NewPrimaryAfter: float64(f.NewPrimaryAfter) / 1e6,
 		InjectedAt: start.Add(time.Duration(f.Injected)), InjectedSecond: float64(f.Injected) / 1e9,
 		RecoveredAfter: -1, WriteOutage: -1, ReadOutage: -1,

@@ -86,6 +86,9 @@ func TestFaultsThatCannotBeAskedFor(t *testing.T) {
 		{"without a cluster", func(s *Scenario) { s.Cluster = "" }, is[*workload.OptionError]},
 		{"no such action", func(s *Scenario) { s.Faults[0] = "hug primary" }, is[*fault.ParseError]},
 		{"after the end", func(s *Scenario) { s.Faults[0] = "kill primary at 1h" }, is[*fault.ScheduleError]},
+		{"behind one that never ends", func(s *Scenario) { s.Faults = []string{"kill n1 at 1s for ever", "pause n1 at 2s"} }, is[*fault.ScheduleError]},
+		{"without end in a run that waits for it", func(s *Scenario) { s.Faults[0], s.Load.Ops = "kill all at 1s for ever", 5 }, is[*fault.ScheduleError]},
+		{"without end while loading", func(s *Scenario) { s.Faults[0] = "kill all while loading for ever" }, is[*fault.ScheduleError]},
 		{"no such cluster", func(s *Scenario) { s.Cluster = "mongodb:0" }, is[*cluster.SpecError]},
 		{"while rows are loaded in a workload that cannot go on", func(s *Scenario) {
 			*s = Defaults(churn.Definition())

@@ -125,7 +125,7 @@ func recordOf(i fault.Injection, start time.Time) faultRecord {
 		at = i.Due
 	}
 	f := faultRecord{
-		Number: i.Number, Action: actionOf(i.Fault), Target: i.Fault.Target, Nodes: i.Nodes,
+		Number: i.Number, Action: actionOf(i.Fault), Target: i.Fault.Target, Asked: i.Fault.String(), Nodes: i.Nodes,
 		Injected: since(at), Cut: since(i.CutAt), Healed: since(i.HealedAt), Proven: i.Proven, Proof: i.Proof, Healing: i.Healing,
 		Problem: i.Problem, Skipped: i.Skipped, NewPrimary: i.NewPrimary, NewPrimaryAfter: int64(i.NewPrimaryAfter),
 	}

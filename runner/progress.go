@@ -3,12 +3,13 @@ package runner
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
 	"assay/check"
+	"assay/fault"
 	"assay/history"
-	"assay/load"
 	"assay/measure"
 	"assay/workload/definition"
 )
@@ -94,7 +95,9 @@ func everySecond(do func()) (stop func()) {
 	return func() { close(quit); <-done }
 }
 
-func workingText(p load.Plan) string {
+// workingText is the stage of the work, with the faults that are to happen meanwhile.
+func workingText(s Scenario) string {
+	p := s.Load
 	loop := "closed loop"
 	if p.Rate > 0 {
 		loop = fmt.Sprintf("open loop, %s arrivals at %g/s", p.Arrivals, p.Rate)
@@ -103,7 +106,23 @@ func workingText(p load.Plan) string {
 	if p.Ops > 0 {
 		length = check.Counted(p.Ops, "operation", "operations")
 	}
-	return fmt.Sprintf("working: %s, %s, %s after %v of warm-up, seed %d", check.Counted(p.Clients, "client", "clients"), loop, length, p.Warmup, p.Seed)
+	return fmt.Sprintf("working: %s, %s, %s after %v of warm-up, seed %d", check.Counted(p.Clients, "client", "clients"), loop, length, p.Warmup, p.Seed) +
+		s.faultsText(false)
+}
+
+// faultsText says which faults are to happen while rows are loaded, or in the measured
+// part.
+func (s Scenario) faultsText(loading bool) string {
+	var texts []string
+	for _, text := range s.Faults {
+		if f, err := fault.Parse(text); err == nil && f.Loading == loading {
+			texts = append(texts, f.String())
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return "; faults: " + strings.Join(texts, ", ")
 }
 
 // Monitor follows a run under way, for whoever watches it from outside. Its methods are

@@ -275,7 +275,7 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	r.options.Monitor.Phase(PhaseLoading)
-	r.options.Progress.Stage("loading " + check.Counted(r.store.Rows(), "row", "rows"))
+	r.options.Progress.Stage("loading " + check.Counted(r.store.Rows(), "row", "rows") + r.scenario.faultsText(true))
 	progress := &loading{progress: r.options.Progress}
 	err := r.store.Create(ctx, mark)
 	if err == nil {

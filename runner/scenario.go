@@ -78,11 +78,18 @@ func Defaults(w definition.Workload) Scenario {
 	return s
 }
 
-// Plan makes the load what the workload makes of it. What it cannot do of it stays
-// for Validate to refuse.
+// Plan makes the load what the workload makes of it, and has each fault say when it
+// happens and how long it lasts: what is kept of the run says what it did. What cannot be
+// done of either stays for Validate to refuse.
 func (s *Scenario) Plan() {
 	if p, err := s.Config.Plan(s.Load); err == nil {
 		s.Load = p
+	}
+	s.Faults = slices.Clone(s.Faults)
+	for i, text := range s.Faults {
+		if f, err := fault.Parse(text); err == nil {
+			s.Faults[i] = f.Explicit(measuredLength(s.Load)).String()
+		}
 	}
 }
 
@@ -165,7 +172,7 @@ func (s Scenario) validateCluster() error {
 	if len(loading) > 0 && !s.definition().Reloads {
 		return &workload.OptionError{Option: "--fault", Value: loading[0].String(), Want: "no fault while loading: the loading of workload " + s.Workload + " does not go on after an error"}
 	}
-	return fault.CheckSchedule(measured, measuredLength(s.Load))
+	return errors.Join(fault.CheckSchedule(loading, 0), fault.CheckSchedule(measured, measuredLength(s.Load)))
 }
 
 // validateNodes looks at where the nodes come from.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -132,6 +133,40 @@ func TestWhatAScenarioDoesNotNameIsTheDefault(t *testing.T) {
 	want.Load.Clients = 9
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %+v, want %+v", err, got, want)
+	}
+}
+
+// TestFaultsSayWhenTheyHappen: what is kept of a run says when its faults were to happen
+// and how long to last, and the run that is done again from it has the same ones, even if
+// it is made longer.
+func TestFaultsSayWhenTheyHappen(t *testing.T) {
+	s := Defaults(bank.Definition())
+	s.Cluster, s.Load.Duration = "mongodb:3", time.Minute
+	asked := []string{"isolate primary at 10s", "kill n2", "pause n3 every 20s", "stop n1 at 50s for ever", "restart any while loading"}
+	want := []string{"isolate primary at 10s for 15s", "kill n2 at 15s for 15s", "pause n3 every 20s for 10s", "stop n1 at 50s for ever", "restart any while loading at 5s"}
+	s.Faults = slices.Clone(asked)
+	planned := s
+	planned.Plan()
+	if !slices.Equal(planned.Faults, want) || !slices.Equal(s.Faults, asked) {
+		t.Errorf("%q, of %q", planned.Faults, s.Faults)
+	}
+	if said := workingText(planned); !strings.HasSuffix(said, "; faults: "+strings.Join(want[:4], ", ")) {
+		t.Errorf("before the work: %q", said)
+	}
+	if said := planned.faultsText(true); said != "; faults: "+want[4] {
+		t.Errorf("before loading: %q", said)
+	}
+	path := filepath.Join(t.TempDir(), FileScenario)
+	if err := writeScenario(path, planned); err != nil {
+		t.Fatal(err)
+	}
+	again, err := ReadScenario(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Load.Duration = 10 * time.Minute
+	if again.Plan(); !slices.Equal(again.Faults, want) {
+		t.Errorf("again: %q", again.Faults)
 	}
 }
 

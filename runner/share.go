@@ -147,7 +147,7 @@ func (j *job) Work(ctx context.Context, rec *agents.Recorder, now func() int64) 
 	}
 	stopObserving := observe(ctx, observers, planOfObservers(j.plan, len(observers), perSecond/float64(j.share.Of)), rec.Uncounted(), first, now)
 	stats, err := load.Run(ctx, j.plan, clients, &within{Recorder: rec, offset: j.share.First}, now)
-	err = errors.Join(err, stopObserving())
+	err = errors.Join(err, stopObserving(func() {}))
 	watching()
 	return stats, errors.Join(err, j.lease.isLost())
 }

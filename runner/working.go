@@ -29,7 +29,7 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 			return load.Stats{}, r.interrupted(ctx, err, "opening sessions, with all rows in")
 		}
 		r.result.Client.ConnectMillis = float64(time.Since(opening).Microseconds()) / 1000
-		r.options.Progress.Stage(workingText(r.scenario.Load))
+		r.options.Progress.Stage(workingText(r.scenario))
 	}
 	start := time.Now()
 	file, err := r.beginWork(start, filepath.Join(r.folder, FileHistory), start.UnixNano())
@@ -50,8 +50,7 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 	} else {
 		stats, err = load.Run(ctx, r.scenario.Load, clients, recorder, now)
 	}
-	err = errors.Join(err, stopObserving())
-	end()
+	err = errors.Join(err, stopObserving(end))
 	return stats, r.endWork(ctx, file, stats, err, now)
 }
 
@@ -152,12 +151,15 @@ func planOfObservers(p load.Plan, observers int, perSecond float64) load.Plan {
 }
 
 // observe lets the workload's observers read while the clients write, at their
-// own rate, until the returned function is called. They are recorded as further
-// clients, from first on. A run that is over before they have read anything
-// is read once at its end, by one more.
-func observe(ctx context.Context, observers []load.Client, plan load.Plan, to load.Recorder, first int, now func() int64) (stop func() error) {
+// own rate, until the returned function is called, which calls heal once nobody reads any
+// more. They are recorded as further clients, from first on. A run that is over before
+// they have read anything is read once at its end, by one more, after heal.
+func observe(ctx context.Context, observers []load.Client, plan load.Plan, to load.Recorder, first int, now func() int64) (stop func(heal func()) error) {
 	if len(observers) == 0 {
-		return func() error { return nil }
+		return func(heal func()) error {
+			heal()
+			return nil
+		}
 	}
 	watching, cancel := context.WithCancel(ctx)
 	recorder := &behind{within: within{Recorder: to, offset: first}}
@@ -166,9 +168,10 @@ func observe(ctx context.Context, observers []load.Client, plan load.Plan, to lo
 		_, err := load.Run(watching, plan, observers, recorder, now)
 		ended <- err
 	}()
-	return func() error {
+	return func(heal func()) error {
 		cancel()
 		err := <-ended
+		heal()
 		if err != nil || recorder.committed.Load() > 0 {
 			return err
 		}

@@ -38,6 +38,26 @@ func TestFaultsWhileLoading(t *testing.T) {
 	}
 }
 
+// TestAwayWhileLoading: a primary that is killed for ever is away until all rows are in, and
+// is a node like the others before the work begins.
+func TestAwayWhileLoading(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e := assay(t, dir, "run", "bank", "--cluster", "mongodb:3,election=2s", "--accounts", "100000", "--clients", "4", "--seed", "5",
+		"--ops", "200", "--out", "run", "--connect-timeout", "1m", "--fault", "kill primary while loading at 0s for ever").want(t, exitValid, exitNoVerdict)
+	r := resultOf(t, filepath.Join(dir, "run"))
+	if r.Verdict.String() != "valid" || len(r.Loading.Faults) != 1 || r.Loading.Rows != 100_000 {
+		t.Fatalf("%+v: %v", r.Loading, e)
+	}
+	f := r.Loading.Faults[0]
+	if !f.Proven || f.Asked != "kill primary while loading at 0s for ever" || f.HealedSecond <= f.InjectedSecond || f.HealedSecond > r.Loading.Seconds+1 || f.Problem != "" {
+		t.Errorf("%+v of %+v", f, r.Loading)
+	}
+	if !strings.Contains(e.stderr, "rows; faults: kill primary while loading at 0s for ever") {
+		t.Errorf("before it happens: %v", e)
+	}
+}
+
 // TestAFaultWhileLoadingThatComesTooLate: the measurement is not of what was asked for.
 func TestAFaultWhileLoadingThatComesTooLate(t *testing.T) {
 	t.Parallel()

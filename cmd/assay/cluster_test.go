@@ -94,6 +94,35 @@ func TestRemainsOfAKilledRun(t *testing.T) {
 	}
 }
 
+// TestPrimaryNeverComesBack: a primary that is killed for ever, and one that is cut off,
+// stays away until the work is over, and is a node like the others before all is read back.
+func TestPrimaryNeverComesBack(t *testing.T) {
+	t.Parallel()
+	for _, action := range []string{"kill", "isolate"} {
+		t.Run(action, func(t *testing.T) {
+			t.Parallel()
+			dir, asked := t.TempDir(), action+" primary at 1s for ever"
+			e := assay(t, dir, "run", "bank", "--cluster", "mongodb:3,election=2s", "--accounts", "200", "--clients", "4", "--seed", "3",
+				"--warmup", "500ms", "--duration", "20s", "--timeout", "5s", "--out", "run", "--fault", asked, "--fault", "flaky=1% n2 at 19500ms").want(t, exitValid, exitNoVerdict)
+			r := resultOf(t, filepath.Join(dir, "run"))
+			if len(r.Faults) == 0 || r.Verdict.String() != "valid" || r.Series.MeasureEnd < 20 {
+				t.Fatalf("%+v: %v", r.Faults, e)
+			}
+			f := r.Faults[0]
+			if f.Asked != asked || !f.Proven || f.Healing == "" || f.HealedSecond < r.Series.MeasureEnd || f.NewPrimary == "" || f.NewPrimary == f.Nodes[0] || f.WritesAway || f.Problem != "" {
+				t.Errorf("%+v, where the work ended after %v s", f, r.Series.MeasureEnd)
+			}
+			said := "; faults: " + asked + ", flaky=1% n2 at 19.5s for 5s"
+			if !strings.Contains(e.stderr, said) {
+				t.Errorf("%q is not said before it happens: %v", said, e)
+			}
+			if kept := readFile(t, dir, "run", "scenario.yaml"); !strings.Contains(kept, "- "+asked+"\n- flaky=1% n2 at 19.5s for 5s\n") {
+				t.Errorf("kept as %s", kept)
+			}
+		})
+	}
+}
+
 // TestFaultsInARun: a replica set is hurt twice and keeps its word.
 func TestFaultsInARun(t *testing.T) {
 	t.Parallel()

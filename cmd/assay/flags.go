@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assay/fault"
 	"assay/report"
 	"assay/runner"
 	"assay/series"
@@ -69,7 +70,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.databases, "db", nil, databaseUsage+"; several make a series")
 	flags.StringArrayVar(&f.clusters, "cluster", nil, "start servers on this machine for the run, such as mongodb:3; assay cluster --help has all; several make a series; or k8s:FILE, with --db: apply a manifest of Kubernetes, and delete it")
 	flags.StringVar(&s.Kubernetes, "kubernetes", s.Kubernetes, "with --db: the pods of that database, as NAMESPACE/SELECTOR such as db/app=mongodb; they are its nodes")
-	flags.StringArrayVar(&s.Faults, "fault", s.Faults, "with --cluster or --kubernetes: a fault, such as 'kill primary every 20s'; repeatable; 'none | kill primary at 5s' makes a series")
+	flags.StringArrayVar(&s.Faults, "fault", s.Faults, "with --cluster or --kubernetes: a fault, such as 'kill primary every 20s for 5s' or 'isolate primary at 10s for ever'. "+fault.DefaultTimes+". Repeatable; 'none | kill primary at 5s' makes a series")
 	flags.StringVar(&f.servers, "servers", "", "with --cluster: "+serversUsage)
 	flags.StringArrayVar(&s.Options, "option", s.Options, "a parameter of the address, such as w=1; repeatable, and of use with --cluster; 'w=1 | w=majority' makes a series")
 	f.clients.set(float64(l.Clients))

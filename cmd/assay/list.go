@@ -47,6 +47,7 @@ func listText(out io.Writer) error {
 	b.WriteString("\nclusters that assay starts itself\n")
 	b.WriteString(specLines() + "\n")
 	b.WriteString("\nfaults\n")
+	hang(&b, "  ", "ACTION[=VALUE] TARGET [while loading] [at T | every T] [for T | for ever]. "+fault.DefaultTimes+".")
 	for _, a := range fault.Actions() {
 		name := string(a.Action)
 		if a.Value != "" {

@@ -83,7 +83,11 @@ var aboutKind = map[string]string{
 		"Why a database does not serve a workload is in [databases.md](databases.md).",
 	"faults": "A fault is written `ACTION TARGET at 10s`, or with `every 30s` in place of `at 10s`. Behind the\n" +
 		"target, `while loading` has it happen while rows are loaded, and times count from the start of\n" +
-		"that; workloads whose loading does not go on after an error refuse it. What is said of\n" +
+		"that; workloads whose loading does not go on after an error refuse it.\n" +
+		fault.DefaultTimes + ";\n" +
+		"the run says what that comes to before it works, and keeps it in `scenario.yaml`. `for ever` has it last\n" +
+		"until the work is over, or all rows are in: every fault is healed before anything is read back. What lasts\n" +
+		"for ever happens once, so that `every` is refused with it. What is said of\n" +
 		"Kubernetes is for nodes that are pods ([kubernetes.md](../kubernetes.md)).",
 	"checks": "A check is tested with the bugs in its table, which `--option bug=NAME:PROBABILITY` seeds\n" +
 		"([trust.md](../trust.md)). The kinds of histories that other tools record are in\n[histories.md](../histories.md).",
@@ -187,7 +191,7 @@ func (p *page) fault(a fault.Description) {
 	lasts := "It heals itself at once, so that `for` is refused"
 	form := name + " " + a.Targets[0] + " at 10s"
 	if a.Lasts {
-		lasts = "It lasts until the end of the run, or as long as `for` says"
+lasts = "It lasts as long as `for` says"
 		form += " for 5s"
 	}
 	p.paragraph(lasts + ": `" + form + "`.")

@@ -40,6 +40,8 @@ func TestBadInput(t *testing.T) {
 		{"run bank --cluster postgres:2+arbiter", []string{"postgres:2+arbiter", "postgres:2"}},
 		{"run bank --cluster mongodb:3,memory=lots", []string{"memory=lots", "400MiB"}},
 		{"run bank --cluster mongodb:3 --fault kill_primary_at_1h", []string{"kill primary at 1h", "never happens"}},
+		{"run bank --cluster mongodb:3 --fault kill_primary_every_5s_for_ever", []string{"at T for ever"}},
+		{"run bank --cluster mongodb:3 --ops 5 --fault kill_all_for_ever", []string{"waits for them without end", "--duration"}},
 		{"run bank --cluster mongodb:3 --fault hug_primary", []string{"hug", "isolate"}},
 		{"run bank --cluster mongodb:3 --fault kill_primary_at_5", []string{"5s"}},
 		{"run availability --policy hope", []string{"--policy", "idempotent"}},

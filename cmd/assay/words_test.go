@@ -32,6 +32,7 @@ func TestDidYouMean(t *testing.T) {
 		"run bank --cluster mongodb:3 --fault kil_primary":           "kill",
 		"run bank --cluster mongodb:3 --fault kill_primery":          "primary",
 		"run bank --cluster mongodb:3 --fault kill_primary_evry_20s": "every",
+		"run bank --cluster mongodb:3 --fault kill_primary_for_evr":  "ever",
 	} {
 		words := strings.Fields(args)
 		for i := range words {
