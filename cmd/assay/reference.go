@@ -191,7 +191,7 @@ func (p *page) fault(a fault.Description) {
 	lasts := "It heals itself at once, so that `for` is refused"
 	form := name + " " + a.Targets[0] + " at 10s"
 	if a.Lasts {
-lasts = "It lasts as long as `for` says"
+		lasts = "It lasts as long as `for` says"
 		form += " for 5s"
 	}
 	p.paragraph(lasts + ": `" + form + "`.")
