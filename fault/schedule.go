@@ -25,7 +25,7 @@ const (
 	// nor than a quarter of the run where its length is known.
 	DefaultFor = 15 * time.Second
 	// DefaultTimes says both for users.
-	DefaultTimes = "Without at or every it happens after a quarter of the measured time (after 5s where that is not known), without for it lasts 15s, but at most a quarter of that time and half of every"
+	DefaultTimes = "Without at or every it happens after a quarter of the measured time, or 5s where that is not known; without for it lasts 15s, but at most a quarter of that time and half of every"
 )
 
 // Explicit is the fault with everything said that Schedule otherwise takes for granted in

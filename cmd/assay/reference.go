@@ -84,8 +84,8 @@ var aboutKind = map[string]string{
 	"faults": "A fault is written `ACTION TARGET at 10s`, or with `every 30s` in place of `at 10s`. Behind the\n" +
 		"target, `while loading` has it happen while rows are loaded, and times count from the start of\n" +
 		"that; workloads whose loading does not go on after an error refuse it.\n" +
-		fault.DefaultTimes + ";\n" +
-		"the run says what that comes to before it works, and keeps it in `scenario.yaml`. `for ever` has it last\n" +
+		fault.DefaultTimes + ".\n" +
+		"The run says what that comes to before it works, and keeps it in `scenario.yaml`. `for ever` has it last\n" +
 		"until the work is over, or all rows are in: every fault is healed before anything is read back. What lasts\n" +
 		"for ever happens once, so that `every` is refused with it. What is said of\n" +
 		"Kubernetes is for nodes that are pods ([kubernetes.md](../kubernetes.md)).",
