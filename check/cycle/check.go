@@ -8,9 +8,10 @@ import (
 	"assay/check/cycle/acyclic"
 )
 
-// Options are assumptions beyond what a history itself proves. They concern
-// registers only, whose reads do not show in which order they were written.
-// What is found under an assumption breaks the model or the assumption.
+// Options are assumptions beyond what a history itself proves. The reads of a
+// register do not show in which order it was written, and those of a list show its
+// order and not when it was appended to. What is found under an assumption breaks the
+// model or the assumption.
 type Options struct {
 	// SequentialKeys assumes that of each key every client sees later and
 	// later values.
@@ -18,17 +19,16 @@ type Options struct {
 	// LinearizableKeys assumes that of each key a transaction sees, or
 	// overwrites, what was acknowledged before it was begun.
 	LinearizableKeys bool
+	// WritesFollowReads assumes that a transaction that read one value of a register
+	// and wrote another put it after the first. From read committed upwards the
+	// opposite is G1c anyway.
+	WritesFollowReads bool
 }
 
 // Assumptions returns the names of what Options.Assume takes.
 func Assumptions() []string { return []string{"linearizable-keys", "sequential-keys", "wfr-keys"} }
 
 // Assume adds an assumption by its name. It returns false for any other word.
-//
-// That writes follow reads (wfr-keys), so that a transaction that read one value
-// of a key and wrote another put it after the first, needs no assumption: from
-// read committed upwards the opposite would be G1c, and below that reads promise
-// nothing.
 func (o *Options) Assume(name string) bool {
 	switch name {
 	case "linearizable-keys":
@@ -36,6 +36,7 @@ func (o *Options) Assume(name string) bool {
 	case "sequential-keys":
 		o.SequentialKeys = true
 	case "wfr-keys":
+		o.WritesFollowReads = true
 	default:
 		return false
 	}
@@ -58,6 +59,9 @@ func Check(ctx context.Context, h *History, model Model, o Options) Report {
 	banned := forbidden(model)
 	in := newInference(h, o)
 	whole := in.run(ctx)
+	if in.contradicted {
+		banned |= set(cyclicVersions)
+	}
 	if in.ambiguous != "" {
 		if told, decided := checkDuplicates(ctx, h, model, o); decided {
 			return told
@@ -123,6 +127,9 @@ func (r *Report) summarize(in *inference, banned anomalySet, whole bool) {
 	case bad != 0:
 		r.Verdict = check.Violated
 		r.Not, r.AlsoNot = ruledOut(found)
+		if in.contradicted && forbidden(r.Model)&found == 0 { // the assumption alone is broken, or the model
+			r.Not = append(r.Not, r.Model)
+		}
 	case !whole:
 	case r.Size.Transactions == 0:
 		r.Reason = "the history has no transactions: nothing was put to the test"

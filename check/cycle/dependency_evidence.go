@@ -99,7 +99,7 @@ func (in *inference) explainAppend(edge *Edge, s *listState, i int, a int32, x, 
 	}
 	before := s.previous[at]
 	if !in.wrote(&s.keyState, before, a) {
-		return false
+		return s.at[i] == unplaced && in.explainAssumed(edge, s, op, a, x, y)
 	}
 	edge.Value, edge.Next = in.h.name(s.table.entries[before].elem), in.h.name(op.val)
 	key := in.h.keyName(s.key)

@@ -9,10 +9,15 @@ import (
 // inference derives from a history which transactions depend on which, and the
 // anomalies that show without a cycle.
 type inference struct {
-	h     *History
-	o     Options
-	edges *edgeList
-	cases anomalyCases
+	h *History
+	o Options
+	// assumed are the options that were given, without what a model promises, and
+	// contradicted says that the versions of a key cannot be in the order that these
+	// ask for.
+	assumed      Options
+	contradicted bool
+	edges        *edgeList
+	cases        anomalyCases
 	// byKey[start[k]:start[k+1]] are the operations of key k in the order of
 	// their transactions, once they are needed, and txnOf has the transaction of each.
 	byKey, txnOf, start []int32
@@ -36,7 +41,7 @@ type inference struct {
 }
 
 func newInference(h *History, o Options) *inference {
-	return &inference{h: h, o: o, stronger: map[rule]acyclic.Result{}}
+	return &inference{h: h, o: o, assumed: o, stronger: map[rule]acyclic.Result{}}
 }
 
 func (in *inference) sortByKey() {

@@ -164,6 +164,7 @@ func (in *inference) accessRegister(k *keyOrder) {
 
 func (in *inference) accessList(k *keyOrder) {
 	s := in.readList(k.key)
+	unseen := map[int32]int32{}          // by transaction the version that nobody saw
 	place := make([]int32, len(s.order)) // to version
 	for p, e := range s.order {
 		if in.effective(&s.keyState, e) {
@@ -201,7 +202,12 @@ func (in *inference) accessList(k *keyOrder) {
 		case last > k.chain && k.writers[last] == op.txn:
 			k.values[last], k.writes[last] = op.val, o
 		default:
-			k.add(op.txn, op.val, o)
+			unseen[op.txn] = k.add(op.txn, op.val, o)
+		}
+	}
+	for _, e := range in.assumedOrder(s) {
+		if e.from > s.end() {
+			k.known = append(k.known, knownOrder{unseen[e.first], unseen[e.second], e})
 		}
 	}
 }

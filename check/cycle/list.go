@@ -138,6 +138,7 @@ func (in *inference) inferList(key int32) {
 	}
 	in.judgeOrder(s)
 	in.linkList(s)
+	in.assumeOrder(s)
 	in.findStale(s)
 }
 

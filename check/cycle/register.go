@@ -124,6 +124,7 @@ func (in *inference) inferRegister(key int32) {
 		in.judgeRegisterUpdate(s, u)
 	}
 	in.orderVersions(s, func(cycle []versionEdge) {
+		in.contradicted = in.contradicted || in.assumes(cycle)
 		in.cases.add(cyclicVersions, func() Evidence { return in.cyclicEvidence(s, cycle) })
 	})
 	in.linkRegister(s)
@@ -203,8 +204,8 @@ func (in *inference) judgeRegisterUpdate(s *registerState, u use) {
 // writers of those that come next, and the ww edges between the writers.
 //
 // That a version follows from a read and a write of one transaction gives no
-// ww edge: the wr edge from what was read proves more, because it does not rest
-// on any order of versions.
+// ww edge, unless that is assumed: the wr edge from what was read proves more,
+// because it does not rest on any order of versions.
 func (in *inference) linkRegister(s *registerState) {
 	for from := 0; from < len(s.edges); {
 		to := from
@@ -213,7 +214,7 @@ func (in *inference) linkRegister(s *registerState) {
 		for ; to < len(s.edges) && s.edges[to].from == v; to++ {
 			w := in.writer(&s.keyState, s.edges[to].to-1)
 			in.after = append(in.after, w)
-			if v != initial && s.edges[to].source != writeFollowsRead {
+			if v != initial && (s.edges[to].source != writeFollowsRead || in.o.WritesFollowReads) {
 				in.edges.add(in.writer(&s.keyState, v-1), w, ww)
 			}
 		}

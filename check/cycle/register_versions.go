@@ -36,10 +36,10 @@ type versionEdge struct {
 func (in *inference) orderVersions(s *registerState, onCycle func([]versionEdge)) {
 	sources := [][]versionEdge{in.followReads(s)}
 	if in.o.SequentialKeys {
-		sources = append(sources, in.followClients(s))
+		sources = append(sources, in.followClients(s.uses))
 	}
 	if in.o.LinearizableKeys {
-		sources = append(sources, in.followTime(s))
+		sources = append(sources, in.followTime(s.uses))
 	}
 	s.edges = s.edges[:0]
 	for _, more := range sources {
@@ -83,10 +83,10 @@ func (in *inference) followReads(s *registerState) []versionEdge {
 	return edges
 }
 
-func (in *inference) followClients(s *registerState) []versionEdge {
+func (in *inference) followClients(uses []use) []versionEdge {
 	var edges []versionEdge
 	last := map[int32]use{}
-	for _, u := range in.usesByTime(s) {
+	for _, u := range in.usesByTime(uses) {
 		before, some := last[in.h.process[u.txn]]
 		if some && in.h.complete.at(before.txn) <= in.h.invoke.at(u.txn) {
 			edges = appendEdge(edges, before, u, sequentialKey)
@@ -100,9 +100,9 @@ func (in *inference) followClients(s *registerState) []versionEdge {
 
 // followTime keeps those who have been acknowledged and of whom nobody later
 // has been yet: they are before whoever is begun next.
-func (in *inference) followTime(s *registerState) []versionEdge {
+func (in *inference) followTime(uses []use) []versionEdge {
 	var edges []versionEdge
-	begun := in.usesByTime(s)
+	begun := in.usesByTime(uses)
 	acknowledged := slices.DeleteFunc(slices.Clone(begun), func(u use) bool { return !in.h.committed(u.txn) })
 	slices.SortStableFunc(acknowledged, func(a, b use) int {
 		return cmp.Compare(in.h.complete.at(a.txn), in.h.complete.at(b.txn))
@@ -133,8 +133,8 @@ func appendEdge(edges []versionEdge, a, b use, s source) []versionEdge {
 
 // usesByTime returns the uses in the order in which they were begun, without
 // those that neither saw nor left a known version.
-func (in *inference) usesByTime(s *registerState) []use {
-	uses := slices.Clone(s.uses)
+func (in *inference) usesByTime(all []use) []use {
+	uses := slices.Clone(all)
 	slices.SortStableFunc(uses, func(a, b use) int { return cmp.Compare(in.h.invoke.at(a.txn), in.h.invoke.at(b.txn)) })
 	return slices.DeleteFunc(uses, func(u use) bool { return u.first == noVersion || u.last == noVersion })
 }

@@ -1,0 +1,127 @@
+package cycle
+
+import "fmt"
+
+// The versions of a list, for what is assumed of their order: 0 is the empty list,
+// p+1 ends with the element at position p, and those of appends that nobody saw have
+// the numbers from end()+1 on, in no order.
+
+// end is the last version that a read shows.
+func (s *listState) end() version { return version(len(s.order)) }
+
+// version returns the version of the list that operation i saw or left, noVersion if
+// that is not known. more is for one that nobody saw.
+func (s *listState) version(i int, more version) version {
+	switch {
+	case s.at[i] != unplaced:
+		return version(s.at[i]) + 1
+	case s.kept[i].kind() == Append:
+		return more
+	default:
+		return noVersion
+	}
+}
+
+// assumedOrder returns which versions of a list come before which others by what is
+// assumed, if anything is: from one that somebody saw or left last to one that somebody
+// saw or left first.
+func (in *inference) assumedOrder(s *listState) []versionEdge {
+	if !in.assumed.LinearizableKeys && !in.assumed.SequentialKeys {
+		return nil
+	}
+	var uses []use
+	s.visits(func(txn int32, from, to int) {
+		if !in.h.possible(txn) {
+			return
+		}
+		more := s.end() + 1 + version(from) // one for each transaction
+		uses = append(uses, use{txn: txn, first: s.version(from, more), last: s.version(to-1, more)})
+	})
+	var edges []versionEdge
+	if in.assumed.SequentialKeys {
+		edges = in.followClients(uses)
+	}
+	if in.assumed.LinearizableKeys {
+		edges = append(edges, in.followTime(uses)...)
+	}
+	kept := edges[:0]
+	for _, e := range edges {
+		if e.from > e.to && e.to <= s.end() || e.from > s.end() && e.to > s.end() {
+			kept = append(kept, e) // the others say what the reads show
+		}
+	}
+	return kept
+}
+
+// assumeOrder holds what is assumed of a list's versions against the order that its
+// reads show, and links the appends that nobody saw.
+func (in *inference) assumeOrder(s *listState) {
+	for _, e := range in.assumedOrder(s) {
+		if e.to > s.end() {
+			in.edges.add(e.first, e.second, ww)
+			continue
+		}
+		in.contradicted = true
+		in.cases.add(cyclicVersions, func() Evidence { return in.assumedEvidence(s, e) })
+	}
+}
+
+// assumes reports whether versions of a register lead in a circle because of what is
+// assumed.
+func (in *inference) assumes(circle []versionEdge) bool {
+	for _, e := range circle {
+		if e.source == sequentialKey || e.source == linearizableKey || e.source == writeFollowsRead && in.assumed.WritesFollowReads {
+			return true
+		}
+	}
+	return false
+}
+
+// assumedEvidence says that the second transaction of an edge saw or left an earlier
+// state of a list than the first, which was before it.
+func (in *inference) assumedEvidence(s *listState, e versionEdge) Evidence {
+	first, second := op{}, op{}
+	s.visits(func(txn int32, from, to int) {
+		switch txn {
+		case e.first:
+			first = s.kept[to-1]
+		case e.second:
+			second = s.kept[from]
+		}
+	})
+	who := func(t int32) string {
+		if t == e.first {
+			return "T1"
+		}
+		return "T2"
+	}
+	text := fmt.Sprintf("%s, but T1 did %s, and T2 %s, which comes before that: a contradiction",
+		e.reason(who), in.opText(first), in.opText(second))
+	return in.keyEvidence(s.key, nil, text, e.first, e.second)
+}
+
+// explainAssumed means that an append that nobody saw comes after one of a, which nobody
+// saw either, because of what is assumed.
+func (in *inference) explainAssumed(edge *Edge, s *listState, later op, a int32, x, y string) bool {
+	who := func(t int32) string {
+		if t == a {
+			return x
+		}
+		return y
+	}
+	for _, e := range in.assumedOrder(s) {
+		if e.to <= s.end() || e.first != a || e.second != later.txn {
+			continue
+		}
+		for _, o := range s.kept {
+			if o.txn == a && o.kind() == Append {
+				edge.Value = in.h.name(o.val)
+			}
+		}
+		edge.Next = in.h.name(later.val)
+		edge.Text = fmt.Sprintf("%s appended %s to key %s, and %s appended %s, which came later, because %s",
+			x, edge.Value, in.h.keyName(s.key), y, edge.Next, e.reason(who))
+		return true
+	}
+	return false
+}
