@@ -27,9 +27,9 @@ type HistoryOptions struct {
 	// Model is a consistency model by name; empty means the strictest that
 	// fits the history.
 	Model string
-	// Assume are assumptions about the order in which registers were written,
-	// by name; see cycle.Assumptions. They are refused for a history without
-	// transactions.
+	// Assume are assumptions about the order in which keys were written, by
+	// name; see cycle.Assumptions. They are refused for a history without
+	// transactions, and wfr-keys for one over lists, whose reads show it.
 	Assume []string
 	// Initial is what each register held before the first write, as EDN writes
 	// it; empty means nil. Total is what the accounts of a bank must add up to;
@@ -203,12 +203,15 @@ func (o *HistoryOptions) fit(kind exchange.Kind) error {
 	switch {
 	case o.Test != "" && kind != exchange.AsWritten && o.Test != name:
 		return fmt.Errorf("holds a history of kind %s, not of kind %s; leave --test out", name, o.Test)
-	case o.Model == modelLinearizable && kind != exchange.AsWritten && kind != exchange.Register:
+	case o.Model == modelLinearizable && kind.Transactions():
 		return fmt.Errorf("holds a history of kind %s, for which --model is one of %s", name, cycle.ModelNames())
-	case o.Model != "" && o.Model != modelLinearizable && (kind == exchange.Register || kind == exchange.Bank):
+	case o.Model != "" && (kind == exchange.Bank || kind == exchange.Register && o.Model != modelLinearizable):
 		return fmt.Errorf("holds a history of kind %s, which is judged by its own rule; leave --model out", kind)
 	case len(o.Assume) > 0 && own:
-		return fmt.Errorf("holds a history of kind %s; --assume goes with transactions over registers, leave it out", kind)
+		return fmt.Errorf("holds a history of kind %s; --assume goes with transactions, leave it out", kind)
+	case slices.Contains(o.Assume, "wfr-keys") && kind == exchange.ListAppend:
+		return fmt.Errorf("holds a history of kind %s, whose reads show what was appended after what; wfr-keys goes with one of kind %s, leave it out",
+			kind, exchange.ReadWrite)
 	case o.Initial != "" && kind != exchange.Register:
 		return fmt.Errorf("holds a history of kind %s; --initial goes with one of kind %s, leave it out", kind, exchange.Register)
 	case kind == exchange.Bank:

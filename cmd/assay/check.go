@@ -71,6 +71,9 @@ the folder.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.models {
+				if err := alone(cmd, "models", args); err != nil {
+					return err
+				}
 				return printModels(cmd.OutOrStdout())
 			}
 			if f.explain && f.quiet {
@@ -94,7 +97,7 @@ the folder.`,
 	flags.BoolVar(&f.models, "models", false, "print the consistency models, weaker ones first, with what a verdict on each rests on, and judge nothing")
 	flags.BoolVar(&f.explain, "explain", false, "tell what was wrong in the order of time, with a picture of the smallest part of the history that shows it")
 	flags.StringVar(&f.test, "test", "", "of a FILE: the kind of its history, where its operations do not tell it: "+strings.Join(runner.TestNames(), ", "))
-	flags.StringSliceVar(&f.assume, "assume", nil, "of a FILE of transactions over registers: what else orders the writes of a key: linearizable-keys, sequential-keys, wfr-keys; what is found then breaks the model or the assumption")
+	flags.StringSliceVar(&f.assume, "assume", nil, "of a FILE of transactions: what else orders the writes of a key: linearizable-keys, sequential-keys, and of registers wfr-keys; what is found then breaks the model or the assumption")
 	flags.StringVar(&f.initial, "initial", "", "of a FILE of registers: what each held before the first write, as EDN writes it (0, true, \"text\", :word); nil if not given")
 	flags.StringVar(&f.total, "total", "", "of a FILE of a bank: the whole number that all accounts must add up to; what most reads saw if not given")
 	flags.StringSliceVar(&f.accounts, "accounts", nil, "of a FILE of a bank: its accounts, such as 0..7 or 1,2,:savings: each read must show all of them and no other; all that are named anywhere if not given, and then a read that lacks one leaves the verdict unknown")
@@ -111,7 +114,7 @@ func (f *checkFlags) addOutput(flags *pflag.FlagSet) {
 
 // folder judges a saved run.
 func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
-	for _, name := range []string{"test", "initial", "total", "assume", "accounts", "negative-balances"} {
+	for _, name := range []string{"test", "initial", "total", "assume", "accounts", "negative-balances", "timeout"} {
 		if cmd.Flags().Changed(name) {
 			return usageError{fmt.Errorf("--%s goes with a history of another tool; %s is a folder", name, path)}
 		}
@@ -149,6 +152,11 @@ func (f *checkFlags) historyOptions(cmd *cobra.Command) (runner.HistoryOptions, 
 	}
 	o := runner.HistoryOptions{Test: f.test, Model: f.model, Assume: f.assume, Initial: f.initial, Timeout: f.timeout,
 		Accounts: f.accounts, NegativeBalances: f.negative, Explain: f.explain}
+	for name, given := range map[string]bool{"test": f.test != "", "model": f.model != "", "assume": len(f.assume) > 0} {
+		if cmd.Flags().Changed(name) && !given {
+			return runner.HistoryOptions{}, usageError{fmt.Errorf(`--%s "" cannot be used; name one, or leave the flag out`, name)}
+		}
+	}
 	if cmd.Flags().Changed("initial") && f.initial == "" {
 		return runner.HistoryOptions{}, usageError{errors.New(`--initial "" cannot be used; want a value as EDN writes it, such as nil, 0 or :word`)}
 	}
@@ -167,8 +175,10 @@ func (f *checkFlags) historyOptions(cmd *cobra.Command) (runner.HistoryOptions, 
 
 // file judges another tool's history.
 func (f *checkFlags) file(cmd *cobra.Command, path string) error {
-	if f.db != "" {
-		return usageError{fmt.Errorf("--db goes with a run's folder; %s is a file", path)}
+	for _, name := range []string{"db", "engine"} {
+		if cmd.Flags().Changed(name) {
+			return usageError{fmt.Errorf("--%s goes with a run's folder; %s is a file", name, path)}
+		}
 	}
 	o, err := f.historyOptions(cmd)
 	if err != nil {
@@ -199,6 +209,20 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 		return fmt.Errorf("print the answer: %w", err)
 	}
 	return exitError(history.Exit())
+}
+
+// alone refuses whatever is given beside a flag that judges nothing.
+func alone(cmd *cobra.Command, name string, args []string) error {
+	err := error(nil)
+	cmd.Flags().Visit(func(other *pflag.Flag) {
+		if other.Name != name {
+			err = usageError{fmt.Errorf("--%s judges nothing, so --%s has no effect; leave one of them out", name, other.Name)}
+		}
+	})
+	if len(args) > 0 {
+		err = usageError{fmt.Errorf("--%s judges nothing; leave %s out", name, args[0])}
+	}
+	return err
 }
 
 // printModels lists the models with what a verdict on each rests on.

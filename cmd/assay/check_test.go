@@ -1,11 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/spf13/pflag"
 
 	"assay/check/cycle"
 )
@@ -290,5 +294,52 @@ func TestExplain(t *testing.T) {
 	e = assay(t, dir, "check", "skew.edn", "--json").want(t, exitViolated)
 	if !strings.Contains(e.stdout, `"smallest": {`) {
 		t.Error(e)
+	}
+}
+
+// TestEveryFlagOfCheck goes through all flags: each belongs to a file, to a folder, to
+// both or to neither, and is refused by the other with a word.
+func TestEveryFlagOfCheck(t *testing.T) {
+	dir := writeHistories(t)
+	file, folder := []string{"db", "engine"}, []string{"test", "assume", "initial", "total", "accounts", "negative-balances", "timeout"}
+	both := []string{"model", "explain", "json", "quiet", "models", "help"}
+	values := map[string]string{"db": "mem://", "engine": "nats://127.0.0.1:1", "total": "1", "timeout": "1m", "test": "register", "model": "linearizable", "assume": "wfr-keys"}
+	known := slices.Concat(file, folder, both)
+	cmd := newCheck("test")
+	cmd.InitDefaultHelpFlag()
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !slices.Contains(known, f.Name) {
+			t.Errorf("nobody says whether --%s goes with a file or with a folder", f.Name)
+		}
+		arg := "--" + f.Name
+		if f.Value.Type() != "bool" {
+			arg += "=" + cmp.Or(values[f.Name], "1")
+		}
+		var refused []string
+		if slices.Contains(file, f.Name) {
+			refused = append(refused, "registers.edn")
+		}
+		if slices.Contains(folder, f.Name) {
+			refused = append(refused, "run")
+		}
+		for _, subject := range refused {
+			if said := assay(t, dir, "check", subject, arg).want(t, exitUsage).complaint(t); !strings.Contains(said, arg[:len(f.Name)+2]) || !strings.Contains(said, subject) {
+				t.Errorf("%s %s: %q", subject, arg, said)
+			}
+		}
+		if f.Name == "models" || f.Name == "help" {
+			return
+		}
+		if said := assay(t, dir, "check", "--models", arg).want(t, exitUsage).complaint(t); !strings.Contains(said, "--models judges nothing, so --"+f.Name+" has no effect") {
+			t.Errorf("--models %s: %q", arg, said)
+		}
+	})
+	if said := assay(t, dir, "check", "--models", "registers.edn").want(t, exitUsage).complaint(t); !strings.Contains(said, "leave registers.edn out") {
+		t.Errorf("%q", said)
+	}
+	for _, name := range []string{"test", "model", "assume", "initial", "accounts"} {
+		if said := assay(t, dir, "check", "registers.edn", "--"+name, "").want(t, exitUsage).complaint(t); !strings.Contains(said, "--"+name) {
+			t.Errorf(`--%s "": %q`, name, said)
+		}
 	}
 }

@@ -65,7 +65,7 @@ names instead, and ends with exit code 4, as it does if nothing is violated.`,
 	flags.StringVar(&format, "format", format, "edn or json (lines)")
 	flags.StringVar(&f.model, "model", "", "the consistency model that is judged; of a folder the run's own if not given, of a FILE strict-serializable")
 	flags.StringVar(&f.test, "test", "", "of a FILE: as in assay check, and so are the next ones")
-	flags.StringSliceVar(&f.assume, "assume", nil, "of a FILE of transactions over registers")
+	flags.StringSliceVar(&f.assume, "assume", nil, "of a FILE of transactions")
 	flags.StringVar(&f.initial, "initial", "", "of a FILE of registers")
 	flags.StringVar(&f.total, "total", "", "of a FILE of a bank")
 	flags.StringSliceVar(&f.accounts, "accounts", nil, "of a FILE of a bank")

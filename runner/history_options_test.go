@@ -1,0 +1,223 @@
+package runner
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/check/cycle"
+	"assay/check/simulated"
+	"assay/report"
+)
+
+// violatedHistories are histories of each kind that are violated.
+func violatedHistories() map[string]string {
+	const (
+		add   = "0 invoke add 1; 0 ok add 1; "
+		locks = "0 invoke acquire; 0 ok acquire 5; 1 invoke acquire; 1 ok acquire 4"
+		two   = "0 invoke acquire; 0 ok acquire; 1 invoke acquire; 1 ok acquire"
+	)
+	return map[string]string{
+		"list-append":            "0 invoke txn [[:append 0 1]]; 0 ok txn [[:append 0 1]]; 1 invoke txn [[:r 0 nil]]; 1 ok txn [[:r 0 [2]]]",
+		"rw-register":            "0 invoke txn [[:w 0 1]]; 0 ok txn [[:w 0 1]]; 1 invoke txn [[:r 0 nil]]; 1 ok txn [[:r 0 2]]",
+		"register":               "0 invoke write 1; 0 ok write 1; 1 invoke read; 1 ok read 0",
+		"bank":                   "0 invoke transfer {:from 1 :to 2 :amount 5}; 0 ok transfer {:from 1 :to 2 :amount 5}; 1 invoke read; 1 ok read {1 5 2 10}; 1 invoke read; 1 ok read {1 5 2 10}; 1 invoke read; 1 ok read {1 10 2 10}",
+		"set":                    add + "1 invoke read; 1 ok read []",
+		"set-full":               add + "1 invoke read; 1 ok read []",
+		"queue":                  "0 invoke enqueue 1; 0 ok enqueue 1; 1 invoke dequeue; 1 ok dequeue 2",
+		"total-queue":            "0 invoke enqueue 1; 0 ok enqueue 1; 1 invoke drain; 1 ok drain []",
+		"counter":                add + "1 invoke read; 1 ok read 2",
+		"unique-ids":             "0 invoke generate; 0 ok generate :a; 0 invoke generate; 0 ok generate :a",
+		"long-fork":              "0 invoke write [[:w 1 1]]; 0 ok write [[:w 1 1]]; 1 invoke write [[:w 2 1]]; 1 ok write [[:w 2 1]]; 2 invoke read [[:r 1 nil] [:r 2 nil]]; 2 ok read [[:r 1 1] [:r 2 nil]]; 2 invoke read [[:r 1 nil] [:r 2 nil]]; 2 ok read [[:r 1 nil] [:r 2 1]]",
+		"monotonic":              "0 invoke add; 0 ok add {:val 1 :sts 5}; 1 invoke read; 1 ok read []",
+		"sequential":             "0 invoke write 1; 0 ok write 1; 1 invoke read 1; 1 ok read [1 [2 nil 0]]",
+		"comments":               "0 invoke write 5; 0 ok write 5; 1 invoke read; 1 ok read [5 6]",
+		"adya-g2":                "0 invoke insert [1 [1 nil]]; 0 ok insert [1 [1 nil]]; 1 invoke insert [1 [nil 2]]; 1 ok insert [1 [nil 2]]",
+		"causal":                 "0 invoke read-init [1 nil]; 0 ok read-init [1 0]; 0 invoke write [1 1]; 0 ok write [1 1]; 0 invoke read [1 nil]; 0 ok read [1 0]",
+		"kafka":                  "0 invoke txn [[:send 1 2] [:poll]]; 0 ok txn [[:send 1 [0 2]] [:poll {1 [[0 2]]}]]",
+		"mutex":                  two,
+		"owner-mutex":            two,
+		"reentrant-mutex":        two,
+		"fenced-mutex":           locks,
+		"reentrant-fenced-mutex": locks,
+		"multi-register":         "0 invoke txn [[:write 0 1]]; 0 ok txn [[:write 0 1]]; 1 invoke txn [[:read 0 nil]]; 1 ok txn [[:read 0 2]]",
+	}
+}
+
+// judged writes a history and judges it.
+func judged(t *testing.T, events string, o HistoryOptions) (report.History, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "history.edn")
+	if err := os.WriteFile(path, []byte(simulated.Events(events)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if o.Timeout == 0 {
+		o.Timeout = time.Minute
+	}
+	return CheckHistory(t.Context(), path, o)
+}
+
+// optionKinds says of each option of which kinds of history it says anything. Those
+// that say how a verdict is come by, and are kept with any kind, have an empty list.
+func optionKinds() map[string][]string {
+	bank := []string{"bank"}
+	return map[string][]string{
+		"Test": {}, "Timeout": {}, "Explain": {}, "Read": {}, "keep": {},
+		"Model":   {"list-append", "rw-register", "register", "set", "set-full", "kafka"},
+		"Assume":  {"list-append", "rw-register"},
+		"Initial": {"register"}, "Total": bank, "Accounts": bank, "NegativeBalances": bank,
+	}
+}
+
+// TestEveryOptionOfEveryKind goes through all options and all kinds of history: an
+// option has an effect or is refused, and the refusal names it and the kind.
+func TestEveryOptionOfEveryKind(t *testing.T) {
+	table := optionKinds()
+	var fields []string
+	for f := range reflect.TypeFor[HistoryOptions]().Fields() {
+		fields = append(fields, f.Name)
+	}
+	if names := slices.Sorted(maps.Keys(table)); !slices.Equal(names, slices.Sorted(slices.Values(fields))) {
+		t.Fatalf("the table has %v, and the options are %v", names, fields)
+	}
+	histories := violatedHistories()
+	if kinds := slices.Sorted(maps.Keys(histories)); !slices.Equal(kinds, TestNames()) {
+		t.Fatalf("there are histories of %v, and kinds %v", kinds, TestNames())
+	}
+	total := int64(100)
+	given := map[string]HistoryOptions{
+		"Initial": {Initial: "0"}, "Total": {Total: &total}, "Accounts": {Accounts: []string{"1..2"}},
+		"NegativeBalances": {NegativeBalances: true}, "Assume": {Assume: []string{"linearizable-keys"}},
+	}
+	for kind, events := range histories {
+		for option, o := range given {
+			o.Test = kind
+			_, err := judged(t, events, o)
+			refusedUnless(t, slices.Contains(table[option], kind), err, kind, option)
+		}
+		var taken []string
+		for _, model := range append([]string{modelLinearizable}, modelNames()...) {
+			_, err := judged(t, events, HistoryOptions{Test: kind, Model: model})
+			if err == nil {
+				taken = append(taken, model)
+			} else {
+				refusedUnless(t, false, err, kind, "Model")
+			}
+		}
+		if got := len(taken) > 0; got != slices.Contains(table["Model"], kind) {
+			t.Errorf("%s takes the models %v", kind, taken)
+		}
+		h, err := judged(t, events, HistoryOptions{Test: kind, Explain: true})
+		if err != nil || len(h.Evidence) == 0 || h.Evidence[0].Smallest == nil {
+			t.Errorf("%s: nothing is explained: %v %+v", kind, err, h)
+		}
+		for _, other := range TestNames() {
+			if _, err := judged(t, events, HistoryOptions{Test: other}); err == nil && other != kind && !sameForm(kind, other) {
+				t.Errorf("a history of kind %s is judged as one of kind %s", kind, other)
+			}
+		}
+	}
+	if _, err := judged(t, histories["list-append"], HistoryOptions{Assume: []string{"wfr-keys"}}); err == nil || !strings.Contains(err.Error(), "wfr-keys goes with") {
+		t.Errorf("wfr-keys says nothing of lists: %v", err)
+	}
+}
+
+func modelNames() []string {
+	var names []string
+	for _, m := range cycle.Models() {
+		names = append(names, string(m))
+	}
+	return names
+}
+
+// refusedUnless checks that an option is taken, or refused with a word.
+func refusedUnless(t *testing.T, takes bool, err error, kind, option string) {
+	t.Helper()
+	flag := map[string]string{"NegativeBalances": "negative-balances"}[option]
+	if flag == "" {
+		flag = strings.ToLower(option)
+	}
+	switch {
+	case takes && err != nil:
+		t.Errorf("%s refuses %s: %v", kind, option, err)
+	case !takes && err == nil:
+		t.Errorf("%s takes %s, which has no effect there", kind, option)
+	case !takes && !strings.Contains(err.Error(), "--"+flag):
+		t.Errorf("%s refuses %s with %q", kind, option, err)
+	}
+}
+
+// sameForm says that histories of two kinds may have the same operations.
+func sameForm(kind, other string) bool {
+	for _, forms := range [][]string{
+		{"set", "set-full"}, {"queue", "total-queue"},
+		{"mutex", "owner-mutex", "reentrant-mutex", "fenced-mutex", "reentrant-fenced-mutex"},
+		{"register", "comments", "causal"}, {"sequential", "comments"}, {"rw-register", "long-fork", "multi-register"},
+	} {
+		if slices.Contains(forms, kind) && slices.Contains(forms, other) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestOptionsDecide has for each option and kind that takes it a history whose answer it
+// changes.
+func TestOptionsDecide(t *testing.T) {
+	const (
+		add      = "0 invoke add 1; 0 ok add 1; "
+		transfer = "0 invoke transfer {:from 1 :to 2 :amount 5}; 0 ok transfer {:from 1 :to 2 :amount 5}; "
+		reads    = "1 invoke read; 1 ok read {1 -5 2 10}; 1 invoke read; 1 ok read {1 -5 2 10}; "
+		lists    = "1 invoke txn [[:append :p 1]]; 1 ok txn [[:append :p 1]]; 0 invoke txn [[:r :p nil]]; 0 ok txn [[:r :p []]]; 2 invoke txn [[:r :p nil]]; 2 ok txn [[:r :p [1]]]"
+	)
+	registers := strings.NewReplacer(":append", ":w", "[]", "nil", "[1]", "1").Replace(lists)
+	back := strings.NewReplacer("0 ", "2 ").Replace(lists) // one client sees 1 after nothing, once it is turned round
+	total, accounts := int64(5), []string{"1..3"}
+	serializable := string(cycle.Serializable)
+	for _, c := range []struct {
+		option, kind, events string
+		without, with        HistoryOptions
+		then, now            string
+	}{
+		{"Model", "list-append", lists, HistoryOptions{}, HistoryOptions{Model: serializable}, "violated", "valid"},
+		{"Model", "rw-register", registers, HistoryOptions{}, HistoryOptions{Model: serializable}, "violated", "valid"},
+		{"Model", "set", add + "1 invoke read; 1 ok read []; 1 invoke read; 1 ok read [1]", HistoryOptions{Test: "set-full"}, HistoryOptions{Test: "set", Model: modelLinearizable}, "valid", "violated"},
+		{"Model", "set-full", add + "1 invoke read; 1 ok read []; 1 invoke read; 1 ok read [1]", HistoryOptions{Test: "set-full"}, HistoryOptions{Test: "set-full", Model: modelLinearizable}, "valid", "violated"},
+		{"Model", "kafka", "0 invoke txn [[:send 1 10] [:send 2 20]]; 1 invoke txn [[:send 1 11] [:send 2 21]]; 0 ok txn [[:send 1 [0 10]] [:send 2 [1 20]]]; 1 ok txn [[:send 1 [1 11]] [:send 2 [0 21]]]; 9 invoke poll [[:poll]]; 9 ok poll [[:poll {1 [[0 10] [1 11]] 2 [[0 21] [1 20]]}]]",
+			HistoryOptions{}, HistoryOptions{Model: "read-uncommitted"}, "valid", "violated"},
+		{"Assume", "list-append", lists, HistoryOptions{Model: serializable}, HistoryOptions{Model: serializable, Assume: []string{"linearizable-keys"}}, "valid", "violated"},
+		{"Assume", "rw-register", registers, HistoryOptions{Model: serializable}, HistoryOptions{Model: serializable, Assume: []string{"linearizable-keys"}}, "valid", "violated"},
+		{"Assume", "list-append", lists, HistoryOptions{Model: "read-uncommitted"}, HistoryOptions{Model: "read-uncommitted", Assume: []string{"linearizable-keys"}}, "valid", "violated"},
+		{"Assume", "list-append", turned(back), HistoryOptions{Model: serializable}, HistoryOptions{Model: serializable, Assume: []string{"sequential-keys"}}, "valid", "violated"},
+		{"Assume", "rw-register", "0 invoke txn [[:r 1 nil] [:w 1 1]]; 1 invoke txn [[:r 1 nil] [:w 1 2]]; 0 ok txn [[:r 1 2] [:w 1 1]]; 1 ok txn [[:r 1 1] [:w 1 2]]",
+			HistoryOptions{Model: "read-uncommitted"}, HistoryOptions{Model: "read-uncommitted", Assume: []string{"wfr-keys"}}, "valid", "violated"},
+		{"Timeout", "list-append", lists, HistoryOptions{Model: serializable}, HistoryOptions{Model: serializable, Timeout: 1}, "valid", "unknown"},
+		{"Timeout", "rw-register", registers, HistoryOptions{Model: serializable}, HistoryOptions{Model: serializable, Timeout: 1}, "valid", "unknown"},
+		{"Timeout", "register", "0 invoke write 1; 1 invoke read; 1 ok read 1; 0 ok write 1", HistoryOptions{}, HistoryOptions{Timeout: 1}, "valid", "unknown"},
+		{"Timeout", "multi-register", "0 invoke txn [[:write 0 1]]; 0 ok txn [[:write 0 1]]; 1 invoke txn [[:read 0 nil]]; 1 ok txn [[:read 0 1]]", HistoryOptions{}, HistoryOptions{Timeout: 1}, "valid", "unknown"},
+		{"Initial", "register", "0 invoke write 1; 1 invoke read; 1 ok read 0; 0 ok write 1", HistoryOptions{}, HistoryOptions{Initial: "0"}, "violated", "valid"},
+		{"Total", "bank", transfer + "1 invoke read; 1 ok read {1 5 2 10}", HistoryOptions{}, HistoryOptions{Total: &total}, "unknown", "violated"},
+		{"Accounts", "bank", transfer + "1 invoke read; 1 ok read {1 5 2 0}; 1 invoke read; 1 ok read {1 5 2 0}", HistoryOptions{}, HistoryOptions{Accounts: accounts}, "valid", "violated"},
+		{"NegativeBalances", "bank", transfer + reads, HistoryOptions{}, HistoryOptions{NegativeBalances: true}, "violated", "valid"},
+	} {
+		before, err := judged(t, c.events, c.without)
+		if err != nil || before.Verdict.String() != c.then {
+			t.Errorf("%s of %s, without: %v %v %s, want %s", c.option, c.kind, err, before.Verdict, before.Detail, c.then)
+		}
+		after, err := judged(t, c.events, c.with)
+		if err != nil || after.Verdict.String() != c.now {
+			t.Errorf("%s of %s, with: %v %v %s, want %s", c.option, c.kind, err, after.Verdict, after.Detail, c.now)
+		}
+	}
+}
+
+// turned has the events of a history with the read of something before that of nothing.
+func turned(events string) string {
+	parts := strings.Split(events, "; ")
+	return strings.Join([]string{parts[0], parts[1], parts[4], parts[5], parts[2], parts[3]}, "; ")
+}
