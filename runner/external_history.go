@@ -121,7 +121,7 @@ func judgeHistory(ctx context.Context, source io.Reader, o HistoryOptions) (repo
 	}
 	switch {
 	case slices.Contains(typedTests(), o.Test):
-		reader.Typed()
+		reader.Typed(kindNamed(o.Test))
 	case o.Test != "":
 		reader.Untyped()
 	}
@@ -145,11 +145,24 @@ func judgeHistory(ctx context.Context, source io.Reader, o HistoryOptions) (repo
 		reader.CompactTransactions()
 	}
 	f, err := judgeAndReduce(ctx, kind, reader, first, o)
+	if now := reader.Kind(); now != exchange.NoKind { // a later operation may have told more
+		kind = now
+	}
 	if f.Kind == "" {
-		f.Kind = reader.Kind().String()
+		f.Kind = kind.String()
 	}
 	f.Format, f.Asked = reader.Format().String(), o.Model != ""
 	return f, err
+}
+
+// kindNamed is the kind of that name among those that package exchange knows.
+func kindNamed(name string) exchange.Kind {
+	for kind := exchange.ListAppend; kind < exchange.AsWritten; kind++ {
+		if kind.String() == name {
+			return kind
+		}
+	}
+	return exchange.NoKind
 }
 
 // operations are those of a history, one after the other, with io.EOF after the
@@ -312,8 +325,17 @@ func judgeBalances(ctx context.Context, rest operations, first *exchange.Operati
 		known.Total = *o.Total
 	}
 	judge := judgeOf(first, func() historyJudge { return &bankJudge{Judge: balances.New(known)} })
-	if err := each(rest, first, judge.Add); err != nil {
+	told := o.Test != "" || o.Total != nil || len(o.Accounts) > 0 || o.NegativeBalances
+	err := each(rest, first, func(op *exchange.Operation) error {
+		told = told || op.Function == exchange.Transfer || op.Function == exchange.ReadAccounts && !op.Listed
+		return judge.Add(op)
+	})
+	if err != nil {
 		return report.History{}, err
+	}
+	if !told {
+		return report.History{}, errors.New("holds reads alone that are answered with lists, as histories of several kinds are; " +
+			"say with --test which it is: bank, register, set, set-full")
 	}
 	return single(modelBank, judge.Result(ctx)), nil
 }

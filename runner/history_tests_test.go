@@ -64,6 +64,11 @@ func TestKindsOfHistories(t *testing.T) {
 		{"0 invoke read-init [1 nil]; 0 ok read-init [1 0]; 0 invoke write [1 1]; 0 ok write [1 1]; 0 invoke read [1 nil]; 0 ok read [1 0]", "", "", "causal", "violated", "1 causality-violation"},
 		{"0 invoke add; 0 ok add {:val 1 :sts 5}; 1 invoke read; 1 ok read [{:val 1 :sts 5}]", "", "", "monotonic", "valid", "1 row"},
 		{"0 invoke write 1; 0 ok write 1; 1 invoke read; 1 ok read 1", "", "", "register", "valid", "linearizable"},
+		// A read of an independent key may name it in its answer alone.
+		{"1 invoke read; 1 ok read [7 nil]; 0 invoke write [7 3]; 0 ok write [7 3]; 1 invoke read; 1 ok read [7 3]", "", "", "register", "valid", "on 1 register; each is linearizable"},
+		{"0 invoke write [7 3]; 0 ok write [7 3]; 0 invoke write [8 4]; 0 ok write [8 4]; 1 invoke read; 1 ok read [8 4]; 1 invoke read; 1 ok read [7 4]", "", "", "register", "violated", "on 2 registers; 1 register is not linearizable"},
+		{"1 invoke read; 1 ok read [7 nil]", "register", "", "register", "valid", "on 1 register"},
+		{"1 invoke read; 1 ok read [10 5]; 1 invoke read; 1 ok read [5 10]", "bank", "", "bank", "unknown", "0 transfers"},
 		{"0 invoke write 1; 0 ok write 1; 1 invoke read; 1 ok read 1", "register", "linearizable", "register", "valid", "linearizable"},
 		{"0 invoke txn [[:append 0 1]]; 0 ok txn [[:append 0 1]]; 1 invoke txn [[:r 0 nil]]; 1 ok txn [[:r 0 [1]]]", "", "PL-3", "list-append", "valid", "serializable"},
 		// Of independent keys, each is a history of its own: the two appends are to
@@ -93,6 +98,9 @@ func TestKindsThatDoNotFit(t *testing.T) {
 	for _, c := range []struct{ events, test, model, says string }{
 		{add, "", "", "say with --test which it is: counter, set, set-full"},
 		{add, "nonsense", "", "--test"},
+		{"1 invoke read; 1 ok read [7 3]", "", "", "say with --test which it is: bank, register, set, set-full"},
+		{"1 invoke read; 1 ok read [1 2 3]", "register", "", "line 2: a list is no key or value"},
+		{"1 invoke read; 1 ok read {1 2}", "register", "", "line 2: a map is no key or value"},
 		{add, "queue", "", "line 1: operations of the function :add; known are enqueue, dequeue and drain"},
 		{add, "register", "", "line 1: operations of the function :add cannot be judged"},
 		{add + "1 invoke read; 1 ok read [1]", "", "serializable", "leave --model out"},

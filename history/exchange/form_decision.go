@@ -28,9 +28,9 @@ type heldEvent struct {
 // they were written, whatever they look like. It is called before anything was read.
 func (r *Reader) Untyped() { r.reading = asWritten }
 
-// Typed makes the reader take the operations for transactions, registers or a
-// bank. It is called before anything was read.
-func (r *Reader) Typed() { r.reading = ofKnownForm }
+// Typed makes the reader take the operations for those of a kind: transactions,
+// registers or a bank. It is called before anything was read.
+func (r *Reader) Typed(kind Kind) { r.reading, r.tree.only = ofKnownForm, kind }
 
 // decideReading reads ahead until an operation tells how the history is to be
 // read: its function, or the form of its value. Where none does, it is read as
@@ -43,6 +43,7 @@ func (r *Reader) decideReading() {
 		if err == nil {
 			if e, bad := r.tree.event(line); bad == nil && e.client {
 				r.reading = r.tree.reading(&e, wrote)
+				r.tree.keyed = r.tree.keyed || r.tree.ofRegisterKey(&e)
 				wrote = wrote || e.function == Write
 			}
 		}
@@ -80,6 +81,16 @@ func (r *Reader) nextEvent() (int, error) {
 	r.tree.reset()
 	line, err := r.source.next()
 	return line, err
+}
+
+// ofRegisterKey reports whether an event writes a register of an independent key.
+func (t *tree) ofRegisterKey(e *event) bool {
+	if e.value == none || e.function != Write && e.function != CompareAndSet {
+		return false
+	}
+	key, second, pair := t.pair(e.value)
+	_, known := t.atom(key)
+	return pair && known && t.is(second, listNode) == (e.function == CompareAndSet)
 }
 
 // reading returns how a history is read that has this event; undecided if

@@ -96,6 +96,14 @@ func TestMalformedHistories(t *testing.T) {
 		{"two kinds", txn + `{:process 0, :type :ok, :f :txn, :value [[:r 1 nil]]}
 {:process 1, :type :invoke, :f :write, :value 1}
 {:process 1, :type :ok, :f :write, :value 1}`, 3, "another kind", txn + `{:process 0, :type :ok, :f :txn, :value [[:r 1 nil]]}`},
+		{"a completion of another function", `{:process 1, :type :invoke, :f :drain}
+{:process 1, :type :ok, :f :dequeue, :value 1}`, 2, "process 1 completes a dequeue, but what it invoked on line 1 is a drain", `{:process 1, :type :invoke, :f :dequeue}
+{:process 1, :type :ok, :f :dequeue, :value 1}`},
+		{"a completion of another known function", invoke + `{:process 0, :type :ok, :f :enqueue, :value 1}`, 2, "completes an enqueue, but what it invoked on line 1 is a read", invoke + `{:process 0, :type :ok, :f :read, :value 1}`},
+		{"a list in a register", `{:process 0, :type :invoke, :f :read}
+{:process 0, :type :ok, :f :read, :value [1 2 3]}
+{:process 0, :type :invoke, :f :write, :value 1}`, 3, "a write in a history of another kind, bank, as which it began on line 1", invoke + `{:process 0, :type :ok, :f :read, :value 1}
+{:process 0, :type :invoke, :f :write, :value 1}`},
 		{"a bank among registers", `{:process 0, :type :invoke, :f :write, :value 1}
 {:process 0, :type :ok, :f :write, :value 1}
 {:process 1, :type :invoke, :f :transfer, :value {:from 1, :to 2, :amount 1}}`, 3, "another kind", invoke},

@@ -3,6 +3,7 @@ package exchange
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"assay/history"
 )
@@ -136,6 +137,9 @@ type Operation struct {
 	Key, Value, From Atom
 	Movement         Movement
 	Accounts         []Account
+	// Listed means that the accounts of a read were a list of balances, which reads
+	// of other kinds answer with as well.
+	Listed bool
 
 	// Word is the function of an operation that is read as written, Request and
 	// Answer are the values of its invocation and of its acknowledgement.
@@ -148,6 +152,20 @@ type Operation struct {
 	// decoded ahead, and neither Txn nor Numbers has it yet.
 	asked []plainOp
 	plain bool
+}
+
+// name is the operation's function, with its article.
+func (o *Operation) name() string { return named(o.Function, o.Word) }
+
+// named is a function, or the word of another, with its article.
+func named(f Function, word string) string {
+	if word == "" {
+		word = f.String()
+	}
+	if strings.ContainsAny(word[:1], "aeiou") {
+		return "an " + word
+	}
+	return "a " + word
 }
 
 // ID is how a reader of a report finds the operation again: its index, or else

@@ -288,8 +288,8 @@ func (r *Reader) complete(e *event, at int64) (*Operation, error) {
 		e.function = Transaction
 	}
 	if op.Function != e.function || op.Word != e.word {
-		return nil, e.bad("process %d completes a %s, but what it invoked on line %d is a %s",
-			e.process, e.function, op.Line, op.Function)
+		return nil, e.bad("process %d completes %s, but what it invoked on line %d is %s",
+			e.process, named(e.function, e.word), op.Line, op.name())
 	}
 	op.EndLine, op.Complete, op.CompleteTime = e.line, at, e.time
 	switch e.kind {
@@ -306,6 +306,18 @@ func (r *Reader) complete(e *event, at int64) (*Operation, error) {
 	return op, nil
 }
 
+// known is the kind as far as it was read.
+func (r *Reader) known() string {
+	switch {
+	case r.kind != NoKind:
+		return r.kind.String()
+	case r.txns:
+		return "transactions"
+	default:
+		return "single operations"
+	}
+}
+
 // noteKind keeps transactions, banks and registers apart.
 func (r *Reader) noteKind(op *Operation) error {
 	if r.txns && r.kind != NoKind && op.Function == Transaction {
@@ -317,8 +329,8 @@ func (r *Reader) noteKind(op *Operation) error {
 	}
 	switch {
 	case r.txns != (op.Function == Transaction), kind != NoKind && r.kind != NoKind && kind != r.kind && !r.txns:
-		return &FormatError{Line: op.Line, Reason: fmt.Sprintf("a %s in a history of another kind; it began on line %d",
-			op.Function, r.since)}
+		return &FormatError{Line: op.Line, Reason: fmt.Sprintf("%s in a history of another kind, %s, as which it began on line %d",
+			op.name(), r.known(), r.since)}
 	case r.kind == NoKind:
 		r.kind = kind
 	}

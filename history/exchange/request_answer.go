@@ -33,6 +33,7 @@ func (t *tree) request(e *event, op *Operation) error {
 			return e.bad("a write without a value")
 		}
 		value := e.value
+		t.keyed = t.keyed || t.ofRegisterKey(e)
 		if key, second, ok := t.pair(value); ok {
 			if err := t.key(e, key, op); err != nil {
 				return err
@@ -87,19 +88,37 @@ func (t *tree) readAnswer(e *event, op *Operation) error {
 			return e.bad("a read of the key %s answers for the key %s", op.Key, t.describe(key))
 		}
 		value = second
+	} else if key, second, ok := t.unaskedKey(e.value); ok {
+		value = second
+		if err := t.key(e, key, op); err != nil {
+			return err
+		}
 	}
 	if value == none {
 		return nil
 	}
-	switch t.nodes[value].kind {
-	case mapNode:
+	switch kind := t.nodes[value].kind; {
+	case t.only == Register:
+	case kind == mapNode:
 		op.Function = ReadAccounts
 		return t.accounts(e, value, op)
-	case listNode:
-		op.Function = ReadAccounts
+	case kind == listNode:
+		op.Function, op.Listed = ReadAccounts, true
 		return t.accountList(e, value, op)
 	}
 	return t.scalar(e, value, &op.Value)
+}
+
+// unaskedKey returns the key and the value of a register that a read which was invoked
+// without a key answers with, in a history of independent keys.
+func (t *tree) unaskedKey(value int) (key, second int, ok bool) {
+	if value == none || !t.keyed && t.only != Register {
+		return 0, 0, false
+	}
+	if key, second, ok = t.pair(value); ok {
+		_, ok = t.atom(key)
+	}
+	return key, second, ok
 }
 
 // txnAnswer reads what an acknowledged transaction did into op, which has what
@@ -344,6 +363,7 @@ func (t *tree) cas(e *event, op *Operation) error {
 	}
 	from, to, ok := t.pair(e.value)
 	if ok && t.is(to, listNode) {
+		t.keyed = true
 		if err := t.key(e, from, op); err != nil {
 			return err
 		}

@@ -51,6 +51,10 @@ type tree struct {
 	numbers []NumberOp
 	// accountsSeen are the accounts of the read that was read last.
 	accountsSeen map[Atom]struct{}
+	// keyed means that registers were written by independent keys, and only is the
+	// kind that was asked for, NoKind for any.
+	keyed bool
+	only  Kind
 }
 
 func (t *tree) reset() { t.nodes, t.text = t.nodes[:0], t.text[:0] }
