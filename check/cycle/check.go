@@ -3,6 +3,7 @@ package cycle
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"assay/check"
 	"assay/check/cycle/acyclic"
@@ -128,7 +129,7 @@ func (r *Report) summarize(in *inference, banned anomalySet, whole bool) {
 		r.Verdict = check.Violated
 		r.Not, r.AlsoNot = ruledOut(found)
 		if in.contradicted && forbidden(r.Model)&found == 0 { // the assumption alone is broken, or the model
-			r.Not = append(r.Not, r.Model)
+			r.Not, r.AlsoNot = weakest(slices.Concat(r.Not, r.AlsoNot, []Model{r.Model}))
 		}
 	case !whole:
 	case r.Size.Transactions == 0:

@@ -95,7 +95,7 @@ func (in *inference) assumedEvidence(s *listState, e versionEdge) Evidence {
 		}
 		return "T2"
 	}
-	text := fmt.Sprintf("%s, but T1 did %s, and T2 %s, which comes before that: a contradiction",
+	text := fmt.Sprintf("%s, but the last that T1 did was to %s, and the first that T2 did was to %s, which comes before that: a contradiction",
 		e.reason(who), in.opText(first), in.opText(second))
 	return in.keyEvidence(s.key, nil, text, e.first, e.second)
 }

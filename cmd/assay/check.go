@@ -69,25 +69,7 @@ the folder.`,
 			}
 			return oneArgument("the run's folder, or a history")(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.models {
-				if err := alone(cmd, "models", args); err != nil {
-					return err
-				}
-				return printModels(cmd.OutOrStdout())
-			}
-			if f.explain && f.quiet {
-				return usageError{errors.New("--explain tells more, and --quiet less; leave one of them out")}
-			}
-			info, err := os.Stat(args[0])
-			switch {
-			case args[0] == runner.StandardInput, err == nil && !info.IsDir():
-				return f.file(cmd, args[0])
-			case errors.Is(err, os.ErrNotExist):
-				return usageError{fmt.Errorf("%s does not exist; name a history, the folder of a run, or - for standard input", args[0])}
-			}
-			return f.folder(cmd, version, args[0])
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, version, args) },
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -105,6 +87,27 @@ the folder.`,
 	flags.DurationVar(&f.timeout, "timeout", f.timeout, "of a FILE: the longest search; what is not found by then is unknown")
 	f.addOutput(flags)
 	return cmd
+}
+
+// run prints the models, or judges a file or a folder.
+func (f *checkFlags) run(cmd *cobra.Command, version string, args []string) error {
+	if f.models {
+		if err := alone(cmd, "models", args); err != nil {
+			return err
+		}
+		return printModels(cmd.OutOrStdout())
+	}
+	if f.explain && f.quiet {
+		return usageError{errors.New("--explain tells more, and --quiet less; leave one of them out")}
+	}
+	info, err := os.Stat(args[0])
+	switch {
+	case args[0] == runner.StandardInput, err == nil && !info.IsDir():
+		return f.file(cmd, args[0])
+	case errors.Is(err, os.ErrNotExist):
+		return usageError{fmt.Errorf("%s does not exist; name a history, the folder of a run, or - for standard input", args[0])}
+	}
+	return f.folder(cmd, version, args[0])
 }
 
 func (f *checkFlags) addOutput(flags *pflag.FlagSet) {
