@@ -133,7 +133,7 @@ func (p *tpccFixture) work(store tpcc.Store) *tpcc.Work {
 }
 
 func (p *tpccFixture) inputs() *tpcc.Inputs {
-	return tpcc.NewInputs(tpcc.NewPopulation(tpccConfig(), tpccSeed, 0))
+	return tpcc.NewInputs(tpcc.NewPopulation(tpccConfig(), tpccSeed))
 }
 
 func (p *tpccFixture) load(store tpcc.Store) {

@@ -161,9 +161,9 @@ func (s *tpccStore) Read(ctx context.Context, v tpcc.Visitor) error {
 	})
 }
 
-// tableRows gives the numbers of all rows of a table with so many columns in its key.
+// tableRows gives all rows of a table with so many columns in its key.
 func tableRows[T any](s *tpccStore, collection, key int, of workload.Columns[T], use func(T) error) func(context.Context) error {
-	c, in := tpcc.Numbers(of), s.collections[collection]
+	c, in := of, s.collections[collection]
 	return func(ctx context.Context) error {
 		o := options.Find().SetProjection(only(c.Names[key:]...))
 		if key == 1 {
@@ -189,9 +189,9 @@ func decodeKey(document bson.Raw, collection string, names []string, fields []an
 	return decode(id, collection, 0, names, fields)
 }
 
-// readEmbedded gives the numbers of all lines that are in orders' documents.
+// readEmbedded gives all lines that are in orders' documents.
 func (s *tpccStore) readEmbedded(use func(tpcc.OrderLine) error) func(context.Context) error {
-	c, in := tpcc.Numbers(tpcc.OrderLineColumns()), s.collections[tpccOrders]
+	c, in := tpcc.OrderLineColumns(), s.collections[tpccOrders]
 	var row tpcc.OrderLine
 	fields, order := c.Fields(&row), tpcc.OrderColumns().Names[:orderKey]
 	var wanted []string

@@ -84,16 +84,16 @@ func (s *tpccStore) LoadRows(ctx context.Context, rows *tpcc.Rows) error {
 func (s *tpccStore) Read(ctx context.Context, v tpcc.Visitor) error {
 	d := s.Dialect()
 	return view(ctx, s.View,
-		allRows(d, "item", "", tpcc.Numbers(tpcc.ItemColumns()), v.Item),
-		allRows(d, "warehouse", "", tpcc.Numbers(tpcc.WarehouseColumns()), v.Warehouse),
-		allRows(d, "district", "", tpcc.Numbers(tpcc.DistrictColumns()), v.District),
-		allRows(d, "customer", "", tpcc.Numbers(tpcc.CustomerColumns()), v.Customer),
-		allRows(d, "history", "", tpcc.Numbers(tpcc.PaymentColumns()), v.Payment),
-		allRows(d, "orders", "", tpcc.Numbers(tpcc.OrderColumns()), v.Order),
-		allRows(d, "new_order", "", tpcc.Numbers(tpcc.NewOrderColumns()), v.NewOrder),
-		allRows(d, "order_line", "", tpcc.Numbers(tpcc.OrderLineColumns()), v.Line),
-		allRows(d, "stock", "", tpcc.Numbers(tpcc.StockColumns()), v.Stock),
-		allRows(d, "delivery", "", tpcc.Numbers(tpcc.DeliveryColumns()), v.Delivery))
+		allRows(d, "item", "", tpcc.ItemColumns(), v.Item),
+		allRows(d, "warehouse", "", tpcc.WarehouseColumns(), v.Warehouse),
+		allRows(d, "district", "", tpcc.DistrictColumns(), v.District),
+		allRows(d, "customer", "", tpcc.CustomerColumns(), v.Customer),
+		allRows(d, "history", "", tpcc.PaymentColumns(), v.Payment),
+		allRows(d, "orders", "", tpcc.OrderColumns(), v.Order),
+		allRows(d, "new_order", "", tpcc.NewOrderColumns(), v.NewOrder),
+		allRows(d, "order_line", "", tpcc.OrderLineColumns(), v.Line),
+		allRows(d, "stock", "", tpcc.StockColumns(), v.Stock),
+		allRows(d, "delivery", "", tpcc.DeliveryColumns(), v.Delivery))
 }
 
 func (s *tpccStore) Session(ctx context.Context) (tpcc.Session, error) {

@@ -48,7 +48,7 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 // session may go on with what it was given after it has returned, so that all of it is
 // made anew.
 func (c *client) do(ctx context.Context, session Session, kind uint8, id int64) workload.Reply {
-	moment := time.Now().UnixMilli()
+	moment := c.inputs.Moment(id)
 	switch kind {
 	case KindNewOrder:
 		in := c.inputs.NewOrder(id)

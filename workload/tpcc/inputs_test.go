@@ -12,7 +12,7 @@ import (
 	"assay/workload"
 )
 
-func testInputs(c Config) *Inputs { return NewInputs(NewPopulation(c, 11, 1)) }
+func testInputs(c Config) *Inputs { return NewInputs(NewPopulation(c, 11)) }
 
 // TestLastNames holds the example of clause 4.3.2.3.
 func TestLastNames(t *testing.T) {
@@ -148,7 +148,7 @@ func near(t *testing.T, what string, got, want, within float64) {
 
 // TestOpeningOrders: each district's first orders are a permutation of its customers.
 func TestOpeningOrders(t *testing.T) {
-	p := NewPopulation(Defaults(), 5, 1)
+	p := NewPopulation(Defaults(), 5)
 	var first []int64
 	for _, district := range []int64{1, 2} {
 		var all []int64
@@ -171,7 +171,7 @@ func TestOpeningOrders(t *testing.T) {
 
 // TestNamed: a name stands for the customer in the middle, by first name.
 func TestNamed(t *testing.T) {
-	p := NewPopulation(Defaults(), 5, 1)
+	p := NewPopulation(Defaults(), 5)
 	const name = 77
 	var of []Customer
 	for id := int64(1); id <= specCustomers; id++ {

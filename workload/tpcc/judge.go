@@ -17,7 +17,7 @@ import (
 // *history.FormatError.
 //
 // It reads the history twice and the state once. In memory it keeps a byte for each
-// operation, 32 for each order, 24 for each customer, and 12 for each stock of a
+// operation, 32 for each order, 40 for each customer, one for each stock, and 12 for each of a
 // warehouse from which something was ordered: some 300 MB for 100 warehouses, and 32
 // more for each million orders of the run.
 func Judge(config Config, seed uint64, e definition.Evidence) (definition.Judgement, error) {
@@ -46,11 +46,18 @@ type judge struct {
 	// missing says why the state is not all there is to know; empty if it is.
 	missing string
 
+	// items counts the rows of each item, by its number.
+	items      []uint8
 	warehouses []warehouseSums
 	districts  []districtSums
 	customers  []customerSums
-	// stock is by warehouse and item, made when something is ordered from a warehouse.
-	stock [][]stockSums
+	// stock is by warehouse and item, made when something is ordered from a warehouse, and
+	// stocked counts the rows of each stock.
+	stock   [][]stockSums
+	stocked [][]uint8
+	// dated is true once it is known how the rows are dated; byClock is true of runs of
+	// earlier versions, whose operations have the dates of their clients' clocks.
+	dated, byClock bool
 	// delivered are the districts, as bits, in which an operation has delivered an
 	// order, and results are the orders that its result counts.
 	delivered map[int64]uint16
@@ -80,7 +87,6 @@ type judge struct {
 // warehouseSums is a warehouse as read, and what others add up to.
 type warehouseSums struct {
 	there                    bool
-	stock                    int64 // rows
 	ytd, districts, payments int64
 }
 
@@ -98,9 +104,15 @@ type customerSums struct {
 	// balance lacks nothing if it is 0: the balance, less what was delivered, and what
 	// was paid. total is the same of what was paid in all.
 	balance, total int64
-	// payments and deliveries are counts, less those of the rows; there is how many
-	// rows there are.
+	// payments and deliveries are counts, less those of the rows.
 	payments, deliveries int32
+	// notes is the sum of the hashes of the notes of payments in its data, less those of
+	// the payments; noted is how long these are.
+	notes int64
+	noted int32
+	// badCredit says that its payments are noted, otherData that its data behind the notes
+	// are not as they were loaded.
+	badCredit, otherData bool
 }
 
 // stockSums is what orders have taken of a stock.
@@ -123,13 +135,14 @@ const (
 )
 
 func newJudge(config Config, seed uint64, e definition.Evidence) *judge {
-	p := NewPopulation(config, seed, 0)
+	p := NewPopulation(config, seed)
 	districts := config.Warehouses * Districts
 	named := func(name string) check.Result { return check.Result{Name: name} }
 	return &judge{
 		config: config, population: p, inputs: NewInputs(p), evidence: e,
 		warehouses: make([]warehouseSums, config.Warehouses), districts: make([]districtSums, districts),
 		customers: make([]customerSums, districts*config.Customers), stock: make([][]stockSums, config.Warehouses),
+		items: make([]uint8, config.Items+1), stocked: make([][]uint8, config.Warehouses),
 		decks: map[int]*deck{}, delivered: map[int64]uint16{}, results: map[int64]int64{},
 		consistency: named(CheckConsistency), orders: named(CheckOrders), payments: named(CheckPayments),
 		deliveries: named(CheckDeliveries), stocks: named(CheckStock), answers: named(CheckAnswers),

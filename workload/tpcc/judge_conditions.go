@@ -2,6 +2,7 @@ package tpcc
 
 import (
 	"fmt"
+	"maps"
 	"math/bits"
 )
 
@@ -18,6 +19,7 @@ func (j *judge) conditions() {
 	if j.missing != "" {
 		return
 	}
+	j.thereIs("item", j.items, map[string]int64{})
 	for i := range j.warehouses {
 		j.warehouseConditions(int64(i) + 1)
 		for district := int64(1); district <= Districts; district++ {
@@ -46,8 +48,17 @@ func (j *judge) warehouseConditions(warehouse int64) {
 	if w.ytd != w.payments {
 		j.condition(8, fields, "warehouse %d has w_ytd %d, and its payments are %d together", warehouse, w.ytd, w.payments)
 	}
-	if w.stock != j.config.Items {
-		find(&j.stocks, kindLost, fields, "warehouse %d has %d rows of stock, and %d were loaded", warehouse, w.stock, j.config.Items)
+	j.thereIs(fmt.Sprintf("the stock of warehouse %d of item", warehouse), j.stocked[warehouse-1], map[string]int64{"warehouse": warehouse})
+}
+
+// thereIs looks for the rows of all items, counted by their numbers.
+func (j *judge) thereIs(what string, rows []uint8, fields map[string]int64) {
+	for item := int64(1); item <= j.config.Items; item++ {
+		if rows == nil || rows[item] == 0 {
+			fields := maps.Clone(fields)
+			fields["item"] = item
+			find(&j.stocks, kindLost, fields, "%s %d was loaded, and is not there", what, item)
+		}
 	}
 }
 
@@ -99,6 +110,10 @@ func (j *judge) orderConditions(warehouse, district int64) {
 	}
 }
 
+// otherNotes reports whether the data of a customer are not what was loaded behind the
+// notes of its payments. Where these are longer than what is kept, that is not known.
+func (c *customerSums) otherNotes() bool { return c.noted <= maxData && (c.otherData || c.notes != 0) }
+
 func (j *judge) customerConditions(warehouse, district int64) {
 	first := districtNumber(warehouse, district) * j.config.Customers
 	for id := int64(1); id <= j.config.Customers; id++ {
@@ -116,6 +131,9 @@ func (j *judge) customerConditions(warehouse, district int64) {
 		}
 		if c.total != 0 || c.payments != 0 {
 			find(&j.payments, kindTotal, fields, "%s has paid %d more, and %d times more often, than the payments say", at, c.total, c.payments)
+		}
+		if c.otherNotes() {
+			find(&j.payments, kindAltered, fields, "%s has other data than was loaded, with the notes of its payments where its credit is bad", at)
 		}
 		if c.deliveries != 0 {
 			find(&j.deliveries, kindTotal, fields, "%s counts %d more deliveries than there are", at, c.deliveries)

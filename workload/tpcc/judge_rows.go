@@ -1,5 +1,7 @@
 package tpcc
 
+import "fmt"
+
 // The numbers of rows as places. ok is false if there can be no such warehouse,
 // district, customer or item; that is a finding.
 
@@ -44,8 +46,17 @@ func (d *districtSums) orderAt(number int64) *orderRecord {
 }
 
 func (j *judge) item(r Item) {
-	if r.ID < 1 || r.ID > j.config.Items || r.Price != j.population.Price(r.ID) {
-		find(&j.stocks, kindAltered, map[string]int64{"item": r.ID, "price": r.Price}, "item %d has the price %d, which was not loaded", r.ID, r.Price)
+	fields := map[string]int64{"item": r.ID, "price": r.Price}
+	if r.ID < 1 || r.ID > j.config.Items {
+		find(&j.stocks, kindStray, fields, "item %d is there, and was not loaded", r.ID)
+		return
+	}
+	if j.items[r.ID]++; j.items[r.ID] == 2 {
+		find(&j.stocks, kindDoubled, fields, "item %d is there twice", r.ID)
+	}
+	want := j.population.item(r.ID)
+	if r.Price != want.Price || r.Image != want.Image || r.differs(rowTexts(ItemColumns(), &want)) {
+		find(&j.stocks, kindAltered, fields, "item %d is not as it was loaded", r.ID)
 	}
 }
 
@@ -54,8 +65,9 @@ func (j *judge) warehouse(r Warehouse) {
 	if !ok {
 		return
 	}
-	if w.there || r.Tax != j.population.WarehouseTax(r.ID) {
-		find(&j.payments, kindAltered, map[string]int64{"warehouse": r.ID}, "warehouse %d is there twice, or has another tax than was loaded", r.ID)
+	want := j.population.warehouse(r.ID)
+	if w.there || r.Tax != want.Tax || r.differs(rowTexts(WarehouseColumns(), &want)) {
+		find(&j.payments, kindAltered, map[string]int64{"warehouse": r.ID}, "warehouse %d is there twice, or has another tax, name or address than was loaded", r.ID)
 	}
 	w.there, w.ytd = true, r.YTD
 }
@@ -65,9 +77,10 @@ func (j *judge) district(r District) {
 	if !ok {
 		return
 	}
-	if d.there || r.Tax != j.population.DistrictTax(r.Warehouse, r.ID) {
+	want := j.population.district(r.Warehouse, r.ID)
+	if d.there || r.Tax != want.Tax || r.differs(rowTexts(DistrictColumns(), &want)) {
 		find(&j.payments, kindAltered, map[string]int64{"warehouse": r.Warehouse, "district": r.ID},
-			"district %d/%d is there twice, or has another tax than was loaded", r.Warehouse, r.ID)
+			"district %d/%d is there twice, or has another tax, name or address than was loaded", r.Warehouse, r.ID)
 	}
 	d.there, d.ytd, d.next = true, r.YTD, r.NextOrder
 	j.warehouses[r.Warehouse-1].districts += r.YTD
@@ -78,14 +91,44 @@ func (j *judge) customer(r Customer) {
 	if !ok {
 		return
 	}
-	if r.Discount != j.population.Discount(r.Warehouse, r.District, r.ID) {
+	j.date(r.Since)
+	want := j.population.customer(r.Warehouse, r.District, r.ID)
+	texts := rowTexts(CustomerColumns(), &want)
+	if r.told {
+		behind := want.Data[:min(int64(len(want.Data)), maxData-min(r.noted, maxData))]
+		c.badCredit, c.otherData = want.Credit == badCredit, r.data != addText(0, behind)
+		c.notes += r.notes
+	}
+	if r.Discount != want.Discount || r.CreditLimit != want.CreditLimit || r.Since != j.population.moment || r.told && r.texts != texts.texts {
 		find(&j.payments, kindAltered, map[string]int64{"warehouse": r.Warehouse, "district": r.District, "customer": r.ID},
-			"customer %d of district %d/%d has another discount than was loaded", r.ID, r.Warehouse, r.District)
+			"customer %d of district %d/%d has another discount, credit, date, name or address than was loaded", r.ID, r.Warehouse, r.District)
 	}
 	c.balance += r.Balance
 	c.total += r.YTDPayment
 	c.payments += int32(r.Payments)
 	c.deliveries += int32(r.Deliveries)
+}
+
+// date learns from the first customer how the rows are dated. Earlier versions took the
+// clock's time: all that was loaded has one date then, too.
+func (j *judge) date(since int64) {
+	if j.dated {
+		return
+	}
+	j.dated, j.byClock = true, since != openingMoment
+	j.population.moment = since
+}
+
+// sameDate reports whether a row has the date of the operation that made it.
+func (j *judge) sameDate(date, operation int64) bool {
+	switch {
+	case operation <= 0:
+		return date == j.population.moment
+	case j.byClock:
+		return date >= j.population.moment
+	default:
+		return date == j.population.Moment(operation)
+	}
 }
 
 func (j *judge) payment(r Payment) {
@@ -102,21 +145,43 @@ func (j *judge) payment(r Payment) {
 	what := "a payment"
 	if r.Operation < 0 {
 		if r.Operation != j.population.loadedID(r.Warehouse, r.District, r.Customer) || r.Amount != openingPayment ||
-			r.CustomerWarehouse != r.Warehouse || r.CustomerDistrict != r.District {
+			r.CustomerWarehouse != r.Warehouse || r.CustomerDistrict != r.District || !j.sameDate(r.Date, r.Operation) || r.differs(j.openingTexts(&r)) {
 			find(&j.payments, kindAltered, map[string]int64{"operation": r.Operation}, "the opening payment of customer %d of district %d/%d is not as it was loaded",
 				r.Customer, r.Warehouse, r.District)
 		}
 		return
+	}
+	if c.badCredit && r.told {
+		note := paymentNote(&r)
+		c.notes -= noteSum(note)
+		c.noted += int32(len(note))
 	}
 	if !j.claim(&j.payments, KindPayment, r.Operation, what) {
 		return
 	}
 	in := j.inputs.Payment(r.Operation)
 	if r.Warehouse != in.Warehouse || r.District != in.District || r.CustomerWarehouse != in.Customer.Warehouse ||
-		r.CustomerDistrict != in.Customer.District || r.Amount != in.Amount || r.Customer != j.inputs.Resolve(&in.Customer) {
+		r.CustomerDistrict != in.Customer.District || r.Amount != in.Amount || r.Customer != j.inputs.Resolve(&in.Customer) ||
+		!j.sameDate(r.Date, r.Operation) || r.differs(j.paymentTexts(&r)) {
 		find(&j.payments, kindAltered, map[string]int64{"operation": r.Operation, "amount": r.Amount, "want": in.Amount},
 			"the payment of %s is not as it was asked for", describe(r.Operation))
 	}
+}
+
+// paymentNote is what a payment puts before the data of a customer with bad credit.
+func paymentNote(r *Payment) string {
+	return fmt.Sprintf("%d %d %d %d %d %d;", r.Customer, r.CustomerDistrict, r.CustomerWarehouse, r.District, r.Warehouse, r.Amount)
+}
+
+// openingTexts are those of a payment that was loaded, paymentTexts those of one of the run:
+// the names of the warehouse and the district (clause 2.5.2.2).
+func (j *judge) openingTexts(r *Payment) kept {
+	want := j.population.payment(r.Warehouse, r.District, r.Customer)
+	return rowTexts(PaymentColumns(), &want)
+}
+
+func (j *judge) paymentTexts(r *Payment) kept {
+	return rowTexts(PaymentColumns(), &Payment{Data: j.population.warehouse(r.Warehouse).Name + "    " + j.population.district(r.Warehouse, r.District).Name})
 }
 
 func (j *judge) order(r Order) {
@@ -149,7 +214,7 @@ func (j *judge) order(r Order) {
 	} else if j.claim(&j.orders, KindNewOrder, r.Operation, "an order") {
 		in := j.inputs.NewOrder(r.Operation)
 		if r.Warehouse != in.Warehouse || r.District != in.District || r.Customer != in.Customer ||
-			r.LineCount != int64(len(in.Lines)) || r.AllLocal != in.AllLocal() {
+			r.LineCount != int64(len(in.Lines)) || r.AllLocal != in.AllLocal() || !j.sameDate(r.Entered, r.Operation) {
 			find(&j.orders, kindAltered, orderFields(r), "order %d/%d/%d of %s is not as it was asked for", r.Warehouse, r.District, r.ID, describe(r.Operation))
 		}
 		if j.inputs.RolledBack(&in) {
@@ -171,7 +236,7 @@ func (j *judge) openingOrder(r Order) {
 	}
 	want, _ := j.population.order(r.Warehouse, r.District, r.ID, false, nil)
 	done := r.ID <= j.config.delivered()
-	if r.Customer != want.Customer || r.LineCount != want.LineCount || r.AllLocal != want.AllLocal || done && (r.Carrier != want.Carrier || r.Delivery != 0) {
+	if r.Customer != want.Customer || r.LineCount != want.LineCount || !j.sameDate(r.Entered, r.Operation) || r.AllLocal != want.AllLocal || done && (r.Carrier != want.Carrier || r.Delivery != 0) {
 		find(&j.orders, kindAltered, orderFields(r), "order %d/%d/%d is not as it was loaded", r.Warehouse, r.District, r.ID)
 	}
 }
@@ -241,10 +306,15 @@ func (j *judge) line(r OrderLine) {
 		j.condition(7, lineFields(r), "line %d of order %d/%d/%d has the delivery date %d, and the order the carrier %d",
 			r.Number, r.Warehouse, r.District, r.Order, r.Delivered, o.carrier)
 	}
+	if r.Delivered != 0 && !j.sameDate(r.Delivered, o.delivery) {
+		find(&j.deliveries, kindAltered, lineFields(r), "line %d of order %d/%d/%d has another date of delivery than %s has",
+			r.Number, r.Warehouse, r.District, r.Order, describe(o.delivery))
+	}
 	if r.Delivered != 0 {
 		j.customers[districtNumber(r.Warehouse, r.District)*j.config.Customers+int64(o.customer)-1].balance -= r.Amount
 	}
-	if want, ok := j.lineAsked(r, o.operation); !ok || r.Item != want.Item || r.Supply != want.Supply || r.Quantity != want.Quantity || r.Amount != want.Amount {
+	if want, ok := j.lineAsked(r, o.operation); !ok || r.Item != want.Item || r.Supply != want.Supply || r.Quantity != want.Quantity || r.Amount != want.Amount ||
+		r.differs(rowTexts(OrderLineColumns(), &want)) {
 		find(&j.orders, kindAltered, lineFields(r), "line %d of order %d/%d/%d is not as it was asked for", r.Number, r.Warehouse, r.District, r.Order)
 	}
 	if o.operation > 0 {
@@ -260,7 +330,7 @@ func lineFields(r OrderLine) map[string]int64 {
 func (j *judge) lineAsked(r OrderLine, operation int64) (OrderLine, bool) {
 	if operation < 0 {
 		if j.opening.Operation != operation || j.opening.ID != r.Order {
-			j.opening, j.openingLine = j.population.order(r.Warehouse, r.District, r.Order, false, j.openingLine[:0])
+			j.opening, j.openingLine = j.population.order(r.Warehouse, r.District, r.Order, true, j.openingLine[:0])
 		}
 		if r.Number < 1 || r.Number > int64(len(j.openingLine)) {
 			return OrderLine{}, false
@@ -274,5 +344,6 @@ func (j *judge) lineAsked(r OrderLine, operation int64) (OrderLine, bool) {
 		return OrderLine{}, false
 	}
 	l := j.ordered.Lines[r.Number-1]
-	return OrderLine{Item: l.Item, Supply: l.Supply, Quantity: l.Quantity, Amount: l.Quantity * j.population.Price(l.Item)}, true
+	return OrderLine{Item: l.Item, Supply: l.Supply, Quantity: l.Quantity, Amount: l.Quantity * j.population.Price(l.Item),
+		DistInfo: j.population.distInfo(l.Supply, l.Item, r.District)}, true
 }

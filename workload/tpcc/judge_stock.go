@@ -33,7 +33,17 @@ func (j *judge) stockRow(r Stock) {
 		find(&j.stocks, kindStray, map[string]int64{"warehouse": r.Warehouse, "item": r.Item}, "there is stock of item %d in warehouse %d, which was not loaded", r.Item, r.Warehouse)
 		return
 	}
-	j.warehouses[r.Warehouse-1].stock++
+	rows := &j.stocked[r.Warehouse-1]
+	if *rows == nil {
+		*rows = make([]uint8, j.config.Items+1)
+	}
+	fields := map[string]int64{"warehouse": r.Warehouse, "item": r.Item}
+	if (*rows)[r.Item]++; (*rows)[r.Item] == 2 {
+		find(&j.stocks, kindDoubled, fields, "the stock of item %d in warehouse %d is there twice", r.Item, r.Warehouse)
+	}
+	if want := j.population.stock(r.Warehouse, r.Item); r.differs(rowTexts(StockColumns(), &want)) {
+		find(&j.stocks, kindAltered, fields, "the texts of the stock of item %d in warehouse %d are not as they were loaded", r.Item, r.Warehouse)
+	}
 	var taken stockSums
 	if all := j.stock[r.Warehouse-1]; all != nil {
 		taken = all[r.Item-1]
@@ -52,8 +62,8 @@ func (j *judge) delivery(r Delivery) {
 	}
 	in := j.inputs.Delivery(r.Operation)
 	fields := map[string]int64{"operation": r.Operation, "warehouse": r.Warehouse, "orders": r.Orders}
-	if r.Warehouse != in.Warehouse || r.Carrier != in.Carrier {
-		find(&j.deliveries, kindAltered, fields, "the result of %s has another warehouse or carrier than was asked for", describe(r.Operation))
+	if r.Warehouse != in.Warehouse || r.Carrier != in.Carrier || !j.sameDate(r.Entered, r.Operation) {
+		find(&j.deliveries, kindAltered, fields, "the result of %s has another warehouse, carrier or date than was asked for", describe(r.Operation))
 	}
 	j.results[r.Operation] = r.Orders
 	if n := int64(bits.OnesCount16(j.delivered[r.Operation])); n != r.Orders {

@@ -32,7 +32,7 @@ func opening(t *testing.T) *openingStore {
 		t.Fatal(err)
 	}
 	s := &openingStore{}
-	b := newBatches(NewPopulation(smallConfig(), testSeed, 1))
+	b := newBatches(NewPopulation(smallConfig(), testSeed))
 	for n := range b.count() {
 		var rows Rows
 		b.fill(n, &rows)
@@ -150,7 +150,7 @@ func TestEachConditionIsNamed(t *testing.T) {
 // TestAccounts: what was acknowledged and is not there is lost, what failed and is there
 // is found, and what ended unknown may be either.
 func TestAccounts(t *testing.T) {
-	inputs := NewInputs(NewPopulation(smallConfig(), testSeed, 1))
+	inputs := NewInputs(NewPopulation(smallConfig(), testSeed))
 	seq := uint64(0)
 	for inputs.Kind(0, seq) != KindPayment {
 		seq++
@@ -159,13 +159,17 @@ func TestAccounts(t *testing.T) {
 	customer := inputs.Resolve(&in.Customer)
 	pay := func(s *openingStore) {
 		s.rows.Payments = append(s.rows.Payments, Payment{Operation: in.Operation, CustomerWarehouse: in.Customer.Warehouse,
-			CustomerDistrict: in.Customer.District, Customer: customer, Warehouse: in.Warehouse, District: in.District, Amount: in.Amount})
+			CustomerDistrict: in.Customer.District, Customer: customer, Warehouse: in.Warehouse, District: in.District, Amount: in.Amount,
+			Date: inputs.Moment(in.Operation), Data: s.rows.Warehouses[in.Warehouse-1].Name + "    " + s.rows.Districts[districtNumber(in.Warehouse, in.District)].Name})
 		s.rows.Warehouses[in.Warehouse-1].YTD += in.Amount
 		s.rows.Districts[districtNumber(in.Warehouse, in.District)].YTD += in.Amount
 		for i := range s.rows.Customers {
 			c := &s.rows.Customers[i]
 			if c.Warehouse == in.Customer.Warehouse && c.District == in.Customer.District && c.ID == customer {
 				c.Balance, c.YTDPayment, c.Payments = c.Balance-in.Amount, c.YTDPayment+in.Amount, c.Payments+1
+				if c.Credit == badCredit {
+					c.Data = paymentNote(&s.rows.Payments[len(s.rows.Payments)-1]) + c.Data
+				}
 			}
 		}
 	}

@@ -30,7 +30,7 @@ type Population struct {
 	config    Config
 	seed      uint64
 	constants constants
-	// moment is when rows are said to have been made.
+	// moment is when the opening rows are said to have been made.
 	moment int64
 
 	mu sync.Mutex
@@ -40,11 +40,22 @@ type Population struct {
 	named     map[int64][][]int16
 }
 
-// NewPopulation returns the opening state of a configuration, which must be valid. All
-// its times are moment.
-func NewPopulation(config Config, seed uint64, moment int64) *Population {
+// openingMoment is the date of all opening rows, 2000-01-01 00:00 UTC. By the clock of a
+// client, dates could be compared with nothing.
+const openingMoment = 946_684_800_000
+
+// momentSpan is in which time after that all operations are dated, a year.
+const momentSpan = 365 * 24 * 60 * 60 * 1000
+
+// Moment is the date of the rows that an operation makes, by its id.
+func (p *Population) Moment(operation int64) int64 {
+	return openingMoment + 1 + int64(workload.Mix(p.seed^workload.Mix(uint64(operation)))%momentSpan)
+}
+
+// NewPopulation returns the opening state of a configuration, which must be valid.
+func NewPopulation(config Config, seed uint64) *Population {
 	return &Population{
-		config: config, seed: seed, constants: drawConstants(seed), moment: moment,
+		config: config, seed: seed, constants: drawConstants(seed), moment: openingMoment,
 		customers: map[int64][]int16{}, named: map[int64][][]int16{},
 	}
 }
@@ -150,6 +161,16 @@ func (p *Population) stock(warehouse, item int64) Stock {
 	}
 	s.Data = r.original(26, 50)
 	return s
+}
+
+// distInfo is the text of a stock for orders of a district.
+func (p *Population) distInfo(warehouse, item, district int64) (info string) {
+	r := p.stream(stockKey, warehouse, 0, item)
+	r.between(10, 100) // the quantity
+	for range district {
+		info = r.text(24, 24)
+	}
+	return info
 }
 
 // quantity is what a stock opens with.

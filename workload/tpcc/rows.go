@@ -7,23 +7,27 @@ import "assay/workload"
 // milliseconds since 1970. What the specification has as null is 0.
 
 type Item struct {
+	kept
 	ID, Price, Image int64
 	Name, Data       string
 }
 
 type Warehouse struct {
+	kept
 	ID, Tax, YTD                             int64
 	Name, Street1, Street2, City, State, Zip string
 }
 
 // District is one of a warehouse's ten.
 type District struct {
+	kept
 	Warehouse, ID, Tax, YTD, NextOrder       int64
 	Name, Street1, Street2, City, State, Zip string
 }
 
 // Customer is one of a district's.
 type Customer struct {
+	kept
 	Warehouse, District, ID                   int64
 	Discount, Balance, YTDPayment             int64
 	Payments, Deliveries, CreditLimit, Since  int64
@@ -34,6 +38,7 @@ type Customer struct {
 
 // Payment is a row of the table history.
 type Payment struct {
+	kept
 	// Operation is who made it: an operation of the run, or below 0 one that was
 	// loaded.
 	Operation                                     int64
@@ -55,6 +60,7 @@ type Order struct {
 type NewOrder struct{ Warehouse, District, Order int64 }
 
 type OrderLine struct {
+	kept
 	Warehouse, District, Order, Number int64
 	Item, Supply, Quantity, Amount     int64
 	// Delivered is 0 until it is.
@@ -64,6 +70,7 @@ type OrderLine struct {
 
 // Stock is what a warehouse has of an item.
 type Stock struct {
+	kept
 	Warehouse, Item, Quantity, YTD, Orders, Remote int64
 	Dist                                           [Districts]string
 	Data                                           string
@@ -167,16 +174,12 @@ func DeliveryColumns() workload.Columns[Delivery] {
 		Fields: func(r *Delivery) []any { return []any{&r.Operation, &r.Warehouse, &r.Carrier, &r.Entered, &r.Orders} }}
 }
 
-// Numbers are the columns before the first text, which are those that are read back
-// and judged.
-func Numbers[T any](c workload.Columns[T]) workload.Columns[T] {
-	var row T
-	n := 0
-	for _, field := range c.Fields(&row) {
+// numbers are the columns before the first text.
+func numbers(fields []any) []any {
+	for i, field := range fields {
 		if _, is := field.(*int64); !is {
-			break
+			return fields[:i]
 		}
-		n++
 	}
-	return workload.Columns[T]{Names: c.Names[:n], Fields: func(row *T) []any { return c.Fields(row)[:n] }}
+	return fields
 }

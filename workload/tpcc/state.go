@@ -2,15 +2,19 @@ package tpcc
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"assay/history"
 	"assay/workload"
 )
 
 // The rows after the run are kept in a file of records (history.SaveRecords): the
-// numbers of each row, by its table, and then how many rows there are.
+// numbers of each row, by its table, with hashes of its texts, and then how many rows there
+// are. In the former form there are no texts, and the dates are those of the clock.
 const (
-	stateMagic = "ASSAYT01"
+	stateMagic  = "ASSAYT02"
+	formerMagic = "ASSAYT01"
 
 	tagItem byte = iota
 	tagWarehouse
@@ -57,36 +61,73 @@ type saver struct {
 	rows *int64
 }
 
-// saved writes the numbers of the rows of a table, but for those of the isolation tests.
+// saved writes the rows of a table, but for those of the isolation tests.
 func saved[T any](w saver, tag byte, c workload.Columns[T], ofTest func(*T) bool) func(T) error {
-	var row T
-	fields := Numbers(c).Fields(&row)
-	numbers := make([]int64, len(fields))
+	l := newLine(c, true)
 	return func(r T) error {
-		if row = r; ofTest(&row) {
+		if l.row = r; ofTest(&l.row) {
 			return nil
 		}
-		for i, field := range fields {
-			numbers[i] = *field.(*int64)
+		if l.texts != nil {
+			*l.texts = keptOf(c.Names, l.all)
+		}
+		for i, field := range l.fields {
+			l.values[i] = *field
 		}
 		*w.rows++
-		return w.Put(tag, numbers...)
+		return w.Put(tag, l.values...)
 	}
 }
 
-// Replay reads a saved state: what Store.Read gave, in its order. A file that is not
-// whole gives a *history.CutError, a damaged one a *history.FormatError, and a
-// callback's error is returned as it is.
-func Replay(path string, v Visitor) error {
-	var rows int64
-	tables := map[byte]func(*history.RecordReader) error{
-		tagItem: replayed(v.Item, ItemColumns()), tagWarehouse: replayed(v.Warehouse, WarehouseColumns()),
-		tagDistrict: replayed(v.District, DistrictColumns()), tagCustomer: replayed(v.Customer, CustomerColumns()),
-		tagPayment: replayed(v.Payment, PaymentColumns()), tagOrder: replayed(v.Order, OrderColumns()),
-		tagNewOrder: replayed(v.NewOrder, NewOrderColumns()), tagLine: replayed(v.Line, OrderLineColumns()),
-		tagStock: replayed(v.Stock, StockColumns()), tagDelivery: replayed(v.Delivery, DeliveryColumns()),
+// line is a row of a table with the values that a state has of it.
+type line[T any] struct {
+	row T
+	// all are its columns, texts what is kept of its texts; nil without any.
+	all    []any
+	texts  *kept
+	fields []*int64
+	values []int64
+}
+
+func newLine[T any](c workload.Columns[T], told bool) *line[T] {
+	l := &line[T]{}
+	l.all = c.Fields(&l.row)
+	own := numbers(l.all)
+	for _, field := range own {
+		l.fields = append(l.fields, field.(*int64))
 	}
-	return history.ReplayRecords(path, stateMagic, func(tag byte, r *history.RecordReader) error {
+	if row, has := any(&l.row).(keeper); has && told {
+		l.texts = row.keep()
+		l.fields = append(l.fields, l.texts.numbers(slices.Contains(c.Names, customerData))...)
+	}
+	l.values = make([]int64, len(l.fields))
+	return l
+}
+
+// Replay reads a saved state: what Store.Read gave, in its order, with hashes in place of
+// the texts. A file that is not whole gives a *history.CutError, a damaged one a
+// *history.FormatError, and a callback's error is returned as it is.
+func Replay(path string, v Visitor) error {
+	rows, err := replay(path, stateMagic, true, v)
+	var other *history.FormatError
+	if rows > 0 || !errors.As(err, &other) {
+		return err
+	}
+	if _, former := replay(path, formerMagic, false, v); !errors.As(former, new(*history.FormatError)) {
+		return former
+	}
+	return err
+}
+
+func replay(path, magic string, told bool, v Visitor) (rows int64, err error) {
+	tables := map[byte]func(*history.RecordReader) error{
+		tagItem: replayed(v.Item, ItemColumns(), told), tagWarehouse: replayed(v.Warehouse, WarehouseColumns(), told),
+		tagDistrict: replayed(v.District, DistrictColumns(), told), tagCustomer: replayed(v.Customer, CustomerColumns(), told),
+		tagPayment: replayed(v.Payment, PaymentColumns(), told), tagOrder: replayed(v.Order, OrderColumns(), told),
+		tagNewOrder: replayed(v.NewOrder, NewOrderColumns(), told), tagLine: replayed(v.Line, OrderLineColumns(), told),
+		tagStock: replayed(v.Stock, StockColumns(), told), tagDelivery: replayed(v.Delivery, DeliveryColumns(), told),
+	}
+	err = history.ReplayRecords(path, magic, func(tag byte, r *history.RecordReader) error {
 		if table := tables[tag]; table != nil {
 			rows++
 			return table(r)
@@ -98,20 +139,22 @@ func Replay(path string, v Visitor) error {
 		r.Whole()
 		return nil
 	})
+	return rows, err
 }
 
 // replayed reads a row of a table and gives it to a callback.
-func replayed[T any](use func(T) error, c workload.Columns[T]) func(*history.RecordReader) error {
-	var row T
-	fields := Numbers(c).Fields(&row)
-	numbers := make([]int64, len(fields))
+func replayed[T any](use func(T) error, c workload.Columns[T], told bool) func(*history.RecordReader) error {
+	l := newLine(c, told)
 	return func(r *history.RecordReader) error {
-		if !r.Ints(numbers) {
+		if !r.Ints(l.values) {
 			return r.Malformed("a row that cannot be read")
 		}
-		for i, field := range fields {
-			*field.(*int64) = numbers[i]
+		for i, field := range l.fields {
+			*field = l.values[i]
 		}
-		return use(row)
+		if l.texts != nil {
+			l.texts.told = true
+		}
+		return use(l.row)
 	}
 }

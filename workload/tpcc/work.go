@@ -3,7 +3,6 @@ package tpcc
 import (
 	"context"
 	"path/filepath"
-	"time"
 
 	"assay/load"
 	"assay/workload"
@@ -28,7 +27,7 @@ func NewWork(store Store, config Config, seed uint64) (*Work, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	p := NewPopulation(config, seed, time.Now().UnixMilli())
+	p := NewPopulation(config, seed)
 	return &Work{Store: store, config: config, population: p, inputs: NewInputs(p)}, nil
 }
 

@@ -1,0 +1,123 @@
+package tpcc
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"assay/check"
+	"assay/history"
+	"assay/workload"
+	"assay/workload/definition"
+)
+
+// TestNotesOfPayments: the data of a customer with bad credit have the notes of its
+// payments, in whatever order, and behind them what was loaded, as far as it is kept.
+func TestNotesOfPayments(t *testing.T) {
+	const one, two = "1 2 3 4 5 6;", "7 8 9 10 11 12;"
+	loaded := strings.Repeat("data ", 80)
+	whole := customerKept(one + two + loaded)
+	for name, c := range map[string]struct {
+		data string
+		same bool
+	}{
+		"the other order": {two + one + loaded, true}, "one is missing": {two + loaded, false},
+		"one twice": {one + one + loaded, false}, "one is altered": {one + "7 8 9 10 11 13;" + loaded, false},
+		"the rest is altered": {one + two + "x" + loaded[1:], false},
+	} {
+		if got := customerKept(c.data); got.differs(whole) == c.same {
+			t.Errorf("%s: differs %t", name, !c.same)
+		}
+	}
+	if got := customerKept(loaded); got.noted != 0 || got.notes != 0 {
+		t.Errorf("without notes: %+v", got)
+	}
+	more := customerSums{noted: maxData + 1, notes: 1, otherData: true}
+	if few := (customerSums{noted: maxData, notes: 1}); more.otherNotes() || !few.otherNotes() {
+		t.Error("notes that are not kept any more are judged, or those that are kept are not")
+	}
+}
+
+func customerKept(data string) kept { return rowTexts(CustomerColumns(), &Customer{Data: data}) }
+
+// TestNotJudgedAreColumns: what is said not to be judged is a column.
+func TestNotJudgedAreColumns(t *testing.T) {
+	for _, u := range NotJudged() {
+		if u.Table != "customer" || !slices.Contains(CustomerColumns().Names, u.Column) || u.What == "" {
+			t.Errorf("%+v", u)
+		}
+	}
+}
+
+// TestAStateOfAnEarlierVersion has no texts, and the dates of a clock.
+func TestAStateOfAnEarlierVersion(t *testing.T) {
+	s := opening(t)
+	since := int64(1_700_000_000_000)
+	for i := range s.rows.Customers {
+		s.rows.Customers[i].Since = since
+	}
+	for i := range s.rows.Payments {
+		s.rows.Payments[i].Date = since
+	}
+	for i := range s.rows.Orders {
+		s.rows.Orders[i].Entered = since
+	}
+	for i := range s.rows.Lines {
+		if s.rows.Lines[i].Delivered != 0 {
+			s.rows.Lines[i].Delivered = since
+		}
+	}
+	path := filepath.Join(t.TempDir(), FileState)
+	saveFormer(t, s, path)
+	j := newJudge(smallConfig(), testSeed, definition.Evidence{State: path})
+	if err := j.readState(); err != nil || j.missing != "" {
+		t.Fatal(err, j.missing)
+	}
+	j.conditions()
+	for _, r := range []check.Result{j.consistency, j.orders, j.payments, j.deliveries, j.stocks} {
+		if r.Found > 0 {
+			t.Errorf("%s: %+v", r.Name, r.Evidence)
+		}
+	}
+	s.rows.Orders[3].Entered++
+	saveFormer(t, s, path)
+	j = newJudge(smallConfig(), testSeed, definition.Evidence{State: path})
+	if err := j.readState(); err != nil || j.orders.Found != 1 {
+		t.Errorf("another date: %v, %+v", err, j.orders)
+	}
+}
+
+// saveFormer writes a state as earlier versions have written it.
+func saveFormer(t *testing.T, s *openingStore, path string) {
+	t.Helper()
+	var rows int64
+	err := history.SaveRecords(path, formerMagic, func() {}, func(w *history.RecordWriter) error {
+		err := s.Read(t.Context(), Visitor{
+			Item: former(w, &rows, tagItem, ItemColumns()), Warehouse: former(w, &rows, tagWarehouse, WarehouseColumns()),
+			District: former(w, &rows, tagDistrict, DistrictColumns()), Customer: former(w, &rows, tagCustomer, CustomerColumns()),
+			Payment: former(w, &rows, tagPayment, PaymentColumns()), Order: former(w, &rows, tagOrder, OrderColumns()),
+			NewOrder: former(w, &rows, tagNewOrder, NewOrderColumns()), Line: former(w, &rows, tagLine, OrderLineColumns()),
+			Stock: former(w, &rows, tagStock, StockColumns()), Delivery: former(w, &rows, tagDelivery, DeliveryColumns()),
+		})
+		if err != nil {
+			return err
+		}
+		return w.Put(tagCount, rows)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func former[T any](w *history.RecordWriter, rows *int64, tag byte, c workload.Columns[T]) func(T) error {
+	l := newLine(c, false)
+	return func(r T) error {
+		l.row = r
+		for i, field := range l.fields {
+			l.values[i] = *field
+		}
+		*rows++
+		return w.Put(tag, l.values...)
+	}
+}
