@@ -23,6 +23,9 @@ const (
 	leaseTTL     = 15 * time.Second
 	leaseRenewal = 5 * time.Second
 	leaseAttempt = 10 * time.Second
+	// pauseLimit is how long a process may stand still and yet be sure of a lease that
+	// it had renewed as it should.
+	pauseLimit = leaseTTL - leaseRenewal
 )
 
 // lease is what a run holds on its schema. The methods of a nil lease do nothing.
@@ -31,6 +34,9 @@ type lease struct {
 	holder workload.Holder
 	// limit is how long one request may take.
 	limit time.Duration
+	// alone is true on servers that this process has started: nobody else takes a lease
+	// there, and what is gone from them was lost by them.
+	alone bool
 
 	mu   sync.Mutex
 	lost error
@@ -121,17 +127,24 @@ func (l *lease) keep(ctx context.Context) context.Context {
 	working, overtaken := context.WithCancelCause(ctx)
 	renewing, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
+	go l.watchPauses(renewing)
 	go func() {
 		defer close(done)
 		tick := time.NewTicker(leaseRenewal)
 		defer tick.Stop()
+		missing := false
 		for {
 			select {
 			case <-renewing.Done():
 				return
 			case <-tick.C:
 			}
-			if l.renew(renewing); l.isLost() != nil {
+			// While a schema is made anew neither may be there for a moment.
+			before := missing
+			if missing = isMissing(l.renew(renewing)); missing && before {
+				_ = l.confirm(renewing) // what is not lost is asked for once more
+			}
+			if l.isLost() != nil {
 				overtaken(l.isLost())
 				return
 			}
@@ -143,6 +156,26 @@ func (l *lease) keep(ctx context.Context) context.Context {
 		overtaken(nil)
 	}
 	return working
+}
+
+// watchPauses notes until ctx ends that the process runs, whatever its clients and the
+// database do.
+func (l *lease) watchPauses(ctx context.Context) {
+	tick := time.NewTicker(pauseLimit / 10)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		l.pauses.look(time.Now())
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+}
+
+// isMissing says whether the lease is not there.
+func isMissing(err error) bool {
+	missing := (*workload.NoSchemaError)(nil)
+	return errors.As(err, &missing)
 }
 
 // renew moves the expiry on. An error is no reason to give up: the lease stays
@@ -193,8 +226,8 @@ func (l *lease) release(ctx context.Context, p Progress) {
 }
 
 // confirm returns nil if the database holds what this run made, under its own
-// lease. Else it gives *workload.HeldError, *ReplacedError, or why that could not
-// be told.
+// lease. Else it gives *workload.HeldError, *GoneError, *ReplacedError, or why that could
+// not be told.
 func (l *lease) confirm(ctx context.Context) error {
 	if err := l.isLost(); err != nil {
 		return err
@@ -203,11 +236,31 @@ func (l *lease) confirm(ctx context.Context) error {
 	if lost := l.isLost(); lost != nil {
 		return lost
 	}
-	// A lease that is gone went with the schema, of which the mark tells more.
-	if missing := (*workload.NoSchemaError)(nil); err != nil && !errors.As(err, &missing) {
+	missing := isMissing(err)
+	if err != nil && !missing {
 		return fmt.Errorf("ask who holds the database: %w", err)
 	}
-	return l.attempt(ctx, func(ctx context.Context) error { return holdsRun(ctx, l.store, l.holder.Run) })
+	err = l.attempt(ctx, func(ctx context.Context) error { return holdsRun(ctx, l.store, l.holder.Run) })
+	// A lease that is gone went with the schema, of which the mark tells more.
+	replaced := (*ReplacedError)(nil)
+	switch {
+	case l.alone:
+	case errors.As(err, &replaced) && replaced.By != "":
+		l.lose(err)
+	case err == nil && missing:
+		l.lose(&GoneError{Run: l.holder.Run})
+		err = l.isLost()
+	}
+	return err
+}
+
+// GoneError means that nobody holds the lease which a run had taken, though the run's
+// mark is there: another run took it over when it had expired, and has ended since.
+type GoneError struct{ Run string }
+
+func (e *GoneError) Error() string {
+	return fmt.Sprintf("the lease of run %s is gone; another run took it over when it had expired, which it does of a process that is stopped for longer than %v, "+
+		"and has ended since: what it did meanwhile is not known; run it again", e.Run, leaseTTL)
 }
 
 // overtaken is the error of a run whose schema another has taken, and enters it in
@@ -221,8 +274,8 @@ func (r *run) overtaken(lost error) error {
 	return errors.Join(err, writeResult(r.folder, r.result))
 }
 
-// pauses counts how often this process did not run for longer than a lease lasts:
-// it was stopped, or the machine was suspended. Meanwhile another run may have
+// pauses counts how often this process did not run for so long that its lease may have
+// expired: it was stopped, or the machine was suspended. Meanwhile another run may have
 // taken the database over, and what clients send before that is known would
 // change the other run's data. The zero value is ready. It is safe for concurrent
 // use.
@@ -248,7 +301,7 @@ func (p *pauses) look(now time.Time) int64 {
 	if age := time.Duration(at - p.last.Load()); age >= 0 && age <= lookInterval {
 		return p.seen.Load()
 	}
-	if last := p.last.Swap(at); last != 0 && time.Duration(at-last) > leaseTTL {
+	if last := p.last.Swap(at); last != 0 && time.Duration(at-last) > pauseLimit {
 		p.seen.Add(1)
 	}
 	return p.seen.Load()

@@ -74,6 +74,69 @@ func TestOvertakenRunIsNotJudged(t *testing.T) {
 	}
 }
 
+// TestALeaseThatWasTakenAndLetGo: a run whose lease another has taken over meanwhile is not
+// judged, also where that one has ended since, with its own data or without having come to
+// make any.
+func TestALeaseThatWasTakenAndLetGo(t *testing.T) {
+	for name, change := range map[string]func(ctx context.Context, store bank.Store, run string) error{
+		"nothing made": func(context.Context, bank.Store, string) error { return nil },
+		"made anew": func(ctx context.Context, store bank.Store, run string) error {
+			return store.Create(ctx, workload.Marker{Run: run, Workload: "bank", Created: time.Now(), Rows: 2})
+		},
+	} {
+		dir := t.TempDir()
+		s := small("sqlite:"+filepath.Join(dir, "bank.db"), 1, 300)
+		p := &intruder{stage: "waiting until nothing is in flight", act: func() {
+			store, err := sqlite.Driver().Bank(t.Context(), workload.Target{Address: s.Database})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer store.Close()
+			left, err := store.Lease(t.Context())
+			if err != nil || left == nil {
+				t.Errorf("the run holds no lease: %+v, %v", left, err)
+				return
+			}
+			other := newHolder(uuid.NewString())
+			err = store.TakeLease(t.Context(), other, leaseTTL, left.Token)
+			if err == nil {
+				err = errors.Join(change(t.Context(), store, other.Run), store.ReleaseLease(t.Context(), other.Token))
+			}
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}}
+		_, err := Run(t.Context(), s, Options{Out: filepath.Join(dir, "run"), Progress: p})
+		gone, replaced := (*GoneError)(nil), (*ReplacedError)(nil)
+		if !errors.As(err, &gone) && !errors.As(err, &replaced) {
+			t.Errorf("%s: the run ended with %v", name, err)
+		}
+		r, err := report.ReadJSON(filepath.Join(dir, "run", FileResult))
+		if err != nil || r.Verdict != check.Unknown || r.Measurement.Verdict != invalid {
+			t.Errorf("%s: the result is %+v, %v", name, r, err)
+		}
+	}
+}
+
+// TestTheProcessIsSeenToRun: a pause is seen while no client and no answer of the database
+// comes, and the standstill of the database is none.
+func TestTheProcessIsSeenToRun(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	l := &lease{holder: newHolder("one")}
+	l.pauses.last.Store(time.Now().Add(-time.Hour).UnixNano())
+	done := make(chan struct{})
+	go func() { l.watchPauses(ctx); close(done) }()
+	for end := time.Now().Add(10 * time.Second); !l.pauses.doubtful() && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	if !l.pauses.doubtful() || time.Since(time.Unix(0, l.pauses.last.Load())) > pauseLimit {
+		t.Errorf("an hour's pause was not seen: %d", l.pauses.seen.Load())
+	}
+	cancel()
+	<-done
+}
+
 // TestLostLeaseEndsTheWork: a run that finds its lease taken stops, and does not
 // remove what is there.
 func TestLostLeaseEndsTheWork(t *testing.T) {
@@ -122,10 +185,10 @@ func TestAPausedRunAsksBeforeItGoesOn(t *testing.T) {
 		answers []error
 		want    []history.Outcome // of attempts, one after the other
 	}{
-		"no pause":          {leaseTTL - 5*time.Second, nil, []history.Outcome{history.Committed, history.Committed}},
-		"nobody took it":    {leaseTTL + time.Second, []error{nil}, []history.Outcome{history.Committed, history.Committed}},
-		"it is not known":   {leaseTTL + time.Second, []error{away, nil}, []history.Outcome{history.Failed, history.Committed}},
-		"another took over": {leaseTTL + time.Second, []error{held, held}, []history.Outcome{history.Failed, history.Failed}},
+		"no pause":          {pauseLimit - 5*time.Second, nil, []history.Outcome{history.Committed, history.Committed}},
+		"nobody took it":    {pauseLimit + time.Second, []error{nil}, []history.Outcome{history.Committed, history.Committed}},
+		"it is not known":   {pauseLimit + time.Second, []error{away, nil}, []history.Outcome{history.Failed, history.Committed}},
+		"another took over": {pauseLimit + time.Second, []error{held, held}, []history.Outcome{history.Failed, history.Failed}},
 	} {
 		store := &renewals{answers: c.answers}
 		l := newLease(store, "this")

@@ -236,6 +236,7 @@ func (r *run) own(ctx context.Context, store definition.Work) (found *workload.L
 	if r.lease, err = takeLease(ctx, store, r.id, r.options.Agents != nil, r.options.Progress); err != nil {
 		return nil, err
 	}
+	r.lease.alone = r.cluster != nil
 	if found, err = store.Find(ctx); err != nil {
 		r.lease.release(ctx, r.options.Progress)
 		r.lease = nil

@@ -137,6 +137,9 @@ type HeldError struct {
 	// Name is the schema, database, file or prefix.
 	Name  string
 	Lease Lease
+	// Open says that the lease has expired and that its holder, as far as can be told,
+	// still has the database open, so that nobody can make it anew.
+	Open bool
 }
 
 func (e *HeldError) Error() string {
@@ -146,6 +149,10 @@ func (e *HeldError) Error() string {
 	}
 	if !e.Lease.Since.IsZero() {
 		text += ", which has held its lease since " + e.Lease.Since.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	if e.Open {
+		return text + " and has let it expire, while a connection to it is still open: that process is stopped or does not come to answer, or another has it open; " +
+			"let it go on or end it, or name another database"
 	}
 	if e.Lease.Remaining <= 0 {
 		return text

@@ -174,6 +174,11 @@ func (f *file) TakeLease(ctx context.Context, holder workload.Holder, ttl time.D
 		if err := lease.MayTake(f.name, holder, gone); err != nil {
 			return err
 		}
+		if lease != nil && lease.Token != holder.Token {
+			if err := f.unused(ctx, lease); err != nil {
+				return err
+			}
+		}
 		now := time.Now()
 		_, err = conn.ExecContext(ctx, "INSERT OR REPLACE INTO assay_lease (id, token, holder, since, expires) VALUES (1, ?, ?, ?, ?)",
 			holder.Token, string(text), now.UnixMilli(), now.Add(ttl).UnixMilli())
@@ -181,6 +186,33 @@ func (f *file) TakeLease(ctx context.Context, holder workload.Holder, ttl time.D
 	})
 	if err == nil {
 		f.taken.Set(holder)
+	}
+	return err
+}
+
+// unused gives *workload.HeldError if a connection has the workload's file open, whose
+// lease was let expire: then it cannot be made anew, and whoever takes the lease would
+// have taken it for nothing. In write-ahead mode every connection holds a shared lock on
+// the file; the one that would have it to itself without shared memory needs all of it
+// (https://www.sqlite.org/wal.html, "Use of WAL Without Shared-Memory").
+func (f *file) unused(ctx context.Context, lease *workload.Lease) error {
+	if ours, err := f.look(ctx); err != nil || !ours {
+		return err
+	}
+	open := func() (*sql.DB, error) {
+		return connect(f.dsn("rw", append(f.pragmas(), "_pragma=locking_mode(exclusive)")...))
+	}
+	err := using(open, func(db *sql.DB) error {
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		_, err = conn.ExecContext(ctx, "BEGIN EXCLUSIVE; ROLLBACK")
+		return err
+	})
+	if code := primary(err); code == codes.SQLITE_BUSY || code == codes.SQLITE_LOCKED {
+		return &workload.HeldError{Name: f.name, Lease: *lease, Open: true}
 	}
 	return err
 }
