@@ -6,7 +6,10 @@
 // or workload package.
 package check
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Verdict is a checker's answer. The zero value is Unknown, so that a check
 // that never ran is never taken for a valid one.
@@ -68,6 +71,24 @@ type Result struct {
 	Evidence []Evidence `json:"evidence,omitempty"`
 	// Found counts all that was wrong, listed or not.
 	Found int64 `json:"found"`
+}
+
+// NotApplicable is a check that has no subject in a run as it was asked for, such as one
+// of reads where nothing reads. It has no verdict, and the other checks decide; that
+// nothing came of a subject that the run has is Unknown.
+type NotApplicable struct {
+	// Name is the check's.
+	Name string `json:"name"`
+	// Reason says which option leaves it without a subject.
+	Reason string `json:"reason"`
+}
+
+// Applicable returns the results without those of checks that are not applicable. One that
+// has found something wrong had a subject after all, and stays.
+func Applicable(results []Result, not []NotApplicable) []Result {
+	return slices.DeleteFunc(slices.Clone(results), func(r Result) bool {
+		return r.Verdict != Violated && slices.ContainsFunc(not, func(n NotApplicable) bool { return n.Name == r.Name })
+	})
 }
 
 // MaxEvidence bounds the evidence that one result lists.

@@ -21,9 +21,15 @@ func (t *textWriter) checks(r *Result) {
 	for _, c := range r.Checks {
 		width = max(width, utf8.RuneCountInString(c.Name))
 	}
+	for _, n := range r.NotApplicable {
+		width = max(width, utf8.RuneCountInString(n.Name))
+	}
 	width = max(labelWidth, min(width, 20)+4)
 	for _, c := range r.Checks {
 		t.block(verdictColor(c.Verdict), "", pad(checkMark(c.Verdict)+" "+plain(c.Name), width), answer(c))
+	}
+	for _, n := range r.NotApplicable {
+		t.block("", "", pad(notApplicableMark+" "+plain(n.Name), width), "not applicable: "+n.Reason)
 	}
 	for _, c := range r.Checks {
 		if len(c.Evidence) == 0 {

@@ -84,7 +84,16 @@ func undecidedChecks(r *Result) string {
 			parts = append(parts, c.Name+": "+c.Detail)
 		}
 	}
+	if len(parts) == 0 && len(r.NotApplicable) > 0 {
+		parts = append(parts, noSubject(r))
+	}
 	return strings.Join(parts, "; ")
+}
+
+// noSubject says that no check of the workload was applicable.
+func noSubject(r *Result) string {
+	n := r.NotApplicable[0]
+	return "no check of the workload is applicable (" + n.Name + ": " + n.Reason + ")"
 }
 
 // sentence begins with a capital letter and ends with a full stop.

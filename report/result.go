@@ -32,6 +32,9 @@ type Result struct {
 	// Verdict combines the checks: violated dominates unknown dominates valid.
 	Verdict check.Verdict  `json:"verdict"`
 	Checks  []check.Result `json:"checks"`
+	// NotApplicable are the workload's checks that the run's options leave without a
+	// subject. The verdict does not rest on them.
+	NotApplicable []check.NotApplicable `json:"not_applicable,omitempty"`
 	// Promise is nil of a run that was not judged.
 	Promise *Promise `json:"promise,omitempty"`
 	// Durability is nil where nothing is known of the product, Lost without power cuts.

@@ -50,6 +50,8 @@ func verdictLine(r *Result) string {
 		return "VIOLATED"
 	case total == 0:
 		return "UNKNOWN: nothing was checked"
+	case r.Verdict == check.Unknown && len(named[check.Unknown]) == 0 && len(r.NotApplicable) > 0:
+		return "UNKNOWN: " + noSubject(r)
 	case r.Verdict == check.Valid && total == 1:
 		return "VALID: " + joined("; ", "the only check ("+r.Checks[0].Name+") found nothing wrong", promiseLine(r))
 	case r.Verdict == check.Valid:

@@ -136,6 +136,9 @@ func checkTable(r *Result) Table {
 	for _, c := range r.Checks {
 		t.Rows = append(t.Rows, []string{c.Name, checkMark(c.Verdict) + " " + c.Verdict.String(), c.Detail})
 	}
+	for _, n := range r.NotApplicable {
+		t.Rows = append(t.Rows, []string{n.Name, notApplicableMark + " not applicable", n.Reason})
+	}
 	return t
 }
 

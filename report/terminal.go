@@ -228,6 +228,9 @@ func checkMark(v check.Verdict) string {
 	return "?"
 }
 
+// notApplicableMark stands where a check has no verdict because it has no subject.
+const notApplicableMark = "-"
+
 // mark is a tick or a cross.
 func mark(good bool) string {
 	if good {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"assay/check"
 	"assay/workload"
@@ -101,6 +102,8 @@ func loadReadBack(folder, run string) (record readBackRecord, known bool, err er
 type ReplacedError struct {
 	// Found says what is there instead.
 	Found string
+	// By is the run that is there instead, if one is.
+	By string
 }
 
 func (e *ReplacedError) Error() string {
@@ -117,7 +120,7 @@ func holdsRun(ctx context.Context, store workload.Store, run string) error {
 	case mark == nil:
 		return &ReplacedError{Found: "nothing that carries assay's mark is left of this run"}
 	case mark.Run != run:
-		return &ReplacedError{Found: fmt.Sprintf("the database holds run %s, and no longer %s", mark.Run, run)}
+		return &ReplacedError{Found: fmt.Sprintf("the database holds run %s, and no longer %s", mark.Run, run), By: mark.Run}
 	}
 	return nil
 }
@@ -129,8 +132,11 @@ const enough = 20
 // notEmptied returns an *EmptiedError if the mark is there and not one row of
 // all that were loaded or, if nothing is loaded, of all that the clients were
 // told to be written. A database that loses rows loses those that a failure
-// caught, and its mark with them where it loses everything; that all rows are
-// gone and the mark beside them is not is what DELETE or TRUNCATE leaves.
+// caught, and its mark with them where it loses everything; that all rows of all tables
+// are gone and the mark beside them is not is what DELETE or TRUNCATE leaves.
+//
+// Rows that are left in another table are evidence: what they hold was written by the
+// operations whose rows are gone, or before these, and is judged with them.
 func notEmptied(ctx context.Context, store definition.Work, written int64) error {
 	loaded := store.Rows()
 	if max(loaded, written) < enough {
@@ -140,23 +146,20 @@ func notEmptied(ctx context.Context, store definition.Work, written int64) error
 	if err != nil || found == nil || found.Rows > 0 {
 		return err
 	}
-	if loaded >= enough {
-		return &EmptiedError{Expected: loaded}
-	}
 	// Find may count one table of several.
 	size, err := store.Size(ctx)
-	if err != nil || len(size.Rows) == 0 {
+	if err != nil || len(size.Rows) == 0 && loaded < enough {
 		return err
 	}
-	for _, rows := range size.Rows {
-		if rows > 0 {
+	for name, rows := range size.Rows {
+		if rows > 0 && !strings.HasPrefix(name, workload.StrikesPrefix) {
 			return nil
 		}
 	}
-	return &EmptiedError{Expected: written}
+	return &EmptiedError{Expected: max(loaded, written)}
 }
 
-// EmptiedError means that a table of ours holds nothing any more.
+// EmptiedError means that no table of ours holds anything any more.
 type EmptiedError struct {
 	// Expected is how many rows were loaded, or else how many operations were
 	// acknowledged.
@@ -164,8 +167,8 @@ type EmptiedError struct {
 }
 
 func (e *EmptiedError) Error() string {
-	return fmt.Sprintf("none of %s is left, though the mark beside them is; somebody emptied the table while the run went on, "+
-		"or the database lost it at once: its log says which", check.Counted(e.Expected, "loaded row or acknowledged operation", "loaded rows or acknowledged operations"))
+	return fmt.Sprintf("none of %s is left, though the mark beside them is; somebody emptied the tables while the run went on, "+
+		"or the database lost all rows at once: its log says which", check.Counted(e.Expected, "loaded row or acknowledged operation", "loaded rows or acknowledged operations"))
 }
 
 // withhold takes back the convictions of a run whose database could not be read

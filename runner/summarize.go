@@ -187,12 +187,12 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 		withhold(judged.Results, cmp.Or(f.inFlight, noteNotRead))
 		withhold(judged.Promised, cmp.Or(f.inFlight, noteNotRead))
 	}
-	if judged.Emptied && losses == nil && judged.Counts.Committed >= enough {
-		withhold(judged.Results, (&EmptiedError{Expected: judged.Counts.Committed}).Error())
-	}
 	if f.gone && losses != nil {
 		judged.Results = append(judged.Results, enterGone(r, losses))
 	}
+	r.NotApplicable = notApplicable(s.Config, judged.Results)
+	judged.Results = check.Applicable(judged.Results, r.NotApplicable)
+	judged.Promised = check.Applicable(judged.Promised, r.NotApplicable)
 	record := accounting(figures, judged.Counts, &r.Client)
 	r.Checks = append(judged.Results, record)
 	r.Promise = promiseOf(r, judged, record)
@@ -201,8 +201,23 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 		enterRound(&r.Rounds[i], &judged)
 	}
 	r.Verdict = check.Combine(r.Checks)
+	if len(judged.Results) == 0 {
+		r.Verdict = check.Unknown // the tester's record alone says nothing of the database
+	}
 	r.Notes = slices.Concat(seededNote(r), r.RunNotes, r.Notes, judged.Notes)
 	return nil
+}
+
+// notApplicable are the checks that the configuration leaves without a subject, but for
+// those that have found something all the same.
+func notApplicable(c definition.Config, results []check.Result) []check.NotApplicable {
+	partial, is := c.(definition.Partial)
+	if !is {
+		return nil
+	}
+	return slices.DeleteFunc(partial.NotApplicable(), func(n check.NotApplicable) bool {
+		return slices.ContainsFunc(results, func(r check.Result) bool { return r.Name == n.Name && r.Verdict == check.Violated })
+	})
 }
 
 // seededNote says that the database was broken on purpose; nothing if it was not.

@@ -44,7 +44,8 @@ func (j *Judge) judgeTotal() check.Result {
 	for id := int64(1); id <= j.config.Accounts; id++ {
 		loaded.add(j.config.Opening(id))
 	}
-	whole := j.incomplete[Accounts] == "" && j.accountsRead > 0
+	// A journal without an account is that of accounts that were there.
+	whole := j.incomplete[Accounts] == "" && j.accountsRead+j.rowsRead > 0
 	if whole {
 		j.findMissing(found)
 		j.findSum(found, loaded.value())

@@ -91,6 +91,14 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 	}, nil
 }
 
+// NotApplicable is the check of reads where nobody reads.
+func (c *Config) NotApplicable() []check.NotApplicable {
+	if c.reads() {
+		return nil
+	}
+	return []check.NotApplicable{{Name: keyvalue.CheckReads, Reason: "without --readers and a --read-rate nobody reads"}}
+}
+
 func (c *Config) section(f Figures) *report.Availability {
 	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
 	return &report.Availability{

@@ -48,11 +48,8 @@ func Judge(config Config, seed uint64, e definition.Evidence) (Judgement, error)
 	if err != nil {
 		return Judgement{}, err
 	}
-	if !config.reads() {
-		results = results[:2]
-	}
 	own.Figures, own.WriteOutage, own.ReadOutage = figures, writes.longest, reads.longest
-	return Judgement{Results: results, Figures: own}, nil
+	return Judgement{Results: check.Applicable(results, config.NotApplicable()), Figures: own}, nil
 }
 
 // Figures are what is counted beside the verdicts. All times are nanoseconds.

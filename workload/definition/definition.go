@@ -108,6 +108,13 @@ type ReadFrom interface{ ReadFrom() string }
 // the names by history.Op.Kind.
 type Named interface{ OperationNames() map[uint8]string }
 
+// Partial is a Config that may leave checks of its workload without a subject, such as
+// one of reads in a run that only writes.
+type Partial interface {
+	// NotApplicable are these checks, with the option that is the reason.
+	NotApplicable() []check.NotApplicable
+}
+
 // Served is a Config whose run can go through the web service, which the run then
 // starts in front of the database.
 type Served interface{ Served() bool }
@@ -202,8 +209,6 @@ type Judgement struct {
 	// promises; Promised are then the checks judged against that promise.
 	Asked    string
 	Promised []check.Result
-	// Emptied is true if one table holds nothing though others are complete.
-	Emptied bool
 	// Facts are what there is to say of the rounds, by their names; Sizes what the
 	// rows took after them; Rates how many rows a second were written or returned.
 	Facts map[string][]report.Setting

@@ -141,6 +141,14 @@ func (c Config) Validate() error {
 	return nil
 }
 
+// NotApplicable is the check of reads where nobody reads.
+func (c *Config) NotApplicable() []check.NotApplicable {
+	if c.WriteShare < 1 {
+		return nil
+	}
+	return []check.NotApplicable{{Name: keyvalue.CheckReads, Reason: "with --write-share 1 nobody reads"}}
+}
+
 // Judgement is what the files of one run say.
 type Judgement struct {
 	// Results are those of keyvalue.CheckAcknowledged, CheckRows and CheckReads,
@@ -171,10 +179,7 @@ func Judge(config Config, seed uint64, e definition.Evidence) (Judgement, error)
 	if err != nil {
 		return Judgement{}, err
 	}
-	if config.WriteShare == 1 {
-		results = results[:2]
-	}
-	return Judgement{Results: results, Figures: Figures{figures, writes.Flow(), reads.Flow()}}, nil
+	return Judgement{Results: check.Applicable(results, config.NotApplicable()), Figures: Figures{figures, writes.Flow(), reads.Flow()}}, nil
 }
 
 // Figures are what is counted beside the verdicts.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -97,6 +98,25 @@ func (c *Config) Options(by definition.Support) []report.Setting {
 
 func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
 	return NewWork(store.(Store), *c, seed)
+}
+
+// does reports whether one of these tests is part of the run.
+func (c *Config) does(tests ...string) bool { return c.Test == "all" || slices.Contains(tests, c.Test) }
+
+// NotApplicable are the checks of the tests that are no part of the run.
+func (c *Config) NotApplicable() (all []check.NotApplicable) {
+	for _, x := range []struct {
+		check string
+		tests []string
+	}{
+		{"isolation", []string{"append", "register"}}, {"durability", []string{"append", "register"}},
+		{"predicate", []string{"predicate"}}, {"pairs", []string{"pairs"}},
+	} {
+		if !c.does(x.tests...) {
+			all = append(all, check.NotApplicable{Name: x.check, Reason: "--test " + c.Test + " has no transactions of it"})
+		}
+	}
+	return all
 }
 
 // searchTimeout bounds the search for anomalies; what is not found by then is

@@ -49,17 +49,16 @@ func Judge(ctx context.Context, config Config, seed uint64, e definition.Evidenc
 	if err := j.read(); err != nil {
 		return Judgement{}, err
 	}
-	does := func(tests ...string) bool { return config.Test == "all" || slices.Contains(tests, config.Test) }
 	out := Judgement{Model: model, Tally: j.tally}
-	if does("append", "register") {
+	if config.does("append", "register") {
 		report, smallest := checkCycles(ctx, j.cycle.History(), model, config.Rewrite)
 		out.Report, out.Smallest = &report, smallest
 		out.Results = append(out.Results, report.Result(), j.durability.result())
 	}
-	if does("predicate") {
+	if config.does("predicate") {
 		out.Results = append(out.Results, j.phantoms.result(model))
 	}
-	if does("pairs") {
+	if config.does("pairs") {
 		out.Results = append(out.Results, j.skews.result(model))
 	}
 	return out, nil

@@ -132,9 +132,6 @@ func (o *Operations) Row(id int64, wrong string) (first bool) {
 	return true
 }
 
-// Rows is how many rows were taken.
-func (o *Operations) Rows() int64 { return o.rows }
-
 // Name says which operation has an id, and what it was to do.
 func (o *Operations) Name(id int64) string {
 	client, seq, ok := workload.SplitOperationID(id)

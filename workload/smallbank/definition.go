@@ -139,6 +139,15 @@ func (c *Config) Judge(ctx context.Context, seed uint64, e definition.Evidence) 
 	return out, err
 }
 
+// NotApplicable are the checks of what is written where nothing is.
+func (c *Config) NotApplicable() []check.NotApplicable {
+	if c.BalanceShare < 1 {
+		return nil
+	}
+	why := "with --balance-share 1 no operation writes"
+	return []check.NotApplicable{{Name: journal.CheckOperations, Reason: why}, {Name: CheckIsolation, Reason: why}}
+}
+
 // Config is what a user can set of the workload. It is a definition.Config.
 type Config struct {
 	// Customers is how many there are, ids 1 to Customers.

@@ -56,7 +56,7 @@ func Judge(ctx context.Context, config Config, seed uint64, e definition.Evidenc
 		return none, err
 	}
 	report := cycle.Check(ctx, j.cycle.History(), model, cycle.Options{})
-	out := definition.Judgement{Counts: j.journal.Counts, Emptied: why == "" && j.journal.Rows() == 0, Notes: []string{fmt.Sprintf("judged against %s", model)}}
+	out := definition.Judgement{Counts: j.journal.Counts, Notes: []string{fmt.Sprintf("judged against %s", model)}}
 	out.Notes = append(append(out.Notes, report.Notes()...), j.name(&report)...)
 	out.Notes = append(out.Notes, j.notes()...)
 	out.Results = []check.Result{j.journal.Result(j.missing), balances, report.Result()}

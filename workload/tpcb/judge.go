@@ -50,9 +50,8 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 		return definition.Judgement{}, err
 	}
 	j.missing = cmp.Or(why, e.InFlight)
-	out := definition.Judgement{Emptied: why == "" && j.journal.Rows() == 0}
-	out.Results = append(out.Results, j.journal.Result(j.missing), j.judgeTotal(), j.judgeBalances(), j.judgeOrder())
-	out.Counts = j.journal.Counts
+	out := definition.Judgement{Counts: j.journal.Counts,
+		Results: []check.Result{j.journal.Result(j.missing), j.judgeTotal(), j.judgeBalances(), j.judgeOrder()}}
 	if n := j.journal.Unknown; n > 0 {
 		out.Notes = append(out.Notes, e.UnknownNote(check.Counted(n, "unknown transaction", "unknown transactions"), n, j.journal.Applied))
 	}

@@ -137,6 +137,20 @@ func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: c.Records, RowBytes: int64(c.Fields*c.FieldBytes) + 50}
 }
 
+// NotApplicable are the checks of what is read where the mix reads nothing. What is read
+// back at the end is judged by CheckRecords.
+func (c *Config) NotApplicable() (all []check.NotApplicable) {
+	m, _ := c.shares()
+	if !m.has(KindRead, KindScan, KindReadModifyWrite) {
+		why := "the mix reads nothing; what was written is judged by what is read back at the end"
+		all = append(all, check.NotApplicable{Name: CheckReads, Reason: why}, check.NotApplicable{Name: CheckLinearizable, Reason: why})
+	}
+	if !m.has(KindScan) {
+		all = append(all, check.NotApplicable{Name: CheckScans, Reason: "the mix has no scans"})
+	}
+	return all
+}
+
 func (c *Config) Shape() (fields, fieldBytes int) { return c.Fields, c.FieldBytes }
 
 // shares are the mix and the distribution that are used, of a valid Config.

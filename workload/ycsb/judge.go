@@ -118,11 +118,7 @@ func judgeTogether(config Config, seed uint64, e definition.Evidence, together i
 		}
 	}
 	j.summarize()
-	results := []check.Result{j.records, j.reads}
-	if m, _ := config.shares(); m.has(KindScan) {
-		results = append(results, j.scans)
-	}
-	return append(results, j.linearizable), j.figures, nil
+	return check.Applicable([]check.Result{j.records, j.reads, j.scans, j.linearizable}, config.NotApplicable()), j.figures, nil
 }
 
 // malformed says that the history cannot be understood.
