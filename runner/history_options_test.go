@@ -221,3 +221,19 @@ func turned(events string) string {
 	parts := strings.Split(events, "; ")
 	return strings.Join([]string{parts[0], parts[1], parts[4], parts[5], parts[2], parts[3]}, "; ")
 }
+
+// The smallest part of a counter's history keeps what its reads may have seen: without
+// the addition of 3 the first read would be wrong, and it is right.
+func TestTheSmallestPartOfACounter(t *testing.T) {
+	h, err := judged(t, "2 invoke add 3; 2 ok add 3; 0 invoke add 5; 1 invoke read; 1 ok read 8; 1 invoke read; 1 ok read 8; 1 invoke read; 1 ok read 3; 0 ok add 5; 2 invoke add 7; 2 ok add 7", HistoryOptions{Explain: true})
+	if err != nil || len(h.Evidence) != 1 || h.Evidence[0].Kind != "went-back" || h.Evidence[0].Smallest == nil {
+		t.Fatalf("%v %+v", err, h)
+	}
+	var did []string
+	for _, o := range h.Evidence[0].Smallest.Operations {
+		did = append(did, strings.Join(o.Steps, " "))
+	}
+	if got := strings.Join(did, ", "); got != "add 3, add 5, read 8, read 3" {
+		t.Errorf("the smallest part is %s", got)
+	}
+}

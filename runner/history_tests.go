@@ -44,6 +44,9 @@ type historyTest struct {
 	asked bool
 }
 
+// kindCounter is the name of histories of a counter.
+const kindCounter = "counter"
+
 // typedTests are the kinds that package exchange knows.
 func typedTests() []string {
 	return []string{exchange.ListAppend.String(), exchange.ReadWrite.String(), exchange.Register.String(), exchange.Bank.String()}
@@ -53,7 +56,7 @@ func historyTests() []historyTest {
 	return []historyTest{
 		{names: []string{"set", "set-full"}, keyed: true, models: []string{modelLinearizable}, open: openSet},
 		{names: []string{"queue", "total-queue"}, keyed: true, open: openQueue},
-		{names: []string{"counter"}, keyed: true, open: func(_, _ string) historyJudge { return collections.NewCounter() }},
+		{names: []string{kindCounter}, keyed: true, open: func(_, _ string) historyJudge { return collections.NewCounter() }},
 		{names: []string{"unique-ids"}, keyed: true, open: func(_, _ string) historyJudge { return collections.NewUniqueIDs() }},
 		{names: []string{"long-fork"}, open: func(_, _ string) historyJudge { return visibility.NewLongFork() }},
 		{names: []string{"monotonic"}, keyed: true, open: func(_, _ string) historyJudge { return visibility.NewMonotonic() }},

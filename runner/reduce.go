@@ -24,6 +24,10 @@ import (
 // cycle.FindSmallest.
 const maxKept = 1 << 20
 
+// maxShownParts is how many operations a smallest history has at most: of a counter it
+// may need all additions, and what is longer nobody reads.
+const maxShownParts = 1000
+
 // recorder keeps the operations that it hands on.
 type recorder struct {
 	operations
@@ -95,7 +99,7 @@ func reduceOperations(ctx context.Context, kind exchange.Kind, all []*exchange.O
 		r := &reduction{ctx: ctx, kind: kind, o: o, all: all, allowed: judged.Anomalies, anomaly: anomaly}
 		r.index()
 		parts, whole := reduce.Minimize(ctx, len(all), func(parts []int) bool { return r.judge(parts) != nil })
-		if e := r.judge(parts); e != nil {
+		if e := r.judge(parts); e != nil && len(r.closed(parts)) <= maxShownParts {
 			found = append(found, r.describe(r.closed(parts), e, whole))
 		}
 	}
@@ -120,6 +124,9 @@ func (r *reduction) index() {
 // there. Without that rule an honest history could be convicted: the value may
 // have been written by one that is left out.
 func (r *reduction) closed(parts []int) []int {
+	if r.kind == exchange.AsWritten && r.o.Test == kindCounter {
+		return r.withAdditions(parts)
+	}
 	if r.kind != exchange.Register {
 		return parts
 	}
@@ -141,6 +148,24 @@ func (r *reduction) closed(parts []int) []int {
 		})
 	}
 	return kept
+}
+
+// withAdditions adds to reads of a counter all additions that they may have seen: what a
+// read saw is their sum, and without one of them an honest read would be convicted.
+func (r *reduction) withAdditions(parts []int) []int {
+	last := int64(-1)
+	for _, i := range parts {
+		if r.all[i].Word == "read" {
+			last = max(last, r.all[i].Complete)
+		}
+	}
+	var all []int
+	for i, op := range r.all {
+		if slices.Contains(parts, i) || op.Word == "add" && op.Invoke < last {
+			all = append(all, i)
+		}
+	}
+	return all
 }
 
 // seenBy is the key and the value that an operation saw, if it saw any.

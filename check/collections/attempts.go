@@ -18,6 +18,9 @@ const (
 	kindDuplicate  = "duplicate"
 	kindStale      = "stale"
 	kindBounds     = "out-of-bounds"
+	kindSum        = "impossible-sum"
+	kindBack       = "went-back"
+	kindNoOrder    = "unexplained"
 )
 
 // attempts are all operations that were to put one element in.

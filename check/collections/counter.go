@@ -14,11 +14,16 @@ import (
 	"assay/history/exchange"
 )
 
-// Counter judges a counter that begins at 0 (jepsen.checker/counter): what a
-// read saw is at least the sum of what was acknowledged before it began, and at
-// most that of all that was begun before it ended. Jepsen's rule knows
-// increments alone; where there are decrements, those that may or may not have
-// taken effect lower the least and not the most.
+// Counter judges a counter that begins at 0: whether one order of the additions and
+// the reads explains all reads, in which what ended comes before what began later.
+//
+// Four rules say that there is none, the first three in time n log n. A read is at
+// least the sum of what was acknowledged before it began, and at most that of all that
+// was begun before it ended (jepsen.checker/counter; where there are decrements, those
+// that may or may not have taken effect lower the least and not the most). It is the
+// sum of all that was acknowledged before it and of some of the others. Of two reads,
+// one after the other, the second differs from the first by no more than was in flight
+// between. And if none of these finds anything, an order is looked for.
 type Counter struct {
 	adds  []increment
 	reads []counterRead
@@ -38,6 +43,7 @@ type counterRead struct {
 	// acknowledged are the amounts acknowledged before the read began, begun
 	// those begun before it ended.
 	acknowledged, begun amounts
+	wrong               bool
 }
 
 // amounts are sums of the positive and of the negative ones.
@@ -108,25 +114,33 @@ func (c *Counter) read(o *exchange.Operation) error {
 }
 
 // Result returns the answer over all operations.
-func (c *Counter) Result(context.Context) check.Result {
-	r, f := check.Result{Name: "counter"}, operation.NewFindings(kindBounds)
+func (c *Counter) Result(ctx context.Context) check.Result {
+	r, f := check.Result{Name: "counter"}, operation.NewFindings(kindBounds, kindSum, kindBack, kindNoOrder)
 	c.sums()
 	for i := range c.reads {
 		c.reads[i].judge(f)
+	}
+	c.judgeSums(f)
+	c.judgePairs(f)
+	order := "; one order explains them all"
+	if wrong := f.Summary(); wrong == "" {
+		if whole := c.judgeOrder(ctx, f); !whole {
+			order = "; whether one order explains them all was not decided: too much was in flight at once"
+		}
 	}
 	f.Into(&r)
 	r.Detail = fmt.Sprintf("%s (%s acknowledged, %s failed, %s of unknown outcome), %s", operation.Plural(c.acknowledged+c.failed+c.unknown, "addition"),
 		check.CountOrNone(c.acknowledged), check.CountOrNone(c.failed), check.CountOrNone(c.unknown), operation.Plural(len(c.reads), "read"))
 	missing := ""
 	switch {
-	case f.Count(kindBounds) > 0:
-		r.Detail += fmt.Sprintf("; %s saw what the counter cannot have held", check.Count(f.Count(kindBounds)))
+	case r.Found > 0:
+		r.Detail += fmt.Sprintf("; %s saw what the counter cannot have held", check.Count(r.Found))
 	case len(c.reads) == 0:
 		missing = "the counter was never read, so nothing can be said"
 	case len(c.adds) == 0:
 		missing = "nothing was added, so nothing was put to the test"
 	default:
-		r.Detail += "; each saw what was acknowledged before it, and no more than was begun"
+		r.Detail += "; each saw what was acknowledged before it, and no more than was begun" + order
 	}
 	r.Finish(missing, false, "")
 	return r
@@ -162,6 +176,7 @@ func (r *counterRead) judge(f *operation.Findings) {
 	if r.value >= least && r.value <= most {
 		return
 	}
+	r.wrong = true
 	f.AddEvidence(kindBounds, func() check.Evidence {
 		side := fmt.Sprintf("more than the %d that had been added at most when it ended", most)
 		if r.value < least {
