@@ -3,11 +3,16 @@ package main
 import (
 	"fmt"
 	"math"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"assay/load"
+	"assay/workload/bank"
+	"assay/workload/ycsb"
 )
 
 // arithmetic are the tables of docs/reports.md by their heads, and how a row's computed
@@ -108,5 +113,22 @@ func TestReportsAreRecomputed(t *testing.T) {
 		if rows[name] == 0 {
 			t.Errorf("no row was computed of a table with %q", name)
 		}
+	}
+}
+
+// TestDocumentedLimits: limits and defaults that the documents name are the program's.
+func TestDocumentedLimits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ page, said string }{
+		{"your-database.md", "| `--accounts 100000` | 2 to " + grouped(bank.MaxAccounts/1e6) + " million |"},
+		{"ycsb.md", "`--records` goes to " + grouped(ycsb.MaxRecords/1e6) + " million"},
+		{"tutorial.md", "four clients move money between " + grouped(float64(bank.Defaults().Accounts)) + " accounts"},
+	} {
+		if text := strings.Join(strings.Fields(readFile(t, filepath.Join("..", "..", "docs", c.page))), " "); !strings.Contains(text, c.said) {
+			t.Errorf("%s does not say %q", c.page, c.said)
+		}
+	}
+	if clients := load.Defaults().Clients; clients != 4 {
+		t.Errorf("the tutorial says four clients, and there are %d", clients)
 	}
 }
