@@ -161,6 +161,10 @@ func (b *bounded) Marker(ctx context.Context) (*workload.Marker, error) {
 	return bind(b, ctx, "reading the mark", b.Work.Marker)
 }
 
+func (b *bounded) Removable(ctx context.Context) error {
+	return b.do(ctx, "looking for what others have made", func(ctx context.Context, _ func()) error { return b.Work.Removable(ctx) })
+}
+
 // Lease implements work. Renewing and releasing are bounded by who asks (attempt).
 func (b *bounded) Lease(ctx context.Context) (*workload.Lease, error) {
 	return bind(b, ctx, "looking for a lease", b.Work.Lease)

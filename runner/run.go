@@ -237,7 +237,10 @@ func (r *run) own(ctx context.Context, store definition.Work) (found *workload.L
 		return nil, err
 	}
 	r.lease.alone = r.cluster != nil
-	if found, err = store.Find(ctx); err != nil {
+	if err = store.Removable(ctx); err == nil {
+		found, err = store.Find(ctx)
+	}
+	if err != nil {
 		r.lease.release(ctx, r.options.Progress)
 		r.lease = nil
 	}

@@ -29,9 +29,10 @@ type Problem struct {
 	Outcome string `json:"outcome"`
 	// Class is a short stable word for what went wrong.
 	Class string `json:"class"`
-	// Name and Hint are those of a *workload.ForeignError or NoSchemaError.
-	Name string `json:"name,omitempty"`
-	Hint string `json:"hint,omitempty"`
+	// Name, Hint and Others are those of a *workload.ForeignError or NoSchemaError.
+	Name   string   `json:"name,omitempty"`
+	Hint   string   `json:"hint,omitempty"`
+	Others []string `json:"others,omitempty"`
 	// Lease is that of a *workload.HeldError, which has a Name as well.
 	Lease *workload.Lease `json:"lease,omitempty"`
 }
@@ -74,7 +75,7 @@ func problemOf(err error) *Problem {
 	switch {
 	case errors.As(err, &foreign):
 		p := problem(http.StatusConflict, classForeign, err.Error())
-		p.Name, p.Hint = foreign.Name, foreign.Hint
+		p.Name, p.Hint, p.Others = foreign.Name, foreign.Hint, foreign.Others
 		return p
 	case errors.As(err, &missing):
 		p := problem(http.StatusNotFound, classNoSchema, err.Error())

@@ -53,8 +53,14 @@ type Store interface {
 	// and lease.
 	Size(ctx context.Context) (Size, error)
 
+	// Removable returns nil if Create and Drop would remove nothing but what assay made,
+	// and else *ForeignError, which names what others have made inside of it or on it. It
+	// changes nothing.
+	Removable(ctx context.Context) error
+
 	// Drop removes what carries our mark, and the lease with it. A lease that is
-	// alive and not this Store's gives *HeldError, and nothing is changed.
+	// alive and not this Store's gives *HeldError, and what Removable refuses gives
+	// its error; nothing is changed then.
 	Drop(ctx context.Context) error
 
 	// Close releases all connections. It never changes data, and does not

@@ -168,9 +168,22 @@ type ForeignError struct {
 	Name string
 	// Hint says what the user can do, in this database's words.
 	Hint string
+	// Others is what others have made inside of a schema that assay made, or on what is in
+	// it, each with its kind and its name; empty if the schema itself is not assay's.
+	Others []string
 }
 
+// mostOthers is how many of Others an error names.
+const mostOthers = 5
+
 func (e *ForeignError) Error() string {
+	if len(e.Others) > 0 {
+		named := strings.Join(e.Others[:min(mostOthers, len(e.Others))], "; ")
+		if more := len(e.Others) - mostOthers; more > 0 {
+			named += fmt.Sprintf("; and %d more", more)
+		}
+		return fmt.Sprintf("%s is assay's, and what assay did not make is in it or depends on it: %s; nothing was changed; %s", e.Name, named, e.Hint)
+	}
 	return fmt.Sprintf("%s exists and was not made by assay; it was left untouched; %s", e.Name, e.Hint)
 }
 

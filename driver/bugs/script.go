@@ -56,6 +56,8 @@ func (s *scriptStore) Load(ctx context.Context, rows script.Rows) error {
 	return s.inner.Load(ctx, rows)
 }
 
+func (s *scriptStore) RecordMade(ctx context.Context) error { return s.inner.RecordMade(ctx) }
+
 func (s *scriptStore) FinishLoad(ctx context.Context) error { return s.inner.FinishLoad(ctx) }
 
 func (s *scriptStore) Read(ctx context.Context, read func(script.Querier) error) error {

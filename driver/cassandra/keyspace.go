@@ -256,6 +256,9 @@ func (k *keyspace) Drop(ctx context.Context) error {
 	if err := k.admit(ctx); err != nil {
 		return err
 	}
+	if err := k.Removable(ctx); err != nil {
+		return err
+	}
 	leased, err := k.leaseThere(ctx)
 	if err != nil || m == nil && !leased {
 		return err
@@ -271,6 +274,9 @@ func (k *keyspace) clear(ctx context.Context) error {
 		return err
 	}
 	if err := k.admit(ctx); err != nil || m == nil {
+		return err
+	}
+	if err := k.Removable(ctx); err != nil {
 		return err
 	}
 	for _, t := range append(k.tables[:len(k.tables):len(k.tables)], table{name: markTable}) {

@@ -66,8 +66,9 @@
 // Each workload has the subtests of its life cycle: Nothing (describe, find,
 // read and drop where nothing is), Create (create, load, find, read, size,
 // settle), CreateAgain (another run's schema is replaced, then dropped),
-// LeaseHeld, LeaseTakenOver, LeaseRace and Foreign (what carries no marker of
-// assay's is refused and stays as it was). Beside them it has those of its own
+// LeaseHeld, LeaseTakenOver, LeaseRace, Foreign (what carries no marker of
+// assay's is refused and stays as it was) and Others (so is what others have made
+// inside of what is assay's, or on it). Beside them it has those of its own
 // operations: what they answer, when a context ends at any moment, when clients
 // race, when the network breaks. The answers are recorded and compared with what
 // is read back.

@@ -32,6 +32,8 @@ type Driver struct {
 	// would be. It registers its own removal with t.Cleanup, and returns what
 	// fails the test unless all is as it was. Nil leaves the test out.
 	MakeForeign func(t *testing.T, workload string) (intact func(t *testing.T))
+	// Others are what others can make in or on this workload's data. Nil leaves the test out.
+	Others func(workload string) []Other
 
 	Bank       Opener[bank.Store]
 	Isolation  Opener[isolation.Store]
@@ -113,6 +115,9 @@ func suite[S workload.Store](t *testing.T, d Driver, name string, open Opener[S]
 		h.MakeForeign = func(t *testing.T) { intact = d.MakeForeign(t, name) }
 		h.ForeignIntact = func(t *testing.T) { intact(t) }
 	}
+	if d.Others != nil {
+		h.Others = d.Others(name)
+	}
 	if d.Server != "" {
 		h.OpenVia = func(t *testing.T, addr string) (S, error) { return open(context.Background(), d.Via(addr)) }
 	}
@@ -151,6 +156,9 @@ type Harness[S workload.Store] struct {
 	// ForeignIntact fails the test unless what MakeForeign made is exactly as
 	// it was.
 	ForeignIntact func(t *testing.T)
+
+	// Others are what others can make in or on the schema under test.
+	Others []Other
 
 	// Secret is the password that the harness connects with, empty if none. It
 	// must turn up in nothing that a Store returns.

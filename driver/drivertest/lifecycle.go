@@ -45,6 +45,9 @@ func runLifecycle[S workload.Store, F schema[S]](t *testing.T, h Harness[S], on 
 	if h.MakeForeign != nil {
 		all = append(all, operation[*lifecycle[S]]{"Foreign", (*lifecycle[S]).testForeign})
 	}
+	if h.Others != nil {
+		all = append(all, operation[*lifecycle[S]]{"Others", (*lifecycle[S]).testOthers})
+	}
 	operations(t, func(t *testing.T) *lifecycle[S] {
 		schema := on(t)
 		return &lifecycle[S]{fixture: schema.base(), schema: schema}

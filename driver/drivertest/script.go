@@ -48,7 +48,7 @@ func (p *scriptFixture) create(store script.Store, marker workload.Marker) error
 	s := p.session(store)
 	defer s.Close()
 	p.execute(s, p.statements.create)
-	return nil
+	return store.RecordMade(p.ctx)
 }
 
 func (p *scriptFixture) session(store script.Store) script.Session {
@@ -271,6 +271,7 @@ func (p *scriptFixture) testEverythingIsDropped() {
 	s := p.session(p.store)
 	p.execute(s, p.statements.createChild)
 	p.execute(s, p.statements.createView)
+	p.must("RecordMade", p.store.RecordMade(p.ctx))
 	p.closeClients()
 	p.must("Create", p.create(p.store, p.marker("run-2")))
 	size, err := p.store.Size(p.ctx)
@@ -278,6 +279,7 @@ func (p *scriptFixture) testEverythingIsDropped() {
 		p.t.Errorf("Size: %+v, %v; want the table entry alone", size, err)
 	}
 	p.execute(p.session(p.store), p.statements.createView)
+	p.must("RecordMade", p.store.RecordMade(p.ctx))
 }
 
 func (p *scriptFixture) testContextOver() {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"assay/workload"
 )
@@ -67,6 +68,18 @@ func (l layout) key(table string, ids ...int64) []byte {
 // rows are the bounds of all rows of a table whose ids begin with these.
 func (l layout) rows(table string, ids ...int64) (begin, end []byte) {
 	return within(l.key(table, ids...))
+}
+
+// gaps are the bounds of all that is under the prefix and in none of these tables, the
+// mark's and the lease's.
+func (l layout) gaps(tables []string) (gaps [][2][]byte) {
+	begin, end := l.bounds()
+	for _, table := range slices.Sorted(slices.Values(append([]string{tableLease, tableMark}, tables...))) {
+		key := l.key(table)
+		gaps = append(gaps, [2][]byte{begin, key})
+		begin = beyond(key)
+	}
+	return append(gaps, [2][]byte{begin, end})
 }
 
 // within are the bounds of all longer keys that begin with this one. Type codes

@@ -86,6 +86,37 @@ func (p *schema) clear(t *transaction) {
 	t.ClearRange(keyRange(append(p.lease(), 0), end))
 }
 
+// removable gives *workload.HeldError if another holds the lease, and
+// *workload.ForeignError for a key under the prefix that is in none of our tables.
+func (p *schema) removable(t *transaction) error {
+	if err := p.admit(t); err != nil {
+		return err
+	}
+	for _, gap := range p.gaps(p.tables) {
+		keys, err := t.GetRange(keyRange(gap[0], gap[1]), fdb.RangeOptions{Limit: 1}).GetSliceWithError()
+		if err != nil {
+			return err
+		}
+		if len(keys) > 0 {
+			return &workload.ForeignError{Name: p.name, Others: []string{"key " + fdb.Printable(keys[0].Key)},
+				Hint: "clear it or move it, or choose another prefix with ?prefix=NAME in the address"}
+		}
+	}
+	return nil
+}
+
+// Removable implements workload.Store.
+func (p *schema) Removable(ctx context.Context) error {
+	_, err := p.look(ctx, "look for what others have made", func(t *transaction) (*workload.Marker, error) {
+		mark, err := p.readMark(t)
+		if err == nil && mark != nil {
+			err = p.removable(t)
+		}
+		return mark, err
+	})
+	return err
+}
+
 // ours is readMark, with *workload.NoSchemaError if there is nothing.
 func (p *schema) ours(t *transaction) (*workload.Marker, error) {
 	mark, err := p.readMark(t)
@@ -165,7 +196,7 @@ func (p *schema) Create(ctx context.Context, mark workload.Marker) error {
 		if _, err := p.readMark(t); err != nil {
 			return err
 		}
-		if err := p.admit(t); err != nil {
+		if err := p.removable(t); err != nil {
 			return err
 		}
 		p.clear(t)
@@ -219,7 +250,7 @@ func (p *schema) Drop(ctx context.Context) error {
 		if _, err := p.readMark(t); err != nil {
 			return err
 		}
-		if err := p.admit(t); err != nil {
+		if err := p.removable(t); err != nil {
 			return err
 		}
 		t.ClearRange(keyRange(p.bounds()))

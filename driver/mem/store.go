@@ -75,6 +75,9 @@ func (s *baseStore) Create(_ context.Context, marker workload.Marker) error {
 	return s.anew(func() { s.d.marker = &marker })
 }
 
+// Removable implements the Stores: nobody else reaches this memory.
+func (s *baseStore) Removable(context.Context) error { return nil }
+
 func (s *baseStore) Drop(context.Context) error {
 	return s.anew(func() { s.d.marker, s.d.lease = nil, nil })
 }

@@ -24,7 +24,11 @@ type bulkUpdateStore struct{ *sharedClientStore }
 func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {
 	s, err := openSharedByMajority(ctx, target, "bulkupdate", "document",
 		"none: an update of several documents is no transaction")
-	return &bulkUpdateStore{s}, err
+	if err != nil {
+		return nil, err
+	}
+	s.indexes = []ownIndex{{collection: s.rows.Name(), fields: []string{"owner"}}}
+	return &bulkUpdateStore{s}, nil
 }
 
 // Atomic implements bulkupdate.Store: "the modification of each document is
@@ -37,7 +41,7 @@ func (s *bulkUpdateStore) Load(ctx context.Context, batch []bulkupdate.Document)
 }
 
 func (s *bulkUpdateStore) FinishLoad(ctx context.Context) error {
-	if err := makeIndexes(ctx, s.rows, index("owner")); err != nil {
+	if err := s.makeIndexes(ctx); err != nil {
 		return err
 	}
 	return s.sharedClientStore.FinishLoad(ctx)

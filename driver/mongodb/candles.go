@@ -27,7 +27,13 @@ type candleStore struct{ *sharedClientStore }
 func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
 	s, err := openShared(ctx, target, "candles", "candle",
 		"none: writing and reading here are no transactions; the address's readConcernLevel and w choose")
-	return &candleStore{s}, err
+	if err != nil {
+		return nil, err
+	}
+	for _, fields := range [][]string{{"moment"}, {"ticker", "moment"}, {"market", "moment"}} {
+		s.indexes = append(s.indexes, ownIndex{collection: s.rows.Name(), fields: fields})
+	}
+	return &candleStore{s}, nil
 }
 
 // Engines implements candles.Store. snappy is what WiredTiger takes if nothing
@@ -49,7 +55,7 @@ func (s *candleStore) Create(ctx context.Context, m workload.Marker, engine stri
 	if err := s.create(ctx, m, stored); err != nil {
 		return err
 	}
-	return makeIndexes(ctx, s.rows, index("moment"), index("ticker", "moment"), index("market", "moment"))
+	return s.makeIndexes(ctx)
 }
 
 // FinishLoad implements candles.Store. MongoDB's planner tries its plans out

@@ -137,14 +137,6 @@ func only(fields ...string) bson.D {
 	return ascending(fields...)
 }
 
-// index is an index by these fields in ascending order.
-func index(fields ...string) mongo.IndexModel { return mongo.IndexModel{Keys: ascending(fields...)} }
-
-func makeIndexes(ctx context.Context, c *mongo.Collection, indexes ...mongo.IndexModel) error {
-	_, err := c.Indexes().CreateMany(ctx, indexes)
-	return failed("make the indexes of collection "+c.Name(), err)
-}
-
 // unlessMissing leaves out that there is no such document.
 func unlessMissing(err error) error {
 	if errors.Is(err, mongo.ErrNoDocuments) {

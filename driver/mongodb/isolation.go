@@ -34,6 +34,7 @@ func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store
 		return nil, err
 	}
 	p.preferSnapshot()
+	p.indexes = []ownIndex{{collection: "member", fields: []string{"grp"}}}
 	return &isolationStore{schema: p, lists: p.collections[0], registers: p.collections[1],
 		members: p.collections[2], pairs: p.collections[3]}, nil
 }
@@ -46,7 +47,7 @@ func (s *isolationStore) Create(ctx context.Context, m workload.Marker) error {
 	if err := s.schema.Create(ctx, m); err != nil {
 		return err
 	}
-	return makeIndexes(ctx, s.members, index("grp"))
+	return s.makeIndexes(ctx)
 }
 
 // Read implements isolation.Store, in one snapshot.

@@ -34,6 +34,7 @@ type schema struct {
 	database    *mongo.Database
 	marks       *mongo.Collection
 	collections []*mongo.Collection // all others that are ours, unless open
+	indexes     []ownIndex
 	// open is true if all collections of the database are ours, but for the server's own.
 	open bool
 
@@ -68,6 +69,8 @@ func openSchema(ctx context.Context, target workload.Target, workloadName string
 type mark struct {
 	ID              string `bson:"_id"`
 	workload.Marker `bson:",inline"`
+	// Made is what a script's setup has made, as objects names it.
+	Made []string `bson:"made,omitempty"`
 }
 
 // markID is the _id of the mark, the only document of its collection.
@@ -78,6 +81,14 @@ const markID = "assay"
 // collection for marks, alone, is what is left when creation ends at its very
 // first step; it counts as nothing. So does a lease.
 func (s *schema) Marker(ctx context.Context) (*workload.Marker, error) {
+	m, err := s.readMark(ctx)
+	if err != nil || m == nil {
+		return nil, err
+	}
+	return &m.Marker, nil
+}
+
+func (s *schema) readMark(ctx context.Context) (*mark, error) {
 	names, err := s.present(ctx)
 	if err != nil || len(names) == 0 {
 		return nil, err
@@ -86,7 +97,7 @@ func (s *schema) Marker(ctx context.Context) (*workload.Marker, error) {
 	err = s.marks.FindOne(ctx, byID(markID)).Decode(&m)
 	if err == nil {
 		m.Created = m.Created.UTC()
-		return &m.Marker, nil
+		return &m, nil
 	}
 	foreign := &workload.ForeignError{Name: s.title(),
 		Hint: "rename it, or drop it with db.getSiblingDB(\"" + s.database.Name() + "\").dropDatabase() if nobody needs it"}
@@ -181,7 +192,7 @@ func (s *schema) create(ctx context.Context, m workload.Marker, o ...options.Lis
 	if err := s.clear(ctx); err != nil {
 		return err
 	}
-	if _, err := s.marks.InsertOne(ctx, mark{markID, m}); err != nil {
+	if _, err := s.marks.InsertOne(ctx, mark{ID: markID, Marker: m}); err != nil {
 		return failed("write the mark", err)
 	}
 	if err := s.allowSharding(ctx); err != nil {
@@ -197,6 +208,11 @@ func (s *schema) create(ctx context.Context, m workload.Marker, o ...options.Lis
 
 // FinishLoad sets the mark's Loaded.
 func (s *schema) FinishLoad(ctx context.Context) error {
+	if s.open {
+		if err := s.RecordMade(ctx); err != nil {
+			return err
+		}
+	}
 	result, err := s.marks.UpdateByID(ctx, markID, set(bson.E{Key: "loaded", Value: true}))
 	if err == nil && result.MatchedCount == 0 {
 		return s.missing()
@@ -221,6 +237,9 @@ func (s *schema) clear(ctx context.Context) error {
 		return err
 	}
 	if err := s.admit(ctx); err != nil || m == nil {
+		return err
+	}
+	if err := s.Removable(ctx); err != nil {
 		return err
 	}
 	all, err := s.own(ctx)

@@ -153,9 +153,15 @@ func (s *scriptStore) change(ctx context.Context, c *script.DocumentCommand) (in
 		}
 		return result.DeletedCount, nil
 	case script.CreateCollection:
+		if err := s.recordMade(ctx, s.collectionObject(c.Collection)); err != nil {
+			return 0, err
+		}
 		return 0, s.createCollection(ctx, c.Collection)
 	case script.CreateIndex:
-		_, err := of.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: toBSON(c.Keys), Options: options.Index().SetUnique(c.Unique)})
+		name, err := of.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: toBSON(c.Keys), Options: options.Index().SetUnique(c.Unique)})
+		if err == nil {
+			err = s.recordMade(ctx, s.indexObject(name, c.Collection))
+		}
 		return 0, err
 	}
 	return 0, fmt.Errorf("%s changes nothing", c.Verb)

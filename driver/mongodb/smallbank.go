@@ -33,6 +33,7 @@ func OpenSmallBank(ctx context.Context, target workload.Target) (smallbank.Store
 		return nil, err
 	}
 	s.preferSnapshot()
+	s.indexes = []ownIndex{{collection: s.collections[smallbank.Account].Name(), fields: []string{"name"}}}
 	s.beside[smallbank.Account] = func(values []int64) bson.E {
 		return bson.E{Key: "name", Value: smallbank.CustomerName(values[0])}
 	}
@@ -44,7 +45,7 @@ func (s *smallBankStore) Promise() string { return s.promise() }
 // FinishLoad makes the index by which customers are found. It is not unique: an index
 // beside that of the shard key cannot be.
 func (s *smallBankStore) FinishLoad(ctx context.Context) error {
-	if err := makeIndexes(ctx, s.collections[smallbank.Account], index("name")); err != nil {
+	if err := s.makeIndexes(ctx); err != nil {
 		return err
 	}
 	return s.schema.FinishLoad(ctx)

@@ -71,6 +71,12 @@ func OpenTPCC(ctx context.Context, target workload.Target) (tpcc.Store, error) {
 			Want:   "none in workload tpcc"}, s.Close())
 	}
 	s.preferSnapshot()
+	customer, orders := s.collections[tpccCustomer].Name(), s.collections[tpccOrders].Name()
+	s.indexes = []ownIndex{
+		{collection: customer, fields: []string{"_id.c_w_id", "_id.c_d_id", "c_last", "c_first", "_id.c_id"}},
+		{collection: orders, fields: []string{"o_operation"}, unique: true},
+		{collection: orders, fields: []string{"_id.o_w_id", "_id.o_d_id", "o_c_id", "_id.o_id"}},
+	}
 	return &tpccStore{schema: s, denormalized: target.Schema == tpcc.SchemaDenormalized}, nil
 }
 
@@ -123,12 +129,7 @@ func embedded(lines []tpcc.OrderLine) bson.A {
 // FinishLoad makes the indexes beside those of _id, which is quicker when the documents
 // are in.
 func (s *tpccStore) FinishLoad(ctx context.Context) error {
-	operation := index("o_operation")
-	operation.Options = options.Index().SetUnique(true)
-	if err := makeIndexes(ctx, s.collections[tpccCustomer], index("_id.c_w_id", "_id.c_d_id", "c_last", "c_first", "_id.c_id")); err != nil {
-		return err
-	}
-	if err := makeIndexes(ctx, s.collections[tpccOrders], operation, index("_id.o_w_id", "_id.o_d_id", "o_c_id", "_id.o_id")); err != nil {
+	if err := s.makeIndexes(ctx); err != nil {
 		return err
 	}
 	return s.schema.FinishLoad(ctx)

@@ -54,15 +54,14 @@ func catalogOf(database, engine string, d dialect) sqldb.Catalog {
 		Drop: []string{`DROP DATABASE IF EXISTS ` + database},
 		Tables: `SELECT table_name FROM information_schema.tables WHERE table_schema = $1 AND table_type = 'BASE TABLE'
 			AND table_name NOT IN ('assay_mark', 'assay_lease') ORDER BY 1`,
-		Clear: `SELECT 'SET SESSION foreign_key_checks = 0' UNION ALL
-			SELECT CONCAT('DROP ', CASE table_type WHEN 'VIEW' THEN 'VIEW' WHEN 'SEQUENCE' THEN 'SEQUENCE' ELSE 'TABLE' END, ' IF EXISTS ', CHAR(96),
-				table_schema, CHAR(96), '.', CHAR(96), REPLACE(table_name, CHAR(96), CONCAT(CHAR(96), CHAR(96))), CHAR(96))
-			FROM information_schema.tables WHERE table_schema = $1 AND table_name NOT IN ('assay_mark', 'assay_lease')
-			UNION ALL SELECT 'SET SESSION foreign_key_checks = 1'`,
-		Cases: true, Use: `USE ` + database,
+		Others:    others(),
+		Kinds:     []string{"view", "table", "sequence", "procedure", "function", "event"},
+		Unchecked: `SET SESSION foreign_key_checks = 0`, Checked: `SET SESSION foreign_key_checks = 1`,
+		OtherHint: "drop it or move it to another database, or name another server",
+		Cases:     true, Use: `USE ` + database,
 		ReadMark:   "mark",
 		InsertMark: `INSERT INTO ` + database + `.assay_mark (id, mark) VALUES (1, $1)`,
-		UpdateMark: `UPDATE ` + database + `.assay_mark SET mark = $1`,
+		UpdateMark: `UPDATE ` + database + `.assay_mark SET mark = $1 WHERE id = 1`,
 		Moment:     "DATETIME(6)", Now: "UTC_TIMESTAMP(6)", After: "UTC_TIMESTAMP(6) + INTERVAL %s MICROSECOND",
 		Microseconds: "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', %s)",
 		Refresh:      "ANALYZE NO_WRITE_TO_BINLOG TABLE",

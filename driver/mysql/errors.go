@@ -36,6 +36,8 @@ const (
 	codeUserConnections       = 1203
 	codeLockWaitTimeout       = 1205
 	codeDeadlock              = 1213
+	codeRowIsReferenced       = 1451 // ER_ROW_IS_REFERENCED_2; MariaDB, of DROP TABLE too
+	codeTableIsReferenced     = 3730 // ER_FK_CANNOT_DROP_PARENT
 	codeUserLimit             = 1226
 	codePrivilege             = 1227
 	codeWrongVariableType     = 1232
@@ -125,6 +127,7 @@ func errorTable() *sqldb.ErrorTable[uint16] {
 			{Codes: []uint16{codeOptionPrevents, codeReadOnlyMode}, Class: workload.ClassReadOnly, Proves: sqldb.ProvesAlone, Kind: sqldb.NoWrites, Lasting: true},
 			{Codes: []uint16{codeReadOnlyTransaction}, Class: workload.ClassReadOnly, Proves: sqldb.ProvesAlone, Kind: sqldb.NoWrites},
 			{Codes: []uint16{codeNoSuchTable}, Proves: sqldb.ProvesAlone, Kind: sqldb.NotThere},
+			{Codes: []uint16{codeRowIsReferenced, codeTableIsReferenced}, Kind: sqldb.InUse},
 			{Codes: []uint16{codeUnknownDatabase, codeNoSuchThread}, Kind: sqldb.NotThere},
 			{Codes: []uint16{codeDatabaseDenied, codeTableDenied}, Proves: sqldb.ProvesAlone, Kind: sqldb.NotAllowed},
 			{Codes: []uint16{codeKillDenied}, Kind: sqldb.NotAllowed},

@@ -10,7 +10,7 @@ import (
 
 func TestScript(t *testing.T) {
 	drivertest.RunScript(t, drivertest.Script{
-		Secret: secret,
+		Secret: secret, Others: others("assay_script"),
 		Open: func(t *testing.T) script.Store {
 			store, err := Driver().Script(context.Background(), target())
 			if err != nil {

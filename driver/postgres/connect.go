@@ -37,6 +37,7 @@ const (
 	codeSerializationFailure  = "40001"
 	codeStatementUnknown      = "40003"
 	codeDeadlockDetected      = "40P01"
+	codeDependentObjects      = "2BP01"
 	codeInsufficientPrivilege = "42501"
 	codeUndefinedTable        = "42P01"
 	codeTooManyConnections    = "53300"

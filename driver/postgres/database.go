@@ -51,21 +51,20 @@ func (d *dialect) catalogOf(schema string) sqldb.Catalog {
 		Make: []string{`CREATE SCHEMA IF NOT EXISTS ` + schema},
 		Mark: []string{
 			`COMMENT ON SCHEMA ` + schema + ` IS 'Made by assay, which drops it at its next run here. The mark is in assay_mark.'`,
-			`CREATE TABLE IF NOT EXISTS ` + schema + `.assay_mark (mark jsonb NOT NULL)`,
+			// Without a key no row of a published table can be updated (manual, "Logical
+			// Replication", "Publication").
+			`CREATE TABLE IF NOT EXISTS ` + schema + `.assay_mark (id smallint PRIMARY KEY, mark jsonb NOT NULL)`,
 		},
-		Drop: []string{`DROP SCHEMA IF EXISTS ` + schema + ` CASCADE`},
+		Drop: []string{`DROP SCHEMA IF EXISTS ` + schema},
 		Tables: `SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 			WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND c.relname NOT IN ('assay_mark', 'assay_lease') ORDER BY 1`,
-		Clear: `SELECT format('DROP %s IF EXISTS %I.%I CASCADE', CASE c.relkind WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW'
-				WHEN 'S' THEN 'SEQUENCE' WHEN 'f' THEN 'FOREIGN TABLE' WHEN 'c' THEN 'TYPE' ELSE 'TABLE' END, n.nspname, c.relname)
-			FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-			WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f', 'c') AND c.relname NOT IN ('assay_mark', 'assay_lease')
-			UNION ALL SELECT format('DROP TYPE IF EXISTS %I.%I CASCADE', n.nspname, t.typname)
-			FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
-			WHERE n.nspname = $1 AND t.typtype IN ('e', 'd')`,
+		Others: d.others,
+		Kinds: []string{"view", "materialized view", "table", "foreign table", "sequence", "extension", "aggregate", "function", "procedure",
+			"composite type", "type"},
+		OtherHint:  "drop it or move it elsewhere, or name another database in the address",
 		ReadMark:   "mark::text",
-		InsertMark: `INSERT INTO ` + schema + `.assay_mark (mark) VALUES ($1::text::jsonb)`,
-		UpdateMark: `UPDATE ` + schema + `.assay_mark SET mark = $1::text::jsonb`,
+		InsertMark: `INSERT INTO ` + schema + `.assay_mark (id, mark) VALUES (1, $1::text::jsonb)`,
+		UpdateMark: `UPDATE ` + schema + `.assay_mark SET mark = $1::text::jsonb WHERE id = 1`,
 		Moment:     "timestamptz", Now: "now()", After: "now() + %s * interval '1 microsecond'",
 		Microseconds: "(extract(epoch FROM %s) * 1000000)::bigint",
 		Refresh:      d.refresh, Size: d.size, Sessions: d.sessions, EndSession: d.end,

@@ -83,6 +83,8 @@ type own struct {
 	sessions, end string
 	// size asks for the bytes of a table and of its indexes, and its rows.
 	size string
+	// others is sqldb.Catalog's.
+	others string
 	// hintSize is what to do if the user may not ask for it.
 	hintSize string
 }
@@ -104,7 +106,7 @@ func postgresql() dialect {
 			"fsync", "synchronous_commit", "full_page_writes", "wal_level", "shared_buffers", "max_connections",
 			"synchronous_standby_names", "wal_writer_delay",
 		},
-		own: own{sessions: `SELECT pid::text, coalesce(state, 'in an unknown state')` + sessions, end: `SELECT pg_terminate_backend(pid)` + sessions + ` AND pid = %s`, size: `SELECT pg_table_size('%[1]s.%[2]s'::regclass),
+		own: own{others: othersOf, sessions: `SELECT pid::text, coalesce(state, 'in an unknown state')` + sessions, end: `SELECT pg_terminate_backend(pid)` + sessions + ` AND pid = %s`, size: `SELECT pg_table_size('%[1]s.%[2]s'::regclass),
 			pg_indexes_size('%[1]s.%[2]s'::regclass), (SELECT count(*) FROM %[1]s.%[2]s)`},
 	}
 }
@@ -152,6 +154,7 @@ func cockroachdb() dialect {
 		stepwise:      true,
 		whereSessions: " in %[1]s",
 		own: own{
+			others:   othersPlain,
 			session:  `SELECT current_setting('session_id')`,
 			sessions: sessions + `, coalesce(status, '')` + named,
 			end:      `CANCEL SESSIONS IF EXISTS (` + sessions + named + ` AND session_id = '%s')`,
@@ -229,6 +232,7 @@ func findDialect(ctx context.Context, c conn, name string) (dialect, error) {
 		// The dialect is being tried on PostgreSQL, which does not parse some of
 		// its statements.
 		d.own, d.whereSessions = postgresql().own, ""
+		d.others = othersPlain
 	}
 	return d, nil
 }

@@ -74,6 +74,7 @@ func errorTable() *sqldb.ErrorTable[string] {
 			{Codes: []string{codeSerializationFailure}, Class: workload.ClassSerialization, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
 			{Codes: []string{codeDeadlockDetected}, Class: workload.ClassDeadlock, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
 			{Codes: []string{codeUniqueViolation}, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
+			{Codes: []string{codeDependentObjects}, Proves: sqldb.ProvesAlone, Kind: sqldb.InUse},
 			{Codes: []string{"23000"}, Last: "23ZZZ", Proves: sqldb.ProvesCommit}, // integrity constraint violation
 			{Codes: []string{"08000"}, Last: "08ZZZ", Class: workload.ClassLost, Proves: sqldb.ProvesNothing},
 			{Codes: []string{codeStatementUnknown}, Proves: sqldb.ProvesNothing},

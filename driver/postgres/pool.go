@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -67,6 +69,9 @@ func (c conn) Change(ctx context.Context, text string, parameters ...sqldb.Value
 	tag, err := c.send(ctx, text, parameters).Close()
 	if err == nil && text == "COMMIT" && tag.String() != text {
 		err = errRolledBack
+	}
+	if answer := (*pgconn.PgError)(nil); errors.As(err, &answer) && answer.Code == codeDependentObjects {
+		err = fmt.Errorf("%w: %s", err, answer.Detail) // which names them
 	}
 	return tag.RowsAffected(), err
 }

@@ -156,7 +156,7 @@ func TestBank(t *testing.T) {
 
 func harness(t *testing.T, isolation string, changes ...func(*url.URL)) drivertest.Bank {
 	return drivertest.Bank{
-		OperationsOnly: isolation != "", Secret: secret,
+		OperationsOnly: isolation != "", Secret: secret, Others: others("assay_bank"),
 		Open: func(t *testing.T) bank.Store {
 			to := target(t, changes...)
 			to.Isolation = isolation

@@ -12,7 +12,7 @@ func TestScript(t *testing.T) {
 	for name, changes := range map[string][]func(*url.URL){"": nil, "without prepared statements": {parameter("default_query_exec_mode", "exec")}} {
 		t.Run(name, func(t *testing.T) {
 			drivertest.RunScript(t, drivertest.Script{
-				Secret: secret, OperationsOnly: changes != nil,
+				Secret: secret, OperationsOnly: changes != nil, Others: others("assay_script"),
 				Open: func(t *testing.T) script.Store {
 					store, err := Driver().Script(t.Context(), target(t, changes...))
 					if err != nil {

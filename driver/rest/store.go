@@ -93,6 +93,7 @@ type problem struct {
 	Class   string          `json:"class"`
 	Name    string          `json:"name"`
 	Hint    string          `json:"hint"`
+	Others  []string        `json:"others"`
 	Lease   *workload.Lease `json:"lease"`
 }
 
@@ -140,7 +141,7 @@ func (s *store) refusal(doing string, code int, text []byte) error {
 		return &workload.OptionError{Option: "--db", Value: s.base,
 			Want: "a service started by assay serve --allow-reset, so that a run can begin with nothing and read everything back"}
 	case p.Class == "foreign schema":
-		return &workload.ForeignError{Name: p.Name, Hint: p.Hint}
+		return &workload.ForeignError{Name: p.Name, Hint: p.Hint, Others: p.Others}
 	case p.Class == "held by another run" && p.Lease != nil:
 		return &workload.HeldError{Name: p.Name, Lease: *p.Lease}
 	case p.Class == "no schema":
@@ -229,6 +230,9 @@ func (s *store) find(ctx context.Context, query string) (*workload.Leftover, err
 func (s *store) Create(ctx context.Context, mark workload.Marker) error {
 	return s.answer(ctx, http.MethodPut, "/admin/schema"+s.asHolder(), mark, nil)
 }
+
+// Removable leaves the answer to the service, which refuses Create and Drop alike.
+func (s *store) Removable(context.Context) error { return nil }
 
 func (s *store) Drop(ctx context.Context) error {
 	return s.answer(ctx, http.MethodDelete, "/admin/schema"+s.asHolder(), nil, nil)

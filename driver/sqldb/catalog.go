@@ -36,6 +36,8 @@ const (
 	NotAllowed
 	// NoWrites: the server takes no writes.
 	NoWrites
+	// InUse: something depends on what was to be dropped.
+	InUse
 )
 
 // Catalog is how a product keeps schemas, in its SQL.
@@ -58,13 +60,23 @@ type Catalog struct {
 	Stepwise bool
 	// Make makes the schema, and Mark the table assay_mark, unless they are there;
 	// its column mark is read as text by ReadMark; InsertMark and UpdateMark write $1 to
-	// its only row. Drop drops the schema with all that is in it.
+	// its only row. Drop drops the schema, which is empty then.
 	Make, Mark, Drop                 []string
 	ReadMark, InsertMark, UpdateMark string
-	// Tables lists the tables of the schema $1 but for those of the marker and the lease,
-	// and Clear the statements that drop all that is in it but for those. Cases is whether
-	// names keep their capital letters without quotes.
-	Tables, Clear string
+	// Tables lists the tables of the schema $1 but for those of the marker and the lease.
+	// Cases is whether names keep their capital letters without quotes.
+	Tables string
+	// Others lists, as kind, name and what it is on, all that is in the schema $1 but for
+	// the tables of the names in $2, which are separated by commas, and all that uses
+	// something in it or goes with it. Name is as statements have it. What an administrator
+	// adds to a table itself, such as a column, a constraint or a privilege, is no object of
+	// its own. OtherHint is what to do about it.
+	Others, OtherHint string
+	// Kinds are those kinds of Others that DROP is told of, in the order of dropping; others
+	// go with them. Unchecked lets tables be dropped in any order until Checked; both are
+	// empty where several are dropped by one statement.
+	Kinds              []string
+	Unchecked, Checked string
 	// Use has names without a qualifier lie in the schema; empty where connections begin so.
 	Use   string
 	Cases bool

@@ -82,11 +82,25 @@ func (n *Namespace) inspect(ctx context.Context, c Conn) (things, marks, leases 
 	return things, marks, leases, err
 }
 
-// marker returns the marker, nil if there is nothing of the name or nothing but a
+// mark is the marker as it is kept. Made is what a script's setup has made, as object has it.
+type mark struct {
+	workload.Marker
+	Made []string `json:"made,omitempty"`
+}
+
+func (n *Namespace) marker(ctx context.Context, c Conn) (*workload.Marker, error) {
+	m, err := n.readMark(ctx, c)
+	if err != nil || m == nil {
+		return nil, err
+	}
+	return &m.Marker, nil
+}
+
+// readMark returns the marker, nil if there is nothing of the name or nothing but a
 // lease, and *workload.ForeignError if there is something that is not ours. An empty
 // table for the marker alone is what is left where a schema is changed statement by
 // statement and that ended at the wrong moment; it counts as nothing.
-func (n *Namespace) marker(ctx context.Context, c Conn) (*workload.Marker, error) {
+func (n *Namespace) readMark(ctx context.Context, c Conn) (*mark, error) {
 	things, marks, _, err := n.inspect(ctx, c)
 	if err != nil || things == 0 {
 		return nil, err
@@ -104,12 +118,12 @@ func (n *Namespace) marker(ctx context.Context, c Conn) (*workload.Marker, error
 	if rows == 0 && things == 1 && n.Catalog.stepwise() {
 		return nil, nil
 	}
-	var mark workload.Marker
-	if rows != 1 || json.Unmarshal([]byte(content), &mark) != nil || mark.Workload != n.Workload {
+	var m mark
+	if rows != 1 || json.Unmarshal([]byte(content), &m) != nil || m.Workload != n.Workload {
 		return nil, foreign
 	}
-	mark.Created = mark.Created.UTC()
-	return &mark, nil
+	m.Created = m.Created.UTC()
+	return &m, nil
 }
 
 // MustMark is the marker, with *workload.NoSchemaError if there is nothing.
@@ -184,7 +198,10 @@ func (n *Namespace) CreateBy(ctx context.Context, mark workload.Marker, sql *Dia
 		if _, err := c.Change(ctx, n.Catalog.InsertMark, OfText(string(content))); err != nil {
 			return err
 		}
-		return all(ctx, c, sql.Create(n.Schema.Tables))
+		if err := all(ctx, c, sql.Create(n.Schema.Tables)); err != nil {
+			return err
+		}
+		return n.trial(ctx, c)
 	})
 	if err != nil {
 		return err
@@ -203,8 +220,11 @@ func (n *Namespace) clear(ctx context.Context, c Conn) (marked bool, err error) 
 	if err := n.admit(ctx, c); err != nil || mark == nil {
 		return false, err
 	}
+	if err := n.unowned(ctx, c); err != nil {
+		return true, err
+	}
 	if n.Open {
-		if err := n.dropFound(ctx, c); err != nil {
+		if err := n.dropMade(ctx, c); err != nil {
 			return true, err
 		}
 	}
@@ -216,13 +236,14 @@ func (n *Namespace) clear(ctx context.Context, c Conn) (marked bool, err error) 
 	return true, n.dropTable(ctx, c, "assay_mark")
 }
 
+// dropTable drops a table of ours, and nothing that depends on it.
 func (n *Namespace) dropTable(ctx context.Context, c Conn, name string) error {
-	_, err := c.Change(ctx, "DROP TABLE IF EXISTS "+n.table(name)+" CASCADE")
-	return err
+	_, err := c.Change(ctx, "DROP TABLE IF EXISTS "+n.table(name))
+	return n.inUse(err)
 }
 
-// Drop implements workload.Store: the schema with all that is in it, if it carries
-// our marker or holds nothing but a lease.
+// Drop implements workload.Store: our tables by their names, and then the schema, which
+// is empty.
 func (n *Namespace) Drop(ctx context.Context) error {
 	return n.change(ctx, "drop "+n.Catalog.Noun, func(c Conn) error {
 		marked, err := n.clear(ctx, c)
@@ -236,7 +257,7 @@ func (n *Namespace) Drop(ctx context.Context) error {
 		if err := n.dropTable(ctx, c, "assay_lease"); err != nil {
 			return err
 		}
-		return all(ctx, c, n.Catalog.Drop)
+		return n.inUse(all(ctx, c, n.Catalog.Drop))
 	})
 }
 
@@ -267,21 +288,33 @@ func (n *Namespace) FinishLoad(ctx context.Context) error {
 	return n.Operation(doing, n.Server.Replicate(ctx))
 }
 
-// setLoaded sets the marker's Loaded.
+// setLoaded sets the marker's Loaded, and what a script's setup has made.
 func (n *Namespace) setLoaded(ctx context.Context, c Conn) error {
-	mark, err := n.MustMark(ctx, c)
-	if err != nil || mark.Loaded {
-		return err
+	return n.changeMark(ctx, c, func(ctx context.Context, c Conn, m *mark) error {
+		m.Loaded = true
+		if n.Open {
+			return n.noteMade(ctx, c, m)
+		}
+		return nil
+	})
+}
+
+func (n *Namespace) changeMark(ctx context.Context, c Conn, change func(context.Context, Conn, *mark) error) error {
+	m, err := n.readMark(ctx, c)
+	if err == nil && m == nil {
+		err = n.Missing()
 	}
-	mark.Loaded = true
-	content, err := json.Marshal(*mark)
 	if err != nil {
 		return err
 	}
-	changed, err := c.Change(ctx, n.Catalog.UpdateMark, OfText(string(content)))
-	if err == nil && changed != 1 {
-		err = n.Missing()
+	if err := change(ctx, c, m); err != nil {
+		return err
 	}
+	content, err := json.Marshal(*m)
+	if err != nil {
+		return err
+	}
+	_, err = c.Change(ctx, n.Catalog.UpdateMark, OfText(string(content)))
 	return err
 }
 

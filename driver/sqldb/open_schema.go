@@ -28,15 +28,6 @@ func (n *Namespace) found(ctx context.Context, c Conn) ([]string, error) {
 	return names, err
 }
 
-// dropFound drops what is in a Schema that is Open, but for the marker and the lease.
-func (n *Namespace) dropFound(ctx context.Context, c Conn) error {
-	statements, err := n.texts(ctx, c, n.Catalog.Clear)
-	if err != nil {
-		return err
-	}
-	return all(ctx, c, statements)
-}
-
 // refreshFound brings the planner's statistics of these tables up to date.
 func (n *Namespace) refreshFound(ctx context.Context, c Conn) error {
 	names, err := n.found(ctx, c)

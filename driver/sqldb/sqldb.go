@@ -57,6 +57,10 @@ type Database interface {
 	// Marker.Loaded.
 	FinishLoad(ctx context.Context) error
 
+	// RecordMade has the mark of a Schema that is Open name what is in the schema, as what a
+	// setup has made; FinishLoad does that too. Create and Drop drop nothing else.
+	RecordMade(ctx context.Context) error
+
 	// Connect opens the connection of one session, which will use these statements;
 	// a Connection knows them by their index in this list. Without a schema of ours
 	// it gives *workload.NoSchemaError.

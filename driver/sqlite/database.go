@@ -80,6 +80,11 @@ func (f *file) FinishLoad(ctx context.Context) error {
 	}
 	return f.asWriter(ctx, "finish load", func() error {
 		err := using(f.writing, func(db *sql.DB) error {
+			if f.kind.Open {
+				if err := recordMade(ctx, db); err != nil {
+					return err
+				}
+			}
 			return execute(ctx, db, append(late, "UPDATE assay_mark SET loaded = 1", "PRAGMA wal_checkpoint(TRUNCATE)")...)
 		})
 		return errors.Join(err, f.closeLoader())

@@ -24,7 +24,7 @@ const applicationID = 0x41737379
 const markSchema = `
 CREATE TABLE assay_mark (
 	run TEXT NOT NULL, workload TEXT NOT NULL, version TEXT NOT NULL,
-	created TEXT NOT NULL, accounts INTEGER NOT NULL, loaded INTEGER NOT NULL
+	created TEXT NOT NULL, accounts INTEGER NOT NULL, loaded INTEGER NOT NULL, made TEXT NOT NULL DEFAULT ''
 ) STRICT;`
 
 // look reports whether the file carries our application id. It is false for a
@@ -290,7 +290,11 @@ func (f *file) remove(ctx context.Context) error {
 			return err
 		}
 		defer conn.Close()
-		if _, err := f.readMark(ctx, conn, noRows); err != nil {
+		mark, err := f.readMark(ctx, conn, noRows)
+		if err == nil && mark != nil {
+			err = f.unowned(ctx, conn)
+		}
+		if err != nil {
 			return err
 		}
 		if _, err := conn.ExecContext(ctx, "PRAGMA journal_mode = delete; BEGIN EXCLUSIVE"); err != nil {

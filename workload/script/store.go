@@ -27,7 +27,11 @@ type Store interface {
 	// from several goroutines.
 	Load(ctx context.Context, rows Rows) error
 
-	// FinishLoad is called once after all is loaded: it brings the planner's statistics
+	// RecordMade notes, while setup goes on, what it has made so far, so that what others
+	// make beside it is told from it however setup ends.
+	RecordMade(ctx context.Context) error
+
+	// FinishLoad is called once after all is loaded: it is RecordMade too, brings the planner's statistics
 	// up to date and sets Mark.Loaded.
 	FinishLoad(ctx context.Context) error
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"assay/history"
 	"assay/load"
@@ -114,7 +115,7 @@ func (w *Work) setUp(ctx context.Context, loaded func(done, total int64)) error 
 		execute: func(s Statement) error {
 			reply := session.Single(ctx, s)
 			if reply.Outcome == history.Committed {
-				return nil
+				return w.recordMade(ctx, s)
 			}
 			if reply.Err == nil {
 				reply.Err = errors.New(reply.Class)
@@ -127,6 +128,15 @@ func (w *Work) setUp(ctx context.Context, loaded func(done, total int64)) error 
 			return w.table(ctx, l, func(n, _ int64) { loaded(before+n, w.rows) })
 		},
 	})
+}
+
+// recordMade notes what a statement of setup has made, if it is one that makes something.
+func (w *Work) recordMade(ctx context.Context, s Statement) error {
+	first, _, _ := strings.Cut(strings.TrimSpace(s.Text), " ")
+	if !strings.EqualFold(first, "create") {
+		return nil
+	}
+	return w.Store.RecordMade(ctx)
 }
 
 func (w *Work) table(ctx context.Context, l tableLoad, loaded func(done, total int64)) error {

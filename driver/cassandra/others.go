@@ -1,0 +1,40 @@
+package cassandra
+
+import (
+	"context"
+	"slices"
+
+	"assay/workload"
+)
+
+// othersIn are the tables of the schema that list what a keyspace can have beside tables,
+// none of which assay makes, with the column of its name (Cassandra documentation, "Virtual
+// and system keyspaces", system_schema).
+func othersIn() [][3]string {
+	return [][3]string{
+		{"materialized view", "views", "view_name"}, {"index", "indexes", "index_name"}, {"type", "types", "type_name"},
+		{"function", "functions", "function_name"}, {"aggregate", "aggregates", "aggregate_name"}, {"trigger", "triggers", "trigger_name"},
+	}
+}
+
+// Removable implements workload.Store. A table of others is refused with the mark.
+func (k *keyspace) Removable(ctx context.Context) error {
+	if m, err := k.mark(ctx); err != nil || m == nil {
+		return err
+	}
+	var others []string
+	for _, of := range othersIn() {
+		var name string
+		err := k.rowsOf(ctx, "look for what others have made", "SELECT "+of[2]+" FROM system_schema."+of[1]+" WHERE keyspace_name = ?",
+			[]any{k.name}, []any{&name}, func() { others = append(others, of[0]+" "+k.name+"."+name) })
+		if err != nil {
+			return err
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	slices.Sort(others)
+	return &workload.ForeignError{Name: k.title(), Others: others,
+		Hint: "drop it, or name another keyspace in the address (cassandra://HOST/KEYSPACE)"}
+}

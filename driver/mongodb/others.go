@@ -1,0 +1,115 @@
+package mongodb
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"assay/workload"
+)
+
+// ownIndex is an index that a workload makes, beside that of _id.
+type ownIndex struct {
+	collection string
+	unique     bool
+	fields     []string
+}
+
+func (i ownIndex) model() mongo.IndexModel {
+	return mongo.IndexModel{Keys: ascending(i.fields...), Options: options.Index().SetName(i.name()).SetUnique(i.unique)}
+}
+
+// name is the name that the server gives to such an index by itself.
+func (i ownIndex) name() string { return strings.Join(i.fields, "_1_") + "_1" }
+
+// makeIndexes makes all indexes of the workload.
+func (s *schema) makeIndexes(ctx context.Context) error {
+	for _, i := range s.indexes {
+		if _, err := s.database.Collection(i.collection).Indexes().CreateOne(ctx, i.model()); err != nil {
+			return failed("make the indexes of collection "+i.collection, err)
+		}
+	}
+	return nil
+}
+
+// objects are the collections, views and indexes of the database, but for the mark's, the
+// lease's and what the server makes by itself: indexes of _id and of a hashed shard key.
+func (s *schema) objects(ctx context.Context) (all []string, err error) {
+	found, err := s.database.ListCollectionSpecifications(ctx, bson.D{})
+	if err != nil {
+		return nil, failed("list the collections", err)
+	}
+	for _, c := range found {
+		if strings.HasPrefix(c.Name, "system.") || c.Name == markCollection || c.Name == leaseCollection {
+			continue
+		}
+		all = append(all, c.Type+" "+s.database.Name()+"."+c.Name)
+		if c.Type != "collection" {
+			continue
+		}
+		indexes, err := s.database.Collection(c.Name).Indexes().ListSpecifications(ctx)
+		if err != nil {
+			return nil, failed("list the indexes of "+c.Name, err)
+		}
+		for _, i := range indexes {
+			if i.Name != "_id_" && i.Name != "_id_hashed" {
+				all = append(all, s.indexObject(i.Name, c.Name))
+			}
+		}
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+func (s *schema) collectionObject(name string) string {
+	return "collection " + s.database.Name() + "." + name
+}
+
+func (s *schema) indexObject(name, collection string) string {
+	return "index " + name + " on " + s.database.Name() + "." + collection
+}
+
+// Removable implements workload.Store. Views of other databases cannot use these
+// collections (MongoDB manual, "Views").
+func (s *schema) Removable(ctx context.Context) error {
+	m, err := s.readMark(ctx)
+	if err != nil || m == nil {
+		return err
+	}
+	found, err := s.objects(ctx)
+	if err != nil {
+		return err
+	}
+	ours := m.Made
+	for _, c := range s.collections {
+		ours = append(ours, s.collectionObject(c.Name()))
+	}
+	for _, i := range s.indexes {
+		ours = append(ours, s.indexObject(i.name(), i.collection))
+	}
+	others := slices.DeleteFunc(found, func(object string) bool { return slices.Contains(ours, object) })
+	if len(others) == 0 {
+		return nil
+	}
+	return &workload.ForeignError{Name: s.title(), Others: others,
+		Hint: "drop it or move it to another database (renameCollection), or name another server"}
+}
+
+// RecordMade implements script.Store.
+func (s *schema) RecordMade(ctx context.Context) error {
+	made, err := s.objects(ctx)
+	if err != nil {
+		return err
+	}
+	return s.recordMade(ctx, made...)
+}
+
+// recordMade has the mark name what a script's setup makes, before it does.
+func (s *schema) recordMade(ctx context.Context, objects ...string) error {
+	_, err := s.marks.UpdateByID(ctx, markID, bson.D{{Key: "$addToSet", Value: bson.D{{Key: "made", Value: bson.D{{Key: "$each", Value: objects}}}}}})
+	return failed("note what is made", err)
+}

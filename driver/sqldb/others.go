@@ -1,0 +1,186 @@
+package sqldb
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/workload"
+)
+
+// object is something in the schema, or on something in it. Kind and name together tell
+// it from others.
+type object struct{ kind, name, on string }
+
+func (o object) String() string { return o.kind + " " + o.name }
+
+// described is what a user is told of an object.
+func (o object) described(schema string) string {
+	switch {
+	case o.on == schema:
+		return o.String()
+	case strings.HasSuffix(o.name, " on "+o.on), strings.HasPrefix(o.name, o.on+" in "):
+		return o.String()
+	}
+	return o.String() + " (on " + o.on + ")"
+}
+
+// objects are all that Catalog.Others lists.
+func (n *Namespace) objects(ctx context.Context, c Conn) (found []object, err error) {
+	names := ""
+	if !n.Open {
+		all := []string{"assay_mark", "assay_lease"}
+		for _, t := range n.Schema.Tables {
+			all = append(all, t.Name)
+		}
+		names = strings.Join(all, ",")
+	}
+	err = c.Query(ctx, n.Catalog.Others, func(row Row) error {
+		var o object
+		err := row.Scan(&o.kind, &o.name, &o.on)
+		found = append(found, o)
+		return err
+	}, OfText(n.Name), OfText(names))
+	return found, err
+}
+
+// made are the objects beside tables that Create makes, as Others names them: in some
+// products an index has a name of its own, in others within its table.
+func (n *Namespace) made() (names []string) {
+	for _, t := range n.Schema.Tables {
+		for _, i := range t.Indexes {
+			names = append(names, "index "+n.table(i.Name), "index "+i.Name+" on "+n.table(t.Name))
+		}
+	}
+	return names
+}
+
+// unowned gives *workload.ForeignError if there is something on our tables or beside them
+// that assay did not make. What a script's setup made is in the mark.
+func (n *Namespace) unowned(ctx context.Context, c Conn) error {
+	m, err := n.readMark(ctx, c)
+	if err != nil || m == nil {
+		return err
+	}
+	found, err := n.objects(ctx, c)
+	if err != nil {
+		return err
+	}
+	ours := append(n.made(), m.Made...)
+	var others []string
+	for _, o := range found {
+		if !slices.Contains(ours, o.String()) {
+			others = append(others, o.described(n.Name))
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	return &workload.ForeignError{Name: n.title(), Others: others, Hint: n.Catalog.OtherHint}
+}
+
+// Removable implements workload.Store.
+func (n *Namespace) Removable(ctx context.Context) error {
+	return n.use(ctx, "look for what others have made", func(c Conn) error { return n.unowned(ctx, c) })
+}
+
+// RecordMade has the mark of a Schema that is Open name what is there, as what its setup
+// has made.
+func (n *Namespace) RecordMade(ctx context.Context) error {
+	return n.use(ctx, "note what was made", func(c Conn) error {
+		return n.inOne(ctx, c, func(c Conn) error { return n.changeMark(ctx, c, n.noteMade) })
+	})
+}
+
+// noteMade sets a mark's Made.
+func (n *Namespace) noteMade(ctx context.Context, c Conn, m *mark) error {
+	found, err := n.objects(ctx, c)
+	m.Made = nil
+	for _, o := range found {
+		m.Made = append(m.Made, o.String())
+	}
+	return err
+}
+
+// dropMade drops what the setup of a Schema that is Open has made. What depends on
+// something else is tried again when that is gone; tables go all at once where that
+// lets them refer to one another.
+func (n *Namespace) dropMade(ctx context.Context, c Conn) error {
+	found, err := n.objects(ctx, c)
+	if err != nil {
+		return err
+	}
+	var statements []string
+	for _, kind := range n.Catalog.Kinds {
+		var names []string
+		for _, o := range found {
+			if o.kind == kind && (o.on == n.Name) {
+				names = append(names, o.name)
+			}
+		}
+		if kind == "table" && n.Catalog.Unchecked == "" && len(names) > 0 {
+			names = []string{strings.Join(names, ", ")}
+		}
+		for _, name := range names {
+			statements = append(statements, "DROP "+strings.ToUpper(strings.TrimPrefix(kind, "composite "))+" IF EXISTS "+name)
+		}
+	}
+	if n.Catalog.Unchecked != "" {
+		return all(ctx, c, slices.Concat([]string{n.Catalog.Unchecked}, statements, []string{n.Catalog.Checked}))
+	}
+	return n.dropInAnyOrder(ctx, c, statements)
+}
+
+// dropInAnyOrder does statements until all are done, or none of those that are left can be.
+func (n *Namespace) dropInAnyOrder(ctx context.Context, c Conn, statements []string) error {
+	for len(statements) > 0 {
+		var left []string
+		var refused error
+		for _, statement := range statements {
+			err := n.attemptDrop(ctx, c, statement)
+			switch {
+			case err == nil:
+			case n.Server.Kind(err) == InUse:
+				left, refused = append(left, statement), err
+			default:
+				return err
+			}
+		}
+		if len(left) == len(statements) {
+			return n.inUse(refused)
+		}
+		statements = left
+	}
+	return nil
+}
+
+// attemptDrop does a statement, within the transaction that there is, which a refusal
+// does not end.
+func (n *Namespace) attemptDrop(ctx context.Context, c Conn, statement string) error {
+	if n.Catalog.stepwise() {
+		_, err := c.Change(ctx, statement)
+		return err
+	}
+	if _, err := c.Change(ctx, "SAVEPOINT assay_drop"); err != nil {
+		return err
+	}
+	_, err := c.Change(ctx, statement)
+	end := "RELEASE SAVEPOINT assay_drop"
+	if err != nil {
+		end = "ROLLBACK TO SAVEPOINT assay_drop"
+	}
+	if _, failed := c.Change(ctx, end); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// inUse is an error of dropping as *workload.ForeignError, if it is that something depends
+// on what was to be dropped: something that Others does not list, or that came just now.
+func (n *Namespace) inUse(err error) error {
+	if err == nil || n.Server.Kind(err) != InUse {
+		return err
+	}
+	return &workload.ForeignError{Name: n.title(), Others: []string{fmt.Sprintf("something that the server tells of: %v", err)}, Hint: n.Catalog.OtherHint}
+}
