@@ -34,9 +34,10 @@ func (l *lifecycle[S]) testOthers() {
 		l.wantNoError("Removable of what is ours alone", l.store.Removable(l.ctx))
 		for _, other := range l.harness.Others {
 			other.Make(l.t)
+			_, before := l.size()
 			l.refused(second, other)
-			if loaded {
-				l.schema.check()
+			if _, after := l.size(); after != before {
+				l.t.Errorf("%d rows are left of %d beside %s", after, before, other.Name)
 			}
 			other.Remove(l.t)
 		}

@@ -54,7 +54,7 @@ func catalogOf(database, engine string, d dialect) sqldb.Catalog {
 		Drop: []string{`DROP DATABASE IF EXISTS ` + database},
 		Tables: `SELECT table_name FROM information_schema.tables WHERE table_schema = $1 AND table_type = 'BASE TABLE'
 			AND table_name NOT IN ('assay_mark', 'assay_lease') ORDER BY 1`,
-		Others:    others(),
+		Others:    othersQuery(),
 		Kinds:     []string{"view", "table", "sequence", "procedure", "function", "event"},
 		Unchecked: `SET SESSION foreign_key_checks = 0`, Checked: `SET SESSION foreign_key_checks = 1`,
 		OtherHint: "drop it or move it to another database, or name another server",

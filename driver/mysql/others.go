@@ -2,11 +2,11 @@ package mysql
 
 import "strings"
 
-// others asks for all that lies in a database, and for views and foreign keys of other
+// othersQuery asks for all that lies in a database, and for views and foreign keys of other
 // databases on it, as far as the user may see them; see sqldb.Catalog, Others. The
 // definition of a view has the full names of its tables (MySQL manual, "The
 // INFORMATION_SCHEMA VIEWS Table"). A privilege outlives its table.
-func others() string {
+func othersQuery() string {
 	const own = "($2 = '' OR FIND_IN_SET(table_name, $2) > 0)"
 	return `SELECT kind, name, thing FROM (
 		SELECT CASE table_type WHEN 'VIEW' THEN 'view' WHEN 'SEQUENCE' THEN 'sequence' ELSE 'table' END AS kind,

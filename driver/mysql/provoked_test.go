@@ -142,6 +142,7 @@ func TestDeadlock(t *testing.T) {
 	exec(t, s.rival, `UPDATE assay_bank.account SET version = version + 1 WHERE id = 1`)
 	got := <-reply
 	exec(t, s.rival, `ROLLBACK`)
+	exec(t, s.rival, `DROP TABLE assay_bank.weight`)
 	s.wantFailed(tr, got, workload.ClassDeadlock)
 }
 

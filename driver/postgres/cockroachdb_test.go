@@ -143,6 +143,7 @@ func TestErrorsOfAStatementAlone(t *testing.T) {
 				t.Errorf("%s, %s: %+v; want %v", name, code, r, want)
 			}
 		}
+		exec(t, admin(t), `DROP FUNCTION assay_availability.refuse() CASCADE`)
 		if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
 			t.Error(err)
 		}
@@ -171,6 +172,7 @@ func TestErrorsInATransaction(t *testing.T) {
 		}
 		exec(t, admin(t), `DROP TRIGGER refuse ON assay_isolation.register`)
 	}
+	exec(t, admin(t), `DROP FUNCTION assay_isolation.refuse()`)
 }
 
 // TestLoadedInBatches: each INSERT of a load is a transaction of its own.

@@ -519,6 +519,7 @@ func TestIsolationErrorsOfCommitItself(t *testing.T) {
 	exec(t, conn, `CREATE CONSTRAINT TRIGGER late AFTER INSERT ON assay_isolation.register
 		DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION assay_isolation.refuse()`)
 	d.wantOutcome(s, s.Do(d.ctx, write(5)), history.Unknown, workload.ClassOther, true)
+	exec(t, conn, `DROP FUNCTION assay_isolation.refuse() CASCADE`)
 
 	s = d.session()
 	s.c.texts[commit].Text = "ROLLBACK"

@@ -43,6 +43,11 @@ const othersPlain = `WITH ours AS (
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'S') AND c.relname NOT IN ('assay_mark', 'assay_lease')
 		AND ($2 = '' OR c.oid NOT IN (SELECT oid FROM ours))
+	UNION SELECT 'function', n.nspname || '.' || p.proname || '(' || pg_get_function_identity_arguments(p.oid) || ')', n.nspname::text
+		FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1
+	UNION SELECT 'type', n.nspname || '.' || t.typname, n.nspname::text
+		FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE n.nspname = $1 AND t.typtype IN ('e', 'd')
+	UNION SELECT 'trigger', g.tgname || ' on ' || ours.name, ours.name FROM ours JOIN pg_trigger g ON g.tgrelid = ours.oid WHERE NOT g.tgisinternal
 	UNION SELECT 'index', $1 || '.' || i.relname, ours.name FROM ours JOIN pg_index x ON x.indrelid = ours.oid JOIN pg_class i ON i.oid = x.indexrelid
 		WHERE NOT x.indisprimary
 	UNION SELECT CASE v.relkind WHEN 'm' THEN 'materialized view' ELSE 'view' END, n.nspname || '.' || v.relname, ours.name

@@ -246,6 +246,7 @@ func TestErrorsOfCommitItself(t *testing.T) {
 	if got := s.session.Transfer(s.ctx, s.next(1, 2)); got.Outcome != history.Unknown || got.Class != workload.ClassOther || !got.Broken {
 		t.Errorf("got %+v, want unknown", got)
 	}
+	exec(t, s.rival, `DROP FUNCTION assay_bank.refuse() CASCADE`)
 }
 
 func TestCommitAnsweredByRollback(t *testing.T) {

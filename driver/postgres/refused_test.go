@@ -1,0 +1,39 @@
+package postgres
+
+import (
+	"testing"
+
+	"assay/driver/drivertest"
+	"assay/workload"
+)
+
+// TestPublicationOfAllTables: where each change is published, a table without a key cannot be
+// updated.
+func TestPublicationOfAllTables(t *testing.T) {
+	alone(t, `CREATE PUBLICATION everything FOR ALL TABLES`)
+	t.Cleanup(func() { alone(t, `DROP PUBLICATION everything`) })
+	drivertest.RunBank(t, harness(t, ""))
+}
+
+// TestRefusedBeforeLoading: what the server will not do later is told by Create, which
+// leaves nothing.
+func TestRefusedBeforeLoading(t *testing.T) {
+	for name, trigger := range map[string]string{
+		"an index that is made late": `CREATE EVENT TRIGGER refusing ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION refuse_event()`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			alone(t, `CREATE FUNCTION refuse_event() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not here'; END $$`)
+			alone(t, trigger)
+			t.Cleanup(func() { alone(t, `DROP FUNCTION refuse_event() CASCADE`) })
+			store := openBank(t, target(t))
+			err := store.Create(t.Context(), workload.Marker{Workload: "bank"})
+			if err == nil {
+				t.Error("what cannot be finished was created")
+			}
+			if mark, err := store.Marker(t.Context()); mark != nil || err != nil {
+				t.Errorf("left %+v, %v", mark, err)
+			}
+			must(t, store.Close())
+		})
+	}
+}
