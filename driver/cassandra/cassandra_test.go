@@ -108,6 +108,7 @@ func harness(c *cluster.Ring, table keyvalue.Table) drivertest.KeyValue {
 		keyspace = "assay_" + table.Workload
 	}
 	return drivertest.KeyValue{
+		Others:   others(address, keyspace, "assay_"+table.Name),
 		Replaces: true,
 		Open:     func(t *testing.T) keyvalue.Store { return openTable(t, address, table) },
 		MakeForeign: func(t *testing.T) {

@@ -184,3 +184,27 @@ func TestMark(t *testing.T) {
 		}
 	}
 }
+
+// TestGaps: a key of ours is in no gap, and every other key under the prefix is in one.
+func TestGaps(t *testing.T) {
+	l := newLayout("assay", "bank")
+	inGap := func(key []byte) bool {
+		for _, gap := range l.gaps([]string{tableJournal, tableAccount}) {
+			if bytes.Compare(key, gap[0]) >= 0 && bytes.Compare(key, gap[1]) < 0 {
+				return true
+			}
+		}
+		return false
+	}
+	for _, ours := range [][]byte{l.mark(), l.key(tableLease), l.key(tableAccount, 7), l.key(tableJournal, -1, 3), l.textKey(tableAccount, "x")} {
+		if inGap(ours) {
+			t.Errorf("%q is in a gap", ours)
+		}
+	}
+	begin, _ := l.bounds()
+	for _, other := range [][]byte{l.key("theirs", 1), l.key("accounts"), l.key("aaa"), l.key("zzz"), append(bytes.Clone(begin), 0xff)} {
+		if !inGap(other) {
+			t.Errorf("%q is in no gap", other)
+		}
+	}
+}

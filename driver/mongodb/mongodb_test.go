@@ -84,6 +84,7 @@ func TestReplicaSet(t *testing.T) {
 		plain := plainClient(t, set.Address()).Database(bankDatabase)
 		drivertest.RunBank(t, drivertest.Bank{
 			Open:          func(t *testing.T) bank.Store { return mustOpen(t, set.Address()) },
+			Others:        others(plain, accountCollection),
 			MakeForeign:   func(t *testing.T) { makeForeign(t, plain) },
 			ForeignIntact: func(t *testing.T) { foreignIntact(t, plain) },
 		})

@@ -36,8 +36,17 @@ func (s *schema) makeIndexes(ctx context.Context) error {
 	return nil
 }
 
+// touches reports whether a collection is ours, or a view names one of ours. Other
+// collections stay as they are, since no more than ours are ever dropped.
+func (s *schema) touches(c mongo.CollectionSpecification) bool {
+	return slices.ContainsFunc(s.collections, func(own *mongo.Collection) bool {
+		return c.Name == own.Name() || c.Type == "view" && strings.Contains(c.Options.String(), `"`+own.Name()+`"`)
+	})
+}
+
 // objects are the collections, views and indexes of the database, but for the mark's, the
-// lease's and what the server makes by itself: indexes of _id and of a hashed shard key.
+// lease's, what the server makes by itself (indexes of _id and of a hashed shard key), and
+// what has nothing to do with ours.
 func (s *schema) objects(ctx context.Context) (all []string, err error) {
 	found, err := s.database.ListCollectionSpecifications(ctx, bson.D{})
 	if err != nil {
@@ -45,6 +54,9 @@ func (s *schema) objects(ctx context.Context) (all []string, err error) {
 	}
 	for _, c := range found {
 		if strings.HasPrefix(c.Name, "system.") || c.Name == markCollection || c.Name == leaseCollection {
+			continue
+		}
+		if !s.open && !s.touches(c) {
 			continue
 		}
 		all = append(all, c.Type+" "+s.database.Name()+"."+c.Name)
