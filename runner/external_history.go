@@ -45,6 +45,10 @@ type HistoryOptions struct {
 	NegativeBalances bool
 	// Timeout bounds the search; what is not found by then is unknown.
 	Timeout time.Duration
+	// Memory bounds what the search for an order of a register's operations may keep,
+	// in bytes; 0 means half of the machine's memory, or of its control group's. It is
+	// refused for a history of another kind.
+	Memory int64
 	// Explain looks for the smallest part of a history of single operations that
 	// shows each anomaly. Of transactions that is always done.
 	Explain bool
@@ -227,6 +231,8 @@ func (o *HistoryOptions) fit(kind exchange.Kind) error {
 			kind, exchange.ReadWrite)
 	case o.Initial != "" && kind != exchange.Register:
 		return fmt.Errorf("holds a history of kind %s; --initial goes with one of kind %s, leave it out", kind, exchange.Register)
+	case o.Memory != 0 && kind != exchange.Register:
+		return fmt.Errorf("holds a history of kind %s; --memory goes with one of kind %s, leave it out", kind, exchange.Register)
 	case kind == exchange.Bank:
 	case o.Total != nil:
 		return fmt.Errorf("holds a history of kind %s; --total goes with one of kind %s, leave it out", kind, exchange.Bank)
@@ -281,7 +287,11 @@ func judgeRegisters(ctx context.Context, rest operations, first *exchange.Operat
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	return single(modelLinearizable, register.Check(ctx, &h, register.Options{Initial: o.Initial})), nil
+	memory := o.Memory
+	if memory == 0 {
+		memory = searchMemory(ctx)
+	}
+	return single(modelLinearizable, register.Check(ctx, &h, register.Options{Initial: o.Initial, Memory: memory})), nil
 }
 
 // bankJudge judges reads of all accounts by their total.

@@ -70,7 +70,7 @@ func optionKinds() map[string][]string {
 		"Test": {}, "Timeout": {}, "Explain": {}, "Read": {}, "keep": {},
 		"Model":   {"list-append", "rw-register", "register", "set", "set-full", "kafka"},
 		"Assume":  {"list-append", "rw-register"},
-		"Initial": {"register"}, "Total": bank, "Accounts": bank, "NegativeBalances": bank,
+		"Initial": {"register"}, "Memory": {"register"}, "Total": bank, "Accounts": bank, "NegativeBalances": bank,
 	}
 }
 
@@ -91,7 +91,7 @@ func TestEveryOptionOfEveryKind(t *testing.T) {
 	}
 	total := int64(100)
 	given := map[string]HistoryOptions{
-		"Initial": {Initial: "0"}, "Total": {Total: &total}, "Accounts": {Accounts: []string{"1..2"}},
+		"Initial": {Initial: "0"}, "Memory": {Memory: 1 << 20}, "Total": {Total: &total}, "Accounts": {Accounts: []string{"1..2"}},
 		"NegativeBalances": {NegativeBalances: true}, "Assume": {Assume: []string{"linearizable-keys"}},
 	}
 	for kind, events := range histories {
@@ -200,6 +200,7 @@ func TestOptionsDecide(t *testing.T) {
 		{"Timeout", "rw-register", registers, HistoryOptions{Model: serializable}, HistoryOptions{Model: serializable, Timeout: 1}, "valid", "unknown"},
 		{"Timeout", "register", "0 invoke write 1; 1 invoke read; 1 ok read 1; 0 ok write 1", HistoryOptions{}, HistoryOptions{Timeout: 1}, "valid", "unknown"},
 		{"Timeout", "multi-register", "0 invoke txn [[:write 0 1]]; 0 ok txn [[:write 0 1]]; 1 invoke txn [[:read 0 nil]]; 1 ok txn [[:read 0 1]]", HistoryOptions{}, HistoryOptions{Timeout: 1}, "valid", "unknown"},
+		{"Memory", "register", "0 invoke write 1; 0 ok write 1; 1 invoke write 1; 1 ok write 1; 2 invoke read; 2 ok read 1", HistoryOptions{}, HistoryOptions{Memory: 1}, "valid", "unknown"},
 		{"Initial", "register", "0 invoke write 1; 1 invoke read; 1 ok read 0; 0 ok write 1", HistoryOptions{}, HistoryOptions{Initial: "0"}, "violated", "valid"},
 		{"Total", "bank", transfer + "1 invoke read; 1 ok read {1 5 2 10}", HistoryOptions{}, HistoryOptions{Total: &total}, "unknown", "violated"},
 		{"Accounts", "bank", transfer + "1 invoke read; 1 ok read {1 5 2 0}; 1 invoke read; 1 ok read {1 5 2 0}", HistoryOptions{}, HistoryOptions{Accounts: accounts}, "valid", "violated"},

@@ -188,16 +188,17 @@ func TestNothingIsUnknown(t *testing.T) {
 	}
 }
 
-// knot is a history that only an exhaustive search finds wrong: many writes of
-// few values at once, each of which is read, in no possible order.
+// knot is a history that only an exhaustive search finds wrong: each value is set often
+// enough for each change to it that was read, but from the one before it alone, so that
+// each change takes two.
 func knot(key string, width int) []Op {
-	var ops []Op
+	ops := []Op{write(99, 0, 0, "0")}
 	for i := range width {
-		ops = append(ops, write(int64(i), 1, 1000, fmt.Sprint(i%3)))
+		ops = append(ops, cas(int64(i), 1, 1000, fmt.Sprint(i%3), fmt.Sprint((i+1)%3)))
 	}
-	for i := range 2 * width {
+	for i := range width {
 		n := int64(2 + 4*i)
-		ops = append(ops, read(100, n, n+1, fmt.Sprint(i%3)))
+		ops = append(ops, read(100, n, n+1, fmt.Sprint(2*i%3)))
 	}
 	for i := range ops {
 		ops[i].Key = key

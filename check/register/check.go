@@ -98,7 +98,34 @@ func (s *searcher) judge(k *keyed, initial int32) (seq *sequence, f findings, wh
 	if f.found > 0 {
 		return seq, f, true
 	}
-	return seq, f, s.search(seq, &f)
+	return s.countThenSearch(seq)
+}
+
+// Of short histories that counting convicts, the search explains more, if it ends soon.
+const (
+	shortHistory = 100
+	shortMemory  = 32 << 20
+)
+
+// countThenSearch counts, which convicts what a search would be lost in, and looks for
+// an order if that finds nothing.
+func (s *searcher) countThenSearch(seq *sequence) (_ *sequence, f findings, whole bool) {
+	var counted findings
+	seq.countChanges(&counted)
+	switch {
+	case counted.found == 0:
+		whole = s.search(seq, &f)
+		return seq, f, whole
+	case len(seq.ops) > shortHistory:
+		return seq, counted, true
+	}
+	memory := s.memory
+	s.memory = min(memory, shortMemory)
+	if s.search(seq, &f); f.found == 0 {
+		s.stopped, f = notStopped, counted
+	}
+	s.memory = memory
+	return seq, f, true
 }
 
 func allEvidence(values []string, seq *sequence, f *findings, room int) []check.Evidence {
@@ -132,7 +159,7 @@ func (u *unjudged) reason(ctx context.Context) string {
 	}
 	switch {
 	case u.inMemory:
-		return what + ": the search for an order needed more memory than it is given; judge a shorter history, or one with fewer operations at a time"
+		return what + ": the search for an order needed more memory than it is given; give it more, or judge a shorter history, or one with fewer operations at a time"
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return what + ": the time limit ended before the search; allow more time, or judge a shorter history"
 	default:

@@ -15,6 +15,7 @@ const (
 	kindLost        = "lost-write"        // acknowledged, never seen, and the value before it read later
 	kindStale       = "stale-read"        // a value that was overwritten before the read began
 	kindOrder       = "order"             // two values, each before the other
+	kindFew         = "too-few-writes"    // more changes to a value than writes of it
 	kindUnexplained = "unexplained"       // what no order explains
 )
 

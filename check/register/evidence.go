@@ -28,6 +28,9 @@ func (t *evidenceText) evidence(f *finding) check.Evidence {
 	if len(f.with) > 0 && f.with[0] != nil {
 		e.Fields["other_operation"] = f.with[0].id
 	}
+	if f.kind == kindFew {
+		e.Fields["changes"], e.Fields["writes"] = int64(f.changes), int64(f.writes)
+	}
 	if t.seq.key != "" {
 		e.Text = "key " + t.seq.key + ": "
 		if n, err := strconv.ParseInt(t.seq.key, 10, 64); err == nil {
@@ -62,6 +65,10 @@ func (t *evidenceText) text(f *finding) string {
 			subject, value, t.op(f.with[0]), after(f.with[0], f.subject), t.done(f))
 	case kindOrder:
 		return t.order(f)
+	case kindFew:
+		return fmt.Sprintf("%s: with it, operations one after the other show that the register changed to %s %s at least, "+
+			"and of the %s of it none is left that can have taken effect between the %s and this", subject, value, times(f.changes),
+			plural(f.writes, "write"), t.op(f.with[0]))
 	}
 	return t.unexplained(f)
 }

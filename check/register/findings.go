@@ -20,6 +20,9 @@ type finding struct {
 	// before it.
 	could []int32
 	order []*op
+	// changes is how often the register changed to value, and writes how often that was
+	// written.
+	changes, writes int
 }
 
 // findings gathers what is wrong with one key, bounded by kind.
@@ -44,7 +47,7 @@ func (f *findings) add(one finding) {
 
 // inOrder returns what is listed, most telling kinds first.
 func (f *findings) inOrder() []finding {
-	rank := map[string]int{kindGarbage: 0, kindDirty: 1, kindFuture: 2, kindDuplicate: 3, kindLost: 4, kindStale: 5, kindOrder: 6, kindUnexplained: 7}
+	rank := map[string]int{kindGarbage: 0, kindDirty: 1, kindFuture: 2, kindDuplicate: 3, kindLost: 4, kindStale: 5, kindOrder: 6, kindFew: 7, kindUnexplained: 8}
 	slices.SortStableFunc(f.list, func(a, b finding) int { return cmp.Compare(rank[a.kind], rank[b.kind]) })
 	return f.list
 }

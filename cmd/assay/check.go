@@ -14,6 +14,7 @@ import (
 
 	"assay/agents"
 	"assay/check/cycle"
+	"assay/quantity"
 	"assay/report"
 	"assay/runner"
 )
@@ -30,6 +31,7 @@ type checkFlags struct {
 	models         bool
 	explain        bool
 	timeout        time.Duration
+	memory         string
 	asJSON, quiet  bool
 }
 
@@ -85,6 +87,7 @@ the folder.`,
 	flags.StringSliceVar(&f.accounts, "accounts", nil, "of a FILE of a bank: its accounts, such as 0..7 or 1,2,:savings: each read must show all of them and no other; all that are named anywhere if not given, and then a read that lacks one leaves the verdict unknown")
 	flags.BoolVar(&f.negative, "negative-balances", false, "of a FILE of a bank: accounts may go below zero")
 	flags.DurationVar(&f.timeout, "timeout", f.timeout, "of a FILE: the longest search; what is not found by then is unknown")
+	flags.StringVar(&f.memory, "memory", "", "of a FILE of registers: what the search for an order may keep, such as 4GiB; half of the memory of the machine or of its control group if not given")
 	f.addOutput(flags)
 	return cmd
 }
@@ -117,7 +120,7 @@ func (f *checkFlags) addOutput(flags *pflag.FlagSet) {
 
 // folder judges a saved run.
 func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
-	for _, name := range []string{"test", "initial", "total", "assume", "accounts", "negative-balances", "timeout"} {
+	for _, name := range []string{"test", "initial", "total", "assume", "accounts", "negative-balances", "timeout", "memory"} {
 		if cmd.Flags().Changed(name) {
 			return usageError{fmt.Errorf("--%s goes with a history of another tool; %s is a folder", name, path)}
 		}
@@ -155,6 +158,13 @@ func (f *checkFlags) historyOptions(cmd *cobra.Command) (runner.HistoryOptions, 
 	}
 	o := runner.HistoryOptions{Test: f.test, Model: f.model, Assume: f.assume, Initial: f.initial, Timeout: f.timeout,
 		Accounts: f.accounts, NegativeBalances: f.negative, Explain: f.explain}
+	if cmd.Flags().Changed("memory") {
+		size, err := quantity.Parse(f.memory)
+		if err != nil || size == 0 {
+			return runner.HistoryOptions{}, usageError{fmt.Errorf("--memory %q cannot be used; want a size above 0, such as 4GiB", f.memory)}
+		}
+		o.Memory = size
+	}
 	for name, given := range map[string]bool{"test": f.test != "", "model": f.model != "", "assume": len(f.assume) > 0} {
 		if cmd.Flags().Changed(name) && !given {
 			return runner.HistoryOptions{}, usageError{fmt.Errorf(`--%s "" cannot be used; name one, or leave the flag out`, name)}

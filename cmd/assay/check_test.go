@@ -301,9 +301,9 @@ func TestExplain(t *testing.T) {
 // both or to neither, and is refused by the other with a word.
 func TestEveryFlagOfCheck(t *testing.T) {
 	dir := writeHistories(t)
-	file, folder := []string{"db", "engine"}, []string{"test", "assume", "initial", "total", "accounts", "negative-balances", "timeout"}
+	file, folder := []string{"db", "engine"}, []string{"test", "assume", "initial", "total", "accounts", "negative-balances", "timeout", "memory"}
 	both := []string{"model", "explain", "json", "quiet", "models", "help"}
-	values := map[string]string{"db": "mem://", "engine": "nats://127.0.0.1:1", "total": "1", "timeout": "1m", "test": "register", "model": "linearizable", "assume": "wfr-keys"}
+	values := map[string]string{"db": "mem://", "engine": "nats://127.0.0.1:1", "total": "1", "timeout": "1m", "memory": "1GiB", "test": "register", "model": "linearizable", "assume": "wfr-keys"}
 	known := slices.Concat(file, folder, both)
 	cmd := newCheck("test")
 	cmd.InitDefaultHelpFlag()
@@ -337,7 +337,7 @@ func TestEveryFlagOfCheck(t *testing.T) {
 	if said := assay(t, dir, "check", "--models", "registers.edn").want(t, exitUsage).complaint(t); !strings.Contains(said, "leave registers.edn out") {
 		t.Errorf("%q", said)
 	}
-	for _, name := range []string{"test", "model", "assume", "initial", "accounts"} {
+	for _, name := range []string{"test", "model", "assume", "initial", "accounts", "memory"} {
 		if said := assay(t, dir, "check", "registers.edn", "--"+name, "").want(t, exitUsage).complaint(t); !strings.Contains(said, "--"+name) {
 			t.Errorf(`--%s "": %q`, name, said)
 		}

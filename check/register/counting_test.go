@@ -1,0 +1,96 @@
+package register
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"assay/check"
+	"assay/history"
+)
+
+// changing is a register of which one client reads one value after the other, so often,
+// while writes of each are in flight all the time.
+func changing(values, writes, changes int, outcome history.Outcome) []Op {
+	var ops []Op
+	for i := range values * writes {
+		w := write(int64(i), 1, 1_000_000, fmt.Sprint("v", i%values))
+		w.Outcome = outcome
+		ops = append(ops, w)
+	}
+	for i := range values * changes {
+		n := int64(2 + 4*i)
+		ops = append(ops, read(int64(values*writes), n, n+1, fmt.Sprint("v", i%values)))
+	}
+	return ops
+}
+
+// Where a value was found after another more often than it was written, that alone
+// convicts: a search through all orders of so many writes has no end.
+func TestCountingDecides(t *testing.T) {
+	for _, c := range []struct{ values, writes, changes int }{
+		{2, 30, 35}, {3, 30, 35}, {2, 67, 100}, {3, 67, 100}, {5, 40, 42}, {2, 500, 501},
+	} {
+		for _, outcome := range []history.Outcome{history.Committed, history.Unknown} {
+			h := build(t, changing(c.values, c.writes, c.changes, outcome))
+			r := Check(context.Background(), h, Options{Memory: 1 << 16}) // no room for a search
+			if r.Verdict != check.Violated || r.Evidence[0].Kind != kindFew || r.Evidence[0].Fields["changes"] != int64(c.writes+1) ||
+				r.Evidence[0].Fields["writes"] != int64(c.writes) {
+				t.Errorf("%+v, %v: %v %s %+v", c, outcome, r.Verdict, r.Detail, r.Evidence)
+			}
+		}
+	}
+}
+
+// There may be writes enough, but not at the time.
+func TestCountingKeepsTime(t *testing.T) {
+	ops := changing(2, 60, 50, history.Committed)
+	for i := range ops {
+		if ops[i].Kind == Write && i >= 60 { // a half of them is over before the reads are half done
+			ops[i].Complete = 150
+		}
+	}
+	r := Check(context.Background(), build(t, ops), Options{Memory: 1 << 16})
+	if r.Verdict != check.Violated || r.Evidence[0].Kind != kindFew {
+		t.Errorf("%v %s %+v", r.Verdict, r.Detail, r.Evidence)
+	}
+}
+
+// Whatever counting convicts is not linearizable by the definition.
+func TestCountingConvictsNobodyWithoutGuilt(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 21))
+	convicted := 0
+	for range 60_000 {
+		ops := anything(r)
+		h := build(t, ops)
+		h.numberOf(Nil)
+		var f findings
+		prepare(&h.keys[0], h.number[Nil]).countChanges(&f)
+		if f.found == 0 {
+			continue
+		}
+		convicted++
+		if brute(ops, Nil) {
+			t.Fatalf("an order explains it: %+v\n%s", f.list, show(ops))
+		}
+	}
+	if convicted < 300 {
+		t.Errorf("only %d histories were convicted by counting", convicted)
+	}
+}
+
+// A register of few values that many write at once is not convicted.
+func TestCountingOfAnAtomicRegister(t *testing.T) {
+	r := rand.New(rand.NewPCG(22, 22))
+	for range 200 {
+		ops := (atomicRegister{clients: 12, ops: 400, keys: 1, values: 1 + r.IntN(4), sets: r.IntN(2) == 0, unknown: r.IntN(2) == 0}).run(r)
+		h := build(t, ops)
+		h.numberOf(Nil)
+		var f findings
+		prepare(&h.keys[0], h.number[Nil]).countChanges(&f)
+		if f.found > 0 {
+			t.Fatalf("convicted: %+v\n%s", f.list, show(ops))
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package runner
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/shirou/gopsutil/v4/mem"
+)
+
+// searchShare is the part of the memory that there is that a search may keep.
+const searchShare = 2
+
+// searchMemory is what a search may keep if nobody says how much: half of the machine's
+// memory, or of its control group's if that has less; 0 if neither tells.
+func searchMemory(ctx context.Context) int64 {
+	least := int64(math.MaxInt64)
+	if info, err := mem.VirtualMemoryWithContext(ctx); err == nil && info.Total > 0 && info.Total < math.MaxInt64 {
+		least = int64(info.Total)
+	}
+	if group, err := os.ReadFile("/proc/self/cgroup"); err == nil {
+		least = min(least, groupMemory("/sys/fs/cgroup", string(group)))
+	}
+	if least == math.MaxInt64 {
+		return 0
+	}
+	return least / searchShare
+}
+
+// groupMemory is the lowest memory limit of a process's control group and of those above
+// it, math.MaxInt64 if there is none. mount is where the groups are, text what
+// /proc/PID/cgroup says (cgroups(7), and memory.max in the kernel's cgroup-v2 manual).
+func groupMemory(mount, text string) int64 {
+	least := int64(math.MaxInt64)
+	for line := range strings.Lines(text) {
+		path, unified := strings.CutPrefix(strings.TrimSpace(line), "0::")
+		if !unified {
+			continue
+		}
+		for at := filepath.Clean("/" + path); ; at = filepath.Dir(at) {
+			limit, err := os.ReadFile(filepath.Join(mount, at, "memory.max"))
+			if n, bad := strconv.ParseInt(strings.TrimSpace(string(limit)), 10, 64); err == nil && bad == nil {
+				least = min(least, n)
+			}
+			if at == "/" {
+				return least
+			}
+		}
+	}
+	return least
+}
