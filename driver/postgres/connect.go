@@ -59,6 +59,12 @@ const (
 	hintReadOnly  = "this server is a standby or read only; give the primary's address, or several hosts and target_session_attrs=read-write"
 )
 
+// hintOwner is what to do where the schema is another user's.
+func hintOwner(schema, owner, user string) string {
+	return fmt.Sprintf("schema %s belongs to user %s, and this is user %s: connect as %[2]s, have %[2]s drop it (a run with --drop does), or name another database in the address",
+		schema, owner, user)
+}
+
 // parse reads the target's address, with the PG* environment variables that
 // PostgreSQL's own clients read. Of several hosts the primary is looked for,
 // unless the address wants something else of its server (target_session_attrs):

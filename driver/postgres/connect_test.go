@@ -152,6 +152,36 @@ func TestUserWithoutPrivilege(t *testing.T) {
 	}
 }
 
+// TestSchemaOfAnotherUser: who may make schemas is told whose the one is that is there.
+func TestSchemaOfAnotherUser(t *testing.T) {
+	conn := admin(t)
+	for _, role := range []string{"alice", "bob"} {
+		exec(t, conn, `CREATE ROLE `+role+` LOGIN PASSWORD '`+role+`'`)
+		exec(t, conn, `GRANT CREATE ON DATABASE `+conn.Config().Database+` TO `+role)
+		t.Cleanup(func() { exec(t, admin(t), `DROP OWNED BY `+role); exec(t, admin(t), `DROP ROLE `+role) })
+	}
+	first := openBank(t, target(t, user("alice", "alice")))
+	defer first.Close()
+	if err := first.Create(context.Background(), workload.Marker{Workload: "bank"}); err != nil {
+		t.Fatal(err)
+	}
+	second := openBank(t, target(t, user("bob", "bob")))
+	defer second.Close()
+	for name, do := range map[string]func() error{
+		"Marker": func() error { _, err := second.Marker(context.Background()); return err },
+		"Create": func() error { return second.Create(context.Background(), workload.Marker{Workload: "bank"}) },
+		"Drop":   func() error { return second.Drop(context.Background()) },
+	} {
+		err := do()
+		if err == nil || !strings.Contains(err.Error(), "belongs to user alice") || strings.Contains(err.Error(), "GRANT CREATE") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := first.Drop(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestReadOnlyCreate(t *testing.T) {
 	store := openBank(t, target(t, parameter("default_transaction_read_only", "on")))
 	defer store.Close()

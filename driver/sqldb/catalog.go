@@ -44,6 +44,11 @@ const (
 type Catalog struct {
 	// Noun is what the product calls a schema.
 	Noun string
+	// Owner asks of the schema $1 whose it is, empty if this user has the owner's rights or
+	// there is none, and who this user is. OwnerAdvice is what to do where it is another's.
+	// Empty where schemas have no owner.
+	Owner       string
+	OwnerAdvice func(schema, owner, user string) string
 	// Foreign is what to do about one that is not ours, and Advice about errors of
 	// these kinds.
 	Foreign string

@@ -54,7 +54,23 @@ func (n *Namespace) Operation(name string, err error) error {
 
 // use is Server.Use, whose error is wrapped.
 func (n *Namespace) use(ctx context.Context, doing string, work func(Conn) error) error {
-	return n.Operation(doing, n.Server.Use(ctx, work))
+	err := n.Server.Use(ctx, work)
+	if err != nil && n.Catalog.Owner != "" && n.Server.Kind(err) == NotAllowed {
+		if owner, user := n.owner(ctx); owner != "" {
+			return fmt.Errorf("%s: %s: %w; %s", n.Product, doing, err, n.Catalog.OwnerAdvice(n.Name, owner, user))
+		}
+	}
+	return n.Operation(doing, err)
+}
+
+// owner is whose the schema is, and who this user is; empty if it is this user's, or that
+// cannot be told.
+func (n *Namespace) owner(ctx context.Context) (owner, user string) {
+	err := n.Server.Use(ctx, func(c Conn) error { return One(ctx, c, n.Catalog.Owner, []Value{OfText(n.Name)}, &owner, &user) })
+	if err != nil {
+		return "", ""
+	}
+	return owner, user
 }
 
 // change is use with a transaction around work, where the schema is changed in one.
