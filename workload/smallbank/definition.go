@@ -60,10 +60,10 @@ func state() journal.State {
 }
 
 func (c *Config) Flags() []definition.Flag {
-	hotspot := fmt.Sprintf("1 to %d, the number of customers", c.Customers)
+	hotspot := fmt.Sprintf("0 to %d, the number of customers", c.Customers)
 	return []definition.Flag{
 		{Name: "customers", Value: &c.Customers, Min: 2, Max: 10_000_000, Setting: "customers", Usage: "how many customers, 2 to 10000000"},
-		{Name: "hotspot", Value: &c.Hotspot, Min: 1, Max: float64(c.Customers), Range: hotspot, Setting: "hotspot", Usage: "how many customers most operations deal with"},
+		{Name: "hotspot", Value: &c.Hotspot, Max: float64(c.Customers), Range: hotspot, Setting: "hotspot", Usage: "how many customers most operations deal with; 0 for 1000, or all where there are fewer"},
 		{Name: "hotspot-share", Value: &c.HotspotShare, Max: 1, Range: "a share from 0 to 1", Setting: "hotspot share", Usage: "share of the operations that deal with these, 0 to 1"},
 		{Name: "balance-share", Value: &c.BalanceShare, Max: 1, Range: "a share from 0 to 1", Setting: "balance share", Usage: "share of Balance, 0 to 1; the other four are equally frequent"},
 		{Name: "model", Value: &c.Model, Usage: "the consistency model that is judged; what the database promises if not given"},
@@ -77,7 +77,11 @@ func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: 3 * c.Customers, RowBytes: 40}
 }
 
-func (c *Config) Options(definition.Support) []report.Setting { return definition.Settings(c.Flags()) }
+func (c *Config) Options(definition.Support) []report.Setting {
+	shown := *c
+	shown.Hotspot = c.hotspot()
+	return definition.Settings(shown.Flags())
+}
 
 // work is the workload opened on one database.
 type work struct {
@@ -152,8 +156,8 @@ func (c *Config) NotApplicable() []check.NotApplicable {
 type Config struct {
 	// Customers is how many there are, ids 1 to Customers.
 	Customers int64 `yaml:"customers" json:"customers"`
-	// Hotspot is how many of them most operations deal with, and HotspotShare the share
-	// of these operations, 0 to 1.
+	// Hotspot is how many of them most operations deal with, 0 for usualHotspot or all where
+	// there are fewer, and HotspotShare the share of these operations, 0 to 1.
 	Hotspot      int64   `yaml:"hotspot" json:"hotspot"`
 	HotspotShare float64 `yaml:"hotspot_share" json:"hotspot_share"`
 	// BalanceShare is the share of Balance, 0 to 1. The other four are equally frequent.
@@ -168,7 +172,18 @@ type Config struct {
 // Defaults returns the configuration of a run without flags: the paper's customers,
 // hotspot and uniform mix.
 func Defaults() Config {
-	return Config{Customers: 18_000, Hotspot: 1000, HotspotShare: 0.9, BalanceShare: 0.2, Loaders: 4}
+	return Config{Customers: 18_000, HotspotShare: 0.9, BalanceShare: 0.2, Loaders: 4}
+}
+
+// usualHotspot is the paper's.
+const usualHotspot = 1000
+
+// hotspot is how many customers most operations deal with.
+func (c *Config) hotspot() int64 {
+	if c.Hotspot == 0 {
+		return min(usualHotspot, c.Customers)
+	}
+	return c.Hotspot
 }
 
 // Validate returns a *workload.OptionError for the first value that cannot be used.
@@ -231,7 +246,7 @@ func (s *Operations) At(id int64) Operation {
 
 // customer draws one, in the hotspot or elsewhere.
 func (s *Operations) customer(r *workload.Random) int64 {
-	hot := s.config.Hotspot
+	hot := s.config.hotspot()
 	if r.Float() < s.config.HotspotShare || hot == s.config.Customers {
 		return 1 + int64(r.Below(uint64(hot)))
 	}

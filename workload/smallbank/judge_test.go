@@ -295,7 +295,7 @@ func TestOperations(t *testing.T) {
 	for seq := range uint64(n) {
 		o := s.At(workload.OperationID(3, seq))
 		counts[o.Kind]++
-		if o.Customer <= c.Hotspot {
+		if o.Customer <= c.hotspot() {
 			hot++
 		}
 		if o.Customer < 1 || o.Customer > c.Customers || o.Customer == o.Other || (o.Other != 0) != (o.Kind == KindAmalgamate) || o.Amount > maxAmount || o.Amount < -maxAmount {
