@@ -30,10 +30,14 @@ func (c *command) wrong(path string, err error) error {
 	return &Error{File: path, Line: c.line, Column: c.column, Reason: err.Error(), Err: err}
 }
 
+// operationID is the variable with the identifier of the operation, which pgbench has not.
+const operationID = "operation_id"
+
 func runCommands(path string, commands []command, constants map[string]scalar, c *call) error {
 	variables := make(map[string]scalar, len(constants)+len(commands))
 	maps.Copy(variables, constants)
 	variables["client_id"] = scalar{whole: int64(c.client)}
+	variables[operationID] = scalar{whole: firstID(c.client, c.seq)}
 	var parameters []any
 	for i := range commands {
 		of := &commands[i]

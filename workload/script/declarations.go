@@ -30,7 +30,7 @@ func (d *declarations) builtins() starlark.StringDict {
 	d.used = map[string]bool{}
 	all := starlark.StringDict{}
 	for name, m := range map[string]member[*declarations]{
-		"transaction": method((*declarations).transaction), "invariant": method((*declarations).invariant), "counted": method((*declarations).counted),
+		"transaction": method((*declarations).transaction), "invariant": method((*declarations).invariant), "counted": method((*declarations).counted), "listed": method((*declarations).listed),
 		"param": method((*declarations).param), "aggregate": method((*declarations).aggregate),
 		"reject": method((*declarations).reject), "done": method((*declarations).done),
 	} {
@@ -124,6 +124,19 @@ func (d *declarations) counted(a arguments) (starlark.Value, error) {
 		return nil, err
 	}
 	return starlark.None, d.program.addCount(c)
+}
+
+func (d *declarations) listed(a arguments) (starlark.Value, error) {
+	l := rowList{location: calledAt(a.thread), column: "id", each: 1}
+	var query starlark.Value
+	err := a.unpack("rows", &l.name, "transaction", &l.transaction, "column?", &l.column, "each?", &l.each, "query?", &query)
+	if err == nil && query != nil {
+		l.query, err = queryOf(query)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return starlark.None, d.program.addList(l)
 }
 
 func (*declarations) reject(a arguments) (starlark.Value, error) {

@@ -30,7 +30,8 @@ FILE is a script in Starlark, whose syntax is Python's, or, if its name ends wit
 .sql, in a part of the language of pgbench's scripts. It declares tables and rows,
 weighted transactions with parameters drawn by chance, and what is judged:
 invariants, which hold in every state that a snapshot shows and at the end; numbers
-of rows that follow from what was acknowledged; and what a transaction expects of an
+of rows that follow from what was acknowledged, or lists of rows that each have the
+identifier of an operation; and what a transaction expects of an
 answer. On MongoDB setup and transactions use documents in place of SQL.
 docs/script.md has all of it.
 
@@ -42,6 +43,7 @@ Everything is in a schema of assay's own. A statement that names another is refu
 		Checks: []definition.Check{
 			{Name: CheckInvariants, Asserts: "Each invariant that the script declares held in every state that was looked at while transactions went on, and at the end."},
 			{Name: CheckCounted, Asserts: "There are as many rows as the acknowledged transactions must have left, and no more than those and the unknown ones can have."},
+			{Name: CheckListed, Asserts: "Each operation that took effect has left its own rows, with its identifiers, and nobody else any; one that ended unknown may have."},
 			{Name: CheckExpected, Asserts: "Each answer that a transaction which committed had expected was so."},
 		},
 		Config:     func() definition.Config { c := Defaults(); return &c },

@@ -15,6 +15,7 @@ import (
 const (
 	CheckInvariants = "invariants"
 	CheckCounted    = "counted"
+	CheckListed     = "listed"
 	CheckExpected   = "expected"
 )
 
@@ -27,7 +28,7 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 		return definition.Judgement{}, err
 	}
 	j := &judge{program: program, seed: seed, evidence: e, clients: map[int]*progress{}, effects: make([]effects, len(program.transactions)),
-		observed: make([]int64, len(program.invariants))}
+		observed: make([]int64, len(program.invariants)), lists: make([]listed, len(program.lists))}
 	if err := j.readHistory(); err != nil {
 		return definition.Judgement{}, err
 	}
@@ -38,7 +39,11 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 	if why == "" && (len(s.Invariants) != len(program.invariants) || len(s.Counts) != len(program.counts)) {
 		return definition.Judgement{}, &history.FormatError{Path: e.State, Reason: "it has other invariants or counts than the script"}
 	}
-	j.state, j.missing = s, cmp.Or(why, e.InFlight)
+	unlisted, err := j.readLists()
+	if err != nil {
+		return definition.Judgement{}, err
+	}
+	j.state, j.missing, j.unlisted = s, cmp.Or(why, e.InFlight), cmp.Or(why, unlisted, e.InFlight)
 	return j.judgement(), nil
 }
 
@@ -49,7 +54,10 @@ type judge struct {
 	state    state
 	// missing says why the state is not all there is to know.
 	missing string
-	clients map[int]*progress
+	// unlisted says why the lists are not all there is to know.
+	unlisted string
+	lists    []listed
+	clients  map[int]*progress
 	// effects are of each transaction, by its number.
 	effects      []effects
 	counts       history.Counts
@@ -94,7 +102,9 @@ func (j *judge) readHistory() error {
 	for number, c := range j.clients {
 		for seq := c.next; seq < c.reserved; seq++ {
 			random := randomOf(j.seed, number, seq)
-			j.effects[j.program.choose(&random)].possible++
+			kind := j.program.choose(&random)
+			j.effects[kind].possible++
+			j.list(kind, number, seq, 0, 1)
 			j.counts.Add(history.Unknown, 1)
 		}
 	}
@@ -142,6 +152,7 @@ func (j *judge) op(op *history.Op) error {
 	}
 	e.certain += c.committed
 	e.possible += c.unknown
+	j.list(int(op.Kind-1), op.Client, op.Seq, c.committed, c.unknown)
 	*c = progress{next: op.Seq + 1, reserved: c.reserved}
 	j.counts.Add(op.Final, 1)
 	return nil
@@ -155,12 +166,15 @@ func (j *judge) judgement() definition.Judgement {
 	if len(j.program.counts) > 0 {
 		out.Results = append(out.Results, j.counted())
 	}
+	if len(j.program.lists) > 0 {
+		out.Results = append(out.Results, j.listedResult(j.unlisted))
+	}
 	if j.expected > 0 {
 		out.Results = append(out.Results, j.expectations())
 	}
 	if len(out.Results) == 0 {
 		out.Results = append(out.Results, check.Result{Name: CheckInvariants,
-			Detail: "nothing was judged: the script declares no invariant and no count, and no expectation was reached"})
+			Detail: "nothing was judged: the script declares no invariant, no count and no list, and no expectation was reached"})
 	}
 	var parts []string
 	for i, t := range j.program.transactions {

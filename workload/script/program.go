@@ -18,6 +18,7 @@ type program struct {
 	transactions []transaction
 	invariants   []invariant
 	counts       []rowCount
+	lists        []rowList
 	// setup makes tables and loads rows; nil for nothing.
 	setup func(s *setup) error
 	// weights is the sum of those of the transactions.
@@ -95,8 +96,8 @@ func (p *program) finish() error {
 	if len(p.transactions) == 0 {
 		return &Error{File: file, Reason: "it declares no transaction", Advice: `write transaction("name", run = function)`}
 	}
-	if len(p.transactions) > maxDeclared || len(p.invariants) > maxDeclared || len(p.counts) > maxDeclared {
-		return &Error{File: file, Reason: fmt.Sprintf("it declares more than %d transactions, invariants or counts", maxDeclared)}
+	if len(p.transactions) > maxDeclared || len(p.invariants) > maxDeclared || len(p.counts) > maxDeclared || len(p.lists) > maxDeclared {
+		return &Error{File: file, Reason: fmt.Sprintf("it declares more than %d transactions, invariants, counts or lists", maxDeclared)}
 	}
 	for _, t := range p.transactions {
 		p.weights += uint64(t.weight)
@@ -104,6 +105,11 @@ func (p *program) finish() error {
 	for _, c := range p.counts {
 		if _, known := p.kind(c.transaction); !known {
 			return &Error{File: file, Reason: fmt.Sprintf("counted %q names the transaction %q, which is not declared", c.name, c.transaction)}
+		}
+	}
+	for _, l := range p.lists {
+		if _, known := p.kind(l.transaction); !known {
+			return &Error{File: file, Reason: fmt.Sprintf("listed %q names the transaction %q, which is not declared", l.name, l.transaction)}
 		}
 	}
 	return nil
@@ -265,9 +271,14 @@ func (c *call) id() (int64, error) {
 	if c.seq > math.MaxInt64>>(idBits+clientBits) {
 		return 0, errors.New("the client has done as many operations as id() can number")
 	}
-	id := int64(c.seq)<<(idBits+clientBits) | int64(c.client)<<idBits | c.ids
+	id := firstID(c.client, c.seq) + c.ids
 	c.ids++
-	return id + 1, nil
+	return id, nil
+}
+
+// firstID is the first identifier of an operation.
+func firstID(client int, seq uint64) int64 {
+	return (int64(seq)<<(idBits+clientBits) | int64(client)<<idBits) + 1
 }
 
 // An id has the number of the operation, of the client, and of the call of id() in it.

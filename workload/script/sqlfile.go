@@ -14,7 +14,7 @@ import (
 // transaction. The error is an *Error.
 func parseSQL(c Config, defines map[string]string, known *statements) (*program, error) {
 	p := &program{path: c.File, statements: known}
-	r := &reader{path: c.File, text: string(c.Text), program: p, known: map[string]bool{"client_id": true}}
+	r := &reader{path: c.File, text: string(c.Text), program: p, known: map[string]bool{"client_id": true, operationID: true}}
 	r.name = strings.TrimSuffix(filepath.Base(c.File), filepath.Ext(c.File))
 	constants := map[string]scalar{}
 	for name, text := range defines {
@@ -316,7 +316,7 @@ func (r *reader) enter(of command, first token) error {
 // declare reads a comment that declares something, such as
 // "invariant money equals 0: SELECT sum(balance) FROM account".
 func (r *reader) declare(at int, text string) error {
-	const advice = "write -- assay: invariant NAME [at_end] (empty | equals VALUE | at_least VALUE | at_most VALUE): QUERY, or -- assay: counted NAME [start N] [each N]: QUERY"
+	const advice = "write -- assay: invariant NAME [at_end] (empty | equals VALUE | at_least VALUE | at_most VALUE): QUERY, -- assay: counted NAME [start N] [each N]: QUERY, or -- assay: listed NAME [column NAME]: QUERY"
 	head, query, found := strings.Cut(text, ":")
 	words := strings.Fields(head)
 	if !found || len(words) < 2 {
@@ -326,6 +326,7 @@ func (r *reader) declare(at int, text string) error {
 	kind, name, words := words[0], words[1], words[2:]
 	i := invariant{name: name, query: Statement{Text: query}}
 	c := rowCount{name: name, query: i.query, transaction: r.name, each: 1}
+	l := rowList{name: name, query: i.query, transaction: r.name, column: "id", each: 1}
 	for len(words) > 0 {
 		of, is := relations()[words[0]]
 		number := int64(0)
@@ -343,6 +344,8 @@ func (r *reader) declare(at int, text string) error {
 			c.start, words = number, words[2:]
 		case kind == "counted" && words[0] == "each" && len(words) > 1:
 			c.each, words = number, words[2:]
+		case kind == "listed" && words[0] == "column" && len(words) > 1:
+			l.column, words = words[1], words[2:]
 		default:
 			return r.fail(at, fmt.Sprintf("%q is not understood", words[0]), advice)
 		}
@@ -353,6 +356,8 @@ func (r *reader) declare(at int, text string) error {
 			err = r.program.addInvariant(i)
 		case "counted":
 			err = r.program.addCount(c)
+		case "listed":
+			err = r.program.addList(l)
 		default:
 			err = fmt.Errorf("%q cannot be declared", kind)
 		}

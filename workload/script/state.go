@@ -49,7 +49,7 @@ func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) e
 			}
 			s.Counts = append(s.Counts, a)
 		}
-		return nil
+		return w.program.saveLists(ctx, q, folder)
 	})
 	if err != nil {
 		return err

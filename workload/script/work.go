@@ -162,6 +162,16 @@ func (w *Work) table(ctx context.Context, l tableLoad, loaded func(done, total i
 // once: what is wrong with the script is so known before clients begin, and what setup
 // has loaded keeps the invariants.
 func (w *Work) rehearse(ctx context.Context) error {
+	look := func(at func(context.Context, Querier) error) error {
+		err := w.Observe(ctx, func(q Querier) error { return at(ctx, q) })
+		if wrong := (*Error)(nil); errors.As(err, &wrong) {
+			return wrong
+		}
+		return err
+	}
+	if err := look(w.program.opening); err != nil {
+		return err
+	}
 	session, err := w.Store.Session(ctx)
 	if err != nil {
 		return err
@@ -194,11 +204,7 @@ func (w *Work) rehearse(ctx context.Context) error {
 			}
 		}
 	}
-	err = w.Observe(ctx, func(q Querier) error { return w.program.opening(ctx, q) })
-	if wrong := (*Error)(nil); errors.As(err, &wrong) {
-		return wrong
-	}
-	return err
+	return look(w.program.rolledBack)
 }
 
 // opening holds the queries against what setup has loaded.
@@ -224,7 +230,23 @@ func (p *program) opening(ctx context.Context, q Querier) error {
 				Advice: "give the number as start"}
 		}
 	}
+	for i := range p.lists {
+		if err := p.lists[i].none(ctx, q, p.path); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// rolledBack holds the queries against what setup has loaded once more, when the
+// transactions were tried and rolled back.
+func (p *program) rolledBack(ctx context.Context, q Querier) error {
+	err := p.opening(ctx, q)
+	if wrong := (*Error)(nil); errors.As(err, &wrong) && wrong.Err == nil {
+		return &Error{File: p.path, Reason: "the transactions were tried once and rolled back, and what they wrote is there all the same: " + wrong.Reason,
+			Advice: "the tables have no transactions, as those of the engines MyISAM and Aria; make them with one that has (ENGINE=InnoDB)"}
+	}
+	return err
 }
 
 // compareInts is the order of a value and a number, and not 0 if there is none.

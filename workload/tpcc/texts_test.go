@@ -1,6 +1,7 @@
 package tpcc
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,9 +42,17 @@ func TestNotesOfPayments(t *testing.T) {
 
 func customerKept(data string) kept { return rowTexts(CustomerColumns(), &Customer{Data: data}) }
 
-// TestNotJudgedAreColumns: what is said not to be judged is a column.
+// TestNotJudgedAreColumns: what is said not to be judged is a column, and stands in the
+// documents.
 func TestNotJudgedAreColumns(t *testing.T) {
+	page, err := os.ReadFile("../../docs/tpcc.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, u := range NotJudged() {
+		if words := strings.Join(strings.Fields(string(page)), " "); !strings.Contains(words, "`"+u.Column+"`") || !strings.Contains(words, u.What) {
+			t.Errorf("docs/tpcc.md does not say that of %s is not judged what is %s", u.Column, u.What)
+		}
 		if u.Table != "customer" || !slices.Contains(CustomerColumns().Names, u.Column) || u.What == "" {
 			t.Errorf("%+v", u)
 		}

@@ -1,0 +1,238 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"assay/check"
+	"assay/history"
+)
+
+// rowList is rows of which each has the identifier of an operation: each operation of a
+// transaction that took effect has left so many, with identifiers of its own, and nobody
+// else any.
+type rowList struct {
+	location
+	name, transaction, column string
+	query                     Statement
+	each                      int64
+}
+
+// addList enters a list; without a query its name is that of a table or a collection.
+func (p *program) addList(l rowList) error {
+	if l.name == "" || len(l.name) > 60 || l.column == "" || len(l.column) > 60 {
+		return errors.New("a list has a name and a column of 1 to 60 characters")
+	}
+	if l.each < 1 || l.each > 1<<idBits {
+		return fmt.Errorf("listed %q: each is 1 to %d", l.name, 1<<idBits)
+	}
+	if l.query.Text == "" && l.query.Command == nil {
+		l.query.Text = "SELECT " + l.column + " FROM " + l.name
+		if p.statements.language == Documents {
+			l.query = Statement{Command: &DocumentCommand{Verb: Aggregate, Collection: l.name,
+				Pipeline: []any{Document{{"$project", Document{{"_id", int64(0)}, {"id", "$" + l.column}}}}}}}
+		}
+	}
+	var err error
+	if l.query, err = p.statements.declaredQuery(l.query); err != nil {
+		return fmt.Errorf("listed %q: %w", l.name, err)
+	}
+	p.lists = append(p.lists, l)
+	return nil
+}
+
+// ids gives the identifiers of the rows; known is false of a value that is none.
+func (l *rowList) ids(ctx context.Context, q Querier, use func(id int64, known bool) error) error {
+	return q.Query(ctx, l.query, func(row []any) error {
+		if l.query.Command != nil && len(row) == 1 {
+			if d, is := row[0].(Document); is {
+				row = d.columns()
+			}
+		}
+		if len(row) != 1 {
+			return fmt.Errorf("listed %q: the query gives %d columns, and one with the identifiers is wanted", l.name, len(row))
+		}
+		id, known := row[0].(int64)
+		if text, is := row[0].(string); is {
+			var err error
+			id, err = strconv.ParseInt(text, 10, 64)
+			known = err == nil
+		}
+		return use(id, known)
+	})
+}
+
+// none wants no row before the first transaction.
+func (l *rowList) none(ctx context.Context, q Querier, path string) error {
+	rows := int64(0)
+	err := l.ids(ctx, q, func(int64, bool) error { rows++; return nil })
+	if err != nil {
+		return &Error{File: path, Reason: fmt.Sprintf("listed %q: %v", l.name, err), Err: err}
+	}
+	if rows > 0 {
+		return &Error{File: path, Reason: fmt.Sprintf("listed %q: %s there before any transaction", l.name, check.Counted(rows, "row is", "rows are")),
+			Advice: "give a query that leaves out what setup makes"}
+	}
+	return nil
+}
+
+// The identifiers of the lists are kept in a file of records beside the state: the number
+// of the list and the identifier, and the number alone of a value that is none.
+const (
+	fileLists        = "lists.bin"
+	listsMagic       = "ASSAYI01"
+	tagListed   byte = 1
+	tagNoNumber byte = 2
+	tagListEnd  byte = 3
+)
+
+// saveLists reads the lists into the folder.
+func (p *program) saveLists(ctx context.Context, q Querier, folder string) error {
+	if len(p.lists) == 0 {
+		return nil
+	}
+	return history.SaveRecords(filepath.Join(folder, fileLists), listsMagic, func() {}, func(w *history.RecordWriter) error {
+		for i := range p.lists {
+			err := p.lists[i].ids(ctx, q, func(id int64, known bool) error {
+				if !known {
+					return w.Put(tagNoNumber, int64(i))
+				}
+				return w.Put(tagListed, int64(i), id)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return w.Put(tagListEnd)
+	})
+}
+
+// listed are the operations of one list, by the first identifier that each can give.
+type listed struct {
+	operations map[int64]*listedOperation
+	rows       int64
+	found      check.Result
+}
+
+// listedOperation is how often an operation took effect for certain, and may have beside
+// that; rows is how many it has left, with which of its identifiers, as bits.
+type listedOperation struct {
+	certain, possible, rows int64
+	calls                   uint64
+}
+
+// list enters an operation that took effect, or may have.
+func (j *judge) list(kind, client int, seq uint64, certain, possible int64) {
+	for i := range j.program.lists {
+		if j.program.transactions[kind].name != j.program.lists[i].transaction || certain+possible == 0 {
+			continue
+		}
+		if j.lists[i].operations == nil {
+			j.lists[i].operations = map[int64]*listedOperation{}
+		}
+		j.lists[i].operations[firstID(client, seq)] = &listedOperation{certain: certain, possible: possible}
+	}
+}
+
+// readLists compares the identifiers with the operations.
+func (j *judge) readLists() (why string, err error) {
+	if len(j.program.lists) == 0 {
+		return "", nil
+	}
+	malformed := errors.New("a row of a list that cannot be read")
+	why, err = history.WhyMissing(history.ReplayRecords(filepath.Join(filepath.Dir(j.evidence.State), fileLists), listsMagic,
+		func(tag byte, r *history.RecordReader) error {
+			var values [2]int64
+			switch {
+			case tag == tagListed && r.Ints(values[:]) && values[0] >= 0 && values[0] < int64(len(j.lists)):
+				j.listedRow(int(values[0]), values[1])
+			case tag == tagNoNumber && r.Ints(values[:1]) && values[0] >= 0 && values[0] < int64(len(j.lists)):
+				l := &j.lists[values[0]]
+				l.rows++
+				l.found.Add(check.Evidence{Kind: "foreign", Text: j.program.lists[values[0]].name + " has a row whose identifier is no number"})
+			case tag == tagListEnd:
+				r.Whole()
+			default:
+				return r.Malformed(malformed.Error())
+			}
+			return nil
+		}))
+	return why, err
+}
+
+// listedRow takes a row of a list.
+func (j *judge) listedRow(list int, id int64) {
+	l, name := &j.lists[list], j.program.lists[list].name
+	l.rows++
+	call := uint64(id-1) & (1<<idBits - 1)
+	o := l.operations[id-int64(call)]
+	if o == nil || id < 1 {
+		l.found.Add(check.Evidence{Kind: "foreign", Text: fmt.Sprintf("%s has a row with the identifier %d, and %s", name, id, owner(id, j.program.lists[list].transaction)),
+			Fields: map[string]int64{"id": id}})
+		return
+	}
+	if o.rows++; o.calls&(1<<call) != 0 && o.certain+o.possible == 1 {
+		l.found.Add(check.Evidence{Kind: "doubled", Text: fmt.Sprintf("%s has more than one row with the identifier %d, of %s", name, id, operationOf(id)),
+			Fields: map[string]int64{"id": id}})
+	}
+	o.calls |= 1 << call
+}
+
+// operationOf names the operation that an identifier was given in, and owner says that it
+// has none of a transaction.
+func operationOf(id int64) string {
+	client, seq := (id-1)>>idBits&(1<<clientBits-1), (id-1)>>(idBits+clientBits)
+	return fmt.Sprintf("operation %d of client %d", seq, client)
+}
+
+func owner(id int64, transaction string) string {
+	if id < 1 {
+		return "no operation can have it"
+	}
+	return fmt.Sprintf("%s is no %s that took effect", operationOf(id), transaction)
+}
+
+// listedResult holds the rows of all lists against what was acknowledged.
+func (j *judge) listedResult(missing string) check.Result {
+	r := check.Result{Name: CheckListed}
+	for i := range j.program.lists {
+		of, l := &j.program.lists[i], &j.lists[i]
+		if r.Detail != "" {
+			r.Detail += "; "
+		}
+		r.Detail += fmt.Sprintf("%s has %s, compared with %s of %s", of.name, check.Counted(l.rows, "row", "rows"),
+			check.Counted(int64(len(l.operations)), "operation", "operations"), of.transaction)
+		for _, e := range l.found.Evidence {
+			r.Add(e)
+		}
+		r.Found += l.found.Found - int64(len(l.found.Evidence))
+		if missing != "" {
+			continue
+		}
+		var ids []int64
+		for id, o := range l.operations {
+			if o.rows < of.each*o.certain || o.rows > of.each*(o.certain+o.possible) {
+				ids = append(ids, id)
+			}
+		}
+		slices.Sort(ids)
+		for _, id := range ids {
+			o, kind := l.operations[id], "lost"
+			if o.rows > of.each*o.certain {
+				kind = "surplus"
+			}
+			r.Add(check.Evidence{Kind: kind, Text: fmt.Sprintf("%s has %s of %s, which took effect %d times for certain and %d more at most, with %s each",
+				of.name, check.Counted(o.rows, "row", "rows"), operationOf(id), o.certain, o.possible, check.Counted(of.each, "row", "rows")),
+				Fields: map[string]int64{"id": id, "rows": o.rows, "certain": o.certain, "possible": o.possible}})
+		}
+	}
+	if r.Found == 0 && missing == "" {
+		r.Detail += ": each with the rows of its own, and none with another's"
+	}
+	r.Finish(missing, false, "")
+	return r
+}
