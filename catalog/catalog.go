@@ -21,6 +21,7 @@ import (
 	"assay/driver/rest"
 	"assay/driver/sqldb"
 	"assay/driver/sqlite"
+	"assay/driver/uri"
 	"assay/spelling"
 	"assay/workload"
 	"assay/workload/availability"
@@ -88,6 +89,10 @@ func (d Driver) Support(name string) definition.Support {
 	return definition.Not(name, d.Otherwise)
 }
 
+// URL returns the URL of an address that a user wrote: one of libpq's keywords and values
+// means a URL of PostgreSQL's. Errors are *workload.OptionError and tell no password.
+func URL(address string) (string, error) { return uri.FromKeywords(address) }
+
 // Drivers returns all drivers.
 func Drivers() []Driver { return append(sqlDrivers(), otherDrivers()...) }
 
@@ -102,13 +107,13 @@ func sqlDrivers() []Driver {
 		},
 		{
 			Name: "postgres", Schemes: []string{"postgres", "postgresql"}, Example: "postgres://user@host:5432/database", Summary: "PostgreSQL, and CockroachDB by its dialect",
-			Parameters: "dialect (postgresql, cockroachdb); sslmode, sslrootcert, sslcert and sslkey; the others of libpq; and any setting of the server, for the session",
+			Parameters: "dialect (postgresql, cockroachdb); sslmode, sslrootcert, sslcert and sslkey; the others of libpq, of which one that cannot be honoured is refused by its name; and any setting of the server, for the session. Libpq's other form (host=... dbname=...), its environment variables (PGHOST, PGPASSWORD and others), PGPASSFILE and pg_service.conf are read too. A connection pooler in between is found by itself",
 			Workloads:  sqlWorkloads(postgres.Driver()),
 			Statistics: postgres.OpenStatistics,
 		},
 		{
 			Name: "mysql", Schemes: []string{"mysql", "mariadb"}, Example: "mysql://user@host:3306,host2:3306/?engine=InnoDB", Summary: "MariaDB and MySQL, alone or as a Galera cluster",
-			Parameters: "engine, dialect, balance (order, random: of several hosts), connect_timeout, statements (together, apart: how a transfer is sent), ssl-mode, ssl-ca, ssl-cert, ssl-key, tls; and any variable of the server, for the session",
+			Parameters: "socket (the path of the server's Unix socket, with localhost as the host; also in the host's place, as %2Fpath or unix(/path)), engine, dialect, balance (order, random: of several hosts), connect_timeout, statements (together, apart: how a transfer is sent), ssl-mode, ssl-ca, ssl-cert, ssl-key, tls; and any variable of the server, for the session, but those that assay sets itself. What an address leaves open comes from the group client of ~/.my.cnf and from MYSQL_PWD",
 			Workloads:  sqlWorkloads(mysql.Driver()),
 			Statistics: mysql.OpenStatistics,
 		},

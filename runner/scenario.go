@@ -268,6 +268,9 @@ func parseScenario(text []byte) (Scenario, error) {
 	if err := yaml.NodeToValue(file.Docs[0].Body, &s, strict); err != nil {
 		return s, err
 	}
+	if s.Database, err = catalog.URL(s.Database); err != nil {
+		return s, err
+	}
 	for _, w := range catalog.Workloads() {
 		c := w.Config()
 		if part, given := parts[w.Key]; given {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler] [chromium] [duckdb] [rivals] [kubernetes]
+#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [pgbouncer] [faketime] [compiler] [chromium] [duckdb] [rivals] [kubernetes]
 #
 # Without names it installs the servers. "faketime" is the library that shifts
 # one server's clock, "compiler" a C compiler, which the race detector of the
@@ -17,6 +17,8 @@
 # cache folder, $ASSAY_SERVERS or ${XDG_CACHE_HOME:-$HOME/.cache}/assay/servers.
 # Cassandra's jars come from Maven into the same folder; the Java 17 that runs
 # them and Maven itself are packages of the system.
+# PgBouncer, a connection pooler, is a package of the system; like the others it is kept
+# from starting a service.
 # What is there and works is left alone, so the script can be run at any time.
 #
 # Debian's PostgreSQL packages make a database cluster "main" when they are
@@ -287,13 +289,36 @@ without_service() {
 		status=0
 		as_root "$there" "$1" start >/dev/null 2>&1 || status=$?
 		[ "$status" -eq 101 ] ||
-			fail "the packages would start the service $1, since this system's $there allows it; have it forbid that, or install these yourself: $(missing_for_mariadb | tr '\n' ' ')"
+			fail "the packages would start the service $1, since this system's $there allows it; have it forbid that, or install its packages yourself"
 		return 0
 	fi
 	policy=$there
 	printf '#!/bin/sh\n# Made by %s for the time of an installation; it can go.\ncase $2 in *start*) exit 101 ;; esac\n' "$mark" |
 		as_root tee "$policy" >/dev/null
 	as_root chmod 755 "$policy"
+}
+
+# find_pgbouncer prints the program; the name alone would be the function's below.
+find_pgbouncer() {
+	for candidate in /usr/sbin/pgbouncer /usr/bin/pgbouncer /usr/local/bin/pgbouncer /usr/local/sbin/pgbouncer; do
+		if [ -x "$candidate" ]; then
+			printf '%s\n' "$candidate"
+			return 0
+		fi
+	done
+	return 1
+}
+
+pgbouncer() {
+	if ! found=$(find_pgbouncer); then
+		without_service pgbouncer
+		packages pgbouncer
+		quietly as_root update-rc.d pgbouncer disable || fail "cannot keep the service pgbouncer from starting at boot"
+		as_root rm -f "$policy"
+		policy=
+		found=$(find_pgbouncer) || fail "package pgbouncer is installed, but no program pgbouncer can be found"
+	fi
+	say "pgbouncer: $("$found" --version | head -n 1), $found"
 }
 
 find_faketime() {
@@ -599,11 +624,11 @@ generate_definitions() {
 	rm -rf "$work/module"
 }
 
-usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [faketime] [compiler] [chromium] [duckdb] [rivals] [kubernetes]\n' "$0"; }
+usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [pgbouncer] [faketime] [compiler] [chromium] [duckdb] [rivals] [kubernetes]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb | mariadb | cassandra | faketime | compiler | chromium | duckdb | rivals | kubernetes) ;;
+	postgres | mongodb | mariadb | cassandra | pgbouncer | faketime | compiler | chromium | duckdb | rivals | kubernetes) ;;
 	-h | --help)
 		usage
 		exit 0
@@ -614,5 +639,5 @@ for name; do
 		;;
 	esac
 done
-[ $# -gt 0 ] || set -- postgres mongodb mariadb cassandra faketime
+[ $# -gt 0 ] || set -- postgres mongodb mariadb cassandra pgbouncer faketime
 for name; do "$name"; done

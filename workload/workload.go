@@ -222,3 +222,25 @@ type NoSchemaError struct {
 func (e *NoSchemaError) Error() string {
 	return fmt.Sprintf("%s does not exist or holds nothing of assay's; was it dropped since the run?", e.Name)
 }
+
+// IncompleteError means that reading back gave other rows than the database itself
+// counts in the same state. What was not read is then not known to be lost.
+type IncompleteError struct {
+	// Table is its full name, or that of a collection.
+	Table         string
+	Read, Counted int64
+}
+
+func (e *IncompleteError) Error() string {
+	return fmt.Sprintf("reading back was incomplete: %s gave %d rows, the database counts %d in the same state; look for a setting that limits or filters what a query returns, and read again (assay check --db)",
+		e.Table, e.Read, e.Counted)
+}
+
+// Whole gives *IncompleteError unless as many rows of a table were read as the database
+// counts.
+func Whole(table string, read, counted int64) error {
+	if read != counted {
+		return &IncompleteError{Table: table, Read: read, Counted: counted}
+	}
+	return nil
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assay/catalog"
 	"assay/fault"
 	"assay/report"
 	"assay/runner"
@@ -245,32 +246,46 @@ const (
 const mostAddress = 64 << 10
 
 // databaseAddress returns the address that a --db names, password included, or
-// that of the environment if there is no --db; both may be empty. A password
+// that of the environment if there is no --db; both may be empty. libpq's form of
+// keywords and values is returned as the URL that it means. A password
 // on the command line is warned of: every user of the machine can read it.
 // Errors are usage errors and hold nothing of the address.
 func databaseAddress(db string, stderr io.Writer) (string, error) {
+	address, written, err := namedAddress(db)
+	if err == nil {
+		address, err = catalog.URL(address)
+	}
+	if err != nil {
+		return "", usageError{err}
+	}
+	if written && workload.HoldsPassword(address) {
+		fmt.Fprintf(stderr, "warning: --db has a password, which every user of this machine can read in the list of processes; use %s, --db @FILE or --db env:NAME\n", databaseVariable)
+	}
+	return address, nil
+}
+
+// namedAddress is the address that a --db names, and whether it is written there.
+func namedAddress(db string) (address string, written bool, err error) {
 	if path, is := strings.CutPrefix(db, filePrefix); is {
-		return addressInFile(path)
+		address, err = addressInFile(path)
+		return address, false, err
 	}
 	if name, is := strings.CutPrefix(db, environmentPrefix); is {
 		address := strings.TrimSpace(os.Getenv(name))
 		if address == "" {
-			return "", usageError{fmt.Errorf("--db env:%s: the environment has no variable %s, or it is empty", name, name)}
+			return "", false, fmt.Errorf("--db env:%s: the environment has no variable %s, or it is empty", name, name)
 		}
-		return address, nil
+		return address, false, nil
 	}
 	if db == "" {
-		return os.Getenv(databaseVariable), nil
+		return os.Getenv(databaseVariable), false, nil
 	}
-	if workload.HoldsPassword(db) {
-		fmt.Fprintf(stderr, "warning: --db has a password, which every user of this machine can read in the list of processes; use %s, --db @FILE or --db env:NAME\n", databaseVariable)
-	}
-	return db, nil
+	return db, true, nil
 }
 
 // addressInFile reads a file that holds an address and nothing else.
 func addressInFile(path string) (string, error) {
-	bad := func(err error) (string, error) { return "", usageError{fmt.Errorf("--db @%s: %w", path, err)} }
+	bad := func(err error) (string, error) { return "", fmt.Errorf("--db @%s: %w", path, err) }
 	file, err := os.Open(path)
 	if err != nil {
 		return bad(errors.Unwrap(err)) // without the path, which is there already

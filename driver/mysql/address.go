@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -16,13 +17,13 @@ const (
 	defaultConnectTimeout = 10 * time.Second
 )
 
-const wantAddress = "mysql://USER:PASSWORD@HOST:PORT,HOST:PORT/?OPTION=VALUE, with characters such as @ : / # ? % in the password percent-encoded"
+const wantAddress = "mysql://USER:PASSWORD@HOST:PORT,HOST:PORT/?OPTION=VALUE, or mysql://USER@localhost/?socket=PATH, with characters such as @ : / # ? % in the password percent-encoded"
 
 // settings is what an address and a target ask for.
 type settings struct {
 	printable      string // of the address
 	user, password string
-	hosts          []string // host:port, each once, in the order of the address
+	hosts          []string // host:port or the path of a socket, each once, in the order of the address
 	database       string   // in which connections begin that are not sessions
 	connectTimeout time.Duration
 
@@ -64,11 +65,15 @@ func parse(target workload.Target) (*settings, error) {
 	if s.connectTimeout <= 0 {
 		s.connectTimeout = defaultConnectTimeout
 	}
-	a, err := uri.Parse(target.Address, wantAddress, defaultPort, "mysql", "mariadb")
+	plain, named := plainForm(target.Address)
+	a, err := uri.Parse(plain, wantAddress, defaultPort, "mysql", "mariadb")
 	if err != nil {
 		return nil, err
 	}
 	s.user, s.password, s.hosts, s.database = a.User, a.Password, a.Hosts, a.Path
+	if err := errors.Join(s.fillIn(a, a.WithPassword, named), s.takeSocket(a.Options)); err != nil {
+		return nil, err
+	}
 	if err := s.readOptions(a.Options); err != nil {
 		return nil, err
 	}
@@ -83,17 +88,7 @@ var (
 )
 
 // ownOptions are the options of an address that are assay's.
-const ownOptions = "engine, dialect, balance, connect_timeout, statements, ssl-mode, ssl-ca, ssl-cert, ssl-key, tls"
-
-// ownVariables are those that a transfer relies on.
-func ownVariables() map[string]string {
-	return map[string]string{
-		"autocommit": "transactions begin and end by name", "completion_type": "COMMIT begins nothing new",
-		"sql_mode": "what does not fit is refused (strict mode)", "check_constraint_checks": "no account is overdrawn",
-		"tx_isolation": "--isolation", "transaction_isolation": "--isolation", "foreign_key_checks": "assay has none",
-		"wsrep_on": "what is written is replicated", "sql_log_bin": "what is written is replicated",
-	}
-}
+const ownOptions = "engine, dialect, balance, connect_timeout, socket, statements, ssl-mode, ssl-ca, ssl-cert, ssl-key, tls"
 
 // readOptions reads the address's options. What is none of assay's own is a
 // variable of the server's, which refuses what it does not know.

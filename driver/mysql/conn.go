@@ -44,7 +44,6 @@ func (c *conn) pairs(ctx context.Context, query string) (map[string]string, erro
 // baseConfig is the configuration that all connections share.
 func baseConfig() *library.Config {
 	config := library.NewConfig()
-	config.Net = "tcp"
 	config.Logger = &library.NopLogger{}
 	config.MultiStatements, config.InterpolateParams = true, true
 	return config

@@ -22,14 +22,16 @@ import (
 
 // host is one server of the address.
 type host struct {
-	name     string // host:port
+	name     string // host:port, or the path of a socket
 	settings *settings
 	pool     *sqldb.Pool[*conn]
 }
 
 func newHost(name string, s *settings) *host {
 	h := &host{name: name, settings: s}
-	h.pool = sqldb.NewPool(s.connectTimeout, func(ctx context.Context) (*conn, error) { return h.connect(ctx, h.settings.database) })
+	h.pool = sqldb.NewPool(s.connectTimeout, func(ctx context.Context) (*conn, error) {
+		return h.connect(ctx, h.settings.database, slices.Concat(pins(), unlimited()))
+	})
 	return h
 }
 
@@ -90,27 +92,13 @@ func readLook(rows driver.Rows) (l look, err error) {
 	return l, err
 }
 
-// prologue are the statements with which every connection begins: what the
-// server's own configuration may have changed and a transfer relies on, then
-// what the address asks for. The comment is one that only MariaDB reads.
-func (s *settings) prologue() string {
-	set := []string{"autocommit = 1", "completion_type = 0", "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'"}
-	for _, v := range s.variables {
-		set = append(set, v.assignment())
-	}
-	text := "SET SESSION " + strings.Join(set, ", ") + "/*M!100201 , check_constraint_checks = 1 */"
-	if s.isolation != "" {
-		text += "; SET SESSION TRANSACTION ISOLATION LEVEL " + s.isolation
-	}
-	return text
-}
-
-// connect opens a connection that begins in this database ("" for none), within
-// the target's ConnectTimeout.
-func (h *host) connect(ctx context.Context, database string) (*conn, error) {
+// connect opens a connection that begins in this database ("" for none) with these
+// variables set, within the target's ConnectTimeout.
+func (h *host) connect(ctx context.Context, database string, set []pin) (*conn, error) {
 	s := h.settings
 	config := baseConfig()
-	config.User, config.Passwd, config.Addr, config.DBName = s.user, s.password, h.name, database
+	config.User, config.Passwd, config.DBName = s.user, s.password, database
+	config.Net, config.Addr = networkOf(h.name), h.name
 	handshake := s.encryption.apply(config)
 	connector, err := library.NewConnector(config)
 	if err != nil {
@@ -125,6 +113,9 @@ func (h *host) connect(ctx context.Context, database string) (*conn, error) {
 	}
 	c := &conn{StandardConn: standard(raw), host: h, encrypted: handshake.done}
 	if _, err = c.Change(bounded, s.prologue()); err == nil {
+		err = c.pin(bounded, set)
+	}
+	if err == nil {
 		c.look, err = c.lookAround(bounded)
 	}
 	if err != nil {

@@ -145,6 +145,11 @@ func (p *schema) Describe(ctx context.Context) (workload.Product, error) {
 			}
 			add(name, value)
 		}
+		limits, err := p.limits(ctx, c)
+		if err != nil {
+			return err
+		}
+		product.Settings = append(product.Settings, limits...)
 		product.Topology.Nodes = 1
 		if !c.look.galera {
 			return nil

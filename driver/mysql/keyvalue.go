@@ -76,7 +76,7 @@ func (p *schema) elsewhere(ctx context.Context, not *host, statements []sqldb.St
 		if h == not {
 			continue
 		}
-		c, err := h.connect(ctx, p.Name)
+		c, err := h.connect(ctx, p.Name, pins())
 		if err != nil {
 			continue
 		}

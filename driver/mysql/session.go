@@ -32,7 +32,7 @@ func (p *schema) SessionName(run string) string {
 // dial opens a session's connection.
 func (p *schema) dial(ctx context.Context, statements []sqldb.Statement) (*sqldb.Session, error) {
 	c, err := p.firstThatWrites(ctx, p.order(p.anyHost), func(h *host) (*conn, error) {
-		c, err := h.connect(ctx, p.Name)
+		c, err := h.connect(ctx, p.Name, pins())
 		if hasCode(err, codeUnknownDatabase) {
 			err = p.Missing()
 		}

@@ -72,7 +72,7 @@ func (p *schema) settleHost(ctx context.Context, h *host) (s settled) {
 		}
 		return err
 	})
-	if s.away && errors.Is(s.err, syscall.ECONNREFUSED) {
+	if s.away && (errors.Is(s.err, syscall.ECONNREFUSED) || networkOf(h.name) == "unix" && errors.Is(s.err, syscall.ENOENT)) {
 		s.err = nil // nobody listens: the server is gone, and its sessions with it
 	}
 	return s

@@ -62,7 +62,7 @@ func OpenStatistics(_ context.Context, target workload.Target) (workload.Statist
 	}
 	query := "SHOW GLOBAL STATUS WHERE Variable_name IN (" + strings.Join(keys, ", ") + ")"
 	return &sqldb.Statistics{Figures: all, Connect: func(ctx context.Context) (sqldb.Conn, string, string, error) {
-		open := func(h *host) (*conn, error) { return h.connect(ctx, "") }
+		open := func(h *host) (*conn, error) { return h.connect(ctx, "", pins()) }
 		c, err := p.firstThatWrites(ctx, p.hosts, open, func(c *conn) { c.HangUp() })
 		if err != nil {
 			return nil, "", "", err

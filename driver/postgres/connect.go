@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -72,34 +73,73 @@ func hintOwner(schema, owner, user string) string {
 //
 // dialect is the one that the address names, empty if it names none.
 func parse(target workload.Target) (config *pgx.ConnConfig, dialect string, err error) {
-	address, dialect, err := takeDialect(target.Address)
+	a, err := read(target)
 	if err != nil {
 		return nil, "", err
 	}
-	config, err = pgx.ParseConfig(address)
+	return a.config, a.dialect, nil
+}
+
+// parsedAddress is what a target's address says.
+type parsedAddress struct {
+	config  *pgx.ConnConfig
+	dialect string
+	// given are the parameters that the address sets for the server's sessions, with
+	// execModeParameter among them; without are those of libpq that have no effect.
+	given, without []string
+}
+
+func read(target workload.Target) (a parsedAddress, err error) {
+	text, dialect, err := takeDialect(target.Address)
 	if err != nil {
-		if err := checkFiles(address); err != nil {
-			return nil, "", err
+		return a, err
+	}
+	text, lookup, err := takeHostaddr(text)
+	if err != nil {
+		return a, err
+	}
+	config, err := pgx.ParseConfig(text)
+	if err != nil {
+		if err := checkFiles(text); err != nil {
+			return a, err
 		}
-		return nil, "", malformed(target.Address, err)
+		return a, malformed(target.Address, err)
+	}
+	if lookup != nil {
+		byName := config.LookupFunc
+		config.LookupFunc = func(ctx context.Context, host string) ([]string, error) {
+			if addr, is := lookup(host); is {
+				return []string{addr}, nil
+			}
+			return byName(ctx, host)
+		}
+	}
+	without, err := takeLibpq(config)
+	if err != nil {
+		return a, err
 	}
 	config.ConnectTimeout = target.ConnectTimeout
 	if config.ConnectTimeout <= 0 {
 		config.ConnectTimeout = defaultConnectTimeout
 	}
+	given := slices.Collect(maps.Keys(config.RuntimeParams))
+	if strings.Contains(text, execModeParameter+"=") {
+		given = append(given, execModeParameter)
+	}
 	config.RuntimeParams["application_name"] = applicationName
-	if config.ValidateConnect == nil && len(serversOf(config)) > 1 && dialect != cockroachdb().name {
+	pin(config)
+	if config.ValidateConnect == nil && len(serversOf(config, false)) > 1 && dialect != cockroachdb().name {
 		config.ValidateConnect = validatePrimary
 	}
-	return config, dialect, nil
+	return parsedAddress{config, dialect, given, without}, nil
 }
 
 // malformed says why the library could not read an address. Its error quotes
 // the address, at best without the password; the one inside says what it is,
 // such as a file of certificates that is not there.
-func malformed(address string, err error) error {
-	return &workload.OptionError{Option: "address", Value: workload.Redact(address),
-		Reason: workload.MalformedReason(address, errors.Unwrap(err)), Want: wantAddress}
+func malformed(text string, err error) error {
+	return &workload.OptionError{Option: "address", Value: workload.Redact(text),
+		Reason: workload.MalformedReason(text, errors.Unwrap(err)), Want: wantAddress}
 }
 
 // serializable is PostgreSQL's strongest level.

@@ -41,6 +41,10 @@ type connection struct {
 	// unreplicated is set when the server says, while it commits, that it gave
 	// up waiting for its standby.
 	unreplicated bool
+	// opening are statements behind BEGIN, and enclosed is whether a statement that is a
+	// transaction of its own gets one around it: for what a pooler keeps from a session.
+	opening  []string
+	enclosed bool
 }
 
 // connectBy opens a connection that can begin, commit and undo, and knows the
@@ -56,6 +60,16 @@ func (p *schema) connectBy(ctx context.Context, config *pgx.ConnConfig, own []sq
 	}, own...)}
 	config = config.Copy()
 	run := p.Owner()
+	if p.pooled {
+		if p.Open {
+			l.opening = []string{searchPath(p.Name)}
+		}
+		l.enclosed = p.Open || p.isolation != "" && !p.Transactions
+		var err error
+		if run, err = p.poolerRun(ctx); err != nil {
+			return nil, p.Operation("open session", err)
+		}
+	}
 	config.RuntimeParams["application_name"] = p.SessionName(run)
 	notice := func(notice *pgconn.Notice) {
 		if abandonedReplication(notice) {
@@ -94,6 +108,11 @@ func (p *schema) connectBy(ctx context.Context, config *pgx.ConnConfig, own []sq
 // Store does not know the run that it works for.
 func (l *connection) identify(ctx context.Context, run string) (err error) {
 	c := conn{l.conn.PgConn}
+	if l.schema.pooled { // a process is not a session's; what counts is that there is one
+		l.known.ID = fmt.Sprintf("pooled %p", l)
+		_, err = serverProcess(ctx, c, l.schema.config.ConnectTimeout)
+		return err
+	}
 	if run == "" {
 		if run, err = l.schema.Run(ctx, c); err != nil {
 			return err
@@ -141,6 +160,24 @@ func (l *connection) Close() {
 }
 
 func (l *connection) hangUp() { conn{l.conn.PgConn}.HangUp() }
+
+// sendBegin puts what begins a transaction into the exchange, and readBegin reads the
+// answers.
+func (l *connection) sendBegin() {
+	l.send(begin)
+	for _, text := range l.opening {
+		l.conn.executeText(text, nil, nil, binaryFormats)
+	}
+}
+
+func (l *connection) readBegin() (err error) {
+	for range 1 + len(l.opening) {
+		if err == nil {
+			_, err = l.readAnswer()
+		}
+	}
+	return err
+}
 
 // send puts one of the connection's own statements, which have no parameters, into
 // the exchange.

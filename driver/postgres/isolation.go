@@ -19,9 +19,10 @@ func (p *schema) Levels() (levels []interleaving.Level) {
 }
 
 // Waiting implements sqldb.Connection, by pg_blocking_pids (manual, "System
-// Information Functions"). CockroachDB has no such account.
+// Information Functions"). CockroachDB has no such account,
+// and behind a pooler nobody knows which process it is.
 func (c *connection) Waiting(ctx context.Context) (waiting, known bool, err error) {
-	if c.schema.dialect.session != "" {
+	if c.schema.dialect.session != "" || c.schema.pooled {
 		return false, false, nil
 	}
 	err = c.schema.pool.Use(ctx, func(by conn) error {

@@ -47,7 +47,7 @@ func (p *schema) chooseReads(target workload.Target) error {
 	r := &reads{p.config.Copy(), p.config.Copy(), cmp.Or(target.Read, workload.ReadPrimary)}
 	p.reads = r
 	r.writers.ConnectTimeout, r.readers.ConnectTimeout = plain.ConnectTimeout, plain.ConnectTimeout
-	if p.isolation != "" { // not for readers: a standby has no serializable
+	if p.isolation != "" && !p.pooled { // not for readers: a standby has no serializable
 		r.writers.RuntimeParams["default_transaction_isolation"] = p.isolation
 	}
 	want := ""

@@ -15,13 +15,25 @@ import (
 // pool lends connections to the servers of a configuration.
 type pool = sqldb.Pool[conn]
 
-func newPool(config *pgx.ConnConfig, address string) *pool {
+// newPool is a pool of connections without the time limits of sessions. Those to a pooler
+// have them, since what is set for one would be others'.
+func newPool(config *pgx.ConnConfig, address string, pooled bool) *pool {
 	return sqldb.NewPool(config.ConnectTimeout, func(ctx context.Context) (conn, error) {
 		raw, err := pgconn.ConnectConfig(ctx, &config.Copy().Config)
 		if err != nil {
 			return conn{}, connectError(ctx, config, address, err)
 		}
-		return conn{raw}, nil
+		c := conn{raw}
+		if pooled {
+			return c, nil
+		}
+		bounded, cancel := context.WithTimeout(ctx, config.ConnectTimeout)
+		defer cancel()
+		if err := unlimit(bounded, c); err != nil {
+			c.HangUp()
+			return conn{}, connectError(ctx, config, address, err)
+		}
+		return c, nil
 	})
 }
 

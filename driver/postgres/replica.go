@@ -27,7 +27,7 @@ type addressed struct {
 // serversOf takes a configuration of several hosts apart. The ways to one host
 // (with TLS and without) stay together, and what the address wants of a server
 // (target_session_attrs) is not asked for.
-func serversOf(config *pgx.ConnConfig) []addressed {
+func serversOf(config *pgx.ConnConfig, pooled bool) []addressed {
 	ways := []*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}
 	ways = append(ways, config.Fallbacks...)
 	var servers []addressed
@@ -41,7 +41,7 @@ func serversOf(config *pgx.ConnConfig) []addressed {
 		c := config.Copy()
 		c.Host, c.Port, c.TLSConfig, c.Fallbacks, c.ValidateConnect = way.Host, way.Port, way.TLSConfig, nil, nil
 		known[name] = c
-		servers = append(servers, addressed{name, newPool(c, name)})
+		servers = append(servers, addressed{name, newPool(c, name, pooled)})
 	}
 	return servers
 }

@@ -25,37 +25,47 @@ type schema struct {
 	servers   []addressed // each server of the address by itself
 	promise   string      // of the level, of a workload whose level is judged
 	reads     *reads      // nil if the workload's reads go where its writes go
+	pooled    bool        // a connection pooler is in between
+	without   []string    // parameters of the address that have no effect
 }
 
 // Driver opens a workload in the schema assay_ and its name, in the address's
 // database.
 //
-// The parameter default_query_exec_mode of the address, if it is exec,
-// simple_protocol, describe_exec or cache_describe, does without prepared
-// statements, for connection poolers that cannot carry them; the transfer then
-// is still one round trip.
+// Behind a connection pooler, and with the parameter default_query_exec_mode=exec of the
+// address, statements are not prepared; the transfer then is still one round trip.
 func Driver() sqldb.Driver { return sqldb.DriverOf(openSchema) }
 
 func openSchema(ctx context.Context, target workload.Target, of sqldb.Schema) (*schema, error) {
-	config, named, err := parse(target)
+	a, err := read(target)
 	if err != nil {
 		return nil, err
 	}
+	config, named := a.config, a.dialect
 	isolation, err := isolationLevel(target.Isolation, postgresql().levels)
 	if err != nil {
 		return nil, err
 	}
-	p := &schema{config: config, address: workload.Redact(target.Address), isolation: isolation, told: named != ""}
+	p := &schema{config: config, address: workload.Redact(target.Address), isolation: isolation, told: named != "", without: a.without}
 	p.Namespace = &sqldb.Namespace{Product: "postgres", Schema: of.Renamed(reserved()), Name: "assay_" + of.Workload, Server: p}
 	if of.Open {
 		config.RuntimeParams["search_path"] = p.Name
 	}
-	p.pool, p.servers = newPool(config, p.address), serversOf(config)
+	if p.pooled, err = findPooler(ctx, config, p.address); err == nil && p.pooled {
+		config, err = behindPooler(config, a.given)
+	}
+	if err != nil {
+		return nil, p.Operation("connect", err)
+	}
+	p.config, p.pool, p.servers = config, newPool(config, p.address, p.pooled), serversOf(config, p.pooled)
 	err = p.pool.Use(ctx, func(c conn) (err error) {
 		if p.dialect, err = findDialect(ctx, c, named); err != nil {
 			return err
 		}
 		p.SQL, p.Catalog = p.dialect.sqlOf(p.Name), p.dialect.catalogOf(p.Name)
+		if p.pooled {
+			p.Catalog.Use = searchPath(p.Name)
+		}
 		if p.level = isolation; p.level != "" {
 			return nil
 		}
@@ -112,7 +122,11 @@ func (p *schema) Snapshot(audit bool) []string {
 	if audit && p.level == serializable {
 		level = serializable
 	}
-	return []string{"BEGIN ISOLATION LEVEL " + strings.ToUpper(level) + " READ ONLY"}
+	begin := []string{"BEGIN ISOLATION LEVEL " + strings.ToUpper(level) + " READ ONLY"}
+	if p.pooled {
+		begin = append(begin, unlimiting(true))
+	}
+	return begin
 }
 
 // Measure implements sqldb.Server: the server looks at its files.
@@ -130,6 +144,9 @@ func (p *schema) Size(ctx context.Context) (workload.Size, error) {
 
 // Settle waits until no abandoned session of this run is left in this database.
 func (p *schema) Settle(ctx context.Context) error {
+	if p.pooled {
+		return p.Operation("settle", p.settlePooled(ctx))
+	}
 	return p.Operation("settle", p.pool.Use(ctx, func(c conn) error { return p.SettleOn(ctx, c, "") }))
 }
 
@@ -151,7 +168,7 @@ func (p *schema) SessionName(run string) string {
 
 func (p *schema) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	config := p.config
-	if p.isolation != "" && (!p.Transactions || p.Open) {
+	if p.isolation != "" && (!p.Transactions || p.Open) && !p.pooled {
 		config = config.Copy()
 		config.RuntimeParams["default_transaction_isolation"] = p.isolation
 	}

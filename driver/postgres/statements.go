@@ -28,9 +28,31 @@ func (c *connection) sendCall(which int, parameters []sqldb.Value) {
 }
 
 func (c *connection) Run(ctx context.Context, which int, row func(sqldb.Row) error, parameters []sqldb.Value) (int64, sqldb.Stage, error) {
+	if c.enclosed {
+		return c.enclose(ctx, which, row, parameters)
+	}
 	c.conn.begin()
 	c.sendCall(which, parameters)
 	return c.alone(ctx, func() (int64, error) { return c.readRows(which, row) })
+}
+
+// enclose is Run in a transaction of its own that begins by name, in one round trip.
+func (c *connection) enclose(ctx context.Context, which int, row func(sqldb.Row) error, parameters []sqldb.Value) (changed int64, at sqldb.Stage, err error) {
+	c.unreplicated = false
+	c.conn.begin()
+	c.sendBegin()
+	c.sendCall(which, parameters)
+	c.send(commit)
+	if err := c.conn.sync(ctx); err != nil {
+		return 0, sqldb.Working, err
+	}
+	if err = c.readBegin(); err == nil {
+		changed, err = c.readRows(which, row)
+	}
+	if err == nil {
+		at, err = sqldb.Committing, c.readCommit()
+	}
+	return changed, at, c.ended(err)
 }
 
 // alone sends one statement that is its own transaction, whose answer is read by read. The
@@ -82,7 +104,7 @@ const (
 func (c *connection) Insert(ctx context.Context, rows sqldb.Rows) (at sqldb.Stage, err error) {
 	most := min(maxInserted, maxParameters/len(rows.Columns))
 	c.conn.begin()
-	if rows.Count <= most {
+	if rows.Count <= most && !c.enclosed {
 		c.sendInsert(rows, 0, rows.Count)
 		_, at, err = c.alone(ctx, func() (int64, error) {
 			_, err := c.readAnswer()
@@ -91,8 +113,8 @@ func (c *connection) Insert(ctx context.Context, rows sqldb.Rows) (at sqldb.Stag
 		return at, err
 	}
 	c.unreplicated = false
-	c.send(begin)
-	answers := 1
+	c.sendBegin()
+	answers := 1 + len(c.opening)
 	for first := 0; first < rows.Count; first += most {
 		c.sendInsert(rows, first, min(most, rows.Count-first))
 		answers++

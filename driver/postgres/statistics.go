@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/sqldb"
@@ -89,6 +90,12 @@ func OpenStatistics(_ context.Context, target workload.Target) (workload.Statist
 	}
 	connect := func(ctx context.Context) (sqldb.Conn, string, string, error) {
 		raw, err := pgconn.ConnectConfig(ctx, &config.Copy().Config)
+		if refusesParameters(err) {
+			var pooled *pgx.ConnConfig
+			if pooled, err = behindPooler(config, nil); err == nil {
+				raw, err = pgconn.ConnectConfig(ctx, &pooled.Config)
+			}
+		}
 		if err != nil {
 			return nil, "", "", connectError(ctx, config, workload.Redact(target.Address), err)
 		}

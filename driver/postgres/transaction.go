@@ -12,7 +12,7 @@ import (
 func (c *connection) Batch(ctx context.Context, calls []sqldb.Call) (sqldb.Stage, error) {
 	c.unreplicated = false
 	c.conn.begin()
-	c.send(begin)
+	c.sendBegin()
 	for i := range calls {
 		c.sendCall(calls[i].Statement, calls[i].Parameters)
 	}
@@ -35,7 +35,7 @@ func (c *connection) ended(err error) error {
 // readBatch reads the answers to a batch, in the order of sending, up to the first
 // error.
 func (c *connection) readBatch(calls []sqldb.Call) (at sqldb.Stage, err error) {
-	if _, err = c.readAnswer(); err != nil { // BEGIN
+	if err = c.readBegin(); err != nil {
 		return sqldb.Working, err
 	}
 	for i := range calls {
@@ -63,14 +63,14 @@ func (c *connection) Commit(ctx context.Context) error {
 func (c *connection) Step(ctx context.Context, first bool, which int, row func(sqldb.Row) error, parameters []sqldb.Value) (changed int64, err error) {
 	c.conn.begin()
 	if first {
-		c.send(begin)
+		c.sendBegin()
 	}
 	c.sendCall(which, parameters)
 	if err := c.conn.sync(ctx); err != nil {
 		return 0, err
 	}
 	if first {
-		_, err = c.readAnswer()
+		err = c.readBegin()
 	}
 	if err == nil {
 		changed, err = c.readRows(which, row)

@@ -32,19 +32,19 @@ func (s *isolationStore) Read(ctx context.Context, list func(key int64, elements
 	var key, value int64
 	d := s.Dialect()
 	return view(ctx, s.View,
-		query{"SELECT id, elements FROM " + d.Table("list") + " ORDER BY id", func(found Row) error {
+		whole(d, []string{"id", "elements"}, "list", " ORDER BY id", func(found Row) error {
 			var elements []int64
 			if err := found.Scan(&key, &elements); err != nil {
 				return fmt.Errorf("list %d: %w", key, err)
 			}
 			return given(list(key, elements))
-		}},
-		query{"SELECT id, value FROM " + d.Table("register") + " ORDER BY id", func(found Row) error {
+		}),
+		whole(d, []string{"id", "value"}, "register", " ORDER BY id", func(found Row) error {
 			if err := found.Scan(&key, &value); err != nil {
 				return err
 			}
 			return given(register(key, value))
-		}})
+		}))
 }
 
 // The statements of a session.

@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"context"
-	"strings"
 
 	"assay/history"
 	"assay/workload"
@@ -47,12 +46,12 @@ func (s *journalStore) Read(ctx context.Context, row func(journal.Row) error) er
 		for i := range values {
 			into[i] = &values[i]
 		}
-		queries[number] = query{"SELECT " + strings.Join(t.Columns, ", ") + " FROM " + s.Dialect().Table(t.Name), func(found Row) error {
+		queries[number] = whole(s.Dialect(), t.Columns, t.Name, "", func(found Row) error {
 			if err := found.Scan(into...); err != nil {
 				return err
 			}
 			return given(row(journal.Row{Table: number, Values: values}))
-		}}
+		})
 	}
 	return view(ctx, s.View, queries...)
 }

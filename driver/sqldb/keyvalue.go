@@ -124,7 +124,7 @@ func (s *keyValueStore) record(row Row) (keyvalue.Record, error) {
 }
 
 func (s *keyValueStore) Read(ctx context.Context, use func(keyvalue.Record) error) error {
-	return view(ctx, s.View, query{s.all, func(found Row) error {
+	return view(ctx, s.View, query{s.all, s.Dialect().Table(s.Tables()[0].Name), func(found Row) error {
 		r, err := s.record(found)
 		if err != nil {
 			return err

@@ -27,6 +27,8 @@ const MostHosts = 64
 // Address is one that has been read, with its parts decoded.
 type Address struct {
 	User, Password string
+	// WithPassword is true if there is a colon behind the user: an empty password is one.
+	WithPassword bool
 	// Hosts are HOST:PORT, at least one and each once, in the order of the address; an
 	// IPv6 address is in brackets.
 	Hosts []string
@@ -64,7 +66,8 @@ func Parse(text, form, defaultPort string, schemes ...string) (*Address, error) 
 func (a *Address) readAuthority(authority, defaultPort string) (ok bool) {
 	at := strings.LastIndexByte(authority, '@')
 	if at >= 0 {
-		user, password, _ := strings.Cut(authority[:at], ":")
+		user, password, with := strings.Cut(authority[:at], ":")
+		a.WithPassword = with
 		var errs [2]error
 		a.User, errs[0] = url.PathUnescape(user)
 		a.Password, errs[1] = url.PathUnescape(password)

@@ -1,0 +1,173 @@
+package mysql
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"assay/driver/uri"
+	"assay/workload"
+)
+
+// The ways to write the Unix socket of a server, beside the option socket: in the place of
+// the host, percent-encoded or as go-sql-driver has it.
+var (
+	socketHost = regexp.MustCompile(`^([a-z]+://(?:[^@/?#]*@)?)(%2[Ff][^/?#,:@]+)(.*)$`)
+	socketCall = regexp.MustCompile(`^([a-z]+://(?:[^@/?#]*@)?)unix\((/[^()?#&@]*)\)(.*)$`)
+	nobody     = regexp.MustCompile(`^((?:mysql|mariadb)://)(/.*|\?.*|)$`)
+)
+
+// localhost stands for a host that is not named.
+const localhost = "localhost"
+
+// plainForm is an address with one form for a socket, the option, and with a host;
+// named is whether the address has that.
+func plainForm(address string) (plain string, named bool) {
+	for _, form := range []*regexp.Regexp{socketHost, socketCall} {
+		parts := form.FindStringSubmatch(address)
+		if parts == nil {
+			continue
+		}
+		socket := parts[2]
+		if form == socketCall {
+			socket = url.QueryEscape(socket)
+		}
+		separator := "?"
+		if strings.Contains(parts[3], "?") {
+			separator = "&"
+		}
+		return parts[1] + localhost + parts[3] + separator + "socket=" + socket, true
+	}
+	if parts := nobody.FindStringSubmatch(address); parts != nil {
+		return parts[1] + localhost + parts[2], false
+	}
+	return address, true
+}
+
+// takeSocket takes the option socket, of the server on this machine.
+func (s *settings) takeSocket(options uri.Options) error {
+	path, given := options.Take("socket")
+	if !given {
+		return nil
+	}
+	if !filepath.IsAbs(path) {
+		return &workload.OptionError{Option: "socket", Value: path, Want: "the whole path of the server's Unix socket"}
+	}
+	if len(s.hosts) != 1 || s.hosts[0] != localhost+":"+defaultPort {
+		return &workload.OptionError{Option: "socket", Value: path, Want: "with localhost as the only host, and no port"}
+	}
+	s.hosts = []string{path}
+	return nil
+}
+
+// networkOf is how a host is dialled.
+func networkOf(name string) string {
+	if strings.HasPrefix(name, "/") {
+		return "unix"
+	}
+	return "tcp"
+}
+
+// fillIn takes from the user's own file of options and from the environment what the
+// address leaves open, as MySQL's clients do: user and password, and of an address that
+// names no host the host, the port or the socket, and the encryption. An address with an
+// empty password ("user:@host") has that one.
+func (s *settings) fillIn(a *uri.Address, passwordGiven, named bool) error {
+	of, err := clientOptions()
+	if err != nil {
+		return err
+	}
+	if s.user == "" {
+		s.user = of["user"]
+	}
+	if s.password == "" && !passwordGiven {
+		if s.password = of["password"]; s.password == "" {
+			s.password = os.Getenv("MYSQL_PWD") // MySQL manual, "Environment Variables"
+		}
+	}
+	if named {
+		return nil
+	}
+	host := of["host"]
+	if of["port"] != "" {
+		if host == "" {
+			host = localhost
+		}
+		host += ":" + of["port"]
+	}
+	if host != "" {
+		file, err := uri.Parse("mysql://"+host+"/", wantAddress, defaultPort, "mysql")
+		if err != nil {
+			return &workload.OptionError{Option: optionsFile, Value: "host, port", Want: "a host and a port that can be used"}
+		}
+		s.hosts = file.Hosts
+	}
+	if _, given := a.Options["socket"]; !given && of["socket"] != "" && (host == "" || of["host"] == localhost) {
+		a.Options["socket"], s.hosts = of["socket"], []string{localhost + ":" + defaultPort}
+	}
+	for _, name := range []string{"ssl-mode", "ssl-ca", "ssl-cert", "ssl-key"} {
+		if value := of[name]; value != "" && a.Options[name] == "" {
+			a.Options[name] = value
+		}
+	}
+	return nil
+}
+
+// optionsFile is the user's own file of options (MySQL manual, "Using Option Files").
+const optionsFile = "~/.my.cnf"
+
+// clientOptions are those of the group client in the user's own file, none if there is no
+// such file. One that others may write is not read, as MySQL's clients do not.
+func clientOptions() (map[string]string, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, nil
+	}
+	path := filepath.Join(home, ".my.cnf")
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().Perm()&0o002 != 0 {
+		return nil, nil
+	}
+	text, read := os.ReadFile(path)
+	if err = errors.Join(err, read); err != nil {
+		return nil, &workload.OptionError{Option: optionsFile, Value: path, Reason: "it cannot be read", Want: "a file that this user may read, or none"}
+	}
+	return readClientOptions(text), nil
+}
+
+// readClientOptions reads a file of options: groups in brackets, NAME=VALUE, comments. The
+// last of several counts, and a dash is an underscore.
+func readClientOptions(text []byte) map[string]string {
+	options := map[string]string{}
+	inside := false
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
+		switch {
+		case line == "" || line[0] == '#' || line[0] == ';' || line[0] == '!':
+		case line[0] == '[':
+			group := strings.Trim(line, "[] \t")
+			inside = group == "client" || group == "client-mariadb" || group == "client-server"
+		case inside:
+			name, value, _ := strings.Cut(line, "=")
+			options[strings.ReplaceAll(strings.TrimSpace(name), "_", "-")] = optionValue(strings.TrimSpace(value))
+		}
+	}
+	return options
+}
+
+// optionValue is a value without its quotes, and with what its escapes mean.
+func optionValue(value string) string {
+	if n := len(value); n >= 2 && (value[0] == '\'' || value[0] == '"') && value[n-1] == value[0] {
+		value = value[1 : n-1]
+	} else if comment := strings.Index(value, " #"); comment >= 0 {
+		value = strings.TrimSpace(value[:comment])
+	}
+	return strings.NewReplacer(`\\`, `\`, `\s`, " ", `\t`, "\t", `\n`, "\n", `\r`, "\r", `\b`, "\b", `\"`, `"`, `\'`, "'").Replace(value)
+}

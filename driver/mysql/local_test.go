@@ -1,0 +1,138 @@
+package mysql
+
+import (
+	"errors"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"assay/workload"
+)
+
+// TestSocketsInAddresses: each way to write the same socket.
+func TestSocketsInAddresses(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	for _, address := range []string{
+		"mysql://u:p@localhost/?socket=/run/a.sock", "mysql://u:p@localhost/?socket=%2Frun%2Fa.sock", "mysql://u:p@%2Frun%2Fa.sock/",
+		"mariadb://u:p@%2frun%2Fa.sock", "mysql://u:p@unix(/run/a.sock)/", "mysql://u:p@unix(/run/a.sock)", "mysql://u:p@unix(/run/a.sock)/?engine=InnoDB",
+	} {
+		s, err := parse(workload.Target{Address: address})
+		if err != nil || !slices.Equal(s.hosts, []string{"/run/a.sock"}) || s.user != "u" || s.password != "p" || networkOf(s.hosts[0]) != "unix" || strings.Contains(s.printable, ":p@") {
+			t.Errorf("%s: %+v, %v", address, s, err)
+		}
+	}
+	for _, address := range []string{
+		"mysql://u:hunter2@localhost/?socket=a.sock", "mysql://u:hunter2@db.example/?socket=/run/a.sock", "mysql://u:hunter2@localhost:3307/?socket=/run/a.sock",
+		"mysql://u:hunter2@localhost,b/?socket=/run/a.sock", "mysql://u:hunter2@%2Frun%2Fa.sock,b/", "mysql://u:hunter2@%2Frun%2Fa.sock/?socket=/run/b",
+	} {
+		s, err := parse(workload.Target{Address: address})
+		if refused := (*workload.OptionError)(nil); !errors.As(err, &refused) {
+			t.Errorf("%s: %+v, %v", address, s, err)
+			continue
+		}
+		quietError(t, err)
+	}
+}
+
+// TestThroughASocket runs on the test server's own.
+func TestThroughASocket(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	socket := filepath.Join(node.Node(0).Dir, "data", "mariadb.sock")
+	if _, err := os.Stat(socket); err != nil {
+		t.Fatal(err)
+	}
+	store := openBank(t, workload.Target{Address: "mysql://" + url.UserPassword("assay", secret).String() + "@" + url.PathEscape(socket) + "/"})
+	defer store.Close()
+	if err := store.Create(t.Context(), workload.Marker{Run: "socket", Workload: "bank"}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if err := errors.Join(store.Settle(t.Context()), store.Drop(t.Context())); err != nil {
+		t.Error(err)
+	}
+	missing := workload.Target{Address: "mysql://u:hunter2@%2Fnone%2Fa.sock/"}
+	_, err = Driver().Bank(t.Context(), missing)
+	if unreachable := (*workload.UnreachableError)(nil); !errors.As(err, &unreachable) {
+		t.Errorf("got %v", err)
+	}
+	quietError(t, err)
+}
+
+// home is a home with this file of options.
+func home(t *testing.T, mode os.FileMode, lines ...string) {
+	t.Helper()
+	folder := t.TempDir()
+	path := filepath.Join(folder, ".my.cnf")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", folder)
+}
+
+// TestOptionsOfTheUser: the file and the environment give what the address leaves open,
+// and nothing else.
+func TestOptionsOfTheUser(t *testing.T) {
+	file := []string{"[mysqld]", "user=mysql", "port=1", "[client]", "user = filed", `password = "hun#ter2"`, "host=db.example", "port=3310", "# password=none", "ssl_ca=", "[mysql]", "password=other"}
+	type found struct{ user, password, host string }
+	for name, c := range map[string]struct {
+		file     []string
+		mode     os.FileMode
+		variable string
+		address  string
+		want     found
+	}{
+		"all of it":            {file, 0o600, "", "mysql://", found{"filed", "hun#ter2", "db.example:3310"}},
+		"all of it, slashes":   {file, 0o600, "", "mysql:///?engine=InnoDB", found{"filed", "hun#ter2", "db.example:3310"}},
+		"the address's host":   {file, 0o600, "", "mysql://h/", found{"filed", "hun#ter2", "h:3306"}},
+		"the address's user":   {file, 0o600, "", "mysql://u@h/", found{"u", "hun#ter2", "h:3306"}},
+		"an empty password":    {file, 0o600, "other", "mysql://u:@h/", found{"u", "", "h:3306"}},
+		"the address's":        {file, 0o600, "other", "mysql://u:p@h/", found{"u", "p", "h:3306"}},
+		"the environment":      {nil, 0o600, "hunter2", "mysql://u@h/", found{"u", "hunter2", "h:3306"}},
+		"the file before it":   {file, 0o600, "other", "mysql://u@h/", found{"u", "hun#ter2", "h:3306"}},
+		"open to all":          {file, 0o666, "", "mysql://u@h/", found{"u", "", "h:3306"}},
+		"a socket":             {[]string{"[client]", "socket=/run/a.sock", "user=u"}, 0o600, "", "mysql://", found{"u", "", "/run/a.sock"}},
+		"nothing":              {nil, 0o600, "", "mysql://", found{"", "", "localhost:3306"}},
+		"MariaDB's own groups": {[]string{"[client-mariadb]", "password=a\\sb"}, 0o600, "", "mysql://u@h/", found{"u", "a b", "h:3306"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home(t, c.mode, c.file...)
+			t.Setenv("MYSQL_PWD", c.variable)
+			s, err := parse(workload.Target{Address: c.address})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := (found{s.user, s.password, s.hosts[0]}); got != c.want || len(s.hosts) != 1 {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+			if s.password != "" && strings.Contains(s.printable, s.password) && s.password != "p" {
+				t.Errorf("%s tells the password", s.printable)
+			}
+		})
+	}
+	home(t, 0o600, "[client]", "host=a b c", "password=hunter2")
+	_, err := parse(workload.Target{Address: "mysql://"})
+	if refused := (*workload.OptionError)(nil); !errors.As(err, &refused) || !strings.Contains(err.Error(), ".my.cnf") {
+		t.Errorf("got %v", err)
+	} else {
+		quietError(t, err)
+	}
+}
+
+func TestFilesOfOptions(t *testing.T) {
+	text := "[client]\r\nssl-verify_server_cert\npassword='a \\\\ b' \nuser=x # a comment\n[client]\nuser=y\n!include /etc/other\n;host=z\n[mysqldump]\nuser=q"
+	want := map[string]string{"ssl-verify-server-cert": "", "password": `a \ b`, "user": "y"}
+	if got := readClientOptions([]byte(text)); !maps.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}

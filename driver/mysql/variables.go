@@ -1,0 +1,125 @@
+package mysql
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"assay/workload"
+)
+
+// pin is a session variable whose value assay sets for its own connections, where the
+// server has it and its configuration (SET GLOBAL, my.cnf, init_connect) gave another.
+type pin struct {
+	name string
+	// value is as SET takes it, and shown as SHOW VARIABLES tells it.
+	value, shown string
+	// why is what assay's own statements need it for.
+	why string
+}
+
+// pins are the variables that change what assay's statements return or may do (MySQL
+// manual, "Server System Variables"; MariaDB documentation, "Server System Variables").
+// More of them are in the prologue, with which every connection begins.
+//
+// Left as the server has them, because they are what is tested or the administrator's
+// decision, and fail with an error at worst: isolation, durability and replication
+// (innodb_flush_log_at_trx_commit, sync_binlog, wsrep_*), time limits of sessions
+// (max_statement_time, max_execution_time, innodb_lock_wait_timeout, lock_wait_timeout,
+// wait_timeout, idle_transaction_timeout), tx_read_only and transaction_read_only, which
+// refuse the first statement that writes, max_allowed_packet. And because no statement of
+// assay's depends on them: time_zone (all moments are UTC_TIMESTAMP),
+// group_concat_max_len, div_precision_increment, big_tables, sql_quote_show_create,
+// old_mode, default_storage_engine (every table of assay's names its engine). A
+// user's script is run with those as the server or the address sets them.
+func pins() []pin {
+	return []pin{
+		{"sql_safe_updates", "0", "OFF", "all rows of a table are changed by one statement"},
+		{"unique_checks", "1", "ON", "a key that is there already is refused"},
+		{"foreign_key_checks", "1", "ON", "what a script's keys refuse is refused"},
+		{"sql_auto_is_null", "0", "OFF", "IS NULL finds nulls alone"},
+		{"sql_if_exists", "0", "OFF", "creating what is there already is an error"},
+		{"max_sort_length", "1024", "1024", "ORDER BY compares whole keys"},
+		{"alter_algorithm", "'DEFAULT'", "DEFAULT", "indexes can be made"},
+	}
+}
+
+// unlimited are the time limits that do not hold for loading and reading back, which
+// are no part of what is measured. Sessions have them as the server sets them.
+func unlimited() []pin {
+	const why = "loading and reading back take as long as they take"
+	return []pin{
+		{"max_statement_time", "0", "0.000000", why}, // MariaDB, in seconds
+		{"max_execution_time", "0", "0", why},        // MySQL, in milliseconds
+		{"idle_transaction_timeout", "0", "0", why},
+		{"idle_readonly_transaction_timeout", "0", "0", why},
+		{"idle_write_transaction_timeout", "0", "0", why},
+	}
+}
+
+// ownVariables are those that no address may set, with what assay needs them for.
+func ownVariables() map[string]string {
+	own := map[string]string{
+		"autocommit": "transactions begin and end by name", "completion_type": "COMMIT begins nothing new",
+		"sql_mode": "what does not fit is refused (strict mode)", "check_constraint_checks": "no account is overdrawn",
+		"tx_isolation": "--isolation", "transaction_isolation": "--isolation",
+		"wsrep_on": "what is written is replicated", "sql_log_bin": "what is written is replicated",
+		"sql_select_limit": "whole tables are read back", "max_join_size": "whole tables are read back",
+		"sql_big_selects":      "whole tables are read back",
+		"character_set_client": "texts are UTF-8", "character_set_results": "texts are UTF-8",
+	}
+	for _, p := range pins() {
+		own[p.name] = p.why
+	}
+	return own
+}
+
+// prologue are the statements with which every connection begins: what the
+// server's own configuration may have changed and assay relies on, of all products, then
+// what the address asks for. The comment is one that only MariaDB reads.
+func (s *settings) prologue() string {
+	set := []string{"NAMES utf8mb4", "autocommit = 1", "completion_type = 0", "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+		"sql_select_limit = 18446744073709551615", "sql_big_selects = 1"}
+	for _, v := range s.variables {
+		set = append(set, v.assignment())
+	}
+	text := "SET " + strings.Join(set, ", ") + "/*M!100201 , check_constraint_checks = 1 */"
+	if s.isolation != "" {
+		text += "; SET SESSION TRANSACTION ISOLATION LEVEL " + s.isolation
+	}
+	return text
+}
+
+// pin sets these variables where the server has them with other values.
+func (c *conn) pin(ctx context.Context, pins []pin) error {
+	var names []string
+	for _, p := range pins {
+		names = append(names, "'"+p.name+"'")
+	}
+	known, err := c.pairs(ctx, `SHOW SESSION VARIABLES WHERE Variable_name IN (`+strings.Join(names, ", ")+`)`)
+	if err != nil {
+		return err
+	}
+	var set []string
+	for _, p := range pins {
+		if value, has := known[p.name]; has && !strings.EqualFold(value, p.shown) {
+			set = append(set, p.name+" = "+p.value)
+		}
+	}
+	if len(set) == 0 {
+		return nil
+	}
+	_, err = c.Change(ctx, "SET SESSION "+strings.Join(set, ", SESSION "))
+	return err
+}
+
+// limits are the time limits that the server or the address sets for sessions, if any.
+func (s *settings) limits(ctx context.Context, c *conn) (limits []workload.Setting, err error) {
+	values, err := c.pairs(ctx, `SHOW GLOBAL VARIABLES`)
+	for _, p := range unlimited() {
+		if value := cmp.Or(s.given(p.name), values[p.name]); value != "" && value != p.shown && value != p.value {
+			limits = append(limits, workload.Setting{Name: p.name, Value: value + " (clients alone, not loading and reading back)"})
+		}
+	}
+	return limits, err
+}

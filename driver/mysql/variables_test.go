@@ -1,0 +1,129 @@
+package mysql
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/driver/drivertest"
+	"assay/driver/sqldb"
+	"assay/workload"
+)
+
+// hostile are values that a server's configuration may have, with which a statement of
+// assay's would be refused, or return something else.
+func hostile() map[string]string {
+	return map[string]string{
+		"sql_select_limit": "10", "sql_safe_updates": "1", "sql_big_selects": "0", "max_join_size": "5",
+		"unique_checks": "0", "foreign_key_checks": "0", "sql_auto_is_null": "1", "sql_if_exists": "1",
+		"max_sort_length": "64", "alter_algorithm": "'INSTANT'", "autocommit": "0", "completion_type": "'CHAIN'",
+		"sql_mode": "'ANSI_QUOTES,NO_ZERO_DATE,PIPES_AS_CONCAT,SIMULTANEOUS_ASSIGNMENT'", "check_constraint_checks": "0",
+		"character_set_client": "'latin1'", "character_set_results": "'latin1'", "collation_connection": "'latin1_bin'",
+		"time_zone": "'-07:00'", "group_concat_max_len": "4", "div_precision_increment": "0", "big_tables": "1",
+		"default_storage_engine": "'MyISAM'", "old_mode": "'ZERO_DATE_TIME_CAST'", "lock_wait_timeout": "1",
+		"sql_quote_show_create": "0", "idle_transaction_timeout": "1", "tmp_table_size": "1024",
+	}
+}
+
+// configure gives the server's new sessions these values until the test ends.
+func configure(t *testing.T, names ...string) {
+	t.Helper()
+	conn := admin(t)
+	for _, name := range names {
+		was := value(t, conn, `SELECT coalesce(@@global.`+name+`, '')`)
+		if strings.Trim(was, "0123456789.") != "" || was == "" {
+			was = "'" + was + "'"
+		}
+		exec(t, conn, `SET GLOBAL `+name+` = `+hostile()[name])
+		t.Cleanup(func() { exec(t, admin(t), `SET GLOBAL `+name+` = `+was) })
+	}
+}
+
+func everyWorkload(to workload.Target) drivertest.Driver {
+	d := Driver()
+	return drivertest.Driver{Target: to, Secret: secret, Bank: d.Bank, Isolation: d.Isolation, KeyValue: d.KeyValue, Candles: d.Candles,
+		BulkUpdate: d.BulkUpdate, Churn: d.Churn, SmallBank: d.SmallBank, TPCB: d.TPCB, TPCC: d.TPCC, Script: d.Script}
+}
+
+// TestConfiguredServersConvictNobody: nothing that a server's configuration sets for its
+// sessions has assay call lost what is there, or keeps it from its work.
+func TestConfiguredServersConvictNobody(t *testing.T) {
+	for name := range hostile() {
+		t.Run(name, func(t *testing.T) {
+			configure(t, name)
+			few := everyWorkload(target())
+			few.KeyValue, few.Isolation, few.SmallBank, few.TPCB, few.TPCC, few.Candles, few.BulkUpdate, few.Churn, few.Script = nil, nil, nil, nil, nil, nil, nil, nil, nil
+			drivertest.ValidRuns(t, few)
+		})
+	}
+	t.Run("all", func(t *testing.T) {
+		var names []string
+		for name := range hostile() {
+			if name != "default_storage_engine" { // of a script's tables it is the subject
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		configure(t, names...)
+		drivertest.ValidRuns(t, everyWorkload(target()))
+	})
+}
+
+// TestPinnedVariables: every connection has them, and no address changes them.
+func TestPinnedVariables(t *testing.T) {
+	names := []string{"sql_select_limit", "sql_big_selects", "max_join_size"}
+	for _, p := range pins() {
+		names = append(names, p.name)
+	}
+	configure(t, names...)
+	store := openBank(t, target())
+	defer store.Close()
+	ours := store.below.schema
+	err := ours.use(t.Context(), func(c *conn) error {
+		found, err := c.pairs(t.Context(), `SHOW SESSION VARIABLES`)
+		for _, p := range pins() {
+			if found[p.name] != p.shown {
+				t.Errorf("%s is %q, want %q", p.name, found[p.name], p.shown)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if _, err := parse(target(parameter(name, "1"))); err == nil {
+			t.Errorf("an address may set %s", name)
+		}
+	}
+}
+
+// TestTimeLimitsOfSessions hold for clients and not for what assay does itself, and are
+// among the settings.
+func TestTimeLimitsOfSessions(t *testing.T) {
+	exec(t, admin(t), `SET GLOBAL max_statement_time = 0.5`)
+	t.Cleanup(func() { exec(t, admin(t), `SET GLOBAL max_statement_time = 0`) })
+	store := openBank(t, target())
+	defer store.Close()
+	ours := store.below.schema
+	var slept int64
+	err := ours.use(t.Context(), func(c *conn) error { return sqldb.One(t.Context(), c, `SELECT SLEEP(1)`, nil, &slept) })
+	if err != nil || slept != 0 {
+		t.Errorf("a connection of assay's own slept: %d, %v", slept, err)
+	}
+	c, err := ours.hosts[0].connect(t.Context(), "", pins())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.HangUp()
+	began := time.Now()
+	if err := sqldb.One(t.Context(), c, `SELECT SLEEP(5)`, nil, &slept); err == nil && slept == 0 {
+		t.Errorf("a session slept for %v", time.Since(began))
+	}
+	product, err := store.Describe(t.Context())
+	if err != nil || !strings.Contains(fmt.Sprint(product.Settings), "max_statement_time 0.5") {
+		t.Errorf("%v, %+v", err, product.Settings)
+	}
+}

@@ -1,0 +1,134 @@
+package postgres
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"assay/driver/drivertest"
+	"assay/driver/sqldb"
+	"assay/workload"
+)
+
+// hostile are values that a server's configuration may have, with which a statement of
+// assay's would be refused, or return something else.
+func hostile() map[string]string {
+	return map[string]string{
+		"client_encoding": "LATIN1", "standard_conforming_strings": "off", "datestyle": "German", "intervalstyle": "sql_standard",
+		"bytea_output": "escape", "extra_float_digits": "-15", "default_transaction_deferrable": "on", "gin_fuzzy_search_limit": "1",
+		"transform_null_equals": "on", "search_path": "hostile,pg_catalog", "timezone": "Asia/Kathmandu", "array_nulls": "off",
+		"backslash_quote": "off", "xmloption": "document", "quote_all_identifiers": "on", "row_security": "off", "enable_seqscan": "off",
+		"idle_in_transaction_session_timeout": "20min", "statement_timeout": "20min", "lock_timeout": "20min", "idle_session_timeout": "20min",
+		"default_transaction_isolation": "repeatable read", "check_function_bodies": "off", "lo_compat_privileges": "on",
+	}
+}
+
+// configure gives the database's new sessions these values until the test ends, and
+// functions that are not the server's the first place in the search path.
+func configure(t *testing.T, names ...string) {
+	t.Helper()
+	conn := admin(t)
+	exec(t, conn, `CREATE SCHEMA hostile`)
+	exec(t, conn, `CREATE FUNCTION hostile.current_setting(text) RETURNS text LANGUAGE sql AS $$ SELECT 'nonsense' $$`)
+	exec(t, conn, `GRANT USAGE ON SCHEMA hostile TO public`)
+	t.Cleanup(func() { exec(t, admin(t), `DROP SCHEMA hostile CASCADE`) })
+	for _, name := range names {
+		exec(t, conn, `SELECT set_config($1, $2, false)`, name, hostile()[name])
+		exec(t, conn, `ALTER DATABASE postgres SET `+name+` FROM CURRENT`)
+		t.Cleanup(func() { exec(t, admin(t), `ALTER DATABASE postgres RESET `+name) })
+	}
+}
+
+func everyWorkload(to workload.Target) drivertest.Driver {
+	d := Driver()
+	return drivertest.Driver{Target: to, Secret: secret, Bank: d.Bank, Isolation: d.Isolation, KeyValue: d.KeyValue, Candles: d.Candles,
+		BulkUpdate: d.BulkUpdate, Churn: d.Churn, SmallBank: d.SmallBank, TPCB: d.TPCB, TPCC: d.TPCC, Script: d.Script}
+}
+
+// TestConfiguredServersConvictNobody: nothing that the configuration sets for sessions has
+// assay call lost what is there, or keeps it from its work.
+func TestConfiguredServersConvictNobody(t *testing.T) {
+	var names []string
+	for name := range hostile() {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			configure(t, name)
+			few := drivertest.Driver{Target: target(t), Secret: secret, Bank: Driver().Bank}
+			drivertest.ValidRuns(t, few)
+		})
+	}
+	t.Run("all", func(t *testing.T) {
+		configure(t, names...)
+		drivertest.ValidRuns(t, everyWorkload(target(t)))
+	})
+}
+
+// TestPinnedParameters: every connection has them, unless the address says otherwise.
+func TestPinnedParameters(t *testing.T) {
+	var names []string
+	for name := range hostile() {
+		names = append(names, name)
+	}
+	configure(t, names...)
+	for address, want := range map[string]map[string]string{
+		target(t).Address: pinned(),
+		target(t, parameter("datestyle", "SQL"), parameter("extra_float_digits", "0")).Address: {"DateStyle": "SQL", "extra_float_digits": "0"},
+	} {
+		config, _, err := parse(workload.Target{Address: address})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := pgx.ConnectConfig(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range want {
+			var found string
+			if err := conn.QueryRow(t.Context(), `SELECT pg_catalog.current_setting($1)`, name).Scan(&found); err != nil || !strings.HasPrefix(found, value) {
+				t.Errorf("%s is %q, want %q; %v", name, found, value, err)
+			}
+		}
+		if err := conn.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestTimeLimitsOfSessions hold for clients and not for what assay does itself, and are
+// among the settings.
+func TestTimeLimitsOfSessions(t *testing.T) {
+	conn := admin(t)
+	exec(t, conn, `ALTER DATABASE postgres SET statement_timeout = '300ms'`)
+	t.Cleanup(func() { exec(t, admin(t), `ALTER DATABASE postgres RESET statement_timeout`) })
+	store := openBank(t, target(t))
+	defer store.Close()
+	var done bool
+	sleep := func(c sqldb.Conn) error {
+		return sqldb.One(t.Context(), c, `SELECT pg_sleep(0.6) IS NOT NULL`, nil, &done)
+	}
+	if err := store.below.Use(t.Context(), sleep); err != nil {
+		t.Errorf("a connection of assay's own was stopped: %v", err)
+	}
+	product, err := store.Describe(t.Context())
+	if err != nil || !strings.Contains(fmt.Sprint(product.Settings), "statement_timeout 300ms") {
+		t.Errorf("%v, %+v", err, product.Settings)
+	}
+	config, _, err := parse(target(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := pgx.ConnectConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close(t.Context())
+	if _, err := session.Exec(t.Context(), `SELECT pg_sleep(5)`); !hasCode(err, codeQueryCanceled) {
+		t.Errorf("a session's limit is gone: %v", err)
+	}
+}

@@ -1,0 +1,201 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"assay/driver/sqldb"
+	"assay/workload"
+)
+
+// A connection pooler (PgBouncer, Odyssey, pgcat) may give each transaction of a session
+// another connection to the server. So what belongs to a connection is not used behind
+// one: no prepared statements, no settings that outlive a transaction, no process ids.
+// In session mode that costs little and is right as well.
+
+// passedOn are the parameters of a start that poolers follow for each client (PgBouncer
+// documentation, "ignore_startup_parameters" and "track_extra_parameters"). They refuse
+// others, or ignore them.
+func passedOn() []string {
+	return []string{"application_name", "client_encoding", "datestyle", "timezone", "standard_conforming_strings"}
+}
+
+// refusesParameters reports whether a pooler refused a parameter of the start. A server
+// has other words for one that it does not know (42704).
+func refusesParameters(err error) bool {
+	var answer *pgconn.PgError
+	return errors.As(err, &answer) && answer.Code == codeProtocolViolation && strings.Contains(answer.Message, "startup parameter")
+}
+
+const codeProtocolViolation = "08P01"
+
+// behindPooler is a configuration for connections through a pooler. A session that is
+// abandoned ends with a reset of its connection, so that nothing which has not reached
+// the pooler by then reaches it later. A parameter of the address that the pooler does
+// not pass on gives *workload.OptionError.
+func behindPooler(config *pgx.ConnConfig, given []string) (*pgx.ConnConfig, error) {
+	config = config.Copy()
+	for _, name := range slices.Sorted(maps.Keys(config.RuntimeParams)) {
+		switch {
+		case slices.Contains(passedOn(), strings.ToLower(name)):
+		case slices.Contains(given, name):
+			return nil, &workload.OptionError{Option: "the address's parameter", Value: name,
+				Reason: "there is a connection pooler in between, which does not pass it on",
+				Want:   "an address without it; ALTER ROLE ... SET or ALTER DATABASE ... SET give sessions a setting"}
+		default:
+			delete(config.RuntimeParams, name)
+		}
+	}
+	if !slices.Contains(given, execModeParameter) {
+		config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	}
+	dial := config.DialFunc
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		raw, err := dial(ctx, network, address)
+		if tcp, is := raw.(*net.TCPConn); is && err == nil {
+			err = tcp.SetLinger(0)
+		}
+		return raw, err
+	}
+	return config, nil
+}
+
+// execModeParameter is pgx's parameter of the address that says how statements are sent.
+const execModeParameter = "default_query_exec_mode"
+
+// findPooler connects once, and reports whether there is a pooler in between: it refuses
+// parameters of the start, or another process answers than the connection began with.
+// pg_backend_pid is that of the server; what a pooler tells at the start is its own
+// number, by which it knows whom to cancel.
+func findPooler(ctx context.Context, config *pgx.ConnConfig, address string) (pooled bool, err error) {
+	raw, err := pgconn.ConnectConfig(ctx, &config.Copy().Config)
+	if refusesParameters(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, connectError(ctx, config, address, err)
+	}
+	c := conn{raw}
+	defer c.HangUp()
+	if raw.ParameterStatus("crdb_version") != "" {
+		return false, nil // its sessions have no processes
+	}
+	pid, err := serverProcess(ctx, c, config.ConnectTimeout)
+	return err == nil && pid != raw.PID(), err
+}
+
+// serverProcess asks which process of the server answers. Where a pooler has no
+// connection to give, that takes until the time is over.
+func serverProcess(ctx context.Context, c conn, limit time.Duration) (uint32, error) {
+	if limit <= 0 {
+		limit = defaultConnectTimeout
+	}
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var pid int64
+	began := time.Now()
+	err := sqldb.One(bounded, c, `SELECT pg_catalog.pg_backend_pid()::bigint`, nil, &pid)
+	if err != nil && errors.Is(bounded.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("nobody answered the first query for %v; if that is a connection pooler in session mode, "+
+			"each client keeps one of its server connections for as long as it lives: run fewer clients than its pool_size, raise that, or use transaction mode, where clients share them: %w", time.Since(began).Round(time.Millisecond), err)
+	}
+	return uint32(pid), err
+}
+
+// poolerSetting is what the report says of it.
+func poolerSetting() workload.Setting {
+	return workload.Setting{Name: "pooler", Value: "in between: statements are sent without being prepared and settings hold for one transaction, " +
+		"so that any mode of pooling does; response times include waiting for one of its connections to the server"}
+}
+
+// searchPath has names lie in the schema until the transaction ends.
+func searchPath(schema string) string { return "SET LOCAL search_path TO " + schema }
+
+// leftBehindPooler lists what is not done: of this run's sessions by their name $1, where
+// the pooler passes names on ($2), else of this user's whatever began before $3.
+const leftBehindPooler = `SELECT pid::text, coalesce(state, 'in an unknown state') FROM pg_catalog.pg_stat_activity
+	WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+	AND state IS DISTINCT FROM 'idle'
+	AND CASE WHEN $2::bool THEN application_name = $1 ELSE xact_start <= $3::text::timestamptz END`
+
+// settlePooled waits until nothing of this run is in flight behind the pooler. All its
+// sessions were closed, each by a reset, so that nothing reaches the pooler any more.
+// What waited there for a connection came before this connection's query, and so got one,
+// or was dropped, before: clients are served in turn (PgBouncer documentation, "SHOW
+// CLIENTS", states). Then nothing of the run can begin, and what has begun is to be seen
+// in the server until it ends. What does not end by itself is ended, if it surely is ours.
+func (p *schema) settlePooled(ctx context.Context) error {
+	run, err := p.poolerRun(ctx)
+	if nothing := (*workload.NoSchemaError)(nil); errors.As(err, &nothing) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	config := p.config.Copy()
+	name := p.SessionName(run)
+	config.RuntimeParams["application_name"] = name
+	raw, err := pgconn.ConnectConfig(ctx, &config.Config)
+	if err != nil {
+		return connectError(ctx, config, p.address, err)
+	}
+	c := conn{raw}
+	defer c.HangUp()
+	var told, began string
+	if err := sqldb.One(ctx, c, `SELECT current_setting('application_name'), clock_timestamp()::text`, nil, &told, &began); err != nil {
+		return err
+	}
+	named := told == name
+	parameters := []sqldb.Value{sqldb.OfText(name), sqldb.OfBool(named), sqldb.OfText(began)}
+	terminate := time.Now().Add(poolerGrace)
+	for {
+		var left []string
+		var state string
+		err := c.Query(ctx, leftBehindPooler, func(row sqldb.Row) error {
+			left = append(left, "")
+			return row.Scan(&left[len(left)-1], &state)
+		}, parameters...)
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		if named && time.Now().After(terminate) {
+			for _, pid := range left {
+				if err := sqldb.One(ctx, c, `SELECT pg_terminate_backend(`+pid+`)`, nil, new(bool)); err != nil && !hasCode(err, codeInsufficientPrivilege) {
+					return err
+				}
+			}
+			terminate = time.Now().Add(poolerGrace)
+		}
+		if workload.Pause(ctx, poolerPause) != nil {
+			return fmt.Errorf("%d transactions are still open behind the pooler (%s): %w", len(left), state, ctx.Err())
+		}
+	}
+}
+
+// poolerGrace is how long an abandoned transaction may finish by itself; poolerPause is
+// between two looks.
+const (
+	poolerGrace = time.Second
+	poolerPause = 10 * time.Millisecond
+)
+
+// poolerRun is the run of this Store's sessions.
+func (p *schema) poolerRun(ctx context.Context) (run string, err error) {
+	if run = p.Owner(); run != "" {
+		return run, nil
+	}
+	err = p.pool.Use(ctx, func(c conn) (err error) {
+		run, err = p.Run(ctx, c)
+		return err
+	})
+	return run, err
+}

@@ -1,0 +1,276 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	nodes "assay/cluster/server"
+	"assay/driver/drivertest"
+	"assay/driver/sqldb"
+	"assay/history"
+	"assay/workload"
+	"assay/workload/entity"
+)
+
+// startPooler starts PgBouncer before the test server and returns its host and port. Who
+// comes there is let in, and is the test's user behind it.
+func startPooler(t *testing.T, mode string, size int, more ...string) string {
+	t.Helper()
+	behind, err := url.Parse(server.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := (&nodes.Program{Name: "pgbouncer", Folders: []string{"/usr/sbin", "/usr/bin"},
+		Get: "scripts/install-servers.sh pgbouncer"}).Find("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	user, err := nodes.Unprivileged("postgres", "nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := nodes.PrivateDir("", user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := new(nodes.Ports).Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	configuration := filepath.Join(folder, "pgbouncer.ini")
+	text := fmt.Sprintf(`[databases]
+* = host=%s port=%s user=assay password='%s'
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = %d
+unix_socket_dir =
+auth_type = any
+max_client_conn = 500
+pool_mode = %s
+default_pool_size = %d
+%s
+`, behind.Hostname(), behind.Port(), secret, port, mode, size, strings.Join(more, "\n"))
+	if err := os.WriteFile(configuration, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	process, err := nodes.StartProcess(nodes.ProcessOptions{Program: program, Args: []string{configuration}, User: user,
+		Dir: folder, Log: filepath.Join(folder, "pgbouncer.log")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(process.Kill(), os.RemoveAll(folder)); err != nil {
+			t.Error(err)
+		}
+	})
+	at := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	for range 500 {
+		if c, err := net.Dial("tcp", at); err == nil {
+			c.Close()
+			return at
+		}
+		pause(t.Context(), 10*time.Millisecond)
+	}
+	t.Fatalf("PgBouncer does not listen: %s", process.Tail(5))
+	return ""
+}
+
+func pause(ctx context.Context, d time.Duration) { _ = workload.Pause(ctx, d) }
+
+func through(at string) workload.Target {
+	return workload.Target{Address: "postgres://assay@" + at + "/postgres", ConnectTimeout: 10 * time.Second}
+}
+
+// TestEveryWorkloadThroughAPooler: what a pooler keeps from sessions is done without, in
+// whatever mode, and whether it refuses parameters or ignores them.
+func TestEveryWorkloadThroughAPooler(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode string
+		size int
+		more string
+	}{
+		"transaction":               {"transaction", 5, ""},
+		"transaction, one":          {"transaction", 1, ""},
+		"transaction, all is taken": {"transaction", 5, "ignore_startup_parameters = " + strings.Join(parameterNames(), ",")},
+		"session":                   {"session", 40, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := startPooler(t, c.mode, c.size, c.more)
+			drivertest.ValidRuns(t, everyWorkload(through(at)))
+		})
+	}
+}
+
+func parameterNames() []string {
+	names := []string{"default_transaction_isolation"}
+	for name := range pinned() {
+		names = append(names, name)
+	}
+	return names
+}
+
+// TestLevelsThroughAPooler: a level that is asked for is that of every transaction, also
+// of statements that are one by themselves.
+func TestLevelsThroughAPooler(t *testing.T) {
+	to := through(startPooler(t, "transaction", 2))
+	to.Isolation = "repeatable read"
+	p, err := openSchema(t.Context(), to, sqldb.KeyValueSchema(entity.Table()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	store := sqldb.KeyValue(p, entity.Table())
+	if err := store.Create(t.Context(), workload.Marker{Run: "r", Workload: "entity"}); err != nil {
+		t.Fatal(err)
+	}
+	defer store.Drop(context.Background())
+	c, err := p.Connect(t.Context(), []sqldb.Statement{{Name: "level", Text: `SELECT current_setting('transaction_isolation')`}, {Name: "wrong", Text: `SELECT 1/0`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var level string
+	for range 3 {
+		if r := c.Query(t.Context(), 0, func(row sqldb.Row) error { return row.Scan(&level) }); r.Outcome != history.Committed || level != "repeatable read" {
+			t.Errorf("%q, %+v", level, r)
+		}
+		if r := c.Execute(t.Context(), 1); r.Outcome != history.Failed || r.Broken {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// TestManyClientsThroughFewConnections wait for each other in transaction mode. In
+// session mode there is none left for some of them, and that is said.
+func TestManyClientsThroughFewConnections(t *testing.T) {
+	for mode, works := range map[string]bool{"transaction": true, "session": false} {
+		to := through(startPooler(t, mode, 6))
+		to.ConnectTimeout = 2 * time.Second
+		store := openBank(t, to)
+		if err := store.Create(t.Context(), workload.Marker{Run: "few", Workload: "bank"}); err != nil {
+			t.Fatal(err)
+		}
+		var failed error
+		for range 16 {
+			s, err := store.Session(t.Context())
+			if err != nil {
+				failed = err
+				break
+			}
+			defer s.Close()
+		}
+		if works && failed != nil || !works && (failed == nil || !strings.Contains(failed.Error(), "pool_size") || !strings.Contains(failed.Error(), "session mode")) {
+			t.Errorf("%s: %v", mode, failed)
+		}
+		product, err := store.Describe(t.Context())
+		if works && (err != nil || !strings.Contains(fmt.Sprint(product.Settings), "response times include waiting")) {
+			t.Errorf("%v, %+v", err, product.Settings)
+		}
+		store.Close()
+	}
+	exec(t, admin(t), `DROP SCHEMA IF EXISTS assay_bank CASCADE`)
+}
+
+// TestSettleBehindAPooler: a transaction that waits for a lock, of a session that was
+// abandoned, is waited for and ended, and others' are left alone.
+func TestSettleBehindAPooler(t *testing.T) {
+	at := startPooler(t, "transaction", 5)
+	store := openBank(t, through(at))
+	defer store.Close()
+	ours := store.below.schema
+	if err := store.Create(t.Context(), workload.Marker{Run: "settled", Workload: "bank"}); err != nil {
+		t.Fatal(err)
+	}
+	defer store.Drop(context.Background())
+	blocker, other := admin(t), admin(t)
+	exec(t, blocker, `BEGIN`)
+	exec(t, blocker, `LOCK TABLE assay_bank.transfer`)
+	exec(t, other, `BEGIN`)
+	exec(t, other, `SELECT 1`)
+	c, err := ours.Connect(t.Context(), []sqldb.Statement{{Name: "late", Text: `DELETE FROM assay_bank.transfer`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if r := c.Execute(short, 0); r.Outcome != history.Unknown || !r.Broken {
+		t.Errorf("%+v", r)
+	}
+	c.Close()
+	bounded, over := context.WithTimeout(t.Context(), 20*time.Second)
+	defer over()
+	if err := store.Settle(bounded); err != nil {
+		t.Error(err)
+	}
+	var left int
+	err = blocker.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE state <> 'idle' AND query LIKE '%DELETE FROM assay_bank%' AND pid <> pg_backend_pid()`).Scan(&left)
+	if err != nil || left != 0 {
+		t.Errorf("%d statements are still in flight; %v", left, err)
+	}
+	exec(t, other, `COMMIT`)
+	exec(t, blocker, `COMMIT`)
+}
+
+// TestKilledConnectionsBehindAPooler: the server's connections are ended under a run.
+func TestKilledConnectionsBehindAPooler(t *testing.T) {
+	at := startPooler(t, "transaction", 3)
+	killer := admin(t)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan int)
+	go func() {
+		kills := 0
+		for workload.Pause(ctx, 150*time.Millisecond) == nil {
+			var n int
+			if err := killer.QueryRow(ctx, `SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity
+				WHERE application_name LIKE 'assay % session %' AND pid <> pg_backend_pid() LIMIT 1) p`).Scan(&n); err == nil {
+				kills += n
+			}
+		}
+		done <- kills
+	}()
+	few := drivertest.Driver{Target: through(at), Bank: Driver().Bank, SmallBank: Driver().SmallBank}
+	drivertest.ValidRuns(t, few)
+	stop()
+	if kills := <-done; kills == 0 {
+		t.Error("nothing was killed")
+	}
+}
+
+// TestParametersThatAPoolerKeeps: one of the address would have no effect.
+func TestParametersThatAPoolerKeeps(t *testing.T) {
+	to := through(startPooler(t, "transaction", 5))
+	to.Address += "?statement_timeout=5s"
+	_, err := Driver().Bank(t.Context(), to)
+	var refused *workload.OptionError
+	if !errors.As(err, &refused) || refused.Value != "statement_timeout" || !strings.Contains(err.Error(), "pooler") {
+		t.Errorf("got %v", err)
+	}
+	to.Address = strings.Replace(to.Address, "statement_timeout=5s", "timezone=UTC&application_name=mine&default_query_exec_mode=cache_statement", 1)
+	p, err := openSchema(t.Context(), to, sqldb.BankSchema())
+	if err != nil || p.config.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement {
+		t.Errorf("%v", err)
+	}
+	if err == nil {
+		p.Close()
+	}
+}
+
+// TestNobodyTakesAServerForAPooler: directly nothing changes.
+func TestNobodyTakesAServerForAPooler(t *testing.T) {
+	store := openBank(t, target(t))
+	defer store.Close()
+	if store.below.pooled || store.below.config.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement {
+		t.Error("a pooler was found where there is none")
+	}
+}

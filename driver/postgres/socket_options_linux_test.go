@@ -1,0 +1,70 @@
+package postgres
+
+import (
+	"net"
+	"net/url"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sys/unix"
+)
+
+// TestSocketOptions are those of the connection's socket; see socket(7), tcp(7).
+func TestSocketOptions(t *testing.T) {
+	for query, want := range map[string]socketOptions{
+		"keepalives=0": {},
+		"keepalives=1&keepalives_idle=11&keepalives_interval=12&keepalives_count=13&tcp_user_timeout=1400": {1, 11, 12, 13, 1400},
+	} {
+		config, _, err := parse(target(t, func(u *url.URL) { u.RawQuery += "&" + query }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := pgx.ConnectConfig(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := optionsOf(t, conn.PgConn().Conn()); got != want {
+			t.Errorf("%s: %+v, want %+v", query, got, want)
+		}
+		conn.Close(t.Context())
+	}
+}
+
+// socketOptions are what libpq's parameters set: keepalives, _idle, _interval and _count,
+// tcp_user_timeout.
+type socketOptions struct{ alive, idle, interval, count, timeout int }
+
+// plainSocket is the socket of a connection without TLS.
+func plainSocket(t *testing.T, c net.Conn) *net.TCPConn {
+	t.Helper()
+	socket, is := c.(*net.TCPConn)
+	if !is {
+		t.Fatalf("a connection of type %T", c)
+	}
+	return socket
+}
+
+func optionsOf(t *testing.T, c net.Conn) (o socketOptions) {
+	t.Helper()
+	raw, err := plainSocket(t, c).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = raw.Control(func(fd uintptr) {
+		get := func(level, option int) int {
+			value, err := unix.GetsockoptInt(int(fd), level, option)
+			if err != nil {
+				t.Error(err)
+			}
+			return value
+		}
+		if o.alive = get(unix.SOL_SOCKET, unix.SO_KEEPALIVE); o.alive == 1 {
+			o.idle, o.interval, o.count = get(unix.IPPROTO_TCP, unix.TCP_KEEPIDLE), get(unix.IPPROTO_TCP, unix.TCP_KEEPINTVL), get(unix.IPPROTO_TCP, unix.TCP_KEEPCNT)
+		}
+		o.timeout = get(unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}

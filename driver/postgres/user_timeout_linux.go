@@ -1,0 +1,25 @@
+package postgres
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// userTimeout sets for how many milliseconds sent data may stay without an answer of the
+// other machine's (tcp(7), TCP_USER_TIMEOUT).
+func userTimeout(milliseconds int) func(network, address string, c syscall.RawConn) error {
+	return func(network, _ string, c syscall.RawConn) error {
+		if network == "unix" {
+			return nil
+		}
+		var set error
+		err := c.Control(func(fd uintptr) {
+			set = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, milliseconds)
+		})
+		if err != nil {
+			return err
+		}
+		return set
+	}
+}

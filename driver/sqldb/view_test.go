@@ -1,0 +1,54 @@
+package sqldb
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"assay/workload"
+)
+
+// withheld answers a query of rows with fewer than it counts, as a server does that is
+// told to (sql_select_limit, row security).
+type withheld struct{ there, given int64 }
+
+type oneNumber int64
+
+func (n oneNumber) Scan(into ...any) error {
+	*into[0].(*int64) = int64(n)
+	return nil
+}
+
+func (oneNumber) AppendValues(into []any) ([]any, error) { return into, nil }
+
+func (w withheld) Query(_ context.Context, text string, row func(Row) error, _ ...Value) error {
+	if strings.HasPrefix(text, "SELECT count(*)") {
+		return row(oneNumber(w.there))
+	}
+	for i := range w.given {
+		if err := row(oneNumber(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestWhatWasNotReadIsCounted: the database's own count says that rows are there.
+func TestWhatWasNotReadIsCounted(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer     withheld
+		incomplete bool
+	}{"all": {withheld{7, 7}, false}, "none": {withheld{}, false}, "fewer": {withheld{9000, 1000}, true}, "more": {withheld{1, 2}, true}} {
+		seen := int64(0)
+		err := view(t.Context(), func(_ context.Context, read func(Reader) error) error { return read(c.answer) },
+			whole(&Dialect{Prefix: "assay_bank."}, []string{"id"}, "account", "", func(Row) error { seen++; return nil }))
+		var incomplete *workload.IncompleteError
+		if errors.As(err, &incomplete) != c.incomplete || err != nil && !c.incomplete || seen != c.answer.given {
+			t.Errorf("%s: %d rows, %v", name, seen, err)
+		}
+		if c.incomplete && (incomplete.Table != "assay_bank.account" || incomplete.Read != c.answer.given || incomplete.Counted != c.answer.there) {
+			t.Errorf("%s: %+v", name, incomplete)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package uri
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+
+	"assay/workload"
+)
+
+// keyword begins an address of libpq's other form: host=... port=... dbname=...
+var keyword = regexp.MustCompile(`^\s*[A-Za-z_]+\s*=`)
+
+// FromKeywords returns the URL that means the same as an address of libpq's keyword and
+// value form (PostgreSQL manual, "Connection Strings"), and any other address as it is. An
+// error tells nothing of the address, since its password may be in any of the parts.
+func FromKeywords(address string) (string, error) {
+	if !keyword.MatchString(address) {
+		return address, nil
+	}
+	values, ok := readKeywords(address)
+	if !ok {
+		return "", &workload.OptionError{Option: "address", Value: "(unreadable)",
+			Want: "host=HOST port=PORT dbname=DATABASE user=USER ..., values with spaces in single quotes, and in them \\' and \\\\; or a URL"}
+	}
+	u := url.URL{Scheme: "postgres"}
+	host, port := values["host"], values["port"]
+	if hosts := strings.Split(host, ","); host != "" && !strings.Contains(host, "/") && len(hosts) >= len(strings.Split(port, ",")) {
+		u.Host = joinPorts(hosts, strings.Split(port, ","))
+		delete(values, "host")
+		delete(values, "port")
+	}
+	user, password := values["user"], values["password"]
+	if _, has := values["password"]; user != "" && has {
+		u.User = url.UserPassword(user, password)
+	} else if user != "" {
+		u.User = url.User(user)
+	}
+	if user != "" {
+		delete(values, "user")
+		delete(values, "password")
+	}
+	u.Path = "/" + values["dbname"]
+	if strings.Contains(values["dbname"], "/") { // a path has one part
+		u.Path = "/"
+	} else {
+		delete(values, "dbname")
+	}
+	query := url.Values{}
+	for name, value := range values {
+		query.Set(name, value)
+	}
+	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20") // libpq takes a plus for a plus
+	return u.String(), nil
+}
+
+// joinPorts are hosts with their ports, of which one may be for all.
+func joinPorts(hosts, ports []string) string {
+	joined := make([]string, len(hosts))
+	for i, h := range hosts {
+		if strings.Contains(h, ":") {
+			h = "[" + h + "]"
+		}
+		port := ports[0]
+		if len(ports) > 1 && i < len(ports) {
+			port = ports[i]
+		}
+		if port != "" {
+			h += ":" + port
+		}
+		joined[i] = h
+	}
+	return strings.Join(joined, ",")
+}
+
+// readKeywords reads the form as libpq does: the last value of a keyword counts.
+func readKeywords(text string) (values map[string]string, ok bool) {
+	values = map[string]string{}
+	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
+		name, rest, found := strings.Cut(text, "=")
+		if name = strings.TrimSpace(name); !found || name == "" || strings.ContainsAny(name, " \t\r\n'\\") {
+			return nil, false
+		}
+		value, after, ok := readKeywordValue(strings.TrimLeft(rest, " \t\r\n"))
+		if !ok {
+			return nil, false
+		}
+		values[name], text = value, after
+	}
+	return values, true
+}
+
+// readKeywordValue reads one value, in quotes or up to a space. A backslash takes what
+// follows as it is.
+func readKeywordValue(text string) (value, rest string, ok bool) {
+	quoted := strings.HasPrefix(text, "'")
+	if quoted {
+		text = text[1:]
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\' && i+1 < len(text):
+			i++
+			b.WriteByte(text[i])
+		case quoted && c == '\'':
+			return b.String(), text[i+1:], true
+		case !quoted && strings.IndexByte(" \t\r\n", c) >= 0:
+			return b.String(), text[i:], true
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), "", !quoted
+}

@@ -1,0 +1,76 @@
+package uri
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"assay/workload"
+)
+
+// TestKeywordForm: the other form of libpq's addresses means what a URL means.
+func TestKeywordForm(t *testing.T) {
+	for text, want := range map[string]string{
+		"host=127.0.0.1 port=5432 dbname=db user=me":                     "postgres://me@127.0.0.1:5432/db",
+		"host = a,b port=1,2 user='me too' password='p \\'@/:' dbname=d": "postgres://me%20too:p%20%27%40%2F%3A@a:1,b:2/d",
+		"host=a,b port=7 sslmode=require":                                "postgres://a:7,b:7/?sslmode=require",
+		"host=/run/postgresql user=u":                                    "postgres://u@/?host=%2Frun%2Fpostgresql",
+		"service=mine":                                                   "postgres:///?service=mine",
+		"host=::1 options='-c geqo=off'":                                 "postgres://[::1]/?options=-c%20geqo%3Doff",
+		"dbname=a host=h dbname=b":                                       "postgres://h/b",
+		"user=u password=hunter2":                                        "postgres://u:hunter2@/",
+		"password=hunter2 host=h":                                        "postgres://h/?password=hunter2",
+		"hostaddr=10.0.0.1 host=h":                                       "postgres://h/?hostaddr=10.0.0.1",
+		"postgres://u@h/d?a=b":                                           "postgres://u@h/d?a=b",
+		"sqlite:a=b.db":                                                  "sqlite:a=b.db",
+		"localhost":                                                      "localhost",
+		"":                                                               "",
+		"application_name=''":                                            "postgres:///?application_name=",
+	} {
+		got, err := FromKeywords(text)
+		if err != nil || got != want {
+			t.Errorf("%s: %s, %v; want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"host='hunter2", "host=a hunter2", "=hunter2", "host=a b'c=hunter2", "host=h 'hunter2'=x"} {
+		got, err := FromKeywords(text)
+		var refused *workload.OptionError
+		if keyword.MatchString(text) && (!errors.As(err, &refused) || strings.Contains(fmt.Sprintf("%v %#v", err, err), "hunter2")) {
+			t.Errorf("%s: %q, %v", text, got, err)
+		}
+	}
+}
+
+// FuzzKeywordForm: what is accepted is a URL that redacts its password, and an error tells
+// nothing of it.
+func FuzzKeywordForm(f *testing.F) {
+	for _, text := range []string{"host=a password='x y'", "user=u password=a@b/c?d#e host=h", "host=/run/x password=\\'", "host=a,b port=1,2,3 password=p", "dbname='a/b' password=p user=''"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := FromKeywords(text)
+		if err != nil {
+			if strings.Contains(err.Error(), text) && len(text) > 20 {
+				t.Errorf("%v tells the address", err)
+			}
+			return
+		}
+		if !keyword.MatchString(text) {
+			if got != text {
+				t.Errorf("%q became %q", text, got)
+			}
+			return
+		}
+		values, _ := readKeywords(text)
+		password := values["password"]
+		if len(password) < 8 || strings.Contains(strings.Replace(text, password, "", 1), password) {
+			return
+		}
+		printed := workload.Redact(got)
+		if strings.Contains(printed, password) || strings.Contains(printed, url.QueryEscape(password)) || strings.Contains(printed, url.PathEscape(password)) {
+			t.Errorf("%q is printed as %q", got, printed)
+		}
+	})
+}
