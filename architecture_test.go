@@ -127,7 +127,7 @@ var testsMayImport = map[string][]string{
 	"driver/bugs":         {"driver/drivertest", "driver/mem", "driver/sqlite", "check"},
 	"driver/sqlite":       {"driver/drivertest"},
 	"driver/encryption":   {"driver/drivertest"},
-	"driver/postgres":     {"driver/drivertest", "cluster/postgres", "check", "workload/definition"},
+	"driver/postgres":     {"driver/drivertest", "cluster/postgres", "cluster/server", "check", "workload/definition"},
 	"driver/mongodb":      {"driver/bugs", "driver/drivertest", "cluster/mongodb", "cluster/server"},
 	"driver/mysql":        {"driver/drivertest", "cluster/mariadb"},
 	"driver/rest":         {"driver/drivertest", "driver/sqlite", "serve"},

@@ -133,7 +133,7 @@ func sqlWorkloads(d sqldb.Driver) []definition.Support {
 func otherDrivers() []Driver {
 	return []Driver{
 		{
-			Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0", Summary: "MongoDB replica sets, and sharded clusters through a mongos",
+			Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0", Summary: "MongoDB replica sets, sharded clusters through a mongos, and standalone servers for workloads without transactions",
 			Parameters: "those of MongoDB's connection strings, such as replicaSet, w, wtimeoutMS, readConcernLevel, tls, tlsCAFile and tlsCertificateKeyFile; and shard=hashed through a mongos",
 			Statistics: mongodb.OpenStatistics,
 			Workloads: []definition.Support{

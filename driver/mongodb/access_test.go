@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,12 +15,16 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	cluster "assay/cluster/mongodb"
 	"assay/cluster/server"
+	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/entity"
+	"assay/workload/keyvalue"
 )
 
 const rightPassword = "Sesame-open-99"
@@ -119,8 +124,9 @@ func testNoRights(t *testing.T, set *cluster.ReplicaSet) {
 	}
 }
 
-// TestStandaloneIsRefused starts a server that is no replica set.
-func TestStandaloneIsRefused(t *testing.T) {
+// startStandalone starts a server that is no replica set, and returns its address.
+func startStandalone(t *testing.T) string {
+	t.Helper()
 	program, err := server.Program{Name: "mongod", Get: "scripts/install-servers.sh mongodb"}.Find("")
 	if err != nil {
 		t.Fatal(err)
@@ -141,10 +147,85 @@ func TestStandaloneIsRefused(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	address := "mongodb://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	_, err = OpenBank(t.Context(), workload.Target{Address: address, ConnectTimeout: 20 * time.Second})
-	if err == nil || !strings.Contains(err.Error(), "--replSet") {
-		t.Errorf("a standalone server: %v", err)
+	return "mongodb://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+}
+
+// everyWorkload is the driver's.
+func everyWorkload(to workload.Target) drivertest.Driver {
+	return drivertest.Driver{Target: to, Bank: OpenBank, Isolation: OpenIsolation, KeyValue: OpenKeyValue, Candles: OpenCandles,
+		BulkUpdate: OpenBulkUpdate, Churn: OpenChurn, SmallBank: OpenSmallBank, TPCB: OpenTPCB, TPCC: OpenTPCC}
+}
+
+// TestStandalone: what needs no transactions runs on a server that is no replica set, and
+// the rest is refused with what to do.
+func TestStandalone(t *testing.T) {
+	address := startStandalone(t)
+	to := workload.Target{Address: address, ConnectTimeout: 20 * time.Second}
+	d := everyWorkload(to)
+	for name, open := range map[string]func() (workload.Store, error){
+		"bank":      func() (workload.Store, error) { return OpenBank(t.Context(), to) },
+		"isolation": func() (workload.Store, error) { return OpenIsolation(t.Context(), to) },
+		"smallbank": func() (workload.Store, error) { return OpenSmallBank(t.Context(), to) },
+		"tpcb":      func() (workload.Store, error) { return OpenTPCB(t.Context(), to) },
+		"tpcc":      func() (workload.Store, error) { return OpenTPCC(t.Context(), to) },
+		"script":    func() (workload.Store, error) { return OpenScript(t.Context(), to) },
+	} {
+		if _, err := open(); err == nil || !strings.Contains(err.Error(), "--replSet") || !strings.Contains(err.Error(), "this workload needs them") {
+			t.Errorf("%s on a standalone server: %v", name, err)
+		}
 	}
 	refusedSharding(t, address+"/?", "standalone")
+	d.Bank, d.Isolation, d.SmallBank, d.TPCB, d.TPCC = nil, nil, nil, nil, nil
+	drivertest.ValidRuns(t, d)
+	for _, table := range drivertest.KeyValueTables() {
+		t.Run("contract of "+table.Workload, func(t *testing.T) {
+			drivertest.RunKeyValue(t, table, drivertest.KeyValue{Open: func(t *testing.T) keyvalue.Store {
+				store, err := OpenKeyValue(t.Context(), to, table)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return store
+			}})
+		})
+	}
+	store, err := OpenKeyValue(t.Context(), to, entity.Table())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	product, err := store.Describe(t.Context())
+	if err != nil || !slices.Contains(product.Settings, workload.Setting{Name: "deployment", Value: "standalone server"}) || product.Topology.Nodes != 1 {
+		t.Errorf("%+v, %v", product, err)
+	}
+}
+
+// TestDefaultConcernsConvictNobody: what the cluster's configuration gives operations that
+// name no concern is not what assay's own have.
+func TestDefaultConcernsConvictNobody(t *testing.T) {
+	set := startSet(t, 1)
+	err := plainClient(t, set.Address()).Database("admin").RunCommand(t.Context(), bson.D{{Key: "setDefaultRWConcern", Value: 1},
+		{Key: "defaultWriteConcern", Value: bson.D{{Key: "w", Value: 1}, {Key: "j", Value: false}}},
+		{Key: "defaultReadConcern", Value: bson.D{{Key: "level", Value: "available"}}}}).Err()
+	if err != nil {
+		t.Fatal(err)
+	}
+	drivertest.ValidRuns(t, everyWorkload(workload.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second}))
+}
+
+// TestWhatWasNotReadIsCounted: a document that reading does not give is not lost.
+func TestWhatWasNotReadIsCounted(t *testing.T) {
+	in := plainClient(t, startStandalone(t)).Database("counted").Collection("rows")
+	for i := range 5 {
+		if _, err := in.InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(bson.Raw) error { return nil }
+	if err := each(t.Context(), in, options.Find(), read); err != nil {
+		t.Error(err)
+	}
+	var incomplete *workload.IncompleteError
+	if err := each(t.Context(), in, options.Find().SetLimit(3), read); !errors.As(err, &incomplete) || incomplete.Read != 3 || incomplete.Counted != 5 {
+		t.Errorf("got %v", err)
+	}
 }

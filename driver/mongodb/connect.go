@@ -37,6 +37,9 @@ type connection struct {
 	admin  *mongo.Database
 	// sharded is true behind a mongos, whether collections are sharded or not.
 	sharded bool
+	// standalone is true for a server that is no member of a replica set: it has no
+	// transactions, no snapshots and no majority but itself.
+	standalone bool
 	beats   *heartbeats
 	wire    int // the server's maxWireVersion
 }
@@ -63,9 +66,9 @@ const routerMessage = "isdbgrid"
 // connect opens a client and makes the first contact, within
 // target.ConnectTimeout. Nobody there, or no primary: *workload.UnreachableError;
 // a user that is refused: *workload.AuthError; sharding asked of another server
-// than a mongos: *workload.OptionError. A server that cannot do transactions
-// gives a plain error that says how to start one that can.
-func connect(ctx context.Context, target workload.Target, workloadName string) (*connection, error) {
+// than a mongos: *workload.OptionError. A standalone server, where the workload needs
+// transactions, gives a plain error that says how to start one that has them.
+func connect(ctx context.Context, target workload.Target, workloadName string, transactions bool) (*connection, error) {
 	s, err := parse(target, workloadName)
 	if err != nil {
 		return nil, err
@@ -82,23 +85,24 @@ func connect(ctx context.Context, target workload.Target, workloadName string) (
 	c := &connection{settings: s, client: client, admin: admin, beats: beats}
 	ctx, cancel := context.WithTimeout(ctx, s.connectTimeout)
 	defer cancel()
-	if err := c.greet(ctx); err != nil {
+	if err := c.greet(ctx, transactions); err != nil {
 		return nil, errors.Join(err, disconnect(client))
 	}
 	return c, nil
 }
 
-func (c *connection) greet(ctx context.Context) error {
+func (c *connection) greet(ctx context.Context, transactions bool) error {
 	hello, err := c.hello(ctx)
 	if err != nil {
 		return c.refused(err)
 	}
 	c.sharded, c.wire = hello.Message == routerMessage, hello.MaxWire
+	c.standalone = hello.SetName == "" && !c.sharded
 	switch {
 	case c.hashed && !c.sharded:
 		return c.refuseSharding(hello)
-	case hello.SetName == "" && !c.sharded:
-		return fmt.Errorf("mongodb: %s is a standalone server, which has no transactions; start it as a replica set, for which one node is enough: mongod --replSet rs0, then once rs.initiate() in its shell",
+	case c.standalone && transactions:
+		return fmt.Errorf("mongodb: %s is a standalone server, which has no transactions, and this workload needs them; start it as a replica set, for which one node is enough: mongod --replSet rs0, then once rs.initiate() in its shell",
 			c.printable)
 	case hello.MaxWire < minWireVersion:
 		return fmt.Errorf("mongodb: %s is older than MongoDB 5.0, which assay needs for consistent reads", c.printable)

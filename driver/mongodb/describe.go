@@ -112,6 +112,12 @@ func (d *description) members(ctx context.Context) {
 		d.shards(ctx)
 		return
 	}
+	if d.standalone {
+		d.set("deployment", "standalone server")
+		d.set("data nodes", "1")
+		d.product.Topology.Nodes, d.product.Topology.Replicas = 1, 1
+		return
+	}
 	d.set("deployment", "replica set "+d.hello.SetName)
 	data, arbiters := len(d.hello.Hosts)+len(d.hello.Passives), len(d.hello.Arbiters)
 	if config := d.ask(ctx, "replSetGetConfig"); config != nil {

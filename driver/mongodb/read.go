@@ -10,6 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"assay/workload"
 )
 
 // readBatch is how many documents the server sends at once when everything is
@@ -29,6 +31,9 @@ const confirmBound = 30 * time.Second
 // A snapshot holds what a majority has. So that nothing is missing that was
 // acknowledged with less, the majority is waited for first; without one there is
 // an error after confirmBound, and not an old state.
+//
+// A standalone server has no snapshots. Its workloads have one collection each, and
+// nothing of the run changes it after Settle.
 func (s *schema) view(ctx context.Context, read func(context.Context) error) error {
 	if err := s.mustMark(ctx); err != nil {
 		return err
@@ -39,6 +44,9 @@ func (s *schema) view(ctx context.Context, read func(context.Context) error) err
 	if err != nil {
 		return failed(confirming, err)
 	}
+	if s.standalone {
+		return read(ctx)
+	}
 	session, err := s.client.StartSession(options.Session().SetSnapshot(true))
 	if err != nil {
 		return failed("open a snapshot", err)
@@ -48,9 +56,27 @@ func (s *schema) view(ctx context.Context, read func(context.Context) error) err
 }
 
 // each gives every document of a collection to use, whose error it returns as
-// it is.
+// it is, and has the server count them in the same state: what it did not give is not
+// lost.
+//
+// No setting of a server limits what a query gives, and every operation names its read and
+// write concern, or has that of the cluster as its subject (setDefaultRWConcern; reported
+// as the server's default). What notablescan or a default time limit (defaultMaxTimeMS)
+// refuse is an error.
 func each(ctx context.Context, c *mongo.Collection, o *options.FindOptionsBuilder, use func(bson.Raw) error) error {
-	return eachFound(ctx, c, bson.D{}, o, use)
+	read := int64(0)
+	err := eachFound(ctx, c, bson.D{}, o, func(document bson.Raw) error {
+		read++
+		return use(document)
+	})
+	if err != nil {
+		return err
+	}
+	counted, err := c.CountDocuments(ctx, bson.D{})
+	if err != nil {
+		return readError(c, err)
+	}
+	return workload.Whole(c.Name(), read, counted)
 }
 
 // eachFound is each of the documents that a filter finds.

@@ -49,9 +49,14 @@ type schema struct {
 
 // openSchema connects to the target. The workload has these collections beside
 // the mark, in the database assay_ and its name, whatever database the address
-// names. The errors are those of OpenBank.
+// names, and needs transactions. The errors are those of OpenBank.
 func openSchema(ctx context.Context, target workload.Target, workloadName string, collections ...string) (*schema, error) {
-	c, err := connect(ctx, target, workloadName)
+	return schemaOf(ctx, target, workloadName, true, collections...)
+}
+
+// schemaOf is openSchema of a workload that may need no transactions.
+func schemaOf(ctx context.Context, target workload.Target, workloadName string, transactions bool, collections ...string) (*schema, error) {
+	c, err := connect(ctx, target, workloadName, transactions)
 	if err != nil {
 		return nil, err
 	}

@@ -105,8 +105,12 @@ func (s *schema) settle(ctx context.Context) (doing string, err error) {
 
 const confirming = "have a majority confirm the last writes"
 
-// confirm returns when a majority has all that the primary has.
+// confirm returns when a majority has all that the primary has. A standalone server is
+// all there is, and has no read concern linearizable.
 func (s *schema) confirm(ctx context.Context) error {
+	if s.standalone {
+		return nil
+	}
 	marks := s.marks.Clone(options.Collection().SetReadConcern(readconcern.Linearizable()))
 	err := unlessMissing(marks.FindOne(ctx, byID(markID)).Err())
 	if err != nil || !s.sharded {

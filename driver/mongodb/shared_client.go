@@ -33,7 +33,8 @@ type sharedClientStore struct {
 	shared *mongo.Client
 }
 
-// openShared connects to the server, for a workload of one collection. Inserts
+// openShared connects to the server, which may be a standalone one, for a workload of one
+// collection without transactions. Inserts
 // have the write concern and reads the read concern of the address (w, journal;
 // readConcernLevel), or the server's defaults; target.Read chooses
 // the member that answers reads. The library's retries are off, and its time
@@ -49,7 +50,7 @@ func openShared(ctx context.Context, target workload.Target, workloadName, colle
 	}
 	common := target
 	common.Address = withoutReadConcern(target.Address)
-	p, err := openSchema(ctx, common, workloadName, collection)
+	p, err := schemaOf(ctx, common, workloadName, false, collection)
 	if err != nil {
 		return nil, err
 	}

@@ -50,12 +50,7 @@ func (p *schema) describe(ctx context.Context, c conn) (workload.Product, error)
 	}
 	add("isolation", isolation)
 	add(encryption.Setting, protection(p.config, c))
-	if p.pooled {
-		product.Settings = append(product.Settings, poolerSetting())
-	}
-	if p.without != nil {
-		add("without effect in the address", strings.Join(p.without, ", "))
-	}
+	product.Settings = append(product.Settings, p.way()...)
 	if p.told || p.dialect.name != postgresql().name {
 		add("dialect", p.dialect.name)
 	}
@@ -66,11 +61,9 @@ func (p *schema) describe(ctx context.Context, c conn) (workload.Product, error)
 		}
 		add(setting, value)
 	}
-	limits, err := limits(ctx, c)
-	if err != nil {
+	if product.Settings, err = addLimits(ctx, c, product.Settings); err != nil {
 		return workload.Product{}, err
 	}
-	product.Settings = append(product.Settings, limits...)
 	if !p.dialect.standbys { // its nodes are not asked for
 		inForce, err := levelInForce(ctx, c, isolation)
 		if err == nil && !strings.EqualFold(inForce, isolation) {

@@ -75,10 +75,10 @@ func unlimiting(transaction bool) string {
 	return `SELECT set_config(name, '0', ` + strconv.FormatBool(transaction) + `) FROM pg_catalog.pg_settings WHERE setting <> '0' AND name IN ` + limited
 }
 
-// limits are the time limits that sessions have, if any.
-func limits(ctx context.Context, c conn) (limits []workload.Setting, err error) {
+// addLimits adds the time limits that sessions have, if any.
+func addLimits(ctx context.Context, c conn, limits []workload.Setting) (_ []workload.Setting, err error) {
 	if c.ParameterStatus("crdb_version") != "" {
-		return nil, nil
+		return limits, nil
 	}
 	err = c.Query(ctx, `SELECT name, reset_val, coalesce(unit, '') FROM pg_catalog.pg_settings WHERE reset_val NOT IN ('0', '-1')
 		AND name IN `+limited+` ORDER BY name`, func(row sqldb.Row) error {

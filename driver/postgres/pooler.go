@@ -111,10 +111,16 @@ func serverProcess(ctx context.Context, c conn, limit time.Duration) (uint32, er
 	return uint32(pid), err
 }
 
-// poolerSetting is what the report says of it.
-func poolerSetting() workload.Setting {
-	return workload.Setting{Name: "pooler", Value: "in between: statements are sent without being prepared and settings hold for one transaction, " +
-		"so that any mode of pooling does; response times include waiting for one of its connections to the server"}
+// way is what the report says of the way to the server.
+func (p *schema) way() (settings []workload.Setting) {
+	if p.pooled {
+		settings = append(settings, workload.Setting{Name: "pooler", Value: "in between: statements are sent without being prepared and settings hold for one transaction, " +
+			"so that any mode of pooling does; response times include waiting for one of its connections to the server"})
+	}
+	if p.without != nil {
+		settings = append(settings, workload.Setting{Name: "without effect in the address", Value: strings.Join(p.without, ", ")})
+	}
+	return settings
 }
 
 // searchPath has names lie in the schema until the transaction ends.
