@@ -147,10 +147,19 @@ func worth(g Group) string {
 	return ""
 }
 
+// forEver is how a fault was asked for that lasted as long as the work.
+const forEver = " for ever"
+
+// faults are what was done to the nodes. When it was done does not make figures
+// incomparable, but that it was never undone while there was work does.
 func faults(r *report.Result) string {
 	var all []string
 	for _, f := range r.Faults {
-		all = append(all, f.Action+" "+f.Target)
+		text := f.Action + " " + f.Target
+		if strings.HasSuffix(f.Asked, forEver) {
+			text += forEver
+		}
+		all = append(all, text)
 	}
 	slices.Sort(all)
 	return cmp.Or(strings.Join(slices.Compact(all), ", "), "none")
