@@ -197,6 +197,10 @@ func TestAgreesWithTheDefinition(t *testing.T) {
 		h.numberOf(Nil)
 		s := newSearcher(context.Background(), len(h.values), 1<<30)
 		s.piece = 1
+		seq := prepare(&h.keys[0], h.number[Nil])
+		if c, decided := s.searchStates(seq.ops, seq.initial); !decided || (c.hopeless == nil) != linearizable {
+			t.Fatalf("the search by states says %v, %+v, but it is %v\n%s", decided, c.hopeless, want, show(ops))
+		}
 		var f findings
 		if !s.search(prepare(&h.keys[0], h.number[Nil]), &f) || (f.found == 0) != linearizable {
 			t.Fatalf("the search finds %d, but it is %v\n%s", f.found, want, show(ops))

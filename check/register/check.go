@@ -101,31 +101,34 @@ func (s *searcher) judge(k *keyed, initial int32) (seq *sequence, f findings, wh
 	return s.countThenSearch(seq)
 }
 
-// Of short histories that counting convicts, the search explains more, if it ends soon.
-const (
-	shortHistory = 100
-	shortMemory  = 32 << 20
-)
+// quickMemory is what a first search may keep: most histories need less.
+const quickMemory = 32 << 20
 
-// countThenSearch counts, which convicts what a search would be lost in, and looks for
-// an order if that finds nothing.
+// countThenSearch judges what no rule has decided. A short search for an order explains
+// most. Where that is lost, counting convicts, then going through all states decides, and
+// if these are too many the search has all the memory that there is for it.
 func (s *searcher) countThenSearch(seq *sequence) (_ *sequence, f findings, whole bool) {
-	var counted findings
-	seq.countChanges(&counted)
-	switch {
-	case counted.found == 0:
-		whole = s.search(seq, &f)
-		return seq, f, whole
-	case len(seq.ops) > shortHistory:
-		return seq, counted, true
-	}
 	memory := s.memory
-	s.memory = min(memory, shortMemory)
-	if s.search(seq, &f); f.found == 0 {
-		s.stopped, f = notStopped, counted
-	}
+	s.memory = min(memory, quickMemory)
+	whole = s.search(seq, &f)
 	s.memory = memory
-	return seq, f, true
+	if whole || s.stopped != outOfMemory {
+		return seq, f, whole
+	}
+	s.stopped = notStopped
+	if seq.countChanges(&f); f.found > 0 {
+		return seq, f, true
+	}
+	switch states, decided := s.searchStates(seq.ops, seq.initial); {
+	case s.stopped != notStopped:
+		return seq, f, false
+	case decided && states.hopeless != nil:
+		f.add(states.unexplained())
+		return seq, f, true
+	case decided:
+		return seq, f, true
+	}
+	return seq, f, s.search(seq, &f)
 }
 
 func allEvidence(values []string, seq *sequence, f *findings, room int) []check.Evidence {

@@ -94,3 +94,42 @@ func TestCountingOfAnAtomicRegister(t *testing.T) {
 		}
 	}
 }
+
+// What writes enough explain is explained: those that do the same stand for each other.
+func TestManyWritesOfFewValues(t *testing.T) {
+	for _, c := range []struct{ values, writes, changes int }{
+		{2, 35, 30}, {2, 100, 67}, {3, 100, 67}, {5, 40, 38}, {3, 67, 67},
+	} {
+		for _, outcome := range []history.Outcome{history.Committed, history.Unknown} {
+			r := Check(context.Background(), build(t, changing(c.values, c.writes, c.changes, outcome)), Options{Memory: 64 << 20})
+			if r.Verdict != check.Valid {
+				t.Errorf("%+v, %v: %v %s %+v", c, outcome, r.Verdict, r.Detail, r.Evidence)
+			}
+		}
+	}
+}
+
+// The search by states agrees with porcupine on histories of an atomic register in which
+// one thing is changed.
+func TestStatesAgreeWithASearchForAnOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(23, 23))
+	convicted := 0
+	for range 1500 {
+		ops := (atomicRegister{clients: 2 + r.IntN(4), ops: 40, keys: 1, values: 1 + r.IntN(3), sets: r.IntN(2) == 0, unknown: r.IntN(2) == 0}).run(r)
+		ops[r.IntN(len(ops))].Value = ops[r.IntN(len(ops))].Value
+		want := direct(ops)
+		h := build(t, ops)
+		h.numberOf(Nil)
+		seq := prepare(&h.keys[0], h.number[Nil])
+		c, decided := newSearcher(context.Background(), len(h.values), 1<<30).searchStates(seq.ops, seq.initial)
+		if !decided || (c.hopeless == nil) != want {
+			t.Fatalf("by states %v (decided: %v), by order %v\n%s", c.hopeless == nil, decided, want, show(ops))
+		}
+		if !want {
+			convicted++
+		}
+	}
+	if convicted < 200 {
+		t.Errorf("only %d were wrong", convicted)
+	}
+}

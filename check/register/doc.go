@@ -9,7 +9,9 @@
 // overwritten before, a write that was lost. Where each value is written once,
 // the pairs of values decide in time n log n (Gibbons and Korach, "Testing
 // Shared Memories", SIAM J. Comput. 26(4), 1997). All else is searched for by
-// github.com/anishathalye/porcupine.
+// github.com/anishathalye/porcupine. Where that is lost, because many operations do the
+// same at once, the changes to a value are counted against its writes, and then all
+// states at each moment are gone through, in which such operations stand for each other.
 //
 // The package must not know where histories come from: it imports neither their
 // formats nor any database.
