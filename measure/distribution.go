@@ -95,6 +95,9 @@ type Latency struct {
 	P99   float64 `json:"p99_ms"`
 	P999  float64 `json:"p999_ms"`
 	Max   float64 `json:"max_ms"`
+	// Intervals are those of the mean and the percentiles; nil where they were not
+	// looked for, or there is too little to tell.
+	Intervals *Intervals `json:"intervals,omitempty"`
 	// OutOfRange counts the values that were negative or above MaxTrackable.
 	// They count as 0 and as MaxTrackable in the percentiles; Mean and
 	// Max take those above at their true length.

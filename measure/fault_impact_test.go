@@ -72,13 +72,15 @@ func TestWhatFaultsDoMakesNothingInvalid(t *testing.T) {
 		add(at, outcome)
 	}
 	plain := Judge(s.Figures(), Conditions{}, DefaultLimits())
-	if plain.Valid {
+	if plain.Grade == Valid {
 		t.Error("half of the operations failed, and the measurement is valid")
 	}
 	impact := Impact{FaultPeriod: FaultPeriod{Injected: int64(20 * time.Second), Healed: int64(30 * time.Second)},
 		Writes: Gap{From: int64(20 * time.Second), To: int64(38 * time.Second), Known: true}}
-	v := Judge(s.Figures(), Conditions{Impacts: []Impact{impact}}, DefaultLimits())
-	if !v.Valid || v.Steadiness.State != Steady {
+	figures := s.Figures()
+	figures.LeaveOutFaults([]Impact{impact})
+	v := Judge(figures, Conditions{Impacts: []Impact{impact}}, DefaultLimits())
+	if v.Grade != Valid || v.Steadiness.State != Steady {
 		t.Errorf("with the fault known: %+v", v)
 	}
 	if at := v.Steadiness.IntervalSeconds * float64(v.Steadiness.Intervals); at < 20 || at > 22 {
@@ -97,12 +99,12 @@ func TestAnotherPaceAfterAFault(t *testing.T) {
 		}
 		s.Add(call(at, at+2, history.Committed, ""))
 	}
-	if v := Judge(s.Figures(), Conditions{}, DefaultLimits()); v.Valid {
+	if v := Judge(s.Figures(), Conditions{}, DefaultLimits()); v.Grade == Valid {
 		t.Error("the pace changed by itself, and the measurement is valid")
 	}
 	impact := Impact{FaultPeriod: FaultPeriod{Injected: int64(20 * time.Second), Healed: int64(21 * time.Second)}}
 	v := Judge(s.Figures(), Conditions{Impacts: []Impact{impact}}, DefaultLimits())
-	if !v.Valid || v.Steadiness.State == Steady || len(v.Notes) < 2 {
+	if v.Grade != Wide || v.Steadiness.State == Steady || len(v.Notes) < 2 {
 		t.Errorf("with a fault at the change: %+v", v)
 	}
 }

@@ -206,6 +206,10 @@ type Throughput struct {
 	// over its Seconds.
 	PerSecond float64 `json:"committed_per_second"`
 	Seconds   float64 `json:"seconds"`
+	// Low and High bound PerSecond with a confidence of 95 %; nil where the measured
+	// part is too short to tell, or of rounds, which have no throughput in common.
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
 	// Min, Median, Max and Deviation (the sample's standard deviation) are over
 	// the intervals of the series, merged if need be, that lie wholly in the
 	// measured part; all 0 with fewer than two.

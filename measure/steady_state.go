@@ -16,9 +16,10 @@ const (
 	// Steady means shown: throughput and latency changed by less than the
 	// margin.
 	Steady SteadyState = "steady"
-	// NotSteady means that it was shown that there is none.
+	// NotSteady means that a change was shown: a trend, or a level that lasted.
 	NotSteady SteadyState = "not steady"
-	// NotShown means that the run is too noisy or too short to tell.
+	// NotShown means that the run is too noisy or too short to tell: no change was
+	// shown, and none excluded.
 	NotShown SteadyState = "not shown"
 	// NotJudged means that there is too little to judge by.
 	NotJudged SteadyState = "not judged"
@@ -33,6 +34,8 @@ type Change struct {
 	Low    float64 `json:"low_share"`
 	High   float64 `json:"high_share"`
 	Median float64 `json:"median"`
+	// certain is true if noise hardly looks like it (trendPValue).
+	certain bool
 }
 
 // Steadiness reports whether the measured part had a steady state. Its keys are those
@@ -129,10 +132,19 @@ func (s *Steadiness) evidenceAgainst(steps Steps) []string {
 		change     Change
 		values     []float64
 	}{{"throughput", "/s", s.Throughput, rates}, {"typical latency", " ms", s.Latency, typical}} {
-		if from, to, found := jump(one.values, s.Margin*one.change.Median); found {
-			all = append(all, fmt.Sprintf("%s went from %s to %s%s", one.name, quantity.Figure(from), quantity.Figure(to), one.unit))
-		} else if one.change.Low > s.Margin || one.change.High < -s.Margin {
+		levels := func(least float64) bool {
+			from, to, found := jump(one.values, least*one.change.Median)
+			if found {
+				all = append(all, fmt.Sprintf("%s went from %s to %s%s", one.name, quantity.Figure(from), quantity.Figure(to), one.unit))
+			}
+			return found
+		}
+		switch {
+		case levels(s.Margin):
+		case one.change.shown(s.Margin):
 			all = append(all, one.change.describe(one.name, one.unit))
+		default:
+			levels(s.Margin / 2)
 		}
 	}
 	return all
@@ -167,6 +179,12 @@ func (s *Steadiness) summarize(length float64, openLoop bool) {
 func atLeast(seconds float64) string {
 	step := math.Pow(10, math.Floor(math.Log10(max(seconds, 10)))-1)
 	return quantity.Seconds(math.Ceil(seconds/step) * step)
+}
+
+// shown reports whether there is a change that matters: one of half the margin that is no
+// chance, or one that is beyond the margin.
+func (c Change) shown(margin float64) bool {
+	return c.certain && math.Abs(c.Share) >= margin/2 || c.Low > margin || c.High < -margin
 }
 
 func (c Change) within(margin float64) bool { return c.Low > -margin && c.High < margin }

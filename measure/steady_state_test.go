@@ -224,7 +224,7 @@ func TestTooLittleToJudge(t *testing.T) {
 // The quantiles are those of the tables.
 func TestStudentQuantile(t *testing.T) {
 	for free, want := range map[float64]float64{3: 2.353, 5: 2.015, 8: 1.860, 18: 1.734, 28: 1.701} {
-		if got := studentQuantile(free); math.Abs(got-want) > 0.004*want {
+		if got := studentQuantile(0.95, free); math.Abs(got-want) > 0.004*want {
 			t.Errorf("%g degrees of freedom: %v, want %v", free, got, want)
 		}
 	}
@@ -240,10 +240,11 @@ func TestChangeByHand(t *testing.T) {
 	if math.Abs(got.Share-12/got.Median) > 1e-9 || got.Median < 105 || got.Median > 106 {
 		t.Errorf("%+v", got)
 	}
-	// Neighbouring residuals resemble each other less than chance has them, so
-	// that nothing is inflated: t with 10 degrees of freedom, s^2 = 12/4/10.
-	half := 1.8125 * math.Sqrt(0.3/143) * 12 / got.Median
-	if math.Abs(got.High-got.Share-half) > 0.35*half || got.High-got.Share < half*0.99 {
+	// The products of neighbouring residuals come to -1/12 of their squares, and the
+	// correlation to (-1+3)/(12-4): inflated by 5/3, t with 5.2 degrees of freedom, s^2 =
+	// 12/4/10.
+	half := 2.0024 * math.Sqrt(0.3*5/3/143) * 12 / got.Median
+	if math.Abs(got.High-got.Share-half) > 0.005*half {
 		t.Errorf("%+v, want half a width of %v", got, half)
 	}
 	if same := changeOf(times, make12(4), 12); same.Share != 0 || same.High != 0 {

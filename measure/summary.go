@@ -72,6 +72,7 @@ type Summary struct {
 	attempts, retried, settled          int64
 	errors                              map[errorKey]int64
 	latency, service, uncommitted, late *distribution
+	latencies, services                 *latencyBatches
 	timeline                            *timeline
 	steps                               *stepping
 }
@@ -88,6 +89,7 @@ func NewSummary(scope Scope) *Summary {
 		scope: scope, errors: map[errorKey]int64{},
 		latency: newDistribution(fine), service: newDistribution(fine),
 		uncommitted: newDistribution(fine), late: newDistribution(fine),
+		latencies: newLatencyBatches(scope), services: newLatencyBatches(scope),
 		timeline: newTimeline(scope.End), steps: newStepping(scope),
 	}
 }
@@ -112,6 +114,8 @@ func (s *Summary) Add(op *history.Op) {
 	if committed {
 		s.latency.record(op.Latency())
 		s.service.record(op.ServiceTime())
+		s.latencies.record(op, op.Latency())
+		s.services.record(op, op.ServiceTime())
 	} else {
 		s.uncommitted.record(op.Latency())
 	}
@@ -164,7 +168,9 @@ func (s *Summary) Figures() Figures {
 	if out.Merged != nil {
 		even = out.Merged
 	}
+	out.Latency.Intervals, out.ServiceTime.Intervals = s.latencies.intervals(s.latency), s.services.intervals(s.service)
 	out.Throughput = throughput(s.committed, s.scope, *even)
+	out.Throughput.setInterval(out.Steps.WithoutFaults(s.scope, nil))
 	out.Errors = sortedErrors(s.errors)
 	return out
 }

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"assay/check"
@@ -41,10 +42,14 @@ type Limits struct {
 	MaxOwnShareP50, MaxOwnShareP99 float64
 	OwnLagNoted                    time.Duration
 	// SteadyMargin is by how much throughput and latency may change over the
-	// measured part for the state to be steady, as a share of their median. It
-	// is not judged by less than MinSteady.
+	// measured part for the state to be steady, as a share of their median; a
+	// change that is shown, and is half of it, is a trend. It is not judged by
+	// less than MinSteady.
 	SteadyMargin float64
 	MinSteady    time.Duration
+	// MaxHalfWidth is the widest interval of the throughput, to one side of it and
+	// as a share, that is not called wide.
+	MaxHalfWidth float64
 	// NoSteadyState is true for work that changes by design: no steady state is
 	// looked for.
 	NoSteadyState bool
@@ -56,7 +61,7 @@ func DefaultLimits() Limits {
 		MinMeasured: time.Second, MinCommitted: 100, MaxErrorShare: 0.10, MaxCPUShare: 0.90,
 		MinWait: time.Millisecond, MaxWaitShare: 0.5, MaxWaitingClients: 0.5,
 		MaxOthers: 0.10, MaxSteal: 0.05, MaxUnservedShare: 0.01, MaxOwnShareP50: 0.10, MaxOwnShareP99: 0.25, OwnLagNoted: 50 * time.Microsecond,
-		SteadyMargin: 0.20, MinSteady: 10 * time.Second,
+		SteadyMargin: 0.20, MinSteady: 10 * time.Second, MaxHalfWidth: 0.10,
 	}
 }
 
@@ -108,10 +113,23 @@ type OtherWork struct {
 	Perhaps, Unseen float64
 }
 
+// Grade is what figures are worth.
+type Grade string
+
+const (
+	// Valid figures lie in their intervals, as far as can be told.
+	Valid Grade = "valid"
+	// Wide is the same of a throughput whose interval is beyond Limits.MaxHalfWidth.
+	Wide Grade = "wide"
+	// Invalid figures were shown to be of something else than the database as it works.
+	Invalid Grade = "invalid"
+)
+
 // Validity reports whether figures are a measurement.
 type Validity struct {
-	Valid bool
-	// Reasons describe why not; each begins with a few stable words and a colon.
+	Grade Grade
+	// Reasons describe why the grade is not Valid; each begins with a few stable words
+	// and a colon.
 	Reasons []string
 	// Notes make nothing invalid.
 	Notes      []string
@@ -153,7 +171,12 @@ func Judge(f Figures, c Conditions, limits Limits) Validity {
 	if n := f.Latency.OutOfRange + f.Uncommitted.OutOfRange; n > 0 {
 		v.note("%d response times were negative or above %v and count as 0 or as that", n, MaxTrackable)
 	}
-	v.Valid = len(v.Reasons) == 0
+	v.Grade = Valid
+	if len(v.Reasons) > 0 {
+		v.Grade = Invalid
+	} else if !limits.NoSteadyState {
+		v.judgeWidth(&f.Throughput, limits, len(c.Impacts) > 0)
+	}
 	return v
 }
 
@@ -302,19 +325,41 @@ func (v *Validity) judgeOwnLateness(l Latency, c Conditions, limits Limits) {
 	}
 }
 
+// judgeSteadiness refuses the figures where a change was shown. One that was not shown is
+// no reason: the noise that hides it is in the intervals.
 func (v *Validity) judgeSteadiness(limits Limits, disturbed bool) {
 	s := v.Steadiness
 	switch {
-	case limits.NoSteadyState:
-		return
+	case limits.NoSteadyState || s.State == Steady || s.State == NotShown:
 	case s.State == NotJudged:
 		v.note("steady state %s", s.Text)
-	case s.State == Steady:
 	case disturbed:
 		v.note("no steady state between the faults: %s", s.Text)
-	case s.State == NotShown:
-		v.refuse("steady state %s", s.Text)
 	default:
 		v.refuse("no steady state: %s", s.Text)
 	}
+}
+
+// usefulHalfWidth is that of the interval that a longer run is advised for.
+const usefulHalfWidth = 0.05
+
+// judgeWidth reports whether the interval of the throughput is wide, and how long a run
+// has to measure for a better one: its width falls with the square root of the length.
+func (v *Validity) judgeWidth(t *Throughput, limits Limits, faults bool) {
+	i := t.Interval()
+	if i == nil || t.PerSecond <= 0 {
+		return
+	}
+	share := i.Share(t.PerSecond)
+	if share <= limits.MaxHalfWidth {
+		return
+	}
+	v.Grade = Wide
+	text := fmt.Sprintf("wide interval: throughput is known within %.0f %% (95 %% confidence), beyond %g %%", math.Ceil(100*share), 100*limits.MaxHalfWidth)
+	if faults {
+		text += ", with what the faults did in it"
+	} else {
+		text += fmt.Sprintf("; measure for %s for %g %%", atLeast(t.Seconds*math.Pow(share/usefulHalfWidth, 2)), 100*usefulHalfWidth)
+	}
+	v.Reasons = append(v.Reasons, text)
 }

@@ -1,0 +1,130 @@
+package measure
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Interval is where a figure lies with a confidence of 95 %. Its keys are those of
+// result.json.
+type Interval struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// confidence is that of every Interval.
+const confidence = 0.95
+
+// Share is how far the figure may be from its bounds, as a share of it: the farther one
+// counts. It is not a number where the figure is 0.
+func (i Interval) Share(figure float64) float64 {
+	return max(i.High-figure, figure-i.Low) / figure
+}
+
+// line is the least squares line through values at their times, and the noise around
+// it.
+//
+// Values that resemble their neighbours say less than independent ones. The variance is
+// inflated, and the degrees of freedom are reduced, by what the correlation of
+// neighbouring residuals costs (G. Bayley, J. Hammersley, "The effective number of
+// independent observations in an autocorrelated time series", Suppl. J. R. Stat. Soc.
+// 8, 1946, for a first-order process). That correlation is estimated too low beside a
+// fitted line, by (2+4r)/n on average (M. Kendall, "Note on bias in the estimation of
+// autocorrelation", Biometrika 41, 1954), which is added, and 1/n more: the variance
+// grows faster than the correlation, so that an estimate that errs as often to either
+// side would leave it too small. The tests of this file measure what comes of it.
+type line struct {
+	n, mean, slope float64
+	// variance is that of one value around the line, inflated. times is the sum of the
+	// squared distances of the times from their mean.
+	variance, times float64
+	free            float64
+}
+
+// lineThrough needs at least minBatches values.
+func lineThrough(times, values []float64) line {
+	n := float64(len(values))
+	middle := meanOf(times)
+	l := line{n: n, mean: meanOf(values)}
+	for i, v := range values {
+		l.times += (times[i] - middle) * (times[i] - middle)
+		l.slope += (times[i] - middle) * (v - l.mean)
+	}
+	l.slope /= l.times
+	var squares, products, before float64
+	for i, v := range values {
+		residual := v - l.mean - l.slope*(times[i]-middle)
+		squares += residual * residual
+		products += residual * before
+		before = residual
+	}
+	inflation := 1.0
+	if squares > 0 {
+		r := min(max((n*products/squares+3)/(n-4), leastCorrelation), maxCorrelation)
+		inflation = (1 + r) / (1 - r)
+	}
+	l.variance = squares / (n - 2) * inflation
+	l.free = max(n/inflation-2, minFreedom)
+	return l
+}
+
+// leastCorrelation and maxCorrelation bound what is reckoned with: neighbours that differ
+// more than chance has them make nothing certain.
+const leastCorrelation, maxCorrelation = -0.1, 0.9
+
+// minFreedom is the fewest degrees of freedom that are reckoned with.
+const minFreedom = 3
+
+// meanError and slopeError are standard errors.
+func (l line) meanError() float64  { return math.Sqrt(l.variance / l.n) }
+func (l line) slopeError() float64 { return math.Sqrt(l.variance / l.times) }
+
+// beyond is how many standard errors are exceeded with this probability, on one side.
+func (l line) beyond(probability float64) float64 { return studentQuantile(1-probability, l.free) }
+
+// half is half the width of the interval of the mean.
+func (l line) half() float64 { return l.beyond((1-confidence)/2) * l.meanError() }
+
+// studentQuantile is that of Student's distribution.
+func studentQuantile(probability, free float64) float64 {
+	return distuv.StudentsT{Sigma: 1, Nu: free}.Quantile(probability)
+}
+
+// setInterval sets the interval of the throughput from those steps of the measured part
+// that were at these positions.
+//
+// They are joined into batches (the method of batch means; G. Fishman, "Principles of
+// Discrete Event Simulation", 1978). What is estimated is the mean over the measured
+// part. A trend is no noise around that mean: the noise is what is left around the line.
+// TestIntervalsCover measures how often the true mean is in the interval.
+func (t *Throughput) setInterval(steps Steps, positions []int) {
+	t.Low, t.High = nil, nil
+	b := batchesOf(steps, positions)
+	if len(b.rates) < minBatches {
+		return
+	}
+	half := lineThrough(b.times, b.rates).half()
+	if t.Seconds > 0 { // what the other steps came to is taken as it is
+		half *= min(float64(len(positions))*steps.Seconds/t.Seconds, 1)
+	}
+	low, high := max(t.PerSecond-half, 0), t.PerSecond+half
+	t.Low, t.High = &low, &high
+}
+
+// LeaveOutFaults makes the interval of the throughput one of the noise beside the faults.
+// What they did is no noise: it was asked for, and is in the figure as it was.
+func (f *Figures) LeaveOutFaults(impacts []Impact) {
+	if len(impacts) > 0 {
+		steps, positions := f.Steps.WithoutFaults(f.Scope, impacts)
+		f.Throughput.setInterval(steps, positions)
+	}
+}
+
+// Interval is nil where there is none.
+func (t *Throughput) Interval() *Interval {
+	if t.Low == nil || t.High == nil {
+		return nil
+	}
+	return &Interval{Low: *t.Low, High: *t.High}
+}
