@@ -166,7 +166,7 @@ func (g Group) ended(v check.Verdict) (n int) {
 // Invalid is how many runs of a group have an invalid measurement.
 func (g Group) Invalid() (n int) {
 	for _, r := range g.Runs {
-		if r.Result.Measurement.Verdict != "valid" {
+		if r.Result.Measurement.Invalid() {
 			n++
 		}
 	}

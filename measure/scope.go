@@ -20,6 +20,14 @@ type Scope struct {
 // Seconds is the length of the measured part.
 func (s Scope) Seconds() float64 { return float64(s.MeasureEnd-s.MeasureStart) / 1e9 }
 
+// CutText is why the run ended before its time as a reason; empty if it did not.
+func (s Scope) CutText() string {
+	if s.Cut == "" {
+		return ""
+	}
+	return "the run was cut: " + s.Cut
+}
+
 // measured reports whether a moment belongs to the measured part.
 func (s Scope) measured(at int64) bool { return at >= s.MeasureStart && at < s.MeasureEnd }
 

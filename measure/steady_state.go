@@ -34,8 +34,8 @@ type Change struct {
 	Low    float64 `json:"low_share"`
 	High   float64 `json:"high_share"`
 	Median float64 `json:"median"`
-	// certain is true if noise hardly looks like it (trendPValue).
-	certain bool
+	// Certain is true if noise hardly looks like it (trendPValue); it is not kept.
+	Certain bool `json:"-"`
 }
 
 // Steadiness reports whether the measured part had a steady state. Its keys are those
@@ -184,7 +184,7 @@ func atLeast(seconds float64) string {
 // shown reports whether there is a change that matters: one of half the margin that is no
 // chance, or one that is beyond the margin.
 func (c Change) shown(margin float64) bool {
-	return c.certain && math.Abs(c.Share) >= margin/2 || c.Low > margin || c.High < -margin
+	return c.Certain && math.Abs(c.Share) >= margin/2 || c.Low > margin || c.High < -margin
 }
 
 func (c Change) within(margin float64) bool { return c.Low > -margin && c.High < margin }

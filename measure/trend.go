@@ -64,7 +64,7 @@ func changeOf(times, values []float64, length float64) Change {
 	c.Share = l.slope * scale
 	half := l.beyond(0.05) * l.slopeError() * scale
 	c.Low, c.High = c.Share-half, c.Share+half
-	c.certain = math.Abs(c.Share) > l.beyond(trendPValue/2)*l.slopeError()*scale
+	c.Certain = math.Abs(c.Share) > l.beyond(trendPValue/2)*l.slopeError()*scale
 	return c
 }
 

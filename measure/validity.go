@@ -196,6 +196,18 @@ func (v *Validity) noteRamp(after Steps, allStarted int64) {
 	v.note("%s", text)
 }
 
+// Refuse makes the measurement invalid for these reasons, if there are any, beside those
+// that it has.
+func (v *Validity) Refuse(reasons ...string) {
+	if len(reasons) == 0 {
+		return
+	}
+	if v.Grade == Wide {
+		v.Reasons = nil
+	}
+	v.Grade, v.Reasons = Invalid, append(v.Reasons, reasons...)
+}
+
 func (v *Validity) refuse(format string, args ...any) {
 	v.Reasons = append(v.Reasons, fmt.Sprintf(format, args...))
 }
@@ -205,8 +217,8 @@ func (v *Validity) note(format string, args ...any) {
 }
 
 func (v *Validity) judgeLength(f Figures, limits Limits) {
-	if f.Scope.Cut != "" {
-		v.refuse("the run was cut: %s", f.Scope.Cut)
+	if cut := f.Scope.CutText(); cut != "" {
+		v.refuse("%s", cut)
 	}
 	if f.Scope.Seconds() < limits.MinMeasured.Seconds() {
 		v.refuse("too short: %.3g s were measured, and %g are needed", f.Scope.Seconds(), limits.MinMeasured.Seconds())

@@ -33,14 +33,14 @@ func cards(r *Result) []card {
 // rateCards are the figures of a run of one piece. Over several rounds, each with
 // work of its own, they would be means of what has nothing in common.
 func rateCards(r *Result) []card {
-	figures := []card{{"committed/s", figure(r.Throughput.PerSecond), "over " + seconds(r.Throughput.Seconds)}}
+	figures := []card{{"committed/s", figure(r.Throughput.PerSecond) + plusMinus(&r.Throughput), "over " + seconds(r.Throughput.Seconds)}}
 	if r.Throughput.Offered > 0 {
 		figures[0].Note += ", " + short(r.Throughput.Offered) + " offered"
 	}
 	if l := &r.Latency; l.Count > 0 {
 		figures = append(figures,
-			card{"response, median", millis(l.P50), "mean " + millis(l.Mean)},
-			card{"response, p99", millis(l.P99), "longest " + millis(l.Max)})
+			card{"response, median", millis(l.P50) + plusMinusAt(l, 1), "mean " + millis(l.Mean) + plusMinusAt(l, 0)},
+			card{"response, p99", millis(l.P99) + plusMinusAt(l, 3), "longest " + millis(l.Max)})
 	}
 	return figures
 }

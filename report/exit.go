@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -18,11 +19,13 @@ const (
 
 // Exit is how assay ends with this result.
 type Exit struct {
-	// Code is that of the gravest reason: a violation, then no verdict or an
-	// invalid measurement, then a missed threshold.
+	// Code is that of the gravest reason: a violation, then no verdict, something
+	// that was asked for and not done, or an invalid measurement that a threshold or
+	// --strict rests on, then a missed threshold.
 	Code int `json:"code"`
 	// Reasons are all that is against the run, the gravest first, also those
-	// that did not decide the code; empty with code 0.
+	// that did not decide the code; empty with code 0, which a measurement that
+	// nothing rests on may have, whatever it is worth.
 	Reasons []string `json:"reasons"`
 }
 
@@ -42,9 +45,14 @@ func ExitOf(r *Result) Exit {
 	default:
 		add(ExitNoVerdict, reason("no verdict", undecidedChecks(r), promiseLine(r)))
 	}
-	if r.Measurement.Verdict != "valid" {
+	for _, what := range r.Unanswered {
+		add(ExitNoVerdict, "asked for and not done: "+what)
+	}
+	if r.Measurement.Invalid() && (r.Strict || len(r.Thresholds) > 0 || len(e.Reasons) > 0) {
 		for _, why := range r.Measurement.Reasons {
-			add(ExitNoVerdict, "measurement invalid: "+why)
+			if !slices.Contains(r.Unanswered, why) {
+				add(ExitNoVerdict, "measurement invalid: "+why)
+			}
 		}
 		if len(r.Measurement.Reasons) == 0 {
 			add(ExitNoVerdict, "measurement invalid")

@@ -1,12 +1,21 @@
 package report
 
+import "assay/measure"
+
 // Measurement reports whether the figures may be believed.
 type Measurement struct {
-	// Verdict is "valid" or "invalid".
+	// Verdict is "valid", "wide" or "invalid" (measure.Grade).
 	Verdict string `json:"verdict"`
-	// Reasons describes why not; empty if valid.
+	// Reasons describes why it is not valid; empty if it is.
 	Reasons []string `json:"reasons"`
 }
+
+// Invalid reports whether something was shown to be wrong with the figures. Those of a
+// wide interval are right, and lie in it.
+func (m *Measurement) Invalid() bool { return m.Verdict != string(measure.Valid) && !m.Wide() }
+
+// Wide reports whether the throughput's interval is wide.
+func (m *Measurement) Wide() bool { return m.Verdict == string(measure.Wide) }
 
 // Correction is how the response times of a closed loop were corrected for
 // coordinated omission.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"assay/measure"
 )
 
 // clean returns a deep copy of r that JSON can hold and that reads the same in
@@ -18,7 +20,7 @@ func clean(r *Result) *Result {
 	var odd []string
 	copied := copyValue(reflect.ValueOf(*r), "", &odd).Interface().(Result)
 	for _, name := range odd {
-		copied.Measurement.Verdict = "invalid"
+		copied.Measurement.Verdict = string(measure.Invalid)
 		copied.Measurement.Reasons = append(copied.Measurement.Reasons,
 			fmt.Sprintf("%s is missing: it was not a finite number", name))
 	}

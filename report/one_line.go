@@ -14,14 +14,17 @@ import (
 // behind the exit code all that is against the run.
 func Line(w io.Writer, r *Result) error {
 	r = clean(r)
-	p99, measurement := none, "invalid"
+	p99, measurement := none, r.Measurement.Verdict
 	if r.Latency.Count > 0 {
 		p99 = millis(r.Latency.P99)
 	}
-	if r.Measurement.Verdict == "valid" {
-		measurement = "valid"
+	if r.Measurement.Invalid() {
+		measurement = "invalid"
+		if len(r.Exit.Reasons) == 0 {
+			measurement = reason(measurement, strings.Join(r.Measurement.Reasons, "; "))
+		}
 	}
-	figures := fmt.Sprintf("%s transactions/s, p99 %s", figure(r.Throughput.PerSecond), p99)
+	figures := fmt.Sprintf("%s transactions/s%s, p99 %s", figure(r.Throughput.PerSecond), plusMinus(&r.Throughput), p99)
 	if n := len(r.Rounds); n > 0 {
 		figures = check.Counted(int64(n), "round", "rounds") + " in " + seconds(r.Throughput.Seconds)
 	}

@@ -43,7 +43,13 @@ type Result struct {
 	// Exit follows from the rest; writing a result sets it.
 	Exit *Exit `json:"exit,omitempty"`
 
+	// Unanswered is what was asked for and not done: a run that was cut, a fault that is
+	// not proven to have taken effect.
+	Unanswered []string `json:"unanswered,omitempty"`
+
 	Measurement Measurement `json:"measurement"`
+	// Strict is true if an invalid measurement is to be an exit code by itself.
+	Strict bool `json:"strict,omitempty"`
 	// Steadiness is null in runs of before it was kept, and where no steady
 	// state is looked for.
 	Steadiness *Steadiness `json:"steadiness,omitempty"`

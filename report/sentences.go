@@ -67,7 +67,9 @@ func verdictLine(r *Result) string {
 // measurementLine reports in one line whether the measurement is valid.
 func measurementLine(r *Result) string {
 	switch {
-	case r.Measurement.Verdict == "valid":
+	case r.Measurement.Wide():
+		return "valid, but WIDE, no surer than the intervals beside the figures"
+	case !r.Measurement.Invalid():
 		return "valid, nothing stood in the way of the figures"
 	case len(r.Measurement.Reasons) == 0:
 		return "INVALID, do not believe the figures"
@@ -273,7 +275,7 @@ func errorsLine(r *Result) string {
 // rateLines say how much was committed, and how evenly.
 func rateLines(r *Result) []string {
 	t := &r.Throughput
-	lines := []string{fmt.Sprintf("%s committed/s over %s", figure(t.PerSecond), seconds(t.Seconds)) +
+	lines := []string{fmt.Sprintf("%s committed/s%s over %s", figure(t.PerSecond), plusMinus(t), seconds(t.Seconds)) +
 		when(t.Offered > 0, ", "+short(t.Offered)+"/s offered")}
 	if t.Max > 0 || t.Min > 0 {
 		lines = append(lines, fmt.Sprintf("each %s: min %s, median %s, max %s",

@@ -56,11 +56,28 @@ func latencyTable(r *Result, counted bool) Table {
 		}
 		t.Rows = append(t.Rows, append(row, times(l.Count > 0, l.Mean, l.P50, l.P95, l.P99, l.P999, l.Max)...))
 	}
+	around := func(l *Latency) {
+		if l.Intervals == nil {
+			return
+		}
+		row := []string{plusMinusName}
+		if counted {
+			row = append(row, "")
+		}
+		for _, m := range intervalsOf(l) {
+			row = append(row, known(m.interval != nil, m.share()))
+		}
+		t.Rows = append(t.Rows, append(row, ""))
+	}
 	add("response", &r.Latency)
+	around(&r.Latency)
 	if r.Corrected != nil && r.Correction != nil && r.Correction.Material {
 		add("corrected", r.Corrected)
 	}
 	add("service", &r.ServiceTime)
+	if counted {
+		around(&r.ServiceTime)
+	}
 	if r.Uncommitted.Count > 0 {
 		add("uncommitted", &r.Uncommitted)
 	}
@@ -106,6 +123,9 @@ func throughputTable(r *Result) Table {
 	t := Table{Title: "Throughput", Head: []string{"throughput", "figure"}}
 	add := func(name, value string) { t.Rows = append(t.Rows, []string{name, value}) }
 	add("committed per second", figure(p.PerSecond))
+	if i := p.Interval(); i != nil {
+		add("95 % confidence interval", figure(i.Low)+" to "+figure(i.High))
+	}
 	if p.Offered > 0 {
 		add("offered per second", short(p.Offered))
 		add("arrivals never started", check.Count(r.Load.Unserved))
@@ -299,7 +319,7 @@ func verdictText(r *Result) string {
 	if r.Verdict != check.Valid {
 		text = strings.ToUpper(text)
 	}
-	if r.Measurement.Verdict != "valid" {
+	if r.Measurement.Invalid() {
 		text += ", figures invalid"
 	}
 	return text

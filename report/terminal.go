@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/check"
+	"assay/measure"
 )
 
 // TextOptions describes how the terminal summary is written.
@@ -45,8 +46,8 @@ func Text(w io.Writer, r *Result, o TextOptions) error {
 	t.judgements(r)
 	t.gap()
 	t.painted(verdictColor(r.Verdict), "verdict", verdictLine(r))
-	if r.Measurement.Verdict != "valid" {
-		t.painted(red, "measurement", reasonsLine(r))
+	if r.Measurement.Invalid() {
+		t.painted(yellow, "measurement", reasonsLine(r))
 	}
 	if missed(r) > 0 {
 		t.painted(red, "thresholds", thresholdsLine(r))
@@ -104,7 +105,7 @@ const sparkLegend = 18
 func (t *textWriter) measured(r *Result) {
 	t.gap()
 	lines := rateLines(r)
-	if r.Measurement.Verdict != "valid" {
+	if r.Measurement.Invalid() {
 		lines[0] += " (INVALID, see below)"
 	}
 	t.painted(bold, "throughput", lines[0])
@@ -121,7 +122,7 @@ func (t *textWriter) measured(r *Result) {
 func (t *textWriter) rounds(r *Result) {
 	t.gap()
 	took := check.Counted(int64(len(r.Rounds)), "round", "rounds") + " in " + seconds(r.Throughput.Seconds)
-	if r.Measurement.Verdict != "valid" {
+	if r.Measurement.Invalid() {
 		took += " (INVALID, see below)"
 	}
 	t.painted(bold, "measured", took)
@@ -156,7 +157,7 @@ func (t *textWriter) remarks(r *Result) {
 		t.field("retries", retriesLine(r))
 	}
 	t.field(dataLabel(r), dataInShort(r)...)
-	if r.Measurement.Verdict != "valid" {
+	if r.Measurement.Invalid() {
 		t.field("tester", testerLine(r))
 	}
 	if r.Overhead != nil {
@@ -203,7 +204,7 @@ func (t *textWriter) faults(r *Result) {
 
 // judgements writes what was judged: measurement, thresholds, checks.
 func (t *textWriter) judgements(r *Result) {
-	t.painted(goodOrBad(r.Measurement.Verdict == "valid"), "measurement", measurementLine(r))
+	t.painted(measurementColor(&r.Measurement), "measurement", measurementLine(r))
 	for _, reason := range r.Measurement.Reasons {
 		t.item("- ", reason)
 	}
@@ -270,6 +271,15 @@ func verdictColor(v check.Verdict) string {
 		return green
 	case check.Violated:
 		return red
+	}
+	return yellow
+}
+
+// measurementColor is none of the verdict's red: figures that are not to be believed
+// break no promise.
+func measurementColor(m *Measurement) string {
+	if m.Verdict == string(measure.Valid) {
+		return green
 	}
 	return yellow
 }

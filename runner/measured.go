@@ -76,12 +76,16 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	impacts := effect.Impacts(scope.MeasureEnd)
 	figures.Outage, figures.ByFaults = impacts[len(acted)].Writes, windows.Figures()
 	impacts = impacts[:len(acted)]
+	figures.LeaveOutFaults(impacts)
+	if len(rounds.scopes) > 0 {
+		figures.Throughput.Low, figures.Throughput.High = nil, nil
+	}
 	enterFigures(r, figures, s)
 	faults.enter(r, impacts, indexes)
 	enterRounds(r, byRound.Figures())
 	r.Kinds = kinds.several(len(r.Rounds) > 0)
 	enterDegradation(r, figures, s)
-	enterValidity(r, s, figures, f, impacts, append(faults.unproven(), unprovenLoading(&r.Loading)...))
+	enterValidity(r, s, figures, f, impacts, faults)
 	enterCorrection(r, figures, len(impacts) > 0)
 	return figures, enterThresholds(r, figures, s)
 }
@@ -133,7 +137,7 @@ func onFaultyDisks(c *report.Cluster) bool {
 	return err == nil && spec.OwnDisks()
 }
 
-func enterValidity(r *report.Result, s Scenario, figures measure.Figures, f findings, impacts []measure.Impact, unproven []string) {
+func enterValidity(r *report.Result, s Scenario, figures measure.Figures, f findings, impacts []measure.Impact, faults faultLog) {
 	v := measure.Judge(figures, measure.Conditions{
 		OpenLoop: r.Load.Loop == "open", Unserved: r.Load.Unserved,
 		OwnLagP50Millis: r.Client.OwnLag.P50, OwnLagP99Millis: r.Client.OwnLag.P99,
@@ -145,17 +149,21 @@ func enterValidity(r *report.Result, s Scenario, figures measure.Figures, f find
 	if own := v.OwnShares; own != nil {
 		r.Client.OwnLagShareP50, r.Client.OwnLagShareP99 = &own.P50, &own.P99
 	}
-	v.Reasons = append(v.Reasons, unproven...)
+	undone := append(faults.unproven(), unprovenLoading(&r.Loading)...)
+	v.Refuse(undone...)
+	r.Unanswered = nil
+	if cut := figures.Scope.CutText(); cut != "" {
+		r.Unanswered = append(r.Unanswered, cut)
+	}
+	r.Unanswered = append(r.Unanswered, undone...)
 	if onFaultyDisks(r.Cluster) {
-		v.Reasons = append(v.Reasons, "the nodes' disks are a file system of assay's own (cluster option disk), whose speed is not that of any disk")
+		v.Refuse("the nodes' disks are a file system of assay's own (cluster option disk), whose speed is not that of any disk")
 	}
 	if hung := r.Client.Hung; hung > 0 {
-		v.Reasons = append(v.Reasons, fmt.Sprintf("clients hung: %s never came back from the last operation", check.Count(hung)))
+		v.Refuse(fmt.Sprintf("clients hung: %s never came back from the last operation", check.Count(hung)))
 	}
-	r.Measurement = report.Measurement{Verdict: valid, Reasons: v.Reasons}
-	if len(v.Reasons) > 0 {
-		r.Measurement.Verdict = invalid
-	}
+	r.Measurement = report.Measurement{Verdict: string(v.Grade), Reasons: v.Reasons}
+	r.Strict = s.Strict
 	r.Notes = append(r.Notes, v.Notes...)
 	r.Steadiness = nil
 	if !limits(s).NoSteadyState {

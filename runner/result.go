@@ -11,6 +11,7 @@ import (
 
 	"assay/check"
 	"assay/load"
+	"assay/measure"
 	"assay/report"
 	"assay/workload"
 )
@@ -40,10 +41,7 @@ func begin(s Scenario, mark workload.Marker, started time.Time) *report.Result {
 	}
 }
 
-const (
-	valid   = "valid"
-	invalid = "invalid"
-)
+const invalid = string(measure.Invalid)
 
 func durationSeconds(p load.Plan) float64 {
 	if p.Ops > 0 {

@@ -130,7 +130,7 @@ func TestALongEnoughRunIsAMeasurement(t *testing.T) {
 	s.Load.Duration = 1200 * time.Millisecond
 	s.Thresholds = []string{"p50 > 1ms", "p50 < 1ms", "throughput >= 1", "failed < 1%", "worst.throughput >= 1"}
 	r := carryOut(t, s).Result
-	if own := ownReasons(r); r.Verdict != check.Valid || len(own) != 0 || (r.Measurement.Verdict == valid) != (len(r.Measurement.Reasons) == 0) {
+	if own := ownReasons(r); r.Verdict != check.Valid || len(own) != 0 || (r.Measurement.Verdict == "valid") != (len(r.Measurement.Reasons) == 0) {
 		t.Errorf("%v, %+v", r.Verdict, r.Measurement)
 	}
 	if r.Throughput.PerSecond*r.Throughput.Seconds < float64(r.Measured.Committed)*0.9 || r.Throughput.Seconds < 1.2 {

@@ -60,6 +60,8 @@ type Scenario struct {
 	// file it has the workload's key.
 	Config     definition.Config `yaml:"-"`
 	Thresholds []string          `yaml:"thresholds,omitempty"`
+	// Strict makes an invalid measurement an exit code by itself.
+	Strict bool `yaml:"strict,omitempty"`
 	// NoServerStats leaves out what the servers were doing.
 	NoServerStats bool `yaml:"no_server_stats,omitempty"`
 	// Overhead measures, after the run, what assay itself takes.

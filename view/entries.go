@@ -241,7 +241,7 @@ func headOf(folder string, info fs.FileInfo) entry {
 		return entry{Kind: kindRun, Verdict: stateUnreadable, Problem: reason(err), Started: info.ModTime().UTC()}
 	}
 	e := entry{Kind: kindRun, Verdict: h.Verdict.String(), Workload: h.Workload, Version: h.Version, Started: h.Started,
-		Clients: h.Load.Clients, Faults: len(h.Faults), Invalid: h.Measurement.Verdict != "valid"}
+		Clients: h.Load.Clients, Faults: len(h.Faults), Invalid: h.Measurement.Invalid()}
 	if h.Database.Product != "" {
 		e.Database = h.Database.Product + " " + h.Database.Version
 	}
