@@ -16,6 +16,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/measure"
 	"assay/report"
 )
 
@@ -315,7 +316,8 @@ func TestPairs(t *testing.T) {
 
 // TestDocuments looks at what a reader gets.
 func TestDocuments(t *testing.T) {
-	a, b := group("before", 1000, 1010, 990, 1005, 995), group("after", 800, 810, 790, 805, 795)
+	// The figures of the second run are not believed.
+	a, b := group("before", 1000, 1010, 990, 1005, 995), group("after", 800, 100, 810, 790, 805, 795)
 	b.Runs[0].Result.Verdict = check.Violated
 	b.Runs[1].Result.Measurement = report.Measurement{Verdict: "invalid", Reasons: []string{"machine busy: much"}}
 	b.Failed = 1
@@ -332,7 +334,7 @@ func TestDocuments(t *testing.T) {
 	if err := errors.Join(d.Text(&text, report.TextOptions{}), d.HTML(&page), d.CSV(&table)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"throughput", "1,000/s", "800/s", "-20.0 %", "0.008", "VIOLATED", "invalid: machine busy (1)", "1 run of the series could not be made", "missed"} {
+	for _, want := range []string{"throughput", "1,000/s", "800/s", "-20.0 %", "0.008", "VIOLATED", "invalid: machine busy (1)", "left out of the figures", "1 run of the series could not be made", "missed"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the text lacks %q:\n%s", want, text.String())
 		}
@@ -370,10 +372,64 @@ func TestDocuments(t *testing.T) {
 	if err := summary.Text(&text, report.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"before", "VALID in 5 of 5 runs", "after: VIOLATED in 1 of 5 runs, VALID in 4 of 5 runs", "never: 5 runs of the series are not made yet"} {
+	for _, want := range []string{"before", "VALID in 5 of 5 runs", "after: VIOLATED in 1 of 6 runs, VALID in 5 of 6 runs", "never: 5 runs of the series are not made yet"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the summary lacks %q:\n%s", want, text.String())
 		}
+	}
+}
+
+// TestGatesOnInvalidMeasurements: a gate is not answered by figures that are not believed,
+// and one that is wide is believed and marked.
+func TestGatesOnInvalidMeasurements(t *testing.T) {
+	gate, err := ParseGate("throughput>-5%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		grades     string // of the runs of B
+		unanswered bool
+		says       string
+	}{
+		"valid":       {"valid valid valid valid valid", false, "missed: throughput"},
+		"wide":        {"wide wide wide wide wide", false, "missed: throughput"},
+		"one invalid": {"valid invalid valid valid valid", false, "missed: throughput"},
+		"too few":     {"valid invalid invalid invalid invalid", true, "4 of 10 measurements are invalid"},
+		"all invalid": {"invalid invalid invalid invalid invalid", true, "it rests on invalid measurements"},
+	} {
+		a, b := group("a", 1000, 1010, 990, 1005, 995), group("b", 800, 810, 790, 805, 795)
+		for i, grade := range strings.Fields(c.grades) {
+			b.Runs[i].Result.Measurement.Verdict = grade
+		}
+		compared, err := Compare(a, b, Options{Gates: []Gate{gate}})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := compared.Gates[0]; Unanswered([]*Comparison{compared}) != c.unanswered || !strings.Contains(got.Detail, c.says) {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if said := strings.Contains(strings.Join(b.remarks(), " "), "5 runs is wide"); said != (name == "wide") {
+			t.Errorf("%s: %q", name, b.remarks())
+		}
+	}
+}
+
+// TestSingleRunsHaveTheirIntervals: a run alone has no spread, and its own interval.
+func TestSingleRunsHaveTheirIntervals(t *testing.T) {
+	a, b := group("a", 1000), group("b", 800)
+	low, high := 960.0, 1040.0
+	a.Runs[0].Result.Throughput.Low, a.Runs[0].Result.Throughput.High = &low, &high
+	a.Runs[0].Result.Latency.Intervals = &measure.Intervals{P99: &measure.Interval{Low: 15, High: 18}}
+	c, err := Compare(a, b, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := row(t, c, "throughput"); got.A.Low != 960 || got.A.High != 1040 || shareText(got.A) != "4 %" || shareText(got.B) != "" || got.Significant {
+		t.Errorf("throughput %+v", got)
+	}
+	if got := row(t, c, "p99"); got.A.Low != 15 || got.A.High != 18 {
+		t.Errorf("p99 %+v", got)
 	}
 }
 

@@ -56,7 +56,8 @@ type Row struct {
 type Spread struct {
 	Median float64
 	// Low and High are the 95 % confidence interval of the median if there are
-	// enough runs for one, and otherwise the smallest and the largest value.
+	// enough runs for one, of a single run its own, and otherwise the smallest and the
+	// largest value.
 	Low, High float64
 	// Confident is true if they are a confidence interval.
 	Confident bool
@@ -101,8 +102,7 @@ func notAllowed(found []Difference, allow []string) []Difference {
 }
 
 func newRow(m metric, a, b Group) Row {
-	x, y := valuesOf(m, a), valuesOf(m, b)
-	row := Row{Metric: m.name, Unit: m.unit, metric: m, A: spreadOf(x), B: spreadOf(y), P: probability(x, y)}
+	row := Row{Metric: m.name, Unit: m.unit, metric: m, A: a.spread(m), B: b.spread(m), P: probability(valuesOf(m, a), valuesOf(m, b))}
 	switch {
 	case row.A.Median == row.B.Median:
 	case row.A.Median == 0:
@@ -115,14 +115,27 @@ func newRow(m metric, a, b Group) Row {
 	return row
 }
 
+// valuesOf are those of the runs that are believed.
 func valuesOf(m metric, g Group) []float64 {
 	var all []float64
-	for _, r := range g.Runs {
+	for _, r := range g.believed() {
 		if v, ok := m.of(r.Result); ok {
 			all = append(all, v)
 		}
 	}
 	return all
+}
+
+// spread is that of a metric over the runs of a group. Of one run it is that run's own
+// interval, in which what differs from run to run is not.
+func (g Group) spread(m metric) Spread {
+	s := spreadOf(valuesOf(m, g))
+	if runs := g.believed(); len(runs) == 1 && m.interval != nil {
+		if i := m.interval(runs[0].Result); i != nil {
+			s.Low, s.High, s.Confident = i.Low, i.High, true
+		}
+	}
+	return s
 }
 
 func spreadOf(values []float64) Spread {
@@ -157,6 +170,29 @@ func (g Group) Valid() int { return g.ended(check.Valid) }
 func (g Group) ended(v check.Verdict) (n int) {
 	for _, r := range g.Runs {
 		if r.Result.Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+// believed are the runs of a group whose measurement is not invalid: all of them if
+// none is so, which remarks then say.
+func (g Group) believed() []Run {
+	runs := slices.DeleteFunc(slices.Clone(g.Runs), func(r Run) bool { return r.Result.Measurement.Invalid() })
+	if len(runs) == 0 {
+		return g.Runs
+	}
+	return runs
+}
+
+// unbelieved reports whether every run of a group has an invalid measurement.
+func (g Group) unbelieved() bool { return g.Invalid() == len(g.Runs) }
+
+// wide is how many runs of a group have a wide measurement.
+func (g Group) wide() (n int) {
+	for _, r := range g.Runs {
+		if r.Result.Measurement.Wide() {
 			n++
 		}
 	}

@@ -82,7 +82,7 @@ func metricTables(all []*Comparison) []report.Table {
 }
 
 func shareText(s Spread) string {
-	if s.Runs < 2 {
+	if s.Runs < 2 && !s.Confident {
 		return ""
 	}
 	return fmt.Sprintf("%.0f %%", math.Ceil(100*s.Share()))
@@ -103,7 +103,7 @@ func notes(all []*Comparison) []string {
 		c := all[0]
 		lines = append(lines, fmt.Sprintf("A is %s (%s), B is %s (%s).", c.A.Name, counted(c.A), c.B.Name, counted(c.B)))
 	}
-	lines = append(lines, "Figures are medians over the runs of a group. ± is half their 95 % confidence interval, or with fewer than 6 runs half the range from the smallest to the largest. ~: no difference that chance would not make (Mann-Whitney U test, p ≥ 0.05).")
+	lines = append(lines, "Figures are medians over the runs of a group. ± is half their 95 % confidence interval, or with fewer than 6 runs half the range from the smallest to the largest; of a single run it is its own interval, without what differs from run to run. ~: no difference that chance would not make (Mann-Whitney U test, p ≥ 0.05).")
 	least := math.MaxInt
 	for _, c := range all {
 		least = min(least, len(c.A.Runs), len(c.B.Runs))
@@ -132,6 +132,9 @@ func (g Group) remarks() []string {
 	}
 	reasons := map[string]int{}
 	for _, r := range g.Runs {
+		if !r.Result.Measurement.Invalid() {
+			continue
+		}
 		for _, why := range r.Result.Measurement.Reasons {
 			kind, _, _ := strings.Cut(why, ":")
 			reasons[kind]++
@@ -143,7 +146,14 @@ func (g Group) remarks() []string {
 			parts = append(parts, fmt.Sprintf("%s (%d)", kind, count))
 		}
 		slices.Sort(parts)
-		lines = append(lines, fmt.Sprintf("%s: the measurement of %d of %s is invalid: %s.", g.Name, n, counted(g), cmp.Or(strings.Join(parts, ", "), "no reason is kept")))
+		what := "they are left out of the figures"
+		if g.unbelieved() {
+			what = "no figure of theirs is to be believed"
+		}
+		lines = append(lines, fmt.Sprintf("%s: the measurement of %d of %s is invalid: %s; %s.", g.Name, n, counted(g), cmp.Or(strings.Join(parts, ", "), "no reason is kept"), what))
+	}
+	if n := g.wide(); n > 0 {
+		lines = append(lines, fmt.Sprintf("%s: the measurement of %d of %s is wide: its throughput is known within more than 10 %%. Measure longer.", g.Name, n, counted(g)))
 	}
 	if g.Failed > 0 {
 		lines = append(lines, fmt.Sprintf("%s: %s of the series could not be made.", g.Name, check.Counted(int64(g.Failed), "run", "runs")))
@@ -175,7 +185,7 @@ func verdicts(all []*Comparison) []report.DocumentVerdict {
 			of = " (" + c.B.Name + ")"
 		}
 		for _, g := range c.Gates {
-			lines = append(lines, report.DocumentVerdict{Text: "gate " + g.Gate + of + " " + g.Detail, Good: !g.Missed})
+			lines = append(lines, report.DocumentVerdict{Text: "gate " + g.Gate + of + " " + g.Detail, Good: !g.Missed && !g.Invalid})
 		}
 	}
 	return lines
@@ -185,6 +195,13 @@ func verdicts(all []*Comparison) []report.DocumentVerdict {
 func Missed(all []*Comparison) bool {
 	return slices.ContainsFunc(all, func(c *Comparison) bool {
 		return slices.ContainsFunc(c.Gates, func(g GateResult) bool { return g.Missed })
+	})
+}
+
+// Unanswered reports whether any gate of the comparisons rests on invalid measurements.
+func Unanswered(all []*Comparison) bool {
+	return slices.ContainsFunc(all, func(c *Comparison) bool {
+		return slices.ContainsFunc(c.Gates, func(g GateResult) bool { return g.Invalid })
 	})
 }
 
@@ -269,7 +286,7 @@ func summaryTable(groups []Group) report.Table {
 				row = append(row, quantity.None, "")
 				continue
 			}
-			s := spreadOf(valuesOf(m, g))
+			s := g.spread(m)
 			row = append(row, m.format(s.Median), shareText(s))
 		}
 		t.Rows = append(t.Rows, row)

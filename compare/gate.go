@@ -20,6 +20,8 @@ type GateResult struct {
 	Gate string `json:"gate"`
 	// Missed is true if the change is shown to be beyond the limit.
 	Missed bool `json:"missed"`
+	// Invalid is true if it rests on invalid measurements, so that it says nothing.
+	Invalid bool `json:"measurement_invalid,omitempty"`
 	// P is how likely groups whose change is just the limit are to look as bad.
 	P float64 `json:"p"`
 	// Detail says it in words.
@@ -78,7 +80,12 @@ func (g Gate) judge(c *Comparison, gates int) (GateResult, error) {
 	}
 	row := c.Rows[at]
 	level := alpha / float64(gates)
-	if row.least() >= level {
+	switch {
+	case row.least() < level:
+	case leastOf(len(c.A.Runs), len(c.B.Runs)) < level:
+		return GateResult{Gate: g.text, P: 1, Invalid: true, Detail: fmt.Sprintf("not answered: %d of %d measurements are invalid, and the others too few",
+			c.A.Invalid()+c.B.Invalid(), len(c.A.Runs)+len(c.B.Runs))}, nil
+	default:
 		return GateResult{}, &GateError{g.text, fmt.Sprintf("%d against %d runs are too few to tell a change from chance; make five of each (--repeat 5)", row.A.Runs, row.B.Runs)}
 	}
 	moved := valuesOf(row.metric, c.A)
@@ -104,15 +111,21 @@ func (g Gate) judge(c *Comparison, gates int) (GateResult, error) {
 	default:
 		result.Detail = fmt.Sprintf("kept: %s changed by %s", g.metric, changeText(row.Change))
 	}
+	if c.A.unbelieved() || c.B.unbelieved() {
+		result.Invalid = true
+		result.Detail += "; it rests on invalid measurements"
+	}
 	return result, nil
 }
 
 // least is the smallest one-sided P that so many runs can give: one arrangement of
 // all.
-func (r Row) least() float64 {
+func (r Row) least() float64 { return leastOf(r.A.Runs, r.B.Runs) }
+
+func leastOf(a, b int) float64 {
 	p := 1.0
-	for i := 1; i <= r.B.Runs; i++ {
-		p *= float64(i) / float64(r.A.Runs+i)
+	for i := 1; i <= b; i++ {
+		p *= float64(i) / float64(a+i)
 	}
 	return p
 }

@@ -24,28 +24,33 @@ type metric struct {
 	moreIsBetter bool
 	// of takes it of a run; ok is false if the run does not have it.
 	of func(r *report.Result) (value float64, ok bool)
+	// interval is the 95 % confidence interval of a single run, nil if it has none; it is
+	// nil of metrics that never have one.
+	interval func(r *report.Result) *measure.Interval
 }
 
 // metrics are those that any run may have, in the order of tables. Those of rounds
 // depend on the run (roundMetrics).
 func metrics() []metric {
 	all := []metric{
-		{"throughput", perSecond, true, func(r *report.Result) (float64, bool) { return r.Throughput.PerSecond, r.Throughput.Seconds > 0 }},
+		{"throughput", perSecond, true, func(r *report.Result) (float64, bool) { return r.Throughput.PerSecond, r.Throughput.Seconds > 0 },
+			func(r *report.Result) *measure.Interval { return r.Throughput.Interval() }},
 	}
 	for _, l := range measure.LatencyMetrics() {
-		all = append(all, metric{l.Name, milliseconds, false, func(r *report.Result) (float64, bool) { return l.Of(&r.Latency), r.Latency.Count > 0 }})
+		all = append(all, metric{l.Name, milliseconds, false, func(r *report.Result) (float64, bool) { return l.Of(&r.Latency), r.Latency.Count > 0 },
+			func(r *report.Result) *measure.Interval { return l.Interval(&r.Latency) }})
 	}
 	return append(all, []metric{
-		{"errors", percent, false, errorShare},
-		{"outage", milliseconds, false, outage},
-		{"read outage", milliseconds, false, readOutage},
-		{"new primary", milliseconds, false, newPrimary},
-		{"longest call", milliseconds, false, longestCall},
+		{"errors", percent, false, errorShare, nil},
+		{"outage", milliseconds, false, outage, nil},
+		{"read outage", milliseconds, false, readOutage, nil},
+		{"new primary", milliseconds, false, newPrimary, nil},
+		{"longest call", milliseconds, false, longestCall, nil},
 		{"loading", perSecond, true, func(r *report.Result) (float64, bool) {
 			return r.Loading.PerSecond, r.Loading.Rows > 0 && r.Loading.Seconds > 0
-		}},
-		{"size", sizeBytes, false, func(r *report.Result) (float64, bool) { return float64(r.Data.Bytes), r.Data.Bytes > 0 }},
-		{"client cpu", microseconds, false, (*report.Result).ClientProcessor},
+		}, nil},
+		{"size", sizeBytes, false, func(r *report.Result) (float64, bool) { return float64(r.Data.Bytes), r.Data.Bytes > 0 }, nil},
+		{"client cpu", microseconds, false, (*report.Result).ClientProcessor, nil},
 	}...)
 }
 
@@ -124,12 +129,12 @@ func roundMetrics(r *report.Result) []metric {
 				return 0, false
 			}
 		}
-		all = append(all, metric{round.Name + ": took", seconds, false, of(func(x *report.Round) float64 { return x.Seconds })})
+		all = append(all, metric{round.Name + ": took", seconds, false, of(func(x *report.Round) float64 { return x.Seconds }), nil})
 		if round.RowsPerSecond > 0 {
-			all = append(all, metric{round.Name + ": rows", perSecond, true, of(func(x *report.Round) float64 { return x.RowsPerSecond })})
+			all = append(all, metric{round.Name + ": rows", perSecond, true, of(func(x *report.Round) float64 { return x.RowsPerSecond }), nil})
 		}
 		if round.Service.Count > 1 {
-			all = append(all, metric{round.Name + ": p50", milliseconds, false, of(func(x *report.Round) float64 { return x.Service.P50 })})
+			all = append(all, metric{round.Name + ": p50", milliseconds, false, of(func(x *report.Round) float64 { return x.Service.P50 }), nil})
 		}
 	}
 	return all

@@ -67,6 +67,16 @@ const nameOutage = "outage"
 type LatencyMetric struct {
 	Name string
 	Of   func(l *Latency) float64
+	// interval takes that of the figure; nil where there never is one.
+	interval func(i *Intervals) *Interval
+}
+
+// Interval is that of the figure, nil if there is none.
+func (m LatencyMetric) Interval(l *Latency) *Interval {
+	if l.Intervals == nil || m.interval == nil {
+		return nil
+	}
+	return m.interval(l.Intervals)
 }
 
 // LatencyMetrics are those of every Latency, in the order of tables.
@@ -86,12 +96,12 @@ type latencyMetric struct {
 
 func latencies() []latencyMetric {
 	return []latencyMetric{
-		{LatencyMetric{"mean", func(l *Latency) float64 { return l.Mean }}, "", func(s *Series) []float64 { return s.Mean }},
-		{LatencyMetric{"p50", func(l *Latency) float64 { return l.P50 }}, "", func(s *Series) []float64 { return s.P50 }},
-		{LatencyMetric{"p95", func(l *Latency) float64 { return l.P95 }}, "", func(s *Series) []float64 { return s.P95 }},
-		{LatencyMetric{"p99", func(l *Latency) float64 { return l.P99 }}, "", func(s *Series) []float64 { return s.P99 }},
-		{LatencyMetric{"p99.9", func(l *Latency) float64 { return l.P999 }}, "p999", func(s *Series) []float64 { return s.P999 }},
-		{LatencyMetric{"max", func(l *Latency) float64 { return l.Max }}, "", func(s *Series) []float64 { return s.Max }},
+		{LatencyMetric{"mean", func(l *Latency) float64 { return l.Mean }, func(i *Intervals) *Interval { return i.Mean }}, "", func(s *Series) []float64 { return s.Mean }},
+		{LatencyMetric{"p50", func(l *Latency) float64 { return l.P50 }, func(i *Intervals) *Interval { return i.P50 }}, "", func(s *Series) []float64 { return s.P50 }},
+		{LatencyMetric{"p95", func(l *Latency) float64 { return l.P95 }, func(i *Intervals) *Interval { return i.P95 }}, "", func(s *Series) []float64 { return s.P95 }},
+		{LatencyMetric{"p99", func(l *Latency) float64 { return l.P99 }, func(i *Intervals) *Interval { return i.P99 }}, "", func(s *Series) []float64 { return s.P99 }},
+		{LatencyMetric{"p99.9", func(l *Latency) float64 { return l.P999 }, func(i *Intervals) *Interval { return i.P999 }}, "p999", func(s *Series) []float64 { return s.P999 }},
+		{LatencyMetric{"max", func(l *Latency) float64 { return l.Max }, nil}, "", func(s *Series) []float64 { return s.Max }},
 	}
 }
 

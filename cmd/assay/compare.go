@@ -58,7 +58,7 @@ load, seed, isolation, durability, faults or machine.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.gates, "gate", nil, "a limit on a change, such as 'throughput>-5%' or 'p99<+10%'; repeatable; exit code 3 if one is missed")
+	flags.StringArrayVar(&f.gates, "gate", nil, "a limit on a change, such as 'throughput>-5%' or 'p99<+10%'; repeatable; exit code 3 if one is missed, 4 if it rests on invalid measurements")
 	flags.StringVar(&f.keep, "keep", "", "write A to this file, as a baseline for later comparisons")
 	f.add(cmd, "comparison", "write a page with charts to this file, too")
 	return cmd
@@ -144,6 +144,9 @@ func (f *compareFlags) show(cmd *cobra.Command, all []*compare.Comparison, comma
 	}
 	if err != nil {
 		return fmt.Errorf("print the comparison: %w", err)
+	}
+	if compare.Unanswered(all) {
+		return resultError{exitNoVerdict}
 	}
 	if compare.Missed(all) {
 		return resultError{exitThreshold}

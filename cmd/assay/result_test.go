@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -40,12 +41,12 @@ func (e ended) sound(t *testing.T, folder string) ended {
 // if the machine had so much else to do that its figures are invalid for nothing
 // but that.
 func unlessBusy(r *report.Result, code int) int {
-	if code != exitValid && code != exitThreshold || len(r.Measurement.Reasons) == 0 {
+	if code != exitValid && code != exitThreshold || !r.Measurement.Invalid() || len(r.Thresholds) == 0 && !r.Strict {
 		return code
 	}
 	for _, reason := range r.Measurement.Reasons {
 		if !strings.HasPrefix(reason, "machine busy: ") && !strings.HasPrefix(reason, "client saturated: ") &&
-			!strings.HasPrefix(reason, "no steady state: ") && !strings.HasPrefix(reason, "steady state not shown") {
+			!strings.HasPrefix(reason, "no steady state: ") {
 			return code
 		}
 	}
@@ -97,7 +98,7 @@ func TestFirstCommand(t *testing.T) {
 	r, named := resultOf(t, folders[0]), strings.TrimPrefix(folders[0], dir+"/")
 	judged := assay(t, dir, "check", named).want(t, e.code)
 	narrow(t, judged.stdout)
-	if again := resultOf(t, folders[0]); again.Throughput != r.Throughput || again.Outcomes != r.Outcomes {
+	if again := resultOf(t, folders[0]); !reflect.DeepEqual(again.Throughput, r.Throughput) || again.Outcomes != r.Outcomes {
 		t.Errorf("judged again: %+v where %+v was", again.Throughput, r.Throughput)
 	}
 	shown := assay(t, dir, "report", named).want(t, 0)
@@ -120,7 +121,10 @@ func TestExitCodes(t *testing.T) {
 		{"violated dominates a threshold", "--db mem://?bug=lost-ack:0.05 --ops 2000 --threshold throughput>1000000000", exitViolated, "VIOLATED"},
 		{"a threshold missed", "--db mem://?latency=2ms --duration 1s --threshold p50<1ms --threshold throughput>1", exitThreshold, "p50<1ms, measured"},
 		{"all thresholds kept", "--db mem://?latency=2ms --duration 1s --threshold p50>1ms", exitValid, "p50>1ms"},
-		{"too short", "--db mem://?latency=2ms --duration 100ms", exitNoVerdict, "too short"},
+		{"too short, and nothing rests on it", "--db mem://?latency=2ms --duration 100ms", exitValid, "too short"},
+		{"too short, and strict", "--db mem://?latency=2ms --duration 100ms --strict", exitNoVerdict, "too short"},
+		{"too short for a threshold that is kept", "--db mem://?latency=2ms --duration 100ms --threshold p50>1ms", exitNoVerdict, "too short"},
+		{"strict and valid", "--db mem://?latency=2ms --duration 1s --strict", exitValid, "VALID"},
 		{"too short dominates a threshold", "--db mem://?latency=2ms --duration 100ms --threshold p50<1ms", exitNoVerdict, "too short"},
 		{"nothing committed", "--db mem://?timeout=1 --ops 200", exitNoVerdict, "nothing committed"},
 	}
