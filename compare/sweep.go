@@ -17,34 +17,48 @@ type Sweep struct {
 	Workload string
 	// Groups are the runs of each load, in ascending order.
 	Groups []Group
-	// Law is nil if there are too few loads for it.
-	Law *scalability.Law
+	// Law is nil if there are too few loads for it. Unbelieved is true if it is fitted to
+	// invalid measurements too, since the others are too few.
+	Law        *scalability.Law
+	Unbelieved bool
 	// Objective is what was asked for, empty if nothing was; Rate is the highest
 	// arrivals a second at which it was kept, twice; 0 if none was found.
 	Objective string
 	Rate      float64
 	Tried     int
+	// Unanswered is true if what was found for the objective rests on invalid
+	// measurements.
+	Unanswered bool
 }
 
 // NewSweep takes the groups of a series that varies the clients alone, and fits the
 // law to its runs. It returns an *InputError if no run has a result.
 func NewSweep(workload string, groups []Group, seed uint64) (*Sweep, error) {
 	s := &Sweep{Workload: workload}
-	var points []scalability.Point
+	var points, believed []scalability.Point
 	for _, g := range groups {
 		if len(g.Runs) == 0 {
 			continue
 		}
 		s.Groups = append(s.Groups, g)
 		for _, r := range g.Runs {
-			points = append(points, scalability.Point{Clients: float64(r.Result.Load.Clients), PerSecond: r.Result.Throughput.PerSecond})
+			p := scalability.Point{Clients: float64(r.Result.Load.Clients), PerSecond: r.Result.Throughput.PerSecond}
+			points = append(points, p)
+			if !r.Result.Measurement.Invalid() {
+				believed = append(believed, p)
+			}
 		}
 	}
 	if len(s.Groups) == 0 {
 		return nil, &InputError{workload, "no run of the sweep has a result", nil}
 	}
 	slices.SortStableFunc(s.Groups, func(a, b Group) int { return cmp.Compare(a.clients(), b.clients()) })
-	if law, err := scalability.Fit(points, seed); err == nil {
+	law, err := scalability.Fit(believed, seed)
+	if err != nil && len(believed) < len(points) {
+		s.Unbelieved = true
+		law, err = scalability.Fit(points, seed)
+	}
+	if err == nil {
 		s.Law = &law
 	}
 	return s, nil
@@ -57,15 +71,25 @@ func (g Group) figure(name string) (float64, bool) {
 	all := metrics()
 	m := all[slices.IndexFunc(all, func(m metric) bool { return m.name == name })]
 	values := valuesOf(m, g)
-	if len(values) < len(g.Runs) {
+	if len(values) < len(g.believed()) {
 		return 0, false
 	}
 	return quantity.Median(values), true
 }
 
+// believed are the groups of which some run's measurement is not invalid; all if there
+// is none.
+func (s *Sweep) believed() []Group {
+	groups := slices.DeleteFunc(slices.Clone(s.Groups), Group.unbelieved)
+	if len(groups) == 0 {
+		return s.Groups
+	}
+	return groups
+}
+
 // Best is the load with the highest measured throughput.
 func (s *Sweep) Best() (clients int, perSecond float64) {
-	for _, g := range s.Groups {
+	for _, g := range s.believed() {
 		if x, ok := g.figure("throughput"); ok && x > perSecond {
 			clients, perSecond = g.clients(), x
 		}
@@ -81,7 +105,7 @@ func (s *Sweep) Largest() int { return s.Groups[len(s.Groups)-1].clients() }
 // clients wait longer and get little for it.
 func (s *Sweep) Knee() (clients int) {
 	power := 0.0
-	for _, g := range s.Groups {
+	for _, g := range s.believed() {
 		x, _ := g.figure("throughput")
 		r, ok := g.figure("mean")
 		if ok && r > 0 && x/r > power {
@@ -107,11 +131,13 @@ func (s *Sweep) Document(command string) report.Document {
 				row = append(row, quantity.None, "")
 				continue
 			}
-			spread := spreadOf(values)
+			spread := g.spread(m)
 			row = append(row, m.format(spread.Median), shareText(spread))
 		}
 		mark := ""
 		switch {
+		case g.unbelieved():
+			mark = "invalid"
 		case g.clients() == best:
 			mark = "peak"
 		case g.clients() == s.Knee():
@@ -128,7 +154,7 @@ func (s *Sweep) Document(command string) report.Document {
 		d.Notes = append(d.Notes, g.remarks()...)
 	}
 	if s.Objective != "" {
-		d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Text: s.objectiveText(), Good: s.Rate > 0})
+		d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Text: s.objectiveText(), Good: s.Rate > 0 && !s.Unanswered})
 	}
 	d.Charts = s.charts()
 	return d
@@ -155,6 +181,9 @@ func (s *Sweep) notes() []string {
 		return append(lines, "There are too few loads for the scalability law: it needs four, and has three parameters.")
 	}
 	l := s.Law
+	if s.Unbelieved {
+		lines = append(lines, "Too few of the measurements are valid for the law, so that it is fitted to the invalid ones too: do not believe it.")
+	}
 	lines = append(lines, fmt.Sprintf("The law is fitted to what was measured with %g to %g clients; the runs deviate from it by %s %% (standard deviation). From and to are the 95 %% confidence interval (bootstrap).",
 		l.Smallest, l.Largest, quantity.Figure(100*l.Deviation)))
 	switch peak, measured := l.Peak(); {
@@ -169,10 +198,14 @@ func (s *Sweep) notes() []string {
 }
 
 func (s *Sweep) objectiveText() string {
+	text := fmt.Sprintf("objective %s is kept at %s arrivals a second, in two runs; %d were made to find it", s.Objective, quantity.Figure(s.Rate), s.Tried)
 	if s.Rate == 0 {
-		return fmt.Sprintf("objective %s: no rate was found that keeps it, in %d runs", s.Objective, s.Tried)
+		text = fmt.Sprintf("objective %s: no rate was found that keeps it, in %d runs", s.Objective, s.Tried)
 	}
-	return fmt.Sprintf("objective %s is kept at %s arrivals a second, in two runs; %d were made to find it", s.Objective, quantity.Figure(s.Rate), s.Tried)
+	if s.Unanswered {
+		text += "; that rests on invalid measurements"
+	}
+	return text
 }
 
 // lawPoints is at how many loads the law is drawn.

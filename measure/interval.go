@@ -31,9 +31,10 @@ func (i Interval) Share(figure float64) float64 {
 // independent observations in an autocorrelated time series", Suppl. J. R. Stat. Soc.
 // 8, 1946, for a first-order process). That correlation is estimated too low beside a
 // fitted line, by (2+4r)/n on average (M. Kendall, "Note on bias in the estimation of
-// autocorrelation", Biometrika 41, 1954), which is added, and 1/n more: the variance
-// grows faster than the correlation, so that an estimate that errs as often to either
-// side would leave it too small. The tests of this file measure what comes of it.
+// autocorrelation", Biometrika 41, 1954), which is added, and with many values a little
+// more (a tenth of them instead of 2): the variance grows faster than the correlation, so
+// that an estimate that errs as often to either side would leave it too small. The tests
+// of this file measure what comes of it.
 type line struct {
 	n, mean, slope float64
 	// variance is that of one value around the line, inflated. times is the sum of the
@@ -61,7 +62,7 @@ func lineThrough(times, values []float64) line {
 	}
 	inflation := 1.0
 	if squares > 0 {
-		r := min(max((n*products/squares+3)/(n-4), leastCorrelation), maxCorrelation)
+		r := min(max((n*products/squares+n/10)/(n-4), leastCorrelation), maxCorrelation)
 		inflation = (1 + r) / (1 - r)
 	}
 	l.variance = squares / (n - 2) * inflation

@@ -34,8 +34,10 @@ type Change struct {
 	Low    float64 `json:"low_share"`
 	High   float64 `json:"high_share"`
 	Median float64 `json:"median"`
-	// Certain is true if noise hardly looks like it (trendPValue); it is not kept.
-	Certain bool `json:"-"`
+	// Certain is true if noise hardly looks like it (trendPValue), and Least is what it
+	// is beyond with a confidence of 99 %. Neither is kept.
+	Certain bool    `json:"-"`
+	Least   float64 `json:"-"`
 }
 
 // Steadiness reports whether the measured part had a steady state. Its keys are those
@@ -132,19 +134,19 @@ func (s *Steadiness) evidenceAgainst(steps Steps) []string {
 		change     Change
 		values     []float64
 	}{{"throughput", "/s", s.Throughput, rates}, {"typical latency", " ms", s.Latency, typical}} {
-		levels := func(least float64) bool {
-			from, to, found := jump(one.values, least*one.change.Median)
+		levels := func(least, chance float64) bool {
+			from, to, found := jump(one.values, least*one.change.Median, chance)
 			if found {
 				all = append(all, fmt.Sprintf("%s went from %s to %s%s", one.name, quantity.Figure(from), quantity.Figure(to), one.unit))
 			}
 			return found
 		}
 		switch {
-		case levels(s.Margin):
+		case levels(s.Margin, jumpPValue):
 		case one.change.shown(s.Margin):
 			all = append(all, one.change.describe(one.name, one.unit))
 		default:
-			levels(s.Margin / 2)
+			levels(s.Margin/2, smallPValue)
 		}
 	}
 	return all
@@ -184,7 +186,7 @@ func atLeast(seconds float64) string {
 // shown reports whether there is a change that matters: one of half the margin that is no
 // chance, or one that is beyond the margin.
 func (c Change) shown(margin float64) bool {
-	return c.Certain && math.Abs(c.Share) >= margin/2 || c.Low > margin || c.High < -margin
+	return c.Certain && math.Abs(c.Share) >= margin/2 || c.Least > margin
 }
 
 func (c Change) within(margin float64) bool { return c.Low > -margin && c.High < margin }

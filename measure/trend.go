@@ -64,6 +64,7 @@ func changeOf(times, values []float64, length float64) Change {
 	c.Share = l.slope * scale
 	half := l.beyond(0.05) * l.slopeError() * scale
 	c.Low, c.High = c.Share-half, c.Share+half
+	c.Least = math.Abs(c.Share) - l.beyond(0.01)*l.slopeError()*scale
 	c.Certain = math.Abs(c.Share) > l.beyond(trendPValue/2)*l.slopeError()*scale
 	return c
 }
@@ -71,16 +72,17 @@ func changeOf(times, values []float64, length float64) Change {
 const (
 	// minLasting is the least share of the values that a level must last for.
 	minLasting = 0.1
-	// jumpPValue is the largest probability that noise shows such a jump.
-	jumpPValue = 0.004
+	// jumpPValue is the largest probability that noise shows such a jump, smallPValue
+	// that of one below the margin.
+	jumpPValue, smallPValue = 0.003, 0.0005
 	// trendPValue is the largest probability that noise shows such a trend, up or down.
-	trendPValue = 0.005
+	trendPValue = 0.001
 )
 
-// jump finds the largest step that is above least and beyond chance (see
+// jump finds the largest step that is above least and beyond this chance (see
 // FindDegradation for the tests): between two neighbouring levels, or between all
 // before the one and all from the other on.
-func jump(values []float64, least float64) (from, to float64, found bool) {
+func jump(values []float64, least, chance float64) (from, to float64, found bool) {
 	n := len(values)
 	if n < minChangeIntervals {
 		return 0, 0, false
@@ -103,7 +105,7 @@ func jump(values []float64, least float64) (from, to float64, found bool) {
 				continue
 			}
 			inflation := inflationOf(before, after)
-			if p := 2 * min(rankTest(before, after, inflation), rankTest(after, before, inflation)); places*p < jumpPValue {
+			if p := 2 * min(rankTest(before, after, inflation), rankTest(after, before, inflation)); places*p < chance {
 				from, to, found = a, b, true
 			}
 		}

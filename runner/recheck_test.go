@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +25,7 @@ func TestRecheckGivesTheSame(t *testing.T) {
 		first := carryOut(t, s)
 		again := recheck(t, first.Folder)
 		sameFigures(t, again.Result, first.Result)
-		if again.Result.Throughput != first.Result.Throughput || again.Result.Verdict != first.Result.Verdict {
+		if !reflect.DeepEqual(again.Result.Throughput, first.Result.Throughput) || again.Result.Verdict != first.Result.Verdict {
 			t.Errorf("%s: %+v, then %+v", name, first.Result.Throughput, again.Result.Throughput)
 		}
 		keepsSchema(t, again.Folder)

@@ -125,6 +125,7 @@ func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.S
 		return nil, err
 	}
 	defer end()
+	var invalid []float64
 	rate, tries, err := series.HighestRate(cmd.Context(), most, func(ctx context.Context, number int, rate float64) (bool, error) {
 		scenario.Load.Rate = rate
 		scenario.Load.Seed = p.Base.Load.Seed + uint64(number)
@@ -138,12 +139,17 @@ func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.S
 			return false, err
 		}
 		kept := keeps(out.Result)
+		if doubtful(out.Result) {
+			invalid = append(invalid, rate)
+		}
 		if !f.quiet {
 			fmt.Fprintf(cmd.ErrOrStderr(), "rate %.0f/s: %s\n", rate, map[bool]string{true: "kept", false: "missed"}[kept])
 		}
 		return kept, nil
 	})
 	sweep.Objective, sweep.Rate, sweep.Tried = f.objective, rate, len(tries)
+	// The rate rests on the runs at that rate; that there is none rests on all of them.
+	sweep.Unanswered = slices.Contains(invalid, rate) || rate == 0 && len(invalid) > 0
 	return tries, err
 }
 
@@ -152,6 +158,12 @@ func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.S
 func keeps(r *report.Result) bool {
 	missed := slices.ContainsFunc(r.Thresholds, func(t report.Threshold) bool { return !t.Kept })
 	return !missed && r.Load.Unserved == 0 && r.Verdict != check.Violated
+}
+
+// doubtful reports whether what a run says of its thresholds is not to be believed. That
+// arrivals were never served, or that what was late is too late, is what was asked of it.
+func doubtful(r *report.Result) bool {
+	return r.Measurement.Invalid() && r.Load.Unserved == 0
 }
 
 // savedSweep is sweep.json. Fields are added, never renamed.
@@ -164,15 +176,18 @@ type savedSweep struct {
 	Objective string           `json:"slo,omitempty"`
 	Rate      float64          `json:"slo_rate_per_second,omitempty"`
 	Tries     []series.Try     `json:"slo_tries,omitempty"`
+	// Unanswered is true if Rate, or that there is none, rests on invalid measurements.
+	Unanswered bool `json:"slo_unanswered,omitempty"`
 }
 
 // show writes the page and sweep.json, prints the sweep, and returns the error that
-// carries the exit code: of an objective that no rate keeps, that of a threshold.
+// carries the exit code: of an objective that no rate keeps, that of a threshold; of one
+// that rests on invalid measurements, that of no verdict.
 func (f *sweepFlags) show(cmd *cobra.Command, s *report.RunSeries, sweep *compare.Sweep, tries []series.Try, folder string) error {
 	out, d := cmd.OutOrStdout(), sweep.Document("")
 	peak, _ := sweep.Best()
 	saved, err := json.MarshalIndent(savedSweep{Format: report.Format, Workload: s.Workload, Law: sweep.Law, Peak: peak, Knee: sweep.Knee(),
-		Objective: f.objective, Rate: sweep.Rate, Tries: tries}, "", "  ")
+		Objective: f.objective, Rate: sweep.Rate, Tries: tries, Unanswered: sweep.Unanswered}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write the sweep: %w", err)
 	}
@@ -193,7 +208,11 @@ func (f *sweepFlags) show(cmd *cobra.Command, s *report.RunSeries, sweep *compar
 		return fmt.Errorf("print the sweep: %w", err)
 	}
 	code := exitOfSeries(s)
-	if code == exitValid && f.objective != "" && sweep.Rate == 0 {
+	switch {
+	case code != exitValid:
+	case sweep.Unanswered:
+		code = exitNoVerdict
+	case f.objective != "" && sweep.Rate == 0:
 		code = exitThreshold
 	}
 	return exitError(code)
