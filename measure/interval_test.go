@@ -13,7 +13,7 @@ import (
 	"assay/history"
 )
 
-var intervalRuns = flag.Int("interval.runs", 200, "simulated runs of each kind that the intervals are tried on")
+var intervalRuns = flag.Int("interval.runs", 100, "simulated runs of each kind that the intervals are tried on")
 
 // kindOfRun is a run of so many seconds whose throughput, or typical response time, has
 // noise of a standard deviation and a correlation between neighbouring tenths of a
