@@ -1,8 +1,9 @@
 package mem
 
 import (
+	"cmp"
 	"context"
-	"slices"
+	"math"
 
 	"assay/workload"
 	"assay/workload/candles"
@@ -11,15 +12,36 @@ import (
 // candleEngine is the only engine there is.
 const candleEngine = "memory"
 
-// candleStore is a candles.Store. Queries go through every row.
+// candleStore is a candles.Store, with its rows in the orders that its queries ask for.
 type candleStore struct {
 	baseStore
-	rows *table[int64, candles.Candle]
+	rows     *table[int64, candles.Candle]
+	byTicker *candleOrder
+	byMoment *candleOrder
+}
+
+type candleOrder = order[int64, candles.Candle, place]
+
+// place is where a candle is in an order; the ticker is empty in that by moments.
+type place struct {
+	ticker     string
+	moment, id int64
+}
+
+func (p place) less(other place) bool {
+	return cmp.Or(cmp.Compare(p.ticker, other.ticker), cmp.Compare(p.moment, other.moment), cmp.Compare(p.id, other.id)) < 0
 }
 
 // OpenCandles is as OpenBank.
 func OpenCandles(_ context.Context, target workload.Target) (candles.Store, error) {
-	return opened(target, func(b baseStore) candles.Store { return &candleStore{b, newTable[int64, candles.Candle](b.d)} })
+	return opened(target, func(b baseStore) candles.Store {
+		rows := newTable[int64, candles.Candle](b.d)
+		return &candleStore{
+			baseStore: b, rows: rows,
+			byTicker: ordered(rows, func(id int64, c candles.Candle) place { return place{c.Ticker, c.Moment, id} }, place.less),
+			byMoment: ordered(rows, func(id int64, c candles.Candle) place { return place{"", c.Moment, id} }, place.less),
+		}
+	})
 }
 
 func (s *candleStore) Engines(context.Context) ([]string, error) { return []string{candleEngine}, nil }
@@ -65,37 +87,38 @@ func (n *candleSession) Insert(ctx context.Context, batch []candles.Candle) cand
 	})
 }
 
-// query gives the rows that are wanted, the last ones first, at most limit.
-func (n *candleSession) query(ctx context.Context, row func(*candles.Candle), limit int, wanted func(*candles.Candle) bool) candles.Reply {
+// query gives the rows of a ticker, which is empty for all in the order by moments, from
+// a moment until before another, the last ones first, at most limit.
+func (n *candleSession) query(ctx context.Context, row func(*candles.Candle), by *candleOrder, ticker string, from, to int64, limit int) candles.Reply {
 	if failed := n.d.enter(ctx, "query"); failed != nil {
 		return *failed
 	}
 	var found []candles.Candle
-	for _, v := range n.rows.rows {
-		if wanted(&v.row) {
-			found = append(found, v.row)
+	by.down(place{ticker, to, math.MinInt64}, func(p place) bool {
+		if p.ticker != ticker || p.moment < from || len(found) == limit {
+			return false
 		}
-	}
+		candle, _ := n.rows.current(p.id)
+		found = append(found, candle)
+		return true
+	})
 	n.d.mu.Unlock()
-	slices.SortFunc(found, func(a, b candles.Candle) int { return int(b.Moment - a.Moment) })
-	for i := range found[:min(limit, len(found))] {
+	for i := range found {
 		row(&found[i])
 	}
 	return committed()
 }
 
-const all = 1<<31 - 1
-
 func (n *candleSession) Latest(ctx context.Context, ticker string, limit int, row func(*candles.Candle)) candles.Reply {
-	return n.query(ctx, row, limit, func(c *candles.Candle) bool { return c.Ticker == ticker })
+	return n.query(ctx, row, n.byTicker, ticker, math.MinInt64, math.MaxInt64, limit)
 }
 
 func (n *candleSession) Interval(ctx context.Context, ticker string, from, to int64, row func(*candles.Candle)) candles.Reply {
-	return n.query(ctx, row, all, func(c *candles.Candle) bool { return c.Ticker == ticker && c.Moment >= from && c.Moment < to })
+	return n.query(ctx, row, n.byTicker, ticker, from, to, math.MaxInt)
 }
 
 func (n *candleSession) Span(ctx context.Context, from, to int64, row func(*candles.Candle)) candles.Reply {
-	return n.query(ctx, row, all, func(c *candles.Candle) bool { return c.Moment >= from && c.Moment < to })
+	return n.query(ctx, row, n.byMoment, "", from, to, math.MaxInt)
 }
 
 func (n *candleSession) Close() {}

@@ -91,6 +91,12 @@ func (d *database) reset() {
 type table[K comparable, R any] struct {
 	d    *database
 	rows map[K]*version[R]
+	// orders are kept of the rows as they are now.
+	orders []interface {
+		clear()
+		add(K, R)
+		drop(K, R)
+	}
 }
 
 // version is a row as one commit left it, and the older ones. The number of the
@@ -107,7 +113,13 @@ func newTable[K comparable, R any](d *database) *table[K, R] {
 	return t
 }
 
-func (t *table[K, R]) clear()       { t.rows = map[K]*version[R]{} }
+func (t *table[K, R]) clear() {
+	t.rows = map[K]*version[R]{}
+	for _, o := range t.orders {
+		o.clear()
+	}
+}
+
 func (t *table[K, R]) count() int64 { return int64(len(t.rows)) }
 
 // current is the row as it is now.
@@ -151,6 +163,7 @@ func (t *table[K, R]) eachKey(ctx context.Context, give func(K, R) error) error 
 // store puts a version in place of the last one and forgets those that nobody can
 // read.
 func (t *table[K, R]) store(key K, row R, deleted bool) {
+	t.reorder(key, row, deleted)
 	next := &version[R]{commit: t.d.clock, row: row, older: t.rows[key]}
 	if deleted && len(t.d.open) == 0 {
 		delete(t.rows, key)
@@ -174,6 +187,22 @@ func (t *table[K, R]) store(key K, row R, deleted bool) {
 		}
 	}
 	t.rows[key] = next
+}
+
+// reorder keeps the orders in step with a row that is about to be stored.
+func (t *table[K, R]) reorder(key K, row R, deleted bool) {
+	if len(t.orders) == 0 {
+		return
+	}
+	last, found := t.current(key)
+	for _, o := range t.orders {
+		if found {
+			o.drop(key, last)
+		}
+		if !deleted {
+			o.add(key, row)
+		}
+	}
 }
 
 // transaction is one in progress. It keeps what it writes to itself until it

@@ -1,9 +1,7 @@
 package mem
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -17,9 +15,9 @@ type keyValueStore struct {
 	baseStore
 	name    string
 	records *table[keyvalue.Value, keyvalue.Record]
-	// sorted are the keys of the records in their order, as far as they are known to
-	// scans, of a table whose keys are integers. No record is ever removed but with all.
-	sorted []int64
+	// sorted are the keys in their order, of a table whose records are changed and
+	// scanned: these are integers.
+	sorted *order[keyvalue.Value, keyvalue.Record, int64]
 }
 
 var _ keyvalue.Mutable = (*keyValueStore)(nil)
@@ -30,7 +28,12 @@ func OpenKeyValue(_ context.Context, target workload.Target, t keyvalue.Table) (
 		return nil, &workload.OptionError{Option: "--read", Value: target.Read, Want: workload.ReadPrimary}
 	}
 	return opened(target, func(b baseStore) keyvalue.Store {
-		return &keyValueStore{baseStore: b, name: t.Name, records: newTable[keyvalue.Value, keyvalue.Record](b.d)}
+		s := &keyValueStore{baseStore: b, name: t.Name, records: newTable[keyvalue.Value, keyvalue.Record](b.d)}
+		if t.Loaded {
+			s.sorted = ordered(s.records, func(key keyvalue.Value, _ keyvalue.Record) int64 { return number(key) },
+				func(a, b int64) bool { return a < b })
+		}
+		return s
 	})
 }
 
@@ -94,14 +97,6 @@ func (n *keyValueSession) Get(ctx context.Context, key keyvalue.Value) (reply ke
 
 func (n *keyValueSession) Close() {}
 
-// Create implements keyvalue.Store: no key is left.
-func (s *keyValueStore) Create(ctx context.Context, marker workload.Marker) error {
-	if err := s.baseStore.Create(ctx, marker); err != nil {
-		return err
-	}
-	return s.locked(true, func() error { s.sorted = nil; return nil })
-}
-
 func (s *keyValueStore) LoadRecords(_ context.Context, records []keyvalue.Record) error {
 	return s.locked(true, func() error {
 		x := s.d.begin()
@@ -140,25 +135,19 @@ func (n *keyValueSession) Scan(ctx context.Context, from keyvalue.Value, limit i
 		return nil, keyvalue.Reply{Reply: *failed}
 	}
 	defer n.d.mu.Unlock()
-	n.sort()
-	first, _ := from.(int64)
-	at, _ := slices.BinarySearch(n.sorted, first)
-	for _, key := range n.sorted[at:min(at+limit, len(n.sorted))] {
+	n.sorted.up(number(from), func(key int64) bool {
+		if len(found) == limit {
+			return false
+		}
 		record, _ := n.records.current(key)
 		found = append(found, record)
-	}
+		return true
+	})
 	return found, keyvalue.Reply{Reply: committed()}
 }
 
-// sort brings the keys up to date.
-func (s *keyValueStore) sort() {
-	if len(s.sorted) == len(s.records.rows) {
-		return
-	}
-	s.sorted = s.sorted[:0]
-	for key := range s.records.rows {
-		number, _ := key.(int64)
-		s.sorted = append(s.sorted, number)
-	}
-	slices.SortFunc(s.sorted, cmp.Compare[int64])
+// number is a key of a table whose keys are integers.
+func number(key keyvalue.Value) int64 {
+	n, _ := key.(int64)
+	return n
 }
