@@ -20,7 +20,7 @@ PREFIX ?= /usr/local
 .PHONY: build test check format lint unit fuzz bench extras install clean
 
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -o assay ./cmd/assay
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o assay ./cmd/assay
 
 # What the race detector does not watch: SQLite, translated from C, which makes
 # tests on it take five times the processor for nothing of ours, and the checks,

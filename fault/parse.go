@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"assay/cluster/disk"
@@ -41,9 +42,9 @@ const (
 )
 
 var (
-	nodeName   = regexp.MustCompile(`^n[1-9][0-9]{0,3}$`)
-	podName    = regexp.MustCompile(`^pod/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
-	bareNumber = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+	nodeName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^n[1-9][0-9]{0,3}$`) })
+	podName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^pod/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`) })
+	bareNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`) })
 )
 
 // Parse reads
@@ -220,7 +221,7 @@ func (p *parser) target(w word, found bool) error {
 			return nil
 		}
 	}
-	if p.fault.Action == Partition || p.fault.Action == Grow || !nodeName.MatchString(w.text) && !podName.MatchString(w.text) {
+	if p.fault.Action == Partition || p.fault.Action == Grow || !nodeName().MatchString(w.text) && !podName().MatchString(w.text) {
 		want += spelling.Hint(w.text, "", p.about.Targets)
 		return p.fail(w.at, want, "%s knows no target %q", p.fault.Action, w.text)
 	}
@@ -297,7 +298,7 @@ func (p *parser) duration(w word, found bool, kind string, least time.Duration) 
 	if kind == "for" && w.text == forEver {
 		return Ever, nil
 	}
-	if bareNumber.MatchString(w.text) {
+	if bareNumber().MatchString(w.text) {
 		return 0, p.fail(w.at, "a unit, such as "+w.text+"s", "%q has no unit", w.text)
 	}
 	d, err := time.ParseDuration(w.text)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"assay/check"
 	"assay/check/cycle"
@@ -226,7 +227,7 @@ func (r *reduction) verdict(parts []int) (report.History, error) {
 }
 
 // operationNumber is how evidence names an operation.
-var operationNumber = regexp.MustCompile(`\boperation (\d+)`)
+var operationNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\boperation (\d+)`) })
 
 func (r *reduction) describe(parts []int, e *check.Evidence, whole bool) smallest {
 	s := smallest{anomaly: r.anomaly, excerpt: &check.Excerpt{Of: int64(len(r.all)), Minimal: whole, Clock: check.Events}}
@@ -252,7 +253,7 @@ func (r *reduction) describe(parts []int, e *check.Evidence, whole bool) smalles
 		}
 		s.excerpt.Operations = append(s.excerpt.Operations, x)
 	}
-	s.excerpt.Why = operationNumber.ReplaceAllStringFunc(e.Text, func(word string) string {
+	s.excerpt.Why = operationNumber().ReplaceAllStringFunc(e.Text, func(word string) string {
 		if name, known := names[word]; known {
 			return name
 		}

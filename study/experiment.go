@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"assay/spelling"
 )
@@ -25,7 +26,7 @@ type choice struct {
 type exclusion map[string][]string
 
 // names are of experiments, which are names of folders too.
-var names = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
+var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`) })
 
 // settings reads flags and limits on top of others: a later value replaces an
 // earlier one. Of no workload in particular, a key must be of any.
@@ -93,7 +94,7 @@ type draft struct {
 }
 
 func (r *reader) experiment(p pair) (Experiment, error) {
-	if !names.MatchString(p.key) {
+	if !names().MatchString(p.key) {
 		return Experiment{}, problem(p.at, "the experiment's name %q is the name of its folder too; use small letters, digits and -", p.key)
 	}
 	if err := wantMapping(p.value, "experiment "+p.key, "workload, matrix, exclude, sizes, and flags of assay run"); err != nil {

@@ -34,7 +34,7 @@ func Schema(v Vocabulary) *jsonschema.Schema {
 		keyDescription: text("what the study is for"),
 		keyDefaults:    {Ref: settings, Description: "flags of all experiments whose workload has them"},
 		keySizes:       {Type: "object", Description: "flags of all experiments in each size, on top of the defaults; " + DefaultSize + " is the size unless another is asked for", AdditionalProperties: &jsonschema.Schema{Ref: settings}},
-		keyExperiments: {Type: "object", Description: "each a series of runs of one workload", PropertyNames: &jsonschema.Schema{Pattern: names.String()},
+		keyExperiments: {Type: "object", Description: "each a series of runs of one workload", PropertyNames: &jsonschema.Schema{Pattern: names().String()},
 			AdditionalProperties: &jsonschema.Schema{Ref: "#/$defs/experiment"}},
 	})
 	root.Schema, root.Title, root.Defs = "https://json-schema.org/draft/2020-12/schema", "A study of assay", defs

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"assay/check"
 	"assay/history"
@@ -46,11 +47,13 @@ func (s *Smallest) describe(e *Evidence, model Model) {
 
 // transactionNames finds what evidence calls transactions by, and strings, in which there
 // may be the same letters.
-var transactionNames = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\bT\d+\b|\btransaction -?\d+\b|\bthe read at the end\b`)
+var transactionNames = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\bT\d+\b|\btransaction -?\d+\b|\bthe read at the end\b`)
+})
 
 // renamed is the text of evidence with the names of an excerpt.
 func renamed(text string, txns []TxnView, names map[int64]string) string {
-	return transactionNames.ReplaceAllStringFunc(text, func(word string) string {
+	return transactionNames().ReplaceAllStringFunc(text, func(word string) string {
 		var id int64
 		switch {
 		case word[0] == '"':

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"text/template"
 	"time"
@@ -111,7 +112,7 @@ func findJava(ctx context.Context, folders []string) (string, error) {
 	return "", missing
 }
 
-var javaVersionForm = regexp.MustCompile(`version "([^"]+)"`)
+var javaVersionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`version "([^"]+)"`) })
 
 // javaVersion is what java -version says, such as 17.0.15.
 func javaVersion(ctx context.Context, java string) (string, error) {
@@ -121,7 +122,7 @@ func javaVersion(ctx context.Context, java string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	found := javaVersionForm.FindSubmatch(output)
+	found := javaVersionForm().FindSubmatch(output)
 	if found == nil {
 		return "", errors.New("no version in its answer")
 	}

@@ -24,7 +24,7 @@ func Leftovers() ([]string, error) {
 // called for a set in use. Processes must be gone; while some are left in a
 // cgroup the error names them.
 func Remove(id string) error {
-	if !idForm.MatchString(id) {
+	if !idForm().MatchString(id) {
 		return fmt.Errorf("remove machines: the id %q is not eight hexadecimal digits in lower case", id)
 	}
 	if err := errors.Join(removeNetwork(id), removeGroups(id)); err != nil {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -16,8 +17,8 @@ import (
 // spaceForm is the name of a namespace of ours, groupForm that of a cgroup's
 // folder and of an interface in the host.
 var (
-	spaceForm = regexp.MustCompile(`^` + prefix + `([0-9a-f]{8})-[a-z0-9]{1,16}$`)
-	groupForm = regexp.MustCompile(`^` + prefix + `([0-9a-f]{8})$`)
+	spaceForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + prefix + `([0-9a-f]{8})-[a-z0-9]{1,16}$`) })
+	groupForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + prefix + `([0-9a-f]{8})$`) })
 )
 
 // leftovers enters the ids that it finds, as many as it can.
@@ -25,12 +26,12 @@ func leftovers(found map[string]bool) error {
 	spaces, err := spacesOf("")
 	failed := []error{err}
 	for _, name := range spaces {
-		found[spaceForm.FindStringSubmatch(name)[1]] = true
+		found[spaceForm().FindStringSubmatch(name)[1]] = true
 	}
 	links, err := netlink.LinkList()
 	failed = append(failed, err)
 	for _, link := range links {
-		if match := groupForm.FindStringSubmatch(link.Attrs().Name); match != nil && link.Type() == "veth" {
+		if match := groupForm().FindStringSubmatch(link.Attrs().Name); match != nil && link.Type() == "veth" {
 			found[match[1]] = true
 		}
 	}
@@ -40,7 +41,7 @@ func leftovers(found map[string]bool) error {
 		groups, err := folders(h.folder)
 		failed = append(failed, err)
 		for _, name := range groups {
-			if match := groupForm.FindStringSubmatch(name); match != nil {
+			if match := groupForm().FindStringSubmatch(name); match != nil {
 				found[match[1]] = true
 			}
 		}
@@ -56,7 +57,7 @@ func spacesOf(id string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		match := spaceForm.FindStringSubmatch(e.Name())
+		match := spaceForm().FindStringSubmatch(e.Name())
 		if match != nil && (id == "" || match[1] == id) && e.Type().IsRegular() {
 			names = append(names, e.Name())
 		}

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"sync"
 )
 
 // Limits bounds what the processes of one machine may use. Zero means no limit.
@@ -77,8 +78,8 @@ type Rule struct {
 }
 
 var (
-	idForm   = regexp.MustCompile(`^[0-9a-f]{8}$`)
-	nameForm = regexp.MustCompile(`^[a-z0-9]{1,16}$`)
+	idForm   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{8}$`) })
+	nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]{1,16}$`) })
 )
 
 // bridgeName stands in the place of a machine's name in that of the namespace
@@ -86,7 +87,7 @@ var (
 const bridgeName = "bridge"
 
 func (o Options) check() error {
-	if !idForm.MatchString(o.ID) {
+	if !idForm().MatchString(o.ID) {
 		return fmt.Errorf("machines: the id %q is not eight hexadecimal digits in lower case", o.ID)
 	}
 	seen := map[string]bool{}
@@ -103,7 +104,7 @@ func (o Options) check() error {
 }
 
 func checkName(name string) error {
-	if !nameForm.MatchString(name) || name == bridgeName {
+	if !nameForm().MatchString(name) || name == bridgeName {
 		return fmt.Errorf("machines: the name %q is not at most 16 lower-case letters and digits, or is taken", name)
 	}
 	return nil

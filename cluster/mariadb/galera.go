@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"assay/cluster/server"
@@ -166,7 +167,9 @@ func (p position) start() startOptions {
 // noHistory is the id that stands for none.
 const noHistory = "00000000-0000-0000-0000-000000000000"
 
-var recoveredPosition = regexp.MustCompile(`WSREP: Recovered position:? ([0-9a-f-]{36}):(-?[0-9]+)`)
+var recoveredPosition = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`WSREP: Recovered position:? ([0-9a-f-]{36}):(-?[0-9]+)`)
+})
 
 // position reads the node's file grastate.dat, and where that does not know,
 // since the server was killed, has the server look into its data (option
@@ -187,7 +190,7 @@ func (m *Cluster) position(ctx context.Context, node *member) (position, error) 
 	if err != nil {
 		return position{}, err
 	}
-	found := recoveredPosition.FindStringSubmatch(process.Tail(300))
+	found := recoveredPosition().FindStringSubmatch(process.Tail(300))
 	if found == nil {
 		return position{}, fmt.Errorf("%s does not report how far its data goes; its log ends with:\n%s", node.Name, process.Tail(10))
 	}

@@ -412,7 +412,7 @@ func documentedCommands(t *testing.T) []documentedLine {
 			inHelp(c)
 		}
 	}
-	inHelp(newRoot("test"))
+	inHelp(newRoot("test", nil))
 	if len(all) < 40 {
 		t.Fatalf("only %d commands were found", len(all))
 	}

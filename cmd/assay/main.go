@@ -13,13 +13,16 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assay/catalog"
 	"assay/cluster/disk"
 	"assay/spelling"
+	"assay/workload/definition"
 )
 
 func main() {
@@ -35,7 +38,7 @@ func main() {
 
 // run carries out one command line and returns its exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot(version())
+	root := newRoot(version(), args)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -43,7 +46,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitCode(err, stderr)
 }
 
-func newRoot(version string) *cobra.Command {
+// newRoot has the command that the arguments ask for, and all of them if these name
+// none: the flags of all commands and workloads take longer to make than most commands
+// to be carried out.
+func newRoot(version string, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "assay",
 		Short: "Test whether a database keeps its guarantees under load, and how fast it is",
@@ -72,9 +78,50 @@ invalid measurement; 5 could not run.`,
 	root.SetFlagErrorFunc(flagError)
 	// Flags in lines that fit a terminal of 80 columns.
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", "Flags.FlagUsagesWrapped 80"))
-	root.AddCommand(newRun(version), newCheck(version), newRepro(), newExport(), newReport(), newCompare(), newTrend(), newSweep(version), newStudy(version), newView(), newList(), newCluster(), newKubernetes(), newServe(version), newAgent(version), newIsolationMatrix(version), newDurability(version), newVersion(version), newManPages(), newReference())
+	all := commands(version, args)
+	chosen := slices.DeleteFunc(slices.Clone(all), func(c maker) bool { return len(args) == 0 || c.name != args[0] })
+	if len(chosen) > 0 {
+		root.AddCommand(chosen[0].make())
+		return root
+	}
+	for _, c := range all {
+		root.AddCommand(c.make())
+	}
 	completeValues(root)
 	return root
+}
+
+// maker makes the command of this name.
+type maker struct {
+	name string
+	make func() *cobra.Command
+}
+
+// commands are those of the program; what makes one knows the arguments if they ask for
+// it.
+func commands(version string, args []string) []maker {
+	of := func(name string, make func(version string) *cobra.Command) maker {
+		return maker{name, func() *cobra.Command { return make(version) }}
+	}
+	return []maker{
+		{"run", func() *cobra.Command { return newRun(version, asked(args)) }}, of("check", newCheck),
+		{"repro", newRepro}, {"export", newExport}, {"report", newReport}, {"compare", newCompare}, {"trend", newTrend},
+		{"sweep", func() *cobra.Command { return newSweep(version, asked(args)) }}, of("study", newStudy),
+		{"view", newView}, {"list", newList}, {"cluster", newCluster}, {"kubernetes", newKubernetes}, of("serve", newServe),
+		of("agent", newAgent), of("isolation-matrix", newIsolationMatrix), of("durability", newDurability),
+		of("version", newVersion), {"manpages", newManPages}, {"reference", newReference},
+	}
+}
+
+// asked are the workloads of a command's arguments: the one that they name first, or all.
+func asked(args []string) []definition.Workload {
+	all := catalog.Workloads()
+	if len(args) > 1 {
+		if i := slices.IndexFunc(all, func(w definition.Workload) bool { return w.Name == args[1] }); i >= 0 {
+			return all[i : i+1]
+		}
+	}
+	return all
 }
 
 // version is what the build knows of itself.

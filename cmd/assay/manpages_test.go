@@ -38,7 +38,7 @@ func TestManualPages(t *testing.T) {
 			each(below)
 		}
 	}
-	each(newRoot("test"))
+	each(newRoot("test", nil))
 	if pages < 15 {
 		t.Errorf("%d commands have pages; the walk over the commands is wrong", pages)
 	}

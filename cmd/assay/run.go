@@ -7,16 +7,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/catalog"
 	"assay/monitor"
 	"assay/report"
 	"assay/runner"
 	"assay/workload/definition"
 )
 
-func newRun(version string) *cobra.Command {
+// newRun runs one of these workloads.
+func newRun(version string, workloads []definition.Workload) *cobra.Command {
 	var names []string
-	for _, w := range catalog.Workloads() {
+	for _, w := range workloads {
 		names = append(names, w.Name)
 	}
 	known := "one of: " + strings.Join(names, ", ")
@@ -30,7 +30,7 @@ path (sqlite:bank.db, in --db or in a scenario) is relative to the directory tha
 assay is started in; the scenario.yaml that a run leaves holds the whole path.`,
 		RunE: onlyWithin("which workload? "+known, "there is no workload", known),
 	}
-	for _, w := range catalog.Workloads() {
+	for _, w := range workloads {
 		cmd.AddCommand(newRunOf(version, w))
 	}
 	return cmd

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/compare"
 	"assay/load"
@@ -23,7 +22,7 @@ import (
 	"assay/workload/definition"
 )
 
-func newSweep(version string) *cobra.Command {
+func newSweep(version string, workloads []definition.Workload) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep WORKLOAD",
 		Short: "Measure throughput and response time against load, and find the highest rate that keeps an objective",
@@ -36,7 +35,7 @@ and confirms it by a second run.`,
 		Example: `  assay sweep bank --ops 2000 --clients 1..8 --slo 'p99<100ms'`,
 		RunE:    onlyWithin("which workload? assay list has them", "there is no workload to sweep", "assay list has them"),
 	}
-	for _, w := range catalog.Workloads() {
+	for _, w := range workloads {
 		if !slices.Contains(w.Unused, "rate") {
 			cmd.AddCommand(newSweepOf(version, w))
 		}

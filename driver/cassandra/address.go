@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
@@ -65,7 +66,7 @@ func levels() []level {
 
 // keyspaceForm is what may stand in quotes in CQL without further care, and not
 // longer than Cassandra allows.
-var keyspaceForm = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]{0,47}$`)
+var keyspaceForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]{0,47}$`) })
 
 // parse reads the target. What cannot be used gives an *workload.OptionError
 // that holds no password.
@@ -89,7 +90,7 @@ func parse(target workload.Target) (*settings, error) {
 	if a.Path != "" {
 		s.keyspace, s.named = a.Path, true
 	}
-	if !keyspaceForm.MatchString(s.keyspace) {
+	if !keyspaceForm().MatchString(s.keyspace) {
 		return nil, &workload.OptionError{Option: "keyspace", Value: s.keyspace,
 			Want: "a letter and then at most 47 letters, digits and underscores"}
 	}

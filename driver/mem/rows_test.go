@@ -118,10 +118,14 @@ func TestQueriesVisitWhatTheyGive(t *testing.T) {
 		want []int64 // the first rows
 		rows int
 	}{
-		"latest":   {func(give func(*candles.Candle)) candles.Reply { return session.Latest(t.Context(), "C", 10, give) }, []int64{199*tickers + 2, 198*tickers + 2}, 10},
-		"interval": {func(give func(*candles.Candle)) candles.Reply { return session.Interval(t.Context(), "C", 20, 25, give) }, []int64{24*tickers + 2, 23*tickers + 2}, 5},
-		"none":     {func(give func(*candles.Candle)) candles.Reply { return session.Interval(t.Context(), "C", 300, 400, give) }, nil, 0},
-		"span":     {func(give func(*candles.Candle)) candles.Reply { return session.Span(t.Context(), 20, 22, give) }, []int64{21*tickers + 49}, 2 * tickers},
+		"latest": {func(give func(*candles.Candle)) candles.Reply { return session.Latest(t.Context(), "C", 10, give) }, []int64{199*tickers + 2, 198*tickers + 2}, 10},
+		"interval": {func(give func(*candles.Candle)) candles.Reply {
+			return session.Interval(t.Context(), "C", 20, 25, give)
+		}, []int64{24*tickers + 2, 23*tickers + 2}, 5},
+		"none": {func(give func(*candles.Candle)) candles.Reply {
+			return session.Interval(t.Context(), "C", 300, 400, give)
+		}, nil, 0},
+		"span": {func(give func(*candles.Candle)) candles.Reply { return session.Span(t.Context(), 20, 22, give) }, []int64{21*tickers + 49}, 2 * tickers},
 	} {
 		var got []int64
 		before := s.byTicker.visited + s.byMoment.visited

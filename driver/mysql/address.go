@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"assay/driver/uri"
@@ -82,9 +83,9 @@ func parse(target workload.Target) (*settings, error) {
 }
 
 var (
-	variableName  = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
-	decimal       = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
-	variableValue = regexp.MustCompile(`^[A-Za-z0-9_.,:+-]*$`)
+	variableName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_]*$`) })
+	decimal       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`) })
+	variableValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.,:+-]*$`) })
 )
 
 // ownOptions are the options of an address that are assay's.
@@ -119,7 +120,7 @@ func (s *settings) readOptions(options uri.Options) error {
 		if want, ours := ownVariables()[name]; ours {
 			return &workload.OptionError{Option: "the address's option", Value: name, Want: "no such option: " + want}
 		}
-		if !variableName.MatchString(name) || !variableValue.MatchString(value) {
+		if !variableName().MatchString(name) || !variableValue().MatchString(value) {
 			return &workload.OptionError{Option: "the address's option", Value: name,
 				Want: ownOptions + ", or a session variable of the server, such as innodb_lock_wait_timeout=5; --timeout limits an attempt"}
 		}
@@ -151,7 +152,7 @@ func (s *settings) given(name string) string {
 
 // assignment is the variable as SET takes it.
 func (v variable) assignment() string {
-	if decimal.MatchString(v.value) {
+	if decimal().MatchString(v.value) {
 		return fmt.Sprintf("%s = %s", v.name, v.value)
 	}
 	return fmt.Sprintf("%s = '%s'", v.name, v.value) // variableValue has nothing to escape

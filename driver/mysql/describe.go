@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"assay/driver/encryption"
 	"assay/driver/sqldb"
@@ -61,7 +62,7 @@ func askServer(ctx context.Context, c *conn) (s server, err error) {
 	return s, nil
 }
 
-var versionNumbers = regexp.MustCompile(`^(?:5\.5\.5-)?(\d+)\.(\d+)\.(\d+)`)
+var versionNumbers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:5\.5\.5-)?(\d+)\.(\d+)\.(\d+)`) })
 
 const innodb, rocksdb = "InnoDB", "ROCKSDB"
 

@@ -96,7 +96,7 @@ func (d dialect) sufficient(s server) error {
 	if s.mariadb {
 		least = [3]int{10, 2, 1} // MariaDB documentation, "CONSTRAINT"
 	}
-	found := versionNumbers.FindStringSubmatch(s.version)
+	found := versionNumbers().FindStringSubmatch(s.version)
 	if found == nil {
 		return fmt.Errorf("the server calls its version %q, which tells nothing", s.version)
 	}

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"assay/workload"
 )
@@ -88,7 +89,7 @@ func (a *Address) readAuthority(authority, defaultPort string) (ok bool) {
 }
 
 // hostName is a name or an IPv4 address.
-var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9.])?$`)
+var hostName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9.])?$`) })
 
 // readHost reads HOST, HOST:PORT or the same with an IPv6 address in brackets.
 func readHost(text, defaultPort string) (host string, ok bool) {
@@ -100,7 +101,7 @@ func readHost(text, defaultPort string) (host string, ok bool) {
 			return "", false
 		}
 		port = strings.TrimPrefix(port, ":")
-	} else if !hostName.MatchString(name) {
+	} else if !hostName().MatchString(name) {
 		return "", false
 	}
 	n, err := strconv.ParseUint(cmp.Or(port, defaultPort), 10, 16)
