@@ -2,7 +2,10 @@ package agents
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -48,7 +51,7 @@ type Engine struct {
 	replicas int
 	// server is nil of the user's own.
 	server *server.Server
-	store  string
+	store  *store
 }
 
 // started is how long the embedded server may take until it answers.
@@ -59,9 +62,10 @@ const started = 10 * time.Second
 const embeddedUser = "assay"
 
 // Start starts an engine in this process, at HOST:PORT, which agents join with the
-// secret; an empty one is made up. What it keeps lies in a temporary folder, and is
-// written through to the disk before it is acknowledged: NATS 2.12 lost acknowledged
-// messages at power cuts that it had not synced.
+// secret; an empty one is made up. Connections are encrypted, by a key that is made from
+// the secret, and the address that agents join has that key's fingerprint. What the engine
+// keeps lies in a temporary folder, and is written through to the disk before it is
+// acknowledged: NATS 2.12 lost acknowledged messages at power cuts that it had not synced.
 func Start(listen, secret string) (e *Engine, err error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -78,9 +82,15 @@ func Start(listen, secret string) (e *Engine, err error) {
 		random := make([]byte, 16)
 		_, _ = rand.Read(random) // never fails
 		secret = hex.EncodeToString(random)
+	} else if len(secret) < leastSecret {
+		return nil, &AddressError{Address: listen, Reason: fmt.Sprintf("its secret has fewer than %d characters, and can be guessed", leastSecret)}
+	}
+	shown, err := certificate(secret)
+	if err != nil {
+		return nil, &EngineError{Address: listen, Err: fmt.Errorf("make its certificate: %w", err)}
 	}
 	e = &Engine{}
-	if e.store, err = os.MkdirTemp("", "assay-engine-"); err != nil {
+	if e.store, err = newStore(); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -90,7 +100,8 @@ func Start(listen, secret string) (e *Engine, err error) {
 	}()
 	e.server, err = server.NewServer(&server.Options{
 		ServerName: "assay", Host: host, Port: number, NoLog: true, NoSigs: true, Username: embeddedUser, Password: secret,
-		JetStream: true, StoreDir: e.store, SyncAlways: true, DisableJetStreamBanner: true,
+		JetStream: true, StoreDir: e.store.data(), SyncAlways: true, DisableJetStreamBanner: true,
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{shown}, MinVersion: tls.VersionTLS13}, TLSTimeout: started.Seconds(),
 	})
 	if err != nil {
 		return nil, &EngineError{Address: listen, Err: err}
@@ -99,12 +110,18 @@ func Start(listen, secret string) (e *Engine, err error) {
 	if !e.server.ReadyForConnections(started) {
 		return nil, &EngineError{Address: listen, Err: errors.New("it did not start; another program may listen there")}
 	}
-	address := &url.URL{Scheme: "nats", User: url.UserPassword(embeddedUser, secret), Host: net.JoinHostPort(reachable(host), fmt.Sprint(e.server.Addr().(*net.TCPAddr).Port))}
-	e.address = address.String()
+	e.address = joinAddress(secret, net.JoinHostPort(reachable(host), fmt.Sprint(e.server.Addr().(*net.TCPAddr).Port)), shown)
 	if e.conn, err = nats.Connect("", nats.InProcessServer(e.server), nats.UserInfo(embeddedUser, secret)); err != nil {
 		return nil, &EngineError{Address: listen, Err: err}
 	}
 	return e, nil
+}
+
+// joinAddress is how agents reach an embedded engine that shows this certificate.
+func joinAddress(secret, host string, shown tls.Certificate) string {
+	pin, _ := fingerprint(shown.PrivateKey.(ed25519.PrivateKey).Public()) // of a key of ours, which never fails
+	address := &url.URL{Scheme: "tls", User: url.UserPassword(embeddedUser, secret), Host: host, RawQuery: "sha256=" + pin}
+	return strings.ReplaceAll(address.String(), ",", "%2C") // commas separate servers
 }
 
 // reachable is how another machine may reach one that listens at host.
@@ -142,16 +159,17 @@ func (e *Engine) Close() {
 		e.server.Shutdown()
 		e.server.WaitForShutdown()
 	}
-	if e.store != "" {
-		_ = os.RemoveAll(e.store) // of a temporary folder
+	if e.store != nil {
+		e.store.remove()
 	}
 }
 
 // Open reaches an engine that runs, at nats://USER:PASSWORD@HOST:PORT or tls://..., several
 // separated by commas. Behind the question mark of the last may stand ca, cert and key
 // (files of certificates), creds (a file of NATS credentials) and replicas (how many servers
-// of a cluster keep what is delivered; 1 without it). It returns an
-// *AddressError or an *EngineError.
+// of a cluster keep what is delivered; 1 without it). sha256 is the fingerprint of the key
+// of the one server that is meant, as Join gives it. It returns an *AddressError or an
+// *EngineError, around a *CertificateError if another server answers.
 func Open(ctx context.Context, address string) (*Engine, error) {
 	servers, options, replicas, err := parseAddress(address)
 	if err != nil {
@@ -186,11 +204,13 @@ func parseAddress(address string) (servers string, options []nats.Option, replic
 		return "", nil, 0, &AddressError{Address: Redact(address), Reason: reason}
 	}
 	servers, query, _ := strings.Cut(address, "?")
+	var secret string
 	for one := range strings.SplitSeq(servers, ",") {
 		u, err := url.Parse(one)
 		if err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" {
 			return refuse("want nats://HOST:PORT or tls://HOST:PORT")
 		}
+		secret, _ = u.User.Password()
 	}
 	values, err := url.ParseQuery(query)
 	if err != nil {
@@ -198,25 +218,49 @@ func parseAddress(address string) (servers string, options []nats.Option, replic
 	}
 	replicas = 1
 	for name := range values {
-		file := values.Get(name)
+		value := values.Get(name)
 		switch name {
 		case "ca":
-			options = append(options, nats.RootCAs(file))
+			options = append(options, nats.RootCAs(value))
 		case "cert":
-			options = append(options, nats.ClientCert(file, values.Get("key")))
+			options = append(options, nats.ClientCert(value, values.Get("key")))
 		case "key":
 			if !values.Has("cert") {
 				return refuse("it has a key and no cert")
 			}
 		case "creds":
-			options = append(options, nats.UserCredentials(file))
+			options = append(options, nats.UserCredentials(value))
+		case "sha256":
+			pin, reason := pinOf(value, secret)
+			if reason == "" && (values.Has("ca") || values.Has("cert")) {
+				reason = "sha256 names the one key that is believed; ca and cert go without it"
+			}
+			if reason != "" {
+				return refuse(reason)
+			}
+			options = append(options, nats.Secure(pinned(pin)))
 		case "replicas":
-			if replicas, err = strconv.Atoi(file); err != nil || replicas < 1 || replicas > 5 {
-				return refuse("replicas is " + strconv.Quote(file) + "; want 1 to 5, which JetStream can keep")
+			if replicas, err = strconv.Atoi(value); err != nil || replicas < 1 || replicas > 5 {
+				return refuse("replicas is " + strconv.Quote(value) + "; want 1 to 5, which JetStream can keep")
 			}
 		default:
-			return refuse("there is no parameter " + name + "; there are ca, cert, key, creds and replicas")
+			return refuse("there is no parameter " + name + "; there are ca, cert, key, creds, sha256 and replicas")
 		}
 	}
 	return servers, options, replicas, nil
+}
+
+// pinOf is the fingerprint that an address asks for, or why there is none.
+func pinOf(text, secret string) (pin, reason string) {
+	if text == pinSecret {
+		pin, err := fingerprintOf(secret)
+		if secret == "" || err != nil {
+			return "", "sha256=" + pinSecret + " needs the engine's password in the address"
+		}
+		return pin, ""
+	}
+	if sum, err := hex.DecodeString(text); err != nil || len(sum) != sha256.Size {
+		return "", "its sha256 is not a fingerprint of 64 hexadecimal digits"
+	}
+	return strings.ToLower(text), ""
 }

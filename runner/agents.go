@@ -161,7 +161,7 @@ func (r *run) workByAgents(ctx context.Context) (load.Stats, error) {
 	now := func() int64 { return r.group.Now() - zero }
 	stats, err := r.followAgents(ctx, rounds, file, zero)
 	end()
-	if err := r.endWork(ctx, file, stats, err, now); err != nil {
+	if err := r.endWork(ctx, file, &stats, err, now); err != nil {
 		return stats, err
 	}
 	merged, err := agents.Merge(r.folder, filepath.Join(r.folder, FileHistory))

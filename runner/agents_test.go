@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -223,9 +224,13 @@ func behindProxy(t *testing.T, n int) (x *team, proxy *drivertest.Proxy) {
 		if i > 0 {
 			return address
 		}
-		user, server, _ := strings.Cut(address, "@")
-		proxy = drivertest.NewProxy(t, server)
-		return user + "@" + proxy.Addr()
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proxy = drivertest.NewProxy(t, u.Host)
+		u.Host = proxy.Addr()
+		return u.String()
 	}, nil)
 	return x, proxy
 }

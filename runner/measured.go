@@ -45,7 +45,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	}
 	scope := scan.Scope()
 	if f.cut && scope.Cut == "" || !ending.Whole {
-		scope.Cut = cmp.Or(cut, "assay or its machine was stopped before the run had ended")
+		scope.Cut = cmp.Or(cut, whyCut(f))
 	}
 	summary := measure.NewSummary(scope)
 	acted, indexes := faults.acted(scope.Known)
@@ -88,6 +88,14 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	enterValidity(r, s, figures, f, impacts, faults)
 	enterCorrection(r, figures, len(impacts) > 0)
 	return figures, enterThresholds(r, figures, s)
+}
+
+// whyCut is why a run was cut whose history does not tell.
+func whyCut(f findings) string {
+	if f.unrecorded {
+		return "its history could not be written to the end"
+	}
+	return "assay or its machine was stopped before the run had ended"
 }
 
 func enterFigures(r *report.Result, f measure.Figures, s Scenario) {

@@ -70,6 +70,7 @@ func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, err
 	if r.Ended.Equal(r.Started) { // it was killed, and ended with its history
 		r.Started, r.Ended = end.started.UTC(), end.ended.UTC()
 	}
+	giveBack(folder) // of a run that was killed
 	o.Progress.Stage("checking every operation")
 	if err := judgeRun(ctx, folder, s, r, f); err != nil {
 		return Outcome{}, err

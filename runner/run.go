@@ -85,6 +85,8 @@ type run struct {
 	agentsCounted *report.Counted
 	loading       report.Loading
 	inFlight      string
+	// unrecorded is true if the history could not be written to its end.
+	unrecorded bool
 	// endService ends the web service that the run started; nil if there is none.
 	endService func() error
 
@@ -125,6 +127,7 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	}
 	gathered := false
 	defer func() { r.removeUngathered(gathered) }()
+	defer giveBack(r.folder)
 	defer func() { err = errors.Join(err, r.store.Close()) }()
 	ctx = r.lease.keep(ctx)
 	defer r.lease.release(ctx, o.Progress)
@@ -168,7 +171,10 @@ func (r *run) open(ctx context.Context) (err error) {
 	if embedded {
 		r.address = withOptions(embeddedAddress(r.folder, r.scenario.Workload), r.scenario.Options)
 	}
-	if err = r.serve(ctx); err == nil {
+	if err = r.makeRoom(); err == nil {
+		err = r.serve(ctx)
+	}
+	if err == nil {
 		err = r.reach(ctx)
 	}
 	if err == nil {
@@ -176,6 +182,9 @@ func (r *run) open(ctx context.Context) (err error) {
 			r.lease.release(ctx, r.options.Progress)
 			err = errors.Join(err, r.store.Close())
 		}
+	}
+	if err != nil {
+		giveBack(r.folder)
 	}
 	if err != nil && missing != nil {
 		r.removeEmptyFolder()

@@ -29,31 +29,34 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 	if lost := r.lease.isLost(); lost != nil {
 		return Outcome{}, r.overtaken(lost)
 	}
+	if err == nil {
+		r.examine(ctx, stats)
+		err = r.recordReadBack(ctx)
+	}
+	giveBack(r.folder)
 	if err != nil {
 		// The measurement stands; nothing can be valid or violated.
 		r.inFlight = fmt.Sprintf("%s: %v", noteNotRead, err)
 		r.options.Progress.Note(r.inFlight)
 		r.note(r.inFlight)
 		r.size(ctx)
-	} else {
-		r.examine(ctx, stats)
-		if err := r.recordReadBack(ctx); err != nil {
-			return Outcome{}, err
-		}
 	}
 	// On servers of its own nobody else makes a schema but under a lease, which was looked
 	// at above: what is there instead of the run's is what was there before it.
 	gone := errors.As(err, &replaced) && r.cluster != nil
 	live := r.live.Snapshot()
 	enterClient(r.result, stats, live)
-	if r.group != nil { // live figures may come twice, or not at all
+	switch {
+	case r.group != nil: // live figures may come twice, or not at all
 		r.result.Client.Counted = r.agentsCounted
+	case r.unrecorded:
+		r.result.Client.Counted = nil // more than the history has
 	}
 	r.result.Ended = time.Now().UTC()
 	left := r.keep(ctx)
 	r.options.Monitor.Phase(PhaseChecking)
 	r.options.Progress.Stage("checking every operation")
-	if err := judgeRun(ctx, r.folder, r.scenario, r.result, findings{inFlight: r.inFlight, cut: stats.Cut, gone: gone}); err != nil {
+	if err := judgeRun(ctx, r.folder, r.scenario, r.result, findings{inFlight: r.inFlight, cut: stats.Cut, unrecorded: r.unrecorded, gone: gone}); err != nil {
 		return Outcome{}, errors.Join(err, left)
 	}
 	out, err := write(r.folder, r.scenario, r.result)
@@ -142,6 +145,8 @@ func (r *run) keep(ctx context.Context) error {
 type findings struct {
 	inFlight string
 	cut      bool
+	// unrecorded is true if the history could not be written to its end.
+	unrecorded bool
 	// gone is true if nothing of the run is left in the database, which nobody but assay
 	// knew of.
 	gone bool

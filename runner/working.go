@@ -51,7 +51,8 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 		stats, err = load.Run(ctx, r.scenario.Load, clients, recorder, now)
 	}
 	err = errors.Join(err, stopObserving(end))
-	return stats, r.endWork(ctx, file, stats, err, now)
+	err = r.endWork(ctx, file, &stats, err, now)
+	return stats, err
 }
 
 // beginWork makes the file of the run's history at path; zero is its Header.Started.
@@ -86,20 +87,27 @@ func (r *run) accompany(ctx context.Context, file *history.Writer, start time.Ti
 }
 
 // endWork waits until nothing of the run is in flight and closes its history. err is
-// that of the work.
-func (r *run) endWork(ctx context.Context, file *history.Writer, stats load.Stats, err error, now func() int64) error {
-	if err != nil {
-		_ = file.Close() // fails for the same reason
-		return err
-	}
-	if lost := r.lease.isLost(); lost != nil {
+// that of the work. A history that could not be written to its end is judged as it is.
+func (r *run) endWork(ctx context.Context, file *history.Writer, stats *load.Stats, err error, now func() int64) error {
+	if lost := r.lease.isLost(); err == nil && lost != nil {
 		return errors.Join(r.overtaken(lost), file.Close())
 	}
-	r.settle(context.WithoutCancel(ctx), stats)
-	if r.inFlight == "" {
-		err = file.Mark(history.Event{At: now(), Name: history.EventQuiesced})
+	if err == nil {
+		r.settle(context.WithoutCancel(ctx), *stats)
+		if r.inFlight == "" {
+			err = file.Mark(history.Event{At: now(), Name: history.EventQuiesced})
+		}
 	}
-	return errors.Join(err, file.Close())
+	closed := file.Close() // fails for the same reason
+	unwritten, is := errors.AsType[*history.WriteError](errors.Join(err, closed))
+	switch {
+	case is && r.group == nil:
+		r.endUnrecorded(ctx, stats, unwritten)
+		return nil
+	case err != nil:
+		return err
+	}
+	return closed
 }
 
 // sessions opens n sessions, each within the time to connect; all or none.

@@ -120,7 +120,11 @@ func open(p Plan, o Options) (s *report.RunSeries, all []Configuration, folder s
 		return nil, nil, "", err
 	}
 	s.Started = time.Now().UTC()
-	if folder, err = runner.CreateFolder(o.Out, s.Started, s.Workload, "series"); err != nil {
+	var total runner.Estimate
+	for _, c := range all {
+		total = total.Plus(c.Scenario.Estimate(0), s.Repeats)
+	}
+	if folder, err = runner.CreateRoom(o.Out, s.Started, s.Workload, "series", total); err != nil {
 		return nil, nil, "", err
 	}
 	return s, all, folder, write(folder, s)

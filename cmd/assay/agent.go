@@ -43,7 +43,7 @@ coordinator stops by itself.
 
 The database's address comes from the run, but for its password: if it has one,
 the agent needs the whole address in ASSAY_DB.`,
-		Example: `  ASSAY_ENGINE=nats://assay:SECRET@10.0.0.5:4222 assay agent
+		Example: `  ASSAY_ENGINE='tls://assay:SECRET@10.0.0.5:4222?sha256=FINGERPRINT' assay agent
   assay agent --join 'tls://nats.example:4222?ca=ca.pem&creds=assay.creds'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -108,7 +108,7 @@ func (f *agentCommand) connect(ctx context.Context, address string) (*agents.Eng
 	defer cancel()
 	for {
 		engine, err := agents.Open(limit, address)
-		if err == nil || errors.As(err, new(*agents.AddressError)) {
+		if err == nil || errors.As(err, new(*agents.AddressError)) || errors.As(err, new(*agents.CertificateError)) {
 			return engine, err
 		}
 		select {

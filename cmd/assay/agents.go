@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"strconv"
@@ -40,7 +42,7 @@ type agentFlags struct {
 func (f *agentFlags) add(flags *pflag.FlagSet, ownEngine bool) {
 	flags.StringVar(&f.agents, "agents", "", "share the work among so many assay agent, which it waits for; local:N starts them here")
 	if !ownEngine {
-		flags.StringVar(&f.engine, "engine", "", "with --agents: "+engineUsage+"; HOST:PORT is where to start one (default a free port)")
+		flags.StringVar(&f.engine, "engine", "", "with --agents: "+engineUsage+"; HOST:PORT is where to start one (default a free port of loopback; 0.0.0.0:0 for agents elsewhere)")
 	}
 	flags.StringVar(&f.loss, "agent-loss", "stop", "with --agents: when one is lost, stop or continue with the others; the figures are invalid either way")
 	flags.DurationVar(&f.timeout, "agent-timeout", 10*time.Second, "with --agents: one of which nothing is heard for so long is lost, and stops by itself")
@@ -59,13 +61,13 @@ func (f *agentFlags) share(ctx context.Context, metrics string, stderr io.Writer
 	if err != nil {
 		return nil, nil, err
 	}
-	engine, err := f.open(ctx, local, stderr)
+	engine, err := f.open(ctx, stderr)
 	if err != nil {
 		return nil, nil, err
 	}
 	a = &runner.Agents{Engine: engine, Pool: agents.AnyPool, Count: count, Continue: f.loss == "continue", Timeout: f.timeout}
 	if !local {
-		fmt.Fprintf(stderr, "assay: start each agent with\n  %s\n", joinLine(engine))
+		fmt.Fprintf(stderr, "assay: start each agent%s with\n  %s\n", whereabouts(engine), joinLine(engine))
 		return a, engine.Close, nil
 	}
 	a.Pool = "local-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
@@ -86,6 +88,19 @@ func joinLine(e *agents.Engine) string {
 		return engineVariable + "='" + e.Join() + "' assay agent"
 	}
 	return "assay agent --join '" + agents.Redact(e.Join()) + "'"
+}
+
+// whereabouts says where agents must be to reach an engine that listens on loopback, and
+// what to do about it.
+func whereabouts(e *agents.Engine) string {
+	u, err := url.Parse(e.Join())
+	if !e.Embedded() || err != nil {
+		return ""
+	}
+	if ip := net.ParseIP(u.Hostname()); ip != nil && ip.IsLoopback() {
+		return " on this machine (on others: --engine 0.0.0.0:0)"
+	}
+	return ""
 }
 
 // number is how many agents there are to be; 0 if the work is not shared.
@@ -112,7 +127,7 @@ func (f *agentFlags) count() (n int, local bool, err error) {
 }
 
 // open reaches the user's engine or starts one.
-func (f *agentFlags) open(ctx context.Context, local bool, stderr io.Writer) (*agents.Engine, error) {
+func (f *agentFlags) open(ctx context.Context, stderr io.Writer) (*agents.Engine, error) {
 	address, err := engineAddress("--engine", f.engine, stderr)
 	if err != nil {
 		return nil, err
@@ -120,10 +135,8 @@ func (f *agentFlags) open(ctx context.Context, local bool, stderr io.Writer) (*a
 	if strings.Contains(address, "://") {
 		return agents.Open(ctx, address)
 	}
-	if address == "" && local {
+	if address == "" {
 		address = "127.0.0.1:0"
-	} else if address == "" {
-		address = "0.0.0.0:0"
 	}
 	return agents.Start(address, os.Getenv(secretVariable))
 }

@@ -110,8 +110,17 @@ func TestCoordinatorIsKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	coordinator, workers := atWork(t, dir, "")
+	downAll := func() string {
+		return start(t, command{env: []string{"TMPDIR=" + coordinator.temp}, args: []string{"cluster", "down", "--all"}, messy: true}).wait().want(t, exitValid).stdout
+	}
+	if said := downAll(); strings.Contains(said, "assay-engine-") {
+		t.Errorf("of a coordinator that goes on: %s", said)
+	}
 	coordinator.signal(syscall.SIGKILL)
 	coordinator.wait()
+	if said := downAll(); strings.Count(said, "assay-engine-") != 1 || !strings.Contains(said, "of a killed coordinator of agents is gone") {
+		t.Errorf("of a coordinator that was killed: %s", said)
+	}
 	kept := regexp.MustCompile(`is kept in (\S+\.history)`)
 	var files []string
 	for _, a := range workers {

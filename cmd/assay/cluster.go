@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assay/agents"
 	"assay/cluster"
 	"assay/workload"
 )
@@ -149,7 +150,9 @@ func newClusterDown() *cobra.Command {
 		Short: "End a kept cluster, or take away what a killed assay left",
 		Long: `End a kept cluster, or take away what a killed assay left: processes,
 namespaces, limits and folders of assay's own marks, and nothing else. A cluster
-that belongs to a run that goes on is left alone.`,
+that belongs to a run that goes on is left alone. --all takes the folders of
+engines of agents too (assay-engine-* among the temporary files) whose process is
+gone.`,
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeClusters,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) == 1) {
@@ -161,7 +164,8 @@ that belongs to a run that goes on is left alone.`,
 			}
 			failed := down(cmd.Context(), cmd.OutOrStdout(), records)
 			if all {
-				failed = errors.Join(failed, downOrphans(cmd.Context(), cmd.OutOrStdout(), len(records)))
+				engines, err := downEngines(cmd.OutOrStdout())
+				failed = errors.Join(failed, err, downOrphans(cmd.Context(), cmd.OutOrStdout(), len(records)+engines))
 			}
 			return failed
 		},
@@ -193,7 +197,19 @@ func down(ctx context.Context, out io.Writer, records []cluster.Record) error {
 	return errors.Join(failed...)
 }
 
-func downOrphans(ctx context.Context, out io.Writer, records int) error {
+// downEngines removes what engines of agents left whose processes were killed, and
+// returns how many.
+func downEngines(out io.Writer) (int, error) {
+	removed, err := agents.RemoveRemains()
+	for _, folder := range removed {
+		fmt.Fprintf(out, "%s  of a killed coordinator of agents is gone\n", folder)
+	}
+	return len(removed), err
+}
+
+// downOrphans removes namespaces and limits of no cluster's; others is how much else
+// there was.
+func downOrphans(ctx context.Context, out io.Writer, others int) error {
 	orphans, err := cluster.Orphans()
 	if err != nil {
 		return err
@@ -211,7 +227,7 @@ func downOrphans(ctx context.Context, out io.Writer, records int) error {
 		}
 		fmt.Fprintf(out, "%s  namespaces and limits are gone\n", id)
 	}
-	if len(orphans)+records == 0 {
+	if len(orphans)+others == 0 {
 		fmt.Fprintln(out, "there was nothing to take away")
 	}
 	return errors.Join(failed...)

@@ -48,33 +48,59 @@ func TestReadOnlyPlaces(t *testing.T) {
 	}
 }
 
+// filledAt is a piece of script that fills the disk when the run has made a file.
+func filledAt(file string) string {
+	return "{ { for i in $(seq 3000); do if [ -e disk/run/" + file + " ]; then head -c 200m /dev/zero >disk/full; break; fi; sleep 0.02; done; } >/dev/null 2>&1 & };"
+}
+
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		args []string
-		says []string
+		options, before string
+		args            []string
+		code            int
+		says            []string
 	}{
-		"while loading":  {[]string{"--accounts", "1000000"}, []string{"of 1,000,000 accounts", "full", "free space"}},
-		"while working":  {[]string{"--accounts", "1000", "--duration", "1h"}, []string{"history.bin", "no space left", "free space"}},
-		"of the history": {[]string{"--db", "mem://?latency=1ms", "--clients", "64", "--duration", "1h"}, []string{"history.bin", "no space left"}},
+		"before loading":       {"size=2m", "", []string{"--accounts", "1000000"}, exitCannotRun, []string{"has room for", "takes about", "--out"}},
+		"for a long run":       {"size=2m", "", []string{"--db", "mem://", "--duration", "1h"}, exitCannotRun, []string{"has room for", "takes about", "--out"}},
+		"from the beginning":   {"size=2m", "head -c 1800k /dev/zero >disk/full;", nil, exitCannotRun, []string{"at the end", "no space left", "--out"}},
+		"without inodes":       {"size=64m,nr_inodes=6", "", nil, exitCannotRun, []string{"at the end", "no space left", "--out"}},
+		"of a series":          {"size=64m,nr_inodes=6", "", []string{"--repeat", "2"}, exitCannotRun, []string{"at the end", "no space left", "--out"}},
+		"for a series' length": {"size=2m", "", []string{"--db", "mem://", "--repeat", "20"}, exitCannotRun, []string{"has room for", "takes about"}},
+		"while loading":        {"size=64m", filledAt("scenario.yaml"), []string{"--accounts", "300000", "--ops", "10"}, exitCannotRun, []string{"of 300,000 accounts", "full", "free space"}},
+		"while working":        {"size=64m", filledAt("history.bin"), []string{"--db", "mem://?latency=1ms", "--clients", "64", "--duration", "1m", "--plain"}, exitNoVerdict, []string{"not recorded", "history.bin", "no space left", "unknown"}},
+		"with its database":    {"size=64m", filledAt("history.bin"), []string{"--duration", "1m", "--plain"}, exitNoVerdict, []string{"not recorded", "history.bin", "no space left", "unknown"}},
 	}
 	for name, test := range tests {
-		e := onDisk(t, "size=2m", "", append([]string{"run", "bank", "--out", "disk/run"}, test.args...)...)
-		said := e.complaint(t)
-		if e.code != exitCannotRun {
+		e := onDisk(t, test.options, test.before, append([]string{"run", "bank", "--out", "disk/run"}, test.args...)...)
+		if e.code != test.code {
 			t.Errorf("%s: %v", name, e)
 		}
 		for _, part := range test.says {
-			if !strings.Contains(said, part) {
-				t.Errorf("%s: %q does not say %q", name, said, part)
+			if !strings.Contains(e.stdout+e.stderr, part) {
+				t.Errorf("%s: %v does not say %q", name, e, part)
 			}
 		}
 	}
-	e := onDisk(t, "size=2m", "head -c 2088k /dev/zero >disk/full;", "run", "bank", "--out", "disk/run")
-	// The first that needs space is the lease on the run's own database.
-	if said := e.complaint(t); e.code != exitCannotRun || !strings.Contains(said, "disk is full") || !strings.Contains(said, "free space") {
-		t.Errorf("from the beginning: %v", e)
+}
+
+// TestNoRoomIsFoundBeforeLoading: nothing is made in a database for a run whose folder has
+// no room, and no folder is left.
+func TestNoRoomIsFoundBeforeLoading(t *testing.T) {
+	t.Parallel()
+	database := filepath.Join(t.TempDir(), "bank.sqlite")
+	e := onDisk(t, "size=64m,nr_inodes=6", "", "run", "bank", "--db", "sqlite:"+database, "--out", "disk/run", "--ops", "10").want(t, exitCannotRun)
+	if said := e.complaint(t); !strings.Contains(said, "disk/run") || !strings.Contains(said, "no space left") {
+		t.Errorf("it says %q", said)
 	}
+	if _, err := os.Stat(database); err == nil {
+		t.Error("the database was made")
+	}
+	study := filepath.Join(t.TempDir(), "study.yaml")
+	if err := os.WriteFile(study, []byte("title: T\nsizes: {laptop: {ops: 10, accounts: 100}}\nexperiments:\n  one: {workload: bank, clients: 1}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	onDisk(t, "size=64m,nr_inodes=6", "", "study", study, "--out", "disk/made").want(t, exitCannotRun)
 }
 
 // TestFullDiskConvictsNobody fills the disk at every moment: disks of growing
@@ -89,8 +115,8 @@ func TestFullDiskConvictsNobody(t *testing.T) {
 		place []string
 		args  []string
 	}{
-		{[]string{"60k", "100k", "140k", "220k", "620k"}, folder, []string{"bank", "--ops", "300", "--accounts", "1000"}},
-		{[]string{"60k", "100k", "140k", "180k"}, memory, []string{"bank", "--ops", "1000", "--accounts", "1000"}},
+		{[]string{"660k", "700k", "740k", "820k", "1220k"}, folder, []string{"bank", "--ops", "300", "--accounts", "1000"}},
+		{[]string{"660k", "700k", "740k", "780k"}, memory, []string{"bank", "--ops", "1000", "--accounts", "1000"}},
 		{[]string{"400k", "1m"}, database, []string{"bank", "--duration", "1s", "--warmup", "0s", "--accounts", "1000"}},
 		{[]string{"400k"}, database, []string{"isolation", "--duration", "1s", "--warmup", "0s"}},
 		{[]string{"64k"}, database, []string{"availability", "--duration", "2s", "--warmup", "0s", "--rate", "500"}},

@@ -95,10 +95,21 @@ func codeOf(err error) int {
 	if is && folder.Err != nil && !errors.Is(folder.Err, os.ErrNotExist) && !errors.Is(folder.Err, syscall.ENOTDIR) {
 		return exitCannotRun // the disk refused, not the user erred
 	}
+	if exhausted(err) {
+		return exitCannotRun
+	}
 	if slices.ContainsFunc(usageErrors(), func(is func(error) bool) bool { return is(err) }) {
 		return exitUsage
 	}
 	return exitCannotRun
+}
+
+// exhausted reports whether the system had too little of something, or its disk failed:
+// whatever could not be read or made then, the user has not asked for the wrong thing.
+func exhausted(err error) bool {
+	return slices.ContainsFunc([]error{
+		syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.EIO,
+	}, func(lack error) bool { return errors.Is(err, lack) })
 }
 
 // exitError is the error that carries the code of a result that was shown; nil for 0.

@@ -26,6 +26,9 @@ import (
 )
 
 func main() {
+	// What ends the program itself, as when no memory is left, ends it by SIGABRT: the code
+	// that Go gives otherwise is 2, which is that of a wrong command line.
+	debug.SetTraceback("crash")
 	if disk.Child() {
 		os.Exit(disk.Serve())
 	}

@@ -148,7 +148,8 @@ func (f *studyFlags) choose(s *study.Study) error {
 func (f *studyFlags) open(path string, text []byte) (err error) {
 	if _, missing := os.Stat(filepath.Join(f.out, fileStudy)); f.out == "" || missing != nil {
 		name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-		if f.out, err = runner.CreateFolder(f.out, time.Now(), "study", name); err != nil {
+		each := runner.Estimate{} // each experiment looks for room of its own
+		if f.out, err = runner.CreateRoom(f.out, time.Now(), "study", name, each); err != nil {
 			return err
 		}
 	}

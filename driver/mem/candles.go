@@ -93,18 +93,19 @@ func (n *candleSession) query(ctx context.Context, row func(*candles.Candle), by
 	if failed := n.d.enter(ctx, "query"); failed != nil {
 		return *failed
 	}
-	var found []candles.Candle
+	var found []*candles.Candle // versions that are never changed
 	by.down(place{ticker, to, math.MinInt64}, func(p place) bool {
 		if p.ticker != ticker || p.moment < from || len(found) == limit {
 			return false
 		}
-		candle, _ := n.rows.current(p.id)
-		found = append(found, candle)
+		found = append(found, &n.rows.rows[p.id].row)
 		return true
 	})
 	n.d.mu.Unlock()
-	for i := range found {
-		row(&found[i])
+	var given candles.Candle
+	for _, c := range found {
+		given = *c
+		row(&given)
 	}
 	return committed()
 }

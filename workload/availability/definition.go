@@ -182,7 +182,7 @@ const defaultTimeout = 5 * time.Second
 func LoadDefaults() load.Plan {
 	p := load.Defaults()
 	p.Clients, p.Rate, p.Arrivals = 50, 10, load.Uniform
-	p.Warmup, p.Duration, p.Timeout = 2*time.Second, time.Minute, defaultTimeout
+	p.Warmup, p.Duration, p.Timeout = 2*time.Second, 50*time.Second, defaultTimeout
 	return p
 }
 

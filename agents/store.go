@@ -1,0 +1,82 @@
+package agents
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// storePrefix begins the names of the folders in which embedded engines keep what is
+// delivered, in the system's folder for temporary files.
+const storePrefix = "assay-engine-"
+
+// fileOwner is locked in such a folder by the process that has made it, as long as that lives.
+const fileOwner = "owner"
+
+// store is the folder of an embedded engine.
+type store struct {
+	folder string
+	owner  *os.File
+}
+
+func newStore() (*store, error) {
+	folder, err := os.MkdirTemp("", storePrefix)
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the engine: %w", err)
+	}
+	owner, err := os.OpenFile(filepath.Join(folder, fileOwner), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err == nil {
+		err = lock(owner)
+	}
+	s := &store{folder: folder, owner: owner}
+	if err != nil {
+		s.remove()
+		return nil, fmt.Errorf("lock the folder of the engine: %w", err)
+	}
+	return s, nil
+}
+
+// data is where the engine writes.
+func (s *store) data() string { return filepath.Join(s.folder, "data") }
+
+func (s *store) remove() {
+	if s.owner != nil {
+		_ = s.owner.Close() // ends the lock
+	}
+	_ = os.RemoveAll(s.folder) // of a temporary folder
+}
+
+// RemoveRemains removes the folders of embedded engines whose processes are gone, and
+// returns which. Those in use are left alone, and those of which that is not known.
+func RemoveRemains() (removed []string, err error) {
+	found, err := filepath.Glob(filepath.Join(os.TempDir(), storePrefix+"*"))
+	if err != nil {
+		return nil, err
+	}
+	var failed []error
+	for _, folder := range found {
+		owner, err := os.OpenFile(filepath.Join(folder, fileOwner), os.O_RDWR, 0)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			continue // just being made or removed, or somebody else's
+		}
+		if err == nil {
+			err = lock(owner)
+			if errors.Is(err, errLocked) {
+				_ = owner.Close()
+				continue
+			}
+			err = errors.Join(err, os.RemoveAll(folder), owner.Close())
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("remove what an engine left: %w", err))
+			continue
+		}
+		removed = append(removed, folder)
+	}
+	return removed, errors.Join(failed...)
+}
+
+// errLocked means that another process has the lock.
+var errLocked = errors.New("another process has locked it")

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The bytes that packages may allocate while the program starts, whatever it was started
+// for, by the prefix of their paths. They are what a package builds before main begins and
+// do not vary; a package of ours builds its tables when they are first asked for.
+const (
+	ownInit  = 4 << 10
+	anyInit  = 64 << 10
+	allInits = 3 << 20
+)
+
+// heavyInits are the packages of others that allocate more than anyInit, and how much they
+// may.
+func heavyInits() map[string]int {
+	return map[string]int{
+		"github.com/brianvoe/gofakeit/v7/data":           400 << 10, // words and names, which are a function of the seed
+		"github.com/brianvoe/gofakeit/v7":                220 << 10,
+		"github.com/russross/blackfriday/v2":             230 << 10, // manual pages
+		"github.com/nats-io/nats-server/v2/server":       210 << 10,
+		"github.com/xdg-go/stringprep":                   150 << 10, // passwords of MongoDB and PostgreSQL
+		"github.com/prometheus/procfs":                   110 << 10,
+		"github.com/google/jsonschema-go/jsonschema":     90 << 10,
+		"github.com/prometheus/client_golang/prometheus": 80 << 10,
+		"github.com/apache/cassandra-gocql-driver/v2":    90 << 10,
+	}
+}
+
+// TestNothingHeavyRunsBeforeACommand: what packages build before main begins is bounded,
+// and is next to nothing in assay's own.
+func TestNothingHeavyRunsBeforeACommand(t *testing.T) {
+	cmd := exec.Command(binary, "version")
+	cmd.Env = []string{"GODEBUG=inittrace=1"}
+	var trace bytes.Buffer
+	cmd.Stderr = &trace
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %s", err, trace.String())
+	}
+	line := regexp.MustCompile(`(?m)^init (\S+) @.* (\d+) bytes, \d+ allocs$`)
+	own, all, packages := 0, 0, 0
+	for _, m := range line.FindAllStringSubmatch(trace.String(), -1) {
+		name := m[1]
+		size, err := strconv.Atoi(m[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		packages++
+		all += size
+		limit := anyInit
+		if more, heavy := heavyInits()[name]; heavy {
+			limit = more
+		}
+		if strings.HasPrefix(name, "assay/") || name == "main" {
+			own += size
+		}
+		if size > limit {
+			t.Errorf("package %s allocates %d bytes before main begins, and %d are allowed", name, size, limit)
+		}
+	}
+	if packages < 100 || own > ownInit || all > allInits {
+		t.Errorf("%d packages allocate %d bytes before main begins, of which assay's own %d", packages, all, own)
+	}
+}
+
+// TestOnlyTheCommandIsMade: the flags of other commands and workloads are not made, and
+// whoever asks for help or errs is told of all.
+func TestOnlyTheCommandIsMade(t *testing.T) {
+	count := func(args ...string) (all int) {
+		for _, c := range newRoot("test", args).Commands() {
+			all += 1 + len(c.Commands())
+		}
+		return all
+	}
+	whole := count()
+	for args, want := range map[string]int{
+		"version": 1, "run bank": 2, "run bank --ops 5": 2, "sweep tpcc": 2, "list": 1,
+		"": whole, "--help": whole, "help run": whole, "vresion": whole, "__complete run ": whole,
+	} {
+		if got := count(strings.Fields(args)...); got != want {
+			t.Errorf("assay %s makes %d commands, want %d", args, got, want)
+		}
+	}
+	if got := count("run", "banc"); got < 12 {
+		t.Errorf("a misspelt workload is held against %d names", got)
+	}
+}

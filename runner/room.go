@@ -1,0 +1,115 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"assay/history"
+	"assay/load"
+	"assay/quantity"
+)
+
+// The reserve is made in the folder of a run, a series or a study before any work, and
+// given back when the disk is full or the work is over: what is written at the end then
+// finds room.
+const (
+	reserveFolder = "reserve"
+	// reserveFiles are as many as the files that a run makes at its end, with their
+	// halves, and reserveBytes about as many as those of its result and page.
+	reserveFiles = 12
+	reserveBytes = 512 << 10
+)
+
+// reserve makes the reserve. It returns a *FolderError if there is no room for it.
+func reserve(folder string) error {
+	at := filepath.Join(folder, reserveFolder)
+	err := os.Mkdir(at, 0o755)
+	for i := 0; err == nil && i < reserveFiles; i++ {
+		err = writeThrough(filepath.Join(at, fmt.Sprint(i)), make([]byte, reserveBytes/reserveFiles))
+	}
+	if err == nil {
+		return nil
+	}
+	giveBack(folder)
+	if inner := (*fs.PathError)(nil); errors.As(err, &inner) {
+		err = inner.Err // the path is said already
+	}
+	return &FolderError{Path: folder, Reason: "has no room for what is written at the end", Err: err}
+}
+
+// giveBack removes the reserve, if there is one.
+func giveBack(folder string) { _ = os.RemoveAll(filepath.Join(folder, reserveFolder)) }
+
+// writeThrough writes a file to the disk, so that room is taken and not only promised.
+func writeThrough(path string, data []byte) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// estimateError is the factor by which an Estimate may be wrong.
+const estimateError = 3
+
+// CreateRoom is CreateFolder, for runs that leave so much there, for which it must have
+// room.
+func CreateRoom(path string, now time.Time, workload, suffix string, e Estimate) (folder string, err error) {
+	_, missing := os.Stat(path)
+	if folder, err = CreateFolder(path, now, workload, suffix); err != nil {
+		return "", err
+	}
+	if err = reserve(folder); err == nil {
+		giveBack(folder)
+		err = checkRoom(folder, e)
+	}
+	if err != nil && missing != nil {
+		_ = os.Remove(folder) // it is empty
+	}
+	return folder, err
+}
+
+// checkRoom looks whether there is room for what an estimate says: for a third of it,
+// since that may be wrong by a factor of three. It returns a *FolderError.
+func checkRoom(folder string, e Estimate) error {
+	free, known := freeBytes(folder)
+	if need := e.Kept / estimateError; known && free < need {
+		return &FolderError{Path: folder, Err: syscall.ENOSPC,
+			Reason: fmt.Sprintf("has room for %s, and what is to be written there takes about %s", quantity.Bytes(free), quantity.Bytes(e.Kept))}
+	}
+	return nil
+}
+
+// makeRoom sees to it before anything is loaded that the run's folder can hold the run.
+func (r *run) makeRoom() error {
+	agents := 0
+	if r.options.Agents != nil {
+		agents = r.options.Agents.Count
+	}
+	if err := reserve(r.folder); err != nil {
+		return err
+	}
+	return checkRoom(r.folder, r.scenario.Estimate(agents))
+}
+
+// endUnrecorded goes on with a run whose history could not be written any more: it is
+// judged by what was recorded before, and has no verdict.
+func (r *run) endUnrecorded(ctx context.Context, stats *load.Stats, unwritten *history.WriteError) {
+	giveBack(r.folder)
+	stats.Cut = true
+	r.settle(context.WithoutCancel(ctx), *stats)
+	r.unrecorded = true
+	r.inFlight = fmt.Sprintf("what was done at the end is not recorded: %v", unwritten)
+	r.options.Progress.Note(r.inFlight)
+	r.note(r.inFlight)
+}
