@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/load"
 	"assay/workload"
@@ -72,6 +73,20 @@ func TestDocumentsAreRefusedInSQL(t *testing.T) {
 		var refused *workload.OptionError
 		if store != nil || !errors.As(err, &refused) || refused.Option != "--schema" || !strings.Contains(err.Error(), "MongoDB") {
 			t.Errorf("%s: %v", d.Name, err)
+		}
+	}
+}
+
+// TestDefaultRunsAreShort: a run without flags has time to end within a minute, what it
+// does before and after its work included.
+func TestDefaultRunsAreShort(t *testing.T) {
+	for _, w := range Workloads() {
+		p := load.Defaults()
+		if w.Load != nil {
+			p = w.Load()
+		}
+		if p.Ops == 0 && p.Warmup+p.Duration > 55*time.Second {
+			t.Errorf("%s works for %v after %v", w.Name, p.Duration, p.Warmup)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func (f Fault) holds(g Fault) bool {
 	if a.part != b.part || g.Target == TargetCluster || g.Action == Partition {
 		return false
 	}
-	named := nodeName.MatchString(f.Target) || podName.MatchString(f.Target)
+	named := nodeName().MatchString(f.Target) || podName().MatchString(f.Target)
 	return f.Target == TargetAll || named && f.Target == g.Target
 }
 

@@ -118,9 +118,6 @@ func TestCoordinatorIsKilled(t *testing.T) {
 	}
 	coordinator.signal(syscall.SIGKILL)
 	coordinator.wait()
-	if said := downAll(); strings.Count(said, "assay-engine-") != 1 || !strings.Contains(said, "of a killed coordinator of agents is gone") {
-		t.Errorf("of a coordinator that was killed: %s", said)
-	}
 	kept := regexp.MustCompile(`is kept in (\S+\.history)`)
 	var files []string
 	for _, a := range workers {
@@ -130,6 +127,9 @@ func TestCoordinatorIsKilled(t *testing.T) {
 			t.Fatalf("it does not say where its history is: %v", e)
 		}
 		files = append(files, found[1])
+	}
+	if said := downAll(); strings.Count(said, "assay-engine-") != 1 || !strings.Contains(said, "of a killed coordinator of agents is gone") {
+		t.Errorf("of a coordinator that was killed: %s", said)
 	}
 	folder := filepath.Join(dir, "run")
 	assay(t, dir, "check", "run", "--quiet").want(t, exitNoVerdict)

@@ -48,9 +48,10 @@ func TestReadOnlyPlaces(t *testing.T) {
 	}
 }
 
-// filledAt is a piece of script that fills the disk when the run has made a file.
-func filledAt(file string) string {
-	return "{ { for i in $(seq 3000); do if [ -e disk/run/" + file + " ]; then head -c 200m /dev/zero >disk/full; break; fi; sleep 0.02; done; } >/dev/null 2>&1 & };"
+// filledAt is a piece of script that fills the disk when the run has made a file of more
+// than so many kilobytes.
+func filledAt(file, kilobytes string) string {
+	return "{ { for i in $(seq 3000); do if [ -n \"$(find disk/run -name \"" + file + "\" -size +" + kilobytes + "k)\" ]; then head -c 200m /dev/zero >disk/full; break; fi; sleep 0.02; done; } >/dev/null 2>&1 & };"
 }
 
 func TestFullDisk(t *testing.T) {
@@ -67,9 +68,9 @@ func TestFullDisk(t *testing.T) {
 		"without inodes":       {"size=64m,nr_inodes=6", "", nil, exitCannotRun, []string{"at the end", "no space left", "--out"}},
 		"of a series":          {"size=64m,nr_inodes=6", "", []string{"--repeat", "2"}, exitCannotRun, []string{"at the end", "no space left", "--out"}},
 		"for a series' length": {"size=2m", "", []string{"--db", "mem://", "--repeat", "20"}, exitCannotRun, []string{"has room for", "takes about"}},
-		"while loading":        {"size=64m", filledAt("scenario.yaml"), []string{"--accounts", "300000", "--ops", "10"}, exitCannotRun, []string{"of 300,000 accounts", "full", "free space"}},
-		"while working":        {"size=64m", filledAt("history.bin"), []string{"--db", "mem://?latency=1ms", "--clients", "64", "--duration", "1m", "--plain"}, exitNoVerdict, []string{"not recorded", "history.bin", "no space left", "unknown"}},
-		"with its database":    {"size=64m", filledAt("history.bin"), []string{"--duration", "1m", "--plain"}, exitNoVerdict, []string{"not recorded", "history.bin", "no space left", "unknown"}},
+		"while loading":        {"size=64m", filledAt("bank.sqlite*", "1000"), []string{"--accounts", "300000", "--ops", "10"}, exitCannotRun, []string{"of 300,000 accounts", "full", "free space"}},
+		"while working":        {"size=64m", filledAt("history.bin", "0"), []string{"--db", "mem://?latency=1ms", "--clients", "64", "--duration", "1m", "--plain"}, exitNoVerdict, []string{"not recorded", "history.bin", "no space left", "unknown"}},
+		"with its database":    {"size=64m", filledAt("history.bin", "0"), []string{"--duration", "1m", "--plain"}, exitNoVerdict, []string{"not recorded", "history.bin", "no space left", "unknown"}},
 	}
 	for name, test := range tests {
 		e := onDisk(t, test.options, test.before, append([]string{"run", "bank", "--out", "disk/run"}, test.args...)...)
