@@ -37,6 +37,8 @@ type bounded struct {
 	definition.Work
 	stallTimeout time.Duration
 	address      string // printable
+	// patience is what bearFor has set; 0 for without end.
+	patience atomic.Int64
 	// gone is true once the database did not answer. The calls that follow ask
 	// first whether it is back.
 	gone atomic.Bool
@@ -71,6 +73,7 @@ func (b *bounded) watch(ctx context.Context, stallTimeout time.Duration, doing s
 	var steps atomic.Int64
 	ended := make(chan error, 1)
 	go func() { ended <- c(calling, func() { steps.Add(1) }) }()
+	blocked := b.blockers(calling, doing)
 	seen, answers := int64(0), 0
 	for since := time.Now(); ; {
 		select {
@@ -81,6 +84,12 @@ func (b *bounded) watch(ctx context.Context, stallTimeout time.Duration, doing s
 				return err
 			}
 			return b.abandoned(doing, ctx.Err())
+		case refused := <-blocked:
+			cancel()
+			if err, over := endedWithin(ended, time.Second); over && err == nil {
+				return nil
+			}
+			return refused
 		case <-time.After(stallTimeout):
 		}
 		if now := steps.Load(); now != seen {
@@ -338,7 +347,9 @@ func openWork(ctx context.Context, s Scenario, address string, stallTimeout time
 	if err != nil {
 		return nil, err
 	}
-	return newBounded(opened, stallTimeout, address), nil
+	b = newBounded(opened, stallTimeout, address)
+	b.bearFor(s.ConnectTimeout)
+	return b, nil
 }
 
 // unopened is the work of a database that was not reached yet.
@@ -346,6 +357,9 @@ type unopened struct {
 	definition.Work
 	address string
 }
+
+// Blocked tells nothing.
+func (u unopened) Blocked(context.Context) (string, error) { return "", nil }
 
 // Describe says that there is no answer, so that opening is given up.
 func (u unopened) Describe(context.Context) (workload.Product, error) {

@@ -141,6 +141,7 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	if err := r.load(ctx); err != nil {
 		return Outcome{}, err
 	}
+	r.store.bearFor(r.store.stallTimeout)
 	stats, err := r.work(ctx)
 	if err != nil {
 		return Outcome{}, err

@@ -49,6 +49,11 @@ type Store interface {
 	// waited for nor ended.
 	Settle(ctx context.Context) error
 
+	// Blocked tells what keeps a call of this Store that is under way from going on, and what
+	// to do about it: a lock of somebody else's, a replica that does not confirm. It is empty
+	// if nothing does, or if the database does not tell. Never data or a password.
+	Blocked(ctx context.Context) (by string, err error)
+
 	// Size asks the database what the workload's data take on disk, without mark
 	// and lease.
 	Size(ctx context.Context) (Size, error)

@@ -147,6 +147,21 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
+// BlockedError means that the database was reached and kept from going on by something that
+// others can end.
+type BlockedError struct {
+	// Address is printable.
+	Address string
+	// Doing is what was being done, and By what keeps it from going on.
+	Doing, By string
+	// For is how long it was waited for.
+	For time.Duration
+}
+
+func (e *BlockedError) Error() string {
+	return fmt.Sprintf("%s did not go on while %s, for %v: %s; then run again", e.Address, e.Doing, e.For.Round(time.Second), e.By)
+}
+
 // AuthError means that the database was reached and refused the user.
 type AuthError struct {
 	// Address is printable.

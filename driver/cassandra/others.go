@@ -17,6 +17,9 @@ func othersIn() [][3]string {
 	}
 }
 
+// Blocked implements workload.Store: no statement waits for another without an end.
+func (k *keyspace) Blocked(context.Context) (string, error) { return "", nil }
+
 // Removable implements workload.Store. A table of others is refused with the mark.
 func (k *keyspace) Removable(ctx context.Context) error {
 	if m, err := k.mark(ctx); err != nil || m == nil {

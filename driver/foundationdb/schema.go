@@ -105,6 +105,9 @@ func (p *schema) removable(t *transaction) error {
 	return nil
 }
 
+// Blocked implements workload.Store: no transaction waits for another.
+func (p *schema) Blocked(context.Context) (string, error) { return "", nil }
+
 // Removable implements workload.Store.
 func (p *schema) Removable(ctx context.Context) error {
 	_, err := p.look(ctx, "look for what others have made", func(t *transaction) (*workload.Marker, error) {

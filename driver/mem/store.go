@@ -75,6 +75,9 @@ func (s *baseStore) Create(_ context.Context, marker workload.Marker) error {
 	return s.anew(func() { s.d.marker = &marker })
 }
 
+// Blocked implements the Stores: nothing waits.
+func (s *baseStore) Blocked(context.Context) (string, error) { return "", nil }
+
 // Removable implements the Stores: nobody else reaches this memory.
 func (s *baseStore) Removable(context.Context) error { return nil }
 

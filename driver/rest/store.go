@@ -231,6 +231,9 @@ func (s *store) Create(ctx context.Context, mark workload.Marker) error {
 	return s.answer(ctx, http.MethodPut, "/admin/schema"+s.asHolder(), mark, nil)
 }
 
+// Blocked is not told by the service.
+func (s *store) Blocked(context.Context) (string, error) { return "", nil }
+
 // Removable leaves the answer to the service, which refuses Create and Drop alike.
 func (s *store) Removable(context.Context) error { return nil }
 

@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -32,6 +33,7 @@ type Pool[C Conn] struct {
 
 	mu     sync.Mutex
 	idle   []C
+	lent   []C
 	closed bool
 }
 
@@ -62,22 +64,37 @@ func (p *Pool[C]) Take(ctx context.Context) (c C, err error) {
 		return c, ctx.Err()
 	}
 	for {
-		c, found := p.pop()
-		if !found {
+		var found bool
+		if c, found = p.pop(); !found {
 			break
 		}
 		bounded, cancel := context.WithTimeout(ctx, p.timeout)
 		err := c.Ping(bounded)
 		cancel()
 		if err == nil && c.Sound() {
-			return c, nil
+			return p.lend(c), nil
 		}
 		c.HangUp()
 	}
 	if c, err = p.connect(ctx); err != nil {
 		<-p.slots
+		return c, err
 	}
-	return c, err
+	return p.lend(c), nil
+}
+
+func (p *Pool[C]) lend(c C) C {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lent = append(p.lent, c)
+	return c
+}
+
+// Lent are the connections that are in use now.
+func (p *Pool[C]) Lent() []C {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.lent)
 }
 
 func (p *Pool[C]) pop() (c C, found bool) {
@@ -96,6 +113,7 @@ func (p *Pool[C]) Return(c C) {
 	sound := c.Sound()
 	p.mu.Lock()
 	keep := sound && !p.closed
+	p.lent = slices.DeleteFunc(p.lent, func(lent C) bool { return any(lent) == any(c) })
 	if keep {
 		p.idle = append(p.idle, c)
 	}

@@ -105,6 +105,10 @@ func (f *file) unowned(ctx context.Context, db execer) error {
 	return &workload.ForeignError{Name: "file " + f.name, Others: others, Hint: "drop it or move it to another file, or name another file"}
 }
 
+// Blocked implements workload.Store: SQLite gives up waiting for another process by itself,
+// after lockTimeout.
+func (f *file) Blocked(context.Context) (string, error) { return "", nil }
+
 // Removable implements workload.Store.
 func (f *file) Removable(ctx context.Context) error {
 	m, err := f.Marker(ctx)
