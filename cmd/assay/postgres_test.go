@@ -112,6 +112,8 @@ func TestPostgres(t *testing.T) {
 		"wrong-password":      testWrongPassword,
 		"secret-password":     testSecretPassword,
 		"foreign-schema":      testForeignSchema,
+		"others-in-schema":    testOthersInSchema,
+		"blocked":             testBlocked,
 		"isolation-matrix":    testIsolationMatrix,
 		"killed":              testKilledOnPostgres,
 		"interrupted-loading": testInterruptedLoadingOnPostgres,

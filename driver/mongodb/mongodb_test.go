@@ -103,6 +103,7 @@ func TestReplicaSet(t *testing.T) {
 		{"Concerns", testConcerns},
 		{"WriteConflict", testWriteConflict},
 		{"SettleWaits", testSettleWaits},
+		{"Blocked", testBlocked},
 		{"AbandonedIsAborted", testAbandonedIsAborted},
 		{"DroppedOverOpenTransactions", testDroppedOverOpenTransactions},
 		{"LifetimeLimit", testLifetimeLimit},

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/cluster/postgres"
+)
+
+// testBlocked has others keep a run from going on: it ends by itself, and says who does.
+func testBlocked(t *testing.T, server *postgres.Server) {
+	address := newDatabase(t, server, "blocked")
+	dir := t.TempDir()
+	run := func() ended {
+		return start(t, command{dir: dir, env: []string{"ASSAY_DB=" + address},
+			args: []string{"run", "bank", "--accounts", "100", "--ops", "100", "--connect-timeout", "2s", "--out", "run"}}).wait()
+	}
+	run().sound(t, filepath.Join(dir, "run"))
+	blocked := func(parts ...string) {
+		t.Helper()
+		said := run().want(t, exitCannotRun).complaint(t)
+		for _, part := range parts {
+			if !strings.Contains(said, part) {
+				t.Errorf("%q does not say %q", said, part)
+			}
+		}
+		if strings.Contains(said, "hidden") {
+			t.Errorf("%q tells what others have written", said)
+		}
+	}
+	for _, table := range []string{"assay_lease", "assay_mark", "account"} {
+		conn := connect(t, address)
+		execute(t, conn, "BEGIN; LOCK TABLE assay_bank."+table+"; SELECT 'hidden'")
+		blocked("of process", "idle in transaction", "pg_terminate_backend", "LOCK TABLE assay_bank."+table)
+		execute(t, conn, "ROLLBACK")
+	}
+	admin := connect(t, address)
+	execute(t, admin, "ALTER SYSTEM SET synchronous_standby_names = 'ghost'")
+	execute(t, admin, "SELECT pg_reload_conf()")
+	t.Cleanup(func() { // whatever else happens
+		execute(t, connect(t, address), "ALTER SYSTEM RESET synchronous_standby_names")
+		execute(t, connect(t, address), "SELECT pg_reload_conf()")
+	})
+	blocked("synchronous standby", "ghost")
+}
+
+// testOthersInSchema has somebody build on what a run has left.
+func testOthersInSchema(t *testing.T, server *postgres.Server) {
+	address := newDatabase(t, server, "others")
+	dir := t.TempDir()
+	run := func(folder string) ended {
+		return start(t, command{dir: dir, env: []string{"ASSAY_DB=" + address},
+			args: []string{"run", "bank", "--accounts", "100", "--ops", "100", "--drop=" + map[bool]string{true: "true", false: "false"}[folder == "second"], "--out", folder}}).wait()
+	}
+	run("first").sound(t, filepath.Join(dir, "first"))
+	conn := connect(t, address)
+	execute(t, conn, "CREATE VIEW public.theirs AS SELECT id FROM assay_bank.account")
+	execute(t, conn, "CREATE TABLE assay_bank.theirs AS SELECT 7 AS id")
+	said := run("second").want(t, exitCannotRun).complaint(t)
+	for _, part := range []string{"view public.theirs", "table assay_bank.theirs", "nothing was changed"} {
+		if !strings.Contains(said, part) {
+			t.Errorf("%q does not say %q", said, part)
+		}
+	}
+	var accounts, rows int
+	err := conn.QueryRow(patiently(t), "SELECT (SELECT count(*) FROM public.theirs), (SELECT count(*) FROM assay_bank.theirs)").Scan(&accounts, &rows)
+	if err != nil || accounts != 100 || rows != 1 {
+		t.Errorf("the view has %d rows and the table %d: %v", accounts, rows, err)
+	}
+}
