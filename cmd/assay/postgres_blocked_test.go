@@ -12,14 +12,14 @@ import (
 func testBlocked(t *testing.T, server *postgres.Server) {
 	address := newDatabase(t, server, "blocked")
 	dir := t.TempDir()
-	run := func() ended {
+	run := func(folder string) ended {
 		return start(t, command{dir: dir, env: []string{"ASSAY_DB=" + address},
-			args: []string{"run", "bank", "--accounts", "100", "--ops", "100", "--connect-timeout", "2s", "--out", "run"}}).wait()
+			args: []string{"run", "bank", "--accounts", "100", "--ops", "100", "--connect-timeout", "2s", "--out", folder}}).wait()
 	}
-	run().sound(t, filepath.Join(dir, "run"))
-	blocked := func(parts ...string) {
+	run("run").sound(t, filepath.Join(dir, "run"))
+	blocked := func(folder string, parts ...string) {
 		t.Helper()
-		said := run().want(t, exitCannotRun).complaint(t)
+		said := run(folder).want(t, exitCannotRun).complaint(t)
 		for _, part := range parts {
 			if !strings.Contains(said, part) {
 				t.Errorf("%q does not say %q", said, part)
@@ -32,7 +32,7 @@ func testBlocked(t *testing.T, server *postgres.Server) {
 	for _, table := range []string{"assay_lease", "assay_mark", "account"} {
 		conn := connect(t, address)
 		execute(t, conn, "BEGIN; LOCK TABLE assay_bank."+table+"; SELECT 'hidden'")
-		blocked("of process", "idle in transaction", "pg_terminate_backend", "LOCK TABLE assay_bank."+table)
+		blocked(table, "of process", "idle in transaction", "pg_terminate_backend", "LOCK TABLE assay_bank."+table)
 		execute(t, conn, "ROLLBACK")
 	}
 	admin := connect(t, address)
@@ -42,7 +42,7 @@ func testBlocked(t *testing.T, server *postgres.Server) {
 		execute(t, connect(t, address), "ALTER SYSTEM RESET synchronous_standby_names")
 		execute(t, connect(t, address), "SELECT pg_reload_conf()")
 	})
-	blocked("synchronous standby", "ghost")
+	blocked("standby", "synchronous standby", "ghost")
 }
 
 // testOthersInSchema has somebody build on what a run has left.
