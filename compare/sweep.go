@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"assay/quantity"
 	"assay/report"
@@ -136,12 +137,13 @@ func (s *Sweep) Document(command string) report.Document {
 		}
 		mark := ""
 		switch {
-		case g.unbelieved():
-			mark = "invalid"
 		case g.clients() == best:
 			mark = "peak"
 		case g.clients() == s.Knee():
 			mark = "knee"
+		}
+		if g.unbelieved() {
+			mark = strings.TrimPrefix(mark+", invalid", ", ")
 		}
 		load.Rows = append(load.Rows, append(row, mark))
 	}
