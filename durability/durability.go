@@ -9,9 +9,12 @@ package durability
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
+
+	"assay/workload"
 )
 
 // Class is what an acknowledged transaction survives.
@@ -45,6 +48,10 @@ type Guarantee struct {
 	// transaction may have been acknowledged that is lost; AllNodes if all nodes lose
 	// it at the same time. 0 means that nothing may be lost.
 	OneNode, AllNodes time.Duration
+	// Killed is the same where a server's process is killed and its machine stays.
+	Killed time.Duration
+	// Failover is the same where another node takes over, until the old one is back.
+	Failover time.Duration
 	// Source is the settings that decide it, as the server reports them, and Manual
 	// the chapter that says what they mean.
 	Source, Manual string
@@ -82,17 +89,31 @@ func Of(product string, reported []Setting) Guarantee {
 	for _, s := range reported {
 		all[s.Name] = s.Value
 	}
+	g := all.of(product)
+	if !g.Known() {
+		return g
+	}
+	for _, s := range reported {
+		if way, apart := strings.CutPrefix(s.Name, workload.SettingStoredAs); apart {
+			g = weaker(g, storedAs(product, way, s.Value))
+		}
+	}
+	return g
+}
+
+// of is what the settings promise of tables that are stored as they say.
+func (s settings) of(product string) Guarantee {
 	switch product {
 	case "PostgreSQL":
-		return postgres(all)
+		return postgres(s)
 	case "MariaDB", "MySQL":
-		return mysql(all)
+		return mysql(s)
 	case "MongoDB":
-		return mongodb(all)
+		return mongodb(s)
 	case "Cassandra":
-		return cassandra(all)
+		return cassandra(s)
 	case "SQLite":
-		return sqlite(all)
+		return sqlite(s)
 	}
 	return Guarantee{}
 }
@@ -150,7 +171,11 @@ func (s settings) count(name string) int {
 
 // alone is the guarantee of a single server that may lose so much.
 func alone(class Class, window time.Duration, source, manual string) Guarantee {
-	return Guarantee{Class: class, OneNode: window, AllNodes: window, Source: source, Manual: manual}
+	g := Guarantee{Class: class, OneNode: window, AllNodes: window, Source: source, Manual: manual}
+	if class == None {
+		g.Killed = window
+	}
+	return g
 }
 
 // within is the class of a server that loses up to a window at a system crash.
@@ -172,16 +197,27 @@ func postgres(s settings) Guarantee {
 	replicated := !s.is("synchronous_standby_names", "", "(none)", "unknown")
 	switch {
 	case s.is("fsync", "off"), s.is("full_page_writes", "off"):
-		return alone(ProcessCrash, Unbounded, s.source("fsync", "full_page_writes"), manual)
+		g := alone(ProcessCrash, Unbounded, s.source("fsync", "full_page_writes"), manual)
+		if !replicated {
+			g.Failover = Unbounded
+		}
+		return g
 	case s.is("synchronous_commit", "off"):
 		const usual = 200 * time.Millisecond
 		window := 3 * s.duration("wal_writer_delay", time.Millisecond, usual)
-		return alone(within(window), window, s.source("synchronous_commit", "wal_writer_delay"), manual)
+		g := alone(within(window), window, s.source("synchronous_commit", "wal_writer_delay"), manual)
+		g.Killed, g.Failover = window, Unbounded // what is not written yet is in the server's memory
+		return g
 	case replicated && s.is("synchronous_commit", "on", "remote_apply", "remote_write"):
 		return Guarantee{Class: Majority, Source: s.source("synchronous_commit", "synchronous_standby_names", "fsync", "full_page_writes"),
 			Manual: `PostgreSQL manual, "Synchronous Replication"`}
 	}
-	return alone(SystemCrash, 0, s.source("synchronous_commit", "fsync", "full_page_writes"), manual)
+	g := alone(SystemCrash, 0, s.source("synchronous_commit", "fsync", "full_page_writes"), manual)
+	g.Failover = Unbounded // "Log-Shipping Standby Servers": a window for data loss, of what was not shipped yet
+	if s.count("standbys") > 0 {
+		g.Source, g.Manual = s.source("synchronous_commit", "synchronous_standby_names", "fsync", "full_page_writes"), manual+`, "Log-Shipping Standby Servers"`
+	}
+	return g
 }
 
 // mysql follows the manuals of MariaDB ("InnoDB System Variables",
@@ -190,6 +226,12 @@ func postgres(s settings) Guarantee {
 func mysql(s settings) Guarantee {
 	const manual = `MariaDB documentation, "InnoDB System Variables"; MySQL manual, "InnoDB Startup Options and System Variables"`
 	const flushLog, rocksLog = "innodb_flush_log_at_trx_commit", "rocksdb_flush_log_at_trx_commit"
+	if s[flushLog] != "" && s[rocksLog] != "" { // tables of both
+		inno, rocks := maps.Clone(s), maps.Clone(s)
+		delete(inno, rocksLog)
+		delete(rocks, flushLog)
+		return weaker(mysql(inno), mysql(rocks))
+	}
 	name := flushLog
 	if s[rocksLog] != "" {
 		name = rocksLog
@@ -204,6 +246,7 @@ func mysql(s settings) Guarantee {
 	case s.is(name, "0"):
 		g = alone(None, window, s.source(name, "innodb_flush_log_at_timeout"), manual)
 	}
+	g.Failover = Unbounded                 // replication is asynchronous ("Replication Overview")
 	if s.count("wsrep_cluster_size") > 1 { // a commit returns once every node has the write set
 		return Guarantee{Class: Majority, AllNodes: g.AllNodes, Source: g.Source + ", " + s.source("wsrep_cluster_size"),
 			Manual: manual + `; Galera documentation, "Certification-Based Replication"`}
@@ -217,6 +260,7 @@ func mysql(s settings) Guarantee {
 func mongodb(s settings) Guarantee {
 	const manual = `MongoDB manual, "Write Concern", "Journaling" and "Rollbacks During Replica Set Failover"`
 	const interval = 100 * time.Millisecond // storage.journal.commitIntervalMs
+	const persistent = "storage engine is persistent"
 	const concern, journal, byDefault = "write concern", "journal asked for", "majority waits for the journal"
 	source := s.source(concern, journal, byDefault)
 	nodes := s.count("data nodes")
@@ -230,14 +274,20 @@ func mongodb(s settings) Guarantee {
 		window = interval
 	}
 	switch {
+	case s.is(persistent, "false"):
+		return alone(None, Unbounded, s.source("storage engine", persistent), `MongoDB manual, "Storage Engines" (a storage engine that is not persistent)`)
 	case s.is(concern, "0"):
-		return alone(None, Unbounded, source, manual)
+		g := alone(None, Unbounded, source, manual)
+		g.Failover = Unbounded
+		return g
 	case majority && nodes > 1:
 		return Guarantee{Class: Majority, AllNodes: window, Source: source, Manual: manual}
 	case nodes > 1: // what no other member has yet is rolled back after a failover
-		return Guarantee{Class: within(window), OneNode: Unbounded, AllNodes: window, Source: source, Manual: manual}
+		return Guarantee{Class: within(window), OneNode: Unbounded, AllNodes: window, Killed: window, Failover: Unbounded, Source: source, Manual: manual}
 	}
-	return alone(within(window), window, source, manual)
+	g := alone(within(window), window, source, manual)
+	g.Killed = window // records of the journal "remain in the WiredTiger buffers" until then
+	return g
 }
 
 // cassandra follows the Cassandra documentation, "Storage Engine" (CommitLog:
@@ -251,6 +301,8 @@ func cassandra(s settings) Guarantee {
 	}
 	source := s.source("consistency of writes", "replication", "commitlog_sync", "commitlog_sync_period")
 	switch {
+	case s.is("durable_writes", "false"):
+		return alone(None, Unbounded, s.source("durable_writes"), `Cassandra documentation, "Data Definition" (durable_writes: whether to use the commit log)`)
 	case s["commitlog_sync"] == "": // the server does not tell
 		return Guarantee{}
 	case s.is("consistency of writes", "quorum", "local_quorum", "each_quorum", "all") && s.copies() > 1:

@@ -103,6 +103,10 @@ const SettingBugs = "seeded bugs"
 // can be judged.
 const SettingUnjudged = "not judged"
 
+// SettingStoredAs begins the names of settings that list tables which the server stores in
+// a way of which its other settings do not speak, as package durability reads them.
+const SettingStoredAs = "stored as "
+
 // StrikesPrefix and the name of a seeded bug are the name under which Size.Rows has
 // how often the bug has taken effect.
 const StrikesPrefix = "strikes of "

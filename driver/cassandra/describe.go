@@ -50,6 +50,12 @@ func (k *keyspace) Describe(ctx context.Context) (workload.Product, error) {
 		{Name: "client's retries", Value: "none"},
 		{Name: "client's choice of nodes", Value: "a row's replicas in turn (gocql's token-aware policy)"},
 	}
+	durable := true
+	if err := k.rowsOf(ctx, "ask for the keyspace", "SELECT durable_writes FROM system_schema.keyspaces WHERE keyspace_name = ?",
+		[]any{k.name}, []any{&durable}, func() {}); err != nil {
+		return p, err
+	}
+	p.Settings = append(p.Settings, workload.Setting{Name: "durable_writes", Value: fmt.Sprint(durable)})
 	values := k.settingsOf(ctx)
 	for _, name := range asked() {
 		if value := values[name]; value != "" {

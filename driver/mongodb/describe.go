@@ -75,6 +75,9 @@ func (d *description) engine(ctx context.Context) {
 		return // a router has none
 	}
 	d.set("storage engine", name)
+	if persistent, told := status.Lookup("storageEngine", "persistent").BooleanOK(); told && !persistent {
+		d.set("storage engine is persistent", "false")
+	}
 	if size := numberIn(status, "wiredTiger", "cache", "maximum bytes configured"); size > 0 {
 		d.set("cache", fmt.Sprintf("%.0f MiB a node", float64(size)/(1<<20)))
 	}

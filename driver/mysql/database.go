@@ -67,6 +67,8 @@ func catalogOf(database, engine string, d dialect) sqldb.Catalog {
 		Refresh:      "ANALYZE NO_WRITE_TO_BINLOG TABLE",
 		Size: `SELECT coalesce(max(data_length), 0), coalesce(max(index_length), 0), (SELECT count(*) FROM %[1]s.%[2]s)
 			FROM information_schema.tables WHERE table_schema = '%[1]s' AND table_name = '%[2]s'`,
+		Stored: `SELECT engine, table_name FROM information_schema.tables WHERE table_schema = $1 AND engine IS NOT NULL
+			AND table_type <> 'SEQUENCE' AND table_name NOT IN ('assay_mark', 'assay_lease') ORDER BY 1, 2`,
 		Sessions:   `SELECT id, concat_ws(' ', command, state) FROM ` + d.sessions + ` WHERE IS_USED_LOCK(CONCAT($1, id)) = id`,
 		EndSession: `KILL CONNECTION %s`,
 	}

@@ -117,6 +117,29 @@ var described = []string{
 	"wsrep_sync_wait", "wsrep_slave_threads", "wsrep_sst_method", "rpl_semi_sync_master_enabled",
 }
 
+// enginesInUse tells by which engines the tables are stored that are there now, or are to
+// be made: what a script has made, or the server has put in place of what it was asked
+// for. Those that its settings do not speak of are told with their tables.
+func (p *schema) enginesInUse(ctx context.Context, c *conn, add func(name, value string)) (engines []string, err error) {
+	stored, err := p.StoredTables(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range stored {
+		engines = append(engines, s.Way)
+	}
+	if len(engines) == 0 {
+		engines = []string{p.engine}
+	}
+	add("engine", strings.Join(engines, ", "))
+	for _, s := range stored {
+		if s.Way != innodb && s.Way != rocksdb {
+			add(workload.SettingStoredAs+s.Way, s.Tables)
+		}
+	}
+	return engines, nil
+}
+
 // Describe asks the server what it is.
 func (p *schema) Describe(ctx context.Context) (workload.Product, error) {
 	product := workload.Product{Name: p.server.name, Version: p.server.version}
@@ -124,7 +147,10 @@ func (p *schema) Describe(ctx context.Context) (workload.Product, error) {
 		product.Settings = append(product.Settings, workload.Setting{Name: name, Value: cmp.Or(value, "(none)")})
 	}
 	err := p.use(ctx, func(c *conn) error {
-		add("engine", p.engine)
+		engines, err := p.enginesInUse(ctx, c, add)
+		if err != nil {
+			return err
+		}
 		add("isolation", strings.ToLower(p.level))
 		if p.settings.dialect != "" || p.dialect.name != dialects()[0].name {
 			add("dialect", p.dialect.name)
@@ -140,7 +166,7 @@ func (p *schema) Describe(ctx context.Context) (workload.Product, error) {
 		for _, name := range described {
 			value, known := values[name]
 			switch {
-			case !known, p.engine == rocksdb && strings.HasPrefix(name, "innodb_"), p.engine != rocksdb && strings.HasPrefix(name, "rocksdb_"),
+			case !known, strings.HasPrefix(name, "innodb_") && !slices.Contains(engines, innodb), strings.HasPrefix(name, "rocksdb_") && !slices.Contains(engines, rocksdb),
 				!c.look.galera && strings.HasPrefix(name, "wsrep_"):
 				continue
 			}

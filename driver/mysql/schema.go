@@ -30,6 +30,9 @@ type schema struct {
 	drawn atomic.Uint64
 }
 
+// defaultEngine is the variable that says how a table is stored whose statement does not.
+const defaultEngine = "default_storage_engine"
+
 // Driver opens a workload in the database assay_ and its name.
 //
 // The address is mysql://USER:PASSWORD@HOST:PORT,HOST:PORT/?OPTION=VALUE. Of
@@ -79,6 +82,9 @@ func openSchema(ctx context.Context, target workload.Target, of sqldb.Schema) (*
 	}
 	if of.Judged {
 		s.isolation = p.level // of the connections to come
+	}
+	if of.Open && s.given(defaultEngine) == "" { // statements of a user's that name no engine mean this one
+		s.variables = append(s.variables, variable{defaultEngine, p.engine})
 	}
 	return p, nil
 }

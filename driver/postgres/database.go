@@ -70,6 +70,23 @@ func (d *dialect) catalogOf(schema string) sqldb.Catalog {
 		UpdateMark: `UPDATE ` + schema + `.assay_mark SET mark = $1::text::jsonb WHERE id = 1`,
 		Moment:     "timestamptz", Now: "now()", After: "now() + %s * interval '1 microsecond'",
 		Microseconds: "(extract(epoch FROM %s) * 1000000)::bigint",
+		Stored:       d.stored(),
 		Refresh:      d.refresh, Size: d.size, Sessions: d.sessions, EndSession: d.end,
 	}
+}
+
+// stored is Catalog.Stored: what is unlogged, partitions and sequences included, what is on
+// another server, and what another access method keeps than PostgreSQL's own. Only
+// PostgreSQL itself has any of these.
+func (d *dialect) stored() string {
+	if !d.standbys {
+		return ""
+	}
+	return `WITH schema AS (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = $1) SELECT way, name FROM (SELECT c.relname::text AS name, CASE WHEN c.relpersistence = 'u' THEN 'unlogged'
+				WHEN c.relpersistence = 't' THEN 'temporary' WHEN c.relkind = 'f' THEN 'foreign'
+				WHEN a.amname <> 'heap' AND c.relkind = 'r' THEN 'access method ' || a.amname END AS way
+			FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_am a ON a.oid = c.relam
+			WHERE c.relkind IN ('r', 'S', 'f') AND c.relname NOT IN ('assay_mark', 'assay_lease') AND (c.relnamespace IN (SELECT oid FROM schema)
+				OR c.oid IN (SELECT i.inhrelid FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class p ON p.oid = i.inhparent
+					WHERE p.relnamespace IN (SELECT oid FROM schema)))) AS all_tables WHERE way IS NOT NULL ORDER BY 1, 2`
 }

@@ -64,6 +64,13 @@ func (p *schema) describe(ctx context.Context, c conn) (workload.Product, error)
 	if product.Settings, err = addLimits(ctx, c, product.Settings); err != nil {
 		return workload.Product{}, err
 	}
+	stored, err := p.StoredTables(ctx, c)
+	if err != nil {
+		return workload.Product{}, err
+	}
+	for _, s := range stored {
+		add(workload.SettingStoredAs+s.Way, s.Tables)
+	}
 	if !p.dialect.standbys { // its nodes are not asked for
 		inForce, err := levelInForce(ctx, c, isolation)
 		if err == nil && !strings.EqualFold(inForce, isolation) {

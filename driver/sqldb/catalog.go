@@ -94,6 +94,10 @@ type Catalog struct {
 	// Size asks for the bytes of a table, of its indexes, and its rows; %[1]s is the
 	// schema, %[2]s the table.
 	Size string
+	// Stored lists, of the tables of the schema $1 but for those of the marker and the
+	// lease, how each is stored and its name, in their order: all of them, or those that
+	// are stored in another way than is usual. Empty where there is one way only.
+	Stored string
 	// Sessions lists the ids and the states of the sessions of the name $1
 	// (Server.SessionName) on the connection's server; EndSession ends that of the
 	// name $1 with the id %s.

@@ -28,6 +28,29 @@ func (n *Namespace) found(ctx context.Context, c Conn) ([]string, error) {
 	return names, err
 }
 
+// Stored is a way in which tables are stored, and which.
+type Stored struct{ Way, Tables string }
+
+// StoredTables are the ways in which the tables are stored that are there now.
+func (n *Namespace) StoredTables(ctx context.Context, c Conn) (ways []Stored, err error) {
+	if n.Catalog.Stored == "" {
+		return nil, nil
+	}
+	err = c.Query(ctx, n.Catalog.Stored, func(row Row) error {
+		var way, table string
+		if err := row.Scan(&way, &table); err != nil {
+			return err
+		}
+		if last := len(ways) - 1; last >= 0 && ways[last].Way == way {
+			ways[last].Tables += ", " + table
+		} else {
+			ways = append(ways, Stored{way, table})
+		}
+		return nil
+	}, OfText(n.Name))
+	return ways, err
+}
+
 // refreshFound brings the planner's statistics of these tables up to date.
 func (n *Namespace) refreshFound(ctx context.Context, c Conn) error {
 	names, err := n.found(ctx, c)

@@ -1,0 +1,104 @@
+package durability
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"assay/workload"
+)
+
+// storage is what a product promises of tables that are stored in a way of their own.
+type storage struct {
+	way string
+	// transactions is true if statements on such tables can be undone.
+	transactions bool
+	// survives is what their content survives, Unbounded what is lost otherwise.
+	survives Class
+	// what describes it, and manual is the chapter that says so.
+	what, manual string
+}
+
+// storages are the ways that are known, by product.
+func storages(product string) []storage {
+	switch product {
+	case "PostgreSQL":
+		return []storage{
+			{"unlogged", true, None, "emptied after a crash, and not replicated", `PostgreSQL manual, "CREATE TABLE" (UNLOGGED)`},
+			{"temporary", true, None, "gone with the session", `PostgreSQL manual, "CREATE TABLE" (TEMPORARY)`},
+		}
+	case "MariaDB", "MySQL":
+		const maria = "MariaDB documentation, "
+		return []storage{
+			{"MyISAM", false, None, "no transactions, not crash-safe", maria + `"MyISAM Storage Engine"; MySQL manual, "The MyISAM Storage Engine"`},
+			{"MRG_MyISAM", false, None, "no transactions, not crash-safe", maria + `"MERGE"; MySQL manual, "The MERGE Storage Engine"`},
+			{"Aria", false, ProcessCrash, "no transactions", maria + `"Aria Storage Engine"`},
+			{"MEMORY", false, None, "no transactions, emptied when the server ends", maria + `"MEMORY Storage Engine"; MySQL manual, "The MEMORY Storage Engine"`},
+			{"BLACKHOLE", false, None, "keeps nothing", maria + `"BLACKHOLE"; MySQL manual, "The BLACKHOLE Storage Engine"`},
+			{"CSV", false, None, "no transactions, not crash-safe", maria + `"CSV Overview"; MySQL manual, "The CSV Storage Engine"`},
+			{"ARCHIVE", false, None, "no transactions", maria + `"Archive"; MySQL manual, "The ARCHIVE Storage Engine"`},
+		}
+	case "SQLite":
+		return []storage{{"temporary", true, None, "gone with the connection", `SQLite documentation, "CREATE TABLE" (TEMP)`}}
+	}
+	return nil
+}
+
+// storedAs is what is promised of these tables, beside what the settings say. Nothing is
+// known of a way that is not listed.
+func storedAs(product, way, tables string) Guarantee {
+	all := storages(product)
+	i := slices.IndexFunc(all, func(s storage) bool { return strings.EqualFold(s.way, way) })
+	if i < 0 {
+		return Guarantee{}
+	}
+	g := alone(all[i].survives, Unbounded, tableIs(tables, way)+": "+all[i].what, all[i].manual)
+	g.Failover = Unbounded
+	return g
+}
+
+func tableIs(tables, way string) string {
+	if strings.Contains(tables, ", ") {
+		return "tables " + tables + " are " + way
+	}
+	return "table " + tables + " is " + way
+}
+
+// WithoutTransactions describes, with the chapter that says so, the tables on which
+// statements cannot be undone, and of which nothing is promised to several; empty if
+// there are none.
+func WithoutTransactions(product string, reported []Setting) (what, manual string) {
+	for _, r := range reported {
+		way, apart := strings.CutPrefix(r.Name, workload.SettingStoredAs)
+		for _, s := range storages(product) {
+			if apart && strings.EqualFold(s.way, way) && !s.transactions {
+				return tableIs(r.Value, way) + ": " + s.what, s.manual
+			}
+		}
+	}
+	return "", ""
+}
+
+// ranks are the classes from the weakest on.
+func ranks() []Class { return []Class{None, ProcessCrash, SystemCrashWithin, SystemCrash, Majority} }
+
+// weaker is what holds of tables of both: of each loss what one of them allows.
+func weaker(a, b Guarantee) Guarantee {
+	if !a.Known() || !b.Known() {
+		return Guarantee{}
+	}
+	if slices.Index(ranks(), b.Class) < slices.Index(ranks(), a.Class) {
+		a, b = b, a
+	}
+	a.OneNode, a.AllNodes = longer(a.OneNode, b.OneNode), longer(a.AllNodes, b.AllNodes)
+	a.Killed, a.Failover = longer(a.Killed, b.Killed), longer(a.Failover, b.Failover)
+	return a
+}
+
+// longer is the longer of two windows.
+func longer(a, b time.Duration) time.Duration {
+	if a < 0 || b < 0 {
+		return Unbounded
+	}
+	return max(a, b)
+}
