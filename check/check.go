@@ -71,6 +71,25 @@ type Result struct {
 	Evidence []Evidence `json:"evidence,omitempty"`
 	// Found counts all that was wrong, listed or not.
 	Found int64 `json:"found"`
+	// Findings are what Found counts, by kind and by what is promised of it.
+	Findings []Finding `json:"findings,omitempty"`
+	// Promised, of a result that is violated, is whether one of the findings is of what
+	// the database's vendor promises; nil if that is not known, or was not asked.
+	Promised *bool `json:"promised,omitempty"`
+}
+
+// Finding is how often one kind of thing was found wrong.
+type Finding struct {
+	// Kind is that of the evidence.
+	Kind  string `json:"kind"`
+	Found int64  `json:"found"`
+	// Property is what the check tests by it, and Promised whether the database's vendor
+	// promises it under the settings of the run; nil if that is not known, or was not
+	// asked. Source is the settings that take it away, and Manual the page that says so.
+	Property string `json:"property,omitempty"`
+	Promised *bool  `json:"promised,omitempty"`
+	Source   string `json:"source,omitempty"`
+	Manual   string `json:"manual,omitempty"`
 }
 
 // NotApplicable is a check that has no subject in a run as it was asked for, such as one
@@ -132,11 +151,27 @@ type Step struct {
 // Add counts one finding, lists it if there is room, and sets the verdict to
 // Violated.
 func (r *Result) Add(e Evidence) {
-	r.Verdict = Violated
-	r.Found++
+	r.AddUnlisted(e.Kind, 1)
 	if len(r.Evidence) < MaxEvidence {
 		r.Evidence = append(r.Evidence, e)
 	}
+}
+
+// AddUnlisted counts findings of a kind that are not listed, and sets the verdict to
+// Violated if there are any.
+func (r *Result) AddUnlisted(kind string, n int64) {
+	if n <= 0 {
+		return
+	}
+	r.Verdict = Violated
+	r.Found += n
+	for i := range r.Findings {
+		if r.Findings[i].Kind == kind {
+			r.Findings[i].Found += n
+			return
+		}
+	}
+	r.Findings = append(r.Findings, Finding{Kind: kind, Found: n})
 }
 
 // Finish sets the verdict of a check that has found nothing wrong, once all was

@@ -77,6 +77,17 @@ func (g Guarantee) Allows(cut, all int) time.Duration {
 	return g.OneNode
 }
 
+// After is how long before an event an operation may have been acknowledged that is lost:
+// the kill of a process, a loss of power of all nodes, or a failover.
+func (g Guarantee) After(killed, powerCut, failover bool) (window time.Duration) {
+	for happened, allowed := range map[*bool]time.Duration{&killed: g.Killed, &powerCut: g.AllNodes, &failover: g.Failover} {
+		if *happened {
+			window = longer(window, allowed)
+		}
+	}
+	return window
+}
+
 // Setting is one of those that a server reports.
 type Setting struct{ Name, Value string }
 

@@ -79,6 +79,16 @@ func WithoutTransactions(product string, reported []Setting) (what, manual strin
 	return "", ""
 }
 
+// Apart are the tables that are stored in a way of which the other settings do not speak.
+func Apart(reported []Setting) (tables []string) {
+	for _, r := range reported {
+		if strings.HasPrefix(r.Name, workload.SettingStoredAs) {
+			tables = append(tables, strings.Split(r.Value, ", ")...)
+		}
+	}
+	return tables
+}
+
 // ranks are the classes from the weakest on.
 func ranks() []Class { return []Class{None, ProcessCrash, SystemCrashWithin, SystemCrash, Majority} }
 

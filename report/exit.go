@@ -38,10 +38,15 @@ func ExitOf(r *Result) Exit {
 		}
 		e.Reasons = append(e.Reasons, reason)
 	}
-	switch r.Verdict {
-	case check.Violated:
+	switch kept := promiseKept(r); {
+	case r.Judge == JudgePromise && kept != nil && *kept:
+	case r.Judge == JudgePromise && kept != nil:
+		add(ExitViolated, reason("a promise of the vendor's is broken", violatedChecks(r), r.Promise.Detail))
+	case r.Judge == JudgePromise:
+		add(ExitNoVerdict, reason("no verdict on what the vendor promises", violatedChecks(r), undecidedChecks(r), promiseLine(r)))
+	case r.Verdict == check.Violated:
 		add(ExitViolated, reason("violated", violatedChecks(r), promiseLine(r)))
-	case check.Valid:
+	case r.Verdict == check.Valid:
 	default:
 		add(ExitNoVerdict, reason("no verdict", undecidedChecks(r), promiseLine(r)))
 	}
@@ -64,6 +69,14 @@ func ExitOf(r *Result) Exit {
 		}
 	}
 	return e
+}
+
+// promiseKept is whether the vendor's promise was kept; nil if that is not decided.
+func promiseKept(r *Result) *bool {
+	if r.Promise == nil {
+		return nil
+	}
+	return r.Promise.Kept
 }
 
 func missedThreshold(t *Threshold) string { return t.Text + ", measured " + measuredValue(t) }

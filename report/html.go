@@ -59,7 +59,7 @@ func HTML(w io.Writer, r *Result, p Page) error {
 func parsePage() (*template.Template, error) {
 	return template.New("page").Funcs(template.FuncMap{
 		"throughputTable": throughputTable, "latencyTable": latencyTable, "outcomeTable": outcomeTable, "errorTable": errorTable,
-		"thresholdTable": thresholdTable, "faultTable": faultTable, "clusterTable": clusterTable, "eventTable": eventTable,
+		"thresholdTable": thresholdTable, "promiseTable": promiseTable, "faultTable": faultTable, "clusterTable": clusterTable, "eventTable": eventTable,
 		"availabilityTable": availabilityTable, "entityTable": entityTable, "kindTable": kindTable, "tpccTable": tpccTable,
 		"isolationTable": isolationTable, "roundTable": roundTable, "roundFactTable": roundFactTable,
 		"seriesTable": seriesTable, "curveTable": curveTable, "nodeTable": nodeTable, "accountTable": accountTable,

@@ -129,6 +129,9 @@ func (m *markdown) table(t Table) {
 // checks writes each check's answer, and below the table the evidence.
 func (m *markdown) checks(r *Result) {
 	m.table(checkTable(r))
+	if t := promiseTable(r); len(t.Rows) > 0 {
+		m.table(t)
+	}
 	for _, c := range r.Checks {
 		if len(c.Evidence) == 0 {
 			continue

@@ -1,6 +1,10 @@
 package report
 
-import "assay/check"
+import (
+	"fmt"
+
+	"assay/check"
+)
 
 // Promise reports whether the database kept what its vendor promises. That is not
 // always what the checks were judged against: the user may ask for another
@@ -15,15 +19,32 @@ type Promise struct {
 	Asked string `json:"asked_model,omitempty"`
 	// Kept is nil if that is not decided.
 	Kept *bool `json:"kept"`
+	// Source is the settings by which what was found is allowed, or by which it is not
+	// known whether it is, and Manual the pages that say so; empty if a promise was broken
+	// or nothing was found.
+	Source string `json:"source,omitempty"`
+	Manual string `json:"manual,omitempty"`
 	// Detail describes why it was not kept, or is not decided; empty otherwise.
 	Detail string `json:"detail,omitempty"`
 }
 
-// promiseLine tells a missed model that was asked for from a broken promise. It
-// is empty where the checks were judged against the promise itself.
+// What the exit code follows: whatever was found, or what the vendor promises alone.
+const (
+	JudgeAll     = "all"
+	JudgePromise = "promise"
+)
+
+// promiseLine tells a missed model that was asked for, or what the settings allow, from a
+// broken promise. It is empty where nothing was found and no other model was asked for.
 func promiseLine(r *Result) string {
 	p := r.Promise
-	if p == nil || p.Asked == "" {
+	if p == nil {
+		return ""
+	}
+	if p.Asked == "" {
+		if r.Verdict == check.Violated {
+			return p.violation()
+		}
 		return ""
 	}
 	var asked string
@@ -38,6 +59,34 @@ func promiseLine(r *Result) string {
 	return asked + "; " + p.outcome()
 }
 
+// violation describes what a violation is to the vendor's promise.
+func (p *Promise) violation() string {
+	switch {
+	case p.Kept == nil:
+		return "not known whether the vendor promises it" + when(p.Source != "", " ("+p.Source+")")
+	case *p.Kept:
+		return "allowed by " + p.permission()
+	}
+	return "a promise of the vendor's is broken"
+}
+
+// permission is the settings by which what was found is allowed, with the manual's page.
+func (p *Promise) permission() string {
+	if p.Source == "" {
+		return "the settings"
+	}
+	return p.Source + when(p.Manual != "", " ("+p.Manual+")")
+}
+
+// violated begins the verdict of a violation, with what it is to the promise.
+func violated(r *Result) string {
+	p := r.Promise
+	if p == nil || p.Asked != "" || p.Kept != nil && !*p.Kept {
+		return "VIOLATED: " + when(promiseLine(r) != "", promiseLine(r)+"; ")
+	}
+	return "VIOLATED, and " + p.violation() + ": "
+}
+
 // outcome describes whether the vendor's promise was kept.
 func (p *Promise) outcome() string {
 	what := "what the vendor promises"
@@ -50,27 +99,59 @@ func (p *Promise) outcome() string {
 	case p.Kept == nil:
 		return "whether " + what + " was kept is undecided"
 	case *p.Kept:
-		return what + " was kept"
+		return what + " was kept" + when(p.Source != "", ", as it is under "+p.permission())
 	}
 	return what + " was broken"
 }
 
 // meaning describes what a verdict means for the database.
 func meaning(r *Result) string {
+	const listed = " What was found is listed with each check below."
 	p := r.Promise
 	asked := p != nil && p.Asked != ""
 	switch {
 	case r.Verdict == check.Violated && asked && p.Kept == nil:
-		return "The database is not " + p.Asked + ", which was asked for. " + sentence(p.outcome()) + " What was found is listed with each check below."
+		return "The database is not " + p.Asked + ", which was asked for. " + sentence(p.outcome()) + listed
 	case r.Verdict == check.Violated && asked && *p.Kept:
-		return "The database kept what its vendor promises (" + p.Model + "). It is not " + p.Asked +
-			", which was asked for. What was found is listed with each check below."
+		return "The database kept what its vendor promises (" + p.Model + "). It is not " + p.Asked + ", which was asked for." + listed
+	case r.Verdict == check.Violated && p != nil && p.Kept == nil:
+		return "Something is wrong, and it is not known whether the vendor promises that it does not come about." + listed
+	case r.Verdict == check.Violated && p != nil && *p.Kept:
+		return "Something is wrong that the database's manual allows under these settings: " + sentence(p.permission()) + listed
 	case r.Verdict == check.Violated:
-		return "The database broke a promise. What was found is listed with each check below."
+		return "The database broke a promise." + listed
 	case r.Verdict == check.Valid && asked && p.Kept != nil && !*p.Kept:
 		return "Nothing was found that " + p.Asked + " forbids, which was asked for. The database broke what its vendor promises (" + p.Model + ")."
 	case r.Verdict == check.Valid:
 		return "Everything that the checks below name was looked at, and nothing was wrong."
 	}
 	return "It is not known whether the database kept its promise. That is not the same as valid."
+}
+
+// promiseTable shows the findings that are no broken promise, or are not known to be one.
+func promiseTable(r *Result) Table {
+	t := Table{Title: "What is promised of the findings", Head: []string{"check", "finding", "found", "about", "promised", "by which settings, and where it says so"}, Words: []int{0, 1, 3, 4, 5}}
+	for _, c := range r.Checks {
+		for _, f := range c.Findings {
+			if f.Source != "" {
+				t.Rows = append(t.Rows, []string{c.Name, f.Kind, check.Count(f.Found), f.Property, when(f.Promised == nil, "not known") + when(f.Promised != nil, "no"),
+					joined("; ", f.Source, f.Manual)})
+			}
+		}
+	}
+	return t
+}
+
+// allowedLines say of the findings that are not a broken promise why.
+func allowedLines(c check.Result) (lines []string) {
+	for _, f := range c.Findings {
+		switch {
+		case f.Source == "":
+		case f.Promised == nil:
+			lines = append(lines, fmt.Sprintf("%s %s: not known whether promised: %s", check.Count(f.Found), f.Kind, joined("; ", f.Source, f.Manual)))
+		case !*f.Promised:
+			lines = append(lines, fmt.Sprintf("%s %s: allowed by %s", check.Count(f.Found), f.Kind, joined("; ", f.Source, f.Manual)))
+		}
+	}
+	return lines
 }

@@ -45,7 +45,7 @@ func verdictLine(r *Result) string {
 	}
 	switch {
 	case r.Verdict == check.Violated && len(named[check.Violated]) > 0:
-		return "VIOLATED: " + joined("; ", promiseLine(r), check.Counted(found, "finding", "findings")+" in "+of(check.Violated))
+		return violated(r) + check.Counted(found, "finding", "findings") + " in " + of(check.Violated)
 	case r.Verdict == check.Violated:
 		return "VIOLATED"
 	case total == 0:

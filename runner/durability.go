@@ -2,7 +2,6 @@ package runner
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"assay/check"
@@ -14,11 +13,15 @@ import (
 
 // guaranteeOf is what the database promises by the settings that it has reported.
 func guaranteeOf(r *report.Result) durability.Guarantee {
-	var settings []durability.Setting
+	return durability.Of(r.Database.Product, settingsOf(r))
+}
+
+// settingsOf are those that the database has reported.
+func settingsOf(r *report.Result) (settings []durability.Setting) {
 	for _, s := range r.Database.Settings {
 		settings = append(settings, durability.Setting(s))
 	}
-	return durability.Of(r.Database.Product, settings)
+	return settings
 }
 
 // enterDurability enters what an acknowledgement is worth, and whether that was tried.
@@ -53,8 +56,7 @@ func (s Scenario) cutsPower() bool {
 // powerCuts are the faults of the run by which nodes lost their power.
 func powerCuts(r *report.Result) (all []report.Fault) {
 	for _, f := range r.Faults {
-		action, _, _ := strings.Cut(f.Action, "=") // what is lost may follow
-		if action == string(fault.PowerCut) && f.CutAt != nil && f.Proven {
+		if reportedAction(&f) == fault.PowerCut && f.CutAt != nil && f.Proven {
 			all = append(all, f)
 		}
 	}

@@ -74,7 +74,7 @@ func TestUnknownPromiseIsUndecided(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := promiseOf(&report.Result{Checks: j.Results}, j, check.Result{Name: "record", Verdict: check.Valid})
+	p := promiseOf(&report.Result{Checks: j.Results}, j, append(j.Promised, check.Result{Name: "record", Verdict: check.Valid}))
 	if p.Kept != nil || p.Asked != "serializable" || p.Detail == "" {
 		t.Errorf("%+v", p)
 	}

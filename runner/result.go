@@ -26,8 +26,12 @@ func begin(s Scenario, mark workload.Marker, started time.Time) *report.Result {
 	if s.Load.Rate > 0 {
 		loop = "open"
 	}
+	judge := ""
+	if s.Judge == report.JudgePromise {
+		judge = s.Judge
+	}
 	return &report.Result{
-		Format: resultFormat, Version: mark.Version, Workload: s.Workload, Run: mark.Run,
+		Judge: judge, Format: resultFormat, Version: mark.Version, Workload: s.Workload, Run: mark.Run,
 		Started: started.UTC(), Ended: started.UTC(), Seed: s.Load.Seed, Verdict: check.Unknown,
 		Measurement: report.Measurement{Verdict: invalid, Reasons: []string{"the run has not ended, or was killed"}},
 		Load: report.Load{

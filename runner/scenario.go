@@ -62,6 +62,9 @@ type Scenario struct {
 	Thresholds []string          `yaml:"thresholds,omitempty"`
 	// Strict makes an invalid measurement an exit code by itself.
 	Strict bool `yaml:"strict,omitempty"`
+	// Judge is what the exit code follows: report.JudgePromise what the vendor promises
+	// alone; empty or JudgeAll whatever is found.
+	Judge string `yaml:"judge,omitempty"`
 	// NoServerStats leaves out what the servers were doing.
 	NoServerStats bool `yaml:"no_server_stats,omitempty"`
 	// Overhead measures, after the run, what assay itself takes.
@@ -144,6 +147,9 @@ func (s Scenario) Validate() error {
 	}
 	if _, err := s.thresholds(); err != nil {
 		return err
+	}
+	if s.Judge != "" && s.Judge != report.JudgeAll && s.Judge != report.JudgePromise {
+		return &workload.OptionError{Option: "--judge", Value: s.Judge, Want: report.JudgeAll + ", " + report.JudgePromise}
 	}
 	return s.validateOverhead()
 }

@@ -200,7 +200,9 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	judged.Promised = check.Applicable(judged.Promised, r.NotApplicable)
 	record := accounting(figures, judged.Counts, &r.Client)
 	r.Checks = append(judged.Results, record)
-	r.Promise = promiseOf(r, judged, record)
+	if err := enterPromise(ctx, s, r, judged, record, evidence); err != nil {
+		return err
+	}
 	r.Availability, r.Entity, r.YCSB, r.TPCC = judged.Availability, judged.Entity, judged.YCSB, judged.TPCC
 	for i := range r.Rounds {
 		enterRound(&r.Rounds[i], &judged)
@@ -285,28 +287,4 @@ func (e *InputError) Unwrap() error { return e.Err }
 func exists(folder, file string) bool {
 	_, err := os.Stat(filepath.Join(folder, file))
 	return err == nil
-}
-
-// promiseOf says whether the vendor's promise was kept: by the checks of the
-// result, or, where the user asked for another model, by those judged against the
-// promise. If the tester's own record is in doubt, a kept promise is undecided.
-func promiseOf(r *report.Result, judged definition.Judgement, record check.Result) *report.Promise {
-	p := &report.Promise{Model: r.Database.Promise, Asked: judged.Asked}
-	checks := r.Checks
-	if judged.Asked != "" {
-		checks = append(judged.Promised, record)
-	}
-	verdict := check.Combine(checks)
-	if verdict != check.Unknown {
-		kept := verdict == check.Valid
-		p.Kept = &kept
-	}
-	var why []string
-	for _, c := range checks {
-		if verdict != check.Valid && c.Verdict == verdict {
-			why = append(why, fmt.Sprintf("%s: %s", c.Name, c.Detail))
-		}
-	}
-	p.Detail = strings.Join(why, "; ")
-	return p
 }

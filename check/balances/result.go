@@ -26,7 +26,7 @@ func (j *Judge) Result() check.Result {
 		r.Add(e)
 	}
 	if r.Found > 0 { // what was not listed counts as well
-		r.Found = wrong + j.without + j.negatives + j.accounts.lacking + j.accounts.foreign
+		r.AddUnlisted("", wrong+j.without+j.negatives+j.accounts.lacking+j.accounts.foreign-r.Found)
 	}
 	r.Detail = fmt.Sprintf("%s of all accounts, %s (%s that may have taken effect); ",
 		plural(j.reads, "read"), plural(j.transfers, "transfer"), check.CountOrNone(j.possible))

@@ -132,9 +132,9 @@ func (r *Report) Notes() (notes []string) {
 
 // Result puts the report into the form that all checks share.
 func (r *Report) Result() check.Result {
-	result := check.Result{Name: "isolation", Verdict: r.Verdict, Detail: r.detail()}
+	result := check.Result{Name: "isolation", Detail: r.detail()}
 	for _, e := range append(append([]Evidence(nil), r.Evidence[:len(r.Anomalies)]...), r.Findings...) {
-		result.Found += e.Found
+		result.AddUnlisted(e.Anomaly, e.Found)
 		if len(result.Evidence) < check.MaxEvidence {
 			result.Evidence = append(result.Evidence, check.Evidence{
 				Kind: e.Anomaly, Text: e.Text, Fields: map[string]int64{"found": e.Found}, Cycle: e.cycle(),
@@ -142,6 +142,7 @@ func (r *Report) Result() check.Result {
 			})
 		}
 	}
+	result.Verdict = r.Verdict
 	return result
 }
 

@@ -162,14 +162,12 @@ func (f findings) addTo(r *check.Result) {
 		quota[i] += more
 		left -= more
 	}
-	var unlisted int64
 	for i, k := range f {
 		for _, e := range k.evidence[:quota[i]] {
 			r.Add(e)
 		}
-		unlisted += k.found - int64(quota[i])
+		r.AddUnlisted(k.kind, k.found-int64(quota[i]))
 	}
-	r.Found += unlisted
 }
 
 // String counts the kinds: "2 lost, 1 altered".

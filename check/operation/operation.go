@@ -144,19 +144,18 @@ func (f *Findings) Result(name, detail string) check.Result {
 
 // Into adds all to a result.
 func (f *Findings) Into(r *check.Result) {
-	var listed, found int64
+	listed := map[string]int64{}
 	for depth := range perKind {
 		for _, kind := range f.order {
 			if depth < len(f.list[kind]) {
 				r.Add(f.list[kind][depth])
-				listed++
+				listed[kind]++
 			}
 		}
 	}
 	for _, kind := range f.order {
-		found += f.count[kind]
+		r.AddUnlisted(kind, f.count[kind]-listed[kind])
 	}
-	r.Found += found - listed
 }
 
 // Summary counts the findings in words that follow others, such as "; 2 lost, 1

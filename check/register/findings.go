@@ -72,5 +72,5 @@ func (e *evidence) into(r *check.Result) {
 			}
 		}
 	}
-	r.Found += e.found - listed
+	r.AddUnlisted("", e.found-listed)
 }

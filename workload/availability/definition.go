@@ -9,6 +9,7 @@ import (
 	"assay/check"
 	"assay/load"
 	"assay/measure"
+	"assay/promise"
 	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
@@ -42,9 +43,12 @@ twice, and reads that came too late.`,
   assay run availability --cluster postgres:3 --policy idempotent --read secondary-preferred \
     --fault 'pause primary at 10s for 20s'`,
 		Checks: []definition.Check{
-			{Name: keyvalue.CheckAcknowledged, Asserts: "Every record that was acknowledged is there in the end, as it was written."},
-			{Name: keyvalue.CheckRows, Asserts: "Every record that is there was written by an operation of this run that did not fail, once."},
-			{Name: keyvalue.CheckReads, Asserts: "A read returns a record that this run had begun to write before the read ended. Where the database promises it, no read misses what was acknowledged before it began."},
+			{Name: keyvalue.CheckAcknowledged, Asserts: "Every record that was acknowledged is there in the end, as it was written.",
+				Kinds: map[string]promise.Property{"lost": promise.Durability}},
+			{Name: keyvalue.CheckRows, Asserts: "Every record that is there was written by an operation of this run that did not fail, once.",
+				Kinds: map[string]promise.Property{"failed": promise.Atomicity}},
+			{Name: keyvalue.CheckReads, Asserts: "A read returns a record that this run had begun to write before the read ended. Where the database promises it, no read misses what was acknowledged before it began.",
+				Kinds: map[string]promise.Property{"stale": promise.Recency}},
 		},
 		Config: func() definition.Config { c := Defaults(); return &c },
 		Load:   LoadDefaults,

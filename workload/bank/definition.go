@@ -17,6 +17,7 @@ import (
 
 	"assay/check"
 	"assay/load"
+	"assay/promise"
 	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
@@ -45,12 +46,16 @@ journal, and each single transfer against what the database had answered.`,
   assay run bank --db postgres://user@localhost/test --clients 16 --duration 1m
   assay run bank --db 'mongodb://localhost/?replicaSet=rs0' --rate 200 --threshold 'p99<100ms'`,
 		Checks: []definition.Check{
-			{Name: "total", Asserts: "The balances add up to what was loaded, every account is there, and none is below zero."},
-			{Name: "accounts", Asserts: "Each account has the balance and the version that its opening balance and the rows of the journal give it."},
-			{Name: "transfers", Asserts: "A committed transfer has exactly one row in the journal, a rejected or failed one has none, and one that ended unknown has none or one. Each row is as it was sent."},
-			{Name: "order", Asserts: "The rows gave each account the versions from 1 on, once each. They agree on one order for all accounts, which agrees with real time where the database promises that."},
-			{Name: "snapshots", Asserts: "Each audit saw one state of that order: both sides of a transfer or neither, and where the database promises it all that had been acknowledged."},
-			{Name: "replicas", Asserts: "Every replica holds the same state once it has caught up."},
+			{Name: "total", Asserts: "The balances add up to what was loaded, every account is there, and none is below zero.",
+				Kinds: map[string]promise.Property{"sum": promise.Atomicity, "missing-account": promise.Durability}},
+			{Name: "accounts", Asserts: "Each account has the balance and the version that its opening balance and the rows of the journal give it.", Tests: promise.Atomicity},
+			{Name: "transfers", Asserts: "A committed transfer has exactly one row in the journal, a rejected or failed one has none, and one that ended unknown has none or one. Each row is as it was sent.",
+				Kinds: map[string]promise.Property{"lost": promise.Durability, "applied-though-failed": promise.Atomicity, "applied-though-rejected": promise.Atomicity}},
+			{Name: "order", Asserts: "The rows gave each account the versions from 1 on, once each. They agree on one order for all accounts, which agrees with real time where the database promises that.",
+				Kinds: map[string]promise.Property{"lost-update": promise.Isolation, "dirty-write": promise.Isolation, "acknowledged-balance": promise.Isolation, "stale-order": promise.Recency, "missing-version": promise.Atomicity}},
+			{Name: "snapshots", Asserts: "Each audit saw one state of that order: both sides of a transfer or neither, and where the database promises it all that had been acknowledged.", Tests: promise.Snapshot,
+				Kinds: map[string]promise.Property{"stale-read": promise.Recency, "stale-order": promise.Recency, "future-read": promise.Rules}},
+			{Name: "replicas", Asserts: "Every replica holds the same state once it has caught up.", Tests: promise.Agreement},
 		},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		State:      FileState,

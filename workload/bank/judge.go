@@ -238,9 +238,9 @@ func (p *permitted) add(op *history.Op, losses *definition.Losses) {
 		return
 	}
 	p.transfers[operation{op.Client, op.Seq}] = true
-	i := slices.IndexFunc(p.spans, func(s span) bool { return s.cut == cut.At })
+	i := slices.IndexFunc(p.spans, func(s span) bool { return s.cut == cut.End() })
 	if i < 0 {
-		p.spans = append(p.spans, span{op.First, cut.At})
+		p.spans = append(p.spans, span{op.First, cut.End()})
 		return
 	}
 	p.spans[i].from = min(p.spans[i].from, op.First)

@@ -9,6 +9,7 @@ import (
 
 	"assay/check"
 	"assay/load"
+	"assay/promise"
 	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
@@ -39,8 +40,9 @@ that was acknowledged has left it, and none may have reached a part only.`,
   assay run bulkupdate --cluster mongodb:1 --users 200 --documents 1000 --workers 1,5,15,30
   assay run bulkupdate --cluster mariadb:1 --users 1000 --documents 5000 --workers 1..30`,
 		Checks: []definition.Check{
-			{Name: CheckDocuments, Asserts: "Every document is there once, as it was loaded but for what the last acknowledged update of its user has set. No acknowledged update reached a part of its user's documents only; where the database promises it, no update at all did."},
-			{Name: CheckCounts, Asserts: "Every acknowledged update was said to have changed all documents of its user."},
+			{Name: CheckDocuments, Asserts: "Every document is there once, as it was loaded but for what the last acknowledged update of its user has set. No acknowledged update reached a part of its user's documents only; where the database promises it, no update at all did.",
+				Kinds: map[string]promise.Property{"lost": promise.Durability, "partial": promise.Atomicity, "failed": promise.Atomicity}},
+			{Name: CheckCounts, Asserts: "Every acknowledged update was said to have changed all documents of its user.", Tests: promise.Atomicity},
 		},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		Unused:     []string{"clients", "rate", "arrivals", "duration", "ops", "warmup", "ramp"},

@@ -10,6 +10,7 @@ import (
 	"assay/check"
 	"assay/load"
 	"assay/measure"
+	"assay/promise"
 	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
@@ -42,8 +43,10 @@ With --cluster ...,memory=256MiB the data need not fit into memory.`,
   assay run candles --cluster mongodb:1 --engine zstd --cold
   assay run candles --cluster mongodb:1,memory=512MiB --engine zlib --candles 5000000 --cold`,
 		Checks: []definition.Check{
-			{Name: CheckIngest, Asserts: "Every candle that was acknowledged is there, once and as it was written, and none that was not."},
-			{Name: CheckAnswers, Asserts: "Every answer to a query has all rows that were acknowledged and belong to it, as they were written, and no others."},
+			{Name: CheckIngest, Asserts: "Every candle that was acknowledged is there, once and as it was written, and none that was not.",
+				Kinds: map[string]promise.Property{"lost": promise.Durability, "failed": promise.Atomicity}},
+			{Name: CheckAnswers, Asserts: "Every answer to a query has all rows that were acknowledged and belong to it, as they were written, and no others.",
+				Kinds: map[string]promise.Property{string(answerCut): promise.Recency}},
 		},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		Load:       LoadDefaults,

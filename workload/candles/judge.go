@@ -237,7 +237,7 @@ func (j *judge) concludeIngest() {
 			unknownThere += b.rows
 		}
 	}
-	r.Found = max(r.Found, altered+doubled+j.state.foreign)
+	r.AddUnlisted("", altered+doubled+j.state.foreign-r.Found)
 	r.Detail = fmt.Sprintf("%s acknowledged and %s there, %s of them of a batch without an answer; ", check.Counted(j.acknowledged, "candle was", "candles were"),
 		check.Counted(j.state.rows, "is", "are"), check.CountOrNone(unknownThere))
 	if altered+doubled+j.state.foreign == 0 {

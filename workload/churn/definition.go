@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"assay/load"
+	"assay/promise"
 	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
@@ -35,7 +36,8 @@ the rows that should be there must be there, as they were inserted.`,
   assay run churn --cluster mongodb:1 --rows 200000 --cycles 5
   assay run churn --cluster postgres:1 --delete-share 0.9 --timeout 5m`,
 		Checks: []definition.Check{
-			{Name: CheckRows, Asserts: "Exactly the rows that must be there are there, each once and as it was inserted."},
+			{Name: CheckRows, Asserts: "Exactly the rows that must be there are there, each once and as it was inserted.",
+				Kinds: map[string]promise.Property{"lost": promise.Durability, "undeleted": promise.Durability, "failed": promise.Atomicity}},
 		},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		Unused:     []string{"rate", "arrivals", "duration", "ops", "warmup", "ramp"},

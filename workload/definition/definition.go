@@ -13,6 +13,7 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/measure"
+	"assay/promise"
 	"assay/report"
 	"assay/workload"
 )
@@ -66,6 +67,24 @@ type Check struct {
 	Name string
 	// Asserts is what is true of a run that it finds valid, as whole sentences.
 	Asserts string
+	// Tests is the property that its findings are about, and Kinds that of some kinds of
+	// them, which is another.
+	Tests promise.Property
+	Kinds map[string]promise.Property
+}
+
+// Property is what a finding of one of the workload's checks is about.
+func (w Workload) Property(name, kind string) promise.Property {
+	for _, c := range w.Checks {
+		if c.Name != name {
+			continue
+		}
+		if p, other := c.Kinds[kind]; other {
+			return p
+		}
+		return c.Tests
+	}
+	return promise.Rules
 }
 
 // Config is what a user can set of a workload, and what is done with it. It is a

@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -8,10 +9,12 @@ import (
 	"assay/check"
 )
 
-// PowerCut is a moment at which nodes of the database lost their power.
+// PowerCut is a moment at which nodes of the database lost their power, or what else makes
+// them lose what they have acknowledged: their processes were killed, or others took over.
 type PowerCut struct {
-	// At is in nanoseconds since the start of the run.
-	At int64
+	// At is in nanoseconds since the start of the run. Until is how late, if it is later,
+	// they may have acknowledged something in spite of it.
+	At, Until int64
 	// Allowed is how long before it an operation may have been acknowledged that the
 	// database's manual does not promise to keep; negative for any time.
 	Allowed time.Duration
@@ -29,6 +32,8 @@ type Losses struct {
 	// be lost.
 	Cuts   []PowerCut
 	Source string
+	// Event is what the cuts are called; empty for the cut.
+	Event string
 
 	// Operations are lost; of these Beyond were acknowledged longer before the next
 	// cut than is allowed, or after the last.
@@ -49,7 +54,7 @@ func (l *Losses) Add(began, acknowledged int64) (cut PowerCut, allowed bool) {
 		return PowerCut{}, false
 	}
 	l.Operations++
-	next := slices.IndexFunc(l.Cuts, func(c PowerCut) bool { return began <= c.At })
+	next := slices.IndexFunc(l.Cuts, func(c PowerCut) bool { return began <= c.End() })
 	if next < 0 {
 		l.Untimed++
 		l.Beyond++
@@ -73,9 +78,12 @@ func (l *Losses) Add(began, acknowledged int64) (cut PowerCut, allowed bool) {
 // from an operation of unknown outcome.
 func (l *Losses) Uncertain(began, acknowledged int64) bool {
 	return l != nil && slices.ContainsFunc(l.Cuts, func(c PowerCut) bool {
-		return began <= c.At && c.allows(acknowledged)
+		return began <= c.End() && c.allows(acknowledged)
 	})
 }
+
+// End is the last moment at which something may have been acknowledged that was lost.
+func (c PowerCut) End() int64 { return max(c.At, c.Until) }
 
 // allows reports whether the manual allows to lose at the cut what was acknowledged at a
 // moment before it.
@@ -111,7 +119,7 @@ func (l *Losses) Text() string {
 	}
 	text := "acknowledged operations lost: " + check.Count(l.Operations)
 	if l.Operations > l.Untimed {
-		text += fmt.Sprintf(", the newest %s and the oldest %s before the cut", short(l.Newest), short(l.Oldest))
+		text += fmt.Sprintf(", the newest %s and the oldest %s before %s", short(l.Newest), short(l.Oldest), cmp.Or(l.Event, "the cut"))
 	}
 	return text + "; " + l.permission()
 }
@@ -120,7 +128,7 @@ func (l *Losses) permission() string {
 	most := time.Duration(0)
 	for _, cut := range l.Cuts {
 		if cut.Allowed < 0 {
-			return l.Source + " promises nothing at a loss of power"
+			return l.Source + " promises nothing at " + cmp.Or(l.Event, "a loss of power")
 		}
 		most = max(most, cut.Allowed)
 	}

@@ -15,13 +15,13 @@ func TestLosses(t *testing.T) {
 		allowed             bool
 	}{
 		{"nothing is allowed", []PowerCut{{At: 10 * second}}, 9 * second, 9*second + 1, false},
-		{"within the window", []PowerCut{{10 * second, time.Second}}, 9 * second, 9*second + 1, true},
-		{"before the window", []PowerCut{{10 * second, time.Second}}, 8 * second, 8*second + 1, false},
-		{"without a bound", []PowerCut{{10 * second, -1}}, second, 2 * second, true},
-		{"the answer was on its way", []PowerCut{{10 * second, time.Second}}, 10*second - 5, 10*second + 5, true},
-		{"after the cut", []PowerCut{{10 * second, -1}}, 10*second + 1, 11 * second, false},
-		{"before a later cut", []PowerCut{{10 * second, 0}, {11 * second, 2 * time.Second}}, 9 * second, 9*second + 1, true},
-		{"long before a later cut", []PowerCut{{10 * second, 0}, {20 * second, 2 * time.Second}}, 9 * second, 9*second + 1, false},
+		{"within the window", []PowerCut{{At: 10 * second, Allowed: time.Second}}, 9 * second, 9*second + 1, true},
+		{"before the window", []PowerCut{{At: 10 * second, Allowed: time.Second}}, 8 * second, 8*second + 1, false},
+		{"without a bound", []PowerCut{{At: 10 * second, Allowed: -1}}, second, 2 * second, true},
+		{"the answer was on its way", []PowerCut{{At: 10 * second, Allowed: time.Second}}, 10*second - 5, 10*second + 5, true},
+		{"after the cut", []PowerCut{{At: 10 * second, Allowed: -1}}, 10*second + 1, 11 * second, false},
+		{"before a later cut", []PowerCut{{At: 10 * second}, {At: 11 * second, Allowed: 2 * time.Second}}, 9 * second, 9*second + 1, true},
+		{"long before a later cut", []PowerCut{{At: 10 * second}, {At: 20 * second, Allowed: 2 * time.Second}}, 9 * second, 9*second + 1, false},
 	} {
 		l := &Losses{Cuts: test.cuts}
 		if _, allowed := l.Add(test.began, test.acknowledged); allowed != test.allowed {
@@ -38,7 +38,7 @@ func TestLosses(t *testing.T) {
 }
 
 func TestTheTextOfLosses(t *testing.T) {
-	l := &Losses{Cuts: []PowerCut{{10 * second, 600 * time.Millisecond}}, Source: "synchronous_commit=off"}
+	l := &Losses{Cuts: []PowerCut{{At: 10 * second, Allowed: 600 * time.Millisecond}}, Source: "synchronous_commit=off"}
 	if got := l.Text(); got != "acknowledged operations lost: none" {
 		t.Error(got)
 	}

@@ -6,6 +6,7 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/load"
+	"assay/promise"
 	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
@@ -41,9 +42,12 @@ How many nodes have to answer is an option of the database's address.`,
   assay run entity --cluster mongodb:2+arbiter --option w=1 --through-service --clients 100 --ramp 10/s
   assay run entity --db http://127.0.0.1:8080 --write-share 0`,
 		Checks: []definition.Check{
-			{Name: keyvalue.CheckAcknowledged, Asserts: "Every entity that was acknowledged is there in the end, as it was written."},
-			{Name: keyvalue.CheckRows, Asserts: "Every entity that is there was written by an operation of this run that did not fail, once."},
-			{Name: keyvalue.CheckReads, Asserts: "A read returns an entity that this run had begun to write before the read ended. Where the database promises it, no read misses what was acknowledged before it began."},
+			{Name: keyvalue.CheckAcknowledged, Asserts: "Every entity that was acknowledged is there in the end, as it was written.",
+				Kinds: map[string]promise.Property{"lost": promise.Durability}},
+			{Name: keyvalue.CheckRows, Asserts: "Every entity that is there was written by an operation of this run that did not fail, once.",
+				Kinds: map[string]promise.Property{"failed": promise.Atomicity}},
+			{Name: keyvalue.CheckReads, Asserts: "A read returns an entity that this run had begun to write before the read ended. Where the database promises it, no read misses what was acknowledged before it began.",
+				Kinds: map[string]promise.Property{"stale": promise.Recency}},
 		},
 		Config:      func() definition.Config { c := Defaults(); return &c },
 		Load:        LoadDefaults,

@@ -12,6 +12,7 @@ import (
 	"assay/check/cycle"
 	"assay/load"
 	"assay/measure"
+	"assay/promise"
 	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
@@ -39,10 +40,11 @@ that prove it. The run is judged against what the level promises, or --model.`,
   assay run isolation --db postgres://user@localhost/test --isolation serializable
   assay run isolation --cluster postgres:1 --rewrite --model snapshot-isolation`,
 		Checks: []definition.Check{
-			{Name: "isolation", Asserts: "Transactions over lists and registers show no anomaly that the model forbids; `assay check --models` says what each model rests on."},
-			{Name: "durability", Asserts: "What was acknowledged is there when everything is read back, as it was written, and nothing else."},
-			{Name: "predicate", Asserts: "A committed transaction that counts the rows of a group twice counts the same number, but for rows that it inserted itself, and counts and insertions have an order, of all transactions or of their snapshots, where the model demands these."},
-			{Name: "pairs", Asserts: "Transactions check that one of two rows is left before they take the other away. Where the model forbids write skew nobody reads both gone."},
+			{Name: "isolation", Asserts: "Transactions over lists and registers show no anomaly that the model forbids; `assay check --models` says what each model rests on.", Tests: promise.Isolation},
+			{Name: "durability", Asserts: "What was acknowledged is there when everything is read back, as it was written, and nothing else.",
+				Kinds: map[string]promise.Property{"lost-append": promise.Durability, "lost-write": promise.Durability}},
+			{Name: "predicate", Asserts: "A committed transaction that counts the rows of a group twice counts the same number, but for rows that it inserted itself, and counts and insertions have an order, of all transactions or of their snapshots, where the model demands these.", Tests: promise.Isolation},
+			{Name: "pairs", Asserts: "Transactions check that one of two rows is left before they take the other away. Where the model forbids write skew nobody reads both gone.", Tests: promise.Isolation},
 		},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		State:      FileState,

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/load"
+	"assay/promise"
 	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
@@ -41,10 +42,12 @@ Everything is in a schema of assay's own. A statement that names another is refu
   assay run script examples/bank-mongodb.star --cluster mongodb:1
   assay run script examples/pgbench.sql --setup examples/pgbench-setup.sql --define scale=1`,
 		Checks: []definition.Check{
-			{Name: CheckInvariants, Asserts: "Each invariant that the script declares held in every state that was looked at while transactions went on, and at the end."},
-			{Name: CheckCounted, Asserts: "There are as many rows as the acknowledged transactions must have left, and no more than those and the unknown ones can have."},
-			{Name: CheckListed, Asserts: "Each operation that took effect has left its own rows, with its identifiers, and nobody else any; one that ended unknown may have."},
-			{Name: CheckExpected, Asserts: "Each answer that a transaction which committed had expected was so."},
+			{Name: CheckInvariants, Asserts: "Each invariant that the script declares held in every state that was looked at while transactions went on, and at the end.", Tests: promise.Invariant},
+			{Name: CheckCounted, Asserts: "There are as many rows as the acknowledged transactions must have left, and no more than those and the unknown ones can have.",
+				Kinds: map[string]promise.Property{"lost": promise.Durability, "surplus": promise.Atomicity}},
+			{Name: CheckListed, Asserts: "Each operation that took effect has left its own rows, with its identifiers, and nobody else any; one that ended unknown may have.",
+				Kinds: map[string]promise.Property{"lost": promise.Durability, "failed": promise.Atomicity}},
+			{Name: CheckExpected, Asserts: "Each answer that a transaction which committed had expected was so.", Tests: promise.Invariant},
 		},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		State:      FileState,

@@ -224,7 +224,7 @@ func addRest(r *check.Result, left int64, e check.Evidence) {
 		r.Add(e)
 		left--
 	}
-	r.Found += left
+	r.AddUnlisted(e.Kind, left)
 }
 
 // counted holds rows against what was acknowledged.

@@ -10,6 +10,7 @@ import (
 	"assay/check/cycle"
 	"assay/load"
 	"assay/measure"
+	"assay/promise"
 	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
@@ -42,9 +43,11 @@ promises, or --model.`,
   assay run smallbank --db postgres://user@localhost/test --isolation serializable --retry failed
   assay run smallbank --cluster postgres:1 --isolation 'repeatable read' --hotspot 10 --clients 16 --model serializable`,
 		Checks: []definition.Check{
-			{Name: journal.CheckOperations, Asserts: "A committed operation that writes has exactly one row in the journal, a rejected or failed one has none, and one that ended unknown has none or one. Each row is as it was asked for. A WriteCheck charges the penalty if and only if what it read is less than the check."},
-			{Name: CheckAccounts, Asserts: "The journal's rows of each account follow one another from the opening balance on, each overwrites the one before it, and they lead to the balance that is there. Each balance that was acknowledged or read is the one that its writer left."},
-			{Name: CheckIsolation, Asserts: "What the operations have read from each other and overwritten shows no anomaly that the model forbids."},
+			{Name: journal.CheckOperations, Asserts: "A committed operation that writes has exactly one row in the journal, a rejected or failed one has none, and one that ended unknown has none or one. Each row is as it was asked for. A WriteCheck charges the penalty if and only if what it read is less than the check.",
+				Kinds: map[string]promise.Property{"lost": promise.Durability, "failed": promise.Atomicity}},
+			{Name: CheckAccounts, Asserts: "The journal's rows of each account follow one another from the opening balance on, each overwrites the one before it, and they lead to the balance that is there. Each balance that was acknowledged or read is the one that its writer left.",
+				Kinds: map[string]promise.Property{"missing": promise.Durability, "overwritten": promise.Isolation, "gap": promise.Atomicity, "balance": promise.Atomicity, "acknowledged": promise.Isolation, "read": promise.Isolation}},
+			{Name: CheckIsolation, Asserts: "What the operations have read from each other and overwritten shows no anomaly that the model forbids.", Tests: promise.Isolation},
 		},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		State:      state().File,

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"assay/load"
+	"assay/promise"
 	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
@@ -57,10 +58,12 @@ history, and each acknowledged transaction must have exactly one.`,
   assay run tpcb --db postgres://user@localhost/test --scale 2 --clients 8 --duration 1m
   assay run tpcb --cluster postgres:1 --batch`,
 		Checks: []definition.Check{
-			{Name: journal.CheckOperations, Asserts: "A committed transaction has exactly one row in the history, a failed one has none, and one that ended unknown has none or one. Each row is as it was asked for."},
-			{Name: CheckTotal, Asserts: "The balances of branches, of tellers and of accounts and the amounts of the history have one and the same sum, and exactly the rows that were loaded are there."},
-			{Name: CheckBalances, Asserts: "Each branch, each teller and each account has the balance that its rows of the history add up to."},
-			{Name: CheckOrder, Asserts: "The balances that were acknowledged of an account are those that its transactions leave in some order, each of which begins with what the one before it left."},
+			{Name: journal.CheckOperations, Asserts: "A committed transaction has exactly one row in the history, a failed one has none, and one that ended unknown has none or one. Each row is as it was asked for.",
+				Kinds: map[string]promise.Property{"lost": promise.Durability, "failed": promise.Atomicity}},
+			{Name: CheckTotal, Asserts: "The balances of branches, of tellers and of accounts and the amounts of the history have one and the same sum, and exactly the rows that were loaded are there.",
+				Kinds: map[string]promise.Property{"sum": promise.Atomicity, "missing": promise.Durability}},
+			{Name: CheckBalances, Asserts: "Each branch, each teller and each account has the balance that its rows of the history add up to.", Tests: promise.Atomicity},
+			{Name: CheckOrder, Asserts: "The balances that were acknowledged of an account are those that its transactions leave in some order, each of which begins with what the one before it left.", Tests: promise.Isolation},
 		},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		State:      state().File,

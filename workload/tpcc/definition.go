@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"assay/load"
+	"assay/promise"
 	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
@@ -47,13 +48,18 @@ the specification is not met.`,
   assay run tpcc --cluster postgres:1 --items 1000 --customers 100 --retry idempotent
   assay run tpcc --cluster mongodb:3 --schema denormalized --retry failed`,
 		Checks: []definition.Check{
-			{Name: CheckConsistency, Asserts: "The rows meet the twelve conditions of clause 3.3.2: sums, counts and keys of all tables agree."},
-			{Name: CheckOrders, Asserts: "A committed New-Order has exactly one order with the lines that were asked for, a failed or rolled back one has none, and one that ended unknown has none or all of it. The opening orders are as they were loaded."},
-			{Name: CheckPayments, Asserts: "A committed Payment has exactly one row in the history, a failed one none, and warehouses, districts and customers hold what opening rows and payments add up to."},
-			{Name: CheckDeliveries, Asserts: "A committed Delivery has delivered exactly the orders that it answered, with all their lines, and the customers' balances hold them; a failed one has delivered none."},
-			{Name: CheckStock, Asserts: "Each stock holds what its opening row less the lines of all orders leaves, and counts them."},
-			{Name: CheckAnswers, Asserts: "Order numbers, totals, customers and lines that clients were given agree with what is there."},
-			{Name: CheckIsolation, Asserts: "The isolation tests 1 to 9 of clause 3.4.2, played on the database when it was read back, show nothing that its isolation level promises to prevent."},
+			{Name: CheckConsistency, Asserts: "The rows meet the twelve conditions of clause 3.3.2: sums, counts and keys of all tables agree.", Tests: promise.Atomicity,
+				Kinds: map[string]promise.Property{"foreign": promise.Rules, "lost": promise.Durability}},
+			{Name: CheckOrders, Asserts: "A committed New-Order has exactly one order with the lines that were asked for, a failed or rolled back one has none, and one that ended unknown has none or all of it. The opening orders are as they were loaded.",
+				Kinds: map[string]promise.Property{"lost": promise.Durability, "half done": promise.Atomicity, "failed": promise.Atomicity}},
+			{Name: CheckPayments, Asserts: "A committed Payment has exactly one row in the history, a failed one none, and warehouses, districts and customers hold what opening rows and payments add up to.",
+				Kinds: map[string]promise.Property{"lost": promise.Durability, "failed": promise.Atomicity, "total": promise.Atomicity}},
+			{Name: CheckDeliveries, Asserts: "A committed Delivery has delivered exactly the orders that it answered, with all their lines, and the customers' balances hold them; a failed one has delivered none.",
+				Kinds: map[string]promise.Property{"lost": promise.Durability, "failed": promise.Atomicity, "half done": promise.Atomicity, "total": promise.Atomicity}},
+			{Name: CheckStock, Asserts: "Each stock holds what its opening row less the lines of all orders leaves, and counts them.",
+				Kinds: map[string]promise.Property{"lost": promise.Durability, "quantity": promise.Atomicity}},
+			{Name: CheckAnswers, Asserts: "Order numbers, totals, customers and lines that clients were given agree with what is there.", Tests: promise.Isolation},
+			{Name: CheckIsolation, Asserts: "The isolation tests 1 to 9 of clause 3.4.2, played on the database when it was read back, show nothing that its isolation level promises to prevent.", Tests: promise.Isolation},
 		},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		State:      FileState,

@@ -8,6 +8,7 @@ import (
 
 	"assay/check"
 	"assay/load"
+	"assay/promise"
 	"assay/report"
 	"assay/workload"
 	"assay/workload/definition"
@@ -47,10 +48,14 @@ is in docs/ycsb.md.`,
   assay run ycsb --mix read=0.7,update=0.2,insert=0.1 --distribution uniform --db postgres://user@host/database
   assay run ycsb --mix a --rate 2000 --cluster cassandra:3 --option consistency=one`,
 		Checks: []definition.Check{
-			{Name: CheckRecords, Asserts: "Every acknowledged insert and update is there in the end, or what was written later; and nothing else is there."},
-			{Name: CheckReads, Asserts: "Every record that was returned is whole, and was written by an operation of this run that had begun and did not fail."},
-			{Name: CheckScans, Asserts: "Every scan is in the order of keys, with no record twice and no foreign one. Where the database promises it, no record is left out that was there before the scan began."},
-			{Name: CheckLinearizable, Asserts: "Where the database promises it, the history of every record is linearizable. Where it does not, reads that are older than what the same client had read or written before are counted."},
+			{Name: CheckRecords, Asserts: "Every acknowledged insert and update is there in the end, or what was written later; and nothing else is there.",
+				Kinds: map[string]promise.Property{"lost": promise.Durability, "failed": promise.Atomicity}},
+			{Name: CheckReads, Asserts: "Every record that was returned is whole, and was written by an operation of this run that had begun and did not fail.",
+				Kinds: map[string]promise.Property{"failed": promise.Isolation, "mixed": promise.Atomicity}},
+			{Name: CheckScans, Asserts: "Every scan is in the order of keys, with no record twice and no foreign one. Where the database promises it, no record is left out that was there before the scan began.",
+				Kinds: map[string]promise.Property{"left out": promise.Recency}},
+			{Name: CheckLinearizable, Asserts: "Where the database promises it, the history of every record is linearizable. Where it does not, reads that are older than what the same client had read or written before are counted.", Tests: promise.Recency,
+				Kinds: map[string]promise.Property{"lost": promise.Durability}},
 		},
 		Config:      func() definition.Config { c := Defaults(); return &c },
 		State:       FileState,

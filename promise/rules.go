@@ -1,0 +1,138 @@
+package promise
+
+import (
+	"slices"
+	"strings"
+)
+
+// Settings that rules speak of, by the names that drivers give them, and facts that
+// follow from them.
+const (
+	settingWriteConcern = "write concern"
+	settingReadConcern  = "read concern"
+	settingReads        = "reads are answered by"
+
+	// factMajority: a write waits for a majority. factSerializable: transactions are as
+	// one after the other. factOverlap: R + W > N.
+	factMajority     = "a majority acknowledges"
+	factSerializable = "serializable"
+	factOverlap      = "reads overlap writes"
+)
+
+// need is what must be so beside the settings.
+type need uint8
+
+const (
+	severalNodes need = 1 << iota
+	failover          // another node took over
+	divided           // two may have taken themselves for the primary
+	anyEvent
+)
+
+// condition is that a setting has one of some values or, if not is true, none of them,
+// whether it is there or not. Without values it is that it is there.
+type condition struct {
+	setting string
+	not     bool
+	values  []string
+}
+
+func is(setting string, values ...string) condition { return condition{setting, false, values} }
+
+func isNot(setting string, values ...string) condition { return condition{setting, true, values} }
+
+func (x condition) holds(facts map[string]string) bool {
+	value, there := facts[x.setting]
+	switch {
+	case !there:
+		return x.not
+	case len(x.values) == 0:
+		return true
+	}
+	return slices.Contains(x.values, value) != x.not
+}
+
+// rule takes a promise away.
+type rule struct {
+	products   []string // none for all
+	properties []Property
+	when       []condition
+	needs      need
+	// open is true if the manual leaves it open.
+	open bool
+	// source is the settings in the product's words, {NAME} the value of one.
+	source, manual string
+}
+
+// rules is the table. The first that matches decides.
+func rules() []rule { return slices.Concat(mongoRules(), sqlRules(), cassandraRules(), commonRules()) }
+
+func mongoRules() []rule {
+	mongo := []string{"MongoDB"}
+	const recency = `MongoDB manual, "Read Isolation, Consistency, and Recency"`
+	return []rule{
+		{mongo, []Property{Recency}, []condition{is(settingReads), isNot(settingReads, "primary")}, severalNodes, false,
+			"reads answered by {reads are answered by}", `MongoDB manual, "Read Preference" (members other than the primary may return stale data)`},
+		// What a transaction reads at read concern snapshot or majority is what a majority has.
+		{mongo, []Property{Recency}, []condition{is(factMajority, "false"), isNot(settingReadConcern, "linearizable")}, severalNodes, false,
+			"w:{write concern}", `MongoDB manual, "Write Concern", "Read Concern \"majority\"" (what is acknowledged by fewer is not yet what such a read returns)`},
+		{mongo, []Property{Recency}, []condition{isNot(settingReadConcern, "linearizable")}, severalNodes | divided, false,
+			"read concern {read concern}", recency + " (two nodes may transiently believe that they are the primary; clients of the former one may observe stale data)"},
+		{mongo, []Property{Snapshot}, []condition{is(factMajority, "false")}, severalNodes | failover, true,
+			"w:{write concern}", `MongoDB manual, "Transactions", "Read Concern \"snapshot\"" (no guarantee unless the commit has write concern majority)`},
+	}
+}
+
+func sqlRules() []rule {
+	const galera = `Galera Cluster documentation, "wsrep_sync_wait" (a node may answer before it has applied what others have committed)`
+	return []rule{
+		{[]string{"MariaDB", "MySQL"}, []Property{Recency}, []condition{is("wsrep_cluster_size"), is("wsrep_sync_wait", "0", "2", "4", "6", "8", "10", "12", "14"), isNot("audits", "wsrep_sync_wait=1")},
+			severalNodes, false, "wsrep_sync_wait={wsrep_sync_wait}", galera},
+		{[]string{"PostgreSQL"}, []Property{Recency}, []condition{is(settingReads), isNot(settingReads, "the primary")}, severalNodes, false,
+			"reads answered by {reads are answered by}", `PostgreSQL manual, "Hot Standby" (data on a standby takes some time to arrive, so that it is eventually consistent with the primary)`},
+		{[]string{"PostgreSQL"}, []Property{Recency, Snapshot}, nil, severalNodes | failover, true,
+			"a failover without a proof that the old primary was fenced", `PostgreSQL manual, "Failover" (the old primary must be told that it is no longer the primary)`},
+	}
+}
+
+func cassandraRules() []rule {
+	const tunable = `Cassandra documentation, "Dynamo" (Tunable Consistency: a read sees a write for certain if R + W > N)`
+	return []rule{
+		{[]string{"Cassandra"}, []Property{Recency}, []condition{is(factOverlap, "false")}, severalNodes, false,
+			"consistency {consistency of writes} of writes and {consistency of reads} of reads", tunable},
+		{[]string{"Cassandra"}, []Property{Durability}, []condition{is(factOverlap, "false")}, severalNodes | anyEvent, false,
+			"consistency {consistency of writes} of writes and {consistency of reads} of reads", tunable},
+	}
+}
+
+// commonRules are of all products.
+func commonRules() []rule {
+	return []rule{
+		{nil, []Property{Invariant}, []condition{is(factSerializable, "false"), is("isolation")}, 0, true,
+			"isolation {isolation}, at which transactions need not be as one after the other", "the chapter on transaction isolation of the product's manual"},
+		{nil, []Property{Invariant}, []condition{is(factSerializable, "false")}, 0, true, "an isolation level of which nothing is known", ""},
+	}
+}
+
+// matches reports whether the rule decides.
+func (r *rule) matches(c *Circumstances, facts map[string]string, p Property) bool {
+	h := c.Happened
+	for needed, so := range map[need]bool{severalNodes: c.several(), failover: h.Failover, divided: h.Divided, anyEvent: h.Any()} {
+		if r.needs&needed != 0 && !so {
+			return false
+		}
+	}
+	return (r.products == nil || slices.Contains(r.products, c.Product)) && slices.Contains(r.properties, p) &&
+		!slices.ContainsFunc(r.when, func(x condition) bool { return !x.holds(facts) })
+}
+
+func (r *rule) ruling(facts map[string]string) Ruling {
+	source := r.source
+	for name, value := range facts {
+		source = strings.ReplaceAll(source, "{"+name+"}", value)
+	}
+	if r.open {
+		return unknown(source, r.manual)
+	}
+	return allowed(source, r.manual)
+}
