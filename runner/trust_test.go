@@ -147,6 +147,9 @@ func (x *trial) try(t *testing.T, seed uint64) {
 	}
 	for _, ops := range steps {
 		r := trustRun(t, trustScenario(t, x, seed, ops))
+		if p := r.Promise; r.Verdict == check.Violated && (p == nil || p.Kept == nil || *p.Kept) { // memory promises all there is
+			t.Errorf("seed %d, %d operations: what was found is no broken promise: %+v", seed, ops, p)
+		}
 		x.count(t, r, seed, ops)
 		if namedBy(r, x.bug) {
 			x.found = append(x.found, ops)
