@@ -64,12 +64,8 @@ func (p *schema) describe(ctx context.Context, c conn) (workload.Product, error)
 	if product.Settings, err = addLimits(ctx, c, product.Settings); err != nil {
 		return workload.Product{}, err
 	}
-	stored, err := p.StoredTables(ctx, c)
-	if err != nil {
+	if product.Settings, err = p.addStorage(ctx, c, product.Settings); err != nil {
 		return workload.Product{}, err
-	}
-	for _, s := range stored {
-		add(workload.SettingStoredAs+s.Way, s.Tables)
 	}
 	if !p.dialect.standbys { // its nodes are not asked for
 		inForce, err := levelInForce(ctx, c, isolation)
@@ -108,4 +104,13 @@ func levelInForce(ctx context.Context, c conn, wanted string) (level string, err
 		return sqldb.One(ctx, c, `SELECT current_setting('transaction_isolation')`, nil, &level)
 	})
 	return level, err
+}
+
+// addStorage adds which tables are stored otherwise than the settings describe.
+func (p *schema) addStorage(ctx context.Context, c conn, settings []workload.Setting) ([]workload.Setting, error) {
+	stored, err := p.StoredTables(ctx, c)
+	for _, s := range stored {
+		settings = append(settings, workload.Setting{Name: workload.SettingStoredAs + s.Way, Value: s.Tables})
+	}
+	return settings, err
 }

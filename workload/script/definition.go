@@ -46,7 +46,7 @@ Everything is in a schema of assay's own. A statement that names another is refu
 			{Name: CheckCounted, Asserts: "There are as many rows as the acknowledged transactions must have left, and no more than those and the unknown ones can have.",
 				Kinds: map[string]promise.Property{"lost": promise.Durability, "surplus": promise.Atomicity}},
 			{Name: CheckListed, Asserts: "Each operation that took effect has left its own rows, with its identifiers, and nobody else any; one that ended unknown may have.",
-				Kinds: map[string]promise.Property{"lost": promise.Durability, "failed": promise.Atomicity}},
+				Kinds: map[string]promise.Property{"lost": promise.Durability, "surplus": promise.Atomicity}},
 			{Name: CheckExpected, Asserts: "Each answer that a transaction which committed had expected was so.", Tests: promise.Invariant},
 		},
 		Config:     func() definition.Config { c := Defaults(); return &c },
