@@ -28,6 +28,9 @@ func StorageOf(t *testing.T, store script.Store, statements ...string) ([]worklo
 			t.Fatalf("%s: %+v", text, r)
 		}
 	}
+	if err := store.FinishLoad(ctx); err != nil { // what is there now is the script's
+		t.Fatal(err)
+	}
 	product, err := store.Describe(ctx)
 	if err != nil {
 		t.Fatal(err)
