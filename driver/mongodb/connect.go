@@ -40,8 +40,8 @@ type connection struct {
 	// standalone is true for a server that is no member of a replica set: it has no
 	// transactions, no snapshots and no majority but itself.
 	standalone bool
-	beats   *heartbeats
-	wire    int // the server's maxWireVersion
+	beats      *heartbeats
+	wire       int // the server's maxWireVersion
 }
 
 // helloReply is what the server says of itself (MongoDB manual, "hello").

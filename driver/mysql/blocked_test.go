@@ -28,7 +28,9 @@ func TestBlocked(t *testing.T) {
 		"a row": {"SELECT * FROM assay_bank.assay_lease FOR UPDATE", "ROLLBACK",
 			func(ctx context.Context) error { return store.RenewLease(ctx, "one", time.Hour) }},
 		"a table": {"SELECT * FROM assay_bank.account", "ROLLBACK",
-			func(ctx context.Context) error { return store.Create(ctx, workload.Marker{Workload: "bank", Run: "one"}) }},
+			func(ctx context.Context) error {
+				return store.Create(ctx, workload.Marker{Workload: "bank", Run: "one"})
+			}},
 		"everything": {"FLUSH TABLES WITH READ LOCK", "UNLOCK TABLES",
 			func(ctx context.Context) error { return store.RenewLease(ctx, "one", time.Hour) }},
 	} {
