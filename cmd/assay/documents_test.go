@@ -99,7 +99,9 @@ var documented = []documentedRule{
 	{pattern: `^assay sweep `, far: untilSecondRun, codes: []int{exitNoVerdict}},
 	{pattern: `^assay trend `, far: toItsEnd, codes: []int{exitValid}},
 	{pattern: `^assay compare `, far: toItsEnd, codes: []int{exitValid, exitThreshold}},
-	{where: "README.md", pattern: `^assay run bank `, far: toItsEnd, codes: []int{exitValid, exitNoVerdict}},
+	{pattern: `^assay run bank --db ('host=127\.0\.0\.1 |'mysql:)`, far: untilUnreachable, codes: []int{exitCannotRun}},
+	{pattern: `^assay run bank --db mysql://$`, far: notRun, why: "it goes to a server of the user's; TestOptionsOfTheUser has one"},
+	{where: "README.md", pattern: `^assay run bank `, far: toItsEnd, codes: []int{exitValid}},
 	{where: "your-database.md", pattern: `^(ASSAY_DB=\S+ )?assay run `, far: toItsEnd},
 	{where: "faults.md", pattern: `^assay run `, far: toItsEnd},
 	{where: "isolation.md", pattern: `^assay run `, far: toItsEnd},
@@ -139,7 +141,7 @@ func TestDocumentedCommands(t *testing.T) {
 		t.Run(d.where, func(t *testing.T) {
 			t.Parallel()
 			if rule.far == untilUnreachable {
-				line = strings.ReplaceAll(line, "db.example", "127.0.0.1:1")
+				line = strings.NewReplacer("db.example", "127.0.0.1:1", "port=5432", "port=1").Replace(line)
 			} else if found := placeholder.FindStringSubmatch(line); found != nil {
 				server := servers[found[1]]
 				server.oneAtATime.Lock()

@@ -7,11 +7,11 @@ import (
 )
 
 // TestTutorial runs the commands of docs/tutorial.md in their order in one folder, as
-// its reader does. The machine may be too busy for a valid measurement.
+// its reader does. A machine that is too busy for a valid measurement changes no exit code.
 func TestTutorial(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	sound := []int{exitValid, exitNoVerdict}
+	sound := []int{exitValid}
 	want := map[string][]int{
 		"run bank": sound, "run bank --ops 2000 --out first": sound, "check first": sound,
 		"run bank --option bug=lost-ack:0.01 --ops 2000 --out lost":      {exitViolated},
