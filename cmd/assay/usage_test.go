@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -186,5 +189,22 @@ func TestHelp(t *testing.T) {
 	}
 	if e := assay(t, t.TempDir(), "--version").want(t, 0); !strings.HasPrefix(e.stdout, "assay version ") {
 		t.Errorf("%v", e)
+	}
+}
+
+// TestLackOfMemoryIsNoUsageError: what the system had too little of was not the user's
+// mistake, though the same command ends with 2 where the file is not there.
+func TestLackOfMemoryIsNoUsageError(t *testing.T) {
+	t.Parallel()
+	of := func(reason error) error {
+		return usageError{fmt.Errorf("read the history: %w", &fs.PathError{Op: "read", Path: "history.edn", Err: reason})}
+	}
+	for _, reason := range []error{syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.EIO} {
+		if code := codeOf(of(reason)); code != exitCannotRun {
+			t.Errorf("%v ends with %d", reason, code)
+		}
+	}
+	if code := codeOf(of(syscall.ENOENT)); code != exitUsage {
+		t.Errorf("a missing file ends with %d", code)
 	}
 }
