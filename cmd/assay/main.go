@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // newRoot has the command that the arguments ask for, and all of them if these name
-// none: the flags of all commands and workloads take longer to make than most commands
+// none, or one that writes about all: the flags of all commands and workloads take longer to make than most commands
 // to be carried out.
 func newRoot(version string, args []string) *cobra.Command {
 	root := &cobra.Command{
@@ -82,7 +82,7 @@ invalid measurement; 5 could not run.`,
 	// Flags in lines that fit a terminal of 80 columns.
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", "Flags.FlagUsagesWrapped 80"))
 	all := commands(version, args)
-	chosen := slices.DeleteFunc(slices.Clone(all), func(c maker) bool { return len(args) == 0 || c.name != args[0] })
+	chosen := slices.DeleteFunc(slices.Clone(all), func(c maker) bool { return len(args) == 0 || c.name != args[0] || c.aboutAll })
 	if len(chosen) > 0 {
 		root.AddCommand(chosen[0].make())
 		return root
@@ -94,25 +94,26 @@ invalid measurement; 5 could not run.`,
 	return root
 }
 
-// maker makes the command of this name.
+// maker makes the command of this name. One that is about all commands is not made alone.
 type maker struct {
-	name string
-	make func() *cobra.Command
+	name     string
+	make     func() *cobra.Command
+	aboutAll bool
 }
 
 // commands are those of the program; what makes one knows the arguments if they ask for
 // it.
 func commands(version string, args []string) []maker {
 	of := func(name string, make func(version string) *cobra.Command) maker {
-		return maker{name, func() *cobra.Command { return make(version) }}
+		return maker{name: name, make: func() *cobra.Command { return make(version) }}
 	}
 	return []maker{
-		{"run", func() *cobra.Command { return newRun(version, asked(args)) }}, of("check", newCheck),
-		{"repro", newRepro}, {"export", newExport}, {"report", newReport}, {"compare", newCompare}, {"trend", newTrend},
-		{"sweep", func() *cobra.Command { return newSweep(version, asked(args)) }}, of("study", newStudy),
-		{"view", newView}, {"list", newList}, {"cluster", newCluster}, {"kubernetes", newKubernetes}, of("serve", newServe),
+		{name: "run", make: func() *cobra.Command { return newRun(version, asked(args)) }}, of("check", newCheck),
+		{name: "repro", make: newRepro}, {name: "export", make: newExport}, {name: "report", make: newReport}, {name: "compare", make: newCompare}, {name: "trend", make: newTrend},
+		{name: "sweep", make: func() *cobra.Command { return newSweep(version, asked(args)) }}, of("study", newStudy),
+		{name: "view", make: newView}, {name: "list", make: newList}, {name: "cluster", make: newCluster}, {name: "kubernetes", make: newKubernetes}, of("serve", newServe),
 		of("agent", newAgent), of("isolation-matrix", newIsolationMatrix), of("durability", newDurability),
-		of("version", newVersion), {"manpages", newManPages}, {"reference", newReference},
+		of("version", newVersion), {name: "manpages", make: newManPages, aboutAll: true}, {name: "reference", make: newReference},
 	}
 }
 

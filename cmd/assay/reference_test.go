@@ -59,6 +59,7 @@ def increment(tx, r):
 transaction("increment", run = increment)
 invariant("steps", "SELECT n - (SELECT count(*) FROM step) FROM counter", equals = 0)
 counted("step", transaction = "increment")
+listed("step", transaction = "increment")
 `
 
 // TestChecksAreThoseOfARun: what the reference says of the checks is complete.

@@ -35,6 +35,7 @@
 //			TPCB:       sqlite.Driver().TPCB,
 //			TPCC:       sqlite.Driver().TPCC,
 //			Script:     sqlite.Driver().Script,
+//			Others:     func(workload string) []drivertest.Other { return others(path) },
 //			MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
 //				const content = "another program's file"
 //				if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

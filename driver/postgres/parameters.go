@@ -38,6 +38,7 @@ func pinned() map[string]string {
 		"default_transaction_deferrable": "off", // a serializable audit would wait for the clients
 		"gin_fuzzy_search_limit":         "0",   // an index gives all that it finds
 		"transform_null_equals":          "off",
+		"quote_all_identifiers":          "off",        // the names of what is in the catalog are compared with ours
 		"search_path":                    "pg_catalog", // functions are the server's own; tables are named with their schema
 	}
 }
