@@ -43,6 +43,8 @@ const (
 // usageError is a command line that cannot be understood.
 type usageError struct{ error }
 
+func (e usageError) Unwrap() error { return e.error }
+
 // resultError is a run that ended with a result, which was shown already.
 type resultError struct{ code int }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"assay/driver/uri"
 	"assay/workload"
@@ -18,9 +19,11 @@ import (
 // The ways to write the Unix socket of a server, beside the option socket: in the place of
 // the host, percent-encoded or as go-sql-driver has it.
 var (
-	socketHost = regexp.MustCompile(`^([a-z]+://(?:[^@/?#]*@)?)(%2[Ff][^/?#,:@]+)(.*)$`)
-	socketCall = regexp.MustCompile(`^([a-z]+://(?:[^@/?#]*@)?)unix\((/[^()?#&@]*)\)(.*)$`)
-	nobody     = regexp.MustCompile(`^((?:mysql|mariadb)://)(/.*|\?.*|)$`)
+	socketHost = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([a-z]+://(?:[^@/?#]*@)?)(%2[Ff][^/?#,:@]+)(.*)$`) })
+	socketCall = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([a-z]+://(?:[^@/?#]*@)?)unix\((/[^()?#&@]*)\)(.*)$`)
+	})
+	nobody = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^((?:mysql|mariadb)://)(/.*|\?.*|)$`) })
 )
 
 // localhost stands for a host that is not named.
@@ -29,13 +32,13 @@ const localhost = "localhost"
 // plainForm is an address with one form for a socket, the option, and with a host;
 // named is whether the address has that.
 func plainForm(address string) (plain string, named bool) {
-	for _, form := range []*regexp.Regexp{socketHost, socketCall} {
+	for _, form := range []*regexp.Regexp{socketHost(), socketCall()} {
 		parts := form.FindStringSubmatch(address)
 		if parts == nil {
 			continue
 		}
 		socket := parts[2]
-		if form == socketCall {
+		if form == socketCall() {
 			socket = url.QueryEscape(socket)
 		}
 		separator := "?"
@@ -44,7 +47,7 @@ func plainForm(address string) (plain string, named bool) {
 		}
 		return parts[1] + localhost + parts[3] + separator + "socket=" + socket, true
 	}
-	if parts := nobody.FindStringSubmatch(address); parts != nil {
+	if parts := nobody().FindStringSubmatch(address); parts != nil {
 		return parts[1] + localhost + parts[2], false
 	}
 	return address, true

@@ -4,18 +4,19 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 
 	"assay/workload"
 )
 
 // keyword begins an address of libpq's other form: host=... port=... dbname=...
-var keyword = regexp.MustCompile(`^\s*[A-Za-z_]+\s*=`)
+var keyword = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*[A-Za-z_]+\s*=`) })
 
 // FromKeywords returns the URL that means the same as an address of libpq's keyword and
 // value form (PostgreSQL manual, "Connection Strings"), and any other address as it is. An
 // error tells nothing of the address, since its password may be in any of the parts.
 func FromKeywords(address string) (string, error) {
-	if !keyword.MatchString(address) {
+	if !keyword().MatchString(address) {
 		return address, nil
 	}
 	values, ok := readKeywords(address)
