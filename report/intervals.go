@@ -18,7 +18,7 @@ func plusMinus(t *Throughput) string {
 	if i == nil || t.PerSecond <= 0 {
 		return ""
 	}
-	return " ± " + upToShare(i.Share(t.PerSecond))
+	return " ±" + nbsp + upToShare(i.Share(t.PerSecond))
 }
 
 // upToShare is a share in percent, rounded up: whole ones, and tenths below 1 %.
@@ -54,5 +54,5 @@ func intervalsOf(l *Latency) [5]figureInterval {
 // plusMinusAt is the interval of one of them as it stands behind the figure.
 func plusMinusAt(l *Latency, at int) string {
 	text := intervalsOf(l)[at].share()
-	return when(text != "", " ± "+text)
+	return when(text != "", " ±"+nbsp+text)
 }
