@@ -54,6 +54,8 @@ func (in *inference) newConstraints(keys []keyOrder, j judgement) *constraints {
 	c := &constraints{
 		h: h, rule: j.rule, keys: keys, txns: int32(h.Len()), nodes: int32(h.Len()), room: edgeRoom + 16*h.ops.len(),
 	}
+	// Most histories have fewer: growing these slices step by step would copy gigabytes.
+	c.reserve(min(2*h.ops.len()+4*h.Len(), c.room))
 	c.number()
 	switch j.rule {
 	case snapshot, prefix:

@@ -50,6 +50,7 @@ promises, or --model.`,
 			{Name: CheckIsolation, Asserts: "What the operations have read from each other and overwritten shows no anomaly that the model forbids.", Tests: promise.Isolation},
 		},
 		Config:     func() definition.Config { c := Defaults(); return &c },
+		Load:       LoadDefaults,
 		State:      state().File,
 		Operations: kindNames(),
 		// Conflicts are what it is made for, so that they spoil nothing.
@@ -176,6 +177,15 @@ type Config struct {
 // hotspot and uniform mix.
 func Defaults() Config {
 	return Config{Customers: 18_000, HotspotShare: 0.9, BalanceShare: 0.2, Loaders: 4}
+}
+
+// LoadDefaults returns the load of a run without flags. It is the shortest in which a steady
+// state is looked for, since to judge an order of the transactions takes several times as
+// long as to make them where the database is in memory.
+func LoadDefaults() load.Plan {
+	p := load.Defaults()
+	p.Duration = 10 * time.Second
+	return p
 }
 
 // usualHotspot is the paper's.
