@@ -15,6 +15,7 @@ import (
 	"assay/measure"
 	"assay/promise"
 	"assay/report"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -33,6 +34,10 @@ type Workload struct {
 	// Checks are those that its judgement consists of, in their order. A run may
 	// leave some out, where a database or an option offers nothing to judge.
 	Checks []Check
+	// Schema is what it keeps in a database, by what the target has chosen, and Needs what
+	// it needs of one.
+	Schema func(target workload.Target) (store.Schema, error)
+	Needs  []store.Need
 	// Config returns the configuration of a run without flags.
 	Config func() Config
 	// Load returns the load of a run without flags; nil for load.Defaults.
@@ -270,6 +275,23 @@ func By[S workload.Store](name string, open func(ctx context.Context, target wor
 		}
 		return store, nil
 	}}
+}
+
+// On is the support of the workload by a driver that opens databases so, and lacks these
+// capabilities.
+func (w Workload) On(open store.Opener, lacks store.Lacks) Support {
+	if reason := lacks.Unmet(w.Needs); reason != "" {
+		return Not(w.Name, reason)
+	}
+	s := By(w.Name, func(ctx context.Context, target workload.Target) (store.Database, error) {
+		schema, err := w.Schema(target)
+		if err != nil {
+			return nil, err
+		}
+		return open(ctx, target, schema)
+	})
+	s.RewritesLists = lacks[store.UpdateInPlace] != ""
+	return s
 }
 
 // Not is the lack of support of a workload, for this reason.

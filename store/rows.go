@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"assay/workload"
+)
+
+// RowsOf are values as rows of a table, which one goroutine at a time asks for.
+func RowsOf[T any](table string, c workload.Columns[T], values []T) Rows {
+	var v T
+	fields := c.Fields(&v)
+	return Rows{Table: table, Columns: c.Names, Count: len(values), Row: func(i int, into []Value) []Value {
+		v = values[i]
+		return AppendFields(into, fields)
+	}}
+}
+
+// AppendFields appends the values of fields, each *int64, *bool or *string.
+func AppendFields(into []Value, fields []any) []Value {
+	for _, field := range fields {
+		switch field := field.(type) {
+		case *int64:
+			into = append(into, OfInt(*field))
+		case *bool:
+			into = append(into, OfBool(*field))
+		case *string:
+			into = append(into, OfText(*field))
+		}
+	}
+	return into
+}
+
+// Each gives every row of a table to use, decoded, in the order of these columns, and has
+// the database count the rows of the same state: what it did not give is not lost.
+func Each[T any](ctx context.Context, r Reader, table string, c workload.Columns[T], use func(T) error, order ...string) error {
+	var v T
+	fields := c.Fields(&v)
+	return Whole(ctx, r, Statement{Table: table, Columns: c.Names, Order: order}, func(row Row) error {
+		if err := row.Scan(fields...); err != nil {
+			return err
+		}
+		return use(v)
+	})
+}
+
+// Whole gives Columns of every row of a Read's table, and has the database count the rows
+// of the same state; see workload.Whole. In ReadAll the error of the callback is returned as
+// it came.
+func Whole(ctx context.Context, r Reader, s Statement, row func(Row) error) error {
+	var read, counted int64
+	var stopped error
+	s.Name, s.Verb = "read_"+s.Table, Read
+	err := r.Read(ctx, s, func(found Row) error {
+		read++
+		stopped = row(found)
+		return stopped
+	})
+	switch {
+	case stopped != nil:
+		return &callbackError{stopped}
+	case err != nil:
+		return err
+	}
+	err = r.Read(ctx, Statement{Name: "count_" + s.Table, Verb: Count, Table: s.Table}, func(found Row) error { return found.Scan(&counted) })
+	switch {
+	case errors.Is(err, ErrNotCounted):
+		return nil
+	case err != nil:
+		return fmt.Errorf("count the rows of %s: %w", s.Table, err)
+	}
+	return workload.Whole(s.Table, read, counted)
+}
+
+// callbackError marks an error of a workload's callback.
+type callbackError struct{ err error }
+
+func (e *callbackError) Error() string { return e.err.Error() }
+func (e *callbackError) Unwrap() error { return e.err }
+
+// ReadAll reads in one View. An error of a callback of Each or Whole is returned as it
+// came.
+func ReadAll(ctx context.Context, view func(context.Context, func(Reader) error) error, read func(Reader) error) error {
+	err := view(ctx, read)
+	if callback, is := errors.AsType[*callbackError](err); is {
+		return callback.err
+	}
+	return err
+}

@@ -1,0 +1,63 @@
+package store
+
+// Kind is what a Value is.
+type Kind uint8
+
+const (
+	// Int is an integer of 64 bits.
+	Int Kind = iota
+	Bool
+	Text
+	Bytes
+	// List is a list of integers that is stored in a column of the type Ints.
+	List
+	// Keys is a list of integers that a column is compared with (In).
+	Keys
+	// Real is a number of floating point, and Nothing is NULL. They are of a Schema that
+	// is Open.
+	Real
+	Nothing
+)
+
+// Value is one parameter. Whoever made it leaves what it refers to alone until the call
+// is over.
+type Value struct {
+	Kind    Kind
+	Number  int64 // of Int, and 0 or 1 of Bool
+	Text    string
+	Bytes   []byte
+	Numbers []int64 // of List and Keys
+	Real    float64
+}
+
+// OfInt, and the functions like it, make a Value.
+func OfInt(n int64) Value { return Value{Number: n} }
+
+// OfInts are integers.
+func OfInts(numbers ...int64) []Value {
+	values := make([]Value, len(numbers))
+	for i, n := range numbers {
+		values[i] = OfInt(n)
+	}
+	return values
+}
+
+// OfBool is a boolean.
+func OfBool(b bool) Value {
+	if b {
+		return Value{Kind: Bool, Number: 1}
+	}
+	return Value{Kind: Bool}
+}
+
+// OfText is text in UTF-8.
+func OfText(s string) Value { return Value{Kind: Text, Text: s} }
+
+// OfBytes is a value of UUID, or of another type of bytes.
+func OfBytes(b []byte) Value { return Value{Kind: Bytes, Bytes: b} }
+
+// OfList is a value of the type Ints, of at least one element.
+func OfList(list []int64) Value { return Value{Kind: List, Numbers: list} }
+
+// OfKeys is what a column is compared with by In, of at least one element.
+func OfKeys(keys []int64) Value { return Value{Kind: Keys, Numbers: keys} }
