@@ -10,7 +10,10 @@ type Schema struct {
 	// Workload is as in the mark. It names what the tables lie in: a database, a schema, a
 	// keyspace or a prefix of keys.
 	Workload string
-	Tables   []Table
+	// Space is the default name of what the tables lie in, where the address may name
+	// another; empty for one that is made of Workload.
+	Space  string
+	Tables []Table
 	// Transactions is true if sessions run transactions of several statements, which name
 	// their isolation level when they begin. Judged is true if that level is: where the
 	// target names none, it is the one that the server gives its sessions now, asked for
@@ -55,6 +58,9 @@ type Table struct {
 	// that keeps documents; empty for a table by itself. The key begins with the key of
 	// that table, in the same order. Rows are inserted when the outer row is there.
 	Within string
+	// Unread is true if no statement names rows by the key: a database that has a table of
+	// its own for each way to read needs none for this one.
+	Unread bool
 }
 
 // Keys is how many columns the key has.
@@ -143,6 +149,19 @@ type Index struct {
 	// Unique is true if no two rows may be alike in these columns; a second one is a
 	// violation of the kind Unique.
 	Unique bool
+	// Unread is true if no statement reads by it, and keeping it is all that it is for.
+	Unread bool
+	// Bucket divides it.
+	Bucket Bucket
+}
+
+// Bucket divides an index, whose first column is an Integer, into parts: number n has the
+// values from n*Size on, up to the next. A database that spreads rows by a hash has the
+// rows of a part together, under its number in a column of this Name, and asks one part
+// after the other for a range. Without a Size the index is not divided.
+type Bucket struct {
+	Name string
+	Size int64
 }
 
 // Check returns an error unless a list of statements can be done on the schema: names of
