@@ -9,7 +9,7 @@ import (
 // sqlOf is the SQL for tables in this database and of this engine.
 func sqlOf(database, engine string) sqldb.Dialect {
 	return sqldb.Dialect{
-		Prefix: database + ".",
+		Prefix: database + ".", Reserved: reserved(),
 		Types: map[sqldb.Type]string{
 			sqldb.Integer: "BIGINT", sqldb.Boolean: "BOOLEAN", sqldb.String: "VARCHAR(%d)",
 			// MyRocks compares indexed text byte by byte, and no other way.

@@ -44,7 +44,7 @@ func (p *schema) PromiseReads() string {
 	return ""
 }
 
-func (p *schema) ConnectKeyValue(ctx context.Context, statements []sqldb.Statement) (sqldb.Executor, error) {
+func (p *schema) ConnectApart(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	var writes *host // the one that takes inserts
 	r := &sqldb.Routed{Apart: p.readsApart, Connect: func(ctx context.Context, read bool) (*sqldb.Session, error) {
 		if read {

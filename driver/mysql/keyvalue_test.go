@@ -39,7 +39,7 @@ func TestKeyValue(t *testing.T) {
 	for name, changes := range map[string][]func(*spot){"InnoDB": nil, "RocksDB": {parameter("engine", "rocksdb")}} {
 		for _, table := range drivertest.KeyValueTables() {
 			t.Run(table.Workload+" "+name, func(t *testing.T) {
-				database, entries := schemaPrefix+table.Workload, sqldb.KeyValueSchema(table).Renamed(reserved()).Tables[0].Name
+				database, entries := schemaPrefix+table.Workload, sqldb.Renamed(sqldb.KeyValueSchema(table), reserved()).Tables[0].Name
 				drivertest.RunKeyValue(t, table, drivertest.KeyValue{
 					Secret:        secret,
 					Open:          func(t *testing.T) keyvalue.Store { return openKeyValue(t, target(changes...), table) },

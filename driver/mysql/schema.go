@@ -49,7 +49,7 @@ func openSchema(ctx context.Context, target workload.Target, of sqldb.Schema) (*
 		return nil, err
 	}
 	p := &schema{settings: s}
-	p.Namespace = &sqldb.Namespace{Product: "mysql", Schema: of.Renamed(reserved()), Name: schemaPrefix + of.Workload, Server: p}
+	p.Namespace = &sqldb.Namespace{Product: "mysql", Schema: sqldb.Renamed(of, reserved()), Name: schemaPrefix + of.Workload, Server: p}
 	for _, name := range s.hosts {
 		p.hosts = append(p.hosts, newHost(name, s))
 	}

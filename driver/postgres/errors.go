@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -183,7 +184,7 @@ func violated(err error, tables []sqldb.Table) sqldb.Violation {
 				return sqldb.Unique
 			}
 		case codeCheckViolation:
-			if slices.ContainsFunc(t.Checks, func(c sqldb.Constraint) bool { return c.Name == answer.ConstraintName }) {
+			if slices.ContainsFunc(t.Floors, func(f store.Minimum) bool { return f.Name == answer.ConstraintName }) {
 				return sqldb.Check
 			}
 			if column, is := strings.CutPrefix(answer.ConstraintName, knownPrefix); is && isDerived(t, column) {

@@ -13,6 +13,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/isolation"
 )
@@ -406,7 +407,7 @@ func TestIsolationDuplicateRow(t *testing.T) {
 	s := d.session()
 	row := isolation.Op{Kind: isolation.Insert, Key: 1, Value: 5}
 	d.commit(s, row)
-	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 1), row}), history.Failed, sqldb.ClassDuplicateKey, false)
+	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 1), row}), history.Failed, store.ClassDuplicateKey, false)
 	if lists, _ := d.state(); len(lists[2]) != 0 {
 		t.Errorf("a failed transaction left %v", lists)
 	}

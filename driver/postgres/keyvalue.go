@@ -140,10 +140,10 @@ func (p *schema) everywhere(ctx context.Context) error {
 	})
 }
 
-// ConnectKeyValue implements sqldb.Database. Where another server than the
+// ConnectApart implements sqldb.Database. Where another server than the
 // primary answers reads, a session connects only when it is used, so that who
 // reads does not wait for a primary.
-func (p *schema) ConnectKeyValue(ctx context.Context, statements []sqldb.Statement) (sqldb.Executor, error) {
+func (p *schema) ConnectApart(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	r := &sqldb.Routed{Apart: p.reads.from != workload.ReadPrimary, Connect: func(ctx context.Context, read bool) (*sqldb.Session, error) {
 		if read {
 			return p.connectBy(ctx, p.reads.readers, statements)

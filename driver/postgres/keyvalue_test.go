@@ -78,7 +78,7 @@ func keyValueHarness(t *testing.T, table keyvalue.Table, changes ...func(*url.UR
 		t.Fatal(err)
 	}
 	schema := "assay_" + table.Workload
-	theirs := schema + "." + sqldb.KeyValueSchema(table).Renamed(reserved()).Tables[0].Name
+	theirs := schema + "." + sqldb.Renamed(sqldb.KeyValueSchema(table), reserved()).Tables[0].Name
 	return drivertest.KeyValue{
 		Secret: secret,
 		Open:   func(t *testing.T) keyvalue.Store { return openKeyValue(t, target(t, changes...), table) },
@@ -213,8 +213,8 @@ type keyValueConnects struct {
 	last *sqldb.Routed
 }
 
-func (s *keyValueConnects) ConnectKeyValue(ctx context.Context, statements []sqldb.Statement) (sqldb.Executor, error) {
-	e, err := s.schema.ConnectKeyValue(ctx, statements)
+func (s *keyValueConnects) ConnectApart(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
+	e, err := s.schema.ConnectApart(ctx, statements)
 	if err == nil {
 		s.last = e.(*sqldb.Routed)
 	}

@@ -47,7 +47,7 @@ func openSchema(ctx context.Context, target workload.Target, of sqldb.Schema) (*
 		return nil, err
 	}
 	p := &schema{config: config, address: workload.Redact(target.Address), isolation: isolation, told: named != "", without: a.without}
-	p.Namespace = &sqldb.Namespace{Product: "postgres", Schema: of.Renamed(reserved()), Name: "assay_" + of.Workload, Server: p}
+	p.Namespace = &sqldb.Namespace{Product: "postgres", Schema: sqldb.Renamed(of, reserved()), Name: "assay_" + of.Workload, Server: p}
 	if of.Open {
 		config.RuntimeParams["search_path"] = p.Name
 	}

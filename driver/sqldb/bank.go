@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"assay/store"
 	"assay/workload/bank"
 )
 
@@ -14,7 +15,7 @@ func BankSchema() Schema {
 	return Schema{Workload: "bank", Transactions: true, Tables: []Table{
 		{
 			Name: "account", Columns: []Column{{Name: "id"}, {Name: "balance"}, {Name: "version"}},
-			Checks: []Constraint{{"account_not_overdrawn", "balance >= 0"}},
+			Floors: []store.Minimum{{Name: "account_not_overdrawn", Column: "balance"}},
 			Loaded: true, LateKey: true, Updated: true,
 		},
 		{

@@ -1,116 +1,30 @@
 package sqldb
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// Type is the type of a column.
-type Type uint8
-
-const (
-	// Integer has 64 bits.
-	Integer Type = iota
-	Boolean
-	// String is text of at most Column.Length characters.
-	String
-	// ASCII is a String that has no other characters, and is compared byte by byte.
-	ASCII
-	// UUID has 16 bytes.
-	UUID
-	// Ints is a list of integers.
-	Ints
-)
-
-// Column is one column, never null.
-type Column struct {
-	Name   string
-	Type   Type
-	Length int
-	// Derived is true if its value is computed by the statement that inserts it,
-	// whose refusal is then told by a null (Null).
-	Derived bool
-}
-
-// Index is one over columns of its table.
-type Index struct {
-	Name    string
-	Columns []string
-	// Late is true if it may be made when the table has been loaded.
-	Late bool
-	// Unique is true if no two rows may be alike in these columns; a second one is a
-	// violation of the kind Unique.
-	Unique bool
-}
-
-// Constraint is a CHECK constraint.
-type Constraint struct{ Name, Condition string }
-
-// Table is one table. Its primary key is its first column, or its first KeyColumns
-// columns if that is not 0.
-type Table struct {
-	Name       string
-	Columns    []Column
-	KeyColumns int
-	Checks     []Constraint
-	Indexes    []Index
-	// Loaded is true if rows are put in before FinishLoad, and LateKey if its key
-	// may be made then.
-	Loaded, LateKey bool
-	// Grows is true if sessions insert into it although its key is made late.
-	Grows bool
-	// Updated is true if its rows are changed all the time, in columns that no
-	// index has.
-	Updated bool
-}
-
-// key are the names of the columns of the primary key.
-func (t *Table) key() (names []string) {
-	for _, c := range t.Columns[:max(t.KeyColumns, 1)] {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
-// Schema is what a workload keeps in a database.
-type Schema struct {
-	// Workload is as in the mark.
-	Workload string
-	Tables   []Table
-	// Transactions is true if sessions run transactions of several statements, which
-	// name their isolation level when they begin. Judged is true if that level is:
-	// where the target names none, it is the one that the server gives its sessions
-	// now, asked for by name.
-	Transactions, Judged bool
-	// Open is true if tables are made, in the schema, that are not among Tables, and
-	// statements are sent whose texts and types are not known beforehand: names without
-	// a qualifier lie in the schema, parameters have the type that the server finds for
-	// them, and rows tell the types of their values.
-	Open bool
-	// Reads is true if Target.Read may send reads to another server than writes.
-	Reads bool
-}
-
-// Renamed is the schema without the names that a product reserves, each of which has
+// Renamed is a schema without the names that a product reserves, each of which has
 // another here.
-func (s Schema) Renamed(reserved map[string]string) Schema {
-	name := func(of string) string {
-		if other, is := reserved[of]; is {
-			return other
-		}
-		return of
-	}
+func Renamed(s Schema, reserved map[string]string) Schema {
 	s.Tables = slices.Clone(s.Tables)
 	for i := range s.Tables {
 		t := &s.Tables[i]
-		t.Name, t.Columns = name(t.Name), slices.Clone(t.Columns)
+		t.Name, t.Columns = renamed(reserved, t.Name), slices.Clone(t.Columns)
 		for n := range t.Columns {
-			t.Columns[n].Name = name(t.Columns[n].Name)
+			t.Columns[n].Name = renamed(reserved, t.Columns[n].Name)
 		}
 	}
 	return s
+}
+
+// renamed is a name, or what stands in its place.
+func renamed(reserved map[string]string, name string) string {
+	return cmp.Or(reserved[name], name)
 }
 
 // Dialect is where the SQL of the databases differs, as far as the workloads
@@ -136,6 +50,10 @@ type Dialect struct {
 	Options, KeyedOptions, UpdatedOptions string
 	// IndexPrefix is put before an index's name.
 	IndexPrefix string
+	// Reserved are names that the product reserves, and what stands in their place.
+	Reserved map[string]string
+	// keys are the columns of the keys by table, while statements are compiled.
+	keys map[string][]string
 
 	// Returning is whether UPDATE has RETURNING.
 	Returning bool
@@ -165,7 +83,7 @@ func (d *Dialect) Create(tables []Table) (statements []string) {
 		for _, c := range t.Columns {
 			lines = append(lines, c.Name+" "+d.column(&c))
 		}
-		key, clause := t.key(), strings.ReplaceAll(d.Key, "%s", t.Name)
+		key, clause := t.Key(), strings.ReplaceAll(d.Key, "%s", t.Name)
 		switch {
 		case t.LateKey && d.LateKey != "":
 		case len(key) == 1:
@@ -173,8 +91,8 @@ func (d *Dialect) Create(tables []Table) (statements []string) {
 		default:
 			lines = append(lines, strings.TrimSpace(clause)+" ("+strings.Join(key, ", ")+")")
 		}
-		for _, c := range t.Checks {
-			lines = append(lines, "CONSTRAINT "+c.Name+" CHECK ("+c.Condition+")")
+		for _, f := range t.Floors {
+			lines = append(lines, "CONSTRAINT "+f.Name+" CHECK ("+f.Column+" >= "+strconv.FormatInt(f.Least, 10)+")")
 		}
 		options := d.Options
 		if t.Columns[0].Type != Integer || len(key) > 1 {
@@ -218,7 +136,7 @@ func (d *Dialect) Late(tables []Table) (statements []string) {
 	for i := range tables {
 		t := &tables[i]
 		if t.LateKey && d.LateKey != "" {
-			statements = append(statements, fmt.Sprintf(d.LateKey, t.Name, d.Table(t.Name), strings.Join(t.key(), ", ")))
+			statements = append(statements, fmt.Sprintf(d.LateKey, t.Name, d.Table(t.Name), strings.Join(t.Key(), ", ")))
 		}
 		for _, index := range t.Indexes {
 			if index.Late && d.LateIndexes {

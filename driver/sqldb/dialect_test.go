@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"assay/store"
 )
 
 func testDialect() Dialect {
@@ -20,7 +22,7 @@ func TestTables(t *testing.T) {
 	tables := []Table{
 		{
 			Name: "a", Columns: []Column{{Name: "id"}, {Name: "n", Type: String, Length: 7}, {Name: "v", Derived: true}},
-			Checks:  []Constraint{{"positive", "n > 0"}},
+			Floors:  []store.Minimum{{Name: "positive", Column: "n", Least: 1}},
 			Indexes: []Index{{Name: "early", Columns: []string{"n"}}, {Name: "late", Columns: []string{"n", "v"}, Late: true}},
 			LateKey: true, Updated: true,
 		},
@@ -37,7 +39,7 @@ func TestTables(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
-	const columns = "n CHAR(7) NOT NULL, v INT CHECK (v <> NULL), CONSTRAINT positive CHECK (n > 0)) O U"
+	const columns = "n CHAR(7) NOT NULL, v INT CHECK (v <> NULL), CONSTRAINT positive CHECK (n >= 1)) O U"
 	const early, b = "CREATE INDEX i_early ON s.a (n)", "CREATE TABLE s.b (id UID NOT NULL CONSTRAINT b_key PRIMARY KEY) O K"
 	const late = "CREATE INDEX i_late ON s.a (n, v)"
 	const several, one = "CREATE TABLE s.c (x INT NOT NULL, y INT NOT NULL, z INT NOT NULL", "CREATE UNIQUE INDEX i_one ON s.c (z)"

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload/isolation"
 )
 
@@ -115,7 +116,7 @@ func (s *isolationSession) Do(ctx context.Context, ops []isolation.Op) isolation
 		return nil
 	})
 	if r.Violated == Unique {
-		r.Class = ClassDuplicateKey
+		r.Class = store.ClassDuplicateKey
 	}
 	if r.Outcome != history.Committed { // it may still go on
 		return r.Reply

@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"assay/history"
-	"assay/workload"
 	"assay/workload/keyvalue"
 )
 
@@ -20,14 +19,6 @@ func KeyValueSchema(table keyvalue.Table) Schema {
 		of.Columns = append(of.Columns, Column{Name: c.Name, Type: types[c.Type], Length: c.Max})
 	}
 	return Schema{Workload: table.Workload, Tables: []Table{of}, Reads: true}
-}
-
-// Executor is what a session of a KeyValueSchema needs of a Connection, and of
-// several where reads go elsewhere.
-type Executor interface {
-	Execute(ctx context.Context, statement int, parameters ...Value) Reply
-	Query(ctx context.Context, statement int, row func(Row) error, parameters ...Value) workload.Reply
-	Close()
 }
 
 // The statements of a session.
@@ -138,7 +129,7 @@ func (s *keyValueStore) Session(ctx context.Context) (keyvalue.Session, error) {
 }
 
 type keyValueSession struct {
-	Executor
+	Connection
 	store *keyValueStore
 }
 

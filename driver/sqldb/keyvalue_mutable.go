@@ -20,11 +20,11 @@ func (s *keyValueStore) LoadRecords(ctx context.Context, records []keyvalue.Reco
 func (s *keyValueStore) Scans() (promise string, err error) { return s.PromiseReads(), nil }
 
 func (s *keyValueStore) MutableSession(ctx context.Context) (keyvalue.MutableSession, error) {
-	c, err := s.ConnectKeyValue(ctx, s.statements)
+	c, err := s.ConnectApart(ctx, s.statements)
 	if err != nil {
 		return nil, err
 	}
-	return &keyValueSession{Executor: c, store: s}, nil
+	return &keyValueSession{Connection: c, store: s}, nil
 }
 
 func (s *keyValueSession) Update(ctx context.Context, record keyvalue.Record) keyvalue.Reply {

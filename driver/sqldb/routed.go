@@ -2,12 +2,13 @@ package sqldb
 
 import (
 	"context"
+	"errors"
 
 	"assay/history"
 	"assay/workload"
 )
 
-// Routed is an Executor that has one connection to insert and, if reads go elsewhere,
+// Routed is a Connection that has one connection to insert and, if reads go elsewhere,
 // another one to read. Those that a server has closed while nothing was to be done
 // are replaced, as database/sql does for an ordinary application, before anything is
 // sent.
@@ -54,11 +55,7 @@ func (r *Routed) open(ctx context.Context, read bool) (s *Session, refused workl
 }
 
 func (r *Routed) Execute(ctx context.Context, statement int, parameters ...Value) Reply {
-	s, refused := r.open(ctx, false)
-	if s == nil {
-		return Reply{Reply: refused}
-	}
-	return s.Execute(ctx, statement, parameters...)
+	return r.on(ctx, func(s *Session) Reply { return s.Execute(ctx, statement, parameters...) })
 }
 
 func (r *Routed) Query(ctx context.Context, statement int, row func(Row) error, parameters ...Value) workload.Reply {
@@ -67,6 +64,44 @@ func (r *Routed) Query(ctx context.Context, statement int, row func(Row) error, 
 		return refused
 	}
 	return s.Query(ctx, statement, row, parameters...)
+}
+
+// on has the connection for writes do something that ends with a Reply.
+func (r *Routed) on(ctx context.Context, do func(*Session) Reply) Reply {
+	s, refused := r.open(ctx, false)
+	if s == nil {
+		return Reply{Reply: refused}
+	}
+	return do(s)
+}
+
+func (r *Routed) Insert(ctx context.Context, rows Rows) Reply {
+	return r.on(ctx, func(s *Session) Reply { return s.Insert(ctx, rows) })
+}
+
+func (r *Routed) Load(ctx context.Context, rows Rows) Reply {
+	return r.on(ctx, func(s *Session) Reply { return s.Load(ctx, rows) })
+}
+
+func (r *Routed) Batch(ctx context.Context, b *Batch) Reply {
+	return r.on(ctx, func(s *Session) Reply { return s.Batch(ctx, b) })
+}
+
+func (r *Routed) Transaction(ctx context.Context, writes bool, work func(context.Context, Transaction) error) Reply {
+	return r.on(ctx, func(s *Session) Reply { return s.Transaction(ctx, writes, work) })
+}
+
+// Learn implements Connection: connections are made anew with the statements that they
+// were first opened with, so that there can be no further ones.
+func (r *Routed) Learn(context.Context, Statement) (int, error) {
+	return 0, errors.New("statements cannot be added where reads may go elsewhere")
+}
+
+func (r *Routed) Waiting(ctx context.Context) (waiting, known bool, err error) {
+	if r.Writer == nil {
+		return false, false, nil
+	}
+	return r.Writer.Waiting(ctx)
 }
 
 func (r *Routed) Close() {

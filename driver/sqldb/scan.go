@@ -21,6 +21,9 @@ func ScanRow[V any](format *Format[V], values []V, into []any) error {
 		return fmt.Errorf("a row of %d columns came where %d were asked for", len(values), len(into))
 	}
 	for i, value := range values {
+		if into[i] == nil {
+			continue
+		}
 		if err := scan(format, value, into[i]); err != nil {
 			return fmt.Errorf("column %d: %w", i+1, err)
 		}

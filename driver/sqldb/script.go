@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/script"
 )
@@ -131,7 +132,7 @@ func (s *scriptSession) Transaction(ctx context.Context, writes bool, work func(
 	reply := s.Connection.Transaction(ctx, writes, func(ctx context.Context, tx Transaction) error {
 		err := work(ctx, &scriptTransaction{s, tx, nil})
 		if errors.Is(err, script.ErrLeave) {
-			err = fmt.Errorf("%w: %w", ErrRollback, err)
+			err = fmt.Errorf("%w: %w", store.ErrRollback, err)
 		}
 		return err
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload/smallbank"
 )
 
@@ -20,7 +21,7 @@ func SmallBankSchema() Schema {
 			table.LateKey = false
 			table.Columns = append([]Column{{Name: "name", Type: ASCII, Length: smallbank.NameLength}}, table.Columns...)
 		case smallbank.Saving:
-			table.Checks = []Constraint{{"saving_not_overdrawn", "balance >= 0"}}
+			table.Floors = []store.Minimum{{Name: "saving_not_overdrawn", Column: "balance"}}
 		}
 		of.Tables = append(of.Tables, table)
 	}

@@ -28,11 +28,9 @@ package sqldb
 
 import (
 	"context"
-	"errors"
 
+	"assay/store"
 	"assay/workload"
-	"assay/workload/bulkupdate"
-	"assay/workload/interleaving"
 )
 
 // Database is one workload's schema on a database, as a protocol implements it.
@@ -78,23 +76,23 @@ type Database interface {
 	// PromiseLevel and Levels are what is promised at which isolation level; see
 	// isolation.Store, Promise, and interleaving.Store, Levels.
 	PromiseLevel() string
-	Levels() []interleaving.Level
+	Levels() []store.Level
 
 	// PromiseReads is what is promised of the reads of a Schema with Reads; see
-	// keyvalue.Promising.
+	// store.Promises.
 	PromiseReads() string
-	// ConnectKeyValue is Connect of such a Schema, to the servers that take inserts and
-	// answer reads: statement InsertRecord is for Execute, GetRecord for Query.
-	ConnectKeyValue(ctx context.Context, statements []Statement) (Executor, error)
+	// ConnectApart is Connect of such a Schema, to the servers that take writes and answer
+	// reads.
+	ConnectApart(ctx context.Context, statements []Statement) (Connection, error)
 
-	// Engines are the ways to store a table; see candles.Store. CreateOn is Create with
+	// Engines are the ways to store a table; see store.Engined. CreateOn is Create with
 	// one of them; chosen is false if nobody asked for it or there is no other.
 	Engines(ctx context.Context) ([]string, error)
 	CreateOn(ctx context.Context, mark workload.Marker, engine string, chosen bool) error
 
 	// Waits are the waits for locks that the database counts, none if it counts none;
-	// see bulkupdate.Store.
-	Waits(ctx context.Context) ([]bulkupdate.Wait, error)
+	// see store.Counting.
+	Waits(ctx context.Context) ([]store.Wait, error)
 
 	// Compactions are the names of the ways to give back space, as in churn.Store;
 	// *workload.OptionError says why there are none. Compact is one of them.
@@ -150,28 +148,12 @@ type Connection interface {
 	Close()
 }
 
-// ErrRollback is in the error with which a Transaction's work has everything rolled
-// back though nothing is wrong. The reply is Failed and has that error, and the
-// Connection can be used again.
-var ErrRollback = errors.New("the transaction was rolled back on purpose")
-
 // Transaction is one that is under way. After an error it is to be left.
 type Transaction interface {
 	Execute(ctx context.Context, statement int, parameters ...Value) error
 	Query(ctx context.Context, statement int, row func(Row) error, parameters ...Value) error
 	// Change is Execute, and returns how many rows were changed.
 	Change(ctx context.Context, statement int, parameters ...Value) (int64, error)
-}
-
-// Row is one row of an answer.
-type Row interface {
-	// Scan decodes all columns into *int64, *int, *bool, *string, *[]byte or
-	// *[]int64 (Ints), whose capacity is used. It allocates nothing for numbers.
-	Scan(into ...any) error
-	// AppendValues appends the value of each column: nil, int64, float64, bool or string.
-	// A decimal is an int64 where that is exact, and else a float64. It is for the rows of
-	// a Connection whose Schema is Open, and of a ValueReader.
-	AppendValues(into []any) ([]any, error)
 }
 
 // ValueReader is a Reader that asks in another way for rows of columns that are not
@@ -188,70 +170,3 @@ type Statement struct {
 	Name string
 	Text string
 }
-
-// Rows are rows to be added.
-type Rows struct {
-	Table   string
-	Columns []string
-	Count   int
-	// Row appends the values of row i, of the same kinds in each row.
-	Row func(i int, into []Value) []Value
-}
-
-// Call is one statement of a Batch.
-type Call struct {
-	Statement  int
-	Parameters []Value
-	// Row gets the rows; it is nil if and only if the statement gives none. Want is
-	// how many rows must come, 0 for any number; if others come, the reply is not
-	// Committed.
-	Row  func(Row) error
-	Want int
-}
-
-// Batch is a transaction whose statements are known beforehand.
-type Batch struct {
-	Calls []Call
-	// Inquiry is a query that is made after Check or Null has refused the
-	// transaction and it was left; nil for none. Its rows tell the workload more of
-	// why. If it fails, the reply has its Class and Violated is not set.
-	Inquiry *Call
-}
-
-// Violation is the kind of constraint that refused a statement.
-type Violation uint8
-
-const (
-	// NoViolation: what went wrong is no constraint's doing.
-	NoViolation Violation = iota
-	// Unique: a key is there already.
-	Unique
-	// Check: a CHECK constraint.
-	Check
-	// Null: a column that must not be null; of a Column that is Derived.
-	Null
-)
-
-// Reply is how an attempt ended. All but Violated is as with workload.Reply, with
-// Class as the driver's table of errors has it.
-type Reply struct {
-	workload.Reply
-	// Violated is, with Failed, the constraint that refused it.
-	Violated Violation
-	// Affected is, with Committed, how many rows Execute changed, as the database
-	// counts them.
-	Affected int64
-}
-
-// Inserted is the reply of an insert: a key that is there already is a duplicate.
-func (r Reply) Inserted() workload.Reply {
-	if r.Violated == Unique {
-		r.Duplicate, r.Class = true, workload.ClassDuplicate
-	}
-	return r.Reply
-}
-
-// ClassDuplicateKey is the class of a row whose key is there already, where that
-// is not a repetition: inserted by a transaction that went before under the same
-// number or, at levels that do not see it, at the same time.
-const ClassDuplicateKey = "duplicate key"

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/tpcc"
 )
@@ -28,7 +29,7 @@ type tpccSession struct {
 func (s *tpccSession) Close() { s.connection.Close() }
 
 // errUnusedItem has a New-Order rolled back.
-var errUnusedItem = fmt.Errorf("an item does not exist: %w", ErrRollback)
+var errUnusedItem = fmt.Errorf("an item does not exist: %w", store.ErrRollback)
 
 // missing is the error where a row that must be there is not.
 func missing(what string) error { return errors.New("there is no " + what) }
@@ -112,7 +113,7 @@ func (s *tpccSteps) stopAtEnd(values ...int64) {
 
 func rolledBack(err error) error {
 	if errors.As(err, new(*tpcc.StopError)) {
-		return fmt.Errorf("%w: %w", err, ErrRollback)
+		return fmt.Errorf("%w: %w", err, store.ErrRollback)
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -241,7 +242,7 @@ func (l *connection) transact(x *run) ending {
 	switch {
 	case err != nil:
 		e = failed(l.file.explain(x.doing, err), classOf(err))
-		e.Broken = violated(err) == sqldb.NoViolation && !errors.Is(err, sqldb.ErrRollback)
+		e.Broken = violated(err) == sqldb.NoViolation && !errors.Is(err, store.ErrRollback)
 	case wanted && !x.stage.CompareAndSwap(stageOpen, stageCommitting):
 		e = failed(l.file.explain(x.doing, errLeft), workload.ClassTimeout)
 	case wanted:

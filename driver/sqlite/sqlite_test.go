@@ -16,28 +16,28 @@ import (
 	"assay/workload/bank"
 )
 
-// store is the Store, and the file below it, which keeps the connection of the last
+// opened is the Store, and the file below it, which keeps the connection of the last
 // session.
-type store struct {
+type opened struct {
 	bank.Store
 	below *bankFile
 }
 
 // openStore opens a Store on this address and closes it with the test.
-func openStore(t *testing.T, address string) *store {
+func openStore(t *testing.T, address string) *opened {
 	t.Helper()
 	f, err := open(workload.Target{Address: address}, sqldb.BankSchema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &bankFile{file: f}
-	opened := sqldb.Bank(s)
+	bankStore := sqldb.Bank(s)
 	t.Cleanup(func() {
-		if err := opened.Close(); err != nil {
+		if err := bankStore.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return &store{opened, s}
+	return &opened{bankStore, s}
 }
 
 type bankFile struct {
@@ -192,7 +192,7 @@ func TestForeignFiles(t *testing.T) {
 	t.Run("directory", func(t *testing.T) { refusesForeign(t, openStore(t, "sqlite:"+t.TempDir())) })
 }
 
-func refusesForeign(t *testing.T, s *store) {
+func refusesForeign(t *testing.T, s *opened) {
 	t.Helper()
 	_, finding := s.Find(t.Context())
 	for name, err := range map[string]error{

@@ -52,7 +52,7 @@ func (f *file) PromiseLevel() string { return "strict-serializable" }
 // PromiseReads is so on the same grounds.
 func (f *file) PromiseReads() string { return keyvalue.PromiseLinearizable }
 
-func (f *file) ConnectKeyValue(ctx context.Context, statements []sqldb.Statement) (sqldb.Executor, error) {
+func (f *file) ConnectApart(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	return f.Connect(ctx, statements)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -35,12 +36,7 @@ type Totals struct {
 }
 
 // Replica is one member that holds a copy of the data.
-type Replica struct {
-	// Name is printable and tells the members apart, such as host:port.
-	Name string
-	// Primary is true for the member that takes writes.
-	Primary bool
-}
+type Replica = store.Replica
 
 // Replicated is a Store whose database keeps copies that can be read one by
 // one. A Store without it, or with fewer than two Replicas, has no check of

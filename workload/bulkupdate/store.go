@@ -15,6 +15,7 @@ import (
 	"context"
 	"time"
 
+	"assay/store"
 	"assay/workload"
 )
 
@@ -78,25 +79,17 @@ type Reply struct {
 	Changed int64
 }
 
-// Unit is what a Wait counts.
-type Unit string
-
-const (
-	// Count is a number that only grows.
-	Count Unit = "count"
-	// Time is nanoseconds, over all sessions together, that only grow.
-	Time Unit = "time"
-	// Gauge is a number as it is at the moment, such as of those who wait.
-	Gauge Unit = "gauge"
+// Unit, and what follows, are as in package store.
+type (
+	Unit = store.Unit
+	Wait = store.Wait
 )
 
-// Wait is one figure that a server tells of its locks and queues.
-type Wait struct {
-	// Name is in the server's own words.
-	Name  string
-	Unit  Unit
-	Value int64
-}
+const (
+	Count = store.Occasions
+	Time  = store.Time
+	Gauge = store.Gauge
+)
 
 // sampleEvery is how often a server is asked while tasks go on.
 const sampleEvery = 200 * time.Millisecond

@@ -30,7 +30,7 @@ func (s *server) ask(context.Context) ([]Wait, error) {
 }
 
 func figures(count, time, gauge int64) []Wait {
-	return []Wait{{"conflicts", Count, count}, {"time", Time, time}, {"queue", Gauge, gauge}}
+	return []Wait{{Name: "conflicts", Unit: Count, Value: count}, {Name: "time", Unit: Time, Value: time}, {Name: "queue", Unit: Gauge, Value: gauge}}
 }
 
 // TestSampler: what only grows is told by its difference, a gauge while

@@ -10,6 +10,7 @@ package interleaving
 import (
 	"context"
 
+	"assay/store"
 	"assay/workload"
 )
 
@@ -33,14 +34,8 @@ type Store interface {
 	Interleaved(ctx context.Context) (Session, error)
 }
 
-type Level struct {
-	// Name is what the level is called, in words of the database's own.
-	Name string
-	// Isolation is workload.Target.Isolation, and Options are parameters of the
-	// address, each NAME=VALUE.
-	Isolation string
-	Options   []string
-}
+// Level is an isolation level.
+type Level = store.Level
 
 // Session is one session of a script.
 type Session interface {

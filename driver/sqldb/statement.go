@@ -1,0 +1,211 @@
+package sqldb
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/store"
+)
+
+// text is a statement in this dialect.
+func (d *Dialect) text(s *store.Statement, t *Table) string {
+	switch s.Verb {
+	case store.Read:
+		return d.reading(s)
+	case store.Count:
+		text := "SELECT count(*)"
+		for _, c := range s.Columns {
+			text += ", " + d.sum(d.name(c))
+		}
+		return text + " FROM " + d.named(s.Table) + d.where(s.Where)
+	case store.Insert:
+		return d.inserting(s)
+	case store.Put:
+		var assignments []string
+		for i, c := range s.Columns {
+			if !slices.Contains(t.Key(), c) {
+				assignments = append(assignments, d.name(c)+" = "+d.value(s.Value(0, i)))
+			}
+		}
+		return d.inserting(s) + d.upsert(d.names(t.Key())) + strings.Join(assignments, ", ")
+	case store.Append:
+		table, list, element := d.name(s.Table), d.name(s.Columns[1]), d.value(s.Values[1])
+		return "INSERT INTO " + d.named(s.Table) + " (" + d.names(s.Columns) + ") VALUES (" + d.value(s.Values[0]) + ", " +
+			fmt.Sprintf(d.NewList, list, table, element) + ")" + d.upsert(d.name(s.Columns[0])) + list + " = " + fmt.Sprintf(d.Append, list, table, element)
+	case store.Update:
+		text := "UPDATE " + d.named(s.Table) + " SET " + d.assignments(s.Set) + d.where(s.Where)
+		if len(s.Columns) > 0 && d.Returning {
+			text += " RETURNING " + d.names(s.Columns)
+		}
+		return text
+	case store.Delete:
+		return "DELETE FROM " + d.named(s.Table) + d.where(s.Where)
+	default:
+		return d.native(s)
+	}
+}
+
+// native is a text of the workload's or of a user's.
+func (d *Dialect) native(s *store.Statement) string {
+	if len(s.Tables) == 0 {
+		return s.Text
+	}
+	tables := make([]any, len(s.Tables))
+	for i, t := range s.Tables {
+		tables[i] = d.named(t)
+	}
+	return fmt.Sprintf(s.Text, tables...)
+}
+
+func (d *Dialect) reading(s *store.Statement) string {
+	text := "SELECT " + d.names(s.Columns) + " FROM " + d.named(s.Table) + d.where(s.Where)
+	if len(s.Order) > 0 {
+		direction := ""
+		if s.Descending {
+			direction = " DESC"
+		}
+		var order []string
+		for _, c := range s.Order {
+			order = append(order, d.name(c)+direction)
+		}
+		text += " ORDER BY " + strings.Join(order, ", ")
+	}
+	if s.Limit.Source != store.FromNothing {
+		text += " LIMIT " + d.value(s.Limit)
+	}
+	if s.Lock {
+		text += d.ForUpdate
+	}
+	return text
+}
+
+func (d *Dialect) inserting(s *store.Statement) string {
+	if s.Values == nil {
+		columns := make([]string, len(s.Columns))
+		for i, c := range s.Columns {
+			columns[i] = d.name(c)
+		}
+		return InsertText(d.named(s.Table), columns, max(s.Rows, 1))
+	}
+	var values []string
+	for _, v := range s.Values {
+		values = append(values, d.value(v))
+	}
+	return "INSERT INTO " + d.named(s.Table) + " (" + d.names(s.Columns) + ") VALUES (" + strings.Join(values, ", ") + ")"
+}
+
+func (d *Dialect) assignments(all []store.Assignment) string {
+	var texts []string
+	for _, a := range all {
+		column, value := d.name(a.Column), d.value(a.Value)
+		if a.Add {
+			value = column + " + " + value
+		}
+		texts = append(texts, column+" = "+value)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func (d *Dialect) where(conditions []store.Condition) string {
+	var texts []string
+	for _, c := range conditions {
+		column, value := d.name(c.Column), d.value(c.Value)
+		switch c.Is {
+		case store.In:
+			texts = append(texts, d.in(column, value))
+		case store.AtLeast:
+			texts = append(texts, column+" >= "+value)
+		case store.Below:
+			texts = append(texts, column+" < "+value)
+		case store.MultipleOf:
+			texts = append(texts, column+" % "+value+" = 0")
+		default:
+			texts = append(texts, column+" = "+value)
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(texts, " AND ")
+}
+
+// value is an expression. What an earlier statement of the transaction has left is read
+// again, within the statement that wants it: so a batch needs no answer in between.
+func (d *Dialect) value(e store.Expression) string {
+	switch e.Source {
+	case store.FromNumber:
+		return strconv.FormatInt(e.Number, 10)
+	case store.FromColumn:
+		return d.name(e.Column)
+	case store.FromLeft:
+		var key []string
+		for i, column := range d.keys[e.Table] {
+			key = append(key, d.name(column)+" = "+d.value(e.Key[i]))
+		}
+		return "(SELECT " + d.name(e.Column) + " FROM " + d.named(e.Table) + " WHERE " + strings.Join(key, " AND ") + ")"
+	default:
+		return "$" + strconv.Itoa(e.Parameter)
+	}
+}
+
+// name is a name of the schema's, as it is here.
+func (d *Dialect) name(of string) string { return renamed(d.Reserved, of) }
+
+func (d *Dialect) names(of []string) string {
+	all := make([]string, len(of))
+	for i, name := range of {
+		all[i] = d.name(name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// named is the full name of a table of the schema's.
+func (d *Dialect) named(table string) string { return d.Table(d.name(table)) }
+
+// compiled are the statements of a session. Those from number len(after) on read what an
+// update has left, of products whose updates give no rows.
+type compiled struct {
+	statements []store.Statement
+	texts      []Statement
+	// after is, by statement, the number of the one that reads what it left, and pair that
+	// of the one that reads two such rows, with their keys; 0 if there is none.
+	after, pair []int
+}
+
+// compile makes the statements of a session on a schema.
+func (d *Dialect) compile(schema *Schema, statements []store.Statement) (c compiled, err error) {
+	if err := schema.Check(statements); err != nil {
+		return c, err
+	}
+	own := *d
+	own.keys = map[string][]string{}
+	for i := range schema.Tables {
+		own.keys[schema.Tables[i].Name] = schema.Tables[i].Key()
+	}
+	c = compiled{statements: statements, after: make([]int, len(statements)), pair: make([]int, len(statements))}
+	for i := range statements {
+		s := &statements[i]
+		c.texts = append(c.texts, Statement{Name: s.Name, Text: own.text(s, schema.Table(s.Table))})
+	}
+	if d.Returning {
+		return c, nil
+	}
+	for i := range statements {
+		s := &statements[i]
+		if s.Verb != store.Update || len(s.Columns) == 0 {
+			continue
+		}
+		left := store.Statement{Table: s.Table, Columns: s.Columns, Where: s.Where}
+		c.after[i] = len(c.texts)
+		c.texts = append(c.texts, Statement{Name: s.Name + "_left", Text: own.reading(&left)})
+		if len(s.Where) == 1 && s.Where[0].Value.Source == store.FromParameter {
+			key := s.Where[0].Column
+			c.pair[i] = len(c.texts)
+			c.texts = append(c.texts, Statement{Name: s.Name + "_pair", Text: "SELECT " + own.names(append([]string{key}, s.Columns...)) +
+				" FROM " + own.named(s.Table) + " WHERE " + own.name(key) + " IN ($1, $2)"})
+		}
+	}
+	return c, nil
+}
