@@ -125,7 +125,7 @@ func sqlWorkloads(d sqldb.Driver) []definition.Support {
 	return []definition.Support{
 		bank.By(d.Bank), isolation.By(d.Isolation), availability.By(d.KeyValue), entity.By(d.KeyValue),
 		candles.By(d.Candles), bulkupdate.By(d.BulkUpdate), churn.By(d.Churn), ycsb.By(d.KeyValue),
-		smallbank.By(d.SmallBank), tpcb.By(d.TPCB), tpcc.By(d.TPCC),
+		smallbank.On(d.Open, sqldb.Lacks()), tpcb.On(d.Open, sqldb.Lacks()), tpcc.By(d.TPCC),
 		script.By(d.Script),
 	}
 }
@@ -139,7 +139,7 @@ func otherDrivers() []Driver {
 			Workloads: []definition.Support{
 				bank.By(mongodb.OpenBank), isolation.By(mongodb.OpenIsolation), availability.By(mongodb.OpenKeyValue), entity.By(mongodb.OpenKeyValue),
 				candles.By(mongodb.OpenCandles), bulkupdate.By(mongodb.OpenBulkUpdate), churn.By(mongodb.OpenChurn), ycsb.By(mongodb.OpenKeyValue),
-				smallbank.By(mongodb.OpenSmallBank), tpcb.By(mongodb.OpenTPCB), tpcc.By(mongodb.OpenTPCC), script.By(mongodb.OpenScript),
+				definition.By(smallbank.Name, mongodb.OpenSmallBank), definition.By(tpcb.Name, mongodb.OpenTPCB), tpcc.By(mongodb.OpenTPCC), script.By(mongodb.OpenScript),
 			},
 		},
 		{
@@ -184,7 +184,7 @@ func otherDrivers() []Driver {
 			Workloads: []definition.Support{
 				bank.By(mem.OpenBank), isolation.By(mem.OpenIsolation), availability.By(mem.OpenKeyValue), entity.By(mem.OpenKeyValue),
 				candles.By(mem.OpenCandles), bulkupdate.By(mem.OpenBulkUpdate), churn.By(mem.OpenChurn), ycsb.By(mem.OpenKeyValue),
-				smallbank.By(mem.OpenSmallBank), tpcb.By(mem.OpenTPCB),
+				definition.By(smallbank.Name, mem.OpenSmallBank), definition.By(tpcb.Name, mem.OpenTPCB),
 				definition.Not(tpcc.Name, "the transactions are written for SQL and for documents; bugs are seeded on SQLite, which is embedded too"),
 				definition.Not(script.Name, "the reference database has no SQL"),
 			},

@@ -160,9 +160,9 @@ func TestEveryJournalBugIsFound(t *testing.T) {
 				}
 				var store workload.Store
 				if seeded := (Seeded{bug.Name, 0.5}); name == tpcb.Name {
-					store = onBoth(t, name, inMemory, run.Seed, seeded, mem.OpenTPCB, sqlite.Driver().TPCB)
+					store = onBoth(t, name, inMemory, run.Seed, seeded, mem.OpenTPCB, tpcb.Opener(sqlite.Driver().Open))
 				} else {
-					store = onBoth(t, name, inMemory, run.Seed, seeded, mem.OpenSmallBank, sqlite.Driver().SmallBank)
+					store = onBoth(t, name, inMemory, run.Seed, seeded, mem.OpenSmallBank, smallbank.Opener(sqlite.Driver().Open))
 				}
 				results := run.Judge(t.Context(), t, store).Results
 				found := slices.ContainsFunc(results, func(r check.Result) bool {

@@ -26,8 +26,8 @@ func TestThePrivilegeHintCoversEveryDatabase(t *testing.T) {
 	// As MariaDB reads it: \_ is an underscore, % anything.
 	pattern := regexp.MustCompile("^" + strings.NewReplacer(`\_`, "_", "_", ".", "%", ".*").Replace(grant[1]) + "$")
 	for _, of := range []sqldb.Schema{
-		sqldb.BankSchema(), sqldb.IsolationSchema(), sqldb.CandlesSchema(), sqldb.BulkUpdateSchema(), sqldb.ChurnSchema(), sqldb.SmallBankSchema(), sqldb.TPCBSchema(), sqldb.TPCCSchema(),
-		{Workload: "availability"}, {Workload: "entity"},
+		sqldb.BankSchema(), sqldb.IsolationSchema(), sqldb.CandlesSchema(), sqldb.BulkUpdateSchema(), sqldb.ChurnSchema(), sqldb.TPCCSchema(),
+		{Workload: "smallbank"}, {Workload: "tpcb"}, {Workload: "availability"}, {Workload: "entity"},
 	} {
 		s, err := openSchema(t.Context(), target(), of)
 		if err != nil {

@@ -18,7 +18,7 @@ func TestSmallBank(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			drivertest.RunSmallBank(t, drivertest.SmallBank{Secret: secret, OperationsOnly: true, Open: func(t *testing.T) smallbank.Store {
-				store, err := Driver().SmallBank(context.Background(), target(changes...))
+				store, err := smallbank.Opener(Driver().Open)(context.Background(), target(changes...))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -30,7 +30,7 @@ func TestSmallBank(t *testing.T) {
 
 func TestTPCB(t *testing.T) {
 	drivertest.RunTPCB(t, drivertest.TPCB{Secret: secret, OperationsOnly: true, Open: func(t *testing.T) tpcb.Store {
-		store, err := Driver().TPCB(context.Background(), target())
+		store, err := tpcb.Opener(Driver().Open)(context.Background(), target())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,8 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/workload"
+	"assay/workload/smallbank"
+	"assay/workload/tpcb"
 )
 
 // hostile are values that a server's configuration may have, with which a statement of
@@ -44,7 +46,7 @@ func configure(t *testing.T, names ...string) {
 func everyWorkload(to workload.Target) drivertest.Driver {
 	d := Driver()
 	return drivertest.Driver{Target: to, Secret: secret, Bank: d.Bank, Isolation: d.Isolation, KeyValue: d.KeyValue, Candles: d.Candles,
-		BulkUpdate: d.BulkUpdate, Churn: d.Churn, SmallBank: d.SmallBank, TPCB: d.TPCB, TPCC: d.TPCC, Script: d.Script}
+		BulkUpdate: d.BulkUpdate, Churn: d.Churn, SmallBank: smallbank.Opener(d.Open), TPCB: tpcb.Opener(d.Open), TPCC: d.TPCC, Script: d.Script}
 }
 
 // TestConfiguredServersConvictNobody: nothing that a server's configuration sets for its

@@ -9,7 +9,7 @@ const preparedPrefix = "assay_"
 // are in the dialect itself.
 func (d *dialect) sqlOf(schema string) sqldb.Dialect {
 	s := sqldb.Dialect{
-		Prefix: schema + ".",
+		Prefix: schema + ".", Reserved: reserved(),
 		Types: map[sqldb.Type]string{
 			sqldb.Integer: "bigint", sqldb.Boolean: "boolean", sqldb.String: "text", sqldb.ASCII: "text",
 			sqldb.UUID: "uuid", sqldb.Ints: "bigint[]",

@@ -21,6 +21,7 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/entity"
+	"assay/workload/smallbank"
 )
 
 // startPooler starts PgBouncer before the test server and returns its host and port. Who
@@ -239,7 +240,7 @@ func TestKilledConnectionsBehindAPooler(t *testing.T) {
 		}
 		done <- kills
 	}()
-	few := drivertest.Driver{Target: through(at), Bank: Driver().Bank, SmallBank: Driver().SmallBank}
+	few := drivertest.Driver{Target: through(at), Bank: Driver().Bank, SmallBank: smallbank.Opener(Driver().Open)}
 	drivertest.ValidRuns(t, few)
 	stop()
 	if kills := <-done; kills == 0 {

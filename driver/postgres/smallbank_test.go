@@ -24,7 +24,7 @@ func TestSmallBank(t *testing.T) {
 
 func TestTPCB(t *testing.T) {
 	drivertest.RunTPCB(t, drivertest.TPCB{Secret: secret, OperationsOnly: true, Open: func(t *testing.T) tpcb.Store {
-		store, err := Driver().TPCB(t.Context(), target(t))
+		store, err := tpcb.Opener(Driver().Open)(t.Context(), target(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func TestTPCB(t *testing.T) {
 
 func openSmallBank(t *testing.T, to workload.Target) smallbank.Store {
 	t.Helper()
-	store, err := Driver().SmallBank(context.Background(), to)
+	store, err := smallbank.Opener(Driver().Open)(context.Background(), to)
 	if err != nil {
 		t.Fatal(err)
 	}

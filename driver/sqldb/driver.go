@@ -11,8 +11,6 @@ import (
 	"assay/workload/isolation"
 	"assay/workload/keyvalue"
 	"assay/workload/script"
-	"assay/workload/smallbank"
-	"assay/workload/tpcb"
 	"assay/workload/tpcc"
 )
 
@@ -52,14 +50,6 @@ func (d Driver) Candles(ctx context.Context, target workload.Target) (candles.St
 
 func (d Driver) BulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {
 	return storeOf(BulkUpdate)(d(ctx, target, BulkUpdateSchema()))
-}
-
-func (d Driver) SmallBank(ctx context.Context, target workload.Target) (smallbank.Store, error) {
-	return storeOf(SmallBank)(d(ctx, target, SmallBankSchema()))
-}
-
-func (d Driver) TPCB(ctx context.Context, target workload.Target) (tpcb.Store, error) {
-	return storeOf(TPCB)(d(ctx, target, TPCBSchema()))
 }
 
 func (d Driver) Script(ctx context.Context, target workload.Target) (script.Store, error) {

@@ -8,6 +8,8 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqlite"
 	"assay/workload"
+	"assay/workload/smallbank"
+	"assay/workload/tpcb"
 )
 
 // TestConformance runs what every driver passes.
@@ -21,8 +23,8 @@ func TestConformance(t *testing.T) {
 		Candles:    sqlite.Driver().Candles,
 		BulkUpdate: sqlite.Driver().BulkUpdate,
 		Churn:      sqlite.Driver().Churn,
-		SmallBank:  sqlite.Driver().SmallBank,
-		TPCB:       sqlite.Driver().TPCB,
+		SmallBank:  smallbank.Opener(sqlite.Driver().Open),
+		TPCB:       tpcb.Opener(sqlite.Driver().Open),
 		TPCC:       sqlite.Driver().TPCC,
 		Script:     sqlite.Driver().Script,
 		Others:     func(workload string) []drivertest.Other { return others(path) },

@@ -278,20 +278,30 @@ func By[S workload.Store](name string, open func(ctx context.Context, target wor
 }
 
 // On is the support of the workload by a driver that opens databases so, and lacks these
-// capabilities.
-func (w Workload) On(open store.Opener, lacks store.Lacks) Support {
+// capabilities. over is the workload's Store on a database.
+func On[S workload.Store](w Workload, open store.Opener, lacks store.Lacks, over func(store.Database) S) Support {
 	if reason := lacks.Unmet(w.Needs); reason != "" {
 		return Not(w.Name, reason)
 	}
-	s := By(w.Name, func(ctx context.Context, target workload.Target) (store.Database, error) {
-		schema, err := w.Schema(target)
-		if err != nil {
-			return nil, err
-		}
-		return open(ctx, target, schema)
-	})
+	s := By(w.Name, Opening(w.Schema, open, over))
 	s.RewritesLists = lacks[store.UpdateInPlace] != ""
 	return s
+}
+
+// Opening opens a workload's Store by a driver's Opener.
+func Opening[S workload.Store](schema func(workload.Target) (store.Schema, error), open store.Opener,
+	over func(store.Database) S) func(ctx context.Context, target workload.Target) (S, error) {
+	return func(ctx context.Context, target workload.Target) (opened S, err error) {
+		of, err := schema(target)
+		if err != nil {
+			return opened, err
+		}
+		db, err := open(ctx, target, of)
+		if err != nil {
+			return opened, err
+		}
+		return over(db), nil
+	}
 }
 
 // Not is the lack of support of a workload, for this reason.

@@ -12,6 +12,7 @@ import (
 	"assay/measure"
 	"assay/promise"
 	"assay/report"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/journal"
@@ -19,11 +20,6 @@ import (
 
 // Name is the workload's name.
 const Name = "smallbank"
-
-// By is the support of the workload by a driver's function.
-func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
-	return definition.By(Name, open)
-}
 
 // Definition is the workload.
 func Definition() definition.Workload {
@@ -49,6 +45,8 @@ promises, or --model.`,
 				Kinds: map[string]promise.Property{"missing": promise.Durability, "overwritten": promise.Isolation, "gap": promise.Atomicity, "balance": promise.Atomicity, "acknowledged": promise.Isolation, "read": promise.Isolation}},
 			{Name: CheckIsolation, Asserts: "What the operations have read from each other and overwritten shows no anomaly that the model forbids.", Tests: promise.Isolation},
 		},
+		Schema:     schema,
+		Needs:      []store.Need{{Capability: store.Transactions, Why: "an operation could be half done"}},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		Load:       LoadDefaults,
 		State:      state().File,
@@ -95,8 +93,8 @@ type work struct {
 
 func (w work) Promise() string { return w.promise }
 
-func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
-	return NewWork(store.(Store), *c, seed)
+func (c *Config) Open(_ context.Context, db workload.Store, seed uint64, _ int) (definition.Work, error) {
+	return NewWork(db.(Store), *c, seed)
 }
 
 // NewWork returns the work of this configuration and seed on a store, which it owns from

@@ -6,6 +6,7 @@ import (
 	"assay/load"
 	"assay/promise"
 	"assay/report"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/journal"
@@ -36,11 +37,6 @@ func (c Config) Validate() error {
 	return definition.CheckRanges(c.Flags())
 }
 
-// By is the support of the workload by a driver's function.
-func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
-	return definition.By(Name, open)
-}
-
 // Definition is the workload.
 func Definition() definition.Workload {
 	return definition.Workload{
@@ -65,6 +61,8 @@ history, and each acknowledged transaction must have exactly one.`,
 			{Name: CheckBalances, Asserts: "Each branch, each teller and each account has the balance that its rows of the history add up to.", Tests: promise.Atomicity},
 			{Name: CheckOrder, Asserts: "The balances that were acknowledged of an account are those that its transactions leave in some order, each of which begins with what the one before it left.", Tests: promise.Isolation},
 		},
+		Schema:     schema,
+		Needs:      []store.Need{{Capability: store.Transactions, Why: "an operation could be half done"}},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		State:      state().File,
 		Operations: map[uint8]string{kindTransaction: "transaction"},
@@ -109,7 +107,7 @@ type work struct {
 	definition.NoPromise
 }
 
-func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
+func (c *Config) Open(_ context.Context, db workload.Store, seed uint64, _ int) (definition.Work, error) {
 	transactions, err := NewTransactions(*c, seed)
 	if err != nil {
 		return nil, err
@@ -119,7 +117,7 @@ func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ in
 		contents = append(contents, journal.Contents{Rows: transactions.rows(table),
 			Row: func(i int64) []int64 { return transactions.opening(table, i) }})
 	}
-	return work{Work: &journal.Work[Session]{Store: store.(Store), Plan: journal.Plan[Session]{
+	return work{Work: &journal.Work[Session]{Store: db.(Store), Plan: journal.Plan[Session]{
 		State: state(), Loaders: c.Loaders, Contents: contents,
 		Kind: func(int64) uint8 { return kindTransaction },
 		Do: func(ctx context.Context, session Session, id int64) (workload.Reply, []int64) {
