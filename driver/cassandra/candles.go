@@ -83,16 +83,6 @@ func newCandles(k *keyspace) *candleStore {
 // candleColumns are all columns, numbers first.
 func candleColumns() string { return strings.Join(candles.Columns().Names, ", ") }
 
-// compressor is one of Cassandra's (Cassandra documentation, "Compression").
-type compressor struct{ name, class string }
-
-// compressors are the engines; lz4 is what a table has if nothing is said.
-func compressors() []compressor {
-	return []compressor{
-		{"lz4", "LZ4Compressor"}, {"none", ""}, {"snappy", "SnappyCompressor"}, {"deflate", "DeflateCompressor"}, {"zstd", "ZstdCompressor"},
-	}
-}
-
 func (s *candleStore) Engines(context.Context) (names []string, err error) {
 	for _, c := range compressors() {
 		names = append(names, c.name)
@@ -136,7 +126,7 @@ func (s *candleStore) Read(ctx context.Context, row func(candles.Candle) error) 
 		return err
 	}
 	var c candles.Candle
-	return s.readPages(ctx, "read the candles", "SELECT "+candleColumns()+" FROM "+s.full(tickerTable), candles.Columns().Fields(&c),
+	return s.readPages(ctx, "read the candles", "SELECT "+candleColumns()+" FROM "+s.full(tickerTable), nil, candles.Columns().Fields(&c),
 		func() error { return row(c) })
 }
 

@@ -140,6 +140,7 @@ func TestOneNode(t *testing.T) {
 	}
 	t.Run("Mutable", func(t *testing.T) { drivertest.RunMutable(t, true, harness(c, drivertest.MutableTable()).Open) })
 	t.Run("Statistics", func(t *testing.T) { testStatistics(t, c) })
+	t.Run("Database", func(t *testing.T) { testDatabase(t, c.Address()) })
 	t.Run("Candles", func(t *testing.T) { testCandles(t, c) })
 	t.Run("Description", func(t *testing.T) { testDescription(t, c.Address()) })
 	t.Run("OwnTables", func(t *testing.T) { testOwnTables(t, c.Address()) })

@@ -162,6 +162,24 @@ func (k *keyspace) Create(ctx context.Context, m workload.Marker) error {
 	return k.agree(ctx)
 }
 
+// FinishLoad changes the mark alone. What is in memory is as good as what is on the disk,
+// and compaction goes by itself.
+func (k *keyspace) FinishLoad(ctx context.Context) error {
+	m, err := k.mark(ctx)
+	if err != nil || m == nil {
+		return errors.Join(err, k.mustMark(ctx))
+	}
+	m.Loaded = true
+	comment, err := markComment(*m)
+	if err != nil {
+		return err
+	}
+	if err := k.run(ctx, "finish loading", fmt.Sprintf("ALTER TABLE %s WITH %s", k.full(markTable), comment)); err != nil {
+		return err
+	}
+	return k.agree(ctx)
+}
+
 // markComment is the property of a table that holds the mark.
 func markComment(m workload.Marker) (string, error) {
 	text, err := json.Marshal(m)

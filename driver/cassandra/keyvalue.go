@@ -136,7 +136,7 @@ func (s *keyValueStore) Read(ctx context.Context, use func(keyvalue.Record) erro
 		return err
 	}
 	scan := s.row()
-	return s.readPages(ctx, "read the records", s.all, scan, func() error { return use(recordOf(scan)) })
+	return s.readPages(ctx, "read the records", s.all, nil, scan, func() error { return use(recordOf(scan)) })
 }
 
 // Settle implements keyvalue.Store; see settle.

@@ -2,8 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"golang.org/x/sync/errgroup"
 
@@ -32,24 +30,6 @@ func (s *keyValueStore) LoadRecords(ctx context.Context, records []keyvalue.Reco
 		})
 	}
 	return group.Wait()
-}
-
-// FinishLoad implements keyvalue.Mutable. Only the mark is changed; see
-// candleStore.FinishLoad.
-func (s *keyValueStore) FinishLoad(ctx context.Context) error {
-	m, err := s.mark(ctx)
-	if err != nil || m == nil {
-		return errors.Join(err, s.mustMark(ctx))
-	}
-	m.Loaded = true
-	comment, err := markComment(*m)
-	if err != nil {
-		return err
-	}
-	if err := s.run(ctx, "finish loading", fmt.Sprintf("ALTER TABLE %s WITH %s", s.full(markTable), comment)); err != nil {
-		return err
-	}
-	return s.agree(ctx)
 }
 
 // Scans implements keyvalue.Mutable.

@@ -19,7 +19,7 @@ const (
 	pagePause = time.Second
 )
 
-// readPages reads a whole table by pages, in any order, and calls row for each
+// readPages reads a table by pages, in any order, and calls row for each
 // row with what scan has filled. It returns row's error as it is. It is not one
 // snapshot, which Cassandra does not have; rows that are there before it begins
 // are seen.
@@ -27,11 +27,11 @@ const (
 // Each page is read with consistency ALL, so that a row that a single replica
 // holds is found, whatever the consistency was that it was written with. While
 // not all replicas answer, pages are read with QUORUM.
-func (k *keyspace) readPages(ctx context.Context, doing, statement string, scan []any, row func() error) error {
+func (k *keyspace) readPages(ctx context.Context, doing, statement string, values, scan []any, row func() error) error {
 	var state []byte
 	level := gocql.All
 	for try := 1; ; try++ {
-		iter := k.session.Query(statement).Consistency(level).PageSize(pageSize).PageState(state).IterContext(ctx)
+		iter := k.session.Query(statement, values...).Consistency(level).PageSize(pageSize).PageState(state).IterContext(ctx)
 		next := iter.PageState()
 		// All rows of a page have come when the first can be had.
 		for range iter.NumRows() {
@@ -66,7 +66,7 @@ func (k *keyspace) readPages(ctx context.Context, doing, statement string, scan 
 // count counts a table's rows by pages: a count(*) of a large table takes longer
 // than a coordinator waits.
 func (k *keyspace) count(ctx context.Context, t table) (n int64, err error) {
-	err = k.readPages(ctx, "count table "+t.name, "SELECT "+t.counted+" FROM "+k.full(t.name), []any{nil}, func() error {
+	err = k.readPages(ctx, "count table "+t.name, "SELECT "+t.counted+" FROM "+k.full(t.name), nil, []any{nil}, func() error {
 		n++
 		return nil
 	})

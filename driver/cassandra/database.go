@@ -1,0 +1,209 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
+	"assay/store"
+	"assay/workload"
+)
+
+var _ store.Engined = (*database)(nil)
+
+// database is a store.Database on one keyspace.
+type database struct {
+	*keyspace
+	schema store.Schema
+	// ways are the tables in the keyspace that have the rows of a table of the schema, by
+	// its name.
+	ways map[string][]*way
+}
+
+// Open connects to the cluster that target.Address names, as
+//
+//	cassandra://[USER:PASSWORD@]HOST[:PORT][,HOST...]/[KEYSPACE][?consistency=LEVEL&replication=COPIES]
+//
+// and opens its keyspace, which unless another is named is Schema.Space, or assay_ with the
+// workload's name, and which assay makes and drops itself. Writes and reads have one
+// consistency, quorum unless the address names another (one, two, three, all, local_one,
+// local_quorum); with target.Read "nearest" reads have consistency one. Each data center
+// gets three copies of a row, or as many as replication says, or as it has nodes.
+//
+// A row is inserted by an ordinary INSERT, which replaces one of its key: no lightweight
+// transaction. What cannot be used is *workload.OptionError, nobody there
+// *workload.UnreachableError, a user that is refused *workload.AuthError.
+func Open(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
+	s, err := parse(target)
+	if err != nil {
+		return nil, err
+	}
+	d, err := openDatabase(ctx, s, schema)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func openDatabase(ctx context.Context, s *settings, schema store.Schema) (*database, error) {
+	switch {
+	case s.named:
+	case schema.Space != "":
+		s.keyspace = schema.Space
+	default:
+		s.keyspace = "assay_" + schema.Workload
+	}
+	d := layOut(schema)
+	var tables []table
+	for i := range schema.Tables {
+		t := &schema.Tables[i]
+		for _, w := range d.ways[t.Name] {
+			tables = append(tables, table{name: w.name, columns: w.columns(t), counted: t.Key()[0]})
+		}
+	}
+	var err error
+	d.keyspace, err = openKeyspace(ctx, s, tables...)
+	return d, err
+}
+
+// layOut is a database without a connection.
+func layOut(schema store.Schema) *database {
+	d := &database{schema: schema, ways: map[string][]*way{}}
+	for i := range schema.Tables {
+		t := &schema.Tables[i]
+		d.ways[t.Name] = waysOf(t)
+	}
+	return d
+}
+
+// Lacks are the capabilities that Cassandra does not have.
+func Lacks() store.Lacks {
+	return store.Lacks{
+		store.Transactions:    "Cassandra has no transaction over several partitions",
+		store.Snapshots:       "Cassandra reads no one state of many rows",
+		store.Sets:            "Cassandra has no update of all rows of a partition, each of which must be named by its whole key, and a batch of such updates is another thing",
+		store.OrderedScans:    "Cassandra spreads rows by a hash of their partition key (Murmur3Partitioner), so that a range of keys is no range of rows",
+		store.UniqueKeys:      "Cassandra's INSERT replaces the row that is there",
+		store.SecondaryUnique: "Cassandra's indexes are not unique",
+		store.Lists:           "an append to a list is nothing that Cassandra does once and not twice when it is uncertain",
+		store.UpdateInPlace:   "an append to a list is nothing that Cassandra does once and not twice when it is uncertain",
+		store.Documents:       "Cassandra has no tables within the rows of others",
+		store.Compactions:     "CQL has no way to give space back, and compaction and the removal of what was deleted are asked for by nodetool",
+		store.Language:        "Cassandra has no transaction over several statements",
+		store.SQL:             "CQL has no joins",
+	}
+}
+
+// Lacks implements store.Database.
+func (d *database) Lacks() store.Lacks { return Lacks() }
+
+// Levels implements store.Database: without transactions there are none.
+func (d *database) Levels() []store.Level { return nil }
+
+// Promises implements store.Database: with quorums for reading and writing, all
+// acknowledged writes are "visible to subsequent reads" (Cassandra documentation,
+// "Dynamo", "Picking Consistency Levels"). A read that finds replicas apart makes them
+// equal before it answers (read_repair = BLOCKING, the default), so that no later read goes
+// back. On several nodes, without quorums, a read may miss what was acknowledged.
+func (d *database) Promises() store.Promises {
+	if d.quorums() {
+		return store.Promises{Reads: store.Linearizable}
+	}
+	return store.Promises{Eventual: len(d.session.GetHosts()) > 1}
+}
+
+// compressor is one of Cassandra's (Cassandra documentation, "Compression").
+type compressor struct{ name, class string }
+
+// compressors are the engines; lz4 is what a table has if nothing is said.
+func compressors() []compressor {
+	return []compressor{
+		{"lz4", "LZ4Compressor"}, {"none", ""}, {"snappy", "SnappyCompressor"}, {"deflate", "DeflateCompressor"}, {"zstd", "ZstdCompressor"},
+	}
+}
+
+// Engines implements store.Engined: they are the compressors of tables.
+func (d *database) Engines(context.Context) (names []string, err error) {
+	for _, c := range compressors() {
+		names = append(names, c.name)
+	}
+	return names, nil
+}
+
+// CreateOn implements store.Engined.
+func (d *database) CreateOn(ctx context.Context, m workload.Marker, engine string, chosen bool) error {
+	i := slices.IndexFunc(compressors(), func(c compressor) bool { return c.name == engine })
+	if chosen && i < 0 {
+		names, _ := d.Engines(ctx)
+		return &workload.OptionError{Option: "--engine", Value: engine, Want: strings.Join(names, ", ")}
+	}
+	if err := d.Create(ctx, m); err != nil || !chosen {
+		return err
+	}
+	option := "{'enabled': 'false'}"
+	if c := compressors()[i]; c.class != "" {
+		option = "{'class': '" + c.class + "'}"
+	}
+	for _, t := range d.tables {
+		if err := d.run(ctx, "choose the compressor of table "+t.name, "ALTER TABLE "+d.full(t.name)+" WITH compression = "+option); err != nil {
+			return err
+		}
+	}
+	return d.agree(ctx)
+}
+
+// View implements store.Database; see readPages for what is seen.
+func (d *database) View(ctx context.Context, read func(store.Reader) error) error {
+	if err := d.mustMark(ctx); err != nil {
+		return err
+	}
+	return read(reader{d})
+}
+
+// Audit implements store.Database: there are no snapshots; see Lacks.
+func (d *database) Audit(context.Context, func(store.Reader) error) error {
+	return errors.New("cassandra: audit: " + Lacks()[store.Snapshots])
+}
+
+// reader is a store.Reader by pages.
+type reader struct{ *database }
+
+// Read implements store.Reader.
+func (r reader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
+	if s.Verb == store.Count {
+		return store.ErrNotCounted
+	}
+	p, err := r.compile(&s)
+	if err != nil {
+		return err
+	}
+	if p.query == nil {
+		return fmt.Errorf("cassandra: %s: a view only reads", s.Name)
+	}
+	found := newRow(len(s.Columns))
+	return p.query.each(parameters, func(values []any) error {
+		return r.readPages(ctx, "read table "+s.Table, p.query.text, values, found.scan, func() error { return row(found) })
+	})
+}
+
+// Settle implements store.Database; see settle. It asks for a row of no key.
+func (d *database) Settle(ctx context.Context) error {
+	t := &d.schema.Tables[0]
+	w := d.ways[t.Name][0]
+	var key any = int64(-1)
+	if c := t.Column(w.partition); c != nil {
+		switch c.Type {
+		case store.String, store.ASCII:
+			key = ""
+		case store.Boolean:
+			key = false
+		case store.UUID:
+			key = gocql.UUID{}
+		}
+	}
+	return d.settle(ctx, fmt.Sprintf("SELECT %[1]s FROM %[2]s WHERE %[1]s = ? LIMIT 1", w.partition, d.full(w.name)), key)
+}
