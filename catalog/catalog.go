@@ -123,7 +123,7 @@ func sqlDrivers() []Driver {
 // sqlWorkloads are those of every database that speaks SQL.
 func sqlWorkloads(d sqldb.Driver) []definition.Support {
 	return []definition.Support{
-		bank.By(d.Bank), isolation.By(d.Isolation), availability.By(d.KeyValue), entity.By(d.KeyValue),
+		bank.On(d.Open, sqldb.Lacks()), isolation.By(d.Isolation), availability.By(d.KeyValue), entity.By(d.KeyValue),
 		candles.By(d.Candles), bulkupdate.By(d.BulkUpdate), churn.By(d.Churn), ycsb.By(d.KeyValue),
 		smallbank.On(d.Open, sqldb.Lacks()), tpcb.On(d.Open, sqldb.Lacks()), tpcc.By(d.TPCC),
 		script.By(d.Script),
@@ -137,7 +137,7 @@ func otherDrivers() []Driver {
 			Parameters: "those of MongoDB's connection strings, such as replicaSet, w, wtimeoutMS, readConcernLevel, tls, tlsCAFile and tlsCertificateKeyFile; and shard=hashed through a mongos",
 			Statistics: mongodb.OpenStatistics,
 			Workloads: []definition.Support{
-				bank.By(mongodb.OpenBank), isolation.By(mongodb.OpenIsolation), availability.By(mongodb.OpenKeyValue), entity.By(mongodb.OpenKeyValue),
+				definition.By(bank.Name, mongodb.OpenBank), isolation.By(mongodb.OpenIsolation), availability.By(mongodb.OpenKeyValue), entity.By(mongodb.OpenKeyValue),
 				candles.By(mongodb.OpenCandles), bulkupdate.By(mongodb.OpenBulkUpdate), churn.By(mongodb.OpenChurn), ycsb.By(mongodb.OpenKeyValue),
 				definition.By(smallbank.Name, mongodb.OpenSmallBank), definition.By(tpcb.Name, mongodb.OpenTPCB), tpcc.By(mongodb.OpenTPCC), script.By(mongodb.OpenScript),
 			},
@@ -162,7 +162,7 @@ func otherDrivers() []Driver {
 			NoStatistics: "FoundationDB keeps its account in a document of its own (status json), which assay does not read yet",
 			Missing:      foundationdb.Missing(),
 			Workloads: []definition.Support{
-				bank.By(foundationdb.OpenBank), isolation.By(foundationdb.OpenIsolation).Rewriting(), availability.By(foundationdb.OpenKeyValue), entity.By(foundationdb.OpenKeyValue),
+				definition.By(bank.Name, foundationdb.OpenBank), isolation.By(foundationdb.OpenIsolation).Rewriting(), availability.By(foundationdb.OpenKeyValue), entity.By(foundationdb.OpenKeyValue),
 				candles.By(foundationdb.OpenCandles), bulkupdate.By(foundationdb.OpenBulkUpdate), ycsb.By(foundationdb.OpenKeyValue),
 				definition.Not(smallbank.Name, noKeys), definition.Not(tpcb.Name, noKeys), definition.Not(tpcc.Name, noKeys), definition.Not(script.Name, noSQL),
 				definition.Not(churn.Name, "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly"),
@@ -182,7 +182,7 @@ func otherDrivers() []Driver {
 			Parameters:   "latency (of each operation, such as 2ms) and timeout (the probability that an operation ends unknown)",
 			NoStatistics: "it runs inside assay and keeps no account of its work",
 			Workloads: []definition.Support{
-				bank.By(mem.OpenBank), isolation.By(mem.OpenIsolation), availability.By(mem.OpenKeyValue), entity.By(mem.OpenKeyValue),
+				definition.By(bank.Name, mem.OpenBank), isolation.By(mem.OpenIsolation), availability.By(mem.OpenKeyValue), entity.By(mem.OpenKeyValue),
 				candles.By(mem.OpenCandles), bulkupdate.By(mem.OpenBulkUpdate), churn.By(mem.OpenChurn), ycsb.By(mem.OpenKeyValue),
 				definition.By(smallbank.Name, mem.OpenSmallBank), definition.By(tpcb.Name, mem.OpenTPCB),
 				definition.Not(tpcc.Name, "the transactions are written for SQL and for documents; bugs are seeded on SQLite, which is embedded too"),
@@ -193,7 +193,7 @@ func otherDrivers() []Driver {
 			Name: "null", Schemes: []string{"null"}, Example: "null://", Summary: "a store that answers at once and keeps nothing, for what assay itself takes; it is judged by nothing",
 			NoStatistics: "it runs inside assay and keeps no account of its work",
 			Workloads: []definition.Support{
-				bank.By(mem.OpenNullBank), availability.By(mem.OpenNullKeyValue), entity.By(mem.OpenNullKeyValue),
+				definition.By(bank.Name, mem.OpenNullBank), availability.By(mem.OpenNullKeyValue), entity.By(mem.OpenNullKeyValue),
 			},
 			Otherwise: "the null store answers transfers, and inserts and reads by key, alone",
 		},

@@ -25,7 +25,7 @@
 //		path := filepath.Join(t.TempDir(), "conformance.db")
 //		drivertest.Run(t, drivertest.Driver{
 //			Target:     workload.Target{Address: "sqlite:" + path},
-//			Bank:       sqlite.Driver().Bank,
+//			Bank:       bank.Opener(sqlite.Driver().Open),
 //			Isolation:  sqlite.Driver().Isolation,
 //			KeyValue:   sqlite.Driver().KeyValue,
 //			Candles:    sqlite.Driver().Candles,

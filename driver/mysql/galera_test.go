@@ -183,7 +183,7 @@ func testAllTheSame(t *testing.T, p *troupe) {
 	if store.CatchUp(p.ctx, nobody) == nil || store.ReadReplica(p.ctx, nobody, nil, nil) == nil {
 		t.Error("something was read of nobody")
 	}
-	if _, err := Driver().Bank(p.ctx, target(p.everywhere(), parameter("engine", "Aria"))); !errors.As(err, new(*workload.OptionError)) {
+	if _, err := bank.Opener(Driver().Open)(p.ctx, target(p.everywhere(), parameter("engine", "Aria"))); !errors.As(err, new(*workload.OptionError)) {
 		t.Errorf("an engine that is not replicated: %v", err)
 	}
 }

@@ -8,17 +8,18 @@ import (
 	library "github.com/go-sql-driver/mysql"
 
 	"assay/driver/sqldb"
+	"assay/workload/bank"
 )
 
 // TestThePrivilegeHintCoversEveryDatabase: whoever does what the hint says may
 // run every workload.
 func TestThePrivilegeHintCoversEveryDatabase(t *testing.T) {
-	bank, err := openSchema(t.Context(), target(), sqldb.BankSchema())
+	opened, err := openSchema(t.Context(), target(), bank.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer bank.Close()
-	hint := bank.Operation("create", &library.MySQLError{Number: codeDatabaseDenied}).Error()
+	defer opened.Close()
+	hint := opened.Operation("create", &library.MySQLError{Number: codeDatabaseDenied}).Error()
 	grant := regexp.MustCompile("GRANT ALL ON `([^`]+)`").FindStringSubmatch(hint)
 	if grant == nil || !strings.Contains(hint, "begin with "+schemaPrefix+" ") {
 		t.Fatalf("the hint is %q", hint)
@@ -26,7 +27,7 @@ func TestThePrivilegeHintCoversEveryDatabase(t *testing.T) {
 	// As MariaDB reads it: \_ is an underscore, % anything.
 	pattern := regexp.MustCompile("^" + strings.NewReplacer(`\_`, "_", "_", ".", "%", ".*").Replace(grant[1]) + "$")
 	for _, of := range []sqldb.Schema{
-		sqldb.BankSchema(), sqldb.IsolationSchema(), sqldb.CandlesSchema(), sqldb.BulkUpdateSchema(), sqldb.ChurnSchema(), sqldb.TPCCSchema(),
+		bank.Schema(), sqldb.IsolationSchema(), sqldb.CandlesSchema(), sqldb.BulkUpdateSchema(), sqldb.ChurnSchema(), sqldb.TPCCSchema(),
 		{Workload: "smallbank"}, {Workload: "tpcb"}, {Workload: "availability"}, {Workload: "entity"},
 	} {
 		s, err := openSchema(t.Context(), target(), of)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"assay/workload"
+	"assay/workload/bank"
 )
 
 // TestSocketsInAddresses: each way to write the same socket.
@@ -59,7 +60,7 @@ func TestThroughASocket(t *testing.T) {
 		t.Error(err)
 	}
 	missing := workload.Target{Address: "mysql://u:hunter2@%2Fnone%2Fa.sock/"}
-	_, err = Driver().Bank(t.Context(), missing)
+	_, err = bank.Opener(Driver().Open)(t.Context(), missing)
 	if unreachable := (*workload.UnreachableError)(nil); !errors.As(err, &unreachable) {
 		t.Errorf("got %v", err)
 	}

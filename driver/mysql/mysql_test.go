@@ -110,12 +110,12 @@ func (s *bankConnects) Connect(ctx context.Context, statements []sqldb.Statement
 
 func openBank(t *testing.T, target workload.Target) *bankStore {
 	t.Helper()
-	p, err := openSchema(context.Background(), target, sqldb.BankSchema())
+	p, err := openSchema(context.Background(), target, bank.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	below := &bankConnects{schema: p}
-	store := sqldb.Bank(below)
+	store := bank.Over(sqldb.StoreOf(below, bank.Schema()))
 	return &bankStore{store, store.(bank.Auditor), store.(bank.Replicated), below}
 }
 
@@ -228,7 +228,7 @@ func network(change func(*spot)) drivertest.Bank {
 		OpenVia: func(t *testing.T, addr string) (bank.Store, error) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
-			return Driver().Bank(ctx, target(atHosts(addr), change))
+			return bank.Opener(Driver().Open)(ctx, target(atHosts(addr), change))
 		},
 		Restart: func(t *testing.T) {
 			if err := node.Node(0).Kill(); err != nil {

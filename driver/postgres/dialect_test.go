@@ -14,6 +14,7 @@ import (
 	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/availability"
+	"assay/workload/bank"
 	"assay/workload/entity"
 )
 
@@ -52,7 +53,7 @@ func openers(t *testing.T) map[string]func(workload.Target) error {
 	}
 	ctx := t.Context()
 	return map[string]func(workload.Target) error{
-		"bank":         func(to workload.Target) error { return closed(Driver().Bank(ctx, to)) },
+		"bank":         func(to workload.Target) error { return closed(bank.Opener(Driver().Open)(ctx, to)) },
 		"isolation":    func(to workload.Target) error { return closed(Driver().Isolation(ctx, to)) },
 		"availability": func(to workload.Target) error { return closed(Driver().KeyValue(ctx, to, availability.Table())) },
 		"entity":       func(to workload.Target) error { return closed(Driver().KeyValue(ctx, to, entity.Table())) },

@@ -13,6 +13,7 @@ import (
 	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
+	"assay/workload/bank"
 )
 
 type notSent struct{ error }
@@ -80,7 +81,7 @@ func TestRule(t *testing.T) {
 }
 
 func TestViolated(t *testing.T) {
-	tables := sqldb.BankSchema().Tables
+	tables := bank.Schema().Tables
 	for want, errs := range map[sqldb.Violation][]error{
 		sqldb.Unique: {&pgconn.PgError{Code: "23505", ConstraintName: "transfer_pkey"}},
 		sqldb.Check:  {&pgconn.PgError{Code: "23514", ConstraintName: "account_not_overdrawn"}},

@@ -20,6 +20,7 @@ import (
 	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
+	"assay/workload/bank"
 	"assay/workload/entity"
 	"assay/workload/smallbank"
 )
@@ -240,7 +241,7 @@ func TestKilledConnectionsBehindAPooler(t *testing.T) {
 		}
 		done <- kills
 	}()
-	few := drivertest.Driver{Target: through(at), Bank: Driver().Bank, SmallBank: smallbank.Opener(Driver().Open)}
+	few := drivertest.Driver{Target: through(at), Bank: bank.Opener(Driver().Open), SmallBank: smallbank.Opener(Driver().Open)}
 	drivertest.ValidRuns(t, few)
 	stop()
 	if kills := <-done; kills == 0 {
@@ -252,13 +253,13 @@ func TestKilledConnectionsBehindAPooler(t *testing.T) {
 func TestParametersThatAPoolerKeeps(t *testing.T) {
 	to := through(startPooler(t, "transaction", 5))
 	to.Address += "?statement_timeout=5s"
-	_, err := Driver().Bank(t.Context(), to)
+	_, err := bank.Opener(Driver().Open)(t.Context(), to)
 	var refused *workload.OptionError
 	if !errors.As(err, &refused) || refused.Value != "statement_timeout" || !strings.Contains(err.Error(), "pooler") {
 		t.Errorf("got %v", err)
 	}
 	to.Address = strings.Replace(to.Address, "statement_timeout=5s", "timezone=UTC&application_name=mine&default_query_exec_mode=cache_statement", 1)
-	p, err := openSchema(t.Context(), to, sqldb.BankSchema())
+	p, err := openSchema(t.Context(), to, bank.Schema())
 	if err != nil || p.config.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement {
 		t.Errorf("%v", err)
 	}

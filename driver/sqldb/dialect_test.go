@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/store"
+	"assay/workload/bank"
 )
 
 func testDialect() Dialect {
@@ -52,7 +53,7 @@ func TestTables(t *testing.T) {
 }
 
 func TestCounted(t *testing.T) {
-	if got := Counted(BankSchema().Tables); !slices.Equal(got, []string{"account"}) {
+	if got := Counted(bank.Schema().Tables); !slices.Equal(got, []string{"account"}) {
 		t.Errorf("bank: %v", got)
 	}
 	if got := Counted(IsolationSchema().Tables); !slices.Equal(got, []string{"list", "register", "member", "pair"}) {

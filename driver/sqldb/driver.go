@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/churn"
@@ -31,11 +30,7 @@ func DriverOf[D Database](open func(context.Context, workload.Target, Schema) (D
 	}
 }
 
-// Bank, and the methods below, open the Store of one workload.
-func (d Driver) Bank(ctx context.Context, target workload.Target) (bank.Store, error) {
-	return storeOf(Bank)(d(ctx, target, BankSchema()))
-}
-
+// Isolation, and the methods below, open the Store of one workload.
 func (d Driver) Isolation(ctx context.Context, target workload.Target) (isolation.Store, error) {
 	return storeOf(Isolation)(d(ctx, target, IsolationSchema()))
 }

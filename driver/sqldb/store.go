@@ -18,6 +18,15 @@ func (d Driver) Open(ctx context.Context, target workload.Target, schema store.S
 	return StoreOf(db, schema), nil
 }
 
+// ReplicatedDatabase is one with replicas; see store.Replicated.
+type ReplicatedDatabase interface {
+	Database
+	Replicas(ctx context.Context) ([]store.Replica, map[string]error, error)
+	CatchUp(ctx context.Context, replica store.Replica) error
+	// ViewReplica is View on a replica.
+	ViewReplica(ctx context.Context, replica store.Replica, read func(Reader) error) error
+}
+
 // Lacks are the capabilities that no database has that speaks SQL.
 func Lacks() store.Lacks {
 	return store.Lacks{store.Documents: "a row holds no other rows in SQL"}
@@ -61,7 +70,7 @@ func (s *database) Promises() store.Promises {
 }
 
 func (s *database) BulkRows() int {
-	if db, is := s.Database.(bulkLoader); is {
+	if db, is := s.Database.(store.Bulk); is {
 		return db.BulkRows()
 	}
 	return 0

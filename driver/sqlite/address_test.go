@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"assay/workload"
+	"assay/workload/bank"
 )
 
 func TestAddress(t *testing.T) {
@@ -21,19 +22,19 @@ func TestAddress(t *testing.T) {
 		"sqlite:///var/x.db":                     "",
 		"sqlite:x.db?journal=wal":                "",
 	} {
-		_, err := Driver().Bank(t.Context(), workload.Target{Address: address})
+		_, err := bank.Opener(Driver().Open)(t.Context(), workload.Target{Address: address})
 		var refused *workload.OptionError
 		if got := errors.As(err, &refused); got != (option != "") || got && refused.Option != option {
 			t.Errorf("%s: %v, want a refusal of %q", address, err, option)
 		}
 	}
 	for _, level := range []string{"", "serializable"} {
-		if _, err := Driver().Bank(t.Context(), workload.Target{Address: "sqlite:x", Isolation: level}); err != nil {
+		if _, err := bank.Opener(Driver().Open)(t.Context(), workload.Target{Address: "sqlite:x", Isolation: level}); err != nil {
 			t.Errorf("isolation %q: %v", level, err)
 		}
 	}
 	var refused *workload.OptionError
-	if _, err := Driver().Bank(t.Context(), workload.Target{Address: "sqlite:x", Isolation: "read committed"}); !errors.As(err, &refused) {
+	if _, err := bank.Opener(Driver().Open)(t.Context(), workload.Target{Address: "sqlite:x", Isolation: "read committed"}); !errors.As(err, &refused) {
 		t.Errorf("read committed: %v", err)
 	}
 }

@@ -14,7 +14,7 @@ func TestAudits(t *testing.T) {
 		t.Run("parameters "+parameters, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "audits.db")
 			drivertest.RunAudits(t, drivertest.Bank{Open: func(t *testing.T) bank.Store {
-				s, err := Driver().Bank(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
+				s, err := bank.Opener(Driver().Open)(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -8,6 +8,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqlite"
 	"assay/workload"
+	"assay/workload/bank"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
 )
@@ -17,7 +18,7 @@ func TestConformance(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "conformance.db")
 	drivertest.Run(t, drivertest.Driver{
 		Target:     workload.Target{Address: "sqlite:" + path},
-		Bank:       sqlite.Driver().Bank,
+		Bank:       bank.Opener(sqlite.Driver().Open),
 		Isolation:  sqlite.Driver().Isolation,
 		KeyValue:   sqlite.Driver().KeyValue,
 		Candles:    sqlite.Driver().Candles,

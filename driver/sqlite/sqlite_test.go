@@ -26,12 +26,12 @@ type opened struct {
 // openStore opens a Store on this address and closes it with the test.
 func openStore(t *testing.T, address string) *opened {
 	t.Helper()
-	f, err := open(workload.Target{Address: address}, sqldb.BankSchema())
+	f, err := open(workload.Target{Address: address}, bank.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &bankFile{file: f}
-	bankStore := sqldb.Bank(s)
+	bankStore := bank.Over(sqldb.StoreOf(s, bank.Schema()))
 	t.Cleanup(func() {
 		if err := bankStore.Close(); err != nil {
 			t.Error(err)
@@ -86,7 +86,7 @@ func TestBank(t *testing.T) {
 			foreign := &foreignFile{path: path}
 			drivertest.RunBank(t, drivertest.Bank{
 				Open: func(t *testing.T) bank.Store {
-					s, err := Driver().Bank(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
+					s, err := bank.Opener(Driver().Open)(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -271,7 +271,7 @@ func TestLookAtShortFile(t *testing.T) {
 func TestFileOfAnotherWorkload(t *testing.T) {
 	address := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
 	load(t, openStore(t, address), 2)
-	kind := sqldb.BankSchema()
+	kind := bank.Schema()
 	kind.Workload = "ledger"
 	other, err := open(workload.Target{Address: address}, kind)
 	if err != nil {

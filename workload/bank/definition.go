@@ -19,17 +19,13 @@ import (
 	"assay/load"
 	"assay/promise"
 	"assay/report"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
 
 // Name is the workload's name.
 const Name = "bank"
-
-// By is the support of the workload by a driver's function.
-func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
-	return definition.By(Name, open)
-}
 
 // Definition is the workload.
 func Definition() definition.Workload {
@@ -57,6 +53,8 @@ journal, and each single transfer against what the database had answered.`,
 				Kinds: map[string]promise.Property{"stale-read": promise.Recency, "stale-order": promise.Recency, "future-read": promise.Rules}},
 			{Name: "replicas", Asserts: "Every replica holds the same state once it has caught up.", Tests: promise.Agreement},
 		},
+		Schema:     definition.Fixed(Schema),
+		Needs:      []store.Need{{Capability: store.Transactions, Why: "a transfer could be half done"}},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		State:      FileState,
 		Reloads:    true,

@@ -288,6 +288,11 @@ func On[S workload.Store](w Workload, open store.Opener, lacks store.Lacks, over
 	return s
 }
 
+// Fixed is the Workload.Schema of one that does not depend on the target.
+func Fixed(schema func() store.Schema) func(workload.Target) (store.Schema, error) {
+	return func(workload.Target) (store.Schema, error) { return schema(), nil }
+}
+
 // Opening opens a workload's Store by a driver's Opener.
 func Opening[S workload.Store](schema func(workload.Target) (store.Schema, error), open store.Opener,
 	over func(store.Database) S) func(ctx context.Context, target workload.Target) (S, error) {

@@ -11,10 +11,10 @@ import (
 	"assay/workload/journal"
 )
 
-// schema are the tables. A savings account below zero is what a TransactSaving is refused
+// Schema are the tables. A savings account below zero is what a TransactSaving is refused
 // for. A customer's two accounts are two rows, as in the paper: in one they could not show
 // write skew where two transactions that write the same row conflict.
-func schema(workload.Target) (store.Schema, error) {
+func Schema() store.Schema {
 	of := store.Schema{Workload: Name, Transactions: true, Judged: true}
 	for number, t := range Tables() {
 		loaded := number != Journal
@@ -29,7 +29,7 @@ func schema(workload.Target) (store.Schema, error) {
 		}
 		of.Tables = append(of.Tables, table)
 	}
-	return of, nil
+	return of
 }
 
 // The statements of a session. Those from onAccounts on are of savings accounts, and
@@ -70,7 +70,7 @@ func statements() []store.Statement {
 
 // Opener opens the Store by a driver's Opener.
 func Opener(open store.Opener) func(context.Context, workload.Target) (Store, error) {
-	return definition.Opening(schema, open, Over)
+	return definition.Opening(definition.Fixed(Schema), open, Over)
 }
 
 // On is the support of the workload by a driver.

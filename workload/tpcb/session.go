@@ -23,9 +23,9 @@ const (
 	changeAccount
 )
 
-// schema are pgbench's tables, with 64 bits where pgbench has 32, and keys as it makes
+// Schema are pgbench's tables, with 64 bits where pgbench has 32, and keys as it makes
 // them.
-func schema(workload.Target) (store.Schema, error) {
+func Schema() store.Schema {
 	of := store.Schema{Workload: Name, Transactions: true}
 	for number, t := range Tables() {
 		loaded := number != History
@@ -37,7 +37,7 @@ func schema(workload.Target) (store.Schema, error) {
 		}
 		of.Tables = append(of.Tables, table)
 	}
-	return of, nil
+	return of
 }
 
 func statements() []store.Statement {
@@ -59,7 +59,7 @@ func statements() []store.Statement {
 
 // Opener opens the Store by a driver's Opener.
 func Opener(open store.Opener) func(context.Context, workload.Target) (Store, error) {
-	return definition.Opening(schema, open, Over)
+	return definition.Opening(definition.Fixed(Schema), open, Over)
 }
 
 // On is the support of the workload by a driver.
