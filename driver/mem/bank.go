@@ -97,13 +97,6 @@ func (s *bankStore) AuditAll(ctx context.Context) (t bank.Totals, err error) {
 	return t, err
 }
 
-// The names of the two members. They share their memory, so that what one has the
-// other has.
-const (
-	firstMember  = "mem:1"
-	secondMember = "mem:2"
-)
-
 func (s *bankStore) Replicas(context.Context) ([]bank.Replica, map[string]error, error) {
 	return []bank.Replica{{Name: firstMember, Primary: true}, {Name: secondMember}}, nil, nil
 }

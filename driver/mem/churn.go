@@ -27,8 +27,6 @@ func OpenChurn(_ context.Context, target workload.Target) (churn.Store, error) {
 	return opened(target, func(b baseStore) churn.Store { return &churnStore{b, newTable[int64, churn.Row](b.d), &disk{}} })
 }
 
-const compaction = "repair"
-
 func (s *churnStore) Repairs() []string { return []string{compaction} }
 
 func (s *churnStore) Repair(_ context.Context, name string) error {

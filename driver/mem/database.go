@@ -45,6 +45,10 @@ type database struct {
 		clear()
 		count() int64
 	}
+	// relations are the tables of a Database, and firstOpen and lastOpen begin and end the
+	// list of its open transactions.
+	relations           []*relation
+	firstOpen, lastOpen *optimistic
 }
 
 // lock takes the lock, checks that what is there is ours, and that there is
@@ -82,6 +86,7 @@ func (d *database) enter(ctx context.Context, doing string) *workload.Reply {
 func (d *database) reset() {
 	d.generation++
 	d.deleted = nil
+	d.firstOpen, d.lastOpen = nil, nil
 	for _, t := range d.tables {
 		t.clear()
 	}
