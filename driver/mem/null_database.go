@@ -1,0 +1,137 @@
+package mem
+
+import (
+	"context"
+
+	"assay/store"
+	"assay/workload"
+)
+
+// nullAlone is why the null store lacks what it lacks.
+const nullAlone = "the null store answers transfers, and inserts and reads by key, alone"
+
+// NullLacks are the capabilities that the null store does not have.
+func NullLacks() store.Lacks {
+	lacks := store.Lacks{}
+	for _, c := range []store.Capability{
+		store.Snapshots, store.Sets, store.OrderedScans, store.Indexes, store.Lists, store.Compactions, store.Language, store.SQL,
+		store.UpdateInPlace, store.SecondaryUnique, store.Documents,
+	} {
+		lacks[c] = nullAlone
+	}
+	return lacks
+}
+
+// nullDatabase has only mark and lease. It is a store.Database.
+type nullDatabase struct {
+	nothing // less deep than those of the database, so that its methods are taken
+	marked
+}
+
+type marked struct{ store.Database }
+
+// OpenNull opens a schema that answers at once and keeps nothing. It returns
+// *workload.OptionError for another address than null://.
+func OpenNull(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
+	target, err := nullTarget(target)
+	if err != nil {
+		return nil, err
+	}
+	db, err := Open(ctx, target, schema)
+	if err != nil {
+		return nil, err
+	}
+	return &nullDatabase{marked: marked{db}}, nil
+}
+
+func (*nullDatabase) Lacks() store.Lacks { return NullLacks() }
+
+func (*nullDatabase) Load(context.Context, store.Rows) error { return nil }
+
+func (*nullDatabase) View(_ context.Context, read func(store.Reader) error) error {
+	return read(nullReader{})
+}
+
+func (n *nullDatabase) Audit(ctx context.Context, read func(store.Reader) error) error {
+	return n.View(ctx, read)
+}
+
+type nullReader struct{}
+
+func (nullReader) Read(_ context.Context, s store.Statement, row func(store.Row) error, _ ...store.Value) error {
+	if s.Verb == store.Count {
+		return row(zeros{})
+	}
+	return nil
+}
+
+func (*nullDatabase) Session(_ context.Context, statements []store.Statement) (store.Session, error) {
+	n := &nullSession{rows: make([]int, len(statements))}
+	for i, s := range statements {
+		if s.GivesRows() && s.Verb != store.Read {
+			n.rows[i] = 1
+		}
+	}
+	return n, nil
+}
+
+// nullSession says yes. It has how many rows, of zeros, each statement gives.
+type nullSession struct{ rows []int }
+
+func nullStoreReply() store.Reply { return store.Reply{Reply: nullReply()} }
+
+func (n *nullSession) give(statement, want int, row func(store.Row) error) error {
+	if row == nil {
+		return nil
+	}
+	for range max(n.rows[statement], want) {
+		if err := row(zeros{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *nullSession) Run(_ context.Context, call store.Call) store.Reply {
+	return ended("null", n.give(call.Statement, call.Want, call.Row))
+}
+
+func (n *nullSession) Insert(context.Context, store.Rows) store.Reply { return nullStoreReply() }
+
+func (n *nullSession) Load(context.Context, store.Rows) store.Reply { return nullStoreReply() }
+
+func (n *nullSession) Batch(_ context.Context, b *store.Batch) store.Reply {
+	for i := range b.Calls {
+		call := &b.Calls[i]
+		if err := n.give(call.Statement, call.Want, call.Row); err != nil {
+			return ended("null", err)
+		}
+	}
+	return nullStoreReply()
+}
+
+func (n *nullSession) Transaction(ctx context.Context, _ bool, work func(context.Context, store.Transaction) error) store.Reply {
+	return ended("null", work(ctx, n))
+}
+
+func (n *nullSession) Do(_ context.Context, statement int, row func(store.Row) error, _ ...store.Value) (int64, error) {
+	return 0, n.give(statement, 0, row)
+}
+
+func (*nullSession) Waiting(context.Context) (waiting, known bool, err error) {
+	return false, true, nil
+}
+
+func (*nullSession) Close() {}
+
+// zeros is a row of as many zeros as are asked for.
+type zeros struct{}
+
+func (zeros) Scan(into ...any) error {
+	for _, to := range into {
+		new(value).into(to, false) // whatever its type is
+	}
+	return nil
+}
+
+func (zeros) AppendValues(into []any) ([]any, error) { return append(into, int64(0)), nil }

@@ -1,0 +1,255 @@
+package mem
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"assay/history"
+	"assay/store"
+	"assay/workload"
+)
+
+// The statements of TestPredicates.
+const (
+	ofShelf = iota
+	ofName
+	byKey
+	countShelf
+	ofLeft
+	everything
+	setLeft
+	insertItem
+	removeItem
+	mark
+	appendMark
+)
+
+func predicateStatements() []store.Statement {
+	count := readItems(store.Where("shelf"))
+	count.Verb, count.Columns = store.Count, []string{"left"}
+	multiple := readItems([]store.Condition{compared("left", store.MultipleOf, 1)})
+	item := itemRows().Columns
+	return []store.Statement{
+		ofShelf:    readItems(store.Where("shelf")),
+		ofName:     readItems(append(store.Where("name"), compared("left", store.AtLeast, 2), compared("left", store.Below, 3))),
+		byKey:      readItems(store.Where("shelf", "place")),
+		countShelf: count,
+		ofLeft:     multiple,
+		everything: readItems(nil),
+		setLeft: {Verb: store.Update, Table: "item", Columns: []string{"left"}, Where: store.Where("shelf", "place"),
+			Set: []store.Assignment{store.Set("left", store.Parameter(3))}},
+		insertItem: {Verb: store.Insert, Table: "item", Columns: item},
+		removeItem: {Verb: store.Delete, Table: "item", Where: store.Where("shelf", "place")},
+		mark:       {Verb: store.Put, Table: "list", Columns: []string{"id", "elements"}},
+		appendMark: {Verb: store.Append, Table: "list", Columns: []string{"id", "elements"}, Values: []store.Expression{store.Parameter(1), store.Parameter(2)}},
+	}
+}
+
+// newItem is a row of insertItem.
+func newItem(shelf, place, left int64) []store.Value {
+	return append(store.OfInts(shelf, place, left), store.OfText("pen"), store.OfBool(false), store.OfBytes(label(int(100*shelf+place))))
+}
+
+// TestPredicates has another session commit a change between what a transaction reads and
+// its commit, and the transaction committed only if the change is none to what it read.
+func TestPredicates(t *testing.T) {
+	pens := []store.Value{store.OfText("pen"), store.OfInt(20), store.OfInt(40)}
+	none := []store.Value{store.OfInt(1), store.OfList([]int64{0})}
+	for _, c := range []struct {
+		name       string
+		read       int
+		of         []store.Value
+		change     int
+		parameters []store.Value
+		committed  bool
+	}{
+		{name: "insert into the shelf", read: ofShelf, of: store.OfInts(1), change: insertItem, parameters: newItem(1, 9, 5)},
+		{name: "insert into another shelf", read: ofShelf, of: store.OfInts(1), change: insertItem, parameters: newItem(2, 9, 5), committed: true},
+		{name: "change in the shelf", read: ofShelf, of: store.OfInts(1), change: setLeft, parameters: store.OfInts(1, 2, 5)},
+		{name: "change in another shelf", read: ofShelf, of: store.OfInts(1), change: setLeft, parameters: store.OfInts(3, 2, 5), committed: true},
+		{name: "remove from the shelf", read: ofShelf, of: store.OfInts(1), change: removeItem, parameters: store.OfInts(1, 2)},
+		{name: "into the range of an index", read: ofName, of: pens, change: setLeft, parameters: store.OfInts(1, 1, 39)},
+		{name: "out of the range", read: ofName, of: pens, change: setLeft, parameters: store.OfInts(1, 3, 40)},
+		{name: "beside the range", read: ofName, of: pens, change: setLeft, parameters: store.OfInts(1, 1, 19), committed: true},
+		{name: "beside the name", read: ofName, of: pens, change: setLeft, parameters: store.OfInts(1, 2, 35), committed: true},
+		{name: "the row", read: byKey, of: store.OfInts(1, 1), change: setLeft, parameters: store.OfInts(1, 1, 11)},
+		{name: "the row as it was", read: byKey, of: store.OfInts(1, 1), change: setLeft, parameters: store.OfInts(1, 1, 10)},
+		{name: "remove the row", read: byKey, of: store.OfInts(1, 1), change: removeItem, parameters: store.OfInts(1, 1)},
+		{name: "another row", read: byKey, of: store.OfInts(1, 1), change: setLeft, parameters: store.OfInts(1, 2, 11), committed: true},
+		{name: "insert what was absent", read: byKey, of: store.OfInts(1, 9), change: insertItem, parameters: newItem(1, 9, 5)},
+		{name: "insert beside what was absent", read: byKey, of: store.OfInts(1, 9), change: insertItem, parameters: newItem(1, 8, 5), committed: true},
+		{name: "insert into what was counted", read: countShelf, of: store.OfInts(2), change: insertItem, parameters: newItem(2, 9, 5)},
+		{name: "remove from what was counted", read: countShelf, of: store.OfInts(2), change: removeItem, parameters: store.OfInts(2, 1)},
+		{name: "remove from elsewhere", read: countShelf, of: store.OfInts(2), change: removeItem, parameters: store.OfInts(3, 1), committed: true},
+		{name: "into the multiples", read: ofLeft, of: store.OfInts(7), change: setLeft, parameters: store.OfInts(1, 1, 14)},
+		{name: "not into the multiples", read: ofLeft, of: store.OfInts(7), change: setLeft, parameters: store.OfInts(1, 1, 15), committed: true},
+		{name: "any", read: everything, change: insertItem, parameters: newItem(8, 1, 5)},
+		{name: "another table", read: everything, change: mark, parameters: []store.Value{store.OfInt(2), store.OfList([]int64{1})}, committed: true},
+	} {
+		for _, writes := range []bool{true, false} {
+			db := shelves(t)
+			n, other := sessionOf(t, db, predicateStatements()...), sessionOf(t, db, predicateStatements()...)
+			var before, after []string
+			r := n.Transaction(t.Context(), writes, func(ctx context.Context, x store.Transaction) (err error) {
+				_, err = x.Do(ctx, c.read, collect(&before), c.of...)
+				r := other.Run(ctx, store.Call{Statement: c.change, Parameters: c.parameters})
+				_, again := x.Do(ctx, c.read, collect(&after), c.of...)
+				err = errors.Join(err, r.Err, again)
+				if writes && err == nil {
+					_, err = x.Do(ctx, mark, nil, none...)
+				}
+				return err
+			})
+			slices.Sort(before)
+			slices.Sort(after)
+			if committed := r.Outcome == history.Committed; committed != (c.committed || !writes) || !committed && r.Class != workload.ClassSerialization {
+				t.Errorf("%s, writes %v: %+v", c.name, writes, r)
+			}
+			if !slices.Equal(before, after) {
+				t.Errorf("%s: read %q, and again %q", c.name, before, after)
+			}
+			for name, r := range db.relations {
+				if len(r.recent) != 0 || int(r.last)-len(r.free) != int(r.rows) {
+					t.Errorf("%s: table %s keeps %d changes, and %d of %d slots for %d rows", c.name, name, len(r.recent), int(r.last)-len(r.free), r.last, r.rows)
+				}
+			}
+		}
+	}
+}
+
+// TestMeeting has two transactions write what the other has read, insert the same row, or
+// append to the same list.
+func TestMeeting(t *testing.T) {
+	list := []store.Value{store.OfInt(1), store.OfInt(7)}
+	for _, c := range []struct {
+		name      string
+		mine      func(do func(statement int, parameters ...store.Value))
+		theirs    int
+		of        []store.Value
+		committed bool
+	}{
+		{"write skew", func(do func(int, ...store.Value)) {
+			do(byKey, store.OfInts(1, 1)...)
+			do(setLeft, store.OfInts(1, 2, 0)...)
+		}, setLeft, store.OfInts(1, 1, 0), false},
+		{"lost update", func(do func(int, ...store.Value)) { do(setLeft, store.OfInts(1, 1, 5)...) }, setLeft, store.OfInts(1, 1, 0), false},
+		{"the same row", func(do func(int, ...store.Value)) { do(insertItem, newItem(1, 9, 1)...) }, insertItem, newItem(1, 9, 2), false},
+		{"the same label", func(do func(int, ...store.Value)) {
+			do(insertItem, append(newItem(1, 9, 1)[:5:5], store.OfBytes(label(777)))...)
+		}, insertItem, append(newItem(1, 8, 1)[:5:5], store.OfBytes(label(777))), false},
+		{"another row", func(do func(int, ...store.Value)) { do(insertItem, newItem(1, 9, 1)...) }, insertItem, newItem(1, 8, 2), true},
+		{"appends", func(do func(int, ...store.Value)) { do(appendMark, list...) }, appendMark, list, true},
+		{"a list put", func(do func(int, ...store.Value)) { do(mark, store.OfInt(1), store.OfList([]int64{5})) }, appendMark, list, true},
+	} {
+		db := shelves(t)
+		n, other := sessionOf(t, db, predicateStatements()...), sessionOf(t, db, predicateStatements()...)
+		r := n.Transaction(t.Context(), true, func(ctx context.Context, x store.Transaction) (err error) {
+			c.mine(func(statement int, parameters ...store.Value) {
+				_, failed := x.Do(ctx, statement, func(store.Row) error { return nil }, parameters...)
+				err = errors.Join(err, failed)
+			})
+			theirs := other.Transaction(ctx, true, func(ctx context.Context, x store.Transaction) error {
+				_, err := x.Do(ctx, c.theirs, func(store.Row) error { return nil }, c.of...)
+				return err
+			})
+			return errors.Join(err, theirs.Err)
+		})
+		if (r.Outcome == history.Committed) != c.committed || !c.committed && r.Class != workload.ClassSerialization {
+			t.Errorf("%s: %+v", c.name, r)
+		}
+	}
+}
+
+// TestOwnWrites are seen by what a transaction reads then, in order, and nobody else sees
+// them.
+func TestOwnWrites(t *testing.T) {
+	db := shelves(t)
+	last := readItems(store.Where("shelf"))
+	last.Order, last.Descending, last.Limit = []string{"place"}, true, store.Number(3)
+	statements := append(predicateStatements(), last)
+	n, other := sessionOf(t, db, statements...), sessionOf(t, db, statements...)
+	stop := errors.New("enough")
+	r := n.Transaction(t.Context(), true, func(ctx context.Context, x store.Transaction) error {
+		_, a := x.Do(ctx, insertItem, nil, newItem(1, 5, 50)...)
+		_, b := x.Do(ctx, removeItem, nil, store.OfInts(1, 4)...)
+		_, c := x.Do(ctx, setLeft, func(store.Row) error { return nil }, store.OfInts(1, 3, 33)...)
+		if err := errors.Join(a, b, c); err != nil {
+			return err
+		}
+		var ordered, counted, theirs []string
+		_, a = x.Do(ctx, len(statements)-1, collect(&ordered), store.OfInt(1))
+		_, b = x.Do(ctx, countShelf, collect(&counted), store.OfInt(1))
+		if want := []string{"1 5 50", "1 3 33", "1 2 20"}; !slices.Equal(ordered, want) || !slices.Equal(counted, []string{"4 113"}) {
+			t.Errorf("read %q, want %q; counted %q", ordered, want, counted)
+		}
+		r := other.Run(ctx, store.Call{Statement: len(statements) - 1, Parameters: store.OfInts(1), Row: collect(&theirs)})
+		if want := []string{"1 4 40", "1 3 30", "1 2 20"}; !slices.Equal(theirs, want) {
+			t.Errorf("another reads %q, want %q", theirs, want)
+		}
+		return errors.Join(a, b, r.Err, stop)
+	})
+	if r.Outcome != history.Failed || !errors.Is(r.Err, stop) || r.Broken {
+		t.Errorf("%+v", r)
+	}
+	if left := all(t, db, readItems([]store.Condition{{Column: "shelf", Value: store.Number(1)}})); len(left) != 4 || left[3] != "1 4 40" {
+		t.Errorf("left %q", left)
+	}
+}
+
+// TestTransactionsAtOnce moves what is left between items from several goroutines, step by
+// step, while others look at the whole.
+func TestTransactionsAtOnce(t *testing.T) {
+	db := shelves(t)
+	total := readItems(nil)
+	total.Verb, total.Columns = store.Count, []string{"left"}
+	var group sync.WaitGroup
+	for worker := range 4 {
+		n := sessionOf(t, db, predicateStatements()...)
+		group.Go(func() {
+			random := rand.New(rand.NewPCG(1, uint64(worker)))
+			for range 300 {
+				from, to := random.Int64N(12), random.Int64N(12)
+				if from == to {
+					continue
+				}
+				r := n.Transaction(t.Context(), true, func(ctx context.Context, x store.Transaction) error {
+					for i, item := range []int64{from, to} {
+						var left int64
+						var place [2]int64
+						row := func(row store.Row) error { return row.Scan(&place[0], &place[1], &left) }
+						if _, err := x.Do(ctx, byKey, row, store.OfInts(1+item/4, 1+item%4)...); err != nil {
+							return err
+						}
+						only := func(row store.Row) error { return row.Scan(nil) }
+						if _, err := x.Do(ctx, setLeft, only, store.OfInts(place[0], place[1], left-1+2*int64(i))...); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+				if r.Outcome != history.Committed && r.Class != workload.ClassSerialization && r.Violated != store.Floor {
+					t.Errorf("%+v", r)
+				}
+			}
+		})
+	}
+	group.Go(func() {
+		for range 100 {
+			var sums []string
+			err := db.Audit(t.Context(), func(r store.Reader) error {
+				return errors.Join(r.Read(t.Context(), total, collect(&sums)), r.Read(t.Context(), total, collect(&sums)))
+			})
+			if want := []string{"12 300", "12 300"}; err != nil || !slices.Equal(sums, want) {
+				t.Errorf("an audit sees %q, want %q, %v", sums, want, err)
+			}
+		}
+	})
+	group.Wait()
+	if r := db.relations["item"]; len(r.recent) != 0 || db.d.firstOpen != nil || int(r.last)-len(r.free) != 12 {
+		t.Errorf("%d changes are kept, and %d slots", len(r.recent), int(r.last)-len(r.free))
+	}
+}
