@@ -37,9 +37,12 @@ type candleStore struct {
 	renew time.Duration
 }
 
-// renewAfter is what candleStore.renew is. A page has the last three of the five seconds of
-// a transaction.
-const renewAfter = 2 * time.Second
+// What candleStore.page and renew are. A page has the last three of the five
+// seconds of a transaction.
+const (
+	pageRows   = 1000
+	renewAfter = 2 * time.Second
+)
 
 // OpenCandles connects to the cluster and returns its Store. Errors are as with
 // OpenBank.
@@ -48,7 +51,7 @@ func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, er
 	if err != nil {
 		return nil, err
 	}
-	p.indexes = len(candleIndexes())
+	p.indexed = true
 	return &candleStore{schema: p, page: pageRows, renew: renewAfter}, nil
 }
 

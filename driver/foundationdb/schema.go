@@ -22,8 +22,8 @@ type schema struct {
 	// tables are those that Size counts; the first is the one whose rows Find
 	// counts.
 	tables []string
-	// indexes is how many of the last tables are indexes.
-	indexes int
+	// indexed is true if all tables but the first are its indexes.
+	indexed bool
 	// riskyReads is that of options.
 	riskyReads bool
 	taken      *workload.Taken
@@ -36,11 +36,6 @@ func openSchema(ctx context.Context, target workload.Target, work string, tables
 	if err != nil {
 		return nil, err
 	}
-	return connectSchema(ctx, target, o, work, tables...)
-}
-
-// connectSchema is openSchema by these options.
-func connectSchema(ctx context.Context, target workload.Target, o options, work string, tables ...string) (*schema, error) {
 	db, err := connect(ctx, target, o)
 	if err != nil {
 		return nil, err
@@ -371,15 +366,13 @@ func (p *schema) Size(ctx context.Context) (workload.Size, error) {
 		}
 		size.Rows[table] = rows
 		size.Bytes += bytes
-		switch {
-		case p.indexes == 0:
-		case i >= len(p.tables)-p.indexes:
+		if i > 0 && p.indexed {
 			size.Indexes += bytes
-		default:
+		} else if p.indexed {
 			size.Tables += bytes
 		}
 	}
-	if p.indexes > 0 {
+	if p.indexed {
 		size.Bytes = size.Tables + size.Indexes
 	}
 	return size, nil

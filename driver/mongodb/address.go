@@ -63,8 +63,8 @@ func appNamePrefix(workloadName string) string { return "assay " + workloadName 
 
 // parse reads the target. A malformed address or an impossible option gives an
 // *workload.OptionError, a host without an address *workload.UnreachableError;
-// none of them holds a password.
-func parse(target workload.Target, workloadName string) (*settings, error) {
+// none of them holds a password. transactions is whether there will be any.
+func parse(target workload.Target, workloadName string, transactions bool) (*settings, error) {
 	s := &settings{
 		printable:      workload.Redact(target.Address),
 		appName:        appNamePrefix(workloadName) + uuid.NewString()[:8],
@@ -81,7 +81,7 @@ func parse(target workload.Target, workloadName string) (*settings, error) {
 		return nil, err
 	}
 	delete(parsed.UnknownOptions, parameterShard)
-	if err := s.takeMajorityWait(parsed.UnknownOptions, workloadName); err != nil {
+	if err := s.takeMajorityWait(parsed.UnknownOptions, transactions); err != nil {
 		return nil, err
 	}
 	if err := refuseOptions(parsed); err != nil {
@@ -128,11 +128,11 @@ func (s *settings) malformed(err error) error {
 // driver does not know any more, and of which it writes names in small letters.
 const parameterMajorityWait = "wtimeoutms"
 
-// takeMajorityWait takes wtimeoutMS for the workloads whose commits this package sends
-// itself (bank, isolation, tpcc). Of others it is left, to be refused.
-func (s *settings) takeMajorityWait(options map[string][]string, workloadName string) error {
+// takeMajorityWait takes wtimeoutMS for transactions, whose commits this package sends
+// itself. Without any it is left, to be refused.
+func (s *settings) takeMajorityWait(options map[string][]string, transactions bool) error {
 	values := options[parameterMajorityWait]
-	if len(values) == 0 || !slices.Contains([]string{"bank", "isolation", "tpcc"}, workloadName) {
+	if len(values) == 0 || !transactions {
 		return nil
 	}
 	ms, err := strconv.ParseUint(values[0], 10, 31)

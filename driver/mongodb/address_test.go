@@ -12,7 +12,7 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	s, err := parse(workload.Target{Address: "mongodb://u:p@h/other?retryWrites=true&retryReads=true&appName=mine&connectTimeoutMS=77"}, "bank")
+	s, err := parse(workload.Target{Address: "mongodb://u:p@h/other?retryWrites=true&retryReads=true&appName=mine&connectTimeoutMS=77"}, "bank", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestParse(t *testing.T) {
 	if s.readConcern.Level != "majority" || !s.majority() || s.user != "u" || s.connectTimeout != defaultConnectTimeout {
 		t.Errorf("%+v", s)
 	}
-	again, err := parse(workload.Target{Address: "mongodb://h", ConnectTimeout: time.Second}, "bank")
+	again, err := parse(workload.Target{Address: "mongodb://h", ConnectTimeout: time.Second}, "bank", true)
 	if err != nil || *again.options.AppName == *o.AppName || again.askedForRetries || *again.options.ConnectTimeout != time.Second {
 		t.Errorf("%+v, %v", again, err)
 	}
@@ -46,7 +46,7 @@ func TestParseConcerns(t *testing.T) {
 		{"journal=true", "", "majority", "majority"},
 		{"w=twoCentres", "", "majority", "twoCentres"},
 	} {
-		s, err := parse(workload.Target{Address: "mongodb://h/?" + c.query, Isolation: c.isolation}, "bank")
+		s, err := parse(workload.Target{Address: "mongodb://h/?" + c.query, Isolation: c.isolation}, "bank", true)
 		if err != nil {
 			t.Errorf("%+v: %v", c, err)
 			continue
@@ -61,7 +61,7 @@ func TestParseConcerns(t *testing.T) {
 // library sends what is written.
 func TestWaitForTheMajority(t *testing.T) {
 	for query, want := range map[string]any{"wtimeoutMS=250": int64(250), "w=majority&wtimeoutMS=0": nil, "": nil} {
-		s, err := parse(workload.Target{Address: "mongodb://h/?" + query}, "bank")
+		s, err := parse(workload.Target{Address: "mongodb://h/?" + query}, "bank", true)
 		if err != nil {
 			t.Errorf("%q: %v", query, err)
 			continue
@@ -77,7 +77,7 @@ func TestWaitForTheMajority(t *testing.T) {
 		}
 	}
 	var refused *workload.OptionError
-	if _, err := parse(workload.Target{Address: "mongodb://h/?wtimeoutMS=250"}, "entity"); !errors.As(err, &refused) || refused.Value != "wtimeoutms" {
+	if _, err := parse(workload.Target{Address: "mongodb://h/?wtimeoutMS=250"}, "entity", false); !errors.As(err, &refused) || refused.Value != "wtimeoutms" {
 		t.Errorf("entities: %v", err)
 	}
 }
@@ -95,7 +95,7 @@ func TestParseRefusesOptions(t *testing.T) {
 		{"nonsense=1", "", "the address's option", "nonsense"},
 		{"timeoutMS=5", "", "the address's option", "timeoutMS"},
 	} {
-		_, err := parse(workload.Target{Address: "mongodb://h/?" + c.query, Isolation: c.isolation}, "bank")
+		_, err := parse(workload.Target{Address: "mongodb://h/?" + c.query, Isolation: c.isolation}, "bank", true)
 		var refused *workload.OptionError
 		if !errors.As(err, &refused) || refused.Option != c.option || refused.Value != c.value || refused.Want == "" {
 			t.Errorf("%+v: %v", c, err)

@@ -25,8 +25,8 @@ type candleStore struct{ *sharedClientStore }
 //
 // The engines are WiredTiger's compressors of blocks.
 func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
-	s, err := openShared(ctx, target, "candles", "candle",
-		"none: writing and reading here are no transactions; the address's readConcernLevel and w choose")
+	s, err := openShared(ctx, target, "candles",
+		"none: writing and reading here are no transactions; the address's readConcernLevel and w choose", "candle")
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (s *candleStore) Create(ctx context.Context, m workload.Marker, engine stri
 	if err := s.create(ctx, m, stored); err != nil {
 		return err
 	}
-	return s.makeIndexes(ctx)
+	return s.makeIndexes(ctx, s.indexes)
 }
 
 // FinishLoad implements candles.Store. MongoDB's planner tries its plans out

@@ -22,8 +22,8 @@ type churnStore struct{ *sharedClientStore }
 // OpenChurn connects to the server and returns its Store. Concerns and errors
 // are as with OpenBulkUpdate.
 func OpenChurn(ctx context.Context, target workload.Target) (churn.Store, error) {
-	s, err := openSharedByMajority(ctx, target, "churn", "row",
-		"none: inserts and deletions of several documents are no transactions")
+	s, err := openSharedByMajority(ctx, target, "churn",
+		"none: inserts and deletions of several documents are no transactions", "row")
 	return &churnStore{s}, err
 }
 

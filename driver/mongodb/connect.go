@@ -69,7 +69,7 @@ const routerMessage = "isdbgrid"
 // than a mongos: *workload.OptionError. A standalone server, where the workload needs
 // transactions, gives a plain error that says how to start one that has them.
 func connect(ctx context.Context, target workload.Target, workloadName string, transactions bool) (*connection, error) {
-	s, err := parse(target, workloadName)
+	s, err := parse(target, workloadName, transactions)
 	if err != nil {
 		return nil, err
 	}

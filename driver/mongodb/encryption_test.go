@@ -89,7 +89,7 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		"tls=true&tlsCertificateKeyFile=" + none: {"tlsCertificateKeyFile", none, "no such file"},
 		"tls=true&tlsCertificateKeyFile=" + odd:  {"tlsCertificateKeyFile", odd, "it has no certificate"},
 	} {
-		_, err := parse(workload.Target{Address: "mongodb://me:hunter2@127.0.0.1/?" + query}, "bank")
+		_, err := parse(workload.Target{Address: "mongodb://me:hunter2@127.0.0.1/?" + query}, "bank", true)
 		var refused *workload.OptionError
 		if !errors.As(err, &refused) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v; want *workload.OptionError", query, err)

@@ -47,7 +47,7 @@ func (s *isolationStore) Create(ctx context.Context, m workload.Marker) error {
 	if err := s.schema.Create(ctx, m); err != nil {
 		return err
 	}
-	return s.makeIndexes(ctx)
+	return s.makeIndexes(ctx, s.indexes)
 }
 
 // Read implements isolation.Store, in one snapshot.

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"assay/history"
 	"assay/workload"
@@ -29,29 +27,15 @@ var _ keyvalue.Mutable = (*keyValueStore)(nil)
 // OpenKeyValue connects to the server and returns the Store of a table; see
 // openShared.
 func OpenKeyValue(ctx context.Context, target workload.Target, table keyvalue.Table) (keyvalue.Store, error) {
-	s, err := openShared(ctx, target, table.Workload, table.Name,
-		"none: inserts and reads of single documents are no transactions; the address's readConcernLevel and w choose")
+	s, err := openShared(ctx, target, table.Workload,
+		"none: inserts and reads of single documents are no transactions; the address's readConcernLevel and w choose", table.Name)
 	return &keyValueStore{s, table}, err
 }
 
-// Promise implements keyvalue.Promising. Read concern linearizable returns
-// "data that reflects all successful majority-acknowledged writes that completed
-// prior to the start of the read operation" (MongoDB manual, "Read Concern
-// linearizable"), on the primary, of one document. No other read concern says
-// so.
+// Promise implements keyvalue.Promising.
 func (s *keyValueStore) Promise() string {
-	c := s.application.ReadConcern
-	if c == nil || c.Level != "linearizable" || s.preference.Mode() != readpref.PrimaryMode {
-		return ""
-	}
-	if w := s.application.WriteConcern; w == nil || w.W == nil || majority(w) {
-		return keyvalue.PromiseLinearizable
-	}
-	return ""
+	return s.promiseReads()
 }
-
-// everywhereBound is how long the members may take to have the collection.
-const everywhereBound = 30 * time.Second
 
 // Create implements keyvalue.Store. The schema is written with a majority; then
 // every member that can be reached is waited for, so that reads find the
@@ -62,24 +46,6 @@ func (s *keyValueStore) Create(ctx context.Context, m workload.Marker) error {
 		return err
 	}
 	return s.everywhere(ctx)
-}
-
-// everywhere returns when every member that can be reached has what was written with a
-// majority until now.
-func (s *keyValueStore) everywhere(ctx context.Context) error {
-	members := &bankStore{schema: s.schema}
-	replicas, _, err := members.Replicas(ctx)
-	if err != nil {
-		return err
-	}
-	bounded, cancel := context.WithTimeout(ctx, everywhereBound)
-	defer cancel()
-	for _, replica := range replicas {
-		if err := members.CatchUp(bounded, replica); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Read implements keyvalue.Store, in one snapshot of what a majority has.
@@ -94,9 +60,6 @@ func (s *keyValueStore) Read(ctx context.Context, use func(keyvalue.Record) erro
 		})
 	})
 }
-
-// subtypeUUID is BSON's for UUIDs (BSON specification, version 1.1).
-const subtypeUUID = 0x04
 
 // encoded is a value in BSON.
 func encoded(c keyvalue.Column, v keyvalue.Value) any {
@@ -197,68 +160,6 @@ func (n *keyValueSession) Insert(ctx context.Context, record keyvalue.Record) ke
 	counted, sent := counting(ctx)
 	_, err := n.rows.InsertOne(counted, n.store.document(record))
 	return keyvalue.Reply{Reply: judgeInsert(err, sent.commands)}
-}
-
-// labelNoWrites is the server's word for an answer before anything was written
-// (retryable writes specification, "NoWritesPerformed").
-const labelNoWrites = "NoWritesPerformed"
-
-// judgeInsert says how an insert ended with err, which may be nil. sent is how
-// often the library has begun to send it.
-//
-//	never sent                                  Failed
-//	acknowledged, write concern met             Committed
-//	a document of the key is there              Failed, Duplicate
-//	the same, and the write concern not met:    Failed: that document may be
-//	                                            rolled back
-//	refused by who is not the primary, for      Failed
-//	want of rights, by a router that finds no
-//	primary, or labelled NoWritesPerformed,
-//	without a word of the write concern
-//	anything else                               Unknown
-//
-// A server that is not the primary refuses an insert before it writes (the
-// server's src/mongo/db/ops/write_ops_exec.cpp, assertCanWrite_inlock). One that
-// steps down while it works says PrimarySteppedDown or
-// InterruptedDueToReplStateChange instead, also after it has written, and those
-// prove nothing.
-//
-// A router sends one document to one shard, and without retryable writes sends
-// it again only after that shard has refused it as wrongly routed (the server's
-// src/mongo/s/write_ops/batch_write_exec.cpp, RetryPolicy::kNoRetry). So the
-// shard's refusal is a refusal here too, and so is the router's own word that it
-// has found no primary to send to. That the network between them failed, or was
-// too slow, proves nothing.
-func judgeInsert(err error, sent int) workload.Reply {
-	if err == nil {
-		return workload.Reply{Outcome: history.Committed}
-	}
-	r := unacknowledged("insert", err, sent)
-	code, answered := serverCode(err)
-	switch {
-	case sent != 1 || !answered:
-	case code == codeDuplicateKey:
-		r.Outcome, r.Duplicate = history.Failed, !hasWriteConcernError(err)
-		if !r.Duplicate {
-			r.Class = classUnconfirmed
-		}
-	case hasWriteConcernError(err):
-	case refusesUnwritten(code) || code == codeNoPrimaryFound || hasLabel(err, labelNoWrites):
-		r.Outcome = history.Failed
-	}
-	return r
-}
-
-// refusesUnwritten reports whether a server says so only before it writes.
-func refusesUnwritten(code int) bool {
-	switch code {
-	case 10107, // NotWritablePrimary
-		10058, // its predecessor
-		13435, // NotPrimaryNoSecondaryOk
-		codeUnauthorized:
-		return true
-	}
-	return false
 }
 
 func (n *keyValueSession) Get(ctx context.Context, key keyvalue.Value) keyvalue.Reply {

@@ -16,7 +16,7 @@ import (
 )
 
 // startSet starts a replica set that elects and gives up transactions quickly.
-func startSet(t *testing.T, nodes int, args ...string) *cluster.ReplicaSet {
+func startSet(t testing.TB, nodes int, args ...string) *cluster.ReplicaSet {
 	t.Helper()
 	set, err := cluster.Start(t.Context(), cluster.Options{
 		Nodes: nodes, ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond,
@@ -154,6 +154,7 @@ func TestOneNode(t *testing.T) {
 		run  func(*testing.T, *cluster.ReplicaSet)
 	}{
 		{"Statistics", testStatistics},
+		{"Database", testDatabase},
 		{"KeyValue", testKeyValue},
 		{"BulkUpdate", testBulkUpdate},
 		{"Candles", testCandles},

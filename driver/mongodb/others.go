@@ -26,9 +26,9 @@ func (i ownIndex) model() mongo.IndexModel {
 // name is the name that the server gives to such an index by itself.
 func (i ownIndex) name() string { return strings.Join(i.fields, "_1_") + "_1" }
 
-// makeIndexes makes all indexes of the workload.
-func (s *schema) makeIndexes(ctx context.Context) error {
-	for _, i := range s.indexes {
+// makeIndexes makes indexes of the workload.
+func (s *schema) makeIndexes(ctx context.Context, indexes []ownIndex) error {
+	for _, i := range indexes {
 		if _, err := s.database.Collection(i.collection).Indexes().CreateOne(ctx, i.model()); err != nil {
 			return failed("make the indexes of collection "+i.collection, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"assay/driver/replicas"
+	"assay/store"
 	"assay/workload/bank"
 )
 
@@ -51,11 +52,11 @@ func (s *schema) member(name string) (*mongo.Client, error) {
 	return client, nil
 }
 
-// Replicas implements bank.Replicated, by what the primary says of the set.
+// Replicas implements store.Replicated, by what the primary says of the set.
 // Arbiters hold no data and are left out; so are hidden members, of which only
 // the set's configuration knows. Behind a router there is none to be compared;
-// see bankStore.Describe.
-func (s *bankStore) Replicas(ctx context.Context) ([]bank.Replica, map[string]error, error) {
+// see database.Describe.
+func (s *schema) Replicas(ctx context.Context) ([]store.Replica, map[string]error, error) {
 	if s.sharded {
 		return nil, nil, nil
 	}
@@ -112,10 +113,10 @@ func (o opTime) String() string { return fmt.Sprintf("%d.%d in term %d", o.Time.
 // catchUpBound is how long a member may take to answer.
 const catchUpBound = 2 * time.Second
 
-// CatchUp implements bank.Replicated: the member has applied what the primary
+// CatchUp implements store.Replicated: the member has applied what the primary
 // wrote last before the call. A member that cannot be reached may come back,
 // and is asked until ctx ends.
-func (s *bankStore) CatchUp(ctx context.Context, member bank.Replica) error {
+func (s *schema) CatchUp(ctx context.Context, member store.Replica) error {
 	hello, err := s.hello(ctx)
 	if err != nil {
 		return failed("ask the primary for its last write", err)
@@ -131,6 +132,26 @@ func (s *bankStore) CatchUp(ctx context.Context, member bank.Replica) error {
 		}
 		return false, err
 	})
+}
+
+// everywhereBound is how long the members may take to have the collections.
+const everywhereBound = 30 * time.Second
+
+// everywhere returns when every member that can be reached has what was written with a
+// majority until now.
+func (s *schema) everywhere(ctx context.Context) error {
+	members, _, err := s.Replicas(ctx)
+	if err != nil {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, everywhereBound)
+	defer cancel()
+	for _, member := range members {
+		if err := s.CatchUp(bounded, member); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ReadReplica implements bank.Replicated. What is not there is not given: a

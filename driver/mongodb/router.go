@@ -89,7 +89,7 @@ func writes(database, collection string) bson.A {
 	active := bson.D{{Key: "ns", Value: database + "." + collection}, yes("active"),
 		{Key: "op", Value: bson.D{{Key: "$in", Value: bson.A{"insert", "update", "remove"}}}}}
 	all := bson.A{active}
-	for _, command := range []string{"insert", "update", "delete"} {
+	for _, command := range []string{"insert", "update", "delete", "findAndModify"} {
 		all = append(all, bson.D{{Key: "command." + command, Value: collection}, {Key: "command.$db", Value: database}, yes("active")})
 	}
 	return all

@@ -23,13 +23,13 @@ func TestShardParameter(t *testing.T) {
 	for address, hashed := range map[string]bool{
 		"mongodb://h/": false, "mongodb://h/?w=1": false, "mongodb://h/?shard=hashed": true, "mongodb://h/?w=1&Shard=hashed&journal=true": true,
 	} {
-		s, err := parse(workload.Target{Address: address}, "bank")
+		s, err := parse(workload.Target{Address: address}, "bank", true)
 		if err != nil || s.hashed != hashed {
 			t.Errorf("%s: %+v, %v", address, s, err)
 		}
 	}
 	for _, value := range []string{"", "range", "Hashed", "true", "hashed&shard=hashed"} {
-		_, err := parse(workload.Target{Address: "mongodb://h/?shard=" + value}, "bank")
+		_, err := parse(workload.Target{Address: "mongodb://h/?shard=" + value}, "bank", true)
 		var refused *workload.OptionError
 		if !errors.As(err, &refused) || refused.Option != "shard" || !strings.Contains(refused.Want, "hashed") {
 			t.Errorf("shard=%s: %v", value, err)
@@ -50,7 +50,7 @@ func TestShardParameter(t *testing.T) {
 // The password may be where a parameter is looked for.
 func TestShardParameterTellsNoPassword(t *testing.T) {
 	for _, address := range []string{"mongodb://u:a?shard=Sesame99@h/", "mongodb://u:Sesame99@h/?shard=many"} {
-		_, err := parse(workload.Target{Address: address}, "bank")
+		_, err := parse(workload.Target{Address: address}, "bank", true)
 		if err == nil || strings.Contains(err.Error(), "ame99") {
 			t.Errorf("%s: %v", address, err)
 		}
@@ -79,7 +79,8 @@ func TestShardingCommands(t *testing.T) {
 		`{"$match":{"$or":[{"$and":[{`+ours+`},{"$or":[{"transaction.parameters.autocommit":false},{"twoPhaseCommitCoordinator":{"$exists":true}}]}]},`+
 		`{"$or":[{"transaction.timePreparedMicros":{"$gt":0},"appName":{"$in":[null,""]}},{"twoPhaseCommitCoordinator.hasRecoveredFromFailover":true}]}]}},`+total+`]`)
 	writes := `{"ns":"d.c","active":true,"op":{"$in":["insert","update","remove"]}},{"command.insert":"c","command.$db":"d","active":true},` +
-		`{"command.update":"c","command.$db":"d","active":true},{"command.delete":"c","command.$db":"d","active":true}`
+		`{"command.update":"c","command.$db":"d","active":true},{"command.delete":"c","command.$db":"d","active":true},` +
+		`{"command.findAndModify":"c","command.$db":"d","active":true}`
 	sameBSON(t, "writes", shardWrites("d", "c"), `[{"$currentOp":{"allUsers":true}},{"$match":{"$or":[`+writes+`]}},`+total+`]`)
 	sameBSON(t, "connections", openConnections("a", "d", "c", yes("localOps")),
 		`[{"$currentOp":{"localOps":true,"allUsers":false,"idleConnections":true}},{"$match":{"$or":[`+writes+

@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
+	"assay/store"
 	"assay/workload"
 )
 
@@ -33,14 +34,14 @@ type sharedClientStore struct {
 	shared *mongo.Client
 }
 
-// openShared connects to the server, which may be a standalone one, for a workload of one
-// collection without transactions. Inserts
+// openShared connects to the server, which may be a standalone one, for a workload
+// without transactions. Inserts
 // have the write concern and reads the read concern of the address (w, journal;
 // readConcernLevel), or the server's defaults; target.Read chooses
 // the member that answers reads. The library's retries are off, and its time
 // limits are its own unless the address names others. There is no isolation level
 // to choose; why says so. Errors are as with OpenBank.
-func openShared(ctx context.Context, target workload.Target, workloadName, collection, why string) (*sharedClientStore, error) {
+func openShared(ctx context.Context, target workload.Target, workloadName, why string, collections ...string) (*sharedClientStore, error) {
 	preference, err := preferenceOf(target.Read)
 	if err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func openShared(ctx context.Context, target workload.Target, workloadName, colle
 	}
 	common := target
 	common.Address = withoutReadConcern(target.Address)
-	p, err := schemaOf(ctx, common, workloadName, false, collection)
+	p, err := schemaOf(ctx, common, workloadName, false, collections...)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +64,8 @@ func openShared(ctx context.Context, target workload.Target, workloadName, colle
 
 // openSharedByMajority is openShared, with write concern majority unless the address
 // names another.
-func openSharedByMajority(ctx context.Context, target workload.Target, workloadName, collection, why string) (*sharedClientStore, error) {
-	s, err := openShared(ctx, target, workloadName, collection, why)
+func openSharedByMajority(ctx context.Context, target workload.Target, workloadName, why string, collections ...string) (*sharedClientStore, error) {
+	s, err := openShared(ctx, target, workloadName, why, collections...)
 	if err != nil {
 		return nil, err
 	}
@@ -110,17 +111,40 @@ func (sharedSession) Close() {}
 
 // session contacts nobody.
 func (s *sharedClientStore) session() (sharedSession, error) {
+	database, err := s.share()
+	if err != nil {
+		return sharedSession{}, err
+	}
+	return sharedSession{database.Collection(s.rows.Name()), s.sharded}, nil
+}
+
+// share is the database by the sessions' client. It contacts nobody.
+func (s *sharedClientStore) share() (*mongo.Database, error) {
 	s.sharing.Lock()
 	defer s.sharing.Unlock()
 	if s.shared == nil {
 		client, err := mongo.Connect(s.application)
 		if err != nil {
-			return sharedSession{}, s.malformed(err)
+			return nil, s.malformed(err)
 		}
 		s.shared = client
 	}
-	database := s.shared.Database(s.database.Name(), options.Database().SetReadPreference(s.preference))
-	return sharedSession{database.Collection(s.rows.Name()), s.sharded}, nil
+	return s.shared.Database(s.database.Name(), options.Database().SetReadPreference(s.preference)), nil
+}
+
+// promiseReads is what is promised of a read of one document. Read concern linearizable
+// returns "data that reflects all successful majority-acknowledged writes that completed
+// prior to the start of the read operation" (MongoDB manual, "Read Concern
+// linearizable"), on the primary, of one document. No other read concern says so.
+func (s *sharedClientStore) promiseReads() string {
+	c := s.application.ReadConcern
+	if c == nil || c.Level != "linearizable" || s.preference.Mode() != readpref.PrimaryMode {
+		return ""
+	}
+	if w := s.application.WriteConcern; w == nil || w.W == nil || majority(w) {
+		return store.Linearizable
+	}
+	return ""
 }
 
 // hangUp closes the client that the sessions share.
@@ -213,16 +237,18 @@ func (s *sharedClientStore) Settle(ctx context.Context) error {
 // sessions' client, or writes to our rows. Where the server shows neither (some
 // hosted ones have no $currentOp), there is no telling.
 func (s *sharedClientStore) noneConnected(ctx context.Context) error {
-	application, database, name := s.appName+applicationSuffix, s.rows.Database().Name(), s.rows.Name()
-	last := openConnections(application, database, name)
-	if s.sharded {
-		if err := s.atRouters(ctx, openRows, openConnections(application, database, name, yes("localOps"))); err != nil {
+	for _, c := range s.collections {
+		application, database, name := s.appName+applicationSuffix, s.database.Name(), c.Name()
+		last := openConnections(application, database, name)
+		if s.sharded {
+			if err := s.atRouters(ctx, openRows, openConnections(application, database, name, yes("localOps"))); err != nil {
+				return err
+			}
+			last = shardWrites(database, name)
+		}
+		if err := none(ctx, s.admin, openRows, last); err != nil && !hidesOperations(err) {
 			return err
 		}
-		last = shardWrites(database, name)
-	}
-	if err := none(ctx, s.admin, openRows, last); err != nil && !hidesOperations(err) {
-		return err
 	}
 	return nil
 }

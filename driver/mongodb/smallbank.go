@@ -45,7 +45,7 @@ func (s *smallBankStore) Promise() string { return s.promise() }
 // FinishLoad makes the index by which customers are found. It is not unique: an index
 // beside that of the shard key cannot be.
 func (s *smallBankStore) FinishLoad(ctx context.Context) error {
-	if err := s.makeIndexes(ctx); err != nil {
+	if err := s.makeIndexes(ctx, s.indexes); err != nil {
 		return err
 	}
 	return s.schema.FinishLoad(ctx)

@@ -66,7 +66,7 @@ type statistics struct {
 // OpenStatistics opens the account that the primary, or the router, keeps of its
 // work. It connects to nobody yet.
 func OpenStatistics(_ context.Context, target workload.Target) (workload.Statistics, error) {
-	s, err := parse(target, "statistics")
+	s, err := parse(target, "statistics", true)
 	if err != nil {
 		return nil, err
 	}

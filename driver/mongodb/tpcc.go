@@ -129,7 +129,7 @@ func embedded(lines []tpcc.OrderLine) bson.A {
 // FinishLoad makes the indexes beside those of _id, which is quicker when the documents
 // are in.
 func (s *tpccStore) FinishLoad(ctx context.Context) error {
-	if err := s.makeIndexes(ctx); err != nil {
+	if err := s.makeIndexes(ctx, s.indexes); err != nil {
 		return err
 	}
 	return s.schema.FinishLoad(ctx)

@@ -112,10 +112,18 @@ func (s steps) has(c *mongo.Collection, id int64) (bool, error) {
 // failed.
 type endError struct{ workload.Reply }
 
-func (e *endError) Error() string { return "the transaction was ended: " + e.Class }
+func (e *endError) Error() string {
+	if e.Err != nil {
+		return e.Err.Error()
+	}
+	return "the transaction was ended: " + e.Class
+}
 
-func ended(outcome history.Outcome, class string) error {
-	return &endError{workload.Reply{Outcome: outcome, Class: class}}
+func (e *endError) Unwrap() error { return e.Err }
+
+// ended is an endError, because of an error if there is one.
+func ended(outcome history.Outcome, class string, because ...error) error {
+	return &endError{workload.Reply{Outcome: outcome, Class: class, Err: errors.Join(because...)}}
 }
 
 // transact does one transaction: work, and the commit. An error of work means that it has

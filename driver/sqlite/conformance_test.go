@@ -9,7 +9,6 @@ import (
 	"assay/driver/sqlite"
 	"assay/workload"
 	"assay/workload/bank"
-	"assay/workload/keyvalue"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
 )
@@ -21,7 +20,7 @@ func TestConformance(t *testing.T) {
 		Target:     workload.Target{Address: "sqlite:" + path},
 		Bank:       bank.Opener(sqlite.Driver().Open),
 		Isolation:  sqlite.Driver().Isolation,
-		KeyValue:   keyvalue.By(sqlite.Driver().Open),
+		KeyValue:   sqlite.Driver().KeyValue,
 		Candles:    sqlite.Driver().Candles,
 		BulkUpdate: sqlite.Driver().BulkUpdate,
 		Churn:      sqlite.Driver().Churn,

@@ -50,9 +50,7 @@ type Table struct {
 	// Workload names what the table lies in: a database, schema, keyspace or
 	// prefix of keys.
 	Workload string
-	// Space is as in store.Schema.
-	Space string
-	Name  string
+	Name     string
 	// Key is the primary key.
 	Key Column
 	// Columns are the others.

@@ -1,0 +1,318 @@
+package mongodb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"assay/store"
+	"assay/workload"
+)
+
+// database is a store.Database, in database assay_ and the workload's name: a collection
+// for each table; see layout.
+type database struct {
+	*schema
+	// shared is the part for sessions without transactions; nil with them.
+	shared  *sharedClientStore
+	of      store.Schema
+	layouts map[string]*layout
+}
+
+var _ = interface {
+	store.Database
+	store.Replicated
+	store.Counting
+	store.Compacting
+	store.Engined
+	store.Recording
+}((*database)(nil))
+
+// Lacks are the capabilities that MongoDB does not have.
+func Lacks() store.Lacks {
+	return store.Lacks{
+		store.Language: "a statement in MongoDB's language is a document, and no text with parameters",
+		store.SQL:      "MongoDB has no SQL",
+	}
+}
+
+// Open is a store.Opener.
+//
+// Of a schema with transactions target.Isolation may be empty or "snapshot". They have
+// read concern and write concern majority, or read concern snapshot where their level is
+// judged, unless the address names others (readConcernLevel, w, journal).
+//
+// Of one without, which a standalone server can hold too, there is no isolation level to
+// choose. Writes have the write concern and reads the read concern of the address (w,
+// journal; readConcernLevel), or the server's defaults; target.Read chooses the member
+// that answers reads. The library's retries are off, and its time limits are its own
+// unless the address names others.
+//
+// Errors: *workload.UnreachableError if there is no primary within
+// target.ConnectTimeout (0: ten seconds), *workload.AuthError,
+// *workload.OptionError, and plain ones for an address that cannot be read, a
+// standalone server where there are transactions, and a server older than MongoDB 5.0.
+func Open(ctx context.Context, target workload.Target, of store.Schema) (store.Database, error) {
+	d := &database{of: of, layouts: layoutsOf(&of)}
+	names := make([]string, len(of.Tables))
+	for i, t := range of.Tables {
+		names[i] = t.Name
+	}
+	var err error
+	if of.Transactions {
+		d.schema, err = openSchema(ctx, target, of.Workload, names...)
+	} else {
+		open := openShared
+		if of.Durable {
+			open = openSharedByMajority
+		}
+		d.shared, err = open(ctx, target, of.Workload,
+			"none: each statement is alone, and in no transaction; the address's readConcernLevel and w choose", names...)
+		if err == nil {
+			d.schema = d.shared.schema
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := d.shardable(); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	d.open = of.Open
+	if of.Judged || of.Open {
+		d.preferSnapshot()
+	}
+	for i := range of.Tables {
+		d.indexes = append(d.indexes, d.indexesOf(&of.Tables[i], false)...)
+		d.indexes = append(d.indexes, d.indexesOf(&of.Tables[i], true)...)
+	}
+	return d, nil
+}
+
+// shardable gives a *workload.OptionError if collections are to be sharded that cannot be.
+func (d *database) shardable() error {
+	for _, t := range d.of.Tables {
+		for _, i := range t.Indexes {
+			if d.hashed && i.Unique {
+				return &workload.OptionError{Option: parameterShard, Value: hashedSharding,
+					Reason: fmt.Sprintf("documents of %s are unique by %s too, which a collection sharded by _id cannot hold", t.Name, i.Columns[0]),
+					Want:   "none in workload " + d.of.Workload}
+			}
+		}
+	}
+	return nil
+}
+
+// indexesOf are the indexes of a table that are made when it has been loaded, or at once.
+func (d *database) indexesOf(t *store.Table, late bool) (all []ownIndex) {
+	l := d.layouts[t.Name]
+	for _, i := range t.Indexes {
+		if i.Late == late {
+			all = append(all, ownIndex{collection: l.documents().Name, unique: i.Unique, fields: l.fields(i.Columns)})
+		}
+	}
+	return all
+}
+
+func (d *database) makeIndexes(ctx context.Context, late bool) error {
+	for i := range d.of.Tables {
+		if err := d.schema.makeIndexes(ctx, d.indexesOf(&d.of.Tables[i], late)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *database) Create(ctx context.Context, m workload.Marker) error {
+	return d.CreateOn(ctx, m, "", false)
+}
+
+// CreateOn implements store.Engined. The schema is written with a majority. If others than
+// the primary answer reads, every member that can be reached is waited for, so that reads
+// find the collections wherever they go; without it they would find no row, which is no error.
+func (d *database) CreateOn(ctx context.Context, m workload.Marker, engine string, chosen bool) error {
+	stored := options.CreateCollection()
+	if chosen {
+		stored.SetStorageEngine(bson.D{{Key: "wiredTiger", Value: bson.D{{Key: "configString", Value: "block_compressor=" + engine}}}})
+	}
+	if err := d.create(ctx, m, stored); err != nil {
+		return err
+	}
+	if err := d.makeIndexes(ctx, false); err != nil {
+		return err
+	}
+	return d.reach(ctx)
+}
+
+// reach waits for every member that may answer reads.
+func (d *database) reach(ctx context.Context) error {
+	if !d.of.Reads {
+		return nil
+	}
+	return d.everywhere(ctx)
+}
+
+// Engines implements store.Engined by WiredTiger's compressors of blocks. snappy is what
+// WiredTiger takes if nothing is said (MongoDB manual,
+// "storage.wiredTiger.collectionConfig.blockCompressor").
+func (d *database) Engines(context.Context) ([]string, error) {
+	return []string{"snappy", "none", "zlib", "zstd"}, nil
+}
+
+// Load puts rows in, in any order.
+func (d *database) Load(ctx context.Context, rows store.Rows) error {
+	_, err := d.insertInto(steps{ctx, new(sending)}, d.database, rows, false)
+	return failed("load "+rows.Table+"s", err)
+}
+
+// insertInto inserts rows into a table's collection in a database.
+func (d *database) insertInto(x steps, in *mongo.Database, rows store.Rows, ordered bool) (int64, error) {
+	of := d.layouts[rows.Table]
+	if of == nil {
+		return 0, fmt.Errorf("mongodb: there is no table %q", rows.Table)
+	}
+	n := insertionOf(of, rows.Columns)
+	all, err := n.encoded(rows)
+	if err != nil {
+		return 0, err
+	}
+	return n.rows(x, in.Collection(of.documents().Name), all, ordered)
+}
+
+func (d *database) FinishLoad(ctx context.Context) error {
+	if err := d.makeIndexes(ctx, true); err != nil {
+		return err
+	}
+	if err := d.schema.FinishLoad(ctx); err != nil {
+		return err
+	}
+	return d.reach(ctx)
+}
+
+func (d *database) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
+	s := &session{db: d, values: values{layouts: d.layouts}}
+	var err error
+	if d.shared != nil {
+		s.in, err = d.shared.share()
+	} else {
+		s.in = d.database
+		s.transactor, err = d.transactor(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.plans, err = d.compile(statements, s.in); err != nil {
+		s.Close()
+		return nil, err
+	}
+	for i := range statements {
+		s.keep = s.keep || refersBack(&statements[i])
+	}
+	return s, nil
+}
+
+// refersBack reports whether a statement has values that an earlier one has left.
+func refersBack(s *store.Statement) bool {
+	for _, e := range s.Values {
+		if e.Source == store.FromLeft {
+			return true
+		}
+	}
+	for _, a := range s.Set {
+		if a.Value.Source == store.FromLeft {
+			return true
+		}
+	}
+	for _, c := range s.Where {
+		if c.Value.Source == store.FromLeft {
+			return true
+		}
+	}
+	return false
+}
+
+// compile plans statements on the collections of a database. Of those that are sent in
+// transactions or views all rows are asked for together, about a megabyte at once.
+func (d *database) compile(statements []store.Statement, in *mongo.Database) ([]*plan, error) {
+	if err := d.of.Check(statements); err != nil {
+		return nil, err
+	}
+	batch := int32(0)
+	if d.shared == nil || in == d.database {
+		batch = readBatch
+	}
+	plans := make([]*plan, len(statements))
+	for i, s := range statements {
+		var err error
+		if plans[i], err = compile(s, d.layouts, in, batch); err != nil {
+			return nil, err
+		}
+	}
+	return plans, nil
+}
+
+// Promises implements store.Database. Of reads of many documents nothing is promised: read
+// concern linearizable is for reads of one, and a cursor is no snapshot (MongoDB manual,
+// "Read Concern linearizable"; "Read Isolation, Consistency, and Recency"). Nor is what
+// changes many documents outside of transactions, Load among it, atomic: "the modification
+// of each document is atomic, but the operation as a whole is not atomic" ("Atomicity and
+// Transactions").
+func (d *database) Promises() store.Promises {
+	if d.shared != nil {
+		return store.Promises{Reads: d.shared.promiseReads()}
+	}
+	return store.Promises{Model: d.promise()}
+}
+
+func (d *database) Lacks() store.Lacks {
+	lacks := Lacks()
+	if d.standalone {
+		lacks[store.Transactions] = "a standalone server has no transactions"
+		lacks[store.Snapshots] = "a standalone server has no snapshots"
+	}
+	return lacks
+}
+
+// Levels implements store.Database: the combinations of concerns that the manual's page
+// "Transactions" tells apart.
+func (d *database) Levels() []store.Level {
+	if d.shared != nil {
+		return nil
+	}
+	of := func(read, write string) store.Level {
+		return store.Level{Name: read + ", w=" + write, Options: []string{"readConcernLevel=" + read, "w=" + write}}
+	}
+	return []store.Level{of("local", "1"), of("local", "majority"), of("majority", "majority"), of(snapshotLevel, "majority")}
+}
+
+// Describe tells, too, why the members of shards are not compared: where there are no
+// replicas there is no check of them that could say so.
+func (d *database) Describe(ctx context.Context) (workload.Product, error) {
+	if d.shared != nil {
+		return d.shared.Describe(ctx)
+	}
+	product, err := d.schema.Describe(ctx)
+	if err == nil && d.sharded {
+		product.Settings = append(product.Settings, workload.Setting{Name: "check of replicas",
+			Value: "not checked: the members of a shard hold a part of the data, which cannot be compared with the whole one by one"})
+	}
+	return product, err
+}
+
+func (d *database) Settle(ctx context.Context) error {
+	if d.shared != nil {
+		return d.shared.Settle(ctx)
+	}
+	return d.schema.Settle(ctx)
+}
+
+func (d *database) Close() error {
+	if d.shared != nil {
+		return d.shared.Close()
+	}
+	return d.schema.Close()
+}

@@ -1,0 +1,307 @@
+package mongodb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	cluster "assay/cluster/mongodb"
+	"assay/history"
+	"assay/store"
+	"assay/workload"
+)
+
+// trialSchema has a table of each form.
+func trialSchema() store.Schema {
+	return store.Schema{Workload: "trial", Transactions: true, Judged: true, Tables: []store.Table{
+		{Name: "account", Columns: store.Integers("id", "balance", "version"), Floors: []store.Minimum{{Column: "balance"}}},
+		{Name: "transfer", Columns: append(store.Integers("id", "source"), store.Column{Name: "source_version", Derived: true})},
+		{Name: "list", Columns: []store.Column{{Name: "id"}, {Name: "elements", Type: store.Ints}}},
+		{Name: "thing", Columns: []store.Column{{Name: "id", Type: store.UUID}, {Name: "small", Narrow: true}, {Name: "is", Type: store.Boolean}, {Name: "text", Type: store.String}}},
+		{Name: "orders", Columns: store.Integers("o_w", "o_d", "o_id", "customer", "operation"), KeyColumns: 3, Indexes: []store.Index{
+			{Name: "by_customer", Columns: []string{"o_w", "o_d", "customer", "o_id"}, Late: true},
+			{Name: "by_operation", Columns: []string{"operation"}, Unique: true}}},
+		{Name: "line", Columns: store.Integers("l_w", "l_d", "l_o", "number", "amount"), KeyColumns: 4, Within: "orders"},
+	}}
+}
+
+func trialTable(name string) *store.Table {
+	schema := trialSchema()
+	return schema.Table(name)
+}
+
+// trial is a Database that is opened, empty and dropped at the end.
+type trial struct {
+	*testing.T
+	db      store.Database
+	session store.Session
+}
+
+func newTrial(t *testing.T, address string, schema store.Schema) *trial {
+	t.Helper()
+	db, err := Open(t.Context(), workload.Target{Address: address, ConnectTimeout: 20 * time.Second}, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(db.Settle(context.Background()), db.Drop(context.Background()), db.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := db.Create(t.Context(), workload.Marker{}); err != nil {
+		t.Fatal(err)
+	}
+	return &trial{T: t, db: db}
+}
+
+// use has the session do these statements.
+func (t *trial) use(statements ...store.Statement) {
+	t.Helper()
+	for i := range statements {
+		statements[i].Name = fmt.Sprintf("s%d", i)
+	}
+	session, err := t.db.Session(t.Context(), statements)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(session.Close)
+	t.session = session
+}
+
+func (t *trial) load(table string, rows ...[]int64) {
+	t.Helper()
+	of := trialTable(table)
+	err := t.db.Load(t.Context(), store.Rows{Table: table, Columns: of.Names(), Count: len(rows), Row: func(i int, into []store.Value) []store.Value {
+		return append(into, store.OfInts(rows[i]...)...)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// collect gives rows as one text.
+func collect(into *strings.Builder) func(store.Row) error {
+	return func(row store.Row) error {
+		values, err := row.AppendValues(nil)
+		fmt.Fprint(into, values)
+		return err
+	}
+}
+
+// run does one statement, and says what it gave.
+func (t *trial) run(statement int, parameters ...store.Value) (string, store.Reply) {
+	var given strings.Builder
+	r := t.session.Run(t.Context(), store.Call{Statement: statement, Parameters: parameters, Row: collect(&given)})
+	return given.String(), r
+}
+
+// gives checks what a statement gives, and that it was committed.
+func (t *trial) gives(want string, statement int, parameters ...store.Value) {
+	t.Helper()
+	if got, r := t.run(statement, parameters...); got != want || r.Outcome != history.Committed {
+		t.Errorf("statement %d of %v gave %s, %+v; want %s", statement, parameters, got, r, want)
+	}
+}
+
+// changes checks how many rows a statement has changed.
+func (t *trial) changes(want int64, statement int, parameters ...store.Value) {
+	t.Helper()
+	if _, r := t.run(statement, parameters...); r.Affected != want || r.Outcome != history.Committed {
+		t.Errorf("statement %d of %v changed %d rows, %+v; want %d", statement, parameters, r.Affected, r, want)
+	}
+}
+
+func (t *trial) views() map[string]func(context.Context, func(store.Reader) error) error {
+	return map[string]func(context.Context, func(store.Reader) error) error{"view": t.db.View, "audit": t.db.Audit}
+}
+
+// stands checks a whole table, in a View and in an Audit.
+func (t *trial) stands(want, table string) {
+	t.Helper()
+	of := trialTable(table)
+	for name, view := range t.views() {
+		var found strings.Builder
+		err := view(t.Context(), func(r store.Reader) error {
+			return store.Whole(t.Context(), r, store.Statement{Table: table, Columns: of.Names(), Order: of.Key()}, collect(&found))
+		})
+		if err != nil || found.String() != want {
+			t.Errorf("%s of %s: %s, %v; want %s", name, table, found.String(), err, want)
+		}
+	}
+}
+
+func testDatabase(t *testing.T, set *cluster.ReplicaSet) {
+	for name, test := range map[string]func(*trial){
+		"batch": testBatch, "transaction": testTransaction, "upserts": testUpserts, "types": testTypes,
+		"keys": testKeys, "elements": testElements, "views": testViews, "compiled": testCompiled,
+	} {
+		t.Run(name, func(t *testing.T) { test(newTrial(t, set.Address(), trialSchema())) })
+	}
+	t.Run("alone", func(t *testing.T) { testAlone(t, set) })
+}
+
+// testBatch: a transfer takes the version that the same batch has made, and its refusals
+// are told apart.
+func testBatch(t *trial) {
+	t.load("account", []int64{1, 10, 0}, []int64{2, 0, 7})
+	t.use(
+		store.Statement{Verb: store.Update, Table: "account", Columns: []string{"balance", "version"}, Where: store.Where("id"),
+			Set: []store.Assignment{store.Add("balance", store.Parameter(2)), store.Add("version", store.Number(1))}},
+		store.Statement{Verb: store.Insert, Table: "transfer", Columns: []string{"id", "source", "source_version"},
+			Values: []store.Expression{store.Parameter(1), store.Parameter(2), store.Left("account", "version", store.Parameter(2))}},
+		store.Statement{Verb: store.Read, Table: "transfer", Columns: []string{"id"}, Where: store.Where("id")},
+	)
+	for _, c := range []struct {
+		id, account, amount int64
+		outcome             history.Outcome
+		violated            store.Violation
+		given, inquired     string
+	}{
+		{1, 1, -4, history.Committed, store.NoViolation, "[6 1]", ""},
+		{2, 2, 5, history.Committed, store.NoViolation, "[5 8]", ""},
+		{2, 2, 5, history.Failed, store.Unique, "[10 9]", ""},
+		{3, 1, -7, history.Failed, store.Floor, "", ""},
+		{1, 1, -7, history.Failed, store.Floor, "", "[1]"},
+		{4, 3, -7, history.Failed, store.Absent, "", ""},
+	} {
+		var given, inquired strings.Builder
+		r := t.session.Batch(t.Context(), &store.Batch{
+			Calls: []store.Call{
+				{Statement: 0, Parameters: store.OfInts(c.account, c.amount), Row: collect(&given)},
+				{Statement: 1, Parameters: store.OfInts(c.id, c.account)}},
+			Inquiry: &store.Call{Statement: 2, Parameters: store.OfInts(c.id), Row: collect(&inquired)},
+		})
+		if r.Outcome != c.outcome || r.Violated != c.violated || given.String() != c.given || inquired.String() != c.inquired {
+			t.Errorf("%+v: %+v, gave %s and %s", c, r, &given, &inquired)
+		}
+	}
+	r := t.session.Batch(t.Context(), &store.Batch{Calls: []store.Call{
+		{Statement: 2, Parameters: store.OfInts(9), Row: collect(new(strings.Builder)), Want: 1}}})
+	if r.Outcome != history.Failed || r.Violated != store.NoViolation {
+		t.Errorf("a row is missing: %+v", r)
+	}
+	t.stands("[1 6 1][2 5 8]", "account")
+	t.stands("[1 1 1][2 2 8]", "transfer")
+}
+
+// testTransaction: what ends a transaction is told, and leaves nothing.
+func testTransaction(t *trial) {
+	t.load("account", []int64{1, 10, 0})
+	t.use(
+		store.Statement{Verb: store.Update, Table: "account", Where: store.Where("id"), Set: []store.Assignment{
+			store.Set("version", store.Old("balance")), store.Add("balance", store.Parameter(2))}},
+		store.Statement{Verb: store.Read, Table: "account", Columns: []string{"version", "balance"}, Where: store.Where("id")},
+		store.Statement{Verb: store.Insert, Table: "account", Columns: []string{"id", "version", "balance"}},
+		store.Statement{Verb: store.Count, Table: "account", Columns: []string{"balance"}},
+	)
+	own := errors.New("own")
+	var seen strings.Builder
+	add := func(amount int64) func(store.Transaction) error {
+		return func(x store.Transaction) error {
+			changed, err := x.Do(t.Context(), 0, nil, store.OfInts(1, amount)...)
+			if err == nil && changed != 1 {
+				t.Errorf("changed %d rows", changed)
+			}
+			return err
+		}
+	}
+	for _, c := range []struct {
+		name     string
+		work     func(store.Transaction) error
+		outcome  history.Outcome
+		violated store.Violation
+		err      error
+	}{
+		{"committed", add(-3), history.Committed, store.NoViolation, nil},
+		{"floor", add(-8), history.Failed, store.Floor, refusal{store.Floor}},
+		{"swallowed", func(x store.Transaction) error { _ = add(-8)(x); return nil }, history.Failed, store.Floor, nil},
+		{"own", func(x store.Transaction) error { return errors.Join(add(1)(x), own) }, history.Failed, store.NoViolation, own},
+		{"rollback", func(x store.Transaction) error { return errors.Join(add(1)(x), store.ErrRollback) }, history.Failed, store.NoViolation, store.ErrRollback},
+		{"unique", func(x store.Transaction) error {
+			_, err := x.Do(t.Context(), 2, nil, store.OfInts(1, 0, 0)...)
+			return fmt.Errorf("inserted: %w", err)
+		}, history.Failed, store.Unique, nil},
+		{"nothing", func(store.Transaction) error { return nil }, history.Committed, store.NoViolation, nil},
+		{"read", func(x store.Transaction) error {
+			_, err := x.Do(t.Context(), 1, collect(&seen), store.OfInt(1))
+			_, err2 := x.Do(t.Context(), 3, collect(&seen))
+			return errors.Join(err, err2)
+		}, history.Committed, store.NoViolation, nil},
+	} {
+		r := t.session.Transaction(t.Context(), true, func(_ context.Context, x store.Transaction) error { return c.work(x) })
+		if r.Outcome != c.outcome || r.Violated != c.violated || c.err != nil && !errors.Is(r.Err, c.err) || r.Broken {
+			t.Errorf("%s: %+v", c.name, r)
+		}
+	}
+	if seen.String() != "[10 7][1 7]" {
+		t.Errorf("read %s", &seen)
+	}
+	t.stands("[1 7 10]", "account")
+}
+
+func testUpserts(t *trial) {
+	t.use(
+		store.Statement{Verb: store.Append, Table: "list", Columns: []string{"id", "elements"}, Values: []store.Expression{store.Parameter(1), store.Parameter(2)}},
+		store.Statement{Verb: store.Put, Table: "list", Columns: []string{"id", "elements"}},
+		store.Statement{Verb: store.Read, Table: "list", Columns: []string{"elements"}, Where: store.Where("id")},
+		store.Statement{Verb: store.Put, Table: "account", Columns: []string{"version", "id", "balance"}},
+		store.Statement{Verb: store.Update, Table: "account", Where: []store.Condition{{Column: "balance", Is: store.MultipleOf, Value: store.Parameter(1)}},
+			Set: []store.Assignment{store.Set("version", store.Parameter(2))}},
+		store.Statement{Verb: store.Delete, Table: "account", Where: []store.Condition{
+			{Column: "balance", Is: store.AtLeast, Value: store.Parameter(1)}, {Column: "balance", Is: store.Below, Value: store.Parameter(2)}}},
+		store.Statement{Verb: store.Delete, Table: "account", Where: []store.Condition{{Column: "id", Is: store.In, Value: store.Parameter(1)}}},
+	)
+	t.changes(1, 0, store.OfInts(1, 5)...)
+	t.changes(1, 0, store.OfInts(1, 6)...)
+	t.changes(1, 1, store.OfInt(2), store.OfList([]int64{8, 9}))
+	for id, want := range map[int64][]int64{1: {5, 6}, 2: {8, 9}, 3: nil} {
+		var list []int64
+		r := t.session.Run(t.Context(), store.Call{Statement: 2, Parameters: store.OfInts(id), Row: func(row store.Row) error { return row.Scan(&list) }})
+		if r.Outcome != history.Committed || !slices.Equal(list, want) {
+			t.Errorf("list %d is %v, %+v; want %v", id, list, r, want)
+		}
+	}
+	for id := range int64(6) {
+		t.changes(1, 3, store.OfInts(0, id, id)...)
+	}
+	t.changes(1, 3, store.OfInts(1, 5, 5)...)
+	t.changes(2, 4, store.OfInts(3, 4)...)
+	t.changes(2, 5, store.OfInts(1, 3)...)
+	t.changes(1, 6, store.OfKeys([]int64{4, 9}))
+	t.stands("[0 0 4][3 3 4][5 5 1]", "account")
+}
+
+func testTypes(t *trial) {
+	t.use(
+		store.Statement{Verb: store.Insert, Table: "thing", Columns: []string{"text", "is", "small", "id"}, Rows: 2},
+		store.Statement{Verb: store.Update, Table: "thing", Where: store.Where("id"), Set: []store.Assignment{store.Add("small", store.Number(1)), store.Set("text", store.Parameter(2))}},
+		store.Statement{Verb: store.Read, Table: "thing", Columns: []string{"small", "is", "text", "id"}, Order: []string{"id"}, Descending: true, Limit: store.Number(1)},
+		store.Statement{Verb: store.Read, Table: "thing", Columns: []string{"text"}, Order: []string{"small"}, Limit: store.Parameter(1)},
+	)
+	first, second := slices.Repeat([]byte{1}, 16), slices.Repeat([]byte{2}, 16)
+	t.changes(2, 0, store.OfText("$a"), store.OfBool(true), store.OfInt(-1), store.OfBytes(second), store.OfText(""), store.OfBool(false), store.OfInt(7), store.OfBytes(first))
+	t.changes(1, 1, store.OfBytes(second), store.OfText("$b"))
+	var small int
+	var is bool
+	var text string
+	var id []byte
+	r := t.session.Run(t.Context(), store.Call{Statement: 2, Want: 1, Row: func(row store.Row) error { return row.Scan(&small, &is, &text, &id) }})
+	if r.Outcome != history.Committed || small != 0 || !is || text != "$b" || !slices.Equal(id, second) {
+		t.Errorf("%d, %v, %q, %v: %+v", small, is, text, id, r)
+	}
+	t.gives("[$b][]", 3, store.OfInt(2))
+	r = t.session.Run(t.Context(), store.Call{Statement: 2, Want: 1, Row: func(row store.Row) error { return row.Scan(nil, nil, &small) }})
+	if r.Outcome != history.Failed {
+		t.Errorf("a text was read as a number: %+v", r)
+	}
+	document, err := t.db.(*database).collections[3].FindOne(t.Context(), bson.D{{Key: "text", Value: "$b"}}).Raw()
+	if err != nil || document.Lookup("small").Type != bson.TypeInt32 {
+		t.Errorf("it is stored as %v, %v", document, err)
+	}
+}

@@ -1,0 +1,98 @@
+package mongodb
+
+import (
+	"context"
+	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"assay/store"
+	"assay/workload"
+)
+
+// View implements store.Database, in one snapshot.
+func (d *database) View(ctx context.Context, read func(store.Reader) error) error {
+	return d.view(ctx, func(ctx context.Context) error { return read(&reader{d, ctx, d.database}) })
+}
+
+// Audit implements store.Database, in one transaction that only reads.
+func (d *database) Audit(ctx context.Context, read func(store.Reader) error) error {
+	if d.standalone {
+		return d.View(ctx, read)
+	}
+	return d.reading(ctx, func(x steps) error {
+		own := read(&reader{d, x.ctx, d.database})
+		if _, answered := serverCode(own); own == nil || answered || mongo.IsNetworkError(own) || mongo.IsTimeout(own) {
+			return own
+		}
+		return &endError{workload.Reply{Err: own}}
+	})
+}
+
+// ViewReplica implements store.Replicated. What is not there is not given: a member that
+// lost everything reads as empty.
+func (d *database) ViewReplica(ctx context.Context, member store.Replica, read func(store.Reader) error) error {
+	client, err := d.member(member.Name)
+	if err != nil {
+		return err
+	}
+	return read(&reader{d, ctx, client.Database(d.database.Name())})
+}
+
+// reader reads in the state that a context carries.
+type reader struct {
+	db  *database
+	ctx context.Context
+	in  *mongo.Database
+}
+
+func (r *reader) Read(_ context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
+	if !s.ReadsOnly() {
+		return errors.New("mongodb: a statement that writes is none of a reader")
+	}
+	plans, err := r.db.compile([]store.Statement{s}, r.in)
+	if err != nil {
+		return err
+	}
+	_, err = plans[0].do(steps{r.ctx, new(sending)}, &values{layouts: r.db.layouts, parameters: parameters}, false, row)
+	if end, is := errors.AsType[*endError](err); is {
+		return end.Err
+	}
+	return err
+}
+
+const compactCommand = "compact"
+
+// Compactions implements store.Compacting. A router has no compact, which is run on the
+// members of each shard by themselves (MongoDB manual, "compact", of sharded clusters).
+func (d *database) Compactions() ([]string, error) {
+	if d.sharded {
+		return nil, &workload.OptionError{Option: compactCommand, Value: d.printable,
+			Want: "no mongos, which does not have it: it must be run on each shard's members"}
+	}
+	return []string{compactCommand}, nil
+}
+
+// Compact implements store.Compacting, on the primary (MongoDB manual, "compact": force
+// runs it there).
+func (d *database) Compact(ctx context.Context, name string) error {
+	all, err := d.Compactions()
+	if err == nil && name != all[0] {
+		err = &workload.OptionError{Option: "compaction", Value: name, Want: all[0]}
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range d.collections {
+		command := bson.D{{Key: compactCommand, Value: c.Name()}, {Key: "force", Value: true}}
+		if err := d.database.RunCommand(ctx, command).Err(); err != nil {
+			return failed("compact collection "+c.Name(), err)
+		}
+	}
+	return nil
+}
+
+// FileSize implements store.Compacting. What the server tells of files has what is free in
+// them.
+func (d *database) FileSize(ctx context.Context) (workload.Size, error) { return d.Size(ctx) }
