@@ -32,6 +32,7 @@ import (
 	"assay/workload/definition"
 	"assay/workload/entity"
 	"assay/workload/isolation"
+	"assay/workload/keyvalue"
 	"assay/workload/script"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
@@ -123,8 +124,8 @@ func sqlDrivers() []Driver {
 // sqlWorkloads are those of every database that speaks SQL.
 func sqlWorkloads(d sqldb.Driver) []definition.Support {
 	return []definition.Support{
-		bank.On(d.Open, sqldb.Lacks()), isolation.By(d.Isolation), availability.By(d.KeyValue), entity.By(d.KeyValue),
-		candles.By(d.Candles), bulkupdate.By(d.BulkUpdate), churn.By(d.Churn), ycsb.By(d.KeyValue),
+		bank.On(d.Open, sqldb.Lacks()), isolation.By(d.Isolation), availability.By(keyvalue.By(d.Open)), entity.By(keyvalue.By(d.Open)),
+		candles.By(d.Candles), bulkupdate.By(d.BulkUpdate), churn.By(d.Churn), ycsb.By(keyvalue.By(d.Open)),
 		smallbank.On(d.Open, sqldb.Lacks()), tpcb.On(d.Open, sqldb.Lacks()), tpcc.By(d.TPCC),
 		script.By(d.Script),
 	}

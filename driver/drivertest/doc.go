@@ -27,7 +27,7 @@
 //			Target:     workload.Target{Address: "sqlite:" + path},
 //			Bank:       bank.Opener(sqlite.Driver().Open),
 //			Isolation:  sqlite.Driver().Isolation,
-//			KeyValue:   sqlite.Driver().KeyValue,
+//			KeyValue:   keyvalue.By(sqlite.Driver().Open),
 //			Candles:    sqlite.Driver().Candles,
 //			BulkUpdate: sqlite.Driver().BulkUpdate,
 //			Churn:      sqlite.Driver().Churn,

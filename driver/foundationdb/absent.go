@@ -5,6 +5,7 @@ package foundationdb
 import (
 	"context"
 
+	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
@@ -29,6 +30,15 @@ func refuse(target workload.Target, work string) error {
 		return err
 	}
 	return &NotBuiltError{}
+}
+
+// Open returns a *workload.OptionError for an address that cannot be used, else
+// *NotBuiltError.
+func Open(_ context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
+	if _, err := parseSchema(target, &schema); err != nil {
+		return nil, err
+	}
+	return nil, &NotBuiltError{}
 }
 
 // OpenBank, and those below, return a *workload.OptionError for an address that cannot

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"assay/driver/uri"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -106,6 +107,35 @@ func parseFor(target workload.Target, work string) (options, error) {
 			Want: "workload availability or entity; the others rely on " + level + " transactions"}
 	}
 	return o, err
+}
+
+// parseSchema is parse for a schema: transactions of several statements rely on strict
+// serializability, and what else is read is judged by what is promised of it.
+func parseSchema(target workload.Target, of *store.Schema) (options, error) {
+	o, err := parse(target)
+	switch {
+	case err != nil:
+		return options{}, err
+	// There is no other member to ask: all reads are of one version, whichever storage
+	// server answers.
+	case target.Read != "" && target.Read != workload.ReadPrimary:
+		return options{}, &workload.OptionError{Option: "--read", Value: target.Read, Want: workload.ReadPrimary}
+	case o.riskyReads && of.Transactions:
+		return options{}, &workload.OptionError{Option: causalReadRisky, Value: "true",
+			Want: "a workload such as availability or entity; those with transactions of several statements rely on " + level + " ones"}
+	}
+	return o, nil
+}
+
+// Lacks are the capabilities that FoundationDB does not have.
+func Lacks() store.Lacks {
+	return store.Lacks{
+		store.UpdateInPlace: "FoundationDB's own append does nothing, without an error, when the value would become too large",
+		store.Compactions:   "FoundationDB gives space back by itself and has no repair to be asked for, and it tells the size of its disks, not that of a range exactly",
+		store.Language:      "a script's statements are SQL, or commands on documents",
+		store.SQL:           "FoundationDB has no SQL",
+		store.Documents:     "FoundationDB has keys and values, and no rows within others",
+	}
 }
 
 func plain(name string) bool {

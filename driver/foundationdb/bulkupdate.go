@@ -67,12 +67,6 @@ func (s *bulkUpdateStore) Session(ctx context.Context) (bulkupdate.Session, erro
 	return &bulkUpdateSession{n}, err
 }
 
-// maxTransaction is the most bytes that a transaction may affect: what it
-// writes, with the keys and ranges that it reads and writes (manual, "Known
-// Limitations": "Transaction size cannot exceed 10,000,000 bytes of affected
-// data").
-const maxTransaction = 10_000_000
-
 // errTooMany says that the documents of one user do not fit into a transaction.
 var errTooMany = errors.New("the user has more documents than one transaction can write; use fewer --documents")
 

@@ -37,12 +37,9 @@ type candleStore struct {
 	renew time.Duration
 }
 
-// What candleStore.page and renew are. A page has the last three of the five
-// seconds of a transaction.
-const (
-	pageRows   = 1000
-	renewAfter = 2 * time.Second
-)
+// renewAfter is what candleStore.renew is. A page has the last three of the five seconds of
+// a transaction.
+const renewAfter = 2 * time.Second
 
 // OpenCandles connects to the cluster and returns its Store. Errors are as with
 // OpenBank.
@@ -51,7 +48,7 @@ func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, er
 	if err != nil {
 		return nil, err
 	}
-	p.indexed = true
+	p.indexes = len(candleIndexes())
 	return &candleStore{schema: p, page: pageRows, renew: renewAfter}, nil
 }
 

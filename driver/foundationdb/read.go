@@ -86,20 +86,11 @@ func (p *schema) read(ctx context.Context, spans ...span) error {
 // pass reads the mark and the tables once, and returns a digest of all and how
 // many transactions it took.
 func (p *schema) pass(ctx context.Context, spans []span) (digest [sha256.Size]byte, transactions int, err error) {
-	r := reader{ctx: ctx, db: p.db, hash: sha256.New()}
+	r, err := p.beginPass(ctx)
+	if err != nil {
+		return digest, 0, err
+	}
 	defer r.close()
-	if err := r.open(); err != nil {
-		return digest, 0, err
-	}
-	mark, err := p.ours(r.t)
-	if err != nil {
-		return digest, 0, err
-	}
-	value, err := encodeMark(*mark)
-	if err != nil {
-		return digest, 0, err
-	}
-	r.add(p.mark(), value)
 	for _, s := range spans {
 		begin, end := p.rows(s.table)
 		if err := r.table(begin, end, s.row); err != nil {
@@ -108,6 +99,27 @@ func (p *schema) pass(ctx context.Context, spans []span) (digest [sha256.Size]by
 	}
 	r.hash.Sum(digest[:0])
 	return digest, r.transactions, nil
+}
+
+// beginPass is a reader that has read the mark, and takes a digest of all.
+func (p *schema) beginPass(ctx context.Context) (*reader, error) {
+	r := &reader{ctx: ctx, db: p.db, hash: sha256.New()}
+	err := r.open()
+	if err != nil {
+		return nil, err
+	}
+	mark, err := p.ours(r.t)
+	if err != nil {
+		r.close()
+		return nil, err
+	}
+	value, err := encodeMark(*mark)
+	if err != nil {
+		r.close()
+		return nil, err
+	}
+	r.add(p.mark(), value)
+	return r, nil
 }
 
 // count returns how many rows a table has and the bytes of their keys and

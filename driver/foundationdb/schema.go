@@ -22,8 +22,8 @@ type schema struct {
 	// tables are those that Size counts; the first is the one whose rows Find
 	// counts.
 	tables []string
-	// indexed is true if all tables but the first are its indexes.
-	indexed bool
+	// indexes is how many of the last tables are indexes.
+	indexes int
 	// riskyReads is that of options.
 	riskyReads bool
 	taken      *workload.Taken
@@ -36,6 +36,11 @@ func openSchema(ctx context.Context, target workload.Target, work string, tables
 	if err != nil {
 		return nil, err
 	}
+	return connectSchema(ctx, target, o, work, tables...)
+}
+
+// connectSchema is openSchema by these options.
+func connectSchema(ctx context.Context, target workload.Target, o options, work string, tables ...string) (*schema, error) {
 	db, err := connect(ctx, target, o)
 	if err != nil {
 		return nil, err
@@ -366,13 +371,15 @@ func (p *schema) Size(ctx context.Context) (workload.Size, error) {
 		}
 		size.Rows[table] = rows
 		size.Bytes += bytes
-		if i > 0 && p.indexed {
+		switch {
+		case p.indexes == 0:
+		case i >= len(p.tables)-p.indexes:
 			size.Indexes += bytes
-		} else if p.indexed {
+		default:
 			size.Tables += bytes
 		}
 	}
-	if p.indexed {
+	if p.indexes > 0 {
 		size.Bytes = size.Tables + size.Indexes
 	}
 	return size, nil

@@ -18,7 +18,7 @@ import (
 
 func openKeyValue(t *testing.T, to workload.Target, table keyvalue.Table) keyvalue.Store {
 	t.Helper()
-	store, err := Driver().KeyValue(context.Background(), to, table)
+	store, err := keyvalue.By(Driver().Open)(context.Background(), to, table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,18 +28,18 @@ func openKeyValue(t *testing.T, to workload.Target, table keyvalue.Table) keyval
 // openAvailability returns the Store and the schema that it is on.
 func openAvailability(t *testing.T, to workload.Target) (keyvalue.Store, *schema) {
 	t.Helper()
-	schema, err := openSchema(context.Background(), to, sqldb.KeyValueSchema(availability.Table()))
+	schema, err := openSchema(context.Background(), to, keyvalue.Schema(availability.Table()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sqldb.KeyValue(schema, availability.Table()), schema
+	return keyvalue.Over(sqldb.StoreOf(schema, keyvalue.Schema(availability.Table())), availability.Table()), schema
 }
 
 func TestKeyValue(t *testing.T) {
 	for name, changes := range map[string][]func(*spot){"InnoDB": nil, "RocksDB": {parameter("engine", "rocksdb")}} {
 		for _, table := range drivertest.KeyValueTables() {
 			t.Run(table.Workload+" "+name, func(t *testing.T) {
-				database, entries := schemaPrefix+table.Workload, sqldb.Renamed(sqldb.KeyValueSchema(table), reserved()).Tables[0].Name
+				database, entries := schemaPrefix+table.Workload, sqldb.Renamed(keyvalue.Schema(table), reserved()).Tables[0].Name
 				drivertest.RunKeyValue(t, table, drivertest.KeyValue{
 					Secret:        secret,
 					Open:          func(t *testing.T) keyvalue.Store { return openKeyValue(t, target(changes...), table) },
@@ -49,7 +49,7 @@ func TestKeyValue(t *testing.T) {
 					OpenVia: func(t *testing.T, addr string) (keyvalue.Store, error) {
 						ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 						defer cancel()
-						return Driver().KeyValue(ctx, target(append(changes, atHosts(addr))...), table)
+						return keyvalue.By(Driver().Open)(ctx, target(append(changes, atHosts(addr))...), table)
 					},
 				})
 			})
@@ -75,7 +75,7 @@ func TestAvailabilityReads(t *testing.T) {
 	for _, read := range []string{workload.ReadNearest, workload.ReadSecondaryPreferred, "farthest"} {
 		to := target()
 		to.Read = read
-		_, err := Driver().KeyValue(context.Background(), to, availability.Table())
+		_, err := keyvalue.By(Driver().Open)(context.Background(), to, availability.Table())
 		if refused := (*workload.OptionError)(nil); !errors.As(err, &refused) || refused.Value != read {
 			t.Errorf("%s with one host: %v", read, err)
 		}

@@ -16,6 +16,7 @@ import (
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/entity"
+	"assay/workload/keyvalue"
 )
 
 func TestTakeDialect(t *testing.T) {
@@ -53,14 +54,16 @@ func openers(t *testing.T) map[string]func(workload.Target) error {
 	}
 	ctx := t.Context()
 	return map[string]func(workload.Target) error{
-		"bank":         func(to workload.Target) error { return closed(bank.Opener(Driver().Open)(ctx, to)) },
-		"isolation":    func(to workload.Target) error { return closed(Driver().Isolation(ctx, to)) },
-		"availability": func(to workload.Target) error { return closed(Driver().KeyValue(ctx, to, availability.Table())) },
-		"entity":       func(to workload.Target) error { return closed(Driver().KeyValue(ctx, to, entity.Table())) },
-		"candles":      func(to workload.Target) error { return closed(Driver().Candles(ctx, to)) },
-		"bulkupdate":   func(to workload.Target) error { return closed(Driver().BulkUpdate(ctx, to)) },
-		"tpcc":         func(to workload.Target) error { return closed(Driver().TPCC(ctx, to)) },
-		"churn":        func(to workload.Target) error { return closed(Driver().Churn(ctx, to)) },
+		"bank":      func(to workload.Target) error { return closed(bank.Opener(Driver().Open)(ctx, to)) },
+		"isolation": func(to workload.Target) error { return closed(Driver().Isolation(ctx, to)) },
+		"availability": func(to workload.Target) error {
+			return closed(keyvalue.By(Driver().Open)(ctx, to, availability.Table()))
+		},
+		"entity":     func(to workload.Target) error { return closed(keyvalue.By(Driver().Open)(ctx, to, entity.Table())) },
+		"candles":    func(to workload.Target) error { return closed(Driver().Candles(ctx, to)) },
+		"bulkupdate": func(to workload.Target) error { return closed(Driver().BulkUpdate(ctx, to)) },
+		"tpcc":       func(to workload.Target) error { return closed(Driver().TPCC(ctx, to)) },
+		"churn":      func(to workload.Target) error { return closed(Driver().Churn(ctx, to)) },
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 
 func openKeyValue(t *testing.T, target workload.Target, table keyvalue.Table) keyvalue.Store {
 	t.Helper()
-	store, err := Driver().KeyValue(t.Context(), target, table)
+	store, err := keyvalue.By(Driver().Open)(t.Context(), target, table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func keyValueHarness(t *testing.T, table keyvalue.Table, changes ...func(*url.UR
 		t.Fatal(err)
 	}
 	schema := "assay_" + table.Workload
-	theirs := schema + "." + sqldb.Renamed(sqldb.KeyValueSchema(table), reserved()).Tables[0].Name
+	theirs := schema + "." + sqldb.Renamed(keyvalue.Schema(table), reserved()).Tables[0].Name
 	return drivertest.KeyValue{
 		Secret: secret,
 		Open:   func(t *testing.T) keyvalue.Store { return openKeyValue(t, target(t, changes...), table) },
@@ -96,7 +96,7 @@ func keyValueHarness(t *testing.T, table keyvalue.Table, changes ...func(*url.UR
 		},
 		Server: u.Host,
 		OpenVia: func(t *testing.T, addr string) (keyvalue.Store, error) {
-			return Driver().KeyValue(t.Context(), target(t, append(changes, host(addr))...), table)
+			return keyvalue.By(Driver().Open)(t.Context(), target(t, append(changes, host(addr))...), table)
 		},
 	}
 }
@@ -109,7 +109,7 @@ func TestAvailabilityHasNoTimeLimitOfOurs(t *testing.T) {
 		if limit != "" {
 			to = target(t, parameter("connect_timeout", limit))
 		}
-		store, err := openSchema(t.Context(), to, sqldb.KeyValueSchema(availability.Table()))
+		store, err := openSchema(t.Context(), to, keyvalue.Schema(availability.Table()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,12 +145,12 @@ func TestAvailabilityReadsWhereAsked(t *testing.T) {
 		standby bool
 	}{{"", false}, {workload.ReadPrimary, false}, {workload.ReadSecondaryPreferred, true}, {workload.ReadNearest, true}} {
 		to.Read = test.read
-		schema, err := openSchema(ctx, to, sqldb.KeyValueSchema(availability.Table()))
+		schema, err := openSchema(ctx, to, keyvalue.Schema(availability.Table()))
 		if err != nil {
 			t.Fatal(err)
 		}
 		connects := &keyValueConnects{schema: schema}
-		store := sqldb.KeyValue(connects, availability.Table())
+		store := keyvalue.Over(sqldb.StoreOf(connects, keyvalue.Schema(availability.Table())), availability.Table())
 		if err := store.Create(ctx, workload.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func TestAvailabilityOptions(t *testing.T) {
 	for _, read := range []string{workload.ReadSecondaryPreferred, workload.ReadNearest, "anywhere"} {
 		to := target(t)
 		to.Read = read
-		_, err := Driver().KeyValue(t.Context(), to, availability.Table())
+		_, err := keyvalue.By(Driver().Open)(t.Context(), to, availability.Table())
 		var refused *workload.OptionError
 		if !errors.As(err, &refused) || refused.Option != "--read" {
 			t.Errorf("read %q of one host: %v", read, err)

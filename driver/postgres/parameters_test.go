@@ -12,6 +12,7 @@ import (
 	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/keyvalue"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
 )
@@ -47,7 +48,7 @@ func configure(t *testing.T, names ...string) {
 
 func everyWorkload(to workload.Target) drivertest.Driver {
 	d := Driver()
-	return drivertest.Driver{Target: to, Secret: secret, Bank: bank.Opener(d.Open), Isolation: d.Isolation, KeyValue: d.KeyValue, Candles: d.Candles,
+	return drivertest.Driver{Target: to, Secret: secret, Bank: bank.Opener(d.Open), Isolation: d.Isolation, KeyValue: keyvalue.By(d.Open), Candles: d.Candles,
 		BulkUpdate: d.BulkUpdate, Churn: d.Churn, SmallBank: smallbank.Opener(d.Open), TPCB: tpcb.Opener(d.Open), TPCC: d.TPCC, Script: d.Script}
 }
 

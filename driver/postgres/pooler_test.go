@@ -22,6 +22,7 @@ import (
 	"assay/workload"
 	"assay/workload/bank"
 	"assay/workload/entity"
+	"assay/workload/keyvalue"
 	"assay/workload/smallbank"
 )
 
@@ -127,12 +128,12 @@ func parameterNames() []string {
 func TestLevelsThroughAPooler(t *testing.T) {
 	to := through(startPooler(t, "transaction", 2))
 	to.Isolation = "repeatable read"
-	p, err := openSchema(t.Context(), to, sqldb.KeyValueSchema(entity.Table()))
+	p, err := openSchema(t.Context(), to, keyvalue.Schema(entity.Table()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	store := sqldb.KeyValue(p, entity.Table())
+	store := keyvalue.Over(sqldb.StoreOf(p, keyvalue.Schema(entity.Table())), entity.Table())
 	if err := store.Create(t.Context(), workload.Marker{Run: "r", Workload: "entity"}); err != nil {
 		t.Fatal(err)
 	}

@@ -14,13 +14,14 @@ import (
 	"assay/serve"
 	"assay/workload"
 	"assay/workload/entity"
+	"assay/workload/keyvalue"
 )
 
 // startEncrypted runs a service behind TLS, as one that stands behind a proxy,
 // and returns its port. Its certificate is for names.
 func startEncrypted(t *testing.T, ca *drivertest.Authority, names ...string) (port string) {
 	t.Helper()
-	store, err := sqlite.Driver().KeyValue(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Table())
+	store, err := keyvalue.By(sqlite.Driver().Open)(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Table())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"assay/workload/candles"
 	"assay/workload/churn"
 	"assay/workload/isolation"
-	"assay/workload/keyvalue"
 	"assay/workload/script"
 	"assay/workload/tpcc"
 )
@@ -33,10 +32,6 @@ func DriverOf[D Database](open func(context.Context, workload.Target, Schema) (D
 // Isolation, and the methods below, open the Store of one workload.
 func (d Driver) Isolation(ctx context.Context, target workload.Target) (isolation.Store, error) {
 	return storeOf(Isolation)(d(ctx, target, IsolationSchema()))
-}
-
-func (d Driver) KeyValue(ctx context.Context, target workload.Target, table keyvalue.Table) (keyvalue.Store, error) {
-	return storeOf(func(db Database) keyvalue.Store { return KeyValue(db, table) })(d(ctx, target, KeyValueSchema(table)))
 }
 
 func (d Driver) Candles(ctx context.Context, target workload.Target) (candles.Store, error) {

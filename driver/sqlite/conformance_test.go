@@ -9,6 +9,7 @@ import (
 	"assay/driver/sqlite"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/keyvalue"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
 )
@@ -20,7 +21,7 @@ func TestConformance(t *testing.T) {
 		Target:     workload.Target{Address: "sqlite:" + path},
 		Bank:       bank.Opener(sqlite.Driver().Open),
 		Isolation:  sqlite.Driver().Isolation,
-		KeyValue:   sqlite.Driver().KeyValue,
+		KeyValue:   keyvalue.By(sqlite.Driver().Open),
 		Candles:    sqlite.Driver().Candles,
 		BulkUpdate: sqlite.Driver().BulkUpdate,
 		Churn:      sqlite.Driver().Churn,

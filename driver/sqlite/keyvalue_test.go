@@ -21,7 +21,7 @@ func TestKeyValue(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "records.db")
 				foreign := &foreignFile{path: path}
 				open := func(t *testing.T) keyvalue.Store {
-					s, err := Driver().KeyValue(t.Context(), workload.Target{Address: "sqlite:" + path + parameters}, table)
+					s, err := keyvalue.By(Driver().Open)(t.Context(), workload.Target{Address: "sqlite:" + path + parameters}, table)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -72,7 +72,7 @@ func TestKeyValueHasOneMember(t *testing.T) {
 	for read, possible := range map[string]bool{
 		"": true, workload.ReadPrimary: true, workload.ReadSecondaryPreferred: false, workload.ReadNearest: false,
 	} {
-		_, err := Driver().KeyValue(t.Context(), workload.Target{Address: "sqlite:x.db", Read: read}, availability.Table())
+		_, err := keyvalue.By(Driver().Open)(t.Context(), workload.Target{Address: "sqlite:x.db", Read: read}, availability.Table())
 		var refused *workload.OptionError
 		if possible != (err == nil) || !possible && !errors.As(err, &refused) {
 			t.Errorf("read %q: %v", read, err)
@@ -83,7 +83,7 @@ func TestKeyValueHasOneMember(t *testing.T) {
 func TestMutable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "records.db")
 	drivertest.RunMutable(t, false, func(t *testing.T) keyvalue.Store {
-		s, err := Driver().KeyValue(t.Context(), workload.Target{Address: "sqlite:" + path}, drivertest.MutableTable())
+		s, err := keyvalue.By(Driver().Open)(t.Context(), workload.Target{Address: "sqlite:" + path}, drivertest.MutableTable())
 		if err != nil {
 			t.Fatal(err)
 		}

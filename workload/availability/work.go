@@ -30,7 +30,7 @@ const FileState = "availability.bin"
 // Table is the table of the workload. A row's value is a pure function of the
 // seed and the key, so that it can be judged without storing what was sent.
 func Table() keyvalue.Table {
-	return keyvalue.Table{Workload: Name, Name: "row",
+	return keyvalue.Table{Workload: Name, Space: "assay", Name: "row",
 		Key:     keyvalue.Column{Name: "key", Type: keyvalue.Bigint},
 		Columns: []keyvalue.Column{{Name: "value", Type: keyvalue.Bigint}}}
 }

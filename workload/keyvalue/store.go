@@ -50,7 +50,9 @@ type Table struct {
 	// Workload names what the table lies in: a database, schema, keyspace or
 	// prefix of keys.
 	Workload string
-	Name     string
+	// Space is as in store.Schema.
+	Space string
+	Name  string
 	// Key is the primary key.
 	Key Column
 	// Columns are the others.

@@ -1,0 +1,228 @@
+//go:build foundationdb
+
+package foundationdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"assay/history"
+	"assay/store"
+	"assay/workload"
+)
+
+// client is a store.Session. It holds no connection, since there is one for all.
+type client struct {
+	*database
+	plans []*plan
+}
+
+// Session implements store.Database, and makes sure that there is a schema of ours.
+func (d *database) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
+	if err := d.of.Check(statements); err != nil {
+		return nil, err
+	}
+	if _, err := d.look(ctx, "open a session", d.ours); err != nil {
+		return nil, err
+	}
+	n := &client{database: d}
+	for i := range statements {
+		p, err := compile(d.forms, &statements[i], true)
+		if err != nil {
+			return nil, err
+		}
+		n.plans = append(n.plans, p)
+	}
+	return n, nil
+}
+
+// Close implements store.Session.
+func (n *client) Close() {}
+
+// Waiting implements store.Session: no transaction waits for another. It commits or it is
+// refused as a conflict.
+func (n *client) Waiting(context.Context) (waiting, known bool, err error) { return false, false, nil }
+
+// perform does one transaction: work, which the mark guards, and the commit. One that only
+// reads is committed as well, which the client library does by itself without asking
+// anybody.
+func (n *client) perform(ctx context.Context, doing string, work func(*transaction) error) store.Reply {
+	t, err := n.operate(ctx)
+	if err != nil {
+		return store.Reply{Reply: notBegun(ctx, err)}
+	}
+	defer t.end()
+	if err = t.guard(n.mark()); err == nil {
+		err = work(t)
+	}
+	if err == nil {
+		doing += ", commit"
+		err = t.commit()
+	}
+	if err != nil {
+		return t.refusal(doing, err)
+	}
+	return store.Reply{Reply: committed()}
+}
+
+// refusal is the reply to a transaction that ended with this error.
+func (t *transaction) refusal(doing string, err error) store.Reply {
+	var v *violation
+	switch {
+	case errors.As(err, &v) && v.kind == store.Unique:
+		return store.Reply{Reply: refused(workload.ClassDuplicate, doing, err), Violated: v.kind}
+	case errors.As(err, &v):
+		return store.Reply{Reply: refused(workload.ClassOther, doing, err), Violated: v.kind}
+	case errors.Is(err, errLongList):
+		return store.Reply{Reply: refused(classTooLong, doing, err)}
+	case errors.Is(err, errManyRows):
+		return store.Reply{Reply: refused(classTooLarge, doing, err)}
+	}
+	return store.Reply{Reply: t.failure(doing, err)}
+}
+
+// Run implements store.Session.
+func (n *client) Run(ctx context.Context, call store.Call) store.Reply {
+	p := n.plans[call.Statement]
+	if p.ReadsOnly() {
+		return n.ask(ctx, p, &call)
+	}
+	var changed int64
+	r := n.perform(ctx, p.Name, func(t *transaction) (err error) {
+		changed, err = n.step(n.execution(t.Transaction, t.Transaction), &call)
+		return err
+	})
+	if r.Outcome == history.Committed {
+		r.Affected = changed
+	}
+	return r
+}
+
+// step does one call.
+func (n *client) step(x *execution, call *store.Call) (changed int64, err error) {
+	given := 0
+	row := call.Row
+	if row != nil {
+		row = func(found store.Row) error { given++; return call.Row(found) }
+	}
+	changed, err = x.do(n.plans[call.Statement], call.Parameters, row)
+	if err == nil {
+		err = wanted(call, given)
+	}
+	return changed, err
+}
+
+// wanted is an error unless as many rows came as are wanted.
+func wanted(call *store.Call, given int) error {
+	if call.Want > 0 && given != call.Want {
+		return fmt.Errorf("%d rows came, want %d", given, call.Want)
+	}
+	return nil
+}
+
+// renewAge is how old a transaction may be that the next page of an answer is read in; the
+// page has the last three of the five seconds of a transaction.
+const renewAge = 2 * time.Second
+
+// ask answers a statement that only reads, page by page. All pages are of one version as
+// long as the transaction is younger than renewAge. A longer answer of rows goes on in
+// another, of a later version, before FoundationDB ends the first by its limit of five
+// seconds: "The effect of long and large transactions can be achieved using short and small
+// transactions" (manual, "Known Limitations", "Long running transactions"). No error is met
+// by that, and none is passed over. What is given when all was read is of one version.
+func (n *client) ask(ctx context.Context, p *plan, call *store.Call) store.Reply {
+	given := 0
+	var r *reading
+	for over := false; !over; {
+		t, err := n.operate(ctx)
+		if err != nil {
+			return store.Reply{Reply: notBegun(ctx, err)}
+		}
+		x, err := n.viewing(t)
+		switch {
+		case err != nil:
+		case r == nil:
+			r, err = x.reading(p, call.Parameters, func(row store.Row) error { given++; return call.Row(row) })
+		default:
+			r.execution = x
+		}
+		for began := time.Now(); err == nil && !over && (!r.streams() || time.Since(began) < renewAge); {
+			over, err = r.step()
+		}
+		if err == nil && over {
+			if err = r.finish(); err == nil {
+				err = wanted(call, given)
+			}
+		}
+		if err != nil {
+			reply := t.refusal(p.Name, err)
+			t.end()
+			return reply
+		}
+		t.end()
+	}
+	return store.Reply{Reply: committed()}
+}
+
+// Insert implements store.Session. Rows that are more than a transaction can well take are
+// inserted in several, of which the first that does not commit ends it; what was inserted
+// before is there.
+func (n *client) Insert(ctx context.Context, rows store.Rows) store.Reply {
+	f, begun := n.forms[rows.Table], false
+	reply := store.Reply{Reply: committed()}
+	f.parts(&rows, func(part [][]store.Value) bool {
+		reply = n.perform(ctx, "insert", func(t *transaction) error { return n.execution(t.Transaction, t.Transaction).add(f, part) })
+		if reply.Outcome != history.Committed && begun {
+			reply.Outcome, reply.Violated = history.Unknown, store.NoViolation
+		}
+		begun = true
+		return reply.Outcome == history.Committed
+	})
+	return reply
+}
+
+// Load implements store.Session: there is no faster way.
+func (n *client) Load(ctx context.Context, rows store.Rows) store.Reply { return n.Insert(ctx, rows) }
+
+// Batch implements store.Session. The rows whose keys are known are asked for at the same
+// time. What is refused was read at one version, and nothing is committed then.
+func (n *client) Batch(ctx context.Context, b *store.Batch) store.Reply {
+	r := n.perform(ctx, "batch", func(t *transaction) error {
+		asked := &ahead{keys: inTransaction{t.Transaction, t.Transaction}, asked: map[string]func() ([]byte, error){}}
+		for i := range b.Calls {
+			asked.ask(n.plans[b.Calls[i].Statement], b.Calls[i].Parameters)
+		}
+		x := &execution{forms: n.forms, keys: asked}
+		for i := range b.Calls {
+			if _, err := n.step(x, &b.Calls[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if b.Inquiry != nil && (r.Violated == store.Floor || r.Violated == store.Absent) {
+		if told := n.Run(ctx, *b.Inquiry); told.Outcome != history.Committed {
+			r.Class, r.Err, r.Violated = told.Class, told.Err, store.NoViolation
+		}
+	}
+	return r
+}
+
+// Transaction implements store.Session.
+func (n *client) Transaction(ctx context.Context, _ bool, work func(context.Context, store.Transaction) error) store.Reply {
+	return n.perform(ctx, "transaction", func(t *transaction) error {
+		return work(ctx, underWay{n, n.execution(t.Transaction, t.Transaction)})
+	})
+}
+
+// underWay is a store.Transaction.
+type underWay struct {
+	client    *client
+	execution *execution
+}
+
+func (u underWay) Do(_ context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (int64, error) {
+	return u.client.step(u.execution, &store.Call{Statement: statement, Parameters: parameters, Row: row})
+}

@@ -1,0 +1,251 @@
+//go:build foundationdb
+
+package foundationdb
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/apple/foundationdb/bindings/go/src/fdb"
+
+	"assay/store"
+	"assay/workload"
+)
+
+var _ store.Engined = (*database)(nil)
+
+// database is a store.Database under ("assay", the workload's name); see form.
+type database struct {
+	*schema
+	of    store.Schema
+	forms map[string]*form
+}
+
+// Open connects to the cluster. It returns *workload.OptionError or
+// *workload.UnreachableError.
+//
+// There is no choice of who answers reads, nor of how many nodes acknowledge a write or
+// answer a read: a commit is on as many logs as the cluster is configured for, and every
+// read is of one version, whichever storage server answers. What there is to choose is
+// causal_read_risky, in the address.
+func Open(ctx context.Context, target workload.Target, of store.Schema) (store.Database, error) {
+	o, err := parseSchema(target, &of)
+	if err != nil {
+		return nil, err
+	}
+	var tables, indexes []string
+	for i := range of.Tables {
+		tables = append(tables, of.Tables[i].Name)
+		for _, index := range of.Tables[i].Indexes {
+			indexes = append(indexes, index.Name)
+		}
+	}
+	p, err := connectSchema(ctx, target, o, of.Workload, append(tables, indexes...)...)
+	if err != nil {
+		return nil, err
+	}
+	p.indexes = len(indexes)
+	return &database{schema: p, of: of, forms: newForms(p.layout, &of)}, nil
+}
+
+// Lacks implements store.Database.
+func (d *database) Lacks() store.Lacks { return Lacks() }
+
+// Levels implements store.Database.
+func (d *database) Levels() []store.Level { return []store.Level{{Name: level, Isolation: level}} }
+
+// Promises implements store.Database: "once a transaction has been successfully committed,
+// all subsequently created transactions will see the modifications made by it" (Go binding,
+// Transaction), strict serializability is linearizability of transactions (J. Zhou et al.,
+// "FoundationDB: A Distributed Unbundled Transactional Key Value Store", SIGMOD 2021), and
+// "Transactions group operations into a unit with the properties of atomicity, isolation,
+// and durability". With causal_read_risky nothing is promised of reads, since the read
+// version may be an older one.
+func (d *database) Promises() store.Promises {
+	if d.riskyReads {
+		return store.Promises{Model: level, Eventual: true, Atomic: true}
+	}
+	return store.Promises{Model: level, Reads: store.Linearizable, Scans: store.Linearizable, Atomic: true}
+}
+
+// Engines implements store.Engined. The storage engine is one for the whole cluster and the
+// administrator's to choose (manual, "Configuration", "Choosing a storage engine"); so
+// there is the one that the status tells.
+func (d *database) Engines(ctx context.Context) ([]string, error) {
+	product, err := d.Describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return engines(product), nil
+}
+
+// CreateOn implements store.Engined.
+func (d *database) CreateOn(ctx context.Context, mark workload.Marker, engine string, chosen bool) error {
+	if chosen {
+		there, err := d.Engines(ctx)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(there, engine) {
+			return &workload.OptionError{Option: "--engine", Value: engine, Want: strings.Join(there, ", ")}
+		}
+	}
+	return d.Create(ctx, mark)
+}
+
+// Load implements store.Database.
+func (d *database) Load(ctx context.Context, rows store.Rows) (err error) {
+	f := d.forms[rows.Table]
+	f.parts(&rows, func(part [][]store.Value) bool {
+		_, err = d.change(ctx, "load "+rows.Table, func(t *transaction) error {
+			if _, err := d.ours(t); err != nil {
+				return err
+			}
+			x := d.execution(t.Transaction, t.Transaction)
+			for _, row := range part {
+				if err := x.write(f, nil, row); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		return err == nil
+	})
+	return err
+}
+
+// inTransaction is a transaction as keys.
+type inTransaction struct {
+	read  fdb.ReadTransaction
+	write fdb.Transaction
+}
+
+func (h inTransaction) get(key []byte) func() ([]byte, error) { return h.read.Get(fdb.Key(key)).Get }
+
+func (h inTransaction) scan(begin, end []byte, limit int, reverse bool) ([]pair, error) {
+	found, err := h.read.GetRange(keyRange(begin, end), fdb.RangeOptions{Limit: limit, Mode: fdb.StreamingModeExact, Reverse: reverse}).GetSliceWithError()
+	pairs := make([]pair, len(found))
+	for i, kv := range found {
+		pairs[i] = pair{kv.Key, kv.Value}
+	}
+	return pairs, err
+}
+
+func (h inTransaction) set(key, value []byte) { h.write.Set(fdb.Key(key), value) }
+func (h inTransaction) clear(key []byte)      { h.write.Clear(fdb.Key(key)) }
+
+// execution does statements that read and write so.
+func (d *database) execution(read fdb.ReadTransaction, write fdb.Transaction) *execution {
+	return &execution{forms: d.forms, keys: inTransaction{read, write}}
+}
+
+// viewing does statements that read alone. Its reads are snapshot reads, which see the same
+// version as others: only the conflict ranges are spared, and a transaction that is not
+// committed has no use for them, nor for what it has read.
+func (d *database) viewing(t *transaction) (*execution, error) {
+	return d.execution(t.Snapshot(), t.Transaction), t.Options().SetReadYourWritesDisable()
+}
+
+// View implements store.Database, by one transaction or by several whose reading is done
+// twice; see schema.read.
+func (d *database) View(ctx context.Context, read func(store.Reader) error) error {
+	r, err := d.beginPass(ctx)
+	if err != nil {
+		return told(ctx, "read", err)
+	}
+	defer r.close()
+	v := &viewReader{database: d, reader: r}
+	if err := read(v); err != nil || r.transactions == 1 {
+		return err
+	}
+	again, err := d.beginPass(ctx)
+	if err != nil {
+		return told(ctx, "read", err)
+	}
+	defer again.close()
+	for _, c := range v.ranges {
+		if err := again.table(c.begin, c.end, func([]byte, []byte) error { return nil }); err != nil {
+			return told(ctx, "read", err)
+		}
+	}
+	if !bytes.Equal(r.hash.Sum(make([]byte, 0, sha256.Size)), again.hash.Sum(nil)) {
+		return told(ctx, "read", errChanged)
+	}
+	return nil
+}
+
+// viewReader is a store.Reader that reads ranges of tables.
+type viewReader struct {
+	*database
+	reader *reader
+	ranges []cursor // that were read
+}
+
+func (v *viewReader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
+	// FoundationDB does not count.
+	if s.Verb == store.Count {
+		return store.ErrNotCounted
+	}
+	p, err := compile(v.forms, &s, false)
+	if err != nil {
+		return err
+	}
+	if p.Descending && p.sort == nil {
+		p.sort = p.form.places(p.Order) // a range is read from its beginning
+	}
+	x := &execution{forms: v.forms}
+	r, err := x.reading(p, parameters, row)
+	if err != nil {
+		return err
+	}
+	v.ranges = append(v.ranges, r.cursor)
+	err = v.reader.table(r.cursor.begin, r.cursor.end, r.take)
+	var own rowError
+	switch {
+	case err == nil:
+		return r.finish()
+	case errors.As(err, &own):
+		return own.error
+	default:
+		return told(ctx, "read", err)
+	}
+}
+
+// Audit implements store.Database. All reads of a transaction are of its one read version,
+// and one that writes nothing need not be committed (manual, "Developer Guide",
+// "Transaction basics").
+func (d *database) Audit(ctx context.Context, read func(store.Reader) error) error {
+	t, err := begin(ctx, d.db)
+	if err != nil {
+		return explain(ctx, "audit", err)
+	}
+	defer t.end()
+	x, err := d.viewing(t)
+	if err != nil {
+		return explain(ctx, "audit", err)
+	}
+	return read(auditReader{x})
+}
+
+// auditReader is a store.Reader in one transaction.
+type auditReader struct{ *execution }
+
+func (a auditReader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
+	p, err := compile(a.forms, &s, true)
+	if err == nil {
+		_, err = a.do(p, parameters, row)
+	}
+	switch code := codeOf(err); code {
+	case 0:
+		return err
+	case codeTooOld:
+		return fmt.Errorf("foundationdb: %s: more than one transaction can read in five seconds, audit fewer: %w", s.Name, err)
+	default:
+		return explain(ctx, s.Name, err)
+	}
+}

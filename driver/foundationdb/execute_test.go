@@ -1,0 +1,368 @@
+package foundationdb
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"assay/store"
+)
+
+// memory are keys in memory. It counts what was asked.
+type memory struct {
+	values      map[string][]byte
+	gets, scans int
+}
+
+func (m *memory) get(key []byte) func() ([]byte, error) {
+	m.gets++
+	value := m.values[string(key)]
+	return func() ([]byte, error) { return value, nil }
+}
+
+func (m *memory) scan(begin, end []byte, limit int, reverse bool) (found []pair, err error) {
+	m.scans++
+	names := slices.Sorted(maps.Keys(m.values))
+	if reverse {
+		slices.Reverse(names)
+	}
+	for _, name := range names {
+		if key := []byte(name); len(found) < limit && bytes.Compare(begin, key) <= 0 && bytes.Compare(key, end) < 0 {
+			found = append(found, pair{key, m.values[name]})
+		}
+	}
+	return found, nil
+}
+
+func (m *memory) set(key, value []byte) { m.values[string(key)] = value }
+func (m *memory) clear(key []byte)      { delete(m.values, string(key)) }
+
+// trialSchema has a table as the bank's, one with indexes and texts, one with lists and one
+// with a key of two columns.
+func trialSchema() store.Schema {
+	return store.Schema{Workload: "trial", Tables: []store.Table{
+		{Name: "account", Columns: store.Integers("id", "balance", "version"), Floors: []store.Minimum{{Name: "floor", Column: "balance"}}},
+		{Name: "journal", Columns: []store.Column{{Name: "id"}, {Name: "source"}, {Name: "version", Derived: true}}},
+		{Name: "candle", Columns: []store.Column{{Name: "id"}, {Name: "moment"}, {Name: "ticker", Type: store.ASCII}, {Name: "flag", Type: store.Boolean}, {Name: "mark", Type: store.UUID}},
+			Indexes: []store.Index{{Name: "moment", Columns: []string{"moment"}}, {Name: "ticker", Columns: []string{"ticker", "moment"}}}},
+		{Name: "list", Columns: []store.Column{{Name: "id"}, {Name: "elements", Type: store.Ints}}},
+		{Name: "member", KeyColumns: 2, Columns: store.Integers("part", "id")},
+		{Name: "named", Columns: []store.Column{{Name: "name", Type: store.String}, {Name: "number"}},
+			Indexes: []store.Index{{Name: "number", Columns: []string{"number"}, Unique: true}}},
+	}}
+}
+
+// trial does statements in memory.
+type trial struct {
+	*testing.T
+	*execution
+	memory *memory
+}
+
+func newTrial(t *testing.T) *trial {
+	s, m := trialSchema(), &memory{values: map[string][]byte{}}
+	return &trial{t, &execution{forms: newForms(newLayout("assay", "trial"), &s), keys: m}, m}
+}
+
+func (x *trial) plan(s store.Statement) *plan {
+	x.Helper()
+	schema := trialSchema()
+	s.Name = "trial"
+	p, err := compile(x.forms, &s, true)
+	if err := errors.Join(err, schema.Check([]store.Statement{s})); err != nil {
+		x.Fatal(err)
+	}
+	return p
+}
+
+// try does a statement, and gives the rows as text.
+func (x *trial) try(s store.Statement, parameters ...store.Value) (rows []string, changed int64, err error) {
+	x.Helper()
+	changed, err = x.do(x.plan(s), parameters, func(row store.Row) error {
+		rows = append(rows, strings.Trim(fmt.Sprint(printed(row.(answer))), "[]"))
+		return nil
+	})
+	return rows, changed, err
+}
+
+func printed(a answer) (all []any) {
+	for _, v := range a {
+		switch v.Kind {
+		case store.Text:
+			all = append(all, v.Text)
+		case store.Bytes:
+			all = append(all, string(v.Bytes))
+		case store.List:
+			all = append(all, v.Numbers)
+		case store.Bool:
+			all = append(all, v.Number != 0)
+		default:
+			all = append(all, v.Number)
+		}
+	}
+	return all
+}
+
+// must is try without an error.
+func (x *trial) must(s store.Statement, parameters ...store.Value) []string {
+	x.Helper()
+	rows, _, err := x.try(s, parameters...)
+	if err != nil {
+		x.Fatal(err)
+	}
+	return rows
+}
+
+func (x *trial) want(what string, got []string, want ...string) {
+	x.Helper()
+	if !slices.Equal(got, want) {
+		x.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+func insert(table string, columns ...string) store.Statement {
+	return store.Statement{Verb: store.Insert, Table: table, Columns: columns}
+}
+
+// accounts are two of them.
+func (x *trial) accounts() {
+	s := insert("account", "id", "balance", "version")
+	s.Rows = 2
+	x.must(s, store.OfInts(1, 100, 0, 2, 50, 0)...)
+}
+
+func change() store.Statement {
+	return store.Statement{Verb: store.Update, Table: "account", Columns: []string{"balance", "version"}, Where: store.Where("id"),
+		Set: []store.Assignment{store.Add("balance", store.Parameter(2)), store.Add("version", store.Number(1))}}
+}
+
+// TestTransfer is one as the bank's: changes whose results a later row takes.
+func TestTransfer(t *testing.T) {
+	x := newTrial(t)
+	x.accounts()
+	x.want("source", x.must(change(), store.OfInts(1, -30)...), "70 1")
+	entry := insert("journal", "id", "source", "version")
+	entry.Values = []store.Expression{store.Parameter(1), store.Parameter(2), store.Left("account", "version", store.Parameter(2))}
+	x.must(entry, store.OfInts(7, 1)...)
+	x.want("entry", x.must(store.Statement{Verb: store.Read, Table: "journal", Columns: []string{"source", "version"}, Where: store.Where("id")}, store.OfInt(7)), "1 1")
+	for _, c := range []struct {
+		name      string
+		statement store.Statement
+		with      []int64
+		want      store.Violation
+	}{
+		{"an entry again", entry, []int64{7, 1}, store.Unique},
+		{"no such account", entry, []int64{8, 9}, store.Absent},
+		{"no funds", change(), []int64{2, -51}, store.Floor},
+	} {
+		var v *violation
+		if _, _, err := x.try(c.statement, store.OfInts(c.with...)...); !errors.As(err, &v) || v.kind != c.want {
+			t.Errorf("%s: %v, want violation %d", c.name, err, c.want)
+		}
+	}
+	if rows, changed, err := x.try(change(), store.OfInts(9, 1)...); err != nil || changed != 0 || rows != nil {
+		t.Errorf("no row: %q, %d, %v", rows, changed, err)
+	}
+	if _, _, err := x.try(change(), store.OfInts(1, math.MaxInt64)...); !errors.Is(err, errTooGreat) {
+		t.Errorf("a sum of more than 64 bits: %v", err)
+	}
+	x.want("sum", x.must(store.Statement{Verb: store.Count, Table: "account", Columns: []string{"balance"}}), "2 120")
+}
+
+func TestAhead(t *testing.T) {
+	x := newTrial(t)
+	x.accounts()
+	a := &ahead{keys: x.memory, asked: map[string]func() ([]byte, error){}}
+	x.keys, x.memory.gets = a, 0
+	entry := insert("journal", "id", "source", "version")
+	entry.Values = []store.Expression{store.Parameter(1), store.Parameter(2), store.Left("account", "version", store.Parameter(2))}
+	a.ask(x.plan(change()), store.OfInts(1, 5))
+	a.ask(x.plan(entry), store.OfInts(7, 1))
+	a.ask(x.plan(store.Statement{Verb: store.Read, Table: "candle", Columns: []string{"id"}}), nil)
+	if x.memory.gets != 2 {
+		t.Fatalf("%d keys were asked for, want 2", x.memory.gets)
+	}
+	x.want("changed", x.must(change(), store.OfInts(1, 5)...), "105 1")
+	x.must(entry, store.OfInts(7, 1)...)
+	x.want("what was written is seen", x.must(change(), store.OfInts(1, 5)...), "110 2")
+}
+
+// candles are 30 of them, whose moments are their ids and whose tickers are A and B in turn.
+func (x *trial) candles() {
+	rows := store.Rows{Table: "candle", Columns: []string{"id", "moment", "ticker", "flag", "mark"}, Count: 30, Row: func(i int, into []store.Value) []store.Value {
+		return append(into, store.OfInt(int64(i)), store.OfInt(int64(i)), store.OfText(string(rune('A'+i%2))), store.OfBool(i%3 == 0), store.OfBytes([]byte("0123456789abcdef")))
+	}}
+	x.forms["candle"].parts(&rows, func(part [][]store.Value) bool {
+		if err := x.add(x.forms["candle"], part); err != nil {
+			x.Error(err)
+		}
+		return true
+	})
+}
+
+func TestReads(t *testing.T) {
+	x := newTrial(t)
+	x.candles()
+	read := func(where []store.Condition, order ...string) store.Statement {
+		return store.Statement{Verb: store.Read, Table: "candle", Columns: []string{"id"}, Where: where, Order: order}
+	}
+	between := func(column string, first int) []store.Condition {
+		return []store.Condition{{Column: column, Is: store.AtLeast, Value: store.Parameter(first)}, {Column: column, Is: store.Below, Value: store.Parameter(first + 1)}}
+	}
+	latest := read(store.Where("ticker"), "moment")
+	latest.Descending, latest.Limit = true, store.Parameter(2)
+	x.want("latest", x.must(latest, store.OfText("B"), store.OfInt(3)), "29", "27", "25")
+	x.want("none", x.must(latest, store.OfText("B"), store.OfInt(0)))
+	x.memory.scans = 0
+	x.want("interval", x.must(read(append(store.Where("ticker"), between("moment", 2)...)), store.OfText("A"), store.OfInt(5), store.OfInt(11)), "6", "8", "10")
+	x.want("span", x.must(read(between("moment", 1), "moment"), store.OfInts(-3, 3)...), "0", "1", "2")
+	x.want("the wrong way round", x.must(read(between("moment", 1)), store.OfInts(9, 3)...))
+	if x.memory.scans != 2 {
+		t.Errorf("%d scans, want one for each range by its index", x.memory.scans)
+	}
+	x.memory.gets = 0
+	x.want("keys", x.must(read([]store.Condition{{Column: "id", Is: store.In, Value: store.Parameter(1)}}), store.OfKeys([]int64{9, 4, 9, 99})), "4", "9")
+	if x.memory.gets != 3 {
+		t.Errorf("%d keys were asked for, want 3", x.memory.gets)
+	}
+	scan := read([]store.Condition{{Column: "id", Is: store.AtLeast, Value: store.Parameter(1)}}, "id")
+	scan.Limit = store.Number(2)
+	x.want("scan", x.must(scan, store.OfInt(28)), "28", "29")
+	multiples := read([]store.Condition{{Column: "moment", Is: store.MultipleOf, Value: store.Number(10)}, {Column: "flag", Value: store.Parameter(1)}})
+	x.want("filtered", x.must(multiples, store.OfBool(false)), "10", "20")
+	sorted := read(between("id", 1), "ticker", "id")
+	sorted.Descending, sorted.Limit = true, store.Number(3)
+	x.want("sorted", x.must(sorted, store.OfInts(0, 6)...), "5", "3", "1")
+}
+
+// TestPages reads by pages of two what it reads by one.
+func TestPages(t *testing.T) {
+	x := newTrial(t)
+	x.candles()
+	for _, descending := range []bool{false, true} {
+		s := store.Statement{Verb: store.Read, Table: "candle", Columns: []string{"id"}, Where: store.Where("ticker"), Order: []string{"moment"},
+			Descending: descending, Limit: store.Number(7)}
+		var got []int64
+		r, err := x.reading(x.plan(s), []store.Value{store.OfText("A")}, func(row store.Row) error { got = append(got, row.(answer)[0].Number); return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.page, x.memory.scans = 2, 0
+		for over := false; !over; {
+			if over, err = r.step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := []int64{0, 2, 4, 6, 8, 10, 12}
+		if descending {
+			want = []int64{28, 26, 24, 22, 20, 18, 16}
+		}
+		if !slices.Equal(got, want) || x.memory.scans != 4 {
+			t.Errorf("%v by %d pages, want %v", got, x.memory.scans, want)
+		}
+	}
+}
+
+// TestIndexes: entries follow what is changed and deleted.
+func TestIndexes(t *testing.T) {
+	x := newTrial(t)
+	x.candles()
+	all := len(x.memory.values)
+	at := store.Statement{Verb: store.Read, Table: "candle", Columns: []string{"ticker"}, Where: store.Where("moment")}
+	move := store.Statement{Verb: store.Update, Table: "candle", Where: store.Where("ticker"), Set: []store.Assignment{store.Add("moment", store.Number(100)), store.Set("flag", store.Number(1))}}
+	if _, changed, err := x.try(move, store.OfText("B")); err != nil || changed != 15 {
+		t.Fatalf("%d rows were changed, %v", changed, err)
+	}
+	x.want("where it was", x.must(at, store.OfInt(7)))
+	x.want("where it is", x.must(at, store.OfInt(107)), "B")
+	x.must(store.Statement{Verb: store.Put, Table: "candle", Columns: []string{"id", "moment"}}, store.OfInts(7, 7)...)
+	x.want("put back", x.must(at, store.OfInt(7)), "B")
+	if len(x.memory.values) != all {
+		t.Errorf("%d keys, want %d", len(x.memory.values), all)
+	}
+	if _, changed, err := x.try(store.Statement{Verb: store.Delete, Table: "candle", Where: store.Where("id")}, store.OfInt(7)); err != nil || changed != 1 || len(x.memory.values) != all-3 {
+		t.Errorf("%d rows were deleted, %v, %d keys of %d are left", changed, err, len(x.memory.values), all)
+	}
+	named := insert("named", "name", "number")
+	x.must(named, store.OfText("a\x00b"), store.OfInt(1))
+	var v *violation
+	if _, _, err := x.try(named, store.OfText("c"), store.OfInt(1)); !errors.As(err, &v) || v.kind != store.Unique {
+		t.Errorf("a second row of a unique index: %v", err)
+	}
+	x.want("a text with a zero byte", x.must(store.Statement{Verb: store.Read, Table: "named", Columns: []string{"name"}, Where: store.Where("number")}, store.OfInt(1)), "a\x00b")
+}
+
+func TestLists(t *testing.T) {
+	x := newTrial(t)
+	grow := store.Statement{Verb: store.Append, Table: "list", Columns: []string{"id", "elements"}, Values: []store.Expression{store.Parameter(1), store.Parameter(2)}}
+	read := store.Statement{Verb: store.Read, Table: "list", Columns: []string{"elements"}, Where: store.Where("id")}
+	x.must(grow, store.OfInts(1, 5)...)
+	x.must(grow, store.OfInts(1, -6)...)
+	x.want("list", x.must(read, store.OfInt(1)), "5 -6")
+	f := x.forms["list"]
+	x.memory.set(f.key(store.OfInts(2)), appendWords(nil, 8, 9)) // as an earlier version wrote it
+	x.must(grow, store.OfInts(2, 10)...)
+	x.want("an old list", x.must(read, store.OfInt(2)), "8 9 10")
+	x.memory.set(f.key(store.OfInts(3)), f.value([]store.Value{store.OfInt(3), store.OfList(make([]int64, maxValue/8-1))}))
+	if _, _, err := x.try(grow, store.OfInts(3, 1)...); !errors.Is(err, errLongList) {
+		t.Errorf("a list that is too long: %v", err)
+	}
+}
+
+// TestForm: what is written is what earlier versions wrote, where they wrote records, and
+// what they wrote otherwise is read.
+func TestForm(t *testing.T) {
+	x := newTrial(t)
+	f := x.forms["candle"]
+	row := []store.Value{store.OfInt(-5), store.OfInt(1 << 40), store.OfText("AAAA"), store.OfBool(true), store.OfBytes([]byte("0123456789abcdef"))}
+	if key, want := f.key(row), f.layout.key("candle", -5); !bytes.Equal(key, want) {
+		t.Errorf("key %x, want %x", key, want)
+	}
+	if value, want := f.value(row), appendRecord(nil, []int64{1 << 40, 1}, "AAAA", "0123456789abcdef"); !bytes.Equal(value, want) {
+		t.Errorf("value %x, want %x", value, want)
+	}
+	entries := f.entries(row)
+	if want := f.textKey("ticker", "AAAA", 1<<40, -5); !bytes.Equal(entries[1], want) {
+		t.Errorf("entry %x, want %x", entries[1], want)
+	}
+	if key, err := f.keyOf(1, entries[1]); err != nil || !bytes.Equal(key, f.key(row)) {
+		t.Errorf("an entry names %x, %v", key, err)
+	}
+	got, err := f.row(f.key(row), f.value(row))
+	if err != nil || fmt.Sprint(got) != fmt.Sprint(row) {
+		t.Errorf("%v, %v; want %v", got, err, row)
+	}
+	account := x.forms["account"]
+	if got, err := account.row(account.key(store.OfInts(3)), appendWords(nil, 70, 2)); err != nil || fmt.Sprint(got) != fmt.Sprint(store.OfInts(3, 70, 2)) {
+		t.Errorf("an old account: %v, %v", got, err)
+	}
+	member := x.forms["member"]
+	for _, value := range [][]byte{{}, member.value(store.OfInts(1, 2))} {
+		if got, err := member.row(member.key(store.OfInts(1, 2)), value); err != nil || got[1].Number != 2 {
+			t.Errorf("a row without values: %v, %v", got, err)
+		}
+	}
+	for _, key := range [][]byte{f.key(row)[:len(f.key(row))-1], append(f.key(row), 0), account.key(row)} {
+		if _, err := f.row(key, f.value(row)); err == nil {
+			t.Errorf("the key %x was read", key)
+		}
+	}
+}
+
+// TestParts: rows are divided by what they take.
+func TestParts(t *testing.T) {
+	f := newTrial(t).forms["named"]
+	rows := store.Rows{Table: "named", Columns: []string{"number", "name"}, Count: 30, Row: func(i int, into []store.Value) []store.Value {
+		return append(into, store.OfInt(int64(i)), store.OfText(strings.Repeat("x", 50_000)))
+	}}
+	var sizes []int
+	f.parts(&rows, func(part [][]store.Value) bool { sizes = append(sizes, len(part)); return len(sizes) < 5 })
+	if len(sizes) != 5 || sizes[0] != 4 || sizes[4] != 4 {
+		t.Errorf("parts of %v rows", sizes)
+	}
+}
