@@ -18,8 +18,8 @@ const (
 	// Insert adds Rows rows with Columns, which are all columns of the table, of Values. A
 	// key that is there already is refused (Unique).
 	Insert
-	// Put sets Columns of the row whose key is among them, to Values. A row that is not
-	// there is made; Columns are then all columns of the table.
+	// Put sets Columns, which are all columns of the table, of the row with the key among
+	// them to Values. A row that is not there is made.
 	Put
 	// Append adds Values[1] to the end of the list in Columns[1] of the row with the key
 	// Values[0] in Columns[0]. A row that is not there is made.
@@ -238,7 +238,7 @@ func (s *Statement) checkVerb(table *Table) error {
 		if s.Values != nil && (len(s.Values) != len(s.Columns) || s.Rows > 1) {
 			return errors.New("it has another number of values than of columns")
 		}
-		if s.Verb == Insert && len(s.Columns) != len(table.Columns) {
+		if len(s.Columns) != len(table.Columns) {
 			return fmt.Errorf("it writes %d columns, table %q has %d", len(s.Columns), s.Table, len(table.Columns))
 		}
 	case Append:

@@ -155,8 +155,8 @@ type Session interface {
 
 // Transaction is one that is under way. After an error it is to be left, with that error.
 type Transaction interface {
-	// Do does a statement, and says how many rows it has changed. row gets the rows of one
-	// that gives some; it is nil for others.
+	// Do does a statement, and says how many rows one that gives none has changed. row gets
+	// the rows of one that gives some; it is nil for others.
 	Do(ctx context.Context, statement int, row func(Row) error, parameters ...Value) (changed int64, err error)
 }
 

@@ -289,7 +289,7 @@ func (m mover) write(ctx context.Context) (id any, reply workload.Reply) {
 }
 
 // testUnreachable uses a port that nobody listens on.
-func testUnreachable(t *testing.T, h Bank) {
+func testUnreachable[S workload.Store](t *testing.T, h Harness[S]) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -301,7 +301,7 @@ func testUnreachable(t *testing.T, h Bank) {
 
 // mustNotReach wants opening or the first use to end by the driver's own time
 // limit: the context given lasts far longer.
-func mustNotReach(t *testing.T, h Bank, addr string) {
+func mustNotReach[S workload.Store](t *testing.T, h Harness[S], addr string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

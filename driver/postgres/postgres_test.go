@@ -180,20 +180,19 @@ func harness(t *testing.T, isolation string, changes ...func(*url.URL)) driverte
 	}
 }
 
-func TestNetwork(t *testing.T) {
+// TestStore runs what every driver passes.
+func TestStore(t *testing.T) {
 	u, err := url.Parse(server.Address())
 	if err != nil {
 		t.Fatal(err)
 	}
-	drivertest.RunNetwork(t, drivertest.Bank{
+	drivertest.RunStore(t, drivertest.Store{
+		Open: Driver().Open, Lacks: sqldb.Lacks(), Target: target(t), Secret: secret,
+		Others:       func(workload string) []drivertest.Other { return others("assay_" + workload) },
+		MakeForeign:  makeForeign,
 		Server:       u.Host,
-		Secret:       secret,
 		CommitMarker: []byte("commit"),
-		OpenVia: func(t *testing.T, addr string) (bank.Store, error) {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
-			return bank.Opener(Driver().Open)(ctx, target(t, host(addr)))
-		},
+		Via:          func(addr string) workload.Target { return target(t, host(addr)) },
 		Restart: func(t *testing.T) {
 			if err := server.Kill(); err != nil {
 				t.Fatal(err)
@@ -203,4 +202,32 @@ func TestNetwork(t *testing.T) {
 			}
 		},
 	})
+	for _, isolation := range []string{"repeatable-read", "serializable"} {
+		to := target(t)
+		to.Isolation = isolation
+		t.Run(isolation, func(t *testing.T) {
+			drivertest.RunStore(t, drivertest.Store{Open: Driver().Open, Lacks: sqldb.Lacks(), Target: to, OperationsOnly: true})
+		})
+	}
+	t.Run("without prepared statements", func(t *testing.T) {
+		drivertest.RunStore(t, drivertest.Store{Open: Driver().Open, Lacks: sqldb.Lacks(), OperationsOnly: true,
+			Target: target(t, parameter("default_query_exec_mode", "exec"))})
+	})
+}
+
+// makeForeign makes a schema that is not ours, with one table in it.
+func makeForeign(t *testing.T, workload string) (intact func(t *testing.T)) {
+	conn, schema := admin(t), "assay_"+workload
+	exec(t, conn, `CREATE SCHEMA `+schema)
+	t.Cleanup(func() { exec(t, admin(t), `DROP SCHEMA `+schema+` CASCADE`) })
+	exec(t, conn, `CREATE TABLE `+schema+`.account AS SELECT 1::bigint AS id, 'mine'::text AS owner`)
+	return func(t *testing.T) {
+		var owner string
+		var relations int
+		err := admin(t).QueryRow(context.Background(), fmt.Sprintf(`SELECT min(owner), (SELECT count(*) FROM pg_class c
+			WHERE c.relnamespace = '%[1]s'::regnamespace) FROM %[1]s.account`, schema)).Scan(&owner, &relations)
+		if err != nil || owner != "mine" || relations != 1 {
+			t.Errorf("the foreign schema was touched: owner %q, %d relations, %v", owner, relations, err)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"assay/driver/sqldb"
 )
@@ -38,12 +39,17 @@ func (c *connection) readBatch(calls []sqldb.Call) (at sqldb.Stage, err error) {
 	if err = c.readBegin(); err != nil {
 		return sqldb.Working, err
 	}
+	var other error
 	for i := range calls {
-		if _, err = c.readRows(calls[i].Statement, calls[i].Row); err != nil {
+		n, err := c.readRows(calls[i].Statement, calls[i].Row)
+		if err != nil {
 			return sqldb.Working, err
 		}
+		if want := int64(calls[i].Want); want > 0 && n != want {
+			other = fmt.Errorf("the server gave %d rows where %d were asked for", n, want)
+		}
 	}
-	return sqldb.Committing, c.readCommit()
+	return sqldb.Committing, cmp.Or(c.readCommit(), other)
 }
 
 // Commit implements sqldb.Wire: "all changes made by the transaction become visible

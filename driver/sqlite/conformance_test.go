@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
+	"assay/driver/sqldb"
 	"assay/driver/sqlite"
 	"assay/workload"
 	"assay/workload/bank"
@@ -13,6 +14,27 @@ import (
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
 )
+
+// TestStore runs what every driver passes.
+func TestStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "conformance.db")
+	drivertest.RunStore(t, drivertest.Store{
+		Open: sqlite.Driver().Open, Lacks: sqldb.Lacks(), Target: workload.Target{Address: "sqlite:" + path},
+		Others: func(workload string) []drivertest.Other { return others(path) },
+		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
+			const content = "another program's file"
+			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.Remove(path) })
+			return func(t *testing.T) {
+				if got, err := os.ReadFile(path); err != nil || string(got) != content {
+					t.Errorf("the file holds %q, %v", got, err)
+				}
+			}
+		},
+	})
+}
 
 // TestConformance runs what every driver passes.
 func TestConformance(t *testing.T) {

@@ -1,0 +1,309 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"assay/history"
+	"assay/store"
+	"assay/workload"
+)
+
+// outcomes are the tests of what the end of an attempt proves. After each of them the
+// answers are compared with what is there.
+func outcomes(transactions bool) []operation[*storeFixture] {
+	all := []operation[*storeFixture]{
+		{"Empty", func(*storeFixture) {}},
+		{"ContextOver", (*storeFixture).testContextOver},
+		{"Race", (*storeFixture).testRace},
+		{"RaceForOneKey", (*storeFixture).testRaceForOneKey},
+	}
+	if !transactions {
+		return append(all, operation[*storeFixture]{"Get", (*storeFixture).testGet})
+	}
+	return append(all, []operation[*storeFixture]{
+		{"Refused", (*storeFixture).testRefused},
+		{"Inquiry", (*storeFixture).testInquiry},
+		{"Want", (*storeFixture).testWant},
+		{"LeftByError", (*storeFixture).testLeftByError},
+		{"OwnWrites", (*storeFixture).testOwnWrites},
+		{"WorkLearnsOfTheEnd", (*storeFixture).testWorkLearnsOfTheEnd},
+		{"OppositeDirections", (*storeFixture).testOppositeDirections},
+		{"LostUpdates", (*storeFixture).testLostUpdates},
+		{"Waiting", (*storeFixture).testWaiting},
+		{"Audit", (*storeFixture).testAudit},
+	}...)
+}
+
+// testContextOver has contexts that are over before a write, and that end at all moments of
+// it: there is all of it afterwards, or nothing, and what was abandoned stands in nobody's
+// way.
+func (f *storeFixture) testContextOver() {
+	for number := range 2 {
+		c := f.client(f.store, number)
+		c.insist(f.ctx)
+		start := time.Now()
+		c.insist(f.ctx)
+		contextsOver(f.ctx, 40, time.Since(start), func(over context.Context) {
+			c.mustConnect(f.ctx)
+			if _, r := c.write(over); r.Outcome == history.Committed || r.Outcome == history.Rejected || r.Duplicate {
+				f.t.Errorf("a context that was over: %+v, want failed or unknown", r)
+			}
+		}, func(ending context.Context) {
+			c.mustConnect(f.ctx)
+			if _, r := c.write(ending); r.Outcome == history.Rejected || r.Duplicate {
+				f.t.Errorf("a context that ended: %+v", r)
+			}
+		})
+		c.insist(f.ctx)
+	}
+}
+
+// testRace has eight clients write at the same time.
+func (f *storeFixture) testRace() {
+	together(connected(f.fixture, 8, f.client), func(c *storeClient) {
+		for range 25 {
+			if r := c.repeat(f.ctx, c.next()); r.Outcome != history.Committed {
+				f.t.Errorf("%+v, want committed, as nothing was disturbed", r)
+			}
+		}
+	})
+}
+
+// testRaceForOneKey has eight clients insert one row: one of them does it.
+func (f *storeFixture) testRaceForOneKey() {
+	for round := range 5 {
+		w := f.client(f.store, 100+round).next()
+		var committed, duplicates atomic.Int64
+		together(connected(f.fixture, 8, f.client), func(c *storeClient) {
+			switch r := c.repeat(f.ctx, w); {
+			case r.Outcome == history.Committed:
+				committed.Add(1)
+			case r.Violated == store.Unique:
+				duplicates.Add(1)
+			default:
+				f.t.Errorf("the same row from many: %+v", r)
+			}
+		})
+		want := int64(1)
+		if f.lacks[store.UniqueKeys] != "" {
+			want = 8
+		}
+		if c := committed.Load(); c != want || c+duplicates.Load() != 8 {
+			f.t.Errorf("of eight inserts of one row %d were acknowledged and %d duplicates", c, duplicates.Load())
+		}
+	}
+}
+
+// testGet reads by the key what is there, what is not, and in a context that is over.
+func (f *storeFixture) testGet() {
+	c, other := f.client(f.store, 0), f.client(f.open(), 1)
+	for range 10 {
+		w := c.insist(f.ctx)
+		for _, reader := range []*storeClient{c, other} {
+			if got, r := reader.content(f.ctx, w.ID); r.Outcome != history.Committed || !slices.Equal(got, []string{w.content}) {
+				f.t.Errorf("read %d: %q, %+v; want %q", w.ID, got, r, w.content)
+			}
+		}
+	}
+	if got, r := c.content(f.ctx, -1); r.Outcome != history.Committed || len(got) != 0 {
+		f.t.Errorf("what is not there was read: %q, %+v", got, r)
+	}
+	if _, r := c.content(ended(f.ctx), -1); r.Outcome != history.Failed {
+		f.t.Errorf("a read in a context that was over: %+v, want failed: it has no effect", r)
+	}
+}
+
+// content reads a record.
+func (c *storeClient) content(ctx context.Context, id int64) (found []string, r workload.Reply) {
+	r = c.attempt(ctx, "read", func(session store.Session) workload.Reply {
+		return session.Run(ctx, store.Call{Statement: contentStatement, Parameters: with(id), Row: func(row store.Row) error {
+			found = append(found, "")
+			return row.Scan(&found[len(found)-1])
+		}}).Reply
+	})
+	return found, r
+}
+
+// testRefused has a batch and a transaction refused by each kind of constraint, which
+// leaves nothing, and the session is as good as before.
+func (f *storeFixture) testRefused() {
+	for number := range 2 {
+		c := f.client(f.store, number)
+		done := c.insist(f.ctx)
+		beyond, nobody, nowhere := c.next(), c.next(), c.next()
+		beyond.Amount, nobody.Source, nowhere.Destination = 2*opening, accounts+5, accounts+6
+		again := c.next()
+		again.ID = done.ID
+		for _, refused := range []struct {
+			w  sentWrite
+			by store.Violation
+		}{{beyond, store.Floor}, {nobody, store.Absent}, {nowhere, store.Absent}} {
+			if number == 1 && refused.by == store.Absent {
+				continue // there is nothing in a transaction that refers to a row
+			}
+			if r := c.repeat(f.ctx, refused.w); r.Outcome != history.Failed || r.Violated != refused.by || r.Broken || r.Inserted().Duplicate {
+				f.t.Errorf("%+v: %+v, want it refused (%d)", refused.w, r, refused.by)
+			}
+			c.insist(f.ctx)
+		}
+		session, err := c.Session(f.ctx)
+		f.must("Session", err)
+		r := retryReply(f.ctx, func() (r store.Reply) {
+			if number == 0 {
+				r, _ = c.batch(f.ctx, session, again)
+			} else {
+				r, _ = c.transaction(f.ctx, session, again)
+			}
+			return r
+		})
+		if r.Outcome != history.Failed || r.Violated != store.Unique || r.Broken {
+			f.t.Errorf("the same id again: %+v, want a duplicate", r)
+		}
+		c.insist(f.ctx)
+	}
+}
+
+// testInquiry has a statement tell more of why a batch was refused.
+func (f *storeFixture) testInquiry() {
+	c := f.client(f.store, 0)
+	c.mustConnect(f.ctx)
+	session, err := c.Session(f.ctx)
+	f.must("Session", err)
+	for _, source := range []int64{2, accounts + 3} {
+		var told []int64
+		var versions [2]int64
+		r := retryReply(f.ctx, func() store.Reply {
+			told = nil
+			return session.Batch(f.ctx, &store.Batch{Calls: []store.Call{
+				{Statement: moveStatement, Parameters: with(source, -2*opening), Row: moved(&versions[0])},
+				{Statement: moveStatement, Parameters: with(3, 2*opening), Row: moved(&versions[1])},
+				{Statement: enterStatement, Parameters: with(9, source, 3, 2*opening)},
+			}, Inquiry: &store.Call{Statement: balanceStatement, Parameters: with(source), Row: func(row store.Row) error {
+				var balance int64
+				err := row.Scan(&balance)
+				told = append(told, balance)
+				return err
+			}}})
+		})
+		violated, want := store.Floor, []int64{opening}
+		if source > accounts {
+			violated, want = store.Absent, nil
+		}
+		if r.Outcome != history.Failed || r.Violated != violated || !slices.Equal(told, want) {
+			f.t.Errorf("from account %d: %+v, and the inquiry told %v; want %d and %v", source, r, told, violated, want)
+		}
+	}
+}
+
+// testWant: a batch of which other rows come than are wanted is not committed.
+func (f *storeFixture) testWant() {
+	set := updating("goods", "price", store.Where("shop", "item"), store.Set("price", store.Number(7)))
+	session := f.session(f.store, inserting("goods", 1), set)
+	var price int64
+	into := func(r store.Row) error { return r.Scan(&price) }
+	r := session.Batch(f.ctx, &store.Batch{Calls: []store.Call{
+		{Statement: 0, Parameters: with(1, 1, 5, "", false)},
+		{Statement: 1, Parameters: with(1, 1), Row: into, Want: 1},
+		{Statement: 1, Parameters: with(1, 2), Row: into, Want: 1},
+	}})
+	if r.Outcome == history.Committed || r.Class == "" || r.Err == nil {
+		f.t.Errorf("one of two rows came: %+v", r)
+	}
+}
+
+// testLeftByError: a transaction that its work leaves with an error has no effect, and the
+// session is good for the next one.
+func (f *storeFixture) testLeftByError() {
+	c := f.client(f.store, 1)
+	session, err := c.Session(f.ctx)
+	f.must("Session", err)
+	ours := errors.New("the work has had enough")
+	for _, leave := range []error{ours, store.ErrRollback} {
+		for range 2 {
+			r := retryReply(f.ctx, func() store.Reply {
+				return session.Transaction(f.ctx, true, func(ctx context.Context, tx store.Transaction) error {
+					var version int64
+					_, err := tx.Do(ctx, moveStatement, moved(&version), with(1, -5)...)
+					if err == nil && version == 0 {
+						f.t.Error("the update gave nothing")
+					}
+					return errors.Join(err, leave)
+				})
+			})
+			if r.Outcome != history.Failed || !errors.Is(r.Err, leave) || r.Violated != store.NoViolation || leave == store.ErrRollback && r.Broken {
+				f.t.Errorf("left with %q: %+v; want failed, with that error", leave, r)
+			}
+			if r.Broken {
+				session = f.session(f.store, f.clientStatements()...)
+			}
+		}
+	}
+	if r := session.Transaction(f.ctx, true, func(context.Context, store.Transaction) error { return nil }); r.Outcome != history.Committed {
+		f.t.Errorf("a transaction of nothing: %+v", r)
+	}
+}
+
+// testOwnWrites: a transaction sees what it has done itself, one that only reads what is
+// committed.
+func (f *storeFixture) testOwnWrites() {
+	session := f.session(f.store, f.clientStatements()...)
+	balance := func(ctx context.Context, tx store.Transaction) (b int64, err error) {
+		_, err = tx.Do(ctx, balanceStatement, func(r store.Row) error { return r.Scan(&b) }, with(1)...)
+		return b, err
+	}
+	var seen []int64
+	r := retryReply(f.ctx, func() store.Reply {
+		seen = nil
+		return session.Transaction(f.ctx, true, func(ctx context.Context, tx store.Transaction) error {
+			for _, by := range []int64{0, -7, 3, 4} {
+				_, err := tx.Do(ctx, moveStatement, func(store.Row) error { return nil }, with(1, by)...)
+				b, err2 := balance(ctx, tx)
+				if err := errors.Join(err, err2); err != nil {
+					return err
+				}
+				seen = append(seen, b-opening)
+			}
+			return store.ErrRollback
+		})
+	})
+	if want := []int64{0, -7, -4, 0}; !slices.Equal(seen, want) || r.Outcome != history.Failed {
+		f.t.Errorf("a transaction saw %v of its own, want %v; %+v", seen, want, r)
+	}
+	var committed int64
+	r = retryReply(f.ctx, func() store.Reply {
+		return session.Transaction(f.ctx, false, func(ctx context.Context, tx store.Transaction) (err error) {
+			committed, err = balance(ctx, tx)
+			return err
+		})
+	})
+	if r.Outcome != history.Committed || committed != opening {
+		f.t.Errorf("a transaction that only reads: %+v, it saw %d", r, committed)
+	}
+}
+
+// testWorkLearnsOfTheEnd: what a transaction does by itself ends with its attempt.
+func (f *storeFixture) testWorkLearnsOfTheEnd() {
+	session := f.session(f.store, f.clientStatements()...)
+	attempt, end := context.WithCancel(f.ctx)
+	defer end()
+	learned := make(chan error, 1)
+	r := session.Transaction(attempt, true, func(ctx context.Context, tx store.Transaction) error {
+		_, err := tx.Do(ctx, moveStatement, func(store.Row) error { return nil }, with(1, -5)...)
+		end()
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Minute):
+			err = errors.New("the work was not told")
+		}
+		learned <- err
+		return ctx.Err()
+	})
+	if r.Outcome == history.Committed || r.Class == "" {
+		f.t.Errorf("a transaction whose attempt ended meanwhile: %+v", r)
+	}
+	f.wantNoError("the work", <-learned)
+}

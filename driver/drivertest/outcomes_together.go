@@ -1,0 +1,151 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"assay/history"
+	"assay/store"
+	"assay/workload/isolation"
+)
+
+// testOppositeDirections takes two rows in both orders at once, which deadlocks whoever
+// locks in the order of asking and does not look for it.
+func (f *storeFixture) testOppositeDirections() {
+	together(connected(f.fixture, 4, f.client), func(c *storeClient) {
+		for range 4 {
+			w := c.next()
+			w.asAsked = true
+			w.Source, w.Destination = 1+c.number/2%2, 2-c.number/2%2
+			if r := c.repeat(f.ctx, w); r.Outcome != history.Committed {
+				f.t.Errorf("transfer %+v: %+v, want committed", w.entry, r)
+			}
+		}
+	})
+}
+
+// testLostUpdates has clients add one to what they have read: nothing is lost where what is
+// read is locked, or at a level that promises it.
+func (f *storeFixture) testLostUpdates() {
+	may, err := isolation.AllowsLostUpdates(f.store.Promises().Model)
+	f.must("the promise", err)
+	price := selecting("goods", "price", store.Where("shop", "item")...)
+	set := updating("goods", "", store.Where("shop", "item"), store.Set("price", store.Parameter(3)))
+	insert := f.session(f.store, inserting("goods", 2))
+	if r := insert.Run(f.ctx, store.Call{Statement: 0, Parameters: with(1, 1, 0, "", false, 1, 2, 0, "", false)}); r.Outcome != history.Committed {
+		f.t.Fatalf("insert: %+v", r)
+	}
+	const clients, each = 4, 15
+	var sessions []store.Session
+	for range clients {
+		sessions = append(sessions, f.session(f.store, price, locking(price), set))
+	}
+	together(connected(f.fixture, clients, f.client), func(c *storeClient) {
+		session := sessions[c.number]
+		for n := range 2 * each {
+			item := 1 + n%2
+			r := retryReply(f.ctx, func() store.Reply {
+				return session.Transaction(f.ctx, true, func(ctx context.Context, tx store.Transaction) error {
+					var before int64
+					_, err := tx.Do(ctx, item-1, func(r store.Row) error { return r.Scan(&before) }, with(1, item)...)
+					if err == nil {
+						_, err = tx.Do(ctx, 2, nil, with(1, item, before+1)...)
+					}
+					return err
+				})
+			})
+			if r.Outcome != history.Committed {
+				f.t.Errorf("%+v, want committed", r)
+			}
+		}
+	})
+	reading := f.session(f.store, price)
+	for item, exact := range map[int]bool{1: !may, 2: true} {
+		var left int64
+		reading.Run(f.ctx, store.Call{Statement: 0, Parameters: with(1, item), Row: func(r store.Row) error { return r.Scan(&left) }})
+		if left > clients*each || exact && left != clients*each {
+			f.t.Errorf("%d after %d times one more (of rows that are locked: %v)", left, clients*each, item == 2)
+		}
+	}
+}
+
+// testWaiting has a session wait for another, where the database says so.
+func (f *storeFixture) testWaiting() {
+	holder, waiter := f.session(f.store, f.clientStatements()...), f.session(f.store, f.clientStatements()...)
+	limited, cancel := context.WithTimeout(f.ctx, 20*time.Second)
+	defer cancel()
+	add := func(session store.Session, then func()) store.Reply {
+		return session.Transaction(limited, true, func(ctx context.Context, tx store.Transaction) error {
+			_, err := tx.Do(ctx, moveStatement, func(store.Row) error { return nil }, with(1, 0)...)
+			if err == nil && then != nil {
+				then()
+			}
+			return errors.Join(err, store.ErrRollback)
+		})
+	}
+	var waited chan store.Reply
+	defer func() { <-waited }()
+	add(holder, func() {
+		waited = make(chan store.Reply, 1)
+		go func() { waited <- add(waiter, nil) }()
+		for limited.Err() == nil {
+			waiting, known, err := waiter.Waiting(limited)
+			if err != nil {
+				f.t.Errorf("Waiting: %v", err)
+			}
+			if waiting || !known || err != nil {
+				break
+			}
+			select {
+			case r := <-waited: // it was refused and did not wait
+				waited <- r
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+		if limited.Err() != nil {
+			f.t.Error("a session neither waits nor ends that changes what another has changed")
+		}
+	})
+}
+
+// testAudit audits while accounts change: it shows a state between two commits, in which
+// the entries account for every balance.
+func (f *storeFixture) testAudit() {
+	if !f.has(f.t, store.Snapshots) {
+		return
+	}
+	ctx, stop := context.WithCancel(f.ctx)
+	var movers sync.WaitGroup
+	for _, c := range connected(f.fixture, 3, f.client) {
+		movers.Go(func() {
+			defer c.close()
+			for ctx.Err() == nil {
+				c.write(f.ctx)
+			}
+		})
+	}
+	seen := 0
+	for n := 0; (n < 40 || seen < 5) && f.ctx.Err() == nil && !f.t.Failed(); n++ {
+		s, err := f.readAll(f.ctx, f.store.Audit, func() error { return nil })
+		if err != nil {
+			f.t.Errorf("Audit: %v", err)
+			break
+		}
+		between := newLedger()
+		between.accounts = accounts
+		for _, e := range s.entries {
+			w := sentWrite{entry: e, outcome: history.Unknown}
+			w.SourceVersion, w.DestinationVersion = 0, 0
+			between.record(w)
+		}
+		if problems := between.problems(s); len(problems) > 0 {
+			f.t.Errorf("a half state was seen: %v", problems)
+		}
+		seen = len(s.entries)
+	}
+	stop()
+	movers.Wait()
+}
