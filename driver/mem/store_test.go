@@ -195,8 +195,7 @@ func writings() []writing {
 	insert := store.Statement{Name: "insert", Verb: store.Insert, Table: "item", Columns: []string{"place", "shelf", "left", "name", "sold", "label"}}
 	several := insert
 	several.Rows = 2
-	put := store.Statement{Name: "put", Verb: store.Put, Table: "item", Columns: []string{"shelf", "place", "left"}}
-	putWhole := store.Statement{Name: "put", Verb: store.Put, Table: "item", Columns: insert.Columns}
+	put := store.Statement{Name: "put", Verb: store.Put, Table: "item", Columns: insert.Columns}
 	take := store.Statement{Name: "take", Verb: store.Delete, Table: "item", Where: []store.Condition{compared("shelf", store.Equal, 1), compared("left", store.Below, 2)}}
 	values := func(place, shelf, left int64, n int) []store.Value {
 		return append(store.OfInts(place, shelf, left), store.OfText("new"), store.OfBool(true), store.OfBytes(label(n)))
@@ -215,10 +214,9 @@ func writings() []writing {
 		{"insert two", several, append(values(5, 1, 7, 98), values(6, 1, 8, 99)...), 2, nil, 0, append(before, "1 5 7", "1 6 8")},
 		{"insert two that are one", several, append(values(5, 1, 7, 98), values(5, 1, 8, 99)...), 0, nil, store.Unique, nil},
 		{"insert two with one label", several, append(values(5, 1, 7, 98), values(6, 1, 8, 98)...), 0, nil, store.Unique, nil},
-		{"put", put, store.OfInts(1, 1, 3), 1, nil, 0, []string{"1 1 3", "1 2 20", "1 3 30", "1 4 40"}},
-		{"put below the floor", put, store.OfInts(1, 1, -3), 0, nil, store.Floor, nil},
-		{"put a new one", putWhole, values(5, 1, 7, 99), 1, nil, 0, append(before, "1 5 7")},
-		{"put in place", putWhole, values(4, 1, 7, 99), 1, nil, 0, []string{"1 1 10", "1 2 20", "1 3 30", "1 4 7"}},
+		{"put below the floor", put, values(4, 1, -3, 99), 0, nil, store.Floor, nil},
+		{"put a new one", put, values(5, 1, 7, 99), 1, nil, 0, append(before, "1 5 7")},
+		{"put in place", put, values(4, 1, 7, 99), 1, nil, 0, []string{"1 1 10", "1 2 20", "1 3 30", "1 4 7"}},
 		{"delete", take, store.OfInts(1, 30), 2, nil, 0, []string{"1 3 30", "1 4 40"}},
 	}
 }
