@@ -23,6 +23,7 @@ import (
 	"assay/driver/sqlite"
 	"assay/driver/uri"
 	"assay/spelling"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
@@ -183,9 +184,9 @@ func otherDrivers() []Driver {
 			Parameters:   "latency (of each operation, such as 2ms) and timeout (the probability that an operation ends unknown)",
 			NoStatistics: "it runs inside assay and keeps no account of its work",
 			Workloads: []definition.Support{
-				definition.By(bank.Name, mem.OpenBank), isolation.By(mem.OpenIsolation), availability.By(mem.OpenKeyValue), entity.By(mem.OpenKeyValue),
+				bank.On(mem.Open, mem.Lacks()), isolation.By(mem.OpenIsolation), availability.By(mem.OpenKeyValue), entity.By(mem.OpenKeyValue),
 				candles.By(mem.OpenCandles), bulkupdate.By(mem.OpenBulkUpdate), churn.By(mem.OpenChurn), ycsb.By(mem.OpenKeyValue),
-				definition.By(smallbank.Name, mem.OpenSmallBank), definition.By(tpcb.Name, mem.OpenTPCB),
+				smallbank.On(mem.Open, mem.Lacks()), tpcb.On(mem.Open, mem.Lacks()),
 				definition.Not(tpcc.Name, "the transactions are written for SQL and for documents; bugs are seeded on SQLite, which is embedded too"),
 				definition.Not(script.Name, "the reference database has no SQL"),
 			},
@@ -312,6 +313,11 @@ func withBugs(by definition.Support) definition.Support {
 			return nil, err
 		}
 		target.Address = address
+		if len(seeded) > 0 && by.Around != nil {
+			return by.Around(ctx, target, func(db store.Database, schema store.Schema) store.Database {
+				return bugs.Over(db, schema, bugs.For(by.Workload), seeded, target.Seed)
+			})
+		}
 		store, err := open(ctx, target)
 		if err != nil || len(seeded) == 0 {
 			return store, err

@@ -22,6 +22,7 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/store/bug"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
@@ -38,38 +39,7 @@ import (
 )
 
 // Bug is one way of breaking a promise, in one workload.
-type Bug struct {
-	// Name is as in bug=NAME:PROBABILITY.
-	Name string
-	// Check names the check that must find it, the first if several do; empty
-	// if it is no violation and must be found valid.
-	Check string
-	// Or names a second check if the bug has a form that only this one finds;
-	// else it is empty.
-	Or string
-	// Kinds are what the check finds: one of these comes when the bug has taken
-	// effect often enough, though a single time may show as something else. Empty
-	// where the kind depends on what is left.
-	Kinds []string
-	// Model is the consistency model that a run must be judged against for
-	// Kinds to be named; empty for the one that the database promises.
-	Model string
-	// Tests are the tests of workload isolation in which the bug can take effect,
-	// beside "all"; empty for other workloads.
-	Tests []string
-	// Passing is true if what the bug does can be over, or turn out right, before
-	// anybody looks, or if it can be where nobody looks.
-	// Of any other bug every run in which it has taken effect is found violated.
-	Passing bool
-	// PassingIn are the tests of workload isolation in which it is as Passing says.
-	PassingIn []string
-	// Doc says what it does.
-	Doc string
-}
-
-// MayPass reports whether the bug can take effect and leave nothing to be found, in
-// a test of workload isolation, or in the workload that it is for if test is empty.
-func (b Bug) MayPass(test string) bool { return b.Passing || slices.Contains(b.PassingIn, test) }
+type Bug = bug.Bug
 
 // Seeded is one bug switched on.
 type Seeded struct {
@@ -122,6 +92,14 @@ func seedables() []seedable {
 // For returns all bugs of a workload, by the workload's name; none of a workload
 // that has none.
 func For(name string) []Bug {
+	switch name {
+	case bank.Name:
+		return bank.Bugs()
+	case smallbank.Name:
+		return smallbank.Bugs()
+	case tpcb.Name:
+		return tpcb.Bugs()
+	}
 	for _, w := range seedables() {
 		if w.name == name {
 			return w.bugs

@@ -253,12 +253,18 @@ type Support struct {
 	// Open opens the database for the workload. It is nil if the database cannot
 	// honour it.
 	Open func(ctx context.Context, target workload.Target) (workload.Store, error)
+	// Around is Open with something around the database; nil
+	// of a driver that does not offer a store.Database.
+	Around func(ctx context.Context, target workload.Target, wrap Wrapper) (workload.Store, error)
 	// Reason says why Open is nil.
 	Reason string
 	// RewritesLists is true if an append to a list reads it and writes it anew, in
 	// the transaction.
 	RewritesLists bool
 }
+
+// Wrapper puts something around a database with this schema.
+type Wrapper func(store.Database, store.Schema) store.Database
 
 // Refused is the error where Open is nil.
 func (s *Support) Refused() error {
@@ -284,6 +290,15 @@ func On[S workload.Store](w Workload, open store.Opener, lacks store.Lacks, over
 		return Not(w.Name, reason)
 	}
 	s := By(w.Name, Opening(w.Schema, open, over))
+	s.Around = func(ctx context.Context, target workload.Target, wrap Wrapper) (workload.Store, error) {
+		return Opening(w.Schema, func(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
+			db, err := open(ctx, target, schema)
+			if err != nil {
+				return nil, err
+			}
+			return wrap(db, schema), nil
+		}, over)(ctx, target)
+	}
 	s.RewritesLists = lacks[store.UpdateInPlace] != ""
 	return s
 }

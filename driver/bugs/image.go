@@ -1,0 +1,196 @@
+package bugs
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/store"
+)
+
+// place is where a row is: its table and its key.
+type place struct{ table, key string }
+
+// placeOf is the place of a row with this key.
+func placeOf(table string, key []store.Value) place {
+	var b strings.Builder
+	for _, v := range key {
+		fmt.Fprintf(&b, "%d:%d:%q:%x:%v;", v.Kind, v.Number, v.Text, v.Bytes, v.Numbers)
+	}
+	return place{table, b.String()}
+}
+
+// image is a row, one value for each of some columns; nil if there is no row.
+type image []store.Value
+
+// equal says that two images are of the same row in the same state.
+func (i image) equal(other image) bool {
+	return (i == nil) == (other == nil) && placeOf("", i) == placeOf("", other)
+}
+
+// with is an image with another value in one column.
+func (i image) with(column int, v store.Value) image {
+	changed := slices.Clone(i)
+	changed[column] = v
+	return changed
+}
+
+// pick gives the values of columns.
+func (i image) pick(t *store.Table, columns []string) (values image) {
+	for _, c := range columns {
+		values = append(values, i[column(t, c)])
+	}
+	return values
+}
+
+// column is the number of a column.
+func column(t *store.Table, name string) int { return slices.Index(t.Names(), name) }
+
+// decode reads a row with these columns.
+func decode(row store.Row, t *store.Table, columns []string) (image, error) {
+	into := make([]any, len(columns))
+	for i, name := range columns {
+		switch t.Column(name).Type {
+		case store.Integer:
+			into[i] = new(int64)
+		case store.Boolean:
+			into[i] = new(bool)
+		case store.UUID:
+			into[i] = new([]byte)
+		case store.Ints:
+			into[i] = new([]int64)
+		default:
+			into[i] = new(string)
+		}
+	}
+	if err := row.Scan(into...); err != nil {
+		return nil, err
+	}
+	values := make(image, len(into))
+	for i := range into {
+		switch v := into[i].(type) {
+		case *int64:
+			values[i] = store.OfInt(*v)
+		case *bool:
+			values[i] = store.OfBool(*v)
+		case *[]byte:
+			values[i] = store.OfBytes(*v)
+		case *[]int64:
+			values[i] = store.OfList(*v)
+		case *string:
+			values[i] = store.OfText(*v)
+		}
+	}
+	return values, nil
+}
+
+var errScan = errors.New("bugs: a column is of another type")
+
+// Scan implements store.Row.
+func (i image) Scan(into ...any) error {
+	for n, to := range into {
+		v := i[n]
+		switch to := to.(type) {
+		case nil:
+		case *int64:
+			*to = v.Number
+		case *int:
+			*to = int(v.Number)
+		case *bool:
+			*to = v.Number != 0
+		case *string:
+			*to = v.Text
+		case *[]byte:
+			*to = append((*to)[:0], v.Bytes...)
+		case *[]int64:
+			*to = append((*to)[:0], v.Numbers...)
+		default:
+			return errScan
+		}
+	}
+	return nil
+}
+
+// AppendValues implements store.Row.
+func (i image) AppendValues(into []any) ([]any, error) {
+	for _, v := range i {
+		switch v.Kind {
+		case store.Int:
+			into = append(into, v.Number)
+		case store.Bool:
+			into = append(into, v.Number != 0)
+		case store.Text:
+			into = append(into, v.Text)
+		default:
+			return nil, errScan
+		}
+	}
+	return into, nil
+}
+
+// valueOfExpression is what an expression gives with these parameters; ok is false of one
+// that hangs on rows.
+func valueOfExpression(e store.Expression, parameters []store.Value) (v store.Value, ok bool) {
+	switch e.Source {
+	case store.FromParameter:
+		return parameters[e.Parameter-1], true
+	case store.FromNumber:
+		return store.OfInt(e.Number), true
+	default:
+		return v, false
+	}
+}
+
+// keyed gives the key that conditions of equality name; ok is false if they do not.
+func keyed(t *store.Table, s *store.Statement, parameters []store.Value) (key []store.Value, ok bool) {
+	for _, name := range t.Key() {
+		i := slices.IndexFunc(s.Where, func(c store.Condition) bool { return c.Column == name && c.Is == store.Equal })
+		if i < 0 {
+			return nil, false
+		}
+		v, ok := valueOfExpression(s.Where[i].Value, parameters)
+		if !ok {
+			return nil, false
+		}
+		key = append(key, v)
+	}
+	return key, true
+}
+
+// satisfies says whether a row is one of those that a statement is about.
+func satisfies(t *store.Table, s *store.Statement, parameters []store.Value, row image) bool {
+	if row == nil {
+		return false
+	}
+	return !slices.ContainsFunc(s.Where, func(c store.Condition) bool {
+		v, _ := valueOfExpression(c.Value, parameters)
+		of := row[column(t, c.Column)]
+		switch c.Is {
+		case store.In:
+			return !slices.Contains(v.Numbers, of.Number)
+		case store.AtLeast:
+			return of.Number < v.Number
+		case store.Below:
+			return of.Number >= v.Number
+		case store.MultipleOf:
+			return of.Number%v.Number != 0
+		default:
+			return !image{of}.equal(image{v})
+		}
+	})
+}
+
+// fullOf is a statement that reads all columns of the rows that another one is about, and which of
+// its parameters it takes.
+func fullOf(t *store.Table, s *store.Statement) (read store.Statement, takes []int) {
+	read = store.Statement{Verb: store.Read, Table: s.Table, Columns: t.Names()}
+	for _, c := range s.Where {
+		if c.Value.Source == store.FromParameter {
+			takes = append(takes, c.Value.Parameter-1)
+			c.Value = store.Parameter(len(takes))
+		}
+		read.Where = append(read.Where, c)
+	}
+	return read, takes
+}

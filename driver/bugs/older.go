@@ -1,0 +1,226 @@
+package bugs
+
+import (
+	"slices"
+
+	"assay/store"
+	"assay/store/bug"
+)
+
+// Bugs in which state is read. They look among the last transactions for an occasion on which
+// the older state makes a difference, one row after the other as they are read, so that each
+// time leaves the anomaly that it is named after.
+
+// see is a row, of which these columns were read, as it is shown; nil if it is not. It notes
+// the reading.
+func (x *attempt) see(p place, t *store.Table, columns []string, row image) image {
+	log := &x.d.log
+	if !x.d.watches || slices.ContainsFunc(x.changes, func(c change) bool { return c.place == p }) {
+		return row
+	}
+	if x.bug != nil && !x.struck {
+		switch does := x.bug.acts.Does; {
+		case does == bug.ReadsMiddle && x.mixes:
+			return x.mix(p, t, columns, row)
+		case does == bug.ReadsAborted:
+			row = x.ghost(p, t, columns, row)
+		case does != bug.ReadsStale && x.occasion(p):
+			x.struck = true
+		case does == bug.ReadsStale && x.goBack(p):
+			x.struck = true
+		}
+	}
+	at := x.snapshot
+	if x.hidden != nil && x.hidden.wrote(p) != nil {
+		at = min(at, x.hidden.at-1)
+	}
+	seen := log.latest(p, at)
+	x.reads = append(x.reads, seenRow{p, seen})
+	if seen == log.latest(p, log.clock) {
+		return row
+	}
+	before := log.asOf(p, at, nil)
+	if before == nil {
+		return nil
+	}
+	return before.pick(t, columns)
+}
+
+// saw is as what a row was read before.
+func (x *attempt) saw(p place) (at int64, ok bool) {
+	e := ended{reads: x.reads}
+	return e.saw(p)
+}
+
+// occasion looks for a transaction that changed a row and is not to be seen in it.
+func (x *attempt) occasion(p place) bool {
+	n := 0
+	for e := range x.d.log.back() {
+		if n++; n > occasions {
+			break
+		}
+		if e.wrote(p) == nil || !x.wrong(e, p) {
+			continue
+		}
+		x.hidden = e
+		return true
+	}
+	return false
+}
+
+// wrong says whether not to see a transaction in a row is what the bug is named after.
+func (x *attempt) wrong(e *ended, p place) bool {
+	log := &x.d.log
+	switch x.bug.acts.Does {
+	case bug.ReadsMiddle, bug.ReadsSkewed:
+		return slices.ContainsFunc(e.changes, func(c change) bool {
+			at, ok := x.saw(c.place)
+			return c.place != p && ok && at >= e.at
+		})
+	case bug.ReadsPassed:
+		return log.latest(p, log.clock) == e.at && slices.ContainsFunc(x.reads, func(r seenRow) bool {
+			before, read := e.saw(r.place)
+			return read && r.at > e.at && before < r.at && e.wrote(r.place) == nil
+		})
+	case bug.ReadsForked:
+		return x.forked(e, p)
+	}
+	return false
+}
+
+// forked says that a reader before has seen a transaction and not one that is seen now, which
+// knows nothing of the first.
+func (x *attempt) forked(first *ended, p place) bool {
+	log := &x.d.log
+	for i := range first.changes {
+		q := first.changes[i].place
+		if _, seen := x.saw(q); seen || log.latest(q, log.clock) != first.at {
+			return false
+		}
+	}
+	for _, r := range x.reads {
+		second := log.last(r.place, r.at)
+		if second == nil || second.at <= first.at || second.knows(first) {
+			continue
+		}
+		n := 0
+		for reader := range log.back() {
+			if n++; n > 2*occasions {
+				break
+			}
+			one, sawOne := reader.saw(p)
+			other, sawOther := reader.saw(r.place)
+			if len(reader.changes) == 0 && sawOne && one == first.at && sawOther && other < second.at {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// knows says that a transaction read or changed what another one changed.
+func (e *ended) knows(other *ended) bool {
+	return slices.ContainsFunc(other.changes, func(c change) bool {
+		_, saw := e.saw(c.place)
+		return saw || e.wrote(c.place) != nil
+	})
+}
+
+// goBack looks for a transaction that changed a row and whose client had its answer when the
+// reader's last call ended, and so before this one was begun. The state from before it is
+// read. What was answered only while this one went on might rightly be missed.
+func (x *attempt) goBack(p place) bool {
+	for e := range x.d.log.back() {
+		if e.wrote(p) == nil || *e.known == 0 || *e.known > x.finished {
+			continue
+		}
+		if slices.ContainsFunc(x.reads, func(r seenRow) bool { return r.at >= e.at }) {
+			return false
+		}
+		x.snapshot = e.at - 1
+		return true
+	}
+	return false
+}
+
+// mix is a row with a column as it was before the last transaction that changed it, and
+// another one as it is.
+func (x *attempt) mix(p place, t *store.Table, columns []string, row image) image {
+	log := &x.d.log
+	x.reads = append(x.reads, seenRow{p, log.latest(p, log.clock)})
+	e := log.last(p, log.clock)
+	if e == nil || e.wrote(p).before == nil {
+		return row
+	}
+	before := e.wrote(p).before.pick(t, columns)
+	var differ []int
+	for i := range row {
+		if !row[i : i+1].equal(before[i : i+1]) {
+			differ = append(differ, i)
+		}
+	}
+	if len(differ) < 2 {
+		return row
+	}
+	x.struck = true
+	last := differ[len(differ)-1]
+	return row.with(last, before[last])
+}
+
+// ghost is a row as a transaction left it that was rolled back, of which another row was read
+// as it is: what is seen is then wrong even if the client tries again.
+func (x *attempt) ghost(p place, t *store.Table, columns []string, row image) image {
+	for i, changes := range x.d.ghosts {
+		e := ended{changes: changes}
+		c := e.wrote(p)
+		other := slices.ContainsFunc(changes, func(o change) bool { _, ok := x.saw(o.place); return ok && o.place != p })
+		if c == nil || c.before == nil || c.after == nil || !other {
+			continue
+		}
+		x.d.ghosts = slices.Delete(x.d.ghosts, i, i+1)
+		x.struck = true
+		return c.after.pick(t, columns)
+	}
+	return row
+}
+
+// sum changes the number of rows and the sums of columns, of all rows of a table, as it
+// suits the bug.
+func (x *attempt) sum(t *store.Table, s *store.Statement, parameters []store.Value, counted image) {
+	if x.bug == nil || x.struck {
+		return
+	}
+	var c *change
+	sign := int64(-1)
+	switch x.bug.acts.Does {
+	case bug.ReadsAborted:
+		if len(x.d.ghosts) > 0 {
+			c, sign = updateOf(x.d.ghosts[0], t), 1
+			x.d.ghosts = x.d.ghosts[1:]
+		}
+	case bug.ReadsMiddle, bug.ReadsSkewed:
+		for e := range x.d.log.back() {
+			if c = updateOf(e.changes, t); c != nil {
+				break
+			}
+		}
+	}
+	if c == nil || !satisfies(t, s, parameters, c.before) {
+		return
+	}
+	for i, name := range s.Columns {
+		k := column(t, name)
+		counted[i+1].Number += sign * (c.after[k].Number - c.before[k].Number)
+		x.struck = x.struck || c.after[k].Number != c.before[k].Number
+	}
+}
+
+// updateOf is the last change of a row that was there before and after.
+func updateOf(changes []change, t *store.Table) *change {
+	for i := range slices.Backward(changes) {
+		if c := &changes[i]; c.table == t.Name && c.before != nil && c.after != nil {
+			return c
+		}
+	}
+	return nil
+}

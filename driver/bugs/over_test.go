@@ -1,0 +1,104 @@
+package bugs
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"assay/check"
+	"assay/driver/drivertest"
+	"assay/driver/sqlite"
+	"assay/store"
+	"assay/store/bug"
+	"assay/workload"
+	"assay/workload/bank"
+	"assay/workload/definition"
+	"assay/workload/smallbank"
+	"assay/workload/tpcb"
+)
+
+// inFile is a database with bugs in a file.
+func inFile(t *testing.T, schema store.Schema, all []bug.Bug, seed uint64, seeded ...Seeded) store.Database {
+	t.Helper()
+	db, err := sqlite.Driver().Open(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "bugs.db") + "?synchronous=off"}, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() }) // the run may have closed it
+	return Over(db, schema, all, seeded, seed)
+}
+
+// spoiled is a workload with bugs.
+type spoiled struct {
+	of     definition.Workload
+	config definition.Config
+	bugs   []bug.Bug
+	schema store.Schema
+	over   func(store.Database) workload.Store
+	each   int
+}
+
+func allSpoiled() []spoiled {
+	return []spoiled{
+		{tpcb.Definition(), &tpcb.Config{Scale: 1, Accounts: 20, Loaders: 1}, tpcb.Bugs(), tpcb.Schema(),
+			func(db store.Database) workload.Store { return tpcb.Over(db) }, 100},
+		{smallbank.Definition(), &smallbank.Config{Customers: 20, Hotspot: 5, HotspotShare: 0.5, BalanceShare: 0.3, Loaders: 1}, smallbank.Bugs(), smallbank.Schema(),
+			func(db store.Database) workload.Store { return smallbank.Over(db) }, 300},
+		{bank.Definition(), &bank.Config{Accounts: 10, Keys: "uniform", Loaders: 1, Audits: 1000}, bank.Bugs(), bank.Schema(),
+			func(db store.Database) workload.Store { return bank.Over(db) }, 300},
+	}
+}
+
+// TestEveryBugIsFound by the check that it names, in short runs, in each of which it has
+// taken effect or nothing is found.
+func TestEveryBugIsFound(t *testing.T) {
+	for _, w := range allSpoiled() {
+		for _, b := range w.bugs {
+			t.Run(w.of.Name+"/"+b.Name, func(t *testing.T) {
+				t.Parallel()
+				w.found(t, b)
+			})
+		}
+	}
+}
+
+func (w *spoiled) found(t *testing.T, b bug.Bug) {
+	struck, named, last := int64(0), false, ""
+	for seed := range uint64(3) {
+		chance := 0.1
+		switch b.Act.Does {
+		case bug.Truncates, bug.Overdraws, bug.ReadsForked, bug.ReadsPassed:
+			chance = 1
+		}
+		db := inFile(t, w.schema, w.bugs, seed, Seeded{b.Name, chance})
+		run := drivertest.ShortRun{Workload: w.of, Config: w.config, Seed: seed, Clients: 4, Each: w.each, Attempts: 1}
+		results := run.Judge(t.Context(), t, w.over(db)).Results
+		strikes := strikesOf(t, db, b)
+		last = said(results)
+		struck += strikes
+		convicted := false
+		for _, r := range results {
+			of := r.Verdict == check.Violated && (r.Name == b.Check || r.Name == b.Or)
+			convicted = convicted || of
+			named = named || of && slices.ContainsFunc(r.Evidence, func(e check.Evidence) bool { return slices.Contains(b.Kinds, e.Kind) })
+		}
+		valid := !slices.ContainsFunc(results, func(r check.Result) bool { return r.Verdict == check.Violated })
+		if convicted != (strikes > 0 && b.Check != "") && (convicted || !b.Passing) || (b.Check == "" || strikes == 0) && !valid {
+			t.Errorf("seed %d: after %d strikes: %s", seed, strikes, said(results))
+		}
+	}
+	if struck == 0 || len(b.Kinds) > 0 && !named {
+		t.Errorf("%d strikes, named %v: %s", struck, named, last)
+	}
+}
+
+func said(results []check.Result) (text string) {
+	for _, r := range results {
+		text += fmt.Sprintf("\n\t%s %v: %s", r.Name, r.Verdict, r.Detail)
+		for _, e := range r.Evidence[:min(2, len(r.Evidence))] {
+			text += "\n\t\t" + e.Kind + ": " + e.Text
+		}
+	}
+	return text
+}

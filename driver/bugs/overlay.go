@@ -1,0 +1,187 @@
+package bugs
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"assay/store"
+)
+
+// overlay is how what is shown differs from what the database holds, where the database
+// itself cannot be made to: two rows of one key, a column below its floor, another member.
+type overlay struct {
+	// adds are added to columns of integers.
+	adds map[place]map[string]int64
+	// copies is how many times more a row is shown; -1 hides it.
+	copies map[place]int
+	// extra are rows that are shown beside, by table.
+	extra map[string][]image
+}
+
+func newOverlay() overlay {
+	return overlay{map[place]map[string]int64{}, map[place]int{}, map[string][]image{}}
+}
+
+func (o *overlay) add(p place, column string, n int64) {
+	if o.adds[p] == nil {
+		o.adds[p] = map[string]int64{}
+	}
+	o.adds[p][column] += n
+}
+
+// row is a row with these columns as it is shown.
+func (o *overlay) row(p place, columns []string, row image) image {
+	for column, n := range o.adds[p] {
+		if i := slices.Index(columns, column); i >= 0 {
+			row = row.with(i, store.OfInt(row[i].Number+n))
+		}
+	}
+	return row
+}
+
+// undo has a transaction not be shown, and redo shows one that was undone.
+func (o *overlay) undo(d *database, changes []change) { o.apply(d, changes, -1) }
+func (o *overlay) redo(d *database, changes []change) { o.apply(d, changes, 1) }
+
+func (o *overlay) apply(d *database, changes []change, sign int64) {
+	for _, c := range changes {
+		switch t := d.schema.Table(c.table); {
+		case c.before == nil && sign < 0:
+			o.copies[c.place] = -1
+		case c.before == nil:
+			o.extra[c.table] = append(o.extra[c.table], c.after)
+		default:
+			for _, name := range c.adds {
+				i := column(t, name)
+				o.add(c.place, name, sign*(c.after[i].Number-c.before[i].Number))
+			}
+		}
+	}
+}
+
+// shownReader is a store.Reader of what is shown.
+type shownReader struct {
+	store.Reader
+	d     *database
+	shown *overlay
+	// left is, by table, how many rows are read before the end comes too early.
+	left map[string]int64
+	// attempt is the one that the bug of an audit is in; nil if there is none.
+	attempt *attempt
+}
+
+// Read implements store.Reader.
+func (r *shownReader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
+	t := r.d.schema.Table(s.Table)
+	switch {
+	case t == nil || s.Verb == store.Native:
+		return r.Reader.Read(ctx, s, row, parameters...)
+	case s.Verb == store.Count:
+		return r.count(ctx, t, s, row, parameters)
+	}
+	give := func(shown image) error {
+		if left, cut := r.left[s.Table]; cut && left == 0 {
+			return nil
+		} else if cut {
+			r.left[s.Table]--
+		}
+		return row(shown)
+	}
+	err := r.Reader.Read(ctx, s, func(found store.Row) error {
+		values, err := decode(found, t, s.Columns)
+		if err != nil {
+			return err
+		}
+		p, ok := r.d.whose(t, &s, parameters, values)
+		if ok && r.attempt != nil {
+			values = r.attempt.see(p, t, s.Columns, values)
+		}
+		if values == nil {
+			return nil
+		}
+		if ok {
+			values = r.shown.row(p, s.Columns, values)
+		}
+		for range 1 + r.shown.copies[p] {
+			if err := give(values); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, parameters...)
+	for _, extra := range r.shown.extra[s.Table] {
+		if err == nil && satisfies(t, &s, parameters, extra) {
+			err = give(extra.pick(t, s.Columns))
+		}
+	}
+	return err
+}
+
+// count is Read of a Count: of what is shown.
+func (r *shownReader) count(ctx context.Context, t *store.Table, s store.Statement, row func(store.Row) error, parameters []store.Value) error {
+	var counted image
+	err := r.Reader.Read(ctx, s, func(found store.Row) (err error) {
+		counted, err = numbers(found, 1+len(s.Columns))
+		return err
+	}, parameters...)
+	if err != nil {
+		return err
+	}
+	if r.attempt != nil {
+		r.attempt.sum(t, &s, parameters, counted)
+	}
+	for p, adds := range r.shown.adds {
+		for i, c := range s.Columns {
+			if p.table == s.Table {
+				counted[i+1].Number += adds[c]
+			}
+		}
+	}
+	for p, n := range r.shown.copies {
+		if p.table == s.Table {
+			counted[0].Number += int64(n)
+		}
+	}
+	counted[0].Number += int64(len(r.shown.extra[s.Table]))
+	if _, cut := r.left[s.Table]; cut {
+		counted[0].Number = r.d.cutAt[s.Table]
+	}
+	return row(counted)
+}
+
+// numbers reads a row of integers.
+func numbers(row store.Row, count int) (image, error) {
+	values, into := make(image, count), make([]any, count)
+	for i := range into {
+		into[i] = &values[i].Number
+	}
+	return values, row.Scan(into...)
+}
+
+// cut draws where a read of everything ends, in one of these tables that has rows. It
+// reports whether there is one.
+func (r *shownReader) cut(ctx context.Context, tables []string) (bool, error) {
+	if len(tables) == 0 {
+		for _, t := range r.d.schema.Tables {
+			tables = append(tables, t.Name)
+		}
+	}
+	tables = slices.Clone(tables)
+	r.d.chance.Shuffle(len(tables), func(i, k int) { tables[i], tables[k] = tables[k], tables[i] })
+	for _, name := range tables {
+		var rows int64
+		err := r.Read(ctx, store.Statement{Name: "bug_count_" + name, Verb: store.Count, Table: name}, func(row store.Row) error {
+			return row.Scan(&rows)
+		})
+		if err != nil && !errors.Is(err, store.ErrNotCounted) {
+			return false, err
+		}
+		if rows > 0 {
+			left := r.d.fewer(rows)
+			r.left, r.d.cutAt = map[string]int64{name: left}, map[string]int64{name: left}
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,56 @@
+package bank
+
+import "assay/store/bug"
+
+// Bugs are ways of breaking a database's promises that the checks must find: first those in
+// what is done, then those in what is answered, in rows and in reading, and in keeping
+// transactions apart.
+func Bugs() []bug.Bug {
+	const total, accounts, transfers, order, snapshots, replicas = "total", "accounts", "transfers", "order", "snapshots", "replicas"
+	return []bug.Bug{
+		{Name: "torn-transfer", Check: total,
+			Doc: "the debit or the credit is lost, the other and the row stay", Act: bug.Act{Does: bug.Forgets, Columns: []string{"balance"}}},
+		{Name: "partial-rollback", Check: accounts,
+			Doc: "a transfer that is rejected for lack of funds, or made to fail, leaves the debit, the credit or the row behind", Act: bug.Act{Does: bug.KeepsPart}},
+		{Name: "duplicate-apply", Check: transfers,
+			Doc: "a transfer is done twice, or its row is entered twice: two rows of one id", Act: bug.Act{Does: bug.Repeats, Again: true}},
+		{Name: "moved-twice", Check: accounts,
+			Doc: "a transfer has one row and changes both balances twice", Act: bug.Act{Does: bug.Doubles}},
+		{Name: "lost-update", Check: order, Kinds: []string{"lost-update"},
+			Doc: "the last update of one of the two accounts is overwritten by one that did not see it: its version is given again",
+			Act: bug.Act{Does: bug.Overwrites}},
+		{Name: "negative-balance", Check: total, Passing: true,
+			Doc: "the debit is done without looking at the funds; it shows if an account that ran dry is still below zero at the end",
+			Act: bug.Act{Does: bug.Overdraws}},
+		{Name: "lost-ack", Check: transfers,
+			Doc: "a committed transfer is there until the next call and then lost as a whole, row and both balances", Act: bug.Act{Does: bug.LosesSoon, Calls: 1}},
+		{Name: "reported-never-applied", Check: transfers,
+			Doc: "committed is answered and nothing stays", Act: bug.Act{Does: bug.Loses}},
+		{Name: "failed-but-applied", Check: transfers,
+			Doc: "a transfer is applied and answered as failed", Act: bug.Act{Does: bug.Denies}},
+		bug.Late("transfer applied"),
+		{Name: "altered-row", Check: transfers,
+			Doc: "the row has another amount or another destination than the transfer", Act: bug.Act{Does: bug.Alters, Columns: []string{"amount", "destination"}}},
+		{Name: "extra-row", Check: transfers,
+			Doc: "a transfer that nobody asked for is done beside, with balances to match", Act: bug.Act{Does: bug.Adds}},
+		{Name: "truncated-read", Check: total, Or: transfers,
+			Doc: "a read ends early and without an error: the tail of the accounts (found by total) or of the journal (found by transfers) is missing",
+			Act: bug.Act{Does: bug.Truncates, Tables: []string{"account", "transfer"}}},
+		{Name: "dirty-read", Check: snapshots, Kinds: []string{"dirty-read", "read-skew", "audit-sum"},
+			Doc: "an audit sees a transfer in the middle: the debit and not the credit, or of one account the new balance and not yet the new version",
+			Act: bug.Act{Does: bug.ReadsMiddle}},
+		{Name: "aborted-read", Check: snapshots, Kinds: []string{"dirty-read", "no-such-version", "read-skew", "audit-sum"},
+			Doc: "a transfer is made to fail after its debit or its credit, and an audit sees this one all the same", Act: bug.Act{Does: bug.ReadsAborted}},
+		{Name: "read-skew", Check: snapshots, Kinds: []string{"read-skew", "audit-sum"},
+			Doc: "an audit reads some accounts before a transfer and some after it", Act: bug.Act{Does: bug.ReadsSkewed}},
+		{Name: "long-fork", Check: snapshots, Kinds: []string{"long-fork"},
+			Doc: "an audit sees a transfer that the audit before did not see, and does not see one that the audit before saw",
+			Act: bug.Act{Does: bug.ReadsForked}},
+		{Name: "stale-read", Check: snapshots, Kinds: []string{"stale-read"},
+			Doc: "an audit of some accounts sees an earlier state, in which a transfer is missing that had been acknowledged before it began",
+			Act: bug.Act{Does: bug.ReadsStale}},
+		{Name: "split-brain", Check: replicas,
+			Doc: "a committed transfer is on the primary only or on the other members only; if it is not on the primary, it is lost as well (found by transfers)",
+			Act: bug.Act{Does: bug.Splits}},
+	}
+}
