@@ -1,0 +1,200 @@
+package mem
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"assay/history"
+	"assay/store"
+	"assay/workload"
+)
+
+// entry is a row of a model: what a table must hold, by its keys.
+type entry struct{ left, group int64 }
+
+type model map[int64]entry
+
+// The statements of TestAgainstModel: those that read, and those that write.
+const (
+	modelAll = iota
+	modelGroup
+	modelGroupByIndex
+	modelKey
+	modelPut
+	modelUpdate
+	modelDelete
+	modelEmpty
+)
+
+func modelSchema() store.Schema {
+	return store.Schema{Transactions: true, Tables: []store.Table{{Name: "row",
+		Columns: append(store.Integers("id", "left", "group_of"), store.Column{Name: "text", Type: store.String}),
+		Indexes: []store.Index{{Name: "row_group", Columns: []string{"group_of", "left"}}}}}}
+}
+
+func modelStatements() []store.Statement {
+	group := compared("group_of", store.Equal, 1)
+	read := func(order []string, where ...store.Condition) store.Statement {
+		return store.Statement{Verb: store.Read, Table: "row", Columns: []string{"id", "left"}, Where: where, Order: order}
+	}
+	return []store.Statement{
+		modelAll:          read([]string{"id"}),
+		modelGroup:        read([]string{"id"}, group, compared("left", store.AtLeast, 2)),
+		modelGroupByIndex: read([]string{"left", "id"}, group, compared("left", store.AtLeast, 2)),
+		modelKey:          read(nil, store.Where("id")...),
+		modelPut:          {Verb: store.Put, Table: "row", Columns: []string{"id", "left", "group_of", "text"}},
+		modelUpdate:       {Verb: store.Update, Table: "row", Set: []store.Assignment{store.Add("left", store.Number(1))}, Where: []store.Condition{group}},
+		modelDelete:       {Verb: store.Delete, Table: "row", Where: store.Where("id")},
+		modelEmpty:        {Verb: store.Delete, Table: "row", Where: []store.Condition{group, compared("left", store.Below, 2)}},
+	}
+}
+
+// read is what a statement with these values must give.
+func (m model) read(statement int, id, group, least int64) (rows []string) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		e := m[key]
+		if statement == modelAll || statement == modelKey && key == id || statement != modelKey && e.group == group && e.left >= least {
+			rows = append(rows, fmt.Sprint(key, " ", e.left))
+		}
+	}
+	if statement == modelGroupByIndex {
+		left := func(row string) (id, left int64) { _, _ = fmt.Sscan(row, &id, &left); return id, left }
+		slices.SortStableFunc(rows, func(a, b string) int {
+			_, before := left(a)
+			_, after := left(b)
+			return cmp.Compare(before, after)
+		})
+	}
+	return rows
+}
+
+// write does a random statement to a model, and gives it.
+func (m model) write(random *rand.Rand) (statement int, parameters []store.Value) {
+	id, left, group := random.Int64N(40), random.Int64N(20), random.Int64N(4)
+	switch statement = modelPut + random.IntN(4); statement {
+	case modelPut:
+		m[id] = entry{left, group}
+		return statement, append(store.OfInts(id, left, group), store.OfText(fmt.Sprint(id, left)))
+	case modelUpdate:
+		for id, e := range m {
+			if e.group == group {
+				m[id] = entry{e.left + 1, group}
+			}
+		}
+		return statement, store.OfInts(group)
+	case modelDelete:
+		delete(m, id)
+		return statement, store.OfInts(id)
+	default:
+		maps.DeleteFunc(m, func(_ int64, e entry) bool { return e.group == group && e.left < left })
+		return statement, store.OfInts(group, left)
+	}
+}
+
+// modelTrial is a database and what it must hold.
+type modelTrial struct {
+	*testing.T
+	random *rand.Rand
+	n      *session
+	now    model
+	kept   []*keptView
+}
+
+// keptView is a transaction that is kept open, and what it must see.
+type keptView struct {
+	steps
+	rows model
+}
+
+// check compares what all statements that read give with a model.
+func (x *modelTrial) check(what string, rows model, do func(statement int, row func(store.Row) error, parameters ...store.Value) error) {
+	x.Helper()
+	id, group, least := x.random.Int64N(40), x.random.Int64N(4), x.random.Int64N(20)
+	parameters := [][]store.Value{modelAll: nil, modelGroup: store.OfInts(group, least), modelGroupByIndex: store.OfInts(group, least), modelKey: store.OfInts(id)}
+	for statement, of := range parameters {
+		var got []string
+		if err := do(statement, collect(&got), of...); err != nil || !slices.Equal(got, rows.read(statement, id, group, least)) {
+			x.Fatalf("%s, statement %d %v: %q, want %q, %v", what, statement, of, got, rows.read(statement, id, group, least), err)
+		}
+	}
+}
+
+// transact does a random transaction, of which some are given up.
+func (x *modelTrial) transact() {
+	own := maps.Clone(x.now)
+	r := x.n.Transaction(x.Context(), true, func(ctx context.Context, t store.Transaction) error {
+		for range 1 + x.random.IntN(4) {
+			statement, parameters := own.write(x.random)
+			if _, err := t.Do(ctx, statement, nil, parameters...); err != nil {
+				return err
+			}
+		}
+		x.check("own", own, func(statement int, row func(store.Row) error, parameters ...store.Value) error {
+			_, err := t.Do(ctx, statement, row, parameters...)
+			return err
+		})
+		if x.random.IntN(4) == 0 {
+			return store.ErrRollback
+		}
+		return nil
+	})
+	switch {
+	case r.Outcome == history.Committed:
+		x.now = own
+	case r.Err == nil || r.Class != workload.ClassOther:
+		x.Errorf("%+v", r)
+	}
+}
+
+// keep begins a view that is kept, or ends one.
+func (x *modelTrial) keep() {
+	if x.random.IntN(3) == 0 {
+		v := &keptView{rows: x.now}
+		x.n.d.mu.Lock()
+		v.x.begin(x.n.d, true, true)
+		x.n.d.mu.Unlock()
+		x.kept = append(x.kept, v)
+	}
+	if len(x.kept) > 0 && x.random.IntN(3) == 0 {
+		i := x.random.IntN(len(x.kept))
+		x.kept[i].leave()
+		x.kept = slices.Delete(x.kept, i, i+1)
+	}
+}
+
+// TestAgainstModel does random statements, and compares what is read now, in transactions
+// that have written, and in such as are kept open, with a map.
+func TestAgainstModel(t *testing.T) {
+	for seed := range uint64(20) {
+		db := openSchema(t, "mem://", modelSchema())
+		x := &modelTrial{T: t, random: rand.New(rand.NewPCG(seed, 7)), n: sessionOf(t, db, modelStatements()...), now: model{}}
+		for range 400 {
+			x.transact()
+			x.keep()
+			for _, v := range x.kept {
+				x.check("kept", v.rows, func(statement int, row func(store.Row) error, parameters ...store.Value) error {
+					_, err := v.do(x.n.plans[statement], parameters)
+					rows := v.steps.rows(x.n.plans[statement])
+					if err == nil {
+						err = rows.all(t.Context(), row)
+					}
+					return err
+				})
+			}
+			x.check("now", x.now, func(statement int, row func(store.Row) error, parameters ...store.Value) error {
+				return x.n.Run(t.Context(), store.Call{Statement: statement, Parameters: parameters, Row: row}).Err
+			})
+		}
+		for _, v := range x.kept {
+			v.leave()
+		}
+		if r := db.relations["row"]; int(r.last)-len(r.free) != len(x.now) || len(r.recent) != 0 || r.orders[0].tree.Len() != len(x.now) {
+			t.Errorf("seed %d: %d slots and %d entries are kept for %d rows", seed, int(r.last)-len(r.free), r.orders[0].tree.Len(), len(x.now))
+		}
+	}
+}
