@@ -16,7 +16,7 @@ func TestStore(t *testing.T) {
 		t.Run(address, func(t *testing.T) {
 			shared := map[string]*Database{}
 			drivertest.RunStore(t, drivertest.Store{
-				Lacks: Lacks(), Target: workload.Target{Address: address}, OperationsOnly: address != "mem://",
+				Lacks: Lacks(), Target: workload.Target{Address: address}, Shrinks: true, OperationsOnly: address != "mem://",
 				Open: func(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
 					first := shared[schema.Workload]
 					if first == nil {

@@ -49,7 +49,7 @@ type write struct {
 	// next is the write before it whose key has the same hash, counted from 1.
 	next    int32
 	deleted bool
-	// appended is true if the text of column 1 comes behind what is there at the commit.
+	// appended is true if the list comes behind the one that is there at the commit.
 	appended bool
 	// inserted is true if no row may have this key at the commit.
 	inserted bool
@@ -200,10 +200,16 @@ func (x *optimistic) whole(w *write) {
 	v := w.r.at(w.s)
 	if before := x.asOf(w.r, w.r.newestOf(w.hash, v)); before != 0 {
 		x.remember(w.r, before)
-		v.texts[0] = w.r.at(before).texts[0] + v.texts[0]
+		v.prepend(w.r.at(before))
 	} else {
 		x.rememberPredicate(w.r, w.r.keyed(v))
 	}
+}
+
+// prepend has a row with a list, its last text, go on where another one ends.
+func (v rowVersion) prepend(of rowVersion) {
+	last := len(v.texts) - 1
+	v.texts[last] = of.texts[last] + v.texts[last]
 }
 
 // keyed are the conditions of a key.
@@ -271,7 +277,7 @@ func (x *optimistic) commit() bool {
 		if w.appended {
 			v := w.r.at(w.s)
 			if last := w.r.newestOf(w.hash, v); last != 0 && w.r.commit(last) > 0 {
-				v.texts[0] = w.r.at(last).texts[0] + v.texts[0]
+				v.prepend(w.r.at(last))
 			}
 		}
 		w.r.install(w.s, w.hash, w.deleted, kept)

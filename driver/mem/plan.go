@@ -103,8 +103,8 @@ func (s *Database) planOf(of *store.Statement) (p *plan, err error) {
 			}
 		}
 	case store.Append:
-		if len(columns) != 2 || len(of.Values) != 2 {
-			return nil, fmt.Errorf("it needs a key and a list")
+		if len(columns) != 2 || len(of.Values) != 2 || len(r.places) != 2 {
+			return nil, fmt.Errorf("it needs a table of a key and a list")
 		}
 		p.columns = columns
 		for i, v := range of.Values {

@@ -104,24 +104,17 @@ func (n *steps) keyOf(r *relation, columns []int) (hash uint64, err error) {
 	return hash, nil
 }
 
-// add inserts or puts a row with n.values.
+// add inserts or puts a row with n.values, of all columns.
 func (n *steps) add(r *relation, columns []int, put bool) error {
+	if len(columns) != len(r.places) {
+		return fmt.Errorf("mem: table %q: a row has %d columns, and must have %d", r.table.Name, len(columns), len(r.places))
+	}
 	hash, err := n.keyOf(r, columns)
 	if err != nil {
 		return err
 	}
-	x, whole := &n.x, len(columns) == len(r.places)
-	var before slot
-	var own *write
-	if put && !whole {
-		before = x.read(r, hash, n.key)
-		own = x.mine(r, hash, n.key)
-	} else {
-		before, own = x.see(r, hash, n.key)
-	}
-	if before == 0 && !whole {
-		return fmt.Errorf("mem: table %q: a row that is not there is put with %d of %d columns", r.table.Name, len(columns), len(r.places))
-	}
+	x := &n.x
+	before, own := x.see(r, hash, n.key)
 	if before != 0 && !put {
 		return &violation{store.Unique, fmt.Sprintf("mem: table %q has a row with this key already", r.table.Name)}
 	}
@@ -130,9 +123,6 @@ func (n *steps) add(r *relation, columns []int, put bool) error {
 	}
 	own.deleted = false
 	v := r.at(own.s)
-	if !whole && before != own.s {
-		v.copy(r.at(before))
-	}
 	for i, column := range columns {
 		r.set(v, column, n.values[i])
 	}
@@ -202,16 +192,16 @@ func (n *steps) append(p *plan, parameters []store.Value) error {
 		return err
 	}
 	x := &n.x
-	if w := x.mine(p.r, hash, n.key); w != nil && !w.deleted {
-		p.r.at(w.s).texts[0] += n.values[1].text
+	w := x.mine(p.r, hash, n.key)
+	switch {
+	case w == nil:
+		w = x.note(write{r: p.r, hash: hash, s: p.r.take(), appended: true})
+	case !w.deleted:
+		list := &p.r.at(w.s).texts[p.r.texts-1]
+		*list += n.values[1].text
 		return nil
-	} else if w != nil || len(p.r.places) != 2 {
-		if before := x.read(p.r, hash, n.key); before != 0 {
-			n.values[1].text = p.r.get(p.r.at(before), p.columns[1]).text + n.values[1].text
-		}
-		return n.add(p.r, p.columns, true)
 	}
-	w := x.note(write{r: p.r, hash: hash, s: p.r.take(), appended: true})
+	w.deleted = false
 	for i, column := range p.columns {
 		p.r.set(p.r.at(w.s), column, n.values[i])
 	}
