@@ -139,9 +139,9 @@ func otherDrivers() []Driver {
 			Parameters: "those of MongoDB's connection strings, such as replicaSet, w, wtimeoutMS, readConcernLevel, tls, tlsCAFile and tlsCertificateKeyFile; and shard=hashed through a mongos",
 			Statistics: mongodb.OpenStatistics,
 			Workloads: []definition.Support{
-				definition.By(bank.Name, mongodb.OpenBank), isolation.By(mongodb.OpenIsolation), availability.By(mongodb.OpenKeyValue), entity.By(mongodb.OpenKeyValue),
-				candles.By(mongodb.OpenCandles), bulkupdate.By(mongodb.OpenBulkUpdate), churn.By(mongodb.OpenChurn), ycsb.By(mongodb.OpenKeyValue),
-				definition.By(smallbank.Name, mongodb.OpenSmallBank), definition.By(tpcb.Name, mongodb.OpenTPCB), tpcc.By(mongodb.OpenTPCC), script.By(mongodb.OpenScript),
+				bank.On(mongodb.Open, mongodb.Lacks()), isolation.By(mongodb.OpenIsolation), availability.By(keyvalue.By(mongodb.Open)), entity.By(keyvalue.By(mongodb.Open)),
+				candles.By(mongodb.OpenCandles), bulkupdate.By(mongodb.OpenBulkUpdate), churn.By(mongodb.OpenChurn), ycsb.By(keyvalue.By(mongodb.Open)),
+				smallbank.On(mongodb.Open, mongodb.Lacks()), tpcb.On(mongodb.Open, mongodb.Lacks()), tpcc.By(mongodb.OpenTPCC), script.By(mongodb.OpenScript),
 			},
 		},
 		{

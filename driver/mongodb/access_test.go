@@ -25,6 +25,8 @@ import (
 	"assay/workload/bank"
 	"assay/workload/entity"
 	"assay/workload/keyvalue"
+	"assay/workload/smallbank"
+	"assay/workload/tpcb"
 )
 
 const rightPassword = "Sesame-open-99"
@@ -68,7 +70,7 @@ func TestAccessControl(t *testing.T) {
 func testRefused(t *testing.T, set *cluster.ReplicaSet) {
 	const wrong = "Wrong-and-secret-1"
 	for _, user := range []string{"root", "nobody"} {
-		_, err := OpenBank(t.Context(), workload.Target{Address: withUser(set, user, wrong), ConnectTimeout: 20 * time.Second})
+		_, err := bank.Opener(Open)(t.Context(), workload.Target{Address: withUser(set, user, wrong), ConnectTimeout: 20 * time.Second})
 		var refused *workload.AuthError
 		if !errors.As(err, &refused) || refused.User != user || refused.Reason == "" {
 			t.Errorf("wrong password for %s: %v", user, err)
@@ -93,7 +95,7 @@ func testFewRights(t *testing.T, set *cluster.ReplicaSet) {
 		t.Errorf("%+v", r)
 	}
 	size, err := store.Size(ctx)
-	if err != nil || size.Rows[accountCollection] != 2 || size.Rows[transferCollection] != 1 {
+	if err != nil || size.Rows["account"] != 2 || size.Rows["transfer"] != 1 {
 		t.Errorf("Size: %+v, %v", size, err)
 	}
 	product, err := store.Describe(ctx)
@@ -152,8 +154,8 @@ func startStandalone(t *testing.T) string {
 
 // everyWorkload is the driver's.
 func everyWorkload(to workload.Target) drivertest.Driver {
-	return drivertest.Driver{Target: to, Bank: OpenBank, Isolation: OpenIsolation, KeyValue: OpenKeyValue, Candles: OpenCandles,
-		BulkUpdate: OpenBulkUpdate, Churn: OpenChurn, SmallBank: OpenSmallBank, TPCB: OpenTPCB, TPCC: OpenTPCC}
+	return drivertest.Driver{Target: to, Bank: bank.Opener(Open), Isolation: OpenIsolation, KeyValue: keyvalue.By(Open), Candles: OpenCandles,
+		BulkUpdate: OpenBulkUpdate, Churn: OpenChurn, SmallBank: smallbank.Opener(Open), TPCB: tpcb.Opener(Open), TPCC: OpenTPCC}
 }
 
 // TestStandalone: what needs no transactions runs on a server that is no replica set, and
@@ -163,10 +165,10 @@ func TestStandalone(t *testing.T) {
 	to := workload.Target{Address: address, ConnectTimeout: 20 * time.Second}
 	d := everyWorkload(to)
 	for name, open := range map[string]func() (workload.Store, error){
-		"bank":      func() (workload.Store, error) { return OpenBank(t.Context(), to) },
+		"bank":      func() (workload.Store, error) { return bank.Opener(Open)(t.Context(), to) },
 		"isolation": func() (workload.Store, error) { return OpenIsolation(t.Context(), to) },
-		"smallbank": func() (workload.Store, error) { return OpenSmallBank(t.Context(), to) },
-		"tpcb":      func() (workload.Store, error) { return OpenTPCB(t.Context(), to) },
+		"smallbank": func() (workload.Store, error) { return smallbank.Opener(Open)(t.Context(), to) },
+		"tpcb":      func() (workload.Store, error) { return tpcb.Opener(Open)(t.Context(), to) },
 		"tpcc":      func() (workload.Store, error) { return OpenTPCC(t.Context(), to) },
 		"script":    func() (workload.Store, error) { return OpenScript(t.Context(), to) },
 	} {
@@ -180,7 +182,7 @@ func TestStandalone(t *testing.T) {
 	for _, table := range drivertest.KeyValueTables() {
 		t.Run("contract of "+table.Workload, func(t *testing.T) {
 			drivertest.RunKeyValue(t, table, drivertest.KeyValue{Open: func(t *testing.T) keyvalue.Store {
-				store, err := OpenKeyValue(t.Context(), to, table)
+				store, err := keyvalue.By(Open)(t.Context(), to, table)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -188,7 +190,7 @@ func TestStandalone(t *testing.T) {
 			}})
 		})
 	}
-	store, err := OpenKeyValue(t.Context(), to, entity.Table())
+	store, err := keyvalue.By(Open)(t.Context(), to, entity.Table())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"assay/workload"
+	"assay/workload/bank"
 )
 
 func TestParse(t *testing.T) {
@@ -110,7 +111,7 @@ func TestMalformedAddressesSayWhy(t *testing.T) {
 		"mongodb://h1,h2/?connect=direct":   "multiple hosts",
 		"mongodb://assay.invalid:1234567/x": "invalid host",
 	} {
-		_, err := OpenBank(t.Context(), workload.Target{Address: address})
+		_, err := bank.Opener(Open)(t.Context(), workload.Target{Address: address})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want it to say %q", address, err, want)
 		}
@@ -129,7 +130,7 @@ func TestMalformedAddressesTellNoPassword(t *testing.T) {
 		"mongodb://u:Sesame99@h/?tlsCertificateKeyFilePassword=Sesame99&tlsCertificateKeyFile=/nowhere",
 		"mongodb://u:Sesame99@127.0.0.1:1/a.b/c", "mongodb://u:Sesame99@h/?readConcernLevel=x&w=-1",
 	} {
-		_, err := OpenBank(t.Context(), workload.Target{Address: address, ConnectTimeout: 100 * time.Millisecond})
+		_, err := bank.Opener(Open)(t.Context(), workload.Target{Address: address, ConnectTimeout: 100 * time.Millisecond})
 		if err == nil {
 			t.Errorf("%s was accepted", address)
 			continue

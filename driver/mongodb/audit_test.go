@@ -27,7 +27,7 @@ func testAudits(t *testing.T, set *cluster.ReplicaSet) {
 		err := store.reading(patiently(t), func(x steps) error {
 			for id := range int64(2) {
 				var a bank.State
-				if err := x.integers(store.accounts, byID(id+1), stateFields(), &a.Balance, &a.Version); err != nil || a.Version != 0 {
+				if err := store.accounts.FindOne(x.next(), byID(id+1)).Decode(&a); err != nil || a.Version != 0 || a.Balance != 100 {
 					t.Errorf("read %+v, %v", a, err)
 				}
 				mustCommit(t, session, ledger, bank.Transfer{ID: 1 + id, Source: 1, Destination: 2, Amount: 10})
@@ -57,7 +57,7 @@ func testAudits(t *testing.T, set *cluster.ReplicaSet) {
 		// What no majority has confirmed is on the primary now, and an audit that
 		// sees it must not be believed.
 		client := plainClient(t, "mongodb://"+set.Node(primary).Address()+"/?directConnection=true&w=1")
-		_, err = client.Database(bankDatabase).Collection(accountCollection).UpdateByID(patiently(t), int64(1),
+		_, err = client.Database("assay_bank").Collection("account").UpdateByID(patiently(t), int64(1),
 			bson.D{{Key: "$set", Value: bson.D{{Key: "balance", Value: int64(7)}}}})
 		if err != nil {
 			t.Fatal(err)

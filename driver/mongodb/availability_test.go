@@ -18,14 +18,22 @@ import (
 	"assay/workload/keyvalue"
 )
 
-func openAvailability(t *testing.T, target workload.Target) *keyValueStore {
+// availabilityStore is a Store, with what lies under it.
+type availabilityStore struct {
+	keyvalue.Store
+	under
+}
+
+func (s *availabilityStore) Promise() string { return keyvalue.PromiseOf(s.Store) }
+
+func openAvailability(t *testing.T, target workload.Target) *availabilityStore {
 	t.Helper()
 	target.ConnectTimeout = 20 * time.Second
-	store, err := OpenKeyValue(t.Context(), target, availability.Table())
+	db, err := Open(t.Context(), target, keyvalue.Schema(availability.Table()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store.(*keyValueStore)
+	return &availabilityStore{keyvalue.Over(db, availability.Table()), under{db.(*database)}}
 }
 
 // TestAvailabilityOfASet judges runs by each policy and from each member.
@@ -131,7 +139,7 @@ func TestAvailabilityOptions(t *testing.T) {
 		{Address: "mongodb://127.0.0.1:1/?readConcernLevel=wrong"},
 	} {
 		var refused *workload.OptionError
-		if _, err := OpenKeyValue(t.Context(), target, availability.Table()); !errors.As(err, &refused) {
+		if _, err := keyvalue.By(Open)(t.Context(), target, availability.Table()); !errors.As(err, &refused) {
 			t.Errorf("%+v: %v", target, err)
 		}
 	}

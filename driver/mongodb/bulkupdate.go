@@ -19,7 +19,7 @@ type bulkUpdateStore struct{ *sharedClientStore }
 
 // OpenBulkUpdate connects to the server and returns its Store. Updates have the
 // write concern of the address, or majority. The library's retries are off.
-// Errors are as with OpenBank.
+// Errors are as with Open.
 func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {
 	s, err := openSharedByMajority(ctx, target, "bulkupdate",
 		"none: an update of several documents is no transaction", "document")

@@ -21,7 +21,7 @@ type candleStore struct{ *sharedClientStore }
 
 // OpenCandles connects to the server and returns its Store. Concerns are those
 // of the address, or the server's defaults; the library's retries are off.
-// Errors are as with OpenBank.
+// Errors are as with Open.
 //
 // The engines are WiredTiger's compressors of blocks.
 func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {

@@ -14,6 +14,7 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/workload"
+	"assay/workload/bank"
 )
 
 // TestEncryptedConnections has a set that takes encrypted connections only,
@@ -64,7 +65,7 @@ func TestEncryptedConnections(t *testing.T) {
 // describedTLS opens a bank and returns what it says of its connections.
 func describedTLS(t *testing.T, address string) (string, error) {
 	t.Helper()
-	store, err := OpenBank(t.Context(), workload.Target{Address: address, ConnectTimeout: 3 * time.Second})
+	store, err := bank.Opener(Open)(t.Context(), workload.Target{Address: address, ConnectTimeout: 3 * time.Second})
 	if err != nil {
 		return "", err
 	}

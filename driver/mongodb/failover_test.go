@@ -162,7 +162,7 @@ func testCommitIsSentOnce(t *testing.T, set *cluster.ReplicaSet) {
 			if err := own.StartTransaction(options.Transaction()); err != nil {
 				return err
 			}
-			if _, err := client.Database(bankDatabase).Collection("probe").InsertOne(ctx, bson.D{}); err != nil {
+			if _, err := client.Database("assay_bank").Collection("probe").InsertOne(ctx, bson.D{}); err != nil {
 				return err
 			}
 			return own.CommitTransaction(ctx)
@@ -174,7 +174,7 @@ func testCommitIsSentOnce(t *testing.T, set *cluster.ReplicaSet) {
 	if n := commits() - before; n != 2 {
 		t.Errorf("the server got %d commits from the library's own commit, which used to be 2", n)
 	}
-	if err := client.Database(bankDatabase).Collection("probe").Drop(patiently(t)); err != nil {
+	if err := client.Database("assay_bank").Collection("probe").Drop(patiently(t)); err != nil {
 		t.Fatal(err)
 	}
 	ledger.Check(patiently(t), t, store)

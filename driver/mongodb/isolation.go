@@ -27,7 +27,7 @@ type isolationStore struct {
 // OpenIsolation connects to the server and returns its Store. The transactions
 // have read concern snapshot and write concern majority, the strongest that
 // there are, unless the address names others (readConcernLevel, w, journal).
-// target.Isolation and the errors are as with OpenBank.
+// target.Isolation and the errors are as with Open.
 func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store, error) {
 	p, err := openSchema(ctx, target, "isolation", "list", "register", "member", "pair")
 	if err != nil {

@@ -7,8 +7,10 @@ import (
 
 	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/smallbank"
+	"assay/workload/tpcb"
 )
 
 // openedOn opens a workload's Store on a set.
@@ -25,11 +27,11 @@ func openedOn[S workload.Store](set *cluster.ReplicaSet, open func(context.Conte
 // The life cycle is the schema's, which the suites of other workloads test.
 
 func testSmallBank(t *testing.T, set *cluster.ReplicaSet) {
-	drivertest.RunSmallBank(t, drivertest.SmallBank{OperationsOnly: true, Open: openedOn(set, OpenSmallBank)})
+	drivertest.RunSmallBank(t, drivertest.SmallBank{OperationsOnly: true, Open: openedOn(set, smallbank.Opener(Open))})
 }
 
 func testTPCB(t *testing.T, set *cluster.ReplicaSet) {
-	drivertest.RunTPCB(t, drivertest.TPCB{OperationsOnly: true, Open: openedOn(set, OpenTPCB)})
+	drivertest.RunTPCB(t, drivertest.TPCB{OperationsOnly: true, Open: openedOn(set, tpcb.Opener(Open))})
 }
 
 func testScript(t *testing.T, set *cluster.ReplicaSet) {
@@ -43,50 +45,53 @@ func testScript(t *testing.T, set *cluster.ReplicaSet) {
 // testSmallBankWriteSkew: snapshot isolation is what MongoDB has, so that the anomaly of SmallBank
 // comes about, is named, and breaks no promise.
 func testSmallBankWriteSkew(t *testing.T, set *cluster.ReplicaSet) {
-	store := openedOn(set, OpenSmallBank)(t).(*smallBankStore)
-	late := &lateWriteCheck{smallBankStore: store}
-	s := drivertest.NewWriteSkew(t, late)
+	db, err := Open(t.Context(), workload.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second}, smallbank.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := &lateDatabase{Database: db}
+	s := drivertest.NewWriteSkew(t, smallbank.Over(late))
 	late.meanwhile = s.Meanwhile
 	s.WriteCheck()
 	s.Judge(true)
 }
 
-// lateWriteCheck is a Store whose WriteChecks have something happen between what they read
-// and what they write.
-type lateWriteCheck struct {
-	*smallBankStore
+// lateDatabase is a Database in which something happens once between what a transaction
+// has read, three rows, and what it writes.
+type lateDatabase struct {
+	store.Database
 	meanwhile func()
 }
 
-func (l *lateWriteCheck) Session(ctx context.Context) (smallbank.Session, error) {
-	session, err := l.smallBankStore.Session(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &lateSession{session.(*smallBankSession), l}, nil
+func (l *lateDatabase) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
+	session, err := l.Database.Session(ctx, statements)
+	return &lateSession{session, statements, l}, err
 }
 
 type lateSession struct {
-	*smallBankSession
-	of *lateWriteCheck
+	store.Session
+	statements []store.Statement
+	of         *lateDatabase
 }
 
-func (n *lateSession) Do(ctx context.Context, o smallbank.Operation) (reply smallbank.Reply) {
-	if o.Kind != smallbank.KindWriteCheck {
-		return n.smallBankSession.Do(ctx, o)
-	}
-	reply.Reply = n.journaled(ctx, n.store.collections[smallbank.Journal], o.ID, func(s steps) error {
-		return failed("do an operation", o.Perform(&lateSteps{&smallBankSteps{s, n.store, o.ID}, n.of}, &reply.Result))
+func (n *lateSession) Transaction(ctx context.Context, writes bool, work func(context.Context, store.Transaction) error) store.Reply {
+	return n.Session.Transaction(ctx, writes, func(ctx context.Context, t store.Transaction) error {
+		return work(ctx, &lateTransaction{Transaction: t, of: n})
 	})
-	return reply
 }
 
-type lateSteps struct {
-	*smallBankSteps
-	of *lateWriteCheck
+type lateTransaction struct {
+	store.Transaction
+	of   *lateSession
+	read int
 }
 
-func (s *lateSteps) Add(table int, customer, amount, writer int64) (smallbank.State, error) {
-	s.of.meanwhile()
-	return s.smallBankSteps.Add(table, customer, amount, writer)
+func (t *lateTransaction) Do(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (int64, error) {
+	if t.of.statements[statement].ReadsOnly() {
+		t.read++
+	} else if happens := t.of.of.meanwhile; happens != nil && t.read == 3 {
+		t.of.of.meanwhile = nil
+		happens()
+	}
+	return t.Transaction.Do(ctx, statement, row, parameters...)
 }

@@ -20,25 +20,25 @@ func testKeyValue(t *testing.T, set *cluster.ReplicaSet) {
 		t.Run(table.Workload, func(t *testing.T) {
 			database := client.Database("assay_" + table.Workload)
 			drivertest.RunKeyValue(t, table, drivertest.KeyValue{
-				Open:          opening(keyvalue.Opener(OpenKeyValue).On(table), address),
+				Open:          opening(keyvalue.By(Open).On(table), address),
 				MakeForeign:   func(t *testing.T) { makeForeign(t, database) },
 				ForeignIntact: func(t *testing.T) { foreignIntact(t, database) },
 				Server:        set.Node(0).Address(),
 				OpenVia: func(t *testing.T, addr string) (keyvalue.Store, error) {
 					target := workload.Target{Address: "mongodb://" + addr + "/?directConnection=true", ConnectTimeout: 3 * time.Second}
-					return OpenKeyValue(t.Context(), target, table)
+					return keyvalue.By(Open)(t.Context(), target, table)
 				},
 			})
 		})
 	}
 	t.Run("entity run", func(t *testing.T) { testEntity(t, address) })
 	t.Run("mutable", func(t *testing.T) {
-		drivertest.RunMutable(t, false, opening(keyvalue.Opener(OpenKeyValue).On(drivertest.MutableTable()), address))
+		drivertest.RunMutable(t, false, opening(keyvalue.By(Open).On(drivertest.MutableTable()), address))
 	})
 }
 
 func testEntity(t *testing.T, address string) {
-	store := opening(keyvalue.Opener(OpenKeyValue).On(entity.Table()), address+"&w=1&readConcernLevel=linearizable")(t)
+	store := opening(keyvalue.By(Open).On(entity.Table()), address+"&w=1&readConcernLevel=linearizable")(t)
 	config := entity.Defaults()
 	config.Entities = 20
 	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 3, Each: 60, Attempts: 1}

@@ -33,24 +33,43 @@ func startSet(t testing.TB, nodes int, args ...string) *cluster.ReplicaSet {
 	return set
 }
 
-func mustOpen(t *testing.T, address string) bank.Store {
+// bankStore is the Store of workload bank, with what lies under it.
+type bankStore struct {
+	wholeBank
+	under
+	accounts, transfers *mongo.Collection
+}
+
+// wholeBank is all that the workload has of a database like this.
+type wholeBank interface {
+	bank.Store
+	bank.Auditor
+	bank.Reloader
+	bank.Replicated
+}
+
+// under keeps what a database has behind what a workload makes of it.
+type under struct{ *database }
+
+func mustOpen(t *testing.T, address string) *bankStore {
 	t.Helper()
-	store, err := OpenBank(t.Context(), workload.Target{Address: address, ConnectTimeout: 20 * time.Second})
+	db, err := Open(t.Context(), workload.Target{Address: address, ConnectTimeout: 20 * time.Second}, bank.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store
+	d := db.(*database)
+	return &bankStore{bank.Over(db).(wholeBank), under{d}, d.collections[0], d.collections[1]}
 }
 
 // closing closes the Store at the end of the test.
-func closing(t *testing.T, store bank.Store) *bankStore {
+func closing(t *testing.T, store *bankStore) *bankStore {
 	t.Helper()
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return store.(*bankStore)
+	return store
 }
 
 // patiently bounds what should take seconds.
@@ -81,10 +100,10 @@ func plainClient(t *testing.T, address string) *mongo.Client {
 func TestReplicaSet(t *testing.T) {
 	set := startSet(t, 3)
 	t.Run("Bank", func(t *testing.T) {
-		plain := plainClient(t, set.Address()).Database(bankDatabase)
+		plain := plainClient(t, set.Address()).Database("assay_bank")
 		drivertest.RunBank(t, drivertest.Bank{
 			Open:          func(t *testing.T) bank.Store { return mustOpen(t, set.Address()) },
-			Others:        others(plain, accountCollection),
+			Others:        others(plain, "account"),
 			MakeForeign:   func(t *testing.T) { makeForeign(t, plain) },
 			ForeignIntact: func(t *testing.T) { foreignIntact(t, plain) },
 		})
@@ -117,7 +136,7 @@ func TestReplicaSet(t *testing.T) {
 
 func makeForeign(t *testing.T, database *mongo.Database) {
 	t.Helper()
-	if _, err := database.Collection(accountCollection).InsertOne(t.Context(), bson.D{{Key: "_id", Value: "mine"}}); err != nil {
+	if _, err := database.Collection("account").InsertOne(t.Context(), bson.D{{Key: "_id", Value: "mine"}}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -130,10 +149,10 @@ func makeForeign(t *testing.T, database *mongo.Database) {
 func foreignIntact(t *testing.T, database *mongo.Database) {
 	t.Helper()
 	names, err := database.ListCollectionNames(t.Context(), bson.D{})
-	if err != nil || len(names) != 1 || names[0] != accountCollection {
+	if err != nil || len(names) != 1 || names[0] != "account" {
 		t.Errorf("collections %v, %v; want account alone", names, err)
 	}
-	cursor, err := database.Collection(accountCollection).Find(t.Context(), bson.D{})
+	cursor, err := database.Collection("account").Find(t.Context(), bson.D{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +193,7 @@ func TestOneNode(t *testing.T) {
 	t.Run("Network", func(t *testing.T) {
 		drivertest.RunNetwork(t, drivertest.Bank{
 			OpenVia: func(t *testing.T, addr string) (bank.Store, error) {
-				return OpenBank(t.Context(), workload.Target{Address: "mongodb://" + addr + "/?directConnection=true",
+				return bank.Opener(Open)(t.Context(), workload.Target{Address: "mongodb://" + addr + "/?directConnection=true",
 					ConnectTimeout: 3 * time.Second})
 			},
 			Server:       set.Node(0).Address(),

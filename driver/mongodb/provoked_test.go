@@ -42,14 +42,34 @@ func loaded(t *testing.T, set *cluster.ReplicaSet, balances ...int64) (*bankStor
 	return store, drivertest.NewTransfers(accounts)
 }
 
-func mustSession(t *testing.T, store *bankStore) *bankSession {
+func mustSession(t *testing.T, store *bankStore) bank.Session {
 	t.Helper()
 	session, err := store.Session(patiently(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(session.Close)
-	return session.(*bankSession)
+	return session
+}
+
+// begun is a transaction that has moved money between accounts 1 and 2.
+func begun(t *testing.T, store *bankStore) *transactor {
+	t.Helper()
+	x, err := store.transactor(patiently(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(x.Close)
+	if err := x.begin(); err != nil {
+		t.Fatal(err)
+	}
+	ctx := mongo.NewSessionContext(patiently(t), x.session)
+	for id, amount := range map[int64]int64{1: -10, 2: 10} {
+		if _, err := store.accounts.UpdateByID(ctx, id, increase(bson.E{Key: "balance", Value: amount}, bson.E{Key: "version", Value: int64(1)})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return x
 }
 
 // do makes an attempt and records it.
@@ -87,7 +107,7 @@ func hold(t *testing.T, address, appName string) *mongo.Session {
 	if err := session.StartTransaction(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = client.Database(bankDatabase).Collection(accountCollection).UpdateByID(
+	_, err = client.Database("assay_bank").Collection("account").UpdateByID(
 		mongo.NewSessionContext(patiently(t), session), int64(1), bson.D{{Key: "$inc", Value: bson.D{{Key: "version", Value: 100}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -158,16 +178,7 @@ func testSettleWaits(t *testing.T, set *cluster.ReplicaSet) {
 // and wants the next session to close it before the server would.
 func testAbandonedIsAborted(t *testing.T, set *cluster.ReplicaSet) {
 	store, ledger := loaded(t, set, 100, 100)
-	session := mustSession(t, store)
-	if err := session.begin(); err != nil {
-		t.Fatal(err)
-	}
-	counted, sent := counting(patiently(t))
-	abandoned := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
-	if _, _, err := store.move(steps{mongo.NewSessionContext(counted, session.session), sent}, abandoned); err != nil {
-		t.Fatal(err)
-	}
-	session.leave(true)
+	begun(t, store).leave(true)
 	if err := store.noneOpen(patiently(t)); !errors.As(err, new(*openError)) {
 		t.Fatalf("the transaction is not open: %v", err)
 	}
@@ -208,24 +219,15 @@ func testDroppedOverOpenTransactions(t *testing.T, set *cluster.ReplicaSet) {
 // testLifetimeLimit has the server abort a transaction before its commit.
 func testLifetimeLimit(t *testing.T, set *cluster.ReplicaSet) {
 	store, ledger := loaded(t, set, 100, 100)
-	session := mustSession(t, store)
-	if err := session.begin(); err != nil {
-		t.Fatal(err)
-	}
-	counted, sent := counting(patiently(t))
-	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
-	if _, _, err := store.move(steps{mongo.NewSessionContext(counted, session.session), sent}, tr); err != nil {
-		t.Fatal(err)
-	}
+	x := begun(t, store)
 	if err := store.Settle(patiently(t)); err != nil { // returns when the server has given up
 		t.Fatal(err)
 	}
-	r := session.commit(patiently(t))
-	ledger.Record(tr, bank.Reply{Reply: r})
+	r := x.commit(patiently(t))
 	if r.Outcome != history.Failed || r.Class != classAborted {
 		t.Errorf("commit of an aborted transaction: %+v", r)
 	}
-	mustCommit(t, session, ledger, bank.Transfer{ID: 2, Source: 1, Destination: 2, Amount: 10})
+	mustCommit(t, mustSession(t, store), ledger, bank.Transfer{ID: 2, Source: 1, Destination: 2, Amount: 10})
 	ledger.Check(patiently(t), t, store)
 }
 

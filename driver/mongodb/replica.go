@@ -16,10 +16,7 @@ import (
 
 	"assay/driver/replicas"
 	"assay/store"
-	"assay/workload/bank"
 )
-
-var _ bank.Replicated = (*bankStore)(nil)
 
 // direct are the options of a client of one member alone, whatever part it has
 // in the set: read concern local gives what this member has applied.
@@ -152,15 +149,4 @@ func (s *schema) everywhere(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// ReadReplica implements bank.Replicated. What is not there is not given: a
-// member that lost everything reads as empty.
-func (s *bankStore) ReadReplica(ctx context.Context, member bank.Replica, account func(bank.Account) error, entry func(bank.Entry) error) error {
-	client, err := s.member(member.Name)
-	if err != nil {
-		return err
-	}
-	database := client.Database(bankDatabase)
-	return readBank(ctx, database.Collection(accountCollection), database.Collection(transferCollection), account, entry)
 }

@@ -278,7 +278,7 @@ func testChangedBehindItsBack(t *testing.T, p *troupe) {
 		t.Fatal(err)
 	}
 	alone(t, filepath.Join(p.dir, "node-"+strconv.Itoa(i)), func(client *mongo.Client) {
-		accounts := client.Database(bankDatabase).Collection(accountCollection)
+		accounts := client.Database("assay_bank").Collection("account")
 		result, err := accounts.UpdateByID(patiently(t), int64(3), bson.D{{Key: "$set", Value: bson.D{{Key: "balance", Value: int64(777)}}}})
 		if err != nil || result.ModifiedCount != 1 {
 			t.Errorf("%+v, %v", result, err)

@@ -22,6 +22,8 @@ import (
 	"assay/workload/entity"
 	"assay/workload/keyvalue"
 	"assay/workload/script"
+	"assay/workload/smallbank"
+	"assay/workload/tpcb"
 )
 
 // TestStandIn has the driver work through what stands in for a mongos. It is no
@@ -45,7 +47,7 @@ func TestStandIn(t *testing.T) {
 	database := func(name string) *mongo.Database { return plainClient(t, set.Address()).Database("assay_" + name) }
 	t.Run("Bank", func(t *testing.T) {
 		plain := database("bank")
-		drivertest.RunBank(t, drivertest.Bank{Open: opening(OpenBank, address),
+		drivertest.RunBank(t, drivertest.Bank{Open: opening(bank.Opener(Open), address),
 			MakeForeign: func(t *testing.T) { makeForeign(t, plain) }, ForeignIntact: func(t *testing.T) { foreignIntact(t, plain) }})
 	})
 	t.Run("Isolation", func(t *testing.T) {
@@ -53,7 +55,7 @@ func TestStandIn(t *testing.T) {
 	})
 	for _, table := range drivertest.KeyValueTables() {
 		t.Run(table.Workload, func(t *testing.T) {
-			drivertest.RunKeyValue(t, table, drivertest.KeyValue{Open: opening(keyvalue.Opener(OpenKeyValue).On(table), address)})
+			drivertest.RunKeyValue(t, table, drivertest.KeyValue{Open: opening(keyvalue.By(Open).On(table), address)})
 		})
 	}
 	t.Run("Candles", func(t *testing.T) {
@@ -63,10 +65,10 @@ func TestStandIn(t *testing.T) {
 		drivertest.RunBulkUpdate(t, drivertest.BulkUpdate{Open: opening(OpenBulkUpdate, address)})
 	})
 	t.Run("SmallBank", func(t *testing.T) {
-		drivertest.RunSmallBank(t, drivertest.SmallBank{OperationsOnly: true, Open: opening(OpenSmallBank, address)})
+		drivertest.RunSmallBank(t, drivertest.SmallBank{OperationsOnly: true, Open: opening(smallbank.Opener(Open), address)})
 	})
 	t.Run("TPCB", func(t *testing.T) {
-		drivertest.RunTPCB(t, drivertest.TPCB{OperationsOnly: true, Open: opening(OpenTPCB, address)})
+		drivertest.RunTPCB(t, drivertest.TPCB{OperationsOnly: true, Open: opening(tpcb.Opener(Open), address)})
 	})
 	t.Run("Script", func(t *testing.T) {
 		router.sharding()
@@ -161,16 +163,16 @@ func testWhatIsSharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 		make func() (creator, error)
 		want []string
 	}{
-		{func() (creator, error) { return OpenBank(ctx, target) }, []string{"assay_bank.account", "assay_bank.transfer"}},
+		{func() (creator, error) { return bank.Opener(Open)(ctx, target) }, []string{"assay_bank.account", "assay_bank.transfer"}},
 		{func() (creator, error) { return OpenIsolation(ctx, target) },
 			[]string{"assay_isolation.list", "assay_isolation.register", "assay_isolation.member", "assay_isolation.pair"}},
-		{func() (creator, error) { return OpenKeyValue(ctx, target, availability.Table()) }, []string{"assay_availability.row"}},
-		{func() (creator, error) { return OpenKeyValue(ctx, target, entity.Table()) }, []string{"assay_entity.entity"}},
+		{func() (creator, error) { return keyvalue.By(Open)(ctx, target, availability.Table()) }, []string{"assay_availability.row"}},
+		{func() (creator, error) { return keyvalue.By(Open)(ctx, target, entity.Table()) }, []string{"assay_entity.entity"}},
 		{func() (creator, error) { return OpenBulkUpdate(ctx, target) }, []string{"assay_bulkupdate.document"}},
 		{func() (creator, error) { return OpenChurn(ctx, target) }, []string{"assay_churn.row"}},
-		{func() (creator, error) { return OpenSmallBank(ctx, target) },
+		{func() (creator, error) { return smallbank.Opener(Open)(ctx, target) },
 			[]string{"assay_smallbank.account", "assay_smallbank.saving", "assay_smallbank.checking", "assay_smallbank.journal"}},
-		{func() (creator, error) { return OpenTPCB(ctx, target) },
+		{func() (creator, error) { return tpcb.Opener(Open)(ctx, target) },
 			[]string{"assay_tpcb.branches", "assay_tpcb.tellers", "assay_tpcb.accounts", "assay_tpcb.history"}},
 	} {
 		store, err := c.make()
@@ -195,7 +197,7 @@ func testOlderVersion(t *testing.T, set *cluster.ReplicaSet, _ *standIn) {
 }
 
 func testUnsharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
-	store, err := OpenBank(t.Context(), workload.Target{Address: router.address(), ConnectTimeout: 20 * time.Second})
+	store, err := bank.Opener(Open)(t.Context(), workload.Target{Address: router.address(), ConnectTimeout: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +237,7 @@ func testRouterDescription(t *testing.T, _ *cluster.ReplicaSet, router *standIn)
 			t.Errorf("%+v", top)
 		}
 	}
-	described(opening(OpenBank, target.Address)(t), "check of replicas")
+	described(opening(bank.Opener(Open), target.Address)(t), "check of replicas")
 	heap := opening(OpenChurn, target.Address)(t)
 	if names := heap.Repairs(); len(names) != 0 {
 		t.Errorf("repairs %v", names)
@@ -255,7 +257,7 @@ func testRouterDescription(t *testing.T, _ *cluster.ReplicaSet, router *standIn)
 // the server does.
 func testRouterSettleWaits(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 	ctx := patiently(t)
-	store := closing(t, opening(OpenBank, router.address())(t))
+	store := closing(t, mustOpen(t, router.address()))
 	if err := errors.Join(store.Create(ctx, workload.Marker{}), store.LoadAccounts(ctx, []bank.Account{{ID: 1}, {ID: 2}})); err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +294,7 @@ func testRouterGone(t *testing.T, set *cluster.ReplicaSet, router *standIn) {
 	ctx := patiently(t)
 	other := startStandIn(t, set.Node(0).Address(), 0)
 	both := strings.TrimSuffix(router.address(), "/") + "," + strings.TrimPrefix(other.address(), "mongodb://")
-	store := opening(keyvalue.Opener(OpenKeyValue).On(availability.Table()), both)(t)
+	store := opening(keyvalue.By(Open).On(availability.Table()), both)(t)
 	if err := store.Create(ctx, workload.Marker{}); err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ type schema struct {
 
 // openSchema connects to the target. The workload has these collections beside
 // the mark, in the database assay_ and its name, whatever database the address
-// names, and needs transactions. The errors are those of OpenBank.
+// names, and needs transactions. The errors are those of Open.
 func openSchema(ctx context.Context, target workload.Target, workloadName string, collections ...string) (*schema, error) {
 	return schemaOf(ctx, target, workloadName, true, collections...)
 }

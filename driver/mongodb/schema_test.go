@@ -66,7 +66,7 @@ func testDescribe(t *testing.T, set *cluster.ReplicaSet) {
 func testInterruptedCreation(t *testing.T, set *cluster.ReplicaSet) {
 	ctx := patiently(t)
 	store := closing(t, mustOpen(t, set.Address()))
-	plain := plainClient(t, set.Address()).Database(bankDatabase)
+	plain := plainClient(t, set.Address()).Database("assay_bank")
 	if err := plain.CreateCollection(ctx, markCollection); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func testInterruptedCreation(t *testing.T, set *cluster.ReplicaSet) {
 	if err := store.Create(ctx, workload.Marker{Run: "one", Workload: "bank"}); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{transferCollection, accountCollection} {
+	for _, name := range []string{"transfer", "account"} {
 		if err := plain.Collection(name).Drop(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func testInterruptedCreation(t *testing.T, set *cluster.ReplicaSet) {
 func testForeignMark(t *testing.T, set *cluster.ReplicaSet) {
 	ctx := patiently(t)
 	store := closing(t, mustOpen(t, set.Address()))
-	plain := plainClient(t, set.Address()).Database(bankDatabase)
+	plain := plainClient(t, set.Address()).Database("assay_bank")
 	for _, document := range []bson.D{{{Key: "_id", Value: "other"}}, {{Key: "_id", Value: markID}, {Key: "rows", Value: "many"}}} {
 		if _, err := plain.Collection(markCollection).InsertOne(ctx, document); err != nil {
 			t.Fatal(err)
@@ -122,7 +122,7 @@ func testForeignMark(t *testing.T, set *cluster.ReplicaSet) {
 func testOthersCollectionStays(t *testing.T, set *cluster.ReplicaSet) {
 	ctx := patiently(t)
 	store, _ := loaded(t, set, 1, 2)
-	other := plainClient(t, set.Address()).Database(bankDatabase).Collection("notes")
+	other := plainClient(t, set.Address()).Database("assay_bank").Collection("notes")
 	if _, err := other.InsertOne(ctx, bson.D{}); err != nil {
 		t.Fatal(err)
 	}

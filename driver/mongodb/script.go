@@ -21,7 +21,7 @@ import (
 type scriptStore struct{ *schema }
 
 // OpenScript connects to the server and returns its Store. Concerns are as with
-// OpenIsolation, and errors as with OpenBank.
+// OpenIsolation, and errors as with Open.
 func OpenScript(ctx context.Context, target workload.Target) (script.Store, error) {
 	p, err := openSchema(ctx, target, script.Name)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
+	"assay/workload/bank"
 	"assay/workload/entity"
 	"assay/workload/keyvalue"
 )
@@ -188,8 +189,8 @@ func refusedSharding(t *testing.T, address, found string) {
 // openers open and close the workloads' stores.
 func openers() map[string]func(context.Context, workload.Target) error {
 	return map[string]func(context.Context, workload.Target) error{
-		"bank": opener(OpenBank), "isolation": opener(OpenIsolation), "availability": opener(keyvalue.Opener(OpenKeyValue).On(availability.Table())),
-		"entity": opener(keyvalue.Opener(OpenKeyValue).On(entity.Table())), "candles": opener(OpenCandles), "bulkupdate": opener(OpenBulkUpdate), "churn": opener(OpenChurn), "tpcc": opener(OpenTPCC),
+		"bank": opener(bank.Opener(Open)), "isolation": opener(OpenIsolation), "availability": opener(keyvalue.By(Open).On(availability.Table())),
+		"entity": opener(keyvalue.By(Open).On(entity.Table())), "candles": opener(OpenCandles), "bulkupdate": opener(OpenBulkUpdate), "churn": opener(OpenChurn), "tpcc": opener(OpenTPCC),
 	}
 }
 

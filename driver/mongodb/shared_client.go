@@ -40,7 +40,7 @@ type sharedClientStore struct {
 // readConcernLevel), or the server's defaults; target.Read chooses
 // the member that answers reads. The library's retries are off, and its time
 // limits are its own unless the address names others. There is no isolation level
-// to choose; why says so. Errors are as with OpenBank.
+// to choose; why says so. Errors are as with Open.
 func openShared(ctx context.Context, target workload.Target, workloadName, why string, collections ...string) (*sharedClientStore, error) {
 	preference, err := preferenceOf(target.Read)
 	if err != nil {

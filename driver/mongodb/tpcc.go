@@ -58,7 +58,7 @@ type tpccStore struct {
 }
 
 // OpenTPCC connects to the server and returns its Store. Concerns are as with
-// OpenIsolation, and isolation levels and errors as with OpenBank. Sharded collections (shard=hashed) give a
+// OpenIsolation, and isolation levels and errors as with Open. Sharded collections (shard=hashed) give a
 // *workload.OptionError.
 func OpenTPCC(ctx context.Context, target workload.Target) (tpcc.Store, error) {
 	s, err := openSchema(ctx, target, tpcc.Name, tpccCollections()...)

@@ -83,31 +83,6 @@ func (s steps) next() context.Context {
 	return s.ctx
 }
 
-// integers reads fields of the only document that a filter selects.
-func (s steps) integers(c *mongo.Collection, filter bson.D, names []string, into ...*int64) error {
-	document, err := c.FindOne(s.next(), filter).Raw()
-	if err != nil {
-		return err
-	}
-	return integers(document, c.Name(), names, into)
-}
-
-// change updates a document and reads fields of what that leaves. mongo.ErrNoDocuments
-// means that the filter selects none.
-func (s steps) change(c *mongo.Collection, filter bson.D, update any, names []string, into ...*int64) error {
-	document, err := c.FindOneAndUpdate(s.next(), filter, update, options.FindOneAndUpdate().SetReturnDocument(options.After)).Raw()
-	if err != nil {
-		return err
-	}
-	return integers(document, c.Name(), names, into)
-}
-
-// has reports whether a collection has a document of this _id.
-func (s steps) has(c *mongo.Collection, id int64) (bool, error) {
-	err := c.FindOne(s.next(), byID(id), options.FindOne().SetProjection(ascending("_id"))).Err()
-	return err == nil, unlessMissing(err)
-}
-
 // endError ends a transaction with a reply and without a commit, though no statement has
 // failed.
 type endError struct{ workload.Reply }
@@ -153,11 +128,6 @@ func (x *transactor) transact(ctx context.Context, work func(steps) error) workl
 	}
 	x.abort(ctx, err, open)
 	return judgeStatement(err, sent.latest)
-}
-
-// journaled is transact of what leaves a document of this _id in a collection.
-func (x *transactor) journaled(ctx context.Context, rows *mongo.Collection, id int64, work func(steps) error) workload.Reply {
-	return x.confirmed(ctx, rows, byID(id), x.transact(ctx, work))
 }
 
 // commit sends commitTransaction, once.
