@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	cluster "assay/cluster/mongodb"
+	"assay/driver/drivertest"
 	"assay/history"
 	"assay/store"
 	"assay/workload"
@@ -144,6 +145,38 @@ func testDatabase(t *testing.T, set *cluster.ReplicaSet) {
 		t.Run(name, func(t *testing.T) { test(newTrial(t, set.Address(), trialSchema())) })
 	}
 	t.Run("alone", func(t *testing.T) { testAlone(t, set) })
+}
+
+// testStore runs what every driver passes.
+func testStore(t *testing.T, set *cluster.ReplicaSet) {
+	plain := plainClient(t, set.Address())
+	at := func(address string) workload.Target {
+		return workload.Target{Address: "mongodb://" + address + "/?directConnection=true", ConnectTimeout: 20 * time.Second}
+	}
+	drivertest.RunStore(t, drivertest.Store{
+		Open: Open, Lacks: Lacks(), Target: at(set.Node(0).Address()),
+		Others: func(workload string) []drivertest.Other {
+			return others(plain.Database("assay_"+workload), conformanceTable(workload))
+		},
+		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
+			database := plain.Database("assay_" + workload)
+			makeForeign(t, database)
+			return func(t *testing.T) { foreignIntact(t, database) }
+		},
+		Server:       set.Node(0).Address(),
+		Via:          at,
+		CommitMarker: []byte("commitTransaction"),
+		Restart:      func(t *testing.T) { restart(t, set) },
+		Engines:      []string{"zlib"},
+	})
+}
+
+// conformanceTable is a table of the suite's.
+func conformanceTable(workload string) string {
+	if workload == drivertest.Conformance {
+		return "account"
+	}
+	return "record"
 }
 
 // testBatch: a transfer takes the version that the same batch has made, and its refusals

@@ -81,9 +81,9 @@ func testElements(t *trial) {
 	t.gives("[3 60]", 2, store.OfInts(1, 1)...)
 	t.changes(1, 3, store.OfInts(1, 1, 1, 2, 5)...)
 	t.stands("[1 1 1 1 10][1 1 1 2 25][1 1 2 1 30][2 1 1 1 1][2 1 1 2 2]", "line")
-	t.changes(1, 4, store.OfInts(2, 1, 9)...)
+	t.changes(2, 4, store.OfInts(2, 1, 9)...)
 	t.gives("[1][1]", 6)
-	t.changes(3, 5)
+	t.changes(2, 5)
 	t.stands("[1 1 1 1 10][1 1 2 1 30][2 1 1 1 9]", "line")
 	for _, rows := range [][]int64{{1, 1, 1, 3, 0, 1, 1, 1, 1, 0}, {1, 9, 1, 1, 0, 1, 9, 1, 2, 0}} {
 		if _, r := t.run(0, store.OfInts(rows...)...); r.Outcome != history.Failed {

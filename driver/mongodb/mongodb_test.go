@@ -174,6 +174,7 @@ func TestOneNode(t *testing.T) {
 	}{
 		{"Statistics", testStatistics},
 		{"Database", testDatabase},
+		{"Store", testStore},
 		{"KeyValue", testKeyValue},
 		{"BulkUpdate", testBulkUpdate},
 		{"Candles", testCandles},
@@ -190,22 +191,15 @@ func TestOneNode(t *testing.T) {
 	}
 	t.Run("SnapshotTooOld", func(t *testing.T) { testSnapshotTooOld(t, set) })
 	t.Run("CommitIsSentOnce", func(t *testing.T) { testCommitIsSentOnce(t, set) })
-	t.Run("Network", func(t *testing.T) {
-		drivertest.RunNetwork(t, drivertest.Bank{
-			OpenVia: func(t *testing.T, addr string) (bank.Store, error) {
-				return bank.Opener(Open)(t.Context(), workload.Target{Address: "mongodb://" + addr + "/?directConnection=true",
-					ConnectTimeout: 3 * time.Second})
-			},
-			Server:       set.Node(0).Address(),
-			CommitMarker: []byte("commitTransaction"),
-			Restart: func(t *testing.T) {
-				if err := set.Node(0).Kill(); err != nil {
-					t.Fatal(err)
-				}
-				if err := set.Restart(patiently(t), 0); err != nil {
-					t.Fatal(err)
-				}
-			},
-		})
-	})
+}
+
+// restart kills the first node and starts it again.
+func restart(t *testing.T, set *cluster.ReplicaSet) {
+	t.Helper()
+	if err := set.Node(0).Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Restart(patiently(t), 0); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -59,6 +59,9 @@ func compile(s store.Statement, layouts map[string]*layout, in *mongo.Database, 
 		p.give(s.Columns)
 		err = p.changing()
 	}
+	if err == nil && p.of.outer != nil && (s.Verb == store.Update || s.Verb == store.Delete) {
+		err = p.counting()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("mongodb: statement %q: %w", s.Name, err)
 	}
@@ -75,9 +78,6 @@ func (p *plan) give(names []string) {
 		}
 	}
 	p.row = newRow(p.of, columns)
-	if len(fields) == 0 && p.of.outer != nil {
-		fields = []string{p.of.Name}
-	}
 	if len(names) > 0 && (p.of.outer != nil || len(all) < len(p.of.columns)-p.of.Keys()) {
 		p.projection = only(fields...)
 	}
@@ -204,9 +204,6 @@ func (p *plan) elementsOf(v *values, filter bson.D) (bson.A, error) {
 	if p.of.outer == nil {
 		return pipeline, nil
 	}
-	if p.projection != nil {
-		pipeline = append(pipeline, bson.D{{Key: "$project", Value: p.projection}})
-	}
 	pipeline = append(pipeline, bson.D{{Key: "$unwind", Value: "$" + p.of.Name}})
 	if len(p.filter.elements) == 0 {
 		return pipeline, nil
@@ -226,6 +223,7 @@ func (p *plan) readElements(x steps, v *values, filter bson.D, limit int64, use 
 	if limit > 0 {
 		pipeline = append(pipeline, bson.D{{Key: "$limit", Value: limit}})
 	}
+	pipeline = append(pipeline, bson.D{{Key: "$project", Value: p.projection}})
 	cursor, err := p.in.Aggregate(x.next(), pipeline, options.Aggregate().SetBatchSize(readBatch))
 	return eachIn(x.ctx, p.in, cursor, err, use)
 }

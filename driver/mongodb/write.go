@@ -3,7 +3,6 @@ package mongodb
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -11,100 +10,6 @@ import (
 
 	"assay/store"
 )
-
-// insertion makes documents of rows.
-type insertion struct {
-	of *layout
-	// at is where each column of the table is among the values.
-	at []int
-}
-
-func insertionOf(of *layout, columns []string) *insertion {
-	n := &insertion{of: of, at: make([]int, len(of.columns))}
-	for i, c := range of.columns {
-		n.at[i] = slices.Index(columns, c.Name)
-	}
-	return n
-}
-
-// add inserts the rows of an Insert.
-func (p *plan) add(x steps, v *values) (int64, error) {
-	rows := make([][]any, max(p.Rows, 1))
-	for r := range rows {
-		rows[r] = make([]any, len(p.of.columns))
-		for i, at := range p.insert.at {
-			e := p.Value(r, at)
-			var err error
-			if rows[r][i], err = v.of(&p.of.columns[i], &e); err != nil {
-				return 0, err
-			}
-		}
-	}
-	return p.insert.rows(x, p.in, rows, true)
-}
-
-// encoded are rows that come in another order of columns than the table's.
-func (n *insertion) encoded(rows store.Rows) ([][]any, error) {
-	if slices.Contains(n.at, -1) {
-		return nil, fmt.Errorf("mongodb: rows of table %s lack a column", rows.Table)
-	}
-	all := make([][]any, rows.Count)
-	var values []store.Value
-	for r := range all {
-		values = rows.Row(r, values[:0])
-		all[r] = make([]any, len(n.at))
-		for i, at := range n.at {
-			all[r][i] = n.of.columns[i].encode(&values[at])
-		}
-	}
-	return all, nil
-}
-
-// rows inserts rows, in their order or in any.
-func (n *insertion) rows(x steps, in *mongo.Collection, rows [][]any, ordered bool) (int64, error) {
-	switch {
-	case len(rows) == 0:
-		return 0, nil
-	case n.of.outer != nil:
-		return n.elements(x, in, rows, ordered)
-	case len(rows) == 1:
-		_, err := in.InsertOne(x.next(), n.of.document(rows[0]))
-		return 1, err
-	}
-	documents := make([]bson.D, len(rows))
-	for i, row := range rows {
-		documents[i] = n.of.document(row)
-	}
-	_, err := in.InsertMany(x.next(), documents, options.InsertMany().SetOrdered(ordered))
-	return int64(len(rows)), err
-}
-
-// elements puts rows into the documents that they lie in, by one update for each, which
-// finds the document only without an element of such a key.
-func (n *insertion) elements(x steps, in *mongo.Collection, rows [][]any, ordered bool) (int64, error) {
-	var updates []mongo.WriteModel
-	for first := 0; first < len(rows); {
-		end, elements, taken := first, bson.A{}, bson.A{}
-		for ; end < len(rows) && n.of.sameDocument(rows[first], rows[end]); end++ {
-			element := n.of.document(rows[end])
-			elements = append(elements, element)
-			own := element[:n.of.Keys()-n.of.outer.Keys()]
-			taken = append(taken, bson.D{{Key: n.of.Name, Value: bson.D{{Key: "$elemMatch", Value: own}}}})
-		}
-		filter := append(byID(n.of.id(rows[first])), bson.E{Key: "$nor", Value: taken})
-		updates = append(updates, mongo.NewUpdateOneModel().SetFilter(filter).SetUpdate(push(n.of.Name, elements)))
-		first = end
-	}
-	result, err := in.BulkWrite(x.next(), updates, options.BulkWrite().SetOrdered(ordered))
-	if err == nil && result.MatchedCount < int64(len(updates)) {
-		err = fmt.Errorf("collection %s lacks a document for rows of %s, or has such a row", in.Name(), n.of.Name)
-	}
-	return int64(len(rows)), err
-}
-
-func push(field string, elements bson.A) bson.D {
-	return bson.D{{Key: "$push", Value: bson.D{{Key: field, Value: bson.D{{Key: "$each", Value: elements}}}}}}
-}
 
 // change is an assignment to a field.
 type change struct {
@@ -183,8 +88,6 @@ func (p *plan) changing() error {
 			return fmt.Errorf("column %q of the key cannot be changed", a.Column)
 		case c.floored && !whole:
 			return errManyRows
-		case c.floored && a.Value.Source == store.FromColumn:
-			return fmt.Errorf("column %q has a floor, and takes its value from another", a.Column)
 		case p.of.outer == nil:
 		case p.computed:
 			return errors.New("a row within another one cannot be changed by what it was")
@@ -242,6 +145,14 @@ func (p *plan) floors(v *values) (held bson.D, below bool, err error) {
 		if !c.floored {
 			continue
 		}
+		if c.Value.Source == store.FromColumn {
+			var left any = "$" + p.of.column(c.Value.Column).path
+			if c.Add {
+				left = bson.D{{Key: "$add", Value: bson.A{"$" + c.path, left}}}
+			}
+			held = append(held, bson.E{Key: "$expr", Value: bson.D{{Key: "$gte", Value: bson.A{left, c.least}}}})
+			continue
+		}
 		n, err := v.number(&c.Value)
 		switch {
 		case err != nil:
@@ -283,18 +194,19 @@ func (p *plan) update(x steps, v *values, use func(bson.Raw) error) (int64, erro
 	return 0, unlessMissing(err)
 }
 
-// apply sends an update, and says how many documents it has found.
+// apply sends an update, and says how many rows it has found.
 func (p *plan) apply(x steps, v *values, filter bson.D, update any, use func(bson.Raw) error) (int64, error) {
-	whole := p.filter.ids == wholeID
-	var elements []any
-	if len(p.filter.elements) > 0 {
-		of, err := conditions(nil, v, p.filter.elements, func(c *column) string { return elementName + "." + c.field })
-		if err != nil {
-			return 0, err
-		}
-		elements = []any{of}
-	}
 	switch {
+	case p.of.outer != nil:
+		var elements []any
+		if len(p.filter.elements) > 0 {
+			of, err := conditions(nil, v, p.filter.elements, func(c *column) string { return elementName + "." + c.field })
+			if err != nil {
+				return 0, err
+			}
+			elements = []any{of}
+		}
+		return p.applyWithin(x, v, filter, update, elements)
 	case len(p.Columns) > 0:
 		o := options.FindOneAndUpdate().SetReturnDocument(options.After)
 		if p.projection != nil {
@@ -305,25 +217,74 @@ func (p *plan) apply(x steps, v *values, filter bson.D, update any, use func(bso
 			return 0, unlessMissing(err)
 		}
 		return 1, use(document)
-	case whole:
-		o := options.UpdateOne()
-		if elements != nil {
-			o.SetArrayFilters(elements)
-		}
-		return matched(p.in.UpdateOne(x.next(), filter, update, o))
 	}
-	o := options.UpdateMany()
-	if elements != nil {
-		o.SetArrayFilters(elements)
+	var result *mongo.UpdateResult
+	var err error
+	if p.filter.ids == wholeID {
+		result, err = p.in.UpdateOne(x.next(), filter, update)
+	} else {
+		result, err = p.in.UpdateMany(x.next(), filter, update)
 	}
-	return matched(p.in.UpdateMany(x.next(), filter, update, o))
-}
-
-func matched(r *mongo.UpdateResult, err error) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return r.MatchedCount, nil
+	return result.MatchedCount, nil
+}
+
+// applyWithin changes elements of arrays, and says how many. The server counts documents:
+// one document gives the number of its elements as they were, several are looked at first.
+func (p *plan) applyWithin(x steps, v *values, filter bson.D, update any, elements []any) (changed int64, err error) {
+	counted := func(document bson.Raw) error {
+		if !integer(document.Lookup("n"), &changed) {
+			return fmt.Errorf("mongodb: collection %s: the elements of a document are no array", p.in.Name())
+		}
+		return nil
+	}
+	if p.filter.ids != wholeID {
+		if err := p.count(x, v, counted); err != nil {
+			return 0, err
+		}
+		o := options.UpdateMany()
+		if elements != nil {
+			o.SetArrayFilters(elements)
+		}
+		_, err := p.in.UpdateMany(x.next(), filter, update, o)
+		return changed, err
+	}
+	number, err := p.elementCount(v)
+	if err != nil {
+		return 0, err
+	}
+	o := options.FindOneAndUpdate().SetProjection(bson.D{{Key: "n", Value: number}}).SetReturnDocument(options.Before)
+	if elements != nil {
+		o.SetArrayFilters(elements)
+	}
+	document, err := p.in.FindOneAndUpdate(x.next(), filter, update, o).Raw()
+	if err != nil {
+		return 0, unlessMissing(err)
+	}
+	err = counted(document)
+	return changed, err
+}
+
+// elementCount is an expression for the number of elements that satisfy the conditions.
+func (p *plan) elementCount(v *values) (bson.D, error) {
+	all := bson.A{}
+	for _, t := range p.filter.elements {
+		value, err := v.of(t.column, t.value)
+		if err != nil {
+			return nil, err
+		}
+		compared := bson.A{"$$this." + t.field, literal(value)}
+		if t.is == store.MultipleOf {
+			compared = bson.A{bson.D{{Key: "$mod", Value: compared}}, 0}
+			t.is = store.Equal
+		}
+		all = append(all, bson.D{{Key: operation(t.is, nil).Key, Value: compared}})
+	}
+	return bson.D{{Key: "$size", Value: bson.D{{Key: "$filter", Value: bson.D{
+		{Key: "input", Value: bson.D{{Key: "$ifNull", Value: bson.A{"$" + p.of.Name, bson.A{}}}}},
+		{Key: "cond", Value: bson.D{{Key: "$and", Value: all}}}}}}}}, nil
 }
 
 // remove does a Delete.
@@ -337,7 +298,7 @@ func (p *plan) remove(x steps, v *values) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		return matched(p.in.UpdateMany(x.next(), filter, bson.D{{Key: "$pull", Value: bson.D{{Key: p.of.Name, Value: of}}}}))
+		return p.applyWithin(x, v, filter, bson.D{{Key: "$pull", Value: bson.D{{Key: p.of.Name, Value: of}}}}, nil)
 	}
 	var result *mongo.DeleteResult
 	if p.filter.ids == wholeID {

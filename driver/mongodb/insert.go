@@ -1,0 +1,106 @@
+package mongodb
+
+import (
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"assay/store"
+)
+
+// insertion makes documents of rows.
+type insertion struct {
+	of *layout
+	// at is where each column of the table is among the values.
+	at []int
+}
+
+func insertionOf(of *layout, columns []string) *insertion {
+	n := &insertion{of: of, at: make([]int, len(of.columns))}
+	for i, c := range of.columns {
+		n.at[i] = slices.Index(columns, c.Name)
+	}
+	return n
+}
+
+// add inserts the rows of an Insert.
+func (p *plan) add(x steps, v *values) (int64, error) {
+	rows := make([][]any, max(p.Rows, 1))
+	for r := range rows {
+		rows[r] = make([]any, len(p.of.columns))
+		for i, at := range p.insert.at {
+			e := p.Value(r, at)
+			var err error
+			if rows[r][i], err = v.of(&p.of.columns[i], &e); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return p.insert.rows(x, p.in, rows, true)
+}
+
+// encoded are rows that come in another order of columns than the table's.
+func (n *insertion) encoded(rows store.Rows) ([][]any, error) {
+	if slices.Contains(n.at, -1) {
+		return nil, fmt.Errorf("mongodb: rows of table %s lack a column", rows.Table)
+	}
+	all := make([][]any, rows.Count)
+	var values []store.Value
+	for r := range all {
+		values = rows.Row(r, values[:0])
+		all[r] = make([]any, len(n.at))
+		for i, at := range n.at {
+			all[r][i] = n.of.columns[i].encode(&values[at])
+		}
+	}
+	return all, nil
+}
+
+// rows inserts rows, in their order or in any.
+func (n *insertion) rows(x steps, in *mongo.Collection, rows [][]any, ordered bool) (int64, error) {
+	switch {
+	case len(rows) == 0:
+		return 0, nil
+	case n.of.outer != nil:
+		return n.elements(x, in, rows, ordered)
+	case len(rows) == 1:
+		_, err := in.InsertOne(x.next(), n.of.document(rows[0]))
+		return 1, err
+	}
+	documents := make([]bson.D, len(rows))
+	for i, row := range rows {
+		documents[i] = n.of.document(row)
+	}
+	_, err := in.InsertMany(x.next(), documents, options.InsertMany().SetOrdered(ordered))
+	return int64(len(rows)), err
+}
+
+// elements puts rows into the documents that they lie in, by one update for each, which
+// finds the document only without an element of such a key.
+func (n *insertion) elements(x steps, in *mongo.Collection, rows [][]any, ordered bool) (int64, error) {
+	var updates []mongo.WriteModel
+	for first := 0; first < len(rows); {
+		end, elements, taken := first, bson.A{}, bson.A{}
+		for ; end < len(rows) && n.of.sameDocument(rows[first], rows[end]); end++ {
+			element := n.of.document(rows[end])
+			elements = append(elements, element)
+			own := element[:n.of.Keys()-n.of.outer.Keys()]
+			taken = append(taken, bson.D{{Key: n.of.Name, Value: bson.D{{Key: "$elemMatch", Value: own}}}})
+		}
+		filter := append(byID(n.of.id(rows[first])), bson.E{Key: "$nor", Value: taken})
+		updates = append(updates, mongo.NewUpdateOneModel().SetFilter(filter).SetUpdate(push(n.of.Name, elements)))
+		first = end
+	}
+	result, err := in.BulkWrite(x.next(), updates, options.BulkWrite().SetOrdered(ordered))
+	if err == nil && result.MatchedCount < int64(len(updates)) {
+		err = fmt.Errorf("collection %s lacks a document for rows of %s, or has such a row", in.Name(), n.of.Name)
+	}
+	return int64(len(rows)), err
+}
+
+func push(field string, elements bson.A) bson.D {
+	return bson.D{{Key: "$push", Value: bson.D{{Key: field, Value: bson.D{{Key: "$each", Value: elements}}}}}}
+}
