@@ -303,6 +303,20 @@ func (d *database) Describe(ctx context.Context) (workload.Product, error) {
 	return product, err
 }
 
+// Find implements store.Database. It counts the tables that are loaded, or all if none is.
+func (d *database) Find(ctx context.Context) (*workload.Leftover, error) {
+	var loaded []*mongo.Collection
+	for i, t := range d.of.Tables {
+		if t.Loaded {
+			loaded = append(loaded, d.collections[i])
+		}
+	}
+	if loaded == nil {
+		return d.schema.Find(ctx)
+	}
+	return d.find(ctx, loaded...)
+}
+
 func (d *database) Settle(ctx context.Context) error {
 	if d.shared != nil {
 		return d.shared.Settle(ctx)
