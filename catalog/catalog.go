@@ -184,8 +184,8 @@ func otherDrivers() []Driver {
 			Parameters:   "latency (of each operation, such as 2ms) and timeout (the probability that an operation ends unknown)",
 			NoStatistics: "it runs inside assay and keeps no account of its work",
 			Workloads: []definition.Support{
-				bank.On(mem.Open, mem.Lacks()), isolation.By(mem.OpenIsolation), availability.By(mem.OpenKeyValue), entity.By(mem.OpenKeyValue),
-				candles.By(mem.OpenCandles), bulkupdate.By(mem.OpenBulkUpdate), churn.By(mem.OpenChurn), ycsb.By(mem.OpenKeyValue),
+				bank.On(mem.Open, mem.Lacks()), isolation.By(mem.OpenIsolation), availability.By(keyvalue.By(mem.Open)), entity.By(keyvalue.By(mem.Open)),
+				candles.By(mem.OpenCandles), bulkupdate.By(mem.OpenBulkUpdate), churn.By(mem.OpenChurn), ycsb.By(keyvalue.By(mem.Open)),
 				smallbank.On(mem.Open, mem.Lacks()), tpcb.On(mem.Open, mem.Lacks()),
 				definition.Not(tpcc.Name, "the transactions are written for SQL and for documents; bugs are seeded on SQLite, which is embedded too"),
 				definition.Not(script.Name, "the reference database has no SQL"),
@@ -195,7 +195,7 @@ func otherDrivers() []Driver {
 			Name: "null", Schemes: []string{"null"}, Example: "null://", Summary: "a store that answers at once and keeps nothing, for what assay itself takes; it is judged by nothing",
 			NoStatistics: "it runs inside assay and keeps no account of its work",
 			Workloads: []definition.Support{
-				definition.By(bank.Name, mem.OpenNullBank), availability.By(mem.OpenNullKeyValue), entity.By(mem.OpenNullKeyValue),
+				bank.On(mem.OpenNull, mem.NullLacks()), availability.By(keyvalue.By(mem.OpenNull)), entity.By(keyvalue.By(mem.OpenNull)),
 			},
 			Otherwise: "the null store answers transfers, and inserts and reads by key, alone",
 		},

@@ -17,6 +17,7 @@ import (
 	"assay/driver/mem"
 	"assay/workload"
 	"assay/workload/entity"
+	"assay/workload/keyvalue"
 )
 
 // running is a service over the reference database.
@@ -28,7 +29,7 @@ type running struct {
 
 func start(t *testing.T, address string, change func(*Options)) *running {
 	t.Helper()
-	store, err := mem.OpenKeyValue(t.Context(), workload.Target{Address: address}, entity.Table())
+	store, err := keyvalue.By(mem.Open)(t.Context(), workload.Target{Address: address}, entity.Table())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ type engine struct {
 }
 
 func inMemory() engine {
-	return engine{"mem", mem.OpenBank, mem.OpenIsolation, func(testing.TB) string { return "mem://" }}
+	return engine{"mem", bank.Opener(mem.Open), mem.OpenIsolation, func(testing.TB) string { return "mem://" }}
 }
 
 func onSQLite() engine {
@@ -114,11 +114,11 @@ var never = Seeded{"late-apply", 1e-300}
 // TestAWrapperConforms: a Store whose bugs do not strike is as any other.
 func TestAWrapperConforms(t *testing.T) {
 	drivertest.RunAudits(t, drivertest.Bank{Open: func(t *testing.T) bank.Store {
-		return opened(t, inMemory(), bank.Name, mem.OpenBank, 1, never).(bank.Store)
+		return opened(t, inMemory(), bank.Name, bank.Opener(mem.Open), 1, never).(bank.Store)
 	}})
 	config := entity.Defaults()
 	config.Entities = 50
-	open := keyvalue.Opener(mem.OpenKeyValue).On(entity.Table())
+	open := keyvalue.By(mem.Open).On(entity.Table())
 	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 4, Each: 300, Attempts: 1}
 	run.Valid(t.Context(), t, opened(t, inMemory(), entity.Name, open, 1, never).(keyvalue.Store))
 	e := inMemory()

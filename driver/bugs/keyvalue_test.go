@@ -27,7 +27,7 @@ func withBug(t *testing.T, table keyvalue.Table, inMemory bool, bug Bug) keyvalu
 		chance = 0.5 // readers beside the writers may come to few reads
 	}
 	return onBoth(t, table.Workload, inMemory, 1, Seeded{bug.Name, chance},
-		keyvalue.Opener(mem.OpenKeyValue).On(table), keyvalue.By(sqlite.Driver().Open).On(table))
+		keyvalue.By(mem.Open).On(table), keyvalue.By(sqlite.Driver().Open).On(table))
 }
 
 // TestEveryAvailabilityBugIsFound by the checks that the bug names, and by no
@@ -112,7 +112,7 @@ func TestWhatIsReadOfOneRecord(t *testing.T) {
 	} {
 		for _, inMemory := range []bool{true, false} {
 			table := availability.Table()
-			store := onBoth(t, table.Workload, inMemory, 1, Seeded{bug, 1}, keyvalue.Opener(mem.OpenKeyValue).On(table), keyvalue.By(sqlite.Driver().Open).On(table))
+			store := onBoth(t, table.Workload, inMemory, 1, Seeded{bug, 1}, keyvalue.By(mem.Open).On(table), keyvalue.By(sqlite.Driver().Open).On(table))
 			if err := store.Create(t.Context(), workload.Marker{}); err != nil {
 				t.Fatal(err)
 			}

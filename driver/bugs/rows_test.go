@@ -160,9 +160,9 @@ func TestEveryJournalBugIsFound(t *testing.T) {
 				}
 				var store workload.Store
 				if seeded := (Seeded{bug.Name, 0.5}); name == tpcb.Name {
-					store = onBoth(t, name, inMemory, run.Seed, seeded, mem.OpenTPCB, tpcb.Opener(sqlite.Driver().Open))
+					store = onBoth(t, name, inMemory, run.Seed, seeded, tpcb.Opener(mem.Open), tpcb.Opener(sqlite.Driver().Open))
 				} else {
-					store = onBoth(t, name, inMemory, run.Seed, seeded, mem.OpenSmallBank, smallbank.Opener(sqlite.Driver().Open))
+					store = onBoth(t, name, inMemory, run.Seed, seeded, smallbank.Opener(mem.Open), smallbank.Opener(sqlite.Driver().Open))
 				}
 				results := run.Judge(t.Context(), t, store).Results
 				found := slices.ContainsFunc(results, func(r check.Result) bool {

@@ -31,7 +31,7 @@ func TestEveryYCSBBugIsFound(t *testing.T) {
 					chance = 1
 				}
 				store := onBoth(t, table.Workload, inMemory, 1, Seeded{bug.Name, chance},
-					keyvalue.Opener(mem.OpenKeyValue).On(table), keyvalue.By(sqlite.Driver().Open).On(table))
+					keyvalue.By(mem.Open).On(table), keyvalue.By(sqlite.Driver().Open).On(table))
 				results := run.Judge(t.Context(), t, store).Results
 				found := false
 				for _, r := range results {

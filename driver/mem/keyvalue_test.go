@@ -1,11 +1,13 @@
 package mem
 
 import (
+	"context"
 	"errors"
 	"testing"
 
 	"assay/check"
 	"assay/driver/drivertest"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/entity"
@@ -14,20 +16,26 @@ import (
 
 func openKeyValue(t testing.TB, table keyvalue.Table, address string, seed uint64) keyvalue.Store {
 	t.Helper()
-	store, err := OpenKeyValue(t.Context(), workload.Target{Address: address, Seed: seed}, table)
+	store, err := keyvalue.By(Open)(t.Context(), workload.Target{Address: address, Seed: seed}, table)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return store
 }
 
+// onTable opens Stores of a table by a driver's Opener.
+func onTable(table keyvalue.Table) func(store.Opener) func(context.Context, workload.Target) (keyvalue.Store, error) {
+	return func(open store.Opener) func(context.Context, workload.Target) (keyvalue.Store, error) {
+		return keyvalue.By(open).On(table)
+	}
+}
+
 func TestKeyValue(t *testing.T) {
 	for _, table := range drivertest.KeyValueTables() {
 		for _, latency := range []string{"0s", "200us"} {
 			t.Run(table.Workload+latency, func(t *testing.T) {
-				open := shared(t, "mem://?latency="+latency, keyvalue.Opener(OpenKeyValue).On(table))
-				d := open(t).(*keyValueStore).d
-				drivertest.RunKeyValue(t, table, drivertest.KeyValue{Open: open, MakeForeign: foreign(d), ForeignIntact: untouched(d)})
+				open, makeForeign, intact := opens(t, "mem://?latency="+latency, table.Workload, onTable(table))
+				drivertest.RunKeyValue(t, table, drivertest.KeyValue{Open: open, MakeForeign: makeForeign, ForeignIntact: intact})
 			})
 		}
 	}
@@ -39,16 +47,16 @@ func TestKeyValueAddress(t *testing.T) {
 			"mem://": "", "mem://?timeout=0.1&latency=1ms": "",
 			"mem://?bug=lost-ack:1": "the address's option", "mem://?speed=1": "the address's option", "mem://?timeout=2": "timeout",
 		} {
-			_, err := OpenKeyValue(t.Context(), workload.Target{Address: address}, table)
+			_, err := keyvalue.By(Open)(t.Context(), workload.Target{Address: address}, table)
 			var refused *workload.OptionError
 			if errors.As(err, &refused) != (option != "") || option != "" && refused.Option != option {
 				t.Errorf("%s: %v, want a refusal of %q", address, err, option)
 			}
 		}
-		if _, err := OpenKeyValue(t.Context(), workload.Target{Address: "mem://", Read: workload.ReadPrimary}, table); err != nil {
+		if _, err := keyvalue.By(Open)(t.Context(), workload.Target{Address: "mem://", Read: workload.ReadPrimary}, table); err != nil {
 			t.Error(err)
 		}
-		if _, err := OpenKeyValue(t.Context(), workload.Target{Address: "mem://", Read: workload.ReadNearest}, table); err == nil {
+		if _, err := keyvalue.By(Open)(t.Context(), workload.Target{Address: "mem://", Read: workload.ReadNearest}, table); err == nil {
 			t.Error("there is no nearest member")
 		}
 	}
@@ -123,5 +131,6 @@ func TestAnHonestDatabaseKeepsEntities(t *testing.T) {
 
 func TestMutable(t *testing.T) {
 	table := drivertest.MutableTable()
-	drivertest.RunMutable(t, false, shared(t, "mem://?latency=100us", keyvalue.Opener(OpenKeyValue).On(table)))
+	open, _, _ := opens(t, "mem://?latency=100us", table.Workload, onTable(table))
+	drivertest.RunMutable(t, false, open)
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"assay/history"
+	"assay/store"
 	"assay/workload"
-	"assay/workload/bank"
-	"assay/workload/keyvalue"
 )
 
 // The null store answers every call at once and keeps nothing but the marker and the
@@ -28,7 +26,7 @@ func nullTarget(target workload.Target) (workload.Target, error) {
 	return target, nil
 }
 
-// nothing is what the null Stores of all workloads have in common.
+// nothing is what the null store says of itself.
 type nothing struct{}
 
 func (nothing) Describe(context.Context) (workload.Product, error) {
@@ -43,79 +41,129 @@ func (nothing) Find(context.Context) (*workload.Leftover, error) { return nil, n
 
 func (nothing) Size(context.Context) (workload.Size, error) { return workload.Size{}, nil }
 
-// nullReply is the answer to everything.
-func nullReply() workload.Reply { return workload.Reply{Outcome: history.Committed} }
+// nullAlone is why the null store lacks what it lacks.
+const nullAlone = "the null store answers transfers, and inserts and reads by key, alone"
 
-type nullBank struct {
-	nothing // less deep than the Store's, so that its methods are taken
-	markedBank
+// NullLacks are the capabilities that the null store does not have.
+func NullLacks() store.Lacks {
+	lacks := store.Lacks{}
+	for _, c := range []store.Capability{
+		store.Snapshots, store.Sets, store.OrderedScans, store.Indexes, store.Lists, store.Compactions, store.Language, store.SQL,
+		store.UpdateInPlace, store.SecondaryUnique, store.Documents,
+	} {
+		lacks[c] = nullAlone
+	}
+	return lacks
 }
 
-type markedBank struct{ bank.Store }
+// nullDatabase has only mark and lease. It is a store.Database.
+type nullDatabase struct {
+	nothing // less deep than those of the database, so that its methods are taken
+	marked
+}
 
-// OpenNullBank returns a Store that answers at once and keeps nothing.
-func OpenNullBank(ctx context.Context, target workload.Target) (bank.Store, error) {
+type marked struct{ store.Database }
+
+// OpenNull opens a schema that answers at once and keeps nothing. It returns
+// *workload.OptionError for another address than null://.
+func OpenNull(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
 	target, err := nullTarget(target)
 	if err != nil {
 		return nil, err
 	}
-	store, err := OpenBank(ctx, target)
+	db, err := Open(ctx, target, schema)
 	if err != nil {
 		return nil, err
 	}
-	return &nullBank{markedBank: markedBank{store}}, nil
+	return &nullDatabase{marked: marked{db}}, nil
 }
 
-func (s *nullBank) LoadAccounts(context.Context, []bank.Account) error { return nil }
+func (*nullDatabase) Lacks() store.Lacks { return NullLacks() }
 
-func (s *nullBank) Read(context.Context, func(bank.Account) error, func(bank.Entry) error) error {
+func (*nullDatabase) Load(context.Context, store.Rows) error { return nil }
+
+func (*nullDatabase) View(_ context.Context, read func(store.Reader) error) error {
+	return read(nullReader{})
+}
+
+func (n *nullDatabase) Audit(ctx context.Context, read func(store.Reader) error) error {
+	return n.View(ctx, read)
+}
+
+type nullReader struct{}
+
+func (nullReader) Read(_ context.Context, s store.Statement, row func(store.Row) error, _ ...store.Value) error {
+	if s.Verb == store.Count {
+		return row(zeros{})
+	}
 	return nil
 }
 
-func (s *nullBank) Session(context.Context) (bank.Session, error) { return nullBankSession{}, nil }
-
-type nullBankSession struct{}
-
-func (nullBankSession) Transfer(context.Context, bank.Transfer) bank.Reply {
-	return bank.Reply{Reply: nullReply()}
-}
-
-func (nullBankSession) Close() {}
-
-type nullKeyValue struct {
-	nothing
-	markedKeyValue
-}
-
-type markedKeyValue struct{ keyvalue.Store }
-
-// OpenNullKeyValue is as OpenNullBank. No read finds anything.
-func OpenNullKeyValue(ctx context.Context, target workload.Target, t keyvalue.Table) (keyvalue.Store, error) {
-	target, err := nullTarget(target)
-	if err != nil {
-		return nil, err
+func (*nullDatabase) Session(_ context.Context, statements []store.Statement) (store.Session, error) {
+	n := &nullSession{rows: make([]int, len(statements))}
+	for i, s := range statements {
+		if s.GivesRows() && s.Verb != store.Read {
+			n.rows[i] = 1
+		}
 	}
-	store, err := OpenKeyValue(ctx, target, t)
-	if err != nil {
-		return nil, err
+	return n, nil
+}
+
+// nullSession says yes. It has how many rows, of zeros, each statement gives.
+type nullSession struct{ rows []int }
+
+func (n *nullSession) give(statement, want int, row func(store.Row) error) error {
+	if row == nil {
+		return nil
 	}
-	return &nullKeyValue{markedKeyValue: markedKeyValue{store}}, nil
+	for range max(n.rows[statement], want) {
+		if err := row(zeros{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (s *nullKeyValue) Read(context.Context, func(keyvalue.Record) error) error { return nil }
-
-func (s *nullKeyValue) Session(context.Context) (keyvalue.Session, error) {
-	return nullKeyValueSession{}, nil
+func (n *nullSession) Run(_ context.Context, call store.Call) store.Reply {
+	return ended("null", n.give(call.Statement, call.Want, call.Row))
 }
 
-type nullKeyValueSession struct{}
+func (n *nullSession) Insert(context.Context, store.Rows) store.Reply { return committedReply() }
 
-func (nullKeyValueSession) Insert(context.Context, keyvalue.Record) keyvalue.Reply {
-	return keyvalue.Reply{Reply: nullReply()}
+func (n *nullSession) Load(context.Context, store.Rows) store.Reply { return committedReply() }
+
+func (n *nullSession) Batch(_ context.Context, b *store.Batch) store.Reply {
+	for i := range b.Calls {
+		call := &b.Calls[i]
+		if err := n.give(call.Statement, call.Want, call.Row); err != nil {
+			return ended("null", err)
+		}
+	}
+	return committedReply()
 }
 
-func (nullKeyValueSession) Get(context.Context, keyvalue.Value) keyvalue.Reply {
-	return keyvalue.Reply{Reply: nullReply()}
+func (n *nullSession) Transaction(ctx context.Context, _ bool, work func(context.Context, store.Transaction) error) store.Reply {
+	return ended("null", work(ctx, n))
 }
 
-func (nullKeyValueSession) Close() {}
+func (n *nullSession) Do(_ context.Context, statement int, row func(store.Row) error, _ ...store.Value) (int64, error) {
+	return 0, n.give(statement, 0, row)
+}
+
+func (*nullSession) Waiting(context.Context) (waiting, known bool, err error) {
+	return false, true, nil
+}
+
+func (*nullSession) Close() {}
+
+// zeros is a row of as many zeros as are asked for.
+type zeros struct{}
+
+func (zeros) Scan(into ...any) error {
+	for _, to := range into {
+		new(value).into(to, false) // whatever its type is
+	}
+	return nil
+}
+
+func (zeros) AppendValues(into []any) ([]any, error) { return append(into, int64(0)), nil }

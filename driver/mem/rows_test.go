@@ -10,7 +10,8 @@ import (
 	"assay/workload"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
-	"assay/workload/keyvalue"
+	"assay/workload/smallbank"
+	"assay/workload/tpcb"
 )
 
 func TestBulkUpdate(t *testing.T) {
@@ -32,15 +33,13 @@ func TestChurn(t *testing.T) {
 }
 
 func TestSmallBank(t *testing.T) {
-	open := shared(t, "mem://", OpenSmallBank)
-	d := open(t).(*smallBankStore).d
-	drivertest.RunSmallBank(t, drivertest.SmallBank{Open: open, MakeForeign: foreign(d), ForeignIntact: untouched(d)})
+	open, makeForeign, intact := opens(t, "mem://", smallbank.Name, smallbank.Opener)
+	drivertest.RunSmallBank(t, drivertest.SmallBank{Open: open, MakeForeign: makeForeign, ForeignIntact: intact})
 }
 
 func TestTPCB(t *testing.T) {
-	open := shared(t, "mem://", OpenTPCB)
-	d := open(t).(*tpcbStore).d
-	drivertest.RunTPCB(t, drivertest.TPCB{Open: open, MakeForeign: foreign(d), ForeignIntact: untouched(d)})
+	open, makeForeign, intact := opens(t, "mem://", tpcb.Name, tpcb.Opener)
+	drivertest.RunTPCB(t, drivertest.TPCB{Open: open, MakeForeign: makeForeign, ForeignIntact: intact})
 }
 
 // TestUpdatesWithTimeouts: whether an update took effect of which that is not known
@@ -135,29 +134,6 @@ func TestQueriesVisitWhatTheyGive(t *testing.T) {
 		visited := s.byTicker.visited + s.byMoment.visited - before
 		if len(got) != q.rows || visited > int64(q.rows)+1 || !slices.Equal(got[:len(q.want)], q.want) {
 			t.Errorf("%s: %d rows %v, %d visited; want %d rows %v", name, len(got), got, visited, q.rows, q.want)
-		}
-	}
-}
-
-// TestScansVisitWhatTheyGive is the same of scans, between which records are inserted.
-func TestScansVisitWhatTheyGive(t *testing.T) {
-	s := openKeyValue(t, keyvalue.Table{Name: "t", Key: keyvalue.Column{Name: "k", Type: keyvalue.Bigint}, Loaded: true}, "mem://", 1).(*keyValueStore)
-	if err := s.Create(t.Context(), workload.Marker{}); err != nil {
-		t.Fatal(err)
-	}
-	session, err := s.MutableSession(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	const limit = 3
-	for key := range int64(1000) {
-		if r := session.Insert(t.Context(), keyvalue.Record{Key: 2 * (999 - key)}); r.Outcome != history.Committed {
-			t.Fatal(r.Err)
-		}
-		before := s.sorted.visited
-		found, r := session.Scan(t.Context(), 2*(999-key)-1, limit)
-		if visited := s.sorted.visited - before; r.Outcome != history.Committed || visited > limit+1 || len(found) != min(limit, int(key)+1) || found[0].Key != 2*(999-key) {
-			t.Fatalf("%d records: found %v, visited %d, %v", key+1, found, visited, r.Err)
 		}
 	}
 }
