@@ -1,8 +1,8 @@
-// Package mongodb serves the workloads on MongoDB replica sets and sharded
-// clusters: one file for the connection and its errors each, then some for each
-// workload in MongoDB's own idiom, multi-document transactions.
+// Package mongodb is a store.Database on MongoDB replica sets and sharded clusters: tables
+// are collections, and statements filters and updates, in multi-document transactions
+// where the schema asks for them. What is not told by the contract yet has files of its own.
 //
-// No command of a transfer is ever sent twice, the commit included, although
+// No command of a transaction is ever sent twice, the commit included, although
 // the library's own CommitTransaction would resend it; see transactor.commit.
 //
 // It must not know the load engine, the checkers or any other driver.

@@ -289,16 +289,19 @@ func (d *database) Levels() []store.Level {
 	return []store.Level{of("local", "1"), of("local", "majority"), of("majority", "majority"), of(snapshotLevel, "majority")}
 }
 
-// Describe tells, too, why the members of shards are not compared: where there are no
-// replicas there is no check of them that could say so.
-func (d *database) Describe(ctx context.Context) (workload.Product, error) {
-	if d.shared != nil {
-		return d.shared.Describe(ctx)
+// Describe tells, too, what is not done behind a router, where nothing else says so: there
+// are no replicas to be checked, and no compaction to be run.
+func (d *database) Describe(ctx context.Context) (product workload.Product, err error) {
+	left := workload.Setting{Name: "check of replicas",
+		Value: "not checked: the members of a shard hold a part of the data, which cannot be compared with the whole one by one"}
+	if d.shared == nil {
+		product, err = d.schema.Describe(ctx)
+	} else {
+		product, err = d.shared.Describe(ctx)
+		left = workload.Setting{Name: compactCommand, Value: "not run: a mongos does not have it, and it must be run on each shard's members"}
 	}
-	product, err := d.schema.Describe(ctx)
-	if err == nil && d.sharded {
-		product.Settings = append(product.Settings, workload.Setting{Name: "check of replicas",
-			Value: "not checked: the members of a shard hold a part of the data, which cannot be compared with the whole one by one"})
+	if err == nil && d.sharded && !d.of.Reads {
+		product.Settings = append(product.Settings, left)
 	}
 	return product, err
 }

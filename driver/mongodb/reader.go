@@ -64,12 +64,12 @@ func (r *reader) Read(_ context.Context, s store.Statement, row func(store.Row) 
 
 const compactCommand = "compact"
 
-// Compactions implements store.Compacting. A router has no compact, which is run on the
-// members of each shard by themselves (MongoDB manual, "compact", of sharded clusters).
+// Compactions implements store.Compacting. A router has none: compact is run on the members
+// of each shard by themselves (MongoDB manual, "compact", of sharded clusters). What is
+// compacted otherwise can be worked on all the same, and Describe tells.
 func (d *database) Compactions() ([]string, error) {
 	if d.sharded {
-		return nil, &workload.OptionError{Option: compactCommand, Value: d.printable,
-			Want: "no mongos, which does not have it: it must be run on each shard's members"}
+		return nil, nil
 	}
 	return []string{compactCommand}, nil
 }
@@ -77,12 +77,8 @@ func (d *database) Compactions() ([]string, error) {
 // Compact implements store.Compacting, on the primary (MongoDB manual, "compact": force
 // runs it there).
 func (d *database) Compact(ctx context.Context, name string) error {
-	all, err := d.Compactions()
-	if err == nil && name != all[0] {
-		err = &workload.OptionError{Option: "compaction", Value: name, Want: all[0]}
-	}
-	if err != nil {
-		return err
+	if d.sharded || name != compactCommand {
+		return &workload.OptionError{Option: "compaction", Value: name, Want: compactCommand + ", of a server that is no mongos; behind one it must be run on the members of each shard"}
 	}
 	for _, c := range d.collections {
 		command := bson.D{{Key: compactCommand, Value: c.Name()}, {Key: "force", Value: true}}
