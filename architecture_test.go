@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"check/multiregister":   {"check", "check/operation", "history", "history/exchange"},
 	"check/collections":     {"check", "check/operation", "history", "history/exchange"},
 	"history/exchange":      {"history"},
-	"workload/isolation":    {"store", "promise", "workload", "workload/definition", "load", "history", "check", "check/cycle", "check/cycle/acyclic", "report", "measure"},
+	"workload/isolation":    {"workload/interleaving", "store", "promise", "workload", "workload/definition", "load", "history", "check", "check/cycle", "check/cycle/acyclic", "report", "measure"},
 	"workload/interleaving": {"store", "workload", "history", "check/cycle"},
 	"workload/keyvalue":     {"store", "workload", "workload/definition", "load", "history", "check", "report"},
 	"workload/ycsb":         {"store", "promise", "workload", "workload/definition", "workload/keyvalue", "load", "history", "check", "check/register", "report"},

@@ -125,8 +125,8 @@ func sqlDrivers() []Driver {
 // sqlWorkloads are those of every database that speaks SQL.
 func sqlWorkloads(d sqldb.Driver) []definition.Support {
 	return []definition.Support{
-		bank.On(d.Open, sqldb.Lacks()), isolation.By(d.Isolation), availability.By(keyvalue.By(d.Open)), entity.By(keyvalue.By(d.Open)),
-		candles.By(d.Candles), bulkupdate.By(d.BulkUpdate), churn.By(d.Churn), ycsb.By(keyvalue.By(d.Open)),
+		bank.On(d.Open, sqldb.Lacks()), isolation.On(d.Open, sqldb.Lacks()), availability.By(keyvalue.By(d.Open)), entity.By(keyvalue.By(d.Open)),
+		candles.On(d.Open, sqldb.Lacks()), bulkupdate.On(d.Open, sqldb.Lacks()), churn.On(d.Open, sqldb.Lacks()), ycsb.By(keyvalue.By(d.Open)),
 		smallbank.On(d.Open, sqldb.Lacks()), tpcb.On(d.Open, sqldb.Lacks()), tpcc.By(d.TPCC),
 		script.By(d.Script),
 	}
@@ -139,8 +139,8 @@ func otherDrivers() []Driver {
 			Parameters: "those of MongoDB's connection strings, such as replicaSet, w, wtimeoutMS, readConcernLevel, tls, tlsCAFile and tlsCertificateKeyFile; and shard=hashed through a mongos",
 			Statistics: mongodb.OpenStatistics,
 			Workloads: []definition.Support{
-				bank.On(mongodb.Open, mongodb.Lacks()), isolation.By(mongodb.OpenIsolation), availability.By(keyvalue.By(mongodb.Open)), entity.By(keyvalue.By(mongodb.Open)),
-				candles.By(mongodb.OpenCandles), bulkupdate.By(mongodb.OpenBulkUpdate), churn.By(mongodb.OpenChurn), ycsb.By(keyvalue.By(mongodb.Open)),
+				bank.On(mongodb.Open, mongodb.Lacks()), isolation.On(mongodb.Open, mongodb.Lacks()), availability.By(keyvalue.By(mongodb.Open)), entity.By(keyvalue.By(mongodb.Open)),
+				candles.On(mongodb.Open, mongodb.Lacks()), bulkupdate.On(mongodb.Open, mongodb.Lacks()), churn.On(mongodb.Open, mongodb.Lacks()), ycsb.By(keyvalue.By(mongodb.Open)),
 				smallbank.On(mongodb.Open, mongodb.Lacks()), tpcb.On(mongodb.Open, mongodb.Lacks()), tpcc.By(mongodb.OpenTPCC), script.By(mongodb.OpenScript),
 			},
 		},
@@ -149,7 +149,7 @@ func otherDrivers() []Driver {
 			Parameters: "consistency, replication (the copies of each row), tls, tlsCAFile, tlsCertFile and tlsKeyFile",
 			Statistics: cassandra.OpenStatistics,
 			Workloads: []definition.Support{
-				availability.By(cassandra.OpenKeyValue), entity.By(cassandra.OpenKeyValue), candles.By(cassandra.OpenCandles), ycsb.By(cassandra.OpenKeyValue),
+				availability.By(cassandra.OpenKeyValue), entity.By(cassandra.OpenKeyValue), definition.By(candles.Name, cassandra.OpenCandles), ycsb.By(cassandra.OpenKeyValue),
 				definition.Not(bank.Name, "Cassandra has no transaction over several partitions: a transfer could be half done"),
 				definition.Not(smallbank.Name, noSeveralPartitions), definition.Not(tpcb.Name, noSeveralPartitions),
 				definition.Not(isolation.Name, "Cassandra has no transaction over several rows: a lightweight transaction is one condition in one partition"),
@@ -164,8 +164,8 @@ func otherDrivers() []Driver {
 			NoStatistics: "FoundationDB keeps its account in a document of its own (status json), which assay does not read yet",
 			Missing:      foundationdb.Missing(),
 			Workloads: []definition.Support{
-				definition.By(bank.Name, foundationdb.OpenBank), isolation.By(foundationdb.OpenIsolation).Rewriting(), availability.By(foundationdb.OpenKeyValue), entity.By(foundationdb.OpenKeyValue),
-				candles.By(foundationdb.OpenCandles), bulkupdate.By(foundationdb.OpenBulkUpdate), ycsb.By(foundationdb.OpenKeyValue),
+				definition.By(bank.Name, foundationdb.OpenBank), definition.By(isolation.Name, foundationdb.OpenIsolation).Rewriting(), availability.By(foundationdb.OpenKeyValue), entity.By(foundationdb.OpenKeyValue),
+				definition.By(candles.Name, foundationdb.OpenCandles), definition.By(bulkupdate.Name, foundationdb.OpenBulkUpdate), ycsb.By(foundationdb.OpenKeyValue),
 				definition.Not(smallbank.Name, noKeys), definition.Not(tpcb.Name, noKeys), definition.Not(tpcc.Name, noKeys), definition.Not(script.Name, noSQL),
 				definition.Not(churn.Name, "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly"),
 			},
@@ -184,8 +184,8 @@ func otherDrivers() []Driver {
 			Parameters:   "latency (of each operation, such as 2ms) and timeout (the probability that an operation ends unknown)",
 			NoStatistics: "it runs inside assay and keeps no account of its work",
 			Workloads: []definition.Support{
-				bank.On(mem.Open, mem.Lacks()), isolation.By(mem.OpenIsolation), availability.By(keyvalue.By(mem.Open)), entity.By(keyvalue.By(mem.Open)),
-				candles.By(mem.OpenCandles), bulkupdate.By(mem.OpenBulkUpdate), churn.By(mem.OpenChurn), ycsb.By(keyvalue.By(mem.Open)),
+				bank.On(mem.Open, mem.Lacks()), isolation.On(mem.Open, mem.Lacks()), availability.By(keyvalue.By(mem.Open)), entity.By(keyvalue.By(mem.Open)),
+				candles.On(mem.Open, mem.Lacks()), bulkupdate.On(mem.Open, mem.Lacks()), churn.On(mem.Open, mem.Lacks()), ycsb.By(keyvalue.By(mem.Open)),
 				smallbank.On(mem.Open, mem.Lacks()), tpcb.On(mem.Open, mem.Lacks()),
 				definition.Not(tpcc.Name, "the transactions are written for SQL and for documents; bugs are seeded on SQLite, which is embedded too"),
 				definition.Not(script.Name, "the reference database has no SQL"),
@@ -313,7 +313,7 @@ func withBugs(by definition.Support) definition.Support {
 			return nil, err
 		}
 		target.Address = address
-		if len(seeded) > 0 && by.Around != nil {
+		if len(seeded) > 0 && by.Around != nil && bugs.OfStatements(by.Workload) {
 			return by.Around(ctx, target, func(db store.Database, schema store.Schema) store.Database {
 				return bugs.Over(db, schema, bugs.For(by.Workload), seeded, target.Seed)
 			})

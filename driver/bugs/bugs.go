@@ -108,6 +108,11 @@ func For(name string) []Bug {
 	return nil
 }
 
+// OfStatements reports whether the bugs of a workload are those of Over.
+func OfStatements(name string) bool {
+	return !slices.ContainsFunc(For(name), func(b Bug) bool { return b.Act.Does == "" })
+}
+
 // Take takes the parameter bug (NAME:PROBABILITY, several separated by commas or
 // by repeating the parameter) off a database's address, for a workload by its
 // name. The rest of the address is as it was. It returns *workload.OptionError

@@ -84,7 +84,7 @@ func inMemory() engine {
 }
 
 func onSQLite() engine {
-	return engine{"sqlite", bank.Opener(sqlite.Driver().Open), sqlite.Driver().Isolation, func(t testing.TB) string {
+	return engine{"sqlite", bank.Opener(sqlite.Driver().Open), isolation.Opener(sqlite.Driver().Open), func(t testing.TB) string {
 		return "sqlite:" + filepath.Join(t.TempDir(), "bugs.db") + "?synchronous=off"
 	}}
 }

@@ -13,7 +13,7 @@ import (
 
 func openBulkUpdate(t *testing.T, to workload.Target) bulkupdate.Store {
 	t.Helper()
-	store, err := Driver().BulkUpdate(context.Background(), to)
+	store, err := bulkupdate.Opener(Driver().Open)(context.Background(), to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestBulkUpdate(t *testing.T) {
 				OpenVia: func(t *testing.T, addr string) (bulkupdate.Store, error) {
 					ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 					defer cancel()
-					return Driver().BulkUpdate(ctx, target(append(changes, atHosts(addr))...))
+					return bulkupdate.Opener(Driver().Open)(ctx, target(append(changes, atHosts(addr))...))
 				},
 			})
 			store := openBulkUpdate(t, target(changes...))
@@ -51,7 +51,7 @@ func TestBulkUpdate(t *testing.T) {
 func TestBulkUpdateOptions(t *testing.T) {
 	for _, to := range []workload.Target{target(parameter("engine", "NoSuchEngine")), at("chaos")} {
 		var refused *workload.OptionError
-		if _, err := Driver().BulkUpdate(context.Background(), to); !errors.As(err, &refused) {
+		if _, err := bulkupdate.Opener(Driver().Open)(context.Background(), to); !errors.As(err, &refused) {
 			t.Errorf("%v", err)
 		}
 	}

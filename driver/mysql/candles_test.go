@@ -11,7 +11,7 @@ import (
 func TestCandles(t *testing.T) {
 	drivertest.RunCandles(t, drivertest.Candles{
 		Open: func(t *testing.T) candles.Store {
-			store, err := Driver().Candles(context.Background(), target())
+			store, err := candles.Opener(Driver().Open)(context.Background(), target())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,7 +14,7 @@ func TestChurn(t *testing.T) {
 			drivertest.RunChurn(t, drivertest.Churn{
 				Secret: secret,
 				Open: func(t *testing.T) churn.Store {
-					store, err := Driver().Churn(context.Background(), target(changes...))
+					store, err := churn.Opener(Driver().Open)(context.Background(), target(changes...))
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -9,6 +9,7 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/churn"
 )
 
 func TestDialectOfAServer(t *testing.T) {
@@ -36,7 +37,7 @@ func TestDialectOfTiDB(t *testing.T) {
 	defer cancel()
 	to := target(parameter("dialect", "tidb"))
 	var refused *workload.OptionError
-	if _, err := Driver().Churn(ctx, to); !errors.As(err, &refused) || refused.Option != "dialect" {
+	if _, err := churn.Opener(Driver().Open)(ctx, to); !errors.As(err, &refused) || refused.Option != "dialect" {
 		t.Errorf("churn: %v", err)
 	}
 	serial := to

@@ -87,7 +87,7 @@ func (p *troupe) bank(changes ...func(*spot)) drivertest.Bank {
 
 func (p *troupe) isolation() drivertest.Isolation {
 	return drivertest.Isolation{Secret: secret, Open: func(t *testing.T) isolation.Store {
-		store, err := Driver().Isolation(context.Background(), target(p.everywhere()))
+		store, err := isolation.Opener(Driver().Open)(context.Background(), target(p.everywhere()))
 		if err != nil {
 			t.Fatal(err)
 		}

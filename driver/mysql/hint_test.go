@@ -9,6 +9,10 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/churn"
+	"assay/workload/isolation"
 )
 
 // TestThePrivilegeHintCoversEveryDatabase: whoever does what the hint says may
@@ -27,7 +31,7 @@ func TestThePrivilegeHintCoversEveryDatabase(t *testing.T) {
 	// As MariaDB reads it: \_ is an underscore, % anything.
 	pattern := regexp.MustCompile("^" + strings.NewReplacer(`\_`, "_", "_", ".", "%", ".*").Replace(grant[1]) + "$")
 	for _, of := range []sqldb.Schema{
-		bank.Schema(), sqldb.IsolationSchema(), sqldb.CandlesSchema(), sqldb.BulkUpdateSchema(), sqldb.ChurnSchema(), sqldb.TPCCSchema(),
+		bank.Schema(), isolation.Schema(), candles.Schema(), bulkupdate.Schema(), churn.Schema(), sqldb.TPCCSchema(),
 		{Workload: "smallbank"}, {Workload: "tpcb"}, {Workload: "availability"}, {Workload: "entity"},
 	} {
 		s, err := openSchema(t.Context(), target(), of)

@@ -21,7 +21,7 @@ func TestInterleaving(t *testing.T) {
 			name, value, _ := strings.Cut(o, "=")
 			options = append(options, parameter(name, value))
 		}
-		store, err := Driver().Isolation(t.Context(), at(level.Isolation, options...))
+		store, err := isolation.Opener(Driver().Open)(t.Context(), at(level.Isolation, options...))
 		if err != nil {
 			t.Fatal(err)
 		}

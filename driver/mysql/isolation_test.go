@@ -30,7 +30,7 @@ func isolationHarness(level string, changes ...func(*spot)) drivertest.Isolation
 	return drivertest.Isolation{
 		OperationsOnly: level != "", Secret: secret,
 		Open: func(t *testing.T) isolation.Store {
-			store, err := Driver().Isolation(context.Background(), at(level, changes...))
+			store, err := isolation.Opener(Driver().Open)(context.Background(), at(level, changes...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,13 +104,13 @@ func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (s
 
 func newIsolation(t *testing.T, to workload.Target) *isolationStore {
 	t.Helper()
-	s, err := openSchema(context.Background(), to, sqldb.IsolationSchema())
+	s, err := openSchema(context.Background(), to, isolation.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
 	below := &connects{schema: s}
-	return &isolationStore{sqldb.Isolation(below), below}
+	return &isolationStore{isolation.Over(sqldb.StoreOf(below, isolation.Schema())), below}
 }
 
 // desk is an empty isolation database, and sessions on it at one level.

@@ -11,6 +11,10 @@ import (
 	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/churn"
+	"assay/workload/isolation"
 	"assay/workload/keyvalue"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
@@ -47,8 +51,8 @@ func configure(t *testing.T, names ...string) {
 
 func everyWorkload(to workload.Target) drivertest.Driver {
 	d := Driver()
-	return drivertest.Driver{Target: to, Secret: secret, Bank: bank.Opener(d.Open), Isolation: d.Isolation, KeyValue: keyvalue.By(d.Open), Candles: d.Candles,
-		BulkUpdate: d.BulkUpdate, Churn: d.Churn, SmallBank: smallbank.Opener(d.Open), TPCB: tpcb.Opener(d.Open), TPCC: d.TPCC, Script: d.Script}
+	return drivertest.Driver{Target: to, Secret: secret, Bank: bank.Opener(d.Open), Isolation: isolation.Opener(d.Open), KeyValue: keyvalue.By(d.Open), Candles: candles.Opener(d.Open),
+		BulkUpdate: bulkupdate.Opener(d.Open), Churn: churn.Opener(d.Open), SmallBank: smallbank.Opener(d.Open), TPCB: tpcb.Opener(d.Open), TPCC: d.TPCC, Script: d.Script}
 }
 
 // TestConfiguredServersConvictNobody: nothing that a server's configuration sets for its

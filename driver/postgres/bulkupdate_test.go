@@ -13,7 +13,7 @@ import (
 
 func openBulkUpdate(t *testing.T, target workload.Target) bulkupdate.Store {
 	t.Helper()
-	store, err := Driver().BulkUpdate(t.Context(), target)
+	store, err := bulkupdate.Opener(Driver().Open)(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func bulkUpdateHarness(t *testing.T, waits bool, changes ...func(*url.URL)) driv
 		},
 		Server: u.Host,
 		OpenVia: func(t *testing.T, addr string) (bulkupdate.Store, error) {
-			return Driver().BulkUpdate(t.Context(), target(t, append(changes, host(addr))...))
+			return bulkupdate.Opener(Driver().Open)(t.Context(), target(t, append(changes, host(addr))...))
 		},
 	}
 }

@@ -38,7 +38,7 @@ func candlesHarness(changes ...func(*url.URL)) drivertest.Candles {
 
 func openCandles(t *testing.T, target workload.Target) candles.Store {
 	t.Helper()
-	store, err := Driver().Candles(t.Context(), target)
+	store, err := candles.Opener(Driver().Open)(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ func TestChurn(t *testing.T) {
 	drivertest.RunChurn(t, drivertest.Churn{
 		Secret: secret, Shrinks: true,
 		Open: func(t *testing.T) churn.Store {
-			store, err := Driver().Churn(t.Context(), target(t))
+			store, err := churn.Opener(Driver().Open)(t.Context(), target(t))
 			if err != nil {
 				t.Fatal(err)
 			}

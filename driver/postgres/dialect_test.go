@@ -15,7 +15,11 @@ import (
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/churn"
 	"assay/workload/entity"
+	"assay/workload/isolation"
 	"assay/workload/keyvalue"
 )
 
@@ -55,15 +59,15 @@ func openers(t *testing.T) map[string]func(workload.Target) error {
 	ctx := t.Context()
 	return map[string]func(workload.Target) error{
 		"bank":      func(to workload.Target) error { return closed(bank.Opener(Driver().Open)(ctx, to)) },
-		"isolation": func(to workload.Target) error { return closed(Driver().Isolation(ctx, to)) },
+		"isolation": func(to workload.Target) error { return closed(isolation.Opener(Driver().Open)(ctx, to)) },
 		"availability": func(to workload.Target) error {
 			return closed(keyvalue.By(Driver().Open)(ctx, to, availability.Table()))
 		},
 		"entity":     func(to workload.Target) error { return closed(keyvalue.By(Driver().Open)(ctx, to, entity.Table())) },
-		"candles":    func(to workload.Target) error { return closed(Driver().Candles(ctx, to)) },
-		"bulkupdate": func(to workload.Target) error { return closed(Driver().BulkUpdate(ctx, to)) },
+		"candles":    func(to workload.Target) error { return closed(candles.Opener(Driver().Open)(ctx, to)) },
+		"bulkupdate": func(to workload.Target) error { return closed(bulkupdate.Opener(Driver().Open)(ctx, to)) },
 		"tpcc":       func(to workload.Target) error { return closed(Driver().TPCC(ctx, to)) },
-		"churn":      func(to workload.Target) error { return closed(Driver().Churn(ctx, to)) },
+		"churn":      func(to workload.Target) error { return closed(churn.Opener(Driver().Open)(ctx, to)) },
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // monotonic atomic view, repeatable read snapshot isolation.
 func TestInterleaving(t *testing.T) {
 	drivertest.RunInterleaving(t, func(t *testing.T, level interleaving.Level) isolation.Store {
-		store, err := Driver().Isolation(t.Context(), at(t, level.Isolation))
+		store, err := isolation.Opener(Driver().Open)(t.Context(), at(t, level.Isolation))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -71,13 +71,13 @@ func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (s
 
 func newIsolation(t *testing.T, to workload.Target) *isolationStore {
 	t.Helper()
-	s, err := openSchema(context.Background(), to, sqldb.IsolationSchema())
+	s, err := openSchema(context.Background(), to, isolation.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
 	below := &connects{schema: s}
-	return &isolationStore{sqldb.Isolation(below), below}
+	return &isolationStore{isolation.Over(sqldb.StoreOf(below, isolation.Schema())), below}
 }
 
 // desk is an empty isolation schema, and sessions on it at one level.
@@ -169,7 +169,7 @@ func isolationHarness(t *testing.T, level string, changes ...func(*url.URL)) dri
 	return drivertest.Isolation{
 		Secret: secret,
 		Open: func(t *testing.T) isolation.Store {
-			store, err := Driver().Isolation(context.Background(), at(t, level, changes...))
+			store, err := isolation.Opener(Driver().Open)(context.Background(), at(t, level, changes...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -210,7 +210,7 @@ func TestIsolationPromise(t *testing.T) {
 			t.Errorf("by default %s: promises %q, described as %+v, %v", level, got, product.Settings[0], err)
 		}
 	}
-	if _, err := Driver().Isolation(context.Background(), at(t, "snapshot")); !errors.As(err, new(*workload.OptionError)) {
+	if _, err := isolation.Opener(Driver().Open)(context.Background(), at(t, "snapshot")); !errors.As(err, new(*workload.OptionError)) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := promised(postgresql(), "perhaps"); err == nil {

@@ -7,6 +7,7 @@ import (
 
 	"assay/store"
 	"assay/workload/bank"
+	"assay/workload/isolation"
 )
 
 func testDialect() Dialect {
@@ -56,7 +57,7 @@ func TestCounted(t *testing.T) {
 	if got := Counted(bank.Schema().Tables); !slices.Equal(got, []string{"account"}) {
 		t.Errorf("bank: %v", got)
 	}
-	if got := Counted(IsolationSchema().Tables); !slices.Equal(got, []string{"list", "register", "member", "pair"}) {
+	if got := Counted(isolation.Schema().Tables); !slices.Equal(got, []string{"list", "register", "member", "pair"}) {
 		t.Errorf("isolation: %v", got)
 	}
 }

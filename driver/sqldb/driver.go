@@ -4,10 +4,6 @@ import (
 	"context"
 
 	"assay/workload"
-	"assay/workload/bulkupdate"
-	"assay/workload/candles"
-	"assay/workload/churn"
-	"assay/workload/isolation"
 	"assay/workload/script"
 	"assay/workload/tpcc"
 )
@@ -29,35 +25,8 @@ func DriverOf[D Database](open func(context.Context, workload.Target, Schema) (D
 	}
 }
 
-// Isolation, and the methods below, open the Store of one workload.
-func (d Driver) Isolation(ctx context.Context, target workload.Target) (isolation.Store, error) {
-	return storeOf(Isolation)(d(ctx, target, IsolationSchema()))
-}
-
-func (d Driver) Candles(ctx context.Context, target workload.Target) (candles.Store, error) {
-	return storeOf(Candles)(d(ctx, target, CandlesSchema()))
-}
-
-func (d Driver) BulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {
-	return storeOf(BulkUpdate)(d(ctx, target, BulkUpdateSchema()))
-}
-
 func (d Driver) Script(ctx context.Context, target workload.Target) (script.Store, error) {
 	return storeOf(Script)(d(ctx, target, ScriptSchema()))
-}
-
-// Churn gives *workload.OptionError also for a database without a compaction.
-func (d Driver) Churn(ctx context.Context, target workload.Target) (churn.Store, error) {
-	db, err := d(ctx, target, ChurnSchema())
-	if err != nil {
-		return nil, err
-	}
-	names, err := db.Compactions()
-	if err != nil {
-		_ = db.Close()
-		return nil, err
-	}
-	return &churnStore{db, names}, nil
 }
 
 // TPCC gives *workload.OptionError also for another schema than the normalized one.

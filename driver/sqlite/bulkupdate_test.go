@@ -17,7 +17,7 @@ func TestBulkUpdate(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "bulkupdate.db")
 			foreign := &foreignFile{path: path}
 			open := func(t *testing.T) bulkupdate.Store {
-				s, err := Driver().BulkUpdate(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
+				s, err := bulkupdate.Opener(Driver().Open)(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -46,7 +46,7 @@ func TestBulkUpdateOptions(t *testing.T) {
 		{Address: "sqlite:x.db?speed=1"}, {Address: "sqlite:x.db", Isolation: "read committed"}, {Address: "sqlite:"},
 	} {
 		var refused *workload.OptionError
-		if _, err := Driver().BulkUpdate(t.Context(), target); !errors.As(err, &refused) {
+		if _, err := bulkupdate.Opener(Driver().Open)(t.Context(), target); !errors.As(err, &refused) {
 			t.Errorf("%+v: %v", target, err)
 		}
 	}

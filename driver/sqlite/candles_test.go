@@ -17,7 +17,7 @@ func TestCandles(t *testing.T) {
 			foreign := &foreignFile{path: path}
 			drivertest.RunCandles(t, drivertest.Candles{
 				Open: func(t *testing.T) candles.Store {
-					s, err := Driver().Candles(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
+					s, err := candles.Opener(Driver().Open)(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
 					if err != nil {
 						t.Fatal(err)
 					}

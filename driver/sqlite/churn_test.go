@@ -17,7 +17,7 @@ func TestChurn(t *testing.T) {
 			foreign := &foreignFile{path: path}
 			drivertest.RunChurn(t, drivertest.Churn{Shrinks: true, MakeForeign: foreign.make, ForeignIntact: foreign.intact,
 				Open: func(t *testing.T) churn.Store {
-					s, err := Driver().Churn(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
+					s, err := churn.Opener(Driver().Open)(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
 					if err != nil {
 						t.Fatal(err)
 					}

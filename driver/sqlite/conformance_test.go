@@ -10,6 +10,10 @@ import (
 	"assay/driver/sqlite"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/churn"
+	"assay/workload/isolation"
 	"assay/workload/keyvalue"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
@@ -42,11 +46,11 @@ func TestConformance(t *testing.T) {
 	drivertest.Run(t, drivertest.Driver{
 		Target:     workload.Target{Address: "sqlite:" + path},
 		Bank:       bank.Opener(sqlite.Driver().Open),
-		Isolation:  sqlite.Driver().Isolation,
+		Isolation:  isolation.Opener(sqlite.Driver().Open),
 		KeyValue:   keyvalue.By(sqlite.Driver().Open),
-		Candles:    sqlite.Driver().Candles,
-		BulkUpdate: sqlite.Driver().BulkUpdate,
-		Churn:      sqlite.Driver().Churn,
+		Candles:    candles.Opener(sqlite.Driver().Open),
+		BulkUpdate: bulkupdate.Opener(sqlite.Driver().Open),
+		Churn:      churn.Opener(sqlite.Driver().Open),
 		SmallBank:  smallbank.Opener(sqlite.Driver().Open),
 		TPCB:       tpcb.Opener(sqlite.Driver().Open),
 		TPCC:       sqlite.Driver().TPCC,

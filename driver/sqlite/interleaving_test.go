@@ -16,7 +16,7 @@ func TestInterleaving(t *testing.T) {
 		t.Run(journal, func(t *testing.T) {
 			address := "sqlite:" + filepath.Join(t.TempDir(), "matrix.sqlite") + "?journal=" + journal
 			drivertest.RunInterleaving(t, func(t *testing.T, _ interleaving.Level) isolation.Store {
-				store, err := Driver().Isolation(t.Context(), workload.Target{Address: address})
+				store, err := isolation.Opener(Driver().Open)(t.Context(), workload.Target{Address: address})
 				if err != nil {
 					t.Fatal(err)
 				}

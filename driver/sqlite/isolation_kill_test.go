@@ -29,7 +29,7 @@ func isolationChild(address, round string, _ io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s, err := Driver().Isolation(context.Background(), workload.Target{Address: address})
+	s, err := isolation.Opener(Driver().Open)(context.Background(), workload.Target{Address: address})
 	if err != nil {
 		return err
 	}

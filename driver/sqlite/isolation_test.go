@@ -38,7 +38,7 @@ func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (s
 
 func openIsolation(t *testing.T, address string) isolationStore {
 	t.Helper()
-	f, err := open(workload.Target{Address: address}, sqldb.IsolationSchema())
+	f, err := open(workload.Target{Address: address}, isolation.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func openIsolation(t *testing.T, address string) isolationStore {
 			t.Error(err)
 		}
 	})
-	return isolationStore{sqldb.Isolation(below), below}
+	return isolationStore{isolation.Over(sqldb.StoreOf(below, isolation.Schema())), below}
 }
 
 func TestIsolation(t *testing.T) {
@@ -58,7 +58,7 @@ func TestIsolation(t *testing.T) {
 			foreign := &foreignFile{path: path}
 			drivertest.RunIsolation(t, drivertest.Isolation{
 				Open: func(t *testing.T) isolation.Store {
-					s, err := Driver().Isolation(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
+					s, err := isolation.Opener(Driver().Open)(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
 					if err != nil {
 						t.Fatal(err)
 					}

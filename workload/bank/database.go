@@ -56,7 +56,7 @@ func Opener(open store.Opener) func(context.Context, workload.Target) (Store, er
 
 // On is the support of the workload by a driver.
 func On(open store.Opener, lacks store.Lacks) definition.Support {
-	return definition.On(Definition(), open, lacks, Over)
+	return definition.On(Definition(), open, lacks, Opener)
 }
 
 // Over is the Store on a database of the workload's schema. It is an Auditor if the

@@ -11,17 +11,13 @@ import (
 	"assay/load"
 	"assay/promise"
 	"assay/report"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
 
 // Name is the workload's name.
 const Name = "bulkupdate"
-
-// By is the support of the workload by a driver's function.
-func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
-	return definition.By(Name, open)
-}
 
 // Definition is the workload.
 func Definition() definition.Workload {
@@ -44,6 +40,8 @@ that was acknowledged has left it, and none may have reached a part only.`,
 				Kinds: map[string]promise.Property{"lost": promise.Durability, "partial": promise.Atomicity, "failed": promise.Atomicity}},
 			{Name: CheckCounts, Asserts: "Every acknowledged update was said to have changed all documents of its user.", Tests: promise.Atomicity},
 		},
+		Schema:     definition.Fixed(Schema),
+		Needs:      []store.Need{{Capability: store.Sets}},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		Unused:     []string{"clients", "rate", "arrivals", "duration", "ops", "warmup", "ramp"},
 		WhyUnused:  "has no meaning in this workload: --workers says how many work, --users how much there is to do",
@@ -87,8 +85,8 @@ func (c *Config) Volume() definition.Volume {
 
 func (c *Config) Options(definition.Support) []report.Setting { return definition.Settings(c.Flags()) }
 
-func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
-	return NewWork(store.(Store), *c, seed)
+func (c *Config) Open(_ context.Context, db workload.Store, seed uint64, _ int) (definition.Work, error) {
+	return NewWork(db.(Store), *c, seed)
 }
 
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {

@@ -12,17 +12,13 @@ import (
 	"assay/measure"
 	"assay/promise"
 	"assay/report"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
 
 // Name is the workload's name.
 const Name = "candles"
-
-// By is the support of the workload by a driver's function.
-func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
-	return definition.By(Name, open)
-}
 
 // Definition is the workload.
 func Definition() definition.Workload {
@@ -48,6 +44,8 @@ With --cluster ...,memory=256MiB the data need not fit into memory.`,
 			{Name: CheckAnswers, Asserts: "Every answer to a query has all rows that were acknowledged and belong to it, as they were written, and no others.",
 				Kinds: map[string]promise.Property{string(answerCut): promise.Recency}},
 		},
+		Schema:     definition.Fixed(Schema),
+		Needs:      []store.Need{{Capability: store.Indexes}},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		Load:       LoadDefaults,
 		Unused:     []string{"rate", "arrivals", "duration", "ops", "warmup", "ramp", "retry", "max-attempts"},
@@ -99,8 +97,8 @@ func (c *Config) Options(definition.Support) []report.Setting {
 		report.Setting{Name: "interval queries", Value: check.Counted(c.Intervals, "interval", "intervals") + ", " + check.Counted(c.Repeats, "time", "times") + " each"})
 }
 
-func (c *Config) Open(ctx context.Context, store workload.Store, seed uint64, clients int) (definition.Work, error) {
-	return NewWork(ctx, store.(Store), *c, seed, clients)
+func (c *Config) Open(ctx context.Context, db workload.Store, seed uint64, clients int) (definition.Work, error) {
+	return NewWork(ctx, db.(Store), *c, seed, clients)
 }
 
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {

@@ -1,24 +1,19 @@
 package churn
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 
 	"assay/load"
 	"assay/promise"
 	"assay/report"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
 
 // Name is the workload's name.
 const Name = "churn"
-
-// By is the support of the workload by a driver's function.
-func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
-	return definition.By(Name, open)
-}
 
 // Definition is the workload.
 func Definition() definition.Workload {
@@ -39,6 +34,8 @@ the rows that should be there must be there, as they were inserted.`,
 			{Name: CheckRows, Asserts: "Exactly the rows that must be there are there, each once and as it was inserted.",
 				Kinds: map[string]promise.Property{"lost": promise.Durability, "undeleted": promise.Durability, "failed": promise.Atomicity}},
 		},
+		Schema:     definition.Fixed(Schema),
+		Needs:      []store.Need{{Capability: store.Compactions}},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		Unused:     []string{"rate", "arrivals", "duration", "ops", "warmup", "ramp"},
 		WhyUnused:  "has no meaning in this workload: --rows and --cycles say how much there is to do",

@@ -283,21 +283,22 @@ func By[S workload.Store](name string, open func(ctx context.Context, target wor
 	}}
 }
 
-// On is the support of the workload by a driver that opens databases so, and lacks these
-// capabilities. over is the workload's Store on a database.
-func On[S workload.Store](w Workload, open store.Opener, lacks store.Lacks, over func(store.Database) S) Support {
+// On is the support of a workload by a driver that opens databases so, and lacks these
+// capabilities. by is how the workload's Store is opened by a driver's Opener.
+func On[S workload.Store](w Workload, open store.Opener, lacks store.Lacks,
+	by func(store.Opener) func(ctx context.Context, target workload.Target) (S, error)) Support {
 	if reason := lacks.Unmet(w.Needs); reason != "" {
 		return Not(w.Name, reason)
 	}
-	s := By(w.Name, Opening(w.Schema, open, over))
+	s := By(w.Name, by(open))
 	s.Around = func(ctx context.Context, target workload.Target, wrap Wrapper) (workload.Store, error) {
-		return Opening(w.Schema, func(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
+		return by(func(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
 			db, err := open(ctx, target, schema)
 			if err != nil {
 				return nil, err
 			}
 			return wrap(db, schema), nil
-		}, over)(ctx, target)
+		})(ctx, target)
 	}
 	s.RewritesLists = lacks[store.UpdateInPlace] != ""
 	return s

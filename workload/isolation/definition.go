@@ -14,15 +14,12 @@ import (
 	"assay/measure"
 	"assay/promise"
 	"assay/report"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
 
 const Name = "isolation"
-
-func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
-	return definition.By(Name, open)
-}
 
 func Definition() definition.Workload {
 	return definition.Workload{
@@ -46,6 +43,8 @@ that prove it. The run is judged against what the level promises, or --model.`,
 			{Name: "predicate", Asserts: "A committed transaction that counts the rows of a group twice counts the same number, but for rows that it inserted itself, and counts and insertions have an order, of all transactions or of their snapshots, where the model demands these.", Tests: promise.Isolation},
 			{Name: "pairs", Asserts: "Transactions check that one of two rows is left before they take the other away. Where the model forbids write skew nobody reads both gone.", Tests: promise.Isolation},
 		},
+		Schema:     definition.Fixed(Schema),
+		Needs:      []store.Need{{Capability: store.Transactions, Why: "an operation would be a transaction by itself"}, {Capability: store.Lists}},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		State:      FileState,
 		Operations: map[uint8]string{KindAppend: "append", KindRegister: "register", KindPredicate: "predicate", KindPairs: "pairs"},
@@ -98,8 +97,8 @@ func (c *Config) Options(by definition.Support) []report.Setting {
 	}
 }
 
-func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
-	return NewWork(store.(Store), *c, seed)
+func (c *Config) Open(_ context.Context, db workload.Store, seed uint64, _ int) (definition.Work, error) {
+	return NewWork(db.(Store), *c, seed)
 }
 
 // does reports whether one of these tests is part of the run.

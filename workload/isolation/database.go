@@ -1,0 +1,222 @@
+package isolation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"assay/history"
+	"assay/store"
+	"assay/workload"
+	"assay/workload/definition"
+	"assay/workload/interleaving"
+)
+
+// Schema are the tables. The index lets a group be counted without a look at all rows of
+// the run; a count is still one by a predicate, and where it locks, it locks a range of the
+// index.
+func Schema() store.Schema {
+	return store.Schema{Workload: Name, Transactions: true, Judged: true, Tables: []store.Table{
+		{Name: "list", Columns: []store.Column{{Name: "id"}, {Name: "elements", Type: store.Ints}}},
+		interleaving.Rows(),
+		{Name: "member", Columns: store.Integers("id", "grp"), Indexes: []store.Index{{Name: "member_grp", Columns: []string{"grp"}}}},
+		{Name: "pair", Columns: store.Integers("id", "value")},
+	}}
+}
+
+// Opener opens the Store by a driver's Opener.
+func Opener(open store.Opener) func(context.Context, workload.Target) (Store, error) {
+	return definition.Opening(definition.Fixed(Schema), open, Over)
+}
+
+// On is the support of the workload by a driver.
+func On(open store.Opener, lacks store.Lacks) definition.Support {
+	return definition.On(Definition(), open, lacks, Opener)
+}
+
+// Over is the Store on a database of the workload's schema. It is an interleaving.Store.
+func Over(db store.Database) Store { return &database{db} }
+
+// database is a Store over a store.Database.
+type database struct{ store.Database }
+
+var _ interleaving.Store = (*database)(nil)
+
+func (d *database) Promise() string { return d.Promises().Model }
+
+func (d *database) Interleaved(ctx context.Context) (interleaving.Session, error) {
+	return interleaving.Open(ctx, d.Database)
+}
+
+func (d *database) Read(ctx context.Context, list func(key int64, elements []int64) error, register func(key, value int64) error) error {
+	var key, value int64
+	return store.ReadAll(ctx, d.View, func(r store.Reader) error {
+		all := store.Statement{Table: "list", Columns: []string{"id", "elements"}, Order: []string{"id"}}
+		err := store.Whole(ctx, r, all, func(found store.Row) error {
+			var elements []int64
+			if err := found.Scan(&key, &elements); err != nil {
+				return fmt.Errorf("list %d: %w", key, err)
+			}
+			return list(key, elements)
+		})
+		if err != nil {
+			return err
+		}
+		all.Table, all.Columns = "register", []string{"id", "value"}
+		return store.Whole(ctx, r, all, func(found store.Row) error {
+			if err := found.Scan(&key, &value); err != nil {
+				return err
+			}
+			return register(key, value)
+		})
+	})
+}
+
+// The statements of a session.
+const (
+	appendElement = iota
+	rewriteList
+	getList
+	writeRegister
+	readRegister
+	insertMember
+	countMembers
+	readPair
+	writePair
+)
+
+func statements() []store.Statement {
+	return []store.Statement{
+		appendElement: {Name: "append", Verb: store.Append, Table: "list", Columns: []string{"id", "elements"},
+			Values: []store.Expression{store.Parameter(1), store.Parameter(2)}},
+		rewriteList:   {Name: "rewrite", Verb: store.Put, Table: "list", Columns: []string{"id", "elements"}},
+		getList:       {Name: "list", Verb: store.Read, Table: "list", Columns: []string{"elements"}, Where: store.Where("id")},
+		writeRegister: {Name: "write", Verb: store.Put, Table: "register", Columns: []string{"id", "value"}},
+		readRegister:  {Name: "register", Verb: store.Read, Table: "register", Columns: []string{"value"}, Where: store.Where("id")},
+		insertMember:  {Name: "insert", Verb: store.Insert, Table: "member", Columns: []string{"id", "grp"}},
+		countMembers:  {Name: "count", Verb: store.Count, Table: "member", Where: store.Where("grp")},
+		readPair: {Name: "pair", Verb: store.Read, Table: "pair", Columns: []string{"id", "value"},
+			Where: []store.Condition{{Column: "id", Is: store.In, Value: store.Parameter(1)}}},
+		writePair: {Name: "withdraw", Verb: store.Put, Table: "pair", Columns: []string{"id", "value"}},
+	}
+}
+
+func (d *database) Session(ctx context.Context) (Session, error) {
+	s, err := d.Database.Session(ctx, statements())
+	if err != nil {
+		return nil, err
+	}
+	return &session{Session: s}, nil
+}
+
+type session struct {
+	store.Session
+	// own are the operations that the transaction works on, since it may go on after the
+	// caller has left; list is for lists that are rewritten.
+	own  []Op
+	list []int64
+}
+
+func (s *session) Do(ctx context.Context, ops []Op) Reply {
+	for len(s.own) < len(ops) {
+		s.own = append(s.own, Op{})
+	}
+	own := s.own[:len(ops)]
+	for i := range ops {
+		list := own[i].List[:0]
+		own[i] = ops[i]
+		own[i].List = list
+	}
+	r := s.Transaction(ctx, slices.ContainsFunc(ops, writes), func(ctx context.Context, t store.Transaction) error {
+		for i := range own {
+			if err := s.operate(ctx, t, &own[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if r.Violated == store.Unique {
+		r.Class = store.ClassDuplicateKey
+	}
+	if r.Outcome != history.Committed { // it may still go on
+		return r.Reply
+	}
+	for i := range ops {
+		list := append(ops[i].List[:0], own[i].List...)
+		ops[i] = own[i]
+		ops[i].List = list
+	}
+	return r.Reply
+}
+
+// writes is whether an operation changes anything.
+func writes(o Op) bool {
+	switch o.Kind {
+	case ReadList, ReadValue, Count:
+		return false
+	default:
+		return true
+	}
+}
+
+// operate does one operation in a transaction.
+func (s *session) operate(ctx context.Context, t store.Transaction, op *Op) (err error) {
+	switch op.Kind {
+	case Append:
+		_, err = t.Do(ctx, appendElement, nil, store.OfInts(op.Key, op.Value)...)
+	case AppendByRewrite:
+		if err = readInto(ctx, t, op.Key, &s.list); err != nil {
+			return err
+		}
+		s.list = append(s.list, op.Value)
+		_, err = t.Do(ctx, rewriteList, nil, store.OfInt(op.Key), store.OfList(s.list))
+	case ReadList:
+		err = readInto(ctx, t, op.Key, &op.List)
+	case Write:
+		_, err = t.Do(ctx, writeRegister, nil, store.OfInts(op.Key, op.Value)...)
+	case ReadValue:
+		op.Value, op.Found = 0, false
+		_, err = t.Do(ctx, readRegister, func(row store.Row) error {
+			op.Found = true
+			return row.Scan(&op.Value)
+		}, store.OfInt(op.Key))
+	case Insert:
+		_, err = t.Do(ctx, insertMember, nil, store.OfInts(op.Value, op.Key)...)
+	case Count:
+		_, err = t.Do(ctx, countMembers, func(row store.Row) error { return row.Scan(&op.Value) }, store.OfInt(op.Key))
+	case Withdraw:
+		err = withdraw(ctx, t, op)
+	default:
+		err = fmt.Errorf("no operation has the kind %d", op.Kind)
+	}
+	return err
+}
+
+// readInto reads a list; one that does not exist is empty.
+func readInto(ctx context.Context, t store.Transaction, key int64, into *[]int64) error {
+	*into = (*into)[:0]
+	_, err := t.Do(ctx, getList, func(row store.Row) error { return row.Scan(into) }, store.OfInt(key))
+	return err
+}
+
+func withdraw(ctx context.Context, t store.Transaction, op *Op) error {
+	first := 2 * op.Key
+	sides := [2]int64{1, 1}
+	_, err := t.Do(ctx, readPair, func(row store.Row) error {
+		var id, value int64
+		if err := row.Scan(&id, &value); err != nil {
+			return err
+		}
+		if side := id - first; side == 0 || side == 1 {
+			sides[side] = value
+		}
+		return nil
+	}, store.OfKeys([]int64{first, first + 1}))
+	if err != nil {
+		return err
+	}
+	op.Result = sides[0]&1 | sides[1]&1<<1
+	own := op.Value & 1
+	_, err = t.Do(ctx, writePair, nil, store.OfInts(first+own, Withdrawn(sides[own], sides[1-own]))...)
+	return err
+}
