@@ -80,7 +80,7 @@ type engine struct {
 }
 
 func inMemory() engine {
-	return engine{"mem", bank.Opener(mem.Open), mem.OpenIsolation, func(testing.TB) string { return "mem://" }}
+	return engine{"mem", bank.Opener(mem.Open), isolation.Opener(mem.Open), func(testing.TB) string { return "mem://" }}
 }
 
 func onSQLite() engine {

@@ -78,7 +78,7 @@ func TestEveryBulkUpdateBugIsFound(t *testing.T) {
 			seed := uint64(i)
 			t.Run(fmt.Sprint(bug.Name, "/", i), func(t *testing.T) {
 				t.Parallel()
-				store := onBoth(t, bulkupdate.Name, inMemory, seed, Seeded{bug.Name, chance}, mem.OpenBulkUpdate, bulkupdate.Opener(sqlite.Driver().Open))
+				store := onBoth(t, bulkupdate.Name, inMemory, seed, Seeded{bug.Name, chance}, bulkupdate.Opener(mem.Open), bulkupdate.Opener(sqlite.Driver().Open))
 				j := drivertest.ShortRun{Workload: bulkupdate.Definition(), Attempts: 1, Seed: seed,
 					Config: &bulkupdate.Config{Users: 40, Documents: 10, Workers: "1,3,5", Field: bulkupdate.FieldRandom, Loaders: 2}}.Judge(t.Context(), t, store)
 				strikes := strikesOf(t, store, bug)
@@ -102,7 +102,7 @@ func TestEveryCandleBugIsFound(t *testing.T) {
 			t.Parallel()
 			struck := int64(0)
 			for seed := range uint64(4) {
-				store := onBoth(t, candles.Name, seed < 3, seed, Seeded{bug.Name, 0.05}, mem.OpenCandles, candles.Opener(sqlite.Driver().Open))
+				store := onBoth(t, candles.Name, seed < 3, seed, Seeded{bug.Name, 0.05}, candles.Opener(mem.Open), candles.Opener(sqlite.Driver().Open))
 				run := drivertest.ShortRun{Workload: candles.Definition(), Config: &config, Seed: seed, Clients: 2, Each: 1, Attempts: 1}
 				j := run.Judge(t.Context(), t, store)
 				strikes := strikesOf(t, store, bug)

@@ -30,7 +30,7 @@ func open(target workload.Target) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &database{chance: rand.New(rand.NewPCG(target.Seed, 0x6173736179)), open: map[int64]int{}}
+	d := &database{chance: rand.New(rand.NewPCG(target.Seed, 0x6173736179))}
 	if value, given := options.Take("timeout"); given {
 		d.timeout, err = strconv.ParseFloat(value, 64)
 		if err != nil || !(d.timeout >= 0 && d.timeout <= 1) { // NaN is neither

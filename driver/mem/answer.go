@@ -11,7 +11,7 @@ import (
 type answer struct {
 	r       *relation
 	columns []int
-	version rowVersion
+	version version
 	totals  []int64
 }
 

@@ -22,7 +22,7 @@ func (all sharing) open(ctx context.Context, target workload.Target, schema stor
 		all[schema.Workload] = db.(*Database)
 	}
 	one := *all[schema.Workload]
-	one.baseStore = baseStore{one.d, new(workload.Taken)}
+	one.taken = new(workload.Taken)
 	return &one, nil
 }
 

@@ -17,7 +17,7 @@ type bound struct {
 }
 
 // match reports whether a row satisfies conditions.
-func (r *relation) match(v rowVersion, where []bound) bool {
+func (r *relation) match(v version, where []bound) bool {
 	for i := range where {
 		if !r.satisfies(v, &where[i]) {
 			return false
@@ -26,7 +26,7 @@ func (r *relation) match(v rowVersion, where []bound) bool {
 	return true
 }
 
-func (r *relation) satisfies(v rowVersion, b *bound) bool {
+func (r *relation) satisfies(v version, b *bound) bool {
 	of := r.get(v, b.column)
 	switch b.is {
 	case store.Equal:
@@ -86,7 +86,7 @@ func appendList(list []int64, text string) []int64 {
 }
 
 // evaluate is the value of an expression. old is the row that is changed, as it was.
-func (x *optimistic) evaluate(e *expression, parameters []store.Value, r *relation, old rowVersion) (value, error) {
+func (x *optimistic) evaluate(e *expression, parameters []store.Value, r *relation, old version) (value, error) {
 	switch e.source {
 	case store.FromParameter:
 		if e.parameter >= len(parameters) {
@@ -110,7 +110,7 @@ func (x *optimistic) left(e *expression, parameters []store.Value) (of value, er
 	key := room[:0]
 	hash := uint64(0)
 	for column := range e.key {
-		k, err := x.evaluate(&e.key[column], parameters, e.r, rowVersion{})
+		k, err := x.evaluate(&e.key[column], parameters, e.r, version{})
 		if err != nil {
 			return of, err
 		}
@@ -164,7 +164,7 @@ func (x *optimistic) bind(p *plan, parameters []store.Value, into []bound) ([]bo
 			b.keys = parameters[c.value.parameter].Numbers
 		} else {
 			var err error
-			if b.value, err = x.evaluate(&c.value, parameters, p.r, rowVersion{}); err != nil {
+			if b.value, err = x.evaluate(&c.value, parameters, p.r, version{}); err != nil {
 				return into, err
 			}
 		}

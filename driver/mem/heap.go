@@ -31,15 +31,15 @@ type heap struct {
 	free         []slot
 }
 
-// rowVersion is a row as one commit left it.
-type rowVersion struct {
+// version is a row as one commit left it.
+type version struct {
 	numbers []int64
 	texts   []string
 }
 
-func (h *heap) at(s slot) rowVersion {
+func (h *heap) at(s slot) version {
 	chunk, i := s/chunkSlots, int(s%chunkSlots)
-	v := rowVersion{numbers: h.numbers[chunk][i*h.width : (i+1)*h.width : (i+1)*h.width]}
+	v := version{numbers: h.numbers[chunk][i*h.width : (i+1)*h.width : (i+1)*h.width]}
 	if h.texts > 0 {
 		v.texts = h.strings[chunk][i*h.texts : (i+1)*h.texts : (i+1)*h.texts]
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestInterleaving(t *testing.T) {
 	drivertest.RunInterleaving(t, func(t *testing.T, _ interleaving.Level) isolation.Store {
-		store, err := OpenIsolation(t.Context(), workload.Target{Address: "mem://"})
+		store, err := isolation.Opener(Open)(t.Context(), workload.Target{Address: "mem://"})
 		if err != nil {
 			t.Fatal(err)
 		}

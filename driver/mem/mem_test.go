@@ -14,39 +14,6 @@ import (
 	"assay/workload/isolation"
 )
 
-// shared opens Stores that all serve one database, as the suites want it.
-func shared[S workload.Store](t *testing.T, address string, open func(context.Context, workload.Target) (S, error)) func(*testing.T) S {
-	t.Helper()
-	store, err := open(t.Context(), workload.Target{Address: address})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func(*testing.T) S { return another(store).(S) }
-}
-
-// another is a Store on the same database, with a lease of its own.
-func another(store workload.Store) workload.Store {
-	switch s := store.(type) {
-	case *isolationStore:
-		o := *s
-		o.baseStore = baseStore{s.d, new(workload.Taken)}
-		return &o
-	case *bulkUpdateStore:
-		o := *s
-		o.baseStore = baseStore{s.d, new(workload.Taken)}
-		return &o
-	case *candleStore:
-		o := *s
-		o.baseStore = baseStore{s.d, new(workload.Taken)}
-		return &o
-	case *churnStore:
-		o := *s
-		o.baseStore = baseStore{s.d, new(workload.Taken)}
-		return &o
-	}
-	return nil
-}
-
 // foreign has a database be somebody else's, until the test ends.
 func foreign(d *database) func(*testing.T) {
 	set := func(foreign bool) {
@@ -63,9 +30,9 @@ func foreign(d *database) func(*testing.T) {
 // untouched fails a test unless a database is empty.
 func untouched(d *database) func(*testing.T) {
 	return func(t *testing.T) {
-		for i, table := range d.tables {
-			if n := table.count(); n != 0 || d.marker != nil {
-				t.Errorf("what is foreign was changed: table %d has %d rows", i, n)
+		for _, r := range d.relations {
+			if r.rows != 0 || d.marker != nil {
+				t.Errorf("what is foreign was changed: table %s has %d rows", r.table.Name, r.rows)
 			}
 		}
 	}
@@ -85,17 +52,14 @@ func TestBankWithLatency(t *testing.T) {
 }
 
 func TestIsolation(t *testing.T) {
-	open := shared(t, "mem://", OpenIsolation)
-	d := open(t).(*isolationStore).d
-	drivertest.RunIsolation(t, drivertest.Isolation{Open: open, MakeForeign: foreign(d), ForeignIntact: untouched(d)})
-	if len(d.open) != 0 || len(d.deleted) != 0 {
-		t.Errorf("%d transactions are left", len(d.open))
-	}
+	open, makeForeign, intact := opens(t, "mem://", isolation.Name, isolation.Opener)
+	drivertest.RunIsolation(t, drivertest.Isolation{Open: open, MakeForeign: makeForeign, ForeignIntact: intact})
 }
 
 // TestIsolationWithLatency has contexts end in the middle of a transaction.
 func TestIsolationWithLatency(t *testing.T) {
-	drivertest.RunIsolation(t, drivertest.Isolation{Open: shared(t, "mem://?latency=400us", OpenIsolation)})
+	open, _, _ := opens(t, "mem://?latency=400us", isolation.Name, isolation.Opener)
+	drivertest.RunIsolation(t, drivertest.Isolation{Open: open})
 }
 
 func TestEachOpenIsItsOwnDatabase(t *testing.T) {
@@ -240,92 +204,4 @@ func heapBytes() int64 {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
-}
-
-// TestVersionsAreForgotten: what is written again and again does not grow, and what
-// an open transaction reads stays.
-func TestVersionsAreForgotten(t *testing.T) {
-	store, err := OpenIsolation(t.Context(), workload.Target{Address: "mem://"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := store.(*isolationStore)
-	if err := s.Create(t.Context(), workload.Marker{}); err != nil {
-		t.Fatal(err)
-	}
-	n, err := s.Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	versions := func() (count int) {
-		for v := s.registers.rows[1]; v != nil; v = v.older {
-			count++
-		}
-		return count
-	}
-	write := func(i int64) {
-		ops := []isolation.Op{{Kind: isolation.Write, Key: 1, Value: i}, {Kind: isolation.ReadValue, Key: 1}}
-		if r := n.Do(t.Context(), ops); r.Outcome != history.Committed || ops[1].Value != i {
-			t.Fatalf("%+v, read %+v", r, ops[1])
-		}
-	}
-	for i := range int64(100) {
-		write(i)
-	}
-	if got := versions(); got > 2 {
-		t.Errorf("%d versions are kept, and nobody reads", got)
-	}
-	x := s.d.begin()
-	write(100)
-	write(101)
-	if got, found := get(x, s.registers, 1); got != 99 || !found {
-		t.Errorf("an open transaction reads %d", got)
-	}
-	if x.commit() {
-		t.Error("what was read is not current, and the transaction was committed")
-	}
-	x.end()
-	if write(102); versions() > 2 {
-		t.Errorf("%d versions are kept", versions())
-	}
-}
-
-// TestDeletedRows: who began before still sees them, and they are forgotten then.
-func TestDeletedRows(t *testing.T) {
-	d, err := open(workload.Target{Address: "mem://"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := newTable[int, string](d)
-	do := func(change func(*transaction)) bool {
-		x := d.begin()
-		defer x.end()
-		change(x)
-		return x.commit()
-	}
-	do(func(x *transaction) { put(x, rows, 1, "one"); put(x, rows, 2, "two") })
-	reader := d.begin()
-	if !do(func(x *transaction) { remove(x, rows, 1) }) {
-		t.Error("the deletion was refused")
-	}
-	if _, found := rows.current(1); found {
-		t.Error("the row is still current")
-	}
-	if row, found := get(reader, rows, 1); row != "one" || !found {
-		t.Errorf("read %q, %v as of before the deletion", row, found)
-	}
-	reader.end()
-	if rows.count() != 1 {
-		t.Errorf("%d rows are kept", rows.count())
-	}
-	do(func(x *transaction) {
-		remove(x, rows, 2)
-		update(x, rows, 2, func(s string) string { return s + "again" })
-		if row, found := get(x, rows, 2); row != "again" || !found {
-			t.Errorf("read %q, %v of what was deleted and made anew", row, found)
-		}
-	})
-	if row, _ := rows.current(2); row != "again" {
-		t.Errorf("the row is %q", row)
-	}
 }

@@ -128,9 +128,9 @@ func (n *nullSession) Run(_ context.Context, call store.Call) store.Reply {
 	return ended("null", n.give(call.Statement, call.Want, call.Row))
 }
 
-func (n *nullSession) Insert(context.Context, store.Rows) store.Reply { return committedReply() }
+func (n *nullSession) Insert(context.Context, store.Rows) store.Reply { return committed() }
 
-func (n *nullSession) Load(context.Context, store.Rows) store.Reply { return committedReply() }
+func (n *nullSession) Load(context.Context, store.Rows) store.Reply { return committed() }
 
 func (n *nullSession) Batch(_ context.Context, b *store.Batch) store.Reply {
 	for i := range b.Calls {
@@ -139,7 +139,7 @@ func (n *nullSession) Batch(_ context.Context, b *store.Batch) store.Reply {
 			return ended("null", err)
 		}
 	}
-	return committedReply()
+	return committed()
 }
 
 func (n *nullSession) Transaction(ctx context.Context, _ bool, work func(context.Context, store.Transaction) error) store.Reply {

@@ -10,7 +10,8 @@ import (
 
 // Database is a schema on a database in memory of its own. It is a store.Database.
 type Database struct {
-	baseStore
+	d         *database
+	taken     *workload.Taken
 	schema    store.Schema
 	relations map[string]*relation
 }
@@ -41,7 +42,7 @@ func Open(_ context.Context, target workload.Target, schema store.Schema) (store
 	if err != nil {
 		return nil, err
 	}
-	s := &Database{baseStore{d, new(workload.Taken)}, schema, map[string]*relation{}}
+	s := &Database{d, new(workload.Taken), schema, map[string]*relation{}}
 	for _, t := range schema.Tables {
 		s.relations[t.Name] = newRelation(d, t)
 	}
@@ -54,12 +55,6 @@ func (s *Database) Levels() []store.Level { return []store.Level{{Name: level}} 
 
 func (s *Database) Promises() store.Promises {
 	return store.Promises{Model: "strict-serializable", Reads: store.Linearizable, Scans: store.Linearizable, Atomic: true}
-}
-
-func (s *Database) Describe(ctx context.Context) (workload.Product, error) {
-	p, err := s.baseStore.Describe(ctx)
-	p.Topology = workload.Topology{Nodes: 2, Replicas: 2}
-	return p, err
 }
 
 func (s *Database) Load(_ context.Context, rows store.Rows) error {

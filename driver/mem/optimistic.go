@@ -207,13 +207,13 @@ func (x *optimistic) whole(w *write) {
 }
 
 // prepend has a row with a list, its last text, go on where another one ends.
-func (v rowVersion) prepend(of rowVersion) {
+func (v version) prepend(of version) {
 	last := len(v.texts) - 1
 	v.texts[last] = of.texts[last] + v.texts[last]
 }
 
 // keyed are the conditions of a key.
-func (r *relation) keyed(v rowVersion) []bound {
+func (r *relation) keyed(v version) []bound {
 	where := make([]bound, r.table.Keys())
 	for column := range where {
 		where[column] = bound{column: column, value: r.get(v, column)}

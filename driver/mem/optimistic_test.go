@@ -200,6 +200,37 @@ func TestOwnWrites(t *testing.T) {
 	}
 }
 
+// TestMadeAnew has the schema made anew under a transaction and under a view: neither sees
+// or leaves anything.
+func TestMadeAnew(t *testing.T) {
+	db := shelves(t)
+	n := sessionOf(t, db, predicateStatements()...)
+	r := n.Transaction(t.Context(), true, func(ctx context.Context, x store.Transaction) error {
+		_, before := x.Do(ctx, insertItem, nil, newItem(1, 9, 1)...)
+		anew := errors.Join(db.Create(ctx, workload.Marker{}), db.Load(ctx, itemRows()))
+		if _, err := x.Do(ctx, byKey, func(store.Row) error { return nil }, store.OfInts(1, 1)...); err == nil {
+			t.Error("a statement was done in what is no longer there")
+		}
+		return errors.Join(before, anew)
+	})
+	if r.Outcome != history.Failed || r.Class != workload.ClassSerialization {
+		t.Errorf("%+v", r)
+	}
+	err := db.View(t.Context(), func(r store.Reader) error {
+		return errors.Join(db.Drop(t.Context()), r.Read(t.Context(), readItems(nil), func(store.Row) error { return nil }))
+	})
+	var missing *workload.NoSchemaError
+	if !errors.As(err, &missing) {
+		t.Errorf("a view of what was dropped: %v", err)
+	}
+	if err := errors.Join(db.Create(t.Context(), workload.Marker{}), db.Load(t.Context(), itemRows())); err != nil {
+		t.Fatal(err)
+	}
+	if rows := all(t, db, readItems(nil)); len(rows) != 12 || db.d.firstOpen != nil {
+		t.Errorf("%d rows, and a transaction is open: %v", len(rows), db.d.firstOpen != nil)
+	}
+}
+
 // TestTransactionsAtOnce moves what is left between items from several goroutines, step by
 // step, while others look at the whole.
 func TestTransactionsAtOnce(t *testing.T) {

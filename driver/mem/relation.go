@@ -12,8 +12,8 @@ type value struct {
 	text   string
 }
 
-// position is where a version has a column.
-type position struct {
+// place is where a version has a column.
+type place struct {
 	text bool
 	at   int
 }
@@ -24,7 +24,7 @@ type relation struct {
 	heap
 	d      *database
 	table  store.Table
-	places []position
+	places []place
 	keys   keyTable
 	seed   maphash.Seed
 	floors []floor
@@ -49,10 +49,10 @@ func newRelation(d *database, table store.Table) *relation {
 	for i, c := range table.Columns {
 		switch c.Type {
 		case store.Integer, store.Boolean:
-			r.places = append(r.places, position{at: r.width})
+			r.places = append(r.places, place{at: r.width})
 			r.width++
 		default:
-			r.places = append(r.places, position{text: true, at: r.texts})
+			r.places = append(r.places, place{text: true, at: r.texts})
 			r.texts++
 		}
 		if least, bounded := table.Floor(c.Name); bounded {
@@ -64,7 +64,7 @@ func newRelation(d *database, table store.Table) *relation {
 			r.order(r.columns(i.Columns), true)
 		}
 	}
-	d.tables, d.relations = append(d.tables, r), append(d.relations, r)
+	d.relations = append(d.relations, r)
 	return r
 }
 
@@ -94,10 +94,8 @@ func (r *relation) clear() {
 	}
 }
 
-func (r *relation) count() int64 { return r.rows }
-
 // get is the value of a column.
-func (r *relation) get(v rowVersion, column int) (of value) {
+func (r *relation) get(v version, column int) (of value) {
 	if p := r.places[column]; p.text {
 		of.text = v.texts[p.at]
 	} else {
@@ -106,7 +104,7 @@ func (r *relation) get(v rowVersion, column int) (of value) {
 	return of
 }
 
-func (r *relation) set(v rowVersion, column int, to value) {
+func (r *relation) set(v version, column int, to value) {
 	if p := r.places[column]; p.text {
 		v.texts[p.at] = to.text
 	} else {
@@ -115,7 +113,7 @@ func (r *relation) set(v rowVersion, column int, to value) {
 }
 
 // hash is that of a version's key.
-func (r *relation) hash(v rowVersion) (hash uint64) {
+func (r *relation) hash(v version) (hash uint64) {
 	for column := range r.table.Keys() {
 		hash = r.mix(hash, column, r.get(v, column))
 	}
@@ -135,7 +133,7 @@ func (r *relation) mix(hash uint64, column int, of value) uint64 {
 }
 
 // alike reports whether two versions have the same key.
-func (r *relation) alike(a, b rowVersion) bool {
+func (r *relation) alike(a, b version) bool {
 	for column := range r.table.Keys() {
 		if r.get(a, column) != r.get(b, column) {
 			return false
@@ -145,7 +143,7 @@ func (r *relation) alike(a, b rowVersion) bool {
 }
 
 // key appends the key of a version.
-func (r *relation) key(v rowVersion, into []value) []value {
+func (r *relation) key(v version, into []value) []value {
 	for column := range r.table.Keys() {
 		into = append(into, r.get(v, column))
 	}
@@ -173,7 +171,7 @@ func (r *relation) newest(hash uint64, key []value) slot {
 }
 
 // newestOf is newest with the key of a version.
-func (r *relation) newestOf(hash uint64, of rowVersion) slot {
+func (r *relation) newestOf(hash uint64, of version) slot {
 	for sh, position := r.keys.shard(hash), 0; ; {
 		if s := sh.next(hash, &position); s == 0 || r.alike(r.at(s), of) {
 			return s

@@ -1,35 +1,31 @@
 package mem
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"assay/driver/drivertest"
-	"assay/history"
 	"assay/workload"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
+	"assay/workload/churn"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
 )
 
 func TestBulkUpdate(t *testing.T) {
-	open := shared(t, "mem://", OpenBulkUpdate)
-	d := open(t).(*bulkUpdateStore).d
-	drivertest.RunBulkUpdate(t, drivertest.BulkUpdate{Open: open, MakeForeign: foreign(d), ForeignIntact: untouched(d)})
+	open, makeForeign, intact := opens(t, "mem://", bulkupdate.Name, bulkupdate.Opener)
+	drivertest.RunBulkUpdate(t, drivertest.BulkUpdate{Open: open, MakeForeign: makeForeign, ForeignIntact: intact})
 }
 
 func TestCandles(t *testing.T) {
-	open := shared(t, "mem://", OpenCandles)
-	d := open(t).(*candleStore).d
-	drivertest.RunCandles(t, drivertest.Candles{Open: open, MakeForeign: foreign(d), ForeignIntact: untouched(d)})
+	open, makeForeign, intact := opens(t, "mem://", candles.Name, candles.Opener)
+	drivertest.RunCandles(t, drivertest.Candles{Open: open, MakeForeign: makeForeign, ForeignIntact: intact})
 }
 
 func TestChurn(t *testing.T) {
-	open := shared(t, "mem://", OpenChurn)
-	d := open(t).(*churnStore).d
-	drivertest.RunChurn(t, drivertest.Churn{Shrinks: true, Open: open, MakeForeign: foreign(d), ForeignIntact: untouched(d)})
+	open, makeForeign, intact := opens(t, "mem://", churn.Name, churn.Opener)
+	drivertest.RunChurn(t, drivertest.Churn{Shrinks: true, Open: open, MakeForeign: makeForeign, ForeignIntact: intact})
 }
 
 func TestSmallBank(t *testing.T) {
@@ -46,7 +42,7 @@ func TestTPCB(t *testing.T) {
 // is nothing against the database.
 func TestUpdatesWithTimeouts(t *testing.T) {
 	for seed := range uint64(5) {
-		store, err := OpenBulkUpdate(t.Context(), workload.Target{Address: "mem://?timeout=0.2", Seed: seed})
+		store, err := bulkupdate.Opener(Open)(t.Context(), workload.Target{Address: "mem://?timeout=0.2", Seed: seed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +62,7 @@ func TestCandleTimeouts(t *testing.T) {
 	config.Queries, config.Latest, config.Intervals, config.Repeats = 60, 10, 3, 5
 	unsure := false
 	for seed := range uint64(4) {
-		store, err := OpenCandles(t.Context(), workload.Target{Address: "mem://?timeout=0.2", Seed: seed})
+		store, err := candles.Opener(Open)(t.Context(), workload.Target{Address: "mem://?timeout=0.2", Seed: seed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,86 +84,4 @@ func TestCandleTimeouts(t *testing.T) {
 	if !unsure {
 		t.Error("no answer was ever unsure")
 	}
-}
-
-// TestQueriesVisitWhatTheyGive: what a query looks at is bounded by its answer, however
-// many rows there are.
-func TestQueriesVisitWhatTheyGive(t *testing.T) {
-	store, err := OpenCandles(t.Context(), workload.Target{Address: "mem://"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := store.(*candleStore)
-	if err := s.Create(t.Context(), workload.Marker{}, ""); err != nil {
-		t.Fatal(err)
-	}
-	session, err := s.Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	const tickers, moments = 50, 200
-	for id := range int64(tickers * moments) {
-		c := candles.Candle{ID: id, Ticker: string(rune('A' + id%tickers)), Moment: id / tickers}
-		if r := session.Insert(t.Context(), []candles.Candle{c}); r.Outcome != history.Committed {
-			t.Fatal(r.Err)
-		}
-	}
-	for name, q := range map[string]struct {
-		ask  func(give func(*candles.Candle)) candles.Reply
-		want []int64 // the first rows
-		rows int
-	}{
-		"latest": {func(give func(*candles.Candle)) candles.Reply { return session.Latest(t.Context(), "C", 10, give) }, []int64{199*tickers + 2, 198*tickers + 2}, 10},
-		"interval": {func(give func(*candles.Candle)) candles.Reply {
-			return session.Interval(t.Context(), "C", 20, 25, give)
-		}, []int64{24*tickers + 2, 23*tickers + 2}, 5},
-		"none": {func(give func(*candles.Candle)) candles.Reply {
-			return session.Interval(t.Context(), "C", 300, 400, give)
-		}, nil, 0},
-		"span": {func(give func(*candles.Candle)) candles.Reply { return session.Span(t.Context(), 20, 22, give) }, []int64{21*tickers + 49}, 2 * tickers},
-	} {
-		var got []int64
-		before := s.byTicker.visited + s.byMoment.visited
-		if r := q.ask(func(c *candles.Candle) { got = append(got, c.ID) }); r.Outcome != history.Committed {
-			t.Fatalf("%s: %v", name, r.Err)
-		}
-		visited := s.byTicker.visited + s.byMoment.visited - before
-		if len(got) != q.rows || visited > int64(q.rows)+1 || !slices.Equal(got[:len(q.want)], q.want) {
-			t.Errorf("%s: %d rows %v, %d visited; want %d rows %v", name, len(got), got, visited, q.rows, q.want)
-		}
-	}
-}
-
-// TestOrdersFollowTheirTable through updates, deletions and a new beginning.
-func TestOrdersFollowTheirTable(t *testing.T) {
-	d, err := open(workload.Target{Address: "mem://"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := newTable[int, string](d)
-	byText := ordered(rows, func(_ int, text string) string { return text }, func(a, b string) bool { return a < b })
-	has := func(want ...string) {
-		t.Helper()
-		var got []string
-		if byText.up("", func(text string) bool { got = append(got, text); return true }); !slices.Equal(got, want) {
-			t.Errorf("the order has %v, want %v", got, want)
-		}
-	}
-	do := func(change func(*transaction)) {
-		x := d.begin()
-		defer x.end()
-		if change(x); !x.commit() {
-			t.Error("not committed")
-		}
-	}
-	do(func(x *transaction) { put(x, rows, 1, "c"); put(x, rows, 2, "b"); put(x, rows, 3, "d") })
-	has("b", "c", "d")
-	reader := d.begin()
-	do(func(x *transaction) { put(x, rows, 1, "e"); remove(x, rows, 2); remove(x, rows, 9) })
-	has("d", "e")
-	do(func(x *transaction) { put(x, rows, 2, "a") })
-	has("a", "d", "e")
-	reader.end()
-	d.reset()
-	has()
 }

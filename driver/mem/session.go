@@ -18,7 +18,7 @@ type session struct {
 	d     *database
 	plans []*plan
 	steps
-	copied rowVersion // of a row that is given when others may write already
+	copied version // of a row that is given when others may write already
 }
 
 func (s *Database) Session(_ context.Context, statements []store.Statement) (store.Session, error) {
@@ -44,13 +44,10 @@ func (n *session) Close() {}
 // Waiting implements store.Session: nothing ever waits.
 func (n *session) Waiting(context.Context) (waiting, known bool, err error) { return false, true, nil }
 
-// committedReply is the reply to what was done.
-func committedReply() store.Reply { return store.Reply{Reply: committed()} }
-
 // ended is the reply to what ended with this error, or none.
 func ended(doing string, err error) store.Reply {
 	if err == nil {
-		return committedReply()
+		return committed()
 	}
 	r := store.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: fmt.Errorf("mem: %s: %w", doing, err)}}
 	if v, is := errors.AsType[*violation](err); is {

@@ -59,7 +59,7 @@ func (n *steps) statement(p *plan, parameters []store.Value) (changed int64, err
 	}
 	limit := int64(-1)
 	if p.limit.source != store.FromNothing {
-		of, err := n.x.evaluate(&p.limit, parameters, p.r, rowVersion{})
+		of, err := n.x.evaluate(&p.limit, parameters, p.r, version{})
 		if err != nil {
 			return 0, err
 		}
@@ -81,7 +81,7 @@ func (n *steps) statement(p *plan, parameters []store.Value) (changed int64, err
 func (n *steps) evaluateRow(r *relation, columns []int, of []expression, parameters []store.Value) error {
 	n.values = n.values[:0]
 	for i := range columns {
-		v, err := n.x.evaluate(&of[i], parameters, r, rowVersion{})
+		v, err := n.x.evaluate(&of[i], parameters, r, version{})
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (n *steps) add(r *relation, columns []int, put bool) error {
 }
 
 // copy takes the values of another version.
-func (v rowVersion) copy(of rowVersion) {
+func (v version) copy(of version) {
 	copy(v.numbers[firstNumber:], of.numbers[firstNumber:])
 	copy(v.texts, of.texts)
 }
