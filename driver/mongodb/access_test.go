@@ -23,7 +23,11 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/churn"
 	"assay/workload/entity"
+	"assay/workload/isolation"
 	"assay/workload/keyvalue"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
@@ -154,8 +158,8 @@ func startStandalone(t *testing.T) string {
 
 // everyWorkload is the driver's.
 func everyWorkload(to workload.Target) drivertest.Driver {
-	return drivertest.Driver{Target: to, Bank: bank.Opener(Open), Isolation: OpenIsolation, KeyValue: keyvalue.By(Open), Candles: OpenCandles,
-		BulkUpdate: OpenBulkUpdate, Churn: OpenChurn, SmallBank: smallbank.Opener(Open), TPCB: tpcb.Opener(Open), TPCC: OpenTPCC}
+	return drivertest.Driver{Target: to, Bank: bank.Opener(Open), Isolation: isolation.Opener(Open), KeyValue: keyvalue.By(Open), Candles: candles.Opener(Open),
+		BulkUpdate: bulkupdate.Opener(Open), Churn: churn.Opener(Open), SmallBank: smallbank.Opener(Open), TPCB: tpcb.Opener(Open), TPCC: OpenTPCC}
 }
 
 // TestStandalone: what needs no transactions runs on a server that is no replica set, and
@@ -166,7 +170,7 @@ func TestStandalone(t *testing.T) {
 	d := everyWorkload(to)
 	for name, open := range map[string]func() (workload.Store, error){
 		"bank":      func() (workload.Store, error) { return bank.Opener(Open)(t.Context(), to) },
-		"isolation": func() (workload.Store, error) { return OpenIsolation(t.Context(), to) },
+		"isolation": func() (workload.Store, error) { return isolation.Opener(Open)(t.Context(), to) },
 		"smallbank": func() (workload.Store, error) { return smallbank.Opener(Open)(t.Context(), to) },
 		"tpcb":      func() (workload.Store, error) { return tpcb.Opener(Open)(t.Context(), to) },
 		"tpcc":      func() (workload.Store, error) { return OpenTPCC(t.Context(), to) },

@@ -16,13 +16,13 @@ import (
 	"assay/workload/bulkupdate"
 )
 
-func openBulkUpdate(t *testing.T, address string) *bulkUpdateStore {
+func openBulkUpdate(t *testing.T, address string) bulkupdate.Store {
 	t.Helper()
-	store, err := OpenBulkUpdate(t.Context(), workload.Target{Address: address, ConnectTimeout: 20 * time.Second})
+	store, err := bulkupdate.Opener(Open)(t.Context(), workload.Target{Address: address, ConnectTimeout: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store.(*bulkUpdateStore)
+	return store
 }
 
 func testBulkUpdate(t *testing.T, set *cluster.ReplicaSet) {
@@ -35,7 +35,7 @@ func testBulkUpdate(t *testing.T, set *cluster.ReplicaSet) {
 		ForeignIntact: func(t *testing.T) { foreignIntact(t, database) },
 		Server:        set.Node(0).Address(),
 		OpenVia: func(t *testing.T, addr string) (bulkupdate.Store, error) {
-			return OpenBulkUpdate(t.Context(), workload.Target{Address: "mongodb://" + addr + "/?directConnection=true", ConnectTimeout: 3 * time.Second})
+			return bulkupdate.Opener(Open)(t.Context(), workload.Target{Address: "mongodb://" + addr + "/?directConnection=true", ConnectTimeout: 3 * time.Second})
 		},
 	})
 	store := openBulkUpdate(t, address)
@@ -55,7 +55,7 @@ func TestBulkUpdateOptions(t *testing.T) {
 		{Address: "mongodb://127.0.0.1:1/?timeoutMS=5"},
 	} {
 		var refused *workload.OptionError
-		if _, err := OpenBulkUpdate(t.Context(), target); !errors.As(err, &refused) {
+		if _, err := bulkupdate.Opener(Open)(t.Context(), target); !errors.As(err, &refused) {
 			t.Errorf("%+v: %v", target, err)
 		}
 	}

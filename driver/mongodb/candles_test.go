@@ -14,7 +14,7 @@ func testCandles(t *testing.T, set *cluster.ReplicaSet) {
 	database := plainClient(t, set.Address()).Database("assay_candles")
 	drivertest.RunCandles(t, drivertest.Candles{
 		Open: func(t *testing.T) candles.Store {
-			store, err := OpenCandles(t.Context(), workload.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second})
+			store, err := candles.Opener(Open)(t.Context(), workload.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}

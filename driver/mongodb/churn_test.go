@@ -14,7 +14,7 @@ func testChurn(t *testing.T, set *cluster.ReplicaSet) {
 	database := plainClient(t, set.Address()).Database("assay_churn")
 	drivertest.RunChurn(t, drivertest.Churn{
 		Open: func(t *testing.T) churn.Store {
-			store, err := OpenChurn(t.Context(), workload.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second})
+			store, err := churn.Opener(Open)(t.Context(), workload.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}

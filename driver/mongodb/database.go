@@ -66,14 +66,13 @@ func Open(ctx context.Context, target workload.Target, of store.Schema) (store.D
 	if of.Transactions {
 		d.schema, err = openSchema(ctx, target, of.Workload, names...)
 	} else {
-		open := openShared
-		if of.Durable {
-			open = openSharedByMajority
-		}
-		d.shared, err = open(ctx, target, of.Workload,
+		d.shared, err = openShared(ctx, target, of.Workload,
 			"none: each statement is alone, and in no transaction; the address's readConcernLevel and w choose", names...)
 		if err == nil {
 			d.schema = d.shared.schema
+		}
+		if err == nil && of.Durable {
+			d.shared.byMajority()
 		}
 	}
 	if err != nil {

@@ -97,11 +97,6 @@ func eachOf[T any](ctx context.Context, in *mongo.Collection, c workload.Columns
 	})
 }
 
-// readAll is eachOf in one snapshot of what a majority has.
-func readAll[T any](ctx context.Context, s *sharedClientStore, c workload.Columns[T], use func(T) error) error {
-	return s.view(ctx, func(ctx context.Context) error { return eachOf(ctx, s.rows, c, options.Find(), use) })
-}
-
 // insertAll puts documents into a collection, in any order.
 func insertAll(ctx context.Context, c *mongo.Collection, documents []bson.D) error {
 	if len(documents) == 0 {

@@ -4,26 +4,43 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
+	"assay/workload/interleaving"
 	"assay/workload/isolation"
 )
 
+// isolationStore is the Store of workload isolation, with what lies under it.
+type isolationStore struct {
+	wholeIsolation
+	under
+	lists *mongo.Collection
+}
+
+type wholeIsolation interface {
+	isolation.Store
+	interleaving.Store
+}
+
 func mustOpenIsolation(t *testing.T, address string) *isolationStore {
 	t.Helper()
-	store, err := OpenIsolation(t.Context(), workload.Target{Address: address, ConnectTimeout: 20 * time.Second})
+	db, err := Open(t.Context(), workload.Target{Address: address, ConnectTimeout: 20 * time.Second}, isolation.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store.(*isolationStore)
+	d := db.(*database)
+	return &isolationStore{isolation.Over(db).(wholeIsolation), under{d}, d.collections[0]}
 }
 
 func testIsolation(t *testing.T, set *cluster.ReplicaSet) {
@@ -63,15 +80,14 @@ func testIsolation(t *testing.T, set *cluster.ReplicaSet) {
 func testOpenTransactionsShow(t *testing.T, set *cluster.ReplicaSet) {
 	for _, options := range []string{"", "&readConcernLevel=local", "&readConcernLevel=majority", "&readConcernLevel=snapshot"} {
 		d := sitDown(t, set, options)
-		s := d.session()
-		op := element(2, 1)
-		if err := d.begin(s)(&op); err != nil {
-			t.Fatal(err)
-		}
-		if err := d.store.noneOpen(d.ctx); !errors.As(err, new(*openError)) {
-			t.Errorf("%q: while a transaction is open: %v", options, err)
-		}
-		if r := s.commit(d.ctx); r.Outcome != history.Committed {
+		r := d.transaction(func(do doing) error {
+			_, err := do(appending, store.OfInts(2, 1)...)
+			if open := d.store.noneOpen(d.ctx); !errors.As(open, new(*openError)) {
+				t.Errorf("%q: while a transaction is open: %v", options, open)
+			}
+			return err
+		})
+		if r.Outcome != history.Committed {
 			t.Errorf("%q: %+v", options, r)
 		}
 	}
@@ -91,7 +107,7 @@ func testIsolationPromise(t *testing.T, set *cluster.ReplicaSet) {
 			t.Error(err)
 		}
 	}
-	_, err := OpenIsolation(t.Context(), workload.Target{Address: set.Address(), Isolation: "serializable"})
+	_, err := isolation.Opener(Open)(t.Context(), workload.Target{Address: set.Address(), Isolation: "serializable"})
 	if !errors.As(err, new(*workload.OptionError)) {
 		t.Errorf("got %v", err)
 	}
@@ -121,30 +137,55 @@ func sitDown(t *testing.T, set *cluster.ReplicaSet, options string) *desk {
 	return d
 }
 
-func (d *desk) session() *isolationSession {
+func (d *desk) session() isolation.Session {
 	d.t.Helper()
 	session, err := d.store.Session(d.ctx)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	d.t.Cleanup(session.Close)
-	return session.(*isolationSession)
+	return session
 }
 
-// begin begins a transaction by hand, and returns what does one operation in
-// it.
-func (d *desk) begin(s *isolationSession) func(*isolation.Op) error {
+// The statements of a transaction that stays open while others work.
+const (
+	appending = iota
+	listing
+	rewriting
+	counted
+	pairing
+	withdrawing
+)
+
+// doing does a statement of an open transaction, and says what it gave.
+type doing func(statement int, parameters ...store.Value) (string, error)
+
+// transaction does a transaction in a session of its own.
+func (d *desk) transaction(work func(doing) error) store.Reply {
 	d.t.Helper()
-	if err := s.begin(); err != nil {
+	session, err := d.store.database.Session(d.ctx, []store.Statement{
+		appending:   {Name: "append", Verb: store.Append, Table: "list", Columns: []string{"id", "elements"}, Values: []store.Expression{store.Parameter(1), store.Parameter(2)}},
+		listing:     {Name: "list", Verb: store.Read, Table: "list", Columns: []string{"id"}, Where: store.Where("id")},
+		rewriting:   {Name: "rewrite", Verb: store.Put, Table: "list", Columns: []string{"id", "elements"}},
+		counted:     {Name: "count", Verb: store.Count, Table: "member", Where: store.Where("grp")},
+		pairing:     {Name: "pair", Verb: store.Read, Table: "pair", Columns: []string{"value"}, Where: []store.Condition{{Column: "id", Is: store.In, Value: store.Parameter(1)}}},
+		withdrawing: {Name: "withdraw", Verb: store.Put, Table: "pair", Columns: []string{"id", "value"}},
+	})
+	if err != nil {
 		d.t.Fatal(err)
 	}
-	counted, _ := counting(d.ctx)
-	ctx := mongo.NewSessionContext(counted, s.session)
-	return func(op *isolation.Op) error { return s.operate(ctx, op) }
+	d.t.Cleanup(session.Close)
+	return session.Transaction(d.ctx, true, func(ctx context.Context, t store.Transaction) error {
+		return work(func(statement int, parameters ...store.Value) (string, error) {
+			var given strings.Builder
+			_, err := t.Do(ctx, statement, collect(&given), parameters...)
+			return given.String(), err
+		})
+	})
 }
 
 // commit does a transaction that must commit.
-func (d *desk) commit(s *isolationSession, ops ...isolation.Op) []isolation.Op {
+func (d *desk) commit(s isolation.Session, ops ...isolation.Op) []isolation.Op {
 	d.t.Helper()
 	for {
 		r := s.Do(d.ctx, ops)
@@ -170,7 +211,7 @@ func (d *desk) lists() map[int64][]int64 {
 }
 
 // wantFailed wants proof of no effect, and a session that goes on.
-func (d *desk) wantFailed(s *isolationSession, r isolation.Reply, class string) {
+func (d *desk) wantFailed(s isolation.Session, r isolation.Reply, class string) {
 	d.t.Helper()
 	if r.Outcome != history.Failed || r.Class != class || r.Broken || r.Err == nil {
 		d.t.Errorf("got %+v, want failed (%s)", r, class)
@@ -187,17 +228,18 @@ func element(key, value int64) isolation.Op {
 func testWriteSkew(t *testing.T, d *desk) {
 	d.commit(d.session(), isolation.Op{Kind: isolation.Withdraw, Key: 5, Value: 0}) // makes side 0, as 0
 	d.commit(d.session(), isolation.Op{Kind: isolation.Withdraw, Key: 5, Value: 0}) // and sets it to 1
-	sessions := []*isolationSession{d.session(), d.session()}
-	for side, s := range sessions {
-		op := isolation.Op{Kind: isolation.Withdraw, Key: 5, Value: int64(side)}
-		if err := d.begin(s)(&op); err != nil || op.Result != 3 {
-			t.Errorf("side %d read %02b, %v", side, op.Result, err)
+	r := d.transaction(func(do doing) error {
+		if got, err := do(pairing, store.OfKeys([]int64{10, 11})); err != nil || got != "[1]" {
+			t.Errorf("read %s, %v", got, err)
 		}
-	}
-	for _, s := range sessions {
-		if r := s.commit(d.ctx); r.Outcome != history.Committed {
-			t.Errorf("got %+v", r)
+		if op := d.commit(d.session(), isolation.Op{Kind: isolation.Withdraw, Key: 5, Value: 1})[0]; op.Result != 3 {
+			t.Errorf("the other side read %02b", op.Result)
 		}
+		_, err := do(withdrawing, store.OfInts(10, isolation.Withdrawn(1, 1))...)
+		return err
+	})
+	if r.Outcome != history.Committed {
+		t.Errorf("got %+v", r)
 	}
 	if op := d.commit(d.session(), isolation.Op{Kind: isolation.Withdraw, Key: 5, Value: 0})[0]; op.Result != 0 {
 		t.Errorf("the pair is %02b, though both were taken", op.Result)
@@ -207,17 +249,15 @@ func testWriteSkew(t *testing.T, d *desk) {
 // testRewriteConflict has two sessions read one list before either rewrites it.
 func testRewriteConflict(t *testing.T, d *desk) {
 	d.commit(d.session(), element(2, 1))
-	first, second := d.session(), d.session()
-	rewrite := []isolation.Op{{Kind: isolation.AppendByRewrite, Key: 2, Value: 10}}
-	do := d.begin(first)
-	if err := do(&isolation.Op{Kind: isolation.ReadList, Key: 2}); err != nil {
-		t.Fatal(err)
-	}
-	d.commit(second, isolation.Op{Kind: isolation.AppendByRewrite, Key: 2, Value: 20})
-	err := do(&rewrite[0])
-	r := replyOf(judgeStatement(err, true))
-	first.abort(d.ctx, err, true)
-	d.wantFailed(first, r, workload.ClassSerialization)
+	r := d.transaction(func(do doing) error {
+		if _, err := do(listing, store.OfInt(2)); err != nil {
+			t.Error(err)
+		}
+		d.commit(d.session(), isolation.Op{Kind: isolation.AppendByRewrite, Key: 2, Value: 20})
+		_, err := do(rewriting, store.OfInt(2), store.OfList([]int64{1, 10}))
+		return err
+	})
+	d.wantFailed(d.session(), r.Reply, workload.ClassSerialization)
 	if lists := d.lists(); !slices.Equal(lists[2], []int64{1, 20}) {
 		t.Errorf("the list is %v", lists[2])
 	}
@@ -226,46 +266,43 @@ func testRewriteConflict(t *testing.T, d *desk) {
 // testUpsertRace has two sessions make one list, both while the other is at it,
 // and after the other has committed what one of them cannot see.
 func testUpsertRace(t *testing.T, d *desk) {
-	first, second := d.session(), d.session()
-	do := d.begin(first)
-	mine := element(2, 1)
-	if err := do(&mine); err != nil {
-		t.Fatal(err)
-	}
-	d.wantFailed(second, second.Do(d.ctx, []isolation.Op{element(2, 2)}), workload.ClassSerialization)
-	if r := first.commit(d.ctx); r.Outcome != history.Committed {
+	second := d.session()
+	r := d.transaction(func(do doing) error {
+		_, err := do(appending, store.OfInts(2, 1)...)
+		d.wantFailed(second, second.Do(d.ctx, []isolation.Op{element(2, 2)}), workload.ClassSerialization)
+		return err
+	})
+	if r.Outcome != history.Committed {
 		t.Errorf("got %+v", r)
 	}
-
-	do = d.begin(first)
-	if err := do(&isolation.Op{Kind: isolation.ReadList, Key: 4}); err != nil {
-		t.Fatal(err)
-	}
-	d.commit(second, element(4, 1))
-	late := element(4, 2)
-	err := do(&late)
-	r := replyOf(judgeStatement(err, true))
-	first.abort(d.ctx, err, true)
-	if r.Class != workload.ClassSerialization && r.Class != classDuplicateKey {
+	r = d.transaction(func(do doing) error {
+		if _, err := do(listing, store.OfInt(4)); err != nil {
+			t.Error(err)
+		}
+		d.commit(second, element(4, 1))
+		_, err := do(appending, store.OfInts(4, 2)...)
+		return err
+	})
+	if r.Class != workload.ClassSerialization && r.Class != store.ClassDuplicateKey {
 		t.Errorf("got %+v", r)
 	}
-	d.wantFailed(first, r, r.Class)
+	d.wantFailed(second, r.Reply, r.Class)
 	if lists := d.lists(); !slices.Equal(lists[2], []int64{1}) || !slices.Equal(lists[4], []int64{1}) {
 		t.Errorf("the lists are %v", lists)
 	}
 }
 
 func testNoPhantom(t *testing.T, d *desk) {
-	s := d.session()
-	do := d.begin(s)
-	for i := range int64(2) {
-		op := isolation.Op{Kind: isolation.Count, Key: 1}
-		if err := do(&op); err != nil || op.Value != 0 {
-			t.Errorf("count %d: %d, %v", i, op.Value, err)
+	r := d.transaction(func(do doing) error {
+		for i := range int64(2) {
+			if got, err := do(counted, store.OfInt(1)); err != nil || got != "[0]" {
+				t.Errorf("count %d: %s, %v", i, got, err)
+			}
+			d.commit(d.session(), isolation.Op{Kind: isolation.Insert, Key: 1, Value: i})
 		}
-		d.commit(d.session(), isolation.Op{Kind: isolation.Insert, Key: 1, Value: i})
-	}
-	if r := s.commit(d.ctx); r.Outcome != history.Committed {
+		return nil
+	})
+	if r.Outcome != history.Committed {
 		t.Errorf("got %+v", r)
 	}
 }
@@ -274,7 +311,7 @@ func testDuplicateKey(t *testing.T, d *desk) {
 	s := d.session()
 	row := isolation.Op{Kind: isolation.Insert, Key: 1, Value: 5}
 	d.commit(s, row)
-	d.wantFailed(s, s.Do(d.ctx, []isolation.Op{element(2, 1), row}), classDuplicateKey)
+	d.wantFailed(s, s.Do(d.ctx, []isolation.Op{element(2, 1), row}), store.ClassDuplicateKey)
 	if lists := d.lists(); len(lists[2]) != 0 {
 		t.Errorf("a failed transaction left %v", lists)
 	}
@@ -289,13 +326,19 @@ func testUnknownKind(t *testing.T, d *desk) {
 	}
 }
 
+// elements makes list 2 of these.
+func (d *desk) elements(elements any) error {
+	_, err := d.store.lists.UpdateByID(d.ctx, int64(2), set(bson.E{Key: "elements", Value: elements}), options.UpdateOne().SetUpsert(true))
+	return err
+}
+
 // testListsOfIntegers alters data behind the driver's back.
 func testListsOfIntegers(t *testing.T, d *desk) {
 	read := func() error {
 		return d.store.Read(d.ctx, func(int64, []int64) error { return nil }, func(int64, int64) error { return nil })
 	}
 	for _, elements := range []any{bson.A{int64(1), 2.5}, bson.A{"1"}, "1", nil} {
-		if err := upsert(d.ctx, d.store.lists, 2, "$set", "elements", elements); err != nil {
+		if err := d.elements(elements); err != nil {
 			t.Fatal(err)
 		}
 		if err := read(); err == nil {
@@ -305,7 +348,7 @@ func testListsOfIntegers(t *testing.T, d *desk) {
 			t.Errorf("elements %v: %+v", elements, r)
 		}
 	}
-	if err := upsert(d.ctx, d.store.lists, 2, "$set", "elements", bson.A{int32(1), int64(2)}); err != nil {
+	if err := d.elements(bson.A{int32(1), int64(2)}); err != nil {
 		t.Fatal(err)
 	}
 	if lists := d.lists(); !slices.Equal(lists[2], []int64{1, 2}) {
@@ -315,15 +358,11 @@ func testListsOfIntegers(t *testing.T, d *desk) {
 
 // testAbortedByTheServer has the server end a transaction before its commit.
 func testAbortedByTheServer(t *testing.T, d *desk) {
-	s := d.session()
-	op := element(2, 1)
-	if err := d.begin(s)(&op); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.store.Settle(d.ctx); err != nil { // returns when the server has given up
-		t.Fatal(err)
-	}
-	d.wantFailed(s, replyOf(s.commit(d.ctx)), classAborted)
+	r := d.transaction(func(do doing) error {
+		_, err := do(appending, store.OfInts(2, 1)...)
+		return errors.Join(err, d.store.Settle(d.ctx)) // returns when the server has given up
+	})
+	d.wantFailed(d.session(), r.Reply, classAborted)
 	if lists := d.lists(); len(lists[2]) != 0 {
 		t.Errorf("left %v", lists)
 	}

@@ -16,7 +16,11 @@ import (
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/churn"
 	"assay/workload/entity"
+	"assay/workload/isolation"
 	"assay/workload/keyvalue"
 )
 
@@ -189,8 +193,8 @@ func refusedSharding(t *testing.T, address, found string) {
 // openers open and close the workloads' stores.
 func openers() map[string]func(context.Context, workload.Target) error {
 	return map[string]func(context.Context, workload.Target) error{
-		"bank": opener(bank.Opener(Open)), "isolation": opener(OpenIsolation), "availability": opener(keyvalue.By(Open).On(availability.Table())),
-		"entity": opener(keyvalue.By(Open).On(entity.Table())), "candles": opener(OpenCandles), "bulkupdate": opener(OpenBulkUpdate), "churn": opener(OpenChurn), "tpcc": opener(OpenTPCC),
+		"bank": opener(bank.Opener(Open)), "isolation": opener(isolation.Opener(Open)), "availability": opener(keyvalue.By(Open).On(availability.Table())),
+		"entity": opener(keyvalue.By(Open).On(entity.Table())), "candles": opener(candles.Opener(Open)), "bulkupdate": opener(bulkupdate.Opener(Open)), "churn": opener(churn.Opener(Open)), "tpcc": opener(OpenTPCC),
 	}
 }
 

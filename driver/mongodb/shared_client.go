@@ -18,12 +18,11 @@ import (
 	"assay/workload"
 )
 
-// sharedClientStore is the part of a Store whose sessions share one client of the
+// sharedClientStore is the part of a database whose sessions share one client of the
 // library, as those of an application do, which has the library's own time limits
 // and the address's concerns. All else goes over the schema's client.
 type sharedClientStore struct {
 	*schema
-	rows *mongo.Collection // over the schema's client
 
 	application *options.ClientOptions
 	preference  *readpref.ReadPref
@@ -59,21 +58,16 @@ func openShared(ctx context.Context, target workload.Target, workloadName, why s
 	if o.MaxPoolSize == nil {
 		o.SetMaxPoolSize(maxPoolSize)
 	}
-	return &sharedClientStore{schema: p, rows: p.collections[0], preference: preference, application: o}, nil
+	return &sharedClientStore{schema: p, preference: preference, application: o}, nil
 }
 
-// openSharedByMajority is openShared, with write concern majority unless the address
-// names another.
-func openSharedByMajority(ctx context.Context, target workload.Target, workloadName, why string, collections ...string) (*sharedClientStore, error) {
-	s, err := openShared(ctx, target, workloadName, why, collections...)
-	if err != nil {
-		return nil, err
-	}
+// byMajority has writes acknowledged by a majority, unless the address says by whom, and as
+// many sessions at once as a run can have.
+func (s *sharedClientStore) byMajority() {
 	o := s.application.SetMaxPoolSize(maxPoolSize).SetMaxConnecting(maxConnecting)
 	if o.WriteConcern == nil {
 		o.SetWriteConcern(writeconcern.Majority())
 	}
-	return s, nil
 }
 
 // applicationSuffix tells the sessions' client from the schema's.
@@ -98,24 +92,6 @@ func withoutReadConcern(address string) string {
 	return without(address, func(name, value string) bool {
 		return strings.EqualFold(name, "readConcernLevel") && (value == "linearizable" || value == "available")
 	})
-}
-
-// sharedSession is a session over the client that all share. It has nothing of its own
-// to be replaced.
-type sharedSession struct {
-	rows    *mongo.Collection
-	sharded bool
-}
-
-func (sharedSession) Close() {}
-
-// session contacts nobody.
-func (s *sharedClientStore) session() (sharedSession, error) {
-	database, err := s.share()
-	if err != nil {
-		return sharedSession{}, err
-	}
-	return sharedSession{database.Collection(s.rows.Name()), s.sharded}, nil
 }
 
 // share is the database by the sessions' client. It contacts nobody.
