@@ -14,7 +14,8 @@ const (
 	Sets Capability = "updates by a condition"
 	// OrderedScans are reads of many rows in the order of the key.
 	OrderedScans Capability = "scans in the order of keys"
-	// Indexes are reads by other columns than the key.
+	// Indexes are reads by other columns than the key. Without Transactions rows of a table
+	// that has some are inserted and not changed.
 	Indexes Capability = "indexes"
 	// Lists are columns of the type Ints.
 	Lists Capability = "lists"

@@ -27,7 +27,7 @@ func updateCases() []statementCase {
 			ask(one, with(1, 9)),
 		}},
 		{name: "update to the same", needs: transactions, steps: []step{
-			does(updating("goods", "", keyed, store.Set("price", store.Number(20))), with(1, 2), 1),
+			does(updating("goods", "", keyed, store.Set("price", store.Number(20))), with(1, 2), anyNumber),
 			ask(one, with(1, 2), row(20, "b", true)),
 		}},
 		{name: "update adds", needs: transactions, steps: []step{
@@ -39,8 +39,8 @@ func updateCases() []statementCase {
 		{name: "update sees the row as it was", needs: transactions, steps: []step{
 			ask(updating("account", "version balance", byID, store.Set("version", store.Old("balance")), store.Add("balance", store.Parameter(2))),
 				with(1, 11), row(100, 111)),
-			ask(updating("account", "balance", byID, store.Add("balance", store.Old("version"))), with(1), row(211)),
-			ask(balance, with(1), row(211, 100)),
+			ask(updating("account", "version", byID, store.Add("version", store.Old("balance"))), with(1), row(211)),
+			ask(balance, with(1), row(111, 211)),
 		}},
 		{name: "update gives", needs: transactions, steps: []step{
 			ask(updating("account", "balance id version", byID, store.Add("balance", store.Parameter(2)), store.Add("version", store.Number(1))),

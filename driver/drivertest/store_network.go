@@ -11,21 +11,39 @@ import (
 
 // runStoreNetwork tests what a write is said to have ended as when the connection or the
 // server breaks.
-func runStoreNetwork(t *testing.T, h Harness[store.Database], on func(t *testing.T) *storeFixture) {
+func runStoreNetwork(t *testing.T, h Harness[store.Database], transactions bool, on func(t *testing.T) *storeFixture) {
 	if h.OpenVia == nil || h.OperationsOnly {
 		return
 	}
-	operations(t, ready(on), []operation[*storeFixture]{
+	all := []operation[*storeFixture]{
 		{"CutBeforeSending", func(f *storeFixture) { f.network().testCutBeforeSending() }},
-		{"CutBeforeCommit", func(f *storeFixture) { f.testCutAtCommit(false) }},
-		{"CutAfterCommit", func(f *storeFixture) { f.testCutAtCommit(true) }},
-		{"CutAfterSending", (*storeFixture).testCutAfterSending},
 		{"Frozen", func(f *storeFixture) { f.network().testSilent((*Proxy).Freeze) }},
-		{"AnswersSwallowed", func(f *storeFixture) { f.network().testSilent((*Proxy).Swallow) }},
-		{"FrozenRead", (*storeFixture).testFrozenRead},
 		{"CutAtAnyTime", func(f *storeFixture) { f.network().testCutAtAnyTime() }},
-		{"Restart", (*storeFixture).testRestart},
-	})
+	}
+	switch {
+	case !transactions:
+		all = append(all, []operation[*storeFixture]{
+			{"CutAfterSending", (*storeFixture).testCutAfterSending},
+			{"FrozenRead", (*storeFixture).testFrozenRead},
+		}...)
+	case h.Restart != nil:
+		all = append(all, operation[*storeFixture]{"Restart", (*storeFixture).testRestart})
+		fallthrough
+	default:
+		all = append(all, []operation[*storeFixture]{
+			{"CutBeforeCommit", func(f *storeFixture) { f.network().testCutAtCommit(false) }},
+			{"CutAfterCommit", func(f *storeFixture) { f.network().testCutAtCommit(true) }},
+			{"AnswersSwallowed", func(f *storeFixture) { f.network().testSilent((*Proxy).Swallow) }},
+		}...)
+	}
+	operations(t, ready(on), all)
+}
+
+// runUnreachable opens what is not there, and what does not answer.
+func runUnreachable(t *testing.T, h Harness[store.Database]) {
+	if h.OpenVia == nil || h.OperationsOnly {
+		return
+	}
 	t.Run("Unreachable", func(t *testing.T) { testUnreachable(t, h) })
 	t.Run("ServerSaysNothing", func(t *testing.T) {
 		proxy := NewProxy(t, h.Server)
@@ -58,20 +76,8 @@ func (f *storeFixture) there(id any) bool {
 	return false
 }
 
-func (f *storeFixture) testCutAtCommit(answered bool) {
-	if !f.schema.Transactions || len(f.harness.CommitMarker) == 0 {
-		f.t.Log("there is no commit of its own to cut at")
-		return
-	}
-	f.network().testCutAtCommit(answered)
-}
-
 // testCutAfterSending has a record written and the answer lost: the client cannot know.
 func (f *storeFixture) testCutAfterSending() {
-	if f.schema.Transactions {
-		f.t.Log("CutAfterCommit is this of transactions")
-		return
-	}
 	n := f.network()
 	for number := range rounds {
 		w := n.warm(number)
@@ -99,10 +105,6 @@ func (f *storeFixture) seen(id int64) bool {
 
 // testFrozenRead has the network go silent before a read.
 func (f *storeFixture) testFrozenRead() {
-	if f.schema.Transactions {
-		f.t.Log("of single records")
-		return
-	}
 	n := f.network()
 	w := n.warm(1)
 	n.proxy.Freeze()
@@ -116,10 +118,6 @@ func (f *storeFixture) testFrozenRead() {
 
 // testRestart kills the server while eight clients work.
 func (f *storeFixture) testRestart() {
-	if f.harness.Restart == nil || !f.schema.Transactions {
-		f.t.Log("the server is not restarted")
-		return
-	}
 	via := f.openVia(f.harness.Server)
 	for round := range 2 {
 		open := func(db store.Database, number int) writer { return f.writer(db, 8*round+number) }

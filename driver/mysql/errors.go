@@ -97,7 +97,7 @@ const (
 //
 // A statement that is a transaction by itself both works and commits. Beside the
 // two of COMMIT, those errors are proof of which the manual says that the
-// statement was rolled back (1062, 1205; "InnoDB Error Handling"), or that it
+// statement was rolled back (1062, 1205, and a constraint's 4025 and 3819; "InnoDB Error Handling"), or that it
 // was refused before it began: 1047 by a Galera node without a quorum, 1290, 1792
 // and 1836 by a server that takes no writes, 1044, 1142 and 1146 for a table that
 // is not there or not for this user.
@@ -120,7 +120,7 @@ func errorTable() *sqldb.ErrorTable[uint16] {
 			{Codes: []uint16{codeRecordChanged}, Class: workload.ClassSerialization},
 			{Codes: []uint16{codeLockWaitTimeout}, Class: workload.ClassLockTimeout, Proves: sqldb.ProvesAlone, Kind: sqldb.Clash},
 			{Codes: []uint16{codeDuplicateEntry}, Proves: sqldb.ProvesAlone, Violation: sqldb.Unique, Kind: sqldb.Clash},
-			{Codes: []uint16{codeConstraintFailed, codeCheckViolatedMySQL}, Violation: sqldb.Check},
+			{Codes: []uint16{codeConstraintFailed, codeCheckViolatedMySQL}, Proves: sqldb.ProvesAlone, Violation: sqldb.Check},
 			{Codes: []uint16{codeBadNull}, Violation: sqldb.Null},
 			{Codes: []uint16{codeNotPrepared}, Class: classNotPrepared, Proves: sqldb.ProvesAlone, Lasting: true},
 			{Codes: []uint16{codeUnknownCommand}, Class: classNotPrepared, Lasting: true},

@@ -212,24 +212,18 @@ func TestAudits(t *testing.T) {
 	t.Run("RocksDB", func(t *testing.T) { drivertest.RunAudits(t, harness("", parameter("engine", "RocksDB"))) })
 }
 
-func TestNetwork(t *testing.T) {
-	for _, statements := range []string{statementsTogether, statementsApart} {
-		t.Run("statements "+statements, func(t *testing.T) {
-			drivertest.RunNetwork(t, network(parameter("statements", statements)))
-		})
-	}
-}
-
-func network(change func(*spot)) drivertest.Bank {
-	return drivertest.Bank{
-		Server:       node.Node(0).Address(),
-		Secret:       secret,
-		CommitMarker: []byte("commit"),
-		OpenVia: func(t *testing.T, addr string) (bank.Store, error) {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
-			return bank.Opener(Driver().Open)(ctx, target(atHosts(addr), change))
+// TestStore runs what every driver passes.
+func TestStore(t *testing.T) {
+	whole := drivertest.Store{
+		Open: Driver().Open, Lacks: sqldb.Lacks(), Target: target(), Secret: secret,
+		Others: func(workload string) []drivertest.Other { return others("assay_" + workload) },
+		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
+			makeForeign(t, "assay_"+workload, "account")
+			return func(t *testing.T) { foreignIntact(t, "assay_"+workload, "account") }
 		},
+		Server:       node.Node(0).Address(),
+		CommitMarker: []byte("commit"),
+		Via:          func(addr string) workload.Target { return target(atHosts(addr)) },
 		Restart: func(t *testing.T) {
 			if err := node.Node(0).Kill(); err != nil {
 				t.Fatal(err)
@@ -239,4 +233,20 @@ func network(change func(*spot)) drivertest.Bank {
 			}
 		},
 	}
+	drivertest.RunStore(t, whole)
+	for name, to := range map[string]workload.Target{
+		"read committed": at("read committed"), "serializable": at("serializable"), "RocksDB": at("", parameter("engine", "RocksDB")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			drivertest.RunStore(t, drivertest.Store{Open: whole.Open, Lacks: whole.Lacks, Target: to, OperationsOnly: true})
+		})
+	}
+	t.Run("statements apart", func(t *testing.T) {
+		apart := whole
+		apart.Target, apart.Others, apart.MakeForeign = target(parameter("statements", statementsApart)), nil, nil
+		apart.Via = func(addr string) workload.Target {
+			return target(atHosts(addr), parameter("statements", statementsApart))
+		}
+		drivertest.RunStore(t, apart)
+	})
 }

@@ -196,7 +196,7 @@ func (s *storeSession) Load(ctx context.Context, rows Rows) Reply {
 }
 
 // Batch implements store.Session. Where updates give no rows, what they have left is read
-// at the end, two rows of one table together.
+// behind them, or at the end, if that is two rows of one table together.
 func (s *storeSession) Batch(ctx context.Context, b *Batch) Reply {
 	reads := 0
 	for i := range b.Calls {
@@ -219,8 +219,15 @@ func (s *storeSession) Batch(ctx context.Context, b *Batch) Reply {
 	if pair, is := s.together(left); is {
 		s.calls = append(s.calls, pair)
 	} else {
-		for _, call := range left {
-			call.Statement = s.after[call.Statement]
+		s.calls = s.calls[:0]
+		for _, call := range b.Calls {
+			after := s.after[call.Statement]
+			if after == 0 {
+				s.calls = append(s.calls, call)
+				continue
+			}
+			s.calls = append(s.calls, Call{Statement: call.Statement, Parameters: call.Parameters})
+			call.Statement = after
 			s.calls = append(s.calls, call)
 		}
 	}
