@@ -75,10 +75,8 @@ func enableSharding(database string) bson.D {
 // not the shard key" (MongoDB manual, "Shard Key Indexes", "Unique Indexes"), and
 // that no id is written twice is what the workloads rely on. A hashed key cannot
 // be declared unique; the index of _id, which every shard has, and the hash,
-// which sends equal ids to one shard, do it together. No workload has another
-// unique index but tpcc, which is not sharded for that reason. In workload bulkupdate
-// it spreads the documents of each user over all shards, as the report tables that it
-// follows were spread, so that an update is every shard's work.
+// which sends equal ids to one shard, do it together. A schema with another unique index is
+// not sharded for that reason; see database.shardable.
 func shardCollection(database, collection string) bson.D {
 	return bson.D{{Key: "shardCollection", Value: database + "." + collection},
 		{Key: "key", Value: bson.D{{Key: "_id", Value: "hashed"}}}}
