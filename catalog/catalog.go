@@ -33,7 +33,6 @@ import (
 	"assay/workload/definition"
 	"assay/workload/entity"
 	"assay/workload/isolation"
-	"assay/workload/keyvalue"
 	"assay/workload/script"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
@@ -125,8 +124,8 @@ func sqlDrivers() []Driver {
 // sqlWorkloads are those of every database that speaks SQL.
 func sqlWorkloads(d sqldb.Driver) []definition.Support {
 	return []definition.Support{
-		bank.On(d.Open, sqldb.Lacks()), isolation.On(d.Open, sqldb.Lacks()), availability.By(keyvalue.By(d.Open)), entity.By(keyvalue.By(d.Open)),
-		candles.On(d.Open, sqldb.Lacks()), bulkupdate.On(d.Open, sqldb.Lacks()), churn.On(d.Open, sqldb.Lacks()), ycsb.By(keyvalue.By(d.Open)),
+		bank.On(d.Open, sqldb.Lacks()), isolation.On(d.Open, sqldb.Lacks()), availability.On(d.Open), entity.On(d.Open),
+		candles.On(d.Open, sqldb.Lacks()), bulkupdate.On(d.Open, sqldb.Lacks()), churn.On(d.Open, sqldb.Lacks()), ycsb.On(d.Open),
 		smallbank.On(d.Open, sqldb.Lacks()), tpcb.On(d.Open, sqldb.Lacks()), tpcc.By(d.TPCC),
 		script.By(d.Script),
 	}
@@ -139,8 +138,8 @@ func otherDrivers() []Driver {
 			Parameters: "those of MongoDB's connection strings, such as replicaSet, w, wtimeoutMS, readConcernLevel, tls, tlsCAFile and tlsCertificateKeyFile; and shard=hashed through a mongos",
 			Statistics: mongodb.OpenStatistics,
 			Workloads: []definition.Support{
-				bank.On(mongodb.Open, mongodb.Lacks()), isolation.On(mongodb.Open, mongodb.Lacks()), availability.By(keyvalue.By(mongodb.Open)), entity.By(keyvalue.By(mongodb.Open)),
-				candles.On(mongodb.Open, mongodb.Lacks()), bulkupdate.On(mongodb.Open, mongodb.Lacks()), churn.On(mongodb.Open, mongodb.Lacks()), ycsb.By(keyvalue.By(mongodb.Open)),
+				bank.On(mongodb.Open, mongodb.Lacks()), isolation.On(mongodb.Open, mongodb.Lacks()), availability.On(mongodb.Open), entity.On(mongodb.Open),
+				candles.On(mongodb.Open, mongodb.Lacks()), bulkupdate.On(mongodb.Open, mongodb.Lacks()), churn.On(mongodb.Open, mongodb.Lacks()), ycsb.On(mongodb.Open),
 				smallbank.On(mongodb.Open, mongodb.Lacks()), tpcb.On(mongodb.Open, mongodb.Lacks()), tpcc.By(mongodb.OpenTPCC), script.By(mongodb.OpenScript),
 			},
 		},
@@ -184,8 +183,8 @@ func otherDrivers() []Driver {
 			Parameters:   "latency (of each operation, such as 2ms) and timeout (the probability that an operation ends unknown)",
 			NoStatistics: "it runs inside assay and keeps no account of its work",
 			Workloads: []definition.Support{
-				bank.On(mem.Open, mem.Lacks()), isolation.On(mem.Open, mem.Lacks()), availability.By(keyvalue.By(mem.Open)), entity.By(keyvalue.By(mem.Open)),
-				candles.On(mem.Open, mem.Lacks()), bulkupdate.On(mem.Open, mem.Lacks()), churn.On(mem.Open, mem.Lacks()), ycsb.By(keyvalue.By(mem.Open)),
+				bank.On(mem.Open, mem.Lacks()), isolation.On(mem.Open, mem.Lacks()), availability.On(mem.Open), entity.On(mem.Open),
+				candles.On(mem.Open, mem.Lacks()), bulkupdate.On(mem.Open, mem.Lacks()), churn.On(mem.Open, mem.Lacks()), ycsb.On(mem.Open),
 				smallbank.On(mem.Open, mem.Lacks()), tpcb.On(mem.Open, mem.Lacks()),
 				definition.Not(tpcc.Name, "the transactions are written for SQL and for documents; bugs are seeded on SQLite, which is embedded too"),
 				definition.Not(script.Name, "the reference database has no SQL"),
@@ -195,7 +194,7 @@ func otherDrivers() []Driver {
 			Name: "null", Schemes: []string{"null"}, Example: "null://", Summary: "a store that answers at once and keeps nothing, for what assay itself takes; it is judged by nothing",
 			NoStatistics: "it runs inside assay and keeps no account of its work",
 			Workloads: []definition.Support{
-				bank.On(mem.OpenNull, mem.NullLacks()), availability.By(keyvalue.By(mem.OpenNull)), entity.By(keyvalue.By(mem.OpenNull)),
+				bank.On(mem.OpenNull, mem.NullLacks()), availability.On(mem.OpenNull), entity.On(mem.OpenNull),
 			},
 			Otherwise: "the null store answers transfers, and inserts and reads by key, alone",
 		},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"assay/history"
 	"assay/store"
 	"assay/store/bug"
 )
@@ -36,7 +37,7 @@ func (d *database) attempt(b *active[bug.Act], finished uint64) *attempt {
 	x := &attempt{d: d, bug: b, finished: finished, snapshot: d.log.clock, looks: d.watches}
 	if b != nil {
 		x.looks = x.looks || looksAtRows(b.acts.Does)
-		x.mixes = b.acts.Does == bug.ReadsMiddle && d.coin()
+		x.mixes = b.acts.Does == bug.ReadsMixed || b.acts.Does == bug.ReadsMiddle && d.coin()
 	}
 	return x
 }
@@ -51,7 +52,7 @@ func (x *attempt) change(p place, before image) *change {
 			return &x.changes[i]
 		}
 	}
-	x.changes = append(x.changes, change{place: p, before: before})
+	x.changes = append(x.changes, change{place: p, before: before, after: before})
 	return &x.changes[len(x.changes)-1]
 }
 
@@ -65,38 +66,30 @@ func (x *attempt) capture(ctx context.Context, do doer, statement int, parameter
 	switch s.Verb {
 	case store.Insert:
 		for row := range max(s.Rows, 1) {
-			x.captureInsert(t, s, row, parameters)
+			x.insert(t, s, row, parameters)
 		}
-		return
 	case store.Put, store.Append:
-		var key []store.Value
-		for _, name := range t.Key() {
-			v, _ := valueOfExpression(s.Value(0, slices.Index(s.Columns, name)), parameters)
-			key = append(key, v)
+		x.check(x.put(ctx, do, t, s, parameters))
+	default:
+		full := x.n.full[statement]
+		var values []store.Value
+		for _, i := range full.takes {
+			values = append(values, parameters[i])
 		}
-		before, err := x.current(ctx, do, t, key)
-		x.check(err)
-		x.change(placeOf(t.Name, key), before).inserted = before == nil
-		return
-	}
-	full := x.n.full[statement]
-	var values []store.Value
-	for _, i := range full.takes {
-		values = append(values, parameters[i])
-	}
-	x.check(do(ctx, full.statement, func(row store.Row) error {
-		before, err := decode(row, t, t.Names())
-		if err != nil {
-			return err
-		}
-		c := x.change(placeOf(t.Name, before[:t.Keys()]), before)
-		for _, a := range s.Set {
-			if a.Add && !slices.Contains(c.adds, a.Column) {
-				c.adds = append(c.adds, a.Column)
+		x.check(do(ctx, full.statement, func(row store.Row) error {
+			before, err := decode(row, t, t.Names())
+			if err != nil {
+				return err
 			}
-		}
-		return nil
-	}, values...))
+			c := x.change(placeOf(t.Name, before[:t.Keys()]), before)
+			if s.Verb == store.Delete {
+				c.after = nil
+			} else {
+				c.update(t, s, parameters)
+			}
+			return nil
+		}, values...))
+	}
 }
 
 // check has the bug not be in an attempt of which is not known what it changes.
@@ -106,19 +99,81 @@ func (x *attempt) check(err error) {
 	}
 }
 
-// captureInsert notes a row that is inserted. Values that hang on other rows are read after.
-func (x *attempt) captureInsert(t *store.Table, s *store.Statement, row int, parameters []store.Value) {
-	after, whole := make(image, len(t.Columns)), true
+// insert notes a row that is inserted.
+func (x *attempt) insert(t *store.Table, s *store.Statement, row int, parameters []store.Value) {
+	after := make(image, len(t.Columns))
 	for i, name := range s.Columns {
-		v, ok := valueOfExpression(s.Value(row, i), parameters)
-		after[column(t, name)], whole = v, whole && ok
+		after[column(t, name)] = x.left(s.Value(row, i), parameters)
 	}
-	c := x.change(placeOf(t.Name, after[:t.Keys()]), nil)
-	if c.inserted = true; !whole {
-		c.after = after[:t.Keys():t.Keys()]
-		return
+	x.change(placeOf(t.Name, after[:t.Keys()]), nil).after = after
+}
+
+// put notes a row that is put or appended to.
+func (x *attempt) put(ctx context.Context, do doer, t *store.Table, s *store.Statement, parameters []store.Value) error {
+	var key image
+	for _, name := range t.Key() {
+		v, _ := valueOfExpression(s.Value(0, slices.Index(s.Columns, name)), parameters)
+		key = append(key, v)
+	}
+	var before image
+	err := do(ctx, x.n.get[t.Name], func(row store.Row) (err error) {
+		before, err = decode(row, t, t.Names())
+		return err
+	}, key...)
+	if err != nil {
+		return err
+	}
+	c := x.change(placeOf(t.Name, key), before)
+	after := slices.Clone(c.after)
+	if after == nil {
+		after = append(key, make(image, len(t.Columns)-len(key))...)
+	}
+	for i, name := range s.Columns {
+		v, _ := valueOfExpression(s.Value(0, i), parameters)
+		k := column(t, name)
+		if s.Verb == store.Append && i == 1 {
+			v = store.OfList(append(slices.Clone(after[k].Numbers), v.Number))
+		}
+		after[k] = v
 	}
 	c.after = after
+	return nil
+}
+
+// update does an Update to what the row is after.
+func (c *change) update(t *store.Table, s *store.Statement, parameters []store.Value) {
+	was := c.after
+	c.after = slices.Clone(was)
+	for _, a := range s.Set {
+		i := column(t, a.Column)
+		v, _ := valueOfExpression(a.Value, parameters)
+		if a.Value.Source == store.FromColumn {
+			v = was[column(t, a.Value.Column)]
+		}
+		if a.Add {
+			v.Number += was[i].Number
+			if !slices.Contains(c.adds, a.Column) {
+				c.adds = append(c.adds, a.Column)
+			}
+		}
+		c.after[i] = v
+	}
+}
+
+// left is the value of an expression, which may be of a row as the transaction leaves it.
+func (x *attempt) left(e store.Expression, parameters []store.Value) store.Value {
+	if e.Source != store.FromLeft {
+		v, _ := valueOfExpression(e, parameters)
+		return v
+	}
+	var key []store.Value
+	for _, k := range e.Key {
+		key = append(key, x.left(k, parameters))
+	}
+	if c := x.change(placeOf(e.Table, key), nil); c.after != nil {
+		return c.after[column(x.d.schema.Table(e.Table), e.Column)]
+	}
+	return store.OfInt(0) // the transaction is refused
 }
 
 // insertedRows notes rows that are inserted.
@@ -129,83 +184,51 @@ func (x *attempt) insertedRows(rows store.Rows) {
 		for k, v := range rows.Row(i, nil) {
 			after[column(t, rows.Columns[k])] = v
 		}
-		c := x.change(placeOf(t.Name, after[:t.Keys()]), nil)
-		c.inserted, c.after = true, after
+		x.change(placeOf(t.Name, after[:t.Keys()]), nil).after = after
 	}
 }
 
-// current is a row as it is now; nil if there is none.
-func (x *attempt) current(ctx context.Context, do doer, t *store.Table, key []store.Value) (found image, err error) {
-	err = do(ctx, x.n.get[t.Name], func(row store.Row) (err error) {
-		found, err = decode(row, t, t.Names())
-		return err
-	}, key...)
-	return found, err
+// settle forgets rows that are as they were before.
+func (x *attempt) settle() {
+	x.changes = slices.DeleteFunc(x.changes, func(c change) bool { return !x.looks || c.before.equal(c.after) })
 }
 
-// after notes what the rows are that a transaction has changed, and forgets those that it
-// has not.
-func (x *attempt) after(ctx context.Context) {
-	if !x.looks {
-		x.changes = nil
-		return
-	}
-	ctx, cancel := own(ctx)
-	defer cancel()
-	for i := range x.changes {
-		c := &x.changes[i]
-		t := x.d.schema.Table(c.table)
-		if c.inserted && len(c.after) == len(t.Columns) {
-			continue
-		}
-		key := c.before
-		if key == nil {
-			key = c.after
-		}
-		var err error
-		c.after, err = x.current(ctx, x.n.run, t, key[:t.Keys()])
-		if x.check(err); err != nil {
-			x.changes = nil
-			return
+// answer gives the rows of an answer to the client, as they are shown.
+func (x *attempt) answer(s *store.Statement, parameters []store.Value, rows []image, give func(store.Row) error) error {
+	for _, row := range x.shown(s, parameters, rows) {
+		if err := give(row); err != nil {
+			return err
 		}
 	}
-	x.changes = slices.DeleteFunc(x.changes, func(c change) bool { return c.before.equal(c.after) })
+	return nil
 }
 
-// answer gives a row of an answer to the client, as it is shown.
-func (x *attempt) answer(s *store.Statement, parameters []store.Value, row image, give func(store.Row) error) error {
-	if row = x.shown(s, parameters, row); row == nil {
-		return nil
-	}
-	return give(row)
-}
-
-func (x *attempt) shown(s *store.Statement, parameters []store.Value, row image) image {
+func (x *attempt) shown(s *store.Statement, parameters []store.Value, rows []image) (shown []image) {
 	d := x.d
 	d.guard.Lock()
 	defer d.guard.Unlock()
-	if x.over {
-		return nil
+	if x.over || s.Verb == store.Count {
+		return rows
 	}
 	t := d.schema.Table(s.Table)
-	if s.Verb != store.Count {
-		if p, ok := d.whose(t, s, parameters, row); ok {
-			if s.Verb == store.Read {
-				row = x.see(p, t, s.Columns, row)
-			}
-			if row == nil {
-				return nil
-			}
+	for _, row := range rows {
+		p, ok := d.whose(t, s, parameters, row)
+		if ok && s.Verb == store.Read {
+			row = x.see(p, t, s.Columns, row)
+		}
+		if ok && row != nil {
 			row = d.shown.row(p, s.Columns, row)
 		}
-	}
-	if x.does(bug.Misanswers) && !x.struck {
-		if i := slices.IndexFunc(s.Columns, func(name string) bool { return slices.Contains(x.bug.acts.Columns, name) }); i >= 0 {
-			x.struck = true
-			return row.with(i, store.OfInt(row[i].Number+1))
+		if row != nil {
+			shown = append(shown, row)
 		}
 	}
-	return row
+	if x.bug != nil && answers(x.bug.acts.Does) && len(shown) > 0 && !x.struck {
+		shown = x.misanswer(s, t, shown)
+	} else if len(shown) == 1 {
+		d.previous = shown[0]
+	}
+	return shown
 }
 
 // record remembers the attempt.
@@ -227,5 +250,26 @@ func (x *attempt) record(n *session) {
 	d.log.add(e)
 	if n != nil {
 		n.known = e.known
+	}
+}
+
+// captureAll is capture of several statements, in one round trip of a transaction where there
+// are such.
+func (x *attempt) captureAll(ctx context.Context, calls []store.Call) {
+	if !x.looks || len(calls) == 1 || x.d.inner.Lacks()[store.Transactions] != "" {
+		for _, call := range calls {
+			x.capture(ctx, x.n.run, call.Statement, call.Parameters)
+		}
+		return
+	}
+	reply := x.n.Session.Transaction(ctx, false, func(ctx context.Context, t store.Transaction) error {
+		for _, call := range calls {
+			x.capture(ctx, doerOf(t), call.Statement, call.Parameters)
+		}
+		return nil
+	})
+	if reply.Outcome != history.Committed {
+		x.check(errNotRead)
+		x.changes = nil
 	}
 }

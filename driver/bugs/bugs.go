@@ -99,6 +99,12 @@ func For(name string) []Bug {
 		return smallbank.Bugs()
 	case tpcb.Name:
 		return tpcb.Bugs()
+	case availability.Name:
+		return availability.Bugs()
+	case entity.Name:
+		return entity.Bugs()
+	case ycsb.Name:
+		return ycsb.Bugs()
 	}
 	for _, w := range seedables() {
 		if w.name == name {

@@ -32,6 +32,8 @@ type database struct {
 	// number when the last audit ended.
 	events  atomic.Uint64
 	audited uint64
+	// previous is the row that was answered last.
+	previous image
 	// cutAt is where a read of everything ends, by table.
 	cutAt map[string]int64
 	// guard is for what transactions look at that may go on when their session has

@@ -20,7 +20,7 @@ func (x *attempt) see(p place, t *store.Table, columns []string, row image) imag
 	}
 	if x.bug != nil && !x.struck {
 		switch does := x.bug.acts.Does; {
-		case does == bug.ReadsMiddle && x.mixes:
+		case x.mixes:
 			return x.mix(p, t, columns, row)
 		case does == bug.ReadsAborted:
 			row = x.ghost(p, t, columns, row)
@@ -84,6 +84,8 @@ func (x *attempt) wrong(e *ended, p place) bool {
 		})
 	case bug.ReadsForked:
 		return x.forked(e, p)
+	case bug.ReadsOlder:
+		return log.latest(p, log.clock) == e.at && e.wrote(p).before != nil
 	}
 	return false
 }
@@ -153,12 +155,7 @@ func (x *attempt) mix(p place, t *store.Table, columns []string, row image) imag
 		return row
 	}
 	before := e.wrote(p).before.pick(t, columns)
-	var differ []int
-	for i := range row {
-		if !row[i : i+1].equal(before[i : i+1]) {
-			differ = append(differ, i)
-		}
-	}
+	differ := differing(before, row)
 	if len(differ) < 2 {
 		return row
 	}

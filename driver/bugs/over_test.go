@@ -12,10 +12,14 @@ import (
 	"assay/store"
 	"assay/store/bug"
 	"assay/workload"
+	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/definition"
+	"assay/workload/entity"
+	"assay/workload/keyvalue"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
+	"assay/workload/ycsb"
 )
 
 // inFile is a database with bugs in a file.
@@ -47,6 +51,12 @@ func allSpoiled() []spoiled {
 			func(db store.Database) workload.Store { return smallbank.Over(db) }, 300},
 		{bank.Definition(), &bank.Config{Accounts: 10, Keys: "uniform", Loaders: 1, Audits: 1000}, bank.Bugs(), bank.Schema(),
 			func(db store.Database) workload.Store { return bank.Over(db) }, 300},
+		{availability.Definition(), &availability.Config{Policy: availability.PolicyTimeout, Readers: 2, ReadRate: 100, Read: workload.ReadPrimary}, availability.Bugs(),
+			keyvalue.Schema(availability.Table()), func(db store.Database) workload.Store { return keyvalue.Over(db, availability.Table()) }, 100},
+		{entity.Definition(), &entity.Config{WriteShare: 0.5}, entity.Bugs(), keyvalue.Schema(entity.Table()),
+			func(db store.Database) workload.Store { return keyvalue.Over(db, entity.Table()) }, 100},
+		{ycsb.Definition(), &ycsb.Config{Mix: "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2", Records: 30, Fields: 3, FieldBytes: 20, ScanLength: 20}, ycsb.Bugs(), keyvalue.Schema(ycsb.Table(3, 20)),
+			func(db store.Database) workload.Store { return keyvalue.Over(db, ycsb.Table(3, 20)) }, 200},
 	}
 }
 
@@ -65,7 +75,7 @@ func TestEveryBugIsFound(t *testing.T) {
 
 func (w *spoiled) found(t *testing.T, b bug.Bug) {
 	struck, named, last := int64(0), false, ""
-	for seed := range uint64(3) {
+	for seed := range uint64(2) {
 		chance := 0.1
 		switch b.Act.Does {
 		case bug.Truncates, bug.Overdraws, bug.ReadsForked, bug.ReadsPassed:

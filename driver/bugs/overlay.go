@@ -13,14 +13,14 @@ import (
 type overlay struct {
 	// adds are added to columns of integers.
 	adds map[place]map[string]int64
-	// copies is how many times more a row is shown; -1 hides it.
-	copies map[place]int
+	// hidden are rows that are not shown.
+	hidden map[place]bool
 	// extra are rows that are shown beside, by table.
 	extra map[string][]image
 }
 
 func newOverlay() overlay {
-	return overlay{map[place]map[string]int64{}, map[place]int{}, map[string][]image{}}
+	return overlay{map[place]map[string]int64{}, map[place]bool{}, map[string][]image{}}
 }
 
 func (o *overlay) add(p place, column string, n int64) {
@@ -48,7 +48,7 @@ func (o *overlay) apply(d *database, changes []change, sign int64) {
 	for _, c := range changes {
 		switch t := d.schema.Table(c.table); {
 		case c.before == nil && sign < 0:
-			o.copies[c.place] = -1
+			o.hidden[c.place] = true
 		case c.before == nil:
 			o.extra[c.table] = append(o.extra[c.table], c.after)
 		default:
@@ -97,18 +97,13 @@ func (r *shownReader) Read(ctx context.Context, s store.Statement, row func(stor
 		if ok && r.attempt != nil {
 			values = r.attempt.see(p, t, s.Columns, values)
 		}
-		if values == nil {
+		if values == nil || ok && r.shown.hidden[p] {
 			return nil
 		}
 		if ok {
 			values = r.shown.row(p, s.Columns, values)
 		}
-		for range 1 + r.shown.copies[p] {
-			if err := give(values); err != nil {
-				return err
-			}
-		}
-		return nil
+		return give(values)
 	}, parameters...)
 	for _, extra := range r.shown.extra[s.Table] {
 		if err == nil && satisfies(t, &s, parameters, extra) {
@@ -138,9 +133,9 @@ func (r *shownReader) count(ctx context.Context, t *store.Table, s store.Stateme
 			}
 		}
 	}
-	for p, n := range r.shown.copies {
+	for p := range r.shown.hidden {
 		if p.table == s.Table {
-			counted[0].Number += int64(n)
+			counted[0].Number--
 		}
 	}
 	counted[0].Number += int64(len(r.shown.extra[s.Table]))

@@ -122,7 +122,7 @@ func (n *session) do(ctx context.Context, o *operation) store.Reply {
 	if n.known != nil {
 		*n.known, n.known = came, nil
 	}
-	b := d.draw(func(a bug.Act) bool { return suits(a.Does, o.writes) })
+	b := d.draw(func(a bug.Act) bool { return n.suits(&a, o) })
 	if b != nil && b.acts.Does == bug.Delays {
 		return n.delay(b, o)
 	}
@@ -190,7 +190,7 @@ func (n *session) perform(ctx context.Context, x *attempt, o *operation) store.R
 	if reply.Outcome != history.Committed {
 		return x.refused(ctx, o, reply)
 	}
-	x.after(ctx)
+	x.settle()
 	if deliver != nil {
 		if err := deliver(); err != nil {
 			return store.Reply{Reply: workload.Reply{Class: workload.ClassOther, Err: err}}
@@ -202,8 +202,8 @@ func (n *session) perform(ctx context.Context, x *attempt, o *operation) store.R
 // send sends calls and keeps the rows of the answers, which deliver passes on.
 func (n *session) send(ctx context.Context, x *attempt, o *operation) (reply store.Reply, deliver func() error) {
 	sent, rows := slices.Clone(o.calls), make([][]image, len(o.calls))
+	x.captureAll(ctx, sent)
 	for i := range sent {
-		x.capture(ctx, n.run, sent[i].Statement, sent[i].Parameters)
 		s := &n.statements[sent[i].Statement]
 		if t := n.d.schema.Table(s.Table); sent[i].Row != nil && t != nil && s.Verb != store.Native {
 			sent[i].Row = func(row store.Row) error {
@@ -213,14 +213,12 @@ func (n *session) send(ctx context.Context, x *attempt, o *operation) (reply sto
 			}
 		}
 	}
-	x.prepare(ctx)
+	x.prepare(ctx, sent)
 	reply = o.send(ctx, n.Session, sent)
 	return reply, func() error {
 		for i, call := range o.calls {
-			for _, row := range rows[i] {
-				if err := x.answer(&n.statements[call.Statement], call.Parameters, row, call.Row); err != nil {
-					return err
-				}
+			if err := x.answer(&n.statements[call.Statement], call.Parameters, rows[i], call.Row); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -239,6 +237,14 @@ var errNotRead = errors.New("bugs: rows could not be read")
 
 // doer does a statement.
 type doer = func(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) error
+
+// doerOf does statements in a transaction.
+func doerOf(t store.Transaction) doer {
+	return func(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) error {
+		_, err := t.Do(ctx, statement, row, parameters...)
+		return err
+	}
+}
 
 // run does a statement that reads.
 func (n *session) run(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) error {
@@ -297,13 +303,7 @@ type spoilable struct {
 
 func (t *spoilable) Do(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (changed int64, err error) {
 	x := t.x
-	do := func(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) error {
-		_, err := t.Transaction.Do(ctx, statement, row, parameters...)
-		return err
-	}
-	if x.looks {
-		x.capture(ctx, do, statement, parameters)
-	}
+	x.capture(ctx, doerOf(t.Transaction), statement, parameters)
 	s := &x.n.statements[statement]
 	table := x.d.schema.Table(s.Table)
 	if row == nil || table == nil || s.Verb == store.Native {
@@ -315,10 +315,8 @@ func (t *spoilable) Do(ctx context.Context, statement int, row func(store.Row) e
 		rows = append(rows, one)
 		return err
 	}, parameters...)
-	for _, one := range rows {
-		if err == nil {
-			err = x.answer(s, parameters, one, row)
-		}
+	if err == nil {
+		err = x.answer(s, parameters, rows, row)
 	}
 	return changed, err
 }

@@ -10,8 +10,6 @@ type change struct {
 	place
 	// before and after are the row; nil if there was none.
 	before, after image
-	// inserted is true if the transaction inserted it.
-	inserted bool
 	// adds are the columns that it added to.
 	adds []string
 }

@@ -50,14 +50,28 @@ type Act struct {
 	// Columns are those that it is about: one of those that are altered; those of which
 	// one must have changed so that the act leaves a trace. Empty for any but the key.
 	Columns []string
+	// To is what a transaction must have done to a row that it is about; empty for what Does
+	// says, or for anything.
+	To To
 	// Rows is how many rows a transaction must have changed, at least.
 	Rows int
+	// Unknown is true if it is answered that the outcome is not known.
+	Unknown bool
 	// Calls is how many calls later it is done, at most, of what is done later.
 	Calls uint64
 	// Again is true if a row that is doubled may have been written by a transaction that
 	// was done twice.
 	Again bool
 }
+
+// To is what a transaction does to a row.
+type To string
+
+const (
+	Inserted To = "inserted"
+	Updated  To = "updated"
+	Deleted  To = "deleted"
+)
 
 // Does is a way of breaking a promise.
 type Does string
@@ -69,10 +83,14 @@ const (
 	// for up to Calls more calls and is then lost with all that were committed since.
 	Loses     Does = "loses"
 	LosesSoon Does = "loses soon"
-	// Forgets leaves one of the updates of a transaction out, ForgetsUpdates all of them:
-	// what it inserted stays.
-	Forgets        Does = "forgets one update"
-	ForgetsUpdates Does = "forgets updates"
+	// Forgets leaves out what a transaction did to one row (To, by itself an update),
+	// ForgetsSome to some rows and not all, ForgetsAll to all such rows: what it did to
+	// others stays.
+	Forgets     Does = "forgets one row"
+	ForgetsSome Does = "forgets some rows"
+	ForgetsAll  Does = "forgets all such rows"
+	// ForgetsColumns leaves out what an update did to all columns but one.
+	ForgetsColumns Does = "forgets columns"
 	// Overwrites has a transaction change a row as it was before the last transaction that
 	// changed it.
 	Overwrites Does = "overwrites"
@@ -92,15 +110,34 @@ const (
 
 // Ways in which rows go wrong.
 const (
-	// Alters changes one of Columns of a row that was inserted.
+	// Alters changes one of Columns of a row (To, by itself one that was inserted).
 	Alters Does = "alters"
-	// Repeats has a row that was inserted be there twice, Adds adds one of nobody's.
+	// Repeats has such a row be there twice, Adds adds one like it of nobody's.
 	Repeats Does = "repeats"
 	Adds    Does = "adds"
 	// Truncates ends a read of everything early, without an error.
 	Truncates Does = "truncates"
-	// Misanswers changes one of Columns in the answer to a transaction.
+	// Miscounts says that one row less was changed.
+	Miscounts Does = "miscounts"
+)
+
+// Ways in which the answer to a statement goes wrong.
+const (
+	// Misanswers changes one of Columns in a row of it.
 	Misanswers Does = "misanswers"
+	// Swaps gives the row that another statement was given before, or changes a column if
+	// there is none.
+	Swaps Does = "swaps"
+	// Hides gives no row where there is one.
+	Hides Does = "hides"
+	// Drops leaves out one of several rows, DoublesRow gives one in place of the next as well,
+	// Disorders gives two in the wrong order, Cuts leaves out the last ones, and RepeatsRow
+	// gives the first one at the end again.
+	Drops      Does = "drops a row"
+	DoublesRow Does = "doubles a row"
+	Disorders  Does = "disorders rows"
+	Cuts       Does = "cuts rows"
+	RepeatsRow Does = "repeats a row"
 )
 
 // Ways in which a read sees a wrong state.
@@ -115,6 +152,10 @@ const (
 	// ReadsForked sees a transaction that a reader before did not see, and does not see
 	// one that this reader saw.
 	ReadsForked Does = "reads a fork"
+	// ReadsOlder sees a row as it was before the last transaction that changed it, ReadsMixed
+	// one of its columns.
+	ReadsOlder Does = "reads older"
+	ReadsMixed Does = "reads mixed"
 	// ReadsStale sees a state from before a transaction whose end was known before the
 	// read began.
 	ReadsStale Does = "reads stale"

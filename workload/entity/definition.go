@@ -8,6 +8,7 @@ import (
 	"assay/load"
 	"assay/promise"
 	"assay/report"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/keyvalue"
@@ -19,6 +20,11 @@ const Name = "entity"
 // By is the support of the workload by a driver's function.
 func By(open keyvalue.Opener) definition.Support {
 	return definition.By(Name, open.On(Table()))
+}
+
+// On is the support of the workload by a driver.
+func On(open store.Opener) definition.Support {
+	return keyvalue.On(Name, open, func(workload.Target) keyvalue.Table { return Table() })
 }
 
 // Definition is the workload.

@@ -8,6 +8,7 @@ import (
 	"assay/history"
 	"assay/store"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // Schema is what a table lies in.
@@ -29,6 +30,21 @@ func By(open store.Opener) Opener {
 		}
 		return Over(db, table), nil
 	}
+}
+
+// On is the support of a workload with one table by a driver.
+func On(name string, open store.Opener, table func(workload.Target) Table) definition.Support {
+	around := func(ctx context.Context, target workload.Target, wrap definition.Wrapper) (workload.Store, error) {
+		of := table(target)
+		db, err := open(ctx, target, Schema(of))
+		if err != nil {
+			return nil, err
+		}
+		return Over(wrap(db, Schema(of)), of), nil
+	}
+	return definition.Support{Workload: name, Around: around, Open: func(ctx context.Context, target workload.Target) (workload.Store, error) {
+		return around(ctx, target, func(db store.Database, _ store.Schema) store.Database { return db })
+	}}
 }
 
 // The statements of a session.

@@ -8,16 +8,16 @@ import (
 // Bugs are ways of breaking a database's promises that the checks must find.
 func Bugs() []bug.Bug {
 	const operations = journal.CheckOperations
-	balance := []string{"balance"}
+	balance, figures := []string{"balance"}, []string{"balance", "acknowledged", "overwritten"}
 	return []bug.Bug{
 		{Name: "lost-ack", Check: operations, Kinds: []string{journal.KindLost}, Or: CheckAccounts,
 			Doc: "an operation is acknowledged and nothing of it is there", Act: bug.Act{Does: bug.Loses}},
-		{Name: "lost-update", Check: CheckAccounts, Kinds: []string{"balance", "acknowledged"},
+		{Name: "lost-update", Check: CheckAccounts, Kinds: figures,
 			Doc: "the balance that an operation changed is overwritten with what it was before; its journal row stays",
-			Act: bug.Act{Does: bug.ForgetsUpdates, Columns: balance}},
-		{Name: "doubled", Check: CheckAccounts, Kinds: []string{"balance", "acknowledged"},
+			Act: bug.Act{Does: bug.ForgetsAll, Columns: balance}},
+		{Name: "doubled", Check: CheckAccounts, Kinds: figures,
 			Doc: "an operation adds to its balance twice and has one journal row", Act: bug.Act{Does: bug.Doubles, Columns: balance}},
-		{Name: "half-done", Check: CheckAccounts, Kinds: []string{"balance", "acknowledged"},
+		{Name: "half-done", Check: CheckAccounts, Kinds: figures,
 			Doc: "an Amalgamate does not change one of its accounts", Act: bug.Act{Does: bug.Forgets, Columns: balance, Rows: 4}},
 		{Name: "write-skew", Check: CheckIsolation, Kinds: []string{"G2-item"}, Model: "serializable",
 			Doc: "a Balance sees a TransactSaving and not the WriteCheck that came before it, as snapshot isolation allows",

@@ -14,7 +14,7 @@ func Bugs() []bug.Bug {
 			Doc: "a transaction is acknowledged and nothing of it is there", Act: bug.Act{Does: bug.Loses}},
 		{Name: "lost-update", Check: balances, Kinds: []string{"balance"}, Or: CheckTotal,
 			Doc: "the balances of a transaction are overwritten with what they were before; its history row stays",
-			Act: bug.Act{Does: bug.ForgetsUpdates, Columns: figures}},
+			Act: bug.Act{Does: bug.ForgetsAll, Columns: figures}},
 		{Name: "doubled", Check: balances, Kinds: []string{"balance"}, Or: CheckTotal,
 			Doc: "a transaction changes its balances twice and has one history row", Act: bug.Act{Does: bug.Doubles, Columns: figures}},
 		{Name: "half-done", Check: balances, Kinds: []string{"balance"}, Or: CheckTotal,

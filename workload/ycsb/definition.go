@@ -10,6 +10,7 @@ import (
 	"assay/load"
 	"assay/promise"
 	"assay/report"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/keyvalue"
@@ -21,9 +22,16 @@ const Name = "ycsb"
 // By is the support of the workload by a driver's function.
 func By(open keyvalue.Opener) definition.Support {
 	return definition.By(Name, func(ctx context.Context, target workload.Target) (keyvalue.Store, error) {
-		d := Defaults()
-		return open(ctx, target, Table(cmp.Or(target.Fields, d.Fields), cmp.Or(target.FieldBytes, d.FieldBytes)))
+		return open(ctx, target, tableOf(target))
 	})
+}
+
+// On is the support of the workload by a driver.
+func On(open store.Opener) definition.Support { return keyvalue.On(Name, open, tableOf) }
+
+func tableOf(target workload.Target) keyvalue.Table {
+	d := Defaults()
+	return Table(cmp.Or(target.Fields, d.Fields), cmp.Or(target.FieldBytes, d.FieldBytes))
 }
 
 // Definition is the workload.

@@ -1,0 +1,186 @@
+package bugs
+
+import (
+	"context"
+	"slices"
+
+	"assay/history"
+	"assay/store"
+	"assay/store/bug"
+	"assay/workload"
+)
+
+// spoil does what the bug does to rows that the transaction has changed.
+func (x *attempt) spoil(ctx context.Context, o *operation, of []change) bool {
+	act, i := &x.bug.acts, x.d.chance.IntN(len(of))
+	one := of[i : i+1]
+	switch act.Does {
+	case bug.Forgets:
+		return x.rewrite(ctx, one, asBefore)
+	case bug.ForgetsSome:
+		return len(of) > 1 && x.rewrite(ctx, of[max(1, i):], asBefore)
+	case bug.ForgetsAll:
+		return x.rewrite(ctx, of, asBefore)
+	case bug.ForgetsColumns:
+		return x.rewrite(ctx, one, x.partly)
+	case bug.Doubles:
+		return x.rewrite(ctx, of, x.again)
+	case bug.Alters:
+		return x.rewrite(ctx, one, func(c *change) image { return x.alter(x.d.schema.Table(c.table), c.after) })
+	case bug.Repeats:
+		x.d.shown.extra[one[0].table] = append(x.d.shown.extra[one[0].table], one[0].after)
+		x.d.differences++
+		if act.Again && x.d.coin() {
+			x.rewrite(ctx, slices.DeleteFunc(slices.Clone(x.changes), func(c change) bool { return toOf(&c) != bug.Updated }), x.again)
+		}
+		return true
+	case bug.Adds:
+		return x.add(ctx, o, &one[0])
+	}
+	return false
+}
+
+// rewrite has rows be otherwise. It reports whether they are, and any of them was not so.
+func (x *attempt) rewrite(ctx context.Context, changes []change, to func(*change) image) bool {
+	var other []change
+	for _, c := range changes {
+		was := c.after
+		if c.after = to(&c); !c.after.equal(was) {
+			other = append(other, c)
+		}
+	}
+	if len(other) == 0 || !x.n.rewrite(ctx, other, asAfter) {
+		return false
+	}
+	for _, c := range other {
+		x.change(c.place, nil).after = c.after
+	}
+	return true
+}
+
+// partly is a row with its last column that has changed as it was before.
+func (x *attempt) partly(c *change) image {
+	differ := differing(c.before, c.after)
+	if len(differ) < 2 {
+		return c.after
+	}
+	last := differ[len(differ)-1]
+	return c.after.with(last, c.before[last])
+}
+
+// differing are the columns in which two images differ.
+func differing(before, after image) (columns []int) {
+	for i := range after {
+		if !before[i : i+1].equal(after[i : i+1]) {
+			columns = append(columns, i)
+		}
+	}
+	return columns
+}
+
+// toOf is what a change does to its row.
+func toOf(c *change) bug.To {
+	switch {
+	case c.before == nil:
+		return bug.Inserted
+	case c.after == nil:
+		return bug.Deleted
+	}
+	return bug.Updated
+}
+
+// one of its columns if they are updates.
+func (x *attempt) of() (changes []change) {
+	act := &x.bug.acts
+	to := act.To
+	if to == "" {
+		switch act.Does {
+		case bug.Alters, bug.Repeats, bug.Adds:
+			to = bug.Inserted
+		case bug.Forgets, bug.ForgetsSome, bug.ForgetsAll, bug.ForgetsColumns, bug.Doubles:
+			to = bug.Updated
+		}
+	}
+	if len(x.changes) < act.Rows {
+		return nil
+	}
+	for _, c := range x.changes {
+		names := x.d.schema.Table(c.table).Names()
+		figures := toOf(&c) != bug.Updated || len(act.Columns) == 0 || act.Does == bug.Alters ||
+			slices.ContainsFunc(differing(c.before, c.after), func(i int) bool { return slices.Contains(act.Columns, names[i]) })
+		if figures && (act.Table == "" || c.table == act.Table) && (to == "" || toOf(&c) == to) {
+			changes = append(changes, c)
+		}
+	}
+	return changes
+}
+
+// again is a row with what was added to it added once more.
+func (x *attempt) again(c *change) image {
+	row, t := slices.Clone(c.after), x.d.schema.Table(c.table)
+	for _, name := range c.adds {
+		i := column(t, name)
+		row[i].Number += c.after[i].Number - c.before[i].Number
+	}
+	return row
+}
+
+// alter is a row with another value in a column.
+func (x *attempt) alter(t *store.Table, row image) image {
+	columns := x.bug.acts.Columns
+	if len(columns) == 0 {
+		columns = t.Names()[t.Keys():]
+	}
+	i := column(t, columns[x.d.chance.IntN(len(columns))])
+	return row.with(i, x.otherThan(row[i]))
+}
+
+// otherThan is another value of the same kind.
+func (x *attempt) otherThan(v store.Value) store.Value {
+	switch v.Kind {
+	case store.Text:
+		last := "0"
+		if v.Text != "" && v.Text[len(v.Text)-1:] == last {
+			last = "1"
+		}
+		return store.OfText(v.Text[:max(0, len(v.Text)-1)] + last)
+	case store.Bool:
+		return store.OfBool(v.Number == 0)
+	}
+	v.Number++
+	return v
+}
+
+// are known is done again for it.
+func (x *attempt) add(ctx context.Context, o *operation, c *change) bool {
+	d, t := x.d, x.d.schema.Table(c.table)
+	key := t.Keys() - 1
+	nobody := store.OfInt(workload.OperationID(workload.MaxClient, d.calls))
+	if of := c.after[key]; of.Kind == store.Bytes {
+		nobody = store.OfBytes(slices.Clone(of.Bytes))
+		nobody.Bytes[len(nobody.Bytes)-1]++
+	}
+	extra := *c
+	extra.after = c.after.with(key, nobody)
+	if len(o.calls) < 2 {
+		return x.n.rewrite(ctx, []change{extra}, asAfter)
+	}
+	again := slices.Clone(o.calls)
+	for i := range again {
+		call := &again[i]
+		if call.Row != nil {
+			call.Row = func(store.Row) error { return nil }
+		}
+		s := &x.n.statements[call.Statement]
+		if s.Verb != store.Insert || s.Table != c.table {
+			continue
+		}
+		if of := s.Value(0, slices.Index(s.Columns, t.Key()[key])); of.Source == store.FromParameter {
+			call.Parameters = slices.Clone(call.Parameters)
+			call.Parameters[of.Parameter-1] = nobody
+		}
+	}
+	ctx, cancel := own(ctx)
+	defer cancel()
+	return o.send(ctx, x.n.Session, again).Outcome == history.Committed
+}

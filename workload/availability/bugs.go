@@ -1,0 +1,15 @@
+package availability
+
+import (
+	"assay/store/bug"
+	"assay/workload/keyvalue"
+)
+
+// Bugs are ways of breaking a database's promises that the checks must find.
+func Bugs() []bug.Bug {
+	return keyvalue.Bugs(
+		bug.Bug{Name: "altered-row", Check: keyvalue.CheckRows, Kinds: []string{"altered"},
+			Doc: "a row has another value than was inserted (found by reads as well, if it is read)", Act: bug.Act{Does: bug.Alters}},
+		bug.Bug{Name: "altered-read", Check: keyvalue.CheckReads, Kinds: []string{"altered", "other row"},
+			Doc: "a read returns another value, or another row, than the one asked for", Act: bug.Act{Does: bug.Swaps}})
+}

@@ -1,0 +1,25 @@
+package keyvalue
+
+import "assay/store/bug"
+
+// Bugs are ways of breaking a database's promises that the checks of records that do not
+// change must find, beside those of the workload's own.
+func Bugs(own ...bug.Bug) []bug.Bug {
+	return append([]bug.Bug{
+		{Name: "lost-ack", Check: CheckAcknowledged, Kinds: []string{"lost"},
+			Doc: "an acknowledged record is there for up to eight more calls, and then lost with those that came after it", Act: bug.Act{Does: bug.LosesSoon, Calls: 8}},
+		{Name: "reported-never-applied", Check: CheckAcknowledged, Kinds: []string{"lost"},
+			Doc: "an insert is acknowledged and nothing stays", Act: bug.Act{Does: bug.Loses}},
+		{Name: "duplicate-apply", Check: CheckRows, Kinds: []string{"doubled"},
+			Doc: "a record is inserted twice under one key", Act: bug.Act{Does: bug.Repeats}},
+		{Name: "extra-row", Check: CheckRows, Kinds: []string{"foreign"},
+			Doc: "a record that nobody inserted is there beside", Act: bug.Act{Does: bug.Adds}},
+		{Name: "failed-but-applied", Check: CheckRows, Kinds: []string{"failed"},
+			Doc: "a record is inserted, and failed is answered", Act: bug.Act{Does: bug.Denies}},
+		{Name: "stale-read", Check: CheckReads, Kinds: []string{"stale"},
+			Doc: "a read does not find a record that is there and was acknowledged", Act: bug.Act{Does: bug.Hides}},
+		{Name: "truncated-read", Check: CheckAcknowledged, Kinds: []string{"lost"},
+			Doc: "a read of everything ends early and without an error", Act: bug.Act{Does: bug.Truncates}},
+		bug.Late("record inserted"),
+	}, own...)
+}

@@ -1,0 +1,37 @@
+package ycsb
+
+import "assay/store/bug"
+
+// Bugs are ways of breaking a database's promises that the checks must find.
+func Bugs() []bug.Bug {
+	older := []string{"stale read", "lost", "order"}
+	late := bug.Late("update done")
+	late.Act.To = bug.Updated
+	return []bug.Bug{
+		{Name: "lost-update", Check: CheckLinearizable, Or: CheckRecords, Kinds: older, Passing: true,
+			Doc: "an update is acknowledged and not done; the next update hides it", Act: bug.Act{Does: bug.Loses, To: bug.Updated}},
+		{Name: "lost-insert", Check: CheckRecords, Or: CheckLinearizable, Kinds: older,
+			Doc: "an insert is acknowledged and not done", Act: bug.Act{Does: bug.Loses, To: bug.Inserted}},
+		{Name: "stale-read", Check: CheckLinearizable, Kinds: older, Passing: true,
+			Doc: "a read returns the version before the newest, which is allowed while that is being written", Act: bug.Act{Does: bug.ReadsOlder}},
+		{Name: "altered-read", Check: CheckReads, Kinds: []string{"garbage"},
+			Doc: "a read returns a field otherwise than it was written", Act: bug.Act{Does: bug.Misanswers}},
+		{Name: "mixed-read", Check: CheckReads, Kinds: []string{"mixed"},
+			Doc: "a read returns a field of an older version beside those of the newest", Act: bug.Act{Does: bug.ReadsMixed}},
+		{Name: "torn-update", Check: CheckReads, Or: CheckRecords, Kinds: []string{"mixed"}, Passing: true,
+			Doc: "an update leaves one of the fields as it was; the next update hides it", Act: bug.Act{Does: bug.ForgetsColumns}},
+		{Name: "failed-but-applied", Check: CheckReads, Or: CheckRecords, Kinds: []string{"failed"}, Passing: true,
+			Doc: "an update is done, and failed is answered; the next update hides it", Act: bug.Act{Does: bug.Denies, To: bug.Updated}},
+		{Name: "dropped-from-scan", Check: CheckScans, Kinds: []string{"left out"}, Passing: true,
+			Doc: "a scan leaves a record out, which is allowed of one that is being inserted", Act: bug.Act{Does: bug.Drops}},
+		{Name: "doubled-in-scan", Check: CheckScans, Kinds: []string{"doubled"},
+			Doc: "a scan returns a record twice in place of the next", Act: bug.Act{Does: bug.DoublesRow}},
+		{Name: "disordered-scan", Check: CheckScans, Kinds: []string{"order"},
+			Doc: "a scan returns two records in the wrong order", Act: bug.Act{Does: bug.Disorders}},
+		{Name: "extra-row", Check: CheckRecords, Kinds: []string{"foreign"},
+			Doc: "a record that nobody inserted is there beside", Act: bug.Act{Does: bug.Adds}},
+		{Name: "truncated-read", Check: CheckRecords, Kinds: []string{"lost"},
+			Doc: "a read of everything ends early and without an error", Act: bug.Act{Does: bug.Truncates}},
+		late,
+	}
+}
