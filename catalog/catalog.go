@@ -163,9 +163,9 @@ func otherDrivers() []Driver {
 			NoStatistics: "FoundationDB keeps its account in a document of its own (status json), which assay does not read yet",
 			Missing:      foundationdb.Missing(),
 			Workloads: []definition.Support{
-				definition.By(bank.Name, foundationdb.OpenBank), definition.By(isolation.Name, foundationdb.OpenIsolation).Rewriting(), availability.By(foundationdb.OpenKeyValue), entity.By(foundationdb.OpenKeyValue),
-				definition.By(candles.Name, foundationdb.OpenCandles), definition.By(bulkupdate.Name, foundationdb.OpenBulkUpdate), ycsb.By(foundationdb.OpenKeyValue),
-				definition.Not(smallbank.Name, noKeys), definition.Not(tpcb.Name, noKeys), definition.Not(tpcc.Name, noKeys), definition.Not(script.Name, noSQL),
+				bank.On(foundationdb.Open, foundationdb.Lacks()), definition.By(isolation.Name, foundationdb.OpenIsolation).Rewriting(), availability.On(foundationdb.Open), entity.On(foundationdb.Open),
+				definition.By(candles.Name, foundationdb.OpenCandles), definition.By(bulkupdate.Name, foundationdb.OpenBulkUpdate), ycsb.On(foundationdb.Open),
+				smallbank.On(foundationdb.Open, foundationdb.Lacks()), tpcb.On(foundationdb.Open, foundationdb.Lacks()), definition.Not(tpcc.Name, noKeys), definition.Not(script.Name, noSQL),
 				definition.Not(churn.Name, "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly"),
 			},
 		},

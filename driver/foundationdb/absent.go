@@ -7,11 +7,9 @@ import (
 
 	"assay/store"
 	"assay/workload"
-	"assay/workload/bank"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/isolation"
-	"assay/workload/keyvalue"
 )
 
 // Missing says why this build cannot open FoundationDB; empty if it can.
@@ -41,18 +39,9 @@ func Open(_ context.Context, target workload.Target, schema store.Schema) (store
 	return nil, &NotBuiltError{}
 }
 
-// OpenBank, and those below, return a *workload.OptionError for an address that cannot
-// be used, else *NotBuiltError.
-func OpenBank(_ context.Context, target workload.Target) (bank.Store, error) {
-	return nil, refuse(target, "bank")
-}
-
+// OpenIsolation, and those below, return the same.
 func OpenIsolation(_ context.Context, target workload.Target) (isolation.Store, error) {
 	return nil, refuse(target, "isolation")
-}
-
-func OpenKeyValue(_ context.Context, target workload.Target, table keyvalue.Table) (keyvalue.Store, error) {
-	return nil, refuse(target, table.Workload)
 }
 
 func OpenBulkUpdate(_ context.Context, target workload.Target) (bulkupdate.Store, error) {

@@ -23,7 +23,7 @@ import (
 type bulkUpdateStore struct{ *schema }
 
 // OpenBulkUpdate connects to the cluster and returns its Store. Errors are as
-// with OpenBank.
+// with Open.
 func OpenBulkUpdate(ctx context.Context, target workload.Target) (bulkupdate.Store, error) {
 	p, err := openSchema(ctx, target, "bulkupdate", tableDocument)
 	if err != nil {

@@ -42,7 +42,7 @@ type candleStore struct {
 const renewAfter = 2 * time.Second
 
 // OpenCandles connects to the cluster and returns its Store. Errors are as with
-// OpenBank.
+// Open.
 func OpenCandles(ctx context.Context, target workload.Target) (candles.Store, error) {
 	p, err := openSchema(ctx, target, "candles", append([]string{tableCandle}, candleIndexes()...)...)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *candleStore) Session(ctx context.Context) (candles.Session, error) {
 
 // candlesWritten is how many rows one transaction writes at most. With their
 // index entries and all conflict ranges they are some 1.1 MB; the limit is 10
-// MB, and 1 MB what the manual advises (see LoadAccounts).
+// MB, and 1 MB what the manual advises (see partBytes).
 const candlesWritten = 1000
 
 // Insert implements candles.Session. A batch of up to candlesWritten rows is one

@@ -217,32 +217,19 @@ func (x *execution) enter(f *form, before, row []store.Value) error {
 	return nil
 }
 
-// put does a Put. The row is not read if all of it is written and nothing else depends on
-// what it was.
-func (x *execution) put(p *plan, parameters []store.Value) error {
-	f := p.form
-	row := make([]store.Value, len(f.Columns))
+// put does a Put. The row is not read unless its entries in indexes depend on what it was.
+func (x *execution) put(p *plan, parameters []store.Value) (err error) {
+	row := make([]store.Value, len(p.form.Columns))
 	if err := x.values(p, 0, parameters, row); err != nil {
 		return err
 	}
-	whole := len(p.columns) == len(f.Columns)
-	if whole && len(f.Indexes) == 0 {
-		return x.write(f, nil, row)
-	}
-	before, err := x.row(f, f.key(row))
-	switch {
-	case err != nil:
-		return err
-	case before != nil:
-		given := row
-		row = slices.Clone(before)
-		for _, c := range p.columns {
-			row[c] = given[c]
+	var before []store.Value
+	if len(p.form.Indexes) > 0 {
+		if before, err = x.row(p.form, p.form.key(row)); err != nil {
+			return err
 		}
-	case !whole:
-		return fmt.Errorf("table %s has no row to change, and not all columns of a new one are given", f.Name)
 	}
-	return x.write(f, before, row)
+	return x.write(p.form, before, row)
 }
 
 // grow reads a list and writes it longer by one element: FoundationDB's own atomic append

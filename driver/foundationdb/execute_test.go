@@ -280,7 +280,8 @@ func TestIndexes(t *testing.T) {
 	}
 	x.want("where it was", x.must(at, store.OfInt(7)))
 	x.want("where it is", x.must(at, store.OfInt(107)), "B")
-	x.must(store.Statement{Verb: store.Put, Table: "candle", Columns: []string{"id", "moment"}}, store.OfInts(7, 7)...)
+	x.must(store.Statement{Verb: store.Put, Table: "candle", Columns: []string{"id", "moment", "ticker", "flag", "mark"}},
+		store.OfInt(7), store.OfInt(7), store.OfText("B"), store.OfBool(true), store.OfBytes([]byte("0123456789abcdef")))
 	x.want("put back", x.must(at, store.OfInt(7)), "B")
 	if len(x.memory.values) != all {
 		t.Errorf("%d keys, want %d", len(x.memory.values), all)

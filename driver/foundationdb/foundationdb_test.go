@@ -16,6 +16,7 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
@@ -24,6 +25,8 @@ import (
 	"assay/workload/entity"
 	"assay/workload/isolation"
 	"assay/workload/keyvalue"
+	"assay/workload/smallbank"
+	"assay/workload/tpcb"
 )
 
 // addressVariable names the database of these tests. They use the prefix
@@ -88,13 +91,34 @@ func foreign(work string) (make, intact func(t *testing.T)) {
 	return make, intact
 }
 
+func TestStore(t *testing.T) {
+	drivertest.RunStore(t, drivertest.Store{Open: Open, Lacks: Lacks(), Target: target(),
+		MakeForeign: func(t *testing.T, work string) (intact func(t *testing.T)) {
+			make, intact := foreign(work)
+			make(t)
+			return intact
+		}})
+}
+
 func bankHarness() drivertest.Bank {
-	h := drivertest.Bank{Open: func(t *testing.T) bank.Store { return opened(t, OpenBank) }}
+	h := drivertest.Bank{Open: func(t *testing.T) bank.Store { return opened(t, bank.Opener(Open)) }}
 	h.MakeForeign, h.ForeignIntact = foreign("bank")
 	return h
 }
 
 func TestBank(t *testing.T) { drivertest.RunBank(t, bankHarness()) }
+
+func TestSmallBank(t *testing.T) {
+	h := drivertest.SmallBank{Open: func(t *testing.T) smallbank.Store { return opened(t, smallbank.Opener(Open)) }}
+	h.MakeForeign, h.ForeignIntact = foreign(smallbank.Name)
+	drivertest.RunSmallBank(t, h)
+}
+
+func TestTPCB(t *testing.T) {
+	h := drivertest.TPCB{Open: func(t *testing.T) tpcb.Store { return opened(t, tpcb.Opener(Open)) }}
+	h.MakeForeign, h.ForeignIntact = foreign(tpcb.Name)
+	drivertest.RunTPCB(t, h)
+}
 
 func TestAudits(t *testing.T) { drivertest.RunAudits(t, bankHarness()) }
 
@@ -107,7 +131,7 @@ func TestIsolation(t *testing.T) {
 func TestKeyValue(t *testing.T) {
 	for _, table := range drivertest.KeyValueTables() {
 		t.Run(table.Workload, func(t *testing.T) {
-			h := drivertest.KeyValue{Open: func(t *testing.T) keyvalue.Store { return opened(t, keyvalue.Opener(OpenKeyValue).On(table)) }}
+			h := drivertest.KeyValue{Open: func(t *testing.T) keyvalue.Store { return opened(t, keyvalue.By(Open).On(table)) }}
 			h.MakeForeign, h.ForeignIntact = foreign(table.Workload)
 			drivertest.RunKeyValue(t, table, h)
 		})
@@ -116,7 +140,7 @@ func TestKeyValue(t *testing.T) {
 
 func TestMutable(t *testing.T) {
 	drivertest.RunMutable(t, false, func(t *testing.T) keyvalue.Store {
-		return opened(t, keyvalue.Opener(OpenKeyValue).On(drivertest.MutableTable()))
+		return opened(t, keyvalue.By(Open).On(drivertest.MutableTable()))
 	})
 }
 
@@ -126,13 +150,13 @@ func TestKeyValueWithRiskyReads(t *testing.T) {
 	open := func(t *testing.T) keyvalue.Store {
 		return opened(t, func(ctx context.Context, target workload.Target) (keyvalue.Store, error) {
 			target.Address += "&" + causalReadRisky + "=true"
-			return OpenKeyValue(ctx, target, entity.Table())
+			return keyvalue.By(Open)(ctx, target, entity.Table())
 		})
 	}
 	if promise := keyvalue.PromiseOf(open(t)); promise != "" {
 		t.Errorf("the promise is %q, want none", promise)
 	}
-	if promise := keyvalue.PromiseOf(opened(t, keyvalue.Opener(OpenKeyValue).On(entity.Table()))); promise != keyvalue.PromiseLinearizable {
+	if promise := keyvalue.PromiseOf(opened(t, keyvalue.By(Open).On(entity.Table()))); promise != keyvalue.PromiseLinearizable {
 		t.Errorf("without the option the promise is %q", promise)
 	}
 	drivertest.RunKeyValue(t, entity.Table(), drivertest.KeyValue{Open: open})
@@ -214,7 +238,7 @@ func TestKeysAreThoseOfTheTupleLayer(t *testing.T) {
 	}
 	id := entity.IDOf(1, 2)
 	want := tuple.Tuple{"assay", "isolation", "entity", tuple.UUID(id)}.Pack()
-	if got := l.uuidKey("entity", id); string(got) != string(want) {
+	if got := appendElement(l.key("entity"), store.OfBytes(id[:])); string(got) != string(want) {
 		t.Errorf("the key of %v is %x, the tuple layer's %x", id, got, want)
 	}
 }
@@ -229,7 +253,7 @@ func TestUnreachable(t *testing.T) {
 	}
 	for _, file := range []string{path, path + ".absent"} {
 		start := time.Now()
-		_, err := OpenBank(t.Context(), workload.Target{Address: "fdb://" + file, ConnectTimeout: time.Second})
+		_, err := bank.Opener(Open)(t.Context(), workload.Target{Address: "fdb://" + file, ConnectTimeout: time.Second})
 		var unreachable *workload.UnreachableError
 		if !errors.As(err, &unreachable) {
 			t.Errorf("%s: %v; want *workload.UnreachableError", file, err)
@@ -240,39 +264,45 @@ func TestUnreachable(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := OpenBank(ctx, workload.Target{Address: "fdb://" + path}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := bank.Opener(Open)(ctx, workload.Target{Address: "fdb://" + path}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a context that ends: %v", err)
 	}
+}
+
+// emptied opens a schema, made empty, and drops it at the end of the test.
+func emptied(t *testing.T, of store.Schema) *database {
+	t.Helper()
+	d := opened(t, func(ctx context.Context, target workload.Target) (store.Database, error) {
+		return Open(ctx, target, of)
+	}).(*database)
+	t.Cleanup(func() {
+		if err := d.Drop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := d.Create(t.Context(), workload.Marker{Run: "run", Workload: of.Workload, Created: time.Now().UTC(), Loaded: true}); err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 // TestBarrier: a transaction that began before Settle does not commit after it,
 // though nobody has written what it has read.
 func TestBarrier(t *testing.T) {
 	ctx := t.Context()
-	store := opened(t, OpenBank).(*bankStore)
-	t.Cleanup(func() {
-		if err := store.Drop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := store.Create(ctx, workload.Marker{Run: "run", Workload: "bank", Created: time.Now().UTC()}); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 10}, {ID: 2}}); err != nil {
-		t.Fatal(err)
-	}
+	d := emptied(t, bank.Schema())
 	for _, settled := range []bool{false, true} {
-		late, err := begin(ctx, store.db)
+		late, err := begin(ctx, d.db)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer late.end()
-		if err := late.guard(store.mark()); err != nil {
+		if err := late.guard(d.mark()); err != nil {
 			t.Fatal(err)
 		}
-		n := bankSession{session{store.schema}}
-		if reply, _, _, err := n.move(late, bank.Transfer{ID: 7, Source: 1, Destination: 2, Amount: 1}); err != nil || settled != reply.Duplicate {
-			t.Fatalf("prepared: %+v, %v", reply, err)
+		account := d.forms["account"]
+		if err := d.execution(late.Transaction, late.Transaction).add(account, [][]store.Value{store.OfInts(1, 10, 0)}); settled != (err != nil) {
+			t.Fatalf("prepared: %v", err)
 		}
 		if !settled {
 			if err := late.commit(); err != nil {
@@ -280,8 +310,8 @@ func TestBarrier(t *testing.T) {
 			}
 			continue
 		}
-		late.Set(fdb.Key(store.key("row", 1)), nil)
-		if err := store.Settle(ctx); err != nil {
+		late.Set(fdb.Key(d.key("row", 1)), nil)
+		if err := d.Settle(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if err := late.commit(); codeOf(err) != codeNotCommitted {
@@ -290,28 +320,22 @@ func TestBarrier(t *testing.T) {
 	}
 }
 
-func numbered(key, value int64) keyvalue.Record {
-	return keyvalue.Record{Key: key, Values: []keyvalue.Value{value}}
-}
-
 // TestReadInSeveralTransactions has Read go on where a transaction became too
 // old, and notice what changes meanwhile.
 func TestReadInSeveralTransactions(t *testing.T) {
 	ctx := t.Context()
-	store := opened(t, keyvalue.Opener(OpenKeyValue).On(availability.Table())).(*keyValueStore)
-	t.Cleanup(func() {
-		if err := store.Drop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := store.Create(ctx, workload.Marker{Run: "run", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
-		t.Fatal(err)
+	table := availability.Table()
+	d := emptied(t, keyvalue.Schema(table))
+	form := d.forms[table.Name]
+	set := func(tr fdb.Transaction, key, value int64) {
+		row := store.OfInts(key, value)
+		tr.Set(fdb.Key(form.key(row)), form.value(row))
 	}
 	const rows, batch = 20_000, 2000 // far more than one answer of the server holds
 	for first := int64(0); first < rows; first += batch {
-		_, err := store.change(ctx, "fill", func(tr *transaction) error {
+		_, err := d.change(ctx, "fill", func(tr *transaction) error {
 			for n := first; n < first+batch; n++ {
-				tr.Set(fdb.Key(store.key("row", n)), recordValue(numbered(n, n)))
+				set(tr.Transaction, n, n)
 			}
 			return nil
 		})
@@ -321,8 +345,8 @@ func TestReadInSeveralTransactions(t *testing.T) {
 	}
 	for _, changes := range []bool{false, true} {
 		next := int64(0)
-		err := store.Read(ctx, func(r keyvalue.Record) error {
-			if !r.Equal(numbered(next, next)) {
+		err := keyvalue.Over(d, table).Read(ctx, func(r keyvalue.Record) error {
+			if !r.Equal(keyvalue.Record{Key: next, Values: []keyvalue.Value{next}}) {
 				t.Fatalf("row %+v, want %d", r, next)
 			}
 			next++
@@ -331,7 +355,7 @@ func TestReadInSeveralTransactions(t *testing.T) {
 					return err
 				}
 				if changes {
-					beside(t, func(tr fdb.Transaction) { tr.Set(fdb.Key(store.key("row", 50)), recordValue(numbered(50, 51))) })
+					beside(t, func(tr fdb.Transaction) { set(tr, 50, 51) })
 				}
 			}
 			return nil

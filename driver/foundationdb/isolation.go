@@ -24,7 +24,7 @@ import (
 type isolationStore struct{ *schema }
 
 // OpenIsolation connects to the cluster and returns its Store. Errors are as
-// with OpenBank.
+// with Open.
 func OpenIsolation(ctx context.Context, target workload.Target) (isolation.Store, error) {
 	p, err := openSchema(ctx, target, "isolation", tableList, tableMember, tablePair, tableRegister)
 	if err != nil {

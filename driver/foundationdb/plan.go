@@ -60,12 +60,6 @@ func compile(forms map[string]*form, s *store.Statement, direct bool) (*plan, er
 		p.set = append(p.set, c)
 	}
 	switch s.Verb {
-	case store.Put:
-		for i := range f.Keys() {
-			if !slices.Contains(p.columns, i) {
-				return nil, fmt.Errorf("foundationdb: statement %q names no row by its key", s.Name)
-			}
-		}
 	case store.Append:
 		if f.Keys() != 1 || len(f.Columns) != 2 {
 			return nil, fmt.Errorf("foundationdb: statement %q: %w", s.Name, errAppend)

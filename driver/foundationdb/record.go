@@ -4,28 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-
-	"github.com/google/uuid"
 )
 
 // uuidCode is the tuple layer's type code of a UUID, whose sixteen bytes follow
 // (FoundationDB, design/tuple.md).
 const uuidCode = 0x30
-
-// uuidKey is the key of a row whose id is a UUID.
-func (l layout) uuidKey(table string, id uuid.UUID) []byte {
-	return append(append(l.key(table), uuidCode), id[:]...)
-}
-
-// uuid is the inverse of uuidKey.
-func (l layout) uuid(table string, key []byte) (id uuid.UUID, err error) {
-	begin := append(l.key(table), uuidCode)
-	if len(key) != len(begin)+len(id) || string(key[:len(begin)]) != string(begin) {
-		return id, fmt.Errorf("table %s has a key that is not of ours: %x", table, key)
-	}
-	copy(id[:], key[len(begin):])
-	return id, nil
-}
 
 // textKey is the key of a row whose first id is a text, which must have no zero
 // byte.

@@ -2,6 +2,7 @@ package foundationdb
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -9,10 +10,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"assay/store"
 	"assay/workload"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/entity"
+	"assay/workload/keyvalue"
 )
 
 // TestUUIDKeysAreTuples compares with design/tuple.md: the code 30 and the
@@ -20,61 +23,62 @@ import (
 func TestUUIDKeysAreTuples(t *testing.T) {
 	id := uuid.MustParse("00ff10f0-0102-8304-8506-0708090a0b00")
 	want := "\x02assay\x00\x02entity\x00\x02entity\x00\x30\x00\xff\x10\xf0\x01\x02\x83\x04\x85\x06\x07\x08\x09\x0a\x0b\x00"
-	if got := newLayout("assay", "entity").uuidKey("entity", id); string(got) != want {
+	if got := appendElement(newLayout("assay", "entity").key("entity"), store.OfBytes(id[:])); string(got) != want {
 		t.Errorf("the key of %v is %q, want %q", id, got, want)
 	}
 }
 
-func TestUUIDKeys(t *testing.T) {
-	l := newLayout("assay", "entity")
-	begin, end := l.rows("entity")
-	for _, id := range []uuid.UUID{{}, uuid.Max, entity.IDOf(1, 7), {15: 1}, {0: 0xff}} {
-		key := l.uuidKey("entity", id)
-		if bytes.Compare(key, begin) < 0 || bytes.Compare(key, end) >= 0 {
-			t.Errorf("the key of %v is not within its table", id)
-		}
-		if got, err := l.uuid("entity", key); err != nil || got != id {
-			t.Errorf("the key of %v is read as %v (%v)", id, got, err)
-		}
-		for _, wrong := range [][]byte{nil, l.mark(), key[:len(key)-1], append(slices.Clone(key), 0), l.key("entity", 7),
-			l.key("entity"), l.uuidKey("row", id), newLayout("assay", "entitz").uuidKey("entity", id)} {
-			if got, err := l.uuid("entity", wrong); err == nil {
-				t.Errorf("%x was read as the id %v", wrong, got)
-			}
+// entityRow is an entity as its form has it.
+func entityRow(e *entity.Entity) []store.Value {
+	row := []store.Value{store.OfBytes(e.ID[:])}
+	for _, v := range e.Record().Values {
+		if text, is := v.(string); is {
+			row = append(row, store.OfText(text))
+		} else {
+			row = append(row, store.OfInt(v.(int64)))
 		}
 	}
+	return row
 }
 
 func TestEntityValues(t *testing.T) {
-	l, table := newLayout("assay", "entity"), entity.Table()
+	schema := keyvalue.Schema(entity.Table())
+	f := newForm(newLayout("assay", "entity"), &schema.Tables[0])
+	begin, end := f.rows("entity")
 	long := entity.Make(1, 2)
 	long.Description = strings.Repeat("Ж", entity.MaxDescription/2)
-	for _, e := range []entity.Entity{entity.Make(1, 1), long, {}, {Age: math.MinInt64, Name: "\x00", Email: "\xff"}, {Age: math.MaxInt64}} {
-		key, value := l.recordKey(table, e.ID), recordValue(e.Record())
-		got, err := l.record(table, key, value)
-		if err != nil || !got.Equal(e.Record()) {
+	for _, e := range []entity.Entity{entity.Make(1, 1), long, {}, {Age: math.MinInt64, Name: "\x00", Email: "\xff"}, {ID: uuid.Max, Age: math.MaxInt64}} {
+		row := entityRow(&e)
+		key, value := f.key(row), f.value(row)
+		if bytes.Compare(key, begin) < 0 || bytes.Compare(key, end) >= 0 {
+			t.Errorf("the key of %v is not within its table", e.ID)
+		}
+		got, err := f.row(key, value)
+		if err != nil || fmt.Sprint(got) != fmt.Sprint(row) {
 			t.Errorf("%+v was read back as %+v (%v)", e, got, err)
 		}
-		if len(value) > maxValue {
-			t.Errorf("an entity takes %d bytes", len(value))
+		for _, wrong := range [][]byte{nil, f.mark(), key[:len(key)-1], append(slices.Clone(key), 0), f.layout.key("entity", 7), f.layout.key("entity")} {
+			if got, err := f.row(wrong, value); err == nil {
+				t.Errorf("%x was read as the key of %v", wrong, got)
+			}
 		}
 		for end := range value {
-			if got, err := l.record(table, key, value[:end]); err == nil {
+			if got, err := f.row(key, value[:end]); err == nil {
 				t.Errorf("%d bytes of %d were read as %+v", end, len(value), got)
 			}
 		}
-		if _, err := l.record(table, key, append(slices.Clone(value), 0)); err == nil {
+		if _, err := f.row(key, append(slices.Clone(value), 0)); err == nil {
 			t.Error("a value with one byte too many was read")
 		}
 		other := slices.Clone(value)
 		other[0]++
-		if _, err := l.record(table, key, other); err == nil || !strings.Contains(err.Error(), "version") {
+		if _, err := f.row(key, other); err == nil || !strings.Contains(err.Error(), "version") {
 			t.Errorf("a value of another version: %v", err)
 		}
 	}
 	largest := entity.Entity{Name: strings.Repeat("x", entity.MaxName), Description: strings.Repeat("x", entity.MaxDescription),
 		Address: strings.Repeat("x", entity.MaxAddress), Phone: strings.Repeat("x", entity.MaxPhone), Email: strings.Repeat("x", entity.MaxEmail)}
-	if size := len(recordValue(largest.Record())); size > 6000 {
+	if size := len(f.value(entityRow(&largest))); size > 6000 {
 		t.Errorf("the largest entity takes %d bytes", size)
 	}
 }

@@ -112,13 +112,9 @@ func (p *schema) transact(ctx context.Context, doing string, work func(*transact
 	return reply
 }
 
-// committed is the reply to what was done, once it is committed, duplicate to what is
-// there already, and refused to what cannot be done.
+// committed is the reply to what was done, once it is committed, and refused to what cannot
+// be done.
 func committed() workload.Reply { return workload.Reply{Outcome: history.Committed} }
-
-func duplicate() workload.Reply {
-	return workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate}
-}
 
 func refused(class, doing string, err error) workload.Reply {
 	return workload.Reply{Outcome: history.Failed, Class: class, Err: fmt.Errorf("foundationdb: %s: %w", doing, err)}

@@ -1,71 +1,9 @@
 package foundationdb
 
 import (
-	"github.com/google/uuid"
-
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
-	"assay/workload/keyvalue"
 )
-
-// recordKey is the key of a record, whose own key is an integer or a UUID.
-func (l layout) recordKey(t keyvalue.Table, key keyvalue.Value) []byte {
-	if id, ok := key.(uuid.UUID); ok {
-		return l.uuidKey(t.Name, id)
-	}
-	n, _ := key.(int64)
-	return l.key(t.Name, n)
-}
-
-// recordValue is the value of a record's key: its integers in their order, and
-// then its texts.
-func recordValue(r keyvalue.Record) []byte {
-	var numbers []int64
-	var texts []string
-	for _, v := range r.Values {
-		switch v := v.(type) {
-		case int64:
-			numbers = append(numbers, v)
-		case string:
-			texts = append(texts, v)
-		}
-	}
-	return appendRecord(nil, numbers, texts...)
-}
-
-// record is the inverse of recordKey and recordValue.
-func (l layout) record(t keyvalue.Table, key, value []byte) (r keyvalue.Record, err error) {
-	if t.Key.Type == keyvalue.UUID {
-		r.Key, err = l.uuid(t.Name, key)
-	} else {
-		var n int64
-		err = l.ids(t.Name, key, &n)
-		r.Key = n
-	}
-	if err != nil {
-		return keyvalue.Record{}, err
-	}
-	var numbers []*int64
-	var texts []*string
-	for _, c := range t.Columns {
-		if c.Type == keyvalue.Text {
-			texts = append(texts, new(string))
-		} else {
-			numbers = append(numbers, new(int64))
-		}
-	}
-	if err := readRecord(t.Name, value, numbers, texts...); err != nil {
-		return keyvalue.Record{}, err
-	}
-	for _, c := range t.Columns {
-		if c.Type == keyvalue.Text {
-			r.Values, texts = append(r.Values, *texts[0]), texts[1:]
-		} else {
-			r.Values, numbers = append(r.Values, *numbers[0]), numbers[1:]
-		}
-	}
-	return r, nil
-}
 
 // documentValue and documentOf are the value of a document's key, which holds
 // its owner and its id.
