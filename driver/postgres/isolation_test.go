@@ -38,9 +38,19 @@ type steps struct {
 // operate does one operation, the first of a transaction with its beginning.
 func (s *steps) operate(ctx context.Context, op *isolation.Op) error {
 	session := s.Session.(interface {
-		Operate(context.Context, sqldb.Transaction, *isolation.Op) error
+		Operate(context.Context, store.Transaction, *isolation.Op) error
 	})
-	return session.Operate(ctx, s.t.Steps(), op)
+	return session.Operate(ctx, stepwise{s.t.Steps()}, op)
+}
+
+// stepwise is the contract's Transaction over that of a connection.
+type stepwise struct{ sqldb.Transaction }
+
+func (t stepwise) Do(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (int64, error) {
+	if row == nil {
+		return t.Change(ctx, statement, parameters...)
+	}
+	return 0, t.Query(ctx, statement, row, parameters...)
 }
 
 func (s *steps) failed(ctx context.Context, err error) isolation.Reply {

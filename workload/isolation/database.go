@@ -129,7 +129,7 @@ func (s *session) Do(ctx context.Context, ops []Op) Reply {
 	}
 	r := s.Transaction(ctx, slices.ContainsFunc(ops, writes), func(ctx context.Context, t store.Transaction) error {
 		for i := range own {
-			if err := s.operate(ctx, t, &own[i]); err != nil {
+			if err := s.Operate(ctx, t, &own[i]); err != nil {
 				return err
 			}
 		}
@@ -159,8 +159,8 @@ func writes(o Op) bool {
 	}
 }
 
-// operate does one operation in a transaction.
-func (s *session) operate(ctx context.Context, t store.Transaction, op *Op) (err error) {
+// Operate does one operation in a transaction.
+func (s *session) Operate(ctx context.Context, t store.Transaction, op *Op) (err error) {
 	switch op.Kind {
 	case Append:
 		_, err = t.Do(ctx, appendElement, nil, store.OfInts(op.Key, op.Value)...)
