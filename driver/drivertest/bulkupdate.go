@@ -19,7 +19,6 @@ func RunBulkUpdate(t *testing.T, h BulkUpdate) {
 		f.plan(4, 2)
 		return f
 	}
-	runLifecycle(t, h, on)
 	all := []operation[*bulkUpdateFixture]{
 		{"LoadAtOnce", (*bulkUpdateFixture).testLoadAtOnce},
 		{"Update", (*bulkUpdateFixture).testUpdate},
@@ -27,9 +26,6 @@ func RunBulkUpdate(t *testing.T, h BulkUpdate) {
 		{"ContextOver", (*bulkUpdateFixture).testContextOver},
 		{"Race", (*bulkUpdateFixture).testRace},
 		{"RaceForOneUser", (*bulkUpdateFixture).testRaceForOneUser},
-	}
-	if h.OpenVia != nil {
-		all = append(all, operation[*bulkUpdateFixture]{"CutAtAnyTime", (*bulkUpdateFixture).testCutAtAnyTime})
 	}
 	operations(t, on, checked(all))
 }
@@ -160,17 +156,6 @@ func (w *bulkUpdateClient) update(ctx context.Context, user, generation int64) b
 	return reply
 }
 
-// updater is a client that updates a user of its own.
-type updater struct {
-	*bulkUpdateClient
-	generation int64
-}
-
-func (u *updater) write(ctx context.Context) (id any, reply workload.Reply) {
-	u.generation++
-	return u.generation, u.update(ctx, u.number+1, u.generation).Reply
-}
-
 // commit is update, and ends the test unless it is acknowledged for all
 // documents of the user. It is for the test's own goroutine.
 func (w *bulkUpdateClient) commit(ctx context.Context, user, generation int64) {
@@ -279,12 +264,4 @@ func (r *bulkUpdateFixture) testRaceForOneUser() {
 			}
 		}
 	})
-}
-
-// testCutAtAnyTime cuts while three clients update, each users of its own.
-func (r *bulkUpdateFixture) testCutAtAnyTime() {
-	r.fill(3, 100)
-	proxy, via := r.openProxied()
-	open := func(store bulkupdate.Store, number int) writer { return &updater{r.client(store, number), 0} }
-	whileFailing(r.ctx, r.t, via, 3, open, 8, cuts(proxy, 6)...)
 }

@@ -18,7 +18,6 @@ import (
 // after the other on one schema.
 func RunCandles(t *testing.T, h Candles) {
 	on := func(t *testing.T) *candlesFixture { return newCandles(t, h) }
-	runLifecycle(t, h, on)
 	operations(t, on, []operation[*candlesFixture]{
 		{"Queries", (*candlesFixture).testQueries},
 		{"Engines", (*candlesFixture).testEngines},

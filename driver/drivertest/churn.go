@@ -17,7 +17,6 @@ func RunChurn(t *testing.T, h Churn) {
 	on := func(t *testing.T) *churnFixture {
 		return &churnFixture{fixture: newFixture(t, h, contents{workload: churn.Name, found: 3, tables: []int64{3}})}
 	}
-	runLifecycle(t, h, on)
 	operations(t, ready(on), checked([]operation[*churnFixture]{
 		{"InsertDelete", (*churnFixture).testInsertDelete},
 		{"Duplicate", (*churnFixture).testDuplicate},

@@ -16,9 +16,39 @@
 //		"testing"
 //
 //		"assay/driver/drivertest"
+//		"assay/driver/sqldb"
 //		"assay/driver/sqlite"
 //		"assay/workload"
+//		"assay/workload/bank"
+//		"assay/workload/bulkupdate"
+//		"assay/workload/candles"
+//		"assay/workload/churn"
+//		"assay/workload/isolation"
+//		"assay/workload/keyvalue"
+//		"assay/workload/smallbank"
+//		"assay/workload/tpcb"
 //	)
+//
+//	// TestStore runs what every driver passes.
+//	func TestStore(t *testing.T) {
+//		path := filepath.Join(t.TempDir(), "conformance.db")
+//		drivertest.RunStore(t, drivertest.Store{
+//			Open: sqlite.Driver().Open, Lacks: sqldb.Lacks(), Target: workload.Target{Address: "sqlite:" + path},
+//			Others: func(workload string) []drivertest.Other { return others(path) },
+//			MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
+//				const content = "another program's file"
+//				if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+//					t.Fatal(err)
+//				}
+//				t.Cleanup(func() { os.Remove(path) })
+//				return func(t *testing.T) {
+//					if got, err := os.ReadFile(path); err != nil || string(got) != content {
+//						t.Errorf("the file holds %q, %v", got, err)
+//					}
+//				}
+//			},
+//		})
+//	}
 //
 //	// TestConformance runs what every driver passes.
 //	func TestConformance(t *testing.T) {
@@ -64,13 +94,17 @@
 //
 // # What is tested
 //
-// Each workload has the subtests of its life cycle: Nothing (describe, find,
+// RunStore tests the contract of package store on schemas of its own: each verb and
+// comparison, by a table of cases; what the end of an attempt proves when a context ends at
+// any moment, when clients race, when the network breaks; what only some databases have.
+// What a database lacks is left out, and the log says so.
+//
+// It has the subtests of the life cycle: Nothing (describe, find,
 // read and drop where nothing is), Create (create, load, find, read, size,
 // settle), CreateAgain (another run's schema is replaced, then dropped),
 // LeaseHeld, LeaseTakenOver, LeaseRace, Foreign (what carries no marker of
 // assay's is refused and stays as it was) and Others (so is what others have made
-// inside of what is assay's, or on it). Beside them it has those of its own
-// operations: what they answer, when a context ends at any moment, when clients
+// inside of what is assay's, or on it). A workload has those of its own operations: what they answer, when a context ends at any moment, when clients
 // race, when the network breaks. The answers are recorded and compared with what
 // is read back.
 //

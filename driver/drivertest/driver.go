@@ -74,9 +74,6 @@ func Run(t *testing.T, d Driver) {
 		if audits {
 			t.Run("Audits", func(t *testing.T) { RunAudits(t, h) })
 		}
-		if h.OpenVia != nil {
-			t.Run("Network", func(t *testing.T) { RunNetwork(t, h) })
-		}
 	})
 	suite(t, d, "isolation", d.Isolation, RunIsolation)
 	if d.KeyValue != nil {
@@ -173,11 +170,11 @@ type Harness[S workload.Store] struct {
 	// Server is the server's own address, as "host:port".
 	Server string
 
-	// CommitMarker, for RunNetwork, is in what the client sends when it commits
+	// CommitMarker, is in what the client sends when it commits
 	// and in nothing that it sends earlier in a transfer: "commit". Upper or
 	// lower case.
 	CommitMarker []byte
-	// Restart, for RunNetwork, kills the server as by kill -9 and starts it
+	// Restart, kills the server as by kill -9 and starts it
 	// again; it returns when the server has been started, if not yet ready.
 	Restart func(t *testing.T)
 

@@ -21,7 +21,6 @@ func RunIsolation(t *testing.T, h Isolation) {
 	on := func(t *testing.T) *isolationFixture {
 		return &isolationFixture{fixture: newFixture(t, h, contents{workload: isolation.Name, found: anyRows})}
 	}
-	runLifecycle(t, h, on)
 	operations(t, ready(on), checked([]operation[*isolationFixture]{
 		{"Promise", (*isolationFixture).testPromise},
 		{"Read", (*isolationFixture).testRead},

@@ -42,7 +42,6 @@ func (s *journalSuite[N, S]) run(t *testing.T, h Harness[S]) {
 		f.contents.loads = f.work(f.store).Rows()
 		return f
 	}
-	runLifecycle(t, h, on)
 	operations(t, ready(on), checked(append(s.own,
 		operation[*journalFixture[N, S]]{"Repeated", (*journalFixture[N, S]).testRepeated},
 		operation[*journalFixture[N, S]]{"ContextOver", (*journalFixture[N, S]).testContextOver})))

@@ -21,7 +21,6 @@ func RunTPCC(t *testing.T, h TPCC) {
 	on := func(t *testing.T) *tpccFixture {
 		return &tpccFixture{fixture: newFixture(t, h, contents{workload: tpcc.Name, loads: 1, found: anyRows})}
 	}
-	runLifecycle(t, h, on)
 	operations(t, ready(on), checked([]operation[*tpccFixture]{
 		{"Transactions", (*tpccFixture).testTransactions},
 		{"Rollback", (*tpccFixture).testRollback},
