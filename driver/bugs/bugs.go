@@ -105,6 +105,12 @@ func For(name string) []Bug {
 		return entity.Bugs()
 	case ycsb.Name:
 		return ycsb.Bugs()
+	case churn.Name:
+		return churn.Bugs()
+	case bulkupdate.Name:
+		return bulkupdate.Bugs()
+	case candles.Name:
+		return candles.Bugs()
 	}
 	for _, w := range seedables() {
 		if w.name == name {

@@ -56,8 +56,25 @@ func Over(inner store.Database, schema store.Schema, all []bug.Bug, seeded []See
 	}
 	d.reset()
 	d.watches = slices.ContainsFunc(d.active, func(b *active[bug.Act]) bool { return remembers(b.acts.Does) })
-	if engined, is := store.As[store.Engined](inner); is {
-		return &enginedDatabase{d, engined}
+	engined, engines := store.As[store.Engined](inner)
+	compacting, compacts := store.As[store.Compacting](inner)
+	switch {
+	case engines && compacts:
+		return struct {
+			*database
+			enginedPart
+			compactingPart
+		}{d, enginedPart{d, engined}, compactingPart{compacting, d}}
+	case engines:
+		return struct {
+			*database
+			enginedPart
+		}{d, enginedPart{d, engined}}
+	case compacts:
+		return struct {
+			*database
+			compactingPart
+		}{d, compactingPart{compacting, d}}
 	}
 	return d
 }
@@ -71,18 +88,27 @@ func (d *database) Promises() store.Promises                        { return d.i
 func (d *database) Lacks() store.Lacks                              { return d.inner.Lacks() }
 func (d *database) Levels() []store.Level                           { return d.inner.Levels() }
 
-// enginedDatabase is a store.Engined.
-type enginedDatabase struct {
-	*database
+// enginedPart is a store.Engined.
+type enginedPart struct {
+	of      *database
 	engined store.Engined
 }
 
-func (d *enginedDatabase) Engines(ctx context.Context) ([]string, error) {
-	return d.engined.Engines(ctx)
+func (p enginedPart) Engines(ctx context.Context) ([]string, error) { return p.engined.Engines(ctx) }
+
+func (p enginedPart) CreateOn(ctx context.Context, mark workload.Marker, engine string, chosen bool) error {
+	return p.of.anew(ctx, func() error { return p.engined.CreateOn(ctx, mark, engine, chosen) })
 }
 
-func (d *enginedDatabase) CreateOn(ctx context.Context, mark workload.Marker, engine string, chosen bool) error {
-	return d.anew(ctx, func() error { return d.engined.CreateOn(ctx, mark, engine, chosen) })
+// compactingPart is a store.Compacting.
+type compactingPart struct {
+	store.Compacting
+	on *database
+}
+
+func (p compactingPart) FileSize(ctx context.Context) (workload.Size, error) {
+	size, err := p.Compacting.FileSize(ctx)
+	return p.on.withStrikes(ctx, size, err)
 }
 
 func (d *database) View(ctx context.Context, read func(store.Reader) error) error {

@@ -14,6 +14,9 @@ import (
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/churn"
 	"assay/workload/definition"
 	"assay/workload/entity"
 	"assay/workload/keyvalue"
@@ -44,6 +47,9 @@ type spoiled struct {
 }
 
 func allSpoiled() []spoiled {
+	query := candles.Defaults()
+	query.Candles, query.Tickers, query.Batch, query.Loaders = 900, 6, 50, 2
+	query.Queries, query.Latest, query.Intervals, query.Repeats = 60, 10, 3, 5
 	return []spoiled{
 		{tpcb.Definition(), &tpcb.Config{Scale: 1, Accounts: 20, Loaders: 1}, tpcb.Bugs(), tpcb.Schema(),
 			func(db store.Database) workload.Store { return tpcb.Over(db) }, 100},
@@ -53,6 +59,17 @@ func allSpoiled() []spoiled {
 			func(db store.Database) workload.Store { return bank.Over(db) }, 300},
 		{availability.Definition(), &availability.Config{Policy: availability.PolicyTimeout, Readers: 2, ReadRate: 100, Read: workload.ReadPrimary}, availability.Bugs(),
 			keyvalue.Schema(availability.Table()), func(db store.Database) workload.Store { return keyvalue.Over(db, availability.Table()) }, 100},
+		{churn.Definition(), &churn.Config{Rows: 200, RowBytes: 50, DeleteShare: 0.5, Cycles: 2, Batch: 10}, churn.Bugs(), churn.Schema(),
+			func(db store.Database) workload.Store {
+				s, err := churn.Over(db)
+				if err != nil {
+					panic(err) // SQLite has a compaction
+				}
+				return s
+			}, 1},
+		{bulkupdate.Definition(), &bulkupdate.Config{Users: 40, Documents: 10, Workers: "1,3,5", Field: bulkupdate.FieldRandom, Loaders: 2}, bulkupdate.Bugs(),
+			bulkupdate.Schema(), func(db store.Database) workload.Store { return bulkupdate.Over(db) }, 1},
+		{candles.Definition(), &query, candles.Bugs(), candles.Schema(), func(db store.Database) workload.Store { return candles.Over(db) }, 1},
 		{entity.Definition(), &entity.Config{WriteShare: 0.5}, entity.Bugs(), keyvalue.Schema(entity.Table()),
 			func(db store.Database) workload.Store { return keyvalue.Over(db, entity.Table()) }, 100},
 		{ycsb.Definition(), &ycsb.Config{Mix: "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2", Records: 30, Fields: 3, FieldBytes: 20, ScanLength: 20}, ycsb.Bugs(), keyvalue.Schema(ycsb.Table(3, 20)),

@@ -51,7 +51,7 @@ func (d *database) open(ctx context.Context, statements []store.Statement) (_ *s
 		written := map[string]bool{}
 		for i, s := range statements {
 			t := d.schema.Table(s.Table)
-			if t == nil || s.ReadsOnly() {
+			if t == nil {
 				continue
 			}
 			if s.Verb == store.Update || s.Verb == store.Delete {

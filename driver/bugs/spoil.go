@@ -43,17 +43,17 @@ func (x *attempt) spoil(ctx context.Context, o *operation, of []change) bool {
 // rewrite has rows be otherwise. It reports whether they are, and any of them was not so.
 func (x *attempt) rewrite(ctx context.Context, changes []change, to func(*change) image) bool {
 	var other []change
+	rows := map[place]image{}
 	for _, c := range changes {
-		was := c.after
-		if c.after = to(&c); !c.after.equal(was) {
-			other = append(other, c)
+		if row := to(&c); !row.equal(c.after) {
+			other, rows[c.place] = append(other, c), row
 		}
 	}
-	if len(other) == 0 || !x.n.rewrite(ctx, other, asAfter) {
+	if len(other) == 0 || !x.n.rewrite(ctx, other, func(c *change) image { return rows[c.place] }) {
 		return false
 	}
 	for _, c := range other {
-		x.change(c.place, nil).after = c.after
+		x.change(c.place, nil).after = rows[c.place]
 	}
 	return true
 }

@@ -217,6 +217,11 @@ func (t *trial[A]) Describe(ctx context.Context) (workload.Product, error) {
 // effect, as if it were a table.
 func (t *trial[A]) Size(ctx context.Context) (workload.Size, error) {
 	size, err := t.Store.Size(ctx)
+	return t.withStrikes(ctx, size, err)
+}
+
+// withStrikes is a size with the strikes.
+func (t *trial[A]) withStrikes(ctx context.Context, size workload.Size, err error) (workload.Size, error) {
 	if err != nil {
 		return size, err
 	}
