@@ -10,6 +10,15 @@ import (
 	"assay/store/bug"
 )
 
+const (
+	// occasions is how many transactions are looked at for an occasion to read a wrong
+	// state.
+	occasions = 64
+	// maxGhosts bounds how many transactions that were rolled back wait for somebody to
+	// read of them.
+	maxGhosts = 64
+)
+
 // reads says that a bug is in which state is read.
 func reads(does bug.Does) bool { return strings.HasPrefix(string(does), "reads ") }
 

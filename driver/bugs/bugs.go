@@ -76,14 +76,10 @@ func seedables() []seedable {
 	return []seedable{
 		with(availability.Name, keyValueBugs(availability.Name), newAvailability),
 		with(entity.Name, keyValueBugs(entity.Name), newEntity),
-		{bank.Name, described(bankBugs()), newBank},
 		with(isolation.Name, isolationBugs(), newIsolation),
 		with(bulkupdate.Name, bulkUpdateBugs(), newBulkUpdate),
 		with(candles.Name, candleBugs(), newCandles),
-		with(churn.Name, churnBugs(), newChurn),
 		with(ycsb.Name, ycsbBugs(), newMutable),
-		with(smallbank.Name, smallBankBugs(), newSmallBank),
-		with(tpcb.Name, tpcbBugs(), newTPCB),
 		with(tpcc.Name, tpccBugs(), newTPCC),
 		with(script.Name, scriptBugs(), newScript),
 	}

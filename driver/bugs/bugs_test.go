@@ -114,7 +114,7 @@ var never = Seeded{"late-apply", 1e-300}
 // TestAWrapperConforms: a Store whose bugs do not strike is as any other.
 func TestAWrapperConforms(t *testing.T) {
 	drivertest.RunAudits(t, drivertest.Bank{Open: func(t *testing.T) bank.Store {
-		return opened(t, inMemory(), bank.Name, bank.Opener(mem.Open), 1, never).(bank.Store)
+		return bank.Over(inFile(t, bank.Schema(), bank.Bugs(), 1, never))
 	}})
 	config := entity.Defaults()
 	config.Entities = 50
@@ -137,20 +137,30 @@ func TestAWrapperConforms(t *testing.T) {
 
 // TestEverybodyIsTold that there is a bug, and how often it has taken effect.
 func TestEverybodyIsTold(t *testing.T) {
-	b := newBench(t, onSQLite(), 1, Seeded{"torn-transfer", 1})
+	db := inFile(t, bank.Schema(), bank.Bugs(), 1, Seeded{"torn-transfer", 1})
+	b := bank.Over(db)
 	p, err := b.Describe(t.Context())
 	if err != nil || p.Name != "SQLite" || !strings.HasSuffix(p.Version, " with seeded bugs (torn-transfer:1)") ||
 		p.Settings[len(p.Settings)-1] != (workload.Setting{Name: workload.SettingBugs, Value: "torn-transfer:1"}) {
 		t.Errorf("%+v, %v", p, err)
 	}
-	b.do(1, 2, 100)
-	b.do(1, 9, 100)
-	if n := b.strikes(t); n != 1 {
+	err = errors.Join(b.Create(t.Context(), workload.Marker{}), b.FinishLoad(t.Context()),
+		b.LoadAccounts(t.Context(), []bank.Account{{ID: 1, Balance: 1000}, {ID: 2, Balance: 1000}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := b.Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	session.Transfer(t.Context(), bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 100})
+	session.Transfer(t.Context(), bank.Transfer{ID: 2, Source: 1, Destination: 9, Amount: 100})
+	session.Close()
+	torn := Bug{Name: "torn-transfer"}
+	if n := strikesOf(t, b, torn); n != 1 {
 		t.Errorf("%d strikes, want 1", n)
 	}
-	b = newBench(t, inMemory(), 1, Seeded{"torn-transfer", 1})
-	b.do(1, 2, 100)
-	if err := b.Create(t.Context(), workload.Marker{}); err != nil || b.strikes(t) != 0 || len(b.primary.accounts) != 0 {
-		t.Errorf("%d strikes in an empty database, %v", b.strikes(t), err)
+	if err := b.Create(t.Context(), workload.Marker{}); err != nil || strikesOf(t, b, torn) != 0 {
+		t.Errorf("%d strikes in an empty database, %v", strikesOf(t, b, torn), err)
 	}
 }

@@ -4,12 +4,11 @@ import (
 	"iter"
 	"slices"
 
-	"assay/workload/bank"
 	"assay/workload/isolation"
 )
 
 // object is what a transaction reads and writes: a list, a register, a group, or one
-// of the two sides of a pair; in the bank an account.
+// of the two sides of a pair.
 type object struct {
 	space space
 	key   int64
@@ -22,23 +21,13 @@ const (
 	spaceRegister
 	spaceGroup
 	spaceSide // the key is 2*pair+side
-	spaceAccount
 )
 
-func accountOf(id int64) object { return object{spaceAccount, id} }
-
-// value is what a register holds, or a side; of an account the balance.
+// value is what a register holds, or a side.
 type value struct {
 	number int64
 	found  bool
-	// version is an account's.
-	version int64
 }
-
-func valueOf(s bank.State) value { return value{s.Balance, true, s.Version} }
-
-// state is what an account holds.
-func (v value) state() bank.State { return bank.State{Balance: v.number, Version: v.version} }
 
 // write is what one transaction has done to one object, and enough of what was
 // there before to show it as it was.
@@ -172,14 +161,6 @@ func (l *commits) last(o object) (*commit, *write) {
 		}
 	}
 	return nil, nil
-}
-
-// before is an object as it was before a commit, if it is now so.
-func (l *commits) before(at int64, o object, now value) value {
-	for w := range l.since(at-1, o) {
-		now = w.before
-	}
-	return now
 }
 
 func (l *commits) latest(o object) int64 { return l.asOf(o, l.clock) }

@@ -158,6 +158,12 @@ func (d *database) Audit(ctx context.Context, read func(store.Reader) error) err
 	return err
 }
 
+// The members of a database that has but one, as a split brain shows them.
+const (
+	firstMember  = "member 1"
+	secondMember = "member 2"
+)
+
 // Replicas implements store.Replicated. A database that has no second member is shown with
 // one if a bug is to part it from the first.
 func (d *database) Replicas(ctx context.Context) (members []store.Replica, unreachable map[string]error, err error) {

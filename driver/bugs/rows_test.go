@@ -15,8 +15,6 @@ import (
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/script"
-	"assay/workload/smallbank"
-	"assay/workload/tpcb"
 )
 
 // onBoth is a Store with a bug, in memory or in a file.
@@ -138,41 +136,5 @@ func TestEveryScriptBugIsFound(t *testing.T) {
 				t.Errorf("found %v after %d strikes: %+v", found, strikes, results)
 			}
 		})
-	}
-}
-
-// TestEveryJournalBugIsFound on a real database; on the one in memory the runner's trial
-// tries them over many seeds.
-func TestEveryJournalBugIsFound(t *testing.T) {
-	for name, run := range map[string]drivertest.ShortRun{
-		smallbank.Name: {Workload: smallbank.Definition(), Config: &smallbank.Config{Customers: 4, Hotspot: 2, HotspotShare: 0.9, BalanceShare: 0.3, Loaders: 1}},
-		tpcb.Name:      {Workload: tpcb.Definition(), Config: &tpcb.Config{Scale: 1, Accounts: 20, Loaders: 1}},
-	} {
-		for _, bug := range For(name) {
-			t.Run(name+"/"+bug.Name, func(t *testing.T) {
-				t.Parallel()
-				run := run // each its own
-				run.Seed, run.Clients, run.Each, run.Attempts = 1, 2, 60, 1
-				// A Balance seldom follows a TransactSaving that follows a WriteCheck.
-				inMemory := bug.Name == "write-skew"
-				if inMemory {
-					run.Each = 1000
-				}
-				var store workload.Store
-				if seeded := (Seeded{bug.Name, 0.5}); name == tpcb.Name {
-					store = onBoth(t, name, inMemory, run.Seed, seeded, tpcb.Opener(mem.Open), tpcb.Opener(sqlite.Driver().Open))
-				} else {
-					store = onBoth(t, name, inMemory, run.Seed, seeded, smallbank.Opener(mem.Open), smallbank.Opener(sqlite.Driver().Open))
-				}
-				results := run.Judge(t.Context(), t, store).Results
-				found := slices.ContainsFunc(results, func(r check.Result) bool {
-					return r.Verdict == check.Violated && (r.Name == bug.Check || r.Name == bug.Or)
-				})
-				clean := check.Combine(results) == check.Valid
-				if strikes := strikesOf(t, store, bug); strikes == 0 || found != (bug.Check != "") || clean == found {
-					t.Errorf("found %v after %d strikes: %+v", found, strikes, results)
-				}
-			})
-		}
 	}
 }

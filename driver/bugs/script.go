@@ -18,11 +18,11 @@ func scriptBugs() []bugOf[callKinds] {
 	return []bugOf[callKinds]{
 		{Bug{Name: "lost-ack", Check: counted, Kinds: []string{"lost"},
 			Doc: "a transaction is acknowledged and nothing of it is there"}, inInsert},
-		{Bug{Name: doubledUpdate, Check: counted, Kinds: []string{"surplus"},
+		{Bug{Name: "doubled", Check: counted, Kinds: []string{"surplus"},
 			Doc: "a transaction is done twice, the second time with draws of its own, and acknowledged once"}, inInsert},
 		{Bug{Name: "failed-but-applied", Check: counted, Kinds: []string{"surplus"},
 			Doc: "failed is answered to a transaction that is done"}, inInsert},
-		{Bug{Name: halfDone, Check: invariants, Kinds: []string{"observed", "end"},
+		{Bug{Name: "half-done", Check: invariants, Kinds: []string{"observed", "end"},
 			Doc: "the first change of a transaction is not made, and the others are"}, inInsert},
 		{Bug{Name: "altered-row", Check: script.CheckExpected, Kinds: []string{"expected"},
 			Doc: "a row that a transaction which only reads is answered has other numbers, below zero"}, inAnswer},
@@ -108,7 +108,7 @@ func (n *scriptSession) Transaction(ctx context.Context, writes bool, do work) w
 		return unknown()
 	case "lost-ack":
 		return n.lose(ctx, b, do)
-	case halfDone, "altered-row":
+	case "half-done", "altered-row":
 		return n.spoil(ctx, b, writes, do)
 	}
 	reply := n.Session.Transaction(ctx, writes, do)
@@ -166,7 +166,7 @@ type spoiledTransaction struct {
 }
 
 func (t *spoiledTransaction) Execute(ctx context.Context, s script.Statement) (int64, error) {
-	if t.bug == halfDone && !t.struck {
+	if t.bug == "half-done" && !t.struck {
 		t.struck = true
 		return 1, nil
 	}
