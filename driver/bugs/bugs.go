@@ -1,9 +1,8 @@
 // Package bugs breaks a database on purpose, so that the checks can be shown to
-// notice: a checker is believed only if it convicts. It wraps the Store of any
-// workload on any database and sees no more of it than the contract: what is
-// asked for and what is answered. A bug leaves a request out, sends another one,
-// answers otherwise than the database did, or keeps a difference from what the
-// database holds, which all later answers then show.
+// notice: a checker is believed only if it convicts. It wraps a store.Database (Over) and
+// sees statements and rows; which bugs a workload has, and which check must find each, the
+// workload says (store/bug). What a bug does to rows is done to the rows of the database.
+// The Stores of workloads that are not yet judged so are wrapped each (Wrap).
 //
 // While a bug is switched on, operations go to the database one at a time, whatever
 // the number of clients, so that the wrapper knows their order. A run with a bug
