@@ -148,7 +148,7 @@ func otherDrivers() []Driver {
 			Parameters: "consistency, replication (the copies of each row), tls, tlsCAFile, tlsCertFile and tlsKeyFile",
 			Statistics: cassandra.OpenStatistics,
 			Workloads: []definition.Support{
-				availability.By(cassandra.OpenKeyValue), entity.By(cassandra.OpenKeyValue), definition.By(candles.Name, cassandra.OpenCandles), ycsb.By(cassandra.OpenKeyValue),
+				availability.On(cassandra.Open), entity.On(cassandra.Open), candles.On(cassandra.Open, cassandra.Lacks()), ycsb.On(cassandra.Open),
 				definition.Not(bank.Name, "Cassandra has no transaction over several partitions: a transfer could be half done"),
 				definition.Not(smallbank.Name, noSeveralPartitions), definition.Not(tpcb.Name, noSeveralPartitions),
 				definition.Not(isolation.Name, "Cassandra has no transaction over several rows: a lightweight transaction is one condition in one partition"),
@@ -163,8 +163,8 @@ func otherDrivers() []Driver {
 			NoStatistics: "FoundationDB keeps its account in a document of its own (status json), which assay does not read yet",
 			Missing:      foundationdb.Missing(),
 			Workloads: []definition.Support{
-				bank.On(foundationdb.Open, foundationdb.Lacks()), definition.By(isolation.Name, foundationdb.OpenIsolation).Rewriting(), availability.On(foundationdb.Open), entity.On(foundationdb.Open),
-				definition.By(candles.Name, foundationdb.OpenCandles), definition.By(bulkupdate.Name, foundationdb.OpenBulkUpdate), ycsb.On(foundationdb.Open),
+				bank.On(foundationdb.Open, foundationdb.Lacks()), isolation.On(foundationdb.Open, foundationdb.Lacks()), availability.On(foundationdb.Open), entity.On(foundationdb.Open),
+				candles.On(foundationdb.Open, foundationdb.Lacks()), bulkupdate.On(foundationdb.Open, foundationdb.Lacks()), ycsb.On(foundationdb.Open),
 				smallbank.On(foundationdb.Open, foundationdb.Lacks()), tpcb.On(foundationdb.Open, foundationdb.Lacks()), definition.Not(tpcc.Name, noKeys), definition.Not(script.Name, noSQL),
 				definition.Not(churn.Name, "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly"),
 			},

@@ -16,7 +16,7 @@ func testCandles(t *testing.T, c *cluster.Ring) {
 	drivertest.RunCandles(t, drivertest.Candles{
 		Replaces: true, Engines: []string{"zstd"},
 		Open: func(t *testing.T) candles.Store {
-			store, err := OpenCandles(t.Context(), workload.Target{Address: c.Address(), ConnectTimeout: time.Minute})
+			store, err := candles.Opener(Open)(t.Context(), workload.Target{Address: c.Address(), ConnectTimeout: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}

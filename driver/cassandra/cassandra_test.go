@@ -43,30 +43,37 @@ func startRing(t *testing.T, nodes int) *cluster.Ring {
 	return c
 }
 
-func open(t *testing.T, address string) *keyValueStore {
-	t.Helper()
-	return openTable(t, address, availability.Table())
+// openRows opens the tables of availability.
+func openRows(ctx context.Context, target workload.Target) (*database, error) {
+	opened, err := Open(ctx, target, keyvalue.Schema(availability.Table()))
+	if err != nil {
+		return nil, err
+	}
+	return opened.(*database), nil
 }
 
-func openTable(t *testing.T, address string, table keyvalue.Table) *keyValueStore {
+func openTable(t *testing.T, address string, table keyvalue.Table) keyvalue.Store {
 	t.Helper()
-	store, err := OpenKeyValue(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute}, table)
+	store, err := keyvalue.By(Open)(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute}, table)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store.(*keyValueStore)
+	return store
 }
 
-// closing is open, and closes the Store at the end of the test.
-func closing(t *testing.T, address string) *keyValueStore {
+// closing is openRows, and closes what it opens at the end of the test.
+func closing(t *testing.T, address string) *database {
 	t.Helper()
-	store := open(t, address)
+	d, err := openRows(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
+		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return store
+	return d
 }
 
 // impatient opens a Store on one host that gives up silent connections after
@@ -78,7 +85,11 @@ func impatient(t *testing.T, host string, silence time.Duration, table keyvalue.
 		return nil, err
 	}
 	s.silence, s.revisit = silence, time.Second
-	return openKeyValue(t.Context(), s, table)
+	d, err := openDatabase(t.Context(), s, keyvalue.Schema(table))
+	if err != nil {
+		return nil, err
+	}
+	return keyvalue.Over(d, table), nil
 }
 
 // admin runs statements as somebody else would.
@@ -292,7 +303,7 @@ func testSilentNode(t *testing.T, server string) {
 func testJudged(t *testing.T, address string) {
 	for _, policy := range []availability.Policy{availability.PolicyTimeout, availability.PolicyIdempotent} {
 		t.Run(fmt.Sprint(policy), func(t *testing.T) {
-			store := closing(t, address)
+			store := keyvalue.Over(closing(t, address), availability.Table())
 			drivertest.ShortRun{
 				Workload: availability.Definition(), Config: &availability.Config{Policy: policy, Readers: 2, ReadRate: 100},
 				Seed: 7, Clients: 4, Each: 50, Attempts: 3, Limit: 30 * time.Second,
@@ -312,7 +323,7 @@ func testJudgedEntity(t *testing.T, address string) {
 	if j := run.Valid(t.Context(), t, store); j.Counts.Committed != 180 {
 		t.Errorf("%+v", j.Entity)
 	}
-	if promise := store.Promise(); promise != "" {
+	if promise := keyvalue.PromiseOf(store); promise != "" {
 		t.Errorf("with consistency one %q is promised", promise)
 	}
 	if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {

@@ -13,7 +13,6 @@ import (
 	"assay/cluster/server"
 	"assay/driver/drivertest"
 	"assay/workload"
-	"assay/workload/availability"
 )
 
 // encryptedNode starts a node with a second port that takes encrypted
@@ -86,11 +85,10 @@ func TestEncryptedConnections(t *testing.T) {
 // describedTLS opens a Store and returns what it says of its connections.
 func describedTLS(t *testing.T, address string) (string, error) {
 	t.Helper()
-	opened, err := OpenKeyValue(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute}, availability.Table())
+	store, err := openRows(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute})
 	if err != nil {
 		return "", err
 	}
-	store := opened.(*keyValueStore)
 	defer store.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
 	defer cancel()

@@ -14,7 +14,6 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/workload"
-	"assay/workload/availability"
 )
 
 // guarded is a server that asks everybody for a user and refuses all of them,
@@ -78,7 +77,7 @@ func TestRefusedUsers(t *testing.T) {
 		"cassandra://" + server + "/":                  {"", "the address names none"},
 		"cassandra://somebody:hunter2@" + server + "/": {"somebody", ""},
 	} {
-		_, err := OpenKeyValue(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute}, availability.Table())
+		_, err := openRows(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute})
 		var refused *workload.AuthError
 		if !errors.As(err, &refused) || refused.User != words[0] || !strings.Contains(refused.Reason, words[1]) {
 			t.Errorf("%s: %v; want *workload.AuthError", address, err)
@@ -100,7 +99,7 @@ func TestNobodyThere(t *testing.T) {
 	silent.Freeze()
 	for name, host := range map[string]string{"closed": closed, "silent": silent.Addr(), "no such name": "nowhere.invalid:9042"} {
 		t.Run(name, func(t *testing.T) {
-			_, err := OpenKeyValue(t.Context(), workload.Target{Address: "cassandra://u:hunter2@" + host, ConnectTimeout: 500 * time.Millisecond}, availability.Table())
+			_, err := openRows(t.Context(), workload.Target{Address: "cassandra://u:hunter2@" + host, ConnectTimeout: 500 * time.Millisecond})
 			var unreachable *workload.UnreachableError
 			if !errors.As(err, &unreachable) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("got %v; want *workload.UnreachableError", err)
@@ -109,7 +108,7 @@ func TestNobodyThere(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := OpenKeyValue(ctx, workload.Target{Address: "cassandra://" + silent.Addr()}, availability.Table()); err == nil {
+	if _, err := openRows(ctx, workload.Target{Address: "cassandra://" + silent.Addr()}); err == nil {
 		t.Error("opened although the context was over")
 	}
 }

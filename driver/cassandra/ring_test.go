@@ -25,7 +25,7 @@ func TestRing(t *testing.T) {
 // crew inserts until it is told to stop, and keeps what was answered.
 type crew struct {
 	t         *testing.T
-	store     *keyValueStore
+	store     keyvalue.Store
 	book      *drivertest.Records
 	keys      atomic.Int64
 	committed atomic.Int64
@@ -81,7 +81,7 @@ func (w *crew) await(ctx context.Context, more int64) {
 func testNodesDie(t *testing.T, c *cluster.Ring) {
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
 	defer cancel()
-	store := closing(t, c.Address())
+	store := keyvalue.Over(closing(t, c.Address()), availability.Table())
 	if err := store.Create(ctx, workload.Marker{Run: "dies", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func (w *crew) twoDead(ctx context.Context, c *cluster.Ring) {
 	if r := session.Get(ctx, int64(1)); r.Outcome != history.Failed {
 		t.Errorf("a read of a quorum: %+v", r)
 	}
-	near, err := OpenKeyValue(ctx, workload.Target{Address: "cassandra://" + c.Node(0).Address() + "/", Read: workload.ReadNearest,
+	near, err := keyvalue.By(Open)(ctx, workload.Target{Address: "cassandra://" + c.Node(0).Address() + "/", Read: workload.ReadNearest,
 		ConnectTimeout: time.Minute}, availability.Table())
 	if err != nil {
 		t.Fatal(err)

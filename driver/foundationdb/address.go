@@ -93,22 +93,6 @@ func (o *options) read(query string) error {
 // misbehaving clock" (Go binding, SetCausalReadRisky).
 const causalReadRisky = "causal_read_risky"
 
-// parseFor is parse for one workload: only those whose reads are judged by what
-// the Store promises of them can do with less than strict serializability.
-func parseFor(target workload.Target, work string) (options, error) {
-	o, err := parse(target)
-	// There is no other member to ask: all reads are of one version, whichever storage
-	// server answers.
-	if err == nil && target.Read != "" && target.Read != workload.ReadPrimary {
-		return options{}, &workload.OptionError{Option: "--read", Value: target.Read, Want: workload.ReadPrimary}
-	}
-	if err == nil && o.riskyReads && work != "availability" && work != "entity" {
-		return options{}, &workload.OptionError{Option: causalReadRisky, Value: "true",
-			Want: "workload availability or entity; the others rely on " + level + " transactions"}
-	}
-	return o, err
-}
-
 // parseSchema is parse for a schema: transactions of several statements rely on strict
 // serializability, and what else is read is judged by what is promised of it.
 func parseSchema(target workload.Target, of *store.Schema) (options, error) {

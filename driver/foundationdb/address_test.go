@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/store"
 	"assay/workload"
 )
 
@@ -80,7 +81,7 @@ func TestIsolationLevelsAndMembers(t *testing.T) {
 		}
 	}
 	for read, fine := range map[string]bool{"": true, workload.ReadPrimary: true, workload.ReadNearest: false, workload.ReadSecondaryPreferred: false} {
-		_, err := parseFor(workload.Target{Address: "fdb://", Read: read}, "entity")
+		_, err := parseSchema(workload.Target{Address: "fdb://", Read: read}, new(store.Schema))
 		var refused *workload.OptionError
 		if fine != (err == nil) || !fine && !errors.As(err, &refused) {
 			t.Errorf("read %q: %v", read, err)
@@ -88,20 +89,19 @@ func TestIsolationLevelsAndMembers(t *testing.T) {
 	}
 }
 
-// TestRiskyReads: reads that may be stale are for those workloads alone whose
-// reads are judged by what is promised of them.
+// TestRiskyReads: reads that may be stale are not for transactions of several statements.
 func TestRiskyReads(t *testing.T) {
-	for work, fine := range map[string]bool{"availability": true, "entity": true, "bank": false, "isolation": false, "bulkupdate": false, "candles": false} {
+	for _, fine := range []bool{true, false} {
 		for address, asked := range map[string]bool{"fdb://?causal_read_risky=true": true, "fdb://?causal_read_risky=false": false, "fdb://": false} {
-			o, err := parseFor(workload.Target{Address: address}, work)
+			o, err := parseSchema(workload.Target{Address: address}, &store.Schema{Transactions: !fine})
 			var refused *workload.OptionError
 			switch {
 			case asked && !fine:
 				if !errors.As(err, &refused) || refused.Option != causalReadRisky {
-					t.Errorf("%s with workload %s: %v; want *workload.OptionError", address, work, err)
+					t.Errorf("%s with transactions: %v; want *workload.OptionError", address, err)
 				}
 			case err != nil || o.riskyReads != asked:
-				t.Errorf("%s with workload %s: %+v, %v", address, work, o, err)
+				t.Errorf("%s, where that is fine: %v: %+v, %v", address, fine, o, err)
 			}
 		}
 	}

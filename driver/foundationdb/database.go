@@ -151,8 +151,23 @@ func (d *database) viewing(t *transaction) (*execution, error) {
 	return d.execution(t.Snapshot(), t.Transaction), t.Options().SetReadYourWritesDisable()
 }
 
-// View implements store.Database, by one transaction or by several whose reading is done
-// twice; see schema.read.
+// View implements store.Database.
+//
+// A transaction reads one version of the database, and FoundationDB "does not support
+// transactions running for over five seconds" (manual, "Known Limitations"). What can be
+// read in one is read in one. For more, several follow one another, each going on where the
+// one before became too old, and then everything is read once more: if the second reading
+// is the same as the first to the last bit, nothing has changed between the end of the
+// first and the beginning of the second, and what was given is the state in that moment.
+// This is the double collect of Y. Afek et al., "Atomic Snapshots of Shared Memory", Journal
+// of the ACM 40(4), 1993. It takes for granted that nothing changes and changes back: no
+// balance has a version twice, no row of a journal or of availability, no entity and no
+// candle is ever altered, the generations of documents and the lists grow, and the values
+// of registers and of ycsb's records are unique. A counter that every transaction had to
+// write would show a change more cheaply, and would be a load on one key that no
+// application has.
+//
+// The rows are given during the first reading; the error of the second comes after them.
 func (d *database) View(ctx context.Context, read func(store.Reader) error) error {
 	r, err := d.beginPass(ctx)
 	if err != nil {

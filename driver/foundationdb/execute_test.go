@@ -328,7 +328,7 @@ func TestForm(t *testing.T) {
 		t.Errorf("value %x, want %x", value, want)
 	}
 	entries := f.entries(row)
-	if want := f.textKey("ticker", "AAAA", 1<<40, -5); !bytes.Equal(entries[1], want) {
+	if want := appendInt(appendInt(appendText(f.layout.key("ticker"), "AAAA"), 1<<40), -5); !bytes.Equal(entries[1], want) {
 		t.Errorf("entry %x, want %x", entries[1], want)
 	}
 	if key, err := f.keyOf(1, entries[1]); err != nil || !bytes.Equal(key, f.key(row)) {

@@ -23,6 +23,7 @@ import (
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/entity"
+	"assay/workload/interleaving"
 	"assay/workload/isolation"
 	"assay/workload/keyvalue"
 	"assay/workload/smallbank"
@@ -123,7 +124,7 @@ func TestTPCB(t *testing.T) {
 func TestAudits(t *testing.T) { drivertest.RunAudits(t, bankHarness()) }
 
 func TestIsolation(t *testing.T) {
-	h := drivertest.Isolation{Open: func(t *testing.T) isolation.Store { return opened(t, OpenIsolation) }}
+	h := drivertest.Isolation{Open: func(t *testing.T) isolation.Store { return opened(t, isolation.Opener(Open)) }}
 	h.MakeForeign, h.ForeignIntact = foreign("isolation")
 	drivertest.RunIsolation(t, h)
 }
@@ -163,35 +164,27 @@ func TestKeyValueWithRiskyReads(t *testing.T) {
 }
 
 func TestBulkUpdate(t *testing.T) {
-	h := drivertest.BulkUpdate{Open: func(t *testing.T) bulkupdate.Store { return opened(t, OpenBulkUpdate) }}
+	h := drivertest.BulkUpdate{Open: func(t *testing.T) bulkupdate.Store { return opened(t, bulkupdate.Opener(Open)) }}
 	h.MakeForeign, h.ForeignIntact = foreign("bulkupdate")
 	drivertest.RunBulkUpdate(t, h)
 }
 
-func candlesHarness(page int, renew time.Duration) drivertest.Candles {
-	h := drivertest.Candles{Open: func(t *testing.T) candles.Store {
-		store := opened(t, OpenCandles)
-		store.(*candleStore).page, store.(*candleStore).renew = page, renew
-		return store
-	}}
-	h.MakeForeign, h.ForeignIntact = foreign("candles")
-	return h
+func TestInterleaving(t *testing.T) {
+	drivertest.RunInterleaving(t, func(t *testing.T, _ interleaving.Level) isolation.Store { return opened(t, isolation.Opener(Open)) },
+		[]drivertest.Shown{{Level: level}})
 }
 
-func TestCandles(t *testing.T) { drivertest.RunCandles(t, candlesHarness(pageRows, renewAfter)) }
-
-// TestCandlesInPages has every query read a few rows at a time, all in one
-// transaction or each page in another.
-func TestCandlesInPages(t *testing.T) {
-	t.Run("of one transaction", func(t *testing.T) { drivertest.RunCandles(t, candlesHarness(7, time.Minute)) })
-	t.Run("of several", func(t *testing.T) { drivertest.RunCandles(t, candlesHarness(7, 0)) })
+func TestCandles(t *testing.T) {
+	h := drivertest.Candles{Open: func(t *testing.T) candles.Store { return opened(t, candles.Opener(Open)) }}
+	h.MakeForeign, h.ForeignIntact = foreign("candles")
+	drivertest.RunCandles(t, h)
 }
 
 // TestLargeBatchOfCandles: a batch of several transactions of which a later one
 // is refused may be there in part, and is not said to have failed.
 func TestLargeBatchOfCandles(t *testing.T) {
 	ctx := t.Context()
-	store := opened(t, OpenCandles)
+	store := opened(t, candles.Opener(Open))
 	t.Cleanup(func() {
 		if err := store.Drop(context.Background()); err != nil {
 			t.Error(err)
@@ -200,8 +193,9 @@ func TestLargeBatchOfCandles(t *testing.T) {
 	if err := store.Create(ctx, workload.Marker{Run: "run", Workload: "candles", Created: time.Now().UTC(), Loaded: true}, ""); err != nil {
 		t.Fatal(err)
 	}
+	const part = 2000 // more than one transaction takes
 	config := candles.Defaults()
-	config.Candles = 3 * candlesWritten
+	config.Candles = 3 * part
 	generator := candles.NewGenerator(config, 1)
 	var batch []candles.Candle
 	for n := range config.Candles {
@@ -212,7 +206,7 @@ func TestLargeBatchOfCandles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	first, last := batch[:candlesWritten], batch[2*candlesWritten:]
+	first, last := batch[:part], batch[2*part:]
 	for i, try := range []struct {
 		batch []candles.Candle
 		want  history.Outcome
@@ -222,8 +216,8 @@ func TestLargeBatchOfCandles(t *testing.T) {
 		}
 	}
 	size, err := store.Size(ctx)
-	if err != nil || size.Rows[tableCandle] != config.Candles || size.Rows[tableTicker] != config.Candles {
-		t.Errorf("%+v, %v; want %d rows and as many entries of each index", size, err, config.Candles)
+	if rows := size.Rows["candle"]; err != nil || rows <= part || rows >= config.Candles || size.Rows["candle_ticker"] != rows {
+		t.Errorf("%+v, %v; want a part of %d rows, and as many entries of each index", size, err, config.Candles)
 	}
 }
 
@@ -232,7 +226,7 @@ func TestKeysAreThoseOfTheTupleLayer(t *testing.T) {
 	l := newLayout("assay", "isolation")
 	for _, n := range numbers() {
 		want := tuple.Tuple{"assay", "isolation", "member", n, -n}.Pack()
-		if got := l.key(tableMember, n, -n); string(got) != string(want) {
+		if got := l.key("member", n, -n); string(got) != string(want) {
 			t.Errorf("the key of %d is %x, the tuple layer's %x", n, got, want)
 		}
 	}

@@ -10,21 +10,10 @@ import (
 	"assay/workload"
 )
 
-// The tables, the third element of a key.
+// Tables that are no schema's, the third element of a key.
 const (
-	tableLease    = "lease"
-	tableMark     = "mark"
-	tableAccount  = "account"
-	tableCandle   = "candle"
-	tableDocument = "document"
-	tableJournal  = "journal"
-	tableList     = "list"
-	tableMarket   = "market"
-	tableMember   = "member"
-	tableMoment   = "moment"
-	tablePair     = "pair"
-	tableRegister = "register"
-	tableTicker   = "ticker"
+	tableLease = "lease"
+	tableMark  = "mark"
 )
 
 // The type codes of the tuple layer that are used here (FoundationDB, "Data
@@ -87,24 +76,6 @@ func (l layout) gaps(tables []string) (gaps [][2][]byte) {
 // layer's own range.
 func within(key []byte) (begin, end []byte) {
 	return append(key[:len(key):len(key)], 0x00), append(key[:len(key):len(key)], 0xff)
-}
-
-// ids reads the ids of a row's key into ids, all of them and no more.
-func (l layout) ids(table string, key []byte, ids ...*int64) error {
-	begin := l.key(table)
-	if len(key) < len(begin) || string(key[:len(begin)]) != string(begin) {
-		return fmt.Errorf("a key that is not of table %s: %x", table, key)
-	}
-	rest, ok := key[len(begin):], true
-	for _, id := range ids {
-		if *id, rest, ok = cutInt(rest); !ok {
-			break
-		}
-	}
-	if !ok || len(rest) != 0 {
-		return fmt.Errorf("table %s has a key that is not of ours: %x", table, key)
-	}
-	return nil
 }
 
 // beyond is the first key after all that begin with prefix, whose last byte is
@@ -189,7 +160,7 @@ const maxValue = 100_000
 // readList appends the elements of a list's value to into.
 func readList(value []byte, into []int64) ([]int64, error) {
 	if len(value)%8 != 0 {
-		return into, fmt.Errorf("table %s has a value of %d bytes, want a multiple of 8", tableList, len(value))
+		return into, fmt.Errorf("a list has a value of %d bytes, want a multiple of 8", len(value))
 	}
 	for ; len(value) > 0; value = value[8:] {
 		into = append(into, int64(binary.BigEndian.Uint64(value)))

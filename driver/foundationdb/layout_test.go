@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/store"
 	"assay/workload"
 )
 
@@ -23,7 +24,7 @@ func TestKeysAreTuples(t *testing.T) {
 			t.Errorf("%d is %s, want %s", n, got, want)
 		}
 	}
-	got := newLayout("assay", "bank").key(tableAccount, 5)
+	got := newLayout("assay", "bank").key("account", 5)
 	if want := "\x02assay\x00\x02bank\x00\x02account\x00\x15\x05"; string(got) != want {
 		t.Errorf("account 5 is %q, want %q", got, want)
 	}
@@ -41,29 +42,34 @@ func numbers() []int64 {
 	return slices.Compact(all)
 }
 
+// idsOf reads the key of a row that has so many integers and nothing else.
+func idsOf(l layout, table string, ids int, key []byte) ([]store.Value, error) {
+	names := []string{"a", "b"}[:ids]
+	return newForm(l, &store.Table{Name: table, KeyColumns: ids, Columns: store.Integers(names...)}).row(key, nil)
+}
+
 func TestKeysKeepTheOrderOfIDs(t *testing.T) {
 	l := newLayout("assay", "isolation")
 	begin, end := l.bounds()
-	first, beyond := l.rows(tableMember)
+	first, beyond := l.rows("member")
 	var last []byte
 	for _, n := range numbers() {
-		key := l.key(tableMember, n, -n)
+		key := l.key("member", n, -n)
 		if bytes.Compare(last, key) >= 0 {
 			t.Errorf("the key of %d does not follow that of the number before", n)
 		}
 		last = key
-		inFirst, inEnd := l.rows(tableMember, n)
+		inFirst, inEnd := l.rows("member", n)
 		for _, bounds := range [][2][]byte{{begin, end}, {first, beyond}, {inFirst, inEnd}} {
 			if bytes.Compare(key, bounds[0]) < 0 || bytes.Compare(key, bounds[1]) >= 0 {
 				t.Errorf("the key of %d is not within %x and %x", n, bounds[0], bounds[1])
 			}
 		}
-		if bytes.Compare(last, inFirst) < 0 || bytes.Compare(l.key(tableMember, n+1, 0), inEnd) < 0 && n != math.MaxInt64 {
+		if bytes.Compare(last, inFirst) < 0 || bytes.Compare(l.key("member", n+1, 0), inEnd) < 0 && n != math.MaxInt64 {
 			t.Errorf("the rows of group %d hold those of the next", n)
 		}
-		var a, b int64
-		if err := l.ids(tableMember, key, &a, &b); err != nil || a != n || b != -n {
-			t.Errorf("the key of %d is read as %d, %d (%v)", n, a, b, err)
+		if got, err := idsOf(l, "member", 2, key); err != nil || got[0].Number != n || got[1].Number != -n {
+			t.Errorf("the key of %d is read as %v (%v)", n, got, err)
 		}
 	}
 }
@@ -76,8 +82,8 @@ func TestPrefixesAreApart(t *testing.T) {
 			layouts = append(layouts, newLayout(root, work))
 		}
 	}
-	tables := []string{tableMark, tableAccount, tableCandle, tableDocument, "entity", tableJournal, tableList, tableMarket, tableMember,
-		tableMoment, tablePair, tableRegister, "row", tableTicker}
+	tables := []string{tableMark, "account", "candle", "document", "entity", "journal", "list", "market", "member",
+		"moment", "pair", "register", "row", "ticker"}
 	for i, l := range layouts {
 		begin, end := l.bounds()
 		for j, other := range layouts {
@@ -107,18 +113,17 @@ func TestPrefixesAreApart(t *testing.T) {
 
 func TestForeignKeysAreRefused(t *testing.T) {
 	l := newLayout("assay", "bank")
-	good := l.key(tableAccount, 300)
+	good := l.key("account", 300)
 	for _, key := range [][]byte{
-		nil, l.mark(), l.key(tableAccount), l.key(tableJournal, 300), good[:len(good)-1], append(slices.Clone(good), 0),
-		l.key(tableAccount, 300, 1), append(l.key(tableAccount), textCode, 'x', 0), append(l.key(tableAccount), 0xff),
-		append(l.key(tableAccount), 0x16, 0, 7),                         // not the shortest
-		append(l.key(tableAccount), 0x1c, 255, 0, 0, 0, 0, 0, 0, 0),     // beyond an int64
-		append(l.key(tableAccount), 0x1d, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0), // longer still
-		newLayout("assay", "banc").key(tableAccount, 300),
+		nil, l.mark(), l.key("account"), l.key("journal", 300), good[:len(good)-1], append(slices.Clone(good), 0),
+		l.key("account", 300, 1), append(l.key("account"), textCode, 'x', 0), append(l.key("account"), 0xff),
+		append(l.key("account"), 0x16, 0, 7),                         // not the shortest
+		append(l.key("account"), 0x1c, 255, 0, 0, 0, 0, 0, 0, 0),     // beyond an int64
+		append(l.key("account"), 0x1d, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0), // longer still
+		newLayout("assay", "banc").key("account", 300),
 	} {
-		var id int64
-		if err := l.ids(tableAccount, key, &id); err == nil {
-			t.Errorf("%x was read as account %d", key, id)
+		if got, err := idsOf(l, "account", 1, key); err == nil {
+			t.Errorf("%x was read as account %v", key, got)
 		}
 	}
 }
@@ -128,10 +133,9 @@ func FuzzKeys(f *testing.F) {
 	f.Add(appendInt(nil, 7))
 	f.Add([]byte{0x0c, 0, 0})
 	f.Fuzz(func(t *testing.T, tail []byte) {
-		key := append(l.key(tableAccount), tail...)
-		var id int64
-		if err := l.ids(tableAccount, key, &id); err == nil && !bytes.Equal(l.key(tableAccount, id), key) {
-			t.Errorf("%x was read as %d, whose key is %x", key, id, l.key(tableAccount, id))
+		key := append(l.key("account"), tail...)
+		if got, err := idsOf(l, "account", 1, key); err == nil && !bytes.Equal(l.key("account", got[0].Number), key) {
+			t.Errorf("%x was read as %v, whose key is %x", key, got, l.key("account", got[0].Number))
 		}
 	})
 }
@@ -144,11 +148,11 @@ func TestValues(t *testing.T) {
 		t.Errorf("%v was read back as %v (%v)", all, got, err)
 	}
 	var a, b int64
-	if err := readWords(tableAccount, appendWords(nil, math.MinInt64, 9), &a, &b); err != nil || a != math.MinInt64 || b != 9 {
+	if err := readWords("account", appendWords(nil, math.MinInt64, 9), &a, &b); err != nil || a != math.MinInt64 || b != 9 {
 		t.Errorf("read %d and %d, %v", a, b, err)
 	}
 	for _, wrong := range [][]byte{nil, value[:8], value[:15], value[:24]} {
-		if err := readWords(tableAccount, wrong, &a, &b); err == nil {
+		if err := readWords("account", wrong, &a, &b); err == nil {
 			t.Errorf("%d bytes were read as two integers", len(wrong))
 		}
 	}
@@ -189,14 +193,14 @@ func TestMark(t *testing.T) {
 func TestGaps(t *testing.T) {
 	l := newLayout("assay", "bank")
 	inGap := func(key []byte) bool {
-		for _, gap := range l.gaps([]string{tableJournal, tableAccount}) {
+		for _, gap := range l.gaps([]string{"journal", "account"}) {
 			if bytes.Compare(key, gap[0]) >= 0 && bytes.Compare(key, gap[1]) < 0 {
 				return true
 			}
 		}
 		return false
 	}
-	for _, ours := range [][]byte{l.mark(), l.key(tableLease), l.key(tableAccount, 7), l.key(tableJournal, -1, 3), l.textKey(tableAccount, "x")} {
+	for _, ours := range [][]byte{l.mark(), l.key(tableLease), l.key("account", 7), l.key("journal", -1, 3), appendText(l.key("account"), "x")} {
 		if inGap(ours) {
 			t.Errorf("%q is in a gap", ours)
 		}

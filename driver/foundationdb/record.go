@@ -1,7 +1,6 @@
 package foundationdb
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 )
@@ -9,36 +8,6 @@ import (
 // uuidCode is the tuple layer's type code of a UUID, whose sixteen bytes follow
 // (FoundationDB, design/tuple.md).
 const uuidCode = 0x30
-
-// textKey is the key of a row whose first id is a text, which must have no zero
-// byte.
-func (l layout) textKey(table, text string, ids ...int64) []byte {
-	key := appendText(l.key(table), text)
-	for _, id := range ids {
-		key = appendInt(key, id)
-	}
-	return key
-}
-
-// between are the bounds of the keys whose next integer after prefix is from
-// this number on and before that one. If there is no such number, the end is
-// not beyond the beginning.
-func between(prefix []byte, from, to int64) (begin, end []byte) {
-	return appendInt(prefix[:len(prefix):len(prefix)], from), appendInt(prefix[:len(prefix):len(prefix)], to)
-}
-
-// idOfEntry reads the id of an index entry, whose key is prefix, a moment and
-// the id.
-func idOfEntry(prefix, key []byte) (id int64, err error) {
-	if rest, ok := bytes.CutPrefix(key, prefix); ok {
-		if _, rest, ok = cutInt(rest); ok {
-			if id, rest, ok = cutInt(rest); ok && len(rest) == 0 {
-				return id, nil
-			}
-		}
-	}
-	return 0, fmt.Errorf("an index has a key that is not of ours: %x", key)
-}
 
 // recordVersion is the first byte of a record, so that what another version
 // wrote is refused and not taken for something else.

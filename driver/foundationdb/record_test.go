@@ -12,8 +12,6 @@ import (
 
 	"assay/store"
 	"assay/workload"
-	"assay/workload/bulkupdate"
-	"assay/workload/candles"
 	"assay/workload/entity"
 	"assay/workload/keyvalue"
 )
@@ -81,93 +79,6 @@ func TestEntityValues(t *testing.T) {
 	if size := len(f.value(entityRow(&largest))); size > 6000 {
 		t.Errorf("the largest entity takes %d bytes", size)
 	}
-}
-
-func TestDocumentValues(t *testing.T) {
-	l := newLayout("assay", "bulkupdate")
-	d := bulkupdate.NewDocuments(bulkupdate.Config{Users: 3, Documents: 5, Field: bulkupdate.FieldAlternate}, 1).At(7)
-	for _, d := range []bulkupdate.Document{d, {ID: math.MaxInt64, User: 1 << 40, Number: -1, Flag: true, Generation: 1<<60 + 1}, {}} {
-		key, value := l.key(tableDocument, d.User, d.ID), documentValue(d)
-		if got, err := l.documentOf(key, value); err != nil || got != d {
-			t.Errorf("%+v was read back as %+v (%v)", d, got, err)
-		}
-		begin, end := l.rows(tableDocument, d.User)
-		if bytes.Compare(key, begin) < 0 || bytes.Compare(key, end) >= 0 {
-			t.Errorf("document %d is not within the range of its owner", d.ID)
-		}
-		if _, err := l.documentOf(l.key(tableDocument, d.User), value); err == nil {
-			t.Error("a key without an id was read as a document's")
-		}
-		if _, err := l.documentOf(key, value[:len(value)-1]); err == nil {
-			t.Error("a value that is cut short was read as a document's")
-		}
-	}
-}
-
-func TestCandleValues(t *testing.T) {
-	l := newLayout("assay", "candles")
-	for _, c := range []candles.Candle{candles.NewGenerator(candles.Defaults(), 1).Candle(123_456), {}, {ID: -1, Moment: -1, Trades: math.MinInt64, Note: "\x00"}} {
-		key, value := l.key(tableCandle, c.ID), candleValue(&c)
-		var got candles.Candle
-		if err := l.candle(key, value, &got); err != nil || got != c {
-			t.Errorf("%+v was read back as %+v (%v)", c, got, err)
-		}
-		if err := l.candle(key, value[:len(value)-1], &got); err == nil {
-			t.Error("a value that is cut short was read as a candle's")
-		}
-		if err := l.candle(l.key("row", c.ID), value, &got); err == nil {
-			t.Error("a key of another table was read as a candle's")
-		}
-	}
-}
-
-// TestIndexEntries: an entry is within the bounds of the moments around its own
-// and of its ticker, and in no others.
-func TestIndexEntries(t *testing.T) {
-	l := newLayout("assay", "candles")
-	for _, moment := range []int64{0, -1, 255, 256, 1 << 50, math.MaxInt64 - 1, math.MinInt64 + 1} {
-		for _, id := range []int64{0, 1, math.MaxInt64} {
-			entries := l.entries(&candles.Candle{ID: id, Moment: moment, Ticker: "AAAB", Market: "NYSE"})
-			prefixes := [][]byte{l.key(tableMoment), l.textKey(tableTicker, "AAAB"), l.textKey(tableMarket, "NYSE")}
-			for i, entry := range entries {
-				if got, err := idOfEntry(prefixes[i], entry); err != nil || got != id {
-					t.Errorf("the entry %x is of %d (%v), want %d", entry, got, err, id)
-				}
-				for j, prefix := range prefixes {
-					first, last := within(prefix)
-					for _, at := range []held{{first, last, i == j}, bounds(prefix, moment, moment+1, i == j), bounds(prefix, moment-1, moment+1, i == j),
-						bounds(prefix, moment-1, moment, false), bounds(prefix, moment+1, math.MaxInt64, false)} {
-						if got := bytes.Compare(entry, at.begin) >= 0 && bytes.Compare(entry, at.end) < 0; got != at.want {
-							t.Errorf("the entry %x is between %x and %x: %v", entry, at.begin, at.end, got)
-						}
-					}
-				}
-			}
-			if begin, end := within(l.textKey(tableTicker, "AAA")); bytes.Compare(entries[1], begin) >= 0 && bytes.Compare(entries[1], end) < 0 {
-				t.Error("a ticker's entries hold those of a longer name")
-			}
-		}
-	}
-	if begin, end := between(l.key(tableMoment), 7, 7); bytes.Compare(begin, end) < 0 {
-		t.Error("there are keys from 7 to before 7")
-	}
-	prefix := l.key(tableMoment)
-	for _, wrong := range [][]byte{nil, prefix, l.key(tableMoment, 1), l.key(tableMoment, 1, 2, 3), l.textKey(tableMoment, "x", 1), l.key("row", 1, 2)} {
-		if id, err := idOfEntry(prefix, wrong); err == nil {
-			t.Errorf("%x was read as an entry of candle %d", wrong, id)
-		}
-	}
-}
-
-// held says whether what is between two keys holds an entry.
-type held struct {
-	begin, end []byte
-	want       bool
-}
-
-func bounds(prefix []byte, from, to int64, want bool) held {
-	begin, end := between(prefix, from, to)
-	return held{begin, end, want}
 }
 
 func TestEngines(t *testing.T) {

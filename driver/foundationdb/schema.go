@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
@@ -29,17 +28,7 @@ type schema struct {
 	taken      *workload.Taken
 }
 
-// openSchema connects to the database. Its errors are those of parse and
-// connect.
-func openSchema(ctx context.Context, target workload.Target, work string, tables ...string) (*schema, error) {
-	o, err := parseFor(target, work)
-	if err != nil {
-		return nil, err
-	}
-	return connectSchema(ctx, target, o, work, tables...)
-}
-
-// connectSchema is openSchema by these options.
+// connectSchema connects to the database. Its errors are those of connect.
 func connectSchema(ctx context.Context, target workload.Target, o options, work string, tables ...string) (*schema, error) {
 	db, err := connect(ctx, target, o)
 	if err != nil {
@@ -212,25 +201,6 @@ func (p *schema) Create(ctx context.Context, mark workload.Marker) error {
 		return nil
 	})
 	return err
-}
-
-// load puts rows in by transactions of at most this many, which keep far below the limit
-// of 10 MB, and about the 1 MB from which on a transaction is to be avoided (manual,
-// "Known Limitations", "Large transactions").
-func load[T any](ctx context.Context, p *schema, doing string, batch []T, most int, set func(*transaction, T)) error {
-	for part := range slices.Chunk(batch, most) {
-		_, err := p.change(ctx, doing, func(t *transaction) error {
-			_, err := p.ours(t)
-			for i := 0; err == nil && i < len(part); i++ {
-				set(t, part[i])
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // FinishLoad sets Marker.Loaded. There is nothing to build.

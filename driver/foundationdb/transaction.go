@@ -90,46 +90,12 @@ func (t *transaction) guard(mark []byte) error {
 	return t.AddReadConflictKey(fdb.Key(mark))
 }
 
-// transact does one transaction of a session: work, which the mark guards, and the
-// commit, unless work replies that nothing is to be written.
-func (p *schema) transact(ctx context.Context, doing string, work func(*transaction) (workload.Reply, error)) workload.Reply {
-	t, err := p.operate(ctx)
-	if err != nil {
-		return notBegun(ctx, err)
-	}
-	defer t.end()
-	var reply workload.Reply
-	if err = t.guard(p.mark()); err == nil {
-		reply, err = work(t)
-	}
-	if err == nil && reply.Outcome == history.Committed {
-		doing += ", commit"
-		err = t.commit()
-	}
-	if err != nil {
-		return t.failure(doing, err)
-	}
-	return reply
-}
-
 // committed is the reply to what was done, once it is committed, and refused to what cannot
 // be done.
 func committed() workload.Reply { return workload.Reply{Outcome: history.Committed} }
 
 func refused(class, doing string, err error) workload.Reply {
 	return workload.Reply{Outcome: history.Failed, Class: class, Err: fmt.Errorf("foundationdb: %s: %w", doing, err)}
-}
-
-// session is a session of any workload. It holds nothing, since the client has one
-// connection for all.
-type session struct{ *schema }
-
-func (session) Close() {}
-
-// session makes sure that there is a schema of ours.
-func (p *schema) session(ctx context.Context) (session, error) {
-	_, err := p.look(ctx, "open a session", p.ours)
-	return session{p}, err
 }
 
 // failure judges an error of this transaction.

@@ -20,11 +20,6 @@ import (
 // Name is the workload's name.
 const Name = "availability"
 
-// By is the support of the workload by a driver's function.
-func By(open keyvalue.Opener) definition.Support {
-	return definition.By(Name, open.On(Table()))
-}
-
 // On is the support of the workload by a driver.
 func On(open store.Opener) definition.Support {
 	return keyvalue.On(Name, open, func(workload.Target) keyvalue.Table { return Table() })

@@ -18,7 +18,7 @@ func Schema() store.Schema {
 	for i, name := range TextNames() {
 		columns = append(columns, store.Column{Name: name, Type: store.ASCII, Length: []int{8, 8, 32, 255}[i]})
 	}
-	return store.Schema{Workload: Name, Durable: true, Tables: []store.Table{{
+	return store.Schema{Workload: Name, Space: "assay", Durable: true, Tables: []store.Table{{
 		Name: table, Columns: columns, Loaded: true, Unread: true,
 		Indexes: []store.Index{
 			{Name: "candle_moment", Columns: []string{"moment"}, Bucket: store.Bucket{Name: "hour", Size: time.Hour.Microseconds()}},

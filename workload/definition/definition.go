@@ -328,9 +328,3 @@ func Opening[S workload.Store](schema func(workload.Target) (store.Schema, error
 // Not is the lack of support of a workload, for this reason.
 func Not(name, reason string) Support { return Support{Workload: name, Reason: reason} }
 
-// Rewriting is the support of a driver whose appends to a list read it and write
-// it anew, in the transaction.
-func (s Support) Rewriting() Support {
-	s.RewritesLists = true
-	return s
-}

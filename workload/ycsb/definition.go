@@ -19,13 +19,6 @@ import (
 // Name is the workload's name.
 const Name = "ycsb"
 
-// By is the support of the workload by a driver's function.
-func By(open keyvalue.Opener) definition.Support {
-	return definition.By(Name, func(ctx context.Context, target workload.Target) (keyvalue.Store, error) {
-		return open(ctx, target, tableOf(target))
-	})
-}
-
 // On is the support of the workload by a driver.
 func On(open store.Opener) definition.Support { return keyvalue.On(Name, open, tableOf) }
 
