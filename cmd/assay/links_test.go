@@ -83,7 +83,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 }
 
 // TestReadmeIsForNewcomers: it can be read in a few minutes and leads on by few links;
-// docs/README.md lists every page.
+// docs/README.md lists every page, and docs/decisions/README.md those beside it.
 func TestReadmeIsForNewcomers(t *testing.T) {
 	t.Parallel()
 	readme := readFile(t, "..", "..", "README.md")
@@ -94,9 +94,11 @@ func TestReadmeIsForNewcomers(t *testing.T) {
 		t.Errorf("README.md has %d links, more than 6: %v", len(links), links)
 	}
 	listed := map[string]bool{}
-	for _, target := range linksOf(readFile(t, "..", "..", "docs", "README.md")) {
-		name, _, _ := strings.Cut(target, "#")
-		listed[filepath.Clean(filepath.Join("docs", name))] = true
+	for _, folder := range []string{"docs", filepath.Join("docs", "decisions")} {
+		for _, target := range linksOf(readFile(t, "..", "..", folder, "README.md")) {
+			name, _, _ := strings.Cut(target, "#")
+			listed[filepath.Join(folder, name)] = true
+		}
 	}
 	for _, document := range documentFiles(t) {
 		name, err := filepath.Rel(filepath.Join("..", ".."), document)
@@ -104,7 +106,7 @@ func TestReadmeIsForNewcomers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.HasPrefix(name, "docs"+string(filepath.Separator)) && name != filepath.Join("docs", "README.md") && !listed[name] {
-			t.Errorf("docs/README.md does not list %s", name)
+			t.Errorf("neither docs/README.md nor docs/decisions/README.md lists %s", name)
 		}
 	}
 }
