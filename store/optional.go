@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 
 	"assay/workload"
 )
@@ -82,6 +83,39 @@ type Bulk interface {
 type Recording interface {
 	// RecordMade notes what is in the schema now. Create and Drop drop nothing else.
 	RecordMade(ctx context.Context) error
+}
+
+// Batching is a Transaction that does several statements in fewer round trips than one
+// each.
+type Batching interface {
+	// Batch is DoAll.
+	Batch(ctx context.Context, calls []Call) error
+}
+
+// DoAll does statements of a transaction that are known together, in as few round trips as
+// it can. Each sees what those before it have done. Calls of one statement may get their
+// rows in any order among each other.
+func DoAll(ctx context.Context, t Transaction, calls []Call) error {
+	if t, is := t.(Batching); is {
+		return t.Batch(ctx, calls)
+	}
+	for i := range calls {
+		c := &calls[i]
+		row, rows := c.Row, 0
+		if c.Want > 0 {
+			row = func(r Row) error {
+				rows++
+				return c.Row(r)
+			}
+		}
+		if _, err := t.Do(ctx, c.Statement, row, c.Parameters...); err != nil {
+			return err
+		}
+		if rows != c.Want && c.Want > 0 {
+			return fmt.Errorf("a statement gave %d rows, not %d", rows, c.Want)
+		}
+	}
+	return nil
 }
 
 // As finds an optional part of a Database, in it or in what it wraps: what has a method

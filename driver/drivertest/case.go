@@ -3,6 +3,7 @@ package drivertest
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -148,6 +149,7 @@ func testStatements(t *testing.T, on func(t *testing.T) *storeFixture) {
 			r.inMode(t, c, "alone", r.alone)
 			if r.schema.Transactions && !slices.ContainsFunc(c.steps, step.refuses) {
 				r.inMode(t, c, "in a transaction", r.together)
+				r.inMode(t, c, "known together in a transaction", r.known)
 				r.inMode(t, c, "in a batch", r.batch)
 			}
 		})
@@ -336,15 +338,38 @@ func (r *caseRunner) together(t *testing.T, s store.Session, steps []step) {
 	}
 }
 
+// calls are all steps, with what collects their rows. Those that do the same are calls of
+// one statement.
+func (r *caseRunner) calls(steps []step) (calls []store.Call, answers []*answer) {
+	for i := range steps {
+		a := r.answer(&steps[i].statement)
+		same := slices.IndexFunc(steps, func(s step) bool { return reflect.DeepEqual(s.statement, steps[i].statement) })
+		calls = append(calls, store.Call{Statement: same, Parameters: steps[i].with, Row: a.into, Want: len(steps[i].gives)})
+		answers = append(answers, a)
+	}
+	return calls, answers
+}
+
+// known does all steps in one transaction, which knows them together.
+func (r *caseRunner) known(t *testing.T, s store.Session, steps []step) {
+	var answers []*answer
+	reply := retryReply(r.ctx, func() store.Reply {
+		var calls []store.Call
+		calls, answers = r.calls(steps)
+		return s.Transaction(r.ctx, true, func(ctx context.Context, tx store.Transaction) error { return store.DoAll(ctx, tx, calls) })
+	})
+	if reply.Outcome != history.Committed {
+		t.Fatalf("%+v, want committed", reply)
+	}
+	for i := range steps {
+		answers[i].want(t, i, &steps[i])
+	}
+}
+
 // batch does all steps in one batch.
 func (r *caseRunner) batch(t *testing.T, s store.Session, steps []step) {
-	answers := make([]*answer, len(steps))
-	b := store.Batch{}
-	for i := range steps {
-		answers[i] = r.answer(&steps[i].statement)
-		b.Calls = append(b.Calls, store.Call{Statement: i, Parameters: steps[i].with, Row: answers[i].into, Want: len(steps[i].gives)})
-	}
-	reply := s.Batch(r.ctx, &b)
+	calls, answers := r.calls(steps)
+	reply := s.Batch(r.ctx, &store.Batch{Calls: calls})
 	if reply.Outcome != history.Committed || reply.Err != nil {
 		t.Fatalf("%+v, want committed", reply)
 	}

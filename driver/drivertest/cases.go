@@ -193,7 +193,8 @@ func insertCases() []statementCase {
 }
 
 func documentSteps() []step {
-	parts := ordered(selecting("part", "part weight", store.Where("shop", "crate")...), "part")
+	unordered := selecting("part", "part weight", store.Where("shop", "crate")...)
+	parts := ordered(unordered, "part")
 	return []step{
 		does(inserting("part", 2), with(1, 2, 1, 5, 1, 2, 2, 6), 2),
 		does(inserting("part", 1), with(2, 1, 1, 7), 1),
@@ -206,5 +207,11 @@ func documentSteps() []step {
 		ask(parts, with(1, 2), row(1, 0), row(2, 0)),
 		ask(parts, with(2, 1), row(1, 7)),
 		ask(counting("part", "weight", store.Where("shop", "crate")...), with(2, 1), row(1, 7)),
+		does(inserting("crate", 1), with(3, 1, 5), 1),
+		does(inserting("part", 2), with(3, 1, 1, 5, 3, 1, 2, 6), 2),
+		does(updating("part", "", store.Where("shop", "crate"), store.Set("weight", store.Parameter(3))), with(2, 1, 8), anyNumber),
+		does(updating("crate", "", store.Where("shop", "crate"), store.Set("weight", store.Parameter(3))), with(3, 1, 4), 1),
+		ask(unordered, with(2, 1), row(1, 8)), ask(unordered, with(1, 1)), ask(unordered, with(3, 1), row(1, 5), row(2, 6)),
+		ask(selecting("crate", "weight", store.Where("shop", "crate")...), with(3, 1), row(4)),
 	}
 }

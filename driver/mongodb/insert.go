@@ -28,6 +28,15 @@ func insertionOf(of *layout, columns []string) *insertion {
 
 // add inserts the rows of an Insert.
 func (p *plan) add(x steps, v *values) (int64, error) {
+	rows, err := p.rows(v)
+	if err != nil {
+		return 0, err
+	}
+	return p.insert.rows(x, p.in, rows, true)
+}
+
+// rows are the rows of an Insert.
+func (p *plan) rows(v *values) ([][]any, error) {
 	rows := make([][]any, max(p.Rows, 1))
 	for r := range rows {
 		rows[r] = make([]any, len(p.of.columns))
@@ -35,11 +44,11 @@ func (p *plan) add(x steps, v *values) (int64, error) {
 			e := p.Value(r, at)
 			var err error
 			if rows[r][i], err = v.of(&p.of.columns[i], &e); err != nil {
-				return 0, err
+				return nil, err
 			}
 		}
 	}
-	return p.insert.rows(x, p.in, rows, true)
+	return rows, nil
 }
 
 // encoded are rows that come in another order of columns than the table's.

@@ -9,9 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // plan is a statement on the collections of a database, of which only the values are
@@ -116,13 +114,7 @@ func (p *plan) do(x steps, v *values, keep bool, use func(store.Row) error) (cha
 		if keep {
 			v.left = append(v.left, leftRow{p.of, document})
 		}
-		if use == nil {
-			return nil
-		}
-		if err := use(p.row.of(document)); err != nil {
-			return &endError{workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err}}
-		}
-		return nil
+		return p.given(document, use)
 	}
 	switch p.Verb {
 	case store.Read:
@@ -151,10 +143,15 @@ func (p *plan) read(x steps, v *values, use func(bson.Raw) error) error {
 			return err
 		}
 	}
+	return p.find(x, v, filter, p.filter.ids == wholeID || limit == 1, limit, use)
+}
+
+// find gives what a filter finds, which is at most one document if one is true.
+func (p *plan) find(x steps, v *values, filter bson.D, one bool, limit int64, use func(bson.Raw) error) error {
 	switch {
 	case p.of.outer != nil:
 		return p.readElements(x, v, filter, limit, use)
-	case p.filter.ids == wholeID || limit == 1:
+	case one:
 		o := options.FindOne()
 		if p.projection != nil {
 			o.SetProjection(p.projection)

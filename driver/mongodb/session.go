@@ -3,7 +3,6 @@ package mongodb
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -144,7 +143,7 @@ func (s *session) call(x steps, c *store.Call, keep bool) (changed int64, err er
 	}
 	changed, err = p.do(x, &s.values, keep, use)
 	if err == nil && c.Want > 0 && rows != c.Want {
-		return 0, ended(history.Failed, workload.ClassOther, fmt.Errorf("mongodb: %s gave %d rows, not %d", p.Name, rows, c.Want))
+		return 0, p.unwanted(rows, c.Want)
 	}
 	return changed, s.noted(err, p.Verb == store.Insert, p.of)
 }

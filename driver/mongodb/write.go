@@ -198,13 +198,9 @@ func (p *plan) update(x steps, v *values, use func(bson.Raw) error) (int64, erro
 func (p *plan) apply(x steps, v *values, filter bson.D, update any, use func(bson.Raw) error) (int64, error) {
 	switch {
 	case p.of.outer != nil:
-		var elements []any
-		if len(p.filter.elements) > 0 {
-			of, err := conditions(nil, v, p.filter.elements, func(c *column) string { return elementName + "." + c.field })
-			if err != nil {
-				return 0, err
-			}
-			elements = []any{of}
+		elements, err := p.arrayFilters(v)
+		if err != nil {
+			return 0, err
 		}
 		return p.applyWithin(x, v, filter, update, elements)
 	case len(p.Columns) > 0:
@@ -229,6 +225,15 @@ func (p *plan) apply(x steps, v *values, filter bson.D, update any, use func(bso
 		return 0, err
 	}
 	return result.MatchedCount, nil
+}
+
+// arrayFilters are the conditions on the elements that an update changes.
+func (p *plan) arrayFilters(v *values) ([]any, error) {
+	if len(p.filter.elements) == 0 {
+		return nil, nil
+	}
+	of, err := conditions(nil, v, p.filter.elements, func(c *column) string { return elementName + "." + c.field })
+	return []any{of}, err
 }
 
 // applyWithin changes elements of arrays, and says how many. The server counts documents:
