@@ -79,8 +79,8 @@ func (r Record) clear(ctx context.Context) error {
 	return nil
 }
 
-// Orphans returns the ids of clusters of which only namespaces or limits are
-// left, without a record. One that is just being started has a record first.
+// Orphans returns the ids of clusters that have left namespaces or limits and no
+// record. A cluster that is just being started has a record first.
 func Orphans() ([]string, error) {
 	ids, err := machine.Leftovers()
 	if err != nil {
@@ -95,13 +95,12 @@ func Orphans() ([]string, error) {
 	}), nil
 }
 
-// secondLook is how long after the first look it is looked again whether nobody
-// lives in namespaces without a record: those of a cluster that is just being
-// started have no process for a moment.
+// secondLook is the time between two looks at whether nobody lives in namespaces
+// without a record: while a cluster is being started, its namespaces have no process
+// for a moment.
 const secondLook = time.Second
 
-// InhabitedError means that processes live in namespaces of which there is no
-// record here.
+// InhabitedError means that processes live in namespaces without a record here.
 type InhabitedError struct{ ID string }
 
 func (e *InhabitedError) Error() string {

@@ -48,9 +48,9 @@ func mariadbFlush(s Spec) (settings []string) {
 	return settings
 }
 
-// mariadbCache is InnoDB's buffer pool, and MyRocks' block cache beside it: what
-// was asked for, or half of the memory that the spec gives the node, of which the
-// server itself knows nothing, for all of them together; 0 for InnoDB's default.
+// mariadbCache is the size of InnoDB's buffer pool, and of MyRocks' block cache beside
+// it: what the spec asks for, or for both together half of the memory that the spec
+// gives the node. The server itself knows nothing of that memory. 0 is InnoDB's default.
 func mariadbCache(s Spec) int64 {
 	if size := s.size("cache"); size > 0 {
 		return size

@@ -37,8 +37,8 @@ func mongodbEntry() entry {
 	}
 }
 
-// mongodbCache is WiredTiger's cache: what was asked for, or what mongod would
-// take of a machine with the memory that each node has, half of what is above 1
+// mongodbCache is the size of WiredTiger's cache: what the spec asks for, or what mongod
+// would take on a machine with the node's memory, which is half of the memory above 1
 // GiB (MongoDB manual, "WiredTiger", "Memory Use"). mongod itself sees this
 // machine's memory and neither the limit nor the other nodes that share it.
 func mongodbCache(s Spec) int64 {

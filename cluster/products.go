@@ -1,9 +1,9 @@
-// Package cluster runs clusters of real servers on this machine: it reads what is
-// asked for, starts the product's servers on machines of their own, records what
+// Package cluster runs clusters of real servers on this machine: it reads a spec, starts the product's servers on machines of their own, records what
 // runs, and takes away what a killed assay left. Its folders run the products, on
 // one type of server (cluster/server).
 //
-// It must not know any workload, driver or other package of assay.
+// It must not know any workload, driver or fault. Of assay's other packages it imports
+// quantity and spelling, to read a spec.
 package cluster
 
 import (
@@ -63,7 +63,8 @@ type Footprint struct {
 	Empty int64
 }
 
-// FootprintOf returns that of a product, by its name; nothing of one that is not known.
+// FootprintOf returns the footprint of a product, by its name; an empty one if the
+// product is not known.
 func FootprintOf(product string) Footprint { return products()[product].footprint }
 
 // products is what can be built, by name.

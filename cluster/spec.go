@@ -21,7 +21,7 @@ type Spec struct {
 	Product string
 	// Nodes hold data; Arbiters only vote.
 	Nodes, Arbiters int
-	// Limits are those of each node; zero fields are no limits.
+	// Limits hold for each node; zero fields are no limits.
 	Limits machine.Limits
 	// Disk is one of Disks if each node has a disk of its own, whose power can be cut;
 	// empty for the machine's.

@@ -1,6 +1,6 @@
 package history
 
-// Counts counts operations by how they ended. The keys are those of result.json.
+// Counts counts operations by how they ended. It has the keys of result.json.
 type Counts struct {
 	Committed int64 `json:"committed"`
 	Rejected  int64 `json:"rejected"`

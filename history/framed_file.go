@@ -139,8 +139,7 @@ func otherForm(head, magic string) string {
 }
 
 // ReadFrame returns the next payload, valid until the next call, or io.EOF. A
-// frame of which the file holds only the beginning is left out: io.EOF, and
-// Torn is true. A frame that is damaged gives a *FormatError.
+// frame is left out if the file holds only its beginning: io.EOF, and Torn is true. A frame that is damaged gives a *FormatError.
 func (r *FrameReader) ReadFrame() ([]byte, error) {
 	left := r.size - r.offset
 	if left == 0 {

@@ -39,7 +39,7 @@ func (o Outcome) String() string {
 // Valid reports whether o is one of the four outcomes.
 func (o Outcome) Valid() bool { return o <= Failed }
 
-// Then combines the outcome of an operation's earlier attempts with that of
+// Then combines the outcome of an operation's earlier attempts with the outcome of
 // the next one. A committed attempt settles the operation. Otherwise one
 // unknown attempt leaves it unknown, whatever later attempts say, because the
 // earlier one may still take effect.

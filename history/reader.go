@@ -14,8 +14,8 @@ type Visitor struct {
 	Op          func(*Op) error
 	Reservation func(Reservation) error
 	Event       func(Event) error
-	// AsMeasured has times as they were measured. Else those of other machines' clocks
-	// are widened (Op.Widened), as is needed to judge by them.
+	// AsMeasured leaves times as they were measured. Else times by other machines'
+	// clocks are widened (Op.Widened), so that a check may judge by them.
 	AsMeasured bool
 }
 

@@ -20,8 +20,8 @@ type Client interface {
 }
 
 // Thinker is a Client that pauses before each of its operations, as a person does. In a
-// closed loop the pause goes before what is due, and so is in no response time; with a
-// rate of arrivals there is none.
+// closed loop the pause comes before the operation is due, and so is in no response
+// time. With a rate of arrivals there is no pause.
 type Thinker interface {
 	// Think is the pause before operation seq.
 	Think(seq uint64) time.Duration

@@ -23,21 +23,21 @@ const (
 	Uniform Arrivals = "uniform"
 )
 
-// RetryMode is what is done after an attempt that did not commit.
+// RetryMode says what follows an attempt that did not commit.
 type RetryMode string
 
 const (
-	// RetryNone records what came and goes on.
+	// RetryNone records the outcome and goes on.
 	RetryNone RetryMode = "none"
-	// RetryFailed repeats what certainly had no effect.
+	// RetryFailed repeats an attempt that certainly had no effect.
 	RetryFailed RetryMode = "failed"
-	// RetryIdempotent repeats also what is unknown, under the same id, and
-	// takes a duplicate for success.
+	// RetryIdempotent also repeats an attempt of unknown outcome, under the same id,
+	// and takes a duplicate for success.
 	RetryIdempotent RetryMode = "idempotent"
-	// RetryBlind repeats what had no effect and what is unknown alike, as most
-	// applications do: the client makes of each attempt something that the
-	// database cannot know for the same, so that an operation may be done more
-	// than once. What a rule refused is not repeated.
+	// RetryBlind repeats an attempt that had no effect and one of unknown outcome
+	// alike, as most applications do. The database cannot know two attempts for the
+	// same, so that an operation may be done more than once. An attempt that a rule
+	// refused is not repeated.
 	RetryBlind RetryMode = "blind"
 )
 
@@ -57,10 +57,10 @@ type Plan struct {
 	Ops uint64 `yaml:"ops,omitempty" json:"ops,omitempty"`
 	// Ramp is how many clients start each second; 0 means all at once.
 	Ramp float64 `yaml:"ramp,omitempty" json:"ramp,omitempty"`
-	// Timeout bounds one attempt. 0 means that nothing does but the end of the
-	// run: what is in flight then is given a grace of five seconds, and what
-	// comes back after it, unanswered, is unknown, of the class ClassHung. It
-	// cannot be used with Ops, which would let one attempt hold up the end.
+	// Timeout bounds one attempt. With 0 only the end of the run bounds it: an attempt
+	// in flight then has a grace of five seconds, and after that is unknown, of the
+	// class ClassHung. 0 cannot be used with Ops, since one attempt could hold up the
+	// end.
 	Timeout time.Duration `yaml:"timeout" json:"timeout"`
 	// Retry describes what follows an attempt that did not commit.
 	Retry RetryMode `yaml:"retry" json:"retry"`
@@ -71,8 +71,8 @@ type Plan struct {
 	MaxAttempts int `yaml:"max_attempts" json:"max_attempts"`
 	// Seed feeds arrivals and the pauses between attempts.
 	Seed uint64 `yaml:"seed" json:"seed"`
-	// Phase, from 0 to below 1, is by which part of a gap arrivals of equal gaps come
-	// later, so that those of several processes come in turn.
+	// Phase, from 0 to below 1, is the part of a gap by which arrivals of equal gaps come
+	// later, so that the arrivals of several processes come in turn.
 	Phase float64 `yaml:"-" json:"-"`
 }
 

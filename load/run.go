@@ -13,8 +13,7 @@ import (
 const (
 	// reserveStep is how many operation numbers a client reserves at once.
 	reserveStep = 1024
-	// cutGrace is how long what is in flight may still take after the run was
-	// cut.
+	// cutGrace is how long attempts in flight may still take after the run was cut.
 	cutGrace = 5 * time.Second
 	// endGrace is the same after the run's own end, for attempts that have no
 	// time limit.
@@ -28,16 +27,16 @@ const (
 // answer when the run ended.
 const ClassHung = "hung until the end of the run"
 
-// graces are how long is waited for what is in flight at the end.
+// graces are how long the end of the run waits for attempts in flight.
 type graces struct{ cut, end, hung time.Duration }
 
 // Run works the plan with these clients, which are connected already, and
 // returns when nothing is in flight any more. The run starts at the call; now
 // gives nanoseconds since then, and all times of the record are in it.
 //
-// When ctx ends no operation starts any more; what is in flight is given a
-// grace and its record is kept. The run ends in time whatever its clients do:
-// who does not come back is counted and left behind. The error is the recorder's; an unhappy
+// When ctx ends no operation starts any more. Attempts in flight have a grace, and
+// their records are kept. The run ends in time whatever its clients do: a client that
+// does not come back is counted and left behind. The error is the recorder's; an unhappy
 // database is not an error here.
 func Run(ctx context.Context, plan Plan, clients []Client, rec Recorder, now func() int64) (Stats, error) {
 	return run(ctx, plan, clients, rec, now, graces{cut: cutGrace, end: endGrace, hung: hungGrace})

@@ -2,17 +2,17 @@ package load
 
 import "sync/atomic"
 
-// Tasks are those of a round, numbered from 0, which its clients take in their order: so
-// they begin in one order however many clients there are. It is safe for concurrent use.
+// Tasks are the tasks of a round, numbered from 0. Its clients take them in their order,
+// so that they begin in one order however many clients there are. It is safe for concurrent use.
 type Tasks struct {
 	taken atomic.Int64
-	// first, clients and of are those of Only; of is 0 without it.
+	// first, clients and of are the parameters of Only; of is 0 without it.
 	first, clients, of int64
 }
 
 // Only leaves the tasks to a part of the round's clients, in another process than the
-// rest: they take those whose number, modulo the number of all clients, is that of one of
-// them. It is called before the first is taken.
+// rest: they take the tasks whose number, modulo the number of all clients, is the number
+// of one of them. It is called before the first is taken.
 func (t *Tasks) Only(first, clients, of int) {
 	t.first, t.clients, t.of = int64(first), int64(clients), int64(of)
 }

@@ -186,8 +186,8 @@ func below(values []float64, bounds []int, limit float64) bool {
 	return true
 }
 
-// inflationOf is by how much the variance of a mean is larger than that of
-// independent values, from the correlation of neighbours within these parts.
+// inflationOf says by how much the variance of a mean exceeds the variance of the mean
+// of independent values, from the correlation of neighbours within these parts.
 func inflationOf(parts ...[]float64) float64 {
 	var products, squares float64
 	for _, part := range parts {

@@ -56,7 +56,7 @@ func (d *distribution) recordOmitted(v, usual, times int64) {
 	d.max = max(d.max, v-usual)
 	steps := min(omitted, maxSteps)
 	for k := range steps {
-		// The omitted operations from first on, of which this step stands for n.
+		// This step stands for n omitted operations, from first on.
 		first, next := k*omitted/steps, (k+1)*omitted/steps
 		n := (next - first) * times
 		wait := v - (first+next+1)/2*usual

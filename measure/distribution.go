@@ -85,7 +85,7 @@ func (d *distribution) atRank(rank int64) int64 {
 	return min(d.histogram.ValueAtPercentile(100*float64(rank)/float64(n)), d.max)
 }
 
-// Latency is a distribution of times in milliseconds. Its keys are those of
+// Latency is a distribution of times in milliseconds. It has the keys of
 // result.json.
 type Latency struct {
 	Count int64   `json:"count"`
@@ -95,8 +95,8 @@ type Latency struct {
 	P99   float64 `json:"p99_ms"`
 	P999  float64 `json:"p999_ms"`
 	Max   float64 `json:"max_ms"`
-	// Intervals are those of the mean and the percentiles; nil where they were not
-	// looked for, or there is too little to tell.
+	// Intervals are of the mean and the percentiles; nil where nobody looked for them,
+	// or where there is too little to tell.
 	Intervals *Intervals `json:"intervals,omitempty"`
 	// OutOfRange counts the values that were negative or above MaxTrackable.
 	// They count as 0 and as MaxTrackable in the percentiles; Mean and

@@ -9,14 +9,14 @@ import (
 	"assay/history"
 )
 
-// FaultPeriod is a faultImpact of the run in which a fault acted, in nanoseconds
-// since the start of the run.
+// FaultPeriod is the time in which a fault acted, in nanoseconds since the start of
+// the run.
 type FaultPeriod struct {
 	Injected, Healed int64
 }
 
-// overlaps reports whether [from, to) and the faultImpact have a moment in common.
-// The moment of healing is no part of the faultImpact, unless it is the only one.
+// overlaps reports whether [from, to) and the period have a moment in common. The
+// moment of healing is no part of the period, unless it is the only one.
 func (d FaultPeriod) overlaps(from, to int64) bool {
 	return from < max(d.Healed, d.Injected+1) && to > d.Injected
 }
@@ -116,7 +116,7 @@ func (e *ImpactFinder) add(op *history.Op, p *lastSuccess, gap func(*faultImpact
 	}
 }
 
-// take keeps the gap if it overlaps the faultImpact and is the longest so far.
+// keepLongest keeps the gap if it overlaps the period and is the longest so far.
 func (s *faultImpact) keepLongest(found Gap, longest *Gap) {
 	if !s.overlaps(found.From, found.To) {
 		return

@@ -74,7 +74,7 @@ func (w *FaultWindows) Add(op *history.Op) {
 	}
 }
 
-// window is that of [from, to); wholeRun stands for none of the three.
+// window returns the window of [from, to); wholeRun stands for none of the three.
 func (w *FaultWindows) window(from, to int64) faultWindow {
 	if slices.ContainsFunc(w.periods, func(p FaultPeriod) bool { return p.overlaps(from, to) }) {
 		return duringFaults
@@ -119,8 +119,8 @@ func (w *FaultWindows) length(of faultWindow) int64 {
 	return total
 }
 
-// Figures are those of each window that thresholds can be set on: outcomes,
-// response and service time, throughput. They are nil of a run without faults.
+// Figures returns, for each window, the figures that thresholds can be set on:
+// outcomes, response and service time, throughput; nil for a run without faults.
 func (w *FaultWindows) Figures() map[faultWindow]Figures {
 	if len(w.periods) == 0 {
 		return nil

@@ -6,14 +6,14 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Interval is where a figure lies with a confidence of 95 %. Its keys are those of
+// Interval is where a figure lies with a confidence of 95 %. It has the keys of
 // result.json.
 type Interval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// confidence is that of every Interval.
+// confidence is the confidence of every Interval.
 const confidence = 0.95
 
 // Share is how far the figure may be from its bounds, as a share of it: the farther one
@@ -37,7 +37,7 @@ func (i Interval) Share(figure float64) float64 {
 // of this file measure what comes of it.
 type line struct {
 	n, mean, slope float64
-	// variance is that of one value around the line, inflated. times is the sum of the
+	// variance is the inflated variance of one value around the line. times is the sum of the
 	// squared distances of the times from their mean.
 	variance, times float64
 	free            float64
@@ -70,8 +70,8 @@ func lineThrough(times, values []float64) line {
 	return l
 }
 
-// leastCorrelation and maxCorrelation bound what is reckoned with: neighbours that differ
-// more than chance has them make nothing certain.
+// leastCorrelation and maxCorrelation bound the correlation that is reckoned with:
+// neighbours that differ more than by chance make nothing certain.
 const leastCorrelation, maxCorrelation = -0.1, 0.9
 
 // minFreedom is the fewest degrees of freedom that are reckoned with.
@@ -87,7 +87,7 @@ func (l line) beyond(probability float64) float64 { return studentQuantile(1-pro
 // half is half the width of the interval of the mean.
 func (l line) half() float64 { return l.beyond((1-confidence)/2) * l.meanError() }
 
-// studentQuantile is that of Student's distribution.
+// studentQuantile is a quantile of Student's distribution.
 func studentQuantile(probability, free float64) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: free}.Quantile(probability)
 }
@@ -96,8 +96,8 @@ func studentQuantile(probability, free float64) float64 {
 // that were at these positions.
 //
 // They are joined into batches (the method of batch means; G. Fishman, "Principles of
-// Discrete Event Simulation", 1978). What is estimated is the mean over the measured
-// part. A trend is no noise around that mean: the noise is what is left around the line.
+// Discrete Event Simulation", 1978). They estimate the mean over the measured part. A
+// trend is no noise around that mean: the noise is the rest around the line.
 // TestIntervalsCover measures how often the true mean is in the interval.
 func (t *Throughput) setInterval(steps Steps, positions []int) {
 	t.Low, t.High = nil, nil

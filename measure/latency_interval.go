@@ -7,9 +7,9 @@ import (
 	"assay/history"
 )
 
-// Intervals are those of a Latency. One is nil where operations are too few for it: of
-// a percentile that is so high that its interval would have no upper end, and of all in
-// a measured part that is too short. Its keys are those of result.json.
+// Intervals belong to the figures of a Latency. One is nil where operations are too few
+// for it: a percentile may be so high that its interval would have no upper end. All are
+// nil if the measured part is too short. They have the keys of result.json.
 type Intervals struct {
 	Mean *Interval `json:"mean_ms,omitempty"`
 	P50  *Interval `json:"p50_ms,omitempty"`
@@ -46,7 +46,7 @@ func (b *latencyBatches) record(op *history.Op, nanos int64) {
 	}
 }
 
-// intervals are those of the figures of the distribution whose times these are.
+// intervals returns the intervals of the figures of a distribution with these times.
 //
 // A percentile's interval is between two others (R. Woodruff, "Confidence intervals for
 // medians and other position measures", JASA 47, 1952): by as much as the share of the
@@ -115,8 +115,8 @@ func percentileInterval(of *distribution, q float64, above, counts []float64) *I
 		beyond, n = beyond+above[i], n+counts[i]
 	}
 	share := beyond / n
-	// By how much the batches' noise is larger than that of as many independent
-	// operations; where they tell none apart, it is taken to be that.
+	// By how much the batches' noise exceeds the noise of as many independent operations;
+	// where the batches tell none apart, it is taken to be the same.
 	effect := 1.0
 	if share > 0 && share < 1 {
 		effect = half * half / (errors * errors) / (share * (1 - share) / n)

@@ -37,7 +37,7 @@ func (l *Live) Take() Delta {
 }
 
 // Merge adds what another process, or an earlier Take, has counted. Histograms are added
-// bucket by bucket, so that percentiles are those of all times together.
+// bucket by bucket, so that percentiles are of all times together.
 func (l *Live) Merge(d Delta) error {
 	latency := newDistribution(fine)
 	if d.Latency != "" {

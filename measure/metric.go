@@ -67,11 +67,11 @@ const nameOutage = "outage"
 type LatencyMetric struct {
 	Name string
 	Of   func(l *Latency) float64
-	// interval takes that of the figure; nil where there never is one.
+	// interval takes the figure's interval; nil where there never is one.
 	interval func(i *Intervals) *Interval
 }
 
-// Interval is that of the figure, nil if there is none.
+// Interval is the figure's interval, nil if there is none.
 func (m LatencyMetric) Interval(l *Latency) *Interval {
 	if l.Intervals == nil || m.interval == nil {
 		return nil
@@ -79,7 +79,7 @@ func (m LatencyMetric) Interval(l *Latency) *Interval {
 	return m.interval(l.Intervals)
 }
 
-// LatencyMetrics are those of every Latency, in the order of tables.
+// LatencyMetrics are the metrics that every Latency has, in the order of tables.
 func LatencyMetrics() []LatencyMetric {
 	var all []LatencyMetric
 	for _, l := range latencies() {

@@ -12,7 +12,7 @@ import (
 // MaxPoints bounds the points of a series.
 const MaxPoints = 600
 
-// Series is the run over time. All slices have the same length. Its keys are those of
+// Series is the run over time. All slices have the same length. It has the keys of
 // result.json.
 type Series struct {
 	// IntervalSeconds is the width of each point: 1, 2 or 5 times a power of
@@ -145,9 +145,9 @@ const (
 	fewestIntervals = 10
 )
 
-// merged gives the series in longer intervals, 1, 2 or 5 times a power of ten:
-// the shortest of which at least half of those with committed operations hold
-// enoughOperations, or else the longest that leave fewestIntervals. It is nil
+// merged gives the series in longer intervals, 1, 2 or 5 times a power of ten. It takes
+// the shortest length at which half of the intervals with committed operations hold
+// enoughOperations, or else the longest that leaves fewestIntervals. It is nil
 // where the intervals are long enough as they are.
 func (t *timeline) merged(scope Scope) *Series {
 	joined := 1
@@ -200,7 +200,7 @@ func (t *timeline) typical(joined int) int64 {
 	return counts[len(counts)/2]
 }
 
-// Throughput counts committed operations only. Its keys are those of result.json.
+// Throughput counts committed operations only. It has the keys of result.json.
 type Throughput struct {
 	// PerSecond is the committed operations that ended in the measured part,
 	// over its Seconds.

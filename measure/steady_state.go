@@ -75,7 +75,7 @@ const madScale = 1.4826
 // Schuirmann, "A comparison of the two one-sided tests procedure and the power
 // approach for assessing the equivalence of average bioavailability", J.
 // Pharmacokinetics and Biopharmaceutics 15, 1987) that the change of throughput
-// and that of latency lie within the margin (Limits.SteadyMargin). Before that,
+// and the change of latency lie within the margin (Limits.SteadyMargin). Before that,
 // levels are looked for: one that lasted and differs from its neighbour by more
 // than the margin is a change whatever the line through all says.
 //

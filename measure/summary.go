@@ -34,21 +34,21 @@ type Figures struct {
 	Throughput Throughput
 	Series     Series
 	// Merged is the Series in longer intervals, whose percentiles are told apart
-	// from their maximum; nil where those of Series hold operations enough.
+	// from their maximum; nil where the intervals of Series hold operations enough.
 	Merged *Series
 	// Steps cut the measured part, from its very start, into equal intervals
 	// of a tenth of a second or more.
 	Steps Steps
 	// Outage is the longest time without a successful write in the measured part.
-	// It is not known unless whoever made the Figures has entered it.
+	// Whoever makes the Figures enters it; until then it is not known.
 	Outage Gap
 	// ByFaults are the figures before, during and after faults, for thresholds; nil
 	// of a run without faults.
 	ByFaults map[faultWindow]Figures
 }
 
-// ErrorCount is how many attempts ended with one error class and outcome. Its keys are
-// those of result.json.
+// ErrorCount is how many attempts ended with one error class and outcome. It has the
+// keys of result.json.
 type ErrorCount struct {
 	Class    string `json:"class"`
 	Outcome  string `json:"outcome"`

@@ -140,7 +140,7 @@ func (t *Threshold) parseValue(value string) (problem string) {
 	return ""
 }
 
-// ThresholdResult is how a threshold fared. Its keys are those of result.json.
+// ThresholdResult is how a threshold fared. It has the keys of result.json.
 type ThresholdResult struct {
 	// Text is the threshold as it was given.
 	Text string `json:"threshold"`

@@ -21,7 +21,7 @@ type batches struct {
 }
 
 // batchesOf joins neighbouring steps, so that few batches are left whose means
-// depend on each other less than those of the steps do (the method of batch
+// depend on each other less than the means of the steps do (the method of batch
 // means; G. Fishman, "Principles of Discrete Event Simulation", 1978). A batch
 // that lacks more than half of its steps, since faults acted, is left out.
 func batchesOf(steps Steps, positions []int) batches {
@@ -73,7 +73,7 @@ const (
 	// minLasting is the least share of the values that a level must last for.
 	minLasting = 0.1
 	// jumpPValue is the largest probability that noise shows such a jump, smallPValue
-	// that of one below the margin.
+	// the largest for a jump below the margin.
 	jumpPValue, smallPValue = 0.003, 0.0005
 	// trendPValue is the largest probability that noise shows such a trend, up or down.
 	trendPValue = 0.001

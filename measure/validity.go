@@ -352,7 +352,7 @@ func (v *Validity) judgeSteadiness(limits Limits, disturbed bool) {
 	}
 }
 
-// usefulHalfWidth is that of the interval that a longer run is advised for.
+// usefulHalfWidth is the half width of the interval for which a longer run is advised.
 const usefulHalfWidth = 0.05
 
 // judgeWidth reports whether the interval of the throughput is wide, and how long a run

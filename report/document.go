@@ -138,7 +138,7 @@ type documentPage struct {
 	Drawn  []DrawnChart
 }
 
-// Templates are those of documents, for pages that look like them: "table" writes a
+// Templates are the templates of documents, for pages that look like them: "table" writes a
 // Table, "lines" a DrawnChart.
 func Templates() (*template.Template, error) {
 	parsed, err := parsePage()

@@ -12,7 +12,7 @@ type Entity struct {
 	// Rows is how many entities were there in the end.
 	Rows int64 `json:"rows"`
 	// Compared counts the reads that were compared with what was written, Wrong
-	// those of them that differed.
+	// the ones that differed.
 	Compared int64 `json:"reads_compared"`
 	Wrong    int64 `json:"reads_wrong"`
 	// Lost counts acknowledged entities that are not there, Altered those that

@@ -19,7 +19,7 @@ const (
 
 // Exit is how assay ends with this result.
 type Exit struct {
-	// Code is that of the gravest reason: a violation, then no verdict, something
+	// Code is the exit code of the gravest reason: a violation, then no verdict, something
 	// that was asked for and not done, or an invalid measurement that a threshold or
 	// --strict rests on, then a missed threshold.
 	Code int `json:"code"`

@@ -39,7 +39,7 @@ type Live struct {
 	// Ops is how many operations are planned; 0 if it is a duration.
 	Ops     uint64 `json:"ops"`
 	Clients int    `json:"clients"`
-	// Outcomes are those of the whole work so far.
+	// Outcomes count the whole work so far.
 	Outcomes history.Counts `json:"outcomes"`
 	// PerSecond is over the work so far, and Latency the response time of what it
 	// committed.

@@ -11,7 +11,7 @@ func (r *Result) ClientProcessor() (float64, bool) {
 }
 
 // Overhead is what the same clients took at the run's pace, in an open loop, on a store
-// that answers at once: what is assay's own in the run's figures.
+// that answers at once: assay's own part in the run's figures.
 type Overhead struct {
 	// Rate is the pace in operations a second, Seconds how long it was kept.
 	Rate    float64 `json:"operations_per_second"`
@@ -19,8 +19,8 @@ type Overhead struct {
 	// P50 and P99 are the response time, in milliseconds.
 	P50 float64 `json:"p50_ms"`
 	P99 float64 `json:"p99_ms"`
-	// CPU is the processor time per operation in microseconds, RunCPU that of the run
-	// itself, which has an embedded database's work in it.
+	// CPU is the processor time per operation in microseconds, RunCPU the run's
+	// own, which has an embedded database's work in it.
 	CPU    float64 `json:"cpu_us"`
 	RunCPU float64 `json:"run_cpu_us"`
 }

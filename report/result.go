@@ -2,7 +2,8 @@
 // summary for the terminal, as Markdown, and as one HTML page that works
 // offline. It is given finished figures and verdicts and adds none.
 //
-// It imports no driver, workload or load package.
+// It must not import any driver, any workload's package or the load engine. Package
+// servers, whose figures it shows, brings package workload with it.
 package report
 
 import (
@@ -52,8 +53,8 @@ type Result struct {
 	Measurement Measurement `json:"measurement"`
 	// Strict is true if an invalid measurement is to be an exit code by itself.
 	Strict bool `json:"strict,omitempty"`
-	// Steadiness is null in runs of before it was kept, and where no steady
-	// state is looked for.
+	// Steadiness is null in results of versions that did not keep it, and where nobody
+	// looked for a steady state.
 	Steadiness *Steadiness `json:"steadiness,omitempty"`
 	Throughput Throughput  `json:"throughput"`
 	// Latency is response time from due, ServiceTime from the first attempt's
@@ -71,15 +72,15 @@ type Result struct {
 	Correction *Correction `json:"latency_correction,omitempty"`
 	// Outcomes counts every operation of the run, warm-up included.
 	Outcomes history.Counts `json:"outcomes"`
-	// Measured counts those of the measured part.
+	// Measured counts the operations of the measured part.
 	Measured history.Counts `json:"outcomes_measured"`
 	// Errors counts attempts by error class, most frequent first.
 	Errors  []ErrorCount `json:"errors"`
 	Retries Retries      `json:"retries"`
 	// Series is the run over time, Intervals of equal length.
 	Series Series `json:"series"`
-	// Merged is the Series in longer intervals, for the charts: those of Series
-	// hold so few operations that their percentiles cannot be told from their
+	// Merged is the Series in longer intervals, for the charts: the intervals
+	// of Series hold so few operations that their percentiles cannot be told from their
 	// maximum. It is null where they hold enough.
 	Merged *Series `json:"series_merged,omitempty"`
 
@@ -116,7 +117,7 @@ type Result struct {
 	Overhead *Overhead `json:"overhead,omitempty"`
 	// Agents are the processes that did the work; empty where this process did.
 	Agents []Agent `json:"agents,omitempty"`
-	// RunNotes are those of the Notes that the run itself made. They are kept
+	// RunNotes are the Notes that the run itself made. They are kept
 	// when it is judged again; the others are made anew.
 	RunNotes []string `json:"run_notes,omitempty"`
 }
@@ -345,7 +346,7 @@ type Client struct {
 	// OwnLag is how late operations started although a client was free.
 	OwnLag Latency `json:"own_lag"`
 	// OwnLagShareP50 and OwnLagShareP99 are, of an open loop, percentiles of
-	// OwnLag divided by those of the response time, 0 to 1; nil in a closed loop.
+	// OwnLag divided by percentiles of the response time, 0 to 1; nil in a closed loop.
 	OwnLagShareP50 *float64 `json:"own_lag_share_p50,omitempty"`
 	OwnLagShareP99 *float64 `json:"own_lag_share_p99,omitempty"`
 	// ConnectMillis is how long all sessions took to open before the start.

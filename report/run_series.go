@@ -10,14 +10,14 @@ import (
 const FileSeries = "series.json"
 
 // RunSeries is what series.json holds: several runs of one workload that belong
-// together. Its form is fixed as that of Result is.
+// together. Its form is fixed, like the form of Result.
 type RunSeries struct {
 	// Format is the version of this form, now 1.
 	Format   int       `json:"format"`
 	Version  string    `json:"version"`
 	Workload string    `json:"workload"`
 	Started  time.Time `json:"started"`
-	// Seed is that of the first repeat; repeat n has Seed+n-1, in every
+	// Seed is the seed of the first repeat; repeat n has Seed+n-1, in every
 	// configuration.
 	Seed    uint64 `json:"seed"`
 	Repeats int    `json:"repeats"`

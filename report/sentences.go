@@ -199,7 +199,7 @@ func readableText(text string) string {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// machines describes what is known of the installation, nothing if that is nothing.
+// machines describes the installation, as far as it is known.
 func machines(d *Database) string {
 	var parts, node, shared []string
 	whole := func(n *int, one, many string) {

@@ -328,7 +328,7 @@ func verdictText(r *Result) string {
 // processors is a number of them, which may be a share of one.
 func processors(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
 
-// known is text if the condition holds, and else that of what nobody knows.
+// known is text if the condition holds, and else the text for what nobody knows.
 func known(is bool, text string) string { return cmp.Or(when(is, text), none) }
 
 // limited is text if the condition holds, and else that there is no limit.

@@ -16,7 +16,7 @@ type textWriter struct {
 	b     strings.Builder
 	width int
 	color bool
-	// complete names what holds all of which the terminal shows a part.
+	// complete names the place that holds everything; the terminal shows a part.
 	complete string
 	// explain tells evidence in the order of time.
 	explain bool

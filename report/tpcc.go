@@ -17,7 +17,7 @@ type TPCC struct {
 	// MostTpmC is what so many warehouses can reach with think times; 0 without.
 	MostTpmC     float64           `json:"most_tpmc,omitempty"`
 	Transactions []TPCCTransaction `json:"transactions"`
-	// IsolationTests are those of clause 3.4.2; none if they were not tried.
+	// IsolationTests are the tests of clause 3.4.2; none if they were not tried.
 	IsolationTests []IsolationTest `json:"isolation_tests,omitempty"`
 }
 

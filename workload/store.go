@@ -20,11 +20,11 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Store is the part of the contract that the Stores of all workloads share.
-// Each workload's Store embeds it and adds Create, whose parameters differ, and
-// its own operations. A driver implements all of it in its database's own idiom.
+// Store is the part of the contract between workloads and databases that does not depend
+// on a schema's tables: what a store.Database is asked by whoever runs it. A driver
+// implements it in its database's own idiom.
 //
-// Create, of every workload, makes what the workload needs, empty and under the
+// Create, which store.Database adds, makes what the workload needs, empty and under the
 // mark, after dropping what an earlier run left under a mark of ours. Something
 // of our name without our mark gives *ForeignError, a lease that is alive and not
 // this Store's *HeldError; nothing is changed then. The lease outlives Create.

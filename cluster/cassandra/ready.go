@@ -11,7 +11,7 @@ import (
 	"assay/cluster/server"
 )
 
-// The probe is a table of which every node holds everything, so that a read
+// The probe is a table that every node holds as a whole, so that a read
 // with consistency ALL tells how many nodes the one that is asked believes
 // alive. It stays empty.
 const probeKeyspace = "assay_cluster"

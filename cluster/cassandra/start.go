@@ -257,7 +257,7 @@ func token(i, n int) string {
 	return t.Sub(t, new(big.Int).Lsh(big.NewInt(1), 63)).String()
 }
 
-// arguments are those of a node's Java.
+// arguments are the arguments of a node's Java.
 func (c *Ring) arguments(node *server.Node, further []string) []string {
 	var args []string
 	options, _ := files.ReadFile("jvm17.options") // it is in the program

@@ -15,14 +15,15 @@ import (
 // sync only forgets them, and a cut copies them back. Its methods are safe for
 // concurrent use.
 type content struct {
-	path string // of data; that of undo is path + ".undo"
+	path string // of data; undo is at path + ".undo"
 
 	mu    sync.RWMutex
 	data  *os.File // nil while nobody has the file open
 	undo  *os.File // nil until something is to be kept
 	opens int
-	// size is the length now, synced that of the last sync, and least the smallest
-	// since then: what was cut off and written again counts from there.
+	// size is the length now, synced the length at the last sync, and least the
+	// smallest length since then: bytes that were cut off and written again count from
+	// there.
 	size, synced, least int64
 	// dirty are the pages that were written since the last sync. Those that begin
 	// below synced have their bytes of then in undo.

@@ -69,7 +69,7 @@ func (v *volume) dir(number uint64) (*inode, error) {
 	return n, err
 }
 
-// make enters something new. target is that of a symbolic link.
+// make enters something new. target is the target of a symbolic link.
 func (v *volume) make(dir uint64, name string, attr attributes, target string) (*inode, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -120,7 +120,7 @@ func (v *volume) link(number, dir uint64, name string) (*inode, error) {
 	return n, nil
 }
 
-// remove takes a name away: that of an empty folder if folder is true, else that of
+// remove takes a name away: the name of an empty folder if folder is true, else of
 // anything but a folder.
 func (v *volume) remove(dir uint64, name string, folder bool) error {
 	v.mu.Lock()
@@ -267,8 +267,8 @@ func (v *volume) writeOnly(number uint64, p []byte, offset int64) (int, error) {
 	return n.content.write(p, offset, v.holds(n, offset+int64(len(p))))
 }
 
-// allocate is fallocate(2), of which it knows the modes without and with
-// FALLOC_FL_KEEP_SIZE, and those that make bytes zero.
+// allocate is fallocate(2). It knows the modes without and with FALLOC_FL_KEEP_SIZE, and
+// the modes that make bytes zero.
 func (v *volume) allocate(number uint64, offset, length int64, mode uint32) error {
 	v.mu.RLock()
 	defer v.mu.RUnlock()

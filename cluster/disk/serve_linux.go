@@ -85,7 +85,7 @@ type Control struct {
 // Nothing is what calls take or return that have nothing to say.
 type Nothing struct{}
 
-// CutArguments are those of Cut, FailArguments those of Fail.
+// CutArguments are the arguments of Cut, FailArguments the arguments of Fail.
 type (
 	CutArguments struct {
 		Mode Mode

@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// size is what the file system can hold, in bytes. The image is sparse: it takes
-	// what is written to it.
+	// size is what the file system can hold, in bytes. The image is sparse: it
+	// takes the room of what was written to it.
 	size = 16 << 30
 	// inodeEvery is one inode for so many bytes, few enough that making the file
 	// system is quick, and far more than the files that a database has.
 	inodeEvery = 64 << 10
-	// journalSize is that of the file system's journal, in MiB.
+	// journalSize is the size of the file system's journal, in MiB.
 	journalSize = 32
 	// unmountBound is how long killed processes may keep the file system busy.
 	unmountBound = 15 * time.Second

@@ -14,7 +14,7 @@ import (
 type Right struct {
 	// Verb and Resource are as in a role; Group is empty for Kubernetes' own.
 	Verb, Group, Resource, Subresource string
-	// For is what it is needed for.
+	// For says why assay needs the right.
 	For     string
 	Allowed bool
 }
@@ -31,8 +31,8 @@ func (r Right) String() string {
 	return r.Verb + " " + name
 }
 
-// neededRights are the ones that --kubernetes needs; chaos says whether those of Chaos
-// Mesh are among them. deploy/role.yaml grants them.
+// neededRights are the ones that --kubernetes needs; chaos says whether the
+// rights on Chaos Mesh's objects are among them. deploy/role.yaml grants them.
 func neededRights(chaos bool) []Right {
 	all := []Right{
 		{Verb: "list", Resource: "pods", For: "the nodes of the database"},
@@ -60,7 +60,7 @@ type Access struct {
 	Rights          []Right
 	// Chaos has for each kind of Chaos Mesh nil, or why it cannot be used.
 	Chaos map[string]error
-	// Pods are those of the target, if one was named.
+	// Pods are the target's, if one was named.
 	Pods []Pod
 }
 
@@ -74,8 +74,8 @@ func (a Access) Missing() (missing []Right) {
 	return missing
 }
 
-// Check asks the API server what this user may do in the namespace (empty for that of
-// the context), and whether Chaos Mesh is there. It changes nothing. The error says that
+// Check asks the API server what this user may do in the namespace (empty for the
+// context's namespace), and whether Chaos Mesh is there. It changes nothing. The error says that
 // the cluster cannot be reached at all, or that the target selects no pods.
 func (c *Client) Check(ctx context.Context, t Target) (Access, error) {
 	a := Access{Server: c.Host, Namespace: t.Namespace, Chaos: map[string]error{}}

@@ -107,7 +107,7 @@ func pods() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 }
 
-// Target is the pods of a database: those of a namespace whose labels fit.
+// Target is the pods of a database: the pods of a namespace whose labels fit.
 type Target struct{ Namespace, Selector string }
 
 // TargetError is a text that names no pods, or pods that are not there.

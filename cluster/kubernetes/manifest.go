@@ -218,7 +218,7 @@ func (a *Applied) Await(ctx context.Context) error {
 // readiness reports whether an object says that it is ready, and what it says else: its
 // controller has seen this generation; a condition Ready, Available or Complete; as many
 // ready replicas as are wanted; a phase or state. Objects of Kubernetes' own that have
-// no status are ready once they are there; those of operators must say something.
+// no status are ready once they are there; objects of operators must say something.
 func readiness(o *unstructured.Unstructured) (bool, string) {
 	status, has, _ := unstructured.NestedMap(o.Object, "status")
 	group := o.GroupVersionKind().Group
@@ -254,7 +254,7 @@ func readiness(o *unstructured.Unstructured) (bool, string) {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io"), "its status says nothing of readiness"
 }
 
-// databaseReadiness is that of databases whose operators say it in words of their own:
+// databaseReadiness is for databases whose operators use words of their own:
 // K8ssandra (K8ssandraClusterStatus) and FoundationDB (FoundationDBClusterStatus).
 func databaseReadiness(o *unstructured.Unstructured) (ready bool, why string, known bool) {
 	switch o.GetKind() {

@@ -159,8 +159,8 @@ func (c *Client) Leftovers(ctx context.Context, namespace string) (all []Leftove
 	return all, hidden, nil
 }
 
-// Remove deletes it and waits until it is gone. Of Chaos Mesh's objects the finalizers
-// are taken away after within; forced says what is not known by that.
+// Remove deletes the object and waits until it is gone. The finalizers of Chaos Mesh's
+// objects are taken away after within; forced says what nobody knows then.
 func (l Leftover) Remove(ctx context.Context, within time.Duration) (forced string, err error) {
 	if isChaos(l.object) {
 		return (&Chaos{client: l.client, object: l.object}).Remove(ctx, within)

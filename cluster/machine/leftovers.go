@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Leftovers returns the ids, sorted, of which namespaces, interfaces or cgroups
-// exist: those of sets in use, by whatever process, and those that a killed one
-// left. What does not have the form of our names is not looked at further.
+// Leftovers returns the sorted ids of sets whose namespaces, interfaces or cgroups
+// exist: sets in use, by whatever process, and sets that a killed process left. A name
+// without the form of our names is passed over.
 func Leftovers() ([]string, error) {
 	found := map[string]bool{}
 	err := leftovers(found)

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spaceForm is the name of a namespace of ours, groupForm that of a cgroup's
-// folder and of an interface in the host.
+// spaceForm is the form of our namespaces' names, groupForm the form of the names of a
+// cgroup's folder and of an interface in the host.
 var (
 	spaceForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + prefix + `([0-9a-f]{8})-[a-z0-9]{1,16}$`) })
 	groupForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + prefix + `([0-9a-f]{8})$`) })

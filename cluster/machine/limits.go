@@ -35,14 +35,14 @@ func newLimited(o Options, machine string) (*limited, error) {
 	return l, l.enforce(Limits{}, l.base)
 }
 
-// Limits returns what is in force now.
+// Limits returns the limits in force now.
 func (m *Machine) Limits() Limits {
 	m.limits.mu.Lock()
 	defer m.limits.mu.Unlock()
 	return m.limits.now()
 }
 
-// SetLimits changes limits while processes run; what is zero in l stays as it
+// SetLimits changes limits while processes run; a limit that is zero in l stays as it
 // is. Several changes may be in force: of each limit the latest one counts, and
 // restore takes back its own in any order. Calling restore again does nothing,
 // nor does it once the machines are closed.

@@ -7,8 +7,8 @@
 // All that it makes carries the cluster's id in its name, so that leftovers are
 // found and taken away after assay was killed.
 //
-// It must not know any database product, process, workload or other package of
-// assay.
+// It must not know any database product, process or workload. Of assay's other packages
+// it imports procfs, which lists the machine's processes.
 package machine
 
 import (
@@ -36,7 +36,7 @@ type Options struct {
 	// Names are the machines' names, such as "n1", "n2": lower-case letters
 	// and digits, at most 16; "bridge" is taken.
 	Names []string
-	// Limits are those of each machine.
+	// Limits hold for each machine.
 	Limits Limits
 	// Dir is a folder on the disk that Limits.DiskWrite means, where the nodes
 	// keep their data. Empty means the folder for temporary files.
@@ -82,8 +82,8 @@ var (
 	nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]{1,16}$`) })
 )
 
-// bridgeName stands in the place of a machine's name in that of the namespace
-// that holds the bridge.
+// bridgeName stands in the place of a machine's name, in the name of the namespace that
+// holds the bridge.
 const bridgeName = "bridge"
 
 func (o Options) check() error {

@@ -128,8 +128,8 @@ func deviceOf(folder string) (string, error) {
 	return wholeDisk("/sys/dev/block", device)
 }
 
-// wholeDisk returns the disk of a partition, and what is no partition as it is.
-// The folder of a partition lies in that of its disk.
+// wholeDisk returns the disk of a partition, and a device that is no partition as it is.
+// The folder of a partition lies in the folder of its disk.
 func wholeDisk(blocks, device string) (string, error) {
 	folder, err := filepath.EvalSymlinks(filepath.Join(blocks, device))
 	if err != nil {

@@ -77,8 +77,7 @@ func withoutIPv6(link string) {
 	_ = os.WriteFile("/proc/sys/net/ipv6/conf/"+link+"/disable_ipv6", []byte("1"), 0)
 }
 
-// currentNamespace is that of the thread. /proc/self would be that of the main
-// thread.
+// currentNamespace is the thread's namespace. /proc/self would give the main thread's.
 const currentNamespace = "/proc/thread-self/ns/net"
 
 // enter calls do on the caller's goroutine with its thread in the namespace.

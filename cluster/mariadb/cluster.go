@@ -28,7 +28,7 @@ type Options struct {
 	// means wherever server.Program.Find finds them.
 	Programs string
 	// Nodes is how many nodes there are; 0 means 1. From 2 on, at most 9, they
-	// are a Galera cluster, of which every node takes writes.
+	// are a Galera cluster, whose nodes all take writes.
 	Nodes int
 	// Dir is the private folder of all nodes, new or empty; empty means a
 	// temporary one. Close removes it.
@@ -39,7 +39,7 @@ type Options struct {
 	// Machines are where the nodes live; nil means that all are on 127.0.0.1. A
 	// machine with an address of its own has MariaDB's and Galera's usual ports.
 	Machines []*machine.Machine
-	// Password is that of the user "assay", who may do everything; empty means a
+	// Password is the password of the user "assay", who may do everything; empty means a
 	// random one. There is no other user.
 	Password string
 	// CacheSize is InnoDB's buffer pool on each node, and with MyRocks also

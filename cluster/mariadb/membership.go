@@ -11,8 +11,8 @@ import (
 	"assay/cluster/server"
 )
 
-// Fixed says why the members cannot change, by a *server.FixedError; those of a
-// Galera cluster can.
+// Fixed says why the members cannot change, by a *server.FixedError. The members
+// of a Galera cluster can.
 func (m *Cluster) Fixed() error {
 	if m.provider == "" {
 		return &server.FixedError{Product: "mariadb:1", Reason: "a single server is no Galera cluster; take mariadb:3"}

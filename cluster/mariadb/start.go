@@ -75,7 +75,7 @@ func (m *Cluster) writeUsers(node *member) (path string, err error) {
 	return path, nil
 }
 
-// arguments are those of every start of a node, without Galera's.
+// arguments are the arguments of every start of a node, without Galera's.
 func (m *Cluster) arguments(node *member) []string {
 	o := m.options
 	args := []string{
@@ -100,7 +100,7 @@ func (m *Cluster) arguments(node *member) []string {
 	return args
 }
 
-// startOptions are those of one start.
+// startOptions are the options of one start.
 type startOptions struct {
 	// begin makes the node the first of a cluster, or the only one.
 	begin bool

@@ -104,9 +104,9 @@ func (s *Set) fence() error {
 	return nil
 }
 
-// candidates are the nodes of which one may be promoted. Where commits are not
-// to be lost those are the ones in quorum.sure: who else streams may be as far,
-// but is not needed to know it.
+// candidates are the nodes that may be promoted. Where commits are not to be lost these
+// are the nodes in quorum.sure. Another node that streams may be as far, but nobody need
+// know that.
 func (s *Set) candidates() []int {
 	if s.options.Asynchronous {
 		return s.others(s.primary)

@@ -53,7 +53,7 @@ type receiving struct {
 	waits    bool // the replaying process looks for more
 }
 
-// errNoStandby means that a node of which it was expected takes writes.
+// errNoStandby means that a node that was to be a standby takes writes.
 var errNoStandby = errors.New("it is no standby")
 
 func queryReceiving(ctx context.Context, conn *pgx.Conn) (receiving, error) {

@@ -72,7 +72,7 @@ func (s *Set) probePrimary() {
 	}
 }
 
-// probe opens one connection. Any answer counts, even that of a server which
+// probe opens one connection. Any answer counts, even from a server that
 // starts up or shuts down.
 func (w *monitor) probe(ctx context.Context, bound time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, bound)

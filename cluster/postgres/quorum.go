@@ -13,15 +13,15 @@ import (
 	"assay/cluster/server"
 )
 
-// quorum is what is known of whom commits wait for. It is guarded by
+// quorum holds which nodes commits wait for, as far as that is known. It is guarded by
 // Set.mu.
 type quorum struct {
 	// named are the nodes in the primary's synchronous_standby_names, unless
 	// unsettled: then a change was not seen through, and it may hold others.
 	named     []int
 	unsettled bool
-	// sure are the nodes of which the furthest certainly has every commit that a
-	// client has an acknowledgement of. Empty means that only the primary has.
+	// sure are nodes of whom the furthest certainly has every commit that was
+	// acknowledged to a client. Empty means that only the primary has them.
 	sure []int
 	// session is a session with the primary, kept for the next check; it may be
 	// nil.
@@ -263,8 +263,7 @@ func (s *Set) dropStreams(ctx context.Context, keep []int) error {
 	return err
 }
 
-// awaitFlush reports whether one of the nodes has on disk what is in the log
-// now.
+// awaitFlush reports whether one of the nodes has the present log on its disk.
 func (s *Set) awaitFlush(ctx context.Context, nodes []int) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, askBound)
 	defer cancel()

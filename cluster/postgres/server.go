@@ -1,5 +1,5 @@
 // Package postgres runs PostgreSQL as local processes: single servers, and sets of
-// a primary with standbys, of which it promotes one when the primary is lost.
+// a primary with standbys. When the primary is lost it promotes a standby.
 package postgres
 
 import (

@@ -20,8 +20,8 @@ import (
 )
 
 // SetOptions says how to run a primary with streaming standbys. The
-// zero value gives three nodes on loopback, of which one of the two standbys
-// confirms each commit, in temporary folders.
+// zero value gives three nodes on loopback in temporary folders, where one of the two
+// standbys confirms each commit.
 type SetOptions struct {
 	// Programs is as in Options.
 	Programs string
@@ -45,7 +45,7 @@ type SetOptions struct {
 	// LogDir is the folder of the logs postgres-n1.log and so on; empty means
 	// Dir. If it is given it must exist, and Close leaves it.
 	LogDir string
-	// Password is that of the superuser "assay"; empty means a random one.
+	// Password is the password of the superuser "assay"; empty means a random one.
 	Password string
 	// Settings are server settings of every node, as in Options. Those
 	// by which the set is led cannot be among them.
@@ -181,7 +181,7 @@ func (s *Set) fillIn() error {
 	return nil
 }
 
-// nodeOptions are those of node i.
+// nodeOptions are the options of node i.
 func (s *Set) nodeOptions(i int) Options {
 	name := "n" + strconv.Itoa(i+1)
 	var at *machine.Machine
@@ -256,8 +256,7 @@ func (s *Set) startAll(ctx context.Context) error {
 	return nil
 }
 
-// Address is the URL of all nodes together, of which a client chooses the one
-// that takes writes.
+// Address is the URL of all nodes together. A client chooses the node that takes writes.
 func (s *Set) Address() string {
 	return s.nodes[0].options.url(server.Hosts(s.Nodes()), "sslmode=disable&target_session_attrs=read-write&connect_timeout=2")
 }

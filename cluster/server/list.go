@@ -2,8 +2,8 @@ package server
 
 import "sync"
 
-// List are a cluster's nodes, of which more can come. They keep their numbers:
-// one that has left stays in the list. The zero value is empty. It is safe for
+// List holds a cluster's nodes. More can come. They keep their numbers: a node that has
+// left stays in the list. The zero value is empty. It is safe for
 // concurrent use.
 type List[N any] struct {
 	mu    sync.RWMutex

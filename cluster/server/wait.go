@@ -16,7 +16,7 @@ func (e *permanentError) Error() string { return e.err.Error() }
 // without the mark, at once.
 func Permanent(err error) error { return &permanentError{err} }
 
-// Until asks again and again what is missing and returns when that is nothing.
+// Until asks again and again what is missing and returns when nothing is.
 // When ctx ends first, the error says what was waited for and what was missing
 // last.
 func Until(ctx context.Context, every time.Duration, what string, missing func(context.Context) error) error {

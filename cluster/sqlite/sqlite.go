@@ -33,7 +33,7 @@ type Options struct {
 	Journal, Synchronous string
 }
 
-// usualPort is that of assay serve.
+// usualPort is the port of assay serve.
 const usualPort = 8080
 
 // Server is one process with its database file. Its methods are safe for concurrent use.

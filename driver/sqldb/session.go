@@ -41,7 +41,7 @@ type Wire interface {
 	Step(ctx context.Context, first bool, statement int, row func(Row) error, parameters []Value) (int64, error)
 	// Prepare takes a further statement, behind the others.
 	Prepare(ctx context.Context, statement Statement) error
-	// Waiting is as of a Connection.
+	// Waiting is as Connection has it.
 	Waiting(ctx context.Context) (waiting, known bool, err error)
 	Commit(ctx context.Context) error
 	// Leave ends a transaction that failed and then, unless that is nil, makes the

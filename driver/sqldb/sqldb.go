@@ -1,13 +1,10 @@
-// Package sqldb holds the workloads for databases that speak SQL, written once:
-// their tables, their statements, what a session does with them. What a protocol
-// must do for that is Database and Connection, and where the products' SQL differs
-// is Dialect.
+// Package sqldb is the contract of package store for databases that speak SQL. It
+// compiles a workload's tables and statements to texts. A protocol implements Database
+// and Connection for that, and a Dialect says where the products' SQL differs.
 //
-// A workload is one file: its Schema, the statements, a Store over Database and a
-// Session over Connection (churn.go is the shortest). Its statements are texts
-// with parameters $1, $2, ... and with table names from Dialect.Table; each
-// Connection turns them into what its protocol wants, prepared where that pays.
-// A method of Driver opens it.
+// A compiled statement is a text with parameters $1, $2, ... and with table names from
+// Dialect.Table. Each Connection turns it into the form of its protocol, prepared where
+// that pays. Driver.Open opens a schema.
 //
 // For servers most of Database and Connection is here too. A protocol's schema embeds
 // a Namespace, which has marker, lease, creation, views and settling over a Server, a
@@ -16,14 +13,13 @@
 // Rules for sessions:
 //
 //   - A Connection decides how an attempt ended (Reply), by its driver's own table
-//     of errors. A Session adds only what the workload means by a violated
-//     constraint.
+//     of errors. Only the workload says what a violated constraint means.
 //   - A row is good until the callback returns. After a reply that is not Committed
 //     a callback may still be called for a moment, by another goroutine: what it
 //     writes must not be read then. Parameters may be read as long.
 //   - A session that is Broken is not used again.
 //
-// It must not know any driver.
+// It must not know any workload or driver.
 package sqldb
 
 import (
@@ -73,8 +69,8 @@ type Database interface {
 	// schema that is gone gives *workload.NoSchemaError.
 	AuditView(ctx context.Context, read func(Reader) error) error
 
-	// PromiseLevel and Levels are what is promised at which isolation level; see
-	// isolation.Store, Promise, and interleaving.Store, Levels.
+	// PromiseLevel is the consistency model that is promised at the isolation level in
+	// force, and Levels are all isolation levels; see store.Promises and store.Level.
 	PromiseLevel() string
 	Levels() []store.Level
 
@@ -94,7 +90,7 @@ type Database interface {
 	// see store.Counting.
 	Waits(ctx context.Context) ([]store.Wait, error)
 
-	// Compactions are the names of the ways to give back space, as in churn.Store;
+	// Compactions are the names of the ways to give back space; see store.Compacting;
 	// *workload.OptionError says why there are none. Compact is one of them.
 	Compactions() ([]string, error)
 	Compact(ctx context.Context, name string) error
@@ -141,7 +137,7 @@ type Connection interface {
 	Learn(ctx context.Context, statement Statement) (int, error)
 
 	// Waiting reports, while another goroutine uses the connection, whether what it does
-	// waits for another session; see interleaving.Session.
+	// waits for another session; see store.Session.
 	Waiting(ctx context.Context) (waiting, known bool, err error)
 
 	// Close ends the session. What is in flight is abandoned.
