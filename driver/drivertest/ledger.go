@@ -16,13 +16,13 @@ import (
 // ledger remembers what was sent and answered: transfers between accounts, or records. It
 // is safe for concurrent use.
 type ledger struct {
-	mu       sync.Mutex
-	accounts int64
-	sent     map[int64]*sentWrite
+	mu      sync.Mutex
+	opening map[int64]int64 // the balances of the accounts
+	sent    map[int64]*sentWrite
 }
 
-// sentWrite is one transfer or record. told are the versions of the accounts, if they were
-// acknowledged.
+// sentWrite is one transfer or record. told is how it left the two accounts, by the reply
+// that acknowledged it.
 type sentWrite struct {
 	entry
 	content string
@@ -30,8 +30,11 @@ type sentWrite struct {
 	// as a deadlock takes long to be found.
 	asAsked bool
 	outcome history.Outcome
-	told    [2]int64
+	told    [2]left
 }
+
+// left is how a transfer leaves an account; its version is 0 if that was not told.
+type left struct{ balance, version int64 }
 
 // state is what was read back.
 type state struct {
@@ -40,14 +43,24 @@ type state struct {
 	records  []record
 }
 
-func newLedger() *ledger { return &ledger{sent: map[int64]*sentWrite{}} }
+func newLedger() *ledger { return &ledger{opening: map[int64]int64{}, sent: map[int64]*sentWrite{}} }
 
-func (l *ledger) reset() { l.accounts, l.sent = 0, map[int64]*sentWrite{} }
+func (l *ledger) reset() { l.opening, l.sent = map[int64]int64{}, map[int64]*sentWrite{} }
+
+// holds adds accounts 1 to n.
+func (l *ledger) holds(n int64) {
+	for id := range n {
+		l.opening[id+1] = opening
+	}
+}
 
 // record adds one attempt; attempts of one id ask for the same.
 func (l *ledger) record(w sentWrite) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if w.outcome != history.Committed {
+		w.told = [2]left{}
+	}
 	if before, again := l.sent[w.ID]; again {
 		if before.outcome == history.Committed {
 			w.told = before.told
@@ -58,8 +71,8 @@ func (l *ledger) record(w sentWrite) {
 }
 
 // problems are what contradicts the answers: rows that are missing, foreign or altered,
-// versions that are not 1, 2, 3 ... or others than were told, balances that do not follow
-// from the entries.
+// versions that are not 1, 2, 3 ..., balances that do not follow from the entries, accounts
+// that were told to be otherwise.
 func (l *ledger) problems(s *state) (all []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,20 +88,23 @@ func (l *ledger) problems(s *state) (all []string) {
 		case w.outcome == history.Failed || w.outcome == history.Rejected:
 			say("%+v is there, and it %v", row, w.outcome)
 		case !same(w):
-			say("%+v is there, sent and told was %+v", row, *w)
+			say("%+v is there, sent was %+v", row, *w)
 		}
 		there[id] = true
 	}
-	changes := map[int64][][2]int64{} // version and amount, by account
+	changes := map[int64][]change{}
 	for _, e := range s.entries {
 		found(e.ID, e, func(w *sentWrite) bool {
-			told := [2]int64{e.SourceVersion, e.DestinationVersion}
 			sent := e
 			sent.SourceVersion, sent.DestinationVersion = 0, 0
-			return sent == w.entry && (w.outcome != history.Committed || w.told == told)
+			return sent == w.entry
 		})
-		changes[e.Source] = append(changes[e.Source], [2]int64{e.SourceVersion, -e.Amount})
-		changes[e.Destination] = append(changes[e.Destination], [2]int64{e.DestinationVersion, e.Amount})
+		var told [2]left
+		if w := l.sent[e.ID]; w != nil {
+			told = w.told
+		}
+		changes[e.Source] = append(changes[e.Source], change{e.ID, e.SourceVersion, -e.Amount, told[0]})
+		changes[e.Destination] = append(changes[e.Destination], change{e.ID, e.DestinationVersion, e.Amount, told[1]})
 	}
 	for _, r := range s.records {
 		found(r.ID, r, func(w *sentWrite) bool { return w.content == r.Content })
@@ -98,24 +114,41 @@ func (l *ledger) problems(s *state) (all []string) {
 			say("%d was acknowledged and is not there", id)
 		}
 	}
-	for id := int64(1); id <= l.accounts; id++ {
-		a, exists := s.accounts[id]
-		want := account{id, opening, 0}
-		slices.SortFunc(changes[id], func(a, b [2]int64) int { return int(a[0] - b[0]) })
-		for _, c := range changes[id] {
-			if want.Version++; c[0] != want.Version {
-				say("account %d: version %d where %d was due", id, c[0], want.Version)
-			}
-			want.Balance += c[1]
-		}
-		if !exists || a != want {
+	for id, balance := range l.opening {
+		want := replay(account{id, balance, 0}, changes[id], say)
+		if a, exists := s.accounts[id]; !exists || a != want {
 			say("%+v is there (%v), the entries say %+v", a, exists, want)
 		}
 	}
-	if n := int64(len(s.accounts)); n != l.accounts {
-		say("%d accounts are there, want %d", n, l.accounts)
+	if len(s.accounts) != len(l.opening) {
+		say("%d accounts are there, want %d", len(s.accounts), len(l.opening))
 	}
 	return all
+}
+
+// change is what an entry did to an account, and how it was told to have left it.
+type change struct {
+	id, version, amount int64
+	told                left
+}
+
+// replay makes the changes of an account in the order of their versions.
+func replay(a account, changes []change, say func(format string, args ...any)) account {
+	slices.SortFunc(changes, func(a, b change) int { return int(a.version - b.version) })
+	for _, c := range changes {
+		a.Version++
+		a.Balance += c.amount
+		if c.version != a.Version {
+			say("account %d: version %d where %d was due", a.ID, c.version, a.Version)
+		}
+		if a.Balance < 0 {
+			say("account %d: %d after version %d", a.ID, a.Balance, c.version)
+		}
+		if c.told.version != 0 && c.told != (left{a.Balance, a.Version}) {
+			say("account %d: %d was told to leave it as %+v, the entries say %+v", a.ID, c.id, c.told, a)
+		}
+	}
+	return a
 }
 
 // compare fails the test for each problem.
@@ -259,13 +292,13 @@ func (c *storeClient) do(ctx context.Context, w sentWrite) (r store.Reply) {
 	return r
 }
 
-// moved takes the version of an account as a move leaves it.
-func moved(version *int64) func(store.Row) error {
-	return func(r store.Row) error { return r.Scan(nil, version) }
+// moved takes an account as a move leaves it.
+func moved(a *left) func(store.Row) error {
+	return func(r store.Row) error { return r.Scan(&a.balance, &a.version) }
 }
 
-func (c *storeClient) batch(ctx context.Context, session store.Session, w sentWrite) (store.Reply, [2]int64) {
-	told := new([2]int64)
+func (c *storeClient) batch(ctx context.Context, session store.Session, w sentWrite) (store.Reply, [2]left) {
+	told := new([2]left)
 	calls := []store.Call{
 		{Statement: moveStatement, Parameters: with(w.Source, -w.Amount), Row: moved(&told[0])},
 		{Statement: moveStatement, Parameters: with(w.Destination, w.Amount), Row: moved(&told[1])},
@@ -276,13 +309,13 @@ func (c *storeClient) batch(ctx context.Context, session store.Session, w sentWr
 	}
 	r := session.Batch(ctx, &store.Batch{Calls: calls})
 	if r.Outcome != history.Committed { // what comes late must not be read
-		return r, [2]int64{}
+		return r, [2]left{}
 	}
 	return r, *told
 }
 
-func (c *storeClient) transaction(ctx context.Context, session store.Session, w sentWrite) (store.Reply, [2]int64) {
-	told := new([2]int64)
+func (c *storeClient) transaction(ctx context.Context, session store.Session, w sentWrite) (store.Reply, [2]left) {
+	told := new([2]left)
 	r := session.Transaction(ctx, true, func(ctx context.Context, tx store.Transaction) error {
 		steps := []func() (int64, error){
 			func() (int64, error) { return tx.Do(ctx, moveStatement, moved(&told[0]), with(w.Source, -w.Amount)...) },
@@ -298,12 +331,12 @@ func (c *storeClient) transaction(ctx context.Context, session store.Session, w 
 			_, err = steps[1]()
 		}
 		if err == nil {
-			_, err = tx.Do(ctx, enterToldStatement, nil, with(w.ID, w.Source, w.Destination, w.Amount, told[0], told[1])...)
+			_, err = tx.Do(ctx, enterToldStatement, nil, with(w.ID, w.Source, w.Destination, w.Amount, told[0].version, told[1].version)...)
 		}
 		return err
 	})
 	if r.Outcome != history.Committed {
-		return r, [2]int64{}
+		return r, [2]left{}
 	}
 	return r, *told
 }

@@ -175,12 +175,12 @@ func (f *storeFixture) testInquiry() {
 	f.must("Session", err)
 	for _, source := range []int64{2, accounts + 3} {
 		var told []int64
-		var versions [2]int64
+		var moves [2]left
 		r := retryReply(f.ctx, func() store.Reply {
 			told = nil
 			return session.Batch(f.ctx, &store.Batch{Calls: []store.Call{
-				{Statement: moveStatement, Parameters: with(source, -2*opening), Row: moved(&versions[0])},
-				{Statement: moveStatement, Parameters: with(3, 2*opening), Row: moved(&versions[1])},
+				{Statement: moveStatement, Parameters: with(source, -2*opening), Row: moved(&moves[0])},
+				{Statement: moveStatement, Parameters: with(3, 2*opening), Row: moved(&moves[1])},
 				{Statement: enterStatement, Parameters: with(9, source, 3, 2*opening)},
 			}, Inquiry: &store.Call{Statement: balanceStatement, Parameters: with(source), Row: func(row store.Row) error {
 				var balance int64
@@ -226,9 +226,9 @@ func (f *storeFixture) testLeftByError() {
 		for range 2 {
 			r := retryReply(f.ctx, func() store.Reply {
 				return session.Transaction(f.ctx, true, func(ctx context.Context, tx store.Transaction) error {
-					var version int64
-					_, err := tx.Do(ctx, moveStatement, moved(&version), with(1, -5)...)
-					if err == nil && version == 0 {
+					var a left
+					_, err := tx.Do(ctx, moveStatement, moved(&a), with(1, -5)...)
+					if err == nil && a.version == 0 {
 						f.t.Error("the update gave nothing")
 					}
 					return errors.Join(err, leave)

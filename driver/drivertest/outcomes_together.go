@@ -135,7 +135,7 @@ func (f *storeFixture) testAudit() {
 			break
 		}
 		between := newLedger()
-		between.accounts = accounts
+		between.holds(accounts)
 		for _, e := range s.entries {
 			w := sentWrite{entry: e, outcome: history.Unknown}
 			w.SourceVersion, w.DestinationVersion = 0, 0

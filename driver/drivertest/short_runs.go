@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"assay/store"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
@@ -22,35 +23,65 @@ import (
 	"assay/workload/ycsb"
 )
 
-// ValidRuns does a short run of each workload that the driver serves and fails the test
-// unless every verdict is valid: what surrounds the database (its configuration, a pooler)
-// must convict nobody. Each run has more rows than a server with narrow limits returns.
-func ValidRuns(t *testing.T, d Driver) {
-	records := ycsb.Config{Mix: "a", Records: 60, Fields: 2, FieldBytes: 20, ScanLength: 20}
-	reads := availability.Config{Policy: availability.PolicyTimeout, Readers: 1, ReadRate: 10, Read: workload.ReadPrimary}
+// Supports are the workloads that stand on a store.Database, on one that is opened so and
+// lacks these capabilities.
+func Supports(open store.Opener, lacks store.Lacks) []definition.Support {
+	return []definition.Support{
+		bank.On(open, lacks), smallbank.On(open, lacks), tpcb.On(open, lacks), isolation.On(open, lacks), bulkupdate.On(open, lacks),
+		churn.On(open, lacks), candles.On(open, lacks), availability.On(open), entity.On(open), ycsb.On(open),
+	}
+}
+
+// ShortRuns does a short run of each workload that is supported and fails the test unless
+// every verdict is valid. Each run has more rows than a server with narrow limits returns.
+func ShortRuns(t *testing.T, target workload.Target, supports ...definition.Support) {
+	for _, s := range supports {
+		t.Run(s.Workload, func(t *testing.T) {
+			if s.Open == nil {
+				t.Logf("left out: %s", s.Reason)
+				return
+			}
+			for _, run := range shortRuns(t, s.Workload) {
+				shortRun(t, target, s, run)
+			}
+		})
+	}
+}
+
+// shortRuns are the runs of a workload.
+func shortRuns(t *testing.T, name string) (all []ShortRun) {
 	query := candles.Defaults()
 	query.Candles, query.Tickers, query.Batch, query.Loaders = 300, 3, 50, 2
 	query.Queries, query.Latest, query.Intervals, query.Repeats = 20, 10, 2, 2
 	orders := tpcc.Defaults()
 	orders.Warehouses, orders.Items, orders.Customers, orders.Loaders = 1, 100, 30, 1
-	lists := isolation.Defaults()
-	validRun(t, d, d.Bank, bank.Definition(), &bank.Config{Accounts: 60, Keys: "uniform", Payroll: 0.2, Loaders: 2, Audits: 10})
-	validRun(t, d, d.Isolation, isolation.Definition(), &lists)
-	validRun(t, d, d.SmallBank, smallbank.Definition(), &smallbank.Config{Customers: 60, Hotspot: 10, HotspotShare: 0.5, BalanceShare: 0.3, Loaders: 1})
-	validRun(t, d, d.TPCB, tpcb.Definition(), &tpcb.Config{Scale: 1, Accounts: 60, Loaders: 1})
-	validRun(t, d, d.TPCC, tpcc.Definition(), &orders)
-	validRun(t, d, d.Candles, candles.Definition(), &query)
-	validRun(t, d, d.BulkUpdate, bulkupdate.Definition(), &bulkupdate.Config{Users: 6, Documents: 10, Workers: "1,2", Field: bulkupdate.FieldRandom, Loaders: 1})
-	validRun(t, d, d.Churn, churn.Definition(), &churn.Config{Rows: 60, RowBytes: 50, DeleteShare: 0.5, Cycles: 1, Batch: 20, Repair: true})
-	if d.KeyValue != nil {
-		validRun(t, d, Opener[keyvalue.Store](d.KeyValue.On(ycsb.Table(records.Fields, records.FieldBytes))), ycsb.Definition(), &records)
-		validRun(t, d, Opener[keyvalue.Store](d.KeyValue.On(entity.Table())), entity.Definition(), &entity.Config{WriteShare: 0.5, Entities: 60})
-		validRun(t, d, Opener[keyvalue.Store](d.KeyValue.On(availability.Table())), availability.Definition(), &reads)
+	every, rewriting := isolation.Defaults(), isolation.Defaults()
+	every.Test, rewriting.Rewrite, rewriting.Keys = "all", true, 4
+	add := func(of definition.Workload, configs ...definition.Config) {
+		if of.Name == name {
+			for _, c := range configs {
+				all = append(all, ShortRun{Workload: of, Config: c, Seed: 1, Clients: 3, Each: 20, Attempts: 20})
+			}
+		}
 	}
-	if d.Script != nil {
-		d.Target.Isolation = "serializable" // the example computes what it writes
-		validRun(t, d, d.Script, script.Definition(), exampleScript(t))
+	add(bank.Definition(), &bank.Config{Accounts: 60, Keys: "uniform", Payroll: 0.2, Loaders: 2, Audits: 10})
+	add(isolation.Definition(), &every, &rewriting)
+	add(smallbank.Definition(), &smallbank.Config{Customers: 60, Hotspot: 10, HotspotShare: 0.5, BalanceShare: 0.3, Loaders: 1})
+	add(tpcb.Definition(), &tpcb.Config{Scale: 1, Accounts: 60, Loaders: 1})
+	add(tpcc.Definition(), &orders)
+	add(candles.Definition(), &query)
+	add(bulkupdate.Definition(), &bulkupdate.Config{Users: 6, Documents: 10, Workers: "1,2", Field: bulkupdate.FieldRandom, Loaders: 1})
+	add(churn.Definition(), &churn.Config{Rows: 60, RowBytes: 50, DeleteShare: 0.5, Cycles: 1, Batch: 20, Repair: true})
+	add(ycsb.Definition(), &ycsb.Config{Mix: "a", Records: 60, Fields: 2, FieldBytes: 20, ScanLength: 20})
+	add(entity.Definition(), &entity.Config{WriteShare: 0.5, Entities: 60})
+	add(availability.Definition(), &availability.Config{Policy: availability.PolicyTimeout, Readers: 1, ReadRate: 10, Read: workload.ReadPrimary})
+	if name == script.Name {
+		add(script.Definition(), exampleScript(t))
 	}
+	if all == nil {
+		t.Errorf("no run of %s is known", name)
+	}
+	return all
 }
 
 // exampleScript is the bank of the examples.
@@ -66,29 +97,34 @@ func exampleScript(t *testing.T) *script.Config {
 	return &config
 }
 
-func validRun[S workload.Store](t *testing.T, d Driver, open Opener[S], of definition.Workload, config definition.Config) {
-	if open == nil {
-		return
+func shortRun(t *testing.T, target workload.Target, by definition.Support, run ShortRun) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	switch by.Workload {
+	case candles.Name: // a batch that is sent again is written over itself
+		run.Attempts = 1
+	case script.Name: // the example computes what it writes
+		target.Isolation = "serializable"
 	}
-	t.Run(of.Name, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		defer cancel()
-		store, err := open(ctx, d.Target)
-		if err != nil {
-			t.Fatal(err)
+	if shaped, is := run.Config.(definition.Shaped); is {
+		target.Fields, target.FieldBytes = shaped.Shape()
+	}
+	db, err := by.Open(ctx, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := db.Drop(context.WithoutCancel(ctx)); err != nil {
+			t.Errorf("Drop: %v", err)
 		}
-		defer func() {
-			if err := store.Drop(context.WithoutCancel(ctx)); err != nil {
-				t.Errorf("Drop: %v", err)
-			}
-			if err := store.Close(); err != nil {
-				t.Errorf("Close: %v", err)
-			}
-		}()
-		run := ShortRun{Workload: of, Config: config, Seed: 1, Clients: 3, Each: 20, Attempts: 20}
-		if of.Name == candles.Name { // a batch that is sent again is written over itself
-			run.Attempts = 1
+		if err := db.Close(); err != nil {
+			t.Errorf("Close: %v", err)
 		}
-		run.Valid(ctx, t, store)
-	})
+	}()
+	if records, is := run.Config.(*ycsb.Config); is {
+		if _, err := db.(keyvalue.Mutable).Scans(); err == nil {
+			records.Mix = "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2"
+		}
+	}
+	run.Valid(ctx, t, db)
 }

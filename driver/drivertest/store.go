@@ -24,9 +24,6 @@ type Store struct {
 	Via          func(addr string) workload.Target
 	CommitMarker []byte
 	Restart      func(t *testing.T)
-	// OperationsOnly leaves out the life cycle and the network: for a target that changes
-	// what sessions do and nothing else.
-	OperationsOnly bool
 	// Engines are those that are tried beside the first; all if it is nil. Shrinks is true
 	// if the last compaction surely makes a small table smaller that is nearly empty.
 	Engines []string
@@ -56,6 +53,15 @@ func RunStore(t *testing.T, s Store) {
 	t.Run("Parts", func(t *testing.T) { testParts(t, s, on) })
 }
 
+// RunOutcomes is the part of RunStore about what the end of an attempt proves, with races
+// and, with a Server, a network that breaks: for a target that changes how sessions work and
+// nothing else.
+func RunOutcomes(t *testing.T, s Store) {
+	on := func(t *testing.T) *storeFixture { return s.fixture(t, conformanceSchema(s.Lacks)) }
+	operations(t, ready(on), checked(outcomes(true)))
+	runStoreNetwork(t, s.harness(Conformance), true, on)
+}
+
 // ofSchema tests the life cycle, the outcomes and the network on one schema.
 func (s Store) ofSchema(t *testing.T, name string, on func(t *testing.T) *storeFixture) {
 	t.Run(name, func(t *testing.T) {
@@ -76,7 +82,7 @@ func (s Store) harness(name string) Harness[store.Database] {
 		return s.Open(context.Background(), target, schema)
 	}
 	h := Harness[store.Database]{
-		Secret: s.Secret, Server: s.Server, CommitMarker: s.CommitMarker, Restart: s.Restart, OperationsOnly: s.OperationsOnly,
+		Secret: s.Secret, Server: s.Server, CommitMarker: s.CommitMarker, Restart: s.Restart,
 		Replaces: s.Lacks[store.UniqueKeys] != "",
 		Open: func(t *testing.T) store.Database {
 			t.Helper()
@@ -174,7 +180,7 @@ func (f *storeFixture) loadAccounts(db store.Database, n int64) {
 	}
 	f.must("Load", db.Load(f.ctx, store.RowsOf("account", accountColumns(), loaded)))
 	f.must("FinishLoad", db.FinishLoad(f.ctx))
-	f.ledger.accounts = n
+	f.ledger.holds(n)
 }
 
 // write implements schema.

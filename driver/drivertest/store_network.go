@@ -12,7 +12,7 @@ import (
 // runStoreNetwork tests what a write is said to have ended as when the connection or the
 // server breaks.
 func runStoreNetwork(t *testing.T, h Harness[store.Database], transactions bool, on func(t *testing.T) *storeFixture) {
-	if h.OpenVia == nil || h.OperationsOnly {
+	if h.OpenVia == nil {
 		return
 	}
 	all := []operation[*storeFixture]{
@@ -41,7 +41,7 @@ func runStoreNetwork(t *testing.T, h Harness[store.Database], transactions bool,
 
 // runUnreachable opens what is not there, and what does not answer.
 func runUnreachable(t *testing.T, h Harness[store.Database]) {
-	if h.OpenVia == nil || h.OperationsOnly {
+	if h.OpenVia == nil {
 		return
 	}
 	t.Run("Unreachable", func(t *testing.T) { testUnreachable(t, h) })

@@ -10,7 +10,7 @@ import (
 )
 
 // sharing opens Databases that all serve one database for each workload, each with a lease
-// of its own, as the suites want it.
+// of its own, as the suite wants it.
 type sharing map[string]*Database
 
 func (all sharing) open(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
@@ -26,37 +26,28 @@ func (all sharing) open(ctx context.Context, target workload.Target, schema stor
 	return &one, nil
 }
 
-// opens has a suite open Stores of a workload on one database, and makes that somebody
-// else's.
-func opens[S workload.Store](t *testing.T, address, name string, on func(store.Opener) func(context.Context, workload.Target) (S, error)) (
-	open func(*testing.T) S, makeForeign, intact func(*testing.T)) {
-	all := sharing{}
-	open = func(t *testing.T) S {
-		t.Helper()
-		s, err := on(all.open)(t.Context(), workload.Target{Address: address})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	open(t)
-	return open, foreign(all[name].d), untouched(all[name].d)
-}
-
 // TestStore runs what every driver passes, also with contexts that end in the middle of a
 // transaction.
 func TestStore(t *testing.T) {
+	all, slow := sharing{}, sharing{}
+	drivertest.RunStore(t, drivertest.Store{
+		Open: all.open, Lacks: Lacks(), Target: workload.Target{Address: "mem://"}, Shrinks: true,
+		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
+			d := all[workload].d
+			foreign(d)(t)
+			return untouched(d)
+		},
+	})
+	t.Run("latency", func(t *testing.T) {
+		drivertest.RunOutcomes(t, drivertest.Store{Open: slow.open, Lacks: Lacks(), Target: workload.Target{Address: "mem://?latency=200us"}})
+	})
+}
+
+// TestWorkloads does a short run of each workload, with a latency too.
+func TestWorkloads(t *testing.T) {
 	for _, address := range []string{"mem://", "mem://?latency=200us"} {
 		t.Run(address, func(t *testing.T) {
-			all := sharing{}
-			drivertest.RunStore(t, drivertest.Store{
-				Open: all.open, Lacks: Lacks(), Target: workload.Target{Address: address}, Shrinks: true, OperationsOnly: address != "mem://",
-				MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
-					d := all[workload].d
-					foreign(d)(t)
-					return untouched(d)
-				},
-			})
+			drivertest.ShortRuns(t, workload.Target{Address: address}, drivertest.Supports(Open, Lacks())...)
 		})
 	}
 }

@@ -1,13 +1,10 @@
 package mem
 
 import (
-	"context"
-	"errors"
 	"testing"
 
 	"assay/check"
 	"assay/driver/drivertest"
-	"assay/store"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/entity"
@@ -21,45 +18,6 @@ func openKeyValue(t testing.TB, table keyvalue.Table, address string, seed uint6
 		t.Fatal(err)
 	}
 	return store
-}
-
-// onTable opens Stores of a table by a driver's Opener.
-func onTable(table keyvalue.Table) func(store.Opener) func(context.Context, workload.Target) (keyvalue.Store, error) {
-	return func(open store.Opener) func(context.Context, workload.Target) (keyvalue.Store, error) {
-		return keyvalue.By(open).On(table)
-	}
-}
-
-func TestKeyValue(t *testing.T) {
-	for _, table := range drivertest.KeyValueTables() {
-		for _, latency := range []string{"0s", "200us"} {
-			t.Run(table.Workload+latency, func(t *testing.T) {
-				open, makeForeign, intact := opens(t, "mem://?latency="+latency, table.Workload, onTable(table))
-				drivertest.RunKeyValue(t, table, drivertest.KeyValue{Open: open, MakeForeign: makeForeign, ForeignIntact: intact})
-			})
-		}
-	}
-}
-
-func TestKeyValueAddress(t *testing.T) {
-	for _, table := range drivertest.KeyValueTables() {
-		for address, option := range map[string]string{
-			"mem://": "", "mem://?timeout=0.1&latency=1ms": "",
-			"mem://?bug=lost-ack:1": "the address's option", "mem://?speed=1": "the address's option", "mem://?timeout=2": "timeout",
-		} {
-			_, err := keyvalue.By(Open)(t.Context(), workload.Target{Address: address}, table)
-			var refused *workload.OptionError
-			if errors.As(err, &refused) != (option != "") || option != "" && refused.Option != option {
-				t.Errorf("%s: %v, want a refusal of %q", address, err, option)
-			}
-		}
-		if _, err := keyvalue.By(Open)(t.Context(), workload.Target{Address: "mem://", Read: workload.ReadPrimary}, table); err != nil {
-			t.Error(err)
-		}
-		if _, err := keyvalue.By(Open)(t.Context(), workload.Target{Address: "mem://", Read: workload.ReadNearest}, table); err == nil {
-			t.Error("there is no nearest member")
-		}
-	}
 }
 
 // availabilityRun does a run in which calls time out now and then, and wants it valid.
@@ -127,10 +85,4 @@ func TestAnHonestDatabaseKeepsEntities(t *testing.T) {
 	if f.Writes.Outcomes.Unknown == 0 || f.UnknownDone == 0 || f.Rows != f.Acknowledged+f.UnknownDone {
 		t.Errorf("without repetition: %+v", f)
 	}
-}
-
-func TestMutable(t *testing.T) {
-	table := drivertest.MutableTable()
-	open, _, _ := opens(t, "mem://?latency=100us", table.Workload, onTable(table))
-	drivertest.RunMutable(t, false, open)
 }

@@ -11,7 +11,8 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/bank"
-	"assay/workload/isolation"
+	"assay/workload/entity"
+	"assay/workload/keyvalue"
 )
 
 // foreign has a database be somebody else's, until the test ends.
@@ -38,30 +39,6 @@ func untouched(d *database) func(*testing.T) {
 	}
 }
 
-func TestBank(t *testing.T) {
-	open, makeForeign, intact := opens(t, "mem://", bank.Name, bank.Opener)
-	suite := drivertest.Bank{Open: open, MakeForeign: makeForeign, ForeignIntact: intact}
-	drivertest.RunBank(t, suite)
-	drivertest.RunAudits(t, suite)
-}
-
-// TestBankWithLatency has contexts end while a transfer waits.
-func TestBankWithLatency(t *testing.T) {
-	open, _, _ := opens(t, "mem://?latency=200us", bank.Name, bank.Opener)
-	drivertest.RunBank(t, drivertest.Bank{Open: open})
-}
-
-func TestIsolation(t *testing.T) {
-	open, makeForeign, intact := opens(t, "mem://", isolation.Name, isolation.Opener)
-	drivertest.RunIsolation(t, drivertest.Isolation{Open: open, MakeForeign: makeForeign, ForeignIntact: intact})
-}
-
-// TestIsolationWithLatency has contexts end in the middle of a transaction.
-func TestIsolationWithLatency(t *testing.T) {
-	open, _, _ := opens(t, "mem://?latency=400us", isolation.Name, isolation.Opener)
-	drivertest.RunIsolation(t, drivertest.Isolation{Open: open})
-}
-
 func TestEachOpenIsItsOwnDatabase(t *testing.T) {
 	target := workload.Target{Address: "mem://"}
 	a, errA := bank.Opener(Open)(t.Context(), target)
@@ -85,7 +62,7 @@ func TestAddress(t *testing.T) {
 	}
 	for address, option := range map[string]string{
 		"memory://": "address", "mem://host": "address", "mem://?timeout=2": "timeout", "mem://?timeout=x": "timeout", "mem://?timeout=NaN": "timeout",
-		"mem://?timeout=0&timeout=1": "the address's option", "mem://?latency=-1s": "latency", "mem://?latency=5": "latency", "mem://?speed=1": "the address's option",
+		"mem://?timeout=0&timeout=1": "the address's option", "mem://?latency=-1s": "latency", "mem://?latency=5": "latency", "mem://?bug=lost-ack:1": "the address's option", "mem://?speed=1": "the address's option",
 		"mem://?timeout=%zz": "the address's options",
 	} {
 		_, err := bank.Opener(Open)(t.Context(), workload.Target{Address: address})
@@ -94,9 +71,14 @@ func TestAddress(t *testing.T) {
 			t.Errorf("%s: %v, want a refusal of %q", address, err, option)
 		}
 	}
-	var refused *workload.OptionError
-	if _, err := bank.Opener(Open)(t.Context(), workload.Target{Address: "mem://", Isolation: "chaos"}); !errors.As(err, &refused) {
-		t.Errorf("isolation chaos: %v", err)
+	for _, target := range []workload.Target{{Address: "mem://", Isolation: "chaos"}, {Address: "mem://", Read: workload.ReadNearest}} {
+		var refused *workload.OptionError
+		if _, err := keyvalue.By(Open)(t.Context(), target, entity.Table()); !errors.As(err, &refused) {
+			t.Errorf("%+v: %v", target, err)
+		}
+	}
+	if _, err := keyvalue.By(Open)(t.Context(), workload.Target{Address: "mem://", Read: workload.ReadPrimary}, entity.Table()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -8,35 +8,7 @@ import (
 	"assay/workload"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
-	"assay/workload/churn"
-	"assay/workload/smallbank"
-	"assay/workload/tpcb"
 )
-
-func TestBulkUpdate(t *testing.T) {
-	open, makeForeign, intact := opens(t, "mem://", bulkupdate.Name, bulkupdate.Opener)
-	drivertest.RunBulkUpdate(t, drivertest.BulkUpdate{Open: open, MakeForeign: makeForeign, ForeignIntact: intact})
-}
-
-func TestCandles(t *testing.T) {
-	open, makeForeign, intact := opens(t, "mem://", candles.Name, candles.Opener)
-	drivertest.RunCandles(t, drivertest.Candles{Open: open, MakeForeign: makeForeign, ForeignIntact: intact})
-}
-
-func TestChurn(t *testing.T) {
-	open, makeForeign, intact := opens(t, "mem://", churn.Name, churn.Opener)
-	drivertest.RunChurn(t, drivertest.Churn{Shrinks: true, Open: open, MakeForeign: makeForeign, ForeignIntact: intact})
-}
-
-func TestSmallBank(t *testing.T) {
-	open, makeForeign, intact := opens(t, "mem://", smallbank.Name, smallbank.Opener)
-	drivertest.RunSmallBank(t, drivertest.SmallBank{Open: open, MakeForeign: makeForeign, ForeignIntact: intact})
-}
-
-func TestTPCB(t *testing.T) {
-	open, makeForeign, intact := opens(t, "mem://", tpcb.Name, tpcb.Opener)
-	drivertest.RunTPCB(t, drivertest.TPCB{Open: open, MakeForeign: makeForeign, ForeignIntact: intact})
-}
 
 // TestUpdatesWithTimeouts: whether an update took effect of which that is not known
 // is nothing against the database.

@@ -23,14 +23,14 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/bank"
-	"assay/workload/bulkupdate"
-	"assay/workload/candles"
-	"assay/workload/churn"
+	"assay/workload/definition"
 	"assay/workload/entity"
 	"assay/workload/isolation"
 	"assay/workload/keyvalue"
+	"assay/workload/script"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
+	"assay/workload/tpcc"
 )
 
 const rightPassword = "Sesame-open-99"
@@ -156,10 +156,9 @@ func startStandalone(t *testing.T) string {
 	return "mongodb://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }
 
-// everyWorkload is the driver's.
-func everyWorkload(to workload.Target) drivertest.Driver {
-	return drivertest.Driver{Target: to, Bank: bank.Opener(Open), Isolation: isolation.Opener(Open), KeyValue: keyvalue.By(Open), Candles: candles.Opener(Open),
-		BulkUpdate: bulkupdate.Opener(Open), Churn: churn.Opener(Open), SmallBank: smallbank.Opener(Open), TPCB: tpcb.Opener(Open), TPCC: OpenTPCC}
+// supports are all workloads but script, which needs more than a short run can give.
+func supports() []definition.Support {
+	return append(drivertest.Supports(Open, Lacks()), tpcc.By(OpenTPCC))
 }
 
 // TestStandalone: what needs no transactions runs on a server that is no replica set, and
@@ -167,33 +166,24 @@ func everyWorkload(to workload.Target) drivertest.Driver {
 func TestStandalone(t *testing.T) {
 	address := startStandalone(t)
 	to := workload.Target{Address: address, ConnectTimeout: 20 * time.Second}
-	d := everyWorkload(to)
-	for name, open := range map[string]func() (workload.Store, error){
-		"bank":      func() (workload.Store, error) { return bank.Opener(Open)(t.Context(), to) },
-		"isolation": func() (workload.Store, error) { return isolation.Opener(Open)(t.Context(), to) },
-		"smallbank": func() (workload.Store, error) { return smallbank.Opener(Open)(t.Context(), to) },
-		"tpcb":      func() (workload.Store, error) { return tpcb.Opener(Open)(t.Context(), to) },
-		"tpcc":      func() (workload.Store, error) { return OpenTPCC(t.Context(), to) },
-		"script":    func() (workload.Store, error) { return OpenScript(t.Context(), to) },
-	} {
-		if _, err := open(); err == nil || !strings.Contains(err.Error(), "--replSet") || !strings.Contains(err.Error(), "this workload needs them") {
-			t.Errorf("%s on a standalone server: %v", name, err)
+	for _, by := range append(supports(), script.By(OpenScript)) {
+		store, err := by.Open(t.Context(), to)
+		switch by.Workload {
+		case bank.Name, isolation.Name, smallbank.Name, tpcb.Name, tpcc.Name, script.Name:
+			if err == nil || !strings.Contains(err.Error(), "--replSet") || !strings.Contains(err.Error(), "this workload needs them") {
+				t.Errorf("%s on a standalone server: %v", by.Workload, err)
+			}
+		default:
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+			drivertest.ShortRuns(t, to, by)
 		}
 	}
 	refusedSharding(t, address+"/?", "standalone")
-	d.Bank, d.Isolation, d.SmallBank, d.TPCB, d.TPCC = nil, nil, nil, nil, nil
-	drivertest.ValidRuns(t, d)
-	for _, table := range drivertest.KeyValueTables() {
-		t.Run("contract of "+table.Workload, func(t *testing.T) {
-			drivertest.RunKeyValue(t, table, drivertest.KeyValue{Open: func(t *testing.T) keyvalue.Store {
-				store, err := keyvalue.By(Open)(t.Context(), to, table)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return store
-			}})
-		})
-	}
 	store, err := keyvalue.By(Open)(t.Context(), to, entity.Table())
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +205,7 @@ func TestDefaultConcernsConvictNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drivertest.ValidRuns(t, everyWorkload(workload.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second}))
+	drivertest.ShortRuns(t, workload.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second}, supports()...)
 }
 
 // TestWhatWasNotReadIsCounted: a document that reading does not give is not lost.

@@ -238,15 +238,15 @@ func TestStore(t *testing.T) {
 		"read committed": at("read committed"), "serializable": at("serializable"), "RocksDB": at("", parameter("engine", "RocksDB")),
 	} {
 		t.Run(name, func(t *testing.T) {
-			drivertest.RunStore(t, drivertest.Store{Open: whole.Open, Lacks: whole.Lacks, Target: to, OperationsOnly: true})
+			drivertest.RunOutcomes(t, drivertest.Store{Open: whole.Open, Lacks: whole.Lacks, Target: to})
 		})
 	}
 	t.Run("statements apart", func(t *testing.T) {
 		apart := whole
-		apart.Target, apart.Others, apart.MakeForeign = target(parameter("statements", statementsApart)), nil, nil
+		apart.Target = target(parameter("statements", statementsApart))
 		apart.Via = func(addr string) workload.Target {
 			return target(atHosts(addr), parameter("statements", statementsApart))
 		}
-		drivertest.RunStore(t, apart)
+		drivertest.RunOutcomes(t, apart)
 	})
 }

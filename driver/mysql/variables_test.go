@@ -9,15 +9,10 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
-	"assay/workload"
 	"assay/workload/bank"
-	"assay/workload/bulkupdate"
-	"assay/workload/candles"
-	"assay/workload/churn"
-	"assay/workload/isolation"
-	"assay/workload/keyvalue"
-	"assay/workload/smallbank"
-	"assay/workload/tpcb"
+	"assay/workload/definition"
+	"assay/workload/script"
+	"assay/workload/tpcc"
 )
 
 // hostile are values that a server's configuration may have, with which a statement of
@@ -49,10 +44,10 @@ func configure(t *testing.T, names ...string) {
 	}
 }
 
-func everyWorkload(to workload.Target) drivertest.Driver {
+// supports are all workloads.
+func supports() []definition.Support {
 	d := Driver()
-	return drivertest.Driver{Target: to, Secret: secret, Bank: bank.Opener(d.Open), Isolation: isolation.Opener(d.Open), KeyValue: keyvalue.By(d.Open), Candles: candles.Opener(d.Open),
-		BulkUpdate: bulkupdate.Opener(d.Open), Churn: churn.Opener(d.Open), SmallBank: smallbank.Opener(d.Open), TPCB: tpcb.Opener(d.Open), TPCC: d.TPCC, Script: d.Script}
+	return append(drivertest.Supports(d.Open, sqldb.Lacks()), tpcc.By(d.TPCC), script.By(d.Script))
 }
 
 // TestConfiguredServersConvictNobody: nothing that a server's configuration sets for its
@@ -61,9 +56,7 @@ func TestConfiguredServersConvictNobody(t *testing.T) {
 	for name := range hostile() {
 		t.Run(name, func(t *testing.T) {
 			configure(t, name)
-			few := everyWorkload(target())
-			few.KeyValue, few.Isolation, few.SmallBank, few.TPCB, few.TPCC, few.Candles, few.BulkUpdate, few.Churn, few.Script = nil, nil, nil, nil, nil, nil, nil, nil, nil
-			drivertest.ValidRuns(t, few)
+			drivertest.ShortRuns(t, target(), bank.On(Driver().Open, sqldb.Lacks()))
 		})
 	}
 	t.Run("all", func(t *testing.T) {
@@ -75,7 +68,7 @@ func TestConfiguredServersConvictNobody(t *testing.T) {
 		}
 		slices.Sort(names)
 		configure(t, names...)
-		drivertest.ValidRuns(t, everyWorkload(target()))
+		drivertest.ShortRuns(t, target(), supports()...)
 	})
 }
 

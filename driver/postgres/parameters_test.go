@@ -12,13 +12,9 @@ import (
 	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/bank"
-	"assay/workload/bulkupdate"
-	"assay/workload/candles"
-	"assay/workload/churn"
-	"assay/workload/isolation"
-	"assay/workload/keyvalue"
-	"assay/workload/smallbank"
-	"assay/workload/tpcb"
+	"assay/workload/definition"
+	"assay/workload/script"
+	"assay/workload/tpcc"
 )
 
 // hostile are values that a server's configuration may have, with which a statement of
@@ -50,10 +46,10 @@ func configure(t *testing.T, names ...string) {
 	}
 }
 
-func everyWorkload(to workload.Target) drivertest.Driver {
+// supports are all workloads.
+func supports() []definition.Support {
 	d := Driver()
-	return drivertest.Driver{Target: to, Secret: secret, Bank: bank.Opener(d.Open), Isolation: isolation.Opener(d.Open), KeyValue: keyvalue.By(d.Open), Candles: candles.Opener(d.Open),
-		BulkUpdate: bulkupdate.Opener(d.Open), Churn: churn.Opener(d.Open), SmallBank: smallbank.Opener(d.Open), TPCB: tpcb.Opener(d.Open), TPCC: d.TPCC, Script: d.Script}
+	return append(drivertest.Supports(d.Open, sqldb.Lacks()), tpcc.By(d.TPCC), script.By(d.Script))
 }
 
 // TestConfiguredServersConvictNobody: nothing that the configuration sets for sessions has
@@ -67,13 +63,12 @@ func TestConfiguredServersConvictNobody(t *testing.T) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			configure(t, name)
-			few := drivertest.Driver{Target: target(t), Secret: secret, Bank: bank.Opener(Driver().Open)}
-			drivertest.ValidRuns(t, few)
+			drivertest.ShortRuns(t, target(t), bank.On(Driver().Open, sqldb.Lacks()))
 		})
 	}
 	t.Run("all", func(t *testing.T) {
 		configure(t, names...)
-		drivertest.ValidRuns(t, everyWorkload(target(t)))
+		drivertest.ShortRuns(t, target(t), supports()...)
 	})
 }
 

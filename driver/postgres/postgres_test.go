@@ -206,12 +206,11 @@ func TestStore(t *testing.T) {
 		to := target(t)
 		to.Isolation = isolation
 		t.Run(isolation, func(t *testing.T) {
-			drivertest.RunStore(t, drivertest.Store{Open: Driver().Open, Lacks: sqldb.Lacks(), Target: to, OperationsOnly: true})
+			drivertest.RunOutcomes(t, drivertest.Store{Open: Driver().Open, Lacks: sqldb.Lacks(), Target: to})
 		})
 	}
 	t.Run("without prepared statements", func(t *testing.T) {
-		drivertest.RunStore(t, drivertest.Store{Open: Driver().Open, Lacks: sqldb.Lacks(), OperationsOnly: true,
-			Target: target(t, parameter("default_query_exec_mode", "exec"))})
+		drivertest.RunStore(t, drivertest.Store{Open: Driver().Open, Lacks: sqldb.Lacks(), Target: target(t, parameter("default_query_exec_mode", "exec"))})
 	})
 }
 

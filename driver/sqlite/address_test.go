@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"assay/workload"
+	"assay/workload/availability"
 	"assay/workload/bank"
+	"assay/workload/keyvalue"
 )
 
 func TestAddress(t *testing.T) {
@@ -33,8 +35,13 @@ func TestAddress(t *testing.T) {
 			t.Errorf("isolation %q: %v", level, err)
 		}
 	}
-	var refused *workload.OptionError
-	if _, err := bank.Opener(Driver().Open)(t.Context(), workload.Target{Address: "sqlite:x", Isolation: "read committed"}); !errors.As(err, &refused) {
-		t.Errorf("read committed: %v", err)
+	for name, target := range map[string]workload.Target{
+		"read committed": {Address: "sqlite:x", Isolation: "read committed"},
+		"another reader": {Address: "sqlite:x", Read: workload.ReadSecondaryPreferred}, "the nearest": {Address: "sqlite:x", Read: workload.ReadNearest},
+	} {
+		var refused *workload.OptionError
+		if _, err := keyvalue.By(Driver().Open)(t.Context(), target, availability.Table()); !errors.As(err, &refused) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -9,21 +9,15 @@ import (
 	"assay/driver/sqldb"
 	"assay/driver/sqlite"
 	"assay/workload"
-	"assay/workload/bank"
-	"assay/workload/bulkupdate"
-	"assay/workload/candles"
-	"assay/workload/churn"
-	"assay/workload/isolation"
-	"assay/workload/keyvalue"
-	"assay/workload/smallbank"
-	"assay/workload/tpcb"
+	"assay/workload/script"
+	"assay/workload/tpcc"
 )
 
 // TestStore runs what every driver passes.
 func TestStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "conformance.db")
-	drivertest.RunStore(t, drivertest.Store{
-		Open: sqlite.Driver().Open, Lacks: sqldb.Lacks(), Target: workload.Target{Address: "sqlite:" + path},
+	d := drivertest.Store{
+		Open: sqlite.Driver().Open, Lacks: sqldb.Lacks(), Target: workload.Target{Address: "sqlite:" + path}, Shrinks: true,
 		Others: func(workload string) []drivertest.Other { return others(path) },
 		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
 			const content = "another program's file"
@@ -37,36 +31,28 @@ func TestStore(t *testing.T) {
 				}
 			}
 		},
-	})
+	}
+	drivertest.RunStore(t, d)
+	for _, parameters := range []string{"?journal=delete&synchronous=off", "?journal=truncate&synchronous=normal"} {
+		t.Run(parameters, func(t *testing.T) {
+			d.Target.Address = "sqlite:" + path + parameters
+			drivertest.RunOutcomes(t, d)
+		})
+	}
 }
 
-// TestConformance runs what every driver passes.
-func TestConformance(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "conformance.db")
-	drivertest.Run(t, drivertest.Driver{
-		Target:     workload.Target{Address: "sqlite:" + path},
-		Bank:       bank.Opener(sqlite.Driver().Open),
-		Isolation:  isolation.Opener(sqlite.Driver().Open),
-		KeyValue:   keyvalue.By(sqlite.Driver().Open),
-		Candles:    candles.Opener(sqlite.Driver().Open),
-		BulkUpdate: bulkupdate.Opener(sqlite.Driver().Open),
-		Churn:      churn.Opener(sqlite.Driver().Open),
-		SmallBank:  smallbank.Opener(sqlite.Driver().Open),
-		TPCB:       tpcb.Opener(sqlite.Driver().Open),
-		TPCC:       sqlite.Driver().TPCC,
-		Script:     sqlite.Driver().Script,
-		Others:     func(workload string) []drivertest.Other { return others(path) },
-		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
-			const content = "another program's file"
-			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-				t.Fatal(err)
+// TestWorkloads does a short run of each workload.
+func TestWorkloads(t *testing.T) {
+	d := sqlite.Driver()
+	supports := append(drivertest.Supports(d.Open, sqldb.Lacks()), tpcc.By(d.TPCC), script.By(d.Script))
+	for _, parameters := range []string{"", "?journal=delete&synchronous=off"} {
+		t.Run(parameters, func(t *testing.T) {
+			// Characters that mean something in an address or a file: URI.
+			path := filepath.Join(t.TempDir(), "a %41#b&c é.db")
+			drivertest.ShortRuns(t, workload.Target{Address: "sqlite:" + path + parameters}, supports...)
+			if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 0 {
+				t.Errorf("left behind: %v, %v", left, err)
 			}
-			t.Cleanup(func() { os.Remove(path) })
-			return func(t *testing.T) {
-				if got, err := os.ReadFile(path); err != nil || string(got) != content {
-					t.Errorf("the file holds %q, %v", got, err)
-				}
-			}
-		},
-	})
+		})
+	}
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
@@ -49,50 +47,6 @@ func openIsolation(t *testing.T, address string) isolationStore {
 		}
 	})
 	return isolationStore{isolation.Over(sqldb.StoreOf(below, isolation.Schema())), below}
-}
-
-func TestIsolation(t *testing.T) {
-	for _, parameters := range []string{"?synchronous=off", "?journal=delete&synchronous=off", "?journal=truncate&synchronous=normal"} {
-		t.Run("parameters "+parameters, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "a %41#b&c é.db")
-			foreign := &foreignFile{path: path}
-			drivertest.RunIsolation(t, drivertest.Isolation{
-				Open: func(t *testing.T) isolation.Store {
-					s, err := isolation.Opener(Driver().Open)(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
-					if err != nil {
-						t.Fatal(err)
-					}
-					return s
-				},
-				MakeForeign:   foreign.make,
-				ForeignIntact: foreign.intact,
-			})
-			entries, err := os.ReadDir(filepath.Dir(path))
-			if err != nil || len(entries) != 0 {
-				t.Errorf("left behind: %v, %v", entries, err)
-			}
-		})
-	}
-}
-
-// TestRealRun is a longer run on a file that is synced as by default.
-func TestRealRun(t *testing.T) {
-	s := openIsolation(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
-	c := isolation.Defaults()
-	c.Test = "all"
-	run := drivertest.ShortRun{Workload: isolation.Definition(), Config: &c, Seed: 3, Clients: 6, Each: 300, Attempts: 3}
-	j, err := isolation.Judge(t.Context(), c, run.Seed, run.Evidence(t.Context(), t, s))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range j.Results {
-		if r.Verdict.String() != "valid" {
-			t.Errorf("%s is %v: %s %+v", r.Name, r.Verdict, r.Detail, r.Evidence)
-		}
-	}
-	if j.Tally.Committed < 1700 || j.Report.Size.Dependencies < 1000 {
-		t.Errorf("%+v, %+v", j.Tally, j.Report.Size)
-	}
 }
 
 // TestOneFileOneWorkload: neither workload touches what the other has left.

@@ -78,51 +78,11 @@ func openSession(t *testing.T, s bank.Store) bank.Session {
 	return n
 }
 
-func TestBank(t *testing.T) {
-	for _, parameters := range []string{"", "?journal=delete&synchronous=off", "?journal=truncate&synchronous=normal"} {
-		t.Run("parameters "+parameters, func(t *testing.T) {
-			// Characters that mean something in an address or a file: URI.
-			path := filepath.Join(t.TempDir(), "a %41#b&c é.db")
-			foreign := &foreignFile{path: path}
-			drivertest.RunBank(t, drivertest.Bank{
-				Open: func(t *testing.T) bank.Store {
-					s, err := bank.Opener(Driver().Open)(t.Context(), workload.Target{Address: "sqlite:" + path + parameters})
-					if err != nil {
-						t.Fatal(err)
-					}
-					return s
-				},
-				MakeForeign:   foreign.make,
-				ForeignIntact: foreign.intact,
-			})
-			entries, err := os.ReadDir(filepath.Dir(path))
-			if err != nil || len(entries) != 0 {
-				t.Errorf("left behind: %v, %v", entries, err)
-			}
-		})
-	}
-}
-
 // foreignFile is a file that assay did not make.
 type foreignFile struct {
 	path    string
 	content []byte
 	changed time.Time
-}
-
-// make makes a database in WAL mode, whose log and index SQLite would make
-// anew when it opens it.
-func (f *foreignFile) make(t *testing.T) {
-	t.Helper()
-	err := using(func() (*sql.DB, error) { return connect(options{path: f.path}.dsn("rwc")) }, func(db *sql.DB) error {
-		_, err := db.ExecContext(t.Context(), `PRAGMA journal_mode = wal; CREATE TABLE assay_mark (run TEXT);
-			CREATE TABLE precious (x INTEGER); INSERT INTO precious VALUES (42)`)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.remember(t)
 }
 
 func (f *foreignFile) remember(t *testing.T) {
@@ -168,6 +128,17 @@ func TestForeignFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// In WAL mode, whose log and index SQLite would make anew when it opens it.
+	wal := func(t *testing.T, path string) {
+		err := using(func() (*sql.DB, error) { return connect(options{path: path}.dsn("rwc")) }, func(db *sql.DB) error {
+			_, err := db.ExecContext(t.Context(), `PRAGMA journal_mode = wal; CREATE TABLE assay_mark (run TEXT);
+			CREATE TABLE precious (x INTEGER); INSERT INTO precious VALUES (42)`)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	write := func(content []byte) func(*testing.T, string) {
 		return func(t *testing.T, path string) {
 			if err := os.WriteFile(path, content, 0o644); err != nil {
@@ -179,6 +150,7 @@ func TestForeignFiles(t *testing.T) {
 		"short text":   write([]byte("hello")),
 		"one page":     write(ordinary),
 		"without mark": without,
+		"in WAL mode":  wal,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &foreignFile{path: filepath.Join(t.TempDir(), "x.db")}
