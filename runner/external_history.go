@@ -10,10 +10,9 @@ import (
 	"time"
 
 	"assay/check"
-	"assay/check/balances"
 	"assay/check/cycle"
+	"assay/check/recorded"
 	"assay/check/register"
-	"assay/history"
 	"assay/history/exchange"
 	"assay/report"
 	"assay/workload"
@@ -294,47 +293,9 @@ func judgeRegisters(ctx context.Context, rest operations, first *exchange.Operat
 	return single(modelLinearizable, register.Check(ctx, &h, register.Options{Initial: o.Initial, Memory: memory})), nil
 }
 
-// bankJudge judges reads of all accounts by their total.
-type bankJudge struct {
-	*balances.Judge
-	read balances.Read
-}
-
-// Add takes the next transfer or read.
-func (j *bankJudge) Add(op *exchange.Operation) error {
-	switch {
-	case op.Keyed:
-		return errKeyed(op)
-	case op.Function == exchange.Transfer:
-		j.Transfer(op.Outcome)
-		if op.Outcome == history.Committed {
-			j.Account(op.Movement.From.String())
-			j.Account(op.Movement.To.String())
-		}
-	case op.Function == exchange.ReadAccounts && op.Outcome == history.Committed:
-		j.read = balances.Read{
-			ID: op.ID(), Process: op.Process, Invoke: op.InvokeTime, Complete: op.CompleteTime, Accounts: j.read.Accounts[:0],
-		}
-		for _, a := range op.Accounts {
-			j.read.Accounts = append(j.read.Accounts, balances.Account{ID: a.ID.String(), Balance: a.Balance, Missing: a.Missing})
-		}
-		j.Read(&j.read)
-	default: // a read that did not come back with any account
-		j.Unanswered()
-	}
-	return nil
-}
-
-// Result returns the answer over all reads.
-func (j *bankJudge) Result(context.Context) check.Result { return j.Judge.Result() }
-
 // judgeBalances judges a bank, or one for each independent key.
 func judgeBalances(ctx context.Context, rest operations, first *exchange.Operation, o HistoryOptions) (report.History, error) {
-	known := balances.Options{TotalKnown: o.Total != nil, NegativeAllowed: o.NegativeBalances, Accounts: o.Accounts}
-	if known.TotalKnown {
-		known.Total = *o.Total
-	}
-	judge := judgeOf(first, func() historyJudge { return &bankJudge{Judge: balances.New(known)} })
+	judge := judgeOf(first, recorded.Bank{Total: o.Total, NegativeAllowed: o.NegativeBalances, Accounts: o.Accounts}.Open)
 	told := o.Test != "" || o.Total != nil || len(o.Accounts) > 0 || o.NegativeBalances
 	err := each(rest, first, func(op *exchange.Operation) error {
 		told = told || op.Function == exchange.Transfer || op.Function == exchange.ReadAccounts && !op.Listed

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"assay/check/cycle"
-	"assay/check/simulated"
 	"assay/report"
 )
 
@@ -53,7 +52,7 @@ func violatedHistories() map[string]string {
 func judged(t *testing.T, events string, o HistoryOptions) (report.History, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "history.edn")
-	if err := os.WriteFile(path, []byte(simulated.Events(events)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(edn(events)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if o.Timeout == 0 {

@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"assay/check/simulated"
 )
 
 // A named pipe that nobody opens at its other end holds nobody up for longer
@@ -40,7 +38,7 @@ func TestPipeThatNobodyOpens(t *testing.T) {
 // How much was read of a file is told, up to its end.
 func TestBytesRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.edn")
-	text := simulated.Events("0 invoke add 1; 0 ok add 1; 1 invoke read; 1 ok read [1]")
+	text := edn("0 invoke add 1; 0 ok add 1; 1 invoke read; 1 ok read [1]")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"assay/check"
 	"assay/check/cycle"
+	"assay/check/recorded"
 	"assay/history/exchange"
 	"assay/report"
 )
@@ -39,7 +40,7 @@ type transactionFindings struct {
 // Add takes the next transaction.
 func (j *transactionJudge) Add(o *exchange.Operation) error {
 	if o.Keyed {
-		return errKeyed(o)
+		return recorded.NotKeyed(o)
 	}
 	return j.transactions.Add(o)
 }
@@ -89,7 +90,7 @@ func judgeTransactions(ctx context.Context, rest operations, first *exchange.Ope
 			return report.History{}, err
 		}
 	}
-	judge := judgeOf(first, func() historyJudge { return &transactionJudge{found: &f} })
+	judge := judgeOf(first, func() recorded.Judge { return &transactionJudge{found: &f} })
 	if err := each(rest, first, judge.Add); err != nil {
 		return report.History{}, err
 	}

@@ -1,0 +1,282 @@
+package recorded
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"assay/check"
+	"assay/history/exchange"
+)
+
+const (
+	kindBounds = "out-of-bounds"
+	kindSum    = "impossible-sum"
+	kindBack   = "went-back"
+)
+
+// counter judges a counter that begins at 0: whether one order of the additions and
+// the reads explains all reads, in which what ended comes before what began later.
+//
+// Four rules say that there is none, the first three in time n log n. A read is at
+// least the sum of what was acknowledged before it began, and at most that of all that
+// was begun before it ended (jepsen.checker/counter; where there are decrements, those
+// that may or may not have taken effect lower the least and not the most). It is the
+// sum of all that was acknowledged before it and of some of the others. Of two reads,
+// one after the other, the second differs from the first by no more than was in flight
+// between. And if none of these finds anything, an order is looked for.
+type counter struct {
+	tally // of the additions
+	adds  []increment
+	reads []counterRead
+	sum   int64 // of the absolute amounts
+}
+
+type increment struct {
+	invoke, complete int64
+	amount           int64
+}
+
+type counterRead struct {
+	by    Operation
+	value int64
+	// acknowledged are the amounts acknowledged before the read began, begun
+	// those begun before it ended.
+	acknowledged, begun amounts
+	wrong               bool
+}
+
+// amounts are sums of the positive and of the negative ones.
+type amounts struct{ up, down int64 }
+
+func (a *amounts) add(v int64) {
+	if v > 0 {
+		a.up += v
+	} else {
+		a.down += v
+	}
+}
+
+// newCounter judges an :add of a whole number, and a :read that is answered with one.
+func newCounter() *judge {
+	c := &counter{}
+	return &judge{[]function{{word: "add", take: putting(c.increment)}, {word: "read", take: answered(c.read)}}, c.result}
+}
+
+func (c *counter) increment(o *exchange.Operation, by Operation, a exchange.Atom) error {
+	amount, err := number(&o.Request, "a whole number of 64 bits")
+	if err != nil {
+		return err
+	}
+	if amount == math.MinInt64 || max(amount, -amount) > math.MaxInt64-c.sum {
+		return errors.New("the amounts that were added are beyond 64 bits")
+	}
+	c.sum += max(amount, -amount)
+	if c.tally.add(by.Outcome); by.Possible() {
+		c.adds = append(c.adds, increment{invoke: by.Invoke, complete: by.Complete, amount: amount})
+	}
+	return nil
+}
+
+func (c *counter) read(by Operation, answer *exchange.Value) error {
+	v, err := number(answer, "a whole number of 64 bits")
+	c.reads = append(c.reads, counterRead{by: by, value: v})
+	return err
+}
+
+func (c *counter) result(ctx context.Context) check.Result {
+	slices.SortFunc(c.adds, func(a, b increment) int { return cmp.Compare(a.invoke, b.invoke) })
+	slices.SortFunc(c.reads, func(a, b counterRead) int { return byInvoke(&a.by, &b.by) })
+	f, order := newFindings(kindBounds, kindSum, kindBack, kindNoOrder), c.moments()
+	c.judgeBounds(order, f)
+	c.judgeSums(f)
+	c.judgePairs(order, f)
+	explained := "; one order explains them all"
+	if len(f.count) == 0 && !c.judgeOrder(ctx, order, f) {
+		explained = "; whether one order explains them all was not decided: too much was in flight at once"
+	}
+	detail, missing := fmt.Sprintf("%s, %s", c.describe("addition"), plural(len(c.reads), "read")), ""
+	var found int64
+	for _, n := range f.count {
+		found += n
+	}
+	switch {
+	case found > 0:
+		detail += fmt.Sprintf("; %s saw what the counter cannot have held", check.Count(found))
+	case len(c.reads) == 0:
+		missing = "the counter was never read, so nothing can be said"
+	case len(c.adds) == 0:
+		missing = "nothing was added, so nothing was put to the test"
+	default:
+		detail += "; each saw what was acknowledged before it, and no more than was begun" + explained
+	}
+	return f.resultAs("counter", detail, missing, false, "")
+}
+
+// counterMoment is the beginning or the end of an addition or of a read.
+type counterMoment struct {
+	moment
+	add  *increment
+	read *counterRead
+}
+
+// moments are those of all operations in the order of time.
+func (c *counter) moments() []counterMoment {
+	times := func(i int) (int64, int64) {
+		if i < len(c.adds) {
+			return c.adds[i].invoke, c.adds[i].complete
+		}
+		by := &c.reads[i-len(c.adds)].by
+		return by.Invoke, by.Complete
+	}
+	var all []counterMoment
+	for _, m := range moments(len(c.adds)+len(c.reads), times) {
+		one := counterMoment{moment: m}
+		if i := int(m.op); i < len(c.adds) {
+			one.add = &c.adds[i]
+		} else {
+			one.read = &c.reads[i-len(c.adds)]
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// judgeBounds finds reads of less than was acknowledged, or of more than was begun.
+func (c *counter) judgeBounds(order []counterMoment, f *findings) {
+	var acknowledged, begun amounts
+	for _, m := range order {
+		switch {
+		case m.add != nil && m.ended:
+			acknowledged.add(m.add.amount)
+		case m.add != nil:
+			begun.add(m.add.amount)
+		case m.ended:
+			m.read.begun = begun
+			m.read.judge(f)
+		default:
+			m.read.acknowledged = acknowledged
+		}
+	}
+}
+
+func (r *counterRead) judge(f *findings) {
+	least, most := r.acknowledged.up+r.begun.down, r.begun.up+r.acknowledged.down
+	if r.value >= least && r.value <= most {
+		return
+	}
+	r.wrong = true
+	side := fmt.Sprintf("more than the %d that had been added at most when it ended", most)
+	if r.value < least {
+		side = fmt.Sprintf("less than the %d that had been acknowledged at least when it began", least)
+	}
+	f.addEvidence(kindBounds, func() check.Evidence {
+		e := r.by.evidence(kindBounds, "read %v, %s", r.named(), side)
+		e.Fields["least"], e.Fields["most"] = least, most
+		return e
+	})
+}
+
+func (r *counterRead) named() field { return field{"value", r.value} }
+
+// Bounds of what is tried to find a sum: of one read, and of all.
+const (
+	mostSums = 1 << 12
+	sumSteps = 1 << 26
+)
+
+// judgeSums finds reads that no set of additions adds up to: of those that were begun
+// before the read ended, with all that were acknowledged before it began.
+func (c *counter) judgeSums(f *findings) {
+	var open []increment // not acknowledged before the read began
+	next, left := 0, sumSteps
+	for i := range c.reads {
+		r := &c.reads[i]
+		for ; next < len(c.adds) && c.adds[next].invoke < r.by.Complete; next++ {
+			open = append(open, c.adds[next])
+		}
+		open = slices.DeleteFunc(open, func(a increment) bool { return a.complete < r.by.Invoke })
+		if left -= len(open); r.wrong || left < 0 {
+			continue
+		}
+		count := map[int64]int64{}
+		for _, a := range open {
+			if a.invoke < r.by.Complete && a.amount != 0 {
+				count[a.amount]++
+			}
+		}
+		known := r.acknowledged.up + r.acknowledged.down
+		if r.wrong = !addsUp(r.value-known, count, &left); r.wrong {
+			f.add(kindSum, &r.by, "read %v, which no additions add up to: %v had been acknowledged when it began, and none of the others that were begun before it ended make up the rest",
+				r.named(), field{"acknowledged", known})
+		}
+	}
+}
+
+// addsUp reports whether some of the amounts add up to rest, each taken at most as often
+// as it is there. Beyond mostSums, or the steps that are left, it is true unless the
+// greatest common divisor of the amounts says otherwise.
+func addsUp(rest int64, count map[int64]int64, left *int) bool {
+	divisor := int64(0)
+	for amount := range count {
+		for amount != 0 {
+			divisor, amount = amount, divisor%amount
+		}
+	}
+	switch {
+	case rest == 0:
+		return true
+	case divisor == 0 || rest%divisor != 0:
+		return false
+	}
+	sums := map[int64]bool{0: true}
+	for amount, n := range count {
+		for _, sum := range slices.Collect(maps.Keys(sums)) {
+			for range n {
+				sum += amount
+				if *left--; *left < 0 || len(sums) > mostSums {
+					return true
+				}
+				sums[sum] = true
+			}
+		}
+	}
+	return sums[rest]
+}
+
+// judgePairs finds reads that differ from one that ended before them by more than was
+// in flight between: where nothing is taken away, a counter never goes back. Of all
+// earlier reads the one is kept that leaves the least room on each side.
+//
+// What had been acknowledged before the earlier read began is in both; what was begun
+// before the later one ended may be in that alone.
+func (c *counter) judgePairs(order []counterMoment, f *findings) {
+	var low, high *counterRead
+	least, most := int64(math.MinInt64), int64(math.MaxInt64)
+	for _, m := range order {
+		r := m.read
+		switch {
+		case r == nil || r.wrong:
+		case m.ended:
+			if v := r.value - r.acknowledged.down; low == nil || v > least {
+				low, least = r, v
+			}
+			if v := r.value - r.acknowledged.up; high == nil || v < most {
+				high, most = r, v
+			}
+		case low != nil && r.value < least+r.begun.down:
+			r.wentBack(f, low, "less")
+		case high != nil && r.value > most+r.begun.up:
+			r.wentBack(f, high, "more")
+		}
+	}
+}
+
+func (r *counterRead) wentBack(f *findings, earlier *counterRead, side string) {
+	f.add(kindBack, &r.by, "read %v after %s had read %v: %s than the additions between them explain",
+		r.named(), &earlier.by, field{"other_value", earlier.value}, side)
+}

@@ -1,0 +1,118 @@
+package recorded
+
+import (
+	"context"
+	"slices"
+)
+
+// Bounds of the search for an order: of states at one moment, and of steps. Of amounts of
+// unknown outcome that differ there are mostInFlight.
+const (
+	mostCounterStates = 1 << 13
+	counterSteps      = 1 << 21
+)
+
+// counterState is one way in which all that has ended took effect: the sum, which of the
+// additions and reads in flight took effect already, and how often each amount of
+// unknown outcome did.
+type counterState struct {
+	sum         int64
+	added, read slots
+	spent       string
+}
+
+// counterOrder is a search in which a read takes effect as soon as it can, because it
+// leaves the counter as it is.
+type counterOrder struct {
+	search[counterState]
+	adds, reads         [mostInFlight]int64 // amounts and values by slot
+	addsUsed, readsUsed slots
+	unknown             []int64 // amounts of unknown outcome
+	begun               []byte  // how many of each were begun
+}
+
+// judgeOrder looks for one order that explains all reads. It returns false if it was
+// given up, and adds the first read that no order explains.
+func (c *counter) judgeOrder(ctx context.Context, order []counterMoment, f *findings) (whole bool) {
+	s := counterOrder{search: search[counterState]{present: map[counterState]bool{{}: true}, most: mostCounterStates, steps: counterSteps}}
+	slot := map[int32]int{} // by operation
+	whole = true
+	for i, m := range order {
+		switch {
+		case !whole || i%1024 == 0 && ctx.Err() != nil:
+			return false
+		case m.ended && m.add != nil:
+			at := slot[m.op]
+			whole = s.reach(ctx, func(x *counterState) bool { return x.added.end(at) }, s.next)
+			s.addsUsed.end(at)
+		case m.ended:
+			at := slot[m.op]
+			whole = s.reach(ctx, func(x *counterState) bool { return x.read.end(at) }, s.next)
+			s.readsUsed.end(at)
+			if whole && len(s.present) == 0 {
+				f.add(kindNoOrder, &m.read.by, "read %v, which no order of the additions and of the reads before it explains", m.read.named())
+				return true
+			}
+		case m.read != nil:
+			if slot[m.op], whole = s.readsUsed.take(); whole {
+				s.reads[slot[m.op]] = m.read.value
+				present := map[counterState]bool{}
+				for x := range s.present {
+					present[s.seeing(x)] = true
+				}
+				s.present = present
+			}
+		case m.add.complete == never:
+			whole = s.beginUnknown(m.add.amount)
+		default:
+			if slot[m.op], whole = s.addsUsed.take(); whole {
+				s.adds[slot[m.op]] = m.add.amount
+			}
+		}
+	}
+	return whole
+}
+
+// beginUnknown makes one more addition possible from now on.
+func (s *counterOrder) beginUnknown(amount int64) bool {
+	at := slices.Index(s.unknown, amount)
+	if at < 0 {
+		if len(s.unknown) == mostInFlight {
+			return false
+		}
+		at = len(s.unknown)
+		s.unknown, s.begun = append(s.unknown, amount), append(s.begun, 0)
+	}
+	s.begun[at]++
+	return s.begun[at] < 255
+}
+
+// seeing lets the reads in flight take effect that see the sum of a state.
+func (s *counterOrder) seeing(x counterState) counterState {
+	(s.readsUsed &^ x.read).each(func(slot int) {
+		if s.reads[slot] == x.sum {
+			x.read |= 1 << slot
+		}
+	})
+	return x
+}
+
+// next yields the states after one more addition.
+func (s *counterOrder) next(x counterState, yield func(counterState)) {
+	(s.addsUsed &^ x.added).each(func(slot int) {
+		y := x
+		y.added |= 1 << slot
+		y.sum += s.adds[slot]
+		yield(s.seeing(y))
+	})
+	for i, amount := range s.unknown {
+		spent := append([]byte(x.spent), make([]byte, len(s.unknown)-len(x.spent))...)
+		if spent[i] < s.begun[i] {
+			spent[i]++
+			y := x
+			y.spent = string(spent)
+			y.sum += amount
+			yield(s.seeing(y))
+		}
+	}
+}

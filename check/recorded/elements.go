@@ -1,0 +1,100 @@
+package recorded
+
+import "assay/history/exchange"
+
+// attempts are all operations that were to put one element in.
+type attempts struct {
+	// first is the one that began first of those that may have taken effect,
+	// and acknowledged the one that was acknowledged first; failed is one of the
+	// others. Each is a number into all, or -1.
+	first, acknowledged, failed int32
+	possible, certain           int32
+}
+
+// elements are the attempts by element.
+type elements struct {
+	tally
+	words words
+	all   []Operation
+	which []int32         // the element of each of all
+	names []exchange.Atom // by number
+	index map[exchange.Atom]int32
+	of    []attempts
+	// again is an element that was put in more than once, by operations that may
+	// have taken effect.
+	again *exchange.Atom
+}
+
+func newElements(w words) elements { return elements{words: w, index: map[exchange.Atom]int32{}} }
+
+// add takes note of an attempt.
+func (e *elements) add(_ *exchange.Operation, by Operation, a exchange.Atom) error {
+	n, known := e.index[a]
+	if !known {
+		n = int32(len(e.of))
+		e.index[a] = n
+		e.names = append(e.names, a)
+		e.of = append(e.of, attempts{first: -1, acknowledged: -1, failed: -1})
+	}
+	at, of := int32(len(e.all)), &e.of[n]
+	e.all = append(e.all, by)
+	e.which = append(e.which, n)
+	e.tally.add(by.Outcome)
+	if !by.Possible() {
+		of.failed = at
+		return nil
+	}
+	if by.Acknowledged() {
+		of.certain++
+		if of.acknowledged < 0 || by.Complete < e.all[of.acknowledged].Complete {
+			of.acknowledged = at
+		}
+	}
+	if of.possible++; of.possible > 1 {
+		e.again = &a
+	}
+	if of.first < 0 || by.Invoke < e.all[of.first].Invoke {
+		of.first = at
+	}
+	return nil
+}
+
+// words are how it is told of an element that it cannot have been seen.
+type words struct{ nobody, failed, failure, early, future, field string }
+
+// putWords are those of collections, writeWords those of registers.
+func putWords() words {
+	return words{"which nobody put in", "failed to put it in", "failed-element", "anybody began to put it in: first, %s", "future-element", "element"}
+}
+
+func writeWords() words {
+	return words{"which nobody wrote", "failed to write it", "failed-write-read", "%s began to write it", kindFuture, ""}
+}
+
+// kinds are those of what seen adds.
+func (w *words) kinds() []string { return []string{kindUnexpected, w.failure, w.future} }
+
+// seen judges one element that an operation saw. It returns false, and adds why,
+// if the element cannot have been there.
+func (e *elements) seen(a exchange.Atom, by *Operation, verb string, f *findings) bool {
+	n, known := e.index[a]
+	switch {
+	case !known:
+		f.add(kindUnexpected, by, "%s %s, %s", verb, e.element(a), e.words.nobody)
+	case e.of[n].first < 0:
+		f.add(e.words.failure, by, "%s %s, but %s %s, and nobody else did", verb, e.element(a), &e.all[e.of[n].failed], e.words.failed)
+	case by.Complete < e.all[e.of[n].first].Invoke:
+		f.add(e.words.future, by, "%s %s before "+e.words.early, verb, e.element(a), &e.all[e.of[n].first])
+	default:
+		return true
+	}
+	return false
+}
+
+// element is one as evidence has it.
+func (e *elements) element(a exchange.Atom) any {
+	if e.words.field == "" {
+		return a
+	}
+	return field{e.words.field, a}
+}

@@ -1,0 +1,230 @@
+package recorded
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/check"
+	"assay/history/exchange"
+)
+
+const (
+	kindTwoHolders = "two-holders"
+	kindFree       = "release-of-free"
+	kindFence      = "fence-not-increasing"
+)
+
+// lock judges clients that acquire and release one lock. A history is right if its
+// operations can be put in an order that keeps real time and that the model of the lock
+// allows (linearizability). The models are those of Knossos (knossos.model/mutex: anybody
+// may release it) and of Jepsen's tests of Hazelcast (owner, reentrant and fenced
+// mutexes). Each is decided exactly.
+type lock struct {
+	name string
+	// Only the process releases an owned lock that acquired it. Of a reentrant one its
+	// owner may acquire it again, and releases it as often. Of a fenced one each acquire is
+	// answered with a token, greater than those of all owners before.
+	reentrant, fenced bool
+	ops               []lockOp // without those that failed
+	acquires, failed  int64
+}
+
+// lockOp is one operation of a lock.
+type lockOp struct {
+	by      Operation
+	release bool
+	done    bool // it is in the order already
+	fence   int64
+	fenced  bool
+}
+
+// newLock judges :acquire and :release, which are invoked with nil.
+func newLock(name, _ string) *judge {
+	l := &lock{name: cmp.Or(name, "mutex"), reentrant: strings.HasPrefix(name, "reentrant"), fenced: strings.Contains(name, "fenced")}
+	return &judge{[]function{{word: "acquire", take: asking(l.add)}, {word: "release", take: asking(l.add)}}, l.result}
+}
+
+func (l *lock) add(o *exchange.Operation, by Operation) (err error) {
+	op := lockOp{by: by, release: o.Word == "release"}
+	if !by.Possible() {
+		l.failed++
+		return nil
+	}
+	if !op.release && by.Acknowledged() {
+		if l.fenced {
+			token := &o.Answer
+			if f := token.Field("fence"); f != nil {
+				token = f
+			}
+			op.fenced = true
+			op.fence, err = number(token, "a fencing token, which is a whole number, or a map with one as :fence")
+		}
+		l.acquires++
+	}
+	l.ops = append(l.ops, op)
+	return err
+}
+
+func (l *lock) result(context.Context) check.Result {
+	f := newFindings(kindTwoHolders, kindFree, kindFence)
+	if l.name == "mutex" {
+		l.takeTurns(f)
+	} else {
+		l.compare(l.ownerships(f), f)
+	}
+	detail := fmt.Sprintf("%s (%s failed), %s acknowledged", plural(int64(len(l.ops))+l.failed, "operation"), check.CountOrNone(l.failed), plural(l.acquires, "acquire"))
+	return f.result(l.name, detail, "", l.acquires == 0, "the lock was never acquired, so nothing was put to the test")
+}
+
+// takeTurns finds what is wrong where acquires and releases only take turns.
+//
+// It goes through time and puts an operation in the order as late as it can, when
+// it completes. If the lock is not in the state for it, one of the other kind goes
+// before it that was begun by then: that which has to complete first. Any
+// order that explains the history can be brought into this one: what was put
+// in earlier than needed are pairs of an acquire and a release, which can go in
+// later; and of two releases, the one that has more time can take the other's place.
+func (l *lock) takeTurns(f *findings) {
+	var pending [2][]*lockOp // acquires and releases, the one that completes first at the end
+	side := map[bool]int{true: 1}
+	var holder *lockOp
+	for _, m := range moments(len(l.ops), func(i int) (int64, int64) { return l.ops[i].by.Invoke, l.ops[i].by.Complete }) {
+		x := &l.ops[m.op]
+		if !m.ended {
+			of := &pending[side[x.release]]
+			*of = withoutDone(*of)
+			at, _ := slices.BinarySearchFunc(*of, x, func(a, b *lockOp) int { return cmp.Or(byComplete(&b.by, &a.by), -1) })
+			*of = slices.Insert(*of, at, x)
+			continue
+		}
+		if x.done {
+			continue
+		}
+		x.done = true
+		if x.release != (holder != nil) {
+			of := &pending[side[!x.release]]
+			*of = withoutDone(*of)
+			switch last := len(*of) - 1; {
+			case last >= 0:
+				(*of)[last].done = true
+			case x.release:
+				f.add(kindFree, &x.by, "released the lock, which nobody held: every acquire that was begun by then had been released before")
+			default:
+				f.add(kindTwoHolders, &x.by, "acquired the lock, which %s held: no release that can have ended that was begun by then", &holder.by)
+			}
+		}
+		holder = nil
+		if !x.release {
+			holder = x
+		}
+	}
+}
+
+// withoutDone drops what is in the order already from the end.
+func withoutDone(pending []*lockOp) []*lockOp {
+	for len(pending) > 0 && pending[len(pending)-1].done {
+		pending = pending[:len(pending)-1]
+	}
+	return pending
+}
+
+// ownership is the time in which a process certainly held the lock.
+type ownership struct {
+	by         *lockOp // the acquire
+	start, end int64
+}
+
+// owner is what one process has done so far.
+type owner struct {
+	ownership ownership
+	depth     int
+	// unsure counts the operations of unknown outcome that may have made the
+	// lock deeper than depth.
+	unsure int
+}
+
+// ownerships are the times in which a process certainly holds a lock that only it may
+// release: from the end of the acquire to the beginning of the release. The history is
+// right exactly if no two are at the same time: each operation can then be at that end of
+// its time.
+func (l *lock) ownerships(f *findings) []ownership {
+	slices.SortFunc(l.ops, func(a, b lockOp) int { return byInvoke(&a.by, &b.by) })
+	owners := map[int64]*owner{}
+	var all []ownership
+	for i := range l.ops {
+		op := &l.ops[i]
+		of := owners[op.by.Process]
+		if of == nil {
+			of = &owner{}
+			owners[op.by.Process] = of
+		}
+		if l.step(of, op, f) {
+			all = append(all, of.ownership)
+		}
+	}
+	for _, of := range owners {
+		if of.depth > 0 {
+			of.ownership.end = never
+			all = append(all, of.ownership)
+		}
+	}
+	slices.SortFunc(all, func(a, b ownership) int { return cmp.Compare(a.start, b.start) })
+	return all
+}
+
+// step takes the next operation of a process. It returns whether the process does not
+// certainly hold the lock any more.
+func (l *lock) step(of *owner, op *lockOp, f *findings) (ended bool) {
+	sure := op.by.Acknowledged()
+	switch {
+	case !op.release && !sure:
+		of.unsure++
+	case !op.release:
+		if of.depth > 0 && !l.reentrant {
+			f.add(kindTwoHolders, &op.by, "acquired the lock, which it held already since %s", &of.ownership.by.by)
+			return false
+		}
+		if of.depth++; of.depth == 1 {
+			of.ownership = ownership{by: op, start: op.by.Complete}
+		}
+	case of.depth == 0 && sure:
+		if of.unsure == 0 {
+			f.add(kindFree, &op.by, "released the lock, which it had not acquired, or had released before")
+		}
+		of.unsure = max(0, of.unsure-1)
+	case of.depth > 0:
+		if !sure {
+			of.unsure++
+		}
+		of.depth--
+		of.ownership.end = op.by.Invoke
+		return of.depth == 0
+	}
+	return false
+}
+
+// compare finds ownerships at the same time, and tokens that are not greater than
+// those before.
+func (l *lock) compare(all []ownership, f *findings) {
+	var last ownership
+	var fence *lockOp
+	for _, h := range all {
+		if last.by != nil && h.start < last.end {
+			f.add(kindTwoHolders, &h.by.by, "acquired the lock, which %s held: it had not begun to release it", &last.by.by)
+		}
+		if last.by == nil || h.end > last.end {
+			last = h
+		}
+		switch {
+		case !h.by.fenced:
+		case fence != nil && h.by.fence <= fence.fence:
+			f.add(kindFence, &h.by.by, "was given the token %s, after %s had been given %s",
+				field{"token", h.by.fence}, &fence.by, field{"other_token", fence.fence})
+		default:
+			fence = h.by
+		}
+	}
+}

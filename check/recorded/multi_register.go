@@ -1,0 +1,169 @@
+package recorded
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"assay/check"
+	"assay/history/exchange"
+)
+
+// mostRegisters bounds the states of the registers that are kept at one time.
+const mostRegisters = 100_000
+
+// registers judges transactions that read and write several registers, which hold nil at
+// first (knossos.model, multi-register): whether all can be put in one order that keeps
+// real time, in which each read returns what was written last (linearizability of the map
+// of all registers, which for transactions is strict serializability). A value may be
+// written often, which check/cycle does not take. It is a search, and writes of unknown
+// outcome are in flight for good.
+type registers struct {
+	all             []transaction
+	keys            map[exchange.Atom]int32
+	values          map[exchange.Atom]int32
+	failed, unknown int64
+	read            bool
+}
+
+// registerStep is one read or write of a transaction. The value 0 is nil.
+type registerStep struct {
+	write      bool
+	key, value int32
+}
+
+type transaction struct {
+	by    Operation
+	steps []registerStep
+	text  string
+	slot  int
+}
+
+// newMultiRegister judges a :txn of steps such as [:read k nil] or [:write k v] (or :r
+// and :w).
+func newMultiRegister() *judge {
+	r := &registers{keys: map[exchange.Atom]int32{}, values: map[exchange.Atom]int32{{}: 0}}
+	return &judge{[]function{{word: "txn", take: r.add}}, r.result}
+}
+
+func (r *registers) add(o *exchange.Operation, by Operation) error {
+	did := value(o)
+	t := transaction{by: by}
+	if did.Form != exchange.List {
+		return unfit("steps such as [:read 1 nil]")
+	}
+	writes, reads := false, false
+	for i := range did.Items {
+		word, key, v, err := stepOf(&did.Items[i], "steps such as [:read 1 nil]")
+		if err != nil {
+			return err
+		}
+		s := registerStep{write: word == "write" || word == "w", key: numberOf(r.keys, key), value: numberOf(r.values, v)}
+		if !s.write && word != "read" && word != "r" {
+			return unfit("steps such as [:read 1 nil] or [:write 1 2]")
+		}
+		if !s.write && (s.value == 0 || !by.Acknowledged()) {
+			continue // a read of nil is always right
+		}
+		writes, reads = writes || s.write, reads || !s.write
+		t.steps = append(t.steps, s)
+	}
+	switch {
+	case !by.Possible():
+		r.failed++
+		return nil
+	case !by.Acknowledged():
+		r.unknown++
+		if !writes {
+			return nil
+		}
+	}
+	r.read = r.read || reads
+	t.text = did.String()
+	r.all = append(r.all, t)
+	return nil
+}
+
+func numberOf(of map[exchange.Atom]int32, a exchange.Atom) int32 {
+	n, known := of[a]
+	if !known {
+		n = int32(len(of))
+		of[a] = n
+	}
+	return n
+}
+
+// configuration is what the registers hold, 4 bytes each, and which of the
+// operations in flight have taken effect.
+type configuration struct {
+	registers string
+	done      slots
+}
+
+// apply returns what the registers hold after a transaction, false if they do
+// not hold what it read.
+func apply(registers string, steps []registerStep) (string, bool) {
+	held := []byte(registers)
+	for _, s := range steps {
+		at := held[4*s.key:]
+		if s.write {
+			binary.LittleEndian.PutUint32(at, uint32(s.value))
+		} else if int32(binary.LittleEndian.Uint32(at)) != s.value {
+			return "", false
+		}
+	}
+	return string(held), true
+}
+
+func (r *registers) result(ctx context.Context) check.Result {
+	detail := fmt.Sprintf("%s (%s failed, %s of unknown outcome) on %s", plural(int64(len(r.all))+r.failed, "transaction"),
+		check.CountOrNone(r.failed), check.CountOrNone(r.unknown), plural(len(r.keys), "register"))
+	f := newFindings(kindNoOrder)
+	missing := r.search(ctx, f)
+	if f.count[kindNoOrder] > 0 {
+		detail += "; not linearizable"
+	}
+	return f.resultAs("multi-register", detail, missing, !r.read, "nothing was read, so nothing can be said")
+}
+
+func (r *registers) search(ctx context.Context, f *findings) (missing string) {
+	var used slots
+	var flight [mostInFlight]*transaction
+	s := search[configuration]{present: map[configuration]bool{{registers: string(make([]byte, 4*len(r.keys)))}: true}, most: mostRegisters, steps: math.MaxInt}
+	next := func(c configuration, yield func(configuration)) {
+		(used &^ c.done).each(func(slot int) {
+			if after, ok := apply(c.registers, flight[slot].steps); ok {
+				yield(configuration{after, c.done | 1<<slot})
+			}
+		})
+	}
+	order := moments(len(r.all), func(i int) (int64, int64) { return r.all[i].by.Invoke, r.all[i].by.Complete })
+	for len(order) > 0 && !order[len(order)-1].ended { // nothing rests on what is begun later
+		order = order[:len(order)-1]
+	}
+	for _, m := range order {
+		x, ok := &r.all[m.op], false
+		if !m.ended {
+			if x.slot, ok = used.take(); !ok {
+				return fmt.Sprintf("not judged: more than %d transactions are in flight at once", mostInFlight)
+			}
+			flight[x.slot] = x
+			continue
+		}
+		before := len(s.present)
+		if !s.reach(ctx, func(c *configuration) bool { return c.done.end(x.slot) }, next) {
+			if ctx.Err() != nil {
+				return "not judged to its end: the time limit ended before the search; allow more time, or judge a shorter history"
+			}
+			return "not judged to its end: the search needed more memory than it is given; judge a history with fewer operations at a time"
+		}
+		used.end(x.slot)
+		if len(s.present) == 0 {
+			f.add(kindNoOrder, &x.by, "did %s: no order of the transactions explains that; %s would explain all before it", x.text,
+				check.Counted(before, "state of the registers", "states of the registers"))
+			return ""
+		}
+	}
+	return ""
+}

@@ -1,0 +1,198 @@
+// Package recorded judges histories that other tools recorded: of sets, queues, counters
+// and generators of identifiers, of locks, of logs such as Kafka's, of banks, of
+// transactions over registers, and of which writes reads see, and in which order. The
+// kinds and their rules are those of Jepsen's checkers and tests
+// (https://jepsen-io.github.io/jepsen/) and of Knossos (https://github.com/jepsen-io/knossos).
+//
+// A judge takes operations in any order and keeps what they say in memory. Unless its
+// kind says otherwise it decides in time n log n, without a search: an operation of
+// unknown outcome may have taken effect or not, whichever explains the rest.
+package recorded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/check"
+	"assay/check/cycle"
+	"assay/history"
+	"assay/history/exchange"
+)
+
+// Judge judges a history of one kind, operation by operation. It is not safe for
+// concurrent use.
+type Judge interface {
+	// Add takes the next operation, which is valid until Add returns. An error
+	// means that histories of this kind have no such operation.
+	Add(*exchange.Operation) error
+	// Result returns the answer over all operations, by the name of the kind;
+	// unknown if ctx ends before a search does.
+	Result(context.Context) check.Result
+}
+
+// Checker is a form of histories, and the kinds that have it.
+type Checker struct {
+	Names []string
+	// Models are the consistency models by which it may be judged beside its own rule.
+	Models []string
+	// Keyed means that the values may be pairs of a key and a value
+	// (jepsen.independent), each key judged by itself.
+	Keyed bool
+	// Asked means that the form is that of another kind, so that it must be asked
+	// for by its name.
+	Asked bool
+	// open returns a judge of the kind of that name; "" leaves the kind to the judge.
+	open func(name, model string) *judge
+}
+
+// Open returns a judge of one of the kinds, "" for the one that the operations show, by
+// one of the models or "".
+func (c *Checker) Open(name, model string) Judge { return c.open(name, model) }
+
+// linearizable is the model by which a set that is seen late is judged.
+const linearizable = "linearizable"
+
+// Checkers returns all, beside those of the kinds that package exchange reads into
+// operations of their own.
+func Checkers() []Checker {
+	plain := func(open func() *judge) func(_, _ string) *judge { return func(_, _ string) *judge { return open() } }
+	return []Checker{
+		{Names: []string{"set", "set-full"}, Keyed: true, Models: []string{linearizable}, open: newSet},
+		{Names: []string{"queue", "total-queue"}, Keyed: true, open: newQueue},
+		{Names: []string{"counter"}, Keyed: true, open: plain(newCounter)},
+		{Names: []string{"unique-ids"}, Keyed: true, open: plain(newUniqueIDs)},
+		{Names: []string{"long-fork"}, open: plain(newLongFork)},
+		{Names: []string{"monotonic"}, Keyed: true, open: plain(newMonotonic)},
+		{Names: []string{"sequential"}, open: plain(newSequential)},
+		{Names: []string{"comments"}, Keyed: true, open: plain(newComments)},
+		{Names: []string{"adya-g2"}, open: plain(newAdyaG2)},
+		{Names: []string{"causal"}, Keyed: true, open: plain(newCausal)},
+		{Names: []string{"kafka"}, Models: []string{string(cycle.ReadUncommitted), string(cycle.ReadCommitted)}, open: newLog},
+		{Names: []string{"mutex"}, Keyed: true, open: newLock},
+		{Names: []string{"owner-mutex", "reentrant-mutex", "fenced-mutex", "reentrant-fenced-mutex"}, Keyed: true, Asked: true, open: newLock},
+		{Names: []string{"multi-register"}, Keyed: true, open: plain(newMultiRegister)},
+	}
+}
+
+// judge is the functions that histories of a kind have, and how they are judged.
+type judge struct {
+	functions []function
+	result    func(context.Context) check.Result
+}
+
+// function takes the operations of one function. One that is hidden is not named among
+// those that are known.
+type function struct {
+	word   string
+	take   taker
+	hidden bool
+}
+
+// taker takes one operation. An error of type unfit is what it ought to have been.
+type taker func(o *exchange.Operation, by Operation) error
+
+type unfit string
+
+func (u unfit) Error() string { return string(u) }
+
+// Add takes one operation.
+func (j *judge) Add(o *exchange.Operation) error {
+	at := slices.IndexFunc(j.functions, func(f function) bool { return f.word == o.Word })
+	if at < 0 {
+		return fmt.Errorf("operations of the function :%s; known are %s", o.Word, j.known())
+	}
+	err := j.functions[at].take(o, operationOf(o))
+	if want := unfit(""); errors.As(err, &want) {
+		return fmt.Errorf("a %s of %s, answered with %s; want %s", o.Word, o.Request.String(), o.Answer.String(), want)
+	}
+	return err
+}
+
+// known names the functions in words.
+func (j *judge) known() string {
+	var words []string
+	for _, f := range j.functions {
+		if !f.hidden {
+			words = append(words, f.word)
+		}
+	}
+	last := len(words) - 1
+	return strings.TrimPrefix(strings.Join(words[:last], ", ")+" and "+words[last], " and ")
+}
+
+// Result returns the answer over all operations.
+func (j *judge) Result(ctx context.Context) check.Result { return j.result(ctx) }
+
+// putting takes operations of one element, which an acknowledgement repeats or leaves out.
+func putting(take func(o *exchange.Operation, by Operation, element exchange.Atom) error) taker {
+	return func(o *exchange.Operation, by Operation) error {
+		if o.Request.Form != exchange.Scalar || o.Request.IsNil() {
+			return unfit("one element")
+		}
+		if o.Outcome == history.Committed && !o.Answer.IsNil() && (o.Answer.Form != exchange.Scalar || o.Answer.Atom != o.Request.Atom) {
+			return unfit("the same element")
+		}
+		return take(o, by, o.Request.Atom)
+	}
+}
+
+// asking takes operations that are invoked with nil.
+func asking(take taker) taker {
+	return func(o *exchange.Operation, by Operation) error {
+		if !o.Request.IsNil() {
+			return unfit("an invocation with nil")
+		}
+		return take(o, by)
+	}
+}
+
+// answered takes operations that are invoked with nil, and those that were acknowledged
+// alone.
+func answered(take func(by Operation, answer *exchange.Value) error) taker {
+	return asking(func(o *exchange.Operation, by Operation) error {
+		if !by.Acknowledged() {
+			return nil
+		}
+		return take(by, &o.Answer)
+	})
+}
+
+// value returns the answer of an operation that was acknowledged with one, else its
+// request.
+func value(o *exchange.Operation) *exchange.Value {
+	if o.Outcome == history.Committed && !o.Answer.IsNil() {
+		return &o.Answer
+	}
+	return &o.Request
+}
+
+// elementsOf returns a list or set of atoms.
+func elementsOf(v *exchange.Value) ([]exchange.Atom, error) {
+	if v.Form != exchange.List || slices.ContainsFunc(v.Items, func(item exchange.Value) bool { return item.Form != exchange.Scalar }) {
+		return nil, unfit("a list or a set of elements")
+	}
+	all := make([]exchange.Atom, len(v.Items))
+	for i := range v.Items {
+		all[i] = v.Items[i].Atom
+	}
+	return all, nil
+}
+
+// number returns a whole number of 64 bits.
+func number(v *exchange.Value, want unfit) (int64, error) {
+	if v.Form != exchange.Scalar || v.Atom.Kind != exchange.Number {
+		return 0, want
+	}
+	return v.Atom.Int, nil
+}
+
+// stepOf returns the word, the key and the value of a step such as [:r 1 nil].
+func stepOf(v *exchange.Value, want unfit) (word string, key, value exchange.Atom, err error) {
+	if v.Form != exchange.List || len(v.Items) != 3 || v.Items[1].Form != exchange.Scalar || v.Items[2].Form != exchange.Scalar {
+		return "", key, value, want
+	}
+	return v.Items[0].Word(), v.Items[1].Atom, v.Items[2].Atom, nil
+}

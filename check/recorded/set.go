@@ -1,0 +1,246 @@
+package recorded
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"assay/check"
+	"assay/history/exchange"
+)
+
+const kindStale = "stale"
+
+// set judges a set, by its last reads or by all.
+//
+// The last are those that began after all additions, or else the very last
+// (jepsen.checker/set): each element whose addition was acknowledged is in them, and
+// nothing that nobody added.
+//
+// Of all reads (jepsen.checker/set-full), an element is known from when its addition was
+// acknowledged, or from when a read that saw it ended. It is lost if a read begun after
+// that missed it and no read begun later saw it; stable if the last to begin saw it;
+// stale if it is stable and a read begun after it was known missed it; else never read.
+// A stale element is a violation of a linearizable set. Of any other, an element may take
+// a while to be seen.
+type set struct {
+	elements
+	// every judges all reads, fits the last if these began after all additions.
+	every, fits, linearizable bool
+	reads                     []setRead
+	lastAdd                   int64 // when the last addition was invoked
+}
+
+// setRead is what one read saw.
+type setRead struct {
+	by   Operation
+	saw  []int32         // elements by number
+	more []exchange.Atom // elements that had no number by then
+	dup  []int32         // what it saw more than once
+}
+
+// newSet judges an :add of an element and a :read that is answered with a list or a set.
+func newSet(name, model string) *judge {
+	late := model == linearizable
+	s := &set{elements: newElements(putWords()), every: late || name == "set-full", fits: name == "", linearizable: late, lastAdd: -1}
+	return &judge{[]function{{word: "add", take: putting(s.add)}, {word: "read", take: answered(s.read)}}, s.result}
+}
+
+func (s *set) add(o *exchange.Operation, by Operation, a exchange.Atom) error {
+	s.lastAdd = max(s.lastAdd, o.Invoke)
+	return s.elements.add(o, by, a)
+}
+
+func (s *set) read(by Operation, answer *exchange.Value) error {
+	saw, err := elementsOf(answer)
+	if err != nil {
+		return err
+	}
+	read := setRead{by: by}
+	for _, a := range saw {
+		if n, known := s.index[a]; known {
+			read.saw = append(read.saw, n)
+		} else {
+			read.more = append(read.more, a)
+		}
+	}
+	slices.Sort(read.saw)
+	read.saw, read.dup = distinct(read.saw)
+	s.reads = append(s.reads, read)
+	return nil
+}
+
+// distinct removes repetitions from a sorted list and returns them.
+func distinct(sorted []int32) (once, again []int32) {
+	once = sorted[:0]
+	for i, n := range sorted {
+		if i == 0 || n != once[len(once)-1] {
+			once = append(once, n)
+		} else if len(again) == 0 || again[len(again)-1] != n {
+			again = append(again, n)
+		}
+	}
+	return once, again
+}
+
+func (s *set) result(context.Context) check.Result {
+	slices.SortFunc(s.reads, func(a, b setRead) int { return byInvoke(&a.by, &b.by) })
+	last := len(s.reads) - 1
+	for last > 0 && s.reads[last-1].by.Invoke > s.lastAdd {
+		last--
+	}
+	last = max(0, last)
+	if s.every || s.fits && last > 0 {
+		return s.full()
+	}
+	f := newFindings(append([]string{kindLost}, s.words.kinds()...)...)
+	reads := s.reads[last:]
+	var present, recovered int64
+	for i := range reads {
+		present, recovered = s.judge(&reads[i], f)
+	}
+	detail, missing := fmt.Sprintf("%s, %s", s.describe("addition"), plural(len(reads), "last read"))+f.summary(), ""
+	if len(reads) == 0 {
+		missing = "the set was never read, so nothing can be said"
+	} else if len(f.count) == 0 {
+		detail += fmt.Sprintf("; the last saw %s, %s of an addition of unknown outcome", plural(present, "element"), check.CountOrNone(recovered))
+	}
+	return f.resultAs("set", detail, missing, s.tally.all() == 0, "nothing was added, so nothing was put to the test")
+}
+
+// judge judges one of the last reads. It returns how many elements it saw, and
+// how many of them were not acknowledged.
+func (s *set) judge(read *setRead, f *findings) (present, recovered int64) {
+	seen := make([]bool, len(s.of))
+	for _, n := range s.resolve(read, f) {
+		seen[n] = true
+		present++
+		if s.of[n].certain == 0 {
+			recovered++
+		}
+	}
+	for n := range s.of {
+		if by := s.of[n].acknowledged; !seen[n] && by >= 0 && s.all[by].Before(&read.by) {
+			f.add(kindLost, &s.all[by], "put %s in, which was acknowledged, but %s, begun later, did not see it", s.element(s.names[n]), &read.by)
+		}
+	}
+	return present, recovered
+}
+
+// resolve returns what a read saw of what was added, each element once, and adds
+// what it cannot have seen.
+func (s *set) resolve(read *setRead, f *findings) []int32 {
+	saw := make([]int32, 0, len(read.saw)+len(read.more))
+	for _, n := range read.saw {
+		if s.seen(s.names[n], &read.by, "saw", f) {
+			saw = append(saw, n)
+		}
+	}
+	late := map[exchange.Atom]bool{}
+	for _, a := range read.more {
+		n, known := s.index[a]
+		switch {
+		case !late[a]:
+			late[a] = true
+			if s.seen(a, &read.by, "saw", f) {
+				saw = append(saw, n)
+			}
+		case known && !slices.Contains(read.dup, n):
+			read.dup = append(read.dup, n)
+		}
+	}
+	return saw
+}
+
+// timeline is what the reads say of one element, which are numbers of reads in
+// the order of their invocations, or -1.
+type timeline struct {
+	lastPresent, lastAbsent int32
+	known                   int64 // when it was known to be there, or never
+	knownBy                 int32 // the read that showed it, or -1 for the addition
+}
+
+// full judges every read.
+func (s *set) full() check.Result {
+	kinds := append(append([]string{kindLost}, s.words.kinds()...), kindDuplicate)
+	if s.linearizable {
+		kinds = append(kinds, kindStale)
+	}
+	f := newFindings(kinds...)
+	var stable, stale, unread int64
+	for n, l := range s.timelines(f) {
+		missed := l.lastAbsent >= 0 && l.known < s.reads[l.lastAbsent].by.Invoke
+		switch {
+		case l.lastPresent > l.lastAbsent:
+			stable++
+			if missed {
+				stale++
+				s.addMissed(f, kindStale, n, &l)
+			}
+		case missed:
+			s.addMissed(f, kindLost, n, &l)
+		case s.of[n].possible > 0:
+			unread++
+		}
+	}
+	detail := fmt.Sprintf("%s, %s; %s stable, %s stale, %s never read", s.describe("addition"),
+		plural(len(s.reads), "read"), check.CountOrNone(stable), check.CountOrNone(stale), check.CountOrNone(unread))
+	return f.result("set-full", detail, "", stable == 0, "no element was ever known to stay, so nothing can be said")
+}
+
+// timelines goes through the reads from the last one backwards. The reads that
+// saw an element are listed with it, so that the last one that did not is found
+// in as many steps as it has reads behind that.
+func (s *set) timelines(f *findings) []timeline {
+	lines := make([]timeline, len(s.of))
+	// until is, for each element, the last read that is not yet known to have
+	// seen it: all behind it did.
+	until := make([]int32, len(lines))
+	for n := range lines {
+		lines[n] = timeline{lastPresent: -1, known: never, knownBy: -1}
+		until[n] = int32(len(s.reads)) - 1
+		if by := s.of[n].acknowledged; by >= 0 {
+			lines[n].known = s.all[by].Complete
+		}
+	}
+	for i, read := range slices.Backward(s.reads) {
+		saw := s.resolve(&read, f)
+		for _, n := range read.dup {
+			f.add(kindDuplicate, &read.by, "saw %s more than once", s.element(s.names[n]))
+		}
+		for _, n := range saw {
+			l := &lines[n]
+			l.lastPresent = max(l.lastPresent, int32(i))
+			if until[n] == int32(i) {
+				until[n]--
+			}
+			if read.by.Complete < l.known {
+				l.known, l.knownBy = read.by.Complete, int32(i)
+			}
+		}
+	}
+	for n := range lines {
+		lines[n].lastAbsent = -1
+		// A read that ended before the element was added says nothing of it.
+		if i, first := until[n], s.of[n].first; i >= 0 && first >= 0 && s.reads[i].by.Complete > s.all[first].Invoke {
+			lines[n].lastAbsent = i
+		}
+	}
+	return lines
+}
+
+// addMissed adds an element that a read did not see though it was known: its addition
+// had been acknowledged, or another read had seen it.
+func (s *set) addMissed(f *findings, kind string, n int, l *timeline) {
+	after := "no read that began later saw it"
+	if kind == kindStale {
+		after = "later ones did: " + s.reads[l.lastPresent].by.String()
+	}
+	absent, name := &s.reads[l.lastAbsent].by, s.element(s.names[n])
+	if l.knownBy >= 0 {
+		f.add(kind, absent, "did not see %s, though %s had seen it before that began; %s", name, &s.reads[l.knownBy].by, after)
+		return
+	}
+	f.add(kind, absent, "did not see %s, though %s had added it, which was acknowledged before that began; %s",
+		name, &s.all[s.of[n].acknowledged], after)
+}
