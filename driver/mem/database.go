@@ -35,8 +35,8 @@ type database struct {
 	lease   *lease           // nil while nobody has it
 	// clock numbers the commits that wrote something.
 	clock int64
-	// firstOpen and lastOpen begin and end the list of open transactions.
-	firstOpen, lastOpen *optimistic
+	// open are the open transactions, in the order in which they began.
+	open []*optimistic
 	// generation counts Create and Drop. What was begun before cannot commit.
 	generation int
 	// relations are all tables; the first one is what a Leftover counts.
@@ -76,7 +76,7 @@ func (d *database) enter(ctx context.Context, doing string) *workload.Reply {
 // reset empties the tables. The caller holds the lock.
 func (d *database) reset() {
 	d.generation++
-	d.firstOpen, d.lastOpen = nil, nil
+	d.open = nil
 	for _, r := range d.relations {
 		r.clear()
 	}

@@ -33,7 +33,7 @@ func untouched(d *database) func(*testing.T) {
 	return func(t *testing.T) {
 		for _, r := range d.relations {
 			if r.rows != 0 || d.marker != nil {
-				t.Errorf("what is foreign was changed: table %s has %d rows", r.table.Name, r.rows)
+				t.Errorf("what is foreign was changed: table %s has %d rows", r.Name, r.rows)
 			}
 		}
 	}

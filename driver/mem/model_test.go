@@ -179,9 +179,9 @@ func TestAgainstModel(t *testing.T) {
 			for _, v := range x.kept {
 				x.check("kept", v.rows, func(statement int, row func(store.Row) error, parameters ...store.Value) error {
 					_, err := v.do(x.n.plans[statement], parameters)
-					rows := v.steps.rows(x.n.plans[statement])
+					found := v.result(x.n.plans[statement])
 					if err == nil {
-						err = rows.all(t.Context(), row)
+						err = found.all(t.Context(), row)
 					}
 					return err
 				})

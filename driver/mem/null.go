@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"assay/driver/rows"
 	"assay/store"
 	"assay/workload"
 )
@@ -94,30 +95,30 @@ type nullReader struct{}
 
 func (nullReader) Read(_ context.Context, s store.Statement, row func(store.Row) error, _ ...store.Value) error {
 	if s.Verb == store.Count {
-		return row(zeros{})
+		return row(rows.Zero{})
 	}
 	return nil
 }
 
 func (*nullDatabase) Session(_ context.Context, statements []store.Statement) (store.Session, error) {
-	n := &nullSession{rows: make([]int, len(statements))}
+	n := &nullSession{given: make([]int, len(statements))}
 	for i, s := range statements {
 		if s.GivesRows() && s.Verb != store.Read {
-			n.rows[i] = 1
+			n.given[i] = 1
 		}
 	}
 	return n, nil
 }
 
 // nullSession says yes. It has how many rows, of zeros, each statement gives.
-type nullSession struct{ rows []int }
+type nullSession struct{ given []int }
 
 func (n *nullSession) give(statement, want int, row func(store.Row) error) error {
 	if row == nil {
 		return nil
 	}
-	for range max(n.rows[statement], want) {
-		if err := row(zeros{}); err != nil {
+	for range max(n.given[statement], want) {
+		if err := row(rows.Zero{}); err != nil {
 			return err
 		}
 	}
@@ -155,15 +156,3 @@ func (*nullSession) Waiting(context.Context) (waiting, known bool, err error) {
 }
 
 func (*nullSession) Close() {}
-
-// zeros is a row of as many zeros as are asked for.
-type zeros struct{}
-
-func (zeros) Scan(into ...any) error {
-	for _, to := range into {
-		new(value).into(to, false) // whatever its type is
-	}
-	return nil
-}
-
-func (zeros) AppendValues(into []any) ([]any, error) { return append(into, int64(0)), nil }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"assay/driver/rows"
 	"assay/store"
 	"assay/workload"
 )
@@ -13,6 +14,7 @@ type Database struct {
 	d         *database
 	taken     *workload.Taken
 	schema    store.Schema
+	tables    map[string]*rows.Table
 	relations map[string]*relation
 }
 
@@ -42,9 +44,11 @@ func Open(_ context.Context, target workload.Target, schema store.Schema) (store
 	if err != nil {
 		return nil, err
 	}
-	s := &Database{d, new(workload.Taken), schema, map[string]*relation{}}
-	for _, t := range schema.Tables {
-		s.relations[t.Name] = newRelation(d, t)
+	s := &Database{d, new(workload.Taken), schema, rows.Tables(&schema), map[string]*relation{}}
+	for i := range schema.Tables {
+		r := newRelation(d, s.tables[schema.Tables[i].Name])
+		d.relations = append(d.relations, r)
+		s.relations[r.Name] = r
 	}
 	return s, nil
 }
@@ -57,13 +61,13 @@ func (s *Database) Promises() store.Promises {
 	return store.Promises{Model: "strict-serializable", Reads: store.Linearizable, Scans: store.Linearizable, Atomic: true}
 }
 
-func (s *Database) Load(_ context.Context, rows store.Rows) error {
+func (s *Database) Load(_ context.Context, of store.Rows) error {
 	return s.locked(true, func() error {
 		var n steps
 		n.x.begin(s.d, false, false)
-		if err := n.insert(s, &rows); err != nil {
+		if err := n.insert(s, &of); err != nil {
 			n.x.abort()
-			return fmt.Errorf("mem: load %s: %w", rows.Table, err)
+			return fmt.Errorf("mem: load %s: %w", of.Table, err)
 		}
 		n.x.commit()
 		return nil
@@ -92,14 +96,14 @@ type reader struct {
 }
 
 func (r *reader) Read(ctx context.Context, of store.Statement, row func(store.Row) error, parameters ...store.Value) error {
-	var found rows
+	var found result
 	err := r.db.locked(true, func() error {
 		p, err := r.db.compile(&of, false)
 		if err == nil {
 			_, err = r.do(p, parameters)
 		}
 		if err == nil {
-			found = r.rows(p)
+			found = r.result(p)
 		}
 		return err
 	})
@@ -118,7 +122,7 @@ func (s *Database) sizeOf(bytes func(*relation) int64) (size workload.Size, err 
 	err = s.locked(true, func() error {
 		size.Rows = map[string]int64{}
 		for _, r := range s.d.relations {
-			size.Rows[r.table.Name] = r.rows
+			size.Rows[r.Name] = r.rows
 			size.Bytes += bytes(r)
 		}
 		size.Tables = size.Bytes

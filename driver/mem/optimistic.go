@@ -2,7 +2,9 @@ package mem
 
 import (
 	"errors"
+	"slices"
 
+	"assay/driver/rows"
 	"assay/history"
 	"assay/store"
 	"assay/workload"
@@ -14,18 +16,17 @@ type optimistic struct {
 	d          *database
 	snapshot   int64
 	generation int
-	// open is true while others may commit before it does; it is then one of the
-	// database's list, between those that began before and after it.
-	open          bool
-	before, after *optimistic
+	// open is true while others may commit before it does; it is then in the database's
+	// list.
+	open bool
 	// reads is true if nothing may be written, and what was read need not be current.
 	reads bool
 	// seen are versions that were read, and predicates what else was asked for.
 	seen       []seen
 	predicates []predicate
 	writes     []write
-	// own finds writes by the hashes of their keys where these are many: the last of each.
-	own map[uint64]int32
+	// own finds writes by their keys where these are many.
+	own map[ownKey]int
 	// failed is the first error: nothing is committed after one.
 	failed error
 }
@@ -38,21 +39,26 @@ type seen struct {
 // predicate is conditions on the rows of a relation.
 type predicate struct {
 	r     *relation
-	where []bound
+	where []rows.Bound
 }
 
 // write is what a transaction has done to a row.
 type write struct {
-	r    *relation
-	hash uint64
-	s    slot
-	// next is the write before it whose key has the same hash, counted from 1.
-	next    int32
+	r *relation
+	s slot
+	// last was the newest version of the row when the write was noted.
+	last    slot
 	deleted bool
 	// appended is true if the list comes behind the one that is there at the commit.
 	appended bool
 	// inserted is true if no row may have this key at the commit.
 	inserted bool
+}
+
+// ownKey is a key of a relation.
+type ownKey struct {
+	r    *relation
+	name string
 }
 
 // manyWrites is how many writes are looked through one by one.
@@ -71,14 +77,8 @@ func (x *optimistic) begin(d *database, open, reads bool) {
 
 // enter puts a transaction, which has begun under the same lock, among the open ones.
 func (x *optimistic) enter() {
-	d := x.d
-	x.open, x.before, x.after = true, d.lastOpen, nil
-	if d.lastOpen == nil {
-		d.firstOpen = x
-	} else {
-		d.lastOpen.after = x
-	}
-	d.lastOpen = x
+	x.open = true
+	x.d.open = append(x.d.open, x)
 }
 
 // leave takes a transaction from the open ones, and has what nobody else reads forgotten.
@@ -90,23 +90,13 @@ func (x *optimistic) leave() {
 	if x.open = false; x.generation != d.generation {
 		return
 	}
-	first := x.before == nil
-	if first {
-		d.firstOpen = x.after
-	} else {
-		x.before.after = x.after
-	}
-	if x.after == nil {
-		d.lastOpen = x.before
-	} else {
-		x.after.before = x.before
-	}
-	if !first {
+	i := slices.Index(d.open, x)
+	if d.open = slices.Delete(d.open, i, i+1); i > 0 {
 		return
 	}
 	oldest := d.clock
-	if d.firstOpen != nil {
-		oldest = d.firstOpen.snapshot
+	if len(d.open) > 0 {
+		oldest = d.open[0].snapshot
 	}
 	for _, r := range d.relations {
 		if len(r.recent) > 0 {
@@ -116,79 +106,115 @@ func (x *optimistic) leave() {
 }
 
 // mine is the write to the row with a key; nil if there is none.
-func (x *optimistic) mine(r *relation, hash uint64, key []value) *write {
-	if len(x.writes) <= manyWrites {
-		for i := range x.writes {
-			if w := &x.writes[i]; w.hash == hash && w.r == r && r.has(w.s, key) {
-				return w
-			}
+func (x *optimistic) mine(r *relation, key []rows.Value) *write {
+	if x.own != nil {
+		if i, is := x.own[ownKey{r, string(nameOf(key, nil))}]; is {
+			return &x.writes[i]
 		}
 		return nil
 	}
-	for i := x.own[hash]; i > 0; i = x.writes[i-1].next {
-		if w := &x.writes[i-1]; w.r == r && r.has(w.s, key) {
+	for i := range x.writes {
+		if w := &x.writes[i]; w.r == r && r.Has(r.at(w.s), key) {
 			return w
 		}
 	}
 	return nil
 }
 
-// note adds a write. A pointer to another one is then of no use any more.
-func (x *optimistic) note(w write) *write {
-	x.writes = append(x.writes, w)
-	n := len(x.writes)
-	switch {
-	case n <= manyWrites:
-		return &x.writes[n-1]
-	case x.own == nil:
-		x.own = map[uint64]int32{}
-		for i := range x.writes[:n-1] {
-			x.link(i)
-		}
-	}
-	x.link(n - 1)
-	return &x.writes[n-1]
+// ownOf is the transaction's own write to the row of a version.
+func (x *optimistic) ownOf(r *relation, s slot) *write {
+	var room [4]rows.Value
+	return x.mine(r, r.Key(r.at(s), room[:0]))
 }
 
-func (x *optimistic) link(i int) {
-	w := &x.writes[i]
-	w.next = x.own[w.hash]
-	x.own[w.hash] = int32(i + 1)
+// note adds a write to the row with a key, whose values are to be set. A pointer to another
+// write is then of no use any more.
+func (x *optimistic) note(w write, key []rows.Value) *write {
+	w.s = w.r.take()
+	if len(x.writes) == manyWrites {
+		x.own = map[ownKey]int{}
+		for i := range x.writes {
+			of := &x.writes[i]
+			x.own[ownKey{of.r, string(nameOf(of.r.Key(of.r.at(of.s), nil), nil))}] = i
+		}
+	}
+	if x.own != nil {
+		x.own[ownKey{w.r, string(nameOf(key, nil))}] = len(x.writes)
+	}
+	x.writes = append(x.writes, w)
+	return &x.writes[len(x.writes)-1]
 }
 
 // asOf is the version that a transaction sees, without its own writes, of the row whose
 // newest version this is; 0 if there is none.
 func (x *optimistic) asOf(r *relation, s slot) slot {
-	for s != 0 {
-		commit := r.commit(s)
-		if max(commit, -commit) <= x.snapshot {
-			if commit < 0 {
+	for ; s != 0; s = r.older(s) {
+		if r.since(s) <= x.snapshot {
+			if r.commit(s) < 0 {
 				return 0
 			}
 			return s
 		}
-		s = r.older(s)
 	}
 	return 0
 }
 
-// remember notes that a version was read.
-func (x *optimistic) remember(r *relation, s slot) {
-	if x.open && !x.reads {
+// remember notes that a version was read, or with 0 that there was none of a key.
+func (x *optimistic) remember(r *relation, s slot, key []rows.Value) {
+	switch {
+	case !x.open || x.reads:
+	case s != 0:
 		x.seen = append(x.seen, seen{r, s})
+	default:
+		where := make([]rows.Bound, len(key))
+		for column, v := range key {
+			where[column] = rows.Bound{Column: column, Value: v}
+		}
+		x.predicates = append(x.predicates, predicate{r, where})
 	}
 }
 
 // rememberPredicate notes that rows were asked for by conditions.
-func (x *optimistic) rememberPredicate(r *relation, where []bound) {
+func (x *optimistic) rememberPredicate(r *relation, where []rows.Bound) {
 	if x.open && !x.reads {
-		own := make([]bound, len(where))
-		for i, b := range where {
-			own[i] = b
-			own[i].keys = append([]int64(nil), b.keys...)
+		own := slices.Clone(where)
+		for i := range own {
+			own[i].Keys = slices.Clone(own[i].Keys)
 		}
 		x.predicates = append(x.predicates, predicate{r, own})
 	}
+}
+
+// read is the version that a transaction sees of the row with a key; 0 if there is none.
+func (x *optimistic) read(r *relation, key []rows.Value) slot {
+	s, w, _ := x.see(r, key)
+	if w == nil {
+		x.remember(r, s, key)
+	}
+	return s
+}
+
+// Row implements rows.Reader.
+func (x *optimistic) Row(t *rows.Table, key []rows.Value) (row rows.Row, there bool, err error) {
+	r := x.d.relations[t.Number]
+	s := x.read(r, key)
+	if s == 0 {
+		return row, false, nil
+	}
+	return r.at(s), true, nil
+}
+
+// see is read without that it is remembered, and the transaction's own write to the row or
+// else the newest version.
+func (x *optimistic) see(r *relation, key []rows.Value) (s slot, own *write, last slot) {
+	if w := x.mine(r, key); w != nil {
+		if x.whole(w); !w.deleted {
+			s = w.s
+		}
+		return s, w, 0
+	}
+	last = r.newest(key)
+	return x.asOf(r, last), nil, last
 }
 
 // whole has a write that appends hold all of the row, which is thereby read.
@@ -197,28 +223,51 @@ func (x *optimistic) whole(w *write) {
 		return
 	}
 	w.appended = false
-	v := w.r.at(w.s)
-	if before := x.asOf(w.r, w.r.newestOf(w.hash, v)); before != 0 {
-		x.remember(w.r, before)
-		v.prepend(w.r.at(before))
-	} else {
-		x.rememberPredicate(w.r, w.r.keyed(v))
+	key := w.r.Key(w.r.at(w.s), nil)
+	before := x.asOf(w.r, w.r.newest(key))
+	x.remember(w.r, before, key)
+	if before != 0 {
+		w.r.prepend(w.s, before)
 	}
 }
 
 // prepend has a row with a list, its last text, go on where another one ends.
-func (v version) prepend(of version) {
-	last := len(v.texts) - 1
-	v.texts[last] = of.texts[last] + v.texts[last]
+func (h *heap) prepend(s, of slot) {
+	h.at(s).Texts[h.texts-1] = h.at(of).Texts[h.texts-1] + h.at(s).Texts[h.texts-1]
 }
 
-// keyed are the conditions of a key.
-func (r *relation) keyed(v version) []bound {
-	where := make([]bound, r.table.Keys())
-	for column := range where {
-		where[column] = bound{column: column, value: r.get(v, column)}
+// check refuses a row that is below a floor, or like another one where none may be.
+func (x *optimistic) check(w *write) error {
+	if err := w.r.Allow(w.r.at(w.s)); err != nil {
+		return err
 	}
-	return where
+	if x.twin(w) {
+		return w.r.Twin()
+	}
+	return nil
+}
+
+// twin reports whether another row is alike in the columns of a unique ordering.
+func (x *optimistic) twin(w *write) (found bool) {
+	for _, o := range w.r.orders {
+		if !o.unique {
+			continue
+		}
+		v, columns := w.r.at(w.s), o.by[:len(w.r.Indexes[o.index].Columns)]
+		of := span{}
+		for _, column := range columns {
+			of.equal = append(of.equal, w.r.Get(v, column))
+		}
+		o.rows(of, false, func(s slot) bool {
+			found = x.ownOf(w.r, s) == nil
+			return !found
+		})
+		for i := range x.writes {
+			other := &x.writes[i]
+			found = found || other.s != w.s && other.r == w.r && !other.deleted && w.r.Alike(columns, w.r.at(other.s), v)
+		}
+	}
+	return found
 }
 
 // abort ends a transaction without effect.
@@ -241,8 +290,8 @@ func (x *optimistic) valid() bool {
 	}
 	for _, p := range x.predicates {
 		for _, s := range p.r.changed(x.snapshot) {
-			if older := p.r.older(s); p.r.commit(s) > 0 && p.r.match(p.r.at(s), p.where) ||
-				older != 0 && p.r.commit(older) > 0 && p.r.match(p.r.at(older), p.where) {
+			if older := p.r.older(s); p.r.commit(s) > 0 && p.r.Match(p.r.at(s), p.where) ||
+				older != 0 && p.r.commit(older) > 0 && p.r.Match(p.r.at(older), p.where) {
 				return false
 			}
 		}
@@ -250,7 +299,7 @@ func (x *optimistic) valid() bool {
 	for i := range x.writes {
 		w := &x.writes[i]
 		if w.inserted {
-			if s := w.r.newestOf(w.hash, w.r.at(w.s)); s != 0 && max(w.r.commit(s), -w.r.commit(s)) > x.snapshot {
+			if s := w.r.newest(w.r.Key(w.r.at(w.s), nil)); s != 0 && w.r.since(s) > x.snapshot {
 				return false
 			}
 		}
@@ -267,35 +316,29 @@ func (x *optimistic) commit() bool {
 		x.abort()
 		return false
 	}
+	alone := !x.open // and so no other has committed since it began
 	x.leave()
 	if len(x.writes) > 0 {
 		x.d.clock++
 	}
-	kept := x.d.firstOpen != nil
 	for i := range x.writes {
 		w := &x.writes[i]
-		if w.appended {
-			v := w.r.at(w.s)
-			if last := w.r.newestOf(w.hash, v); last != 0 && w.r.commit(last) > 0 {
-				v.prepend(w.r.at(last))
-			}
+		var room [4]rows.Value
+		key := w.r.Key(w.r.at(w.s), room[:0])
+		if !alone {
+			w.last = w.r.newest(key)
 		}
-		w.r.install(w.s, w.hash, w.deleted, kept)
+		if w.appended && w.last != 0 && w.r.commit(w.last) > 0 {
+			w.r.prepend(w.s, w.last)
+		}
+		w.r.install(w.s, w.last, key, w.deleted, len(x.d.open) > 0)
 	}
 	x.writes = x.writes[:0]
 	return true
 }
 
-// violation is the error of a statement that a constraint refuses.
-type violation struct {
-	kind store.Violation
-	text string
-}
-
-func (v *violation) Error() string { return v.text }
-
 // errStale is the error of a transaction whose tables were made anew.
-var errStale = errors.New("mem: the schema was made anew or dropped since the transaction began")
+var errStale = errors.New("the schema was made anew or dropped since the transaction began")
 
 // finish ends a transaction that is to be answered so. With the chance that was asked for
 // it is answered with unknown, and with equal chance applied or not.

@@ -226,8 +226,8 @@ func TestMadeAnew(t *testing.T) {
 	if err := errors.Join(db.Create(t.Context(), workload.Marker{}), db.Load(t.Context(), itemRows())); err != nil {
 		t.Fatal(err)
 	}
-	if rows := all(t, db, readItems(nil)); len(rows) != 12 || db.d.firstOpen != nil {
-		t.Errorf("%d rows, and a transaction is open: %v", len(rows), db.d.firstOpen != nil)
+	if rows := all(t, db, readItems(nil)); len(rows) != 12 || len(db.d.open) > 0 {
+		t.Errorf("%d rows, and a transaction is open: %v", len(rows), len(db.d.open) > 0)
 	}
 }
 
@@ -280,7 +280,7 @@ func TestTransactionsAtOnce(t *testing.T) {
 		}
 	})
 	group.Wait()
-	if r := db.relations["item"]; len(r.recent) != 0 || db.d.firstOpen != nil || int(r.last)-len(r.free) != 12 {
+	if r := db.relations["item"]; len(r.recent) != 0 || len(db.d.open) > 0 || int(r.last)-len(r.free) != 12 {
 		t.Errorf("%d changes are kept, and %d slots", len(r.recent), int(r.last)-len(r.free))
 	}
 }

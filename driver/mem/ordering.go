@@ -1,25 +1,25 @@
 package mem
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
 	"github.com/tidwall/btree"
+
+	"assay/driver/rows"
 )
 
-// ordering has a relation's rows, as they are now, in the order of some columns, and then
-// of the key: an index. A query goes from where its rows begin to where they end, and
-// looks at no others.
+// ordering has a relation's rows, as they are now, in the order of an index or of the key.
+// A query goes from where its rows begin to where they end, and looks at no others.
 type ordering struct {
-	r *relation
-	// columns are the index's, by are these and those of the key.
-	columns, by []int
-	unique      bool
-	tree        *btree.BTreeG[slot]
+	r      *relation
+	index  int
+	by     []int // the columns
+	unique bool
+	tree   *btree.BTreeG[slot]
 	// edge is what the slot atEdge stands for: a place before all rows that have these
 	// values in the first columns, or after them.
-	edge  []value
+	edge  []rows.Value
 	after bool
 	// visited counts the rows that queries have looked at.
 	visited int64
@@ -27,39 +27,27 @@ type ordering struct {
 
 const atEdge slot = math.MaxUint32
 
-// order is the ordering by these columns. It is made if there is none.
-func (r *relation) order(columns []int, unique bool) *ordering {
-	if i := slices.IndexFunc(r.orders, func(o *ordering) bool { return slices.Equal(o.columns, columns) }); i >= 0 {
-		return r.orders[i]
+// ordered is the ordering by an index or by the key; nil if there is none.
+func (r *relation) ordered(index int) *ordering {
+	i := slices.IndexFunc(r.orders, func(o *ordering) bool { return o.index == index })
+	if i < 0 {
+		return nil
 	}
-	o := &ordering{r: r, columns: columns, by: slices.Clone(columns), unique: unique}
-	for column := range r.table.Keys() {
-		if !slices.Contains(columns, column) {
-			o.by = append(o.by, column)
-		}
+	return r.orders[i]
+}
+
+// order is ordered, which it makes if there is none.
+func (r *relation) order(index int) *ordering {
+	if o := r.ordered(index); o != nil {
+		return o
 	}
+	o := &ordering{r: r, index: index, by: r.Order(index), unique: index >= 0 && r.Indexes[index].Unique}
 	o.tree = btree.NewBTreeGOptions(o.less, btree.Options{NoLocks: true})
 	for s := range r.all {
 		o.tree.Set(s)
 	}
 	r.orders = append(r.orders, o)
 	return o
-}
-
-// all gives the rows that are there now.
-func (r *relation) all(yield func(slot) bool) {
-	for s := slot(1); s <= r.last; s++ {
-		if r.current(s) && !yield(s) {
-			return
-		}
-	}
-}
-
-func (r *relation) compare(column int, a, b value) int {
-	if r.places[column].text {
-		return cmp.Compare(a.text, b.text)
-	}
-	return cmp.Compare(a.number, b.number)
 }
 
 func (o *ordering) less(a, b slot) bool {
@@ -71,7 +59,7 @@ func (o *ordering) less(a, b slot) bool {
 	}
 	v, w := o.r.at(a), o.r.at(b)
 	for _, column := range o.by {
-		if c := o.r.compare(column, o.r.get(v, column), o.r.get(w, column)); c != 0 {
+		if c := o.r.Compare(column, o.r.Get(v, column), o.r.Get(w, column)); c != 0 {
 			return c < 0
 		}
 	}
@@ -90,32 +78,35 @@ func (o *ordering) fromEdge(s slot) int {
 }
 
 // prefix compares the first columns of a row with values.
-func (o *ordering) prefix(s slot, with []value) int {
+func (o *ordering) prefix(s slot, with []rows.Value) int {
 	v := o.r.at(s)
 	for i := range with {
-		if c := o.r.compare(o.by[i], o.r.get(v, o.by[i]), with[i]); c != 0 {
+		if c := o.r.Compare(o.by[i], o.r.Get(v, o.by[i]), with[i]); c != 0 {
 			return c
 		}
 	}
 	return 0
 }
 
-// alike reports whether two versions of a row are at the same place.
-func (o *ordering) alike(a, b slot) bool {
-	v, w := o.r.at(a), o.r.at(b)
-	for _, column := range o.columns {
-		if o.r.get(v, column) != o.r.get(w, column) {
-			return false
-		}
-	}
-	return true
-}
-
 // span is a part of an ordering: the rows whose first columns have the values of equal, and
 // whose next one is at least from and below to, if these are given.
 type span struct {
-	equal    []value
-	from, to *value
+	equal    []rows.Value
+	from, to *rows.Value
+}
+
+// spanOf is the part that the conditions of a plan leave.
+func spanOf(p *rows.Plan, where []rows.Bound) (of span) {
+	for _, i := range p.Equal {
+		of.equal = append(of.equal, where[i].Value)
+	}
+	if p.From >= 0 {
+		of.from = &where[p.From].Value
+	}
+	if p.To >= 0 {
+		of.to = &where[p.To].Value
+	}
+	return of
 }
 
 // rows gives the rows of a span, while give wants more.
@@ -147,10 +138,10 @@ func (o *ordering) within(s slot, of span, descending bool) bool {
 	}
 	next := len(of.equal)
 	if bound := of.to; !descending && bound != nil {
-		return o.r.compare(o.by[next], o.r.get(o.r.at(s), o.by[next]), *bound) < 0
+		return o.r.Compare(o.by[next], o.r.Get(o.r.at(s), o.by[next]), *bound) < 0
 	}
 	if bound := of.from; descending && bound != nil {
-		return o.r.compare(o.by[next], o.r.get(o.r.at(s), o.by[next]), *bound) >= 0
+		return o.r.Compare(o.by[next], o.r.Get(o.r.at(s), o.by[next]), *bound) >= 0
 	}
 	return true
 }

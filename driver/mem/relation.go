@@ -1,33 +1,20 @@
 package mem
 
 import (
-	"hash/maphash"
+	"encoding/binary"
+	"math"
 
+	"assay/driver/rows"
 	"assay/store"
 )
-
-// value is what a column holds: a number, or a text. Bytes and lists are texts.
-type value struct {
-	number int64
-	text   string
-}
-
-// place is where a version has a column.
-type place struct {
-	text bool
-	at   int
-}
 
 // relation is a table: the versions of its rows, the newest of each by its key, and
 // orders of the rows that are there now.
 type relation struct {
+	*rows.Table
 	heap
+	keyTable
 	d      *database
-	table  store.Table
-	places []place
-	keys   keyTable
-	seed   maphash.Seed
-	floors []floor
 	orders []*ordering
 	rows   int64
 	// recent are the versions that were committed while somebody could read those before
@@ -38,152 +25,161 @@ type relation struct {
 	bytes, reserved, longest int64
 }
 
-// floor is the least that a column may hold.
-type floor struct {
-	column int
-	least  int64
-}
-
-func newRelation(d *database, table store.Table) *relation {
-	r := &relation{d: d, table: table, seed: maphash.MakeSeed(), heap: heap{width: firstNumber}}
-	for i, c := range table.Columns {
-		switch c.Type {
-		case store.Integer, store.Boolean:
-			r.places = append(r.places, place{at: r.width})
-			r.width++
-		default:
-			r.places = append(r.places, place{text: true, at: r.texts})
-			r.texts++
-		}
-		if least, bounded := table.Floor(c.Name); bounded {
-			r.floors = append(r.floors, floor{i, least})
+func newRelation(d *database, t *rows.Table) *relation {
+	r := &relation{Table: t, d: d, heap: heap{width: firstNumber + t.Numbers, texts: t.Texts}}
+	for i, index := range t.Indexes {
+		if index.Unique {
+			r.order(i)
 		}
 	}
-	for _, i := range table.Indexes {
-		if i.Unique {
-			r.order(r.columns(i.Columns), true)
-		}
-	}
-	d.relations = append(d.relations, r)
+	r.clear()
 	return r
 }
 
-// columns are the numbers of columns by their names; -1 of one that is not there.
-func (r *relation) columns(names []string) (numbers []int) {
-	for _, name := range names {
-		numbers = append(numbers, r.column(name))
-	}
-	return numbers
-}
-
-func (r *relation) column(name string) int {
-	for i := range r.table.Columns {
-		if r.table.Columns[i].Name == name {
-			return i
-		}
-	}
-	return -1
-}
-
 func (r *relation) clear() {
-	r.heap.clear()
-	r.keys = keyTable{}
+	r.heap = heap{width: r.width, texts: r.texts}
+	r.keyTable = keyTable{}
+	if r.Keys() > 1 || r.Columns[0].Type != store.Integer {
+		r.named = map[string]slot{}
+	} else {
+		r.numbered = map[int64]slot{}
+	}
 	r.rows, r.recent, r.bytes, r.reserved, r.longest = 0, nil, 0, 0, 0
 	for _, o := range r.orders {
 		o.tree.Clear()
 	}
 }
 
-// get is the value of a column.
-func (r *relation) get(v version, column int) (of value) {
-	if p := r.places[column]; p.text {
-		of.text = v.texts[p.at]
-	} else {
-		of.number = v.numbers[p.at]
-	}
-	return of
+// slot is where a heap has a version of a row; 0 is none.
+type slot uint32
+
+// chunkSlots is how many slots a heap takes at once.
+const chunkSlots = 512
+
+// What a version's first numbers are: the number of the commit that wrote it, negative
+// if that deleted the row and 0 while the version is not committed; and the slot of the
+// version before it, with a bit that says that there is a version after it.
+const (
+	atCommit = iota
+	atOlder
+	firstNumber
+)
+
+const superseded = int64(1) << 32
+
+// heap has the versions of a table's rows in a form that is compact, and that the
+// garbage collector need not look through unless there are texts. What is in the slot of
+// a version is not changed before nobody can read that version any more.
+type heap struct {
+	// width is how many numbers a version has, and texts how many texts.
+	width, texts int
+	numbers      [][]int64
+	strings      [][]string
+	last         slot
+	free         []slot
 }
 
-func (r *relation) set(v version, column int, to value) {
-	if p := r.places[column]; p.text {
-		v.texts[p.at] = to.text
-	} else {
-		v.numbers[p.at] = to.number
+// at is the row of a version.
+func (h *heap) at(s slot) (v rows.Row) {
+	chunk, i := s/chunkSlots, int(s%chunkSlots)
+	v.Numbers = h.numbers[chunk][i*h.width+firstNumber : (i+1)*h.width : (i+1)*h.width]
+	if h.texts > 0 {
+		v.Texts = h.strings[chunk][i*h.texts : (i+1)*h.texts : (i+1)*h.texts]
 	}
+	return v
 }
 
-// hash is that of a version's key.
-func (r *relation) hash(v version) (hash uint64) {
-	for column := range r.table.Keys() {
-		hash = r.mix(hash, column, r.get(v, column))
-	}
-	return hash
+func (h *heap) head(s slot, at int) *int64 {
+	return &h.numbers[s/chunkSlots][int(s%chunkSlots)*h.width+at]
 }
 
-// mix adds a column to the hash of a key (the last steps of SplitMix64).
-func (r *relation) mix(hash uint64, column int, of value) uint64 {
-	if r.places[column].text {
-		hash ^= maphash.String(r.seed, of.text)
-	} else {
-		hash += uint64(of.number) + 0x9e3779b97f4a7c15
-	}
-	hash = (hash ^ hash>>30) * 0xbf58476d1ce4e5b9
-	hash = (hash ^ hash>>27) * 0x94d049bb133111eb
-	return hash ^ hash>>31
+func (h *heap) commit(s slot) int64 { return *h.head(s, atCommit) }
+
+// since is the number of the commit that wrote a version or deleted the row.
+func (h *heap) since(s slot) int64 {
+	commit := h.commit(s)
+	return max(commit, -commit)
 }
 
-// alike reports whether two versions have the same key.
-func (r *relation) alike(a, b version) bool {
-	for column := range r.table.Keys() {
-		if r.get(a, column) != r.get(b, column) {
-			return false
+func (h *heap) link(s slot) *int64 { return h.head(s, atOlder) }
+
+func (h *heap) older(s slot) slot { return slot(*h.link(s) & math.MaxUint32) }
+
+// all gives the versions of the rows that are there now.
+func (h *heap) all(yield func(slot) bool) {
+	for s := slot(1); s <= h.last; s++ {
+		if h.commit(s) > 0 && *h.link(s)&superseded == 0 && !yield(s) {
+			return
 		}
 	}
-	return true
 }
 
-// key appends the key of a version.
-func (r *relation) key(v version, into []value) []value {
-	for column := range r.table.Keys() {
-		into = append(into, r.get(v, column))
+// take gives a slot for a version that is not committed. Its values are not defined.
+func (h *heap) take() slot {
+	if n := len(h.free); n > 0 {
+		s := h.free[n-1]
+		h.free = h.free[:n-1]
+		return s
+	}
+	h.last++
+	if int(h.last/chunkSlots) >= len(h.numbers) {
+		h.numbers = append(h.numbers, make([]int64, chunkSlots*h.width))
+		if h.texts > 0 {
+			h.strings = append(h.strings, make([]string, chunkSlots*h.texts))
+		}
+	}
+	return h.last
+}
+
+// give takes a slot back.
+func (h *heap) give(s slot) {
+	*h.head(s, atCommit), *h.link(s) = 0, 0
+	clear(h.at(s).Texts)
+	h.free = append(h.free, s)
+}
+
+// keyTable finds the newest versions of rows by their keys: by the number that a key is, or
+// else by its values, one after the other, as a text.
+type keyTable struct {
+	numbered map[int64]slot
+	named    map[string]slot
+}
+
+// nameOf appends a key as a text.
+func nameOf(key []rows.Value, into []byte) []byte {
+	for _, v := range key {
+		into = binary.AppendUvarint(binary.AppendVarint(into, v.Number), uint64(len(v.Text)))
+		into = append(into, v.Text...)
 	}
 	return into
 }
 
-// has reports whether a version has a key.
-func (r *relation) has(s slot, key []value) bool {
-	v := r.at(s)
-	for column := range key {
-		if r.get(v, column) != key[column] {
-			return false
-		}
-	}
-	return true
-}
-
 // newest is the last version of the row with a key; 0 if there is none.
-func (r *relation) newest(hash uint64, key []value) slot {
-	for sh, position := r.keys.shard(hash), 0; ; {
-		if s := sh.next(hash, &position); s == 0 || r.has(s, key) {
-			return s
-		}
+func (k *keyTable) newest(key []rows.Value) slot {
+	if k.numbered != nil {
+		return k.numbered[key[0].Number]
 	}
+	var room [64]byte
+	return k.named[string(nameOf(key, room[:0]))]
 }
 
-// newestOf is newest with the key of a version.
-func (r *relation) newestOf(hash uint64, of version) slot {
-	for sh, position := r.keys.shard(hash), 0; ; {
-		if s := sh.next(hash, &position); s == 0 || r.alike(r.at(s), of) {
-			return s
-		}
+// enter sets the last version of a row; 0 takes it away.
+func (k *keyTable) enter(key []rows.Value, s slot) {
+	switch {
+	case k.numbered != nil && s != 0:
+		k.numbered[key[0].Number] = s
+	case k.numbered != nil:
+		delete(k.numbered, key[0].Number)
+	case s != 0:
+		k.named[string(nameOf(key, nil))] = s
+	default:
+		delete(k.named, string(nameOf(key, nil)))
 	}
 }
 
 // install commits a version in place of the newest one of its key, or deletes that. kept
 // is whether somebody may still read what was there.
-func (r *relation) install(s slot, hash uint64, deleted, kept bool) {
-	v := r.at(s)
-	last := r.newestOf(hash, v)
+func (r *relation) install(s, last slot, key []rows.Value, deleted, kept bool) {
 	there := last != 0 && r.commit(last) > 0
 	if deleted && !there {
 		r.give(s)
@@ -192,19 +188,17 @@ func (r *relation) install(s slot, hash uint64, deleted, kept bool) {
 	r.reorder(last, s, there, !deleted)
 	r.account(last, s, there, !deleted)
 	if deleted && !kept {
-		r.keys.remove(hash, last)
+		r.enter(key, 0)
 		r.give(last)
 		r.give(s)
 		return
 	}
-	v.numbers[atCommit], v.numbers[atOlder] = r.d.clock, int64(last)
+	*r.head(s, atCommit), *r.link(s) = r.d.clock, int64(last)
 	if deleted {
-		v.numbers[atCommit] = -r.d.clock
+		*r.head(s, atCommit) = -r.d.clock
 	}
-	if last == 0 {
-		r.keys.add(hash, s)
-	} else {
-		r.keys.replace(hash, last, s)
+	r.enter(key, s)
+	if last != 0 {
 		*r.link(last) |= superseded
 	}
 	switch {
@@ -212,14 +206,14 @@ func (r *relation) install(s slot, hash uint64, deleted, kept bool) {
 		r.recent = append(r.recent, s)
 	case last != 0:
 		r.give(last)
-		v.numbers[atOlder] = 0
+		*r.link(s) = 0
 	}
 }
 
 // reorder keeps the orders in step with a row.
 func (r *relation) reorder(last, next slot, was, is bool) {
 	for _, o := range r.orders {
-		if was && (!is || !o.alike(last, next)) {
+		if was && (!is || !r.Alike(o.by, r.at(last), r.at(next))) {
 			o.tree.Delete(last)
 		}
 		if is {
@@ -244,10 +238,10 @@ func (r *relation) account(last, next slot, was, is bool) {
 }
 
 // fixedBytes are those that each row takes.
-func (r *relation) fixedBytes() int64 { return 8 * int64(r.width-firstNumber) }
+func (r *relation) fixedBytes() int64 { return 8 * int64(r.Numbers) }
 
 func (r *relation) textBytes(s slot) (bytes int64) {
-	for _, text := range r.at(s).texts {
+	for _, text := range r.at(s).Texts {
 		bytes += int64(len(text))
 	}
 	return bytes
@@ -258,8 +252,7 @@ func (r *relation) textBytes(s slot) (bytes int64) {
 func (r *relation) forget(oldest int64) {
 	forgotten := 0
 	for _, s := range r.recent {
-		commit := r.commit(s)
-		if max(commit, -commit) > oldest {
+		if r.since(s) > oldest {
 			break
 		}
 		forgotten++
@@ -267,8 +260,9 @@ func (r *relation) forget(oldest int64) {
 			r.give(older)
 			*r.link(s) &= superseded
 		}
-		if commit < 0 && *r.link(s)&superseded == 0 {
-			r.keys.remove(r.hash(r.at(s)), s)
+		if r.commit(s) < 0 && *r.link(s)&superseded == 0 {
+			var room [4]rows.Value
+			r.enter(r.Key(r.at(s), room[:0]), 0)
 			r.give(s)
 		}
 	}
@@ -280,10 +274,8 @@ func (r *relation) forget(oldest int64) {
 // changed are the versions that commits after this one have written.
 func (r *relation) changed(after int64) []slot {
 	i := len(r.recent)
-	for ; i > 0; i-- {
-		if commit := r.commit(r.recent[i-1]); max(commit, -commit) <= after {
-			break
-		}
+	for i > 0 && r.since(r.recent[i-1]) > after {
+		i--
 	}
 	return r.recent[i:]
 }

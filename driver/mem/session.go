@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"assay/driver/rows"
 	"assay/history"
 	"assay/store"
 	"assay/workload"
@@ -16,9 +17,9 @@ import (
 type session struct {
 	db    *Database
 	d     *database
-	plans []*plan
+	plans []*rows.Plan
 	steps
-	copied version // of a row that is given when others may write already
+	copied rows.Row // of a row that is given when others may write already
 }
 
 func (s *Database) Session(_ context.Context, statements []store.Statement) (store.Session, error) {
@@ -44,15 +45,30 @@ func (n *session) Close() {}
 // Waiting implements store.Session: nothing ever waits.
 func (n *session) Waiting(context.Context) (waiting, known bool, err error) { return false, true, nil }
 
+// compile makes the plan of a statement. make is whether orderings may be made that it
+// can use. The caller holds the lock.
+func (s *Database) compile(of *store.Statement, make bool) (*rows.Plan, error) {
+	p, err := rows.Compile(s.tables, of, rows.Ways{Keyed: true, Usable: func(t *rows.Table, index int) bool {
+		return make || s.relations[t.Name].ordered(index) != nil
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("mem: %w", err)
+	}
+	if p.Index != rows.Anyhow {
+		s.relations[of.Table].order(p.Index)
+	}
+	return p, nil
+}
+
 // ended is the reply to what ended with this error, or none.
 func ended(doing string, err error) store.Reply {
 	if err == nil {
 		return committed()
 	}
 	r := store.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: fmt.Errorf("mem: %s: %w", doing, err)}}
-	if v, is := errors.AsType[*violation](err); is {
-		r.Violated = v.kind
-		if v.kind == store.Unique {
+	if v, is := errors.AsType[*rows.Violation](err); is {
+		r.Violated = v.Kind
+		if v.Kind == store.Unique {
 			r.Class = store.ClassDuplicateKey
 		}
 	}
@@ -67,16 +83,16 @@ func ended(doing string, err error) store.Reply {
 
 func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 	p := n.plans[call.Statement]
-	if failed := n.d.enter(ctx, p.name); failed != nil {
+	if failed := n.d.enter(ctx, p.Name); failed != nil {
 		return store.Reply{Reply: *failed}
 	}
-	if p.verb == store.Read || p.verb == store.Count {
+	if p.ReadsOnly() {
 		return n.query(ctx, p, &call)
 	}
 	defer n.d.mu.Unlock()
 	n.x.begin(n.d, false, false)
 	changed, err := n.call(p, &call)
-	reply := n.x.finish(ended(p.name, err))
+	reply := n.x.finish(ended(p.Name, err))
 	if reply.Outcome == history.Committed {
 		reply.Affected = changed
 	}
@@ -84,60 +100,88 @@ func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 }
 
 // call does a statement and gives its rows, under the lock.
-func (n *session) call(p *plan, call *store.Call) (changed int64, err error) {
+func (n *session) call(p *rows.Plan, call *store.Call) (changed int64, err error) {
 	if changed, err = n.do(p, call.Parameters); err != nil || call.Row == nil {
 		return changed, err
 	}
-	rows := n.rows(p)
-	if err := wanted(&rows, call.Want); err != nil {
-		return 0, err
-	}
-	for i := range rows.count() {
-		if err := rows.give(i, call.Row); err != nil {
-			return 0, err
-		}
-	}
-	return changed, nil
-}
-
-func wanted(rows *rows, want int) error {
-	if want > 0 && rows.count() != want {
-		return fmt.Errorf("%d rows came, and %d were due", rows.count(), want)
-	}
-	return nil
+	found := n.result(p)
+	return changed, found.due(context.Background(), call)
 }
 
 // query does a statement that reads, and gives the rows when it has given the lock back.
-func (n *session) query(ctx context.Context, p *plan, call *store.Call) store.Reply {
+func (n *session) query(ctx context.Context, p *rows.Plan, call *store.Call) store.Reply {
 	n.x.begin(n.d, false, true)
 	_, err := n.do(p, call.Parameters)
 	if err != nil {
 		n.d.mu.Unlock()
-		return ended(p.name, err)
+		return ended(p.Name, err)
 	}
-	rows := n.rows(p)
-	switch count := rows.count(); {
-	case n.answer.r == nil || count == 0:
+	found := n.result(p)
+	switch {
+	case p.Verb == store.Count || len(n.found) == 0:
 		n.d.mu.Unlock()
-	case count == 1:
-		v := rows.heap.at(rows.found[0])
-		n.copied.numbers = append(n.copied.numbers[:0], v.numbers...)
-		n.copied.texts = append(n.copied.texts[:0], v.texts...)
-		n.answer.version = n.copied
+	case len(n.found) == 1:
+		row := found.heap.at(n.found[0])
+		n.copied.Numbers, n.copied.Texts = append(n.copied.Numbers[:0], row.Numbers...), append(n.copied.Texts[:0], row.Texts...)
+		n.answer.Row, found.answered = n.copied, true
 		n.d.mu.Unlock()
-		if err = wanted(&rows, call.Want); err == nil {
-			err = call.Row(&n.answer)
-		}
-		return ended(p.name, err)
 	default:
 		n.x.enter()
 		n.d.mu.Unlock()
 		defer n.leave()
 	}
-	if err = wanted(&rows, call.Want); err == nil {
-		err = rows.all(ctx, call.Row)
+	return ended(p.Name, found.due(ctx, call))
+}
+
+// result is the rows that a statement has found, which can be given without the lock while
+// nobody may write in their slots.
+type result struct {
+	answer *rows.Answer
+	heap   heap
+	found  []slot
+	// answered is true if the one row is in the answer.
+	answered bool
+}
+
+// result is what the last statement has found. The caller holds the lock.
+func (n *steps) result(p *rows.Plan) result {
+	n.answer.Plan = p
+	if p.Verb == store.Count {
+		return result{answer: &n.answer, answered: true}
 	}
-	return ended(p.name, err)
+	return result{answer: &n.answer, heap: n.x.d.relations[p.Table.Number].heap, found: n.found}
+}
+
+// count is how many rows there are.
+func (r *result) count() int {
+	if r.answered {
+		return 1
+	}
+	return len(r.found)
+}
+
+// due gives the rows of a call, if they are as many as it wants.
+func (r *result) due(ctx context.Context, call *store.Call) error {
+	if call.Want > 0 && r.count() != call.Want {
+		return fmt.Errorf("%d rows came, and %d were due", r.count(), call.Want)
+	}
+	return r.all(ctx, call.Row)
+}
+
+// all gives all rows, and looks at the context now and then.
+func (r *result) all(ctx context.Context, row func(store.Row) error) error {
+	for i := range r.count() {
+		if err := interrupted(ctx, int64(i)); err != nil {
+			return err
+		}
+		if !r.answered {
+			r.answer.Row = r.heap.at(r.found[i])
+		}
+		if err := row(r.answer); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // leave ends a transaction that has only read.
@@ -147,62 +191,33 @@ func (n *steps) leave() {
 	n.x.leave()
 }
 
-// all gives all rows, and looks at the context now and then.
-func (r *rows) all(ctx context.Context, row func(store.Row) error) error {
-	for i := range r.count() {
-		if err := interrupted(ctx, int64(i)); err != nil {
-			return err
-		}
-		if err := r.give(i, row); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (n *session) Insert(ctx context.Context, rows store.Rows) store.Reply {
+func (n *session) Insert(ctx context.Context, of store.Rows) store.Reply {
 	if failed := n.d.enter(ctx, "insert"); failed != nil {
 		return store.Reply{Reply: *failed}
 	}
 	defer n.d.mu.Unlock()
 	n.x.begin(n.d, false, false)
-	err := n.insert(n.db, &rows)
+	err := n.insert(n.db, &of)
 	return n.x.finish(ended("insert", err))
 }
 
-func (n *session) Load(ctx context.Context, rows store.Rows) store.Reply { return n.Insert(ctx, rows) }
+func (n *session) Load(ctx context.Context, of store.Rows) store.Reply { return n.Insert(ctx, of) }
 
 // insert adds rows.
-func (n *steps) insert(s *Database, rows *store.Rows) error {
-	r := s.relations[rows.Table]
-	if r == nil {
-		return &notFoundError{what: "table", name: rows.Table}
+func (n *steps) insert(s *Database, of *store.Rows) error {
+	t, err := rows.Find(s.tables, of.Table)
+	if err != nil {
+		return err
 	}
-	columns := r.columns(rows.Columns)
-	for i, column := range columns {
-		if column < 0 {
-			return &notFoundError{"column", rows.Columns[i], fmt.Sprintf(" in table %q", r.table.Name)}
-		}
-	}
+	columns, err := t.Places(of.Columns)
 	var row []store.Value
-	for i := range rows.Count {
-		row = rows.Row(i, row[:0])
-		if len(row) != len(columns) || len(row) != len(r.places) {
-			return fmt.Errorf("table %q: a row has %d values, and must have %d", r.table.Name, len(row), len(r.places))
-		}
-		n.values = n.values[:0]
-		for j := range row {
-			v, err := given(&row[j], r.places[columns[j]].text)
-			if err != nil {
-				return err
-			}
-			n.values = append(n.values, v)
-		}
-		if err := n.add(r, columns, false); err != nil {
-			return err
+	for i := 0; i < of.Count && err == nil; i++ {
+		row = of.Row(i, row[:0])
+		if err = n.Given(t, columns, row); err == nil {
+			err = n.add(s.relations[t.Name], columns, false)
 		}
 	}
-	return nil
+	return err
 }
 
 func (n *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
@@ -266,13 +281,13 @@ func (n *session) Do(ctx context.Context, statement int, row func(store.Row) err
 	p := n.plans[statement]
 	n.d.mu.Lock()
 	changed, err = n.do(p, parameters)
-	rows := n.rows(p)
+	found := n.result(p)
 	n.d.mu.Unlock()
 	if n.db.schema.Judged {
 		runtime.Gosched()
 	}
 	if err == nil && row != nil {
-		err = rows.all(ctx, row)
+		err = found.all(ctx, row)
 	}
 	return changed, err
 }

@@ -4,24 +4,21 @@ import (
 	"fmt"
 	"slices"
 
+	"assay/driver/rows"
 	"assay/store"
 )
 
 // steps does statements in a transaction. Its slices are used again and again.
 type steps struct {
-	x     optimistic
-	found []slot
-	// answer is the row that is given.
-	answer answer
-	where  []bound
-	key    []value
-	keys   []int64
-	values []value
+	x optimistic
+	rows.Evaluation
+	found  []slot
+	answer rows.Answer
 }
 
 // do does a statement, and says how many rows it has changed. The rows that it gives are
-// those of found, or the numbers of the answer. The caller holds the lock.
-func (n *steps) do(p *plan, parameters []store.Value) (changed int64, err error) {
+// those of found, or the totals of the answer. The caller holds the lock.
+func (n *steps) do(p *rows.Plan, parameters []store.Value) (changed int64, err error) {
 	n.found = n.found[:0]
 	x := &n.x
 	switch {
@@ -29,8 +26,8 @@ func (n *steps) do(p *plan, parameters []store.Value) (changed int64, err error)
 		return 0, x.failed
 	case x.generation != x.d.generation:
 		err = errStale
-	case x.reads && p.verb != store.Read && p.verb != store.Count:
-		err = fmt.Errorf("mem: %s: the transaction was said to read only", p.name)
+	case x.reads && !p.ReadsOnly():
+		err = fmt.Errorf("%s: the transaction was said to read only", p.Name)
 	default:
 		changed, err = n.statement(p, parameters)
 	}
@@ -40,209 +37,108 @@ func (n *steps) do(p *plan, parameters []store.Value) (changed int64, err error)
 	return changed, nil
 }
 
-func (n *steps) statement(p *plan, parameters []store.Value) (changed int64, err error) {
-	switch p.verb {
-	case store.Insert, store.Put:
-		each := len(p.columns)
-		for first := 0; first < len(p.values) && err == nil; first += each {
-			if err = n.evaluateRow(p.r, p.columns, p.values[first:first+each], parameters); err == nil {
-				err = n.add(p.r, p.columns, p.verb == store.Put)
-				changed++
+func (n *steps) statement(p *rows.Plan, parameters []store.Value) (changed int64, err error) {
+	r := n.x.d.relations[p.Table.Number]
+	switch p.Verb {
+	case store.Insert, store.Put, store.Append:
+		for i := 0; i < p.Rows() && err == nil; i++ {
+			if err = n.Row(p, i, parameters, &n.x); err != nil {
+				return 0, err
 			}
+			if p.Verb == store.Append {
+				err = n.append(r, p.Columns)
+			} else {
+				err = n.add(r, p.Columns, p.Verb == store.Put)
+			}
+			changed++
 		}
 		return changed, err
-	case store.Append:
-		return 1, n.append(p, parameters)
 	}
-	if n.where, err = n.x.bind(p, parameters, n.where[:0]); err != nil {
+	if err = n.Bind(p, parameters, &n.x); err != nil {
 		return 0, err
 	}
-	limit := int64(-1)
-	if p.limit.source != store.FromNothing {
-		of, err := n.x.evaluate(&p.limit, parameters, p.r, version{})
-		if err != nil {
-			return 0, err
-		}
-		limit = max(of.number, 0)
+	limit, err := n.Limit(p, parameters)
+	if err != nil {
+		return 0, err
 	}
-	n.find(p, limit)
-	switch p.verb {
+	n.find(p, r, limit)
+	switch p.Verb {
 	case store.Count:
-		n.total(p)
+		n.answer.Totals = p.Totals(n.answer.Totals)
+		for _, s := range n.found {
+			if err := p.Total(n.answer.Totals, r.at(s)); err != nil {
+				return 0, err
+			}
+		}
+		return 0, nil
 	case store.Update:
-		return n.update(p, parameters)
+		return n.update(p, r, parameters)
 	case store.Delete:
-		return n.delete(p), nil
+		for _, s := range n.found {
+			n.rewrite(r, s).deleted = true
+		}
+		return int64(len(n.found)), nil
 	}
 	return 0, nil
 }
 
-// evaluateRow has the values of a row in n.values.
-func (n *steps) evaluateRow(r *relation, columns []int, of []expression, parameters []store.Value) error {
-	n.values = n.values[:0]
-	for i := range columns {
-		v, err := n.x.evaluate(&of[i], parameters, r, version{})
-		if err != nil {
-			return err
-		}
-		n.values = append(n.values, v)
-	}
-	return nil
-}
-
-// keyOf has the key of n.values in n.key.
-func (n *steps) keyOf(r *relation, columns []int) (hash uint64, err error) {
-	n.key = n.key[:0]
-	for column := range r.table.Keys() {
-		i := slices.Index(columns, column)
-		if i < 0 {
-			return 0, fmt.Errorf("mem: table %q: column %q of the key has no value", r.table.Name, r.table.Columns[column].Name)
-		}
-		n.key = append(n.key, n.values[i])
-		hash = r.mix(hash, column, n.values[i])
-	}
-	return hash, nil
-}
-
-// add inserts or puts a row with n.values, of all columns.
+// add inserts or puts a row of n.Values, of all columns.
 func (n *steps) add(r *relation, columns []int, put bool) error {
-	if len(columns) != len(r.places) {
-		return fmt.Errorf("mem: table %q: a row has %d columns, and must have %d", r.table.Name, len(columns), len(r.places))
-	}
-	hash, err := n.keyOf(r, columns)
-	if err != nil {
+	if err := n.KeyOf(r.Table, columns); err != nil {
 		return err
 	}
 	x := &n.x
-	before, own := x.see(r, hash, n.key)
+	before, own, last := x.see(r, n.Key)
 	if before != 0 && !put {
-		return &violation{store.Unique, fmt.Sprintf("mem: table %q has a row with this key already", r.table.Name)}
+		return r.Exists()
 	}
 	if own == nil {
-		own = x.note(write{r: r, hash: hash, s: r.take(), inserted: !put})
+		own = x.note(write{r: r, last: last, inserted: !put}, n.Key)
 	}
 	own.deleted = false
-	v := r.at(own.s)
-	for i, column := range columns {
-		r.set(v, column, n.values[i])
-	}
+	r.Write(r.at(own.s), columns, n.Values)
 	return x.check(own)
-}
-
-// copy takes the values of another version.
-func (v version) copy(of version) {
-	copy(v.numbers[firstNumber:], of.numbers[firstNumber:])
-	copy(v.texts, of.texts)
-}
-
-// check refuses a row that is below a floor, or like another one where none may be.
-func (x *optimistic) check(w *write) error {
-	v := w.r.at(w.s)
-	for _, f := range w.r.floors {
-		if got := w.r.get(v, f.column).number; got < f.least {
-			column := w.r.table.Columns[f.column].Name
-			return &violation{store.Floor, fmt.Sprintf("mem: table %q: column %q would be %d, and must be at least %d", w.r.table.Name, column, got, f.least)}
-		}
-	}
-	if x.twin(w) {
-		return &violation{store.Unique, fmt.Sprintf("mem: table %q has a row already that is alike in the columns of a unique index", w.r.table.Name)}
-	}
-	return nil
-}
-
-// twin reports whether another row is alike in the columns of a unique ordering.
-func (x *optimistic) twin(w *write) (found bool) {
-	for _, o := range w.r.orders {
-		if !o.unique {
-			continue
-		}
-		v := w.r.at(w.s)
-		of := span{}
-		for _, column := range o.columns {
-			of.equal = append(of.equal, w.r.get(v, column))
-		}
-		o.rows(of, false, func(s slot) bool {
-			found = x.ownOf(w.r, s) == nil
-			return !found
-		})
-		for i := range x.writes {
-			other := &x.writes[i]
-			found = found || other.s != w.s && other.r == w.r && !other.deleted && o.alike(other.s, w.s)
-		}
-	}
-	return found
-}
-
-// ownOf is the transaction's own write to the row of a version.
-func (x *optimistic) ownOf(r *relation, s slot) *write {
-	v := r.at(s)
-	var room [4]value
-	return x.mine(r, r.hash(v), r.key(v, room[:0]))
 }
 
 // append adds to the end of a list. Unless the row is the transaction's own it is not
 // read, so that two that append to the same one do not meet.
-func (n *steps) append(p *plan, parameters []store.Value) error {
-	if err := n.evaluateRow(p.r, p.columns, p.values, parameters); err != nil {
+func (n *steps) append(r *relation, columns []int) error {
+	n.Values[1].Text = rows.ListText(n.Values[1].Number)
+	if err := n.KeyOf(r.Table, columns); err != nil {
 		return err
 	}
-	n.values[1] = value{text: listText([]int64{n.values[1].number})}
-	hash, err := n.keyOf(p.r, p.columns)
-	if err != nil {
-		return err
-	}
-	x := &n.x
-	w := x.mine(p.r, hash, n.key)
-	switch {
-	case w == nil:
-		w = x.note(write{r: p.r, hash: hash, s: p.r.take(), appended: true})
-	case !w.deleted:
-		list := &p.r.at(w.s).texts[p.r.texts-1]
-		*list += n.values[1].text
+	w := n.x.mine(r, n.Key)
+	if w != nil && !w.deleted {
+		r.at(w.s).Texts[r.Texts-1] += n.Values[1].Text
 		return nil
 	}
-	w.deleted = false
-	for i, column := range p.columns {
-		p.r.set(p.r.at(w.s), column, n.values[i])
+	if w == nil {
+		w = n.x.note(write{r: r, last: r.newest(n.Key), appended: true}, n.Key)
 	}
+	w.deleted = false
+	r.Write(r.at(w.s), columns, n.Values)
 	return nil
 }
 
 // rewrite is the transaction's own version of a row that it has found, with the values
-// that it had; hash is that of the key.
+// that it had.
 func (n *steps) rewrite(r *relation, s slot) *write {
-	x, v := &n.x, r.at(s)
-	n.key = r.key(v, n.key[:0])
-	hash := r.hash(v)
-	if w := x.mine(r, hash, n.key); w != nil {
-		return w
+	n.Key = r.Key(r.at(s), n.Key[:0])
+	w := n.x.mine(r, n.Key)
+	if w == nil {
+		w = n.x.note(write{r: r, last: s}, n.Key)
+		r.at(w.s).Copy(r.at(s))
 	}
-	w := x.note(write{r: r, hash: hash, s: r.take()})
-	r.at(w.s).copy(r.at(s))
 	return w
 }
 
-func (n *steps) update(p *plan, parameters []store.Value) (int64, error) {
-	r := p.r
+func (n *steps) update(p *rows.Plan, r *relation, parameters []store.Value) (int64, error) {
 	for i, s := range n.found {
-		old := r.at(s)
-		n.values = n.values[:0]
-		for j := range p.set {
-			a := &p.set[j]
-			v, err := n.x.evaluate(&a.value, parameters, r, old)
-			if err != nil {
-				return 0, err
-			}
-			if a.add {
-				v.number += r.get(old, a.column).number
-			}
-			n.values = append(n.values, v)
+		if err := n.Assign(p, parameters, r.at(s), &n.x); err != nil {
+			return 0, err
 		}
 		w := n.rewrite(r, s)
-		v := r.at(w.s)
-		for j := range p.set {
-			r.set(v, p.set[j].column, n.values[j])
-		}
+		r.Write(r.at(w.s), p.Written, n.Values)
 		if err := n.x.check(w); err != nil {
 			return 0, err
 		}
@@ -251,9 +147,66 @@ func (n *steps) update(p *plan, parameters []store.Value) (int64, error) {
 	return int64(len(n.found)), nil
 }
 
-func (n *steps) delete(p *plan) int64 {
-	for _, s := range n.found {
-		n.rewrite(p.r, s).deleted = true
+// find has the rows that satisfy n.Where in n.found, in the order that is asked for.
+func (n *steps) find(p *rows.Plan, r *relation, limit int64) {
+	ordered := false
+	if p.Keyed != nil {
+		n.Keys(p, func(key []rows.Value) bool {
+			if s := n.x.read(r, key); s != 0 && (!p.Filtered || r.Match(r.at(s), n.Where)) {
+				n.found = append(n.found, s)
+			}
+			return true
+		})
+	} else {
+		n.x.rememberPredicate(r, n.Where)
+		ordered = n.findAmong(p, r, limit)
 	}
-	return int64(len(n.found))
+	if p.Ordered() && !ordered && len(n.found) > 1 {
+		slices.SortStableFunc(n.found, func(a, b slot) int { return p.Compare(r.at(a), r.at(b)) })
+	}
+	if limit >= 0 && int64(len(n.found)) > limit {
+		n.found = n.found[:limit]
+	}
+}
+
+// findAmong looks at the rows as they are now, but for those that others have changed
+// since the transaction began or that it has written itself: these it looks at one by
+// one. ordered is true if what it finds is in the order that is asked for.
+func (n *steps) findAmong(p *rows.Plan, r *relation, limit int64) (ordered bool) {
+	x := &n.x
+	changed := r.changed(x.snapshot)
+	wrote := slices.ContainsFunc(x.writes, func(w write) bool { return w.r == r })
+	others := func(s slot) bool { return !wrote || x.ownOf(r, s) == nil }
+	enough := p.Sorted && limit >= 0 && !wrote
+	visit := func(s slot) bool {
+		if enough && int64(len(n.found)) >= limit {
+			return false
+		}
+		if r.commit(s) <= x.snapshot && others(s) && r.Match(r.at(s), n.Where) {
+			n.found = append(n.found, s)
+		}
+		return true
+	}
+	if p.Index != rows.Anyhow {
+		r.ordered(p.Index).rows(spanOf(p, n.Where), p.Backwards(), visit)
+	} else {
+		r.all(visit)
+	}
+	now := len(n.found)
+	for _, s := range changed {
+		older := r.older(s)
+		if older != 0 && r.commit(older) > 0 && r.commit(older) <= x.snapshot && others(older) && r.Match(r.at(older), n.Where) {
+			n.found = append(n.found, older)
+		}
+	}
+	for i := range x.writes {
+		w := &x.writes[i]
+		if w.r != r || w.deleted {
+			continue
+		}
+		if x.whole(w); r.Match(r.at(w.s), n.Where) {
+			n.found = append(n.found, w.s)
+		}
+	}
+	return p.Sorted && len(n.found) == now
 }
