@@ -39,7 +39,7 @@ type Job interface {
 // Options is how an agent takes part in runs.
 type Options struct {
 	Version string
-	// Pool is that of the runs to take part in.
+	// Pool is the pool of the runs to take part in.
 	Pool string
 	// Folder is where histories are kept until they were taken.
 	Folder string

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// pinSecret, in place of a fingerprint, is that of the key that is made from the password
-// of the address: agents that are started before the engine know no other.
+// pinSecret stands in place of the fingerprint of the key that is made from the address's
+// password: agents that are started before the engine know no other.
 const pinSecret = "secret"
 
 // leastSecret is the fewest characters of a secret of the user's own. The engine's public
@@ -50,7 +50,7 @@ func fingerprint(key any) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// fingerprintOf is that of the key made from a secret.
+// fingerprintOf is the fingerprint of the key made from a secret.
 func fingerprintOf(secret string) (string, error) {
 	key, err := keyOf(secret)
 	if err != nil {

@@ -39,7 +39,7 @@ func compared(sent, received, answered, heard int64) sample {
 // doubled until they do not.
 const maxDrift = 500e-6
 
-// mapping turns times of an agent's clock into those of the coordinator's.
+// mapping turns times of an agent's clock into times of the coordinator's.
 type mapping struct {
 	knots []sample // by At
 	drift float64

@@ -18,8 +18,8 @@ import (
 const deliveryTimeout = 15 * time.Second
 
 // Collect takes what agents have delivered, until ctx ends or, when the work is over,
-// all of those that are there have delivered everything. One that cannot deliver is lost,
-// of which lost is told. It is to run beside Follow.
+// all agents that are there have delivered everything. An agent that cannot deliver is
+// lost, and lost is told of it. It is to run beside Follow.
 func (k *Coordinator) Collect(ctx context.Context, over <-chan struct{}, lost func(text string)) error {
 	collectors := make([]*collector, len(k.members))
 	for i := range k.members {

@@ -38,7 +38,7 @@ func openBucket(ctx context.Context, conn *nats.Conn, run string, replicas int) 
 
 // End is what an agent delivers last.
 type End struct {
-	// Size and Digest (SHA-256) are those of the whole history.
+	// Size and Digest (SHA-256) are of the whole history.
 	Size   int64  `json:"bytes"`
 	Digest string `json:"sha256"`
 	// Counted is what was counted while it worked.
@@ -278,8 +278,8 @@ func (e encodedStats) decode() (s load.Stats, err error) {
 	return s, nil
 }
 
-// Joined are the stats of two shares as those of one run: counts are added, histograms
-// merged, and of what says how an agent fared the worse is taken. The measured part
+// Joined are the stats of two shares as if of one run: counts are added, histograms
+// merged, and of two figures that say how an agent fared the worse one is taken. The measured part
 // lasts from the first start to the last end.
 func Joined(a, b load.Stats) load.Stats {
 	if a.Late == nil {

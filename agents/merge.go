@@ -82,8 +82,8 @@ type record struct {
 // Merge makes one history, at path, of those that the run's folder holds. It reads each
 // twice and keeps of them what does not grow with the run, but for a number for each
 // client. Operations come nearly in the order of their ends, as in a history of one
-// process. That of agents of which not all is there has no end, and what they had
-// reserved stays reserved.
+// process. The history of an agent that is not all there has no end, and the numbers that
+// the agent had reserved stay reserved.
 func Merge(folder, path string) (m Merged, err error) {
 	in := filepath.Join(folder, Folder)
 	members, err := readMembers(in)
@@ -253,7 +253,7 @@ func (m *Merged) missing() string {
 	return text
 }
 
-// records are those of the source, in the order of its file.
+// records are the source's records, in the order of its file.
 func (s *source) records(yield func(record) bool) {
 	stopped := errors.New("stopped")
 	give := func(r record) error {

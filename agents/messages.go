@@ -9,7 +9,7 @@
 // exchange is a heartbeat in both directions, carries live figures one way and orders
 // the other, and compares the two clocks with NTP's arithmetic (RFC 5905, section 8).
 //
-// Merge makes one history of those of all agents, on the coordinator's clock. How far
+// Merge makes one history of all agents' histories, on the coordinator's clock. How far
 // the clocks may be off is in its header, and who reads it to judge gets the times of
 // operations widened by that (history.Clock), so that an order in time is claimed only
 // where it is certain.
@@ -31,7 +31,7 @@ import (
 )
 
 // The requests that agents make. What stands behind the dot of subjectJoin is the
-// pool; in those of a run, its id stands before the verb.
+// pool; in a run's requests its id stands before the verb.
 const (
 	subjectJoin   = "assay.join."
 	subjectPrefix = "assay.run."
@@ -84,7 +84,7 @@ type Share struct {
 	// All is how many clients the run has.
 	All int `json:"all_clients"`
 	// Rounds are its clients in each round, of a run that is worked in rounds. First is
-	// then 0, Clients the most that it has at once, and All those of all rounds.
+	// then 0, Clients the most that it has at once, and All the clients of all rounds.
 	Rounds []Span `json:"rounds,omitempty"`
 }
 

@@ -90,13 +90,13 @@ func (k *Coordinator) awaitRound(ctx context.Context, done func(m *member) bool)
 	}
 }
 
-// Rounds are those of a run, as an agent hears of them.
+// Rounds are a run's rounds, as an agent hears of them.
 type Rounds struct {
 	of *participation
 	n  int
 }
 
-// Rounds are those of the recorder's run, in their order.
+// Rounds are the rounds of the recorder's run, in their order.
 func (r *Recorder) Rounds() *Rounds { return &Rounds{of: r.of} }
 
 // Next waits for the next round, the n-th from 0, and gives its name; empty if there are no

@@ -49,7 +49,7 @@ func (s *store) remove() {
 }
 
 // RemoveRemains removes the folders of embedded engines whose processes are gone, and
-// returns which. Those in use are left alone, and those of which that is not known.
+// returns which. Folders in use are left alone, and so are folders whose use is not known.
 func RemoveRemains() (removed []string, err error) {
 	found, err := filepath.Glob(filepath.Join(os.TempDir(), storePrefix+"*"))
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"assay/history"
 )
 
-// uncertainOrder counts the operations whose order in time to those of other agents cannot be
-// told: one of another agent had ended just before, and by less than both clocks may be
+// uncertainOrder counts the operations whose order in time to operations of other agents
+// cannot be told: an operation of another agent had ended just before, and by less than both clocks may be
 // off. It remembers the last ends; what an operation began before the first of them is
 // not counted.
 type uncertainOrder struct {

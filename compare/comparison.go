@@ -13,7 +13,7 @@ import (
 // claimed of two groups that do not differ.
 const alpha = 0.05
 
-// confidence is that of the interval in which a group's median lies.
+// confidence is the confidence of the interval in which a group's median lies.
 const confidence = 0.95
 
 // Options of a comparison.
@@ -115,7 +115,7 @@ func newRow(m metric, a, b Group) Row {
 	return row
 }
 
-// valuesOf are those of the runs that are believed.
+// valuesOf are the values of the runs that are believed.
 func valuesOf(m metric, g Group) []float64 {
 	var all []float64
 	for _, r := range g.believed() {
@@ -126,8 +126,8 @@ func valuesOf(m metric, g Group) []float64 {
 	return all
 }
 
-// spread is that of a metric over the runs of a group. Of one run it is that run's own
-// interval, in which what differs from run to run is not.
+// spread is the spread of a metric over the runs of a group. With one run it is that
+// run's own interval, which does not hold the differences between runs.
 func (g Group) spread(m metric) Spread {
 	s := spreadOf(valuesOf(m, g))
 	if runs := g.believed(); len(runs) == 1 && m.interval != nil {
@@ -163,7 +163,7 @@ func thresholds() *benchmath.Thresholds { return &benchmath.Thresholds{CompareAl
 // how many have figures that the run itself calls invalid.
 func (g Group) Violated() int { return g.ended(check.Violated) }
 
-// Valid is how many runs of a group have a database of which nothing wrong was found.
+// Valid is how many runs of a group have a database in which nothing wrong was found.
 func (g Group) Valid() int { return g.ended(check.Valid) }
 
 // ended is how many runs of a group have this verdict.

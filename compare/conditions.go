@@ -227,7 +227,7 @@ func inGroup(g Group, all *[]Difference) map[string]string {
 	return first
 }
 
-// seeds are those of a group, in order: repeats of one workload have several.
+// seeds are the seeds of a group, in order: repeats of one workload have several.
 func seeds(g Group) []uint64 {
 	var all []uint64
 	for _, r := range g.Runs {

@@ -6,7 +6,7 @@
 // It reads the folders of runs and of series. It must not run anything, nor know
 // the command line or the terminal.
 //
-// The statistics are those of benchstat (golang.org/x/perf/benchmath): medians,
+// The statistics are benchstat's (golang.org/x/perf/benchmath): medians,
 // with the confidence interval of the order statistics, and the Mann-Whitney U
 // test, which assumes no distribution. Times of databases have long tails, so that
 // a test that assumes a normal distribution would be wrong (H. B. Mann, D. R.

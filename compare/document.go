@@ -39,8 +39,8 @@ func pairTable(c *Comparison) report.Table {
 	return t
 }
 
-// tableMetrics are those of which several comparisons have a table, by a run of them. Work
-// in rounds has no other throughput and times than those of its rounds, since all of them
+// tableMetrics are the metrics that have a table over several comparisons, by a run of
+// these. Work in rounds has throughput and times of its rounds alone, since all rounds
 // together are a mixture.
 func tableMetrics(r *report.Result) []string {
 	switch {

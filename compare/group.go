@@ -203,7 +203,7 @@ func sameNames(arguments [][]Group) bool {
 	return true
 }
 
-// withRuns leaves out pairs of which one side has no run, unless that is all.
+// withRuns leaves out pairs with a side that has no run, unless there are no others.
 func withRuns(pairs [][2]Group) ([][2]Group, error) {
 	had := slices.DeleteFunc(slices.Clone(pairs), func(p [2]Group) bool { return len(p[0].Runs) == 0 || len(p[1].Runs) == 0 })
 	if len(had) == 0 {

@@ -115,7 +115,7 @@ func longestOfFaults(r *report.Result, of func(*report.Fault) float64) (longest 
 	return longest, longest >= 0
 }
 
-// roundMetrics are those of the rounds of a run that is worked in several.
+// roundMetrics are the metrics of the rounds of a run that is worked in several.
 func roundMetrics(r *report.Result) []metric {
 	var all []metric
 	for _, round := range r.Rounds {

@@ -12,7 +12,7 @@ import (
 	"assay/report"
 )
 
-// workTables are those of what only some runs have: faults, availability, entities
+// workTables are tables about what only some runs have: faults, availability, entities
 // and rounds. A table without lines is left out.
 type workTables struct{ faults, availability, entities, rounds report.Table }
 

@@ -78,8 +78,8 @@ func (g Group) figure(name string) (float64, bool) {
 	return quantity.Median(values), true
 }
 
-// believed are the groups of which some run's measurement is not invalid; all if there
-// is none.
+// believed are the groups that have a run whose measurement is not invalid; all groups
+// if there is none.
 func (s *Sweep) believed() []Group {
 	groups := slices.DeleteFunc(slices.Clone(s.Groups), Group.unbelieved)
 	if len(groups) == 0 {

@@ -40,8 +40,8 @@ const (
 // Unbounded is a window without a bound.
 const Unbounded time.Duration = -1
 
-// Guarantee is what is promised. The zero value is that of a product of which nothing
-// is known.
+// Guarantee is what is promised. The zero value is for a product that nothing is known
+// about.
 type Guarantee struct {
 	Class Class
 	// OneNode is how long before a loss of power of one node, or of a minority, a
@@ -91,7 +91,7 @@ func (g Guarantee) After(killed, powerCut, failover bool) (window time.Duration)
 // Setting is one of those that a server reports.
 type Setting struct{ Name, Value string }
 
-// settings are those of a server, by name.
+// settings are a server's settings, by name.
 type settings map[string]string
 
 // Of is what a product promises under its settings.

@@ -65,8 +65,8 @@ func tableIs(tables, way string) string {
 }
 
 // WithoutTransactions describes, with the chapter that says so, the tables on which
-// statements cannot be undone, and of which nothing is promised to several; empty if
-// there are none.
+// statements cannot be undone, and where several statements together have no promise;
+// empty if there are none.
 func WithoutTransactions(product string, reported []Setting) (what, manual string) {
 	for _, r := range reported {
 		way, apart := strings.CutPrefix(r.Name, workload.SettingStoredAs)
@@ -79,7 +79,7 @@ func WithoutTransactions(product string, reported []Setting) (what, manual strin
 	return "", ""
 }
 
-// Apart are the tables that are stored in a way of which the other settings do not speak.
+// Apart are the tables that are stored in a way that the other settings do not cover.
 func Apart(reported []Setting) (tables []string) {
 	for _, r := range reported {
 		if strings.HasPrefix(r.Name, workload.SettingStoredAs) {

@@ -9,5 +9,6 @@
 // histograms, whose values are true within the precision stated there; means
 // and maxima are exact.
 //
-// The package must not know any workload, database, checker or load.
+// The package must not know any workload, database or load engine. Of the checks it
+// knows the verdicts alone.
 package measure

@@ -27,7 +27,7 @@ type Metrics struct {
 	phaseNow string
 }
 
-// kindMetrics are those of one kind of operation, looked up once.
+// kindMetrics are the metrics of one kind of operation, looked up once.
 type kindMetrics struct {
 	operations, attempts [history.Failed + 1]prometheus.Counter
 	response, service    prometheus.Observer

@@ -61,8 +61,8 @@ type Database struct {
 }
 
 const (
-	// every is how often processes are looked at, so that of one that ends
-	// little is missed. Where looking takes long it is done less often, so that
+	// every is how often processes are looked at, so that little is missed
+	// of a process that ends. Where looking takes long it is done less often, so that
 	// it takes a hundredth of one processor at most.
 	every     = 500 * time.Millisecond
 	costliest = 100

@@ -22,7 +22,7 @@ type Process struct {
 	State byte
 	// Kernel is true for a thread of the kernel's own.
 	Kernel bool
-	// Ticks is the time in user and system mode, without that of children, and
+	// Ticks is the time in user and system mode, without the children's, and
 	// Started when it began, since the system did: both in clock ticks. A process
 	// and a later one of the same PID differ in Started.
 	Ticks   int64

@@ -137,8 +137,8 @@ func (c *Circumstances) OfLoss() Ruling {
 	return allowed(c.source(g), g.Manual)
 }
 
-// afterLoss are the properties of which a finding may follow from a loss. A total that is
-// wrong does not: transactions are lost as a whole.
+// afterLoss are the properties with findings that may follow from a loss. A wrong total
+// does not: transactions are lost as a whole.
 func afterLoss() []Property { return []Property{Durability, Isolation, Snapshot, Recency, Invariant} }
 
 // source names the settings that decide what may be lost, in the product's words.

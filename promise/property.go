@@ -16,8 +16,8 @@ type Property string
 
 const (
 	// Rules are what no setting allows: a row twice, one that nobody wrote, one that was
-	// altered, an account below zero. It is the zero value, and so that of whatever is
-	// not said to be something else.
+	// altered, an account below zero. It is the zero value, which holds for
+	// whatever is not said to be something else.
 	Rules Property = ""
 	// Atomicity: all of a transaction is there, or nothing.
 	Atomicity Property = "atomicity"

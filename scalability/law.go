@@ -49,7 +49,7 @@ const leastLoads = 4
 const resamples = 1000
 
 // Fit finds the law that is nearest to the points by their relative distance, under
-// Sigma and Kappa of 0 or more. The intervals are those of a bootstrap over the
+// Sigma and Kappa of 0 or more. The intervals come from a bootstrap over the
 // residuals (B. Efron, R. Tibshirani, "An Introduction to the Bootstrap", 1993, chapter
 // 9), whose randomness comes from the seed. It returns ErrTooFew.
 func Fit(points []Point, seed uint64) (Law, error) {

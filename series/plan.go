@@ -32,7 +32,7 @@ type Choice struct {
 
 // Plan is a series as asked for.
 type Plan struct {
-	// Base is what all runs share. Its seed is that of the first repeat.
+	// Base is what all runs share. Its seed is the first repeat's.
 	Base runner.Scenario
 	// Axes vary; the last one varies fastest. Every combination is made.
 	Axes []Axis

@@ -40,7 +40,7 @@ type Progress interface {
 // stands and its folder. A run that cannot be made is noted, and the others go on. If
 // ctx ends, the run that is under way is made again when the series goes on, and the
 // error is ctx's. Other errors are *PlanError, *runner.FolderError, *report.FileError, what
-// Scenario.Validate returns, and those of writing.
+// Scenario.Validate returns, and errors of writing.
 func Run(ctx context.Context, p Plan, o Options) (*report.RunSeries, string, error) {
 	s, all, folder, err := open(p, o)
 	if err != nil {

@@ -100,8 +100,8 @@ func (s *Service) drop(w http.ResponseWriter, r *http.Request) {
 	s.exclusively(w, r, s.unlessHeld(r, s.store.Drop))
 }
 
-// unlessHeld does something if the lease is that of the request, whose token is
-// the parameter lease, or nobody's. The Store behind the service cannot tell the
+// unlessHeld does something if the lease is the request's, whose token is the parameter
+// lease, or nobody's. The database behind the service cannot tell the
 // service's clients from each other.
 func (s *Service) unlessHeld(r *http.Request, do func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {

@@ -29,11 +29,11 @@ type Problem struct {
 	Outcome string `json:"outcome"`
 	// Class is a short stable word for what went wrong.
 	Class string `json:"class"`
-	// Name, Hint and Others are those of a *workload.ForeignError or NoSchemaError.
+	// Name, Hint and Others come from a *workload.ForeignError or NoSchemaError.
 	Name   string   `json:"name,omitempty"`
 	Hint   string   `json:"hint,omitempty"`
 	Others []string `json:"others,omitempty"`
-	// Lease is that of a *workload.HeldError, which has a Name as well.
+	// Lease comes from a *workload.HeldError, which has a Name as well.
 	Lease *workload.Lease `json:"lease,omitempty"`
 }
 

@@ -39,7 +39,7 @@ type Options struct {
 // MaxSessions bounds Options.Sessions.
 const MaxSessions = 10_000
 
-// DefaultOptions are those of a service without flags.
+// DefaultOptions are the options of a service without flags.
 func DefaultOptions() Options { return Options{Sessions: 64, Timeout: 10 * time.Second} }
 
 // Validate returns a *workload.OptionError for the first value that cannot be

@@ -141,7 +141,7 @@ func (r *Record) figure(s workload.Statistic) []float64 {
 	})
 }
 
-// Charts are those of the nodes and of the account. A line of which nothing is known is
+// Charts are the charts of the nodes and of the account. A line without any known value is
 // left out, and so is a chart without lines.
 func (r *Record) Charts() []Chart {
 	all := []Chart{

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// formatVersion is that of the file's form.
+	// formatVersion is the version of the file's form.
 	formatVersion = 1
 	// mostSamples bounds the file: when so many are in it, each two become one.
 	mostSamples = 600

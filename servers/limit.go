@@ -72,7 +72,7 @@ const (
 	// limit, and fewWait that below which it is none.
 	mostWait = 0.5
 	fewWait  = 0.25
-	// enough is the least number of intervals, and enoughSessions that of sessions
+	// enough is the least number of intervals, and enoughSessions the least number of sessions
 	// seen at work in all of them.
 	enough         = 5
 	enoughSessions = 20

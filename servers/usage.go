@@ -44,8 +44,7 @@ func processTicks(pid int) (ticks int64) {
 // none, or the system does not tell. What children that were waited for have used
 // counts as their parent's (proc(5), stat and io).
 //
-// Memory is that of their own, and the largest part that one of them shares with
-// others: the parts that PostgreSQL's processes share are the same one. ownNetwork is
+// Memory is their own memory, and the largest part that one of them shares with others: the parts that PostgreSQL's processes share are the same one. ownNetwork is
 // whether they live in a network namespace of their own; its loopback is left out.
 func Look(pids []int, ownNetwork bool) (usage Usage, known bool) {
 	var shared int64

@@ -52,7 +52,7 @@ func (r *reader) settings(n node, workload string, before []Flag) ([]Flag, error
 	return all, nil
 }
 
-// instead are flags of which one excludes the other: the later one stands.
+// instead are pairs of flags that exclude each other: the later one stands.
 func instead() map[string]string {
 	return map[string]string{"ops": "duration", "duration": "ops", "cluster": "db", "db": "cluster"}
 }

@@ -40,7 +40,7 @@ type Experiment struct {
 type Configuration struct {
 	// Values are its values of the axes.
 	Values []Value
-	// Flags are those of the run, in the order of the file.
+	// Flags are the flags of the run, in the order of the file.
 	Flags []Flag
 }
 
@@ -104,8 +104,8 @@ func (v Vocabulary) anyWords() []string {
 type reader struct {
 	vocabulary Vocabulary
 	size       string
-	// common are the settings for all experiments, those of the size behind the
-	// defaults.
+	// common are the settings for all experiments: the defaults, and behind them the
+	// settings of the size.
 	common []Flag
 	sizes  map[string]bool
 }

@@ -41,7 +41,7 @@ type Writer[T any] struct {
 	close func() error
 }
 
-// NewWriter writes the head of the table. Errors are those of w, and one for a format
+// NewWriter writes the head of the table. Errors are w's, and one for a format
 // that does not exist.
 func NewWriter[T any](w io.Writer, f Format) (*Writer[T], error) {
 	switch f {

@@ -3,7 +3,7 @@ package trend
 import "math"
 
 // distances has the sums of the distances between the values of a series: sums[i][j] is
-// that of all pairs of a value before i and one before j.
+// the sum over all pairs of a value before i and one before j.
 type distances struct{ sums [][]float64 }
 
 func newDistances(series []float64) distances {

@@ -13,24 +13,24 @@ type Options struct {
 	// Window is how many values are looked at at a time, at least 4: a change is
 	// compared with what was around it and not with last year.
 	Window int
-	// MaxP is the largest probability of a change point: that of means as different
-	// in values that did not change.
+	// MaxP bounds the probability that means differ as much as at a change point though
+	// the values did not change.
 	MaxP float64
 	// MinChange is the least change that counts, as a share: 0.05 for 5 %.
 	MinChange float64
 }
 
-// Defaults are those of Apache Otava.
+// Defaults are Apache Otava's.
 func Defaults() Options { return Options{Window: 50, MaxP: 0.001} }
 
 // ChangePoint is where the values changed.
 type ChangePoint struct {
-	// Index is that of the first value that is different.
+	// Index is the index of the first value that is different.
 	Index int
 	// Before and After are the means from the change point before to this one, and
 	// from this one to the next.
 	Before, After float64
-	// P is that of Student's t-test on both, on a logarithmic scale if all values are
+	// P is the probability by Student's t-test on both, on a logarithmic scale if all values are
 	// above 0.
 	P float64
 }
@@ -49,8 +49,8 @@ func (c ChangePoint) magnitude() float64 {
 	return largest
 }
 
-// weaker is by how much the limit is, for candidates. Otava has 10, with a t-test that
-// takes the deviation of a sample for that of the population and so finds more.
+// weaker is the factor by which the limit is weaker for candidates. Otava has 10, with a
+// t-test that takes the deviation of a sample for the population's and so finds more.
 const weaker = 20
 
 // Find returns the change points of a series in their order. The same series gives the
@@ -164,8 +164,8 @@ func worst(points []ChangePoint, o Options) (i int, ok bool) {
 	return smallest, points[smallest].magnitude() <= o.MinChange
 }
 
-// probability is that of Student's t-test with equal variances, two-sided: how likely
-// means as different are in parts of the same. Parts without any spread are the same if
+// probability is by Student's t-test with equal variances, two-sided: how likely means
+// differ as much in parts of the same. Parts without any spread are the same if
 // their means are (1), and else are not (0).
 func probability(a, b []float64) float64 {
 	meanA, meanB, free := stat.Mean(a, nil), stat.Mean(b, nil), float64(len(a)+len(b)-2)

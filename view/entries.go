@@ -34,7 +34,7 @@ type entry struct {
 	// Path is relative to the folder that is shown, with slashes; "." is that itself.
 	Path string
 	Kind string
-	// Verdict is that of a run that has ended, or one of the states.
+	// Verdict is the verdict of a run that has ended, or one of the states.
 	Verdict string
 	// Problem is why there is no verdict, or what is wrong.
 	Problem                     string

@@ -84,7 +84,7 @@ func New(folder string) (*Server, error) {
 	return s, nil
 }
 
-// functions are those of the templates.
+// functions are the functions that the templates call.
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"choice": func(all []string, chosen string) any {

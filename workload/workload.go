@@ -1,7 +1,7 @@
 // Package workload holds what all workloads and the drivers that serve them
 // share: where the database is, and the errors that every command treats
-// alike. Each workload is a package below this one and declares there the few
-// operations (its Store) that a database must offer.
+// alike. Each workload is a package below this one. What it asks of a database is
+// package store.
 //
 // It must not know any driver.
 package workload
