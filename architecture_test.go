@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"check/recorded":        {"check", "check/cycle", "check/cycle/acyclic", "history", "history/exchange"},
 	"check/register":        {"check", "history"},
 	"history/exchange":      {"history"},
-	"workload/isolation":    {"workload/interleaving", "store", "promise", "workload", "workload/definition", "load", "history", "check", "check/cycle", "check/cycle/acyclic", "report", "measure"},
+	"workload/isolation":    {"workload/interleaving", "store", "store/bug", "promise", "workload", "workload/definition", "load", "history", "check", "check/cycle", "check/cycle/acyclic", "report", "measure"},
 	"workload/interleaving": {"store", "workload", "history", "check/cycle"},
 	"workload/keyvalue":     {"store", "store/bug", "workload", "workload/definition", "load", "history", "check", "report"},
 	"workload/ycsb":         {"store", "store/bug", "promise", "workload", "workload/definition", "workload/keyvalue", "load", "history", "check", "check/register", "report"},

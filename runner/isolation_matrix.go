@@ -130,12 +130,18 @@ func (m *matrix) store(ctx context.Context, level interleaving.Level) (interleav
 		return nil, err
 	}
 	store, can := opened.(interleaving.Store)
-	if !can {
+	if !can || seeded(ctx, opened) {
 		err := &workload.OptionError{Option: "database", Value: workload.Redact(m.address), Reason: "its sessions cannot be played step by step",
 			Want: "sqlite:, postgres:, mysql:, mongodb: or mem:, without seeded bugs"}
 		return nil, errors.Join(err, opened.Close())
 	}
 	return store, nil
+}
+
+// seeded is whether a database has bugs, and so does one transaction at a time.
+func seeded(ctx context.Context, db workload.Store) bool {
+	product, err := db.Describe(ctx)
+	return err == nil && slices.ContainsFunc(product.Settings, func(s workload.Setting) bool { return s.Name == workload.SettingBugs })
 }
 
 // level plays one level in a schema of its own, which it drops.

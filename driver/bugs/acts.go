@@ -17,6 +17,8 @@ const (
 	// maxGhosts bounds how many transactions that were rolled back wait for somebody to
 	// read of them.
 	maxGhosts = 64
+	// maxTurns bounds for how many turns an operation lingers.
+	maxTurns = 4
 )
 
 // reads says that a bug is in which state is read.
@@ -31,23 +33,36 @@ func answers(does bug.Does) bool {
 	return false
 }
 
-// remembers says that a bug needs the last transactions.
-func remembers(does bug.Does) bool {
-	return reads(does) || does == bug.Overwrites || does == bug.LosesSoon
+// about says whether a bug is about a table.
+func about(act *bug.Act, table string) bool {
+	return (act.Table == "" || act.Table == table) && (len(act.Tables) == 0 || slices.Contains(act.Tables, table))
 }
 
+// sides says that a bug has every second session use the other members.
+func sides(act *bug.Act) bool { return act.Does == bug.Splits && len(act.Tables) > 0 }
+
+// remembers says that a bug needs the last transactions.
+func remembers(act *bug.Act) bool {
+	return reads(act.Does) || act.Does == bug.Overwrites || act.Does == bug.LosesSoon || cuts(act) || sides(act)
+}
+
+// cuts says that a bug is a Truncates that is in answers as well.
+func cuts(act *bug.Act) bool { return act.Does == bug.Truncates && len(act.Columns) > 0 }
+
 // looksAtRows says that a bug needs what the rows were that a transaction changes.
-func looksAtRows(does bug.Does) bool {
-	return !answers(does) && does != bug.Delays && does != bug.Truncates && does != bug.Miscounts
+func looksAtRows(act *bug.Act) bool {
+	return remembers(act) || !answers(act.Does) && act.Does != bug.Delays && act.Does != bug.Truncates && act.Does != bug.Miscounts
 }
 
 // suits says that a bug can be in an operation of a session.
 func (n *session) suits(act *bug.Act, o *operation) bool {
 	switch {
 	case act.Does == bug.Truncates:
-		return false
+		return cuts(act)
 	case act.Does == bug.ReadsAborted, act.Does == bug.Misanswers:
 		return true
+	case act.Does == bug.ReadsWithoutOwn, act.Does == bug.ReadsCrossed, act.Does == bug.ReadsPhantom:
+		return o.work != nil
 	case reads(act.Does) || answers(act.Does):
 		return !o.writes
 	case !o.writes:
@@ -72,23 +87,30 @@ func (n *session) suits(act *bug.Act, o *operation) bool {
 
 // prepare is done before a transaction is sent.
 func (x *attempt) prepare(ctx context.Context, calls []store.Call) {
-	if !x.does(bug.Overwrites) {
-		return
+	if x.does(bug.Overwrites) && x.overwrite(ctx, x.changes, func(c *change, last *ended) bool {
+		return c.before != nil && last.wrote(c.place).before != nil
+	}) {
+		x.changes = nil
+		x.captureAll(ctx, calls)
 	}
-	for i := range x.changes {
-		c := &x.changes[i]
+}
+
+// overwrite has a row that is to be changed be as it was before the last transaction that
+// changed it, if both suit.
+func (x *attempt) overwrite(ctx context.Context, changes []change, suits func(*change, *ended) bool) bool {
+	for _, c := range changes {
 		last := x.d.log.last(c.place, x.d.log.clock)
-		if c.before == nil || last == nil || last.wrote(c.place).before == nil {
+		if last == nil || !suits(&c, last) {
 			continue
 		}
-		replaced, lost := *c, *c
+		lost := c
 		lost.before = last.wrote(c.place).before
 		if x.n.rewrite(ctx, []change{lost}, asBefore) {
-			x.replaced, x.changes = &replaced, nil
-			x.captureAll(ctx, calls)
+			x.replaced = &c
 		}
-		return
+		return x.replaced != nil
 	}
+	return false
 }
 
 // refused ends an operation that was not committed.
@@ -145,10 +167,12 @@ func (x *attempt) committed(ctx context.Context, o *operation, reply store.Reply
 		}
 	case bug.LosesSoon:
 		x.record(x.n)
-		x.loseSoon()
+		if len(of) > 0 {
+			x.loseSoon()
+		}
 		return reply
 	case bug.ReadsAborted:
-		if o.writes {
+		if len(of) > 0 {
 			return x.abort(ctx, reply)
 		}
 	case bug.KeepsPart:
@@ -159,7 +183,7 @@ func (x *attempt) committed(ctx context.Context, o *operation, reply store.Reply
 			reply = store.Reply{Reply: failed()}
 		}
 	case bug.Denies:
-		if x.struck = act.To == "" || len(of) > 0; x.struck {
+		if x.struck = act.To == "" && act.Tables == nil || len(of) > 0; x.struck {
 			reply = store.Reply{Reply: failed()}
 		}
 	case bug.Miscounts:
@@ -167,7 +191,11 @@ func (x *attempt) committed(ctx context.Context, o *operation, reply store.Reply
 			reply.Affected--
 		}
 	case bug.Splits:
-		x.split(ctx)
+		if !sides(act) {
+			x.split(ctx)
+		} else if x.struck = len(of) > 0; x.struck {
+			x.side = x.n.side
+		}
 	default:
 		if len(of) > 0 {
 			x.struck = x.spoil(ctx, o, of) || x.struck
@@ -202,7 +230,7 @@ func (x *attempt) abort(ctx context.Context, reply store.Reply) store.Reply {
 // that were committed until then.
 func (x *attempt) loseSoon() {
 	d, b, from := x.d, x.bug, x.d.log.clock
-	if d.losing || len(x.changes) == 0 {
+	if d.losing {
 		return
 	}
 	d.losing = true
@@ -222,8 +250,6 @@ func (x *attempt) loseSoon() {
 	})
 }
 
-// of are the changes that the bug can be in: of its tables, of the kind that it is about, in
-// add adds a row like another one under a key of nobody's; a transaction whose statements
 // split has the transaction be on the primary only, or on the others only.
 func (x *attempt) split(ctx context.Context) {
 	x.d.differences += len(x.changes)

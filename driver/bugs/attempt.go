@@ -31,12 +31,16 @@ type attempt struct {
 	over bool
 	// replaced is what a row was that the bug has replaced before.
 	replaced *change
+	// side is ended.side.
+	side int
+	// rehearsal notes what is done; nil if nobody wants to know.
+	rehearsal *rehearsal
 }
 
 func (d *database) attempt(b *active[bug.Act], finished uint64) *attempt {
 	x := &attempt{d: d, bug: b, finished: finished, snapshot: d.log.clock, looks: d.watches}
 	if b != nil {
-		x.looks = x.looks || looksAtRows(b.acts.Does)
+		x.looks = x.looks || looksAtRows(&b.acts)
 		x.mixes = b.acts.Does == bug.ReadsMixed || b.acts.Does == bug.ReadsMiddle && d.coin()
 	}
 	return x
@@ -55,6 +59,9 @@ func (x *attempt) change(p place, before image) *change {
 	x.changes = append(x.changes, change{place: p, before: before, after: before})
 	return &x.changes[len(x.changes)-1]
 }
+
+// about says whether the bug that is at work is about a table.
+func (x *attempt) about(table string) bool { return x.bug != nil && about(&x.bug.acts, table) }
 
 // capture notes which rows a statement is to change, and what they are before.
 func (x *attempt) capture(ctx context.Context, do doer, statement int, parameters []store.Value) {
@@ -124,6 +131,10 @@ func (x *attempt) put(ctx context.Context, do doer, t *store.Table, s *store.Sta
 		return err
 	}
 	c := x.change(placeOf(t.Name, key), before)
+	if _, saw := x.saw(c.place); s.Verb == store.Put && !saw && c.after.equal(c.before) {
+		c.blind = true
+	}
+	c.again()
 	after := slices.Clone(c.after)
 	if after == nil {
 		after = append(key, make(image, len(t.Columns)-len(key))...)
@@ -140,8 +151,16 @@ func (x *attempt) put(ctx context.Context, do doer, t *store.Table, s *store.Sta
 	return nil
 }
 
+// again notes what a row is before it is changed again.
+func (c *change) again() {
+	if c.middle == nil && !c.after.equal(c.before) {
+		c.middle = c.after
+	}
+}
+
 // update does an Update to what the row is after.
 func (c *change) update(t *store.Table, s *store.Statement, parameters []store.Value) {
+	c.again()
 	was := c.after
 	c.after = slices.Clone(was)
 	for _, a := range s.Set {
@@ -207,12 +226,17 @@ func (x *attempt) shown(s *store.Statement, parameters []store.Value, rows []ima
 	d := x.d
 	d.guard.Lock()
 	defer d.guard.Unlock()
-	if x.over || s.Verb == store.Count {
+	if x.over {
 		return rows
 	}
 	t := d.schema.Table(s.Table)
+	if s.Verb == store.Count {
+		return []image{x.counted(t, s, parameters, rows[0])}
+	}
+	missing := missed(t, s, parameters)
 	for _, row := range rows {
 		p, ok := d.whose(t, s, parameters, row)
+		missing = slices.DeleteFunc(missing, func(m place) bool { return m == p })
 		if ok && s.Verb == store.Read {
 			row = x.see(p, t, s.Columns, row)
 		}
@@ -223,7 +247,12 @@ func (x *attempt) shown(s *store.Statement, parameters []store.Value, rows []ima
 			shown = append(shown, row)
 		}
 	}
-	if x.bug != nil && answers(x.bug.acts.Does) && len(shown) > 0 && !x.struck {
+	for _, p := range missing {
+		if row := x.see(p, t, s.Columns, nil); row != nil {
+			shown = append(shown, row)
+		}
+	}
+	if x.about(s.Table) && answers(x.bug.acts.Does) && len(shown) > 0 && !x.struck {
 		shown = x.misanswer(s, t, shown)
 	} else if len(shown) == 1 {
 		d.previous = shown[0]
@@ -243,13 +272,16 @@ func (x *attempt) record(n *session) {
 	if len(x.changes) > 0 {
 		d.log.clock++
 	}
-	e := ended{at: d.log.clock, changes: x.changes, reads: x.reads, known: new(uint64)}
+	e := ended{at: d.log.clock, changes: x.changes, reads: x.reads, side: x.side, known: new(uint64)}
 	d.ghosts = slices.DeleteFunc(d.ghosts, func(g []change) bool {
 		return slices.ContainsFunc(g, func(c change) bool { return e.wrote(c.place) != nil })
 	})
 	d.log.add(e)
 	if n != nil {
-		n.known = e.known
+		n.known, n.seen = e.known, max(n.seen, x.snapshot)
+		if len(x.changes) > 0 {
+			n.wrote, n.seen = e.at, e.at
+		}
 	}
 }
 

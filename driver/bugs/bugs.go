@@ -75,7 +75,6 @@ func seedables() []seedable {
 	return []seedable{
 		with(availability.Name, keyValueBugs(availability.Name), newAvailability),
 		with(entity.Name, keyValueBugs(entity.Name), newEntity),
-		with(isolation.Name, isolationBugs(), newIsolation),
 		with(bulkupdate.Name, bulkUpdateBugs(), newBulkUpdate),
 		with(candles.Name, candleBugs(), newCandles),
 		with(ycsb.Name, ycsbBugs(), newMutable),
@@ -102,6 +101,8 @@ func For(name string) []Bug {
 		return ycsb.Bugs()
 	case churn.Name:
 		return churn.Bugs()
+	case isolation.Name:
+		return isolation.Bugs()
 	case bulkupdate.Name:
 		return bulkupdate.Bugs()
 	case candles.Name:

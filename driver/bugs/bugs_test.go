@@ -1,7 +1,6 @@
 package bugs
 
 import (
-	"context"
 	"errors"
 	"path/filepath"
 	"reflect"
@@ -11,6 +10,8 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/mem"
 	"assay/driver/sqlite"
+	"assay/store"
+	"assay/store/bug"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
@@ -73,39 +74,30 @@ func TestBugsAreDescribed(t *testing.T) {
 
 // engine opens databases of one kind.
 type engine struct {
-	name      string
-	bank      func(context.Context, workload.Target) (bank.Store, error)
-	isolation func(context.Context, workload.Target) (isolation.Store, error)
-	address   func(t testing.TB) string
+	name    string
+	open    store.Opener
+	address func(t testing.TB) string
 }
 
 func inMemory() engine {
-	return engine{"mem", bank.Opener(mem.Open), isolation.Opener(mem.Open), func(testing.TB) string { return "mem://" }}
+	return engine{"mem", mem.Open, func(testing.TB) string { return "mem://" }}
 }
 
 func onSQLite() engine {
-	return engine{"sqlite", bank.Opener(sqlite.Driver().Open), isolation.Opener(sqlite.Driver().Open), func(t testing.TB) string {
+	return engine{"sqlite", sqlite.Driver().Open, func(t testing.TB) string {
 		return "sqlite:" + filepath.Join(t.TempDir(), "bugs.db") + "?synchronous=off"
 	}}
 }
 
-// opened is a Store of an engine with bugs; it is closed with the test.
-func opened[S workload.Store](t testing.TB, e engine, name string, open func(context.Context, workload.Target) (S, error), seed uint64, seeded ...Seeded) workload.Store {
+// opened is a database of an engine with bugs.
+func opened(t testing.TB, e engine, schema store.Schema, all []bug.Bug, seed uint64, seeded ...Seeded) store.Database {
 	t.Helper()
-	store, err := open(t.Context(), workload.Target{Address: e.address(t)})
+	db, err := e.open(t.Context(), workload.Target{Address: e.address(t)}, schema)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrapped, err := Wrap(store, name, seeded, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := wrapped.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return wrapped
+	t.Cleanup(func() { _ = db.Close() }) // the run may have closed it
+	return Over(db, schema, all, seeded, seed)
 }
 
 // never is a bug that does nothing.
@@ -114,16 +106,14 @@ var never = Seeded{"late-apply", 1e-300}
 // TestAWrapperConforms: a Store whose bugs do not strike is as any other.
 func TestAWrapperConforms(t *testing.T) {
 	drivertest.RunAudits(t, drivertest.Bank{Open: func(t *testing.T) bank.Store {
-		return bank.Over(inFile(t, bank.Schema(), bank.Bugs(), 1, never))
+		return bank.Over(opened(t, onSQLite(), bank.Schema(), bank.Bugs(), 1, never))
 	}})
 	config := entity.Defaults()
 	config.Entities = 50
-	open := keyvalue.By(mem.Open).On(entity.Table())
 	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 4, Each: 300, Attempts: 1}
-	run.Valid(t.Context(), t, opened(t, inMemory(), entity.Name, open, 1, never).(keyvalue.Store))
-	e := inMemory()
+	run.Valid(t.Context(), t, keyvalue.Over(opened(t, inMemory(), keyvalue.Schema(entity.Table()), entity.Bugs(), 1, never), entity.Table()))
 	for seed := range uint64(3) {
-		store := opened(t, e, isolation.Name, e.isolation, seed, never).(isolation.Store)
+		store := isolation.Over(opened(t, inMemory(), isolation.Schema(), isolation.Bugs(), seed, never))
 		c := isolation.Defaults()
 		c.Test = "all"
 		j := drivertest.ShortRun{Workload: isolation.Definition(), Config: &c, Seed: seed, Clients: 8, Each: 200, Attempts: 3}.Judge(t.Context(), t, store)
@@ -137,7 +127,7 @@ func TestAWrapperConforms(t *testing.T) {
 
 // TestEverybodyIsTold that there is a bug, and how often it has taken effect.
 func TestEverybodyIsTold(t *testing.T) {
-	db := inFile(t, bank.Schema(), bank.Bugs(), 1, Seeded{"torn-transfer", 1})
+	db := opened(t, onSQLite(), bank.Schema(), bank.Bugs(), 1, Seeded{"torn-transfer", 1})
 	b := bank.Over(db)
 	p, err := b.Describe(t.Context())
 	if err != nil || p.Name != "SQLite" || !strings.HasSuffix(p.Version, " with seeded bugs (torn-transfer:1)") ||

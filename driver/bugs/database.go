@@ -21,9 +21,14 @@ type database struct {
 	// shown is how what is shown differs from what the database holds, others how what the
 	// other members hold differs from what is shown.
 	shown, others overlay
+	// lingers is true if operations are answered only after others have had the turn, some
+	// sooner than others, so that they overlap in what they know.
+	lingers bool
 	// watches is true if transactions are remembered, in log.
 	watches bool
 	log     versions
+	// opened counts the sessions.
+	opened int
 	// ghosts are transactions that were rolled back and wait for somebody to read of them.
 	ghosts [][]change
 	// losing is true while all that is committed is to be lost.
@@ -55,7 +60,8 @@ func Over(inner store.Database, schema store.Schema, all []bug.Bug, seeded []See
 		d.log, d.ghosts, d.losing, d.audited = versions{}, nil, false, 0
 	}
 	d.reset()
-	d.watches = slices.ContainsFunc(d.active, func(b *active[bug.Act]) bool { return remembers(b.acts.Does) })
+	d.watches = slices.ContainsFunc(d.active, func(b *active[bug.Act]) bool { return remembers(&b.acts) })
+	d.lingers = slices.ContainsFunc(d.active, func(b *active[bug.Act]) bool { return b.acts.Does == bug.ReadsStale })
 	engined, engines := store.As[store.Engined](inner)
 	compacting, compacts := store.As[store.Compacting](inner)
 	switch {
@@ -128,6 +134,9 @@ func (d *database) view(ctx context.Context, view viewer, shown *overlay, read f
 	cut := false
 	err := view(ctx, func(inner store.Reader) (err error) {
 		r := &shownReader{Reader: inner, d: d, shown: shown}
+		if slices.ContainsFunc(d.active, func(b *active[bug.Act]) bool { return sides(&b.acts) }) {
+			r.attempt = d.attempt(nil, 0)
+		}
 		if b != nil {
 			if cut, err = r.cut(ctx, b.acts.Tables); err != nil {
 				return err

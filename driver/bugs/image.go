@@ -36,8 +36,11 @@ func (i image) with(column int, v store.Value) image {
 	return changed
 }
 
-// pick gives the values of columns.
+// pick gives the values of columns; nil of no row.
 func (i image) pick(t *store.Table, columns []string) (values image) {
+	if i == nil {
+		return nil
+	}
 	for _, c := range columns {
 		values = append(values, i[column(t, c)])
 	}
@@ -156,6 +159,24 @@ func keyed(t *store.Table, s *store.Statement, parameters []store.Value) (key []
 		key = append(key, v)
 	}
 	return key, true
+}
+
+// missed are the places of the rows that a Read names by their keys.
+func missed(t *store.Table, s *store.Statement, parameters []store.Value) (places []place) {
+	if s.Verb != store.Read {
+		return nil
+	}
+	if key, ok := keyed(t, s, parameters); ok {
+		return []place{placeOf(t.Name, key)}
+	}
+	for _, c := range s.Where {
+		if v, ok := valueOfExpression(c.Value, parameters); ok && c.Is == store.In && c.Column == t.Key()[0] && t.Keys() == 1 {
+			for _, n := range v.Numbers {
+				places = append(places, placeOf(t.Name, store.OfInts(n)))
+			}
+		}
+	}
+	return places
 }
 
 // satisfies says whether a row is one of those that a statement is about.

@@ -17,9 +17,9 @@ func isolationRun(t *testing.T, e engine, seed uint64, test, model string, each 
 	t.Helper()
 	c := isolation.Defaults()
 	c.Test, c.Model, c.Keys = test, model, 4
-	store := opened(t, e, isolation.Name, e.isolation, seed, seeded...)
+	db := opened(t, e, isolation.Schema(), isolation.Bugs(), seed, seeded...)
 	run := drivertest.ShortRun{Workload: isolation.Definition(), Config: &c, Seed: seed, Clients: 8, Each: each, Attempts: 3}
-	return run.Judge(t.Context(), t, store).Results, strikesOf(t, store, Bug{Name: seeded[0].Name})
+	return run.Judge(t.Context(), t, isolation.Over(db)).Results, strikesOf(t, db, Bug{Name: seeded[0].Name})
 }
 
 // kinds returns the kinds of evidence that violated checks have, as "check: kind".
@@ -70,7 +70,7 @@ func chanceOf(bug Bug) float64 {
 // TestEveryIsolationBugIsConvicted on all data in which it can be, and takes no
 // effect on others.
 func TestEveryIsolationBugIsConvicted(t *testing.T) {
-	for _, bug := range For(isolation.Name) {
+	for _, bug := range isolation.Bugs() {
 		chance := chanceOf(bug)
 		for i, test := range append(slices.Clone(bug.Tests), "all") {
 			engines := []engine{inMemory()}
@@ -131,7 +131,7 @@ func TestTimeMakesTheDifference(t *testing.T) {
 				t.Run(fmt.Sprint(name, "/", model, "/", test), func(t *testing.T) {
 					t.Parallel()
 					if !valid {
-						bug := Bug{Name: name, Check: checkIsolation, Kinds: []string{"G-single-item-realtime", "G-nonadjacent-item-realtime"}}
+						bug := Bug{Name: name, Check: "isolation", Kinds: []string{"G-single-item-realtime", "G-nonadjacent-item-realtime"}}
 						if model == "strong-session-serializable" {
 							bug.Kinds = []string{"G-single-item-process", "G-nonadjacent-item-process"}
 						}

@@ -15,21 +15,32 @@ import (
 // the reading.
 func (x *attempt) see(p place, t *store.Table, columns []string, row image) image {
 	log := &x.d.log
-	if !x.d.watches || slices.ContainsFunc(x.changes, func(c change) bool { return c.place == p }) {
+	if !x.d.watches {
 		return row
 	}
-	if x.bug != nil && !x.struck {
+	if i := slices.IndexFunc(x.changes, func(c change) bool { return c.place == p }); i >= 0 {
+		if !x.does(bug.ReadsWithoutOwn) || x.struck || !x.about(p.table) {
+			return row
+		}
+		x.struck = true
+		return x.changes[i].before.pick(t, columns)
+	}
+	if x.about(p.table) && !x.struck {
 		switch does := x.bug.acts.Does; {
+		case does == bug.ReadsMiddle && log.middle(p) != nil:
+			x.struck = true
+			row = log.middle(p).pick(t, columns)
+		case does == bug.Truncates:
+			row = x.short(p, row)
 		case x.mixes:
 			return x.mix(p, t, columns, row)
 		case does == bug.ReadsAborted:
 			row = x.ghost(p, t, columns, row)
-		case does != bug.ReadsStale && x.occasion(p):
-			x.struck = true
-		case does == bug.ReadsStale && x.goBack(p):
+		case x.occasion(p), x.goBack(p):
 			x.struck = true
 		}
 	}
+	row = x.onSide(p, t, columns, row)
 	at := x.snapshot
 	if x.hidden != nil && x.hidden.wrote(p) != nil {
 		at = min(at, x.hidden.at-1)
@@ -39,11 +50,7 @@ func (x *attempt) see(p place, t *store.Table, columns []string, row image) imag
 	if seen == log.latest(p, log.clock) {
 		return row
 	}
-	before := log.asOf(p, at, nil)
-	if before == nil {
-		return nil
-	}
-	return before.pick(t, columns)
+	return log.asOf(p, at, nil).pick(t, columns)
 }
 
 // saw is as what a row was read before.
@@ -71,11 +78,17 @@ func (x *attempt) occasion(p place) bool {
 // wrong says whether not to see a transaction in a row is what the bug is named after.
 func (x *attempt) wrong(e *ended, p place) bool {
 	log := &x.d.log
+	if x.does(bug.ReadsOlder) {
+		return log.latest(p, log.clock) == e.at && e.wrote(p).before != nil
+	}
+	if e.wrote(p).blind {
+		return false
+	}
 	switch x.bug.acts.Does {
 	case bug.ReadsMiddle, bug.ReadsSkewed:
 		return slices.ContainsFunc(e.changes, func(c change) bool {
 			at, ok := x.saw(c.place)
-			return c.place != p && ok && at >= e.at
+			return c.place != p && ok && at >= e.at && log.traced(c.place, e.at, at)
 		})
 	case bug.ReadsPassed:
 		return log.latest(p, log.clock) == e.at && slices.ContainsFunc(x.reads, func(r seenRow) bool {
@@ -84,8 +97,6 @@ func (x *attempt) wrong(e *ended, p place) bool {
 		})
 	case bug.ReadsForked:
 		return x.forked(e, p)
-	case bug.ReadsOlder:
-		return log.latest(p, log.clock) == e.at && e.wrote(p).before != nil
 	}
 	return false
 }
@@ -112,7 +123,7 @@ func (x *attempt) forked(first *ended, p place) bool {
 			}
 			one, sawOne := reader.saw(p)
 			other, sawOther := reader.saw(r.place)
-			if len(reader.changes) == 0 && sawOne && one == first.at && sawOther && other < second.at {
+			if len(reader.changes) == 0 && sawOne && one == first.at && sawOther && other < second.at && log.traced(r.place, other, second.at) {
 				return true
 			}
 		}
@@ -128,12 +139,18 @@ func (e *ended) knows(other *ended) bool {
 	})
 }
 
-// goBack looks for a transaction that changed a row and whose client had its answer when the
-// reader's last call ended, and so before this one was begun. The state from before it is
-// read. What was answered only while this one went on might rightly be missed.
+// answered says that the client of a transaction had its answer when the last call of this
+// one's session ended, and so before this one was begun.
+func (x *attempt) answered(e *ended) bool { return *e.known > 0 && *e.known <= x.finished }
+
+// goBack looks for a transaction that changed a row and was answered before, but is none that
+// the session knows, or for the session's own last one. The state from before it is read. What
+// was answered only while this one went on might rightly be missed.
 func (x *attempt) goBack(p place) bool {
 	for e := range x.d.log.back() {
-		if e.wrote(p) == nil || *e.known == 0 || *e.known > x.finished {
+		suits := x.does(bug.ReadsStale) && x.answered(e) && (x.n == nil || e.at > x.n.seen) ||
+			x.does(bug.ReadsBeforeOwn) && e.at == x.n.wrote
+		if c := e.wrote(p); c == nil || c.blind || !suits {
 			continue
 		}
 		if slices.ContainsFunc(x.reads, func(r seenRow) bool { return r.at >= e.at }) {
@@ -170,8 +187,8 @@ func (x *attempt) ghost(p place, t *store.Table, columns []string, row image) im
 	for i, changes := range x.d.ghosts {
 		e := ended{changes: changes}
 		c := e.wrote(p)
-		other := slices.ContainsFunc(changes, func(o change) bool { _, ok := x.saw(o.place); return ok && o.place != p })
-		if c == nil || c.before == nil || c.after == nil || !other {
+		suits := x.bug.acts.Rows < 2 || row != nil && slices.ContainsFunc(changes, func(o change) bool { _, ok := x.saw(o.place); return ok && o.place != p })
+		if c == nil || c.after == nil || !suits {
 			continue
 		}
 		x.d.ghosts = slices.Delete(x.d.ghosts, i, i+1)

@@ -2,13 +2,11 @@ package bugs
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"assay/check"
 	"assay/driver/drivertest"
-	"assay/driver/sqlite"
 	"assay/store"
 	"assay/store/bug"
 	"assay/workload"
@@ -24,17 +22,6 @@ import (
 	"assay/workload/tpcb"
 	"assay/workload/ycsb"
 )
-
-// inFile is a database with bugs in a file.
-func inFile(t *testing.T, schema store.Schema, all []bug.Bug, seed uint64, seeded ...Seeded) store.Database {
-	t.Helper()
-	db, err := sqlite.Driver().Open(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "bugs.db") + "?synchronous=off"}, schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() }) // the run may have closed it
-	return Over(db, schema, all, seeded, seed)
-}
 
 // spoiled is a workload with bugs.
 type spoiled struct {
@@ -98,7 +85,7 @@ func (w *spoiled) found(t *testing.T, b bug.Bug) {
 		case bug.Truncates, bug.Overdraws, bug.ReadsForked, bug.ReadsPassed:
 			chance = 1
 		}
-		db := inFile(t, w.schema, w.bugs, seed, Seeded{b.Name, chance})
+		db := opened(t, onSQLite(), w.schema, w.bugs, seed, Seeded{b.Name, chance})
 		run := drivertest.ShortRun{Workload: w.of, Config: w.config, Seed: seed, Clients: 4, Each: w.each, Attempts: 1}
 		results := run.Judge(t.Context(), t, w.over(db)).Results
 		strikes := strikesOf(t, db, b)

@@ -25,6 +25,10 @@ type session struct {
 	// finished is the number of the last event when its last call ended.
 	known    *uint64
 	finished uint64
+	// wrote is its last transaction that changed anything, seen the last whose state it knows.
+	wrote, seen int64
+	// side is 1 or 2; see ended.side.
+	side int
 }
 
 type fullRead struct {
@@ -37,17 +41,24 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (s
 	if err != nil {
 		return nil, err
 	}
+	if err := d.take(ctx); err != nil {
+		n.Close()
+		return nil, err
+	}
+	defer d.done()
+	d.opened++
+	n.side += d.opened % 2
 	return n, nil
 }
 
 func (d *database) open(ctx context.Context, statements []store.Statement) (_ *session, err error) {
-	n := &session{d: d, full: map[int]fullRead{}, get: map[string]int{}, put: map[string]int{}, remove: map[string]int{}}
+	n := &session{d: d, side: 1, full: map[int]fullRead{}, get: map[string]int{}, put: map[string]int{}, remove: map[string]int{}}
 	n.statements = slices.Clone(statements)
 	add := func(s store.Statement) int {
 		n.statements = append(n.statements, s)
 		return len(n.statements) - 1
 	}
-	if slices.ContainsFunc(d.active, func(b *active[bug.Act]) bool { return looksAtRows(b.acts.Does) }) {
+	if slices.ContainsFunc(d.active, func(b *active[bug.Act]) bool { return looksAtRows(&b.acts) }) {
 		written := map[string]bool{}
 		for i, s := range statements {
 			t := d.schema.Table(s.Table)
@@ -116,31 +127,48 @@ func (n *session) do(ctx context.Context, o *operation) store.Reply {
 		return store.Reply{Reply: unsent(err)}
 	}
 	defer func() {
+		turns := 0
+		if d.lingers {
+			turns = d.chance.IntN(maxTurns)
+		}
 		d.done()
+		for ; turns > 0 && d.take(ctx) == nil; turns-- {
+			d.done()
+		}
 		n.finished = d.events.Load()
 	}()
 	if n.known != nil {
 		*n.known, n.known = came, nil
 	}
-	b := d.draw(func(a bug.Act) bool { return n.suits(&a, o) })
-	if b != nil && b.acts.Does == bug.Delays {
-		return n.delay(b, o)
+	x := d.attempt(d.draw(func(a bug.Act) bool { return n.suits(&a, o) }), n.finished)
+	x.n = n
+	var will *rehearsal
+	if x.bug != nil && o.work != nil && foresees(x.bug.acts.Does) {
+		if will = n.rehearse(ctx, o); will == nil || !x.suited(ctx, will) {
+			x.bug = nil
+		}
 	}
-	x := d.attempt(b, n.finished)
-	return n.perform(ctx, x, o)
+	if x.does(bug.Delays) {
+		return n.delay(x.bug, o, will)
+	}
+	wrote := n.wrote
+	reply := n.perform(ctx, x, o)
+	if reply.Outcome != history.Committed {
+		n.known, n.wrote = nil, wrote
+	}
+	return reply
 }
 
 // delay has an operation done later.
-func (n *session) delay(b *active[bug.Act], o *operation) store.Reply {
+func (n *session) delay(b *active[bug.Act], o *operation, will *rehearsal) store.Reply {
 	later := *o
+	if will != nil {
+		later.work = will.repeat
+	}
 	later.calls = slices.Clone(o.calls)
 	for i := range later.calls { // their memory is the client's, who goes on
 		call := &later.calls[i]
-		call.Parameters = slices.Clone(call.Parameters)
-		for k, v := range call.Parameters {
-			v.Bytes, v.Numbers = slices.Clone(v.Bytes), slices.Clone(v.Numbers)
-			call.Parameters[k] = v
-		}
+		call.Parameters = copied(call.Parameters)
 		if call.Row != nil {
 			call.Row = func(store.Row) error { return nil }
 		}
@@ -151,6 +179,16 @@ func (n *session) delay(b *active[bug.Act], o *operation) store.Reply {
 	n.d.later(b.acts.Calls, n.statements, func(ctx context.Context, n *session) { n.perform(ctx, n.d.attempt(nil, 0), &later) })
 	b.strikes++
 	return store.Reply{Reply: unknown()}
+}
+
+// copied are values with memory of their own.
+func copied(values []store.Value) []store.Value {
+	values = slices.Clone(values)
+	for i := range values {
+		v := &values[i]
+		v.Bytes, v.Numbers = slices.Clone(v.Bytes), slices.Clone(v.Numbers)
+	}
+	return values
 }
 
 // later has something done at a call to come, by a session of its own.
@@ -307,6 +345,7 @@ func (t *spoilable) Do(ctx context.Context, statement int, row func(store.Row) e
 	s := &x.n.statements[statement]
 	table := x.d.schema.Table(s.Table)
 	if row == nil || table == nil || s.Verb == store.Native {
+		x.rehearsal.note(statement, parameters, nil)
 		return t.Transaction.Do(ctx, statement, row, parameters...)
 	}
 	var rows []image
@@ -315,6 +354,7 @@ func (t *spoilable) Do(ctx context.Context, statement int, row func(store.Row) e
 		rows = append(rows, one)
 		return err
 	}, parameters...)
+	x.rehearsal.note(statement, parameters, rows)
 	if err == nil {
 		err = x.answer(s, parameters, rows, row)
 	}

@@ -89,6 +89,7 @@ func toOf(c *change) bug.To {
 	return bug.Updated
 }
 
+// of are the changes that the bug can be in: of its tables, of the kind that it is about, in
 // one of its columns if they are updates.
 func (x *attempt) of() (changes []change) {
 	act := &x.bug.acts
@@ -108,16 +109,24 @@ func (x *attempt) of() (changes []change) {
 		names := x.d.schema.Table(c.table).Names()
 		figures := toOf(&c) != bug.Updated || len(act.Columns) == 0 || act.Does == bug.Alters ||
 			slices.ContainsFunc(differing(c.before, c.after), func(i int) bool { return slices.Contains(act.Columns, names[i]) })
-		if figures && (act.Table == "" || c.table == act.Table) && (to == "" || toOf(&c) == to) {
+		if figures && about(act, c.table) && (to == "" || toOf(&c) == to) {
 			changes = append(changes, c)
 		}
 	}
 	return changes
 }
 
-// again is a row with what was added to it added once more.
+// again is a row with what was added to it added once more, or put once more as it was before.
 func (x *attempt) again(c *change) image {
 	row, t := slices.Clone(c.after), x.d.schema.Table(c.table)
+	for i, v := range row {
+		if n := len(c.before[i].Numbers); len(v.Numbers) > n {
+			return row.with(i, store.OfList(append(slices.Clone(v.Numbers), v.Numbers[n:]...)))
+		}
+	}
+	if len(c.adds) == 0 {
+		return c.before
+	}
 	for _, name := range c.adds {
 		i := column(t, name)
 		row[i].Number += c.after[i].Number - c.before[i].Number
@@ -146,11 +155,14 @@ func (x *attempt) otherThan(v store.Value) store.Value {
 		return store.OfText(v.Text[:max(0, len(v.Text)-1)] + last)
 	case store.Bool:
 		return store.OfBool(v.Number == 0)
+	case store.List:
+		return store.OfList(append(slices.Clone(v.Numbers), v.Numbers[len(v.Numbers)-1]+1))
 	}
 	v.Number++
 	return v
 }
 
+// add adds a row like another one under a key of nobody's; a transaction whose statements
 // are known is done again for it.
 func (x *attempt) add(ctx context.Context, o *operation, c *change) bool {
 	d, t := x.d, x.d.schema.Table(c.table)

@@ -12,6 +12,10 @@ type change struct {
 	before, after image
 	// adds are the columns that it added to.
 	adds []string
+	// middle is the row as it was in between, if it was changed twice.
+	middle image
+	// blind is true if nobody can tell what was there before: the row was put and not read.
+	blind bool
 }
 
 // seenRow is a row as it was read: as the transaction of this number left it; 0 if that is
@@ -27,6 +31,8 @@ type ended struct {
 	at      int64
 	changes []change
 	reads   []seenRow
+	// side is that of the sessions that see it; 0 if all do.
+	side int
 	// known is the event with which its client came back, and so had its answer; 0
 	// until then.
 	known *uint64
@@ -85,6 +91,26 @@ func (l *versions) last(p place, until int64) *ended {
 		}
 	}
 	return nil
+}
+
+// middle is a row in the middle of the last transaction that changed it; nil if that changed it
+// once.
+func (l *versions) middle(p place) image {
+	if e := l.last(p, l.clock); e != nil {
+		return e.wrote(p).middle
+	}
+	return nil
+}
+
+// traced says that of each change of a row after one transaction and up to another it shows
+// what was there before.
+func (l *versions) traced(p place, after, until int64) bool {
+	for e := range l.back() {
+		if c := e.wrote(p); c != nil && c.blind && e.at > after && e.at <= until {
+			return false
+		}
+	}
+	return true
 }
 
 // latest is the number of the last transaction that changed a row; 0 of none.

@@ -44,16 +44,19 @@ func (b Bug) MayPass(test string) bool { return b.Passing || slices.Contains(b.P
 // Act is what a bug does to a transaction, a statement or a read of everything.
 type Act struct {
 	Does Does
-	// Table is the one whose rows it is about, or Tables are; empty for any.
+	// Table is the one whose rows it is about, or Tables are; empty for any. Splits with Tables
+	// has every second session use the other members.
 	Table  string
 	Tables []string
 	// Columns are those that it is about: one of those that are altered; those of which
 	// one must have changed so that the act leaves a trace. Empty for any but the key.
+	// Truncates with Columns cuts the lists in them, and hides rows, in answers as well.
 	Columns []string
 	// To is what a transaction must have done to a row that it is about; empty for what Does
 	// says, or for anything.
 	To To
-	// Rows is how many rows a transaction must have changed, at least.
+	// Rows is how many rows a transaction must have changed, at least. With 2 ReadsAborted
+	// shows a row only to who has read another one as it is.
 	Rows int
 	// Unknown is true if it is answered that the outcome is not known.
 	Unknown bool
@@ -94,7 +97,8 @@ const (
 	// Overwrites has a transaction change a row as it was before the last transaction that
 	// changed it.
 	Overwrites Does = "overwrites"
-	// Doubles adds once more what the updates of a transaction added.
+	// Doubles adds once more what the updates of a transaction added; a row that one has
+	// put is put once more by the one before.
 	Doubles Does = "doubles"
 	// Denies answers that a transaction failed that was committed, Delays that it is
 	// unknown of one that is done up to Calls calls later.
@@ -159,6 +163,15 @@ const (
 	// ReadsStale sees a state from before a transaction whose end was known before the
 	// read began.
 	ReadsStale Does = "reads stale"
+	// ReadsBeforeOwn sees the state from before the last transaction of its own session,
+	// ReadsWithoutOwn a row as it was before the transaction itself changed it.
+	ReadsBeforeOwn  Does = "reads what was before its own"
+	ReadsWithoutOwn Does = "reads without its own"
+	// ReadsCrossed sees the state from before a transaction that has read what this one
+	// changes, and changed what this one reads: row by row, or rows by a condition.
+	ReadsCrossed Does = "reads crossed"
+	// ReadsPhantom counts rows for the second time as before the last change of what is counted.
+	ReadsPhantom Does = "reads a phantom"
 	// ReadsPassed sees what came after a transaction and not the transaction itself, as
 	// snapshot isolation allows of one that only reads (A. Fekete, E. O'Neil, P. O'Neil, "A
 	// Read-Only Transaction Anomaly Under Snapshot Isolation", SIGMOD Record 33(3), 2004).

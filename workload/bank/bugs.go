@@ -40,7 +40,7 @@ func Bugs() []bug.Bug {
 			Doc: "an audit sees a transfer in the middle: the debit and not the credit, or of one account the new balance and not yet the new version",
 			Act: bug.Act{Does: bug.ReadsMiddle}},
 		{Name: "aborted-read", Check: snapshots, Kinds: []string{"dirty-read", "no-such-version", "read-skew", "audit-sum"},
-			Doc: "a transfer is made to fail after its debit or its credit, and an audit sees this one all the same", Act: bug.Act{Does: bug.ReadsAborted}},
+			Doc: "a transfer is made to fail after its debit or its credit, and an audit sees this one all the same", Act: bug.Act{Does: bug.ReadsAborted, Rows: 2}},
 		{Name: "read-skew", Check: snapshots, Kinds: []string{"read-skew", "audit-sum"},
 			Doc: "an audit reads some accounts before a transfer and some after it", Act: bug.Act{Does: bug.ReadsSkewed}},
 		{Name: "long-fork", Check: snapshots, Kinds: []string{"long-fork"},

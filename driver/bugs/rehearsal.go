@@ -1,0 +1,216 @@
+package bugs
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"assay/store"
+	"assay/store/bug"
+)
+
+// rehearsal is what a transaction will do, whose statements follow from one another.
+type rehearsal struct {
+	ended
+	calls []rehearsed
+}
+
+// rehearsed is a statement, and the rows that it gave.
+type rehearsed struct {
+	store.Call
+	rows []image
+}
+
+// foresees says that a bug needs to know what a transaction will do.
+func foresees(does bug.Does) bool {
+	return does == bug.Delays || does == bug.Overwrites || does == bug.ReadsCrossed
+}
+
+// rehearse does a transaction and rolls it back; nil if it was not done to its end.
+func (n *session) rehearse(ctx context.Context, o *operation) *rehearsal {
+	x := n.d.attempt(nil, 0)
+	x.n, x.rehearsal = n, &rehearsal{}
+	reply := n.transact(ctx, x, &operation{writes: o.writes, work: func(ctx context.Context, t store.Transaction) error {
+		if err := o.work(ctx, t); err != nil {
+			return err
+		}
+		return store.ErrRollback
+	}})
+	if !errors.Is(reply.Err, store.ErrRollback) {
+		return nil
+	}
+	x.rehearsal.changes, x.rehearsal.reads = x.changes, x.reads
+	return x.rehearsal
+}
+
+func (r *rehearsal) note(statement int, parameters []store.Value, rows []image) {
+	if r != nil {
+		r.calls = append(r.calls, rehearsed{store.Call{Statement: statement, Parameters: copied(parameters)}, rows})
+	}
+}
+
+// repeat does the same again, if what is read is still the same.
+func (r *rehearsal) repeat(ctx context.Context, t store.Transaction) error {
+	s := t.(*spoilable)
+	for _, call := range r.calls {
+		statement := &s.x.n.statements[call.Statement]
+		var rows []image
+		var row func(store.Row) error
+		if table := s.x.d.schema.Table(statement.Table); statement.GivesRows() {
+			row = func(found store.Row) error {
+				one, err := rowOf(found, table, statement)
+				rows = append(rows, one)
+				return err
+			}
+		}
+		if _, err := s.Do(ctx, call.Statement, row, call.Parameters...); err != nil {
+			return err
+		}
+		if !slices.EqualFunc(rows, call.rows, image.equal) {
+			return store.ErrRollback
+		}
+	}
+	return nil
+}
+
+// suited says that the bug that is at work can be in a transaction that will do this, and
+// prepares it.
+func (x *attempt) suited(ctx context.Context, will *rehearsal) bool {
+	switch x.bug.acts.Does {
+	case bug.Overwrites:
+		return x.overwrite(ctx, will.changes, func(c *change, last *ended) bool {
+			_, sees := will.saw(c.place)
+			_, saw := last.saw(c.place)
+			return sees && saw && x.about(c.table)
+		})
+	case bug.ReadsCrossed:
+		n := 0
+		for e := range x.d.log.back() {
+			if n++; n > occasions {
+				break
+			}
+			if len(e.changes) > 0 && (x.crossed(e, will) || x.crossedCounts(e, will)) {
+				x.snapshot, x.struck = e.at-1, true
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// crossed says that a transaction read a row that this one will change, and changed one that
+// this one will read, and what this one will change is as that one found it.
+func (x *attempt) crossed(e *ended, will *rehearsal) bool {
+	log := &x.d.log
+	since := func(c change) bool { return log.latest(c.place, log.clock) >= e.at }
+	return !slices.ContainsFunc(will.changes, since) &&
+		slices.ContainsFunc(e.reads, func(r seenRow) bool {
+			c := will.wrote(r.place)
+			return x.about(r.table) && c != nil && !c.blind
+		}) &&
+		slices.ContainsFunc(will.reads, func(r seenRow) bool {
+			c := e.wrote(r.place)
+			return x.about(r.table) && will.wrote(r.place) == nil && c != nil && !c.blind
+		})
+}
+
+// crossedCounts says that both count the same rows and add to them.
+func (x *attempt) crossedCounts(e *ended, will *rehearsal) bool {
+	return slices.ContainsFunc(will.calls, func(call rehearsed) bool {
+		s := &x.n.statements[call.Statement]
+		if s.Verb != store.Count || !x.about(s.Table) {
+			return false
+		}
+		t := x.d.schema.Table(s.Table)
+		adds := func(c change) bool {
+			return c.table == s.Table && c.before == nil && satisfies(t, s, call.Parameters, c.after)
+		}
+		_, too := e.saw(conditionOf(s, call.Parameters))
+		return too && slices.ContainsFunc(e.changes, adds) && slices.ContainsFunc(will.changes, adds)
+	})
+}
+
+// conditionOf is the place of what is counted, as if it were a row.
+func conditionOf(s *store.Statement, parameters []store.Value) place {
+	return placeOf(s.Table+" counted", parameters)
+}
+
+// counted is what a Count gives without sums, as it is shown.
+func (x *attempt) counted(t *store.Table, s *store.Statement, parameters []store.Value, row image) image {
+	if !x.d.watches || t == nil || len(s.Columns) > 0 {
+		return row
+	}
+	is := func(i image) int64 {
+		if satisfies(t, s, parameters, i) {
+			return 1
+		}
+		return 0
+	}
+	at, what := x.snapshot, conditionOf(s, parameters)
+	if _, again := x.saw(what); again && x.does(bug.ReadsPhantom) && !x.struck && x.about(s.Table) {
+		for e := range x.d.log.back() {
+			if slices.ContainsFunc(e.changes, func(c change) bool { return c.table == s.Table && is(c.before) != is(c.after) }) {
+				at, x.struck = e.at-1, true
+				break
+			}
+		}
+	}
+	x.reads = append(x.reads, seenRow{what, at})
+	shown := slices.Clone(row)
+	for c := range x.d.log.since(at, s.Table) {
+		shown[0].Number += is(c.before) - is(c.after)
+	}
+	return shown
+}
+
+// short is a row without the last element of its list, or no row, if what is missing was
+// answered before.
+func (x *attempt) short(p place, row image) image {
+	e := x.d.log.last(p, x.d.log.clock)
+	if row == nil || e == nil || !x.answered(e) && (x.n == nil || e.at != x.n.wrote) {
+		return row
+	}
+	x.struck = true
+	for i, v := range row {
+		if n := len(v.Numbers); n > 1 {
+			return row.with(i, store.OfList(v.Numbers[:n-1]))
+		}
+	}
+	return nil
+}
+
+// onSide is a row as one of two sides sees it.
+func (x *attempt) onSide(p place, t *store.Table, columns []string, row image) image {
+	side, last := 1, true
+	if x.n != nil {
+		side = x.n.side
+	}
+	for e := range x.d.log.back() {
+		c := e.wrote(p)
+		switch {
+		case c == nil:
+		case e.side == 0 || e.side == side:
+			last = false
+		default:
+			before := c.before.pick(t, columns)
+			for i, v := range row {
+				switch added := c.after.pick(t, columns)[i].Numbers; {
+				case len(added) > 0:
+					if before != nil {
+						added = added[len(before[i].Numbers):]
+					}
+					row = row.with(i, store.OfList(slices.DeleteFunc(slices.Clone(v.Numbers), func(n int64) bool { return slices.Contains(added, n) })))
+				case last:
+					return before
+				}
+			}
+		}
+	}
+	for _, v := range row {
+		if v.Kind == store.List && len(v.Numbers) == 0 {
+			return nil
+		}
+	}
+	return row
+}
