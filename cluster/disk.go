@@ -41,13 +41,11 @@ type nodeDisk interface {
 	// killed right after it. What is lost of what was not synced, a disk that can
 	// choose draws from the seed.
 	Cut(loss disk.Mode, seed uint64) error
-	// Refuses tries to write between Cut and Unmount and returns the error of it; nil
+	// Refuses tries to write between Cut and Restore and returns the error of it; nil
 	// if the write passed.
 	Refuses() error
-	// Unmount takes the file system away once the node's processes are gone.
-	Unmount(ctx context.Context) error
-	// Restore mounts what has survived, as at the next boot; evidence says what was
-	// recovered, in words.
+	// Restore mounts what has survived, as at the next boot, once the node's processes
+	// are gone; evidence says what was recovered, in words.
 	Restore(ctx context.Context) (evidence string, err error)
 	// Remove ends the disk for good, in whatever state it is, and removes its files.
 	Remove() error
@@ -152,9 +150,5 @@ func (n *Node) DiskRefuses() error { return n.disk().Refuses() }
 // RestoreDisk mounts what has survived of a disk whose power was cut; evidence says
 // what was recovered. The node's processes must be gone.
 func (n *Node) RestoreDisk(ctx context.Context) (evidence string, err error) {
-	d := n.disk()
-	if err := d.Unmount(ctx); err != nil {
-		return "", err
-	}
-	return d.Restore(ctx)
+	return n.disk().Restore(ctx)
 }

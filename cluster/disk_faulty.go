@@ -60,9 +60,6 @@ func (d *faultyDisk) Refuses() error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// Unmount does nothing: Restore unmounts what is cut.
-func (d *faultyDisk) Unmount(context.Context) error { return nil }
-
 func (d *faultyDisk) Restore(context.Context) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

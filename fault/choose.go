@@ -14,6 +14,9 @@ type member struct {
 	arbiter bool
 }
 
+// Name implements named.
+func (m member) Name() string { return m.name }
+
 // cut is one node's packets that are dropped: those from the nodes in from, and
 // those to them unless only the incoming ones are meant.
 type cut struct {
@@ -50,18 +53,11 @@ func randomness(seed uint64, o Occurrence) *rand.Rand {
 // choose picks the nodes. primary is the one that takes writes, empty if there
 // is none or nobody knows.
 func choose(f Fault, members []member, primary string, random *rand.Rand) (choice, error) {
-	if f.Action == Partition {
-		return partition(f.Target, names(members), primary, random)
+	if a, _ := Lookup(f.Action); a.choose != nil {
+		return a.choose(f.Target, names(members), primary, random)
 	}
-	var withData []string
-	for _, m := range members {
-		if !m.arbiter {
-			withData = append(withData, m.name)
-		}
-	}
+	withData := holders(members)
 	switch f.Target {
-	case TargetCluster:
-		return choice{}, nil
 	case TargetAll:
 		return choice{nodes: names(members)}, nil
 	case TargetPrimary:
@@ -87,74 +83,24 @@ func choose(f Fault, members []member, primary string, random *rand.Rand) (choic
 	return choice{nodes: []string{f.node()}}, nil
 }
 
-// node is the target as a node's name.
-func (f Fault) node() string { return strings.TrimPrefix(f.Target, PodPrefix) }
-
-func names(members []member) []string {
-	var all []string
+// holders are the names of the nodes that hold data.
+func holders(members []member) (all []string) {
 	for _, m := range members {
-		all = append(all, m.name)
+		if !m.arbiter {
+			all = append(all, m.name)
+		}
 	}
 	return all
 }
 
-// partition chooses who is parted from whom.
-func partition(shape string, all []string, primary string, random *rand.Rand) (choice, error) {
-	if len(all) < leastNodes(shape) {
-		return choice{}, fmt.Errorf("partition %s takes at least %d nodes", shape, leastNodes(shape))
-	}
-	single := primary
-	if single == "" {
-		single = all[random.IntN(len(all))]
-	}
-	switch shape {
-	case ShapeHalves:
-		var few []string
-		for _, i := range random.Perm(len(all))[:len(all)/2] {
-			few = append(few, all[i])
-		}
-		return parted(all, few), nil
-	case ShapeOne:
-		return parted(all, []string{single}), nil
-	case ShapeOneway:
-		others := without(all, []string{single})
-		return choice{nodes: []string{single}, cuts: []cut{{node: single, from: others, inOnly: true}},
-			detail: fmt.Sprintf("%s hears nothing of %s, but is heard", single, strings.Join(others, ", "))}, nil
-	case ShapeRing:
-		return ring(all), nil
-	}
-	return choice{}, fmt.Errorf("there is no partition %s", shape)
-}
+// node is the target as a node's name.
+func (f Fault) node() string { return strings.TrimPrefix(f.Target, PodPrefix) }
 
-// leastNodes is how many nodes a partition needs to part any.
-func leastNodes(shape string) int {
-	if shape == ShapeRing {
-		return 4 // of three, each is the others' neighbour
+func names[N named](nodes []N) (all []string) {
+	for _, n := range nodes {
+		all = append(all, n.Name())
 	}
-	return 2
-}
-
-// parted cuts few off from the others.
-func parted(all, few []string) choice {
-	others := without(all, few)
-	var c choice
-	for _, name := range all { // in the order of the names
-		if slices.Contains(few, name) {
-			c.nodes = append(c.nodes, name)
-			c.cuts = append(c.cuts, cut{node: name, from: others})
-		}
-	}
-	c.detail = strings.Join(c.nodes, ", ") + " | " + strings.Join(others, ", ")
-	return c
-}
-
-func ring(all []string) choice {
-	c := choice{nodes: all, detail: "only neighbours see each other: " + strings.Join(all, " - ") + " - " + all[0]}
-	for i, name := range all {
-		neighbours := []string{name, all[(i+1)%len(all)], all[(i+len(all)-1)%len(all)]}
-		c.cuts = append(c.cuts, cut{node: name, from: without(all, neighbours)})
-	}
-	return c
+	return all
 }
 
 func without(all, some []string) []string {

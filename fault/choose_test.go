@@ -22,7 +22,7 @@ func TestChoice(t *testing.T) {
 		for target, allowed := range map[string]string{
 			"primary": "n2", "secondary": "n1 n3", "any": "n1 n2 n3", "all": "n1,n2,n3,n4", "n4": "n4",
 		} {
-			f := Fault{Action: Kill, Target: target}
+			f := Fault{Action: "kill", Target: target}
 			o := Occurrence{Fault: 1, Round: 2}
 			c, err := choose(f, nodes(3, 1), "n2", randomness(seed, o))
 			if err != nil {
@@ -49,11 +49,11 @@ func TestChoice(t *testing.T) {
 
 func TestChoiceOfNothing(t *testing.T) {
 	for target, want := range map[string]string{"primary": "no primary", "secondary": "no primary", "n9": "no node n9"} {
-		if _, err := choose(Fault{Action: Kill, Target: target}, nodes(3, 0), "", randomness(1, Occurrence{})); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := choose(Fault{Action: "kill", Target: target}, nodes(3, 0), "", randomness(1, Occurrence{})); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", target, err)
 		}
 	}
-	if _, err := choose(Fault{Action: Kill, Target: "secondary"}, nodes(1, 0), "n1", randomness(1, Occurrence{})); err == nil {
+	if _, err := choose(Fault{Action: "kill", Target: "secondary"}, nodes(1, 0), "n1", randomness(1, Occurrence{})); err == nil {
 		t.Error("a secondary of one node")
 	}
 }
@@ -73,15 +73,15 @@ func TestPartitions(t *testing.T) {
 		all := names(nodes(n, 0))
 		for seed := range uint64(20) {
 			random := randomness(seed, Occurrence{})
-			halves, err := choose(Fault{Action: Partition, Target: ShapeHalves}, nodes(n, 0), "", random)
+			halves, err := choose(Fault{Action: "partition", Target: shapeHalves}, nodes(n, 0), "", random)
 			if err != nil || len(halves.nodes) != n/2 {
 				t.Fatalf("%d: %+v, %v", n, halves, err)
 			}
-			one, err := choose(Fault{Action: Partition, Target: ShapeOne}, nodes(n, 0), "n2", random)
+			one, err := choose(Fault{Action: "partition", Target: shapeOne}, nodes(n, 0), "n2", random)
 			if err != nil || !slices.Equal(one.nodes, []string{"n2"}) {
 				t.Fatalf("%d: %+v, %v", n, one, err)
 			}
-			oneway, err := choose(Fault{Action: Partition, Target: ShapeOneway}, nodes(n, 0), "n1", random)
+			oneway, err := choose(Fault{Action: "partition", Target: shapeOneway}, nodes(n, 0), "n1", random)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,11 +109,11 @@ func TestPartitions(t *testing.T) {
 }
 
 func TestRing(t *testing.T) {
-	if _, err := choose(Fault{Action: Partition, Target: ShapeRing}, nodes(3, 0), "", randomness(1, Occurrence{})); err == nil {
+	if _, err := choose(Fault{Action: "partition", Target: shapeRing}, nodes(3, 0), "", randomness(1, Occurrence{})); err == nil {
 		t.Error("a ring of three parts nobody")
 	}
 	for n := 4; n <= 7; n++ {
-		c, err := choose(Fault{Action: Partition, Target: ShapeRing}, nodes(n, 0), "", randomness(1, Occurrence{}))
+		c, err := choose(Fault{Action: "partition", Target: shapeRing}, nodes(n, 0), "", randomness(1, Occurrence{}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,47 +2,70 @@ package fault
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
 	"assay/cluster"
+	"assay/cluster/kubernetes"
 	"assay/cluster/server"
 )
 
-// shifting starts servers again under libfaketime, which has them read another
+// clock starts servers again under libfaketime, which has them read another
 // time of day. Their monotonic clock stays right: what waits for a time to pass
 // waits as long as it should.
-type clockShift struct {
-	nodes  []*shiftedNode
-	offset time.Duration
-	env    []string
+func clock() Action {
+	value := newValue("OFFSET", "an offset with a sign and a unit, such as +60s or -5m", time.Minute, parseOffset,
+		func(d time.Duration) bool { return d != 0 && d <= mostTime && d >= -mostTime },
+		func(d time.Duration) string {
+			if d > 0 {
+				return "+" + shortDuration(d)
+			}
+			return shortDuration(d)
+		})
+	value.Default = "+60s"
+	return Action{Name: "clock", Value: value, Targets: nodeTargets(), Lasts: true, part: partProcess, state: "under a shifted clock", silences: true, restarts: true,
+		Effect: "has the server end in order and starts it with its clock shifted; healing starts it with the right one",
+		check: func(f Fault, _ *cluster.Cluster) error {
+			if runtime.GOOS != "linux" {
+				return &UnavailableError{Action: f.Action, Reason: "clocks are shifted on Linux only"}
+			}
+			_, err := findFaketime()
+			return err
+		},
+		on: func(t task) (injector, error) {
+			library, err := findFaketime()
+			if err != nil {
+				return nil, err
+			}
+			env := faketimeEnv(library, valueOf[time.Duration](t.Fault))
+			return each(t.nodes, func(n *cluster.Node) oneNode { return &shiftedNode{Node: n, env: env} }), nil
+		},
+		Pods: "shifts the clock that the containers of the pod read (Chaos Mesh)",
+		pods: podMeans{chaos: kubernetes.TimeChaos, spec: func(f Fault, pod kubernetes.Pod) map[string]any {
+			return map[string]any{"timeOffset": valueOf[time.Duration](f).String(), "containerNames": anyOf(pod.Containers)}
+		}}}
+}
+
+func parseOffset(text string) (time.Duration, error) {
+	if !strings.HasPrefix(text, "+") && !strings.HasPrefix(text, "-") {
+		return 0, strconv.ErrSyntax
+	}
+	return time.ParseDuration(text)
 }
 
 // shiftedNode is a node with all its processes that run or ran under the library.
 type shiftedNode struct {
 	*cluster.Node
+	env     []string
 	shifted []server.ProcessID
-}
-
-func shiftClock(nodes []*cluster.Node, offset time.Duration) (injector, error) {
-	library, err := findFaketime()
-	if err != nil {
-		return nil, err
-	}
-	offset = cmp.Or(offset, DefaultOffset)
-	s := &clockShift{offset: offset, env: faketimeEnv(library, offset)}
-	for _, n := range nodes {
-		s.nodes = append(s.nodes, &shiftedNode{Node: n})
-	}
-	return s, nil
 }
 
 func faketimeEnv(library string, offset time.Duration) []string {
@@ -63,18 +86,16 @@ func findFaketime() (string, error) {
 			}
 		}
 	}
-	return "", &UnavailableError{Action: Clock, Reason: "there is no libfaketime.so.1 on this machine",
+	return "", &UnavailableError{Action: "clock", Reason: "there is no libfaketime.so.1 on this machine",
 		Instead: "install the package faketime, or run scripts/install-servers.sh faketime"}
 }
 
-func (s *clockShift) inject(ctx context.Context) error {
-	return forEach(s.nodes, func(n *shiftedNode) error {
-		if err := n.Stop(ctx); err != nil {
-			return err
-		}
-		err := n.Start(ctx, s.env...)
-		return errors.Join(err, n.recordShifted())
-	})
+func (n *shiftedNode) inject(ctx context.Context) error {
+	if err := n.Stop(ctx); err != nil {
+		return err
+	}
+	err := n.Start(ctx, n.env...)
+	return errors.Join(err, n.recordShifted())
 }
 
 // recordShifted keeps the node's processes if they run under the library, so that
@@ -90,20 +111,18 @@ func (n *shiftedNode) recordShifted() error {
 
 // verify is that the server's process has the offset in its environment and the
 // library in its memory. What its clock shows only the server itself knows.
-func (s *clockShift) verify(context.Context, bool) (observation, error) {
-	return observeEach(s.nodes, func(n *shiftedNode) (observation, error) {
-		if !n.Running() {
-			return observation{text: "the server is down"}, nil
-		}
-		offset, err := underFaketime(n.PID())
-		if err != nil {
-			return observation{}, err
-		}
-		if offset == "" {
-			return observation{text: fmt.Sprintf("process %d does not run under libfaketime", n.PID())}, nil
-		}
-		return observation{proven: true, text: fmt.Sprintf("process %d runs under libfaketime with %s", n.PID(), offset)}, nil
-	})
+func (n *shiftedNode) verify(context.Context, bool) (observation, error) {
+	if !n.Running() {
+		return observation{text: "the server is down"}, nil
+	}
+	offset, err := underFaketime(n.PID())
+	if err != nil {
+		return observation{}, err
+	}
+	if offset == "" {
+		return observation{text: fmt.Sprintf("process %d does not run under libfaketime", n.PID())}, nil
+	}
+	return observation{proven: true, text: fmt.Sprintf("process %d runs under libfaketime with %s", n.PID(), offset)}, nil
 }
 
 // underFaketime returns the process's FAKETIME variable if it has the library
@@ -129,27 +148,20 @@ func underFaketime(pid int) (string, error) {
 	return "", nil
 }
 
-func (s *clockShift) undo(context.Context) error { return nil }
+func (n *shiftedNode) undo(context.Context) error { return nil }
 
-// restore starts the servers with the right clock, and takes away what the
+// restore starts the server with the right clock, and takes away what the
 // library has left of processes that were killed.
-func (s *clockShift) restore(ctx context.Context) (string, error) {
-	text, err := describeEach(s.nodes, func(n *shiftedNode) (string, error) {
-		text, err := startAgain(ctx, n.Node)
-		if err != nil {
-			return "", err
-		}
-		offset, err := underFaketime(n.PID())
-		if err == nil && offset != "" {
-			err = fmt.Errorf("process %d still runs under libfaketime", n.PID())
-		}
-		return text + " with its clock right", err
-	})
-	failed := []error{err}
-	for _, n := range s.nodes {
-		failed = append(failed, removeSharedFiles(n.shifted))
+func (n *shiftedNode) restore(ctx context.Context) (string, error) {
+	text, err := startAgain(ctx, n.Node)
+	if err != nil {
+		return "", errors.Join(err, removeSharedFiles(n.shifted))
 	}
-	return text, errors.Join(failed...)
+	offset, err := underFaketime(n.PID())
+	if err == nil && offset != "" {
+		err = fmt.Errorf("process %d still runs under libfaketime", n.PID())
+	}
+	return text + " with its clock right", errors.Join(err, removeSharedFiles(n.shifted))
 }
 
 // sharedFolder is where shared memory and semaphores are (shm_overview(7),

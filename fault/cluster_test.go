@@ -126,11 +126,11 @@ func TestEachFaultIsProvenAndHealed(t *testing.T) {
 	for _, about := range real {
 		t.Run(about.fault, func(t *testing.T) {
 			faults := parse(t, about.fault)
-			if err := Validate(t.Context(), faults, c); err != nil {
+			if err := Validate(t.Context(), faults, Servers(c)); err != nil {
 				t.Fatal(err)
 			}
 			kept := &recording{}
-			done, err := Run(t.Context(), c, faults, Plan{Seed: 7}, kept)
+			done, err := Run(t.Context(), Servers(c), faults, Plan{Seed: 7}, kept)
 			if err != nil || len(done) != 1 {
 				t.Fatalf("%+v, %v", done, err)
 			}
@@ -145,7 +145,7 @@ func TestEachFaultIsProvenAndHealed(t *testing.T) {
 			if len(kept.injected) != 1 || len(kept.healed) != 1 || !kept.healed[0].HealedAt.Equal(i.HealedAt) {
 				t.Errorf("the recorder was told %+v and %+v", kept.injected, kept.healed)
 			}
-			if i.Fault.Action == Kill && (i.NewPrimary == "" || !slices.Contains(i.Nodes, i.Primary)) {
+			if i.Fault.Action == "kill" && (i.NewPrimary == "" || !slices.Contains(i.Nodes, i.Primary)) {
 				t.Errorf("the primary %s was killed, and the next one is %q", i.Primary, i.NewPrimary)
 			}
 			checkWhole(t, c)
@@ -167,7 +167,7 @@ func TestTheEndInTheMiddleHeals(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			kept := &recording{onInjected: func(Injection) { time.AfterFunc(200*time.Millisecond, cancel) }}
-			done, err := Run(ctx, c, f, Plan{Seed: 3}, kept)
+			done, err := Run(ctx, Servers(c), f, Plan{Seed: 3}, kept)
 			if err != nil || len(done) != 1 || len(kept.healed) != 1 {
 				t.Fatalf("%+v, %v; healing told %d times", done, err, len(kept.healed))
 			}
@@ -184,7 +184,7 @@ func TestManyFaultsOnOneCluster(t *testing.T) {
 	c := startCluster(t, quickMongo)
 	faults := parse(t, "kill all at 0s for 4s", "flaky=5% all at 0s", "slowdisk=8MiB all at 100ms for 1h",
 		"pause n1 at 2s", "isolate primary at 20s for 4s", "kill any at 21s for 1s")
-	done, err := Run(t.Context(), c, faults, Plan{Seed: 11, Duration: 30 * time.Second}, &recording{})
+	done, err := Run(t.Context(), Servers(c), faults, Plan{Seed: 11, Duration: 30 * time.Second}, &recording{})
 	if err != nil || len(done) != len(faults) {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -215,7 +215,7 @@ func TestAServerThatCannotBeStartedAgain(t *testing.T) {
 			}
 		}
 	}}
-	done, err := Run(t.Context(), c, parse(t, "kill n2 at 0s for 1s", "pause n1 at 0s for 2s"), Plan{HealWithin: 30 * time.Second}, kept)
+	done, err := Run(t.Context(), Servers(c), parse(t, "kill n2 at 0s for 1s", "pause n1 at 0s for 2s"), Plan{HealWithin: 30 * time.Second}, kept)
 	if err == nil || len(done) != 2 {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -259,19 +259,19 @@ func TestValidateOnLoopback(t *testing.T) {
 		"isolate=clients n1": new(*UnavailableError),
 		"power-cut all":      new(*UnavailableError), // no disk of its own
 	} {
-		err := Validate(t.Context(), parse(t, text), c)
+		err := Validate(t.Context(), parse(t, text), Servers(c))
 		if want == nil && err != nil || want != nil && !errors.As(err, want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	var unsupported *machine.UnsupportedError
-	if err := Validate(t.Context(), parse(t, "isolate n1", "kill n9"), c); !errors.As(err, &unsupported) || !strings.Contains(err.Error(), "no node n9") {
+	if err := Validate(t.Context(), parse(t, "isolate n1", "kill n9"), Servers(c)); !errors.As(err, &unsupported) || !strings.Contains(err.Error(), "no node n9") {
 		t.Errorf("%v", err)
 	}
 	if l := c.Node("n1").Machine().Limits(); l != (machine.Limits{}) {
 		t.Errorf("Validate left limits: %+v", l)
 	}
-	done, err := Run(t.Context(), c, parse(t, "slowcpu=0.01 primary at 0s for 2s", "kill primary at 0s for 100ms"), Plan{}, &recording{})
+	done, err := Run(t.Context(), Servers(c), parse(t, "slowcpu=0.01 primary at 0s for 2s", "kill primary at 0s for 100ms"), Plan{}, &recording{})
 	if err != nil || len(done) != 2 || !done[0].Healed || !done[1].Proven || !done[1].Healed || done[1].NewPrimary != "n1" {
 		t.Errorf("%+v, %v", done, err)
 	}
@@ -284,7 +284,7 @@ func TestAServerThatEndsUnderAFaultIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "postgres:3,failover=2s")
 	for _, text := range []string{"pause primary at 0s for 6s", "isolate primary at 0s for 6s"} {
-		done, err := Run(t.Context(), c, parse(t, text), Plan{}, &recording{})
+		done, err := Run(t.Context(), Servers(c), parse(t, text), Plan{}, &recording{})
 		if err != nil || len(done) != 1 {
 			t.Fatalf("%+v, %v", done, err)
 		}
@@ -295,7 +295,7 @@ func TestAServerThatEndsUnderAFaultIsStartedAgain(t *testing.T) {
 		checkWhole(t, c)
 	}
 	// What another fault has ended is that fault's to start.
-	done, err := Run(t.Context(), c, parse(t, "slowdisk n2 at 0s for 1s", "kill n2 at 500ms for 3s"), Plan{}, &recording{})
+	done, err := Run(t.Context(), Servers(c), parse(t, "slowdisk n2 at 0s for 1s", "kill n2 at 500ms for 3s"), Plan{}, &recording{})
 	if err != nil || len(done) != 2 || !strings.Contains(done[0].Healing, "down for another fault") || !done[0].Proven || !done[1].Healed {
 		t.Errorf("%+v, %v", done, err)
 	}

@@ -6,117 +6,59 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"syscall"
 
 	"assay/cluster"
 	"assay/cluster/disk"
+	"assay/cluster/kubernetes"
 )
 
-// diskFailure is what a fault asks of the disks.
-func diskFailure(f Fault, seed uint64) disk.Failure {
-	failure := disk.Failure{Files: f.Files, Old: f.Reads == ReadsOld, Seed: seed}
-	switch f.Action {
-	case SyncError:
-		failure.Kind = disk.SyncError
-	case DiskFull:
-		failure.Kind = disk.Full
-	case ReadError:
-		failure.Kind = disk.ReadError
-	case BitFlip:
-		failure.Kind = disk.BitFlip
-	}
-	return failure
+func fsyncError() Action {
+	// Reads give what was written as on ext4 and XFS, until the page is evicted, or what
+	// was synced last as on Btrfs.
+	const written, synced = "new", "old"
+	return Action{Name: "fsync-error", Targets: nodeTargets(), Lasts: true, part: partDisk, state: "failing to sync",
+		Value:  oneOf("READS", written, written, "reads cannot give %q", "new or old, which is what reads give after it", written, synced),
+		Effect: "has one fsync fail, the next of a file with unsynced writes; these are never saved, and reads give them (new) or what was synced before (old). This and the three that follow take the cluster option disk=faulty, which is taken if none is given",
+		disk:   faultyDisk,
+		check:  checkFaultyDisks,
+		on: breaking(diskFailure{
+			asked: func(f Fault) disk.Failure { return disk.Failure{Kind: disk.SyncError, Old: f.Value == synced} },
+			struck: func(_ *brokenDisk, e disk.Effect) (observation, error) {
+				return observation{proven: true, text: fmt.Sprintf("the fsync of %s failed (%v)", e.File, syscall.EIO)}, nil
+			},
+			// It must be the server's, since there is but one that fails.
+			probe: func(*brokenDisk) (observation, error) {
+				return observation{text: "no file with unsynced writes was synced"}, nil
+			},
+			mended: worksAgain,
+		})}
 }
 
-// brokenDisks has the disks of nodes fail, until it is undone.
-type brokenDisks struct {
-	nodes   []*brokenDisk
-	asked   disk.Failure
-	acquire acquirer
+func diskFull() Action {
+	return Action{Name: "disk-full", Targets: nodeTargets(), Lasts: true, part: partDisk, state: "full",
+		Effect: "refuses what would take more space on the node's disk (ENOSPC)",
+		disk:   faultyDisk,
+		check:  checkFaultyDisks,
+		on: breaking(diskFailure{
+			asked: func(Fault) disk.Failure { return disk.Failure{Kind: disk.Full} },
+			struck: func(_ *brokenDisk, e disk.Effect) (observation, error) {
+				return observation{proven: true, text: fmt.Sprintf("%d operations were refused (%v), the last in %s", e.Times, syscall.ENOSPC, e.File)}, nil
+			},
+			probe:  refuseFile,
+			mended: worksAgain,
+		}),
+		Pods: "refuses writes to the files of the pod's volume (ENOSPC, Chaos Mesh)",
+		pods: podMeans{chaos: kubernetes.IOChaos, spec: func(_ Fault, pod kubernetes.Pod) map[string]any {
+			// An errno of Linux, whatever runs assay: errno(3).
+			return onVolume(pod, map[string]any{"action": "fault", "errno": int64(28), "methods": []any{"write", "create", "mkdir", "mknod"}})
+		}}}
 }
 
-// brokenDisk is a node with the failure of its disk.
-type brokenDisk struct {
-	*cluster.Node
-	failing *disk.Failing // nil until it is brought about
-	effect  disk.Effect   // in all, once it is undone
-}
-
-func failDisks(nodes []*cluster.Node, asked disk.Failure, acquire acquirer) *brokenDisks {
-	b := &brokenDisks{asked: asked, acquire: acquire}
-	for _, n := range nodes {
-		b.nodes = append(b.nodes, &brokenDisk{Node: n})
-	}
-	return b
-}
-
-func (b *brokenDisks) inject(context.Context) error {
-	return forEach(b.nodes, func(n *brokenDisk) (err error) {
-		n.failing, err = n.FailDisk(b.asked)
-		return err
-	})
-}
-
-// verify is that the disk has refused something, or that the bit that it has inverted
-// is read so. Where nobody has asked, the last look tries it itself; only an fsync must
-// be the server's, since there is but one that fails.
-func (b *brokenDisks) verify(_ context.Context, last bool) (observation, error) {
-	return observeEach(b.nodes, func(n *brokenDisk) (observation, error) {
-		if n.failing == nil {
-			return observation{text: "its disk does not fail"}, nil
-		}
-		effect, err := n.failing.Effect()
-		if err != nil {
-			return observation{}, err
-		}
-		switch {
-		case b.asked.Kind == disk.BitFlip:
-			return n.inverted(effect)
-		case effect.Times > 0:
-			return observation{proven: true, text: describeEffect(b.asked.Kind, effect)}, nil
-		case b.asked.Kind == disk.SyncError:
-			return observation{text: "no file with unsynced writes was synced"}, nil
-		case !last:
-			return observation{text: "nothing has met it yet"}, nil
-		case b.asked.Kind == disk.Full:
-			return n.refusesFile()
-		}
-		return n.refusesReads(b.asked.Files)
-	})
-}
-
-func describeEffect(kind disk.Kind, e disk.Effect) string {
-	switch kind {
-	case disk.SyncError:
-		return fmt.Sprintf("the fsync of %s failed (%v)", e.File, syscall.EIO)
-	case disk.Full:
-		return fmt.Sprintf("%d operations were refused (%v), the last in %s", e.Times, syscall.ENOSPC, e.File)
-	}
-	return fmt.Sprintf("%d reads failed (%v), the last of %s", e.Times, syscall.EIO, e.File)
-}
-
-// inverted looks at the byte from outside. That the server has written there since is
-// no sign against it.
-func (n *brokenDisk) inverted(e disk.Effect) (observation, error) {
-	f, err := os.Open(filepath.Join(n.DiskFolder(), e.File))
-	if err != nil {
-		return observation{}, err
-	}
-	defer f.Close()
-	var one [1]byte
-	if _, err := f.ReadAt(one[:], e.Offset); err != nil && err != io.EOF {
-		return observation{}, err
-	}
-	text := fmt.Sprintf("byte %d of %s was %#02x and is %#02x", e.Offset, e.File, e.Was, e.Is)
-	if one[0] != e.Is {
-		text += fmt.Sprintf("; the server has made it %#02x since", one[0])
-	}
-	return observation{proven: true, text: text}, nil
-}
-
-// refusesFile tries to make a file.
-func (n *brokenDisk) refusesFile() (observation, error) {
+// refuseFile tries to make a file.
+func refuseFile(n *brokenDisk) (observation, error) {
 	f, err := os.CreateTemp(n.DiskFolder(), "assay-probe-")
 	if err == nil {
 		return observation{text: "a file could be made"}, errors.Join(f.Close(), os.Remove(f.Name()))
@@ -124,8 +66,31 @@ func (n *brokenDisk) refusesFile() (observation, error) {
 	return observation{proven: errors.Is(err, syscall.ENOSPC), text: fmt.Sprintf("the server needed no space; making a file is refused (%v)", rootCause(err))}, nil
 }
 
-// refusesReads tries to read a file that is meant and is not empty.
-func (n *brokenDisk) refusesReads(pattern string) (observation, error) {
+func readError() Action {
+	return Action{Name: "read-error", Value: files(), Targets: nodeTargets(), Lasts: true, part: partDisk, state: "unreadable",
+		Effect: "has reads of these files from the node's disk fail (EIO), by a pattern such as *.ibd or base/*/*",
+		disk:   faultyDisk,
+		check:  checkFaultyDisks,
+		on: breaking(diskFailure{
+			asked: func(f Fault) disk.Failure { return disk.Failure{Kind: disk.ReadError, Files: valueOf[string](f)} },
+			struck: func(_ *brokenDisk, e disk.Effect) (observation, error) {
+				return observation{proven: true, text: fmt.Sprintf("%d reads failed (%v), the last of %s", e.Times, syscall.EIO, e.File)}, nil
+			},
+			probe:  refuseRead,
+			mended: worksAgain,
+		}),
+		Pods: "has reads of these files of the pod's volume fail (EIO, Chaos Mesh)",
+		pods: podMeans{chaos: kubernetes.IOChaos, spec: func(f Fault, pod kubernetes.Pod) map[string]any {
+			spec := onVolume(pod, map[string]any{"action": "fault", "errno": int64(5), "methods": []any{"read"}})
+			if f.Value != nil {
+				spec["path"] = path.Join(pod.Volumes[0].Path, valueOf[string](f))
+			}
+			return spec
+		}}}
+}
+
+// refuseRead tries to read a file that is meant and is not empty.
+func refuseRead(n *brokenDisk) (observation, error) {
 	found := observation{text: "there is no file to be read that is meant"}
 	root := n.DiskFolder()
 	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
@@ -133,7 +98,7 @@ func (n *brokenDisk) refusesReads(pattern string) (observation, error) {
 			return nil // gone meanwhile, or no file
 		}
 		name, err := filepath.Rel(root, path)
-		if err != nil || !disk.Match(pattern, name) {
+		if err != nil || !disk.Match(n.failure.Files, name) {
 			return err
 		}
 		f, err := os.Open(path)
@@ -150,28 +115,72 @@ func (n *brokenDisk) refusesReads(pattern string) (observation, error) {
 	return found, err
 }
 
-func (b *brokenDisks) undo(context.Context) error {
-	return forEach(b.nodes, func(n *brokenDisk) (err error) {
-		if n.failing != nil {
-			n.effect, err = n.failing.End()
-		}
-		return err
-	})
+func bitFlip() Action {
+	return Action{Name: "bit-flip", Value: files(), Targets: nodeTargets(), Lasts: true, part: partDisk, state: "corrupted",
+		Effect: "inverts one bit of one of these files on the node's disk, chosen by the seed; healing inverts it again unless the server has written over it",
+		disk:   faultyDisk,
+		check:  checkFaultyDisks,
+		on: breaking(diskFailure{
+			asked:  func(f Fault) disk.Failure { return disk.Failure{Kind: disk.BitFlip, Files: valueOf[string](f)} },
+			struck: seeInverted, // it strikes at once
+			mended: func(e disk.Effect) string {
+				if e.Undone {
+					return "the byte is what it was, "
+				}
+				return "the server has written over the byte, "
+			},
+		})}
 }
 
-// restore starts a server that has ended because of its disk.
-func (b *brokenDisks) restore(ctx context.Context) (string, error) {
-	return describeEach(b.nodes, func(n *brokenDisk) (string, error) {
-		done := "its disk works again, "
-		if b.asked.Kind == disk.BitFlip {
-			done = "the server has written over the byte, "
-			if n.effect.Undone {
-				done = "the byte is what it was, "
-			}
-		}
-		text, err := awaitReachable(ctx, n.Node, b.acquire)
-		return done + text, err
-	})
+// seeInverted looks at the byte from outside. That the server has written there since is
+// no sign against it.
+func seeInverted(n *brokenDisk, e disk.Effect) (observation, error) {
+	f, err := os.Open(filepath.Join(n.DiskFolder(), e.File))
+	if err != nil {
+		return observation{}, err
+	}
+	defer f.Close()
+	var one [1]byte
+	if _, err := f.ReadAt(one[:], e.Offset); err != nil && err != io.EOF {
+		return observation{}, err
+	}
+	text := fmt.Sprintf("byte %d of %s was %#02x and is %#02x", e.Offset, e.File, e.Was, e.Is)
+	if one[0] != e.Is {
+		text += fmt.Sprintf("; the server has made it %#02x since", one[0])
+	}
+	return observation{proven: true, text: text}, nil
+}
+
+// diskFailure is how the disks of nodes fail.
+type diskFailure struct {
+	asked func(f Fault) disk.Failure
+	// struck is what is seen of it once it has struck, probe what is seen by trying it
+	// where it never has: the last look does.
+	struck func(n *brokenDisk, e disk.Effect) (observation, error)
+	probe  func(n *brokenDisk) (observation, error)
+	// mended says what has become of the disk.
+	mended func(e disk.Effect) string
+}
+
+// brokenDisk is a node whose disk fails until it is undone.
+type brokenDisk struct {
+	*cluster.Node
+	diskFailure
+	failure disk.Failure
+	acquire acquirer
+	failing *disk.Failing // nil until it is brought about
+	effect  disk.Effect   // in all, once it is undone
+}
+
+// breaking is how an action is brought about that has disks fail.
+func breaking(how diskFailure) func(task) (injector, error) {
+	return func(t task) (injector, error) {
+		failure := how.asked(t.Fault)
+		failure.Seed = t.seed
+		return each(t.nodes, func(n *cluster.Node) oneNode {
+			return &brokenDisk{Node: n, diskFailure: how, failure: failure, acquire: t.acquire}
+		}), nil
+	}
 }
 
 // checkFaultyDisks tells whether the nodes have disks that fail on demand.
@@ -184,3 +193,41 @@ func checkFaultyDisks(f Fault, c *cluster.Cluster) error {
 	}
 	return nil
 }
+
+func faultyDisk(Fault) string { return cluster.DiskFaulty }
+
+func (n *brokenDisk) inject(context.Context) (err error) {
+	n.failing, err = n.FailDisk(n.failure)
+	return err
+}
+
+func (n *brokenDisk) verify(_ context.Context, last bool) (observation, error) {
+	if n.failing == nil {
+		return observation{text: "its disk does not fail"}, nil
+	}
+	effect, err := n.failing.Effect()
+	switch {
+	case err != nil:
+		return observation{}, err
+	case effect.Times > 0:
+		return n.struck(n, effect)
+	case last:
+		return n.probe(n)
+	}
+	return observation{text: "nothing has met it yet"}, nil
+}
+
+func (n *brokenDisk) undo(context.Context) (err error) {
+	if n.failing != nil {
+		n.effect, err = n.failing.End()
+	}
+	return err
+}
+
+// restore starts a server that has ended because of its disk.
+func (n *brokenDisk) restore(ctx context.Context) (string, error) {
+	text, err := awaitReachable(ctx, n.Node, n.acquire)
+	return n.mended(n.effect) + text, err
+}
+
+func worksAgain(disk.Effect) string { return "its disk works again, " }

@@ -78,10 +78,10 @@ func TestDisksFail(t *testing.T) {
 		{"power-cut=torn all at 0s for 50ms", "input/output error", "are lost"},
 	} {
 		faults := parse(t, test.fault)
-		if err := Validate(t.Context(), faults, c); err != nil {
+		if err := Validate(t.Context(), faults, Servers(c)); err != nil {
 			t.Fatal(err)
 		}
-		done, err := Run(t.Context(), c, faults, Plan{Seed: 3}, &recording{})
+		done, err := Run(t.Context(), Servers(c), faults, Plan{Seed: 3}, &recording{})
 		if err != nil || len(done) != 1 {
 			t.Fatalf("%+v, %v", done, err)
 		}
@@ -112,7 +112,7 @@ func TestOtherServersOnFaultyDisks(t *testing.T) {
 			if !mounted(t, id) {
 				t.Error("it has no disk of its own")
 			}
-			done, err := Run(t.Context(), c, parse(t, "power-cut n1 at 0s for 50ms"), Plan{Seed: 1}, &recording{})
+			done, err := Run(t.Context(), Servers(c), parse(t, "power-cut n1 at 0s for 50ms"), Plan{Seed: 1}, &recording{})
 			if err != nil || len(done) != 1 || !done[0].Proven || !done[0].Healed {
 				t.Fatalf("%+v, %v", done, err)
 			}
@@ -146,7 +146,7 @@ func TestDisksThatDoNotFailAreRefused(t *testing.T) {
 	c := startCluster(t, "postgres:1,network=loopback")
 	for _, text := range []string{"fsync-error n1", "disk-full n1", "read-error n1", "bit-flip n1"} {
 		var unavailable *UnavailableError
-		err := Validate(t.Context(), parse(t, text), c)
+		err := Validate(t.Context(), parse(t, text), Servers(c))
 		if !errors.As(err, &unavailable) || !strings.Contains(err.Error(), "disk=faulty") {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -2,9 +2,7 @@ package fault
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -12,68 +10,80 @@ import (
 	"assay/cluster/server"
 )
 
-// shutdown ends servers; healing starts them again.
-type shutdown struct {
-	nodes []*endedNode
-	end   func(context.Context, *cluster.Node) error
+func kill() Action {
+	return Action{Name: "kill", Targets: nodeTargets(), Lasts: true, Kills: true, part: partProcess, state: "down", silences: true, restarts: true,
+		Effect: "ends the server as a power cut would; healing starts it again",
+		on:     ending(func(_ context.Context, n *cluster.Node) error { return n.Kill() }),
+		Pods:   "deletes the pod without any grace; whoever made the pod makes it again at once, whatever for says, so that for ever is refused",
+		pods:   podMeans{remove: deleting(false)}}
 }
 
-// endedNode is a node with the processes that its server had before it ended.
+func stop() Action {
+	return Action{Name: "stop", Targets: nodeTargets(), Lasts: true, part: partProcess, state: "down", silences: true, restarts: true,
+		Effect: "has the server end in order; healing starts it again",
+		on:     ending(stopServer),
+		Pods:   "deletes the pod, whose containers have their time to end; whoever made the pod makes it again, whatever for says, so that for ever is refused",
+		pods:   podMeans{remove: deleting(true)}}
+}
+
+func stopServer(ctx context.Context, n *cluster.Node) error { return n.Stop(ctx) }
+
+func restart() Action {
+	return Action{Name: "restart", Targets: nodeTargets(), part: partProcess, state: "down", silences: true, restarts: true,
+		Effect: "has the server end in order and starts it again at once",
+		on:     ending(stopServer)}
+}
+
+// endedNode is a node whose server is ended; healing starts it again.
 type endedNode struct {
 	*cluster.Node
-	before []server.ProcessID
+	end    func(context.Context, *cluster.Node) error
+	before []server.ProcessID // the processes that it had
 }
 
-func newShutdown(nodes []*cluster.Node, end func(context.Context, *cluster.Node) error) *shutdown {
-	s := &shutdown{end: end}
-	for _, n := range nodes {
-		s.nodes = append(s.nodes, &endedNode{Node: n})
+// ending is how an action is brought about that ends servers.
+func ending(end func(context.Context, *cluster.Node) error) func(task) (injector, error) {
+	return func(t task) (injector, error) {
+		return each(t.nodes, func(n *cluster.Node) oneNode { return &endedNode{Node: n, end: end} }), nil
 	}
-	return s
 }
 
-func (s *shutdown) inject(ctx context.Context) error {
-	return forEach(s.nodes, func(n *endedNode) (err error) {
-		if n.before, err = n.Processes(); err != nil {
-			return err
-		}
-		return s.end(ctx, n.Node)
-	})
+func (n *endedNode) inject(ctx context.Context) (err error) {
+	if n.before, err = n.Processes(); err != nil {
+		return err
+	}
+	return n.end(ctx, n.Node)
 }
 
-// verify looks for every process that the servers had before: all must be gone,
-// and the ports closed.
-func (s *shutdown) verify(ctx context.Context, _ bool) (observation, error) {
-	return observeEach(s.nodes, func(n *endedNode) (observation, error) {
-		alive := 0
-		for _, p := range n.before {
-			if p.Alive() {
-				alive++
-			}
+// verify looks for every process that the server had before: all must be gone,
+// and the port closed.
+func (n *endedNode) verify(ctx context.Context, _ bool) (observation, error) {
+	alive := 0
+	for _, p := range n.before {
+		if p.Alive() {
+			alive++
 		}
-		if len(n.before) == 0 || alive > 0 || n.Running() {
-			return observation{text: fmt.Sprintf("%d of %d processes still run", alive, len(n.before))}, nil
-		}
-		text := fmt.Sprintf("process %d and its %d descendants are gone", n.before[0].PID, len(n.before)-1)
-		if len(n.before) == 1 {
-			text = fmt.Sprintf("process %d is gone", n.before[0].PID)
-		}
-		if refuses(ctx, n.Node) {
-			text += fmt.Sprintf(", port %d refuses connections", n.Port())
-		}
-		return observation{proven: true, text: text}, nil
-	})
+	}
+	if len(n.before) == 0 || alive > 0 || n.Running() {
+		return observation{text: fmt.Sprintf("%d of %d processes still run", alive, len(n.before))}, nil
+	}
+	text := fmt.Sprintf("process %d and its %d descendants are gone", n.before[0].PID, len(n.before)-1)
+	if len(n.before) == 1 {
+		text = fmt.Sprintf("process %d is gone", n.before[0].PID)
+	}
+	if refuses(ctx, n.Node) {
+		text += fmt.Sprintf(", port %d refuses connections", n.Port())
+	}
+	return observation{proven: true, text: text}, nil
 }
 
-func (s *shutdown) undo(context.Context) error { return nil }
+func (n *endedNode) undo(context.Context) error { return nil }
 
-func (s *shutdown) restore(ctx context.Context) (string, error) {
-	return describeEach(s.nodes, func(n *endedNode) (string, error) {
-		if n.Running() { // it could not be ended
-			return "it runs", nil
-		}
-		return startAgain(ctx, n.Node)
-	})
+func (n *endedNode) restore(ctx context.Context) (string, error) {
+	if n.Running() { // it could not be ended
+		return "it runs", nil
+	}
+	return startAgain(ctx, n.Node)
 }
 
 // startTries is how often a server is started that does not come up, and
@@ -107,94 +117,4 @@ func startAgain(ctx context.Context, n *cluster.Node) (string, error) {
 		return "", fmt.Errorf("start it again: %w", err)
 	}
 	return "", fmt.Errorf("start it again: %w; its log %s ends with:\n%s", err, n.Log(), log)
-}
-
-// kill ends servers as a power cut would.
-func kill(nodes []*cluster.Node) injector {
-	return newShutdown(nodes, func(_ context.Context, n *cluster.Node) error { return n.Kill() })
-}
-
-// stop has servers end in order, as an administrator would.
-func stop(nodes []*cluster.Node) injector {
-	return newShutdown(nodes, func(ctx context.Context, n *cluster.Node) error { return n.Stop(ctx) })
-}
-
-// restart is a stop that is healed at once: see Description.Lasts.
-func restart(nodes []*cluster.Node) injector { return stop(nodes) }
-
-// pause stops servers where they are, as a machine does that swaps or whose
-// hypervisor has other things to do.
-type pause struct {
-	nodes   []*pausedNode
-	acquire acquirer
-}
-
-// pausedNode is a node with what was seen of it while it was paused.
-type pausedNode struct {
-	*cluster.Node
-	seen string
-}
-
-func newPause(nodes []*cluster.Node, acquire acquirer) *pause {
-	p := &pause{acquire: acquire}
-	for _, n := range nodes {
-		p.nodes = append(p.nodes, &pausedNode{Node: n})
-	}
-	return p
-}
-
-func (p *pause) inject(context.Context) error {
-	return forEach(p.nodes, func(n *pausedNode) error { return n.Pause() })
-}
-
-// verify is that every process of the servers is stopped. One that was killed
-// after it was seen so, because it was silent, was paused.
-func (p *pause) verify(context.Context, bool) (observation, error) {
-	return observeEach(p.nodes, func(n *pausedNode) (observation, error) {
-		halted, err := n.Halted()
-		switch {
-		case !n.Running() && n.seen == "":
-			return observation{text: "its server is down"}, nil
-		case !n.Running():
-			return observation{proven: true, text: n.seen + ", and then it was ended"}, nil
-		case err != nil:
-			return observation{}, err
-		case !halted:
-			return observation{text: "not all processes are stopped"}, nil
-		}
-		processes, err := n.Processes()
-		if err != nil {
-			return observation{}, err
-		}
-		n.seen = fmt.Sprintf("all %d processes are stopped", len(processes))
-		if len(processes) == 1 {
-			n.seen = fmt.Sprintf("process %d is stopped", processes[0].PID)
-		}
-		return observation{proven: true, text: n.seen}, nil
-	})
-}
-
-func (p *pause) undo(context.Context) error {
-	return forEach(p.nodes, func(n *pausedNode) error {
-		if err := n.Resume(); !errors.Is(err, os.ErrProcessDone) {
-			return err
-		}
-		return nil // restore starts it again
-	})
-}
-
-func (p *pause) restore(ctx context.Context) (string, error) {
-	return describeEach(p.nodes, func(n *pausedNode) (string, error) {
-		halted, err := n.Halted()
-		switch {
-		case !n.Running():
-			return awaitReachable(ctx, n.Node, p.acquire)
-		case err != nil:
-			return "", err
-		case halted:
-			return "", errors.New("all its processes are still stopped")
-		}
-		text, err := awaitReachable(ctx, n.Node, p.acquire)
-		return "its processes go on, " + text, err
-	})
 }

@@ -2,7 +2,8 @@
 // stops and pauses servers, drops packets between them, slows them down, shifts
 // their clocks, and changes who is a member. Each fault is proven to have taken
 // effect, is healed in the end whatever happens, and its healing is proven too.
-// One file a fault.
+// An action is one value in one file, beside those that act by the same means; Actions
+// lists them, and nothing else knows any by its name.
 //
 // It must not know any workload, driver, history or report: the caller's Recorder
 // keeps what is to be kept.
@@ -10,46 +11,8 @@ package fault
 
 import (
 	"math"
-	"strconv"
 	"strings"
 	"time"
-
-	"assay/cluster/disk"
-	"assay/quantity"
-)
-
-// Action is what is done to the target.
-type Action string
-
-// The actions.
-const (
-	Kill      Action = "kill"
-	Stop      Action = "stop"
-	Restart   Action = "restart"
-	Pause     Action = "pause"
-	Isolate   Action = "isolate"
-	Partition Action = "partition"
-	Flaky     Action = "flaky"
-	SlowDisk  Action = "slowdisk"
-	SlowCPU   Action = "slowcpu"
-	Clock     Action = "clock"
-	Grow      Action = "grow"
-	Remove    Action = "remove"
-	PowerCut  Action = "power-cut"
-	SyncError Action = "fsync-error"
-	DiskFull  Action = "disk-full"
-	ReadError Action = "read-error"
-	BitFlip   Action = "bit-flip"
-
-	// Of pods alone.
-	Evict         Action = "evict"
-	ContainerKill Action = "container-kill"
-	PodFailure    Action = "pod-failure"
-	Delay         Action = "delay"
-	Bandwidth     Action = "bandwidth"
-	SlowIO        Action = "io-delay"
-	StressCPU     Action = "stress-cpu"
-	StressMemory  Action = "stress-memory"
 )
 
 // Targets that are no node's name.
@@ -64,50 +27,18 @@ const (
 	TargetAll = "all"
 	// PodPrefix goes before the name of a pod.
 	PodPrefix = "pod/"
-	// TargetCluster is the cluster itself, of Grow.
-	TargetCluster = "cluster"
-
-	// ShapeHalves parts a minority, chosen by the seed, from the others.
-	ShapeHalves = "halves"
-	// ShapeOne parts one node from the others: the primary if there is one.
-	ShapeOne = "one"
-	// ShapeRing leaves each node its two neighbours, in the order of the names.
-	ShapeRing = "ring"
-	// ShapeOneway lets the packets of one node out to the others, and none of
-	// theirs in: the primary's if there is one.
-	ShapeOneway = "oneway"
 )
 
 // Fault is one line of the schedule, as Parse reads it.
 type Fault struct {
-	Action Action
+	// Action is the name of what is done.
+	Action string
 	// Target is one of the Target constants or a node's name, of a pod with PodPrefix;
-	// a Shape for Partition, TargetCluster for Grow.
+	// or what else the action can be done to.
 	Target string
-
-	// Share is the part of packets that Flaky loses, above 0 and at most 1, the
-	// processors that SlowCPU leaves, from 0.01 on, or the busy processes of StressCPU,
-	// a whole number; 0 means DefaultLoss, DefaultCPU or 1.
-	Share float64
-	// Rate is the bytes a second that SlowDisk leaves to be written and Bandwidth to be
-	// sent, or the bytes that StressMemory takes; 0 means DefaultRate, DefaultMemory.
-	Rate int64
-	// Offset is by how much Clock shifts; 0 means DefaultOffset.
-	Offset time.Duration
-	// Wait is how much longer packets take under Delay, files under SlowIO; 0 means
-	// DefaultWait.
-	Wait time.Duration
-	// Clients has Isolate cut only assay off, not the other nodes.
-	Clients bool
-
-	// Loss is what PowerCut loses on a disk that can choose; empty means disk.Worst.
-	Loss disk.Mode
-	// Files is the pattern of the files that ReadError and BitFlip mean, as
-	// disk.Match takes it; empty means all.
-	Files string
-	// Reads is what reads give after a SyncError: ReadsNew, ReadsOld, or empty for
-	// ReadsNew.
-	Reads string
+	// Value is what the text says behind "=", of the type that the action takes; nil if
+	// it says nothing.
+	Value any
 
 	// Loading has it happen while the opening state is loaded, not in the measured
 	// part; At and Every then count from the start of loading.
@@ -128,30 +59,13 @@ type Fault struct {
 // over: no fault is left unhealed, since everything is read back afterwards.
 const Ever time.Duration = math.MaxInt64
 
-// What is taken if a fault does not say it.
-const (
-	DefaultLoss   = 0.2
-	DefaultCPU    = 0.1
-	DefaultRate   = 1 << 20
-	DefaultOffset = 60 * time.Second
-	DefaultWait   = 100 * time.Millisecond
-	DefaultMemory = 256 << 20
-)
-
-// What reads give after an fsync that failed.
-const (
-	// ReadsNew is what was written, as on ext4 and XFS, until the page is evicted.
-	ReadsNew = "new"
-	// ReadsOld is what was synced last, as on Btrfs.
-	ReadsOld = "old"
-)
-
 // String is the fault as Parse reads it.
 func (f Fault) String() string {
 	var b strings.Builder
-	b.WriteString(string(f.Action))
-	if value := f.value(); value != "" {
-		b.WriteString("=" + value)
+	b.WriteString(f.Action)
+	if f.Value != nil {
+		a, _ := Lookup(f.Action)
+		b.WriteString("=" + a.Value.format(f.Value))
 	}
 	b.WriteString(" " + f.Target)
 	if f.Loading {
@@ -189,44 +103,6 @@ func Phases(faults []Fault) (loading, measured []Fault) {
 		}
 	}
 	return loading, measured
-}
-
-func (f Fault) value() string {
-	switch {
-	case f.Clients:
-		return "clients"
-	case f.Loss != "" || f.Files != "" || f.Reads != "":
-		return string(f.Loss) + f.Files + f.Reads // an action has one of them
-	case f.Rate > 0:
-		return quantity.Format(f.Rate)
-	case f.Wait > 0:
-		return shortDuration(f.Wait)
-	case f.Offset > 0:
-		return "+" + shortDuration(f.Offset)
-	case f.Offset < 0:
-		return shortDuration(f.Offset)
-	case f.Share > 0 && f.Action == Flaky:
-		percent := strconv.FormatFloat(f.Share*100, 'f', -1, 64)
-		if back, err := parseShare(percent + "%"); err == nil && back == f.Share {
-			return percent + "%"
-		}
-	}
-	if f.Share > 0 {
-		return strconv.FormatFloat(f.Share, 'f', -1, 64)
-	}
-	return ""
-}
-
-// shortDuration is d without units that are 0: 1m instead of 1m0s.
-func shortDuration(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }
 
 // Injection is one time that a fault happened, or was due and did not.

@@ -31,11 +31,8 @@ func (r *runner) inject(ctx context.Context, i *injecting) *watch {
 	r.recorder.Injected(i.Injection)
 	err = guard(func() error { return i.injector.inject(ctx) })
 	close(w.acted)
-	if a, is := i.injector.(adder); is {
-		i.Nodes = a.added()
-	}
-	if c, is := i.injector.(powerCutter); is {
-		i.CutAt = c.at()
+	if t, is := i.injector.(teller); is {
+		t.tell(&i.Injection)
 	}
 	acted := time.Now() // a server that ends in order takes its time
 	switch {
@@ -128,11 +125,11 @@ type primaryFound struct {
 	at   time.Time
 }
 
-// watch begins to look if the fault hits the primary. A partition may take the
-// writes from any primary.
+// watch begins to look if the fault hits the primary. One that parts nodes may
+// take the writes from any primary.
 func (r *runner) watch(i *injecting) *watch {
 	w := &watch{acted: make(chan struct{}), healed: make(chan struct{})}
-	hit := i.Fault.Target == TargetAll || i.Fault.Action == Partition
+	hit := i.Fault.Target == TargetAll || len(i.choice.cuts) > 0
 	for _, name := range i.Nodes {
 		hit = hit || name == i.Primary
 	}
@@ -157,7 +154,7 @@ func (r *runner) watch(i *injecting) *watch {
 // old one is seen to take writes again. A node that the fault does not silence
 // may say that it is the primary all the while, not knowing better; so it is
 // believed only once all is healed, and then as one that has stayed.
-func (w *watch) look(s system, old string, silences bool) primaryFound {
+func (w *watch) look(s System, old string, silences bool) primaryFound {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {

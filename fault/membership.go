@@ -4,10 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"assay/cluster"
 )
+
+func grow() Action {
+	return Action{Name: "grow", Targets: []string{"cluster"}, Lasts: true, part: partProcess, state: "being added", restarts: true,
+		Effect: "adds a node that is new; healing removes it in order, and its data",
+		choose: func(string, []string, string, *rand.Rand) (choice, error) { return choice{}, nil },
+		check:  checkResizable,
+		on:     func(t task) (injector, error) { return &addition{cluster: t.cluster, acquire: t.acquire}, nil }}
+}
 
 // addition adds a node to the cluster; healing removes it for good.
 type addition struct {
@@ -17,12 +26,6 @@ type addition struct {
 	took    time.Duration
 }
 
-// adder is an injector that adds nodes.
-type adder interface {
-	// added are the names of those that it has added so far.
-	added() []string
-}
-
 func (a *addition) inject(ctx context.Context) (err error) {
 	began := time.Now()
 	a.node, err = a.cluster.Grow(ctx)
@@ -30,11 +33,10 @@ func (a *addition) inject(ctx context.Context) (err error) {
 	return err
 }
 
-func (a *addition) added() []string {
-	if a.node == nil {
-		return nil
+func (a *addition) tell(i *Injection) {
+	if a.node != nil {
+		i.Nodes = []string{a.node.Name()}
 	}
-	return []string{a.node.Name()}
 }
 
 // verify is that the servers count the node as a member in step.
@@ -68,32 +70,17 @@ func (a *addition) restore(ctx context.Context) (string, error) {
 	return n.Name() + " was removed: " + text, errors.Join(err, a.cluster.Discard(n))
 }
 
-// awaitAcquired waits until no other fault has the node's server, which ends
-// when that is healed.
-func awaitAcquired(ctx context.Context, acquire acquirer, node string) (release func(), err error) {
-	for {
-		if release, free := acquire(node); free {
-			return release, nil
-		}
-		if !sleepUntil(ctx, time.Now().Add(50*time.Millisecond)) {
-			return nil, fmt.Errorf("%s is under another fault: %w", node, ctx.Err())
-		}
-	}
-}
-
-// membershipBound is how long the servers may take to agree on their members.
-const membershipBound = 30 * time.Second
-
-// membership asks the servers until they agree.
-func membership(ctx context.Context, c *cluster.Cluster, n *cluster.Node) (member bool, text string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, membershipBound)
-	defer cancel()
-	for {
-		member, text, err = c.Membership(ctx, n)
-		if err == nil || !sleepUntil(ctx, time.Now().Add(100*time.Millisecond)) {
-			return member, text, err
-		}
-	}
+func remove() Action {
+	return Action{Name: "remove", Targets: []string{TargetPrimary, TargetSecondary, TargetAny, aNode}, Lasts: true, part: partProcess, state: "removed", silences: true, restarts: true,
+		Effect: "takes the node out of the cluster in order and ends its server; healing makes it a member again, with its data",
+		fits: func(f Fault, members []member) error {
+			if len(holders(members)) < 2 {
+				return &TargetError{Fault: f, Problem: "there is only one node with data, and it cannot leave", Want: "more nodes"}
+			}
+			return nil
+		},
+		check: checkResizable,
+		on:    func(t task) (injector, error) { return &removal{cluster: t.cluster, node: t.nodes[0]}, nil }}
 }
 
 // removal takes a node out of the cluster in order; healing makes it a member
@@ -131,4 +118,40 @@ func (r *removal) restore(ctx context.Context) (string, error) {
 		err = fmt.Errorf("%s is no member: %s", n.Name(), text)
 	}
 	return fmt.Sprintf("%s serves again as process %d%s: %s", n.Name(), n.PID(), tries, text), err
+}
+
+// checkResizable tells whether nodes can come and go.
+func checkResizable(f Fault, c *cluster.Cluster) error {
+	if err := c.Resizable(); err != nil {
+		return &UnavailableError{Action: f.Action, Reason: err.Error(), Instead: "take a replica set of MongoDB or a Galera cluster of MariaDB, or stop and kill instead", Err: err}
+	}
+	return nil
+}
+
+// awaitAcquired waits until no other fault has the node's server, which ends
+// when that is healed.
+func awaitAcquired(ctx context.Context, acquire acquirer, node string) (release func(), err error) {
+	for {
+		if release, free := acquire(node); free {
+			return release, nil
+		}
+		if !sleepUntil(ctx, time.Now().Add(50*time.Millisecond)) {
+			return nil, fmt.Errorf("%s is under another fault: %w", node, ctx.Err())
+		}
+	}
+}
+
+// membershipBound is how long the servers may take to agree on their members.
+const membershipBound = 30 * time.Second
+
+// membership asks the servers until they agree.
+func membership(ctx context.Context, c *cluster.Cluster, n *cluster.Node) (member bool, text string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, membershipBound)
+	defer cancel()
+	for {
+		member, text, err = c.Membership(ctx, n)
+		if err == nil || !sleepUntil(ctx, time.Now().Add(100*time.Millisecond)) {
+			return member, text, err
+		}
+	}
 }

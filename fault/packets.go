@@ -1,27 +1,98 @@
 package fault
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
+	"strings"
 	"time"
 
 	"assay/cluster"
+	"assay/cluster/kubernetes"
 	"assay/cluster/machine"
 )
 
-// packetDrop has the kernel drop packets by rules, one a node.
-type packetDrop struct {
-	rules   []*dropRule
-	acquire acquirer
+// isolate cuts nodes off from everybody, or from assay alone. Nothing answers
+// for what is dropped, as when a machine loses its network or its power.
+func isolate() Action {
+	return Action{Name: "isolate", Targets: nodeTargets(), Lasts: true, Divides: true, part: partNetwork, state: "cut off", silences: true,
+		Value:  oneOf("clients", "", "from everybody", "it cannot be isolated from %q", "isolate=clients, or isolate alone to cut the node off from everybody", "clients"),
+		Effect: "drops all packets of the node, or only those between it and assay; nothing answers for them",
+		check:  checkNetwork,
+		on: dropping(func(t task) machine.Rule {
+			rule := machine.Rule{Direction: machine.Both, Share: 1}
+			if t.Value != nil {
+				rule.Peers = []netip.Addr{t.cluster.Machines().Client()}
+			}
+			return rule
+		}),
+		Pods: "drops all packets of the pod (Chaos Mesh)",
+		pods: podMeans{chaos: kubernetes.NetworkChaos, look: silent, shows: true,
+			refuses: func(f Fault) (reason, instead string) {
+				if f.Value != nil {
+					return "a pod cannot be cut off from assay alone", "write isolate without =clients"
+				}
+				return "", ""
+			},
+			spec: func(Fault, kubernetes.Pod) map[string]any { // a set of networks cannot hold 0.0.0.0/0
+				return map[string]any{"action": "partition", "direction": "both", "externalTargets": []any{"0.0.0.0/1", "128.0.0.0/1"}}
+			}}}
 }
 
+func silent(ctx context.Context, _ *chaos, n *podNode, _ bool) (observation, error) {
+	if !n.reachable {
+		return observation{proven: true, text: "it cannot be reached from here anyway"}, nil
+	}
+	address, err := n.Dial(ctx)
+	if err == nil {
+		return observation{text: address + " answers all the same"}, nil
+	}
+	return observation{proven: true, text: address + " does not answer"}, nil
+}
+
+// flaky drops a share of the packets that reach or leave nodes, each packet by
+// its own chance.
+func flaky() Action {
+	return Action{Name: "flaky", Targets: nodeTargets(), Lasts: true, Divides: true, part: partLoss, state: "losing packets",
+		Value: newValue("SHARE", "a share above 0 and at most 1, such as 20% or 0.2", 0.2, parseShare,
+			func(share float64) bool { return share > 0 && share <= 1 }, formatShare),
+		Effect: "drops this share of the packets to and from the node, by chance",
+		check:  checkNetwork,
+		on: dropping(func(t task) machine.Rule {
+			return machine.Rule{Direction: machine.Both, Share: valueOf[float64](t.Fault)}
+		}),
+		Pods: "drops this share of the packets that leave the pod (Chaos Mesh)",
+		pods: podMeans{chaos: kubernetes.NetworkChaos, spec: func(f Fault, _ kubernetes.Pod) map[string]any {
+			return map[string]any{"action": "loss", "loss": map[string]any{"loss": plain(valueOf[float64](f) * 100), "correlation": "0"}}
+		}}}
+}
+
+func parseShare(text string) (float64, error) {
+	digits, percent := strings.CutSuffix(text, "%")
+	share, err := strconv.ParseFloat(digits, 64)
+	if percent {
+		share /= 100
+	}
+	return share, err
+}
+
+// formatShare is in percent if that is the same share when it is read.
+func formatShare(share float64) string {
+	percent := plain(share*100) + "%"
+	if back, err := parseShare(percent); err == nil && back == share {
+		return percent
+	}
+	return plain(share)
+}
+
+// dropRule has the kernel drop packets of a node.
 type dropRule struct {
 	*cluster.Node
-	rule machine.Rule
+	rule    machine.Rule
+	acquire acquirer
 	// dial sends a packet that the rule concerns, and makes a connection once
 	// it is gone.
 	dial func(context.Context) error
@@ -29,27 +100,41 @@ type dropRule struct {
 	dropping *machine.Dropping // nil until it is in force
 }
 
-func (d *packetDrop) inject(context.Context) error {
-	return forEach(d.rules, func(r *dropRule) (err error) {
-		r.dropping, err = r.Machine().Drop(r.rule)
-		return err
-	})
+// dropping is how an action is brought about that drops packets by the same rule of
+// each node.
+func dropping(rule func(task) machine.Rule) func(task) (injector, error) {
+	return func(t task) (injector, error) {
+		return each(t.nodes, func(n *cluster.Node) oneNode {
+			return &dropRule{Node: n, rule: rule(t), acquire: t.acquire, dial: func(ctx context.Context) error { return n.Dial(ctx, dialBound) }}
+		}), nil
+	}
 }
 
-// verify is that each rule has dropped packets. If nobody has sent any, the last
+// checkNetwork tells whether packets can be dropped here.
+func checkNetwork(f Fault, c *cluster.Cluster) error {
+	if err := c.NoNetwork(); err != nil {
+		return &UnavailableError{Action: f.Action, Reason: err.Error(), Instead: "use kill, stop or pause instead", Err: err}
+	}
+	return nil
+}
+
+func (r *dropRule) inject(context.Context) (err error) {
+	r.dropping, err = r.Machine().Drop(r.rule)
+	return err
+}
+
+// verify is that the rule has dropped packets. If nobody has sent any, the last
 // look does.
-func (d *packetDrop) verify(ctx context.Context, last bool) (observation, error) {
-	return observeEach(d.rules, func(r *dropRule) (observation, error) {
-		packets, probed, err := r.count(ctx, last)
-		text := fmt.Sprintf("%d packets dropped", packets)
-		switch {
-		case probed:
-			text = fmt.Sprintf("nobody sent packets but us, %d dropped", packets)
-		case packets == 1:
-			text = "1 packet dropped"
-		}
-		return observation{proven: packets > 0, text: text}, err
-	})
+func (r *dropRule) verify(ctx context.Context, last bool) (observation, error) {
+	packets, probed, err := r.count(ctx, last)
+	text := fmt.Sprintf("%d packets dropped", packets)
+	switch {
+	case probed:
+		text = fmt.Sprintf("nobody sent packets but us, %d dropped", packets)
+	case packets == 1:
+		text = "1 packet dropped"
+	}
+	return observation{proven: packets > 0, text: text}, err
 }
 
 // probes is how often a packet is sent through a rule that has dropped none: by
@@ -78,29 +163,20 @@ func (r *dropRule) count(ctx context.Context, probe bool) (packets int64, probed
 	return packets, probed, err
 }
 
-func (d *packetDrop) undo(context.Context) error {
-	return forEach(d.rules, func(r *dropRule) error {
-		if r.dropping == nil {
-			return nil
-		}
-		return r.dropping.Remove()
-	})
+func (r *dropRule) undo(context.Context) error {
+	if r.dropping == nil {
+		return nil
+	}
+	return r.dropping.Remove()
 }
 
-func (d *packetDrop) restore(ctx context.Context) (string, error) {
-	return describeEach(d.rules, func(r *dropRule) (string, error) {
-		text, err := awaitBack(ctx, r.Node, d.acquire, func() error {
-			bounded, cancel := context.WithTimeout(ctx, dialBound)
-			defer cancel()
-			return r.dial(bounded)
-		})
-		return "the rule is gone, " + text, err
+func (r *dropRule) restore(ctx context.Context) (string, error) {
+	text, err := awaitBack(ctx, r.Node, r.acquire, func() error {
+		bounded, cancel := context.WithTimeout(ctx, dialBound)
+		defer cancel()
+		return r.dial(bounded)
 	})
-}
-
-// fromHere tries to reach the node from this process.
-func fromHere(n *cluster.Node) func(context.Context) error {
-	return func(ctx context.Context) error { return n.Dial(ctx, dialBound) }
+	return "the rule is gone, " + text, err
 }
 
 // fromPeers tries to reach the node from the machines of others, one after the
@@ -130,53 +206,4 @@ func dialHere(ctx context.Context, n *cluster.Node) error {
 		return err
 	}
 	return conn.Close()
-}
-
-// isolate cuts nodes off from everybody, or from assay alone. Nothing answers
-// for what is dropped, as when a machine loses its network or its power.
-func isolate(s servers, nodes []*cluster.Node, clients bool, acquire acquirer) injector {
-	d := &packetDrop{acquire: acquire}
-	rule := machine.Rule{Direction: machine.Both, Share: 1}
-	if clients {
-		rule.Peers = []netip.Addr{s.cluster.Machines().Client()}
-	}
-	for _, n := range nodes {
-		d.rules = append(d.rules, &dropRule{Node: n, rule: rule, dial: fromHere(n)})
-	}
-	return d
-}
-
-// partitionNodes cuts nodes off from other nodes; assay still reaches all of them.
-func partitionNodes(s servers, cuts []cut, acquire acquirer) (injector, error) {
-	d := &packetDrop{acquire: acquire}
-	for _, c := range cuts {
-		node, err := s.nodes([]string{c.node})
-		if err != nil {
-			return nil, err
-		}
-		peers, err := s.nodes(c.from)
-		if err != nil {
-			return nil, err
-		}
-		rule := machine.Rule{Direction: machine.Both, Share: 1}
-		if c.inOnly {
-			rule.Direction = machine.In
-		}
-		for _, p := range peers {
-			rule.Peers = append(rule.Peers, p.Machine().Address())
-		}
-		d.rules = append(d.rules, &dropRule{Node: node[0], rule: rule, dial: fromPeers(node[0], peers)})
-	}
-	return d, nil
-}
-
-// flaky drops a share of the packets that reach or leave nodes, each packet by
-// its own chance.
-func flaky(nodes []*cluster.Node, share float64, acquire acquirer) injector {
-	d := &packetDrop{acquire: acquire}
-	rule := machine.Rule{Direction: machine.Both, Share: cmp.Or(share, DefaultLoss)}
-	for _, n := range nodes {
-		d.rules = append(d.rules, &dropRule{Node: n, rule: rule, dial: fromHere(n)})
-	}
-	return d
 }

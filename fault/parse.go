@@ -2,16 +2,12 @@ package fault
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"assay/cluster/disk"
-	"assay/quantity"
 	"assay/spelling"
 )
 
@@ -34,14 +30,10 @@ func (e *ParseError) Error() string {
 const (
 	leastEvery = 100 * time.Millisecond
 	mostTime   = 366 * 24 * time.Hour
-	leastCPU   = 0.01
-	leastRate  = 1 << 10
-	mostWait   = time.Hour
-	mostStress = 1024
-	mostRate   = 1 << 50
 )
 
 var (
+	words      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^ \t\r\n]+`) })
 	nodeName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^n[1-9][0-9]{0,3}$`) })
 	podName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^pod/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`) })
 	bareNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`) })
@@ -55,7 +47,9 @@ var (
 // any order. What lasts for ever happens once. The error is a *ParseError.
 func Parse(text string) (Fault, error) {
 	p := &parser{text: text, fault: Fault{At: -1}}
-	p.split()
+	for _, at := range words().FindAllStringIndex(text, -1) {
+		p.words = append(p.words, word{text[at[0]:at[1]], at[0] + 1})
+	}
 	if err := p.parse(); err != nil {
 		return Fault{}, err
 	}
@@ -71,24 +65,7 @@ type parser struct {
 	text  string
 	words []word
 	fault Fault
-	about Description
-}
-
-func (p *parser) split() {
-	rest, at := p.text, 1
-	for {
-		trimmed := strings.TrimLeft(rest, " \t\r\n")
-		at += len(rest) - len(trimmed)
-		if trimmed == "" {
-			return
-		}
-		end := strings.IndexAny(trimmed, " \t\r\n")
-		if end < 0 {
-			end = len(trimmed)
-		}
-		p.words = append(p.words, word{trimmed[:end], at})
-		rest, at = trimmed[end:], at+end
-	}
+	about Action
 }
 
 func (p *parser) fail(at int, want, problem string, a ...any) error {
@@ -128,84 +105,25 @@ func (p *parser) parse() error {
 
 func (p *parser) action(w word) error {
 	name, value, valued := strings.Cut(w.text, "=")
-	about, known := describe(Action(name))
+	about, known := Lookup(name)
 	if !known {
 		var names []string
-		for _, d := range Actions() {
-			names = append(names, string(d.Action))
+		for _, a := range Actions() {
+			names = append(names, a.Name)
 		}
 		return p.fail(w.at, "one of "+strings.Join(names, ", ")+spelling.Hint(name, "", names), "there is no action %q", name)
 	}
-	p.about, p.fault.Action = about, about.Action
+	p.about, p.fault.Action = about, name
 	if !valued {
 		return nil
 	}
 	at := w.at + len(name) + 1
-	if about.Value == "" {
+	if about.Value.Form == "" {
 		return p.fail(at-1, name+" TARGET", "%s takes no value", name)
 	}
-	return p.value(value, at)
-}
-
-func (p *parser) value(text string, at int) error {
-	f := &p.fault
 	var err error
-	var want string
-	switch f.Action {
-	case Isolate:
-		want = "isolate=clients, or isolate alone to cut the node off from everybody"
-		if f.Clients = text == "clients"; !f.Clients {
-			return p.fail(at, want, "it cannot be isolated from %q", text)
-		}
-	case Flaky:
-		want = "a share above 0 and at most 1, such as 20% or 0.2"
-		f.Share, err = parseShare(text)
-	case SlowCPU:
-		want = "processors from 0.01 to 1024, such as 0.1"
-		f.Share, err = strconv.ParseFloat(text, 64)
-		if err == nil && !(f.Share >= leastCPU && f.Share <= 1024) {
-			err = strconv.ErrRange
-		}
-	case StressCPU:
-		want = fmt.Sprintf("a whole number of processes from 1 to %d, such as 2", mostStress)
-		f.Share, err = strconv.ParseFloat(text, 64)
-		if err == nil && !(f.Share >= 1 && f.Share <= mostStress && f.Share == math.Trunc(f.Share)) {
-			err = strconv.ErrRange
-		}
-	case Delay, SlowIO:
-		want = "a duration above 0 and at most an hour, such as 100ms"
-		f.Wait, err = time.ParseDuration(text)
-		if err == nil && (f.Wait <= 0 || f.Wait > mostWait) {
-			err = strconv.ErrRange
-		}
-	case StressMemory:
-		want = "bytes, at least 1KiB, such as 256MiB"
-		f.Rate, err = parseRate(text)
-	case SlowDisk, Bandwidth:
-		want = "bytes a second, at least 1KiB, such as 1MiB or 500kB"
-		f.Rate, err = parseRate(text)
-	case PowerCut:
-		f.Loss = disk.Mode(text)
-		if !slices.Contains(disk.Modes(), f.Loss) {
-			return p.fail(at, "worst, some or torn, on nodes with disk=faulty", "a power cut cannot lose %q", text)
-		}
-	case SyncError:
-		f.Reads = text
-		if text != ReadsNew && text != ReadsOld {
-			return p.fail(at, "new or old, which is what reads give after it", "reads cannot give %q", text)
-		}
-	case ReadError, BitFlip:
-		want = "a pattern of files, such as *.ibd or base/*/*"
-		f.Files, err = text, disk.CheckPattern(text)
-		if text == "" {
-			err = strconv.ErrSyntax
-		}
-	case Clock:
-		want = "an offset with a sign and a unit, such as +60s or -5m"
-		f.Offset, err = parseOffset(text)
-	}
-	if err != nil {
-		return p.fail(at, want, "%q cannot be used", text)
+	if p.fault.Value, err = about.Value.parse(value); err != nil {
+		return p.fail(at, about.Value.want, about.Value.wrong, value)
 	}
 	return nil
 }
@@ -215,13 +133,8 @@ func (p *parser) target(w word, found bool) error {
 	if !found {
 		return p.fail(w.at, want, "the target is missing")
 	}
-	for _, t := range p.about.Targets {
-		if w.text == t {
-			p.fault.Target = t
-			return nil
-		}
-	}
-	if p.fault.Action == Partition || p.fault.Action == Grow || !nodeName().MatchString(w.text) && !podName().MatchString(w.text) {
+	named := slices.Contains(p.about.Targets, aNode) && (nodeName().MatchString(w.text) || podName().MatchString(w.text))
+	if !named && !slices.Contains(p.about.Targets, w.text) {
 		want += spelling.Hint(w.text, "", p.about.Targets)
 		return p.fail(w.at, want, "%s knows no target %q", p.fault.Action, w.text)
 	}
@@ -316,35 +229,4 @@ func (p *parser) duration(w word, found bool, kind string, least time.Duration) 
 		return 0, p.fail(w.at, "at most a year", "%s %s is too long", kind, w.text)
 	}
 	return d, nil
-}
-
-func parseShare(text string) (float64, error) {
-	number, percent := strings.CutSuffix(text, "%")
-	share, err := strconv.ParseFloat(number, 64)
-	if percent {
-		share /= 100
-	}
-	if err == nil && !(share > 0 && share <= 1) {
-		err = strconv.ErrRange
-	}
-	return share, err
-}
-
-func parseOffset(text string) (time.Duration, error) {
-	if !strings.HasPrefix(text, "+") && !strings.HasPrefix(text, "-") {
-		return 0, strconv.ErrSyntax
-	}
-	d, err := time.ParseDuration(text)
-	if err == nil && (d == 0 || d > mostTime || d < -mostTime) {
-		err = strconv.ErrRange
-	}
-	return d, err
-}
-
-func parseRate(text string) (int64, error) {
-	bytes, err := quantity.Parse(text)
-	if err == nil && (bytes < leastRate || bytes > mostRate) {
-		err = strconv.ErrRange
-	}
-	return bytes, err
 }

@@ -9,30 +9,30 @@ import (
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]Fault{
-		"kill primary every 20s":              {Action: Kill, Target: "primary", At: -1, Every: 20 * time.Second},
-		"isolate primary at 10s for 15s":      {Action: Isolate, Target: "primary", At: 10 * time.Second, For: 15 * time.Second},
-		"pause any every 30s for 5s":          {Action: Pause, Target: "any", At: -1, Every: 30 * time.Second, For: 5 * time.Second},
-		"partition halves at 10s for 10s":     {Action: Partition, Target: "halves", At: 10 * time.Second, For: 10 * time.Second},
-		"flaky=20% any at 5s for 10s":         {Action: Flaky, Target: "any", Share: 0.2, At: 5 * time.Second, For: 10 * time.Second},
-		"isolate=clients primary at 10s":      {Action: Isolate, Target: "primary", Clients: true, At: 10 * time.Second},
-		"slowdisk=1MiB all":                   {Action: SlowDisk, Target: "all", Rate: 1 << 20, At: -1},
-		"slowdisk=1.5MB all":                  {Action: SlowDisk, Target: "all", Rate: 1_500_000, At: -1},
-		"slowcpu=0.1 primary":                 {Action: SlowCPU, Target: "primary", Share: 0.1, At: -1},
-		"clock=+60s any at 5s for 20s":        {Action: Clock, Target: "any", Offset: time.Minute, At: 5 * time.Second, For: 20 * time.Second},
-		"clock=-1h30m n12":                    {Action: Clock, Target: "n12", Offset: -90 * time.Minute, At: -1},
-		"restart secondary at 0s":             {Action: Restart, Target: "secondary"},
-		" stop\tn2  for 1m  at 500ms\n":       {Action: Stop, Target: "n2", At: 500 * time.Millisecond, For: time.Minute},
-		"partition ring every 1m0s for 1m30s": {Action: Partition, Target: "ring", At: -1, Every: time.Minute, For: 90 * time.Second},
-		"grow cluster at 20s for 1m":          {Action: Grow, Target: "cluster", At: 20 * time.Second, For: time.Minute},
-		"remove secondary every 30s":          {Action: Remove, Target: "secondary", At: -1, Every: 30 * time.Second},
-		"remove n3":                           {Action: Remove, Target: "n3", At: -1},
-		"kill primary while loading at 2s":    {Action: Kill, Target: "primary", Loading: true, At: 2 * time.Second},
+		"kill primary every 20s":              {Action: "kill", Target: "primary", At: -1, Every: 20 * time.Second},
+		"isolate primary at 10s for 15s":      {Action: "isolate", Target: "primary", At: 10 * time.Second, For: 15 * time.Second},
+		"pause any every 30s for 5s":          {Action: "pause", Target: "any", At: -1, Every: 30 * time.Second, For: 5 * time.Second},
+		"partition halves at 10s for 10s":     {Action: "partition", Target: "halves", At: 10 * time.Second, For: 10 * time.Second},
+		"flaky=20% any at 5s for 10s":         {Action: "flaky", Target: "any", Value: 0.2, At: 5 * time.Second, For: 10 * time.Second},
+		"isolate=clients primary at 10s":      {Action: "isolate", Target: "primary", Value: "clients", At: 10 * time.Second},
+		"slowdisk=1MiB all":                   {Action: "slowdisk", Target: "all", Value: int64(1 << 20), At: -1},
+		"slowdisk=1.5MB all":                  {Action: "slowdisk", Target: "all", Value: int64(1_500_000), At: -1},
+		"slowcpu=0.1 primary":                 {Action: "slowcpu", Target: "primary", Value: 0.1, At: -1},
+		"clock=+60s any at 5s for 20s":        {Action: "clock", Target: "any", Value: time.Minute, At: 5 * time.Second, For: 20 * time.Second},
+		"clock=-1h30m n12":                    {Action: "clock", Target: "n12", Value: -90 * time.Minute, At: -1},
+		"restart secondary at 0s":             {Action: "restart", Target: "secondary"},
+		" stop\tn2  for 1m  at 500ms\n":       {Action: "stop", Target: "n2", At: 500 * time.Millisecond, For: time.Minute},
+		"partition ring every 1m0s for 1m30s": {Action: "partition", Target: "ring", At: -1, Every: time.Minute, For: 90 * time.Second},
+		"grow cluster at 20s for 1m":          {Action: "grow", Target: "cluster", At: 20 * time.Second, For: time.Minute},
+		"remove secondary every 30s":          {Action: "remove", Target: "secondary", At: -1, Every: 30 * time.Second},
+		"remove n3":                           {Action: "remove", Target: "n3", At: -1},
+		"kill primary while loading at 2s":    {Action: "kill", Target: "primary", Loading: true, At: 2 * time.Second},
 		"pause n1 for 3s every 4s while loading": {
-			Action: Pause, Target: "n1", Loading: true, At: -1, Every: 4 * time.Second, For: 3 * time.Second},
-		"partition oneway":             {Action: Partition, Target: "oneway", At: -1},
-		"kill primary at 10s for ever": {Action: Kill, Target: "primary", At: 10 * time.Second, For: Ever},
+			Action: "pause", Target: "n1", Loading: true, At: -1, Every: 4 * time.Second, For: 3 * time.Second},
+		"partition oneway":             {Action: "partition", Target: "oneway", At: -1},
+		"kill primary at 10s for ever": {Action: "kill", Target: "primary", At: 10 * time.Second, For: Ever},
 		"isolate=clients n1 for ever while loading": {
-			Action: Isolate, Target: "n1", Clients: true, Loading: true, At: -1, For: Ever},
+			Action: "isolate", Target: "n1", Value: "clients", Loading: true, At: -1, For: Ever},
 	} {
 		got, err := Parse(text)
 		if err != nil || got != want {
@@ -137,13 +137,13 @@ func FuzzParse(f *testing.F) {
 func TestEveryActionIsParsed(t *testing.T) {
 	for _, about := range Actions() {
 		target := about.Targets[0]
-		text := string(about.Action) + " " + target
+		text := about.Name + " " + target
 		f, err := Parse(text)
-		if err != nil || f.Action != about.Action || f.String() != text {
+		if err != nil || f.Action != about.Name || f.String() != text {
 			t.Errorf("%s: %+v, %v", text, f, err)
 		}
-		if about.Effect+about.Pods == "" || about.part == "" || about.state == "" || (about.Value == "") != (about.Default == "") {
-			t.Errorf("%s is not described: %+v", about.Action, about)
+		if about.Effect+about.Pods == "" || about.part == "" || about.state == "" || (about.Value.Form == "") != (about.Value.Default == "") {
+			t.Errorf("%s is not described: %+v", about.Name, about)
 		}
 	}
 }

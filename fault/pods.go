@@ -36,72 +36,39 @@ const DefaultRecovery = 45 * time.Second
 // lookBound is how long a look at the pods may take.
 const lookBound = 10 * time.Second
 
-// RunOnPods is Run on the pods of a database.
-func RunOnPods(ctx context.Context, p *Pods, faults []Fault, plan Plan, to Recorder) ([]Injection, error) {
-	r := &runner{system: p, faults: faults, plan: plan, recorder: to}
-	return r.run(ctx)
-}
-
-// ValidateOnPods is Validate for the pods of a database.
-func ValidateOnPods(ctx context.Context, faults []Fault, p *Pods) error {
-	all, err := p.Client.Pods(ctx, p.Target)
-	if err != nil {
-		return err
-	}
-	var failed []error
-	for _, f := range faults {
-		err := checkTarget(f, membersOf(all))
-		if err == nil {
-			err = p.checkMeans(ctx, f, all)
-		}
-		if err == nil && (f.Target == TargetPrimary || f.Target == TargetSecondary) {
-			asking, cancel := context.WithTimeout(ctx, primaryWait)
-			_, err = p.primary(asking)
-			cancel()
-			if err != nil {
-				err = fmt.Errorf("fault %q: %w", f, err)
-			}
-		}
-		failed = append(failed, err)
-	}
-	return errors.Join(failed...)
-}
-
-// checkMeans tells whether the action can be done to these pods.
-func (p *Pods) checkMeans(ctx context.Context, f Fault, all []kubernetes.Pod) error {
-	about, _ := describe(f.Action)
-	unavailable := func(reason, instead string) error {
-		return &UnavailableError{Action: f.Action, Reason: reason, Instead: instead}
-	}
+// check tells whether the action can be done to these pods.
+func (p *Pods) check(ctx context.Context, f Fault) error {
+	a, _ := Lookup(f.Action)
+	all := p.pods(ctx)
+	var reason, instead string
 	switch {
-	case f.For == Ever && slices.Contains([]Action{Kill, Stop}, f.Action):
-		return unavailable("a pod that is deleted does not stay away for ever: whoever made it makes it again at once", "write "+string(PodFailure)+" or isolate, by Chaos Mesh, with for ever")
-	case about.Pods == "":
-		return unavailable("it cannot be done to pods", "assay list has those that can be")
-	case f.Clients:
-		return unavailable("a pod cannot be cut off from assay alone", "write isolate without =clients")
-	case slices.Contains([]Action{Kill, Stop, Evict}, f.Action):
-		for _, pod := range all {
-			if !pod.Controlled {
-				return unavailable("pod "+pod.Name+" has no controller, and nobody would make it again", "select the pods of a StatefulSet, an operator or the like")
-			}
-		}
-		return nil
-	case slices.Contains([]Action{SlowIO, DiskFull, ReadError}, f.Action):
+	case a.Pods == "":
+		reason, instead = "it cannot be done to pods", "assay list has those that can be"
+	case a.pods.remove != nil:
+		reason, instead = refusesRemoval(f, all)
+	case a.pods.refuses != nil:
+		reason, instead = a.pods.refuses(f)
+	case a.pods.chaos == kubernetes.IOChaos:
 		for _, pod := range all {
 			if len(pod.Volumes) == 0 {
-				return unavailable("pod "+pod.Name+" has no persistent volume", "use another fault")
+				reason, instead = "pod "+pod.Name+" has no persistent volume", "use another fault"
+				break
 			}
 		}
 	}
-	if err := p.Client.HasChaos(ctx, chaosKind(f.Action), p.Target.Namespace); err != nil {
-		return &UnavailableError{Action: f.Action, Reason: err.Error(), Err: err}
+	if reason != "" {
+		return &UnavailableError{Action: f.Action, Reason: reason, Instead: instead}
+	}
+	if a.pods.remove == nil {
+		if err := p.Client.HasChaos(ctx, a.pods.chaos, p.Target.Namespace); err != nil {
+			return &UnavailableError{Action: f.Action, Reason: err.Error(), Err: err}
+		}
 	}
 	return nil
 }
 
-// pods are the pods as they are now, or as they were seen last.
-func (p *Pods) pods(ctx context.Context) []kubernetes.Pod {
+// look finds the pods as they are now; with an error, as they were seen last.
+func (p *Pods) look(ctx context.Context) ([]kubernetes.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookBound)
 	defer cancel()
 	all, err := p.Client.Pods(ctx, p.Target)
@@ -110,16 +77,20 @@ func (p *Pods) pods(ctx context.Context) []kubernetes.Pod {
 	if err == nil {
 		p.known = all
 	}
-	return p.known
+	return p.known, err
 }
 
-func (p *Pods) members() []member { return membersOf(p.pods(context.Background())) }
+func (p *Pods) pods(ctx context.Context) []kubernetes.Pod {
+	all, _ := p.look(ctx)
+	return all
+}
 
-func membersOf(pods []kubernetes.Pod) (all []member) {
+func (p *Pods) members(ctx context.Context) (all []member, err error) {
+	pods, err := p.look(ctx)
 	for _, pod := range pods {
 		all = append(all, member{name: pod.Name})
 	}
-	return all
+	return all, err
 }
 
 func (p *Pods) running(name string) bool {
@@ -150,23 +121,38 @@ func (p *Pods) primary(ctx context.Context) (string, error) {
 }
 
 func (p *Pods) prepare(f Fault, c choice, _ acquirer) (injector, error) {
-	var chosen []kubernetes.Pod
+	var chosen []*podNode
 	all := p.pods(context.Background())
 	for _, pod := range all {
 		if slices.Contains(c.affected(), pod.Name) {
-			chosen = append(chosen, pod)
+			chosen = append(chosen, &podNode{Pod: pod})
 		}
 	}
 	if len(chosen) == 0 {
 		return nil, fmt.Errorf("the pods %v are gone", c.nodes)
 	}
-	switch f.Action {
-	case Kill:
-		return newPodRemoval(p, chosen, len(all), func(ctx context.Context, pod kubernetes.Pod) error { return p.Client.Delete(ctx, pod, false) }), nil
-	case Stop:
-		return newPodRemoval(p, chosen, len(all), func(ctx context.Context, pod kubernetes.Pod) error { return p.Client.Delete(ctx, pod, true) }), nil
-	case Evict:
-		return newPodRemoval(p, chosen, len(all), p.Client.Evict), nil
+	a, _ := Lookup(f.Action)
+	if a.pods.remove != nil {
+		return &podRemoval{pods: p, nodes: chosen, before: len(all), remove: a.pods.remove}, nil
 	}
 	return newChaos(p, f, c, chosen), nil
+}
+
+// podNode is a pod that a fault is done to, with whether it could be reached from here
+// before.
+type podNode struct {
+	kubernetes.Pod
+	reachable bool
+}
+
+// Name implements named.
+func (n *podNode) Name() string { return n.Pod.Name }
+
+func (n *podNode) tryToReach(ctx context.Context) {
+	_, err := n.Dial(ctx)
+	n.reachable = err == nil
+}
+
+func allReachable(nodes []*podNode) bool {
+	return !slices.ContainsFunc(nodes, func(n *podNode) bool { return !n.reachable })
 }

@@ -5,7 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,61 +16,40 @@ import (
 	"assay/cluster/kubernetes"
 )
 
-// injectWithin is how long Chaos Mesh may take to inject, restartWithin Kubernetes to
-// count that a container was started again.
-const (
-	injectWithin  = 30 * time.Second
-	restartWithin = 30 * time.Second
-)
+// injectWithin is how long Chaos Mesh may take to inject.
+const injectWithin = 30 * time.Second
 
 // chaos is a fault that Chaos Mesh brings about, by one object a pod, or one a cut.
 type chaos struct {
+	podMeans
 	pods  *Pods
-	fault Fault
-	nodes []*removedPod
+	nodes []*podNode
 	specs []map[string]any
 
 	made   []*kubernetes.Chaos
 	forced []string // what is not known because recovery was forced
 }
 
-// chaosKind is the kind of Chaos Mesh's objects that does the action.
-func chaosKind(a Action) string {
-	switch a {
-	case ContainerKill, PodFailure:
-		return kubernetes.PodChaos
-	case SlowIO, DiskFull, ReadError:
-		return kubernetes.IOChaos
-	case Clock:
-		return kubernetes.TimeChaos
-	case StressCPU, StressMemory:
-		return kubernetes.StressChaos
-	}
-	return kubernetes.NetworkChaos
-}
-
-func newChaos(p *Pods, f Fault, c choice, chosen []kubernetes.Pod) *chaos {
-	x := &chaos{pods: p, fault: f}
-	for _, pod := range chosen {
-		x.nodes = append(x.nodes, &removedPod{Pod: pod})
-	}
+func newChaos(p *Pods, f Fault, c choice, chosen []*podNode) *chaos {
+	a, _ := Lookup(f.Action)
+	x := &chaos{podMeans: a.pods, pods: p, nodes: chosen}
 	// Should assay be killed, Chaos Mesh ends the fault by itself.
 	bound := f.For + DefaultFor + 10*time.Minute
-	if f.Action == Partition {
-		for _, cut := range c.cuts {
-			spec := selecting(p.Target.Namespace, bound, cut.node)
-			spec["action"], spec["direction"] = "partition", "both"
-			if cut.inOnly {
-				spec["direction"] = "from"
-			}
-			spec["target"] = selecting(p.Target.Namespace, 0, cut.from...)
-			x.specs = append(x.specs, spec)
+	for _, cut := range c.cuts {
+		spec := selecting(p.Target.Namespace, bound, cut.node)
+		spec["action"], spec["direction"] = "partition", "both"
+		if cut.inOnly {
+			spec["direction"] = "from"
 		}
+		spec["target"] = selecting(p.Target.Namespace, 0, cut.from...)
+		x.specs = append(x.specs, spec)
+	}
+	if x.spec == nil {
 		return x
 	}
-	for _, pod := range chosen {
-		spec := selecting(p.Target.Namespace, bound, pod.Name)
-		specify(spec, f, pod)
+	for _, n := range chosen {
+		spec := selecting(p.Target.Namespace, bound, n.Pod.Name)
+		maps.Copy(spec, x.spec(f, n.Pod))
 		x.specs = append(x.specs, spec)
 	}
 	return x
@@ -91,62 +71,19 @@ func anyOf(names []string) (all []any) {
 	return all
 }
 
-// specify enters the fault into a spec. The sources are the types of chaos-mesh/api,
-// v1alpha1, and what their webhooks refuse.
-func specify(spec map[string]any, f Fault, pod kubernetes.Pod) {
-	wait := cmp.Or(f.Wait, DefaultWait).String()
-	switch f.Action {
-	case ContainerKill:
-		spec["action"], spec["containerNames"] = "container-kill", anyOf(pod.Containers)
-	case PodFailure:
-		spec["action"] = "pod-failure"
-	case Isolate: // a set of networks cannot hold 0.0.0.0/0
-		spec["action"], spec["direction"], spec["externalTargets"] = "partition", "both", []any{"0.0.0.0/1", "128.0.0.0/1"}
-	case Flaky:
-		percent := strconv.FormatFloat(cmp.Or(f.Share, DefaultLoss)*100, 'f', -1, 64)
-		spec["action"], spec["loss"] = "loss", map[string]any{"loss": percent, "correlation": "0"}
-	case Delay:
-		spec["action"], spec["delay"] = "delay", map[string]any{"latency": wait, "correlation": "0", "jitter": "0ms"}
-	case Bandwidth:
-		rate := cmp.Or(f.Rate, DefaultRate)
-		// Rates in bps are bytes a second. What waits is at most a second's worth.
-		spec["action"], spec["bandwidth"] = "bandwidth", map[string]any{
-			"rate": strconv.FormatInt(rate, 10) + "bps", "limit": min(rate, 1<<30), "buffer": max(rate/100, 10_000)}
-	case Clock:
-		spec["timeOffset"], spec["containerNames"] = cmp.Or(f.Offset, DefaultOffset).String(), anyOf(pod.Containers)
-	case StressCPU:
-		spec["stressors"] = map[string]any{"cpu": map[string]any{"workers": int64(max(f.Share, 1)), "load": int64(100)}}
-	case StressMemory:
-		size := strconv.FormatInt(cmp.Or(f.Rate, DefaultMemory), 10) + "B"
-		spec["stressors"] = map[string]any{"memory": map[string]any{"workers": int64(1), "size": size}}
-	case SlowIO, DiskFull, ReadError:
-		specifyFiles(spec, f, wait, pod.Volumes[0])
-	}
-}
-
-func specifyFiles(spec map[string]any, f Fault, wait string, v kubernetes.Volume) {
+// onVolume adds to a spec that it is about all operations on the files of the pod's volume.
+func onVolume(pod kubernetes.Pod, spec map[string]any) map[string]any {
+	v := pod.Volumes[0]
 	spec["volumePath"], spec["containerNames"], spec["percent"] = v.Path, []any{v.Container}, int64(100)
-	const noSpace, ioError = 28, 5 // errno(3)
-	switch f.Action {
-	case SlowIO:
-		spec["action"], spec["delay"] = "latency", wait
-	case DiskFull:
-		spec["action"], spec["errno"], spec["methods"] = "fault", int64(noSpace), []any{"write", "create", "mkdir", "mknod"}
-	case ReadError:
-		spec["action"], spec["errno"], spec["methods"] = "fault", int64(ioError), []any{"read"}
-		if f.Files != "" {
-			spec["path"] = path.Join(v.Path, f.Files)
-		}
-	}
+	return spec
 }
 
 func (x *chaos) inject(ctx context.Context) error {
 	for _, n := range x.nodes {
-		_, err := n.Dial(ctx)
-		n.reachable = err == nil
+		n.tryToReach(ctx)
 	}
 	for _, spec := range x.specs {
-		made, err := x.pods.Client.CreateChaos(ctx, chaosKind(x.fault.Action), x.pods.Target.Namespace, x.pods.Mark, spec)
+		made, err := x.pods.Client.CreateChaos(ctx, x.chaos, x.pods.Target.Namespace, x.pods.Mark, spec)
 		if made != nil {
 			x.made = append(x.made, made)
 		}
@@ -162,9 +99,7 @@ func (x *chaos) inject(ctx context.Context) error {
 	return nil
 }
 
-// verify is that Chaos Mesh says so, and that it is seen from here where it can be: a
-// pod that is cut off does not answer, and a container that was killed was started once
-// more.
+// verify is that Chaos Mesh says so, and that it is seen from here where it can be.
 func (x *chaos) verify(ctx context.Context, last bool) (observation, error) {
 	seen := observation{proven: len(x.made) == len(x.specs)}
 	var texts []string
@@ -176,12 +111,8 @@ func (x *chaos) verify(ctx context.Context, last bool) (observation, error) {
 		seen.proven = seen.proven && injected
 		texts = append(texts, text)
 	}
-	if x.fault.Action == Isolate || x.fault.Action == ContainerKill && last {
-		look := x.silent
-		if x.fault.Action == ContainerKill {
-			look = x.restarted
-		}
-		own, err := observeEach(x.nodes, func(n *removedPod) (observation, error) { return look(ctx, n) })
+	if x.look != nil {
+		own, err := observeEach(x.nodes, func(n *podNode) (observation, error) { return x.look(ctx, x, n, last) })
 		if err != nil {
 			return observation{}, err
 		}
@@ -190,36 +121,6 @@ func (x *chaos) verify(ctx context.Context, last bool) (observation, error) {
 	}
 	seen.text = strings.Join(slices.DeleteFunc(slices.Compact(texts), func(t string) bool { return t == "" }), "; ")
 	return seen, nil
-}
-
-func (x *chaos) silent(ctx context.Context, n *removedPod) (observation, error) {
-	if !n.reachable {
-		return observation{proven: true, text: "it cannot be reached from here anyway"}, nil
-	}
-	address, err := n.Dial(ctx)
-	if err == nil {
-		return observation{text: address + " answers all the same"}, nil
-	}
-	return observation{proven: true, text: address + " does not answer"}, nil
-}
-
-func (x *chaos) restarted(ctx context.Context, n *removedPod) (observation, error) {
-	ctx, cancel := context.WithTimeout(ctx, restartWithin)
-	defer cancel()
-	for {
-		now, err := x.pods.Client.Find(ctx, n.Pod)
-		switch {
-		case err != nil && ctx.Err() == nil:
-			return observation{}, err
-		case err == nil && now == nil:
-			return observation{text: "the pod is gone"}, nil
-		case err == nil && now.Restarts > n.Restarts:
-			return observation{proven: true, text: fmt.Sprintf("its containers were started again (%d times by now, %d before)", now.Restarts, n.Restarts)}, nil
-		}
-		if !sleepUntil(ctx, time.Now().Add(200*time.Millisecond)) {
-			return observation{text: fmt.Sprintf("Kubernetes has counted no start of its containers within %v", restartWithin)}, nil
-		}
-	}
 }
 
 func (x *chaos) undo(ctx context.Context) error {
@@ -239,38 +140,23 @@ func (x *chaos) undo(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// visible reports whether the end of the fault can be seen by connecting to its pods.
-func (x *chaos) visible() bool {
-	return slices.Contains([]Action{Isolate, PodFailure, ContainerKill}, x.fault.Action) &&
-		!slices.ContainsFunc(x.nodes, func(n *removedPod) bool { return !n.reachable })
-}
-
 // restore waits until the pods are ready, and answer where they did before. Where Chaos
 // Mesh was forced, only what is seen from here counts.
 func (x *chaos) restore(ctx context.Context) (string, error) {
 	forced := strings.Join(x.forced, "; ")
-	text, err := describeEach(x.nodes, func(n *removedPod) (string, error) { return x.awaitPod(ctx, n) })
+	text, err := describeEach(x.nodes, func(n *podNode) (string, error) { return x.awaitPod(ctx, n) })
 	switch {
 	case forced == "":
-		return joinedText("Chaos Mesh has recovered it", text), err
+		return "Chaos Mesh has recovered it; " + text, err
 	case err != nil:
 		return "", fmt.Errorf("%s; %w", forced, err)
-	case !x.visible():
-		return "", fmt.Errorf("%s; whether the fault is gone cannot be seen from here: delete the pods %s to be sure", forced, joined(x.names()))
+	case !x.shows || !allReachable(x.nodes):
+		return "", fmt.Errorf("%s; whether the fault is gone cannot be seen from here: delete the pods %s to be sure", forced, joined(names(x.nodes)))
 	}
-	return joinedText(forced, text), nil
+	return forced + "; " + text, nil
 }
 
-func joinedText(a, b string) string { return a + "; " + b }
-
-func (x *chaos) names() (all []string) {
-	for _, n := range x.nodes {
-		all = append(all, n.Pod.Name)
-	}
-	return all
-}
-
-func (x *chaos) awaitPod(ctx context.Context, n *removedPod) (string, error) {
+func (x *chaos) awaitPod(ctx context.Context, n *podNode) (string, error) {
 	for {
 		problem := errors.New("it is not ready")
 		for _, pod := range x.pods.pods(ctx) {
@@ -290,4 +176,92 @@ func (x *chaos) awaitPod(ctx context.Context, n *removedPod) (string, error) {
 			return "", problem
 		}
 	}
+}
+
+func delay() Action {
+	return Action{Name: "delay", Value: wait(), Targets: nodeTargets(), Lasts: true, Divides: true, part: partLoss, state: "slowed",
+		Pods: "has every packet that leaves the pod take this much longer (Chaos Mesh)",
+		pods: podMeans{chaos: kubernetes.NetworkChaos, spec: func(f Fault, _ kubernetes.Pod) map[string]any {
+			latency := valueOf[time.Duration](f).String()
+			return map[string]any{"action": "delay", "delay": map[string]any{"latency": latency, "correlation": "0", "jitter": "0ms"}}
+		}}}
+}
+
+func bandwidth() Action {
+	return Action{Name: "bandwidth", Value: size("RATE", "bytes a second, at least 1KiB, such as 1MiB or 500kB", 1<<20), Targets: nodeTargets(), Lasts: true, Divides: true, part: partLoss, state: "slowed",
+		Pods: "leaves the pod this many bytes a second to send (Chaos Mesh)",
+		pods: podMeans{chaos: kubernetes.NetworkChaos, spec: func(f Fault, _ kubernetes.Pod) map[string]any {
+			rate := valueOf[int64](f)
+			// Rates in bps are bytes a second. What waits is at most a second's worth.
+			return map[string]any{"action": "bandwidth", "bandwidth": map[string]any{
+				"rate": strconv.FormatInt(rate, 10) + "bps", "limit": min(rate, 1<<30), "buffer": max(rate/100, 10_000)}}
+		}}}
+}
+
+func ioDelay() Action {
+	return Action{Name: "io-delay", Value: wait(), Targets: nodeTargets(), Lasts: true, part: partDisk, state: "slowed",
+		Pods: "has each operation on the files of the pod's volume take this much longer (Chaos Mesh)",
+		pods: podMeans{chaos: kubernetes.IOChaos, spec: func(f Fault, pod kubernetes.Pod) map[string]any {
+			return onVolume(pod, map[string]any{"action": "latency", "delay": valueOf[time.Duration](f).String()})
+		}}}
+}
+
+func podFailure() Action {
+	return Action{Name: "pod-failure", Targets: nodeTargets(), Lasts: true, part: partProcess, state: "failed", silences: true, restarts: true,
+		Pods: "has the pod's containers replaced by ones that do nothing (Chaos Mesh); healing brings the right ones back",
+		pods: podMeans{chaos: kubernetes.PodChaos, shows: true, spec: func(Fault, kubernetes.Pod) map[string]any {
+			return map[string]any{"action": "pod-failure"}
+		}}}
+}
+
+func containerKill() Action {
+	return Action{Name: "container-kill", Targets: nodeTargets(), Kills: true, part: partProcess, state: "down", silences: true, restarts: true,
+		Pods: "kills the pod's containers, which are started again in the same pod (Chaos Mesh)",
+		pods: podMeans{chaos: kubernetes.PodChaos, look: restarted, shows: true, spec: func(_ Fault, pod kubernetes.Pod) map[string]any {
+			return map[string]any{"action": "container-kill", "containerNames": anyOf(pod.Containers)}
+		}}}
+}
+
+// restarted is the last look: that the pod's containers were started once more.
+func restarted(ctx context.Context, x *chaos, n *podNode, last bool) (observation, error) {
+	if !last {
+		return observation{proven: true}, nil
+	}
+	const within = 30 * time.Second // that Kubernetes may take to count it
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for {
+		now, err := x.pods.Client.Find(ctx, n.Pod)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			return observation{}, err
+		case err == nil && now == nil:
+			return observation{text: "the pod is gone"}, nil
+		case err == nil && now.Restarts > n.Restarts:
+			return observation{proven: true, text: fmt.Sprintf("its containers were started again (%d times by now, %d before)", now.Restarts, n.Restarts)}, nil
+		}
+		if !sleepUntil(ctx, time.Now().Add(200*time.Millisecond)) {
+			return observation{text: fmt.Sprintf("Kubernetes has counted no start of its containers within %v", within)}, nil
+		}
+	}
+}
+
+func stressCPU() Action {
+	return Action{Name: "stress-cpu", Targets: nodeTargets(), Lasts: true, part: partCPU, state: "under stress",
+		Value: newValue("PROCESSES", "a whole number of processes from 1 to 1024, such as 2", 1,
+			func(text string) (float64, error) { return strconv.ParseFloat(text, 64) },
+			func(n float64) bool { return n >= 1 && n <= 1024 && n == math.Trunc(n) }, plain),
+		Pods: "starts so many busy processes beside the pod's server, within its limits (Chaos Mesh)",
+		pods: podMeans{chaos: kubernetes.StressChaos, spec: func(f Fault, _ kubernetes.Pod) map[string]any {
+			return map[string]any{"stressors": map[string]any{"cpu": map[string]any{"workers": int64(valueOf[float64](f)), "load": int64(100)}}}
+		}}}
+}
+
+func stressMemory() Action {
+	return Action{Name: "stress-memory", Value: size("SIZE", "bytes, at least 1KiB, such as 256MiB", 256<<20), Targets: nodeTargets(), Lasts: true, part: partMemory, state: "under stress",
+		Pods: "takes so much memory beside the pod's server, within its limits (Chaos Mesh)",
+		pods: podMeans{chaos: kubernetes.StressChaos, spec: func(f Fault, _ kubernetes.Pod) map[string]any {
+			size := strconv.FormatInt(valueOf[int64](f), 10) + "B"
+			return map[string]any{"stressors": map[string]any{"memory": map[string]any{"workers": int64(1), "size": size}}}
+		}}}
 }

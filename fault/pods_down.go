@@ -10,42 +10,50 @@ import (
 	"assay/cluster/kubernetes"
 )
 
+func evict() Action {
+	return Action{Name: "evict", Targets: nodeTargets(), part: partProcess, state: "being evicted", silences: true, restarts: true,
+		Pods: "asks for the pod to be evicted, as the drain of a machine does; a PodDisruptionBudget may forbid it",
+		pods: podMeans{remove: func(ctx context.Context, c *kubernetes.Client, pod kubernetes.Pod) error { return c.Evict(ctx, pod) }}}
+}
+
 // podRemoval has pods deleted or evicted; their controllers make them again.
 type podRemoval struct {
 	pods   *Pods
-	nodes  []*removedPod
+	nodes  []*podNode
 	before int // how many pods there were
-	remove func(context.Context, kubernetes.Pod) error
+	remove func(context.Context, *kubernetes.Client, kubernetes.Pod) error
 }
 
-// removedPod is a pod with whether it could be reached from here before.
-type removedPod struct {
-	kubernetes.Pod
-	reachable bool
-}
-
-// Name implements named.
-func (r *removedPod) Name() string { return r.Pod.Name }
-
-func newPodRemoval(p *Pods, chosen []kubernetes.Pod, before int, remove func(context.Context, kubernetes.Pod) error) *podRemoval {
-	r := &podRemoval{pods: p, before: before, remove: remove}
-	for _, pod := range chosen {
-		r.nodes = append(r.nodes, &removedPod{Pod: pod})
+// deleting is a removal that gives the pod its time to end in order, or none.
+func deleting(grace bool) func(context.Context, *kubernetes.Client, kubernetes.Pod) error {
+	return func(ctx context.Context, c *kubernetes.Client, pod kubernetes.Pod) error {
+		return c.Delete(ctx, pod, grace)
 	}
-	return r
+}
+
+// refusesRemoval says why a fault that removes pods cannot be done, and what to do.
+func refusesRemoval(f Fault, all []kubernetes.Pod) (reason, instead string) {
+	if f.For == Ever {
+		return "a pod that is deleted does not stay away for ever: whoever made it makes it again at once", "write pod-failure or isolate, by Chaos Mesh, with for ever"
+	}
+	for _, pod := range all {
+		if !pod.Controlled {
+			return "pod " + pod.Name + " has no controller, and nobody would make it again", "select the pods of a StatefulSet, an operator or the like"
+		}
+	}
+	return "", ""
 }
 
 func (r *podRemoval) inject(ctx context.Context) error {
-	return forEach(r.nodes, func(n *removedPod) error {
-		_, err := n.Dial(ctx)
-		n.reachable = err == nil
-		return r.remove(ctx, n.Pod)
+	return forEach(r.nodes, func(n *podNode) error {
+		n.tryToReach(ctx)
+		return r.remove(ctx, r.pods.Client, n.Pod)
 	})
 }
 
 // verify is that each pod, by its identity, is gone or was told to end.
 func (r *podRemoval) verify(ctx context.Context, _ bool) (observation, error) {
-	return observeEach(r.nodes, func(n *removedPod) (observation, error) {
+	return observeEach(r.nodes, func(n *podNode) (observation, error) {
 		now, err := r.pods.Client.Find(ctx, n.Pod)
 		switch {
 		case err != nil:
@@ -64,7 +72,7 @@ func (r *podRemoval) undo(context.Context) error { return nil }
 // restore waits until there are as many ready pods as before, none of them a removed
 // one, and the new ones can be reached from here if the old ones could.
 func (r *podRemoval) restore(ctx context.Context) (string, error) {
-	reachable := !slices.ContainsFunc(r.nodes, func(n *removedPod) bool { return !n.reachable })
+	reachable := allReachable(r.nodes)
 	for {
 		ready, text, problem := r.pods.back(ctx, r.nodes, reachable)
 		if ready >= r.before && problem == nil {
@@ -80,9 +88,9 @@ func (r *podRemoval) restore(ctx context.Context) (string, error) {
 }
 
 // back looks which pods are ready again that are none of the removed ones.
-func (p *Pods) back(ctx context.Context, removed []*removedPod, reachable bool) (ready int, text string, problem error) {
+func (p *Pods) back(ctx context.Context, removed []*podNode, reachable bool) (ready int, text string, problem error) {
 	for _, pod := range p.pods(ctx) {
-		if !pod.Ready || slices.ContainsFunc(removed, func(n *removedPod) bool { return n.UID == pod.UID }) {
+		if !pod.Ready || slices.ContainsFunc(removed, func(n *podNode) bool { return n.UID == pod.UID }) {
 			continue
 		}
 		ready++

@@ -161,10 +161,10 @@ func (s *podSet) inject(t *testing.T, texts ...string) []Injection {
 		}
 		faults = append(faults, f)
 	}
-	if err := ValidateOnPods(t.Context(), faults, s.pods); err != nil {
+	if err := Validate(t.Context(), faults, s.pods); err != nil {
 		t.Fatal(err)
 	}
-	all, _ := RunOnPods(t.Context(), s.pods, faults, Plan{HealWithin: cmp.Or(s.heal, time.Minute)}, unrecorded{})
+	all, _ := Run(t.Context(), s.pods, faults, Plan{HealWithin: cmp.Or(s.heal, time.Minute)}, unrecorded{})
 	if len(all) != len(texts) {
 		t.Fatalf("%v happened %d times", texts, len(all))
 	}
@@ -304,13 +304,13 @@ func testRefused(t *testing.T, api *kubernetestest.Server, s *podSet) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := ValidateOnPods(t.Context(), []Fault{f}, s.pods); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Validate(t.Context(), []Fault{f}, s.pods); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s gives %v", text, err)
 		}
 	}
-	kill := Fault{Action: Kill, Target: TargetPrimary, At: -1}
+	kill := Fault{Action: "kill", Target: TargetPrimary, At: -1}
 	s.pods.Primary = func(context.Context) (string, error) { return "", &server.NoPrimaryError{Product: "it"} }
-	if err := ValidateOnPods(t.Context(), []Fault{kill}, s.pods); err == nil || !strings.Contains(err.Error(), "has no primary") {
+	if err := Validate(t.Context(), []Fault{kill}, s.pods); err == nil || !strings.Contains(err.Error(), "has no primary") {
 		t.Errorf("without a primary: %v", err)
 	}
 	s.pods.Client = connectAs(t, api, kubernetestest.Admin) // who may look at another namespace
@@ -325,12 +325,12 @@ func testRefused(t *testing.T, api *kubernetestest.Server, s *podSet) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := ValidateOnPods(t.Context(), []Fault{f}, s.pods); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Validate(t.Context(), []Fault{f}, s.pods); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s gives %v", text, err)
 		}
 	}
 	s.pods.Client = connectAs(t, api, kubernetestest.Nobody)
-	if err := ValidateOnPods(t.Context(), []Fault{kill}, s.pods); err == nil || !strings.Contains(err.Error(), "assay kubernetes check") {
+	if err := Validate(t.Context(), []Fault{kill}, s.pods); err == nil || !strings.Contains(err.Error(), "assay kubernetes check") {
 		t.Errorf("without rights: %v", err)
 	}
 }

@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,15 +12,47 @@ import (
 	"assay/cluster/server"
 )
 
-// powerCutter is an injector that cuts the power at one moment.
-type powerCutter interface {
-	// at is that moment; zero if it never came.
-	at() time.Time
-}
-
 // powerCut stops the file systems of nodes in one instant and kills their servers;
 // healing starts them from what was on the disks.
-type powerCut struct {
+func powerCut() Action {
+	return Action{Name: "power-cut", Targets: nodeTargets(), Lasts: true, CutsPower: true, part: partProcess, state: "without power", silences: true, restarts: true,
+		Value:  oneOf("LOSS", disk.Worst, "worst, with disk=faulty", "a power cut cannot lose %q", "worst, some or torn, on nodes with disk=faulty", disk.Modes()...),
+		Effect: "stops the node's file system in one instant and kills its server; healing starts it from what was on its disk (cluster option disk=image, which is taken if none is given; or disk=faulty, which loses all that was not synced (worst) or what the seed chooses of it, by pages (some) or sectors (torn))",
+		disk: func(f Fault) string {
+			if f.Value != nil {
+				return cluster.DiskFaulty
+			}
+			return cluster.DiskImage
+		},
+		check: checkDisks,
+		on: func(t task) (injector, error) {
+			p := &cutPower{loss: valueOf[disk.Mode](t.Fault), seed: t.seed}
+			p.together = each(t.nodes, func(n *cluster.Node) oneNode {
+				p.nodes = append(p.nodes, &darkNode{Node: n})
+				return p.nodes[len(p.nodes)-1]
+			})
+			return p, nil
+		}}
+}
+
+// checkDisks tells whether the nodes have disks whose power can be cut.
+func checkDisks(f Fault, c *cluster.Cluster) error {
+	for _, n := range c.Nodes() {
+		if !n.HasDisk() {
+			return &UnavailableError{Action: f.Action, Reason: n.Name() + " has no disk of its own",
+				Instead: "start the cluster with disk=" + cluster.DiskImage}
+		}
+		if f.Value != nil && !n.CanFail() {
+			return &UnavailableError{Action: f.Action, Reason: "the disk of " + n.Name() + " does not let one choose what is lost",
+				Instead: "start the cluster with disk=" + cluster.DiskFaulty}
+		}
+	}
+	return nil
+}
+
+// cutPower is a power cut, of all nodes at one moment.
+type cutPower struct {
+	together
 	nodes []*darkNode
 	loss  disk.Mode
 	seed  uint64
@@ -37,20 +68,12 @@ type darkNode struct {
 	evidence string
 }
 
-func cutPower(nodes []*cluster.Node, loss disk.Mode, seed uint64) *powerCut {
-	p := &powerCut{loss: cmp.Or(loss, disk.Worst), seed: seed}
-	for _, n := range nodes {
-		p.nodes = append(p.nodes, &darkNode{Node: n})
-	}
-	return p
-}
-
-func (p *powerCut) at() time.Time { return p.cut }
+func (p *cutPower) tell(i *Injection) { i.CutAt = p.cut }
 
 // inject has all processes stand still first, so that there is one moment after which
 // none of the nodes acknowledges anything; then the disks are cut, and then the
 // processes killed.
-func (p *powerCut) inject(context.Context) error {
+func (p *cutPower) inject(context.Context) error {
 	err := forEach(p.nodes, func(n *darkNode) (err error) {
 		if n.before, err = n.Processes(); err != nil {
 			return err
@@ -75,20 +98,21 @@ func (p *powerCut) inject(context.Context) error {
 	}))
 }
 
+// inject of one node is the whole's.
+func (n *darkNode) inject(context.Context) error { return nil }
+
 // verify is that a write was refused and that every process is gone.
-func (p *powerCut) verify(context.Context, bool) (observation, error) {
-	return observeEach(p.nodes, func(n *darkNode) (observation, error) {
-		alive := slices.ContainsFunc(n.before, server.ProcessID.Alive)
-		switch {
-		case !n.cut:
-			return observation{text: "its disk was not cut"}, nil
-		case n.refusal == nil:
-			return observation{text: "its disk still takes writes"}, nil
-		case alive:
-			return observation{text: "not all of its processes are gone"}, nil
-		}
-		return observation{proven: true, text: fmt.Sprintf("a write to its disk is refused (%v), its %d processes are gone", rootCause(n.refusal), len(n.before))}, nil
-	})
+func (n *darkNode) verify(context.Context, bool) (observation, error) {
+	alive := slices.ContainsFunc(n.before, server.ProcessID.Alive)
+	switch {
+	case !n.cut:
+		return observation{text: "its disk was not cut"}, nil
+	case n.refusal == nil:
+		return observation{text: "its disk still takes writes"}, nil
+	case alive:
+		return observation{text: "not all of its processes are gone"}, nil
+	}
+	return observation{proven: true, text: fmt.Sprintf("a write to its disk is refused (%v), its %d processes are gone", rootCause(n.refusal), len(n.before))}, nil
 }
 
 // rootCause is the innermost of an error's causes, without the paths around it.
@@ -102,62 +126,23 @@ func rootCause(err error) error {
 	}
 }
 
-// undo mounts the disks again.
-func (p *powerCut) undo(ctx context.Context) error {
-	return forEach(p.nodes, func(n *darkNode) (err error) {
-		if !n.cut {
-			if n.Running() {
-				return n.Resume()
-			}
-			return nil
+// undo mounts the disk again.
+func (n *darkNode) undo(ctx context.Context) (err error) {
+	if !n.cut {
+		if n.Running() {
+			return n.Resume()
 		}
-		n.evidence, err = n.RestoreDisk(ctx)
-		return err
-	})
+		return nil
+	}
+	n.evidence, err = n.RestoreDisk(ctx)
+	return err
 }
 
-func (p *powerCut) restore(ctx context.Context) (string, error) {
-	return describeEach(p.nodes, func(n *darkNode) (string, error) {
-		if n.Running() { // it was not cut
-			return "it runs", nil
-		}
-		began := time.Now()
-		text, err := startAgain(ctx, n.Node)
-		return fmt.Sprintf("%s, %s, after a recovery of %d ms", n.evidence, text, time.Since(began).Milliseconds()), err
-	})
-}
-
-// checkDisks tells whether the nodes have disks whose power can be cut.
-func checkDisks(f Fault, c *cluster.Cluster) error {
-	for _, n := range c.Nodes() {
-		if !n.HasDisk() {
-			return &UnavailableError{Action: f.Action, Reason: n.Name() + " has no disk of its own",
-				Instead: "start the cluster with disk=" + cluster.DiskImage}
-		}
-		if f.Loss != "" && !n.CanFail() {
-			return &UnavailableError{Action: f.Action, Reason: "the disk of " + n.Name() + " does not let one choose what is lost",
-				Instead: "start the cluster with disk=" + cluster.DiskFaulty}
-		}
+func (n *darkNode) restore(ctx context.Context) (string, error) {
+	if n.Running() { // it was not cut
+		return "it runs", nil
 	}
-	return nil
-}
-
-// WithDisks gives the nodes disks of their own if a fault needs them and the spec does
-// not say which.
-func WithDisks(s cluster.Spec, faults []Fault) cluster.Spec {
-	if s.Disk != "" {
-		return s
-	}
-	for _, f := range faults {
-		switch f.Action {
-		case PowerCut:
-			s.Disk = cmp.Or(s.Disk, cluster.DiskImage)
-			if f.Loss != "" {
-				s.Disk = cluster.DiskFaulty
-			}
-		case SyncError, DiskFull, ReadError, BitFlip:
-			s.Disk = cluster.DiskFaulty
-		}
-	}
-	return s
+	began := time.Now()
+	text, err := startAgain(ctx, n.Node)
+	return fmt.Sprintf("%s, %s, after a recovery of %d ms", n.evidence, text, time.Since(began).Milliseconds()), err
 }

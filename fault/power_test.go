@@ -39,11 +39,11 @@ func TestPowerCut(t *testing.T) {
 				t.Error("no node has a disk of its own")
 			}
 			faults := parse(t, test.fault)
-			if err := Validate(t.Context(), faults, c); err != nil {
+			if err := Validate(t.Context(), faults, Servers(c)); err != nil {
 				t.Fatal(err)
 			}
 			began := time.Now()
-			done, err := Run(t.Context(), c, faults, Plan{Seed: 1}, &recording{})
+			done, err := Run(t.Context(), Servers(c), faults, Plan{Seed: 1}, &recording{})
 			if err != nil || len(done) != 1 {
 				t.Fatalf("%+v, %v", done, err)
 			}

@@ -63,7 +63,7 @@ func TestAnAddedNodeIsRemovedAfterOtherFaults(t *testing.T) {
 func TestMembersComeAndGoUnderOtherFaults(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, quickMongo)
-	done, err := Run(t.Context(), c, parse(t, "grow cluster at 0s for 6s", "slowdisk=1MiB n2 at 0s for 4s", "remove n2 at 100ms for 8s"),
+	done, err := Run(t.Context(), Servers(c), parse(t, "grow cluster at 0s for 6s", "slowdisk=1MiB n2 at 0s for 4s", "remove n2 at 100ms for 8s"),
 		Plan{Seed: 5}, &recording{})
 	if err != nil || len(done) != 3 {
 		t.Fatalf("%+v, %v", done, err)
@@ -87,15 +87,15 @@ func TestGaleraIsGrownAndShrunkByFaults(t *testing.T) {
 	c := startCluster(t, "mariadb:3,failover=2s,cache=32MiB")
 	faults := parse(t, "grow cluster at 0s for 500ms", "remove n2 at 0s for 500ms")
 	for _, f := range faults {
-		if err := Validate(t.Context(), []Fault{f}, c); err != nil {
+		if err := Validate(t.Context(), []Fault{f}, Servers(c)); err != nil {
 			t.Fatal(err)
 		}
-		done, err := Run(t.Context(), c, []Fault{f}, Plan{}, &recording{})
+		done, err := Run(t.Context(), Servers(c), []Fault{f}, Plan{}, &recording{})
 		if err != nil || len(done) != 1 || !done[0].Proven || !done[0].Healed {
 			t.Fatalf("%+v, %v", done, err)
 		}
 		t.Logf("%+v", done[0])
-		counts := map[Action]string{Grow: "n1 counts 4 members", Remove: "n1 counts 2 members"}[f.Action]
+		counts := map[string]string{"grow": "n1 counts 4 members", "remove": "n1 counts 2 members"}[f.Action]
 		if i := done[0]; !strings.Contains(i.Proof, counts) || !strings.Contains(i.Healing, "n1 counts 3 members") {
 			t.Errorf("%+v", i)
 		}
@@ -106,7 +106,7 @@ func TestGaleraIsGrownAndShrunkByFaults(t *testing.T) {
 func TestWhoseMembersCannotChange(t *testing.T) {
 	c := startCluster(t, "postgres:1,network=loopback")
 	for _, text := range []string{"grow cluster", "remove n1"} {
-		err := Validate(t.Context(), parse(t, text), c)
+		err := Validate(t.Context(), parse(t, text), Servers(c))
 		var fixed *server.FixedError
 		var target *TargetError
 		if !errors.As(err, &fixed) && !errors.As(err, &target) {
@@ -143,7 +143,7 @@ func TestAShiftedClockLeavesNoSharedMemory(t *testing.T) {
 		}
 		killed <- pid
 	}()
-	done, err := Run(t.Context(), c, parse(t, "clock n1 at 0s for 5s"), Plan{}, &recording{})
+	done, err := Run(t.Context(), Servers(c), parse(t, "clock n1 at 0s for 5s"), Plan{}, &recording{})
 	if err != nil || len(done) != 1 || !done[0].Healed {
 		t.Fatalf("%+v, %v", done, err)
 	}

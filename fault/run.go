@@ -8,8 +8,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"assay/cluster"
 )
 
 // Bounds of a run.
@@ -36,14 +34,15 @@ const (
 // were due, and what went wrong with the faults themselves, joined. That ctx has
 // ended, that a fault was skipped, and that one was not proven are not errors;
 // the injections report it.
-func Run(ctx context.Context, c *cluster.Cluster, faults []Fault, plan Plan, to Recorder) ([]Injection, error) {
-	r := &runner{system: servers{c}, faults: faults, plan: plan, recorder: to}
+func Run(ctx context.Context, s System, faults []Fault, plan Plan, to Recorder) ([]Injection, error) {
+	r := &runner{system: s, faults: faults, plan: plan, recorder: to}
 	return r.run(ctx)
 }
 
-// system is what the runner needs of a cluster.
-type system interface {
-	members() []member
+// System is the nodes that faults are done to: Servers or *Pods.
+type System interface {
+	// members are the nodes as they are now; with an error, as they were seen last.
+	members(ctx context.Context) ([]member, error)
 	// primary returns the name of the node that takes writes as soon as there
 	// is one.
 	primary(ctx context.Context) (string, error)
@@ -52,6 +51,8 @@ type system interface {
 	// prepare returns the fault's injector, which has not done anything yet.
 	// Before it starts a server that it has not ended, it calls acquire.
 	prepare(f Fault, c choice, acquire acquirer) (injector, error)
+	// check tells by an *UnavailableError that the fault cannot be done here.
+	check(ctx context.Context, f Fault) error
 }
 
 // acquirer gives a node's server to the caller until release is called; free is
@@ -75,6 +76,9 @@ type injector interface {
 	restore(ctx context.Context) (string, error)
 }
 
+// teller is an injector that knows more of its injection once it has injected.
+type teller interface{ tell(i *Injection) }
+
 // observation is what a look at a fault has shown.
 type observation struct {
 	proven bool
@@ -82,7 +86,7 @@ type observation struct {
 }
 
 type runner struct {
-	system   system
+	system   System
 	faults   []Fault
 	plan     Plan
 	recorder Recorder
@@ -103,7 +107,7 @@ type resource struct {
 // injecting is one occurrence under way.
 type injecting struct {
 	Injection
-	about      Description
+	about      Action
 	occurrence Occurrence
 	choice     choice
 	injector   injector
@@ -148,7 +152,7 @@ func (r *runner) run(ctx context.Context) ([]Injection, error) {
 		}
 		last = i
 		i.Injection = Injection{Number: number, Fault: r.faults[o.Fault], Due: due}
-		i.about, _ = describe(i.Fault.Action)
+		i.about, _ = Lookup(i.Fault.Action)
 		acts := ctx
 		if o.For == Ever {
 			acts = work
@@ -254,7 +258,8 @@ func (r *runner) selectNodes(ctx context.Context, i *injecting) bool {
 	}
 	if err == nil {
 		random := randomness(r.plan.Seed, i.occurrence)
-		i.choice, err = choose(i.Fault, r.system.members(), primary, random)
+		members, _ := r.system.members(ctx)
+		i.choice, err = choose(i.Fault, members, primary, random)
 		i.choice.seed = random.Uint64()
 	}
 	if err != nil {
@@ -317,7 +322,7 @@ func (r *runner) claim(ctx context.Context, i *injecting) bool {
 }
 
 // unavailable says why a fault cannot be done to the node, empty if it can.
-func (r *runner) unavailable(name string, about Description) string {
+func (r *runner) unavailable(name string, about Action) string {
 	if holder := r.inUse[resource{name, about.part}]; holder != nil {
 		return name + " is " + holder.about.state + " already"
 	}

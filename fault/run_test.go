@@ -32,7 +32,7 @@ func newFakeSystem(withData int) *fakeSystem {
 		leader: func(context.Context) (string, error) { return "n1", nil }}
 }
 
-func (s *fakeSystem) members() []member                           { return s.all }
+func (s *fakeSystem) members(context.Context) ([]member, error)   { return s.all, nil }
 func (s *fakeSystem) primary(ctx context.Context) (string, error) { return s.leader(ctx) }
 
 func (s *fakeSystem) running(name string) bool {
@@ -44,6 +44,8 @@ func (s *fakeSystem) running(name string) bool {
 func (s *fakeSystem) prepare(f Fault, c choice, _ acquirer) (injector, error) {
 	return &fakeInjector{fakeSystem: s, fault: f, nodes: c.nodes}, s.fail["prepare"]
 }
+
+func (s *fakeSystem) check(context.Context, Fault) error { return nil }
 
 type fakeInjector struct {
 	fakeSystem *fakeSystem
@@ -231,7 +233,7 @@ func TestFailuresDoNotKeepOthersFromHealing(t *testing.T) {
 					if i.Problem == "" || !strings.Contains(err.Error(), i.Fault.String()) {
 						t.Errorf("%s: %+v\n%v", step, i, err)
 					}
-					if i.Healed == (step == "undo" && i.Fault.Action == Isolate || step == "restore" || step == "prepare") {
+					if i.Healed == (step == "undo" && i.Fault.Action == "isolate" || step == "restore" || step == "prepare") {
 						t.Errorf("%s: healed %v", step, i.Healed)
 					}
 				}

@@ -90,7 +90,7 @@ func (f Fault) at(duration time.Duration) time.Duration {
 }
 
 func (f Fault) length(duration time.Duration) time.Duration {
-	if about, _ := describe(f.Action); !about.Lasts {
+	if about, _ := Lookup(f.Action); !about.Lasts {
 		return 0
 	}
 	if f.For > 0 {

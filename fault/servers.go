@@ -14,15 +14,16 @@ import (
 	"assay/cluster"
 )
 
-// servers is the system of a real cluster.
+// Servers are the nodes of a cluster.
+func Servers(c *cluster.Cluster) System { return servers{c} }
+
 type servers struct{ cluster *cluster.Cluster }
 
-func (s servers) members() []member {
-	var all []member
+func (s servers) members(context.Context) (all []member, _ error) {
 	for _, n := range s.cluster.Nodes() {
 		all = append(all, member{name: n.Name(), arbiter: n.Arbiter()})
 	}
-	return all
+	return all, nil
 }
 
 func (s servers) primary(ctx context.Context) (string, error) {
@@ -39,44 +40,29 @@ func (s servers) running(name string) bool {
 }
 
 func (s servers) prepare(f Fault, c choice, acquire acquirer) (injector, error) {
-	nodes, err := s.nodes(c.nodes)
+	nodes, err := s.find(c.nodes...)
 	if err != nil {
 		return nil, err
 	}
-	switch f.Action {
-	case Grow:
-		return &addition{cluster: s.cluster, acquire: acquire}, nil
-	case Remove:
-		return &removal{cluster: s.cluster, node: nodes[0]}, nil
-	case Kill:
-		return kill(nodes), nil
-	case Stop:
-		return stop(nodes), nil
-	case Restart:
-		return restart(nodes), nil
-	case Pause:
-		return newPause(nodes, acquire), nil
-	case Isolate:
-		return isolate(s, nodes, f.Clients, acquire), nil
-	case Partition:
-		return partitionNodes(s, c.cuts, acquire)
-	case Flaky:
-		return flaky(nodes, f.Share, acquire), nil
-	case SlowDisk:
-		return slowDisk(nodes, f.Rate, acquire), nil
-	case SlowCPU:
-		return slowCPU(nodes, f.Share, acquire), nil
-	case Clock:
-		return shiftClock(nodes, f.Offset)
-	case PowerCut:
-		return cutPower(nodes, f.Loss, c.seed), nil
-	case SyncError, DiskFull, ReadError, BitFlip:
-		return failDisks(nodes, diskFailure(f, c.seed), acquire), nil
+	a, _ := Lookup(f.Action)
+	if a.on == nil {
+		return nil, s.check(context.Background(), f)
 	}
-	return nil, fmt.Errorf("there is no action %s", f.Action)
+	return a.on(task{Fault: f, choice: c, servers: s, nodes: nodes, acquire: acquire})
 }
 
-func (s servers) nodes(names []string) ([]*cluster.Node, error) {
+func (s servers) check(_ context.Context, f Fault) error {
+	a, _ := Lookup(f.Action)
+	switch {
+	case a.on == nil:
+		return &UnavailableError{Action: f.Action, Reason: "it is done to pods only, with --kubernetes"}
+	case a.check == nil:
+		return nil
+	}
+	return a.check(f, s.cluster)
+}
+
+func (s servers) find(names ...string) ([]*cluster.Node, error) {
 	var all []*cluster.Node
 	for _, name := range names {
 		n := s.cluster.Node(name)
@@ -86,6 +72,38 @@ func (s servers) nodes(names []string) ([]*cluster.Node, error) {
 		all = append(all, n)
 	}
 	return all, nil
+}
+
+// oneNode is an injector for one node.
+type oneNode interface {
+	injector
+	named
+}
+
+// together does to nodes what an injector of each does, to all at the same time.
+type together []oneNode
+
+func each(nodes []*cluster.Node, one func(*cluster.Node) oneNode) (all together) {
+	for _, n := range nodes {
+		all = append(all, one(n))
+	}
+	return all
+}
+
+func (t together) inject(ctx context.Context) error {
+	return forEach(t, func(n oneNode) error { return n.inject(ctx) })
+}
+
+func (t together) verify(ctx context.Context, last bool) (observation, error) {
+	return observeEach(t, func(n oneNode) (observation, error) { return n.verify(ctx, last) })
+}
+
+func (t together) undo(ctx context.Context) error {
+	return forEach(t, func(n oneNode) error { return n.undo(ctx) })
+}
+
+func (t together) restore(ctx context.Context) (string, error) {
+	return describeEach(t, func(n oneNode) (string, error) { return n.restore(ctx) })
 }
 
 // named is a node, with what a fault has to remember of it.

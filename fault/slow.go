@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,117 +16,16 @@ import (
 	"assay/quantity"
 )
 
-// slowdown sets limits on the machines of nodes that run.
-type slowdown struct {
-	nodes  []*slowedNode
-	limits machine.Limits
-	// format is a limit in words.
-	format func(limit float64) string
-	// controller is the limit's name in cgroups of version 1, read what is in
-	// force there and what that has done.
-	controller string
-	read       func(cgroup) (pressure, error)
-	acquire    acquirer
-}
-
-type slowedNode struct {
-	*cluster.Node
-	removeLimit func() error // nil until there is one
-	group       cgroup       // once it is found; it outlives the server
-	before      pressure
-}
-
-// pressure is what the kernel reports about a limit.
-type pressure struct {
-	// limit is in the unit of machine.Limits; 0 means none.
-	limit float64
-	// throttled is how often somebody had to wait for it; counted is false if
-	// the kernel does not count it.
-	throttled int64
-	counted   bool
-}
-
-func slowedNodes(nodes []*cluster.Node) (all []*slowedNode) {
-	for _, n := range nodes {
-		all = append(all, &slowedNode{Node: n})
-	}
-	return all
-}
-
-func (s *slowdown) inject(context.Context) error {
-	return forEach(s.nodes, func(n *slowedNode) (err error) {
-		if n.removeLimit, err = n.Machine().SetLimits(s.limits); err != nil {
-			return err
-		}
-		n.before, err = s.readPressure(n)
-		return err
-	})
-}
-
-// readPressure reads what the kernel reports about a node's limit. A server that
-// is down has the zero pressure until it was seen once.
-func (s *slowdown) readPressure(n *slowedNode) (pressure, error) {
-	if n.group.folder == "" {
-		if !n.Running() {
-			return pressure{}, nil
-		}
-		var err error
-		if n.group, err = cgroupOf(n.PID(), s.controller); err != nil {
-			return pressure{}, err
-		}
-	}
-	return s.read(n.group)
-}
-
-// verify is that the kernel has the limit in force, and that somebody had to
-// wait for it where that is counted.
-func (s *slowdown) verify(context.Context, bool) (observation, error) {
-	return observeEach(s.nodes, func(n *slowedNode) (observation, error) {
-		now, err := s.readPressure(n)
-		if err != nil {
-			return observation{}, err
-		}
-		throttled := now.throttled - n.before.throttled
-		wanted := s.limits.CPU + float64(s.limits.DiskWrite) // one of them is 0
-		switch {
-		case now.limit != wanted:
-			return observation{text: fmt.Sprintf("the kernel's limit is %s, not %s", s.format(now.limit), s.format(wanted))}, nil
-		case !now.counted:
-			return observation{proven: true, text: "the kernel holds the limit of " + s.format(wanted)}, nil
-		}
-		return observation{proven: throttled > 0,
-			text: fmt.Sprintf("the kernel holds the limit of %s and has throttled the server %d times", s.format(wanted), throttled)}, nil
-	})
-}
-
-func (s *slowdown) undo(context.Context) error {
-	return forEach(s.nodes, func(n *slowedNode) error {
-		if n.removeLimit == nil {
-			return nil
-		}
-		return n.removeLimit()
-	})
-}
-
-func (s *slowdown) restore(ctx context.Context) (string, error) {
-	return describeEach(s.nodes, func(n *slowedNode) (string, error) {
-		now, err := s.readPressure(n)
-		if err != nil {
-			return "", err
-		}
-		limit := "the limit is gone, "
-		if now.limit != 0 {
-			limit = "the limit is " + s.format(now.limit) + " again, "
-		}
-		text, err := awaitReachable(ctx, n.Node, s.acquire)
-		return limit + text, err
-	})
-}
-
 // slowCPU leaves nodes a share of a processor.
-func slowCPU(nodes []*cluster.Node, share float64, acquire acquirer) *slowdown {
-	return &slowdown{nodes: slowedNodes(nodes), limits: machine.Limits{CPU: cmp.Or(share, DefaultCPU)}, controller: "cpu", read: cpuPressure, acquire: acquire,
-		format: func(limit float64) string { return strconv.FormatFloat(limit, 'f', -1, 64) + " processors" }}
+func slowCPU() Action {
+	limit := limit{controller: "cpu", files: [2]string{"cpu.cfs_quota_us", "cpu.max"}, read: cpuPressure,
+		set:    func(f Fault) machine.Limits { return machine.Limits{CPU: valueOf[float64](f)} },
+		format: func(limit float64) string { return plain(limit) + " processors" }}
+	return Action{Name: "slowcpu", Targets: nodeTargets(), Lasts: true, part: partCPU, state: "slowed",
+		Value:  number("PROCESSORS", "processors from 0.01 to 1024, such as 0.1", 0.1, 0.01, 1024),
+		Effect: "leaves the node this much of a processor",
+		check:  func(f Fault, c *cluster.Cluster) error { return tryLimit(f, c, limit.set(f)) },
+		on:     limiting(limit)}
 }
 
 // cpuPressure reads the quota and how many periods ended throttled
@@ -182,20 +80,27 @@ func quotient(quota, period string) (float64, error) {
 }
 
 // slowDisk leaves nodes so many bytes a second to write.
-func slowDisk(nodes []*cluster.Node, rate int64, acquire acquirer) *slowdown {
-	return &slowdown{nodes: slowedNodes(nodes), limits: machine.Limits{DiskWrite: cmp.Or(rate, DefaultRate)}, controller: "blkio", read: diskPressure, acquire: acquire,
+func slowDisk() Action {
+	limit := limit{controller: "blkio", files: [2]string{"blkio.throttle.write_bps_device", "io.max"}, read: diskPressure,
+		set:    func(f Fault) machine.Limits { return machine.Limits{DiskWrite: valueOf[int64](f)} },
 		format: func(limit float64) string { return quantity.Format(int64(limit)) + " a second" }}
+	return Action{Name: "slowdisk", Targets: nodeTargets(), Lasts: true, part: partDisk, state: "slowed",
+		Value:  size("RATE", "bytes a second, at least 1KiB, such as 1MiB or 500kB", 1<<20),
+		Effect: "leaves the node this many bytes a second to write",
+		check: func(f Fault, c *cluster.Cluster) error {
+			if n := c.Nodes()[0]; n.HasDisk() {
+				return &UnavailableError{Action: f.Action, Reason: "each node has a disk of its own (disk=" + c.Spec().Disk + "), to which the machine's limits do not apply"}
+			}
+			return tryLimit(f, c, limit.set(f))
+		},
+		on: limiting(limit)}
 }
 
 // diskPressure reads the limit on writes of the one device that has one; the
 // kernel does not count who waits for it (Documentation/admin-guide/cgroup-v2.rst,
 // "IO Interface Files"; version 1: cgroup-v1/blkio-controller.rst).
 func diskPressure(group cgroup) (p pressure, err error) {
-	file := "blkio.throttle.write_bps_device"
-	if group.v2 {
-		file = "io.max"
-	}
-	text, err := group.read(file)
+	text, err := group.read(group.file)
 	if err != nil {
 		return p, err
 	}
@@ -225,11 +130,131 @@ func diskPressure(group cgroup) (p pressure, err error) {
 	return p, nil
 }
 
+// limit is one that can be set on the machines of nodes that run.
+type limit struct {
+	set func(f Fault) machine.Limits
+	// format is a limit in words.
+	format func(limit float64) string
+	// controller is its name in cgroups of version 1, files which have it there and in
+	// version 2, read what is in force there and what that has done.
+	controller string
+	files      [2]string
+	read       func(cgroup) (pressure, error)
+}
+
+// slowedNode is a node under a limit.
+type slowedNode struct {
+	*cluster.Node
+	limit
+	limits      machine.Limits
+	acquire     acquirer
+	removeLimit func() error // nil until there is one
+	group       cgroup       // once it is found; it outlives the server
+	before      pressure
+}
+
+// pressure is what the kernel reports about a limit.
+type pressure struct {
+	// limit is in the unit of machine.Limits; 0 means none.
+	limit float64
+	// throttled is how often somebody had to wait for it; counted is false if
+	// the kernel does not count it.
+	throttled int64
+	counted   bool
+}
+
+// limiting is how an action is brought about that sets a limit.
+func limiting(l limit) func(task) (injector, error) {
+	return func(t task) (injector, error) {
+		return each(t.nodes, func(n *cluster.Node) oneNode {
+			return &slowedNode{Node: n, limit: l, limits: l.set(t.Fault), acquire: t.acquire}
+		}), nil
+	}
+}
+
+// tryLimit tries a limit on the first node, for a moment.
+func tryLimit(f Fault, c *cluster.Cluster, l machine.Limits) error {
+	restore, err := c.Nodes()[0].Machine().SetLimits(l)
+	if err == nil {
+		err = restore()
+	}
+	var unsupported *machine.UnsupportedError
+	if errors.As(err, &unsupported) {
+		return &UnavailableError{Action: f.Action, Reason: unsupported.Error(), Err: err}
+	}
+	if err != nil {
+		return fmt.Errorf("fault %q: %w", f, err)
+	}
+	return nil
+}
+
+func (n *slowedNode) inject(context.Context) (err error) {
+	if n.removeLimit, err = n.Machine().SetLimits(n.limits); err != nil {
+		return err
+	}
+	n.before, err = n.pressure()
+	return err
+}
+
+// pressure is what the kernel reports about the limit. A server that is down has
+// the zero pressure until it was seen once.
+func (n *slowedNode) pressure() (p pressure, err error) {
+	if n.group.folder == "" {
+		if !n.Running() {
+			return p, nil
+		}
+		if n.group, err = cgroupOf(n.PID(), n.limit); err != nil {
+			return p, err
+		}
+	}
+	return n.read(n.group)
+}
+
+// verify is that the kernel has the limit in force, and that somebody had to
+// wait for it where that is counted.
+func (n *slowedNode) verify(context.Context, bool) (observation, error) {
+	now, err := n.pressure()
+	if err != nil {
+		return observation{}, err
+	}
+	throttled := now.throttled - n.before.throttled
+	wanted := n.limits.CPU + float64(n.limits.DiskWrite) // one of them is 0
+	switch {
+	case now.limit != wanted:
+		return observation{text: fmt.Sprintf("the kernel's limit is %s, not %s", n.format(now.limit), n.format(wanted))}, nil
+	case !now.counted:
+		return observation{proven: true, text: "the kernel holds the limit of " + n.format(wanted)}, nil
+	}
+	return observation{proven: throttled > 0,
+		text: fmt.Sprintf("the kernel holds the limit of %s and has throttled the server %d times", n.format(wanted), throttled)}, nil
+}
+
+func (n *slowedNode) undo(context.Context) error {
+	if n.removeLimit == nil {
+		return nil
+	}
+	return n.removeLimit()
+}
+
+func (n *slowedNode) restore(ctx context.Context) (string, error) {
+	now, err := n.pressure()
+	if err != nil {
+		return "", err
+	}
+	limit := "the limit is gone, "
+	if now.limit != 0 {
+		limit = "the limit is " + n.format(now.limit) + " again, "
+	}
+	text, err := awaitReachable(ctx, n.Node, n.acquire)
+	return limit + text, err
+}
+
 // cgroup is one that a process is in, found by itself and not by asking those
 // who set the limit.
 type cgroup struct {
 	folder string
 	v2     bool
+	file   string // that has the limit
 }
 
 func (g cgroup) read(file string) (string, error) {
@@ -237,48 +262,29 @@ func (g cgroup) read(file string) (string, error) {
 	return string(text), err
 }
 
-// cgroupOf finds the cgroup in which the process is limited by a controller,
-// under its name in version 1: cpu or blkio. In version 2, which is taken if
-// version 1 has no such controller, all controllers share one. See cgroups(7).
-func cgroupOf(pid int, controller string) (cgroup, error) {
+// cgroupOf finds the cgroup in which the process is limited. In version 2, which is
+// taken if version 1 has no such controller, all controllers share one. See cgroups(7).
+func cgroupOf(pid int, l limit) (cgroup, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
 		return cgroup{}, fmt.Errorf("find the cgroup of process %d: %w", pid, err)
 	}
 	const top = "/sys/fs/cgroup"
-	var candidates []cgroup
-	for line := range strings.Lines(string(text)) {
-		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(fields) != 3 {
-			continue
-		}
-		within := below(fields[2])
-		switch {
-		case fields[1] == "":
-			candidates = append(candidates, cgroup{filepath.Join(top, within), true}, cgroup{filepath.Join(top, "unified", within), true})
-		case slices.Contains(strings.Split(fields[1], ","), controller):
-			v1 := []cgroup{{filepath.Join(top, fields[1], within), false}, {filepath.Join(top, controller, within), false}}
-			candidates = append(v1, candidates...)
-		}
-	}
-	for _, c := range candidates {
-		if _, err := os.Stat(filepath.Join(c.folder, limitFile(controller, c.v2))); err == nil {
-			return c, nil
+	for version, file := range l.files {
+		for line := range strings.Lines(string(text)) {
+			fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+			if len(fields) != 3 || !slices.Contains(strings.Split(fields[1], ","), [2]string{l.controller, ""}[version]) {
+				continue
+			}
+			for _, mounted := range [][]string{{fields[1], l.controller}, {"", "unified"}}[version] {
+				folder := filepath.Join(top, mounted, below(fields[2]))
+				if _, err := os.Stat(filepath.Join(folder, file)); err == nil {
+					return cgroup{folder, version == 1, file}, nil
+				}
+			}
 		}
 	}
-	return cgroup{}, fmt.Errorf("process %d is in no cgroup that limits its %s", pid, controller)
-}
-
-func limitFile(controller string, v2 bool) string {
-	switch {
-	case controller == "cpu" && v2:
-		return "cpu.max"
-	case controller == "cpu":
-		return "cpu.cfs_quota_us"
-	case v2:
-		return "io.max"
-	}
-	return "blkio.throttle.write_bps_device"
+	return cgroup{}, fmt.Errorf("process %d is in no cgroup that limits its %s", pid, l.controller)
 }
 
 // below is the end of a cgroup's path, assay-ID/NAME: seen from within a

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"time"
 
 	"assay/cluster"
-	"assay/cluster/machine"
 )
 
 // TargetError is a fault on something that the cluster does not have.
@@ -25,7 +23,7 @@ func (e *TargetError) Error() string {
 
 // UnavailableError is an action that cannot be done here.
 type UnavailableError struct {
-	Action Action
+	Action string
 	// Reason says why, Instead what to do about it; Instead may be empty.
 	Reason, Instead string
 	// Err is the cause if there is one.
@@ -59,7 +57,7 @@ func (e *ScheduleError) Error() string {
 func CheckSchedule(faults []Fault, duration time.Duration) error {
 	var failed []error
 	for i, f := range faults {
-		about, _ := describe(f.Action)
+		about, _ := Lookup(f.Action)
 		o, happens := f.occurrence(i, 0, duration)
 		holder := slices.IndexFunc(faults, func(h Fault) bool { return h.For == Ever && h.holds(f) && h.before(f, duration) })
 		switch {
@@ -76,9 +74,9 @@ func CheckSchedule(faults []Fault, duration time.Duration) error {
 
 // holds reports whether g, while f acts, is certain to find what it falls on taken.
 func (f Fault) holds(g Fault) bool {
-	a, _ := describe(f.Action)
-	b, _ := describe(g.Action)
-	if a.part != b.part || g.Target == TargetCluster || g.Action == Partition {
+	a, _ := Lookup(f.Action)
+	b, _ := Lookup(g.Action)
+	if a.part != b.part || b.choose != nil {
 		return false
 	}
 	named := nodeName().MatchString(f.Target) || podName().MatchString(f.Target)
@@ -93,18 +91,27 @@ func (f Fault) before(g Fault, duration time.Duration) bool {
 }
 
 // Validate tells, before a run begins, which faults cannot be done to the
-// running cluster: by a *TargetError, a *server.NoPrimaryError or an
+// running nodes: by a *TargetError, a *server.NoPrimaryError or an
 // *UnavailableError each, joined. Limits of processor and disk are tried on the
 // first node, for a moment.
-func Validate(ctx context.Context, faults []Fault, c *cluster.Cluster) error {
+func Validate(ctx context.Context, faults []Fault, s System) error {
+	members, err := s.members(ctx)
+	if err != nil {
+		return err
+	}
 	var failed []error
 	for _, f := range faults {
-		err := checkTarget(f, servers{c}.members())
-		if err == nil && (f.Target == TargetPrimary || f.Target == TargetSecondary) {
-			err = checkPrimary(ctx, f, c)
-		}
+		err := checkTarget(f, members)
 		if err == nil {
-			err = checkMeans(f, c)
+			err = s.check(ctx, f)
+		}
+		if err == nil && (f.Target == TargetPrimary || f.Target == TargetSecondary) {
+			asking, cancel := context.WithTimeout(ctx, primaryWait)
+			_, err = s.primary(asking)
+			cancel()
+			if err != nil {
+				err = fmt.Errorf("fault %q: %w", f, err)
+			}
 		}
 		failed = append(failed, err)
 	}
@@ -112,93 +119,33 @@ func Validate(ctx context.Context, faults []Fault, c *cluster.Cluster) error {
 }
 
 func checkTarget(f Fault, members []member) error {
-	about, known := describe(f.Action)
-	if !known {
-		return &UnavailableError{Action: f.Action, Reason: "there is no such action"}
-	}
+	a, known := Lookup(f.Action)
 	all := names(members)
-	withData := 0
-	for _, m := range members {
-		if !m.arbiter {
-			withData++
-		}
-	}
 	switch {
-	case f.Action == Partition:
-		if !slices.Contains(shapes(), f.Target) {
-			return &TargetError{Fault: f, Problem: "there is no such shape", Want: "one of " + joined(shapes())}
+	case !known:
+		return &UnavailableError{Action: f.Action, Reason: "there is no such action"}
+	case !slices.Contains(a.Targets, f.Target):
+		if !slices.Contains(all, f.node()) {
+			return &TargetError{Fault: f, Problem: "there is no node " + f.node(), Want: "one of " + joined(all)}
 		}
-		if least := leastNodes(f.Target); len(all) < least {
-			return &TargetError{Fault: f, Problem: fmt.Sprintf("with %d nodes it parts nobody", len(all)),
-				Want: fmt.Sprintf("at least %d nodes, or another shape", least)}
-		}
-	case slices.Contains(about.Targets, f.Target):
-		if f.Target == TargetSecondary && withData < 2 {
-			return &TargetError{Fault: f, Problem: "there is only one node with data", Want: TargetPrimary + " or more nodes"}
-		}
-		if f.Action == Remove && withData < 2 {
-			return &TargetError{Fault: f, Problem: "there is only one node with data, and it cannot leave", Want: "more nodes"}
-		}
-	case !slices.Contains(all, f.node()):
-		return &TargetError{Fault: f, Problem: "there is no node " + f.node(), Want: "one of " + joined(all)}
+	case f.Target == TargetSecondary && len(holders(members)) < 2:
+		return &TargetError{Fault: f, Problem: "there is only one node with data", Want: TargetPrimary + " or more nodes"}
+	case a.fits != nil:
+		return a.fits(f, members)
 	}
 	return nil
 }
 
-func checkPrimary(ctx context.Context, f Fault, c *cluster.Cluster) error {
-	ctx, cancel := context.WithTimeout(ctx, primaryWait)
-	defer cancel()
-	if _, err := c.Primary(ctx); err != nil {
-		return fmt.Errorf("fault %q: %w", f, err)
+// WithDisks gives the nodes disks of their own if a fault needs them and the spec does
+// not say which.
+func WithDisks(s cluster.Spec, faults []Fault) cluster.Spec {
+	if s.Disk != "" {
+		return s
 	}
-	return nil
-}
-
-// checkMeans tells whether this machine can do the action.
-func checkMeans(f Fault, c *cluster.Cluster) error {
-	switch f.Action {
-	case Evict, ContainerKill, PodFailure, Delay, Bandwidth, SlowIO, StressCPU, StressMemory:
-		return &UnavailableError{Action: f.Action, Reason: "it is done to pods only, with --kubernetes"}
-	case Isolate, Partition, Flaky:
-		if err := c.NoNetwork(); err != nil {
-			return &UnavailableError{Action: f.Action, Reason: err.Error(), Instead: "use kill, stop or pause instead", Err: err}
+	for _, f := range faults {
+		if a, _ := Lookup(f.Action); a.disk != nil && s.Disk != cluster.DiskFaulty { // which can do all
+			s.Disk = a.disk(f)
 		}
-	case Grow, Remove:
-		if err := c.Resizable(); err != nil {
-			return &UnavailableError{Action: f.Action, Reason: err.Error(), Instead: "take a replica set of MongoDB or a Galera cluster of MariaDB, or stop and kill instead", Err: err}
-		}
-	case Clock:
-		if runtime.GOOS != "linux" {
-			return &UnavailableError{Action: f.Action, Reason: "clocks are shifted on Linux only"}
-		}
-		_, err := findFaketime()
-		return err
-	case PowerCut:
-		return checkDisks(f, c)
-	case SyncError, DiskFull, ReadError, BitFlip:
-		return checkFaultyDisks(f, c)
-	case SlowDisk:
-		if n := c.Nodes()[0]; n.HasDisk() {
-			return &UnavailableError{Action: f.Action, Reason: "each node has a disk of its own (disk=" + c.Spec().Disk + "), to which the machine's limits do not apply"}
-		}
-		return tryLimit(f, c, slowDisk(nil, f.Rate, nil).limits)
-	case SlowCPU:
-		return tryLimit(f, c, slowCPU(nil, f.Share, nil).limits)
 	}
-	return nil
-}
-
-func tryLimit(f Fault, c *cluster.Cluster, l machine.Limits) error {
-	restore, err := c.Nodes()[0].Machine().SetLimits(l)
-	if err == nil {
-		err = restore()
-	}
-	var unsupported *machine.UnsupportedError
-	if errors.As(err, &unsupported) {
-		return &UnavailableError{Action: f.Action, Reason: unsupported.Error(), Err: err}
-	}
-	if err != nil {
-		return fmt.Errorf("fault %q: %w", f, err)
-	}
-	return nil
+	return s
 }

@@ -71,7 +71,7 @@ func (r *run) refuseFaults(ctx context.Context, c *cluster.Cluster) error {
 	if err != nil || len(faults) == 0 {
 		return err
 	}
-	return fault.Validate(ctx, faults, c)
+	return fault.Validate(ctx, faults, fault.Servers(c))
 }
 
 // keepLogs copies the nodes' logs into the run's folder, if there is one.

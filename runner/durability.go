@@ -50,13 +50,16 @@ func milliseconds(d time.Duration) *float64 {
 // on servers of the run's own, which nobody else empties.
 func (s Scenario) cutsPower() bool {
 	faults, err := s.faults() // checked before the run
-	return err == nil && slices.ContainsFunc(faults, func(f fault.Fault) bool { return f.Action == fault.PowerCut })
+	return err == nil && slices.ContainsFunc(faults, func(f fault.Fault) bool {
+		a, _ := fault.Lookup(f.Action)
+		return a.CutsPower
+	})
 }
 
 // powerCuts are the faults of the run by which nodes lost their power.
 func powerCuts(r *report.Result) (all []report.Fault) {
 	for _, f := range r.Faults {
-		if reportedAction(&f) == fault.PowerCut && f.CutAt != nil && f.Proven {
+		if reportedAction(&f).CutsPower && f.CutAt != nil && f.Proven {
 			all = append(all, f)
 		}
 	}

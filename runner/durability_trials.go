@@ -261,7 +261,7 @@ func (s DurabilityScenario) scenario(setting durabilitySetting, target string) (
 	}
 	run := Defaults(w)
 	run.Cluster, run.Options = text, setting.options
-	run.Faults = []string{fmt.Sprintf("%s %s at %v for %v", fault.PowerCut, target, trialCut, trialAway)}
+	run.Faults = []string{fmt.Sprintf("power-cut %s at %v for %v", target, trialCut, trialAway)}
 	l := &run.Load
 	l.Warmup, l.Duration, l.Timeout, l.Seed = trialWarmup, cmp.Or(s.Duration, trialLength(spec)), 2*time.Second, s.Seed
 	if l.Rate == 0 {

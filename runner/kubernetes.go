@@ -53,7 +53,7 @@ func (r *run) refusePodFaults(ctx context.Context) error {
 	if err != nil || len(faults) == 0 || r.pods == nil {
 		return err
 	}
-	return fault.ValidateOnPods(ctx, faults, r.pods)
+	return fault.Validate(ctx, faults, r.pods)
 }
 
 // noteOthers says that the server which answers is none of the pods: they may be
@@ -81,10 +81,11 @@ func (r *run) hasNodes() bool { return r.cluster != nil || r.pods != nil }
 
 // doFaults injects faults into the nodes, wherever they are.
 func (r *run) doFaults(ctx context.Context, faults []fault.Fault, plan fault.Plan, to fault.Recorder) ([]fault.Injection, error) {
-	if r.pods != nil {
-		return fault.RunOnPods(ctx, r.pods, faults, plan, to)
+	var nodes fault.System = r.pods
+	if r.pods == nil {
+		nodes = fault.Servers(r.cluster)
 	}
-	return fault.Run(ctx, r.cluster, faults, plan, to)
+	return fault.Run(ctx, nodes, faults, plan, to)
 }
 
 // podsOf are the pods for the report.

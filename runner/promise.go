@@ -232,21 +232,16 @@ func acted(r *report.Result) []report.Fault {
 }
 
 func reportedAction(f *report.Fault) fault.Action {
-	action, _, _ := strings.Cut(f.Action, "=") // what is lost may follow
-	return fault.Action(action)
+	name, _, _ := strings.Cut(f.Action, "=") // a value may follow
+	action, _ := fault.Lookup(name)
+	return action
 }
 
 // eventsOf is what was done to the database while it worked.
 func eventsOf(r *report.Result) (e promise.Events) {
 	for _, f := range acted(r) {
-		switch reportedAction(&f) {
-		case fault.Kill, fault.ContainerKill:
-			e.Killed = true
-		case fault.PowerCut:
-			e.PowerCut = true
-		case fault.Isolate, fault.Partition, fault.Pause, fault.Flaky, fault.Delay, fault.Bandwidth:
-			e.Divided = true
-		}
+		action := reportedAction(&f)
+		e.Killed, e.PowerCut, e.Divided = e.Killed || action.Kills, e.PowerCut || action.CutsPower, e.Divided || action.Divides
 		e.Failover = e.Failover || f.NewPrimary != ""
 	}
 	return e
@@ -283,8 +278,7 @@ func lossesAt(f *report.Fault, g durability.Guarantee, nodes int) (all []definit
 	if f.HealedSecond > f.InjectedSecond {
 		healed = nanoseconds(f.HealedSecond)
 	}
-	killed := reportedAction(f) == fault.Kill || reportedAction(f) == fault.ContainerKill
-	if killed && g.Killed != 0 {
+	if reportedAction(f).Kills && g.Killed != 0 {
 		all = append(all, definition.PowerCut{At: at, Until: min(healed, at+int64(killTakes)), Allowed: g.Killed})
 	}
 	if f.NewPrimary != "" && nodes > 1 && g.Failover != 0 { // the old one may go on until it can be reached

@@ -173,7 +173,7 @@ func (s Scenario) validateCluster() error {
 	}
 	loading, measured := fault.Phases(all)
 	for _, f := range loading {
-		if f.Action == fault.PowerCut {
+		if a, _ := fault.Lookup(f.Action); a.CutsPower {
 			return &workload.OptionError{Option: "--fault", Value: f.String(), Want: "a power cut in the measured part: of loaded rows it is not known when each was acknowledged"}
 		}
 	}

@@ -67,10 +67,10 @@ func TestStatusIsBounded(t *testing.T) {
 		s.working(time.Duration(i)*time.Second, true, measure.Snapshot{Outcomes: all, Recent: history.Counts{Committed: 10, Failed: 1}, RecentLatency: measure.Latency{P50: 2, P99: 9}})
 		if i%1000 == 0 {
 			s.note("remark")
-			s.fault(fault.Injection{Fault: fault.Fault{Action: fault.Kill, Target: "any"}, InjectedAt: time.Unix(int64(i), 0)}, time.Unix(0, 0))
+			s.fault(fault.Injection{Fault: fault.Fault{Action: "kill", Target: "any"}, InjectedAt: time.Unix(int64(i), 0)}, time.Unix(0, 0))
 		}
 	}
-	s.fault(fault.Injection{Fault: fault.Fault{Action: fault.Kill, Target: "any"}, InjectedAt: time.Unix(86_000, 0), HealedAt: time.Unix(86_005, 0)}, time.Unix(0, 0))
+	s.fault(fault.Injection{Fault: fault.Fault{Action: "kill", Target: "any"}, InjectedAt: time.Unix(86_000, 0), HealedAt: time.Unix(86_005, 0)}, time.Unix(0, 0))
 	l := s.Live()
 	uncommitted := int64(0)
 	for _, p := range l.Points {

@@ -11,6 +11,11 @@
 // changed since the last sync are in that process's memory, about 32 bytes for each
 // megabyte of files and 500 for each name. Nothing survives that process.
 //
+// It stands beside cluster/image, which cuts the power of a real ext4, since neither does
+// the other's work. This one loses all that a file system may lose, which ext4 seldom does,
+// chooses by a seed and fails on demand; what is recovered is a model's, and its speed says
+// nothing.
+//
 // It must not know any database product, cluster, fault or other package of assay.
 package disk
 

@@ -5,6 +5,11 @@
 // It is gentler than a power cut of a machine can be. What has reached the device
 // survives even if it was never flushed, and nothing is torn.
 //
+// It stands beside cluster/disk, which cuts the power of a file system of assay's own,
+// since neither does the other's work. This is what servers run on: ext4 with its journal
+// and the device below it, so that its recovery is a real one and its speed means
+// something. It cannot choose what is lost, nor fail on demand.
+//
 // It must not know any database product.
 package image
 

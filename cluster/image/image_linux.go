@@ -62,9 +62,6 @@ func (d *Disk) try(ctx context.Context) error {
 	if d.Refuses() == nil {
 		return errors.New("a file system without power still takes writes")
 	}
-	if err := d.Unmount(ctx); err != nil {
-		return err
-	}
 	_, err := d.Restore(ctx)
 	return err
 }
@@ -85,7 +82,7 @@ func Open(ctx context.Context, folder string) (*Disk, error) {
 		err = d.try(ctx)
 	}
 	if err != nil {
-		return nil, unsupported("%v", errors.Join(err, d.Unmount(ctx)))
+		return nil, unsupported("%v", errors.Join(err, d.unmount(ctx)))
 	}
 	return d, nil
 }
@@ -222,13 +219,7 @@ func (d *Disk) Refuses() error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// Unmount takes the file system away. Its processes are gone.
-func (d *Disk) Unmount(ctx context.Context) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.unmount(ctx)
-}
-
+// unmount takes the file system away. Its processes are gone.
 func (d *Disk) unmount(ctx context.Context) error {
 	if !d.mounted {
 		return nil
@@ -249,13 +240,13 @@ func (d *Disk) unmount(ctx context.Context) error {
 	return nil
 }
 
-// Restore mounts what has survived, as at the next boot. The error says so if there was
-// no journal to replay: the file system was then not cut off.
-func (d *Disk) Restore(context.Context) (evidence string, err error) {
+// Restore mounts what has survived anew, as at the next boot. Its processes are gone. The
+// error says so if there was no journal to replay: the file system was then not cut off.
+func (d *Disk) Restore(ctx context.Context) (evidence string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.mounted {
-		return "", fmt.Errorf("restore %s: it is still mounted", d.Folder())
+	if err := d.unmount(ctx); err != nil {
+		return "", err
 	}
 	replay, err := needsRecovery(d.image())
 	if err != nil {

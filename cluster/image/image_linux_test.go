@@ -73,9 +73,6 @@ func TestACutLosesWhatWasNotSynced(t *testing.T) {
 	if d.Refuses() == nil {
 		t.Error("a disk without power takes a write")
 	}
-	if err := d.Unmount(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	evidence, err := d.Restore(t.Context())
 	if err != nil || !strings.Contains(evidence, "journal replayed") {
 		t.Fatalf("restored: %q, %v", evidence, err)
@@ -101,9 +98,6 @@ func TestSyncHasAllSurvive(t *testing.T) {
 	if err := d.Cut(); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Unmount(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	if _, err := d.Restore(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +110,7 @@ func TestSyncHasAllSurvive(t *testing.T) {
 // was cut.
 func TestAnOrderlyUnmountIsNoCut(t *testing.T) {
 	d := open(t)
-	if err := d.Unmount(t.Context()); err != nil {
+	if err := d.unmount(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	d.cut = true

@@ -22,6 +22,5 @@ func (*Disk) Folder() string                          { return "" }
 func (*Disk) Sync() error                             { return nil }
 func (*Disk) Cut() error                              { return nil }
 func (*Disk) Refuses() error                          { return nil }
-func (*Disk) Unmount(context.Context) error           { return nil }
 func (*Disk) Restore(context.Context) (string, error) { return "", nil }
 func (*Disk) Remove() error                           { return nil }

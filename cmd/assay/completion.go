@@ -88,10 +88,10 @@ func clusterSpecs() []string {
 // faultsBegun are all actions with each of their targets.
 func faultsBegun() []string {
 	var all []string
-	for _, d := range fault.Actions() {
-		for _, target := range d.Targets {
+	for _, a := range fault.Actions() {
+		for _, target := range a.Targets {
 			if !strings.Contains(target, " ") { // a word, not a description
-				all = append(all, string(d.Action)+" "+target)
+				all = append(all, a.Name+" "+target)
 			}
 		}
 	}

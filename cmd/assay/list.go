@@ -49,9 +49,9 @@ func listText(out io.Writer) error {
 	b.WriteString("\nfaults\n")
 	hang(&b, "  ", "ACTION[=VALUE] TARGET [while loading] [at T | every T] [for T | for ever]. "+fault.DefaultTimes+".")
 	for _, a := range fault.Actions() {
-		name := string(a.Action)
-		if a.Value != "" {
-			name += "[=" + a.Value + "]"
+		name := a.Name
+		if a.Value.Form != "" {
+			name += "[=" + a.Value.Form + "]"
 		}
 		hang(&b, fmt.Sprintf("  %-22s", name), a.Summary())
 	}

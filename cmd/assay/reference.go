@@ -57,7 +57,7 @@ func referencePages() map[string]string {
 		section("databases", d.Name).database(d)
 	}
 	for _, a := range fault.Actions() {
-		section("faults", string(a.Action)).fault(a)
+		section("faults", a.Name).fault(a)
 	}
 	for _, name := range checkNames() {
 		section("checks", name).check(name)
@@ -176,20 +176,19 @@ func (p *page) database(d catalog.Driver) {
 	}
 }
 
-func (p *page) fault(a fault.Description) {
-	name := string(a.Action)
+func (p *page) fault(a fault.Action) {
 	if a.Effect != "" {
 		p.paragraph("It " + a.Effect + ".")
 	}
 	if a.Pods != "" {
 		p.paragraph("With `--kubernetes` it " + a.Pods + ".")
 	}
-	if a.Value != "" {
-		p.paragraph("`" + name + "=" + a.Value + "` says more; without it, it is " + a.Default + ".")
+	if a.Value.Form != "" {
+		p.paragraph("`" + a.Name + "=" + a.Value.Form + "` says more; without it, it is " + a.Value.Default + ".")
 	}
 	p.paragraph("It is done to: " + strings.Join(a.Targets, ", ") + ".")
 	lasts := "It heals itself at once, so that `for` is refused"
-	form := name + " " + a.Targets[0] + " at 10s"
+	form := a.Name + " " + a.Targets[0] + " at 10s"
 	if a.Lasts {
 		lasts = "It lasts as long as `for` says"
 		form += " for 5s"

@@ -1,0 +1,75 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"assay/cluster"
+)
+
+// pause stops servers where they are, as a machine does that swaps or whose
+// hypervisor has other things to do.
+func pause() Action {
+	return Action{Name: "pause", Targets: nodeTargets(), Lasts: true, Divides: true, part: partProcess, state: "paused", silences: true,
+		Effect: "stops all processes of the server where they are; healing lets them go on",
+		on: func(t task) (injector, error) {
+			return each(t.nodes, func(n *cluster.Node) oneNode { return &pausedNode{Node: n, acquire: t.acquire} }), nil
+		}}
+}
+
+// pausedNode is a node with what was seen of it while it was paused.
+type pausedNode struct {
+	*cluster.Node
+	acquire acquirer
+	seen    string
+}
+
+func (n *pausedNode) inject(context.Context) error { return n.Pause() }
+
+// verify is that every process of the server is stopped. One that was killed
+// after it was seen so, because it was silent, was paused.
+func (n *pausedNode) verify(context.Context, bool) (observation, error) {
+	halted, err := n.Halted()
+	switch {
+	case !n.Running() && n.seen == "":
+		return observation{text: "its server is down"}, nil
+	case !n.Running():
+		return observation{proven: true, text: n.seen + ", and then it was ended"}, nil
+	case err != nil:
+		return observation{}, err
+	case !halted:
+		return observation{text: "not all processes are stopped"}, nil
+	}
+	processes, err := n.Processes()
+	if err != nil {
+		return observation{}, err
+	}
+	n.seen = fmt.Sprintf("all %d processes are stopped", len(processes))
+	if len(processes) == 1 {
+		n.seen = fmt.Sprintf("process %d is stopped", processes[0].PID)
+	}
+	return observation{proven: true, text: n.seen}, nil
+}
+
+func (n *pausedNode) undo(context.Context) error {
+	if err := n.Resume(); !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil // restore starts it again
+}
+
+func (n *pausedNode) restore(ctx context.Context) (string, error) {
+	halted, err := n.Halted()
+	switch {
+	case !n.Running():
+		return awaitReachable(ctx, n.Node, n.acquire)
+	case err != nil:
+		return "", err
+	case halted:
+		return "", errors.New("all its processes are still stopped")
+	}
+	text, err := awaitReachable(ctx, n.Node, n.acquire)
+	return "its processes go on, " + text, err
+}

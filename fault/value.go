@@ -1,0 +1,93 @@
+package fault
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"assay/cluster/disk"
+	"assay/quantity"
+)
+
+// Value is what may follow an action behind "=".
+type Value struct {
+	// Form is how it is written, Default what is taken without one, in words.
+	Form, Default string
+
+	standard any // what Default means
+	// want is what is right, wrong the format of what is said of a text that is not.
+	want, wrong string
+	parse       func(text string) (any, error)
+	format      func(value any) string
+}
+
+// valueOf is the fault's value, or what its action takes without one.
+func valueOf[T any](f Fault) T {
+	if value, said := f.Value.(T); said {
+		return value
+	}
+	a, _ := Lookup(f.Action)
+	standard, _ := a.Value.standard.(T)
+	return standard
+}
+
+// newValue is a value of one type, which fits accepts.
+func newValue[T any](form, want string, standard T, parse func(string) (T, error), fits func(T) bool, format func(T) string) Value {
+	return Value{Form: form, Default: format(standard), standard: standard, want: want, wrong: "%q cannot be used",
+		parse: func(text string) (any, error) {
+			value, err := parse(text)
+			if err == nil && !fits(value) {
+				err = strconv.ErrRange
+			}
+			return value, err
+		},
+		format: func(value any) string { return format(value.(T)) }}
+}
+
+// oneOf is a value that is one of some words, and standard without one; byDefault says so.
+func oneOf[T ~string](form string, standard T, byDefault, wrong, want string, words ...T) Value {
+	v := newValue(form, want, standard, func(text string) (T, error) { return T(text), nil },
+		func(word T) bool { return slices.Contains(words, word) }, func(word T) string { return string(word) })
+	v.Default, v.wrong = byDefault, wrong
+	return v
+}
+
+// number is a value from least to most.
+func number(form, want string, standard, least, most float64) Value {
+	return newValue(form, want, standard, func(text string) (float64, error) { return strconv.ParseFloat(text, 64) },
+		func(n float64) bool { return n >= least && n <= most }, plain)
+}
+
+func plain(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+// size is a value of bytes, in all or a second.
+func size(form, want string, standard int64) Value {
+	const least, most = 1 << 10, 1 << 50
+	return newValue(form, want, standard, quantity.Parse, func(n int64) bool { return n >= least && n <= most }, quantity.Format)
+}
+
+// wait is by how much longer something takes.
+func wait() Value {
+	return newValue("TIME", "a duration above 0 and at most an hour, such as 100ms", 100*time.Millisecond,
+		time.ParseDuration, func(d time.Duration) bool { return d > 0 && d <= time.Hour }, shortDuration)
+}
+
+// files is a pattern of files as disk.Match takes it.
+func files() Value {
+	v := newValue("FILES", "a pattern of files, such as *.ibd or base/*/*", "",
+		func(text string) (string, error) { return text, disk.CheckPattern(text) },
+		func(text string) bool { return text != "" }, func(text string) string { return text })
+	v.Default = "all files"
+	return v
+}
+
+// shortDuration is d without units that are 0: 1m instead of 1m0s.
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	for _, unit := range []string{"m0s", "h0m"} {
+		if n := len(text) - len(unit); n > 0 && text[n:] == unit {
+			text = text[:n+1]
+		}
+	}
+	return text
+}
