@@ -153,18 +153,11 @@ func connectAs(t *testing.T, api *kubernetestest.Server, user string) *kubernete
 // inject does faults to the pods, and looks that somebody else's pod is the same.
 func (s *podSet) inject(t *testing.T, texts ...string) []Injection {
 	t.Helper()
-	var faults []Fault
-	for _, text := range texts {
-		f, err := Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		faults = append(faults, f)
-	}
+	faults := parse(t, texts...)
 	if err := Validate(t.Context(), faults, s.pods); err != nil {
 		t.Fatal(err)
 	}
-	all, _ := Run(t.Context(), s.pods, faults, Plan{HealWithin: cmp.Or(s.heal, time.Minute)}, unrecorded{})
+	all, _ := Run(t.Context(), s.pods, faults, Plan{HealWithin: cmp.Or(s.heal, time.Minute)}, &recording{})
 	if len(all) != len(texts) {
 		t.Fatalf("%v happened %d times", texts, len(all))
 	}
@@ -182,11 +175,6 @@ func (s *podSet) nothingLeft(t *testing.T, api *kubernetestest.Server) {
 		t.Errorf("left are %v, hidden %d, %v", left, hidden, err)
 	}
 }
-
-type unrecorded struct{}
-
-func (unrecorded) Injected(Injection) {}
-func (unrecorded) Healed(Injection)   {}
 
 func TestPods(t *testing.T) {
 	api, err := kubernetestest.Start()
@@ -300,17 +288,13 @@ func testRefused(t *testing.T, api *kubernetestest.Server, s *podSet) {
 		"kill pod/db-7":       "want one of db-0, db-1, db-2",
 		"partition ring":      "at least 4 nodes",
 	} {
-		f, err := Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := Validate(t.Context(), []Fault{f}, s.pods); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Validate(t.Context(), parse(t, text), s.pods); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s gives %v", text, err)
 		}
 	}
-	kill := Fault{Action: "kill", Target: TargetPrimary, At: -1}
+	kill := parse(t, "kill primary")
 	s.pods.Primary = func(context.Context) (string, error) { return "", &server.NoPrimaryError{Product: "it"} }
-	if err := Validate(t.Context(), []Fault{kill}, s.pods); err == nil || !strings.Contains(err.Error(), "has no primary") {
+	if err := Validate(t.Context(), kill, s.pods); err == nil || !strings.Contains(err.Error(), "has no primary") {
 		t.Errorf("without a primary: %v", err)
 	}
 	s.pods.Client = connectAs(t, api, kubernetestest.Admin) // who may look at another namespace
@@ -321,16 +305,12 @@ func testRefused(t *testing.T, api *kubernetestest.Server, s *podSet) {
 	defer func() { _ = bare.Stop() }()
 	s.pods.Target.Namespace = "bare"
 	for text, want := range map[string]string{"kill any": "nobody would make it again", "io-delay any": "no persistent volume"} {
-		f, err := Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := Validate(t.Context(), []Fault{f}, s.pods); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Validate(t.Context(), parse(t, text), s.pods); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s gives %v", text, err)
 		}
 	}
 	s.pods.Client = connectAs(t, api, kubernetestest.Nobody)
-	if err := Validate(t.Context(), []Fault{kill}, s.pods); err == nil || !strings.Contains(err.Error(), "assay kubernetes check") {
+	if err := Validate(t.Context(), kill, s.pods); err == nil || !strings.Contains(err.Error(), "assay kubernetes check") {
 		t.Errorf("without rights: %v", err)
 	}
 }

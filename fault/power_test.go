@@ -61,16 +61,3 @@ func TestPowerCut(t *testing.T) {
 		})
 	}
 }
-
-func TestWithDisks(t *testing.T) {
-	spec, err := cluster.ParseSpec("postgres:1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s := WithDisks(spec, parse(t, "kill primary at 1s")); s.Disk != "" {
-		t.Errorf("a disk for a kill: %s", s)
-	}
-	if s := WithDisks(spec, parse(t, "kill primary at 1s", "power-cut all at 1s")); s.Disk != cluster.DiskImage {
-		t.Errorf("no disk for a power cut: %s", s)
-	}
-}
