@@ -22,7 +22,8 @@ const (
 	// Compactions are ways to give back space that a client can ask for; see Compacting.
 	Compactions Capability = "compaction"
 	// Language is statements in a language of the database's own that a user writes
-	// (Native), and SQL is that this is SQL with joins.
+	// (Native), and SQL is that this is SQL with joins. Without SQL they are commands, each a
+	// Document.
 	Language Capability = "statements of a user's"
 	SQL      Capability = "SQL"
 	// UpdateInPlace is an Append that does not read the list and write it anew.

@@ -193,7 +193,8 @@ type Row interface {
 	// (a List), whose capacity is used; nil passes over a column. A value of another type,
 	// such as a float for a whole number, is an error, and so is NULL.
 	Scan(into ...any) error
-	// AppendValues appends the value of each column: nil, int64, float64, bool or string.
+	// AppendValues appends the value of each column: nil, int64, float64, bool or string, and
+	// of a row that is a Document that alone.
 	// It is for rows whose types are not known beforehand.
 	AppendValues(into []any) ([]any, error)
 }

@@ -17,17 +17,20 @@ const (
 	// is Open.
 	Real
 	Nothing
+	// Tree is a Document.
+	Tree
 )
 
 // Value is one parameter. Whoever made it leaves what it refers to alone until the call
 // is over.
 type Value struct {
-	Kind    Kind
-	Number  int64 // of Int, and 0 or 1 of Bool
-	Text    string
-	Bytes   []byte
-	Numbers []int64 // of List and Keys
-	Real    float64
+	Kind     Kind
+	Number   int64 // of Int, and 0 or 1 of Bool
+	Text     string
+	Bytes    []byte
+	Numbers  []int64 // of List and Keys
+	Real     float64
+	Document Document
 }
 
 // OfInt, and the functions like it, make a Value.
@@ -58,6 +61,9 @@ func OfBytes(b []byte) Value { return Value{Kind: Bytes, Bytes: b} }
 
 // OfList is a value of the type Ints, of at least one element.
 func OfList(list []int64) Value { return Value{Kind: List, Numbers: list} }
+
+// OfDocument is a Document.
+func OfDocument(d Document) Value { return Value{Kind: Tree, Document: d} }
 
 // OfKeys is what a column is compared with by In, of at least one element.
 func OfKeys(keys []int64) Value { return Value{Kind: Keys, Numbers: keys} }
