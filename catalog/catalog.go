@@ -127,7 +127,7 @@ func sqlWorkloads(d sqldb.Driver) []definition.Support {
 		bank.On(d.Open, sqldb.Lacks()), isolation.On(d.Open, sqldb.Lacks()), availability.On(d.Open), entity.On(d.Open),
 		candles.On(d.Open, sqldb.Lacks()), bulkupdate.On(d.Open, sqldb.Lacks()), churn.On(d.Open, sqldb.Lacks()), ycsb.On(d.Open),
 		smallbank.On(d.Open, sqldb.Lacks()), tpcb.On(d.Open, sqldb.Lacks()), tpcc.By(d.TPCC),
-		script.By(d.Script),
+		script.On(d.Open, sqldb.Lacks()),
 	}
 }
 
@@ -140,7 +140,7 @@ func otherDrivers() []Driver {
 			Workloads: []definition.Support{
 				bank.On(mongodb.Open, mongodb.Lacks()), isolation.On(mongodb.Open, mongodb.Lacks()), availability.On(mongodb.Open), entity.On(mongodb.Open),
 				candles.On(mongodb.Open, mongodb.Lacks()), bulkupdate.On(mongodb.Open, mongodb.Lacks()), churn.On(mongodb.Open, mongodb.Lacks()), ycsb.On(mongodb.Open),
-				smallbank.On(mongodb.Open, mongodb.Lacks()), tpcb.On(mongodb.Open, mongodb.Lacks()), tpcc.By(mongodb.OpenTPCC), script.By(mongodb.OpenScript),
+				smallbank.On(mongodb.Open, mongodb.Lacks()), tpcb.On(mongodb.Open, mongodb.Lacks()), tpcc.By(mongodb.OpenTPCC), script.On(mongodb.Open, mongodb.Lacks()),
 			},
 		},
 		{
@@ -153,7 +153,7 @@ func otherDrivers() []Driver {
 				definition.Not(smallbank.Name, noSeveralPartitions), definition.Not(tpcb.Name, noSeveralPartitions),
 				definition.Not(isolation.Name, "Cassandra has no transaction over several rows: a lightweight transaction is one condition in one partition"),
 				definition.Not(bulkupdate.Name, "Cassandra has no update of all rows of a partition: each row must be named by its whole key, and a batch of such updates is another thing"),
-				definition.Not(tpcc.Name, noSeveralPartitions), definition.Not(script.Name, "Cassandra has no transaction over several statements"),
+				definition.Not(tpcc.Name, noSeveralPartitions), script.On(cassandra.Open, cassandra.Lacks()),
 				definition.Not(churn.Name, "CQL has no way to give space back: compaction and the removal of what was deleted are asked for by nodetool"),
 			},
 		},
@@ -165,7 +165,7 @@ func otherDrivers() []Driver {
 			Workloads: []definition.Support{
 				bank.On(foundationdb.Open, foundationdb.Lacks()), isolation.On(foundationdb.Open, foundationdb.Lacks()), availability.On(foundationdb.Open), entity.On(foundationdb.Open),
 				candles.On(foundationdb.Open, foundationdb.Lacks()), bulkupdate.On(foundationdb.Open, foundationdb.Lacks()), ycsb.On(foundationdb.Open),
-				smallbank.On(foundationdb.Open, foundationdb.Lacks()), tpcb.On(foundationdb.Open, foundationdb.Lacks()), definition.Not(tpcc.Name, noKeys), definition.Not(script.Name, noSQL),
+				smallbank.On(foundationdb.Open, foundationdb.Lacks()), tpcb.On(foundationdb.Open, foundationdb.Lacks()), definition.Not(tpcc.Name, noKeys), script.On(foundationdb.Open, foundationdb.Lacks()),
 				definition.Not(churn.Name, "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly"),
 			},
 		},
@@ -187,7 +187,7 @@ func otherDrivers() []Driver {
 				candles.On(mem.Open, mem.Lacks()), bulkupdate.On(mem.Open, mem.Lacks()), churn.On(mem.Open, mem.Lacks()), ycsb.On(mem.Open),
 				smallbank.On(mem.Open, mem.Lacks()), tpcb.On(mem.Open, mem.Lacks()),
 				definition.Not(tpcc.Name, "the transactions are written for SQL and for documents; bugs are seeded on SQLite, which is embedded too"),
-				definition.Not(script.Name, "the reference database has no SQL"),
+				script.On(mem.Open, mem.Lacks()),
 			},
 		},
 		{
@@ -204,7 +204,6 @@ func otherDrivers() []Driver {
 // Why databases without SQL do not serve workloads whose statements are SQL.
 const (
 	noKeys              = "its tables and statements are those of SQL; there is no form of them for keys yet"
-	noSQL               = "a script's statements are SQL, or commands on documents"
 	noSeveralPartitions = "Cassandra has no transaction over several partitions: an operation could be half done"
 )
 

@@ -127,7 +127,7 @@ func TestEveryScriptBugIsFound(t *testing.T) {
 	for _, bug := range For(script.Name) {
 		t.Run(bug.Name, func(t *testing.T) {
 			t.Parallel()
-			store := onBoth(t, script.Name, false, 1, Seeded{bug.Name, 1}, nil, sqlite.Driver().Script)
+			store := onBoth(t, script.Name, false, 1, Seeded{bug.Name, 1}, nil, script.Opener(sqlite.Driver().Open))
 			run := drivertest.ShortRun{Workload: script.Definition(), Config: &config, Seed: 1, Clients: 2, Each: 60, Attempts: 1}
 			results := run.Judge(t.Context(), t, store).Results
 			strikes := strikesOf(t, store, bug)

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/script"
 )
@@ -134,7 +135,7 @@ func (n *scriptSession) lose(ctx context.Context, b *active[callKinds], do work)
 		err := do(ctx, tx)
 		if err == nil {
 			finished.Store(true)
-			err = script.ErrLeave
+			err = store.ErrRollback
 		}
 		return err
 	})
@@ -192,10 +193,10 @@ func (t *spoiledTransaction) below(v any) any {
 	case int64:
 		t.struck = true
 		return -1 - max(v, -v)
-	case script.Document:
-		altered := make(script.Document, len(v))
+	case store.Document:
+		altered := make(store.Document, len(v))
 		for i, f := range v {
-			altered[i] = script.Field{Name: f.Name, Value: t.below(f.Value)}
+			altered[i] = store.Field{Name: f.Name, Value: t.below(f.Value)}
 		}
 		return altered
 	}

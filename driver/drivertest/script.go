@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/script"
 )
@@ -165,18 +166,18 @@ func (p *scriptFixture) testValues() {
 
 // testDocuments: a document that is written is read as it was, by find and by aggregate.
 func (p *scriptFixture) testDocuments(s script.Session) {
-	of := func(name string, value any) script.Field { return script.Field{Name: name, Value: value} }
-	want := script.Document{of("_id", int64(1)), of("content", "it's \\ \"$1\" \u00fc"), of("n", int64(1)<<62), of("f", 1.5), of("b", true), of("none", nil),
-		of("list", []any{int64(1), "a", nil, script.Document{of("x", -2.0)}}), of("empty", script.Document{}), of("nothing", []any{})}
+	of := func(name string, value any) store.Field { return store.Field{Name: name, Value: value} }
+	want := store.Document{of("_id", int64(1)), of("content", "it's \\ \"$1\" \u00fc"), of("n", int64(1)<<62), of("f", 1.5), of("b", true), of("none", nil),
+		of("list", []any{int64(1), "a", nil, store.Document{of("x", -2.0)}}), of("empty", store.Document{}), of("nothing", []any{})}
 	p.commit(s, func(ctx context.Context, tx script.Transaction) error {
-		_, err := tx.Execute(ctx, script.Statement{Command: &script.DocumentCommand{Verb: script.Insert, Collection: "entry", Documents: []script.Document{want}}})
+		_, err := tx.Execute(ctx, script.Statement{Command: &script.DocumentCommand{Verb: script.Insert, Collection: "entry", Documents: []store.Document{want}}})
 		return err
 	})
 	p.want = append(p.want, 1)
 	look := func(ctx context.Context, q script.Querier) error {
 		for _, c := range []*script.DocumentCommand{
-			{Verb: script.Find, Filter: script.Document{of("list.3.x", -2.0)}, Limit: 5},
-			{Verb: script.Aggregate, Pipeline: []any{script.Document{of("$match", script.Document{of("b", true)})}}},
+			{Verb: script.Find, Filter: store.Document{of("list.3.x", -2.0)}, Limit: 5},
+			{Verb: script.Aggregate, Pipeline: []any{store.Document{of("$match", store.Document{of("b", true)})}}},
 		} {
 			c.Collection = "entry"
 			var got []any
@@ -225,9 +226,9 @@ func (p *scriptFixture) testOutcomes() {
 		return err
 	}
 	left := s.Transaction(p.ctx, true, func(ctx context.Context, tx script.Transaction) error {
-		return errors.Join(insert(ctx, tx, 1), script.ErrLeave)
+		return errors.Join(insert(ctx, tx, 1), store.ErrRollback)
 	})
-	if left.Outcome != history.Failed || left.Broken || !errors.Is(left.Err, script.ErrLeave) && left.Err != nil {
+	if left.Outcome != history.Failed || left.Broken || !errors.Is(left.Err, store.ErrRollback) && left.Err != nil {
 		p.t.Errorf("left: %+v; want failed, and a session that is good", left)
 	}
 	p.commit(s, func(ctx context.Context, tx script.Transaction) error { return insert(ctx, tx, 2) })

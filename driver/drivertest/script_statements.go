@@ -3,6 +3,7 @@ package drivertest
 import (
 	"context"
 
+	"assay/store"
 	"assay/workload/script"
 )
 
@@ -23,7 +24,7 @@ type scriptStatements struct {
 
 // idOf is the id in a row that ids gives.
 func idOf(row []any) int64 {
-	if d, is := row[0].(script.Document); is {
+	if d, is := row[0].(store.Document); is {
 		return d[0].Value.(int64)
 	}
 	return row[0].(int64)
@@ -70,17 +71,17 @@ func documentStatements() scriptStatements {
 		}
 		return script.Statement{Command: &c, Reads: c.Verb == script.Find || c.Verb == script.Aggregate}
 	}
-	of := func(name string, value any) script.Document { return script.Document{{Name: name, Value: value}} }
-	set := func(content any) script.Document { return of("$set", of("content", content)) }
-	entry := func(id int64, content any) script.Document {
-		return script.Document{{Name: "_id", Value: id}, {Name: "content", Value: content}}
+	of := func(name string, value any) store.Document { return store.Document{{Name: name, Value: value}} }
+	set := func(content any) store.Document { return of("$set", of("content", content)) }
+	entry := func(id int64, content any) store.Document {
+		return store.Document{{Name: "_id", Value: id}, {Name: "content", Value: content}}
 	}
 	return scriptStatements{
 		create:      on(script.DocumentCommand{Verb: script.CreateCollection}),
 		createChild: on(script.DocumentCommand{Verb: script.CreateCollection, Collection: "child"}),
 		createView:  on(script.DocumentCommand{Verb: script.CreateIndex, Keys: of("content", int64(1))}),
 		insert: func(id int64, content any) script.Statement {
-			return on(script.DocumentCommand{Verb: script.Insert, Documents: []script.Document{entry(id, content)}})
+			return on(script.DocumentCommand{Verb: script.Insert, Documents: []store.Document{entry(id, content)}})
 		},
 		update: func(id int64, content any) script.Statement {
 			return on(script.DocumentCommand{Verb: script.Update, Filter: of("_id", id), Change: set(content), One: true})

@@ -166,7 +166,7 @@ func supports() []definition.Support {
 func TestStandalone(t *testing.T) {
 	address := startStandalone(t)
 	to := workload.Target{Address: address, ConnectTimeout: 20 * time.Second}
-	for _, by := range append(supports(), script.By(OpenScript)) {
+	for _, by := range append(supports(), script.On(Open, Lacks())) {
 		store, err := by.Open(t.Context(), to)
 		switch by.Workload {
 		case bank.Name, isolation.Name, smallbank.Name, tpcb.Name, tpcc.Name, script.Name:

@@ -34,10 +34,7 @@ var _ = interface {
 
 // Lacks are the capabilities that MongoDB does not have.
 func Lacks() store.Lacks {
-	return store.Lacks{
-		store.Language: "a statement in MongoDB's language is a document, and no text with parameters",
-		store.SQL:      "MongoDB has no SQL",
-	}
+	return store.Lacks{store.SQL: "MongoDB has no SQL"}
 }
 
 // Open is a store.Opener.
@@ -171,6 +168,9 @@ func (d *database) Load(ctx context.Context, rows store.Rows) error {
 // insertInto inserts rows into a table's collection in a database.
 func (d *database) insertInto(x steps, in *mongo.Database, rows store.Rows, ordered bool) (int64, error) {
 	of := d.layouts[rows.Table]
+	if of == nil && d.of.Open {
+		return insertDocuments(x, in.Collection(rows.Table), rows, ordered)
+	}
 	if of == nil {
 		return 0, fmt.Errorf("mongodb: there is no table %q", rows.Table)
 	}
@@ -247,7 +247,12 @@ func (d *database) compile(statements []store.Statement, in *mongo.Database) ([]
 	plans := make([]*plan, len(statements))
 	for i, s := range statements {
 		var err error
-		if plans[i], err = compile(s, d.layouts, in, batch); err != nil {
+		if s.Verb == store.Native {
+			plans[i], err = d.native(s, in)
+		} else {
+			plans[i], err = compile(s, d.layouts, in, batch)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -272,6 +277,9 @@ func (d *database) Lacks() store.Lacks {
 	if d.standalone {
 		lacks[store.Transactions] = "a standalone server has no transactions"
 		lacks[store.Snapshots] = "a standalone server has no snapshots"
+	}
+	if d.hashed {
+		lacks[store.SecondaryUnique] = "a collection sharded by _id has no other unique index"
 	}
 	return lacks
 }

@@ -9,6 +9,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/store"
 	"assay/workload"
+	"assay/workload/script"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
 )
@@ -36,7 +37,7 @@ func testTPCB(t *testing.T, set *cluster.ReplicaSet) {
 
 func testScript(t *testing.T, set *cluster.ReplicaSet) {
 	database := plainClient(t, set.Address()).Database("assay_script")
-	drivertest.RunScript(t, drivertest.Script{Open: openedOn(set, OpenScript),
+	drivertest.RunScript(t, drivertest.Script{Open: openedOn(set, script.Opener(Open)),
 		MakeForeign:   func(t *testing.T) { makeForeign(t, database) },
 		ForeignIntact: func(t *testing.T) { foreignIntact(t, database) },
 	})

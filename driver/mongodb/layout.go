@@ -279,8 +279,12 @@ func (c *column) decode(v bson.RawValue, into any) (ok bool) {
 	return ok
 }
 
-// AppendValues implements store.Row.
+// AppendValues implements store.Row. What a command gives has no columns, and is a document.
 func (r *row) AppendValues(into []any) ([]any, error) {
+	if r.columns == nil {
+		document, err := fromBSON(r.document)
+		return append(into, document), err
+	}
 	for i := range r.columns {
 		v, err := valueFromBSON(r.value(i))
 		if err != nil {

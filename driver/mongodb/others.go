@@ -111,7 +111,7 @@ func (s *schema) Removable(ctx context.Context) error {
 		Hint: "drop it or move it to another database (renameCollection), or name another server"}
 }
 
-// RecordMade implements script.Store.
+// RecordMade implements store.Recording.
 func (s *schema) RecordMade(ctx context.Context) error {
 	made, err := s.objects(ctx)
 	if err != nil {

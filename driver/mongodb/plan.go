@@ -31,15 +31,15 @@ type plan struct {
 	// changes are those of an Update or a Put, computed if they see the document as it was.
 	changes  []change
 	computed bool
+	// schema and database are of a Native, which has no other of these.
+	schema   *schema
+	database *mongo.Database
 }
 
 // compile plans a statement. In a transaction Lock asks for nothing more: what a
 // transaction has read and changes is refused if another one has changed it since.
 func compile(s store.Statement, layouts map[string]*layout, in *mongo.Database, batch int32) (*plan, error) {
 	p := &plan{Statement: s, of: layouts[s.Table], batch: batch}
-	if p.of == nil {
-		return nil, fmt.Errorf("mongodb: statement %q: MongoDB has no language of its own for one", s.Name)
-	}
 	p.in = in.Collection(p.of.documents().Name)
 	p.filter = filterOf(p.of, s.Where)
 	var err error
@@ -127,6 +127,8 @@ func (p *plan) do(x steps, v *values, keep bool, use func(store.Row) error) (cha
 		return p.upsert(x, v)
 	case store.Update:
 		return p.update(x, v, given)
+	case store.Native:
+		return p.command(x, v, given)
 	default:
 		return p.remove(x, v)
 	}

@@ -75,11 +75,11 @@ func TestStandIn(t *testing.T) {
 	})
 	t.Run("Script", func(t *testing.T) {
 		router.sharding()
-		drivertest.RunScript(t, drivertest.Script{OperationsOnly: true, Open: opening(OpenScript, address)})
+		drivertest.RunScript(t, drivertest.Script{OperationsOnly: true, Open: opening(script.Opener(Open), address)})
 		if got := router.sharding(); len(got) == 0 || fmt.Sprint(got[0]) != fmt.Sprint(shardCollection("assay_script", "entry")) {
 			t.Errorf("asked for %s", got)
 		}
-		store := opening(OpenScript, address)(t)
+		store := opening(script.Opener(Open), address)(t)
 		if !store.(script.Sharded).ShardedByID() {
 			t.Error("scripts are not told that collections are sharded")
 		}

@@ -55,9 +55,10 @@ func (s *session) Close() {
 // Conflicts"), so that there is no account of waits.
 func (s *session) Waiting(context.Context) (waiting, known bool, err error) { return false, false, nil }
 
-// Run implements store.Session. Where there are transactions it is one.
+// Run implements store.Session. Where there are transactions it is one, but for a command,
+// which not every transaction can have.
 func (s *session) Run(ctx context.Context, call store.Call) store.Reply {
-	if s.transactor != nil {
+	if s.transactor != nil && s.plans[call.Statement].Verb != store.Native {
 		return s.Batch(ctx, &store.Batch{Calls: []store.Call{call}})
 	}
 	s.refused = refused{}
@@ -76,12 +77,25 @@ func (s *session) Run(ctx context.Context, call store.Call) store.Reply {
 		}
 	case p.ReadsOnly():
 		r = withoutEffect(p.Name, err, sent.commands)
+	case p.Verb == store.Native:
+		r = judgeCommand(call.Parameters[0].Document, err, sent.commands)
 	case p.Verb == store.Insert && p.Rows <= 1:
 		r = judgeInsert(err, sent.commands)
 	default:
 		r = judgeUpdate(err, sent.commands, s.db.sharded)
 	}
 	return s.replied(r)
+}
+
+// Learn implements store.Learner.
+func (s *session) Learn(_ context.Context, statement store.Statement) (int, error) {
+	plans, err := s.db.compile([]store.Statement{statement}, s.in)
+	if err != nil {
+		return 0, err
+	}
+	s.plans = append(s.plans, plans...)
+	s.keep = s.keep || refersBack(&statement)
+	return len(s.plans) - 1, nil
 }
 
 // replied is a reply with the constraint that has refused the attempt.

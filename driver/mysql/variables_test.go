@@ -47,7 +47,7 @@ func configure(t *testing.T, names ...string) {
 // supports are all workloads.
 func supports() []definition.Support {
 	d := Driver()
-	return append(drivertest.Supports(d.Open, sqldb.Lacks()), tpcc.By(d.TPCC), script.By(d.Script))
+	return append(drivertest.Supports(d.Open, sqldb.Lacks()), tpcc.By(d.TPCC), script.On(d.Open, sqldb.Lacks()))
 }
 
 // TestConfiguredServersConvictNobody: nothing that a server's configuration sets for its

@@ -6,6 +6,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/durability"
 	"assay/workload"
+	"assay/workload/script"
 )
 
 // TestTablesOfAScript wants what a script makes unlogged, or elsewhere, to be told, with
@@ -26,7 +27,7 @@ func TestTablesOfAScript(t *testing.T) {
 			"CREATE FOREIGN TABLE j (id int) SERVER assay_none"}, "foreign", "j", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			store, err := Driver().Script(t.Context(), target(t))
+			store, err := script.Opener(Driver().Open)(t.Context(), target(t))
 			if err != nil {
 				t.Fatal(err)
 			}

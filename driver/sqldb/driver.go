@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"assay/workload"
-	"assay/workload/script"
 	"assay/workload/tpcc"
 )
 
@@ -23,10 +22,6 @@ func DriverOf[D Database](open func(context.Context, workload.Target, Schema) (D
 		}
 		return db, nil
 	}
-}
-
-func (d Driver) Script(ctx context.Context, target workload.Target) (script.Store, error) {
-	return storeOf(Script)(d(ctx, target, ScriptSchema()))
 }
 
 // TPCC gives *workload.OptionError also for another schema than the normalized one.

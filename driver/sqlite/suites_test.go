@@ -24,7 +24,7 @@ func TestTPCC(t *testing.T) {
 func TestScript(t *testing.T) {
 	target := workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "script.db")}
 	drivertest.RunScript(t, drivertest.Script{Open: func(t *testing.T) script.Store {
-		s, err := Driver().Script(t.Context(), target)
+		s, err := script.Opener(Driver().Open)(t.Context(), target)
 		if err != nil {
 			t.Fatal(err)
 		}

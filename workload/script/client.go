@@ -10,6 +10,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -88,7 +89,7 @@ func (c *call) run(ctx context.Context, tx Transaction) error {
 	c.ctx, c.tx = ctx, tx
 	err := c.transaction.run(c)
 	if refused := (*refusal)(nil); errors.As(err, &refused) || errors.As(err, &repeated{}) {
-		err = errors.Join(ErrLeave, err)
+		err = errors.Join(store.ErrRollback, err)
 	}
 	if err != nil {
 		c.end.Store(&err)

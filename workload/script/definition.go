@@ -10,14 +10,21 @@ import (
 	"assay/load"
 	"assay/promise"
 	"assay/report"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
 
 const Name = "script"
 
-func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
-	return definition.By(Name, open)
+// Opener opens the Store by a driver's Opener.
+func Opener(open store.Opener) func(context.Context, workload.Target) (Store, error) {
+	return definition.Opening(definition.Fixed(Schema), open, Over)
+}
+
+// On is the support of the workload by a driver.
+func On(open store.Opener, lacks store.Lacks) definition.Support {
+	return definition.On(Definition(), open, lacks, Opener)
 }
 
 func Definition() definition.Workload {
@@ -49,6 +56,8 @@ Everything is in a schema of assay's own. A statement that names another is refu
 				Kinds: map[string]promise.Property{"lost": promise.Durability, "surplus": promise.Atomicity}},
 			{Name: CheckExpected, Asserts: "Each answer that a transaction which committed had expected was so.", Tests: promise.Invariant},
 		},
+		Schema:     definition.Fixed(Schema),
+		Needs:      []store.Need{{Capability: store.Language}, {Capability: store.Transactions}},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		State:      FileState,
 		Operations: map[uint8]string{KindObserve: "observation"},

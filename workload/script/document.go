@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.starlark.net/starlark"
+
+	"assay/store"
 )
 
 // Language is what the statements of a database are written in.
@@ -17,31 +19,12 @@ const (
 	Documents
 )
 
-// Document is a document, its fields in their order. Each value is nil, int64, float64,
-// bool, string, a Document or []any, which has such values.
-type Document []Field
-
-type Field struct {
-	Name  string
-	Value any
-}
-
-// field is the value of a field; nil if there is none.
-func (d Document) field(name string) any {
-	for _, f := range d {
-		if f.Name == name {
-			return f.Value
-		}
-	}
-	return nil
-}
-
-// columns are the values of a document as those of a row. The _id of a group of all
+// columnsOf are the values of a document as those of a row. The _id of a group of all
 // documents is none.
-func (d Document) columns() (row []any) {
+func columnsOf(d store.Document) (row []any) {
 	for _, f := range d {
 		switch f.Value.(type) {
-		case Document, []any:
+		case store.Document, []any:
 			row = append(row, show(f.Value))
 		default:
 			if f.Name != "_id" || f.Value != nil {
@@ -78,13 +61,13 @@ type DocumentCommand struct {
 	// database as DATABASE.COLLECTION.
 	Collection string
 	// Filter selects what is found, updated or deleted.
-	Filter Document
+	Filter store.Document
 	// Fields, Sort and Limit are of Find: nil and 0 for all of each document, no order and
 	// all documents.
-	Fields, Sort Document
+	Fields, Sort store.Document
 	Limit        int64
 	// Documents are inserted.
-	Documents []Document
+	Documents []store.Document
 	// Change is how Update changes documents: a Document, or []any for a pipeline.
 	Change any
 	// One has Update and Delete stop at the first document; Upsert has Update make one
@@ -93,7 +76,7 @@ type DocumentCommand struct {
 	// Pipeline is of Aggregate.
 	Pipeline []any
 	// Keys are the fields of an index, and their directions.
-	Keys   Document
+	Keys   store.Document
 	Unique bool
 }
 
@@ -118,6 +101,56 @@ func (c *DocumentCommand) String() string {
 	return text
 }
 
+// document is the command as MongoDB has it (MongoDB manual, "Database Commands").
+func (c *DocumentCommand) document() store.Document {
+	d := documentWith(c.Verb.String(), c.Collection)
+	add := func(name string, value any) { d = append(d, store.Field{Name: name, Value: value}) }
+	switch c.Verb {
+	case Find:
+		add("filter", c.Filter)
+		if c.Fields != nil {
+			add("projection", c.Fields)
+		}
+		if c.Sort != nil {
+			add("sort", c.Sort)
+		}
+		add("limit", c.Limit)
+	case Aggregate:
+		add("pipeline", c.Pipeline)
+		add("cursor", store.Document{})
+	case Insert:
+		var all []any
+		for _, d := range c.Documents {
+			all = append(all, d)
+		}
+		add("documents", all)
+	case Update:
+		add("updates", []any{documentWith("q", c.Filter, "u", c.Change, "multi", !c.One, "upsert", c.Upsert)})
+	case Delete:
+		limit := int64(0)
+		if c.One {
+			limit = 1
+		}
+		add("deletes", []any{documentWith("q", c.Filter, "limit", limit)})
+	case CreateIndex:
+		var names []string
+		for _, key := range c.Keys {
+			names = append(names, fmt.Sprintf("%s_%v", key.Name, key.Value))
+		}
+		d[0].Name = "createIndexes"
+		add("indexes", []any{documentWith("key", c.Keys, "name", strings.Join(names, "_"), "unique", c.Unique)})
+	}
+	return d
+}
+
+// documentWith is a document of these names and values.
+func documentWith(fields ...any) (d store.Document) {
+	for i := 0; i < len(fields); i += 2 {
+		d = append(d, store.Field{Name: fields[i].(string), Value: fields[i+1]})
+	}
+	return d
+}
+
 // showTree is a document or an array for people.
 func showTree(v any) string {
 	var texts []string
@@ -127,7 +160,7 @@ func showTree(v any) string {
 		}
 		return "[" + strings.Join(texts, ", ") + "]"
 	}
-	for _, f := range v.(Document) {
+	for _, f := range v.(store.Document) {
 		texts = append(texts, strconv.Quote(f.Name)+": "+show(f.Value))
 	}
 	return "{" + strings.Join(texts, ", ") + "}"
@@ -146,7 +179,7 @@ func treeAt(v starlark.Value, depth int) (any, error) {
 	}
 	switch v := v.(type) {
 	case *starlark.Dict:
-		d := make(Document, 0, v.Len())
+		d := make(store.Document, 0, v.Len())
 		for _, item := range v.Items() {
 			name, is := starlark.AsString(item[0])
 			if !is {
@@ -156,7 +189,7 @@ func treeAt(v starlark.Value, depth int) (any, error) {
 			if err != nil {
 				return nil, fmt.Errorf("field %q: %w", name, err)
 			}
-			d = append(d, Field{name, value})
+			d = append(d, store.Field{Name: name, Value: value})
 		}
 		return d, nil
 	case *starlark.List, starlark.Tuple:
@@ -175,7 +208,7 @@ func treeAt(v starlark.Value, depth int) (any, error) {
 }
 
 // documentOf is a dict as a document; an empty one for nil.
-func documentOf(v starlark.Value, what string) (Document, error) {
+func documentOf(v starlark.Value, what string) (store.Document, error) {
 	if v == nil || v == starlark.None {
 		return nil, nil
 	}
@@ -187,7 +220,7 @@ func documentOf(v starlark.Value, what string) (Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	return of.(Document), nil
+	return of.(store.Document), nil
 }
 
 // pipelineOf is a list of dicts as the stages of an aggregation.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"assay/store"
 )
 
 // onDocuments refuses a command that uses a collection which setup does not make, or one
@@ -36,11 +38,11 @@ func (s *statements) onShards(c *DocumentCommand) error {
 }
 
 // namesID reports whether a filter selects by one value of _id.
-func namesID(filter Document) bool {
-	switch id := filter.field("_id").(type) {
+func namesID(filter store.Document) bool {
+	switch id := filter.Value("_id").(type) {
 	case nil:
 		return false
-	case Document: // a value, unless it has operators
+	case store.Document:
 		return len(id) == 0 || !strings.HasPrefix(id[0].Name, "$")
 	default:
 		return true
@@ -94,7 +96,7 @@ func stageNames() []string {
 // not to be used.
 func (s *statements) stages(pipeline []any) error {
 	for _, of := range pipeline {
-		stage, is := of.(Document)
+		stage, is := of.(store.Document)
 		if !is || len(stage) != 1 {
 			return errors.New("a stage of a pipeline is a dict with one key, such as {\"$match\": {...}}")
 		}
@@ -105,20 +107,20 @@ func (s *statements) stages(pipeline []any) error {
 	return nil
 }
 
-func (s *statements) stage(of Field) error {
+func (s *statements) stage(of store.Field) error {
 	switch of.Name {
 	case "$out", "$merge":
 		return errors.New(of.Name + " writes a collection, which an aggregation of a script cannot; use tx.insert, tx.update or tx.delete")
 	case "$lookup", "$graphLookup":
-		options, _ := of.Value.(Document)
-		return s.lookup(of.Name, options.field("from"), options.field("pipeline"), of.Name == "$lookup")
+		options, _ := of.Value.(store.Document)
+		return s.lookup(of.Name, options.Value("from"), options.Value("pipeline"), of.Name == "$lookup")
 	case "$unionWith":
-		if options, is := of.Value.(Document); is {
-			return s.lookup(of.Name, options.field("coll"), options.field("pipeline"), true)
+		if options, is := of.Value.(store.Document); is {
+			return s.lookup(of.Name, options.Value("coll"), options.Value("pipeline"), true)
 		}
 		return s.lookup(of.Name, of.Value, nil, false)
 	case "$facet":
-		facets, _ := of.Value.(Document)
+		facets, _ := of.Value.(store.Document)
 		for _, f := range facets {
 			pipeline, _ := f.Value.([]any)
 			if err := s.stages(pipeline); err != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"go.starlark.net/starlark"
+
+	"assay/store"
 )
 
 // documentMethod is a method of tx for documents; instead is the one to use where the
@@ -20,7 +22,7 @@ func documentMethod(instead string, f func(handle, arguments) (starlark.Value, e
 
 // document is an argument that is a dict, or None, and goes into a document.
 type document struct {
-	into *Document
+	into *store.Document
 	what string // what it is, for an error
 }
 
@@ -154,7 +156,7 @@ func (h handle) update(a arguments) (starlark.Value, error) {
 	}
 	switch of := c.Change.(type) {
 	case []any:
-	case Document:
+	case store.Document:
 		if len(of) == 0 || len(of[0].Name) == 0 || of[0].Name[0] != '$' {
 			return nil, errors.New(`a change has operators, such as {"$set": {...}}`)
 		}

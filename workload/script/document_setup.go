@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"go.starlark.net/starlark"
+
+	"assay/store"
 )
 
 // collection makes an empty collection.
@@ -69,9 +71,9 @@ func (s *setup) documents(l tableLoad, from rowSource) error {
 
 // identified is a dict as a document that has an _id. One that the library would make
 // would be another in each attempt.
-func identified(v starlark.Value) (Document, error) {
+func identified(v starlark.Value) (store.Document, error) {
 	of, err := documentOf(v, "a document")
-	if err == nil && of.field("_id") == nil {
+	if err == nil && of.Value("_id") == nil {
 		err = errors.New(`a document has an "_id", such as r.id()`)
 	}
 	return of, err

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"assay/store"
 )
 
 // onDocuments is a script whose transaction and setup have these statements, and more
@@ -151,10 +153,10 @@ func TestShardedByID(t *testing.T) {
 // all, and a count of no document is 0.
 func TestAnswersOfDocuments(t *testing.T) {
 	query := Statement{Command: &DocumentCommand{Verb: Aggregate}, Reads: true}
-	for want, of := range map[string]Document{
-		"(5)":                          {{"_id", nil}, {"sum", int64(5)}},
-		`(3, "x")`:                     {{"_id", int64(3)}, {"name", "x"}},
-		`("[1, {\"b\": null}]", "{}")`: {{"a", []any{int64(1), Document{{"b", nil}}}}, {"c", Document{}}},
+	for want, of := range map[string]store.Document{
+		"(5)":                          documentWith("_id", nil, "sum", int64(5)),
+		`(3, "x")`:                     documentWith("_id", int64(3), "name", "x"),
+		`("[1, {\"b\": null}]", "{}")`: documentWith("a", []any{int64(1), documentWith("b", nil)}, "c", store.Document{}),
 	} {
 		a, err := ask(t.Context(), &fakeTransaction{answers: [][][]any{{{of}}}}, query)
 		if err != nil || a.Count != 1 || showRow(a.Rows[0]) != want {
@@ -166,7 +168,7 @@ func TestAnswersOfDocuments(t *testing.T) {
 	if v, single := a.value(); err != nil || !single || v != any(int64(0)) {
 		t.Errorf("a count of nothing: %+v, %v", a, err)
 	}
-	if got := (Statement{Command: &DocumentCommand{Verb: Update, Collection: "a", Filter: Document{{"_id", int64(1)}}, Change: Document{{"$inc", Document{{"n", int64(1)}}}}}}).String(); got != `"update a {"_id": 1} {"$inc": {"n": 1}}"` {
+	if got := (Statement{Command: &DocumentCommand{Verb: Update, Collection: "a", Filter: documentWith("_id", int64(1)), Change: documentWith("$inc", documentWith("n", int64(1)))}}).String(); got != `"update a {"_id": 1} {"$inc": {"n": 1}}"` {
 		t.Error(got)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+
+	"assay/store"
 )
 
 // relation is how a value is compared with another.
@@ -108,7 +110,7 @@ func show(v any) string {
 		return strconv.Quote(v)
 	case float64:
 		return strconv.FormatFloat(v, 'g', -1, 64)
-	case Document, []any:
+	case store.Document, []any:
 		return showTree(v)
 	default:
 		return fmt.Sprint(v)

@@ -10,6 +10,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/store"
 )
 
 // rowList is rows of which each has the identifier of an operation: each operation of a
@@ -34,7 +35,7 @@ func (p *program) addList(l rowList) error {
 		l.query.Text = "SELECT " + l.column + " FROM " + l.name
 		if p.statements.language == Documents {
 			l.query = Statement{Command: &DocumentCommand{Verb: Aggregate, Collection: l.name,
-				Pipeline: []any{Document{{"$project", Document{{"_id", int64(0)}, {"id", "$" + l.column}}}}}}}
+				Pipeline: []any{documentWith("$project", documentWith("_id", int64(0), "id", "$"+l.column))}}}
 		}
 	}
 	var err error
@@ -49,8 +50,8 @@ func (p *program) addList(l rowList) error {
 func (l *rowList) ids(ctx context.Context, q Querier, use func(id int64, known bool) error) error {
 	return q.Query(ctx, l.query, func(row []any) error {
 		if l.query.Command != nil && len(row) == 1 {
-			if d, is := row[0].(Document); is {
-				row = d.columns()
+			if d, is := row[0].(store.Document); is {
+				row = columnsOf(d)
 			}
 		}
 		if len(row) != 1 {

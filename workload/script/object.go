@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"go.starlark.net/starlark"
+
+	"assay/store"
 )
 
 // opaque is the part of a Starlark value that all of assay's share, by the name of its
@@ -122,7 +124,7 @@ func valueOf(v any) starlark.Value {
 		return starlark.Float(v)
 	case string:
 		return starlark.String(v)
-	case Document:
+	case store.Document:
 		d := starlark.NewDict(len(v))
 		for _, f := range v {
 			_ = d.SetKey(starlark.String(f.Name), valueOf(f.Value)) // a string is a key, and nobody iterates over it

@@ -7,6 +7,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -75,8 +76,8 @@ func ask(ctx context.Context, q Querier, s Statement) (a answer, err error) {
 			return nil
 		}
 		if s.Command != nil && len(row) == 1 {
-			if d, is := row[0].(Document); is {
-				row = d.columns()
+			if d, is := row[0].(store.Document); is {
+				row = columnsOf(d)
 			}
 		}
 		a.Rows = append(a.Rows, row)

@@ -170,7 +170,7 @@ func (p *program) addCount(c rowCount) error {
 		c.query.Text = "SELECT count(*) FROM " + c.name
 		if p.statements.language == Documents {
 			c.query = Statement{Command: &DocumentCommand{Verb: Aggregate, Collection: c.name,
-				Pipeline: []any{Document{{"$count", "documents"}}}}}
+				Pipeline: []any{documentWith("$count", "documents")}}}
 		}
 	}
 	var err error

@@ -2,7 +2,6 @@ package script
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"assay/workload"
@@ -10,7 +9,7 @@ import (
 
 // Store is what a database must offer for this workload: to run statements that it
 // learns of one by one. A value, of a parameter or of an answer, is nil, int64,
-// float64, bool or string, and of a Document whatever that has.
+// float64, bool or string, or a store.Document.
 //
 // All methods are safe for concurrent use, except where said otherwise.
 type Store interface {
@@ -51,7 +50,7 @@ type Sharded interface {
 	ShardedByID() bool
 }
 
-// Rows are rows to be loaded. Those of a collection have one value, a Document, and no
+// Rows are rows to be loaded. Those of a collection have one value, a store.Document, and no
 // Columns.
 type Rows struct {
 	Table   string
@@ -62,7 +61,7 @@ type Rows struct {
 // Querier runs queries in one transaction.
 type Querier interface {
 	// Query gives each row to the callback, which may keep it; of documents, a row of one
-	// Document. An error of the callback ends it. A nil callback wants none.
+	// store.Document. An error of the callback ends it. A nil callback wants none.
 	Query(ctx context.Context, statement Statement, row func([]any) error) error
 }
 
@@ -73,7 +72,7 @@ type Session interface {
 
 	// Transaction runs a transaction whose statements follow from one another. writes is
 	// whether it may write. An error of work ends it without COMMIT, and proves that it
-	// had no effect; ErrLeave is one that says nothing against the session. work may be
+	// had no effect; store.ErrRollback is one that says nothing against the session. work may be
 	// running still, in another goroutine, when this returns; then the reply is not
 	// Committed.
 	//
@@ -117,9 +116,6 @@ type Transaction interface {
 	// the database counts them; of documents, how many an update or deletion has matched.
 	Execute(ctx context.Context, statement Statement) (changed int64, err error)
 }
-
-// ErrLeave is in the error of work that leaves its transaction for a reason of its own.
-var ErrLeave = errors.New("left without COMMIT")
 
 // Error classes of this workload's own, beside those of package workload.
 const (

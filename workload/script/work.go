@@ -8,6 +8,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -25,13 +26,13 @@ type Work struct {
 }
 
 // Open implements definition.Config. It returns Validate's error.
-func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
-	of := store.(Store)
+func (c *Config) Open(_ context.Context, opened workload.Store, seed uint64, _ int) (definition.Work, error) {
+	of := opened.(Store)
 	program, err := c.compile(of.Language())
 	if err != nil {
 		return nil, err
 	}
-	if sharded, may := store.(Sharded); may {
+	if sharded, may := opened.(Sharded); may {
 		program.statements.sharded = sharded.ShardedByID()
 	}
 	rows, err := program.rehearsed()
@@ -133,7 +134,7 @@ func (w *Work) setUp(ctx context.Context, loaded func(done, total int64)) error 
 // recordMade notes what a statement of setup has made, if it is one that makes something.
 func (w *Work) recordMade(ctx context.Context, s Statement) error {
 	first, _, _ := strings.Cut(strings.TrimSpace(s.Text), " ")
-	if !strings.EqualFold(first, "create") {
+	if s.Command == nil && !strings.EqualFold(first, "create") {
 		return nil
 	}
 	return w.Store.RecordMade(ctx)
@@ -184,13 +185,13 @@ func (w *Work) rehearse(ctx context.Context) error {
 			if err := c.run(ctx, tx); err != nil {
 				return err
 			}
-			return ErrLeave
+			return store.ErrRollback
 		})
 		var wrong *Error
 		switch err := c.ended(); {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err == nil || errors.Is(err, ErrLeave):
+		case err == nil || errors.Is(err, store.ErrRollback):
 		case errors.As(err, &wrong) && (!wrong.ofDatabase() || reply.Class == workload.ClassOther || reply.Class == ClassConstraint):
 			wrong.Reason = fmt.Sprintf("transaction %q, tried once before the run: %s", t.name, wrong.Reason)
 			return wrong

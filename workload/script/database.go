@@ -1,0 +1,206 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"assay/history"
+	"assay/store"
+	"assay/workload"
+)
+
+// Schema has no tables: a user makes them.
+func Schema() store.Schema { return store.Schema{Workload: Name, Transactions: true, Open: true} }
+
+// Over is the Store on a database of Schema.
+func Over(db store.Database) Store { return &database{db} }
+
+// database is a Store over a store.Database.
+type database struct{ store.Database }
+
+func (d *database) Language() Language {
+	if d.Lacks()[store.SQL] != "" {
+		return Documents
+	}
+	return SQL
+}
+
+// ShardedByID implements Sharded. Only where collections are sharded by it have documents
+// no other unique field.
+func (d *database) ShardedByID() bool {
+	return d.Language() == Documents && d.Lacks()[store.SecondaryUnique] != ""
+}
+
+func (d *database) Load(ctx context.Context, rows Rows) error {
+	return d.Database.Load(ctx, store.Rows{Table: rows.Table, Columns: rows.Columns, Count: len(rows.Values), Row: func(i int, into []store.Value) []store.Value {
+		return appendValues(into, rows.Values[i])
+	}})
+}
+
+func (d *database) RecordMade(ctx context.Context) error {
+	recording, is := store.As[store.Recording](d.Database)
+	if !is {
+		return errors.New("the database does not record what a setup has made")
+	}
+	return recording.RecordMade(ctx)
+}
+
+func (d *database) Read(ctx context.Context, read func(Querier) error) error {
+	return d.View(ctx, func(r store.Reader) error { return read(querier{r}) })
+}
+
+func (d *database) Observe(ctx context.Context, read func(Querier) error) error {
+	return d.Audit(ctx, func(r store.Reader) error { return read(querier{r}) })
+}
+
+// querier is a Querier over a store.Reader.
+type querier struct{ store.Reader }
+
+func (r querier) Query(ctx context.Context, s Statement, row func([]any) error) error {
+	return r.Read(ctx, store.Statement{Name: "query", Verb: store.Native, Text: s.native(), Gives: true, Reads: true}, plainRow(row), s.values(nil)...)
+}
+
+// native is the statement's text in the contract.
+func (s *Statement) native() string {
+	if s.Command != nil {
+		return store.Command
+	}
+	return s.Text
+}
+
+// values appends the parameters.
+func (s *Statement) values(into []store.Value) []store.Value {
+	if s.Command != nil {
+		return append(into, store.OfDocument(s.Command.document()))
+	}
+	return appendValues(into, s.Parameters)
+}
+
+// appendValues appends values of a script.
+func appendValues(into []store.Value, values []any) []store.Value {
+	for _, v := range values {
+		switch v := v.(type) {
+		case int64:
+			into = append(into, store.OfInt(v))
+		case float64:
+			into = append(into, store.Value{Kind: store.Real, Real: v})
+		case bool:
+			into = append(into, store.OfBool(v))
+		case string:
+			into = append(into, store.OfText(v))
+		case store.Document:
+			into = append(into, store.OfDocument(v))
+		default:
+			into = append(into, store.Value{Kind: store.Nothing})
+		}
+	}
+	return into
+}
+
+// plainRow gives each row to a callback as values of a script.
+func plainRow(row func([]any) error) func(store.Row) error {
+	return func(r store.Row) error {
+		if row == nil {
+			return nil
+		}
+		values, err := r.AppendValues(nil)
+		if err != nil {
+			return err
+		}
+		return row(values)
+	}
+}
+
+func (d *database) Session(ctx context.Context) (Session, error) {
+	s, err := d.Database.Session(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &session{Session: s, known: map[sending]int{}}, nil
+}
+
+// session learns each statement when it is sent first. How many there are is bounded by
+// the program, and of documents they are two.
+type session struct {
+	store.Session
+	known map[sending]int
+	// values are the parameters of the last statement of its own.
+	values []store.Value
+}
+
+// sending is a statement as it is sent: the same text may be asked for its rows or not.
+type sending struct {
+	text  string
+	gives bool
+}
+
+func (s *session) index(ctx context.Context, of *Statement, gives bool) (int, error) {
+	key := sending{of.native(), gives}
+	if i, known := s.known[key]; known {
+		return i, nil
+	}
+	learner, is := s.Session.(store.Learner)
+	if !is {
+		return 0, errors.New("the database's sessions take no further statements")
+	}
+	i, err := learner.Learn(ctx, store.Statement{Name: "statement_" + strconv.Itoa(len(s.known)+1), Verb: store.Native, Text: key.text, Gives: gives, Reads: of.Reads})
+	if err == nil {
+		s.known[key] = i
+	}
+	return i, err
+}
+
+func (s *session) Single(ctx context.Context, of Statement) workload.Reply {
+	i, err := s.index(ctx, &of, of.Reads)
+	if err != nil {
+		return workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err}
+	}
+	s.values = of.values(s.values[:0])
+	call := store.Call{Statement: i, Parameters: s.values}
+	if of.Reads {
+		call.Row = plainRow(nil)
+	}
+	return constrained(s.Run(ctx, call))
+}
+
+// constrained is the reply with the class of what a constraint refused.
+func constrained(reply store.Reply) workload.Reply {
+	violated := reply.Violated != store.NoViolation && reply.Class == workload.ClassOther
+	if violated || reply.Class == workload.ClassDuplicate || reply.Class == store.ClassDuplicateKey {
+		reply.Class = ClassConstraint
+	}
+	return reply.Reply
+}
+
+func (s *session) Transaction(ctx context.Context, writes bool, work func(context.Context, Transaction) error) workload.Reply {
+	return constrained(s.Session.Transaction(ctx, writes, func(ctx context.Context, tx store.Transaction) error {
+		return work(ctx, &transactionOf{s, tx, nil})
+	}))
+}
+
+// transactionOf is a Transaction of a session.
+type transactionOf struct {
+	session *session
+	tx      store.Transaction
+	// values are the parameters of the last statement.
+	values []store.Value
+}
+
+func (t *transactionOf) Query(ctx context.Context, s Statement, row func([]any) error) error {
+	_, err := t.do(ctx, &s, plainRow(row))
+	return err
+}
+
+func (t *transactionOf) Execute(ctx context.Context, s Statement) (int64, error) {
+	return t.do(ctx, &s, nil)
+}
+
+func (t *transactionOf) do(ctx context.Context, s *Statement, row func(store.Row) error) (int64, error) {
+	i, err := t.session.index(ctx, s, row != nil)
+	if err != nil {
+		return 0, err
+	}
+	t.values = s.values(t.values[:0])
+	return t.tx.Do(ctx, i, row, t.values...)
+}
