@@ -34,6 +34,9 @@ func BenchmarkScript(b *testing.B) {
 			b.Fatal(r)
 		}
 	}
+	if err := store.RecordMade(ctx); err != nil {
+		b.Fatal(err)
+	}
 	account := int64(0)
 	b.ReportAllocs()
 	for b.Loop() {
