@@ -96,8 +96,3 @@ func allRows[T any](d *Dialect, table, behind string, c workload.Columns[T], use
 		return given(use(v))
 	})
 }
-
-// readAll gives all rows of a table, of one state.
-func readAll[T any](ctx context.Context, db Database, table string, c workload.Columns[T], use func(T) error) error {
-	return view(ctx, db.View, allRows(db.Dialect(), table, "", c, use))
-}
