@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -217,6 +218,33 @@ func permitted(allowed []string, to string) bool {
 		below, all := strings.CutSuffix(a, "/...")
 		return a == to || all && strings.HasPrefix(to, below+"/")
 	})
+}
+
+// TestEachPackageIsDescribed: docs/decisions/packages.md says what each package is for, and
+// knows no other.
+func TestEachPackageIsDescribed(t *testing.T) {
+	page, err := os.ReadFile("docs/decisions/packages.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	described := map[string]bool{}
+	for line := range strings.Lines(string(page)) {
+		names, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |")
+		for name := range strings.SplitSeq(names, ", ") {
+			if name, is := strings.CutPrefix(name, "`"); is && strings.HasPrefix(line, "| ") {
+				described[strings.TrimSuffix(name, "`")] = true
+			}
+		}
+	}
+	for name := range mayImport {
+		if !described[name] {
+			t.Errorf("docs/decisions/packages.md does not say what %s is for", name)
+		}
+		delete(described, name)
+	}
+	for name := range described {
+		t.Errorf("docs/decisions/packages.md describes %s, which is no package", name)
+	}
 }
 
 // TestTheArrowTestCanFail keeps the rule itself honest.

@@ -327,4 +327,3 @@ func Opening[S workload.Store](schema func(workload.Target) (store.Schema, error
 
 // Not is the lack of support of a workload, for this reason.
 func Not(name, reason string) Support { return Support{Workload: name, Reason: reason} }
-
