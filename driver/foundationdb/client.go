@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"assay/driver/rows"
 	"assay/history"
 	"assay/store"
 	"assay/workload"
@@ -69,12 +70,12 @@ func (n *client) perform(ctx context.Context, doing string, work func(*transacti
 
 // refusal is the reply to a transaction that ended with this error.
 func (t *transaction) refusal(doing string, err error) store.Reply {
-	var v *violation
+	var v *rows.Violation
 	switch {
-	case errors.As(err, &v) && v.kind == store.Unique:
-		return store.Reply{Reply: refused(workload.ClassDuplicate, doing, err), Violated: v.kind}
+	case errors.As(err, &v) && v.Kind == store.Unique:
+		return store.Reply{Reply: refused(workload.ClassDuplicate, doing, err), Violated: v.Kind}
 	case errors.As(err, &v):
-		return store.Reply{Reply: refused(workload.ClassOther, doing, err), Violated: v.kind}
+		return store.Reply{Reply: refused(workload.ClassOther, doing, err), Violated: v.Kind}
 	case errors.Is(err, errLongList):
 		return store.Reply{Reply: refused(classTooLong, doing, err)}
 	case errors.Is(err, errManyRows):
@@ -169,10 +170,10 @@ func (n *client) ask(ctx context.Context, p *plan, call *store.Call) store.Reply
 // Insert implements store.Session. Rows that are more than a transaction can well take are
 // inserted in several, of which the first that does not commit ends it; what was inserted
 // before is there.
-func (n *client) Insert(ctx context.Context, rows store.Rows) store.Reply {
-	f, begun := n.forms[rows.Table], false
+func (n *client) Insert(ctx context.Context, of store.Rows) store.Reply {
+	f, begun := n.forms[of.Table], false
 	reply := store.Reply{Reply: committed()}
-	f.parts(&rows, func(part [][]store.Value) bool {
+	wrong := f.parts(&of, func(part []rows.Row) bool {
 		reply = n.perform(ctx, "insert", func(t *transaction) error { return n.execution(t.Transaction, t.Transaction).add(f, part) })
 		if reply.Outcome != history.Committed && begun {
 			reply.Outcome, reply.Violated = history.Unknown, store.NoViolation
@@ -180,21 +181,27 @@ func (n *client) Insert(ctx context.Context, rows store.Rows) store.Reply {
 		begun = true
 		return reply.Outcome == history.Committed
 	})
+	if wrong != nil {
+		reply.Reply = refused(workload.ClassOther, "insert", wrong)
+		if begun {
+			reply.Outcome = history.Unknown
+		}
+	}
 	return reply
 }
 
 // Load implements store.Session: there is no faster way.
-func (n *client) Load(ctx context.Context, rows store.Rows) store.Reply { return n.Insert(ctx, rows) }
+func (n *client) Load(ctx context.Context, of store.Rows) store.Reply { return n.Insert(ctx, of) }
 
 // Batch implements store.Session. The rows whose keys are known are asked for at the same
 // time. What is refused was read at one version, and nothing is committed then.
 func (n *client) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	r := n.perform(ctx, "batch", func(t *transaction) error {
 		asked := &ahead{keys: inTransaction{t.Transaction, t.Transaction}, asked: map[string]func() ([]byte, error){}}
-		for i := range b.Calls {
-			asked.ask(n.plans[b.Calls[i].Statement], b.Calls[i].Parameters)
-		}
 		x := &execution{forms: n.forms, keys: asked}
+		for i := range b.Calls {
+			asked.ask(n.plans[b.Calls[i].Statement], &x.e, b.Calls[i].Parameters)
+		}
 		for i := range b.Calls {
 			if _, err := n.step(x, &b.Calls[i]); err != nil {
 				return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
+	"assay/driver/rows"
 	"assay/store"
 	"assay/workload"
 )
@@ -99,10 +100,10 @@ func (d *database) CreateOn(ctx context.Context, mark workload.Marker, engine st
 }
 
 // Load implements store.Database.
-func (d *database) Load(ctx context.Context, rows store.Rows) (err error) {
-	f := d.forms[rows.Table]
-	f.parts(&rows, func(part [][]store.Value) bool {
-		_, err = d.change(ctx, "load "+rows.Table, func(t *transaction) error {
+func (d *database) Load(ctx context.Context, of store.Rows) (err error) {
+	f := d.forms[of.Table]
+	wrong := f.parts(&of, func(part []rows.Row) bool {
+		_, err = d.change(ctx, "load "+of.Table, func(t *transaction) error {
 			if _, err := d.ours(t); err != nil {
 				return err
 			}
@@ -116,7 +117,7 @@ func (d *database) Load(ctx context.Context, rows store.Rows) (err error) {
 		})
 		return err == nil
 	})
-	return err
+	return errors.Join(err, wrong)
 }
 
 // inTransaction is a transaction as keys.
@@ -210,9 +211,7 @@ func (v *viewReader) Read(ctx context.Context, s store.Statement, row func(store
 	if err != nil {
 		return err
 	}
-	if p.Descending && p.sort == nil {
-		p.sort = p.form.places(p.Order) // a range is read from its beginning
-	}
+	p.Sorted = p.Sorted && !p.Backwards() // a range is read from its beginning
 	x := &execution{forms: v.forms}
 	r, err := x.reading(p, parameters, row)
 	if err != nil {

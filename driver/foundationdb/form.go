@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"assay/driver/rows"
 	"assay/store"
 )
 
@@ -13,32 +14,29 @@ import (
 //	(index, the index's columns..., key...) = nothing
 //
 // the value as appendRecord makes it: the integers and booleans in their order, then the
-// texts, UUIDs and lists. FoundationDB has no index but the order of its keys; so indexes
-// are kept as its manual says that applications are to keep them: "By updating the data
-// element and all of its associated indexes together within a single ACID transaction we
-// can guarantee that the data and indexes stay in sync" ("Design Recipes", "Simple
-// Indexes").
+// texts, UUIDs and lists. A column of the key that an index has is there once.
+//
+// FoundationDB has no index but the order of its keys; so indexes are kept as its manual
+// says that applications are to keep them: "By updating the data element and all of its
+// associated indexes together within a single ACID transaction we can guarantee that the
+// data and indexes stay in sync" ("Design Recipes", "Simple Indexes").
 type form struct {
 	layout
-	*store.Table
-	// numbers and texts are the columns of the value, by their place in the table.
-	numbers, texts []int
-	// indexes are the columns of each index.
-	indexes [][]int
+	*rows.Table
+	// key are the columns of the key, of which so many are numbers and texts.
+	keyColumns           []int
+	keyNumbers, keyTexts int
 }
 
-func newForm(l layout, t *store.Table) *form {
-	f := &form{layout: l, Table: t}
-	for i := t.Keys(); i < len(t.Columns); i++ {
+func newForm(l layout, t *rows.Table) *form {
+	f := &form{layout: l, Table: t, keyColumns: t.Order(rows.ByKey)}
+	for i := range f.keyColumns {
 		switch t.Columns[i].Type {
 		case store.Integer, store.Boolean:
-			f.numbers = append(f.numbers, i)
+			f.keyNumbers++
 		default:
-			f.texts = append(f.texts, i)
+			f.keyTexts++
 		}
-	}
-	for _, index := range t.Indexes {
-		f.indexes = append(f.indexes, f.places(index.Columns))
 	}
 	return f
 }
@@ -46,219 +44,155 @@ func newForm(l layout, t *store.Table) *form {
 // newForms are the forms of all tables of a schema, by their names.
 func newForms(l layout, s *store.Schema) map[string]*form {
 	forms := map[string]*form{}
-	for i := range s.Tables {
-		forms[s.Tables[i].Name] = newForm(l, &s.Tables[i])
+	for name, t := range rows.Tables(s) {
+		forms[name] = newForm(l, t)
 	}
 	return forms
 }
 
-// place is where a column is in the table.
-func (f *form) place(name string) int {
-	for i := range f.Columns {
-		if f.Columns[i].Name == name {
-			return i
-		}
-	}
-	return -1
-}
-
-func (f *form) places(names []string) (places []int) {
-	for _, name := range names {
-		places = append(places, f.place(name))
-	}
-	return places
-}
-
-// appendElement appends a value to a key as the tuple layer has it.
-func appendElement(key []byte, v store.Value) []byte {
-	switch v.Kind {
-	case store.Text:
-		key = append(key, textCode)
-		for i := range len(v.Text) {
-			if key = append(key, v.Text[i]); v.Text[i] == 0 {
-				key = append(key, 0xff)
-			}
-		}
-		return append(key, 0)
-	case store.Bytes:
-		return append(append(key, uuidCode), v.Bytes...)
-	default:
+// element appends the value of a column to a key as the tuple layer has it.
+func (f *form) element(key []byte, column int, v rows.Value) []byte {
+	switch f.Columns[column].Type {
+	case store.Integer, store.Boolean:
 		return appendInt(key, v.Number)
+	case store.UUID:
+		return append(append(key, uuidCode), v.Text...)
 	}
+	key = append(key, textCode)
+	for i := range len(v.Text) {
+		if key = append(key, v.Text[i]); v.Text[i] == 0 {
+			key = append(key, 0xff)
+		}
+	}
+	return append(key, 0)
 }
 
 // uuidSize is how many bytes a UUID has.
 const uuidSize = 16
 
-// cutElement is the inverse of appendElement, of a column of this type.
-func cutElement(key []byte, of store.Type) (v store.Value, rest []byte, ok bool) {
-	switch of {
-	case store.String, store.ASCII:
-		if len(key) == 0 || key[0] != textCode {
-			return v, nil, false
-		}
-		var text []byte
-		for i := 1; i < len(key); i++ {
-			switch {
-			case key[i] != 0:
-			case i+1 < len(key) && key[i+1] == 0xff:
-				text = append(text, 0)
-				i++
-				continue
-			default:
-				return store.OfText(string(text)), key[i+1:], true
-			}
-			text = append(text, key[i])
-		}
-		return v, nil, false
+// cutElement is the inverse of element.
+func (f *form) cutElement(key []byte, column int) (v rows.Value, rest []byte, ok bool) {
+	switch f.Columns[column].Type {
+	case store.Integer, store.Boolean:
+		v.Number, rest, ok = cutInt(key)
+		return v, rest, ok
 	case store.UUID:
 		if len(key) <= uuidSize || key[0] != uuidCode {
 			return v, nil, false
 		}
-		return store.OfBytes(bytes.Clone(key[1 : 1+uuidSize])), key[1+uuidSize:], true
-	default:
-		v.Number, rest, ok = cutInt(key)
-		return fit(v, of), rest, ok
+		return rows.Value{Text: string(key[1 : 1+uuidSize])}, key[1+uuidSize:], true
 	}
+	if len(key) == 0 || key[0] != textCode {
+		return v, nil, false
+	}
+	var text []byte
+	for i := 1; i < len(key); i++ {
+		switch {
+		case key[i] != 0:
+		case i+1 < len(key) && key[i+1] == 0xff:
+			i++
+			text = append(text, 0)
+			continue
+		default:
+			return rows.Value{Text: string(text)}, key[i+1:], true
+		}
+		text = append(text, key[i])
+	}
+	return v, nil, false
 }
 
-// fit is a value as a column of this type has it, where a number stands for a boolean.
-func fit(v store.Value, of store.Type) store.Value {
-	switch {
-	case of == store.Boolean:
-		v.Kind = store.Bool
-	case of == store.Integer && v.Kind == store.Bool:
-		v.Kind = store.Int
+// elements appends the values that a row has in columns to a key.
+func (f *form) elements(key []byte, columns []int, row rows.Row) []byte {
+	for _, column := range columns {
+		key = f.element(key, column, f.Get(row, column))
 	}
-	return v
+	return key
+}
+
+// cut reads the columns of a key of a table or an index, whose name is given, into a row.
+func (f *form) cut(name string, key []byte, columns []int, row rows.Row) error {
+	rest, ok := bytes.CutPrefix(key, f.layout.key(name))
+	for _, column := range columns {
+		var v rows.Value
+		if ok {
+			v, rest, ok = f.cutElement(rest, column)
+			f.Set(row, column, v)
+		}
+	}
+	if !ok || len(rest) != 0 {
+		return fmt.Errorf("table or index %s has a key that is not of ours: %x", name, key)
+	}
+	return nil
 }
 
 // key is the key of a row; only the columns of the key are looked at.
-func (f *form) key(row []store.Value) []byte {
-	return appendElements(f.layout.key(f.Name), row[:f.Keys()])
+func (f *form) key(row rows.Row) []byte {
+	return f.elements(f.layout.key(f.Name), f.keyColumns, row)
 }
 
-func appendElements(key []byte, values []store.Value) []byte {
-	for _, v := range values {
-		key = appendElement(key, v)
+// keyFrom is the key of the row with these values in the columns of the key.
+func (f *form) keyFrom(values []rows.Value) []byte {
+	key := f.layout.key(f.Name)
+	for column, v := range values {
+		key = f.element(key, column, v)
 	}
 	return key
 }
 
 // entries are the keys of a row in the indexes.
-func (f *form) entries(row []store.Value) [][]byte {
-	entries := make([][]byte, len(f.indexes))
-	for i := range f.indexes {
-		entries[i] = appendElements(f.alike(i, row), row[:f.Keys()])
+func (f *form) entries(row rows.Row) [][]byte {
+	entries := make([][]byte, len(f.Indexes))
+	for i := range entries {
+		entries[i] = f.elements(f.layout.key(f.Indexes[i].Name), f.Orders[i], row)
 	}
 	return entries
 }
 
 // alike is what the entries begin with of all rows that are alike in an index's columns.
-func (f *form) alike(index int, row []store.Value) []byte {
-	key := f.layout.key(f.Indexes[index].Name)
-	for _, c := range f.indexes[index] {
-		key = appendElement(key, row[c])
-	}
-	return key
+func (f *form) alike(index int, row rows.Row) []byte {
+	of := &f.Indexes[index]
+	return f.elements(f.layout.key(of.Name), f.Orders[index][:len(of.Columns)], row)
 }
 
 // keyOf is the key of the row that an entry of an index names.
 func (f *form) keyOf(index int, entry []byte) ([]byte, error) {
-	rest, ok := bytes.CutPrefix(entry, f.layout.key(f.Indexes[index].Name))
-	for _, c := range f.indexes[index] {
-		if ok {
-			_, rest, ok = cutElement(rest, f.Columns[c].Type)
-		}
+	row := f.Make()
+	if err := f.cut(f.Indexes[index].Name, entry, f.Orders[index], row); err != nil {
+		return nil, err
 	}
-	if !ok {
-		return nil, fmt.Errorf("index %s has a key that is not of ours: %x", f.Indexes[index].Name, entry)
-	}
-	return append(f.layout.key(f.Name), rest...), nil
+	return f.key(row), nil
 }
 
 // value is the value of a row's key.
-func (f *form) value(row []store.Value) []byte {
-	numbers := make([]int64, len(f.numbers))
-	for i, c := range f.numbers {
-		numbers[i] = row[c].Number
-	}
-	texts := make([]string, len(f.texts))
-	for i, c := range f.texts {
-		switch v := &row[c]; v.Kind {
-		case store.Text:
-			texts[i] = v.Text
-		case store.Bytes:
-			texts[i] = string(v.Bytes)
-		default:
-			texts[i] = string(appendWords(nil, v.Numbers...))
-		}
-	}
-	return appendRecord(nil, numbers, texts...)
+func (f *form) value(row rows.Row) []byte {
+	return appendRecord(nil, row.Numbers[f.keyNumbers:], row.Texts[f.keyTexts:]...)
 }
 
 // row is the inverse of key and value.
-func (f *form) row(key, value []byte) ([]store.Value, error) {
-	row := make([]store.Value, len(f.Columns))
-	rest, ok := bytes.CutPrefix(key, f.layout.key(f.Name))
-	for i := 0; ok && i < f.Keys(); i++ {
-		row[i], rest, ok = cutElement(rest, f.Columns[i].Type)
-	}
-	if !ok || len(rest) != 0 {
-		return nil, fmt.Errorf("table %s has a key that is not of ours: %x", f.Name, key)
-	}
-	if old, err := f.words(value, row); old || err != nil {
+func (f *form) row(key, value []byte) (rows.Row, error) {
+	row := f.Make()
+	if err := f.cut(f.Name, key, f.keyColumns, row); err != nil {
 		return row, err
 	}
-	numbers, texts := make([]*int64, len(f.numbers)), make([]string, len(f.texts))
-	into := make([]*string, len(texts))
-	for i, c := range f.numbers {
-		numbers[i] = &row[c].Number
-		row[c] = fit(row[c], f.Columns[c].Type)
+	numbers, texts := row.Numbers[f.keyNumbers:], row.Texts[f.keyTexts:]
+	last := f.Columns[len(f.Columns)-1].Type
+	// Earlier versions of assay wrote values as words alone where all columns are integers, or
+	// the only one is a list. A record has one byte more than words, or five.
+	switch {
+	case len(value)%8 != 0 || len(texts) > 1:
+	case len(texts) == 0:
+		return row, readWords(f.Name, value, numbers)
+	case len(numbers) == 0 && last == store.Ints:
+		texts[0] = string(value)
+		return row, nil
 	}
-	for i := range texts {
-		into[i] = &texts[i]
+	if err := readRecord(f.Name, value, numbers, texts); err != nil {
+		return row, err
 	}
-	if err := readRecord(f.Name, value, numbers, into...); err != nil {
-		return nil, err
-	}
-	for i, c := range f.texts {
-		switch f.Columns[c].Type {
-		case store.UUID:
-			row[c] = store.OfBytes([]byte(texts[i]))
-		case store.Ints:
-			list, err := readList([]byte(texts[i]), nil)
-			if err != nil {
-				return nil, err
-			}
-			row[c] = store.OfList(list)
-		default:
-			row[c] = store.OfText(texts[i])
-		}
+	if last == store.Ints && len(texts[len(texts)-1])%8 != 0 {
+		return row, fmt.Errorf("table %s has a list of %d bytes, want a multiple of 8", f.Name, len(texts[len(texts)-1]))
 	}
 	return row, nil
-}
-
-// words reads a value as earlier versions of assay wrote it where all columns are integers,
-// or the only one is a list: as words alone. A record has one byte more than words, or five.
-func (f *form) words(value []byte, row []store.Value) (old bool, err error) {
-	if len(value)%8 != 0 {
-		return false, nil
-	}
-	switch {
-	case len(f.texts) == 0:
-		numbers := make([]*int64, len(f.numbers))
-		for i, c := range f.numbers {
-			numbers[i] = &row[c].Number
-			row[c] = fit(row[c], f.Columns[c].Type)
-		}
-		return true, readWords(f.Name, value, numbers...)
-	case len(f.numbers) == 0 && len(f.texts) == 1 && f.Columns[f.texts[0]].Type == store.Ints:
-		list, err := readList(value, nil)
-		row[f.texts[0]] = store.OfList(list)
-		return true, err
-	}
-	return false, nil
 }
 
 // partBytes is about how many bytes a transaction that inserts many rows affects at most: a
@@ -266,29 +200,35 @@ func (f *form) words(value []byte, row []store.Value) (old bool, err error) {
 // avoided (manual, "Known Limitations", "Large transactions").
 const partBytes = 1_000_000
 
-// parts gives rows to do, in the table's order of columns, as many at a time as a
-// transaction can well take, until it says no.
-func (f *form) parts(rows *store.Rows, do func(part [][]store.Value) (more bool)) {
-	columns := f.places(rows.Columns)
-	var part [][]store.Value
+// parts gives rows to do, as many at a time as a transaction can well take, until it says
+// no. The error is of rows that are not of the table.
+func (f *form) parts(of *store.Rows, do func(part []rows.Row) (more bool)) error {
+	columns, err := f.Places(of.Columns)
+	if err != nil {
+		return err
+	}
+	var part []rows.Row
 	var given []store.Value
+	var values rows.Evaluation
 	bytes := 0
-	for i := range rows.Count {
-		given = rows.Row(i, given[:0])
-		row := make([]store.Value, len(f.Columns))
-		for n, c := range columns {
-			row[c] = fit(given[n], f.Columns[c].Type)
+	for i := range of.Count {
+		given = of.Row(i, given[:0])
+		if err := values.Given(f.Table, columns, given); err != nil {
+			return err
 		}
+		row := f.Make()
+		f.Write(row, columns, values.Values)
 		// Each key is there once with its value, and twice as a range of conflicts.
 		bytes += 3*len(f.key(row)) + len(f.value(row))
 		for _, entry := range f.entries(row) {
 			bytes += 3 * len(entry)
 		}
-		if part = append(part, row); bytes >= partBytes || i == rows.Count-1 {
+		if part = append(part, row); bytes >= partBytes || i == of.Count-1 {
 			if !do(part) {
-				return
+				return nil
 			}
 			part, bytes = nil, 0
 		}
 	}
+	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/apple/foundationdb/bindings/go/src/fdb/tuple"
 
 	"assay/driver/drivertest"
+	"assay/driver/rows"
 	"assay/history"
 	"assay/store"
 	"assay/workload"
@@ -231,8 +232,8 @@ func TestKeysAreThoseOfTheTupleLayer(t *testing.T) {
 		}
 	}
 	id := entity.IDOf(1, 2)
-	want := tuple.Tuple{"assay", "isolation", "entity", tuple.UUID(id)}.Pack()
-	if got := appendElement(l.key("entity"), store.OfBytes(id[:])); string(got) != string(want) {
+	want := tuple.Tuple{"assay", "entity", "entity", tuple.UUID(id)}.Pack()
+	if got := entityForm().keyFrom([]rows.Value{{Text: string(id[:])}}); string(got) != string(want) {
 		t.Errorf("the key of %v is %x, the tuple layer's %x", id, got, want)
 	}
 }
@@ -295,7 +296,7 @@ func TestBarrier(t *testing.T) {
 			t.Fatal(err)
 		}
 		account := d.forms["account"]
-		if err := d.execution(late.Transaction, late.Transaction).add(account, [][]store.Value{store.OfInts(1, 10, 0)}); settled != (err != nil) {
+		if err := d.execution(late.Transaction, late.Transaction).add(account, []rows.Row{rowOf(account, store.OfInts(1, 10, 0)...)}); settled != (err != nil) {
 			t.Fatalf("prepared: %v", err)
 		}
 		if !settled {
@@ -322,11 +323,11 @@ func TestReadInSeveralTransactions(t *testing.T) {
 	d := emptied(t, keyvalue.Schema(table))
 	form := d.forms[table.Name]
 	set := func(tr fdb.Transaction, key, value int64) {
-		row := store.OfInts(key, value)
+		row := rowOf(form, store.OfInts(key, value)...)
 		tr.Set(fdb.Key(form.key(row)), form.value(row))
 	}
-	const rows, batch = 20_000, 2000 // far more than one answer of the server holds
-	for first := int64(0); first < rows; first += batch {
+	const most, batch = 20_000, 2000 // far more than one answer of the server holds
+	for first := int64(0); first < most; first += batch {
 		_, err := d.change(ctx, "fill", func(tr *transaction) error {
 			for n := first; n < first+batch; n++ {
 				set(tr.Transaction, n, n)
@@ -354,7 +355,7 @@ func TestReadInSeveralTransactions(t *testing.T) {
 			}
 			return nil
 		})
-		if next != rows || changes != errors.Is(err, errChanged) || !changes && err != nil {
+		if next != most || changes != errors.Is(err, errChanged) || !changes && err != nil {
 			t.Errorf("%d rows were read, with changes meanwhile: %v; %v", next, changes, err)
 		}
 	}

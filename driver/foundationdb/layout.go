@@ -143,12 +143,12 @@ func appendWords(value []byte, words ...int64) []byte {
 }
 
 // readWords is the inverse of appendWords.
-func readWords(table string, value []byte, words ...*int64) error {
+func readWords(table string, value []byte, words []int64) error {
 	if len(value) != 8*len(words) {
 		return fmt.Errorf("table %s has a value of %d bytes, want %d", table, len(value), 8*len(words))
 	}
-	for i, w := range words {
-		*w = int64(binary.BigEndian.Uint64(value[8*i:]))
+	for i := range words {
+		words[i] = int64(binary.BigEndian.Uint64(value[8*i:]))
 	}
 	return nil
 }
@@ -156,17 +156,6 @@ func readWords(table string, value []byte, words ...*int64) error {
 // maxValue is the most bytes of a value (manual, "Known Limitations": "Values
 // cannot exceed 100,000 bytes in size").
 const maxValue = 100_000
-
-// readList appends the elements of a list's value to into.
-func readList(value []byte, into []int64) ([]int64, error) {
-	if len(value)%8 != 0 {
-		return into, fmt.Errorf("a list has a value of %d bytes, want a multiple of 8", len(value))
-	}
-	for ; len(value) > 0; value = value[8:] {
-		into = append(into, int64(binary.BigEndian.Uint64(value)))
-	}
-	return into, nil
-}
 
 // encodeMark and decodeMark are the value of the mark's key. What is no mark of
 // ours is not decoded.

@@ -5,76 +5,105 @@ import (
 	"fmt"
 	"slices"
 
+	"assay/driver/rows"
 	"assay/store"
 )
 
 // pageRows is how many rows of a range are asked for at once.
 const pageRows = 1000
 
+// cursor is what is still to be read of a range of keys.
+type cursor struct {
+	begin, end []byte
+	// left is how many rows are still wanted, if limited.
+	left    int
+	limited bool
+	reverse bool
+}
+
+// start is the cursor of a plan, with these conditions.
+func (p *plan) start(where []rows.Bound) cursor {
+	f, table := p.form, p.form.Name
+	if p.Index >= 0 {
+		table = f.Indexes[p.Index].Name
+	}
+	order, prefix := f.Order(p.Index), f.layout.key(table)
+	for i, n := range p.Equal {
+		prefix = f.element(prefix, order[i], where[n].Value)
+	}
+	c := cursor{reverse: p.Backwards()}
+	if len(p.Equal) == len(order) { // the key of one row
+		c.begin, c.end = prefix, append(prefix[:len(prefix):len(prefix)], 0)
+		return c
+	}
+	c.begin, c.end = within(prefix)
+	if p.From >= 0 {
+		c.begin = f.element(prefix[:len(prefix):len(prefix)], order[len(p.Equal)], where[p.From].Value)
+	}
+	if p.To >= 0 {
+		c.end = f.element(prefix[:len(prefix):len(prefix)], order[len(p.Equal)], where[p.To].Value)
+	}
+	return c
+}
+
 // reading is the reading of rows for a statement, page by page.
 type reading struct {
 	*execution
 	plan   *plan
-	values []store.Value // of the conditions
+	where  []rows.Bound
 	cursor cursor
 	// page is how many rows of a range are asked for at once.
 	page int
 	// give gets the rows; nil if they are kept, to be changed.
-	give func(store.Row) error
-	kept [][]store.Value
-	// left is how many rows are still wanted, if limited.
-	left    int64
-	limited bool
-	bytes   int     // of what was read
-	sums    []int64 // of a Count: how many, and the sums of the columns
+	give   func(store.Row) error
+	answer rows.Answer
+	kept   []rows.Row
+	// left is how many rows are still wanted; less than 0 for all.
+	left  int64
+	bytes int // of what was read
 }
 
 func (x *execution) reading(p *plan, parameters []store.Value, give func(store.Row) error) (*reading, error) {
-	values, err := x.conditions(p, parameters)
+	r := &reading{execution: x, plan: p, page: pageRows, give: give, answer: rows.Answer{Plan: p.Plan, Totals: p.Totals(nil)}}
+	err := x.e.Bind(p.Plan, parameters, x)
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{execution: x, plan: p, values: values, page: pageRows, give: give, cursor: p.start(values), sums: make([]int64, 1+len(p.columns))}
-	if p.Limit.Source != store.FromNothing {
-		limit, err := x.valueOf(&p.Limit, p.form, nil, parameters)
-		if err != nil {
-			return nil, err
-		}
-		r.left, r.limited = limit.Number, true
-		r.cursor.left, r.cursor.limited = int(r.left), !p.left && p.sort == nil
+	if r.left, err = x.e.Limit(p.Plan, parameters); err != nil {
+		return nil, err
+	}
+	r.where = slices.Clone(x.e.Where)
+	if p.Keyed == nil {
+		r.cursor = p.start(r.where)
+		r.cursor.left, r.cursor.limited = int(r.left), r.left >= 0 && !p.Filtered && (p.Sorted || !p.Ordered())
 	}
 	return r, nil
 }
 
 // streams reports whether rows are given as they come.
 func (r *reading) streams() bool {
-	return r.give != nil && r.plan.Verb != store.Count && r.plan.sort == nil
+	return r.give != nil && r.plan.Verb != store.Count && (r.plan.Sorted || !r.plan.Ordered())
 }
 
 // enough reports whether no more rows are wanted.
-func (r *reading) enough() bool { return r.streams() && r.limited && r.left <= 0 }
+func (r *reading) enough() bool { return r.streams() && r.left == 0 }
 
 // take takes a row.
 func (r *reading) take(key, value []byte) error {
 	r.bytes += len(key) + len(value)
 	row, err := r.plan.form.row(key, value)
-	if err != nil || r.enough() || !r.plan.satisfied(row, r.values) {
+	if err != nil || r.enough() || !r.plan.form.Match(row, r.where) {
 		return err
 	}
 	switch {
 	case r.plan.Verb == store.Count:
-		r.sums[0]++
-		for i, v := range r.plan.pick(row) {
-			sum, ok := add64(r.sums[i+1], v.Number)
-			if !ok {
-				return errTooGreat
-			}
-			r.sums[i+1] = sum
-		}
-		return nil
+		return r.plan.Total(r.answer.Totals, row)
 	case r.streams():
-		r.left--
-		return r.give(answer(r.plan.pick(row)))
+		if r.left > 0 {
+			r.left--
+		}
+		r.answer.Row = row
+		return r.give(&r.answer)
 	default:
 		r.kept = append(r.kept, row)
 		return nil
@@ -86,17 +115,13 @@ func (r *reading) step() (over bool, err error) {
 	switch {
 	case r.enough():
 		return true, nil
-	case r.plan.one():
-		return true, r.several([][]byte{r.cursor.begin}, true)
-	case r.plan.way.in >= 0:
-		ids := slices.Sorted(slices.Values(r.values[r.plan.way.in].Numbers))
-		if r.plan.Descending {
-			slices.Reverse(ids)
-		}
+	case r.plan.Keyed != nil:
 		var named [][]byte
-		for _, id := range slices.Compact(ids) {
-			named = append(named, r.plan.form.key([]store.Value{store.OfInt(id)}))
-		}
+		r.e.Where = r.where
+		r.e.Keys(r.plan.Plan, func(key []rows.Value) bool {
+			named = append(named, r.plan.form.keyFrom(key))
+			return true
+		})
 		return true, r.several(named, true)
 	default:
 		return r.rangePage()
@@ -141,7 +166,7 @@ func (r *reading) rangePage() (over bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if index := r.plan.way.index; index >= 0 {
+	if index := r.plan.Index; index >= 0 {
 		named := make([][]byte, len(found))
 		for i := range found {
 			if named[i], err = r.plan.form.keyOf(index, found[i].key); err != nil {
@@ -169,82 +194,20 @@ func (r *reading) rangePage() (over bool, err error) {
 
 // finish gives what is not given as it comes.
 func (r *reading) finish() error {
-	p := r.plan
 	switch {
-	case p.Verb == store.Count:
-		return r.give(answer(store.OfInts(r.sums...)))
+	case r.plan.Verb == store.Count:
+		return r.give(&r.answer)
 	case r.streams():
 		return nil
 	}
-	slices.SortStableFunc(r.kept, func(a, b []store.Value) int {
-		for _, c := range p.sort {
-			if n := compare(a[c], b[c]); n != 0 && p.Descending {
-				return -n
-			} else if n != 0 {
-				return n
-			}
-		}
-		return 0
-	})
-	if r.limited {
-		r.kept = r.kept[:min(max(r.left, 0), int64(len(r.kept)))]
+	slices.SortStableFunc(r.kept, r.plan.Compare)
+	if r.left >= 0 {
+		r.kept = r.kept[:min(r.left, int64(len(r.kept)))]
 	}
-	for _, row := range r.kept {
-		if err := r.give(answer(p.pick(row))); err != nil {
+	for _, r.answer.Row = range r.kept {
+		if err := r.give(&r.answer); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// answer is a store.Row.
-type answer []store.Value
-
-// Scan implements store.Row.
-func (a answer) Scan(into ...any) error {
-	if len(into) != len(a) {
-		return fmt.Errorf("foundationdb: a row has %d columns, %d are wanted", len(a), len(into))
-	}
-	for i, to := range into {
-		ok := false
-		switch v := &a[i]; to := to.(type) {
-		case nil:
-			ok = true
-		case *int64:
-			*to, ok = v.Number, v.Kind == store.Int
-		case *int:
-			*to, ok = int(v.Number), v.Kind == store.Int
-		case *bool:
-			*to, ok = v.Number != 0, v.Kind == store.Bool
-		case *string:
-			*to, ok = v.Text, v.Kind == store.Text
-		case *[]byte:
-			*to, ok = append((*to)[:0], v.Bytes...), v.Kind == store.Bytes
-		case *[]int64:
-			*to, ok = append((*to)[:0], v.Numbers...), v.Kind == store.List
-		}
-		if !ok {
-			return fmt.Errorf("foundationdb: column %d is no %T", i+1, to)
-		}
-	}
-	return nil
-}
-
-// AppendValues implements store.Row. A UUID is a string of its bytes.
-func (a answer) AppendValues(into []any) ([]any, error) {
-	for i := range a {
-		switch v := &a[i]; v.Kind {
-		case store.Int:
-			into = append(into, v.Number)
-		case store.Bool:
-			into = append(into, v.Number != 0)
-		case store.Text:
-			into = append(into, v.Text)
-		case store.Bytes:
-			into = append(into, string(v.Bytes))
-		default:
-			return into, fmt.Errorf("foundationdb: column %d is a list", i+1)
-		}
-	}
-	return into, nil
 }

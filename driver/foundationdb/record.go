@@ -23,9 +23,9 @@ func appendRecord(value []byte, numbers []int64, texts ...string) []byte {
 	return value
 }
 
-// readRecord is the inverse of appendRecord; it refuses whatever appendRecord
-// does not make of so many integers and texts.
-func readRecord(table string, value []byte, numbers []*int64, texts ...*string) error {
+// readRecord is the inverse of appendRecord; it refuses whatever appendRecord does not make
+// of so many integers and texts.
+func readRecord(table string, value []byte, numbers []int64, texts []string) error {
 	if len(value) == 0 || value[0] != recordVersion {
 		return fmt.Errorf("table %s has a value that does not begin with the version %d of this assay's records", table, recordVersion)
 	}
@@ -33,16 +33,16 @@ func readRecord(table string, value []byte, numbers []*int64, texts ...*string) 
 	if len(rest) < words {
 		return fmt.Errorf("table %s has a record that ends within its numbers, after %d bytes", table, len(value))
 	}
-	if err := readWords(table, rest[:words], numbers...); err != nil {
+	if err := readWords(table, rest[:words], numbers); err != nil {
 		return err
 	}
 	rest = rest[words:]
-	for i, text := range texts {
+	for i := range texts {
 		if len(rest) < 4 || uint64(len(rest)-4) < uint64(binary.BigEndian.Uint32(rest)) {
 			return fmt.Errorf("table %s has a record that ends within its text %d, after %d bytes", table, i+1, len(value))
 		}
 		end := 4 + int(binary.BigEndian.Uint32(rest))
-		*text, rest = string(rest[4:end]), rest[end:]
+		texts[i], rest = string(rest[4:end]), rest[end:]
 	}
 	if len(rest) != 0 {
 		return fmt.Errorf("table %s has a record with %d bytes too many", table, len(rest))

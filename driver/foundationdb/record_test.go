@@ -10,24 +10,31 @@ import (
 
 	"github.com/google/uuid"
 
+	"assay/driver/rows"
 	"assay/store"
 	"assay/workload"
 	"assay/workload/entity"
 	"assay/workload/keyvalue"
 )
 
+// entityForm is the form of an entity's table.
+func entityForm() *form {
+	schema := keyvalue.Schema(entity.Table())
+	return newForms(newLayout("assay", "entity"), &schema)["entity"]
+}
+
 // TestUUIDKeysAreTuples compares with design/tuple.md: the code 30 and the
 // sixteen bytes.
 func TestUUIDKeysAreTuples(t *testing.T) {
 	id := uuid.MustParse("00ff10f0-0102-8304-8506-0708090a0b00")
 	want := "\x02assay\x00\x02entity\x00\x02entity\x00\x30\x00\xff\x10\xf0\x01\x02\x83\x04\x85\x06\x07\x08\x09\x0a\x0b\x00"
-	if got := appendElement(newLayout("assay", "entity").key("entity"), store.OfBytes(id[:])); string(got) != want {
+	if got := entityForm().keyFrom([]rows.Value{{Text: string(id[:])}}); string(got) != want {
 		t.Errorf("the key of %v is %q, want %q", id, got, want)
 	}
 }
 
 // entityRow is an entity as its form has it.
-func entityRow(e *entity.Entity) []store.Value {
+func entityRow(f *form, e *entity.Entity) rows.Row {
 	row := []store.Value{store.OfBytes(e.ID[:])}
 	for _, v := range e.Record().Values {
 		if text, is := v.(string); is {
@@ -36,17 +43,16 @@ func entityRow(e *entity.Entity) []store.Value {
 			row = append(row, store.OfInt(v.(int64)))
 		}
 	}
-	return row
+	return rowOf(f, row...)
 }
 
 func TestEntityValues(t *testing.T) {
-	schema := keyvalue.Schema(entity.Table())
-	f := newForm(newLayout("assay", "entity"), &schema.Tables[0])
+	f := entityForm()
 	begin, end := f.rows("entity")
 	long := entity.Make(1, 2)
 	long.Description = strings.Repeat("Ж", entity.MaxDescription/2)
 	for _, e := range []entity.Entity{entity.Make(1, 1), long, {}, {Age: math.MinInt64, Name: "\x00", Email: "\xff"}, {ID: uuid.Max, Age: math.MaxInt64}} {
-		row := entityRow(&e)
+		row := entityRow(f, &e)
 		key, value := f.key(row), f.value(row)
 		if bytes.Compare(key, begin) < 0 || bytes.Compare(key, end) >= 0 {
 			t.Errorf("the key of %v is not within its table", e.ID)
@@ -76,7 +82,7 @@ func TestEntityValues(t *testing.T) {
 	}
 	largest := entity.Entity{Name: strings.Repeat("x", entity.MaxName), Description: strings.Repeat("x", entity.MaxDescription),
 		Address: strings.Repeat("x", entity.MaxAddress), Phone: strings.Repeat("x", entity.MaxPhone), Email: strings.Repeat("x", entity.MaxEmail)}
-	if size := len(f.value(entityRow(&largest))); size > 6000 {
+	if size := len(f.value(entityRow(f, &largest))); size > 6000 {
 		t.Errorf("the largest entity takes %d bytes", size)
 	}
 }
@@ -96,10 +102,9 @@ func FuzzRecords(f *testing.F) {
 	f.Add(appendRecord(nil, []int64{1, -1}, "a", ""))
 	f.Add([]byte{recordVersion})
 	f.Fuzz(func(t *testing.T, value []byte) {
-		var a, b int64
-		var x, y string
-		if err := readRecord("entity", value, []*int64{&a, &b}, &x, &y); err == nil && !bytes.Equal(appendRecord(nil, []int64{a, b}, x, y), value) {
-			t.Errorf("%x was read as %d, %d, %q, %q, which is written otherwise", value, a, b, x, y)
+		numbers, texts := make([]int64, 2), make([]string, 2)
+		if err := readRecord("entity", value, numbers, texts); err == nil && !bytes.Equal(appendRecord(nil, numbers, texts...), value) {
+			t.Errorf("%x was read as %d, %q, which is written otherwise", value, numbers, texts)
 		}
 	})
 }
