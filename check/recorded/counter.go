@@ -117,49 +117,39 @@ func (c *counter) result(ctx context.Context) check.Result {
 	return f.resultAs("counter", detail, missing, false, "")
 }
 
-// counterMoment is the beginning or the end of an addition or of a read.
-type counterMoment struct {
-	moment
-	add  *increment
-	read *counterRead
+// moments are those of all operations in the order of time.
+func (c *counter) moments() []moment {
+	return moments(len(c.adds)+len(c.reads), func(op int) (invoke, complete int64) {
+		a, r := c.at(moment{op: int32(op)})
+		if a != nil {
+			return a.invoke, a.complete
+		}
+		return r.by.Invoke, r.by.Complete
+	})
 }
 
-// moments are those of all operations in the order of time.
-func (c *counter) moments() []counterMoment {
-	times := func(i int) (int64, int64) {
-		if i < len(c.adds) {
-			return c.adds[i].invoke, c.adds[i].complete
-		}
-		by := &c.reads[i-len(c.adds)].by
-		return by.Invoke, by.Complete
+// at returns the addition or the read of a moment.
+func (c *counter) at(m moment) (*increment, *counterRead) {
+	if i := int(m.op); i < len(c.adds) {
+		return &c.adds[i], nil
 	}
-	var all []counterMoment
-	for _, m := range moments(len(c.adds)+len(c.reads), times) {
-		one := counterMoment{moment: m}
-		if i := int(m.op); i < len(c.adds) {
-			one.add = &c.adds[i]
-		} else {
-			one.read = &c.reads[i-len(c.adds)]
-		}
-		all = append(all, one)
-	}
-	return all
+	return nil, &c.reads[int(m.op)-len(c.adds)]
 }
 
 // judgeBounds finds reads of less than was acknowledged, or of more than was begun.
-func (c *counter) judgeBounds(order []counterMoment, f *findings) {
+func (c *counter) judgeBounds(order []moment, f *findings) {
 	var acknowledged, begun amounts
 	for _, m := range order {
-		switch {
-		case m.add != nil && m.ended:
-			acknowledged.add(m.add.amount)
-		case m.add != nil:
-			begun.add(m.add.amount)
+		switch add, read := c.at(m); {
+		case add != nil && m.ended:
+			acknowledged.add(add.amount)
+		case add != nil:
+			begun.add(add.amount)
 		case m.ended:
-			m.read.begun = begun
-			m.read.judge(f)
+			read.begun = begun
+			read.judge(f)
 		default:
-			m.read.acknowledged = acknowledged
+			read.acknowledged = acknowledged
 		}
 	}
 }
@@ -254,12 +244,11 @@ func addsUp(rest int64, count map[int64]int64, left *int) bool {
 //
 // What had been acknowledged before the earlier read began is in both; what was begun
 // before the later one ended may be in that alone.
-func (c *counter) judgePairs(order []counterMoment, f *findings) {
+func (c *counter) judgePairs(order []moment, f *findings) {
 	var low, high *counterRead
 	least, most := int64(math.MinInt64), int64(math.MaxInt64)
 	for _, m := range order {
-		r := m.read
-		switch {
+		switch _, r := c.at(m); {
 		case r == nil || r.wrong:
 		case m.ended:
 			if v := r.value - r.acknowledged.down; low == nil || v > least {

@@ -33,15 +33,15 @@ type counterOrder struct {
 
 // judgeOrder looks for one order that explains all reads. It returns false if it was
 // given up, and adds the first read that no order explains.
-func (c *counter) judgeOrder(ctx context.Context, order []counterMoment, f *findings) (whole bool) {
+func (c *counter) judgeOrder(ctx context.Context, order []moment, f *findings) (whole bool) {
 	s := counterOrder{search: search[counterState]{present: map[counterState]bool{{}: true}, most: mostCounterStates, steps: counterSteps}}
 	slot := map[int32]int{} // by operation
 	whole = true
 	for i, m := range order {
-		switch {
+		switch add, read := c.at(m); {
 		case !whole || i%1024 == 0 && ctx.Err() != nil:
 			return false
-		case m.ended && m.add != nil:
+		case m.ended && add != nil:
 			at := slot[m.op]
 			whole = s.reach(ctx, func(x *counterState) bool { return x.added.end(at) }, s.next)
 			s.addsUsed.end(at)
@@ -50,23 +50,23 @@ func (c *counter) judgeOrder(ctx context.Context, order []counterMoment, f *find
 			whole = s.reach(ctx, func(x *counterState) bool { return x.read.end(at) }, s.next)
 			s.readsUsed.end(at)
 			if whole && len(s.present) == 0 {
-				f.add(kindNoOrder, &m.read.by, "read %v, which no order of the additions and of the reads before it explains", m.read.named())
+				f.add(kindNoOrder, &read.by, "read %v, which no order of the additions and of the reads before it explains", read.named())
 				return true
 			}
-		case m.read != nil:
+		case read != nil:
 			if slot[m.op], whole = s.readsUsed.take(); whole {
-				s.reads[slot[m.op]] = m.read.value
+				s.reads[slot[m.op]] = read.value
 				present := map[counterState]bool{}
 				for x := range s.present {
 					present[s.seeing(x)] = true
 				}
 				s.present = present
 			}
-		case m.add.complete == never:
-			whole = s.beginUnknown(m.add.amount)
+		case add.complete == never:
+			whole = s.beginUnknown(add.amount)
 		default:
 			if slot[m.op], whole = s.addsUsed.take(); whole {
-				s.adds[slot[m.op]] = m.add.amount
+				s.adds[slot[m.op]] = add.amount
 			}
 		}
 	}

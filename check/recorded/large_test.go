@@ -89,6 +89,21 @@ func TestEvidenceIsTheSameAgain(t *testing.T) {
 	}
 }
 
+// An operation that is not linked to the one before it contradicts it.
+func TestLinksOfACausalRegister(t *testing.T) {
+	const text = `{:process 0, :type :invoke, :f :read-init} {:process 0, :type :ok, :f :read-init, :value 0, :position 5, :link :init}
+{:process 0, :type :invoke, :f :read} {:process 0, :type :ok, :f :read, :value 0, :position 6, :link LINK}`
+	for link, want := range map[string]check.Verdict{"5": check.Valid, ":init": check.Valid, "4": check.Violated} {
+		ops, err := readAs(exchange.AsWritten, strings.Replace(text, "LINK", link, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := judged(t, opened("causal"), ops); r.Verdict != want {
+			t.Errorf("linked to %s: %v %+v", link, r.Verdict, r.Evidence)
+		}
+	}
+}
+
 // see is a read of the accounts 0, 1, 2, ...
 func see(id int64, balances ...int64) exchange.Operation {
 	op := exchange.Operation{Index: id, Function: exchange.ReadAccounts, Outcome: history.Committed, InvokeTime: id * 1_000_000, CompleteTime: (id + 1) * 1_000_000}

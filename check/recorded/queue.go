@@ -134,7 +134,7 @@ func (q *queue) result(context.Context) check.Result {
 		out[n] = append(out[n], int32(i))
 	}
 	q.duplicates(out, f)
-	missing := q.lost(q.left(out), f)
+	missing := q.lost(out, f)
 	detail := fmt.Sprintf("%s, %s, of which %s of an enqueue of unknown outcome", q.describe("enqueue"),
 		plural(len(q.dequeues), "dequeued element"), check.CountOrNone(recovered))
 	return f.result(name, detail, missing, len(q.dequeues) == 0, "nothing came out, so nothing can be said")
@@ -160,9 +160,10 @@ func (q *queue) duplicates(out [][]int32, f *findings) {
 	}
 }
 
-// left returns the elements that were acknowledged, before the queue was
-// emptied, more often than they came out.
-func (q *queue) left(out [][]int32) []int32 {
+// lost adds what a total queue does not give back: the elements that were acknowledged,
+// before it was emptied, more often than they came out. It returns why that cannot
+// be told, if so: what is missing may have been taken by an operation of unknown outcome.
+func (q *queue) lost(out [][]int32, f *findings) string {
 	in := make([]int, len(out))
 	for i := range q.all {
 		if by := &q.all[i]; by.Acknowledged() && (q.drains == 0 || by.Complete < q.emptied) {
@@ -175,13 +176,6 @@ func (q *queue) left(out [][]int32) []int32 {
 			left = append(left, int32(n))
 		}
 	}
-	return left
-}
-
-// lost adds what a total queue does not give back. It returns why that cannot
-// be told, if so: what is missing may have been taken by an operation of unknown
-// outcome.
-func (q *queue) lost(left []int32, f *findings) string {
 	if !q.total() || len(left) == 0 {
 		return ""
 	}
