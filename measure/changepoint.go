@@ -39,6 +39,12 @@ const (
 	minFall = 0.1
 	// changePValue is the largest PValue.
 	changePValue = 0.01
+
+	// minLasting is the least share of the values that a level of jump must last for.
+	minLasting = 0.1
+	// jumpPValue is the largest probability that noise shows such a jump, smallPValue
+	// the largest for a jump below the margin.
+	jumpPValue, smallPValue = 0.003, 0.0005
 )
 
 // FindDegradation looks for the strongest fall of the throughput that lasted to
@@ -67,14 +73,7 @@ func FindDegradation(s Series) Degradation {
 		}
 	}
 	best := Degradation{Intervals: len(rates)}
-	if len(rates) < minChangeIntervals {
-		return best
-	}
-	noise := noiseOf(rates)
-	if noise == 0 {
-		return best
-	}
-	bounds := levels(rates, noise*noise*changePenalty*math.Log(float64(len(rates))), minLevel)
+	bounds := levels(rates, minLevel)
 	pairs := float64(len(rates)) * float64(len(rates)) / 2
 	for i := 1; i+1 < len(bounds); i++ {
 		after := rates[bounds[i]:]
@@ -113,6 +112,33 @@ func (d Degradation) String() string {
 		d.AtSeconds, quantity.Figure(d.Before), quantity.Figure(d.After), 100*(d.After/d.Before-1), max(d.PValue, 1e-9), d.Intervals)
 }
 
+// jump finds the largest step that is above least and beyond this chance (see
+// FindDegradation for the tests): between two neighbouring levels, or between all
+// before the one and all from the other on.
+func jump(values []float64, least, chance float64) (from, to float64, found bool) {
+	n := len(values)
+	places := float64(n) * float64(n) / 2
+	bounds := levels(values, max(minLevel, int(minLasting*float64(n))))
+	for i := 1; i+1 < len(bounds); i++ {
+		for _, part := range [][]float64{values[bounds[i-1]:bounds[i+1]], values} {
+			at := bounds[i]
+			if len(part) < n {
+				at -= bounds[i-1]
+			}
+			before, after := part[:at], part[at:]
+			a, b := meanOf(before), meanOf(after)
+			if math.Abs(b-a) <= max(least, math.Abs(to-from)) {
+				continue
+			}
+			inflation := inflationOf(before, after)
+			if p := 2 * min(rankTest(before, after, inflation), rankTest(after, before, inflation)); places*p < chance {
+				from, to, found = a, b, true
+			}
+		}
+	}
+	return from, to, found
+}
+
 // changePenalty times the noise's variance and the logarithm of the length is
 // what one more level must save.
 const changePenalty = 4
@@ -136,9 +162,17 @@ func noiseOf(values []float64) float64 {
 
 // levels returns the bounds of the segments that cost least: the squared
 // deviations from each one's mean, and the penalty for each. None has fewer than
-// least values. The first bound is 0, the last the number of values.
-func levels(values []float64, penalty float64, least int) []int {
-	n := len(values)
+// least values. The first bound is 0, the last the number of values; there are no bounds
+// of too few values, or of values without noise.
+func levels(values []float64, least int) []int {
+	n, noise := len(values), 0.0
+	if n >= minChangeIntervals {
+		noise = noiseOf(values)
+	}
+	if noise == 0 {
+		return nil
+	}
+	penalty := noise * noise * changePenalty * math.Log(float64(n))
 	sums, squares := make([]float64, n+1), make([]float64, n+1)
 	middle := meanOf(values) // taken off, so that squares keep their digits
 	for i, v := range values {

@@ -69,46 +69,5 @@ func changeOf(times, values []float64, length float64) Change {
 	return c
 }
 
-const (
-	// minLasting is the least share of the values that a level must last for.
-	minLasting = 0.1
-	// jumpPValue is the largest probability that noise shows such a jump, smallPValue
-	// the largest for a jump below the margin.
-	jumpPValue, smallPValue = 0.003, 0.0005
-	// trendPValue is the largest probability that noise shows such a trend, up or down.
-	trendPValue = 0.001
-)
-
-// jump finds the largest step that is above least and beyond this chance (see
-// FindDegradation for the tests): between two neighbouring levels, or between all
-// before the one and all from the other on.
-func jump(values []float64, least, chance float64) (from, to float64, found bool) {
-	n := len(values)
-	if n < minChangeIntervals {
-		return 0, 0, false
-	}
-	noise := noiseOf(values)
-	if noise == 0 {
-		return 0, 0, false
-	}
-	places := float64(n) * float64(n) / 2
-	bounds := levels(values, noise*noise*changePenalty*math.Log(float64(n)), max(minLevel, int(minLasting*float64(n))))
-	for i := 1; i+1 < len(bounds); i++ {
-		for _, part := range [][]float64{values[bounds[i-1]:bounds[i+1]], values} {
-			at := bounds[i]
-			if len(part) < n {
-				at -= bounds[i-1]
-			}
-			before, after := part[:at], part[at:]
-			a, b := meanOf(before), meanOf(after)
-			if math.Abs(b-a) <= max(least, math.Abs(to-from)) {
-				continue
-			}
-			inflation := inflationOf(before, after)
-			if p := 2 * min(rankTest(before, after, inflation), rankTest(after, before, inflation)); places*p < chance {
-				from, to, found = a, b, true
-			}
-		}
-	}
-	return from, to, found
-}
+// trendPValue is the largest probability that noise shows such a trend, up or down.
+const trendPValue = 0.001
