@@ -266,8 +266,8 @@ func trustScenario(t *testing.T, x *trial, seed, ops uint64) Scenario {
 	return s
 }
 
-// smallestTPCC has a run of tpcc be of the smallest sizes, and on SQLite, since mem does
-// not serve it.
+// smallestTPCC has a run of tpcc be of the smallest sizes, and on SQLite, where some
+// transactions of the isolation tests wait.
 func smallestTPCC(t *testing.T, s *Scenario, bug string) {
 	s.Database = "sqlite:" + filepath.Join(t.TempDir(), "trust.db") + "?synchronous=off" + bug
 	c := s.Config.(*tpcc.Config)

@@ -84,7 +84,7 @@ func TestChecksAreThoseOfARun(t *testing.T) {
 	}
 	for _, w := range catalog.Workloads() {
 		folder, database := filepath.Join(t.TempDir(), "run"), "mem://"
-		if w.Name == "tpcc" || w.Name == "script" { // which mem does not serve
+		if w.Name == "script" { // which mem does not serve
 			database = "sqlite:" + w.Name + ".db"
 		}
 		assay(t, t.TempDir(), append([]string{"run", w.Name, "--db", database, "--quiet", "--out", folder}, arguments[w.Name]...)...).sound(t, folder)

@@ -20,7 +20,6 @@
 //		"assay/driver/sqlite"
 //		"assay/workload"
 //		"assay/workload/script"
-//		"assay/workload/tpcc"
 //	)
 //
 //	// TestStore runs what every driver passes.
@@ -54,7 +53,7 @@
 //	// TestWorkloads does a short run of each workload.
 //	func TestWorkloads(t *testing.T) {
 //		d := sqlite.Driver()
-//		supports := append(drivertest.Supports(d.Open, sqldb.Lacks()), tpcc.By(d.TPCC), script.By(d.Script))
+//		supports := append(drivertest.Supports(d.Open, sqldb.Lacks()), script.On(d.Open, sqldb.Lacks()))
 //		for _, parameters := range []string{"", "?journal=delete&synchronous=off"} {
 //			t.Run(parameters, func(t *testing.T) {
 //				// Characters that mean something in an address or a file: URI.

@@ -28,7 +28,7 @@ import (
 func Supports(open store.Opener, lacks store.Lacks) []definition.Support {
 	return []definition.Support{
 		bank.On(open, lacks), smallbank.On(open, lacks), tpcb.On(open, lacks), isolation.On(open, lacks), bulkupdate.On(open, lacks),
-		churn.On(open, lacks), candles.On(open, lacks), availability.On(open), entity.On(open), ycsb.On(open),
+		churn.On(open, lacks), candles.On(open, lacks), tpcc.On(open, lacks), availability.On(open), entity.On(open), ycsb.On(open),
 	}
 }
 

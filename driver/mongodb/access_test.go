@@ -158,7 +158,7 @@ func startStandalone(t *testing.T) string {
 
 // supports are all workloads but script, which needs more than a short run can give.
 func supports() []definition.Support {
-	return append(drivertest.Supports(Open, Lacks()), tpcc.By(OpenTPCC))
+	return drivertest.Supports(Open, Lacks())
 }
 
 // TestStandalone: what needs no transactions runs on a server that is no replica set, and

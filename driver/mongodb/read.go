@@ -102,17 +102,6 @@ func readError(c *mongo.Collection, err error) error {
 	return failed("read collection "+c.Name(), err)
 }
 
-// integers reads fields that must be whole numbers; a float is none, whatever
-// its value.
-func integers(document bson.Raw, collection string, names []string, into []*int64) error {
-	for i, name := range names {
-		if !integer(document.Lookup(name), into[i]) {
-			return fmt.Errorf("mongodb: collection %s: field %s of a document is missing or not an integer", collection, name)
-		}
-	}
-	return nil
-}
-
 func integer(value bson.RawValue, into *int64) bool {
 	switch value.Type {
 	case bson.TypeInt64:

@@ -22,6 +22,7 @@ import (
 	"assay/workload/entity"
 	"assay/workload/isolation"
 	"assay/workload/keyvalue"
+	"assay/workload/tpcc"
 )
 
 func TestShardParameter(t *testing.T) {
@@ -194,7 +195,7 @@ func refusedSharding(t *testing.T, address, found string) {
 func openers() map[string]func(context.Context, workload.Target) error {
 	return map[string]func(context.Context, workload.Target) error{
 		"bank": opener(bank.Opener(Open)), "isolation": opener(isolation.Opener(Open)), "availability": opener(keyvalue.By(Open).On(availability.Table())),
-		"entity": opener(keyvalue.By(Open).On(entity.Table())), "candles": opener(candles.Opener(Open)), "bulkupdate": opener(bulkupdate.Opener(Open)), "churn": opener(churn.Opener(Open)), "tpcc": opener(OpenTPCC),
+		"entity": opener(keyvalue.By(Open).On(entity.Table())), "candles": opener(candles.Opener(Open)), "bulkupdate": opener(bulkupdate.Opener(Open)), "churn": opener(churn.Opener(Open)), "tpcc": opener(tpcc.Opener(Open)),
 	}
 }
 

@@ -21,7 +21,7 @@ func testTPCC(t *testing.T, set *cluster.ReplicaSet) {
 	for number, schema := range []string{tpcc.SchemaNormalized, tpcc.SchemaDenormalized} {
 		h := drivertest.TPCC{Open: opening(func(ctx context.Context, target workload.Target) (tpcc.Store, error) {
 			target.Schema = schema
-			return OpenTPCC(ctx, target)
+			return tpcc.Opener(Open)(ctx, target)
 		}, address)}
 		if schema == tpcc.SchemaNormalized {
 			h.MakeForeign = func(t *testing.T) { makeForeign(t, database) }
@@ -74,10 +74,10 @@ func testTPCCBug(t *testing.T, store tpcc.Store, bug bugs.Bug, schema string) {
 func testRouterTPCC(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 	target := workload.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}
 	var refused *workload.OptionError
-	if _, err := OpenTPCC(t.Context(), target); !errors.As(err, &refused) || refused.Option != parameterShard {
+	if _, err := tpcc.Opener(Open)(t.Context(), target); !errors.As(err, &refused) || refused.Option != parameterShard {
 		t.Errorf("sharded: %v", err)
 	}
-	store := opening(OpenTPCC, router.address())(t)
+	store := opening(tpcc.Opener(Open), router.address())(t)
 	drivertest.ValidTPCC(t, drivertest.TPCCRun(1, 20, 1), store)
 	if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
 		t.Error(err)

@@ -21,6 +21,7 @@ import (
 	"assay/workload/entity"
 	"assay/workload/isolation"
 	"assay/workload/keyvalue"
+	"assay/workload/tpcc"
 )
 
 func TestTakeDialect(t *testing.T) {
@@ -66,7 +67,7 @@ func openers(t *testing.T) map[string]func(workload.Target) error {
 		"entity":     func(to workload.Target) error { return closed(keyvalue.By(Driver().Open)(ctx, to, entity.Table())) },
 		"candles":    func(to workload.Target) error { return closed(candles.Opener(Driver().Open)(ctx, to)) },
 		"bulkupdate": func(to workload.Target) error { return closed(bulkupdate.Opener(Driver().Open)(ctx, to)) },
-		"tpcc":       func(to workload.Target) error { return closed(Driver().TPCC(ctx, to)) },
+		"tpcc":       func(to workload.Target) error { return closed(tpcc.Opener(Driver().Open)(ctx, to)) },
 		"churn":      func(to workload.Target) error { return closed(churn.Opener(Driver().Open)(ctx, to)) },
 	}
 }

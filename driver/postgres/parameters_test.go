@@ -14,7 +14,6 @@ import (
 	"assay/workload/bank"
 	"assay/workload/definition"
 	"assay/workload/script"
-	"assay/workload/tpcc"
 )
 
 // hostile are values that a server's configuration may have, with which a statement of
@@ -49,7 +48,7 @@ func configure(t *testing.T, names ...string) {
 // supports are all workloads.
 func supports() []definition.Support {
 	d := Driver()
-	return append(drivertest.Supports(d.Open, sqldb.Lacks()), tpcc.By(d.TPCC), script.On(d.Open, sqldb.Lacks()))
+	return append(drivertest.Supports(d.Open, sqldb.Lacks()), script.On(d.Open, sqldb.Lacks()))
 }
 
 // TestConfiguredServersConvictNobody: nothing that the configuration sets for sessions has

@@ -166,11 +166,6 @@ func InsertText(table string, columns []string, rows int) string {
 	return b.String()
 }
 
-// insertInto is the INSERT of one row.
-func insertInto(d *Dialect, table string, columns []string) string {
-	return InsertText(d.Table(table), columns, 1)
-}
-
 // in is a condition that a column is one of the Keys of this parameter.
 func (d *Dialect) in(column, parameter string) string {
 	return column + " " + fmt.Sprintf(d.In, parameter)

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"assay/workload"
-	"assay/workload/tpcc"
 )
 
 // Driver opens a workload's Schema on the database that a target names. Errors:
@@ -21,25 +20,5 @@ func DriverOf[D Database](open func(context.Context, workload.Target, Schema) (D
 			return nil, err // and not a typed nil
 		}
 		return db, nil
-	}
-}
-
-// TPCC gives *workload.OptionError also for another schema than the normalized one.
-func (d Driver) TPCC(ctx context.Context, target workload.Target) (tpcc.Store, error) {
-	if target.Schema != "" && target.Schema != tpcc.SchemaNormalized {
-		return nil, &workload.OptionError{Option: "--schema", Value: target.Schema, Reason: "an order and its lines are rows of two tables in SQL",
-			Want: tpcc.SchemaNormalized + "; " + tpcc.SchemaDenormalized + " is a form of documents, for MongoDB"}
-	}
-	return storeOf(TPCC)(d(ctx, target, TPCCSchema()))
-}
-
-// storeOf makes a workload's Store of the database that was opened, or returns the
-// error of that.
-func storeOf[S any](store func(Database) S) func(Database, error) (S, error) {
-	return func(db Database, err error) (opened S, _ error) {
-		if err != nil {
-			return opened, err
-		}
-		return store(db), nil
 	}
 }

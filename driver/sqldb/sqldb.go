@@ -61,7 +61,7 @@ type Database interface {
 	Connect(ctx context.Context, statements []Statement) (Connection, error)
 
 	// View has read look at one consistent state of a schema of ours. The error of
-	// read is wrapped, unless the caller keeps it; see view.
+	// read is wrapped.
 	View(ctx context.Context, read func(Reader) error) error
 
 	// AuditView is View for an audit that runs beside the transactions, at a level that

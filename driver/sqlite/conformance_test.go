@@ -10,7 +10,6 @@ import (
 	"assay/driver/sqlite"
 	"assay/workload"
 	"assay/workload/script"
-	"assay/workload/tpcc"
 )
 
 // TestStore runs what every driver passes.
@@ -44,7 +43,7 @@ func TestStore(t *testing.T) {
 // TestWorkloads does a short run of each workload.
 func TestWorkloads(t *testing.T) {
 	d := sqlite.Driver()
-	supports := append(drivertest.Supports(d.Open, sqldb.Lacks()), tpcc.By(d.TPCC), script.On(d.Open, sqldb.Lacks()))
+	supports := append(drivertest.Supports(d.Open, sqldb.Lacks()), script.On(d.Open, sqldb.Lacks()))
 	for _, parameters := range []string{"", "?journal=delete&synchronous=off"} {
 		t.Run(parameters, func(t *testing.T) {
 			// Characters that mean something in an address or a file: URI.

@@ -13,7 +13,7 @@ import (
 func TestTPCC(t *testing.T) {
 	target := workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "tpcc.db")}
 	drivertest.RunTPCC(t, drivertest.TPCC{Open: func(t *testing.T) tpcc.Store {
-		s, err := Driver().TPCC(t.Context(), target)
+		s, err := tpcc.Opener(Driver().Open)(t.Context(), target)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,15 +8,12 @@ import (
 	"assay/load"
 	"assay/promise"
 	"assay/report"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
 
 const Name = "tpcc"
-
-func By(open func(ctx context.Context, target workload.Target) (Store, error)) definition.Support {
-	return definition.By(Name, open)
-}
 
 // The checks.
 const (
@@ -61,6 +58,9 @@ the specification is not met.`,
 			{Name: CheckAnswers, Asserts: "Order numbers, totals, customers and lines that clients were given agree with what is there.", Tests: promise.Isolation},
 			{Name: CheckIsolation, Asserts: "The isolation tests 1 to 9 of clause 3.4.2, played on the database when it was read back, show nothing that its isolation level promises to prevent.", Tests: promise.Isolation},
 		},
+		Schema: Schema,
+		Needs: []store.Need{{Capability: store.Transactions, Why: "an order could be half entered"}, {Capability: store.SecondaryUnique, Why: "an order could be entered twice"},
+			{Capability: store.OrderedScans}, {Capability: store.Indexes}, {Capability: store.Snapshots}},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		State:      FileState,
 		Operations: map[uint8]string{KindNewOrder: "New-Order", KindPayment: "Payment", KindOrderStatus: "Order-Status", KindDelivery: "Delivery", KindStockLevel: "Stock-Level"},
@@ -102,6 +102,6 @@ func (c *Config) Options(definition.Support) []report.Setting {
 	}
 }
 
-func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
-	return NewWork(store.(Store), *c, seed)
+func (c *Config) Open(_ context.Context, db workload.Store, seed uint64, _ int) (definition.Work, error) {
+	return NewWork(db.(Store), *c, seed)
 }

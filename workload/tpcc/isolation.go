@@ -2,9 +2,11 @@ package tpcc
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
+	"assay/store"
 	"assay/workload"
 )
 
@@ -56,14 +58,9 @@ type PricesReply struct {
 // back and end as Failed, with a session that can be used.
 type Stop func(at Point, read []int64) (again bool, err error)
 
-// StopError is an error of a Stop: the transaction is to be rolled back.
-type StopError struct{ Err error }
-
-func (e *StopError) Error() string { return e.Err.Error() }
-func (e *StopError) Unwrap() error { return e.Err }
-
 // After does a reading and comes to a point with what read tells of it, as often as is
-// wanted. The error is the reading's, or a *StopError. A nil Stop wants it once.
+// wanted. The error is the reading's, or one that has the transaction rolled back. A nil Stop
+// wants it once.
 func (s Stop) After(at Point, do func() error, read func() []int64) error {
 	for {
 		if err := do(); err != nil || s == nil {
@@ -71,7 +68,7 @@ func (s Stop) After(at Point, do func() error, read func() []int64) error {
 		}
 		again, err := s(at, read())
 		if err != nil {
-			return &StopError{err}
+			return fmt.Errorf("%w: %w", err, store.ErrRollback)
 		}
 		if !again {
 			return nil

@@ -1,15 +1,15 @@
-package sqldb
+package store_test
 
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
+	"assay/store"
 	"assay/workload"
 )
 
-// withheld answers a query of rows with fewer than it counts, as a server does that is
+// withheld answers a read of rows with fewer than it counts, as a server does that is
 // told to (sql_select_limit, row security).
 type withheld struct{ there, given int64 }
 
@@ -22,8 +22,8 @@ func (n oneNumber) Scan(into ...any) error {
 
 func (oneNumber) AppendValues(into []any) ([]any, error) { return into, nil }
 
-func (w withheld) Query(_ context.Context, text string, row func(Row) error, _ ...Value) error {
-	if strings.HasPrefix(text, "SELECT count(*)") {
+func (w withheld) Read(_ context.Context, s store.Statement, row func(store.Row) error, _ ...store.Value) error {
+	if s.Verb == store.Count {
 		return row(oneNumber(w.there))
 	}
 	for i := range w.given {
@@ -41,13 +41,15 @@ func TestWhatWasNotReadIsCounted(t *testing.T) {
 		incomplete bool
 	}{"all": {withheld{7, 7}, false}, "none": {withheld{}, false}, "fewer": {withheld{9000, 1000}, true}, "more": {withheld{1, 2}, true}} {
 		seen := int64(0)
-		err := view(t.Context(), func(_ context.Context, read func(Reader) error) error { return read(c.answer) },
-			whole(&Dialect{Prefix: "assay_bank."}, []string{"id"}, "account", "", func(Row) error { seen++; return nil }))
+		view := func(_ context.Context, read func(store.Reader) error) error { return read(c.answer) }
+		err := store.ReadAll(t.Context(), view, func(r store.Reader) error {
+			return store.Whole(t.Context(), r, store.Statement{Table: "account", Columns: []string{"id"}}, func(store.Row) error { seen++; return nil })
+		})
 		var incomplete *workload.IncompleteError
 		if errors.As(err, &incomplete) != c.incomplete || err != nil && !c.incomplete || seen != c.answer.given {
 			t.Errorf("%s: %d rows, %v", name, seen, err)
 		}
-		if c.incomplete && (incomplete.Table != "assay_bank.account" || incomplete.Read != c.answer.given || incomplete.Counted != c.answer.there) {
+		if c.incomplete && (incomplete.Table != "account" || incomplete.Read != c.answer.given || incomplete.Counted != c.answer.there) {
 			t.Errorf("%s: %+v", name, incomplete)
 		}
 	}

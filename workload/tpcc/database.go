@@ -1,0 +1,150 @@
+package tpcc
+
+import (
+	"context"
+
+	"assay/store"
+	"assay/workload"
+	"assay/workload/definition"
+)
+
+// Schema are the tables of clause 1.3, with the operation that made an order, a payment or
+// a delivery, and the table delivery. The operation is unique in each of these, so that
+// none is done twice. Keys and indexes are made when the rows are in.
+func Schema(target workload.Target) (store.Schema, error) {
+	warehouse := tableOf("warehouse", 1, WarehouseColumns(), 10, 20, 20, 20, 2, 9)
+	district := tableOf("district", 2, DistrictColumns(), 10, 20, 20, 20, 2, 9)
+	customer := tableOf("customer", 3, CustomerColumns(), 16, 2, 16, 20, 20, 20, 2, 9, 16, 2, 500)
+	customer.Indexes = []store.Index{{Name: "customer_name", Columns: []string{"c_w_id", "c_d_id", "c_last", "c_first"}, Late: true}}
+	payment := tableOf("history", 1, PaymentColumns(), 24)
+	payment.Grows = true
+	orders := tableOf("orders", 3, OrderColumns())
+	orders.Indexes = []store.Index{
+		{Name: "orders_operation", Columns: []string{"o_operation"}, Late: true, Unique: true},
+		{Name: "orders_customer", Columns: []string{"o_w_id", "o_d_id", "o_c_id", "o_id"}, Late: true},
+	}
+	line := tableOf("order_line", 4, OrderLineColumns(), 24)
+	if target.Schema == SchemaDenormalized {
+		line.Within = orders.Name
+	}
+	stock := tableOf("stock", 2, StockColumns(), 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 50)
+	delivery := tableOf("delivery", 1, DeliveryColumns())
+	delivery.LateKey = false
+	for _, t := range []*store.Table{&warehouse, &district, &customer, &stock} {
+		t.Updated = true
+	}
+	return store.Schema{Workload: Name, Transactions: true, Judged: true, Tables: []store.Table{
+		tableOf("item", 1, ItemColumns(), 24, 50), warehouse, district, customer, payment, orders,
+		tableOf("new_order", 3, NewOrderColumns()), line, stock, delivery,
+	}}, nil
+}
+
+// tableOf is a table of rows T with so many columns in its key, whose texts have these
+// lengths.
+func tableOf[T any](name string, key int, c workload.Columns[T], lengths ...int) store.Table {
+	var row T
+	columns := store.Integers(c.Names...)
+	for i, field := range c.Fields(&row) {
+		if _, is := field.(*string); is {
+			columns[i].Type, columns[i].Length, lengths = store.ASCII, lengths[0], lengths[1:]
+		}
+	}
+	return store.Table{Name: name, KeyColumns: key, Columns: columns, Loaded: true, LateKey: true}
+}
+
+// Opener opens the Store by a driver's Opener.
+func Opener(open store.Opener) func(context.Context, workload.Target) (Store, error) {
+	return definition.Opening(Schema, open, Over)
+}
+
+// On is the support of the workload by a driver. Without documents another schema than the
+// normalized one is a *workload.OptionError.
+func On(open store.Opener, lacks store.Lacks) definition.Support {
+	return definition.On(Definition(), func(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
+		if why := lacks[store.Documents]; why != "" && target.Schema == SchemaDenormalized {
+			return nil, &workload.OptionError{Option: "--schema", Value: target.Schema, Reason: why,
+				Want: SchemaNormalized + "; " + SchemaDenormalized + " is a form of documents, for MongoDB"}
+		}
+		return open(ctx, target, schema)
+	}, lacks, Opener)
+}
+
+// Over is the Store on a database of the workload's schema.
+func Over(db store.Database) Store { return &database{db} }
+
+// database is an IsolationStore over a store.Database.
+type database struct{ store.Database }
+
+var _ IsolationStore = (*database)(nil)
+
+func (d *database) Promise() string { return d.Promises().Model }
+
+func (d *database) LoadRows(ctx context.Context, rows *Rows) error {
+	for _, of := range []store.Rows{
+		store.RowsOf("item", ItemColumns(), rows.Items),
+		store.RowsOf("warehouse", WarehouseColumns(), rows.Warehouses),
+		store.RowsOf("district", DistrictColumns(), rows.Districts),
+		store.RowsOf("customer", CustomerColumns(), rows.Customers),
+		store.RowsOf("history", PaymentColumns(), rows.Payments),
+		store.RowsOf("orders", OrderColumns(), rows.Orders),
+		store.RowsOf("new_order", NewOrderColumns(), rows.NewOrders),
+		store.RowsOf("order_line", OrderLineColumns(), rows.Lines),
+		store.RowsOf("stock", StockColumns(), rows.Stock),
+	} {
+		if of.Count == 0 {
+			continue
+		}
+		if err := d.Load(ctx, of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *database) Read(ctx context.Context, v Visitor) error {
+	return store.ReadAll(ctx, d.View, func(r store.Reader) error {
+		for _, read := range []func() error{
+			func() error { return store.Each(ctx, r, "item", ItemColumns(), v.Item) },
+			func() error { return store.Each(ctx, r, "warehouse", WarehouseColumns(), v.Warehouse) },
+			func() error { return store.Each(ctx, r, "district", DistrictColumns(), v.District) },
+			func() error { return store.Each(ctx, r, "customer", CustomerColumns(), v.Customer) },
+			func() error { return store.Each(ctx, r, "history", PaymentColumns(), v.Payment) },
+			func() error { return store.Each(ctx, r, "orders", OrderColumns(), v.Order) },
+			func() error { return store.Each(ctx, r, "new_order", NewOrderColumns(), v.NewOrder) },
+			func() error { return store.Each(ctx, r, "order_line", OrderLineColumns(), v.Line) },
+			func() error { return store.Each(ctx, r, "stock", StockColumns(), v.Stock) },
+			func() error { return store.Each(ctx, r, "delivery", DeliveryColumns(), v.Delivery) },
+		} {
+			if err := read(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (d *database) Session(ctx context.Context) (Session, error) {
+	s, err := d.open(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// open opens a session for the usual statements and these.
+func (d *database) open(ctx context.Context, stop Stop, more ...store.Statement) (*session, error) {
+	joins := d.Lacks()[store.SQL] == ""
+	s, err := d.Database.Session(ctx, append(statements(joins), more...))
+	if err != nil {
+		return nil, err
+	}
+	return &session{Session: s, joins: joins, stop: stop}, nil
+}
+
+func (d *database) Stepped(ctx context.Context, stop Stop) (SteppedSession, error) {
+	s, err := d.open(ctx, stop, testStatements()...)
+	if err != nil {
+		return nil, err
+	}
+	return &steppedSession{s}, nil
+}

@@ -1,0 +1,235 @@
+package tpcc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"assay/history"
+	"assay/store"
+	"assay/workload"
+)
+
+// session does the transactions. Locks are taken in one order: the warehouse, the district,
+// the oldest orders and the customers by district, stock by warehouse and item.
+//
+// What a transaction reads goes into variables of its own, since it may go on after the
+// caller has left.
+type session struct {
+	store.Session
+	// joins is true on a database that has them.
+	joins bool
+	// stop is nil but in isolation tests.
+	stop Stop
+}
+
+// errUnusedItem has a New-Order rolled back.
+var errUnusedItem = fmt.Errorf("an item does not exist: %w", store.ErrRollback)
+
+// written is the reply to a transaction that notes its operation.
+func written(r store.Reply) workload.Reply {
+	if errors.Is(r.Err, errUnusedItem) && r.Outcome == history.Failed {
+		r.Outcome, r.Class = history.Rejected, ClassUnusedItem
+	}
+	return r.Inserted()
+}
+
+// steps are the statements of one transaction. After an error nothing more is sent.
+type steps struct {
+	*session
+	ctx context.Context
+	t   store.Transaction
+	err error // the first
+}
+
+// transaction does one.
+func (s *session) transaction(ctx context.Context, writes bool, work func(*steps)) store.Reply {
+	return s.Transaction(ctx, writes, func(ctx context.Context, t store.Transaction) error {
+		d := &steps{session: s, ctx: ctx, t: t}
+		work(d)
+		return d.err
+	})
+}
+
+// do does a statement, whose rows, if it gives any, row gets.
+func (s *steps) do(statement int, row func(store.Row) error, parameters ...store.Value) {
+	if s.err == nil {
+		_, s.err = s.t.Do(s.ctx, statement, row, parameters...)
+	}
+}
+
+// one does a statement that gives one row; what is what is missing without one.
+func (s *steps) one(statement int, what string, into []any, parameters ...store.Value) {
+	found := false
+	s.do(statement, func(r store.Row) error {
+		found = true
+		return r.Scan(into...)
+	}, parameters...)
+	if s.err == nil && !found {
+		s.err = errors.New("there is no " + what)
+	}
+}
+
+// together does statements that are known together.
+func (s *steps) together(calls []store.Call) {
+	if s.err == nil {
+		s.err = store.DoAll(s.ctx, s.t, calls)
+	}
+}
+
+// stopAfter does what is read, and stops there if the isolation test asks for it.
+func (s *steps) stopAfter(at Point, do func(), read func() []int64) {
+	if s.err == nil {
+		s.err = s.stop.After(at, func() error {
+			do()
+			return s.err
+		}, read)
+	}
+}
+
+// stopAtEnd stops before COMMIT alike.
+func (s *steps) stopAtEnd(values ...int64) { s.err = s.stop.AtEnd(s.err, values...) }
+
+// customer finds the customer that is asked for: of those of a last name the one in the
+// middle (clause 2.5.2.2).
+func (s *steps) customer(of *CustomerInput) int64 {
+	if of.ID != 0 {
+		return of.ID
+	}
+	var ids []int64
+	s.do(namedCustomers, func(r store.Row) error {
+		var id int64
+		err := r.Scan(&id)
+		ids = append(ids, id)
+		return err
+	}, store.OfInt(of.Warehouse), store.OfInt(of.District), store.OfText(of.Last))
+	if s.err == nil && len(ids) == 0 {
+		s.err = errors.New("there is no customer of that name")
+	}
+	if s.err != nil {
+		return 0
+	}
+	return ids[Middle(len(ids))]
+}
+
+func (s *session) Payment(ctx context.Context, in *PaymentInput) PaymentReply {
+	var customer, balance int64
+	r := s.transaction(ctx, true, func(t *steps) {
+		customer, balance = t.pay(in)
+		t.stopAtEnd()
+	})
+	reply := PaymentReply{Reply: written(r)}
+	if r.Outcome == history.Committed {
+		reply.Customer, reply.Balance = customer, balance
+	}
+	return reply
+}
+
+// pay does a Payment. It notes it in the data of a customer with bad credit (clause 2.5.2.2).
+func (s *steps) pay(in *PaymentInput) (customer, balance int64) {
+	const most = 500 // characters of the data
+	var warehouse, district, credit, data string
+	s.one(payWarehouse, "such warehouse", []any{&warehouse, nil, nil, nil, nil, nil}, store.OfInts(in.Warehouse, in.Amount)...)
+	s.one(payDistrict, "such district", []any{&district, nil, nil, nil, nil, nil}, store.OfInts(in.Warehouse, in.District, in.Amount)...)
+	of := &in.Customer
+	customer = s.customer(of)
+	paid := make([]any, paidData+1)
+	paid[paidBalance], paid[paidCredit], paid[paidData] = &balance, &credit, &data
+	s.one(payCustomer, "such customer", paid, store.OfInts(of.Warehouse, of.District, customer, -in.Amount, in.Amount)...)
+	if credit == badCredit {
+		data = fmt.Sprintf("%d %d %d %d %d %d;%s", customer, of.District, of.Warehouse, in.District, in.Warehouse, in.Amount, data)
+		s.do(noteCustomer, nil, append(store.OfInts(of.Warehouse, of.District, customer), store.OfText(data[:min(len(data), most)]))...)
+	}
+	s.do(insertPayment, nil, append(store.OfInts(in.Operation, of.Warehouse, of.District, customer, in.Warehouse, in.District, in.Amount, in.Moment),
+		store.OfText(warehouse+"    "+district))...)
+	return customer, balance
+}
+
+func (s *session) OrderStatus(ctx context.Context, in *OrderStatusInput) OrderStatusReply {
+	var found OrderStatusReply
+	r := s.transaction(ctx, false, func(t *steps) {
+		of := &in.Customer
+		found.Customer = t.customer(of)
+		customer := store.OfInts(of.Warehouse, of.District, found.Customer)
+		t.one(readBalance, "such customer", []any{&found.Balance, nil, nil, nil}, customer...)
+		t.stopAfter(AtLastOrder, func() {
+			t.one(lastOrder, "order", []any{&found.Order, nil, nil}, customer...)
+		}, func() []int64 { return []int64{found.Order} })
+		var amount int64
+		t.do(orderLines, func(r store.Row) error {
+			err := r.Scan(&amount, nil, nil, nil, nil)
+			found.Lines++
+			found.Amount += amount
+			return err
+		}, store.OfInts(of.Warehouse, of.District, found.Order)...)
+		t.stopAtEnd()
+	})
+	if r.Outcome != history.Committed { // it may go on
+		return OrderStatusReply{Reply: r.Reply}
+	}
+	found.Reply = r.Reply
+	return found
+}
+
+func (s *session) StockLevel(ctx context.Context, in *StockLevelInput) StockLevelReply {
+	var low int64
+	r := s.transaction(ctx, false, func(t *steps) { low = t.countLow(in) })
+	reply := StockLevelReply{Reply: r.Reply}
+	if r.Outcome == history.Committed {
+		reply.Low = low
+	}
+	return reply
+}
+
+// countLow counts the stocks below the threshold of all items in a district's last orders.
+func (s *steps) countLow(in *StockLevelInput) (low int64) {
+	const last = 20 // orders that are looked at
+	var next int64
+	s.one(nextOrder, "such district", []any{&next}, store.OfInts(in.Warehouse, in.District)...)
+	recent := store.OfInts(in.Warehouse, in.District, next-last, next)
+	if s.joins {
+		s.one(recentItems, "count", []any{&low}, append(recent, store.OfInt(in.Threshold))...)
+		return low
+	}
+	var items []int64
+	s.do(recentItems, func(r store.Row) error {
+		var item int64
+		err := r.Scan(&item)
+		items = append(items, item)
+		return err
+	}, recent...)
+	if items = distinct(items); len(items) > 0 {
+		s.one(countLow, "count", []any{&low}, store.OfInt(in.Warehouse), store.OfKeys(items), store.OfInt(in.Threshold))
+	}
+	return low
+}
+
+// steppedSession is a session of the isolation tests.
+type steppedSession struct{ *session }
+
+func (s *steppedSession) Remove(ctx context.Context) workload.Reply {
+	return s.transaction(ctx, true, func(t *steps) {
+		for i, r := range testRanges() {
+			t.do(removeTests+i, nil, store.OfInts(r.first, r.last+1)...)
+		}
+	}).Reply
+}
+
+func (s *steppedSession) Prices(ctx context.Context, items []int64, raise int64) PricesReply {
+	prices := make([]int64, len(items))
+	r := s.transaction(ctx, raise != 0, func(t *steps) {
+		for i, item := range items {
+			if raise == 0 {
+				t.one(readPrice, "such item", []any{&prices[i]}, store.OfInt(item))
+			} else {
+				t.one(raisePrice, "such item", []any{&prices[i]}, store.OfInts(item, raise)...)
+			}
+		}
+		t.stopAtEnd()
+	})
+	reply := PricesReply{Reply: r.Reply}
+	if r.Outcome == history.Committed {
+		reply.Prices = prices
+	}
+	return reply
+}
