@@ -24,6 +24,7 @@ import (
 	"assay/driver/uri"
 	"assay/spelling"
 	"assay/store"
+	"assay/store/bug"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
@@ -70,7 +71,7 @@ func (d Driver) OpenStatistics(ctx context.Context, workloadName string, target 
 		return nil, d.NoStatistics
 	}
 	var err error
-	if target.Address, _, err = bugs.Take(target.Address, workloadName); err == nil {
+	if target.Address, _, err = bugs.Take(target.Address, bugsOf(workloadName)); err == nil {
 		account, err = d.Statistics(ctx, target)
 	}
 	if err != nil {
@@ -294,33 +295,40 @@ func WorkloadOf(name string) (definition.Workload, error) {
 	return definition.Workload{}, &workload.OptionError{Option: "workload", Value: name, Want: strings.Join(names, ", ")}
 }
 
+// bugsOf are the bugs of a workload, by its name.
+func bugsOf(name string) []bug.Bug {
+	of, _ := WorkloadOf(name) // none of a workload that there is not
+	return of.Bugs
+}
+
 // withBugs is the support of a workload whose addresses can ask for bugs
 // (bug=NAME:PROBABILITY), which no driver is told of.
 func withBugs(by definition.Support) definition.Support {
 	open := by.Open
-	if open == nil || len(bugs.For(by.Workload)) == 0 {
+	all := bugsOf(by.Workload)
+	if open == nil || len(all) == 0 {
 		return by
 	}
 	by.Open = func(ctx context.Context, target workload.Target) (workload.Store, error) {
-		address, seeded, err := bugs.Take(target.Address, by.Workload)
+		address, seeded, err := bugs.Take(target.Address, all)
 		if err != nil {
 			return nil, err
 		}
 		target.Address = address
-		if len(seeded) > 0 && by.Around != nil && bugs.OfStatements(by.Workload) {
+		if len(seeded) > 0 && by.Around != nil && all[0].Act.Does != "" {
 			return by.Around(ctx, target, func(db store.Database, schema store.Schema) store.Database {
-				return bugs.Over(db, schema, bugs.For(by.Workload), seeded, target.Seed)
+				return bugs.Over(db, schema, all, seeded, target.Seed)
 			})
 		}
 		store, err := open(ctx, target)
 		if err != nil || len(seeded) == 0 {
 			return store, err
 		}
-		wrapped, err := bugs.Wrap(store, by.Workload, seeded, target.Seed)
-		if err != nil {
-			return nil, errors.Join(err, store.Close())
+		if wrapped := bugs.Wrap(store, seeded, target.Seed); wrapped != nil {
+			return wrapped, nil
 		}
-		return wrapped, nil
+		return nil, errors.Join(&workload.OptionError{Option: "bug", Value: seeded[0].Name,
+			Want: "no bug here, but in the address of the database that assay serve is given"}, store.Close())
 	}
 	return by
 }

@@ -197,7 +197,7 @@ func TestAgentsAreOneRun(t *testing.T) {
 // convict nothing else.
 func TestTrustInAgents(t *testing.T) {
 	t.Parallel()
-	all := slices.DeleteFunc(bugs.For(bank.Name), func(b bugs.Bug) bool { return b.Check == "" || b.MayPass("") })
+	all := slices.DeleteFunc(bugsOf(bank.Name), func(b bugs.Bug) bool { return b.Check == "" || b.MayPass("") })
 	for i := range *trustAgents {
 		bug := all[i%len(all)]
 		t.Run(fmt.Sprintf("%s/%d", bug.Name, i+1), func(t *testing.T) {

@@ -94,7 +94,7 @@ func TestAgentsConvictInEachWorkload(t *testing.T) {
 		t.Run(workload, func(t *testing.T) {
 			t.Parallel()
 			more := fmt.Sprintf("&bug=%s:0.3", bug)
-			known := bugs.For(workload)
+			known := bugsOf(workload)
 			i := slices.IndexFunc(known, func(b bugs.Bug) bool { return b.Name == bug })
 			s, _ := sharedScenario(t, workload, more)
 			one := carryOut(t, s).Result

@@ -74,7 +74,7 @@ func convicting(r *report.Result) (names []string) {
 
 // TestTrustEveryBugOfBank: by the checks that must find it, and by no others.
 func TestTrustEveryBugOfBank(t *testing.T) {
-	for _, bug := range bugs.For(bank.Name) {
+	for _, bug := range bugsOf(bank.Name) {
 		want, known := convictions[bug.Name]
 		if !known {
 			t.Errorf("there is no conviction for %s", bug.Name)
@@ -114,8 +114,8 @@ func TestTrustEveryBugOfBank(t *testing.T) {
 		again := recheck(t, out.Folder)
 		sameFigures(t, again.Result, out.Result)
 	}
-	if len(convictions) != len(bugs.For(bank.Name)) {
-		t.Errorf("%d convictions for %d bugs", len(convictions), len(bugs.For(bank.Name)))
+	if len(convictions) != len(bugsOf(bank.Name)) {
+		t.Errorf("%d convictions for %d bugs", len(convictions), len(bugsOf(bank.Name)))
 	}
 }
 

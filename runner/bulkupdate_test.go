@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"assay/check"
-	"assay/driver/bugs"
 	"assay/load"
 	"assay/workload"
 	"assay/workload/bulkupdate"
@@ -24,7 +23,7 @@ func bulkUpdates(database string, seed uint64) Scenario {
 // honest one, and both again from the folder alone.
 func TestBulkUpdates(t *testing.T) {
 	databases := map[string]string{"": "", "mem://?timeout=0.1": ""}
-	for _, bug := range bugs.For(bulkupdate.Name) {
+	for _, bug := range bugsOf(bulkupdate.Name) {
 		chance := ":0.3"
 		if bug.Name == "truncated-read" {
 			chance = ":1"

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"assay/check"
-	"assay/driver/bugs"
 	"assay/workload/churn"
 )
 
@@ -22,7 +21,7 @@ func churning(database string, seed uint64) Scenario {
 // one, and both again from the folder alone.
 func TestChurn(t *testing.T) {
 	kinds := map[string][]string{"": nil, "mem://?timeout=0.1": nil}
-	for _, bug := range bugs.For(churn.Name) {
+	for _, bug := range bugsOf(churn.Name) {
 		chance := ":0.2"
 		if bug.Name == "truncated-read" {
 			chance = ":1"

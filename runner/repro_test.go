@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"assay/check"
-	"assay/driver/bugs"
 	"assay/history/exchange"
 	"assay/workload/isolation"
 )
@@ -40,7 +39,7 @@ func TestSmallestHistoriesOfSeededBugs(t *testing.T) {
 		all []int
 	)
 	t.Run("each", func(t *testing.T) {
-		for _, bug := range bugs.For(isolation.Name) {
+		for _, bug := range bugsOf(isolation.Name) {
 			if bug.Check != "isolation" {
 				continue
 			}

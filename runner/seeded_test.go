@@ -38,7 +38,7 @@ func TestBugsOnRealDatabases(t *testing.T) {
 		{isolation.Name, "late-apply"}, {availability.Name, "lost-ack"}, {availability.Name, "duplicate-apply"}, {entity.Name, "altered-field"},
 		{entity.Name, "late-apply"},
 	} {
-		bug := bugs.For(seeded.workload)[slices.IndexFunc(bugs.For(seeded.workload), func(b bugs.Bug) bool { return b.Name == seeded.bug })]
+		bug := bugsOf(seeded.workload)[slices.IndexFunc(bugsOf(seeded.workload), func(b bugs.Bug) bool { return b.Name == seeded.bug })]
 		for _, address := range []string{"sqlite:" + t.TempDir() + "/seeded.db", server.Address()} {
 			s := small("", 1, 600)
 			s.Load.Clients = 4

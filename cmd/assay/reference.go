@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/catalog"
-	"assay/driver/bugs"
 	"assay/fault"
+	"assay/store/bug"
 	"assay/workload/definition"
 )
 
@@ -224,7 +224,7 @@ func (p *page) check(name string) {
 			continue
 		}
 		p.paragraph("In workload " + link("workloads", w.Name) + ": " + w.Checks[i].Asserts)
-		all := slices.DeleteFunc(bugs.For(w.Name), func(b bugs.Bug) bool { return b.Check != name && b.Or != name })
+		all := slices.DeleteFunc(slices.Clone(w.Bugs), func(b bug.Bug) bool { return b.Check != name && b.Or != name })
 		if len(all) == 0 {
 			continue
 		}

@@ -23,18 +23,8 @@ import (
 
 	"assay/store/bug"
 	"assay/workload"
-	"assay/workload/availability"
-	"assay/workload/bank"
-	"assay/workload/bulkupdate"
-	"assay/workload/candles"
-	"assay/workload/churn"
-	"assay/workload/entity"
-	"assay/workload/isolation"
 	"assay/workload/script"
-	"assay/workload/smallbank"
-	"assay/workload/tpcb"
 	"assay/workload/tpcc"
-	"assay/workload/ycsb"
 )
 
 // Bug is one way of breaking a promise, in one workload.
@@ -53,79 +43,11 @@ func (s Seeded) String() string {
 	return s.Name + ":" + strconv.FormatFloat(s.Probability, 'g', -1, 64)
 }
 
-// seedable is a workload that has bugs, and how its Store is wrapped.
-type seedable struct {
-	name string
-	bugs []Bug
-	wrap func(store workload.Store, seeded []Seeded, seed uint64) (workload.Store, error)
-}
-
-// with is a workload whose Stores S are wrapped as W.
-func with[A any, S, W workload.Store](name string, bugs []bugOf[A], wrap func(S, []Seeded, uint64) W) seedable {
-	return seedable{name, described(bugs), func(store workload.Store, seeded []Seeded, seed uint64) (workload.Store, error) {
-		inner, is := store.(S)
-		if !is {
-			return nil, noBug(name, seeded)
-		}
-		return wrap(inner, seeded, seed), nil
-	}}
-}
-
-func seedables() []seedable {
-	return []seedable{
-		with(availability.Name, keyValueBugs(availability.Name), newAvailability),
-		with(entity.Name, keyValueBugs(entity.Name), newEntity),
-		with(bulkupdate.Name, bulkUpdateBugs(), newBulkUpdate),
-		with(candles.Name, candleBugs(), newCandles),
-		with(ycsb.Name, ycsbBugs(), newMutable),
-		with(tpcc.Name, tpccBugs(), newTPCC),
-		with(script.Name, scriptBugs(), newScript),
-	}
-}
-
-// For returns all bugs of a workload, by the workload's name; none of a workload
-// that has none.
-func For(name string) []Bug {
-	switch name {
-	case bank.Name:
-		return bank.Bugs()
-	case smallbank.Name:
-		return smallbank.Bugs()
-	case tpcb.Name:
-		return tpcb.Bugs()
-	case availability.Name:
-		return availability.Bugs()
-	case entity.Name:
-		return entity.Bugs()
-	case ycsb.Name:
-		return ycsb.Bugs()
-	case churn.Name:
-		return churn.Bugs()
-	case isolation.Name:
-		return isolation.Bugs()
-	case bulkupdate.Name:
-		return bulkupdate.Bugs()
-	case candles.Name:
-		return candles.Bugs()
-	}
-	for _, w := range seedables() {
-		if w.name == name {
-			return w.bugs
-		}
-	}
-	return nil
-}
-
-// OfStatements reports whether the bugs of a workload are those of Over.
-func OfStatements(name string) bool {
-	return !slices.ContainsFunc(For(name), func(b Bug) bool { return b.Act.Does == "" })
-}
-
 // Take takes the parameter bug (NAME:PROBABILITY, several separated by commas or
-// by repeating the parameter) off a database's address, for a workload by its
-// name. The rest of the address is as it was. It returns *workload.OptionError
+// by repeating the parameter) off a database's address, for a workload that has these. The
+// rest of the address is as it was. It returns *workload.OptionError
 // for a bug that the workload does not have and for a probability that is none.
-func Take(address, name string) (rest string, seeded []Seeded, err error) {
+func Take(address string, all []bug.Bug) (rest string, seeded []Seeded, err error) {
 	base, query, found := strings.Cut(address, "?")
 	if !found {
 		return address, nil, nil
@@ -138,10 +60,10 @@ func Take(address, name string) (rest string, seeded []Seeded, err error) {
 			continue
 		}
 		if value, err = url.QueryUnescape(value); err != nil {
-			return "", nil, &workload.OptionError{Option: "bug", Value: parameter, Want: wanted(name)}
+			return "", nil, &workload.OptionError{Option: "bug", Value: parameter, Want: wanted(all)}
 		}
 		for _, item := range strings.Split(value, ",") {
-			one, err := parse(item, name)
+			one, err := parse(item, all)
 			if err != nil {
 				return "", nil, err
 			}
@@ -157,44 +79,35 @@ func Take(address, name string) (rest string, seeded []Seeded, err error) {
 	return base, seeded, nil
 }
 
-func parse(item, name string) (Seeded, error) {
-	bug, chance, _ := strings.Cut(item, ":")
+func parse(item string, all []bug.Bug) (Seeded, error) {
+	name, chance, _ := strings.Cut(item, ":")
 	p, err := strconv.ParseFloat(chance, 64)
 	switch {
-	case !slices.ContainsFunc(For(name), func(b Bug) bool { return b.Name == bug }):
-		return Seeded{}, &workload.OptionError{Option: "bug", Value: bug, Want: wanted(name)}
+	case !slices.ContainsFunc(all, func(b Bug) bool { return b.Name == name }):
+		return Seeded{}, &workload.OptionError{Option: "bug", Value: name, Want: wanted(all)}
 	case err != nil || !(p >= 0 && p <= 1): // NaN is neither
 		return Seeded{}, &workload.OptionError{Option: "bug", Value: item, Want: "NAME:PROBABILITY, with a probability from 0 to 1"}
 	}
-	return Seeded{Name: bug, Probability: p}, nil
+	return Seeded{Name: name, Probability: p}, nil
 }
 
-// wanted lists the bugs of a workload.
-func wanted(name string) string {
+// wanted lists bugs.
+func wanted(all []bug.Bug) string {
 	var names []string
-	for _, b := range For(name) {
+	for _, b := range all {
 		names = append(names, b.Name)
-	}
-	if len(names) == 0 {
-		return "no bug in workload " + name
 	}
 	return strings.Join(names, ", ")
 }
 
-// Wrap returns a Store that does what the given one of a workload does, but for
-// the bugs. The given one is closed with it. The chance is drawn from seed: the same
-// seed and the same order of calls give the same run. The bugs must be as Take
-// returns them for the workload.
-func Wrap(store workload.Store, name string, seeded []Seeded, seed uint64) (workload.Store, error) {
-	for _, w := range seedables() {
-		if w.name == name {
-			return w.wrap(store, seeded, seed)
-		}
+// Wrap is Over of the Stores of workloads that know no store.Database: tpcc.Store and
+// script.Store. It is nil of another.
+func Wrap(store workload.Store, seeded []Seeded, seed uint64) workload.Store {
+	switch inner := store.(type) {
+	case tpcc.Store:
+		return newTPCC(inner, seeded, seed)
+	case script.Store:
+		return newScript(inner, seeded, seed)
 	}
-	return nil, noBug(name, seeded)
-}
-
-// noBug refuses to wrap a Store of another workload than that of the bugs.
-func noBug(name string, seeded []Seeded) error {
-	return &workload.OptionError{Option: "bug", Value: seeded[0].Name, Want: wanted(name)}
+	return nil
 }

@@ -24,6 +24,7 @@ import (
 	"assay/workload/script"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
+	"assay/workload/tpcc"
 	"assay/workload/ycsb"
 )
 
@@ -40,13 +41,13 @@ func TestTake(t *testing.T) {
 		"postgres://u:p%3F@h,i:5/d?sslmode=disable&bug=extra-row:1,torn-transfer:0.1&x=%20&bug=late-apply%3A1e-3": {
 			"postgres://u:p%3F@h,i:5/d?sslmode=disable&x=%20", []Seeded{{"extra-row", 1}, {"torn-transfer", 0.1}, {"late-apply", 0.001}}},
 	} {
-		rest, seeded, err := Take(address, bank.Name)
+		rest, seeded, err := Take(address, bank.Bugs())
 		if rest != want.rest || !reflect.DeepEqual(seeded, want.seeded) || err != nil {
 			t.Errorf("%s: %s, %v, %v", address, rest, seeded, err)
 		}
 	}
 	for _, bug := range []string{"", "lost-ack", "lost-ack:", "lost-ack:x", "lost-ack:1.1", "lost-ack:-1", "lost-ack:NaN", "lost-ack:1,lost-ack:1", "no-such:1", "phantom:1", "%zz"} {
-		_, _, err := Take("mem://?bug="+bug, bank.Name)
+		_, _, err := Take("mem://?bug="+bug, bank.Bugs())
 		var refused *workload.OptionError
 		if !errors.As(err, &refused) || refused.Option != "bug" {
 			t.Errorf("%s: %v", bug, err)
@@ -58,13 +59,20 @@ func TestTake(t *testing.T) {
 }
 
 func TestBugsAreDescribed(t *testing.T) {
-	for name, count := range map[string]int{bank.Name: 19, isolation.Name: 19, bulkupdate.Name: 11, candles.Name: 6, churn.Name: 8, availability.Name: 10, entity.Name: 11, ycsb.Name: 13, smallbank.Name: 10, tpcb.Name: 10, script.Name: 6} {
-		seen := map[string]bool{}
-		for _, bug := range For(name) {
-			if bug.Name == "" || bug.Doc == "" || seen[bug.Name] || (bug.Check == "") != (bug.Name == lateApply) {
-				t.Errorf("%s: bug %+v", name, bug)
+	for name, known := range map[string]struct {
+		bugs  []bug.Bug
+		count int
+	}{
+		bank.Name: {bank.Bugs(), 19}, isolation.Name: {isolation.Bugs(), 19}, bulkupdate.Name: {bulkupdate.Bugs(), 11}, candles.Name: {candles.Bugs(), 6},
+		churn.Name: {churn.Bugs(), 8}, availability.Name: {availability.Bugs(), 10}, entity.Name: {entity.Bugs(), 11}, ycsb.Name: {ycsb.Bugs(), 13},
+		smallbank.Name: {smallbank.Bugs(), 10}, tpcb.Name: {tpcb.Bugs(), 10}, tpcc.Name: {tpcc.Bugs(), 13}, script.Name: {script.Bugs(), 6},
+	} {
+		seen, count := map[string]bool{}, known.count
+		for _, b := range known.bugs {
+			if b.Name == "" || b.Doc == "" || seen[b.Name] || (b.Check == "") != (b.Name == bug.LateApply) {
+				t.Errorf("%s: bug %+v", name, b)
 			}
-			seen[bug.Name] = true
+			seen[b.Name] = true
 		}
 		if len(seen) != count {
 			t.Errorf("%s has %d bugs, want %d", name, len(seen), count)

@@ -1,40 +1,16 @@
 package bugs
 
 import (
-	"context"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"assay/check"
 	"assay/driver/drivertest"
-	"assay/driver/mem"
 	"assay/driver/sqlite"
 	"assay/workload"
-	"assay/workload/bulkupdate"
-	"assay/workload/candles"
 	"assay/workload/script"
 )
-
-// onBoth is a Store with a bug, in memory or in a file.
-func onBoth[S workload.Store](t *testing.T, name string, inMemory bool, seed uint64, bug Seeded, inMem, inFile func(context.Context, workload.Target) (S, error)) S {
-	t.Helper()
-	open, address := inFile, "sqlite:"+filepath.Join(t.TempDir(), "bugs.db")+"?synchronous=off"
-	if inMemory {
-		open, address = inMem, "mem://"
-	}
-	store, err := open(t.Context(), workload.Target{Address: address})
-	if err != nil {
-		t.Fatal(err)
-	}
-	wrapped, err := Wrap(store, name, []Seeded{bug}, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = wrapped.Close() }) // the run may have closed it
-	return wrapped.(S)
-}
 
 // named fails a test unless the results are what a bug that has taken effect so
 // often must leave: the check that it names is violated, with one of its kinds, and
@@ -66,54 +42,6 @@ func strikesOf(t *testing.T, store workload.Store, bug Bug) int64 {
 	return size.Rows[StrikesOf(bug.Name)]
 }
 
-func TestEveryBulkUpdateBugIsFound(t *testing.T) {
-	for _, bug := range For(bulkupdate.Name) {
-		chance := 0.3
-		if bug.Name == "truncated-read" {
-			chance = 1
-		}
-		for i, inMemory := range []bool{true, true, false} {
-			seed := uint64(i)
-			t.Run(fmt.Sprint(bug.Name, "/", i), func(t *testing.T) {
-				t.Parallel()
-				store := onBoth(t, bulkupdate.Name, inMemory, seed, Seeded{bug.Name, chance}, bulkupdate.Opener(mem.Open), bulkupdate.Opener(sqlite.Driver().Open))
-				j := drivertest.ShortRun{Workload: bulkupdate.Definition(), Attempts: 1, Seed: seed,
-					Config: &bulkupdate.Config{Users: 40, Documents: 10, Workers: "1,3,5", Field: bulkupdate.FieldRandom, Loaders: 2}}.Judge(t.Context(), t, store)
-				strikes := strikesOf(t, store, bug)
-				named(t, bug, strikes, j.Results)
-				found := slices.ContainsFunc(j.Results, func(r check.Result) bool { return r.Verdict == check.Violated })
-				if found != (bug.Check != "") || strikes == 0 {
-					t.Errorf("found %v after %d strikes", found, strikes)
-				}
-			})
-		}
-	}
-}
-
-// TestEveryCandleBugIsFound: one strike is enough.
-func TestEveryCandleBugIsFound(t *testing.T) {
-	config := candles.Defaults()
-	config.Candles, config.Tickers, config.Batch, config.Loaders = 900, 6, 50, 2
-	config.Queries, config.Latest, config.Intervals, config.Repeats = 60, 10, 3, 5
-	for _, bug := range For(candles.Name) {
-		t.Run(bug.Name, func(t *testing.T) {
-			t.Parallel()
-			struck := int64(0)
-			for seed := range uint64(4) {
-				store := onBoth(t, candles.Name, seed < 3, seed, Seeded{bug.Name, 0.05}, candles.Opener(mem.Open), candles.Opener(sqlite.Driver().Open))
-				run := drivertest.ShortRun{Workload: candles.Definition(), Config: &config, Seed: seed, Clients: 2, Each: 1, Attempts: 1}
-				j := run.Judge(t.Context(), t, store)
-				strikes := strikesOf(t, store, bug)
-				named(t, bug, strikes, j.Results)
-				struck += strikes
-			}
-			if struck == 0 {
-				t.Error("never struck")
-			}
-		})
-	}
-}
-
 // TestEveryScriptBugIsFound in the bank of the examples.
 func TestEveryScriptBugIsFound(t *testing.T) {
 	config := script.Defaults()
@@ -124,10 +52,14 @@ func TestEveryScriptBugIsFound(t *testing.T) {
 			}
 		}
 	}
-	for _, bug := range For(script.Name) {
+	for _, bug := range script.Bugs() {
 		t.Run(bug.Name, func(t *testing.T) {
 			t.Parallel()
-			store := onBoth(t, script.Name, false, 1, Seeded{bug.Name, 1}, nil, script.Opener(sqlite.Driver().Open))
+			inner, err := script.Opener(sqlite.Driver().Open)(t.Context(), workload.Target{Address: onSQLite().address(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			store := Wrap(inner, []Seeded{{bug.Name, 1}}, 1)
 			run := drivertest.ShortRun{Workload: script.Definition(), Config: &config, Seed: 1, Clients: 2, Each: 60, Attempts: 1}
 			results := run.Judge(t.Context(), t, store).Results
 			strikes := strikesOf(t, store, bug)

@@ -6,6 +6,7 @@ import (
 
 	"assay/history"
 	"assay/store"
+	"assay/store/bug"
 	"assay/workload"
 	"assay/workload/script"
 )
@@ -14,21 +15,15 @@ import (
 // those that may write.
 const inAnswer = inGet
 
-func scriptBugs() []bugOf[callKinds] {
-	const counted, invariants = script.CheckCounted, script.CheckInvariants
-	return []bugOf[callKinds]{
-		{Bug{Name: "lost-ack", Check: counted, Kinds: []string{"lost"},
-			Doc: "a transaction is acknowledged and nothing of it is there"}, inInsert},
-		{Bug{Name: "doubled", Check: counted, Kinds: []string{"surplus"},
-			Doc: "a transaction is done twice, the second time with draws of its own, and acknowledged once"}, inInsert},
-		{Bug{Name: "failed-but-applied", Check: counted, Kinds: []string{"surplus"},
-			Doc: "failed is answered to a transaction that is done"}, inInsert},
-		{Bug{Name: "half-done", Check: invariants, Kinds: []string{"observed", "end"},
-			Doc: "the first change of a transaction is not made, and the others are"}, inInsert},
-		{Bug{Name: "altered-row", Check: script.CheckExpected, Kinds: []string{"expected"},
-			Doc: "a row that a transaction which only reads is answered has other numbers, below zero"}, inAnswer},
-		{late("transaction done"), inInsert},
+func scriptBugs() (all []bugOf[callKinds]) {
+	for _, b := range script.Bugs() {
+		in := inInsert
+		if b.Name == "altered-row" {
+			in = inAnswer
+		}
+		all = append(all, bugOf[callKinds]{b, in})
 	}
+	return all
 }
 
 // scriptStore is a script.Store with bugs. What a script means is not known: its
@@ -101,7 +96,7 @@ func (n *scriptSession) Transaction(ctx context.Context, writes bool, do work) w
 		return n.Session.Transaction(ctx, writes, do)
 	}
 	switch b.Name {
-	case lateApply:
+	case bug.LateApply:
 		b.strikes++
 		s.postpone(maxLate, func(ctx context.Context) {
 			through(ctx, s.inner.Session, func(session script.Session) { session.Transaction(ctx, writes, do) })

@@ -8,27 +8,17 @@ import (
 	"assay/workload/tpcc"
 )
 
-func tpccBugs() []bugOf[callKinds] {
-	const inNewOrder, inPayment, inDelivery = inInsert, inUpdate, inDelete
-	return append([]bugOf[callKinds]{
-		{Bug{Name: "lost-line", Check: tpcc.CheckOrders, Kinds: []string{"half done"}, Or: tpcc.CheckConsistency,
-			Doc: "an order is acknowledged and one of its lines is not there"}, inNewOrder},
-		{Bug{Name: "lost-order", Check: tpcc.CheckOrders, Kinds: []string{"lost"}, Or: tpcc.CheckConsistency,
-			Doc: "an order is acknowledged and is not there, with nothing of what belongs to it but the stock"}, inNewOrder},
-		{Bug{Name: "same-number", Check: tpcc.CheckOrders, Kinds: []string{"doubled"}, Or: tpcc.CheckAnswers,
-			Doc: "a district gives the number of the order before to another order"}, inNewOrder},
-		{Bug{Name: "stale-stock", Check: tpcc.CheckStock, Kinds: []string{"quantity"},
-			Doc: "an order takes its stock from an older state, and what was taken before is back"}, inNewOrder},
-		{Bug{Name: "doubled-payment", Check: tpcc.CheckPayments, Kinds: []string{"total"}, Or: tpcc.CheckConsistency,
-			Doc: "a payment is added twice to its warehouse, its district and its customer, and has one row in the history"}, inPayment},
-		{Bug{Name: "lost-payment", Check: tpcc.CheckConsistency, Kinds: []string{"condition 1"},
-			Doc: "a payment is not added to its warehouse, though to its district"}, inPayment},
-		{Bug{Name: "half-delivery", Check: tpcc.CheckDeliveries, Kinds: []string{"half done"}, Or: tpcc.CheckConsistency,
-			Doc: "a delivery is acknowledged, and one of its orders is not delivered"}, inDelivery},
-		{Bug{Name: "failed-but-applied", Check: tpcc.CheckOrders, Kinds: []string{"failed"},
-			Doc: "an order is entered, and failed is answered"}, inNewOrder},
-		{late("order entered"), inNewOrder},
-	}, tpccIsolationBugs()...)
+// tpccBugs are the workload's bugs, and in which call each is.
+func tpccBugs() (all []bugOf[callKinds]) {
+	in := map[string]callKinds{"doubled-payment": inUpdate, "lost-payment": inUpdate, "half-delivery": inDelete,
+		"dirty-read": inStatusBeside, "lost-update": inUpdateBeside, "unrepeatable-read": inPricesAgain, "phantom": inOrderAgain}
+	for _, b := range tpcc.Bugs() {
+		if in[b.Name] == 0 {
+			in[b.Name] = inInsert
+		}
+		all = append(all, bugOf[callKinds]{b, in[b.Name]})
+	}
+	return all
 }
 
 // tpccKey is a row's table and its key.
@@ -51,7 +41,7 @@ const (
 
 // tpccStore is a tpcc.Store with bugs. Of rowStore it has the writing.
 type tpccStore struct {
-	*rowStore[tpcc.Session, tpccKey, struct{}]
+	*rowStore[tpcc.Session]
 	inner tpcc.Store
 	// changes are made to rows when they are shown.
 	changes map[tpccKey][]tpccChange
@@ -68,8 +58,7 @@ func hide(any) bool { return false }
 func newTPCC(inner tpcc.Store, seeded []Seeded, seed uint64) *tpccStore {
 	s := &tpccStore{inner: inner}
 	t := newTrial(inner, inner.Create, tpccBugs(), seeded, seed)
-	s.rowStore = newRowStore(t, rowAccess[tpcc.Session, tpccKey, struct{}]{
-		session: inner.Session, wrap: func(session tpcc.Session) tpcc.Session { return &tpccSession{session, s} }})
+	s.rowStore = &rowStore[tpcc.Session]{t, inner.Session, func(session tpcc.Session) tpcc.Session { return &tpccSession{session, s} }}
 	t.reset = func() { s.changes = map[tpccKey][]tpccChange{} }
 	t.reset()
 	return s
@@ -160,7 +149,7 @@ func (n *tpccSession) NewOrder(ctx context.Context, in *tpcc.NewOrderInput) (rep
 	s := n.s
 	reply.Reply = s.write(ctx, inInsert, n.Session, func(ctx context.Context, session tpcc.Session, bug string) workload.Reply {
 		r := session.NewOrder(ctx, in)
-		if bug != lateApply { // which is done when the caller has left
+		if bug != "late-apply" { // which is done when the caller has left
 			reply = r
 		}
 		return r.Reply

@@ -9,23 +9,11 @@ import (
 
 // The calls of the isolation tests in which a bug is.
 const (
-	inStatusBeside callKinds = 1 << (iota + 6)
+	inStatusBeside callKinds = 1 << (iota + 4)
 	inUpdateBeside
 	inPricesAgain
 	inOrderAgain
 )
-
-func tpccIsolationBugs() []bugOf[callKinds] {
-	bug := func(name, kind, doc string, in callKinds) bugOf[callKinds] {
-		return bugOf[callKinds]{Bug{Name: name, Check: tpcc.CheckIsolation, Kinds: []string{kind}, Doc: doc}, in}
-	}
-	return []bugOf[callKinds]{
-		bug("dirty-read", "dirty read", "in an isolation test, an Order-Status shows an order that is not committed", inStatusBeside),
-		bug("lost-update", "lost update", "in an isolation test, a New-Order or a Payment does not wait for a transaction that has changed the same row, and is lost", inUpdateBeside),
-		bug("unrepeatable-read", "non-repeatable read", "in an isolation test, a New-Order that reads prices again reads others", inPricesAgain),
-		bug("phantom", "phantom", "in an isolation test, a Delivery or an Order-Status that looks for an order again finds one that was entered meanwhile", inOrderAgain),
-	}
-}
 
 // underWay is the order that a transaction of the isolation tests has entered which has
 // stopped before COMMIT, 0 of other transactions. Each test has a warehouse of its own.

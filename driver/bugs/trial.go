@@ -21,8 +21,6 @@ const (
 	// maxLate bounds how many calls later something is done, and so how much can
 	// be waiting.
 	maxLate = 64
-	// maxLoss bounds how many calls after its commit something is lost.
-	maxLoss = 8
 	// repairTimeout bounds a request of the wrapper's own.
 	repairTimeout = 30 * time.Second
 )
@@ -31,13 +29,6 @@ const (
 type bugOf[A any] struct {
 	Bug
 	acts A
-}
-
-func described[A any](all []bugOf[A]) (bugs []Bug) {
-	for _, d := range all {
-		bugs = append(bugs, d.Bug)
-	}
-	return bugs
 }
 
 // active is a bug switched on.
@@ -265,31 +256,4 @@ func (t *trial[A]) anew(ctx context.Context, do func() error) error {
 	}
 	t.reset()
 	return nil
-}
-
-// each gives rows until there is an error.
-func each[R any](rows []R, give func(R) error) error {
-	for _, row := range rows {
-		if err := give(row); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// limited gives the first n rows and leaves out the others; all if n is negative.
-func limited[R any](n int64, give func(R) error) func(R) error {
-	pairs := limitedPairs(n, func(row R, _ struct{}) error { return give(row) })
-	return func(row R) error { return pairs(row, struct{}{}) }
-}
-
-// limitedPairs is limited of rows in two parts.
-func limitedPairs[K, V any](n int64, give func(K, V) error) func(K, V) error {
-	return func(key K, value V) error {
-		if n == 0 {
-			return nil
-		}
-		n--
-		return give(key, value)
-	}
 }

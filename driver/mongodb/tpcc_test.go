@@ -31,7 +31,7 @@ func testTPCC(t *testing.T, set *cluster.ReplicaSet) {
 		}
 		t.Run(schema, func(t *testing.T) {
 			drivertest.RunTPCC(t, h)
-			for i, bug := range bugs.For(tpcc.Name) {
+			for i, bug := range tpcc.Bugs() {
 				if i%2 == number {
 					t.Run(bug.Name, func(t *testing.T) { testTPCCBug(t, h.Open(t), bug, schema) })
 				}
@@ -43,10 +43,7 @@ func testTPCC(t *testing.T, set *cluster.ReplicaSet) {
 // testTPCCBug has a bug be found, or left, as its definition says, on this store, and
 // looks where the lines of orders are.
 func testTPCCBug(t *testing.T, store tpcc.Store, bug bugs.Bug, schema string) {
-	wrapped, err := bugs.Wrap(store, tpcc.Name, []bugs.Seeded{{Name: bug.Name, Probability: 1}}, 1) // there are few deliveries
-	if err != nil {
-		t.Fatal(err)
-	}
+	wrapped := bugs.Wrap(store, []bugs.Seeded{{Name: bug.Name, Probability: 1}}, 1) // there are few deliveries
 	judgement := drivertest.TPCCRun(2, 40, 1).Judge(t.Context(), t, wrapped)
 	size, err := wrapped.Size(t.Context())
 	if err != nil || size.Rows[bugs.StrikesOf(bug.Name)] == 0 {

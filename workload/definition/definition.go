@@ -16,6 +16,7 @@ import (
 	"assay/promise"
 	"assay/report"
 	"assay/store"
+	"assay/store/bug"
 	"assay/workload"
 )
 
@@ -38,6 +39,9 @@ type Workload struct {
 	// it needs of one.
 	Schema func(target workload.Target) (store.Schema, error)
 	Needs  []store.Need
+	// Bugs are ways of breaking a promise that its checks are tested with, for addresses
+	// with bug=NAME:PROBABILITY.
+	Bugs []bug.Bug
 	// Config returns the configuration of a run without flags.
 	Config func() Config
 	// Load returns the load of a run without flags; nil for load.Defaults.

@@ -46,6 +46,7 @@ that prove it. The run is judged against what the level promises, or --model.`,
 		Schema:     definition.Fixed(Schema),
 		Needs:      []store.Need{{Capability: store.Transactions, Why: "an operation would be a transaction by itself"}, {Capability: store.Lists}},
 		Config:     func() definition.Config { c := Defaults(); return &c },
+		Bugs:       Bugs(),
 		State:      FileState,
 		Operations: map[uint8]string{KindAppend: "append", KindRegister: "register", KindPredicate: "predicate", KindPairs: "pairs"},
 		// Conflicts are what it is made for, so that they spoil nothing.

@@ -59,6 +59,7 @@ Everything is in a schema of assay's own. A statement that names another is refu
 		Schema:     definition.Fixed(Schema),
 		Needs:      []store.Need{{Capability: store.Language}, {Capability: store.Transactions}},
 		Config:     func() definition.Config { c := Defaults(); return &c },
+		Bugs:       Bugs(),
 		State:      FileState,
 		Operations: map[uint8]string{KindObserve: "observation"},
 		Measures:   func(kind uint8) bool { return kind != KindObserve },

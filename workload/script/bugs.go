@@ -1,0 +1,20 @@
+package script
+
+import "assay/store/bug"
+
+// Bugs are ways of breaking a database's promises that the checks must find.
+func Bugs() []bug.Bug {
+	return []bug.Bug{
+		{Name: "lost-ack", Check: CheckCounted, Kinds: []string{"lost"},
+			Doc: "a transaction is acknowledged and nothing of it is there"},
+		{Name: "doubled", Check: CheckCounted, Kinds: []string{"surplus"},
+			Doc: "a transaction is done twice, the second time with draws of its own, and acknowledged once"},
+		{Name: "failed-but-applied", Check: CheckCounted, Kinds: []string{"surplus"},
+			Doc: "failed is answered to a transaction that is done"},
+		{Name: "half-done", Check: CheckInvariants, Kinds: []string{"observed", "end"},
+			Doc: "the first change of a transaction is not made, and the others are"},
+		{Name: "altered-row", Check: CheckExpected, Kinds: []string{"expected"},
+			Doc: "a row that a transaction which only reads is answered has other numbers, below zero"},
+		bug.Late("transaction done"),
+	}
+}
