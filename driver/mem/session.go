@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"time"
 
 	"assay/driver/rows"
 	"assay/history"
@@ -244,15 +243,11 @@ func (n *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	return n.x.finish(reply)
 }
 
-// Transaction implements store.Session. Others are let in between the statements. Of a
-// schema whose isolation is judged half of the latency comes within the transaction and
-// each statement gives way, so that transactions meet on any machine.
+// Transaction implements store.Session. Others are let in between the statements, and half
+// of the latency comes within it.
 func (n *session) Transaction(ctx context.Context, writes bool, work func(context.Context, store.Transaction) error) store.Reply {
-	within := time.Duration(0)
-	if n.db.schema.Judged {
-		within = n.d.latency / 2
-		runtime.Gosched()
-	}
+	n.giveWay()
+	within := n.d.latency / 2
 	if err := workload.Pause(ctx, n.d.latency-within); err != nil {
 		return ended("transaction", err)
 	}
@@ -273,6 +268,14 @@ func (n *session) Transaction(ctx context.Context, writes bool, work func(contex
 	return n.x.finish(ended("transaction", err))
 }
 
+// giveWay lets others go on where isolation is judged, so that transactions meet on any
+// machine.
+func (n *session) giveWay() {
+	if n.db.schema.Judged {
+		runtime.Gosched()
+	}
+}
+
 // Do implements store.Transaction.
 func (n *session) Do(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (changed int64, err error) {
 	if err := ctx.Err(); err != nil {
@@ -283,9 +286,7 @@ func (n *session) Do(ctx context.Context, statement int, row func(store.Row) err
 	changed, err = n.do(p, parameters)
 	found := n.result(p)
 	n.d.mu.Unlock()
-	if n.db.schema.Judged {
-		runtime.Gosched()
-	}
+	n.giveWay()
 	if err == nil && row != nil {
 		err = found.all(ctx, row)
 	}

@@ -109,7 +109,7 @@ func (v *Evaluation) Given(t *Table, columns []int, row []store.Value) error {
 	}
 	v.Values = v.Values[:0]
 	for i := range row {
-		of, err := t.of(columns[i], &row[i])
+		of, err := given(&row[i], t.places[columns[i]].text)
 		if err != nil {
 			return err
 		}

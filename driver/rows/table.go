@@ -241,11 +241,6 @@ func (t *Table) Allow(r Row) error {
 	return nil
 }
 
-// of is a value for a column.
-func (t *Table) of(column int, v *store.Value) (of Value, err error) {
-	return given(v, t.places[column].text)
-}
-
 // given is a value for a column of texts or of numbers.
 func given(v *store.Value, text bool) (of Value, err error) {
 	switch v.Kind {
