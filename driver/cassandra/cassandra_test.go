@@ -2,8 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -50,15 +48,6 @@ func openRows(ctx context.Context, target workload.Target) (*database, error) {
 		return nil, err
 	}
 	return opened.(*database), nil
-}
-
-func openTable(t *testing.T, address string, table keyvalue.Table) keyvalue.Store {
-	t.Helper()
-	store, err := keyvalue.By(Open)(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute}, table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store
 }
 
 // closing is openRows, and closes what it opens at the end of the test.
@@ -113,53 +102,15 @@ func admin(t *testing.T, address string, statements ...string) {
 	}
 }
 
-// harness is what the conformance suite needs of a ring.
-func harness(c *cluster.Ring, table keyvalue.Table) drivertest.KeyValue {
-	address, keyspace := c.Address(), map[string]string{"availability": "assay"}[table.Workload]
-	if keyspace == "" {
-		keyspace = "assay_" + table.Workload
-	}
-	return drivertest.KeyValue{
-		Others:   others(address, keyspace, "assay_"+table.Name),
-		Replaces: true,
-		Open:     func(t *testing.T) keyvalue.Store { return openTable(t, address, table) },
-		MakeForeign: func(t *testing.T) {
-			admin(t, address, "CREATE KEYSPACE "+keyspace+" WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
-				"CREATE TABLE "+keyspace+".theirs (id int PRIMARY KEY)", "INSERT INTO "+keyspace+".theirs (id) VALUES (7)")
-			t.Cleanup(func() { admin(t, address, "DROP KEYSPACE "+keyspace) })
-		},
-		ForeignIntact: func(t *testing.T) {
-			store := closing(t, address)
-			var id int
-			if err := store.session.Query("SELECT id FROM "+keyspace+".theirs").ScanContext(t.Context(), &id); err != nil || id != 7 {
-				t.Errorf("what is not ours holds %d, %v", id, err)
-			}
-		},
-	}
-}
-
 func TestOneNode(t *testing.T) {
 	c := startRing(t, 1)
-	for _, table := range drivertest.KeyValueTables() {
-		t.Run(table.Workload, func(t *testing.T) {
-			h := harness(c, table)
-			h.Server = c.Node(0).Address()
-			h.OpenVia = func(t *testing.T, addr string) (keyvalue.Store, error) {
-				return impatient(t, addr, defaultSilence, table)
-			}
-			drivertest.RunKeyValue(t, table, h)
-		})
-	}
 	t.Run("Store", func(t *testing.T) { testStore(t, c) })
-	t.Run("Mutable", func(t *testing.T) { drivertest.RunMutable(t, true, harness(c, drivertest.MutableTable()).Open) })
+	t.Run("Workloads", func(t *testing.T) { testWorkloads(t, c) })
 	t.Run("Statistics", func(t *testing.T) { testStatistics(t, c) })
 	t.Run("Database", func(t *testing.T) { testDatabase(t, c.Address()) })
-	t.Run("Candles", func(t *testing.T) { testCandles(t, c) })
 	t.Run("Description", func(t *testing.T) { testDescription(t, c.Address()) })
 	t.Run("OwnTables", func(t *testing.T) { testOwnTables(t, c.Address()) })
 	t.Run("SilentNode", func(t *testing.T) { testSilentNode(t, c.Node(0).Address()) })
-	t.Run("Judged", func(t *testing.T) { testJudged(t, c.Address()) })
-	t.Run("JudgedEntity", func(t *testing.T) { testJudgedEntity(t, c.Address()) })
 }
 
 // testStore runs what every driver passes.
@@ -188,6 +139,24 @@ func testStore(t *testing.T, c *cluster.Ring) {
 			return d, nil
 		},
 	})
+}
+
+// testWorkloads does a short run of each workload, those of records at a weak consistency too.
+func testWorkloads(t *testing.T, c *cluster.Ring) {
+	to := workload.Target{Address: c.Address(), ConnectTimeout: time.Minute}
+	drivertest.ShortRuns(t, to, drivertest.Supports(Open, Lacks())...)
+	to.Address += "?consistency=one"
+	t.Run("one", func(t *testing.T) { drivertest.ShortRuns(t, to, availability.On(Open), entity.On(Open)) })
+	store, err := keyvalue.By(Open)(t.Context(), to, entity.Table())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if promise := keyvalue.PromiseOf(store); promise != "" {
+		t.Errorf("with consistency one %q is promised", promise)
+	}
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // makeForeign makes a keyspace that is not ours, with one table in it.
@@ -296,37 +265,6 @@ func testSilentNode(t *testing.T, server string) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if err := store.Drop(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
-func testJudged(t *testing.T, address string) {
-	for _, policy := range []availability.Policy{availability.PolicyTimeout, availability.PolicyIdempotent} {
-		t.Run(fmt.Sprint(policy), func(t *testing.T) {
-			store := keyvalue.Over(closing(t, address), availability.Table())
-			drivertest.ShortRun{
-				Workload: availability.Definition(), Config: &availability.Config{Policy: policy, Readers: 2, ReadRate: 100},
-				Seed: 7, Clients: 4, Each: 50, Attempts: 3, Limit: 30 * time.Second,
-			}.Valid(t.Context(), t, store)
-			if err := store.Drop(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
-func testJudgedEntity(t *testing.T, address string) {
-	store := openTable(t, address+"?consistency=one", entity.Table())
-	config := entity.Defaults()
-	config.Entities = 20
-	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 3, Each: 60, Attempts: 1}
-	if j := run.Valid(t.Context(), t, store); j.Counts.Committed != 180 {
-		t.Errorf("%+v", j.Entity)
-	}
-	if promise := keyvalue.PromiseOf(store); promise != "" {
-		t.Errorf("with consistency one %q is promised", promise)
-	}
-	if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
 		t.Error(err)
 	}
 }

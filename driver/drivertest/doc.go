@@ -1,11 +1,10 @@
-// Package drivertest is the conformance suite that every driver passes: what the
-// workloads ask of a Store, tested on a real database, with cut, silent and
-// restarted servers for those that have one.
+// Package drivertest is the conformance suite that every driver passes: what package store
+// promises, tested on a real database, with cut, silent and restarted servers for those that
+// have one, and a short judged run of every workload.
 //
 // # The test file of a new driver
 //
-// A driver's test says where the database is and how the driver opens the Store
-// of each workload; workloads that it does not serve are left out. This is
+// A driver's test says where the database is and how the driver opens it. This is
 // driver/sqlite/conformance_test.go:
 //
 //	package sqlite_test
@@ -74,8 +73,6 @@
 //	             that the suite can put a proxy between them
 //	CommitMarker what the client sends with a commit, such as "commit"
 //	Restart      kills the server and starts it again
-//	Replaces     if an insert replaces the row of the same key
-//	Waits        if the server reports lock waits
 //
 // # What is tested
 //
@@ -89,15 +86,19 @@
 // settle), CreateAgain (another run's schema is replaced, then dropped),
 // LeaseHeld, LeaseTakenOver, LeaseRace, Foreign (what carries no marker of
 // assay's is refused and stays as it was) and Others (so is what others have made
-// inside of what is assay's, or on it). A workload has those of its own operations: what they answer, when a context ends at any moment, when clients
-// race, when the network breaks. The answers are recorded and compared with what
-// is read back.
+// inside of what is assay's, or on it). The answers are recorded and compared with what is
+// read back.
 //
-// A database that keeps an account of its own work has it tested by RunStatistics.
+// RunOutcomes is the part that depends on how sessions are set: levels of isolation, engines,
+// poolers. ShortRuns does a short run of each workload and has it judged; what a workload makes
+// of the contract is tested once, in its own package.
+//
+// A database that keeps an account of its own work has it tested by RunStatistics, and one
+// with transactions plays the interleavings of all anomalies (RunInterleaving). Transfers is
+// for tests of a driver's own, in which servers fail.
 //
 // Which errors mean which outcome is the driver's own knowledge: its tests
 // provoke each of them for real, and the suite cannot.
 //
-// It must not know any driver: a driver's test hands it a Driver, or a Harness
-// for one workload.
+// It must not know any driver: a driver's test hands it a Store.
 package drivertest

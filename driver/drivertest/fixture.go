@@ -252,13 +252,6 @@ func (f *fixture[S]) settle() {
 // reading is a Store's Read that calls back with each row, whatever the row.
 type reading func(ctx context.Context, each func() error) error
 
-// each is the reading of a Read that calls back with rows R.
-func each[R any](read func(ctx context.Context, row func(R) error) error) reading {
-	return func(ctx context.Context, each func() error) error {
-		return read(ctx, func(R) error { return each() })
-	}
-}
-
 func (f *fixture[S]) readNothing(read reading) {
 	f.t.Helper()
 	calls := 0

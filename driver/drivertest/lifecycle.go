@@ -31,9 +31,6 @@ type schema[S workload.Store] interface {
 // create, find, size, settle, read, create again, drop, the lease, and something
 // of our name that is not ours.
 func runLifecycle[S workload.Store, F schema[S]](t *testing.T, h Harness[S], on func(t *testing.T) F) {
-	if h.OperationsOnly {
-		return
-	}
 	all := []operation[*lifecycle[S]]{
 		{"Nothing", (*lifecycle[S]).testNothing},
 		{"Create", (*lifecycle[S]).testCreate},

@@ -2,6 +2,10 @@ package drivertest
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
+	"testing"
 	"time"
 
 	"assay/history"
@@ -154,4 +158,43 @@ func (n *network[S]) testCutAtAnyTime() {
 	whileFailing(n.ctx, n.t, n.via, 4, n.open, 20, cuts(n.proxy, 10)...)
 	n.closeClients()
 	n.check()
+}
+
+// testUnreachable uses a port that nobody listens on.
+func testUnreachable[S workload.Store](t *testing.T, h Harness[S]) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := listener.Addr().String()
+	listener.Close()
+	mustNotReach(t, h, addr)
+}
+
+// mustNotReach wants opening or the first use to end by the driver's own time
+// limit: the context given lasts far longer.
+func mustNotReach[S workload.Store](t *testing.T, h Harness[S], addr string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		store, err := h.OpenVia(t, addr)
+		if err == nil {
+			_, err = store.Find(ctx)
+			if closing := store.Close(); closing != nil {
+				err = fmt.Errorf("close: %w, after %w", closing, err)
+			}
+		}
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		var unreachable *workload.UnreachableError
+		if !errors.As(err, &unreachable) || ctx.Err() != nil {
+			t.Errorf("first use: %v; want *workload.UnreachableError", err)
+		}
+	case <-ctx.Done():
+		t.Error("opening and first use did not end by the driver's connect timeout")
+	}
 }

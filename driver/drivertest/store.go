@@ -16,14 +16,27 @@ type Store struct {
 	Open   store.Opener
 	Lacks  store.Lacks
 	Target workload.Target
-	// Secret, MakeForeign, Server, CommitMarker and Restart are as in Driver, and Via too.
-	Secret       string
-	MakeForeign  func(t *testing.T, workload string) (intact func(t *testing.T))
-	Others       func(workload string) []Other
-	Server       string
-	Via          func(addr string) workload.Target
+	// Secret is the password in Target, empty if there is none. It must turn up in nothing
+	// that a Database returns.
+	Secret string
+	// MakeForeign makes something of another maker where this workload's data would be,
+	// while they are not there. It registers its own removal with t.Cleanup, and returns
+	// what fails the test unless all is as it was. Nil leaves the test out.
+	MakeForeign func(t *testing.T, workload string) (intact func(t *testing.T))
+	// Others are what others can make in or on this workload's data. Nil leaves the test out.
+	Others func(workload string) []Other
+	// Server is the server's own address, as "host:port"; the network is broken if it is not
+	// empty. Via is Target by way of this "host:port": Server, a proxy before it, or a port
+	// where nobody listens or answers. The driver is to stay with this address (no discovery of
+	// other members) and to have a ConnectTimeout of a few seconds.
+	Server string
+	Via    func(addr string) workload.Target
+	// CommitMarker is in what the client sends when it commits and in nothing that it sends
+	// earlier in a transaction: "commit". Upper or lower case.
 	CommitMarker []byte
-	Restart      func(t *testing.T)
+	// Restart kills the server as by kill -9 and starts it again; it returns when the server
+	// has been started, if not yet ready.
+	Restart func(t *testing.T)
 	// Engines are those that are tried beside the first; all if it is nil. Shrinks is true
 	// if the last compaction surely makes a small table smaller that is nearly empty.
 	Engines []string
@@ -83,7 +96,6 @@ func (s Store) harness(name string) Harness[store.Database] {
 	}
 	h := Harness[store.Database]{
 		Secret: s.Secret, Server: s.Server, CommitMarker: s.CommitMarker, Restart: s.Restart,
-		Replaces: s.Lacks[store.UniqueKeys] != "",
 		Open: func(t *testing.T) store.Database {
 			t.Helper()
 			db, err := open(s.Target)

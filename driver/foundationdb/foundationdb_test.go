@@ -21,14 +21,11 @@ import (
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
-	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/entity"
 	"assay/workload/interleaving"
 	"assay/workload/isolation"
 	"assay/workload/keyvalue"
-	"assay/workload/smallbank"
-	"assay/workload/tpcb"
 )
 
 // addressVariable names the database of these tests. They use the prefix
@@ -102,48 +99,9 @@ func TestStore(t *testing.T) {
 		}})
 }
 
-func bankHarness() drivertest.Bank {
-	h := drivertest.Bank{Open: func(t *testing.T) bank.Store { return opened(t, bank.Opener(Open)) }}
-	h.MakeForeign, h.ForeignIntact = foreign("bank")
-	return h
-}
-
-func TestBank(t *testing.T) { drivertest.RunBank(t, bankHarness()) }
-
-func TestSmallBank(t *testing.T) {
-	h := drivertest.SmallBank{Open: func(t *testing.T) smallbank.Store { return opened(t, smallbank.Opener(Open)) }}
-	h.MakeForeign, h.ForeignIntact = foreign(smallbank.Name)
-	drivertest.RunSmallBank(t, h)
-}
-
-func TestTPCB(t *testing.T) {
-	h := drivertest.TPCB{Open: func(t *testing.T) tpcb.Store { return opened(t, tpcb.Opener(Open)) }}
-	h.MakeForeign, h.ForeignIntact = foreign(tpcb.Name)
-	drivertest.RunTPCB(t, h)
-}
-
-func TestAudits(t *testing.T) { drivertest.RunAudits(t, bankHarness()) }
-
-func TestIsolation(t *testing.T) {
-	h := drivertest.Isolation{Open: func(t *testing.T) isolation.Store { return opened(t, isolation.Opener(Open)) }}
-	h.MakeForeign, h.ForeignIntact = foreign("isolation")
-	drivertest.RunIsolation(t, h)
-}
-
-func TestKeyValue(t *testing.T) {
-	for _, table := range drivertest.KeyValueTables() {
-		t.Run(table.Workload, func(t *testing.T) {
-			h := drivertest.KeyValue{Open: func(t *testing.T) keyvalue.Store { return opened(t, keyvalue.By(Open).On(table)) }}
-			h.MakeForeign, h.ForeignIntact = foreign(table.Workload)
-			drivertest.RunKeyValue(t, table, h)
-		})
-	}
-}
-
-func TestMutable(t *testing.T) {
-	drivertest.RunMutable(t, false, func(t *testing.T) keyvalue.Store {
-		return opened(t, keyvalue.By(Open).On(drivertest.MutableTable()))
-	})
+// TestWorkloads does a short run of each workload.
+func TestWorkloads(t *testing.T) {
+	drivertest.ShortRuns(t, target(), drivertest.Supports(Open, Lacks())...)
 }
 
 // TestKeyValueWithRiskyReads: nothing is promised of reads, and all else is as it
@@ -161,24 +119,14 @@ func TestKeyValueWithRiskyReads(t *testing.T) {
 	if promise := keyvalue.PromiseOf(opened(t, keyvalue.By(Open).On(entity.Table()))); promise != keyvalue.PromiseLinearizable {
 		t.Errorf("without the option the promise is %q", promise)
 	}
-	drivertest.RunKeyValue(t, entity.Table(), drivertest.KeyValue{Open: open})
-}
-
-func TestBulkUpdate(t *testing.T) {
-	h := drivertest.BulkUpdate{Open: func(t *testing.T) bulkupdate.Store { return opened(t, bulkupdate.Opener(Open)) }}
-	h.MakeForeign, h.ForeignIntact = foreign("bulkupdate")
-	drivertest.RunBulkUpdate(t, h)
+	risky := target()
+	risky.Address += "&" + causalReadRisky + "=true"
+	drivertest.ShortRuns(t, risky, entity.On(Open))
 }
 
 func TestInterleaving(t *testing.T) {
 	drivertest.RunInterleaving(t, func(t *testing.T, _ interleaving.Level) isolation.Store { return opened(t, isolation.Opener(Open)) },
 		[]drivertest.Shown{{Level: level}})
-}
-
-func TestCandles(t *testing.T) {
-	h := drivertest.Candles{Open: func(t *testing.T) candles.Store { return opened(t, candles.Opener(Open)) }}
-	h.MakeForeign, h.ForeignIntact = foreign("candles")
-	drivertest.RunCandles(t, h)
 }
 
 // TestLargeBatchOfCandles: a batch of several transactions of which a later one

@@ -15,12 +15,6 @@ import (
 )
 
 func testAudits(t *testing.T, set *cluster.ReplicaSet) {
-	for _, options := range []string{"", "&readConcernLevel=local&w=1"} {
-		t.Run("options="+options, func(t *testing.T) {
-			drivertest.RunAudits(t, drivertest.Bank{Open: func(t *testing.T) bank.Store { return mustOpen(t, set.Address()+options) }})
-		})
-	}
-
 	t.Run("SeesOneMoment", func(t *testing.T) {
 		store, ledger := loaded(t, set, 100, 100)
 		session := mustSession(t, store)

@@ -4,50 +4,14 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
-	cluster "assay/cluster/mongodb"
-	"assay/driver/drivertest"
 	"assay/history"
 	"assay/workload"
 	"assay/workload/bulkupdate"
 )
-
-func openBulkUpdate(t *testing.T, address string) bulkupdate.Store {
-	t.Helper()
-	store, err := bulkupdate.Opener(Open)(t.Context(), workload.Target{Address: address, ConnectTimeout: 20 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store
-}
-
-func testBulkUpdate(t *testing.T, set *cluster.ReplicaSet) {
-	address := "mongodb://" + set.Node(0).Address() + "/?directConnection=true"
-	database := plainClient(t, address).Database("assay_bulkupdate")
-	drivertest.RunBulkUpdate(t, drivertest.BulkUpdate{
-		Waits:         true,
-		Open:          func(t *testing.T) bulkupdate.Store { return openBulkUpdate(t, address) },
-		MakeForeign:   func(t *testing.T) { makeForeign(t, database) },
-		ForeignIntact: func(t *testing.T) { foreignIntact(t, database) },
-		Server:        set.Node(0).Address(),
-		OpenVia: func(t *testing.T, addr string) (bulkupdate.Store, error) {
-			return bulkupdate.Opener(Open)(t.Context(), workload.Target{Address: "mongodb://" + addr + "/?directConnection=true", ConnectTimeout: 3 * time.Second})
-		},
-	})
-	store := openBulkUpdate(t, address)
-	run := drivertest.ShortRun{Workload: bulkupdate.Definition(), Seed: 1, Attempts: 5,
-		Config: &bulkupdate.Config{Users: 20, Documents: 200, Workers: "1,6", Field: bulkupdate.FieldOff, Loaders: 2}}
-	if facts := run.Valid(patiently(t), t, store).Facts; len(facts["6 workers"]) < 4 {
-		t.Errorf("facts %+v", facts)
-	}
-	if err := errors.Join(store.Drop(patiently(t)), store.Close()); err != nil {
-		t.Error(err)
-	}
-}
 
 func TestBulkUpdateOptions(t *testing.T) {
 	for _, target := range []workload.Target{

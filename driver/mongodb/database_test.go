@@ -171,6 +171,11 @@ func testStore(t *testing.T, set *cluster.ReplicaSet) {
 	})
 }
 
+// testWorkloads does a short run of each workload.
+func testWorkloads(t *testing.T, set *cluster.ReplicaSet) {
+	drivertest.ShortRuns(t, workload.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second}, supports()...)
+}
+
 // conformanceTable is a table of the suite's.
 func conformanceTable(workload string) string {
 	if workload == drivertest.Conformance {

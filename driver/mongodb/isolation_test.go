@@ -44,17 +44,6 @@ func mustOpenIsolation(t *testing.T, address string) *isolationStore {
 }
 
 func testIsolation(t *testing.T, set *cluster.ReplicaSet) {
-	for _, options := range []string{"", "&readConcernLevel=local&w=1"} {
-		t.Run("options="+options, func(t *testing.T) {
-			plain := plainClient(t, set.Address()).Database("assay_isolation")
-			drivertest.RunIsolation(t, drivertest.Isolation{
-				OperationsOnly: options != "",
-				Open:           func(t *testing.T) isolation.Store { return mustOpenIsolation(t, set.Address()+options) },
-				MakeForeign:    func(t *testing.T) { makeForeign(t, plain) },
-				ForeignIntact:  func(t *testing.T) { foreignIntact(t, plain) },
-			})
-		})
-	}
 	for _, s := range []struct {
 		name string
 		run  func(*testing.T, *desk)

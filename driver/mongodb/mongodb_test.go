@@ -13,6 +13,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/isolation"
 )
 
 // startSet starts a replica set that elects and gives up transactions quickly.
@@ -99,14 +100,14 @@ func plainClient(t *testing.T, address string) *mongo.Client {
 // healthy and empty.
 func TestReplicaSet(t *testing.T) {
 	set := startSet(t, 3)
-	t.Run("Bank", func(t *testing.T) {
-		plain := plainClient(t, set.Address()).Database("assay_bank")
-		drivertest.RunBank(t, drivertest.Bank{
-			Open:          func(t *testing.T) bank.Store { return mustOpen(t, set.Address()) },
-			Others:        others(plain, "account"),
-			MakeForeign:   func(t *testing.T) { makeForeign(t, plain) },
-			ForeignIntact: func(t *testing.T) { foreignIntact(t, plain) },
-		})
+	t.Run("Store", func(t *testing.T) {
+		for _, options := range []string{"", "&readConcernLevel=local&w=1"} {
+			t.Run("options="+options, func(t *testing.T) {
+				to := workload.Target{Address: set.Address() + options, ConnectTimeout: 20 * time.Second}
+				drivertest.RunOutcomes(t, drivertest.Store{Open: Open, Lacks: Lacks(), Target: to})
+				drivertest.ShortRuns(t, to, bank.On(Open, Lacks()), isolation.On(Open, Lacks()))
+			})
+		}
 	})
 	for _, s := range []struct {
 		name string
@@ -175,13 +176,7 @@ func TestOneNode(t *testing.T) {
 		{"Statistics", testStatistics},
 		{"Database", testDatabase},
 		{"Store", testStore},
-		{"KeyValue", testKeyValue},
-		{"BulkUpdate", testBulkUpdate},
-		{"Candles", testCandles},
-		{"Churn", testChurn},
-		{"SmallBank", testSmallBank},
-		{"SmallBankWriteSkew", testSmallBankWriteSkew},
-		{"TPCB", testTPCB},
+		{"Workloads", testWorkloads},
 		{"Script", testScript},
 		{"TPCC", testTPCC},
 		{"IsolationPromise", testIsolationPromise},

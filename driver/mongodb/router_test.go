@@ -15,6 +15,7 @@ import (
 	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
@@ -47,31 +48,11 @@ func TestStandIn(t *testing.T) {
 	} {
 		t.Run(s.name, func(t *testing.T) { s.run(t, set, router) })
 	}
-	database := func(name string) *mongo.Database { return plainClient(t, set.Address()).Database("assay_" + name) }
-	t.Run("Bank", func(t *testing.T) {
-		plain := database("bank")
-		drivertest.RunBank(t, drivertest.Bank{Open: opening(bank.Opener(Open), address),
-			MakeForeign: func(t *testing.T) { makeForeign(t, plain) }, ForeignIntact: func(t *testing.T) { foreignIntact(t, plain) }})
-	})
-	t.Run("Isolation", func(t *testing.T) {
-		drivertest.RunIsolation(t, drivertest.Isolation{Open: opening(isolation.Opener(Open), address)})
-	})
-	for _, table := range drivertest.KeyValueTables() {
-		t.Run(table.Workload, func(t *testing.T) {
-			drivertest.RunKeyValue(t, table, drivertest.KeyValue{Open: opening(keyvalue.By(Open).On(table), address)})
-		})
-	}
-	t.Run("Candles", func(t *testing.T) {
-		drivertest.RunCandles(t, drivertest.Candles{Open: opening(candles.Opener(Open), address), Engines: []string{"zlib"}})
-	})
-	t.Run("BulkUpdate", func(t *testing.T) {
-		drivertest.RunBulkUpdate(t, drivertest.BulkUpdate{Open: opening(bulkupdate.Opener(Open), address)})
-	})
-	t.Run("SmallBank", func(t *testing.T) {
-		drivertest.RunSmallBank(t, drivertest.SmallBank{OperationsOnly: true, Open: opening(smallbank.Opener(Open), address)})
-	})
-	t.Run("TPCB", func(t *testing.T) {
-		drivertest.RunTPCB(t, drivertest.TPCB{OperationsOnly: true, Open: opening(tpcb.Opener(Open), address)})
+	t.Run("Store", func(t *testing.T) {
+		to, lacks := workload.Target{Address: address, ConnectTimeout: 20 * time.Second}, Lacks()
+		lacks[store.SecondaryUnique] = "a collection sharded by _id has no other unique index"
+		drivertest.RunOutcomes(t, drivertest.Store{Open: Open, Lacks: lacks, Target: to})
+		drivertest.ShortRuns(t, to, drivertest.Supports(Open, Lacks())...)
 	})
 	t.Run("Script", func(t *testing.T) {
 		router.sharding()

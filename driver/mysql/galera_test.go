@@ -11,11 +11,11 @@ import (
 
 	cluster "assay/cluster/mariadb"
 	"assay/driver/drivertest"
+	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
-	"assay/workload/isolation"
 	"assay/workload/keyvalue"
 )
 
@@ -41,19 +41,14 @@ func TestGalera(t *testing.T) {
 		}
 	}()
 	p := &troupe{t, ctx, nodes}
-	t.Run("Bank", func(t *testing.T) { drivertest.RunBank(t, p.bank()) })
-	t.Run("BankOnAnyNode", func(t *testing.T) {
-		// A session sees what others did elsewhere before.
-		drivertest.RunBank(t, p.bank(parameter("balance", "random"), parameter("wsrep_sync_wait", "7")))
-	})
-	t.Run("Isolation", func(t *testing.T) { drivertest.RunIsolation(t, p.isolation()) })
-	t.Run("Availability", func(t *testing.T) {
-		drivertest.RunKeyValue(t, availability.Table(), drivertest.KeyValue{Secret: secret,
-			Open: func(t *testing.T) keyvalue.Store {
-				to := target(p.everywhere(), parameter("wsrep_sync_wait", "1"))
-				to.Read = workload.ReadNearest
-				return openKeyValue(t, to, availability.Table())
-			}})
+	t.Run("Store", func(t *testing.T) {
+		d := drivertest.Store{Open: Driver().Open, Lacks: sqldb.Lacks(), Target: target(p.everywhere()), Secret: secret}
+		drivertest.RunOutcomes(t, d)
+		drivertest.ShortRuns(t, d.Target, drivertest.Supports(d.Open, d.Lacks)...)
+		t.Run("on any node", func(t *testing.T) { // a session sees what others did elsewhere before
+			d.Target = target(p.everywhere(), parameter("balance", "random"), parameter("wsrep_sync_wait", "7"))
+			drivertest.RunOutcomes(t, d)
+		})
 	})
 	for _, s := range []struct {
 		name string
@@ -77,22 +72,6 @@ func TestGalera(t *testing.T) {
 
 func (p *troupe) everywhere() func(*spot) {
 	return atHosts(p.Node(0).Address(), p.Node(1).Address(), p.Node(2).Address())
-}
-
-func (p *troupe) bank(changes ...func(*spot)) drivertest.Bank {
-	return drivertest.Bank{Secret: secret, Open: func(t *testing.T) bank.Store {
-		return openBank(t, target(append(changes, p.everywhere())...))
-	}}
-}
-
-func (p *troupe) isolation() drivertest.Isolation {
-	return drivertest.Isolation{Secret: secret, Open: func(t *testing.T) isolation.Store {
-		store, err := isolation.Opener(Driver().Open)(context.Background(), target(p.everywhere()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return store
-	}}
 }
 
 // loaded is a Store with four accounts, which go with the test.

@@ -14,33 +14,6 @@ import (
 	"assay/workload/isolation"
 )
 
-func TestIsolation(t *testing.T) {
-	for _, level := range []string{"", "read uncommitted", "read committed", "serializable"} {
-		t.Run("isolation="+level, func(t *testing.T) { drivertest.RunIsolation(t, isolationHarness(level)) })
-	}
-	t.Run("snapshots", func(t *testing.T) {
-		drivertest.RunIsolation(t, isolationHarness("repeatable read", parameter("innodb_snapshot_isolation", "ON")))
-	})
-	t.Run("RocksDB", func(t *testing.T) {
-		drivertest.RunIsolation(t, isolationHarness("", parameter("engine", "MyRocks"), parameter("rocksdb_deadlock_detect", "ON")))
-	})
-}
-
-func isolationHarness(level string, changes ...func(*spot)) drivertest.Isolation {
-	return drivertest.Isolation{
-		OperationsOnly: level != "", Secret: secret,
-		Open: func(t *testing.T) isolation.Store {
-			store, err := isolation.Opener(Driver().Open)(context.Background(), at(level, changes...))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return store
-		},
-		MakeForeign:   func(t *testing.T) { makeForeign(t, "assay_isolation", "list") },
-		ForeignIntact: func(t *testing.T) { foreignIntact(t, "assay_isolation", "list") },
-	}
-}
-
 func TestPromises(t *testing.T) {
 	single, galera := server{}, server{galera: true}
 	snapshots := server{snapshots: true}

@@ -7,12 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
-	"assay/workload/entity"
 	"assay/workload/keyvalue"
 )
 
@@ -33,42 +31,6 @@ func openAvailability(t *testing.T, to workload.Target) (keyvalue.Store, *schema
 		t.Fatal(err)
 	}
 	return keyvalue.Over(sqldb.StoreOf(schema, keyvalue.Schema(availability.Table())), availability.Table()), schema
-}
-
-func TestKeyValue(t *testing.T) {
-	for name, changes := range map[string][]func(*spot){"InnoDB": nil, "RocksDB": {parameter("engine", "rocksdb")}} {
-		for _, table := range drivertest.KeyValueTables() {
-			t.Run(table.Workload+" "+name, func(t *testing.T) {
-				database, entries := schemaPrefix+table.Workload, sqldb.Renamed(keyvalue.Schema(table), reserved()).Tables[0].Name
-				drivertest.RunKeyValue(t, table, drivertest.KeyValue{
-					Secret:        secret,
-					Open:          func(t *testing.T) keyvalue.Store { return openKeyValue(t, target(changes...), table) },
-					MakeForeign:   func(t *testing.T) { makeForeign(t, database, entries) },
-					ForeignIntact: func(t *testing.T) { foreignIntact(t, database, entries) },
-					Server:        node.Node(0).Address(),
-					OpenVia: func(t *testing.T, addr string) (keyvalue.Store, error) {
-						ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-						defer cancel()
-						return keyvalue.By(Driver().Open)(ctx, target(append(changes, atHosts(addr))...), table)
-					},
-				})
-			})
-		}
-	}
-	store := openKeyValue(t, target(parameter("engine", "rocksdb")), entity.Table())
-	config := entity.Defaults()
-	config.Entities = 20
-	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 3, Each: 60, Attempts: 1}
-	if j := run.Valid(t.Context(), t, store); j.Counts.Committed != 180 {
-		t.Errorf("%+v", j.Entity)
-	}
-	if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestMutable(t *testing.T) {
-	drivertest.RunMutable(t, false, func(t *testing.T) keyvalue.Store { return openKeyValue(t, target(), drivertest.MutableTable()) })
 }
 
 func TestAvailabilityReads(t *testing.T) {

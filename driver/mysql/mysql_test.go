@@ -18,6 +18,8 @@ import (
 	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/isolation"
+	"assay/workload/smallbank"
 )
 
 // secret is the password of the test servers; no error may tell it.
@@ -159,33 +161,6 @@ func value(t *testing.T, conn *sql.Conn, text string, args ...any) (v string) {
 	return v
 }
 
-func TestBank(t *testing.T) {
-	for _, level := range []string{"", "read committed", "serializable"} {
-		t.Run("isolation="+level, func(t *testing.T) { drivertest.RunBank(t, harness(level)) })
-	}
-	t.Run("statements apart", func(t *testing.T) { drivertest.RunBank(t, harness("", parameter("statements", "apart"))) })
-	for _, level := range []string{"", "read committed"} {
-		t.Run("RocksDB, isolation="+level, func(t *testing.T) {
-			drivertest.RunBank(t, harness(level, parameter("engine", "RocksDB")))
-		})
-	}
-}
-
-func harness(level string, changes ...func(*spot)) drivertest.Bank {
-	var added []drivertest.Other
-	if changes == nil { // MyRocks has no foreign keys
-		added = others("assay_bank")
-	}
-	return drivertest.Bank{
-		Others:         added,
-		OperationsOnly: level != "",
-		Secret:         secret,
-		Open:           func(t *testing.T) bank.Store { return openBank(t, at(level, changes...)) },
-		MakeForeign:    func(t *testing.T) { makeForeign(t, "assay_bank", "account") },
-		ForeignIntact:  func(t *testing.T) { foreignIntact(t, "assay_bank", "account") },
-	}
-}
-
 // makeForeign makes a database that is not ours, with one table in it.
 func makeForeign(t *testing.T, schema, table string) {
 	t.Helper()
@@ -203,13 +178,6 @@ func foreignIntact(t *testing.T, schema, table string) {
 	if owner != "mine" || tables != "1" {
 		t.Errorf("the foreign database was touched: owner %q, %s tables", owner, tables)
 	}
-}
-
-func TestAudits(t *testing.T) {
-	for _, level := range []string{"", "read committed", "serializable"} {
-		t.Run("isolation="+level, func(t *testing.T) { drivertest.RunAudits(t, harness(level)) })
-	}
-	t.Run("RocksDB", func(t *testing.T) { drivertest.RunAudits(t, harness("", parameter("engine", "RocksDB"))) })
 }
 
 // TestStore runs what every driver passes.
@@ -249,4 +217,22 @@ func TestStore(t *testing.T) {
 		}
 		drivertest.RunOutcomes(t, apart)
 	})
+}
+
+// TestWorkloads does a short run of each workload, on both engines, and at the other levels of
+// those whose statements follow from one another.
+func TestWorkloads(t *testing.T) {
+	open, lacks := Driver().Open, sqldb.Lacks()
+	drivertest.ShortRuns(t, target(), supports()...)
+	t.Run("RocksDB", func(t *testing.T) {
+		drivertest.ShortRuns(t, target(parameter("engine", "rocksdb"), parameter("rocksdb_deadlock_detect", "ON")), drivertest.Supports(open, lacks)...)
+	})
+	for name, to := range map[string]workload.Target{
+		"read uncommitted": at("read uncommitted"), "read committed": at("read committed"), "serializable": at("serializable"),
+		"snapshots": at("repeatable read", parameter("innodb_snapshot_isolation", "ON")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			drivertest.ShortRuns(t, to, bank.On(open, lacks), isolation.On(open, lacks), smallbank.On(open, lacks))
+		})
+	}
 }

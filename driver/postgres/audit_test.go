@@ -5,21 +5,11 @@ import (
 	"errors"
 	"testing"
 
-	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
 	"assay/workload/bank"
 )
-
-func TestAudits(t *testing.T) {
-	for _, level := range []string{"", "repeatable read", "serializable"} {
-		t.Run("isolation="+level, func(t *testing.T) { drivertest.RunAudits(t, harness(t, level)) })
-	}
-	t.Run("without prepared statements", func(t *testing.T) {
-		drivertest.RunAudits(t, harness(t, "", parameter("default_query_exec_mode", "exec")))
-	})
-}
 
 // TestAuditLevel asks the server for the level of an audit's transaction.
 func TestAuditLevel(t *testing.T) {

@@ -6,47 +6,42 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"assay/driver/drivertest"
+	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
+	"assay/workload/churn"
+	"assay/workload/definition"
 	"assay/workload/entity"
 	"assay/workload/isolation"
 	"assay/workload/keyvalue"
 )
 
-// TestCockroachDBsDialect runs the conformance suites in CockroachDB's dialect.
+// TestCockroachDBsDialect runs the conformance suite in CockroachDB's dialect.
 // The server is PostgreSQL: what is tried is the statements that both know, and
 // the driver around them. Those for sizes and for abandoned sessions are
 // PostgreSQL's here; see TestCockroachDBsOwnStatements.
 func TestCockroachDBsDialect(t *testing.T) {
-	textOnly := parameter("default_query_exec_mode", "exec")
-	t.Run("bank", func(t *testing.T) {
-		h := harness(t, "", inDialect)
-		h.Others = othersPlainly(h.Others)
-		drivertest.RunBank(t, h)
+	d := drivertest.Store{Open: Driver().Open, Lacks: sqldb.Lacks(), Target: target(t, inDialect), Secret: secret, MakeForeign: makeForeign,
+		Others: func(workload string) []drivertest.Other { return othersPlainly(others("assay_" + workload)) }}
+	drivertest.RunStore(t, d)
+	supported := slices.DeleteFunc(drivertest.Supports(d.Open, d.Lacks), func(s definition.Support) bool { return s.Workload == churn.Name })
+	drivertest.ShortRuns(t, d.Target, supported...)
+	t.Run("serializable, without prepared statements", func(t *testing.T) {
+		d.Target = at(t, "serializable", inDialect, parameter("default_query_exec_mode", "exec"))
+		drivertest.RunOutcomes(t, d)
+		drivertest.ShortRuns(t, d.Target, supported...)
 	})
-	t.Run("bank, serializable, without prepared statements", func(t *testing.T) {
-		drivertest.RunBank(t, harness(t, "serializable", inDialect, textOnly))
-	})
-	t.Run("audits", func(t *testing.T) { drivertest.RunAudits(t, harness(t, "", inDialect)) })
-	t.Run("isolation", func(t *testing.T) { drivertest.RunIsolation(t, isolationHarness(t, "serializable", inDialect)) })
-	for _, table := range drivertest.KeyValueTables() {
-		t.Run(table.Workload, func(t *testing.T) { drivertest.RunKeyValue(t, table, keyValueHarness(t, table, inDialect)) })
-	}
-	t.Run("candles", func(t *testing.T) { drivertest.RunCandles(t, candlesHarness(inDialect)) })
-	t.Run("candles without prepared statements", func(t *testing.T) {
-		drivertest.RunCandles(t, candlesHarness(inDialect, textOnly))
-	})
-	t.Run("bulkupdate", func(t *testing.T) { drivertest.RunBulkUpdate(t, bulkUpdateHarness(t, false, inDialect)) })
 }
 
 func TestWhatCockroachDBLacks(t *testing.T) {

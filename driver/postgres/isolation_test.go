@@ -159,49 +159,6 @@ func element(key, value int64) isolation.Op {
 	return isolation.Op{Kind: isolation.Append, Key: key, Value: value}
 }
 
-func TestIsolation(t *testing.T) {
-	for _, level := range []string{"read committed", "repeatable read", "serializable"} {
-		t.Run(level, func(t *testing.T) {
-			h := isolationHarness(t, level)
-			h.OperationsOnly = level != "read committed"
-			drivertest.RunIsolation(t, h)
-		})
-	}
-	t.Run("without prepared statements", func(t *testing.T) {
-		drivertest.RunIsolation(t, isolationHarness(t, "", parameter("default_query_exec_mode", "exec")))
-	})
-}
-
-func isolationHarness(t *testing.T, level string, changes ...func(*url.URL)) drivertest.Isolation {
-	// By default the server looks for deadlocks after a second of waiting only,
-	// and the suite provokes hundreds.
-	changes = append(changes, parameter("deadlock_timeout", "10ms"))
-	return drivertest.Isolation{
-		Secret: secret,
-		Open: func(t *testing.T) isolation.Store {
-			store, err := isolation.Opener(Driver().Open)(context.Background(), at(t, level, changes...))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return store
-		},
-		MakeForeign: func(t *testing.T) {
-			exec(t, admin(t), `CREATE SCHEMA assay_isolation CREATE TABLE list (owner text)`)
-			t.Cleanup(func() { exec(t, admin(t), `DROP SCHEMA assay_isolation CASCADE`) })
-		},
-		ForeignIntact: func(t *testing.T) {
-			var relations, columns int
-			err := admin(t).QueryRow(context.Background(), `SELECT
-				(SELECT count(*) FROM pg_class WHERE relnamespace = 'assay_isolation'::regnamespace),
-				(SELECT count(*) FROM pg_attribute WHERE attrelid = 'assay_isolation.list'::regclass AND attname = 'owner')`).
-				Scan(&relations, &columns)
-			if err != nil || relations != 1 || columns != 1 {
-				t.Errorf("the foreign schema was touched: %d relations, %d columns, %v", relations, columns, err)
-			}
-		},
-	}
-}
-
 func TestIsolationPromise(t *testing.T) {
 	for level, want := range map[string]string{
 		"": "read-committed", "read committed": "read-committed",

@@ -3,17 +3,14 @@ package postgres
 import (
 	"context"
 	"errors"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
 
-	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
-	"assay/workload/entity"
 	"assay/workload/keyvalue"
 )
 
@@ -29,76 +26,6 @@ func openKeyValue(t *testing.T, target workload.Target, table keyvalue.Table) ke
 func openAvailability(t *testing.T, target workload.Target) keyvalue.Store {
 	t.Helper()
 	return openKeyValue(t, target, availability.Table())
-}
-
-func TestKeyValue(t *testing.T) {
-	for name, changes := range map[string][]func(*url.URL){
-		"prepared":                    nil,
-		"without prepared statements": {parameter("default_query_exec_mode", "exec")},
-	} {
-		for _, table := range drivertest.KeyValueTables() {
-			t.Run(table.Workload+" "+name, func(t *testing.T) {
-				drivertest.RunKeyValue(t, table, keyValueHarness(t, table, changes...))
-			})
-		}
-	}
-	for _, policy := range availability.Policies() {
-		store := openAvailability(t, target(t))
-		config := availability.Defaults()
-		config.Policy, config.Readers = policy, 2
-		run := drivertest.ShortRun{Workload: availability.Definition(), Config: &config, Seed: 1, Clients: 4, Each: 100, Attempts: 1000, Limit: 5 * time.Second}
-		run.Valid(t.Context(), t, store)
-		if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
-			t.Error(err)
-		}
-	}
-	store := openKeyValue(t, target(t, parameter("default_query_exec_mode", "exec")), entity.Table())
-	config := entity.Defaults()
-	config.Entities = 20
-	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 3, Each: 60, Attempts: 1}
-	if j := run.Valid(t.Context(), t, store); j.Counts.Committed != 180 {
-		t.Errorf("%+v", j.Entity)
-	}
-	if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestMutable(t *testing.T) {
-	for _, changes := range [][]func(*url.URL){nil, {parameter("default_query_exec_mode", "exec")}} {
-		drivertest.RunMutable(t, false, func(t *testing.T) keyvalue.Store {
-			return openKeyValue(t, target(t, changes...), drivertest.MutableTable())
-		})
-	}
-}
-
-func keyValueHarness(t *testing.T, table keyvalue.Table, changes ...func(*url.URL)) drivertest.KeyValue {
-	u, err := url.Parse(server.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
-	schema := "assay_" + table.Workload
-	theirs := schema + "." + sqldb.Renamed(keyvalue.Schema(table), reserved()).Tables[0].Name
-	return drivertest.KeyValue{
-		Secret: secret,
-		Open:   func(t *testing.T) keyvalue.Store { return openKeyValue(t, target(t, changes...), table) },
-		MakeForeign: func(t *testing.T) {
-			conn := admin(t)
-			exec(t, conn, `CREATE SCHEMA `+schema)
-			t.Cleanup(func() { exec(t, admin(t), `DROP SCHEMA `+schema+` CASCADE`) })
-			exec(t, conn, `CREATE TABLE `+theirs+` AS SELECT 'mine'::text AS owner`)
-		},
-		ForeignIntact: func(t *testing.T) {
-			var owner string
-			if err := admin(t).QueryRow(t.Context(), `SELECT min(owner) FROM `+theirs).Scan(&owner); err != nil || owner != "mine" {
-				t.Errorf("the foreign schema was touched: owner %q, %v", owner, err)
-			}
-		},
-		Server: u.Host,
-		OpenVia: func(t *testing.T, addr string) (keyvalue.Store, error) {
-			return keyvalue.By(Driver().Open)(t.Context(), target(t, append(changes, host(addr))...), table)
-		},
-	}
 }
 
 // TestAvailabilityHasNoTimeLimitOfOurs: what the address does not say, the

@@ -17,6 +17,8 @@ import (
 	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/isolation"
+	"assay/workload/smallbank"
 )
 
 // secret is the password of the test server; no error may tell it.
@@ -143,43 +145,6 @@ func exec(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
 	}
 }
 
-func TestBank(t *testing.T) {
-	for _, isolation := range []string{"", "repeatable-read", "serializable"} {
-		t.Run("isolation="+isolation, func(t *testing.T) {
-			drivertest.RunBank(t, harness(t, isolation))
-		})
-	}
-	t.Run("without prepared statements", func(t *testing.T) {
-		drivertest.RunBank(t, harness(t, "", parameter("default_query_exec_mode", "exec")))
-	})
-}
-
-func harness(t *testing.T, isolation string, changes ...func(*url.URL)) drivertest.Bank {
-	return drivertest.Bank{
-		OperationsOnly: isolation != "", Secret: secret, Others: others("assay_bank"),
-		Open: func(t *testing.T) bank.Store {
-			to := target(t, changes...)
-			to.Isolation = isolation
-			return openBank(t, to)
-		},
-		MakeForeign: func(t *testing.T) {
-			conn := admin(t)
-			exec(t, conn, `CREATE SCHEMA assay_bank`)
-			t.Cleanup(func() { exec(t, admin(t), `DROP SCHEMA assay_bank CASCADE`) })
-			exec(t, conn, `CREATE TABLE assay_bank.account AS SELECT 1::bigint AS id, 'mine'::text AS owner`)
-		},
-		ForeignIntact: func(t *testing.T) {
-			var owner string
-			var relations int
-			err := admin(t).QueryRow(context.Background(), `SELECT min(owner), (SELECT count(*) FROM pg_class c
-				WHERE c.relnamespace = 'assay_bank'::regnamespace) FROM assay_bank.account`).Scan(&owner, &relations)
-			if err != nil || owner != "mine" || relations != 1 {
-				t.Errorf("the foreign schema was touched: owner %q, %d relations, %v", owner, relations, err)
-			}
-		},
-	}
-}
-
 // TestStore runs what every driver passes.
 func TestStore(t *testing.T) {
 	u, err := url.Parse(server.Address())
@@ -212,6 +177,22 @@ func TestStore(t *testing.T) {
 	t.Run("without prepared statements", func(t *testing.T) {
 		drivertest.RunStore(t, drivertest.Store{Open: Driver().Open, Lacks: sqldb.Lacks(), Target: target(t, parameter("default_query_exec_mode", "exec"))})
 	})
+}
+
+// TestWorkloads does a short run of each workload, with statements prepared and not, and at
+// the other levels of those whose statements follow from one another. By default the server
+// looks for deadlocks after a second of waiting only.
+func TestWorkloads(t *testing.T) {
+	quick, open, lacks := parameter("deadlock_timeout", "10ms"), Driver().Open, sqldb.Lacks()
+	drivertest.ShortRuns(t, target(t, quick), supports()...)
+	t.Run("without prepared statements", func(t *testing.T) {
+		drivertest.ShortRuns(t, target(t, quick, parameter("default_query_exec_mode", "exec")), drivertest.Supports(open, lacks)...)
+	})
+	for _, level := range []string{"repeatable read", "serializable"} {
+		t.Run(level, func(t *testing.T) {
+			drivertest.ShortRuns(t, at(t, level, quick), bank.On(open, lacks), isolation.On(open, lacks), smallbank.On(open, lacks))
+		})
+	}
 }
 
 // makeForeign makes a schema that is not ours, with one table in it.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
+	"assay/driver/sqldb"
 	"assay/workload"
 )
 
@@ -12,7 +13,7 @@ import (
 func TestPublicationOfAllTables(t *testing.T) {
 	alone(t, `CREATE PUBLICATION everything FOR ALL TABLES`)
 	t.Cleanup(func() { alone(t, `DROP PUBLICATION everything`) })
-	drivertest.RunBank(t, harness(t, ""))
+	drivertest.ShortRuns(t, target(t), drivertest.Supports(Driver().Open, sqldb.Lacks())...)
 }
 
 // TestRefusedBeforeLoading: what the server will not do later is told by Create, which

@@ -67,13 +67,6 @@ func open(t *testing.T, hostPort string) keyvalue.Store {
 
 func TestEntityThroughTheService(t *testing.T) {
 	hostPort, _ := start(t, true)
-	drivertest.RunKeyValue(t, entity.Table(), drivertest.KeyValue{
-		Open:   func(t *testing.T) keyvalue.Store { return open(t, hostPort) },
-		Server: hostPort,
-		OpenVia: func(t *testing.T, addr string) (keyvalue.Store, error) {
-			return OpenKeyValue(t.Context(), workload.Target{Address: "http://" + addr, ConnectTimeout: 3 * time.Second}, entity.Table())
-		},
-	})
 	store := open(t, hostPort)
 	config := entity.Defaults()
 	config.Entities = 20
@@ -87,6 +80,64 @@ func TestEntityThroughTheService(t *testing.T) {
 	}
 	if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRecordsThroughTheService writes texts that a careless service would spoil.
+func TestRecordsThroughTheService(t *testing.T) {
+	hostPort, _ := start(t, true)
+	store, other := open(t, hostPort), open(t, hostPort)
+	if err := store.Create(t.Context(), workload.Marker{Run: "r", Workload: entity.Name, Loaded: true}); err != nil {
+		t.Fatal(err)
+	}
+	session, err := store.Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	reader, err := other.Session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	var record keyvalue.Record
+	written := 0
+	for i, text := range []string{`' " and \ and $1 ? :x %s {}`, "Žluťoučký 馬 🐎", " spaces at the ends ", "two\nlines\tand a tab", "<b>&amp;</b>", ""} {
+		record = keyvalue.Record{Key: entity.IDOf(1, int64(i))}
+		for _, c := range entity.Table().Columns {
+			if c.Type == keyvalue.Text {
+				record.Values = append(record.Values, text[:min(len(text), c.Max)])
+			} else {
+				record.Values = append(record.Values, int64(i))
+			}
+		}
+		if r := reader.Get(t.Context(), record.Key); r.Outcome != history.Committed || r.Found {
+			t.Errorf("before the insert: %+v", r)
+		}
+		if r := session.Insert(t.Context(), record); r.Outcome != history.Committed {
+			t.Fatalf("%+v", r)
+		}
+		if r := session.Insert(t.Context(), record); r.Outcome != history.Failed || !r.Duplicate {
+			t.Errorf("insert again: %+v", r)
+		}
+		if r := reader.Get(t.Context(), record.Key); r.Outcome != history.Committed || !r.Found || !r.Record.Equal(record) {
+			t.Errorf("get: %+v, want %+v", r, record)
+		}
+		written++
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r := session.Get(ended, entity.IDOf(1, 0)); r.Outcome != history.Failed {
+		t.Errorf("get in a context that was over: %+v", r)
+	}
+	record.Key = entity.IDOf(2, 0)
+	if r := session.Insert(ended, record); r.Outcome == history.Committed {
+		t.Errorf("insert in a context that was over: %+v", r)
+	}
+	n := 0
+	err = store.Read(t.Context(), func(keyvalue.Record) error { n++; return nil })
+	if err := errors.Join(err, store.Drop(t.Context()), store.Close(), other.Close()); err != nil || n != written {
+		t.Errorf("%d records were read, want %d; %v", n, written, err)
 	}
 }
 
