@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/driver/sqldb"
+	"assay/store"
 )
 
 // ourWaits asks which of the connections of these ids waits for a lock, or for a replica to
@@ -49,7 +50,7 @@ func (p *schema) Blocked(ctx context.Context) (by string, err error) {
 		}
 		slices.Sort(ids)
 		err = h.pool.Use(ctx, func(c *conn) error {
-			by, err = blockedOn(ctx, c, sqldb.OfText(strings.Join(ids, ",")))
+			by, err = blockedOn(ctx, c, store.OfText(strings.Join(ids, ",")))
 			return err
 		})
 		if by != "" || err != nil {
@@ -59,9 +60,9 @@ func (p *schema) Blocked(ctx context.Context) (by string, err error) {
 	return by, p.Operation("ask what is waited for", err)
 }
 
-func blockedOn(ctx context.Context, c *conn, ids sqldb.Value) (by string, err error) {
+func blockedOn(ctx context.Context, c *conn, ids store.Value) (by string, err error) {
 	for _, query := range []string{ourWaits, ourRowWaits} {
-		err := c.Query(ctx, query, func(row sqldb.Row) error { return row.Scan(&by) }, ids)
+		err := c.Query(ctx, query, func(row store.Row) error { return row.Scan(&by) }, ids)
 		if err != nil && !hasCode(err, codePrivilege) { // not every user sees InnoDB's transactions
 			return "", err
 		}
@@ -74,7 +75,7 @@ func blockedOn(ctx context.Context, c *conn, ids sqldb.Value) (by string, err er
 	}
 	for i, query := range []string{heldByTransaction, heldBySession} {
 		found := ""
-		err := c.Query(ctx, query, func(row sqldb.Row) error {
+		err := c.Query(ctx, query, func(row store.Row) error {
 			var id, seconds int64
 			var user, host, command, info string
 			err := row.Scan(&id, &user, &host, &command, &seconds, &info)

@@ -4,20 +4,21 @@ import (
 	"context"
 
 	"assay/driver/sqldb"
+	"assay/store"
 )
 
 // sqlOf is the SQL for tables in this database and of this engine.
 func sqlOf(database, engine string) sqldb.Dialect {
 	return sqldb.Dialect{
 		Prefix: database + ".", Reserved: reserved(),
-		Types: map[sqldb.Type]string{
-			sqldb.Integer: "BIGINT", sqldb.Boolean: "BOOLEAN", sqldb.String: "VARCHAR(%d)",
+		Types: map[store.Type]string{
+			store.Integer: "BIGINT", store.Boolean: "BOOLEAN", store.String: "VARCHAR(%d)",
 			// MyRocks compares indexed text byte by byte, and no other way.
-			sqldb.ASCII: "VARCHAR(%d) CHARACTER SET latin1 COLLATE latin1_bin",
-			sqldb.UUID:  "BINARY(16)",
+			store.ASCII: "VARCHAR(%d) CHARACTER SET latin1 COLLATE latin1_bin",
+			store.UUID:  "BINARY(16)",
 			// A list is text, its elements separated by commas: to append is to
 			// concatenate.
-			sqldb.Ints: "LONGTEXT CHARACTER SET latin1",
+			store.Ints: "LONGTEXT CHARACTER SET latin1",
 		},
 		NotNull: " NOT NULL", Derived: " NOT NULL",
 		// InnoDB and MyRocks keep a table in the order of its primary key, which is
@@ -75,7 +76,7 @@ func catalogOf(database, engine string, d dialect) sqldb.Catalog {
 }
 
 // Load implements sqldb.Database by one INSERT.
-func (p *schema) Load(ctx context.Context, rows sqldb.Rows) error {
+func (p *schema) Load(ctx context.Context, rows store.Rows) error {
 	return p.Operation("load "+rows.Table+"s", p.use(ctx, func(c *conn) error { return c.Put(ctx, p.SQL.Table(rows.Table), rows) }))
 }
 

@@ -9,6 +9,7 @@ import (
 	library "github.com/go-sql-driver/mysql"
 
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -119,9 +120,9 @@ func errorTable() *sqldb.ErrorTable[uint16] {
 			{Codes: []uint16{codeRolledBackAtCommit}, Class: workload.ClassSerialization, Proves: sqldb.ProvesCommit},
 			{Codes: []uint16{codeRecordChanged}, Class: workload.ClassSerialization},
 			{Codes: []uint16{codeLockWaitTimeout}, Class: workload.ClassLockTimeout, Proves: sqldb.ProvesAlone, Kind: sqldb.Clash},
-			{Codes: []uint16{codeDuplicateEntry}, Proves: sqldb.ProvesAlone, Violation: sqldb.Unique, Kind: sqldb.Clash},
-			{Codes: []uint16{codeConstraintFailed, codeCheckViolatedMySQL}, Proves: sqldb.ProvesAlone, Violation: sqldb.Check},
-			{Codes: []uint16{codeBadNull}, Violation: sqldb.Null},
+			{Codes: []uint16{codeDuplicateEntry}, Proves: sqldb.ProvesAlone, Violation: store.Unique, Kind: sqldb.Clash},
+			{Codes: []uint16{codeConstraintFailed, codeCheckViolatedMySQL}, Proves: sqldb.ProvesAlone, Violation: store.Floor},
+			{Codes: []uint16{codeBadNull}, Violation: store.Absent},
 			{Codes: []uint16{codeNotPrepared}, Class: classNotPrepared, Proves: sqldb.ProvesAlone, Lasting: true},
 			{Codes: []uint16{codeUnknownCommand}, Class: classNotPrepared, Lasting: true},
 			{Codes: []uint16{codeOptionPrevents, codeReadOnlyMode}, Class: workload.ClassReadOnly, Proves: sqldb.ProvesAlone, Kind: sqldb.NoWrites, Lasting: true},

@@ -7,7 +7,7 @@ import (
 
 	library "github.com/go-sql-driver/mysql"
 
-	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
@@ -30,7 +30,7 @@ func TestThePrivilegeHintCoversEveryDatabase(t *testing.T) {
 	}
 	// As MariaDB reads it: \_ is an underscore, % anything.
 	pattern := regexp.MustCompile("^" + strings.NewReplacer(`\_`, "_", "_", ".", "%", ".*").Replace(grant[1]) + "$")
-	for _, of := range []sqldb.Schema{
+	for _, of := range []store.Schema{
 		bank.Schema(), isolation.Schema(), candles.Schema(), bulkupdate.Schema(), churn.Schema(),
 		{Workload: "smallbank"}, {Workload: "tpcb"}, {Workload: "tpcc"}, {Workload: "availability"}, {Workload: "entity"},
 	} {

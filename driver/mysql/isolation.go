@@ -6,22 +6,22 @@ import (
 	"time"
 
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
-	"assay/workload/interleaving"
 )
 
 func (p *schema) PromiseLevel() string { return promised(p.level, p.engine, p.server) }
 
 // Levels implements sqldb.Database. Repeatable read comes twice where InnoDB can
 // refuse what a snapshot does not allow (MariaDB, innodb_snapshot_isolation).
-func (p *schema) Levels() (levels []interleaving.Level) {
+func (p *schema) Levels() (levels []store.Level) {
 	for _, name := range p.dialect.levels {
-		level := interleaving.Level{Name: strings.ToLower(name), Isolation: name}
+		level := store.Level{Name: strings.ToLower(name), Isolation: name}
 		switch {
 		case p.engine == rocksdb && (name == readUncommitted || name == serializable):
 			// MyRocks has neither (MariaDB documentation, "MyRocks Transactional Isolation").
 		case p.engine != rocksdb && name == repeatableRead && p.server.hasSnapshots:
-			strict := interleaving.Level{Name: level.Name + " (snapshot)", Isolation: name, Options: []string{snapshotIsolation + "=ON"}}
+			strict := store.Level{Name: level.Name + " (snapshot)", Isolation: name, Options: []string{snapshotIsolation + "=ON"}}
 			level.Options = []string{snapshotIsolation + "=OFF"}
 			levels = append(levels, level, strict)
 		default:
@@ -48,7 +48,7 @@ func (l *session) Waiting(ctx context.Context) (waiting, known bool, err error) 
 	var waits int64
 	err = l.host.pool.Use(ctx, func(c *conn) error {
 		return sqldb.One(ctx, c, `SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' AND trx_mysql_thread_id = $1`,
-			[]sqldb.Value{sqldb.OfInt(l.look.id)}, &waits)
+			[]store.Value{store.OfInt(l.look.id)}, &waits)
 	})
 	return waits > 0, true, l.schema.Operation("ask for waits", err)
 }

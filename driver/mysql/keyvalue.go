@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
-	"assay/workload/keyvalue"
 )
 
 // reserved are the names that MySQL reserves, and those in their place.
@@ -39,7 +39,7 @@ func (p *schema) chooseReads(read string) error {
 // servers that copy in other ways, nothing is promised.
 func (p *schema) PromiseReads() string {
 	if p.server.galera && p.server.syncWait || !p.server.galera && len(p.hosts) == 1 {
-		return keyvalue.PromiseLinearizable
+		return store.Linearizable
 	}
 	return ""
 }

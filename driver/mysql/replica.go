@@ -9,7 +9,7 @@ import (
 
 	"assay/driver/replicas"
 	"assay/driver/sqldb"
-	"assay/workload/bank"
+	"assay/store"
 )
 
 var _ sqldb.ReplicatedDatabase = (*schema)(nil)
@@ -44,7 +44,7 @@ func (c *conn) askMember(ctx context.Context) (m member, err error) {
 // the address that belong to the cluster. The one that sessions go to first is
 // called primary, though all take writes. A server without Galera has none:
 // nothing is known here of copies that are made in other ways.
-func (p *schema) Replicas(ctx context.Context) ([]bank.Replica, map[string]error, error) {
+func (p *schema) Replicas(ctx context.Context) ([]store.Replica, map[string]error, error) {
 	var first member
 	var name string
 	err := p.use(ctx, func(c *conn) (err error) {
@@ -56,7 +56,7 @@ func (p *schema) Replicas(ctx context.Context) ([]bank.Replica, map[string]error
 		return nil, nil, p.Operation("look for the nodes", err)
 	}
 	if !first.galera {
-		return []bank.Replica{{Name: name, Primary: true}}, nil, nil
+		return []store.Replica{{Name: name, Primary: true}}, nil, nil
 	}
 	looks, failures := replicas.AskAll(ctx, p.hosts, p.askHost)
 	if ctx.Err() != nil {
@@ -87,7 +87,7 @@ func (p *schema) askHost(ctx context.Context, h *host) (m member, err error) {
 	return m, err
 }
 
-func (p *schema) hostOf(r bank.Replica) (*host, error) {
+func (p *schema) hostOf(r store.Replica) (*host, error) {
 	for _, h := range p.hosts {
 		if h.name == r.Name {
 			return h, nil
@@ -99,7 +99,7 @@ func (p *schema) hostOf(r bank.Replica) (*host, error) {
 // CatchUp implements sqldb.ReplicatedDatabase: the node has committed, in the order that
 // is the same for all, up to what the first that takes writes had committed when
 // this was called.
-func (p *schema) CatchUp(ctx context.Context, replica bank.Replica) error {
+func (p *schema) CatchUp(ctx context.Context, replica store.Replica) error {
 	h, err := p.hostOf(replica)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (m member) reached(goal member) error {
 	return nil
 }
 
-func (p *schema) ViewReplica(ctx context.Context, replica bank.Replica, read func(sqldb.Reader) error) error {
+func (p *schema) ViewReplica(ctx context.Context, replica store.Replica, read func(sqldb.Reader) error) error {
 	h, err := p.hostOf(replica)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -43,7 +44,7 @@ const defaultEngine = "default_storage_engine"
 // readEncryption), and all other options are session variables of the server.
 func Driver() sqldb.Driver { return sqldb.DriverOf(openSchema) }
 
-func openSchema(ctx context.Context, target workload.Target, of sqldb.Schema) (*schema, error) {
+func openSchema(ctx context.Context, target workload.Target, of store.Schema) (*schema, error) {
 	s, err := parse(target)
 	if err != nil {
 		return nil, err
@@ -110,7 +111,7 @@ func (p *schema) Measure(ctx context.Context, c sqldb.Conn) error {
 			return err
 		}
 	}
-	for _, t := range p.Tables() {
+	for _, t := range p.Tables {
 		if _, err := c.Change(ctx, p.Catalog.Refresh+" "+p.SQL.Table(t.Name)); err != nil {
 			return err
 		}

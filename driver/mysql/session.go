@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"assay/driver/sqldb"
+	"assay/store"
 )
 
 // session is the connection of one session. It is used by one goroutine at a time.
@@ -52,7 +53,7 @@ func (p *schema) adopt(ctx context.Context, c *conn, statements []sqldb.Statemen
 	run, err := p.Run(bounded, c)
 	if err == nil {
 		var got int64
-		err = sqldb.One(bounded, c, `SELECT GET_LOCK($1, 0)`, []sqldb.Value{sqldb.OfText(fmt.Sprint(p.SessionName(run), c.look.id))}, &got)
+		err = sqldb.One(bounded, c, `SELECT GET_LOCK($1, 0)`, []store.Value{store.OfText(fmt.Sprint(p.SessionName(run), c.look.id))}, &got)
 	}
 	if err != nil {
 		c.HangUp()

@@ -9,11 +9,12 @@ import (
 	library "github.com/go-sql-driver/mysql"
 
 	"assay/driver/sqldb"
+	"assay/store"
 )
 
 // Batch implements sqldb.Wire, where it can as one text: then locks are held for no
 // round trip but that of COMMIT.
-func (l *session) Batch(ctx context.Context, calls []sqldb.Call) (sqldb.Stage, error) {
+func (l *session) Batch(ctx context.Context, calls []store.Call) (sqldb.Stage, error) {
 	if l.schema.apart() {
 		return l.StandardWire.Batch(ctx, calls)
 	}
@@ -38,7 +39,7 @@ func (p *schema) apart() bool {
 // what went on when an error came. The library gives only those results that have
 // rows, so that without any it cannot be told which statement an error answers;
 // then it sends them apart.
-func (l *session) together(ctx context.Context, calls []sqldb.Call) (at sqldb.Stage, err error) {
+func (l *session) together(ctx context.Context, calls []store.Call) (at sqldb.Stage, err error) {
 	b := append(l.buffer[:0], begin+";"...)
 	answers := 0
 	for i := range calls {

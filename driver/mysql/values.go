@@ -6,18 +6,18 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/driver/sqldb"
+	"assay/store"
 )
 
 // appendValue is the sqldb.Parameter of MySQL: a value is a literal, which saves the
 // round trip that preparing takes. Every connection's sql_mode is one in which a
 // backslash escapes (see prologue), and its characters are those of UTF-8, in which no
 // other character has the byte of a quote (MySQL manual, "String Literals").
-func appendValue(b []byte, v sqldb.Value, _ []driver.NamedValue) ([]byte, []driver.NamedValue) {
+func appendValue(b []byte, v store.Value, _ []driver.NamedValue) ([]byte, []driver.NamedValue) {
 	switch v.Kind {
-	case sqldb.Bool:
+	case store.Bool:
 		return strconv.AppendBool(b, v.Number != 0), nil
-	case sqldb.Text:
+	case store.Text:
 		b = append(b, '\'')
 		for i := range len(v.Text) {
 			switch c := v.Text[i]; c {
@@ -28,15 +28,15 @@ func appendValue(b []byte, v sqldb.Value, _ []driver.NamedValue) ([]byte, []driv
 			}
 		}
 		return append(b, '\''), nil
-	case sqldb.Bytes:
+	case store.Bytes:
 		return append(hex.AppendEncode(append(b, "x'"...), v.Bytes), '\''), nil
-	case sqldb.List:
+	case store.List:
 		return append(appendNumbers(append(b, '\''), v.Numbers), '\''), nil
-	case sqldb.Keys:
+	case store.Keys:
 		return appendNumbers(b, v.Numbers), nil
-	case sqldb.Real:
+	case store.Real:
 		return strconv.AppendFloat(b, v.Real, 'g', -1, 64), nil
-	case sqldb.Nothing:
+	case store.Nothing:
 		return append(b, "NULL"...), nil
 	default:
 		return strconv.AppendInt(b, v.Number, 10), nil

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
-	"assay/workload/bulkupdate"
 )
 
 // FileSize implements sqldb.Database: what the tables use, and what is free in their
@@ -23,7 +23,7 @@ func (p *schema) FileSize(ctx context.Context) (workload.Size, error) {
 	var free int64
 	err = p.use(ctx, func(c *conn) error {
 		return sqldb.One(ctx, c, `SELECT coalesce(sum(data_free), 0) FROM information_schema.tables
-			WHERE table_schema = $1 AND table_name NOT IN ('assay_mark', 'assay_lease')`, []sqldb.Value{sqldb.OfText(p.Name)}, &free)
+			WHERE table_schema = $1 AND table_name NOT IN ('assay_mark', 'assay_lease')`, []store.Value{store.OfText(p.Name)}, &free)
 	})
 	if err != nil {
 		return workload.Size{}, p.Operation("size", err)
@@ -45,7 +45,7 @@ func (p *schema) Compactions() ([]string, error) {
 // manual, "OPTIMIZE TABLE Statement").
 func (p *schema) Compact(ctx context.Context, _ string) error {
 	return p.Operation("optimize", p.use(ctx, func(c *conn) error {
-		for _, t := range p.Tables() {
+		for _, t := range p.Tables {
 			var wrong error
 			err := c.Values(ctx, func(row []driver.Value) error {
 				if len(row) == 4 && strings.EqualFold(sqldb.TextOf(row[2]), "error") {
@@ -68,23 +68,23 @@ func (p *schema) Compact(ctx context.Context, _ string) error {
 // locks (MySQL manual, "Server Status Variables"; MariaDB documentation,
 // "InnoDB Status Variables", "MyRocks Status Variables"). Row lock times are in
 // milliseconds.
-func waitStatus() []bulkupdate.Wait {
-	return []bulkupdate.Wait{
-		{Name: "Innodb_row_lock_waits", Unit: bulkupdate.Count},
-		{Name: "Innodb_row_lock_time", Unit: bulkupdate.Time},
-		{Name: "Innodb_row_lock_current_waits", Unit: bulkupdate.Gauge},
-		{Name: "Innodb_deadlocks", Unit: bulkupdate.Count},
-		{Name: "Innodb_log_waits", Unit: bulkupdate.Count},
-		{Name: "Innodb_buffer_pool_wait_free", Unit: bulkupdate.Count},
-		{Name: "Rocksdb_row_lock_deadlocks", Unit: bulkupdate.Count},
-		{Name: "Rocksdb_row_lock_wait_timeouts", Unit: bulkupdate.Count},
-		{Name: "Threads_running", Unit: bulkupdate.Gauge},
+func waitStatus() []store.Wait {
+	return []store.Wait{
+		{Name: "Innodb_row_lock_waits", Unit: store.Occasions},
+		{Name: "Innodb_row_lock_time", Unit: store.Time},
+		{Name: "Innodb_row_lock_current_waits", Unit: store.Gauge},
+		{Name: "Innodb_deadlocks", Unit: store.Occasions},
+		{Name: "Innodb_log_waits", Unit: store.Occasions},
+		{Name: "Innodb_buffer_pool_wait_free", Unit: store.Occasions},
+		{Name: "Rocksdb_row_lock_deadlocks", Unit: store.Occasions},
+		{Name: "Rocksdb_row_lock_wait_timeouts", Unit: store.Occasions},
+		{Name: "Threads_running", Unit: store.Gauge},
 	}
 }
 
 // Waits implements sqldb.Database, with those that the server has of the
 // table's engine, of the whole server.
-func (p *schema) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
+func (p *schema) Waits(ctx context.Context) ([]store.Wait, error) {
 	status := map[string]string{}
 	err := p.use(ctx, func(c *conn) error {
 		pairs, err := c.pairs(ctx, `SHOW GLOBAL STATUS WHERE Variable_name LIKE 'innodb%wait%' OR Variable_name LIKE 'innodb%lock%'
@@ -101,14 +101,14 @@ func (p *schema) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
 	if p.engine == rocksdb {
 		other = "innodb_"
 	}
-	var known []bulkupdate.Wait
+	var known []store.Wait
 	for _, w := range waitStatus() {
 		name := strings.ToLower(w.Name)
 		value, err := strconv.ParseInt(status[name], 10, 64)
 		if err != nil || strings.HasPrefix(name, other) {
 			continue
 		}
-		if w.Value = value; w.Unit == bulkupdate.Time {
+		if w.Value = value; w.Unit == store.Time {
 			w.Value *= int64(time.Millisecond)
 		}
 		known = append(known, w)

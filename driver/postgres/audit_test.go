@@ -7,6 +7,7 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
 )
@@ -22,12 +23,12 @@ func TestAuditLevel(t *testing.T) {
 
 func checkAuditLevel(t *testing.T, to workload.Target, want string) {
 	t.Helper()
-	store := openBank(t, to)
-	defer store.Close()
+	opened := openBank(t, to)
+	defer opened.Close()
 	var level, readOnly string
-	err := store.below.AuditView(context.Background(), func(r sqldb.Reader) error {
+	err := opened.below.AuditView(context.Background(), func(r sqldb.Reader) error {
 		return r.Query(context.Background(), `SELECT current_setting('transaction_isolation'), current_setting('transaction_read_only')`,
-			func(row sqldb.Row) error { return row.Scan(&level, &readOnly) })
+			func(row store.Row) error { return row.Scan(&level, &readOnly) })
 	})
 	if err != nil || level != want || readOnly != "on" {
 		t.Errorf("%q: an audit is at %q, read only %s, %v; want %q", to.Isolation, level, readOnly, err, want)
@@ -41,7 +42,7 @@ func TestAuditSeesOneMoment(t *testing.T) {
 		for id := range int64(2) {
 			var version int64
 			err := r.Query(s.ctx, `SELECT version FROM assay_bank.account WHERE id = $1`,
-				func(row sqldb.Row) error { return row.Scan(&version) }, sqldb.OfInt(id+1))
+				func(row store.Row) error { return row.Scan(&version) }, store.OfInt(id+1))
 			if err != nil || version != 0 {
 				t.Errorf("account %d was read at version %d, %v", id+1, version, err)
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/driver/sqldb"
+	"assay/store"
 )
 
 // blocking asks what keeps the connections of these process ids, and the sessions of this
@@ -37,12 +38,12 @@ func (p *schema) Blocked(ctx context.Context) (by string, err error) {
 		name = p.SessionName(run)
 	}
 	err = p.pool.Use(ctx, func(c conn) error {
-		return c.Query(ctx, blocking, func(row sqldb.Row) error {
+		return c.Query(ctx, blocking, func(row store.Row) error {
 			var h holder
 			err := row.Scan(&h.locked, &h.event, &h.pid, &h.user, &h.application, &h.client, &h.state, &h.seconds, &h.query, &h.prepared, &h.standbys)
 			by = h.String()
 			return err
-		}, sqldb.OfText(strings.Join(ids, ",")), sqldb.OfText(name))
+		}, store.OfText(strings.Join(ids, ",")), store.OfText(name))
 	})
 	return by, p.Operation("ask what is waited for", err)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -118,7 +119,7 @@ func (l *connection) identify(ctx context.Context, run string) (err error) {
 			return err
 		}
 		var name string
-		if err := sqldb.One(ctx, c, `SELECT set_config('application_name', $1, false)`, []sqldb.Value{sqldb.OfText(l.schema.SessionName(run))}, &name); err != nil {
+		if err := sqldb.One(ctx, c, `SELECT set_config('application_name', $1, false)`, []store.Value{store.OfText(l.schema.SessionName(run))}, &name); err != nil {
 			return err
 		}
 	}
@@ -211,15 +212,15 @@ func (c *connection) Classify(err error, at sqldb.Stage) workload.Reply {
 	return classify(err, at)
 }
 
-func (c *connection) Violated(err error) sqldb.Violation {
+func (c *connection) Violated(err error) store.Violation {
 	if c.schema.Open {
 		return anyViolated(err)
 	}
-	return violated(err, c.schema.Tables())
+	return violated(err, c.schema.Tables)
 }
 
 // Leave implements sqldb.Wire, in one round trip.
-func (c *connection) Leave(ctx context.Context, inquiry *sqldb.Call) error {
+func (c *connection) Leave(ctx context.Context, inquiry *store.Call) error {
 	if c.conn.IsClosed() {
 		return pgconn.ErrConnClosed
 	}
@@ -269,7 +270,7 @@ func (c *connection) readAnswer() ([]byte, error) { return c.conn.answer(nil, ni
 
 // readRows reads the answer to one of the workload's statements, and gives each row to the
 // callback, unless that is nil. It returns how many rows were changed.
-func (c *connection) readRows(which int, row func(sqldb.Row) error) (changed int64, err error) {
+func (c *connection) readRows(which int, row func(store.Row) error) (changed int64, err error) {
 	var fields []pgconn.FieldDescription
 	if c.prepared != nil {
 		fields = c.prepared[which+int(ownStatements)].fields

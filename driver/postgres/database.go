@@ -1,6 +1,9 @@
 package postgres
 
-import "assay/driver/sqldb"
+import (
+	"assay/driver/sqldb"
+	"assay/store"
+)
 
 // preparedPrefix begins the names of prepared statements.
 const preparedPrefix = "assay_"
@@ -10,9 +13,9 @@ const preparedPrefix = "assay_"
 func (d *dialect) sqlOf(schema string) sqldb.Dialect {
 	s := sqldb.Dialect{
 		Prefix: schema + ".", Reserved: reserved(),
-		Types: map[sqldb.Type]string{
-			sqldb.Integer: "bigint", sqldb.Boolean: "boolean", sqldb.String: "text", sqldb.ASCII: "text",
-			sqldb.UUID: "uuid", sqldb.Ints: "bigint[]",
+		Types: map[store.Type]string{
+			store.Integer: "bigint", store.Boolean: "boolean", store.String: "text", store.ASCII: "text",
+			store.UUID: "uuid", store.Ints: "bigint[]",
 		},
 		NotNull: " NOT NULL", Derived: " " + d.notNull,
 		Key:            " CONSTRAINT %s_pkey PRIMARY KEY",

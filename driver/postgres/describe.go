@@ -8,6 +8,7 @@ import (
 
 	"assay/driver/encryption"
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -39,7 +40,7 @@ func (p *schema) describe(ctx context.Context, c conn) (workload.Product, error)
 		product.Settings = append(product.Settings, workload.Setting{Name: name, Value: cmp.Or(value, "(none)")})
 	}
 	show := func(setting string) (value string, err error) { // null: another product without this setting
-		err = sqldb.One(ctx, c, `SELECT coalesce(current_setting($1, true), 'unknown')`, []sqldb.Value{sqldb.OfText(setting)}, &value)
+		err = sqldb.One(ctx, c, `SELECT coalesce(current_setting($1, true), 'unknown')`, []store.Value{store.OfText(setting)}, &value)
 		return value, err
 	}
 	isolation := p.isolation

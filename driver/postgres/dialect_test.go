@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
@@ -221,7 +222,7 @@ func TestCockroachDBsOwnStatements(t *testing.T) {
 			}
 		}
 	}
-	p := &schema{Namespace: &sqldb.Namespace{Schema: sqldb.Schema{Workload: "bank"}}, dialect: d}
+	p := &schema{Namespace: &sqldb.Namespace{Schema: store.Schema{Workload: "bank"}}, dialect: d}
 	p.config, _, _ = parse(workload.Target{Address: "postgres://u@h/accounts"})
 	if got := p.SessionName("run-1"); got != "assay bank session run-1 in accounts" {
 		t.Errorf("sessions are called %q", got)

@@ -170,39 +170,39 @@ func abandonedReplication(notice *pgconn.Notice) bool {
 // violated is the constraint of these tables that an error tells of. What others
 // have put on a table, such as a constraint or a trigger of somebody's own, is none
 // of them; nor is the key of a table that sessions do not insert into.
-func violated(err error, tables []sqldb.Table) sqldb.Violation {
+func violated(err error, tables []store.Table) store.Violation {
 	var answer *pgconn.PgError
 	if !errors.As(err, &answer) {
-		return sqldb.NoViolation
+		return store.NoViolation
 	}
 	for i := range tables {
 		t := &tables[i]
 		switch answer.Code {
 		case codeUniqueViolation:
-			unique := func(i sqldb.Index) bool { return i.Unique && i.Name == answer.ConstraintName }
+			unique := func(i store.Index) bool { return i.Unique && i.Name == answer.ConstraintName }
 			if answer.ConstraintName == t.Name+"_pkey" && (!t.LateKey || t.Grows) || slices.ContainsFunc(t.Indexes, unique) {
-				return sqldb.Unique
+				return store.Unique
 			}
 		case codeCheckViolation:
 			if slices.ContainsFunc(t.Floors, func(f store.Minimum) bool { return f.Name == answer.ConstraintName }) {
-				return sqldb.Check
+				return store.Floor
 			}
 			if column, is := strings.CutPrefix(answer.ConstraintName, knownPrefix); is && isDerived(t, column) {
-				return sqldb.Null
+				return store.Absent
 			}
 		case codeNotNullViolation:
 			if answer.TableName == t.Name && isDerived(t, answer.ColumnName) {
-				return sqldb.Null
+				return store.Absent
 			}
 		}
 	}
-	return sqldb.NoViolation
+	return store.NoViolation
 }
 
 // knownPrefix begins the names of the CHECK constraints that stand for NOT NULL
 // where a server tells no column of a null; see cockroachdb.
 const knownPrefix = "known_"
 
-func isDerived(t *sqldb.Table, column string) bool {
-	return slices.ContainsFunc(t.Columns, func(c sqldb.Column) bool { return c.Derived && c.Name == column })
+func isDerived(t *store.Table, column string) bool {
+	return slices.ContainsFunc(t.Columns, func(c store.Column) bool { return c.Derived && c.Name == column })
 }

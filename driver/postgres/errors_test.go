@@ -12,6 +12,7 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
 )
@@ -82,14 +83,14 @@ func TestRule(t *testing.T) {
 
 func TestViolated(t *testing.T) {
 	tables := bank.Schema().Tables
-	for want, errs := range map[sqldb.Violation][]error{
-		sqldb.Unique: {&pgconn.PgError{Code: "23505", ConstraintName: "transfer_pkey"}},
-		sqldb.Check:  {&pgconn.PgError{Code: "23514", ConstraintName: "account_not_overdrawn"}},
-		sqldb.Null: {
+	for want, errs := range map[store.Violation][]error{
+		store.Unique: {&pgconn.PgError{Code: "23505", ConstraintName: "transfer_pkey"}},
+		store.Floor:  {&pgconn.PgError{Code: "23514", ConstraintName: "account_not_overdrawn"}},
+		store.Absent: {
 			&pgconn.PgError{Code: "23502", TableName: "transfer", ColumnName: "destination_version"},
 			&pgconn.PgError{Code: "23514", ConstraintName: "known_source_version"},
 		},
-		sqldb.NoViolation: {
+		store.NoViolation: {
 			errors.New("23505 transfer_pkey"),
 			&pgconn.PgError{Code: "23505", ConstraintName: "account_pkey"},
 			&pgconn.PgError{Code: "23514", ConstraintName: "made_by_somebody"},

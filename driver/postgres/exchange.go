@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"assay/driver/sqldb"
+	"assay/store"
 )
 
 // exchange sends the statements of a session and reads their answers: one write up to a
@@ -234,7 +234,7 @@ func (x *exchange) prepared(name string) (*preparedStatement, error) {
 // answer reads the answer to one statement, puts each row into into and gives it to the
 // callback, unless that is nil. It returns how the server names what was done, good until
 // the next message. fields are the columns of a statement that was prepared.
-func (x *exchange) answer(fields []pgconn.FieldDescription, into *columns, row func(sqldb.Row) error) (tag []byte, err error) {
+func (x *exchange) answer(fields []pgconn.FieldDescription, into *columns, row func(store.Row) error) (tag []byte, err error) {
 	for {
 		message, failed := x.receive()
 		if failed != nil {

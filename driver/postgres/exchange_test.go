@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"assay/driver/sqldb"
+	"assay/store"
 )
 
 // exchangeWith opens a connection; notices are those that came.
@@ -36,7 +36,7 @@ func (x *exchange) value(ctx context.Context, text string) (value string, err er
 		return "", err
 	}
 	var into columns
-	_, err = x.answer(nil, &into, func(sqldb.Row) error {
+	_, err = x.answer(nil, &into, func(store.Row) error {
 		value = string(into.values[0])
 		return nil
 	})
@@ -67,7 +67,7 @@ func TestExchangeOfMuch(t *testing.T) {
 	var into columns
 	rows := 0
 	for range n {
-		if _, err := x.answer(nil, &into, func(sqldb.Row) error {
+		if _, err := x.answer(nil, &into, func(store.Row) error {
 			if rows++; len(into.values[0]) != 1<<20 {
 				t.Errorf("%d bytes came", len(into.values[0]))
 			}

@@ -6,14 +6,14 @@ import (
 	"slices"
 
 	"assay/driver/sqldb"
-	"assay/workload/interleaving"
+	"assay/store"
 )
 
 func (p *schema) PromiseLevel() string { return p.promise }
 
-func (p *schema) Levels() (levels []interleaving.Level) {
+func (p *schema) Levels() (levels []store.Level) {
 	for _, name := range p.dialect.levels {
-		levels = append(levels, interleaving.Level{Name: name, Isolation: name})
+		levels = append(levels, store.Level{Name: name, Isolation: name})
 	}
 	return levels
 }
@@ -26,7 +26,7 @@ func (c *connection) Waiting(ctx context.Context) (waiting, known bool, err erro
 		return false, false, nil
 	}
 	err = c.schema.pool.Use(ctx, func(by conn) error {
-		return sqldb.One(ctx, by, `SELECT cardinality(pg_blocking_pids($1::bigint::int)) > 0`, []sqldb.Value{sqldb.OfInt(int64(c.conn.PID()))}, &waiting)
+		return sqldb.One(ctx, by, `SELECT cardinality(pg_blocking_pids($1::bigint::int)) > 0`, []store.Value{store.OfInt(int64(c.conn.PID()))}, &waiting)
 	})
 	return waiting, true, c.schema.Operation("ask for waits", err)
 }

@@ -11,8 +11,8 @@ import (
 
 	"assay/driver/replicas"
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
-	"assay/workload/keyvalue"
 )
 
 // reads is how sessions of a workload connect whose reads may go to another server
@@ -83,7 +83,7 @@ func (p *schema) current() bool { return len(p.servers) == 1 || !p.dialect.stand
 // PromiseReads implements sqldb.Database; see current.
 func (p *schema) PromiseReads() string {
 	if p.current() {
-		return keyvalue.PromiseLinearizable
+		return store.Linearizable
 	}
 	return ""
 }
@@ -131,7 +131,7 @@ func (p *schema) everywhere(ctx context.Context) error {
 		return replicas.CatchUp(ctx, "have the standbys make the schema", func(ctx context.Context) (final bool, err error) {
 			var left int
 			var who string
-			err = sqldb.One(ctx, c, behind, []sqldb.Value{sqldb.OfText(end)}, &left, &who)
+			err = sqldb.One(ctx, c, behind, []store.Value{store.OfText(end)}, &left, &who)
 			if err == nil && left > 0 {
 				return false, fmt.Errorf("%d standbys, %q for one, have not replayed it", left, who)
 			}

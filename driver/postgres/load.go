@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/sqldb"
+	"assay/store"
 )
 
 // loadRows is the most rows that one INSERT loads. CockroachDB's documentation
@@ -23,7 +24,7 @@ const loadRows = 100
 // Load implements sqldb.Database: by COPY, PostgreSQL's own way to load in bulk,
 // or, where the dialect wants it, by INSERT of at most loadRows at a time, each a
 // transaction of its own.
-func (p *schema) Load(ctx context.Context, rows sqldb.Rows) error {
+func (p *schema) Load(ctx context.Context, rows store.Rows) error {
 	err := p.pool.Use(ctx, func(c conn) error {
 		n, err := p.put(ctx, c.PgConn, rows)
 		if err == nil && n != int64(rows.Count) {
@@ -34,7 +35,7 @@ func (p *schema) Load(ctx context.Context, rows sqldb.Rows) error {
 	return p.Operation("load "+rows.Table+"s", err)
 }
 
-func (p *schema) put(ctx context.Context, conn *pgconn.PgConn, rows sqldb.Rows) (n int64, err error) {
+func (p *schema) put(ctx context.Context, conn *pgconn.PgConn, rows store.Rows) (n int64, err error) {
 	if p.dialect.copies {
 		return p.copyFrom(ctx, conn, rows)
 	}
@@ -71,7 +72,7 @@ func (p *schema) BulkRows() int {
 }
 
 // copyFrom loads rows by COPY, which are encoded while they are sent.
-func (p *schema) copyFrom(ctx context.Context, conn *pgconn.PgConn, rows sqldb.Rows) (n int64, err error) {
+func (p *schema) copyFrom(ctx context.Context, conn *pgconn.PgConn, rows store.Rows) (n int64, err error) {
 	var content io.Reader
 	if p.Open {
 		content = bytes.NewReader(copyLines(rows))
@@ -87,10 +88,10 @@ func (p *schema) copyFrom(ctx context.Context, conn *pgconn.PgConn, rows sqldb.R
 // copyReader reads rows in the binary format of COPY (manual, "COPY", "Binary Format").
 type copyReader struct {
 	mu      sync.Mutex // pgconn reads in a goroutine, which a lost connection leaves behind
-	rows    sqldb.Rows
+	rows    store.Rows
 	next    int // row
 	ended   bool
-	values  []sqldb.Value
+	values  []store.Value
 	encoded []byte
 	read    int // of encoded
 }
@@ -141,7 +142,7 @@ func (c *copyReader) encode() {
 }
 
 // copyText is the COPY of rows in binary format, or in text format.
-func (p *schema) copyText(rows sqldb.Rows) string {
+func (p *schema) copyText(rows store.Rows) string {
 	format := "binary"
 	if p.Open {
 		format = "text"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -82,7 +82,7 @@ func addLimits(ctx context.Context, c conn, limits []workload.Setting) (_ []work
 		return limits, nil
 	}
 	err = c.Query(ctx, `SELECT name, reset_val, coalesce(unit, '') FROM pg_catalog.pg_settings WHERE reset_val NOT IN ('0', '-1')
-		AND name IN `+limited+` ORDER BY name`, func(row sqldb.Row) error {
+		AND name IN `+limited+` ORDER BY name`, func(row store.Row) error {
 		var name, value, unit string
 		err := row.Scan(&name, &value, &unit)
 		limits = append(limits, workload.Setting{Name: name, Value: value + cmp.Or(unit, "ms") + " (clients alone, not loading and reading back)"})

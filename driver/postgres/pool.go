@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/sqldb"
+	"assay/store"
 )
 
 // pool lends connections to the servers of a configuration.
@@ -43,14 +44,14 @@ type conn struct{ *pgconn.PgConn }
 
 var _ sqldb.Conn = conn{}
 
-func (c conn) Query(ctx context.Context, text string, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
+func (c conn) Query(ctx context.Context, text string, row func(store.Row) error, parameters ...store.Value) error {
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
 	return eachRow(c.send(ctx, text, parameters), abandon, row)
 }
 
 // eachRow gives the rows of an answer to the callback, whose error abandons it.
-func eachRow(result *pgconn.ResultReader, abandon func(), row func(sqldb.Row) error) error {
+func eachRow(result *pgconn.ResultReader, abandon func(), row func(store.Row) error) error {
 	var found columns
 	for result.NextRow() {
 		found = columns{result.Values(), result.FieldDescriptions()}
@@ -70,14 +71,14 @@ func (c conn) WithValues() sqldb.Reader { return valueConn{c} }
 // valueConn is a connection whose rows are ValueRows.
 type valueConn struct{ conn }
 
-func (c valueConn) Query(ctx context.Context, text string, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
+func (c valueConn) Query(ctx context.Context, text string, row func(store.Row) error, parameters ...store.Value) error {
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
 	var e encoder
 	return eachRow(c.ExecParams(ctx, text, e.texts(parameters), nil, nil, nil), abandon, row)
 }
 
-func (c conn) Change(ctx context.Context, text string, parameters ...sqldb.Value) (int64, error) {
+func (c conn) Change(ctx context.Context, text string, parameters ...store.Value) (int64, error) {
 	tag, err := c.send(ctx, text, parameters).Close()
 	if err == nil && text == "COMMIT" && tag.String() != text {
 		err = errRolledBack
@@ -88,7 +89,7 @@ func (c conn) Change(ctx context.Context, text string, parameters ...sqldb.Value
 	return tag.RowsAffected(), err
 }
 
-func (c conn) send(ctx context.Context, text string, parameters []sqldb.Value) *pgconn.ResultReader {
+func (c conn) send(ctx context.Context, text string, parameters []store.Value) *pgconn.ResultReader {
 	var e encoder
 	data, types := e.encode(parameters, nil)
 	return c.ExecParams(ctx, text, data, types, binaryFormats, binaryFormats)

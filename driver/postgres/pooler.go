@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -161,12 +162,12 @@ func (p *schema) settlePooled(ctx context.Context) error {
 		return err
 	}
 	named := told == name
-	parameters := []sqldb.Value{sqldb.OfText(name), sqldb.OfBool(named), sqldb.OfText(began)}
+	parameters := []store.Value{store.OfText(name), store.OfBool(named), store.OfText(began)}
 	terminate := time.Now().Add(poolerGrace)
 	for {
 		var left []string
 		var state string
-		err := c.Query(ctx, leftBehindPooler, func(row sqldb.Row) error {
+		err := c.Query(ctx, leftBehindPooler, func(row store.Row) error {
 			left = append(left, "")
 			return row.Scan(&left[len(left)-1], &state)
 		}, parameters...)

@@ -19,6 +19,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
 	"assay/workload/entity"
@@ -133,11 +134,11 @@ func TestLevelsThroughAPooler(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	store := keyvalue.Over(sqldb.StoreOf(p, keyvalue.Schema(entity.Table())), entity.Table())
-	if err := store.Create(t.Context(), workload.Marker{Run: "r", Workload: "entity"}); err != nil {
+	opened := keyvalue.Over(sqldb.StoreOf(p, keyvalue.Schema(entity.Table())), entity.Table())
+	if err := opened.Create(t.Context(), workload.Marker{Run: "r", Workload: "entity"}); err != nil {
 		t.Fatal(err)
 	}
-	defer store.Drop(context.Background())
+	defer opened.Drop(context.Background())
 	c, err := p.Connect(t.Context(), []sqldb.Statement{{Name: "level", Text: `SELECT current_setting('transaction_isolation')`}, {Name: "wrong", Text: `SELECT 1/0`}})
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +146,7 @@ func TestLevelsThroughAPooler(t *testing.T) {
 	defer c.Close()
 	var level string
 	for range 3 {
-		if r := c.Query(t.Context(), 0, func(row sqldb.Row) error { return row.Scan(&level) }); r.Outcome != history.Committed || level != "repeatable read" {
+		if r := c.Query(t.Context(), 0, func(row store.Row) error { return row.Scan(&level) }); r.Outcome != history.Committed || level != "repeatable read" {
 			t.Errorf("%q, %+v", level, r)
 		}
 		if r := c.Execute(t.Context(), 1); r.Outcome != history.Failed || r.Broken {

@@ -12,7 +12,7 @@ import (
 
 	"assay/driver/replicas"
 	"assay/driver/sqldb"
-	"assay/workload/bank"
+	"assay/store"
 )
 
 var _ sqldb.ReplicatedDatabase = (*schema)(nil)
@@ -69,7 +69,7 @@ func (p *schema) lookAt(ctx context.Context, from *pool) (l look, err error) {
 // their connections), so replicas are the hosts of the address that replay a
 // log. A host that does not, and is not the primary, has gone its own way. In a
 // dialect without standbys no host has a state of its own to be compared.
-func (p *schema) Replicas(ctx context.Context) ([]bank.Replica, map[string]error, error) {
+func (p *schema) Replicas(ctx context.Context) ([]store.Replica, map[string]error, error) {
 	if !p.dialect.standbys {
 		return nil, nil, nil
 	}
@@ -92,7 +92,7 @@ func (p *schema) Replicas(ctx context.Context) ([]bank.Replica, map[string]error
 	return found, unreachable, nil
 }
 
-func (p *schema) member(member bank.Replica) (*pool, error) {
+func (p *schema) member(member store.Replica) (*pool, error) {
 	for _, server := range p.servers {
 		if server.name == member.Name {
 			return server.pool, nil
@@ -103,7 +103,7 @@ func (p *schema) member(member bank.Replica) (*pool, error) {
 
 // CatchUp implements sqldb.ReplicatedDatabase. A standby that cannot be reached may come
 // back, and is asked until ctx ends.
-func (p *schema) CatchUp(ctx context.Context, member bank.Replica) error {
+func (p *schema) CatchUp(ctx context.Context, member store.Replica) error {
 	standby, err := p.member(member)
 	if err != nil || member.Primary {
 		return err
@@ -152,7 +152,7 @@ func replayed(ctx context.Context, c conn, target string) (promoted bool, err er
 	var recovering, done bool
 	var last string
 	err = sqldb.One(ctx, c, `SELECT pg_is_in_recovery(), coalesce(pg_last_wal_replay_lsn() >= $1::text::pg_lsn, false),
-		coalesce(pg_last_wal_replay_lsn()::text, 'nothing')`, []sqldb.Value{sqldb.OfText(target)}, &recovering, &done, &last)
+		coalesce(pg_last_wal_replay_lsn()::text, 'nothing')`, []store.Value{store.OfText(target)}, &recovering, &done, &last)
 	switch {
 	case err != nil:
 		return false, err
@@ -164,7 +164,7 @@ func replayed(ctx context.Context, c conn, target string) (promoted bool, err er
 	return false, nil
 }
 
-func (p *schema) ViewReplica(ctx context.Context, member bank.Replica, read func(sqldb.Reader) error) error {
+func (p *schema) ViewReplica(ctx context.Context, member store.Replica, read func(sqldb.Reader) error) error {
 	from, err := p.member(member)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -36,7 +37,7 @@ type schema struct {
 // address, statements are not prepared; the transfer then is still one round trip.
 func Driver() sqldb.Driver { return sqldb.DriverOf(openSchema) }
 
-func openSchema(ctx context.Context, target workload.Target, of sqldb.Schema) (*schema, error) {
+func openSchema(ctx context.Context, target workload.Target, of store.Schema) (*schema, error) {
 	a, err := read(target)
 	if err != nil {
 		return nil, err

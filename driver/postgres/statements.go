@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"assay/driver/sqldb"
+	"assay/store"
 )
 
 // sendCall puts one of the workload's statements into the exchange.
-func (c *connection) sendCall(which int, parameters []sqldb.Value) {
+func (c *connection) sendCall(which int, parameters []store.Value) {
 	which += int(ownStatements)
 	var data [][]byte
 	var types []uint32
@@ -27,7 +28,7 @@ func (c *connection) sendCall(which int, parameters []sqldb.Value) {
 	c.conn.executeText(c.texts[which].Text, data, types, formats)
 }
 
-func (c *connection) Run(ctx context.Context, which int, row func(sqldb.Row) error, parameters []sqldb.Value) (int64, sqldb.Stage, error) {
+func (c *connection) Run(ctx context.Context, which int, row func(store.Row) error, parameters []store.Value) (int64, sqldb.Stage, error) {
 	if c.enclosed {
 		return c.enclose(ctx, which, row, parameters)
 	}
@@ -37,7 +38,7 @@ func (c *connection) Run(ctx context.Context, which int, row func(sqldb.Row) err
 }
 
 // enclose is Run in a transaction of its own that begins by name, in one round trip.
-func (c *connection) enclose(ctx context.Context, which int, row func(sqldb.Row) error, parameters []sqldb.Value) (changed int64, at sqldb.Stage, err error) {
+func (c *connection) enclose(ctx context.Context, which int, row func(store.Row) error, parameters []store.Value) (changed int64, at sqldb.Stage, err error) {
 	c.unreplicated = false
 	c.conn.begin()
 	c.sendBegin()
@@ -83,7 +84,7 @@ func (c *connection) replicated(err error) error {
 // Load implements sqldb.Wire by COPY, or by INSERT where the dialect has it so. What
 // goes wrong with COPY is judged as an error of COMMIT, since the server commits
 // before it answers.
-func (c *connection) Load(ctx context.Context, rows sqldb.Rows) (sqldb.Stage, error) {
+func (c *connection) Load(ctx context.Context, rows store.Rows) (sqldb.Stage, error) {
 	if !c.schema.dialect.copies {
 		return c.Insert(ctx, rows)
 	}
@@ -101,7 +102,7 @@ const (
 
 // Insert implements sqldb.Wire, in one round trip. What is too much for one statement
 // gets a transaction around several.
-func (c *connection) Insert(ctx context.Context, rows sqldb.Rows) (at sqldb.Stage, err error) {
+func (c *connection) Insert(ctx context.Context, rows store.Rows) (at sqldb.Stage, err error) {
 	most := min(maxInserted, maxParameters/len(rows.Columns))
 	c.conn.begin()
 	if rows.Count <= most && !c.enclosed {
@@ -135,13 +136,13 @@ func (c *connection) Insert(ctx context.Context, rows sqldb.Rows) (at sqldb.Stag
 }
 
 // sendInsert puts an INSERT of n rows into the exchange.
-func (c *connection) sendInsert(rows sqldb.Rows, first, n int) {
+func (c *connection) sendInsert(rows store.Rows, first, n int) {
 	data, types := c.encoder.encode(someRows(rows, first, n), nil)
 	c.conn.executeText(sqldb.InsertText(c.schema.SQL.Table(rows.Table), rows.Columns, n), data, types, binaryFormats)
 }
 
 // someRows are the values of n rows.
-func someRows(rows sqldb.Rows, first, n int) (values []sqldb.Value) {
+func someRows(rows store.Rows, first, n int) (values []store.Value) {
 	for i := range n {
 		values = rows.Row(first+i, values)
 	}

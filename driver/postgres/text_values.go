@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"assay/driver/sqldb"
+	"assay/store"
 )
 
 // Of a schema that is Open values travel as text: the server finds the types of
@@ -51,13 +52,13 @@ func valueOf(value []byte, oid uint32) (any, error) {
 }
 
 // texts are parameters in text format, good until the next call.
-func (e *encoder) texts(parameters []sqldb.Value) [][]byte {
+func (e *encoder) texts(parameters []store.Value) [][]byte {
 	if e.buffer == nil {
 		e.buffer = make([]byte, 0, 256) // a part of nil would be a null
 	}
 	e.buffer, e.data = e.buffer[:0], e.data[:0]
 	for i := range parameters {
-		if parameters[i].Kind == sqldb.Nothing {
+		if parameters[i].Kind == store.Nothing {
 			e.data = append(e.data, nil)
 			continue
 		}
@@ -68,13 +69,13 @@ func (e *encoder) texts(parameters []sqldb.Value) [][]byte {
 	return e.data
 }
 
-func appendText(b []byte, v *sqldb.Value) []byte {
+func appendText(b []byte, v *store.Value) []byte {
 	switch v.Kind {
-	case sqldb.Bool:
+	case store.Bool:
 		return strconv.AppendBool(b, v.Number != 0)
-	case sqldb.Text:
+	case store.Text:
 		return append(b, v.Text...)
-	case sqldb.Real:
+	case store.Real:
 		return strconv.AppendFloat(b, v.Real, 'g', -1, 64)
 	default:
 		return strconv.AppendInt(b, v.Number, 10)
@@ -82,8 +83,8 @@ func appendText(b []byte, v *sqldb.Value) []byte {
 }
 
 // copyLines are rows in the text format of COPY (manual, "COPY", "Text Format").
-func copyLines(rows sqldb.Rows) (out []byte) {
-	var values []sqldb.Value
+func copyLines(rows store.Rows) (out []byte) {
+	var values []store.Value
 	var text []byte
 	for i := range rows.Count {
 		values = rows.Row(i, values[:0])
@@ -91,7 +92,7 @@ func copyLines(rows sqldb.Rows) (out []byte) {
 			if n > 0 {
 				out = append(out, '\t')
 			}
-			if values[n].Kind == sqldb.Nothing {
+			if values[n].Kind == store.Nothing {
 				out = append(out, '\\', 'N')
 				continue
 			}
@@ -117,16 +118,16 @@ func copyLines(rows sqldb.Rows) (out []byte) {
 }
 
 // anyViolated is the constraint of a table that is not known beforehand.
-func anyViolated(err error) sqldb.Violation {
+func anyViolated(err error) store.Violation {
 	switch {
 	case hasCode(err, codeUniqueViolation):
-		return sqldb.Unique
+		return store.Unique
 	case hasCode(err, codeCheckViolation):
-		return sqldb.Check
+		return store.Floor
 	case hasCode(err, codeNotNullViolation):
-		return sqldb.Null
+		return store.Absent
 	}
-	return sqldb.NoViolation
+	return store.NoViolation
 }
 
 // Prepare implements sqldb.Wire.

@@ -6,11 +6,12 @@ import (
 	"fmt"
 
 	"assay/driver/sqldb"
+	"assay/store"
 )
 
 // Batch implements sqldb.Wire: it sends the whole transaction at once and then reads
 // the answers.
-func (c *connection) Batch(ctx context.Context, calls []sqldb.Call) (sqldb.Stage, error) {
+func (c *connection) Batch(ctx context.Context, calls []store.Call) (sqldb.Stage, error) {
 	c.unreplicated = false
 	c.conn.begin()
 	c.sendBegin()
@@ -35,7 +36,7 @@ func (c *connection) ended(err error) error {
 
 // readBatch reads the answers to a batch, in the order of sending, up to the first
 // error.
-func (c *connection) readBatch(calls []sqldb.Call) (at sqldb.Stage, err error) {
+func (c *connection) readBatch(calls []store.Call) (at sqldb.Stage, err error) {
 	if err = c.readBegin(); err != nil {
 		return sqldb.Working, err
 	}
@@ -66,7 +67,7 @@ func (c *connection) Commit(ctx context.Context) error {
 
 // Step implements sqldb.Wire. If BEGIN fails, the server does not do the statement
 // (see errorTable).
-func (c *connection) Step(ctx context.Context, first bool, which int, row func(sqldb.Row) error, parameters []sqldb.Value) (changed int64, err error) {
+func (c *connection) Step(ctx context.Context, first bool, which int, row func(store.Row) error, parameters []store.Value) (changed int64, err error) {
 	c.conn.begin()
 	if first {
 		c.sendBegin()

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/sqldb"
+	"assay/store"
 )
 
 // The binary formats of bigint and bigint[], as the server's functions
@@ -71,15 +72,15 @@ func appendArray(data []byte, elements []int64) []byte {
 
 // appendValue appends a parameter in binary format; oid is the type that the
 // server wants, 0 for what the value is.
-func appendValue(data []byte, v *sqldb.Value, oid uint32) []byte {
+func appendValue(data []byte, v *store.Value, oid uint32) []byte {
 	switch v.Kind {
-	case sqldb.Bool:
+	case store.Bool:
 		return append(data, byte(v.Number))
-	case sqldb.Text:
+	case store.Text:
 		return append(data, v.Text...)
-	case sqldb.Bytes:
+	case store.Bytes:
 		return append(data, v.Bytes...)
-	case sqldb.List, sqldb.Keys:
+	case store.List, store.Keys:
 		return appendArray(data, v.Numbers)
 	default:
 		if oid == oidInteger {
@@ -91,15 +92,15 @@ func appendValue(data []byte, v *sqldb.Value, oid uint32) []byte {
 
 // typeOf is the type that a parameter is sent as where the server is not asked;
 // 0, for a value of bytes, leaves it to the server.
-func typeOf(k sqldb.Kind) uint32 {
+func typeOf(k store.Kind) uint32 {
 	switch k {
-	case sqldb.Bool:
+	case store.Bool:
 		return oidBool
-	case sqldb.Text:
+	case store.Text:
 		return oidText
-	case sqldb.Bytes:
+	case store.Bytes:
 		return 0
-	case sqldb.List, sqldb.Keys:
+	case store.List, store.Keys:
 		return oidBigintArray
 	default:
 		return oidBigint
@@ -116,7 +117,7 @@ type encoder struct {
 
 // encode returns the parameters and their types, good until the next call. wanted
 // are the types that the server wants; nil if it was not asked.
-func (e *encoder) encode(parameters []sqldb.Value, wanted []uint32) (data [][]byte, types []uint32) {
+func (e *encoder) encode(parameters []store.Value, wanted []uint32) (data [][]byte, types []uint32) {
 	e.buffer, e.data, e.types = e.buffer[:0], e.data[:0], e.types[:0]
 	for i := range parameters {
 		oid := typeOf(parameters[i].Kind)

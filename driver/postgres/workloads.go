@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
-	"assay/workload/bulkupdate"
 )
 
 // Compactions implements sqldb.Database: the plain one makes room for new rows and
@@ -24,7 +24,7 @@ func (p *schema) FileSize(ctx context.Context) (workload.Size, error) { return p
 
 func (p *schema) Compact(ctx context.Context, name string) error {
 	return p.Operation(strings.ToLower(name), p.pool.Use(ctx, func(c conn) error {
-		for _, t := range p.Tables() {
+		for _, t := range p.Tables {
 			if _, err := c.Change(ctx, name+" "+p.SQL.Table(t.Name)); err != nil {
 				return err
 			}
@@ -45,23 +45,23 @@ const waiting = `SELECT
 	count(*) FILTER (WHERE state = 'active')
 	FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1`
 
-func (p *schema) Waits(ctx context.Context) ([]bulkupdate.Wait, error) {
+func (p *schema) Waits(ctx context.Context) ([]store.Wait, error) {
 	if !p.dialect.waits {
 		return nil, nil
 	}
-	w := []bulkupdate.Wait{
-		{Name: "deadlocks", Unit: bulkupdate.Count},
-		{Name: "sessions in a Lock wait", Unit: bulkupdate.Gauge},
-		{Name: "sessions in an LWLock wait", Unit: bulkupdate.Gauge},
-		{Name: "sessions in an IO wait", Unit: bulkupdate.Gauge},
-		{Name: "sessions active", Unit: bulkupdate.Gauge},
+	w := []store.Wait{
+		{Name: "deadlocks", Unit: store.Occasions},
+		{Name: "sessions in a Lock wait", Unit: store.Gauge},
+		{Name: "sessions in an LWLock wait", Unit: store.Gauge},
+		{Name: "sessions in an IO wait", Unit: store.Gauge},
+		{Name: "sessions active", Unit: store.Gauge},
 	}
 	err := p.pool.Use(ctx, func(c conn) error {
 		run, err := p.Run(ctx, c)
 		if err != nil {
 			return err
 		}
-		return sqldb.One(ctx, c, waiting, []sqldb.Value{sqldb.OfText(p.SessionName(run))},
+		return sqldb.One(ctx, c, waiting, []store.Value{store.OfText(p.SessionName(run))},
 			&w[0].Value, &w[1].Value, &w[2].Value, &w[3].Value, &w[4].Value)
 	})
 	if err != nil {
@@ -81,7 +81,7 @@ func (p *schema) Engines(ctx context.Context) (names []string, err error) {
 	err = p.pool.Use(ctx, func(c conn) error {
 		// An empty answer: a server before 14, which has no choice.
 		return c.Query(ctx, `SELECT v FROM pg_settings, unnest(enumvals) v
-			WHERE name = 'default_toast_compression' AND v IN ('pglz', 'lz4') ORDER BY v <> boot_val, v`, func(row sqldb.Row) error {
+			WHERE name = 'default_toast_compression' AND v IN ('pglz', 'lz4') ORDER BY v <> boot_val, v`, func(row store.Row) error {
 			names = append(names, "")
 			return row.Scan(&names[len(names)-1])
 		})
@@ -95,7 +95,7 @@ func (p *schema) Engines(ctx context.Context) (names []string, err error) {
 func (p *schema) CreateOn(ctx context.Context, mark workload.Marker, engine string, chosen bool) error {
 	sql := p.dialect.sqlOf(p.Name)
 	if chosen && p.dialect.engine == "" {
-		sql.Types[sqldb.ASCII] += " COMPRESSION " + engine
+		sql.Types[store.ASCII] += " COMPRESSION " + engine
 	}
 	return p.CreateBy(ctx, mark, &sql)
 }

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"assay/store"
 )
 
 // Renamed is a schema without the names that a product reserves, each of which has
 // another here.
-func Renamed(s Schema, reserved map[string]string) Schema {
+func Renamed(s store.Schema, reserved map[string]string) store.Schema {
 	s.Tables = slices.Clone(s.Tables)
 	for i := range s.Tables {
 		t := &s.Tables[i]
@@ -34,7 +36,7 @@ type Dialect struct {
 	// dot.
 	Prefix string
 	// Types are what the types are called; %d takes Column.Length.
-	Types map[Type]string
+	Types map[store.Type]string
 	// NotNull and Derived are behind a column's type; %s in Derived is the column's
 	// name.
 	NotNull, Derived string
@@ -76,7 +78,7 @@ type Dialect struct {
 func (d *Dialect) Table(name string) string { return d.Prefix + name }
 
 // Create are the statements that make these tables, each with its indexes.
-func (d *Dialect) Create(tables []Table) (statements []string) {
+func (d *Dialect) Create(tables []store.Table) (statements []string) {
 	for i := range tables {
 		t := &tables[i]
 		var lines []string
@@ -95,7 +97,7 @@ func (d *Dialect) Create(tables []Table) (statements []string) {
 			lines = append(lines, "CONSTRAINT "+f.Name+" CHECK ("+f.Column+" >= "+strconv.FormatInt(f.Least, 10)+")")
 		}
 		options := d.Options
-		if t.Columns[0].Type != Integer || len(key) > 1 {
+		if t.Columns[0].Type != store.Integer || len(key) > 1 {
 			options += d.KeyedOptions
 		}
 		if t.Updated {
@@ -112,7 +114,7 @@ func (d *Dialect) Create(tables []Table) (statements []string) {
 	return statements
 }
 
-func (d *Dialect) column(c *Column) string {
+func (d *Dialect) column(c *store.Column) string {
 	kind := d.Types[c.Type]
 	if strings.Contains(kind, "%d") {
 		kind = fmt.Sprintf(kind, c.Length)
@@ -123,7 +125,7 @@ func (d *Dialect) column(c *Column) string {
 	return kind + d.NotNull
 }
 
-func (d *Dialect) index(t *Table, i *Index) string {
+func (d *Dialect) index(t *store.Table, i *store.Index) string {
 	kind := "INDEX "
 	if i.Unique {
 		kind = "UNIQUE INDEX "
@@ -132,7 +134,7 @@ func (d *Dialect) index(t *Table, i *Index) string {
 }
 
 // Late are the statements that make the keys and indexes which Create left out.
-func (d *Dialect) Late(tables []Table) (statements []string) {
+func (d *Dialect) Late(tables []store.Table) (statements []string) {
 	for i := range tables {
 		t := &tables[i]
 		if t.LateKey && d.LateKey != "" {
@@ -173,7 +175,7 @@ func (d *Dialect) in(column, parameter string) string {
 
 // Counted are the names of the tables whose rows tell how much a run has left: those
 // that are loaded, or all if none is.
-func Counted(tables []Table) (counted []string) {
+func Counted(tables []store.Table) (counted []string) {
 	all := make([]string, len(tables))
 	for i, t := range tables {
 		all[i] = t.Name

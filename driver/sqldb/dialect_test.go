@@ -13,7 +13,7 @@ import (
 func testDialect() Dialect {
 	return Dialect{
 		Prefix: "s.", IndexPrefix: "i_",
-		Types:   map[Type]string{Integer: "INT", String: "CHAR(%d)", UUID: "UID"},
+		Types:   map[store.Type]string{store.Integer: "INT", store.String: "CHAR(%d)", store.UUID: "UID"},
 		NotNull: " NOT NULL", Derived: " CHECK (%s <> NULL)",
 		Key: " CONSTRAINT %s_key PRIMARY KEY", LateKey: "KEY %[1]s ON %[2]s (%[3]s)", LateIndexes: true,
 		Options: " O", KeyedOptions: " K", UpdatedOptions: " U",
@@ -21,17 +21,17 @@ func testDialect() Dialect {
 }
 
 func TestTables(t *testing.T) {
-	tables := []Table{
+	tables := []store.Table{
 		{
-			Name: "a", Columns: []Column{{Name: "id"}, {Name: "n", Type: String, Length: 7}, {Name: "v", Derived: true}},
+			Name: "a", Columns: []store.Column{{Name: "id"}, {Name: "n", Type: store.String, Length: 7}, {Name: "v", Derived: true}},
 			Floors:  []store.Minimum{{Name: "positive", Column: "n", Least: 1}},
-			Indexes: []Index{{Name: "early", Columns: []string{"n"}}, {Name: "late", Columns: []string{"n", "v"}, Late: true}},
+			Indexes: []store.Index{{Name: "early", Columns: []string{"n"}}, {Name: "late", Columns: []string{"n", "v"}, Late: true}},
 			LateKey: true, Updated: true,
 		},
-		{Name: "b", Columns: []Column{{Name: "id", Type: UUID}}},
+		{Name: "b", Columns: []store.Column{{Name: "id", Type: store.UUID}}},
 		{
-			Name: "c", Columns: []Column{{Name: "x"}, {Name: "y"}, {Name: "z"}}, KeyColumns: 2, LateKey: true,
-			Indexes: []Index{{Name: "one", Columns: []string{"z"}, Unique: true}},
+			Name: "c", Columns: []store.Column{{Name: "x"}, {Name: "y"}, {Name: "z"}}, KeyColumns: 2, LateKey: true,
+			Indexes: []store.Index{{Name: "one", Columns: []string{"z"}, Unique: true}},
 		},
 	}
 	d := testDialect()

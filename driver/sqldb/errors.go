@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -45,7 +46,7 @@ type ErrorRow[C cmp.Ordered] struct {
 	Last      C
 	Class     string // workload.ClassOther if empty
 	Proves    Proof
-	Violation Violation
+	Violation store.Violation
 	Kind      ErrorKind
 	// Lasting is whether the reason lasts, while another server may not have it, so
 	// that the connection is of no use any more.
@@ -123,7 +124,7 @@ func (t *ErrorTable[C]) Kind(err error) ErrorKind {
 }
 
 // Violated is Wire.Violated.
-func (t *ErrorTable[C]) Violated(err error) Violation {
+func (t *ErrorTable[C]) Violated(err error) store.Violation {
 	m, _ := t.meaning(err)
 	return m.Violation
 }

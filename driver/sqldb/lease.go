@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/store"
 	"assay/workload"
 )
 
@@ -43,7 +44,7 @@ func (n *Namespace) later(parameter string) string {
 	return fmt.Sprintf(n.Catalog.After, parameter)
 }
 
-func microseconds(d time.Duration) Value { return OfInt(d.Microseconds()) }
+func microseconds(d time.Duration) store.Value { return store.OfInt(d.Microseconds()) }
 
 // readLease returns the lease, nil if there is none. It looks for the table first,
 // for an error would end the transaction that it may be in.
@@ -55,7 +56,7 @@ func (n *Namespace) readLease(ctx context.Context, c Conn) (lease *workload.Leas
 	moment := strings.NewReplacer("SINCE", fmt.Sprintf(n.Catalog.Microseconds, "since"),
 		"EXPIRES", fmt.Sprintf(n.Catalog.Microseconds, "expires"), "NOW", fmt.Sprintf(n.Catalog.Microseconds, n.Catalog.Now))
 	query := moment.Replace("SELECT token, holder, SINCE, EXPIRES - NOW FROM ") + n.leaseTable()
-	err = c.Query(ctx, query, func(row Row) error {
+	err = c.Query(ctx, query, func(row store.Row) error {
 		var token, holder string
 		var since, remaining int64
 		if err := row.Scan(&token, &holder, &since, &remaining); err != nil || token == "" {
@@ -92,7 +93,7 @@ func (n *Namespace) TakeLease(ctx context.Context, holder workload.Holder, ttl t
 	if err != nil {
 		return n.Operation("take the lease", err)
 	}
-	parameters := []Value{OfText(holder.Token), OfText(string(content)), microseconds(ttl), OfText(gone)}
+	parameters := []store.Value{store.OfText(holder.Token), store.OfText(string(content)), microseconds(ttl), store.OfText(gone)}
 	err = n.leaseUse(ctx, "take the lease", func(c Conn) error {
 		if err := n.makeLeaseTable(ctx, c); err != nil {
 			return err
@@ -145,7 +146,7 @@ func (n *Namespace) RenewLease(ctx context.Context, token string, ttl time.Durat
 		if leases == 0 {
 			return n.Missing()
 		}
-		changed, err := c.Change(ctx, "UPDATE "+n.leaseTable()+" SET expires = "+n.later("$2")+" WHERE token = $1", OfText(token), microseconds(ttl))
+		changed, err := c.Change(ctx, "UPDATE "+n.leaseTable()+" SET expires = "+n.later("$2")+" WHERE token = $1", store.OfText(token), microseconds(ttl))
 		if err != nil || changed == 1 {
 			return err
 		}
@@ -165,7 +166,7 @@ func (n *Namespace) ReleaseLease(ctx context.Context, token string) error {
 		if err != nil || leases == 0 {
 			return err
 		}
-		_, err = c.Change(ctx, "DELETE FROM "+n.leaseTable()+" WHERE token = $1", OfText(token))
+		_, err = c.Change(ctx, "DELETE FROM "+n.leaseTable()+" WHERE token = $1", store.OfText(token))
 		return err
 	})
 }

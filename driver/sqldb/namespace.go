@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"assay/store"
 	"assay/workload"
 )
 
@@ -18,7 +19,7 @@ import (
 type Namespace struct {
 	// Product begins errors.
 	Product string
-	Schema
+	store.Schema
 	// Name is what the server calls the schema.
 	Name    string
 	SQL     Dialect
@@ -36,9 +37,6 @@ type Namespace struct {
 var errRows = errors.New("one row was asked for, and others came")
 
 func (n *Namespace) Dialect() *Dialect { return &n.SQL }
-
-// Tables implements Database.
-func (n *Namespace) Tables() []Table { return n.Schema.Tables }
 
 // Operation puts the name of what was done before an error, if there is one, and
 // what the user can do about it behind.
@@ -66,7 +64,9 @@ func (n *Namespace) use(ctx context.Context, doing string, work func(Conn) error
 // owner is whose the schema is, and who this user is; empty if it is this user's, or that
 // cannot be told.
 func (n *Namespace) owner(ctx context.Context) (owner, user string) {
-	err := n.Server.Use(ctx, func(c Conn) error { return One(ctx, c, n.Catalog.Owner, []Value{OfText(n.Name)}, &owner, &user) })
+	err := n.Server.Use(ctx, func(c Conn) error {
+		return One(ctx, c, n.Catalog.Owner, []store.Value{store.OfText(n.Name)}, &owner, &user)
+	})
 	if err != nil {
 		return "", ""
 	}
@@ -94,7 +94,7 @@ func (n *Namespace) Missing() error { return &workload.NoSchemaError{Name: n.tit
 
 // inspect is Catalog.Inspect.
 func (n *Namespace) inspect(ctx context.Context, c Conn) (things, marks, leases int64, err error) {
-	err = One(ctx, c, n.Catalog.Inspect, []Value{OfText(n.Name)}, &things, &marks, &leases)
+	err = One(ctx, c, n.Catalog.Inspect, []store.Value{store.OfText(n.Name)}, &things, &marks, &leases)
 	return things, marks, leases, err
 }
 
@@ -211,7 +211,7 @@ func (n *Namespace) CreateBy(ctx context.Context, mark workload.Marker, sql *Dia
 		if err := all(ctx, c, slices.Concat(n.Catalog.Make, n.Catalog.Mark)); err != nil {
 			return err
 		}
-		if _, err := c.Change(ctx, n.Catalog.InsertMark, OfText(string(content))); err != nil {
+		if _, err := c.Change(ctx, n.Catalog.InsertMark, store.OfText(string(content))); err != nil {
 			return err
 		}
 		if err := all(ctx, c, sql.Create(n.Schema.Tables)); err != nil {
@@ -330,7 +330,7 @@ func (n *Namespace) changeMark(ctx context.Context, c Conn, change func(context.
 	if err != nil {
 		return err
 	}
-	_, err = c.Change(ctx, n.Catalog.UpdateMark, OfText(string(content)))
+	_, err = c.Change(ctx, n.Catalog.UpdateMark, store.OfText(string(content)))
 	return err
 }
 

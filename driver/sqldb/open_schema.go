@@ -1,13 +1,17 @@
 package sqldb
 
-import "context"
+import (
+	"context"
+
+	"assay/store"
+)
 
 // texts are the rows of a query of one column of text, about the schema.
 func (n *Namespace) texts(ctx context.Context, c Conn, query string) (texts []string, err error) {
-	err = c.Query(ctx, query, func(row Row) error {
+	err = c.Query(ctx, query, func(row store.Row) error {
 		texts = append(texts, "")
 		return row.Scan(&texts[len(texts)-1])
-	}, OfText(n.Name))
+	}, store.OfText(n.Name))
 	return texts, err
 }
 
@@ -36,7 +40,7 @@ func (n *Namespace) StoredTables(ctx context.Context, c Conn) (ways []Stored, er
 	if n.Catalog.Stored == "" {
 		return nil, nil
 	}
-	err = c.Query(ctx, n.Catalog.Stored, func(row Row) error {
+	err = c.Query(ctx, n.Catalog.Stored, func(row store.Row) error {
 		var way, table string
 		if err := row.Scan(&way, &table); err != nil {
 			return err
@@ -47,7 +51,7 @@ func (n *Namespace) StoredTables(ctx context.Context, c Conn) (ways []Stored, er
 			ways = append(ways, Stored{way, table})
 		}
 		return nil
-	}, OfText(n.Name))
+	}, store.OfText(n.Name))
 	return ways, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/store"
 	"assay/workload"
 )
 
@@ -36,12 +37,12 @@ func (n *Namespace) objects(ctx context.Context, c Conn) (found []object, err er
 		}
 		names = strings.Join(all, ",")
 	}
-	err = c.Query(ctx, n.Catalog.Others, func(row Row) error {
+	err = c.Query(ctx, n.Catalog.Others, func(row store.Row) error {
 		var o object
 		err := row.Scan(&o.kind, &o.name, &o.on)
 		found = append(found, o)
 		return err
-	}, OfText(n.Name), OfText(names))
+	}, store.OfText(n.Name), store.OfText(names))
 	return found, err
 }
 

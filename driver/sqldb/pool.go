@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"assay/store"
 )
 
 // Conn is a connection for everything but the operations of sessions. It is used by
@@ -12,7 +14,7 @@ import (
 type Conn interface {
 	Reader
 	// Change runs a statement without rows, and says how many rows it has changed.
-	Change(ctx context.Context, text string, parameters ...Value) (int64, error)
+	Change(ctx context.Context, text string, parameters ...store.Value) (int64, error)
 	// Ping reports whether the server still answers.
 	Ping(ctx context.Context) error
 	// Sound reports whether the connection can be used again: it is open, and outside
@@ -165,9 +167,9 @@ func all(ctx context.Context, c Conn, statements []string) error {
 }
 
 // One runs a query of one row and scans it.
-func One(ctx context.Context, r Reader, text string, parameters []Value, into ...any) error {
+func One(ctx context.Context, r Reader, text string, parameters []store.Value, into ...any) error {
 	rows := 0
-	err := r.Query(ctx, text, func(row Row) error {
+	err := r.Query(ctx, text, func(row store.Row) error {
 		rows++
 		return row.Scan(into...)
 	}, parameters...)

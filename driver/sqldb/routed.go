@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -54,11 +55,11 @@ func (r *Routed) open(ctx context.Context, read bool) (s *Session, refused workl
 	return s, refused
 }
 
-func (r *Routed) Execute(ctx context.Context, statement int, parameters ...Value) Reply {
-	return r.on(ctx, func(s *Session) Reply { return s.Execute(ctx, statement, parameters...) })
+func (r *Routed) Execute(ctx context.Context, statement int, parameters ...store.Value) store.Reply {
+	return r.on(ctx, func(s *Session) store.Reply { return s.Execute(ctx, statement, parameters...) })
 }
 
-func (r *Routed) Query(ctx context.Context, statement int, row func(Row) error, parameters ...Value) workload.Reply {
+func (r *Routed) Query(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) workload.Reply {
 	s, refused := r.open(ctx, true)
 	if s == nil {
 		return refused
@@ -67,28 +68,28 @@ func (r *Routed) Query(ctx context.Context, statement int, row func(Row) error, 
 }
 
 // on has the connection for writes do something that ends with a Reply.
-func (r *Routed) on(ctx context.Context, do func(*Session) Reply) Reply {
+func (r *Routed) on(ctx context.Context, do func(*Session) store.Reply) store.Reply {
 	s, refused := r.open(ctx, false)
 	if s == nil {
-		return Reply{Reply: refused}
+		return store.Reply{Reply: refused}
 	}
 	return do(s)
 }
 
-func (r *Routed) Insert(ctx context.Context, rows Rows) Reply {
-	return r.on(ctx, func(s *Session) Reply { return s.Insert(ctx, rows) })
+func (r *Routed) Insert(ctx context.Context, rows store.Rows) store.Reply {
+	return r.on(ctx, func(s *Session) store.Reply { return s.Insert(ctx, rows) })
 }
 
-func (r *Routed) Load(ctx context.Context, rows Rows) Reply {
-	return r.on(ctx, func(s *Session) Reply { return s.Load(ctx, rows) })
+func (r *Routed) Load(ctx context.Context, rows store.Rows) store.Reply {
+	return r.on(ctx, func(s *Session) store.Reply { return s.Load(ctx, rows) })
 }
 
-func (r *Routed) Batch(ctx context.Context, b *Batch) Reply {
-	return r.on(ctx, func(s *Session) Reply { return s.Batch(ctx, b) })
+func (r *Routed) Batch(ctx context.Context, b *store.Batch) store.Reply {
+	return r.on(ctx, func(s *Session) store.Reply { return s.Batch(ctx, b) })
 }
 
-func (r *Routed) Transaction(ctx context.Context, writes bool, work func(context.Context, Transaction) error) Reply {
-	return r.on(ctx, func(s *Session) Reply { return s.Transaction(ctx, writes, work) })
+func (r *Routed) Transaction(ctx context.Context, writes bool, work func(context.Context, Transaction) error) store.Reply {
+	return r.on(ctx, func(s *Session) store.Reply { return s.Transaction(ctx, writes, work) })
 }
 
 // Learn implements Connection: connections are made anew with the statements that they

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -30,15 +31,15 @@ type Wire interface {
 	Ready(ctx context.Context) error
 	// Run does a statement that is a transaction of its own, and says how many rows it
 	// has changed. row gets the rows; it is nil if there are none.
-	Run(ctx context.Context, statement int, row func(Row) error, parameters []Value) (changed int64, at Stage, err error)
+	Run(ctx context.Context, statement int, row func(store.Row) error, parameters []store.Value) (changed int64, at Stage, err error)
 	// Insert and Load add rows in one transaction; see Connection.
-	Insert(ctx context.Context, rows Rows) (Stage, error)
-	Load(ctx context.Context, rows Rows) (Stage, error)
+	Insert(ctx context.Context, rows store.Rows) (Stage, error)
+	Load(ctx context.Context, rows store.Rows) (Stage, error)
 	// Batch runs a transaction of these calls.
-	Batch(ctx context.Context, calls []Call) (Stage, error)
+	Batch(ctx context.Context, calls []store.Call) (Stage, error)
 	// Step does a statement in a transaction, with what begins it before the first.
 	// It returns how many rows were changed.
-	Step(ctx context.Context, first bool, statement int, row func(Row) error, parameters []Value) (int64, error)
+	Step(ctx context.Context, first bool, statement int, row func(store.Row) error, parameters []store.Value) (int64, error)
 	// Prepare takes a further statement, behind the others.
 	Prepare(ctx context.Context, statement Statement) error
 	// Waiting is as Connection has it.
@@ -46,14 +47,14 @@ type Wire interface {
 	Commit(ctx context.Context) error
 	// Leave ends a transaction that failed and then, unless that is nil, makes the
 	// inquiry. After an error the connection is of no use.
-	Leave(ctx context.Context, inquiry *Call) error
+	Leave(ctx context.Context, inquiry *store.Call) error
 	// Usable reports whether the connection can be used again, after this error or
 	// none: it is open, and leads to a server that takes writes.
 	Usable(err error) bool
 	// Classify is the reply to an attempt in which an error came up: Failed with proof
 	// of no effect, else Unknown and Broken. Violated is the constraint it tells of.
 	Classify(err error, at Stage) workload.Reply
-	Violated(err error) Violation
+	Violated(err error) store.Violation
 	Close()
 }
 
@@ -74,16 +75,16 @@ func NewSession(product string, statements []Statement, wire Wire) *Session {
 // ended is the reply to an attempt that ended with this error, or none, and leaves the
 // transaction of one that had no effect. Whatever the inquiry says, and even if it
 // cannot be made, that attempt had none.
-func (s *Session) ended(ctx context.Context, doing string, at Stage, err error, inquiry *Call) Reply {
+func (s *Session) ended(ctx context.Context, doing string, at Stage, err error, inquiry *store.Call) store.Reply {
 	if err == nil {
-		return Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: !s.Usable(nil)}}
+		return store.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: !s.Usable(nil)}}
 	}
-	r := Reply{Reply: s.Classify(err, at)}
+	r := store.Reply{Reply: s.Classify(err, at)}
 	r.Err = fmt.Errorf("%s: %s: %w", s.product, doing, err)
 	if r.Outcome != history.Failed {
 		return r
 	}
-	if r.Violated = s.Violated(err); r.Violated != Check && r.Violated != Null {
+	if r.Violated = s.Violated(err); r.Violated != store.Floor && r.Violated != store.Absent {
 		inquiry = nil
 	}
 	var left error
@@ -91,7 +92,7 @@ func (s *Session) ended(ctx context.Context, doing string, at Stage, err error, 
 		left = s.Leave(ctx, inquiry)
 	}
 	if left != nil && inquiry != nil {
-		r.Class, r.Err, r.Violated = s.Classify(left, Working).Class, left, NoViolation
+		r.Class, r.Err, r.Violated = s.Classify(left, Working).Class, left, store.NoViolation
 	}
 	r.Broken = left != nil || !s.Usable(err)
 	return r
@@ -104,9 +105,9 @@ func (s *Session) unsent(err error) workload.Reply {
 	return r
 }
 
-func (s *Session) Execute(ctx context.Context, statement int, parameters ...Value) Reply {
+func (s *Session) Execute(ctx context.Context, statement int, parameters ...store.Value) store.Reply {
 	if err := s.Ready(ctx); err != nil {
-		return Reply{Reply: s.unsent(err)}
+		return store.Reply{Reply: s.unsent(err)}
 	}
 	changed, at, err := s.Run(ctx, statement, nil, parameters)
 	r := s.ended(ctx, s.statements[statement].Name, at, err, nil)
@@ -114,7 +115,7 @@ func (s *Session) Execute(ctx context.Context, statement int, parameters ...Valu
 	return r
 }
 
-func (s *Session) Query(ctx context.Context, statement int, row func(Row) error, parameters ...Value) workload.Reply {
+func (s *Session) Query(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) workload.Reply {
 	if err := s.Ready(ctx); err != nil {
 		return s.unsent(err)
 	}
@@ -126,23 +127,25 @@ func (s *Session) Query(ctx context.Context, statement int, row func(Row) error,
 	return r
 }
 
-func (s *Session) Insert(ctx context.Context, rows Rows) Reply {
+func (s *Session) Insert(ctx context.Context, rows store.Rows) store.Reply {
 	return s.add(ctx, rows, s.Wire.Insert)
 }
 
-func (s *Session) Load(ctx context.Context, rows Rows) Reply { return s.add(ctx, rows, s.Wire.Load) }
+func (s *Session) Load(ctx context.Context, rows store.Rows) store.Reply {
+	return s.add(ctx, rows, s.Wire.Load)
+}
 
-func (s *Session) add(ctx context.Context, rows Rows, by func(context.Context, Rows) (Stage, error)) Reply {
+func (s *Session) add(ctx context.Context, rows store.Rows, by func(context.Context, store.Rows) (Stage, error)) store.Reply {
 	if err := s.Ready(ctx); err != nil {
-		return Reply{Reply: s.unsent(err)}
+		return store.Reply{Reply: s.unsent(err)}
 	}
 	at, err := by(ctx, rows)
 	return s.ended(ctx, "insert", at, err, nil)
 }
 
-func (s *Session) Batch(ctx context.Context, b *Batch) Reply {
+func (s *Session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	if err := s.Ready(ctx); err != nil {
-		return Reply{Reply: s.unsent(err)}
+		return store.Reply{Reply: s.unsent(err)}
 	}
 	at, err := s.Wire.Batch(ctx, b.Calls)
 	return s.ended(ctx, "transaction", at, err, b.Inquiry)
@@ -157,9 +160,9 @@ func (s *Session) Batch(ctx context.Context, b *Batch) Reply {
 // COMMIT is sent after all statements were answered, and what a transaction did is
 // there with it alone; so whatever goes wrong before, a lost connection included,
 // there is no effect.
-func (s *Session) Transaction(ctx context.Context, _ bool, work func(context.Context, Transaction) error) Reply {
+func (s *Session) Transaction(ctx context.Context, _ bool, work func(context.Context, Transaction) error) store.Reply {
 	if err := s.Ready(ctx); err != nil {
-		return Reply{Reply: s.unsent(err)}
+		return store.Reply{Reply: s.unsent(err)}
 	}
 	s.begun = false
 	return s.End(ctx, work(ctx, s.Steps()))
@@ -169,12 +172,12 @@ func (s *Session) Transaction(ctx context.Context, _ bool, work func(context.Con
 func (s *Session) Steps() Transaction { return steps{s} }
 
 // End commits the transaction that is under way or, after this error, leaves it.
-func (s *Session) End(ctx context.Context, err error) Reply {
+func (s *Session) End(ctx context.Context, err error) store.Reply {
 	at := BeforeCommit
 	switch {
 	case err != nil:
 	case !s.begun:
-		return Reply{Reply: workload.Reply{Outcome: history.Committed}} // of nothing
+		return store.Reply{Reply: workload.Reply{Outcome: history.Committed}} // of nothing
 	case ctx.Err() != nil: // COMMIT is not sent
 		err = ctx.Err()
 	default:
@@ -195,20 +198,20 @@ func (s *Session) Learn(ctx context.Context, statement Statement) (int, error) {
 // steps is the transaction that a session is in.
 type steps struct{ *Session }
 
-func (t steps) Execute(ctx context.Context, statement int, parameters ...Value) error {
+func (t steps) Execute(ctx context.Context, statement int, parameters ...store.Value) error {
 	return t.Query(ctx, statement, nil, parameters...)
 }
 
-func (t steps) Change(ctx context.Context, statement int, parameters ...Value) (int64, error) {
+func (t steps) Change(ctx context.Context, statement int, parameters ...store.Value) (int64, error) {
 	return t.step(ctx, statement, nil, parameters)
 }
 
-func (t steps) Query(ctx context.Context, statement int, row func(Row) error, parameters ...Value) error {
+func (t steps) Query(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) error {
 	_, err := t.step(ctx, statement, row, parameters)
 	return err
 }
 
-func (t steps) step(ctx context.Context, statement int, row func(Row) error, parameters []Value) (int64, error) {
+func (t steps) step(ctx context.Context, statement int, row func(store.Row) error, parameters []store.Value) (int64, error) {
 	first := !t.begun
 	t.begun = true
 	return t.Step(ctx, first, statement, row, parameters)

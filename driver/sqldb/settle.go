@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"assay/store"
 	"assay/workload"
 )
 
@@ -104,7 +105,7 @@ func (n *Namespace) SettleOn(ctx context.Context, c Conn, server string) error {
 	if err != nil {
 		return err
 	}
-	name := OfText(n.Server.SessionName(run))
+	name := store.OfText(n.Server.SessionName(run))
 	terminate := time.Now().Add(settleGrace)
 	pause := time.NewTicker(settleInterval)
 	defer pause.Stop()
@@ -115,7 +116,7 @@ func (n *Namespace) SettleOn(ctx context.Context, c Conn, server string) error {
 		}
 		if time.Now().After(terminate) {
 			for _, id := range orphans {
-				err := c.Query(ctx, fmt.Sprintf(n.Catalog.EndSession, id), func(Row) error { return nil }, name)
+				err := c.Query(ctx, fmt.Sprintf(n.Catalog.EndSession, id), func(store.Row) error { return nil }, name)
 				if kind := n.Server.Kind(err); err != nil && kind != NotThere && kind != NotAllowed {
 					return err
 				}
@@ -132,9 +133,9 @@ func (n *Namespace) SettleOn(ctx context.Context, c Conn, server string) error {
 
 // orphans are the ids of the sessions of this name that this Store has not open,
 // and what one of them does.
-func (n *Namespace) orphans(ctx context.Context, c Conn, server string, name Value) (ids []string, state string, err error) {
+func (n *Namespace) orphans(ctx context.Context, c Conn, server string, name store.Value) (ids []string, state string, err error) {
 	own := n.Sessions.All()
-	err = c.Query(ctx, n.Catalog.Sessions, func(row Row) error {
+	err = c.Query(ctx, n.Catalog.Sessions, func(row store.Row) error {
 		var id, does string
 		err := row.Scan(&id, &does)
 		if err == nil && !slices.Contains(own, SessionID{server, id}) {

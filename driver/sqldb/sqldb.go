@@ -1,10 +1,10 @@
-// Package sqldb is the contract of package store for databases that speak SQL. It
-// compiles a workload's tables and statements to texts. A protocol implements Database
-// and Connection for that, and a Dialect says where the products' SQL differs.
+// Package sqldb is the contract (package store) for databases that speak SQL, written once:
+// StoreOf is its Database over what a protocol must do, which are Database and Connection
+// here, and Dialect is where the products' SQL differs.
 //
-// A compiled statement is a text with parameters $1, $2, ... and with table names from
-// Dialect.Table. Each Connection turns it into the form of its protocol, prepared where
-// that pays. Driver.Open opens a schema.
+// The statements of a Connection are texts with parameters $1, $2, ... and with table names
+// from Dialect.Table; each Connection turns them into what its protocol wants, prepared
+// where that pays.
 //
 // For servers most of Database and Connection is here too. A protocol's schema embeds
 // a Namespace, which has marker, lease, creation, views and settling over a Server, a
@@ -34,17 +34,15 @@ import (
 type Database interface {
 	workload.Store
 
-	// Dialect is the SQL of this database, and Tables are the workload's, by the
-	// names that they have here.
+	// Dialect is the SQL of this database.
 	Dialect() *Dialect
-	Tables() []Table
 
 	// Create makes the tables of the Schema; see workload.Store.
 	Create(ctx context.Context, mark workload.Marker) error
 
 	// Load puts rows into a table by the fastest way that the database has. It is
 	// called from several goroutines with disjoint rows.
-	Load(ctx context.Context, rows Rows) error
+	Load(ctx context.Context, rows store.Rows) error
 
 	// FinishLoad makes the keys and indexes that are made late, refreshes the
 	// planner's statistics and, unless the mark says so already, sets
@@ -103,34 +101,34 @@ type Reader interface {
 	// Query gives each row to the callback, as it comes from the socket, which holds the
 	// server back if the callback is slow. The error of the callback ends it, and the
 	// connection, because the alternative is to receive all the rows that are left.
-	Query(ctx context.Context, text string, row func(Row) error, parameters ...Value) error
+	Query(ctx context.Context, text string, row func(store.Row) error, parameters ...store.Value) error
 }
 
 // Connection is one session's. It is used by one goroutine at a time. No method
 // retries, and none has a time limit beside ctx.
 type Connection interface {
 	// Execute runs a statement that is a transaction of its own.
-	Execute(ctx context.Context, statement int, parameters ...Value) Reply
+	Execute(ctx context.Context, statement int, parameters ...store.Value) store.Reply
 
 	// Query runs a query that is a transaction of its own and gives each row to the
 	// callback. It has no effect, so that anything but Committed is Failed.
-	Query(ctx context.Context, statement int, row func(Row) error, parameters ...Value) workload.Reply
+	Query(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) workload.Reply
 
 	// Insert adds rows by an ordinary INSERT, and Load by the fastest way that the
 	// database has: all of them in one transaction, or none.
-	Insert(ctx context.Context, rows Rows) Reply
-	Load(ctx context.Context, rows Rows) Reply
+	Insert(ctx context.Context, rows store.Rows) store.Reply
+	Load(ctx context.Context, rows store.Rows) store.Reply
 
 	// Batch runs statements that are all known beforehand in one transaction that
 	// writes, in as few round trips as the protocol can.
-	Batch(ctx context.Context, batch *Batch) Reply
+	Batch(ctx context.Context, batch *store.Batch) store.Reply
 
 	// Transaction runs a transaction whose statements follow from one another, each
 	// in a round trip of its own, and COMMIT alone. writes is whether it may write.
 	// An error of work ends it without COMMIT, whatever work did. work may be
 	// running still, in another goroutine, when this returns; then the reply is not
 	// Committed.
-	Transaction(ctx context.Context, writes bool, work func(context.Context, Transaction) error) Reply
+	Transaction(ctx context.Context, writes bool, work func(context.Context, Transaction) error) store.Reply
 
 	// Learn makes a further statement known, and returns its index. It can be called
 	// within a Transaction; an error is then to end it.
@@ -146,10 +144,10 @@ type Connection interface {
 
 // Transaction is one that is under way. After an error it is to be left.
 type Transaction interface {
-	Execute(ctx context.Context, statement int, parameters ...Value) error
-	Query(ctx context.Context, statement int, row func(Row) error, parameters ...Value) error
+	Execute(ctx context.Context, statement int, parameters ...store.Value) error
+	Query(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) error
 	// Change is Execute, and returns how many rows were changed.
-	Change(ctx context.Context, statement int, parameters ...Value) (int64, error)
+	Change(ctx context.Context, statement int, parameters ...store.Value) (int64, error)
 }
 
 // ValueReader is a Reader that asks in another way for rows of columns that are not

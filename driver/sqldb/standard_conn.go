@@ -8,11 +8,13 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"assay/store"
 )
 
 // Parameter appends a parameter to a statement: as a literal or, with one more
 // argument, as the place for it.
-type Parameter func(b []byte, v Value, arguments []driver.NamedValue) ([]byte, []driver.NamedValue)
+type Parameter func(b []byte, v store.Value, arguments []driver.NamedValue) ([]byte, []driver.NamedValue)
 
 // StandardConn is all of a Conn but Ping over a connection of a driver of the standard
 // library's kind (database/sql/driver), which can execute and query without preparing.
@@ -26,11 +28,11 @@ type StandardConn struct {
 	answer driver.Rows
 }
 
-func (c *StandardConn) Query(ctx context.Context, text string, row func(Row) error, parameters ...Value) error {
+func (c *StandardConn) Query(ctx context.Context, text string, row func(store.Row) error, parameters ...store.Value) error {
 	return c.Values(ctx, c.scanner(row), text, parameters...)
 }
 
-func (c *StandardConn) Change(ctx context.Context, text string, parameters ...Value) (int64, error) {
+func (c *StandardConn) Change(ctx context.Context, text string, parameters ...store.Value) (int64, error) {
 	bound, arguments := c.Bind(nil, text, parameters, nil)
 	return c.Execute(ctx, bound, arguments)
 }
@@ -47,7 +49,7 @@ func (c *StandardConn) Execute(ctx context.Context, text []byte, arguments []dri
 
 // Values is Query with the values as the library has them, which are good until the
 // callback returns.
-func (c *StandardConn) Values(ctx context.Context, row func([]driver.Value) error, text string, parameters ...Value) error {
+func (c *StandardConn) Values(ctx context.Context, row func([]driver.Value) error, text string, parameters ...store.Value) error {
 	bound, arguments := c.Bind(nil, text, parameters, nil)
 	return c.values(ctx, row, bound, arguments)
 }
@@ -93,12 +95,12 @@ func EachRow(rows driver.Rows, row func([]driver.Value) error) error {
 
 // Receive gives the rows of one result to a call, and is nil if as many came as are
 // wanted.
-func (c *StandardConn) Receive(rows driver.Rows, call *Call) error {
+func (c *StandardConn) Receive(rows driver.Rows, call *store.Call) error {
 	return c.receive(call, func(row func([]driver.Value) error) error { return EachRow(rows, row) })
 }
 
 // receive is Receive of the rows that each gives to a callback.
-func (c *StandardConn) receive(call *Call, each func(row func([]driver.Value) error) error) error {
+func (c *StandardConn) receive(call *store.Call, each func(row func([]driver.Value) error) error) error {
 	seen := 0
 	scan := c.scanner(call.Row)
 	err := each(func(values []driver.Value) error {
@@ -129,7 +131,7 @@ type standardRow struct {
 func (r *standardRow) Scan(into ...any) error { return ScanRow(r.conn.Format, r.values, into) }
 
 // scanner gives each row to a callback as a Row.
-func (c *StandardConn) scanner(row func(Row) error) func([]driver.Value) error {
+func (c *StandardConn) scanner(row func(store.Row) error) func([]driver.Value) error {
 	r := standardRow{conn: c}
 	return func(values []driver.Value) error {
 		r.values = values
@@ -138,7 +140,7 @@ func (c *StandardConn) scanner(row func(Row) error) func([]driver.Value) error {
 }
 
 // Bind appends a statement with its parameters for $1, $2, ...
-func (c *StandardConn) Bind(b []byte, text string, parameters []Value, arguments []driver.NamedValue) ([]byte, []driver.NamedValue) {
+func (c *StandardConn) Bind(b []byte, text string, parameters []store.Value, arguments []driver.NamedValue) ([]byte, []driver.NamedValue) {
 	for {
 		at := strings.IndexByte(text, '$')
 		if at < 0 || at+1 == len(text) {
@@ -158,9 +160,9 @@ func (c *StandardConn) Bind(b []byte, text string, parameters []Value, arguments
 }
 
 // bindRows appends one INSERT of all rows.
-func (c *StandardConn) bindRows(b []byte, table string, rows Rows, arguments []driver.NamedValue) ([]byte, []driver.NamedValue) {
+func (c *StandardConn) bindRows(b []byte, table string, rows store.Rows, arguments []driver.NamedValue) ([]byte, []driver.NamedValue) {
 	b = append(b, "INSERT INTO "+table+" ("+strings.Join(rows.Columns, ", ")+") VALUES "...)
-	var values []Value
+	var values []store.Value
 	for i := range rows.Count {
 		values = rows.Row(i, values[:0])
 		for n, v := range values {
@@ -180,7 +182,7 @@ func (c *StandardConn) bindRows(b []byte, table string, rows Rows, arguments []d
 }
 
 // Put adds rows by one INSERT.
-func (c *StandardConn) Put(ctx context.Context, table string, rows Rows) error {
+func (c *StandardConn) Put(ctx context.Context, table string, rows store.Rows) error {
 	if rows.Count == 0 {
 		return nil
 	}

@@ -4,17 +4,19 @@ import (
 	"database/sql/driver"
 	"strconv"
 	"testing"
+
+	"assay/store"
 )
 
 // TestBoundRows: an INSERT of several rows has a place for each value, and the values
 // beside it in the same order.
 func TestBoundRows(t *testing.T) {
-	c := StandardConn{Parameter: func(b []byte, v Value, arguments []driver.NamedValue) ([]byte, []driver.NamedValue) {
+	c := StandardConn{Parameter: func(b []byte, v store.Value, arguments []driver.NamedValue) ([]byte, []driver.NamedValue) {
 		arguments = append(arguments, driver.NamedValue{Ordinal: len(arguments) + 1, Value: v.Number})
 		return strconv.AppendInt(append(b, ':'), int64(len(arguments)), 10), arguments
 	}}
-	text, arguments := c.bindRows(nil, "d.t", Rows{Columns: []string{"a", "b"}, Count: 2, Row: func(i int, into []Value) []Value {
-		return append(into, OfInt(int64(i)), OfInt(7))
+	text, arguments := c.bindRows(nil, "d.t", store.Rows{Columns: []string{"a", "b"}, Count: 2, Row: func(i int, into []store.Value) []store.Value {
+		return append(into, store.OfInt(int64(i)), store.OfInt(7))
 	}}, nil)
 	if got := string(text); got != "INSERT INTO d.t (a, b) VALUES (:1,:2),(:3,:4)" {
 		t.Error(got)
@@ -24,7 +26,7 @@ func TestBoundRows(t *testing.T) {
 			t.Errorf("argument %d is %v, want %d", i, arguments[i].Value, want)
 		}
 	}
-	if text, _ := c.Bind(nil, "a = $2 AND b = $1 OR $3 $", []Value{OfInt(1), OfInt(2)}, nil); string(text) != "a = :1 AND b = :2 OR $3 $" {
+	if text, _ := c.Bind(nil, "a = $2 AND b = $1 OR $3 $", []store.Value{store.OfInt(1), store.OfInt(2)}, nil); string(text) != "a = :1 AND b = :2 OR $3 $" {
 		t.Error(string(text))
 	}
 }

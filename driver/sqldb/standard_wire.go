@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 
+	"assay/store"
 	"assay/workload"
 )
 
 // ErrorClassifier is an ErrorTable, as a Wire needs it.
 type ErrorClassifier interface {
 	Classify(err error, at Stage) workload.Reply
-	Violated(err error) Violation
+	Violated(err error) store.Violation
 	Lasting(err error) bool
 }
 
@@ -60,10 +61,10 @@ func (w *StandardWire) Classify(err error, at Stage) workload.Reply {
 	return w.Errors.Classify(err, at)
 }
 
-func (w *StandardWire) Violated(err error) Violation { return w.Errors.Violated(err) }
+func (w *StandardWire) Violated(err error) store.Violation { return w.Errors.Violated(err) }
 
 // do does a call, behind another text.
-func (w *StandardWire) do(ctx context.Context, before string, call Call) (changed int64, err error) {
+func (w *StandardWire) do(ctx context.Context, before string, call store.Call) (changed int64, err error) {
 	text := w.Statements[call.Statement].Text
 	w.buffer, w.arguments = w.Conn.Bind(append(w.buffer[:0], before...), text, call.Parameters, w.arguments[:0])
 	if call.Row == nil {
@@ -75,25 +76,25 @@ func (w *StandardWire) do(ctx context.Context, before string, call Call) (change
 }
 
 // Run implements Wire. What has changed is as the server counts it.
-func (w *StandardWire) Run(ctx context.Context, statement int, row func(Row) error, parameters []Value) (changed int64, at Stage, err error) {
-	changed, err = w.do(ctx, "", Call{Statement: statement, Row: row, Parameters: parameters})
+func (w *StandardWire) Run(ctx context.Context, statement int, row func(store.Row) error, parameters []store.Value) (changed int64, at Stage, err error) {
+	changed, err = w.do(ctx, "", store.Call{Statement: statement, Row: row, Parameters: parameters})
 	return changed, Alone, err
 }
 
 // Insert implements Wire: one statement, committed by itself.
-func (w *StandardWire) Insert(ctx context.Context, rows Rows) (Stage, error) {
+func (w *StandardWire) Insert(ctx context.Context, rows store.Rows) (Stage, error) {
 	w.buffer, w.arguments = w.Conn.bindRows(w.buffer[:0], w.SQL.Table(rows.Table), rows, w.arguments[:0])
 	_, err := w.Conn.Execute(ctx, w.buffer, w.arguments)
 	return Alone, err
 }
 
 // Load implements Wire; there is no faster way that every server has.
-func (w *StandardWire) Load(ctx context.Context, rows Rows) (Stage, error) {
+func (w *StandardWire) Load(ctx context.Context, rows store.Rows) (Stage, error) {
 	return w.Insert(ctx, rows)
 }
 
 // Batch implements Wire.
-func (w *StandardWire) Batch(ctx context.Context, calls []Call) (Stage, error) {
+func (w *StandardWire) Batch(ctx context.Context, calls []store.Call) (Stage, error) {
 	_, err := w.Conn.Change(ctx, w.Begin)
 	for i := 0; err == nil && i < len(calls); i++ {
 		_, err = w.do(ctx, "", calls[i])
@@ -107,7 +108,7 @@ func (w *StandardWire) Batch(ctx context.Context, calls []Call) (Stage, error) {
 	return Committing, w.Commit(ctx)
 }
 
-func (w *StandardWire) Step(ctx context.Context, first bool, statement int, row func(Row) error, parameters []Value) (int64, error) {
+func (w *StandardWire) Step(ctx context.Context, first bool, statement int, row func(store.Row) error, parameters []store.Value) (int64, error) {
 	before := ""
 	switch {
 	case first && w.Joined:
@@ -117,7 +118,7 @@ func (w *StandardWire) Step(ctx context.Context, first bool, statement int, row 
 			return 0, err
 		}
 	}
-	return w.do(ctx, before, Call{Statement: statement, Row: row, Parameters: parameters})
+	return w.do(ctx, before, store.Call{Statement: statement, Row: row, Parameters: parameters})
 }
 
 // Prepare implements Wire: statements are sent as text.
@@ -133,7 +134,7 @@ func (w *StandardWire) Commit(ctx context.Context) error {
 
 // Leave implements Wire. After some errors there is no transaction any more; a
 // ROLLBACK then does nothing.
-func (w *StandardWire) Leave(ctx context.Context, inquiry *Call) error {
+func (w *StandardWire) Leave(ctx context.Context, inquiry *store.Call) error {
 	_, err := w.Conn.Change(ctx, "ROLLBACK")
 	if err == nil && inquiry != nil {
 		_, err = w.do(ctx, "", *inquiry)

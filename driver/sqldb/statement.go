@@ -10,7 +10,7 @@ import (
 )
 
 // text is a statement in this dialect.
-func (d *Dialect) text(s *store.Statement, t *Table) string {
+func (d *Dialect) text(s *store.Statement, t *store.Table) string {
 	switch s.Verb {
 	case store.Read:
 		return d.reading(s)
@@ -175,7 +175,7 @@ type compiled struct {
 }
 
 // compile makes the statements of a session on a schema.
-func (d *Dialect) compile(schema *Schema, statements []store.Statement) (c compiled, err error) {
+func (d *Dialect) compile(schema *store.Schema, statements []store.Statement) (c compiled, err error) {
 	if err := schema.Check(statements); err != nil {
 		return c, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 
+	"assay/store"
 	"assay/workload"
 )
 
@@ -35,7 +36,7 @@ func (s *Statistics) Read(ctx context.Context) (reading workload.Reading, err er
 		}
 	}
 	status := map[string]string{}
-	err = s.conn.Query(ctx, s.query, func(row Row) error {
+	err = s.conn.Query(ctx, s.query, func(row store.Row) error {
 		var name, value string
 		if err := row.Scan(&name, &value); err != nil {
 			return err

@@ -76,12 +76,12 @@ func (s *database) BulkRows() int {
 	return 0
 }
 
-func (s *database) Load(ctx context.Context, rows Rows) error {
+func (s *database) Load(ctx context.Context, rows store.Rows) error {
 	return s.Database.Load(ctx, s.renamed(rows))
 }
 
 // renamed are rows with the names that table and columns have here.
-func (s *database) renamed(rows Rows) Rows {
+func (s *database) renamed(rows store.Rows) store.Rows {
 	d := s.Dialect()
 	if d.Reserved == nil {
 		return rows
@@ -129,7 +129,7 @@ type storeReader struct {
 	of *database
 }
 
-func (r storeReader) Read(ctx context.Context, s store.Statement, row func(Row) error, parameters ...Value) error {
+func (r storeReader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
 	c, err := r.of.Dialect().compile(&r.of.schema, []store.Statement{s})
 	if err != nil {
 		return err
@@ -166,38 +166,38 @@ type storeSession struct {
 	compiled
 	database *database
 	// calls are of the last batch whose updates give no rows.
-	calls []Call
+	calls []store.Call
 }
 
 var _ store.Learner = (*storeSession)(nil)
 
-func (s *storeSession) Run(ctx context.Context, call Call) Reply {
+func (s *storeSession) Run(ctx context.Context, call store.Call) store.Reply {
 	of := &s.statements[call.Statement]
 	switch {
 	case of.ReadsOnly():
 		row := call.Row
 		if row == nil {
-			row = func(Row) error { return nil }
+			row = func(store.Row) error { return nil }
 		}
-		return Reply{Reply: s.Query(ctx, call.Statement, row, call.Parameters...)}
+		return store.Reply{Reply: s.Query(ctx, call.Statement, row, call.Parameters...)}
 	case of.GivesRows():
-		return s.Batch(ctx, &Batch{Calls: []Call{call}})
+		return s.Batch(ctx, &store.Batch{Calls: []store.Call{call}})
 	default:
 		return s.Execute(ctx, call.Statement, call.Parameters...)
 	}
 }
 
-func (s *storeSession) Insert(ctx context.Context, rows Rows) Reply {
+func (s *storeSession) Insert(ctx context.Context, rows store.Rows) store.Reply {
 	return s.Connection.Insert(ctx, s.database.renamed(rows))
 }
 
-func (s *storeSession) Load(ctx context.Context, rows Rows) Reply {
+func (s *storeSession) Load(ctx context.Context, rows store.Rows) store.Reply {
 	return s.Connection.Load(ctx, s.database.renamed(rows))
 }
 
 // Batch implements store.Session. Where updates give no rows, what they have left is read
 // behind them, or at the end, if that is two rows of one table together.
-func (s *storeSession) Batch(ctx context.Context, b *Batch) Reply {
+func (s *storeSession) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	reads := 0
 	for i := range b.Calls {
 		if s.after[b.Calls[i].Statement] != 0 {
@@ -208,7 +208,7 @@ func (s *storeSession) Batch(ctx context.Context, b *Batch) Reply {
 		return s.Connection.Batch(ctx, b)
 	}
 	s.calls = s.calls[:0]
-	var left []Call
+	var left []store.Call
 	for _, call := range b.Calls {
 		if s.after[call.Statement] != 0 {
 			left = append(left, call)
@@ -226,16 +226,16 @@ func (s *storeSession) Batch(ctx context.Context, b *Batch) Reply {
 				s.calls = append(s.calls, call)
 				continue
 			}
-			s.calls = append(s.calls, Call{Statement: call.Statement, Parameters: call.Parameters})
+			s.calls = append(s.calls, store.Call{Statement: call.Statement, Parameters: call.Parameters})
 			call.Statement = after
 			s.calls = append(s.calls, call)
 		}
 	}
-	return s.Connection.Batch(ctx, &Batch{Calls: s.calls, Inquiry: b.Inquiry})
+	return s.Connection.Batch(ctx, &store.Batch{Calls: s.calls, Inquiry: b.Inquiry})
 }
 
 // together is one query for what two calls of one statement have left.
-func (s *storeSession) together(left []Call) (pair Call, is bool) {
+func (s *storeSession) together(left []store.Call) (pair store.Call, is bool) {
 	if len(left) != 2 || left[0].Statement != left[1].Statement || s.pair[left[0].Statement] == 0 {
 		return pair, false
 	}
@@ -243,7 +243,7 @@ func (s *storeSession) together(left []Call) (pair Call, is bool) {
 	key := s.statements[statement].Where[0].Value.Parameter - 1
 	first, second := left[0], left[1]
 	keys := [2]int64{first.Parameters[key].Number, second.Parameters[key].Number}
-	return Call{Statement: s.pair[statement], Parameters: store.OfInts(keys[0], keys[1]), Want: first.Want + second.Want, Row: func(row Row) error {
+	return store.Call{Statement: s.pair[statement], Parameters: store.OfInts(keys[0], keys[1]), Want: first.Want + second.Want, Row: func(row store.Row) error {
 		var id int64
 		columns := make([]any, len(s.statements[statement].Columns)+1)
 		columns[0] = &id
@@ -254,15 +254,15 @@ func (s *storeSession) together(left []Call) (pair Call, is bool) {
 			return first.Row(behindKey{row})
 		}
 		return second.Row(behindKey{row})
-	}}, keys[0] != keys[1] && first.Parameters[key].Kind == Int
+	}}, keys[0] != keys[1] && first.Parameters[key].Kind == store.Int
 }
 
 // behindKey is a row without its first column.
-type behindKey struct{ Row }
+type behindKey struct{ store.Row }
 
 func (r behindKey) Scan(into ...any) error { return r.Row.Scan(append([]any{nil}, into...)...) }
 
-func (s *storeSession) Transaction(ctx context.Context, writes bool, work func(context.Context, store.Transaction) error) Reply {
+func (s *storeSession) Transaction(ctx context.Context, writes bool, work func(context.Context, store.Transaction) error) store.Reply {
 	return s.Connection.Transaction(ctx, writes, func(ctx context.Context, t Transaction) error {
 		return work(ctx, storeTransaction{t, s})
 	})
@@ -274,7 +274,7 @@ type storeTransaction struct {
 	session *storeSession
 }
 
-func (t storeTransaction) Do(ctx context.Context, statement int, row func(Row) error, parameters ...Value) (changed int64, err error) {
+func (t storeTransaction) Do(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (changed int64, err error) {
 	switch after := t.session.after[statement]; {
 	case after != 0:
 		if changed, err = t.Change(ctx, statement, parameters...); err != nil {
@@ -283,7 +283,7 @@ func (t storeTransaction) Do(ctx context.Context, statement int, row func(Row) e
 		return changed, t.Query(ctx, after, row, parameters...)
 	case t.session.statements[statement].GivesRows():
 		if row == nil {
-			row = func(Row) error { return nil }
+			row = func(store.Row) error { return nil }
 		}
 		return 0, t.Query(ctx, statement, row, parameters...)
 	default:

@@ -9,7 +9,6 @@ import (
 
 	codes "modernc.org/sqlite/lib"
 
-	"assay/driver/sqldb"
 	"assay/history"
 	"assay/store"
 	"assay/workload"
@@ -242,7 +241,7 @@ func (l *connection) transact(x *run) ending {
 	switch {
 	case err != nil:
 		e = failed(l.file.explain(x.doing, err), classOf(err))
-		e.Broken = violated(err) == sqldb.NoViolation && !errors.Is(err, store.ErrRollback)
+		e.Broken = violated(err) == store.NoViolation && !errors.Is(err, store.ErrRollback)
 	case wanted && !x.stage.CompareAndSwap(stageOpen, stageCommitting):
 		e = failed(l.file.explain(x.doing, errLeft), workload.ClassTimeout)
 	case wanted:

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"assay/driver/sqldb"
+	"assay/store"
 )
 
 // dialect is SQLite's SQL. A table is clustered by an integer key, which is its
@@ -20,9 +21,9 @@ import (
 func dialect() sqldb.Dialect {
 	return sqldb.Dialect{
 		Prefix: "assay_", IndexPrefix: "assay_",
-		Types: map[sqldb.Type]string{
-			sqldb.Integer: "INTEGER", sqldb.Boolean: "INTEGER", sqldb.String: "TEXT", sqldb.ASCII: "TEXT",
-			sqldb.UUID: "BLOB", sqldb.Ints: "TEXT",
+		Types: map[store.Type]string{
+			store.Integer: "INTEGER", store.Boolean: "INTEGER", store.String: "TEXT", store.ASCII: "TEXT",
+			store.UUID: "BLOB", store.Ints: "TEXT",
 		},
 		NotNull: " NOT NULL", Derived: " NOT NULL",
 		Key:         " PRIMARY KEY",
@@ -38,15 +39,14 @@ func dialect() sqldb.Dialect {
 }
 
 func (f *file) Dialect() *sqldb.Dialect { return &f.sql }
-func (f *file) Tables() []sqldb.Table   { return f.kind.Tables }
 
 // Load implements sqldb.Database: a prepared INSERT for each row, all in one
 // transaction, is what one statement is for a server.
-func (f *file) Load(ctx context.Context, rows sqldb.Rows) error {
+func (f *file) Load(ctx context.Context, rows store.Rows) error {
 	return f.asWriter(ctx, "load "+rows.Table+"s", func() error { return f.load(ctx, rows) })
 }
 
-func (f *file) load(ctx context.Context, rows sqldb.Rows) (err error) {
+func (f *file) load(ctx context.Context, rows store.Rows) (err error) {
 	if f.loader == nil {
 		if f.loader, err = f.newConnection(ctx, nil); err != nil {
 			return err
@@ -56,14 +56,14 @@ func (f *file) load(ctx context.Context, rows sqldb.Rows) (err error) {
 }
 
 // insertText is the INSERT of one row.
-func (f *file) insertText(rows sqldb.Rows) string {
+func (f *file) insertText(rows store.Rows) string {
 	return "INSERT INTO " + f.sql.Table(rows.Table) + " (" + strings.Join(rows.Columns, ", ") + ") VALUES (?" +
 		strings.Repeat(", ?", len(rows.Columns)-1) + ")"
 }
 
 // insert does the INSERT of each row.
-func (h *handle) insert(insert statement, rows sqldb.Rows) error {
-	var values []sqldb.Value
+func (h *handle) insert(insert statement, rows store.Rows) error {
+	var values []store.Value
 	for i := range rows.Count {
 		values = rows.Row(i, values[:0])
 		if _, err := h.execute(insert, values); err != nil {
@@ -75,7 +75,7 @@ func (h *handle) insert(insert statement, rows sqldb.Rows) error {
 
 func (f *file) FinishLoad(ctx context.Context) error {
 	late := f.sql.Late(f.kind.Tables)
-	if f.kind.Open || slices.ContainsFunc(f.kind.Tables, func(t sqldb.Table) bool { return t.Loaded && t.Indexes != nil }) {
+	if f.kind.Open || slices.ContainsFunc(f.kind.Tables, func(t store.Table) bool { return t.Loaded && t.Indexes != nil }) {
 		late = append(late, "ANALYZE") // of the indexes; there is nothing to tell of a table
 	}
 	return f.asWriter(ctx, "finish load", func() error {
@@ -136,12 +136,12 @@ func (f *file) View(ctx context.Context, read func(sqldb.Reader) error) error {
 // reader runs queries in a transaction.
 type reader struct{ handle *handle }
 
-func (r reader) Query(ctx context.Context, text string, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
+func (r reader) Query(ctx context.Context, text string, row func(store.Row) error, parameters ...store.Value) error {
 	rows, err := r.handle.raw.(driver.QueryerContext).QueryContext(ctx, numbered(text), r.handle.bind(parameters))
 	if err != nil {
 		return err
 	}
-	return r.handle.each(rows, func(c sqldb.Row) error {
+	return r.handle.each(rows, func(c store.Row) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

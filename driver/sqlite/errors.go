@@ -8,7 +8,7 @@ import (
 	library "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
 
-	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -57,16 +57,16 @@ func classOf(err error) string {
 }
 
 // violated is the constraint that an error tells of.
-func violated(err error) sqldb.Violation {
+func violated(err error) store.Violation {
 	switch codeOf(err) {
 	case codes.SQLITE_CONSTRAINT_PRIMARYKEY, codes.SQLITE_CONSTRAINT_ROWID, codes.SQLITE_CONSTRAINT_UNIQUE:
-		return sqldb.Unique
+		return store.Unique
 	case codes.SQLITE_CONSTRAINT_CHECK:
-		return sqldb.Check
+		return store.Floor
 	case codes.SQLITE_CONSTRAINT_NOTNULL:
-		return sqldb.Null
+		return store.Absent
 	}
-	return sqldb.NoViolation
+	return store.NoViolation
 }
 
 // explain wraps an error with what was being done and what the user can do.

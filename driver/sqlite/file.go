@@ -15,6 +15,7 @@ import (
 	library "modernc.org/sqlite"
 
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -36,7 +37,7 @@ type file struct {
 	options
 	// tables are the workload's own, by which it knows its file.
 	tables      []string
-	kind        sqldb.Schema
+	kind        store.Schema
 	sql         sqldb.Dialect
 	lockTimeout time.Duration
 	// writer holds a token while somebody writes.
@@ -52,7 +53,7 @@ type file struct {
 	taken workload.Taken
 }
 
-func newFile(o options, kind sqldb.Schema) *file {
+func newFile(o options, kind store.Schema) *file {
 	f := &file{options: o, kind: kind, sql: dialect(), lockTimeout: lockTimeout, writer: make(chan struct{}, 1)}
 	if kind.Open {
 		f.sql.Prefix = "" // names are the user's, and the file is ours

@@ -11,6 +11,7 @@ import (
 	library "modernc.org/sqlite"
 
 	"assay/driver/sqldb"
+	"assay/store"
 )
 
 // handle is a connection of the library, used directly: database/sql would take a fifth
@@ -59,7 +60,7 @@ func (h *handle) run(text string) error {
 }
 
 // execute does a statement and says how many rows it has changed.
-func (h *handle) execute(s statement, parameters []sqldb.Value) (int64, error) {
+func (h *handle) execute(s statement, parameters []store.Value) (int64, error) {
 	result, err := s.ExecContext(context.Background(), h.bind(parameters))
 	if err != nil {
 		return 0, err
@@ -68,7 +69,7 @@ func (h *handle) execute(s statement, parameters []sqldb.Value) (int64, error) {
 }
 
 // query gives each row of a statement's answer to the callback, which ends it with an error.
-func (h *handle) query(s statement, parameters []sqldb.Value, row func(sqldb.Row) error) error {
+func (h *handle) query(s statement, parameters []store.Value, row func(store.Row) error) error {
 	rows, err := s.QueryContext(context.Background(), h.bind(parameters))
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (h *handle) query(s statement, parameters []sqldb.Value, row func(sqldb.Row
 }
 
 // each gives the rows to the callback and closes them.
-func (h *handle) each(rows driver.Rows, row func(sqldb.Row) error) (err error) {
+func (h *handle) each(rows driver.Rows, row func(store.Row) error) (err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	c := columns{values: make([]driver.Value, len(rows.Columns())), format: h.format}
 	for {
@@ -94,7 +95,7 @@ func (h *handle) each(rows driver.Rows, row func(sqldb.Row) error) (err error) {
 }
 
 // bind gives parameters as the library takes them, which copies them.
-func (h *handle) bind(parameters []sqldb.Value) []driver.NamedValue {
+func (h *handle) bind(parameters []store.Value) []driver.NamedValue {
 	h.named = h.named[:0]
 	for i, v := range parameters {
 		h.named = append(h.named, driver.NamedValue{Ordinal: i + 1, Value: valueOf(v)})
@@ -102,17 +103,17 @@ func (h *handle) bind(parameters []sqldb.Value) []driver.NamedValue {
 	return h.named
 }
 
-func valueOf(v sqldb.Value) driver.Value {
+func valueOf(v store.Value) driver.Value {
 	switch v.Kind {
-	case sqldb.Text:
+	case store.Text:
 		return v.Text
-	case sqldb.Bytes:
+	case store.Bytes:
 		return v.Bytes
-	case sqldb.List, sqldb.Keys:
+	case store.List, store.Keys:
 		return listText(v.Numbers)
-	case sqldb.Real:
+	case store.Real:
 		return v.Real
-	case sqldb.Nothing:
+	case store.Nothing:
 		return nil
 	default:
 		return v.Number

@@ -12,6 +12,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
 )
@@ -200,8 +201,8 @@ func TestSettingsAreThoseInForce(t *testing.T) {
 		openSession(t, s)
 		var journal, synchronous string
 		r := reader{s.below.last.handle}
-		err := errors.Join(r.Query(t.Context(), "PRAGMA journal_mode", func(row sqldb.Row) error { return row.Scan(&journal) }),
-			r.Query(t.Context(), "PRAGMA synchronous", func(row sqldb.Row) error { return row.Scan(&synchronous) }))
+		err := errors.Join(r.Query(t.Context(), "PRAGMA journal_mode", func(row store.Row) error { return row.Scan(&journal) }),
+			r.Query(t.Context(), "PRAGMA synchronous", func(row store.Row) error { return row.Scan(&synchronous) }))
 		level := map[string]string{"0": "off", "1": "normal", "2": "full", "3": "extra"}[synchronous]
 		if err != nil || journal != want[0] || level != want[1] {
 			t.Errorf("%s: journal %s, synchronous %s, %v", parameters, journal, level, err)

@@ -6,12 +6,13 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 )
 
 // reply is how a transaction that may write ended.
-func (e ending) reply() sqldb.Reply {
-	r := sqldb.Reply{Reply: e.Reply}
+func (e ending) reply() store.Reply {
+	r := store.Reply{Reply: e.Reply}
 	if r.Outcome == history.Failed {
 		r.Violated = violated(r.Err)
 	}
@@ -32,7 +33,7 @@ func writing(doing string, work func() error) *run {
 
 // Execute implements sqldb.Connection. The transaction keeps its count to itself
 // until it has ended, since it may go on after the caller has left.
-func (l *connection) Execute(ctx context.Context, which int, parameters ...sqldb.Value) sqldb.Reply {
+func (l *connection) Execute(ctx context.Context, which int, parameters ...store.Value) store.Reply {
 	var changed int64
 	e := l.writing(ctx, l.names[which], func() error {
 		var err error
@@ -46,10 +47,10 @@ func (l *connection) Execute(ctx context.Context, which int, parameters ...sqldb
 	return r
 }
 
-func (l *connection) Query(ctx context.Context, which int, row func(sqldb.Row) error, parameters ...sqldb.Value) workload.Reply {
+func (l *connection) Query(ctx context.Context, which int, row func(store.Row) error, parameters ...store.Value) workload.Reply {
 	caller := ctx
 	return l.do(ctx, &run{doing: l.names[which], work: func() (bool, error) {
-		return true, l.query(which, parameters, func(r sqldb.Row) error {
+		return true, l.query(which, parameters, func(r store.Row) error {
 			if caller.Err() != nil { // nobody waits for the rest
 				return caller.Err()
 			}
@@ -58,17 +59,17 @@ func (l *connection) Query(ctx context.Context, which int, row func(sqldb.Row) e
 	}}).read()
 }
 
-func (l *connection) query(which int, parameters []sqldb.Value, row func(sqldb.Row) error) error {
+func (l *connection) query(which int, parameters []store.Value, row func(store.Row) error) error {
 	return l.handle.query(l.statements[which], parameters, row)
 }
 
 // Insert implements sqldb.Connection; see file.Load.
-func (l *connection) Insert(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
+func (l *connection) Insert(ctx context.Context, rows store.Rows) store.Reply {
 	return l.do(ctx, l.inserting(rows)).reply()
 }
 
 // inserting is the transaction that inserts rows.
-func (l *connection) inserting(rows sqldb.Rows) *run {
+func (l *connection) inserting(rows store.Rows) *run {
 	return writing("insert", func() error {
 		text := l.file.insertText(rows)
 		insert := l.inserts[text]
@@ -84,11 +85,11 @@ func (l *connection) inserting(rows sqldb.Rows) *run {
 	})
 }
 
-func (l *connection) Load(ctx context.Context, rows sqldb.Rows) sqldb.Reply {
+func (l *connection) Load(ctx context.Context, rows store.Rows) store.Reply {
 	return l.Insert(ctx, rows)
 }
 
-func (l *connection) Batch(ctx context.Context, b *sqldb.Batch) sqldb.Reply {
+func (l *connection) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	r := l.writing(ctx, "transaction", func() error {
 		for i := range b.Calls {
 			if err := l.call(&b.Calls[i]); err != nil {
@@ -97,24 +98,24 @@ func (l *connection) Batch(ctx context.Context, b *sqldb.Batch) sqldb.Reply {
 		}
 		return nil
 	}).reply()
-	if b.Inquiry == nil || r.Broken || r.Violated != sqldb.Check && r.Violated != sqldb.Null {
+	if b.Inquiry == nil || r.Broken || r.Violated != store.Floor && r.Violated != store.Absent {
 		return r
 	}
 	asked := l.Query(ctx, b.Inquiry.Statement, b.Inquiry.Row, b.Inquiry.Parameters...)
 	if asked.Outcome != history.Committed {
-		r.Class, r.Err, r.Broken, r.Violated = asked.Class, asked.Err, true, sqldb.NoViolation
+		r.Class, r.Err, r.Broken, r.Violated = asked.Class, asked.Err, true, store.NoViolation
 	}
 	return r
 }
 
 // call does one statement of a batch.
-func (l *connection) call(call *sqldb.Call) error {
+func (l *connection) call(call *store.Call) error {
 	if call.Row == nil {
 		_, err := l.handle.execute(l.statements[call.Statement], call.Parameters)
 		return err
 	}
 	seen := 0
-	err := l.query(call.Statement, call.Parameters, func(row sqldb.Row) error {
+	err := l.query(call.Statement, call.Parameters, func(row store.Row) error {
 		seen++
 		return call.Row(row)
 	})
@@ -124,7 +125,7 @@ func (l *connection) call(call *sqldb.Call) error {
 	return err
 }
 
-func (l *connection) Transaction(ctx context.Context, writes bool, work func(context.Context, sqldb.Transaction) error) sqldb.Reply {
+func (l *connection) Transaction(ctx context.Context, writes bool, work func(context.Context, sqldb.Transaction) error) store.Reply {
 	// The work may outlast the attempt, whose context is then of another one.
 	working, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -137,15 +138,15 @@ func (l *connection) Transaction(ctx context.Context, writes bool, work func(con
 // transaction is the one that a connection is in.
 type transaction struct{ l *connection }
 
-func (t transaction) Execute(_ context.Context, which int, parameters ...sqldb.Value) error {
+func (t transaction) Execute(_ context.Context, which int, parameters ...store.Value) error {
 	_, err := t.l.handle.execute(t.l.statements[which], parameters)
 	return err
 }
 
-func (t transaction) Change(_ context.Context, which int, parameters ...sqldb.Value) (int64, error) {
+func (t transaction) Change(_ context.Context, which int, parameters ...store.Value) (int64, error) {
 	return t.l.handle.execute(t.l.statements[which], parameters)
 }
 
-func (t transaction) Query(_ context.Context, which int, row func(sqldb.Row) error, parameters ...sqldb.Value) error {
+func (t transaction) Query(_ context.Context, which int, row func(store.Row) error, parameters ...store.Value) error {
 	return t.l.query(which, parameters, row)
 }

@@ -6,10 +6,8 @@ import (
 	"os"
 
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
-	"assay/workload/bulkupdate"
-	"assay/workload/interleaving"
-	"assay/workload/keyvalue"
 )
 
 // Driver opens a workload in the file that target.Address names, as sqlite:PATH with
@@ -18,13 +16,13 @@ import (
 // must not hold another workload's run. It opens nothing yet, and returns
 // *workload.OptionError.
 func Driver() sqldb.Driver {
-	return sqldb.DriverOf(func(_ context.Context, target workload.Target, of sqldb.Schema) (*file, error) {
+	return sqldb.DriverOf(func(_ context.Context, target workload.Target, of store.Schema) (*file, error) {
 		return open(target, of)
 	})
 }
 
 // open returns the file that the target names, for a workload.
-func open(target workload.Target, kind sqldb.Schema) (*file, error) {
+func open(target workload.Target, kind store.Schema) (*file, error) {
 	o, err := parse(target)
 	if err != nil {
 		return nil, err
@@ -50,7 +48,7 @@ func (f *file) AuditView(ctx context.Context, read func(sqldb.Reader) error) err
 func (f *file) PromiseLevel() string { return "strict-serializable" }
 
 // PromiseReads is so on the same grounds.
-func (f *file) PromiseReads() string { return keyvalue.PromiseLinearizable }
+func (f *file) PromiseReads() string { return store.Linearizable }
 
 func (f *file) ConnectApart(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	return f.Connect(ctx, statements)
@@ -65,9 +63,9 @@ func (f *file) CreateOn(ctx context.Context, mark workload.Marker, _ string, _ b
 
 // Waits implements sqldb.Database: SQLite counts none. Its writers stand in a queue of
 // this driver's own.
-func (f *file) Waits(context.Context) ([]bulkupdate.Wait, error) { return nil, nil }
+func (f *file) Waits(context.Context) ([]store.Wait, error) { return nil, nil }
 
-func (f *file) Levels() []interleaving.Level { return []interleaving.Level{{Name: level}} }
+func (f *file) Levels() []store.Level { return []store.Level{{Name: level}} }
 
 // Waiting implements sqldb.Connection: those who write queue for their turn, in this
 // process.
