@@ -120,7 +120,7 @@ func (s *schema) RecordMade(ctx context.Context) error {
 	return s.recordMade(ctx, made...)
 }
 
-// recordMade has the mark name what a script's setup makes, before it does.
+// recordMade has the mark name what a user's setup makes, before it does.
 func (s *schema) recordMade(ctx context.Context, objects ...string) error {
 	_, err := s.marks.UpdateByID(ctx, markID, bson.D{{Key: "$addToSet", Value: bson.D{{Key: "made", Value: bson.D{{Key: "$each", Value: objects}}}}}})
 	return failed("note what is made", err)

@@ -74,7 +74,7 @@ func schemaOf(ctx context.Context, target workload.Target, workloadName string, 
 type mark struct {
 	ID              string `bson:"_id"`
 	workload.Marker `bson:",inline"`
-	// Made is what a script's setup has made, as objects names it.
+	// Made is what a user's setup has made, as objects names it.
 	Made []string `bson:"made,omitempty"`
 }
 

@@ -132,14 +132,14 @@ func (e *encoder) encode(parameters []store.Value, wanted []uint32) (data [][]by
 	return e.data, e.types
 }
 
-// columns is a row, as a sqldb.Row: of columns in binary format for Scan, in text
+// columns is a row, as a store.Row: of columns in binary format for Scan, in text
 // format for AppendValues.
 type columns struct {
 	values [][]byte
 	fields []pgconn.FieldDescription
 }
 
-// Scan implements sqldb.Row.
+// Scan implements store.Row.
 func (c *columns) Scan(into ...any) error { return sqldb.ScanRow(&format, c.values, into) }
 
 var format = sqldb.Format[[]byte]{

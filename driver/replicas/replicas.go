@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"assay/workload/bank"
+	"assay/store"
 )
 
 // Member is what a server of an address has said of itself when replicas were looked
@@ -25,7 +25,7 @@ type Member struct {
 
 // Of are the members, each once, of which the one of this identity is called primary,
 // and why others are none.
-func Of(primary string, members []Member) (replicas []bank.Replica, unreachable map[string]error) {
+func Of(primary string, members []Member) (replicas []store.Replica, unreachable map[string]error) {
 	unreachable = make(map[string]error)
 	known := make(map[string]bool)
 	for _, m := range members {
@@ -34,7 +34,7 @@ func Of(primary string, members []Member) (replicas []bank.Replica, unreachable 
 			unreachable[m.Name] = m.Err
 		case !known[m.Identity]: // else it is the same server by another name
 			known[m.Identity] = true
-			replicas = append(replicas, bank.Replica{Name: m.Name, Primary: m.Identity == primary})
+			replicas = append(replicas, store.Replica{Name: m.Name, Primary: m.Identity == primary})
 		}
 	}
 	return replicas, unreachable

@@ -98,7 +98,7 @@ func (n *Namespace) inspect(ctx context.Context, c Conn) (things, marks, leases 
 	return things, marks, leases, err
 }
 
-// mark is the marker as it is kept. Made is what a script's setup has made, as object has it.
+// mark is the marker as it is kept. Made is what a user's setup has made, as object has it.
 type mark struct {
 	workload.Marker
 	Made []string `json:"made,omitempty"`
@@ -304,7 +304,7 @@ func (n *Namespace) FinishLoad(ctx context.Context) error {
 	return n.Operation(doing, n.Server.Replicate(ctx))
 }
 
-// setLoaded sets the marker's Loaded, and what a script's setup has made.
+// setLoaded sets the marker's Loaded, and what a user's setup has made.
 func (n *Namespace) setLoaded(ctx context.Context, c Conn) error {
 	return n.changeMark(ctx, c, func(ctx context.Context, c Conn, m *mark) error {
 		m.Loaded = true

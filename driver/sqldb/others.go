@@ -58,7 +58,7 @@ func (n *Namespace) made() (names []string) {
 }
 
 // unowned gives *workload.ForeignError if there is something on our tables or beside them
-// that assay did not make. What a script's setup made is in the mark.
+// that assay did not make. What a user's setup made is in the mark.
 func (n *Namespace) unowned(ctx context.Context, c Conn) error {
 	m, err := n.readMark(ctx, c)
 	if err != nil || m == nil {

@@ -139,7 +139,7 @@ func listOf(text string, into []int64) ([]int64, error) {
 	return append(into, list...), err
 }
 
-// columns is a row as a sqldb.Row, good until the next.
+// columns is a row as a store.Row, good until the next.
 type columns struct {
 	values []driver.Value
 	format *sqldb.Format[driver.Value]

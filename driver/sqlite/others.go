@@ -42,7 +42,7 @@ func object(kind, name, table string) string {
 	return kind + " " + name
 }
 
-// made are the objects that Create and FinishLoad make, or that a script's setup made, as
+// made are the objects that Create and FinishLoad make, or that a user's setup made, as
 // the mark says. Files of earlier versions have no such note.
 func (f *file) made(ctx context.Context, db querier) (names []string, err error) {
 	for _, t := range f.kind.Tables {
@@ -65,7 +65,7 @@ func (f *file) made(ctx context.Context, db querier) (names []string, err error)
 	return names, json.Unmarshal([]byte(text), &names)
 }
 
-// recordMade has the mark name what is in the file, as what a script's setup has made.
+// recordMade has the mark name what is in the file, as what a user's setup has made.
 func recordMade(ctx context.Context, db execer) error {
 	found, err := objects(ctx, db)
 	if err != nil {
