@@ -125,6 +125,7 @@ var testsMayImport = map[string][]string{
 	"workload/tpcb":       {"driver/mem"},
 	"driver/mem":          {"store", "driver/drivertest", "check"},
 	"driver/bugs":         {"store", "workload/definition", "workload/*", "driver/drivertest", "driver/mem", "driver/sqlite", "check"},
+	"driver/sqldb":        {"workload/*"},
 	"driver/sqlite":       {"store", "driver/drivertest", "workload/*"},
 	"driver/encryption":   {"driver/drivertest"},
 	"driver/postgres":     {"store", "driver/drivertest", "durability", "cluster/postgres", "cluster/server", "check", "workload/*", "workload/definition"},
