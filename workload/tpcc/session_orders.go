@@ -236,6 +236,9 @@ func (d *delivery) deliver(first, end int) {
 			due = append(due, i)
 		}
 	}
+	if len(due) == 0 {
+		return
+	}
 	var customers, sums [Districts]int64
 	var calls []store.Call
 	each := func(statement, want int, row func(i int, r store.Row) error, more ...int64) {
