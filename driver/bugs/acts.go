@@ -61,6 +61,8 @@ func (n *session) suits(act *bug.Act, o *operation) bool {
 		return cuts(act)
 	case act.Does == bug.ReadsAborted, act.Does == bug.Misanswers:
 		return true
+	case act.Does == bug.ReadsForked && o.work != nil:
+		return true
 	case act.Does == bug.ReadsWithoutOwn, act.Does == bug.ReadsCrossed, act.Does == bug.ReadsPhantom:
 		return o.work != nil
 	case reads(act.Does) || answers(act.Does):

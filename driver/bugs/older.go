@@ -123,7 +123,7 @@ func (x *attempt) forked(first *ended, p place) bool {
 			}
 			one, sawOne := reader.saw(p)
 			other, sawOther := reader.saw(r.place)
-			if len(reader.changes) == 0 && sawOne && one == first.at && sawOther && other < second.at && log.traced(r.place, other, second.at) {
+			if sawOne && one == first.at && sawOther && other < second.at && log.traced(r.place, other, second.at) {
 				return true
 			}
 		}
