@@ -52,7 +52,7 @@ func TestStandIn(t *testing.T) {
 		to, lacks := workload.Target{Address: address, ConnectTimeout: 20 * time.Second}, Lacks()
 		lacks[store.SecondaryUnique] = "a collection sharded by _id has no other unique index"
 		drivertest.RunOutcomes(t, drivertest.Store{Open: Open, Lacks: lacks, Target: to})
-		drivertest.ShortRuns(t, to, drivertest.Supports(Open, Lacks())...)
+		drivertest.ShortRuns(t, to, drivertest.Supports(Open, lacks)...)
 	})
 	t.Run("Script", func(t *testing.T) {
 		router.sharding()
