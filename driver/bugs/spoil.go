@@ -107,7 +107,7 @@ func (x *attempt) of() (changes []change) {
 	}
 	for _, c := range x.changes {
 		names := x.d.schema.Table(c.table).Names()
-		figures := toOf(&c) != bug.Updated || len(act.Columns) == 0 || act.Does == bug.Alters ||
+		figures := toOf(&c) != bug.Updated || len(act.Columns) == 0 || act.Does == bug.Alters || act.Does == bug.Adds ||
 			slices.ContainsFunc(differing(c.before, c.after), func(i int) bool { return slices.Contains(act.Columns, names[i]) })
 		if figures && about(act, c.table) && (to == "" || toOf(&c) == to) {
 			changes = append(changes, c)
@@ -162,7 +162,7 @@ func (x *attempt) otherThan(v store.Value) store.Value {
 	return v
 }
 
-// add adds a row like another one under a key of nobody's; a transaction whose statements
+// add adds a row like another one under a key, and with columns, of nobody's; a transaction whose statements
 // are known is done again for it.
 func (x *attempt) add(ctx context.Context, o *operation, c *change) bool {
 	d, t := x.d, x.d.schema.Table(c.table)
@@ -174,6 +174,9 @@ func (x *attempt) add(ctx context.Context, o *operation, c *change) bool {
 	}
 	extra := *c
 	extra.after = c.after.with(key, nobody)
+	for _, name := range x.bug.acts.Columns {
+		extra.after = extra.after.with(column(t, name), nobody)
+	}
 	if len(o.calls) < 2 {
 		return x.n.rewrite(ctx, []change{extra}, asAfter)
 	}

@@ -49,7 +49,8 @@ type Act struct {
 	Table  string
 	Tables []string
 	// Columns are those that it is about: one of those that are altered; those of which
-	// one must have changed so that the act leaves a trace. Empty for any but the key.
+	// one must have changed so that the act leaves a trace; those of a row of nobody's that
+	// say so beside the key. Empty for any but the key.
 	// Truncates with Columns cuts the lists in them, and hides rows, in answers as well.
 	Columns []string
 	// To is what a transaction must have done to a row that it is about; empty for what Does
