@@ -109,7 +109,8 @@ type Reader interface {
 	// Read does a statement of the verb Read, Count or Native and gives each row to the
 	// callback as it comes; the server is held back if the callback is slow. The error of
 	// the callback ends it and is returned as it is or wrapped. Of a state that cannot be
-	// counted Count gives ErrNotCounted.
+	// counted Count gives ErrNotCounted. A name stands for one statement as long as the
+	// state is read, but that of a Native.
 	Read(ctx context.Context, s Statement, row func(Row) error, parameters ...Value) error
 }
 

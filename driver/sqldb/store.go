@@ -120,25 +120,30 @@ func (s *database) Audit(ctx context.Context, read func(store.Reader) error) err
 
 // reading has read read by statements of the contract.
 func (s *database) reading(read func(store.Reader) error) func(Reader) error {
-	return func(r Reader) error { return read(storeReader{r, s}) }
+	return func(r Reader) error { return read(&storeReader{Reader: r, of: s}) }
 }
 
 // storeReader is a store.Reader.
 type storeReader struct {
 	Reader
 	of *database
+	// name and text are of the last statement, which an audit asks for each account.
+	name, text string
 }
 
-func (r storeReader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
-	c, err := r.of.Dialect().compile(&r.of.schema, []store.Statement{s})
-	if err != nil {
-		return err
+func (r *storeReader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
+	if s.Name == "" || s.Name != r.name || s.Verb == store.Native {
+		c, err := r.of.Dialect().compile(&r.of.schema, []store.Statement{s})
+		if err != nil {
+			return err
+		}
+		r.name, r.text = s.Name, c.texts[0].Text
 	}
 	reader := r.Reader
 	if v, is := reader.(ValueReader); is && s.Verb == store.Native {
 		reader = v.WithValues()
 	}
-	return reader.Query(ctx, c.texts[0].Text, row, parameters...)
+	return reader.Query(ctx, r.text, row, parameters...)
 }
 
 type replicatedDatabase struct {
@@ -198,38 +203,31 @@ func (s *storeSession) Load(ctx context.Context, rows store.Rows) store.Reply {
 // Batch implements store.Session. Where updates give no rows, what they have left is read
 // behind them, or at the end, if that is two rows of one table together.
 func (s *storeSession) Batch(ctx context.Context, b *store.Batch) store.Reply {
-	reads := 0
-	for i := range b.Calls {
-		if s.after[b.Calls[i].Statement] != 0 {
-			reads++
-		}
-	}
-	if reads == 0 {
-		return s.Connection.Batch(ctx, b)
-	}
-	s.calls = s.calls[:0]
 	var left []store.Call
 	for _, call := range b.Calls {
 		if s.after[call.Statement] != 0 {
 			left = append(left, call)
-			call.Row, call.Want = nil, 0
 		}
-		s.calls = append(s.calls, call)
 	}
-	if pair, is := s.together(left); is {
-		s.calls = append(s.calls, pair)
-	} else {
-		s.calls = s.calls[:0]
-		for _, call := range b.Calls {
-			after := s.after[call.Statement]
-			if after == 0 {
-				s.calls = append(s.calls, call)
-				continue
-			}
-			s.calls = append(s.calls, store.Call{Statement: call.Statement, Parameters: call.Parameters})
+	if left == nil {
+		return s.Connection.Batch(ctx, b)
+	}
+	pair, together := s.together(left)
+	s.calls = s.calls[:0]
+	for _, call := range b.Calls {
+		after := s.after[call.Statement]
+		if after == 0 {
+			s.calls = append(s.calls, call)
+			continue
+		}
+		s.calls = append(s.calls, store.Call{Statement: call.Statement, Parameters: call.Parameters})
+		if !together {
 			call.Statement = after
 			s.calls = append(s.calls, call)
 		}
+	}
+	if together {
+		s.calls = append(s.calls, pair)
 	}
 	return s.Connection.Batch(ctx, &store.Batch{Calls: s.calls, Inquiry: b.Inquiry})
 }
