@@ -97,8 +97,11 @@ func (p *Pods) running(name string) bool {
 	return slices.ContainsFunc(p.pods(context.Background()), func(pod kubernetes.Pod) bool { return pod.Name == name && pod.Ready })
 }
 
-// primary asks until the database answers, and finds the pod that has answered.
+// primary asks until the database answers, and finds the pod that has answered. When it
+// gives up, an answer that was no pod's name tells more than the question that was cut
+// short.
 func (p *Pods) primary(ctx context.Context) (string, error) {
+	var stranger error
 	for {
 		name, err := p.Primary(ctx)
 		var none *server.NoPrimaryError
@@ -111,10 +114,13 @@ func (p *Pods) primary(ctx context.Context) (string, error) {
 					return pod.Name, nil
 				}
 			}
-			err = fmt.Errorf("the server that takes writes calls itself %s, which is none of the pods %s; name a pod (%sNAME), or write any",
+			stranger = fmt.Errorf("the server that takes writes calls itself %s, which is none of the pods %s; name a pod (%sNAME), or write any",
 				name, p.Target, PodPrefix)
 		}
 		if !sleepUntil(ctx, time.Now().Add(200*time.Millisecond)) {
+			if stranger != nil {
+				return "", stranger
+			}
 			return "", err
 		}
 	}

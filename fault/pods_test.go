@@ -190,6 +190,7 @@ func TestPods(t *testing.T) {
 	t.Run("RecoveryHangs", func(t *testing.T) { testRecoveryHangs(t, api, startPods(t, api, "hangs")) })
 	t.Run("NotInjected", func(t *testing.T) { testNotInjected(t, api, startPods(t, api, "deaf")) })
 	t.Run("Budget", func(t *testing.T) { testBudget(t, api, startPods(t, api, "budget")) })
+	t.Run("Stranger", func(t *testing.T) { testStranger(t, startPods(t, api, "stranger")) })
 	t.Run("Refused", func(t *testing.T) { testRefused(t, api, startPods(t, api, "refused")) })
 }
 
@@ -245,6 +246,25 @@ func testRecoveryHangs(t *testing.T, api *kubernetestest.Server, s *podSet) {
 	i = s.inject(t, "pod-failure pod/db-1 at 0s for 100ms")[0]
 	if !i.Healed || i.Problem != "" || !strings.Contains(i.Healing, "took its finalizers away") || !strings.Contains(i.Healing, "answers") {
 		t.Errorf("a failure that is gone: healed %v (%s), problem %q", i.Healed, i.Healing, i.Problem)
+	}
+}
+
+// testStranger: a server that is none of the pods is told as such, also when the time is up
+// while it is asked again.
+func testStranger(t *testing.T, s *podSet) {
+	asked := 0
+	s.pods.Primary = func(ctx context.Context) (string, error) {
+		if asked++; asked > 1 {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+		return "stranger", nil
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	name, err := s.pods.primary(ctx)
+	if err == nil || !strings.Contains(err.Error(), "calls itself stranger, which is none of the pods") {
+		t.Errorf("%q, %v", name, err)
 	}
 }
 

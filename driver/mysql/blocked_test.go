@@ -9,6 +9,12 @@ import (
 	"assay/workload"
 )
 
+// idleForTransactions is longer than the 0.1 s for which nobody may have read
+// information_schema.innodb_trx before it is filled anew (MySQL manual, "Persistence and
+// Consistency of InnoDB Transaction and Locking Information"): whoever asks more often reads
+// for ever what was so at first.
+const idleForTransactions = 150 * time.Millisecond
+
 // TestBlocked has another session keep the lease, the schema and every write to itself.
 func TestBlocked(t *testing.T) {
 	store := openBank(t, target())
@@ -41,11 +47,19 @@ func TestBlocked(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- c.call(ctx) }()
 		by := ""
-		for by == "" && t.Context().Err() == nil {
+		deadline := time.Now().Add(time.Minute)
+		for by == "" {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: nothing is told to be waited for in a minute; sessions:\n%s", name, processes(t))
+			}
 			var err error
 			by, err = store.Blocked(t.Context())
 			must(err)
-			time.Sleep(20 * time.Millisecond)
+			select {
+			case err := <-ended:
+				t.Fatalf("%s: the call ended though %q holds what it needs: %v", name, c.hold, err)
+			case <-time.After(idleForTransactions):
+			}
 		}
 		if !strings.Contains(by, "Waiting for") || !strings.Contains(by, "KILL") {
 			t.Errorf("%s: %s", name, by)
@@ -59,4 +73,23 @@ func TestBlocked(t *testing.T) {
 	}
 	must(store.Drop(t.Context()))
 	must(store.Close())
+}
+
+// processes returns the server's sessions, one a line, as the server tells them.
+func processes(t *testing.T) string {
+	t.Helper()
+	rows, err := admin(t).QueryContext(t.Context(), `SELECT concat_ws(' | ', id, user, command, time, coalesce(state, ''), coalesce(info, '')) FROM information_schema.processlist`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var lines []string
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
 }
