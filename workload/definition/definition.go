@@ -308,6 +308,14 @@ func On[S workload.Store](w Workload, open store.Opener, lacks store.Lacks,
 	return s
 }
 
+// Direct is the support of a workload that is opened on the database itself, by a driver
+// that opens databases so, and lacks these capabilities.
+func Direct(w Workload, open store.Opener, lacks store.Lacks) Support {
+	return On(w, open, lacks, func(open store.Opener) func(context.Context, workload.Target) (store.Database, error) {
+		return Opening(w.Schema, open, func(db store.Database) store.Database { return db })
+	})
+}
+
 // Fixed is the Workload.Schema of one that does not depend on the target.
 func Fixed(schema func() store.Schema) func(workload.Target) (store.Schema, error) {
 	return func(workload.Target) (store.Schema, error) { return schema(), nil }
