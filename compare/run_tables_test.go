@@ -17,9 +17,11 @@ func TestTablesOfWork(t *testing.T) {
 				Errors: []report.ErrorCount{{Class: "timeout", Attempts: 9}, {Class: "connection lost", Attempts: 1}}},
 			{Action: "pause", Target: "any", Skipped: true, WriteOutage: 4_000, WritesAway: true},
 		},
-		Availability: &report.Availability{Policy: "retry", HungWrites: 2, HungReads: 1, Lost: 4, Duplicates: 11, Stale: 3},
-		Entity:       &report.Entity{Writes: report.Flow{PerSecond: 120, Max: 150, Mean: 2}},
-		Rounds:       []report.Round{{Name: "fill", Clients: 8, Seconds: 2, Size: &report.RoundSize{Bytes: 2_000_000}, Facts: []report.Setting{{Name: "lock waits", Value: "5"}}}},
+		Own: report.Own{
+			Availability: &report.Availability{Policy: "retry", HungWrites: 2, HungReads: 1, Lost: 4, Duplicates: 11, Stale: 3},
+			Entity:       &report.Entity{Writes: report.Flow{PerSecond: 120, Max: 150, Mean: 2}},
+		},
+		Rounds: []report.Round{{Name: "fill", Clients: 8, Seconds: 2, Size: &report.RoundSize{Bytes: 2_000_000}, Facts: []report.Setting{{Name: "lock waits", Value: "5"}}}},
 	}
 	var text strings.Builder
 	d := Runs([]Group{{Name: "a", Runs: []Run{{Folder: "one", Result: plain}, {Folder: "two", Result: full}}}})

@@ -60,8 +60,7 @@ func parsePage() (*template.Template, error) {
 	return template.New("page").Funcs(template.FuncMap{
 		"throughputTable": throughputTable, "latencyTable": latencyTable, "outcomeTable": outcomeTable, "errorTable": errorTable,
 		"thresholdTable": thresholdTable, "promiseTable": promiseTable, "faultTable": faultTable, "clusterTable": clusterTable, "eventTable": eventTable,
-		"availabilityTable": availabilityTable, "entityTable": entityTable, "kindTable": kindTable, "tpccTable": tpccTable,
-		"isolationTable": isolationTable, "roundTable": roundTable, "roundFactTable": roundFactTable,
+		"sections": sections, "roundTable": roundTable, "roundFactTable": roundFactTable,
 		"seriesTable": seriesTable, "curveTable": curveTable, "nodeTable": nodeTable, "accountTable": accountTable,
 		"serverReasons": serverReasons, "settingTable": settingTable, "setup": setup, "further": further,
 	}).Parse(pageTemplate)

@@ -22,39 +22,29 @@ func Markdown(w io.Writer, r *Result) error {
 	}
 	if len(r.Rounds) > 0 {
 		m.table(roundTable(r))
-		if t := roundFactTable(r); len(t.Rows) > 0 {
-			m.table(t)
-		}
+		m.filled(roundFactTable(r))
 	} else {
 		m.table(throughputTable(r))
 		m.table(latencyTable(r, true))
 	}
 	m.table(outcomeTable(r))
-	if len(r.Errors) > 0 {
-		m.table(errorTable(r))
-	}
-	if len(r.Thresholds) > 0 {
-		m.table(thresholdTable(r))
-	}
+	m.filled(errorTable(r))
+	m.filled(thresholdTable(r))
 	m.checks(r)
-	if r.Availability != nil {
-		m.table(availabilityTable(r.Availability))
+	kinds := kindTable(r.Kinds)
+	for _, s := range sections(r) {
+		for _, t := range s.Tables {
+			m.table(t)
+		}
+		if s.kinds {
+			kinds.Rows = nil
+		}
 	}
-	if r.Entity != nil {
-		m.table(entityTable(r.Entity))
-	}
-	if len(r.Kinds) > 0 && r.Entity == nil && r.TPCC == nil {
-		m.table(kindTable(r.Kinds))
-	}
-	m.tpcc(r.TPCC)
-	if len(r.Faults) > 0 {
-		m.table(faultTable(r))
-	}
+	m.filled(kinds)
+	m.filled(faultTable(r))
 	if c := r.Cluster; c != nil {
 		m.table(clusterTable(c))
-		if len(c.Events) > 0 {
-			m.table(eventTable(c))
-		}
+		m.filled(eventTable(c))
 	}
 	if s := r.Servers; s != nil {
 		m.line("## What the servers were doing")
@@ -63,9 +53,7 @@ func Markdown(w io.Writer, r *Result) error {
 			m.line(escape(reason))
 		}
 		m.table(nodeTable(s))
-		if len(s.Account) > 0 {
-			m.table(accountTable(s))
-		}
+		m.filled(accountTable(s))
 	}
 	m.table(settingTable("Setup", "setting", setup(r)))
 	m.table(settingTable("Further figures", "figure", further(r)))
@@ -126,12 +114,17 @@ func (m *markdown) table(t Table) {
 	m.line(strings.TrimSuffix(b.String(), "\n"))
 }
 
+// filled writes a table unless it is empty.
+func (m *markdown) filled(t Table) {
+	if len(t.Rows) > 0 {
+		m.table(t)
+	}
+}
+
 // checks writes each check's answer, and below the table the evidence.
 func (m *markdown) checks(r *Result) {
 	m.table(checkTable(r))
-	if t := promiseTable(r); len(t.Rows) > 0 {
-		m.table(t)
-	}
+	m.filled(promiseTable(r))
 	for _, c := range r.Checks {
 		if len(c.Evidence) == 0 {
 			continue
@@ -191,15 +184,4 @@ func escape(text string) string {
 		}
 	}
 	return b.String()
-}
-
-// tpcc has the tables of a run of workload tpcc.
-func (m *markdown) tpcc(x *TPCC) {
-	if x == nil {
-		return
-	}
-	m.table(tpccTable(x))
-	if len(x.IsolationTests) > 0 {
-		m.table(isolationTable(x))
-	}
 }

@@ -93,14 +93,7 @@ type Result struct {
 	// others.
 	Rounds []Round `json:"rounds,omitempty"`
 	Faults []Fault `json:"faults"`
-	// Availability is null in runs of other workloads.
-	Availability *Availability `json:"availability,omitempty"`
-	// Entity is null in runs of other workloads.
-	Entity *Entity `json:"entity,omitempty"`
-	// YCSB is null in runs of other workloads.
-	YCSB *YCSB `json:"ycsb,omitempty"`
-	// TPCC is null in runs of other workloads.
-	TPCC *TPCC `json:"tpcc,omitempty"`
+	Own
 	// Cluster is null where assay started no servers and was attached to no pods.
 	Cluster    *Cluster    `json:"cluster,omitempty"`
 	Thresholds []Threshold `json:"thresholds"`

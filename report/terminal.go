@@ -163,14 +163,10 @@ func (t *textWriter) remarks(r *Result) {
 	if r.Overhead != nil {
 		t.field("overhead", overheadLine(r))
 	}
-	if r.Availability != nil {
-		t.field("availability", availabilityLine(r.Availability))
-	}
-	if r.Entity != nil {
-		t.field("entities", entityLine(r.Entity))
-	}
-	if r.TPCC != nil {
-		t.field("tpcc", tpccLine(r.TPCC))
+	for _, s := range sections(r) {
+		if s.line != "" {
+			t.field(s.label, s.line)
+		}
 	}
 	t.faults(r)
 	t.servers(r)

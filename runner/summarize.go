@@ -203,7 +203,7 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	if err := enterPromise(ctx, s, r, judged, record, evidence); err != nil {
 		return err
 	}
-	r.Availability, r.Entity, r.YCSB, r.TPCC = judged.Availability, judged.Entity, judged.YCSB, judged.TPCC
+	r.Own = judged.Own
 	for i := range r.Rounds {
 		enterRound(&r.Rounds[i], &judged)
 	}

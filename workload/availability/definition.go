@@ -93,7 +93,7 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 		return definition.Judgement{}, err
 	}
 	return definition.Judgement{
-		Results: j.Results, Availability: c.section(j.Figures), Notes: notes(e, j.Figures), Counts: j.Figures.Writes,
+		Results: j.Results, Own: report.Own{Availability: c.section(j.Figures)}, Notes: notes(e, j.Figures), Counts: j.Figures.Writes,
 	}, nil
 }
 

@@ -242,12 +242,8 @@ type Judgement struct {
 	Facts map[string][]report.Setting
 	Sizes map[string]report.RoundSize
 	Rates map[string]float64
-	// Availability, Entity, YCSB and TPCC are the report's sections of these workloads;
-	// nil of others.
-	Availability *report.Availability
-	Entity       *report.Entity
-	YCSB         *report.YCSB
-	TPCC         *report.TPCC
+	// Own are the figures of the workload's own section of the report.
+	report.Own
 }
 
 // Support says whether a driver serves a workload, and with what.

@@ -99,7 +99,7 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 		return definition.Judgement{}, err
 	}
 	f := j.Figures
-	out := definition.Judgement{Results: j.Results, Entity: section(f), Counts: f.Writes.Outcomes.Plus(f.Reads.Outcomes)}
+	out := definition.Judgement{Results: j.Results, Own: report.Own{Entity: section(f)}, Counts: f.Writes.Outcomes.Plus(f.Reads.Outcomes)}
 	if unknown := f.Writes.Outcomes.Unknown; unknown > 0 {
 		out.Notes = []string{e.UnknownNote(check.Counted(unknown, "write", "writes")+" that ended unknown", unknown, f.UnknownDone)}
 	}

@@ -1,0 +1,41 @@
+package report
+
+// Own is what only the runs of one workload have; nil in runs of others.
+type Own struct {
+	Availability *Availability `json:"availability,omitempty"`
+	Entity       *Entity       `json:"entity,omitempty"`
+	YCSB         *YCSB         `json:"ycsb,omitempty"`
+	TPCC         *TPCC         `json:"tpcc,omitempty"`
+}
+
+// section is a workload's own part of a report.
+type section struct {
+	// ID is unique in the page.
+	ID, Title string
+	Tables    []Table
+	// label and line are the same in short.
+	label, line string
+	// kinds is true if the tables have the kinds of operations, too.
+	kinds bool
+}
+
+// sections are the workload's own parts of the report.
+func sections(r *Result) (all []section) {
+	if a := r.Availability; a != nil {
+		all = append(all, section{ID: "availability", Title: "Availability", Tables: []Table{availabilityTable(a)}, label: "availability", line: availabilityLine(a)})
+	}
+	if e := r.Entity; e != nil {
+		all = append(all, section{ID: "entity", Title: "Writes and reads", Tables: []Table{entityTable(e)}, label: "entities", line: entityLine(e), kinds: true})
+	}
+	if r.YCSB != nil {
+		all = append(all, section{ID: "kinds", Title: "Kinds of operations", Tables: []Table{kindTable(r.Kinds)}, kinds: true})
+	}
+	if x := r.TPCC; x != nil {
+		s := section{ID: "tpcc", Title: "Transactions of TPC-C", Tables: []Table{tpccTable(x)}, label: "tpcc", line: tpccLine(x), kinds: true}
+		if len(x.IsolationTests) > 0 {
+			s.Tables = append(s.Tables, isolationTable(x))
+		}
+		all = append(all, s)
+	}
+	return all
+}
