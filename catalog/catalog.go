@@ -127,7 +127,7 @@ func sqlWorkloads(d sqldb.Driver) []definition.Support {
 	return []definition.Support{
 		bank.On(d.Open, sqldb.Lacks()), isolation.On(d.Open, sqldb.Lacks()), availability.On(d.Open), entity.On(d.Open),
 		candles.On(d.Open, sqldb.Lacks()), bulkupdate.On(d.Open, sqldb.Lacks()), churn.On(d.Open, sqldb.Lacks()), ycsb.On(d.Open),
-		smallbank.On(d.Open, sqldb.Lacks()), tpcb.On(d.Open, sqldb.Lacks()), tpcc.On(d.Open, sqldb.Lacks()),
+		definition.Direct(smallbank.Definition(), d.Open, sqldb.Lacks()), definition.Direct(tpcb.Definition(), d.Open, sqldb.Lacks()), tpcc.On(d.Open, sqldb.Lacks()),
 		script.On(d.Open, sqldb.Lacks()),
 	}
 }
@@ -141,7 +141,7 @@ func otherDrivers() []Driver {
 			Workloads: []definition.Support{
 				bank.On(mongodb.Open, mongodb.Lacks()), isolation.On(mongodb.Open, mongodb.Lacks()), availability.On(mongodb.Open), entity.On(mongodb.Open),
 				candles.On(mongodb.Open, mongodb.Lacks()), bulkupdate.On(mongodb.Open, mongodb.Lacks()), churn.On(mongodb.Open, mongodb.Lacks()), ycsb.On(mongodb.Open),
-				smallbank.On(mongodb.Open, mongodb.Lacks()), tpcb.On(mongodb.Open, mongodb.Lacks()), tpcc.On(mongodb.Open, mongodb.Lacks()), script.On(mongodb.Open, mongodb.Lacks()),
+				definition.Direct(smallbank.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(tpcb.Definition(), mongodb.Open, mongodb.Lacks()), tpcc.On(mongodb.Open, mongodb.Lacks()), script.On(mongodb.Open, mongodb.Lacks()),
 			},
 		},
 		{
@@ -166,7 +166,7 @@ func otherDrivers() []Driver {
 			Workloads: []definition.Support{
 				bank.On(foundationdb.Open, foundationdb.Lacks()), isolation.On(foundationdb.Open, foundationdb.Lacks()), availability.On(foundationdb.Open), entity.On(foundationdb.Open),
 				candles.On(foundationdb.Open, foundationdb.Lacks()), bulkupdate.On(foundationdb.Open, foundationdb.Lacks()), ycsb.On(foundationdb.Open),
-				smallbank.On(foundationdb.Open, foundationdb.Lacks()), tpcb.On(foundationdb.Open, foundationdb.Lacks()), definition.Not(tpcc.Name, "FoundationDB's driver finds several rows by their keys at once only where the key has one column, so that each New-Order would read all stock of a warehouse"), script.On(foundationdb.Open, foundationdb.Lacks()),
+				definition.Direct(smallbank.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(tpcb.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Not(tpcc.Name, "FoundationDB's driver finds several rows by their keys at once only where the key has one column, so that each New-Order would read all stock of a warehouse"), script.On(foundationdb.Open, foundationdb.Lacks()),
 				definition.Not(churn.Name, "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly"),
 			},
 		},
@@ -186,7 +186,7 @@ func otherDrivers() []Driver {
 			Workloads: []definition.Support{
 				bank.On(mem.Open, mem.Lacks()), isolation.On(mem.Open, mem.Lacks()), availability.On(mem.Open), entity.On(mem.Open),
 				candles.On(mem.Open, mem.Lacks()), bulkupdate.On(mem.Open, mem.Lacks()), churn.On(mem.Open, mem.Lacks()), ycsb.On(mem.Open),
-				smallbank.On(mem.Open, mem.Lacks()), tpcb.On(mem.Open, mem.Lacks()),
+				definition.Direct(smallbank.Definition(), mem.Open, mem.Lacks()), definition.Direct(tpcb.Definition(), mem.Open, mem.Lacks()),
 				tpcc.On(mem.Open, mem.Lacks()),
 				script.On(mem.Open, mem.Lacks()),
 			},

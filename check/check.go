@@ -188,6 +188,18 @@ func (r *Result) Finish(missing string, nothing bool, why string) {
 	}
 }
 
+// Conclude is Finish with the Detail: what was looked at, and how many findings there are, or
+// what is good if there are none and nothing is missing.
+func (r *Result) Conclude(looked, good, missing string, nothing bool, why string) Result {
+	if r.Detail = looked; r.Found > 0 {
+		r.Detail += "; " + Counted(r.Found, "finding", "findings")
+	} else if missing == "" {
+		r.Detail += good
+	}
+	r.Finish(missing, nothing, why)
+	return *r
+}
+
 // Combine returns the verdict over all results: violated dominates unknown
 // dominates valid. Of no results it is Unknown.
 func Combine(results []Result) Verdict {

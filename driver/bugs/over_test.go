@@ -34,14 +34,15 @@ type spoiled struct {
 }
 
 func allSpoiled() []spoiled {
+	direct := func(db store.Database) workload.Store { return db }
 	query := candles.Defaults()
 	query.Candles, query.Tickers, query.Batch, query.Loaders = 900, 6, 50, 2
 	query.Queries, query.Latest, query.Intervals, query.Repeats = 60, 10, 3, 5
 	return []spoiled{
 		{tpcb.Definition(), &tpcb.Config{Scale: 1, Accounts: 20, Loaders: 1}, tpcb.Bugs(), tpcb.Schema(),
-			func(db store.Database) workload.Store { return tpcb.Over(db) }, 100},
+			direct, 100},
 		{smallbank.Definition(), &smallbank.Config{Customers: 20, Hotspot: 5, HotspotShare: 0.5, BalanceShare: 0.3, Loaders: 1}, smallbank.Bugs(), smallbank.Schema(),
-			func(db store.Database) workload.Store { return smallbank.Over(db) }, 300},
+			direct, 300},
 		{bank.Definition(), &bank.Config{Accounts: 10, Keys: "uniform", Loaders: 1, Audits: 1000}, bank.Bugs(), bank.Schema(),
 			func(db store.Database) workload.Store { return bank.Over(db) }, 300},
 		{availability.Definition(), &availability.Config{Policy: availability.PolicyTimeout, Readers: 2, ReadRate: 100, Read: workload.ReadPrimary}, availability.Bugs(),

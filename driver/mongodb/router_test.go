@@ -154,9 +154,9 @@ func testWhatIsSharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 		{func() (creator, error) { return keyvalue.By(Open)(ctx, target, entity.Table()) }, []string{"assay_entity.entity"}},
 		{func() (creator, error) { return bulkupdate.Opener(Open)(ctx, target) }, []string{"assay_bulkupdate.document"}},
 		{func() (creator, error) { return churn.Opener(Open)(ctx, target) }, []string{"assay_churn.entry"}},
-		{func() (creator, error) { return smallbank.Opener(Open)(ctx, target) },
+		{func() (creator, error) { return Open(ctx, target, smallbank.Schema()) },
 			[]string{"assay_smallbank.account", "assay_smallbank.saving", "assay_smallbank.checking", "assay_smallbank.journal"}},
-		{func() (creator, error) { return tpcb.Opener(Open)(ctx, target) },
+		{func() (creator, error) { return Open(ctx, target, tpcb.Schema()) },
 			[]string{"assay_tpcb.branches", "assay_tpcb.tellers", "assay_tpcb.accounts", "assay_tpcb.history"}},
 	} {
 		store, err := c.make()

@@ -18,6 +18,7 @@ import (
 	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/definition"
 	"assay/workload/isolation"
 	"assay/workload/smallbank"
 )
@@ -232,7 +233,7 @@ func TestWorkloads(t *testing.T) {
 		"snapshots": at("repeatable read", parameter("innodb_snapshot_isolation", "ON")),
 	} {
 		t.Run(name, func(t *testing.T) {
-			drivertest.ShortRuns(t, to, bank.On(open, lacks), isolation.On(open, lacks), smallbank.On(open, lacks))
+			drivertest.ShortRuns(t, to, bank.On(open, lacks), isolation.On(open, lacks), definition.Direct(smallbank.Definition(), open, lacks))
 		})
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/definition"
 	"assay/workload/entity"
 	"assay/workload/keyvalue"
 	"assay/workload/smallbank"
@@ -243,7 +244,7 @@ func TestKilledConnectionsBehindAPooler(t *testing.T) {
 		}
 		done <- kills
 	}()
-	drivertest.ShortRuns(t, through(at), bank.On(Driver().Open, sqldb.Lacks()), smallbank.On(Driver().Open, sqldb.Lacks()))
+	drivertest.ShortRuns(t, through(at), bank.On(Driver().Open, sqldb.Lacks()), definition.Direct(smallbank.Definition(), Driver().Open, sqldb.Lacks()))
 	stop()
 	if kills := <-done; kills == 0 {
 		t.Error("nothing was killed")

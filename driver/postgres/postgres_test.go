@@ -17,6 +17,7 @@ import (
 	"assay/driver/sqldb"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/definition"
 	"assay/workload/isolation"
 	"assay/workload/smallbank"
 )
@@ -190,7 +191,7 @@ func TestWorkloads(t *testing.T) {
 	})
 	for _, level := range []string{"repeatable read", "serializable"} {
 		t.Run(level, func(t *testing.T) {
-			drivertest.ShortRuns(t, at(t, level, quick), bank.On(open, lacks), isolation.On(open, lacks), smallbank.On(open, lacks))
+			drivertest.ShortRuns(t, at(t, level, quick), bank.On(open, lacks), isolation.On(open, lacks), definition.Direct(smallbank.Definition(), open, lacks))
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"assay/check"
+	"assay/history"
 	"assay/load"
 	"assay/measure"
 )
@@ -98,6 +100,18 @@ func (e Evidence) UnknownNote(what string, unknown, done int64) string {
 		return "it is not known what became of " + what + ": the database was not read back"
 	}
 	return fmt.Sprintf("of %s %s turned out done, %s not done", what, check.CountOrNone(done), check.CountOrNone(unknown-done))
+}
+
+// Missing says why what was replayed is not all there is to know, by how replaying ended;
+// empty if it is. What is no reason for that is returned as an error.
+func (e Evidence) Missing(replayed error) (why string, err error) {
+	why, err = history.WhyMissing(replayed)
+	return cmp.Or(why, e.InFlight), err
+}
+
+// Malformed is the error of a history with an attempt that cannot be understood.
+func (e Evidence) Malformed(op *history.Op) error {
+	return &history.FormatError{Path: e.History, Reason: fmt.Sprintf("operation %d of client %d cannot be understood", op.Seq, op.Client)}
 }
 
 // A run whose rounds are long tasks has times of rounds as its figures, and no

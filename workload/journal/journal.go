@@ -1,7 +1,7 @@
 // Package journal is what workloads have in common whose operations each leave one row
 // in a table, the journal, under the operation's id: their tables hold integers, their
 // state is read back row by row, and of each operation it is known what it would write.
-// The package loads the tables, makes the attempts under one id, keeps the state, and
+// The package makes the attempts under one id, keeps the state, and
 // judges that every acknowledged operation has exactly one row, every failed one none,
 // and every unknown one none or one.
 //
@@ -12,7 +12,11 @@ package journal
 
 import (
 	"context"
+	"path/filepath"
 
+	"assay/history"
+	"assay/load"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -22,6 +26,8 @@ import (
 type Table struct {
 	Name    string
 	Columns []string
+	// Order are the columns by which the rows are read back; none for any order.
+	Order []string
 }
 
 // Row is one row of a table, in the order of its Columns. Values are good until the
@@ -32,57 +38,49 @@ type Row struct {
 	Values []int64
 }
 
-// Session is one client's connection. Each workload's has its operations beside.
-type Session interface {
-	// Close ends the session. What is in flight is abandoned.
-	Close()
-}
-
-// Store is what a database must offer for such a workload, with sessions N.
-//
-// All methods are safe for concurrent use, except where said otherwise.
-type Store[N Session] interface {
-	workload.Store
-
-	// Create makes the empty tables; see workload.Store.
-	Create(ctx context.Context, mark workload.Marker) error
-
-	// LoadRows inserts rows of one table, at most MaxBatch, with whatever columns it
-	// has beside. It is called from several goroutines with disjoint rows.
-	LoadRows(ctx context.Context, table int, rows [][]int64) error
-
-	// FinishLoad is called once after all rows are in: it builds what is better built
-	// late (indexes, statistics) and sets Marker.Loaded.
-	FinishLoad(ctx context.Context) error
-
-	// Session opens what one client uses: usually one connection. The session is used
-	// by one goroutine at a time.
-	Session(ctx context.Context) (N, error)
-
-	// Read gives all rows as one consistent view, a table after the other, in any
-	// order within a table and as the database holds them, however wrong. It stops at
-	// the first error, of the database's or of the callback's, and returns it.
-	Read(ctx context.Context, row func(Row) error) error
-}
-
-// MaxBatch is the most rows that LoadRows is given at once.
-const MaxBatch = 1000
-
-// State is how the rows of a workload's tables are kept after the run; see
-// definition.RowFile. A row's tag is the number of its table.
+// State is how the rows of a workload's tables are read back and kept after the run. A
+// row's kind is the number of its table.
 type State struct {
-	// File is its name in the run's folder, and Magic what the file begins with, of
-	// eight bytes.
-	File, Magic string
-	Tables      []Table
+	// File is its name in the run's folder.
+	File   string
+	Tables []Table
+	// RowFile is its form; Columns follow from Tables.
+	definition.RowFile
 }
 
 func (s State) rows() definition.RowFile {
-	f := definition.RowFile{Magic: s.Magic, End: 0xff}
+	f := s.RowFile
 	for _, table := range s.Tables {
 		f.Columns = append(f.Columns, len(table.Columns))
 	}
 	return f
+}
+
+// From gives all rows that a view of the database shows, a table after the other, as the
+// database holds them, however wrong. It stops at the first error, of the database's or of
+// the callback's, and returns it.
+func (s State) From(view func(context.Context, func(store.Reader) error) error) func(context.Context, func(Row) error) error {
+	return func(ctx context.Context, row func(Row) error) error {
+		return store.ReadAll(ctx, view, func(r store.Reader) error {
+			for number, t := range s.Tables {
+				values := make([]int64, len(t.Columns))
+				into := make([]any, len(values))
+				for i := range values {
+					into[i] = &values[i]
+				}
+				err := store.Whole(ctx, r, store.Statement{Table: t.Name, Columns: t.Columns, Order: t.Order}, func(found store.Row) error {
+					if err := found.Scan(into...); err != nil {
+						return err
+					}
+					return row(Row{Table: number, Values: values})
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
 }
 
 // Save writes what read gives into a new file; see definition.RowFile.Save.
@@ -95,4 +93,61 @@ func (s State) Save(ctx context.Context, path string, read func(context.Context,
 // Replay gives the rows that were saved; see definition.RowFile.Replay.
 func (s State) Replay(path string, row func(Row) error) error {
 	return s.rows().Replay(path, func(table int, values []int64) error { return row(Row{Table: table, Values: values}) })
+}
+
+// Work is a definition.Work but for Promise, whose clients have sessions N.
+type Work[N interface{ Close() }] struct {
+	definition.Loaded
+	definition.NoObservers
+	State State
+	// Session opens what one client uses.
+	Session func(ctx context.Context) (N, error)
+	// Kind is the kind of an operation, by its id.
+	Kind func(id int64) uint8
+	// Do makes one attempt of an operation. The values are those of history.Op, of an
+	// attempt that was committed.
+	Do func(ctx context.Context, session N, id int64) (reply workload.Reply, values []int64)
+}
+
+// Client implements definition.Work.
+func (w *Work[N]) Client(ctx context.Context, n int) (load.Client, error) {
+	connection, err := workload.Connect(ctx, w.Session)
+	if err != nil {
+		return nil, err
+	}
+	return &client[N]{Connection: connection, work: w, number: n}, nil
+}
+
+// Save implements definition.Work.
+func (w *Work[N]) Save(ctx context.Context, folder string, read func(rows int64)) error {
+	return w.State.Save(ctx, filepath.Join(folder, w.State.File), w.State.From(w.View), read)
+}
+
+// client is one client of the run. Its operations are those of its number.
+type client[N interface{ Close() }] struct {
+	workload.Connection[N]
+	work   *Work[N]
+	number int
+	// unsure is true if an earlier attempt of the operation is unknown.
+	unsure bool
+}
+
+func (c *client[N]) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
+	if attempt == 1 {
+		c.unsure = false
+	}
+	id := workload.OperationID(c.number, seq)
+	session, err := c.Session(ctx)
+	if err != nil {
+		unsent := workload.Unsent(err)
+		return unsent.Answer(c.work.Kind(id))
+	}
+	reply, values := c.work.Do(ctx, session, id)
+	answer := reply.Answer(c.work.Kind(id))
+	if reply.Outcome == history.Committed {
+		answer.Values = values
+	}
+	c.unsure = reply.Repeated(&answer, attempt, c.unsure)
+	c.After(answer.Outcome, reply.Broken)
+	return answer
 }

@@ -8,6 +8,7 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // CheckOperations is the name of the check of Operations, as in a result.
@@ -52,8 +53,8 @@ type operation struct {
 	rows    uint8
 }
 
-// Record takes an attempt from the history.
-func (o *Operations) Record(op *history.Op) {
+// record takes an attempt from the history.
+func (o *Operations) record(op *history.Op) {
 	if op.Last {
 		o.Counts.Add(op.Final, 1)
 	}
@@ -76,8 +77,28 @@ func (o *Operations) Record(op *history.Op) {
 	o.states[workload.OperationID(op.Client, op.Seq)] = state
 }
 
-// Reserve takes a reservation from the history: what has no record may have been begun.
-func (o *Operations) Reserve(r history.Reservation) {
+// Read takes the history of a run, each attempt of which is given to attempt first, and then
+// gives the rows of the state. missing says why these are not all there is to know; empty if
+// they are.
+func (o *Operations) Read(e definition.Evidence, s State, attempt func(*history.Op) error, row func(Row) error) (missing string, err error) {
+	_, err = history.Read(e.History, history.Visitor{
+		Op: func(op *history.Op) error {
+			if err := attempt(op); err != nil {
+				return err
+			}
+			o.record(op)
+			return nil
+		},
+		Reservation: func(r history.Reservation) error { o.reserve(r); return nil },
+	})
+	if err != nil {
+		return "", err
+	}
+	return e.Missing(s.Replay(e.State, row))
+}
+
+// reserve takes a reservation from the history: what has no record may have been begun.
+func (o *Operations) reserve(r history.Reservation) {
 	if o.reserved == nil {
 		o.reserved = map[int]uint64{}
 	}
@@ -164,13 +185,8 @@ func (o *Operations) Result(missing string) check.Result {
 	}
 	r := o.found
 	r.Name = CheckOperations
-	looked := fmt.Sprintf("%s that write, %s", check.Counted(o.written, "committed operation", "committed operations"),
-		check.Counted(o.rows, "journal row", "journal rows"))
-	if r.Detail = looked; r.Found > 0 {
-		r.Detail += "; " + check.Counted(r.Found, "finding", "findings")
-	} else if missing == "" {
-		r.Detail += ": one row for each, as it was asked for, and none of an operation that failed"
-	}
-	r.Finish(missing, o.written == 0, "nothing was acknowledged")
-	return r
+	return r.Conclude(fmt.Sprintf("%s that write, %s", check.Counted(o.written, "committed operation", "committed operations"),
+		check.Counted(o.rows, "journal row", "journal rows")),
+		": one row for each, as it was asked for, and none of an operation that failed",
+		missing, o.written == 0, "nothing was acknowledged")
 }

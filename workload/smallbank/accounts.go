@@ -87,29 +87,18 @@ func (j *judge) judgeAccounts() check.Result {
 		}
 	}
 	j.judgeReads(left)
-	r.Detail = fmt.Sprintf("%s, %s, %s", check.Counted(2*j.operations.config.Customers, "account", "accounts"),
-		check.Counted(len(links), "write", "writes"), check.Counted(len(a.reads), "read", "reads"))
-	if r.Found == 0 {
-		r.Detail += ": each write overwrote the one before it, and each balance is the one that its writer left"
-	} else {
-		r.Detail += "; " + check.Counted(r.Found, "finding", "findings")
-	}
-	r.Finish("", len(links) == 0 && len(a.reads) == 0, "nothing was acknowledged")
-	return *r
+	return r.Conclude(fmt.Sprintf("%s, %s, %s", check.Counted(2*j.operations.config.Customers, "account", "accounts"),
+		check.Counted(len(links), "write", "writes"), check.Counted(len(a.reads), "read", "reads")),
+		": each write overwrote the one before it, and each balance is the one that its writer left",
+		"", len(links) == 0 && len(a.reads) == 0, "nothing was acknowledged")
 }
 
 // links are the writes that the journal tells, by account and by what they overwrote.
 func (j *judge) links() (links []link) {
 	for id, e := range j.entries {
 		o := j.operations.At(id)
-		if o.Kind == KindTransactSaving || o.Kind == KindAmalgamate {
-			links = append(links, link{account(Saving, o.Customer), e.SavingPrevious, id})
-		}
-		if o.Kind != KindTransactSaving {
-			links = append(links, link{account(Checking, o.Customer), e.CheckingPrevious, id})
-		}
-		if o.Kind == KindAmalgamate {
-			links = append(links, link{account(Checking, o.Other), e.OtherPrevious, id})
+		for _, n := range o.written() {
+			links = append(links, link{o.accounts()[n], e.Previous[n], id})
 		}
 	}
 	slices.SortFunc(links, func(x, y link) int {
@@ -184,25 +173,21 @@ func (j *judge) writer(id int64) string {
 func (j *judge) after(id, number, balance int64) int64 {
 	o, e := j.operations.At(id), j.entries[id]
 	r, acknowledged := j.acknowledged[id]
-	said := r.Checking
+	accounts := o.accounts()
+	place := slices.Index(accounts[:], number)
 	switch {
-	case number == account(Saving, o.Customer):
-		said = r.Saving
-	case o.Kind == KindAmalgamate && number == account(Checking, o.Other):
-		said = r.Other
-	}
-	switch {
-	case o.Kind == KindAmalgamate && number == account(Checking, o.Other):
-		j.accounts.created += e.Amount
-		balance += e.Amount
-	case o.Kind == KindAmalgamate:
+	case o.Kind == KindAmalgamate && place < 2:
 		j.accounts.created -= balance
 		balance = 0
+	case o.Kind == KindAmalgamate:
+		j.accounts.created += e.Amount
+		balance += e.Amount
 	case o.Kind == KindWriteCheck:
 		balance -= e.Amount
 	default:
 		balance += e.Amount
 	}
+	said := r.Left[place]
 	if acknowledged && said.Balance != balance {
 		j.accounts.find("acknowledged", o.Customer, fmt.Sprintf("%s: %s was acknowledged with the balance %d, and leaves %d",
 			accountName(number), j.journal.Name(id), said.Balance, balance))

@@ -2,7 +2,6 @@ package smallbank
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -49,7 +48,7 @@ promises, or --model.`,
 		Needs:      []store.Need{{Capability: store.Transactions, Why: "an operation could be half done"}},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		Bugs:       Bugs(),
-		Load:       LoadDefaults,
+		Load:       loadDefaults,
 		State:      state().File,
 		Operations: kindNames(),
 		// Conflicts are what it is made for, so that they spoil nothing.
@@ -59,7 +58,7 @@ promises, or --model.`,
 }
 
 func state() journal.State {
-	return journal.State{File: "smallbank.bin", Magic: "ASSAYM01", Tables: Tables()}
+	return journal.State{File: "smallbank.bin", Tables: Tables(), RowFile: definition.RowFile{Magic: "ASSAYM01", End: 0xff}}
 }
 
 func (c *Config) Flags() []definition.Flag {
@@ -87,63 +86,36 @@ func (c *Config) Options(definition.Support) []report.Setting {
 }
 
 // work is the workload opened on one database.
-type work struct {
-	*journal.Work[Session]
-	promise string
-}
+type work struct{ journal.Work[store.Session] }
 
-func (w work) Promise() string { return w.promise }
+func (w *work) Promise() string { return w.Promises().Model }
 
-func (c *Config) Open(_ context.Context, db workload.Store, seed uint64, _ int) (definition.Work, error) {
-	return NewWork(db.(Store), *c, seed)
-}
-
-// NewWork returns the work of this configuration and seed on a store, which it owns from
-// then on. It returns Config.Validate's error.
-func NewWork(store Store, c Config, seed uint64) (definition.Work, error) {
-	operations, err := NewOperations(c, seed)
+func (c *Config) Open(_ context.Context, opened workload.Store, seed uint64, _ int) (definition.Work, error) {
+	operations, err := NewOperations(*c, seed)
 	if err != nil {
 		return nil, err
 	}
-	balances := func(table int) journal.Contents {
-		return journal.Contents{Rows: c.Customers, Row: func(i int64) []int64 {
-			return []int64{i, operations.Opening(table, i), Nobody, Nobody}
+	db, tables := definition.Database(opened), Tables()
+	accounts := func(table int) definition.Contents {
+		return definition.Contents{Table: tables[table].Name, Columns: tables[table].Columns, Rows: c.Customers, Row: func(i int64, into []store.Value) []store.Value {
+			return append(into, store.OfInts(i, operations.Opening(table, i), Nobody, Nobody)...)
 		}}
 	}
-	return work{&journal.Work[Session]{Store: store, Plan: journal.Plan[Session]{
-		State: state(), Loaders: c.Loaders,
-		Contents: []journal.Contents{
-			Account: {Rows: c.Customers, Row: func(i int64) []int64 { return []int64{i} }},
-			Saving:  balances(Saving), Checking: balances(Checking),
+	customers := definition.Contents{Table: tables[Account].Name, Columns: append(tables[Account].Columns, "name"), Rows: c.Customers,
+		Row: func(i int64, into []store.Value) []store.Value {
+			return append(into, store.OfInt(i), store.OfText(CustomerName(i)))
+		}}
+	return &work{journal.Work[store.Session]{
+		Loaded: definition.Loaded{Database: db, Loaders: c.Loaders, One: "row", Many: "rows",
+			Contents: []definition.Contents{customers, accounts(Saving), accounts(Checking)}},
+		State:   state(),
+		Session: func(ctx context.Context) (store.Session, error) { return db.Session(ctx, statements()) },
+		Kind:    func(id int64) uint8 { return operations.At(id).Kind },
+		Do: func(ctx context.Context, session store.Session, id int64) (workload.Reply, []int64) {
+			o := operations.At(id)
+			return o.do(ctx, session)
 		},
-		Kind: func(id int64) uint8 { return operations.At(id).Kind },
-		Do: func(ctx context.Context, session Session, id int64) (workload.Reply, []int64) {
-			reply := session.Do(ctx, operations.At(id))
-			return reply.Reply, reply.values()
-		},
-	}}, store.Promise()}, nil
-}
-
-// searchTimeout bounds the search for anomalies; what is not found by then is unknown.
-const searchTimeout = 10 * time.Minute
-
-func (c *Config) Judge(ctx context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
-	defer cancel()
-	out, err := Judge(ctx, *c, seed, e)
-	if err != nil || c.Model == "" || c.Model == e.Promise {
-		return out, err
-	}
-	out.Asked = c.Model
-	promised := *c
-	promised.Model = ""
-	kept, err := Judge(ctx, promised, seed, e)
-	if unknown := (*cycle.ModelError)(nil); errors.As(err, &unknown) {
-		out.Promised = []check.Result{{Name: "promise", Detail: "which model the vendor promises is not known"}}
-		return out, nil
-	}
-	out.Promised = kept.Results
-	return out, err
+	}}, nil
 }
 
 // NotApplicable are the checks of what is written where nothing is.
@@ -178,10 +150,10 @@ func Defaults() Config {
 	return Config{Customers: 18_000, HotspotShare: 0.9, BalanceShare: 0.2, Loaders: 4}
 }
 
-// LoadDefaults returns the load of a run without flags. It is the shortest in which a steady
+// loadDefaults returns the load of a run without flags. It is the shortest in which a steady
 // state is looked for, since to judge an order of the transactions takes several times as
 // long as to make them where the database is in memory.
-func LoadDefaults() load.Plan {
+func loadDefaults() load.Plan {
 	p := load.Defaults()
 	p.Duration = 10 * time.Second
 	return p
@@ -207,66 +179,4 @@ func (c Config) Validate() error {
 		return &workload.OptionError{Option: "--model", Value: c.Model, Want: cycle.ModelNames()}
 	}
 	return nil
-}
-
-// Operations is the pure function from an id to its operation, and knows the opening
-// balances. It is safe for concurrent use.
-type Operations struct {
-	config Config
-	seed   uint64
-}
-
-// NewOperations returns the operations of a run with this configuration and seed. It
-// returns Config.Validate's error.
-func NewOperations(c Config, seed uint64) (*Operations, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	return &Operations{c, seed}, nil
-}
-
-// The amounts, in minor units: 0.01 to 100.00, and opening balances of 0 to 100.00, so
-// that penalties and rejections are frequent.
-const (
-	maxAmount  = 100_00
-	maxOpening = 100_00
-)
-
-// At returns the operation of this id.
-func (s *Operations) At(id int64) Operation {
-	r := workload.NewRandom(s.seed, uint64(id))
-	o := Operation{ID: id, Kind: KindBalance}
-	if r.Float() >= s.config.BalanceShare {
-		o.Kind = []uint8{KindDepositChecking, KindTransactSaving, KindAmalgamate, KindWriteCheck}[r.Below(4)]
-	}
-	o.Customer = s.customer(&r)
-	amount := 1 + int64(r.Below(maxAmount))
-	switch o.Kind {
-	case KindAmalgamate:
-		if o.Other = s.customer(&r); o.Other == o.Customer {
-			o.Other = o.Customer%s.config.Customers + 1
-		}
-	case KindTransactSaving:
-		if o.Amount = amount; r.Coin() {
-			o.Amount = -amount
-		}
-	case KindDepositChecking, KindWriteCheck:
-		o.Amount = amount
-	}
-	return o
-}
-
-// customer draws one, in the hotspot or elsewhere.
-func (s *Operations) customer(r *workload.Random) int64 {
-	hot := s.config.hotspot()
-	if r.Float() < s.config.HotspotShare || hot == s.config.Customers {
-		return 1 + int64(r.Below(uint64(hot)))
-	}
-	return 1 + hot + int64(r.Below(uint64(s.config.Customers-hot)))
-}
-
-// Opening is what a customer's savings or checking account (Saving, Checking) was loaded
-// with.
-func (s *Operations) Opening(table int, customer int64) int64 {
-	return int64(workload.Mix(workload.Mix(s.seed+uint64(table))^uint64(customer)) % (maxOpening + 1))
 }

@@ -3,8 +3,10 @@ package smallbank
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"assay/check"
 	"assay/check/cycle"
@@ -20,45 +22,56 @@ const (
 	CheckIsolation = "isolation"
 )
 
+// searchTimeout bounds the search for anomalies; what is not found by then is unknown.
+const searchTimeout = 10 * time.Minute
+
 // Judge judges a run by its files alone, so that it can be done again at any time. A
 // missing or cut state gives verdicts of unknown for what rests on it; files that are
 // malformed give a *history.FormatError, a model that does not exist a *cycle.ModelError.
 //
 // It reads the history twice and keeps some 300 bytes an operation, and what
 // cycle.Check takes.
-func Judge(ctx context.Context, config Config, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	var none definition.Judgement
-	model, err := cycle.ParseModel(cmp.Or(config.Model, e.Promise))
-	if err != nil {
-		return none, err
+func (c *Config) Judge(ctx context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
+	defer cancel()
+	out, err := c.judge(ctx, seed, e, cmp.Or(c.Model, e.Promise))
+	if err != nil || c.Model == "" || c.Model == e.Promise {
+		return out, err
 	}
-	operations, err := NewOperations(config, seed)
-	if err != nil {
-		return none, err
+	out.Asked = c.Model
+	kept, err := c.judge(ctx, seed, e, e.Promise)
+	if unknown := (*cycle.ModelError)(nil); errors.As(err, &unknown) {
+		kept.Results, err = []check.Result{{Name: "promise", Detail: "which model the vendor promises is not known"}}, nil
 	}
-	j := &judge{operations: operations, evidence: e, acknowledged: map[int64]Result{}, entries: map[int64]Entry{}}
+	out.Promised = kept.Results
+	return out, err
+}
+
+func (c *Config) judge(ctx context.Context, seed uint64, e definition.Evidence, judged string) (out definition.Judgement, err error) {
+	model, err := cycle.ParseModel(judged)
+	if err != nil {
+		return out, err
+	}
+	operations, err := NewOperations(*c, seed)
+	if err != nil {
+		return out, err
+	}
+	j := &judge{operations: operations, evidence: e, acknowledged: map[int64]Result{}, entries: map[int64]Entry{}, accounts: newAccounts(operations)}
 	j.journal.Writes = func(kind uint8) bool { return kind != KindBalance }
 	j.journal.Describe = j.describe
-	j.accounts = newAccounts(operations)
-	if _, err = history.Read(e.History, history.Visitor{Op: j.record, Reservation: j.reserve}); err != nil {
-		return none, err
+	if j.missing, err = j.journal.Read(e, state(), j.record, j.row); err != nil {
+		return out, err
 	}
-	why, err := history.WhyMissing(state().Replay(e.State, j.row))
-	if err != nil {
-		return none, err
-	}
-	j.missing = cmp.Or(why, e.InFlight)
 	balances := j.judgeAccounts()
 	if _, err = history.Read(e.History, history.Visitor{Op: j.transaction}); err == nil {
 		err = j.unrecorded()
 	}
 	if err != nil {
-		return none, err
+		return out, err
 	}
 	report := cycle.Check(ctx, j.cycle.History(), model, cycle.Options{})
-	out := definition.Judgement{Counts: j.journal.Counts, Notes: []string{fmt.Sprintf("judged against %s", model)}}
-	out.Notes = append(append(out.Notes, report.Notes()...), j.name(&report)...)
-	out.Notes = append(out.Notes, j.notes()...)
+	out.Counts, out.Notes = j.journal.Counts, append([]string{fmt.Sprintf("judged against %s", model)}, report.Notes()...)
+	out.Notes = append(append(out.Notes, j.name(&report)...), j.notes()...)
 	out.Results = []check.Result{j.journal.Result(j.missing), balances, report.Result()}
 	return out, nil
 }
@@ -97,15 +110,12 @@ func (j *judge) describe(id int64) string {
 	}
 }
 
-func (j *judge) reserve(r history.Reservation) error { j.journal.Reserve(r); return nil }
-
 // record is the first look at an attempt.
 func (j *judge) record(op *history.Op) error {
 	o := j.operations.At(workload.OperationID(op.Client, op.Seq))
 	if op.Kind != o.Kind || op.Outcome == history.Committed && len(op.Values) != resultValues {
-		return &history.FormatError{Path: j.evidence.History, Reason: fmt.Sprintf("operation %d of client %d cannot be understood", op.Seq, op.Client)}
+		return j.evidence.Malformed(op)
 	}
-	j.journal.Record(op)
 	j.ended = max(j.ended, op.End)
 	if op.Outcome != history.Committed {
 		return nil
@@ -114,9 +124,8 @@ func (j *judge) record(op *history.Op) error {
 	if o.Writes() {
 		j.acknowledged[o.ID] = r
 	}
-	if o.Kind == KindBalance || o.Kind == KindAmalgamate || o.Kind == KindWriteCheck {
-		j.accounts.reads = append(j.accounts.reads,
-			read{o.ID, account(Saving, o.Customer), r.SavingRead}, read{o.ID, account(Checking, o.Customer), r.CheckingRead})
+	for n := 0; n < len(r.Read) && o.Reads(); n++ {
+		j.accounts.reads = append(j.accounts.reads, read{o.ID, o.accounts()[n], r.Read[n]})
 	}
 	return nil
 }

@@ -59,21 +59,21 @@ func (y *story) do(o Operation) {
 		y.accounts[at] = State{balance, o.ID}
 		return State{balance, was.Writer}
 	}
-	if o.Kind == KindBalance || o.Kind == KindAmalgamate || o.Kind == KindWriteCheck {
-		r.SavingRead, r.CheckingRead = y.accounts[saving], y.accounts[checking]
+	if o.Reads() {
+		r.Read = [2]State{y.accounts[saving], y.accounts[checking]}
 	}
 	switch amount := o.Charged(&r); {
 	case o.Kind == KindTransactSaving && y.accounts[saving].Balance+amount < 0:
 		outcome = history.Rejected
 	case o.Kind == KindTransactSaving:
-		r.Saving = change(saving, y.accounts[saving].Balance+amount)
+		r.Left[0] = change(saving, y.accounts[saving].Balance+amount)
 	case o.Kind == KindDepositChecking:
-		r.Checking = change(checking, y.accounts[checking].Balance+amount)
+		r.Left[1] = change(checking, y.accounts[checking].Balance+amount)
 	case o.Kind == KindWriteCheck:
-		r.Checking = change(checking, y.accounts[checking].Balance-amount)
+		r.Left[1] = change(checking, y.accounts[checking].Balance-amount)
 	case o.Kind == KindAmalgamate:
-		r.Saving, r.Checking = change(saving, 0), change(checking, 0)
-		r.Other = change(other, y.accounts[other].Balance+amount)
+		r.Left[0], r.Left[1] = change(saving, 0), change(checking, 0)
+		r.Left[2] = change(other, y.accounts[other].Balance+amount)
 	}
 	client, seq, _ := workload.SplitOperationID(o.ID)
 	at := int64(len(y.ops)) * 10
@@ -189,10 +189,10 @@ func TestJudge(t *testing.T) {
 		{"an update is overwritten", func(y *story) {
 			_, row := y.find(KindDepositChecking)
 			first := y.entries[row]
-			next := slices.IndexFunc(y.entries, func(e Entry) bool { return e.CheckingPrevious == first.ID })
-			y.entries[next].CheckingPrevious = first.CheckingPrevious
+			next := slices.IndexFunc(y.entries, func(e Entry) bool { return e.Previous[1] == first.ID })
+			y.entries[next].Previous[1] = first.Previous[1]
 			seq := slices.IndexFunc(y.ops, func(o history.Op) bool { return workload.OperationID(0, o.Seq) == y.entries[next].ID })
-			y.ops[seq].Values[7] = first.CheckingPrevious
+			y.ops[seq].Values[7] = first.Previous[1]
 		}, []string{"accounts overwritten", "isolation", "accounts"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -275,7 +275,8 @@ func TestCutState(t *testing.T) {
 	if err = errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	j, err := Judge(t.Context(), config(), seed, e)
+	c := config()
+	j, err := c.Judge(t.Context(), seed, e)
 	if err != nil {
 		t.Fatal(err)
 	}

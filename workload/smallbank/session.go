@@ -7,8 +7,6 @@ import (
 	"assay/history"
 	"assay/store"
 	"assay/workload"
-	"assay/workload/definition"
-	"assay/workload/journal"
 )
 
 // Schema are the tables. A savings account below zero is what a TransactSaving is refused
@@ -68,55 +66,90 @@ func statements() []store.Statement {
 	return all
 }
 
-// Opener opens the Store by a driver's Opener.
-func Opener(open store.Opener) func(context.Context, workload.Target) (Store, error) {
-	return definition.Opening(definition.Fixed(Schema), open, Over)
-}
-
-// On is the support of the workload by a driver.
-func On(open store.Opener, lacks store.Lacks) definition.Support {
-	return definition.On(Definition(), open, lacks, Opener)
-}
-
-// Over is the Store on a database of the workload's schema.
-func Over(db store.Database) Store {
-	return &database{journal.Database[Session]{Database: db, Tables: Tables(), Statements: statements(),
-		Texts: map[int]journal.Text{Account: {Name: "name", Of: func(values []int64) string { return CustomerName(values[0]) }}},
-		Open:  func(s store.Session) Session { return session{s} },
-	}}
-}
-
-type database struct{ journal.Database[Session] }
-
-func (d *database) Promise() string { return d.Promises().Model }
-
-// session is a Session over that of a database.
-type session struct{ store.Session }
-
-func (s session) Do(ctx context.Context, o Operation) Reply {
+// do does the operation in one transaction, with its row in the journal if it writes. The
+// values are those of its result, if it was committed.
+func (o *Operation) do(ctx context.Context, session store.Session) (workload.Reply, []int64) {
 	result := new(Result) // of this attempt, which may go on after the caller has left
-	r := s.Transaction(ctx, o.Writes(), func(ctx context.Context, t store.Transaction) error {
-		return o.Perform(steps{ctx, t}, result)
+	r := session.Transaction(ctx, o.Writes(), func(ctx context.Context, t store.Transaction) error {
+		return o.perform(steps{ctx, t}, result)
 	})
-	reply := Reply{Reply: r.Inserted()}
+	reply := r.Inserted()
 	switch {
 	case r.Outcome == history.Committed:
-		reply.Result = *result
+		return reply, result.values()
 	case r.Violated == store.Floor:
 		reply.Outcome, reply.Class = history.Rejected, ClassNoFunds
 	case !o.Writes():
 		reply.Outcome = history.Failed
 	}
-	return reply
+	return reply, nil
 }
 
-// steps are the steps of one transaction. They are Accounts.
+// perform does the operation, step by step, up to the commit, and enters what it has read
+// and left into r.
+func (o *Operation) perform(s steps, r *Result) error {
+	customer, err := s.find(o.Customer)
+	if err != nil {
+		return err
+	}
+	for n := 0; n < len(r.Read) && o.Reads(); n++ {
+		if r.Read[n], err = s.one(Saving+n, readAccount, customer); err != nil {
+			return err
+		}
+	}
+	amount := o.Charged(r)
+	switch o.Kind {
+	case KindBalance:
+		return nil
+	case KindDepositChecking:
+		r.Left[1], err = s.one(Checking, changeAccount, customer, amount, o.ID)
+	case KindTransactSaving:
+		r.Left[0], err = s.one(Saving, changeAccount, customer, amount, o.ID)
+	case KindWriteCheck:
+		r.Left[1], err = s.one(Checking, changeAccount, customer, -amount, o.ID)
+	case KindAmalgamate:
+		err = o.amalgamate(s, r, customer, amount)
+	}
+	if err != nil {
+		return err
+	}
+	entry := EntryOf(o, r)
+	_, err = s.t.Do(s.ctx, writeJournal, nil, store.OfInts(entry.Values()...)...)
+	return err
+}
+
+// amalgamate changes of the two checking accounts that of the lower id first, as a careful
+// application does.
+func (o *Operation) amalgamate(s steps, r *Result, customer, amount int64) error {
+	other, err := s.find(o.Other)
+	if err != nil {
+		return err
+	}
+	if r.Left[0], err = s.one(Saving, emptyAccount, customer, o.ID); err != nil {
+		return err
+	}
+	for _, own := range []bool{customer < other, customer > other} {
+		if own {
+			r.Left[1], err = s.one(Checking, emptyAccount, customer, o.ID)
+		} else {
+			r.Left[2], err = s.one(Checking, changeAccount, other, amount, o.ID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// steps are the steps of one transaction.
 type steps struct {
 	ctx context.Context
 	t   store.Transaction
 }
 
-func (s steps) Find(name string) (id int64, err error) {
+// find looks a customer up by the name.
+func (s steps) find(customer int64) (id int64, err error) {
+	name := CustomerName(customer)
 	found := false
 	_, err = s.t.Do(s.ctx, findCustomer, func(row store.Row) error { found = true; return row.Scan(&id) }, store.OfText(name))
 	if err == nil && !found {
@@ -125,32 +158,16 @@ func (s steps) Find(name string) (id int64, err error) {
 	return id, err
 }
 
-func (s steps) Read(table int, customer int64) (State, error) {
-	return s.one(table, readAccount, store.OfInt(customer))
-}
-
-func (s steps) Add(table int, customer, amount, writer int64) (State, error) {
-	return s.one(table, changeAccount, store.OfInts(customer, amount, writer)...)
-}
-
-func (s steps) Empty(table int, customer, writer int64) (State, error) {
-	return s.one(table, emptyAccount, store.OfInts(customer, writer)...)
-}
-
-func (s steps) Enter(entry Entry) error {
-	_, err := s.t.Do(s.ctx, writeJournal, nil, store.OfInts(entry.Values()...)...)
-	return err
-}
-
-// one does a statement that gives a balance and a writer.
-func (s steps) one(table, statement int, parameters ...store.Value) (state State, err error) {
+// one does a statement on an account, and returns its balance and who has written it: what
+// it holds, or what it was left with and whose value was overwritten.
+func (s steps) one(table, statement int, parameters ...int64) (state State, err error) {
 	found := false
 	_, err = s.t.Do(s.ctx, onAccounts+(table-Saving)*perTable+statement, func(row store.Row) error {
 		found = true
 		return row.Scan(&state.Balance, &state.Writer)
-	}, parameters...)
+	}, store.OfInts(parameters...)...)
 	if err == nil && !found {
-		err = fmt.Errorf("there is no account of customer %d", parameters[0].Number)
+		err = fmt.Errorf("there is no account of customer %d", parameters[0])
 	}
 	return state, err
 }

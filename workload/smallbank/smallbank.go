@@ -15,40 +15,11 @@
 package smallbank
 
 import (
-	"context"
 	"fmt"
 
 	"assay/workload"
 	"assay/workload/journal"
 )
-
-// Store is what a database must offer for this workload: the tables of Tables, and
-// sessions.
-type Store interface {
-	journal.Store[Session]
-
-	// Promise is the consistency model that the isolation level in force promises; see
-	// isolation.Store.
-	Promise() string
-}
-
-// Session is one client's connection.
-type Session interface {
-	journal.Session
-
-	// Do does an operation in one transaction, with its row in the journal if it
-	// writes, and says how it ended. It does not retry. Rejected is said of a
-	// TransactSaving that would overdraw the account; Failed only with proof of no
-	// effect, and of a Balance that was not committed.
-	Do(ctx context.Context, o Operation) Reply
-}
-
-// Reply is how one attempt ended. Duplicate means that the journal already held a row of
-// this id. Result is given with Committed.
-type Reply struct {
-	workload.Reply
-	Result
-}
 
 // The kinds of operations, in the history and in the journal.
 const (
@@ -86,6 +57,38 @@ type Operation struct {
 // Writes reports whether it writes: all do but a Balance.
 func (o *Operation) Writes() bool { return o.Kind != KindBalance }
 
+// Reads reports whether it reads the customer's two accounts.
+func (o *Operation) Reads() bool {
+	return o.Kind == KindBalance || o.Kind == KindAmalgamate || o.Kind == KindWriteCheck
+}
+
+// accounts are those that an operation may deal with: the customer's savings and checking
+// account, and the other's checking account.
+func (o *Operation) accounts() [3]int64 {
+	return [3]int64{account(Saving, o.Customer), account(Checking, o.Customer), account(Checking, o.Other)}
+}
+
+// written are the places of the accounts that it writes, among its accounts.
+func (o *Operation) written() []int {
+	switch all := []int{0, 1, 2}; o.Kind {
+	case KindBalance:
+		return nil
+	case KindTransactSaving:
+		return all[:1]
+	case KindAmalgamate:
+		return all
+	default:
+		return all[1:2]
+	}
+}
+
+// account numbers the accounts of all customers.
+func account(table int, customer int64) int64 { return 2*customer + int64(table-Saving) }
+
+func accountName(account int64) string {
+	return fmt.Sprintf("%s of customer %d", [2]string{"saving", "checking"}[account&1], account>>1)
+}
+
 // CustomerName is the name of a customer, the key of table account.
 func CustomerName(customer int64) string { return fmt.Sprintf("customer %010d", customer) }
 
@@ -100,18 +103,17 @@ const Nobody int64 = -1
 
 // Result is what a committed operation has read and left.
 type Result struct {
-	// SavingRead and CheckingRead are both accounts as they were read by Balance,
-	// Amalgamate and WriteCheck.
-	SavingRead, CheckingRead State
-	// Saving, Checking and Other are the accounts that the operation wrote: the balance
-	// that it left, and the writer of what it has overwritten.
-	Saving, Checking, Other State
+	// Read are both accounts as they were read, if it Reads.
+	Read [2]State
+	// Left are the accounts that the operation wrote, in their places: the balance that it
+	// left, and the writer of what it has overwritten.
+	Left [3]State
 }
 
 // Charged is what the operation moves by what it read: the amount, with the penalty of
 // a WriteCheck, or all that the customer of an Amalgamate had.
 func (o *Operation) Charged(r *Result) int64 {
-	total := r.SavingRead.Balance + r.CheckingRead.Balance
+	total := r.Read[0].Balance + r.Read[1].Balance
 	switch {
 	case o.Kind == KindAmalgamate:
 		return total
@@ -145,38 +147,31 @@ type Entry struct {
 	ID, Customer, Other int64
 	// Amount is what Operation.Charged gives.
 	Amount int64
-	// SavingPrevious, CheckingPrevious and OtherPrevious are whose values the operation
-	// has overwritten in each account; Nobody of an account that it did not write.
-	SavingPrevious, CheckingPrevious, OtherPrevious int64
+	// Previous is whose values the operation has overwritten in each of its accounts;
+	// Nobody of one that it did not write.
+	Previous [3]int64
 }
 
 // EntryOf is the row of an operation with this result.
 func EntryOf(o *Operation, r *Result) Entry {
-	e := Entry{ID: o.ID, Customer: o.Customer, Other: o.Other, Amount: o.Charged(r),
-		SavingPrevious: Nobody, CheckingPrevious: Nobody, OtherPrevious: Nobody}
-	if o.Kind == KindTransactSaving || o.Kind == KindAmalgamate {
-		e.SavingPrevious = r.Saving.Writer
-	}
-	if o.Kind != KindTransactSaving {
-		e.CheckingPrevious = r.Checking.Writer
-	}
-	if o.Kind == KindAmalgamate {
-		e.OtherPrevious = r.Other.Writer
+	e := Entry{ID: o.ID, Customer: o.Customer, Other: o.Other, Amount: o.Charged(r), Previous: [3]int64{Nobody, Nobody, Nobody}}
+	for _, n := range o.written() {
+		e.Previous[n] = r.Left[n].Writer
 	}
 	return e
 }
 
 // Values are the row's columns.
 func (e *Entry) Values() []int64 {
-	return []int64{e.ID, e.Customer, e.Other, e.Amount, e.SavingPrevious, e.CheckingPrevious, e.OtherPrevious}
+	return append([]int64{e.ID, e.Customer, e.Other, e.Amount}, e.Previous[:]...)
 }
 
-func entryFrom(v []int64) Entry { return Entry{v[0], v[1], v[2], v[3], v[4], v[5], v[6]} }
+func entryFrom(v []int64) Entry { return Entry{v[0], v[1], v[2], v[3], [3]int64(v[4:])} }
 
 // values are the result as it stands in history.Op.Values.
 func (r *Result) values() []int64 {
 	v := make([]int64, 0, resultValues)
-	for _, s := range []State{r.SavingRead, r.CheckingRead, r.Saving, r.Checking, r.Other} {
+	for _, s := range append(r.Read[:], r.Left[:]...) {
 		v = append(v, s.Balance, s.Writer)
 	}
 	return v
@@ -186,81 +181,70 @@ const resultValues = 10
 
 func resultFrom(v []int64) Result {
 	state := func(i int) State { return State{v[2*i], v[2*i+1]} }
-	return Result{state(0), state(1), state(2), state(3), state(4)}
+	return Result{[2]State{state(0), state(1)}, [3]State{state(2), state(3), state(4)}}
 }
 
 // ClassNoFunds is the class of a TransactSaving that would overdraw the account.
 const ClassNoFunds = "no funds"
 
-// Accounts is what a database does in the transaction of an operation. An account that is
-// not there is an error.
-type Accounts interface {
-	// Find looks a customer up by the name.
-	Find(name string) (customer int64, err error)
-	// Read is what an account (Saving, Checking) of a customer holds.
-	Read(table int, customer int64) (State, error)
-	// Add and Empty change an account and enter its writer; they return the balance
-	// that they left, and whose value they have overwritten. Add refuses what would
-	// overdraw a savings account.
-	Add(table int, customer, amount, writer int64) (State, error)
-	Empty(table int, customer, writer int64) (State, error)
-	// Enter writes a row of the journal.
-	Enter(Entry) error
+// Operations is the pure function from an id to its operation, and knows the opening
+// balances. It is safe for concurrent use.
+type Operations struct {
+	config Config
+	seed   uint64
 }
 
-// Perform does an operation, step by step, up to the commit, and enters what it has read
-// and left into r. Of two checking accounts it changes that of the lower id first, as a
-// careful application does.
-func (o *Operation) Perform(a Accounts, r *Result) error {
-	customer, err := a.Find(CustomerName(o.Customer))
-	if err != nil {
-		return err
+// NewOperations returns the operations of a run with this configuration and seed. It
+// returns Config.Validate's error.
+func NewOperations(c Config, seed uint64) (*Operations, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
 	}
-	if o.Kind == KindBalance || o.Kind == KindAmalgamate || o.Kind == KindWriteCheck {
-		if r.SavingRead, err = a.Read(Saving, customer); err != nil {
-			return err
-		}
-		if r.CheckingRead, err = a.Read(Checking, customer); err != nil {
-			return err
-		}
+	return &Operations{c, seed}, nil
+}
+
+// The amounts, in minor units: 0.01 to 100.00, and opening balances of 0 to 100.00, so
+// that penalties and rejections are frequent.
+const (
+	maxAmount  = 100_00
+	maxOpening = 100_00
+)
+
+// At returns the operation of this id.
+func (s *Operations) At(id int64) Operation {
+	r := workload.NewRandom(s.seed, uint64(id))
+	o := Operation{ID: id, Kind: KindBalance}
+	if r.Float() >= s.config.BalanceShare {
+		o.Kind = []uint8{KindDepositChecking, KindTransactSaving, KindAmalgamate, KindWriteCheck}[r.Below(4)]
 	}
-	amount := o.Charged(r)
+	o.Customer = s.customer(&r)
+	amount := 1 + int64(r.Below(maxAmount))
 	switch o.Kind {
-	case KindBalance:
-		return nil
-	case KindDepositChecking:
-		r.Checking, err = a.Add(Checking, customer, amount, o.ID)
-	case KindTransactSaving:
-		r.Saving, err = a.Add(Saving, customer, amount, o.ID)
-	case KindWriteCheck:
-		r.Checking, err = a.Add(Checking, customer, -amount, o.ID)
 	case KindAmalgamate:
-		err = o.amalgamate(a, r, customer, amount)
-	default:
-		err = fmt.Errorf("no operation has the kind %d", o.Kind)
+		if o.Other = s.customer(&r); o.Other == o.Customer {
+			o.Other = o.Customer%s.config.Customers + 1
+		}
+	case KindTransactSaving:
+		if o.Amount = amount; r.Coin() {
+			o.Amount = -amount
+		}
+	case KindDepositChecking, KindWriteCheck:
+		o.Amount = amount
 	}
-	if err != nil {
-		return err
-	}
-	return a.Enter(EntryOf(o, r))
+	return o
 }
 
-func (o *Operation) amalgamate(a Accounts, r *Result, customer, amount int64) error {
-	other, err := a.Find(CustomerName(o.Other))
-	if err != nil {
-		return err
+// customer draws one, in the hotspot or elsewhere.
+func (s *Operations) customer(r *workload.Random) int64 {
+	hot := s.config.hotspot()
+	if r.Float() < s.config.HotspotShare || hot == s.config.Customers {
+		return 1 + int64(r.Below(uint64(hot)))
 	}
-	if r.Saving, err = a.Empty(Saving, customer, o.ID); err != nil {
-		return err
-	}
-	empty := func() (err error) { r.Checking, err = a.Empty(Checking, customer, o.ID); return err }
-	fill := func() (err error) { r.Other, err = a.Add(Checking, other, amount, o.ID); return err }
-	first, second := empty, fill
-	if other < customer {
-		first, second = fill, empty
-	}
-	if err := first(); err != nil {
-		return err
-	}
-	return second()
+	return 1 + hot + int64(r.Below(uint64(s.config.Customers-hot)))
+}
+
+// Opening is what a customer's savings or checking account (Saving, Checking) was loaded
+// with.
+func (s *Operations) Opening(table int, customer int64) int64 {
+	return int64(workload.Mix(workload.Mix(s.seed+uint64(table))^uint64(customer)) % (maxOpening + 1))
 }

@@ -1,7 +1,6 @@
 package smallbank
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -42,10 +41,10 @@ func (j *judge) transaction(op *history.Op) error {
 		j.entry(&o, e)
 		j.endless(&t)
 	case op.Final == history.Unknown && j.missing != "":
-		j.entry(&o, Entry{SavingPrevious: unread, CheckingPrevious: unread, OtherPrevious: unread})
+		j.entry(&o, Entry{Previous: [3]int64{unread, unread, unread}})
 		t.Outcome = history.Unknown
 	default:
-		j.entry(&o, Entry{SavingPrevious: unread, CheckingPrevious: unread, OtherPrevious: unread})
+		j.entry(&o, Entry{Previous: [3]int64{unread, unread, unread}})
 		t.Outcome = history.Failed
 	}
 	return j.add(t)
@@ -87,10 +86,8 @@ func (j *judge) add(t cycle.Txn) error {
 
 // result has the steps be those of an operation that was acknowledged.
 func (j *judge) result(o *Operation, r *Result) {
-	saving, checking := account(Saving, o.Customer), account(Checking, o.Customer)
-	if o.Kind == KindBalance || o.Kind == KindAmalgamate || o.Kind == KindWriteCheck {
-		j.read(saving, r.SavingRead.Writer)
-		j.read(checking, r.CheckingRead.Writer)
+	for n := 0; n < len(r.Read) && o.Reads(); n++ {
+		j.read(o.accounts()[n], r.Read[n].Writer)
 	}
 	if o.Writes() {
 		j.entry(o, EntryOf(o, r))
@@ -102,16 +99,8 @@ const unread = -2
 
 // entry adds the steps of an operation that its row tells: it has read what it overwrote.
 func (j *judge) entry(o *Operation, e Entry) {
-	saving, checking := account(Saving, o.Customer), account(Checking, o.Customer)
-	switch o.Kind {
-	case KindTransactSaving:
-		j.update(saving, e.SavingPrevious, o.ID)
-	case KindAmalgamate:
-		j.update(saving, e.SavingPrevious, o.ID)
-		j.update(checking, e.CheckingPrevious, o.ID)
-		j.update(account(Checking, o.Other), e.OtherPrevious, o.ID)
-	default:
-		j.update(checking, e.CheckingPrevious, o.ID)
+	for _, n := range o.written() {
+		j.update(o.accounts()[n], e.Previous[n], o.ID)
 	}
 }
 
@@ -139,11 +128,4 @@ func (j *judge) read(account, writer int64) {
 // key is the name of an account as check/cycle knows it.
 func (j *judge) key(account int64) int64 {
 	return j.cycle.Symbol(accountName(account))
-}
-
-// account numbers the accounts of all customers.
-func account(table int, customer int64) int64 { return 2*customer + int64(table-Saving) }
-
-func accountName(account int64) string {
-	return fmt.Sprintf("%s of customer %d", [2]string{"saving", "checking"}[account&1], account>>1)
 }

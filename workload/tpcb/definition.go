@@ -2,6 +2,7 @@ package tpcb
 
 import (
 	"context"
+	"strings"
 
 	"assay/load"
 	"assay/promise"
@@ -76,7 +77,7 @@ history, and each acknowledged transaction must have exactly one.`,
 const kindTransaction uint8 = 1
 
 func state() journal.State {
-	return journal.State{File: "tpcb.bin", Magic: "ASSAYT01", Tables: Tables()}
+	return journal.State{File: "tpcb.bin", Tables: Tables(), RowFile: definition.RowFile{Magic: "ASSAYT01", End: 0xff}}
 }
 
 func (c *Config) Flags() []definition.Flag {
@@ -104,26 +105,36 @@ func (c *Config) Options(definition.Support) []report.Setting {
 
 // work is the workload opened on one database.
 type work struct {
-	*journal.Work[Session]
+	journal.Work[store.Session]
 	definition.NoPromise
 }
 
-func (c *Config) Open(_ context.Context, db workload.Store, seed uint64, _ int) (definition.Work, error) {
+func (c *Config) Open(_ context.Context, opened workload.Store, seed uint64, _ int) (definition.Work, error) {
 	transactions, err := NewTransactions(*c, seed)
 	if err != nil {
 		return nil, err
 	}
-	var contents []journal.Contents
+	db := definition.Database(opened)
+	w := &work{}
+	w.Loaded = definition.Loaded{Database: db, Loaders: c.Loaders, One: "row", Many: "rows"}
 	for table := Branches; table <= Accounts; table++ {
-		contents = append(contents, journal.Contents{Rows: transactions.rows(table),
-			Row: func(i int64) []int64 { return transactions.opening(table, i) }})
+		filler := store.OfText(strings.Repeat(" ", fillerLength(table)))
+		w.Contents = append(w.Contents, definition.Contents{
+			Table: Tables()[table].Name, Columns: append(Tables()[table].Columns, "filler"), Rows: transactions.rows(table),
+			Row: func(i int64, into []store.Value) []store.Value {
+				for _, n := range transactions.opening(table, i) {
+					into = append(into, store.OfInt(n))
+				}
+				return append(into, filler)
+			}})
 	}
-	return work{Work: &journal.Work[Session]{Store: db.(Store), Plan: journal.Plan[Session]{
-		State: state(), Loaders: c.Loaders, Contents: contents,
-		Kind: func(int64) uint8 { return kindTransaction },
-		Do: func(ctx context.Context, session Session, id int64) (workload.Reply, []int64) {
-			reply := session.Do(ctx, transactions.At(id), c.Batch)
-			return reply.Reply, []int64{reply.Balance}
-		},
-	}}}, nil
+	w.State = state()
+	w.Session = func(ctx context.Context) (store.Session, error) { return db.Session(ctx, statements()) }
+	w.Kind = func(int64) uint8 { return kindTransaction }
+	together, sql := c.Batch, db.Lacks()[store.SQL] == ""
+	w.Do = func(ctx context.Context, session store.Session, id int64) (workload.Reply, []int64) {
+		x := transactions.At(id)
+		return x.do(ctx, session, together, sql)
+	}
+	return w, nil
 }

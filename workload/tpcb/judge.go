@@ -40,16 +40,9 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 		x := transactions.At(id)
 		return fmt.Sprintf("%+d to account %d, teller %d, branch %d", x.Delta, x.Account, x.Teller, x.Branch)
 	}
-	_, err = history.Read(e.History, history.Visitor{Op: j.record,
-		Reservation: func(r history.Reservation) error { j.journal.Reserve(r); return nil }})
-	if err != nil {
+	if j.missing, err = j.journal.Read(e, state(), j.record, j.row); err != nil {
 		return definition.Judgement{}, err
 	}
-	why, err := history.WhyMissing(state().Replay(e.State, j.row))
-	if err != nil {
-		return definition.Judgement{}, err
-	}
-	j.missing = cmp.Or(why, e.InFlight)
 	out := definition.Judgement{Counts: j.journal.Counts,
 		Results: []check.Result{j.journal.Result(j.missing), j.judgeTotal(), j.judgeBalances(), j.judgeOrder()}}
 	if n := j.journal.Unknown; n > 0 {
@@ -88,9 +81,8 @@ type answer struct{ account, id, balance int64 }
 func (j *judge) record(op *history.Op) error {
 	committed := op.Outcome == history.Committed
 	if op.Kind != kindTransaction || committed && len(op.Values) != 1 {
-		return &history.FormatError{Path: j.evidence.History, Reason: fmt.Sprintf("operation %d of client %d cannot be understood", op.Seq, op.Client)}
+		return j.evidence.Malformed(op)
 	}
-	j.journal.Record(op)
 	id := workload.OperationID(op.Client, op.Seq)
 	switch {
 	case committed:
@@ -159,15 +151,9 @@ func (j *judge) judgeTotal() check.Result {
 				Fields: map[string]int64{"table": int64(table), "sum": j.sum[table], "history": j.sum[History]}})
 		}
 	}
-	r.Detail = fmt.Sprintf("%s, %s, %s and %s", check.Counted(j.read[Branches], "branch", "branches"), check.Counted(j.read[Tellers], "teller", "tellers"),
-		check.Counted(j.read[Accounts], "account", "accounts"), check.Counted(j.read[History], "history row", "history rows"))
-	if r.Found == 0 && j.missing == "" {
-		r.Detail += fmt.Sprintf(": each adds up to %s", check.Count(j.sum[History]))
-	} else if r.Found > 0 {
-		r.Detail += "; " + check.Counted(r.Found, "finding", "findings")
-	}
-	r.Finish(j.missing, j.read[Accounts] == 0, "nothing was read back")
-	return *r
+	return r.Conclude(fmt.Sprintf("%s, %s, %s and %s", check.Counted(j.read[Branches], "branch", "branches"), check.Counted(j.read[Tellers], "teller", "tellers"),
+		check.Counted(j.read[Accounts], "account", "accounts"), check.Counted(j.read[History], "history row", "history rows")),
+		": each adds up to "+check.Count(j.sum[History]), j.missing, j.read[Accounts] == 0, "nothing was read back")
 }
 
 // judgeBalances compares each balance with what the history's rows add up to.
@@ -189,14 +175,7 @@ func (j *judge) judgeBalances() check.Result {
 			}
 		}
 	}
-	r.Detail = check.Counted(rows, "balance", "balances")
-	if r.Found == 0 {
-		r.Detail += ": each is what its history rows add up to"
-	} else {
-		r.Detail += "; " + check.Counted(r.Found, "finding", "findings")
-	}
-	r.Finish(j.missing, j.read[History] == 0, "the history is empty")
-	return *r
+	return r.Conclude(check.Counted(rows, "balance", "balances"), ": each is what its history rows add up to", j.missing, j.read[History] == 0, "the history is empty")
 }
 
 // judgeOrder asks whether the transactions of each account can have come one after the

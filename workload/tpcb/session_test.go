@@ -1,4 +1,4 @@
-package tpcb_test
+package tpcb
 
 import (
 	"slices"
@@ -8,18 +8,16 @@ import (
 	"assay/history"
 	"assay/workload"
 	"assay/workload/journal"
-	"assay/workload/tpcb"
 )
 
 // TestTransactions changes the balances of one teller, one branch and one account.
 func TestTransactions(t *testing.T) {
-	s, err := tpcb.Opener(mem.Open)(t.Context(), workload.Target{Address: "mem://"})
+	db, err := mem.Open(t.Context(), workload.Target{Address: "mem://"}, Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := tpcb.Defaults()
-	config.Accounts = 30
-	work, err := config.Open(t.Context(), s, 7, 1)
+	config := Config{Scale: 1, Accounts: 30, Loaders: 4}
+	work, err := config.Open(t.Context(), db, 7, 1)
 	if err == nil {
 		err = work.Create(t.Context(), workload.Marker{})
 	}
@@ -29,7 +27,7 @@ func TestTransactions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, err := s.Session(t.Context())
+	session, err := db.Session(t.Context(), statements())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,20 +35,20 @@ func TestTransactions(t *testing.T) {
 	var due int64
 	rows := map[int64][]int64{}
 	for n := range int64(6) {
-		x := tpcb.Transaction{ID: 100 + n, Teller: 3, Branch: 1, Account: 5, Delta: 10 - 7*n}
-		r := session.Do(t.Context(), x, n%2 == 0)
-		if due += x.Delta; r.Outcome != history.Committed || r.Balance != due {
-			t.Errorf("transaction %d: %+v, want the balance %d", n, r, due)
+		x := Transaction{ID: 100 + n, Teller: 3, Branch: 1, Account: 5, Delta: 10 - 7*n}
+		r, balance := x.do(t.Context(), session, n%2 == 0, n < 3)
+		if due += x.Delta; r.Outcome != history.Committed || balance[0] != due {
+			t.Errorf("transaction %d: %+v, the balance %d, want %d", n, r, balance, due)
 		}
-		if r := session.Do(t.Context(), x, n%2 == 1); r.Outcome != history.Failed || !r.Duplicate || r.Class != workload.ClassDuplicate {
+		if r, _ := x.do(t.Context(), session, n%2 == 1, n < 3); r.Outcome != history.Failed || !r.Duplicate || r.Class != workload.ClassDuplicate {
 			t.Errorf("done again: %+v, want a duplicate", r)
 		}
 		rows[x.ID] = x.Values()
 	}
-	changed := map[int]int64{tpcb.Branches: 1, tpcb.Tellers: 3, tpcb.Accounts: 5}
-	balance := map[int]int{tpcb.Branches: 1, tpcb.Tellers: 2, tpcb.Accounts: 2}
-	counts := make([]int, len(tpcb.Tables()))
-	err = s.Read(t.Context(), func(r journal.Row) error {
+	changed := map[int]int64{Branches: 1, Tellers: 3, Accounts: 5}
+	column := map[int]int{Branches: 1, Tellers: 2, Accounts: 2}
+	counts := make([]int, len(Tables()))
+	err = state().From(db.View)(t.Context(), func(r journal.Row) error {
 		counts[r.Table]++
 		if r.Table == len(counts)-1 {
 			if !slices.Equal(r.Values, rows[r.Values[0]]) {
@@ -62,8 +60,8 @@ func TestTransactions(t *testing.T) {
 		if r.Values[0] == changed[r.Table] {
 			want = due
 		}
-		if r.Values[balance[r.Table]] != want {
-			t.Errorf("%s: %v, want the balance %d", tpcb.Tables()[r.Table].Name, r.Values, want)
+		if r.Values[column[r.Table]] != want {
+			t.Errorf("%s: %v, want the balance %d", Tables()[r.Table].Name, r.Values, want)
 		}
 		return nil
 	})

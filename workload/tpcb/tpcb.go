@@ -13,35 +13,9 @@
 package tpcb
 
 import (
-	"context"
-
 	"assay/workload"
 	"assay/workload/journal"
 )
-
-// Store is what a database must offer for this workload: the tables of Tables, and
-// sessions.
-type Store = journal.Store[Session]
-
-// Session is one client's connection.
-type Session interface {
-	journal.Session
-
-	// Do does the transaction and says how it ended. It does not retry. Together sends
-	// its statements in as few round trips as the protocol can; else each is sent when
-	// the one before has been answered, as pgbench does. Failed is said only with proof
-	// of no effect; nothing is Rejected.
-	Do(ctx context.Context, x Transaction, together bool) Reply
-}
-
-// Reply is how one attempt ended. Duplicate means that the history already held a row of
-// this id.
-type Reply struct {
-	workload.Reply
-	// Balance is the account's, as the transaction read it after its update; given with
-	// Committed.
-	Balance int64
-}
 
 // Transaction is one transaction, as asked for, and its row in the history.
 type Transaction struct {
@@ -65,7 +39,7 @@ const (
 )
 
 // Tables are the tables. Branches, tellers and accounts have a column filler beside,
-// which makes their rows as long as pgbench's (FillerLength), and the history a column
+// which makes their rows as long as pgbench's (fillerLength), and the history a column
 // mtime, the moment in microseconds since 1970.
 func Tables() []journal.Table {
 	return []journal.Table{
@@ -76,8 +50,8 @@ func Tables() []journal.Table {
 	}
 }
 
-// FillerLength is the length of a table's filler, of pgbench's type char: 0 for none.
-func FillerLength(table int) int {
+// fillerLength is the length of a table's filler, of pgbench's type char: 0 for none.
+func fillerLength(table int) int {
 	return [...]int{Branches: 88, Tellers: 84, Accounts: 84, History: 0}[table]
 }
 
