@@ -125,7 +125,7 @@ func sqlDrivers() []Driver {
 // sqlWorkloads are those of every database that speaks SQL.
 func sqlWorkloads(d sqldb.Driver) []definition.Support {
 	return []definition.Support{
-		bank.On(d.Open, sqldb.Lacks()), isolation.On(d.Open, sqldb.Lacks()), availability.On(d.Open), entity.On(d.Open),
+		bank.On(d.Open, sqldb.Lacks()), definition.Direct(isolation.Definition(), d.Open, sqldb.Lacks()), availability.On(d.Open), entity.On(d.Open),
 		candles.On(d.Open, sqldb.Lacks()), bulkupdate.On(d.Open, sqldb.Lacks()), churn.On(d.Open, sqldb.Lacks()), ycsb.On(d.Open),
 		definition.Direct(smallbank.Definition(), d.Open, sqldb.Lacks()), definition.Direct(tpcb.Definition(), d.Open, sqldb.Lacks()), tpcc.On(d.Open, sqldb.Lacks()),
 		script.On(d.Open, sqldb.Lacks()),
@@ -139,7 +139,7 @@ func otherDrivers() []Driver {
 			Parameters: "those of MongoDB's connection strings, such as replicaSet, w, wtimeoutMS, readConcernLevel, tls, tlsCAFile and tlsCertificateKeyFile; and shard=hashed through a mongos",
 			Statistics: mongodb.OpenStatistics,
 			Workloads: []definition.Support{
-				bank.On(mongodb.Open, mongodb.Lacks()), isolation.On(mongodb.Open, mongodb.Lacks()), availability.On(mongodb.Open), entity.On(mongodb.Open),
+				bank.On(mongodb.Open, mongodb.Lacks()), definition.Direct(isolation.Definition(), mongodb.Open, mongodb.Lacks()), availability.On(mongodb.Open), entity.On(mongodb.Open),
 				candles.On(mongodb.Open, mongodb.Lacks()), bulkupdate.On(mongodb.Open, mongodb.Lacks()), churn.On(mongodb.Open, mongodb.Lacks()), ycsb.On(mongodb.Open),
 				definition.Direct(smallbank.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(tpcb.Definition(), mongodb.Open, mongodb.Lacks()), tpcc.On(mongodb.Open, mongodb.Lacks()), script.On(mongodb.Open, mongodb.Lacks()),
 			},
@@ -164,7 +164,7 @@ func otherDrivers() []Driver {
 			NoStatistics: "FoundationDB keeps its account in a document of its own (status json), which assay does not read yet",
 			Missing:      foundationdb.Missing(),
 			Workloads: []definition.Support{
-				bank.On(foundationdb.Open, foundationdb.Lacks()), isolation.On(foundationdb.Open, foundationdb.Lacks()), availability.On(foundationdb.Open), entity.On(foundationdb.Open),
+				bank.On(foundationdb.Open, foundationdb.Lacks()), definition.Direct(isolation.Definition(), foundationdb.Open, foundationdb.Lacks()), availability.On(foundationdb.Open), entity.On(foundationdb.Open),
 				candles.On(foundationdb.Open, foundationdb.Lacks()), bulkupdate.On(foundationdb.Open, foundationdb.Lacks()), ycsb.On(foundationdb.Open),
 				definition.Direct(smallbank.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(tpcb.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Not(tpcc.Name, "FoundationDB's driver finds several rows by their keys at once only where the key has one column, so that each New-Order would read all stock of a warehouse"), script.On(foundationdb.Open, foundationdb.Lacks()),
 				definition.Not(churn.Name, "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly"),
@@ -184,7 +184,7 @@ func otherDrivers() []Driver {
 			Parameters:   "latency (of each operation, such as 2ms) and timeout (the probability that an operation ends unknown)",
 			NoStatistics: "it runs inside assay and keeps no account of its work",
 			Workloads: []definition.Support{
-				bank.On(mem.Open, mem.Lacks()), isolation.On(mem.Open, mem.Lacks()), availability.On(mem.Open), entity.On(mem.Open),
+				bank.On(mem.Open, mem.Lacks()), definition.Direct(isolation.Definition(), mem.Open, mem.Lacks()), availability.On(mem.Open), entity.On(mem.Open),
 				candles.On(mem.Open, mem.Lacks()), bulkupdate.On(mem.Open, mem.Lacks()), churn.On(mem.Open, mem.Lacks()), ycsb.On(mem.Open),
 				definition.Direct(smallbank.Definition(), mem.Open, mem.Lacks()), definition.Direct(tpcb.Definition(), mem.Open, mem.Lacks()),
 				tpcc.On(mem.Open, mem.Lacks()),

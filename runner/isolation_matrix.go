@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"assay/catalog"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/interleaving"
@@ -80,12 +81,12 @@ func IsolationMatrix(ctx context.Context, s MatrixScenario, o Options) (cells in
 // play plays all levels that were asked for.
 func (m *matrix) play(ctx context.Context, wanted []string) error {
 	m.options.Progress.Stage("connecting")
-	store, err := m.store(ctx, interleaving.Level{})
+	db, err := m.database(ctx, store.Level{})
 	if err != nil {
 		return err
 	}
-	levels := store.Levels()
-	if err := store.Close(); err != nil {
+	levels := db.Levels()
+	if err := db.Close(); err != nil {
 		return err
 	}
 	levels, err = chosen(levels, wanted)
@@ -102,7 +103,7 @@ func (m *matrix) play(ctx context.Context, wanted []string) error {
 }
 
 // chosen are the levels with these names, all if there are none.
-func chosen(levels []interleaving.Level, wanted []string) (some []interleaving.Level, err error) {
+func chosen(levels []store.Level, wanted []string) (some []store.Level, err error) {
 	var names []string
 	for _, l := range levels {
 		names = append(names, l.Name)
@@ -121,21 +122,21 @@ func chosen(levels []interleaving.Level, wanted []string) (some []interleaving.L
 	return some, nil
 }
 
-// store opens the database at a level.
-func (m *matrix) store(ctx context.Context, level interleaving.Level) (interleaving.Store, error) {
+// database opens it at a level.
+func (m *matrix) database(ctx context.Context, level store.Level) (store.Database, error) {
 	opened, err := m.support.Open(ctx, workload.Target{
 		Address: withOptions(m.address, level.Options), ConnectTimeout: m.timeout, Isolation: level.Isolation,
 	})
 	if err != nil {
 		return nil, err
 	}
-	store, can := opened.(interleaving.Store)
+	db, can := opened.(store.Database)
 	if !can || seeded(ctx, opened) {
 		err := &workload.OptionError{Option: "database", Value: workload.Redact(m.address), Reason: "its sessions cannot be played step by step",
 			Want: "sqlite:, postgres:, mysql:, mongodb: or mem:, without seeded bugs"}
 		return nil, errors.Join(err, opened.Close())
 	}
-	return store, nil
+	return db, nil
 }
 
 // seeded is whether a database has bugs, and so does one transaction at a time.
@@ -145,17 +146,17 @@ func seeded(ctx context.Context, db workload.Store) bool {
 }
 
 // level plays one level in a schema of its own, which it drops.
-func (m *matrix) level(ctx context.Context, level interleaving.Level) (err error) {
-	store, err := m.store(ctx, level)
+func (m *matrix) level(ctx context.Context, level store.Level) (err error) {
+	db, err := m.database(ctx, level)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	if _, err := store.Marker(ctx); err != nil { // what is not ours gets no lease
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if _, err := db.Marker(ctx); err != nil { // what is not ours gets no lease
 		return err
 	}
 	id := uuid.NewString()
-	lease, err := takeLease(ctx, store, id, false, m.options.Progress)
+	lease, err := takeLease(ctx, db, id, false, m.options.Progress)
 	if err != nil {
 		return err
 	}
@@ -163,12 +164,12 @@ func (m *matrix) level(ctx context.Context, level interleaving.Level) (err error
 	defer lease.release(ctx, m.options.Progress)
 	mark := workload.Marker{Run: id, Workload: isolation.Name, Version: m.options.Version, Created: time.Now().UTC().Truncate(time.Second)}
 	m.dropped = false
-	if err := store.Create(working, mark); err != nil {
+	if err := db.Create(working, mark); err != nil {
 		return err
 	}
-	product, err := store.Describe(working)
+	product, err := db.Describe(working)
 	if err == nil {
-		err = interleaving.Play(working, store, product.Name+" "+product.Version, level.Name, func(c interleaving.Cell) {
+		err = interleaving.Play(working, db, product.Name+" "+product.Version, level.Name, func(c interleaving.Cell) {
 			m.cells = append(m.cells, c)
 		})
 	}
@@ -177,7 +178,7 @@ func (m *matrix) level(ctx context.Context, level interleaving.Level) (err error
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
-	settled, dropped := store.Settle(ending), store.Drop(ending)
+	settled, dropped := db.Settle(ending), db.Drop(ending)
 	m.dropped = dropped == nil
 	return errors.Join(err, settled, dropped)
 }

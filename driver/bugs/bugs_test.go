@@ -120,7 +120,7 @@ func TestAWrapperConforms(t *testing.T) {
 	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 4, Each: 300, Attempts: 1}
 	run.Valid(t.Context(), t, keyvalue.Over(opened(t, inMemory(), keyvalue.Schema(entity.Table()), entity.Bugs(), 1, never), entity.Table()))
 	for seed := range uint64(3) {
-		store := isolation.Over(opened(t, inMemory(), isolation.Schema(), isolation.Bugs(), seed, never))
+		store := opened(t, inMemory(), isolation.Schema(), isolation.Bugs(), seed, never)
 		c := isolation.Defaults()
 		c.Test = "all"
 		j := drivertest.ShortRun{Workload: isolation.Definition(), Config: &c, Seed: seed, Clients: 8, Each: 200, Attempts: 3}.Judge(t.Context(), t, store)

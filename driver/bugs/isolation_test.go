@@ -19,7 +19,7 @@ func isolationRun(t *testing.T, e engine, seed uint64, test, model string, each 
 	c.Test, c.Model, c.Keys = test, model, 4
 	db := opened(t, e, isolation.Schema(), isolation.Bugs(), seed, seeded...)
 	run := drivertest.ShortRun{Workload: isolation.Definition(), Config: &c, Seed: seed, Clients: 8, Each: each, Attempts: 3}
-	return run.Judge(t.Context(), t, isolation.Over(db)).Results, strikesOf(t, db, Bug{Name: seeded[0].Name})
+	return run.Judge(t.Context(), t, db).Results, strikesOf(t, db, Bug{Name: seeded[0].Name})
 }
 
 // kinds returns the kinds of evidence that violated checks have, as "check: kind".

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/store"
 	"assay/workload"
 	"assay/workload/interleaving"
 	"assay/workload/isolation"
@@ -16,39 +17,36 @@ import (
 type Shown struct{ Level, Anomalies string }
 
 // RunInterleaving plays all scripts of package interleaving at these levels, each on
-// a Store that open gives, and compares what is shown. The expectations of the
+// a database that open gives, and compares what is shown. The expectations of the
 // callers are those of Hermitage's table (github.com/ept/hermitage).
-func RunInterleaving(t *testing.T, open func(t *testing.T, level interleaving.Level) isolation.Store, want []Shown) {
-	first, can := open(t, interleaving.Level{}).(interleaving.Store)
-	if !can {
-		t.Fatal("its sessions cannot be played step by step")
-	}
+func RunInterleaving(t *testing.T, open func(t *testing.T, level store.Level) store.Database, want []Shown) {
+	first := open(t, store.Level{})
 	levels := first.Levels()
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range want {
-		i := slices.IndexFunc(levels, func(l interleaving.Level) bool { return l.Name == w.Level })
+		i := slices.IndexFunc(levels, func(l store.Level) bool { return l.Name == w.Level })
 		if i < 0 {
 			t.Errorf("there is no level %q among %v", w.Level, levels)
 			continue
 		}
-		t.Run(w.Level, func(t *testing.T) { playLevel(t, open(t, levels[i]).(interleaving.Store), w) })
+		t.Run(w.Level, func(t *testing.T) { playLevel(t, open(t, levels[i]), w) })
 	}
 }
 
-func playLevel(t *testing.T, store interleaving.Store, want Shown) {
+func playLevel(t *testing.T, db store.Database, want Shown) {
 	defer func() {
-		if err := store.Close(); err != nil {
+		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
 	mark := workload.Marker{Run: "matrix", Workload: isolation.Name, Created: time.Now()}
-	if err := store.Create(t.Context(), mark); err != nil {
+	if err := db.Create(t.Context(), mark); err != nil {
 		t.Fatal(err)
 	}
 	var shown []string
-	err := interleaving.Play(t.Context(), store, "tested", want.Level, func(c interleaving.Cell) {
+	err := interleaving.Play(t.Context(), db, "tested", want.Level, func(c interleaving.Cell) {
 		switch {
 		case c.Result == interleaving.NotReached:
 			t.Errorf("%s was not reached: %s\n%s", c.Anomaly, c.How, strings.Join(c.Trace, "\n"))
@@ -64,10 +62,10 @@ func playLevel(t *testing.T, store interleaving.Store, want Shown) {
 	if got := strings.Join(shown, " "); got != want.Anomalies {
 		t.Errorf("shown: %s\nwant:  %s", got, want.Anomalies)
 	}
-	if err := store.Settle(t.Context()); err != nil {
+	if err := db.Settle(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := store.Drop(t.Context()); err != nil {
+	if err := db.Drop(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

@@ -23,7 +23,6 @@ import (
 	"assay/workload/bank"
 	"assay/workload/candles"
 	"assay/workload/entity"
-	"assay/workload/interleaving"
 	"assay/workload/isolation"
 	"assay/workload/keyvalue"
 )
@@ -52,6 +51,13 @@ func opened[S any](t *testing.T, open func(context.Context, workload.Target) (S,
 		t.Fatal(err)
 	}
 	return store
+}
+
+// opens opens a schema.
+func opens(schema store.Schema) func(context.Context, workload.Target) (store.Database, error) {
+	return func(ctx context.Context, target workload.Target) (store.Database, error) {
+		return Open(ctx, target, schema)
+	}
 }
 
 // beside is a transaction beside the driver.
@@ -125,7 +131,7 @@ func TestKeyValueWithRiskyReads(t *testing.T) {
 }
 
 func TestInterleaving(t *testing.T) {
-	drivertest.RunInterleaving(t, func(t *testing.T, _ interleaving.Level) isolation.Store { return opened(t, isolation.Opener(Open)) },
+	drivertest.RunInterleaving(t, func(t *testing.T, _ store.Level) store.Database { return opened(t, opens(isolation.Schema())) },
 		[]drivertest.Shown{{Level: level}})
 }
 

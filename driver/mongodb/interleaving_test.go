@@ -5,8 +5,7 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
-	"assay/workload/interleaving"
-	"assay/workload/isolation"
+	"assay/store"
 )
 
 // testInterleaving: on a replica set every transaction reads from one snapshot,
@@ -14,7 +13,7 @@ import (
 // Concern/Read Preference").
 func testInterleaving(t *testing.T, address string) {
 	const skew = "G2-item G2 G2-two-edges"
-	drivertest.RunInterleaving(t, func(t *testing.T, level interleaving.Level) isolation.Store {
+	drivertest.RunInterleaving(t, func(t *testing.T, level store.Level) store.Database {
 		return mustOpenIsolation(t, address+"&"+strings.Join(level.Options, "&"))
 	}, []drivertest.Shown{
 		{Level: "local, w=1", Anomalies: skew}, {Level: "local, w=majority", Anomalies: skew},

@@ -17,20 +17,13 @@ import (
 	"assay/history"
 	"assay/store"
 	"assay/workload"
-	"assay/workload/interleaving"
 	"assay/workload/isolation"
 )
 
-// isolationStore is the Store of workload isolation, with what lies under it.
+// isolationStore is the database of workload isolation.
 type isolationStore struct {
-	wholeIsolation
-	under
+	*database
 	lists *mongo.Collection
-}
-
-type wholeIsolation interface {
-	isolation.Store
-	interleaving.Store
 }
 
 func mustOpenIsolation(t *testing.T, address string) *isolationStore {
@@ -40,7 +33,7 @@ func mustOpenIsolation(t *testing.T, address string) *isolationStore {
 		t.Fatal(err)
 	}
 	d := db.(*database)
-	return &isolationStore{isolation.Over(db).(wholeIsolation), under{d}, d.collections[0]}
+	return &isolationStore{d, d.collections[0]}
 }
 
 func testIsolation(t *testing.T, set *cluster.ReplicaSet) {
@@ -89,14 +82,14 @@ func testIsolationPromise(t *testing.T, set *cluster.ReplicaSet) {
 		"&w=1": "read-uncommitted", "&readConcernLevel=majority&w=1": "read-uncommitted",
 	} {
 		store := mustOpenIsolation(t, set.Address()+options)
-		if got := store.Promise(); got != want {
+		if got := store.Promises().Model; got != want {
 			t.Errorf("%q promises %q, want %q", options, got, want)
 		}
 		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	_, err := isolation.Opener(Open)(t.Context(), workload.Target{Address: set.Address(), Isolation: "serializable"})
+	_, err := Open(t.Context(), workload.Target{Address: set.Address(), Isolation: "serializable"}, isolation.Schema())
 	if !errors.As(err, new(*workload.OptionError)) {
 		t.Errorf("got %v", err)
 	}
@@ -126,9 +119,9 @@ func sitDown(t *testing.T, set *cluster.ReplicaSet, options string) *desk {
 	return d
 }
 
-func (d *desk) session() isolation.Session {
+func (d *desk) session() *isolation.Session {
 	d.t.Helper()
-	session, err := d.store.Session(d.ctx)
+	session, err := isolation.Open(d.ctx, d.store)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -152,7 +145,7 @@ type doing func(statement int, parameters ...store.Value) (string, error)
 // transaction does a transaction in a session of its own.
 func (d *desk) transaction(work func(doing) error) store.Reply {
 	d.t.Helper()
-	session, err := d.store.database.Session(d.ctx, []store.Statement{
+	session, err := d.store.Session(d.ctx, []store.Statement{
 		appending:   {Name: "append", Verb: store.Append, Table: "list", Columns: []string{"id", "elements"}, Values: []store.Expression{store.Parameter(1), store.Parameter(2)}},
 		listing:     {Name: "list", Verb: store.Read, Table: "list", Columns: []string{"id"}, Where: store.Where("id")},
 		rewriting:   {Name: "rewrite", Verb: store.Put, Table: "list", Columns: []string{"id", "elements"}},
@@ -174,7 +167,7 @@ func (d *desk) transaction(work func(doing) error) store.Reply {
 }
 
 // commit does a transaction that must commit.
-func (d *desk) commit(s isolation.Session, ops ...isolation.Op) []isolation.Op {
+func (d *desk) commit(s *isolation.Session, ops ...isolation.Op) []isolation.Op {
 	d.t.Helper()
 	for {
 		r := s.Do(d.ctx, ops)
@@ -191,7 +184,7 @@ func (d *desk) commit(s isolation.Session, ops ...isolation.Op) []isolation.Op {
 func (d *desk) lists() map[int64][]int64 {
 	d.t.Helper()
 	lists := map[int64][]int64{}
-	err := d.store.Read(d.ctx, func(key int64, elements []int64) error { lists[key] = elements; return nil },
+	err := isolation.Read(d.ctx, d.store, func(key int64, elements []int64) error { lists[key] = elements; return nil },
 		func(int64, int64) error { return nil })
 	if err != nil {
 		d.t.Fatal(err)
@@ -200,7 +193,7 @@ func (d *desk) lists() map[int64][]int64 {
 }
 
 // wantFailed wants proof of no effect, and a session that goes on.
-func (d *desk) wantFailed(s isolation.Session, r isolation.Reply, class string) {
+func (d *desk) wantFailed(s *isolation.Session, r workload.Reply, class string) {
 	d.t.Helper()
 	if r.Outcome != history.Failed || r.Class != class || r.Broken || r.Err == nil {
 		d.t.Errorf("got %+v, want failed (%s)", r, class)
@@ -324,7 +317,7 @@ func (d *desk) elements(elements any) error {
 // testListsOfIntegers alters data behind the driver's back.
 func testListsOfIntegers(t *testing.T, d *desk) {
 	read := func() error {
-		return d.store.Read(d.ctx, func(int64, []int64) error { return nil }, func(int64, int64) error { return nil })
+		return isolation.Read(d.ctx, d.store, func(int64, []int64) error { return nil }, func(int64, int64) error { return nil })
 	}
 	for _, elements := range []any{bson.A{int64(1), 2.5}, bson.A{"1"}, "1", nil} {
 		if err := d.elements(elements); err != nil {
@@ -375,7 +368,7 @@ func testIsolationCommitWithoutAnswer(t *testing.T, set *cluster.ReplicaSet) {
 		6: {"commitTransaction", false, history.Unknown, false},
 		8: {"commitTransaction", true, history.Unknown, true},
 	} {
-		session, err := via.Session(d.ctx)
+		session, err := isolation.Open(d.ctx, via)
 		if err != nil {
 			t.Fatal(err)
 		}

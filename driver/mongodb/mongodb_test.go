@@ -13,6 +13,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/definition"
 	"assay/workload/isolation"
 )
 
@@ -105,7 +106,7 @@ func TestReplicaSet(t *testing.T) {
 			t.Run("options="+options, func(t *testing.T) {
 				to := workload.Target{Address: set.Address() + options, ConnectTimeout: 20 * time.Second}
 				drivertest.RunOutcomes(t, drivertest.Store{Open: Open, Lacks: Lacks(), Target: to})
-				drivertest.ShortRuns(t, to, bank.On(Open, Lacks()), isolation.On(Open, Lacks()))
+				drivertest.ShortRuns(t, to, bank.On(Open, Lacks()), definition.Direct(isolation.Definition(), Open, Lacks()))
 			})
 		}
 	})

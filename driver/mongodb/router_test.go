@@ -148,7 +148,7 @@ func testWhatIsSharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 		want []string
 	}{
 		{func() (creator, error) { return bank.Opener(Open)(ctx, target) }, []string{"assay_bank.account", "assay_bank.transfer"}},
-		{func() (creator, error) { return isolation.Opener(Open)(ctx, target) },
+		{func() (creator, error) { return Open(ctx, target, isolation.Schema()) },
 			[]string{"assay_isolation.list", "assay_isolation.register", "assay_isolation.member", "assay_isolation.pair"}},
 		{func() (creator, error) { return keyvalue.By(Open)(ctx, target, availability.Table()) }, []string{"assay_availability.row"}},
 		{func() (creator, error) { return keyvalue.By(Open)(ctx, target, entity.Table()) }, []string{"assay_entity.entity"}},

@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
@@ -194,8 +195,15 @@ func refusedSharding(t *testing.T, address, found string) {
 // openers open and close the workloads' stores.
 func openers() map[string]func(context.Context, workload.Target) error {
 	return map[string]func(context.Context, workload.Target) error{
-		"bank": opener(bank.Opener(Open)), "isolation": opener(isolation.Opener(Open)), "availability": opener(keyvalue.By(Open).On(availability.Table())),
+		"bank": opener(bank.Opener(Open)), "isolation": opener(opens(isolation.Schema())), "availability": opener(keyvalue.By(Open).On(availability.Table())),
 		"entity": opener(keyvalue.By(Open).On(entity.Table())), "candles": opener(candles.Opener(Open)), "bulkupdate": opener(bulkupdate.Opener(Open)), "churn": opener(churn.Opener(Open)), "tpcc": opener(tpcc.Opener(Open)),
+	}
+}
+
+// opens opens a schema.
+func opens(schema store.Schema) func(context.Context, workload.Target) (store.Database, error) {
+	return func(ctx context.Context, target workload.Target) (store.Database, error) {
+		return Open(ctx, target, schema)
 	}
 }
 

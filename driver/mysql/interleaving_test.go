@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
-	"assay/workload/interleaving"
+	"assay/store"
 	"assay/workload/isolation"
 )
 
@@ -15,17 +15,17 @@ import (
 // shown at read uncommitted, which Hermitage does not try: what T2 reads there, T1 has
 // written already.
 func TestInterleaving(t *testing.T) {
-	drivertest.RunInterleaving(t, func(t *testing.T, level interleaving.Level) isolation.Store {
+	drivertest.RunInterleaving(t, func(t *testing.T, level store.Level) store.Database {
 		var options []func(*spot)
 		for _, o := range level.Options {
 			name, value, _ := strings.Cut(o, "=")
 			options = append(options, parameter(name, value))
 		}
-		store, err := isolation.Opener(Driver().Open)(t.Context(), at(level.Isolation, options...))
+		db, err := Driver().Open(t.Context(), at(level.Isolation, options...), isolation.Schema())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return store
+		return db
 	}, []drivertest.Shown{
 		{Level: "read uncommitted", Anomalies: "G1a G1b G1c OTV PMP P4 G-single G-single-predicate G-single-write G2-item G2 G2-two-edges"},
 		{Level: "read committed", Anomalies: "PMP PMP-write P4 G-single G-single-predicate G-single-write G2-item G2 G2-two-edges"},

@@ -36,17 +36,14 @@ func TestPromises(t *testing.T) {
 // steps is an isolation session whose transactions a test may do one operation at
 // a time.
 type steps struct {
-	isolation.Session
+	*isolation.Session
 	t *sqldb.Session
 	c *session // below it
 }
 
 // operate does one operation, the first of a transaction with its beginning.
 func (s *steps) operate(ctx context.Context, op *isolation.Op) error {
-	session := s.Session.(interface {
-		Operate(context.Context, store.Transaction, *isolation.Op) error
-	})
-	return session.Operate(ctx, stepwise{s.t.Steps()}, op)
+	return s.Operate(ctx, stepwise{s.t.Steps()}, op)
 }
 
 // stepwise is the contract's Transaction over that of a connection.
@@ -59,16 +56,16 @@ func (t stepwise) Do(ctx context.Context, statement int, row func(store.Row) err
 	return 0, t.Query(ctx, statement, row, parameters...)
 }
 
-func (s *steps) failed(ctx context.Context, err error) isolation.Reply {
+func (s *steps) failed(ctx context.Context, err error) workload.Reply {
 	return s.t.End(ctx, err).Reply
 }
 
-func (s *steps) commit(ctx context.Context) isolation.Reply { return s.t.End(ctx, nil).Reply }
+func (s *steps) commit(ctx context.Context) workload.Reply { return s.t.End(ctx, nil).Reply }
 
-// isolationStore is the Store, and the schema below it, which keeps the connection
+// isolationStore is the database, and the schema below it, which keeps the connection
 // of the last session.
 type isolationStore struct {
-	isolation.Store
+	store.Database
 	below *connects
 }
 
@@ -93,7 +90,7 @@ func newIsolation(t *testing.T, to workload.Target) *isolationStore {
 	}
 	t.Cleanup(func() { s.Close() })
 	below := &connects{schema: s}
-	return &isolationStore{isolation.Over(sqldb.StoreOf(below, isolation.Schema())), below}
+	return &isolationStore{sqldb.StoreOf(below, isolation.Schema()), below}
 }
 
 // desk is an empty isolation database, and sessions on it at one level.
@@ -126,7 +123,7 @@ func sitDown(t *testing.T, to workload.Target) *desk {
 
 func (d *desk) session() *steps {
 	d.t.Helper()
-	opened, err := d.store.Session(d.ctx)
+	opened, err := isolation.Open(d.ctx, d.store)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -154,7 +151,7 @@ func (d *desk) list(key int64) []int64 {
 }
 
 // wantOutcome also wants the session to be as usable as the reply says.
-func (d *desk) wantOutcome(s *steps, r isolation.Reply, outcome history.Outcome, class string, broken bool) {
+func (d *desk) wantOutcome(s *steps, r workload.Reply, outcome history.Outcome, class string, broken bool) {
 	d.t.Helper()
 	if r.Outcome != outcome || r.Class != class || r.Broken != broken || r.Err == nil {
 		d.t.Errorf("got %+v, want %v (%s), broken %t", r, outcome, class, broken)
@@ -244,7 +241,7 @@ func TestIsolationDeadlock(t *testing.T) {
 	d.commit(d.session(), element(2, 1), element(4, 1))
 	type end struct {
 		session *steps
-		reply   isolation.Reply
+		reply   workload.Reply
 	}
 	ends := make(chan end, 2)
 	sessions := []*steps{d.session(), d.session()}
@@ -331,7 +328,7 @@ func TestIsolationLostBeforeCommit(t *testing.T) {
 	exec(t, rival, `UPDATE assay_isolation.list SET elements = elements WHERE id = 2`)
 	value(t, rival, `SELECT id FROM assay_isolation.list WHERE id = 2 FOR UPDATE`)
 	s := d.session()
-	reply := make(chan isolation.Reply, 1)
+	reply := make(chan workload.Reply, 1)
 	go func() { reply <- s.Do(d.ctx, []isolation.Op{element(4, 1), element(2, 2)}) }()
 	awaitLockWait(t, d.ctx, s.c.look.id)
 	exec(t, admin(t), `KILL CONNECTION ?`, s.c.look.id)
@@ -354,7 +351,7 @@ func TestIsolationContextOver(t *testing.T) {
 		s := d.session()
 		ctx, cancel := context.WithCancel(d.ctx)
 		defer cancel()
-		var r isolation.Reply
+		var r workload.Reply
 		for i := range 2 {
 			op := element(2, int64(i))
 			if i == statements {

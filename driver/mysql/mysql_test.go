@@ -233,7 +233,7 @@ func TestWorkloads(t *testing.T) {
 		"snapshots": at("repeatable read", parameter("innodb_snapshot_isolation", "ON")),
 	} {
 		t.Run(name, func(t *testing.T) {
-			drivertest.ShortRuns(t, to, bank.On(open, lacks), isolation.On(open, lacks), definition.Direct(smallbank.Definition(), open, lacks))
+			drivertest.ShortRuns(t, to, bank.On(open, lacks), definition.Direct(isolation.Definition(), open, lacks), definition.Direct(smallbank.Definition(), open, lacks))
 		})
 	}
 }

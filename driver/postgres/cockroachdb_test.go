@@ -335,7 +335,7 @@ func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
 	must(t, k.Create(ctx, mark("bulkupdate")), k.Load(ctx, []bulkupdate.Document{{ID: 1, User: 1}}), k.FinishLoad(ctx))
 	_, err = k.Waits(ctx)
 	must(t, err, k.Drop(ctx), k.Close())
-	i, err := isolation.Opener(Driver().Open)(ctx, target(t, via, inDialect))
+	i, err := Driver().Open(ctx, target(t, via, inDialect), isolation.Schema())
 	must(t, err)
 	must(t, i.Create(ctx, mark("isolation")), i.Drop(ctx), i.Close())
 

@@ -61,7 +61,7 @@ func openers(t *testing.T) map[string]func(workload.Target) error {
 	ctx := t.Context()
 	return map[string]func(workload.Target) error{
 		"bank":      func(to workload.Target) error { return closed(bank.Opener(Driver().Open)(ctx, to)) },
-		"isolation": func(to workload.Target) error { return closed(isolation.Opener(Driver().Open)(ctx, to)) },
+		"isolation": func(to workload.Target) error { return closed(Driver().Open(ctx, to, isolation.Schema())) },
 		"availability": func(to workload.Target) error {
 			return closed(keyvalue.By(Driver().Open)(ctx, to, availability.Table()))
 		},

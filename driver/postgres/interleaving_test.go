@@ -4,19 +4,19 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
-	"assay/workload/interleaving"
+	"assay/store"
 	"assay/workload/isolation"
 )
 
 // TestInterleaving compares with Hermitage's table for PostgreSQL: read committed is
 // monotonic atomic view, repeatable read snapshot isolation.
 func TestInterleaving(t *testing.T) {
-	drivertest.RunInterleaving(t, func(t *testing.T, level interleaving.Level) isolation.Store {
-		store, err := isolation.Opener(Driver().Open)(t.Context(), at(t, level.Isolation))
+	drivertest.RunInterleaving(t, func(t *testing.T, level store.Level) store.Database {
+		db, err := Driver().Open(t.Context(), at(t, level.Isolation), isolation.Schema())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return store
+		return db
 	}, []drivertest.Shown{
 		{Level: "read committed", Anomalies: "PMP PMP-write P4 G-single G-single-predicate G-single-write G2-item G2 G2-two-edges"},
 		{Level: "repeatable read", Anomalies: "G2-item G2 G2-two-edges"},

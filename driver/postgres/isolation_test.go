@@ -30,17 +30,14 @@ func at(t *testing.T, level string, changes ...func(*url.URL)) workload.Target {
 // steps is an isolation session whose transactions a test may do one operation at
 // a time.
 type steps struct {
-	isolation.Session
+	*isolation.Session
 	t *sqldb.Session
 	c *connection // below it
 }
 
 // operate does one operation, the first of a transaction with its beginning.
 func (s *steps) operate(ctx context.Context, op *isolation.Op) error {
-	session := s.Session.(interface {
-		Operate(context.Context, store.Transaction, *isolation.Op) error
-	})
-	return session.Operate(ctx, stepwise{s.t.Steps()}, op)
+	return s.Operate(ctx, stepwise{s.t.Steps()}, op)
 }
 
 // stepwise is the contract's Transaction over that of a connection.
@@ -53,16 +50,16 @@ func (t stepwise) Do(ctx context.Context, statement int, row func(store.Row) err
 	return 0, t.Query(ctx, statement, row, parameters...)
 }
 
-func (s *steps) failed(ctx context.Context, err error) isolation.Reply {
+func (s *steps) failed(ctx context.Context, err error) workload.Reply {
 	return s.t.End(ctx, err).Reply
 }
 
-func (s *steps) commit(ctx context.Context) isolation.Reply { return s.t.End(ctx, nil).Reply }
+func (s *steps) commit(ctx context.Context) workload.Reply { return s.t.End(ctx, nil).Reply }
 
-// isolationStore is the Store, and the schema below it, which keeps the connection
+// isolationStore is the database, and the schema below it, which keeps the connection
 // of the last session.
 type isolationStore struct {
-	isolation.Store
+	store.Database
 	below *connects
 }
 
@@ -87,7 +84,7 @@ func newIsolation(t *testing.T, to workload.Target) *isolationStore {
 	}
 	t.Cleanup(func() { s.Close() })
 	below := &connects{schema: s}
-	return &isolationStore{isolation.Over(sqldb.StoreOf(below, isolation.Schema())), below}
+	return &isolationStore{sqldb.StoreOf(below, isolation.Schema()), below}
 }
 
 // desk is an empty isolation schema, and sessions on it at one level.
@@ -119,7 +116,7 @@ func sitDown(t *testing.T, to workload.Target) *desk {
 
 func (d *desk) session() *steps {
 	d.t.Helper()
-	session, err := d.store.Session(d.ctx)
+	session, err := isolation.Open(d.ctx, d.store)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -142,7 +139,7 @@ func (d *desk) state() (lists map[int64][]int64, registers map[int64]int64) {
 	d.t.Helper()
 	lists, registers = map[int64][]int64{}, map[int64]int64{}
 	var order []int64
-	err := d.store.Read(d.ctx, func(key int64, elements []int64) error {
+	err := isolation.Read(d.ctx, d.store, func(key int64, elements []int64) error {
 		lists[key], order = elements, append(order, key)
 		return nil
 	}, func(key, value int64) error {
@@ -164,7 +161,7 @@ func TestIsolationPromise(t *testing.T) {
 		"": "read-committed", "read committed": "read-committed",
 		"repeatable-read": "snapshot-isolation", "serializable": "serializable",
 	} {
-		if got := newIsolation(t, at(t, level)).Promise(); got != want {
+		if got := newIsolation(t, at(t, level)).Promises().Model; got != want {
 			t.Errorf("%q promises %q, want %q", level, got, want)
 		}
 	}
@@ -173,11 +170,11 @@ func TestIsolationPromise(t *testing.T) {
 	} {
 		store := newIsolation(t, target(t, parameter("default_transaction_isolation", level)))
 		product, err := store.Describe(context.Background())
-		if got := store.Promise(); got != want || err != nil || product.Settings[0].Value != level {
+		if got := store.Promises().Model; got != want || err != nil || product.Settings[0].Value != level {
 			t.Errorf("by default %s: promises %q, described as %+v, %v", level, got, product.Settings[0], err)
 		}
 	}
-	if _, err := isolation.Opener(Driver().Open)(context.Background(), at(t, "snapshot")); !errors.As(err, new(*workload.OptionError)) {
+	if _, err := Driver().Open(context.Background(), at(t, "snapshot"), isolation.Schema()); !errors.As(err, new(*workload.OptionError)) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := promised(postgresql(), "perhaps"); err == nil {
@@ -219,7 +216,7 @@ func TestLostUpdate(t *testing.T) {
 			blocker := admin(t)
 			exec(t, blocker, `BEGIN`)
 			exec(t, blocker, `SELECT FROM assay_isolation.list FOR UPDATE`)
-			replies := make(chan isolation.Reply, 2)
+			replies := make(chan workload.Reply, 2)
 			for _, value := range []int64{10, 20} {
 				s := d.session()
 				go func() {
@@ -270,8 +267,8 @@ func TestWriteSkew(t *testing.T) {
 		t.Run(level, func(t *testing.T) {
 			d := sitDown(t, at(t, level))
 			sessions := []*steps{d.session(), d.session()}
-			var failures []isolation.Reply
-			done := func(r isolation.Reply) {
+			var failures []workload.Reply
+			done := func(r workload.Reply) {
 				if r.Outcome != history.Committed {
 					failures = append(failures, r)
 				}
@@ -322,7 +319,7 @@ func TestPhantom(t *testing.T) {
 }
 
 // wantOutcome also wants the session to be as usable as the reply says.
-func (d *desk) wantOutcome(s *steps, r isolation.Reply, outcome history.Outcome, class string, broken bool) {
+func (d *desk) wantOutcome(s *steps, r workload.Reply, outcome history.Outcome, class string, broken bool) {
 	d.t.Helper()
 	if r.Outcome != outcome || r.Class != class || r.Broken != broken || r.Err == nil {
 		d.t.Errorf("got %+v, want %v (%s), broken %t", r, outcome, class, broken)
@@ -337,7 +334,7 @@ func TestIsolationDeadlock(t *testing.T) {
 	d.commit(d.session(), element(2, 1), element(4, 1))
 	type end struct {
 		session *steps
-		reply   isolation.Reply
+		reply   workload.Reply
 	}
 	ends := make(chan end, 2)
 	sessions := []*steps{d.session(), d.session()}
@@ -400,7 +397,7 @@ func TestIsolationLostBeforeCommit(t *testing.T) {
 	exec(t, rival, `BEGIN`)
 	exec(t, rival, `SELECT FROM assay_isolation.list FOR UPDATE`)
 	s := d.session()
-	reply := make(chan isolation.Reply, 1)
+	reply := make(chan workload.Reply, 1)
 	go func() { reply <- s.Do(d.ctx, []isolation.Op{element(4, 1), element(2, 2)}) }()
 	watcher := admin(t)
 	exec(t, watcher, `SELECT pg_terminate_backend($1)`, awaitWait(t, d.ctx, watcher, isolationSessionName, "Lock", ""))
@@ -420,7 +417,7 @@ func TestIsolationContextOver(t *testing.T) {
 		s := d.session()
 		ctx, cancel := context.WithCancel(d.ctx)
 		defer cancel()
-		var r isolation.Reply
+		var r workload.Reply
 		for i := range 2 {
 			op := element(2, int64(i))
 			if i == statements {
@@ -529,7 +526,7 @@ func TestIsolationStandbyGivenUp(t *testing.T) {
 	}
 	d := &desk{t, ctx, newIsolation(t, workload.Target{Address: node.Address()})}
 	s := d.session()
-	reply := make(chan isolation.Reply, 1)
+	reply := make(chan workload.Reply, 1)
 	go func() { reply <- s.Do(ctx, []isolation.Op{element(2, 1)}) }()
 	watcher := connectTo(t, local.String())
 	exec(t, watcher, `SELECT pg_cancel_backend($1)`, awaitWait(t, ctx, watcher, isolationSessionName, "IPC", "SyncRep"))

@@ -191,7 +191,7 @@ func TestWorkloads(t *testing.T) {
 	})
 	for _, level := range []string{"repeatable read", "serializable"} {
 		t.Run(level, func(t *testing.T) {
-			drivertest.ShortRuns(t, at(t, level, quick), bank.On(open, lacks), isolation.On(open, lacks), definition.Direct(smallbank.Definition(), open, lacks))
+			drivertest.ShortRuns(t, at(t, level, quick), bank.On(open, lacks), definition.Direct(isolation.Definition(), open, lacks), definition.Direct(smallbank.Definition(), open, lacks))
 		})
 	}
 }

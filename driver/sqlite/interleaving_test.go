@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
+	"assay/store"
 	"assay/workload"
-	"assay/workload/interleaving"
 	"assay/workload/isolation"
 )
 
@@ -15,12 +15,12 @@ func TestInterleaving(t *testing.T) {
 	for _, journal := range []string{"wal", "delete"} {
 		t.Run(journal, func(t *testing.T) {
 			address := "sqlite:" + filepath.Join(t.TempDir(), "matrix.sqlite") + "?journal=" + journal
-			drivertest.RunInterleaving(t, func(t *testing.T, _ interleaving.Level) isolation.Store {
-				store, err := isolation.Opener(Driver().Open)(t.Context(), workload.Target{Address: address})
+			drivertest.RunInterleaving(t, func(t *testing.T, _ store.Level) store.Database {
+				db, err := Driver().Open(t.Context(), workload.Target{Address: address}, isolation.Schema())
 				if err != nil {
 					t.Fatal(err)
 				}
-				return store
+				return db
 			}, []drivertest.Shown{{Level: "serializable"}})
 		})
 	}

@@ -10,14 +10,15 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/isolation"
 )
 
-// isolationStore is the Store, and the file below it, which keeps the connection
+// isolationStore is the database, and the file below it, which keeps the connection
 // of the last session.
 type isolationStore struct {
-	isolation.Store
+	store.Database
 	*connects
 }
 
@@ -46,7 +47,7 @@ func openIsolation(t *testing.T, address string) isolationStore {
 			t.Error(err)
 		}
 	})
-	return isolationStore{isolation.Over(sqldb.StoreOf(below, isolation.Schema())), below}
+	return isolationStore{sqldb.StoreOf(below, isolation.Schema()), below}
 }
 
 // TestOneFileOneWorkload: neither workload touches what the other has left.
@@ -92,12 +93,12 @@ func TestReadersDoNotQueue(t *testing.T) {
 	if err := s.Create(t.Context(), workload.Marker{Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	reader, err := s.Session(t.Context())
+	reader, err := isolation.Open(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	writer, err := s.Session(t.Context())
+	writer, err := isolation.Open(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func TestCallerOfReadLeaves(t *testing.T) {
 	if err := s.Create(t.Context(), workload.Marker{Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	n, err := s.Session(t.Context())
+	n, err := isolation.Open(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}

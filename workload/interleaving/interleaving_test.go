@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 )
 
 // bare is a database without isolation: what is written is there at once, for all and
 // for good.
 type bare struct {
-	workload.Store // of which nothing is used
+	store.Database // of which nothing else is used
 	mu             sync.Mutex
 	rows           map[int64]int64
 	// stuck is an operation that never ends of itself.
@@ -26,22 +27,56 @@ type bare struct {
 	class string
 }
 
-func (b *bare) Promise() string                               { return "serializable" }
-func (b *bare) Create(context.Context, workload.Marker) error { return nil }
-func (b *bare) Levels() []Level                               { return nil }
-func (b *bare) Interleaved(context.Context) (Session, error)  { return bareSession{b}, nil }
+func (b *bare) Promises() store.Promises { return store.Promises{Model: "serializable"} }
+func (b *bare) Session(context.Context, []store.Statement) (store.Session, error) {
+	return bareSession{of: b}, nil
+}
 
-type bareSession struct{ *bare }
+// bareSession is its own transaction.
+type bareSession struct {
+	store.Session
+	of *bare
+}
 
 func (bareSession) Close() {}
 
 func (bareSession) Waiting(context.Context) (waiting, known bool, err error) { return false, true, nil }
 
-func (b bareSession) Transact(_ context.Context, _ bool, work func(Do) error) workload.Reply {
-	if err := work(b.do); err != nil {
-		return workload.Reply{Outcome: history.Failed, Class: b.class, Err: err}
+func (s bareSession) Transaction(ctx context.Context, _ bool, work func(context.Context, store.Transaction) error) (r store.Reply) {
+	if r.Err = work(ctx, s); r.Err != nil {
+		r.Outcome, r.Class = history.Failed, s.of.class
+		return r
 	}
-	return workload.Reply{Outcome: history.Committed}
+	r.Outcome = history.Committed
+	return r
+}
+
+func (s bareSession) Do(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (int64, error) {
+	o := Operation{Action: Action(statement)}
+	switch o.Action {
+	case Read, Set, Insert:
+		o.ID = parameters[0].Number
+	}
+	if len(parameters) > 0 {
+		o.Value = parameters[len(parameters)-1].Number
+	}
+	rows, err := s.of.do(ctx, o)
+	for _, found := range rows {
+		if err == nil && row != nil {
+			err = row(bareRow{values: found})
+		}
+	}
+	return int64(len(rows)), err
+}
+
+type bareRow struct {
+	store.Row
+	values Row
+}
+
+func (r bareRow) Scan(into ...any) error {
+	*into[0].(*int64), *into[1].(*int64) = r.values.ID, r.values.Value
+	return nil
 }
 
 func (b *bare) do(ctx context.Context, o Operation) (rows []Row, err error) {

@@ -9,6 +9,7 @@ import (
 
 	"assay/check/cycle"
 	"assay/history"
+	"assay/store"
 )
 
 // Result is what a level does with an anomaly.
@@ -41,15 +42,15 @@ type Cell struct {
 	Trace []string `json:"trace"`
 }
 
-// Play plays all scripts on a store whose schema was created, and gives each cell
-// when it is known. The error says that the database could not be used, or that ctx
-// has ended.
-func Play(ctx context.Context, store Store, database, level string, give func(Cell)) error {
-	model, err := cycle.ParseModel(store.Promise())
+// Play plays all scripts on a database whose schema has the table Rows and was created,
+// and gives each cell when it is known. The error says that the database could not be
+// used, or that ctx has ended.
+func Play(ctx context.Context, db store.Database, database, level string, give func(Cell)) error {
+	model, err := cycle.ParseModel(db.Promises().Model)
 	if err != nil {
 		return err
 	}
-	sessions := newPool(store)
+	sessions := newPool(db)
 	defer sessions.close()
 	for _, script := range Scripts() {
 		p, err := sessions.play(ctx, &script)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -44,7 +45,7 @@ type answer struct {
 
 // actor is one session of a script.
 type actor struct {
-	session Session
+	session store.Session
 	given   chan step
 	// latest is the step that was given last, busy is true until its answer.
 	latest  step
@@ -66,11 +67,11 @@ type play struct {
 }
 
 // pool keeps the sessions from one script to the next.
-type pool [sessions]workload.Connection[Session]
+type pool [sessions]workload.Connection[store.Session]
 
-func newPool(store Store) (p pool) {
+func newPool(db store.Database) (p pool) {
 	for i := range p {
-		p[i].Open = store.Interleaved
+		p[i].Open = func(ctx context.Context) (store.Session, error) { return db.Session(ctx, statements()) }
 	}
 	return p
 }
@@ -123,9 +124,9 @@ func (p *pool) transact(ctx context.Context, operations []Operation) (rows []Row
 	if err != nil {
 		return nil, err
 	}
-	r := session.Transact(ctx, operations[0].Writes(), func(do Do) (err error) {
+	r := session.Transaction(ctx, operations[0].Writes(), func(_ context.Context, t store.Transaction) (err error) {
 		for _, o := range operations {
-			if rows, err = do(ctx, o); err != nil {
+			if rows, err = do(ctx, t, o); err != nil {
 				return err
 			}
 		}
@@ -176,7 +177,7 @@ func (s *Script) writes(session int) bool {
 
 // act does the transaction of one session, whose steps come one by one.
 func (a *actor) act(ctx context.Context, session int, writes bool, answers chan<- answer) {
-	reply := a.session.Transact(ctx, writes, func(do Do) error {
+	reply := a.session.Transaction(ctx, writes, func(_ context.Context, t store.Transaction) error {
 		for {
 			var s step
 			select {
@@ -190,14 +191,14 @@ func (a *actor) act(ctx context.Context, session int, writes bool, answers chan<
 			case aborts:
 				return errAborted
 			}
-			rows, err := do(ctx, s.Operation)
+			rows, err := do(ctx, t, s.Operation)
 			if err != nil {
 				return err
 			}
 			answers <- answer{session: session, rows: rows}
 		}
 	})
-	answers <- answer{session: session, ended: true, reply: reply}
+	answers <- answer{session: session, ended: true, reply: reply.Reply}
 }
 
 // give gives a step to its session, or keeps it until the session is free.

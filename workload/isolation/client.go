@@ -7,6 +7,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -18,7 +19,7 @@ const ClassTooLong = "lists too long to record"
 
 // client is one client of the run. Its transactions are those of its number.
 type client struct {
-	workload.Connection[Session]
+	workload.Connection[*Session]
 	transactions *Transactions
 	pace         *Pace
 	number       int
@@ -51,7 +52,7 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	return answer
 }
 
-func (c *client) do(ctx context.Context) Reply {
+func (c *client) do(ctx context.Context) workload.Reply {
 	session, err := c.Session(ctx)
 	if err != nil {
 		return workload.Unsent(err)
@@ -60,7 +61,7 @@ func (c *client) do(ctx context.Context) Reply {
 	if reply.Outcome == history.Rejected {
 		// No driver may say so: there is no rule that could refuse a
 		// transaction of this workload.
-		reply = Reply{Class: reply.Class, Err: errors.Join(errors.New("isolation: rejected by the driver"), reply.Err)}
+		reply = workload.Reply{Class: reply.Class, Err: errors.Join(errors.New("isolation: rejected by the driver"), reply.Err)}
 	}
 	return reply
 }
@@ -71,32 +72,36 @@ const FileState = "isolation.bin"
 // Work is the workload opened on one database: what a run does with it, phase
 // by phase.
 type Work struct {
-	Store
+	workload.Store
 	definition.NoLoading
 	definition.NoObservers
+	db           store.Database // the Store
 	transactions *Transactions
 	pace         Pace
 }
 
-// NewWork returns the work of this configuration and seed on a store, which it
+// NewWork returns the work of this configuration and seed on a database, which it
 // owns from then on. It returns Config.Validate's error.
-func NewWork(store Store, config Config, seed uint64) (*Work, error) {
+func NewWork(db store.Database, config Config, seed uint64) (*Work, error) {
 	transactions, err := NewTransactions(config, seed)
 	if err != nil {
 		return nil, err
 	}
-	return &Work{Store: store, transactions: transactions}, nil
+	return &Work{Store: db, db: db, transactions: transactions}, nil
 }
+
+// Promise implements definition.Work.
+func (w *Work) Promise() string { return w.db.Promises().Model }
 
 // Create makes the empty schema. There is nothing to load, so it is loaded.
 func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
 	mark.Loaded = true
-	return w.Store.Create(ctx, mark)
+	return w.db.Create(ctx, mark)
 }
 
 // Client opens a session for client number n. All clients of a run share one pace.
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
-	connection, err := workload.Connect(ctx, w.Session)
+	connection, err := workload.Connect(ctx, func(ctx context.Context) (*Session, error) { return Open(ctx, w.db) })
 	if err != nil {
 		return nil, err
 	}
@@ -104,5 +109,7 @@ func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
 }
 
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
-	return Save(ctx, w.Store, filepath.Join(folder, FileState), read)
+	return save(filepath.Join(folder, FileState), read, func(list func(key int64, elements []int64) error, register func(key, value int64) error) error {
+		return Read(ctx, w.db, list, register)
+	})
 }

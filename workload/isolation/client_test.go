@@ -8,21 +8,22 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 )
 
-func mustWork(t *testing.T, store *fake, c Config) *Work {
+func mustWork(t *testing.T, db *fake, c Config) *Work {
 	t.Helper()
-	w, err := NewWork(store, c, 7)
+	w, err := NewWork(db, c, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
-func mustClient(t *testing.T, store *fake, c Config, number int) load.Client {
+func mustClient(t *testing.T, db *fake, c Config, number int) load.Client {
 	t.Helper()
-	made, err := mustWork(t, store, c).Client(t.Context(), number)
+	made, err := mustWork(t, db, c).Client(t.Context(), number)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,28 +31,36 @@ func mustClient(t *testing.T, store *fake, c Config, number int) load.Client {
 	return made
 }
 
+// withoutResults are the operations as they were asked for.
+func withoutResults(ops []Op) (asked []Op) {
+	for _, o := range ops {
+		a := Op{Kind: o.Kind, Key: o.Key}
+		if !o.Kind.reads() {
+			a.Value = o.Value
+		}
+		asked = append(asked, a)
+	}
+	return asked
+}
+
 func TestClientDoesItsOwnTransactions(t *testing.T) {
-	store, c := &fake{}, configured("all", nil)
+	db, c := newFake(t), configured("all", nil)
 	made := mustTransactions(t, c, 7)
-	client := mustClient(t, store, c, 3)
+	client := mustClient(t, db, c, 3)
 	kinds := map[uint8]bool{}
 	for seq := range uint64(60) {
 		for attempt := 1; attempt <= 2; attempt++ {
 			answer := client.Attempt(t.Context(), seq, attempt)
 			want := mustAt(t, made, 3, seq, attempt)
-			asked := store.sessions[0].asked
-			if got := asked[len(asked)-1]; !reflect.DeepEqual(plainOps(got), plainOps(want)) {
-				t.Errorf("operation %d asked for %+v, want %+v", seq, got, want)
-			}
 			ops, results, err := Decode(answer.Values, nil)
-			if err != nil || !results || len(ops) != len(want) || answer.Kind != kindOf(want) || answer.Outcome != history.Committed {
-				t.Errorf("operation %d answered %+v: %+v, %v, %v", seq, answer, ops, results, err)
+			if err != nil || !results || !reflect.DeepEqual(withoutResults(ops), withoutResults(want)) || answer.Kind != kindOf(want) || answer.Outcome != history.Committed {
+				t.Errorf("operation %d answered %+v: %+v, want %+v; %v, %v", seq, answer, ops, want, results, err)
 			}
 			kinds[answer.Kind] = true
 		}
 	}
-	if len(store.sessions) != 1 || len(kinds) != 4 {
-		t.Errorf("%d sessions, kinds %v", len(store.sessions), kinds)
+	if len(db.sessions) != 1 || db.sessions[0].asked != 120 || len(kinds) != 4 {
+		t.Errorf("%d sessions, kinds %v", len(db.sessions), kinds)
 	}
 }
 
@@ -60,20 +69,21 @@ func TestClientDoesItsOwnTransactions(t *testing.T) {
 func TestClientReplacesItsSession(t *testing.T) {
 	tests := []struct {
 		name     string
-		reply    Reply
+		reply    workload.Reply
 		replaced bool
 		want     history.Outcome
 	}{
-		{"committed", Reply{Outcome: history.Committed}, false, history.Committed},
-		{"committed, then lost", Reply{Outcome: history.Committed, Broken: true}, true, history.Committed},
-		{"failed", Reply{Outcome: history.Failed, Class: "deadlock"}, false, history.Failed},
-		{"failed and broken", Reply{Outcome: history.Failed, Broken: true, Class: "connection lost"}, true, history.Failed},
-		{"unknown", Reply{Class: "timeout"}, true, history.Unknown},
-		{"rejected, which no driver may say", Reply{Outcome: history.Rejected, Class: "no funds"}, true, history.Unknown},
+		{"committed", workload.Reply{Outcome: history.Committed}, false, history.Committed},
+		{"committed, then lost", workload.Reply{Outcome: history.Committed, Broken: true}, true, history.Committed},
+		{"failed", workload.Reply{Outcome: history.Failed, Class: "deadlock"}, false, history.Failed},
+		{"failed and broken", workload.Reply{Outcome: history.Failed, Broken: true, Class: "connection lost"}, true, history.Failed},
+		{"unknown", workload.Reply{Class: "timeout"}, true, history.Unknown},
+		{"rejected, which no driver may say", workload.Reply{Outcome: history.Rejected, Class: "no funds"}, true, history.Unknown},
 	}
 	for _, x := range tests {
-		store := &fake{answer: func([]Op) Reply { return x.reply }}
-		client := mustClient(t, store, Defaults(), 0)
+		db := newFake(t)
+		db.reply = &x.reply
+		client := mustClient(t, db, Defaults(), 0)
 		answer := client.Attempt(t.Context(), 0, 1)
 		if answer.Outcome != x.want || answer.Class != x.reply.Class || answer.Disconnected != x.reply.Broken && x.want != history.Unknown {
 			t.Errorf("%s: %+v", x.name, answer)
@@ -83,19 +93,18 @@ func TestClientReplacesItsSession(t *testing.T) {
 			t.Errorf("%s: recorded %v: results %v, %v", x.name, answer.Values, results, err)
 		}
 		client.Attempt(t.Context(), 1, 1)
-		if replaced := len(store.sessions) == 2; replaced != x.replaced || replaced && store.sessions[0].closed != 1 {
-			t.Errorf("%s: replaced %v, closed %d times", x.name, replaced, store.sessions[0].closed)
+		if replaced := len(db.sessions) == 2; replaced != x.replaced || replaced && db.sessions[0].closed != 1 {
+			t.Errorf("%s: replaced %v, closed %d times", x.name, replaced, db.sessions[0].closed)
 		}
 	}
 }
 
 func TestClientWithoutConnection(t *testing.T) {
 	broken := errors.New("nobody there")
-	store := &fake{
-		answer:  func([]Op) Reply { return Reply{Class: "connection lost", Broken: true} },
-		connect: func(n int) error { return map[bool]error{true: broken}[n > 0] },
-	}
-	client := mustClient(t, store, Defaults(), 0)
+	db := newFake(t)
+	db.reply = &workload.Reply{Class: "connection lost", Broken: true}
+	db.connect = func(n int) error { return map[bool]error{true: broken}[n > 0] }
+	client := mustClient(t, db, Defaults(), 0)
 	client.Attempt(t.Context(), 0, 1)
 	answer := client.Attempt(t.Context(), 0, 2)
 	if answer.Outcome != history.Failed || answer.Class != "cannot connect" || !answer.Disconnected {
@@ -104,7 +113,7 @@ func TestClientWithoutConnection(t *testing.T) {
 	if _, _, err := Decode(answer.Values, nil); err != nil {
 		t.Errorf("the record of what was not sent: %v", err)
 	}
-	if _, err := mustWork(t, &fake{connect: func(int) error { return broken }}, Defaults()).Client(t.Context(), 0); err != broken {
+	if _, err := mustWork(t, db, Defaults()).Client(t.Context(), 0); err != broken {
 		t.Errorf("a client without a session: %v", err)
 	}
 }
@@ -112,16 +121,19 @@ func TestClientWithoutConnection(t *testing.T) {
 // TestClientSaysWhatItCannotRecord: an acknowledged transaction whose results
 // are lost is unknown, not committed with less.
 func TestClientSaysWhatItCannotRecord(t *testing.T) {
-	long := make([]int64, history.MaxValues)
-	store := &fake{answer: func(ops []Op) Reply {
-		for i := range ops {
-			if ops[i].Kind == ReadList {
-				ops[i].List = append(ops[i].List, long...)
-			}
+	db := newFake(t)
+	writer, err := db.Database.Session(t.Context(), statements())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	long := store.OfList(make([]int64, history.MaxValues))
+	for key := int64(0); key < 32; key += 2 { // of two windows
+		if r := writer.Run(t.Context(), store.Call{Statement: rewriteList, Parameters: []store.Value{store.OfInt(key), long}}); r.Err != nil {
+			t.Fatal(r.Err)
 		}
-		return Reply{Outcome: history.Committed}
-	}}
-	client := mustClient(t, store, Defaults(), 0)
+	}
+	client := mustClient(t, db, Defaults(), 0)
 	tooLong := 0
 	for seq := range uint64(30) {
 		answer := client.Attempt(t.Context(), seq, 1)
@@ -143,28 +155,28 @@ func TestClientSaysWhatItCannotRecord(t *testing.T) {
 			t.Errorf("operation %d: %+v, want %+v; results %v", seq, answer, want, results)
 		}
 	}
-	if tooLong == 0 || len(store.sessions) != 1 {
-		t.Errorf("%d too long, %d sessions; the session was not at fault", tooLong, len(store.sessions))
+	if tooLong == 0 || len(db.sessions) != 1 {
+		t.Errorf("%d too long, %d sessions; the session was not at fault", tooLong, len(db.sessions))
 	}
 }
 
 func TestClientBeyondTheLastNumber(t *testing.T) {
-	store := &fake{}
-	client := mustClient(t, store, Defaults(), 0)
+	db := newFake(t)
+	client := mustClient(t, db, Defaults(), 0)
 	answer := client.Attempt(t.Context(), MaxSeq+1, 1)
-	if answer.Outcome != history.Failed || answer.Class != workload.ClassBeyond || len(store.sessions[0].asked) != 0 {
-		t.Errorf("%+v, asked %v", answer, store.sessions[0].asked)
+	if answer.Outcome != history.Failed || answer.Class != workload.ClassBeyond || db.sessions[0].asked != 0 {
+		t.Errorf("%+v, asked %v", answer, db.sessions[0].asked)
 	}
 }
 
 func TestWork(t *testing.T) {
-	store := &fake{}
-	w := mustWork(t, store, Defaults())
+	db := newFake(t)
+	w := mustWork(t, db, Defaults())
 	if err := w.Create(t.Context(), workload.Marker{Run: "r"}); err != nil {
 		t.Fatal(err)
 	}
-	if !store.created.Loaded || store.created.Run != "r" {
-		t.Errorf("created under %+v; there is nothing to load", store.created)
+	if !db.created.Loaded || db.created.Run != "r" {
+		t.Errorf("created under %+v; there is nothing to load", db.created)
 	}
 	if err := w.Load(t.Context(), nil); err != nil || w.Rows() != 0 {
 		t.Errorf("%d rows, %v", w.Rows(), err)
@@ -176,7 +188,7 @@ func TestWork(t *testing.T) {
 	if err := Replay(filepath.Join(folder, FileState), nil, nil); err != nil {
 		t.Error(err)
 	}
-	if _, err := NewWork(store, Config{}, 1); err == nil {
+	if _, err := NewWork(db, Config{}, 1); err == nil {
 		t.Error("an empty configuration was accepted")
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"assay/history"
 	"assay/store"
 	"assay/workload"
-	"assay/workload/definition"
 	"assay/workload/interleaving"
 )
 
@@ -24,33 +23,13 @@ func Schema() store.Schema {
 	}}
 }
 
-// Opener opens the Store by a driver's Opener.
-func Opener(open store.Opener) func(context.Context, workload.Target) (Store, error) {
-	return definition.Opening(definition.Fixed(Schema), open, Over)
-}
-
-// On is the support of the workload by a driver.
-func On(open store.Opener, lacks store.Lacks) definition.Support {
-	return definition.On(Definition(), open, lacks, Opener)
-}
-
-// Over is the Store on a database of the workload's schema. It is an interleaving.Store.
-func Over(db store.Database) Store { return &database{db} }
-
-// database is a Store over a store.Database.
-type database struct{ store.Database }
-
-var _ interleaving.Store = (*database)(nil)
-
-func (d *database) Promise() string { return d.Promises().Model }
-
-func (d *database) Interleaved(ctx context.Context) (interleaving.Session, error) {
-	return interleaving.Open(ctx, d.Database)
-}
-
-func (d *database) Read(ctx context.Context, list func(key int64, elements []int64) error, register func(key, value int64) error) error {
+// Read gives the final state as one consistent view: every list and register that exists,
+// lists before registers, each in ascending order of key and as the database holds it. A
+// callback's error ends the reading and is returned as it is. Groups and pairs are not
+// given.
+func Read(ctx context.Context, db store.Database, list func(key int64, elements []int64) error, register func(key, value int64) error) error {
 	var key, value int64
-	return store.ReadAll(ctx, d.View, func(r store.Reader) error {
+	return store.ReadAll(ctx, db.View, func(r store.Reader) error {
 		all := store.Statement{Table: "list", Columns: []string{"id", "elements"}, Order: []string{"id"}}
 		err := store.Whole(ctx, r, all, func(found store.Row) error {
 			var elements []int64
@@ -101,15 +80,8 @@ func statements() []store.Statement {
 	}
 }
 
-func (d *database) Session(ctx context.Context) (Session, error) {
-	s, err := d.Database.Session(ctx, statements())
-	if err != nil {
-		return nil, err
-	}
-	return &session{Session: s}, nil
-}
-
-type session struct {
+// Session is what one client does its transactions in.
+type Session struct {
 	store.Session
 	// own are the operations that the transaction works on, since it may go on after the
 	// caller has left; list is for lists that are rewritten.
@@ -117,7 +89,19 @@ type session struct {
 	list []int64
 }
 
-func (s *session) Do(ctx context.Context, ops []Op) Reply {
+// Open opens a Session on a database of the workload's schema.
+func Open(ctx context.Context, db store.Database) (*Session, error) {
+	s, err := db.Session(ctx, statements())
+	if err != nil {
+		return nil, err
+	}
+	return &Session{Session: s}, nil
+}
+
+// Do does all operations in their order in one transaction and says how it ended. The
+// results of reads are put into ops; what they hold after a transaction that did not commit
+// means nothing.
+func (s *Session) Do(ctx context.Context, ops []Op) workload.Reply {
 	for len(s.own) < len(ops) {
 		s.own = append(s.own, Op{})
 	}
@@ -160,7 +144,7 @@ func writes(o Op) bool {
 }
 
 // Operate does one operation in a transaction.
-func (s *session) Operate(ctx context.Context, t store.Transaction, op *Op) (err error) {
+func (s *Session) Operate(ctx context.Context, t store.Transaction, op *Op) (err error) {
 	switch op.Kind {
 	case Append:
 		_, err = t.Do(ctx, appendElement, nil, store.OfInts(op.Key, op.Value)...)

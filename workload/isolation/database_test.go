@@ -7,6 +7,7 @@ import (
 
 	"assay/driver/mem"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/isolation"
 )
@@ -14,24 +15,24 @@ import (
 // bench is a database with two sessions.
 type bench struct {
 	t *testing.T
-	isolation.Store
-	sessions [2]isolation.Session
+	store.Database
+	sessions [2]*isolation.Session
 	// next is an element that nothing else has.
 	next int64
 }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	s, err := isolation.Opener(mem.Open)(t.Context(), workload.Target{Address: "mem://"})
+	s, err := mem.Open(t.Context(), workload.Target{Address: "mem://"}, isolation.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Create(t.Context(), workload.Marker{Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, Store: s}
+	b := &bench{t: t, Database: s}
 	for i := range b.sessions {
-		if b.sessions[i], err = s.Session(t.Context()); err != nil {
+		if b.sessions[i], err = isolation.Open(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(b.sessions[i].Close)
@@ -89,7 +90,7 @@ func TestKinds(t *testing.T) {
 		b.wantList(seen[2], list)
 	}
 	var found []string
-	err := b.Read(t.Context(), func(key int64, elements []int64) error {
+	err := isolation.Read(t.Context(), b, func(key int64, elements []int64) error {
 		found = append(found, fmt.Sprint("list ", key, len(elements)))
 		return nil
 	},
@@ -133,7 +134,7 @@ func TestAbsent(t *testing.T) {
 		}
 	}
 	unwanted := func(int64) { t.Error("reading has made something") }
-	if err := b.Read(t.Context(), func(key int64, _ []int64) error { unwanted(key); return nil }, func(key, _ int64) error { unwanted(key); return nil }); err != nil {
+	if err := isolation.Read(t.Context(), b, func(key int64, _ []int64) error { unwanted(key); return nil }, func(key, _ int64) error { unwanted(key); return nil }); err != nil {
 		t.Error(err)
 	}
 }
@@ -167,7 +168,7 @@ func TestRefused(t *testing.T) {
 }
 
 func TestPromise(t *testing.T) {
-	if promise := newBench(t).Promise(); promise != "strict-serializable" {
+	if promise := newBench(t).Promises().Model; promise != "strict-serializable" {
 		t.Errorf("mem promises %q", promise)
 	}
 }

@@ -2,74 +2,71 @@ package isolation
 
 import (
 	"context"
-	"slices"
+	"testing"
 
-	"assay/history"
+	"assay/driver/mem"
+	"assay/store"
 	"assay/workload"
 )
 
-// fake is a Store whose every step a test can take over. What is not taken
-// over does the obvious.
+// fake is a database whose sessions a test counts, and whose replies it may give.
 type fake struct {
-	workload.Store // what no test of these calls
-	sessions       []*fakeSession
-	created        workload.Marker
+	store.Database
+	sessions []*fakeSession
+	created  workload.Marker
 
 	connect func(n int) error // n is how many sessions were asked for before
-	answer  func(ops []Op) Reply
-	read    func(list func(int64, []int64) error, register func(int64, int64) error) error
+	reply   *workload.Reply   // to a transaction, which is not done then
 }
 
-var _ Store = (*fake)(nil)
-
-func (f *fake) Describe(context.Context) (workload.Product, error) {
-	return workload.Product{Name: "fake"}, nil
+func newFake(t *testing.T) *fake {
+	t.Helper()
+	db, err := mem.Open(t.Context(), workload.Target{Address: "mem://"}, Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Create(t.Context(), workload.Marker{Loaded: true}); err != nil {
+		t.Fatal(err)
+	}
+	return &fake{Database: db}
 }
-func (f *fake) Promise() string                                  { return "strict-serializable" }
-func (f *fake) Find(context.Context) (*workload.Leftover, error) { return nil, nil }
-func (f *fake) Create(_ context.Context, mark workload.Marker) error {
+
+func (f *fake) Create(ctx context.Context, mark workload.Marker) error {
 	f.created = mark
-	return nil
+	return f.Database.Create(ctx, mark)
 }
-func (f *fake) Settle(context.Context) error                { return nil }
-func (f *fake) Size(context.Context) (workload.Size, error) { return workload.Size{}, nil }
-func (f *fake) Drop(context.Context) error                  { return nil }
-func (f *fake) Close() error                                { return nil }
 
-func (f *fake) Session(context.Context) (Session, error) {
-	s := &fakeSession{store: f}
-	f.sessions = append(f.sessions, s)
+func (f *fake) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
 	if f.connect != nil {
-		if err := f.connect(len(f.sessions) - 1); err != nil {
+		if err := f.connect(len(f.sessions)); err != nil {
 			return nil, err
 		}
 	}
-	return s, nil
+	session, err := f.Database.Session(ctx, statements)
+	s := &fakeSession{Session: session, of: f}
+	f.sessions = append(f.sessions, s)
+	return s, err
 }
 
-func (f *fake) Read(_ context.Context, list func(int64, []int64) error, register func(int64, int64) error) error {
-	if f.read == nil {
-		return nil
-	}
-	return f.read(list, register)
-}
-
-// fakeSession keeps what it was asked for.
+// fakeSession counts what it was asked for.
 type fakeSession struct {
-	store  *fake
-	asked  [][]Op
-	closed int
+	store.Session
+	of            *fake
+	asked, closed int
 }
 
-func (s *fakeSession) Do(_ context.Context, ops []Op) Reply {
+func (s *fakeSession) Transaction(ctx context.Context, writes bool, work func(context.Context, store.Transaction) error) store.Reply {
 	if s.closed > 0 {
 		panic("a closed session was used")
 	}
-	s.asked = append(s.asked, slices.Clone(ops))
-	if s.store.answer != nil {
-		return s.store.answer(ops)
+	s.asked++
+	if s.of.reply != nil {
+		return store.Reply{Reply: *s.of.reply}
 	}
-	return Reply{Outcome: history.Committed}
+	return s.Session.Transaction(ctx, writes, work)
 }
 
-func (s *fakeSession) Close() { s.closed++ }
+func (s *fakeSession) Close() {
+	s.closed++
+	s.Session.Close()
+}

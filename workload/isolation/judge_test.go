@@ -24,7 +24,7 @@ type script struct {
 	writer *history.Writer
 	now    int64
 	seqs   map[int]uint64
-	state  saved
+	state  state
 	// unread leaves the database unread.
 	unread   bool
 	inFlight string
@@ -86,7 +86,7 @@ func (s *script) judge() (Judgement, error) {
 		History: filepath.Join(s.path, "history"), State: filepath.Join(s.path, FileState), Promise: s.model, InFlight: s.inFlight, Losses: s.losses,
 	}
 	if !s.unread {
-		if err := Save(s.t.Context(), s.state.give(), e.State, func(int64) {}); err != nil {
+		if err := save(e.State, func(int64) {}, s.state.give); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -385,7 +385,7 @@ func TestStateThatIsNotThere(t *testing.T) {
 		t.Error(got)
 	}
 	s = run()
-	s.inFlight, s.state = "two transactions never came back", saved{}
+	s.inFlight, s.state = "two transactions never came back", state{}
 	s.want(verdicts(violated, violated)) // strict: the final read began after all
 }
 

@@ -1,10 +1,6 @@
 package isolation
 
-import (
-	"context"
-
-	"assay/history"
-)
+import "assay/history"
 
 // The lists and registers after the run are kept in a file of records
 // (history.SaveRecords), so that they can be judged again without the
@@ -20,14 +16,17 @@ const (
 	tagCounts   byte = 4    // lists, registers
 )
 
-// Save reads the whole state of the store into a new file. read is called now
-// and then with the number of lists and registers so far. A file that exists
-// is replaced, and only by a whole one.
-func Save(ctx context.Context, store Store, path string, read func(rows int64)) error {
+// reading gives a whole state: lists, and registers.
+type reading func(list func(key int64, elements []int64) error, register func(key, value int64) error) error
+
+// save writes what give gives into a new file. read is called now and then with
+// the number of lists and registers so far. A file that exists is replaced, and
+// only by a whole one.
+func save(path string, read func(rows int64), give reading) error {
 	var s stateWriter
 	return history.SaveRecords(path, stateMagic, func() { read(s.lists + s.registers) }, func(w *history.RecordWriter) error {
 		s.RecordWriter = w
-		if err := store.Read(ctx, s.list, s.register); err != nil {
+		if err := give(s.list, s.register); err != nil {
 			return err
 		}
 		return w.Put(tagCounts, s.lists, s.registers)
@@ -59,7 +58,7 @@ func (w *stateWriter) register(key, value int64) error {
 	return w.Put(tagRegister, key, value)
 }
 
-// Replay reads a saved state: what Store.Read gave, in its order. The elements
+// Replay reads a saved state: what Read gave, in its order. The elements
 // are valid until the callback returns. A file that is not whole gives a
 // *history.CutError, a damaged one a *history.FormatError, and a callback's
 // error is returned as it is.

@@ -2,7 +2,6 @@ package isolation
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -14,45 +13,24 @@ import (
 	"assay/history"
 )
 
-// saved is what was read back, in order.
-type saved struct {
-	lists     []savedList // from and to in elements
-	elements  []int64
-	registers []savedValue
-}
-
-func (s *saved) list(key int64, elements []int64) error {
-	from := len(s.elements)
-	s.elements = append(s.elements, elements...)
-	s.lists = append(s.lists, savedList{key, from, len(s.elements)})
-	return nil
-}
-
-func (s *saved) register(key, value int64) error {
-	s.registers = append(s.registers, savedValue{key, value})
-	return nil
-}
-
-// give makes a fake that reads back just that.
-func (s *saved) give() *fake {
-	return &fake{read: func(list func(int64, []int64) error, register func(int64, int64) error) error {
-		for _, l := range s.lists {
-			if err := list(l.key, s.elements[l.from:l.to]); err != nil {
-				return err
-			}
+// give is a reading of just that.
+func (s *state) give(list func(key int64, elements []int64) error, register func(key, value int64) error) error {
+	for _, l := range s.lists {
+		if err := list(l.key, s.elements[l.from:l.to]); err != nil {
+			return err
 		}
-		for _, r := range s.registers {
-			if err := register(r.key, r.value); err != nil {
-				return err
-			}
+	}
+	for _, r := range s.values {
+		if err := register(r.key, r.value); err != nil {
+			return err
 		}
-		return nil
-	}}
+	}
+	return nil
 }
 
 // large has an empty list, one of several pieces and one of exactly one.
-func large() *saved {
-	s := &saved{}
+func large() *state {
+	s := &state{}
 	for key, n := range []int{0, 3, 3*statePiece + 5, statePiece, 1, 50_000} {
 		elements := make([]int64, n)
 		for i := range elements {
@@ -66,31 +44,31 @@ func large() *saved {
 	return s
 }
 
-func mustSave(t *testing.T, store Store) string {
+func mustSave(t *testing.T, give reading) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), FileState)
-	if err := Save(t.Context(), store, path, func(int64) {}); err != nil {
+	if err := save(path, func(int64) {}, give); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
 func TestStateComesBack(t *testing.T) {
-	for name, want := range map[string]*saved{"nothing": {}, "large": large()} {
+	for name, want := range map[string]*state{"nothing": {}, "large": large()} {
 		path := filepath.Join(t.TempDir(), FileState)
 		reported := int64(0)
-		err := Save(t.Context(), want.give(), path, func(rows int64) {
+		err := save(path, func(rows int64) {
 			if rows < reported {
 				t.Errorf("%d rows after %d", rows, reported)
 			}
 			reported = rows
-		})
+		}, want.give)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got saved
+		var got state
 		if err := Replay(path, got.list, got.register); err != nil || !reflect.DeepEqual(&got, want) {
-			t.Errorf("%s: %d lists, %d elements, %d registers came back: %v", name, len(got.lists), len(got.elements), len(got.registers), err)
+			t.Errorf("%s: %d lists, %d elements, %d registers came back: %v", name, len(got.lists), len(got.elements), len(got.values), err)
 		}
 		if name == "large" && reported == 0 {
 			t.Error("nobody was reported of the progress")
@@ -104,29 +82,29 @@ func TestStateComesBack(t *testing.T) {
 
 func TestSaveThatFails(t *testing.T) {
 	broken := errors.New("the server went away")
-	path := mustSave(t, (&saved{registers: []savedValue{{1, 2}}}).give())
+	path := mustSave(t, (&state{values: []savedValue{{1, 2}}}).give)
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	failing := &fake{read: func(list func(int64, []int64) error, _ func(int64, int64) error) error {
+	failing := func(list func(int64, []int64) error, _ func(int64, int64) error) error {
 		return errors.Join(list(2, []int64{1}), broken)
-	}}
-	if err := Save(t.Context(), failing, path, func(int64) {}); !errors.Is(err, broken) {
-		t.Errorf("Save: %v", err)
+	}
+	if err := save(path, func(int64) {}, failing); !errors.Is(err, broken) {
+		t.Errorf("save: %v", err)
 	}
 	after, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the older state was touched (%v)", err)
 	}
 	var write *history.WriteError
-	if err := Save(t.Context(), &fake{}, filepath.Join(path, "x"), func(int64) {}); !errors.As(err, &write) {
+	if err := save(filepath.Join(path, "x"), func(int64) {}, failing); !errors.As(err, &write) {
 		t.Errorf("into a file as a folder: %v", err)
 	}
 }
 
 func TestReplayOfWhatIsNotWhole(t *testing.T) {
-	path := mustSave(t, large().give())
+	path := mustSave(t, large().give)
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -202,15 +180,15 @@ func FuzzReplay(f *testing.F) {
 		if err := errors.Join(file.WriteFrame(payload), file.Close()); err != nil {
 			t.Fatal(err)
 		}
-		var got saved
+		var got state
 		if Replay(path, got.list, got.register) != nil {
 			return
 		}
 		again := filepath.Join(t.TempDir(), FileState)
-		if err := Save(context.Background(), got.give(), again, func(int64) {}); err != nil {
+		if err := save(again, func(int64) {}, got.give); err != nil {
 			t.Fatal(err)
 		}
-		var twice saved
+		var twice state
 		if err := Replay(again, twice.list, twice.register); err != nil || !reflect.DeepEqual(got, twice) {
 			t.Errorf("%+v, then %+v, %v", got, twice, err)
 		}

@@ -1,3 +1,10 @@
+// Package interleaving plays the steps of several transactions in a fixed order,
+// each transaction in a session of its own, and says which anomalies of isolation
+// come about. The scripts are those of Hermitage (M. Kleppmann,
+// github.com/ept/hermitage). Whether an anomaly came about is judged by the rows
+// that were read and those that are left, never by the name of the level.
+//
+// It must not know any driver.
 package interleaving
 
 import (
@@ -5,8 +12,39 @@ import (
 	"fmt"
 
 	"assay/store"
-	"assay/workload"
 )
+
+type Row struct{ ID, Value int64 }
+
+type Action uint8
+
+const (
+	// Read reads the row ID.
+	Read Action = iota + 1
+	// ReadAll reads all rows, ReadEqual those whose value is Value, ReadMultiple
+	// those whose value is a multiple of Value: each by a predicate.
+	ReadAll
+	ReadEqual
+	ReadMultiple
+	// Set sets the row ID, if it exists, to Value.
+	Set
+	// AddAll adds Value to all rows.
+	AddAll
+	// Insert adds the row ID with Value.
+	Insert
+	// DeleteEqual deletes the rows whose value is Value, DeleteAll all rows.
+	DeleteEqual
+	DeleteAll
+)
+
+// Operation is one operation of a transaction.
+type Operation struct {
+	Action    Action
+	ID, Value int64
+}
+
+// Writes is whether the operation changes anything.
+func (o Operation) Writes() bool { return o.Action >= Set }
 
 // Rows is the table of the rows.
 func Rows() store.Table { return store.Table{Name: "register", Columns: store.Integers("id", "value")} }
@@ -36,25 +74,8 @@ func statements() []store.Statement {
 	}
 }
 
-// Open opens a Session on a database whose schema has the table Rows.
-func Open(ctx context.Context, db store.Database) (Session, error) {
-	s, err := db.Session(ctx, statements())
-	if err != nil {
-		return nil, err
-	}
-	return session{s}, nil
-}
-
-// session is a Session over that of a database.
-type session struct{ store.Session }
-
-func (s session) Transact(ctx context.Context, writes bool, work func(Do) error) workload.Reply {
-	return s.Transaction(ctx, writes, func(_ context.Context, t store.Transaction) error {
-		return work(func(ctx context.Context, o Operation) ([]Row, error) { return do(ctx, t, o) })
-	}).Reply
-}
-
-// do does one operation.
+// do does one operation in a transaction and returns the rows of a read, in any order.
+// After an error the transaction is to be left.
 func do(ctx context.Context, t store.Transaction, o Operation) (rows []Row, err error) {
 	var parameters []store.Value
 	switch o.Action {
