@@ -40,13 +40,9 @@ experiments:
 			t.Errorf("%s: verdict %v by %+v", name, r.Verdict, r.Agents)
 		}
 	}
-	if err := os.WriteFile(file, []byte(strings.Replace(readFile(t, file), "local:2", "local:none", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, strings.Replace(readFile(t, file), "local:2", "local:none", 1), file)
 	e := assay(t, dir, "study", file, "--dry-run").want(t, exitUsage)
-	if why := e.complaint(t); !strings.Contains(why, "small.yaml:4:") || !strings.Contains(why, "local:none") {
-		t.Errorf("an impossible number of agents: %s", why)
-	}
+	says(t, e, e.complaint(t), "small.yaml:4:", "local:none")
 }
 
 // atWork starts a coordinator and two agents, and waits until they work. The engine is
@@ -135,9 +131,7 @@ func TestCoordinatorIsKilled(t *testing.T) {
 	assay(t, dir, "check", "run", "--quiet").want(t, exitNoVerdict)
 	early := resultOf(t, folder)
 	for _, path := range files {
-		if err := os.WriteFile(filepath.Join(folder, "agents", filepath.Base(path)), []byte(readFile(t, path)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, readFile(t, path), folder, "agents", filepath.Base(path))
 	}
 	assay(t, dir, "check", "run", "--quiet").want(t, exitNoVerdict)
 	late := resultOf(t, folder)

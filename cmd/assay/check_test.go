@@ -67,13 +67,7 @@ func writeHistories(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range histories {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, text, dir, name)
 	}
 	return dir
 }
@@ -114,9 +108,7 @@ func TestWhatAHistoryDoesNotTell(t *testing.T) {
 		{[]string{"empty.edn"}, exitNoVerdict, "empty.edn: a history without operations verdict UNKNOWN: the history has no operations: nothing was put to the test"},
 	} {
 		e := assay(t, dir, append([]string{"check"}, test.args...)...).want(t, test.code)
-		if !strings.Contains(unwrapped(e.stdout), test.says) {
-			t.Errorf("%v does not say %q", e, test.says)
-		}
+		says(t, e, unwrapped(e.stdout), test.says)
 	}
 }
 
@@ -158,11 +150,7 @@ func TestWhatAHistoryDoesNotTellIsRefused(t *testing.T) {
 	} {
 		e := assay(t, dir, append([]string{"check"}, test.args...)...).want(t, exitUsage)
 		said := e.complaint(t)
-		for _, part := range test.says {
-			if !strings.Contains(said, part) {
-				t.Errorf("%v: %q does not say %q", test.args, said, part)
-			}
-		}
+		says(t, test.args, said, test.says...)
 	}
 }
 
@@ -170,13 +158,9 @@ func TestWhatAHistoryDoesNotTellIsRefused(t *testing.T) {
 func TestHistoryFromStandardInput(t *testing.T) {
 	dir := writeHistories(t)
 	e := start(t, command{dir: dir, args: []string{"check", "-"}, shell: `gzip -c <bank.edn | "$0" "$@" --total 100`}).wait().want(t, exitValid)
-	if !strings.Contains(unwrapped(e.stdout), "standard input: a history of kind bank") {
-		t.Errorf("%v", e)
-	}
+	says(t, e, unwrapped(e.stdout), "standard input: a history of kind bank")
 	e = start(t, command{dir: dir, args: []string{"check", "-"}, shell: `printf '{:a' | "$0" "$@"`}).wait().want(t, exitUsage)
-	if said := e.complaint(t); !strings.Contains(said, "standard input line 1") {
-		t.Errorf("%q", said)
-	}
+	says(t, e, e.complaint(t), "standard input line 1")
 }
 
 // One interrupt ends the wait for a pipe that nobody writes to.
@@ -196,9 +180,7 @@ func TestInterruptWhileAPipeIsSilent(t *testing.T) {
 	}
 	p.signal(syscall.SIGINT)
 	e := p.wait().want(t, exitNoVerdict)
-	if !strings.Contains(e.stderr, "interrupted while reading "+pipe) {
-		t.Errorf("%v", e)
-	}
+	says(t, e, e.stderr, "interrupted while reading "+pipe)
 	if err := writer.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -234,24 +216,15 @@ func TestAskedModelIsNoBrokenPromise(t *testing.T) {
 {:type :invoke, :process 0, :f :txn, :value [[:r 1 nil] [:r 2 nil]]}
 {:type :ok, :process 0, :f :txn, :value [[:r 1 [1]] [:r 2 [1]]]}
 `
-	if err := os.WriteFile(filepath.Join(dir, "skew.edn"), []byte(skewed), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	const says = "(not serializable; judged against serializable, as asked; what the vendor promises is not known)"
+	writeFile(t, skewed, dir, "skew.edn")
+	const judged = "(not serializable; judged against serializable, as asked; what the vendor promises is not known)"
 	for _, form := range []string{"", "--quiet"} {
 		e := assay(t, dir, strings.Fields("check skew.edn --model serializable "+form)...).want(t, exitViolated)
-		if !strings.Contains(unwrapped(e.stdout), says) {
-			t.Errorf("%v", e)
-		}
+		says(t, e, unwrapped(e.stdout), judged)
 	}
 	e := assay(t, dir, "check", "skew.edn", "--model", "serializable", "--json").want(t, exitViolated)
-	if !strings.Contains(e.stdout, `"kept": null`) || !strings.Contains(e.stdout, `"asked": true`) {
-		t.Errorf("%v", e)
-	}
+	says(t, e, e.stdout, `"kept": null`, `"asked": true`)
 }
-
-// unwrapped is text without its line breaks and columns.
-func unwrapped(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // skewed is a write skew among other work.
 const skewed = `{:type :invoke, :process 0, :f :txn, :value [[:append 3 1]]}
@@ -268,33 +241,22 @@ const skewed = `{:type :invoke, :process 0, :f :txn, :value [[:append 3 1]]}
 // at 80 columns, with what the model forbids.
 func TestExplain(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "skew.edn"), []byte(skewed), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, skewed, dir, "skew.edn")
 	e := assay(t, dir, "check", "skew.edn", "--model", "serializable", "--explain").want(t, exitViolated)
-	for _, says := range []string{
+	says(t, e, unwrapped(e.stdout),
 		"2 operations of 4, the smallest part of the history that shows it.",
 		"event process 0 process 1", "┌ T1", "└ committed",
 		"T2, of process 1, begins while T1 runs. It reads [] from key 2, then appends 1 to key 1. It is acknowledged.",
-		"serializable forbids that (G2-item).",
-	} {
-		if !strings.Contains(unwrapped(e.stdout), says) {
-			t.Errorf("%v does not say %q", e, says)
-		}
-	}
+		"serializable forbids that (G2-item).")
 	for _, line := range strings.Split(e.stdout, "\n") {
 		if len([]rune(line)) > 80 {
 			t.Errorf("%q is wider than 80 columns", line)
 		}
 	}
 	e = assay(t, dir, "check", "skew.edn", "--explain", "--quiet").want(t, exitUsage)
-	if said := e.complaint(t); !strings.Contains(said, "--quiet") {
-		t.Error(said)
-	}
+	says(t, e, e.complaint(t), "--quiet")
 	e = assay(t, dir, "check", "skew.edn", "--json").want(t, exitViolated)
-	if !strings.Contains(e.stdout, `"smallest": {`) {
-		t.Error(e)
-	}
+	says(t, e, e.stdout, `"smallest": {`)
 }
 
 // TestEveryFlagOfCheck goes through all flags: each belongs to a file, to a folder, to
@@ -323,23 +285,15 @@ func TestEveryFlagOfCheck(t *testing.T) {
 			refused = append(refused, "run")
 		}
 		for _, subject := range refused {
-			if said := assay(t, dir, "check", subject, arg).want(t, exitUsage).complaint(t); !strings.Contains(said, arg[:len(f.Name)+2]) || !strings.Contains(said, subject) {
-				t.Errorf("%s %s: %q", subject, arg, said)
-			}
+			says(t, arg, assay(t, dir, "check", subject, arg).want(t, exitUsage).complaint(t), arg[:len(f.Name)+2], subject)
 		}
 		if f.Name == "models" || f.Name == "help" {
 			return
 		}
-		if said := assay(t, dir, "check", "--models", arg).want(t, exitUsage).complaint(t); !strings.Contains(said, "--models judges nothing, so --"+f.Name+" has no effect") {
-			t.Errorf("--models %s: %q", arg, said)
-		}
+		says(t, arg, assay(t, dir, "check", "--models", arg).want(t, exitUsage).complaint(t), "--models judges nothing, so --"+f.Name+" has no effect")
 	})
-	if said := assay(t, dir, "check", "--models", "registers.edn").want(t, exitUsage).complaint(t); !strings.Contains(said, "leave registers.edn out") {
-		t.Errorf("%q", said)
-	}
+	says(t, "the complaint", assay(t, dir, "check", "--models", "registers.edn").want(t, exitUsage).complaint(t), "leave registers.edn out")
 	for _, name := range []string{"test", "model", "assume", "initial", "accounts", "memory"} {
-		if said := assay(t, dir, "check", "registers.edn", "--"+name, "").want(t, exitUsage).complaint(t); !strings.Contains(said, "--"+name) {
-			t.Errorf(`--%s "": %q`, name, said)
-		}
+		says(t, name, assay(t, dir, "check", "registers.edn", "--"+name, "").want(t, exitUsage).complaint(t), "--"+name)
 	}
 }

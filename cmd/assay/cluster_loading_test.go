@@ -27,9 +27,7 @@ func TestFaultsWhileLoading(t *testing.T) {
 			if !f.Proven || f.Skipped || f.Healing == "" || len(f.Nodes) != 1 || f.HealedSecond <= f.InjectedSecond || f.Problem != "" {
 				t.Errorf("%+v", f)
 			}
-			if said := strings.Join(strings.Fields(e.stdout), " "); !strings.Contains(said, "loaded again; kill primary") {
-				t.Errorf("%v", e)
-			}
+			says(t, e, unwrapped(e.stdout), "loaded again; kill primary")
 			again := assay(t, dir, "check", "run", "--quiet")
 			if after := resultOf(t, filepath.Join(dir, "run")); again.code != e.code || len(after.Loading.Faults) != 1 || after.Loading.Again != r.Loading.Again {
 				t.Errorf("judged again: %+v, %s", after.Loading, again)
@@ -53,9 +51,7 @@ func TestAwayWhileLoading(t *testing.T) {
 	if !f.Proven || f.Asked != "kill primary while loading at 0s for ever" || f.HealedSecond <= f.InjectedSecond || f.HealedSecond > r.Loading.Seconds+1 || f.Problem != "" {
 		t.Errorf("%+v of %+v", f, r.Loading)
 	}
-	if !strings.Contains(e.stderr, "rows; faults: kill primary while loading at 0s for ever") {
-		t.Errorf("before it happens: %v", e)
-	}
+	says(t, e, e.stderr, "rows; faults: kill primary while loading at 0s for ever")
 }
 
 // TestAFaultWhileLoadingThatComesTooLate: the measurement is not of what was asked for.

@@ -77,11 +77,7 @@ func TestFullDisk(t *testing.T) {
 		if e.code != test.code {
 			t.Errorf("%s: %v", name, e)
 		}
-		for _, part := range test.says {
-			if !strings.Contains(e.stdout+e.stderr, part) {
-				t.Errorf("%s: %v does not say %q", name, e, part)
-			}
-		}
+		says(t, name, e.stdout+e.stderr, test.says...)
 	}
 }
 
@@ -91,16 +87,12 @@ func TestNoRoomIsFoundBeforeLoading(t *testing.T) {
 	t.Parallel()
 	database := filepath.Join(t.TempDir(), "bank.sqlite")
 	e := onDisk(t, "size=64m,nr_inodes=6", "", "run", "bank", "--db", "sqlite:"+database, "--out", "disk/run", "--ops", "10").want(t, exitCannotRun)
-	if said := e.complaint(t); !strings.Contains(said, "disk/run") || !strings.Contains(said, "no space left") {
-		t.Errorf("it says %q", said)
-	}
+	says(t, e, e.complaint(t), "disk/run", "no space left")
 	if _, err := os.Stat(database); err == nil {
 		t.Error("the database was made")
 	}
 	study := filepath.Join(t.TempDir(), "study.yaml")
-	if err := os.WriteFile(study, []byte("title: T\nsizes: {laptop: {ops: 10, accounts: 100}}\nexperiments:\n  one: {workload: bank, clients: 1}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, "title: T\nsizes: {laptop: {ops: 10, accounts: 100}}\nexperiments:\n  one: {workload: bank, clients: 1}\n", study)
 	onDisk(t, "size=64m,nr_inodes=6", "", "study", study, "--out", "disk/made").want(t, exitCannotRun)
 }
 

@@ -191,9 +191,7 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 	if far == untilUnreachable {
 		documentedCertificates(t, dir)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "staging.db"), []byte("sqlite:staging.sqlite\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, "sqlite:staging.sqlite\n", dir, "staging.db")
 	if far == untilViewing {
 		if err := os.Mkdir(filepath.Join(dir, "runs"), 0o755); err != nil {
 			t.Fatal(err)
@@ -251,9 +249,7 @@ func documentedFiles(t *testing.T, dir, line string) string {
 		if strings.Contains(line, "--out "+name) {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, text, dir, name)
 	}
 	folder := regexp.MustCompile(`runs/\d{8}T\d{6}Z-(\w+)-sqlite|\bDIR\b`)
 	if found := folder.FindStringSubmatch(line); found != nil {
@@ -304,9 +300,7 @@ func documentedCertificates(t *testing.T, dir string) {
 	for name, text := range map[string]string{
 		"ca.pem": readFile(t, authority.File), "me.pem": certificate, "me.key": key, "both.pem": certificate + key,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, text, dir, name)
 	}
 }
 
@@ -440,7 +434,7 @@ func commandsIn(where, block string) (found []documentedLine) {
 	variable := regexp.MustCompile(`^([A-Z_]+=('[^']*'|\S*) )+`)
 	for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", " ")) {
 		line, _, _ = strings.Cut(line, "  #")
-		line = strings.Join(strings.Fields(line), " ")
+		line = unwrapped(line)
 		first, _, _ := strings.Cut(variable.ReplaceAllString(line, ""), " ")
 		if slices.Contains(programs, first) || strings.HasPrefix(first, "scripts/") || strings.HasPrefix(first, "./") {
 			found = append(found, documentedLine{where: fmt.Sprintf("%s: %s", where, line), line: line})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -50,17 +49,13 @@ func testIsolationMatrix(t *testing.T, server *postgres.Server) {
 	cut.until("playing read committed")
 	cut.signal(syscall.SIGINT)
 	e = cut.wait().want(t, exitNoVerdict)
-	if said := strings.Join(strings.Fields(e.stderr), " "); !strings.Contains(said, "interrupted while playing the scripts") {
-		t.Errorf("interrupted: %s", said)
-	}
+	says(t, "interrupted", unwrapped(e.stderr), "interrupted while playing the scripts")
 	if n := left(); n != 0 {
 		t.Errorf("%d schemas are left of a matrix that was interrupted", n)
 	}
 
 	execute(t, connect(t, address), "CREATE SCHEMA assay_isolation")
-	if said := matrix().wait().want(t, exitCannotRun).complaint(t); !strings.Contains(said, "not made by assay") {
-		t.Errorf("a foreign schema: %q", said)
-	}
+	says(t, "a foreign schema", matrix().wait().want(t, exitCannotRun).complaint(t), "not made by assay")
 	if n := left(); n != 1 {
 		t.Errorf("the foreign schema is gone: %d", n)
 	}

@@ -98,9 +98,7 @@ func (k kubernetesCommands) together(t *testing.T) {
 	address := k.postgres(t, "together")
 	dir := t.TempDir()
 	manifest := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: b}\n"
-	if err := os.WriteFile(filepath.Join(dir, "db.yaml"), []byte(manifest), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, manifest, dir, "db.yaml")
 	e := k.start(t, kubernetestest.Admin, "together", command{dir: dir, env: []string{"ASSAY_DB=" + address}, args: []string{
 		"run", "bank", "--cluster", "k8s:db.yaml", "--kubernetes", "together/app=db", "--accounts", "100", "--clients", "2", "--duration", "8s",
 		"--warmup", "500ms", "--fault", "kill primary at 1s", "--out", "run"}}).wait().want(t, exitValid, exitNoVerdict)
@@ -109,9 +107,7 @@ func (k kubernetesCommands) together(t *testing.T) {
 		t.Errorf("verdict %v, faults %+v, nodes %+v: %v", r.Verdict, r.Faults, r.Cluster, e)
 	}
 	left := k.assay(t, kubernetestest.Admin, "together", "kubernetes", "clean", "together", "--dry-run").wait().want(t, exitValid)
-	if !strings.Contains(left.stdout, "nothing to take away") {
-		t.Errorf("after the run: %v", left)
-	}
+	says(t, left, left.stdout, "nothing to take away")
 }
 
 // run: the pod of a PostgreSQL is its primary, is killed, and is back.
@@ -174,9 +170,7 @@ func (k kubernetesCommands) others(t *testing.T) {
 	run := command{dir: dir, env: []string{"ASSAY_DB=" + database.Address()}, args: []string{
 		"run", "bank", "--kubernetes", "others/app=web", "--accounts", "100", "--clients", "2", "--ops", "100", "--out", "run"}}
 	k.start(t, kubernetestest.ServiceAccount, "others", run).wait()
-	if notes := strings.Join(resultOf(t, filepath.Join(dir, "run")).Notes, "; "); !strings.Contains(notes, "which is none of the pods others/app=web") {
-		t.Errorf("pods of somebody else's: notes %q", notes)
-	}
+	says(t, "the notes", strings.Join(resultOf(t, filepath.Join(dir, "run")).Notes, "; "), "which is none of the pods others/app=web")
 	run.args = append(run.args[:len(run.args)-2], "--fault", "kill primary at 1s")
 	if e := k.start(t, kubernetestest.ServiceAccount, "others", run).wait(); e.code == exitValid || !strings.Contains(e.stderr, "none of the pods others/app=web") {
 		t.Errorf("a fault to somebody else's: %v", e)
@@ -190,16 +184,10 @@ func (k kubernetesCommands) without(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := k.assay(t, kubernetestest.ServiceAccount, "without", "kubernetes", "check", "without/app=db").wait().want(t, exitValid)
-	for _, part := range []string{"not installed", "helm install chaos-mesh", "5 of 5", "db-0, ready, 0.5 processors, 256MiB of memory"} {
-		if !strings.Contains(e.stdout, part) {
-			t.Errorf("check does not say %q: %v", part, e)
-		}
-	}
+	says(t, e, e.stdout, "not installed", "helm install chaos-mesh", "5 of 5", "db-0, ready, 0.5 processors, 256MiB of memory")
 	e = k.assay(t, kubernetestest.ServiceAccount, "without", "run", "bank", "--db", "mem://", "--kubernetes", "without/app=db", "--duration", "10s",
 		"--fault", "isolate any at 1s").wait().want(t, exitCannotRun)
-	if !strings.Contains(e.stderr, "the cluster has no NetworkChaos of Chaos Mesh") || !strings.Contains(e.stderr, "helm install chaos-mesh") {
-		t.Error(e)
-	}
+	says(t, e, e.stderr, "the cluster has no NetworkChaos of Chaos Mesh", "helm install chaos-mesh")
 }
 
 // killed: after SIGKILL the fault is still there, and clean takes it away.
@@ -224,46 +212,28 @@ func (k kubernetesCommands) killed(t *testing.T) {
 func (k kubernetesCommands) provided(t *testing.T) {
 	dir := t.TempDir()
 	manifest := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: b}\n"
-	if err := os.WriteFile(filepath.Join(dir, "db.yaml"), []byte(manifest), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, manifest, dir, "db.yaml")
 	run := []string{"run", "bank", "--db", "mem://", "--accounts", "100", "--cluster", "k8s:db.yaml", "--duration", "1h", "--warmup", "0s"}
 	p := k.start(t, kubernetestest.Admin, "default", command{dir: dir, args: run})
 	p.until(working)
 	left := k.assay(t, kubernetestest.Admin, "default", "kubernetes", "clean", "default", "--dry-run").wait().want(t, exitValid)
-	if !strings.Contains(left.stdout, "ConfigMap default/settings") || !strings.Contains(left.stdout, "its assay runs") {
-		t.Errorf("while the run goes on: %v", left)
-	}
+	says(t, left, left.stdout, "ConfigMap default/settings", "its assay runs")
 	p.signal(syscall.SIGTERM)
 	p.wait().want(t, exitNoVerdict)
 	left = k.assay(t, kubernetestest.Admin, "default", "kubernetes", "clean", "default", "--dry-run").wait().want(t, exitValid)
-	if !strings.Contains(left.stdout, "nothing to take away") {
-		t.Errorf("after the run: %v", left)
-	}
+	says(t, left, left.stdout, "nothing to take away")
 	e := k.start(t, kubernetestest.Nobody, "default", command{dir: dir, args: run}).wait().want(t, exitCannotRun)
-	if !strings.Contains(e.stderr, "db.yaml") || !strings.Contains(e.stderr, "forbidden") {
-		t.Errorf("without rights: %v", e)
-	}
+	says(t, e, e.stderr, "db.yaml", "forbidden")
 	e = k.start(t, kubernetestest.Admin, "default", command{dir: dir, args: []string{"run", "bank", "--cluster", "k8s:db.yaml"}}).wait().want(t, exitUsage)
-	if !strings.Contains(e.stderr, "with --db") {
-		t.Errorf("without an address: %v", e)
-	}
+	says(t, e, e.stderr, "with --db")
 }
 
 // access: what is missing is said, with exit codes.
 func (k kubernetesCommands) access(t *testing.T) {
 	e := k.assay(t, kubernetestest.Admin, "default", "kubernetes", "check").wait().want(t, exitValid)
-	for _, part := range []string{"Kubernetes v1.", "Chaos Mesh", "installed", "rights", "30 of 30"} {
-		if !strings.Contains(e.stdout, part) {
-			t.Errorf("check does not say %q: %v", part, e)
-		}
-	}
+	says(t, e, e.stdout, "Kubernetes v1.", "Chaos Mesh", "installed", "rights", "30 of 30")
 	e = k.assay(t, kubernetestest.Nobody, "default", "kubernetes", "check").wait().want(t, exitCannotRun)
-	for _, part := range []string{"0 of 30", "missing", "list pods, for the nodes of the database", "create pods/eviction", "deploy/role.yaml"} {
-		if !strings.Contains(e.stdout, part) {
-			t.Errorf("check does not say %q: %v", part, e)
-		}
-	}
+	says(t, e, e.stdout, "0 of 30", "missing", "list pods, for the nodes of the database", "create pods/eviction", "deploy/role.yaml")
 	nothing := []string{"run", "bank", "--db", "mem://", "--kubernetes", "default/app=none", "--ops", "10"}
 	if e = k.assay(t, kubernetestest.Admin, "default", nothing...).wait().want(t, exitUsage); !strings.Contains(e.stderr, "selects no pod that runs") {
 		t.Error(e)
@@ -272,13 +242,9 @@ func (k kubernetesCommands) access(t *testing.T) {
 		t.Error(e)
 	}
 	e = k.assay(t, kubernetestest.Admin, "default", "kubernetes", "check", "default/app=none").wait().want(t, exitUsage)
-	if !strings.Contains(e.stderr, "selects no pod that runs") {
-		t.Error(e)
-	}
+	says(t, e, e.stderr, "selects no pod that runs")
 	e = k.assay(t, "stranger", "default", "kubernetes", "check").wait().want(t, exitCannotRun) // whose token nobody knows
-	if !strings.Contains(e.stderr, "does not take the credentials") {
-		t.Error(e)
-	}
+	says(t, e, e.stderr, "does not take the credentials")
 	file, err := k.api.Kubeconfig(kubernetestest.Admin, "away")
 	if err != nil {
 		t.Fatal(err)
@@ -291,11 +257,7 @@ func (k kubernetesCommands) access(t *testing.T) {
 		t.Fatal(err)
 	}
 	e = start(t, command{args: []string{"kubernetes", "check"}, env: []string{"KUBECONFIG=" + file}}).wait().want(t, exitCannotRun)
-	if !strings.Contains(e.stderr, "reach https://127.0.0.1:1") || !strings.Contains(e.stderr, "refused") {
-		t.Error(e)
-	}
+	says(t, e, e.stderr, "reach https://127.0.0.1:1", "refused")
 	e = start(t, command{args: []string{"kubernetes", "check"}, env: []string{"KUBECONFIG=" + t.TempDir() + "/none"}}).wait().want(t, exitCannotRun)
-	if !strings.Contains(e.stderr, "set KUBECONFIG") {
-		t.Error(e)
-	}
+	says(t, e, e.stderr, "set KUBECONFIG")
 }

@@ -53,9 +53,7 @@ func testTwoRuns(t *testing.T, address string) {
 		e := start(t, command{dir: dir, env: db, args: args}).wait().want(t, exitCannotRun)
 		for _, part := range []string{"is in use by run " + resultOf(t, filepath.Join(dir, "first")).Run, host,
 			"process " + strconv.Itoa(first.cmd.Process.Pid), "wait until that run has ended"} {
-			if said := e.complaint(t); !strings.Contains(said, part) {
-				t.Errorf("%s: %q does not say %q", args[0], said, part)
-			}
+			says(t, args[0], e.complaint(t), part)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "second")); !os.IsNotExist(err) {
@@ -76,7 +74,7 @@ func testTwoRuns(t *testing.T, address string) {
 		t.Errorf("the run after a killed one: %v", next)
 	}
 	word := "held the database in process " + strconv.Itoa(victim.cmd.Process.Pid) + ", which is gone; its lease is taken over"
-	if !strings.Contains(strings.Join(strings.Fields(next.stderr), " "), word) { // notes are wrapped
+	if !strings.Contains(unwrapped(next.stderr), word) { // notes are wrapped
 		t.Errorf("the run after a killed one does not say %q: %v", word, next)
 	}
 	start(t, command{dir: dir, env: db, args: with(short, "last")}).wait()

@@ -275,6 +275,19 @@ func (e ended) want(t *testing.T, codes ...int) ended {
 	return e
 }
 
+// says wants all parts in a text. About is what the text is of.
+func says(t *testing.T, about any, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%v: %q is not in %q", about, part, text)
+		}
+	}
+}
+
+// unwrapped is text without its line breaks and columns.
+func unwrapped(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 // complaint returns the one line with which the program said why it did not
 // go on; progress may come before it.
 func (e ended) complaint(t *testing.T) string {

@@ -28,9 +28,7 @@ func TestManualPages(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		if !strings.Contains(string(text), cmd.Short) {
-			t.Errorf("the page of %s does not say what it does", cmd.CommandPath())
-		}
+		says(t, cmd.CommandPath(), string(text), cmd.Short)
 		if cmd.Name() == "bank" && !strings.Contains(string(text), "--accounts") {
 			t.Error("the page of assay run bank lacks --accounts")
 		}

@@ -38,9 +38,7 @@ func TestPagesOfSeveralRuns(t *testing.T) {
 	made("run", "bank", "--db", "mem://?bug=lost-ack:0.05", "--ops", "1500", "--quiet", "--out", "runs/broken")
 	made("compare", "runs/series", "--html", "runs/comparison.html")
 	several := assay(t, dir, "report", "runs/series", "--format", "html").want(t, exitValid).stdout
-	if err := os.WriteFile(filepath.Join(dir, "several.html"), []byte(several), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, several, dir, "several.html")
 	unreadableFolders(t, dir)
 	running := start(t, command{dir: dir, args: []string{"run", "bank", "--db", "mem://?latency=2ms", "--duration", "1h", "--warmup", "0s", "--out", "runs/running"}})
 	running.until(working)
@@ -68,13 +66,7 @@ func unreadableFolders(t *testing.T, dir string) {
 	for name, text := range map[string]string{
 		"notes/remarks.txt": "nothing", "newer/result.json": `{"format": 99}`, "half/result.json": `{"format": 1, "workl`, "begun/scenario.yaml": "workload: bank\n",
 	} {
-		path := filepath.Join(dir, "runs", name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, text, dir, "runs", name)
 	}
 }
 
@@ -126,13 +118,9 @@ func TestViewRefuses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, listen := range []string{"0.0.0.0:0", "192.0.2.1:80", "8090", "[::]:0"} {
-		if said := assay(t, dir, "view", ".", "--listen", listen).want(t, exitUsage).complaint(t); !strings.Contains(said, "not this machine's loopback") {
-			t.Errorf("%s: %q", listen, said)
-		}
+		says(t, listen, assay(t, dir, "view", ".", "--listen", listen).want(t, exitUsage).complaint(t), "not this machine's loopback")
 	}
-	if said := assay(t, dir, "view").want(t, exitUsage).complaint(t); !strings.Contains(said, "name a folder") {
-		t.Errorf("without runs: %q", said)
-	}
+	says(t, "without runs", assay(t, dir, "view").want(t, exitUsage).complaint(t), "name a folder")
 	if err := os.Mkdir(filepath.Join(dir, "runs"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +134,5 @@ func TestViewRefuses(t *testing.T) {
 		t.Errorf("an empty folder: %s", answer.Status)
 	}
 	other := start(t, command{dir: dir, args: []string{"view", "--listen", strings.TrimPrefix(address, "http://")}})
-	if said := other.wait().want(t, exitCannotRun).complaint(t); !strings.Contains(said, "name another place") {
-		t.Errorf("a port that is taken: %q", said)
-	}
+	says(t, "a port that is taken", other.wait().want(t, exitCannotRun).complaint(t), "name another place")
 }

@@ -20,11 +20,7 @@ func testBlocked(t *testing.T, server *postgres.Server) {
 	blocked := func(folder string, parts ...string) {
 		t.Helper()
 		said := run(folder).want(t, exitCannotRun).complaint(t)
-		for _, part := range parts {
-			if !strings.Contains(said, part) {
-				t.Errorf("%q does not say %q", said, part)
-			}
-		}
+		says(t, "the complaint", said, parts...)
 		if strings.Contains(said, "hidden") {
 			t.Errorf("%q tells what others have written", said)
 		}
@@ -58,11 +54,7 @@ func testOthersInSchema(t *testing.T, server *postgres.Server) {
 	execute(t, conn, "CREATE VIEW public.theirs AS SELECT id FROM assay_bank.account")
 	execute(t, conn, "CREATE TABLE assay_bank.theirs AS SELECT 7 AS id")
 	said := run("second").want(t, exitCannotRun).complaint(t)
-	for _, part := range []string{"view public.theirs", "table assay_bank.theirs", "nothing was changed"} {
-		if !strings.Contains(said, part) {
-			t.Errorf("%q does not say %q", said, part)
-		}
-	}
+	says(t, "the complaint", said, "view public.theirs", "table assay_bank.theirs", "nothing was changed")
 	var accounts, rows int
 	err := conn.QueryRow(patiently(t), "SELECT (SELECT count(*) FROM public.theirs), (SELECT count(*) FROM assay_bank.theirs)").Scan(&accounts, &rows)
 	if err != nil || accounts != 100 || rows != 1 {

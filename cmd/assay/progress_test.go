@@ -16,9 +16,7 @@ func TestReading(t *testing.T) {
 	}
 	large := &reading{out: &out, began: time.Now().Add(-time.Hour)}
 	large.show(50<<20, 100<<20)
-	if text := out.String(); !strings.Contains(text, "50%") || !strings.Contains(text, "50/100 MiB") {
-		t.Errorf("half of 100 MiB is shown as %q", text)
-	}
+	says(t, "half of 100 MiB", out.String(), "50%", "50/100 MiB")
 	large.show(100<<20, 100<<20)
 	if text := out.String(); !strings.HasSuffix(text, "\rthe history was read, and is judged\n") {
 		t.Errorf("at the end, there is %q", text)

@@ -65,9 +65,7 @@ listed("step", transaction = "increment")
 // TestChecksAreThoseOfARun: what the reference says of the checks is complete.
 func TestChecksAreThoseOfARun(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "increments.star")
-	if err := os.WriteFile(script, []byte(increments), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, increments, script)
 	arguments := map[string][]string{
 		"bank":         {"--ops", "200", "--accounts", "100"},
 		"isolation":    {"--ops", "400", "--test", "all"},

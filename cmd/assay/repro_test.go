@@ -14,9 +14,7 @@ func TestRepro(t *testing.T) {
 	keyed := strings.NewReplacer(":value [", ":value [7 [", "]}", "]]}", ":value {", ":value [7 {", "}}", "}]}", ":value nil", ":value [7 nil]")
 	for name, text := range map[string]string{"skew.edn": skewed, "broken.edn": skewed[:len(skewed)-20], "register.edn": histories["registers.edn"],
 		"keyed.edn": keyed.Replace(skewed), "banks.edn": keyed.Replace(histories["overdrawn.edn"]), "blind.edn": histories["blind.edn"], "lists.edn": histories["lists.edn"]} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, text, dir, name)
 	}
 	for _, test := range []struct {
 		args []string
@@ -57,9 +55,7 @@ func TestRepro(t *testing.T) {
 func TestReproRefuses(t *testing.T) {
 	dir := writeHistories(t)
 	for name, text := range map[string]string{"skew.edn": skewed, "broken.edn": skewed[:len(skewed)-20]} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, text, dir, name)
 	}
 	for _, test := range []struct {
 		args []string
@@ -79,9 +75,7 @@ func TestReproRefuses(t *testing.T) {
 		{[]string{}, exitUsage, "an argument is missing"},
 	} {
 		e := assay(t, dir, append([]string{"repro"}, test.args...)...).want(t, test.code)
-		if said := e.complaint(t); !strings.Contains(said, test.says) {
-			t.Errorf("%v: %q does not say %q", test.args, said, test.says)
-		}
+		says(t, test.args, e.complaint(t), test.says)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "repro.edn")); err == nil {
 		t.Error("a file was written")

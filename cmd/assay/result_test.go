@@ -63,6 +63,19 @@ func readFile(t *testing.T, parts ...string) string {
 	return string(text)
 }
 
+// writeFile writes a file into folders that it makes.
+func writeFile(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	path := filepath.Join(parts...)
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.WriteFile(path, []byte(text), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // narrow wants no line to be wider than a terminal of 80 columns.
 func narrow(t *testing.T, text string) {
 	t.Helper()
@@ -80,16 +93,8 @@ func TestFirstCommand(t *testing.T) {
 	e := assay(t, dir, "run", "bank", "--duration", "1s", "--warmup", "1200ms").want(t, exitValid, exitNoVerdict)
 	narrow(t, e.stdout)
 	narrow(t, e.stderr)
-	for _, part := range []string{"VALID", "committed/s", "p99", "total", "accounts", "transfers", "seed", "report.html", "runs/"} {
-		if !strings.Contains(e.stdout, part) {
-			t.Errorf("standard output does not say %q: %v", part, e)
-		}
-	}
-	for _, part := range []string{"loading 10,000 rows", "overall", "the warm-up is over"} {
-		if !strings.Contains(e.stderr, part) {
-			t.Errorf("standard error does not say %q: %v", part, e)
-		}
-	}
+	says(t, e, e.stdout, "VALID", "committed/s", "p99", "total", "accounts", "transfers", "seed", "report.html", "runs/")
+	says(t, e, e.stderr, "loading 10,000 rows", "overall", "the warm-up is over")
 	folders, err := filepath.Glob(filepath.Join(dir, "runs", "*-bank-sqlite"))
 	if err != nil || len(folders) != 1 {
 		t.Fatalf("folders %v, %v", folders, err)
@@ -136,9 +141,7 @@ func TestExitCodes(t *testing.T) {
 			e := assay(t, dir, args...)
 			code := unlessBusy(resultOf(t, filepath.Join(dir, "run")), test.code)
 			e.want(t, code)
-			if !strings.Contains(e.stdout, test.says) {
-				t.Errorf("standard output does not say %q: %v", test.says, e)
-			}
+			says(t, e, e.stdout, test.says)
 			narrow(t, e.stdout)
 			quiet := assay(t, dir, "check", "run", "--quiet").want(t, code).stdout
 			missed := strings.Contains(test.args, "p50<1ms") || strings.Contains(test.args, ">1000000000")
@@ -187,9 +190,8 @@ func TestResultOnStandardOutput(t *testing.T) {
 	if page := assay(t, dir, "report", "--format", "html", "run").want(t, 0); strings.TrimSpace(page.stdout) != filepath.Join("run", "report.html") {
 		t.Errorf("%v", page)
 	}
-	if tables := assay(t, dir, "report", "--format", "markdown", "run").want(t, 0); !strings.Contains(tables.stdout, "|---") {
-		t.Errorf("%v", tables)
-	}
+	tables := assay(t, dir, "report", "--format", "markdown", "run").want(t, 0)
+	says(t, tables, tables.stdout, "|---")
 }
 
 func TestQuiet(t *testing.T) {
@@ -235,9 +237,7 @@ func TestSeedIsChosenAndKept(t *testing.T) {
 		assay(t, dir, "run", "bank", "--db", "mem://", "--ops", "10", "--accounts", "10", "--out", out, "--quiet")
 		r := resultOf(t, filepath.Join(dir, out))
 		seeds[r.Seed] = true
-		if !strings.Contains(assay(t, dir, "report", out).stdout, "seed ") {
-			t.Error("the seed is not printed")
-		}
+		says(t, "the report", assay(t, dir, "report", out).stdout, "seed ")
 	}
 	if len(seeds) != 3 {
 		t.Errorf("three runs had the seeds %v", seeds)
@@ -270,9 +270,7 @@ func TestList(t *testing.T) {
 			t.Errorf("%s on %s is listed twice", workload, driver)
 		}
 		seen[driver+" "+workload] = true
-		if !strings.Contains(text.stdout, driver) || !strings.Contains(text.stdout, workload) {
-			t.Errorf("the text does not name %s and %s", driver, workload)
-		}
+		says(t, text, text.stdout, driver, workload)
 	}
 	for _, driver := range []string{"sqlite", "postgres", "mongodb", "mem"} {
 		if !seen[driver+" bank"] {
@@ -292,27 +290,17 @@ func TestDamageIsFound(t *testing.T) {
 		whole := []byte(readFile(t, path))
 		bad := bytes.Clone(whole)
 		bad[len(bad)/2] ^= 0x10
-		if err := os.WriteFile(path, bad, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, string(bad), path)
 		e := assay(t, dir, "check", "run").want(t, exitUsage, exitNoVerdict)
 		if e.code == exitUsage {
-			if said := e.complaint(t); !strings.Contains(said, name) {
-				t.Errorf("%q does not name %s", said, name)
-			}
+			says(t, e, e.complaint(t), name)
 		} else if r := resultOf(t, filepath.Join(dir, "run")); r.Verdict != check.Unknown && r.Measurement.Verdict != "invalid" {
 			t.Errorf("%s: %v", name, e)
 		}
-		if err := os.WriteFile(path, whole, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, string(whole), path)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "run", "result.json"), []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, "{}", dir, "run", "result.json")
 	for _, command := range []string{"check", "report"} {
-		if said := assay(t, dir, command, "run").want(t, exitUsage).complaint(t); !strings.Contains(said, "result.json") {
-			t.Errorf("%q does not name result.json", said)
-		}
+		says(t, "the complaint", assay(t, dir, command, "run").want(t, exitUsage).complaint(t), "result.json")
 	}
 }

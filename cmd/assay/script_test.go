@@ -60,9 +60,7 @@ func TestScriptOnDocuments(t *testing.T) {
 		"pgbench.sql":       {server.address, "pgbench.sql:1:1: a script in a file .sql is for databases that speak SQL"},
 		"bank-mongodb.star": {"sqlite:" + filepath.Join(dir, "refused.db"), `bank-mongodb.star:28:10: invariant "money": aggregate is for databases of documents, and this one speaks SQL; use a query in SQL`},
 	} {
-		if text := run(name, c.address, "refused").want(t, exitUsage).complaint(t); !strings.Contains(text, c.want) {
-			t.Errorf("%s: %q does not say %q", name, text, c.want)
-		}
+		says(t, name, run(name, c.address, "refused").want(t, exitUsage).complaint(t), c.want)
 		if _, err := os.Stat(filepath.Join(dir, "refused")); err == nil {
 			t.Errorf("%s: a folder was left", name)
 		}
@@ -119,9 +117,7 @@ func TestScriptReadsAnotherSchema(t *testing.T) {
 	execute(t, owner, "CREATE TABLE elsewhere.rate (id bigint PRIMARY KEY, percent bigint)")
 	execute(t, owner, "INSERT INTO elsewhere.rate VALUES (1, 7)")
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "pay.star"), []byte(ofOthers), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, ofOthers, dir, "pay.star")
 	args := []string{"run", "script", "pay.star", "--db", server.address, "--clients", "2", "--ops", "100", "--quiet", "--out", "run"}
 	text := assay(t, dir, args...).want(t, exitUsage).complaint(t)
 	if want := "pay.star:12:10: invariant \"rates\": elsewhere.rate lies outside of assay's schema"; !strings.Contains(text, want) {

@@ -31,9 +31,7 @@ func TestServeAndRunThroughIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	go io.Copy(io.Discard, reading)
-	if !strings.Contains(string(buffer[:n]), "service.db?synchronous=off on") {
-		t.Errorf("the service does not say with which options: %q", buffer[:n])
-	}
+	says(t, "the service", string(buffer[:n]), "service.db?synchronous=off on")
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(string(buffer[:n]))
 	if address == "" {
 		t.Fatalf("the service said %q", buffer[:n])

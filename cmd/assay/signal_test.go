@@ -39,17 +39,9 @@ func TestOneInterruptEndsInOrder(t *testing.T) {
 		if r.Verdict != check.Valid || r.Measurement.Verdict != "invalid" || r.Outcomes.Committed == 0 {
 			t.Errorf("%s: %v, %+v, %+v", name, r.Verdict, r.Measurement, r.Outcomes)
 		}
-		if reasons := strings.Join(r.Measurement.Reasons, "\n"); !strings.Contains(reasons, "the run was cut:") {
-			t.Errorf("%s: reasons %q", name, reasons)
-		}
-		for _, part := range []string{"ending in order", "once more", "checking"} {
-			if !strings.Contains(e.stderr, part) {
-				t.Errorf("%s: standard error does not say %q: %v", name, part, e)
-			}
-		}
-		if !strings.Contains(e.stdout, "VALID") || !strings.Contains(e.stdout, "cut") {
-			t.Errorf("%s: %v", name, e)
-		}
+		says(t, name, strings.Join(r.Measurement.Reasons, "\n"), "the run was cut:")
+		says(t, name, e.stderr, "ending in order", "once more", "checking")
+		says(t, name, e.stdout, "VALID", "cut")
 		assay(t, dir, "check", "run").want(t, exitNoVerdict)
 	}
 }
@@ -83,9 +75,7 @@ func TestInterruptWhileLoading(t *testing.T) {
 			t.Errorf("%s: the database's file: %v", name, err)
 		}
 		said := assay(t, dir, "check", args[5]).want(t, exitUsage).complaint(t)
-		if !strings.Contains(said, "before its work began") {
-			t.Errorf("judging it: %q", said)
-		}
+		says(t, "judging it", said, "before its work began")
 	}
 }
 
@@ -163,9 +153,7 @@ func killed(t *testing.T, dir, address string) time.Time {
 		t.Errorf("a killed run left the verdict %v and a measurement that is %s", before.Verdict, before.Measurement.Verdict)
 	}
 	shown := assay(t, dir, "report", "run").want(t, 0)
-	if !strings.Contains(shown.stdout, "UNKNOWN") || !strings.Contains(shown.stdout, "killed") {
-		t.Errorf("its report: %v", shown)
-	}
+	says(t, shown, shown.stdout, "UNKNOWN", "killed")
 	return at
 }
 
@@ -287,12 +275,8 @@ func afterInterruptedLoading(t *testing.T, dir, address string) {
 	t.Helper()
 	e := start(t, command{dir: dir, env: []string{"ASSAY_DB=" + address},
 		args: []string{"run", "bank", "--accounts", "1000", "--duration", "1s", "--out", "next"}}).wait().sound(t, filepath.Join(dir, "next"))
-	said := strings.Join(strings.Fields(e.stderr), " ") // it may be broken into lines
-	for _, part := range []string{"replacing what run", "of 100,000,000 rows", "its loading was interrupted"} {
-		if !strings.Contains(said, part) {
-			t.Errorf("standard error does not say %q: %s", part, said)
-		}
-	}
+	said := unwrapped(e.stderr) // it may be broken into lines
+	says(t, "standard error", said, "replacing what run", "of 100,000,000 rows", "its loading was interrupted")
 	if strings.Contains(said, " 0 of 100000000") {
 		t.Errorf("nothing of it was found: %v", e)
 	}

@@ -41,9 +41,7 @@ func studyFile(t *testing.T, text string) (dir, file string) {
 	t.Helper()
 	dir = t.TempDir()
 	file = filepath.Join(dir, "small.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, text, file)
 	return dir, file
 }
 
@@ -96,17 +94,12 @@ func TestStudyPlan(t *testing.T) {
 	dir, file := studyFile(t, smallStudy)
 	e := assay(t, dir, "study", file, "--dry-run", "--size", "report", "--only", "transfers", "--repeat", "2")
 	e.want(t, exitValid)
-	for _, want := range []string{
+	says(t, e, e.stdout,
 		"A small study\nsize report of laptop, report; 6 runs, about ", "transfers: 6 runs, about ",
-		"\n  assay run bank --db mem:// --accounts 100 --ops 60 --clients 1 --keys uniform --seed 7\n" +
-			"  assay run bank --db mem:// --accounts 100 --ops 60 --clients 1 --keys zipf:0.99 --seed 7\n" +
-			"  assay run bank --db mem:// --accounts 100 --ops 60 --clients 2 --keys zipf:0.99 --seed 7\n" +
-			"  assay run bank --db mem:// --accounts 100 --ops 60 --clients 1 --keys uniform --seed 8\n",
-	} {
-		if !strings.Contains(e.stdout, want) {
-			t.Errorf("no %q in %s", want, e.stdout)
-		}
-	}
+		"\n  assay run bank --db mem:// --accounts 100 --ops 60 --clients 1 --keys uniform --seed 7\n"+
+			"  assay run bank --db mem:// --accounts 100 --ops 60 --clients 1 --keys zipf:0.99 --seed 7\n"+
+			"  assay run bank --db mem:// --accounts 100 --ops 60 --clients 2 --keys zipf:0.99 --seed 7\n"+
+			"  assay run bank --db mem:// --accounts 100 --ops 60 --clients 1 --keys uniform --seed 8\n")
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("a plan leaves %v, %v", entries, err)
 	}
@@ -122,15 +115,10 @@ experiments:
 `)
 	e := assay(t, dir, "study", file, "--dry-run")
 	e.want(t, exitValid)
-	for _, want := range []string{
+	says(t, e, e.stdout,
 		"assay run bank --db postgres://db.pg.svc/app --kubernetes 'pg/app=db' --duration 1m",
 		"--fault 'kill primary at 10s'",
-		"--cluster k8s:db.yaml",
-	} {
-		if !strings.Contains(e.stdout, want) {
-			t.Errorf("no %q in %s", want, e.stdout)
-		}
-	}
+		"--cluster k8s:db.yaml")
 	_, file = studyFile(t, "experiments:\n  x: {workload: bank, db: \"postgres://db.pg.svc/app\", kubernetes: pg}\n")
 	if e = assay(t, dir, "study", file, "--dry-run").want(t, exitUsage); !strings.Contains(e.stderr, "NAMESPACE/SELECTOR") {
 		t.Error(e)
@@ -144,26 +132,14 @@ func TestStudyAsAWhole(t *testing.T) {
 	dir, file := studyFile(t, smallStudy)
 	e := assay(t, dir, "study", file, "--out", "made")
 	e.want(t, exitNoVerdict, exitValid) // figures of so few operations are invalid
-	for _, want := range []string{"transfers: 6 of 6 runs made", "entities: 4 of 4 runs made", "tables"} {
-		if !strings.Contains(e.stdout, want) {
-			t.Errorf("no %q: %v", want, e)
-		}
-	}
-	if !strings.Contains(e.stderr, "experiment 2 of 2: entities") || !strings.Contains(e.stderr, "run 2 of 6, clients=1, keys=zipf:0.99, repeat 1") {
-		t.Errorf("progress: %s", e.stderr)
-	}
+	says(t, e, e.stdout, "transfers: 6 of 6 runs made", "entities: 4 of 4 runs made", "tables")
+	says(t, e, e.stderr, "experiment 2 of 2: entities", "run 2 of 6, clients=1, keys=zipf:0.99, repeat 1")
 	tables := readFile(t, dir, "made", "study.md")
-	for _, want := range []string{"# A small study", "## transfers", "## transfers: throughput", "## entities: Response time", "load=through the service"} {
-		if !strings.Contains(tables, want) {
-			t.Errorf("study.md lacks %q", want)
-		}
-	}
+	says(t, "study.md", tables, "# A small study", "## transfers", "## transfers: throughput", "## entities: Response time", "load=through the service")
 	if csv := readFile(t, dir, "made", "runs.csv"); strings.Count(csv, "\n") != 11 || !strings.Contains(csv, "configuration") {
 		t.Errorf("runs.csv: %s", csv)
 	}
-	if page := readFile(t, dir, "made", "study.html"); !strings.Contains(page, "transfers: Response time by percentile") {
-		t.Error("study.html lacks a chart")
-	}
+	says(t, "study.html", readFile(t, dir, "made", "study.html"), "transfers: Response time by percentile")
 	result, err := report.ReadJSON(filepath.Join(dir, "made", "entities", "001-002", "result.json"))
 	if err != nil || !strings.Contains(fmt.Sprint(result.Options), "a web service in assay's own process") || result.Verdict.String() != "valid" {
 		t.Errorf("through the service: %v, %+v", err, result)
@@ -176,9 +152,7 @@ func TestStudyAsAWhole(t *testing.T) {
 	}
 	other := assay(t, dir, "study", file, "--out", "made", "--size", "report")
 	other.want(t, exitUsage)
-	if !strings.Contains(other.stderr, "holds a series of another plan") {
-		t.Error(other)
-	}
+	says(t, other, other.stderr, "holds a series of another plan")
 }
 
 // TestStudyIsInterrupted: what is made is told, and the same command goes on.
@@ -190,9 +164,7 @@ func TestStudyIsInterrupted(t *testing.T) {
 	p.signal(syscall.SIGINT)
 	cut := p.wait()
 	cut.want(t, exitNoVerdict)
-	if !strings.Contains(cut.stderr, "interrupted; the same command with --out made goes on") {
-		t.Error(cut)
-	}
+	says(t, cut, cut.stderr, "interrupted; the same command with --out made goes on")
 	e := assay(t, dir, "study", file, "--out", "made", "--size", "report")
 	e.want(t, exitNoVerdict, exitValid)
 	if strings.Contains(e.stderr, "run 1 of 12") || !strings.Contains(e.stdout, "transfers: 12 of 12 runs made") {
@@ -230,11 +202,7 @@ experiments:
 	}
 	e := assay(t, dir, "study", file, "--out", "made", "--servers", servers)
 	e.want(t, exitCannotRun)
-	for _, want := range []string{"first: 2 of 3 runs made; exit code 5", "could not be made: on=servers, repeat 1: ", "second: 1 of 1 runs made"} {
-		if !strings.Contains(e.stdout, want) {
-			t.Errorf("no %q: %v", want, e)
-		}
-	}
+	says(t, e, e.stdout, "first: 2 of 3 runs made; exit code 5", "could not be made: on=servers, repeat 1: ", "second: 1 of 1 runs made")
 }
 
 // TestStudyRefuses names what is wrong, where, and what may have been meant, before

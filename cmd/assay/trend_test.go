@@ -16,9 +16,7 @@ func TestTrendOfRuns(t *testing.T) {
 	assay(t, dir, "run", "bank", "--db", "mem://", "--ops", "30", "--accounts", "100", "--repeat", "10", "--out", "nightly", "--quiet").want(t, exitValid, exitNoVerdict)
 	assay(t, dir, "run", "bank", "--db", "mem://", "--ops", "30", "--accounts", "100", "--clients", "1,2", "--out", "mixed", "--quiet").want(t, exitValid, exitNoVerdict)
 	text := assay(t, dir, "trend", "nightly", "--html", "trend.html").want(t, exitValid)
-	if !strings.Contains(text.stdout, "10 runs of nightly") || !strings.Contains(text.stdout, "throughput") {
-		t.Errorf("the trend is %s", text.stdout)
-	}
+	says(t, text, text.stdout, "10 runs of nightly", "throughput")
 	if page, err := os.ReadFile(filepath.Join(dir, "trend.html")); err != nil || !strings.Contains(string(page), "mean between changes") {
 		t.Errorf("the page lacks the chart (%v)", err)
 	}
@@ -44,8 +42,6 @@ func TestTrendOfRuns(t *testing.T) {
 		"--configuration":           {"nightly", "--configuration", "clients=7"},
 	} {
 		e := assay(t, dir, append([]string{"trend"}, args...)...).want(t, exitUsage)
-		if !strings.Contains(e.complaint(t), want) {
-			t.Errorf("%v: %s, want %q", args, e.stderr, want)
-		}
+		says(t, args, e.complaint(t), want)
 	}
 }

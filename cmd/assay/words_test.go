@@ -56,9 +56,7 @@ func TestHelpListsWhatCanBeUsed(t *testing.T) {
 		"availability": {"retry", "max-attempts"},
 	} {
 		help := assay(t, "", "run", workload, "--help").want(t, 0).stdout
-		if !strings.Contains(help, "--seed") {
-			t.Errorf("help of %s: %s", workload, help)
-		}
+		says(t, workload, help, "--seed")
 		for _, flag := range refused {
 			if strings.Contains(help, "--"+flag+" ") {
 				t.Errorf("help of %s offers --%s", workload, flag)
@@ -87,9 +85,7 @@ func TestClustersAreNamed(t *testing.T) {
 				t.Errorf("%s: %v", spec, err)
 			}
 			for name, text := range map[string]string{"help": help, "list": list, "the error": wrong} {
-				if !strings.Contains(text, spec) {
-					t.Errorf("%s does not name %s", name, spec)
-				}
+				says(t, name, text, spec)
 			}
 		}
 	}
@@ -99,9 +95,7 @@ func TestClustersAreNamed(t *testing.T) {
 		}
 	}
 	for _, text := range []string{help, assay(t, "", "run", "bank", "--help").stdout, readFile(t, "..", "..", "README.md")} {
-		if !strings.Contains(text, "ASSAY_SERVERS") {
-			t.Errorf("ASSAY_SERVERS is not in %.200s", text)
-		}
+		says(t, "the text", text, "ASSAY_SERVERS")
 	}
 }
 
@@ -133,9 +127,7 @@ func TestCompletion(t *testing.T) {
 			offered[i], _, _ = strings.Cut(line, "\t")
 		}
 		for _, w := range want {
-			if all := "\n" + strings.Join(offered, "\n"); !strings.Contains(all, "\n"+w+"\n") {
-				t.Errorf("assay %s: %q is not in %q", args, w, offered)
-			}
+			says(t, args, "\n"+strings.Join(offered, "\n"), "\n"+w+"\n")
 		}
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
@@ -154,11 +146,7 @@ func TestVersion(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	text := assay(t, "", "version").want(t, 0).stdout
-	for _, part := range []string{b.Version, "commit", b.Commit, b.Go, b.Platform} {
-		if !strings.Contains(text, part) {
-			t.Errorf("%q does not say %q", text, part)
-		}
-	}
+	says(t, "the text", text, b.Version, "commit", b.Commit, b.Go, b.Platform)
 }
 
 // TestAddressFromElsewhere: --db names a file or a variable that holds the
