@@ -305,9 +305,7 @@ func TestPairs(t *testing.T) {
 	if got := names([]Group{a, b}, []Group{a, b}); got != "a-a b-b" {
 		t.Error(got)
 	}
-	if got := names([]Group{a}); !strings.Contains(got, "alone") {
-		t.Error(got)
-	}
+	says(t, "the names", names([]Group{a}), "alone")
 	if got := names([]Group{a, {Name: "d"}}); !strings.Contains(got, "nothing to compare") {
 		t.Error(got)
 	}
@@ -333,19 +331,13 @@ func TestDocuments(t *testing.T) {
 	if err := errors.Join(d.Text(&text, report.TextOptions{}), d.HTML(&page), d.CSV(&table)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"throughput", "1,000/s", "800/s", "-20.0 %", "0.008", "VIOLATED", "invalid: machine busy (1)", "left out of the figures", "1 run of the series could not be made", "missed"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("the text lacks %q:\n%s", want, text.String())
-		}
-	}
+	says(t, "the text", text.String(), "throughput", "1,000/s", "800/s", "-20.0 %", "0.008", "VIOLATED", "invalid: machine busy (1)", "left out of the figures", "1 run of the series could not be made", "missed")
 	for _, line := range strings.Split(text.String(), "\n") {
 		if len([]rune(line)) > 80 {
 			t.Errorf("%d columns: %s", len([]rune(line)), line)
 		}
 	}
-	if !strings.Contains(table.String(), "throughput,\"1,000/s\"") {
-		t.Errorf("the table is %s", table.String())
-	}
+	says(t, "the table", table.String(), "throughput,\"1,000/s\"")
 	if n := strings.Count(page.String(), "<path class=\"line-2\""); n != 4 { // two charts, each with its legend
 		t.Errorf("the second line is drawn %d times", n)
 	}
@@ -371,11 +363,7 @@ func TestDocuments(t *testing.T) {
 	if err := summary.Text(&text, report.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"before", "VALID in 5 of 5 runs", "after: VIOLATED in 1 of 6 runs, VALID in 5 of 6 runs", "never: 5 runs of the series are not made yet"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("the summary lacks %q:\n%s", want, text.String())
-		}
-	}
+	says(t, "the summary", text.String(), "before", "VALID in 5 of 5 runs", "after: VIOLATED in 1 of 6 runs, VALID in 5 of 6 runs", "never: 5 runs of the series are not made yet")
 }
 
 // TestRuns: a line for each run, in words and in plain numbers.
@@ -385,11 +373,7 @@ func TestRuns(t *testing.T) {
 	if err := errors.Join(Runs(groups).Text(&text, report.TextOptions{}), RunsCSV(&table, groups)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"3 runs", "1 bank", "3 bank", "3,000", "2: a1, of a"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("the text lacks %q:\n%s", want, text.String())
-		}
-	}
+	says(t, "the text", text.String(), "3 runs", "1 bank", "3 bank", "3,000", "2: a1, of a")
 	lines, err := csv.NewReader(&table).ReadAll()
 	if err != nil || len(lines) != 4 {
 		t.Fatal(lines, err)
@@ -397,5 +381,15 @@ func TestRuns(t *testing.T) {
 	at := slices.Index(lines[0], "throughput /s")
 	if at < 0 || lines[3][at] != "3000" || lines[1][0] != "a0" || lines[1][slices.Index(lines[0], "outage ms")] != "" {
 		t.Errorf("the lines are %q", lines)
+	}
+}
+
+// says wants all parts in a text. About is what the text is of.
+func says(t *testing.T, about any, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%v: %q is not in\n%s", about, part, text)
+		}
 	}
 }

@@ -50,16 +50,8 @@ func TestTrendFindsTheRun(t *testing.T) {
 	if err := errors.Join(d.Text(&text, report.TextOptions{}), d.HTML(&page), WriteTrends(&program, []*Trend{found})); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"✗ run 18: throughput changed by -1", "run 18 is nightly17, begun 2026-11-18 02:00:00 UTC", "<0.001"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("the text lacks %q:\n%s", want, text.String())
-		}
-	}
-	for _, want := range []string{"mean between changes", "each run", "Line chart of throughput by run"} {
-		if !strings.Contains(page.String(), want) {
-			t.Errorf("the page lacks %q", want)
-		}
-	}
+	says(t, "the text", text.String(), "✗ run 18: throughput changed by -1", "run 18 is nightly17, begun 2026-11-18 02:00:00 UTC", "<0.001")
+	says(t, "the page", page.String(), "mean between changes", "each run", "Line chart of throughput by run")
 	var read struct {
 		Trends []struct {
 			Runs    []struct{ Folder string }

@@ -77,9 +77,7 @@ func TestHTMLEscapes(t *testing.T) {
 			t.Errorf("the page holds %q", bad)
 		}
 	}
-	if !strings.Contains(page, "&lt;/script&gt;&lt;/style&gt;&lt;script&gt;alert(1)") {
-		t.Error("the text does not stand in the page, escaped")
-	}
+	says(t, "the page", page, "&lt;/script&gt;&lt;/style&gt;&lt;script&gt;alert(1)")
 }
 
 func TestMarkdownEscapes(t *testing.T) {

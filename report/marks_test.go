@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"errors"
-	"strings"
 	"testing"
 )
 
@@ -25,9 +24,7 @@ func TestThresholdMarks(t *testing.T) {
 		{"the page", page.String(), `<span aria-hidden="true">✓</span> 14.9`},
 		{"the page", page.String(), `<span aria-hidden="true">✗</span> 2,263/s</td><td class="words">MISSED</td>`},
 	} {
-		if !strings.Contains(want.text, want.line) {
-			t.Errorf("%s lacks %q:\n%s", want.where, want.line, want.text)
-		}
+		says(t, want.where, want.text, want.line)
 	}
 }
 
@@ -43,10 +40,6 @@ func TestDocumentMarks(t *testing.T) {
 		markdown.String(): {"✗ **gate missed**", "✓ **gate kept**"},
 		page.String():     {`<span class="mark" aria-hidden="true">✗</span> gate missed`, `<span class="mark" aria-hidden="true">✓</span> gate kept`},
 	} {
-		for _, want := range wants {
-			if !strings.Contains(text, want) {
-				t.Errorf("it lacks %q:\n%s", want, text)
-			}
-		}
+		says(t, "the text", text, wants...)
 	}
 }

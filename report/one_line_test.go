@@ -78,9 +78,7 @@ func TestPromiseAndModel(t *testing.T) {
 				t.Errorf("%s: the %s does not say %q", name, form, c.verdict)
 			}
 		}
-		if !strings.Contains(page.String(), c.page) {
-			t.Errorf("%s: the page does not say %q", name, c.page)
-		}
+		says(t, name, page.String(), c.page)
 	}
 }
 

@@ -122,9 +122,7 @@ func TestLongerIntervalsAreDrawn(t *testing.T) {
 	if len(rows) != 11 || rows[10][0] != "49.5 s" || rows[10][2] != perSecond(r.Merged.Committed[9], 0.5) {
 		t.Errorf("the table is %q", rows)
 	}
-	if !strings.Contains(page, "an interval of 5.5"+nbsp+"s, as shorter ones hold too few") {
-		t.Error("the page does not say why its intervals are longer")
-	}
+	says(t, "the page", page, "an interval of 5.5"+nbsp+"s, as shorter ones hold too few")
 }
 
 // TestNoLineWithoutAnything: lines that would say nothing, and their names in the

@@ -47,9 +47,7 @@ func TestAllowedIsTold(t *testing.T) {
 		}
 		said := strings.NewReplacer("&#34;", `"`, "&#39;", "'")
 		for form, text := range map[string]string{"text": textOf(t, test.r, TextOptions{Width: 400}), "Markdown": markdown.String(), "page": said.Replace(page.String())} {
-			if !strings.Contains(text, test.verdict) {
-				t.Errorf("%s: the %s does not say %q", name, form, test.verdict)
-			}
+			says(t, name, text, test.verdict)
 			if by := strings.Contains(text, "stale-read") && strings.Contains(text, `w:1; MongoDB manual, "Write Concern"`); by != (name != "broken") {
 				t.Errorf("%s: that the %s says by what it is allowed is %v", name, form, by)
 			}

@@ -33,11 +33,7 @@ func TestRoundsStandForThemselves(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
-	for _, want := range []string{"measured      2 rounds in 1 min 11 s", "ingest              4  36.4 s      1,400  104 ms", "ingest: rows 1,400,000", "day, warm           1   6.2 s          0       -"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("the summary lacks %q:\n%s", want, text.String())
-		}
-	}
+	says(t, "the summary", text.String(), "measured      2 rounds in 1 min 11 s", "ingest              4  36.4 s      1,400  104 ms", "ingest: rows 1,400,000", "day, warm           1   6.2 s          0       -")
 	for row := range strings.Lines(text.String()) {
 		if n := len([]rune(strings.TrimRight(row, "\n"))); n > 80 {
 			t.Errorf("%d columns: %s", n, row)

@@ -85,9 +85,7 @@ func TestTextColors(t *testing.T) {
 			t.Errorf("%s: color changes more than color:\n%s", name, with)
 		}
 	}
-	if got := textOf(t, violatedRun(), TextOptions{Color: true}); !strings.Contains(got, red+"VIOLATED: 14 findings") {
-		t.Errorf("the verdict is not red:\n%s", got)
-	}
+	says(t, "the verdict in red", textOf(t, violatedRun(), TextOptions{Color: true}), red+"VIOLATED: 14 findings")
 }
 
 // TestTextEndsWithTheVerdict reads the last lines as a user does.
@@ -178,13 +176,21 @@ func TestBytesPerTransfer(t *testing.T) {
 	} {
 		r := validRun()
 		r.Data.Rows, r.Data.Loaded = map[string]int64{"transfer": 20_000}, &loaded
-		if text := textOf(t, r, TextOptions{Width: 200}); !strings.Contains(text, "; "+want+"\n") {
-			t.Errorf("loaded %d: want %q in\n%s", loaded, want, text)
-		}
+		says(t, loaded, textOf(t, r, TextOptions{Width: 200}), "; "+want+"\n")
 	}
 	r := validRun()
 	r.Data.Loaded = nil // as earlier versions left it
 	if text := textOf(t, r, TextOptions{Width: 200}); strings.Contains(text, "per transfer") {
 		t.Errorf("%s", text)
+	}
+}
+
+// says wants all parts in a text. About is what the text is of.
+func says(t *testing.T, about any, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%v: %q is not in\n%s", about, part, text)
+		}
 	}
 }

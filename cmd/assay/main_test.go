@@ -280,7 +280,7 @@ func says(t *testing.T, about any, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(text, part) {
-			t.Errorf("%v: %q is not in %q", about, part, text)
+			t.Errorf("%v: %q is not in\n%s", about, part, text)
 		}
 	}
 }
