@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"driver/replicas":       {"store"},
 	"driver/rows":           {"store"},
 	"driver/mem":            {"store", "workload", "workload/*", "driver/uri", "driver/rows", "history"},
-	"driver/bugs":           {"store", "store/bug", "workload", "workload/tpcc", "workload/script", "history"},
+	"driver/bugs":           {"store", "store/bug", "workload", "history"},
 	"driver/sqldb":          {"store", "workload", "history"},
 	"driver/sqlite":         {"store", "workload", "driver/uri", "driver/sqldb", "history"},
 	"driver/postgres":       {"store", "workload", "driver/sqldb", "driver/encryption", "driver/replicas", "history"},

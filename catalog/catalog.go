@@ -7,7 +7,6 @@ package catalog
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -315,20 +314,16 @@ func withBugs(by definition.Support) definition.Support {
 			return nil, err
 		}
 		target.Address = address
-		if len(seeded) > 0 && by.Around != nil && all[0].Act.Does != "" {
-			return by.Around(ctx, target, func(db store.Database, schema store.Schema) store.Database {
-				return bugs.Over(db, schema, all, seeded, target.Seed)
-			})
+		switch {
+		case len(seeded) == 0:
+			return open(ctx, target)
+		case by.Around == nil:
+			return nil, &workload.OptionError{Option: "bug", Value: seeded[0].Name,
+				Want: "no bug here, but in the address of the database that assay serve is given"}
 		}
-		store, err := open(ctx, target)
-		if err != nil || len(seeded) == 0 {
-			return store, err
-		}
-		if wrapped := bugs.Wrap(store, seeded, target.Seed); wrapped != nil {
-			return wrapped, nil
-		}
-		return nil, errors.Join(&workload.OptionError{Option: "bug", Value: seeded[0].Name,
-			Want: "no bug here, but in the address of the database that assay serve is given"}, store.Close())
+		return by.Around(ctx, target, func(db store.Database, schema store.Schema) store.Database {
+			return bugs.Over(db, schema, all, seeded, target.Seed)
+		})
 	}
 	return by
 }

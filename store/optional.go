@@ -79,6 +79,13 @@ type Bulk interface {
 	BulkRows() int
 }
 
+// Stepping is a Database that has transactions wait for their turn, and so must be told of
+// those that stop while others go on.
+type Stepping interface {
+	// SteppedSession is Session for such transactions.
+	SteppedSession(ctx context.Context, statements []Statement) (Session, error)
+}
+
 // Recording is a Database whose mark names what a setup has made in a Schema that is Open.
 type Recording interface {
 	// RecordMade notes what is in the schema now. Create and Drop drop nothing else.

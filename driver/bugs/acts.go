@@ -43,7 +43,7 @@ func sides(act *bug.Act) bool { return act.Does == bug.Splits && len(act.Tables)
 
 // remembers says that a bug needs the last transactions.
 func remembers(act *bug.Act) bool {
-	return reads(act.Does) || act.Does == bug.Overwrites || act.Does == bug.LosesSoon || cuts(act) || sides(act)
+	return reads(act.Does) && !act.Stepped || act.Does == bug.Overwrites || act.Does == bug.LosesSoon || cuts(act) || sides(act)
 }
 
 // cuts says that a bug is a Truncates that is in answers as well.
@@ -54,9 +54,11 @@ func looksAtRows(act *bug.Act) bool {
 	return remembers(act) || !answers(act.Does) && act.Does != bug.Delays && act.Does != bug.Truncates && act.Does != bug.Miscounts
 }
 
-// suits says that a bug can be in an operation of a session.
+// suits says that a bug can be in an operation of a session, which is none of a Native alone.
 func (n *session) suits(act *bug.Act, o *operation) bool {
 	switch {
+	case act.Stepped || slices.ContainsFunc(o.calls, func(c store.Call) bool { return n.statements[c.Statement].Verb == store.Native }):
+		return false
 	case act.Does == bug.Truncates:
 		return cuts(act)
 	case act.Does == bug.ReadsAborted, act.Does == bug.Misanswers:
@@ -160,7 +162,7 @@ func (x *attempt) committed(ctx context.Context, o *operation, reply store.Reply
 		x.record(x.n)
 		return reply
 	}
-	act, of := &x.bug.acts, x.of()
+	act, of := &x.bug.Act, x.of()
 	switch act.Does {
 	case bug.Loses:
 		if len(of) > 0 && x.undo(ctx, x.changes) {
@@ -199,7 +201,9 @@ func (x *attempt) committed(ctx context.Context, o *operation, reply store.Reply
 			x.side = x.n.side
 		}
 	default:
-		if len(of) > 0 {
+		if x.unseen && act.Does == bug.Doubles {
+			x.struck = x.n.Session.Transaction(ctx, true, o.work).Outcome == history.Committed
+		} else if len(of) > 0 {
 			x.struck = x.spoil(ctx, o, of) || x.struck
 		}
 		if x.struck && act.Unknown {
@@ -236,7 +240,8 @@ func (x *attempt) loseSoon() {
 		return
 	}
 	d.losing = true
-	d.later(b.acts.Calls, x.n.statements, func(ctx context.Context, n *session) {
+	n := *x.n // the client stays with its own
+	n.later(b.Act.Calls, func(ctx context.Context) {
 		d.losing = false
 		lost := false
 		for e := range d.log.back() {

@@ -9,7 +9,7 @@ import (
 
 // misanswer does what the bug does to the rows of an answer, of which there are some.
 func (x *attempt) misanswer(s *store.Statement, t *store.Table, rows []image) []image {
-	act, d := &x.bug.acts, x.d
+	act, d := &x.bug.Act, x.d
 	one := d.chance.IntN(len(rows))
 	switch act.Does {
 	case bug.Misanswers:
@@ -49,8 +49,8 @@ func (x *attempt) misanswer(s *store.Statement, t *store.Table, rows []image) []
 // is about.
 func (x *attempt) misread(s *store.Statement, t *store.Table, rows []image, one int) []image {
 	columns := slices.DeleteFunc(slices.Clone(s.Columns), func(name string) bool {
-		if len(x.bug.acts.Columns) > 0 {
-			return !slices.Contains(x.bug.acts.Columns, name)
+		if len(x.bug.Act.Columns) > 0 {
+			return !slices.Contains(x.bug.Act.Columns, name)
 		}
 		return slices.Contains(t.Key(), name)
 	})

@@ -16,7 +16,7 @@ type attempt struct {
 	n *session
 	// bug is the one that is at work; nil if none is. struck is true if it has changed what
 	// is read, mixes if it mixes columns, where it may mix rows.
-	bug           *active[bug.Act]
+	bug           *active
 	struck, mixes bool
 	// looks is true if it is to be known what rows were before.
 	looks bool
@@ -27,6 +27,10 @@ type attempt struct {
 	hidden   *ended
 	changes  []change
 	reads    []seenRow
+	// unseen is true if it changes what nobody knows.
+	unseen bool
+	// asked are the reads of a stepped session, as places; see conditionOf.
+	asked []place
 	// over is true if nothing of it counts any more; see spoilable.
 	over bool
 	// replaced is what a row was that the bug has replaced before.
@@ -37,17 +41,17 @@ type attempt struct {
 	rehearsal *rehearsal
 }
 
-func (d *database) attempt(b *active[bug.Act], finished uint64) *attempt {
+func (d *database) attempt(b *active, finished uint64) *attempt {
 	x := &attempt{d: d, bug: b, finished: finished, snapshot: d.log.clock, looks: d.watches}
 	if b != nil {
-		x.looks = x.looks || looksAtRows(&b.acts)
-		x.mixes = b.acts.Does == bug.ReadsMixed || b.acts.Does == bug.ReadsMiddle && d.coin()
+		x.looks = x.looks || looksAtRows(&b.Act)
+		x.mixes = b.Act.Does == bug.ReadsMixed || b.Act.Does == bug.ReadsMiddle && d.coin()
 	}
 	return x
 }
 
 // does says whether the bug that is at work does this.
-func (x *attempt) does(what bug.Does) bool { return x.bug != nil && x.bug.acts.Does == what }
+func (x *attempt) does(what bug.Does) bool { return x.bug != nil && x.bug.Act.Does == what }
 
 // change is what the attempt does to a row; it is entered if there is none.
 func (x *attempt) change(p place, before image) *change {
@@ -61,7 +65,7 @@ func (x *attempt) change(p place, before image) *change {
 }
 
 // about says whether the bug that is at work is about a table.
-func (x *attempt) about(table string) bool { return x.bug != nil && about(&x.bug.acts, table) }
+func (x *attempt) about(table string) bool { return x.bug != nil && about(&x.bug.Act, table) }
 
 // capture notes which rows a statement is to change, and what they are before.
 func (x *attempt) capture(ctx context.Context, do doer, statement int, parameters []store.Value) {
@@ -70,6 +74,7 @@ func (x *attempt) capture(ctx context.Context, do doer, statement int, parameter
 	if !x.looks || t == nil || s.ReadsOnly() || s.Verb == store.Native {
 		return
 	}
+	defer x.publish()
 	switch s.Verb {
 	case store.Insert:
 		for row := range max(s.Rows, 1) {
@@ -96,6 +101,15 @@ func (x *attempt) capture(ctx context.Context, do doer, statement int, parameter
 			}
 			return nil
 		}, values...))
+	}
+}
+
+// publish has others see what a transaction of a stepped session has changed.
+func (x *attempt) publish() {
+	x.d.guard.Lock()
+	defer x.d.guard.Unlock()
+	if x.n.stepped && !x.over {
+		x.d.underWay[x] = slices.Clone(x.changes)
 	}
 }
 
@@ -252,12 +266,45 @@ func (x *attempt) shown(s *store.Statement, parameters []store.Value, rows []ima
 			shown = append(shown, row)
 		}
 	}
-	if x.about(s.Table) && answers(x.bug.acts.Does) && len(shown) > 0 && !x.struck {
+	strikes := x.about(s.Table) && answers(x.bug.Act.Does) && !x.struck
+	if strikes && x.bug.Act.Stepped {
+		if strikes = x.asksAgain(s, parameters); strikes && len(shown) == 0 {
+			shown = []image{store.OfInts(make([]int64, len(s.Columns))...)}
+		}
+	}
+	if strikes && len(shown) > 0 {
 		shown = x.misanswer(s, t, shown)
 	} else if len(shown) == 1 {
 		d.previous = shown[0]
 	}
 	return shown
+}
+
+// asksAgain says that the same was read before.
+func (x *attempt) asksAgain(s *store.Statement, parameters []store.Value) bool {
+	what := conditionOf(s, parameters)
+	again := slices.Contains(x.asked, what)
+	x.asked = append(x.asked, what)
+	return again
+}
+
+// notEnded are the rows of an answer that transactions have inserted which have not ended; nil
+// if there are none or nobody is to see them.
+func (x *attempt) notEnded(t *store.Table, s *store.Statement, parameters []store.Value) (rows []image) {
+	if !x.does(bug.ReadsMiddle) || !x.bug.Act.Stepped || !x.about(t.Name) || s.Verb != store.Read {
+		return nil
+	}
+	x.d.guard.Lock()
+	defer x.d.guard.Unlock()
+	for of, changes := range x.d.underWay {
+		for _, c := range changes {
+			if of != x && c.table == t.Name && c.before == nil && satisfies(t, s, parameters, c.after) {
+				rows = append(rows, c.after.pick(t, s.Columns))
+			}
+		}
+	}
+	x.struck = x.struck || rows != nil
+	return rows
 }
 
 // record remembers the attempt.
@@ -288,7 +335,7 @@ func (x *attempt) record(n *session) {
 // captureAll is capture of several statements, in one round trip of a transaction where there
 // are such.
 func (x *attempt) captureAll(ctx context.Context, calls []store.Call) {
-	if !x.looks || len(calls) == 1 || x.d.inner.Lacks()[store.Transactions] != "" {
+	if !x.looks || len(calls) == 1 || x.d.Database.Lacks()[store.Transactions] != "" {
 		for _, call := range calls {
 			x.capture(ctx, x.n.run, call.Statement, call.Parameters)
 		}

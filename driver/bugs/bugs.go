@@ -2,7 +2,6 @@
 // notice: a checker is believed only if it convicts. It wraps a store.Database (Over) and
 // sees statements and rows; which bugs a workload has, and which check must find each, the
 // workload says (store/bug). What a bug does to rows is done to the rows of the database.
-// The Stores of workloads that are not yet judged so are wrapped each (Wrap).
 //
 // While a bug is switched on, operations go to the database one at a time, whatever
 // the number of clients, so that the wrapper knows their order. A run with a bug
@@ -23,8 +22,6 @@ import (
 
 	"assay/store/bug"
 	"assay/workload"
-	"assay/workload/script"
-	"assay/workload/tpcc"
 )
 
 // Bug is one way of breaking a promise, in one workload.
@@ -98,16 +95,4 @@ func wanted(all []bug.Bug) string {
 		names = append(names, b.Name)
 	}
 	return strings.Join(names, ", ")
-}
-
-// Wrap is Over of the Stores of workloads that know no store.Database: tpcc.Store and
-// script.Store. It is nil of another.
-func Wrap(store workload.Store, seeded []Seeded, seed uint64) workload.Store {
-	switch inner := store.(type) {
-	case tpcc.Store:
-		return newTPCC(inner, seeded, seed)
-	case script.Store:
-		return newScript(inner, seeded, seed)
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package bugs
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,18 +16,28 @@ import (
 // known what each found and left. What a bug does to rows is done to the rows of the
 // database, by statements of its own, where the database allows it.
 type database struct {
-	*trial[bug.Act]
-	inner  store.Database
+	store.Database
 	schema store.Schema
+	active []*active
+	// turn holds a token while somebody has the turn, which is needed for all below but
+	// what guard is for.
+	turn   chan struct{}
+	chance *rand.Rand
+	// calls counts since Create, for what is to happen later.
+	calls uint64
+	late  []delayed
+	// differences counts those that are kept.
+	differences int
 	// shown is how what is shown differs from what the database holds, others how what the
 	// other members hold differs from what is shown.
 	shown, others overlay
 	// lingers is true if operations are answered only after others have had the turn, some
 	// sooner than others, so that they overlap in what they know.
 	lingers bool
-	// watches is true if transactions are remembered, in log.
-	watches bool
-	log     versions
+	// looks is true if it is to be known what transactions change, and watches if they are
+	// remembered, in log.
+	looks, watches bool
+	log            versions
 	// opened counts the sessions.
 	opened int
 	// ghosts are transactions that were rolled back and wait for somebody to read of them.
@@ -42,26 +53,28 @@ type database struct {
 	// cutAt is where a read of everything ends, by table.
 	cutAt map[string]int64
 	// guard is for what transactions look at that may go on when their session has
-	// answered; see spoilable.
-	guard sync.Mutex
+	// answered; see spoilable. It is also for underWay: what transactions of stepped
+	// sessions have changed that have not ended.
+	guard    sync.Mutex
+	underWay map[*attempt][]change
 }
 
 // Over returns a Database that does what the given one of a workload does, but for the bugs,
 // which are some of all. The given one is closed with it. The chance is drawn from seed: the
 // same seed and the same order of calls give the same run.
 func Over(inner store.Database, schema store.Schema, all []bug.Bug, seeded []Seeded, seed uint64) store.Database {
-	var acts []bugOf[bug.Act]
+	d := &database{Database: inner, schema: schema, turn: make(chan struct{}, 1), chance: rand.New(rand.NewPCG(seed, 0x6173736179)),
+		shown: newOverlay(), others: newOverlay(), underWay: map[*attempt][]change{}}
 	for _, b := range all {
-		acts = append(acts, bugOf[bug.Act]{b, b.Act})
+		for _, s := range seeded {
+			if s.Name == b.Name && s.Probability > 0 {
+				d.active = append(d.active, &active{Bug: b, probability: s.Probability})
+				d.looks = d.looks || looksAtRows(&b.Act)
+				d.watches = d.watches || remembers(&b.Act)
+				d.lingers = d.lingers || b.Act.Does == bug.ReadsStale
+			}
+		}
 	}
-	d := &database{trial: newTrial(inner, inner.Create, acts, seeded, seed), inner: inner, schema: schema}
-	d.reset = func() {
-		d.shown, d.others = newOverlay(), newOverlay()
-		d.log, d.ghosts, d.losing, d.audited = versions{}, nil, false, 0
-	}
-	d.reset()
-	d.watches = slices.ContainsFunc(d.active, func(b *active[bug.Act]) bool { return remembers(&b.acts) })
-	d.lingers = slices.ContainsFunc(d.active, func(b *active[bug.Act]) bool { return b.acts.Does == bug.ReadsStale })
 	engined, engines := store.As[store.Engined](inner)
 	compacting, compacts := store.As[store.Compacting](inner)
 	switch {
@@ -86,13 +99,7 @@ func Over(inner store.Database, schema store.Schema, all []bug.Bug, seeded []See
 }
 
 // Unwrap is for store.As.
-func (d *database) Unwrap() store.Database { return d.inner }
-
-func (d *database) Load(ctx context.Context, rows store.Rows) error { return d.inner.Load(ctx, rows) }
-func (d *database) FinishLoad(ctx context.Context) error            { return d.inner.FinishLoad(ctx) }
-func (d *database) Promises() store.Promises                        { return d.inner.Promises() }
-func (d *database) Lacks() store.Lacks                              { return d.inner.Lacks() }
-func (d *database) Levels() []store.Level                           { return d.inner.Levels() }
+func (d *database) Unwrap() store.Database { return d.Database }
 
 // enginedPart is a store.Engined.
 type enginedPart struct {
@@ -118,7 +125,7 @@ func (p compactingPart) FileSize(ctx context.Context) (workload.Size, error) {
 }
 
 func (d *database) View(ctx context.Context, read func(store.Reader) error) error {
-	return d.view(ctx, d.inner.View, &d.shown, read)
+	return d.view(ctx, d.Database.View, &d.shown, read)
 }
 
 // viewer is Database.View.
@@ -130,15 +137,15 @@ func (d *database) view(ctx context.Context, view viewer, shown *overlay, read f
 		return err
 	}
 	defer d.done()
-	b := d.draw(func(a bug.Act) bool { return a.Does == bug.Truncates })
+	b := d.draw(func(a *bug.Act) bool { return a.Does == bug.Truncates })
 	cut := false
 	err := view(ctx, func(inner store.Reader) (err error) {
 		r := &shownReader{Reader: inner, d: d, shown: shown}
-		if slices.ContainsFunc(d.active, func(b *active[bug.Act]) bool { return sides(&b.acts) }) {
+		if slices.ContainsFunc(d.active, func(b *active) bool { return sides(&b.Act) }) {
 			r.attempt = d.attempt(nil, 0)
 		}
 		if b != nil {
-			if cut, err = r.cut(ctx, b.acts.Tables); err != nil {
+			if cut, err = r.cut(ctx, b.Act.Tables); err != nil {
 				return err
 			}
 		}
@@ -156,8 +163,8 @@ func (d *database) Audit(ctx context.Context, read func(store.Reader) error) err
 		return err
 	}
 	defer d.done()
-	x := d.attempt(d.draw(func(a bug.Act) bool { return reads(a.Does) }), d.audited)
-	err := d.inner.Audit(ctx, func(inner store.Reader) error {
+	x := d.attempt(d.draw(func(a *bug.Act) bool { return reads(a.Does) }), d.audited)
+	err := d.Database.Audit(ctx, func(inner store.Reader) error {
 		return read(&shownReader{Reader: inner, d: d, shown: &d.shown, attempt: x})
 	})
 	if err == nil {
@@ -176,10 +183,10 @@ const (
 // Replicas implements store.Replicated. A database that has no second member is shown with
 // one if a bug is to part it from the first.
 func (d *database) Replicas(ctx context.Context) (members []store.Replica, unreachable map[string]error, err error) {
-	if r, ok := store.As[store.Replicated](d.inner); ok {
+	if r, ok := store.As[store.Replicated](d.Database); ok {
 		members, unreachable, err = r.Replicas(ctx)
 	}
-	splits := slices.ContainsFunc(d.active, func(b *active[bug.Act]) bool { return b.acts.Does == bug.Splits })
+	splits := slices.ContainsFunc(d.active, func(b *active) bool { return b.Act.Does == bug.Splits })
 	if err == nil && len(members) < 2 && len(unreachable) == 0 && splits {
 		members = []store.Replica{{Name: firstMember, Primary: true}, {Name: secondMember}}
 	}
@@ -187,15 +194,15 @@ func (d *database) Replicas(ctx context.Context) (members []store.Replica, unrea
 }
 
 func (d *database) CatchUp(ctx context.Context, member store.Replica) error {
-	if r, ok := store.As[store.Replicated](d.inner); ok && member.Name != firstMember && member.Name != secondMember {
+	if r, ok := store.As[store.Replicated](d.Database); ok && member.Name != firstMember && member.Name != secondMember {
 		return r.CatchUp(ctx, member)
 	}
 	return ctx.Err()
 }
 
 func (d *database) ViewReplica(ctx context.Context, member store.Replica, read func(store.Reader) error) error {
-	view := d.inner.View
-	if r, ok := store.As[store.Replicated](d.inner); ok && member.Name != firstMember && member.Name != secondMember {
+	view := d.Database.View
+	if r, ok := store.As[store.Replicated](d.Database); ok && member.Name != firstMember && member.Name != secondMember {
 		view = func(ctx context.Context, read func(store.Reader) error) error {
 			return r.ViewReplica(ctx, member, read)
 		}

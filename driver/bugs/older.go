@@ -26,7 +26,7 @@ func (x *attempt) see(p place, t *store.Table, columns []string, row image) imag
 		return x.changes[i].before.pick(t, columns)
 	}
 	if x.about(p.table) && !x.struck {
-		switch does := x.bug.acts.Does; {
+		switch does := x.bug.Act.Does; {
 		case does == bug.ReadsMiddle && log.middle(p) != nil:
 			x.struck = true
 			row = log.middle(p).pick(t, columns)
@@ -84,7 +84,7 @@ func (x *attempt) wrong(e *ended, p place) bool {
 	if e.wrote(p).blind {
 		return false
 	}
-	switch x.bug.acts.Does {
+	switch x.bug.Act.Does {
 	case bug.ReadsMiddle, bug.ReadsSkewed:
 		return slices.ContainsFunc(e.changes, func(c change) bool {
 			at, ok := x.saw(c.place)
@@ -187,7 +187,7 @@ func (x *attempt) ghost(p place, t *store.Table, columns []string, row image) im
 	for i, changes := range x.d.ghosts {
 		e := ended{changes: changes}
 		c := e.wrote(p)
-		suits := x.bug.acts.Rows < 2 || row != nil && slices.ContainsFunc(changes, func(o change) bool { _, ok := x.saw(o.place); return ok && o.place != p })
+		suits := x.bug.Act.Rows < 2 || row != nil && slices.ContainsFunc(changes, func(o change) bool { _, ok := x.saw(o.place); return ok && o.place != p })
 		if c == nil || c.after == nil || !suits {
 			continue
 		}
@@ -206,7 +206,7 @@ func (x *attempt) sum(t *store.Table, s *store.Statement, parameters []store.Val
 	}
 	var c *change
 	sign := int64(-1)
-	switch x.bug.acts.Does {
+	switch x.bug.Act.Does {
 	case bug.ReadsAborted:
 		if len(x.d.ghosts) > 0 {
 			c, sign = updateOf(x.d.ghosts[0], t), 1

@@ -12,18 +12,12 @@ import (
 // rehearsal is what a transaction will do, whose statements follow from one another.
 type rehearsal struct {
 	ended
-	calls []rehearsed
-}
-
-// rehearsed is a statement, and the rows that it gave.
-type rehearsed struct {
-	store.Call
-	rows []image
+	calls []store.Call
 }
 
 // foresees says that a bug needs to know what a transaction will do.
 func foresees(does bug.Does) bool {
-	return does == bug.Delays || does == bug.Overwrites || does == bug.ReadsCrossed
+	return does == bug.Overwrites || does == bug.ReadsCrossed
 }
 
 // rehearse does a transaction and rolls it back; nil if it was not done to its end.
@@ -43,40 +37,16 @@ func (n *session) rehearse(ctx context.Context, o *operation) *rehearsal {
 	return x.rehearsal
 }
 
-func (r *rehearsal) note(statement int, parameters []store.Value, rows []image) {
+func (r *rehearsal) note(statement int, parameters []store.Value) {
 	if r != nil {
-		r.calls = append(r.calls, rehearsed{store.Call{Statement: statement, Parameters: copied(parameters)}, rows})
+		r.calls = append(r.calls, store.Call{Statement: statement, Parameters: copied(parameters)})
 	}
-}
-
-// repeat does the same again, if what is read is still the same.
-func (r *rehearsal) repeat(ctx context.Context, t store.Transaction) error {
-	s := t.(*spoilable)
-	for _, call := range r.calls {
-		statement := &s.x.n.statements[call.Statement]
-		var rows []image
-		var row func(store.Row) error
-		if table := s.x.d.schema.Table(statement.Table); statement.GivesRows() {
-			row = func(found store.Row) error {
-				one, err := rowOf(found, table, statement)
-				rows = append(rows, one)
-				return err
-			}
-		}
-		if _, err := s.Do(ctx, call.Statement, row, call.Parameters...); err != nil {
-			return err
-		}
-		if !slices.EqualFunc(rows, call.rows, image.equal) {
-			return store.ErrRollback
-		}
-	}
-	return nil
 }
 
 // suited says that the bug that is at work can be in a transaction that will do this, and
 // prepares it.
 func (x *attempt) suited(ctx context.Context, will *rehearsal) bool {
-	switch x.bug.acts.Does {
+	switch x.bug.Act.Does {
 	case bug.Overwrites:
 		return x.overwrite(ctx, will.changes, func(c *change, last *ended) bool {
 			_, sees := will.saw(c.place)
@@ -117,7 +87,7 @@ func (x *attempt) crossed(e *ended, will *rehearsal) bool {
 
 // crossedCounts says that both count the same rows and add to them.
 func (x *attempt) crossedCounts(e *ended, will *rehearsal) bool {
-	return slices.ContainsFunc(will.calls, func(call rehearsed) bool {
+	return slices.ContainsFunc(will.calls, func(call store.Call) bool {
 		s := &x.n.statements[call.Statement]
 		if s.Verb != store.Count || !x.about(s.Table) {
 			return false

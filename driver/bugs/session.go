@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"assay/history"
 	"assay/store"
@@ -15,8 +14,12 @@ import (
 // session is one client's.
 type session struct {
 	store.Session
+	// client is the Session that the client has opened; what is done later has another.
+	client     store.Session
 	d          *database
 	statements []store.Statement
+	// stepped is true of one whose transactions stop while others go on.
+	stepped bool
 	// full reads all columns of the rows that a statement of the client's changes, by the
 	// number of the statement; get, put and remove are of a row by its key, by table.
 	full             map[int]fullRead
@@ -37,10 +40,34 @@ type fullRead struct {
 }
 
 func (d *database) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
-	n, err := d.open(ctx, statements)
+	n := &session{d: d, side: 1, full: map[int]fullRead{}, get: map[string]int{}, put: map[string]int{}, remove: map[string]int{}}
+	n.add(statements...)
+	for i := range statements {
+		s := &statements[i]
+		t := d.schema.Table(s.Table)
+		if t == nil || !d.looks || s.Verb == store.Native {
+			continue
+		}
+		if s.Verb == store.Update || s.Verb == store.Delete {
+			read, takes := fullOf(t, s)
+			read.Name = ownPrefix + s.Name
+			n.full[i] = fullRead{n.add(read), takes}
+		}
+		if _, written := n.put[s.Table]; !written {
+			where, put := store.Where(t.Key()...), store.Put
+			if t.Within != "" || t.Keys() == len(t.Columns) {
+				put = store.Insert // such a row is there, or it is not
+			}
+			n.get[s.Table] = n.add(store.Statement{Name: ownPrefix + "get_" + s.Table, Verb: store.Read, Table: s.Table, Columns: t.Names(), Where: where})
+			n.put[s.Table] = n.add(store.Statement{Name: ownPrefix + "put_" + s.Table, Verb: put, Table: s.Table, Columns: t.Names()})
+			n.remove[s.Table] = n.add(store.Statement{Name: ownPrefix + "remove_" + s.Table, Verb: store.Delete, Table: s.Table, Where: where})
+		}
+	}
+	inner, err := d.Database.Session(ctx, n.statements)
 	if err != nil {
 		return nil, err
 	}
+	n.Session, n.client = inner, inner
 	if err := d.take(ctx); err != nil {
 		n.Close()
 		return nil, err
@@ -51,37 +78,23 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (s
 	return n, nil
 }
 
-func (d *database) open(ctx context.Context, statements []store.Statement) (_ *session, err error) {
-	n := &session{d: d, side: 1, full: map[int]fullRead{}, get: map[string]int{}, put: map[string]int{}, remove: map[string]int{}}
-	n.statements = slices.Clone(statements)
-	add := func(s store.Statement) int {
-		n.statements = append(n.statements, s)
-		return len(n.statements) - 1
+// SteppedSession implements store.Stepping.
+func (d *database) SteppedSession(ctx context.Context, statements []store.Statement) (store.Session, error) {
+	n, err := d.Session(ctx, statements)
+	if err == nil {
+		n.(*session).stepped = true
 	}
-	if slices.ContainsFunc(d.active, func(b *active[bug.Act]) bool { return looksAtRows(&b.acts) }) {
-		written := map[string]bool{}
-		for i, s := range statements {
-			t := d.schema.Table(s.Table)
-			if t == nil {
-				continue
-			}
-			if s.Verb == store.Update || s.Verb == store.Delete {
-				read, takes := fullOf(t, &s)
-				read.Name = ownPrefix + s.Name
-				n.full[i] = fullRead{add(read), takes}
-			}
-			if !written[s.Table] {
-				written[s.Table] = true
-				where := store.Where(t.Key()...)
-				n.get[s.Table] = add(store.Statement{Name: ownPrefix + "get_" + s.Table, Verb: store.Read, Table: s.Table, Columns: t.Names(), Where: where})
-				n.put[s.Table] = add(store.Statement{Name: ownPrefix + "put_" + s.Table, Verb: store.Put, Table: s.Table, Columns: t.Names()})
-				n.remove[s.Table] = add(store.Statement{Name: ownPrefix + "remove_" + s.Table, Verb: store.Delete, Table: s.Table, Where: where})
-			}
-		}
-	}
-	n.Session, err = d.inner.Session(ctx, n.statements)
 	return n, err
 }
+
+// add adds a statement, and gives its index.
+func (n *session) add(statements ...store.Statement) int {
+	n.statements = append(n.statements, statements...)
+	return len(n.statements) - 1
+}
+
+// Close implements store.Session.
+func (n *session) Close() { n.client.Close() }
 
 // operation is what a session is asked to do.
 type operation struct {
@@ -121,6 +134,9 @@ func (n *session) Transaction(ctx context.Context, writes bool, work func(contex
 
 // do is one operation, from the request to the answer.
 func (n *session) do(ctx context.Context, o *operation) store.Reply {
+	if n.stepped {
+		return n.step(ctx, o)
+	}
 	d := n.d
 	came := d.events.Add(1)
 	if err := d.begin(ctx); err != nil {
@@ -140,16 +156,15 @@ func (n *session) do(ctx context.Context, o *operation) store.Reply {
 	if n.known != nil {
 		*n.known, n.known = came, nil
 	}
-	x := d.attempt(d.draw(func(a bug.Act) bool { return n.suits(&a, o) }), n.finished)
+	x := d.attempt(d.draw(func(a *bug.Act) bool { return n.suits(a, o) }), n.finished)
 	x.n = n
-	var will *rehearsal
-	if x.bug != nil && o.work != nil && foresees(x.bug.acts.Does) {
-		if will = n.rehearse(ctx, o); will == nil || !x.suited(ctx, will) {
+	if x.bug != nil && o.work != nil && foresees(x.bug.Act.Does) {
+		if will := n.rehearse(ctx, o); will == nil || !x.suited(ctx, will) {
 			x.bug = nil
 		}
 	}
 	if x.does(bug.Delays) {
-		return n.delay(x.bug, o, will)
+		return n.delay(x.bug, o)
 	}
 	wrote := n.wrote
 	reply := n.perform(ctx, x, o)
@@ -159,12 +174,34 @@ func (n *session) do(ctx context.Context, o *operation) store.Reply {
 	return reply
 }
 
-// delay has an operation done later.
-func (n *session) delay(b *active[bug.Act], o *operation, will *rehearsal) store.Reply {
-	later := *o
-	if will != nil {
-		later.work = will.repeat
+// step does a transaction that may stop while others go on: it has the turn for moments
+// only.
+func (n *session) step(ctx context.Context, o *operation) store.Reply {
+	d := n.d
+	if err := d.take(ctx); err != nil {
+		return store.Reply{Reply: unsent(err)}
 	}
+	d.guard.Lock()
+	beside := len(d.underWay) > 0
+	d.guard.Unlock()
+	x := d.attempt(d.draw(func(a *bug.Act) bool { return a.Stepped && (a.Does != bug.Loses || o.writes && beside) }), 0)
+	x.n, x.looks = n, d.looks
+	reply := store.Reply{Reply: committed()}
+	if x.struck = x.does(bug.Loses); !x.struck {
+		d.done()
+		reply = n.transact(ctx, x, o)
+		d.turn <- struct{}{}
+	}
+	defer d.done()
+	if x.struck && reply.Outcome == history.Committed {
+		x.bug.strikes++
+	}
+	return reply
+}
+
+// delay has an operation done later.
+func (n *session) delay(b *active, o *operation) store.Reply {
+	later := *o
 	later.calls = slices.Clone(o.calls)
 	for i := range later.calls { // their memory is the client's, who goes on
 		call := &later.calls[i]
@@ -174,9 +211,9 @@ func (n *session) delay(b *active[bug.Act], o *operation, will *rehearsal) store
 		}
 	}
 	if o.add != nil {
-		later.rows = n.d.kept(o.rows)
+		later.rows = kept(o.rows)
 	}
-	n.d.later(b.acts.Calls, n.statements, func(ctx context.Context, n *session) { n.perform(ctx, n.d.attempt(nil, 0), &later) })
+	n.later(b.Act.Calls, func(ctx context.Context) { n.perform(ctx, n.d.attempt(nil, 0), &later) })
 	b.strikes++
 	return store.Reply{Reply: unknown()}
 }
@@ -191,16 +228,22 @@ func copied(values []store.Value) []store.Value {
 	return values
 }
 
-// later has something done at a call to come, by a session of its own.
-func (d *database) later(within uint64, statements []store.Statement, do func(context.Context, *session)) {
-	statements = slices.DeleteFunc(slices.Clone(statements), func(s store.Statement) bool { return strings.HasPrefix(s.Name, ownPrefix) })
-	d.postpone(within, func(ctx context.Context) {
-		through(ctx, func(ctx context.Context) (*session, error) { return d.open(ctx, statements) }, func(n *session) { do(ctx, n) })
+// later has something done at a call to come, with another session of the database's in
+// place of the client's, who has left it.
+func (n *session) later(within uint64, do func(context.Context)) {
+	n.d.postpone(within, func(ctx context.Context) {
+		inner, err := n.d.Database.Session(ctx, n.statements)
+		if err != nil {
+			return // it is as if the database had not done it
+		}
+		defer inner.Close()
+		n.Session = inner
+		do(ctx)
 	})
 }
 
 // kept is a copy of rows.
-func (d *database) kept(rows store.Rows) store.Rows {
+func kept(rows store.Rows) store.Rows {
 	var all [][]store.Value
 	for i := range rows.Count {
 		all = append(all, rows.Row(i, nil))
@@ -311,7 +354,7 @@ func (n *session) rewrite(ctx context.Context, changes []change, to func(*change
 		}
 		calls = append(calls, store.Call{Statement: n.remove[c.table], Parameters: is[:n.d.schema.Table(c.table).Keys()]})
 	}
-	if len(calls) > 1 && n.d.inner.Lacks()[store.Transactions] == "" {
+	if len(calls) > 1 && n.d.Database.Lacks()[store.Transactions] == "" {
 		return n.Session.Batch(ctx, &store.Batch{Calls: calls}).Outcome == history.Committed
 	}
 	return !slices.ContainsFunc(calls, func(c store.Call) bool { return n.Session.Run(ctx, c).Outcome != history.Committed })
@@ -320,46 +363,6 @@ func (n *session) rewrite(ctx context.Context, changes []change, to func(*change
 // asBefore and asAfter are for rewrite.
 func asBefore(c *change) image { return c.before }
 func asAfter(c *change) image  { return c.after }
-
-// transact does a transaction whose statements follow from one another.
-func (n *session) transact(ctx context.Context, x *attempt, o *operation) store.Reply {
-	reply := n.Session.Transaction(ctx, o.writes, func(ctx context.Context, inner store.Transaction) error {
-		return o.work(ctx, &spoilable{inner, x})
-	})
-	x.d.guard.Lock()
-	defer x.d.guard.Unlock()
-	x.over = true
-	return reply
-}
-
-// spoilable is a transaction under way. It may go on when the session has answered; then it is over,
-// and looks at nothing any more.
-type spoilable struct {
-	store.Transaction
-	x *attempt
-}
-
-func (t *spoilable) Do(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (changed int64, err error) {
-	x := t.x
-	x.capture(ctx, doerOf(t.Transaction), statement, parameters)
-	s := &x.n.statements[statement]
-	table := x.d.schema.Table(s.Table)
-	if row == nil || table == nil || s.Verb == store.Native {
-		x.rehearsal.note(statement, parameters, nil)
-		return t.Transaction.Do(ctx, statement, row, parameters...)
-	}
-	var rows []image
-	changed, err = t.Transaction.Do(ctx, statement, func(found store.Row) error {
-		one, err := rowOf(found, table, s)
-		rows = append(rows, one)
-		return err
-	}, parameters...)
-	x.rehearsal.note(statement, parameters, rows)
-	if err == nil {
-		err = x.answer(s, parameters, rows, row)
-	}
-	return changed, err
-}
 
 // ownPrefix begins the names of statements that no client has asked for.
 const ownPrefix = "bug_"

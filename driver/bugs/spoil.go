@@ -12,7 +12,7 @@ import (
 
 // spoil does what the bug does to rows that the transaction has changed.
 func (x *attempt) spoil(ctx context.Context, o *operation, of []change) bool {
-	act, i := &x.bug.acts, x.d.chance.IntN(len(of))
+	act, i := &x.bug.Act, x.d.chance.IntN(len(of))
 	one := of[i : i+1]
 	switch act.Does {
 	case bug.Forgets:
@@ -36,6 +36,16 @@ func (x *attempt) spoil(ctx context.Context, o *operation, of []change) bool {
 		return true
 	case bug.Adds:
 		return x.add(ctx, o, &one[0])
+	case bug.Renumbers:
+		for _, c := range of {
+			for _, name := range act.Columns {
+				if x.d.schema.Table(c.table).Column(name) != nil {
+					x.d.shown.add(c.place, name, -1)
+					x.d.differences++
+				}
+			}
+		}
+		return true
 	}
 	return false
 }
@@ -92,11 +102,11 @@ func toOf(c *change) bug.To {
 // of are the changes that the bug can be in: of its tables, of the kind that it is about, in
 // one of its columns if they are updates.
 func (x *attempt) of() (changes []change) {
-	act := &x.bug.acts
+	act := &x.bug.Act
 	to := act.To
 	if to == "" {
 		switch act.Does {
-		case bug.Alters, bug.Repeats, bug.Adds:
+		case bug.Alters, bug.Repeats, bug.Adds, bug.Renumbers:
 			to = bug.Inserted
 		case bug.Forgets, bug.ForgetsSome, bug.ForgetsAll, bug.ForgetsColumns, bug.Doubles:
 			to = bug.Updated
@@ -136,7 +146,7 @@ func (x *attempt) again(c *change) image {
 
 // alter is a row with another value in a column.
 func (x *attempt) alter(t *store.Table, row image) image {
-	columns := x.bug.acts.Columns
+	columns := x.bug.Act.Columns
 	if len(columns) == 0 {
 		columns = t.Names()[t.Keys():]
 	}
@@ -174,7 +184,7 @@ func (x *attempt) add(ctx context.Context, o *operation, c *change) bool {
 	}
 	extra := *c
 	extra.after = c.after.with(key, nobody)
-	for _, name := range x.bug.acts.Columns {
+	for _, name := range x.bug.Act.Columns {
 		extra.after = extra.after.with(column(t, name), nobody)
 	}
 	if len(o.calls) < 2 {

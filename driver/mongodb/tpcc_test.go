@@ -9,6 +9,7 @@ import (
 	cluster "assay/cluster/mongodb"
 	"assay/driver/bugs"
 	"assay/driver/drivertest"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/tpcc"
 )
@@ -33,7 +34,7 @@ func testTPCC(t *testing.T, set *cluster.ReplicaSet) {
 			drivertest.RunTPCC(t, h)
 			for i, bug := range tpcc.Bugs() {
 				if i%2 == number {
-					t.Run(bug.Name, func(t *testing.T) { testTPCCBug(t, h.Open(t), bug, schema) })
+					t.Run(bug.Name, func(t *testing.T) { testTPCCBug(t, address, bug, schema) })
 				}
 			}
 		})
@@ -42,8 +43,18 @@ func testTPCC(t *testing.T, set *cluster.ReplicaSet) {
 
 // testTPCCBug has a bug be found, or left, as its definition says, on this store, and
 // looks where the lines of orders are.
-func testTPCCBug(t *testing.T, store tpcc.Store, bug bugs.Bug, schema string) {
-	wrapped := bugs.Wrap(store, []bugs.Seeded{{Name: bug.Name, Probability: 1}}, 1) // there are few deliveries
+func testTPCCBug(t *testing.T, address string, bug bugs.Bug, schema string) {
+	opener := func(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
+		db, err := Open(ctx, target, schema)
+		if err != nil {
+			return nil, err
+		}
+		return bugs.Over(db, schema, tpcc.Bugs(), []bugs.Seeded{{Name: bug.Name, Probability: 1}}, 1), nil // there are few deliveries
+	}
+	wrapped := opening(func(ctx context.Context, target workload.Target) (tpcc.Store, error) {
+		target.Schema = schema
+		return tpcc.Opener(opener)(ctx, target)
+	}, address)(t)
 	judgement := drivertest.TPCCRun(2, 40, 1).Judge(t.Context(), t, wrapped)
 	size, err := wrapped.Size(t.Context())
 	if err != nil || size.Rows[bugs.StrikesOf(bug.Name)] == 0 {

@@ -63,6 +63,11 @@ type Act struct {
 	Unknown bool
 	// Calls is how many calls later it is done, at most, of what is done later.
 	Calls uint64
+	// Stepped is true if it is done in sessions alone whose transactions stop while others go
+	// on: Loses to one that is begun while others have changed something and not ended, without
+	// being done, ReadsMiddle to one that reads what such have inserted, Misanswers to what a
+	// transaction reads for the second time.
+	Stepped bool
 	// Again is true if a row that is doubled may have been written by a transaction that
 	// was done twice.
 	Again bool
@@ -120,6 +125,8 @@ const (
 	// Repeats has such a row be there twice, Adds adds one like it of nobody's.
 	Repeats Does = "repeats"
 	Adds    Does = "adds"
+	// Renumbers has such rows be shown with one less in each of Columns, which are of keys.
+	Renumbers Does = "renumbers"
 	// Truncates ends a read of everything early, without an error.
 	Truncates Does = "truncates"
 	// Miscounts says that one row less was changed.

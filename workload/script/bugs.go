@@ -6,15 +6,15 @@ import "assay/store/bug"
 func Bugs() []bug.Bug {
 	return []bug.Bug{
 		{Name: "lost-ack", Check: CheckCounted, Kinds: []string{"lost"},
-			Doc: "a transaction is acknowledged and nothing of it is there"},
+			Doc: "a transaction is acknowledged and nothing of it is there", Act: bug.Act{Does: bug.Loses}},
 		{Name: "doubled", Check: CheckCounted, Kinds: []string{"surplus"},
-			Doc: "a transaction is done twice, the second time with draws of its own, and acknowledged once"},
+			Doc: "a transaction is done twice, the second time with draws of its own, and acknowledged once", Act: bug.Act{Does: bug.Doubles}},
 		{Name: "failed-but-applied", Check: CheckCounted, Kinds: []string{"surplus"},
-			Doc: "failed is answered to a transaction that is done"},
+			Doc: "failed is answered to a transaction that is done", Act: bug.Act{Does: bug.Denies}},
 		{Name: "half-done", Check: CheckInvariants, Kinds: []string{"observed", "end"},
-			Doc: "the first change of a transaction is not made, and the others are"},
+			Doc: "the first change of a transaction is not made, and the others are", Act: bug.Act{Does: bug.Forgets}},
 		{Name: "altered-row", Check: CheckExpected, Kinds: []string{"expected"},
-			Doc: "a row that a transaction which only reads is answered has other numbers, below zero"},
+			Doc: "a row that a transaction which only reads is answered has other numbers, below zero", Act: bug.Act{Does: bug.Misanswers}},
 		bug.Late("transaction done"),
 	}
 }

@@ -124,27 +124,22 @@ func (d *database) Read(ctx context.Context, v Visitor) error {
 }
 
 func (d *database) Session(ctx context.Context) (Session, error) {
-	s, err := d.open(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// open opens a session for the usual statements and these.
-func (d *database) open(ctx context.Context, stop Stop, more ...store.Statement) (*session, error) {
 	joins := d.Lacks()[store.SQL] == ""
-	s, err := d.Database.Session(ctx, append(statements(joins), more...))
+	s, err := d.Database.Session(ctx, statements(joins))
 	if err != nil {
 		return nil, err
 	}
-	return &session{Session: s, joins: joins, stop: stop}, nil
+	return &session{Session: s, joins: joins}, nil
 }
 
 func (d *database) Stepped(ctx context.Context, stop Stop) (SteppedSession, error) {
-	s, err := d.open(ctx, stop, testStatements()...)
+	joins, open := d.Lacks()[store.SQL] == "", d.Database.Session
+	if stepping, is := store.As[store.Stepping](d.Database); is {
+		open = stepping.SteppedSession
+	}
+	s, err := open(ctx, append(statements(joins), testStatements()...))
 	if err != nil {
 		return nil, err
 	}
-	return &steppedSession{s}, nil
+	return &steppedSession{&session{Session: s, joins: joins, stop: stop}}, nil
 }
