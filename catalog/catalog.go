@@ -125,7 +125,7 @@ func sqlDrivers() []Driver {
 func sqlWorkloads(d sqldb.Driver) []definition.Support {
 	return []definition.Support{
 		bank.On(d.Open, sqldb.Lacks()), definition.Direct(isolation.Definition(), d.Open, sqldb.Lacks()), availability.On(d.Open), entity.On(d.Open),
-		candles.On(d.Open, sqldb.Lacks()), bulkupdate.On(d.Open, sqldb.Lacks()), churn.On(d.Open, sqldb.Lacks()), ycsb.On(d.Open),
+		definition.Direct(candles.Definition(), d.Open, sqldb.Lacks()), bulkupdate.On(d.Open, sqldb.Lacks()), churn.On(d.Open, sqldb.Lacks()), ycsb.On(d.Open),
 		definition.Direct(smallbank.Definition(), d.Open, sqldb.Lacks()), definition.Direct(tpcb.Definition(), d.Open, sqldb.Lacks()), tpcc.On(d.Open, sqldb.Lacks()),
 		script.On(d.Open, sqldb.Lacks()),
 	}
@@ -139,7 +139,7 @@ func otherDrivers() []Driver {
 			Statistics: mongodb.OpenStatistics,
 			Workloads: []definition.Support{
 				bank.On(mongodb.Open, mongodb.Lacks()), definition.Direct(isolation.Definition(), mongodb.Open, mongodb.Lacks()), availability.On(mongodb.Open), entity.On(mongodb.Open),
-				candles.On(mongodb.Open, mongodb.Lacks()), bulkupdate.On(mongodb.Open, mongodb.Lacks()), churn.On(mongodb.Open, mongodb.Lacks()), ycsb.On(mongodb.Open),
+				definition.Direct(candles.Definition(), mongodb.Open, mongodb.Lacks()), bulkupdate.On(mongodb.Open, mongodb.Lacks()), churn.On(mongodb.Open, mongodb.Lacks()), ycsb.On(mongodb.Open),
 				definition.Direct(smallbank.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(tpcb.Definition(), mongodb.Open, mongodb.Lacks()), tpcc.On(mongodb.Open, mongodb.Lacks()), script.On(mongodb.Open, mongodb.Lacks()),
 			},
 		},
@@ -148,7 +148,7 @@ func otherDrivers() []Driver {
 			Parameters: "consistency, replication (the copies of each row), tls, tlsCAFile, tlsCertFile and tlsKeyFile",
 			Statistics: cassandra.OpenStatistics,
 			Workloads: []definition.Support{
-				availability.On(cassandra.Open), entity.On(cassandra.Open), candles.On(cassandra.Open, cassandra.Lacks()), ycsb.On(cassandra.Open),
+				availability.On(cassandra.Open), entity.On(cassandra.Open), definition.Direct(candles.Definition(), cassandra.Open, cassandra.Lacks()), ycsb.On(cassandra.Open),
 				definition.Not(bank.Name, "Cassandra has no transaction over several partitions: a transfer could be half done"),
 				definition.Not(smallbank.Name, noSeveralPartitions), definition.Not(tpcb.Name, noSeveralPartitions),
 				definition.Not(isolation.Name, "Cassandra has no transaction over several rows: a lightweight transaction is one condition in one partition"),
@@ -164,7 +164,7 @@ func otherDrivers() []Driver {
 			Missing:      foundationdb.Missing(),
 			Workloads: []definition.Support{
 				bank.On(foundationdb.Open, foundationdb.Lacks()), definition.Direct(isolation.Definition(), foundationdb.Open, foundationdb.Lacks()), availability.On(foundationdb.Open), entity.On(foundationdb.Open),
-				candles.On(foundationdb.Open, foundationdb.Lacks()), bulkupdate.On(foundationdb.Open, foundationdb.Lacks()), ycsb.On(foundationdb.Open),
+				definition.Direct(candles.Definition(), foundationdb.Open, foundationdb.Lacks()), bulkupdate.On(foundationdb.Open, foundationdb.Lacks()), ycsb.On(foundationdb.Open),
 				definition.Direct(smallbank.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(tpcb.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Not(tpcc.Name, "FoundationDB's driver finds several rows by their keys at once only where the key has one column, so that each New-Order would read all stock of a warehouse"), script.On(foundationdb.Open, foundationdb.Lacks()),
 				definition.Not(churn.Name, "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly"),
 			},
@@ -184,7 +184,7 @@ func otherDrivers() []Driver {
 			NoStatistics: "it runs inside assay and keeps no account of its work",
 			Workloads: []definition.Support{
 				bank.On(mem.Open, mem.Lacks()), definition.Direct(isolation.Definition(), mem.Open, mem.Lacks()), availability.On(mem.Open), entity.On(mem.Open),
-				candles.On(mem.Open, mem.Lacks()), bulkupdate.On(mem.Open, mem.Lacks()), churn.On(mem.Open, mem.Lacks()), ycsb.On(mem.Open),
+				definition.Direct(candles.Definition(), mem.Open, mem.Lacks()), bulkupdate.On(mem.Open, mem.Lacks()), churn.On(mem.Open, mem.Lacks()), ycsb.On(mem.Open),
 				definition.Direct(smallbank.Definition(), mem.Open, mem.Lacks()), definition.Direct(tpcb.Definition(), mem.Open, mem.Lacks()),
 				tpcc.On(mem.Open, mem.Lacks()),
 				script.On(mem.Open, mem.Lacks()),

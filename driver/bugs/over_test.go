@@ -67,7 +67,7 @@ func allSpoiled(t *testing.T) []spoiled {
 			}, 1},
 		{bulkupdate.Definition(), &bulkupdate.Config{Users: 40, Documents: 10, Workers: "1,3,5", Field: bulkupdate.FieldRandom, Loaders: 2}, bulkupdate.Bugs(),
 			bulkupdate.Schema(), func(db store.Database) workload.Store { return bulkupdate.Over(db) }, 1},
-		{candles.Definition(), &query, candles.Bugs(), candles.Schema(), func(db store.Database) workload.Store { return candles.Over(db) }, 1},
+		{candles.Definition(), &query, candles.Bugs(), candles.Schema(), func(db store.Database) workload.Store { return db }, 1},
 		{entity.Definition(), &entity.Config{WriteShare: 0.5}, entity.Bugs(), keyvalue.Schema(entity.Table()),
 			func(db store.Database) workload.Store { return keyvalue.Over(db, entity.Table()) }, 100},
 		{ycsb.Definition(), &ycsb.Config{Mix: "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2", Records: 30, Fields: 3, FieldBytes: 20, ScanLength: 20}, ycsb.Bugs(), keyvalue.Schema(ycsb.Table(3, 20)),

@@ -28,7 +28,7 @@ import (
 func Supports(open store.Opener, lacks store.Lacks) []definition.Support {
 	return []definition.Support{
 		bank.On(open, lacks), definition.Direct(smallbank.Definition(), open, lacks), definition.Direct(tpcb.Definition(), open, lacks), definition.Direct(isolation.Definition(), open, lacks), bulkupdate.On(open, lacks),
-		churn.On(open, lacks), candles.On(open, lacks), tpcc.On(open, lacks), availability.On(open), entity.On(open), ycsb.On(open),
+		churn.On(open, lacks), definition.Direct(candles.Definition(), open, lacks), tpcc.On(open, lacks), availability.On(open), entity.On(open), ycsb.On(open),
 	}
 }
 

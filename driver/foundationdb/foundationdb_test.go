@@ -139,13 +139,13 @@ func TestInterleaving(t *testing.T) {
 // is refused may be there in part, and is not said to have failed.
 func TestLargeBatchOfCandles(t *testing.T) {
 	ctx := t.Context()
-	store := opened(t, candles.Opener(Open))
+	store := opened(t, opens(candles.Schema()))
 	t.Cleanup(func() {
 		if err := store.Drop(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := store.Create(ctx, workload.Marker{Run: "run", Workload: "candles", Created: time.Now().UTC(), Loaded: true}, ""); err != nil {
+	if err := store.Create(ctx, workload.Marker{Run: "run", Workload: "candles", Created: time.Now().UTC(), Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
 	const part = 2000 // more than one transaction takes
@@ -156,7 +156,7 @@ func TestLargeBatchOfCandles(t *testing.T) {
 	for n := range config.Candles {
 		batch = append(batch, generator.Candle(n))
 	}
-	session, err := store.Session(ctx)
+	session, err := store.Session(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestLargeBatchOfCandles(t *testing.T) {
 		batch []candles.Candle
 		want  history.Outcome
 	}{{last, history.Committed}, {last, history.Failed}, {batch, history.Unknown}, {first, history.Failed}} {
-		if r := session.Insert(ctx, try.batch); r.Outcome != try.want {
+		if r := candles.Insert(ctx, session, try.batch); r.Outcome != try.want {
 			t.Fatalf("batch %d: %+v, want %v", i, r, try.want)
 		}
 	}

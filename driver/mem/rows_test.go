@@ -34,7 +34,7 @@ func TestCandleTimeouts(t *testing.T) {
 	config.Queries, config.Latest, config.Intervals, config.Repeats = 60, 10, 3, 5
 	unsure := false
 	for seed := range uint64(4) {
-		store, err := candles.Opener(Open)(t.Context(), workload.Target{Address: "mem://?timeout=0.2", Seed: seed})
+		store, err := Open(t.Context(), workload.Target{Address: "mem://?timeout=0.2", Seed: seed}, candles.Schema())
 		if err != nil {
 			t.Fatal(err)
 		}

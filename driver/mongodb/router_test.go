@@ -163,11 +163,11 @@ func testWhatIsSharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 		made(t, store, err)
 		wantSharding(t, c.want[0], router.sharding(), sharded(c.want...))
 	}
-	store, err := candles.Opener(Open)(ctx, target)
+	store, err := Open(ctx, target, candles.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(store.Create(ctx, workload.Marker{}, "zlib"), store.Drop(ctx), store.Close()); err != nil {
+	if err := errors.Join(store.(*database).CreateOn(ctx, workload.Marker{}, "zlib", true), store.Drop(ctx), store.Close()); err != nil {
 		t.Error(err)
 	}
 	wantSharding(t, "candles", router.sharding(), sharded("assay_candles.candle"))

@@ -196,7 +196,7 @@ func refusedSharding(t *testing.T, address, found string) {
 func openers() map[string]func(context.Context, workload.Target) error {
 	return map[string]func(context.Context, workload.Target) error{
 		"bank": opener(bank.Opener(Open)), "isolation": opener(opens(isolation.Schema())), "availability": opener(keyvalue.By(Open).On(availability.Table())),
-		"entity": opener(keyvalue.By(Open).On(entity.Table())), "candles": opener(candles.Opener(Open)), "bulkupdate": opener(bulkupdate.Opener(Open)), "churn": opener(churn.Opener(Open)), "tpcc": opener(tpcc.Opener(Open)),
+		"entity": opener(keyvalue.By(Open).On(entity.Table())), "candles": opener(opens(candles.Schema())), "bulkupdate": opener(bulkupdate.Opener(Open)), "churn": opener(churn.Opener(Open)), "tpcc": opener(tpcc.Opener(Open)),
 	}
 }
 

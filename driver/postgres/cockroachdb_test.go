@@ -59,9 +59,12 @@ func TestWhatCockroachDBLacks(t *testing.T) {
 		"repeatable read": {open["isolation"](levels), "isolation level", "read committed, serializable"},
 		"another reader":  {open["availability"](nearest), "--read", "primary"},
 		"compression": {func() error {
-			store := openCandles(t, target(t, inDialect))
+			store := openOf(t, target(t, inDialect), candles.Schema())
 			defer store.Close()
-			return store.Create(t.Context(), workload.Marker{Workload: "candles"}, "lz4")
+			config := candles.Defaults()
+			config.Engine = "lz4"
+			_, err := candles.NewWork(t.Context(), store, config, 1, 1)
+			return err
 		}(), "--engine", "pebble"},
 	} {
 		var refused *workload.OptionError
@@ -201,11 +204,11 @@ func TestLoadedInBatches(t *testing.T) {
 // TestCandlesOverSeveralStatements writes more rows than one statement takes, in
 // one transaction all the same.
 func TestCandlesOverSeveralStatements(t *testing.T) {
-	store := openCandles(t, target(t, inDialect))
-	if err := store.Create(t.Context(), workload.Marker{Workload: "candles"}, "Pebble"); err != nil {
+	store := openOf(t, target(t, inDialect), candles.Schema())
+	if err := store.Create(t.Context(), workload.Marker{Workload: "candles"}); err != nil {
 		t.Fatal(err)
 	}
-	session, err := store.Session(t.Context())
+	session, err := store.Session(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,11 +217,11 @@ func TestCandlesOverSeveralStatements(t *testing.T) {
 		batch[i].ID = int64(i)
 	}
 	batch[len(batch)-1].ID = 0 // is there already
-	if r := session.Insert(t.Context(), batch); r.Outcome != history.Failed || r.Class != workload.ClassDuplicate || r.Broken {
+	if r := candles.Insert(t.Context(), session, batch); r.Outcome != history.Failed || r.Class != workload.ClassDuplicate || r.Broken {
 		t.Errorf("with a row twice: %+v", r)
 	}
 	batch = batch[:len(batch)-1]
-	if r := session.Insert(t.Context(), batch[:maxInserted+1]); r.Outcome != history.Committed || r.Broken {
+	if r := candles.Insert(t.Context(), session, batch[:maxInserted+1]); r.Outcome != history.Committed || r.Broken {
 		t.Errorf("got %+v", r)
 	}
 	var rows, transactions int
@@ -322,11 +325,11 @@ func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
 	must(t, err, a.Create(ctx, mark("availability")), a.Drop(ctx), a.Close())
 	e := openKeyValue(t, target(t, via, inDialect), entity.Table())
 	must(t, e.Create(ctx, mark("entity")), e.Drop(ctx), e.Close())
-	c := openCandles(t, target(t, via, inDialect))
-	must(t, c.Create(ctx, mark("candles"), ""))
-	writer, err := c.Session(ctx)
+	c := openOf(t, target(t, via, inDialect), candles.Schema())
+	must(t, c.Create(ctx, mark("candles")))
+	writer, err := c.Session(ctx, nil)
 	must(t, err)
-	if r := writer.Insert(ctx, make([]candles.Candle, 1)); r.Outcome != history.Committed {
+	if r := candles.Insert(ctx, writer, make([]candles.Candle, 1)); r.Outcome != history.Committed {
 		t.Errorf("candles: %+v", r)
 	}
 	writer.Close()

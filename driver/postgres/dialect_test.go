@@ -66,7 +66,7 @@ func openers(t *testing.T) map[string]func(workload.Target) error {
 			return closed(keyvalue.By(Driver().Open)(ctx, to, availability.Table()))
 		},
 		"entity":     func(to workload.Target) error { return closed(keyvalue.By(Driver().Open)(ctx, to, entity.Table())) },
-		"candles":    func(to workload.Target) error { return closed(candles.Opener(Driver().Open)(ctx, to)) },
+		"candles":    func(to workload.Target) error { return closed(Driver().Open(ctx, to, candles.Schema())) },
 		"bulkupdate": func(to workload.Target) error { return closed(bulkupdate.Opener(Driver().Open)(ctx, to)) },
 		"tpcc":       func(to workload.Target) error { return closed(tpcc.Opener(Driver().Open)(ctx, to)) },
 		"churn":      func(to workload.Target) error { return closed(churn.Opener(Driver().Open)(ctx, to)) },

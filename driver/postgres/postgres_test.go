@@ -15,6 +15,7 @@ import (
 	cluster "assay/cluster/postgres"
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
 	"assay/workload/definition"
@@ -106,6 +107,16 @@ func (s *bankConnects) Connect(ctx context.Context, statements []sqldb.Statement
 		s.last.Store(c.(*sqldb.Session).Wire.(*connection))
 	}
 	return c, err
+}
+
+// openOf opens a schema.
+func openOf(t *testing.T, target workload.Target, schema store.Schema) store.Database {
+	t.Helper()
+	db, err := Driver().Open(t.Context(), target, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
 }
 
 func openBank(t *testing.T, target workload.Target) *bankStore {

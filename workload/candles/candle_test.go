@@ -142,16 +142,6 @@ func TestConfigIsValidated(t *testing.T) {
 	}
 }
 
-func TestFindEngine(t *testing.T) {
-	engines := []string{"InnoDB", "ROCKSDB"}
-	for given, want := range map[string]string{"": "InnoDB", "rocksdb": "ROCKSDB", "InnoDB": "InnoDB", "zstd": ""} {
-		got, err := FindEngine(given, engines)
-		if got != want || (err == nil) != (want != "") {
-			t.Errorf("%q: %q, %v", given, got, err)
-		}
-	}
-}
-
 // refused is why the workload cannot do a plan.
 func refused(p load.Plan) error {
 	c := Defaults()

@@ -6,7 +6,6 @@ import (
 
 	"assay/store"
 	"assay/workload"
-	"assay/workload/definition"
 )
 
 const table = "candle"
@@ -26,56 +25,6 @@ func Schema() store.Schema {
 			{Name: "candle_market", Columns: []string{"market", "moment"}, Unread: true},
 		},
 	}}}
-}
-
-// Opener opens the Store by a driver's Opener.
-func Opener(open store.Opener) func(context.Context, workload.Target) (Store, error) {
-	return definition.Opening(definition.Fixed(Schema), open, Over)
-}
-
-// On is the support of the workload by a driver.
-func On(open store.Opener, lacks store.Lacks) definition.Support {
-	return definition.On(Definition(), open, lacks, Opener)
-}
-
-// Over is the Store on a database of the workload's schema.
-func Over(db store.Database) Store { return &database{db} }
-
-// database is a Store over a store.Database.
-type database struct{ store.Database }
-
-var _ Eventual = (*database)(nil)
-
-func (d *database) Eventual() bool { return d.Promises().Eventual }
-
-func (d *database) Engines(ctx context.Context) ([]string, error) {
-	if engined, is := store.As[store.Engined](d.Database); is {
-		return engined.Engines(ctx)
-	}
-	return nil, nil
-}
-
-func (d *database) Create(ctx context.Context, mark workload.Marker, engine string) error {
-	engined, is := store.As[store.Engined](d.Database)
-	if !is {
-		if _, err := FindEngine(engine, nil); engine != "" {
-			return err
-		}
-		return d.Database.Create(ctx, mark)
-	}
-	engines, err := engined.Engines(ctx)
-	if err != nil {
-		return err
-	}
-	found, err := FindEngine(engine, engines)
-	if err != nil {
-		return err
-	}
-	return engined.CreateOn(ctx, mark, found, engine != "" && len(engines) > 1)
-}
-
-func (d *database) Read(ctx context.Context, row func(Candle) error) error {
-	return store.ReadAll(ctx, d.View, func(r store.Reader) error { return store.Each(ctx, r, table, Columns(), row) })
 }
 
 // The statements of a session.
@@ -100,45 +49,36 @@ func statements() []store.Statement {
 	return []store.Statement{latest: last, interval: within, span: all}
 }
 
-func (d *database) Session(ctx context.Context) (Session, error) {
-	s, err := d.Database.Session(ctx, statements())
-	if err != nil {
-		return nil, err
-	}
-	return session{s}, nil
-}
-
-// session is a Session over that of a database.
-type session struct{ store.Session }
-
-func (s session) Insert(ctx context.Context, batch []Candle) Reply {
+// Insert adds rows in the database's ordinary way of acknowledging and of writing many
+// rows at once. Committed means all of them, Failed with proof none of them; after Unknown
+// any of them may be there, now or later.
+func Insert(ctx context.Context, s store.Session, batch []Candle) store.Reply {
 	r := s.Load(ctx, store.RowsOf(table, Columns(), batch))
 	if r.Violated == store.Unique {
 		r.Class = workload.ClassDuplicate
 	}
-	return r.Reply
+	return r
 }
 
-func (s session) Latest(ctx context.Context, ticker string, limit int, row func(*Candle)) Reply {
-	return s.query(ctx, latest, row, store.OfText(ticker), store.OfInt(int64(limit)))
-}
-
-func (s session) Interval(ctx context.Context, ticker string, from, to int64, row func(*Candle)) Reply {
-	return s.query(ctx, interval, row, store.OfText(ticker), store.OfInt(from), store.OfInt(to))
-}
-
-func (s session) Span(ctx context.Context, from, to int64, row func(*Candle)) Reply {
-	return s.query(ctx, span, row, store.OfInts(from, to)...)
-}
-
-func (s session) query(ctx context.Context, which int, row func(*Candle), parameters ...store.Value) Reply {
+// ask gives each row of the answer to a query to the callback as it came and ends Committed
+// when the database has said that the answer is over. After an ending that is not Committed
+// the callback may still be called for a moment, by another goroutine.
+func (q queries) ask(ctx context.Context, s store.Session, x query, row func(*Candle)) store.Reply {
+	call := store.Call{Statement: span, Parameters: store.OfInts(x.from, x.to)}
+	switch x.kind {
+	case KindLatest:
+		call = store.Call{Statement: latest, Parameters: []store.Value{store.OfText(q.Ticker(x.ticker)), store.OfInt(int64(x.limit))}}
+	case KindInterval:
+		call = store.Call{Statement: interval, Parameters: append([]store.Value{store.OfText(q.Ticker(x.ticker))}, call.Parameters...)}
+	}
 	var c Candle
 	fields := Columns().Fields(&c)
-	return s.Run(ctx, store.Call{Statement: which, Parameters: parameters, Row: func(found store.Row) error {
+	call.Row = func(found store.Row) error {
 		err := found.Scan(fields...)
 		if err == nil {
 			row(&c)
 		}
 		return err
-	}}).Reply
+	}
+	return s.Run(ctx, call)
 }

@@ -1,4 +1,4 @@
-package candles_test
+package candles
 
 import (
 	"context"
@@ -8,93 +8,114 @@ import (
 
 	"assay/driver/mem"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
-	"assay/workload/candles"
 )
 
-// TestQueries compares every answer with the candles that were written.
-func TestQueries(t *testing.T) {
-	s, err := candles.Opener(mem.Open)(t.Context(), workload.Target{Address: "mem://"})
+// opened is an empty table in memory.
+func opened(t *testing.T) store.Database {
+	t.Helper()
+	db, err := mem.Open(t.Context(), workload.Target{Address: "mem://"}, Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := candles.Defaults()
-	config.Candles, config.Tickers, config.Days = 1203, 5, 3
-	generator := candles.NewGenerator(config, 7)
-	var written []candles.Candle
-	for n := range config.Candles {
-		written = append(written, generator.Candle(n))
-	}
-	if err := s.Create(t.Context(), workload.Marker{}, ""); err != nil {
+	if err := db.Create(t.Context(), workload.Marker{}); err != nil {
 		t.Fatal(err)
 	}
-	session, err := s.Session(t.Context())
+	return db
+}
+
+// TestQueries compares every answer with the candles that were written.
+func TestQueries(t *testing.T) {
+	s := opened(t)
+	config := Defaults()
+	config.Candles, config.Tickers, config.Days = 1203, 5, 3
+	q := queries{NewGenerator(config, 7), config}
+	var written []Candle
+	for n := range config.Candles {
+		written = append(written, q.Candle(n))
+	}
+	session, err := s.Session(t.Context(), statements())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	if r := session.Insert(t.Context(), written); r.Outcome != history.Committed {
+	if r := Insert(t.Context(), session, written); r.Outcome != history.Committed {
 		t.Fatalf("%+v", r)
 	}
-	if r := session.Insert(t.Context(), written[:1]); r.Outcome != history.Failed || r.Class != workload.ClassDuplicate {
+	if r := Insert(t.Context(), session, written[:1]); r.Outcome != history.Failed || r.Class != workload.ClassDuplicate {
 		t.Errorf("what is there: %+v", r)
 	}
-	same := func(what any, want func(*candles.Candle) bool, ask func(row func(*candles.Candle)) candles.Reply) {
+	same := func(x query, want func(*Candle) bool) {
 		t.Helper()
-		var got, due candles.Tally
+		var got, due Tally
 		for i := range written {
 			if want(&written[i]) {
 				due.Add(&written[i])
 			}
 		}
-		if r := ask(got.Add); r.Outcome != history.Committed || got != due {
-			t.Errorf("%v: %+v with %+v, want %+v", what, r, got, due)
+		if r := q.ask(t.Context(), session, x, got.Add); r.Outcome != history.Committed || got != due {
+			t.Errorf("%+v: %+v with %+v, want %+v", x, r, got, due)
 		}
 	}
 	first, last := written[0].Moment, written[len(written)-1].Moment
 	for _, span := range [][2]int64{{first, last + 1}, {first, last}, {first + 1, last}, {last, first}, {first, first + 1}, {first + (last-first)/3, first + (last-first)/2}} {
-		within := func(c *candles.Candle) bool { return c.Moment >= span[0] && c.Moment < span[1] }
-		same(span, within, func(row func(*candles.Candle)) candles.Reply { return session.Span(t.Context(), span[0], span[1], row) })
-		ticker := generator.Ticker(2)
-		same(span, func(c *candles.Candle) bool { return c.Ticker == ticker && within(c) },
-			func(row func(*candles.Candle)) candles.Reply {
-				return session.Interval(t.Context(), ticker, span[0], span[1], row)
-			})
+		within := func(c *Candle) bool { return c.Moment >= span[0] && c.Moment < span[1] }
+		same(query{kind: KindDay, from: span[0], to: span[1]}, within)
+		same(query{kind: KindInterval, ticker: 2, from: span[0], to: span[1]}, func(c *Candle) bool { return c.Ticker == q.Ticker(2) && within(c) })
 	}
-	for ticker, limit := range map[string]int{generator.Ticker(1): 1, generator.Ticker(2): 17, generator.Ticker(3): 10_000, "NONE": 5} {
+	for ticker, limit := range map[int64]int{1: 1, 2: 17, 3: 10_000, 99: 5} {
 		var got, want []int64
 		for _, c := range slices.Backward(written) {
-			if c.Ticker == ticker && len(want) < limit {
+			if c.Ticker == q.Ticker(ticker) && len(want) < limit {
 				want = append(want, c.ID)
 			}
 		}
-		r := session.Latest(t.Context(), ticker, limit, func(c *candles.Candle) { got = append(got, c.ID) })
+		r := q.ask(t.Context(), session, query{kind: KindLatest, ticker: ticker, limit: limit}, func(c *Candle) { got = append(got, c.ID) })
 		if r.Outcome != history.Committed || !slices.Equal(got, want) {
-			t.Errorf("the last %d of %s: %+v, %d rows; want %d, the last first", limit, ticker, r, len(got), len(want))
+			t.Errorf("the last %d of %d: %+v, %d rows; want %d, the last first", limit, ticker, r, len(got), len(want))
 		}
 	}
-	var read []candles.Candle
-	err = s.Read(t.Context(), func(c candles.Candle) error { read = append(read, c); return nil })
-	slices.SortFunc(read, func(a, b candles.Candle) int { return int(a.ID - b.ID) })
+	var read []Candle
+	err = store.ReadAll(t.Context(), s.View, func(r store.Reader) error {
+		return store.Each(t.Context(), r, table, Columns(), func(c Candle) error { read = append(read, c); return nil })
+	})
+	slices.SortFunc(read, func(a, b Candle) int { return int(a.ID - b.ID) })
 	if err != nil || !slices.Equal(read, written) {
 		t.Errorf("%d candles were read, %v", len(read), err)
 	}
 }
 
-// TestEngines refuses one that does not exist before anything is touched.
+// engines is a database with two of them.
+type engines struct {
+	store.Database
+	engine string
+	chosen bool
+}
+
+func (e *engines) Engines(context.Context) ([]string, error) {
+	return []string{"InnoDB", "ROCKSDB"}, nil
+}
+func (e *engines) CreateOn(_ context.Context, _ workload.Marker, engine string, chosen bool) error {
+	e.engine, e.chosen = engine, chosen
+	return nil
+}
+
+// TestEngines takes one as the database spells it, and refuses one that does not exist.
 func TestEngines(t *testing.T) {
-	s, err := candles.Opener(mem.Open)(t.Context(), workload.Target{Address: "mem://"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Create(t.Context(), workload.Marker{Run: "first"}, ""); err != nil {
-		t.Fatal(err)
-	}
-	var refused *workload.OptionError
-	if err := s.Create(context.WithoutCancel(t.Context()), workload.Marker{Run: "second"}, "no such engine"); !errors.As(err, &refused) {
-		t.Errorf("%v", err)
-	}
-	if mark, err := s.Marker(t.Context()); err != nil || mark == nil || mark.Run != "first" {
-		t.Errorf("%+v, %v", mark, err)
+	for given, want := range map[string]string{"": "InnoDB", "rocksdb": "ROCKSDB", "InnoDB": "InnoDB", "zstd": ""} {
+		config, db := small(), &engines{}
+		config.Engine = given
+		w, err := NewWork(t.Context(), db, config, storySeed, 1)
+		var refused *workload.OptionError
+		if errors.As(err, &refused) != (want == "") || err != nil && want != "" {
+			t.Errorf("%q: %v", given, err)
+		}
+		if err != nil {
+			continue
+		}
+		if err := w.Create(t.Context(), workload.Marker{}); err != nil || db.engine != want || db.chosen != (given != "") {
+			t.Errorf("%q: made %q, chosen %v: %v", given, db.engine, db.chosen, err)
+		}
 	}
 }

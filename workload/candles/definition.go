@@ -99,7 +99,7 @@ func (c *Config) Options(definition.Support) []report.Setting {
 }
 
 func (c *Config) Open(ctx context.Context, db workload.Store, seed uint64, clients int) (definition.Work, error) {
-	return NewWork(ctx, db.(Store), *c, seed, clients)
+	return NewWork(ctx, definition.Database(db), *c, seed, clients)
 }
 
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
@@ -156,7 +156,7 @@ type Config struct {
 	Candles int64 `yaml:"candles" json:"candles"`
 	Tickers int   `yaml:"tickers" json:"tickers"`
 	Days    int   `yaml:"days" json:"days"`
-	// Engine names the storage engine or compressor, one of Store.Engines;
+	// Engine names the storage engine or compressor, one of the database's;
 	// empty means the database's own choice.
 	Engine string `yaml:"engine,omitempty" json:"engine,omitempty"`
 	// Loaders is how many clients write at once, Batch how many candles each

@@ -15,9 +15,6 @@ const (
 	CheckAnswers = "answers"
 )
 
-// Evidence names the files that a run is judged by.
-type Evidence = definition.Evidence
-
 // Figures are what is counted beside the verdicts.
 type Figures struct {
 	// Outcomes counts operations of all kinds by what they ended as.
@@ -56,7 +53,7 @@ type Judgement struct {
 // Judge judges a run by its files alone, so that it can be done again at any
 // time. It reads the history twice. A missing or cut state gives a verdict of
 // unknown; files that are malformed give a *history.FormatError.
-func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
+func Judge(config Config, seed uint64, e definition.Evidence) (Judgement, error) {
 	if err := config.Validate(); err != nil {
 		return Judgement{}, err
 	}
@@ -78,7 +75,7 @@ func Judge(config Config, seed uint64, e Evidence) (Judgement, error) {
 
 type judge struct {
 	config   Config
-	evidence Evidence
+	evidence definition.Evidence
 	queries  queries
 	// batches are how the writes ended. One without a record may have been
 	// begun by a tester that was killed; it is as unknown as one without an

@@ -11,6 +11,7 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // story is a run as it is told to the judge: everything went well, and then
@@ -59,10 +60,10 @@ func (s *story) ask(q query) (found []Candle) {
 	return found
 }
 
-func (s *story) judge(change ...func(*Evidence)) Judgement {
+func (s *story) judge(change ...func(*definition.Evidence)) Judgement {
 	s.t.Helper()
 	folder := s.t.TempDir()
-	e := Evidence{History: filepath.Join(folder, "history"), State: filepath.Join(folder, FileState)}
+	e := definition.Evidence{History: filepath.Join(folder, "history"), State: filepath.Join(folder, FileState)}
 	w, err := history.Create(e.History, history.Header{Run: "story", Workload: "candles"})
 	if err != nil {
 		s.t.Fatal(err)
@@ -191,7 +192,7 @@ func TestAnswersThatAreWrong(t *testing.T) {
 // TestAnswersOfAnEventualDatabase: an old state convicts nobody, and a state
 // that never was does.
 func TestAnswersOfAnEventualDatabase(t *testing.T) {
-	eventual := func(e *Evidence) { e.Promise = PromiseEventual }
+	eventual := func(e *definition.Evidence) { e.Promise = PromiseEventual }
 	s := newStory(t)
 	s.answer = func(kind uint8, _ int64, rows []Candle) []Candle { return rows[:len(rows)/2] }
 	j := s.judge(eventual)
@@ -259,8 +260,8 @@ func TestWritesWithoutAnAnswer(t *testing.T) {
 
 func TestNothingIsUnknown(t *testing.T) {
 	s := newStory(t)
-	want(t, s.judge(func(e *Evidence) { e.State += ".none" }), check.Unknown, check.Valid)
-	want(t, s.judge(func(e *Evidence) { e.InFlight = "it may be" }), check.Unknown, check.Valid)
+	want(t, s.judge(func(e *definition.Evidence) { e.State += ".none" }), check.Unknown, check.Valid)
+	want(t, s.judge(func(e *definition.Evidence) { e.InFlight = "it may be" }), check.Unknown, check.Valid)
 	s.fail = true
 	want(t, s.judge(), check.Valid, check.Unknown)
 	s = newStory(t)
@@ -273,7 +274,7 @@ func TestNothingIsUnknown(t *testing.T) {
 
 func TestStateThatIsNotWhole(t *testing.T) {
 	s := newStory(t)
-	j := s.judge(func(e *Evidence) {
+	j := s.judge(func(e *definition.Evidence) {
 		text, err := os.ReadFile(e.State)
 		if err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -84,18 +85,20 @@ func (r *reading) missing(batch int64) int64 {
 	return -1
 }
 
-// save reads all rows of the store and keeps what they come to. read is called
+// save reads all rows of the database and keeps what they come to. read is called
 // now and then with the number of rows so far. A file that exists is replaced,
 // and only by a whole one.
-func save(ctx context.Context, store Store, g *Generator, c Config, size workload.Size, path string, read func(rows int64)) error {
+func save(ctx context.Context, db store.Database, g *Generator, c Config, size workload.Size, path string, read func(rows int64)) error {
 	r := newReading(g, c)
 	return history.SaveRecords(path, stateMagic, func() { read(r.rows) }, func(w *history.RecordWriter) error {
-		err := store.Read(ctx, func(candle Candle) error {
-			r.row(&candle)
-			if r.rows%10_000 == 0 {
-				read(r.rows)
-			}
-			return nil
+		err := store.ReadAll(ctx, db.View, func(all store.Reader) error {
+			return store.Each(ctx, all, table, Columns(), func(candle Candle) error {
+				r.row(&candle)
+				if r.rows%10_000 == 0 {
+					read(r.rows)
+				}
+				return nil
+			})
 		})
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -22,12 +23,16 @@ const settleBound = time.Minute
 
 // Work is a definition.Work.
 type Work struct {
-	Store
-	definition.NoLoading
+	definition.Empty
 	definition.InRounds
 	config  Config
 	queries queries
 	clients int
+	// engined is nil of a database that stores tables in one way. chosen is whether
+	// somebody asked for the engine and there are others.
+	engined store.Engined
+	engine  string
+	chosen  bool
 	// embedded is known after Describe.
 	embedded bool
 	restart  func(ctx context.Context, meanwhile func() error) error
@@ -37,36 +42,43 @@ type Work struct {
 	size *workload.Size
 }
 
-// NewWork returns the work of this configuration and seed on a store, which it
+// PromiseEventual is the promise of a database that may answer with an old state, by what
+// its address asks for: an answer can lack what was acknowledged.
+const PromiseEventual = "eventual"
+
+// NewWork returns the work of this configuration and seed on a database, which it
 // owns from then on, with so many clients for queries. It returns
 // Config.Validate's error, and *workload.OptionError for an engine that the
 // database does not have.
-func NewWork(ctx context.Context, store Store, config Config, seed uint64, clients int) (*Work, error) {
+func NewWork(ctx context.Context, db store.Database, config Config, seed uint64, clients int) (*Work, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	engines, err := store.Engines(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := FindEngine(config.Engine, engines); err != nil {
-		return nil, err
-	}
-	return &Work{Store: store, config: config, queries: queries{NewGenerator(config, seed), config}, clients: clients}, nil
+	w := &Work{Empty: definition.Empty{Database: db}, config: config, queries: queries{NewGenerator(config, seed), config}, clients: clients}
+	return w, w.findEngine(ctx)
 }
 
-// FindEngine returns the engine as the database spells it, and the first of
-// them for none. It returns *workload.OptionError for one that is not there.
-func FindEngine(engine string, engines []string) (string, error) {
-	if engine == "" && len(engines) > 0 {
-		return engines[0], nil
-	}
-	for _, e := range engines {
-		if strings.EqualFold(e, engine) {
-			return e, nil
+// findEngine takes the engine as the database spells it, and the first of them for none.
+func (w *Work) findEngine(ctx context.Context) (err error) {
+	var engines []string
+	if engined, is := store.As[store.Engined](w.Database); is {
+		w.engined = engined
+		if engines, err = engined.Engines(ctx); err != nil {
+			return err
 		}
 	}
-	return "", &workload.OptionError{Option: "--engine", Value: engine, Want: strings.Join(engines, ", ")}
+	wanted := w.config.Engine
+	w.chosen = wanted != "" && len(engines) > 1
+	for _, e := range engines {
+		if wanted == "" || strings.EqualFold(e, wanted) {
+			w.engine = e
+			return nil
+		}
+	}
+	if wanted == "" {
+		return nil
+	}
+	return &workload.OptionError{Option: "--engine", Value: wanted, Want: strings.Join(engines, ", ")}
 }
 
 // RestartWith gives the way to stop the database's servers, do something
@@ -76,22 +88,25 @@ func (w *Work) RestartWith(restart func(ctx context.Context, meanwhile func() er
 	w.restart = restart
 }
 
-// Create makes the empty table. There is nothing to load, so it is loaded.
+// Create makes the empty table, of the engine.
 func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
+	if w.engined == nil {
+		return w.Empty.Create(ctx, mark)
+	}
 	mark.Loaded = true
-	return w.Store.Create(ctx, mark, w.config.Engine)
+	return w.engined.CreateOn(ctx, mark, w.engine, w.chosen)
 }
 
-// Describe is the Store's, with the engine.
+// Describe is the database's, and learns whether it is embedded.
 func (w *Work) Describe(ctx context.Context) (workload.Product, error) {
-	product, err := w.Store.Describe(ctx)
+	product, err := w.Database.Describe(ctx)
 	w.embedded = product.Embedded
 	return product, err
 }
 
-// Promise is PromiseEventual or empty; see Eventual.
+// Promise is PromiseEventual or empty.
 func (w *Work) Promise() string {
-	if e, ok := w.Store.(Eventual); ok && e.Eventual() {
+	if w.Database.Promises().Eventual {
 		return PromiseEventual
 	}
 	return ""
@@ -141,14 +156,47 @@ func (w *Work) round(kind uint8, pass, tasks int64, clients int) load.Round {
 	next := new(load.Tasks)
 	return load.Round{
 		Name: roundName(kind, pass), Tasks: next, Clients: int(min(int64(clients), tasks)), Ops: uint64(tasks), Apart: kind != KindLatest,
-		Client: func(ctx context.Context, _ int) (load.Client, error) {
-			connection, err := workload.Connect(ctx, w.Store.Session)
-			if err != nil {
-				return nil, err
-			}
-			return &client{Connection: connection, work: w, kind: kind, pass: pass, next: next}, nil
-		},
+		Client: func(ctx context.Context, _ int) (load.Client, error) { return w.client(ctx, kind, pass, next) },
 	}
+}
+
+// client is one client of a round. All of a round draw their tasks from one counter, so that
+// the tasks begin in one order however many clients there are.
+func (w *Work) client(ctx context.Context, kind uint8, pass int64, next *load.Tasks) (load.Client, error) {
+	connection, err := definition.Connect(ctx, w.Database, statements())
+	if err != nil {
+		return nil, err
+	}
+	c := &definition.TaskClient{Connection: connection, Kind: kind, Tasks: next}
+	if kind == KindInsert {
+		c.Do, c.Values = w.insert, func(task int64, _ store.Reply) []int64 { return []int64{task} }
+		return c, nil
+	}
+	var tally *Tally
+	c.Do = func(ctx context.Context, session store.Session, task int64) store.Reply {
+		tally = new(Tally) // the session may keep it for longer than the call
+		r := w.queries.ask(ctx, session, w.queries.at(kind, task), tally.Add)
+		if r.Outcome != history.Committed {
+			r.Outcome = history.Failed
+		}
+		return r
+	}
+	c.Values = func(task int64, r store.Reply) []int64 {
+		if r.Outcome != history.Committed {
+			return []int64{pass, task}
+		}
+		return []int64{pass, task, tally.Rows, int64(tally.Sum), tally.Bytes}
+	}
+	return c, nil
+}
+
+func (w *Work) insert(ctx context.Context, session store.Session, task int64) store.Reply {
+	first, end := w.config.batch(task)
+	batch := make([]Candle, 0, end-first)
+	for n := first; n < end; n++ {
+		batch = append(batch, w.queries.Candle(n))
+	}
+	return Insert(ctx, session, batch)
 }
 
 // ready prepares a round of queries.
@@ -157,9 +205,9 @@ func (w *Work) ready(ctx context.Context, first, cold bool) error {
 		bounded, cancel := context.WithTimeout(ctx, settleBound)
 		// What does not settle now is asked again at the end of the run, and
 		// judged there.
-		_ = w.Store.Settle(bounded)
+		_ = w.Database.Settle(bounded)
 		cancel()
-		if err := w.Store.FinishLoad(ctx); err != nil {
+		if err := w.Database.FinishLoad(ctx); err != nil {
 			return err
 		}
 	}
@@ -185,7 +233,7 @@ func (w *Work) reached(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, reachBound)
 	defer cancel()
 	for {
-		_, err := w.Store.Describe(bounded)
+		_, err := w.Database.Describe(bounded)
 		if err == nil {
 			return nil
 		}
@@ -200,11 +248,11 @@ func (w *Work) reached(ctx context.Context) error {
 // Save reads the database back into the run's folder, and its size. A size that
 // the database does not tell is no reason to lose the rest; Size then says why.
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
-	size, err := w.Store.Size(ctx)
+	size, err := w.Database.Size(ctx)
 	if err == nil {
 		w.size = &size
 	}
-	return save(ctx, w.Store, w.queries.Generator, w.config, size, filepath.Join(folder, FileState), read)
+	return save(ctx, w.Database, w.queries.Generator, w.config, size, filepath.Join(folder, FileState), read)
 }
 
 // Size is what Save asked for, or asks now.
@@ -212,66 +260,5 @@ func (w *Work) Size(ctx context.Context) (workload.Size, error) {
 	if w.size != nil {
 		return *w.size, nil
 	}
-	return w.Store.Size(ctx)
-}
-
-// client is one client of one round. All of a round draw their tasks from one
-// counter, so that the tasks begin in one order however many clients there are.
-type client struct {
-	workload.Connection[Session]
-	work *Work
-	kind uint8
-	pass int64
-	next *load.Tasks
-}
-
-// Attempt implements load.Client. Nothing is repeated in this workload (see
-// CheckPlan), so that every attempt is a task.
-func (c *client) Attempt(ctx context.Context, _ uint64, _ int) load.Answer {
-	task := c.next.Take()
-	answer := load.Answer{Kind: c.kind, Values: []int64{task}}
-	if c.kind != KindInsert {
-		answer.Values = []int64{c.pass, task}
-	}
-	session, err := c.Session(ctx)
-	var reply Reply
-	switch {
-	case err != nil:
-		reply = workload.Unsent(err)
-	case c.kind == KindInsert:
-		reply = c.insert(ctx, session, task)
-	default:
-		tally := new(Tally) // the session may keep it for longer than the call
-		if reply = c.ask(ctx, session, task, tally); reply.Outcome == history.Committed {
-			answer.Values = append(answer.Values, tally.Rows, int64(tally.Sum), tally.Bytes)
-		} else {
-			reply.Outcome = history.Failed
-		}
-	}
-	answer.Outcome, answer.Class, answer.Disconnected = reply.Outcome, reply.Class, reply.Broken
-	c.After(reply.Outcome, reply.Broken)
-	return answer
-}
-
-func (c *client) insert(ctx context.Context, session Session, task int64) Reply {
-	first, end := c.work.config.batch(task)
-	batch := make([]Candle, 0, end-first)
-	for n := first; n < end; n++ {
-		batch = append(batch, c.work.queries.Candle(n))
-	}
-	reply := session.Insert(ctx, batch)
-	reply.Outcome = reply.Unrefused()
-	return reply
-}
-
-func (c *client) ask(ctx context.Context, session Session, task int64, tally *Tally) Reply {
-	q := c.work.queries.at(c.kind, task)
-	switch c.kind {
-	case KindLatest:
-		return session.Latest(ctx, c.work.queries.Ticker(q.ticker), q.limit, tally.Add)
-	case KindInterval:
-		return session.Interval(ctx, c.work.queries.Ticker(q.ticker), q.from, q.to, tally.Add)
-	default:
-		return session.Span(ctx, q.from, q.to, tally.Add)
-	}
+	return w.Database.Size(ctx)
 }

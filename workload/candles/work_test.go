@@ -7,22 +7,20 @@ import (
 	"path/filepath"
 	"testing"
 
+	"assay/store"
 	"assay/workload"
 )
 
-// sizeless is a Store that keeps nothing and does not tell its size.
-type sizeless struct{ Store }
-
 var errSize = errors.New("not allowed")
 
-func (sizeless) Engines(context.Context) ([]string, error)          { return []string{"one"}, nil }
-func (sizeless) Size(context.Context) (workload.Size, error)        { return workload.Size{}, errSize }
-func (sizeless) Read(context.Context, func(Candle) error) error     { return nil }
-func (sizeless) Describe(context.Context) (workload.Product, error) { return workload.Product{}, nil }
+// sizeless is a database that does not tell its size.
+type sizeless struct{ store.Database }
 
-// lost is a Store whose connections come back after some attempts.
+func (sizeless) Size(context.Context) (workload.Size, error) { return workload.Size{}, errSize }
+
+// lost is a database whose connections come back after some attempts.
 type lost struct {
-	sizeless
+	store.Database
 	attempts *int
 }
 
@@ -55,7 +53,7 @@ func TestAColdRoundWaitsForConnections(t *testing.T) {
 
 // TestASizeThatIsNotToldLosesNothing: what was read back is saved all the same.
 func TestASizeThatIsNotToldLosesNothing(t *testing.T) {
-	w, err := NewWork(t.Context(), sizeless{}, small(), storySeed, 1)
+	w, err := NewWork(t.Context(), sizeless{opened(t)}, small(), storySeed, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,10 +72,8 @@ const FileState = "isolation.bin"
 // Work is the workload opened on one database: what a run does with it, phase
 // by phase.
 type Work struct {
-	workload.Store
-	definition.NoLoading
+	definition.Empty
 	definition.NoObservers
-	db           store.Database // the Store
 	transactions *Transactions
 	pace         Pace
 }
@@ -87,21 +85,15 @@ func NewWork(db store.Database, config Config, seed uint64) (*Work, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Work{Store: db, db: db, transactions: transactions}, nil
+	return &Work{Empty: definition.Empty{Database: db}, transactions: transactions}, nil
 }
 
 // Promise implements definition.Work.
-func (w *Work) Promise() string { return w.db.Promises().Model }
-
-// Create makes the empty schema. There is nothing to load, so it is loaded.
-func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
-	mark.Loaded = true
-	return w.db.Create(ctx, mark)
-}
+func (w *Work) Promise() string { return w.Database.Promises().Model }
 
 // Client opens a session for client number n. All clients of a run share one pace.
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
-	connection, err := workload.Connect(ctx, func(ctx context.Context) (*Session, error) { return Open(ctx, w.db) })
+	connection, err := workload.Connect(ctx, func(ctx context.Context) (*Session, error) { return Open(ctx, w.Database) })
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +102,6 @@ func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
 
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	return save(filepath.Join(folder, FileState), read, func(list func(key int64, elements []int64) error, register func(key, value int64) error) error {
-		return Read(ctx, w.db, list, register)
+		return Read(ctx, w.Database, list, register)
 	})
 }

@@ -99,7 +99,7 @@ func (c *Config) Options(by definition.Support) []report.Setting {
 }
 
 func (c *Config) Open(_ context.Context, db workload.Store, seed uint64, _ int) (definition.Work, error) {
-	return NewWork(db.(store.Database), *c, seed)
+	return NewWork(definition.Database(db), *c, seed)
 }
 
 // does reports whether one of these tests is part of the run.
