@@ -10,14 +10,10 @@ import (
 // given up with the reason, and its histories are waited for no longer.
 func TestWhatCannotBeDelivered(t *testing.T) {
 	engine, err := Start("127.0.0.1:0", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(engine.Close)
 	k, err := Coordinate(t.Context(), engine, Config{Plan: Plan{Run: "r", Timeout: time.Minute}, Pool: AnyPool, Agents: 1, Clients: 1, Folder: t.TempDir(), Note: func(string) {}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer k.Close(t.Context())
 	k.members[0].claimed, k.members[0].ID = true, "a"
 	k.answer(beat{Agent: "a", status: status{State: stateEnded, Problem: "no space left"}})
@@ -27,9 +23,7 @@ func TestWhatCannotBeDelivered(t *testing.T) {
 	var told []string
 	over := make(chan struct{})
 	close(over)
-	if err := k.Collect(t.Context(), over, func(text string) { told = append(told, text) }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.Collect(t.Context(), over, func(text string) { told = append(told, text) }))
 	if len(told) != 1 || !strings.Contains(told[0], "could not be delivered: no space left") {
 		t.Errorf("told %q", told)
 	}

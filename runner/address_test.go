@@ -1,10 +1,11 @@
 package runner
 
 import (
-	"assay/workload/bank"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"assay/workload/bank"
 )
 
 func TestOptionsGoIntoTheAddress(t *testing.T) {
@@ -60,9 +61,7 @@ func TestFromAnywhere(t *testing.T) {
 			t.Errorf("%q became %q", same, got)
 		}
 	}
-	if err := os.Mkdir("what?", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir("what?", 0o755))
 	t.Chdir("what?")
 	if got := fromAnywhere("sqlite:a.db"); got != "sqlite:a.db" {
 		t.Errorf("in a directory that no address can hold: %q", got)

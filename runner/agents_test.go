@@ -73,9 +73,7 @@ type team struct {
 func newTeam(t *testing.T, n int, version string, reach func(i int, address string) string, clock func(i int) agents.Clock) *team {
 	t.Helper()
 	engine, err := agents.Start("127.0.0.1:0", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	x := &team{engine: engine, store: &oneStore{}, stop: stop}
 	for i := range n {
@@ -87,9 +85,7 @@ func newTeam(t *testing.T, n int, version string, reach func(i int, address stri
 			o.Clock = clock(i)
 		}
 		conn, err := agents.Open(ctx, address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ended := make(chan error, 1)
 		x.ended = append(x.ended, ended)
 		go func() {
@@ -123,11 +119,7 @@ func (x *team) runIn(t *testing.T, folder string, s Scenario, d *diary, change f
 	if change != nil {
 		change(a)
 	}
-	out, err := Run(t.Context(), s, Options{Version: "test", Out: folder, Progress: d, Agents: a})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return carryOutBy(t, s, Options{Out: folder, Progress: d, Agents: a})
 }
 
 // wrongClocks are ahead by an hour, and one of them is fast by 300 millionths.
@@ -184,11 +176,7 @@ func TestAgentsAreOneRun(t *testing.T) {
 				t.Errorf("%d clients in the history: %v", len(clients), err)
 			}
 			keepsSchema(t, out.Folder)
-			again, err := Recheck(t.Context(), out.Folder, RecheckOptions{Version: "test", Progress: &diary{}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			sameFigures(t, again.Result, r)
+			sameFigures(t, recheck(t, out.Folder).Result, r)
 		})
 	}
 }
@@ -225,9 +213,7 @@ func behindProxy(t *testing.T, n int) (x *team, proxy *drivertest.Proxy) {
 			return address
 		}
 		u, err := url.Parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		proxy = drivertest.NewProxy(t, u.Host)
 		u.Host = proxy.Addr()
 		return u.String()
@@ -286,9 +272,7 @@ func TestAgentIsCutOff(t *testing.T) {
 	// It delivers what it recorded, in time for the run or later.
 	until(t, "late delivery", func() bool {
 		again, err := Recheck(t.Context(), folder, RecheckOptions{Version: "test", Progress: &diary{}, Engine: x.engine})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r = again.Result
 		return !slices.ContainsFunc(r.Agents, func(a report.Agent) bool { return !a.Delivered })
 	})

@@ -24,12 +24,8 @@ import (
 // have open, and how many operations it has.
 func sharedScenario(t *testing.T, workload, more string) (s Scenario, ops int64) {
 	t.Helper()
-	w, err := catalog.WorkloadOf(workload)
-	if err != nil {
-		t.Fatal(err)
-	}
 	s = small("sqlite:"+filepath.Join(t.TempDir(), "shared.db")+"?synchronous=off"+more, 5, 120)
-	become(&s, w)
+	become(&s, workloadOf(workload))
 	s.Load.Clients = 3
 	switch c := s.Config.(type) {
 	case *availability.Config: // long enough for its readers, which come at a rate of their own

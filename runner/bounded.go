@@ -51,28 +51,29 @@ func newBounded(w definition.Work, stallTimeout time.Duration, address string) *
 	return &bounded{Work: w, stallTimeout: stallTimeout, address: workload.Redact(address)}
 }
 
-// call is one call of the database. It says with progress that it goes on.
-type call func(ctx context.Context, progress func()) error
-
 // do makes a call, which doing names, and bounds it.
-func (b *bounded) do(ctx context.Context, doing string, c call) error {
+func (b *bounded) do(ctx context.Context, doing string, call func(ctx context.Context) error) error {
+	return b.progressing(ctx, doing, new(atomic.Int64), call)
+}
+
+// progressing is do of a call that counts steps as it goes on.
+func (b *bounded) progressing(ctx context.Context, doing string, steps *atomic.Int64, call func(ctx context.Context) error) error {
 	if b.gone.Load() {
 		if !b.answers(ctx) {
 			return b.unreachable(doing, errors.New("it did not answer before, and still does not"))
 		}
 		b.gone.Store(false)
 	}
-	return b.watch(ctx, b.stallTimeout, doing, c)
+	return b.watch(ctx, b.stallTimeout, doing, steps, call)
 }
 
 // watch makes a call and gives it up if it makes no progress for so long and the
 // database does not answer either.
-func (b *bounded) watch(ctx context.Context, stallTimeout time.Duration, doing string, c call) error {
+func (b *bounded) watch(ctx context.Context, stallTimeout time.Duration, doing string, steps *atomic.Int64, call func(ctx context.Context) error) error {
 	calling, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var steps atomic.Int64
 	ended := make(chan error, 1)
-	go func() { ended <- c(calling, func() { steps.Add(1) }) }()
+	go func() { ended <- call(calling) }()
 	blocked := b.blockers(calling, doing)
 	seen, answers := int64(0), 0
 	for since := time.Now(); ; {
@@ -134,6 +135,9 @@ func endedWithin(ended <-chan error, wait time.Duration) (err error, over bool) 
 // answers reports whether the database says anything within the stall timeout. What
 // it refuses to tell is an answer too.
 func (b *bounded) answers(ctx context.Context) bool {
+	if b.Work == nil { // it was not reached yet
+		return false
+	}
 	asking, cancel := context.WithTimeout(ctx, b.stallTimeout)
 	defer cancel()
 	ended := make(chan error, 1)
@@ -158,7 +162,7 @@ func (b *bounded) unreachable(doing string, why error) error {
 	return &workload.UnreachableError{Address: b.address, Err: fmt.Errorf("while %s: %w", doing, why)}
 }
 
-func (b *bounded) Describe(ctx context.Context) (product workload.Product, err error) {
+func (b *bounded) Describe(ctx context.Context) (workload.Product, error) {
 	return bind(b, ctx, "describing it", b.Work.Describe)
 }
 
@@ -171,7 +175,7 @@ func (b *bounded) Marker(ctx context.Context) (*workload.Marker, error) {
 }
 
 func (b *bounded) Removable(ctx context.Context) error {
-	return b.do(ctx, "looking for what others have made", func(ctx context.Context, _ func()) error { return b.Work.Removable(ctx) })
+	return b.do(ctx, "looking for what others have made", b.Work.Removable)
 }
 
 // Lease implements work. Renewing and releasing are bounded by who asks (attempt).
@@ -180,7 +184,7 @@ func (b *bounded) Lease(ctx context.Context) (*workload.Lease, error) {
 }
 
 func (b *bounded) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
-	return b.do(ctx, "taking the lease", func(ctx context.Context, _ func()) error { return b.Work.TakeLease(ctx, holder, ttl, gone) })
+	return b.do(ctx, "taking the lease", func(ctx context.Context) error { return b.Work.TakeLease(ctx, holder, ttl, gone) })
 }
 
 func (b *bounded) Size(ctx context.Context) (workload.Size, error) {
@@ -188,36 +192,39 @@ func (b *bounded) Size(ctx context.Context) (workload.Size, error) {
 }
 
 func (b *bounded) Client(ctx context.Context, n int) (load.Client, error) {
-	return bind(b, ctx, "opening a session", func(ctx context.Context) (load.Client, error) { return b.Work.Client(ctx, n) })
+	return b.session(ctx, n, b.Work.Client)
 }
 
-// bind bounds a call that returns something and has no progress to tell.
-func bind[T any](b *bounded, ctx context.Context, doing string, c func(ctx context.Context) (T, error)) (T, error) {
+// session opens a session.
+func (b *bounded) session(ctx context.Context, n int, open func(ctx context.Context, n int) (load.Client, error)) (load.Client, error) {
+	return bind(b, ctx, "opening a session", func(ctx context.Context) (load.Client, error) { return open(ctx, n) })
+}
+
+// bind bounds a call that returns something.
+func bind[T any](b *bounded, ctx context.Context, doing string, call func(ctx context.Context) (T, error)) (value T, err error) {
 	answer := make(chan T, 1) // not a variable: an abandoned call may still set it
-	err := b.do(ctx, doing, func(ctx context.Context, _ func()) error {
-		value, err := c(ctx)
+	err = b.do(ctx, doing, func(ctx context.Context) error {
+		value, err := call(ctx)
 		answer <- value
 		return err
 	})
 	select {
-	case value := <-answer:
-		return value, err
+	case value = <-answer:
 	default:
-		var none T
-		return none, err
 	}
+	return value, err
 }
 
 func (b *bounded) Create(ctx context.Context, mark workload.Marker) error {
-	return b.do(ctx, "making the schema", func(ctx context.Context, _ func()) error { return b.Work.Create(ctx, mark) })
+	return b.do(ctx, "making the schema", func(ctx context.Context) error { return b.Work.Create(ctx, mark) })
 }
 
 func (b *bounded) Drop(ctx context.Context) error {
-	return b.do(ctx, "dropping the schema", func(ctx context.Context, _ func()) error { return b.Work.Drop(ctx) })
+	return b.do(ctx, "dropping the schema", b.Work.Drop)
 }
 
 func (b *bounded) Settle(ctx context.Context) error {
-	return b.do(ctx, "waiting until nothing is in flight", func(ctx context.Context, _ func()) error { return b.Work.Settle(ctx) })
+	return b.do(ctx, "waiting until nothing is in flight", b.Work.Settle)
 }
 
 // Load: what was loaded is progress.
@@ -227,11 +234,11 @@ func (b *bounded) Load(ctx context.Context, loaded func(done, total int64)) erro
 
 // loadBy is Load by another function.
 func (b *bounded) loadBy(ctx context.Context, loaded func(done, total int64), by func(context.Context, func(done, total int64)) error) error {
-	var rows atomic.Int64
-	err := b.do(ctx, "loading", func(ctx context.Context, progress func()) error {
+	var steps, rows atomic.Int64
+	err := b.progressing(ctx, "loading", &steps, func(ctx context.Context) error {
 		return by(ctx, func(done, total int64) {
 			rows.Store(done)
-			progress()
+			steps.Add(1)
 			loaded(done, total)
 		})
 	})
@@ -243,9 +250,10 @@ func (b *bounded) loadBy(ctx context.Context, loaded func(done, total int64), by
 
 // Save: what was read is progress.
 func (b *bounded) Save(ctx context.Context, folder string, read func(rows int64)) error {
-	return b.do(ctx, "reading everything back", func(ctx context.Context, progress func()) error {
+	var steps atomic.Int64
+	return b.progressing(ctx, "reading everything back", &steps, func(ctx context.Context) error {
 		return b.Work.Save(ctx, folder, func(rows int64) {
-			progress()
+			steps.Add(1)
 			read(rows)
 		})
 	})
@@ -270,7 +278,7 @@ func (b *bounded) examine(ctx context.Context, folder string) error {
 	if !does {
 		return nil
 	}
-	return b.do(ctx, "examining it", func(ctx context.Context, _ func()) error { return examiner.Examine(ctx, folder) })
+	return b.do(ctx, "examining it", func(ctx context.Context) error { return examiner.Examine(ctx, folder) })
 }
 
 // Close implements work. A database that is gone, which was told already, has
@@ -303,13 +311,11 @@ func (b *bounded) rounds() ([]load.Round, bool) {
 	rounds := in.Rounds()
 	for i := range rounds {
 		client, ready := rounds[i].Client, rounds[i].Ready
-		rounds[i].Client = func(ctx context.Context, n int) (load.Client, error) {
-			return bind(b, ctx, "opening a session", func(ctx context.Context) (load.Client, error) { return client(ctx, n) })
-		}
+		rounds[i].Client = func(ctx context.Context, n int) (load.Client, error) { return b.session(ctx, n, client) }
 		if ready != nil {
 			rounds[i].Ready = func(ctx context.Context) error {
 				// A round may begin with servers that are started anew.
-				return b.watch(ctx, readyShare*b.stallTimeout, "preparing a round", func(ctx context.Context, _ func()) error { return ready(ctx) })
+				return b.watch(ctx, readyShare*b.stallTimeout, "preparing a round", new(atomic.Int64), ready)
 			}
 		}
 	}
@@ -342,7 +348,7 @@ func openWork(ctx context.Context, s Scenario, address string, stallTimeout time
 		return nil, support.Refused()
 	}
 	// The driver bounds each contact by the time to connect.
-	b := newBounded(unopened{address: workload.Redact(address)}, cmp.Or(stallTimeout, defaultStallTimeout)+s.ConnectTimeout, address)
+	b := newBounded(nil, cmp.Or(stallTimeout, defaultStallTimeout)+s.ConnectTimeout, address)
 	opened, err := bind(b, ctx, "connecting", func(ctx context.Context) (definition.Work, error) { return s.open(ctx, support, address) })
 	if err != nil {
 		return nil, err
@@ -350,20 +356,6 @@ func openWork(ctx context.Context, s Scenario, address string, stallTimeout time
 	b = newBounded(opened, stallTimeout, address)
 	b.bearFor(s.ConnectTimeout)
 	return b, nil
-}
-
-// unopened is the work of a database that was not reached yet.
-type unopened struct {
-	definition.Work
-	address string
-}
-
-// Blocked tells nothing.
-func (u unopened) Blocked(context.Context) (string, error) { return "", nil }
-
-// Describe says that there is no answer, so that opening is given up.
-func (u unopened) Describe(context.Context) (workload.Product, error) {
-	return workload.Product{}, &workload.UnreachableError{Address: u.address, Err: context.DeadlineExceeded}
 }
 
 // open reaches the database at address and begins the workload on it.

@@ -38,22 +38,14 @@ func TestWhatIsNotReadBackIsUnknown(t *testing.T) {
 		told := &diary{}
 		s := small("mem://", 1, 300)
 		r := &run{scenario: s, options: Options{Out: filepath.Join(t.TempDir(), "run"), Progress: told}.withDefaults(), address: s.Database}
-		if err := r.open(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.open(t.Context()))
 		b.Work = r.store.Work
 		r.store.Work = b
-		if err := r.load(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.load(t.Context()))
 		stats, err := r.work(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out, err := r.summarize(t.Context(), stats)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if out.Result.Verdict != check.Unknown {
 			t.Errorf("%s: the verdict is %v: %s", why, out.Result.Verdict, details(out.Result))
 		}

@@ -98,8 +98,6 @@ func failoverPage(t *testing.T) string {
 	if err == nil {
 		err = errors.Join(report.HTML(file, &r, report.Page{}), file.Close())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return path
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/cluster"
 	"assay/report"
@@ -129,9 +128,8 @@ func TestDurabilityIsTried(t *testing.T) {
 	if lost := trials[0].Lost; lost != nil && lost.Operations != 0 {
 		t.Errorf("lost by what promises to keep it: %+v", lost)
 	}
-	again, err := Recheck(t.Context(), trials[1].Folder, RecheckOptions{Version: "test", Progress: &diary{}})
-	if err != nil || again.Result.Lost == nil || again.Result.Lost.Text != trials[1].Lost.Text {
-		t.Errorf("judged again: %+v, %v; first %+v", again.Result, err, trials[1].Lost)
+	if again := recheck(t, trials[1].Folder).Result; again.Lost == nil || again.Lost.Text != trials[1].Lost.Text {
+		t.Errorf("judged again: %+v; first %+v", again, trials[1].Lost)
 	}
 }
 
@@ -176,20 +174,15 @@ func (l *lying) Phase(name string) {
 // TestALyingServerIsConvicted: the server has said synchronous_commit=on and does not
 // keep to it. A cut loses something nearly always; it is tried again where it did not.
 func TestALyingServerIsConvicted(t *testing.T) {
-	w, err := catalog.WorkloadOf(bank.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for range 5 {
 		l := &lying{t: t, spec: "postgres:1,disk=image,shared_buffers=17MiB"}
-		s := Defaults(w)
+		s := Defaults(bank.Definition())
 		s.Cluster, s.Faults = l.spec, []string{"power-cut primary at 2s for 100ms"}
 		s.Load.Clients, s.Load.Warmup, s.Load.Duration, s.Load.Seed = 8, 500*time.Millisecond, 4*time.Second, 1
-		out, err := Run(t.Context(), s, Options{Version: "test", Out: filepath.Join(t.TempDir(), "run"), Progress: &diary{}, Monitor: l})
-		if err != nil || !l.done {
-			t.Fatalf("made to lie: %v; %v", l.done, err)
+		r := carryOutBy(t, s, Options{Monitor: l}).Result
+		if !l.done {
+			t.Fatal("it was not made to lie")
 		}
-		r := out.Result
 		if r.Durability == nil || r.Durability.Class != "system crash" || r.Lost == nil {
 			t.Fatalf("%+v, lost %+v", r.Durability, r.Lost)
 		}

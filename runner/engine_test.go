@@ -5,33 +5,20 @@ import (
 	"strings"
 	"testing"
 
-	"assay/cluster"
 	"assay/workload/script"
 )
 
 // TestATableWithoutTransactions: what a rollback has left is not taken for what setup made.
 func TestATableWithoutTransactions(t *testing.T) {
 	t.Parallel() // it mostly waits
-	spec, err := cluster.ParseSpec("mariadb:1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := cluster.Start(t.Context(), spec, cluster.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	c := onServers(t, "mariadb:1")
 	config := listings()["pgbench"]
 	config.SetupText = "CREATE TABLE journal (id bigint PRIMARY KEY, amount bigint) ENGINE=MyISAM;"
 	config.Text = "-- assay: counted journal:\nBEGIN;\nINSERT INTO journal VALUES (:operation_id, 1);\nEND;\n"
 	s := small(c.Address(), 3, 10)
 	become(&s, script.Definition())
 	s.Config = &config
-	_, err = Run(t.Context(), s, Options{Version: "test", Out: filepath.Join(t.TempDir(), "run"), Progress: &diary{}})
+	_, err := Run(t.Context(), s, Options{Version: "test", Out: filepath.Join(t.TempDir(), "run"), Progress: &diary{}})
 	if err == nil || !strings.Contains(err.Error(), "MyISAM") || strings.Contains(err.Error(), "as start") {
 		t.Errorf("the run ended with %v", err)
 	}

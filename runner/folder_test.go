@@ -13,12 +13,8 @@ import (
 
 func TestFoldersInUseAreRefused(t *testing.T) {
 	used := filepath.Join(t.TempDir(), "in-use")
-	if err := os.Mkdir(used, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(used, "precious"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(used, 0o700))
+	put(t, filepath.Join(used, "precious"), "x")
 	for name, path := range map[string]string{
 		"not empty":          used,
 		"a file":             filepath.Join(used, "precious"),
@@ -60,9 +56,7 @@ func TestFoldersThatAreMade(t *testing.T) {
 func TestWriteFileWritesAllOrNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "result.json")
 	for _, text := range []string{"first", "second"} {
-		if err := WriteFile(path, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, WriteFile(path, []byte(text)))
 		if got := string(read(t, path)); got != text {
 			t.Errorf("%q", got)
 		}

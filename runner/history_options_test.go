@@ -2,7 +2,6 @@ package runner
 
 import (
 	"maps"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -52,9 +51,7 @@ func violatedHistories() map[string]string {
 func judged(t *testing.T, events string, o HistoryOptions) (report.History, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "history.edn")
-	if err := os.WriteFile(path, []byte(edn(events)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, path, edn(events))
 	if o.Timeout == 0 {
 		o.Timeout = time.Minute
 	}

@@ -16,9 +16,7 @@ import (
 // than the context lasts.
 func TestPipeThatNobodyOpens(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "history.pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(pipe, 0o600))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() {
@@ -39,9 +37,7 @@ func TestPipeThatNobodyOpens(t *testing.T) {
 func TestBytesRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.edn")
 	text := edn("0 invoke add 1; 0 ok add 1; 1 invoke read; 1 ok read [1]")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, path, text)
 	var done, total int64
 	o := HistoryOptions{Timeout: time.Minute, Read: func(d, all int64) { done, total = d, all }}
 	if h, err := CheckHistory(t.Context(), path, o); err != nil || h.Kind != "set" {

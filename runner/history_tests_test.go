@@ -3,7 +3,6 @@ package runner
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,9 +23,7 @@ func edn(short string) string {
 func otherHistory(t *testing.T, text string, o HistoryOptions) (verdict, kind, detail string, err error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "history.edn")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, path, text)
 	o.Timeout = time.Minute
 	h, err := CheckHistory(t.Context(), path, o)
 	return h.Verdict.String(), h.Kind, h.Detail, err

@@ -7,9 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/catalog"
 	"assay/check"
-	"assay/cluster/postgres"
 	"assay/history"
 	"assay/report"
 	"assay/workload"
@@ -28,35 +26,19 @@ func kill(t *testing.T, out Outcome, stateFile string) {
 	rewrite(t, path, func(*history.Op) {}, func(e history.Event) bool {
 		return e.Name != history.EventQuiesced && e.Name != history.EventMeasureEnd
 	})
-	if err := os.Truncate(path, int64(len(read(t, path))-1)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(path, int64(len(read(t, path))-1)))
 	r := *out.Result
-	w, err := catalog.WorkloadOf(r.Workload)
-	if err != nil {
-		t.Fatal(err)
-	}
-	begun := begin(Defaults(w), workload.Marker{Run: r.Run, Version: r.Version}, r.Started)
+	begun := begin(Defaults(workloadOf(r.Workload)), workload.Marker{Run: r.Run, Version: r.Version}, r.Started)
 	begun.Seed, begun.Load, begun.Retries, begun.Options = r.Seed, r.Load, r.Retries, r.Options
 	begun.Database, begun.Loading = r.Database, r.Loading
 	begun.Load.Unserved, begun.Load.Late = 0, report.Latency{}
-	if err := writeResult(out.Folder, begun); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writeResult(out.Folder, begun))
 }
 
 // TestJudgingIsIdempotent: however often a run is judged, it gives the same, and
 // a killed run is judged by what was read when it had settled.
 func TestJudgingIsIdempotent(t *testing.T) {
-	server, err := postgres.Start(t.Context(), postgres.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	server := onServers(t, "postgres:1")
 	for name, s := range wordy() {
 		for product, database := range map[string]string{"sqlite": "", "postgres": server.Address()} {
 			if s.Database = database; strings.Contains(name, " ") && database != "" {
@@ -75,9 +57,7 @@ func judgedAgainAndAgain(t *testing.T, s Scenario) {
 		if when != "after the run" {
 			kill(t, out, s.definition().State)
 			again, err := Recheck(t.Context(), out.Folder, RecheckOptions{Version: "test", Database: s.Database, Progress: &diary{}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if r := again.Result; r.Verdict != check.Valid {
 				t.Fatalf("%s: %v: %s", when, r.Verdict, details(r))
 			}
@@ -98,9 +78,7 @@ func TestAStateOfUnknownAgeIsReadAgain(t *testing.T) {
 	out := carryOut(t, small("", 1, 2000))
 	state := read(t, filepath.Join(out.Folder, bank.FileState))
 	kill(t, out, bank.FileState)
-	if err := os.WriteFile(filepath.Join(out.Folder, bank.FileState), state, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, filepath.Join(out.Folder, bank.FileState), string(state))
 	if r := recheck(t, out.Folder).Result; r.Verdict != check.Valid {
 		t.Errorf("%v: %s", r.Verdict, details(r))
 	}
@@ -125,9 +103,7 @@ func TestAJudgementIsNotLost(t *testing.T) {
 	out = carryOut(t, s)
 	kept = string(read(t, filepath.Join(out.Folder, FileResult)))
 	other, err := Recheck(t.Context(), out.Folder, RecheckOptions{Model: "read-committed", Progress: &diary{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !slices.Contains(other.Result.Notes, "read-committed was asked for this answer alone; the folder keeps the run's own judgement, against strict-serializable") {
 		t.Errorf("notes %q", other.Result.Notes)
 	}
@@ -149,13 +125,9 @@ func TestACutHistoryConvictsNobody(t *testing.T) {
 func TestATestersFailureStays(t *testing.T) {
 	folder := carryOut(t, small("mem://", 1, 500)).Folder
 	_, r, err := readRun(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.Client.Counted.Attempts++
-	if err := writeResult(folder, r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writeResult(folder, r))
 	again := recheck(t, folder).Result
 	if i := slices.IndexFunc(again.Checks, func(c check.Result) bool { return c.Name == "record" }); again.Checks[i].Verdict != check.Unknown {
 		t.Errorf("%v: %s", again.Checks[i].Verdict, again.Checks[i].Detail)

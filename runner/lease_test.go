@@ -25,23 +25,17 @@ import (
 func takeOver(t *testing.T, address string) (run string) {
 	t.Helper()
 	store, err := bank.Opener(sqlite.Driver().Open)(t.Context(), workload.Target{Address: address})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer store.Close()
 	left, err := store.Lease(t.Context())
 	if err != nil || left == nil {
 		t.Fatalf("the run holds no lease: %+v, %v", left, err)
 	}
 	run = uuid.NewString()
-	if err := store.TakeLease(t.Context(), newHolder(run), leaseTTL, left.Token); err != nil {
-		t.Fatal(err)
-	}
+	must(t, store.TakeLease(t.Context(), newHolder(run), leaseTTL, left.Token))
 	// Sessions that are idle or open would keep an SQLite file from being made anew;
 	// here they are closed.
-	if err := store.Create(t.Context(), workload.Marker{Run: run, Workload: "bank", Created: time.Now(), Rows: 2}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, store.Create(t.Context(), workload.Marker{Run: run, Workload: "bank", Created: time.Now(), Rows: 2}))
 	return run
 }
 
@@ -252,9 +246,7 @@ func TestARenewalBeforeThePauseIsNoAnswer(t *testing.T) {
 // whose number another has now, has ended.
 func TestEndedHolder(t *testing.T) {
 	gone := exec.Command("true")
-	if err := gone.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, gone.Run())
 	me := newHolder("run")
 	for name, c := range map[string]struct {
 		change func(*workload.Holder)

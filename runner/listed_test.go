@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"assay/check"
-	"assay/cluster"
 	"assay/report"
 	"assay/workload/script"
 )
@@ -52,10 +51,7 @@ func mustList(t *testing.T, address func() string, execute func(statement string
 					execute("UPDATE journal SET id = 123456789 WHERE id = (SELECT max(id) FROM journal)")
 				}
 			}
-			out, err := Run(t.Context(), s, Options{Version: "test", Out: filepath.Join(t.TempDir(), "run"), Progress: &intruder{stage: atReading, act: act}})
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
+			out := carryOutBy(t, s, Options{Progress: &intruder{stage: atReading, act: act}})
 			want := check.Valid
 			if alter {
 				want = check.Violated
@@ -91,19 +87,7 @@ func TestListedOnSQLite(t *testing.T) {
 // TestListedOnPostgreSQL is the same there.
 func TestListedOnPostgreSQL(t *testing.T) {
 	t.Parallel() // it mostly waits
-	spec, err := cluster.ParseSpec("postgres:1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := cluster.Start(t.Context(), spec, cluster.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	c := onServers(t, "postgres:1")
 	mustList(t, c.Address, func(statement string) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

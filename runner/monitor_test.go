@@ -2,7 +2,6 @@ package runner
 
 import (
 	"net/http/httptest"
-	"path/filepath"
 	"testing"
 
 	"github.com/prometheus/common/expfmt"
@@ -36,17 +35,12 @@ func TestMonitorAgrees(t *testing.T) {
 				s.Load.Ops, s.Load.Warmup = 600, 0
 			}
 			metrics := monitor.New("test")
-			out, err := Run(t.Context(), s, Options{Version: "test", Out: filepath.Join(t.TempDir(), "run"), Progress: &diary{}, Monitor: metrics})
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := carryOutBy(t, s, Options{Monitor: metrics})
 			answer := httptest.NewRecorder()
 			metrics.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
 			parser := expfmt.NewTextParser(model.UTF8Validation)
 			families, err := parser.TextToMetricFamilies(answer.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var outcomes history.Counts
 			counters := func(name string, c *history.Counts) (sum int64) {
 				for _, m := range families[name].GetMetric() {

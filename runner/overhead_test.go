@@ -2,7 +2,6 @@ package runner
 
 import (
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,25 +17,16 @@ import (
 // says that anything was right or wrong, now or later.
 func TestTheNullStoreIsJudgedByNothing(t *testing.T) {
 	for _, w := range []string{bank.Name, entity.Name} {
-		s := Defaults(bank.Definition())
-		if w == entity.Name {
-			s = Defaults(entity.Definition())
-		}
+		s := Defaults(workloadOf(w))
 		s.Database, s.Load.Seed, s.Load.Ops, s.Load.Warmup, s.Load.Duration = nullAddress, 7, 500, 0, 0
-		folder := filepath.Join(t.TempDir(), "run")
-		out, err := Run(t.Context(), s, Options{Out: folder, Progress: unseen{}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := carryOut(t, s)
 		for _, when := range []string{"run", "judged again"} {
 			r := out.Result
 			if r.Verdict != check.Unknown || r.Measured.Committed != 500 || len(r.Checks) != 2 ||
 				!strings.Contains(r.Checks[0].Detail, "keeps nothing") || r.Checks[1].Verdict != check.Valid || r.Data.Kept != "" {
 				t.Errorf("%s, %s: %v, %+v, %+v", w, when, r.Verdict, r.Measured, r.Checks)
 			}
-			if out, err = Recheck(t.Context(), folder, RecheckOptions{Progress: unseen{}}); err != nil {
-				t.Fatal(err)
-			}
+			out = recheck(t, out.Folder)
 		}
 	}
 }
@@ -46,18 +36,13 @@ func TestOverhead(t *testing.T) {
 	s := Defaults(bank.Definition())
 	s.Database, s.Overhead, s.Load.Seed = "mem://", true, 7
 	s.Load.Rate, s.Load.Arrivals, s.Load.Warmup, s.Load.Duration = 500, "uniform", 0, time.Second
-	folder := filepath.Join(t.TempDir(), "run")
-	out, err := Run(t.Context(), s, Options{Out: folder, Progress: unseen{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := carryOut(t, s)
 	o := out.Result.Overhead
 	if o == nil || o.Rate < 1 || o.Rate > 600 || o.P50 <= 0 || o.P99 < o.P50 || o.CPU <= 0 || o.RunCPU <= 0 || o.Seconds <= 0 {
 		t.Fatalf("%+v, notes %q", o, out.Result.Notes)
 	}
-	again, err := Recheck(t.Context(), folder, RecheckOptions{Progress: unseen{}})
-	if err != nil || again.Result.Overhead == nil || *again.Result.Overhead != *o {
-		t.Errorf("judged again: %+v, %v", again.Result, err)
+	if again := recheck(t, out.Folder).Result; again.Overhead == nil || *again.Overhead != *o {
+		t.Errorf("judged again: %+v", again)
 	}
 }
 

@@ -1,22 +1,21 @@
 package runner
 
 import (
-	"assay/pressure"
 	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"assay/pressure"
 )
 
 // Busy processes beside a run make its figures invalid, and are named.
 func TestABusyMachineIsNoPlaceToMeasure(t *testing.T) {
 	for range 2 * runtime.NumCPU() {
 		c := exec.Command("yes")
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Start())
 		t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
 	}
 	s := small("", 5, 0)

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,13 +20,9 @@ func scripted(t *testing.T, cluster, setup, text string) Scenario {
 	s.Cluster, s.Load.Duration = cluster, 3*time.Second
 	for name, content := range map[string]string{"script": text, "setup": setup} {
 		path := filepath.Join(t.TempDir(), name+".sql")
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, path, content)
 		flag, _ := definition.Lookup(s.Config, name)
-		if err := flag.Value.(interface{ Set(string) error }).Set(path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, flag.Value.(interface{ Set(string) error }).Set(path))
 	}
 	return s
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"assay/check"
-	"assay/cluster/postgres"
 	"assay/report"
 	"assay/workload/definition"
 	"assay/workload/isolation"
@@ -14,15 +13,7 @@ import (
 // TestPromiseIsJudged: a database that keeps what its vendor promises and misses
 // the model that was asked for is told from one that breaks its promise.
 func TestPromiseIsJudged(t *testing.T) {
-	server, err := postgres.Start(t.Context(), postgres.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	server := onServers(t, "postgres:1")
 	kept, broken := true, false
 	for name, test := range map[string]struct {
 		database, isolation, model string
@@ -71,9 +62,7 @@ func TestUnknownPromiseIsUndecided(t *testing.T) {
 	j, err := s.Config.Judge(t.Context(), s.Load.Seed, definition.Evidence{
 		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, isolation.FileState),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := promiseOf(&report.Result{Checks: j.Results}, j, append(j.Promised, check.Result{Name: "record", Verdict: check.Valid}))
 	if p.Kept != nil || p.Asked != "serializable" || p.Detail == "" {
 		t.Errorf("%+v", p)

@@ -38,13 +38,9 @@ func TestRecheckKeepsTheRunsNotes(t *testing.T) {
 	first := carryOut(t, small("", 5, 300))
 	const note, stale = "the servers are gone & nobody misses them", noteNoSize + ": it was not told"
 	_, r, err := readRun(first.Folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.RunNotes = []string{note, stale}
-	if err := writeResult(first.Folder, r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writeResult(first.Folder, r))
 	for range 2 {
 		again := recheck(t, first.Folder)
 		if want := append([]string{note, stale}, first.Result.Notes...); !slices.Equal(again.Result.Notes, want) {
@@ -191,9 +187,7 @@ func TestTamperingIsFound(t *testing.T) {
 	}
 	for name, test := range tests {
 		for file, text := range original {
-			if err := os.WriteFile(filepath.Join(folder, file), text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			put(t, filepath.Join(folder, file), string(text))
 		}
 		test.tamper()
 		r := recheck(t, folder).Result
@@ -257,9 +251,7 @@ func TestReportMakesThePageAgain(t *testing.T) {
 	page, result := read(t, first.Report), read(t, filepath.Join(first.Folder, FileResult))
 	remove(t, first.Report)
 	again, err := Report(first.Folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if string(read(t, again.Report)) != string(page) || string(read(t, filepath.Join(first.Folder, FileResult))) != string(result) {
 		t.Error("the page or the result is another")
 	}
@@ -289,9 +281,7 @@ func rewriteHistory(t *testing.T, folder string, change func(*history.Op)) {
 func rewrite(t *testing.T, path string, change func(*history.Op), keep func(history.Event) bool) {
 	t.Helper()
 	old := path + ".old"
-	if err := os.Rename(path, old); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(path, old))
 	defer remove(t, old)
 	var w *history.Writer
 	_, err := history.Read(old, history.Visitor{
@@ -338,24 +328,18 @@ func rewriteState(t *testing.T, folder string, account func(int, *bank.Account) 
 	t.Helper()
 	path := filepath.Join(folder, bank.FileState)
 	store := altered{path: path, account: account, entry: entry}
-	if err := bank.Save(t.Context(), store, path, func(int64) {}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, bank.Save(t.Context(), store, path, func(int64) {}))
 }
 
 func remove(t *testing.T, path string) {
 	t.Helper()
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path))
 }
 
 func clear(t *testing.T, folder string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range entries {
 		remove(t, filepath.Join(folder, e.Name()))
 	}
@@ -364,34 +348,26 @@ func clear(t *testing.T, folder string) {
 // truncate cuts a file in the middle.
 func truncate(t *testing.T, path string) {
 	t.Helper()
-	if err := os.Truncate(path, int64(len(read(t, path))/2)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(path, int64(len(read(t, path))/2)))
 }
 
 func empty(t *testing.T, path string) {
 	t.Helper()
-	if err := os.Truncate(path, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(path, 0))
 }
 
 func flip(t *testing.T, path string) {
 	t.Helper()
 	text := read(t, path)
 	text[len(text)/2] ^= 1
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, path, string(text))
 }
 
 // swap puts another run's history in the place of a folder's.
 func swap(t *testing.T, folder string) {
 	t.Helper()
 	other := carryOut(t, small("mem://", 1, 300))
-	if err := os.WriteFile(filepath.Join(folder, FileHistory), read(t, filepath.Join(other.Folder, FileHistory)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, filepath.Join(folder, FileHistory), string(read(t, filepath.Join(other.Folder, FileHistory))))
 }
 
 // reseed changes the scenario that was kept.
@@ -399,7 +375,5 @@ func reseed(t *testing.T, folder string) {
 	t.Helper()
 	path := filepath.Join(folder, FileScenario)
 	text := strings.Replace(string(read(t, path)), "seed: 1", "seed: 2", 1)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, path, text)
 }

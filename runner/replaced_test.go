@@ -16,7 +16,6 @@ import (
 
 	"assay/catalog"
 	"assay/check"
-	"assay/cluster"
 	"assay/measure"
 	"assay/workload"
 	"assay/workload/availability"
@@ -134,15 +133,9 @@ func mustNotConvict(t *testing.T, s Scenario, stage string, act func()) {
 		}
 		return
 	}
-	r := out.Result
-	if r.Verdict != check.Unknown {
-		t.Errorf("the verdict is %v: %s", r.Verdict, details(r))
-	}
-	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, noteNotRead) {
+	endedAs(t, check.Unknown, out)
+	if notes := strings.Join(out.Result.Notes, "\n"); !strings.Contains(notes, noteNotRead) {
 		t.Errorf("no note says that it could not be read back: %s", notes)
-	}
-	if again, err := Recheck(t.Context(), out.Folder, RecheckOptions{Version: "test", Progress: &diary{}}); err == nil && again.Result.Verdict != check.Unknown {
-		t.Errorf("judged again it is %v: %s", again.Result.Verdict, details(again.Result))
 	}
 }
 
@@ -166,9 +159,7 @@ func intrude(t *testing.T, database func(t *testing.T) string, stages ...string)
 					for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); {
 						other, err = openWork(t.Context(), s, s.Database, 0)
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					defer other.Close()
 					mustNotConvict(t, s, stage, func() {
 						err := do(t.Context(), other, name)
@@ -224,19 +215,7 @@ func TestServers(t *testing.T) {
 	} {
 		t.Run(servers.spec, func(t *testing.T) {
 			t.Parallel() // they mostly wait
-			spec, err := cluster.ParseSpec(servers.spec)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := cluster.Start(t.Context(), spec, cluster.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := c.Close(); err != nil {
-					t.Error(err)
-				}
-			}()
+			c := onServers(t, servers.spec)
 			if servers.goAway {
 				t.Run("GoAway", func(t *testing.T) { silence(t, c) })
 			}
@@ -257,9 +236,7 @@ func TestServers(t *testing.T) {
 func dropAll(t *testing.T, address string) {
 	t.Helper()
 	client, err := mongo.Connect(options.Client().ApplyURI(address))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name := range shortRuns(address) {
 		if err := client.Database("assay_" + name).Drop(t.Context()); err != nil {
 			t.Error(err)
@@ -309,30 +286,20 @@ func filledTables(t *testing.T, s Scenario, path string) []string {
 	carryOut(t, s)
 	var filled []string
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	rows, err := db.QueryContext(t.Context(), "SELECT name FROM sqlite_schema WHERE type = 'table'")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var tables []string
 	for rows.Next() {
 		var name string
-		if err := rows.Scan(&name); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(&name))
 		tables = append(tables, name)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rows.Err())
 	for _, table := range tables {
 		var n int64
-		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n))
 		if n > 0 && !strings.HasPrefix(table, "sqlite_") && !strings.HasPrefix(table, "assay_mark") && !strings.HasPrefix(table, "assay_lease") {
 			filled = append(filled, table)
 		}
@@ -359,15 +326,16 @@ func execute(t *testing.T, path, statement string) {
 // this verdict, also when it is judged again.
 func mustEndAs(t *testing.T, want check.Verdict, s Scenario, stage string, act func()) {
 	t.Helper()
-	out, err := Run(t.Context(), s, Options{Version: "test", Out: filepath.Join(t.TempDir(), "run"), Progress: &intruder{stage: stage, act: act}})
-	if err != nil {
-		t.Error(err)
-		return
-	}
+	endedAs(t, want, carryOutBy(t, s, Options{Progress: &intruder{stage: stage, act: act}}))
+}
+
+// endedAs wants this verdict of a run, also when it is judged again.
+func endedAs(t *testing.T, want check.Verdict, out Outcome) {
+	t.Helper()
 	if out.Result.Verdict != want {
-		t.Errorf("%s: the verdict is %v, want %v: %s", s.Workload, out.Result.Verdict, want, details(out.Result))
+		t.Errorf("%s: the verdict is %v, want %v: %s", out.Result.Workload, out.Result.Verdict, want, details(out.Result))
 	}
 	if again, err := Recheck(t.Context(), out.Folder, RecheckOptions{Version: "test", Progress: &diary{}}); err == nil && again.Result.Verdict != want {
-		t.Errorf("%s: judged again it is %v: %s", s.Workload, again.Result.Verdict, details(again.Result))
+		t.Errorf("%s: judged again it is %v: %s", out.Result.Workload, again.Result.Verdict, details(again.Result))
 	}
 }

@@ -70,9 +70,7 @@ func smallestOf(t *testing.T, x *trial) int {
 		}
 		return 0
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	n := len(r.Evidence.Smallest.Operations)
 	if lines := strings.Count(text, ":type :invoke"); lines != n {
 		t.Errorf("%d operations are written of %d", lines, n)
@@ -89,9 +87,7 @@ func TestReproduceBank(t *testing.T) {
 	s.Load.Ops = 200
 	out := carryOut(t, s)
 	r, text, err := reproduced(t, out.Folder, ReproOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if r.Kind != "bank" || r.Anomaly != "total" || len(r.Evidence.Smallest.Operations) != 1 || !slices.Contains(r.Arguments, "--total") {
 		t.Errorf("%+v\n%s", r, text)
 	}
@@ -132,9 +128,7 @@ var wrongRegisters = []struct {
 func TestReproduceRegisters(t *testing.T) {
 	for _, test := range wrongRegisters {
 		path := filepath.Join(t.TempDir(), "register.edn")
-		if err := os.WriteFile(path, []byte(oneAfterTheOther(test.text)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, path, oneAfterTheOther(test.text))
 		r, text, err := reproduced(t, path, ReproOptions{})
 		if err != nil {
 			t.Errorf("%s: %v", test.name, err)
@@ -162,9 +156,7 @@ func oneAfterTheOther(text string) string {
 // TestReproduceInterrupted: an interrupt leaves no file.
 func TestReproduceInterrupted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "register.edn")
-	if err := os.WriteFile(path, []byte(oneAfterTheOther(strings.Repeat("w1 w2 r1 ", 200))), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, path, oneAfterTheOther(strings.Repeat("w1 w2 r1 ", 200)))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	out := filepath.Join(t.TempDir(), "repro.edn")

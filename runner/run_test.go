@@ -24,9 +24,7 @@ func TestARunLeavesItsFolder(t *testing.T) {
 	out := carryOut(t, s)
 	var names []string
 	entries, err := os.ReadDir(out.Folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
@@ -45,17 +43,13 @@ func TestARunLeavesItsFolder(t *testing.T) {
 		}
 	}
 	kept, err := report.ReadJSON(filepath.Join(out.Folder, FileResult))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sameFigures(t, kept, r)
 	if r.Data.Rows["assay_transfer"] != r.Outcomes.Committed || r.Data.Bytes == 0 || !strings.Contains(r.Data.Kept, "bank.sqlite") {
 		t.Errorf("data %+v", r.Data)
 	}
 	var here Environment
-	if err := json.Unmarshal(read(t, filepath.Join(out.Folder, FileEnvironment)), &here); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(read(t, filepath.Join(out.Folder, FileEnvironment)), &here))
 	if here.Version != "test" || here.Go == "" || here.OS == "" || here.CPUs < 1 || here.MemoryBytes == 0 || here.FileSystem == "" {
 		t.Errorf("environment %+v", here)
 	}
@@ -155,9 +149,7 @@ func TestACutRunIsJudged(t *testing.T) {
 	s.Load.Duration = time.Hour
 	time.AfterFunc(500*time.Millisecond, cancel)
 	out, err := Run(ctx, s, Options{Out: filepath.Join(t.TempDir(), "run"), Progress: &diary{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := out.Result
 	if r.Verdict != check.Valid || r.Measurement.Verdict != invalid || !strings.Contains(reasons(r), "the run was cut:") {
 		t.Errorf("%v, %+v", r.Verdict, r.Measurement)
@@ -186,10 +178,7 @@ func TestTheNextRunSaysWhatItReplaces(t *testing.T) {
 	file := "sqlite:" + filepath.Join(t.TempDir(), "bank.sqlite")
 	first := carryOut(t, small(file, 1, 200))
 	told := &diary{}
-	out, err := Run(t.Context(), small(file, 2, 200), Options{Out: filepath.Join(t.TempDir(), "run"), Progress: told})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := carryOutBy(t, small(file, 2, 200), Options{Progress: told})
 	if out.Result.Verdict != check.Valid {
 		t.Errorf("%v: %s", out.Result.Verdict, details(out.Result))
 	}
@@ -204,9 +193,7 @@ func TestTheNextRunSaysWhatItReplaces(t *testing.T) {
 func TestAForeignFileStaysAsItIs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "letter.txt")
 	const text = "Dear reader, this is not a database."
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, path, text)
 	folder := filepath.Join(t.TempDir(), "run")
 	_, err := Run(t.Context(), small("sqlite:"+path, 1, 10), Options{Out: folder, Progress: &diary{}})
 	var foreign *workload.ForeignError
@@ -233,11 +220,7 @@ func TestAForeignFileStaysAsItIs(t *testing.T) {
 func TestARunSettlesBeforeItReads(t *testing.T) {
 	for seed := range uint64(5) {
 		told := &diary{}
-		out, err := Run(t.Context(), small("mem://?bug=late-apply:0.5", seed, 300), Options{Out: filepath.Join(t.TempDir(), "run"), Progress: told})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := out.Result
+		r := carryOutBy(t, small("mem://?bug=late-apply:0.5", seed, 300), Options{Progress: told}).Result
 		if r.Outcomes.Unknown < 50 || r.Data.Rows["transfer"] != r.Outcomes.Committed+r.Outcomes.Unknown {
 			t.Errorf("seed %d: %d rows of %+v", seed, r.Data.Rows["transfer"], r.Outcomes)
 		}
@@ -253,9 +236,7 @@ func TestAccountingDoubtsTheTester(t *testing.T) {
 	out := carryOut(t, small("mem://", 1, 300))
 	var client report.Client
 	figures, err := measured(out.Folder, small("mem://", 1, 300), &report.Result{}, findings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	counted := history.Counts{
 		Committed: figures.Outcomes.Committed, Rejected: figures.Outcomes.Rejected,
 	}

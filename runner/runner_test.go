@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"assay/check"
+	"assay/cluster"
 	"assay/measure"
 	"assay/report"
 	"assay/workload/bank"
@@ -59,19 +61,53 @@ func become(s *Scenario, w definition.Workload) { s.Workload, s.Config = w.Name,
 
 func carryOut(t *testing.T, s Scenario) Outcome {
 	t.Helper()
-	out, err := Run(t.Context(), s, Options{Version: "test", Out: filepath.Join(t.TempDir(), "run"), Progress: &diary{}})
+	return carryOutBy(t, s, Options{})
+}
+
+// carryOutBy carries a run out with these options.
+func carryOutBy(t *testing.T, s Scenario, o Options) Outcome {
+	t.Helper()
+	o.Version, o.Out = "test", cmp.Or(o.Out, filepath.Join(t.TempDir(), "run"))
+	if o.Progress == nil {
+		o.Progress = &diary{}
+	}
+	out, err := Run(t.Context(), s, o)
+	must(t, err)
+	return out
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out
+}
+
+// onServers starts servers for a test.
+func onServers(t *testing.T, spec string) *cluster.Cluster {
+	t.Helper()
+	parsed, err := cluster.ParseSpec(spec)
+	must(t, err)
+	c, err := cluster.Start(t.Context(), parsed, cluster.Options{})
+	must(t, err)
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// put writes a file.
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func recheck(t *testing.T, folder string) Outcome {
 	t.Helper()
 	out, err := Recheck(t.Context(), folder, RecheckOptions{Version: "test", Progress: &diary{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 
@@ -112,9 +148,7 @@ func ownReasons(r *report.Result) []string {
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return text
 }
 
@@ -122,17 +156,11 @@ func read(t *testing.T, path string) []byte {
 func keepsSchema(t *testing.T, folder string) {
 	t.Helper()
 	var schema jsonschema.Schema
-	if err := json.Unmarshal(read(t, filepath.Join("..", "report", "schema.json")), &schema); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(read(t, filepath.Join("..", "report", "schema.json")), &schema))
 	resolved, err := schema.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var result any
-	if err := json.Unmarshal(read(t, filepath.Join(folder, FileResult)), &result); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(read(t, filepath.Join(folder, FileResult)), &result))
 	if err := resolved.Validate(result); err != nil {
 		t.Errorf("%s: %v", folder, err)
 	}
@@ -149,9 +177,7 @@ func sameFigures(t *testing.T, got, want *report.Result) {
 		}
 		c.Checks = slices.Clone(c.Checks)
 		var text bytes.Buffer
-		if err := report.WriteJSON(&text, &c); err != nil {
-			t.Fatal(err)
-		}
+		must(t, report.WriteJSON(&text, &c))
 		return text.String()
 	}
 	if a, b := blank(got), blank(want); a != b {

@@ -22,9 +22,7 @@ import (
 func kept(t *testing.T, s Scenario) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), FileScenario)
-	if err := writeScenario(path, s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writeScenario(path, s))
 	return path
 }
 
@@ -58,9 +56,7 @@ func TestARunCanBeDoneAgain(t *testing.T) {
 	s.Load.Clients = 1
 	first := carryOut(t, s)
 	again, err := ReadScenario(filepath.Join(first.Folder, FileScenario))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !reflect.DeepEqual(again, s) {
 		t.Errorf("asked for\n%+v, kept\n%+v", s, again)
 	}
@@ -109,9 +105,7 @@ func TestScenariosThatCannotBeRead(t *testing.T) {
 	}
 	for name, text := range tests {
 		path := filepath.Join(t.TempDir(), FileScenario)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, path, text)
 		var bad *ScenarioError
 		if _, err := ReadScenario(path); !errors.As(err, &bad) || bad.Path != path {
 			t.Errorf("%s: got %v", name, err)
@@ -125,9 +119,7 @@ func TestScenariosThatCannotBeRead(t *testing.T) {
 
 func TestWhatAScenarioDoesNotNameIsTheDefault(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mine.yaml")
-	if err := os.WriteFile(path, []byte("workload: bank\nload:\n  clients: 9\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, path, "workload: bank\nload:\n  clients: 9\n")
 	got, err := ReadScenario(path)
 	want := Defaults(bank.Definition())
 	want.Load.Clients = 9
@@ -157,13 +149,9 @@ func TestFaultsSayWhenTheyHappen(t *testing.T) {
 		t.Errorf("before loading: %q", said)
 	}
 	path := filepath.Join(t.TempDir(), FileScenario)
-	if err := writeScenario(path, planned); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writeScenario(path, planned))
 	again, err := ReadScenario(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again.Load.Duration = 10 * time.Minute
 	if again.Plan(); !slices.Equal(again.Faults, want) {
 		t.Errorf("again: %q", again.Faults)

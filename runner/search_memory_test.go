@@ -11,13 +11,9 @@ import (
 func TestGroupMemory(t *testing.T) {
 	mount := t.TempDir()
 	for name, limit := range map[string]string{"": "", "a": "3000\n", "a/b": "max\n", "a/b/c": "5000\n", "d": "max\n"} {
-		if err := os.MkdirAll(filepath.Join(mount, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Join(mount, name), 0o755))
 		if limit != "" {
-			if err := os.WriteFile(filepath.Join(mount, name, "memory.max"), []byte(limit), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			put(t, filepath.Join(mount, name, "memory.max"), limit)
 		}
 	}
 	for text, want := range map[string]int64{

@@ -7,9 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/catalog"
 	"assay/check"
-	"assay/cluster/postgres"
 	"assay/driver/bugs"
 	"assay/report"
 	"assay/workload"
@@ -23,15 +21,7 @@ import (
 // the check that it names, the run says that it was seeded, and nothing is found
 // where the bug is none.
 func TestBugsOnRealDatabases(t *testing.T) {
-	server, err := postgres.Start(t.Context(), postgres.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	server := onServers(t, "postgres:1")
 	for _, seeded := range []struct{ workload, bug string }{
 		{bank.Name, "torn-transfer"}, {bank.Name, "lost-ack"}, {bank.Name, "moved-twice"}, {bank.Name, "lost-update"}, {bank.Name, "split-brain"},
 		{bank.Name, "read-skew"}, {bank.Name, "late-apply"}, {isolation.Name, "dirty-read"}, {isolation.Name, "duplicate-apply"}, {isolation.Name, "lost-ack"},
@@ -44,11 +34,7 @@ func TestBugsOnRealDatabases(t *testing.T) {
 			s.Load.Clients = 4
 			s.Config.(*bank.Config).Audits = trustAudits
 			if seeded.workload != bank.Name {
-				w, err := catalog.WorkloadOf(seeded.workload)
-				if err != nil {
-					t.Fatal(err)
-				}
-				become(&s, w)
+				become(&s, workloadOf(seeded.workload))
 			}
 			switch c := s.Config.(type) {
 			case *isolation.Config:
@@ -59,9 +45,7 @@ func TestBugsOnRealDatabases(t *testing.T) {
 			if s.Drop = true; seeded.workload == bank.Name || seeded.workload == isolation.Name {
 				s.Isolation = "serializable"
 			}
-			if s.Database, err = WithOptions(address, []string{"bug=" + seeded.bug + ":0.2"}); err != nil {
-				t.Fatal(err)
-			}
+			s.Database = withOptions(address, []string{"bug=" + seeded.bug + ":0.2"})
 			r := carryOut(t, s).Result
 			product, _, _ := strings.Cut(address, ":")
 			name := seeded.workload + ", " + seeded.bug + " on " + product
@@ -92,9 +76,7 @@ func TestABugThatNeverStrikes(t *testing.T) {
 	out := carryOut(t, s)
 	for _, r := range []*report.Result{out.Result, recheck(t, out.Folder).Result} {
 		var terminal, markdown strings.Builder
-		if err := errors.Join(report.Text(&terminal, r, report.TextOptions{Width: 400}), report.Markdown(&markdown, r)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(report.Text(&terminal, r, report.TextOptions{Width: 400}), report.Markdown(&markdown, r)))
 		for _, text := range []string{terminal.String(), strings.Join(r.Notes, "\n"), markdown.String()} {
 			if !strings.Contains(text, "bug phantom NEVER TOOK EFFECT, so this run proves nothing about the checks") ||
 				!strings.Contains(text, "bug lost-update took effect "+check.Counted(r.Data.Rows[bugs.StrikesOf("lost-update")], "time", "times")) ||

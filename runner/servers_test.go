@@ -2,7 +2,6 @@ package runner
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,24 +14,17 @@ import (
 // stands in the result; without the file, as in runs of earlier versions, there is
 // nothing, and a file that cannot be read costs nothing else.
 func TestServersOfAnEmbeddedDatabase(t *testing.T) {
-	folder := t.TempDir() + "/run"
-	s := small("", 1, 50)
-	out, err := Run(t.Context(), s, Options{Version: "test", Out: folder, Progress: &diary{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := carryOut(t, small("", 1, 50))
 	got := out.Result.Servers
 	if got == nil || got.NoNodes == "" || !strings.Contains(got.NoAccount, "SQLite") || len(got.Nodes) != 1 || !got.Nodes[0].Tester || got.Limit.Text == "" {
 		t.Fatalf("%+v", got)
 	}
-	path := filepath.Join(folder, FileServers)
+	path := filepath.Join(out.Folder, FileServers)
 	for text, says := range map[string]string{"": "", "malformed\n": "what the servers were doing is not known"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		again, err := Recheck(t.Context(), folder, RecheckOptions{Version: "test", Progress: &diary{}})
-		if err != nil || again.Result.Servers != nil || again.Result.Verdict != out.Result.Verdict {
-			t.Errorf("%q: %+v, %v", text, again.Result.Servers, err)
+		put(t, path, text)
+		again := recheck(t, out.Folder)
+		if again.Result.Servers != nil || again.Result.Verdict != out.Result.Verdict {
+			t.Errorf("%q: %+v", text, again.Result.Servers)
 		}
 		if notes := strings.Join(again.Result.Notes, "\n"); !strings.Contains(notes, says) || says == "" && strings.Contains(notes, "servers were doing") {
 			t.Errorf("%q: notes %s", text, notes)
@@ -42,14 +34,13 @@ func TestServersOfAnEmbeddedDatabase(t *testing.T) {
 
 // TestServersAreNotLookedAt where that is asked for, also by a scenario.
 func TestServersAreNotLookedAt(t *testing.T) {
-	folder := t.TempDir() + "/run"
 	s := small("", 1, 50)
 	s.NoServerStats = true
-	out, err := Run(t.Context(), s, Options{Version: "test", Out: folder, Progress: &diary{}})
-	if err != nil || out.Result.Servers != nil || exists(folder, FileServers) {
-		t.Errorf("%v, %+v", err, out.Result)
+	out := carryOut(t, s)
+	if out.Result.Servers != nil || exists(out.Folder, FileServers) {
+		t.Errorf("%+v", out.Result)
 	}
-	if kept, err := ReadScenario(filepath.Join(folder, FileScenario)); err != nil || !kept.NoServerStats {
+	if kept, err := ReadScenario(filepath.Join(out.Folder, FileScenario)); err != nil || !kept.NoServerStats {
 		t.Errorf("%v, %+v", err, kept)
 	}
 }

@@ -131,9 +131,7 @@ func goneDuring(t *testing.T, c *cluster.Cluster, a absence, s Scenario, stage s
 		if gone.Load() || !errors.As(err, new(*workload.UnreachableError)) {
 			break
 		}
-		if err := forgetLease(t.Context(), s, c.Address()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, forgetLease(t.Context(), s, c.Address()))
 	}
 	if !gone.Load() {
 		t.Fatalf("the run has ended before it came to %q: %v", stage, err)
@@ -180,16 +178,12 @@ func goneBefore(t *testing.T, address string, s Scenario, doing string, leave fu
 	for try := 1; try < tries && errors.As(err, new(*workload.UnreachableError)); try++ {
 		w, err = openWork(t.Context(), s, address, 0)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = w.Create(t.Context(), workload.Marker{Run: "x", Workload: s.Workload, Rows: w.Rows()})
 	if err == nil {
 		err = w.Load(t.Context(), func(int64, int64) {})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w.stallTimeout = shortStallTimeout
 	leave()
 	// Nothing is in flight on servers that are gone, and a session may connect
@@ -206,19 +200,13 @@ func goneBefore(t *testing.T, address string, s Scenario, doing string, leave fu
 // network that goes silent or breaks.
 func TestAServiceGoesAway(t *testing.T) {
 	store, err := keyvalue.By(sqlite.Driver().Open)(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Table())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	o := serve.DefaultOptions()
 	o.AllowReset, o.Version = true, "test"
 	service, err := serve.New(t.Context(), store, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- service.Serve(ctx, listener) }()

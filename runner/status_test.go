@@ -38,9 +38,7 @@ func TestARunSaysHowItGoes(t *testing.T) {
 	s.Load.Ops, s.Load.Warmup, s.Load.Duration = 0, 0, 2500*time.Millisecond
 	w := &watcher{folder: filepath.Join(t.TempDir(), "run")}
 	status := &Status{}
-	if _, err := Run(t.Context(), s, Options{Version: "test", Out: w.folder, Progress: w, Status: status}); err != nil {
-		t.Fatal(err)
-	}
+	carryOutBy(t, s, Options{Out: w.folder, Progress: w, Status: status})
 	if w.failed != nil || len(w.seen) == 0 {
 		t.Fatalf("%d times, %v", len(w.seen), w.failed)
 	}

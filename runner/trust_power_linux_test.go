@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/cluster/disk"
 	"assay/report"
@@ -39,11 +38,7 @@ func TestMain(m *testing.M) {
 // synced.
 func onFaultyDisk(t *testing.T, workload, product string, seed uint64, took time.Duration, fault string) Scenario {
 	t.Helper()
-	w, err := catalog.WorkloadOf(workload)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := Defaults(w)
+	s := Defaults(workloadOf(workload))
 	s.Cluster, s.Faults, s.NoServerStats = product+":1,disk=faulty", []string{fault}, true
 	s.Load.Clients, s.Load.Warmup, s.Load.Duration, s.Load.Timeout, s.Load.Seed = 8, 200*time.Millisecond, took, 2*time.Second, seed
 	switch c := s.Config.(type) {
@@ -57,14 +52,8 @@ func onFaultyDisk(t *testing.T, workload, product string, seed uint64, took time
 
 func trustOnServers(t *testing.T, s Scenario, servers string) *report.Result {
 	t.Helper()
-	folder := filepath.Join(t.TempDir(), "run")
-	out, err := Run(t.Context(), s, Options{Version: "test", Out: folder, Servers: servers, Progress: &diary{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(folder); err != nil {
-		t.Fatal(err)
-	}
+	out := carryOutBy(t, s, Options{Servers: servers})
+	must(t, os.RemoveAll(out.Folder))
 	return out.Result
 }
 
@@ -73,14 +62,10 @@ func trustOnServers(t *testing.T, s Scenario, servers string) *report.Result {
 // takes nothing from it.
 func TestTrustLyingStore(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	folder := t.TempDir()
 	script := fmt.Sprintf("#!/bin/sh\nshift\nexec '%s' %s \"$@\"\n", self, serveLying)
-	if err := os.WriteFile(filepath.Join(folder, "assay"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(folder, "assay"), []byte(script), 0o755))
 	killed := trustOnServers(t, onFaultyDisk(t, entity.Name, "sqlite", 1, time.Second, "kill n1 at 500ms for 50ms"), folder)
 	if killed.Verdict != check.Valid || killed.Outcomes.Committed == 0 {
 		t.Errorf("when it is killed: %v, %+v", killed.Verdict, killed.Checks)

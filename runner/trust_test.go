@@ -232,11 +232,7 @@ func trustScenario(t *testing.T, x *trial, seed, ops uint64) Scenario {
 		s.Config.(*bank.Config).Audits = trustAudits
 		return s
 	}
-	w, err := catalog.WorkloadOf(x.workload)
-	if err != nil {
-		panic(err) // it is one of the catalog's own
-	}
-	become(&s, w)
+	become(&s, workloadOf(x.workload))
 	switch c := s.Config.(type) {
 	case *isolation.Config:
 		c.Keys, c.Test, c.Model = 3, x.test, x.bug.Model
@@ -280,26 +276,16 @@ func bankScript(t *testing.T, s *Scenario, bug string) {
 	t.Helper()
 	s.Database = "sqlite:" + filepath.Join(t.TempDir(), "trust.db") + "?synchronous=off" + bug
 	of, _ := definition.Lookup(s.Config, "script")
-	if err := of.Value.(interface{ Set(string) error }).Set(filepath.Join("..", "examples", "bank.star")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, of.Value.(interface{ Set(string) error }).Set(filepath.Join("..", "examples", "bank.star")))
 }
 
 func trustRun(t *testing.T, s Scenario) *report.Result {
 	t.Helper()
-	folder := filepath.Join(t.TempDir(), "run")
-	out, err := Run(t.Context(), s, Options{Version: "test", Out: folder, Progress: &diary{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(folder); err != nil {
-		t.Fatal(err)
-	}
+	out := carryOut(t, s)
+	must(t, os.RemoveAll(out.Folder))
 	if path, is := strings.CutPrefix(s.Database, "sqlite:"); is { // thousands of them would fill a disk
 		path, _, _ = strings.Cut(path, "?")
-		if err := os.RemoveAll(filepath.Dir(path)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(filepath.Dir(path)))
 	}
 	return out.Result
 }
@@ -419,10 +405,12 @@ func honestScenario(t *testing.T, workload string, seed int) (s Scenario, want [
 }
 
 // bugsOf are the bugs of a workload, by its name.
-func bugsOf(name string) []bugs.Bug {
+func bugsOf(name string) []bugs.Bug { return workloadOf(name).Bugs }
+
+func workloadOf(name string) definition.Workload {
 	w, err := catalog.WorkloadOf(name)
 	if err != nil {
 		panic(err) // it is one of the catalog's own
 	}
-	return w.Bugs
+	return w
 }

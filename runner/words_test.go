@@ -61,12 +61,8 @@ func TestWordsAreWellFormed(t *testing.T) {
 			said = append(said, c.Detail)
 		}
 		var text, markdown strings.Builder
-		if err := report.Text(&text, r, report.TextOptions{Width: 10_000}); err != nil {
-			t.Fatal(err)
-		}
-		if err := report.Markdown(&markdown, r); err != nil {
-			t.Fatal(err)
-		}
+		must(t, report.Text(&text, r, report.TextOptions{Width: 10_000}))
+		must(t, report.Markdown(&markdown, r))
 		for _, line := range strings.Split(text.String()+markdown.String(), "\n") {
 			if !strings.HasPrefix(line, "settings") && !strings.Contains(line, "seed") && !strings.Contains(line, "data on disk") && !strings.Contains(line, "started") {
 				said = append(said, line)
