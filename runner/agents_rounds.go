@@ -21,62 +21,31 @@ func (r *run) clientsOfRounds() (all []int) {
 	return all
 }
 
-// conductRounds has the agents work the rounds one after the other, each of which begins
-// when the last agent has ended the one before, and returns when the first began and the
-// last ended.
+// conductRounds has the agents work the rounds, each of which begins when the last agent
+// has ended the one before.
 func (r *run) conductRounds(ctx context.Context, rounds []load.Round, file *history.Writer, zero int64) (began, ended int64, err error) {
-	began = -1
 	defer func() {
 		r.group.EndRounds(err != nil)
 		if agents.Stopped(err) {
 			err = nil // who ended the run says why
 		}
 	}()
-	first := 0
-	for i, round := range rounds {
-		r.options.Progress.Stage(fmt.Sprintf("round %d of %d: %s", i+1, len(rounds), round.Name))
-		if round.Ready != nil {
-			if err := round.Ready(ctx); err != nil {
-				return max(began, 0), ended, fmt.Errorf("round %s: %w", round.Name, err)
-			}
+	return r.inRounds(rounds, file, func(n int, round load.Round) (start int64, cut bool, err error) {
+		if err = readyRound(ctx, round); err == nil {
+			err = r.group.OpenRound(ctx, n, round.Name)
 		}
-		if err := r.group.OpenRound(ctx, i, round.Name); err != nil {
-			return max(began, 0), ended, err
+		return r.group.Now() + int64(agents.Lead) - zero, false, err
+	}, func(round load.Round, scope measure.RoundScope) (end int64, cut bool, err error) {
+		if round.Elsewhere != nil {
+			round.Elsewhere(true)
+			defer round.Elsewhere(false)
 		}
-		at := r.group.Now() + int64(agents.Lead)
-		scope := measure.RoundScope{Name: round.Name, First: first, Clients: round.Clients, Start: at - zero, Apart: round.Apart}
-		if began < 0 {
-			began = scope.Start
-			if err := file.Mark(history.Event{At: began, Name: history.EventMeasureStart}); err != nil {
-				return began, ended, err
-			}
+		end, err = r.group.WorkRound(ctx, scope.Start+zero)
+		if err != nil {
+			return r.group.Now() - zero, false, err
 		}
-		if ended, err = r.conductRound(ctx, round, scope, file, zero); err != nil {
-			return began, ended, err
-		}
-		first += round.Clients
-	}
-	return max(began, 0), ended, nil
-}
-
-// conductRound has the agents work one round, which is marked in the history.
-func (r *run) conductRound(ctx context.Context, round load.Round, scope measure.RoundScope, file *history.Writer, zero int64) (ended int64, err error) {
-	if err := markRound(file, scope); err != nil {
-		return 0, err
-	}
-	r.options.Monitor.Clients(round.Clients)
-	if round.Elsewhere != nil {
-		round.Elsewhere(true)
-		defer round.Elsewhere(false)
-	}
-	before := r.serverTime()
-	end, err := r.group.WorkRound(ctx, scope.Start+zero)
-	if err != nil {
-		return r.group.Now() - zero, err
-	}
-	scope.End = max(end-zero, scope.Start+1)
-	scope.ServerSeconds = max(r.serverTime()-before, 0)
-	return scope.End, markRound(file, scope)
+		return max(end-zero, scope.Start+1), false, nil
+	})
 }
 
 // workRounds works an agent's part of the rounds.
@@ -143,9 +112,7 @@ func (j *job) workRound(ctx context.Context, round load.Round, part agents.Span,
 		return stats, now(), err
 	}
 	start = now()
-	plan := j.plan
-	plan.Clients, plan.Ops, plan.Warmup, plan.Duration = part.Clients, load.PartOf(round.Ops, first, part.Clients, round.Clients), 0, 0
-	plan.Rate, plan.Arrivals, plan.Ramp = 0, load.Closed, 0
+	plan := planOfRound(j.plan, part.Clients, load.PartOf(round.Ops, first, part.Clients, round.Clients))
 	if plan.Ops > 0 {
 		stats, err = load.Run(ctx, plan, clients, &within{Recorder: rec, offset: part.First}, now)
 	} else {

@@ -361,14 +361,8 @@ func openWork(ctx context.Context, s Scenario, address string, stallTimeout time
 // open reaches the database at address and begins the workload on it.
 func (s Scenario) open(ctx context.Context, by definition.Support, address string) (definition.Work, error) {
 	to := workload.Target{Address: address, ConnectTimeout: s.ConnectTimeout, Isolation: s.Isolation, Seed: s.Load.Seed}
-	if c, chooses := s.Config.(definition.ReadFrom); chooses {
-		to.Read = c.ReadFrom()
-	}
-	if c, chooses := s.Config.(definition.ChoosesSchema); chooses {
-		to.Schema = c.TargetSchema()
-	}
-	if c, chooses := s.Config.(definition.Shaped); chooses {
-		to.Fields, to.FieldBytes = c.Shape()
+	if c, chooses := s.Config.(definition.Targeting); chooses {
+		c.Target(&to)
 	}
 	store, err := by.Open(ctx, to)
 	if err != nil {

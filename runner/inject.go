@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -37,25 +36,40 @@ func (r *run) injectFaults(ctx context.Context, file *history.Writer, start time
 	if err != nil || len(faults) == 0 || !r.hasNodes() { // the error was seen when the scenario was validated
 		return func() {}
 	}
-	acting, cancel := context.WithCancel(ctx)
 	keeper := &faultKeeper{file: file, start: start, note: r.options.Progress.Note, status: r.options.Status, monitor: r.options.Monitor}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		injections, err := r.doFaults(acting, faults, fault.Plan{
-			Start: start.Add(r.scenario.Load.Warmup), Duration: measuredLength(r.scenario.Load), Seed: r.scenario.Load.Seed,
-		}, keeper)
+	plan := fault.Plan{Start: start.Add(r.scenario.Load.Warmup), Duration: measuredLength(r.scenario.Load), Seed: r.scenario.Load.Seed}
+	heal := r.inject(ctx, faults, plan, keeper, func(injections []fault.Injection) {
 		for _, i := range injections {
 			keeper.keep(i) // with what was proven of it
 		}
-		if err != nil && !errors.Is(err, context.Canceled) {
-			r.options.Progress.Note("faults: " + err.Error())
+	})
+	return func() {
+		r.options.Progress.Stage("healing")
+		heal()
+	}
+}
+
+// inject injects faults into the nodes, wherever they are, until the returned function is
+// called, which may be more than once and returns when all of them are healed and ended was
+// told of them.
+func (r *run) inject(ctx context.Context, faults []fault.Fault, plan fault.Plan, keeper *faultKeeper, ended func([]fault.Injection)) (stop func()) {
+	var nodes fault.System = r.pods
+	if r.pods == nil {
+		nodes = fault.Servers(r.cluster)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		injections, err := fault.Run(ctx, nodes, faults, plan, keeper)
+		ended(injections)
+		if err != nil {
+			r.options.Progress.Note("faults" + keeper.while + ": " + err.Error())
 		}
 	}()
 	return func() {
-		r.options.Progress.Stage("healing")
 		cancel()
-		<-ended
+		<-done
 	}
 }
 
@@ -67,11 +81,15 @@ func measuredLength(p load.Plan) time.Duration {
 	return p.Duration
 }
 
-// faultKeeper writes injections into the history at the moment they happen.
+// faultKeeper tells of injections at the moment they happen, and writes them into the
+// history.
 type faultKeeper struct {
-	file  *history.Writer
 	start time.Time
 	note  func(text string)
+	// phase and while say, behind a time and a thing, that rows are loaded.
+	phase, while string
+	// file is nil while rows are loaded: the fault is then told in a note alone.
+	file *history.Writer
 	// status is told of what happens.
 	status *Status
 	// monitor learns of each fault, too.
@@ -80,18 +98,22 @@ type faultKeeper struct {
 
 // Injected implements fault.Recorder.
 func (k *faultKeeper) Injected(i fault.Injection) {
-	k.note(fmt.Sprintf("%.1f s: %s %v", i.InjectedAt.Sub(k.start).Seconds(), i.Fault, i.Nodes))
-	k.status.fault(i, k.start)
-	k.monitor.Fault(actionOf(i.Fault), i.Fault.Target, i.Nodes, true)
-	k.keep(i)
+	k.note(fmt.Sprintf("%.1f s%s: %s %v", i.InjectedAt.Sub(k.start).Seconds(), k.phase, i.Fault, i.Nodes))
+	k.tell(i, true)
 }
 
 // Healed implements fault.Recorder.
 func (k *faultKeeper) Healed(i fault.Injection) {
-	k.note(fmt.Sprintf("%s: %s %v", healing(i, k.start, ""), i.Fault, i.Nodes))
-	k.status.fault(i, k.start)
-	k.monitor.Fault(actionOf(i.Fault), i.Fault.Target, i.Nodes, false)
-	k.keep(i)
+	k.note(fmt.Sprintf("%s: %s %v", healing(i, k.start, k.phase), i.Fault, i.Nodes))
+	k.tell(i, false)
+}
+
+func (k *faultKeeper) tell(i fault.Injection, active bool) {
+	if k.file != nil {
+		k.status.fault(i, k.start)
+		k.monitor.Fault(actionOf(i.Fault), i.Fault.Target, i.Nodes, active)
+		k.keep(i)
+	}
 }
 
 // healing says when a fault was healed, if it was.
@@ -160,46 +182,15 @@ func (r *run) loadRows(ctx context.Context, loaded func(done, total int64)) erro
 	if len(faults) == 0 || !r.hasNodes() {
 		return r.store.Load(ctx, loaded)
 	}
-	stop := r.injectLoading(ctx, faults)
+	start := time.Now()
+	keeper := &faultKeeper{start: start, note: r.options.Progress.Note, phase: " of loading", while: " while loading"}
+	stop := r.inject(ctx, faults, fault.Plan{Start: start, Seed: r.scenario.Load.Seed}, keeper, func(injections []fault.Injection) {
+		r.loading.Faults = loadingFaults(faults, injections, start, time.Since(start))
+	})
 	defer stop()
 	// Faults are healed when all rows are in: what is made late is made once.
 	r.loading.Again, err = r.store.loadThrough(ctx, loaded, stop)
 	return err
-}
-
-// injectLoading injects faults while rows are loaded, until the returned function is
-// called, which may be more than once and returns when all of them are healed.
-func (r *run) injectLoading(ctx context.Context, faults []fault.Fault) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	start := time.Now()
-	keeper := &loadingKeeper{start: start, note: r.options.Progress.Note}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		injections, err := r.doFaults(ctx, faults, fault.Plan{Start: start, Seed: r.scenario.Load.Seed}, keeper)
-		if err != nil {
-			r.options.Progress.Note("faults while loading: " + err.Error())
-		}
-		r.loading.Faults = loadingFaults(faults, injections, start, time.Since(start))
-	}()
-	return func() {
-		cancel()
-		<-ended
-	}
-}
-
-// loadingKeeper says when a fault begins and ends while rows are loaded.
-type loadingKeeper struct {
-	start time.Time
-	note  func(text string)
-}
-
-func (k *loadingKeeper) Injected(i fault.Injection) {
-	k.note(fmt.Sprintf("%.1f s of loading: %s %v", i.InjectedAt.Sub(k.start).Seconds(), i.Fault, i.Nodes))
-}
-
-func (k *loadingKeeper) Healed(i fault.Injection) {
-	k.note(fmt.Sprintf("%s: %s %v", healing(i, k.start, " of loading"), i.Fault, i.Nodes))
 }
 
 // loadingFaults are the faults for the report, with times since the start of loading;

@@ -79,15 +79,6 @@ func (r *run) noteOthers(ctx context.Context) {
 // hasNodes reports whether faults can be done to anything.
 func (r *run) hasNodes() bool { return r.cluster != nil || r.pods != nil }
 
-// doFaults injects faults into the nodes, wherever they are.
-func (r *run) doFaults(ctx context.Context, faults []fault.Fault, plan fault.Plan, to fault.Recorder) ([]fault.Injection, error) {
-	var nodes fault.System = r.pods
-	if r.pods == nil {
-		nodes = fault.Servers(r.cluster)
-	}
-	return fault.Run(ctx, nodes, faults, plan, to)
-}
-
 // podsOf are the pods for the report.
 func podsOf(client *kubernetes.Client, target kubernetes.Target, all []kubernetes.Pod) *report.Cluster {
 	out := &report.Cluster{Spec: "kubernetes:" + target.String(), Network: "Kubernetes, " + client.Host}

@@ -8,38 +8,41 @@ import (
 	"strings"
 	"time"
 
+	"assay/load"
 	"assay/measure"
 	"assay/pressure"
 	"assay/report"
 )
 
-// watchMachine looks at what else works on this machine during the measured
-// part, until the returned function is called.
-func (r *run) watchMachine(ctx context.Context, start time.Time, rounds bool) (stop func()) {
+// watchMachine looks at what else works on this machine during the measured part of a load
+// that begins at start, until the returned function is called, which gives what was found;
+// nil if nothing is known.
+func watchMachine(ctx context.Context, plan load.Plan, start time.Time, rounds bool, of func() pressure.Database) (stop func() *pressure.Usage) {
 	ctx, cancel := context.WithCancel(ctx)
-	plan, begin := r.scenario.Load, start
 	if !rounds {
-		begin = start.Add(plan.Warmup)
+		start = start.Add(plan.Warmup)
 		if plan.Ops == 0 {
-			ctx, cancel = context.WithDeadline(ctx, begin.Add(plan.Duration))
+			ctx, cancel = context.WithDeadline(ctx, start.Add(plan.Duration))
 		}
 	}
 	found := make(chan *pressure.Usage, 1)
 	go func() {
-		of := r.servers()
-		of.Tester = r.options.Agents.processes
-		warm := time.NewTimer(time.Until(begin))
-		defer warm.Stop()
+		database := of()
 		select {
 		case <-ctx.Done():
 			found <- nil
-		case <-warm.C:
-			found <- pressure.Watch(ctx, of)
+		case <-time.After(time.Until(start)):
+			found <- pressure.Watch(ctx, database)
 		}
 	}()
+	return func() *pressure.Usage { cancel(); return <-found }
+}
+
+// watchMachine enters what else works on this machine, when the returned function is called.
+func (r *run) watchMachine(ctx context.Context, start time.Time, rounds bool) (stop func()) {
+	found := watchMachine(ctx, r.scenario.Load, start, rounds, r.servers)
 	return func() {
-		cancel()
-		if u := <-found; u != nil {
+		if u := found(); u != nil {
 			r.result.Machine = u
 		} else if runtime.GOOS != "linux" {
 			r.note("what else worked on this machine is not known: only Linux tells")
@@ -48,15 +51,17 @@ func (r *run) watchMachine(ctx context.Context, start time.Time, rounds bool) (s
 }
 
 // servers says which processes of this machine are the database's.
-func (r *run) servers() pressure.Database {
+func (r *run) servers() (of pressure.Database) {
 	switch {
 	case r.cluster != nil:
-		return pressure.Database{Certain: true, Servers: r.serverProcesses}
+		of = pressure.Database{Certain: true, Servers: r.serverProcesses}
 	case r.result.Database.Embedded:
-		return pressure.Database{Certain: true, Servers: func() []int { return nil }}
+		of = pressure.Database{Certain: true, Servers: func() []int { return nil }}
 	default:
-		return pressure.Listening(hostPorts(r.address))
+		of = pressure.Listening(hostPorts(r.address))
 	}
+	of.Tester = r.options.Agents.processes
+	return of
 }
 
 // hostPorts are the servers that an address names, each host:port; none where

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"assay/check"
-	"assay/load"
 	"assay/measure"
 	"assay/report"
 	"assay/workload"
@@ -36,7 +35,7 @@ func begin(s Scenario, mark workload.Marker, started time.Time) *report.Result {
 		Measurement: report.Measurement{Verdict: invalid, Reasons: []string{"the run has not ended, or was killed"}},
 		Load: report.Load{
 			Clients: s.Load.Clients, Loop: loop, Arrivals: string(s.Load.Arrivals), Rate: s.Load.Rate,
-			WarmupSeconds: s.Load.Warmup.Seconds(), DurationSeconds: durationSeconds(s.Load), Ops: s.Load.Ops,
+			WarmupSeconds: s.Load.Warmup.Seconds(), DurationSeconds: measuredLength(s.Load).Seconds(), Ops: s.Load.Ops,
 			RampPerSecond: s.Load.Ramp, TimeoutSeconds: s.Load.Timeout.Seconds(),
 		},
 		Retries: report.Retries{Policy: string(s.Load.Retry), MaxAttempts: s.Load.MaxAttempts},
@@ -46,13 +45,6 @@ func begin(s Scenario, mark workload.Marker, started time.Time) *report.Result {
 }
 
 const invalid = string(measure.Invalid)
-
-func durationSeconds(p load.Plan) float64 {
-	if p.Ops > 0 {
-		return 0
-	}
-	return p.Duration.Seconds()
-}
 
 // describe enters what the database says of itself.
 func describe(r *report.Result, p workload.Product, address, promise string) {

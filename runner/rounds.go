@@ -20,64 +20,80 @@ import (
 // last one of a name holds.
 const eventRound = "round"
 
-// workRounds works the rounds one after the other. Each has clients of its own
-// in the history, behind those of the rounds before.
-func (r *run) workRounds(ctx context.Context, rounds []load.Round, recorder load.Recorder, now func() int64) (load.Stats, error) {
-	var all load.Stats
-	first, began := 0, int64(-1)
+// inRounds has the rounds worked one after the other. Each has clients of its own in the
+// history, behind those of the rounds before. open prepares a round, the n-th from 0, and
+// gives when it starts; work works it and gives when it ended. Either may say that the run is
+// cut. It returns when the first round began and the last ended.
+func (r *run) inRounds(rounds []load.Round, recorder load.Recorder, open func(n int, round load.Round) (start int64, cut bool, err error),
+	work func(round load.Round, scope measure.RoundScope) (end int64, cut bool, err error)) (began, ended int64, err error) {
+	first := 0
 	for i, round := range rounds {
 		r.options.Progress.Stage(fmt.Sprintf("round %d of %d: %s", i+1, len(rounds), round.Name))
-		clients, err := r.roundClients(ctx, round)
-		if err != nil && ctx.Err() != nil && i > 0 {
-			all.Cut = true
-			return all, markCut(recorder, now())
+		start, cut, err := open(i, round)
+		if err != nil || cut {
+			return began, ended, err
+		}
+		scope := measure.RoundScope{Name: round.Name, First: first, Clients: round.Clients, Start: start, Apart: round.Apart}
+		if i == 0 {
+			began = max(start, 0)
+			err = recorder.Mark(history.Event{At: start, Name: history.EventMeasureStart})
+		}
+		if err == nil {
+			err = markRound(recorder, scope)
 		}
 		if err != nil {
-			return all, r.interrupted(ctx, err, "preparing the first round, with all rows in")
-		}
-		scope := measure.RoundScope{Name: round.Name, First: first, Clients: round.Clients, Start: now(), Apart: round.Apart}
-		if began < 0 {
-			began = scope.Start
-			if err := recorder.Mark(history.Event{At: began, Name: history.EventMeasureStart}); err != nil {
-				closeAll(clients)
-				return all, err
-			}
+			return began, ended, err
 		}
 		r.options.Monitor.Clients(round.Clients)
-		stats, err := r.workRound(ctx, round, scope, clients, recorder, now)
-		all = agents.Joined(all, stats)
-		if err != nil || stats.Cut {
-			return all, err
+		before := r.serverTime()
+		if ended, cut, err = work(round, scope); err != nil {
+			return began, ended, err
+		}
+		scope.End, scope.ServerSeconds = ended, max(r.serverTime()-before, 0)
+		if err := markRound(recorder, scope); err != nil || cut {
+			return began, ended, err
 		}
 		first += round.Clients
 	}
-	all.MeasureStart, all.MeasureEnd = max(began, 0), now()
+	return began, ended, nil
+}
+
+// workRounds works the rounds in this process.
+func (r *run) workRounds(ctx context.Context, rounds []load.Round, recorder load.Recorder, now func() int64) (all load.Stats, err error) {
+	var clients []load.Client
+	defer func() { closeAll(clients) }()
+	began, _, err := r.inRounds(rounds, recorder, func(n int, round load.Round) (start int64, cut bool, err error) {
+		clients, err = r.roundClients(ctx, round)
+		switch {
+		case err != nil && ctx.Err() != nil && n > 0:
+			all.Cut = true
+			return 0, true, markCut(recorder, now())
+		case err != nil:
+			return 0, false, r.interrupted(ctx, err, "preparing the first round, with all rows in")
+		}
+		return now(), false, nil
+	}, func(round load.Round, scope measure.RoundScope) (end int64, cut bool, err error) {
+		ready := clients
+		clients = nil // they are the engine's to close
+		stats, err := load.Run(ctx, planOfRound(r.scenario.Load, round.Clients, round.Ops), ready, &within{Recorder: recorder, offset: scope.First}, now)
+		all = agents.Joined(all, stats)
+		if end = now(); err == nil && stats.Cut {
+			err = markCut(recorder, end)
+		}
+		return end, stats.Cut, err
+	})
+	if err != nil || all.Cut {
+		return all, err
+	}
+	all.MeasureStart, all.MeasureEnd = began, now()
 	return all, recorder.Mark(history.Event{At: all.MeasureEnd, Name: history.EventMeasureEnd})
 }
 
-func (r *run) workRound(ctx context.Context, round load.Round, scope measure.RoundScope, clients []load.Client,
-	recorder load.Recorder, now func() int64) (load.Stats, error) {
-	if err := markRound(recorder, scope); err != nil {
-		closeAll(clients)
-		return load.Stats{}, err
-	}
-	plan := r.scenario.Load
-	plan.Clients, plan.Ops, plan.Warmup, plan.Duration = round.Clients, round.Ops, 0, 0
-	plan.Rate, plan.Arrivals, plan.Ramp = 0, load.Closed, 0
-	before := r.serverTime()
-	stats, err := load.Run(ctx, plan, clients, &within{Recorder: recorder, offset: scope.First}, now)
-	if err != nil {
-		return stats, err
-	}
-	scope.End = now()
-	scope.ServerSeconds = max(r.serverTime()-before, 0)
-	if stats.Cut {
-		err = markCut(recorder, scope.End)
-	}
-	if err != nil {
-		return stats, err
-	}
-	return stats, markRound(recorder, scope)
+// planOfRound is a load as so many clients of a round work it.
+func planOfRound(p load.Plan, clients int, ops uint64) load.Plan {
+	p.Clients, p.Ops, p.Warmup, p.Duration = clients, ops, 0, 0
+	p.Rate, p.Arrivals, p.Ramp = 0, load.Closed, 0
+	return p
 }
 
 func markCut(recorder load.Recorder, at int64) error {
@@ -96,12 +112,21 @@ func markRound(recorder load.Recorder, scope measure.RoundScope) error {
 	return recorder.Mark(history.Event{At: at, Name: eventRound, Detail: string(text)})
 }
 
+// readyRound prepares a round.
+func readyRound(ctx context.Context, round load.Round) error {
+	if round.Ready == nil {
+		return nil
+	}
+	if err := round.Ready(ctx); err != nil {
+		return fmt.Errorf("round %s: %w", round.Name, err)
+	}
+	return nil
+}
+
 // roundClients prepares a round and opens its sessions.
 func (r *run) roundClients(ctx context.Context, round load.Round) ([]load.Client, error) {
-	if round.Ready != nil {
-		if err := round.Ready(ctx); err != nil {
-			return nil, fmt.Errorf("round %s: %w", round.Name, err)
-		}
+	if err := readyRound(ctx, round); err != nil {
+		return nil, err
 	}
 	clients, err := r.sessions(ctx, round.Clients, round.Client)
 	if err != nil {

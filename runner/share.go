@@ -158,20 +158,8 @@ func (j *job) watch(ctx context.Context) (stop func()) {
 	if j.lease.holder.Machine == machine() {
 		return func() {} // the coordinator looks
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	if j.plan.Ops == 0 && len(j.share.Rounds) == 0 {
-		ctx, cancel = context.WithTimeout(ctx, j.plan.Warmup+j.plan.Duration)
-	}
-	found := make(chan *pressure.Usage, 1)
-	go func() {
-		select {
-		case <-ctx.Done():
-			found <- nil
-		case <-time.After(j.plan.Warmup):
-			found <- pressure.Watch(ctx, pressure.Listening(hostPorts(j.address)))
-		}
-	}()
-	return func() { cancel(); j.machine = <-found }
+	found := watchMachine(ctx, j.plan, time.Now(), len(j.share.Rounds) > 0, func() pressure.Database { return pressure.Listening(hostPorts(j.address)) })
+	return func() { j.machine = found() }
 }
 
 // Found implements agents.Job.

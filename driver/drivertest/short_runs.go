@@ -106,8 +106,8 @@ func shortRun(t *testing.T, target workload.Target, by definition.Support, run S
 	case script.Name: // the example computes what it writes
 		target.Isolation = "serializable"
 	}
-	if shaped, is := run.Config.(definition.Shaped); is {
-		target.Fields, target.FieldBytes = shaped.Shape()
+	if c, chooses := run.Config.(definition.Targeting); chooses {
+		c.Target(&target)
 	}
 	db, err := by.Open(ctx, target)
 	if err != nil {

@@ -75,7 +75,7 @@ func (c *Config) Flags() []definition.Flag {
 
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return Plan(*c, p), nil }
 
-func (c *Config) ReadFrom() string { return c.Read }
+func (c *Config) Target(to *workload.Target) { to.Read = c.Read }
 
 func (c *Config) Options(definition.Support) []report.Setting {
 	shown := *c

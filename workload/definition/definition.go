@@ -118,19 +118,8 @@ type Config interface {
 	Judge(ctx context.Context, seed uint64, e Evidence) (Judgement, error)
 }
 
-// Shaped is a Config that chooses how many fields the records have, and how many bytes
-// each has at most, as in workload.Target.
-type Shaped interface {
-	Shape() (fields, fieldBytes int)
-}
-
-// ChoosesSchema is a Config that chooses the form of the tables, as workload.Target
-// has it.
-type ChoosesSchema interface{ TargetSchema() string }
-
-// ReadFrom is a Config that chooses the member that answers reads, as
-// workload.Target has it.
-type ReadFrom interface{ ReadFrom() string }
+// Targeting is a Config that enters into the target what it chooses of it.
+type Targeting interface{ Target(to *workload.Target) }
 
 // Named is a Config that knows the kinds of operations, where Workload.Operations cannot:
 // the names by history.Op.Kind.

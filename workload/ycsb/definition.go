@@ -158,7 +158,7 @@ func (c *Config) NotApplicable() (all []check.NotApplicable) {
 	return all
 }
 
-func (c *Config) Shape() (fields, fieldBytes int) { return c.Fields, c.FieldBytes }
+func (c *Config) Target(to *workload.Target) { to.Fields, to.FieldBytes = c.Fields, c.FieldBytes }
 
 // shares are the mix and the distribution that are used, of a valid Config.
 func (c *Config) shares() (mix, string) {
