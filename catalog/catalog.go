@@ -103,31 +103,31 @@ func sqlDrivers() []Driver {
 		{
 			Name: "sqlite", Schemes: []string{"sqlite"}, Example: "sqlite:PATH", Summary: "SQLite, embedded in assay",
 			Parameters:   "journal and synchronous, with the values of SQLite's pragmas journal_mode and synchronous",
-			Workloads:    sqlWorkloads(sqlite.Driver()),
+			Workloads:    sqlWorkloads(sqlite.Open),
 			NoStatistics: "SQLite runs inside assay and keeps no account of its work",
 		},
 		{
 			Name: "postgres", Schemes: []string{"postgres", "postgresql"}, Example: "postgres://user@host:5432/database", Summary: "PostgreSQL, and CockroachDB by its dialect",
 			Parameters: "dialect (postgresql, cockroachdb); sslmode, sslrootcert, sslcert and sslkey; the others of libpq, of which one that cannot be honoured is refused by its name; and any setting of the server, for the session. Libpq's other form (host=... dbname=...), its environment variables (PGHOST, PGPASSWORD and others), PGPASSFILE and pg_service.conf are read too. A connection pooler in between is found by itself",
-			Workloads:  sqlWorkloads(postgres.Driver()),
+			Workloads:  sqlWorkloads(postgres.Open),
 			Statistics: postgres.OpenStatistics,
 		},
 		{
 			Name: "mysql", Schemes: []string{"mysql", "mariadb"}, Example: "mysql://user@host:3306,host2:3306/?engine=InnoDB", Summary: "MariaDB and MySQL, alone or as a Galera cluster",
 			Parameters: "socket (the path of the server's Unix socket, with localhost as the host; also in the host's place, as %2Fpath or unix(/path)), engine, dialect, balance (order, random: of several hosts), connect_timeout, statements (together, apart: how a transfer is sent), ssl-mode, ssl-ca, ssl-cert, ssl-key, tls; and any variable of the server, for the session, but those that assay sets itself. What an address leaves open comes from the group client of ~/.my.cnf and from MYSQL_PWD",
-			Workloads:  sqlWorkloads(mysql.Driver()),
+			Workloads:  sqlWorkloads(mysql.Open),
 			Statistics: mysql.OpenStatistics,
 		},
 	}
 }
 
 // sqlWorkloads are those of every database that speaks SQL.
-func sqlWorkloads(d sqldb.Driver) []definition.Support {
+func sqlWorkloads(open store.Opener) []definition.Support {
 	return []definition.Support{
-		bank.On(d.Open, sqldb.Lacks()), definition.Direct(isolation.Definition(), d.Open, sqldb.Lacks()), availability.On(d.Open), entity.On(d.Open),
-		definition.Direct(candles.Definition(), d.Open, sqldb.Lacks()), bulkupdate.On(d.Open, sqldb.Lacks()), churn.On(d.Open, sqldb.Lacks()), ycsb.On(d.Open),
-		definition.Direct(smallbank.Definition(), d.Open, sqldb.Lacks()), definition.Direct(tpcb.Definition(), d.Open, sqldb.Lacks()), tpcc.On(d.Open, sqldb.Lacks()),
-		script.On(d.Open, sqldb.Lacks()),
+		bank.On(open, sqldb.Lacks()), definition.Direct(isolation.Definition(), open, sqldb.Lacks()), availability.On(open), entity.On(open),
+		definition.Direct(candles.Definition(), open, sqldb.Lacks()), bulkupdate.On(open, sqldb.Lacks()), churn.On(open, sqldb.Lacks()), ycsb.On(open),
+		definition.Direct(smallbank.Definition(), open, sqldb.Lacks()), definition.Direct(tpcb.Definition(), open, sqldb.Lacks()), tpcc.On(open, sqldb.Lacks()),
+		script.On(open, sqldb.Lacks()),
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 // after an expiry, and make its own data there.
 func takeOver(t *testing.T, address string) (run string) {
 	t.Helper()
-	store, err := bank.Opener(sqlite.Driver().Open)(t.Context(), workload.Target{Address: address})
+	store, err := bank.Opener(sqlite.Open)(t.Context(), workload.Target{Address: address})
 	must(t, err)
 	defer store.Close()
 	left, err := store.Lease(t.Context())
@@ -81,7 +81,7 @@ func TestALeaseThatWasTakenAndLetGo(t *testing.T) {
 		dir := t.TempDir()
 		s := small("sqlite:"+filepath.Join(dir, "bank.db"), 1, 300)
 		p := &intruder{stage: "waiting until nothing is in flight", act: func() {
-			store, err := bank.Opener(sqlite.Driver().Open)(t.Context(), workload.Target{Address: s.Database})
+			store, err := bank.Opener(sqlite.Open)(t.Context(), workload.Target{Address: s.Database})
 			if err != nil {
 				t.Error(err)
 				return

@@ -199,7 +199,7 @@ func goneBefore(t *testing.T, address string, s Scenario, doing string, leave fu
 // TestAServiceGoesAway is the same for the web service of assay serve, behind a
 // network that goes silent or breaks.
 func TestAServiceGoesAway(t *testing.T) {
-	store, err := keyvalue.By(sqlite.Driver().Open)(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Table())
+	store, err := keyvalue.By(sqlite.Open)(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Table())
 	must(t, err)
 	o := serve.DefaultOptions()
 	o.AllowReset, o.Version = true, "test"

@@ -92,7 +92,7 @@ func inMemory() engine {
 }
 
 func onSQLite() engine {
-	return engine{"sqlite", sqlite.Driver().Open, func(t testing.TB) string {
+	return engine{"sqlite", sqlite.Open, func(t testing.TB) string {
 		return "sqlite:" + filepath.Join(t.TempDir(), "bugs.db") + "?synchronous=off"
 	}}
 }

@@ -15,7 +15,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	cluster "assay/cluster/mongodb"
 	"assay/cluster/server"
@@ -206,22 +205,4 @@ func TestDefaultConcernsConvictNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	drivertest.ShortRuns(t, workload.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second}, supports()...)
-}
-
-// TestWhatWasNotReadIsCounted: a document that reading does not give is not lost.
-func TestWhatWasNotReadIsCounted(t *testing.T) {
-	in := plainClient(t, startStandalone(t)).Database("counted").Collection("rows")
-	for i := range 5 {
-		if _, err := in.InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	read := func(bson.Raw) error { return nil }
-	if err := each(t.Context(), in, options.Find(), read); err != nil {
-		t.Error(err)
-	}
-	var incomplete *workload.IncompleteError
-	if err := each(t.Context(), in, options.Find().SetLimit(3), read); !errors.As(err, &incomplete) || incomplete.Read != 3 || incomplete.Counted != 5 {
-		t.Errorf("got %v", err)
-	}
 }

@@ -234,6 +234,9 @@ func withoutRetries(o *options.ClientOptions, appName string) {
 func (s *settings) sessions(address string) *options.ClientOptions {
 	o := options.Client().ApplyURI(withoutOurs(address))
 	withoutRetries(o, s.appName+applicationSuffix)
+	if o.MaxPoolSize == nil {
+		o.SetMaxPoolSize(maxPoolSize)
+	}
 	return o
 }
 

@@ -10,7 +10,7 @@ import (
 // Blocked implements workload.Store: writes are locked by fsync, one of our operations waits
 // for a lock, or so many members are away that nothing is on a majority (MongoDB manual,
 // "currentOp", "fsync", "replSetGetStatus"). What the user may not ask is not told.
-func (s *schema) Blocked(ctx context.Context) (string, error) {
+func (s *database) Blocked(ctx context.Context) (string, error) {
 	var now struct {
 		Locked bool `bson:"fsyncLock"`
 		Ours   []struct {
@@ -35,7 +35,7 @@ func (s *schema) Blocked(ctx context.Context) (string, error) {
 }
 
 // withoutMajority tells if fewer members with data are up than a write with a majority needs.
-func (s *schema) withoutMajority(ctx context.Context) (string, error) {
+func (s *database) withoutMajority(ctx context.Context) (string, error) {
 	var status struct {
 		Majority int `bson:"writeMajorityCount"`
 		Members  []struct {

@@ -16,11 +16,11 @@ import (
 )
 
 // native plans a command, which is a parameter, on a database.
-func (s *schema) native(of store.Statement, in *mongo.Database) (*plan, error) {
+func (s *database) native(of store.Statement, in *mongo.Database) (*plan, error) {
 	if of.Text != store.Command {
 		return nil, fmt.Errorf("mongodb: statement %q: a statement in MongoDB's language is a document, and no text with parameters", of.Name)
 	}
-	return &plan{Statement: of, schema: s, database: in}, nil
+	return &plan{Statement: of, db: s, by: in}, nil
 }
 
 // command does a command that is the only parameter, and says how many documents it has
@@ -32,16 +32,16 @@ func (p *plan) command(x steps, v *values, use func(bson.Raw) error) (int64, err
 	if len(v.parameters) != 1 || len(v.parameters[0].Document) == 0 {
 		return 0, errors.New("mongodb: a command is one document")
 	}
-	in, d := p.database, toBSON(v.parameters[0].Document)
+	in, d := p.by, toBSON(v.parameters[0].Document)
 	collection, _ := d[0].Value.(string)
 	if database, own, qualified := strings.Cut(collection, "."); qualified {
 		in, d[0].Value, collection = in.Client().Database(database), own, own
 	}
 	if d[0].Key == "create" {
-		if err := p.schema.recordMade(x.ctx, p.schema.collectionObject(collection)); err != nil {
+		if err := p.db.recordMade(x.ctx, p.db.collectionObject(collection)); err != nil {
 			return 0, err
 		}
-		return 0, p.schema.createCollection(x.ctx, collection)
+		return 0, p.db.createCollection(x.ctx, collection)
 	}
 	if mongo.SessionFromContext(x.ctx) == nil {
 		name, concern := "writeConcern", bson.E{Key: "w", Value: "majority"}

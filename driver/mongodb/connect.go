@@ -1,6 +1,6 @@
 // Package mongodb is a store.Database on MongoDB replica sets and sharded clusters: tables
 // are collections, and statements filters and updates, in multi-document transactions
-// where the schema asks for them. What is not told by the contract yet has files of its own.
+// where the schema asks for them.
 //
 // No command of a transaction is ever sent twice, the commit included, although
 // the library's own CommitTransaction would resend it; see transactor.commit.

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"assay/store"
 	"assay/workload"
@@ -16,11 +20,24 @@ import (
 // database is a store.Database, in database assay_ and the workload's name: a collection
 // for each table; see layout.
 type database struct {
-	*schema
-	// shared is the part for sessions without transactions; nil with them.
-	shared  *sharedClientStore
+	*connection
 	of      store.Schema
 	layouts map[string]*layout
+	// database and collections as used outside of the sessions: majority for reading and
+	// writing, whatever their concerns are.
+	database    *mongo.Database
+	marks       *mongo.Collection
+	collections []*mongo.Collection // of the tables; of a Schema that is Open all are ours
+	// application is nil with transactions.
+	application *application
+
+	taken workload.Taken
+
+	mu sync.Mutex
+	// abandoned are sessions whose transaction may still be open on the server.
+	abandoned []*mongo.Session
+	// members are clients of single members of the set, by name.
+	members map[string]*mongo.Client
 }
 
 var _ = interface {
@@ -55,36 +72,32 @@ func Lacks() store.Lacks {
 // standalone server where there are transactions, and a server older than MongoDB 5.0.
 func Open(ctx context.Context, target workload.Target, of store.Schema) (store.Database, error) {
 	d := &database{of: of, layouts: layoutsOf(&of)}
-	names := make([]string, len(of.Tables))
-	for i, t := range of.Tables {
-		names[i] = t.Name
-	}
+	common := target
 	var err error
-	if of.Transactions {
-		d.schema, err = openSchema(ctx, target, of.Workload, names...)
-	} else {
-		d.shared, err = openShared(ctx, target, of.Workload,
-			"none: each statement is alone, and in no transaction; the address's readConcernLevel and w choose", names...)
-		if err == nil {
-			d.schema = d.shared.schema
-		}
-		if err == nil && of.Durable {
-			d.shared.byMajority()
+	if !of.Transactions {
+		if d.application, common, err = applicationOf(target); err != nil {
+			return nil, err
 		}
 	}
-	if err != nil {
+	if d.connection, err = connect(ctx, common, of.Workload, of.Transactions); err != nil {
 		return nil, err
+	}
+	d.database = d.client.Database("assay_"+of.Workload, options.Database().SetReadConcern(readconcern.Majority()).
+		SetWriteConcern(writeconcern.Majority()).SetReadPreference(readpref.Primary()))
+	d.marks = d.database.Collection(markCollection)
+	for _, t := range of.Tables {
+		d.collections = append(d.collections, d.database.Collection(t.Name))
+	}
+	if a := d.application; a != nil {
+		if a.options = d.sessions(target.Address); of.Durable {
+			a.byMajority()
+		}
 	}
 	if err := d.shardable(); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	d.open = of.Open
 	if of.Judged || of.Open {
 		d.preferSnapshot()
-	}
-	for i := range of.Tables {
-		d.indexes = append(d.indexes, d.indexesOf(&of.Tables[i], false)...)
-		d.indexes = append(d.indexes, d.indexesOf(&of.Tables[i], true)...)
 	}
 	return d, nil
 }
@@ -98,26 +111,6 @@ func (d *database) shardable() error {
 					Reason: fmt.Sprintf("documents of %s are unique by %s too, which a collection sharded by _id cannot hold", t.Name, i.Columns[0]),
 					Want:   "none in workload " + d.of.Workload}
 			}
-		}
-	}
-	return nil
-}
-
-// indexesOf are the indexes of a table that are made when it has been loaded, or at once.
-func (d *database) indexesOf(t *store.Table, late bool) (all []ownIndex) {
-	l := d.layouts[t.Name]
-	for _, i := range t.Indexes {
-		if i.Late == late {
-			all = append(all, ownIndex{collection: l.documents().Name, unique: i.Unique, fields: l.fields(i.Columns)})
-		}
-	}
-	return all
-}
-
-func (d *database) makeIndexes(ctx context.Context, late bool) error {
-	for i := range d.of.Tables {
-		if err := d.schema.makeIndexes(ctx, d.indexesOf(&d.of.Tables[i], late)); err != nil {
-			return err
 		}
 	}
 	return nil
@@ -182,21 +175,11 @@ func (d *database) insertInto(x steps, in *mongo.Database, rows store.Rows, orde
 	return n.rows(x, in.Collection(of.documents().Name), all, ordered)
 }
 
-func (d *database) FinishLoad(ctx context.Context) error {
-	if err := d.makeIndexes(ctx, true); err != nil {
-		return err
-	}
-	if err := d.schema.FinishLoad(ctx); err != nil {
-		return err
-	}
-	return d.reach(ctx)
-}
-
 func (d *database) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
 	s := &session{db: d, values: values{layouts: d.layouts}}
 	var err error
-	if d.shared != nil {
-		s.in, err = d.shared.share()
+	if d.application != nil {
+		s.in, err = d.share()
 	} else {
 		s.in = d.database
 		s.transactor, err = d.transactor(ctx)
@@ -241,7 +224,7 @@ func (d *database) compile(statements []store.Statement, in *mongo.Database) ([]
 		return nil, err
 	}
 	batch := int32(0)
-	if d.shared == nil || in == d.database {
+	if d.application == nil || in == d.database {
 		batch = readBatch
 	}
 	plans := make([]*plan, len(statements))
@@ -266,8 +249,8 @@ func (d *database) compile(statements []store.Statement, in *mongo.Database) ([]
 // of each document is atomic, but the operation as a whole is not atomic" ("Atomicity and
 // Transactions").
 func (d *database) Promises() store.Promises {
-	if d.shared != nil {
-		return store.Promises{Reads: d.shared.promiseReads()}
+	if d.application != nil {
+		return store.Promises{Reads: d.application.promiseReads()}
 	}
 	return store.Promises{Model: d.promise()}
 }
@@ -287,56 +270,11 @@ func (d *database) Lacks() store.Lacks {
 // Levels implements store.Database: the combinations of concerns that the manual's page
 // "Transactions" tells apart.
 func (d *database) Levels() []store.Level {
-	if d.shared != nil {
+	if d.application != nil {
 		return nil
 	}
 	of := func(read, write string) store.Level {
 		return store.Level{Name: read + ", w=" + write, Options: []string{"readConcernLevel=" + read, "w=" + write}}
 	}
 	return []store.Level{of("local", "1"), of("local", "majority"), of("majority", "majority"), of(snapshotLevel, "majority")}
-}
-
-// Describe tells, too, what is not done behind a router, where nothing else says so: there
-// are no replicas to be checked, and no compaction to be run.
-func (d *database) Describe(ctx context.Context) (product workload.Product, err error) {
-	left := workload.Setting{Name: "check of replicas",
-		Value: "not checked: the members of a shard hold a part of the data, which cannot be compared with the whole one by one"}
-	if d.shared == nil {
-		product, err = d.schema.Describe(ctx)
-	} else {
-		product, err = d.shared.Describe(ctx)
-		left = workload.Setting{Name: compactCommand, Value: "not run: a mongos does not have it, and it must be run on each shard's members"}
-	}
-	if err == nil && d.sharded && !d.of.Reads {
-		product.Settings = append(product.Settings, left)
-	}
-	return product, err
-}
-
-// Find implements store.Database. It counts the tables that are loaded, or all if none is.
-func (d *database) Find(ctx context.Context) (*workload.Leftover, error) {
-	var loaded []*mongo.Collection
-	for i, t := range d.of.Tables {
-		if t.Loaded {
-			loaded = append(loaded, d.collections[i])
-		}
-	}
-	if loaded == nil {
-		return d.schema.Find(ctx)
-	}
-	return d.find(ctx, loaded...)
-}
-
-func (d *database) Settle(ctx context.Context) error {
-	if d.shared != nil {
-		return d.shared.Settle(ctx)
-	}
-	return d.schema.Settle(ctx)
-}
-
-func (d *database) Close() error {
-	if d.shared != nil {
-		return d.shared.Close()
-	}
-	return d.schema.Close()
 }

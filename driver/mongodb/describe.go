@@ -12,8 +12,10 @@ import (
 	"assay/workload"
 )
 
-// Describe asks the installation what it is. What the user may not ask for is left out.
-func (s *schema) Describe(ctx context.Context) (workload.Product, error) {
+// Describe asks the installation what it is. What the user may not ask for is left out. It
+// tells, too, what is not done behind a router, where nothing else says so: there are no
+// replicas to be checked, and no compaction to be run.
+func (s *database) Describe(ctx context.Context) (workload.Product, error) {
 	d := &description{connection: s.connection, product: workload.Product{Name: "MongoDB"}}
 	if err := d.basics(ctx); err != nil {
 		return workload.Product{}, failed("describe", err)
@@ -25,6 +27,16 @@ func (s *schema) Describe(ctx context.Context) (workload.Product, error) {
 		d.set("transaction lifetime limit", s.lifetime(ctx).String())
 	}
 	d.machine(ctx)
+	if s.application != nil {
+		d.product.Settings = s.application.inForce(d.product.Settings)
+	}
+	switch {
+	case !s.sharded || s.of.Reads:
+	case s.application != nil:
+		d.set(compactCommand, "not run: a mongos does not have it, and it must be run on each shard's members")
+	default:
+		d.set("check of replicas", "not checked: the members of a shard hold a part of the data, which cannot be compared with the whole one by one")
+	}
 	return d.product, nil
 }
 

@@ -13,9 +13,6 @@ func byID(id any) bson.D { return bson.D{{Key: "_id", Value: id}} }
 // oneOf finds one of several values.
 func oneOf(values any) bson.D { return bson.D{{Key: "$in", Value: values}} }
 
-func set(fields ...bson.E) bson.D      { return bson.D{{Key: "$set", Value: bson.D(fields)}} }
-func increase(fields ...bson.E) bson.D { return bson.D{{Key: "$inc", Value: bson.D(fields)}} }
-
 // ascending has 1 for each of these fields: the order of an index or of an answer.
 func ascending(fields ...string) bson.D {
 	d := make(bson.D, len(fields))

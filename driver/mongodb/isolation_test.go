@@ -310,7 +310,7 @@ func testUnknownKind(t *testing.T, d *desk) {
 
 // elements makes list 2 of these.
 func (d *desk) elements(elements any) error {
-	_, err := d.store.lists.UpdateByID(d.ctx, int64(2), set(bson.E{Key: "elements", Value: elements}), options.UpdateOne().SetUpsert(true))
+	_, err := d.store.lists.UpdateByID(d.ctx, int64(2), bson.D{{Key: "$set", Value: bson.D{{Key: "elements", Value: elements}}}}, options.UpdateOne().SetUpsert(true))
 	return err
 }
 

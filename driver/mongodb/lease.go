@@ -30,7 +30,7 @@ type lease struct {
 }
 
 // leases is the lease's collection, written and read with a majority.
-func (s *schema) leases() *mongo.Collection { return s.database.Collection(leaseCollection) }
+func (s *database) leases() *mongo.Collection { return s.database.Collection(leaseCollection) }
 
 // later is the server's clock and so long (MongoDB manual, "$$NOW": the same for
 // the whole pipeline).
@@ -41,7 +41,7 @@ func later(d time.Duration) bson.D {
 func literal(v any) bson.D { return bson.D{{Key: "$literal", Value: v}} }
 
 // Lease reads the document, with the server's clock.
-func (s *schema) Lease(ctx context.Context) (*workload.Lease, error) {
+func (s *database) Lease(ctx context.Context) (*workload.Lease, error) {
 	cursor, err := s.leases().Aggregate(ctx, bson.A{
 		bson.D{{Key: "$match", Value: byID(leaseID)}},
 		bson.D{{Key: "$set", Value: bson.D{{Key: "now", Value: "$$NOW"}}}},
@@ -58,7 +58,7 @@ func (s *schema) Lease(ctx context.Context) (*workload.Lease, error) {
 }
 
 // admit gives *workload.HeldError if another holds the lease.
-func (s *schema) admit(ctx context.Context) error {
+func (s *database) admit(ctx context.Context) error {
 	l, err := s.Lease(ctx)
 	if err != nil {
 		return err
@@ -67,10 +67,10 @@ func (s *schema) admit(ctx context.Context) error {
 }
 
 // title is what the database is called in errors.
-func (s *schema) title() string { return "database " + s.database.Name() }
+func (s *database) title() string { return "database " + s.database.Name() }
 
 // refuse says who has the lease, which has just been found to be another's.
-func (s *schema) refuse(ctx context.Context) error {
+func (s *database) refuse(ctx context.Context) error {
 	l, err := s.Lease(ctx)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (s *schema) refuse(ctx context.Context) error {
 // TakeLease replaces the document, or makes it, in one atomic step that leaves it
 // as it is if another's is alive: of several that come at the same time one is
 // first, and the others find its.
-func (s *schema) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+func (s *database) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
 	text, err := json.Marshal(holder)
 	if err != nil {
 		return failed("take the lease", err)
@@ -118,7 +118,7 @@ func (s *schema) TakeLease(ctx context.Context, holder workload.Holder, ttl time
 }
 
 // RenewLease moves the expiry on.
-func (s *schema) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
+func (s *database) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
 	result, err := s.leases().UpdateOne(ctx, bson.D{{Key: "_id", Value: leaseID}, {Key: "token", Value: token}},
 		bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: later(ttl)}}}}})
 	if err == nil && result.MatchedCount == 0 {
@@ -128,7 +128,7 @@ func (s *schema) RenewLease(ctx context.Context, token string, ttl time.Duration
 }
 
 // ReleaseLease deletes the document.
-func (s *schema) ReleaseLease(ctx context.Context, token string) error {
+func (s *database) ReleaseLease(ctx context.Context, token string) error {
 	_, err := s.leases().DeleteOne(ctx, bson.D{{Key: "_id", Value: leaseID}, {Key: "token", Value: token}})
 	return failed("release the lease", err)
 }

@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"assay/store"
 	"assay/workload"
 )
 
@@ -26,11 +27,23 @@ func (i ownIndex) model() mongo.IndexModel {
 // name is the name that the server gives to such an index by itself.
 func (i ownIndex) name() string { return strings.Join(i.fields, "_1_") + "_1" }
 
-// makeIndexes makes indexes of the workload.
-func (s *schema) makeIndexes(ctx context.Context, indexes []ownIndex) error {
-	for _, i := range indexes {
-		if _, err := s.database.Collection(i.collection).Indexes().CreateOne(ctx, i.model()); err != nil {
-			return failed("make the indexes of collection "+i.collection, err)
+// indexesOf are the indexes of a table that are made when it has been loaded, or at once.
+func (s *database) indexesOf(t *store.Table, late bool) (all []ownIndex) {
+	l := s.layouts[t.Name]
+	for _, i := range t.Indexes {
+		if i.Late == late {
+			all = append(all, ownIndex{collection: l.documents().Name, unique: i.Unique, fields: l.fields(i.Columns)})
+		}
+	}
+	return all
+}
+
+func (s *database) makeIndexes(ctx context.Context, late bool) error {
+	for t := range s.of.Tables {
+		for _, i := range s.indexesOf(&s.of.Tables[t], late) {
+			if _, err := s.database.Collection(i.collection).Indexes().CreateOne(ctx, i.model()); err != nil {
+				return failed("make the indexes of collection "+i.collection, err)
+			}
 		}
 	}
 	return nil
@@ -38,7 +51,7 @@ func (s *schema) makeIndexes(ctx context.Context, indexes []ownIndex) error {
 
 // touches reports whether a collection is ours, or a view names one of ours. Other
 // collections stay as they are, since no more than ours are ever dropped.
-func (s *schema) touches(c mongo.CollectionSpecification) bool {
+func (s *database) touches(c mongo.CollectionSpecification) bool {
 	return slices.ContainsFunc(s.collections, func(own *mongo.Collection) bool {
 		return c.Name == own.Name() || c.Type == "view" && strings.Contains(c.Options.String(), `"`+own.Name()+`"`)
 	})
@@ -47,7 +60,7 @@ func (s *schema) touches(c mongo.CollectionSpecification) bool {
 // objects are the collections, views and indexes of the database, but for the mark's, the
 // lease's, what the server makes by itself (indexes of _id and of a hashed shard key), and
 // what has nothing to do with ours.
-func (s *schema) objects(ctx context.Context) (all []string, err error) {
+func (s *database) objects(ctx context.Context) (all []string, err error) {
 	found, err := s.database.ListCollectionSpecifications(ctx, bson.D{})
 	if err != nil {
 		return nil, failed("list the collections", err)
@@ -56,7 +69,7 @@ func (s *schema) objects(ctx context.Context) (all []string, err error) {
 		if strings.HasPrefix(c.Name, "system.") || c.Name == markCollection || c.Name == leaseCollection {
 			continue
 		}
-		if !s.open && !s.touches(c) {
+		if !s.of.Open && !s.touches(c) {
 			continue
 		}
 		all = append(all, c.Type+" "+s.database.Name()+"."+c.Name)
@@ -77,17 +90,17 @@ func (s *schema) objects(ctx context.Context) (all []string, err error) {
 	return all, nil
 }
 
-func (s *schema) collectionObject(name string) string {
+func (s *database) collectionObject(name string) string {
 	return "collection " + s.database.Name() + "." + name
 }
 
-func (s *schema) indexObject(name, collection string) string {
+func (s *database) indexObject(name, collection string) string {
 	return "index " + name + " on " + s.database.Name() + "." + collection
 }
 
 // Removable implements workload.Store. Views of other databases cannot use these
 // collections (MongoDB manual, "Views").
-func (s *schema) Removable(ctx context.Context) error {
+func (s *database) Removable(ctx context.Context) error {
 	m, err := s.readMark(ctx)
 	if err != nil || m == nil {
 		return err
@@ -100,8 +113,10 @@ func (s *schema) Removable(ctx context.Context) error {
 	for _, c := range s.collections {
 		ours = append(ours, s.collectionObject(c.Name()))
 	}
-	for _, i := range s.indexes {
-		ours = append(ours, s.indexObject(i.name(), i.collection))
+	for t := range s.of.Tables {
+		for _, i := range append(s.indexesOf(&s.of.Tables[t], false), s.indexesOf(&s.of.Tables[t], true)...) {
+			ours = append(ours, s.indexObject(i.name(), i.collection))
+		}
 	}
 	others := slices.DeleteFunc(found, func(object string) bool { return slices.Contains(ours, object) })
 	if len(others) == 0 {
@@ -112,7 +127,7 @@ func (s *schema) Removable(ctx context.Context) error {
 }
 
 // RecordMade implements store.Recording.
-func (s *schema) RecordMade(ctx context.Context) error {
+func (s *database) RecordMade(ctx context.Context) error {
 	made, err := s.objects(ctx)
 	if err != nil {
 		return err
@@ -121,7 +136,7 @@ func (s *schema) RecordMade(ctx context.Context) error {
 }
 
 // recordMade has the mark name what a user's setup makes, before it does.
-func (s *schema) recordMade(ctx context.Context, objects ...string) error {
+func (s *database) recordMade(ctx context.Context, objects ...string) error {
 	_, err := s.marks.UpdateByID(ctx, markID, bson.D{{Key: "$addToSet", Value: bson.D{{Key: "made", Value: bson.D{{Key: "$each", Value: objects}}}}}})
 	return failed("note what is made", err)
 }

@@ -31,9 +31,10 @@ type plan struct {
 	// changes are those of an Update or a Put, computed if they see the document as it was.
 	changes  []change
 	computed bool
-	// schema and database are of a Native, which has no other of these.
-	schema   *schema
-	database *mongo.Database
+	// db and by are of a Native, which has no other of these: the database, and the client's
+	// way to it.
+	db *database
+	by *mongo.Database
 }
 
 // compile plans a statement. In a transaction Lock asks for nothing more: what a

@@ -65,7 +65,7 @@ func begun(t *testing.T, store *bankStore) *transactor {
 	}
 	ctx := mongo.NewSessionContext(patiently(t), x.session)
 	for id, amount := range map[int64]int64{1: -10, 2: 10} {
-		if _, err := store.accounts.UpdateByID(ctx, id, increase(bson.E{Key: "balance", Value: amount}, bson.E{Key: "version", Value: int64(1)})); err != nil {
+		if _, err := store.accounts.UpdateByID(ctx, id, bson.D{{Key: "$inc", Value: bson.D{{Key: "balance", Value: amount}, {Key: "version", Value: int64(1)}}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

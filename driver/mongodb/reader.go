@@ -6,14 +6,48 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/store"
 	"assay/workload"
 )
 
-// View implements store.Database, in one snapshot.
+// View implements store.Database: read looks at our collections in one snapshot session (MongoDB
+// manual, "Read Concern snapshot"), which the context carries, so that the view
+// is one, whatever happens meanwhile. The server keeps snapshots for a limited
+// time, by default 300 seconds; reading longer than that ends with an error
+// that names the parameter.
+//
+// A snapshot holds what a majority has. So that nothing is missing that was
+// acknowledged with less, the majority is waited for first; without one there is
+// an error after confirmBound, and not an old state.
+//
+// A standalone server has no snapshots. Its workloads have one collection each, and
+// nothing of the run changes it after Settle.
+//
+// No setting of a server limits what a query gives, and every operation names its read and
+// write concern, or has that of the cluster as its subject (setDefaultRWConcern; reported
+// as the server's default). What notablescan or a default time limit (defaultMaxTimeMS)
+// refuse is an error.
 func (d *database) View(ctx context.Context, read func(store.Reader) error) error {
-	return d.view(ctx, func(ctx context.Context) error { return read(&reader{d, ctx, d.database}) })
+	if err := d.mustMark(ctx); err != nil {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, confirmBound)
+	err := d.confirm(bounded)
+	cancel()
+	if err != nil {
+		return failed(confirming, err)
+	}
+	if d.standalone {
+		return read(&reader{d, ctx, d.database})
+	}
+	session, err := d.client.StartSession(options.Session().SetSnapshot(true))
+	if err != nil {
+		return failed("open a snapshot", err)
+	}
+	defer session.EndSession(context.WithoutCancel(ctx))
+	return read(&reader{d, mongo.NewSessionContext(ctx, session), d.database})
 }
 
 // Audit implements store.Database, in one transaction that only reads.

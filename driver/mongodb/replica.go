@@ -32,7 +32,7 @@ func (s *settings) direct(host string) *options.ClientOptions {
 }
 
 // member returns the client of one member, which lives as long as the schema.
-func (s *schema) member(name string) (*mongo.Client, error) {
+func (s *database) member(name string) (*mongo.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if client := s.members[name]; client != nil {
@@ -53,7 +53,7 @@ func (s *schema) member(name string) (*mongo.Client, error) {
 // Arbiters hold no data and are left out; so are hidden members, of which only
 // the set's configuration knows. Behind a router there is none to be compared;
 // see database.Describe.
-func (s *schema) Replicas(ctx context.Context) ([]store.Replica, map[string]error, error) {
+func (s *database) Replicas(ctx context.Context) ([]store.Replica, map[string]error, error) {
 	if s.sharded {
 		return nil, nil, nil
 	}
@@ -80,7 +80,7 @@ func (s *schema) Replicas(ctx context.Context) ([]store.Replica, map[string]erro
 
 // ask has a member say where it is; one that has no part in the set now, since
 // it starts, recovers or copies its data, gives an error.
-func (s *schema) ask(ctx context.Context, name string) (reply helloReply, err error) {
+func (s *database) ask(ctx context.Context, name string) (reply helloReply, err error) {
 	client, err := s.member(name)
 	if err != nil {
 		return reply, err
@@ -113,7 +113,7 @@ const catchUpBound = 2 * time.Second
 // CatchUp implements store.Replicated: the member has applied what the primary
 // wrote last before the call. A member that cannot be reached may come back,
 // and is asked until ctx ends.
-func (s *schema) CatchUp(ctx context.Context, member store.Replica) error {
+func (s *database) CatchUp(ctx context.Context, member store.Replica) error {
 	hello, err := s.hello(ctx)
 	if err != nil {
 		return failed("ask the primary for its last write", err)
@@ -136,7 +136,7 @@ const everywhereBound = 30 * time.Second
 
 // everywhere returns when every member that can be reached has what was written with a
 // majority until now.
-func (s *schema) everywhere(ctx context.Context) error {
+func (s *database) everywhere(ctx context.Context) error {
 	members, _, err := s.Replicas(ctx)
 	if err != nil {
 		return err

@@ -113,7 +113,7 @@ func openConnections(appName, database, collection string, o ...bson.E) bson.A {
 // where nobody listens has ended, and with it what it was doing; one that is
 // silent is an error. Behind a load balancer the routers cannot be told apart,
 // and whichever answers is taken for all.
-func (s *schema) atRouters(ctx context.Context, what string, pipeline bson.A) error {
+func (s *database) atRouters(ctx context.Context, what string, pipeline bson.A) error {
 	if balanced := s.options.LoadBalanced; balanced != nil && *balanced {
 		return none(ctx, s.admin, what, pipeline)
 	}

@@ -13,9 +13,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
-	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
-	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"assay/driver/replicas"
 	"assay/workload"
@@ -23,52 +20,6 @@ import (
 
 // markCollection holds the mark, in the database of every workload.
 const markCollection = "assay_mark"
-
-// schema is one workload's database, and the way there. All that the workloads
-// have in common is here; the Store of each embeds one.
-type schema struct {
-	*connection
-	workload string
-	// database and collections as used outside of the workload's transactions:
-	// majority for reading and writing, whatever the transactions' concerns are.
-	database    *mongo.Database
-	marks       *mongo.Collection
-	collections []*mongo.Collection // all others that are ours, unless open
-	indexes     []ownIndex
-	// open is true if all collections of the database are ours, but for the server's own.
-	open bool
-
-	taken workload.Taken
-
-	mu sync.Mutex
-	// abandoned are sessions whose transaction may still be open on the server.
-	abandoned []*mongo.Session
-	// members are clients of single members of the set, by name.
-	members map[string]*mongo.Client
-}
-
-// openSchema connects to the target. The workload has these collections beside
-// the mark, in the database assay_ and its name, whatever database the address
-// names, and needs transactions. The errors are those of Open.
-func openSchema(ctx context.Context, target workload.Target, workloadName string, collections ...string) (*schema, error) {
-	return schemaOf(ctx, target, workloadName, true, collections...)
-}
-
-// schemaOf is openSchema of a workload that may need no transactions.
-func schemaOf(ctx context.Context, target workload.Target, workloadName string, transactions bool, collections ...string) (*schema, error) {
-	c, err := connect(ctx, target, workloadName, transactions)
-	if err != nil {
-		return nil, err
-	}
-	p := &schema{connection: c, workload: workloadName}
-	p.database = c.client.Database("assay_"+workloadName, options.Database().SetReadConcern(readconcern.Majority()).
-		SetWriteConcern(writeconcern.Majority()).SetReadPreference(readpref.Primary()))
-	p.marks = p.database.Collection(markCollection)
-	for _, name := range collections {
-		p.collections = append(p.collections, p.database.Collection(name))
-	}
-	return p, nil
-}
 
 // mark is a workload.Marker in the database.
 type mark struct {
@@ -85,7 +36,7 @@ const markID = "assay"
 // *workload.ForeignError if there is something without a mark. An empty
 // collection for marks, alone, is what is left when creation ends at its very
 // first step; it counts as nothing. So does a lease.
-func (s *schema) Marker(ctx context.Context) (*workload.Marker, error) {
+func (s *database) Marker(ctx context.Context) (*workload.Marker, error) {
 	m, err := s.readMark(ctx)
 	if err != nil || m == nil {
 		return nil, err
@@ -93,7 +44,7 @@ func (s *schema) Marker(ctx context.Context) (*workload.Marker, error) {
 	return &m.Marker, nil
 }
 
-func (s *schema) readMark(ctx context.Context) (*mark, error) {
+func (s *database) readMark(ctx context.Context) (*mark, error) {
 	names, err := s.present(ctx)
 	if err != nil || len(names) == 0 {
 		return nil, err
@@ -121,7 +72,7 @@ func (s *schema) readMark(ctx context.Context) (*mark, error) {
 
 // present are the names of the collections, but for the lease's and the server's own
 // (system.profile, system.views), which are nobody's data.
-func (s *schema) present(ctx context.Context) ([]string, error) {
+func (s *database) present(ctx context.Context) ([]string, error) {
 	names, err := s.database.ListCollectionNames(ctx, bson.D{})
 	return slices.DeleteFunc(names, func(name string) bool {
 		return strings.HasPrefix(name, "system.") || name == leaseCollection
@@ -129,8 +80,8 @@ func (s *schema) present(ctx context.Context) ([]string, error) {
 }
 
 // own are our collections beside the mark.
-func (s *schema) own(ctx context.Context) ([]*mongo.Collection, error) {
-	if !s.open {
+func (s *database) own(ctx context.Context) ([]*mongo.Collection, error) {
+	if !s.of.Open {
 		return s.collections, nil
 	}
 	names, err := s.present(ctx)
@@ -148,7 +99,7 @@ func (s *schema) own(ctx context.Context) ([]*mongo.Collection, error) {
 }
 
 // mustMark is Marker, with *workload.NoSchemaError if there is nothing.
-func (s *schema) mustMark(ctx context.Context) error {
+func (s *database) mustMark(ctx context.Context) error {
 	m, err := s.Marker(ctx)
 	if err == nil && m == nil {
 		err = s.missing()
@@ -157,22 +108,25 @@ func (s *schema) mustMark(ctx context.Context) error {
 }
 
 // missing is the error where there is nothing of ours.
-func (s *schema) missing() error { return &workload.NoSchemaError{Name: s.title()} }
+func (s *database) missing() error { return &workload.NoSchemaError{Name: s.title()} }
 
-// Find reads the mark and counts the documents of all our collections together.
-func (s *schema) Find(ctx context.Context) (*workload.Leftover, error) {
-	all, err := s.own(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.find(ctx, all...)
-}
-
-// find reads the mark and counts the documents of these collections together.
-func (s *schema) find(ctx context.Context, counted ...*mongo.Collection) (*workload.Leftover, error) {
+// Find reads the mark and counts the documents of the tables that are loaded, or of all our
+// collections if none is.
+func (s *database) Find(ctx context.Context) (*workload.Leftover, error) {
 	m, err := s.Marker(ctx)
 	if m == nil || err != nil {
 		return nil, err
+	}
+	var counted []*mongo.Collection
+	for i, t := range s.of.Tables {
+		if t.Loaded {
+			counted = append(counted, s.collections[i])
+		}
+	}
+	if counted == nil {
+		if counted, err = s.own(ctx); err != nil {
+			return nil, err
+		}
 	}
 	leftover := &workload.Leftover{Marker: *m}
 	for _, c := range counted {
@@ -185,15 +139,12 @@ func (s *schema) find(ctx context.Context, counted ...*mongo.Collection) (*workl
 	return leftover, nil
 }
 
-// Create makes the collections, after dropping what an earlier run left under
+// create makes the collections with these options, after dropping what an earlier run left under
 // our mark. The mark comes first and goes last, so that whatever moment it is
 // interrupted at, what is there is known as ours. The collections are made
 // beforehand since not every transaction can make them, and are sharded, where
 // that is asked for, while they are empty. The mark is never sharded.
-func (s *schema) Create(ctx context.Context, m workload.Marker) error { return s.create(ctx, m) }
-
-// create is Create, of collections with these options.
-func (s *schema) create(ctx context.Context, m workload.Marker, o ...options.Lister[options.CreateCollectionOptions]) error {
+func (s *database) create(ctx context.Context, m workload.Marker, o ...options.Lister[options.CreateCollectionOptions]) error {
 	if err := s.clear(ctx); err != nil {
 		return err
 	}
@@ -211,23 +162,29 @@ func (s *schema) create(ctx context.Context, m workload.Marker, o ...options.Lis
 	return nil
 }
 
-// FinishLoad sets the mark's Loaded.
-func (s *schema) FinishLoad(ctx context.Context) error {
-	if s.open {
+// FinishLoad makes the indexes that are made late, and sets the mark's Loaded.
+func (s *database) FinishLoad(ctx context.Context) error {
+	if err := s.makeIndexes(ctx, true); err != nil {
+		return err
+	}
+	if s.of.Open {
 		if err := s.RecordMade(ctx); err != nil {
 			return err
 		}
 	}
-	result, err := s.marks.UpdateByID(ctx, markID, set(bson.E{Key: "loaded", Value: true}))
-	if err == nil && result.MatchedCount == 0 {
+	result, err := s.marks.UpdateByID(ctx, markID, bson.D{{Key: "$set", Value: bson.D{{Key: "loaded", Value: true}}}})
+	switch {
+	case err != nil:
+		return failed("finish loading", err)
+	case result.MatchedCount == 0:
 		return s.missing()
 	}
-	return failed("finish loading", err)
+	return s.reach(ctx)
 }
 
 // Drop drops our collections if there is our mark, and the lease's. It does not
 // drop the database, which ends with its last collection.
-func (s *schema) Drop(ctx context.Context) error {
+func (s *database) Drop(ctx context.Context) error {
 	if err := s.clear(ctx); err != nil {
 		return err
 	}
@@ -236,7 +193,7 @@ func (s *schema) Drop(ctx context.Context) error {
 
 // clear drops all collections but the lease's, if there is our mark and no lease
 // keeps us out.
-func (s *schema) clear(ctx context.Context) error {
+func (s *database) clear(ctx context.Context) error {
 	m, err := s.Marker(ctx)
 	if err != nil {
 		return err
@@ -270,7 +227,7 @@ const killInterval = time.Second
 // Whoever may drop the collections may end what others are doing to them: they
 // carry our mark, and no run that is alive has the lease. Behind routers nothing
 // is killed; see Settle.
-func (s *schema) dropCollections(ctx context.Context, all []*mongo.Collection) error {
+func (s *database) dropCollections(ctx context.Context, all []*mongo.Collection) error {
 	killing, stop := context.WithCancel(ctx)
 	var killer sync.WaitGroup
 	defer killer.Wait()
@@ -294,8 +251,8 @@ func (s *schema) dropCollections(ctx context.Context, all []*mongo.Collection) e
 // killOpen kills the sessions of this workload's clients, of the same user, that
 // have a transaction open (MongoDB manual, "killSessions": without further rights
 // one's own).
-func (s *schema) killOpen(ctx context.Context) error {
-	cursor, err := s.admin.Aggregate(ctx, openTransactions(s.workload))
+func (s *database) killOpen(ctx context.Context) error {
+	cursor, err := s.admin.Aggregate(ctx, openTransactions(s.of.Workload))
 	if err != nil {
 		return err
 	}
@@ -318,7 +275,7 @@ func (s *schema) killOpen(ctx context.Context) error {
 // checkpoint, up to a minute ago; so it is asked for one first, which not every
 // user may. Collections are counted one by one, since the server's own counter
 // may be wrong after it was killed (MongoDB manual, "$collStats", count).
-func (s *schema) Size(ctx context.Context) (workload.Size, error) {
+func (s *database) Size(ctx context.Context) (workload.Size, error) {
 	if err := s.mustMark(ctx); err != nil {
 		return workload.Size{}, err
 	}
@@ -377,13 +334,14 @@ func added(parts []storagePart) (data, indexes int64) {
 
 // Close releases the connections, those to members that are gone as well; all
 // at once, since each of these takes its time.
-func (s *schema) Close() error {
+func (s *database) Close() error {
+	err := s.hangUp()
 	s.mu.Lock()
 	clients := append(slices.Collect(maps.Values(s.members)), s.client)
 	s.members = nil
 	s.mu.Unlock()
 	_, failures := replicas.AskAll(context.Background(), clients, func(_ context.Context, client *mongo.Client) (bool, error) { return true, disconnect(client) })
-	return errors.Join(failures...)
+	return errors.Join(append(failures, err)...)
 }
 
 // failed wraps an error of the library with what was being done; nil stays nil.

@@ -38,7 +38,20 @@ const defaultLifetime = 60 * time.Second
 // all of them have prepared, which ends as its coordinator decides.
 //
 // While the set has no primary, Settle waits for one.
-func (s *schema) Settle(ctx context.Context) error {
+//
+// What a session without a transaction sent may still be under way to the server, or wait
+// there; so the sessions' client hangs up first, and the primary is asked until none of its
+// connections is left, nor a write of any other to our rows. Behind routers it is they who
+// have the connections, and the shards who have the writes.
+func (s *database) Settle(ctx context.Context) error {
+	if s.application != nil {
+		if err := s.hangUp(); err != nil {
+			return err
+		}
+		if err := lookUntil(ctx, func() (string, error) { return "look for connections", s.noneConnected(ctx) }); err != nil {
+			return err
+		}
+	}
 	return lookUntil(ctx, func() (doing string, err error) { return s.settle(ctx) })
 }
 
@@ -95,7 +108,7 @@ func passing(err error) bool {
 	}
 }
 
-func (s *schema) settle(ctx context.Context) (doing string, err error) {
+func (s *database) settle(ctx context.Context) (doing string, err error) {
 	s.abortAbandoned(ctx)
 	if err := s.noneOpen(ctx); err != nil {
 		return "look for open transactions", err
@@ -107,7 +120,7 @@ const confirming = "have a majority confirm the last writes"
 
 // confirm returns when a majority has all that the primary has. A standalone server is
 // all there is, and has no read concern linearizable.
-func (s *schema) confirm(ctx context.Context) error {
+func (s *database) confirm(ctx context.Context) error {
 	if s.standalone {
 		return nil
 	}
@@ -137,17 +150,17 @@ func (s *schema) confirm(ctx context.Context) error {
 
 // noneOpen returns an *openError if the server knows of open transactions of
 // this workload's clients, ours or those of a run that ended before.
-func (s *schema) noneOpen(ctx context.Context) error {
+func (s *database) noneOpen(ctx context.Context) error {
 	if s.sharded {
 		// First the routers: what one of them is doing now may reach the shards
 		// later.
-		if err := s.atRouters(ctx, busyRouter, routerTransactions(s.workload)); err != nil {
+		if err := s.atRouters(ctx, busyRouter, routerTransactions(s.of.Workload)); err != nil {
 			return err
 		}
 	}
-	pipeline := append(openTransactions(s.workload), total())
+	pipeline := append(openTransactions(s.of.Workload), total())
 	if s.sharded {
-		pipeline = shardTransactions(s.workload)
+		pipeline = shardTransactions(s.of.Workload)
 	}
 	err := none(ctx, s.admin, openOnServer, pipeline)
 	if err != nil {
@@ -179,7 +192,7 @@ func none(ctx context.Context, admin *mongo.Database, what string, pipeline bson
 // blind waits, where the server does not show its transactions (some hosted
 // ones have no $currentOp), for as long as one can stay open. Behind a router,
 // which does not know the shards' limit, that is the default.
-func (s *schema) blind(ctx context.Context, err error) error {
+func (s *database) blind(ctx context.Context, err error) error {
 	if !hidesOperations(err) {
 		return err
 	}
@@ -202,7 +215,7 @@ func hidesOperations(err error) bool {
 }
 
 // lifetime is how long a transaction can stay open on the server.
-func (s *schema) lifetime(ctx context.Context) time.Duration {
+func (s *database) lifetime(ctx context.Context) time.Duration {
 	const name = "transactionLifetimeLimitSeconds"
 	var reply struct {
 		Seconds int64 `bson:"transactionLifetimeLimitSeconds"`

@@ -94,7 +94,7 @@ func (c *connection) refuseSharding(hello helloReply) error {
 }
 
 // createCollection makes a collection, and shards it if that is asked for.
-func (s *schema) createCollection(ctx context.Context, name string, o ...options.Lister[options.CreateCollectionOptions]) error {
+func (s *database) createCollection(ctx context.Context, name string, o ...options.Lister[options.CreateCollectionOptions]) error {
 	if err := s.database.CreateCollection(ctx, name, o...); err != nil {
 		return failed("create collection "+name, err)
 	}
@@ -108,7 +108,7 @@ func (s *schema) createCollection(ctx context.Context, name string, o ...options
 }
 
 // allowSharding prepares the database, where the version needs that.
-func (s *schema) allowSharding(ctx context.Context) error {
+func (s *database) allowSharding(ctx context.Context) error {
 	if !s.hashed || s.wire >= wireSharesDatabases {
 		return nil
 	}

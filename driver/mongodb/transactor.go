@@ -20,7 +20,7 @@ import (
 // take. Until it knows, what the transaction has written is closed to all others.
 const abortBound = time.Second
 
-// maxAbandoned bounds schema.abandoned. What does not fit is aborted by the
+// maxAbandoned bounds database.abandoned. What does not fit is aborted by the
 // server after transactionLifetimeLimitSeconds.
 const maxAbandoned = 4096
 
@@ -28,7 +28,7 @@ const maxAbandoned = 4096
 // connection of its own, but one of the pool at each command; the pool is large
 // enough for all.
 type transactor struct {
-	schema       *schema
+	db           *database
 	readConcern  *readconcern.ReadConcern
 	writeConcern *writeconcern.WriteConcern
 	// session is the session with the server, nil until the next transaction.
@@ -36,12 +36,12 @@ type transactor struct {
 }
 
 // transactor makes sure that there is a primary.
-func (s *schema) transactor(ctx context.Context) (*transactor, error) {
+func (s *database) transactor(ctx context.Context) (*transactor, error) {
 	if err := s.admin.RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err(); err != nil {
 		return nil, failed("open a session", err)
 	}
 	s.abortAbandoned(ctx)
-	return &transactor{schema: s, readConcern: s.readConcern, writeConcern: s.writeConcern}, nil
+	return &transactor{db: s, readConcern: s.readConcern, writeConcern: s.writeConcern}, nil
 }
 
 // Close ends the session.
@@ -63,7 +63,7 @@ func (x *transactor) begin() (err error) {
 	if x.session == nil {
 		// Causal consistency would only order a transaction after what its own
 		// session has seen; on the primary that is so anyway.
-		if x.session, err = x.schema.client.StartSession(options.Session().SetCausalConsistency(false)); err != nil {
+		if x.session, err = x.db.client.StartSession(options.Session().SetCausalConsistency(false)); err != nil {
 			return err
 		}
 	}
@@ -145,8 +145,8 @@ func (x *transactor) commit(ctx context.Context) workload.Reply {
 		return judgeCommit(failed("commit", err), 0, majority(x.writeConcern))
 	}
 	counted, sent := counting(ctx)
-	command := bson.D{{Key: "commitTransaction", Value: 1}, {Key: "writeConcern", Value: concern(x.writeConcern, x.schema.majorityWait)}}
-	err := x.schema.admin.RunCommand(mongo.NewSessionContext(counted, x.session), command).Err()
+	command := bson.D{{Key: "commitTransaction", Value: 1}, {Key: "writeConcern", Value: concern(x.writeConcern, x.db.majorityWait)}}
+	err := x.db.admin.RunCommand(mongo.NewSessionContext(counted, x.session), command).Err()
 	if err == nil {
 		forget(ctx, x.session)
 		return workload.Reply{Outcome: history.Committed}
@@ -222,7 +222,7 @@ func sendAbort(ctx context.Context, session *mongo.Session) bool {
 func (x *transactor) leave(open bool) {
 	session := x.session
 	x.session = nil
-	s := x.schema
+	s := x.db
 	s.mu.Lock()
 	kept := open && !s.sharded && len(s.abandoned) < maxAbandoned
 	if kept {
@@ -238,7 +238,7 @@ func (x *transactor) leave(open bool) {
 // abortAbandoned tells the server which transactions are over, until it does
 // not answer. It changes no outcome: those attempts are Failed, since they
 // were never committed, or Unknown, and stay so.
-func (s *schema) abortAbandoned(ctx context.Context) {
+func (s *database) abortAbandoned(ctx context.Context) {
 	s.mu.Lock()
 	sessions := s.abandoned
 	s.abandoned = nil

@@ -13,7 +13,7 @@ import (
 // "serverStatus": locks, globalLock, metrics.operation, queues.execution and
 // before it wiredTiger.concurrentTransactions; times are in microseconds). A router does
 // not know of the shards' locks, and tells none.
-func (s *schema) Waits(ctx context.Context) ([]store.Wait, error) {
+func (s *database) Waits(ctx context.Context) ([]store.Wait, error) {
 	if s.sharded {
 		return nil, nil
 	}

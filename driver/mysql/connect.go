@@ -63,7 +63,7 @@ const askLook = `SELECT CONNECTION_ID(), @@global.read_only; SHOW GLOBAL VARIABL
 // lookAround asks the server what it is; it also finds out whether a connection
 // still lives.
 func (c *conn) lookAround(ctx context.Context) (look, error) {
-	rows, err := c.Raw.(driver.QueryerContext).QueryContext(ctx, askLook, nil)
+	rows, err := c.raw.QueryContext(ctx, askLook, nil)
 	if err != nil {
 		return look{}, err
 	}
@@ -75,15 +75,15 @@ func (c *conn) lookAround(ctx context.Context) (look, error) {
 }
 
 func readLook(rows driver.Rows) (l look, err error) {
-	err = sqldb.EachRow(rows, func(row []driver.Value) error {
-		return sqldb.ScanRow(sqldb.StandardFormat(readElements), row, []any{&l.id, &l.readOnly})
+	err = eachRow(rows, func(row []driver.Value) error {
+		return sqldb.ScanRow(format(), row, []any{&l.id, &l.readOnly})
 	})
 	for _, into := range []*bool{&l.galera, &l.prepared} {
 		if err == nil {
 			err = rows.(driver.RowsNextResultSet).NextResultSet()
 		}
 		if err == nil {
-			err = sqldb.EachRow(rows, func(row []driver.Value) error {
+			err = eachRow(rows, func(row []driver.Value) error {
 				*into = len(row) == 2 && sqldb.TextOf(row[1]) == "ON"
 				return nil
 			})
@@ -107,11 +107,11 @@ func (h *host) connect(ctx context.Context, database string, set []pin) (*conn, 
 	}
 	bounded, cancel := context.WithTimeout(ctx, s.connectTimeout)
 	defer cancel()
-	raw, err := connector.Connect(bounded)
+	opened, err := connector.Connect(bounded)
 	if err != nil {
 		return nil, h.connectError(ctx, handshake.failure(err))
 	}
-	c := &conn{StandardConn: standard(raw), host: h, encrypted: handshake.done}
+	c := &conn{raw: opened.(raw), format: format(), host: h, encrypted: handshake.done}
 	if _, err = c.Change(bounded, s.prologue()); err == nil {
 		err = c.pin(bounded, set)
 	}

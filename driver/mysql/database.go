@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"context"
+	"fmt"
 
 	"assay/driver/sqldb"
 	"assay/store"
@@ -75,12 +76,25 @@ func catalogOf(database, engine string, d dialect) sqldb.Catalog {
 	}
 }
 
-// Load implements sqldb.Database by one INSERT.
+// Load implements store.Database by one INSERT.
 func (p *schema) Load(ctx context.Context, rows store.Rows) error {
-	return p.Operation("load "+rows.Table+"s", p.use(ctx, func(c *conn) error { return c.Put(ctx, p.SQL.Table(rows.Table), rows) }))
+	rows = p.SQL.Renamed(rows)
+	if rows.Count == 0 {
+		return nil
+	}
+	return p.Operation("load "+rows.Table+"s", p.use(ctx, func(c *conn) error {
+		n, err := c.execute(ctx, bindRows(nil, p.SQL.Table(rows.Table), rows))
+		if err == nil && n != int64(rows.Count) {
+			err = fmt.Errorf("the server took %d of %d rows of %s", n, rows.Count, rows.Table)
+		}
+		return err
+	}))
 }
 
 func (p *schema) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
+	if p.Reads {
+		return p.connectApart(ctx, statements)
+	}
 	l, err := p.dial(ctx, statements)
 	if err != nil {
 		return nil, err // and not a typed nil

@@ -74,7 +74,7 @@ func chooseEngine(ctx context.Context, c *conn, name string) (string, error) {
 		wanted = rocksdb
 	}
 	var engines []string
-	err := c.Values(ctx, func(row []driver.Value) error {
+	err := c.values(ctx, func(row []driver.Value) error {
 		engines = append(engines, sqldb.TextOf(row[0]))
 		return nil
 	}, `SELECT engine FROM information_schema.engines WHERE support IN ('YES', 'DEFAULT') AND transactions = 'YES'

@@ -37,15 +37,15 @@ func TestDialectOfTiDB(t *testing.T) {
 	defer cancel()
 	to := target(parameter("dialect", "tidb"))
 	var refused *workload.OptionError
-	if _, err := churn.Opener(Driver().Open)(ctx, to); !errors.As(err, &refused) || refused.Option != "dialect" {
+	if _, err := churn.Opener(Open)(ctx, to); !errors.As(err, &refused) || refused.Option != "dialect" {
 		t.Errorf("churn: %v", err)
 	}
 	serial := to
 	serial.Isolation = "serializable"
-	if _, err := bank.Opener(Driver().Open)(ctx, serial); !errors.As(err, &refused) || refused.Option != "isolation level" {
+	if _, err := bank.Opener(Open)(ctx, serial); !errors.As(err, &refused) || refused.Option != "isolation level" {
 		t.Errorf("serializable: %v", err)
 	}
-	if _, err := bank.Opener(Driver().Open)(ctx, target(parameter("dialect", "oracle"))); !errors.As(err, &refused) || refused.Want != "mysql, tidb" {
+	if _, err := bank.Opener(Open)(ctx, target(parameter("dialect", "oracle"))); !errors.As(err, &refused) || refused.Want != "mysql, tidb" {
 		t.Errorf("an unknown one: %v", err)
 	}
 	store := openBank(t, to)

@@ -42,7 +42,7 @@ func TestGalera(t *testing.T) {
 	}()
 	p := &troupe{t, ctx, nodes}
 	t.Run("Store", func(t *testing.T) {
-		d := drivertest.Store{Open: Driver().Open, Lacks: sqldb.Lacks(), Target: target(p.everywhere()), Secret: secret}
+		d := drivertest.Store{Open: Open, Lacks: sqldb.Lacks(), Target: target(p.everywhere()), Secret: secret}
 		drivertest.RunOutcomes(t, d)
 		drivertest.ShortRuns(t, d.Target, drivertest.Supports(d.Open, d.Lacks)...)
 		t.Run("on any node", func(t *testing.T) { // a session sees what others did elsewhere before
@@ -162,7 +162,7 @@ func testAllTheSame(t *testing.T, p *troupe) {
 	if store.CatchUp(p.ctx, nobody) == nil || store.ReadReplica(p.ctx, nobody, nil, nil) == nil {
 		t.Error("something was read of nobody")
 	}
-	if _, err := bank.Opener(Driver().Open)(p.ctx, target(p.everywhere(), parameter("engine", "Aria"))); !errors.As(err, new(*workload.OptionError)) {
+	if _, err := bank.Opener(Open)(p.ctx, target(p.everywhere(), parameter("engine", "Aria"))); !errors.As(err, new(*workload.OptionError)) {
 		t.Errorf("an engine that is not replicated: %v", err)
 	}
 }
@@ -307,8 +307,8 @@ func testReadElsewhere(t *testing.T, p *troupe) {
 	defer store.Close()
 	plain, unsynced := openAvailability(t, target(p.everywhere()))
 	defer plain.Close()
-	if schema.PromiseReads() != keyvalue.PromiseLinearizable || unsynced.PromiseReads() != "" {
-		t.Errorf("promises %q and %q", schema.PromiseReads(), unsynced.PromiseReads())
+	if schema.Promises().Reads != keyvalue.PromiseLinearizable || unsynced.Promises().Reads != "" {
+		t.Errorf("promises %q and %q", schema.Promises().Reads, unsynced.Promises().Reads)
 	}
 	if err := store.Create(p.ctx, workload.Marker{Workload: "availability"}); err != nil {
 		t.Fatal(err)

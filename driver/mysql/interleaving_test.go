@@ -21,7 +21,7 @@ func TestInterleaving(t *testing.T) {
 			name, value, _ := strings.Cut(o, "=")
 			options = append(options, parameter(name, value))
 		}
-		db, err := Driver().Open(t.Context(), at(level.Isolation, options...), isolation.Schema())
+		db, err := Open(t.Context(), at(level.Isolation, options...), isolation.Schema())
 		if err != nil {
 			t.Fatal(err)
 		}

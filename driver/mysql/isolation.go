@@ -10,9 +10,7 @@ import (
 	"assay/workload"
 )
 
-func (p *schema) PromiseLevel() string { return promised(p.level, p.engine, p.server) }
-
-// Levels implements sqldb.Database. Repeatable read comes twice where InnoDB can
+// Levels implements store.Database. Repeatable read comes twice where InnoDB can
 // refuse what a snapshot does not allow (MariaDB, innodb_snapshot_isolation).
 func (p *schema) Levels() (levels []store.Level) {
 	for _, name := range p.dialect.levels {

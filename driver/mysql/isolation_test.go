@@ -43,17 +43,7 @@ type steps struct {
 
 // operate does one operation, the first of a transaction with its beginning.
 func (s *steps) operate(ctx context.Context, op *isolation.Op) error {
-	return s.Operate(ctx, stepwise{s.t.Steps()}, op)
-}
-
-// stepwise is the contract's Transaction over that of a connection.
-type stepwise struct{ sqldb.Transaction }
-
-func (t stepwise) Do(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (int64, error) {
-	if row == nil {
-		return t.Change(ctx, statement, parameters...)
-	}
-	return 0, t.Query(ctx, statement, row, parameters...)
+	return s.Operate(ctx, s.t.Steps(), op)
 }
 
 func (s *steps) failed(ctx context.Context, err error) workload.Reply {
@@ -90,7 +80,8 @@ func newIsolation(t *testing.T, to workload.Target) *isolationStore {
 	}
 	t.Cleanup(func() { s.Close() })
 	below := &connects{schema: s}
-	return &isolationStore{sqldb.StoreOf(below, isolation.Schema()), below}
+	s.Server = below
+	return &isolationStore{s, below}
 }
 
 // desk is an empty isolation database, and sessions on it at one level.

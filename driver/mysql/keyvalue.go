@@ -30,21 +30,23 @@ func (p *schema) chooseReads(read string) error {
 	return nil
 }
 
-// PromiseReads implements sqldb.Database. A statement that is a transaction by
+// Promises implements store.Database. A statement that is a transaction by
 // itself reads what is committed when it begins (MySQL manual, "Consistent
 // Nonlocking Reads"), and one server alone has committed what it acknowledged. A
 // Galera node that is told to (wsrep_sync_wait) holds a read back until it "has
 // caught up with all updates made in the cluster to the point where the check
 // was begun" (Galera documentation, "MySQL wsrep Options"); without that, and of
 // servers that copy in other ways, nothing is promised.
-func (p *schema) PromiseReads() string {
+func (p *schema) Promises() store.Promises {
+	reads := ""
 	if p.server.galera && p.server.syncWait || !p.server.galera && len(p.hosts) == 1 {
-		return store.Linearizable
+		reads = store.Linearizable
 	}
-	return ""
+	return sqldb.Promises(promised(p.level, p.engine, p.server), reads)
 }
 
-func (p *schema) ConnectApart(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
+// connectApart is Connect where reads may go elsewhere.
+func (p *schema) connectApart(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	var writes *host // the one that takes inserts
 	r := &sqldb.Routed{Apart: p.readsApart, Connect: func(ctx context.Context, read bool) (*sqldb.Session, error) {
 		if read {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"assay/driver/sqldb"
 	"assay/history"
 	"assay/workload"
 	"assay/workload/availability"
@@ -16,7 +15,7 @@ import (
 
 func openKeyValue(t *testing.T, to workload.Target, table keyvalue.Table) keyvalue.Store {
 	t.Helper()
-	store, err := keyvalue.By(Driver().Open)(context.Background(), to, table)
+	store, err := keyvalue.By(Open)(context.Background(), to, table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,14 +29,14 @@ func openAvailability(t *testing.T, to workload.Target) (keyvalue.Store, *schema
 	if err != nil {
 		t.Fatal(err)
 	}
-	return keyvalue.Over(sqldb.StoreOf(schema, keyvalue.Schema(availability.Table())), availability.Table()), schema
+	return keyvalue.Over(schema, availability.Table()), schema
 }
 
 func TestAvailabilityReads(t *testing.T) {
 	for _, read := range []string{workload.ReadNearest, workload.ReadSecondaryPreferred, "farthest"} {
 		to := target()
 		to.Read = read
-		_, err := keyvalue.By(Driver().Open)(context.Background(), to, availability.Table())
+		_, err := keyvalue.By(Open)(context.Background(), to, availability.Table())
 		if refused := (*workload.OptionError)(nil); !errors.As(err, &refused) || refused.Value != read {
 			t.Errorf("%s with one host: %v", read, err)
 		}

@@ -118,7 +118,8 @@ func openBank(t *testing.T, target workload.Target) *bankStore {
 		t.Fatal(err)
 	}
 	below := &bankConnects{schema: p}
-	store := bank.Over(sqldb.StoreOf(below, bank.Schema()))
+	p.Server = below
+	store := bank.Over(p)
 	return &bankStore{store, store.(bank.Auditor), store.(bank.Replicated), below}
 }
 
@@ -184,7 +185,7 @@ func foreignIntact(t *testing.T, schema, table string) {
 // TestStore runs what every driver passes.
 func TestStore(t *testing.T) {
 	whole := drivertest.Store{
-		Open: Driver().Open, Lacks: sqldb.Lacks(), Target: target(), Secret: secret,
+		Open: Open, Lacks: sqldb.Lacks(), Target: target(), Secret: secret,
 		Others: func(workload string) []drivertest.Other { return others("assay_" + workload) },
 		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
 			makeForeign(t, "assay_"+workload, "account")
@@ -223,7 +224,7 @@ func TestStore(t *testing.T) {
 // TestWorkloads does a short run of each workload, on both engines, and at the other levels of
 // those whose statements follow from one another.
 func TestWorkloads(t *testing.T) {
-	open, lacks := Driver().Open, sqldb.Lacks()
+	open, lacks := Open, sqldb.Lacks()
 	drivertest.ShortRuns(t, target(), supports()...)
 	t.Run("RocksDB", func(t *testing.T) {
 		drivertest.ShortRuns(t, target(parameter("engine", "rocksdb"), parameter("rocksdb_deadlock_detect", "ON")), drivertest.Supports(open, lacks)...)

@@ -12,7 +12,7 @@ import (
 	"assay/store"
 )
 
-var _ sqldb.ReplicatedDatabase = (*schema)(nil)
+var _ store.Replicated = (*schema)(nil)
 
 // member is what a Galera node says of itself (Galera documentation, "Galera
 // Status Variables").
@@ -39,7 +39,7 @@ func (c *conn) askMember(ctx context.Context) (m member, err error) {
 		status["wsrep_local_state_comment"], committed}, nil
 }
 
-// Replicas implements sqldb.ReplicatedDatabase. The members of a Galera cluster are known
+// Replicas implements store.Replicated. The members of a Galera cluster are known
 // by the addresses at which they talk to one another; so replicas are the hosts of
 // the address that belong to the cluster. The one that sessions go to first is
 // called primary, though all take writes. A server without Galera has none:
@@ -96,7 +96,7 @@ func (p *schema) hostOf(r store.Replica) (*host, error) {
 	return nil, fmt.Errorf("mysql: the address names no host %s", r.Name)
 }
 
-// CatchUp implements sqldb.ReplicatedDatabase: the node has committed, in the order that
+// CatchUp implements store.Replicated: the node has committed, in the order that
 // is the same for all, up to what the first that takes writes had committed when
 // this was called.
 func (p *schema) CatchUp(ctx context.Context, replica store.Replica) error {
@@ -169,7 +169,7 @@ func (m member) reached(goal member) error {
 	return nil
 }
 
-func (p *schema) ViewReplica(ctx context.Context, replica store.Replica, read func(sqldb.Reader) error) error {
+func (p *schema) ViewReplica(ctx context.Context, replica store.Replica, read func(store.Reader) error) error {
 	h, err := p.hostOf(replica)
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ type schema struct {
 // defaultEngine is the variable that says how a table is stored whose statement does not.
 const defaultEngine = "default_storage_engine"
 
-// Driver opens a workload in the database assay_ and its name.
+// Open is a store.Opener. It opens a workload in the database assay_ and its name.
 //
 // The address is mysql://USER:PASSWORD@HOST:PORT,HOST:PORT/?OPTION=VALUE. Of
 // several hosts the first that answers and takes writes is used; with
@@ -42,7 +42,9 @@ const defaultEngine = "default_storage_engine"
 // storage engine of the tables, statements=together or apart how a transfer is
 // sent (see Batch), ssl-mode, ssl-ca, ssl-cert and ssl-key encrypt (see
 // readEncryption), and all other options are session variables of the server.
-func Driver() sqldb.Driver { return sqldb.DriverOf(openSchema) }
+func Open(ctx context.Context, target workload.Target, of store.Schema) (store.Database, error) {
+	return sqldb.Opener(openSchema)(ctx, target, of)
+}
 
 func openSchema(ctx context.Context, target workload.Target, of store.Schema) (*schema, error) {
 	s, err := parse(target)
@@ -50,7 +52,7 @@ func openSchema(ctx context.Context, target workload.Target, of store.Schema) (*
 		return nil, err
 	}
 	p := &schema{settings: s}
-	p.Namespace = &sqldb.Namespace{Product: "mysql", Schema: sqldb.Renamed(of, reserved()), Name: schemaPrefix + of.Workload, Server: p}
+	p.Namespace = sqldb.NewNamespace("mysql", schemaPrefix+of.Workload, of, reserved(), p)
 	for _, name := range s.hosts {
 		p.hosts = append(p.hosts, newHost(name, s))
 	}

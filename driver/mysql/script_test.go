@@ -12,7 +12,7 @@ func TestScript(t *testing.T) {
 	drivertest.RunScript(t, drivertest.Script{
 		Secret: secret, Others: others("assay_script"),
 		Open: func(t *testing.T) script.Store {
-			store, err := script.Opener(Driver().Open)(context.Background(), target())
+			store, err := script.Opener(Open)(context.Background(), target())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,19 +2,22 @@ package mysql
 
 import (
 	"context"
+	"database/sql/driver"
+	"errors"
 	"fmt"
 	"strconv"
 
 	"assay/driver/sqldb"
 	"assay/store"
+	"assay/workload"
 )
 
 // session is the connection of one session. It is used by one goroutine at a time.
 type session struct {
 	*conn
-	sqldb.StandardWire
-	schema *schema
-	buffer []byte // of the last text of a batch, to be used again
+	schema     *schema
+	statements []sqldb.Statement
+	buffer     []byte // of the last text, to be used again
 }
 
 // begin begins a transaction.
@@ -59,9 +62,7 @@ func (p *schema) adopt(ctx context.Context, c *conn, statements []sqldb.Statemen
 		c.HangUp()
 		return nil, p.Operation("open session", err)
 	}
-	l := &session{conn: c, schema: p, StandardWire: sqldb.StandardWire{
-		Conn: &c.StandardConn, Statements: statements, SQL: &p.SQL, Errors: errorTable(), Begin: begin, Joined: true,
-	}}
+	l := &session{conn: c, schema: p, statements: statements}
 	p.Sessions.Add(l.known())
 	return sqldb.NewSession(p.Product, statements, l), nil
 }
@@ -75,4 +76,94 @@ func (l *session) Close() {
 // known is by what the server knows the session.
 func (l *session) known() sqldb.SessionID {
 	return sqldb.SessionID{Server: l.host.name, ID: strconv.FormatInt(l.look.id, 10)}
+}
+
+// errGone is a connection that was found closed before anything was sent.
+var errGone = fmt.Errorf("the server has closed the connection: %w", driver.ErrBadConn)
+
+// Ready implements sqldb.Wire. It asks the socket, as database/sql does before it uses a
+// connection again: what is written to one that the server has closed seems to be
+// sent, and then nobody knows.
+func (l *session) Ready(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := l.raw.ResetSession(ctx)
+	if err != nil {
+		l.HangUp()
+	}
+	if errors.Is(err, driver.ErrBadConn) {
+		return errGone
+	}
+	return err
+}
+
+func (l *session) Usable(err error) bool {
+	return l.Sound() && (err == nil || !errorTable().Lasting(err))
+}
+
+func (l *session) Classify(err error, at sqldb.Stage) workload.Reply {
+	return errorTable().Classify(err, at)
+}
+
+func (l *session) Violated(err error) store.Violation { return errorTable().Violated(err) }
+
+// do does a call, behind another text.
+func (l *session) do(ctx context.Context, before string, call store.Call) (changed int64, err error) {
+	l.buffer = bind(append(l.buffer[:0], before...), l.statements[call.Statement].Text, call.Parameters)
+	if call.Row == nil {
+		return l.execute(ctx, l.buffer)
+	}
+	return 0, l.receive(&call, func(row func([]driver.Value) error) error { return l.values(ctx, row, string(l.buffer)) })
+}
+
+// Run implements sqldb.Wire. What has changed is as the server counts it.
+func (l *session) Run(ctx context.Context, statement int, row func(store.Row) error, parameters []store.Value) (changed int64, at sqldb.Stage, err error) {
+	changed, err = l.do(ctx, "", store.Call{Statement: statement, Row: row, Parameters: parameters})
+	return changed, sqldb.Alone, err
+}
+
+// Insert implements sqldb.Wire: one statement, committed by itself.
+func (l *session) Insert(ctx context.Context, rows store.Rows) (sqldb.Stage, error) {
+	l.buffer = bindRows(l.buffer[:0], l.schema.SQL.Table(rows.Table), rows)
+	_, err := l.execute(ctx, l.buffer)
+	return sqldb.Alone, err
+}
+
+// Load implements sqldb.Wire; there is no faster way that every server has.
+func (l *session) Load(ctx context.Context, rows store.Rows) (sqldb.Stage, error) {
+	return l.Insert(ctx, rows)
+}
+
+// Step implements sqldb.Wire, with what begins a transaction in one text.
+func (l *session) Step(ctx context.Context, first bool, statement int, row func(store.Row) error, parameters []store.Value) (int64, error) {
+	before := ""
+	if first {
+		before = begin + ";"
+	}
+	return l.do(ctx, before, store.Call{Statement: statement, Row: row, Parameters: parameters})
+}
+
+// Prepare implements sqldb.Wire: statements are sent as text.
+func (l *session) Prepare(_ context.Context, statement sqldb.Statement) error {
+	l.statements = append(l.statements, statement)
+	return nil
+}
+
+func (l *session) Commit(ctx context.Context) error {
+	_, err := l.Change(ctx, "COMMIT")
+	return err
+}
+
+// Leave implements sqldb.Wire. After some errors there is no transaction any more; a
+// ROLLBACK then does nothing.
+func (l *session) Leave(ctx context.Context, inquiry *store.Call) error {
+	_, err := l.Change(ctx, "ROLLBACK")
+	if err == nil && inquiry != nil {
+		_, err = l.do(ctx, "", *inquiry)
+	}
+	if err == nil && !l.Sound() {
+		err = errGone
+	}
+	return err
 }

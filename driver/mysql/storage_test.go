@@ -12,7 +12,7 @@ import (
 
 func scriptStore(t *testing.T, changes ...func(*spot)) script.Store {
 	t.Helper()
-	store, err := script.Opener(Driver().Open)(t.Context(), target(changes...))
+	store, err := script.Opener(Open)(t.Context(), target(changes...))
 	if err != nil {
 		t.Fatal(err)
 	}

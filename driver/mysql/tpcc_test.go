@@ -13,7 +13,7 @@ func TestTPCC(t *testing.T) {
 	drivertest.RunTPCC(t, drivertest.TPCC{
 		Secret: secret, OperationsOnly: true,
 		Open: func(t *testing.T) tpcc.Store {
-			store, err := tpcc.Opener(Driver().Open)(context.Background(), target())
+			store, err := tpcc.Opener(Open)(context.Background(), target())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -27,7 +27,7 @@ func TestTPCC(t *testing.T) {
 // snapshot, and locks the gap in which a Delivery has found no order.
 func TestTPCCIsolation(t *testing.T) {
 	drivertest.RunTPCCIsolation(t, func(t *testing.T, isolation string) tpcc.Store {
-		store, err := tpcc.Opener(Driver().Open)(context.Background(), at(isolation))
+		store, err := tpcc.Opener(Open)(context.Background(), at(isolation))
 		if err != nil {
 			t.Fatal(err)
 		}

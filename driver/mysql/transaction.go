@@ -16,9 +16,24 @@ import (
 // round trip but that of COMMIT.
 func (l *session) Batch(ctx context.Context, calls []store.Call) (sqldb.Stage, error) {
 	if l.schema.apart() {
-		return l.StandardWire.Batch(ctx, calls)
+		return l.oneByOne(ctx, calls)
 	}
 	return l.together(ctx, calls)
+}
+
+// oneByOne sends each statement after the answer to the one before.
+func (l *session) oneByOne(ctx context.Context, calls []store.Call) (sqldb.Stage, error) {
+	_, err := l.Change(ctx, begin)
+	for i := 0; err == nil && i < len(calls); i++ {
+		_, err = l.do(ctx, "", calls[i])
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return sqldb.BeforeCommit, err
+	}
+	return sqldb.Committing, l.Commit(ctx)
 }
 
 // apart reports whether each statement of a batch is sent by itself: as the
@@ -46,14 +61,13 @@ func (l *session) together(ctx context.Context, calls []store.Call) (at sqldb.St
 		if calls[i].Row != nil {
 			answers++
 		}
-		b, _ = l.Bind(b, l.Statements[calls[i].Statement].Text, calls[i].Parameters, nil)
-		b = append(b, ';')
+		b = append(bind(b, l.statements[calls[i].Statement].Text, calls[i].Parameters), ';')
 	}
 	l.buffer = append(b, "COMMIT"...)
 	if answers == 0 {
-		return l.StandardWire.Batch(ctx, calls)
+		return l.oneByOne(ctx, calls)
 	}
-	rows, err := l.Raw.(driver.QueryerContext).QueryContext(ctx, string(l.buffer), nil)
+	rows, err := l.raw.QueryContext(ctx, string(l.buffer), nil)
 	if err != nil {
 		return sqldb.Working, err
 	}
@@ -64,7 +78,7 @@ func (l *session) together(ctx context.Context, calls []store.Call) (at sqldb.St
 		if calls[i].Row == nil {
 			continue
 		}
-		err = l.Receive(rows, &calls[i])
+		err = l.receive(&calls[i], func(row func([]driver.Value) error) error { return eachRow(rows, row) })
 		if answers--; err == nil && answers > 0 {
 			err = rows.(driver.RowsNextResultSet).NextResultSet()
 		}

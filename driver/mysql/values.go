@@ -1,7 +1,6 @@
 package mysql
 
 import (
-	"database/sql/driver"
 	"encoding/hex"
 	"strconv"
 	"strings"
@@ -9,14 +8,14 @@ import (
 	"assay/store"
 )
 
-// appendValue is the sqldb.Parameter of MySQL: a value is a literal, which saves the
-// round trip that preparing takes. Every connection's sql_mode is one in which a
-// backslash escapes (see prologue), and its characters are those of UTF-8, in which no
-// other character has the byte of a quote (MySQL manual, "String Literals").
-func appendValue(b []byte, v store.Value, _ []driver.NamedValue) ([]byte, []driver.NamedValue) {
+// appendValue appends a value as a literal, which saves the round trip that preparing
+// takes. Every connection's sql_mode is one in which a backslash escapes (see prologue), and
+// its characters are those of UTF-8, in which no other character has the byte of a quote
+// (MySQL manual, "String Literals").
+func appendValue(b []byte, v store.Value) []byte {
 	switch v.Kind {
 	case store.Bool:
-		return strconv.AppendBool(b, v.Number != 0), nil
+		return strconv.AppendBool(b, v.Number != 0)
 	case store.Text:
 		b = append(b, '\'')
 		for i := range len(v.Text) {
@@ -27,19 +26,19 @@ func appendValue(b []byte, v store.Value, _ []driver.NamedValue) ([]byte, []driv
 				b = append(b, c)
 			}
 		}
-		return append(b, '\''), nil
+		return append(b, '\'')
 	case store.Bytes:
-		return append(hex.AppendEncode(append(b, "x'"...), v.Bytes), '\''), nil
+		return append(hex.AppendEncode(append(b, "x'"...), v.Bytes), '\'')
 	case store.List:
-		return append(appendNumbers(append(b, '\''), v.Numbers), '\''), nil
+		return append(appendNumbers(append(b, '\''), v.Numbers), '\'')
 	case store.Keys:
-		return appendNumbers(b, v.Numbers), nil
+		return appendNumbers(b, v.Numbers)
 	case store.Real:
-		return strconv.AppendFloat(b, v.Real, 'g', -1, 64), nil
+		return strconv.AppendFloat(b, v.Real, 'g', -1, 64)
 	case store.Nothing:
-		return append(b, "NULL"...), nil
+		return append(b, "NULL"...)
 	default:
-		return strconv.AppendInt(b, v.Number, 10), nil
+		return strconv.AppendInt(b, v.Number, 10)
 	}
 }
 

@@ -8,9 +8,7 @@ import (
 
 // literal is a statement with its parameters written into it.
 func literal(text string, parameters []store.Value) string {
-	conn := standard(nil)
-	b, _ := conn.Bind(nil, text, parameters, nil)
-	return string(b)
+	return string(bind(nil, text, parameters))
 }
 
 // TestLiterals has the server read what is written into statements.

@@ -45,8 +45,7 @@ func configure(t *testing.T, names ...string) {
 
 // supports are all workloads.
 func supports() []definition.Support {
-	d := Driver()
-	return append(drivertest.Supports(d.Open, sqldb.Lacks()), script.On(d.Open, sqldb.Lacks()))
+	return append(drivertest.Supports(Open, sqldb.Lacks()), script.On(Open, sqldb.Lacks()))
 }
 
 // TestConfiguredServersConvictNobody: nothing that a server's configuration sets for its
@@ -55,7 +54,7 @@ func TestConfiguredServersConvictNobody(t *testing.T) {
 	for name := range hostile() {
 		t.Run(name, func(t *testing.T) {
 			configure(t, name)
-			drivertest.ShortRuns(t, target(), bank.On(Driver().Open, sqldb.Lacks()))
+			drivertest.ShortRuns(t, target(), bank.On(Open, sqldb.Lacks()))
 		})
 	}
 	t.Run("all", func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"assay/workload"
 )
 
-// FileSize implements sqldb.Database: what the tables use, and what is free in their
+// FileSize implements store.Database: what the tables use, and what is free in their
 // tablespaces (DATA_FREE; MySQL manual, "The INFORMATION_SCHEMA TABLES Table").
 func (p *schema) FileSize(ctx context.Context) (workload.Size, error) {
 	size, err := p.Size(ctx)
@@ -41,13 +41,13 @@ func (p *schema) Compactions() ([]string, error) {
 	return []string{"OPTIMIZE TABLE"}, nil
 }
 
-// Compact implements sqldb.Database. What went wrong is a row of the answer (MySQL
+// Compact implements store.Database. What went wrong is a row of the answer (MySQL
 // manual, "OPTIMIZE TABLE Statement").
 func (p *schema) Compact(ctx context.Context, _ string) error {
 	return p.Operation("optimize", p.use(ctx, func(c *conn) error {
 		for _, t := range p.Tables {
 			var wrong error
-			err := c.Values(ctx, func(row []driver.Value) error {
+			err := c.values(ctx, func(row []driver.Value) error {
 				if len(row) == 4 && strings.EqualFold(sqldb.TextOf(row[2]), "error") {
 					wrong = errors.New(sqldb.TextOf(row[3]))
 				}
@@ -82,7 +82,7 @@ func waitStatus() []store.Wait {
 	}
 }
 
-// Waits implements sqldb.Database, with those that the server has of the
+// Waits implements store.Database, with those that the server has of the
 // table's engine, of the whole server.
 func (p *schema) Waits(ctx context.Context) ([]store.Wait, error) {
 	status := map[string]string{}
@@ -120,7 +120,7 @@ func (p *schema) Waits(ctx context.Context) ([]store.Wait, error) {
 // Table Compression").
 const compressed = "InnoDB-compressed"
 
-// Engines implements sqldb.Database: those with transactions that the server
+// Engines implements store.Database: those with transactions that the server
 // has loaded, and InnoDB with compressed rows unless it copies them to others by
 // Galera.
 func (p *schema) Engines(ctx context.Context) (names []string, err error) {

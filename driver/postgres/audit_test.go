@@ -5,7 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"assay/driver/sqldb"
 	"assay/history"
 	"assay/store"
 	"assay/workload"
@@ -26,8 +25,9 @@ func checkAuditLevel(t *testing.T, to workload.Target, want string) {
 	opened := openBank(t, to)
 	defer opened.Close()
 	var level, readOnly string
-	err := opened.below.AuditView(context.Background(), func(r sqldb.Reader) error {
-		return r.Query(context.Background(), `SELECT current_setting('transaction_isolation'), current_setting('transaction_read_only')`,
+	err := opened.below.Audit(context.Background(), func(r store.Reader) error {
+		return r.Read(context.Background(), store.Statement{Name: "level", Verb: store.Native, Reads: true,
+			Text: `SELECT current_setting('transaction_isolation'), current_setting('transaction_read_only')`},
 			func(row store.Row) error { return row.Scan(&level, &readOnly) })
 	})
 	if err != nil || level != want || readOnly != "on" {
@@ -38,10 +38,10 @@ func checkAuditLevel(t *testing.T, to workload.Target, want string) {
 // TestAuditSeesOneMoment has a transfer commit between two reads of an audit.
 func TestAuditSeesOneMoment(t *testing.T) {
 	s := setScene(t, target(t))
-	err := s.store.below.AuditView(s.ctx, func(r sqldb.Reader) error {
+	err := s.store.below.Audit(s.ctx, func(r store.Reader) error {
 		for id := range int64(2) {
 			var version int64
-			err := r.Query(s.ctx, `SELECT version FROM assay_bank.account WHERE id = $1`,
+			err := r.Read(s.ctx, store.Statement{Name: "version", Verb: store.Read, Table: "account", Columns: []string{"version"}, Where: store.Where("id")},
 				func(row store.Row) error { return row.Scan(&version) }, store.OfInt(id+1))
 			if err != nil || version != 0 {
 				t.Errorf("account %d was read at version %d, %v", id+1, version, err)

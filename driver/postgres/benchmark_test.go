@@ -12,7 +12,7 @@ import (
 // BenchmarkTransfer tells what one transfer of one session costs the client.
 func BenchmarkTransfer(b *testing.B) {
 	ctx := b.Context()
-	store, err := bank.Opener(Driver().Open)(ctx, workload.Target{Address: server.Address(), ConnectTimeout: time.Minute})
+	store, err := bank.Opener(Open)(ctx, workload.Target{Address: server.Address(), ConnectTimeout: time.Minute})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 func openBulkUpdate(t *testing.T, target workload.Target) bulkupdate.Store {
 	t.Helper()
-	store, err := bulkupdate.Opener(Driver().Open)(t.Context(), target)
+	store, err := bulkupdate.Opener(Open)(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}

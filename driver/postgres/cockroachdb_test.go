@@ -32,7 +32,7 @@ import (
 // the driver around them. Those for sizes and for abandoned sessions are
 // PostgreSQL's here; see TestCockroachDBsOwnStatements.
 func TestCockroachDBsDialect(t *testing.T) {
-	d := drivertest.Store{Open: Driver().Open, Lacks: sqldb.Lacks(), Target: target(t, inDialect), Secret: secret, MakeForeign: makeForeign,
+	d := drivertest.Store{Open: Open, Lacks: sqldb.Lacks(), Target: target(t, inDialect), Secret: secret, MakeForeign: makeForeign,
 		Others: func(workload string) []drivertest.Other { return othersPlainly(others("assay_" + workload)) }}
 	drivertest.RunStore(t, d)
 	supported := slices.DeleteFunc(drivertest.Supports(d.Open, d.Lacks), func(s definition.Support) bool { return s.Workload == churn.Name })
@@ -338,7 +338,7 @@ func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
 	must(t, k.Create(ctx, mark("bulkupdate")), k.Load(ctx, []bulkupdate.Document{{ID: 1, User: 1}}), k.FinishLoad(ctx))
 	_, err = k.Waits(ctx)
 	must(t, err, k.Drop(ctx), k.Close())
-	i, err := Driver().Open(ctx, target(t, via, inDialect), isolation.Schema())
+	i, err := Open(ctx, target(t, via, inDialect), isolation.Schema())
 	must(t, err)
 	must(t, i.Create(ctx, mark("isolation")), i.Drop(ctx), i.Close())
 

@@ -60,16 +60,16 @@ func openers(t *testing.T) map[string]func(workload.Target) error {
 	}
 	ctx := t.Context()
 	return map[string]func(workload.Target) error{
-		"bank":      func(to workload.Target) error { return closed(bank.Opener(Driver().Open)(ctx, to)) },
-		"isolation": func(to workload.Target) error { return closed(Driver().Open(ctx, to, isolation.Schema())) },
+		"bank":      func(to workload.Target) error { return closed(bank.Opener(Open)(ctx, to)) },
+		"isolation": func(to workload.Target) error { return closed(Open(ctx, to, isolation.Schema())) },
 		"availability": func(to workload.Target) error {
-			return closed(keyvalue.By(Driver().Open)(ctx, to, availability.Table()))
+			return closed(keyvalue.By(Open)(ctx, to, availability.Table()))
 		},
-		"entity":     func(to workload.Target) error { return closed(keyvalue.By(Driver().Open)(ctx, to, entity.Table())) },
-		"candles":    func(to workload.Target) error { return closed(Driver().Open(ctx, to, candles.Schema())) },
-		"bulkupdate": func(to workload.Target) error { return closed(bulkupdate.Opener(Driver().Open)(ctx, to)) },
-		"tpcc":       func(to workload.Target) error { return closed(tpcc.Opener(Driver().Open)(ctx, to)) },
-		"churn":      func(to workload.Target) error { return closed(churn.Opener(Driver().Open)(ctx, to)) },
+		"entity":     func(to workload.Target) error { return closed(keyvalue.By(Open)(ctx, to, entity.Table())) },
+		"candles":    func(to workload.Target) error { return closed(Open(ctx, to, candles.Schema())) },
+		"bulkupdate": func(to workload.Target) error { return closed(bulkupdate.Opener(Open)(ctx, to)) },
+		"tpcc":       func(to workload.Target) error { return closed(tpcc.Opener(Open)(ctx, to)) },
+		"churn":      func(to workload.Target) error { return closed(churn.Opener(Open)(ctx, to)) },
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // monotonic atomic view, repeatable read snapshot isolation.
 func TestInterleaving(t *testing.T) {
 	drivertest.RunInterleaving(t, func(t *testing.T, level store.Level) store.Database {
-		db, err := Driver().Open(t.Context(), at(t, level.Isolation), isolation.Schema())
+		db, err := Open(t.Context(), at(t, level.Isolation), isolation.Schema())
 		if err != nil {
 			t.Fatal(err)
 		}

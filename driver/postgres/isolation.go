@@ -9,8 +9,6 @@ import (
 	"assay/store"
 )
 
-func (p *schema) PromiseLevel() string { return p.promise }
-
 func (p *schema) Levels() (levels []store.Level) {
 	for _, name := range p.dialect.levels {
 		levels = append(levels, store.Level{Name: name, Isolation: name})

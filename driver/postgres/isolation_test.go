@@ -37,17 +37,7 @@ type steps struct {
 
 // operate does one operation, the first of a transaction with its beginning.
 func (s *steps) operate(ctx context.Context, op *isolation.Op) error {
-	return s.Operate(ctx, stepwise{s.t.Steps()}, op)
-}
-
-// stepwise is the contract's Transaction over that of a connection.
-type stepwise struct{ sqldb.Transaction }
-
-func (t stepwise) Do(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (int64, error) {
-	if row == nil {
-		return t.Change(ctx, statement, parameters...)
-	}
-	return 0, t.Query(ctx, statement, row, parameters...)
+	return s.Operate(ctx, s.t.Steps(), op)
 }
 
 func (s *steps) failed(ctx context.Context, err error) workload.Reply {
@@ -84,7 +74,8 @@ func newIsolation(t *testing.T, to workload.Target) *isolationStore {
 	}
 	t.Cleanup(func() { s.Close() })
 	below := &connects{schema: s}
-	return &isolationStore{sqldb.StoreOf(below, isolation.Schema()), below}
+	s.Server = below
+	return &isolationStore{s, below}
 }
 
 // desk is an empty isolation schema, and sessions on it at one level.
@@ -174,7 +165,7 @@ func TestIsolationPromise(t *testing.T) {
 			t.Errorf("by default %s: promises %q, described as %+v, %v", level, got, product.Settings[0], err)
 		}
 	}
-	if _, err := Driver().Open(context.Background(), at(t, "snapshot"), isolation.Schema()); !errors.As(err, new(*workload.OptionError)) {
+	if _, err := Open(context.Background(), at(t, "snapshot"), isolation.Schema()); !errors.As(err, new(*workload.OptionError)) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := promised(postgresql(), "perhaps"); err == nil {

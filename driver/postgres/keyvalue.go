@@ -80,12 +80,12 @@ func (p *schema) chooseReads(target workload.Target) error {
 // single-key linearizability" (docs, "Transaction Layer"; see cockroachdb).
 func (p *schema) current() bool { return len(p.servers) == 1 || !p.dialect.standbys }
 
-// PromiseReads implements sqldb.Database; see current.
-func (p *schema) PromiseReads() string {
+// Promises implements store.Database; see current.
+func (p *schema) Promises() store.Promises {
 	if p.current() {
-		return store.Linearizable
+		return sqldb.Promises(p.promise, store.Linearizable)
 	}
-	return ""
+	return sqldb.Promises(p.promise, "")
 }
 
 // describe says who answers reads, and for how long a session waits.
@@ -140,10 +140,10 @@ func (p *schema) everywhere(ctx context.Context) error {
 	})
 }
 
-// ConnectApart implements sqldb.Database. Where another server than the
+// connectApart is Connect where reads may go elsewhere. Where another server than the
 // primary answers reads, a session connects only when it is used, so that who
 // reads does not wait for a primary.
-func (p *schema) ConnectApart(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
+func (p *schema) connectApart(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	r := &sqldb.Routed{Apart: p.reads.from != workload.ReadPrimary, Connect: func(ctx context.Context, read bool) (*sqldb.Session, error) {
 		if read {
 			return p.connectBy(ctx, p.reads.readers, statements)

@@ -16,7 +16,7 @@ import (
 
 func openKeyValue(t *testing.T, target workload.Target, table keyvalue.Table) keyvalue.Store {
 	t.Helper()
-	store, err := keyvalue.By(Driver().Open)(t.Context(), target, table)
+	store, err := keyvalue.By(Open)(t.Context(), target, table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,8 @@ func TestAvailabilityReadsWhereAsked(t *testing.T) {
 			t.Fatal(err)
 		}
 		connects := &keyValueConnects{schema: schema}
-		store := keyvalue.Over(sqldb.StoreOf(connects, keyvalue.Schema(availability.Table())), availability.Table())
+		schema.Server = connects
+		store := keyvalue.Over(schema, availability.Table())
 		if err := store.Create(ctx, workload.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
@@ -140,8 +141,8 @@ type keyValueConnects struct {
 	last *sqldb.Routed
 }
 
-func (s *keyValueConnects) ConnectApart(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
-	e, err := s.schema.ConnectApart(ctx, statements)
+func (s *keyValueConnects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
+	e, err := s.schema.Connect(ctx, statements)
 	if err == nil {
 		s.last = e.(*sqldb.Routed)
 	}
@@ -161,7 +162,7 @@ func TestAvailabilityOptions(t *testing.T) {
 	for _, read := range []string{workload.ReadSecondaryPreferred, workload.ReadNearest, "anywhere"} {
 		to := target(t)
 		to.Read = read
-		_, err := keyvalue.By(Driver().Open)(t.Context(), to, availability.Table())
+		_, err := keyvalue.By(Open)(t.Context(), to, availability.Table())
 		var refused *workload.OptionError
 		if !errors.As(err, &refused) || refused.Option != "--read" {
 			t.Errorf("read %q of one host: %v", read, err)

@@ -21,10 +21,11 @@ import (
 // kilobytes.
 const loadRows = 100
 
-// Load implements sqldb.Database: by COPY, PostgreSQL's own way to load in bulk,
+// Load implements store.Database: by COPY, PostgreSQL's own way to load in bulk,
 // or, where the dialect wants it, by INSERT of at most loadRows at a time, each a
 // transaction of its own.
 func (p *schema) Load(ctx context.Context, rows store.Rows) error {
+	rows = p.SQL.Renamed(rows)
 	err := p.pool.Use(ctx, func(c conn) error {
 		n, err := p.put(ctx, c.PgConn, rows)
 		if err == nil && n != int64(rows.Count) {

@@ -47,8 +47,7 @@ func configure(t *testing.T, names ...string) {
 
 // supports are all workloads.
 func supports() []definition.Support {
-	d := Driver()
-	return append(drivertest.Supports(d.Open, sqldb.Lacks()), script.On(d.Open, sqldb.Lacks()))
+	return append(drivertest.Supports(Open, sqldb.Lacks()), script.On(Open, sqldb.Lacks()))
 }
 
 // TestConfiguredServersConvictNobody: nothing that the configuration sets for sessions has
@@ -62,7 +61,7 @@ func TestConfiguredServersConvictNobody(t *testing.T) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			configure(t, name)
-			drivertest.ShortRuns(t, target(t), bank.On(Driver().Open, sqldb.Lacks()))
+			drivertest.ShortRuns(t, target(t), bank.On(Open, sqldb.Lacks()))
 		})
 	}
 	t.Run("all", func(t *testing.T) {

@@ -135,7 +135,7 @@ func TestLevelsThroughAPooler(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	opened := keyvalue.Over(sqldb.StoreOf(p, keyvalue.Schema(entity.Table())), entity.Table())
+	opened := keyvalue.Over(p, entity.Table())
 	if err := opened.Create(t.Context(), workload.Marker{Run: "r", Workload: "entity"}); err != nil {
 		t.Fatal(err)
 	}
@@ -147,10 +147,10 @@ func TestLevelsThroughAPooler(t *testing.T) {
 	defer c.Close()
 	var level string
 	for range 3 {
-		if r := c.Query(t.Context(), 0, func(row store.Row) error { return row.Scan(&level) }); r.Outcome != history.Committed || level != "repeatable read" {
+		if r := c.Run(t.Context(), 0, func(row store.Row) error { return row.Scan(&level) }, nil); r.Outcome != history.Committed || level != "repeatable read" {
 			t.Errorf("%q, %+v", level, r)
 		}
-		if r := c.Execute(t.Context(), 1); r.Outcome != history.Failed || r.Broken {
+		if r := c.Run(t.Context(), 1, nil, nil); r.Outcome != history.Failed || r.Broken {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -209,7 +209,7 @@ func TestSettleBehindAPooler(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if r := c.Execute(short, 0); r.Outcome != history.Unknown || !r.Broken {
+	if r := c.Run(short, 0, nil, nil); r.Outcome != history.Unknown || !r.Broken {
 		t.Errorf("%+v", r)
 	}
 	c.Close()
@@ -244,7 +244,7 @@ func TestKilledConnectionsBehindAPooler(t *testing.T) {
 		}
 		done <- kills
 	}()
-	drivertest.ShortRuns(t, through(at), bank.On(Driver().Open, sqldb.Lacks()), definition.Direct(smallbank.Definition(), Driver().Open, sqldb.Lacks()))
+	drivertest.ShortRuns(t, through(at), bank.On(Open, sqldb.Lacks()), definition.Direct(smallbank.Definition(), Open, sqldb.Lacks()))
 	stop()
 	if kills := <-done; kills == 0 {
 		t.Error("nothing was killed")
@@ -255,7 +255,7 @@ func TestKilledConnectionsBehindAPooler(t *testing.T) {
 func TestParametersThatAPoolerKeeps(t *testing.T) {
 	to := through(startPooler(t, "transaction", 5))
 	to.Address += "?statement_timeout=5s"
-	_, err := bank.Opener(Driver().Open)(t.Context(), to)
+	_, err := bank.Opener(Open)(t.Context(), to)
 	var refused *workload.OptionError
 	if !errors.As(err, &refused) || refused.Value != "statement_timeout" || !strings.Contains(err.Error(), "pooler") {
 		t.Errorf("got %v", err)

@@ -112,7 +112,7 @@ func (s *bankConnects) Connect(ctx context.Context, statements []sqldb.Statement
 // openOf opens a schema.
 func openOf(t *testing.T, target workload.Target, schema store.Schema) store.Database {
 	t.Helper()
-	db, err := Driver().Open(t.Context(), target, schema)
+	db, err := Open(t.Context(), target, schema)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,8 @@ func openBank(t *testing.T, target workload.Target) *bankStore {
 		t.Fatal(err)
 	}
 	below := &bankConnects{schema: p}
-	store := bank.Over(sqldb.StoreOf(below, bank.Schema()))
+	p.Server = below
+	store := bank.Over(p)
 	return &bankStore{store, store.(bank.Auditor), store.(bank.Replicated), below}
 }
 
@@ -164,7 +165,7 @@ func TestStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	drivertest.RunStore(t, drivertest.Store{
-		Open: Driver().Open, Lacks: sqldb.Lacks(), Target: target(t), Secret: secret,
+		Open: Open, Lacks: sqldb.Lacks(), Target: target(t), Secret: secret,
 		Others:       func(workload string) []drivertest.Other { return others("assay_" + workload) },
 		MakeForeign:  makeForeign,
 		Server:       u.Host,
@@ -183,11 +184,11 @@ func TestStore(t *testing.T) {
 		to := target(t)
 		to.Isolation = isolation
 		t.Run(isolation, func(t *testing.T) {
-			drivertest.RunOutcomes(t, drivertest.Store{Open: Driver().Open, Lacks: sqldb.Lacks(), Target: to})
+			drivertest.RunOutcomes(t, drivertest.Store{Open: Open, Lacks: sqldb.Lacks(), Target: to})
 		})
 	}
 	t.Run("without prepared statements", func(t *testing.T) {
-		drivertest.RunStore(t, drivertest.Store{Open: Driver().Open, Lacks: sqldb.Lacks(), Target: target(t, parameter("default_query_exec_mode", "exec"))})
+		drivertest.RunStore(t, drivertest.Store{Open: Open, Lacks: sqldb.Lacks(), Target: target(t, parameter("default_query_exec_mode", "exec"))})
 	})
 }
 
@@ -195,7 +196,7 @@ func TestStore(t *testing.T) {
 // the other levels of those whose statements follow from one another. By default the server
 // looks for deadlocks after a second of waiting only.
 func TestWorkloads(t *testing.T) {
-	quick, open, lacks := parameter("deadlock_timeout", "10ms"), Driver().Open, sqldb.Lacks()
+	quick, open, lacks := parameter("deadlock_timeout", "10ms"), Open, sqldb.Lacks()
 	drivertest.ShortRuns(t, target(t, quick), supports()...)
 	t.Run("without prepared statements", func(t *testing.T) {
 		drivertest.ShortRuns(t, target(t, quick, parameter("default_query_exec_mode", "exec")), drivertest.Supports(open, lacks)...)

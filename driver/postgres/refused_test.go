@@ -13,7 +13,7 @@ import (
 func TestPublicationOfAllTables(t *testing.T) {
 	alone(t, `CREATE PUBLICATION everything FOR ALL TABLES`)
 	t.Cleanup(func() { alone(t, `DROP PUBLICATION everything`) })
-	drivertest.ShortRuns(t, target(t), drivertest.Supports(Driver().Open, sqldb.Lacks())...)
+	drivertest.ShortRuns(t, target(t), drivertest.Supports(Open, sqldb.Lacks())...)
 }
 
 // TestRefusedBeforeLoading: what the server will not do later is told by Create, which

@@ -15,7 +15,7 @@ import (
 	"assay/store"
 )
 
-var _ sqldb.ReplicatedDatabase = (*schema)(nil)
+var _ store.Replicated = (*schema)(nil)
 
 // addressed is one of the servers that the address names, with connections to it
 // alone.
@@ -64,7 +64,7 @@ func (p *schema) lookAt(ctx context.Context, from *pool) (l look, err error) {
 	return l, err
 }
 
-// Replicas implements sqldb.ReplicatedDatabase. A primary does not know at which
+// Replicas implements store.Replicated. A primary does not know at which
 // addresses clients reach its standbys (pg_stat_replication has the other end of
 // their connections), so replicas are the hosts of the address that replay a
 // log. A host that does not, and is not the primary, has gone its own way. In a
@@ -101,7 +101,7 @@ func (p *schema) member(member store.Replica) (*pool, error) {
 	return nil, fmt.Errorf("postgres: the address names no host %s", member.Name)
 }
 
-// CatchUp implements sqldb.ReplicatedDatabase. A standby that cannot be reached may come
+// CatchUp implements store.Replicated. A standby that cannot be reached may come
 // back, and is asked until ctx ends.
 func (p *schema) CatchUp(ctx context.Context, member store.Replica) error {
 	standby, err := p.member(member)
@@ -164,7 +164,7 @@ func replayed(ctx context.Context, c conn, target string) (promoted bool, err er
 	return false, nil
 }
 
-func (p *schema) ViewReplica(ctx context.Context, member store.Replica, read func(sqldb.Reader) error) error {
+func (p *schema) ViewReplica(ctx context.Context, member store.Replica, read func(store.Reader) error) error {
 	from, err := p.member(member)
 	if err != nil {
 		return err

@@ -402,7 +402,7 @@ func TestPrimaryIsLookedFor(t *testing.T) {
 	if err := store.Drop(ctx); err != nil {
 		t.Error(err)
 	}
-	_, err = bank.Opener(Driver().Open)(ctx, workload.Target{Address: atNodes(t, set, standby, standby), ConnectTimeout: time.Second})
+	_, err = bank.Opener(Open)(ctx, workload.Target{Address: atNodes(t, set, standby, standby), ConnectTimeout: time.Second})
 	if err != nil {
 		quiet(t, err)
 	}

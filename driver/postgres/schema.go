@@ -30,12 +30,14 @@ type schema struct {
 	without   []string    // parameters of the address that have no effect
 }
 
-// Driver opens a workload in the schema assay_ and its name, in the address's
+// Open is a store.Opener. It opens a workload in the schema assay_ and its name, in the address's
 // database.
 //
 // Behind a connection pooler, and with the parameter default_query_exec_mode=exec of the
 // address, statements are not prepared; the transfer then is still one round trip.
-func Driver() sqldb.Driver { return sqldb.DriverOf(openSchema) }
+func Open(ctx context.Context, target workload.Target, of store.Schema) (store.Database, error) {
+	return sqldb.Opener(openSchema)(ctx, target, of)
+}
 
 func openSchema(ctx context.Context, target workload.Target, of store.Schema) (*schema, error) {
 	a, err := read(target)
@@ -48,7 +50,7 @@ func openSchema(ctx context.Context, target workload.Target, of store.Schema) (*
 		return nil, err
 	}
 	p := &schema{config: config, address: workload.Redact(target.Address), isolation: isolation, told: named != "", without: a.without}
-	p.Namespace = &sqldb.Namespace{Product: "postgres", Schema: sqldb.Renamed(of, reserved()), Name: "assay_" + of.Workload, Server: p}
+	p.Namespace = sqldb.NewNamespace("postgres", "assay_"+of.Workload, of, reserved(), p)
 	if of.Open {
 		config.RuntimeParams["search_path"] = p.Name
 	}
@@ -168,6 +170,9 @@ func (p *schema) SessionName(run string) string {
 }
 
 func (p *schema) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
+	if p.reads != nil {
+		return p.connectApart(ctx, statements)
+	}
 	config := p.config
 	if p.isolation != "" && (!p.Transactions || p.Open) && !p.pooled {
 		config = config.Copy()

@@ -15,7 +15,7 @@ import (
 func BenchmarkScript(b *testing.B) {
 	ctx, cancel := context.WithTimeout(b.Context(), time.Hour) // as an attempt has one
 	defer cancel()
-	store, err := script.Opener(Driver().Open)(ctx, workload.Target{Address: server.Address(), ConnectTimeout: time.Minute})
+	store, err := script.Opener(Open)(ctx, workload.Target{Address: server.Address(), ConnectTimeout: time.Minute})
 	if err != nil {
 		b.Fatal(err)
 	}

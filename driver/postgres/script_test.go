@@ -14,7 +14,7 @@ func TestScript(t *testing.T) {
 			drivertest.RunScript(t, drivertest.Script{
 				Secret: secret, OperationsOnly: changes != nil, Others: others("assay_script"),
 				Open: func(t *testing.T) script.Store {
-					store, err := script.Opener(Driver().Open)(t.Context(), target(t, changes...))
+					store, err := script.Opener(Open)(t.Context(), target(t, changes...))
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -27,7 +27,7 @@ func TestTablesOfAScript(t *testing.T) {
 			"CREATE FOREIGN TABLE j (id int) SERVER assay_none"}, "foreign", "j", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			store, err := script.Opener(Driver().Open)(t.Context(), target(t))
+			store, err := script.Opener(Open)(t.Context(), target(t))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,7 +11,7 @@ func TestTPCC(t *testing.T) {
 	drivertest.RunTPCC(t, drivertest.TPCC{
 		Secret: secret,
 		Open: func(t *testing.T) tpcc.Store {
-			store, err := tpcc.Opener(Driver().Open)(t.Context(), target(t))
+			store, err := tpcc.Opener(Open)(t.Context(), target(t))
 			if err != nil {
 				t.Fatalf("open: %v", err)
 			}
@@ -35,7 +35,7 @@ func TestTPCC(t *testing.T) {
 // twice may differ; a snapshot prevents that.
 func TestTPCCIsolation(t *testing.T) {
 	drivertest.RunTPCCIsolation(t, func(t *testing.T, isolation string) tpcc.Store {
-		store, err := tpcc.Opener(Driver().Open)(t.Context(), at(t, isolation))
+		store, err := tpcc.Opener(Open)(t.Context(), at(t, isolation))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 	"assay/workload"
 )
 
-// Compactions implements sqldb.Database: the plain one makes room for new rows and
+// Compactions implements store.Database: the plain one makes room for new rows and
 // gives the system only what is at the end of a file, the full one writes the
 // table anew (manual, "VACUUM"). Autovacuum is left as the server has it: what it
 // gives back, or makes room for, is part of what is measured.
@@ -70,7 +70,7 @@ func (p *schema) Waits(ctx context.Context) ([]store.Wait, error) {
 	return w, nil
 }
 
-// Engines implements sqldb.Database: the compressors of values that are
+// Engines implements store.Database: the compressors of values that are
 // stored out of line (default_toast_compression). Only rows of more than two
 // kilobytes have such (manual, "TOAST"), so that they change nothing of smaller
 // ones.

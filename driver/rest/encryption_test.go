@@ -21,7 +21,7 @@ import (
 // and returns its port. Its certificate is for names.
 func startEncrypted(t *testing.T, ca *drivertest.Authority, names ...string) (port string) {
 	t.Helper()
-	store, err := keyvalue.By(sqlite.Driver().Open)(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Table())
+	store, err := keyvalue.By(sqlite.Open)(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Table())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ import (
 // address.
 func start(t *testing.T, allowReset bool) (hostPort string, store keyvalue.Store) {
 	t.Helper()
-	store, err := keyvalue.By(sqlite.Driver().Open)(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Table())
+	store, err := keyvalue.By(sqlite.Open)(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Table())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,12 +12,16 @@ type Server interface {
 	// Kind is what a Namespace has to know of an error.
 	Kind(err error) ErrorKind
 	// Snapshot are the statements that begin a read-only transaction of one state;
-	// see Database for one of an audit.
+	// that of an audit is at a level that shows a state between two commits.
 	Snapshot(audit bool) []string
 	// SessionName is by what Catalog.Sessions knows the sessions of a run.
 	SessionName(run string) string
 	// Measure brings up to date what the server knows of the sizes of tables.
 	Measure(ctx context.Context, c Conn) error
+	// Connect opens the connection of one session, which will use these statements. Without
+	// a schema of ours it gives *workload.NoSchemaError. Of a Schema with Reads what reads may
+	// go to another server.
+	Connect(ctx context.Context, statements []Statement) (Connection, error)
 	// Replicate returns when what was made is on all servers that sessions go to.
 	Replicate(ctx context.Context) error
 }

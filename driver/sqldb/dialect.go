@@ -10,23 +10,18 @@ import (
 	"assay/store"
 )
 
-// Renamed is a schema without the names that a product reserves, each of which has
+// renamed is a schema without the names that a product reserves, each of which has
 // another here.
-func Renamed(s store.Schema, reserved map[string]string) store.Schema {
+func renamed(s store.Schema, reserved map[string]string) store.Schema {
 	s.Tables = slices.Clone(s.Tables)
 	for i := range s.Tables {
 		t := &s.Tables[i]
-		t.Name, t.Columns = renamed(reserved, t.Name), slices.Clone(t.Columns)
+		t.Name, t.Columns = cmp.Or(reserved[t.Name], t.Name), slices.Clone(t.Columns)
 		for n := range t.Columns {
-			t.Columns[n].Name = renamed(reserved, t.Columns[n].Name)
+			t.Columns[n].Name = cmp.Or(reserved[t.Columns[n].Name], t.Columns[n].Name)
 		}
 	}
 	return s
-}
-
-// renamed is a name, or what stands in its place.
-func renamed(reserved map[string]string, name string) string {
-	return cmp.Or(reserved[name], name)
 }
 
 // Dialect is where the SQL of the databases differs, as far as the workloads

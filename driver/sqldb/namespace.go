@@ -15,11 +15,13 @@ import (
 // Namespace is one workload's schema on a database server: the workload's tables
 // and, beside them, the table assay_mark with the marker and assay_lease with the
 // lease. A protocol's schema embeds it and has from it all of workload.Store but
-// Describe, Settle and Close, and of Database all but Load and Connect.
+// Describe, Settle and Close, and of store.Database all but Load, Promises and Levels.
 type Namespace struct {
 	// Product begins errors.
 	Product string
+	// Schema has the names that tables and columns have here, and of those of the contract.
 	store.Schema
+	of store.Schema
 	// Name is what the server calls the schema.
 	Name    string
 	SQL     Dialect
@@ -36,7 +38,16 @@ type Namespace struct {
 // errRows is the error of One.
 var errRows = errors.New("one row was asked for, and others came")
 
-func (n *Namespace) Dialect() *Dialect { return &n.SQL }
+// NewNamespace is one for a schema of the contract's.
+func NewNamespace(product, name string, of store.Schema, reserved map[string]string, server Server) *Namespace {
+	return &Namespace{Product: product, Schema: renamed(of, reserved), of: of, Name: name, Server: server}
+}
+
+func (n *Namespace) Lacks() store.Lacks { return Lacks() }
+
+func (n *Namespace) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
+	return SessionOn(ctx, &n.SQL, &n.of, statements, n.Server.Connect)
+}
 
 // Operation puts the name of what was done before an error, if there is one, and
 // what the user can do about it behind.
@@ -277,7 +288,7 @@ func (n *Namespace) Drop(ctx context.Context) error {
 	})
 }
 
-// FinishLoad implements Database. It does now what the server would else do in the
+// FinishLoad implements store.Database. It does now what the server would else do in the
 // middle of the run.
 func (n *Namespace) FinishLoad(ctx context.Context) error {
 	const doing = "finish loading"
@@ -368,33 +379,4 @@ func (n *Namespace) Size(ctx context.Context) (workload.Size, error) {
 	}
 	size.Bytes = size.Tables + size.Indexes
 	return size, nil
-}
-
-func (n *Namespace) View(ctx context.Context, read func(Reader) error) error {
-	return n.ViewBy(ctx, n.Server.Use, read)
-}
-
-// ViewBy is View on the connection that use lends.
-func (n *Namespace) ViewBy(ctx context.Context, use func(context.Context, func(Conn) error) error, read func(Reader) error) error {
-	return n.Operation("read", use(ctx, func(c Conn) error {
-		return InTransaction(ctx, c, n.Server.Snapshot(false), func() error {
-			if _, err := n.MustMark(ctx, c); err != nil {
-				return err
-			}
-			return n.within(ctx, c, read)
-		})
-	}))
-}
-
-func (n *Namespace) AuditView(ctx context.Context, read func(Reader) error) error {
-	err := n.Server.Use(ctx, func(c Conn) error {
-		return InTransaction(ctx, c, n.Server.Snapshot(true), func() error { return n.within(ctx, c, read) })
-	})
-	if err != nil && !n.Open && n.Server.Kind(err) == NotThere {
-		err = n.Missing()
-	}
-	if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
-		err = fmt.Errorf("%w: %w", ctx.Err(), err)
-	}
-	return n.Operation("audit", err)
 }

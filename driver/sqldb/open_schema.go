@@ -2,6 +2,8 @@ package sqldb
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"assay/store"
 )
@@ -68,11 +70,41 @@ func (n *Namespace) refreshFound(ctx context.Context, c Conn) error {
 
 // within has read look at the schema. Of one that is Open, what is not there is told by the
 // server: it may be a table that a user has named.
-func (n *Namespace) within(ctx context.Context, c Conn, read func(Reader) error) error {
+func (n *Namespace) within(ctx context.Context, c Conn, read func(store.Reader) error) error {
 	if n.Open && n.Catalog.Use != "" {
 		if _, err := c.Change(ctx, n.Catalog.Use); err != nil {
 			return err
 		}
 	}
-	return read(c)
+	return read(ReaderOf(c, &n.SQL, &n.of))
+}
+
+func (n *Namespace) View(ctx context.Context, read func(store.Reader) error) error {
+	return n.ViewBy(ctx, n.Server.Use, read)
+}
+
+// ViewBy is View on the connection that use lends.
+func (n *Namespace) ViewBy(ctx context.Context, use func(context.Context, func(Conn) error) error, read func(store.Reader) error) error {
+	return n.Operation("read", use(ctx, func(c Conn) error {
+		return InTransaction(ctx, c, n.Server.Snapshot(false), func() error {
+			if _, err := n.MustMark(ctx, c); err != nil {
+				return err
+			}
+			return n.within(ctx, c, read)
+		})
+	}))
+}
+
+// Audit implements store.Database. A schema that is gone gives *workload.NoSchemaError.
+func (n *Namespace) Audit(ctx context.Context, read func(store.Reader) error) error {
+	err := n.Server.Use(ctx, func(c Conn) error {
+		return InTransaction(ctx, c, n.Server.Snapshot(true), func() error { return n.within(ctx, c, read) })
+	})
+	if err != nil && !n.Open && n.Server.Kind(err) == NotThere {
+		err = n.Missing()
+	}
+	if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return n.Operation("audit", err)
 }

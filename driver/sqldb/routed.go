@@ -55,21 +55,13 @@ func (r *Routed) open(ctx context.Context, read bool) (s *Session, refused workl
 	return s, refused
 }
 
-func (r *Routed) Execute(ctx context.Context, statement int, parameters ...store.Value) store.Reply {
-	return r.on(ctx, func(s *Session) store.Reply { return s.Execute(ctx, statement, parameters...) })
+func (r *Routed) Run(ctx context.Context, statement int, row func(store.Row) error, parameters []store.Value) store.Reply {
+	return r.on(ctx, row != nil, func(s *Session) store.Reply { return s.Run(ctx, statement, row, parameters) })
 }
 
-func (r *Routed) Query(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) workload.Reply {
-	s, refused := r.open(ctx, true)
-	if s == nil {
-		return refused
-	}
-	return s.Query(ctx, statement, row, parameters...)
-}
-
-// on has the connection for writes do something that ends with a Reply.
-func (r *Routed) on(ctx context.Context, do func(*Session) store.Reply) store.Reply {
-	s, refused := r.open(ctx, false)
+// on has the connection for reads or writes do something that ends with a Reply.
+func (r *Routed) on(ctx context.Context, read bool, do func(*Session) store.Reply) store.Reply {
+	s, refused := r.open(ctx, read)
 	if s == nil {
 		return store.Reply{Reply: refused}
 	}
@@ -77,19 +69,19 @@ func (r *Routed) on(ctx context.Context, do func(*Session) store.Reply) store.Re
 }
 
 func (r *Routed) Insert(ctx context.Context, rows store.Rows) store.Reply {
-	return r.on(ctx, func(s *Session) store.Reply { return s.Insert(ctx, rows) })
+	return r.on(ctx, false, func(s *Session) store.Reply { return s.Insert(ctx, rows) })
 }
 
 func (r *Routed) Load(ctx context.Context, rows store.Rows) store.Reply {
-	return r.on(ctx, func(s *Session) store.Reply { return s.Load(ctx, rows) })
+	return r.on(ctx, false, func(s *Session) store.Reply { return s.Load(ctx, rows) })
 }
 
 func (r *Routed) Batch(ctx context.Context, b *store.Batch) store.Reply {
-	return r.on(ctx, func(s *Session) store.Reply { return s.Batch(ctx, b) })
+	return r.on(ctx, false, func(s *Session) store.Reply { return s.Batch(ctx, b) })
 }
 
-func (r *Routed) Transaction(ctx context.Context, writes bool, work func(context.Context, Transaction) error) store.Reply {
-	return r.on(ctx, func(s *Session) store.Reply { return s.Transaction(ctx, writes, work) })
+func (r *Routed) Transaction(ctx context.Context, writes bool, work func(context.Context, store.Transaction) error) store.Reply {
+	return r.on(ctx, false, func(s *Session) store.Reply { return s.Transaction(ctx, writes, work) })
 }
 
 // Learn implements Connection: connections are made anew with the statements that they

@@ -1,8 +1,11 @@
 package sqldb
 
 import (
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strconv"
+	"time"
 )
 
 // Format is how a protocol has the values of a row.
@@ -54,4 +57,76 @@ func scan[V any](format *Format[V], value V, into any) (err error) {
 		err = fmt.Errorf("nothing is scanned into %T", into)
 	}
 	return err
+}
+
+// IntegerOf reads a value as an integer: some libraries give decimals, which sums are,
+// as text.
+func IntegerOf(value driver.Value) (int64, error) {
+	switch value := value.(type) {
+	case int64:
+		return value, nil
+	case uint64:
+		if value > 1<<63-1 {
+			return 0, fmt.Errorf("%d is too large", value)
+		}
+		return int64(value), nil
+	case []byte:
+		return strconv.ParseInt(string(value), 10, 64)
+	default:
+		return 0, fmt.Errorf("a value of type %T is not an integer", value)
+	}
+}
+
+// TextOf reads a value as text; null is empty.
+func TextOf(value driver.Value) string {
+	switch value := value.(type) {
+	case []byte:
+		return string(value)
+	case string:
+		return value
+	case nil:
+		return ""
+	default:
+		return fmt.Sprint(value)
+	}
+}
+
+// StandardFormat is the Format of a library of the standard library's kind that gives integers as numbers or text,
+// booleans as such or as numbers, and all else as text or bytes, whose lists this
+// function reads.
+func StandardFormat(list func(text string, into []int64) ([]int64, error)) *Format[driver.Value] {
+	return &Format[driver.Value]{
+		Null:    func(value driver.Value) bool { return value == nil },
+		Integer: IntegerOf,
+		Bool: func(value driver.Value) (bool, error) {
+			if is, boolean := value.(bool); boolean {
+				return is, nil
+			}
+			n, err := IntegerOf(value)
+			return n != 0, err
+		},
+		Text: TextOf,
+		List: func(value driver.Value, into []int64) ([]int64, error) { return list(TextOf(value), into) },
+	}
+}
+
+// StandardValue is a value as Row.AppendValues has it.
+func StandardValue(value driver.Value) (any, error) {
+	switch v := value.(type) {
+	case nil, int64, float64, string, bool:
+		return v, nil
+	case float32: // its shortest text is what the server wrote
+		return strconv.ParseFloat(strconv.FormatFloat(float64(v), 'g', -1, 32), 64)
+	case uint64:
+		if v > 1<<63-1 {
+			return float64(v), nil
+		}
+		return int64(v), nil
+	case time.Time: // what some libraries make of a column that is declared so
+		return v.Format("2006-01-02 15:04:05.999999"), nil
+	case []byte:
+		return string(v), nil
+	default:
+		return nil, fmt.Errorf("a value of type %T is not understood", value)
+	}
 }

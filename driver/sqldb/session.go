@@ -105,22 +105,16 @@ func (s *Session) unsent(err error) workload.Reply {
 	return r
 }
 
-func (s *Session) Execute(ctx context.Context, statement int, parameters ...store.Value) store.Reply {
+func (s *Session) Run(ctx context.Context, statement int, row func(store.Row) error, parameters []store.Value) store.Reply {
 	if err := s.Ready(ctx); err != nil {
 		return store.Reply{Reply: s.unsent(err)}
 	}
-	changed, at, err := s.Run(ctx, statement, nil, parameters)
+	changed, at, err := s.Wire.Run(ctx, statement, row, parameters)
 	r := s.ended(ctx, s.statements[statement].Name, at, err, nil)
-	r.Affected = changed
-	return r
-}
-
-func (s *Session) Query(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) workload.Reply {
-	if err := s.Ready(ctx); err != nil {
-		return s.unsent(err)
+	if r.Affected = changed; row == nil {
+		return r
 	}
-	_, at, err := s.Run(ctx, statement, row, parameters)
-	r := s.ended(ctx, s.statements[statement].Name, at, err, nil).Reply
+	r.Affected, r.Violated = 0, store.NoViolation
 	if err != nil {
 		r.Outcome, r.Broken = history.Failed, !s.Usable(err)
 	}
@@ -160,7 +154,7 @@ func (s *Session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 // COMMIT is sent after all statements were answered, and what a transaction did is
 // there with it alone; so whatever goes wrong before, a lost connection included,
 // there is no effect.
-func (s *Session) Transaction(ctx context.Context, _ bool, work func(context.Context, Transaction) error) store.Reply {
+func (s *Session) Transaction(ctx context.Context, _ bool, work func(context.Context, store.Transaction) error) store.Reply {
 	if err := s.Ready(ctx); err != nil {
 		return store.Reply{Reply: s.unsent(err)}
 	}
@@ -169,7 +163,7 @@ func (s *Session) Transaction(ctx context.Context, _ bool, work func(context.Con
 }
 
 // Steps are the statements of the transaction that is under way.
-func (s *Session) Steps() Transaction { return steps{s} }
+func (s *Session) Steps() store.Transaction { return steps{s} }
 
 // End commits the transaction that is under way or, after this error, leaves it.
 func (s *Session) End(ctx context.Context, err error) store.Reply {
@@ -198,20 +192,7 @@ func (s *Session) Learn(ctx context.Context, statement Statement) (int, error) {
 // steps is the transaction that a session is in.
 type steps struct{ *Session }
 
-func (t steps) Execute(ctx context.Context, statement int, parameters ...store.Value) error {
-	return t.Query(ctx, statement, nil, parameters...)
-}
-
-func (t steps) Change(ctx context.Context, statement int, parameters ...store.Value) (int64, error) {
-	return t.step(ctx, statement, nil, parameters)
-}
-
-func (t steps) Query(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) error {
-	_, err := t.step(ctx, statement, row, parameters)
-	return err
-}
-
-func (t steps) step(ctx context.Context, statement int, row func(store.Row) error, parameters []store.Value) (int64, error) {
+func (t steps) Do(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (int64, error) {
 	first := !t.begun
 	t.begun = true
 	return t.Step(ctx, first, statement, row, parameters)

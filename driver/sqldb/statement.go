@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -151,7 +152,7 @@ func (d *Dialect) value(e store.Expression) string {
 }
 
 // name is a name of the schema's, as it is here.
-func (d *Dialect) name(of string) string { return renamed(d.Reserved, of) }
+func (d *Dialect) name(of string) string { return cmp.Or(d.Reserved[of], of) }
 
 func (d *Dialect) names(of []string) string {
 	all := make([]string, len(of))

@@ -6,83 +6,10 @@ import (
 	"fmt"
 
 	"assay/store"
-	"assay/workload"
 )
 
-// Open is a store.Opener.
-func (d Driver) Open(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
-	db, err := d(ctx, target, schema)
-	if err != nil {
-		return nil, err
-	}
-	return StoreOf(db, schema), nil
-}
-
-// ReplicatedDatabase is one with replicas; see store.Replicated.
-type ReplicatedDatabase interface {
-	Database
-	Replicas(ctx context.Context) ([]store.Replica, map[string]error, error)
-	CatchUp(ctx context.Context, replica store.Replica) error
-	// ViewReplica is View on a replica.
-	ViewReplica(ctx context.Context, replica store.Replica, read func(Reader) error) error
-}
-
-// Lacks are the capabilities that no database has that speaks SQL.
-func Lacks() store.Lacks {
-	return store.Lacks{store.Documents: "a row holds no other rows in SQL"}
-}
-
-// StoreOf is the contract's Database over that of a protocol, which was opened with this
-// schema.
-func StoreOf(db Database, schema store.Schema) store.Database {
-	s := &database{Database: db, schema: schema}
-	if replicated, is := db.(ReplicatedDatabase); is {
-		return &replicatedDatabase{s, replicated}
-	}
-	return s
-}
-
-// database is a store.Database.
-type database struct {
-	Database
-	schema store.Schema
-}
-
-var _ = interface {
-	store.Database
-	store.Counting
-	store.Compacting
-	store.Engined
-	store.Bulk
-	store.Recording
-}((*database)(nil))
-
-func (s *database) Lacks() store.Lacks { return Lacks() }
-
-// Promises implements store.Database. A statement is a transaction of its own in every SQL
-// database, which is "all-or-nothing" (PostgreSQL manual, "Transactions"), "forms a single
-// transaction on its own", and is rolled back if it fails (MySQL manual, "autocommit,
-// Commit, and Rollback"), or occurs "completely or not at all"
-// (https://www.sqlite.org/transactional.html). It sees what a read of one row sees.
-func (s *database) Promises() store.Promises {
-	reads := s.PromiseReads()
-	return store.Promises{Model: s.PromiseLevel(), Reads: reads, Scans: reads, Atomic: true}
-}
-
-func (s *database) BulkRows() int {
-	if db, is := s.Database.(store.Bulk); is {
-		return db.BulkRows()
-	}
-	return 0
-}
-
-func (s *database) Load(ctx context.Context, rows store.Rows) error {
-	return s.Database.Load(ctx, s.renamed(rows))
-}
-
-// renamed are rows with the names that table and columns have here.
-func (s *database) renamed(rows store.Rows) store.Rows {
-	d := s.Dialect()
+// Renamed are rows with the names that table and columns have here.
+func (d *Dialect) Renamed(rows store.Rows) store.Rows {
 	if d.Reserved == nil {
 		return rows
 	}
@@ -94,115 +21,90 @@ func (s *database) renamed(rows store.Rows) store.Rows {
 	return rows
 }
 
-func (s *database) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
-	c, err := s.Dialect().compile(&s.schema, statements)
-	if err != nil {
-		return nil, err
-	}
-	connect := s.Connect
-	if s.schema.Reads {
-		connect = s.ConnectApart
-	}
-	connection, err := connect(ctx, c.texts)
-	if err != nil {
-		return nil, err
-	}
-	return &storeSession{Connection: connection, compiled: c, database: s}, nil
-}
-
-func (s *database) View(ctx context.Context, read func(store.Reader) error) error {
-	return s.Database.View(ctx, s.reading(read))
-}
-
-func (s *database) Audit(ctx context.Context, read func(store.Reader) error) error {
-	return s.AuditView(ctx, s.reading(read))
-}
-
-// reading has read read by statements of the contract.
-func (s *database) reading(read func(store.Reader) error) func(Reader) error {
-	return func(r Reader) error { return read(&storeReader{Reader: r, of: s}) }
-}
-
-// storeReader is a store.Reader.
-type storeReader struct {
+// reader is a store.Reader.
+type reader struct {
 	Reader
-	of *database
+	sql    *Dialect
+	schema *store.Schema
 	// name and text are of the last statement, which an audit asks for each account.
 	name, text string
 }
 
-func (r *storeReader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
+// ReaderOf is the contract's Reader of a schema.
+func ReaderOf(r Reader, sql *Dialect, schema *store.Schema) store.Reader {
+	return &reader{Reader: r, sql: sql, schema: schema}
+}
+
+func (r *reader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
 	if s.Name == "" || s.Name != r.name || s.Verb == store.Native {
-		c, err := r.of.Dialect().compile(&r.of.schema, []store.Statement{s})
+		c, err := r.sql.compile(r.schema, []store.Statement{s})
 		if err != nil {
 			return err
 		}
 		r.name, r.text = s.Name, c.texts[0].Text
 	}
-	reader := r.Reader
-	if v, is := reader.(ValueReader); is && s.Verb == store.Native {
-		reader = v.WithValues()
+	by := r.Reader
+	if v, is := by.(ValueReader); is && s.Verb == store.Native {
+		by = v.WithValues()
 	}
-	return reader.Query(ctx, r.text, row, parameters...)
+	return by.Query(ctx, r.text, row, parameters...)
 }
 
-type replicatedDatabase struct {
-	*database
-	replicated ReplicatedDatabase
-}
-
-var _ store.Replicated = (*replicatedDatabase)(nil)
-
-func (s *replicatedDatabase) Replicas(ctx context.Context) ([]store.Replica, map[string]error, error) {
-	return s.replicated.Replicas(ctx)
-}
-
-func (s *replicatedDatabase) CatchUp(ctx context.Context, member store.Replica) error {
-	return s.replicated.CatchUp(ctx, member)
-}
-
-func (s *replicatedDatabase) ViewReplica(ctx context.Context, member store.Replica, read func(store.Reader) error) error {
-	return s.replicated.ViewReplica(ctx, member, s.reading(read))
-}
-
-// storeSession is a store.Session over a Connection.
-type storeSession struct {
+// session is a store.Session over a Connection.
+type session struct {
 	Connection
 	compiled
-	database *database
+	sql    *Dialect
+	schema *store.Schema
 	// calls are of the last batch whose updates give no rows.
 	calls []store.Call
 }
 
-var _ store.Learner = (*storeSession)(nil)
+var _ store.Learner = (*session)(nil)
 
-func (s *storeSession) Run(ctx context.Context, call store.Call) store.Reply {
+// SessionOn is the contract's Session on a schema for these statements, over the Connection
+// that connect opens.
+func SessionOn(ctx context.Context, sql *Dialect, schema *store.Schema, statements []store.Statement,
+	connect func(context.Context, []Statement) (Connection, error)) (store.Session, error) {
+	c, err := sql.compile(schema, statements)
+	if err != nil {
+		return nil, err
+	}
+	connection, err := connect(ctx, c.texts)
+	if err != nil {
+		return nil, err
+	}
+	return &session{Connection: connection, compiled: c, sql: sql, schema: schema}, nil
+}
+
+// unwanted is a callback for rows that nobody wants.
+func unwanted(store.Row) error { return nil }
+
+func (s *session) Run(ctx context.Context, call store.Call) store.Reply {
 	of := &s.statements[call.Statement]
 	switch {
+	case of.ReadsOnly() && call.Row == nil:
+		call.Row = unwanted
 	case of.ReadsOnly():
-		row := call.Row
-		if row == nil {
-			row = func(store.Row) error { return nil }
-		}
-		return store.Reply{Reply: s.Query(ctx, call.Statement, row, call.Parameters...)}
 	case of.GivesRows():
 		return s.Batch(ctx, &store.Batch{Calls: []store.Call{call}})
 	default:
-		return s.Execute(ctx, call.Statement, call.Parameters...)
+		call.Row = nil
 	}
+	return s.Connection.Run(ctx, call.Statement, call.Row, call.Parameters)
 }
 
-func (s *storeSession) Insert(ctx context.Context, rows store.Rows) store.Reply {
-	return s.Connection.Insert(ctx, s.database.renamed(rows))
+func (s *session) Insert(ctx context.Context, rows store.Rows) store.Reply {
+	return s.Connection.Insert(ctx, s.sql.Renamed(rows))
 }
 
-func (s *storeSession) Load(ctx context.Context, rows store.Rows) store.Reply {
-	return s.Connection.Load(ctx, s.database.renamed(rows))
+func (s *session) Load(ctx context.Context, rows store.Rows) store.Reply {
+	return s.Connection.Load(ctx, s.sql.Renamed(rows))
 }
 
 // Batch implements store.Session. Where updates give no rows, what they have left is read
 // behind them, or at the end, if that is two rows of one table together.
-func (s *storeSession) Batch(ctx context.Context, b *store.Batch) store.Reply {
+func (s *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	var left []store.Call
 	for _, call := range b.Calls {
 		if s.after[call.Statement] != 0 {
@@ -233,7 +135,7 @@ func (s *storeSession) Batch(ctx context.Context, b *store.Batch) store.Reply {
 }
 
 // together is one query for what two calls of one statement have left.
-func (s *storeSession) together(left []store.Call) (pair store.Call, is bool) {
+func (s *session) together(left []store.Call) (pair store.Call, is bool) {
 	if len(left) != 2 || left[0].Statement != left[1].Statement || s.pair[left[0].Statement] == 0 {
 		return pair, false
 	}
@@ -260,38 +162,38 @@ type behindKey struct{ store.Row }
 
 func (r behindKey) Scan(into ...any) error { return r.Row.Scan(append([]any{nil}, into...)...) }
 
-func (s *storeSession) Transaction(ctx context.Context, writes bool, work func(context.Context, store.Transaction) error) store.Reply {
-	return s.Connection.Transaction(ctx, writes, func(ctx context.Context, t Transaction) error {
-		return work(ctx, storeTransaction{t, s})
+func (s *session) Transaction(ctx context.Context, writes bool, work func(context.Context, store.Transaction) error) store.Reply {
+	return s.Connection.Transaction(ctx, writes, func(ctx context.Context, t store.Transaction) error {
+		return work(ctx, transaction{t, s})
 	})
 }
 
-// storeTransaction is a store.Transaction.
-type storeTransaction struct {
-	Transaction
-	session *storeSession
+// transaction is a store.Transaction over that of a Connection.
+type transaction struct {
+	store.Transaction
+	session *session
 }
 
-func (t storeTransaction) Do(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (changed int64, err error) {
-	switch after := t.session.after[statement]; {
+func (t transaction) Do(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (changed int64, err error) {
+	after := t.session.after[statement]
+	switch {
 	case after != 0:
-		if changed, err = t.Change(ctx, statement, parameters...); err != nil {
+		if changed, err = t.Transaction.Do(ctx, statement, nil, parameters...); err != nil {
 			return 0, err
 		}
-		return changed, t.Query(ctx, after, row, parameters...)
-	case t.session.statements[statement].GivesRows():
-		if row == nil {
-			row = func(store.Row) error { return nil }
-		}
-		return 0, t.Query(ctx, statement, row, parameters...)
-	default:
-		return t.Change(ctx, statement, parameters...)
+		statement = after
+	case !t.session.statements[statement].GivesRows():
+		return t.Transaction.Do(ctx, statement, nil, parameters...)
+	case row == nil:
+		row = unwanted
 	}
+	_, err = t.Transaction.Do(ctx, statement, row, parameters...)
+	return changed, err
 }
 
 // Learn implements store.Learner.
-func (s *storeSession) Learn(ctx context.Context, statement store.Statement) (int, error) {
-	c, err := s.database.Dialect().compile(&s.database.schema, []store.Statement{statement})
+func (s *session) Learn(ctx context.Context, statement store.Statement) (int, error) {
+	c, err := s.sql.compile(s.schema, []store.Statement{statement})
 	if err != nil {
 		return 0, err
 	}

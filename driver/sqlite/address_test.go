@@ -24,14 +24,14 @@ func TestAddress(t *testing.T) {
 		"sqlite:///var/x.db":                     "",
 		"sqlite:x.db?journal=wal":                "",
 	} {
-		_, err := bank.Opener(Driver().Open)(t.Context(), workload.Target{Address: address})
+		_, err := bank.Opener(Open)(t.Context(), workload.Target{Address: address})
 		var refused *workload.OptionError
 		if got := errors.As(err, &refused); got != (option != "") || got && refused.Option != option {
 			t.Errorf("%s: %v, want a refusal of %q", address, err, option)
 		}
 	}
 	for _, level := range []string{"", "serializable"} {
-		if _, err := bank.Opener(Driver().Open)(t.Context(), workload.Target{Address: "sqlite:x", Isolation: level}); err != nil {
+		if _, err := bank.Opener(Open)(t.Context(), workload.Target{Address: "sqlite:x", Isolation: level}); err != nil {
 			t.Errorf("isolation %q: %v", level, err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestAddress(t *testing.T) {
 		"another reader": {Address: "sqlite:x", Read: workload.ReadSecondaryPreferred}, "the nearest": {Address: "sqlite:x", Read: workload.ReadNearest},
 	} {
 		var refused *workload.OptionError
-		if _, err := keyvalue.By(Driver().Open)(t.Context(), target, availability.Table()); !errors.As(err, &refused) {
+		if _, err := keyvalue.By(Open)(t.Context(), target, availability.Table()); !errors.As(err, &refused) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

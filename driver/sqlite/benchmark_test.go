@@ -14,7 +14,7 @@ import (
 // in memory (/dev/shm) what is left is the processor's part, the disk's syncs left out.
 func BenchmarkTransfer(b *testing.B) {
 	ctx := b.Context()
-	store, err := bank.Opener(Driver().Open)(ctx, workload.Target{Address: "sqlite:" + filepath.Join(b.TempDir(), "bank.db")})
+	store, err := bank.Opener(Open)(ctx, workload.Target{Address: "sqlite:" + filepath.Join(b.TempDir(), "bank.db")})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 func TestStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "conformance.db")
 	d := drivertest.Store{
-		Open: sqlite.Driver().Open, Lacks: sqldb.Lacks(), Target: workload.Target{Address: "sqlite:" + path}, Shrinks: true,
+		Open: sqlite.Open, Lacks: sqldb.Lacks(), Target: workload.Target{Address: "sqlite:" + path}, Shrinks: true,
 		Others: func(workload string) []drivertest.Other { return others(path) },
 		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
 			const content = "another program's file"
@@ -42,8 +42,7 @@ func TestStore(t *testing.T) {
 
 // TestWorkloads does a short run of each workload.
 func TestWorkloads(t *testing.T) {
-	d := sqlite.Driver()
-	supports := append(drivertest.Supports(d.Open, sqldb.Lacks()), script.On(d.Open, sqldb.Lacks()))
+	supports := append(drivertest.Supports(sqlite.Open, sqldb.Lacks()), script.On(sqlite.Open, sqldb.Lacks()))
 	for _, parameters := range []string{"", "?journal=delete&synchronous=off"} {
 		t.Run(parameters, func(t *testing.T) {
 			// Characters that mean something in an address or a file: URI.

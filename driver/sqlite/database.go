@@ -38,9 +38,7 @@ func dialect() sqldb.Dialect {
 	}
 }
 
-func (f *file) Dialect() *sqldb.Dialect { return &f.sql }
-
-// Load implements sqldb.Database: a prepared INSERT for each row, all in one
+// Load implements store.Database: a prepared INSERT for each row, all in one
 // transaction, is what one statement is for a server.
 func (f *file) Load(ctx context.Context, rows store.Rows) error {
 	return f.asWriter(ctx, "load "+rows.Table+"s", func() error { return f.load(ctx, rows) })
@@ -101,7 +99,7 @@ func execute(ctx context.Context, db *sql.DB, statements ...string) error {
 	return nil
 }
 
-func (f *file) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
+func (f *file) connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	texts := make([]string, len(statements))
 	names := make([]string, len(statements))
 	for i, s := range statements {
@@ -126,7 +124,11 @@ func numbered(text string) string {
 	return string(b)
 }
 
-func (f *file) View(ctx context.Context, read func(sqldb.Reader) error) error {
+func (f *file) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
+	return sqldb.SessionOn(ctx, &f.sql, &f.kind, statements, f.connect)
+}
+
+func (f *file) View(ctx context.Context, read func(store.Reader) error) error {
 	if err := f.mustExist(ctx); err != nil {
 		return err
 	}

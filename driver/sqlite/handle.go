@@ -146,3 +146,14 @@ type columns struct {
 }
 
 func (c *columns) Scan(into ...any) error { return sqldb.ScanRow(c.format, c.values, into) }
+
+func (c *columns) AppendValues(into []any) ([]any, error) {
+	for _, value := range c.values {
+		v, err := sqldb.StandardValue(value)
+		if err != nil {
+			return into, err
+		}
+		into = append(into, v)
+	}
+	return into, nil
+}

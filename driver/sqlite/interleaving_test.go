@@ -16,7 +16,7 @@ func TestInterleaving(t *testing.T) {
 		t.Run(journal, func(t *testing.T) {
 			address := "sqlite:" + filepath.Join(t.TempDir(), "matrix.sqlite") + "?journal=" + journal
 			drivertest.RunInterleaving(t, func(t *testing.T, _ store.Level) store.Database {
-				db, err := Driver().Open(t.Context(), workload.Target{Address: address}, isolation.Schema())
+				db, err := Open(t.Context(), workload.Target{Address: address}, isolation.Schema())
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -8,46 +8,24 @@ import (
 	"testing"
 	"time"
 
-	"assay/driver/sqldb"
 	"assay/history"
-	"assay/store"
 	"assay/workload"
 	"assay/workload/isolation"
 )
 
-// isolationStore is the database, and the file below it, which keeps the connection
-// of the last session.
-type isolationStore struct {
-	store.Database
-	*connects
-}
-
-type connects struct {
-	*file
-	last *connection
-}
-
-func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
-	c, err := s.file.Connect(ctx, statements)
-	if err == nil {
-		s.last = c.(*connection)
-	}
-	return c, err
-}
-
-func openIsolation(t *testing.T, address string) isolationStore {
+func openIsolation(t *testing.T, address string) *lastFile {
 	t.Helper()
 	f, err := open(workload.Target{Address: address}, isolation.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	below := &connects{file: f}
+	below := &lastFile{file: f}
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return isolationStore{sqldb.StoreOf(below, isolation.Schema()), below}
+	return below
 }
 
 // TestOneFileOneWorkload: neither workload touches what the other has left.

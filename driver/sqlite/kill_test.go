@@ -51,7 +51,7 @@ func child(address, round string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s, err := bank.Opener(Driver().Open)(context.Background(), workload.Target{Address: address})
+	s, err := bank.Opener(Open)(context.Background(), workload.Target{Address: address})
 	if err != nil {
 		return err
 	}

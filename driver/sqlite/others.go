@@ -78,7 +78,7 @@ func recordMade(ctx context.Context, db execer) error {
 	return err
 }
 
-// RecordMade implements sqldb.Database.
+// RecordMade implements store.Database.
 func (f *file) RecordMade(ctx context.Context) error {
 	return f.asWriter(ctx, "note what was made", func() error {
 		return using(f.writing, func(db *sql.DB) error { return recordMade(ctx, db) })

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -17,7 +18,7 @@ import (
 // (https://www.sqlite.org/isolation.html); BEGIN is deferred, so that the first SELECT
 // fixes it. With a rollback journal instead of the write-ahead log it holds up writers
 // while it lasts.
-func (f *file) reading(ctx context.Context, read func(sqldb.Reader) error) (err error) {
+func (f *file) reading(ctx context.Context, read func(store.Reader) error) (err error) {
 	h, err := openHandle(ctx, f.existingName())
 	if err != nil {
 		return err
@@ -26,7 +27,7 @@ func (f *file) reading(ctx context.Context, read func(sqldb.Reader) error) (err 
 	if err := h.run("BEGIN"); err != nil {
 		return err
 	}
-	return errors.Join(read(reader{h}), h.run("ROLLBACK"))
+	return errors.Join(read(sqldb.ReaderOf(reader{h}, &f.sql, &f.kind)), h.run("ROLLBACK"))
 }
 
 // mustExist gives *workload.NoSchemaError where there is nothing of ours.

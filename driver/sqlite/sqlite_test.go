@@ -21,7 +21,7 @@ import (
 // session.
 type opened struct {
 	bank.Store
-	below *bankFile
+	below *lastFile
 }
 
 // openStore opens a Store on this address and closes it with the test.
@@ -31,8 +31,8 @@ func openStore(t *testing.T, address string) *opened {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &bankFile{file: f}
-	bankStore := bank.Over(sqldb.StoreOf(s, bank.Schema()))
+	s := &lastFile{file: f}
+	bankStore := bank.Over(s)
 	t.Cleanup(func() {
 		if err := bankStore.Close(); err != nil {
 			t.Error(err)
@@ -41,17 +41,19 @@ func openStore(t *testing.T, address string) *opened {
 	return &opened{bankStore, s}
 }
 
-type bankFile struct {
+type lastFile struct {
 	*file
 	last *connection
 }
 
-func (s *bankFile) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
-	c, err := s.file.Connect(ctx, statements)
-	if err == nil {
-		s.last = c.(*connection)
-	}
-	return c, err
+func (s *lastFile) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
+	return sqldb.SessionOn(ctx, &s.sql, &s.kind, statements, func(ctx context.Context, texts []sqldb.Statement) (sqldb.Connection, error) {
+		c, err := s.connect(ctx, texts)
+		if err == nil {
+			s.last = c.(*connection)
+		}
+		return c, err
+	})
 }
 
 // load makes accounts 1 to n of 1000 each.

@@ -13,7 +13,7 @@ import (
 func TestTPCC(t *testing.T) {
 	target := workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "tpcc.db")}
 	drivertest.RunTPCC(t, drivertest.TPCC{Open: func(t *testing.T) tpcc.Store {
-		s, err := tpcc.Opener(Driver().Open)(t.Context(), target)
+		s, err := tpcc.Opener(Open)(t.Context(), target)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -24,7 +24,7 @@ func TestTPCC(t *testing.T) {
 func TestScript(t *testing.T) {
 	target := workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "script.db")}
 	drivertest.RunScript(t, drivertest.Script{Open: func(t *testing.T) script.Store {
-		s, err := script.Opener(Driver().Open)(t.Context(), target)
+		s, err := script.Opener(Open)(t.Context(), target)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -145,7 +145,7 @@ func TestTPCCJudgesEveryColumn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tpcc.db")
 	run := drivertest.TPCCRun(2, 60, 20)
 	open := func() tpcc.Store {
-		store, err := tpcc.Opener(sqlite.Driver().Open)(t.Context(), workload.Target{Address: "sqlite:" + path})
+		store, err := tpcc.Opener(sqlite.Open)(t.Context(), workload.Target{Address: "sqlite:" + path})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,6 @@ import (
 	"assay/driver/sqldb"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // reply is how a transaction that may write ended.
@@ -31,9 +30,12 @@ func writing(doing string, work func() error) *run {
 	}}
 }
 
-// Execute implements sqldb.Connection. The transaction keeps its count to itself
+// Run implements sqldb.Connection. A transaction that writes keeps its count to itself
 // until it has ended, since it may go on after the caller has left.
-func (l *connection) Execute(ctx context.Context, which int, parameters ...store.Value) store.Reply {
+func (l *connection) Run(ctx context.Context, which int, row func(store.Row) error, parameters []store.Value) store.Reply {
+	if row != nil {
+		return l.read(ctx, which, row, parameters)
+	}
 	var changed int64
 	e := l.writing(ctx, l.names[which], func() error {
 		var err error
@@ -47,16 +49,15 @@ func (l *connection) Execute(ctx context.Context, which int, parameters ...store
 	return r
 }
 
-func (l *connection) Query(ctx context.Context, which int, row func(store.Row) error, parameters ...store.Value) workload.Reply {
-	caller := ctx
-	return l.do(ctx, &run{doing: l.names[which], work: func() (bool, error) {
+func (l *connection) read(ctx context.Context, which int, row func(store.Row) error, parameters []store.Value) store.Reply {
+	return store.Reply{Reply: l.do(ctx, &run{doing: l.names[which], work: func() (bool, error) {
 		return true, l.query(which, parameters, func(r store.Row) error {
-			if caller.Err() != nil { // nobody waits for the rest
-				return caller.Err()
+			if ctx.Err() != nil { // nobody waits for the rest
+				return ctx.Err()
 			}
 			return row(r)
 		})
-	}}).read()
+	}}).read()}
 }
 
 func (l *connection) query(which int, parameters []store.Value, row func(store.Row) error) error {
@@ -101,7 +102,7 @@ func (l *connection) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	if b.Inquiry == nil || r.Broken || r.Violated != store.Floor && r.Violated != store.Absent {
 		return r
 	}
-	asked := l.Query(ctx, b.Inquiry.Statement, b.Inquiry.Row, b.Inquiry.Parameters...)
+	asked := l.read(ctx, b.Inquiry.Statement, b.Inquiry.Row, b.Inquiry.Parameters)
 	if asked.Outcome != history.Committed {
 		r.Class, r.Err, r.Broken, r.Violated = asked.Class, asked.Err, true, store.NoViolation
 	}
@@ -125,7 +126,7 @@ func (l *connection) call(call *store.Call) error {
 	return err
 }
 
-func (l *connection) Transaction(ctx context.Context, writes bool, work func(context.Context, sqldb.Transaction) error) store.Reply {
+func (l *connection) Transaction(ctx context.Context, writes bool, work func(context.Context, store.Transaction) error) store.Reply {
 	// The work may outlast the attempt, whose context is then of another one.
 	working, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -138,15 +139,18 @@ func (l *connection) Transaction(ctx context.Context, writes bool, work func(con
 // transaction is the one that a connection is in.
 type transaction struct{ l *connection }
 
-func (t transaction) Execute(_ context.Context, which int, parameters ...store.Value) error {
-	_, err := t.l.handle.execute(t.l.statements[which], parameters)
-	return err
-}
-
-func (t transaction) Change(_ context.Context, which int, parameters ...store.Value) (int64, error) {
+func (t transaction) Do(_ context.Context, which int, row func(store.Row) error, parameters ...store.Value) (int64, error) {
+	if row != nil {
+		return 0, t.l.query(which, parameters, row)
+	}
 	return t.l.handle.execute(t.l.statements[which], parameters)
 }
 
-func (t transaction) Query(_ context.Context, which int, row func(store.Row) error, parameters ...store.Value) error {
-	return t.l.query(which, parameters, row)
+func (l *connection) Learn(_ context.Context, statement sqldb.Statement) (int, error) {
+	prepared, err := l.handle.prepare(numbered(statement.Text))
+	if err != nil {
+		return 0, err
+	}
+	l.statements, l.names = append(l.statements, prepared), append(l.names, statement.Name)
+	return len(l.statements) - 1, nil
 }

@@ -10,15 +10,17 @@ import (
 	"assay/workload"
 )
 
-// Driver opens a workload in the file that target.Address names, as sqlite:PATH with
+// Open is a store.Opener. It opens a workload in the file that target.Address names, as sqlite:PATH with
 // the optional parameters journal (wal, delete, truncate) and synchronous (full,
 // normal, off, extra), by default wal and full: what is committed is on disk. The file
 // must not hold another workload's run. It opens nothing yet, and returns
 // *workload.OptionError.
-func Driver() sqldb.Driver {
-	return sqldb.DriverOf(func(_ context.Context, target workload.Target, of store.Schema) (*file, error) {
-		return open(target, of)
-	})
+func Open(_ context.Context, target workload.Target, of store.Schema) (store.Database, error) {
+	f, err := open(target, of)
+	if err != nil {
+		return nil, err // and not a typed nil
+	}
+	return f, nil
 }
 
 // open returns the file that the target names, for a workload.
@@ -33,11 +35,11 @@ func open(target workload.Target, kind store.Schema) (*file, error) {
 	return newFile(o, kind), nil
 }
 
-func (f *file) AuditView(ctx context.Context, read func(sqldb.Reader) error) error {
+func (f *file) Audit(ctx context.Context, read func(store.Reader) error) error {
 	return f.explain("audit", f.reading(ctx, read))
 }
 
-// PromiseLevel implements sqldb.Database. SQLite's documentation promises
+// Promises implements store.Database. SQLite's documentation promises
 // serializable isolation "by actually serializing the writes"
 // (https://www.sqlite.org/isolation.html), and in real time: whoever writes
 // holds the only write lock from its beginning, so that what it reads is what
@@ -45,25 +47,18 @@ func (f *file) AuditView(ctx context.Context, read func(sqldb.Reader) error) err
 // valid commit record in the WAL" when it begins
 // (https://www.sqlite.org/wal.html), so it sees all that was committed by
 // then. With a rollback journal readers and writers lock each other out.
-func (f *file) PromiseLevel() string { return "strict-serializable" }
-
-// PromiseReads is so on the same grounds.
-func (f *file) PromiseReads() string { return store.Linearizable }
-
-func (f *file) ConnectApart(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
-	return f.Connect(ctx, statements)
+func (f *file) Promises() store.Promises {
+	return sqldb.Promises("strict-serializable", store.Linearizable)
 }
 
-// Engines implements sqldb.Database: there is one way to store tables.
+func (f *file) Lacks() store.Lacks { return sqldb.Lacks() }
+
+// Engines implements store.Database: there is one way to store tables.
 func (f *file) Engines(context.Context) ([]string, error) { return []string{"btree"}, nil }
 
 func (f *file) CreateOn(ctx context.Context, mark workload.Marker, _ string, _ bool) error {
 	return f.Create(ctx, mark)
 }
-
-// Waits implements sqldb.Database: SQLite counts none. Its writers stand in a queue of
-// this driver's own.
-func (f *file) Waits(context.Context) ([]store.Wait, error) { return nil, nil }
 
 func (f *file) Levels() []store.Level { return []store.Level{{Name: level}} }
 
@@ -73,7 +68,7 @@ func (l *connection) Waiting(context.Context) (waiting, known bool, err error) {
 	return l.queued.Load(), true, nil
 }
 
-// FileSize implements sqldb.Database: the file as it is, after the log has been
+// FileSize implements store.Database: the file as it is, after the log has been
 // copied into it, with the pages that are free.
 func (f *file) FileSize(ctx context.Context) (workload.Size, error) {
 	size, err := f.Size(ctx)
@@ -90,7 +85,7 @@ func (f *file) FileSize(ctx context.Context) (workload.Size, error) {
 
 func (f *file) Compactions() ([]string, error) { return []string{"VACUUM"}, nil }
 
-// Compact implements sqldb.Database: VACUUM "rebuilds the database file, repacking
+// Compact implements store.Database: VACUUM "rebuilds the database file, repacking
 // it into a minimal amount of disk space"
 // (https://www.sqlite.org/lang_vacuum.html), in the log first.
 func (f *file) Compact(ctx context.Context, name string) error {
