@@ -38,14 +38,7 @@ func WriteBaseline(w io.Writer, g Group) error {
 		run.Result = &r
 		b.Runs = append(b.Runs, run)
 	}
-	text, err := json.MarshalIndent(b, "", " ")
-	if err == nil {
-		_, err = w.Write(append(text, '\n'))
-	}
-	if err != nil {
-		return fmt.Errorf("write the baseline: %w", err)
-	}
-	return nil
+	return writeJSON(w, b, " ", "baseline")
 }
 
 func readBaseline(path string) ([]Group, error) {

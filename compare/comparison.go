@@ -7,6 +7,7 @@ import (
 	"golang.org/x/perf/benchmath"
 
 	"assay/check"
+	"assay/report"
 )
 
 // alpha is the error of the first kind that is allowed: how often a difference is
@@ -159,17 +160,30 @@ func probability(x, y []float64) float64 {
 
 func thresholds() *benchmath.Thresholds { return &benchmath.Thresholds{CompareAlpha: alpha} }
 
-// Violated is how many runs of a group have a database that broke its word, Invalid
-// how many have figures that the run itself calls invalid.
+// Violated is how many runs of a group have a database that broke its word.
 func (g Group) Violated() int { return g.ended(check.Violated) }
 
 // Valid is how many runs of a group have a database in which nothing wrong was found.
 func (g Group) Valid() int { return g.ended(check.Valid) }
 
 // ended is how many runs of a group have this verdict.
-func (g Group) ended(v check.Verdict) (n int) {
+func (g Group) ended(v check.Verdict) int {
+	return g.count(func(r *report.Result) bool { return r.Verdict == v })
+}
+
+// wide is how many runs of a group have a wide measurement.
+func (g Group) wide() int {
+	return g.count(func(r *report.Result) bool { return r.Measurement.Wide() })
+}
+
+// Invalid is how many runs of a group have an invalid measurement.
+func (g Group) Invalid() int {
+	return g.count(func(r *report.Result) bool { return r.Measurement.Invalid() })
+}
+
+func (g Group) count(is func(*report.Result) bool) (n int) {
 	for _, r := range g.Runs {
-		if r.Result.Verdict == v {
+		if is(r.Result) {
 			n++
 		}
 	}
@@ -188,23 +202,3 @@ func (g Group) believed() []Run {
 
 // unbelieved reports whether every run of a group has an invalid measurement.
 func (g Group) unbelieved() bool { return g.Invalid() == len(g.Runs) }
-
-// wide is how many runs of a group have a wide measurement.
-func (g Group) wide() (n int) {
-	for _, r := range g.Runs {
-		if r.Result.Measurement.Wide() {
-			n++
-		}
-	}
-	return n
-}
-
-// Invalid is how many runs of a group have an invalid measurement.
-func (g Group) Invalid() (n int) {
-	for _, r := range g.Runs {
-		if r.Result.Measurement.Invalid() {
-			n++
-		}
-	}
-	return n
-}

@@ -62,12 +62,17 @@ func WriteJSON(w io.Writer, all []*Comparison) error {
 			out.Rows = append(out.Rows, row)
 		}
 	}
-	text, err := json.MarshalIndent(out, "", "  ")
+	return writeJSON(w, out, "  ", "comparison")
+}
+
+// writeJSON writes a value, which what names.
+func writeJSON(w io.Writer, value any, indent, what string) error {
+	text, err := json.MarshalIndent(value, "", indent)
 	if err == nil {
 		_, err = w.Write(append(text, '\n'))
 	}
 	if err != nil {
-		return fmt.Errorf("write the comparison: %w", err)
+		return fmt.Errorf("write the %s: %w", what, err)
 	}
 	return nil
 }

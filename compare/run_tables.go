@@ -65,13 +65,7 @@ func (w *workTables) add(name string, r *report.Result) {
 
 // tables are those that have lines.
 func (w *workTables) tables() []report.Table {
-	var had []report.Table
-	for _, t := range []report.Table{w.faults, w.availability, w.entities, w.rounds} {
-		if len(t.Rows) > 0 {
-			had = append(had, t)
-		}
-	}
-	return had
+	return filled(w.faults, w.availability, w.entities, w.rounds)
 }
 
 // away is a time in milliseconds; none if there was none, and marked if it lasted to
@@ -120,10 +114,12 @@ func roundsTable(groups []Group) []report.Table {
 			t.Rows = append(t.Rows, line)
 		}
 	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	return []report.Table{t}
+	return filled(t)
+}
+
+// filled are the tables that have lines.
+func filled(tables ...report.Table) []report.Table {
+	return slices.DeleteFunc(tables, func(t report.Table) bool { return len(t.Rows) == 0 })
 }
 
 // availabilityTable counts over all runs of each group what was lost, done twice and read
@@ -141,8 +137,5 @@ func availabilityTable(groups []Group) []report.Table {
 		}
 		t.Rows = append(t.Rows, []string{cmp.Or(g.Name, "all"), check.Count(lost), check.Count(twice), check.Count(stale)})
 	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	return []report.Table{t}
+	return filled(t)
 }

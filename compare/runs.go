@@ -30,8 +30,8 @@ func Runs(groups []Group) report.Document {
 			x, name := r.Result, fmt.Sprintf("%d %s", i, r.Result.Workload)
 			b := &x.Database
 			speed.Rows = append(speed.Rows, []string{name, b.Product + " " + b.Version, strconv.Itoa(x.Load.Clients), check.Count(x.Loading.Rows), check.Count(x.Measured.Committed), quantity.Figure(x.Throughput.PerSecond)})
-			nodes.Rows = append(nodes.Rows, []string{name, known(b.Nodes, strconv.Itoa), known(b.Shards, strconv.Itoa), known(b.Replicas, strconv.Itoa),
-				known(b.CPUsPerNode, quantity.Short), known(b.MemoryPerNode, quantity.Memory), known(b.DiskPerNode, quantity.Memory)})
+			nodes.Rows = append(nodes.Rows, []string{name, quantity.Known(b.Nodes, strconv.Itoa), quantity.Known(b.Shards, strconv.Itoa), quantity.Known(b.Replicas, strconv.Itoa),
+				quantity.Known(b.CPUsPerNode, quantity.Short), quantity.Known(b.MemoryPerNode, quantity.Memory), quantity.Known(b.DiskPerNode, quantity.Memory)})
 			times.Rows = append(times.Rows, append([]string{name}, responseTimes(&x.Latency)...))
 			sizes.Rows = append(sizes.Rows, []string{name, check.Count(rows(x)), quantity.Bytes(x.Data.Tables), quantity.Bytes(x.Data.Indexes), quantity.Bytes(x.Data.Bytes)})
 			ends.Rows = append(ends.Rows, []string{name, x.Verdict.String(), x.Measurement.Verdict, strconv.Itoa(report.ExitOf(x).Code)})
@@ -41,14 +41,6 @@ func Runs(groups []Group) report.Document {
 	}
 	d.Tables = append([]report.Table{speed, nodes, times, sizes, ends}, work.tables()...)
 	return d
-}
-
-// known writes what somebody knows.
-func known[V any](v *V, format func(V) string) string {
-	if v == nil {
-		return quantity.None
-	}
-	return format(*v)
 }
 
 func responseTimes(l *report.Latency) []string {
@@ -73,25 +65,18 @@ func rows(r *report.Result) (n int64) {
 // RunsCSV writes a line for each run with plain numbers, whose units the first line
 // names. What is not known is empty.
 func RunsCSV(w io.Writer, groups []Group) error {
-	out := csv.NewWriter(w)
 	head := []string{"folder", "workload", "product", "version", "verdict", "measurement", "exit", "seed", "clients", "nodes", "loaded_rows", "committed", "rejected", "failed", "unknown"}
 	columns := metrics()
 	for _, m := range columns {
 		head = append(head, m.name+" "+m.unit)
 	}
-	head = append(head, "configuration")
-	if err := out.Write(head); err != nil {
-		return fmt.Errorf("write the runs: %w", err)
-	}
+	lines := [][]string{append(head, "configuration")}
 	for _, g := range groups {
 		for _, r := range g.Runs {
-			if err := out.Write(append(plainRun(r, columns), g.Name)); err != nil {
-				return fmt.Errorf("write the runs: %w", err)
-			}
+			lines = append(lines, append(plainRun(r, columns), g.Name))
 		}
 	}
-	out.Flush()
-	if err := out.Error(); err != nil {
+	if err := csv.NewWriter(w).WriteAll(lines); err != nil {
 		return fmt.Errorf("write the runs: %w", err)
 	}
 	return nil

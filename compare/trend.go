@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -197,12 +196,5 @@ func WriteTrends(w io.Writer, all []*Trend) error {
 		}
 		out.Trends = append(out.Trends, one)
 	}
-	text, err := json.MarshalIndent(out, "", "  ")
-	if err == nil {
-		_, err = w.Write(append(text, '\n'))
-	}
-	if err != nil {
-		return fmt.Errorf("write the trend: %w", err)
-	}
-	return nil
+	return writeJSON(w, out, "  ", "trend")
 }

@@ -9,6 +9,14 @@ import (
 // None stands for a figure that is not known.
 const None = "-"
 
+// Known writes what somebody knows.
+func Known[V any](v *V, format func(V) string) string {
+	if v == nil {
+		return None
+	}
+	return format(*v)
+}
+
 // Figure writes a number with at least three significant digits and all of
 // its whole part: 0.0123, 7.03, 45.2, 2,263.
 func Figure(v float64) string {

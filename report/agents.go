@@ -47,9 +47,8 @@ func agentsLine(r *Result) string {
 			missing = append(missing, fmt.Sprintf("agent %d has not delivered all", i+1))
 		}
 	}
-	text := fmt.Sprintf("%s on %s, clocks known to %.3f ms", check.Counted(len(r.Agents), "agent", "agents"), strings.Join(hosts[:min(len(hosts), mostHosts)], ", "), worst)
-	if more := len(hosts) - mostHosts; more > 0 {
-		text = strings.Replace(text, ", clocks", fmt.Sprintf(" and %d more, clocks", more), 1)
-	}
+	more := len(hosts) - mostHosts
+	text := fmt.Sprintf("%s on %s%s, clocks known to %.3f ms", check.Counted(len(r.Agents), "agent", "agents"),
+		strings.Join(hosts[:min(len(hosts), mostHosts)], ", "), when(more > 0, fmt.Sprintf(" and %d more", more)), worst)
 	return joined("; ", append([]string{text}, missing...)...)
 }

@@ -1,10 +1,10 @@
 package report
 
 import (
-	"math"
 	"slices"
 	"strconv"
-	"strings"
+
+	"assay/quantity"
 )
 
 // chart is what the page's script draws.
@@ -196,31 +196,11 @@ func perSecond(n int64, interval float64) string {
 
 // curveTable holds the figures of the chart of percentiles.
 func curveTable(r *Result) Table {
-	t := Table{Title: "Figures by percentile", Head: []string{"percentile"}}
-	var quantiles []float64
-	var all []chartCurve
-	for _, c := range curves(r) {
-		if len(c.Points) == 0 {
-			continue
-		}
-		all = append(all, c)
-		t.Head = append(t.Head, c.Name)
-		for _, p := range c.Points {
-			quantiles = append(quantiles, p[0])
+	c := LineChart{Title: "Figures by percentile", Across: "percentile", Percentiles: true, Format: quantity.Milliseconds}
+	for _, curve := range curves(r) {
+		if len(curve.Points) > 0 {
+			c.Lines = append(c.Lines, ChartLine{curve.Name, curve.Points})
 		}
 	}
-	slices.Sort(quantiles)
-	for _, q := range slices.Compact(quantiles) {
-		// Eleven digits hide what binary fractions add: 99.95, not 99.9500000001.
-		row := []string{strings.TrimRight(strings.TrimRight(strconv.FormatFloat(math.Round(q*1e11)/1e9, 'f', 9, 64), "0"), ".") + nbsp + "%"}
-		for _, c := range all {
-			text := none
-			if i := slices.IndexFunc(c.Points, func(p [2]float64) bool { return p[0] == q }); i >= 0 {
-				text = millis(c.Points[i][1])
-			}
-			row = append(row, text)
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
+	return c.figures()
 }

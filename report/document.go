@@ -111,20 +111,17 @@ func (d Document) Markdown(w io.Writer) error {
 
 // CSV writes the first table, whose figures keep their units.
 func (d Document) CSV(w io.Writer) error {
-	out := csv.NewWriter(w)
+	var lines [][]string
 	for _, t := range d.Tables[:min(1, len(d.Tables))] {
 		for _, row := range append([][]string{t.Head}, t.Rows...) {
 			cells := make([]string, len(row))
 			for i, cell := range row {
 				cells[i] = strings.ReplaceAll(plain(cell), nbsp, " ")
 			}
-			if err := out.Write(cells); err != nil {
-				return fmt.Errorf("write the table: %w", err)
-			}
+			lines = append(lines, cells)
 		}
 	}
-	out.Flush()
-	if err := out.Error(); err != nil {
+	if err := csv.NewWriter(w).WriteAll(lines); err != nil {
 		return fmt.Errorf("write the table: %w", err)
 	}
 	return nil

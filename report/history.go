@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"assay/check"
@@ -52,18 +53,9 @@ func (h *History) Exit() int {
 
 // JSON writes the judgement, with [] for lists that are empty.
 func (h *History) JSON(w io.Writer) error {
-	filled := *h
-	for _, list := range []*[]string{&filled.Anomalies, &filled.Permitted, &filled.RuledOut, &filled.AlsoNot} {
-		if *list == nil {
-			*list = []string{}
-		}
-	}
-	if filled.Evidence == nil {
-		filled.Evidence = []check.Evidence{}
-	}
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(filled)
+	return encoder.Encode(copyValue(reflect.ValueOf(*h), "", new([]string)).Interface())
 }
 
 // Line writes the judgement as one line.

@@ -63,6 +63,8 @@ func parsePage() (*template.Template, error) {
 		"sections": sections, "roundTable": roundTable, "roundFactTable": roundFactTable,
 		"seriesTable": seriesTable, "curveTable": curveTable, "nodeTable": nodeTable, "accountTable": accountTable,
 		"serverReasons": serverReasons, "settingTable": settingTable, "setup": setup, "further": further,
+		"subject": subject, "mark": checkMark, "verdictLine": verdictLine, "meaning": meaning, "measurementLine": measurementLine,
+		"thresholdsLine": thresholdsLine, "missed": missed,
 	}).Parse(pageTemplate)
 }
 
@@ -73,16 +75,11 @@ type page struct {
 	// Policy is the content security policy. It lets only the two scripts and
 	// the style run that are known by their hash, so that nothing that came
 	// from a database can run even if it got into the page.
-	Policy               string
-	Style                template.CSS
-	PlotScript, Script   template.JS
-	Subject, VerdictLine string
-	Mark, Meaning        string
-	Believable           string
-	ThresholdsLine       string
-	Missed               int64
-	Cards                []card
-	CheckViews           []checkView
+	Policy             string
+	Style              template.CSS
+	PlotScript, Script template.JS
+	Cards              []card
+	CheckViews         []checkView
 	// Glance is true if the checks are listed by name first, because evidence
 	// parts them.
 	Glance bool
@@ -93,8 +90,7 @@ type page struct {
 	// percentiles have no line.
 	IntervalText, LeftOut string
 	// Course is true if the charts over time are of the whole run.
-	Course         bool
-	AnyUncommitted bool
+	Course bool
 }
 
 func newPage(r *Result, p Page) *page {
@@ -103,8 +99,6 @@ func newPage(r *Result, p Page) *page {
 		Result: r, Page: p,
 		Policy: policyOf(style, plotScript, pageScript),
 		Style:  template.CSS(style), PlotScript: template.JS(plotScript), Script: template.JS(pageScript),
-		Subject: subject(r), VerdictLine: verdictLine(r), Mark: checkMark(r.Verdict), Meaning: meaning(r),
-		Believable: measurementLine(r), ThresholdsLine: thresholdsLine(r), Missed: missed(r),
 		Cards: cards(r), CheckViews: checkViews(r), Chart: chartOf(r),
 		RoundPicture: drawRounds(r.Rounds, wideForm()), RoundNarrow: drawRounds(r.Rounds, narrowForm()),
 		Course: !slices.ContainsFunc(r.Rounds, func(x Round) bool { return x.Apart }),
@@ -112,11 +106,6 @@ func newPage(r *Result, p Page) *page {
 	}
 	v.IntervalText, v.LeftOut = seconds(v.Chart.Interval), omittedPercentiles(&v.Chart)
 	v.Chart.Servers = p.Servers.drawn()
-	for i := range points(&r.Series) {
-		if r.Series.Rejected[i]+r.Series.Failed[i]+r.Series.Unknown[i] > 0 {
-			v.AnyUncommitted = true
-		}
-	}
 	return v
 }
 

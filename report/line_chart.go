@@ -216,7 +216,8 @@ func (c LineChart) figures() Table {
 	for _, at := range slices.Sorted(slices.Values(order)) {
 		first := quantity.Short(at)
 		if c.Percentiles {
-			first = strconv.FormatFloat(math.Round(at*1e9)/1e7, 'f', -1, 64) + nbsp + "%"
+			// Eleven digits hide what binary fractions add: 99.95, not 99.9500000001.
+			first = strconv.FormatFloat(math.Round(at*1e11)/1e9, 'f', -1, 64) + nbsp + "%"
 		}
 		row := []string{first}
 		for _, cell := range values[at] {

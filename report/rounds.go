@@ -100,11 +100,9 @@ func times(timed bool, these ...float64) []string {
 // roundFacts are the names of all facts, in the order in which they come up.
 func roundFacts(rounds []Round) []string {
 	var names []string
-	seen := map[string]bool{}
 	for _, x := range rounds {
 		for _, f := range x.Facts {
-			if !seen[f.Name] {
-				seen[f.Name] = true
+			if !slices.Contains(names, f.Name) {
 				names = append(names, f.Name)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assay/check"
+	"assay/quantity"
 )
 
 // Table is a table for any report. The first column names the row, the others
@@ -295,9 +296,9 @@ func installation(r *Result) Table {
 			"accounts (M)", "transfers (M)", "transactions/s", "verdict"},
 		Words: []int{1, 12},
 		Rows: [][]string{{"1", product(r),
-			given(d.CPUsPerNode, processors) + when(d.SharedCPUs, " (shared)"), given(d.MemoryPerNode, memory) + when(d.SharedMemory, " (shared)"), given(d.DiskPerNode, size),
-			given(d.Shards, count), given(d.Replicas, count), count(r.Load.Clients), given(d.Nodes, count),
-			given(accounts(r), millions), given(transfers(r), millions), figure(r.Throughput.PerSecond), verdictText(r)}},
+			quantity.Known(d.CPUsPerNode, processors) + when(d.SharedCPUs, " (shared)"), quantity.Known(d.MemoryPerNode, memory) + when(d.SharedMemory, " (shared)"), quantity.Known(d.DiskPerNode, size),
+			quantity.Known(d.Shards, count), quantity.Known(d.Replicas, count), count(r.Load.Clients), quantity.Known(d.Nodes, count),
+			quantity.Known(accounts(r), millions), quantity.Known(transfers(r), millions), figure(r.Throughput.PerSecond), verdictText(r)}},
 	}
 }
 
@@ -310,7 +311,7 @@ func waits(r *Result) Table {
 
 func sizes(r *Result) Table {
 	return Table{Title: "Size on disk, data and indexes", Head: []string{"No.", "vendor", "accounts", "transfers", "size on disk"}, Words: []int{1},
-		Rows: [][]string{{"1", product(r), given(accounts(r), check.Count[int64]), given(transfers(r), check.Count[int64]), known(r.Data.Bytes > 0, size(r.Data.Bytes))}}}
+		Rows: [][]string{{"1", product(r), quantity.Known(accounts(r), check.Count[int64]), quantity.Known(transfers(r), check.Count[int64]), known(r.Data.Bytes > 0, size(r.Data.Bytes))}}}
 }
 
 // verdictText is the verdict in few words, for a column.
@@ -333,11 +334,3 @@ func known(is bool, text string) string { return cmp.Or(when(is, text), none) }
 
 // limited is text if the condition holds, and else that there is no limit.
 func limited(is bool, text string) string { return cmp.Or(when(is, text), "no limit") }
-
-// given writes what is known.
-func given[V any](v *V, format func(V) string) string {
-	if v == nil {
-		return none
-	}
-	return format(*v)
-}

@@ -72,13 +72,9 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	var groups [][]compare.Group
-	for _, arg := range args {
-		read, err := compare.Read(arg)
-		if err != nil {
-			return err
-		}
-		groups = append(groups, read)
+	groups, err := groupsOf(args)
+	if err != nil {
+		return err
 	}
 	if f.keep != "" {
 		if err := keepBaseline(f.keep, groups[0]); err != nil || len(args) == 1 && len(groups[0]) == 1 {
@@ -98,6 +94,18 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 		all = append(all, c)
 	}
 	return f.show(cmd, all, "assay compare "+report.CommandLine(args))
+}
+
+// groupsOf reads the groups of each argument.
+func groupsOf(args []string) (groups [][]compare.Group, err error) {
+	for _, arg := range args {
+		read, err := compare.Read(arg)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, read)
+	}
+	return groups, nil
 }
 
 func (f *comparedFlags) validate() error {
@@ -130,26 +138,39 @@ func (f *compareFlags) options() (compare.Options, error) {
 // show prints the comparisons, writes the page, and returns the error that carries
 // the exit code.
 func (f *compareFlags) show(cmd *cobra.Command, all []*compare.Comparison, command string) error {
-	out, d := cmd.OutOrStdout(), compare.Document(all, command)
-	if f.page != "" {
-		if err := writeTo(f.page, d.HTML); err != nil {
-			return err
-		}
-	}
-	var err error
-	if f.json {
-		err = compare.WriteJSON(out, all)
-	} else {
-		err = showDocument(out, d, f.format, f.page)
-	}
+	err := f.present(cmd, "comparison", func(w io.Writer) error { return compare.WriteJSON(w, all) }, compare.Document(all, command))
 	if err != nil {
-		return fmt.Errorf("print the comparison: %w", err)
+		return err
 	}
 	if compare.Unanswered(all) {
 		return resultError{exitNoVerdict}
 	}
 	if compare.Missed(all) {
 		return resultError{exitThreshold}
+	}
+	return nil
+}
+
+// present writes the page of the first document, and prints all, or what noun names as
+// JSON.
+func (f *comparedFlags) present(cmd *cobra.Command, noun string, asJSON func(io.Writer) error, all ...report.Document) (err error) {
+	if f.page != "" {
+		if err := writeTo(f.page, all[0].HTML); err != nil {
+			return err
+		}
+	}
+	out := cmd.OutOrStdout()
+	if f.json {
+		err, all = asJSON(out), nil
+	}
+	for i, d := range all {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		err = errors.Join(err, showDocument(out, d, f.format, f.page))
+	}
+	if err != nil {
+		return fmt.Errorf("print the %s: %w", noun, err)
 	}
 	return nil
 }

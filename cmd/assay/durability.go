@@ -117,11 +117,12 @@ func lostCell(l *report.Lost) string {
 }
 
 func trialsMarkdown(trials []runner.DurabilityTrial) string {
-	lines := []string{"| " + strings.Join(trialHead(), " | ") + " |", strings.Repeat("|---", len(trialHead())) + "|"}
+	var p page
+	p.table(trialHead()...)
 	for _, t := range trials {
-		lines = append(lines, "| "+strings.Join(trialCells(t), " | ")+" |")
+		p.row(trialCells(t)...)
 	}
-	return strings.Join(lines, "\n") + "\n"
+	return strings.TrimPrefix(p.String(), "\n")
 }
 
 // trialsText writes a block for each trial, which fits into 80 columns.

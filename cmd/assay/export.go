@@ -119,7 +119,7 @@ func (p exportPlan) write(cmd *cobra.Command, folder string, to io.Writer) error
 	form := map[string]exchange.Format{"edn": exchange.EDN, "json": exchange.JSON}[p.format]
 	left, err := runner.Export(folder, to, runner.ExportOptions{Format: form, Test: p.test})
 	if left != "" {
-		fmt.Fprintln(cmd.ErrOrStderr(), wrapped("left out: "+left, textWidth(cmd.ErrOrStderr()), "  "))
+		fmt.Fprintln(cmd.ErrOrStderr(), wrapped("", "left out: "+left, textWidth(cmd.ErrOrStderr()), "  "))
 	}
 	return err
 }

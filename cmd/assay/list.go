@@ -94,17 +94,6 @@ func listMatrix(b *strings.Builder) {
 // hang writes a text in lines of listWidth behind a head, further lines below
 // its first.
 func hang(b *strings.Builder, head, text string) {
-	line, indent := head, strings.Repeat(" ", len(head))
-	empty := true
-	for word := range strings.FieldsSeq(text) {
-		if !empty && len(line)+1+len(word) > listWidth {
-			b.WriteString(strings.TrimRight(line, " ") + "\n")
-			line, empty = indent, true
-		}
-		if !empty {
-			line += " "
-		}
-		line, empty = line+word, false
-	}
-	b.WriteString(strings.TrimRight(line, " ") + "\n")
+	lines := wrapped(head, text, listWidth, strings.Repeat(" ", len(head)))
+	b.WriteString(strings.TrimRight(lines, " ") + "\n")
 }

@@ -138,21 +138,22 @@ func (p *progress) Stage(text string) {
 
 func (p *progress) Note(text string) {
 	p.close()
-	fmt.Fprintln(p.out, wrapped("note: "+text, textWidth(p.out), "      "))
+	fmt.Fprintln(p.out, wrapped("", "note: "+text, textWidth(p.out), "      "))
 }
 
-// wrapped breaks a text between words into lines of at most width columns; the
-// second and later ones begin with indent. A longer word has a line of its own.
-func wrapped(text string, width int, indent string) string {
+// wrapped breaks a text behind a head between words into lines of at most width columns;
+// the second and later ones begin with indent. A longer word has a line of its own.
+func wrapped(head, text string, width int, indent string) string {
 	var out strings.Builder
-	column := 0
-	for _, word := range strings.Fields(text) {
+	out.WriteString(head)
+	column := utf8.RuneCountInString(head)
+	for i, word := range strings.Fields(text) {
 		n := utf8.RuneCountInString(word)
 		switch {
-		case column > 0 && column+1+n > width:
+		case i > 0 && column+1+n > width:
 			out.WriteString("\n" + indent)
 			column = len(indent)
-		case column > 0:
+		case i > 0:
 			out.WriteByte(' ')
 			column++
 		}

@@ -81,14 +81,11 @@ func holdsRuns(folder string) bool {
 
 // reportRuns shows tables with a line for each run.
 func reportRuns(out io.Writer, folders []string, format string) error {
-	var groups []compare.Group
-	for _, folder := range folders {
-		read, err := compare.Read(folder)
-		if err != nil {
-			return err
-		}
-		groups = append(groups, read...)
+	read, err := groupsOf(folders)
+	if err != nil {
+		return err
 	}
+	groups := slices.Concat(read...)
 	switch format {
 	case "csv":
 		return compare.RunsCSV(out, groups)

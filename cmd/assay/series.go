@@ -137,17 +137,17 @@ func (p *seriesProgress) Begins(number, total int, r report.SeriesRun, left time
 	if p.screen != nil {
 		p.screen.head(strings.Join(parts, ", "))
 	}
-	fmt.Fprintln(p.out, wrapped(strings.Join(parts, ", "), textWidth(p.out), "  "))
+	fmt.Fprintln(p.out, wrapped("", strings.Join(parts, ", "), textWidth(p.out), "  "))
 }
 
 // Ended implements series.Progress.
 func (p *seriesProgress) Ended(r report.SeriesRun, result *report.Result) {
 	switch {
 	case result == nil:
-		fmt.Fprintln(p.out, wrapped("  could not be made: "+r.Problem, textWidth(p.out), "    "))
+		fmt.Fprintln(p.out, wrapped("", "  could not be made: "+r.Problem, textWidth(p.out), "    "))
 	case !p.quiet:
 		var line strings.Builder
 		_ = report.Line(&line, result) // a Builder takes everything
-		fmt.Fprintln(p.out, "  "+wrapped(strings.TrimSpace(line.String()), textWidth(p.out)-2, "    "))
+		fmt.Fprintln(p.out, "  "+wrapped("", strings.TrimSpace(line.String()), textWidth(p.out)-2, "    "))
 	}
 }

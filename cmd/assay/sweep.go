@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -185,21 +184,15 @@ type savedSweep struct {
 func (f *sweepFlags) show(cmd *cobra.Command, s *report.RunSeries, sweep *compare.Sweep, tries []series.Try, folder string) error {
 	out, d := cmd.OutOrStdout(), sweep.Document("")
 	peak, _ := sweep.Best()
-	saved, err := json.MarshalIndent(savedSweep{Format: report.Format, Workload: s.Workload, Law: sweep.Law, Peak: peak, Knee: sweep.Knee(),
-		Objective: f.objective, Rate: sweep.Rate, Tries: tries, Unanswered: sweep.Unanswered}, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write the sweep: %w", err)
-	}
+	saved := savedSweep{Format: report.Format, Workload: s.Workload, Law: sweep.Law, Peak: peak, Knee: sweep.Knee(),
+		Objective: f.objective, Rate: sweep.Rate, Tries: tries, Unanswered: sweep.Unanswered}
 	page := filepath.Join(folder, runner.FileReport)
-	err = errors.Join(writeTo(page, d.HTML), writeTo(filepath.Join(folder, "sweep.json"), func(w io.Writer) error {
-		_, err := w.Write(append(saved, '\n'))
-		return err
-	}))
+	err := errors.Join(writeTo(page, d.HTML), writeTo(filepath.Join(folder, "sweep.json"), func(w io.Writer) error { return printJSON(w, saved) }))
 	if err != nil {
 		return err
 	}
 	if f.json {
-		_, err = fmt.Fprintf(out, "%s\n", saved)
+		err = printJSON(out, saved)
 	} else {
 		err = showDocument(out, d, "text", page)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -74,26 +75,9 @@ func (f *trendFlags) run(cmd *cobra.Command, folder string) error {
 	case f.page != "" && len(all) > 1:
 		return usageError{errors.New("--html is of one configuration; name it with --configuration, one of " + strings.Join(names, "; "))}
 	}
-	return f.show(cmd, all, "assay trend "+report.CommandLine([]string{folder}))
-}
-
-func (f *trendFlags) show(cmd *cobra.Command, all []*compare.Trend, command string) error {
-	out := cmd.OutOrStdout()
-	if f.page != "" {
-		if err := writeTo(f.page, all[0].Document(command).HTML); err != nil {
-			return err
-		}
+	var documents []report.Document
+	for _, t := range all {
+		documents = append(documents, t.Document("assay trend "+report.CommandLine([]string{folder})))
 	}
-	if f.json {
-		return compare.WriteTrends(out, all)
-	}
-	for i, t := range all {
-		if i > 0 {
-			fmt.Fprintln(out)
-		}
-		if err := showDocument(out, t.Document(command), f.format, f.page); err != nil {
-			return fmt.Errorf("print the trend: %w", err)
-		}
-	}
-	return nil
+	return f.present(cmd, "trend", func(w io.Writer) error { return compare.WriteTrends(w, all) }, documents...)
 }
