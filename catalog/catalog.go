@@ -124,8 +124,8 @@ func sqlDrivers() []Driver {
 // sqlWorkloads are those of every database that speaks SQL.
 func sqlWorkloads(open store.Opener) []definition.Support {
 	return []definition.Support{
-		bank.On(open, sqldb.Lacks()), definition.Direct(isolation.Definition(), open, sqldb.Lacks()), availability.On(open), entity.On(open),
-		definition.Direct(candles.Definition(), open, sqldb.Lacks()), bulkupdate.On(open, sqldb.Lacks()), churn.On(open, sqldb.Lacks()), ycsb.On(open),
+		bank.On(open, sqldb.Lacks()), definition.Direct(isolation.Definition(), open, sqldb.Lacks()), definition.Direct(availability.Definition(), open, sqldb.Lacks()), definition.Direct(entity.Definition(), open, sqldb.Lacks()),
+		definition.Direct(candles.Definition(), open, sqldb.Lacks()), bulkupdate.On(open, sqldb.Lacks()), churn.On(open, sqldb.Lacks()), definition.Direct(ycsb.Definition(), open, sqldb.Lacks()),
 		definition.Direct(smallbank.Definition(), open, sqldb.Lacks()), definition.Direct(tpcb.Definition(), open, sqldb.Lacks()), tpcc.On(open, sqldb.Lacks()),
 		script.On(open, sqldb.Lacks()),
 	}
@@ -138,8 +138,8 @@ func otherDrivers() []Driver {
 			Parameters: "those of MongoDB's connection strings, such as replicaSet, w, wtimeoutMS, readConcernLevel, tls, tlsCAFile and tlsCertificateKeyFile; and shard=hashed through a mongos",
 			Statistics: mongodb.OpenStatistics,
 			Workloads: []definition.Support{
-				bank.On(mongodb.Open, mongodb.Lacks()), definition.Direct(isolation.Definition(), mongodb.Open, mongodb.Lacks()), availability.On(mongodb.Open), entity.On(mongodb.Open),
-				definition.Direct(candles.Definition(), mongodb.Open, mongodb.Lacks()), bulkupdate.On(mongodb.Open, mongodb.Lacks()), churn.On(mongodb.Open, mongodb.Lacks()), ycsb.On(mongodb.Open),
+				bank.On(mongodb.Open, mongodb.Lacks()), definition.Direct(isolation.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(availability.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(entity.Definition(), mongodb.Open, mongodb.Lacks()),
+				definition.Direct(candles.Definition(), mongodb.Open, mongodb.Lacks()), bulkupdate.On(mongodb.Open, mongodb.Lacks()), churn.On(mongodb.Open, mongodb.Lacks()), definition.Direct(ycsb.Definition(), mongodb.Open, mongodb.Lacks()),
 				definition.Direct(smallbank.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(tpcb.Definition(), mongodb.Open, mongodb.Lacks()), tpcc.On(mongodb.Open, mongodb.Lacks()), script.On(mongodb.Open, mongodb.Lacks()),
 			},
 		},
@@ -148,7 +148,7 @@ func otherDrivers() []Driver {
 			Parameters: "consistency, replication (the copies of each row), tls, tlsCAFile, tlsCertFile and tlsKeyFile",
 			Statistics: cassandra.OpenStatistics,
 			Workloads: []definition.Support{
-				availability.On(cassandra.Open), entity.On(cassandra.Open), definition.Direct(candles.Definition(), cassandra.Open, cassandra.Lacks()), ycsb.On(cassandra.Open),
+				definition.Direct(availability.Definition(), cassandra.Open, cassandra.Lacks()), definition.Direct(entity.Definition(), cassandra.Open, cassandra.Lacks()), definition.Direct(candles.Definition(), cassandra.Open, cassandra.Lacks()), definition.Direct(ycsb.Definition(), cassandra.Open, cassandra.Lacks()),
 				definition.Not(bank.Name, "Cassandra has no transaction over several partitions: a transfer could be half done"),
 				definition.Not(smallbank.Name, noSeveralPartitions), definition.Not(tpcb.Name, noSeveralPartitions),
 				definition.Not(isolation.Name, "Cassandra has no transaction over several rows: a lightweight transaction is one condition in one partition"),
@@ -163,8 +163,8 @@ func otherDrivers() []Driver {
 			NoStatistics: "FoundationDB keeps its account in a document of its own (status json), which assay does not read yet",
 			Missing:      foundationdb.Missing(),
 			Workloads: []definition.Support{
-				bank.On(foundationdb.Open, foundationdb.Lacks()), definition.Direct(isolation.Definition(), foundationdb.Open, foundationdb.Lacks()), availability.On(foundationdb.Open), entity.On(foundationdb.Open),
-				definition.Direct(candles.Definition(), foundationdb.Open, foundationdb.Lacks()), bulkupdate.On(foundationdb.Open, foundationdb.Lacks()), ycsb.On(foundationdb.Open),
+				bank.On(foundationdb.Open, foundationdb.Lacks()), definition.Direct(isolation.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(availability.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(entity.Definition(), foundationdb.Open, foundationdb.Lacks()),
+				definition.Direct(candles.Definition(), foundationdb.Open, foundationdb.Lacks()), bulkupdate.On(foundationdb.Open, foundationdb.Lacks()), definition.Direct(ycsb.Definition(), foundationdb.Open, foundationdb.Lacks()),
 				definition.Direct(smallbank.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(tpcb.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Not(tpcc.Name, "FoundationDB's driver finds several rows by their keys at once only where the key has one column, so that each New-Order would read all stock of a warehouse"), script.On(foundationdb.Open, foundationdb.Lacks()),
 				definition.Not(churn.Name, "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly"),
 			},
@@ -174,7 +174,7 @@ func otherDrivers() []Driver {
 			Parameters:   "with https tlsCAFile, tlsCertFile and tlsKeyFile",
 			NoStatistics: "the databases behind the service are not known to assay",
 			Workloads: []definition.Support{
-				entity.By(rest.OpenKeyValue),
+				definition.Direct(entity.Definition(), rest.Open, rest.Lacks()),
 			},
 			Otherwise: "the service behind the address has two calls, to write an entity and to read one",
 		},
@@ -183,8 +183,8 @@ func otherDrivers() []Driver {
 			Parameters:   "latency (of each operation, such as 2ms) and timeout (the probability that an operation ends unknown)",
 			NoStatistics: "it runs inside assay and keeps no account of its work",
 			Workloads: []definition.Support{
-				bank.On(mem.Open, mem.Lacks()), definition.Direct(isolation.Definition(), mem.Open, mem.Lacks()), availability.On(mem.Open), entity.On(mem.Open),
-				definition.Direct(candles.Definition(), mem.Open, mem.Lacks()), bulkupdate.On(mem.Open, mem.Lacks()), churn.On(mem.Open, mem.Lacks()), ycsb.On(mem.Open),
+				bank.On(mem.Open, mem.Lacks()), definition.Direct(isolation.Definition(), mem.Open, mem.Lacks()), definition.Direct(availability.Definition(), mem.Open, mem.Lacks()), definition.Direct(entity.Definition(), mem.Open, mem.Lacks()),
+				definition.Direct(candles.Definition(), mem.Open, mem.Lacks()), bulkupdate.On(mem.Open, mem.Lacks()), churn.On(mem.Open, mem.Lacks()), definition.Direct(ycsb.Definition(), mem.Open, mem.Lacks()),
 				definition.Direct(smallbank.Definition(), mem.Open, mem.Lacks()), definition.Direct(tpcb.Definition(), mem.Open, mem.Lacks()),
 				tpcc.On(mem.Open, mem.Lacks()),
 				script.On(mem.Open, mem.Lacks()),
@@ -194,7 +194,7 @@ func otherDrivers() []Driver {
 			Name: "null", Schemes: []string{"null"}, Example: "null://", Summary: "a store that answers at once and keeps nothing, for what assay itself takes; it is judged by nothing",
 			NoStatistics: "it runs inside assay and keeps no account of its work",
 			Workloads: []definition.Support{
-				bank.On(mem.OpenNull, mem.NullLacks()), availability.On(mem.OpenNull), entity.On(mem.OpenNull),
+				bank.On(mem.OpenNull, mem.NullLacks()), definition.Direct(availability.Definition(), mem.OpenNull, mem.NullLacks()), definition.Direct(entity.Definition(), mem.OpenNull, mem.NullLacks()),
 			},
 			Otherwise: "the null store answers transfers, and inserts and reads by key, alone",
 		},
@@ -314,12 +314,8 @@ func withBugs(by definition.Support) definition.Support {
 			return nil, err
 		}
 		target.Address = address
-		switch {
-		case len(seeded) == 0:
+		if len(seeded) == 0 {
 			return open(ctx, target)
-		case by.Around == nil:
-			return nil, &workload.OptionError{Option: "bug", Value: seeded[0].Name,
-				Want: "no bug here, but in the address of the database that assay serve is given"}
 		}
 		return by.Around(ctx, target, func(db store.Database, schema store.Schema) store.Database {
 			return bugs.Over(db, schema, all, seeded, target.Seed)

@@ -11,9 +11,12 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/google/uuid"
+
 	"assay/catalog"
 	"assay/history"
 	"assay/serve"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/entity"
 	"assay/workload/keyvalue"
@@ -44,13 +47,13 @@ func serveStore(lying bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	store := opened.(keyvalue.Store)
+	db := opened.(store.Database)
 	if lying {
-		if store, err = openLying(store, strings.TrimPrefix(*address, "sqlite:")+"-unsynced"); err != nil {
+		if db, err = openLying(db, strings.TrimPrefix(*address, "sqlite:")+"-unsynced"); err != nil {
 			return err
 		}
 	}
-	service, err := serve.New(ctx, store, o)
+	service, err := serve.New(ctx, db, o)
 	if err != nil {
 		return err
 	}
@@ -70,17 +73,17 @@ const (
 // lyingStore writes one insert in a thousand to a file that it never syncs, and
 // acknowledges it.
 type lyingStore struct {
-	keyvalue.Store
+	store.Database
 	path string
 
 	mu       sync.Mutex
 	inserts  int
-	unsynced map[keyvalue.Value]keyvalue.Record
+	unsynced map[uuid.UUID]entity.Entity
 }
 
 // openLying finds what was not synced and is there all the same.
-func openLying(store keyvalue.Store, path string) (*lyingStore, error) {
-	l := &lyingStore{Store: store, path: path, unsynced: map[keyvalue.Value]keyvalue.Record{}}
+func openLying(db store.Database, path string) (*lyingStore, error) {
+	l := &lyingStore{Database: db, path: path, unsynced: map[uuid.UUID]entity.Entity{}}
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return l, nil
@@ -93,7 +96,7 @@ func openLying(store keyvalue.Store, path string) (*lyingStore, error) {
 	for lines.Scan() {
 		var e entity.Entity
 		if err := json.Unmarshal(lines.Bytes(), &e); err == nil { // else it was torn
-			l.unsynced[e.Record().Key] = e.Record()
+			l.unsynced[e.ID] = e
 		}
 	}
 	return l, lines.Err()
@@ -102,38 +105,37 @@ func openLying(store keyvalue.Store, path string) (*lyingStore, error) {
 func (l *lyingStore) Create(ctx context.Context, mark workload.Marker) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.inserts, l.unsynced = 0, map[keyvalue.Value]keyvalue.Record{}
+	l.inserts, l.unsynced = 0, map[uuid.UUID]entity.Entity{}
 	if err := os.Remove(l.path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return l.Store.Create(ctx, mark)
+	return l.Database.Create(ctx, mark)
 }
 
-func (l *lyingStore) Session(ctx context.Context) (keyvalue.Session, error) {
-	s, err := l.Store.Session(ctx)
+func (l *lyingStore) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
+	s, err := l.Database.Session(ctx, statements)
 	return &lyingSession{s, l}, err
 }
 
-func (l *lyingStore) Read(ctx context.Context, use func(keyvalue.Record) error) error {
+func (l *lyingStore) View(ctx context.Context, read func(store.Reader) error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, record := range l.unsynced {
-		if err := use(record); err != nil {
-			return err
-		}
-	}
-	return l.Store.Read(ctx, use)
+	return l.Database.View(ctx, func(r store.Reader) error { return read(&lyingReader{r, l}) })
 }
 
-// keep writes the record if it is one to lie about.
-func (l *lyingStore) keep(record keyvalue.Record) (kept bool, err error) {
+// keep writes the entity of a row if it is one to lie about.
+func (l *lyingStore) keep(row store.Row) (kept bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inserts++
 	if l.inserts%lieEvery != lieFirst {
 		return false, nil
 	}
-	text, err := json.Marshal(entity.FromRecord(record))
+	e, err := entity.Of(row)
+	if err != nil {
+		return false, err
+	}
+	text, err := json.Marshal(e)
 	if err != nil {
 		return false, err
 	}
@@ -143,34 +145,57 @@ func (l *lyingStore) keep(record keyvalue.Record) (kept bool, err error) {
 	}
 	_, err = f.Write(append(text, '\n'))
 	if err = errors.Join(err, f.Close()); err == nil {
-		l.unsynced[record.Key] = record
+		l.unsynced[e.ID] = e
 	}
 	return err == nil, err
 }
 
+// lyingReader is a reader of a lyingStore.
+type lyingReader struct {
+	store.Reader
+	of *lyingStore
+}
+
+func (r *lyingReader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
+	if s.Verb == store.Count {
+		return r.Reader.Read(ctx, s, func(counted store.Row) error {
+			var n int64
+			err := counted.Scan(&n)
+			return errors.Join(err, row(store.Values(store.OfInts(n+int64(len(r.of.unsynced))))))
+		}, parameters...)
+	}
+	for _, e := range r.of.unsynced {
+		if err := row(store.Values(e.Values())); err != nil {
+			return err
+		}
+	}
+	return r.Reader.Read(ctx, s, row, parameters...)
+}
+
 // lyingSession is a session of a lyingStore.
 type lyingSession struct {
-	keyvalue.Session
-	store *lyingStore
+	store.Session
+	of *lyingStore
 }
 
-func (s *lyingSession) Insert(ctx context.Context, record keyvalue.Record) keyvalue.Reply {
-	kept, err := s.store.keep(record)
-	switch {
-	case err != nil:
-		return keyvalue.Reply{Reply: workload.Reply{Class: "disk", Err: err}}
-	case kept:
-		return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed}}
+func (s *lyingSession) Run(ctx context.Context, call store.Call) store.Reply {
+	done := store.Reply{Reply: workload.Reply{Outcome: history.Committed}}
+	if call.Statement == keyvalue.Insert {
+		kept, err := s.of.keep(store.Values(call.Parameters))
+		switch {
+		case err != nil:
+			return store.Reply{Reply: workload.Reply{Class: "disk", Err: err}}
+		case kept:
+			return done
+		}
+		return s.Session.Run(ctx, call)
 	}
-	return s.Session.Insert(ctx, record)
-}
-
-func (s *lyingSession) Get(ctx context.Context, key keyvalue.Value) keyvalue.Reply {
-	s.store.mu.Lock()
-	record, kept := s.store.unsynced[key]
-	s.store.mu.Unlock()
+	s.of.mu.Lock()
+	e, kept := s.of.unsynced[uuid.UUID(call.Parameters[0].Bytes)]
+	s.of.mu.Unlock()
 	if kept {
-		return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed}, Record: record, Found: true}
+		done.Err = call.Row(store.Values(e.Values()))
+		return done
 	}
-	return s.Session.Get(ctx, key)
+	return s.Session.Run(ctx, call)
 }

@@ -8,9 +8,9 @@ import (
 
 	"assay/catalog"
 	"assay/serve"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
-	"assay/workload/keyvalue"
 )
 
 // serve starts the web service in front of the run's database, if the workload asks
@@ -30,19 +30,19 @@ func (r *run) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	store, is := opened.(keyvalue.Store)
+	db, is := opened.(store.Database)
 	if !is {
 		return errors.Join(&workload.OptionError{Option: "--through-service", Value: r.scenario.Workload, Want: "a workload that the service offers"}, opened.Close())
 	}
 	o := serve.DefaultOptions()
 	o.Version, o.AllowReset, o.Sessions = r.options.Version, true, min(r.scenario.Load.Clients, serve.MaxSessions)
-	service, err := serve.New(ctx, store, o)
+	service, err := serve.New(ctx, db, o)
 	if err != nil {
-		return errors.Join(err, store.Close())
+		return errors.Join(err, db.Close())
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return errors.Join(fmt.Errorf("start the web service: %w", err), store.Close())
+		return errors.Join(fmt.Errorf("start the web service: %w", err), db.Close())
 	}
 	// The service outlives ctx: an interrupted run is still read back through it.
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -50,7 +50,7 @@ func (r *run) serve(ctx context.Context) error {
 	go func() { ended <- service.Serve(serving, listener) }()
 	r.endService = func() error {
 		end()
-		return errors.Join(<-ended, store.Close())
+		return errors.Join(<-ended, db.Close())
 	}
 	behind := r.driver.Name
 	r.address = "http://" + listener.Addr().String()

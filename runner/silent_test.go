@@ -21,7 +21,6 @@ import (
 	"assay/workload/bank"
 	"assay/workload/definition"
 	"assay/workload/entity"
-	"assay/workload/keyvalue"
 )
 
 // shortStallTimeout is the patience of these tests with servers that have gone away.
@@ -199,7 +198,7 @@ func goneBefore(t *testing.T, address string, s Scenario, doing string, leave fu
 // TestAServiceGoesAway is the same for the web service of assay serve, behind a
 // network that goes silent or breaks.
 func TestAServiceGoesAway(t *testing.T) {
-	store, err := keyvalue.By(sqlite.Open)(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Table())
+	store, err := sqlite.Open(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Schema())
 	must(t, err)
 	o := serve.DefaultOptions()
 	o.AllowReset, o.Version = true, "test"

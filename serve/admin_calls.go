@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"assay/store"
 	"assay/workload"
 	"assay/workload/entity"
 	"assay/workload/keyvalue"
@@ -51,7 +52,7 @@ func (s *Service) describe(ctx context.Context) (any, error) {
 	return struct {
 		Product workload.Product `json:"product"`
 		Promise string           `json:"promise"`
-	}{product, keyvalue.PromiseOf(s.store)}, nil
+	}{product, s.store.Promises().Reads}, nil
 }
 
 // mark is GET /admin/mark: what is there, and who made it. With rows=no rows are
@@ -88,7 +89,7 @@ func (s *Service) create(w http.ResponseWriter, r *http.Request) {
 		answerProblem(w, p)
 		return
 	}
-	if mark.Run == "" || mark.Workload != "entity" {
+	if mark.Run == "" || mark.Workload != entity.Name {
 		answerProblem(w, badRequest("a mark names its run, and workload entity"))
 		return
 	}
@@ -161,7 +162,7 @@ func (s *Service) entities(w http.ResponseWriter, r *http.Request) {
 	out := bufio.NewWriterSize(w, 64<<10)
 	encoder := json.NewEncoder(out)
 	n := int64(0)
-	err := s.store.Read(r.Context(), func(record keyvalue.Record) error {
+	err := keyvalue.Read(r.Context(), s.store, entity.Schema(), func(row store.Row) error {
 		if n%stepEntities == 0 {
 			_ = control.SetWriteDeadline(time.Now().Add(stepTimeout)) // as in administration
 			if n == 0 {
@@ -169,7 +170,11 @@ func (s *Service) entities(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		n++
-		return encoder.Encode(entity.FromRecord(record))
+		e, err := entity.Of(row)
+		if err != nil {
+			return err
+		}
+		return encoder.Encode(e)
 	})
 	switch {
 	case err != nil && n == 0:

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"assay/store"
+	"assay/workload/entity"
 	"assay/workload/keyvalue"
 )
 
@@ -100,23 +102,23 @@ func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// pool lends the Store's sessions to requests, at most so many at a time. It is
+// pool lends the database's sessions to requests, at most so many at a time. It is
 // safe for concurrent use.
 type pool struct {
-	store  keyvalue.Store
+	store  store.Database
 	tokens chan struct{} // holds a token for each session that is lent
 
 	mu   sync.Mutex
-	idle []keyvalue.Session
+	idle []store.Session
 }
 
-func newPool(store keyvalue.Store, size int) *pool {
-	return &pool{store: store, tokens: make(chan struct{}, size)}
+func newPool(db store.Database, size int) *pool {
+	return &pool{store: db, tokens: make(chan struct{}, size)}
 }
 
 // take waits for a session; the caller gives it back. Nothing was sent if it
 // returns an error: ctx's if it waited too long.
-func (p *pool) take(ctx context.Context) (keyvalue.Session, error) {
+func (p *pool) take(ctx context.Context) (store.Session, error) {
 	select {
 	case p.tokens <- struct{}{}:
 	case <-ctx.Done():
@@ -130,7 +132,7 @@ func (p *pool) take(ctx context.Context) (keyvalue.Session, error) {
 		return session, nil
 	}
 	p.mu.Unlock()
-	session, err := p.store.Session(ctx)
+	session, err := p.store.Session(ctx, keyvalue.Statements(entity.Schema()))
 	if err != nil {
 		<-p.tokens
 		return nil, err
@@ -139,7 +141,7 @@ func (p *pool) take(ctx context.Context) (keyvalue.Session, error) {
 }
 
 // give takes a session back, and closes it if it is of no further use.
-func (p *pool) give(session keyvalue.Session, useless bool) {
+func (p *pool) give(session store.Session, useless bool) {
 	if useless {
 		session.Close()
 	} else {

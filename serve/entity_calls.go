@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/entity"
 	"assay/workload/keyvalue"
@@ -129,7 +130,7 @@ func (s *Service) write(w http.ResponseWriter, r *http.Request) {
 		answerProblem(w, p)
 		return
 	}
-	reply := s.call(context.WithoutCancel(r.Context()), func(ctx context.Context, n keyvalue.Session) keyvalue.Reply { return n.Insert(ctx, e.Record()) })
+	reply := s.call(context.WithoutCancel(r.Context()), store.Call{Statement: keyvalue.Insert, Parameters: e.Values()})
 	switch {
 	case reply.Outcome == history.Committed:
 		w.Header().Set("Location", "/entities/"+e.ID.String())
@@ -148,24 +149,35 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request) {
 		answerProblem(w, p)
 		return
 	}
-	reply := s.call(r.Context(), func(ctx context.Context, n keyvalue.Session) keyvalue.Reply { return n.Get(ctx, id) })
-	switch {
-	case reply.Outcome != history.Committed:
-		reply.Outcome = history.Failed // it has no effect
-		answerProblem(w, s.unavailable(reply))
-	case !reply.Found:
+	switch found, p := s.find(r.Context(), id); {
+	case p != nil:
+		answerProblem(w, p)
+	case len(found) == 0:
 		answerProblem(w, problem(http.StatusNotFound, classNotFound, "there is no entity of this id"))
 	default:
-		answerJSON(w, http.StatusOK, entity.FromRecord(reply.Record))
+		answerJSON(w, http.StatusOK, found[0])
 	}
+}
+
+// find reads an entity.
+func (s *Service) find(ctx context.Context, id uuid.UUID) ([]entity.Entity, *Problem) {
+	found := new([]entity.Entity) // of this call alone: a query that was given up may go on
+	reply := s.call(ctx, store.Call{Statement: keyvalue.Get, Parameters: []store.Value{store.OfBytes(id[:])}, Row: func(row store.Row) error {
+		e, err := entity.Of(row)
+		*found = append(*found, e)
+		return err
+	}})
+	if reply.Outcome != history.Committed {
+		reply.Outcome = history.Failed // it has no effect
+		return nil, s.unavailable(reply)
+	}
+	return *found, nil
 }
 
 // health is GET /healthz: the database answers a read.
 func (s *Service) health(w http.ResponseWriter, r *http.Request) {
-	reply := s.call(r.Context(), func(ctx context.Context, n keyvalue.Session) keyvalue.Reply { return n.Get(ctx, uuid.UUID{}) })
-	if reply.Outcome != history.Committed {
-		reply.Outcome = history.Failed
-		answerProblem(w, s.unavailable(reply))
+	if _, p := s.find(r.Context(), uuid.Nil); p != nil {
+		answerProblem(w, p)
 		return
 	}
 	answerJSON(w, http.StatusOK, map[string]string{"status": "ok"})
@@ -176,9 +188,9 @@ func openapi(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(openAPI) // nobody is left to tell if the client has gone
 }
 
-// call does something with a session, within the time limit. What has not come
+// call does a statement of a session, within the time limit. What has not come
 // so far as to have a session has certainly failed.
-func (s *Service) call(ctx context.Context, do func(context.Context, keyvalue.Session) keyvalue.Reply) keyvalue.Reply {
+func (s *Service) call(ctx context.Context, call store.Call) workload.Reply {
 	s.schema.RLock()
 	defer s.schema.RUnlock()
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
@@ -189,16 +201,16 @@ func (s *Service) call(ctx context.Context, do func(context.Context, keyvalue.Se
 		if ctx.Err() != nil {
 			class = classBusy
 		}
-		return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: class, Err: err}}
+		return workload.Reply{Outcome: history.Failed, Class: class, Err: err}
 	}
-	reply := do(ctx, session)
+	reply := session.Run(ctx, call).Inserted()
 	s.pool.give(session, reply.Broken || reply.Outcome == history.Unknown)
 	return reply
 }
 
 // unavailable is the answer where the database gave none. Its class alone is
 // told, since its words are for whoever runs it.
-func (s *Service) unavailable(reply keyvalue.Reply) *Problem {
+func (s *Service) unavailable(reply workload.Reply) *Problem {
 	p := problem(http.StatusServiceUnavailable, reply.Class, "the database did not do it: "+reply.Class)
 	if reply.Outcome != history.Failed {
 		p.Outcome, p.Detail = outcomeUnknown, "it is not known whether the database did it: "+reply.Class

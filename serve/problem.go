@@ -65,7 +65,7 @@ func badRequest(format string, values ...any) *Problem {
 	return problem(http.StatusBadRequest, classRequest, fmt.Sprintf(format, values...))
 }
 
-// problemOf turns an error of the Store's administration into an answer.
+// problemOf turns an error of the database's administration into an answer.
 func problemOf(err error) *Problem {
 	var (
 		foreign *workload.ForeignError

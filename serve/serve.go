@@ -1,10 +1,9 @@
 // Package serve is the web service of workload entity: two calls, to write an
-// entity and to read it by its id, in front of any database that the workload
-// has a Store for. It is what others load with tools of their own, and what
-// driver/rest speaks to.
+// entity and to read it by its id, in front of any database that serves the workload.
+// It is what others load with tools of their own, and what driver/rest speaks to.
 //
 // It has no users and no encryption, and is meant for a test's own network. It
-// imports no driver, and uses nothing of the database but its Store.
+// imports no driver.
 package serve
 
 import (
@@ -17,15 +16,16 @@ import (
 
 	"github.com/google/uuid"
 
+	"assay/store"
 	"assay/workload"
-	"assay/workload/keyvalue"
+	"assay/workload/entity"
 )
 
 // Options is how the service runs.
 type Options struct {
 	// Version is assay's own.
 	Version string
-	// Sessions is how many sessions of the Store work at once, 1 to MaxSessions;
+	// Sessions is how many sessions of the database work at once, 1 to MaxSessions;
 	// other requests wait for one.
 	Sessions int
 	// Timeout bounds the database's part of a request, the wait for a session
@@ -71,10 +71,10 @@ const (
 	stepTimeout  = 30 * time.Second
 )
 
-// Service answers requests out of one Store, which it does not close.
+// Service answers requests out of one database, which it does not close.
 type Service struct {
 	options Options
-	store   keyvalue.Store
+	store   store.Database
 	pool    *pool
 	metrics *metrics
 	clients *connections
@@ -84,26 +84,26 @@ type Service struct {
 	schema sync.RWMutex
 }
 
-// New returns a service on a store. Where there is nothing yet, the empty table
+// New returns a service on a database with entity.Schema. Where there is nothing yet, the empty table
 // is made, under a mark of its own; what an earlier service or run left under
 // our mark is used as it is. It returns Options.Validate's error and the
-// Store's, among them *workload.ForeignError.
-func New(ctx context.Context, store keyvalue.Store, o Options) (*Service, error) {
+// database's, among them *workload.ForeignError.
+func New(ctx context.Context, db store.Database, o Options) (*Service, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	found, err := store.Find(ctx)
+	found, err := db.Find(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if found == nil {
-		err := store.Create(ctx, workload.Marker{Run: uuid.NewString(), Workload: "entity", Version: o.Version,
+		err := db.Create(ctx, workload.Marker{Run: uuid.NewString(), Workload: entity.Name, Version: o.Version,
 			Created: time.Now().UTC().Truncate(time.Second), Loaded: true})
 		if err != nil {
 			return nil, err
 		}
 	}
-	s := &Service{options: o, store: store, pool: newPool(store, o.Sessions), metrics: newMetrics(), clients: newConnections()}
+	s := &Service{options: o, store: db, pool: newPool(db, o.Sessions), metrics: newMetrics(), clients: newConnections()}
 	s.handler = s.router()
 	return s, nil
 }

@@ -17,7 +17,6 @@ import (
 	"assay/driver/mem"
 	"assay/workload"
 	"assay/workload/entity"
-	"assay/workload/keyvalue"
 )
 
 // running is a service over the reference database.
@@ -29,14 +28,14 @@ type running struct {
 
 func start(t *testing.T, address string, change func(*Options)) *running {
 	t.Helper()
-	store, err := keyvalue.By(mem.Open)(t.Context(), workload.Target{Address: address}, entity.Table())
+	db, err := mem.Open(t.Context(), workload.Target{Address: address}, entity.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := DefaultOptions()
 	o.AllowReset, o.Version, o.Timeout = true, "test", 500*time.Millisecond
 	change(&o)
-	service, err := New(t.Context(), store, o)
+	service, err := New(t.Context(), db, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,9 @@ const (
 	// UniqueKeys is that an Insert of a key that is there is refused (Unique). Without it
 	// the row is replaced, and an Update makes a row that is not there.
 	UniqueKeys Capability = "unique keys"
+	// Changes are Put, Update and Delete of a row by its key. Without them rows are inserted
+	// and read.
+	Changes Capability = "changes of rows"
 	// Documents are tables within the rows of others (Table.Within).
 	Documents Capability = "documents"
 )

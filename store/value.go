@@ -1,5 +1,7 @@
 package store
 
+import "fmt"
+
 // Kind is what a Value is.
 type Kind uint8
 
@@ -67,3 +69,48 @@ func OfDocument(d Document) Value { return Value{Kind: Tree, Document: d} }
 
 // OfKeys is what a column is compared with by In, of at least one element.
 func OfKeys(keys []int64) Value { return Value{Kind: Keys, Numbers: keys} }
+
+// Values are a Row of values, of which one that is scanned is of the type that the caller
+// takes it for.
+type Values []Value
+
+// Scan implements Row.
+func (v Values) Scan(into ...any) error {
+	for i, to := range into {
+		switch to := to.(type) {
+		case nil:
+		case *int64:
+			*to = v[i].Number
+		case *int:
+			*to = int(v[i].Number)
+		case *bool:
+			*to = v[i].Number != 0
+		case *string:
+			*to = v[i].Text
+		case *[]byte:
+			*to = append((*to)[:0], v[i].Bytes...)
+		case *[]int64:
+			*to = append((*to)[:0], v[i].Numbers...)
+		default:
+			return fmt.Errorf("column %d cannot be scanned into a %T", i+1, to)
+		}
+	}
+	return nil
+}
+
+// AppendValues implements Row.
+func (v Values) AppendValues(into []any) ([]any, error) {
+	for i, one := range v {
+		switch one.Kind {
+		case Int:
+			into = append(into, one.Number)
+		case Bool:
+			into = append(into, one.Number != 0)
+		case Text:
+			into = append(into, one.Text)
+		default:
+			return nil, fmt.Errorf("column %d is of a type that is not given", i+1)
+		}
+	}
+	return into, nil
+}

@@ -13,9 +13,9 @@ import (
 	"assay/catalog"
 	"assay/runner"
 	"assay/serve"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/entity"
-	"assay/workload/keyvalue"
 )
 
 // serveFlags are the flags of assay serve.
@@ -78,12 +78,12 @@ func (f *serveFlags) run(ctx context.Context, stderr io.Writer) (err error) {
 	if f.db, err = runner.WithOptions(f.db, f.parameters); err != nil {
 		return err
 	}
-	store, err := f.open(ctx)
+	db, err := f.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	service, err := serve.New(ctx, store, f.options)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	service, err := serve.New(ctx, db, f.options)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (f *serveFlags) run(ctx context.Context, stderr io.Writer) (err error) {
 	return service.Serve(ctx, listener)
 }
 
-func (f *serveFlags) open(ctx context.Context) (keyvalue.Store, error) {
+func (f *serveFlags) open(ctx context.Context) (store.Database, error) {
 	driver, err := catalog.DriverFor(f.db)
 	if err != nil {
 		return nil, err
@@ -113,9 +113,9 @@ func (f *serveFlags) open(ctx context.Context) (keyvalue.Store, error) {
 	if support.Open == nil {
 		return nil, &workload.OptionError{Option: "--db", Value: driver.Name, Want: support.Reason}
 	}
-	store, err := support.Open(ctx, workload.Target{Address: f.db, ConnectTimeout: f.connectTimeout})
+	db, err := support.Open(ctx, workload.Target{Address: f.db, ConnectTimeout: f.connectTimeout})
 	if err != nil {
 		return nil, err
 	}
-	return store.(keyvalue.Store), nil // as entity.By says
+	return db.(store.Database), nil // the workload is opened on the database itself
 }

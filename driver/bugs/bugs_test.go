@@ -20,7 +20,6 @@ import (
 	"assay/workload/churn"
 	"assay/workload/entity"
 	"assay/workload/isolation"
-	"assay/workload/keyvalue"
 	"assay/workload/script"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
@@ -118,7 +117,7 @@ func TestAWrapperConforms(t *testing.T) {
 	config := entity.Defaults()
 	config.Entities = 50
 	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 4, Each: 300, Attempts: 1}
-	run.Valid(t.Context(), t, keyvalue.Over(opened(t, inMemory(), keyvalue.Schema(entity.Table()), entity.Bugs(), 1, never), entity.Table()))
+	run.Valid(t.Context(), t, opened(t, inMemory(), entity.Schema(), entity.Bugs(), 1, never))
 	for seed := range uint64(3) {
 		store := opened(t, inMemory(), isolation.Schema(), isolation.Bugs(), seed, never)
 		c := isolation.Defaults()

@@ -1,7 +1,6 @@
 package bugs
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -88,49 +87,11 @@ func decode(row store.Row, t *store.Table, columns []string) (image, error) {
 	return values, nil
 }
 
-var errScan = errors.New("bugs: a column is of another type")
-
 // Scan implements store.Row.
-func (i image) Scan(into ...any) error {
-	for n, to := range into {
-		v := i[n]
-		switch to := to.(type) {
-		case nil:
-		case *int64:
-			*to = v.Number
-		case *int:
-			*to = int(v.Number)
-		case *bool:
-			*to = v.Number != 0
-		case *string:
-			*to = v.Text
-		case *[]byte:
-			*to = append((*to)[:0], v.Bytes...)
-		case *[]int64:
-			*to = append((*to)[:0], v.Numbers...)
-		default:
-			return errScan
-		}
-	}
-	return nil
-}
+func (i image) Scan(into ...any) error { return store.Values(i).Scan(into...) }
 
 // AppendValues implements store.Row.
-func (i image) AppendValues(into []any) ([]any, error) {
-	for _, v := range i {
-		switch v.Kind {
-		case store.Int:
-			into = append(into, v.Number)
-		case store.Bool:
-			into = append(into, v.Number != 0)
-		case store.Text:
-			into = append(into, v.Text)
-		default:
-			return nil, errScan
-		}
-	}
-	return into, nil
-}
+func (i image) AppendValues(into []any) ([]any, error) { return store.Values(i).AppendValues(into) }
 
 // valueOfExpression is what an expression gives with these parameters; ok is false of one
 // that hangs on rows.

@@ -19,7 +19,6 @@ import (
 	"assay/workload/churn"
 	"assay/workload/definition"
 	"assay/workload/entity"
-	"assay/workload/keyvalue"
 	"assay/workload/script"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
@@ -48,6 +47,10 @@ func allSpoiled(t *testing.T) []spoiled {
 	query := candles.Defaults()
 	query.Candles, query.Tickers, query.Batch, query.Loaders = 900, 6, 50, 2
 	query.Queries, query.Latest, query.Intervals, query.Repeats = 60, 10, 3, 5
+	records, err := ycsb.Definition().Schema(workload.Target{Fields: 3, FieldBytes: 20})
+	if err != nil {
+		panic(err) // every shape is possible
+	}
 	return []spoiled{
 		{tpcb.Definition(), &tpcb.Config{Scale: 1, Accounts: 20, Loaders: 1}, tpcb.Bugs(), tpcb.Schema(),
 			direct, 100},
@@ -56,7 +59,7 @@ func allSpoiled(t *testing.T) []spoiled {
 		{bank.Definition(), &bank.Config{Accounts: 10, Keys: "uniform", Loaders: 1, Audits: 1000}, bank.Bugs(), bank.Schema(),
 			func(db store.Database) workload.Store { return bank.Over(db) }, 300},
 		{availability.Definition(), &availability.Config{Policy: availability.PolicyTimeout, Readers: 2, ReadRate: 100, Read: workload.ReadPrimary}, availability.Bugs(),
-			keyvalue.Schema(availability.Table()), func(db store.Database) workload.Store { return keyvalue.Over(db, availability.Table()) }, 100},
+			availability.Schema(), direct, 100},
 		{churn.Definition(), &churn.Config{Rows: 200, RowBytes: 50, DeleteShare: 0.5, Cycles: 2, Batch: 10}, churn.Bugs(), churn.Schema(),
 			func(db store.Database) workload.Store {
 				s, err := churn.Over(db)
@@ -68,10 +71,8 @@ func allSpoiled(t *testing.T) []spoiled {
 		{bulkupdate.Definition(), &bulkupdate.Config{Users: 40, Documents: 10, Workers: "1,3,5", Field: bulkupdate.FieldRandom, Loaders: 2}, bulkupdate.Bugs(),
 			bulkupdate.Schema(), func(db store.Database) workload.Store { return bulkupdate.Over(db) }, 1},
 		{candles.Definition(), &query, candles.Bugs(), candles.Schema(), func(db store.Database) workload.Store { return db }, 1},
-		{entity.Definition(), &entity.Config{WriteShare: 0.5}, entity.Bugs(), keyvalue.Schema(entity.Table()),
-			func(db store.Database) workload.Store { return keyvalue.Over(db, entity.Table()) }, 100},
-		{ycsb.Definition(), &ycsb.Config{Mix: "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2", Records: 30, Fields: 3, FieldBytes: 20, ScanLength: 20}, ycsb.Bugs(), keyvalue.Schema(ycsb.Table(3, 20)),
-			func(db store.Database) workload.Store { return keyvalue.Over(db, ycsb.Table(3, 20)) }, 200},
+		{entity.Definition(), &entity.Config{WriteShare: 0.5}, entity.Bugs(), entity.Schema(), direct, 100},
+		{ycsb.Definition(), &ycsb.Config{Mix: "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2", Records: 30, Fields: 3, FieldBytes: 20, ScanLength: 20}, ycsb.Bugs(), records, direct, 200},
 		{tpcc.Definition(), &tpcc.Config{Warehouses: 2, Items: 100, Customers: 10, Loaders: 2}, tpcc.Bugs(), orders,
 			func(db store.Database) workload.Store { return tpcc.Over(db) }, 40},
 		{script.Definition(), &transactions, script.Bugs(), script.Schema(), func(db store.Database) workload.Store { return script.Over(db) }, 60},

@@ -60,6 +60,21 @@ func (o *overlay) apply(d *database, changes []change, sign int64) {
 	}
 }
 
+// rewrite shows rows otherwise, of a database that cannot change them.
+func (o *overlay) rewrite(d *database, changes []change, to func(*change) image) {
+	for i := range changes {
+		c := &changes[i]
+		row := to(c)
+		if row == nil || placeOf(c.table, row[:d.schema.Table(c.table).Keys()]) == c.place {
+			o.hidden[c.place] = true
+		}
+		if row != nil {
+			o.extra[c.table] = append(o.extra[c.table], row)
+		}
+		d.differences++
+	}
+}
+
 // shownReader is a store.Reader of what is shown.
 type shownReader struct {
 	store.Reader

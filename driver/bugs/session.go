@@ -53,12 +53,15 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (s
 			read.Name = ownPrefix + s.Name
 			n.full[i] = fullRead{n.add(read), takes}
 		}
-		if _, written := n.put[s.Table]; !written {
+		if _, known := n.get[s.Table]; !known {
 			where, put := store.Where(t.Key()...), store.Put
 			if t.Within != "" || t.Keys() == len(t.Columns) {
 				put = store.Insert // such a row is there, or it is not
 			}
 			n.get[s.Table] = n.add(store.Statement{Name: ownPrefix + "get_" + s.Table, Verb: store.Read, Table: s.Table, Columns: t.Names(), Where: where})
+			if d.Database.Lacks()[store.Changes] != "" {
+				continue
+			}
 			n.put[s.Table] = n.add(store.Statement{Name: ownPrefix + "put_" + s.Table, Verb: put, Table: s.Table, Columns: t.Names()})
 			n.remove[s.Table] = n.add(store.Statement{Name: ownPrefix + "remove_" + s.Table, Verb: store.Delete, Table: s.Table, Where: where})
 		}
@@ -338,6 +341,10 @@ func (n *session) run(ctx context.Context, statement int, row func(store.Row) er
 // rewrite has rows be otherwise, in one transaction where there are such. It reports whether
 // they are.
 func (n *session) rewrite(ctx context.Context, changes []change, to func(*change) image) bool {
+	if n.d.Database.Lacks()[store.Changes] != "" {
+		n.d.shown.rewrite(n.d, changes, to)
+		return true
+	}
 	ctx, cancel := own(ctx)
 	defer cancel()
 	var calls []store.Call

@@ -13,8 +13,8 @@ import (
 	"assay/store"
 	"assay/workload"
 	"assay/workload/availability"
+	"assay/workload/definition"
 	"assay/workload/entity"
-	"assay/workload/keyvalue"
 )
 
 // startBound is how long a ring may take to start: seconds on an idle machine,
@@ -43,7 +43,7 @@ func startRing(t *testing.T, nodes int) *cluster.Ring {
 
 // openRows opens the tables of availability.
 func openRows(ctx context.Context, target workload.Target) (*database, error) {
-	opened, err := Open(ctx, target, keyvalue.Schema(availability.Table()))
+	opened, err := Open(ctx, target, availability.Schema())
 	if err != nil {
 		return nil, err
 	}
@@ -68,17 +68,13 @@ func closing(t *testing.T, address string) *database {
 // impatient opens a Store on one host that gives up silent connections after
 // this time and tries a host that it takes for down again every second: nobody
 // else tells it when a proxy lets it through again.
-func impatient(t *testing.T, host string, silence time.Duration, table keyvalue.Table) (keyvalue.Store, error) {
+func impatient(t *testing.T, host string, silence time.Duration) (*database, error) {
 	s, err := parse(workload.Target{Address: "cassandra://" + host, ConnectTimeout: 10 * time.Second})
 	if err != nil {
 		return nil, err
 	}
 	s.silence, s.revisit = silence, time.Second
-	d, err := openDatabase(t.Context(), s, keyvalue.Schema(table))
-	if err != nil {
-		return nil, err
-	}
-	return keyvalue.Over(d, table), nil
+	return openDatabase(t.Context(), s, availability.Schema())
 }
 
 // admin runs statements as somebody else would.
@@ -146,15 +142,17 @@ func testWorkloads(t *testing.T, c *cluster.Ring) {
 	to := workload.Target{Address: c.Address(), ConnectTimeout: time.Minute}
 	drivertest.ShortRuns(t, to, drivertest.Supports(Open, Lacks())...)
 	to.Address += "?consistency=one"
-	t.Run("one", func(t *testing.T) { drivertest.ShortRuns(t, to, availability.On(Open), entity.On(Open)) })
-	store, err := keyvalue.By(Open)(t.Context(), to, entity.Table())
+	t.Run("one", func(t *testing.T) {
+		drivertest.ShortRuns(t, to, definition.Direct(availability.Definition(), Open, Lacks()), definition.Direct(entity.Definition(), Open, Lacks()))
+	})
+	weak, err := Open(t.Context(), to, entity.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if promise := keyvalue.PromiseOf(store); promise != "" {
+	if promise := weak.Promises().Reads; promise != "" {
 		t.Errorf("with consistency one %q is promised", promise)
 	}
-	if err := store.Close(); err != nil {
+	if err := weak.Close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -228,7 +226,7 @@ func testOwnTables(t *testing.T, address string) {
 func testSilentNode(t *testing.T, server string) {
 	proxy := drivertest.NewProxy(t, server)
 	// More than gocql's 5 seconds between signs of life.
-	store, err := impatient(t, proxy.Addr(), 7*time.Second, availability.Table())
+	store, err := impatient(t, proxy.Addr(), 7*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,21 +239,18 @@ func testSilentNode(t *testing.T, server string) {
 	if err := store.Create(t.Context(), workload.Marker{Run: "silent", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
-	session, err := store.Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := session.Insert(t.Context(), availability.Row(1, 1)); r.Err != nil {
+	session := drivertest.OpenRecords(t, store)
+	if r := session.Add(t.Context(), 1); r.Err != nil {
 		t.Fatal(r.Err)
 	}
 	proxy.Freeze()
-	r := session.Insert(context.Background(), availability.Row(1, 2))
+	r := session.Add(context.Background(), 2)
 	if r.Outcome.String() != "unknown" || r.Class != "connection lost" || !r.Broken {
 		t.Errorf("an insert into silence: %+v", r)
 	}
 	proxy.Pass()
 	for key := int64(3); ; key++ {
-		r := session.Insert(t.Context(), availability.Row(1, key))
+		r := session.Add(t.Context(), key)
 		if r.Err == nil {
 			break
 		}

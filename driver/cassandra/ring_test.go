@@ -10,6 +10,7 @@ import (
 	cluster "assay/cluster/cassandra"
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/keyvalue"
@@ -26,7 +27,7 @@ func TestRing(t *testing.T) {
 // crew inserts until it is told to stop, and keeps what was answered.
 type crew struct {
 	t         *testing.T
-	store     keyvalue.Store
+	store     store.Database
 	keys      atomic.Int64
 	committed atomic.Int64
 	stop      chan struct{}
@@ -39,10 +40,7 @@ type crew struct {
 func (w *crew) start(clients int) {
 	w.stop = make(chan struct{})
 	for range clients {
-		session, err := w.store.Session(w.t.Context())
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		session := drivertest.OpenRecords(w.t, w.store)
 		w.all.Go(func() {
 			for {
 				select {
@@ -58,12 +56,11 @@ func (w *crew) start(clients int) {
 	}
 }
 
-func (w *crew) insert(session keyvalue.Session) keyvalue.Reply {
+func (w *crew) insert(session drivertest.Records) workload.Reply {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
 	defer cancel()
 	key := w.keys.Add(1)
-	row := keyvalue.Record{Key: key, Values: []keyvalue.Value{-key}}
-	r := session.Insert(ctx, row)
+	r := session.Add(ctx, key)
 	w.mu.Lock()
 	w.outcomes[key] = r.Outcome
 	w.mu.Unlock()
@@ -90,13 +87,14 @@ func (w *crew) check(ctx context.Context) {
 		w.t.Fatal(err)
 	}
 	there := map[int64]bool{}
-	err := w.store.Read(ctx, func(r keyvalue.Record) error {
-		key := r.Key.(int64)
-		if outcome, sent := w.outcomes[key]; !sent || outcome == history.Failed || r.Values[0] != -key || there[key] {
-			w.t.Errorf("%+v is there, and its insert %v (sent: %v)", r, outcome, sent)
+	err := keyvalue.Read(ctx, w.store, availability.Schema(), func(row store.Row) error {
+		var key, value int64
+		err := row.Scan(&key, &value)
+		if outcome, sent := w.outcomes[key]; !sent || outcome == history.Failed || value != availability.Value(1, key) || there[key] {
+			w.t.Errorf("%d, %d is there, and its insert %v (sent: %v)", key, value, outcome, sent)
 		}
 		there[key] = true
-		return nil
+		return err
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -111,7 +109,7 @@ func (w *crew) check(ctx context.Context) {
 func testNodesDie(t *testing.T, c *cluster.Ring) {
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
 	defer cancel()
-	store := keyvalue.Over(closing(t, c.Address()), availability.Table())
+	store := closing(t, c.Address())
 	if err := store.Create(ctx, workload.Marker{Run: "dies", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -159,10 +157,7 @@ func (w *crew) twoDead(ctx context.Context, c *cluster.Ring) {
 			t.Fatal(err)
 		}
 	}
-	session, err := w.store.Session(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := drivertest.OpenRecords(t, w.store)
 	for refused := 0; refused < 20; {
 		r := w.insert(session)
 		switch {
@@ -180,19 +175,16 @@ func (w *crew) twoDead(ctx context.Context, c *cluster.Ring) {
 			t.Fatalf("it refuses nothing: %+v", r)
 		}
 	}
-	if r := session.Get(ctx, int64(1)); r.Outcome != history.Failed {
+	if _, r := session.Find(ctx, 1); r.Outcome != history.Failed {
 		t.Errorf("a read of a quorum: %+v", r)
 	}
-	near, err := keyvalue.By(Open)(ctx, workload.Target{Address: "cassandra://" + c.Node(0).Address() + "/", Read: workload.ReadNearest,
-		ConnectTimeout: time.Minute}, availability.Table())
+	near, err := Open(ctx, workload.Target{Address: "cassandra://" + c.Node(0).Address() + "/", Read: workload.ReadNearest,
+		ConnectTimeout: time.Minute}, availability.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer near.Close()
-	if session, err = near.Session(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if r := session.Get(ctx, int64(1)); r.Outcome != history.Committed || !r.Found || r.Record.Values[0] != int64(-1) {
-		t.Errorf("a read of the one replica that is left: %+v", r)
+	if found, r := drivertest.OpenRecords(t, near).Find(ctx, 1); r.Outcome != history.Committed || found != 1 {
+		t.Errorf("a read of the one replica that is left: %d, %+v", found, r)
 	}
 }

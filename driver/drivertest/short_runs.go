@@ -15,7 +15,6 @@ import (
 	"assay/workload/definition"
 	"assay/workload/entity"
 	"assay/workload/isolation"
-	"assay/workload/keyvalue"
 	"assay/workload/script"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
@@ -28,7 +27,7 @@ import (
 func Supports(open store.Opener, lacks store.Lacks) []definition.Support {
 	return []definition.Support{
 		bank.On(open, lacks), definition.Direct(smallbank.Definition(), open, lacks), definition.Direct(tpcb.Definition(), open, lacks), definition.Direct(isolation.Definition(), open, lacks), bulkupdate.On(open, lacks),
-		churn.On(open, lacks), definition.Direct(candles.Definition(), open, lacks), tpcc.On(open, lacks), availability.On(open), entity.On(open), ycsb.On(open),
+		churn.On(open, lacks), definition.Direct(candles.Definition(), open, lacks), tpcc.On(open, lacks), definition.Direct(availability.Definition(), open, lacks), definition.Direct(entity.Definition(), open, lacks), definition.Direct(ycsb.Definition(), open, lacks),
 	}
 }
 
@@ -122,7 +121,7 @@ func shortRun(t *testing.T, target workload.Target, by definition.Support, run S
 		}
 	}()
 	if records, is := run.Config.(*ycsb.Config); is {
-		if _, err := db.(keyvalue.Mutable).Scans(); err == nil {
+		if db.(store.Database).Lacks()[store.OrderedScans] == "" {
 			records.Mix = "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2"
 		}
 	}

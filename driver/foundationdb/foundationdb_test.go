@@ -22,6 +22,7 @@ import (
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/candles"
+	"assay/workload/definition"
 	"assay/workload/entity"
 	"assay/workload/isolation"
 	"assay/workload/keyvalue"
@@ -113,21 +114,18 @@ func TestWorkloads(t *testing.T) {
 // TestKeyValueWithRiskyReads: nothing is promised of reads, and all else is as it
 // was.
 func TestKeyValueWithRiskyReads(t *testing.T) {
-	open := func(t *testing.T) keyvalue.Store {
-		return opened(t, func(ctx context.Context, target workload.Target) (keyvalue.Store, error) {
-			target.Address += "&" + causalReadRisky + "=true"
-			return keyvalue.By(Open)(ctx, target, entity.Table())
-		})
-	}
-	if promise := keyvalue.PromiseOf(open(t)); promise != "" {
-		t.Errorf("the promise is %q, want none", promise)
-	}
-	if promise := keyvalue.PromiseOf(opened(t, keyvalue.By(Open).On(entity.Table()))); promise != keyvalue.PromiseLinearizable {
-		t.Errorf("without the option the promise is %q", promise)
-	}
 	risky := target()
 	risky.Address += "&" + causalReadRisky + "=true"
-	drivertest.ShortRuns(t, risky, entity.On(Open))
+	for want, to := range map[string]workload.Target{"": risky, store.Linearizable: target()} {
+		db, err := Open(t.Context(), to, entity.Schema())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if promise := db.Promises().Reads; promise != want {
+			t.Errorf("%s: the promise is %q, want %q", to.Address, promise, want)
+		}
+	}
+	drivertest.ShortRuns(t, risky, definition.Direct(entity.Definition(), Open, Lacks()))
 }
 
 func TestInterleaving(t *testing.T) {
@@ -273,9 +271,8 @@ func TestBarrier(t *testing.T) {
 // old, and notice what changes meanwhile.
 func TestReadInSeveralTransactions(t *testing.T) {
 	ctx := t.Context()
-	table := availability.Table()
-	d := emptied(t, keyvalue.Schema(table))
-	form := d.forms[table.Name]
+	d := emptied(t, availability.Schema())
+	form := d.forms["row"]
 	set := func(tr fdb.Transaction, key, value int64) {
 		row := rowOf(form, store.OfInts(key, value)...)
 		tr.Set(fdb.Key(form.key(row)), form.value(row))
@@ -294,9 +291,10 @@ func TestReadInSeveralTransactions(t *testing.T) {
 	}
 	for _, changes := range []bool{false, true} {
 		next := int64(0)
-		err := keyvalue.Over(d, table).Read(ctx, func(r keyvalue.Record) error {
-			if !r.Equal(keyvalue.Record{Key: next, Values: []keyvalue.Value{next}}) {
-				t.Fatalf("row %+v, want %d", r, next)
+		err := keyvalue.Read(ctx, d, availability.Schema(), func(r store.Row) error {
+			var key, value int64
+			if err := r.Scan(&key, &value); err != nil || key != next || value != next {
+				t.Fatalf("row %d, %d, want %d; %v", key, value, next, err)
 			}
 			next++
 			if next == 100 { // longer than any transaction lives

@@ -11,15 +11,13 @@ import (
 	"github.com/google/uuid"
 
 	"assay/driver/rows"
-	"assay/store"
 	"assay/workload"
 	"assay/workload/entity"
-	"assay/workload/keyvalue"
 )
 
 // entityForm is the form of an entity's table.
 func entityForm() *form {
-	schema := keyvalue.Schema(entity.Table())
+	schema := entity.Schema()
 	return newForms(newLayout("assay", "entity"), &schema)["entity"]
 }
 
@@ -35,15 +33,7 @@ func TestUUIDKeysAreTuples(t *testing.T) {
 
 // entityRow is an entity as its form has it.
 func entityRow(f *form, e *entity.Entity) rows.Row {
-	row := []store.Value{store.OfBytes(e.ID[:])}
-	for _, v := range e.Record().Values {
-		if text, is := v.(string); is {
-			row = append(row, store.OfText(text))
-		} else {
-			row = append(row, store.OfInt(v.(int64)))
-		}
-	}
-	return rowOf(f, row...)
+	return rowOf(f, e.Values()...)
 }
 
 func TestEntityValues(t *testing.T) {

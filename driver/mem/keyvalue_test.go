@@ -5,19 +5,19 @@ import (
 
 	"assay/check"
 	"assay/driver/drivertest"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/entity"
-	"assay/workload/keyvalue"
 )
 
-func openKeyValue(t testing.TB, table keyvalue.Table, address string, seed uint64) keyvalue.Store {
+func openOn(t testing.TB, of store.Schema, address string, seed uint64) store.Database {
 	t.Helper()
-	store, err := keyvalue.By(Open)(t.Context(), workload.Target{Address: address, Seed: seed}, table)
+	db, err := Open(t.Context(), workload.Target{Address: address, Seed: seed}, of)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store
+	return db
 }
 
 // availabilityRun does a run in which calls time out now and then, and wants it valid.
@@ -26,11 +26,11 @@ func availabilityRun(t *testing.T, policy availability.Policy, seed uint64) avai
 	config := availability.Defaults()
 	config.Policy, config.Readers = policy, 2
 	run := drivertest.ShortRun{Workload: availability.Definition(), Config: &config, Seed: seed, Clients: 3, Each: 200, Attempts: 50}
-	j, err := availability.Judge(config, seed, run.Evidence(t.Context(), t, openKeyValue(t, availability.Table(), "mem://?timeout=0.2", seed)))
-	if err != nil || check.Combine(j.Results) != check.Valid {
-		t.Errorf("%+v, %v", j.Results, err)
+	results, figures, err := availability.Judge(config, seed, run.Evidence(t.Context(), t, openOn(t, availability.Schema(), "mem://?timeout=0.2", seed)))
+	if err != nil || check.Combine(results) != check.Valid {
+		t.Errorf("%+v, %v", results, err)
 	}
-	return j.Figures
+	return figures
 }
 
 // entityRun does a run with so many entities loaded, and wants it valid.
@@ -39,11 +39,11 @@ func entityRun(t *testing.T, address string, seed uint64, entities int64, attemp
 	config := entity.Defaults()
 	config.Entities = entities
 	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: seed, Clients: 4, Each: 300, Attempts: attempts, Idempotent: true}
-	j, err := entity.Judge(config, seed, run.Evidence(t.Context(), t, openKeyValue(t, entity.Table(), address, seed)))
-	if err != nil || check.Combine(j.Results) != check.Valid {
-		t.Errorf("%+v, %v", j.Results, err)
+	results, figures, err := entity.Judge(config, seed, run.Evidence(t.Context(), t, openOn(t, entity.Schema(), address, seed)))
+	if err != nil || check.Combine(results) != check.Valid {
+		t.Errorf("%+v, %v", results, err)
 	}
-	return j.Figures
+	return figures
 }
 
 // TestAnHonestDatabaseIsAvailable is the other half of every conviction. Only

@@ -12,7 +12,6 @@ import (
 	"assay/workload"
 	"assay/workload/bank"
 	"assay/workload/entity"
-	"assay/workload/keyvalue"
 )
 
 // foreign has a database be somebody else's, until the test ends.
@@ -73,11 +72,11 @@ func TestAddress(t *testing.T) {
 	}
 	for _, target := range []workload.Target{{Address: "mem://", Isolation: "chaos"}, {Address: "mem://", Read: workload.ReadNearest}} {
 		var refused *workload.OptionError
-		if _, err := keyvalue.By(Open)(t.Context(), target, entity.Table()); !errors.As(err, &refused) {
+		if _, err := Open(t.Context(), target, entity.Schema()); !errors.As(err, &refused) {
 			t.Errorf("%+v: %v", target, err)
 		}
 	}
-	if _, err := keyvalue.By(Open)(t.Context(), workload.Target{Address: "mem://", Read: workload.ReadPrimary}, entity.Table()); err != nil {
+	if _, err := Open(t.Context(), workload.Target{Address: "mem://", Read: workload.ReadPrimary}, entity.Schema()); err != nil {
 		t.Error(err)
 	}
 }

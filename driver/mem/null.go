@@ -50,7 +50,7 @@ func NullLacks() store.Lacks {
 	lacks := store.Lacks{}
 	for _, c := range []store.Capability{
 		store.Snapshots, store.Sets, store.OrderedScans, store.Indexes, store.Lists, store.Compactions, store.Language, store.SQL,
-		store.UpdateInPlace, store.SecondaryUnique, store.Documents,
+		store.UpdateInPlace, store.SecondaryUnique, store.Changes, store.Documents,
 	} {
 		lacks[c] = nullAlone
 	}

@@ -25,7 +25,6 @@ import (
 	"assay/workload/definition"
 	"assay/workload/entity"
 	"assay/workload/isolation"
-	"assay/workload/keyvalue"
 	"assay/workload/script"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
@@ -183,7 +182,7 @@ func TestStandalone(t *testing.T) {
 		}
 	}
 	refusedSharding(t, address+"/?", "standalone")
-	store, err := keyvalue.By(Open)(t.Context(), to, entity.Table())
+	store, err := Open(t.Context(), to, entity.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}

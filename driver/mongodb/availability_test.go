@@ -13,27 +13,19 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/availability"
-	"assay/workload/keyvalue"
 )
 
-// availabilityStore is a Store, with what lies under it.
-type availabilityStore struct {
-	keyvalue.Store
-	under
-}
-
-func (s *availabilityStore) Promise() string { return keyvalue.PromiseOf(s.Store) }
-
-func openAvailability(t *testing.T, target workload.Target) *availabilityStore {
+func openAvailability(t *testing.T, target workload.Target) *database {
 	t.Helper()
 	target.ConnectTimeout = 20 * time.Second
-	db, err := Open(t.Context(), target, keyvalue.Schema(availability.Table()))
+	db, err := Open(t.Context(), target, availability.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &availabilityStore{keyvalue.Over(db, availability.Table()), under{db.(*database)}}
+	return db.(*database)
 }
 
 // TestAvailabilityOfASet judges runs by each policy and from each member.
@@ -46,17 +38,17 @@ func TestAvailabilityOfASet(t *testing.T) {
 		if linearizable {
 			target.Address += "&readConcernLevel=linearizable"
 		}
-		store := openAvailability(t, target)
+		db := openAvailability(t, target)
 		config := availability.Defaults()
 		config.Policy, config.Readers, config.Read = policy, 2, reads
 		run := drivertest.ShortRun{Workload: availability.Definition(), Config: &config, Seed: 1, Clients: 3, Each: 30, Attempts: 1000, Limit: 10 * time.Second}
-		if f := run.Valid(patiently(t), t, store).Availability; f.Reads.Committed < 50 || f.Writes.Committed != 90 {
+		if f := run.Valid(patiently(t), t, db).Availability; f.Reads.Committed < 50 || f.Writes.Committed != 90 {
 			t.Errorf("%+v", f)
 		}
-		if promised := store.Promise() == keyvalue.PromiseLinearizable; promised != linearizable {
-			t.Errorf("read %q: the promise is %q", reads, store.Promise())
+		if promised := db.Promises().Reads == store.Linearizable; promised != linearizable {
+			t.Errorf("read %q: the promise is %q", reads, db.Promises().Reads)
 		}
-		product, err := store.Describe(patiently(t))
+		product, err := db.Describe(patiently(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,23 +59,20 @@ func TestAvailabilityOfASet(t *testing.T) {
 		if !strings.HasPrefix(told["time limit to find a server"], "30s") || told["reads are answered by"] == "" || told["write concern"] == "" {
 			t.Errorf("told is %v", told)
 		}
-		if err := errors.Join(store.Drop(patiently(t)), store.Close()); err != nil {
+		if err := errors.Join(db.Drop(patiently(t)), db.Close()); err != nil {
 			t.Error(err)
 		}
 	}
 	t.Run("settled", func(t *testing.T) { testAvailabilitySettles(t, set.Address()) })
 	t.Run("without a primary", func(t *testing.T) {
-		store := openAvailability(t, workload.Target{Address: set.Address(), Read: workload.ReadSecondaryPreferred})
-		defer store.Close()
+		db := openAvailability(t, workload.Target{Address: set.Address(), Read: workload.ReadSecondaryPreferred})
+		defer db.Close()
 		ctx := patiently(t)
-		if err := store.Create(ctx, workload.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
+		if err := db.Create(ctx, workload.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
-		session, err := store.Session(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r := session.Insert(ctx, availability.Row(1, 1)); r.Outcome != history.Committed {
+		session := drivertest.OpenRecords(t, db)
+		if r := session.Add(ctx, 1); r.Outcome != history.Committed {
 			t.Fatalf("%+v", r)
 		}
 		for i := range 2 {
@@ -92,7 +81,7 @@ func TestAvailabilityOfASet(t *testing.T) {
 			}
 		}
 		for { // until the library knows
-			if r := session.Get(ctx, int64(1)); r.Outcome == history.Committed {
+			if _, r := session.Find(ctx, 1); r.Outcome == history.Committed {
 				break
 			} else if ctx.Err() != nil {
 				t.Fatalf("get without a primary: %+v", r)
@@ -100,7 +89,7 @@ func TestAvailabilityOfASet(t *testing.T) {
 		}
 		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
-		if r := session.Insert(limited, availability.Row(1, 2)); r.Outcome == history.Committed || r.Class == "" {
+		if r := session.Add(limited, 2); r.Outcome == history.Committed || r.Class == "" {
 			t.Errorf("insert without a primary: %+v", r)
 		}
 	})
@@ -109,25 +98,22 @@ func TestAvailabilityOfASet(t *testing.T) {
 // testAvailabilitySettles: what is left of a session may still bring an insert,
 // what is another application's not.
 func testAvailabilitySettles(t *testing.T, address string) {
-	store := openAvailability(t, workload.Target{Address: address})
-	defer store.Close()
-	for _, name := range []string{"another", store.appName + applicationSuffix} {
+	db := openAvailability(t, workload.Target{Address: address})
+	defer db.Close()
+	for _, name := range []string{"another", db.appName + applicationSuffix} {
 		open := name != "another"
 		client := plainClient(t, address+"&appName="+url.QueryEscape(name))
 		if err := client.Ping(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		if err := store.Settle(ctx); (err != nil) != open || open && !errors.Is(err, context.DeadlineExceeded) {
+		if err := db.Settle(ctx); (err != nil) != open || open && !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Settle while %q has a connection: %v", name, err)
 		}
 		cancel()
 	}
-	session, err := store.Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := session.Get(t.Context(), int64(1)); r.Outcome != history.Committed {
+	session := drivertest.OpenRecords(t, db)
+	if _, r := session.Find(t.Context(), 1); r.Outcome != history.Committed {
 		t.Errorf("a session after Settle: %+v", r)
 	}
 }
@@ -139,7 +125,7 @@ func TestAvailabilityOptions(t *testing.T) {
 		{Address: "mongodb://127.0.0.1:1/?readConcernLevel=wrong"},
 	} {
 		var refused *workload.OptionError
-		if _, err := keyvalue.By(Open)(t.Context(), target, availability.Table()); !errors.As(err, &refused) {
+		if _, err := Open(t.Context(), target, availability.Schema()); !errors.As(err, &refused) {
 			t.Errorf("%+v: %v", target, err)
 		}
 	}

@@ -24,7 +24,6 @@ import (
 	"assay/workload/churn"
 	"assay/workload/entity"
 	"assay/workload/isolation"
-	"assay/workload/keyvalue"
 	"assay/workload/script"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
@@ -150,8 +149,8 @@ func testWhatIsSharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 		{func() (creator, error) { return bank.Opener(Open)(ctx, target) }, []string{"assay_bank.account", "assay_bank.transfer"}},
 		{func() (creator, error) { return Open(ctx, target, isolation.Schema()) },
 			[]string{"assay_isolation.list", "assay_isolation.register", "assay_isolation.member", "assay_isolation.pair"}},
-		{func() (creator, error) { return keyvalue.By(Open)(ctx, target, availability.Table()) }, []string{"assay_availability.row"}},
-		{func() (creator, error) { return keyvalue.By(Open)(ctx, target, entity.Table()) }, []string{"assay_entity.entity"}},
+		{func() (creator, error) { return Open(ctx, target, availability.Schema()) }, []string{"assay_availability.row"}},
+		{func() (creator, error) { return Open(ctx, target, entity.Schema()) }, []string{"assay_entity.entity"}},
 		{func() (creator, error) { return bulkupdate.Opener(Open)(ctx, target) }, []string{"assay_bulkupdate.document"}},
 		{func() (creator, error) { return churn.Opener(Open)(ctx, target) }, []string{"assay_churn.entry"}},
 		{func() (creator, error) { return Open(ctx, target, smallbank.Schema()) },
@@ -278,7 +277,7 @@ func testRouterGone(t *testing.T, set *cluster.ReplicaSet, router *standIn) {
 	ctx := patiently(t)
 	other := startStandIn(t, set.Node(0).Address(), 0)
 	both := strings.TrimSuffix(router.address(), "/") + "," + strings.TrimPrefix(other.address(), "mongodb://")
-	store := opening(keyvalue.By(Open).On(availability.Table()), both)(t)
+	store := opening(opens(availability.Schema()), both)(t)
 	if err := store.Create(ctx, workload.Marker{}); err != nil {
 		t.Fatal(err)
 	}

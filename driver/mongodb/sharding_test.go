@@ -22,7 +22,6 @@ import (
 	"assay/workload/churn"
 	"assay/workload/entity"
 	"assay/workload/isolation"
-	"assay/workload/keyvalue"
 	"assay/workload/tpcc"
 )
 
@@ -195,8 +194,8 @@ func refusedSharding(t *testing.T, address, found string) {
 // openers open and close the workloads' stores.
 func openers() map[string]func(context.Context, workload.Target) error {
 	return map[string]func(context.Context, workload.Target) error{
-		"bank": opener(bank.Opener(Open)), "isolation": opener(opens(isolation.Schema())), "availability": opener(keyvalue.By(Open).On(availability.Table())),
-		"entity": opener(keyvalue.By(Open).On(entity.Table())), "candles": opener(opens(candles.Schema())), "bulkupdate": opener(bulkupdate.Opener(Open)), "churn": opener(churn.Opener(Open)), "tpcc": opener(tpcc.Opener(Open)),
+		"bank": opener(bank.Opener(Open)), "isolation": opener(opens(isolation.Schema())), "availability": opener(opens(availability.Schema())),
+		"entity": opener(opens(entity.Schema())), "candles": opener(opens(candles.Schema())), "bulkupdate": opener(bulkupdate.Opener(Open)), "churn": opener(churn.Opener(Open)), "tpcc": opener(tpcc.Opener(Open)),
 	}
 }
 

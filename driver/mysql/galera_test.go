@@ -13,10 +13,9 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
-	"assay/workload/availability"
 	"assay/workload/bank"
-	"assay/workload/keyvalue"
 )
 
 // troupe is a Galera cluster of three nodes.
@@ -303,22 +302,19 @@ func testKilledNode(t *testing.T, p *troupe) {
 func testReadElsewhere(t *testing.T, p *troupe) {
 	to := target(p.everywhere(), parameter("wsrep_sync_wait", "1"))
 	to.Read = workload.ReadSecondaryPreferred
-	store, schema := openAvailability(t, to)
-	defer store.Close()
-	plain, unsynced := openAvailability(t, target(p.everywhere()))
-	defer plain.Close()
-	if schema.Promises().Reads != keyvalue.PromiseLinearizable || unsynced.Promises().Reads != "" {
-		t.Errorf("promises %q and %q", schema.Promises().Reads, unsynced.Promises().Reads)
+	db := openAvailability(t, to)
+	defer db.Close()
+	unsynced := openAvailability(t, target(p.everywhere()))
+	defer unsynced.Close()
+	if db.Promises().Reads != store.Linearizable || unsynced.Promises().Reads != "" {
+		t.Errorf("promises %q and %q", db.Promises().Reads, unsynced.Promises().Reads)
 	}
-	if err := store.Create(p.ctx, workload.Marker{Workload: "availability"}); err != nil {
+	if err := db.Create(p.ctx, workload.Marker{Workload: "availability"}); err != nil {
 		t.Fatal(err)
 	}
-	session, err := store.Session(p.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := drivertest.OpenRecords(t, db)
 	onFirst := 0
-	open := schema.Sessions.All()
+	open := db.Sessions.All()
 	for _, s := range open {
 		if s.Server == p.Node(0).Address() {
 			onFirst++
@@ -327,15 +323,14 @@ func testReadElsewhere(t *testing.T, p *troupe) {
 	if len(open) != 2 || onFirst != 1 {
 		t.Errorf("of %d connections %d are to the first node", len(open), onFirst)
 	}
-	row := availability.Row(1, 5)
-	if r := session.Insert(p.ctx, row); r.Outcome != history.Committed {
+	if r := session.Add(p.ctx, 5); r.Outcome != history.Committed {
 		t.Errorf("%+v", r)
 	}
-	if r := session.Get(p.ctx, int64(5)); r.Outcome != history.Committed || !r.Found || !r.Record.Equal(row) {
-		t.Errorf("%+v", r)
+	if found, r := session.Find(p.ctx, 5); r.Outcome != history.Committed || found != 1 {
+		t.Errorf("%d, %+v", found, r)
 	}
 	session.Close()
-	if err := errors.Join(store.Settle(p.ctx), store.Drop(p.ctx)); err != nil {
+	if err := errors.Join(db.Settle(p.ctx), db.Drop(p.ctx)); err != nil {
 		t.Error(err)
 	}
 }
@@ -363,15 +358,12 @@ func testNoQuorum(t *testing.T, p *troupe) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	rows, _ := openAvailability(t, target(p.everywhere()))
+	rows := openAvailability(t, target(p.everywhere()))
 	defer rows.Close()
 	if err := rows.Create(p.ctx, workload.Marker{Workload: "availability"}); err != nil {
 		t.Fatal(err)
 	}
-	inserter, err := rows.Session(p.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inserter := drivertest.OpenRecords(t, rows)
 	defer inserter.Close()
 	for _, i := range []int{1, 2} {
 		if err := p.Node(i).Kill(); err != nil {
@@ -386,7 +378,7 @@ func testNoQuorum(t *testing.T, p *troupe) {
 	if r.Outcome != history.Failed || r.Class != classNotPrepared || !r.Broken {
 		t.Errorf("got %+v, want failed (%s), broken", r, classNotPrepared)
 	}
-	inserted := inserter.Insert(p.ctx, availability.Row(1, 1))
+	inserted := inserter.Add(p.ctx, 1)
 	if inserted.Outcome != history.Failed || inserted.Class != classNotPrepared || !inserted.Broken {
 		t.Errorf("got %+v, want failed (%s), broken", inserted, classNotPrepared)
 	}

@@ -15,8 +15,8 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
-	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
@@ -24,7 +24,6 @@ import (
 	"assay/workload/definition"
 	"assay/workload/entity"
 	"assay/workload/isolation"
-	"assay/workload/keyvalue"
 )
 
 // TestCockroachDBsDialect runs the conformance suite in CockroachDB's dialect.
@@ -97,13 +96,13 @@ func TestWhatCockroachDBPromises(t *testing.T) {
 	}
 	two := host(u.Host + "," + u.Host[:strings.LastIndex(u.Host, ":")] + ":1")
 	for want, to := range map[string]workload.Target{
-		keyvalue.PromiseLinearizable: target(t, two, inDialect), "": target(t, two),
+		store.Linearizable: target(t, two, inDialect), "": target(t, two),
 	} {
-		store := openAvailability(t, to)
-		if got := keyvalue.PromiseOf(store); got != want {
+		db := openAvailability(t, to)
+		if got := db.Promises().Reads; got != want {
 			t.Errorf("over two hosts %q is promised, want %q", got, want)
 		}
-		if err := store.Close(); err != nil {
+		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -132,11 +131,8 @@ func TestErrorsOfAStatementAlone(t *testing.T) {
 			refuse(t, "assay_availability", code)
 			exec(t, admin(t), `CREATE OR REPLACE TRIGGER refuse BEFORE INSERT ON assay_availability.entry
 				FOR EACH ROW EXECUTE FUNCTION assay_availability.refuse()`)
-			session, err := store.Session(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := session.Insert(t.Context(), availability.Row(1, 1))
+			session := drivertest.OpenRecords(t, store)
+			r := session.Add(t.Context(), 1)
 			if session.Close(); r.Outcome != want || code == "40001" && r.Class != workload.ClassSerialization {
 				t.Errorf("%s, %s: %+v; want %v", name, code, r, want)
 			}
@@ -323,7 +319,7 @@ func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
 	a := openAvailability(t, target(t, via, inDialect))
 	_, err = a.Describe(ctx)
 	must(t, err, a.Create(ctx, mark("availability")), a.Drop(ctx), a.Close())
-	e := openKeyValue(t, target(t, via, inDialect), entity.Table())
+	e := openOf(t, target(t, via, inDialect), entity.Schema())
 	must(t, e.Create(ctx, mark("entity")), e.Drop(ctx), e.Close())
 	c := openOf(t, target(t, via, inDialect), candles.Schema())
 	must(t, c.Create(ctx, mark("candles")))

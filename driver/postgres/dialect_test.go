@@ -21,7 +21,6 @@ import (
 	"assay/workload/churn"
 	"assay/workload/entity"
 	"assay/workload/isolation"
-	"assay/workload/keyvalue"
 	"assay/workload/tpcc"
 )
 
@@ -63,9 +62,9 @@ func openers(t *testing.T) map[string]func(workload.Target) error {
 		"bank":      func(to workload.Target) error { return closed(bank.Opener(Open)(ctx, to)) },
 		"isolation": func(to workload.Target) error { return closed(Open(ctx, to, isolation.Schema())) },
 		"availability": func(to workload.Target) error {
-			return closed(keyvalue.By(Open)(ctx, to, availability.Table()))
+			return closed(Open(ctx, to, availability.Schema()))
 		},
-		"entity":     func(to workload.Target) error { return closed(keyvalue.By(Open)(ctx, to, entity.Table())) },
+		"entity":     func(to workload.Target) error { return closed(Open(ctx, to, entity.Schema())) },
 		"candles":    func(to workload.Target) error { return closed(Open(ctx, to, candles.Schema())) },
 		"bulkupdate": func(to workload.Target) error { return closed(bulkupdate.Opener(Open)(ctx, to)) },
 		"tpcc":       func(to workload.Target) error { return closed(tpcc.Opener(Open)(ctx, to)) },

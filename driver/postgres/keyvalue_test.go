@@ -7,25 +7,17 @@ import (
 	"testing"
 	"time"
 
+	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/availability"
-	"assay/workload/keyvalue"
 )
 
-func openKeyValue(t *testing.T, target workload.Target, table keyvalue.Table) keyvalue.Store {
+func openAvailability(t *testing.T, target workload.Target) store.Database {
 	t.Helper()
-	store, err := keyvalue.By(Open)(t.Context(), target, table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store
-}
-
-func openAvailability(t *testing.T, target workload.Target) keyvalue.Store {
-	t.Helper()
-	return openKeyValue(t, target, availability.Table())
+	return openOf(t, target, availability.Schema())
 }
 
 // TestAvailabilityHasNoTimeLimitOfOurs: what the address does not say, the
@@ -36,14 +28,14 @@ func TestAvailabilityHasNoTimeLimitOfOurs(t *testing.T) {
 		if limit != "" {
 			to = target(t, parameter("connect_timeout", limit))
 		}
-		store, err := openSchema(t.Context(), to, keyvalue.Schema(availability.Table()))
+		db, err := openSchema(t.Context(), to, availability.Schema())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if store.reads.writers.ConnectTimeout != want || store.reads.readers.ConnectTimeout != want || store.config.ConnectTimeout != to.ConnectTimeout {
-			t.Errorf("connect_timeout %q: sessions have %v and %v", limit, store.reads.writers.ConnectTimeout, store.reads.readers.ConnectTimeout)
+		if db.reads.writers.ConnectTimeout != want || db.reads.readers.ConnectTimeout != want || db.config.ConnectTimeout != to.ConnectTimeout {
+			t.Errorf("connect_timeout %q: sessions have %v and %v", limit, db.reads.writers.ConnectTimeout, db.reads.readers.ConnectTimeout)
 		}
-		product, err := store.Describe(t.Context())
+		product, err := db.Describe(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +46,7 @@ func TestAvailabilityHasNoTimeLimitOfOurs(t *testing.T) {
 		if !told {
 			t.Errorf("connect_timeout %q is not told: %+v", limit, product.Settings)
 		}
-		if err := store.Close(); err != nil {
+		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -72,24 +64,23 @@ func TestAvailabilityReadsWhereAsked(t *testing.T) {
 		standby bool
 	}{{"", false}, {workload.ReadPrimary, false}, {workload.ReadSecondaryPreferred, true}, {workload.ReadNearest, true}} {
 		to.Read = test.read
-		schema, err := openSchema(ctx, to, keyvalue.Schema(availability.Table()))
+		db, err := openSchema(ctx, to, availability.Schema())
 		if err != nil {
 			t.Fatal(err)
 		}
-		connects := &keyValueConnects{schema: schema}
-		schema.Server = connects
-		store := keyvalue.Over(schema, availability.Table())
-		if err := store.Create(ctx, workload.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
+		connects := &keyValueConnects{schema: db}
+		db.Server = connects
+		if err := db.Create(ctx, workload.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
-		if promise := keyvalue.PromiseOf(store); promise != "" {
+		if promise := db.Promises().Reads; promise != "" {
 			t.Errorf("of two servers %q is promised", promise)
 		}
-		session := mustSession(t, store)
-		if r := session.Get(ctx, int64(5)); r.Outcome != history.Committed || r.Found {
-			t.Errorf("read %q at once after Create: %+v", test.read, r)
+		session := drivertest.OpenRecords(t, db)
+		if found, r := session.Find(ctx, 5); r.Outcome != history.Committed || found != 0 {
+			t.Errorf("read %q at once after Create: %d, %+v", test.read, found, r)
 		}
-		if r := session.Insert(ctx, availability.Row(1, 5)); r.Outcome != history.Committed {
+		if r := session.Add(ctx, 5); r.Outcome != history.Committed {
 			t.Errorf("read %q: insert: %+v", test.read, r)
 		}
 		all, onStandby := 0, 0
@@ -105,7 +96,7 @@ func TestAvailabilityReadsWhereAsked(t *testing.T) {
 			t.Errorf("read %q: of %d connections %d are to a standby", test.read, all, onStandby)
 		}
 		session.Close()
-		if err := errors.Join(store.Drop(ctx), store.Close()); err != nil {
+		if err := errors.Join(db.Drop(ctx), db.Close()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -117,20 +108,20 @@ func TestAvailabilityReadsWithoutAPrimary(t *testing.T) {
 	defer cancel()
 	set := startSet(t, ctx, 2)
 	to := workload.Target{Address: set.Address(), ConnectTimeout: 3 * time.Second, Read: workload.ReadSecondaryPreferred}
-	store := openAvailability(t, to)
-	defer store.Close()
-	if err := store.Create(ctx, workload.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
+	db := openAvailability(t, to)
+	defer db.Close()
+	if err := db.Create(ctx, workload.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	if err := set.Node(0).Kill(); err != nil {
 		t.Fatal(err)
 	}
-	session := mustSession(t, store)
+	session := drivertest.OpenRecords(t, db)
 	defer session.Close()
-	if r := session.Get(ctx, int64(5)); r.Outcome != history.Committed || r.Found {
-		t.Errorf("get: %+v", r)
+	if found, r := session.Find(ctx, 5); r.Outcome != history.Committed || found != 0 {
+		t.Errorf("get: %d, %+v", found, r)
 	}
-	if r := session.Insert(ctx, availability.Row(1, 5)); r.Outcome != history.Failed || r.Class != workload.ClassConnect || !r.Broken {
+	if r := session.Add(ctx, 5); r.Outcome != history.Failed || r.Class != workload.ClassConnect || !r.Broken {
 		t.Errorf("insert: %+v", r)
 	}
 }
@@ -149,28 +140,19 @@ func (s *keyValueConnects) Connect(ctx context.Context, statements []sqldb.State
 	return e, err
 }
 
-func mustSession(t *testing.T, store keyvalue.Store) keyvalue.Session {
-	t.Helper()
-	session, err := store.Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return session
-}
-
 func TestAvailabilityOptions(t *testing.T) {
 	for _, read := range []string{workload.ReadSecondaryPreferred, workload.ReadNearest, "anywhere"} {
 		to := target(t)
 		to.Read = read
-		_, err := keyvalue.By(Open)(t.Context(), to, availability.Table())
+		_, err := Open(t.Context(), to, availability.Schema())
 		var refused *workload.OptionError
 		if !errors.As(err, &refused) || refused.Option != "--read" {
 			t.Errorf("read %q of one host: %v", read, err)
 		}
 	}
-	store := openAvailability(t, target(t))
-	defer store.Close()
-	if promise := keyvalue.PromiseOf(store); promise != keyvalue.PromiseLinearizable {
+	db := openAvailability(t, target(t))
+	defer db.Close()
+	if promise := db.Promises().Reads; promise != store.Linearizable {
 		t.Errorf("of one server %q is promised", promise)
 	}
 }

@@ -24,7 +24,6 @@ import (
 	"assay/workload/bank"
 	"assay/workload/definition"
 	"assay/workload/entity"
-	"assay/workload/keyvalue"
 	"assay/workload/smallbank"
 )
 
@@ -130,16 +129,15 @@ func parameterNames() []string {
 func TestLevelsThroughAPooler(t *testing.T) {
 	to := through(startPooler(t, "transaction", 2))
 	to.Isolation = "repeatable read"
-	p, err := openSchema(t.Context(), to, keyvalue.Schema(entity.Table()))
+	p, err := openSchema(t.Context(), to, entity.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	opened := keyvalue.Over(p, entity.Table())
-	if err := opened.Create(t.Context(), workload.Marker{Run: "r", Workload: "entity"}); err != nil {
+	if err := p.Create(t.Context(), workload.Marker{Run: "r", Workload: "entity"}); err != nil {
 		t.Fatal(err)
 	}
-	defer opened.Drop(context.Background())
+	defer p.Drop(context.Background())
 	c, err := p.Connect(t.Context(), []sqldb.Statement{{Name: "level", Text: `SELECT current_setting('transaction_isolation')`}, {Name: "wrong", Text: `SELECT 1/0`}})
 	if err != nil {
 		t.Fatal(err)

@@ -1,55 +1,30 @@
 package rest
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"net"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"assay/driver/drivertest"
-	"assay/driver/sqlite"
-	"assay/serve"
 	"assay/workload"
 	"assay/workload/entity"
-	"assay/workload/keyvalue"
 )
 
 // startEncrypted runs a service behind TLS, as one that stands behind a proxy,
 // and returns its port. Its certificate is for names.
 func startEncrypted(t *testing.T, ca *drivertest.Authority, names ...string) (port string) {
 	t.Helper()
-	store, err := keyvalue.By(sqlite.Open)(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Table())
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := serve.DefaultOptions()
-	o.AllowReset, o.Version, o.Sessions = true, "test", 8
-	service, err := serve.New(t.Context(), store, o)
-	if err != nil {
-		t.Fatal(err)
-	}
 	shown := ca.Server(names...)
 	pair, err := tls.LoadX509KeyPair(shown.Certificate, shown.Key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- service.Serve(ctx, listener) }()
-	t.Cleanup(func() {
-		stop()
-		if err := errors.Join(<-ended, store.Close()); err != nil {
-			t.Error(err)
-		}
+	address, _ := startBehind(t, true, func(l net.Listener) net.Listener {
+		return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}})
 	})
-	_, port, err = net.SplitHostPort(listener.Addr().String())
+	_, port, err = net.SplitHostPort(address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,11 +54,11 @@ func TestEncryptedConnections(t *testing.T) {
 	}
 }
 
-// describedTLS opens a Store, writes through a session of its own, and returns
-// what the Store says of its connections.
+// describedTLS opens a database, writes through a session of its own, and returns
+// what that says of its connections.
 func describedTLS(t *testing.T, address string) (string, error) {
 	t.Helper()
-	store, err := OpenKeyValue(t.Context(), workload.Target{Address: address}, entity.Table())
+	store, err := Open(t.Context(), workload.Target{Address: address}, entity.Schema())
 	if err != nil {
 		return "", err
 	}

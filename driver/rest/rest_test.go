@@ -17,26 +17,36 @@ import (
 
 	"github.com/google/uuid"
 
+	"assay/check"
+	"assay/driver/bugs"
 	"assay/driver/drivertest"
 	"assay/driver/sqlite"
 	"assay/history"
 	"assay/serve"
+	"assay/store"
 	"assay/workload"
+	"assay/workload/availability"
 	"assay/workload/entity"
 	"assay/workload/keyvalue"
 )
 
 // start runs a service over an SQLite file until the test ends, and returns its
 // address.
-func start(t *testing.T, allowReset bool) (hostPort string, store keyvalue.Store) {
+func start(t *testing.T, allowReset bool) (hostPort string, behind store.Database) {
 	t.Helper()
-	store, err := keyvalue.By(sqlite.Open)(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Table())
+	return startBehind(t, allowReset, func(l net.Listener) net.Listener { return l })
+}
+
+// startBehind is start with something around the listener.
+func startBehind(t *testing.T, allowReset bool, around func(net.Listener) net.Listener) (hostPort string, behind store.Database) {
+	t.Helper()
+	behind, err := sqlite.Open(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := serve.DefaultOptions()
 	o.AllowReset, o.Version, o.Sessions = allowReset, "test", 8
-	service, err := serve.New(t.Context(), store, o)
+	service, err := serve.New(t.Context(), behind, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,105 +56,165 @@ func start(t *testing.T, allowReset bool) (hostPort string, store keyvalue.Store
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- service.Serve(ctx, listener) }()
+	go func() { ended <- service.Serve(ctx, around(listener)) }()
 	t.Cleanup(func() {
 		stop()
-		if err := errors.Join(<-ended, store.Close()); err != nil {
+		if err := errors.Join(<-ended, behind.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	return listener.Addr().String(), store
+	return listener.Addr().String(), behind
 }
 
-func open(t *testing.T, hostPort string) keyvalue.Store {
+func open(t *testing.T, hostPort string) store.Database {
 	t.Helper()
-	store, err := OpenKeyValue(t.Context(), workload.Target{Address: "http://" + hostPort}, entity.Table())
+	db, err := Open(t.Context(), workload.Target{Address: "http://" + hostPort}, entity.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store
+	return db
+}
+
+// opened is a session of the workload's.
+func opened(t *testing.T, db store.Database) store.Session {
+	t.Helper()
+	s, err := db.Session(t.Context(), keyvalue.Statements(entity.Schema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func insert(ctx context.Context, s store.Session, e entity.Entity) workload.Reply {
+	return s.Run(ctx, store.Call{Statement: keyvalue.Insert, Parameters: e.Values()}).Inserted()
+}
+
+// get reads an entity; found is its zero value if there is none.
+func get(ctx context.Context, s store.Session, id uuid.UUID) (found entity.Entity, r workload.Reply) {
+	r = s.Run(ctx, store.Call{Statement: keyvalue.Get, Parameters: []store.Value{store.OfBytes(id[:])}, Row: func(row store.Row) (err error) {
+		found, err = entity.Of(row)
+		return err
+	}}).Reply
+	return found, r
 }
 
 func TestEntityThroughTheService(t *testing.T) {
 	hostPort, _ := start(t, true)
-	store := open(t, hostPort)
+	db := open(t, hostPort)
 	config := entity.Defaults()
 	config.Entities = 20
 	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 12, Each: 20, Attempts: 1}
-	if j := run.Valid(t.Context(), t, store); j.Counts.Committed != 240 {
+	if j := run.Valid(t.Context(), t, db); j.Counts.Committed != 240 {
 		t.Errorf("%+v", j.Entity)
 	}
-	product, err := store.Describe(t.Context())
-	if err != nil || product.Name != "SQLite" || product.Embedded || store.(keyvalue.Promising).Promise() != keyvalue.PromiseLinearizable {
+	product, err := db.Describe(t.Context())
+	if err != nil || product.Name != "SQLite" || product.Embedded || db.Promises().Reads != store.Linearizable {
 		t.Errorf("behind the service is %+v, %v", product, err)
 	}
-	if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
+	if err := errors.Join(db.Drop(t.Context()), db.Close()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestEveryBugIsFound that is seeded around the service, by the check that it names.
+func TestEveryBugIsFound(t *testing.T) {
+	for _, b := range entity.Bugs() {
+		hostPort, _ := start(t, true)
+		db := bugs.Over(open(t, hostPort), entity.Schema(), entity.Bugs(), []bugs.Seeded{{Name: b.Name, Probability: 0.5}}, 1)
+		run := drivertest.ShortRun{Workload: entity.Definition(), Config: &entity.Config{WriteShare: 0.5}, Seed: 1, Clients: 4, Each: 50, Attempts: 1}
+		found := false
+		for _, r := range run.Judge(t.Context(), t, db).Results {
+			found = found || r.Name == b.Check && r.Verdict == check.Violated
+			if r.Verdict == check.Violated && b.Check == "" {
+				t.Errorf("%s: %s is violated: %s", b.Name, r.Name, r.Detail)
+			}
+		}
+		if found != (b.Check != "") {
+			t.Errorf("%s: found is %v", b.Name, found)
+		}
+		if err := errors.Join(db.Drop(t.Context()), db.Close()); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
 // TestRecordsThroughTheService writes texts that a careless service would spoil.
 func TestRecordsThroughTheService(t *testing.T) {
 	hostPort, _ := start(t, true)
-	store, other := open(t, hostPort), open(t, hostPort)
-	if err := store.Create(t.Context(), workload.Marker{Run: "r", Workload: entity.Name, Loaded: true}); err != nil {
+	db, other := open(t, hostPort), open(t, hostPort)
+	if err := db.Create(t.Context(), workload.Marker{Run: "r", Workload: entity.Name, Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
-	session, err := store.Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer session.Close()
-	reader, err := other.Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reader.Close()
-	var record keyvalue.Record
+	session, reader := opened(t, db), opened(t, other)
+	var e entity.Entity
 	written := 0
 	for i, text := range []string{`' " and \ and $1 ? :x %s {}`, "Žluťoučký 馬 🐎", " spaces at the ends ", "two\nlines\tand a tab", "<b>&amp;</b>", ""} {
-		record = keyvalue.Record{Key: entity.IDOf(1, int64(i))}
-		for _, c := range entity.Table().Columns {
-			if c.Type == keyvalue.Text {
-				record.Values = append(record.Values, text[:min(len(text), c.Max)])
-			} else {
-				record.Values = append(record.Values, int64(i))
-			}
+		e = entity.Entity{ID: entity.IDOf(1, int64(i)), Name: text, Age: i, Description: text, Address: text, Phone: text, Email: text}
+		if found, r := get(t.Context(), reader, e.ID); r.Outcome != history.Committed || found != (entity.Entity{}) {
+			t.Errorf("before the insert: %+v, %+v", found, r)
 		}
-		if r := reader.Get(t.Context(), record.Key); r.Outcome != history.Committed || r.Found {
-			t.Errorf("before the insert: %+v", r)
-		}
-		if r := session.Insert(t.Context(), record); r.Outcome != history.Committed {
+		if r := insert(t.Context(), session, e); r.Outcome != history.Committed {
 			t.Fatalf("%+v", r)
 		}
-		if r := session.Insert(t.Context(), record); r.Outcome != history.Failed || !r.Duplicate {
+		if r := insert(t.Context(), session, e); r.Outcome != history.Failed || !r.Duplicate {
 			t.Errorf("insert again: %+v", r)
 		}
-		if r := reader.Get(t.Context(), record.Key); r.Outcome != history.Committed || !r.Found || !r.Record.Equal(record) {
-			t.Errorf("get: %+v, want %+v", r, record)
+		if found, r := get(t.Context(), reader, e.ID); r.Outcome != history.Committed || found != e {
+			t.Errorf("get: %+v, %+v, want %+v", found, r, e)
 		}
 		written++
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if r := session.Get(ended, entity.IDOf(1, 0)); r.Outcome != history.Failed {
+	if _, r := get(ended, session, entity.IDOf(1, 0)); r.Outcome != history.Failed {
 		t.Errorf("get in a context that was over: %+v", r)
 	}
-	record.Key = entity.IDOf(2, 0)
-	if r := session.Insert(ended, record); r.Outcome == history.Committed {
+	e.ID = entity.IDOf(2, 0)
+	if r := insert(ended, session, e); r.Outcome == history.Committed {
 		t.Errorf("insert in a context that was over: %+v", r)
 	}
+	more := store.Rows{Table: "entity", Count: 3, Row: func(i int, into []store.Value) []store.Value {
+		return append(into, entity.Make(1, 100+int64(i)).Values()...)
+	}}
+	if r := reader.Insert(t.Context(), more); r.Outcome != history.Committed {
+		t.Errorf("several: %+v", r)
+	}
+	if r := reader.Insert(t.Context(), more); r.Outcome != history.Failed || r.Violated != store.Unique {
+		t.Errorf("several again: %+v", r)
+	}
 	n := 0
-	err = store.Read(t.Context(), func(keyvalue.Record) error { n++; return nil })
-	if err := errors.Join(err, store.Drop(t.Context()), store.Close(), other.Close()); err != nil || n != written {
-		t.Errorf("%d records were read, want %d; %v", n, written, err)
+	err := keyvalue.Read(t.Context(), db, entity.Schema(), func(store.Row) error { n++; return nil })
+	if err := errors.Join(err, db.Drop(t.Context()), db.Close(), other.Close()); err != nil || n != written+3 {
+		t.Errorf("%d records were read, want %d; %v", n, written+3, err)
+	}
+}
+
+// TestWhatTheServiceDoesNot: statements that it does not have are refused when the session
+// is opened, and tables when the database is.
+func TestWhatTheServiceDoesNot(t *testing.T) {
+	hostPort, _ := start(t, true)
+	db := open(t, hostPort)
+	defer db.Close()
+	if _, err := db.Session(t.Context(), []store.Statement{{Name: "remove", Verb: store.Delete, Table: "entity", Where: store.Where("id")}}); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("a delete: %v", err)
+	}
+	session := opened(t, db)
+	for _, r := range []store.Reply{session.Batch(t.Context(), &store.Batch{}), session.Transaction(t.Context(), false, nil)} {
+		if r.Outcome != history.Failed || !errors.Is(r.Err, errors.ErrUnsupported) {
+			t.Errorf("a transaction: %+v", r)
+		}
+	}
+	_, err := Open(t.Context(), workload.Target{Address: "http://" + hostPort}, availability.Schema())
+	if refused, is := errors.AsType[*workload.OptionError](err); !is || refused.Option != "workload" {
+		t.Errorf("another table: %v", err)
 	}
 }
 
 func TestAServiceThatAllowsNoReset(t *testing.T) {
 	hostPort, behind := start(t, false)
 	var refused *workload.OptionError
-	if _, err := OpenKeyValue(t.Context(), workload.Target{Address: "http://" + hostPort}, entity.Table()); !errors.As(err, &refused) || !strings.Contains(refused.Want, "--allow-reset") {
+	if _, err := Open(t.Context(), workload.Target{Address: "http://" + hostPort}, entity.Schema()); !errors.As(err, &refused) || !strings.Contains(refused.Want, "--allow-reset") {
 		t.Errorf("got %v", err)
 	}
 	found, err := behind.Find(t.Context())
@@ -156,7 +226,7 @@ func TestAServiceThatAllowsNoReset(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	for _, wrong := range []string{"http://", "http://u:hunter2@host", "http://host?x=1", "ftp://host",
 		"http://host?tlsCAFile=x", "https://host?tlsCAFile=none.pem", "https://host?sslmode=x", "https://host?tlsInsecure=1", "http://host/#a", "http:host"} {
-		_, err := OpenKeyValue(t.Context(), workload.Target{Address: wrong}, entity.Table())
+		_, err := Open(t.Context(), workload.Target{Address: wrong}, entity.Schema())
 		var refused *workload.OptionError
 		if !errors.As(err, &refused) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", wrong, err)
@@ -169,7 +239,7 @@ func TestAddresses(t *testing.T) {
 	nobody := listener.Addr().String()
 	listener.Close()
 	var unreachable *workload.UnreachableError
-	if _, err := OpenKeyValue(t.Context(), workload.Target{Address: "http://" + nobody}, entity.Table()); !errors.As(err, &unreachable) {
+	if _, err := Open(t.Context(), workload.Target{Address: "http://" + nobody}, entity.Schema()); !errors.As(err, &unreachable) {
 		t.Errorf("nobody there: %v", err)
 	}
 	for address, want := range map[string]settings{
@@ -231,16 +301,11 @@ func answering(t *testing.T, text string) (s *session, asked *atomic.Int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := newStore(o)
+	db, err := newDatabase(o, entity.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := store.Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(got.Close)
-	return got.(*session), asked
+	return opened(t, db).(*session), asked
 }
 
 // TestRequests are what net/http reads in them, from any address.
@@ -254,11 +319,11 @@ func TestRequests(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", address, err)
 		}
-		store, err := newStore(s)
+		db, err := newDatabase(s, entity.Schema())
 		if err != nil {
 			t.Fatalf("%s: %v", address, err)
 		}
-		n := &session{store: store}
+		n := &session{of: db}
 		for range 2 { // the second takes the place of the first
 			n.askFor(e.ID)
 			checkRequest(t, n, http.MethodGet, want.host, want.prefix+"/entities/"+e.ID.String(), "")
@@ -278,7 +343,7 @@ func checkRequest(t *testing.T, n *session, method, host, path, body string) {
 		t.Fatalf("%v: %q", err, text)
 	}
 	got, err := io.ReadAll(r.Body)
-	if err != nil || r.Method != method || r.Host != host || r.RequestURI != path || string(got) != body || r.Header.Get(headerClient) != n.store.name ||
+	if err != nil || r.Method != method || r.Host != host || r.RequestURI != path || string(got) != body || r.Header.Get(headerClient) != n.of.name ||
 		(r.Header.Get("Content-Type") == "application/json") != (body != "") || r.Close || in.Buffered() != 0 {
 		t.Errorf("%v: %q, body %q; want %s %s of %s", err, text, got, method, path, host)
 	}
@@ -294,10 +359,10 @@ func TestTheEndOfAContextMeetsTheAnswer(t *testing.T) {
 			cancel()
 			return s.conn.Read(p)
 		}))
-		if r := s.Insert(ctx, entity.Make(1, 2).Record()); !r.Broken || r.Outcome == history.Failed {
+		if r := insert(ctx, s, entity.Make(1, 2)); !r.Broken || r.Outcome == history.Failed {
 			t.Fatalf("%+v", r)
 		}
-		if r := s.Insert(t.Context(), entity.Make(1, 3).Record()); !errors.Is(r.Err, errClosed) || r.Outcome != history.Failed {
+		if r := insert(t.Context(), s, entity.Make(1, 3)); !errors.Is(r.Err, errClosed) || r.Outcome != history.Failed {
 			t.Fatalf("on a session that is over: %+v", r)
 		}
 	}
@@ -341,7 +406,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		s, asked := answering(t, test.answer)
-		r := s.Insert(ctx, entity.Make(1, 2).Record())
+		r := insert(ctx, s, entity.Make(1, 2))
 		if r.Outcome != test.put || r.Class != test.class || r.Broken == test.again || (r.Err == nil) != (r.Class == "") {
 			t.Errorf("%s: put %+v", name, r)
 		}
@@ -349,7 +414,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s: it was asked %d times", name, n)
 		}
 		s, asked = answering(t, test.answer)
-		if r := s.Get(ctx, uuid.UUID{}); r.Outcome != test.found || r.Found || r.Broken == test.again {
+		if found, r := get(ctx, s, uuid.UUID{}); r.Outcome != test.found || found != (entity.Entity{}) || r.Broken == test.again {
 			t.Errorf("%s: get %+v", name, r)
 		}
 		if n := asked.Load(); n != 1 {
@@ -364,26 +429,22 @@ func TestAnswers(t *testing.T) {
 func TestNothingIsSentTwice(t *testing.T) {
 	hostPort, _ := start(t, true)
 	proxy := drivertest.NewProxy(t, hostPort)
-	store := open(t, proxy.Addr())
-	defer store.Close()
-	s, err := store.Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	db := open(t, proxy.Addr())
+	defer db.Close()
+	s := opened(t, db)
 	e := entity.Make(1, 2)
-	if r := s.Insert(t.Context(), e.Record()); r.Outcome != history.Committed {
+	if r := insert(t.Context(), s, e); r.Outcome != history.Committed {
 		t.Fatalf("%+v", r)
 	}
-	if r := s.Get(t.Context(), e.ID); !r.Record.Equal(e.Record()) {
+	if found, r := get(t.Context(), s, e.ID); found != e {
 		t.Fatalf("%+v", r)
 	}
 	proxy.Cut()
 	proxy.Pass()
-	if r := s.Get(t.Context(), e.ID); r.Outcome != history.Failed || !r.Broken {
+	if _, r := get(t.Context(), s, e.ID); r.Outcome != history.Failed || !r.Broken {
 		t.Errorf("a get over a connection that was cut: %+v", r)
 	}
-	if r := s.Insert(t.Context(), e.Record()); r.Outcome != history.Failed || !r.Broken {
+	if r := insert(t.Context(), s, e); r.Outcome != history.Failed || !r.Broken {
 		t.Errorf("a put after it, on a session that is over: %+v", r)
 	}
 }

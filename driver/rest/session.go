@@ -4,30 +4,29 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"strconv"
-	"strings"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
-	"assay/workload/entity"
-	"assay/workload/keyvalue"
 )
 
 // headerClient tells the service whose connection it is.
 const headerClient = "Assay-Client"
 
-// session implements keyvalue.Session on one connection.
+// session implements store.Session on one connection.
 type session struct {
-	store *store
+	of    *database
+	verbs []store.Verb // of the statements
 	conn  net.Conn
 	in    *bufio.Reader
 	// out and body are the request under way and the answer to the latest, which the
@@ -35,61 +34,35 @@ type session struct {
 	out, body []byte
 }
 
-func (s *store) Session(ctx context.Context) (keyvalue.Session, error) {
-	conn, err := s.dialSession(ctx)
-	if err != nil {
-		return nil, &workload.UnreachableError{Address: s.base, Err: plain(err)}
+// Session implements store.Database, for statements that insert all columns of a record, or
+// read them by the id.
+func (d *database) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
+	n := &session{of: d}
+	for _, s := range statements {
+		inserts := s.Verb == store.Insert && s.Values == nil && s.Rows <= 1
+		reads := s.Verb == store.Read && reflect.DeepEqual(s.Where, store.Where(d.table.Key()...))
+		if !inserts && !reads || !slices.Equal(s.Columns, d.table.Names()) {
+			return nil, failed(s.Name, fmt.Errorf("%s: %w", twoCalls, errors.ErrUnsupported))
+		}
+		n.verbs = append(n.verbs, s.Verb)
 	}
-	return &session{store: s, conn: conn, in: bufio.NewReader(conn)}, nil
+	conn, err := d.dialSession(ctx)
+	if err != nil {
+		return nil, &workload.UnreachableError{Address: d.base, Err: plain(err)}
+	}
+	n.conn, n.in = conn, bufio.NewReader(conn)
+	return n, nil
 }
 
-// askFor puts the request for an entity into n.out.
+// askFor puts the request for a record into n.out.
 func (n *session) askFor(id uuid.UUID) {
-	text, _ := id.MarshalText() // which does not fail
-	n.out = append(append(append(n.out[:0], n.store.get.before...), text...), n.store.get.after...)
+	n.out = fmt.Appendf(n.out[:0], "GET %s/entities/%s HTTP/1.1\r\n%s\r\n", n.of.prefix, id, n.of.header)
 }
 
-// give puts the request that writes an entity into n.out.
+// give puts the request that writes a record into n.out.
 func (n *session) give(body []byte) {
-	n.out = strconv.AppendInt(append(n.out[:0], n.store.post.before...), int64(len(body)), 10)
-	n.out = append(append(n.out, n.store.post.after...), body...)
-}
-
-// template is the text of a request up to the place in which one differs from the
-// next, and after it. net/http writes it, once a Store.
-type template struct{ before, after []byte }
-
-// make has the request written to a path of the service. What differs is the id at the
-// end of the path of a GET, and the length of the body of a POST.
-func (t *template) make(s *store, method, path string) error {
-	var body io.Reader
-	differs := uuid.Nil.String()
-	if method == http.MethodPost {
-		body, differs = strings.NewReader("{}"), "2"
-	}
-	request, err := http.NewRequest(method, s.base+path, body)
-	if err != nil {
-		return failed("make a request", err)
-	}
-	request.Header.Set(headerClient, s.name)
-	request.Header.Set("User-Agent", "assay")
-	marker := differs + " HTTP/1.1\r\n"
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
-		marker = "\r\nContent-Length: " + differs + "\r\n"
-	}
-	var text bytes.Buffer
-	if err := request.Write(&text); err != nil {
-		return failed("make a request", err)
-	}
-	all := bytes.TrimSuffix(text.Bytes(), []byte("{}"))
-	at := bytes.Index(all, []byte(marker))
-	if at < 0 {
-		return failed("make a request", errors.New("net/http writes it otherwise than is known"))
-	}
-	at += strings.Index(marker, differs)
-	t.before, t.after = all[:at], all[at+len(differs):]
-	return nil
+	n.out = fmt.Appendf(n.out[:0], "POST %s/entities HTTP/1.1\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		n.of.prefix, n.of.header, len(body), body)
 }
 
 func (n *session) Close() {
@@ -164,60 +137,103 @@ func (n *session) send() (r result) {
 	return r
 }
 
-// Insert implements keyvalue.Session:
+// Run inserts a record or reads one.
+func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
+	if n.verbs[call.Statement] == store.Insert {
+		return n.insert(ctx, call.Parameters)
+	}
+	return n.read(ctx, &call)
+}
+
+// insert sends a record:
 //
 //	201                                     Committed
-//	409                                     Failed, Duplicate
+//	409                                     Failed, Unique
 //	any other problem of outcome "failed"   Failed
 //	nothing was sent                        Failed
 //	anything else                           Unknown: a problem of outcome
 //	                                        "unknown", an answer that is not the
 //	                                        service's, a lost connection
-func (n *session) Insert(ctx context.Context, record keyvalue.Record) keyvalue.Reply {
-	body, err := json.Marshal(entity.FromRecord(record))
+func (n *session) insert(ctx context.Context, row []store.Value) store.Reply {
+	body, err := n.of.write(row)
 	if err != nil {
-		return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: failed("insert", err)}}
+		return store.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: failed("insert", err)}}
 	}
 	n.give(body)
 	x := n.exchange(ctx)
 	defer n.after(x)
 	if x.err == nil && x.code == http.StatusCreated {
-		return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: x.lost}}
+		return x.committed()
 	}
-	r := x.refused("insert")
+	r := store.Reply{Reply: x.refused("insert")}
 	if !x.sent {
 		r.Outcome = history.Failed
 	}
 	if r.Outcome == history.Failed && x.err == nil && x.code == http.StatusConflict {
-		r.Duplicate, r.Class = true, workload.ClassDuplicate
+		r.Violated = store.Unique
 	}
-	return keyvalue.Reply{Reply: r}
+	return r
 }
 
-// Get implements keyvalue.Session. Not found is a 404 in the service's own words;
-// any other may be that of a wrong address.
-func (n *session) Get(ctx context.Context, key keyvalue.Value) keyvalue.Reply {
-	id, _ := key.(uuid.UUID)
+// read asks for a record. Not found is a 404 in the service's own words; any other may be
+// that of a wrong address.
+func (n *session) read(ctx context.Context, call *store.Call) store.Reply {
+	id, _ := uuid.FromBytes(call.Parameters[0].Bytes) // what is no id is nobody's
 	n.askFor(id)
 	x := n.exchange(ctx)
 	defer n.after(x)
 	switch {
 	case x.err != nil:
 	case x.code == http.StatusNotFound:
-		if p, ok := problemOf(x.body); ok && p.Class == "not found" {
-			return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: x.lost}}
+		if p, ok := problemOf(x.body); ok && p.Class == "not found" && call.Want == 0 {
+			return x.committed()
 		}
 	case x.code == http.StatusOK:
-		e, err := entityOf(x.body)
+		row, err := n.of.read(x.body)
 		if err == nil {
-			return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: x.lost}, Found: true, Record: e.Record()}
+			err = call.Row(row)
 		}
-		return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: classUnexpected, Err: failed("get", err), Broken: x.lost}}
+		if err != nil {
+			return store.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: classUnexpected, Err: failed("get", err), Broken: x.lost}}
+		}
+		return x.committed()
 	}
 	r := x.refused("get")
 	r.Outcome = history.Failed // it has no effect
-	return keyvalue.Reply{Reply: r}
+	return store.Reply{Reply: r}
 }
+
+func (x *result) committed() store.Reply {
+	return store.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: x.lost}}
+}
+
+// Insert sends one record after the other.
+func (n *session) Insert(ctx context.Context, rows store.Rows) (r store.Reply) {
+	r.Outcome = history.Committed
+	for i := 0; i < rows.Count && r.Outcome == history.Committed; i++ {
+		if r = n.insert(ctx, rows.Row(i, nil)); r.Outcome == history.Failed && i > 0 {
+			r.Outcome = history.Unknown
+		}
+	}
+	return r
+}
+
+// Load is Insert.
+func (n *session) Load(ctx context.Context, rows store.Rows) store.Reply { return n.Insert(ctx, rows) }
+
+// Batch and Transaction are those of a database with Transactions.
+func (n *session) Batch(context.Context, *store.Batch) store.Reply { return withoutTransactions() }
+
+func (n *session) Transaction(context.Context, bool, func(context.Context, store.Transaction) error) store.Reply {
+	return withoutTransactions()
+}
+
+func withoutTransactions() store.Reply {
+	return store.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: failed("a transaction", errors.ErrUnsupported)}}
+}
+
+// Waiting is not told by the service.
+func (n *session) Waiting(context.Context) (waiting, known bool, err error) { return false, false, nil }
 
 // after closes a connection that is of no further use.
 func (n *session) after(x result) {

@@ -7,7 +7,6 @@ import (
 	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
-	"assay/workload/keyvalue"
 )
 
 func TestAddress(t *testing.T) {
@@ -40,7 +39,7 @@ func TestAddress(t *testing.T) {
 		"another reader": {Address: "sqlite:x", Read: workload.ReadSecondaryPreferred}, "the nearest": {Address: "sqlite:x", Read: workload.ReadNearest},
 	} {
 		var refused *workload.OptionError
-		if _, err := keyvalue.By(Open)(t.Context(), target, availability.Table()); !errors.As(err, &refused) {
+		if _, err := Open(t.Context(), target, availability.Schema()); !errors.As(err, &refused) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

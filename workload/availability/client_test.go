@@ -1,7 +1,6 @@
 package availability
 
 import (
-	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -11,6 +10,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/keyvalue"
 )
@@ -95,7 +95,7 @@ func TestConfigIsValidated(t *testing.T) {
 		if err := c.Validate(); !errors.As(err, &refused) || refused.Option != option {
 			t.Errorf("%s: %v", option, err)
 		}
-		if _, err := NewWork(&fake{}, c, 1); err == nil {
+		if _, err := c.Open(t.Context(), &fake{}, 1, 1); err == nil {
 			t.Errorf("%s: there is a work", option)
 		}
 	}
@@ -119,18 +119,18 @@ func keyOf(p Policy, client int, seq uint64, attempt int) int64 {
 	return key
 }
 
-func mustWork(t *testing.T, store keyvalue.Store, change func(*Config)) *Work {
+func mustWork(t *testing.T, db store.Database, change func(*Config)) *work {
 	t.Helper()
 	c := Defaults()
 	change(&c)
-	w, err := NewWork(store, c, seed)
+	w, err := c.Open(t.Context(), db, seed, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w
+	return w.(*work)
 }
 
-func mustClient(t *testing.T, w *Work, n int) load.Client {
+func mustClient(t *testing.T, w *work, n int) load.Client {
 	t.Helper()
 	client, err := w.Client(t.Context(), n)
 	if err != nil {
@@ -141,41 +141,39 @@ func mustClient(t *testing.T, w *Work, n int) load.Client {
 
 // TestAnswers has an operation's attempts answered by a script.
 func TestAnswers(t *testing.T) {
-	committed := keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed}}
-	failed := keyvalue.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: "deadlock"}}
-	unknown := keyvalue.Reply{Reply: workload.Reply{Class: "timeout"}}
-	duplicate := keyvalue.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: "duplicate transfer id"}}
-	rejected := keyvalue.Reply{Reply: workload.Reply{Outcome: history.Rejected}}
+	committed, failed, unknown := ended(history.Committed, ""), ended(history.Failed, "deadlock"), ended(history.Unknown, "timeout")
+	duplicate, rejected := ended(history.Failed, ""), ended(history.Rejected, "")
+	duplicate.Violated = store.Unique
 	done := load.Answer{Outcome: history.Failed, Done: true}
 	outcome := func(o history.Outcome) load.Answer { return load.Answer{Outcome: o} }
 	tests := []struct {
 		policy Policy
-		script []keyvalue.Reply
+		script []store.Reply
 		want   load.Answer // of the last
 		acked  bool
 	}{
-		{PolicyTimeout, []keyvalue.Reply{committed}, outcome(history.Committed), true},
-		{PolicyTimeout, []keyvalue.Reply{failed}, outcome(history.Failed), false},
-		{PolicyTimeout, []keyvalue.Reply{unknown}, outcome(history.Unknown), false},
-		{PolicyTimeout, []keyvalue.Reply{rejected}, outcome(history.Unknown), false},
-		{PolicyTimeout, []keyvalue.Reply{duplicate}, outcome(history.Unknown), false},
-		{PolicyRetry, []keyvalue.Reply{unknown, committed}, outcome(history.Committed), true},
-		{PolicyRetry, []keyvalue.Reply{unknown, duplicate}, outcome(history.Unknown), false}, // another row: nobody has its key
-		{PolicyIdempotent, []keyvalue.Reply{duplicate}, outcome(history.Unknown), false},
-		{PolicyIdempotent, []keyvalue.Reply{unknown, duplicate}, done, true},
-		{PolicyIdempotent, []keyvalue.Reply{unknown, failed, duplicate}, done, true},
-		{PolicyIdempotent, []keyvalue.Reply{duplicate, duplicate}, done, true},
-		{PolicyIdempotent, []keyvalue.Reply{failed, duplicate}, outcome(history.Failed), false},
-		{PolicyIdempotent, []keyvalue.Reply{failed, committed}, outcome(history.Committed), true},
+		{PolicyTimeout, []store.Reply{committed}, outcome(history.Committed), true},
+		{PolicyTimeout, []store.Reply{failed}, outcome(history.Failed), false},
+		{PolicyTimeout, []store.Reply{unknown}, outcome(history.Unknown), false},
+		{PolicyTimeout, []store.Reply{rejected}, outcome(history.Unknown), false},
+		{PolicyTimeout, []store.Reply{duplicate}, outcome(history.Unknown), false},
+		{PolicyRetry, []store.Reply{unknown, committed}, outcome(history.Committed), true},
+		{PolicyRetry, []store.Reply{unknown, duplicate}, outcome(history.Unknown), false}, // another row: nobody has its key
+		{PolicyIdempotent, []store.Reply{duplicate}, outcome(history.Unknown), false},
+		{PolicyIdempotent, []store.Reply{unknown, duplicate}, done, true},
+		{PolicyIdempotent, []store.Reply{unknown, failed, duplicate}, done, true},
+		{PolicyIdempotent, []store.Reply{duplicate, duplicate}, done, true},
+		{PolicyIdempotent, []store.Reply{failed, duplicate}, outcome(history.Failed), false},
+		{PolicyIdempotent, []store.Reply{failed, committed}, outcome(history.Committed), true},
 	}
 	for i, test := range tests {
-		store := &fake{}
+		db := &fake{}
 		var asked []row
-		store.insert = func(r row) keyvalue.Reply {
+		db.insert = func(r row) store.Reply {
 			asked = append(asked, r)
 			return test.script[len(asked)-1]
 		}
-		w := mustWork(t, store, func(c *Config) { c.Policy = test.policy })
+		w := mustWork(t, db, func(c *Config) { c.Policy = test.policy })
 		client := mustClient(t, w, 3)
 		var answer load.Answer
 		for attempt := range test.script {
@@ -194,17 +192,17 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("case %d: acknowledged is %v, %+v", i, ok, acked)
 		}
 		client.Close()
-		if store.closed != store.sessions {
-			t.Errorf("case %d: %d of %d sessions were closed", i, store.closed, store.sessions)
+		if db.closed != db.sessions {
+			t.Errorf("case %d: %d of %d sessions were closed", i, db.closed, db.sessions)
 		}
 	}
 }
 
 // TestUnsureIsOfOneOperation: what is unknown of one says nothing of the next.
 func TestUnsureIsOfOneOperation(t *testing.T) {
-	replies := []keyvalue.Reply{{Reply: workload.Reply{Class: "timeout"}}, {Reply: workload.Reply{Outcome: history.Failed, Duplicate: true, Class: "duplicate"}}}
-	store := &fake{insert: func(row) keyvalue.Reply { r := replies[0]; replies = replies[1:]; return r }}
-	client := mustClient(t, mustWork(t, store, func(c *Config) { c.Policy = PolicyIdempotent }), 0)
+	replies := []store.Reply{ended(history.Unknown, "timeout"), {Reply: workload.Reply{Outcome: history.Failed}, Violated: store.Unique}}
+	db := &fake{insert: func(row) store.Reply { r := replies[0]; replies = replies[1:]; return r }}
+	client := mustClient(t, mustWork(t, db, func(c *Config) { c.Policy = PolicyIdempotent }), 0)
 	client.Attempt(t.Context(), 0, 1)
 	if a := client.Attempt(t.Context(), 1, 1); a.Done || a.Outcome != history.Unknown {
 		t.Errorf("%+v", a)
@@ -213,19 +211,19 @@ func TestUnsureIsOfOneOperation(t *testing.T) {
 
 func TestSessionsAreReplaced(t *testing.T) {
 	for name, test := range map[string]struct {
-		reply    keyvalue.Reply
+		reply    store.Reply
 		sessions int
 	}{
-		"committed": {keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed}}, 1},
-		"failed":    {keyvalue.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: "deadlock"}}, 1},
-		"unknown":   {keyvalue.Reply{Reply: workload.Reply{Class: "timeout"}}, 2},
-		"broken":    {keyvalue.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: "connection lost", Broken: true}}, 2},
+		"committed": {ended(history.Committed, ""), 1},
+		"failed":    {ended(history.Failed, "deadlock"), 1},
+		"unknown":   {ended(history.Unknown, "timeout"), 2},
+		"broken":    {store.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: "connection lost", Broken: true}}, 2},
 	} {
-		store := &fake{insert: func(row) keyvalue.Reply { return test.reply }, get: func(int64) keyvalue.Reply { return test.reply }}
-		w := mustWork(t, store, func(c *Config) { c.Readers = 1 })
+		db := &fake{insert: func(row) store.Reply { return test.reply }, get: func(int64) store.Reply { return test.reply }}
+		w := mustWork(t, db, func(c *Config) { c.Readers = 1 })
 		readers, _ := w.Observers()
 		for _, client := range []load.Client{mustClient(t, w, 0), readers[0]} {
-			before := store.sessions
+			before := db.sessions
 			if client == readers[0] {
 				before++
 			}
@@ -234,27 +232,27 @@ func TestSessionsAreReplaced(t *testing.T) {
 					t.Errorf("%s: %+v", name, a)
 				}
 			}
-			if got := store.sessions - before + 1; got != test.sessions {
+			if got := db.sessions - before + 1; got != test.sessions {
 				t.Errorf("%s: %d sessions, want %d", name, got, test.sessions)
 			}
 			client.Close()
 		}
-		if store.closed != store.sessions {
-			t.Errorf("%s: %d of %d sessions were closed", name, store.closed, store.sessions)
+		if db.closed != db.sessions {
+			t.Errorf("%s: %d of %d sessions were closed", name, db.closed, db.sessions)
 		}
 	}
 }
 
 // TestWithoutASessionNothingIsSent: the client goes on all the same.
 func TestWithoutASessionNothingIsSent(t *testing.T) {
-	store := &fake{insert: func(row) keyvalue.Reply { return keyvalue.Reply{Reply: workload.Reply{Class: "timeout"}} }}
-	store.connect = func(n int) error {
+	db := &fake{insert: func(row) store.Reply { return ended(history.Unknown, "timeout") }}
+	db.connect = func(n int) error {
 		if n == 1 {
 			return errors.New("nobody there")
 		}
 		return nil
 	}
-	w := mustWork(t, store, func(*Config) {})
+	w := mustWork(t, db, func(*Config) {})
 	client := mustClient(t, w, 0)
 	var got []history.Outcome
 	for seq := range uint64(3) {
@@ -263,7 +261,7 @@ func TestWithoutASessionNothingIsSent(t *testing.T) {
 	if !slices.Equal(got, []history.Outcome{history.Unknown, history.Failed, history.Unknown}) {
 		t.Errorf("outcomes %v", got)
 	}
-	store.connect = func(int) error { return errors.New("nobody there") }
+	db.connect = func(int) error { return errors.New("nobody there") }
 	if _, err := w.Client(t.Context(), 1); err == nil {
 		t.Error("there is a client without a session")
 	}
@@ -274,8 +272,8 @@ func TestWithoutASessionNothingIsSent(t *testing.T) {
 }
 
 func TestBeyondTheLastNumberNothingIsSent(t *testing.T) {
-	store := &fake{insert: func(row) keyvalue.Reply { t.Error("something was sent"); return keyvalue.Reply{} }}
-	client := mustClient(t, mustWork(t, store, func(c *Config) { c.Policy = PolicyRetry }), 0)
+	db := &fake{insert: func(row) store.Reply { t.Error("something was sent"); return store.Reply{} }}
+	client := mustClient(t, mustWork(t, db, func(c *Config) { c.Policy = PolicyRetry }), 0)
 	for _, a := range []load.Answer{client.Attempt(t.Context(), MaxSeq+1, 1), client.Attempt(t.Context(), 0, MaxAttempt+1)} {
 		if a.Outcome != history.Failed || a.Class != workload.ClassBeyond || a.Kind != keyvalue.KindInsert {
 			t.Errorf("%+v", a)
@@ -284,8 +282,8 @@ func TestBeyondTheLastNumberNothingIsSent(t *testing.T) {
 }
 
 func TestReadersAskForWhatWasAcknowledged(t *testing.T) {
-	store := &fake{}
-	w := mustWork(t, store, func(c *Config) { c.Readers, c.ReadRate = 2, 7 })
+	db := &fake{}
+	w := mustWork(t, db, func(c *Config) { c.Readers, c.ReadRate = 2, 7 })
 	readers, rate := w.Observers()
 	if len(readers) != 2 || rate != 7 {
 		t.Fatalf("%d readers at %v", len(readers), rate)
@@ -315,11 +313,11 @@ func TestReadersAskForWhatWasAcknowledged(t *testing.T) {
 	if len(asked) < maxRecent/2 {
 		t.Errorf("only %d keys were asked for", len(asked))
 	}
-	store.rows = nil
+	db.rows = nil
 	if a := readers[0].Attempt(t.Context(), 5, 1); len(a.Values) != 2 || a.Outcome != history.Committed {
 		t.Errorf("of a row that is not there: %+v", a)
 	}
-	store.get = func(int64) keyvalue.Reply { return keyvalue.Reply{Reply: workload.Reply{Class: "timeout"}} }
+	db.get = func(int64) store.Reply { return ended(history.Unknown, "timeout") }
 	if a := readers[0].Attempt(t.Context(), 6, 1); a.Outcome != history.Failed || a.Class != "timeout" || a.Values != nil {
 		t.Errorf("without an answer: %+v", a)
 	}
@@ -331,17 +329,13 @@ func TestWork(t *testing.T) {
 			t.Errorf("%d readers at %v", len(readers), rate)
 		}
 	}
-	store := &fake{promise: keyvalue.PromiseLinearizable, rows: []row{{1, 2}, {3, -4}}}
-	w := mustWork(t, store, func(*Config) {})
-	if err := w.Create(t.Context(), workload.Marker{Run: "r"}); err != nil || !store.mark.Loaded || store.mark.Run != "r" {
-		t.Errorf("created %+v, %v", store.mark, err)
+	db := &fake{promise: store.Linearizable, rows: []row{{1, 2}, {3, -4}}}
+	w := mustWork(t, db, func(*Config) {})
+	if err := w.Create(t.Context(), workload.Marker{Run: "r"}); err != nil || !db.mark.Loaded || db.mark.Run != "r" {
+		t.Errorf("created %+v, %v", db.mark, err)
 	}
-	if w.Promise() != keyvalue.PromiseLinearizable || w.Rows() != 0 || w.Load(t.Context(), nil) != nil {
-		t.Error("the work is not what the store is")
-	}
-	plain := mustWork(t, struct{ keyvalue.Store }{store}, func(*Config) {})
-	if plain.Promise() != "" {
-		t.Errorf("the promise of a store that makes none is %q", plain.Promise())
+	if w.Promise() != store.Linearizable || w.Rows() != 0 || w.Load(t.Context(), nil) != nil {
+		t.Error("the work is not what the database is")
 	}
 	folder := t.TempDir()
 	if err := w.Save(t.Context(), folder, func(int64) {}); err != nil {
@@ -349,7 +343,7 @@ func TestWork(t *testing.T) {
 	}
 	var rows []row
 	err := keyvalue.Replay(folder+"/"+FileState, preset(w.config, w.seed), func(o keyvalue.Observed) error { rows = append(rows, row{o.Number, o.Digest[0]}); return nil })
-	if err != nil || !slices.Equal(rows, store.rows) {
+	if err != nil || !slices.Equal(rows, db.rows) {
 		t.Errorf("read back %v, %v", rows, err)
 	}
 	sentinel := errors.New("enough")
@@ -358,20 +352,13 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// refusing is a keyvalue.Store that cannot be read to its end.
-type refusing struct{ fake }
-
-func (r *refusing) Read(_ context.Context, use func(keyvalue.Record) error) error {
-	return errors.Join(use(Row(seed, 1)), errors.New("the server is gone"))
-}
-
 // TestOnlyAWholeStateReplaces what was saved before.
 func TestOnlyAWholeStateReplaces(t *testing.T) {
 	path := t.TempDir() + "/" + FileState
 	if err := keyvalue.Save(t.Context(), &fake{rows: []row{{7, 8}}}, preset(Defaults(), seed), path, func(int64) {}); err != nil {
 		t.Fatal(err)
 	}
-	if err := keyvalue.Save(t.Context(), &refusing{}, preset(Defaults(), seed), path, func(int64) {}); err == nil {
+	if err := keyvalue.Save(t.Context(), &fake{rows: []row{{1, 2}}, broken: errors.New("the server is gone")}, preset(Defaults(), seed), path, func(int64) {}); err == nil {
 		t.Error("a state that could not be read was saved")
 	}
 	n := 0

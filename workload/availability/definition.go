@@ -9,7 +9,6 @@ import (
 	"assay/check"
 	"assay/load"
 	"assay/measure"
-	"assay/promise"
 	"assay/report"
 	"assay/store"
 	"assay/workload"
@@ -19,11 +18,6 @@ import (
 
 // Name is the workload's name.
 const Name = "availability"
-
-// On is the support of the workload by a driver.
-func On(open store.Opener) definition.Support {
-	return keyvalue.On(Name, open, func(workload.Target) keyvalue.Table { return Table() })
-}
 
 // Definition is the workload.
 func Definition() definition.Workload {
@@ -43,14 +37,8 @@ twice, and reads that came too late.`,
   assay run availability --cluster mongodb:3 --policy none --fault 'isolate primary at 10s for 30s'
   assay run availability --cluster postgres:3 --policy idempotent --read secondary-preferred \
     --fault 'pause primary at 10s for 20s'`,
-		Checks: []definition.Check{
-			{Name: keyvalue.CheckAcknowledged, Asserts: "Every record that was acknowledged is there in the end, as it was written.",
-				Kinds: map[string]promise.Property{"lost": promise.Durability}},
-			{Name: keyvalue.CheckRows, Asserts: "Every record that is there was written by an operation of this run that did not fail, once.",
-				Kinds: map[string]promise.Property{"failed": promise.Atomicity}},
-			{Name: keyvalue.CheckReads, Asserts: "A read returns a record that this run had begun to write before the read ended. Where the database promises it, no read misses what was acknowledged before it began.",
-				Kinds: map[string]promise.Property{"stale": promise.Recency}},
-		},
+		Checks: keyvalue.Checks("a", "record"),
+		Schema: definition.Fixed(Schema),
 		Config: func() definition.Config { c := Defaults(); return &c },
 		Bugs:   Bugs(),
 		Load:   LoadDefaults,
@@ -83,18 +71,19 @@ func (c *Config) Options(definition.Support) []report.Setting {
 	return definition.Settings(shown.Flags())
 }
 
-func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
-	return NewWork(store.(keyvalue.Store), *c, seed)
+func (c *Config) Open(_ context.Context, db workload.Store, seed uint64, _ int) (definition.Work, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return &work{keyvalue.NewWork(db.(store.Database), preset(*c, seed), FileState, maxRecent), *c, seed}, nil
 }
 
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	j, err := Judge(*c, seed, e)
+	results, f, err := Judge(*c, seed, e)
 	if err != nil {
 		return definition.Judgement{}, err
 	}
-	return definition.Judgement{
-		Results: j.Results, Own: report.Own{Availability: c.section(j.Figures)}, Notes: notes(e, j.Figures), Counts: j.Figures.Writes,
-	}, nil
+	return definition.Judgement{Results: results, Own: report.Own{Availability: c.section(f)}, Notes: notes(e, f), Counts: f.Writes}, nil
 }
 
 // NotApplicable is the check of reads where nobody reads.

@@ -5,49 +5,35 @@ import (
 	"sync"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/keyvalue"
 )
 
-// row is a record of Table.
+// row is a row of Schema.
 type row struct{ Key, Value int64 }
 
-func (r row) record() keyvalue.Record {
-	return keyvalue.Record{Key: r.Key, Values: []keyvalue.Value{r.Value}}
-}
-
-func rowOf(r keyvalue.Record) row { return row{r.Key.(int64), r.Values[0].(int64)} }
-
-// fake is a Store in memory whose every answer a test can take over. What is
+// fake is a database in memory whose every answer a test can take over. What is
 // not taken over does the obvious.
 type fake struct {
-	workload.Store // what no test of these calls
+	store.Database // what no test of these calls
 	mu             sync.Mutex
 	rows           []row
 	mark           workload.Marker
 	sessions       int
 	closed         int
 	promise        string
+	broken         error // at the end of a read of everything
 
 	connect func(n int) error // n is how many sessions were asked for before
-	insert  func(row) keyvalue.Reply
-	get     func(key int64) keyvalue.Reply
+	insert  func(row) store.Reply
+	get     func(key int64) store.Reply
 }
 
-var _ keyvalue.Store = (*fake)(nil)
-
-func (f *fake) Describe(context.Context) (workload.Product, error) {
-	return workload.Product{Name: "fake"}, nil
-}
-func (f *fake) Find(context.Context) (*workload.Leftover, error)  { return nil, nil }
 func (f *fake) Create(_ context.Context, m workload.Marker) error { f.mark = m; return nil }
-func (f *fake) Settle(context.Context) error                      { return nil }
-func (f *fake) Size(context.Context) (workload.Size, error)       { return workload.Size{}, nil }
-func (f *fake) Drop(context.Context) error                        { return nil }
-func (f *fake) Close() error                                      { return nil }
-func (f *fake) Promise() string                                   { return f.promise }
+func (f *fake) Promises() store.Promises                          { return store.Promises{Reads: f.promise} }
 
-func (f *fake) Session(context.Context) (keyvalue.Session, error) {
+func (f *fake) Session(context.Context, []store.Statement) (store.Session, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sessions++
@@ -56,58 +42,62 @@ func (f *fake) Session(context.Context) (keyvalue.Session, error) {
 			return nil, err
 		}
 	}
-	return &fakeSession{store: f}, nil
+	return &fakeSession{of: f}, nil
 }
 
-func (f *fake) Read(_ context.Context, use func(keyvalue.Record) error) error {
+func (f *fake) View(_ context.Context, read func(store.Reader) error) error { return read(f) }
+
+func (f *fake) Read(_ context.Context, s store.Statement, use func(store.Row) error, _ ...store.Value) error {
+	if s.Verb == store.Count {
+		return use(store.Values(store.OfInts(int64(len(f.rows)))))
+	}
 	for _, r := range f.rows {
-		if err := use(r.record()); err != nil {
+		if err := use(store.Values(store.OfInts(r.Key, r.Value))); err != nil {
 			return err
 		}
 	}
-	return nil
+	return f.broken
 }
 
 type fakeSession struct {
-	store  *fake
-	closed bool
+	store.Session // what no test of these calls
+	of            *fake
+	closed        bool
 }
 
-func (s *fakeSession) Insert(_ context.Context, record keyvalue.Record) keyvalue.Reply {
-	inserted := rowOf(record)
+func (s *fakeSession) Run(_ context.Context, call store.Call) store.Reply {
 	if s.closed {
 		panic("a closed session was used")
 	}
-	if s.store.insert != nil {
-		return s.store.insert(inserted)
+	f, key := s.of, call.Parameters[0].Number
+	switch {
+	case call.Statement == keyvalue.Insert && f.insert != nil:
+		return f.insert(row{key, call.Parameters[1].Number})
+	case call.Statement == keyvalue.Get && f.get != nil:
+		return f.get(key)
 	}
-	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
-	s.store.rows = append(s.store.rows, inserted)
-	return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed}}
-}
-
-func (s *fakeSession) Get(_ context.Context, of keyvalue.Value) keyvalue.Reply {
-	key := of.(int64)
-	if s.closed {
-		panic("a closed session was used")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if call.Statement == keyvalue.Insert {
+		f.rows = append(f.rows, row{key, call.Parameters[1].Number})
 	}
-	if s.store.get != nil {
-		return s.store.get(key)
-	}
-	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
-	for _, row := range s.store.rows {
-		if row.Key == key {
-			return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed}, Record: row.record(), Found: true}
+	reply := ended(history.Committed, "")
+	for _, r := range f.rows {
+		if r.Key == key && call.Statement == keyvalue.Get {
+			reply.Err = call.Row(store.Values(store.OfInts(r.Key, r.Value)))
 		}
 	}
-	return keyvalue.Reply{Reply: workload.Reply{Outcome: history.Committed}}
+	return reply
 }
 
 func (s *fakeSession) Close() {
 	s.closed = true
-	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
-	s.store.closed++
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	s.of.closed++
+}
+
+// ended is a reply.
+func ended(outcome history.Outcome, class string) store.Reply {
+	return store.Reply{Reply: workload.Reply{Outcome: outcome, Class: class}}
 }

@@ -8,18 +8,11 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// Judgement is what the files of one run say.
-type Judgement struct {
-	// Results are those of keyvalue.CheckAcknowledged, CheckRows and, if there
-	// were readers, CheckReads.
-	Results []check.Result
-	Figures Figures
-}
-
-// Judge judges a run by its files alone; see keyvalue.Judge.
-func Judge(config Config, seed uint64, e definition.Evidence) (Judgement, error) {
+// Judge judges a run by its files alone; see keyvalue.Judge. CheckReads is left out if there
+// were no readers.
+func Judge(config Config, seed uint64, e definition.Evidence) ([]check.Result, Figures, error) {
 	if err := config.Validate(); err != nil {
-		return Judgement{}, err
+		return nil, Figures{}, err
 	}
 	var own Figures
 	var writes, reads outage
@@ -46,10 +39,10 @@ func Judge(config Config, seed uint64, e definition.Evidence) (Judgement, error)
 		}
 	})
 	if err != nil {
-		return Judgement{}, err
+		return nil, Figures{}, err
 	}
 	own.Figures, own.WriteOutage, own.ReadOutage = figures, writes.longest, reads.longest
-	return Judgement{Results: check.Applicable(results, config.NotApplicable()), Figures: own}, nil
+	return check.Applicable(results, config.NotApplicable()), own, nil
 }
 
 // Figures are what is counted beside the verdicts. All times are nanoseconds.

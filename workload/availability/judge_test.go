@@ -10,6 +10,7 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/keyvalue"
@@ -116,21 +117,21 @@ func (s *story) write(t *testing.T) definition.Evidence {
 	return e
 }
 
-func (s *story) judge(t *testing.T) Judgement {
+func (s *story) judge(t *testing.T) ([]check.Result, Figures) {
 	t.Helper()
-	j, err := Judge(s.config, seed, s.write(t))
+	results, figures, err := Judge(s.config, seed, s.write(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return j
+	return results, figures
 }
 
 // findings returns the kinds of evidence of each check, and fails the test for
 // a verdict that does not go with them.
-func findings(t *testing.T, j Judgement) map[string][]string {
+func findings(t *testing.T, results []check.Result) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
-	for _, r := range j.Results {
+	for _, r := range results {
 		for _, e := range r.Evidence {
 			found[r.Name] = append(found[r.Name], e.Kind)
 			if e.Text == "" || len(e.Fields) == 0 {
@@ -147,7 +148,7 @@ func findings(t *testing.T, j Judgement) map[string][]string {
 // TestEveryRuleConvictsAndItsNearMissDoesNot has each wrong next to what is
 // all but the same and right.
 func TestEveryRuleConvictsAndItsNearMissDoesNot(t *testing.T) {
-	linearizable := func(s *story) { s.promise = keyvalue.PromiseLinearizable }
+	linearizable := func(s *story) { s.promise = store.Linearizable }
 	tests := []struct {
 		name   string
 		policy Policy
@@ -292,8 +293,8 @@ func TestEveryRuleConvictsAndItsNearMissDoesNot(t *testing.T) {
 	for _, test := range tests {
 		s := told(test.policy)
 		test.tell(s)
-		j := s.judge(t)
-		got := findings(t, j)
+		results, _ := s.judge(t)
+		got := findings(t, results)
 		want := map[string][]string{}
 		if test.check != "" {
 			want[test.check] = []string{test.kind}
@@ -303,7 +304,7 @@ func TestEveryRuleConvictsAndItsNearMissDoesNot(t *testing.T) {
 				t.Errorf("%s: %s found %v, want %v", test.name, name, got[name], want[name])
 			}
 		}
-		for _, r := range j.Results {
+		for _, r := range results {
 			if r.Verdict == check.Unknown {
 				t.Errorf("%s: %s is unknown: %s", test.name, r.Name, r.Detail)
 			}
@@ -332,7 +333,7 @@ func TestNothingIsNotValid(t *testing.T) {
 		}, v, v, u},
 		{"not read back", func(s *story) { s.noState = true }, u, u, v},
 		{"not read back, and a row was missed", func(s *story) {
-			s.noState, s.promise = true, keyvalue.PromiseLinearizable
+			s.noState, s.promise = true, store.Linearizable
 			s.get(1, 50*ms, s.key(1, 1), ms, false)
 		}, u, u, u},
 		{"not settled", func(s *story) { s.inFlight = "a session is still there" }, u, u, v},
@@ -342,17 +343,17 @@ func TestNothingIsNotValid(t *testing.T) {
 	for _, test := range tests {
 		s := told(PolicyTimeout)
 		test.tell(s)
-		j := s.judge(t)
+		results, _ := s.judge(t)
 		for i, want := range []check.Verdict{test.acknowledged, test.rows, test.reads} {
-			if r := j.Results[i]; r.Verdict != want {
+			if r := results[i]; r.Verdict != want {
 				t.Errorf("%s: %s is %v, want %v: %s", test.name, r.Name, r.Verdict, want, r.Detail)
 			}
 		}
 	}
 	s := told(PolicyTimeout)
 	s.config.Readers = 0
-	if j := s.judge(t); len(j.Results) != 2 {
-		t.Errorf("without readers there are %d checks", len(j.Results))
+	if results, _ := s.judge(t); len(results) != 2 {
+		t.Errorf("without readers there are %d checks", len(results))
 	}
 }
 
@@ -369,12 +370,12 @@ func TestACutStateConvictsByWhatIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := Judge(s.config, seed, e)
+	results, _, err := Judge(s.config, seed, e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if j.Results[0].Verdict != check.Unknown || j.Results[1].Verdict != check.Violated {
-		t.Errorf("%+v", j.Results)
+	if results[0].Verdict != check.Unknown || results[1].Verdict != check.Violated {
+		t.Errorf("%+v", results)
 	}
 }
 
@@ -397,7 +398,7 @@ func TestFigures(t *testing.T) {
 	s.get(4, 56*ms, keyvalue.Impossible, 0, false).Kind = keyvalue.KindProbe
 	late := s.get(5, 58*ms, s.key(0, 1), 0, false)
 	late.Outcome, late.Final, late.Values, late.End, late.Error = history.Unknown, history.Unknown, nil, 90*ms, load.ClassHung
-	got := s.judge(t).Figures
+	_, got := s.judge(t)
 	want := Figures{
 		Writes: history.Counts{Committed: 4, Unknown: 2, Failed: 2}, Attempts: 10,
 		Reads: history.Counts{Committed: 5, Failed: 1}, Probes: 1,
@@ -440,8 +441,8 @@ func TestOutages(t *testing.T) {
 	} {
 		s := told(PolicyTimeout)
 		test.tell(s)
-		if got := s.judge(t).Figures.WriteOutage; got != test.want {
-			t.Errorf("%s: the outage is %+v, want %+v", name, got, test.want)
+		if _, got := s.judge(t); got.WriteOutage != test.want {
+			t.Errorf("%s: the outage is %+v, want %+v", name, got.WriteOutage, test.want)
 		}
 	}
 }
@@ -453,8 +454,8 @@ func TestADuplicateIsAcknowledged(t *testing.T) {
 	s.insert(0, 1, history.Unknown, false)
 	s.insert(0, 2, history.Failed, true).Final = history.Committed
 	s.row(s.key(0, 1))
-	if r := s.judge(t).Results[0]; r.Verdict != check.Valid {
-		t.Errorf("%v: %s", r.Verdict, r.Detail)
+	if results, _ := s.judge(t); results[0].Verdict != check.Valid {
+		t.Errorf("%+v", results[0])
 	}
 }
 
@@ -474,7 +475,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 		s := told(PolicyRetry)
 		tell(s)
 		var malformed *history.FormatError
-		if _, err := Judge(s.config, seed, s.write(t)); !errors.As(err, &malformed) {
+		if _, _, err := Judge(s.config, seed, s.write(t)); !errors.As(err, &malformed) {
 			t.Errorf("%s: %v, want *history.FormatError", name, err)
 		}
 	}
@@ -484,10 +485,10 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 		return errors.Join(w.Put(1, 1, 1), w.Put(2, 2))
 	})
 	var malformed *history.FormatError
-	if _, judged := Judge(s.config, seed, e); err != nil || !errors.As(judged, &malformed) {
+	if _, _, judged := Judge(s.config, seed, e); err != nil || !errors.As(judged, &malformed) {
 		t.Errorf("a count that does not match: %v, %v", err, judged)
 	}
-	if _, err := Judge(Config{Policy: "hope"}, seed, told(PolicyTimeout).write(t)); err == nil {
+	if _, _, err := Judge(Config{Policy: "hope"}, seed, told(PolicyTimeout).write(t)); err == nil {
 		t.Error("a policy that does not exist was judged")
 	}
 }

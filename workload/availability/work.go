@@ -20,6 +20,7 @@ import (
 	"math/rand/v2"
 
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/keyvalue"
 )
@@ -27,18 +28,14 @@ import (
 // FileState is the name of the saved rows in a run's folder.
 const FileState = "availability.bin"
 
-// Table is the table of the workload. A row's value is a pure function of the
+// Schema is what the workload keeps. A row's value is a pure function of the
 // seed and the key, so that it can be judged without storing what was sent.
-func Table() keyvalue.Table {
-	return keyvalue.Table{Workload: Name, Space: "assay", Name: "row",
-		Key:     keyvalue.Column{Name: "key", Type: keyvalue.Bigint},
-		Columns: []keyvalue.Column{{Name: "value", Type: keyvalue.Bigint}}}
+func Schema() store.Schema {
+	return store.Schema{Workload: Name, Space: "assay", Reads: true, Tables: []store.Table{{Name: "row", Columns: store.Integers("key", "value")}}}
 }
 
 // Row is the row of a key under a seed.
-func Row(seed uint64, key int64) keyvalue.Record {
-	return keyvalue.Record{Key: key, Values: []keyvalue.Value{Value(seed, key)}}
-}
+func Row(seed uint64, key int64) []store.Value { return store.OfInts(key, Value(seed, key)) }
 
 // Value is what the row of a key holds: the finalizer of SplitMix64 (G.
 // Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators",
@@ -50,15 +47,15 @@ func Value(seed uint64, key int64) int64 {
 // preset is the workload of this configuration and seed.
 func preset(c Config, seed uint64) *keyvalue.Preset {
 	return &keyvalue.Preset{
-		Table: Table(), Number: Key, Split: SplitKey, MaxClient: MaxClient, Loader: -1,
+		Schema: Schema(), Number: Key, Split: SplitKey, MaxClient: MaxClient, Loader: -1,
 		PerAttempt: c.Policy != PolicyIdempotent, Repeats: c.Policy == PolicyRetry,
 		ReadersApart: true, Starts: true, Linearizable: c.primary(),
-		Key:    func(number int64) keyvalue.Value { return number },
-		Record: func(number int64) keyvalue.Record { return Row(seed, number) },
-		Observe: func(r keyvalue.Record) keyvalue.Observed {
-			key, _ := r.Key.(int64)
-			value, _ := r.Values[0].(int64)
-			return keyvalue.Observed{Number: key, Digest: keyvalue.Digest{value}}
+		Key:    store.OfInt,
+		Record: func(number int64) []store.Value { return Row(seed, number) },
+		Digest: func(number int64) keyvalue.Digest { return keyvalue.Digest{Value(seed, number)} },
+		Observe: func(row store.Row) (got keyvalue.Observed, err error) {
+			err = row.Scan(&got.Number, &got.Digest[0])
+			return got, err
 		},
 		Magic: "ASSAYA02",
 		Words: keyvalue.Words{One: "row", Many: "rows", Digest: "value"},
@@ -72,25 +69,16 @@ func preset(c Config, seed uint64) *keyvalue.Preset {
 // default rate they are those of the last half minute.
 const maxRecent = 256
 
-// Work is the workload opened on one database: what a run does with it, phase
+// work is the workload opened on one database: what a run does with it, phase
 // by phase. There is nothing to load, since a run begins with nothing.
-type Work struct {
+type work struct {
 	*keyvalue.Work
 	config Config
 	seed   uint64
 }
 
-// NewWork returns the work of this configuration and seed on a store of Table,
-// which it owns from then on. It returns Config.Validate's error.
-func NewWork(store keyvalue.Store, config Config, seed uint64) (*Work, error) {
-	if err := config.Validate(); err != nil {
-		return nil, err
-	}
-	return &Work{keyvalue.NewWork(store, preset(config, seed), FileState, maxRecent), config, seed}, nil
-}
-
 // Client opens a session for client number n, which inserts.
-func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
+func (w *work) Client(ctx context.Context, n int) (load.Client, error) {
 	c := w.NewClient(n)
 	if _, err := c.Session(ctx); err != nil {
 		return nil, err
@@ -101,7 +89,7 @@ func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
 // Observers are the clients that read while the others insert, and how many
 // times a second they do so together. They connect with their first read. In
 // the history they may have any numbers that no writer has.
-func (w *Work) Observers() (clients []load.Client, perSecond float64) {
+func (w *work) Observers() (clients []load.Client, perSecond float64) {
 	if !w.config.reads() {
 		return nil, 0
 	}

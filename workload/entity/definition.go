@@ -6,7 +6,6 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/load"
-	"assay/promise"
 	"assay/report"
 	"assay/store"
 	"assay/workload"
@@ -16,16 +15,6 @@ import (
 
 // Name is the workload's name.
 const Name = "entity"
-
-// By is the support of the workload by a driver's function.
-func By(open keyvalue.Opener) definition.Support {
-	return definition.By(Name, open.On(Table()))
-}
-
-// On is the support of the workload by a driver.
-func On(open store.Opener) definition.Support {
-	return keyvalue.On(Name, open, func(workload.Target) keyvalue.Table { return Table() })
-}
 
 // Definition is the workload.
 func Definition() definition.Workload {
@@ -47,14 +36,8 @@ How many nodes have to answer is an option of the database's address.`,
   assay run entity --cluster cassandra:3 --option consistency=one --clients 100 --ramp 1/s --warmup 15s --duration 2m
   assay run entity --cluster mongodb:2+arbiter --option w=1 --through-service --clients 100 --ramp 10/s
   assay run entity --db http://127.0.0.1:8080 --write-share 0`,
-		Checks: []definition.Check{
-			{Name: keyvalue.CheckAcknowledged, Asserts: "Every entity that was acknowledged is there in the end, as it was written.",
-				Kinds: map[string]promise.Property{"lost": promise.Durability}},
-			{Name: keyvalue.CheckRows, Asserts: "Every entity that is there was written by an operation of this run that did not fail, once.",
-				Kinds: map[string]promise.Property{"failed": promise.Atomicity}},
-			{Name: keyvalue.CheckReads, Asserts: "A read returns an entity that this run had begun to write before the read ended. Where the database promises it, no read misses what was acknowledged before it began.",
-				Kinds: map[string]promise.Property{"stale": promise.Recency}},
-		},
+		Checks:      keyvalue.Checks("an", "entity"),
+		Schema:      definition.Fixed(Schema),
 		Config:      func() definition.Config { c := Defaults(); return &c },
 		Bugs:        Bugs(),
 		Load:        LoadDefaults,
@@ -89,17 +72,19 @@ func (c *Config) Options(definition.Support) []report.Setting {
 	return settings
 }
 
-func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
-	return NewWork(store.(keyvalue.Store), *c, seed)
+func (c *Config) Open(_ context.Context, db workload.Store, seed uint64, _ int) (definition.Work, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return &work{Work: keyvalue.NewWork(db.(store.Database), preset(*c, seed), FileState, maxRecent), config: *c, seed: seed}, nil
 }
 
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	j, err := Judge(*c, seed, e)
+	results, f, err := Judge(*c, seed, e)
 	if err != nil {
 		return definition.Judgement{}, err
 	}
-	f := j.Figures
-	out := definition.Judgement{Results: j.Results, Own: report.Own{Entity: section(f)}, Counts: f.Writes.Outcomes.Plus(f.Reads.Outcomes)}
+	out := definition.Judgement{Results: results, Own: report.Own{Entity: section(f)}, Counts: f.Writes.Outcomes.Plus(f.Reads.Outcomes)}
 	if unknown := f.Writes.Outcomes.Unknown; unknown > 0 {
 		out.Notes = []string{e.UnknownNote(check.Counted(unknown, "write", "writes")+" that ended unknown", unknown, f.UnknownDone)}
 	}
@@ -160,19 +145,11 @@ func (c *Config) NotApplicable() []check.NotApplicable {
 	return []check.NotApplicable{{Name: keyvalue.CheckReads, Reason: "with --write-share 1 nobody reads"}}
 }
 
-// Judgement is what the files of one run say.
-type Judgement struct {
-	// Results are those of keyvalue.CheckAcknowledged, CheckRows and CheckReads,
-	// the last only if the mix has reads. All seven fields of an entity must be
-	// as they were written.
-	Results []check.Result
-	Figures Figures
-}
-
-// Judge judges a run by its files alone; see keyvalue.Judge.
-func Judge(config Config, seed uint64, e definition.Evidence) (Judgement, error) {
+// Judge judges a run by its files alone; see keyvalue.Judge. CheckReads is left out if the
+// mix has no reads. All seven fields of an entity must be as they were written.
+func Judge(config Config, seed uint64, e definition.Evidence) ([]check.Result, Figures, error) {
 	if err := config.Validate(); err != nil {
-		return Judgement{}, err
+		return nil, Figures{}, err
 	}
 	var writes, reads *definition.Pace
 	results, figures, err := keyvalue.Judge(preset(config, seed), e, func(from, to int64) history.Visitor {
@@ -188,9 +165,9 @@ func Judge(config Config, seed uint64, e definition.Evidence) (Judgement, error)
 		}}
 	})
 	if err != nil {
-		return Judgement{}, err
+		return nil, Figures{}, err
 	}
-	return Judgement{Results: check.Applicable(results, config.NotApplicable()), Figures: Figures{figures, writes.Flow(), reads.Flow()}}, nil
+	return check.Applicable(results, config.NotApplicable()), Figures{figures, writes.Flow(), reads.Flow()}, nil
 }
 
 // Figures are what is counted beside the verdicts.

@@ -7,7 +7,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"assay/driver/mem"
+	"assay/history"
+	"assay/store"
 	"assay/workload"
+	"assay/workload/keyvalue"
 )
 
 func TestKeysAndIDs(t *testing.T) {
@@ -116,7 +120,7 @@ func TestConfigIsValidated(t *testing.T) {
 		if err := c.Validate(); !errors.As(err, &refused) || refused.Option != option {
 			t.Errorf("%s: %v", option, err)
 		}
-		if _, err := NewWork(nil, c, 1); err == nil {
+		if _, err := c.Open(t.Context(), nil, 1, 1); err == nil {
 			t.Errorf("%s: there is a work", option)
 		}
 	}
@@ -130,6 +134,41 @@ func TestConfigIsValidated(t *testing.T) {
 	}
 	if err := LoadDefaults().Validate(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestEntitiesAreRows: what was written is read, whatever the texts are.
+func TestEntitiesAreRows(t *testing.T) {
+	db, err := mem.Open(t.Context(), workload.Target{Address: "mem://"}, Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Create(t.Context(), workload.Marker{}); err != nil {
+		t.Fatal(err)
+	}
+	session, err := db.Session(t.Context(), keyvalue.Statements(Schema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	want := map[Entity]bool{}
+	for i, text := range []string{`' " and \ and $1 ? :x %s {}`, "Žluťoučký 馬 🐎", " spaces at the ends ", "two\nlines\tand a tab", ""} {
+		e := Entity{ID: IDOf(1, int64(i)), Name: text, Age: i, Description: text, Address: text, Phone: text, Email: text}
+		if r := session.Run(t.Context(), store.Call{Statement: keyvalue.Insert, Parameters: e.Values()}); r.Outcome != history.Committed {
+			t.Fatalf("%+v", r)
+		}
+		want[e] = true
+	}
+	err = keyvalue.Read(t.Context(), db, Schema(), func(row store.Row) error {
+		e, err := Of(row)
+		if !want[e] {
+			t.Errorf("%+v was read", e)
+		}
+		delete(want, e)
+		return err
+	})
+	if err != nil || len(want) > 0 {
+		t.Errorf("%v; not read: %v", err, want)
 	}
 }
 

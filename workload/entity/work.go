@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/keyvalue"
@@ -27,42 +28,39 @@ import (
 // FileState is the name of the saved entities in a run's folder.
 const FileState = "entity.bin"
 
-// Table is the table of the workload.
-func Table() keyvalue.Table {
-	return keyvalue.Table{Workload: Name, Name: "entity",
-		Key: keyvalue.Column{Name: "id", Type: keyvalue.UUID},
-		Columns: []keyvalue.Column{
-			{Name: "name", Type: keyvalue.Text, Max: MaxName},
-			{Name: "age", Type: keyvalue.Integer, Max: MaxAge},
-			{Name: "description", Type: keyvalue.Text, Max: MaxDescription},
-			{Name: "address", Type: keyvalue.Text, Max: MaxAddress},
-			{Name: "phone", Type: keyvalue.Text, Max: MaxPhone},
-			{Name: "email", Type: keyvalue.Text, Max: MaxEmail},
-		}}
+// Schema is what the workload keeps.
+func Schema() store.Schema {
+	return store.Schema{Workload: Name, Reads: true, Tables: []store.Table{{Name: "entity", Columns: []store.Column{
+		{Name: "id", Type: store.UUID},
+		{Name: "name", Type: store.String, Length: MaxName},
+		{Name: "age", Narrow: true},
+		{Name: "description", Type: store.String, Length: MaxDescription},
+		{Name: "address", Type: store.String, Length: MaxAddress},
+		{Name: "phone", Type: store.String, Length: MaxPhone},
+		{Name: "email", Type: store.String, Length: MaxEmail},
+	}}}}
 }
 
-// Record is the entity as a record of Table.
-func (e Entity) Record() keyvalue.Record {
-	return keyvalue.Record{Key: e.ID, Values: []keyvalue.Value{e.Name, int64(e.Age), e.Description, e.Address, e.Phone, e.Email}}
+// Values are the columns of the entity's row.
+func (e Entity) Values() []store.Value {
+	return []store.Value{store.OfBytes(e.ID[:]), store.OfText(e.Name), store.OfInt(int64(e.Age)),
+		store.OfText(e.Description), store.OfText(e.Address), store.OfText(e.Phone), store.OfText(e.Email)}
 }
 
-// FromRecord is the inverse of Record, for records of Table.
-func FromRecord(r keyvalue.Record) (e Entity) {
-	e.ID, _ = r.Key.(uuid.UUID)
-	age, _ := r.Values[1].(int64)
-	e.Age = int(age)
-	for i, into := range []*string{&e.Name, nil, &e.Description, &e.Address, &e.Phone, &e.Email} {
-		if into != nil {
-			*into, _ = r.Values[i].(string)
-		}
+// Of is the entity of a row of all columns.
+func Of(row store.Row) (e Entity, err error) {
+	var id []byte
+	if err = row.Scan(&id, &e.Name, &e.Age, &e.Description, &e.Address, &e.Phone, &e.Email); err != nil {
+		return e, err
 	}
-	return e
+	e.ID, err = uuid.FromBytes(id)
+	return e, err
 }
 
 // preset is the workload of this configuration and seed.
 func preset(c Config, seed uint64) *keyvalue.Preset {
 	return &keyvalue.Preset{
-		Table: Table(), MaxClient: loader - 1, Loader: loader, Loaded: c.Entities, AsWritten: true, Linearizable: true,
+		Schema: Schema(), MaxClient: loader - 1, Loader: loader, Loaded: c.Entities, AsWritten: true, Linearizable: true,
 		Number: func(client int, seq uint64, _ int) (int64, bool) { return Key(client, seq) },
 		Split: func(number int64) (client int, seq uint64, attempt int, ok bool) {
 			if number < 0 || number >= 1<<keyBits {
@@ -71,22 +69,22 @@ func preset(c Config, seed uint64) *keyvalue.Preset {
 			client, seq = SplitKey(number)
 			return client, seq, 0, true
 		},
-		Key:    func(number int64) keyvalue.Value { return IDOf(seed, number) },
-		Record: func(number int64) keyvalue.Record { return Make(seed, number).Record() },
-		Observe: func(r keyvalue.Record) keyvalue.Observed {
-			e := FromRecord(r)
-			sum := SumOf(e)
+		Key: func(number int64) store.Value {
+			id := IDOf(seed, number)
+			return store.OfBytes(id[:])
+		},
+		Record: func(number int64) []store.Value { return Make(seed, number).Values() },
+		Digest: func(number int64) keyvalue.Digest { return digest(Make(seed, number)) },
+		Observe: func(row store.Row) (got keyvalue.Observed, err error) {
+			e, err := Of(row)
 			number, ok := KeyOf(seed, e.ID)
 			if !ok {
 				number = keyvalue.Impossible
 			}
-			return keyvalue.Observed{Number: number, Digest: keyvalue.Digest{sum.All, sum.Parts}}
+			key := keyvalue.Digest{int64(binary.BigEndian.Uint64(e.ID[:8])), int64(binary.BigEndian.Uint64(e.ID[8:]))}
+			return keyvalue.Observed{Number: number, Digest: digest(e), Key: key}, err
 		},
-		Hashed: true,
-		Unnumbered: func(key keyvalue.Value) keyvalue.Digest {
-			id, _ := key.(uuid.UUID)
-			return keyvalue.Digest{int64(binary.BigEndian.Uint64(id[:8])), int64(binary.BigEndian.Uint64(id[8:]))}
-		},
+		Hashed: true, Unnumbered: true,
 		Magic: "ASSAYE02",
 		Words: keyvalue.Words{One: "entity", Many: "entities", Digest: "sum"},
 		Difference: func(got, want keyvalue.Digest) string {
@@ -95,27 +93,23 @@ func preset(c Config, seed uint64) *keyvalue.Preset {
 	}
 }
 
+func digest(e Entity) keyvalue.Digest {
+	sum := SumOf(e)
+	return keyvalue.Digest{sum.All, sum.Parts}
+}
+
 // maxRecent bounds how many acknowledged keys are remembered to be read.
 const maxRecent = 4096
 
-// Work is a definition.Work.
-type Work struct {
+// work is a definition.Work.
+type work struct {
 	*keyvalue.Work
 	definition.NoObservers // the clients themselves read
 	config                 Config
 	seed                   uint64
 }
 
-// NewWork returns the work of this configuration and seed on a store of Table,
-// which it owns from then on. It returns Config.Validate's error.
-func NewWork(store keyvalue.Store, config Config, seed uint64) (*Work, error) {
-	if err := config.Validate(); err != nil {
-		return nil, err
-	}
-	return &Work{Work: keyvalue.NewWork(store, preset(config, seed), FileState, maxRecent), config: config, seed: seed}, nil
-}
-
-func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
+func (w *work) Client(ctx context.Context, n int) (load.Client, error) {
 	c := w.NewClient(n)
 	if _, err := c.Session(ctx); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -75,7 +76,7 @@ func (r *Recent) Choose(random *rand.Rand, last int) (a Acknowledged, ok bool) {
 // Client is what the clients of all workloads have in common: a session, which
 // is replaced when it cannot be trusted any more. It is used by one goroutine.
 type Client struct {
-	workload.Connection[Session]
+	workload.Connection[store.Session]
 	preset *Preset
 	number int
 	recent *Recent
@@ -99,9 +100,9 @@ func (c *Client) Insert(ctx context.Context, seq uint64, attempt int) load.Answe
 	}
 	record := c.preset.Record(number)
 	session, err := c.Session(ctx)
-	reply := Reply{Reply: workload.Unsent(err)}
+	reply := workload.Unsent(err)
 	if err == nil {
-		reply = session.Insert(ctx, record)
+		reply = session.Run(ctx, store.Call{Statement: Insert, Parameters: record}).Inserted()
 	}
 	reply.Outcome = reply.Unrefused()
 	answer := reply.Answer(KindInsert)
@@ -124,10 +125,15 @@ func (c *Client) Get(ctx context.Context, kind uint8, target Acknowledged) load.
 	case !target.At.IsZero():
 		age = int64(time.Since(target.At))
 	}
+	found := new([]Observed) // of this call alone: one that was given up may go on
 	session, err := c.Session(ctx)
-	reply := Reply{Reply: workload.Unsent(err)}
+	reply := workload.Unsent(err)
 	if err == nil {
-		reply = session.Get(ctx, c.preset.Key(target.Number))
+		reply = session.Run(ctx, store.Call{Statement: Get, Parameters: []store.Value{c.preset.Key(target.Number)}, Row: func(row store.Row) error {
+			one, err := c.preset.Observe(row)
+			*found = append(*found, one)
+			return err
+		}}).Reply
 	}
 	c.After(reply.Outcome, reply.Broken)
 	answer := reply.Answer(kind)
@@ -137,8 +143,8 @@ func (c *Client) Get(ctx context.Context, kind uint8, target Acknowledged) load.
 	}
 	c.values = [4]int64{target.Number, age}
 	answer.Values = c.values[:2]
-	if reply.Found {
-		got := c.preset.Observe(reply.Record)
+	if len(*found) > 0 {
+		got := (*found)[0]
 		c.values[2], c.values[3] = got.Digest[0], got.Digest[1]
 		if !c.preset.Hashed {
 			c.values[2], c.values[3] = got.Number, got.Digest[0]

@@ -5,6 +5,8 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/promise"
+	"assay/store"
 	"assay/workload/definition"
 )
 
@@ -20,6 +22,18 @@ const (
 	// read misses what was acknowledged before it began.
 	CheckReads = "reads"
 )
+
+// Checks are these, of a workload whose records are called one, with its article.
+func Checks(article, one string) []definition.Check {
+	return []definition.Check{
+		{Name: CheckAcknowledged, Asserts: "Every " + one + " that was acknowledged is there in the end, as it was written.",
+			Kinds: map[string]promise.Property{"lost": promise.Durability}},
+		{Name: CheckRows, Asserts: "Every " + one + " that is there was written by an operation of this run that did not fail, once.",
+			Kinds: map[string]promise.Property{"failed": promise.Atomicity}},
+		{Name: CheckReads, Asserts: "A read returns " + article + " " + one + " that this run had begun to write before the read ended. Where the database promises it, no read misses what was acknowledged before it began.",
+			Kinds: map[string]promise.Property{"stale": promise.Recency}},
+	}
+}
 
 // Figures are what is counted beside the verdicts.
 type Figures struct {
@@ -133,7 +147,7 @@ func (j *judge) readState() error {
 // row judges one record as read back.
 func (j *judge) row(got Observed) {
 	j.figures.Rows++
-	if j.preset.Unnumbered != nil && got.Number < 0 {
+	if j.preset.Unnumbered && got.Number < 0 {
 		j.rows.Add(j.unnumbered(got))
 		return
 	}
@@ -148,7 +162,7 @@ func (j *judge) row(got Observed) {
 	case from == recorded && c.records[at].noEffect():
 		j.rows.Add(j.rowEvidence(kindFailed, got, "is there, although its write had certainly failed"))
 	}
-	want := j.preset.want(got.Number)
+	want := j.preset.Digest(got.Number)
 	altered := got.Digest != want
 	if altered {
 		j.rows.Add(wanted(j.rowEvidence(kindAltered, got, "is there "+j.preset.Difference(got.Digest, want)), want))
@@ -231,7 +245,7 @@ func (j *judge) kept(op *history.Op, number int64, s status) {
 // get judges one read that was answered.
 func (j *judge) get(op *history.Op) error {
 	v := op.Values
-	if len(v) != 2 && len(v) != 4 || j.preset.Unnumbered != nil && !j.preset.numbered(v[0]) {
+	if len(v) != 2 && len(v) != 4 || j.preset.Unnumbered && !j.preset.numbered(v[0]) {
 		return &history.FormatError{Path: j.evidence.History, Reason: "a read that cannot be understood"}
 	}
 	if op.Kind == KindGet {
@@ -260,7 +274,7 @@ func (j *judge) answer(op *history.Op, asked int64, got Observed) (e check.Evide
 	if from == foreign {
 		return j.readEvidence(kindForeign, op, got, "which no client of this run has begun to write"), true
 	}
-	want := j.preset.want(got.Number)
+	want := j.preset.Digest(got.Number)
 	switch {
 	case got.Number != asked:
 		return j.readEvidence(kindOther, op, got, "although it had asked for another key"), true
@@ -295,5 +309,5 @@ func (j *judge) notFound(op *history.Op, number, age int64) {
 
 // fresh reports whether no read may be stale.
 func (j *judge) fresh() bool {
-	return j.preset.Linearizable && j.evidence.Promise == PromiseLinearizable
+	return j.preset.Linearizable && j.evidence.Promise == store.Linearizable
 }

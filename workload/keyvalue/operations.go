@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload/definition"
 )
 
@@ -231,12 +232,12 @@ func (o *operations) there(number int64) bool {
 // The kinds of rows of the file in which the records after the run are kept.
 const (
 	recordRow     = iota // number, digest
-	unnumberedRow        // Preset.Unnumbered; there is no such kind without it
+	unnumberedRow        // Observed.Key; there is no such kind without Preset.Unnumbered
 )
 
 func (p *Preset) stateRows() definition.RowFile {
 	f := definition.RowFile{Magic: p.Magic, First: 1, Columns: []int{1 + p.digestWords()}, End: 2}
-	if p.Unnumbered != nil {
+	if p.Unnumbered {
 		f.Columns, f.End = append(f.Columns, len(Digest{})), 3
 	}
 	return f
@@ -250,14 +251,16 @@ func (p *Preset) digestWords() int {
 	return 1
 }
 
-// Save reads all records of the store into a file; see definition.RowFile.Save.
-func Save(ctx context.Context, store Store, p *Preset, path string, read func(rows int64)) error {
+// Save reads all records of the database into a file; see definition.RowFile.Save.
+func Save(ctx context.Context, db store.Database, p *Preset, path string, read func(rows int64)) error {
 	return p.stateRows().Save(path, read, func(w *definition.RowWriter) error {
-		return store.Read(ctx, func(record Record) error {
-			got := p.Observe(record)
-			if p.Unnumbered != nil && got.Number < 0 {
-				key := p.Unnumbered(record.Key)
-				return w.Put(unnumberedRow, key[:]...)
+		return Read(ctx, db, p.Schema, func(row store.Row) error {
+			got, err := p.Observe(row)
+			if err != nil {
+				return err
+			}
+			if p.Unnumbered && got.Number < 0 {
+				return w.Put(unnumberedRow, got.Key[:]...)
 			}
 			values := [...]int64{got.Number, got.Digest[0], got.Digest[1]}
 			return w.Put(recordRow, values[:1+p.digestWords()]...)
@@ -269,9 +272,9 @@ func Save(ctx context.Context, store Store, p *Preset, path string, read func(ro
 func Replay(path string, p *Preset, use func(Observed) error) error {
 	return p.stateRows().Replay(path, func(kind int, v []int64) error {
 		if kind == unnumberedRow {
-			return use(Observed{Number: Impossible, Digest: Digest{v[0], v[1]}})
+			return use(Observed{Number: Impossible, Key: Digest{v[0], v[1]}})
 		}
-		if p.Unnumbered != nil && !p.numbered(v[0]) {
+		if p.Unnumbered && !p.numbered(v[0]) {
 			return &history.FormatError{Path: path, Reason: "a " + p.Words.One + " with a number that none can have"}
 		}
 		got := Observed{Number: v[0]}

@@ -7,6 +7,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -19,12 +20,15 @@ type Observed struct {
 	// Number is that of the record's key; Impossible if the key has none.
 	Number int64
 	Digest Digest
+	// Key is what is kept of a key that has no number.
+	Key Digest
 }
 
 // Preset is what a workload writes and how it is known again, for one run. All
 // functions are pure and safe for concurrent use.
 type Preset struct {
-	Table Table
+	// Schema has one table, whose key is its first column.
+	Schema store.Schema
 
 	// Every record has a number of 63 bits, which says who inserts it: Number
 	// gives that of an attempt of operation seq of a client, Split is its
@@ -47,17 +51,17 @@ type Preset struct {
 	Loaded int64
 	Loader int
 
-	// Key and Record give what is written under a number, Observe the number
-	// and the digest of what was read.
-	Key     func(number int64) Value
-	Record  func(number int64) Record
-	Observe func(Record) Observed
+	// Key and Record give what is written under a number, the key first, and Digest what
+	// is kept of that. Observe gives the number and the digest of a row of all columns.
+	Key     func(number int64) store.Value
+	Record  func(number int64) []store.Value
+	Digest  func(number int64) Digest
+	Observe func(store.Row) (Observed, error)
 	// Hashed is true if a digest covers the key and has two words; else it has
 	// one, and the number is kept beside it.
 	Hashed bool
-	// Unnumbered is what is kept of a key that has no number; nil if every key
-	// has one.
-	Unnumbered func(key Value) Digest
+	// Unnumbered is true if a key may have no number.
+	Unnumbered bool
 	// Magic begins the file of the records that were read back.
 	Magic string
 
@@ -89,45 +93,49 @@ func (p *Preset) number(client int, seq uint64, attempt int) (int64, bool) {
 	return p.Number(client, seq, attempt)
 }
 
-// want is the digest of the record of a number as it was written.
-func (p *Preset) want(number int64) Digest { return p.Observe(p.Record(number)).Digest }
-
 // Work is a preset opened on one database: what all workloads do with it in the
 // same way.
 type Work struct {
-	Store
+	store.Database
 	// Recent has what the clients were acknowledged last.
 	Recent *Recent
 	preset *Preset
 	file   string
 }
 
-// NewWork returns the work of a preset on a store, which it owns from then on.
-// The records that are read back go into a file of this name, and so many
+// NewWork returns the work of a preset on a database of its schema, which it owns from
+// then on. The records that are read back go into a file of this name, and so many
 // acknowledged ones are remembered to be read.
-func NewWork(store Store, preset *Preset, file string, recent int) *Work {
-	return &Work{Store: store, Recent: NewRecent(recent), preset: preset, file: file}
+func NewWork(db store.Database, preset *Preset, file string, recent int) *Work {
+	return &Work{Database: db, Recent: NewRecent(recent), preset: preset, file: file}
 }
 
 // NewClient returns client number n, which enters into Recent what is
 // acknowledged. It connects when it is used first.
 func (w *Work) NewClient(n int) *Client {
-	return &Client{Connection: workload.Connection[Session]{Open: w.Session}, preset: w.preset, number: n, recent: w.Recent}
+	return &Client{Connection: w.connection(), preset: w.preset, number: n, recent: w.Recent}
+}
+
+func (w *Work) connection() workload.Connection[store.Session] {
+	return workload.Connection[store.Session]{Open: func(ctx context.Context) (store.Session, error) {
+		return w.Session(ctx, Statements(w.preset.Schema))
+	}}
 }
 
 func (w *Work) Rows() int64 { return w.preset.Loaded }
 
-// Create makes the empty table.
+// Create makes the empty table. Marker.Loaded is set from the start, since records that
+// are loaded are ordinary inserts.
 func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
 	mark.Loaded = true
-	return w.Store.Create(ctx, mark)
+	return w.Database.Create(ctx, mark)
 }
 
-// Promise is what the database promises of reads; see Promising.
-func (w *Work) Promise() string { return PromiseOf(w.Store) }
+// Promise is what the database promises of reads.
+func (w *Work) Promise() string { return w.Promises().Reads }
 
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
-	return Save(ctx, w.Store, w.preset, filepath.Join(folder, w.file), read)
+	return Save(ctx, w.Database, w.preset, filepath.Join(folder, w.file), read)
 }
 
 // Sessions that load at the same time, and how many records each inserts before it says
@@ -140,11 +148,11 @@ const (
 // Load inserts the records that are to be there before the run. The first error
 // ends it.
 func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
-	var sessions [loaders]workload.Connection[Session]
+	var sessions [loaders]workload.Connection[store.Session]
 	next := 0
 	_, err := load.Batches(ctx, loaders, w.preset.Loaded, loadReport, func() load.Batch {
 		connection := &sessions[next]
-		connection.Open, next = w.Session, next+1
+		*connection, next = w.connection(), next+1
 		return func(ctx context.Context, first int64) (done int, err error) {
 			session, err := connection.Session(ctx)
 			for seq := first - 1; err == nil && seq < min(first-1+loadReport, w.preset.Loaded); seq++ {
@@ -161,9 +169,9 @@ func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
 	return err
 }
 
-func (w *Work) loadOne(ctx context.Context, session Session, seq uint64) error {
+func (w *Work) loadOne(ctx context.Context, session store.Session, seq uint64) error {
 	number, _ := w.preset.number(w.preset.Loader, seq, 0)
-	reply := session.Insert(ctx, w.preset.Record(number))
+	reply := session.Run(ctx, store.Call{Statement: Insert, Parameters: w.preset.Record(number)}).Inserted()
 	switch {
 	case reply.Outcome == history.Committed:
 		return nil

@@ -146,11 +146,11 @@ func wanted(e check.Evidence, want Digest) check.Evidence {
 
 // unnumbered is the evidence of a record whose key has no number.
 func (j *judge) unnumbered(got Observed) check.Evidence {
-	key := j.preset.Table.Key.Name
+	key := j.preset.Schema.Tables[0].Columns[0].Name
 	return check.Evidence{Kind: kindForeign,
 		Text: fmt.Sprintf("the %s whose %s begins with %016x is there, and no operation of this run has that %s",
-			j.preset.Words.One, key, uint64(got.Digest[0]), key),
-		Fields: map[string]int64{key + "_high": got.Digest[0], key + "_low": got.Digest[1]}}
+			j.preset.Words.One, key, uint64(got.Key[0]), key),
+		Fields: map[string]int64{key + "_high": got.Key[0], key + "_low": got.Key[1]}}
 }
 
 // readEvidence is the evidence of a record that a read returned.

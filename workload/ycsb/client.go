@@ -6,14 +6,15 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/keyvalue"
 )
 
 // client is one client. It is used by one goroutine.
 type client struct {
-	workload.Connection[keyvalue.MutableSession]
-	work    *Work
+	workload.Connection[store.Session]
+	work    *work
 	number  int
 	shares  mix
 	chooser chooser
@@ -80,18 +81,25 @@ func (c *client) put(values ...int64) []int64 {
 func (c *client) key() int64 { return c.work.keys.of(c.record) }
 
 // get reads the record; v is its version, or absent.
-func (c *client) get(ctx context.Context, session keyvalue.MutableSession) (v version, reply keyvalue.Reply) {
-	reply = session.Get(ctx, c.key())
-	v = absent
-	if reply.Outcome == history.Committed && reply.Found {
-		if v = c.work.contents.recognize(reply.Record); reply.Record.Key != any(c.key()) {
+func (c *client) get(ctx context.Context, session store.Session) (v version, reply workload.Reply) {
+	asked := c.key()
+	found := new(version) // of this call alone: one that was given up may go on
+	*found = absent
+	reply = session.Run(ctx, store.Call{Statement: keyvalue.Get, Parameters: store.OfInts(asked), Row: func(row store.Row) error {
+		key, v, err := c.work.contents.scan(row)
+		if key != asked {
 			v = garbled
 		}
+		*found = v
+		return err
+	}}).Reply
+	if reply.Outcome != history.Committed {
+		return absent, reply
 	}
-	return v, reply
+	return *found, reply
 }
 
-func (c *client) read(ctx context.Context, session keyvalue.MutableSession) load.Answer {
+func (c *client) read(ctx context.Context, session store.Session) load.Answer {
 	v, reply := c.get(ctx, session)
 	c.After(reply.Outcome, reply.Broken)
 	answer := unanswered(KindRead, reply, c.put(c.record))
@@ -101,8 +109,8 @@ func (c *client) read(ctx context.Context, session keyvalue.MutableSession) load
 	return answer
 }
 
-func (c *client) insert(ctx context.Context, session keyvalue.MutableSession, v version, attempt int) load.Answer {
-	reply := session.Insert(ctx, c.work.contents.record(c.key(), v))
+func (c *client) insert(ctx context.Context, session store.Session, v version, attempt int) load.Answer {
+	reply := session.Run(ctx, store.Call{Statement: keyvalue.Insert, Parameters: c.work.contents.record(c.key(), v)}).Inserted()
 	reply.Outcome = reply.Unrefused()
 	answer := reply.Answer(KindInsert)
 	answer.Values = c.put(c.record)
@@ -112,12 +120,14 @@ func (c *client) insert(ctx context.Context, session keyvalue.MutableSession, v 
 	return answer
 }
 
-func (c *client) update(ctx context.Context, session keyvalue.MutableSession, v version) load.Answer {
-	reply := session.Update(ctx, c.work.contents.record(c.key(), v))
+// update replaces all fields. Where keys are not told apart a record that is not there is
+// made.
+func (c *client) update(ctx context.Context, session store.Session, v version) load.Answer {
+	reply := session.Run(ctx, store.Call{Statement: updateRecord, Parameters: c.work.contents.record(c.key(), v)})
 	c.After(reply.Outcome, reply.Broken)
 	answer := reply.Answer(KindUpdate)
 	answer.Values = c.put(c.record)
-	if answer.Outcome == history.Committed && !reply.Found {
+	if answer.Outcome == history.Committed && reply.Affected == 0 && !c.work.replaces {
 		answer.Values = c.put(c.record, int64(absent))
 	}
 	return answer
@@ -125,7 +135,7 @@ func (c *client) update(ctx context.Context, session keyvalue.MutableSession, v 
 
 // readModifyWrite reads and then writes all fields, which is not atomic, as YCSB does:
 // what others write in between is overwritten.
-func (c *client) readModifyWrite(ctx context.Context, session keyvalue.MutableSession, v version, began time.Time) load.Answer {
+func (c *client) readModifyWrite(ctx context.Context, session store.Session, v version, began time.Time) load.Answer {
 	found, reply := c.get(ctx, session)
 	read := time.Now()
 	if reply.Outcome != history.Committed || found == absent {
@@ -146,24 +156,24 @@ func (c *client) readModifyWrite(ctx context.Context, session keyvalue.MutableSe
 	return answer
 }
 
-func (c *client) scan(ctx context.Context, session keyvalue.MutableSession) load.Answer {
-	records, reply := session.Scan(ctx, c.key(), c.length)
+func (c *client) scan(ctx context.Context, session store.Session) load.Answer {
+	found := new([]int64) // as in get
+	reply := session.Run(ctx, store.Call{Statement: scanRecords, Parameters: store.OfInts(c.key(), int64(c.length)), Row: func(row store.Row) error {
+		key, v, err := c.work.contents.scan(row)
+		switch number := c.work.keys.number(key); {
+		case len(*found) >= history.MaxValues-4: // many more than were asked for
+		case number >= 0:
+			*found = append(*found, number, int64(v))
+		default:
+			*found = append(*found, -1, key)
+		}
+		return err
+	}}).Reply
 	c.After(reply.Outcome, reply.Broken)
 	answer := unanswered(KindScan, reply, c.put(c.record, int64(c.length)))
-	if answer.Outcome != history.Committed {
-		return answer
+	if answer.Outcome == history.Committed {
+		c.values = append(c.values, *found...)
+		answer.Values = c.values
 	}
-	for _, r := range records {
-		key, _ := r.Key.(int64)
-		if number := c.work.keys.number(key); number >= 0 {
-			c.values = append(c.values, number, int64(c.work.contents.recognize(r)))
-		} else {
-			c.values = append(c.values, -1, key)
-		}
-		if len(c.values) >= history.MaxValues-2 {
-			break // many more than were asked for
-		}
-	}
-	answer.Values = c.values
 	return answer
 }

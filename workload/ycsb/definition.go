@@ -1,7 +1,6 @@
 package ycsb
 
 import (
-	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -10,22 +9,12 @@ import (
 	"assay/load"
 	"assay/promise"
 	"assay/report"
-	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
-	"assay/workload/keyvalue"
 )
 
 // Name is the workload's name.
 const Name = "ycsb"
-
-// On is the support of the workload by a driver.
-func On(open store.Opener) definition.Support { return keyvalue.On(Name, open, tableOf) }
-
-func tableOf(target workload.Target) keyvalue.Table {
-	d := Defaults()
-	return Table(cmp.Or(target.Fields, d.Fields), cmp.Or(target.FieldBytes, d.FieldBytes))
-}
 
 // Definition is the workload.
 func Definition() definition.Workload {
@@ -60,14 +49,11 @@ is in docs/ycsb.md.`,
 		},
 		Config:      func() definition.Config { c := Defaults(); return &c },
 		Bugs:        Bugs(),
+		Schema:      schemaOf,
 		State:       FileState,
 		Operations:  operations(),
 		Degradation: true,
 	}
-}
-
-func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, _ int) (definition.Work, error) {
-	return NewWork(store.(keyvalue.Store), *c, seed)
 }
 
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {

@@ -39,8 +39,11 @@ func (j *judge) recordEvidence(kind string, number int64, what string) check.Evi
 }
 
 // foreignRecord is the evidence of a record whose key is none of this run's.
-func foreignRecord(got keyvalue.Observed) check.Evidence {
-	id := got.Digest[0]
+func (j *judge) foreignRecord(got keyvalue.Observed) check.Evidence {
+	id := got.Key[0]
+	if got.Number >= 0 {
+		id = j.keys.of(got.Number)
+	}
 	return check.Evidence{Kind: kindForeign, Fields: map[string]int64{"id": id, "record": got.Number},
 		Text: "a record is there that no client of this run has begun to write"}
 }

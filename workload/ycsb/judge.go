@@ -6,8 +6,8 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/store"
 	"assay/workload/definition"
-	"assay/workload/keyvalue"
 )
 
 // The checks of this workload, as in a result; Definition says what each asserts.
@@ -101,7 +101,7 @@ func judgeTogether(config Config, seed uint64, e definition.Evidence, together i
 	}
 	j := &judge{
 		config: config, evidence: e, keys: newKeys(seed), contents: newContents(config, seed),
-		promised: e.Promise == keyvalue.PromiseLinearizable, clients: map[int]*clientOperations{}, missing: e.InFlight,
+		promised: e.Promise == store.Linearizable, clients: map[int]*clientOperations{}, missing: e.InFlight,
 		records: check.Result{Name: CheckRecords}, reads: check.Result{Name: CheckReads},
 		scans: check.Result{Name: CheckScans}, linearizable: check.Result{Name: CheckLinearizable},
 	}

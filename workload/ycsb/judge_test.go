@@ -13,8 +13,8 @@ import (
 	"assay/check"
 	"assay/check/register"
 	"assay/history"
+	"assay/store"
 	"assay/workload/definition"
-	"assay/workload/keyvalue"
 )
 
 // run is a history with what was read back, as files.
@@ -71,7 +71,7 @@ func (x run) write(t testing.TB) definition.Evidence {
 	}
 	if !x.noState {
 		rows := int64(0)
-		err := history.SaveRecords(state, preset(keys{}, nil).Magic, func() {}, func(w *history.RecordWriter) error {
+		err := history.SaveRecords(state, preset(store.Schema{}, keys{}, nil).Magic, func() {}, func(w *history.RecordWriter) error {
 			for number, v := range x.state {
 				rows++
 				if err := w.Put(1, number, int64(v)); err != nil {
@@ -90,7 +90,7 @@ func (x run) write(t testing.TB) definition.Evidence {
 			t.Fatal(err)
 		}
 	}
-	e := definition.Evidence{History: path, State: state, Promise: keyvalue.PromiseLinearizable}
+	e := definition.Evidence{History: path, State: state, Promise: store.Linearizable}
 	if x.weak {
 		e.Promise = ""
 	}

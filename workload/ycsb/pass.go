@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload/keyvalue"
 )
 
@@ -325,13 +326,13 @@ func (p *pass) remember(op *history.Op, w *write, own bool) {
 
 // readState goes through the records that were read back.
 func (p *pass) readState() error {
-	err := keyvalue.Replay(p.evidence.State, preset(p.keys, p.contents), func(got keyvalue.Observed) error {
+	err := keyvalue.Replay(p.evidence.State, preset(store.Schema{}, p.keys, p.contents), func(got keyvalue.Observed) error {
 		if p.index == 0 {
 			p.figures.Rows++
 		}
 		if got.Number < 0 || got.Number >= p.limit {
 			if p.index == 0 {
-				p.records.Add(foreignRecord(got))
+				p.records.Add(p.foreignRecord(got))
 			}
 			return nil
 		}

@@ -3,8 +3,8 @@ package ycsb
 import (
 	"fmt"
 
+	"assay/store"
 	"assay/workload"
-	"assay/workload/keyvalue"
 )
 
 // A record's key is its number under a permutation of the numbers of 62 bits that
@@ -138,15 +138,15 @@ func newContents(c Config, seed uint64) *contents {
 	return of
 }
 
-// record is the record of a key in a version.
-func (c *contents) record(key int64, v version) keyvalue.Record {
-	r := keyvalue.Record{Key: key, Values: make([]keyvalue.Value, c.fields)}
+// record is the record of a key in a version, as a row.
+func (c *contents) record(key int64, v version) []store.Value {
+	row := append(make([]store.Value, 0, 1+c.fields), store.OfInt(key))
 	buffer := make([]byte, c.bytes)
 	for field := range c.fields {
 		c.field(buffer, key, v, field)
-		r.Values[field] = string(buffer)
+		row = append(row, store.OfText(string(buffer)))
 	}
-	return r
+	return row
 }
 
 // field makes the text of a field.
@@ -165,16 +165,24 @@ func (c *contents) field(into []byte, key int64, v version, field int) {
 	}
 }
 
-// recognize is the version of a record as it was read, or garbled or mixed.
-func (c *contents) recognize(r keyvalue.Record) version {
-	key, ok := r.Key.(int64)
-	if !ok || len(r.Values) != c.fields {
-		return garbled
+// scan reads a row: its key, and its version, or garbled or mixed.
+func (c *contents) scan(row store.Row) (key int64, v version, err error) {
+	texts, into := make([]string, c.fields), make([]any, 1, 1+c.fields)
+	into[0] = &key
+	for i := range texts {
+		into = append(into, &texts[i])
 	}
+	if err := row.Scan(into...); err != nil {
+		return 0, garbled, err
+	}
+	return key, c.recognize(key, texts), nil
+}
+
+// recognize is the version of the fields of a record.
+func (c *contents) recognize(key int64, fields []string) version {
 	buffer := make([]byte, c.bytes)
 	found, differ := garbled, false
-	for field, value := range r.Values {
-		text, _ := value.(string)
+	for field, text := range fields {
 		if len(text) != c.bytes {
 			return garbled
 		}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"assay/store"
 	"assay/workload"
-	"assay/workload/keyvalue"
 )
 
 func TestKeysAreAPermutation(t *testing.T) {
@@ -67,42 +67,45 @@ func TestRecordsAreRecognized(t *testing.T) {
 	of := newContents(c, 7)
 	v, _ := versionOf(3, 17, 1)
 	w, _ := versionOf(4, 17, 2)
-	for _, version := range []version{v, w, loadedVersion(12)} {
-		r := of.record(99, version)
-		if got := of.recognize(r); got != version {
-			t.Fatalf("%v is recognized as %v", version, got)
+	fields := func(key int64, v version) []string {
+		var texts []string
+		for _, value := range of.record(key, v)[1:] {
+			texts = append(texts, value.Text)
 		}
-		other := r
-		if other.Key = int64(98); of.recognize(other) != garbled {
+		return texts
+	}
+	for _, version := range []version{v, w, loadedVersion(12)} {
+		if key, got, err := of.scan(store.Values(of.record(99, version))); key != 99 || got != version || err != nil {
+			t.Fatalf("%v is recognized as %v of %d, %v", version, got, key, err)
+		}
+		texts := fields(99, version)
+		if of.recognize(98, texts) != garbled {
 			t.Error("the record of another key is taken for this one's")
 		}
-		if newContents(c, 8).recognize(r) != garbled {
+		if newContents(c, 8).recognize(99, texts) != garbled {
 			t.Error("the record of another seed is taken for this one's")
 		}
-		for field := range r.Values {
-			text := r.Values[field].(string)
+		for field, text := range texts {
 			for i := range text {
 				for _, char := range []string{"0", "1", "-", "é"[:1], " "} {
-					changed := keyvalue.Record{Key: r.Key, Values: slices.Clone(r.Values)}
-					changed.Values[field] = text[:i] + char + text[i+1:]
-					if got := of.recognize(changed); (got == version) != (text[i:i+1] == char) {
+					changed := slices.Clone(texts)
+					changed[field] = text[:i] + char + text[i+1:]
+					if got := of.recognize(99, changed); (got == version) != (text[i:i+1] == char) {
 						t.Fatalf("%v with %q at %d of field %d is recognized as %v", version, char, i, field, got)
 					}
 				}
 			}
 		}
 	}
-	a, b := of.record(99, v), of.record(99, w)
-	for field := range a.Values {
-		r := keyvalue.Record{Key: a.Key, Values: slices.Clone(a.Values)}
-		if r.Values[field] = b.Values[field]; of.recognize(r) != mixed {
-			t.Errorf("a field %d of another version is recognized as %v", field, of.recognize(r))
+	a, b := fields(99, v), fields(99, w)
+	for field := range a {
+		r := slices.Clone(a)
+		if r[field] = b[field]; of.recognize(99, r) != mixed {
+			t.Errorf("a field %d of another version is recognized as %v", field, of.recognize(99, r))
 		}
 	}
-	for _, values := range [][]keyvalue.Value{nil, a.Values[:2], {"", "", ""}, {int64(1), int64(2), int64(3)}} {
-		if got := of.recognize(keyvalue.Record{Key: int64(99), Values: values}); got != garbled {
-			t.Errorf("%v is recognized as %v", values, got)
-		}
+	if got := of.recognize(99, []string{"", "", ""}); got != garbled {
+		t.Errorf("nothing is recognized as %v", got)
 	}
 }
 

@@ -16,12 +16,14 @@
 package ycsb
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"strconv"
 
 	"assay/history"
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/keyvalue"
@@ -30,69 +32,95 @@ import (
 // FileState is the name of the saved records in a run's folder.
 const FileState = "ycsb.bin"
 
-// Table is the workload's, of records with so many fields of so many bytes.
-func Table(fields, fieldBytes int) keyvalue.Table {
-	t := keyvalue.Table{Workload: Name, Name: "record", Loaded: true, Key: keyvalue.Column{Name: "id", Type: keyvalue.Bigint}}
+// schemaOf is what the workload keeps: records of the shape that the target names.
+func schemaOf(target workload.Target) (store.Schema, error) {
+	d := Defaults()
+	return schema(cmp.Or(target.Fields, d.Fields), cmp.Or(target.FieldBytes, d.FieldBytes)), nil
+}
+
+// schema has records with so many fields of so many bytes.
+func schema(fields, fieldBytes int) store.Schema {
+	columns := store.Integers("id")
 	for i := range fields {
-		t.Columns = append(t.Columns, keyvalue.Column{Name: "field" + strconv.Itoa(i), Type: keyvalue.Text, Max: fieldBytes})
+		columns = append(columns, store.Column{Name: "field" + strconv.Itoa(i), Type: store.String, Length: fieldBytes})
 	}
-	return t
+	return store.Schema{Workload: Name, Reads: true, Tables: []store.Table{{
+		Name: "record", Columns: columns, Loaded: true, LateKey: true, Grows: true, Updated: true,
+	}}}
+}
+
+// The numbers of statements, beside those of keyvalue.Statements.
+const (
+	updateRecord = keyvalue.Get + 1 + iota
+	scanRecords
+)
+
+// statements are those of a session: scans are only asked for of a database that has them.
+func statements(of store.Schema, scans bool) []store.Statement {
+	t := &of.Tables[0]
+	key, columns := t.Names()[0], t.Names()
+	update := store.Statement{Name: "update", Verb: store.Update, Table: t.Name, Where: store.Where(key)}
+	for i, c := range columns[1:] {
+		update.Set = append(update.Set, store.Set(c, store.Parameter(i+2)))
+	}
+	all := append(keyvalue.Statements(of), update)
+	if scans {
+		all = append(all, store.Statement{Name: "scan", Verb: store.Read, Table: t.Name, Columns: columns,
+			Where: []store.Condition{{Column: key, Is: store.AtLeast, Value: store.Parameter(1)}}, Order: []string{key}, Limit: store.Parameter(2)})
+	}
+	return all
 }
 
 // preset is how the records are kept that are read back: the number and the version.
-func preset(k keys, of *contents) *keyvalue.Preset {
+func preset(of store.Schema, k keys, c *contents) *keyvalue.Preset {
 	return &keyvalue.Preset{
-		Split: func(number int64) (client int, seq uint64, attempt int, ok bool) { return 0, 0, 0, number >= 0 },
-		Observe: func(r keyvalue.Record) keyvalue.Observed {
-			key, _ := r.Key.(int64)
-			return keyvalue.Observed{Number: k.number(key), Digest: keyvalue.Digest{int64(of.recognize(r))}}
+		Schema: of,
+		Split:  func(number int64) (client int, seq uint64, attempt int, ok bool) { return 0, 0, 0, number >= 0 },
+		Observe: func(row store.Row) (keyvalue.Observed, error) {
+			key, v, err := c.scan(row)
+			return keyvalue.Observed{Number: k.number(key), Digest: keyvalue.Digest{int64(v)}, Key: keyvalue.Digest{key}}, err
 		},
-		Unnumbered: func(key keyvalue.Value) keyvalue.Digest {
-			n, _ := key.(int64)
-			return keyvalue.Digest{n}
-		},
-		Magic: "ASSAYY01",
-		Words: keyvalue.Words{One: "record", Many: "records", Digest: "version"},
+		Unnumbered: true,
+		Magic:      "ASSAYY01",
+		Words:      keyvalue.Words{One: "record", Many: "records", Digest: "version"},
 	}
 }
 
-// Work is a definition.Work.
-type Work struct {
-	keyvalue.Mutable
+// work is a definition.Work.
+type work struct {
+	store.Database
 	definition.NoObservers // the clients themselves read
 	config                 Config
+	schema                 store.Schema
 	seed                   uint64
 	keys                   keys
 	contents               *contents
 	sequence               *sequence
+	// scans is true if the mix has scans, replaces if an update makes a record that is not
+	// there.
+	scans, replaces bool
 }
 
-// NewWork returns the work of this configuration and seed on a store of the
-// configuration's table, which it owns from then on. It returns Config.Validate's
-// error, and a *workload.OptionError for a mix that the database cannot do.
-func NewWork(store keyvalue.Store, config Config, seed uint64) (*Work, error) {
-	if err := config.Validate(); err != nil {
+// Open returns a *workload.OptionError for a mix that the database cannot do.
+func (c *Config) Open(_ context.Context, opened workload.Store, seed uint64, _ int) (definition.Work, error) {
+	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	mutable, ok := store.(keyvalue.Mutable)
-	if !ok {
-		return nil, &workload.OptionError{Option: "workload", Value: Name, Want: "a database whose records can be changed"}
+	db := opened.(store.Database)
+	m, _ := c.shares()
+	if why := db.Lacks()[store.OrderedScans]; why != "" && m.has(KindScan) {
+		return nil, &workload.OptionError{Option: "scan", Value: "in the order of keys", Reason: why, Want: "a mix without scans: a, b, c, d, f"}
 	}
-	if m, _ := config.shares(); m.has(KindScan) {
-		if _, err := mutable.Scans(); err != nil {
-			return nil, err
-		}
-	}
-	return &Work{Mutable: mutable, config: config, seed: seed, keys: newKeys(seed), contents: newContents(config, seed),
-		sequence: newSequence(config.Records, 0, 1)}, nil
+	return &work{Database: db, config: *c, schema: schema(c.Fields, c.FieldBytes), seed: seed, keys: newKeys(seed), contents: newContents(*c, seed),
+		sequence: newSequence(c.Records, 0, 1), scans: m.has(KindScan), replaces: db.Lacks()[store.UniqueKeys] != ""}, nil
 }
 
 // Divide implements definition.Dividing: the numbers of inserted records are shared out.
-func (w *Work) Divide(share, shares int) {
+func (w *work) Divide(share, shares int) {
 	w.sequence = newSequence(w.config.Records, share, shares)
 }
 
-func (w *Work) Rows() int64 { return w.config.Records }
+func (w *work) Rows() int64 { return w.config.Records }
 
 // What a batch has when records are loaded, and how many batches at the same time.
 const (
@@ -101,37 +129,37 @@ const (
 	maxBatch   = 1000
 )
 
-func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
+func (w *work) Load(ctx context.Context, loaded func(done, total int64)) error {
 	size := int64(min(max(batchBytes/(w.config.Fields*w.config.FieldBytes), 1), maxBatch))
 	of := definition.Loading{Loaders: loaders, Rows: w.config.Records, Batch: size, One: "record", Many: "records", Finish: w.FinishLoad}
 	return of.Load(ctx, func() load.Batch {
-		records := make([]keyvalue.Record, 0, size)
 		return func(ctx context.Context, first int64) (int, error) {
-			records = records[:0]
-			for n := first - 1; n < min(first-1+size, w.config.Records); n++ {
-				records = append(records, w.contents.record(w.keys.of(n), loadedVersion(n)))
-			}
-			return len(records), w.LoadRecords(ctx, records)
+			t := &w.schema.Tables[0]
+			rows := store.Rows{Table: t.Name, Columns: t.Names(), Count: int(min(size, w.config.Records-first+1)), Row: func(i int, into []store.Value) []store.Value {
+				n := first - 1 + int64(i)
+				return append(into, w.contents.record(w.keys.of(n), loadedVersion(n))...)
+			}}
+			return rows.Count, w.Database.Load(ctx, rows)
 		}
 	}, loaded)
 }
 
-// Promise is keyvalue.PromiseLinearizable if the database promises it of all that the
-// mix reads.
-func (w *Work) Promise() string {
-	promise := keyvalue.PromiseOf(w.Mutable)
-	if m, _ := w.config.shares(); promise != "" && m.has(KindScan) {
-		promise, _ = w.Scans()
+// Promise is store.Linearizable if the database promises it of all that the mix reads.
+func (w *work) Promise() string {
+	of := w.Promises()
+	if of.Reads != "" && w.scans {
+		return of.Scans
 	}
-	return promise
+	return of.Reads
 }
 
-func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
-	return keyvalue.Save(ctx, w.Mutable, preset(w.keys, w.contents), filepath.Join(folder, FileState), read)
+func (w *work) Save(ctx context.Context, folder string, read func(rows int64)) error {
+	return keyvalue.Save(ctx, w.Database, preset(w.schema, w.keys, w.contents), filepath.Join(folder, FileState), read)
 }
 
-func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
-	connection, err := workload.Connect(ctx, w.MutableSession)
+func (w *work) Client(ctx context.Context, n int) (load.Client, error) {
+	of := statements(w.schema, w.scans)
+	connection, err := workload.Connect(ctx, func(ctx context.Context) (store.Session, error) { return w.Session(ctx, of) })
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +169,7 @@ func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
 
 // unanswered is the answer to an attempt to read that was not answered, which has no
 // effect.
-func unanswered(kind uint8, reply keyvalue.Reply, values []int64) load.Answer {
+func unanswered(kind uint8, reply workload.Reply, values []int64) load.Answer {
 	answer := reply.Answer(kind)
 	if answer.Outcome != history.Committed {
 		answer.Outcome = history.Failed

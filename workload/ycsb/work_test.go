@@ -4,16 +4,19 @@ import (
 	"errors"
 	"testing"
 
+	"assay/driver/mem"
+	"assay/history"
+	"assay/store"
 	"assay/workload"
-	"assay/workload/keyvalue"
 )
 
-// unordered is a database that has no order of keys.
-type unordered struct{ keyvalue.Mutable }
-
-func (unordered) Scans() (string, error) {
-	return "", &workload.OptionError{Option: "scan", Want: "a mix without scans: a, b, c, d, f"}
+// lacking is a database without something.
+type lacking struct {
+	store.Database
+	lacks store.Lacks
 }
+
+func (l lacking) Lacks() store.Lacks { return l.lacks }
 
 // TestMixesThatTheDatabaseCannotDo: what the database says of scans ends a run whose mix
 // has them, and no other.
@@ -21,14 +24,44 @@ func TestMixesThatTheDatabaseCannotDo(t *testing.T) {
 	for mix, possible := range map[string]bool{"a": true, "b": true, "c": true, "d": true, "e": false, "f": true, "read=0.9,scan=0.1": false} {
 		c := Defaults()
 		c.Mix = mix
-		_, err := NewWork(unordered{}, c, 1)
+		_, err := c.Open(t.Context(), lacking{lacks: store.Lacks{store.OrderedScans: "keys are hashed"}}, 1, 1)
 		refused, is := errors.AsType[*workload.OptionError](err)
-		if possible && err != nil || !possible && (!is || refused.Option != "scan") {
+		if possible && err != nil || !possible && (!is || refused.Option != "scan" || refused.Reason != "keys are hashed") {
 			t.Errorf("mix %s: %v", mix, err)
 		}
-		_, err = NewWork(struct{ keyvalue.Store }{}, c, 1)
-		if refused, is := errors.AsType[*workload.OptionError](err); !is || refused.Option != "workload" || refused.Want == "" {
-			t.Errorf("mix %s, where no record can be changed: %v", mix, err)
+	}
+}
+
+// TestWhatAnUpdateFinds: a record that is not there is told, but of a database that makes
+// it then.
+func TestWhatAnUpdateFinds(t *testing.T) {
+	c := Defaults()
+	c.Records, c.Mix = 10, "update=1"
+	of, err := schemaOf(workload.Target{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lacks := range []store.Lacks{nil, {store.UniqueKeys: "an insert replaces"}} {
+		db, err := mem.Open(t.Context(), workload.Target{Address: "mem://"}, of)
+		if err != nil {
+			t.Fatal(err)
 		}
+		w, err := c.Open(t.Context(), lacking{db, lacks}, 1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Create(t.Context(), workload.Marker{}); err != nil {
+			t.Fatal(err)
+		}
+		client, err := w.Client(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := client.Attempt(t.Context(), 0, 1)
+		told := len(a.Values) == 2 && version(a.Values[1]) == absent
+		if a.Kind != KindUpdate || a.Outcome != history.Committed || told != (lacks == nil) {
+			t.Errorf("lacking %v: %+v", lacks, a)
+		}
+		client.Close()
 	}
 }

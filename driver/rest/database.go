@@ -1,0 +1,394 @@
+// Package rest offers the table behind the web service of assay serve as a database:
+// records are inserted, and read by their key.
+//
+// It speaks HTTP/1.1 over connections of its own, one a session, because
+// net/http repeats requests by itself when a connection that was used before
+// breaks. Nothing is ever sent twice here, no proxy and no redirection is
+// followed, and what was not sent at all can be told.
+//
+// It must not know the service's code, the load engine, the checks or any other
+// driver.
+package rest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"assay/driver/encryption"
+	"assay/store"
+	"assay/workload"
+)
+
+// database implements store.Database.
+type database struct {
+	*settings
+	records
+	// name tells the service which connections are those of this database.
+	name  string
+	admin *http.Client
+	// header is what every request of a session begins with, behind its first line.
+	header  string
+	promise atomic.Value // string
+	taken   workload.Taken
+}
+
+// twoCalls is why it lacks what it lacks.
+const twoCalls = "the service behind the address has two calls, to write an entity and to read one"
+
+// Lacks are the capabilities that the service does not have.
+func Lacks() store.Lacks {
+	lacks := store.Lacks{}
+	for _, c := range []store.Capability{
+		store.Transactions, store.Snapshots, store.Sets, store.OrderedScans, store.Indexes, store.Lists, store.Compactions, store.Language,
+		store.SQL, store.UpdateInPlace, store.SecondaryUnique, store.Changes, store.Documents,
+	} {
+		lacks[c] = twoCalls
+	}
+	return lacks
+}
+
+// Open reaches the service at target.Address, http://HOST:PORT or
+// https://HOST:PORT with an optional path before those of the service and the
+// parameters of readEncryption. The schema must have one table, of records under an id,
+// and the service must have been started with --allow-reset, else *workload.OptionError;
+// nobody there is *workload.UnreachableError.
+func Open(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
+	o, err := parse(target)
+	if err != nil {
+		return nil, err
+	}
+	d, err := newDatabase(o, schema)
+	if err != nil {
+		return nil, err
+	}
+	// A connection for each request: one that is reused may break, and be
+	// replaced unasked.
+	d.admin = &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true, DialContext: o.dial, TLSClientConfig: o.encryption, TLSHandshakeTimeout: o.connectTimeout, DisableCompression: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	limit, cancel := context.WithTimeout(ctx, o.connectTimeout)
+	defer cancel()
+	if _, err := d.describe(limit); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// newDatabase has a name of its own.
+func newDatabase(o *settings, schema store.Schema) (*database, error) {
+	of, err := recordsOf(schema)
+	if err != nil {
+		return nil, err
+	}
+	name := uuid.NewString()
+	return &database{settings: o, records: of, name: name,
+		header: "Host: " + o.host + "\r\nUser-Agent: assay\r\n" + headerClient + ": " + name + "\r\n"}, nil
+}
+
+func (d *database) Lacks() store.Lacks { return Lacks() }
+
+func (d *database) Levels() []store.Level { return nil }
+
+// Promises are what the database behind the service promises, since each request waits
+// for it.
+func (d *database) Promises() store.Promises {
+	promise, _ := d.promise.Load().(string)
+	return store.Promises{Reads: promise}
+}
+
+// maxAnswer bounds what is read of an answer, the one with all entities but
+// one.
+const maxAnswer = 1 << 20
+
+// problem is the body of an answer that is no success; see serve's description.
+type problem struct {
+	Status  int             `json:"status"`
+	Detail  string          `json:"detail"`
+	Outcome string          `json:"outcome"`
+	Class   string          `json:"class"`
+	Name    string          `json:"name"`
+	Hint    string          `json:"hint"`
+	Others  []string        `json:"others"`
+	Lease   *workload.Lease `json:"lease"`
+}
+
+// ask sends one request of the administration and returns the answer if it is
+// a success. The caller closes its body.
+func (d *database) ask(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	var content io.Reader = http.NoBody
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return nil, failed(method+" "+path, err)
+		}
+		content = bytes.NewReader(text)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, d.base+path, content)
+	if err != nil {
+		return nil, failed(method+" "+path, err)
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := d.admin.Do(request)
+	if err != nil {
+		return nil, &workload.UnreachableError{Address: d.base, Err: plain(err)}
+	}
+	if response.StatusCode/100 == 2 {
+		return response, nil
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return nil, failed(method+" "+path, err)
+	}
+	return nil, d.refusal(method+" "+path, response.StatusCode, text)
+}
+
+// refusal is the error of an answer that is no success.
+func (d *database) refusal(doing string, code int, text []byte) error {
+	p, ok := problemOf(text)
+	switch {
+	case !ok:
+		return &workload.OptionError{Option: "--db", Value: d.base,
+			Want: fmt.Sprintf("the address of assay serve; what is there answered %s with %d", doing, code)}
+	case p.Class == "reset not allowed":
+		return &workload.OptionError{Option: "--db", Value: d.base,
+			Want: "a service started by assay serve --allow-reset, so that a run can begin with nothing and read everything back"}
+	case p.Class == "foreign schema":
+		return &workload.ForeignError{Name: p.Name, Hint: p.Hint, Others: p.Others}
+	case p.Class == "held by another run" && p.Lease != nil:
+		return &workload.HeldError{Name: p.Name, Lease: *p.Lease}
+	case p.Class == "no schema":
+		return &workload.NoSchemaError{Name: p.Name}
+	default:
+		return failed(doing, errors.New(p.Detail))
+	}
+}
+
+func failed(doing string, err error) error { return fmt.Errorf("rest: %s: %w", doing, err) }
+
+// problemOf reads a problem; ok is false if it is none of the service's.
+func problemOf(text []byte) (p problem, ok bool) {
+	err := json.Unmarshal(text, &p)
+	return p, err == nil && p.Class != "" && (p.Outcome == "failed" || p.Outcome == "unknown")
+}
+
+// answer asks and reads the answer into v; nil leaves it.
+func (d *database) answer(ctx context.Context, method, path string, body, v any) error {
+	response, err := d.ask(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if v == nil {
+		return nil
+	}
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(v); err != nil {
+		return failed(method+" "+path, err)
+	}
+	return nil
+}
+
+func (d *database) describe(ctx context.Context) (workload.Product, error) {
+	var got struct {
+		Product workload.Product `json:"product"`
+		Promise string           `json:"promise"`
+	}
+	err := d.answer(ctx, http.MethodGet, "/admin/database", nil, &got)
+	if err == nil && got.Product.Name == "" {
+		err = failed("ask what is behind the service", errors.New("it did not say"))
+	}
+	d.promise.Store(got.Promise)
+	return got.Product, err
+}
+
+// Describe says what is behind the service.
+func (d *database) Describe(ctx context.Context) (workload.Product, error) {
+	product, err := d.describe(ctx)
+	if err == nil {
+		// The service tells of its own connections under the plain name.
+		product.Settings = append(product.Settings, workload.Setting{Name: encryption.Setting + " of the service", Value: encryption.State(d.encryption)})
+	}
+	return product, err
+}
+
+func (d *database) Find(ctx context.Context) (*workload.Leftover, error) { return d.find(ctx, "") }
+
+func (d *database) Marker(ctx context.Context) (*workload.Marker, error) {
+	remains, err := d.find(ctx, "?rows=no")
+	if remains == nil || err != nil {
+		return nil, err
+	}
+	return &remains.Marker, nil
+}
+
+func (d *database) find(ctx context.Context, query string) (*workload.Leftover, error) {
+	var got struct {
+		Found bool            `json:"found"`
+		Mark  workload.Marker `json:"mark"`
+		Rows  int64           `json:"rows"`
+	}
+	if err := d.answer(ctx, http.MethodGet, "/admin/mark"+query, nil, &got); err != nil || !got.Found {
+		return nil, err
+	}
+	return &workload.Leftover{Marker: got.Mark, Rows: got.Rows}, nil
+}
+
+func (d *database) Create(ctx context.Context, mark workload.Marker) error {
+	return d.answer(ctx, http.MethodPut, "/admin/schema"+d.asHolder(), mark, nil)
+}
+
+// Blocked is not told by the service.
+func (d *database) Blocked(context.Context) (string, error) { return "", nil }
+
+// Removable leaves the answer to the service, which refuses Create and Drop alike.
+func (d *database) Removable(context.Context) error { return nil }
+
+func (d *database) Drop(ctx context.Context) error {
+	return d.answer(ctx, http.MethodDelete, "/admin/schema"+d.asHolder(), nil, nil)
+}
+
+// Settle implements store.Database. The sessions are closed by now; the service
+// waits until it has seen the end of each of their connections, and with it of
+// all that was under way on them, and then for its database.
+func (d *database) Settle(ctx context.Context) error {
+	return d.answer(ctx, http.MethodPost, "/admin/settle?client="+d.name, nil, nil)
+}
+
+func (d *database) Size(ctx context.Context) (size workload.Size, err error) {
+	return size, d.answer(ctx, http.MethodGet, "/admin/size", nil, &size)
+}
+
+const leasePath = "/admin/lease"
+
+// leaseTerms is the body of what takes a lease or renews one.
+type leaseTerms struct {
+	Holder workload.Holder `json:"holder"`
+	TTL    time.Duration   `json:"ttl_ns"`
+	Gone   string          `json:"gone"`
+}
+
+// asHolder is the query that says whose lease a request comes under.
+func (d *database) asHolder() string { return "?lease=" + url.QueryEscape(d.taken.Holder().Token) }
+
+// Lease asks the database behind the service, which keeps the lease.
+func (d *database) Lease(ctx context.Context) (*workload.Lease, error) {
+	var got struct {
+		Lease *workload.Lease `json:"lease"`
+	}
+	err := d.answer(ctx, http.MethodGet, leasePath, nil, &got)
+	return got.Lease, err
+}
+
+func (d *database) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+	err := d.answer(ctx, http.MethodPut, leasePath, leaseTerms{holder, ttl, gone}, nil)
+	if err == nil {
+		d.taken.Set(holder)
+	}
+	return err
+}
+
+func (d *database) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
+	return d.answer(ctx, http.MethodPost, leasePath, leaseTerms{Holder: workload.Holder{Token: token}, TTL: ttl}, nil)
+}
+
+func (d *database) ReleaseLease(ctx context.Context, token string) error {
+	return d.answer(ctx, http.MethodDelete, leasePath+"?token="+url.QueryEscape(token), nil, nil)
+}
+
+// Load inserts rows in the ordinary way, and FinishLoad has nothing left to do.
+func (d *database) Load(ctx context.Context, rows store.Rows) error {
+	session, err := d.Session(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	if r := session.Load(ctx, rows); r.Err != nil {
+		return failed("load", r.Err)
+	}
+	return nil
+}
+
+func (d *database) FinishLoad(context.Context) error { return nil }
+
+func (d *database) View(_ context.Context, read func(store.Reader) error) error {
+	return read(&reader{database: d, count: -1})
+}
+
+// Audit is View: the service lacks Snapshots.
+func (d *database) Audit(ctx context.Context, read func(store.Reader) error) error {
+	return d.View(ctx, read)
+}
+
+// reader reads everything.
+type reader struct {
+	*database
+	count int64 // of the records that the service has given; -1 before
+}
+
+func (r *reader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, _ ...store.Value) error {
+	switch {
+	case len(s.Where) > 0:
+		return failed("read", errors.ErrUnsupported)
+	case s.Verb != store.Count:
+		return r.everything(ctx, row)
+	case r.count < 0:
+		if err := r.everything(ctx, func(store.Row) error { return nil }); err != nil {
+			return err
+		}
+	}
+	return row(store.Values{store.OfInt(r.count)})
+}
+
+func (r *reader) everything(ctx context.Context, use func(store.Row) error) error {
+	const doing = "read everything"
+	response, err := r.ask(ctx, http.MethodGet, "/admin/entities", nil)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(make([]byte, 64<<10), maxAnswer)
+	n := int64(0)
+	for lines.Scan() {
+		var last struct {
+			Count *int64 `json:"count"`
+		}
+		if bytes.HasPrefix(lines.Bytes(), []byte(`{"count"`)) && json.Unmarshal(lines.Bytes(), &last) == nil && last.Count != nil {
+			if r.count = n; *last.Count != n {
+				return failed(doing, fmt.Errorf("%d entities came, and the service gave %d", n, *last.Count))
+			}
+			return nil
+		}
+		one, err := r.read(lines.Bytes())
+		if err != nil {
+			return failed(doing, err)
+		}
+		n++
+		if err := use(one); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return failed(doing, err)
+	}
+	return failed(doing, fmt.Errorf("the service broke off after %d entities", n))
+}
+
+func (d *database) Close() error {
+	d.admin.CloseIdleConnections()
+	return nil
+}
