@@ -28,9 +28,7 @@ type Job interface {
 	// Work works it until the plan's end, or until ctx ends, and then ends in order. now
 	// is nanoseconds since the start, and the start is at the call or a little later.
 	Work(ctx context.Context, rec *Recorder, now func() int64) (load.Stats, error)
-	// Machine is what else worked on this machine meanwhile; nil if nobody looked.
-	Machine() json.RawMessage
-	// Found is what the work has found beside the history; nil if nothing.
+	// Found is what the work has found beside the history, as the runner has it; nil if nothing.
 	Found() json.RawMessage
 	// Close leaves the database. It is called once, after Work or instead of it.
 	Close() error
@@ -187,7 +185,7 @@ func (p *participation) work(ctx context.Context, job Job, start int64, path str
 	ended()
 	deliveries.Wait()
 	p.record(nil, nil, nil)
-	e := End{Counted: p.counted(), Stats: stats, Machine: job.Machine(), Found: job.Found()}
+	e := End{Counted: p.counted(), Stats: stats, Found: job.Found()}
 	if err != nil {
 		e.Problem = err.Error()
 	}

@@ -135,42 +135,38 @@ func StatsOf(all []End) (s load.Stats, problems string) {
 }
 
 // Fetch takes into a run's folder what agents have delivered since the run ended, and
-// removes its place from the engine when all is there. It returns how many agents have
-// still not delivered all.
-func Fetch(ctx context.Context, e *Engine, folder, run string) (missing int, err error) {
+// removes its place from the engine when all is there.
+func Fetch(ctx context.Context, e *Engine, folder, run string) error {
 	in := filepath.Join(folder, Folder)
 	members, err := readMembers(in)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	store, err := openBucket(ctx, e.conn, run, 0)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		return 0, fmt.Errorf("the engine has nothing of run %s: it was taken already, or has expired", run)
+		return fmt.Errorf("the engine has nothing of run %s: it was taken already, or has expired", run)
 	}
 	if err != nil {
-		return 0, &EngineError{Address: Redact(e.address), Err: err}
+		return &EngineError{Address: Redact(e.address), Err: err}
 	}
+	whole := true
 	for _, m := range members {
-		if end, err := readEnd(in, m.Number); err != nil || end != nil {
-			if err != nil {
-				return 0, err
-			}
-			continue
+		end, err := readEnd(in, m.Number)
+		if err == nil && end == nil {
+			var taken bool
+			taken, err = (&collector{store: store, folder: in, share: m.Number}).finish(ctx)
+			whole = whole && taken
 		}
-		whole, err := (&collector{store: store, folder: in, share: m.Number}).finish(ctx)
 		if err != nil {
-			return 0, err
-		}
-		if !whole {
-			missing++
+			return err
 		}
 	}
-	if missing > 0 {
-		return missing, nil
+	if !whole {
+		return nil
 	}
 	js, err := jetstream.New(e.conn)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return 0, js.DeleteObjectStore(ctx, bucket(run))
+	return js.DeleteObjectStore(ctx, bucket(run))
 }

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -106,17 +107,10 @@ func (k *Coordinator) writeMembers() error {
 // listen answers the agents.
 func (k *Coordinator) listen() error {
 	run := subjectPrefix + k.config.Plan.Run
-	for _, open := range []func() (*nats.Subscription, error){
-		func() (*nats.Subscription, error) { return serve(k.conn, subjectJoin+k.config.Pool, k.offer) },
-		func() (*nats.Subscription, error) { return serve(k.conn, run+verbClaim, k.claim) },
-		func() (*nats.Subscription, error) { return serve(k.conn, run+verbBeat, k.answer) },
-		func() (*nats.Subscription, error) { return serve(k.conn, run+verbReserve, k.reserve) },
-	} {
-		s, err := open()
-		if err != nil {
-			return err
-		}
-		k.subs = append(k.subs, s)
+	err := errors.Join(serve(k, subjectJoin+k.config.Pool, k.offer), serve(k, run+verbClaim, k.claim), serve(k, run+verbBeat, k.answer),
+		serve(k, run+verbReserve, k.reserve))
+	if err != nil {
+		return err
 	}
 	return k.conn.FlushTimeout(requestTimeout)
 }
@@ -254,7 +248,7 @@ func (k *Coordinator) Prepare(ctx context.Context) (slowest time.Duration, err e
 			case m.State == stateFailed:
 				err = fmt.Errorf("%s could not begin: %s", m.name(), m.Problem)
 			case time.Since(m.heard) > k.config.Plan.Timeout:
-				err = &LostError{Reason: m.name() + " was lost before the work began"}
+				err = errors.New(m.name() + " was lost before the work began")
 			case m.State == stateReady:
 				ready++
 				slowest = max(slowest, m.Opened)

@@ -46,9 +46,7 @@ type End struct {
 	// Stats are what the load engine knows; they travel as Encoded.
 	Stats   load.Stats   `json:"-"`
 	Encoded encodedStats `json:"stats"`
-	// Machine is what else worked on the agent's machine, as the runner has it.
-	Machine json.RawMessage `json:"machine,omitempty"`
-	// Found is what its work has found beside the history, as the workload has it.
+	// Found is what its work has found beside the history, as the runner has it.
 	Found json.RawMessage `json:"found,omitempty"`
 	// Problem says what went wrong with the work; empty if nothing did.
 	Problem string `json:"problem,omitempty"`

@@ -226,8 +226,8 @@ func request[Q, A any](ctx context.Context, conn *nats.Conn, subject string, q Q
 }
 
 // serve answers requests of a subject. What cannot be read gets no answer.
-func serve[Q, A any](conn *nats.Conn, subject string, answer func(Q) A) (*nats.Subscription, error) {
-	return conn.Subscribe(subject, func(m *nats.Msg) {
+func serve[Q, A any](k *Coordinator, subject string, answer func(Q) A) error {
+	s, err := k.conn.Subscribe(subject, func(m *nats.Msg) {
 		var q Q
 		if json.Unmarshal(m.Data, &q) != nil {
 			return
@@ -236,17 +236,16 @@ func serve[Q, A any](conn *nats.Conn, subject string, answer func(Q) A) (*nats.S
 			_ = m.Respond(text) // one who does not hear it asks again
 		}
 	})
+	if err == nil {
+		k.subs = append(k.subs, s)
+	}
+	return err
 }
 
 // RefusedError means that an agent cannot take part in a run.
 type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return "the run refuses this agent: " + e.Reason }
-
-// LostError means that too few agents were there to go on.
-type LostError struct{ Reason string }
-
-func (e *LostError) Error() string { return e.Reason }
 
 // bucket is the object store of a run.
 func bucket(run string) string { return "assay-" + strings.ReplaceAll(run, ".", "-") }

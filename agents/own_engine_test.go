@@ -36,7 +36,6 @@ import (
 type counting struct{ operations int }
 
 func (c counting) Prepare(context.Context, Plan, Share) (Job, error) { return c, nil }
-func (counting) Machine() json.RawMessage                            { return nil }
 func (counting) Found() json.RawMessage                              { return nil }
 func (counting) Close() error                                        { return nil }
 

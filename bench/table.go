@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -62,14 +63,7 @@ func (m *measured) line() string {
 	}
 	rate, cpu, peak := side(m.ours)
 	theirRate, theirCPU, theirPeak := side(m.theirs)
-	return strings.Join([]string{"", m.name, m.theirs0(), ratio, rate, theirRate, cpu, theirCPU, peak, theirPeak, m.reach, ""}, " | ")
-}
-
-func (m *measured) theirs0() string {
-	if m.row.theirs.name == "" {
-		return "-"
-	}
-	return m.row.theirs.name
+	return strings.Join([]string{"", m.name, cmp.Or(m.row.theirs.name, "-"), ratio, rate, theirRate, cpu, theirCPU, peak, theirPeak, m.reach, ""}, " | ")
 }
 
 func down(x float64) float64 { return math.Floor(x*100) / 100 }
@@ -86,17 +80,7 @@ func printTable(ctx context.Context, out io.Writer, all []measured) error {
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(all, func(a, b measured) int {
-		x, y := a.order(), b.order()
-		switch {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		default:
-			return 0
-		}
-	})
+	slices.SortStableFunc(all, func(a, b measured) int { return cmp.Compare(a.order(), b.order()) })
 	fmt.Fprintf(out, "%d processors of %s; %s\n\n", runtime.NumCPU(), strings.Join(strings.Split(strings.TrimSpace(string(machine)), "\n"), "; "), runtime.Version())
 	fmt.Fprintln(out, "| What | Beside | Ratio (range of pairs) | assay, a second | theirs | assay's client, µs an operation | theirs | assay's peak MiB | theirs | To reach |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|---|---|")

@@ -222,9 +222,13 @@ func (r *run) agentEnds(err error) ([]agents.End, error) {
 	var counted report.Counted
 	for _, e := range ends {
 		counted.Outcomes, counted.Attempts = counted.Outcomes.Plus(e.Counted.Outcomes), counted.Attempts+e.Counted.Attempts
-		r.enterAgentMachine(e.Machine)
-		if f, is := r.store.Work.(definition.Finding); is && e.Found != nil {
-			if err := f.TakeFound(e.Found); err != nil {
+		var found foundByAgent
+		if e.Found == nil || json.Unmarshal(e.Found, &found) != nil {
+			continue
+		}
+		r.enterAgentMachine(found.Machine)
+		if f, is := r.store.Work.(definition.Finding); is && found.Work != nil {
+			if err := f.TakeFound(found.Work); err != nil {
 				return nil, err
 			}
 		}
@@ -302,12 +306,8 @@ func (r *run) markEnd(ctx context.Context, file *history.Writer, stats *load.Sta
 
 // enterAgentMachine enters what else worked on an agent's machine, if that is busier
 // than what is known so far.
-func (r *run) enterAgentMachine(text json.RawMessage) {
-	var m *report.Machine
-	if text == nil || json.Unmarshal(text, &m) != nil || m == nil {
-		return
-	}
-	if r.result.Machine == nil || m.Others+m.Steal > r.result.Machine.Others+r.result.Machine.Steal {
+func (r *run) enterAgentMachine(m *report.Machine) {
+	if m != nil && (r.result.Machine == nil || m.Others+m.Steal > r.result.Machine.Others+r.result.Machine.Steal) {
 		r.result.Machine = m
 	}
 }
@@ -344,7 +344,7 @@ func mergeAgain(ctx context.Context, folder string, r *report.Result, engine *ag
 		return nil
 	}
 	if engine != nil {
-		if _, err := agents.Fetch(ctx, engine, folder, r.Run); err != nil {
+		if err := agents.Fetch(ctx, engine, folder, r.Run); err != nil {
 			return err
 		}
 	}

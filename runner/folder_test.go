@@ -64,8 +64,7 @@ func TestWriteFileWritesAllOrNothing(t *testing.T) {
 	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v", entries, err)
 	}
-	var failed *history.WriteError
-	if err := WriteFile(filepath.Join(path, "below"), nil); !errors.As(err, &failed) {
+	if err := WriteFile(filepath.Join(path, "below"), nil); !is[*history.WriteError](err) {
 		t.Errorf("got %v", err)
 	}
 }

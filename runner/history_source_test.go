@@ -24,8 +24,7 @@ func TestPipeThatNobodyOpens(t *testing.T) {
 		done <- err
 	}()
 	cancel()
-	var interrupted *InterruptedError
-	if err := <-done; !errors.As(err, &interrupted) || !strings.Contains(err.Error(), pipe) {
+	if err := <-done; !is[*InterruptedError](err) || !strings.Contains(err.Error(), pipe) {
 		t.Errorf("got %v", err)
 	}
 	if writer, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil { // ends the wait, if it had begun

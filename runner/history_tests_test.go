@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -128,8 +127,7 @@ func TestKindsThatDoNotFit(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s --test %q --model %q: %v, want %s", c.events, c.test, c.model, err, c.says)
 		}
-		var input *InputError
-		if c.test != "nonsense" && !errors.As(err, &input) {
+		if c.test != "nonsense" && !is[*InputError](err) {
 			t.Errorf("%s: %T is no error of the input", c.events, err)
 		}
 	}

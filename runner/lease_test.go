@@ -20,9 +20,9 @@ import (
 	"assay/workload/bank"
 )
 
-// takeOver has another run take the database of a file from whoever holds it, as
-// after an expiry, and make its own data there.
-func takeOver(t *testing.T, address string) (run string) {
+// overtake has another run take the database of a file from whoever holds it, as after an
+// expiry, make its own data there if anew is true, and end if ended is.
+func overtake(t *testing.T, address string, anew, ended bool) (run string) {
 	t.Helper()
 	store, err := bank.Opener(sqlite.Open)(t.Context(), workload.Target{Address: address})
 	must(t, err)
@@ -31,84 +31,50 @@ func takeOver(t *testing.T, address string) (run string) {
 	if err != nil || left == nil {
 		t.Fatalf("the run holds no lease: %+v, %v", left, err)
 	}
-	run = uuid.NewString()
-	must(t, store.TakeLease(t.Context(), newHolder(run), leaseTTL, left.Token))
-	// Sessions that are idle or open would keep an SQLite file from being made anew;
-	// here they are closed.
-	must(t, store.Create(t.Context(), workload.Marker{Run: run, Workload: "bank", Created: time.Now(), Rows: 2}))
-	return run
-}
-
-// TestOvertakenRunIsNotJudged: another run's data give no verdict, whenever they
-// come, and say whose they are.
-func TestOvertakenRunIsNotJudged(t *testing.T) {
-	for _, stage := range []string{"waiting until nothing is in flight", "reading everything back", "checking nothing"} {
-		dir := t.TempDir()
-		s := small("sqlite:"+filepath.Join(dir, "bank.db"), 1, 300)
-		var run string
-		p := &intruder{stage: stage, act: func() { run = takeOver(t, s.Database) }}
-		out, err := Run(t.Context(), s, Options{Out: filepath.Join(dir, "run"), Progress: p})
-		if stage == "checking nothing" { // the twin that nobody disturbs
-			if err != nil || out.Result.Verdict != check.Valid {
-				t.Errorf("undisturbed: %v", err)
-			}
-			continue
-		}
-		var held *workload.HeldError
-		if !errors.As(err, &held) || held.Lease.Run != run {
-			t.Errorf("overtaken at %q: %v; want *workload.HeldError that names %s", stage, err, run)
-		}
-		r, err := report.ReadJSON(filepath.Join(dir, "run", FileResult))
-		if err != nil || r.Verdict != check.Unknown || r.Measurement.Verdict != invalid || !strings.Contains(strings.Join(r.Measurement.Reasons, ""), run) {
-			t.Errorf("overtaken at %q: the result is %+v, %v", stage, r, err)
-		}
-		if exists(filepath.Join(dir, "run"), bank.FileState) {
-			t.Errorf("overtaken at %q: another run's data are in the folder", stage)
-		}
+	other := newHolder(uuid.NewString())
+	must(t, store.TakeLease(t.Context(), other, leaseTTL, left.Token))
+	if anew { // sessions that are idle or open would keep an SQLite file from that; here they are closed
+		must(t, store.Create(t.Context(), workload.Marker{Run: other.Run, Workload: "bank", Created: time.Now(), Rows: 2}))
 	}
+	if ended {
+		must(t, store.ReleaseLease(t.Context(), other.Token))
+	}
+	return other.Run
 }
 
-// TestALeaseThatWasTakenAndLetGo: a run whose lease another has taken over meanwhile is not
-// judged, also where that one has ended since, with its own data or without having come to
-// make any.
-func TestALeaseThatWasTakenAndLetGo(t *testing.T) {
-	for name, change := range map[string]func(ctx context.Context, store bank.Store, run string) error{
-		"nothing made": func(context.Context, bank.Store, string) error { return nil },
-		"made anew": func(ctx context.Context, store bank.Store, run string) error {
-			return store.Create(ctx, workload.Marker{Run: run, Workload: "bank", Created: time.Now(), Rows: 2})
-		},
+// TestOvertakenRunIsNotJudged: another run's data give no verdict, whenever they come, and
+// say whose they are. Nor is a run judged where the other has ended since, with its own data
+// or without having come to make any.
+func TestOvertakenRunIsNotJudged(t *testing.T) {
+	const waiting, reading = "waiting until nothing is in flight", "reading everything back"
+	for name, c := range map[string]struct {
+		stage       string
+		anew, ended bool
+	}{
+		"nobody disturbs it": {"checking nothing", false, false}, "while it waits": {waiting, true, false}, "while it reads": {reading, true, false},
+		"nothing made": {waiting, false, true}, "made anew": {waiting, true, true},
 	} {
 		dir := t.TempDir()
 		s := small("sqlite:"+filepath.Join(dir, "bank.db"), 1, 300)
-		p := &intruder{stage: "waiting until nothing is in flight", act: func() {
-			store, err := bank.Opener(sqlite.Open)(t.Context(), workload.Target{Address: s.Database})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer store.Close()
-			left, err := store.Lease(t.Context())
-			if err != nil || left == nil {
-				t.Errorf("the run holds no lease: %+v, %v", left, err)
-				return
-			}
-			other := newHolder(uuid.NewString())
-			err = store.TakeLease(t.Context(), other, leaseTTL, left.Token)
-			if err == nil {
-				err = errors.Join(change(t.Context(), store, other.Run), store.ReleaseLease(t.Context(), other.Token))
-			}
-			if err != nil {
+		var run string
+		p := &intruder{stage: c.stage, act: func() { run = overtake(t, s.Database, c.anew, c.ended) }}
+		out, err := Run(t.Context(), s, Options{Out: filepath.Join(dir, "run"), Progress: p})
+		if run == "" {
+			if err != nil || out.Result.Verdict != check.Valid {
 				t.Errorf("%s: %v", name, err)
 			}
-		}}
-		_, err := Run(t.Context(), s, Options{Out: filepath.Join(dir, "run"), Progress: p})
-		gone, replaced := (*GoneError)(nil), (*ReplacedError)(nil)
-		if !errors.As(err, &gone) && !errors.As(err, &replaced) {
-			t.Errorf("%s: the run ended with %v", name, err)
+			continue
+		}
+		held, taken := errors.AsType[*workload.HeldError](err)
+		if c.ended && !is[*GoneError](err) && !is[*ReplacedError](err) || !c.ended && (!taken || held.Lease.Run != run) {
+			t.Errorf("%s: the run ended with %v; the other is %s", name, err, run)
 		}
 		r, err := report.ReadJSON(filepath.Join(dir, "run", FileResult))
-		if err != nil || r.Verdict != check.Unknown || r.Measurement.Verdict != invalid {
+		if err != nil || r.Verdict != check.Unknown || r.Measurement.Verdict != invalid || !c.ended && !strings.Contains(reasons(r), run) {
 			t.Errorf("%s: the result is %+v, %v", name, r, err)
+		}
+		if exists(filepath.Join(dir, "run"), bank.FileState) {
+			t.Errorf("%s: another run's data are in the folder", name)
 		}
 	}
 }
@@ -140,9 +106,7 @@ func TestLostLeaseEndsTheWork(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := r.interrupted(ctx, context.Canceled, "loading")
-	var held *workload.HeldError
-	var cut *InterruptedError
-	if !errors.As(err, &held) || errors.As(err, &cut) {
+	if !is[*workload.HeldError](err) || is[*InterruptedError](err) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -274,7 +238,7 @@ func wantOther(t *testing.T, first Outcome, o RecheckOptions, by string) {
 	t.Helper()
 	o.Progress = &diary{}
 	_, err := Recheck(t.Context(), first.Folder, o)
-	if input := (*InputError)(nil); err == nil || errors.As(err, &input) || !strings.Contains(err.Error(), by) {
+	if err == nil || is[*InputError](err) || !strings.Contains(err.Error(), by) {
 		t.Errorf("got %v, want an error that names %s", err, by)
 	}
 }

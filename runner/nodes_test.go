@@ -6,48 +6,33 @@ import (
 	"assay/report"
 )
 
-// TestNodesUnderLimits: a server tells the memory of its machine, not that which
-// it may use.
+// TestNodesUnderLimits: a server tells the memory of its machine, not that which it may use;
+// and several nodes without limits share the machine: three on four processors do not have
+// twelve.
 func TestNodesUnderLimits(t *testing.T) {
 	told := int64(64 << 30)
 	here := Environment{CPUs: 4, MemoryBytes: 8 << 30}
+	limited := report.ClusterNode{Memory: 512 << 20, CPU: 0.5}
 	for name, test := range map[string]struct {
-		node      report.ClusterNode
-		processor float64
-		memory    int64
+		nodes                    []report.ClusterNode
+		processor                float64
+		memory                   int64
+		sharesCPUs, sharesMemory bool
 	}{
-		"without limits": {report.ClusterNode{}, 4, 8 << 30},
-		"limited":        {report.ClusterNode{Memory: 512 << 20, CPU: 0.5}, 0.5, 512 << 20},
-		"above":          {report.ClusterNode{Memory: 16 << 30, CPU: 8}, 4, 8 << 30},
+		"without limits": {make([]report.ClusterNode, 3), 4, 8 << 30, true, true},
+		"limited":        {[]report.ClusterNode{limited, limited, {Arbiter: true}}, 0.5, 512 << 20, false, false},
+		"above":          {[]report.ClusterNode{{Memory: 16 << 30, CPU: 8}}, 4, 8 << 30, false, false},
+		"processors":     {[]report.ClusterNode{{CPU: 0.5}, {CPU: 0.5}}, 0.5, 8 << 30, false, true},
+		"one node":       {make([]report.ClusterNode, 1), 4, 8 << 30, false, false},
 	} {
-		d := report.Database{MemoryPerNode: &told}
-		describeNodes(&d, &report.Cluster{Nodes: []report.ClusterNode{test.node, test.node, {Arbiter: true}}}, here)
-		if *d.Nodes != 3 || *d.Arbiters != 1 || *d.CPUsPerNode != test.processor || *d.MemoryPerNode != test.memory {
-			t.Errorf("%s: %d nodes, %d arbiters, %v processors, %d bytes", name, *d.Nodes, *d.Arbiters, *d.CPUsPerNode, *d.MemoryPerNode)
+		d, arbiters := report.Database{MemoryPerNode: &told}, 0
+		if name == "limited" {
+			arbiters = 1
 		}
-	}
-}
-
-// TestNodesShareTheMachine: five nodes on two processors do not have ten.
-func TestNodesShareTheMachine(t *testing.T) {
-	five := report.Cluster{Nodes: make([]report.ClusterNode, 5)}
-	here := Environment{CPUs: 2, MemoryBytes: 8 << 30}
-	var d report.Database
-	describeNodes(&d, &five, here)
-	if !d.SharedCPUs || !d.SharedMemory || *d.CPUsPerNode != 2 {
-		t.Errorf("%+v", d)
-	}
-	for i := range five.Nodes {
-		five.Nodes[i].CPU = 0.5
-	}
-	d = report.Database{}
-	describeNodes(&d, &five, here)
-	if d.SharedCPUs || !d.SharedMemory || *d.CPUsPerNode != 0.5 {
-		t.Errorf("with limits: %+v", d)
-	}
-	one := report.Cluster{Nodes: make([]report.ClusterNode, 1)}
-	d = report.Database{}
-	if describeNodes(&d, &one, here); d.SharedCPUs || d.SharedMemory {
-		t.Errorf("one node: %+v", d)
+		describeNodes(&d, &report.Cluster{Nodes: test.nodes}, here)
+		if *d.Nodes != len(test.nodes) || *d.Arbiters != arbiters || *d.CPUsPerNode != test.processor || *d.MemoryPerNode != test.memory ||
+			d.SharedCPUs != test.sharesCPUs || d.SharedMemory != test.sharesMemory {
+			t.Errorf("%s: %d nodes, %d arbiters, %v processors, %d bytes, %+v", name, *d.Nodes, *d.Arbiters, *d.CPUsPerNode, *d.MemoryPerNode, d)
+		}
 	}
 }

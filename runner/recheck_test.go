@@ -95,8 +95,7 @@ func wantInput(t *testing.T, folder string, o RecheckOptions, part string) {
 	t.Helper()
 	o.Progress = &diary{}
 	_, err := Recheck(t.Context(), folder, o)
-	var input *InputError
-	if !errors.As(err, &input) || !strings.Contains(err.Error(), part) {
+	if !is[*InputError](err) || !strings.Contains(err.Error(), part) {
 		t.Errorf("got %v, want an InputError that says %q", err, part)
 	}
 }
@@ -118,16 +117,8 @@ func TestRecheckOfWhatIsNoRun(t *testing.T) {
 		folder := carryOut(t, small("mem://", 1, 300)).Folder
 		spoil(folder)
 		out, err := Recheck(t.Context(), folder, RecheckOptions{Progress: &diary{}})
-		var (
-			input    *InputError
-			scenario *ScenarioError
-			format   *history.FormatError
-		)
-		if !errors.As(err, &input) && !errors.As(err, &scenario) && !errors.As(err, &format) {
-			t.Errorf("%s: got %v", name, err)
-			if err == nil {
-				t.Errorf("%s: the verdict is %v", name, out.Result.Verdict)
-			}
+		if !is[*InputError](err) && !is[*ScenarioError](err) && !is[*history.FormatError](err) {
+			t.Errorf("%s: got %v, %+v", name, err, out.Result)
 		}
 		if err != nil && (!strings.Contains(err.Error(), folder) || strings.Count(err.Error(), folder) > 1) {
 			t.Errorf("%s: %q names the folder not at all or twice", name, err)
@@ -256,8 +247,7 @@ func TestReportMakesThePageAgain(t *testing.T) {
 		t.Error("the page or the result is another")
 	}
 	sameFigures(t, again.Result, first.Result)
-	var input *InputError
-	if _, err := Report(t.TempDir()); !errors.As(err, &input) {
+	if _, err := Report(t.TempDir()); !is[*InputError](err) {
 		t.Errorf("of an empty folder: %v", err)
 	}
 }

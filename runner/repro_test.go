@@ -65,7 +65,7 @@ func smallestOf(t *testing.T, x *trial) int {
 	out := carryOut(t, trustScenario(t, x, 1, 200))
 	r, text, err := reproduced(t, out.Folder, ReproOptions{})
 	if out.Result.Verdict != check.Violated {
-		if nothing := (*NothingError)(nil); !errors.As(err, &nothing) || !strings.Contains(err.Error(), "nothing to reproduce") {
+		if !is[*NothingError](err) || !strings.Contains(err.Error(), "nothing to reproduce") {
 			t.Errorf("the run is %v, and repro says %v", out.Result.Verdict, err)
 		}
 		return 0
@@ -82,33 +82,30 @@ func smallestOf(t *testing.T, x *trial) int {
 // TestReproduceBank: a bank with a wrong total has a history of one read; one
 // with a lost transfer has none, and what is lost is named.
 func TestReproduceBank(t *testing.T) {
-	scenario := func(bug string) Scenario { return dry("mem://?bug="+bug+":0.2", 1) }
-	s := scenario("torn-transfer")
-	s.Load.Ops = 200
-	out := carryOut(t, s)
+	scenario := func(bug string) Scenario {
+		s := dry("mem://?bug="+bug+":0.2", 1)
+		s.Load.Ops = 200
+		return s
+	}
+	out := carryOut(t, scenario("torn-transfer"))
 	r, text, err := reproduced(t, out.Folder, ReproOptions{})
 	must(t, err)
 	if r.Kind != "bank" || r.Anomaly != "total" || len(r.Evidence.Smallest.Operations) != 1 || !slices.Contains(r.Arguments, "--total") {
 		t.Errorf("%+v\n%s", r, text)
 	}
-	s = scenario("lost-ack")
-	s.Load.Ops = 200
-	out = carryOut(t, s)
+	out = carryOut(t, scenario("lost-ack"))
 	_, _, err = reproduced(t, out.Folder, ReproOptions{})
-	if nothing := (*NothingError)(nil); !errors.As(err, &nothing) || !strings.Contains(err.Error(), "has no smaller history") || !strings.Contains(err.Error(), "transfers: transfer") {
+	if !is[*NothingError](err) || !strings.Contains(err.Error(), "has no smaller history") || !strings.Contains(err.Error(), "transfers: transfer") {
 		t.Errorf("a lost transfer: %v", err)
 	}
-	s = small("mem://", 1, 100)
-	out = carryOut(t, s)
+	out = carryOut(t, small("mem://", 1, 100))
 	if _, _, err = reproduced(t, out.Folder, ReproOptions{}); err == nil || !strings.Contains(err.Error(), "nothing to reproduce") {
 		t.Errorf("an honest bank: %v", err)
 	}
-	var bad *InputError
-	if _, _, err = reproduced(t, out.Folder, ReproOptions{HistoryOptions: HistoryOptions{Model: "serializable"}}); !errors.As(err, &bad) {
-		t.Errorf("a bank with a model: %v", err)
-	}
-	if _, _, err = reproduced(t, out.Folder, ReproOptions{HistoryOptions: HistoryOptions{Initial: "0"}}); !errors.As(err, &bad) {
-		t.Errorf("a bank with an initial value: %v", err)
+	for _, o := range []HistoryOptions{{Model: "serializable"}, {Initial: "0"}} {
+		if _, _, err = reproduced(t, out.Folder, ReproOptions{HistoryOptions: o}); !is[*InputError](err) {
+			t.Errorf("a bank with %+v: %v", o, err)
+		}
 	}
 }
 

@@ -168,10 +168,7 @@ func TestARunThatIsCutWhileLoading(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
-	var input *InputError
-	if _, err := Recheck(t.Context(), folder, RecheckOptions{Progress: &diary{}}); !errors.As(err, &input) {
-		t.Errorf("judging it: %v", err)
-	}
+	wantInput(t, folder, RecheckOptions{}, "")
 }
 
 func TestTheNextRunSaysWhatItReplaces(t *testing.T) {
@@ -194,21 +191,17 @@ func TestAForeignFileStaysAsItIs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "letter.txt")
 	const text = "Dear reader, this is not a database."
 	put(t, path, text)
-	folder := filepath.Join(t.TempDir(), "run")
-	_, err := Run(t.Context(), small("sqlite:"+path, 1, 10), Options{Out: folder, Progress: &diary{}})
-	var foreign *workload.ForeignError
-	if !errors.As(err, &foreign) {
-		t.Errorf("got %v", err)
+	folder, mine := filepath.Join(t.TempDir(), "run"), t.TempDir()
+	for _, out := range []string{folder, mine} {
+		if _, err := Run(t.Context(), small("sqlite:"+path, 1, 10), Options{Out: out, Progress: &diary{}}); !is[*workload.ForeignError](err) {
+			t.Errorf("got %v", err)
+		}
 	}
 	if got := string(read(t, path)); got != text {
 		t.Errorf("the file now holds %q", got)
 	}
 	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a folder stayed: %v", err)
-	}
-	mine := t.TempDir()
-	if _, err := Run(t.Context(), small("sqlite:"+path, 1, 10), Options{Out: mine, Progress: &diary{}}); !errors.As(err, &foreign) {
-		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(mine); err != nil {
 		t.Errorf("the user's own folder is gone: %v", err)
@@ -234,33 +227,27 @@ func TestARunSettlesBeforeItReads(t *testing.T) {
 
 func TestAccountingDoubtsTheTester(t *testing.T) {
 	out := carryOut(t, small("mem://", 1, 300))
-	var client report.Client
 	figures, err := measured(out.Folder, small("mem://", 1, 300), &report.Result{}, findings{})
 	must(t, err)
-	counted := history.Counts{
-		Committed: figures.Outcomes.Committed, Rejected: figures.Outcomes.Rejected,
-	}
-	if got := accounting(figures, counted, &client); got.Verdict != check.Valid {
-		t.Errorf("%+v", got)
-	}
-	live := &report.Counted{Outcomes: figures.Outcomes, Attempts: figures.Attempts}
-	client.Counted = live
-	if got := accounting(figures, counted, &client); got.Verdict != check.Valid {
-		t.Errorf("%+v", got)
-	}
-	live.Attempts++
-	if got := accounting(figures, counted, &client); got.Verdict != check.Unknown {
-		t.Errorf("an attempt that was counted and not recorded was not missed: %+v", got)
-	}
-	live.Attempts--
-	live.Outcomes.Committed++
-	if got := accounting(figures, counted, &client); got.Verdict != check.Unknown {
-		t.Errorf("an operation that was counted and not recorded was not missed: %+v", got)
-	}
-	client.Counted = nil
-	counted.Committed--
-	if got := accounting(figures, counted, &client); got.Verdict != check.Unknown {
-		t.Errorf("an operation that was recorded and not judged was not missed: %+v", got)
+	all := figures.Outcomes
+	counted := history.Counts{Committed: all.Committed, Rejected: all.Rejected}
+	less, more := counted, all
+	less.Committed--
+	more.Committed++
+	for name, c := range map[string]struct {
+		judged history.Counts
+		live   *report.Counted
+		want   check.Verdict
+	}{
+		"nobody counted along":                          {counted, nil, check.Valid},
+		"all agree":                                     {counted, &report.Counted{Outcomes: all, Attempts: figures.Attempts}, check.Valid},
+		"an attempt counted and not recorded":           {counted, &report.Counted{Outcomes: all, Attempts: figures.Attempts + 1}, check.Unknown},
+		"an operation counted and not recorded":         {counted, &report.Counted{Outcomes: more, Attempts: figures.Attempts}, check.Unknown},
+		"an operation that was recorded and not judged": {less, nil, check.Unknown},
+	} {
+		if got := accounting(figures, c.judged, &report.Client{Counted: c.live}); got.Verdict != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }
 

@@ -162,25 +162,21 @@ func (j *job) watch(ctx context.Context) (stop func()) {
 	return func() { j.machine = found() }
 }
 
-// Found implements agents.Job.
-func (j *job) Found() json.RawMessage {
-	f, is := j.store.Work.(definition.Finding)
-	if !is {
-		return nil
-	}
-	text, err := f.Found()
-	if err != nil {
-		return nil // it is words for what the history counts
-	}
-	return text
+// foundByAgent is what an agent's work has found beside the history.
+type foundByAgent struct {
+	// Machine is what else worked on the agent's machine; nil if nobody looked.
+	Machine *pressure.Usage `json:"machine,omitempty"`
+	// Work is as the workload has it.
+	Work json.RawMessage `json:"work,omitempty"`
 }
 
-// Machine implements agents.Job.
-func (j *job) Machine() json.RawMessage {
-	if j.machine == nil {
-		return nil
+// Found implements agents.Job.
+func (j *job) Found() json.RawMessage {
+	found := foundByAgent{Machine: j.machine}
+	if f, is := j.store.Work.(definition.Finding); is {
+		found.Work, _ = f.Found() // it is words for what the history counts
 	}
-	text, err := json.Marshal(j.machine)
+	text, err := json.Marshal(found)
 	if err != nil {
 		return nil // a figure that is not one
 	}
