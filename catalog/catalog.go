@@ -125,7 +125,7 @@ func sqlDrivers() []Driver {
 func sqlWorkloads(open store.Opener) []definition.Support {
 	return []definition.Support{
 		bank.On(open, sqldb.Lacks()), definition.Direct(isolation.Definition(), open, sqldb.Lacks()), definition.Direct(availability.Definition(), open, sqldb.Lacks()), definition.Direct(entity.Definition(), open, sqldb.Lacks()),
-		definition.Direct(candles.Definition(), open, sqldb.Lacks()), bulkupdate.On(open, sqldb.Lacks()), churn.On(open, sqldb.Lacks()), definition.Direct(ycsb.Definition(), open, sqldb.Lacks()),
+		definition.Direct(candles.Definition(), open, sqldb.Lacks()), definition.Direct(bulkupdate.Definition(), open, sqldb.Lacks()), definition.Direct(churn.Definition(), open, sqldb.Lacks()), definition.Direct(ycsb.Definition(), open, sqldb.Lacks()),
 		definition.Direct(smallbank.Definition(), open, sqldb.Lacks()), definition.Direct(tpcb.Definition(), open, sqldb.Lacks()), tpcc.On(open, sqldb.Lacks()),
 		script.On(open, sqldb.Lacks()),
 	}
@@ -139,7 +139,7 @@ func otherDrivers() []Driver {
 			Statistics: mongodb.OpenStatistics,
 			Workloads: []definition.Support{
 				bank.On(mongodb.Open, mongodb.Lacks()), definition.Direct(isolation.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(availability.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(entity.Definition(), mongodb.Open, mongodb.Lacks()),
-				definition.Direct(candles.Definition(), mongodb.Open, mongodb.Lacks()), bulkupdate.On(mongodb.Open, mongodb.Lacks()), churn.On(mongodb.Open, mongodb.Lacks()), definition.Direct(ycsb.Definition(), mongodb.Open, mongodb.Lacks()),
+				definition.Direct(candles.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(bulkupdate.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(churn.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(ycsb.Definition(), mongodb.Open, mongodb.Lacks()),
 				definition.Direct(smallbank.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(tpcb.Definition(), mongodb.Open, mongodb.Lacks()), tpcc.On(mongodb.Open, mongodb.Lacks()), script.On(mongodb.Open, mongodb.Lacks()),
 			},
 		},
@@ -164,7 +164,7 @@ func otherDrivers() []Driver {
 			Missing:      foundationdb.Missing(),
 			Workloads: []definition.Support{
 				bank.On(foundationdb.Open, foundationdb.Lacks()), definition.Direct(isolation.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(availability.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(entity.Definition(), foundationdb.Open, foundationdb.Lacks()),
-				definition.Direct(candles.Definition(), foundationdb.Open, foundationdb.Lacks()), bulkupdate.On(foundationdb.Open, foundationdb.Lacks()), definition.Direct(ycsb.Definition(), foundationdb.Open, foundationdb.Lacks()),
+				definition.Direct(candles.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(bulkupdate.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(ycsb.Definition(), foundationdb.Open, foundationdb.Lacks()),
 				definition.Direct(smallbank.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(tpcb.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Not(tpcc.Name, "FoundationDB's driver finds several rows by their keys at once only where the key has one column, so that each New-Order would read all stock of a warehouse"), script.On(foundationdb.Open, foundationdb.Lacks()),
 				definition.Not(churn.Name, "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly"),
 			},
@@ -184,7 +184,7 @@ func otherDrivers() []Driver {
 			NoStatistics: "it runs inside assay and keeps no account of its work",
 			Workloads: []definition.Support{
 				bank.On(mem.Open, mem.Lacks()), definition.Direct(isolation.Definition(), mem.Open, mem.Lacks()), definition.Direct(availability.Definition(), mem.Open, mem.Lacks()), definition.Direct(entity.Definition(), mem.Open, mem.Lacks()),
-				definition.Direct(candles.Definition(), mem.Open, mem.Lacks()), bulkupdate.On(mem.Open, mem.Lacks()), churn.On(mem.Open, mem.Lacks()), definition.Direct(ycsb.Definition(), mem.Open, mem.Lacks()),
+				definition.Direct(candles.Definition(), mem.Open, mem.Lacks()), definition.Direct(bulkupdate.Definition(), mem.Open, mem.Lacks()), definition.Direct(churn.Definition(), mem.Open, mem.Lacks()), definition.Direct(ycsb.Definition(), mem.Open, mem.Lacks()),
 				definition.Direct(smallbank.Definition(), mem.Open, mem.Lacks()), definition.Direct(tpcb.Definition(), mem.Open, mem.Lacks()),
 				tpcc.On(mem.Open, mem.Lacks()),
 				script.On(mem.Open, mem.Lacks()),

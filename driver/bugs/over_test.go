@@ -60,16 +60,9 @@ func allSpoiled(t *testing.T) []spoiled {
 			func(db store.Database) workload.Store { return bank.Over(db) }, 300},
 		{availability.Definition(), &availability.Config{Policy: availability.PolicyTimeout, Readers: 2, ReadRate: 100, Read: workload.ReadPrimary}, availability.Bugs(),
 			availability.Schema(), direct, 100},
-		{churn.Definition(), &churn.Config{Rows: 200, RowBytes: 50, DeleteShare: 0.5, Cycles: 2, Batch: 10}, churn.Bugs(), churn.Schema(),
-			func(db store.Database) workload.Store {
-				s, err := churn.Over(db)
-				if err != nil {
-					panic(err) // SQLite has a compaction
-				}
-				return s
-			}, 1},
+		{churn.Definition(), &churn.Config{Rows: 200, RowBytes: 50, DeleteShare: 0.5, Cycles: 2, Batch: 10}, churn.Bugs(), churn.Schema(), direct, 1},
 		{bulkupdate.Definition(), &bulkupdate.Config{Users: 40, Documents: 10, Workers: "1,3,5", Field: bulkupdate.FieldRandom, Loaders: 2}, bulkupdate.Bugs(),
-			bulkupdate.Schema(), func(db store.Database) workload.Store { return bulkupdate.Over(db) }, 1},
+			bulkupdate.Schema(), direct, 1},
 		{candles.Definition(), &query, candles.Bugs(), candles.Schema(), func(db store.Database) workload.Store { return db }, 1},
 		{entity.Definition(), &entity.Config{WriteShare: 0.5}, entity.Bugs(), entity.Schema(), direct, 100},
 		{ycsb.Definition(), &ycsb.Config{Mix: "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2", Records: 30, Fields: 3, FieldBytes: 20, ScanLength: 20}, ycsb.Bugs(), records, direct, 200},

@@ -14,7 +14,7 @@ import (
 // is nothing against the database.
 func TestUpdatesWithTimeouts(t *testing.T) {
 	for seed := range uint64(5) {
-		store, err := bulkupdate.Opener(Open)(t.Context(), workload.Target{Address: "mem://?timeout=0.2", Seed: seed})
+		store, err := Open(t.Context(), workload.Target{Address: "mem://?timeout=0.2", Seed: seed}, bulkupdate.Schema())
 		if err != nil {
 			t.Fatal(err)
 		}

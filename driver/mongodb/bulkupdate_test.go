@@ -19,7 +19,7 @@ func TestBulkUpdateOptions(t *testing.T) {
 		{Address: "mongodb://127.0.0.1:1/?timeoutMS=5"},
 	} {
 		var refused *workload.OptionError
-		if _, err := bulkupdate.Opener(Open)(t.Context(), target); !errors.As(err, &refused) {
+		if _, err := Open(t.Context(), target, bulkupdate.Schema()); !errors.As(err, &refused) {
 			t.Errorf("%+v: %v", target, err)
 		}
 	}

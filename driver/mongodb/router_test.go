@@ -73,34 +73,40 @@ func TestStandIn(t *testing.T) {
 // wants repairs, of which a mongos has none.
 func testRouterChurn(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 	ctx := patiently(t)
-	store := opening(churn.Opener(Open), router.address()+"?shard=hashed")(t)
-	if err := store.Create(ctx, workload.Marker{Loaded: true}); err != nil {
+	db := opening(opens(churn.Schema()), router.address()+"?shard=hashed")(t)
+	if err := db.Create(ctx, workload.Marker{Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
-	session, err := store.Session(ctx)
+	session, err := db.Session(ctx, []store.Statement{{Name: "delete", Verb: store.Delete, Table: "entry", Where: []store.Condition{{Column: "id", Is: store.In, Value: store.Parameter(1)}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := []churn.Row{{ID: 1, Payload: "a"}, {ID: 2, Payload: "b"}, {ID: 3, Payload: "c"}}
-	if r := session.Insert(ctx, rows); r.Outcome != history.Committed {
+	if r := session.Insert(ctx, store.RowsOf("entry", churn.Columns(), rows)); r.Outcome != history.Committed {
 		t.Errorf("insert: %+v", r)
 	}
-	if r := session.Insert(ctx, rows[:2]); r.Outcome != history.Unknown || r.Err == nil {
+	if r := session.Insert(ctx, store.RowsOf("entry", churn.Columns(), rows[:2])); r.Outcome != history.Unknown || r.Err == nil {
 		t.Errorf("insert again: %+v", r) // of many documents, a router's error proves nothing
 	}
-	if r := session.Delete(ctx, []int64{1, 3}); r.Outcome != history.Committed {
+	if r := session.Run(ctx, store.Call{Parameters: []store.Value{store.OfKeys([]int64{1, 3})}}); r.Outcome != history.Committed {
 		t.Errorf("delete: %+v", r)
 	}
 	session.Close()
 	var left []churn.Row
-	err = errors.Join(store.Settle(ctx), store.Read(ctx, func(r churn.Row) error { left = append(left, r); return nil }))
+	err = errors.Join(db.Settle(ctx), db.View(ctx, func(r store.Reader) error {
+		return store.Each(ctx, r, "entry", churn.Columns(), func(r churn.Row) error { left = append(left, r); return nil })
+	}))
 	if err != nil || !slices.Equal(left, rows[1:2]) {
 		t.Errorf("%+v, %v", left, err)
 	}
-	if size, err := store.Size(ctx); err != nil || size.Tables < 1 || size.Indexes < 1 || size.Rows["entry"] != 1 {
+	heap, is := store.As[store.Compacting](db)
+	if !is {
+		t.Fatal("it has no compactions")
+	}
+	if size, err := heap.FileSize(ctx); err != nil || size.Tables < 1 || size.Indexes < 1 || size.Rows["entry"] != 1 {
 		t.Errorf("%+v, %v", size, err)
 	}
-	if err := errors.Join(store.Drop(ctx), store.Close()); err != nil {
+	if err := errors.Join(db.Drop(ctx), db.Close()); err != nil {
 		t.Error(err)
 	}
 }
@@ -151,8 +157,8 @@ func testWhatIsSharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 			[]string{"assay_isolation.list", "assay_isolation.register", "assay_isolation.member", "assay_isolation.pair"}},
 		{func() (creator, error) { return Open(ctx, target, availability.Schema()) }, []string{"assay_availability.row"}},
 		{func() (creator, error) { return Open(ctx, target, entity.Schema()) }, []string{"assay_entity.entity"}},
-		{func() (creator, error) { return bulkupdate.Opener(Open)(ctx, target) }, []string{"assay_bulkupdate.document"}},
-		{func() (creator, error) { return churn.Opener(Open)(ctx, target) }, []string{"assay_churn.entry"}},
+		{func() (creator, error) { return Open(ctx, target, bulkupdate.Schema()) }, []string{"assay_bulkupdate.document"}},
+		{func() (creator, error) { return Open(ctx, target, churn.Schema()) }, []string{"assay_churn.entry"}},
 		{func() (creator, error) { return Open(ctx, target, smallbank.Schema()) },
 			[]string{"assay_smallbank.account", "assay_smallbank.saving", "assay_smallbank.checking", "assay_smallbank.journal"}},
 		{func() (creator, error) { return Open(ctx, target, tpcb.Schema()) },
@@ -174,7 +180,7 @@ func testWhatIsSharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 
 func testOlderVersion(t *testing.T, set *cluster.ReplicaSet, _ *standIn) {
 	router := startStandIn(t, set.Node(0).Address(), 13)
-	store, err := churn.Opener(Open)(t.Context(), workload.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second})
+	store, err := Open(t.Context(), workload.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}, churn.Schema())
 	made(t, store, err)
 	wantSharding(t, "MongoDB 5.0", router.sharding(), append([]bson.D{enableSharding("assay_churn")}, sharded("assay_churn.entry")...))
 }
@@ -221,16 +227,24 @@ func testRouterDescription(t *testing.T, _ *cluster.ReplicaSet, router *standIn)
 		}
 	}
 	described(opening(bank.Opener(Open), target.Address)(t), "check of replicas")
-	heap := opening(churn.Opener(Open), target.Address)(t)
-	if names := heap.Repairs(); len(names) != 0 {
-		t.Errorf("repairs %v", names)
+	heap := opening(opens(churn.Schema()), target.Address)(t)
+	compacting, is := store.As[store.Compacting](heap)
+	if !is {
+		t.Fatal("it has no compactions")
 	}
-	if err := heap.Repair(ctx, compactCommand); err == nil {
+	if names, err := compacting.Compactions(); len(names) != 0 || err != nil {
+		t.Errorf("compactions %v, %v", names, err)
+	}
+	if err := compacting.Compact(ctx, compactCommand); err == nil {
 		t.Error("a mongos has compacted")
 	}
 	described(heap, "compact")
-	crowd := opening(bulkupdate.Opener(Open), target.Address)(t)
-	if waits, err := crowd.Waits(ctx); len(waits) != 0 || err != nil {
+	crowd := opening(opens(bulkupdate.Schema()), target.Address)(t)
+	counting, is := store.As[store.Counting](crowd)
+	if !is {
+		t.Fatal("it does not tell of waits")
+	}
+	if waits, err := counting.Waits(ctx); len(waits) != 0 || err != nil {
 		t.Errorf("waits %+v, %v", waits, err)
 	}
 	described(crowd)

@@ -12,7 +12,7 @@ import (
 func TestBulkUpdateOptions(t *testing.T) {
 	for _, to := range []workload.Target{target(parameter("engine", "NoSuchEngine")), at("chaos")} {
 		var refused *workload.OptionError
-		if _, err := bulkupdate.Opener(Open)(context.Background(), to); !errors.As(err, &refused) {
+		if _, err := Open(context.Background(), to, bulkupdate.Schema()); !errors.As(err, &refused) {
 			t.Errorf("%v", err)
 		}
 	}

@@ -37,7 +37,13 @@ func TestDialectOfTiDB(t *testing.T) {
 	defer cancel()
 	to := target(parameter("dialect", "tidb"))
 	var refused *workload.OptionError
-	if _, err := churn.Opener(Open)(ctx, to); !errors.As(err, &refused) || refused.Option != "dialect" {
+	db, err := Open(ctx, to, churn.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	churning := churn.Defaults()
+	if _, err := churning.Open(ctx, db, 1, 1); !errors.As(err, &refused) || refused.Option != "dialect" {
 		t.Errorf("churn: %v", err)
 	}
 	serial := to
@@ -49,7 +55,7 @@ func TestDialectOfTiDB(t *testing.T) {
 		t.Errorf("an unknown one: %v", err)
 	}
 	store := openBank(t, to)
-	err := errors.Join(store.Create(ctx, workload.Marker{Run: "r", Workload: "bank", Created: time.Now()}),
+	err = errors.Join(store.Create(ctx, workload.Marker{Run: "r", Workload: "bank", Created: time.Now()}),
 		store.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 5}, {ID: 2, Balance: 5}}), store.FinishLoad(ctx))
 	if err != nil {
 		t.Fatal(err)

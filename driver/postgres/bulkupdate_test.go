@@ -1,48 +1,54 @@
 package postgres
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"assay/store"
 	"assay/workload"
 	"assay/workload/bulkupdate"
+	"assay/workload/definition"
 )
-
-func openBulkUpdate(t *testing.T, target workload.Target) bulkupdate.Store {
-	t.Helper()
-	store, err := bulkupdate.Opener(Open)(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store
-}
 
 // TestBulkUpdateSeesWhoWaits holds a user's documents while a session wants
 // them.
 func TestBulkUpdateSeesWhoWaits(t *testing.T) {
 	to := target(t)
 	to.Isolation = "serializable"
-	store := openBulkUpdate(t, to)
-	defer store.Close()
-	config := bulkupdate.Config{Users: 1, Documents: 10, Workers: "1", Field: bulkupdate.FieldOff, Loaders: 1}
-	if err := store.Create(t.Context(), workload.Marker{Run: "r", Workload: "bulkupdate"}); err != nil {
+	db, err := Open(t.Context(), to, bulkupdate.Schema())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := bulkupdate.Open(t.Context(), store, config, 1, func(int64, int64) {}); err != nil {
+	defer db.Close()
+	config := bulkupdate.Config{Users: 1, Documents: 10, Workers: "1", Field: bulkupdate.FieldOff, Loaders: 1}
+	w, err := config.Open(t.Context(), db, 1, 1)
+	if err == nil {
+		err = errors.Join(w.Create(t.Context(), workload.Marker{Run: "r", Workload: "bulkupdate"}), w.Load(t.Context(), func(int64, int64) {}))
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	holder := admin(t)
 	exec(t, holder, `BEGIN`)
 	exec(t, holder, `UPDATE assay_bulkupdate.document SET number = number`)
-	session, err := store.Session(t.Context())
+	client, err := w.(definition.Rounds).Rounds()[0].Client(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer session.Close()
-	done := make(chan bulkupdate.Reply, 1)
-	go func() { done <- session.Update(t.Context(), 1, 1, true) }()
+	defer client.Close()
+	counting, is := store.As[store.Counting](db)
+	if !is {
+		t.Fatal("it does not tell of waits")
+	}
+	ended := make(chan string, 1)
+	go func() {
+		a := client.Attempt(t.Context(), 0, 1)
+		ended <- fmt.Sprintln(a.Outcome, a.Class, a.Disconnected)
+	}()
 	for waiting := int64(0); waiting == 0; {
-		waits, err := store.Waits(t.Context())
+		waits, err := counting.Waits(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,10 +60,10 @@ func TestBulkUpdateSeesWhoWaits(t *testing.T) {
 	}
 	exec(t, holder, `COMMIT`)
 	// In between the rows have got new versions, which serializable refuses.
-	if r := <-done; r.Outcome.String() != "failed" || r.Class != "serialization failure" || r.Broken {
-		t.Errorf("%+v", r)
+	if how := <-ended; how != "failed serialization failure false\n" {
+		t.Error(how)
 	}
-	if err := store.Drop(t.Context()); err != nil {
+	if err := db.Drop(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

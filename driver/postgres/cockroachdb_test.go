@@ -330,9 +330,14 @@ func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
 	}
 	writer.Close()
 	must(t, c.FinishLoad(ctx), c.Drop(ctx), c.Close())
-	k := openBulkUpdate(t, target(t, via, inDialect))
-	must(t, k.Create(ctx, mark("bulkupdate")), k.Load(ctx, []bulkupdate.Document{{ID: 1, User: 1}}), k.FinishLoad(ctx))
-	_, err = k.Waits(ctx)
+	k, err := Open(ctx, target(t, via, inDialect), bulkupdate.Schema())
+	must(t, err)
+	must(t, k.Create(ctx, mark("bulkupdate")), k.Load(ctx, store.RowsOf("document", bulkupdate.Columns(), []bulkupdate.Document{{ID: 1, User: 1}})), k.FinishLoad(ctx))
+	counting, is := store.As[store.Counting](k)
+	if !is {
+		t.Fatal("it does not tell of waits")
+	}
+	_, err = counting.Waits(ctx)
 	must(t, err, k.Drop(ctx), k.Close())
 	i, err := Open(ctx, target(t, via, inDialect), isolation.Schema())
 	must(t, err)

@@ -2,7 +2,6 @@ package bulkupdate
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -85,14 +84,6 @@ func (c *Config) Volume() definition.Volume {
 }
 
 func (c *Config) Options(definition.Support) []report.Setting { return definition.Settings(c.Flags()) }
-
-func (c *Config) Open(_ context.Context, db workload.Store, seed uint64, _ int) (definition.Work, error) {
-	return NewWork(db.(Store), *c, seed)
-}
-
-func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	return Judge(*c, seed, e)
-}
 
 // Config is what a user can set of the workload. It is a definition.Config.
 type Config struct {

@@ -2,6 +2,7 @@ package bulkupdate
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"path/filepath"
 
@@ -21,16 +22,17 @@ const (
 // Judge judges a run by its files alone, so that it can be done again at any
 // time. A missing or cut state gives a verdict of unknown; files that are
 // malformed give a *history.FormatError.
-func Judge(config Config, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	if err := config.Validate(); err != nil {
+func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
+	if err := c.Validate(); err != nil {
 		return definition.Judgement{}, err
 	}
+	config := *c
 	b, err := newBooks(config)
 	if err != nil {
 		return definition.Judgement{}, err
 	}
 	j := &judge{
-		config: config, documents: NewDocuments(config, seed), evidence: e, books: b,
+		config: config, documents: documents{config, seed}, evidence: e, books: b,
 		state: check.Result{Name: CheckDocuments}, counts: check.Result{Name: CheckCounts},
 		out: definition.Judgement{Facts: map[string][]report.Setting{}},
 	}
@@ -53,7 +55,7 @@ func Judge(config Config, seed uint64, e definition.Evidence) (definition.Judgem
 
 type judge struct {
 	config    Config
-	documents Documents
+	documents documents
 	evidence  definition.Evidence
 	books     *books
 	// missing says why the state is not all there is to know; empty if it is.
@@ -118,13 +120,12 @@ func (j *judge) count(op *history.Op, unsure bool) {
 }
 
 // readState goes through the documents.
-func (j *judge) readState() error {
-	why, err := history.WhyMissing(stateRows().Replay(j.evidence.State, func(_ int, v []int64) error {
+func (j *judge) readState() (err error) {
+	j.missing, err = j.evidence.Missing(stateRows().Replay(j.evidence.State, func(_ int, v []int64) error {
 		j.read++
 		j.document(stored{id: v[0], user: v[1], number: v[2], flag: v[3] != 0, generation: v[4], sum: v[5]})
 		return nil
 	}))
-	j.missing = cmp.Or(why, j.evidence.InFlight)
 	return err
 }
 
@@ -236,14 +237,9 @@ func (j *judge) about(kind string, user int64, o *owner, what string) check.Evid
 // conclude gives each check that found nothing its verdict, and all their
 // words.
 func (j *judge) conclude() {
-	j.state.Detail = fmt.Sprintf("%s of %s read back after %s", check.Counted(j.read, "document", "documents"),
-		check.Counted(j.config.Users, "user was", "users were"), check.Counted(j.acknowledged, "acknowledged update", "acknowledged updates"))
-	if j.state.Found > 0 {
-		j.state.Detail += "; " + check.Counted(j.state.Found, "finding", "findings")
-	} else if j.missing == "" {
-		j.state.Detail += ", all as they should be"
-	}
-	j.state.Finish(j.missing, j.acknowledged == 0, "nothing was acknowledged")
+	j.state.Conclude(fmt.Sprintf("%s of %s read back after %s", check.Counted(j.read, "document", "documents"),
+		check.Counted(j.config.Users, "user was", "users were"), check.Counted(j.acknowledged, "acknowledged update", "acknowledged updates")),
+		", all as they should be", j.missing, j.acknowledged == 0, "nothing was acknowledged")
 	j.counts.Detail = check.Counted(j.acknowledged, "acknowledged update", "acknowledged updates") + " said how many documents had been changed, "
 	if j.counts.Found > 0 {
 		j.counts.Detail += check.Count(j.counts.Found) + " of them not all of their user's"

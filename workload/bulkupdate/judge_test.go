@@ -1,7 +1,6 @@
 package bulkupdate
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -37,7 +36,7 @@ func told() *story {
 	s.update(1, 1, 2, history.Committed, 4)
 	s.update(2, 2, 2, history.Committed, 4)
 	s.update(1, 3, 2, history.Committed, 4)
-	all := NewDocuments(s.config, seed)
+	all := documents{s.config, seed}
 	for id := int64(1); id <= all.Len(); id++ {
 		s.documents = append(s.documents, all.At(id))
 	}
@@ -85,28 +84,20 @@ func (s *story) without(user, generation int64) {
 }
 
 // set gives the first documents of a user this generation.
-func (s *story) set(user, generation int64, documents int) {
-	all := NewDocuments(s.config, seed)
+func (s *story) set(user, generation int64, first int) {
+	all := documents{s.config, seed}
 	for i := range s.documents {
-		if d := &s.documents[i]; d.User == user && d.Number <= int64(documents) {
+		if d := &s.documents[i]; d.User == user && d.Number <= int64(first) {
 			d.Generation, d.Flag = generation, all.flag(d.ID, generation)
 		}
 	}
 }
 
-// reader is a Store of which only Read is used.
-type reader struct {
-	Store
-	documents []Document
-}
-
-func (r *reader) Read(_ context.Context, document func(Document) error) error {
-	for _, d := range r.documents {
-		if err := document(d); err != nil {
-			return err
-		}
+func (s *story) each(use func(Document) error) (err error) {
+	for _, d := range s.documents {
+		err = errors.Join(err, use(d))
 	}
-	return nil
+	return err
 }
 
 func (s *story) judge(t *testing.T) (definition.Judgement, error) {
@@ -128,12 +119,12 @@ func (s *story) judge(t *testing.T) (definition.Judgement, error) {
 		err = errors.Join(err, w.Close())
 	}
 	if !s.noState {
-		err = errors.Join(err, Save(t.Context(), &reader{documents: s.documents}, e.State, func(int64) {}))
+		err = errors.Join(err, save(e.State, func(int64) {}, s.each))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Judge(s.config, seed, e)
+	return s.config.Judge(t.Context(), seed, e)
 }
 
 func TestJudge(t *testing.T) {
@@ -293,7 +284,7 @@ func TestConfigs(t *testing.T) {
 
 func TestDocuments(t *testing.T) {
 	for _, field := range []string{FieldOff, FieldAlternate, FieldRandom} {
-		all := NewDocuments(Config{Users: 20, Documents: 50, Field: field}, seed)
+		all := documents{Config{Users: 20, Documents: 50, Field: field}, seed}
 		on, payloads := 0, map[string]bool{}
 		for id := int64(1); id <= all.Len(); id++ {
 			d := all.At(id)

@@ -1,11 +1,11 @@
 package bulkupdate
 
 import (
-	"context"
 	"fmt"
 	"math/bits"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -24,15 +24,11 @@ type stored struct {
 	sum              int64
 }
 
-// Save reads all documents of the store into a file; see definition.RowFile.Save.
-func Save(ctx context.Context, store Store, path string, read func(rows int64)) error {
+// save keeps the documents that each gives in a file; see definition.RowFile.Save.
+func save(path string, read func(rows int64), each func(func(Document) error) error) error {
 	return stateRows().Save(path, read, func(w *definition.RowWriter) error {
-		return store.Read(ctx, func(d Document) error {
-			flag := int64(0)
-			if d.Flag {
-				flag = 1
-			}
-			return w.Put(0, d.ID, d.User, d.Number, flag, d.Generation, workload.Sum(d.Payload))
+		return each(func(d Document) error {
+			return w.Put(0, d.ID, d.User, d.Number, store.OfBool(d.Flag).Number, d.Generation, workload.Sum(d.Payload))
 		})
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"assay/store"
 	"assay/workload/definition"
 )
 
@@ -15,7 +16,8 @@ import (
 // and the end of each, and in between for what is only to be seen at the
 // moment. Its methods are called from one goroutine at a time.
 type sampler struct {
-	ask    func(context.Context) ([]Wait, error)
+	// ask is nil of a server that tells nothing.
+	ask    func(context.Context) ([]store.Wait, error)
 	rounds []roundWaits
 	// quit ends the sampling of the round that goes on, which then closes
 	// done; nil if there is none.
@@ -35,8 +37,8 @@ type roundWaits struct {
 
 // waitFigure is what a Wait came to in a round.
 type waitFigure struct {
-	Name string `json:"name"`
-	Unit Unit   `json:"unit"`
+	Name string     `json:"name"`
+	Unit store.Unit `json:"unit"`
 	// Value is by how much it grew; of a gauge the sum of its Samples.
 	Value   int64 `json:"value"`
 	Max     int64 `json:"max,omitempty"`
@@ -44,6 +46,9 @@ type waitFigure struct {
 
 	first int64
 }
+
+// sampleEvery is how often a server is asked while tasks go on.
+const sampleEvery = 200 * time.Millisecond
 
 // askBound is how long a server may take to tell of its waits. One that is
 // overloaded is not waited for, since nobody else works meanwhile.
@@ -68,7 +73,10 @@ func (s *sampler) begin(ctx context.Context, round string, workers int, busy *at
 	go s.sample(context.WithoutCancel(ctx), r, start, busy)
 }
 
-func (s *sampler) asked(ctx context.Context) ([]Wait, error) {
+func (s *sampler) asked(ctx context.Context) ([]store.Wait, error) {
+	if s.ask == nil {
+		return nil, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, askBound)
 	defer cancel()
 	return s.ask(ctx)
@@ -100,11 +108,11 @@ func (s *sampler) sample(ctx context.Context, r *roundWaits, start time.Time, bu
 	r.Seconds = time.Since(start).Seconds()
 }
 
-func (r *roundWaits) add(waits []Wait, busy bool) {
+func (r *roundWaits) add(waits []store.Wait, busy bool) {
 	for i, w := range waits {
 		f := &r.Waits[i]
 		switch {
-		case w.Unit != Gauge:
+		case w.Unit != store.Gauge:
 			f.Value = w.Value - f.first
 		case busy:
 			f.Value += w.Value
@@ -143,13 +151,13 @@ func (s *sampler) save(path string) error {
 // text is a figure in words; workers and seconds are those of its round.
 func (f waitFigure) text(workers int, seconds float64) string {
 	switch {
-	case f.Unit == Gauge && f.Samples == 0:
+	case f.Unit == store.Gauge && f.Samples == 0:
 		return "not seen"
-	case f.Unit == Gauge:
+	case f.Unit == store.Gauge:
 		return fmt.Sprintf("%.1f, at most %d", float64(f.Value)/float64(f.Samples), f.Max)
-	case f.Unit == Time && f.Value > 0 && seconds > 0 && workers > 0:
+	case f.Unit == store.Time && f.Value > 0 && seconds > 0 && workers > 0:
 		return fmt.Sprintf("%s (%.1f %% of the workers' time)", span(f.Value), 100*float64(f.Value)/1e9/seconds/float64(workers))
-	case f.Unit == Time:
+	case f.Unit == store.Time:
 		return span(f.Value)
 	default:
 		return strconv.FormatInt(f.Value, 10)

@@ -10,18 +10,19 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"assay/store"
 	"assay/workload/definition"
 )
 
 // server tells its waits from a list, the last of them for ever.
 type server struct {
 	mu    sync.Mutex
-	waits [][]Wait
+	waits [][]store.Wait
 	err   error
 	asked int
 }
 
-func (s *server) ask(context.Context) ([]Wait, error) {
+func (s *server) ask(context.Context) ([]store.Wait, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.waits[min(s.asked, len(s.waits)-1)]
@@ -29,8 +30,8 @@ func (s *server) ask(context.Context) ([]Wait, error) {
 	return now, s.err
 }
 
-func figures(count, time, gauge int64) []Wait {
-	return []Wait{{Name: "conflicts", Unit: Count, Value: count}, {Name: "time", Unit: Time, Value: time}, {Name: "queue", Unit: Gauge, Value: gauge}}
+func figures(count, time, gauge int64) []store.Wait {
+	return []store.Wait{{Name: "conflicts", Unit: store.Occasions, Value: count}, {Name: "time", Unit: store.Time, Value: time}, {Name: "queue", Unit: store.Gauge, Value: gauge}}
 }
 
 // TestSampler: what only grows is told by its difference, a gauge while
@@ -39,7 +40,7 @@ func TestSampler(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileWaits)
 	var busy atomic.Int64
 	busy.Store(1)
-	told := &server{waits: [][]Wait{figures(10, 1e9, 5), figures(17, 3e9, 2)}}
+	told := &server{waits: [][]store.Wait{figures(10, 1e9, 5), figures(17, 3e9, 2)}}
 	s := sampler{ask: told.ask}
 	s.begin(t.Context(), "2 workers", 2, &busy)
 	busy.Store(0)
@@ -82,8 +83,8 @@ func TestSampler(t *testing.T) {
 func TestWaitTexts(t *testing.T) {
 	var got []string
 	for _, f := range []waitFigure{
-		{Unit: Count, Value: 12}, {Unit: Time, Value: 0}, {Unit: Time, Value: 1_500_000}, {Unit: Time, Value: 4e9},
-		{Unit: Gauge}, {Unit: Gauge, Value: 7, Max: 5, Samples: 2},
+		{Unit: store.Occasions, Value: 12}, {Unit: store.Time, Value: 0}, {Unit: store.Time, Value: 1_500_000}, {Unit: store.Time, Value: 4e9},
+		{Unit: store.Gauge}, {Unit: store.Gauge, Value: 7, Max: 5, Samples: 2},
 	} {
 		got = append(got, f.text(2, 4))
 	}

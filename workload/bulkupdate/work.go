@@ -7,6 +7,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -27,38 +28,40 @@ const KindUpdate uint8 = 1
 // its user or on none.
 const PromiseAtomic = "atomic updates"
 
-// Work is a definition.Work.
-type Work struct {
-	Store
+// work is a definition.Work.
+type work struct {
+	definition.Loaded
 	definition.InRounds
 	config  Config
-	seed    uint64
 	workers []int
 	sampler sampler
 }
 
-// NewWork returns the work of this configuration and seed on a store, which it
-// owns from then on. It returns Config.Validate's error.
-func NewWork(store Store, config Config, seed uint64) (*Work, error) {
-	if err := config.Validate(); err != nil {
+func (c *Config) Open(_ context.Context, opened workload.Store, seed uint64, _ int) (definition.Work, error) {
+	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	workers, err := config.workers()
+	workers, err := c.workers()
 	if err != nil {
 		return nil, err
 	}
-	return &Work{Store: store, config: config, seed: seed, workers: workers, sampler: sampler{ask: store.Waits}}, nil
-}
-
-func (w *Work) Rows() int64 { return NewDocuments(w.config, w.seed).Len() }
-
-func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
-	return Open(ctx, w.Store, w.config, w.seed, loaded)
+	db, all := definition.Database(opened), documents{*c, seed}
+	w := &work{config: *c, workers: workers}
+	w.Loaded = definition.Loaded{Database: db, Loaders: c.Loaders, One: "document", Many: "documents", Contents: []definition.Contents{{
+		Table: table, Columns: Columns().Names, Rows: all.Len(),
+		Row: func(i int64, into []store.Value) []store.Value {
+			d := all.At(i)
+			return store.AppendFields(into, Columns().Fields(&d))
+		}}}}
+	if counting, is := store.As[store.Counting](db); is {
+		w.sampler.ask = counting.Waits
+	}
+	return w, nil
 }
 
 // Promise is PromiseAtomic, or empty.
-func (w *Work) Promise() string {
-	if w.Atomic() {
+func (w *work) Promise() string {
+	if w.Promises().Atomic {
 		return PromiseAtomic
 	}
 	return ""
@@ -66,7 +69,7 @@ func (w *Work) Promise() string {
 
 // Rounds are one for each worker count. In each there is one task for each
 // user, and the workers take them off a common list.
-func (w *Work) Rounds() []load.Round {
+func (w *work) Rounds() []load.Round {
 	var rounds []load.Round
 	for i, workers := range w.workers {
 		r := &round{work: w, generation: int64(i) + 1}
@@ -82,28 +85,30 @@ func (w *Work) Rounds() []load.Round {
 	return rounds
 }
 
-// Settle is the Store's; the last round is over with it.
-func (w *Work) Settle(ctx context.Context) error {
+// Settle is the database's; the last round is over with it.
+func (w *work) Settle(ctx context.Context) error {
 	w.sampler.stop()
-	return w.Store.Settle(ctx)
+	return w.Database.Settle(ctx)
 }
 
-func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
+func (w *work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	if err := w.sampler.save(filepath.Join(folder, FileWaits)); err != nil {
 		return err
 	}
-	return Save(ctx, w.Store, filepath.Join(folder, FileState), read)
+	return save(filepath.Join(folder, FileState), read, func(use func(Document) error) error {
+		return store.ReadAll(ctx, w.View, func(r store.Reader) error { return store.Each(ctx, r, table, Columns(), use) })
+	})
 }
 
-// Close releases the Store.
-func (w *Work) Close() error {
+// Close releases the database.
+func (w *work) Close() error {
 	w.sampler.stop()
-	return w.Store.Close()
+	return w.Database.Close()
 }
 
 // round is one stretch of the run. All its clients share it.
 type round struct {
-	work       *Work
+	work       *work
 	generation int64
 	// tasks are the users, from 0, and busy is how many are being worked on.
 	tasks load.Tasks
@@ -119,56 +124,33 @@ func (r *round) elsewhere(working bool) {
 	}
 }
 
+// statements are those of a session.
+func statements() []store.Statement {
+	return []store.Statement{{Name: "update", Verb: store.Update, Table: table, Where: store.Where("owner"),
+		Set: []store.Assignment{store.Set("flag", store.Parameter(2)), store.Set("generation", store.Parameter(3))}}}
+}
+
+// update sets flag and generation of all documents of one user, by one statement.
+func update(user, generation int64, flag bool) store.Call {
+	return store.Call{Parameters: []store.Value{store.OfInt(user), store.OfBool(flag), store.OfInt(generation)}}
+}
+
 func (r *round) client(ctx context.Context, _ int) (load.Client, error) {
-	connection, err := workload.Connect(ctx, r.work.Session)
+	connection, err := definition.Connect(ctx, r.work.Database, statements())
 	if err != nil {
 		return nil, err
 	}
-	return &client{Connection: connection, round: r}, nil
-}
-
-// client is one worker.
-type client struct {
-	workload.Connection[Session]
-	round  *round
-	user   int64
-	values [3]int64
-}
-
-// Attempt implements load.Client. The engine has as many operations done as
-// there are tasks; a task stays with who took it until it is over.
-func (c *client) Attempt(ctx context.Context, _ uint64, attempt int) load.Answer {
-	if attempt == 1 {
-		c.user = c.round.tasks.Take() + 1
-	}
-	generation := c.round.generation
-	session, err := c.Session(ctx)
-	reply := Reply{Reply: workload.Unsent(err)}
-	if err == nil {
-		c.round.busy.Add(1)
-		reply = session.Update(ctx, c.user, generation, flagOf(generation))
-		c.round.busy.Add(-1)
-	}
-	reply.Outcome = reply.Unrefused()
-	c.After(reply.Outcome, reply.Broken)
-	c.values = [3]int64{c.user, generation}
-	if reply.Outcome == history.Committed {
-		c.values[2] = reply.Changed
-	}
-	return load.Answer{Kind: KindUpdate, Outcome: reply.Outcome, Class: reply.Class, Disconnected: reply.Broken, Values: c.values[:]}
-}
-
-// Open loads all documents, config.Loaders batches at a time, and calls loaded,
-// from one goroutine at a time, with the number of those that are in. Any
-// failure gives a *definition.LoadError.
-func Open(ctx context.Context, store Store, config Config, seed uint64, loaded func(done, total int64)) error {
-	documents := NewDocuments(config, seed)
-	of := definition.Loading{Loaders: config.Loaders, Rows: documents.Len(), Batch: MaxBatch, One: "document", Many: "documents", Finish: store.FinishLoad}
-	return of.Load(ctx, func() load.Batch {
-		batch := make([]Document, 0, MaxBatch)
-		return func(ctx context.Context, first int64) (int, error) {
-			batch = documents.Batch(first, batch)
-			return len(batch), store.Load(ctx, batch)
-		}
-	}, loaded)
+	return &definition.TaskClient{Connection: connection, Kind: KindUpdate, Tasks: &r.tasks,
+		Do: func(ctx context.Context, session store.Session, task int64) store.Reply {
+			r.busy.Add(1)
+			defer r.busy.Add(-1)
+			return session.Run(ctx, update(task+1, r.generation, flagOf(r.generation)))
+		},
+		Values: func(task int64, reply store.Reply) []int64 {
+			if reply.Outcome != history.Committed {
+				reply.Affected = 0
+			}
+			return []int64{task + 1, r.generation, reply.Affected}
+		},
+	}, nil
 }

@@ -1,7 +1,6 @@
 package churn
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -20,10 +19,10 @@ func stateRows() definition.RowFile {
 	return definition.RowFile{Magic: "ASSAYC02", First: 1, Columns: []int{2}, End: 2}
 }
 
-// Save reads all rows of the store into a file; see definition.RowFile.Save.
-func Save(ctx context.Context, store Store, path string, read func(rows int64)) error {
+// save keeps the rows that each gives in a file; see definition.RowFile.Save.
+func save(path string, read func(rows int64), each func(func(Row) error) error) error {
 	return stateRows().Save(path, read, func(w *definition.RowWriter) error {
-		return store.Read(ctx, func(r Row) error { return w.Put(0, r.ID, workload.Sum(r.Payload)) })
+		return each(func(r Row) error { return w.Put(0, r.ID, workload.Sum(r.Payload)) })
 	})
 }
 
@@ -79,7 +78,7 @@ func (j *judge) readHistory() error {
 		if op.Kind == KindInsert || op.Kind == KindDelete {
 			c := j.rows.config
 			if len(op.Values) != 2 || op.Values[0] < 0 || op.Values[0] > c.Cycles || op.Values[1] < 0 || op.Values[1] >= c.tasks() {
-				return &history.FormatError{Path: j.evidence.History, Reason: "an operation that cannot be understood"}
+				return j.evidence.Malformed(op)
 			}
 			s := stage{op.Kind, op.Values[0], op.Values[1]}
 			before, again := j.ends[s]
@@ -125,13 +124,12 @@ func (j *judge) due(cycle, place int64) (must, may bool) {
 	return must, may
 }
 
-func (j *judge) readState() error {
-	why, err := history.WhyMissing(stateRows().Replay(j.evidence.State, func(_ int, v []int64) error {
+func (j *judge) readState() (err error) {
+	j.missing, err = j.evidence.Missing(stateRows().Replay(j.evidence.State, func(_ int, v []int64) error {
 		j.read++
 		j.row(v[0], v[1])
 		return nil
 	}))
-	j.missing = cmp.Or(why, j.evidence.InFlight)
 	return err
 }
 

@@ -1,7 +1,6 @@
 package churn
 
 import (
-	"context"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -13,21 +12,6 @@ import (
 )
 
 const seed = 3
-
-// reader is a Store of which only Read is used.
-type reader struct {
-	Store
-	rows []Row
-}
-
-func (r *reader) Read(_ context.Context, row func(Row) error) error {
-	for _, x := range r.rows {
-		if err := row(x); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // story is a run of one cycle over four places in two tasks, all deleted and
 // filled in again: rows 1 to 4 go, 5 to 8 come.
@@ -51,6 +35,13 @@ func told() *story {
 	return s
 }
 
+func (s *story) each(use func(Row) error) (err error) {
+	for _, row := range s.rows {
+		err = errors.Join(err, use(row))
+	}
+	return err
+}
+
 func (s *story) end(op int, outcome history.Outcome) {
 	s.ops[op].Outcome, s.ops[op].Final = outcome, outcome
 }
@@ -64,7 +55,7 @@ func (s *story) judge(t *testing.T, inFlight string) (definition.Judgement, erro
 	for i := range s.ops {
 		err = errors.Join(err, w.Record(&s.ops[i]))
 	}
-	if err = errors.Join(err, w.Close(), Save(t.Context(), &reader{rows: s.rows}, e.State, func(int64) {})); err != nil {
+	if err = errors.Join(err, w.Close(), save(e.State, func(int64) {}, s.each)); err != nil {
 		t.Fatal(err)
 	}
 	c := config()

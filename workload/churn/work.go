@@ -7,6 +7,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -30,10 +31,12 @@ const classRepair = "the repair did not end well"
 
 // work is a definition.Work.
 type work struct {
-	Store
-	definition.NoLoading
+	definition.Empty
 	definition.InRounds
 	definition.NoPromise
+	compacting store.Compacting
+	// repairs are the database's own ways to give back space, from the mildest on.
+	repairs []string
 	rows    rows
 	clients int
 	// current is the round that goes on, sizes those after the rounds before.
@@ -50,18 +53,26 @@ type roundSize struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-func (c *Config) Open(_ context.Context, store workload.Store, seed uint64, clients int) (definition.Work, error) {
+// Open implements definition.Config. It gives *workload.OptionError also for a database
+// without a compaction.
+func (c *Config) Open(_ context.Context, opened workload.Store, seed uint64, clients int) (definition.Work, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &work{Store: store.(Store), rows: rows{*c, seed}, clients: max(clients, 1)}, nil
+	db := definition.Database(opened)
+	compacting, is := store.As[store.Compacting](db)
+	if !is {
+		return nil, fmt.Errorf("the database has no compaction that a client can ask for: %s", db.Lacks()[store.Compactions])
+	}
+	repairs, err := compacting.Compactions()
+	if err != nil {
+		return nil, err
+	}
+	return &work{Empty: definition.Empty{Database: db}, compacting: compacting, repairs: repairs, rows: rows{*c, seed}, clients: max(clients, 1)}, nil
 }
 
-// Create makes the empty table. There is nothing to load, so it is loaded.
-func (w *work) Create(ctx context.Context, mark workload.Marker) error {
-	mark.Loaded = true
-	return w.Store.Create(ctx, mark)
-}
+// Size is with what is free in the files.
+func (w *work) Size(ctx context.Context) (workload.Size, error) { return w.compacting.FileSize(ctx) }
 
 // Rounds are the filling, for each cycle a deletion and a refill, and the
 // repairs.
@@ -73,9 +84,9 @@ func (w *work) Rounds() []load.Round {
 	if !w.rows.config.Repair {
 		return all
 	}
-	for _, name := range w.Repairs() {
+	for _, name := range w.repairs {
 		all = append(all, load.Round{Name: name, Clients: 1, Ops: 1, Apart: true, Ready: w.ready(name),
-			Client: func(context.Context, int) (load.Client, error) { return &repairer{w.Store, name}, nil }})
+			Client: func(context.Context, int) (load.Client, error) { return &repairer{w.compacting, name}, nil }})
 	}
 	return all
 }
@@ -86,13 +97,35 @@ func (w *work) round(name string, kind uint8, cycle int64) load.Round {
 	return load.Round{
 		Name: name, Tasks: next, Clients: int(min(int64(w.clients), tasks)), Ops: uint64(tasks), Ready: w.ready(name),
 		Client: func(ctx context.Context, _ int) (load.Client, error) {
-			connection, err := workload.Connect(ctx, w.Session)
+			connection, err := definition.Connect(ctx, w.Database, statements())
 			if err != nil {
 				return nil, err
 			}
-			return &client{Connection: connection, work: w, kind: kind, cycle: cycle, next: next}, nil
+			return &definition.TaskClient{Connection: connection, Kind: kind, Tasks: next,
+				Do: func(ctx context.Context, session store.Session, task int64) store.Reply {
+					return w.rows.do(ctx, session, kind, cycle, task)
+				},
+				Values: func(task int64, _ store.Reply) []int64 { return []int64{cycle, task} },
+			}, nil
 		},
 	}
+}
+
+// statements are those of a session.
+func statements() []store.Statement {
+	return []store.Statement{{Name: "delete", Verb: store.Delete, Table: table, Where: []store.Condition{{Column: "id", Is: store.In, Value: store.Parameter(1)}}}}
+}
+
+// do does a task, by one statement. One that nothing falls to, by the seed, is done.
+func (r rows) do(ctx context.Context, session store.Session, kind uint8, cycle, task int64) store.Reply {
+	if kind == KindInsert {
+		if all := r.inserted(cycle, task); len(all) > 0 {
+			return session.Insert(ctx, store.RowsOf(table, Columns(), all))
+		}
+	} else if ids := r.deleted(cycle, task); len(ids) > 0 {
+		return session.Run(ctx, store.Call{Parameters: []store.Value{store.OfKeys(ids)}})
+	}
+	return store.Reply{Reply: workload.Reply{Outcome: history.Committed}}
 }
 
 // ready asks for the size after the round before.
@@ -121,9 +154,9 @@ func (w *work) measure(ctx context.Context) {
 	w.sizes, w.current = append(w.sizes, s), ""
 }
 
-// Settle is the Store's; then the size after the last round is asked for.
+// Settle is the database's; then the size after the last round is asked for.
 func (w *work) Settle(ctx context.Context) error {
-	if err := w.Store.Settle(ctx); err != nil {
+	if err := w.Database.Settle(ctx); err != nil {
 		return err
 	}
 	w.measure(ctx)
@@ -138,59 +171,21 @@ func (w *work) Save(ctx context.Context, folder string, read func(rows int64)) e
 			return err
 		}
 	}
-	return Save(ctx, w.Store, filepath.Join(folder, FileState), read)
-}
-
-// client is one that inserts or deletes.
-type client struct {
-	workload.Connection[Session]
-	work   *work
-	kind   uint8
-	cycle  int64
-	next   *load.Tasks
-	task   int64
-	values [2]int64
-}
-
-// Attempt implements load.Client. A task stays with who took it until it is
-// over.
-func (c *client) Attempt(ctx context.Context, _ uint64, attempt int) load.Answer {
-	if attempt == 1 {
-		c.task = c.next.Take()
-	}
-	reply := c.do(ctx)
-	reply.Outcome = reply.Unrefused()
-	c.After(reply.Outcome, reply.Broken)
-	c.values = [2]int64{c.cycle, c.task}
-	return load.Answer{Kind: c.kind, Outcome: reply.Outcome, Class: reply.Class, Disconnected: reply.Broken, Values: c.values[:]}
-}
-
-// do does the task. One that nothing falls to, by the seed, is done.
-func (c *client) do(ctx context.Context) Reply {
-	session, err := c.Session(ctx)
-	if err != nil {
-		return workload.Unsent(err)
-	}
-	if c.kind == KindInsert {
-		if all := c.work.rows.inserted(c.cycle, c.task); len(all) > 0 {
-			return session.Insert(ctx, all)
-		}
-	} else if ids := c.work.rows.deleted(c.cycle, c.task); len(ids) > 0 {
-		return session.Delete(ctx, ids)
-	}
-	return Reply{Outcome: history.Committed}
+	return save(filepath.Join(folder, FileState), read, func(use func(Row) error) error {
+		return store.ReadAll(ctx, w.View, func(r store.Reader) error { return store.Each(ctx, r, table, Columns(), use) })
+	})
 }
 
 // repairer runs one repair.
 type repairer struct {
-	store Store
-	name  string
+	compacting store.Compacting
+	name       string
 }
 
 // Attempt implements load.Client. A repair that ended with an error may have
 // done a part.
 func (r *repairer) Attempt(ctx context.Context, _ uint64, _ int) load.Answer {
-	if err := r.store.Repair(ctx, r.name); err != nil {
+	if err := r.compacting.Compact(ctx, r.name); err != nil {
 		return load.Answer{Kind: KindRepair, Outcome: history.Unknown, Class: classRepair}
 	}
 	return load.Answer{Kind: KindRepair, Outcome: history.Committed}

@@ -9,9 +9,9 @@
 package churn
 
 import (
-	"context"
 	"math"
 
+	"assay/store"
 	"assay/workload"
 )
 
@@ -28,45 +28,17 @@ func Columns() workload.Columns[Row] {
 	return workload.Columns[Row]{Names: []string{"id", "payload"}, Fields: func(r *Row) []any { return []any{&r.ID, &r.Payload} }}
 }
 
-// Store is what a database must offer for this workload. A driver implements
-// it in its database's own idiom, or the cell of the matrix stays empty.
-//
-// All methods are safe for concurrent use.
-type Store interface {
-	workload.Store
-
-	// Create makes an empty table under the mark, whose Loaded is set; see
-	// workload.Store.
-	Create(ctx context.Context, mark workload.Marker) error
-	Session(ctx context.Context) (Session, error)
-
-	// Repairs are the database's own ways to give back space, from the mildest
-	// on, by the names of its commands.
-	Repairs() []string
-	// Repair runs one of Repairs, and returns when it is done.
-	Repair(ctx context.Context, name string) error
-
-	// Read gives every row, in any order, as one consistent view.
-	Read(ctx context.Context, row func(Row) error) error
+// Schema is the table.
+func Schema() store.Schema {
+	return store.Schema{Workload: Name, Durable: true, Tables: []store.Table{{
+		Name: table, Columns: []store.Column{{Name: "id"}, {Name: "payload", Type: store.String, Length: 10000}},
+	}}}
 }
 
-// Session is one client's connection. Neither method retries, and neither has a
-// time limit beside ctx. Both are one statement, in the database's ordinary way
-// of acknowledging; Failed is said only with proof of no effect.
-type Session interface {
-	// Insert adds rows, at most MaxBatch.
-	Insert(ctx context.Context, rows []Row) Reply
-	// Delete takes away the rows of these ids, at most MaxBatch.
-	Delete(ctx context.Context, ids []int64) Reply
-	// Close ends the session. What is in flight is abandoned.
-	Close()
-}
+const table = "entry"
 
-// MaxBatch is the most rows that a Session is given at once.
+// MaxBatch is the most rows that a statement inserts or deletes.
 const MaxBatch = 1000
-
-// Reply is how one attempt ended.
-type Reply = workload.Reply
 
 // tasks is how many batches the rows make.
 func (c Config) tasks() int64 { return (c.Rows + max(c.Batch, 1) - 1) / max(c.Batch, 1) }
