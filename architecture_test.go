@@ -124,6 +124,7 @@ var testsMayImport = map[string][]string{
 	"workload/ycsb":       {"driver/mem"},
 	"workload/smallbank":  {"driver/mem"},
 	"workload/tpcb":       {"driver/mem"},
+	"workload/tpcc":       {"driver/mem", "driver/sqldb", "driver/sqlite"},
 	"driver/mem":          {"store", "driver/drivertest", "check", "workload/*"},
 	"driver/bugs":         {"store", "workload/definition", "workload/*", "driver/drivertest", "driver/mem", "driver/sqlite", "check"},
 	"driver/sqldb":        {"workload/*"},

@@ -51,7 +51,7 @@ func refused(s store.Statement, with []store.Value, by store.Violation) step {
 	return step{statement: s, with: with, violated: by}
 }
 
-// with are parameters: integers, texts, booleans, bytes, lists ([]int64), and keys.
+// with are parameters: numbers, texts, booleans, bytes, lists ([]int64), keys, and NULL.
 func with(parameters ...any) (values []store.Value) {
 	for _, p := range parameters {
 		switch p := p.(type) {
@@ -69,6 +69,10 @@ func with(parameters ...any) (values []store.Value) {
 			values = append(values, store.OfList(p))
 		case keys:
 			values = append(values, store.OfKeys(p))
+		case float64:
+			values = append(values, store.Value{Kind: store.Real, Real: p})
+		case nil:
+			values = append(values, store.Value{Kind: store.Nothing})
 		default:
 			panic(fmt.Sprintf("no parameter can be a %T", p)) // a mistake in the suite
 		}
@@ -116,7 +120,7 @@ func standard(table string) [][]any {
 
 // caseRunner runs cases on one schema, on which each leaves nothing.
 type caseRunner struct {
-	*storeFixture
+	*fixture
 	// wipe has a statement for each table that is wiped, that takes a row away by its key.
 	// Rows with indexes stay where no transaction changes them.
 	wipe  store.Session
@@ -125,9 +129,9 @@ type caseRunner struct {
 
 // testStatements runs all cases: each statement as a transaction of its own, all of them as
 // one transaction, and as one batch.
-func testStatements(t *testing.T, on func(t *testing.T) *storeFixture) {
-	r := &caseRunner{storeFixture: on(t)}
-	r.must("Create", r.create(r.store, r.marker("run-1")))
+func testStatements(t *testing.T, on func(t *testing.T) *fixture) {
+	r := &caseRunner{fixture: on(t)}
+	r.mustCreate(r.store, "run-1")
 	r.must("FinishLoad", r.store.FinishLoad(r.ctx))
 	var wipe []store.Statement
 	for i := range r.schema.Tables {

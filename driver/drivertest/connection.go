@@ -2,52 +2,23 @@ package drivertest
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 )
-
-// connection is one client's session on a Store, which it replaces as the
-// workloads' clients do. It is used by one goroutine.
-type connection[N interface{ Close() }] struct {
-	workload.Connection[N]
-	t      testing.TB
-	secret string
-}
-
-// newConnection gives a connection that is closed with the test.
-func newConnection[S workload.Store, N interface{ Close() }](f *fixture[S], dial func(ctx context.Context) (N, error)) connection[N] {
-	return connection[N]{Connection: workload.Connection[N]{Open: dial}, t: f.t, secret: f.harness.Secret}
-}
-
-// connect makes sure that there is a session.
-func (c *connection[N]) connect(ctx context.Context) error {
-	_, err := c.Session(ctx)
-	return err
-}
-
-// mustConnect is connect, and ends the test unless there is a session.
-func (c *connection[N]) mustConnect(ctx context.Context) {
-	c.t.Helper()
-	if err := c.connect(ctx); err != nil {
-		c.t.Fatalf("Session: %v", err)
-	}
-}
-
-func (c *connection[N]) close() { c.Close() }
 
 // attempt makes one attempt of what it is for, over a new session if need be. It
 // fails the test for a reply that contradicts itself or gives the password, and
 // gives the session up if it cannot be used any more.
-func (c *connection[N]) attempt(ctx context.Context, what string, do func(session N) workload.Reply) workload.Reply {
-	c.t.Helper()
+func (c *client) attempt(ctx context.Context, what string, do func(session store.Session) workload.Reply) workload.Reply {
+	c.f.t.Helper()
 	session, err := c.Session(ctx)
 	r := workload.Unsent(err)
 	if err == nil {
@@ -55,17 +26,15 @@ func (c *connection[N]) attempt(ctx context.Context, what string, do func(sessio
 	}
 	switch {
 	case !r.Outcome.Valid():
-		c.t.Errorf("%s: %v", what, r.Outcome)
+		c.f.t.Errorf("%s: %v", what, r.Outcome)
 	case r.Outcome == history.Committed && (r.Class != "" || r.Err != nil):
-		c.t.Errorf("%s: committed with an error: %q %v", what, r.Class, r.Err)
+		c.f.t.Errorf("%s: committed with an error: %q %v", what, r.Class, r.Err)
 	case r.Outcome != history.Committed && r.Class == "":
-		c.t.Errorf("%s: %v without a class: %v", what, r.Outcome, r.Err)
+		c.f.t.Errorf("%s: %v without a class: %v", what, r.Outcome, r.Err)
 	case r.Duplicate && r.Outcome != history.Failed:
-		c.t.Errorf("%s: a duplicate answered as %v", what, r.Outcome)
+		c.f.t.Errorf("%s: a duplicate answered as %v", what, r.Outcome)
 	}
-	if c.secret != "" && (strings.Contains(r.Class, c.secret) || r.Err != nil && strings.Contains(r.Err.Error(), c.secret)) {
-		c.t.Errorf("%s: the reply gives the password", what)
-	}
+	c.f.wantNoSecret(what, fmt.Sprint(r.Class, r.Err))
 	c.After(r.Outcome, r.Broken)
 	return r
 }
@@ -112,60 +81,46 @@ func contextsOver(ctx context.Context, n int, usual time.Duration, over, ending 
 	}
 }
 
-// client is a client of any workload.
-type client interface {
-	connect(ctx context.Context) error
-	close()
-}
-
-// connected returns n clients over two Stores, each with a session.
-func connected[S workload.Store, C client](f *fixture[S], n int, client func(store S, number int) C) []C {
+// connected returns n clients over two Databases, each with a session.
+func (f *fixture) connected(n int) []*client {
 	f.t.Helper()
-	stores := []S{f.store, f.open()}
-	clients := make([]C, n)
+	both := []store.Database{f.store, f.open()}
+	clients := make([]*client, n)
 	for i := range clients {
-		clients[i] = client(stores[i%len(stores)], i)
-		f.must("Session", clients[i].connect(f.ctx))
+		clients[i] = f.client(both[i%len(both)], i)
+		clients[i].mustConnect(f.ctx)
 	}
 	return clients
 }
 
 // together runs the same for all clients at once and closes their sessions.
-func together[C client](clients []C, run func(c C)) {
+func together(clients []*client, run func(c *client)) {
 	start := make(chan struct{})
 	var all sync.WaitGroup
 	for _, c := range clients {
 		all.Go(func() {
 			<-start
 			run(c)
-			c.close()
+			c.Close()
 		})
 	}
 	close(start)
 	all.Wait()
 }
 
-// writer is a client that makes writes of its own, each under a fresh id, and records
-// the answers.
-type writer interface {
-	client
-	// write makes the next write. It is there once that is acknowledged.
-	write(ctx context.Context) (id any, reply workload.Reply)
-}
-
-// whileFailing has clients of a Store write until each fault is over, which begins after
+// whileFailing has clients, numbered from first on, write until each fault is over, which begins after
 // so many more writes were acknowledged, and until every client has then had another one
 // acknowledged.
-func whileFailing[S workload.Store](ctx context.Context, t testing.TB, store S, clients int, open func(store S, number int) writer, acknowledged int64, faults ...func()) {
-	t.Helper()
-	working, stop := context.WithCancel(ctx)
+func (f *fixture) whileFailing(db store.Database, first, clients int, acknowledged int64, faults ...func()) {
+	f.t.Helper()
+	working, stop := context.WithCancel(f.ctx)
 	commits := make([]atomic.Int64, clients)
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer stop()
 	for i := range commits {
-		w := open(store, i)
-		all.Go(func() { work(ctx, working, w, &commits[i]) })
+		c := f.client(db, first+i)
+		all.Go(func() { c.work(f.ctx, working, &commits[i]) })
 	}
 	// await waits until enough more was committed than at the call, by client.
 	await := func(enough func(more []int64) bool) {
@@ -174,10 +129,10 @@ func whileFailing[S workload.Store](ctx context.Context, t testing.TB, store S, 
 			before[i] = commits[i].Load()
 		}
 		for !enough(more) {
-			if ctx.Err() != nil {
-				t.Fatal("the clients do not commit any more")
+			if f.ctx.Err() != nil {
+				f.t.Fatal("the clients do not commit any more")
 			}
-			pause(ctx, 2*time.Millisecond)
+			pause(f.ctx, 2*time.Millisecond)
 			for i := range commits {
 				more[i] = commits[i].Load() - before[i]
 			}
@@ -197,11 +152,11 @@ func whileFailing[S workload.Store](ctx context.Context, t testing.TB, store S, 
 }
 
 // work makes writes until working ends, each bounded by a time limit.
-func work(ctx, working context.Context, w writer, commits *atomic.Int64) {
-	defer w.close()
+func (c *client) work(ctx, working context.Context, commits *atomic.Int64) {
+	defer c.Close()
 	for working.Err() == nil {
 		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
-		_, reply := w.write(limited)
+		_, reply := c.write(limited)
 		cancel()
 		if reply.Outcome == history.Committed {
 			commits.Add(1)

@@ -77,8 +77,9 @@
 //
 // RunStore tests the contract of package store on schemas of its own: each verb and
 // comparison, by a table of cases; what the end of an attempt proves when a context ends at
-// any moment, when clients race, when the network breaks; what only some databases have.
-// What a database lacks is left out, and the log says so.
+// any moment, when clients race, when the network breaks; statements that a user writes in
+// the database's language; what only some databases have. What a database lacks is left
+// out, and the log says so.
 //
 // It has the subtests of the life cycle: Nothing (describe, find,
 // read and drop where nothing is), Create (create, load, find, read, size,

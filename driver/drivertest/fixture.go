@@ -8,92 +8,72 @@ import (
 	"testing"
 	"time"
 
+	"assay/store"
 	"assay/workload"
 )
 
-// contents is what the suites that all workloads share have to know of a schema.
-type contents struct {
-	// workload is the name in the marker, and loads how many rows the marker says are
-	// loaded; the schema of a workload that loads nothing is loaded when it is created.
-	workload string
-	loads    int64
-	// found is how many rows Find counts after load and one write, anyRows if that is not
-	// fixed; tables are the numbers of rows by table that Size gives then, ascending, nil
-	// if they are not fixed.
-	found  int64
-	tables []int64
+// patience bounds what should be quick. It is long, because it is there to end
+// a hanging test and not to measure.
+const patience = 10 * time.Minute
+
+// fixture is the schema under test and a Database on it, for one subtest, with what was
+// answered to writes.
+type fixture struct {
+	t      *testing.T
+	ctx    context.Context
+	suite  Store
+	schema store.Schema
+	lacks  store.Lacks
+	store  store.Database
+	// closers end the sessions of all clients.
+	closers []func()
+	*ledger
 }
 
-// anyRows stands for a number of rows that the workload does not fix.
-const anyRows = -1
-
-// fixture is the schema under test and a Store on it, for one subtest.
-type fixture[S workload.Store] struct {
-	t        *testing.T
-	ctx      context.Context
-	harness  Harness[S]
-	contents contents
-	store    S
-	// clients are all that were opened.
-	clients []client
-}
-
-// newFixture drops the schema under test, now and at the end of the test.
-func newFixture[S workload.Store](t *testing.T, h Harness[S], c contents) *fixture[S] {
+// fixture drops the schema under test, now and at the end of the test.
+func (s Store) fixture(t *testing.T, schema store.Schema) *fixture {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
-	f := &fixture[S]{t: t, ctx: ctx, harness: h, contents: c}
+	f := &fixture{t: t, ctx: ctx, suite: s, schema: schema, ledger: newLedger()}
 	f.store = f.open()
-	if err := f.store.Drop(ctx); err != nil {
-		t.Fatalf("Drop before the test: %v", err)
+	f.lacks = f.store.Lacks()
+	for capability, reason := range s.Lacks {
+		if f.lacks[capability] == "" {
+			t.Errorf("the driver lacks %s (%s), the database does not", capability, reason)
+		}
 	}
+	f.must("Drop before the test", f.store.Drop(ctx))
 	t.Cleanup(func() {
 		err := f.store.Drop(ctx)
 		for try := 0; err != nil && try < 5; try++ { // a replica set on a busy machine may be electing
 			pause(ctx, time.Second)
 			err = f.store.Drop(ctx)
 		}
-		if err != nil {
-			t.Errorf("Drop after the test: %v", err)
-		}
+		f.wantNoError("Drop after the test", err)
 	})
 	return f
 }
 
-// opened is a client of the fixture, which is closed with the test at the latest.
-func opened[S workload.Store, C client](f *fixture[S], c C) C {
-	f.clients = append(f.clients, c)
-	f.t.Cleanup(c.close)
-	return c
-}
-
-// closeClients ends the sessions of all clients.
-func (f *fixture[S]) closeClients() {
-	for _, c := range f.clients {
-		c.close()
-	}
-}
-
-// operation is a subtest of what a workload does on its Store.
-type operation[F any] struct {
+// operation is a subtest on a fixture.
+type operation struct {
 	name string
-	run  func(F)
+	run  func(*fixture)
 }
 
 // operations runs subtests, each on a fixture of its own.
-func operations[F any](t *testing.T, on func(t *testing.T) F, all []operation[F]) {
+func operations(t *testing.T, on func(t *testing.T) *fixture, all []operation) {
 	for _, o := range all {
 		t.Run(o.name, func(t *testing.T) { o.run(on(t)) })
 	}
 }
 
 // checked compares after each subtest what was answered with what is there.
-func checked[S workload.Store, F schema[S]](all []operation[F]) []operation[F] {
+func checked(all []operation) []operation {
 	for i, o := range all {
-		all[i].run = func(f F) {
+		all[i].run = func(f *fixture) {
 			o.run(f)
-			f.base().closeClients()
+			f.closeClients()
 			f.check()
 		}
 	}
@@ -101,39 +81,32 @@ func checked[S workload.Store, F schema[S]](all []operation[F]) []operation[F] {
 }
 
 // ready makes fixtures with the schema created and loaded.
-func ready[S workload.Store, F schema[S]](on func(t *testing.T) F) func(t *testing.T) F {
-	return func(t *testing.T) F {
+func ready(on func(t *testing.T) *fixture) func(t *testing.T) *fixture {
+	return func(t *testing.T) *fixture {
 		t.Helper()
 		f := on(t)
-		base := f.base()
-		base.must("Create", f.create(base.store, base.marker("run-1")))
-		f.load(base.store)
+		f.mustCreate(f.store, "run-1")
+		f.load(f.store)
 		return f
 	}
 }
 
-// sessionOf opens a session, which closeClients or the end of the test closes.
-func sessionOf[S workload.Store, N interface{ Close() }](f *fixture[S], dial func(ctx context.Context) (N, error)) N {
-	f.t.Helper()
-	c := newConnection(f, dial)
-	session, err := c.Session(f.ctx)
-	f.must("Session", err)
-	opened(f, &c)
-	return session
-}
+// transfers is whether what is written are transfers between accounts; else it is records.
+func (f *fixture) transfers() bool { return f.schema.Transactions && !f.schema.Open }
 
-// load is that of a workload that loads nothing.
-func (f *fixture[S]) load(S) {}
-
-func (f *fixture[S]) base() *fixture[S] { return f }
-
-// marker is that of a run whose schema has been created.
-func (f *fixture[S]) marker(run string) workload.Marker {
-	return markerOf(f.contents.workload, run, f.contents.loads)
+// has reports whether the database has these capabilities, and logs the reason if not.
+func (f *fixture) has(t *testing.T, all ...store.Capability) bool {
+	for _, c := range all {
+		if reason := f.lacks[c]; reason != "" {
+			t.Logf("left out for want of %s: %s", c, reason)
+			return false
+		}
+	}
+	return true
 }
 
 // must ends the test with an error of what was done.
-func (f *fixture[S]) must(what string, err error) {
+func (f *fixture) must(what string, err error) {
 	f.t.Helper()
 	if err != nil {
 		f.t.Fatalf("%s: %v", what, err)
@@ -141,7 +114,7 @@ func (f *fixture[S]) must(what string, err error) {
 }
 
 // wantNoError fails the test with an error of what was done.
-func (f *fixture[S]) wantNoError(what string, err error) {
+func (f *fixture) wantNoError(what string, err error) {
 	f.t.Helper()
 	if err != nil {
 		f.t.Errorf("%s: %v", what, err)
@@ -149,44 +122,147 @@ func (f *fixture[S]) wantNoError(what string, err error) {
 }
 
 // wantNoSecret fails the test if an error gives the password.
-func (f *fixture[S]) wantNoSecret(err error) {
+func (f *fixture) wantNoSecret(what, text string) {
 	f.t.Helper()
-	if f.harness.Secret != "" && err != nil && strings.Contains(err.Error(), f.harness.Secret) {
-		f.t.Errorf("the reply gives the password")
+	if f.suite.Secret != "" && strings.Contains(text, f.suite.Secret) {
+		f.t.Errorf("%s gives the password", what)
 	}
 }
 
-func (f *fixture[S]) open() S {
+func (f *fixture) open() store.Database { return f.openAt(f.suite.Target) }
+
+// openAt opens a Database, which is closed at the end of the test.
+func (f *fixture) openAt(target workload.Target) store.Database {
 	f.t.Helper()
-	return f.closing(f.harness.Open(f.t))
+	db, err := f.suite.Open(context.Background(), target, f.schema)
+	f.must("open", err)
+	f.t.Cleanup(func() { f.wantNoError("Close", db.Close()) })
+	return db
 }
 
-// closing closes a Store at the end of the test.
-func (f *fixture[S]) closing(store S) S {
-	f.t.Cleanup(func() {
-		f.wantNoError("Close", store.Close())
-	})
-	return store
+// session opens a session for statements, which are named by their numbers.
+func (f *fixture) session(db store.Database, statements ...store.Statement) store.Session {
+	f.t.Helper()
+	session, err := f.dial(db, f.named(statements))(f.ctx)
+	f.must("Session", err)
+	f.closing(session.Close)
+	return session
 }
 
-// openVia opens a Store at this address.
-func (f *fixture[S]) openVia(addr string) S {
-	f.t.Helper()
-	store, err := f.harness.OpenVia(f.t, addr)
-	if err != nil {
-		f.t.Fatalf("open at %s: %v", addr, err)
+// closing calls with closeClients or the end of the test.
+func (f *fixture) closing(end func()) {
+	f.closers = append(f.closers, end)
+	f.t.Cleanup(end)
+}
+
+// closeClients ends the sessions of all clients.
+func (f *fixture) closeClients() {
+	for _, end := range f.closers {
+		end()
 	}
-	return f.closing(store)
 }
 
-// openProxied opens a Store behind a proxy before the server.
-func (f *fixture[S]) openProxied() (*Proxy, S) {
+// dial opens sessions for statements. One of a schema that is open learns them.
+func (f *fixture) dial(db store.Database, statements []store.Statement) func(context.Context) (store.Session, error) {
+	if !f.schema.Open {
+		return func(ctx context.Context) (store.Session, error) { return db.Session(ctx, statements) }
+	}
+	return func(ctx context.Context) (store.Session, error) {
+		session, err := db.Session(ctx, nil)
+		for i := 0; err == nil && i < len(statements); i++ {
+			if _, err = session.(store.Learner).Learn(ctx, statements[i]); err != nil {
+				session.Close()
+			}
+		}
+		return session, err
+	}
+}
+
+func (f *fixture) named(statements []store.Statement) []store.Statement {
+	for i := range statements {
+		statements[i].Name = "s" + strings.Repeat("x", i)
+	}
+	f.wantNoError("the suite's own statements", f.schema.Check(statements))
+	return statements
+}
+
+// marker is the mark of a run on the schema, with characters that a careless driver trips
+// over, and a time that every database can hold. It is loaded as there are no rows to load.
+func (f *fixture) marker(run string) workload.Marker {
+	m := workload.Marker{Run: run, Workload: f.schema.Workload, Version: `v1'";--é`, Created: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)}
+	if f.transfers() {
+		m.Rows = accounts
+	}
+	m.Loaded = m.Rows == 0
+	return m
+}
+
+// create makes the schema anew.
+func (f *fixture) create(db store.Database, marker workload.Marker) error {
+	f.ledger.reset()
+	err := db.Create(f.ctx, marker)
+	if err == nil && f.schema.Open {
+		err = f.make(db, tableOfRecords())
+	}
+	return err
+}
+
+func (f *fixture) mustCreate(db store.Database, run string) {
 	f.t.Helper()
-	proxy := NewProxy(f.t, f.harness.Server)
-	return proxy, f.openVia(proxy.Addr())
+	f.must("Create", f.create(db, f.marker(run)))
 }
 
-func (f *fixture[S]) describe() {
+// load loads accounts, where there are some.
+func (f *fixture) load(db store.Database) {
+	f.t.Helper()
+	switch {
+	case f.transfers():
+		var loaded []account
+		for id := range int64(accounts) {
+			loaded = append(loaded, account{id + 1, opening, 0})
+		}
+		f.must("Load", db.Load(f.ctx, store.RowsOf("account", accountColumns(), loaded)))
+		f.must("FinishLoad", db.FinishLoad(f.ctx))
+		f.ledger.holds(accounts)
+	case f.schema.Open:
+		f.loadRecords(db, 1, 2)
+	}
+}
+
+// write has a client of the Database write a few rows. It is for numbers from 0 on, each
+// once after create.
+func (f *fixture) write(db store.Database, number int) {
+	f.t.Helper()
+	c := f.client(db, number)
+	defer c.Close()
+	for range 4 {
+		c.insist(f.ctx)
+	}
+}
+
+// check settles and compares what was answered with what is there, once everything has come
+// to rest and nothing changes any more.
+func (f *fixture) check() {
+	f.t.Helper()
+	f.settle()
+	views := []view{f.store.View, f.store.View}
+	if f.schema.Open {
+		views[1] = f.store.Audit
+	}
+	for _, look := range views {
+		there, err := f.readAll(f.ctx, look, func() error { return nil })
+		f.must("View", err)
+		f.ledger.compare(f.t, there)
+	}
+}
+
+// settle wants Settle to end without an error.
+func (f *fixture) settle() {
+	f.t.Helper()
+	f.must("Settle", f.store.Settle(f.ctx))
+}
+
+func (f *fixture) describe() {
 	f.t.Helper()
 	product, err := f.store.Describe(f.ctx)
 	f.must("Describe", err)
@@ -199,15 +275,11 @@ func (f *fixture[S]) describe() {
 		}
 	}
 	text, err := json.Marshal(product)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	if f.harness.Secret != "" && strings.Contains(string(text), f.harness.Secret) {
-		f.t.Error("Describe gives the password")
-	}
+	f.must("Describe", err)
+	f.wantNoSecret("Describe", string(text))
 }
 
-func (f *fixture[S]) findNothing() {
+func (f *fixture) findNothing() {
 	f.t.Helper()
 	for range 2 { // looking must not make anything that the second look finds
 		if leftover, err := f.store.Find(f.ctx); leftover != nil || err != nil {
@@ -216,11 +288,11 @@ func (f *fixture[S]) findNothing() {
 	}
 }
 
-// mustFind looks with the fixture's Store and with a new one.
-func (f *fixture[S]) mustFind(marker workload.Marker, rows int64) {
+// mustFind looks with the fixture's Database and with a new one.
+func (f *fixture) mustFind(marker workload.Marker) {
 	f.t.Helper()
-	for _, store := range []S{f.store, f.open()} {
-		leftover, err := store.Find(f.ctx)
+	for _, db := range []store.Database{f.store, f.open()} {
+		leftover, err := db.Find(f.ctx)
 		if err != nil || leftover == nil {
 			f.t.Fatalf("Find: %+v, %v; want %+v", leftover, err, marker)
 		}
@@ -229,60 +301,55 @@ func (f *fixture[S]) mustFind(marker workload.Marker, rows int64) {
 			f.t.Errorf("Find: created %v, want %v", got.Created, marker.Created)
 		}
 		got.Created = marker.Created
-		if got != marker || rows != anyRows && leftover.Rows != rows {
+		if rows := int64(len(f.sent)); got != marker || f.schema.Open && leftover.Rows != rows {
 			f.t.Errorf("Find: %+v with %d rows, want %+v with %d", got, leftover.Rows, marker, rows)
 		}
 	}
 }
 
 // drop drops what is there, and then nothing.
-func (f *fixture[S]) drop() {
+func (f *fixture) drop() {
 	f.t.Helper()
 	f.must("Drop", f.store.Drop(f.ctx))
 	f.findNothing()
 	f.wantNoError("Drop of nothing", f.store.Drop(f.ctx))
 }
 
-// settle wants Settle to end without an error.
-func (f *fixture[S]) settle() {
-	f.t.Helper()
-	f.must("Settle", f.store.Settle(f.ctx))
+// read reads all and calls back with each row.
+func (f *fixture) read(db store.Database, each func() error) error {
+	_, err := f.readAll(f.ctx, db.View, each)
+	return err
 }
 
-// reading is a Store's Read that calls back with each row, whatever the row.
-type reading func(ctx context.Context, each func() error) error
-
-func (f *fixture[S]) readNothing(read reading) {
+func (f *fixture) readNothing() {
 	f.t.Helper()
 	calls := 0
-	err := read(f.ctx, func() error { calls++; return nil })
+	err := f.read(f.store, func() error { calls++; return nil })
 	var missing *workload.NoSchemaError
 	if !errors.As(err, &missing) || calls != 0 {
-		f.t.Errorf("Read on nothing: %d calls, %v; want *workload.NoSchemaError", calls, err)
+		f.t.Errorf("View on nothing: %d calls, %v; want *workload.NoSchemaError", calls, err)
 	}
 }
 
-// stopReading has the callback fail at each of these calls.
-func (f *fixture[S]) stopReading(read reading, stops ...int) {
+// stopReading has the callback fail at this call.
+func (f *fixture) stopReading(stop int) {
 	f.t.Helper()
 	sentinel := errors.New("the reader has had enough")
-	for _, stop := range stops {
-		calls := 0
-		err := read(f.ctx, func() error {
-			if calls++; calls == stop {
-				return sentinel
-			}
-			return nil
-		})
-		if err != sentinel || calls != stop {
-			f.t.Errorf("the callback failed at call %d: Read made %d calls and returned %v", stop, calls, err)
+	calls := 0
+	err := f.read(f.store, func() error {
+		if calls++; calls == stop {
+			return sentinel
 		}
+		return nil
+	})
+	if !errors.Is(err, sentinel) || !f.schema.Open && err != sentinel || calls != stop {
+		f.t.Errorf("the callback failed at call %d: there were %d calls, and %v came back", stop, calls, err)
 	}
 }
 
 // size asks for the size, wants it to be consistent, and returns it with the
 // number of all rows.
-func (f *fixture[S]) size() (size workload.Size, rows int64) {
+func (f *fixture) size() (size workload.Size, rows int64) {
 	f.t.Helper()
 	size, err := f.store.Size(f.ctx)
 	f.must("Size", err)

@@ -1,6 +1,8 @@
 package drivertest
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -8,23 +10,33 @@ import (
 
 	"assay/store"
 	"assay/workload"
+	"assay/workload/definition"
 	"assay/workload/interleaving"
 	"assay/workload/isolation"
+	"assay/workload/tpcc"
 )
 
 // Shown is one isolation level, and the anomalies that it shows, separated by
 // blanks; all others are prevented.
 type Shown struct{ Level, Anomalies string }
 
-// RunInterleaving plays all scripts of package interleaving at these levels, each on
-// a database that open gives, and compares what is shown. The expectations of the
-// callers are those of Hermitage's table (github.com/ept/hermitage).
-func RunInterleaving(t *testing.T, open func(t *testing.T, level store.Level) store.Database, want []Shown) {
-	first := open(t, store.Level{})
-	levels := first.Levels()
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
+// RunInterleaving plays all scripts of package interleaving at these levels, each on a
+// database at its target, and compares what is shown. The expectations of the callers are
+// those of Hermitage's table (github.com/ept/hermitage).
+func RunInterleaving(t *testing.T, opener store.Opener, at func(level store.Level) workload.Target, want []Shown) {
+	open := func(t *testing.T, level store.Level) store.Database {
+		db, err := opener(t.Context(), at(level), isolation.Schema())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := errors.Join(db.Drop(context.Background()), db.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+		return db
 	}
+	levels := open(t, store.Level{}).Levels()
 	for _, w := range want {
 		i := slices.IndexFunc(levels, func(l store.Level) bool { return l.Name == w.Level })
 		if i < 0 {
@@ -36,11 +48,6 @@ func RunInterleaving(t *testing.T, open func(t *testing.T, level store.Level) st
 }
 
 func playLevel(t *testing.T, db store.Database, want Shown) {
-	defer func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
 	mark := workload.Marker{Run: "matrix", Workload: isolation.Name, Created: time.Now()}
 	if err := db.Create(t.Context(), mark); err != nil {
 		t.Fatal(err)
@@ -65,7 +72,23 @@ func playLevel(t *testing.T, db store.Database, want Shown) {
 	if err := db.Settle(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := db.Drop(t.Context()); err != nil {
-		t.Error(err)
+}
+
+// RunTPCCIsolation does a short run of TPC-C at these levels and wants these of its isolation
+// tests to find something at each, which the database does not promise to prevent.
+func RunTPCCIsolation(t *testing.T, by definition.Support, at func(isolation string) workload.Target, want map[string][]int) {
+	for level, tests := range want {
+		t.Run(level, func(t *testing.T) {
+			var found []int
+			for _, test := range shortRun(t, at(level), by, shortRuns(t, tpcc.Name)[0]).TPCC.IsolationTests {
+				t.Logf("isolation test %d: %s, %s\n\t%s", test.Test, test.Result, test.How, strings.Join(test.Steps, "\n\t"))
+				if test.Result != "passed" {
+					found = append(found, test.Test)
+				}
+			}
+			if !slices.Equal(found, tests) {
+				t.Errorf("not isolated are the tests %d, want %d", found, tests)
+			}
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"assay/store"
 	"assay/workload"
 )
 
@@ -25,162 +26,162 @@ func holderOf(run string) workload.Holder {
 	}
 }
 
-func (l *lifecycle[S]) take(s S, run string, ttl time.Duration, gone string) {
-	l.t.Helper()
-	l.must("TakeLease for "+run, s.TakeLease(l.ctx, holderOf(run), ttl, gone))
+func (f *fixture) take(db store.Database, run string, ttl time.Duration, gone string) {
+	f.t.Helper()
+	f.must("TakeLease for "+run, db.TakeLease(f.ctx, holderOf(run), ttl, gone))
 }
 
 // heldBy wants an error that names this run.
-func (l *lifecycle[S]) heldBy(doing string, err error, run string) {
-	l.t.Helper()
+func (f *fixture) heldBy(doing string, err error, run string) {
+	f.t.Helper()
 	var held *workload.HeldError
 	if !errors.As(err, &held) {
-		l.t.Errorf("%s: %v; want *workload.HeldError", doing, err)
+		f.t.Errorf("%s: %v; want *workload.HeldError", doing, err)
 		return
 	}
 	if held.Name == "" || held.Lease.Holder != holderOf(run) {
-		l.t.Errorf("%s: %+v; want the lease of %s", doing, held, run)
+		f.t.Errorf("%s: %+v; want the lease of %s", doing, held, run)
 	}
 }
 
 // wantLease wants the lease of this run, alive; empty for none.
-func (l *lifecycle[S]) wantLease(s S, run string) {
-	l.t.Helper()
-	lease, err := s.Lease(l.ctx)
+func (f *fixture) wantLease(db store.Database, run string) {
+	f.t.Helper()
+	lease, err := db.Lease(f.ctx)
 	switch {
 	case err != nil:
-		l.t.Fatalf("Lease: %v", err)
+		f.t.Fatalf("Lease: %v", err)
 	case run == "" && lease != nil:
-		l.t.Errorf("Lease: %+v; want none", lease)
+		f.t.Errorf("Lease: %+v; want none", lease)
 	case run != "" && (lease == nil || lease.Holder != holderOf(run) || lease.Remaining <= 0 || lease.Remaining > longLease+time.Second):
-		l.t.Errorf("Lease: %+v; want that of %s", lease, run)
+		f.t.Errorf("Lease: %+v; want that of %s", lease, run)
 	case run != "" && time.Since(lease.Since).Abs() > 24*time.Hour:
-		l.t.Errorf("Lease: taken at %v", lease.Since)
+		f.t.Errorf("Lease: taken at %v", lease.Since)
 	}
 }
 
 // wantMarker wants the marker of this run; empty for none.
-func (l *lifecycle[S]) wantMarker(s S, run string) {
-	l.t.Helper()
-	m, err := s.Marker(l.ctx)
+func (f *fixture) wantMarker(db store.Database, run string) {
+	f.t.Helper()
+	m, err := db.Marker(f.ctx)
 	if err != nil || (m == nil) != (run == "") || m != nil && m.Run != run {
-		l.t.Errorf("Marker: %+v, %v; want that of %q", m, err, run)
+		f.t.Errorf("Marker: %+v, %v; want that of %q", m, err, run)
 	}
 }
 
-func (l *lifecycle[S]) wantNoSchema(doing string, err error) {
-	l.t.Helper()
+func (f *fixture) wantNoSchema(doing string, err error) {
+	f.t.Helper()
 	var missing *workload.NoSchemaError
 	if !errors.As(err, &missing) {
-		l.t.Errorf("%s: %v; want *workload.NoSchemaError", doing, err)
+		f.t.Errorf("%s: %v; want *workload.NoSchemaError", doing, err)
 	}
 }
 
 // testLeaseHeld has a second run meet the lease of a first.
-func (l *lifecycle[S]) testLeaseHeld() {
-	first, second := l.store, l.open()
-	l.wantLease(first, "")
-	l.wantNoSchema("RenewLease on nothing", second.RenewLease(l.ctx, holderOf("two").Token, longLease))
-	l.wantNoError("ReleaseLease on nothing", second.ReleaseLease(l.ctx, holderOf("two").Token))
-	l.findNothing()
-	l.take(first, "one", longLease, "")
-	l.findNothing() // a lease alone is nothing
-	l.wantMarker(second, "")
-	l.wantLease(second, "one")
-	l.create(first, "one")
-	l.wantLease(second, "one")
-	if _, rows := l.size(); rows != 0 {
-		l.t.Errorf("an empty schema has %d rows", rows)
+func (f *fixture) testLeaseHeld() {
+	first, second := f.store, f.open()
+	f.wantLease(first, "")
+	f.wantNoSchema("RenewLease on nothing", second.RenewLease(f.ctx, holderOf("two").Token, longLease))
+	f.wantNoError("ReleaseLease on nothing", second.ReleaseLease(f.ctx, holderOf("two").Token))
+	f.findNothing()
+	f.take(first, "one", longLease, "")
+	f.findNothing() // a lease alone is nothing
+	f.wantMarker(second, "")
+	f.wantLease(second, "one")
+	f.mustCreate(first, "one")
+	f.wantLease(second, "one")
+	if _, rows := f.size(); rows != 0 {
+		f.t.Errorf("an empty schema has %d rows", rows)
 	}
 	for doing, try := range map[string]func() error{
-		"TakeLease":  func() error { return second.TakeLease(l.ctx, holderOf("two"), longLease, "of nobody") },
-		"Create":     func() error { return l.schema.create(second, l.marker("two")) },
-		"Drop":       func() error { return second.Drop(l.ctx) },
-		"RenewLease": func() error { return second.RenewLease(l.ctx, holderOf("two").Token, longLease) },
+		"TakeLease":  func() error { return second.TakeLease(f.ctx, holderOf("two"), longLease, "of nobody") },
+		"Create":     func() error { return f.create(second, f.marker("two")) },
+		"Drop":       func() error { return second.Drop(f.ctx) },
+		"RenewLease": func() error { return second.RenewLease(f.ctx, holderOf("two").Token, longLease) },
 	} {
-		l.heldBy(doing, try(), "one")
-		l.wantMarker(second, "one")
+		f.heldBy(doing, try(), "one")
+		f.wantMarker(second, "one")
 	}
-	l.wantNoError("ReleaseLease of another's", second.ReleaseLease(l.ctx, holderOf("two").Token))
-	l.wantLease(second, "one")
-	l.wantNoError("RenewLease", first.RenewLease(l.ctx, holderOf("one").Token, longLease))
-	l.take(first, "one", longLease, "") // again
-	l.wantLease(second, "one")
-	l.wantNoError("ReleaseLease", first.ReleaseLease(l.ctx, holderOf("one").Token))
-	l.wantLease(second, "")
-	l.wantMarker(second, "one")
-	l.wantNoSchema("RenewLease of a released one", first.RenewLease(l.ctx, holderOf("one").Token, longLease))
-	l.take(second, "two", longLease, "")
-	l.create(second, "two")
-	l.wantMarker(first, "two")
-	l.wantNoError("Drop", second.Drop(l.ctx))
-	l.findNothing()
-	l.wantLease(first, "")
+	f.wantNoError("ReleaseLease of another's", second.ReleaseLease(f.ctx, holderOf("two").Token))
+	f.wantLease(second, "one")
+	f.wantNoError("RenewLease", first.RenewLease(f.ctx, holderOf("one").Token, longLease))
+	f.take(first, "one", longLease, "") // again
+	f.wantLease(second, "one")
+	f.wantNoError("ReleaseLease", first.ReleaseLease(f.ctx, holderOf("one").Token))
+	f.wantLease(second, "")
+	f.wantMarker(second, "one")
+	f.wantNoSchema("RenewLease of a released one", first.RenewLease(f.ctx, holderOf("one").Token, longLease))
+	f.take(second, "two", longLease, "")
+	f.mustCreate(second, "two")
+	f.wantMarker(first, "two")
+	f.wantNoError("Drop", second.Drop(f.ctx))
+	f.findNothing()
+	f.wantLease(first, "")
 }
 
 // testLeaseTakenOver has leases expire, and be taken from a holder that is gone.
-func (l *lifecycle[S]) testLeaseTakenOver() {
-	first, second := l.store, l.open()
-	l.take(first, "one", longLease, "")
-	l.create(first, "one")
-	l.must("RenewLease", first.RenewLease(l.ctx, holderOf("one").Token, shortLease))
-	for err := second.TakeLease(l.ctx, holderOf("two"), shortLease, ""); err != nil; err = second.TakeLease(l.ctx, holderOf("two"), shortLease, "") {
-		l.heldBy("TakeLease before the expiry", err, "one")
-		if pause(l.ctx, 20*time.Millisecond); l.t.Failed() || l.ctx.Err() != nil {
-			l.t.FailNow()
+func (f *fixture) testLeaseTakenOver() {
+	first, second := f.store, f.open()
+	f.take(first, "one", longLease, "")
+	f.mustCreate(first, "one")
+	f.must("RenewLease", first.RenewLease(f.ctx, holderOf("one").Token, shortLease))
+	for err := second.TakeLease(f.ctx, holderOf("two"), shortLease, ""); err != nil; err = second.TakeLease(f.ctx, holderOf("two"), shortLease, "") {
+		f.heldBy("TakeLease before the expiry", err, "one")
+		if pause(f.ctx, 20*time.Millisecond); f.t.Failed() || f.ctx.Err() != nil {
+			f.t.FailNow()
 		}
 	}
-	l.wantMarker(second, "one")
-	for expired := false; !expired; pause(l.ctx, 20*time.Millisecond) {
-		lease, err := first.Lease(l.ctx)
-		l.must("Lease", err)
+	f.wantMarker(second, "one")
+	for expired := false; !expired; pause(f.ctx, 20*time.Millisecond) {
+		lease, err := first.Lease(f.ctx)
+		f.must("Lease", err)
 		expired = lease == nil || lease.Remaining <= 0
 	}
-	l.must("RenewLease of the own lease, expired", second.RenewLease(l.ctx, holderOf("two").Token, longLease))
-	l.heldBy("RenewLease after another has taken it", first.RenewLease(l.ctx, holderOf("one").Token, longLease), "two")
-	l.heldBy("Create after another has taken it", l.schema.create(first, l.marker("one")), "two")
-	l.heldBy("Drop after another has taken it", first.Drop(l.ctx), "two")
-	l.create(second, "two")
-	third := l.open()
-	l.take(third, "three", longLease, holderOf("two").Token)
-	l.wantLease(first, "three")
-	l.heldBy("Drop by the one that is gone", second.Drop(l.ctx), "three")
-	l.wantMarker(first, "two")
-	l.wantNoError("ReleaseLease", third.ReleaseLease(l.ctx, holderOf("three").Token))
+	f.must("RenewLease of the own lease, expired", second.RenewLease(f.ctx, holderOf("two").Token, longLease))
+	f.heldBy("RenewLease after another has taken it", first.RenewLease(f.ctx, holderOf("one").Token, longLease), "two")
+	f.heldBy("Create after another has taken it", f.create(first, f.marker("one")), "two")
+	f.heldBy("Drop after another has taken it", first.Drop(f.ctx), "two")
+	f.mustCreate(second, "two")
+	third := f.open()
+	f.take(third, "three", longLease, holderOf("two").Token)
+	f.wantLease(first, "three")
+	f.heldBy("Drop by the one that is gone", second.Drop(f.ctx), "three")
+	f.wantMarker(first, "two")
+	f.wantNoError("ReleaseLease", third.ReleaseLease(f.ctx, holderOf("three").Token))
 }
 
 // testLeaseRace has several take the lease at the same time, of nothing and of what is
 // there.
-func (l *lifecycle[S]) testLeaseRace() {
-	stores := []S{l.store, l.open(), l.open(), l.open()}
+func (f *fixture) testLeaseRace() {
+	stores := []store.Database{f.store, f.open(), f.open(), f.open()}
 	for round := range 3 {
 		errs := make([]error, len(stores))
 		var all sync.WaitGroup
 		for i, s := range stores {
-			all.Go(func() { errs[i] = s.TakeLease(l.ctx, holderOf(fmt.Sprint(i)), longLease, "") })
+			all.Go(func() { errs[i] = s.TakeLease(f.ctx, holderOf(fmt.Sprint(i)), longLease, "") })
 		}
 		all.Wait()
 		winner := -1
 		for i, err := range errs {
 			if err == nil && winner >= 0 {
-				l.t.Fatalf("both %d and %d have taken the lease", winner, i)
+				f.t.Fatalf("both %d and %d have taken the lease", winner, i)
 			}
 			if err == nil {
 				winner = i
 			}
 		}
 		if winner < 0 {
-			l.t.Fatalf("nobody has taken the lease: %v", errs)
+			f.t.Fatalf("nobody has taken the lease: %v", errs)
 		}
 		for i, err := range errs {
 			if i != winner {
-				l.heldBy("TakeLease of a loser", err, fmt.Sprint(winner))
+				f.heldBy("TakeLease of a loser", err, fmt.Sprint(winner))
 			}
 		}
-		l.wantLease(l.store, fmt.Sprint(winner))
+		f.wantLease(f.store, fmt.Sprint(winner))
 		if round == 1 {
-			l.create(stores[winner], "one")
+			f.mustCreate(stores[winner], "one")
 		}
-		l.must("ReleaseLease", stores[winner].ReleaseLease(l.ctx, holderOf(fmt.Sprint(winner)).Token))
+		f.must("ReleaseLease", stores[winner].ReleaseLease(f.ctx, holderOf(fmt.Sprint(winner)).Token))
 	}
 }

@@ -9,67 +9,100 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 )
 
-// A network suite tests what a write is said to have ended as when the connection or
-// the server breaks. Its subtests run one after the other on one schema.
-
-// network is a fixture with data, and a Store of its own behind a proxy.
-type network[S workload.Store] struct {
-	*fixture[S]
-	proxy *Proxy
-	via   S
-	// open is a client of a Store, under a number of its own.
-	open func(store S, number int) writer
-	// there reports whether a write is seen past the proxy, and check compares what
-	// was answered with what is there.
-	there func(id any) bool
-	check func()
-	// atOnce is true if a write is one request, so that what becomes of it is unknown
-	// from the moment in which it is sent.
-	atOnce bool
+// runNetwork tests what a write is said to have ended as when the connection or the
+// server breaks.
+func (s Store) runNetwork(t *testing.T, on func(t *testing.T) *fixture) {
+	broken := func(test func(n *network)) func(*fixture) {
+		return func(f *fixture) { test(f.network()) }
+	}
+	all := []operation{
+		{"CutBeforeSending", broken((*network).testCutBeforeSending)},
+		{"Frozen", broken(func(n *network) { n.testSilent((*Proxy).Freeze) })},
+		{"CutAtAnyTime", broken((*network).testCutAtAnyTime)},
+	}
+	t.Helper()
+	if f := on(t); !f.transfers() {
+		all = append(all, operation{"CutAfterSending", broken((*network).testCutAfterSending)}, operation{"FrozenRead", broken((*network).testFrozenRead)})
+	} else {
+		if s.Restart != nil {
+			all = append(all, operation{"Restart", (*fixture).testRestart})
+		}
+		all = append(all, operation{"CutBeforeCommit", broken(func(n *network) { n.testCutAtCommit(false) })},
+			operation{"CutAfterCommit", broken(func(n *network) { n.testCutAtCommit(true) })},
+			operation{"AnswersSwallowed", broken(func(n *network) { n.testSilent((*Proxy).Swallow) })})
+	}
+	operations(t, ready(on), all)
 }
 
-// newNetwork puts a proxy before the server of a fixture.
-func newNetwork[S workload.Store](f *fixture[S], n network[S]) *network[S] {
-	n.fixture = f
-	n.proxy, n.via = f.openProxied()
-	return &n
+// network is a fixture with data, and a Database of its own behind a proxy.
+type network struct {
+	*fixture
+	proxy *Proxy
+	via   store.Database
+}
+
+// network puts a proxy before the server.
+func (f *fixture) network() *network {
+	f.t.Helper()
+	proxy := NewProxy(f.t, f.suite.Server)
+	return &network{f, proxy, f.openAt(f.suite.Via(proxy.Addr()))}
 }
 
 // rounds is how often that is tried which can go either way.
 const rounds = 3
 
-// warm returns a client behind the proxy whose session has written.
-func (n *network[S]) warm(number int) writer {
+// there reports whether a write is seen past the proxy.
+func (n *network) there(id int64) bool {
 	n.t.Helper()
-	w := n.open(n.via, number)
-	n.comeBack(w)
-	return w
+	n.settle()
+	s, err := n.readAll(n.ctx, n.store.View, func() error { return nil })
+	n.must("View", err)
+	for _, e := range s.entries {
+		if e.ID == id {
+			return true
+		}
+	}
+	for _, r := range s.records {
+		if r.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// warm returns a client behind the proxy whose session has written.
+func (n *network) warm(number int) *client {
+	n.t.Helper()
+	c := n.client(n.via, number)
+	n.comeBack(c)
+	return c
 }
 
 // recover lets everything pass again and wants clients to work, on this path and
 // beside it, and the data to agree with what was answered.
-func (n *network[S]) recover(w writer, number int) {
+func (n *network) recover(c *client, number int) {
 	n.t.Helper()
 	n.proxy.Pass()
-	w.close()
+	c.Close()
 	n.check()
-	for _, w := range []writer{w, n.open(n.store, number+1000)} {
-		n.comeBack(w)
-		w.close()
+	for _, c := range []*client{c, n.client(n.store, number+1000)} {
+		n.comeBack(c)
+		c.Close()
 	}
 	n.check()
 }
 
 // comeBack writes until it is acknowledged.
-func (n *network[S]) comeBack(w writer) {
+func (n *network) comeBack(c *client) {
 	n.t.Helper()
 	var r workload.Reply
 	for n.ctx.Err() == nil {
 		ctx, cancel := context.WithTimeout(n.ctx, 10*time.Second)
-		_, r = w.write(ctx)
+		_, r = c.write(ctx)
 		cancel()
 		if r.Outcome == history.Committed {
 			return
@@ -82,13 +115,13 @@ func (n *network[S]) comeBack(w writer) {
 // broken makes a write that cannot end well within a time limit, and does something
 // once it is on its way. It fails the test if the write does not return, or returns
 // what cannot be known.
-func (n *network[S]) broken(w writer, limit time.Duration, fault func()) (id any, r workload.Reply) {
+func (n *network) broken(c *client, limit time.Duration, fault func()) (id int64, r workload.Reply) {
 	n.t.Helper()
 	limited, cancel := context.WithTimeout(n.ctx, limit)
 	defer cancel()
 	returned := make(chan struct{})
 	go func() {
-		id, r = w.write(limited)
+		id, r = c.write(limited)
 		close(returned)
 	}()
 	fault()
@@ -103,36 +136,36 @@ func (n *network[S]) broken(w writer, limit time.Duration, fault func()) (id any
 	return id, r
 }
 
-func (n *network[S]) wantUnknown(what string, r workload.Reply) {
+func (n *network) wantUnknown(what string, r workload.Reply) {
 	n.t.Helper()
 	if r.Outcome != history.Unknown {
 		n.t.Errorf("%s: %v (%s: %v), want unknown", what, r.Outcome, r.Class, r.Err)
 	}
 }
 
-func (n *network[S]) testCutBeforeSending() {
-	w := n.warm(0)
+func (n *network) testCutBeforeSending() {
+	c := n.warm(0)
 	n.proxy.Cut()
-	id, _ := n.broken(w, 10*time.Second, func() {})
-	if n.recover(w, 0); n.there(id) {
+	id, _ := n.broken(c, 10*time.Second, func() {})
+	if n.recover(c, 0); n.there(id) {
 		n.t.Error("a write of which nothing was sent is there")
 	}
 }
 
 // testCutAtCommit loses the commit on its way, or its answer. Of the former nothing
 // may remain, no row and no lock, and the latter happens; the client cannot know.
-func (n *network[S]) testCutAtCommit(answered bool) {
+func (n *network) testCutAtCommit(answered bool) {
 	for number := range rounds {
-		w := n.warm(number)
-		seen := n.proxy.Arm(n.harness.CommitMarker, answered)
-		id, r := n.broken(w, 20*time.Second, func() {})
+		c := n.warm(number)
+		seen := n.proxy.Arm(n.suite.CommitMarker, answered)
+		id, r := n.broken(c, 20*time.Second, func() {})
 		n.wantUnknown("the commit or its answer was lost", r)
 		select {
 		case <-seen:
 		default:
-			n.t.Fatalf("the client never sent %q; the harness names the wrong marker", n.harness.CommitMarker)
+			n.t.Fatalf("the client never sent %q; the suite was given the wrong marker", n.suite.CommitMarker)
 		}
-		if n.recover(w, number); n.there(id) != answered {
+		if n.recover(c, number); n.there(id) != answered {
 			n.t.Errorf("the server had the commit: %v, the write is there: %v; does the marker come with the commit itself?", answered, !answered)
 		}
 	}
@@ -141,48 +174,99 @@ func (n *network[S]) testCutAtCommit(answered bool) {
 // testSilent has the network go silent, or the answers be lost: the caller's limit
 // ends the call. What was sent before the client gave up arrives afterwards, as it
 // does in reality, and a transaction may be left half done on a server that takes the
-// client for alive.
-func (n *network[S]) testSilent(silence func(*Proxy)) {
+// client for alive. What becomes of a record, which is one request, is unknown from the
+// moment in which it is sent.
+func (n *network) testSilent(silence func(*Proxy)) {
 	for number := range rounds {
-		w := n.warm(number)
+		c := n.warm(number)
 		silence(n.proxy)
-		if _, r := n.broken(w, 500*time.Millisecond, func() {}); n.atOnce {
+		if _, r := n.broken(c, 500*time.Millisecond, func() {}); !n.transfers() {
 			n.wantUnknown("the network went silent", r)
 		}
-		n.recover(w, number)
+		n.recover(c, number)
 	}
 }
 
 // testCutAtAnyTime cuts while four clients write, again and again.
-func (n *network[S]) testCutAtAnyTime() {
-	whileFailing(n.ctx, n.t, n.via, 4, n.open, 20, cuts(n.proxy, 10)...)
+func (n *network) testCutAtAnyTime() {
+	n.whileFailing(n.via, 0, 4, 20, cuts(n.proxy, 10)...)
 	n.closeClients()
 	n.check()
 }
 
-// testUnreachable uses a port that nobody listens on.
-func testUnreachable[S workload.Store](t *testing.T, h Harness[S]) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// testCutAfterSending has a record written and the answer lost: the client cannot know.
+func (n *network) testCutAfterSending() {
+	for number := range rounds {
+		c := n.warm(number)
+		n.proxy.Swallow()
+		id := (c.number+1)<<32 | (c.seq + 1)
+		_, r := n.broken(c, time.Minute, func() {
+			beside := n.client(n.store, 1000)
+			for found := []string(nil); len(found) == 0 && n.ctx.Err() == nil; pause(n.ctx, 5*time.Millisecond) {
+				found, _ = beside.content(n.ctx, id)
+			}
+			beside.Close()
+			n.proxy.Cut()
+		})
+		n.wantUnknown("the answer to a write was lost", r)
+		n.recover(c, number)
 	}
-	addr := listener.Addr().String()
-	listener.Close()
-	mustNotReach(t, h, addr)
+}
+
+// testFrozenRead has the network go silent before a read.
+func (n *network) testFrozenRead() {
+	c := n.warm(1)
+	n.proxy.Freeze()
+	ctx, cancel := context.WithTimeout(n.ctx, 300*time.Millisecond)
+	defer cancel()
+	if _, r := c.content(ctx, -1); r.Outcome != history.Failed {
+		n.t.Errorf("a read while the network was silent: %+v, want failed: it has no effect", r)
+	}
+	n.recover(c, 1)
+}
+
+// testRestart kills the server while eight clients work.
+func (f *fixture) testRestart() {
+	via := f.openAt(f.suite.Via(f.suite.Server))
+	for round := range 2 {
+		f.whileFailing(via, 8*round, 8, 40, func() { f.suite.Restart(f.t) })
+	}
+	f.check()
+}
+
+// runUnreachable opens what is not there, and what does not answer.
+func (s Store) runUnreachable(t *testing.T) {
+	if s.Server == "" {
+		return
+	}
+	t.Run("Unreachable", func(t *testing.T) {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		addr := listener.Addr().String() // where nobody listens
+		listener.Close()
+		s.mustNotReach(t, addr)
+	})
+	t.Run("ServerSaysNothing", func(t *testing.T) {
+		proxy := NewProxy(t, s.Server)
+		proxy.Freeze()
+		s.mustNotReach(t, proxy.Addr())
+	})
 }
 
 // mustNotReach wants opening or the first use to end by the driver's own time
 // limit: the context given lasts far longer.
-func mustNotReach[S workload.Store](t *testing.T, h Harness[S], addr string) {
+func (s Store) mustNotReach(t *testing.T, addr string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		store, err := h.OpenVia(t, addr)
+		db, err := s.Open(ctx, s.Via(addr), recordsSchema())
 		if err == nil {
-			_, err = store.Find(ctx)
-			if closing := store.Close(); closing != nil {
+			_, err = db.Find(ctx)
+			if closing := db.Close(); closing != nil {
 				err = fmt.Errorf("close: %w, after %w", closing, err)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/store"
 	"assay/workload"
 )
 
@@ -18,53 +19,53 @@ type Other struct {
 	Make, Intact, Remove func(t *testing.T)
 }
 
-// testOthers has each of Harness.Others keep Create and Drop from changing anything, in a
+// testOthers has each of Store.Others keep Create and Drop from changing anything, in a
 // schema whose loading has not ended and in one that is full.
-func (l *lifecycle[S]) testOthers() {
-	second := l.open()
+func (f *fixture) testOthers() {
+	second := f.open()
 	for _, loaded := range []bool{false, true} {
-		marker := l.marker("run-1")
+		marker := f.marker("run-1")
 		marker.Loaded = marker.Loaded && loaded
-		l.must("Create", l.schema.create(l.store, marker))
+		f.must("Create", f.create(f.store, marker))
 		if loaded {
-			l.schema.load(l.store)
-			l.schema.write(l.store, 0)
-			l.schema.check()
+			f.load(f.store)
+			f.write(f.store, 0)
+			f.check()
 		}
-		l.wantNoError("Removable of what is ours alone", l.store.Removable(l.ctx))
-		for _, other := range l.harness.Others {
-			other.Make(l.t)
-			_, before := l.size()
-			l.refused(second, other)
-			if _, after := l.size(); after != before {
-				l.t.Errorf("%d rows are left of %d beside %s", after, before, other.Name)
+		f.wantNoError("Removable of what is ours alone", f.store.Removable(f.ctx))
+		for _, other := range f.suite.Others(f.schema.Workload) {
+			other.Make(f.t)
+			_, before := f.size()
+			f.refused(second, other)
+			if _, after := f.size(); after != before {
+				f.t.Errorf("%d rows are left of %d beside %s", after, before, other.Name)
 			}
-			other.Remove(l.t)
+			other.Remove(f.t)
 		}
-		l.wantNoError("Removable when it is removed", second.Removable(l.ctx))
-		l.create(second, "run-2")
-		l.wantMarker(l.store, "run-2")
-		l.drop()
+		f.wantNoError("Removable when it is removed", second.Removable(f.ctx))
+		f.mustCreate(second, "run-2")
+		f.wantMarker(f.store, "run-2")
+		f.drop()
 	}
 }
 
 // refused wants each attempt on run-1's schema refused for what is there.
-func (l *lifecycle[S]) refused(by S, other Other) {
-	l.t.Helper()
-	for name, attempt := range map[string]func(S) error{
-		"Removable": func(s S) error { return s.Removable(l.ctx) },
-		"Create":    func(s S) error { return l.schema.create(s, l.marker("run-2")) },
-		"Drop":      func(s S) error { return s.Drop(l.ctx) },
+func (f *fixture) refused(by store.Database, other Other) {
+	f.t.Helper()
+	for name, attempt := range map[string]func(store.Database) error{
+		"Removable": func(db store.Database) error { return db.Removable(f.ctx) },
+		"Create":    func(db store.Database) error { return f.create(db, f.marker("run-2")) },
+		"Drop":      func(db store.Database) error { return db.Drop(f.ctx) },
 	} {
 		err := attempt(by)
 		var foreign *workload.ForeignError
 		if !errors.As(err, &foreign) {
-			l.t.Fatalf("%s beside %s: %v; want *workload.ForeignError", name, other.Name, err)
+			f.t.Fatalf("%s beside %s: %v; want *workload.ForeignError", name, other.Name, err)
 		}
 		if foreign.Name == "" || foreign.Hint == "" || !slices.ContainsFunc(foreign.Others, func(o string) bool { return strings.Contains(o, other.Name) }) {
-			l.t.Errorf("%s: %+v does not tell of %s", name, foreign, other.Name)
+			f.t.Errorf("%s: %+v does not tell of %s", name, foreign, other.Name)
 		}
-		other.Intact(l.t)
-		l.wantMarker(by, "run-1")
+		other.Intact(f.t)
+		f.wantMarker(by, "run-1")
 	}
 }

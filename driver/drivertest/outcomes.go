@@ -9,39 +9,41 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // outcomes are the tests of what the end of an attempt proves. After each of them the
 // answers are compared with what is there.
-func outcomes(transactions bool) []operation[*storeFixture] {
-	all := []operation[*storeFixture]{
-		{"Empty", func(*storeFixture) {}},
-		{"ContextOver", (*storeFixture).testContextOver},
-		{"Race", (*storeFixture).testRace},
-		{"RaceForOneKey", (*storeFixture).testRaceForOneKey},
+func outcomes(schema store.Schema) []operation {
+	all := []operation{
+		{"Empty", func(*fixture) {}},
+		{"ContextOver", (*fixture).testContextOver},
+		{"Race", (*fixture).testRace},
+		{"RaceForOneKey", (*fixture).testRaceForOneKey},
 	}
-	if !transactions {
-		return append(all, operation[*storeFixture]{"Get", (*storeFixture).testGet})
+	switch {
+	case schema.Open:
+		return append(all, openOutcomes()...)
+	case schema.Workload == ConformanceRecords:
+		return append(all, operation{"Get", (*fixture).testGet})
 	}
-	return append(all, []operation[*storeFixture]{
-		{"Refused", (*storeFixture).testRefused},
-		{"Inquiry", (*storeFixture).testInquiry},
-		{"Want", (*storeFixture).testWant},
-		{"LeftByError", (*storeFixture).testLeftByError},
-		{"OwnWrites", (*storeFixture).testOwnWrites},
-		{"WorkLearnsOfTheEnd", (*storeFixture).testWorkLearnsOfTheEnd},
-		{"OppositeDirections", (*storeFixture).testOppositeDirections},
-		{"LostUpdates", (*storeFixture).testLostUpdates},
-		{"Waiting", (*storeFixture).testWaiting},
-		{"Audit", (*storeFixture).testAudit},
+	return append(all, []operation{
+		{"Refused", (*fixture).testRefused},
+		{"Inquiry", (*fixture).testInquiry},
+		{"Want", (*fixture).testWant},
+		{"LeftByError", (*fixture).testLeftByError},
+		{"OwnWrites", (*fixture).testOwnWrites},
+		{"WorkLearnsOfTheEnd", (*fixture).testWorkLearnsOfTheEnd},
+		{"OppositeDirections", (*fixture).testOppositeDirections},
+		{"LostUpdates", (*fixture).testLostUpdates},
+		{"Waiting", (*fixture).testWaiting},
+		{"Audit", (*fixture).testAudit},
 	}...)
 }
 
 // testContextOver has contexts that are over before a write, and that end at all moments of
 // it: there is all of it afterwards, or nothing, and what was abandoned stands in nobody's
 // way.
-func (f *storeFixture) testContextOver() {
+func (f *fixture) testContextOver() {
 	for number := range 2 {
 		c := f.client(f.store, number)
 		c.insist(f.ctx)
@@ -63,8 +65,8 @@ func (f *storeFixture) testContextOver() {
 }
 
 // testRace has eight clients write at the same time.
-func (f *storeFixture) testRace() {
-	together(connected(f.fixture, 8, f.client), func(c *storeClient) {
+func (f *fixture) testRace() {
+	together(f.connected(8), func(c *client) {
 		for range 25 {
 			if r := c.repeat(f.ctx, c.next()); r.Outcome != history.Committed {
 				f.t.Errorf("%+v, want committed, as nothing was disturbed", r)
@@ -74,11 +76,11 @@ func (f *storeFixture) testRace() {
 }
 
 // testRaceForOneKey has eight clients insert one row: one of them does it.
-func (f *storeFixture) testRaceForOneKey() {
+func (f *fixture) testRaceForOneKey() {
 	for round := range 5 {
 		w := f.client(f.store, 100+round).next()
 		var committed, duplicates atomic.Int64
-		together(connected(f.fixture, 8, f.client), func(c *storeClient) {
+		together(f.connected(8), func(c *client) {
 			switch r := c.repeat(f.ctx, w); {
 			case r.Outcome == history.Committed:
 				committed.Add(1)
@@ -99,11 +101,11 @@ func (f *storeFixture) testRaceForOneKey() {
 }
 
 // testGet reads by the key what is there, what is not, and in a context that is over.
-func (f *storeFixture) testGet() {
+func (f *fixture) testGet() {
 	c, other := f.client(f.store, 0), f.client(f.open(), 1)
 	for range 10 {
 		w := c.insist(f.ctx)
-		for _, reader := range []*storeClient{c, other} {
+		for _, reader := range []*client{c, other} {
 			if got, r := reader.content(f.ctx, w.ID); r.Outcome != history.Committed || !slices.Equal(got, []string{w.content}) {
 				f.t.Errorf("read %d: %q, %+v; want %q", w.ID, got, r, w.content)
 			}
@@ -117,20 +119,9 @@ func (f *storeFixture) testGet() {
 	}
 }
 
-// content reads a record.
-func (c *storeClient) content(ctx context.Context, id int64) (found []string, r workload.Reply) {
-	r = c.attempt(ctx, "read", func(session store.Session) workload.Reply {
-		return session.Run(ctx, store.Call{Statement: contentStatement, Parameters: with(id), Row: func(row store.Row) error {
-			found = append(found, "")
-			return row.Scan(&found[len(found)-1])
-		}}).Reply
-	})
-	return found, r
-}
-
 // testRefused has a batch and a transaction refused by each kind of constraint, which
 // leaves nothing, and the session is as good as before.
-func (f *storeFixture) testRefused() {
+func (f *fixture) testRefused() {
 	for number := range 2 {
 		c := f.client(f.store, number)
 		done := c.insist(f.ctx)
@@ -168,7 +159,7 @@ func (f *storeFixture) testRefused() {
 }
 
 // testInquiry has a statement tell more of why a batch was refused.
-func (f *storeFixture) testInquiry() {
+func (f *fixture) testInquiry() {
 	c := f.client(f.store, 0)
 	c.mustConnect(f.ctx)
 	session, err := c.Session(f.ctx)
@@ -200,7 +191,7 @@ func (f *storeFixture) testInquiry() {
 }
 
 // testWant: a batch of which other rows come than are wanted is not committed.
-func (f *storeFixture) testWant() {
+func (f *fixture) testWant() {
 	set := updating("goods", "price", store.Where("shop", "item"), store.Set("price", store.Number(7)))
 	session := f.session(f.store, inserting("goods", 1), set)
 	var price int64
@@ -217,7 +208,7 @@ func (f *storeFixture) testWant() {
 
 // testLeftByError: a transaction that its work leaves with an error has no effect, and the
 // session is good for the next one.
-func (f *storeFixture) testLeftByError() {
+func (f *fixture) testLeftByError() {
 	c := f.client(f.store, 1)
 	session, err := c.Session(f.ctx)
 	f.must("Session", err)
@@ -249,7 +240,7 @@ func (f *storeFixture) testLeftByError() {
 
 // testOwnWrites: a transaction sees what it has done itself, one that only reads what is
 // committed.
-func (f *storeFixture) testOwnWrites() {
+func (f *fixture) testOwnWrites() {
 	session := f.session(f.store, f.clientStatements()...)
 	balance := func(ctx context.Context, tx store.Transaction) (b int64, err error) {
 		_, err = tx.Do(ctx, balanceStatement, func(r store.Row) error { return r.Scan(&b) }, with(1)...)
@@ -286,7 +277,7 @@ func (f *storeFixture) testOwnWrites() {
 }
 
 // testWorkLearnsOfTheEnd: what a transaction does by itself ends with its attempt.
-func (f *storeFixture) testWorkLearnsOfTheEnd() {
+func (f *fixture) testWorkLearnsOfTheEnd() {
 	session := f.session(f.store, f.clientStatements()...)
 	attempt, end := context.WithCancel(f.ctx)
 	defer end()

@@ -13,8 +13,8 @@ import (
 
 // testOppositeDirections takes two rows in both orders at once, which deadlocks whoever
 // locks in the order of asking and does not look for it.
-func (f *storeFixture) testOppositeDirections() {
-	together(connected(f.fixture, 4, f.client), func(c *storeClient) {
+func (f *fixture) testOppositeDirections() {
+	together(f.connected(4), func(c *client) {
 		for range 4 {
 			w := c.next()
 			w.asAsked = true
@@ -28,7 +28,7 @@ func (f *storeFixture) testOppositeDirections() {
 
 // testLostUpdates has clients add one to what they have read: nothing is lost where what is
 // read is locked, or at a level that promises it.
-func (f *storeFixture) testLostUpdates() {
+func (f *fixture) testLostUpdates() {
 	may, err := isolation.AllowsLostUpdates(f.store.Promises().Model)
 	f.must("the promise", err)
 	price := selecting("goods", "price", store.Where("shop", "item")...)
@@ -42,7 +42,7 @@ func (f *storeFixture) testLostUpdates() {
 	for range clients {
 		sessions = append(sessions, f.session(f.store, price, locking(price), set))
 	}
-	together(connected(f.fixture, clients, f.client), func(c *storeClient) {
+	together(f.connected(clients), func(c *client) {
 		session := sessions[c.number]
 		for n := range 2 * each {
 			item := 1 + n%2
@@ -72,7 +72,7 @@ func (f *storeFixture) testLostUpdates() {
 }
 
 // testWaiting has a session wait for another, where the database says so.
-func (f *storeFixture) testWaiting() {
+func (f *fixture) testWaiting() {
 	holder, waiter := f.session(f.store, f.clientStatements()...), f.session(f.store, f.clientStatements()...)
 	limited, cancel := context.WithTimeout(f.ctx, 20*time.Second)
 	defer cancel()
@@ -113,15 +113,15 @@ func (f *storeFixture) testWaiting() {
 
 // testAudit audits while accounts change: it shows a state between two commits, in which
 // the entries account for every balance.
-func (f *storeFixture) testAudit() {
+func (f *fixture) testAudit() {
 	if !f.has(f.t, store.Snapshots) {
 		return
 	}
 	ctx, stop := context.WithCancel(f.ctx)
 	var movers sync.WaitGroup
-	for _, c := range connected(f.fixture, 3, f.client) {
+	for _, c := range f.connected(3) {
 		movers.Go(func() {
-			defer c.close()
+			defer c.Close()
 			for ctx.Err() == nil {
 				c.write(f.ctx)
 			}

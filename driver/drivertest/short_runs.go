@@ -96,7 +96,7 @@ func exampleScript(t *testing.T) *script.Config {
 	return &config
 }
 
-func shortRun(t *testing.T, target workload.Target, by definition.Support, run ShortRun) {
+func shortRun(t *testing.T, target workload.Target, by definition.Support, run ShortRun) definition.Judgement {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	switch by.Workload {
@@ -125,5 +125,9 @@ func shortRun(t *testing.T, target workload.Target, by definition.Support, run S
 			records.Mix = "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2"
 		}
 	}
-	run.Valid(ctx, t, db)
+	j := run.Valid(ctx, t, db)
+	if j.TPCC != nil && len(j.TPCC.IsolationTests) == 0 {
+		t.Errorf("no isolation test was played: %v", j.Notes)
+	}
+	return j
 }

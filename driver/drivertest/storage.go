@@ -5,36 +5,23 @@ import (
 	"testing"
 
 	"assay/durability"
-	"assay/history"
 	"assay/workload"
-	"assay/workload/script"
 )
 
-// StorageOf has a script make tables by these statements, and returns what the store then
-// says of itself and what that promises.
-func StorageOf(t *testing.T, store script.Store, statements ...string) ([]workload.Setting, durability.Guarantee) {
+// StorageOf has a user make tables by these statements of SQL, and returns what the database
+// then says of itself and what that promises.
+func StorageOf(t *testing.T, d Store, statements ...string) ([]workload.Setting, durability.Guarantee) {
 	t.Helper()
-	ctx := t.Context()
-	if err := store.Create(ctx, workload.Marker{Run: "storage", Workload: script.Name}); err != nil {
-		t.Fatal(err)
-	}
-	session, err := store.Session(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer session.Close()
+	f := d.fixture(t, openSchema())
+	f.must("Create", f.store.Create(f.ctx, f.marker("storage")))
+	var all []said
 	for _, text := range statements {
-		if r := session.Single(ctx, script.Statement{Text: text}); r.Outcome != history.Committed || r.Err != nil {
-			t.Fatalf("%s: %+v", text, r)
-		}
+		all = append(all, said{text: text})
 	}
-	if err := store.FinishLoad(ctx); err != nil { // what is there now is the script's
-		t.Fatal(err)
-	}
-	product, err := store.Describe(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.must("RecordMade", f.make(f.store, all...))
+	f.must("FinishLoad", f.store.FinishLoad(f.ctx))
+	product, err := f.store.Describe(f.ctx)
+	f.must("Describe", err)
 	var reported []durability.Setting
 	for _, s := range product.Settings {
 		reported = append(reported, durability.Setting(s))

@@ -1,8 +1,6 @@
 package drivertest
 
 import (
-	"context"
-	"strings"
 	"testing"
 
 	"assay/store"
@@ -44,25 +42,29 @@ type Store struct {
 }
 
 // The workloads of the suite's own schemas: one that is written in transactions, where the
-// database has them, and one of single records, whose reads may go to another server.
+// database has them, one of single records, whose reads may go to another server, and one
+// whose tables and statements are a user's, in the database's language.
 const (
 	Conformance        = "conformance"
 	ConformanceRecords = "conformance_records"
+	ConformanceOpen    = "conformance_open"
 )
 
 // RunStore tests everything that package store promises, on schemas of its own. Its
 // subtests run one after the other.
 func RunStore(t *testing.T, s Store) {
-	on := func(t *testing.T) *storeFixture { return s.fixture(t, conformanceSchema(s.Lacks)) }
+	on := s.fixtures(conformanceSchema(s.Lacks))
 	t.Run("Statements", func(t *testing.T) { testStatements(t, on) })
-	ofRecords := func(t *testing.T) *storeFixture { return s.fixture(t, recordsSchema()) }
 	records := s
 	if s.Lacks[store.Transactions] == "" {
-		s.ofSchema(t, Conformance, on)
+		s.ofSchema(t, conformanceSchema(s.Lacks))
 		records.Others, records.MakeForeign = nil, nil // they have nothing to do with the tables
 	}
-	records.ofSchema(t, ConformanceRecords, ofRecords)
-	runUnreachable(t, s.harness(ConformanceRecords))
+	records.ofSchema(t, recordsSchema())
+	if s.Lacks[store.Language] == "" {
+		s.ofSchema(t, openSchema())
+	}
+	s.runUnreachable(t)
 	t.Run("Parts", func(t *testing.T) { testParts(t, s, on) })
 }
 
@@ -70,157 +72,32 @@ func RunStore(t *testing.T, s Store) {
 // and, with a Server, a network that breaks: for a target that changes how sessions work and
 // nothing else.
 func RunOutcomes(t *testing.T, s Store) {
-	on := func(t *testing.T) *storeFixture { return s.fixture(t, conformanceSchema(s.Lacks)) }
-	operations(t, ready(on), checked(outcomes(true)))
-	runStoreNetwork(t, s.harness(Conformance), true, on)
+	for _, schema := range []store.Schema{conformanceSchema(s.Lacks), openSchema()} {
+		if !schema.Open || s.Lacks[store.Language] == "" {
+			t.Run(schema.Workload, func(t *testing.T) { s.runOutcomes(t, schema) })
+		}
+	}
+}
+
+func (s Store) runOutcomes(t *testing.T, schema store.Schema) {
+	on := s.fixtures(schema)
+	operations(t, ready(on), checked(outcomes(schema)))
+	if s.Server != "" && !schema.Open {
+		s.runNetwork(t, on)
+	}
 }
 
 // ofSchema tests the life cycle, the outcomes and the network on one schema.
-func (s Store) ofSchema(t *testing.T, name string, on func(t *testing.T) *storeFixture) {
-	t.Run(name, func(t *testing.T) {
-		h := s.harness(name)
-		runLifecycle(t, h, on)
-		operations(t, ready(on), checked(outcomes(name == Conformance)))
-		runStoreNetwork(t, h, name == Conformance, on)
+func (s Store) ofSchema(t *testing.T, schema store.Schema) {
+	t.Run(schema.Workload, func(t *testing.T) {
+		s.runLifecycle(t, s.fixtures(schema))
+		s.runOutcomes(t, schema)
 	})
 }
 
-// harness is that of one schema.
-func (s Store) harness(name string) Harness[store.Database] {
-	schema := recordsSchema()
-	if name == Conformance {
-		schema = conformanceSchema(s.Lacks)
-	}
-	open := func(target workload.Target) (store.Database, error) {
-		return s.Open(context.Background(), target, schema)
-	}
-	h := Harness[store.Database]{
-		Secret: s.Secret, Server: s.Server, CommitMarker: s.CommitMarker, Restart: s.Restart,
-		Open: func(t *testing.T) store.Database {
-			t.Helper()
-			db, err := open(s.Target)
-			if err != nil {
-				t.Fatalf("open: %v", err)
-			}
-			return db
-		},
-	}
-	if s.MakeForeign != nil {
-		var intact func(t *testing.T)
-		h.MakeForeign = func(t *testing.T) { intact = s.MakeForeign(t, name) }
-		h.ForeignIntact = func(t *testing.T) { intact(t) }
-	}
-	if s.Others != nil {
-		h.Others = s.Others(name)
-	}
-	if s.Server != "" {
-		h.OpenVia = func(t *testing.T, addr string) (store.Database, error) { return open(s.Via(addr)) }
-	}
-	return h
-}
-
-// storeFixture is a fixture with what was answered to writes.
-type storeFixture struct {
-	*fixture[store.Database]
-	schema store.Schema
-	lacks  store.Lacks
-	*ledger
-}
-
-func (s Store) fixture(t *testing.T, schema store.Schema) *storeFixture {
-	t.Helper()
-	c := contents{workload: schema.Workload, found: anyRows}
-	if schema.Transactions {
-		c.loads = accounts
-	}
-	f := &storeFixture{fixture: newFixture(t, s.harness(schema.Workload), c), schema: schema, ledger: newLedger()}
-	f.lacks = f.store.Lacks()
-	for capability, reason := range s.Lacks {
-		if f.lacks[capability] == "" {
-			t.Errorf("the driver lacks %s (%s), the database does not", capability, reason)
-		}
-	}
-	return f
-}
-
-// has reports whether the database has these capabilities, and logs the reason if not.
-func (f *storeFixture) has(t *testing.T, all ...store.Capability) bool {
-	for _, c := range all {
-		if reason := f.lacks[c]; reason != "" {
-			t.Logf("left out for want of %s: %s", c, reason)
-			return false
-		}
-	}
-	return true
-}
-
-// session opens a session for statements, which are named by their numbers.
-func (f *storeFixture) session(db store.Database, statements ...store.Statement) store.Session {
-	f.t.Helper()
-	return sessionOf(f.fixture, func(ctx context.Context) (store.Session, error) { return db.Session(ctx, f.named(statements)) })
-}
-
-func (f *storeFixture) named(statements []store.Statement) []store.Statement {
-	for i := range statements {
-		statements[i].Name = "s" + strings.Repeat("x", i)
-	}
-	if err := f.schema.Check(statements); err != nil {
-		f.t.Errorf("the suite's own statements: %v", err)
-	}
-	return statements
-}
-
-// create implements schema.
-func (f *storeFixture) create(db store.Database, marker workload.Marker) error {
-	f.ledger.reset()
-	return db.Create(f.ctx, marker)
-}
-
-// load implements schema: accounts, where there are transactions.
-func (f *storeFixture) load(db store.Database) {
-	f.t.Helper()
-	if f.schema.Transactions {
-		f.loadAccounts(db, accounts)
-	}
-}
-
-func (f *storeFixture) loadAccounts(db store.Database, n int64) {
-	f.t.Helper()
-	var loaded []account
-	for id := range n {
-		loaded = append(loaded, account{id + 1, opening, 0})
-	}
-	f.must("Load", db.Load(f.ctx, store.RowsOf("account", accountColumns(), loaded)))
-	f.must("FinishLoad", db.FinishLoad(f.ctx))
-	f.ledger.holds(n)
-}
-
-// write implements schema.
-func (f *storeFixture) write(db store.Database, number int) {
-	f.t.Helper()
-	c := f.client(db, number)
-	defer c.close()
-	for range 4 {
-		c.insist(f.ctx)
-	}
-}
-
-// read implements schema.
-func (f *storeFixture) read(db store.Database) reading {
-	return func(ctx context.Context, each func() error) error {
-		_, err := f.readAll(ctx, db.View, each)
-		return err
-	}
-}
-
-// check implements schema: what was answered and what is there fit, once everything has
-// come to rest, and nothing changes any more.
-func (f *storeFixture) check() {
-	f.t.Helper()
-	f.settle()
-	for range 2 {
-		there, err := f.readAll(f.ctx, f.store.View, func() error { return nil })
-		f.must("View", err)
-		f.ledger.compare(f.t, there)
+func (s Store) fixtures(schema store.Schema) func(t *testing.T) *fixture {
+	return func(t *testing.T) *fixture {
+		t.Helper()
+		return s.fixture(t, schema)
 	}
 }

@@ -24,7 +24,6 @@ import (
 	"assay/workload/candles"
 	"assay/workload/definition"
 	"assay/workload/entity"
-	"assay/workload/isolation"
 	"assay/workload/keyvalue"
 )
 
@@ -129,7 +128,7 @@ func TestKeyValueWithRiskyReads(t *testing.T) {
 }
 
 func TestInterleaving(t *testing.T) {
-	drivertest.RunInterleaving(t, func(t *testing.T, _ store.Level) store.Database { return opened(t, opens(isolation.Schema())) },
+	drivertest.RunInterleaving(t, Open, func(store.Level) workload.Target { return target() },
 		[]drivertest.Shown{{Level: level}})
 }
 

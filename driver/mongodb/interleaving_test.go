@@ -3,9 +3,11 @@ package mongodb
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"assay/driver/drivertest"
 	"assay/store"
+	"assay/workload"
 )
 
 // testInterleaving: on a replica set every transaction reads from one snapshot,
@@ -13,8 +15,8 @@ import (
 // Concern/Read Preference").
 func testInterleaving(t *testing.T, address string) {
 	const skew = "G2-item G2 G2-two-edges"
-	drivertest.RunInterleaving(t, func(t *testing.T, level store.Level) store.Database {
-		return mustOpenIsolation(t, address+"&"+strings.Join(level.Options, "&"))
+	drivertest.RunInterleaving(t, Open, func(level store.Level) workload.Target {
+		return workload.Target{Address: address + "&" + strings.Join(level.Options, "&"), ConnectTimeout: 20 * time.Second}
 	}, []drivertest.Shown{
 		{Level: "local, w=1", Anomalies: skew}, {Level: "local, w=majority", Anomalies: skew},
 		{Level: "majority, w=majority", Anomalies: skew}, {Level: "snapshot, w=majority", Anomalies: skew},

@@ -178,7 +178,6 @@ func TestOneNode(t *testing.T) {
 		{"Database", testDatabase},
 		{"Store", testStore},
 		{"Workloads", testWorkloads},
-		{"Script", testScript},
 		{"TPCC", testTPCC},
 		{"IsolationPromise", testIsolationPromise},
 		{"IsolationCommitWithoutAnswer", testIsolationCommitWithoutAnswer},

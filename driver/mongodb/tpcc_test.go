@@ -14,54 +14,39 @@ import (
 	"assay/workload/tpcc"
 )
 
-// testTPCC runs the suite in both schemas, which share the life cycle, and each seeded bug
-// in one of them.
+// testTPCC has a short run with orders as documents, and each seeded bug be found, or left, as
+// its definition says, in one of both schemas.
 func testTPCC(t *testing.T, set *cluster.ReplicaSet) {
-	address := "mongodb://" + set.Node(0).Address() + "/?directConnection=true"
-	database := plainClient(t, address).Database("assay_tpcc")
-	for number, schema := range []string{tpcc.SchemaNormalized, tpcc.SchemaDenormalized} {
-		h := drivertest.TPCC{Open: opening(func(ctx context.Context, target workload.Target) (tpcc.Store, error) {
-			target.Schema = schema
-			return tpcc.Opener(Open)(ctx, target)
-		}, address)}
-		if schema == tpcc.SchemaNormalized {
-			h.MakeForeign = func(t *testing.T) { makeForeign(t, database) }
-			h.ForeignIntact = func(t *testing.T) { foreignIntact(t, database) }
-		} else {
-			h.OperationsOnly = true
-		}
-		t.Run(schema, func(t *testing.T) {
-			drivertest.RunTPCC(t, h)
-			for i, bug := range tpcc.Bugs() {
-				if i%2 == number {
-					t.Run(bug.Name, func(t *testing.T) { testTPCCBug(t, address, bug, schema) })
-				}
-			}
-		})
+	target := workload.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second, Schema: tpcc.SchemaDenormalized}
+	drivertest.ShortRuns(t, target, tpcc.On(Open, Lacks()))
+	for i, bug := range tpcc.Bugs() {
+		target.Schema = []string{tpcc.SchemaNormalized, tpcc.SchemaDenormalized}[i%2]
+		t.Run(bug.Name, func(t *testing.T) { testTPCCBug(t, target, bug) })
 	}
 }
 
-// testTPCCBug has a bug be found, or left, as its definition says, on this store, and
-// looks where the lines of orders are.
-func testTPCCBug(t *testing.T, address string, bug bugs.Bug, schema string) {
-	opener := func(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
+// testTPCCBug looks where the lines of orders are as well.
+func testTPCCBug(t *testing.T, target workload.Target, bug bugs.Bug) {
+	by := tpcc.On(func(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
 		db, err := Open(ctx, target, schema)
 		if err != nil {
 			return nil, err
 		}
 		return bugs.Over(db, schema, tpcc.Bugs(), []bugs.Seeded{{Name: bug.Name, Probability: 1}}, 1), nil // there are few deliveries
+	}, Lacks())
+	wrapped, err := by.Open(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
 	}
-	wrapped := opening(func(ctx context.Context, target workload.Target) (tpcc.Store, error) {
-		target.Schema = schema
-		return tpcc.Opener(opener)(ctx, target)
-	}, address)(t)
-	judgement := drivertest.TPCCRun(2, 40, 1).Judge(t.Context(), t, wrapped)
+	config := tpcc.Config{Warehouses: 2, Items: 100, Customers: 10, Schema: target.Schema, Loaders: 2}
+	run := drivertest.ShortRun{Workload: tpcc.Definition(), Config: &config, Seed: 7, Clients: 2, Each: 40, Attempts: 1}
+	judgement := run.Judge(t.Context(), t, wrapped)
 	size, err := wrapped.Size(t.Context())
 	if err != nil || size.Rows[bugs.StrikesOf(bug.Name)] == 0 {
 		t.Errorf("the bug has not taken effect: %+v, %v", size.Rows, err)
 	}
-	if size.Rows["orders"] == 0 || (size.Rows["order_line"] > 0) != (schema == tpcc.SchemaNormalized) {
-		t.Errorf("%s: %+v", schema, size.Rows)
+	if size.Rows["orders"] == 0 || (size.Rows["order_line"] > 0) != (target.Schema == tpcc.SchemaNormalized) {
+		t.Errorf("%s: %+v", target.Schema, size.Rows)
 	}
 	found := false
 	for _, r := range judgement.Results {
@@ -85,9 +70,6 @@ func testRouterTPCC(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 	if _, err := tpcc.Opener(Open)(t.Context(), target); !errors.As(err, &refused) || refused.Option != parameterShard {
 		t.Errorf("sharded: %v", err)
 	}
-	store := opening(tpcc.Opener(Open), router.address())(t)
-	drivertest.ValidTPCC(t, drivertest.TPCCRun(1, 20, 1), store)
-	if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
-		t.Error(err)
-	}
+	target.Address = router.address()
+	drivertest.ShortRuns(t, target, tpcc.On(Open, Lacks()))
 }

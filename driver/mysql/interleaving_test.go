@@ -6,7 +6,7 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/store"
-	"assay/workload/isolation"
+	"assay/workload"
 )
 
 // TestInterleaving compares with Hermitage's table for MySQL, which is MariaDB's as
@@ -15,17 +15,13 @@ import (
 // shown at read uncommitted, which Hermitage does not try: what T2 reads there, T1 has
 // written already.
 func TestInterleaving(t *testing.T) {
-	drivertest.RunInterleaving(t, func(t *testing.T, level store.Level) store.Database {
+	drivertest.RunInterleaving(t, Open, func(level store.Level) workload.Target {
 		var options []func(*spot)
 		for _, o := range level.Options {
 			name, value, _ := strings.Cut(o, "=")
 			options = append(options, parameter(name, value))
 		}
-		db, err := Open(t.Context(), at(level.Isolation, options...), isolation.Schema())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return db
+		return at(level.Isolation, options...)
 	}, []drivertest.Shown{
 		{Level: "read uncommitted", Anomalies: "G1a G1b G1c OTV PMP P4 G-single G-single-predicate G-single-write G2-item G2 G2-two-edges"},
 		{Level: "read committed", Anomalies: "PMP PMP-write P4 G-single G-single-predicate G-single-write G2-item G2 G2-two-edges"},

@@ -7,27 +7,12 @@ import (
 	"assay/driver/drivertest"
 	"assay/durability"
 	"assay/workload"
-	"assay/workload/script"
 )
 
-func scriptStore(t *testing.T, changes ...func(*spot)) script.Store {
-	t.Helper()
-	store, err := script.Opener(Open)(t.Context(), target(changes...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return store
-}
-
-// TestTablesOfAScript wants the tables that a script makes to be of the engine that the
+// TestTablesOfAUser wants the tables that a user makes to be of the engine that the
 // settings tell of, whatever the server's default is, and those that it makes otherwise on
 // purpose told apart.
-func TestTablesOfAScript(t *testing.T) {
+func TestTablesOfAUser(t *testing.T) {
 	conn := admin(t)
 	exec(t, conn, "SET GLOBAL default_storage_engine = MyISAM")
 	defer exec(t, conn, "SET GLOBAL default_storage_engine = InnoDB")
@@ -48,7 +33,7 @@ func TestTablesOfAScript(t *testing.T) {
 			"table account is MEMORY: no transactions, emptied when the server ends", durability.None},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			settings, g := drivertest.StorageOf(t, scriptStore(t, test.change), test.statements...)
+			settings, g := drivertest.StorageOf(t, drivertest.Store{Open: Open, Target: target(test.change)}, test.statements...)
 			if engine, apart := drivertest.Value(settings, "engine"), drivertest.Value(settings, workload.SettingStoredAs+"MyISAM"); engine != test.engine || apart != test.apart {
 				t.Errorf("engine %q, apart %q; want %q, %q", engine, apart, test.engine, test.apart)
 			}

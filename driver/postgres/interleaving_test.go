@@ -5,18 +5,14 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/store"
-	"assay/workload/isolation"
+	"assay/workload"
 )
 
 // TestInterleaving compares with Hermitage's table for PostgreSQL: read committed is
 // monotonic atomic view, repeatable read snapshot isolation.
 func TestInterleaving(t *testing.T) {
-	drivertest.RunInterleaving(t, func(t *testing.T, level store.Level) store.Database {
-		db, err := Open(t.Context(), at(t, level.Isolation), isolation.Schema())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return db
+	drivertest.RunInterleaving(t, Open, func(level store.Level) workload.Target {
+		return at(t, level.Isolation)
 	}, []drivertest.Shown{
 		{Level: "read committed", Anomalies: "PMP PMP-write P4 G-single G-single-predicate G-single-write G2-item G2 G2-two-edges"},
 		{Level: "repeatable read", Anomalies: "G2-item G2 G2-two-edges"},

@@ -6,12 +6,11 @@ import (
 	"assay/driver/drivertest"
 	"assay/durability"
 	"assay/workload"
-	"assay/workload/script"
 )
 
-// TestTablesOfAScript wants what a script makes unlogged, or elsewhere, to be told, with
+// TestTablesOfAUser wants what a user makes unlogged, or elsewhere, to be told, with
 // what that promises.
-func TestTablesOfAScript(t *testing.T) {
+func TestTablesOfAUser(t *testing.T) {
 	for _, test := range []struct {
 		name       string
 		statements []string
@@ -27,12 +26,7 @@ func TestTablesOfAScript(t *testing.T) {
 			"CREATE FOREIGN TABLE j (id int) SERVER assay_none"}, "foreign", "j", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			store, err := script.Opener(Open)(t.Context(), target(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer store.Close()
-			settings, g := drivertest.StorageOf(t, store, test.statements...)
+			settings, g := drivertest.StorageOf(t, drivertest.Store{Open: Open, Target: target(t)}, test.statements...)
 			if names := drivertest.Value(settings, workload.SettingStoredAs+test.way); names != test.names || g.Class != test.class {
 				t.Errorf("stored as %s: %q, class %q; want %q, %q", test.way, names, g.Class, test.names, test.class)
 			}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
+	"assay/driver/sqldb"
 	"assay/driver/sqlite"
 	"assay/workload"
 	"assay/workload/tpcc"
@@ -143,18 +144,15 @@ func statementsOf(all []column) map[string][]string {
 // judge to see each. The columns are those that the file has, so that none is forgotten.
 func TestTPCCJudgesEveryColumn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tpcc.db")
-	run := drivertest.TPCCRun(2, 60, 20)
-	open := func() tpcc.Store {
-		store, err := tpcc.Opener(sqlite.Open)(t.Context(), workload.Target{Address: "sqlite:" + path})
+	by := tpcc.On(sqlite.Open, sqldb.Lacks())
+	run := drivertest.ShortRun{Workload: tpcc.Definition(), Config: &tpcc.Config{Warehouses: 2, Items: 100, Customers: 10, Loaders: 2}, Seed: 7, Clients: 2, Each: 60, Attempts: 20}
+	history := filepath.Join(t.TempDir(), "history")
+	// judged says which checks have this verdict.
+	judged := func(verdict string, do func(store workload.Store)) (checks []string) {
+		store, err := by.Open(t.Context(), workload.Target{Address: "sqlite:" + path})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return store
-	}
-	history := filepath.Join(t.TempDir(), "history")
-	// judged says which checks have this verdict.
-	judged := func(verdict string, do func(store tpcc.Store)) (checks []string) {
-		store := open()
 		defer store.Close()
 		do(store)
 		for _, r := range run.JudgeDone(t.Context(), t, store, history).Results {
@@ -164,7 +162,7 @@ func TestTPCCJudgesEveryColumn(t *testing.T) {
 		}
 		return checks
 	}
-	valid := judged("valid", func(store tpcc.Store) {
+	valid := judged("valid", func(store workload.Store) {
 		if err := run.Do(t.Context(), store, history); err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +187,7 @@ func TestTPCCJudgesEveryColumn(t *testing.T) {
 			t.Errorf("%s: no statement could be done: %v", what, tries)
 			continue
 		}
-		if violated := judged("violated", func(tpcc.Store) {}); len(violated) == 0 {
+		if violated := judged("violated", func(workload.Store) {}); len(violated) == 0 {
 			t.Errorf("%s: nothing is violated", what)
 		}
 	}

@@ -1,0 +1,235 @@
+package drivertest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"assay/history"
+	"assay/store"
+	"assay/workload"
+)
+
+// view is Database.View or Database.Audit.
+type view func(context.Context, func(store.Reader) error) error
+
+// readAll reads what the ledger is about in one view, and calls back with each row.
+func (f *fixture) readAll(ctx context.Context, look view, each func() error) (*state, error) {
+	s := &state{accounts: map[int64]account{}}
+	err := store.ReadAll(ctx, look, func(r store.Reader) error {
+		s.accounts, s.entries, s.records = map[int64]account{}, nil, nil
+		record := func(r record) error {
+			s.records = append(s.records, r)
+			return each()
+		}
+		switch {
+		case f.schema.Open:
+			return f.readRecords(ctx, r, record)
+		case !f.transfers():
+			return store.Each(ctx, r, "record", recordColumns(), record)
+		}
+		if err := store.Each(ctx, r, "account", accountColumns(), func(a account) error {
+			s.accounts[a.ID] = a
+			return each()
+		}, "id"); err != nil {
+			return err
+		}
+		return store.Each(ctx, r, "entry", entryColumns(), func(e entry) error {
+			s.entries = append(s.entries, e)
+			return each()
+		})
+	})
+	return s, err
+}
+
+// The statements of a client: of transfers, and of records.
+const (
+	moveStatement = iota
+	enterStatement
+	enterToldStatement
+	balanceStatement
+)
+
+const (
+	recordStatement = iota
+	contentStatement
+)
+
+func (f *fixture) clientStatements() []store.Statement {
+	switch {
+	case f.schema.Open:
+		return f.named([]store.Statement{f.native(recording(0, "")), f.native(lookup(0))})
+	case !f.transfers():
+		return f.named([]store.Statement{
+			{Verb: store.Insert, Table: "record", Columns: recordColumns().Names},
+			selecting("record", "content", store.Where("id")...),
+		})
+	}
+	enter := store.Statement{Verb: store.Insert, Table: "entry", Columns: entryColumns().Names}
+	told := enter
+	enter.Values = []store.Expression{store.Parameter(1), store.Parameter(2), store.Parameter(3), store.Parameter(4),
+		store.Left("account", "version", store.Parameter(2)), store.Left("account", "version", store.Parameter(3))}
+	return f.named([]store.Statement{
+		updating("account", "balance version", store.Where("id"), store.Add("balance", store.Parameter(2)), store.Add("version", store.Number(1))),
+		enter, told,
+		selecting("account", "balance", store.Where("id")...),
+	})
+}
+
+// client makes transfers or records of its own, each under a fresh id, and every answer is in
+// the ledger. It replaces its session as the workloads' clients do, and is used by one
+// goroutine. One of an even number makes transfers in batches, one of an odd number in
+// transactions whose statements follow from one another.
+type client struct {
+	workload.Connection[store.Session]
+	f      *fixture
+	number int64
+	seq    int64
+}
+
+func (f *fixture) client(db store.Database, number int) *client {
+	c := &client{Connection: workload.Connection[store.Session]{Open: f.dial(db, f.clientStatements())}, f: f, number: int64(number)}
+	f.closing(c.Close)
+	return c
+}
+
+// mustConnect is Session, and ends the test unless there is one.
+func (c *client) mustConnect(ctx context.Context) store.Session {
+	c.f.t.Helper()
+	session, err := c.Session(ctx)
+	c.f.must("Session", err)
+	return session
+}
+
+// next is a write with a fresh id.
+func (c *client) next() sentWrite {
+	c.seq++
+	source, step := (c.number+c.seq)%accounts, 1+c.seq%(accounts-1)
+	id := (c.number+1)<<32 | c.seq
+	if !c.f.transfers() {
+		return sentWrite{entry: entry{ID: id}, content: fmt.Sprintf("content of %d", id)}
+	}
+	return sentWrite{entry: entry{ID: id, Source: 1 + source, Destination: 1 + (source+step)%accounts, Amount: 1 + step}}
+}
+
+// write makes the next write. It is there once that is acknowledged.
+func (c *client) write(ctx context.Context) (id int64, reply workload.Reply) {
+	w := c.next()
+	return w.ID, c.do(ctx, w).Reply
+}
+
+// insist repeats a write until it is acknowledged. It is for the test's own goroutine.
+func (c *client) insist(ctx context.Context) sentWrite {
+	c.f.t.Helper()
+	w := c.next()
+	if r := c.repeat(ctx, w); r.Outcome != history.Committed {
+		c.f.t.Fatalf("write %d: %+v, want committed", w.ID, r)
+	}
+	return w
+}
+
+// repeat repeats a write while it fails and no constraint refuses it.
+func (c *client) repeat(ctx context.Context, w sentWrite) (r store.Reply) {
+	retry(ctx, func() workload.Reply {
+		r = c.do(ctx, w)
+		again := r.Reply
+		again.Duplicate = r.Violated != store.NoViolation // nothing to repeat
+		return again
+	})
+	return r
+}
+
+// do makes one attempt and records it.
+func (c *client) do(ctx context.Context, w sentWrite) (r store.Reply) {
+	r.Reply = c.attempt(ctx, fmt.Sprintf("write %d", w.ID), func(session store.Session) workload.Reply {
+		switch {
+		case c.f.transfers() && c.number%2 == 0:
+			r, w.told = c.batch(ctx, session, w)
+		case c.f.transfers():
+			r, w.told = c.transaction(ctx, session, w)
+		case c.seq%2 != 0:
+			r = session.Run(ctx, store.Call{Statement: recordStatement, Parameters: c.f.recordParameters(w)})
+		case c.f.schema.Open:
+			r = session.Transaction(ctx, true, func(ctx context.Context, tx store.Transaction) error {
+				_, err := tx.Do(ctx, recordStatement, nil, c.f.recordParameters(w)...)
+				return err
+			})
+		default:
+			r = session.Insert(ctx, store.RowsOf("record", recordColumns(), []record{{w.ID, w.content}}))
+		}
+		return r.Inserted()
+	})
+	w.outcome = r.Outcome
+	c.f.ledger.record(w)
+	return r
+}
+
+// content reads a record.
+func (c *client) content(ctx context.Context, id int64) (found []string, r workload.Reply) {
+	with := with(id)
+	if c.f.schema.Open {
+		with = c.f.parameters(lookup(id))
+	}
+	r = c.attempt(ctx, "read", func(session store.Session) workload.Reply {
+		return session.Run(ctx, store.Call{Statement: contentStatement, Parameters: with, Row: func(row store.Row) error {
+			values, err := row.AppendValues(nil)
+			for _, v := range values {
+				if d, is := v.(store.Document); is {
+					v = d.Value("content")
+				}
+				found = append(found, fmt.Sprint(v))
+			}
+			return err
+		}}).Reply
+	})
+	return found, r
+}
+
+// moved takes an account as a move leaves it.
+func moved(a *left) func(store.Row) error {
+	return func(r store.Row) error { return r.Scan(&a.balance, &a.version) }
+}
+
+func (c *client) batch(ctx context.Context, session store.Session, w sentWrite) (store.Reply, [2]left) {
+	told := new([2]left)
+	calls := []store.Call{
+		{Statement: moveStatement, Parameters: with(w.Source, -w.Amount), Row: moved(&told[0])},
+		{Statement: moveStatement, Parameters: with(w.Destination, w.Amount), Row: moved(&told[1])},
+		{Statement: enterStatement, Parameters: with(w.ID, w.Source, w.Destination, w.Amount)},
+	}
+	if w.Destination < w.Source && !w.asAsked {
+		calls[0], calls[1] = calls[1], calls[0]
+	}
+	r := session.Batch(ctx, &store.Batch{Calls: calls})
+	if r.Outcome != history.Committed { // what comes late must not be read
+		return r, [2]left{}
+	}
+	return r, *told
+}
+
+func (c *client) transaction(ctx context.Context, session store.Session, w sentWrite) (store.Reply, [2]left) {
+	told := new([2]left)
+	r := session.Transaction(ctx, true, func(ctx context.Context, tx store.Transaction) error {
+		steps := []func() (int64, error){
+			func() (int64, error) { return tx.Do(ctx, moveStatement, moved(&told[0]), with(w.Source, -w.Amount)...) },
+			func() (int64, error) {
+				return tx.Do(ctx, moveStatement, moved(&told[1]), with(w.Destination, w.Amount)...)
+			},
+		}
+		if w.Destination < w.Source && !w.asAsked {
+			slices.Reverse(steps)
+		}
+		_, err := steps[0]()
+		if err == nil {
+			_, err = steps[1]()
+		}
+		if err == nil {
+			_, err = tx.Do(ctx, enterToldStatement, nil, with(w.ID, w.Source, w.Destination, w.Amount, told[0].version, told[1].version)...)
+		}
+		return err
+	})
+	if r.Outcome != history.Committed {
+		return r, [2]left{}
+	}
+	return r, *told
+}
