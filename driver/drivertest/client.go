@@ -133,10 +133,16 @@ func (c *client) repeat(ctx context.Context, w sentWrite) (r store.Reply) {
 	retry(ctx, func() workload.Reply {
 		r = c.do(ctx, w)
 		again := r.Reply
-		again.Duplicate = r.Violated != store.NoViolation // nothing to repeat
+		again.Duplicate = r.Violated != store.NoViolation || keyThere(r) // nothing to repeat
 		return again
 	})
 	return r
+}
+
+// keyThere is whether a reply says that a key is there already. Of a user's command on
+// documents its class says so.
+func keyThere(r store.Reply) bool {
+	return r.Violated == store.Unique || r.Outcome == history.Failed && (r.Class == store.ClassDuplicateKey || r.Class == workload.ClassDuplicate)
 }
 
 // do makes one attempt and records it.

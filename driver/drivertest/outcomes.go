@@ -84,7 +84,7 @@ func (f *fixture) testRaceForOneKey() {
 			switch r := c.repeat(f.ctx, w); {
 			case r.Outcome == history.Committed:
 				committed.Add(1)
-			case r.Violated == store.Unique:
+			case keyThere(r):
 				duplicates.Add(1)
 			default:
 				f.t.Errorf("the same row from many: %+v", r)

@@ -45,7 +45,7 @@ func (s *database) Marker(ctx context.Context) (*workload.Marker, error) {
 }
 
 func (s *database) readMark(ctx context.Context) (*mark, error) {
-	names, err := s.present(ctx)
+	names, err := s.present(ctx, bson.D{})
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
@@ -71,9 +71,9 @@ func (s *database) readMark(ctx context.Context) (*mark, error) {
 }
 
 // present are the names of the collections, but for the lease's and the server's own
-// (system.profile, system.views), which are nobody's data.
-func (s *database) present(ctx context.Context) ([]string, error) {
-	names, err := s.database.ListCollectionNames(ctx, bson.D{})
+// (system.profile, system.views), which are nobody's data; with a filter, of those.
+func (s *database) present(ctx context.Context, filter bson.D) ([]string, error) {
+	names, err := s.database.ListCollectionNames(ctx, filter)
 	return slices.DeleteFunc(names, func(name string) bool {
 		return strings.HasPrefix(name, "system.") || name == leaseCollection
 	}), failed("list the collections", err)
@@ -84,7 +84,7 @@ func (s *database) own(ctx context.Context) ([]*mongo.Collection, error) {
 	if !s.of.Open {
 		return s.collections, nil
 	}
-	names, err := s.present(ctx)
+	names, err := s.present(ctx, bson.D{{Key: "type", Value: bson.D{{Key: "$ne", Value: "view"}}}}) // which are of another's making
 	if err != nil {
 		return nil, err
 	}
