@@ -223,6 +223,18 @@ func permitted(allowed []string, to string) bool {
 	})
 }
 
+// TestDriversKnowNoWorkload: none imports one, but drivertest for its short runs.
+func TestDriversKnowNoWorkload(t *testing.T) {
+	for from, allowed := range mayImport {
+		if !strings.HasPrefix(from, "driver/") || from == "driver/drivertest" {
+			continue
+		}
+		if i := slices.IndexFunc(allowed, func(to string) bool { return strings.HasPrefix(to, "workload/") }); i >= 0 {
+			t.Errorf("%s may import %s", from, allowed[i])
+		}
+	}
+}
+
 // TestEachPackageIsDescribed: docs/decisions/packages.md says what each package is for, and
 // knows no other.
 func TestEachPackageIsDescribed(t *testing.T) {

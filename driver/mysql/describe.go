@@ -14,6 +14,7 @@ import (
 
 	"assay/driver/encryption"
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -140,6 +141,14 @@ func (p *schema) enginesInUse(ctx context.Context, c *conn, add func(name, value
 	return engines, nil
 }
 
+// derives reports whether rows are inserted with what others hold: in batches, which are
+// sent as the address says, and audited beside them.
+func (p *schema) derives() bool {
+	return slices.ContainsFunc(p.Tables, func(t store.Table) bool {
+		return slices.ContainsFunc(t.Columns, func(c store.Column) bool { return c.Derived })
+	})
+}
+
 // Describe asks the server what it is.
 func (p *schema) Describe(ctx context.Context) (workload.Product, error) {
 	product := workload.Product{Name: p.server.name, Version: p.server.version}
@@ -156,7 +165,7 @@ func (p *schema) Describe(ctx context.Context) (workload.Product, error) {
 			add("dialect", p.dialect.name)
 		}
 		add(encryption.Setting, p.encryption.describe(c))
-		if p.Workload == "bank" {
+		if p.derives() {
 			add("statements", map[bool]string{false: statementsTogether, true: statementsApart}[p.apart()])
 		}
 		values, err := c.pairs(ctx, `SHOW VARIABLES`)
@@ -189,7 +198,7 @@ func (p *schema) Describe(ctx context.Context) (workload.Product, error) {
 		if err != nil {
 			return errors.New("the Galera node does not tell the size of its cluster")
 		}
-		if p.Workload == "bank" && p.waitsInAudits() {
+		if p.derives() && p.waitsInAudits() {
 			add("audits", "wsrep_sync_wait=1")
 		}
 		add("wsrep_cluster_size", strconv.Itoa(size))

@@ -64,17 +64,6 @@ func newFile(o options, kind store.Schema) *file {
 	return f
 }
 
-// begin is how Describe tells of the workload's transactions.
-func (f *file) begin() string {
-	switch f.kind.Workload {
-	case "isolation", "availability", "entity":
-		return "begin immediate; begin, if it only reads"
-	case "candles":
-		return "begin immediate, a batch each; begin, if it only reads"
-	}
-	return "begin immediate"
-}
-
 // write waits for the writer's turn. The caller ends it with done.
 func (f *file) write(ctx context.Context) error {
 	// A select with both ready picks either; a context that is over is over.
@@ -167,7 +156,7 @@ func (f *file) Describe(ctx context.Context) (workload.Product, error) {
 			{Name: "journal_mode", Value: journal},
 			{Name: "synchronous", Value: f.synchronous},
 			{Name: "page_size", Value: pageSize},
-			{Name: "transaction", Value: f.begin()},
+			{Name: "transaction", Value: "begin immediate; begin, if it only reads"},
 			{Name: "busy_timeout", Value: f.lockTimeout.String()},
 		},
 		Topology: workload.Topology{Nodes: 1},
