@@ -232,8 +232,8 @@ func TestMetrics(t *testing.T) {
 	r.ask("GET", "/entities/7", "", "")
 	response, text := r.ask("GET", "/metrics", "", "")
 	for _, want := range []string{
-		`assay_http_requests_total{method="POST",route="/entities",code="201"} 3`,
-		`assay_http_requests_total{method="GET",route="/entities/{id}",code="400"} 1`,
+		`assay_http_requests_total{code="201",method="POST",route="/entities"} 3`,
+		`assay_http_requests_total{code="400",method="GET",route="/entities/{id}"} 1`,
 		`assay_http_request_duration_seconds_count{route="/entities"} 3`,
 		`assay_http_request_duration_seconds_bucket{route="/entities",le="+Inf"} 3`,
 		`assay_http_in_flight 1`,
