@@ -105,39 +105,34 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // pool lends the database's sessions to requests, at most so many at a time. It is
 // safe for concurrent use.
 type pool struct {
-	store  store.Database
-	tokens chan struct{} // holds a token for each session that is lent
-
-	mu   sync.Mutex
-	idle []store.Session
+	store store.Database
+	// lent holds a token for each session that is lent, idle those that nobody has.
+	lent chan struct{}
+	idle chan store.Session
 }
 
 func newPool(db store.Database, size int) *pool {
-	return &pool{store: db, tokens: make(chan struct{}, size)}
+	return &pool{store: db, lent: make(chan struct{}, size), idle: make(chan store.Session, size)}
 }
 
 // take waits for a session; the caller gives it back. Nothing was sent if it
 // returns an error: ctx's if it waited too long.
 func (p *pool) take(ctx context.Context) (store.Session, error) {
 	select {
-	case p.tokens <- struct{}{}:
+	case p.lent <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	p.mu.Lock()
-	if n := len(p.idle); n > 0 {
-		session := p.idle[n-1]
-		p.idle = p.idle[:n-1]
-		p.mu.Unlock()
+	select {
+	case session := <-p.idle:
 		return session, nil
+	default:
 	}
-	p.mu.Unlock()
 	session, err := p.store.Session(ctx, keyvalue.Statements(entity.Schema()))
 	if err != nil {
-		<-p.tokens
-		return nil, err
+		<-p.lent
 	}
-	return session, nil
+	return session, err
 }
 
 // give takes a session back, and closes it if it is of no further use.
@@ -145,19 +140,19 @@ func (p *pool) give(session store.Session, useless bool) {
 	if useless {
 		session.Close()
 	} else {
-		p.mu.Lock()
-		p.idle = append(p.idle, session)
-		p.mu.Unlock()
+		p.idle <- session // which has room for all that are lent
 	}
-	<-p.tokens
+	<-p.lent
 }
 
 // drain closes the sessions that nobody has.
 func (p *pool) drain() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, session := range p.idle {
-		session.Close()
+	for {
+		select {
+		case session := <-p.idle:
+			session.Close()
+		default:
+			return
+		}
 	}
-	p.idle = nil
 }

@@ -116,7 +116,7 @@ func (j *judge) firstReading() error {
 			return nil
 		},
 		Reservation: func(r history.Reservation) error {
-			j.operations.client(r.Client).reserved = r.UpTo
+			j.operations.client(r.Client).Reserved = r.UpTo
 			return nil
 		},
 		Event: func(e history.Event) error {

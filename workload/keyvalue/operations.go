@@ -45,12 +45,7 @@ type clientOperations struct {
 	starts []uint32
 	// several are the operations with more than one record.
 	several []several
-	// count is how many operations began, and ended whether the last of them
-	// did. reserved is the first number that none can have.
-	count    uint64
-	attempts int // of the last operation
-	ended    bool
-	reserved uint64
+	Progress
 	// reads is true if this client only reads, so that its numbers make no
 	// records (Preset.ReadersApart).
 	reads bool
@@ -82,7 +77,7 @@ type operations struct {
 func newOperations(p *Preset) *operations {
 	o := &operations{preset: p, clients: map[int]*clientOperations{}, unrecorded: map[int64]bool{}}
 	if p.Loaded > 0 {
-		loaded := &clientOperations{records: make([]status, p.Loaded), count: uint64(p.Loaded), ended: true}
+		loaded := &clientOperations{records: make([]status, p.Loaded), Progress: Progress{Count: uint64(p.Loaded)}}
 		for i := range loaded.records {
 			loaded.records[i] = insertBit | status(history.Committed)
 		}
@@ -94,7 +89,7 @@ func newOperations(p *Preset) *operations {
 func (o *operations) client(n int) *clientOperations {
 	c := o.clients[n]
 	if c == nil {
-		c = &clientOperations{ended: true}
+		c = &clientOperations{}
 		o.clients[n] = c
 	}
 	return c
@@ -105,23 +100,19 @@ func (o *operations) enter(op *history.Op) error {
 	c := o.client(op.Client)
 	insert := op.Kind == KindInsert
 	if o.preset.ReadersApart {
-		if insert && c.reads || !insert && c.count > 0 {
+		if insert && c.reads || !insert && c.Count > 0 {
 			return fmt.Errorf("client %d both inserts and reads", op.Client)
 		}
 		if c.reads = !insert; c.reads {
 			return nil
 		}
 	}
-	if c.ended {
-		c.count, c.attempts = c.count+1, 0
-	}
-	if op.Seq != c.count-1 || op.Attempt != c.attempts+1 {
-		return fmt.Errorf("operation %d, attempt %d of client %d is out of order", op.Seq, op.Attempt, op.Client)
+	if err := c.Enter(op); err != nil {
+		return err
 	}
 	if op.Client > o.preset.MaxClient {
 		return fmt.Errorf("client %d cannot have inserted anything", op.Client)
 	}
-	c.attempts, c.ended = op.Attempt, op.Last
 	if op.Attempt == 1 || o.preset.PerAttempt {
 		c.records = append(c.records, 0)
 		if o.preset.Starts {
@@ -152,7 +143,7 @@ func (o *operations) enter(op *history.Op) error {
 func (o *operations) close(whole bool) {
 	o.whole = whole
 	for _, c := range o.clients {
-		if at := len(c.records) - 1; !c.ended && !o.preset.PerAttempt && c.records[at]&insertBit != 0 {
+		if at := len(c.records) - 1; c.open && !o.preset.PerAttempt && c.records[at]&insertBit != 0 {
 			c.records[at] = insertBit | status(c.records[at].outcome().Then(history.Unknown))
 		}
 	}
@@ -204,20 +195,13 @@ func (o *operations) find(number int64) (from provenance, c *clientOperations, a
 	if c = o.clients[client]; !ok || c == nil || c.reads || (attempt != 0) != o.preset.PerAttempt {
 		return foreign, nil, 0
 	}
-	if seq < c.count {
+	if seq < c.Count {
 		first, end := c.span(seq)
-		at := first + max(attempt-1, 0)
-		switch {
-		case at < end && c.records[at]&insertBit != 0:
+		if at := first + max(attempt-1, 0); at < end && c.records[at]&insertBit != 0 {
 			return recorded, c, at
-		case at >= end && seq == c.count-1 && !c.ended && (!o.whole || attempt == c.attempts+1):
-			return unrecorded, nil, 0 // an attempt that never came back
-		default:
-			return foreign, nil, 0
 		}
 	}
-	next := seq == c.count && c.ended && attempt <= 1
-	if seq < c.reserved && (next || !o.whole && (attempt <= 1 || o.preset.Repeats)) {
+	if c.Unrecorded(seq, attempt, o.whole, o.preset.Repeats) {
 		return unrecorded, nil, 0
 	}
 	return foreign, nil, 0

@@ -15,7 +15,7 @@ func (j *judge) count() {
 		if c.reads {
 			continue
 		}
-		for seq := range c.count {
+		for seq := range c.Count {
 			first, end := c.span(seq)
 			rows := int64(0)
 			outcome := history.Failed

@@ -8,6 +8,7 @@ import (
 	"assay/history"
 	"assay/store"
 	"assay/workload/definition"
+	"assay/workload/keyvalue"
 )
 
 // The checks of this workload, as in a result; Definition says what each asserts.
@@ -53,7 +54,7 @@ type judge struct {
 	// missing says why the state is not all there is to know; empty if it is.
 	missing string
 
-	clients map[int]*clientOperations
+	clients map[int]*keyvalue.Progress
 	// whole is true if the history was closed in order.
 	whole bool
 	// inserted is when the insert of each number from config.Records on was
@@ -71,17 +72,6 @@ type judge struct {
 }
 
 const never = math.MaxInt64
-
-// clientOperations is how far one client came.
-type clientOperations struct {
-	// count is how many operations began, attempts how often the last of them was
-	// tried; ended is whether it was ended.
-	count    uint64
-	attempts int
-	ended    bool
-	// reserved is the first number that none can have.
-	reserved uint64
-}
 
 // maxTogether is how many writes are judged at the same time.
 const maxTogether = 4 << 20
@@ -101,7 +91,7 @@ func judgeTogether(config Config, seed uint64, e definition.Evidence, together i
 	}
 	j := &judge{
 		config: config, evidence: e, keys: newKeys(seed), contents: newContents(config, seed),
-		promised: e.Promise == store.Linearizable, clients: map[int]*clientOperations{}, missing: e.InFlight,
+		promised: e.Promise == store.Linearizable, clients: map[int]*keyvalue.Progress{}, missing: e.InFlight,
 		records: check.Result{Name: CheckRecords}, reads: check.Result{Name: CheckReads},
 		scans: check.Result{Name: CheckScans}, linearizable: check.Result{Name: CheckLinearizable},
 	}
@@ -135,7 +125,7 @@ func (j *judge) inspect() error {
 		},
 		Op: j.enter,
 		Reservation: func(r history.Reservation) error {
-			j.client(r.Client).reserved = r.UpTo
+			j.client(r.Client).Reserved = r.UpTo
 			return nil
 		},
 	})
@@ -145,19 +135,15 @@ func (j *judge) inspect() error {
 		j.limit += j.shares // one may have inserted more than the others
 	}
 	for _, c := range j.clients {
-		if open := c.reserved - min(c.count, c.reserved); j.whole {
-			j.limit += j.shares * int64(min(open, 1))
-		} else {
-			j.limit += j.shares * int64(open)
-		}
+		j.limit += j.shares * c.Missing(j.whole)
 	}
 	return err
 }
 
-func (j *judge) client(n int) *clientOperations {
+func (j *judge) client(n int) *keyvalue.Progress {
 	c := j.clients[n]
 	if c == nil {
-		c = &clientOperations{ended: true}
+		c = &keyvalue.Progress{}
 		j.clients[n] = c
 	}
 	return c
@@ -165,14 +151,9 @@ func (j *judge) client(n int) *clientOperations {
 
 // enter enters one attempt. Those of one client come in their order.
 func (j *judge) enter(op *history.Op) error {
-	c := j.client(op.Client)
-	if c.ended {
-		c.count, c.attempts = c.count+1, 0
+	if err := j.client(op.Client).Enter(op); err != nil {
+		return j.malformed("%v", err)
 	}
-	if op.Seq != c.count-1 || op.Attempt != c.attempts+1 {
-		return j.malformed("operation %d, attempt %d of client %d is out of order", op.Seq, op.Attempt, op.Client)
-	}
-	c.attempts, c.ended = op.Attempt, op.Last
 	j.attempts++
 	if err := j.understood(op); err != nil || len(op.Values) == 0 {
 		return err
@@ -224,14 +205,7 @@ func (j *judge) understood(op *history.Op) error {
 func (j *judge) unrecorded(v version) bool {
 	client, seq, attempt := v.split()
 	c := j.clients[client]
-	switch {
-	case c == nil || seq >= c.reserved:
-		return false
-	case seq < c.count:
-		return seq == c.count-1 && !c.ended && attempt > c.attempts && (!j.whole || attempt == c.attempts+1)
-	default:
-		return !j.whole || seq == c.count && c.ended && attempt == 1
-	}
+	return c != nil && c.Unrecorded(seq, attempt, j.whole, true)
 }
 
 // initial is what a record held before the run.
