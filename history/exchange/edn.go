@@ -48,15 +48,9 @@ func (r *ednReader) blank(depth int) error {
 
 // value reads one form into the tree.
 func (r *ednReader) value(depth int) error {
-	if depth > maxDepth || len(r.tree.nodes) >= maxNodes || len(r.tree.text) >= maxText {
-		return r.in.bad("one operation is larger than %d forms, %d bytes of text or %d levels", maxNodes, maxText, maxDepth)
-	}
-	if err := r.blank(depth); err != nil {
+	c, err := r.in.begin(r, r.tree, depth)
+	if err != nil {
 		return err
-	}
-	c, ok := r.in.peek()
-	if !ok {
-		return r.in.tooShort("an operation")
 	}
 	switch c {
 	case '{':
@@ -67,7 +61,7 @@ func (r *ednReader) value(depth int) error {
 		return r.sequence(listNode, ')', depth)
 	case '"':
 		r.in.skip()
-		return r.text(false)
+		return r.in.quoted(r.tree, ednEscapes)
 	case '#':
 		r.in.skip()
 		return r.dispatch(depth)
@@ -117,7 +111,7 @@ func (r *ednReader) dispatch(depth int) error {
 		return r.sequence(listNode, '}', depth)
 	case c == '"':
 		r.in.skip()
-		return r.text(true)
+		return r.in.quoted(r.tree, noEscapes)
 	case c == '#':
 		r.in.skip()
 		start, err := r.raw()
@@ -139,22 +133,11 @@ func (r *ednReader) dispatch(depth int) error {
 // raw appends the bytes up to the next delimiter to the tree's text and
 // returns where they begin.
 func (r *ednReader) raw() (int, error) {
-	start := len(r.tree.text)
-	for {
-		c, ok := r.in.peek()
-		if !ok || ednDelimiter(c) {
-			break
-		}
-		r.in.pos++ // no line ends here
-		r.tree.text = append(r.tree.text, c)
-		if len(r.tree.text)-start > maxText {
-			return 0, r.in.bad("a word longer than %d bytes", maxText)
-		}
+	start, err := r.in.word(r.tree, ednDelimiter, "a word")
+	if err == nil && !whole(r.tree.text[start:]) {
+		err = r.in.bad("a word that is not UTF-8")
 	}
-	if !whole(r.tree.text[start:]) {
-		return 0, r.in.bad("a word that is not UTF-8")
-	}
-	return start, r.in.broken()
+	return start, err
 }
 
 func (r *ednReader) keyword() error {
@@ -179,19 +162,9 @@ func (r *ednReader) character() error {
 	}
 	at := len(r.tree.text)
 	r.tree.text = append(r.tree.text, c)
-	for {
-		c, ok := r.in.peek()
-		if !ok || ednDelimiter(c) {
-			break
-		}
-		r.in.pos++
-		r.tree.text = append(r.tree.text, c)
-		if len(r.tree.text)-at > maxText {
-			return r.in.bad("a character longer than %d bytes", maxText)
-		}
-	}
+	_, err := r.in.word(r.tree, ednDelimiter, "a character")
 	r.tree.addText(symbolNode, at)
-	return r.in.broken()
+	return err
 }
 
 // token reads a number, a symbol, nil, true or false.
@@ -212,57 +185,14 @@ func (r *ednReader) token() error {
 		}
 		return nil
 	}
-	switch string(word) {
-	case "nil":
-		t.add(nilNode, 0)
-	case "true":
-		t.add(boolNode, 1)
-	case "false":
-		t.add(boolNode, 0)
+	switch {
+	case t.literal(start, "nil"):
+	case !symbolStart(word[0]):
+		return r.in.bad("%q is not EDN", short(word))
 	default:
-		if !symbolStart(word[0]) {
-			return r.in.bad("%q is not EDN", short(word))
-		}
 		t.addText(symbolNode, start)
-		return nil
 	}
-	t.text = t.text[:start]
 	return nil
-}
-
-// text reads a string whose opening quote is consumed already. In a regular
-// expression, a backslash stands for itself.
-func (r *ednReader) text(regexp bool) error {
-	t := r.tree
-	start := len(t.text)
-	for {
-		c, ok := r.in.take()
-		switch {
-		case !ok:
-			return r.in.tooShort("a string")
-		case c == '"':
-			if !whole(t.text[start:]) {
-				return r.in.bad("a string that is not UTF-8")
-			}
-			t.addText(stringNode, start)
-			return nil
-		case c == '\\' && regexp:
-			t.text = append(t.text, c)
-			if c, ok = r.in.take(); ok {
-				t.text = append(t.text, c)
-			}
-		case c == '\\':
-			var err error
-			if t.text, err = r.in.escape(t.text, true); err != nil {
-				return err
-			}
-		default:
-			t.text = append(t.text, c)
-		}
-		if len(t.text) > maxText {
-			return r.in.bad("one operation has more than %d bytes of text", maxText)
-		}
-	}
 }
 
 // ednSpace reports whether c is white space as Clojure's reader has it (Java's,

@@ -2,14 +2,6 @@ package exchange
 
 import "io"
 
-// syntax reads one form at a time.
-type syntax interface {
-	// blank consumes what stands between forms.
-	blank(depth int) error
-	// value reads one form into the tree.
-	value(depth int) error
-}
-
 // forms gives the maps of a file that has one after the other, or one list of
 // them.
 type forms struct {

@@ -61,7 +61,7 @@ func NewReader(src io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{format: format, tree: t, index: NoIndex}
+	r := &Reader{format: format, tree: t, index: NoIndex, open: inFlight{}}
 	switch format {
 	case EDN:
 		in = in.inChunks(true)
@@ -159,7 +159,7 @@ func (r *Reader) next() (*Operation, error) {
 
 // leftOver returns the operations that were never completed, one by one.
 func (r *Reader) leftOver() (*Operation, error) {
-	if r.open.len > 0 {
+	if len(r.open) > 0 {
 		r.left = r.open.empty() // the first is taken last
 	}
 	if len(r.left) == 0 {
@@ -242,11 +242,11 @@ func (r *Reader) step() (*Operation, error) {
 }
 
 func (r *Reader) invoke(e *event, at int64) error {
-	if op := r.open.of(e.process); op != nil {
+	if op := r.open[e.process]; op != nil {
 		return e.bad("process %d invokes an operation while the one that it invoked on line %d is not completed",
 			e.process, op.Line)
 	}
-	if r.open.len >= maxOpen {
+	if len(r.open) >= maxOpen {
 		return e.bad("more than %d operations are in flight at once", maxOpen)
 	}
 	if e.function == 0 {
@@ -259,7 +259,7 @@ func (r *Reader) invoke(e *event, at int64) error {
 	if err := r.tree.request(e, op); err != nil {
 		return err
 	}
-	r.open.add(op)
+	r.open[op.Process] = op
 	return nil
 }
 
@@ -277,7 +277,7 @@ func (r *Reader) unused() *Operation {
 }
 
 func (r *Reader) complete(e *event, at int64) (*Operation, error) {
-	op := r.open.of(e.process)
+	op := r.open[e.process]
 	if op == nil {
 		return nil, e.bad("process %d completes (%s) what it has not invoked", e.process, e.kind)
 	}
@@ -302,7 +302,7 @@ func (r *Reader) complete(e *event, at int64) (*Operation, error) {
 		op.Outcome = history.Failed
 	}
 	r.tree.settle(op)
-	r.open.remove(e.process)
+	delete(r.open, e.process)
 	return op, nil
 }
 

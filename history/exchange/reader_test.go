@@ -343,7 +343,7 @@ func TestMemoryDoesNotGrowWithTheHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 		n++
-		kept = max(kept, len(r.free)+r.open.len, cap(r.tree.nodes)/1000, cap(r.tree.text)/1000)
+		kept = max(kept, len(r.free)+len(r.open), cap(r.tree.nodes)/1000, cap(r.tree.text)/1000)
 	}
 	if n != each || kept > 1 {
 		t.Errorf("%d operations, of which %d were kept at a time", n, kept)

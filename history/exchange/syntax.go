@@ -1,0 +1,192 @@
+package exchange
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// What EDN and JSON have in common.
+
+// syntax reads one form at a time.
+type syntax interface {
+	// blank consumes what stands between forms.
+	blank(depth int) error
+	// value reads one form into the tree.
+	value(depth int) error
+}
+
+// begin goes to the next form, which is to be one in a tree, and returns the byte with
+// which it begins.
+func (in *input) begin(s syntax, t *tree, depth int) (byte, error) {
+	if depth > maxDepth || len(t.nodes) >= maxNodes || len(t.text) >= maxText {
+		return 0, in.bad("one operation is larger than %d forms, %d bytes of text or %d levels", maxNodes, maxText, maxDepth)
+	}
+	if err := s.blank(depth); err != nil {
+		return 0, err
+	}
+	c, ok := in.peek()
+	if !ok {
+		return 0, in.tooShort("an operation")
+	}
+	return c, nil
+}
+
+// word appends the bytes up to the next delimiter to the tree's text and returns where
+// they begin. No line ends in it.
+func (in *input) word(t *tree, delimiter func(byte) bool, what string) (start int, err error) {
+	for start = len(t.text); in.pos < in.end || in.fill(); in.pos++ {
+		c := in.buf[in.pos]
+		if delimiter(c) {
+			break
+		}
+		if t.text = append(t.text, c); len(t.text)-start > maxText {
+			return 0, in.bad("%s longer than %d bytes", what, maxText)
+		}
+	}
+	return start, in.broken()
+}
+
+// literal adds what the text from start on stands for, if that is nothing, which is called
+// null, true or false.
+func (t *tree) literal(start int, null string) bool {
+	kind, num := boolNode, int64(0)
+	switch string(t.text[start:]) {
+	case null:
+		kind = nilNode
+	case "true":
+		num = 1
+	case "false":
+	default:
+		return false
+	}
+	t.text = t.text[:start]
+	t.add(kind, num)
+	return true
+}
+
+// escapes are what a backslash in a string begins.
+type escapes uint8
+
+const (
+	jsonEscapes escapes = iota
+	// ednEscapes are octal ones as well. Such a string may have control characters.
+	ednEscapes
+	// noEscapes are those of a regular expression, where a backslash stands for itself.
+	noEscapes
+)
+
+// quoted reads a string whose opening quote is consumed already.
+func (in *input) quoted(t *tree, how escapes) (err error) {
+	start := len(t.text)
+	for {
+		c, ok := in.peek()
+		switch {
+		case !ok:
+			return in.tooShort("a string")
+		case how == jsonEscapes && c < ' ':
+			return in.bad("a control character inside a string")
+		}
+		in.skip()
+		switch c {
+		case '"':
+			if !whole(t.text[start:]) {
+				return in.bad("a string that is not UTF-8")
+			}
+			t.addText(stringNode, start)
+			return nil
+		case '\\':
+			if t.text, err = in.escape(t.text, how); err != nil {
+				return err
+			}
+		default:
+			t.text = append(t.text, c)
+		}
+		if len(t.text) > maxText {
+			return in.bad("one operation has more than %d bytes of text", maxText)
+		}
+	}
+}
+
+// escape reads what follows a backslash inside a string and appends what it
+// stands for.
+func (in *input) escape(text []byte, how escapes) ([]byte, error) {
+	c, ok := in.take()
+	switch {
+	case !ok:
+		return text, in.tooShort("a string")
+	case how == noEscapes:
+		return append(text, '\\', c), nil
+	}
+	switch c {
+	case '"', '\\', '/':
+		return append(text, c), nil
+	case 'b':
+		return append(text, '\b'), nil
+	case 'f':
+		return append(text, '\f'), nil
+	case 'n':
+		return append(text, '\n'), nil
+	case 'r':
+		return append(text, '\r'), nil
+	case 't':
+		return append(text, '\t'), nil
+	case 'u':
+		return in.unicode(text)
+	}
+	if how == ednEscapes && '0' <= c && c <= '7' {
+		v := rune(c - '0')
+		for range 2 {
+			if c, ok := in.peek(); ok && '0' <= c && c <= '7' && v < 32 {
+				v = 8*v + rune(c-'0')
+				in.skip()
+			}
+		}
+		return utf8.AppendRune(text, v), nil
+	}
+	return text, in.bad("%q is not an escape in a string", "\\"+string(rune(c)))
+}
+
+// unicode reads the four digits of a \u escape, and the second such escape of
+// a character that needs two. Half of one alone becomes U+FFFD.
+func (in *input) unicode(text []byte) ([]byte, error) {
+	v, err := in.hex()
+	if err != nil {
+		return text, err
+	}
+	for utf16.IsSurrogate(v) {
+		if next := in.ahead(2); len(next) < 2 || next[0] != '\\' || next[1] != 'u' {
+			break
+		}
+		in.skip()
+		in.skip()
+		low, err := in.hex()
+		if err != nil {
+			return text, err
+		}
+		if both := utf16.DecodeRune(v, low); both != utf8.RuneError {
+			return utf8.AppendRune(text, both), nil
+		}
+		text = utf8.AppendRune(text, utf8.RuneError)
+		v = low
+	}
+	return utf8.AppendRune(text, v), nil
+}
+
+func (in *input) hex() (rune, error) {
+	var v rune
+	for range 4 {
+		c, ok := in.take()
+		if !ok {
+			return 0, in.tooShort("a string")
+		}
+		switch low := c | 0x20; {
+		case digit(c):
+			v = 16*v + rune(c-'0')
+		case 'a' <= low && low <= 'f':
+			v = 16*v + rune(low-'a'+10)
+		default:
+			return 0, in.bad("%q is not a hexadecimal digit", c)
+		}
+	}
+	return v, nil
+}
