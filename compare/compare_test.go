@@ -63,9 +63,7 @@ func row(t *testing.T, c *Comparison, metric string) Row {
 
 func TestCompare(t *testing.T) {
 	c, err := Compare(group("a", 1000, 1010, 990, 1005, 995), group("b", 800, 810, 790, 805, 795), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	r := row(t, c, "throughput")
 	// 2 of 252 arrangements of five and five are as extreme.
 	if r.A.Median != 1000 || r.B.Median != 800 || math.Abs(r.Change+0.2) > 1e-9 || !r.Significant || r.Better || math.Abs(r.P-2.0/252) > 1e-9 {
@@ -94,9 +92,7 @@ func TestCompare(t *testing.T) {
 // found. The noise is that of a busy machine: a tenth.
 func TestGateFindsWhatItShould(t *testing.T) {
 	gate, err := ParseGate("throughput > -5%")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	const trials = 2000
 	random := rand.New(rand.NewPCG(1, 2))
 	missed := func(factor, noise float64) (share float64) {
@@ -107,9 +103,7 @@ func TestGateFindsWhatItShould(t *testing.T) {
 				b = append(b, 1000*factor*math.Exp(noise*random.NormFloat64()))
 			}
 			c, err := Compare(group("a", a...), group("b", b...), Options{Gates: []Gate{gate}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if c.Gates[0].Missed {
 				share += 1.0 / trials
 			}
@@ -149,9 +143,7 @@ func TestGates(t *testing.T) {
 	}
 	for _, text := range []string{"speed>-5%", "throughput>-5%"} {
 		g, err := ParseGate(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if _, err := Compare(group("a", 1, 2, 3), group("b", 1, 2, 3), Options{Gates: []Gate{g}}); !errors.As(err, new(*GateError)) {
 			t.Errorf("%s of three runs: %v", text, err)
 		}
@@ -212,17 +204,11 @@ func save(t *testing.T, folder string, g Group) {
 	t.Helper()
 	for i, run := range g.Runs {
 		path := filepath.Join(folder, fmt.Sprintf("001-%03d", i+1))
-		if err := os.MkdirAll(path, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.MkdirAll(path, 0o755))
 		var text bytes.Buffer
-		if err := report.WriteJSON(&text, run.Result); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, report.WriteJSON(&text, run.Result))
 		for name, content := range map[string]string{"result.json": text.String(), "environment.json": `{"cpus": 2, "cpu_model": "m"}`} {
-			if err := os.WriteFile(filepath.Join(path, name), []byte(content), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(filepath.Join(path, name), []byte(content), 0o644))
 		}
 	}
 }
@@ -247,14 +233,10 @@ func TestRead(t *testing.T) {
 			{Folder: "001-002", Configuration: "clients=2", State: report.StateDone},
 			{Folder: "x", Configuration: "clients=2", State: report.StateFailed}, {Folder: "y", Configuration: "clients=2", State: report.StateWaiting}}}
 	text, err := json.Marshal(series)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	write := func(name, content string) string {
 		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, []byte(content), 0o644))
 		return path
 	}
 	write("a/series.json", string(text))
@@ -263,17 +245,13 @@ func TestRead(t *testing.T) {
 		t.Errorf("a series: %+v, %v", groups, err)
 	}
 	var kept bytes.Buffer
-	if err := WriteBaseline(&kept, group("a", 5, 6)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, WriteBaseline(&kept, group("a", 5, 6)))
 	base, err := Read(write("base.json", kept.String()))
 	if err != nil || len(base[0].Runs) != 2 || base[0].Runs[1].Result.Throughput.PerSecond != 6 || base[0].Name != "a" {
 		t.Errorf("a baseline: %+v, %v", base, err)
 	}
 	write("a/series.json", strings.Replace(string(text), "001-001", "../x", 1))
-	if err := os.Mkdir(filepath.Join(folder, "empty"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(filepath.Join(folder, "empty"), 0o755))
 	for _, path := range []string{filepath.Join(folder, "none"), filepath.Join(folder, "a"), filepath.Join(folder, "empty"),
 		write("not.json", "{"), write("other.json", `{"baseline_format": 2}`), write("bare.json", `{"baseline_format": 1}`),
 		write("hollow.json", `{"baseline_format": 1, "runs": [{}]}`)} {
@@ -319,18 +297,12 @@ func TestDocuments(t *testing.T) {
 	b.Runs[1].Result.Measurement = report.Measurement{Verdict: "invalid", Reasons: []string{"machine busy: much"}}
 	b.Failed = 1
 	gate, err := ParseGate("throughput>-5%")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	c, err := Compare(a, b, Options{Gates: []Gate{gate}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var text, page, table bytes.Buffer
 	d := Document([]*Comparison{c}, "assay compare before after")
-	if err := errors.Join(d.Text(&text, report.TextOptions{}), d.HTML(&page), d.CSV(&table)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(d.Text(&text, report.TextOptions{}), d.HTML(&page), d.CSV(&table)))
 	says(t, "the text", text.String(), "throughput", "1,000/s", "800/s", "-20.0 %", "0.008", "VIOLATED", "invalid: machine busy (1)", "left out of the figures", "1 run of the series could not be made", "missed")
 	for _, line := range strings.Split(text.String(), "\n") {
 		if len([]rune(line)) > 80 {
@@ -342,9 +314,7 @@ func TestDocuments(t *testing.T) {
 		t.Errorf("the second line is drawn %d times", n)
 	}
 	var program bytes.Buffer
-	if err := WriteJSON(&program, []*Comparison{c}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, WriteJSON(&program, []*Comparison{c}))
 	var read struct {
 		Rows []struct {
 			Metric      string
@@ -360,9 +330,7 @@ func TestDocuments(t *testing.T) {
 	}
 	summary := Summary("bank", []Group{a, b, {Name: "never", Waiting: 5}})
 	text.Reset()
-	if err := summary.Text(&text, report.TextOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, summary.Text(&text, report.TextOptions{}))
 	says(t, "the summary", text.String(), "before", "VALID in 5 of 5 runs", "after: VIOLATED in 1 of 6 runs, VALID in 5 of 6 runs", "never: 5 runs of the series are not made yet")
 }
 
@@ -370,9 +338,7 @@ func TestDocuments(t *testing.T) {
 func TestRuns(t *testing.T) {
 	groups := []Group{group("a", 1000, 2000), group("b", 3000)}
 	var text, table bytes.Buffer
-	if err := errors.Join(Runs(groups).Text(&text, report.TextOptions{}), RunsCSV(&table, groups)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(Runs(groups).Text(&text, report.TextOptions{}), RunsCSV(&table, groups)))
 	says(t, "the text", text.String(), "3 runs", "1 bank", "3 bank", "3,000", "2: a1, of a")
 	lines, err := csv.NewReader(&table).ReadAll()
 	if err != nil || len(lines) != 4 {
@@ -381,6 +347,14 @@ func TestRuns(t *testing.T) {
 	at := slices.Index(lines[0], "throughput /s")
 	if at < 0 || lines[3][at] != "3000" || lines[1][0] != "a0" || lines[1][slices.Index(lines[0], "outage ms")] != "" {
 		t.Errorf("the lines are %q", lines)
+	}
+}
+
+// noError ends the test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

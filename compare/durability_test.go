@@ -27,9 +27,7 @@ func TestUnlikeDurabilityIsNamed(t *testing.T) {
 	}
 	a.Varied, b.Varied = []string{"option"}, []string{"option"}
 	c, err := Compare(a, b, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	want := Difference{"durability", "what is acknowledged survives: system crash", "what is acknowledged survives: process crash"}
 	if len(c.Differences) != 1 || c.Differences[0] != want {
 		t.Errorf("differences %+v", c.Differences)

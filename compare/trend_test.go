@@ -34,9 +34,7 @@ func TestTrendFindsTheRun(t *testing.T) {
 	g := nights(30, 17)
 	g.Runs[0], g.Runs[29] = g.Runs[29], g.Runs[0] // the order is that of time and not of names
 	found, err := FindTrend(g, TrendOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, m := range found.Metrics {
 		switch m.Metric {
 		case "throughput", "p50", "p99":
@@ -47,9 +45,7 @@ func TestTrendFindsTheRun(t *testing.T) {
 	}
 	d := found.Document("assay trend nightly")
 	var text, page, program bytes.Buffer
-	if err := errors.Join(d.Text(&text, report.TextOptions{}), d.HTML(&page), WriteTrends(&program, []*Trend{found})); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(d.Text(&text, report.TextOptions{}), d.HTML(&page), WriteTrends(&program, []*Trend{found})))
 	says(t, "the text", text.String(), "✗ run 18: throughput changed by -1", "run 18 is nightly17, begun 2026-11-18 02:00:00 UTC", "<0.001")
 	says(t, "the page", page.String(), "mean between changes", "each run", "Line chart of throughput by run")
 	var read struct {
@@ -81,9 +77,7 @@ func TestTrendWithoutChange(t *testing.T) {
 			g = nights(30, 17)
 		}
 		found, err := FindTrend(g, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		d := found.Document("")
 		if len(d.Verdicts) != 1 || d.Verdicts[0].Text != "no figure changed" || !d.Verdicts[0].Good {
 			t.Errorf("%s: %+v", name, d.Verdicts)
@@ -104,9 +98,7 @@ func TestTrendRefuses(t *testing.T) {
 		t.Errorf("of unlike runs it says %v", err)
 	}
 	found, err := FindTrend(g, TrendOptions{Allow: []string{"load"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	notes := strings.Join(found.Document("").Notes, "\n")
 	if found.Unmeasured != 1 || len(found.Group.Runs) != 11 || !strings.Contains(notes, "The runs differ in load") || !strings.Contains(notes, "1 run without figures left out") {
 		t.Errorf("%d left out, notes %s", found.Unmeasured, notes)

@@ -15,15 +15,9 @@ func TestCorrectedLatencyIsARowOfItsOwn(t *testing.T) {
 		corrected.P99 = 10_400
 		r.Corrected, r.Correction = &corrected, &Correction{Interval: 2, Added: 900, Material: material}
 		var text, markdown, page bytes.Buffer
-		if err := Text(&text, r, TextOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if err := Markdown(&markdown, r); err != nil {
-			t.Fatal(err)
-		}
-		if err := HTML(&page, r, Page{}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Text(&text, r, TextOptions{}))
+		noError(t, Markdown(&markdown, r))
+		noError(t, HTML(&page, r, Page{}))
 		for name, said := range map[string]string{"text": text.String(), "markdown": markdown.String(), "page": page.String()} {
 			if got := strings.Contains(said, "corrected"); got != want {
 				t.Errorf("%s, material %v: the corrected row is there: %v", name, material, got)

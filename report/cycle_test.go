@@ -119,9 +119,7 @@ func follow(t *testing.T, n int, a drawnArrow, from, to drawnNode, labels []box)
 	var c []float64
 	for _, text := range append(coordinates.FindAllString(a.Line, -1), coordinates.FindAllString(a.Head, 2)...) {
 		v, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		c = append(c, v)
 	}
 	if len(c) != 8 {
@@ -215,9 +213,7 @@ func TestTextListsALongCycle(t *testing.T) {
 // TestMarkdownNumbersTheSteps holds that the list stays inside its item.
 func TestMarkdownNumbersTheSteps(t *testing.T) {
 	var b strings.Builder
-	if err := Markdown(&b, isolationRun()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Markdown(&b, isolationRun()))
 	want := "- G-single: each of 3 transactions comes before the next, and the last before the first: no order of them exists\n" +
 		"  1. **T1**, transaction 12 of process 3: append 4 to key 2; read \\[1 2\\] from key 1\n" +
 		"     - before T2, rw: T1 read \\[1 2\\] from key 1, without 3, which T2 appended\n" +

@@ -58,9 +58,7 @@ func poisoned() *Result {
 func htmlOf(t *testing.T, r *Result, p Page) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := HTML(&b, r, p); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, HTML(&b, r, p))
 	return b.String()
 }
 
@@ -83,9 +81,7 @@ func TestHTMLEscapes(t *testing.T) {
 func TestMarkdownEscapes(t *testing.T) {
 	r := poisoned()
 	var b bytes.Buffer
-	if err := Markdown(&b, r); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Markdown(&b, r))
 	text := b.String()
 	for _, bad := range []string{"<script", "<img", "\n# h", "\x1b", "|`", " [a", "\u202e"} {
 		if strings.Contains(text, bad) {

@@ -86,9 +86,7 @@ func TestHTMLChartsAndTablesAgree(t *testing.T) {
 	var given chart
 	for _, m := range inline.FindAllStringSubmatch(page, -1) {
 		if strings.Contains(m[2], `id="data"`) {
-			if err := json.Unmarshal([]byte(m[3]), &given); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal([]byte(m[3]), &given))
 		}
 	}
 	if !slices.Equal(given.Start, r.Series.Start) || !slices.Equal(given.Counts[0].Values, r.Series.Committed) ||

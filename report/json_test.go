@@ -21,9 +21,7 @@ import (
 func jsonOf(t *testing.T, r *Result) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := WriteJSON(&b, r); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, WriteJSON(&b, r))
 	return b.Bytes()
 }
 
@@ -31,9 +29,7 @@ func jsonOf(t *testing.T, r *Result) []byte {
 func strictSchema(t *testing.T) *jsonschema.Resolved {
 	t.Helper()
 	var s jsonschema.Schema
-	if err := json.Unmarshal(schemaText(t), &s); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(schemaText(t), &s))
 	var walk func(*jsonschema.Schema)
 	walk = func(s *jsonschema.Schema) {
 		if s == nil {
@@ -52,9 +48,7 @@ func strictSchema(t *testing.T) *jsonschema.Resolved {
 	}
 	walk(&s)
 	resolved, err := s.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return resolved
 }
 
@@ -65,9 +59,7 @@ func TestExamplesKeepToTheSchema(t *testing.T) {
 		Measurement: Measurement{Verdict: "invalid"}, Load: Load{Loop: "closed"}}
 	for name, r := range results {
 		var instance any
-		if err := json.Unmarshal(jsonOf(t, r), &instance); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal(jsonOf(t, r), &instance))
 		if err := strict.Validate(instance); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -86,9 +78,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"an odd percentile": func(m map[string]any) { m["latency"].(map[string]any)["curve"] = []any{[]any{1.5, 2.0}} },
 	} {
 		var instance map[string]any
-		if err := json.Unmarshal(jsonOf(t, validRun()), &instance); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal(jsonOf(t, validRun()), &instance))
 		spoil(instance)
 		if err := strict.Validate(instance); err == nil {
 			t.Errorf("%s is accepted", name)
@@ -100,9 +90,7 @@ func TestSchemaRefuses(t *testing.T) {
 // also where no example has a value.
 func TestSchemaNamesEveryField(t *testing.T) {
 	var root jsonschema.Schema
-	if err := json.Unmarshal(schemaText(t), &root); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(schemaText(t), &root))
 	compareFields(t, &root, &root, reflect.TypeFor[Result](), "result")
 }
 
@@ -167,13 +155,9 @@ func TestJSONForm(t *testing.T) {
 			t.Errorf("%s: not indented, or no newline at the end", name)
 		}
 		path := filepath.Join(t.TempDir(), "result.json")
-		if err := os.WriteFile(path, first, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, first, 0o600))
 		read, err := ReadJSON(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if again := jsonOf(t, read); !bytes.Equal(first, again) {
 			t.Errorf("%s: reading and writing changes it", name)
 		}
@@ -182,9 +166,7 @@ func TestJSONForm(t *testing.T) {
 
 func TestEmptyListsAreNotNull(t *testing.T) {
 	var fields map[string]any
-	if err := json.Unmarshal(jsonOf(t, &Result{Format: 1}), &fields); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(jsonOf(t, &Result{Format: 1}), &fields))
 	for _, name := range []string{"checks", "errors", "options", "faults", "thresholds", "notes"} {
 		if list, ok := fields[name].([]any); !ok || len(list) != 0 {
 			t.Errorf("%s is %v, want []", name, fields[name])
@@ -216,9 +198,7 @@ func TestNoFigureThatIsNoNumber(t *testing.T) {
 				break
 			}
 			var back Result
-			if err := json.Unmarshal(jsonOf(t, r), &back); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal(jsonOf(t, r), &back))
 			if back.Measurement.Verdict != "invalid" || len(back.Measurement.Reasons) != 1 {
 				t.Errorf("number %d is %v, and the measurement is %+v", i, odd, back.Measurement)
 			}
@@ -226,9 +206,7 @@ func TestNoFigureThatIsNoNumber(t *testing.T) {
 				continue
 			}
 			var instance any
-			if err := json.Unmarshal(jsonOf(t, r), &instance); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal(jsonOf(t, r), &instance))
 			if err := strict.Validate(instance); err != nil {
 				t.Errorf("number %d: %v", i, err)
 			}
@@ -301,9 +279,7 @@ func TestReadJSONErrors(t *testing.T) {
 		"uneven.json":  {jsonOf(t, uneven), "differ in length"},
 	} {
 		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, c.text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, c.text, 0o600))
 		assertFileError(t, path, c.want)
 	}
 	missing := filepath.Join(folder, "missing.json")
@@ -329,9 +305,7 @@ func assertFileError(t *testing.T, path, want string) error {
 func TestReadJSONPassesOverNewFields(t *testing.T) {
 	text := bytes.Replace(jsonOf(t, validRun()), []byte(`"format": 1,`), []byte(`"format": 1, "later": {"a": []},`), 1)
 	path := filepath.Join(t.TempDir(), "result.json")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, text, 0o600))
 	r, err := ReadJSON(path)
 	if err != nil || r.Verdict != check.Valid || r.Seed != 42 {
 		t.Errorf("got %+v, %v", r, err)
@@ -342,8 +316,6 @@ func TestReadJSONPassesOverNewFields(t *testing.T) {
 func schemaText(t *testing.T) []byte {
 	t.Helper()
 	text, err := os.ReadFile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return text
 }

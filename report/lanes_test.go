@@ -71,9 +71,7 @@ func TestExplanation(t *testing.T) {
 		Evidence: []check.Evidence{{Kind: "G2-item", Text: "T1 and T2", Smallest: skewedClients()}, {Kind: "garbage-read", Text: "a read of what nobody wrote"}},
 	}
 	var b strings.Builder
-	if err := h.Text(&b, TextOptions{Explain: true}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, h.Text(&b, TextOptions{Explain: true}))
 	text := strings.Join(strings.Fields(b.String()), " ")
 	says(t, "the text", text,
 		"list-append: G2-item 3 operations of 12,345, the smallest part of the history that shows it.",

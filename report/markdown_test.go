@@ -8,9 +8,7 @@ import (
 func TestMarkdownGolden(t *testing.T) {
 	for name, r := range examples() {
 		var b bytes.Buffer
-		if err := Markdown(&b, r); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Markdown(&b, r))
 		golden(t, name+".md", b.Bytes())
 	}
 }

@@ -13,9 +13,7 @@ func TestThresholdMarks(t *testing.T) {
 	r := examples()["valid"]
 	r.Thresholds = []Threshold{{Text: "p99<100ms", Measured: 14.9, Unit: "ms", Kept: true}, {Text: "throughput>9000", Measured: 2263, Unit: "/s"}}
 	var terminal, markdown, page bytes.Buffer
-	if err := errors.Join(Text(&terminal, r, TextOptions{}), Markdown(&markdown, r), HTML(&page, r, Page{})); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(Text(&terminal, r, TextOptions{}), Markdown(&markdown, r), HTML(&page, r, Page{})))
 	for _, want := range []struct{ where, text, line string }{
 		{"terminal", terminal.String(), "✓ 14.9 ms   p99<100ms   kept"},
 		{"terminal", terminal.String(), "✗ 2,263/s   throughput>9000   MISSED"},
@@ -32,9 +30,7 @@ func TestThresholdMarks(t *testing.T) {
 func TestDocumentMarks(t *testing.T) {
 	d := Document{Title: "two runs", Verdicts: []DocumentVerdict{{Text: "gate missed", Good: false}, {Text: "gate kept", Good: true}}}
 	var terminal, markdown, page bytes.Buffer
-	if err := errors.Join(d.Text(&terminal, TextOptions{}), d.Markdown(&markdown), d.HTML(&page)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(d.Text(&terminal, TextOptions{}), d.Markdown(&markdown), d.HTML(&page)))
 	for text, wants := range map[string][]string{
 		terminal.String(): {"✗ gate missed", "✓ gate kept"},
 		markdown.String(): {"✗ **gate missed**", "✓ **gate kept**"},

@@ -29,9 +29,7 @@ func TestLine(t *testing.T) {
 		"empty":     {&Result{Workload: "bank"}, "bank: unknown, 0 transactions/s, p99 -, measurement invalid; exit 4: no verdict; measurement invalid\n"},
 	} {
 		var b bytes.Buffer
-		if err := Line(&b, c.r); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, Line(&b, c.r))
 		if b.String() != c.want {
 			t.Errorf("%s: got %q, want %q", name, b.String(), c.want)
 		}
@@ -69,9 +67,7 @@ func TestPromiseAndModel(t *testing.T) {
 		"weaker":    {weaker, "VALID: all 4 checks found nothing wrong; read-committed, as was asked; what the vendor promises (snapshot-isolation) was broken", "The database broke what its vendor promises (snapshot-isolation)."},
 	} {
 		var markdown, page strings.Builder
-		if err := errors.Join(Markdown(&markdown, c.r), HTML(&page, c.r, Page{})); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(Markdown(&markdown, c.r), HTML(&page, c.r, Page{})))
 		text := textOf(t, c.r, TextOptions{Width: 400})
 		for form, said := range map[string]string{"text": text, "Markdown": markdown.String(), "page": page.String()} {
 			if !strings.Contains(said, c.verdict) || strings.Contains(said, "broke a promise") != (name == "broken" && form == "page") {

@@ -42,9 +42,7 @@ func TestAllowedIsTold(t *testing.T) {
 			"not known whether the vendor promises it (w:1)", ExitNoVerdict},
 	} {
 		var markdown, page, line strings.Builder
-		if err := errors.Join(Markdown(&markdown, test.r), HTML(&page, test.r, Page{}), Line(&line, test.r)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(Markdown(&markdown, test.r), HTML(&page, test.r, Page{}), Line(&line, test.r)))
 		said := strings.NewReplacer("&#34;", `"`, "&#39;", "'")
 		for form, text := range map[string]string{"text": textOf(t, test.r, TextOptions{Width: 400}), "Markdown": markdown.String(), "page": said.Replace(page.String())} {
 			says(t, name, text, test.verdict)

@@ -59,9 +59,7 @@ func head(markdown string) string {
 func TestCourseOfRounds(t *testing.T) {
 	for apart, want := range map[bool]int{true: 0, false: 1} {
 		var page bytes.Buffer
-		if err := HTML(&page, inRounds(apart), Page{}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, HTML(&page, inRounds(apart), Page{}))
 		if got := strings.Count(page.String(), `<section id="throughput"`); got != want {
 			t.Errorf("apart %t: %d charts over time, want %d", apart, got, want)
 		}

@@ -19,15 +19,11 @@ func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, got, 0o644))
 		return
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s differs (go test -update writes it anew, look at the difference):\n%s", path, got)
 	}
@@ -36,9 +32,7 @@ func golden(t *testing.T, name string, got []byte) {
 func textOf(t *testing.T, r *Result, o TextOptions) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Text(&b, r, o); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, Text(&b, r, o))
 	return b.String()
 }
 
@@ -182,6 +176,14 @@ func TestBytesPerTransfer(t *testing.T) {
 	r.Data.Loaded = nil // as earlier versions left it
 	if text := textOf(t, r, TextOptions{Width: 200}); strings.Contains(text, "per transfer") {
 		t.Errorf("%s", text)
+	}
+}
+
+// noError ends the test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

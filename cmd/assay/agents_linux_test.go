@@ -43,9 +43,7 @@ func TestAgentsOnMachines(t *testing.T) {
 		return
 	}
 	engine, err := agents.Start(net.JoinHostPort(set.Client().String(), "0"), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(engine.Close)
 	dir := t.TempDir()
 	env := []string{"ASSAY_ENGINE=" + engine.Join()}
@@ -57,9 +55,7 @@ func TestAgentsOnMachines(t *testing.T) {
 		return !slices.ContainsFunc(shares, func(share int) bool { return delivered(dir, share) < 4000 })
 	})
 	cable, err := set.All()[isolated].Drop(machine.Rule{Direction: machine.Both, Share: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	processes[dead].signal(syscall.SIGKILL)
 	processes[dead].wait()
 	coordinator.untilTrue("loss of two", func() bool { return strings.Count(coordinator.err.String(), "was lost: it was not heard of") >= 2 })
@@ -68,9 +64,7 @@ func TestAgentsOnMachines(t *testing.T) {
 	early := resultOf(t, filepath.Join(dir, "run"))
 	wantLosses(t, early, shares)
 
-	if err := cable.Remove(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, cable.Remove())
 	var late *report.Result
 	processes[isolated].untilTrue("delivery of what was isolated", func() bool {
 		start(t, command{dir: dir, env: env, args: []string{"check", "run", "--engine", engine.Join(), "--quiet"}, unwatched: true}).wait().want(t, exitNoVerdict)
@@ -98,14 +92,8 @@ func machines(t *testing.T, names ...string) *machine.Set {
 		t.Logf("not tried here: %v", err)
 		return nil
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := set.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noError(t, err)
+	atEnd(t, set.Close)
 	return set
 }
 

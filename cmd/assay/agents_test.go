@@ -150,9 +150,7 @@ func TestCoordinatorIsKilled(t *testing.T) {
 func TestCoordinatorIsKilledBesideItsEngine(t *testing.T) {
 	t.Parallel()
 	engine, err := agents.Start("127.0.0.1:0", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(engine.Close)
 	dir := t.TempDir()
 	coordinator, workers := atWork(t, dir, engine.Join())

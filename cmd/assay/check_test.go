@@ -167,32 +167,24 @@ func TestHistoryFromStandardInput(t *testing.T) {
 func TestInterruptWhileAPipeIsSilent(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "history.pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, syscall.Mkfifo(pipe, 0o600))
 	p := start(t, command{dir: dir, args: []string{"check", pipe}})
 	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until assay has opened it
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if _, err := writer.WriteString(histories["bank.edn"][:100]); err != nil {
 		t.Fatal(err)
 	}
 	p.signal(syscall.SIGINT)
 	e := p.wait().want(t, exitNoVerdict)
 	says(t, e, e.stderr, "interrupted while reading "+pipe)
-	if err := writer.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, writer.Close())
 }
 
 // TestModelsAreListed: the list of what verdicts rest on is that of the manual.
 func TestModelsAreListed(t *testing.T) {
 	e := assay(t, t.TempDir(), "check", "--models").want(t, exitValid)
 	manual, err := os.ReadFile(filepath.Join("..", "..", "docs", "histories.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	lines := strings.Split(strings.TrimSpace(e.stdout), "\n")
 	if len(lines) != len(cycle.Models()) {
 		t.Errorf("%d lines for %d models", len(lines), len(cycle.Models()))

@@ -13,9 +13,7 @@ import (
 func onDisk(t *testing.T, options, before string, args ...string) ended {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "disk"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(filepath.Join(dir, "disk"), 0o755))
 	script := `exec unshare --mount sh -c 'mount -t tmpfs -o "$1" tmpfs disk && shift && ` + before + ` exec "$0" "$@"' "$0" ` + options + ` "$@"`
 	e := start(t, command{dir: dir, args: args, shell: script}).wait()
 	if entries, err := os.ReadDir(filepath.Join(dir, "disk")); err != nil || len(entries) != 0 {

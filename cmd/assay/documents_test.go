@@ -184,18 +184,14 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 		documentedStudies(t, dir)
 	}
 	if strings.HasPrefix(line, "assay run script ") {
-		if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join("..", "..", "examples"))); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join("..", "..", "examples"))))
 	}
 	if far == untilUnreachable {
 		documentedCertificates(t, dir)
 	}
 	writeFile(t, "sqlite:staging.sqlite\n", dir, "staging.db")
 	if far == untilViewing {
-		if err := os.Mkdir(filepath.Join(dir, "runs"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Mkdir(filepath.Join(dir, "runs"), 0o755))
 	}
 	if far == untilServing || far == untilViewing {
 		line += " --listen 127.0.0.1:0" // another program may have the documented port
@@ -266,9 +262,7 @@ func documentedFiles(t *testing.T, dir, line string) string {
 // documentedStudies copies the studies, whose files the documents name.
 func documentedStudies(t *testing.T, dir string) {
 	t.Helper()
-	if err := os.CopyFS(filepath.Join(dir, "studies"), os.DirFS(filepath.Join("..", "..", "studies"))); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.CopyFS(filepath.Join(dir, "studies"), os.DirFS(filepath.Join("..", "..", "studies"))))
 }
 
 // documentedSeries makes the series and the baseline that a line names, of few and
@@ -314,18 +308,10 @@ type documentedServer struct {
 func serverFor(t *testing.T, text string) *documentedServer {
 	t.Helper()
 	spec, err := cluster.ParseSpec(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	c, err := cluster.Start(t.Context(), spec, cluster.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noError(t, err)
+	atEnd(t, c.Close)
 	return &documentedServer{address: c.Address()}
 }
 
@@ -372,9 +358,7 @@ func TestDocumentedService(t *testing.T) {
 	_, rest, _ := strings.Cut(service.err.String(), "on http://")
 	address := "http://" + strings.Fields(rest)[0]
 	answer, err := http.Get(address + "/openapi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
 		t.Errorf("the description: %s", answer.Status)

@@ -15,9 +15,7 @@ import (
 func duckDB(t *testing.T, statement string) string {
 	t.Helper()
 	cache, err := server.CacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	out, err := exec.CommandContext(t.Context(), filepath.Join(cache, "bin", "duckdb-query"), statement).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s (make servers installs it)\n%s", err, out, statement)

@@ -105,9 +105,7 @@ func TestTwoSignalsTakeServersAway(t *testing.T) {
 	p, id := onCluster(t, command{}, "--duration", "1h", "--timeout", "1h")
 	p.until(working)
 	for _, pid := range homedIn(t, filepath.Join(p.temp, "assay-cluster-"+id)) { // so that no operation comes back
-		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, syscall.Kill(pid, syscall.SIGSTOP))
 	}
 	twice(p).want(t, exitInterrupted)
 	nothingOf(t, id)
@@ -141,9 +139,7 @@ func homedIn(t *testing.T, folder string) (found []int) {
 			continue // ended meanwhile, or another's
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		found = append(found, pid)
 	}
 	if len(found) == 0 {
@@ -191,9 +187,7 @@ func TestSignalsToTheKeeper(t *testing.T) {
 		up := start(t, command{env: []string{"TMPDIR=" + temp}, args: []string{"cluster", "up", "postgres:1,memory=1GiB"}})
 		up.wait().want(t, exitValid)
 		id := clusterIn(temp)
-		if err := syscall.Kill(keeperIn(t, temp), s); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, syscall.Kill(keeperIn(t, temp), s))
 		becomesEmpty(t, temp)
 		nothingOf(t, id)
 	}
@@ -223,9 +217,7 @@ func TestUpIsInterrupted(t *testing.T) {
 func keeperIn(t *testing.T, temp string) int {
 	t.Helper()
 	var r cluster.Record
-	if err := json.Unmarshal([]byte(readFile(t, temp, "assay-cluster-"+clusterIn(temp), "assay-cluster.json")), &r); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(readFile(t, temp, "assay-cluster-"+clusterIn(temp), "assay-cluster.json")), &r))
 	if !r.Kept || !r.Owner.Alive() {
 		t.Fatalf("nobody keeps %+v", r)
 	}
@@ -238,9 +230,7 @@ func becomesEmpty(t *testing.T, temp string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		entries, err := os.ReadDir(temp)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if len(entries) == 0 && len(startedBy(temp)) == 0 {
 			return
 		}

@@ -27,9 +27,7 @@ func testIsolationMatrix(t *testing.T, server *postgres.Server) {
 	e := matrix("--json", "--level", "repeatable read", "--level", "serializable").wait().want(t, exitValid)
 	keepsSecret(t, e, dir)
 	var rows []struct{ Level, Anomaly, Result, Promise string }
-	if err := json.Unmarshal([]byte(e.stdout), &rows); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(e.stdout), &rows))
 	shown := map[string]string{}
 	for _, r := range rows {
 		if r.Result == "shown" {

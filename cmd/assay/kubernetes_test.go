@@ -20,14 +20,8 @@ import (
 func TestKubernetes(t *testing.T) {
 	t.Parallel()
 	api, err := kubernetestest.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := api.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noError(t, err)
+	atEnd(t, api.Close)
 	k := kubernetesCommands{t, api}
 	t.Run("Run", k.run)
 	t.Run("Together", k.together)
@@ -55,9 +49,7 @@ func (k kubernetesCommands) start(t *testing.T, user, namespace string, c comman
 	if user == kubernetestest.ServiceAccount { // with the role's rights alone
 		file, err = k.api.Granted(t.Context(), "../../deploy/role.yaml", namespace)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	c.env = append(c.env, "KUBECONFIG="+file)
 	return start(t, c)
 }
@@ -65,14 +57,8 @@ func (k kubernetesCommands) start(t *testing.T, user, namespace string, c comman
 func (k kubernetesCommands) keep(t *testing.T, namespace string, pods []kubernetestest.Pod, how kubernetestest.StandIn) {
 	t.Helper()
 	stand, err := k.api.Keep(t.Context(), namespace, pods, how)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := stand.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	noError(t, err)
+	atEnd(t, stand.Stop)
 }
 
 // postgres has the stand-in keep the pod of a PostgreSQL, which is killed and started
@@ -156,9 +142,7 @@ func (k kubernetesCommands) volume(t *testing.T, namespace, name string) {
 		"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": map[string]any{"name": name},
 		"spec": map[string]any{"storageClassName": "fast", "accessModes": []any{"ReadWriteOnce"},
 			"resources": map[string]any{"requests": map[string]any{"storage": "5Gi"}}}}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 }
 
 // others: a database that is none of the pods which the selector fits is said to be so,
@@ -180,9 +164,7 @@ func (k kubernetesCommands) others(t *testing.T) {
 // without: where Chaos Mesh is not installed, its faults are refused with how to get it.
 func (k kubernetesCommands) without(t *testing.T) {
 	k.keep(t, "without", []kubernetestest.Pod{{Name: "db-0", Labels: map[string]string{"app": "db"}, IP: "127.0.0.1", Port: 1}}, kubernetestest.StandIn{})
-	if err := k.api.RemoveChaosMesh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, k.api.RemoveChaosMesh(t.Context()))
 	e := k.assay(t, kubernetestest.ServiceAccount, "without", "kubernetes", "check", "without/app=db").wait().want(t, exitValid)
 	says(t, e, e.stdout, "not installed", "helm install chaos-mesh", "5 of 5", "db-0, ready, 0.5 processors, 256MiB of memory")
 	e = k.assay(t, kubernetestest.ServiceAccount, "without", "run", "bank", "--db", "mem://", "--kubernetes", "without/app=db", "--duration", "10s",
@@ -246,16 +228,12 @@ func (k kubernetesCommands) access(t *testing.T) {
 	e = k.assay(t, "stranger", "default", "kubernetes", "check").wait().want(t, exitCannotRun) // whose token nobody knows
 	says(t, e, e.stderr, "does not take the credentials")
 	file, err := k.api.Kubeconfig(kubernetestest.Admin, "away")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	text, err := os.ReadFile(file)
 	if err == nil { // where nobody listens
 		err = os.WriteFile(file, []byte(strings.ReplaceAll(string(text), k.api.Host(), "https://127.0.0.1:1")), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	e = start(t, command{args: []string{"kubernetes", "check"}, env: []string{"KUBECONFIG=" + file}}).wait().want(t, exitCannotRun)
 	says(t, e, e.stderr, "reach https://127.0.0.1:1", "refused")
 	e = start(t, command{args: []string{"kubernetes", "check"}, env: []string{"KUBECONFIG=" + t.TempDir() + "/none"}}).wait().want(t, exitCannotRun)

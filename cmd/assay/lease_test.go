@@ -21,14 +21,8 @@ func TestTwoRunsOnOneFile(t *testing.T) {
 func TestTwoRunsOnMariaDB(t *testing.T) {
 	t.Parallel()
 	server, err := mariadb.Start(patiently(t), mariadb.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noError(t, err)
+	atEnd(t, server.Close)
 	testTwoRuns(t, server.Address())
 }
 
@@ -46,9 +40,7 @@ func testTwoRuns(t *testing.T, address string) {
 	first := start(t, command{dir: dir, env: db, args: with(long, "first")})
 	first.until(working)
 	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, args := range [][]string{with(short, "second"), {"check", "first"}} {
 		e := start(t, command{dir: dir, env: db, args: args}).wait().want(t, exitCannotRun)
 		for _, part := range []string{"is in use by run " + resultOf(t, filepath.Join(dir, "first")).Run, host,

@@ -42,9 +42,7 @@ func documentFiles(t *testing.T) []string {
 	var all []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "deploy/*.md"} {
 		found, err := filepath.Glob(filepath.Join("..", "..", pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		all = append(all, found...)
 	}
 	if len(all) < 40 {
@@ -102,9 +100,7 @@ func TestReadmeIsForNewcomers(t *testing.T) {
 	}
 	for _, document := range documentFiles(t) {
 		name, err := filepath.Rel(filepath.Join("..", ".."), document)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if strings.HasPrefix(name, "docs"+string(filepath.Separator)) && name != filepath.Join("docs", "README.md") && !listed[name] {
 			t.Errorf("neither docs/README.md nor docs/decisions/README.md lists %s", name)
 		}

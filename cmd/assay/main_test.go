@@ -163,9 +163,7 @@ func start(t *testing.T, c command) *process {
 	if c.on != nil {
 		starting = func() error { return c.on.Run(p.cmd.Start) }
 	}
-	if err := starting(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, starting())
 	go func() {
 		_ = p.cmd.Wait() // how it ended is asked for in wait
 		close(p.done)
@@ -185,17 +183,9 @@ func start(t *testing.T, c command) *process {
 func temporary(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "assay-temp-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
+	atEnd(t, func() error { return os.RemoveAll(dir) })
+	noError(t, os.Chmod(dir, 0o755))
 	return dir
 }
 
@@ -273,6 +263,24 @@ func (e ended) want(t *testing.T, codes ...int) ended {
 		t.Fatalf("want exit %v: %v", codes, e)
 	}
 	return e
+}
+
+// noError ends the test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// atEnd has something closed or ended after the test, which must be possible.
+func atEnd(t *testing.T, end func() error) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // says wants all parts in a text. About is what the text is of.

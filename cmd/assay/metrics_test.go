@@ -38,9 +38,7 @@ func TestMetricsWhileRunning(t *testing.T) {
 	p.signal(syscall.SIGINT)
 	p.wait().want(t, exitNoVerdict)
 	r, err := report.ReadJSON(filepath.Join(dir, "saved", report.FileResult))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if seen > r.Outcomes.Committed {
 		t.Errorf("%d operations had committed, and at the end it was %d", seen, r.Outcomes.Committed)
 	}
@@ -63,14 +61,10 @@ func TestMetricsWhileRunning(t *testing.T) {
 func get(t *testing.T, url string) string {
 	t.Helper()
 	answer, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return string(text)
 }
 
@@ -79,9 +73,7 @@ func committedIn(t *testing.T, text string) (n int64) {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	committed := func(l *dto.LabelPair) bool { return l.GetName() == "outcome" && l.GetValue() == "committed" }
 	for _, m := range families["assay_operations_total"].GetMetric() {
 		for _, l := range m.GetLabel() {
@@ -98,9 +90,7 @@ func committedIn(t *testing.T, text string) (n int64) {
 func TestMetricsRefused(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer taken.Close()
 	dir := t.TempDir()
 	for address, code := range map[string]int{"nonsense": exitUsage, taken.Addr().String(): exitCannotRun} {

@@ -25,18 +25,10 @@ func TestMongoDB(t *testing.T) {
 		// What a killed assay leaves in flight is not waited for as long.
 		Args: []string{"--setParameter", "transactionLifetimeLimitSeconds=5"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := set.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noError(t, err)
+	atEnd(t, set.Close)
 	client, err := mongo.Connect(options.Client().ApplyURI(set.Address()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { _ = client.Disconnect(context.Background()) }) // half of the set is gone
 	database := client.Database("assay_bank")
 	t.Run("foreign-database", func(t *testing.T) { testForeignDatabase(t, set, database) })
@@ -73,24 +65,18 @@ func testForeignDatabase(t *testing.T, set *mongodb.ReplicaSet, database *mongo.
 	if _, err := os.Stat(filepath.Join(dir, "run")); err == nil {
 		t.Error("a folder was left")
 	}
-	if err := database.Drop(patiently(t)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, database.Drop(patiently(t)))
 }
 
 // inMongoDB asks the database itself for the ids of its transfers.
 func inMongoDB(t *testing.T, database *mongo.Database) map[int64]bool {
 	t.Helper()
 	cursor, err := database.Collection("transfer").Find(patiently(t), bson.D{}, options.Find().SetProjection(bson.D{{Key: "_id", Value: 1}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var rows []struct {
 		ID int64 `bson:"_id"`
 	}
-	if err := cursor.All(patiently(t), &rows); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, cursor.All(patiently(t), &rows))
 	ids := map[int64]bool{}
 	for _, row := range rows {
 		ids[row.ID] = true
@@ -104,12 +90,8 @@ func testPrimaryKilled(t *testing.T, set *mongodb.ReplicaSet) {
 		"--warmup", "500ms", "--duration", "12s", "--timeout", "5s", "--out", "run"}})
 	p.until(working)
 	primary, err := set.Primary(patiently(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Node(primary).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
+	noError(t, set.Node(primary).Kill())
 	dead := time.Now()
 	survived(t, p.wait().want(t, exitValid, exitNoVerdict), filepath.Join(dir, "run"), 8, dead)
 }

@@ -75,9 +75,7 @@ func usedByKeyboard(t *testing.T, browser context.Context, address string) {
 	t.Helper()
 	tab := pagetest.Open(t, browser, address+"/?q=series+001", 1280)
 	for _, name := range []string{"series/001-001", "series/001-002"} {
-		if err := chromedp.Do(tab.Context, chromedp.Focus(`input[value="`+name+`"]`), chromedp.KeyEvent(" ")); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, chromedp.Do(tab.Context, chromedp.Focus(`input[value="`+name+`"]`), chromedp.KeyEvent(" ")))
 	}
 	if _, err := chromedp.RunResponse(tab.Context, chromedp.KeyEvent("\r")); err != nil {
 		t.Fatal(err)
@@ -121,14 +119,10 @@ func TestViewRefuses(t *testing.T) {
 		says(t, listen, assay(t, dir, "view", ".", "--listen", listen).want(t, exitUsage).complaint(t), "not this machine's loopback")
 	}
 	says(t, "without runs", assay(t, dir, "view").want(t, exitUsage).complaint(t), "name a folder")
-	if err := os.Mkdir(filepath.Join(dir, "runs"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(filepath.Join(dir, "runs"), 0o755))
 	address := viewing(t, dir)
 	answer, err := http.Get(address + "/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
 		t.Errorf("an empty folder: %s", answer.Status)

@@ -35,23 +35,15 @@ func patiently(t *testing.T) context.Context {
 func startPostgres(t *testing.T) *postgres.Server {
 	t.Helper()
 	server, err := postgres.Start(patiently(t), postgres.Options{Password: password})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noError(t, err)
+	atEnd(t, server.Close)
 	return server
 }
 
 func connect(t *testing.T, address string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(patiently(t), address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { _ = conn.Close(context.Background()) }) // the server may be gone
 	return conn
 }
@@ -73,9 +65,7 @@ func newDatabase(t *testing.T, server *postgres.Server, name string) string {
 func changed(t *testing.T, address string, change func(*url.URL)) string {
 	t.Helper()
 	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	change(u)
 	return u.String()
 }
@@ -100,9 +90,7 @@ func keepsSecret(t *testing.T, e ended, dir string) {
 		look(path, readFile(t, path))
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 }
 
 func TestPostgres(t *testing.T) {
@@ -155,9 +143,7 @@ func testSecretPassword(t *testing.T, server *postgres.Server) {
 	e := p.wait().sound(t, filepath.Join(dir, "run"))
 	keepsSecret(t, e, dir)
 	// What is kept is not enough to read the database again, and says so.
-	if err := os.Remove(filepath.Join(dir, "run", bank.FileState)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Remove(filepath.Join(dir, "run", bank.FileState)))
 	says(t, "the complaint", assay(t, dir, "check", "run").want(t, exitUsage).complaint(t), "ASSAY_DB")
 	if said := assay(t, dir, "run", "bank", "--scenario", "run/scenario.yaml").want(t, exitUsage).complaint(t); !strings.Contains(said, "ASSAY_DB") {
 		t.Errorf("%q", said)
@@ -202,13 +188,9 @@ func testForeignSchema(t *testing.T, server *postgres.Server) {
 func inPostgres(t *testing.T, address string) map[int64]bool {
 	t.Helper()
 	rows, err := connect(t, address).Query(patiently(t), "SELECT id FROM assay_bank.transfer")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	all, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	ids := map[int64]bool{}
 	for _, id := range all {
 		ids[id] = true
@@ -236,13 +218,9 @@ func TestPostgresIsKilled(t *testing.T) {
 	p := start(t, command{dir: dir, env: []string{"ASSAY_DB=" + server.Address()}, args: []string{"run", "bank", "--clients", "8",
 		"--accounts", "1000", "--warmup", "500ms", "--duration", "8s", "--timeout", "5s", "--out", "run"}})
 	p.until(working)
-	if err := server.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, server.Kill())
 	dead := time.Now()
-	if err := server.Restart(patiently(t)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, server.Restart(patiently(t)))
 	survived(t, p.wait().want(t, exitValid, exitNoVerdict), filepath.Join(dir, "run"), 8, dead)
 }
 
@@ -268,9 +246,7 @@ func survived(t *testing.T, e ended, folder string, clients int, dead time.Time)
 			return nil
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for client := range clients {
 		if after[client] == 0 {
 			t.Errorf("client %d was lost: nothing committed after the database was back, by others %v", client, after)
@@ -291,14 +267,10 @@ func survived(t *testing.T, e ended, folder string, clients int, dead time.Time)
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer silent.Close() // whoever connects waits in its queue
 	closed, err := new(server.Ports).Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, host := range []string{silent.Addr().String(), fmt.Sprintf("127.0.0.1:%d", closed)} {
 		for _, address := range []string{"postgres://u:hunter2@" + host + "/x", "mongodb://u:hunter2@" + host + "/"} {
 			dir := t.TempDir()

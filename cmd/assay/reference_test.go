@@ -16,9 +16,7 @@ func TestReferenceIsCurrent(t *testing.T) {
 	folder := filepath.Join("..", "..", "docs", "reference")
 	want := referencePages()
 	found, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, f := range found {
 		if _, ok := want[f.Name()]; !ok {
 			t.Errorf("%s is no page of the reference; make reference writes it anew", f.Name())

@@ -20,9 +20,7 @@ import (
 func resultOf(t *testing.T, folder string) *report.Result {
 	t.Helper()
 	r, err := report.ReadJSON(filepath.Join(folder, "result.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return r
 }
 
@@ -57,9 +55,7 @@ func unlessBusy(r *report.Result, code int) int {
 func readFile(t *testing.T, parts ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(parts...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return string(text)
 }
 
@@ -71,9 +67,7 @@ func writeFile(t *testing.T, text string, parts ...string) {
 	if err == nil {
 		err = os.WriteFile(path, []byte(text), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 }
 
 // narrow wants no line to be wider than a terminal of 80 columns.
@@ -161,17 +155,11 @@ func TestResultOnStandardOutput(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	text, err := os.ReadFile(filepath.Join("..", "..", "report", "schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var schema jsonschema.Schema
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(text, &schema))
 	resolved, err := schema.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	run := assay(t, dir, "run", "bank", "--json", "--accounts", "100", "--duration", "4s", "--warmup", "0s", "--out", "run",
 		"--threshold", "p99<1h").sound(t, filepath.Join(dir, "run"))
 	if run.stdout != readFile(t, dir, "run", "result.json") {

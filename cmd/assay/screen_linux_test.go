@@ -30,9 +30,7 @@ type terminal struct {
 func onTerminal(t *testing.T, env []string, args ...string) *terminal {
 	t.Helper()
 	file, side, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer side.Close()
 	x := &terminal{cmd: exec.Command(watched, args...), file: file, done: make(chan struct{}), t: t}
 	x.cmd.Dir = t.TempDir()
@@ -40,12 +38,8 @@ func onTerminal(t *testing.T, env []string, args ...string) *terminal {
 	x.cmd.Stdin, x.cmd.Stdout, x.cmd.Stderr = side, side, side
 	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	x.before = modes(t, file)
-	if err := pty.Setsize(file, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
-		t.Fatal(err)
-	}
-	if err := x.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, pty.Setsize(file, &pty.Winsize{Rows: 24, Cols: 80}))
+	noError(t, x.cmd.Start())
 	go func() {
 		defer close(x.done)
 		text := make([]byte, 4096)
@@ -67,9 +61,7 @@ func onTerminal(t *testing.T, env []string, args ...string) *terminal {
 func modes(t *testing.T, file *os.File) unix.Termios {
 	t.Helper()
 	m, err := unix.IoctlGetTermios(int(file.Fd()), unix.TCGETS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return *m
 }
 
@@ -125,9 +117,7 @@ func TestScreen(t *testing.T) {
 	}
 	killed := onTerminal(t, nil, long...)
 	killed.until("outcomes")
-	if err := killed.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, killed.cmd.Process.Kill())
 	killed.end()
 }
 

@@ -84,23 +84,17 @@ func TestSeriesAndCompare(t *testing.T) {
 func believe(t *testing.T, folder string) string {
 	t.Helper()
 	copied := filepath.Join(t.TempDir(), "believed")
-	if err := os.CopyFS(copied, os.DirFS(folder)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.CopyFS(copied, os.DirFS(folder)))
 	files, err := filepath.Glob(filepath.Join(copied, "*", "result.json"))
 	if err != nil || len(files) < 2 {
 		t.Fatalf("the results are %v, %v", files, err)
 	}
 	for _, file := range files {
 		var result map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(readFile(t, file)), &result); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal([]byte(readFile(t, file)), &result))
 		result["measurement"] = json.RawMessage(`{"verdict": "valid", "reasons": []}`)
 		text, err := json.Marshal(result)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		writeFile(t, string(text), file)
 	}
 	return copied

@@ -27,9 +27,7 @@ func TestServeAndRunThroughIt(t *testing.T) {
 	}()
 	buffer := make([]byte, 4096)
 	n, err := reading.Read(buffer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	go io.Copy(io.Discard, reading)
 	says(t, "the service", string(buffer[:n]), "service.db?synchronous=off on")
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(string(buffer[:n]))

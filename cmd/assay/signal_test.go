@@ -201,26 +201,18 @@ func judgeKilled(t *testing.T, dir, address string, at time.Time, stored func() 
 func inSQLite(t *testing.T, path string) map[int64]bool {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer db.Close()
 	rows, err := db.Query("SELECT id FROM assay_transfer")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer rows.Close()
 	ids := map[int64]bool{}
 	for rows.Next() {
 		var id int64
-		if err := rows.Scan(&id); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, rows.Scan(&id))
 		ids[id] = true
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, rows.Err())
 	return ids
 }
 
@@ -235,9 +227,7 @@ func acknowledgedIn(t *testing.T, folder string) map[int64]bool {
 		}
 		return nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return ids
 }
 
@@ -247,9 +237,7 @@ func journalOf(t *testing.T, folder string) map[int64]int {
 	rows := map[int64]int{}
 	err := bank.Replay(filepath.Join(folder, bank.FileState), func(bank.Account) error { return nil },
 		func(e bank.Entry) error { rows[e.ID]++; return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return rows
 }
 

@@ -49,9 +49,7 @@ func TestNothingHeavyRunsBeforeACommand(t *testing.T) {
 	for _, m := range line.FindAllStringSubmatch(trace.String(), -1) {
 		name := m[1]
 		size, err := strconv.Atoi(m[2])
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		packages++
 		all += size
 		limit := anyInit

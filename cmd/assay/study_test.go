@@ -56,13 +56,9 @@ func TestStudies(t *testing.T) {
 	e := assay(t, t.TempDir(), "study", "--schema")
 	e.want(t, exitValid)
 	var schema jsonschema.Schema
-	if err := json.Unmarshal([]byte(e.stdout), &schema); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(e.stdout), &schema))
 	resolved, err := schema.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, file := range files {
 		converted, err := yaml.YAMLToJSON([]byte(readFile(t, file)))
 		var value any
@@ -76,9 +72,7 @@ func TestStudies(t *testing.T) {
 			t.Errorf("%s does not keep the schema: %v", file, err)
 		}
 		path, err := filepath.Abs(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		for _, size := range []string{"laptop", "report"} {
 			e := assay(t, t.TempDir(), "study", path, "--dry-run", "--size", size)
 			e.want(t, exitValid)
@@ -194,12 +188,8 @@ experiments:
     db: "mem://"
 `)
 	servers := filepath.Join(dir, "servers")
-	if err := os.Mkdir(servers, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(servers, "mongod"), []byte("#!/bin/sh\necho broken on purpose\nexit 1\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(servers, 0o755))
+	noError(t, os.WriteFile(filepath.Join(servers, "mongod"), []byte("#!/bin/sh\necho broken on purpose\nexit 1\n"), 0o755))
 	e := assay(t, dir, "study", file, "--out", "made", "--servers", servers)
 	e.want(t, exitCannotRun)
 	says(t, e, e.stdout, "first: 2 of 3 runs made; exit code 5", "could not be made: on=servers, repeat 1: ", "second: 1 of 1 runs made")

@@ -30,9 +30,7 @@ func TestTrendOfRuns(t *testing.T) {
 	if err := json.Unmarshal([]byte(program.stdout), &read); err != nil || len(read.Trends) != 1 || len(read.Trends[0].Metrics[0].Values) != 10 {
 		t.Errorf("%v: %s", err, program.stdout)
 	}
-	if err := os.Mkdir(filepath.Join(dir, "empty"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(filepath.Join(dir, "empty"), 0o755))
 	for want, args := range map[string][]string{
 		"no such file":              {"none"},
 		"neither a run":             {"empty"},

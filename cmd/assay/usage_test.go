@@ -162,9 +162,7 @@ func files(t *testing.T, dir string) string {
 		names = append(names, strings.TrimPrefix(path, dir))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return strings.Join(names, " ")
 }
 

@@ -139,9 +139,7 @@ func TestCompletion(t *testing.T) {
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	var b build
-	if err := json.Unmarshal([]byte(assay(t, "", "version", "--json").want(t, 0).stdout), &b); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(assay(t, "", "version", "--json").want(t, 0).stdout), &b))
 	if b.Version == "" || b.Go != runtime.Version() || b.Platform != runtime.GOOS+"/"+runtime.GOARCH {
 		t.Errorf("%+v", b)
 	}
@@ -156,9 +154,7 @@ func TestAddressFromElsewhere(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string, mode os.FileMode) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), mode))
 	}
 	write("address", "sqlite:first.db\n", 0o600)
 	write("empty", " \n", 0o600)
