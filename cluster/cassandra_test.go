@@ -12,13 +12,12 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 func TestCassandraHeapFollowsTheMemory(t *testing.T) {
 	machine, err := mem.VirtualMemory()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	share := int64(256 << 20)
 	if third := int64(machine.Total) / 3; third >= 1<<30 {
 		share = max(min(third/2, 1<<30), min(third/4, 8<<30))
@@ -46,18 +45,10 @@ func TestCassandraHeapFollowsTheMemory(t *testing.T) {
 
 func TestCassandraAsACluster(t *testing.T) {
 	spec, err := ParseSpec("cassandra:1,network=loopback,heap=200MiB")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	c, err := Start(timeLimitOf(t, 8*time.Minute), spec, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, c.Close)
 	var none *server.NoPrimaryError
 	if n, err := c.Primary(t.Context()); !errors.As(err, &none) {
 		t.Errorf("primary %v, %v", n, err)
@@ -73,9 +64,7 @@ func TestCassandraAsACluster(t *testing.T) {
 		t.Error(err)
 	}
 	pid := node.PID()
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Close())
 	if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
 		t.Errorf("it is still there: %v", err)
 	}

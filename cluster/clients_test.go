@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 // timeLimit bounds what should take seconds.
@@ -30,9 +31,7 @@ func timeLimitOf(t *testing.T, bound time.Duration) context.Context {
 func documents(t *testing.T, address string) *mongo.Collection {
 	t.Helper()
 	client, err := mongo.Connect(options.Client().ApplyURI(address).SetWriteConcern(writeconcern.Majority()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { client.Disconnect(context.WithoutCancel(t.Context())) })
 	return client.Database("test").Collection("probe")
 }
@@ -60,9 +59,7 @@ func members(t *testing.T, all *mongo.Collection) (members []struct{ Votes, Prio
 		}
 	}
 	err := all.Database().Client().Database("admin").RunCommand(timeLimit(t), bson.D{{Key: "replSetGetConfig", Value: 1}}).Decode(&reply)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return reply.Config.Members
 }
 
@@ -70,17 +67,13 @@ func members(t *testing.T, all *mongo.Collection) (members []struct{ Votes, Prio
 func connectMariaDB(t *testing.T, n *Node) *sql.DB {
 	t.Helper()
 	u, err := url.Parse(n.cluster.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	config := mysql.NewConfig()
 	config.User, config.Net, config.Addr = u.User.Username(), "tcp", n.Address()
 	config.Passwd, _ = u.User.Password()
 	config.Logger = &mysql.NopLogger{}
 	connector, err := mysql.NewConnector(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	db := sql.OpenDB(connector)
 	t.Cleanup(func() { db.Close() })
 	return db
@@ -109,17 +102,13 @@ func insertRow(t *testing.T, n *Node, id int) {
 		_, err := db.ExecContext(ctx, "INSERT INTO probe.t VALUES (?) ON DUPLICATE KEY UPDATE id = id", id)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 }
 
 // wantRows wants all nodes to be in step, and to have the same rows.
 func wantRows(t *testing.T, c *Cluster, want string) {
 	t.Helper()
-	if err := c.Settled(timeLimit(t)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Settled(timeLimit(t)))
 	for _, n := range c.Nodes() {
 		if got := querySQL(t, n, "SELECT group_concat(id ORDER BY id) FROM probe.t"); got != want {
 			t.Errorf("%s has the rows %s, want %s", n.Name(), got, want)

@@ -4,15 +4,15 @@ import (
 	"testing"
 
 	"github.com/shirou/gopsutil/v4/mem"
+
+	"assay/internal/expect"
 )
 
 // TestMongoDBCache: as much as mongod would take of a machine of its own, since
 // less would measure assay's thrift and not the database.
 func TestMongoDBCache(t *testing.T) {
 	machine, err := mem.VirtualMemory()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	share := func(nodes int64) int64 { return max(256<<20, (int64(machine.Total)/nodes-1<<30)/2) }
 	for spec, want := range map[string]int64{
 		"mongodb:1":                        share(1),
@@ -25,9 +25,7 @@ func TestMongoDBCache(t *testing.T) {
 		"mongodb:1,memory=5GiB,cache=1GiB": 1 << 30,
 	} {
 		s, err := ParseSpec(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if got := mongodbCache(s); got != want {
 			t.Errorf("%s: a cache of %d bytes, want %d", spec, got, want)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 // mustMember wants the servers to say that the node is a member, or that it is
@@ -39,9 +40,7 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 	insertDocument(t, all, 1)
 	began := time.Now()
 	added, err := c.Grow(timeLimit(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Logf("grew in %v", time.Since(began))
 	if added.Name() != "n4" || added.Arbiter() || c.Address() != address || len(c.Nodes()) != 4 || !added.Running() {
 		t.Errorf("%+v of %v, address %s", added, c.Nodes(), c.Address())
@@ -56,12 +55,8 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 
 	// A primary steps down before it is taken out.
 	primary, err := c.Primary(timeLimit(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Remove(timeLimit(t), primary); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, c.Remove(timeLimit(t), primary))
 	if primary.Running() {
 		t.Error("it runs after Remove")
 	}
@@ -77,9 +72,7 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 		t.Errorf("the next primary is %v, %v", second, err)
 	}
 	insertDocument(t, all, 2)
-	if err := c.Rejoin(timeLimit(t), primary); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Rejoin(timeLimit(t), primary))
 	mustMember(t, c, primary, true, "4 members")
 	if err := c.Settled(timeLimit(t)); err != nil {
 		t.Error(err)
@@ -89,12 +82,8 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 	if err := c.Discard(added); err == nil {
 		t.Error("a member was discarded")
 	}
-	if err := c.Remove(timeLimit(t), added); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Discard(added); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Remove(timeLimit(t), added))
+	expect.NoError(t, c.Discard(added))
 	mustMember(t, c, added, false, "3 members")
 	if err := c.Rejoin(timeLimit(t), added); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("a discarded node joins: %v", err)
@@ -128,16 +117,12 @@ func TestTheLastNodeIsNotRemoved(t *testing.T) {
 	}
 	mustMember(t, c, c.Node("n1"), true, "1 members")
 	n, err := c.Grow(timeLimit(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	mustMember(t, c, n, true, "2 members")
 	if n.Port() == c.Node("n1").Port() {
 		t.Error("two servers on one port")
 	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Close())
 	if _, err := c.Grow(timeLimit(t)); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("grown after Close: %v", err)
 	}
@@ -151,9 +136,7 @@ func TestGaleraGrowsAndShrinks(t *testing.T) {
 	insertRow(t, first, 1)
 	began := time.Now()
 	added, err := c.Grow(timeLimit(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Logf("grew in %v", time.Since(began))
 	if added.Name() != "n4" || c.Address() != address {
 		t.Errorf("%s, address %s", added.Name(), c.Address())
@@ -163,20 +146,14 @@ func TestGaleraGrowsAndShrinks(t *testing.T) {
 	wantRows(t, c, "1,2")
 
 	second := c.Node("n2")
-	if err := c.Remove(timeLimit(t), second); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Remove(timeLimit(t), second))
 	mustMember(t, c, second, false, "n4 counts 3 members")
 	insertRow(t, added, 3)
 	wantRows(t, c, "1,2,3")
-	if err := c.Rejoin(timeLimit(t), second); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Rejoin(timeLimit(t), second))
 	mustMember(t, c, second, true, "n2 counts 4 members")
 	wantRows(t, c, "1,2,3")
-	if err := c.Remove(timeLimit(t), added); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Remove(timeLimit(t), added))
 	if err := c.Discard(added); err != nil || server.Exists(added.server.Dir) {
 		t.Errorf("discarded: %v", err)
 	}
@@ -185,9 +162,7 @@ func TestGaleraGrowsAndShrinks(t *testing.T) {
 	// All start again at the same time: one begins the cluster anew, and the
 	// one that was removed is not asked.
 	for _, n := range c.Nodes() {
-		if err := n.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, n.Kill())
 	}
 	var all sync.WaitGroup
 	for _, n := range c.Nodes() {

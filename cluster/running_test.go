@@ -9,24 +9,17 @@ import (
 	"time"
 
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 // startCluster starts a cluster of this spec, which the test's end closes.
 func startCluster(t *testing.T, text string) *Cluster {
 	t.Helper()
 	spec, err := ParseSpec(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	c, err := Start(timeLimitOf(t, 5*time.Minute), spec, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, c.Close)
 	return c
 }
 
@@ -36,12 +29,8 @@ func TestClusterGoesThroughItsLife(t *testing.T) {
 		t.Fatalf("nodes %v", c.Nodes())
 	}
 	primary, err := c.Primary(timeLimit(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := primary.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, primary.Kill())
 	if primary.Running() {
 		t.Error("it runs after Kill")
 	}
@@ -50,12 +39,8 @@ func TestClusterGoesThroughItsLife(t *testing.T) {
 		t.Fatalf("primary %v, %v", second, err)
 	}
 	before := primary.PID()
-	if err := primary.Start(timeLimit(t)); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Settled(timeLimit(t)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, primary.Start(timeLimit(t)))
+	expect.NoError(t, c.Settled(timeLimit(t)))
 	r := recordOf(t, c.ID())
 	at := slices.IndexFunc(r.Nodes, func(n NodeRecord) bool { return n.Name == primary.Name() })
 	if at < 0 || r.Nodes[at].Process.PID == before || r.Nodes[at].Process.PID != primary.PID() || !r.Nodes[at].Process.Alive() {
@@ -68,9 +53,7 @@ func TestClusterGoesThroughItsLife(t *testing.T) {
 	if err := r.Remove(t.Context()); !errors.As(err, &owned) {
 		t.Errorf("the remains of a living cluster were removed: %v", err)
 	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Close())
 	for _, n := range r.Nodes {
 		if n.Process.Alive() {
 			t.Errorf("%s is still there", n.Name)
@@ -84,9 +67,7 @@ func TestClusterGoesThroughItsLife(t *testing.T) {
 func recordOf(t *testing.T, id string) Record {
 	t.Helper()
 	records, err := Records()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, r := range records {
 		if r.ID == id {
 			return r
@@ -101,9 +82,7 @@ func TestTwoClustersAtOnce(t *testing.T) {
 	if first.ID() == second.ID() || first.Address() == second.Address() {
 		t.Errorf("both are %s at %s", first.ID(), first.Address())
 	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, first.Close())
 	if _, err := second.Primary(timeLimit(t)); err != nil {
 		t.Errorf("the end of one was the end of the other: %v", err)
 	}
@@ -113,18 +92,14 @@ func TestMissingProgramLeavesNothing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("ASSAY_SERVERS", t.TempDir())
 	spec, err := ParseSpec("mongodb:3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	c, err := Start(t.Context(), spec, Options{})
 	var missing *server.MissingError
 	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "install-servers.sh") {
 		t.Errorf("%v, %v", c, err)
 	}
 	records, err := Records()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, r := range records {
 		if r.Owner.PID == os.Getpid() {
 			t.Errorf("left: %+v", r)

@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"assay/cluster/machine"
+	"assay/internal/expect"
 )
 
 func TestParseSpec(t *testing.T) {
 	s, err := ParseSpec("mongodb:2+arbiter,memory=400MiB,cpu=0.5,disk=2MB,network=loopback,election=2s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if s.Product != "mongodb" || s.Nodes != 2 || s.Arbiters != 1 || s.Network != NetworkLoopback {
 		t.Errorf("%+v", s)
 	}

@@ -6,19 +6,17 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"assay/internal/expect"
 )
 
 // TestADeadServerIsTold: once, and not one that was ended on purpose.
 func TestADeadServerIsTold(t *testing.T) {
 	spec, err := ParseSpec("mongodb:1,network=loopback")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	told := make(chan string, 10)
 	c, err := Start(t.Context(), spec, Options{Died: func(node, how string) { told <- node + ", " + how }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -26,17 +24,11 @@ func TestADeadServerIsTold(t *testing.T) {
 	}()
 	n := c.Node("n1")
 	for _, end := range []func() error{n.Kill, func() error { return n.Stop(t.Context()) }} {
-		if err := end(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, end())
 		time.Sleep(3 * watchEvery)
-		if err := n.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, n.Start(t.Context()))
 	}
-	if err := syscall.Kill(n.PID(), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, syscall.Kill(n.PID(), syscall.SIGKILL))
 	select {
 	case got := <-told:
 		if got != "n1, signal: killed" {

@@ -16,6 +16,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/report"
 )
 
@@ -63,7 +64,7 @@ func row(t *testing.T, c *Comparison, metric string) Row {
 
 func TestCompare(t *testing.T) {
 	c, err := Compare(group("a", 1000, 1010, 990, 1005, 995), group("b", 800, 810, 790, 805, 795), Options{})
-	noError(t, err)
+	expect.NoError(t, err)
 	r := row(t, c, "throughput")
 	// 2 of 252 arrangements of five and five are as extreme.
 	if r.A.Median != 1000 || r.B.Median != 800 || math.Abs(r.Change+0.2) > 1e-9 || !r.Significant || r.Better || math.Abs(r.P-2.0/252) > 1e-9 {
@@ -92,7 +93,7 @@ func TestCompare(t *testing.T) {
 // found. The noise is that of a busy machine: a tenth.
 func TestGateFindsWhatItShould(t *testing.T) {
 	gate, err := ParseGate("throughput > -5%")
-	noError(t, err)
+	expect.NoError(t, err)
 	const trials = 2000
 	random := rand.New(rand.NewPCG(1, 2))
 	missed := func(factor, noise float64) (share float64) {
@@ -103,7 +104,7 @@ func TestGateFindsWhatItShould(t *testing.T) {
 				b = append(b, 1000*factor*math.Exp(noise*random.NormFloat64()))
 			}
 			c, err := Compare(group("a", a...), group("b", b...), Options{Gates: []Gate{gate}})
-			noError(t, err)
+			expect.NoError(t, err)
 			if c.Gates[0].Missed {
 				share += 1.0 / trials
 			}
@@ -143,7 +144,7 @@ func TestGates(t *testing.T) {
 	}
 	for _, text := range []string{"speed>-5%", "throughput>-5%"} {
 		g, err := ParseGate(text)
-		noError(t, err)
+		expect.NoError(t, err)
 		if _, err := Compare(group("a", 1, 2, 3), group("b", 1, 2, 3), Options{Gates: []Gate{g}}); !errors.As(err, new(*GateError)) {
 			t.Errorf("%s of three runs: %v", text, err)
 		}
@@ -204,11 +205,11 @@ func save(t *testing.T, folder string, g Group) {
 	t.Helper()
 	for i, run := range g.Runs {
 		path := filepath.Join(folder, fmt.Sprintf("001-%03d", i+1))
-		noError(t, os.MkdirAll(path, 0o755))
+		expect.NoError(t, os.MkdirAll(path, 0o755))
 		var text bytes.Buffer
-		noError(t, report.WriteJSON(&text, run.Result))
+		expect.NoError(t, report.WriteJSON(&text, run.Result))
 		for name, content := range map[string]string{"result.json": text.String(), "environment.json": `{"cpus": 2, "cpu_model": "m"}`} {
-			noError(t, os.WriteFile(filepath.Join(path, name), []byte(content), 0o644))
+			expect.NoError(t, os.WriteFile(filepath.Join(path, name), []byte(content), 0o644))
 		}
 	}
 }
@@ -233,10 +234,10 @@ func TestRead(t *testing.T) {
 			{Folder: "001-002", Configuration: "clients=2", State: report.StateDone},
 			{Folder: "x", Configuration: "clients=2", State: report.StateFailed}, {Folder: "y", Configuration: "clients=2", State: report.StateWaiting}}}
 	text, err := json.Marshal(series)
-	noError(t, err)
+	expect.NoError(t, err)
 	write := func(name, content string) string {
 		path := filepath.Join(folder, name)
-		noError(t, os.WriteFile(path, []byte(content), 0o644))
+		expect.NoError(t, os.WriteFile(path, []byte(content), 0o644))
 		return path
 	}
 	write("a/series.json", string(text))
@@ -245,13 +246,13 @@ func TestRead(t *testing.T) {
 		t.Errorf("a series: %+v, %v", groups, err)
 	}
 	var kept bytes.Buffer
-	noError(t, WriteBaseline(&kept, group("a", 5, 6)))
+	expect.NoError(t, WriteBaseline(&kept, group("a", 5, 6)))
 	base, err := Read(write("base.json", kept.String()))
 	if err != nil || len(base[0].Runs) != 2 || base[0].Runs[1].Result.Throughput.PerSecond != 6 || base[0].Name != "a" {
 		t.Errorf("a baseline: %+v, %v", base, err)
 	}
 	write("a/series.json", strings.Replace(string(text), "001-001", "../x", 1))
-	noError(t, os.Mkdir(filepath.Join(folder, "empty"), 0o755))
+	expect.NoError(t, os.Mkdir(filepath.Join(folder, "empty"), 0o755))
 	for _, path := range []string{filepath.Join(folder, "none"), filepath.Join(folder, "a"), filepath.Join(folder, "empty"),
 		write("not.json", "{"), write("other.json", `{"baseline_format": 2}`), write("bare.json", `{"baseline_format": 1}`),
 		write("hollow.json", `{"baseline_format": 1, "runs": [{}]}`)} {
@@ -283,7 +284,7 @@ func TestPairs(t *testing.T) {
 	if got := names([]Group{a, b}, []Group{a, b}); got != "a-a b-b" {
 		t.Error(got)
 	}
-	says(t, "the names", names([]Group{a}), "alone")
+	expect.Text(t, "the names", names([]Group{a}), "alone")
 	if got := names([]Group{a, {Name: "d"}}); !strings.Contains(got, "nothing to compare") {
 		t.Error(got)
 	}
@@ -297,24 +298,24 @@ func TestDocuments(t *testing.T) {
 	b.Runs[1].Result.Measurement = report.Measurement{Verdict: "invalid", Reasons: []string{"machine busy: much"}}
 	b.Failed = 1
 	gate, err := ParseGate("throughput>-5%")
-	noError(t, err)
+	expect.NoError(t, err)
 	c, err := Compare(a, b, Options{Gates: []Gate{gate}})
-	noError(t, err)
+	expect.NoError(t, err)
 	var text, page, table bytes.Buffer
 	d := Document([]*Comparison{c}, "assay compare before after")
-	noError(t, errors.Join(d.Text(&text, report.TextOptions{}), d.HTML(&page), d.CSV(&table)))
-	says(t, "the text", text.String(), "throughput", "1,000/s", "800/s", "-20.0 %", "0.008", "VIOLATED", "invalid: machine busy (1)", "left out of the figures", "1 run of the series could not be made", "missed")
+	expect.NoError(t, errors.Join(d.Text(&text, report.TextOptions{}), d.HTML(&page), d.CSV(&table)))
+	expect.Text(t, "the text", text.String(), "throughput", "1,000/s", "800/s", "-20.0 %", "0.008", "VIOLATED", "invalid: machine busy (1)", "left out of the figures", "1 run of the series could not be made", "missed")
 	for _, line := range strings.Split(text.String(), "\n") {
 		if len([]rune(line)) > 80 {
 			t.Errorf("%d columns: %s", len([]rune(line)), line)
 		}
 	}
-	says(t, "the table", table.String(), "throughput,\"1,000/s\"")
+	expect.Text(t, "the table", table.String(), "throughput,\"1,000/s\"")
 	if n := strings.Count(page.String(), "<path class=\"line-2\""); n != 4 { // two charts, each with its legend
 		t.Errorf("the second line is drawn %d times", n)
 	}
 	var program bytes.Buffer
-	noError(t, WriteJSON(&program, []*Comparison{c}))
+	expect.NoError(t, WriteJSON(&program, []*Comparison{c}))
 	var read struct {
 		Rows []struct {
 			Metric      string
@@ -330,16 +331,16 @@ func TestDocuments(t *testing.T) {
 	}
 	summary := Summary("bank", []Group{a, b, {Name: "never", Waiting: 5}})
 	text.Reset()
-	noError(t, summary.Text(&text, report.TextOptions{}))
-	says(t, "the summary", text.String(), "before", "VALID in 5 of 5 runs", "after: VIOLATED in 1 of 6 runs, VALID in 5 of 6 runs", "never: 5 runs of the series are not made yet")
+	expect.NoError(t, summary.Text(&text, report.TextOptions{}))
+	expect.Text(t, "the summary", text.String(), "before", "VALID in 5 of 5 runs", "after: VIOLATED in 1 of 6 runs, VALID in 5 of 6 runs", "never: 5 runs of the series are not made yet")
 }
 
 // TestRuns: a line for each run, in words and in plain numbers.
 func TestRuns(t *testing.T) {
 	groups := []Group{group("a", 1000, 2000), group("b", 3000)}
 	var text, table bytes.Buffer
-	noError(t, errors.Join(Runs(groups).Text(&text, report.TextOptions{}), RunsCSV(&table, groups)))
-	says(t, "the text", text.String(), "3 runs", "1 bank", "3 bank", "3,000", "2: a1, of a")
+	expect.NoError(t, errors.Join(Runs(groups).Text(&text, report.TextOptions{}), RunsCSV(&table, groups)))
+	expect.Text(t, "the text", text.String(), "3 runs", "1 bank", "3 bank", "3,000", "2: a1, of a")
 	lines, err := csv.NewReader(&table).ReadAll()
 	if err != nil || len(lines) != 4 {
 		t.Fatal(lines, err)
@@ -347,23 +348,5 @@ func TestRuns(t *testing.T) {
 	at := slices.Index(lines[0], "throughput /s")
 	if at < 0 || lines[3][at] != "3000" || lines[1][0] != "a0" || lines[1][slices.Index(lines[0], "outage ms")] != "" {
 		t.Errorf("the lines are %q", lines)
-	}
-}
-
-// noError ends the test at an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// says wants all parts in a text. About is what the text is of.
-func says(t *testing.T, about any, text string, parts ...string) {
-	t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			t.Errorf("%v: %q is not in\n%s", about, part, text)
-		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/report"
 )
 
@@ -27,7 +28,7 @@ func TestUnlikeDurabilityIsNamed(t *testing.T) {
 	}
 	a.Varied, b.Varied = []string{"option"}, []string{"option"}
 	c, err := Compare(a, b, Options{})
-	noError(t, err)
+	expect.NoError(t, err)
 	want := Difference{"durability", "what is acknowledged survives: system crash", "what is acknowledged survives: process crash"}
 	if len(c.Differences) != 1 || c.Differences[0] != want {
 		t.Errorf("differences %+v", c.Differences)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/measure"
 )
 
@@ -11,7 +12,7 @@ import (
 // and one that is wide is believed and marked.
 func TestGatesOnInvalidMeasurements(t *testing.T) {
 	gate, err := ParseGate("throughput>-5%")
-	noError(t, err)
+	expect.NoError(t, err)
 	for name, c := range map[string]struct {
 		grades     string // of the runs of B
 		unanswered bool
@@ -48,7 +49,7 @@ func TestSingleRunsHaveTheirIntervals(t *testing.T) {
 	a.Runs[0].Result.Throughput.Low, a.Runs[0].Result.Throughput.High = &low, &high
 	a.Runs[0].Result.Latency.Intervals = &measure.Intervals{P99: &measure.Interval{Low: 15, High: 18}}
 	c, err := Compare(a, b, Options{})
-	noError(t, err)
+	expect.NoError(t, err)
 	if got := row(t, c, "throughput"); got.A.Low != 960 || got.A.High != 1040 || shareText(got.A) != "4 %" || shareText(got.B) != "" || got.Significant {
 		t.Errorf("throughput %+v", got)
 	}

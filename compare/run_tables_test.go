@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/report"
 )
 
@@ -25,8 +26,8 @@ func TestTablesOfWork(t *testing.T) {
 	}
 	var text strings.Builder
 	d := Runs([]Group{{Name: "a", Runs: []Run{{Folder: "one", Result: plain}, {Folder: "two", Result: full}}}})
-	noError(t, d.Markdown(&text))
-	says(t, "the tables", text.String(),
+	expect.NoError(t, d.Markdown(&text))
+	expect.Text(t, "the tables", text.String(),
 		"## Faults", "| 2 availability | kill primary | yes | 11.3 s | 12.3 s | - | 5.00 s | 9 timeout, 1 connection lost |", "pause any (skipped) | no |", "4.00 s (to the end)",
 		"| 2 availability | retry |", "| 3 | 4 | 11 | 3 |", "## Entities", "| 120 | 150 | 2.00 ms |", "| 2 availability | fill | 8 | 2.00 s |", "2.00 MB | lock waits=5 |")
 	if d := Runs([]Group{{Name: "a", Runs: []Run{{Folder: "one", Result: plain}}}}); len(d.Tables) != 5 {
@@ -47,8 +48,8 @@ func TestSummaryOfAvailability(t *testing.T) {
 	with := Group{Name: "with", Runs: []Run{run("a", 12_000, 11_500, "n2", 3), run("b", 10_000, 9_500, "n2", 4)}}
 	without := Group{Name: "without", Runs: []Run{run("c", 6_000, 200, "", 0), run("d", 6_000, 200, "", 0)}}
 	var text strings.Builder
-	noError(t, Summary("availability", []Group{with, without}).Markdown(&text))
-	says(t, "the summary", text.String(),
+	expect.NoError(t, Summary("availability", []Group{with, without}).Markdown(&text))
+	expect.Text(t, "the summary", text.String(),
 		"|  | runs | valid | outage | ± | read outage | ± | new primary | ± |",
 		"| with | 2 | 2 | 11.0 s | 10 % | 10.5 s | 10 % | 11.0 s | 0 % |",
 		"| without | 2 | 2 | 6.00 s | 0 % | 200 ms | 0 % | - |  |",
@@ -68,8 +69,8 @@ func TestSummaryOfRounds(t *testing.T) {
 	}
 	a, b := Group{Name: "a", Runs: []Run{run("1", 2), run("2", 2)}}, Group{Name: "b", Runs: []Run{run("3", 4), run("4", 5)}}
 	var text strings.Builder
-	noError(t, Summary("churn", []Group{a, b, {Name: "c", Runs: a.Runs}}).Markdown(&text))
-	says(t, "the summary", text.String(),
+	expect.NoError(t, Summary("churn", []Group{a, b, {Name: "c", Runs: a.Runs}}).Markdown(&text))
+	expect.Text(t, "the summary", text.String(),
 		"|  | runs | valid |", "## Rounds by configuration", "|  | round | took | ± | rows | ± | p50 | ± |",
 		"| a | fill | 2 s | 0 % | 500/s | 0 % | 3.00 ms | 0 % |", "| b | fill | 4.5 s |", "| b | delete | 9 s | 12 % | - |  | - |  |", "## fill: took")
 	if strings.Contains(text.String(), "## throughput") {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/expect"
 	"assay/report"
 )
 
@@ -34,7 +35,7 @@ func TestTrendFindsTheRun(t *testing.T) {
 	g := nights(30, 17)
 	g.Runs[0], g.Runs[29] = g.Runs[29], g.Runs[0] // the order is that of time and not of names
 	found, err := FindTrend(g, TrendOptions{})
-	noError(t, err)
+	expect.NoError(t, err)
 	for _, m := range found.Metrics {
 		switch m.Metric {
 		case "throughput", "p50", "p99":
@@ -45,9 +46,9 @@ func TestTrendFindsTheRun(t *testing.T) {
 	}
 	d := found.Document("assay trend nightly")
 	var text, page, program bytes.Buffer
-	noError(t, errors.Join(d.Text(&text, report.TextOptions{}), d.HTML(&page), WriteTrends(&program, []*Trend{found})))
-	says(t, "the text", text.String(), "✗ run 18: throughput changed by -1", "run 18 is nightly17, begun 2026-11-18 02:00:00 UTC", "<0.001")
-	says(t, "the page", page.String(), "mean between changes", "each run", "Line chart of throughput by run")
+	expect.NoError(t, errors.Join(d.Text(&text, report.TextOptions{}), d.HTML(&page), WriteTrends(&program, []*Trend{found})))
+	expect.Text(t, "the text", text.String(), "✗ run 18: throughput changed by -1", "run 18 is nightly17, begun 2026-11-18 02:00:00 UTC", "<0.001")
+	expect.Text(t, "the page", page.String(), "mean between changes", "each run", "Line chart of throughput by run")
 	var read struct {
 		Trends []struct {
 			Runs    []struct{ Folder string }
@@ -77,7 +78,7 @@ func TestTrendWithoutChange(t *testing.T) {
 			g = nights(30, 17)
 		}
 		found, err := FindTrend(g, o)
-		noError(t, err)
+		expect.NoError(t, err)
 		d := found.Document("")
 		if len(d.Verdicts) != 1 || d.Verdicts[0].Text != "no figure changed" || !d.Verdicts[0].Good {
 			t.Errorf("%s: %+v", name, d.Verdicts)
@@ -98,7 +99,7 @@ func TestTrendRefuses(t *testing.T) {
 		t.Errorf("of unlike runs it says %v", err)
 	}
 	found, err := FindTrend(g, TrendOptions{Allow: []string{"load"}})
-	noError(t, err)
+	expect.NoError(t, err)
 	notes := strings.Join(found.Document("").Notes, "\n")
 	if found.Unmeasured != 1 || len(found.Group.Runs) != 11 || !strings.Contains(notes, "The runs differ in load") || !strings.Contains(notes, "1 run without figures left out") {
 		t.Errorf("%d left out, notes %s", found.Unmeasured, notes)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 func nodes(withData, arbiters int) []member {
@@ -25,9 +27,7 @@ func TestChoice(t *testing.T) {
 			f := Fault{Action: "kill", Target: target}
 			o := Occurrence{Fault: 1, Round: 2}
 			c, err := choose(f, nodes(3, 1), "n2", randomness(seed, o))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			again, err := choose(f, nodes(3, 1), "n2", randomness(seed, o))
 			if err != nil || !reflect.DeepEqual(c, again) {
 				t.Fatalf("the same seed chose %v and %v, %v", c, again, err)
@@ -82,9 +82,7 @@ func TestPartitions(t *testing.T) {
 				t.Fatalf("%d: %+v, %v", n, one, err)
 			}
 			oneway, err := choose(Fault{Action: "partition", Target: shapeOneway}, nodes(n, 0), "n1", random)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			for _, a := range all {
 				for _, b := range all {
 					if a == b {
@@ -114,9 +112,7 @@ func TestRing(t *testing.T) {
 	}
 	for n := 4; n <= 7; n++ {
 		c, err := choose(Fault{Action: "partition", Target: shapeRing}, nodes(n, 0), "", randomness(1, Occurrence{}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		all := names(nodes(n, 0))
 		for i, a := range all {
 			for j, b := range all {

@@ -14,6 +14,7 @@ import (
 
 	"assay/cluster"
 	"assay/cluster/machine"
+	"assay/internal/expect"
 )
 
 // recording keeps what a Recorder is told.
@@ -45,18 +46,10 @@ const quickMongo = "mongodb:3,election=2s,shutdown=100ms"
 func startCluster(t *testing.T, text string) *cluster.Cluster {
 	t.Helper()
 	spec, err := cluster.ParseSpec(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	c, err := cluster.Start(t.Context(), spec, cluster.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, c.Close)
 	return c
 }
 
@@ -65,9 +58,7 @@ func parse(t *testing.T, texts ...string) []Fault {
 	var all []Fault
 	for _, text := range texts {
 		f, err := Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		all = append(all, f)
 	}
 	return all
@@ -120,15 +111,11 @@ var real = []struct{ fault, proof, healing string }{
 func TestEachFaultIsProvenAndHealed(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, quickMongo)
-	if err := c.NoNetwork(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.NoNetwork())
 	for _, about := range real {
 		t.Run(about.fault, func(t *testing.T) {
 			faults := parse(t, about.fault)
-			if err := Validate(t.Context(), faults, Servers(c)); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, Validate(t.Context(), faults, Servers(c)))
 			kept := &recording{}
 			done, err := Run(t.Context(), Servers(c), faults, Plan{Seed: 7}, kept)
 			if err != nil || len(done) != 1 {
@@ -231,9 +218,7 @@ func TestAServerThatCannotBeStartedAgain(t *testing.T) {
 func homeOf(t *testing.T, n *cluster.Node) string {
 	t.Helper()
 	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", n.PID()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for variable := range strings.SplitSeq(string(environment), "\x00") {
 		if home, is := strings.CutPrefix(variable, "HOME="); is {
 			return home

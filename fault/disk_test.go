@@ -12,6 +12,7 @@ import (
 
 	"assay/cluster"
 	"assay/cluster/disk"
+	"assay/internal/expect"
 )
 
 // TestMain serves a disk where a test has started this program for that.
@@ -78,9 +79,7 @@ func TestDisksFail(t *testing.T) {
 		{"power-cut=torn all at 0s for 50ms", "input/output error", "are lost"},
 	} {
 		faults := parse(t, test.fault)
-		if err := Validate(t.Context(), faults, Servers(c)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, Validate(t.Context(), faults, Servers(c)))
 		done, err := Run(t.Context(), Servers(c), faults, Plan{Seed: 3}, &recording{})
 		if err != nil || len(done) != 1 {
 			t.Fatalf("%+v, %v", done, err)
@@ -127,9 +126,7 @@ func TestWhichDisksFaultsTake(t *testing.T) {
 		"fsync-error n1": cluster.DiskFaulty, "disk-full n1": cluster.DiskFaulty, "read-error n1": cluster.DiskFaulty, "bit-flip n1": cluster.DiskFaulty,
 	} {
 		spec, err := cluster.ParseSpec("postgres:1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if s := WithDisks(spec, parse(t, fault, "kill n1")); s.Disk != want {
 			t.Errorf("%s: disk %q, want %q", fault, s.Disk, want)
 		}

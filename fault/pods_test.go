@@ -21,6 +21,7 @@ import (
 	"assay/cluster/kubernetes"
 	"assay/cluster/kubernetes/kubernetestest"
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 // podSet is three pods of a database and one of somebody else's, each with a listener
@@ -93,24 +94,14 @@ func startPods(t *testing.T, api *kubernetestest.Server, namespace string) *podS
 			s.open(pod)
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := k.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, k.Stop)
 	// With no more rights than the role's, so that no request needs what it lacks.
 	file, err := api.Granted(t.Context(), "../deploy/role.yaml", namespace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Setenv("KUBECONFIG", file)
 	client, err := kubernetes.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	s.pods = &Pods{Client: client, Target: kubernetes.Target{Namespace: namespace, Selector: "app=db"}, Mark: kubernetes.NewMark("0badcafe"),
 		Primary:       func(context.Context) (string, error) { return "db-1.db." + namespace + ".svc:1", nil },
 		RecoverWithin: 2 * time.Second}
@@ -130,23 +121,17 @@ func startPods(t *testing.T, api *kubernetestest.Server, namespace string) *podS
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return s
 }
 
 func connectAs(t *testing.T, api *kubernetestest.Server, user string) *kubernetes.Client {
 	t.Helper()
 	file, err := api.Kubeconfig(user, "default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Setenv("KUBECONFIG", file)
 	client, err := kubernetes.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return client
 }
 
@@ -154,9 +139,7 @@ func connectAs(t *testing.T, api *kubernetestest.Server, user string) *kubernete
 func (s *podSet) inject(t *testing.T, texts ...string) []Injection {
 	t.Helper()
 	faults := parse(t, texts...)
-	if err := Validate(t.Context(), faults, s.pods); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, Validate(t.Context(), faults, s.pods))
 	all, _ := Run(t.Context(), s.pods, faults, Plan{HealWithin: cmp.Or(s.heal, time.Minute)}, &recording{})
 	if len(all) != len(texts) {
 		t.Fatalf("%v happened %d times", texts, len(all))
@@ -178,9 +161,7 @@ func (s *podSet) nothingLeft(t *testing.T, api *kubernetestest.Server) {
 
 func TestPods(t *testing.T) {
 	api, err := kubernetestest.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() {
 		if err := api.Close(); err != nil {
 			t.Error(err)
@@ -319,9 +300,7 @@ func testRefused(t *testing.T, api *kubernetestest.Server, s *podSet) {
 	}
 	s.pods.Client = connectAs(t, api, kubernetestest.Admin) // who may look at another namespace
 	bare, err := api.Keep(t.Context(), "bare", []kubernetestest.Pod{{Name: "db-0", Labels: map[string]string{"app": "db"}, IP: "127.0.0.1", Port: 1, Bare: true}}, kubernetestest.StandIn{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() { _ = bare.Stop() }()
 	s.pods.Target.Namespace = "bare"
 	for text, want := range map[string]string{"kill any": "nobody would make it again", "io-delay any": "no persistent volume"} {

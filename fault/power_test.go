@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/cluster"
+	"assay/internal/expect"
 )
 
 // mounted reports whether a file system is mounted whose path has the text in it.
@@ -39,9 +40,7 @@ func TestPowerCut(t *testing.T) {
 				t.Error("no node has a disk of its own")
 			}
 			faults := parse(t, test.fault)
-			if err := Validate(t.Context(), faults, Servers(c)); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, Validate(t.Context(), faults, Servers(c)))
 			began := time.Now()
 			done, err := Run(t.Context(), Servers(c), faults, Plan{Seed: 1}, &recording{})
 			if err != nil || len(done) != 1 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 func TestGrowTakesHoldOfNoNode(t *testing.T) {
@@ -87,9 +88,7 @@ func TestGaleraIsGrownAndShrunkByFaults(t *testing.T) {
 	c := startCluster(t, "mariadb:3,failover=2s,cache=32MiB")
 	faults := parse(t, "grow cluster at 0s for 500ms", "remove n2 at 0s for 500ms")
 	for _, f := range faults {
-		if err := Validate(t.Context(), []Fault{f}, Servers(c)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, Validate(t.Context(), []Fault{f}, Servers(c)))
 		done, err := Run(t.Context(), Servers(c), []Fault{f}, Plan{}, &recording{})
 		if err != nil || len(done) != 1 || !done[0].Proven || !done[0].Healed {
 			t.Fatalf("%+v, %v", done, err)

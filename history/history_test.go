@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 func randomOp(r *rand.Rand, client int, seq uint64) Op {
@@ -56,32 +58,20 @@ func readAll(t *testing.T, path string) (record, Ending, error) {
 func write(t *testing.T, path string, want record) {
 	t.Helper()
 	w, err := Create(path, want.header)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, r := range want.reservations {
-		if err := w.Reserve(r); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, w.Reserve(r))
 	}
 	for i := range want.ops {
-		if err := w.Record(&want.ops[i]); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, w.Record(&want.ops[i]))
 		if i%100 == 99 { // several frames
-			if err := w.Flush(); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, w.Flush())
 		}
 	}
 	for _, e := range want.events {
-		if err := w.Mark(e); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, w.Mark(e))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Close())
 }
 
 func sample(n int) record {
@@ -118,15 +108,11 @@ func TestEveryPrefixIsReadable(t *testing.T) {
 	want := sample(130)
 	write(t, path, want)
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	headerEnd := 0
 	for cut := len(whole) - 1; cut >= 0; cut-- {
 		short := filepath.Join(dir, "cut.bin")
-		if err := os.WriteFile(short, whole[:cut], 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(short, whole[:cut], 0o644))
 		got, ending, err := readAll(t, short)
 		if err != nil {
 			var bad *FormatError
@@ -154,14 +140,10 @@ func TestDamageIsNoCutTail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.bin")
 	write(t, path, sample(20))
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for bit := 0; bit < len(data)*8; bit += 3 { // every byte, in turn each of its bits
 		data[bit/8] ^= 1 << (bit % 8)
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, data, 0o644))
 		var bad *FormatError
 		if _, ending, err := readAll(t, path); !errors.As(err, &bad) {
 			t.Fatalf("bit %d of byte %d: %+v, %v", bit%8, bit/8, ending, err)
@@ -173,9 +155,7 @@ func TestDamageIsNoCutTail(t *testing.T) {
 // TestOlderFormIsRefused: with the version that it has.
 func TestOlderFormIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.bin")
-	if err := os.WriteFile(path, []byte("ASSAYH01 and more"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, []byte("ASSAYH01 and more"), 0o644))
 	var bad *FormatError
 	if _, err := Read(path, Visitor{}); !errors.As(err, &bad) || !strings.Contains(err.Error(), `version "01" of its form`) {
 		t.Errorf("got %v", err)
@@ -185,9 +165,7 @@ func TestOlderFormIsRefused(t *testing.T) {
 func TestConcurrentWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.bin")
 	w, err := Create(path, Header{Run: "r"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	const clients, each = 8, 5000
 	var all sync.WaitGroup
 	for client := range clients {
@@ -206,9 +184,7 @@ func TestConcurrentWriters(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Close())
 	next, reserved := make([]uint64, clients), make([]uint64, clients)
 	ending, err := Read(path, Visitor{
 		Op: func(op *Op) error {
@@ -228,18 +204,12 @@ func TestConcurrentWriters(t *testing.T) {
 func TestErrorClassesAreBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.bin")
 	w, err := Create(path, Header{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for i := range maxClasses + 100 {
 		op := Op{Seq: uint64(i), Attempt: 1, Error: string(rune(0x4e00 + i))}
-		if err := w.Record(&op); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, w.Record(&op))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Close())
 	got, _, err := readAll(t, path)
 	if err != nil || len(got.ops) != maxClasses+100 {
 		t.Fatalf("%d ops, %v", len(got.ops), err)
@@ -256,9 +226,7 @@ func TestRefusals(t *testing.T) {
 		t.Error("a file in a missing folder was created")
 	}
 	w, err := Create(path, Header{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if err := w.Record(&Op{Attempt: 1, Values: make([]int64, MaxValues+1)}); err == nil {
 		t.Error("too many values were recorded")
 	}
@@ -267,9 +235,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("a second history in the same file: %v", err)
 	}
 	// A disk that fails: every later call says so.
-	if err := w.file.file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.file.file.Close())
 	if err := w.Reserve(Reservation{}); !errors.As(err, &failed) {
 		t.Errorf("a failed write gave %v", err)
 	}
@@ -339,12 +305,8 @@ func FuzzRead(f *testing.F) {
 		}
 		path := filepath.Join(t.TempDir(), "f.bin")
 		w, err := CreateFrames(path, magic)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(w.WriteFrame(payload), w.Close()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
+		expect.NoError(t, errors.Join(w.WriteFrame(payload), w.Close()))
 		_, err = Read(path, Visitor{Op: func(op *Op) error {
 			if op.Client < 0 || op.Attempt < 1 || len(op.Values) > MaxValues {
 				t.Errorf("an impossible op was read: %+v", op)

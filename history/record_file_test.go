@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 const recordMagic = "ASSAYT01"
@@ -20,9 +22,7 @@ func saveRecords(t *testing.T, path string, n int64) (flushed int) {
 		}
 		return w.Put(2, n)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return flushed
 }
 
@@ -84,9 +84,7 @@ func TestDamagedRecords(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "records")
 	fill := func(f func(w *RecordWriter) error) {
 		t.Helper()
-		if err := SaveRecords(path, recordMagic, func() {}, f); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, SaveRecords(path, recordMagic, func() {}, f))
 	}
 	var cut *CutError
 	var malformed *FormatError
@@ -104,12 +102,8 @@ func TestDamagedRecords(t *testing.T) {
 	}
 	saveRecords(t, path, 30_000)
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, info.Size()-1); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, os.Truncate(path, info.Size()-1))
 	if _, err := replayRecords(path); !errors.As(err, &cut) {
 		t.Errorf("torn: %v", err)
 	}
@@ -121,9 +115,7 @@ func TestDamagedRecords(t *testing.T) {
 func TestWhyMissing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "records")
 	_, none := replayRecords(path)
-	if err := SaveRecords(path, recordMagic, func() {}, func(w *RecordWriter) error { return w.Put(1, 0, 0, 0) }); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, SaveRecords(path, recordMagic, func() {}, func(w *RecordWriter) error { return w.Put(1, 0, 0, 0) }))
 	_, cut := replayRecords(path)
 	for err, want := range map[error]string{none: "the database was not read back", cut: cut.Error(), nil: ""} {
 		if why, other := WhyMissing(err); why != want || other != nil {

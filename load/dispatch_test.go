@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // stepClock is a clock that moves only when somebody sleeps by its alarm or
@@ -206,9 +207,7 @@ func TestOpenLoopServesWhatIsDueBeforeTheEnd(t *testing.T) {
 		plan(func(p *Plan) { p.Rate, p.Arrivals, p.Duration, p.Ramp = 200, Uniform, 200*time.Millisecond, 100 }),
 	} {
 		rec, stats, err := work(t, t.Context(), p, commit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		end := int64(p.Warmup + p.Duration)
 		if stats.MeasureStart != int64(p.Warmup) || stats.MeasureEnd != end || stats.Unserved != 0 {
 			t.Errorf("%g/s: %+v, want the measured part of the plan and nothing unserved", p.Rate, stats)
@@ -251,9 +250,7 @@ func TestOpsAreExactBehindAWarmup(t *testing.T) {
 		}),
 	} {
 		rec, stats, err := work(t, t.Context(), p, commit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		measured := 0
 		for _, op := range rec.ops {
 			if op.Due >= stats.MeasureStart && op.Due < stats.MeasureEnd {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // short are graces that a test can wait for. Who has been called back has much
@@ -21,9 +22,7 @@ func endless(t *testing.T, ctx context.Context, g graces, change func(*Plan), an
 	p := plan(func(p *Plan) { p.Clients, p.Timeout, p.Duration = 1, 0, 300*time.Millisecond; change(p) })
 	rec, start := &tape{}, time.Now()
 	stats, err := run(ctx, p, []Client{&scripted{answer: answer}}, rec, func() int64 { return int64(time.Since(start)) }, g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return rec, stats
 }
 

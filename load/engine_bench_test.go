@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // atOnce is a client that answers at once, with four values.
@@ -36,13 +37,9 @@ func (nowhere) Mark(history.Event) error          { return nil }
 func BenchmarkEngine(b *testing.B) {
 	b.Run("recorded", func(b *testing.B) {
 		file, err := history.Create(filepath.Join(b.TempDir(), "history.bin"), history.Header{Run: "benchmark"})
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.NoError(b, err)
 		benchmarkEngine(b, file)
-		if err := file.Close(); err != nil {
-			b.Fatal(err)
-		}
+		expect.NoError(b, file.Close())
 	})
 	b.Run("nowhere", func(b *testing.B) { benchmarkEngine(b, nowhere{}) })
 }
@@ -66,8 +63,6 @@ func benchmarkEngine(b *testing.B, recorder Recorder) {
 // processorTime is what the process has used, in nanoseconds.
 func processorTime(b *testing.B) int64 {
 	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return usage.Utime.Nano() + usage.Stime.Nano()
 }

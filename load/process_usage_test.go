@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"assay/internal/expect"
 )
 
 // TestClientsThatWaitForAProcessor: clients that compute, many for each
@@ -18,9 +20,7 @@ func TestClientsThatWaitForAProcessor(t *testing.T) {
 		}
 		return commit(ctx, 0, 0)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if self := stats.Self; self.CPUs != runtime.GOMAXPROCS(0) || self.Runnable < float64(clients)/4 || self.SchedulerP99 == 0 {
 		t.Errorf("of %d clients %+v waited for a processor", clients, self)
 	}

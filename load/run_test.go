@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // tape is a Recorder that keeps everything and checks the order of things.
@@ -94,9 +95,7 @@ func TestOpsAreExact(t *testing.T) {
 		plan(func(p *Plan) { p.Ops, p.Clients = 1, 8 }),
 	} {
 		rec, stats, err := work(t, t.Context(), p, commit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if uint64(len(rec.ops)) != p.Ops {
 			t.Errorf("%d operations, want %d", len(rec.ops), p.Ops)
 		}
@@ -156,9 +155,7 @@ func TestRetryPolicies(t *testing.T) {
 		rec, _, err := work(t, t.Context(), p, func(_ context.Context, _ uint64, attempt int) Answer {
 			return test.script[attempt-1]
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if len(rec.ops) != test.attempts {
 			t.Errorf("case %d: %d attempts, want %d", i, len(rec.ops), test.attempts)
 			continue
@@ -185,9 +182,7 @@ func TestOpenLoopTimesFromDue(t *testing.T) {
 		}
 		return Answer{Outcome: history.Committed}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	waited := 0
 	for i, op := range rec.ops {
 		if want := int64(i) * int64(time.Millisecond); op.Due != want {
@@ -214,9 +209,7 @@ func TestUnservedArrivalsAreCounted(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 			return Answer{Outcome: history.Committed}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		offered := p.Rate * float64(stats.MeasureEnd) / 1e9
 		total := float64(len(rec.ops)) + float64(stats.Unserved)
 		if math.Abs(total-offered) > 6*math.Sqrt(offered) {
@@ -292,9 +285,7 @@ func TestWarmupIsMarked(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		return Answer{Outcome: history.Committed}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if stats.MeasureStart < int64(p.Warmup) || stats.MeasureEnd-stats.MeasureStart < int64(p.Duration) {
 		t.Errorf("measured from %d to %d", stats.MeasureStart, stats.MeasureEnd)
 	}
@@ -312,9 +303,7 @@ func TestRampStartsClientsOneByOne(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		return Answer{Outcome: history.Committed}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	first := map[int]int64{}
 	for _, op := range rec.ops {
 		if _, seen := first[op.Client]; !seen {

@@ -15,24 +15,21 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // scrape asks as Prometheus does and parses what comes.
 func scrape(t *testing.T, address string) map[string]*dto.MetricFamily {
 	t.Helper()
 	answer, err := http.Get("http://" + address + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
 		t.Fatalf("the answer is %s", answer.Status)
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return families
 }
 
@@ -60,9 +57,7 @@ func labelled(t *testing.T, families map[string]*dto.MetricFamily, name string, 
 // TestServe counts from many goroutines and reads the figures as Prometheus does.
 func TestServe(t *testing.T) {
 	s, err := Serve("127.0.0.1:0", "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	s.Phase("loading")
 	s.Begin("id", "bank", "PostgreSQL", "test", map[uint8]string{1: "transfer", 2: "audit"})
 	s.Phase("measuring")
@@ -138,9 +133,7 @@ func TestServe(t *testing.T) {
 // TestServeRefuses: what is no address is told from a place that is taken.
 func TestServeRefuses(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer taken.Close()
 	var malformed *AddressError
 	for _, address := range []string{"", "9464", "127.0.0.1:port", "127.0.0.1:99999", "a:b:c"} {
@@ -156,15 +149,11 @@ func TestServeRefuses(t *testing.T) {
 // TestOtherPaths: nothing else is there.
 func TestOtherPaths(t *testing.T) {
 	s, err := Serve("127.0.0.1:0", "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer s.Close()
 	for path, want := range map[string]int{"/": http.StatusOK, "/debug/pprof/": http.StatusNotFound} {
 		answer, err := http.Get("http://" + s.Address().String() + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		_, _ = io.Copy(io.Discard, answer.Body)
 		_ = answer.Body.Close()
 		if answer.StatusCode != want {

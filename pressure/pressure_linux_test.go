@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"assay/internal/expect"
 )
 
 const envListen = "ASSAY_TEST_LISTEN"
@@ -36,9 +38,7 @@ func busy(t *testing.T, n int, path string, args ...string) {
 	t.Helper()
 	for range n {
 		c := exec.Command(path, args...)
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, c.Start())
 		t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
 	}
 }
@@ -47,31 +47,19 @@ func busy(t *testing.T, n int, path string, args ...string) {
 func server(t *testing.T, name string) (pid int, address string) {
 	t.Helper()
 	own, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	program, err := os.ReadFile(own)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, program, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, program, 0o700))
 	c := exec.Command(path)
 	c.Env = append(os.Environ(), envListen+"=1")
 	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, c.Start())
 	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return c.Process.Pid, strings.TrimSpace(line)
 }
 

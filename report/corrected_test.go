@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // The corrected latency stands beside what was measured, where it differs, and
@@ -15,14 +17,14 @@ func TestCorrectedLatencyIsARowOfItsOwn(t *testing.T) {
 		corrected.P99 = 10_400
 		r.Corrected, r.Correction = &corrected, &Correction{Interval: 2, Added: 900, Material: material}
 		var text, markdown, page bytes.Buffer
-		noError(t, Text(&text, r, TextOptions{}))
-		noError(t, Markdown(&markdown, r))
-		noError(t, HTML(&page, r, Page{}))
+		expect.NoError(t, Text(&text, r, TextOptions{}))
+		expect.NoError(t, Markdown(&markdown, r))
+		expect.NoError(t, HTML(&page, r, Page{}))
 		for name, said := range map[string]string{"text": text.String(), "markdown": markdown.String(), "page": page.String()} {
 			if got := strings.Contains(said, "corrected"); got != want {
 				t.Errorf("%s, material %v: the corrected row is there: %v", name, material, got)
 			}
-			says(t, name, strings.ReplaceAll(said, nbsp, " "), strings.ReplaceAll(millis(r.Latency.P99), nbsp, " "))
+			expect.Text(t, name, strings.ReplaceAll(said, nbsp, " "), strings.ReplaceAll(millis(r.Latency.P99), nbsp, " "))
 		}
 	}
 }

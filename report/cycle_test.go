@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"assay/check"
+	"assay/internal/expect"
 )
 
 // TestSaid holds that a text is only left out if the steps say all of it.
@@ -119,7 +120,7 @@ func follow(t *testing.T, n int, a drawnArrow, from, to drawnNode, labels []box)
 	var c []float64
 	for _, text := range append(coordinates.FindAllString(a.Line, -1), coordinates.FindAllString(a.Head, 2)...) {
 		v, err := strconv.ParseFloat(text, 64)
-		noError(t, err)
+		expect.NoError(t, err)
 		c = append(c, v)
 	}
 	if len(c) != 8 {
@@ -190,7 +191,7 @@ func TestKindsDoNotBecomeClasses(t *testing.T) {
 // TestTextListsALongCycle holds the bounds of what the terminal shows.
 func TestTextListsALongCycle(t *testing.T) {
 	got := textOf(t, cyclesRun(), TextOptions{})
-	says(t, "the text", got,
+	expect.Text(t, "the text", got,
 		"evidence of isolation\n  cycle-of-1: T1 would have to come before itself\n    T1  transaction 100 of process 0:",
 		"    └─  back to T1, realtime: T5 was acknowledged", "\n  and 8 more; the report lists all 13\n",
 		"(process) one client ran the first")
@@ -204,7 +205,7 @@ func TestTextListsALongCycle(t *testing.T) {
 		"    │    wr: T8 read [1 2 13] from key 7, whose last element T7 appended\n" +
 		"    │    12 more transactions, in the report\n" +
 		"    T20  transaction 119 of process 3"
-	says(t, "a cycle of 20", got, want)
+	expect.Text(t, "a cycle of 20", got, want)
 	if !strings.Contains(got, "\n  and 39 more\n") {
 		t.Errorf("what is not listed anywhere is not counted:\n%s", got)
 	}
@@ -213,10 +214,10 @@ func TestTextListsALongCycle(t *testing.T) {
 // TestMarkdownNumbersTheSteps holds that the list stays inside its item.
 func TestMarkdownNumbersTheSteps(t *testing.T) {
 	var b strings.Builder
-	noError(t, Markdown(&b, isolationRun()))
+	expect.NoError(t, Markdown(&b, isolationRun()))
 	want := "- G-single: each of 3 transactions comes before the next, and the last before the first: no order of them exists\n" +
 		"  1. **T1**, transaction 12 of process 3: append 4 to key 2; read \\[1 2\\] from key 1\n" +
 		"     - before T2, rw: T1 read \\[1 2\\] from key 1, without 3, which T2 appended\n" +
 		"  2. **T2**, "
-	says(t, "Markdown", b.String(), want)
+	expect.Text(t, "Markdown", b.String(), want)
 }

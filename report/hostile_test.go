@@ -9,6 +9,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // hostile tries to end a script, a style, an attribute, a table cell and a
@@ -58,7 +59,7 @@ func poisoned() *Result {
 func htmlOf(t *testing.T, r *Result, p Page) string {
 	t.Helper()
 	var b bytes.Buffer
-	noError(t, HTML(&b, r, p))
+	expect.NoError(t, HTML(&b, r, p))
 	return b.String()
 }
 
@@ -75,13 +76,13 @@ func TestHTMLEscapes(t *testing.T) {
 			t.Errorf("the page holds %q", bad)
 		}
 	}
-	says(t, "the page", page, "&lt;/script&gt;&lt;/style&gt;&lt;script&gt;alert(1)")
+	expect.Text(t, "the page", page, "&lt;/script&gt;&lt;/style&gt;&lt;script&gt;alert(1)")
 }
 
 func TestMarkdownEscapes(t *testing.T) {
 	r := poisoned()
 	var b bytes.Buffer
-	noError(t, Markdown(&b, r))
+	expect.NoError(t, Markdown(&b, r))
 	text := b.String()
 	for _, bad := range []string{"<script", "<img", "\n# h", "\x1b", "|`", " [a", "\u202e"} {
 		if strings.Contains(text, bad) {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 var inline = regexp.MustCompile(`(?s)<(script|style)([^>]*)>(.*?)</(?:script|style)>`)
@@ -86,7 +88,7 @@ func TestHTMLChartsAndTablesAgree(t *testing.T) {
 	var given chart
 	for _, m := range inline.FindAllStringSubmatch(page, -1) {
 		if strings.Contains(m[2], `id="data"`) {
-			noError(t, json.Unmarshal([]byte(m[3]), &given))
+			expect.NoError(t, json.Unmarshal([]byte(m[3]), &given))
 		}
 	}
 	if !slices.Equal(given.Start, r.Series.Start) || !slices.Equal(given.Counts[0].Values, r.Series.Committed) ||
@@ -156,7 +158,7 @@ func tableOf(t *testing.T, page, caption string) [][]string {
 func TestHTMLSaysAll(t *testing.T) {
 	page := html.UnescapeString(htmlOf(t, violatedRun(), Page{Environment: []Setting{{"kernel", "Linux 6.1"}},
 		Command: "assay run bank --seed 42", Scenario: "workload: bank\n"}))
-	says(t, "the page", page,
+	expect.Text(t, "the page", page,
 		"<title>violated: bank on MongoDB 8.0.4</title>", "VIOLATED: 14 findings in 2 of 5 checks (total, transfers)",
 		"13 acknowledged transfers are not there", "transfer 3.4,112 of 250", "seq=4112",
 		"assay run bank --seed 42", "workload: bank\n", "Linux 6.1", "kill primary", "write concern", "p99<100ms",

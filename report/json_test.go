@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"assay/check"
+	"assay/internal/expect"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -21,7 +22,7 @@ import (
 func jsonOf(t *testing.T, r *Result) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	noError(t, WriteJSON(&b, r))
+	expect.NoError(t, WriteJSON(&b, r))
 	return b.Bytes()
 }
 
@@ -29,7 +30,7 @@ func jsonOf(t *testing.T, r *Result) []byte {
 func strictSchema(t *testing.T) *jsonschema.Resolved {
 	t.Helper()
 	var s jsonschema.Schema
-	noError(t, json.Unmarshal(schemaText(t), &s))
+	expect.NoError(t, json.Unmarshal(schemaText(t), &s))
 	var walk func(*jsonschema.Schema)
 	walk = func(s *jsonschema.Schema) {
 		if s == nil {
@@ -48,7 +49,7 @@ func strictSchema(t *testing.T) *jsonschema.Resolved {
 	}
 	walk(&s)
 	resolved, err := s.Resolve(nil)
-	noError(t, err)
+	expect.NoError(t, err)
 	return resolved
 }
 
@@ -59,7 +60,7 @@ func TestExamplesKeepToTheSchema(t *testing.T) {
 		Measurement: Measurement{Verdict: "invalid"}, Load: Load{Loop: "closed"}}
 	for name, r := range results {
 		var instance any
-		noError(t, json.Unmarshal(jsonOf(t, r), &instance))
+		expect.NoError(t, json.Unmarshal(jsonOf(t, r), &instance))
 		if err := strict.Validate(instance); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -78,7 +79,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"an odd percentile": func(m map[string]any) { m["latency"].(map[string]any)["curve"] = []any{[]any{1.5, 2.0}} },
 	} {
 		var instance map[string]any
-		noError(t, json.Unmarshal(jsonOf(t, validRun()), &instance))
+		expect.NoError(t, json.Unmarshal(jsonOf(t, validRun()), &instance))
 		spoil(instance)
 		if err := strict.Validate(instance); err == nil {
 			t.Errorf("%s is accepted", name)
@@ -90,7 +91,7 @@ func TestSchemaRefuses(t *testing.T) {
 // also where no example has a value.
 func TestSchemaNamesEveryField(t *testing.T) {
 	var root jsonschema.Schema
-	noError(t, json.Unmarshal(schemaText(t), &root))
+	expect.NoError(t, json.Unmarshal(schemaText(t), &root))
 	compareFields(t, &root, &root, reflect.TypeFor[Result](), "result")
 }
 
@@ -155,9 +156,9 @@ func TestJSONForm(t *testing.T) {
 			t.Errorf("%s: not indented, or no newline at the end", name)
 		}
 		path := filepath.Join(t.TempDir(), "result.json")
-		noError(t, os.WriteFile(path, first, 0o600))
+		expect.NoError(t, os.WriteFile(path, first, 0o600))
 		read, err := ReadJSON(path)
-		noError(t, err)
+		expect.NoError(t, err)
 		if again := jsonOf(t, read); !bytes.Equal(first, again) {
 			t.Errorf("%s: reading and writing changes it", name)
 		}
@@ -166,7 +167,7 @@ func TestJSONForm(t *testing.T) {
 
 func TestEmptyListsAreNotNull(t *testing.T) {
 	var fields map[string]any
-	noError(t, json.Unmarshal(jsonOf(t, &Result{Format: 1}), &fields))
+	expect.NoError(t, json.Unmarshal(jsonOf(t, &Result{Format: 1}), &fields))
 	for _, name := range []string{"checks", "errors", "options", "faults", "thresholds", "notes"} {
 		if list, ok := fields[name].([]any); !ok || len(list) != 0 {
 			t.Errorf("%s is %v, want []", name, fields[name])
@@ -198,7 +199,7 @@ func TestNoFigureThatIsNoNumber(t *testing.T) {
 				break
 			}
 			var back Result
-			noError(t, json.Unmarshal(jsonOf(t, r), &back))
+			expect.NoError(t, json.Unmarshal(jsonOf(t, r), &back))
 			if back.Measurement.Verdict != "invalid" || len(back.Measurement.Reasons) != 1 {
 				t.Errorf("number %d is %v, and the measurement is %+v", i, odd, back.Measurement)
 			}
@@ -206,7 +207,7 @@ func TestNoFigureThatIsNoNumber(t *testing.T) {
 				continue
 			}
 			var instance any
-			noError(t, json.Unmarshal(jsonOf(t, r), &instance))
+			expect.NoError(t, json.Unmarshal(jsonOf(t, r), &instance))
 			if err := strict.Validate(instance); err != nil {
 				t.Errorf("number %d: %v", i, err)
 			}
@@ -279,7 +280,7 @@ func TestReadJSONErrors(t *testing.T) {
 		"uneven.json":  {jsonOf(t, uneven), "differ in length"},
 	} {
 		path := filepath.Join(folder, name)
-		noError(t, os.WriteFile(path, c.text, 0o600))
+		expect.NoError(t, os.WriteFile(path, c.text, 0o600))
 		assertFileError(t, path, c.want)
 	}
 	missing := filepath.Join(folder, "missing.json")
@@ -305,7 +306,7 @@ func assertFileError(t *testing.T, path, want string) error {
 func TestReadJSONPassesOverNewFields(t *testing.T) {
 	text := bytes.Replace(jsonOf(t, validRun()), []byte(`"format": 1,`), []byte(`"format": 1, "later": {"a": []},`), 1)
 	path := filepath.Join(t.TempDir(), "result.json")
-	noError(t, os.WriteFile(path, text, 0o600))
+	expect.NoError(t, os.WriteFile(path, text, 0o600))
 	r, err := ReadJSON(path)
 	if err != nil || r.Verdict != check.Valid || r.Seed != 42 {
 		t.Errorf("got %+v, %v", r, err)
@@ -316,6 +317,6 @@ func TestReadJSONPassesOverNewFields(t *testing.T) {
 func schemaText(t *testing.T) []byte {
 	t.Helper()
 	text, err := os.ReadFile("schema.json")
-	noError(t, err)
+	expect.NoError(t, err)
 	return text
 }

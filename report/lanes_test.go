@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"assay/check"
+	"assay/internal/expect"
 )
 
 // skewedClients is a write skew of two clients that a third has seen.
@@ -71,9 +72,9 @@ func TestExplanation(t *testing.T) {
 		Evidence: []check.Evidence{{Kind: "G2-item", Text: "T1 and T2", Smallest: skewedClients()}, {Kind: "garbage-read", Text: "a read of what nobody wrote"}},
 	}
 	var b strings.Builder
-	noError(t, h.Text(&b, TextOptions{Explain: true}))
+	expect.NoError(t, h.Text(&b, TextOptions{Explain: true}))
 	text := strings.Join(strings.Fields(b.String()), " ")
-	says(t, "the text", text,
+	expect.Text(t, "the text", text,
 		"list-append: G2-item 3 operations of 12,345, the smallest part of the history that shows it.",
 		"┌ T1", "┌ T2",
 		"T1, of process 0, begins. It reads [] from key 1, then appends 1 to key 2. It is acknowledged.",

@@ -3,12 +3,14 @@ package report
 import (
 	"bytes"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 func TestMarkdownGolden(t *testing.T) {
 	for name, r := range examples() {
 		var b bytes.Buffer
-		noError(t, Markdown(&b, r))
+		expect.NoError(t, Markdown(&b, r))
 		golden(t, name+".md", b.Bytes())
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // TestThresholdMarks: a tick or a cross stands beside the figure of each threshold,
@@ -13,7 +15,7 @@ func TestThresholdMarks(t *testing.T) {
 	r := examples()["valid"]
 	r.Thresholds = []Threshold{{Text: "p99<100ms", Measured: 14.9, Unit: "ms", Kept: true}, {Text: "throughput>9000", Measured: 2263, Unit: "/s"}}
 	var terminal, markdown, page bytes.Buffer
-	noError(t, errors.Join(Text(&terminal, r, TextOptions{}), Markdown(&markdown, r), HTML(&page, r, Page{})))
+	expect.NoError(t, errors.Join(Text(&terminal, r, TextOptions{}), Markdown(&markdown, r), HTML(&page, r, Page{})))
 	for _, want := range []struct{ where, text, line string }{
 		{"terminal", terminal.String(), "✓ 14.9 ms   p99<100ms   kept"},
 		{"terminal", terminal.String(), "✗ 2,263/s   throughput>9000   MISSED"},
@@ -22,7 +24,7 @@ func TestThresholdMarks(t *testing.T) {
 		{"the page", page.String(), `<span aria-hidden="true">✓</span> 14.9`},
 		{"the page", page.String(), `<span aria-hidden="true">✗</span> 2,263/s</td><td class="words">MISSED</td>`},
 	} {
-		says(t, want.where, want.text, want.line)
+		expect.Text(t, want.where, want.text, want.line)
 	}
 }
 
@@ -30,12 +32,12 @@ func TestThresholdMarks(t *testing.T) {
 func TestDocumentMarks(t *testing.T) {
 	d := Document{Title: "two runs", Verdicts: []DocumentVerdict{{Text: "gate missed", Good: false}, {Text: "gate kept", Good: true}}}
 	var terminal, markdown, page bytes.Buffer
-	noError(t, errors.Join(d.Text(&terminal, TextOptions{}), d.Markdown(&markdown), d.HTML(&page)))
+	expect.NoError(t, errors.Join(d.Text(&terminal, TextOptions{}), d.Markdown(&markdown), d.HTML(&page)))
 	for text, wants := range map[string][]string{
 		terminal.String(): {"✗ gate missed", "✓ gate kept"},
 		markdown.String(): {"✗ **gate missed**", "✓ **gate kept**"},
 		page.String():     {`<span class="mark" aria-hidden="true">✗</span> gate missed`, `<span class="mark" aria-hidden="true">✓</span> gate kept`},
 	} {
-		says(t, "the text", text, wants...)
+		expect.Text(t, "the text", text, wants...)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 func TestLine(t *testing.T) {
@@ -29,7 +31,7 @@ func TestLine(t *testing.T) {
 		"empty":     {&Result{Workload: "bank"}, "bank: unknown, 0 transactions/s, p99 -, measurement invalid; exit 4: no verdict; measurement invalid\n"},
 	} {
 		var b bytes.Buffer
-		noError(t, Line(&b, c.r))
+		expect.NoError(t, Line(&b, c.r))
 		if b.String() != c.want {
 			t.Errorf("%s: got %q, want %q", name, b.String(), c.want)
 		}
@@ -67,14 +69,14 @@ func TestPromiseAndModel(t *testing.T) {
 		"weaker":    {weaker, "VALID: all 4 checks found nothing wrong; read-committed, as was asked; what the vendor promises (snapshot-isolation) was broken", "The database broke what its vendor promises (snapshot-isolation)."},
 	} {
 		var markdown, page strings.Builder
-		noError(t, errors.Join(Markdown(&markdown, c.r), HTML(&page, c.r, Page{})))
+		expect.NoError(t, errors.Join(Markdown(&markdown, c.r), HTML(&page, c.r, Page{})))
 		text := textOf(t, c.r, TextOptions{Width: 400})
 		for form, said := range map[string]string{"text": text, "Markdown": markdown.String(), "page": page.String()} {
 			if !strings.Contains(said, c.verdict) || strings.Contains(said, "broke a promise") != (name == "broken" && form == "page") {
 				t.Errorf("%s: the %s does not say %q", name, form, c.verdict)
 			}
 		}
-		says(t, name, page.String(), c.page)
+		expect.Text(t, name, page.String(), c.page)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // cardsOf are the names and values at the top of a page.
@@ -122,7 +124,7 @@ func TestLongerIntervalsAreDrawn(t *testing.T) {
 	if len(rows) != 11 || rows[10][0] != "49.5 s" || rows[10][2] != perSecond(r.Merged.Committed[9], 0.5) {
 		t.Errorf("the table is %q", rows)
 	}
-	says(t, "the page", page, "an interval of 5.5"+nbsp+"s, as shorter ones hold too few")
+	expect.Text(t, "the page", page, "an interval of 5.5"+nbsp+"s, as shorter ones hold too few")
 }
 
 // TestNoLineWithoutAnything: lines that would say nothing, and their names in the

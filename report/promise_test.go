@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/check"
+	"assay/internal/expect"
 )
 
 // allowedRun is a run whose only finding is what w:1 allows, or would if it were known.
@@ -42,10 +43,10 @@ func TestAllowedIsTold(t *testing.T) {
 			"not known whether the vendor promises it (w:1)", ExitNoVerdict},
 	} {
 		var markdown, page, line strings.Builder
-		noError(t, errors.Join(Markdown(&markdown, test.r), HTML(&page, test.r, Page{}), Line(&line, test.r)))
+		expect.NoError(t, errors.Join(Markdown(&markdown, test.r), HTML(&page, test.r, Page{}), Line(&line, test.r)))
 		said := strings.NewReplacer("&#34;", `"`, "&#39;", "'")
 		for form, text := range map[string]string{"text": textOf(t, test.r, TextOptions{Width: 400}), "Markdown": markdown.String(), "page": said.Replace(page.String())} {
-			says(t, name, text, test.verdict)
+			expect.Text(t, name, text, test.verdict)
 			if by := strings.Contains(text, "stale-read") && strings.Contains(text, `w:1; MongoDB manual, "Write Concern"`); by != (name != "broken") {
 				t.Errorf("%s: that the %s says by what it is allowed is %v", name, form, by)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // inRounds is a run of two rounds, of which the first is apart if that is so.
@@ -33,7 +34,7 @@ func TestRoundsStandForThemselves(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
-	says(t, "the summary", text.String(), "measured      2 rounds in 1 min 11 s", "ingest              4  36.4 s      1,400  104 ms", "ingest: rows 1,400,000", "day, warm           1   6.2 s          0       -")
+	expect.Text(t, "the summary", text.String(), "measured      2 rounds in 1 min 11 s", "ingest              4  36.4 s      1,400  104 ms", "ingest: rows 1,400,000", "day, warm           1   6.2 s          0       -")
 	for row := range strings.Lines(text.String()) {
 		if n := len([]rune(strings.TrimRight(row, "\n"))); n > 80 {
 			t.Errorf("%d columns: %s", n, row)
@@ -59,7 +60,7 @@ func head(markdown string) string {
 func TestCourseOfRounds(t *testing.T) {
 	for apart, want := range map[bool]int{true: 0, false: 1} {
 		var page bytes.Buffer
-		noError(t, HTML(&page, inRounds(apart), Page{}))
+		expect.NoError(t, HTML(&page, inRounds(apart), Page{}))
 		if got := strings.Count(page.String(), `<section id="throughput"`); got != want {
 			t.Errorf("apart %t: %d charts over time, want %d", apart, got, want)
 		}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -19,11 +20,11 @@ func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		noError(t, os.WriteFile(path, got, 0o644))
+		expect.NoError(t, os.WriteFile(path, got, 0o644))
 		return
 	}
 	want, err := os.ReadFile(path)
-	noError(t, err)
+	expect.NoError(t, err)
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s differs (go test -update writes it anew, look at the difference):\n%s", path, got)
 	}
@@ -32,7 +33,7 @@ func golden(t *testing.T, name string, got []byte) {
 func textOf(t *testing.T, r *Result, o TextOptions) string {
 	t.Helper()
 	var b bytes.Buffer
-	noError(t, Text(&b, r, o))
+	expect.NoError(t, Text(&b, r, o))
 	return b.String()
 }
 
@@ -79,7 +80,7 @@ func TestTextColors(t *testing.T) {
 			t.Errorf("%s: color changes more than color:\n%s", name, with)
 		}
 	}
-	says(t, "the verdict in red", textOf(t, violatedRun(), TextOptions{Color: true}), red+"VIOLATED: 14 findings")
+	expect.Text(t, "the verdict in red", textOf(t, violatedRun(), TextOptions{Color: true}), red+"VIOLATED: 14 findings")
 }
 
 // TestTextEndsWithTheVerdict reads the last lines as a user does.
@@ -170,29 +171,11 @@ func TestBytesPerTransfer(t *testing.T) {
 	} {
 		r := validRun()
 		r.Data.Rows, r.Data.Loaded = map[string]int64{"transfer": 20_000}, &loaded
-		says(t, loaded, textOf(t, r, TextOptions{Width: 200}), "; "+want+"\n")
+		expect.Text(t, loaded, textOf(t, r, TextOptions{Width: 200}), "; "+want+"\n")
 	}
 	r := validRun()
 	r.Data.Loaded = nil // as earlier versions left it
 	if text := textOf(t, r, TextOptions{Width: 200}); strings.Contains(text, "per transfer") {
 		t.Errorf("%s", text)
-	}
-}
-
-// noError ends the test at an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// says wants all parts in a text. About is what the text is of.
-func says(t *testing.T, about any, text string, parts ...string) {
-	t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			t.Errorf("%v: %q is not in\n%s", about, part, text)
-		}
 	}
 }

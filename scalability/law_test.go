@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 func points(c coefficients, noise float64, seed uint64, loads ...float64) []Point {
@@ -19,9 +21,7 @@ func points(c coefficients, noise float64, seed uint64, loads ...float64) []Poin
 func TestFitFindsTheLaw(t *testing.T) {
 	want := coefficients{1000, 0.05, 0.001}
 	law, err := Fit(points(want, 0, 0, 1, 2, 4, 8, 16, 32, 64), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for name, pair := range map[string][2]float64{"lambda": {law.Lambda.Value, want.lambda}, "sigma": {law.Sigma.Value, want.sigma}, "kappa": {law.Kappa.Value, want.kappa}} {
 		if math.Abs(pair[0]/pair[1]-1) > 1e-6 {
 			t.Errorf("%s is %g, want %g", name, pair[0], pair[1])
@@ -43,9 +43,7 @@ func TestIntervalsHold(t *testing.T) {
 	var held int
 	for seed := range uint64(trials) {
 		law, err := Fit(points(want, 0.05, seed, 1, 1, 2, 2, 4, 4, 8, 8, 16, 16, 32, 32, 64, 64), seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if law.Kappa.Low <= want.kappa && want.kappa <= law.Kappa.High {
 			held++
 		}
@@ -57,16 +55,12 @@ func TestIntervalsHold(t *testing.T) {
 
 func TestWhatHasNoPeak(t *testing.T) {
 	law, err := Fit(points(coefficients{500, 0, 0}, 0, 0, 1, 2, 4, 8), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if peak, measured := law.Peak(); measured || math.Abs(law.At(8)/4000-1) > 1e-6 {
 		t.Errorf("the peak of a straight line is at %g, %v; at 8 it is %g", peak, measured, law.At(8))
 	}
 	far, err := Fit(points(coefficients{500, 0.01, 1e-6}, 0, 0, 1, 2, 4, 8), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if _, measured := far.Peak(); measured {
 		t.Error("a peak beyond the points is called measured")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"assay/driver/mem"
+	"assay/internal/expect"
 	"assay/workload"
 	"assay/workload/entity"
 )
@@ -29,20 +30,14 @@ type running struct {
 func start(t *testing.T, address string, change func(*Options)) *running {
 	t.Helper()
 	db, err := mem.Open(t.Context(), workload.Target{Address: address}, entity.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	o := DefaultOptions()
 	o.AllowReset, o.Version, o.Timeout = true, "test", 500*time.Millisecond
 	change(&o)
 	service, err := New(t.Context(), db, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- service.Serve(ctx, listener) }()

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/expect"
 	"assay/quantity"
 	"assay/workload"
 )
@@ -46,13 +47,9 @@ func TestTheFileIsBounded(t *testing.T) {
 		}
 		f.add(s)
 	}
-	if err := f.close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, f.close())
 	r, err := Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if n := len(r.Samples); n < mostSamples/2 || n > mostSamples {
 		t.Errorf("%d samples", n)
 	}
@@ -88,9 +85,7 @@ func TestAFileThatWasCut(t *testing.T) {
 		header + `{"at_s":2,"no` + "\n" + line: -1, "x\n" + line: -1, `{"format":2}` + "\n": -1,
 		header + strings.ReplaceAll(line, "1,", "2,") + line: -1, header + strings.Repeat(line, 2*mostSamples+1): -1,
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		r, err := Read(path)
 		if want < 0 && err == nil || want >= 0 && (err != nil || len(r.Samples) != want) {
 			t.Errorf("%.60q: %+v, %v; want %d samples", text, r, err, want)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 func indexes(points []ChangePoint) []int {
@@ -61,9 +63,7 @@ type pattern struct {
 func patterns(t *testing.T) []pattern {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "otava.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var file struct{ Series []pattern }
 	if err := json.Unmarshal(text, &file); err != nil || len(file.Series) != 110 {
 		t.Fatalf("%d series, %v", len(file.Series), err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"assay/check"
+	"assay/internal/expect"
 	"assay/report"
 )
 
@@ -20,12 +21,8 @@ import (
 func put(t *testing.T, folder, name, text string) {
 	t.Helper()
 	path := filepath.Join(folder, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // run makes a run's folder.
@@ -39,9 +36,7 @@ func run(t *testing.T, folder, name string, change func(r *report.Result)) {
 		change(r)
 	}
 	var text strings.Builder
-	if err := report.WriteJSON(&text, r); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, report.WriteJSON(&text, r))
 	put(t, folder, name+"/result.json", text.String())
 }
 
@@ -52,21 +47,15 @@ func live(t *testing.T, folder, name string, ago time.Duration) {
 		Elapsed: 3, Duration: 12, Clients: 4, PerSecond: 50, Points: []report.LivePoint{{Second: 1, PerSecond: 40}, {Second: 2, PerSecond: 60}},
 		Faults: []report.LiveFault{{Text: "kill primary", Nodes: []string{"n1"}, Injected: 1.5, Healed: -1}}, Nodes: []string{"n1", "n2"}}
 	text, err := json.Marshal(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	put(t, folder, name+"/live.json", string(text))
-	if err := os.Chtimes(filepath.Join(folder, name, "live.json"), time.Time{}, time.Now().Add(-ago)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Chtimes(filepath.Join(folder, name, "live.json"), time.Time{}, time.Now().Add(-ago)))
 }
 
 func serving(t *testing.T, folder string) *Server {
 	t.Helper()
 	s, err := New(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = s.root.Close() })
 	return s
 }
@@ -202,9 +191,7 @@ func TestOnlyKnownFilesAreServed(t *testing.T) {
 	put(t, folder, "good/history.bin", "secret")
 	put(t, folder, "good/password.txt", "secret")
 	for link, to := range map[string]string{"linked": outside, "good/scenario.yaml": filepath.Join(outside, "report.html")} {
-		if err := os.Symlink(to, filepath.Join(folder, link)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.Symlink(to, filepath.Join(folder, link)))
 	}
 	s := serving(t, folder)
 	for _, address := range []string{
@@ -259,9 +246,7 @@ func TestARunIsFollowedToItsEnd(t *testing.T) {
 	server := httptest.NewServer(s)
 	defer server.Close()
 	answer, err := http.Get(server.URL + "/events/running")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer answer.Body.Close()
 	if kind := answer.Header.Get("Content-Type"); kind != "text/event-stream" {
 		t.Errorf("the events are %s", kind)
@@ -273,9 +258,7 @@ func TestARunIsFollowedToItsEnd(t *testing.T) {
 		ended = line == "event: end"
 		if line == "" && strings.Count(seen, "\n\n") == 1 { // after the first event
 			put(t, folder, "running/report.html", "the end")
-			if err := os.Remove(filepath.Join(folder, "running/live.json")); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.Remove(filepath.Join(folder, "running/live.json")))
 		}
 	}
 	for _, part := range []string{`data: <div id="stage"`, "kill primary n1, <strong>in effect</strong>", "Nodes: n1, n2", `<svg viewBox`} {

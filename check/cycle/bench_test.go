@@ -13,6 +13,7 @@ import (
 	"assay/check"
 	"assay/check/cycle"
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // BenchmarkStrict judges a million committed list-append transactions for
@@ -32,9 +33,7 @@ func BenchmarkStrict(b *testing.B) {
 		}
 		return builder.Add(t)
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	h := builder.History()
 	if committed != want {
 		b.Fatalf("only %d transactions were committed", committed)
@@ -67,9 +66,7 @@ func BenchmarkRegisters(b *testing.B) {
 	} {
 		b.Run(string(model), func(b *testing.B) {
 			h, err := simulatedHistory(simulation{Seed: 1, Txns: 100_000, Clients: 8, Keys: 100, Writes: 100, Registers: true})
-			if err != nil {
-				b.Fatal(err)
-			}
+			expect.NoError(b, err)
 			for b.Loop() {
 				if r := cycle.Check(context.Background(), h, model, cycle.Options{}); r.Verdict != check.Valid {
 					b.Fatalf("%v: %s %v", r.Verdict, r.Reason, r.Anomalies)
@@ -105,9 +102,7 @@ func weakHistory(b *testing.B, txns, sessions int, broken bool) *cycle.History {
 			}
 			x.Ops = append(x.Ops, op)
 		}
-		if err := builder.Add(x); err != nil {
-			b.Fatal(err)
-		}
+		expect.NoError(b, builder.Add(x))
 	}
 	if broken {
 		t, a, c := int64(txns), int64(txns)+1, int64(txns)+2
@@ -115,9 +110,7 @@ func weakHistory(b *testing.B, txns, sessions int, broken bool) *cycle.History {
 			{{Kind: cycle.Write, Key: a, Value: 1}, {Kind: cycle.Write, Key: c, Value: 1}},
 			{{Kind: cycle.ReadValue, Key: a, Value: 1}, {Kind: cycle.ReadNothing, Key: c}},
 		} {
-			if err := builder.Add(cycle.Txn{ID: t, Process: int32(i), Invoke: 2 * t, Complete: 2*t + 1, Outcome: history.Committed, Ops: ops}); err != nil {
-				b.Fatal(err)
-			}
+			expect.NoError(b, builder.Add(cycle.Txn{ID: t, Process: int32(i), Invoke: 2 * t, Complete: 2*t + 1, Outcome: history.Committed, Ops: ops}))
 			t++
 		}
 	}
@@ -159,8 +152,6 @@ func BenchmarkWeak(b *testing.B) {
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

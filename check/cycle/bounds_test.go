@@ -8,6 +8,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // What a history takes while it is collected: 16 bytes an operation, 21 a
@@ -23,9 +24,7 @@ func TestBuilderTakesLittle(t *testing.T) {
 		for i := range ops {
 			ops[i] = Op{Kind: Write, Key: int64(i), Value: id}
 		}
-		if err := b.Add(Txn{ID: id, Invoke: 2 * id, Complete: 2*id + 1, Outcome: history.Committed, Ops: ops}); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, b.Add(Txn{ID: id, Invoke: 2 * id, Complete: 2*id + 1, Outcome: history.Committed, Ops: ops}))
 	}
 	h := b.History()
 	runtime.ReadMemStats(&after)
@@ -54,9 +53,7 @@ func sessions(t *testing.T, txns, clients int) *History {
 			}
 			x.Ops = append(x.Ops, op)
 		}
-		if err := b.Add(x); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, b.Add(x))
 	}
 	return b.History()
 }
@@ -102,9 +99,7 @@ func TestAtomicStepsAreFew(t *testing.T) {
 		reads.Ops = append(reads.Ops, Op{Kind: ReadValue, Key: key, Value: 1})
 	}
 	for _, x := range []Txn{writes, reads} {
-		if err := b.Add(x); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, b.Add(x))
 	}
 	h := b.History()
 	for _, m := range []Model{ReadAtomic, MonotonicAtomicView} {
@@ -125,9 +120,7 @@ func TestSerialOrder(t *testing.T) {
 		for i := range n {
 			begin := r.Int64N(12)
 			outcome := []history.Outcome{history.Committed, history.Committed, history.Unknown, history.Failed}[r.IntN(4)]
-			if err := b.Add(Txn{ID: int64(i), Process: int32(r.IntN(3)), Invoke: begin, Complete: begin + r.Int64N(6), Outcome: outcome}); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, b.Add(Txn{ID: int64(i), Process: int32(r.IntN(3)), Invoke: begin, Complete: begin + r.Int64N(6), Outcome: outcome}))
 		}
 		h := b.History()
 		in := newInference(h, Options{})

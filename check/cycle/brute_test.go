@@ -10,6 +10,7 @@ import (
 	"assay/check"
 	. "assay/check/cycle"
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // order is the search for an order of transactions that explains what all of
@@ -161,9 +162,7 @@ func small(t testing.TB, seed uint64, registers bool) []Txn {
 		txns = append(txns, x)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for i := range txns {
 		for j := range txns[i].Ops {
 			if op := &txns[i].Ops[j]; op.Kind != Append && op.Kind != Write && txns[i].Outcome == history.Committed {

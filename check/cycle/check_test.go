@@ -12,6 +12,7 @@ import (
 	"assay/check"
 	. "assay/check/cycle"
 	"assay/history"
+	"assay/internal/expect"
 )
 
 func TestUnknown(t *testing.T) {
@@ -76,9 +77,7 @@ func (c *countdown) Err() error {
 func TestTimeLimit(t *testing.T) {
 	for _, level := range []isolationLevel{simulateStrict, simulateSnapshot, simulatePrefix} {
 		h, err := simulatedHistory(simulation{Level: level, Seed: 1, Txns: 8000, Clients: 10, Writes: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		full := Check(context.Background(), h, StrictSerializable, Options{})
 		unknown := 0
 		for moments := 0; ; moments += 1 + moments/8 {
@@ -116,9 +115,7 @@ func TestTimeLimitOfWeakModels(t *testing.T) {
 	models := []Model{ReadCommitted, MonotonicAtomicView, MonotonicView, ReadAtomic, Causal, CursorStability, UpdateAtomic, ConsistentView, RepeatableRead, Prefix}
 	for _, level := range []isolationLevel{simulateStrict, simulateSnapshot} {
 		h, err := simulatedHistory(simulation{Level: level, Seed: 2, Txns: 4000, Clients: 10, Writes: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for _, model := range models {
 			full := Check(context.Background(), h, model, Options{})
 			for moments := 0; ; moments += 1 + moments/3 {
@@ -168,9 +165,7 @@ func TestResult(t *testing.T) {
 		t.Errorf("%+v", result.Evidence)
 	}
 	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, want := range []string{`"verdict":"violated"`, `"anomalies":["G-single-item"]`, `"not":["consistent-view","repeatable-read"]`, `"kind":"rw"`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%s does not hold %s", text, want)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	. "assay/check/cycle"
+
+	"assay/internal/expect"
 )
 
 // TestTheReadAtTheEndHasAName: what the judge itself read when the run was over
@@ -24,9 +26,7 @@ func TestTheReadAtTheEndHasAName(t *testing.T) {
 		report := Check(context.Background(), build(t, txns), StrictSerializable, Options{})
 		r := report.Result()
 		text, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if said := string(text); len(r.Evidence) == 0 || !strings.Contains(said, "the read at the end") ||
 			strings.Contains(said, "transaction -1") || strings.Contains(said, "process -1") || strings.Contains(said, "client -1") {
 			t.Errorf("%s: %s", name, said)

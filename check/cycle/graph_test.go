@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // partition names for each transaction the least that is in cycles with it.
@@ -176,9 +177,7 @@ func TestHotKey(t *testing.T) {
 				ID: id, Invoke: id, Complete: id + n, Outcome: history.Committed,
 				Ops: []Op{{Kind: ReadNothing, Key: 1}, op},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 		}
 		r := Check(context.Background(), b.History(), StrictSerializable, Options{})
 		if got := fmt.Sprint(r.Anomalies); got != "[G2-item lost-update]" {

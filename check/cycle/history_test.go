@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 func TestBuilderErrors(t *testing.T) {
@@ -33,9 +34,7 @@ func TestBuilderErrors(t *testing.T) {
 		{"a register before", Txn{Ops: []Op{{Kind: ReadList, Key: 2, List: []int64{1}}}}, "key 2 as a list and as a register"},
 	} {
 		var b Builder
-		if err := b.Add(Txn{Ops: []Op{{Kind: Append, Key: 1}, {Kind: Write, Key: 2}}}); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, b.Add(Txn{Ops: []Op{{Kind: Append, Key: 1}, {Kind: Write, Key: 2}}}))
 		c.txn.ID = 42
 		err := b.Add(c.txn)
 		var bad *InputError
@@ -82,9 +81,7 @@ func TestBuilderKeeps(t *testing.T) {
 			txn.Ops = append(txn.Ops, op)
 		}
 		want = append(want, txn)
-		if err := b.Add(txn); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, b.Add(txn))
 	}
 	h := b.History()
 	if h.Len() != len(want) {
@@ -121,9 +118,7 @@ func TestListsShare(t *testing.T) {
 	var list []int64
 	for v := range int64(1000) {
 		list = append(list, v)
-		if err := b.Add(Txn{Outcome: history.Committed, Ops: []Op{{Kind: ReadList, List: list}}}); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, b.Add(Txn{Outcome: history.Committed, Ops: []Op{{Kind: ReadList, List: list}}}))
 	}
 	if h := b.History(); len(h.elems) > 5000 {
 		t.Errorf("%d elements are kept of a list of 1000", len(h.elems))

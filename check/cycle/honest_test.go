@@ -9,6 +9,7 @@ import (
 
 	"assay/check"
 	. "assay/check/cycle"
+	"assay/internal/expect"
 )
 
 var (
@@ -38,9 +39,7 @@ func TestHonest(t *testing.T) {
 					Level: level, Seed: seed, Txns: *honestTxns, Clients: 2 + int(seed%7), Keys: 2 + int(seed%9),
 					Registers: registers, Crash: float64(seed%3) * 0.1,
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				for _, m := range models {
 					begin := time.Now()
 					ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

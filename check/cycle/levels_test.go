@@ -10,6 +10,7 @@ import (
 	"assay/check"
 	. "assay/check/cycle"
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // TestLevels runs databases that keep a known level: nothing may be found that
@@ -41,9 +42,7 @@ func TestLevels(t *testing.T) {
 				Level: c.level, Seed: seed, Txns: 400, Clients: 3 + int(seed)%8, Registers: c.registers,
 				Crash: float64(seed%3) * 0.05,
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			for _, o := range []Options{{}, {SequentialKeys: true}, {LinearizableKeys: true}, {SequentialKeys: true, LinearizableKeys: true}} {
 				for _, m := range c.keeps {
 					if (c.level == simulatePrefix || c.level == simulateNothing) && o != (Options{}) && m != Prefix {
@@ -81,9 +80,7 @@ func collect(t *testing.T, seed uint64, txns int) []Txn {
 		all = append(all, x)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return all
 }
 

@@ -12,6 +12,7 @@ import (
 	"assay/check"
 	. "assay/check/cycle"
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // schedule is the search for an order of starts and commits that explains what
@@ -204,9 +205,7 @@ func longer(t *testing.T, seed uint64, registers bool) []Txn {
 		txns = append(txns, x)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for i := range txns {
 		for j := range txns[i].Ops {
 			if op := &txns[i].Ops[j]; op.Kind != Append && op.Kind != Write && txns[i].Outcome == history.Committed {

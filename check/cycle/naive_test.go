@@ -8,6 +8,7 @@ import (
 
 	. "assay/check/cycle"
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // naive derives the same as the checker from lists, by the definitions and
@@ -294,8 +295,6 @@ func busy(t *testing.T, seed uint64) []Txn {
 		txns = append(txns, x)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return txns
 }

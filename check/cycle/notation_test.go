@@ -8,6 +8,7 @@ import (
 
 	. "assay/check/cycle"
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // write parses one transaction: words apart by blanks.
@@ -28,9 +29,7 @@ func write(t testing.TB, id int, text string) Txn {
 			txn.Outcome = history.Unknown
 		case w[0] == 'p':
 			n, err := strconv.Atoi(w[1:])
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			txn.Process = int32(n)
 		case w[0] == '@':
 			if _, err := fmt.Sscanf(w, "@%d-%d", &txn.Invoke, &txn.Complete); err != nil {
@@ -68,9 +67,7 @@ func build(t testing.TB, txns []Txn) *History {
 	t.Helper()
 	var b Builder
 	for _, txn := range txns {
-		if err := b.Add(txn); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, b.Add(txn))
 	}
 	return b.History()
 }

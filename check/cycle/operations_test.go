@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // The transaction of each operation is found, whatever transactions without any are
@@ -21,9 +22,7 @@ func TestOperationsAreFound(t *testing.T) {
 				x.Ops = append(x.Ops, Op{Kind: Write, Value: int64(len(want))})
 				want = append(want, op{val: int64(len(want)), txn: txn, use: newUse(Write, 0)})
 			}
-			if err := b.Add(x); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, b.Add(x))
 		}
 		h := b.History()
 		var all, each, of []op
@@ -48,9 +47,7 @@ func TestIDsOfTheirOwn(t *testing.T) {
 			if i == own {
 				x.ID = 100
 			}
-			if err := b.Add(x); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, b.Add(x))
 		}
 		h := b.History()
 		for i := range int64(3) {
@@ -68,9 +65,7 @@ func TestTransactionsAreSortedByTime(t *testing.T) {
 		var b Builder
 		for i := range int64(3000) {
 			at := i + r.Int64N(spread)
-			if err := b.Add(Txn{ID: i, Invoke: at, Complete: at, Outcome: history.Committed}); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, b.Add(Txn{ID: i, Invoke: at, Complete: at, Outcome: history.Committed}))
 		}
 		h := b.History()
 		order := h.begun()

@@ -10,6 +10,7 @@ import (
 	"assay/check"
 	. "assay/check/cycle"
 	"assay/history/exchange"
+	"assay/internal/expect"
 )
 
 // smallest is the one part that was found for an anomaly.
@@ -29,9 +30,7 @@ func reread(t *testing.T, operations []exchange.Operation) *History {
 	t.Helper()
 	var r Reader
 	for i := range operations {
-		if err := r.Add(&operations[i]); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, r.Add(&operations[i]))
 	}
 	return r.History()
 }
@@ -74,16 +73,12 @@ func hidden(t *testing.T, lines []string) *History {
 		}
 		return b.Add(txn)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for i, line := range lines {
 		txn := write(t, i, line)
 		txn.ID += 1_000_000
 		txn.Process += 100
-		if err := b.Add(txn); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, b.Add(txn))
 	}
 	return b.History()
 }
@@ -97,9 +92,7 @@ func TestSmallestOfRandomHistories(t *testing.T) {
 		for _, level := range []isolationLevel{simulateSnapshot, simulatePrefix, simulateNothing} {
 			for _, registers := range []bool{false, true} {
 				h, err := simulatedHistory(simulation{Level: level, Seed: seed, Txns: 300, Clients: 5, Registers: registers})
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				r := Check(t.Context(), h, StrictSerializable, Options{})
 				found := FindSmallest(t.Context(), h, Options{}, &r)
 				if len(found) != len(r.Anomalies) {
@@ -170,9 +163,7 @@ func TestPartsOfHonestHistoriesAreHonest(t *testing.T) {
 			level, model = simulatePrefix, Prefix
 		}
 		h, err := simulatedHistory(simulation{Level: level, Seed: seed, Txns: 40, Clients: 4, Keys: 4, Registers: seed%2 == 0, Crash: 0.1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if r := Check(t.Context(), h, model, Options{}); r.Verdict != check.Valid {
 			t.Fatalf("seed %d: %v %v", seed, r.Verdict, r.Anomalies)
 		}

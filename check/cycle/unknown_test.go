@@ -8,6 +8,7 @@ import (
 
 	"assay/check"
 	. "assay/check/cycle"
+	"assay/internal/expect"
 )
 
 var (
@@ -28,9 +29,7 @@ func TestUnknownIsRare(t *testing.T) {
 					Level: level, Seed: seed, Txns: *rareTxns, Clients: 2 + int(seed%9), Keys: 2 + int(seed%11), Writes: 8 << (seed % 5),
 					Registers: registers, Crash: float64(seed%3) * 0.05,
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				for _, m := range Models() {
 					ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 					r := Check(ctx, h, m, Options{})

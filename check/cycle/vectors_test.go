@@ -13,6 +13,7 @@ import (
 
 	"assay/check"
 	"assay/history/exchange"
+	"assay/internal/expect"
 )
 
 type vector struct {
@@ -26,36 +27,26 @@ type vector struct {
 func readVectors(t *testing.T) []vector {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", "verdicts.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer f.Close()
 	var all []vector
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		var v vector
-		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.Unmarshal(lines.Bytes(), &v))
 		all = append(all, v)
 	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, lines.Err())
 	return all
 }
 
 func readHistory(t testing.TB, name string) *History {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer f.Close()
 	h, err := readAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return h
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 )
 
 const (
@@ -88,9 +89,7 @@ func (r run) clone() run {
 func (r run) judge(t testing.TB) *Judge {
 	t.Helper()
 	j, err := New(r.books)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for part, reason := range r.incomplete {
 		j.Incomplete(part, reason)
 	}

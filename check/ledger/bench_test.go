@@ -9,6 +9,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // BenchmarkJudge judges ten million committed transfers of 64 clients over a
@@ -21,9 +22,7 @@ func BenchmarkJudge(b *testing.B) {
 		bank.Order = false
 		bank.Opening = func(int64) int64 { return 1_000_000 }
 		j, err := New(bank)
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.NoError(b, err)
 		versions := make([]int64, accounts+1)
 		balances := make([]int64, accounts+1)
 		for client := range clients {
@@ -149,9 +148,7 @@ func BenchmarkFile(b *testing.B) {
 			}
 		}
 		b.ReportMetric(peak(b), "MiB-peak")
-		if err := j.Close(); err != nil {
-			b.Fatal(err)
-		}
+		expect.NoError(b, j.Close())
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(transfers), "ns/transfer")
 }
@@ -159,9 +156,7 @@ func BenchmarkFile(b *testing.B) {
 // peak is the most memory that the process ever had, in MiB.
 func peak(b *testing.B) float64 {
 	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	var kib float64
 	_, line, _ := strings.Cut(string(status), "VmHWM:")
 	if _, err := fmt.Sscanf(line, "%f kB", &kib); err != nil {
@@ -216,9 +211,7 @@ func (r *replay) start() {
 // history is a judge that has the history of so many transfers.
 func (r *replay) history(b *testing.B, transfers uint64) *Judge {
 	j, err := New(r.books)
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	for client := range ledgerClients + 2 {
 		j.Reserve(history.Reservation{Client: client, UpTo: transfers / ledgerClients})
 	}

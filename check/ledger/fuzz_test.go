@@ -7,6 +7,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // FuzzJudge gives a judge whatever comes, in whatever order: it must never
@@ -20,9 +21,7 @@ func FuzzJudge(f *testing.F) {
 		b := audited(books(3))
 		b.Expect = func(id int64) (int64, int64, int64) { return id & 3, id >> 2 & 3, id }
 		j, err := New(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for range 200 {
 			if len(in) == 0 {
 				break

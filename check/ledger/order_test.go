@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 func unknown(d *testOp) { d.outcome = history.Unknown }
@@ -232,9 +233,7 @@ func TestDurations(t *testing.T) {
 
 func TestSpansAreAsWideAsTheyCanBe(t *testing.T) {
 	j, err := New(books(3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for seq, op := range []history.Op{
 		{First: 5, End: 9, Last: true, Final: history.Committed},
 		{First: 5, End: 9, Last: true, Final: history.Unknown},

@@ -7,6 +7,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 )
 
 func TestValidRunsAreValid(t *testing.T) {
@@ -37,9 +38,7 @@ func TestOrderOfReadingDoesNotMatter(t *testing.T) {
 	first := r.judge(t).Results()
 
 	j, err := New(r.books)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for i := len(r.ops) - 1; i >= 0; i-- {
 		j.Op(&r.ops[i])
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/check"
+	"assay/internal/expect"
 )
 
 // TestReplicasAreJudgedExactly holds the judge of replicas against a count of
@@ -25,9 +26,7 @@ func TestReplicasAreJudgedExactly(t *testing.T) {
 		for _, room := range []int64{compareRoom, int64(rng.IntN(6))} {
 			c := comparison{primary: primary.state, room: room, found: newFindings(replicaKinds)}
 			r, err := c.judge([]Replica{{Name: "a", State: replica.state}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			want := difference(primary, replica)
 			verdict := check.Violated
 			if len(want) == 0 {

@@ -9,6 +9,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // copyOf is a state as it can be read.
@@ -36,9 +37,7 @@ func replicasOf(t testing.TB, primary copyOf, replicas ...copyOf) check.Result {
 		all = append(all, Replica{Name: fmt.Sprintf("r%d", i+1), State: c.state})
 	}
 	r, err := Replicas(primary.state, all, func(id int64) (history.Outcome, bool) { return history.Committed, id != 7 })
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return r
 }
 

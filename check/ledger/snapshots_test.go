@@ -7,6 +7,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 )
 
 func TestSnapshotTales(t *testing.T) {
@@ -270,9 +271,7 @@ func TestAuditsNeedTheirBooks(t *testing.T) {
 	b = books(3)
 	b.Order = false
 	j, err := New(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	j.Op(&history.Op{Last: true, Kind: kindTransfer, Final: history.Committed})
 	s, d, a := b.Expect(0)
 	j.Row(Row{0, s, d, a, 1, 1})

@@ -10,6 +10,7 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/history/exchange"
+	"assay/internal/expect"
 )
 
 // A long history is judged in time that grows with it: reads of a set are as long as what
@@ -95,9 +96,7 @@ func TestLinksOfACausalRegister(t *testing.T) {
 {:process 0, :type :invoke, :f :read} {:process 0, :type :ok, :f :read, :value 0, :position 6, :link LINK}`
 	for link, want := range map[string]check.Verdict{"5": check.Valid, ":init": check.Valid, "4": check.Violated} {
 		ops, err := readAs(exchange.AsWritten, strings.Replace(text, "LINK", link, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if r := judged(t, opened("causal"), ops); r.Verdict != want {
 			t.Errorf("linked to %s: %v %+v", link, r.Verdict, r.Evidence)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -89,9 +90,7 @@ func build(t testing.TB, ops []Op) *History {
 	t.Helper()
 	var h History
 	for _, o := range ops {
-		if err := h.Add(o); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, h.Add(o))
 	}
 	return &h
 }

@@ -13,15 +13,14 @@ import (
 
 	"assay/check"
 	"assay/history/exchange"
+	"assay/internal/expect"
 )
 
 // readExchange hands a history that was read from a file over to the judge.
 func readExchange(t *testing.T, src io.Reader) *History {
 	t.Helper()
 	r, err := exchange.NewReader(src)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	kinds := map[exchange.Function]Kind{exchange.Read: Read, exchange.Write: Write, exchange.CompareAndSet: CompareAndSet}
 	var h History
 	for {
@@ -29,17 +28,13 @@ func readExchange(t *testing.T, src io.Reader) *History {
 		if err == io.EOF {
 			return &h
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		op := Op{ID: o.ID(), Process: o.Process, Kind: kinds[o.Function], Value: o.Value.String(), From: o.From.String(),
 			Invoke: o.Invoke, Complete: o.Complete, InvokeTime: o.InvokeTime, CompleteTime: o.CompleteTime, Outcome: o.Outcome}
 		if o.Keyed {
 			op.Key = o.Key.String()
 		}
-		if err := h.Add(op); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, h.Add(op))
 	}
 }
 
@@ -51,16 +46,12 @@ func TestEtcdOfJepsen(t *testing.T) {
 	valid := []int{2, 5, 7, 18, 25, 31, 38, 45, 48, 49, 51, 53, 56, 67, 75, 76, 80, 87, 92, 98, 100, 101, 102}
 	const failedToStart = 95 // an empty file
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/anishathalye/porcupine").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	kinds := map[string]int{}
 	for n := range 103 {
 		name := fmt.Sprintf("etcd_%03d.log", n)
 		src, err := os.Open(filepath.Join(strings.TrimSpace(string(out)), "test_data", "jepsen", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		r := Check(context.Background(), readExchange(t, src), Options{})
 		src.Close()
 		want := check.Violated

@@ -10,6 +10,7 @@ import (
 
 	"assay/cluster/machine"
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 // aJava makes a program java of this version below the folder, and returns its
@@ -17,13 +18,9 @@ import (
 func aJava(t *testing.T, home, version string) string {
 	t.Helper()
 	bin := filepath.Join(home, "bin")
-	if err := os.MkdirAll(bin, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.MkdirAll(bin, 0o700))
 	script := "#!/bin/sh\necho 'openjdk version \"" + version + "\" 2025-04-15' >&2\n"
-	if err := os.WriteFile(filepath.Join(bin, "java"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(bin, "java"), []byte(script), 0o700))
 	return bin
 }
 
@@ -75,16 +72,12 @@ func TestJarsAreFound(t *testing.T) {
 		filepath.Join(os.Getenv("ASSAY_SERVERS"), "cassandra-5.0.9", "lib"),
 		filepath.Join(os.Getenv("ASSAY_SERVERS"), "cassandra-5.0.10", "lib"), filepath.Join(extra, "lib"),
 	} {
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.MkdirAll(folder, 0o700))
 		version := strings.TrimPrefix(filepath.Base(filepath.Dir(folder)), "cassandra-")
 		if filepath.Dir(folder) == extra {
 			version = "5.0.1"
 		}
-		if err := os.WriteFile(filepath.Join(folder, "cassandra-all-"+version+".jar"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(folder, "cassandra-all-"+version+".jar"), nil, 0o600))
 	}
 	if found, err := findJars(""); err != nil || !strings.Contains(found, "cassandra-5.0.10") {
 		t.Errorf("%s, %v; want the newest", found, err)
@@ -139,14 +132,8 @@ func TestBrokenAnswersOfCassandra(t *testing.T) {
 
 func TestNodesOnLoopbackShareTheirPorts(t *testing.T) {
 	set, err := machine.Loopback(machine.Options{ID: "0a1b2c3d", Names: []string{"n1", "n2"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := set.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, set.Close)
 	c := &Ring{options: Options{Nodes: 2, Machines: set.All(), Ports: new(server.Ports)}}
 	if err := c.makeNodes(); err != nil || len(c.nodes) != 2 {
 		t.Fatalf("%+v, %v", c.nodes, err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 // veryPatiently bounds what takes seconds on an idle machine. Three Javas that
@@ -26,14 +27,8 @@ func startCassandra(t *testing.T, o Options) *Ring {
 	t.Helper()
 	o.Java = []string{"-XX:TieredStopAtLevel=1"} // it lives for seconds
 	c, err := Start(veryPatiently(t), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, c.Close)
 	return c
 }
 
@@ -92,44 +87,32 @@ func TestCassandraNodeGoesThroughItsLife(t *testing.T) {
 	makeProbeTable(t, c)
 	put(t, c, 0, 1)
 
-	if err := c.Node(0).Pause(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Node(0).Pause())
 	if rows, err := queryWithin(t.Context(), c.nodes[0], 300*time.Millisecond, consistencyOne, "SELECT JSON id FROM probe.probe"); err == nil {
 		t.Errorf("a paused node answers %v", rows)
 	}
-	if err := c.Node(0).Resume(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Node(0).Resume())
 	mustFind(t, c, 0, consistencyOne, 1)
 	put(t, c, 0, 2)
 
 	before := c.Node(0).PID()
-	if err := c.Node(0).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Node(0).Kill())
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if err := c.Settled(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no node runs") {
 		t.Errorf("Settled without a node: %v", err)
 	}
-	if err := c.Restart(veryPatiently(t), 0); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Restart(veryPatiently(t), 0))
 	if c.Node(0).PID() == before {
 		t.Error("Restart left the process as it was")
 	}
 	mustFind(t, c, 0, consistencyOne, 2)
 
-	if err := c.Node(0).Stop(veryPatiently(t)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Node(0).Stop(veryPatiently(t)))
 	if c.Node(0).Process().Running() {
 		t.Error("it runs after Stop")
 	}
-	if err := c.Restart(veryPatiently(t), 0, "ASSAY_TESTED=yes"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Restart(veryPatiently(t), 0, "ASSAY_TESTED=yes"))
 	if env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", c.Node(0).PID())); err == nil && !strings.Contains(string(env), "ASSAY_TESTED=yes") {
 		t.Error("the environment did not reach it")
 	}
@@ -143,9 +126,7 @@ func TestCassandraNodeGoesThroughItsLife(t *testing.T) {
 // checkClosed closes the ring and fails the test unless only the logs are left.
 func checkClosed(t *testing.T, c *Ring, logs string) {
 	t.Helper()
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Close())
 	for i := range c.Nodes() {
 		if err := syscall.Kill(c.Node(i).PID(), 0); err != syscall.ESRCH {
 			t.Errorf("node %d is still there: %v", i, err)
@@ -173,41 +154,29 @@ func TestCassandraRingGoesOnWithoutANode(t *testing.T) {
 	}
 	makeProbeTable(t, c)
 	put(t, c, 0, 1)
-	if err := c.Node(1).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Node(1).Kill())
 	put(t, c, 0, 2)
 	put(t, c, 2, 3)
 	mustFind(t, c, 2, consistencyQuorum, 3)
 	if err := c.Settled(veryPatiently(t)); err != nil {
 		t.Fatalf("two nodes of three: %v", err)
 	}
-	if err := c.Restart(veryPatiently(t), 1); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Restart(veryPatiently(t), 1))
 	put(t, c, 1, 4)
-	if err := c.Settled(veryPatiently(t)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Settled(veryPatiently(t)))
 	// What was written without it has come to it, which it alone can tell.
 	mustFind(t, c, 1, consistencyOne, 4)
 	mustFind(t, c, 0, consistencyAll, 4)
 
-	if err := c.Node(2).Pause(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Node(2).Pause())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if err := c.Settled(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Settled with a paused node: %v", err)
 	}
 	put(t, c, 0, 5)
-	if err := c.Node(2).Resume(); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Settled(veryPatiently(t)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Node(2).Resume())
+	expect.NoError(t, c.Settled(veryPatiently(t)))
 	mustFind(t, c, 2, consistencyAll, 5)
 	checkClosed(t, c, logs)
 }

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"assay/internal/expect"
 )
 
 // starterFolder is set where a test has started this program to open a disk in it, and
@@ -36,27 +38,19 @@ func TestMain(m *testing.M) {
 // that started it was killed, unmounts and ends.
 func TestAKilledStarterLeavesNothing(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	folder := t.TempDir()
 	starter := exec.Command(self)
 	starter.Env = append(os.Environ(), starterFolder+"="+folder)
 	output, err := starter.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := starter.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, starter.Start())
 	line, err := bufio.NewReader(output).ReadString('\n')
 	mountPoint := filepath.Join(folder, mountFolder)
 	if line != "opened <nil>\n" || !mounted(t, mountPoint) {
 		t.Errorf("%q, %v", line, err)
 	}
-	if err := starter.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, starter.Process.Kill())
 	_ = starter.Wait() // killed
 	for deadline := time.Now().Add(time.Minute); mounted(t, mountPoint); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -70,14 +64,8 @@ func openDisk(t *testing.T) *Disk { return openDiskWith(t, Options{}) }
 func openDiskWith(t *testing.T, o Options) *Disk {
 	t.Helper()
 	d, err := Open(t.TempDir(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, d.Close)
 	return d
 }
 
@@ -86,34 +74,26 @@ func (d *Disk) in(name string) string { return filepath.Join(d.Folder(), name) }
 func write(t *testing.T, path, text string, sync bool) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer f.Close()
 	if _, err := f.WriteString(text); err != nil {
 		t.Fatal(err)
 	}
 	if sync {
-		if err := f.Sync(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, f.Sync())
 	}
 }
 
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return string(text)
 }
 
 func syncPath(t *testing.T, path string) {
 	t.Helper()
-	if err := fsync(path); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, fsync(path))
 }
 
 func cutAndRestore(t *testing.T, d *Disk) Loss {
@@ -122,9 +102,7 @@ func cutAndRestore(t *testing.T, d *Disk) Loss {
 	if err == nil {
 		err = d.Restore()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return loss
 }
 
@@ -142,9 +120,7 @@ func TestAMoveIsLostOrMadeAsAWhole(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		folder := func() string { return d.in(fmt.Sprintf("d%d", random.IntN(folders))) }
 		for i := range folders {
-			if err := os.Mkdir(d.in(fmt.Sprintf("d%d", i)), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.Mkdir(d.in(fmt.Sprintf("d%d", i)), 0o700))
 		}
 		at := map[string]string{}
 		for i := range files {
@@ -152,15 +128,11 @@ func TestAMoveIsLostOrMadeAsAWhole(t *testing.T) {
 			at[text] = filepath.Join(folder(), fmt.Sprintf("f%d", i))
 			write(t, at[text], text, false)
 		}
-		if err := d.Sync(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, d.Sync())
 		for i := range 60 {
 			text := fmt.Sprintf("file %d", random.IntN(files))
 			to := filepath.Join(folder(), fmt.Sprintf("g%d", i))
-			if err := os.Rename(at[text], to); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.Rename(at[text], to))
 			at[text] = to
 			if random.IntN(10) == 0 {
 				syncPath(t, folder())
@@ -169,14 +141,10 @@ func TestAMoveIsLostOrMadeAsAWhole(t *testing.T) {
 		if _, err := d.Cut(Modes()[seed%2], seed); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.Restore(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, d.Restore())
 		found := map[string]int{}
 		paths, err := filepath.Glob(d.in("*/*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for _, path := range paths {
 			found[read(t, path)]++
 		}
@@ -185,9 +153,7 @@ func TestAMoveIsLostOrMadeAsAWhole(t *testing.T) {
 				t.Errorf("seed %d: %s is found %d times", seed, text, found[text])
 			}
 		}
-		if err := d.Close(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, d.Close())
 	}
 }
 
@@ -224,48 +190,32 @@ func TestWhatASyncReaches(t *testing.T) {
 			func(t *testing.T, d *Disk) {
 				write(t, d.in("a"), "old", true)
 				syncPath(t, d.Folder())
-				if err := os.Remove(d.in("a")); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, os.Remove(d.in("a")))
 			}, map[string]string{"a": "old"}},
 		"a folder in one that was not synced": {
 			func(t *testing.T, d *Disk) {
-				if err := os.Mkdir(d.in("d"), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, os.Mkdir(d.in("d"), 0o700))
 				write(t, d.in("d/a"), "x", true)
 				syncPath(t, d.in("d"))
 			}, nil},
 		"moved into a new folder, and the old one synced": {
 			func(t *testing.T, d *Disk) {
-				if err := os.Mkdir(d.in("d"), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, os.Mkdir(d.in("d"), 0o700))
 				write(t, d.in("d/a"), "x", true)
-				if err := d.Sync(); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.Mkdir(d.in("e"), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, d.Sync())
+				expect.NoError(t, os.Mkdir(d.in("e"), 0o700))
 				rename(t, d.in("d/a"), d.in("e/a"))
 				syncPath(t, d.in("d"))
 			}, map[string]string{"e/a": "x"}},
 		"moved out of a folder that was removed": {
 			func(t *testing.T, d *Disk) {
 				for _, name := range []string{"d", "e"} {
-					if err := os.Mkdir(d.in(name), 0o700); err != nil {
-						t.Fatal(err)
-					}
+					expect.NoError(t, os.Mkdir(d.in(name), 0o700))
 				}
 				write(t, d.in("d/a"), "x", true)
-				if err := d.Sync(); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, d.Sync())
 				rename(t, d.in("d/a"), d.in("e/a"))
-				if err := os.Remove(d.in("d")); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, os.Remove(d.in("d")))
 				syncPath(t, d.Folder())
 			}, map[string]string{"e/a": "x"}},
 	} {
@@ -289,9 +239,7 @@ func TestWhatASyncReaches(t *testing.T) {
 func TestAJournalKeepsNamesInOrder(t *testing.T) {
 	d := openDiskWith(t, Options{Journal: true})
 	write(t, d.in("empty"), "x", false)
-	if err := os.Mkdir(d.in("d"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Mkdir(d.in("d"), 0o700))
 	write(t, d.in("d/a"), "x", true)
 	write(t, d.in("later"), "x", false)
 	syncPath(t, d.in("d/a")) // which has nothing to write
@@ -309,9 +257,7 @@ func TestAJournalKeepsNamesInOrder(t *testing.T) {
 
 func rename(t *testing.T, from, to string) {
 	t.Helper()
-	if err := os.Rename(from, to); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Rename(from, to))
 }
 
 // TestAFailedSync: one fsync fails and the next succeeds without having written what
@@ -324,13 +270,9 @@ func TestAFailedSync(t *testing.T) {
 		write(t, d.in("other"), oldText, true)
 		syncPath(t, d.Folder())
 		failing, err := d.Fail(Failure{Kind: SyncError, Files: "a", Old: old})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		f, err := os.OpenFile(d.in("a"), os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if err := f.Sync(); err != nil {
 			t.Error("an fsync that has nothing to write failed:", err)
 		}
@@ -358,9 +300,7 @@ func TestAFailedSync(t *testing.T) {
 		if _, err := f.WriteAt([]byte("again"), 0); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(f.Sync(), f.Close()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, errors.Join(f.Sync(), f.Close()))
 		cutAndRestore(t, d)
 		page := want[5:pageSize]
 		rest := oldText[pageSize:] + strings.Repeat("\x00", 1000)
@@ -377,13 +317,9 @@ func TestAFullDisk(t *testing.T) {
 	d := openDisk(t)
 	write(t, d.in("a"), "12345", false)
 	failing, err := d.Fail(Failure{Kind: Full})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	f, err := os.OpenFile(d.in("a"), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer f.Close()
 	if _, err := f.WriteAt([]byte("6789"), 3); !errors.Is(err, syscall.ENOSPC) {
 		t.Error("a file grew on a full disk:", err)
@@ -419,9 +355,7 @@ func TestReadsFail(t *testing.T) {
 		}
 	}
 	failing, err := d.Fail(Failure{Kind: ReadError, Files: "*.db"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if _, err := os.ReadFile(d.in("a.db")); !errors.Is(err, syscall.EIO) {
 		t.Error("read:", err)
 	}
@@ -440,16 +374,12 @@ func TestReadsFail(t *testing.T) {
 func TestABitFlips(t *testing.T) {
 	d := openDisk(t)
 	text := strings.Repeat("text", 5000)
-	if err := os.Mkdir(d.in("base"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Mkdir(d.in("base"), 0o755))
 	write(t, d.in("base/1"), text, true)
 	write(t, d.in("1"), text, true)
 	for seed := range uint64(5) {
 		failing, err := d.Fail(Failure{Kind: BitFlip, Files: "base/*", Seed: seed})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		effect, err := failing.Effect()
 		if err != nil || effect.File != "base/1" {
 			t.Fatalf("%+v, %v", effect, err)
@@ -487,16 +417,12 @@ func TestNothingIsLeft(t *testing.T) {
 		d := openDisk(t)
 		write(t, d.in("a"), "text", true)
 		f, err := os.OpenFile(d.in("a"), os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if !mounted(t, d.Folder()) {
 			t.Fatal("it is not mounted")
 		}
 		if killed {
-			if err := d.child.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, d.child.Process.Kill())
 			if err := d.Sync(); err == nil {
 				t.Error("a disk without a process was synced")
 			}
@@ -539,9 +465,7 @@ func TestNothingNewSurvivesBeforeWhatWasCutOff(t *testing.T) {
 		_, loseErr := c.lose(rand.New(rand.NewPCG(seed, 0)), false)
 		left := make([]byte, 4*pageSize)
 		n, readErr := c.read(left, 0)
-		if err := errors.Join(err, writeErr, loseErr, readErr); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, errors.Join(err, writeErr, loseErr, readErr))
 		hasOld, hasNew := bytes.Contains(left[:n], []byte("o")), bytes.Contains(left[:n], []byte("n"))
 		switch {
 		case hasOld && hasNew:

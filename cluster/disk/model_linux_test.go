@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/expect"
 )
 
 var (
@@ -294,9 +296,7 @@ func TestTheWorstCutLosesExactlyWhatWasNotSynced(t *testing.T) {
 		}
 	}
 	p.compareAll(p.root, p.disk.Folder())
-	if err := p.disk.Sync(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.disk.Sync())
 	p.cut(Worst)
 	p.compareAll(p.root, p.disk.Folder()) // all of it was synced
 }

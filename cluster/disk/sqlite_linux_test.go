@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	_ "modernc.org/sqlite"
+
+	"assay/internal/expect"
 )
 
 var sqliteCuts = flag.Int("disk.cuts", 4, "cuts under each of SQLite's settings")
@@ -36,9 +38,7 @@ func TestSQLiteKeepsWhatItsManualPromises(t *testing.T) {
 			rows := 0
 			for i := range *sqliteCuts {
 				mode := Modes()[i%len(Modes())]
-				if err := d.Sync(); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, d.Sync())
 				insertUntilCut(t, d, address, rowsBeforeCut, mode, uint64(i))
 				left := intactRows(t, address)
 				lost := rows + rowsBeforeCut - left
@@ -58,9 +58,7 @@ const rowsBeforeCut = 20
 func insertUntilCut(t *testing.T, d *Disk, address string, rows int, mode Mode, seed uint64) {
 	t.Helper()
 	db, err := sql.Open("sqlite", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	db.SetMaxOpenConns(1)
 	for i := range rows + 1 {
 		statement := "INSERT INTO kept (text) VALUES (hex(randomblob(300)))"
@@ -72,27 +70,21 @@ func insertUntilCut(t *testing.T, d *Disk, address string, rows int, mode Mode, 
 		}
 	}
 	if rows == 0 {
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, db.Close())
 		return
 	}
 	if _, err := d.Cut(mode, seed); err != nil {
 		t.Fatal(err)
 	}
 	_ = db.Close() // on a disk that is cut
-	if err := d.Restore(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, d.Restore())
 }
 
 // intactRows is how many rows there are in a file that is not damaged.
 func intactRows(t *testing.T, address string) (rows int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer db.Close()
 	var intact string
 	if err := db.QueryRow("PRAGMA integrity_check").Scan(&intact); err != nil || intact != "ok" {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // open gives a disk and what is left of it at the end of the test: nothing.
@@ -13,9 +15,7 @@ func open(t *testing.T) *Disk {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "disk")
 	d, err := Open(t.Context(), folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() {
 		if err := d.Remove(); err != nil {
 			t.Error(err)
@@ -52,12 +52,8 @@ func write(t *testing.T, d *Disk, name, text string, synced bool) {
 	if err == nil && synced {
 		err = file.Sync()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, file.Close())
 }
 
 func TestACutLosesWhatWasNotSynced(t *testing.T) {
@@ -67,9 +63,7 @@ func TestACutLosesWhatWasNotSynced(t *testing.T) {
 	}
 	write(t, d, "synced", "kept", true)
 	write(t, d, "unsynced", "lost", false)
-	if err := d.Cut(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, d.Cut())
 	if d.Refuses() == nil {
 		t.Error("a disk without power takes a write")
 	}
@@ -92,12 +86,8 @@ func TestACutLosesWhatWasNotSynced(t *testing.T) {
 func TestSyncHasAllSurvive(t *testing.T) {
 	d := open(t)
 	write(t, d, "configuration", "kept", false)
-	if err := d.Sync(); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Cut(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, d.Sync())
+	expect.NoError(t, d.Cut())
 	if _, err := d.Restore(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -110,9 +100,7 @@ func TestSyncHasAllSurvive(t *testing.T) {
 // was cut.
 func TestAnOrderlyUnmountIsNoCut(t *testing.T) {
 	d := open(t)
-	if err := d.unmount(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, d.unmount(t.Context()))
 	d.cut = true
 	if evidence, err := d.Restore(t.Context()); err == nil {
 		t.Errorf("restored: %q", evidence)

@@ -16,6 +16,7 @@ import (
 
 	"assay/cluster/kubernetes/kubernetestest"
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 func loss(namespace string) map[string]any {
@@ -40,15 +41,11 @@ func TestChaos(t *testing.T) {
 	make := func() *Chaos {
 		t.Helper()
 		made, err := c.CreateChaos(t.Context(), NetworkChaos, "chaos", mark, loss("chaos"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return made
 	}
 	made := make()
-	if err := made.AwaitInjected(t.Context(), time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, made.AwaitInjected(t.Context(), time.Minute))
 	if forced, err := made.Remove(t.Context(), time.Minute); forced != "" || err != nil {
 		t.Errorf("removed by %q, %v", forced, err)
 	}
@@ -58,9 +55,7 @@ func TestChaos(t *testing.T) {
 
 	hang.Store(true)
 	made = make()
-	if err := made.AwaitInjected(t.Context(), time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, made.AwaitInjected(t.Context(), time.Minute))
 	forced, err := made.Remove(t.Context(), time.Second)
 	if err != nil || !strings.Contains(forced, "had not recovered") || !strings.Contains(forced, "chaos/db-0 is injected") {
 		t.Errorf("a recovery that hangs is removed by %q, %v", forced, err)
@@ -92,9 +87,7 @@ func TestLeftovers(t *testing.T) {
 		if err == nil {
 			err = made.AwaitInjected(t.Context(), time.Minute)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 	}
 	networks := chaosResource(NetworkChaos)
 	foreign := create(t, networks, "leftovers", `

@@ -14,6 +14,7 @@ import (
 
 	"assay/cluster/kubernetes/kubernetestest"
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 // noDefinition are manifests whose kinds could not be had: they are read, and nothing
@@ -23,12 +24,8 @@ func noDefinition() []string { return []string{"foundationdb.yaml"} }
 // TestDatabases: the API server takes each manifest of deploy/databases, by the
 // definitions of its operator, and none with a field or a value that is wrong.
 func TestDatabases(t *testing.T) {
-	if err := api.Namespace(t.Context(), "databases"); err != nil {
-		t.Fatal(err)
-	}
-	if err := api.DefineOperators(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, api.Namespace(t.Context(), "databases"))
+	expect.NoError(t, api.DefineOperators(t.Context()))
 	c := connect(t, kubernetestest.Admin, "databases")
 	for _, version := range []string{"postgresql.cnpg.io/v1", "psmdb.percona.com/v1", "mongodbcommunity.mongodb.com/v1", "k8s.mariadb.com/v1alpha1", "k8ssandra.io/v1alpha1"} {
 		if err := server.Until(t.Context(), 100*time.Millisecond, "kinds of "+version, func(ctx context.Context) error {
@@ -43,9 +40,7 @@ func TestDatabases(t *testing.T) {
 		t.Fatalf("manifests are %v, %v", files, err)
 	}
 	table, err := os.ReadFile("../../deploy/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, file := range files {
 		name := filepath.Base(file)
 		if !strings.Contains(string(table), "`databases/"+name+"`") {

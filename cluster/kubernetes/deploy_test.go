@@ -14,14 +14,13 @@ import (
 
 	"assay/cluster/kubernetes/kubernetestest"
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 // TestAgentsJob: the API server takes the Job of the agents, whose pods' index is in
 // their names.
 func TestAgentsJob(t *testing.T) {
-	if err := api.Namespace(t.Context(), "agents"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, api.Namespace(t.Context(), "agents"))
 	c := connect(t, kubernetestest.Admin, "agents")
 	all := manifestObjects(t, "../../deploy/agents-job.yaml")
 	if len(all) != 1 {
@@ -38,9 +37,7 @@ func TestAgentsJob(t *testing.T) {
 // TestChart: what Helm makes of the chart is taken by the API server, whatever is asked
 // for, and its role grants what deploy/role.yaml does.
 func TestChart(t *testing.T) {
-	if err := api.Namespace(t.Context(), "chart"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, api.Namespace(t.Context(), "chart"))
 	c := connect(t, kubernetestest.Admin, "chart")
 	pods := []string{"database.namespace=default", "database.selector=app=db"}
 	for _, chart := range []struct {
@@ -106,9 +103,7 @@ func roleRules(t *testing.T) []map[string]any {
 func manifestObjects(t *testing.T, file string) []*unstructured.Unstructured {
 	t.Helper()
 	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer f.Close()
 	all, err := readManifest(f)
 	if err != nil {
@@ -121,9 +116,7 @@ func manifestObjects(t *testing.T, file string) []*unstructured.Unstructured {
 func template(t *testing.T, values ...string) (string, error) {
 	t.Helper()
 	program, err := server.Program{Name: "helm-template", Get: "scripts/install-servers.sh kubernetes builds it"}.Find("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), program, append([]string{"../../deploy/chart", "trial", "chart"}, values...)...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said

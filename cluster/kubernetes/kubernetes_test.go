@@ -16,6 +16,7 @@ import (
 
 	"assay/cluster/kubernetes/kubernetestest"
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 // api is one API server for all tests, in namespaces of their own.
@@ -38,14 +39,10 @@ func TestMain(m *testing.M) {
 func connect(t *testing.T, user, namespace string) *Client {
 	t.Helper()
 	file, err := api.Kubeconfig(user, namespace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Setenv("KUBECONFIG", file)
 	c, err := Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return c
 }
 
@@ -57,14 +54,8 @@ func keep(t *testing.T, namespace string, how kubernetestest.StandIn) *Client {
 		pods = append(pods, kubernetestest.Pod{Name: fmt.Sprintf("db-%d", i), Labels: map[string]string{"app": "db"}, IP: fmt.Sprintf("127.0.0.%d", i+1), Port: 1})
 	}
 	k, err := api.Keep(t.Context(), namespace, pods, how)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := k.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, k.Stop)
 	c := connect(t, kubernetestest.Admin, namespace)
 	err = server.Until(t.Context(), 50*time.Millisecond, "ready pods", func(ctx context.Context) error {
 		all, err := c.Pods(ctx, Target{namespace, "app in (db, other)"})
@@ -78,9 +69,7 @@ func keep(t *testing.T, namespace string, how kubernetestest.StandIn) *Client {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return c
 }
 
@@ -172,9 +161,7 @@ func TestPods(t *testing.T) {
 		}
 	}
 	// A pod of the same name that came later is another one.
-	if err := c.Delete(t.Context(), p, false); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Delete(t.Context(), p, false))
 	err = server.Until(t.Context(), 50*time.Millisecond, "a new pod", func(ctx context.Context) error {
 		now, err := c.Pods(ctx, Target{"pods", "app=db"})
 		if err == nil && (len(now) != 3 || now[1].UID == p.UID) {
@@ -182,9 +169,7 @@ func TestPods(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if gone, err := c.Find(t.Context(), p); gone != nil || err != nil {
 		t.Errorf("the pod that is gone is %v, %v", gone, err)
 	}
@@ -194,27 +179,21 @@ func TestPods(t *testing.T) {
 }
 
 func TestVolumes(t *testing.T) {
-	if err := api.Namespace(t.Context(), "volumes"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, api.Namespace(t.Context(), "volumes"))
 	create(t, schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}, "volumes", `
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: data-0}
 spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {requests: {storage: 5Gi}}}`)
 	k, err := api.Keep(t.Context(), "volumes", []kubernetestest.Pod{{Name: "db-0", Labels: map[string]string{"app": "db"}, IP: "127.0.0.1", Port: 1, Claim: "data-0"}}, kubernetestest.StandIn{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() { _ = k.Stop() }()
 	c := connect(t, kubernetestest.Admin, "volumes")
 	all, err := c.Pods(t.Context(), Target{"volumes", "app=db"})
 	if err == nil {
 		err = c.Measure(t.Context(), all)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if want := (Volume{Claim: "data-0", Class: "fast", Bytes: 5 << 30, Path: "/var/lib/data", Container: "server"}); len(all[0].Volumes) != 1 || all[0].Volumes[0] != want {
 		t.Errorf("the volume is %+v, want %+v", all[0].Volumes, want)
 	}
@@ -228,22 +207,16 @@ func create(t *testing.T, resource schema.GroupVersionResource, namespace, text 
 		t.Fatalf("%d objects, %v", len(all), err)
 	}
 	o, err := api.Client.Resource(resource).Namespace(namespace).Create(t.Context(), all[0], metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return o
 }
 
 // TestRole: deploy/role.yaml grants what is needed, and nothing else.
 func TestRole(t *testing.T) {
-	if err := api.Namespace(t.Context(), "db"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, api.Namespace(t.Context(), "db"))
 	c := connect(t, kubernetestest.Admin, "db")
 	applied, err := c.Apply(t.Context(), "../../deploy/role.yaml", NewMark("0badcafe"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	create(t, schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"}, "db", `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding

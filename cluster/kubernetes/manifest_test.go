@@ -15,14 +15,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"assay/cluster/kubernetes/kubernetestest"
+	"assay/internal/expect"
 )
 
 func manifest(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "db.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -50,14 +49,10 @@ spec:
 // TestManifest: applied with our label, waited for until its own status says that it is
 // ready, and deleted.
 func TestManifest(t *testing.T) {
-	if err := api.Namespace(t.Context(), "manifest"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, api.Namespace(t.Context(), "manifest"))
 	c := connect(t, kubernetestest.Admin, "manifest")
 	applied, err := c.Apply(t.Context(), manifest(t, database), NewMark("0badcafe"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if left, _, err := c.Leftovers(t.Context(), "manifest"); len(left) != 2 || err != nil {
 		t.Errorf("with our label are %v, %v", left, err)
 	}
@@ -99,9 +94,7 @@ func TestManifest(t *testing.T) {
 }
 
 func TestManifestRefused(t *testing.T) {
-	if err := api.Namespace(t.Context(), "refused"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, api.Namespace(t.Context(), "refused"))
 	c := connect(t, kubernetestest.Admin, "refused")
 	for text, want := range map[string]string{
 		"":          "has no objects",
@@ -150,9 +143,7 @@ func TestReadiness(t *testing.T) {
 		`{apiVersion: psmdb.percona.com/v1, kind: PerconaServerMongoDB, status: {state: ready}}`:                                                                                true,
 	} {
 		all, err := readManifest(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if is, why := readiness(&unstructured.Unstructured{Object: all[0].Object}); is != ready {
 			t.Errorf("%s: ready %v, %s", text, is, why)
 		}

@@ -7,31 +7,27 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"assay/internal/expect"
 )
 
 func drop(t *testing.T, m *Machine, r Rule) *Dropping {
 	t.Helper()
 	d, err := m.Drop(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return d
 }
 
 func packets(t *testing.T, d *Dropping) int64 {
 	t.Helper()
 	n, err := d.Packets()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return n
 }
 
 func remove(t *testing.T, d *Dropping) {
 	t.Helper()
-	if err := d.Remove(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, d.Remove())
 }
 
 func TestASilentMachine(t *testing.T) {
@@ -42,13 +38,9 @@ func TestASilentMachine(t *testing.T) {
 	n1, n2 := s.All()[0], s.All()[1]
 	at := echo(t, n1)
 	old, err := net.Dial("tcp4", at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer old.Close()
-	if err := sendAndReceive(old, 5*time.Second); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, sendAndReceive(old, 5*time.Second))
 	d := drop(t, n1, Rule{Direction: Both, Share: 1})
 	if err := ask(at); !timedOut(err) {
 		t.Errorf("asked from the host: %v", err)
@@ -79,9 +71,7 @@ func TestASilentMachine(t *testing.T) {
 		t.Errorf("healed: %v", err)
 	}
 	// TCP sends again what was lost.
-	if err := old.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, old.SetDeadline(time.Now().Add(time.Minute)))
 	if n, err := old.Read(make([]byte, 4)); n != 4 || err != nil {
 		t.Errorf("the open connection: %d, %v", n, err)
 	}
@@ -139,9 +129,7 @@ func exchange(t *testing.T, s *Set, m *Machine) mail {
 		e.there, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(m.Address(), 7002)))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = e.there.Close() })
 	if e.here, err = net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.AddrPortFrom(s.Client(), 0))); err != nil {
 		t.Fatal(err)
@@ -158,9 +146,7 @@ func passes(t *testing.T, from, to *net.UDPConn) bool {
 	if err != nil && !errors.Is(err, os.ErrPermission) {
 		t.Fatal(err)
 	}
-	if err := to.SetReadDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, to.SetReadDeadline(time.Now().Add(300*time.Millisecond)))
 	_, readErr := to.Read(make([]byte, 16))
 	if readErr != nil && !timedOut(readErr) {
 		t.Fatal(readErr)
@@ -220,9 +206,7 @@ func TestDroppingOutlivesItsMachines(t *testing.T) {
 		return
 	}
 	d := drop(t, s.All()[0], Rule{Direction: In, Share: 1})
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, s.Close())
 	if _, err := d.Packets(); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Packets: %v", err)
 	}

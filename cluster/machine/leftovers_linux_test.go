@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/vishvananda/netlink"
+
+	"assay/internal/expect"
 )
 
 // lookalikes makes what is named almost as ours, or is of another kind, and
@@ -20,14 +22,8 @@ func lookalikes(t *testing.T, id, other string) map[string]func() bool {
 		"xassay-" + id + "-n1", "assay-" + other + "-n1", "assay-" + id[:7] + "-n1",
 	} {
 		space, err := makeNamespace(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := errors.Join(space.close(), removeNamespace(name)); err != nil {
-				t.Error(err)
-			}
-		})
+		expect.NoError(t, err)
+		expect.AtEnd(t, func() error { return errors.Join(space.close(), removeNamespace(name)) })
 		there["namespace "+name] = func() bool {
 			mounts, err := readMounts()
 			return err == nil && slices.ContainsFunc(mounts, func(m mount) bool { return m.folder == filepath.Join(namespaces, name) })
@@ -37,31 +33,17 @@ func lookalikes(t *testing.T, id, other string) map[string]func() bool {
 		attributes := netlink.NewLinkAttrs()
 		attributes.Name = name
 		link := &netlink.Bridge{LinkAttrs: attributes}
-		if err := netlink.LinkAdd(link); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := netlink.LinkDel(link); err != nil {
-				t.Error(err)
-			}
-		})
+		expect.NoError(t, netlink.LinkAdd(link))
+		expect.AtEnd(t, func() error { return netlink.LinkDel(link) })
 		there["interface "+name] = func() bool { _, err := netlink.LinkByName(name); return err == nil }
 	}
 	hierarchies, err := findHierarchies()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, h := range hierarchies {
 		for _, name := range []string{"assay-" + id + "x", "assay-" + other, "xassay-" + id, "assay"} {
 			folder := filepath.Join(h.folder, name)
-			if err := os.Mkdir(folder, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := os.Remove(folder); err != nil {
-					t.Error(err)
-				}
-			})
+			expect.NoError(t, os.Mkdir(folder, 0o755))
+			expect.AtEnd(t, func() error { return os.Remove(folder) })
 			there["cgroup "+folder] = func() bool { _, err := os.Stat(folder); return err == nil }
 		}
 	}
@@ -75,15 +57,11 @@ func TestRemoveTouchesNobodyElse(t *testing.T) {
 	id, other := newID(), newID()
 	there := lookalikes(t, id, other)
 	ids, err := Leftovers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if slices.Contains(ids, id) || !slices.Contains(ids, other) {
 		t.Errorf("Leftovers: %v; there is something of %s, and only likenesses of %s", ids, other, id)
 	}
-	if err := Remove(id); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, Remove(id))
 	for what, is := range there {
 		if !is() {
 			t.Errorf("Remove took %s away", what)
@@ -101,13 +79,9 @@ func TestRemainsOfAKilledProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A name whose making was cut short is not mounted.
-	if err := os.WriteFile(filepath.Join(namespaces, prefix+id+"-n3"), nil, 0o444); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(namespaces, prefix+id+"-n3"), nil, 0o444))
 	// Its owner is not asked.
-	if err := Remove(id); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, Remove(id))
 	if left := remainsOf(t, id); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/expect"
 	"assay/procfs"
 )
 
@@ -45,9 +46,7 @@ func knobText(t *testing.T, m *Machine, kind int) string {
 		t.Fatal(k.err)
 	}
 	text, err := os.ReadFile(filepath.Join(k.folder, limitFiles[kind][hierarchy{v2: k.v2}.version()]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return strings.TrimSpace(string(text))
 }
 
@@ -55,9 +54,7 @@ func knobText(t *testing.T, m *Machine, kind int) string {
 func shell(t *testing.T, script string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", script)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		for _, pid := range slices.Backward(tree(cmd.Process.Pid)) {
 			if p, err := os.FindProcess(pid); err == nil {
@@ -84,9 +81,7 @@ func members(t *testing.T, m *Machine) map[int]bool {
 	var all map[int]bool
 	for _, folder := range m.limits.group.folders {
 		inside, err := pidsIn(filepath.Join(folder, "cgroup.procs"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for pid := range all {
 			inside[pid] = inside[pid] && all[pid]
 		}
@@ -114,18 +109,12 @@ func TestLimitsAreSetAndRestored(t *testing.T) {
 	// limitedLoopback has changed both; nothing is undone by what follows.
 	is("at first", 1<<50, 1e6)
 	slow, err := m.SetLimits(Limits{CPU: 0.25})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	is("slow", 1<<50, 0.25)
 	slower, err := m.SetLimits(Limits{CPU: 0.1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	small, err := m.SetLimits(Limits{Memory: 100 * mebibyte})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	is("slower and small", 100*mebibyte, 0.1)
 	for _, step := range []struct {
 		when    string
@@ -136,9 +125,7 @@ func TestLimitsAreSetAndRestored(t *testing.T) {
 		{"the older restored", slow, 100 * mebibyte, 0.1}, {"again", slow, 100 * mebibyte, 0.1},
 		{"the newer restored", slower, 100 * mebibyte, 1e6}, {"all restored", small, 1 << 50, 1e6},
 	} {
-		if err := step.restore(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, step.restore())
 		is(step.when, step.bytes, step.cpu)
 	}
 	if l := m.Limits(); l.CPU != 1e6 || l.Memory != 1<<50 {
@@ -157,9 +144,7 @@ func TestProcessesAreUnderTheLimits(t *testing.T) {
 	cmd := shell(t, `sleep 1000 & sh -c 'sleep 1000 & wait' & wait`)
 	pid := cmd.Process.Pid
 	eventually(t, "the shell has three below it", func() bool { return len(tree(pid)) == 4 })
-	if err := m.Adopt(pid); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Adopt(pid))
 	inside := members(t, m)
 	for _, p := range tree(pid) {
 		if !inside[p] {
@@ -182,9 +167,7 @@ func TestLimitsForProcessesThatRun(t *testing.T) {
 		return
 	}
 	s, err := Loopback(Options{ID: newID(), Names: []string{"n1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	m := s.All()[0]
 	t.Cleanup(func() { // runs after the shell's end
 		if err := s.Close(); err != nil {
@@ -196,16 +179,12 @@ func TestLimitsForProcessesThatRun(t *testing.T) {
 	})
 	// One processor at most is used, and a tenth of it granted.
 	cmd := shell(t, `while :; do :; done & wait`)
-	if err := m.Adopt(cmd.Process.Pid); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Adopt(cmd.Process.Pid))
 	if left := remainsOf(t, s.options.ID); len(left) > 0 {
 		t.Errorf("cgroups without limits: %v", left)
 	}
 	restore, err := m.SetLimits(Limits{CPU: 0.1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	inside := members(t, m)
 	for _, p := range tree(cmd.Process.Pid) {
 		if !inside[p] {
@@ -214,18 +193,14 @@ func TestLimitsForProcessesThatRun(t *testing.T) {
 	}
 	eventually(t, "the kernel holds it back", func() bool {
 		text, err := os.ReadFile(filepath.Join(m.limits.group.knobs[processor].folder, "cpu.stat"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		var held int
 		for line := range strings.Lines(string(text)) {
 			_, _ = fmt.Sscanf(line, "nr_throttled %d", &held)
 		}
 		return held > 0
 	})
-	if err := restore(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, restore())
 	if got := knobText(t, m, processor); got != processorText(0, m.limits.group.knobs[processor].v2) {
 		t.Errorf("restored to %s", got)
 	}
@@ -243,12 +218,8 @@ func TestTheMemoryLimitHolds(t *testing.T) {
 	folder := t.TempDir()
 	cmd := shell(t, `cd '`+folder+`'; while ! [ -e go ]; do sleep 0.01; done
 		x=xxxxxxxxxxxxxxxx; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do x=$x$x; done; echo >done`)
-	if err := m.Adopt(cmd.Process.Pid); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, "go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Adopt(cmd.Process.Pid))
+	expect.NoError(t, os.WriteFile(filepath.Join(folder, "go"), nil, 0o600))
 	eventually(t, "the shell ends", func() bool { p, err := procfs.Read(cmd.Process.Pid); return err != nil || p.Ended() })
 	if _, err := os.Stat(filepath.Join(folder, "done")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it had its 256 MiB: %v", err)
@@ -268,19 +239,13 @@ func TestTheDiskLimitIsSet(t *testing.T) {
 		}
 		return
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	device, err := deviceOf(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if got := knobText(t, m, disk); !strings.Contains(got, device+" ") || !strings.Contains(got, fmt.Sprint(3*mebibyte)) {
 		t.Errorf("%s: set to %q", device, got)
 	}
-	if err := restore(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, restore())
 	if got := knobText(t, m, disk); strings.Contains(got, fmt.Sprint(3*mebibyte)) {
 		t.Errorf("restored to %q", got)
 	}

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"os"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // newID is that of a set of the test's own: several test programs may run.
@@ -18,11 +20,7 @@ func newID() string {
 
 func closed(t *testing.T, s *Set) {
 	t.Helper()
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.AtEnd(t, s.Close)
 }
 
 func isUnsupported(err error) bool {
@@ -61,9 +59,7 @@ func TestOptionsThatMakeNoNamesAreRefused(t *testing.T) {
 
 func TestLoopback(t *testing.T) {
 	s, err := Loopback(Options{ID: newID(), Names: []string{"n1", "n2"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	closed(t, s)
 	if err := s.Own(); !isUnsupported(err) {
 		t.Errorf("Own: %v", err)
@@ -105,9 +101,7 @@ func TestLoopback(t *testing.T) {
 
 func TestRulesThatMeanNothingAreRefused(t *testing.T) {
 	s, err := Loopback(Options{ID: newID(), Names: []string{"n1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	closed(t, s)
 	for name, r := range map[string]Rule{
 		"no direction":      {Share: 1},
@@ -124,9 +118,7 @@ func TestRulesThatMeanNothingAreRefused(t *testing.T) {
 
 func TestAdoptOfNobody(t *testing.T) {
 	s, err := Loopback(Options{ID: newID(), Names: []string{"n1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	closed(t, s)
 	for _, pid := range []int{0, -1} {
 		if err := s.All()[0].Adopt(pid); err == nil {

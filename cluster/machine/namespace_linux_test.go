@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/expect"
 )
 
 // here is the namespace of the calling thread.
@@ -31,9 +33,7 @@ func here(t *testing.T) string {
 func spaceOf(t *testing.T, m *Machine) string {
 	t.Helper()
 	var info unix.Stat_t
-	if err := unix.Stat(filepath.Join(namespaces, m.space.name), &info); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, unix.Stat(filepath.Join(namespaces, m.space.name), &info))
 	return fmt.Sprintf("net:[%d]", info.Ino)
 }
 
@@ -42,9 +42,7 @@ func spaceOf(t *testing.T, m *Machine) string {
 func strays(t *testing.T, home string) []string {
 	t.Helper()
 	threads, err := filepath.Glob("/proc/self/task/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var found []string
 	for _, thread := range threads {
 		if name, err := os.Readlink(thread + "/ns/net"); err == nil && name != home {
@@ -203,24 +201,18 @@ func TestAProcessLivesOnItsMachine(t *testing.T) {
 	}
 	m := s.All()[0]
 	child := exec.Command("sleep", "1000")
-	if err := m.Run(child.Start); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Run(child.Start))
 	if at, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", child.Process.Pid)); err != nil || at != spaceOf(t, m) {
 		t.Errorf("it is in %s, %v", at, err)
 	}
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", child.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, f := range files {
 		if target, _ := os.Readlink(f); strings.HasPrefix(target, "net:") || strings.Contains(target, "/ns/net") {
 			t.Errorf("it holds %s", target)
 		}
 	}
-	if err := child.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, child.Process.Kill())
 	if err := child.Wait(); err == nil {
 		t.Error("ended well after SIGKILL")
 	}

@@ -17,6 +17,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"assay/internal/expect"
 )
 
 // open makes machines with networks of their own, to be closed by the test's
@@ -70,23 +72,17 @@ func remainsOf(t *testing.T, id string) []string {
 		note("namespace", e.Name())
 	}
 	links, err := net.Interfaces()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, l := range links {
 		note("interface", l.Name)
 	}
 	mounts, err := readMounts()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, m := range mounts {
 		note("mount", m.folder)
 		if strings.HasPrefix(m.kind, "cgroup") {
 			groups, err := filepath.Glob(filepath.Join(m.folder, "*", "*"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			for _, g := range groups {
 				note("cgroup", g)
 			}
@@ -104,9 +100,7 @@ func echo(t *testing.T, m *Machine) string {
 		listener, err = net.Listen("tcp4", net.JoinHostPort(m.Address().String(), "7000"))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		for {
@@ -172,9 +166,7 @@ func TestMachinesReachEachOther(t *testing.T) {
 	}
 	n1, n2 := s.All()[0], s.All()[1]
 	n3, err := s.Add("n3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if _, err := s.Add("n3"); err == nil {
 		t.Error("a second n3")
 	}
@@ -253,21 +245,15 @@ func TestASubnetIsClaimedOnce(t *testing.T) {
 		return
 	}
 	links, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer links.Close()
 	end, err := links.LinkByName(prefix + second.options.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if err := second.network.take(links, end, []netip.Prefix{first.network.subnet}); !isUnsupported(err) {
 		t.Errorf("somebody else's subnet: %v", err)
 	}
 	taken, err := hostNetworks(links)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	free := freeSubnets(taken)
 	for _, s := range []*Set{first, second} {
 		if !slices.Contains(taken, s.network.subnet) || slices.Contains(free, s.network.subnet) {
@@ -319,9 +305,7 @@ func TestNothingIsLeft(t *testing.T) {
 		t.Errorf("Leftovers: %v, %v", ids, err)
 	}
 	for range 2 {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, s.Close())
 	}
 	if left := remainsOf(t, id); len(left) > 0 {
 		t.Errorf("left: %v", left)
@@ -338,9 +322,7 @@ func TestNothingIsLeft(t *testing.T) {
 		t.Errorf("Run after Close: %v", err)
 	}
 	files, err := filepath.Glob("/proc/self/fd/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, f := range files {
 		if target, _ := os.Readlink(f); regexp.MustCompile(`^net:|/ns/net`).MatchString(target) {
 			t.Errorf("file %s is open still", target)
@@ -355,17 +337,13 @@ func TestAFailedOpenLeavesNothing(t *testing.T) {
 	id := newID()
 	// In the way of the second machine.
 	obstacle := filepath.Join(namespaces, prefix+id+"-n2", "x")
-	if err := os.MkdirAll(obstacle, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.MkdirAll(obstacle, 0o755))
 	s, err := Open(Options{ID: id, Names: []string{"n1", "n2"}})
 	if err == nil {
 		closed(t, s)
 		t.Error("opened")
 	}
-	if err := os.RemoveAll(filepath.Dir(obstacle)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.RemoveAll(filepath.Dir(obstacle)))
 	if left := remainsOf(t, id); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 func startMariaDB(t *testing.T, o Options) *Cluster {
@@ -23,14 +24,8 @@ func startMariaDB(t *testing.T, o Options) *Cluster {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	m, err := Start(ctx, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, m.Close)
 	return m
 }
 
@@ -54,9 +49,7 @@ func mariaDB(t *testing.T, m *Cluster, i int, user, password string) *sql.DB {
 	config.User, config.Passwd, config.Net, config.Addr = user, password, "tcp", m.Node(i).Address()
 	config.Logger = &mysql.NopLogger{}
 	connector, err := mysql.NewConnector(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	db := sql.OpenDB(connector)
 	t.Cleanup(func() { db.Close() })
 	return db
@@ -86,9 +79,7 @@ func mariaValue(t *testing.T, db *sql.DB, text string) (value string) {
 func commandLines(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var lines []string
 	for _, file := range files {
 		if text, err := os.ReadFile(file); err == nil { // one that has just ended is not an error
@@ -102,9 +93,7 @@ func commandLines(t *testing.T) []string {
 func mustLeaveNothing(t *testing.T, m *Cluster) {
 	t.Helper()
 	dir := m.options.Dir
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Close())
 	for i := range m.Nodes() {
 		if err := syscall.Kill(m.Node(i).PID(), 0); err != syscall.ESRCH {
 			t.Errorf("node %d is still there: %v", i, err)
@@ -174,17 +163,13 @@ func TestMariaDBNodeGoesThroughFaults(t *testing.T) {
 	rows := func() string {
 		return mariaValue(t, db, "SELECT concat((SELECT count(*) FROM probe.InnoDB), ' ', (SELECT count(*) FROM probe.ROCKSDB))")
 	}
-	if err := m.Node(0).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Node(0).Kill())
 	if err := db.PingContext(timeLimit(t)); err == nil {
 		t.Error("the killed node still answers")
 	}
 	for range 2 { // the second time it runs and is stopped first
 		before := m.Node(0).PID()
-		if err := m.Restart(timeLimit(t), 0, "ASSAY_PROBE=yes"); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, m.Restart(timeLimit(t), 0, "ASSAY_PROBE=yes"))
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", m.Node(0).PID()))
 		if err != nil || !strings.Contains(string(env), "ASSAY_PROBE=yes") || m.Node(0).PID() == before {
 			t.Errorf("process %d after %d, environment %q, %v", m.Node(0).PID(), before, env, err)
@@ -193,26 +178,20 @@ func TestMariaDBNodeGoesThroughFaults(t *testing.T) {
 			t.Errorf("%s rows, want 1 1", got)
 		}
 	}
-	if err := m.Node(0).Pause(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Node(0).Pause())
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if err := m.Ready(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a paused node is ready: %v", err)
 	}
-	if err := m.Node(0).Resume(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Node(0).Resume())
 	if err := errors.Join(m.Ready(timeLimit(t), 0), m.Settled(timeLimit(t))); err != nil {
 		t.Error(err)
 	}
 	if primary, err := m.Primary(timeLimit(t)); primary != 0 || err != nil {
 		t.Errorf("primary %d, %v", primary, err)
 	}
-	if err := m.Node(0).Stop(timeLimit(t)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Node(0).Stop(timeLimit(t)))
 	if text := m.Node(0).Tail(3); !strings.Contains(text, "Shutdown complete") || filepath.Dir(m.Node(0).Log) != logs {
 		t.Errorf("the log %s ends with %q", m.Node(0).Log, text)
 	}

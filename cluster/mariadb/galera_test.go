@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 // insertUntil writes a row to one of the nodes as soon as it takes writes: a
@@ -36,9 +37,7 @@ func insertUntil(t *testing.T, m *Cluster, i, id int) {
 // mustHold wants all nodes to be in step, and to have the same rows.
 func mustHold(t *testing.T, m *Cluster, want string) {
 	t.Helper()
-	if err := m.Settled(timeLimit(t)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Settled(timeLimit(t)))
 	for i := range m.Nodes() {
 		if !m.Node(i).Process().Running() {
 			continue
@@ -51,9 +50,7 @@ func mustHold(t *testing.T, m *Cluster, want string) {
 
 func mustRestart(t *testing.T, m *Cluster, i int) {
 	t.Helper()
-	if err := m.Restart(timeLimit(t), i); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Restart(timeLimit(t), i))
 }
 
 func TestGaleraGoesThroughFaults(t *testing.T) {
@@ -78,9 +75,7 @@ func TestGaleraGoesThroughFaults(t *testing.T) {
 	}
 
 	// A killed node: the others go on, and it gets what it missed.
-	if err := m.Node(0).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Node(0).Kill())
 	insertUntil(t, m, 1, 4)
 	mustHold(t, m, "1,2,3,4")
 	mustRestart(t, m, 0)
@@ -88,19 +83,13 @@ func TestGaleraGoesThroughFaults(t *testing.T) {
 	mustHold(t, m, "1,2,3,4,5")
 
 	// A paused node is left out, and comes back by itself.
-	if err := m.Node(2).Pause(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Node(2).Pause())
 	insertUntil(t, m, 0, 6)
-	if err := m.Node(2).Resume(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Node(2).Resume())
 	mustHold(t, m, "1,2,3,4,5,6")
 
 	// A node that leaves in order.
-	if err := m.Node(1).Stop(timeLimit(t)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Node(1).Stop(timeLimit(t)))
 	insertUntil(t, m, 2, 7)
 	mustHold(t, m, "1,2,3,4,5,6,7")
 	mustRestart(t, m, 1)
@@ -108,17 +97,13 @@ func TestGaleraGoesThroughFaults(t *testing.T) {
 
 	// All of them are dead, and the last one has what the others have not.
 	for i := range 2 {
-		if err := m.Node(i).Kill(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, m.Node(i).Kill())
 		if i == 0 {
 			insertUntil(t, m, 2, 8)
 			insertUntil(t, m, 1, 9)
 		}
 	}
-	if err := m.Node(2).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Node(2).Kill())
 	for i := range m.Nodes() {
 		mustRestart(t, m, i)
 	}
@@ -133,13 +118,9 @@ func TestGaleraStartsAllAtOnce(t *testing.T) {
 	first := mariaClient(t, m, 0)
 	mariaExec(t, first, "CREATE DATABASE probe")
 	mariaExec(t, first, "CREATE TABLE probe.t (id INT PRIMARY KEY)")
-	if err := m.Node(0).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Node(0).Kill())
 	insertUntil(t, m, 2, 1)
-	if err := errors.Join(m.Node(1).Kill(), m.Node(2).Kill()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(m.Node(1).Kill(), m.Node(2).Kill()))
 	var all sync.WaitGroup
 	for i := range m.Nodes() {
 		all.Go(func() {
@@ -157,12 +138,8 @@ func TestGaleraStartsAllAtOnce(t *testing.T) {
 // which scripts and rsync do.
 func TestGaleraCloseDuringACopy(t *testing.T) {
 	m := startMariaDB(t, shortly(Options{Nodes: 2}))
-	if err := m.Node(1).Stop(timeLimit(t)); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.nodes.At(1).forget(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Node(1).Stop(timeLimit(t)))
+	expect.NoError(t, m.nodes.At(1).forget())
 	ended := make(chan error, 1)
 	go func() { ended <- m.Restart(context.Background(), 1) }()
 	copying := func(context.Context) error {
@@ -173,9 +150,7 @@ func TestGaleraCloseDuringACopy(t *testing.T) {
 		}
 		return errors.New("there is no rsync")
 	}
-	if err := server.Until(timeLimit(t), 5*time.Millisecond, "a copy", copying); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, server.Until(timeLimit(t), 5*time.Millisecond, "a copy", copying))
 	mustLeaveNothing(t, m)
 	if err := <-ended; err == nil {
 		t.Error("the node was started all the same")

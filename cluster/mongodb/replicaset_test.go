@@ -13,19 +13,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 func startMongoDB(t *testing.T, o Options) *ReplicaSet {
 	t.Helper()
 	m, err := Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, m.Close)
 	return m
 }
 
@@ -39,9 +34,7 @@ func timeLimit(t *testing.T) context.Context {
 func mustPrimary(t *testing.T, m *ReplicaSet) int {
 	t.Helper()
 	primary, err := m.Primary(timeLimit(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return primary
 }
 
@@ -88,9 +81,7 @@ func count(t *testing.T, m *ReplicaSet) int {
 		N int `bson:"n"`
 	}
 	command := bson.D{{Key: "count", Value: "probe"}, {Key: "query", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: 0}}}}}}
-	if err := run(timeLimit(t), m.Node(mustPrimary(t, m)), time.Minute, command, &reply); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, run(timeLimit(t), m.Node(mustPrimary(t, m)), time.Minute, command, &reply))
 	return reply.N
 }
 
@@ -100,36 +91,26 @@ func TestMongoDBSetGoesThroughFaults(t *testing.T) {
 	first := mustPrimary(t, m)
 	insert(t, m, 1)
 
-	if err := m.Node(first).Pause(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Node(first).Pause())
 	second := otherPrimary(t, m, first)
 	insert(t, m, 2)
-	if err := m.Node(first).Resume(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Node(first).Resume())
 	if err := await(timeLimit(t), m.Node(first), func(r helloReply) bool { return r.Secondary }); err != nil {
 		t.Errorf("the paused primary did not give way: %v", err)
 	}
 	insert(t, m, 3)
 
-	if err := m.Node(second).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Node(second).Kill())
 	third := otherPrimary(t, m, second)
 	insert(t, m, 4)
 	before := m.Node(second).PID()
-	if err := m.Restart(timeLimit(t), second); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Restart(timeLimit(t), second))
 	if m.Node(second).PID() == before {
 		t.Error("Restart left the process as it was")
 	}
 	insert(t, m, 5)
 
-	if err := m.StepDown(timeLimit(t)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.StepDown(timeLimit(t)))
 	otherPrimary(t, m, third)
 	insert(t, m, 6)
 	if n := count(t, m); n != 6 {
@@ -141,9 +122,7 @@ func TestMongoDBSetGoesThroughFaults(t *testing.T) {
 // checkClose closes the set and fails the test unless only the logs are left.
 func checkClose(t *testing.T, m *ReplicaSet, logs string) {
 	t.Helper()
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Close())
 	for i := range m.Nodes() {
 		if err := syscall.Kill(m.Node(i).PID(), 0); err != syscall.ESRCH {
 			t.Errorf("member %d is still there: %v", i, err)
@@ -176,9 +155,7 @@ func TestMongoDBOptionsReachTheSet(t *testing.T) {
 	}
 	ask := func(name string, into any) {
 		t.Helper()
-		if err := run(t.Context(), m.Node(0), answerBound, bson.D{{Key: name, Value: 1}}, into); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, run(t.Context(), m.Node(0), answerBound, bson.D{{Key: name, Value: 1}}, into))
 	}
 	var config struct {
 		Config struct {
@@ -251,9 +228,7 @@ func TestMongoDBStartEndsWithItsContext(t *testing.T) {
 
 func TestMongoDBPrimaryEnds(t *testing.T) {
 	m := startMongoDB(t, Options{Nodes: 1})
-	if err := m.Node(0).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Node(0).Kill())
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if _, err := m.Primary(ctx); !errors.Is(err, context.DeadlineExceeded) {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/expect"
 )
 
 // TestHalfMadeDataIsCleared: a kill may come while initdb makes the data. What
@@ -21,9 +23,7 @@ func TestHalfMadeDataIsCleared(t *testing.T) {
 	} {
 		key := os.Getpid()<<4 | len(name)&15
 		id, err := unix.SysvShmGet(key, 56, unix.IPC_CREAT|unix.IPC_EXCL|0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) }) // the one that went
 		written := key
 		if test.another {
@@ -31,9 +31,7 @@ func TestHalfMadeDataIsCleared(t *testing.T) {
 		}
 		if test.used {
 			memory, err := unix.SysvShmAttach(id, 0, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			defer unix.SysvShmDetach(memory)
 		}
 		folder := t.TempDir()

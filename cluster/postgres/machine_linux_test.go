@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/cluster/machine"
+	"assay/internal/expect"
 )
 
 // machines are computers with addresses of their own where this system has
@@ -27,11 +28,7 @@ func machines(t *testing.T, id string, names ...string) (set *machine.Set, own b
 		set, err = machine.Loopback(o)
 	}
 	must(t, err)
-	t.Cleanup(func() {
-		if err := set.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.AtEnd(t, set.Close)
 	return set, set.Own() == nil
 }
 

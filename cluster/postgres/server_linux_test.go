@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 func TestPostgresCloseLeavesNothing(t *testing.T) {
@@ -24,21 +25,15 @@ func TestPostgresCloseLeavesNothing(t *testing.T) {
 		p := startPostgres(t, Options{Dir: dir, Log: log})
 		pid := p.PID()
 		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		shared := regexp.MustCompile(`/dev/shm/\S+`).FindAllString(string(maps), -1)
 		if len(shared) == 0 || segmentsOf(t, pid) == 0 {
 			t.Errorf("files in /dev/shm %v, segments %d: the test looks in the wrong place", shared, segmentsOf(t, pid))
 		}
 		if killed {
-			if err := p.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, p.Kill())
 		}
-		if err := p.Close(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, p.Close())
 		for _, path := range append(shared, dir) {
 			if server.Exists(path) {
 				t.Errorf("%s is still there (killed: %v)", path, killed)
@@ -60,9 +55,7 @@ func TestPostgresCloseLeavesNothing(t *testing.T) {
 func segmentsOf(t *testing.T, pid int) int {
 	t.Helper()
 	data, err := os.ReadFile("/proc/sysvipc/shm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	count := 0
 	for _, line := range strings.Split(string(data), "\n") {
 		if fields := strings.Fields(line); len(fields) > 4 && fields[4] == fmt.Sprint(pid) {

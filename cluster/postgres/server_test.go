@@ -16,35 +16,26 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 }
 
 func startPostgres(t *testing.T, o Options) *Server {
 	t.Helper()
 	p, err := Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, p.Close)
 	return p
 }
 
 func connect(t *testing.T, p *Server) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), p.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { conn.Close(context.Background()) })
 	return conn
 }
@@ -98,9 +89,7 @@ func TestPostgresStartsDurableAndPrivate(t *testing.T) {
 		t.Errorf("user %q", got)
 	}
 	address, err := url.Parse(p.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if host, _, _ := net.SplitHostPort(address.Host); host != "127.0.0.1" {
 		t.Errorf("address %s", address.Host)
 	}
@@ -122,16 +111,12 @@ func TestPostgresKeepsWhatItCommittedWhenKilled(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), "CREATE TABLE kept AS SELECT 42 AS n"); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.Kill())
 	if err := conn.Ping(t.Context()); err == nil {
 		t.Error("the killed server still answers")
 	}
 	for range 2 { // the second time it runs and is stopped first
-		if err := p.Restart(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, p.Restart(t.Context()))
 		if p.Address() != before {
 			t.Errorf("address was %s, is %s", before, p.Address())
 		}
@@ -144,9 +129,7 @@ func TestPostgresKeepsWhatItCommittedWhenKilled(t *testing.T) {
 func TestPostgresStopAndPause(t *testing.T) {
 	p := startPostgres(t, Options{})
 	conn := connect(t, p)
-	if err := p.Pause(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.Pause())
 	answer := make(chan error, 1)
 	go func() { answer <- conn.Ping(context.Background()) }()
 	select {
@@ -154,9 +137,7 @@ func TestPostgresStopAndPause(t *testing.T) {
 		t.Errorf("a paused server answered: %v", err)
 	case <-time.After(200 * time.Millisecond):
 	}
-	if err := p.Resume(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.Resume())
 	if err := <-answer; err != nil {
 		t.Errorf("after Resume: %v", err)
 	}
@@ -166,9 +147,7 @@ func TestPostgresStopAndPause(t *testing.T) {
 	if log := p.Tail(1); !strings.Contains(log, "database system is shut down") {
 		t.Errorf("the log ends with %q", log)
 	}
-	if err := p.Restart(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.Restart(t.Context()))
 	query(t, connect(t, p), "SELECT version()")
 }
 
@@ -207,9 +186,7 @@ func TestPostgresMissing(t *testing.T) {
 
 func TestAskPostgres(t *testing.T) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer listener.Close()
 	answers := []struct {
 		send string

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"assay/internal/expect"
 )
 
 // announced keeps what a set announces.
@@ -70,9 +72,7 @@ func startSet(t *testing.T, o SetOptions) (*Set, *announced) {
 		o.LogDir = t.TempDir()
 	}
 	s, err := StartSet(bounded(t), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/expect"
 	"assay/procfs"
 )
 
@@ -59,14 +60,8 @@ func startShell(t *testing.T, script string, change ...func(*ProcessOptions)) *P
 		f(&o)
 	}
 	p, err := StartProcess(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Kill(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, p.Kill)
 	return p
 }
 
@@ -106,9 +101,7 @@ wait`
 func TestKillEndsTheWholeTree(t *testing.T) {
 	p := startShell(t, family)
 	pids := awaitLog(t, p, 3)
-	if err := p.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.Kill())
 	if p.Running() {
 		t.Error("still running after Kill")
 	}
@@ -136,9 +129,7 @@ func TestPauseStopsTheWholeTree(t *testing.T) {
 	p := startShell(t, family)
 	awaitLog(t, p, 3)
 	for range 3 {
-		if err := p.Pause(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, p.Pause())
 		tree, err := procfs.Tree(p.PID())
 		if err != nil || len(tree) != 4 {
 			t.Fatalf("tree of %d processes, %v; want 4", len(tree), err)
@@ -148,9 +139,7 @@ func TestPauseStopsTheWholeTree(t *testing.T) {
 				t.Errorf("process %d is in state %c after Pause", m.PID, m.State)
 			}
 		}
-		if err := p.Resume(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, p.Resume())
 		eventually(t, "all run again", func() bool {
 			tree, err := procfs.Tree(p.PID())
 			for _, m := range tree {
@@ -166,9 +155,7 @@ func TestPauseStopsTheWholeTree(t *testing.T) {
 func TestKillOfAPausedProcess(t *testing.T) {
 	p := startShell(t, family)
 	awaitLog(t, p, 3)
-	if err := p.Pause(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.Pause())
 	if err := p.Kill(); err != nil || p.Running() {
 		t.Errorf("Kill: %v, running %v", err, p.Running())
 	}
@@ -231,9 +218,7 @@ func TestWait(t *testing.T) {
 func TestOnlyTheMinimalEnvironmentIsInherited(t *testing.T) {
 	t.Setenv("PGPASSWORD", "secret")
 	p := startShell(t, "env; exit 0", func(o *ProcessOptions) { o.Env = []string{"EXTRA=yes"} })
-	if err := p.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.Wait(t.Context()))
 	env := p.Tail(100)
 	if strings.Contains(env, "secret") || !strings.Contains(env, "EXTRA=yes") || !strings.Contains(env, "HOME=") {
 		t.Errorf("environment:\n%s", env)
@@ -242,9 +227,7 @@ func TestOnlyTheMinimalEnvironmentIsInherited(t *testing.T) {
 
 func TestTailOfAHugeLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
-	if err := os.WriteFile(path, []byte(strings.Repeat("x", 1<<20)+"\nlast\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, []byte(strings.Repeat("x", 1<<20)+"\nlast\n"), 0o600))
 	if got := tail(path, 1); got != "last" {
 		t.Errorf("got %q", got)
 	}
@@ -264,26 +247,18 @@ func TestStartOfAMissingProgram(t *testing.T) {
 
 func TestServersDieWithAssay(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	parent := exec.Command(self)
 	parent.Env = append(os.Environ(), keepServer+"="+t.TempDir())
 	out, err := parent.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, parent.Start())
 	line, _ := bufio.NewReader(out).ReadString('\n')
 	pid, err := strconv.Atoi(strings.TrimSpace(line))
 	if err != nil || gone(pid) {
 		t.Errorf("the stand-in said %q, gone %v", line, gone(pid))
 	}
-	if err := parent.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, parent.Process.Kill())
 	if err := parent.Wait(); err == nil {
 		t.Error("the killed stand-in ended well")
 	}
@@ -315,9 +290,7 @@ func TestServersOutliveTheThreadThatAskedForThem(t *testing.T) {
 		_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", r.tid))
 		return errors.Is(err, os.ErrNotExist)
 	})
-	if err := r.p.process.Signal(syscall.SIGUSR1); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, r.p.process.Signal(syscall.SIGUSR1))
 	eventually(t, "an answer, or an end", func() bool { return r.p.Tail(1) == "alive" || !r.p.Running() })
 	if !r.p.Running() {
 		t.Error("the server ended with the thread from which it was started")

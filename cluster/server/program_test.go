@@ -7,25 +7,21 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 func writeProgram(t *testing.T, folder, name string, mode os.FileMode) string {
 	t.Helper()
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.MkdirAll(folder, 0o755))
 	path := filepath.Join(folder, name)
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"), mode); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"), mode))
 	return path
 }
 
 func TestFindLooksInOrder(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Setenv("PATH", filepath.Join(root, "path"))
 	t.Setenv("ASSAY_SERVERS", filepath.Join(root, "cache"))
 	program := Program{Name: "serverd", Folders: []string{filepath.Join(root, "system/*/bin")}, Get: "ask your vendor"}
@@ -42,9 +38,7 @@ func TestFindLooksInOrder(t *testing.T) {
 	for _, folder := range []string{"cache/bin", "system/9.6/bin", "system/15/bin", "path", "extra/bin", "extra"} {
 		want := writeProgram(t, filepath.Join(root, folder), "serverd", 0o755)
 		if folder == "path" {
-			if err := os.Chmod(want, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.Chmod(want, 0o755))
 		}
 		if got, err := program.Find(extra); err != nil || got != want {
 			t.Errorf("got %s, %v; want %s", got, err, want)
@@ -59,13 +53,9 @@ func TestFindLooksInOrder(t *testing.T) {
 
 func TestFindResolvesLinks(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	want := writeProgram(t, filepath.Join(root, "real"), "serverd", 0o755)
-	if err := os.Symlink(want, filepath.Join(root, "serverd")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Symlink(want, filepath.Join(root, "serverd")))
 	if got, err := (Program{Name: "serverd"}).Find(root); err != nil || got != want {
 		t.Errorf("got %s, %v", got, err)
 	}
@@ -76,9 +66,7 @@ func TestCacheDir(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", "/somewhere")
 	t.Setenv("HOME", "/home/somebody")
 	base, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if got, err := CacheDir(); err != nil || got != filepath.Join(base, "assay", "servers") {
 		t.Errorf("got %s, %v", got, err)
 	}
@@ -89,18 +77,14 @@ func TestPortsAreFreeAndNeverGivenTwice(t *testing.T) {
 	seen := make(map[int]bool)
 	for range 500 {
 		port, err := ports.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if seen[port] || port < 20000 || port > 32000 {
 			t.Fatalf("port %d, given before: %v", port, seen[port])
 		}
 		seen[port] = true
 	}
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer listener.Close()
 	_, text, _ := net.SplitHostPort(listener.Addr().String())
 	taken, _ := strconv.Atoi(text)
@@ -137,9 +121,7 @@ func TestPrivateDirMustBeEmpty(t *testing.T) {
 func TestUserMustReachTheFolder(t *testing.T) {
 	user := &User{Name: "stranger", UID: 4_000_000, GID: 4_000_000}
 	closed := filepath.Join(t.TempDir(), "closed")
-	if err := os.Mkdir(closed, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Mkdir(closed, 0o700))
 	if err := user.canEnter(closed); err == nil {
 		t.Error("a closed folder passes for open")
 	}

@@ -19,6 +19,7 @@ import (
 	"assay/agents"
 	"assay/check"
 	"assay/cluster/machine"
+	"assay/internal/expect"
 	"assay/report"
 )
 
@@ -43,7 +44,7 @@ func TestAgentsOnMachines(t *testing.T) {
 		return
 	}
 	engine, err := agents.Start(net.JoinHostPort(set.Client().String(), "0"), "")
-	noError(t, err)
+	expect.NoError(t, err)
 	t.Cleanup(engine.Close)
 	dir := t.TempDir()
 	env := []string{"ASSAY_ENGINE=" + engine.Join()}
@@ -55,7 +56,7 @@ func TestAgentsOnMachines(t *testing.T) {
 		return !slices.ContainsFunc(shares, func(share int) bool { return delivered(dir, share) < 4000 })
 	})
 	cable, err := set.All()[isolated].Drop(machine.Rule{Direction: machine.Both, Share: 1})
-	noError(t, err)
+	expect.NoError(t, err)
 	processes[dead].signal(syscall.SIGKILL)
 	processes[dead].wait()
 	coordinator.untilTrue("loss of two", func() bool { return strings.Count(coordinator.err.String(), "was lost: it was not heard of") >= 2 })
@@ -64,7 +65,7 @@ func TestAgentsOnMachines(t *testing.T) {
 	early := resultOf(t, filepath.Join(dir, "run"))
 	wantLosses(t, early, shares)
 
-	noError(t, cable.Remove())
+	expect.NoError(t, cable.Remove())
 	var late *report.Result
 	processes[isolated].untilTrue("delivery of what was isolated", func() bool {
 		start(t, command{dir: dir, env: env, args: []string{"check", "run", "--engine", engine.Join(), "--quiet"}, unwatched: true}).wait().want(t, exitNoVerdict)
@@ -92,8 +93,8 @@ func machines(t *testing.T, names ...string) *machine.Set {
 		t.Logf("not tried here: %v", err)
 		return nil
 	}
-	noError(t, err)
-	atEnd(t, set.Close)
+	expect.NoError(t, err)
+	expect.AtEnd(t, set.Close)
 	return set
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"assay/agents"
 	"assay/check"
+	"assay/internal/expect"
 	"assay/report"
 )
 
@@ -42,7 +43,7 @@ experiments:
 	}
 	writeFile(t, strings.Replace(readFile(t, file), "local:2", "local:none", 1), file)
 	e := assay(t, dir, "study", file, "--dry-run").want(t, exitUsage)
-	says(t, e, e.complaint(t), "small.yaml:4:", "local:none")
+	expect.Text(t, e, e.complaint(t), "small.yaml:4:", "local:none")
 }
 
 // atWork starts a coordinator and two agents, and waits until they work. The engine is
@@ -150,7 +151,7 @@ func TestCoordinatorIsKilled(t *testing.T) {
 func TestCoordinatorIsKilledBesideItsEngine(t *testing.T) {
 	t.Parallel()
 	engine, err := agents.Start("127.0.0.1:0", "")
-	noError(t, err)
+	expect.NoError(t, err)
 	t.Cleanup(engine.Close)
 	dir := t.TempDir()
 	coordinator, workers := atWork(t, dir, engine.Join())

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assay/check/cycle"
+	"assay/internal/expect"
 )
 
 // histories are small ones that other tools might have recorded.
@@ -108,7 +109,7 @@ func TestWhatAHistoryDoesNotTell(t *testing.T) {
 		{[]string{"empty.edn"}, exitNoVerdict, "empty.edn: a history without operations verdict UNKNOWN: the history has no operations: nothing was put to the test"},
 	} {
 		e := assay(t, dir, append([]string{"check"}, test.args...)...).want(t, test.code)
-		says(t, e, unwrapped(e.stdout), test.says)
+		expect.Text(t, e, unwrapped(e.stdout), test.says)
 	}
 }
 
@@ -150,7 +151,7 @@ func TestWhatAHistoryDoesNotTellIsRefused(t *testing.T) {
 	} {
 		e := assay(t, dir, append([]string{"check"}, test.args...)...).want(t, exitUsage)
 		said := e.complaint(t)
-		says(t, test.args, said, test.says...)
+		expect.Text(t, test.args, said, test.says...)
 	}
 }
 
@@ -158,33 +159,33 @@ func TestWhatAHistoryDoesNotTellIsRefused(t *testing.T) {
 func TestHistoryFromStandardInput(t *testing.T) {
 	dir := writeHistories(t)
 	e := start(t, command{dir: dir, args: []string{"check", "-"}, shell: `gzip -c <bank.edn | "$0" "$@" --total 100`}).wait().want(t, exitValid)
-	says(t, e, unwrapped(e.stdout), "standard input: a history of kind bank")
+	expect.Text(t, e, unwrapped(e.stdout), "standard input: a history of kind bank")
 	e = start(t, command{dir: dir, args: []string{"check", "-"}, shell: `printf '{:a' | "$0" "$@"`}).wait().want(t, exitUsage)
-	says(t, e, e.complaint(t), "standard input line 1")
+	expect.Text(t, e, e.complaint(t), "standard input line 1")
 }
 
 // One interrupt ends the wait for a pipe that nobody writes to.
 func TestInterruptWhileAPipeIsSilent(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "history.pipe")
-	noError(t, syscall.Mkfifo(pipe, 0o600))
+	expect.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	p := start(t, command{dir: dir, args: []string{"check", pipe}})
 	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until assay has opened it
-	noError(t, err)
+	expect.NoError(t, err)
 	if _, err := writer.WriteString(histories["bank.edn"][:100]); err != nil {
 		t.Fatal(err)
 	}
 	p.signal(syscall.SIGINT)
 	e := p.wait().want(t, exitNoVerdict)
-	says(t, e, e.stderr, "interrupted while reading "+pipe)
-	noError(t, writer.Close())
+	expect.Text(t, e, e.stderr, "interrupted while reading "+pipe)
+	expect.NoError(t, writer.Close())
 }
 
 // TestModelsAreListed: the list of what verdicts rest on is that of the manual.
 func TestModelsAreListed(t *testing.T) {
 	e := assay(t, t.TempDir(), "check", "--models").want(t, exitValid)
 	manual, err := os.ReadFile(filepath.Join("..", "..", "docs", "histories.md"))
-	noError(t, err)
+	expect.NoError(t, err)
 	lines := strings.Split(strings.TrimSpace(e.stdout), "\n")
 	if len(lines) != len(cycle.Models()) {
 		t.Errorf("%d lines for %d models", len(lines), len(cycle.Models()))
@@ -212,10 +213,10 @@ func TestAskedModelIsNoBrokenPromise(t *testing.T) {
 	const judged = "(not serializable; judged against serializable, as asked; what the vendor promises is not known)"
 	for _, form := range []string{"", "--quiet"} {
 		e := assay(t, dir, strings.Fields("check skew.edn --model serializable "+form)...).want(t, exitViolated)
-		says(t, e, unwrapped(e.stdout), judged)
+		expect.Text(t, e, unwrapped(e.stdout), judged)
 	}
 	e := assay(t, dir, "check", "skew.edn", "--model", "serializable", "--json").want(t, exitViolated)
-	says(t, e, e.stdout, `"kept": null`, `"asked": true`)
+	expect.Text(t, e, e.stdout, `"kept": null`, `"asked": true`)
 }
 
 // skewed is a write skew among other work.
@@ -235,7 +236,7 @@ func TestExplain(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, skewed, dir, "skew.edn")
 	e := assay(t, dir, "check", "skew.edn", "--model", "serializable", "--explain").want(t, exitViolated)
-	says(t, e, unwrapped(e.stdout),
+	expect.Text(t, e, unwrapped(e.stdout),
 		"2 operations of 4, the smallest part of the history that shows it.",
 		"event process 0 process 1", "┌ T1", "└ committed",
 		"T2, of process 1, begins while T1 runs. It reads [] from key 2, then appends 1 to key 1. It is acknowledged.",
@@ -246,9 +247,9 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	e = assay(t, dir, "check", "skew.edn", "--explain", "--quiet").want(t, exitUsage)
-	says(t, e, e.complaint(t), "--quiet")
+	expect.Text(t, e, e.complaint(t), "--quiet")
 	e = assay(t, dir, "check", "skew.edn", "--json").want(t, exitViolated)
-	says(t, e, e.stdout, `"smallest": {`)
+	expect.Text(t, e, e.stdout, `"smallest": {`)
 }
 
 // TestEveryFlagOfCheck goes through all flags: each belongs to a file, to a folder, to
@@ -277,15 +278,15 @@ func TestEveryFlagOfCheck(t *testing.T) {
 			refused = append(refused, "run")
 		}
 		for _, subject := range refused {
-			says(t, arg, assay(t, dir, "check", subject, arg).want(t, exitUsage).complaint(t), arg[:len(f.Name)+2], subject)
+			expect.Text(t, arg, assay(t, dir, "check", subject, arg).want(t, exitUsage).complaint(t), arg[:len(f.Name)+2], subject)
 		}
 		if f.Name == "models" || f.Name == "help" {
 			return
 		}
-		says(t, arg, assay(t, dir, "check", "--models", arg).want(t, exitUsage).complaint(t), "--models judges nothing, so --"+f.Name+" has no effect")
+		expect.Text(t, arg, assay(t, dir, "check", "--models", arg).want(t, exitUsage).complaint(t), "--models judges nothing, so --"+f.Name+" has no effect")
 	})
-	says(t, "the complaint", assay(t, dir, "check", "--models", "registers.edn").want(t, exitUsage).complaint(t), "leave registers.edn out")
+	expect.Text(t, "the complaint", assay(t, dir, "check", "--models", "registers.edn").want(t, exitUsage).complaint(t), "leave registers.edn out")
 	for _, name := range []string{"test", "model", "assume", "initial", "accounts", "memory"} {
-		says(t, name, assay(t, dir, "check", "registers.edn", "--"+name, "").want(t, exitUsage).complaint(t), "--"+name)
+		expect.Text(t, name, assay(t, dir, "check", "registers.edn", "--"+name, "").want(t, exitUsage).complaint(t), "--"+name)
 	}
 }

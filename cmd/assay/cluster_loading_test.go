@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // TestFaultsWhileLoading: a primary dies while accounts are loaded. Batches that failed
@@ -27,7 +29,7 @@ func TestFaultsWhileLoading(t *testing.T) {
 			if !f.Proven || f.Skipped || f.Healing == "" || len(f.Nodes) != 1 || f.HealedSecond <= f.InjectedSecond || f.Problem != "" {
 				t.Errorf("%+v", f)
 			}
-			says(t, e, unwrapped(e.stdout), "loaded again; kill primary")
+			expect.Text(t, e, unwrapped(e.stdout), "loaded again; kill primary")
 			again := assay(t, dir, "check", "run", "--quiet")
 			if after := resultOf(t, filepath.Join(dir, "run")); again.code != e.code || len(after.Loading.Faults) != 1 || after.Loading.Again != r.Loading.Again {
 				t.Errorf("judged again: %+v, %s", after.Loading, again)
@@ -51,7 +53,7 @@ func TestAwayWhileLoading(t *testing.T) {
 	if !f.Proven || f.Asked != "kill primary while loading at 0s for ever" || f.HealedSecond <= f.InjectedSecond || f.HealedSecond > r.Loading.Seconds+1 || f.Problem != "" {
 		t.Errorf("%+v of %+v", f, r.Loading)
 	}
-	says(t, e, e.stderr, "rows; faults: kill primary while loading at 0s for ever")
+	expect.Text(t, e, e.stderr, "rows; faults: kill primary while loading at 0s for ever")
 }
 
 // TestAFaultWhileLoadingThatComesTooLate: the measurement is not of what was asked for.

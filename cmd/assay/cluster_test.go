@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/expect"
 	"assay/report"
 )
 
@@ -45,7 +46,7 @@ func TestClusterIsKept(t *testing.T) {
 		t.Error("nothing runs any more after the run")
 	}
 	down := do("cluster", "down", "postgres:1").want(t, exitValid)
-	says(t, down, down.stdout, "is gone")
+	expect.Text(t, down, down.stdout, "is gone")
 	if left := startedBy(temp); len(left) > 0 {
 		t.Errorf("processes were left: %v", left)
 	}
@@ -111,7 +112,7 @@ func TestPrimaryNeverComesBack(t *testing.T) {
 				t.Errorf("%+v, where the work ended after %v s", f, r.Series.MeasureEnd)
 			}
 			said := "; faults: " + asked + ", flaky=1% n2 at 19.5s for 5s"
-			says(t, e, e.stderr, said)
+			expect.Text(t, e, e.stderr, said)
 			if kept := readFile(t, dir, "run", "scenario.yaml"); !strings.Contains(kept, "- "+asked+"\n- flaky=1% n2 at 19.5s for 5s\n") {
 				t.Errorf("kept as %s", kept)
 			}

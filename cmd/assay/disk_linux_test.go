@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // onDisk runs the program with a small disk of its own at DIR/disk: a tmpfs in
@@ -13,7 +15,7 @@ import (
 func onDisk(t *testing.T, options, before string, args ...string) ended {
 	t.Helper()
 	dir := t.TempDir()
-	noError(t, os.Mkdir(filepath.Join(dir, "disk"), 0o755))
+	expect.NoError(t, os.Mkdir(filepath.Join(dir, "disk"), 0o755))
 	script := `exec unshare --mount sh -c 'mount -t tmpfs -o "$1" tmpfs disk && shift && ` + before + ` exec "$0" "$@"' "$0" ` + options + ` "$@"`
 	e := start(t, command{dir: dir, args: args, shell: script}).wait()
 	if entries, err := os.ReadDir(filepath.Join(dir, "disk")); err != nil || len(entries) != 0 {
@@ -75,7 +77,7 @@ func TestFullDisk(t *testing.T) {
 		if e.code != test.code {
 			t.Errorf("%s: %v", name, e)
 		}
-		says(t, name, e.stdout+e.stderr, test.says...)
+		expect.Text(t, name, e.stdout+e.stderr, test.says...)
 	}
 }
 
@@ -85,7 +87,7 @@ func TestNoRoomIsFoundBeforeLoading(t *testing.T) {
 	t.Parallel()
 	database := filepath.Join(t.TempDir(), "bank.sqlite")
 	e := onDisk(t, "size=64m,nr_inodes=6", "", "run", "bank", "--db", "sqlite:"+database, "--out", "disk/run", "--ops", "10").want(t, exitCannotRun)
-	says(t, e, e.complaint(t), "disk/run", "no space left")
+	expect.Text(t, e, e.complaint(t), "disk/run", "no space left")
 	if _, err := os.Stat(database); err == nil {
 		t.Error("the database was made")
 	}

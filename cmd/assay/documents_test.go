@@ -16,6 +16,7 @@ import (
 
 	"assay/cluster"
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 )
 
 // howFar is how far the test lets a documented command go. Addresses become
@@ -184,14 +185,14 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 		documentedStudies(t, dir)
 	}
 	if strings.HasPrefix(line, "assay run script ") {
-		noError(t, os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join("..", "..", "examples"))))
+		expect.NoError(t, os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join("..", "..", "examples"))))
 	}
 	if far == untilUnreachable {
 		documentedCertificates(t, dir)
 	}
 	writeFile(t, "sqlite:staging.sqlite\n", dir, "staging.db")
 	if far == untilViewing {
-		noError(t, os.Mkdir(filepath.Join(dir, "runs"), 0o755))
+		expect.NoError(t, os.Mkdir(filepath.Join(dir, "runs"), 0o755))
 	}
 	if far == untilServing || far == untilViewing {
 		line += " --listen 127.0.0.1:0" // another program may have the documented port
@@ -262,7 +263,7 @@ func documentedFiles(t *testing.T, dir, line string) string {
 // documentedStudies copies the studies, whose files the documents name.
 func documentedStudies(t *testing.T, dir string) {
 	t.Helper()
-	noError(t, os.CopyFS(filepath.Join(dir, "studies"), os.DirFS(filepath.Join("..", "..", "studies"))))
+	expect.NoError(t, os.CopyFS(filepath.Join(dir, "studies"), os.DirFS(filepath.Join("..", "..", "studies"))))
 }
 
 // documentedSeries makes the series and the baseline that a line names, of few and
@@ -308,10 +309,10 @@ type documentedServer struct {
 func serverFor(t *testing.T, text string) *documentedServer {
 	t.Helper()
 	spec, err := cluster.ParseSpec(text)
-	noError(t, err)
+	expect.NoError(t, err)
 	c, err := cluster.Start(t.Context(), spec, cluster.Options{})
-	noError(t, err)
-	atEnd(t, c.Close)
+	expect.NoError(t, err)
+	expect.AtEnd(t, c.Close)
 	return &documentedServer{address: c.Address()}
 }
 
@@ -358,7 +359,7 @@ func TestDocumentedService(t *testing.T) {
 	_, rest, _ := strings.Cut(service.err.String(), "on http://")
 	address := "http://" + strings.Fields(rest)[0]
 	answer, err := http.Get(address + "/openapi.json")
-	noError(t, err)
+	expect.NoError(t, err)
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
 		t.Errorf("the description: %s", answer.Status)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 // duckDB returns what a statement answers, rows as lines. It is a reader that is not
@@ -15,7 +16,7 @@ import (
 func duckDB(t *testing.T, statement string) string {
 	t.Helper()
 	cache, err := server.CacheDir()
-	noError(t, err)
+	expect.NoError(t, err)
 	out, err := exec.CommandContext(t.Context(), filepath.Join(cache, "bin", "duckdb-query"), statement).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s (make servers installs it)\n%s", err, out, statement)

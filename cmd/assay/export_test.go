@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // TestExportSaysWhatItLeavesOut: a run of all tests has four kinds of transactions,
@@ -28,5 +30,5 @@ func TestExportSaysWhatItLeavesOut(t *testing.T) {
 		assay(t, dir, append([]string{"export"}, args...)...).want(t, exitUsage).complaint(t)
 	}
 	whole := assay(t, dir, "export", "bank", "--out", filepath.Join(dir, "bank.edn")).want(t, exitValid)
-	says(t, whole, whole.stderr, "audits of accounts")
+	expect.Text(t, whole, whole.stderr, "audits of accounts")
 }

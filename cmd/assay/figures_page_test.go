@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/expect"
 	"assay/load"
 	"assay/workload/bank"
 	"assay/workload/ycsb"
@@ -124,7 +125,7 @@ func TestDocumentedLimits(t *testing.T) {
 		{"ycsb.md", "`--records` goes to " + grouped(ycsb.MaxRecords/1e6) + " million"},
 		{"tutorial.md", "four clients move money between " + grouped(float64(bank.Defaults().Accounts)) + " accounts"},
 	} {
-		says(t, c.page, strings.Join(strings.Fields(readFile(t, filepath.Join("..", "..", "docs", c.page))), " "), c.said)
+		expect.Text(t, c.page, strings.Join(strings.Fields(readFile(t, filepath.Join("..", "..", "docs", c.page))), " "), c.said)
 	}
 	if clients := load.Defaults().Clients; clients != 4 {
 		t.Errorf("the tutorial says four clients, and there are %d", clients)

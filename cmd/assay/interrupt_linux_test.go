@@ -12,6 +12,7 @@ import (
 
 	"assay/check"
 	"assay/cluster"
+	"assay/internal/expect"
 )
 
 // endSignals are all that end a program which does nothing about them, but
@@ -105,7 +106,7 @@ func TestTwoSignalsTakeServersAway(t *testing.T) {
 	p, id := onCluster(t, command{}, "--duration", "1h", "--timeout", "1h")
 	p.until(working)
 	for _, pid := range homedIn(t, filepath.Join(p.temp, "assay-cluster-"+id)) { // so that no operation comes back
-		noError(t, syscall.Kill(pid, syscall.SIGSTOP))
+		expect.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
 	}
 	twice(p).want(t, exitInterrupted)
 	nothingOf(t, id)
@@ -139,7 +140,7 @@ func homedIn(t *testing.T, folder string) (found []int) {
 			continue // ended meanwhile, or another's
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		noError(t, err)
+		expect.NoError(t, err)
 		found = append(found, pid)
 	}
 	if len(found) == 0 {
@@ -166,7 +167,7 @@ func TestNobodyReads(t *testing.T) {
 		t.Errorf("exit %s, and the result has %d", code, r.Exit.Code)
 	}
 	shown := assay(t, dir, "report", "run").want(t, 0)
-	says(t, shown, shown.stdout, "VALID")
+	expect.Text(t, shown, shown.stdout, "VALID")
 }
 
 // TestHalfAList: what was cut short by its reader is no error.
@@ -187,7 +188,7 @@ func TestSignalsToTheKeeper(t *testing.T) {
 		up := start(t, command{env: []string{"TMPDIR=" + temp}, args: []string{"cluster", "up", "postgres:1,memory=1GiB"}})
 		up.wait().want(t, exitValid)
 		id := clusterIn(temp)
-		noError(t, syscall.Kill(keeperIn(t, temp), s))
+		expect.NoError(t, syscall.Kill(keeperIn(t, temp), s))
 		becomesEmpty(t, temp)
 		nothingOf(t, id)
 	}
@@ -217,7 +218,7 @@ func TestUpIsInterrupted(t *testing.T) {
 func keeperIn(t *testing.T, temp string) int {
 	t.Helper()
 	var r cluster.Record
-	noError(t, json.Unmarshal([]byte(readFile(t, temp, "assay-cluster-"+clusterIn(temp), "assay-cluster.json")), &r))
+	expect.NoError(t, json.Unmarshal([]byte(readFile(t, temp, "assay-cluster-"+clusterIn(temp), "assay-cluster.json")), &r))
 	if !r.Kept || !r.Owner.Alive() {
 		t.Fatalf("nobody keeps %+v", r)
 	}
@@ -230,7 +231,7 @@ func becomesEmpty(t *testing.T, temp string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		entries, err := os.ReadDir(temp)
-		noError(t, err)
+		expect.NoError(t, err)
 		if len(entries) == 0 && len(startedBy(temp)) == 0 {
 			return
 		}

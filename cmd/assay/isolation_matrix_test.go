@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/cluster/postgres"
+	"assay/internal/expect"
 )
 
 // testIsolationMatrix: the rows are as documented, the password is nowhere, and
@@ -27,7 +28,7 @@ func testIsolationMatrix(t *testing.T, server *postgres.Server) {
 	e := matrix("--json", "--level", "repeatable read", "--level", "serializable").wait().want(t, exitValid)
 	keepsSecret(t, e, dir)
 	var rows []struct{ Level, Anomaly, Result, Promise string }
-	noError(t, json.Unmarshal([]byte(e.stdout), &rows))
+	expect.NoError(t, json.Unmarshal([]byte(e.stdout), &rows))
 	shown := map[string]string{}
 	for _, r := range rows {
 		if r.Result == "shown" {
@@ -47,13 +48,13 @@ func testIsolationMatrix(t *testing.T, server *postgres.Server) {
 	cut.until("playing read committed")
 	cut.signal(syscall.SIGINT)
 	e = cut.wait().want(t, exitNoVerdict)
-	says(t, "interrupted", unwrapped(e.stderr), "interrupted while playing the scripts")
+	expect.Text(t, "interrupted", unwrapped(e.stderr), "interrupted while playing the scripts")
 	if n := left(); n != 0 {
 		t.Errorf("%d schemas are left of a matrix that was interrupted", n)
 	}
 
 	execute(t, connect(t, address), "CREATE SCHEMA assay_isolation")
-	says(t, "a foreign schema", matrix().wait().want(t, exitCannotRun).complaint(t), "not made by assay")
+	expect.Text(t, "a foreign schema", matrix().wait().want(t, exitCannotRun).complaint(t), "not made by assay")
 	if n := left(); n != 1 {
 		t.Errorf("the foreign schema is gone: %d", n)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"assay/check"
 	"assay/cluster/kubernetes/kubernetestest"
+	"assay/internal/expect"
 )
 
 // TestKubernetes: the command line against a real API server, whose pods a stand-in
@@ -20,8 +21,8 @@ import (
 func TestKubernetes(t *testing.T) {
 	t.Parallel()
 	api, err := kubernetestest.Start()
-	noError(t, err)
-	atEnd(t, api.Close)
+	expect.NoError(t, err)
+	expect.AtEnd(t, api.Close)
 	k := kubernetesCommands{t, api}
 	t.Run("Run", k.run)
 	t.Run("Together", k.together)
@@ -49,7 +50,7 @@ func (k kubernetesCommands) start(t *testing.T, user, namespace string, c comman
 	if user == kubernetestest.ServiceAccount { // with the role's rights alone
 		file, err = k.api.Granted(t.Context(), "../../deploy/role.yaml", namespace)
 	}
-	noError(t, err)
+	expect.NoError(t, err)
 	c.env = append(c.env, "KUBECONFIG="+file)
 	return start(t, c)
 }
@@ -57,8 +58,8 @@ func (k kubernetesCommands) start(t *testing.T, user, namespace string, c comman
 func (k kubernetesCommands) keep(t *testing.T, namespace string, pods []kubernetestest.Pod, how kubernetestest.StandIn) {
 	t.Helper()
 	stand, err := k.api.Keep(t.Context(), namespace, pods, how)
-	noError(t, err)
-	atEnd(t, stand.Stop)
+	expect.NoError(t, err)
+	expect.AtEnd(t, stand.Stop)
 }
 
 // postgres has the stand-in keep the pod of a PostgreSQL, which is killed and started
@@ -93,7 +94,7 @@ func (k kubernetesCommands) together(t *testing.T) {
 		t.Errorf("verdict %v, faults %+v, nodes %+v: %v", r.Verdict, r.Faults, r.Cluster, e)
 	}
 	left := k.assay(t, kubernetestest.Admin, "together", "kubernetes", "clean", "together", "--dry-run").wait().want(t, exitValid)
-	says(t, left, left.stdout, "nothing to take away")
+	expect.Text(t, left, left.stdout, "nothing to take away")
 }
 
 // run: the pod of a PostgreSQL is its primary, is killed, and is back.
@@ -142,7 +143,7 @@ func (k kubernetesCommands) volume(t *testing.T, namespace, name string) {
 		"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": map[string]any{"name": name},
 		"spec": map[string]any{"storageClassName": "fast", "accessModes": []any{"ReadWriteOnce"},
 			"resources": map[string]any{"requests": map[string]any{"storage": "5Gi"}}}}}, metav1.CreateOptions{})
-	noError(t, err)
+	expect.NoError(t, err)
 }
 
 // others: a database that is none of the pods which the selector fits is said to be so,
@@ -154,7 +155,7 @@ func (k kubernetesCommands) others(t *testing.T) {
 	run := command{dir: dir, env: []string{"ASSAY_DB=" + database.Address()}, args: []string{
 		"run", "bank", "--kubernetes", "others/app=web", "--accounts", "100", "--clients", "2", "--ops", "100", "--out", "run"}}
 	k.start(t, kubernetestest.ServiceAccount, "others", run).wait()
-	says(t, "the notes", strings.Join(resultOf(t, filepath.Join(dir, "run")).Notes, "; "), "which is none of the pods others/app=web")
+	expect.Text(t, "the notes", strings.Join(resultOf(t, filepath.Join(dir, "run")).Notes, "; "), "which is none of the pods others/app=web")
 	run.args = append(run.args[:len(run.args)-2], "--fault", "kill primary at 1s")
 	if e := k.start(t, kubernetestest.ServiceAccount, "others", run).wait(); e.code == exitValid || !strings.Contains(e.stderr, "none of the pods others/app=web") {
 		t.Errorf("a fault to somebody else's: %v", e)
@@ -164,12 +165,12 @@ func (k kubernetesCommands) others(t *testing.T) {
 // without: where Chaos Mesh is not installed, its faults are refused with how to get it.
 func (k kubernetesCommands) without(t *testing.T) {
 	k.keep(t, "without", []kubernetestest.Pod{{Name: "db-0", Labels: map[string]string{"app": "db"}, IP: "127.0.0.1", Port: 1}}, kubernetestest.StandIn{})
-	noError(t, k.api.RemoveChaosMesh(t.Context()))
+	expect.NoError(t, k.api.RemoveChaosMesh(t.Context()))
 	e := k.assay(t, kubernetestest.ServiceAccount, "without", "kubernetes", "check", "without/app=db").wait().want(t, exitValid)
-	says(t, e, e.stdout, "not installed", "helm install chaos-mesh", "5 of 5", "db-0, ready, 0.5 processors, 256MiB of memory")
+	expect.Text(t, e, e.stdout, "not installed", "helm install chaos-mesh", "5 of 5", "db-0, ready, 0.5 processors, 256MiB of memory")
 	e = k.assay(t, kubernetestest.ServiceAccount, "without", "run", "bank", "--db", "mem://", "--kubernetes", "without/app=db", "--duration", "10s",
 		"--fault", "isolate any at 1s").wait().want(t, exitCannotRun)
-	says(t, e, e.stderr, "the cluster has no NetworkChaos of Chaos Mesh", "helm install chaos-mesh")
+	expect.Text(t, e, e.stderr, "the cluster has no NetworkChaos of Chaos Mesh", "helm install chaos-mesh")
 }
 
 // killed: after SIGKILL the fault is still there, and clean takes it away.
@@ -199,23 +200,23 @@ func (k kubernetesCommands) provided(t *testing.T) {
 	p := k.start(t, kubernetestest.Admin, "default", command{dir: dir, args: run})
 	p.until(working)
 	left := k.assay(t, kubernetestest.Admin, "default", "kubernetes", "clean", "default", "--dry-run").wait().want(t, exitValid)
-	says(t, left, left.stdout, "ConfigMap default/settings", "its assay runs")
+	expect.Text(t, left, left.stdout, "ConfigMap default/settings", "its assay runs")
 	p.signal(syscall.SIGTERM)
 	p.wait().want(t, exitNoVerdict)
 	left = k.assay(t, kubernetestest.Admin, "default", "kubernetes", "clean", "default", "--dry-run").wait().want(t, exitValid)
-	says(t, left, left.stdout, "nothing to take away")
+	expect.Text(t, left, left.stdout, "nothing to take away")
 	e := k.start(t, kubernetestest.Nobody, "default", command{dir: dir, args: run}).wait().want(t, exitCannotRun)
-	says(t, e, e.stderr, "db.yaml", "forbidden")
+	expect.Text(t, e, e.stderr, "db.yaml", "forbidden")
 	e = k.start(t, kubernetestest.Admin, "default", command{dir: dir, args: []string{"run", "bank", "--cluster", "k8s:db.yaml"}}).wait().want(t, exitUsage)
-	says(t, e, e.stderr, "with --db")
+	expect.Text(t, e, e.stderr, "with --db")
 }
 
 // access: what is missing is said, with exit codes.
 func (k kubernetesCommands) access(t *testing.T) {
 	e := k.assay(t, kubernetestest.Admin, "default", "kubernetes", "check").wait().want(t, exitValid)
-	says(t, e, e.stdout, "Kubernetes v1.", "Chaos Mesh", "installed", "rights", "30 of 30")
+	expect.Text(t, e, e.stdout, "Kubernetes v1.", "Chaos Mesh", "installed", "rights", "30 of 30")
 	e = k.assay(t, kubernetestest.Nobody, "default", "kubernetes", "check").wait().want(t, exitCannotRun)
-	says(t, e, e.stdout, "0 of 30", "missing", "list pods, for the nodes of the database", "create pods/eviction", "deploy/role.yaml")
+	expect.Text(t, e, e.stdout, "0 of 30", "missing", "list pods, for the nodes of the database", "create pods/eviction", "deploy/role.yaml")
 	nothing := []string{"run", "bank", "--db", "mem://", "--kubernetes", "default/app=none", "--ops", "10"}
 	if e = k.assay(t, kubernetestest.Admin, "default", nothing...).wait().want(t, exitUsage); !strings.Contains(e.stderr, "selects no pod that runs") {
 		t.Error(e)
@@ -224,18 +225,18 @@ func (k kubernetesCommands) access(t *testing.T) {
 		t.Error(e)
 	}
 	e = k.assay(t, kubernetestest.Admin, "default", "kubernetes", "check", "default/app=none").wait().want(t, exitUsage)
-	says(t, e, e.stderr, "selects no pod that runs")
+	expect.Text(t, e, e.stderr, "selects no pod that runs")
 	e = k.assay(t, "stranger", "default", "kubernetes", "check").wait().want(t, exitCannotRun) // whose token nobody knows
-	says(t, e, e.stderr, "does not take the credentials")
+	expect.Text(t, e, e.stderr, "does not take the credentials")
 	file, err := k.api.Kubeconfig(kubernetestest.Admin, "away")
-	noError(t, err)
+	expect.NoError(t, err)
 	text, err := os.ReadFile(file)
 	if err == nil { // where nobody listens
 		err = os.WriteFile(file, []byte(strings.ReplaceAll(string(text), k.api.Host(), "https://127.0.0.1:1")), 0o600)
 	}
-	noError(t, err)
+	expect.NoError(t, err)
 	e = start(t, command{args: []string{"kubernetes", "check"}, env: []string{"KUBECONFIG=" + file}}).wait().want(t, exitCannotRun)
-	says(t, e, e.stderr, "reach https://127.0.0.1:1", "refused")
+	expect.Text(t, e, e.stderr, "reach https://127.0.0.1:1", "refused")
 	e = start(t, command{args: []string{"kubernetes", "check"}, env: []string{"KUBECONFIG=" + t.TempDir() + "/none"}}).wait().want(t, exitCannotRun)
-	says(t, e, e.stderr, "set KUBECONFIG")
+	expect.Text(t, e, e.stderr, "set KUBECONFIG")
 }

@@ -10,6 +10,7 @@ import (
 
 	"assay/check"
 	"assay/cluster/mariadb"
+	"assay/internal/expect"
 )
 
 // TestTwoRunsOnOneFile and its kin: see testTwoRuns.
@@ -21,8 +22,8 @@ func TestTwoRunsOnOneFile(t *testing.T) {
 func TestTwoRunsOnMariaDB(t *testing.T) {
 	t.Parallel()
 	server, err := mariadb.Start(patiently(t), mariadb.Options{})
-	noError(t, err)
-	atEnd(t, server.Close)
+	expect.NoError(t, err)
+	expect.AtEnd(t, server.Close)
 	testTwoRuns(t, server.Address())
 }
 
@@ -40,12 +41,12 @@ func testTwoRuns(t *testing.T, address string) {
 	first := start(t, command{dir: dir, env: db, args: with(long, "first")})
 	first.until(working)
 	host, err := os.Hostname()
-	noError(t, err)
+	expect.NoError(t, err)
 	for _, args := range [][]string{with(short, "second"), {"check", "first"}} {
 		e := start(t, command{dir: dir, env: db, args: args}).wait().want(t, exitCannotRun)
 		for _, part := range []string{"is in use by run " + resultOf(t, filepath.Join(dir, "first")).Run, host,
 			"process " + strconv.Itoa(first.cmd.Process.Pid), "wait until that run has ended"} {
-			says(t, args[0], e.complaint(t), part)
+			expect.Text(t, args[0], e.complaint(t), part)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "second")); !os.IsNotExist(err) {

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // markdownLink is a link, and not a picture, with its target.
@@ -42,7 +44,7 @@ func documentFiles(t *testing.T) []string {
 	var all []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "deploy/*.md"} {
 		found, err := filepath.Glob(filepath.Join("..", "..", pattern))
-		noError(t, err)
+		expect.NoError(t, err)
 		all = append(all, found...)
 	}
 	if len(all) < 40 {
@@ -100,7 +102,7 @@ func TestReadmeIsForNewcomers(t *testing.T) {
 	}
 	for _, document := range documentFiles(t) {
 		name, err := filepath.Rel(filepath.Join("..", ".."), document)
-		noError(t, err)
+		expect.NoError(t, err)
 		if strings.HasPrefix(name, "docs"+string(filepath.Separator)) && name != filepath.Join("docs", "README.md") && !listed[name] {
 			t.Errorf("neither docs/README.md nor docs/decisions/README.md lists %s", name)
 		}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"assay/cluster/machine"
+	"assay/internal/expect"
 )
 
 // binary is the program under test as users have it, and watched the same with the race
@@ -163,7 +164,7 @@ func start(t *testing.T, c command) *process {
 	if c.on != nil {
 		starting = func() error { return c.on.Run(p.cmd.Start) }
 	}
-	noError(t, starting())
+	expect.NoError(t, starting())
 	go func() {
 		_ = p.cmd.Wait() // how it ended is asked for in wait
 		close(p.done)
@@ -183,9 +184,9 @@ func start(t *testing.T, c command) *process {
 func temporary(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "assay-temp-")
-	noError(t, err)
-	atEnd(t, func() error { return os.RemoveAll(dir) })
-	noError(t, os.Chmod(dir, 0o755))
+	expect.NoError(t, err)
+	expect.AtEnd(t, func() error { return os.RemoveAll(dir) })
+	expect.NoError(t, os.Chmod(dir, 0o755))
 	return dir
 }
 
@@ -263,34 +264,6 @@ func (e ended) want(t *testing.T, codes ...int) ended {
 		t.Fatalf("want exit %v: %v", codes, e)
 	}
 	return e
-}
-
-// noError ends the test at an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// atEnd has something closed or ended after the test, which must be possible.
-func atEnd(t *testing.T, end func() error) {
-	t.Helper()
-	t.Cleanup(func() {
-		if err := end(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// says wants all parts in a text. About is what the text is of.
-func says(t *testing.T, about any, text string, parts ...string) {
-	t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			t.Errorf("%v: %q is not in\n%s", about, part, text)
-		}
-	}
 }
 
 // unwrapped is text without its line breaks and columns.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"assay/internal/expect"
 )
 
 // Each command that --help shows has a manual page that names its flags.
@@ -28,7 +30,7 @@ func TestManualPages(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		says(t, cmd.CommandPath(), string(text), cmd.Short)
+		expect.Text(t, cmd.CommandPath(), string(text), cmd.Short)
 		if cmd.Name() == "bank" && !strings.Contains(string(text), "--accounts") {
 			t.Error("the page of assay run bank lacks --accounts")
 		}

@@ -16,6 +16,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"assay/internal/expect"
 	"assay/report"
 )
 
@@ -38,7 +39,7 @@ func TestMetricsWhileRunning(t *testing.T) {
 	p.signal(syscall.SIGINT)
 	p.wait().want(t, exitNoVerdict)
 	r, err := report.ReadJSON(filepath.Join(dir, "saved", report.FileResult))
-	noError(t, err)
+	expect.NoError(t, err)
 	if seen > r.Outcomes.Committed {
 		t.Errorf("%d operations had committed, and at the end it was %d", seen, r.Outcomes.Committed)
 	}
@@ -55,16 +56,16 @@ func TestMetricsWhileRunning(t *testing.T) {
 	if len(asked) < 10 {
 		t.Errorf("the dashboard asks for %v only", asked)
 	}
-	says(t, "the dashboard asks for", known, asked...)
+	expect.Text(t, "the dashboard asks for", known, asked...)
 }
 
 func get(t *testing.T, url string) string {
 	t.Helper()
 	answer, err := http.Get(url)
-	noError(t, err)
+	expect.NoError(t, err)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	noError(t, err)
+	expect.NoError(t, err)
 	return string(text)
 }
 
@@ -73,7 +74,7 @@ func committedIn(t *testing.T, text string) (n int64) {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
-	noError(t, err)
+	expect.NoError(t, err)
 	committed := func(l *dto.LabelPair) bool { return l.GetName() == "outcome" && l.GetValue() == "committed" }
 	for _, m := range families["assay_operations_total"].GetMetric() {
 		for _, l := range m.GetLabel() {
@@ -90,7 +91,7 @@ func committedIn(t *testing.T, text string) (n int64) {
 func TestMetricsRefused(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	noError(t, err)
+	expect.NoError(t, err)
 	defer taken.Close()
 	dir := t.TempDir()
 	for address, code := range map[string]int{"nonsense": exitUsage, taken.Addr().String(): exitCannotRun} {

@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/cluster/mongodb"
+	"assay/internal/expect"
 )
 
 // TestMongoDB uses one replica set of three for all that comes, the death of
@@ -25,10 +26,10 @@ func TestMongoDB(t *testing.T) {
 		// What a killed assay leaves in flight is not waited for as long.
 		Args: []string{"--setParameter", "transactionLifetimeLimitSeconds=5"},
 	})
-	noError(t, err)
-	atEnd(t, set.Close)
+	expect.NoError(t, err)
+	expect.AtEnd(t, set.Close)
 	client, err := mongo.Connect(options.Client().ApplyURI(set.Address()))
-	noError(t, err)
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = client.Disconnect(context.Background()) }) // half of the set is gone
 	database := client.Database("assay_bank")
 	t.Run("foreign-database", func(t *testing.T) { testForeignDatabase(t, set, database) })
@@ -54,7 +55,7 @@ func testForeignDatabase(t *testing.T, set *mongodb.ReplicaSet, database *mongo.
 	dir := t.TempDir()
 	e := assay(t, dir, "run", "bank", "--db", set.Address(), "--drop", "--out", "run").want(t, exitCannotRun)
 	said := e.complaint(t)
-	says(t, "the complaint", said, "assay_bank", "not made by assay", "untouched")
+	expect.Text(t, "the complaint", said, "assay_bank", "not made by assay", "untouched")
 	names, err := database.ListCollectionNames(patiently(t), bson.D{})
 	if err != nil || len(names) != 1 || names[0] != "letters" {
 		t.Errorf("there are now the collections %v: %v", names, err)
@@ -65,18 +66,18 @@ func testForeignDatabase(t *testing.T, set *mongodb.ReplicaSet, database *mongo.
 	if _, err := os.Stat(filepath.Join(dir, "run")); err == nil {
 		t.Error("a folder was left")
 	}
-	noError(t, database.Drop(patiently(t)))
+	expect.NoError(t, database.Drop(patiently(t)))
 }
 
 // inMongoDB asks the database itself for the ids of its transfers.
 func inMongoDB(t *testing.T, database *mongo.Database) map[int64]bool {
 	t.Helper()
 	cursor, err := database.Collection("transfer").Find(patiently(t), bson.D{}, options.Find().SetProjection(bson.D{{Key: "_id", Value: 1}}))
-	noError(t, err)
+	expect.NoError(t, err)
 	var rows []struct {
 		ID int64 `bson:"_id"`
 	}
-	noError(t, cursor.All(patiently(t), &rows))
+	expect.NoError(t, cursor.All(patiently(t), &rows))
 	ids := map[int64]bool{}
 	for _, row := range rows {
 		ids[row.ID] = true
@@ -90,8 +91,8 @@ func testPrimaryKilled(t *testing.T, set *mongodb.ReplicaSet) {
 		"--warmup", "500ms", "--duration", "12s", "--timeout", "5s", "--out", "run"}})
 	p.until(working)
 	primary, err := set.Primary(patiently(t))
-	noError(t, err)
-	noError(t, set.Node(primary).Kill())
+	expect.NoError(t, err)
+	expect.NoError(t, set.Node(primary).Kill())
 	dead := time.Now()
 	survived(t, p.wait().want(t, exitValid, exitNoVerdict), filepath.Join(dir, "run"), 8, dead)
 }

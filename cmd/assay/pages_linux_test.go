@@ -11,6 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"assay/internal/expect"
 	"assay/report/pagetest"
 )
 
@@ -75,7 +76,7 @@ func usedByKeyboard(t *testing.T, browser context.Context, address string) {
 	t.Helper()
 	tab := pagetest.Open(t, browser, address+"/?q=series+001", 1280)
 	for _, name := range []string{"series/001-001", "series/001-002"} {
-		noError(t, chromedp.Do(tab.Context, chromedp.Focus(`input[value="`+name+`"]`), chromedp.KeyEvent(" ")))
+		expect.NoError(t, chromedp.Do(tab.Context, chromedp.Focus(`input[value="`+name+`"]`), chromedp.KeyEvent(" ")))
 	}
 	if _, err := chromedp.RunResponse(tab.Context, chromedp.KeyEvent("\r")); err != nil {
 		t.Fatal(err)
@@ -116,17 +117,17 @@ func TestViewRefuses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, listen := range []string{"0.0.0.0:0", "192.0.2.1:80", "8090", "[::]:0"} {
-		says(t, listen, assay(t, dir, "view", ".", "--listen", listen).want(t, exitUsage).complaint(t), "not this machine's loopback")
+		expect.Text(t, listen, assay(t, dir, "view", ".", "--listen", listen).want(t, exitUsage).complaint(t), "not this machine's loopback")
 	}
-	says(t, "without runs", assay(t, dir, "view").want(t, exitUsage).complaint(t), "name a folder")
-	noError(t, os.Mkdir(filepath.Join(dir, "runs"), 0o755))
+	expect.Text(t, "without runs", assay(t, dir, "view").want(t, exitUsage).complaint(t), "name a folder")
+	expect.NoError(t, os.Mkdir(filepath.Join(dir, "runs"), 0o755))
 	address := viewing(t, dir)
 	answer, err := http.Get(address + "/")
-	noError(t, err)
+	expect.NoError(t, err)
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
 		t.Errorf("an empty folder: %s", answer.Status)
 	}
 	other := start(t, command{dir: dir, args: []string{"view", "--listen", strings.TrimPrefix(address, "http://")}})
-	says(t, "a port that is taken", other.wait().want(t, exitCannotRun).complaint(t), "name another place")
+	expect.Text(t, "a port that is taken", other.wait().want(t, exitCannotRun).complaint(t), "name another place")
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/cluster/postgres"
+	"assay/internal/expect"
 )
 
 // testBlocked has others keep a run from going on: it ends by itself, and says who does.
@@ -20,7 +21,7 @@ func testBlocked(t *testing.T, server *postgres.Server) {
 	blocked := func(folder string, parts ...string) {
 		t.Helper()
 		said := run(folder).want(t, exitCannotRun).complaint(t)
-		says(t, "the complaint", said, parts...)
+		expect.Text(t, "the complaint", said, parts...)
 		if strings.Contains(said, "hidden") {
 			t.Errorf("%q tells what others have written", said)
 		}
@@ -54,7 +55,7 @@ func testOthersInSchema(t *testing.T, server *postgres.Server) {
 	execute(t, conn, "CREATE VIEW public.theirs AS SELECT id FROM assay_bank.account")
 	execute(t, conn, "CREATE TABLE assay_bank.theirs AS SELECT 7 AS id")
 	said := run("second").want(t, exitCannotRun).complaint(t)
-	says(t, "the complaint", said, "view public.theirs", "table assay_bank.theirs", "nothing was changed")
+	expect.Text(t, "the complaint", said, "view public.theirs", "table assay_bank.theirs", "nothing was changed")
 	var accounts, rows int
 	err := conn.QueryRow(patiently(t), "SELECT (SELECT count(*) FROM public.theirs), (SELECT count(*) FROM assay_bank.theirs)").Scan(&accounts, &rows)
 	if err != nil || accounts != 100 || rows != 1 {

@@ -17,6 +17,7 @@ import (
 	"assay/cluster/postgres"
 	"assay/cluster/server"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/workload/bank"
 )
 
@@ -35,15 +36,15 @@ func patiently(t *testing.T) context.Context {
 func startPostgres(t *testing.T) *postgres.Server {
 	t.Helper()
 	server, err := postgres.Start(patiently(t), postgres.Options{Password: password})
-	noError(t, err)
-	atEnd(t, server.Close)
+	expect.NoError(t, err)
+	expect.AtEnd(t, server.Close)
 	return server
 }
 
 func connect(t *testing.T, address string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(patiently(t), address)
-	noError(t, err)
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close(context.Background()) }) // the server may be gone
 	return conn
 }
@@ -65,7 +66,7 @@ func newDatabase(t *testing.T, server *postgres.Server, name string) string {
 func changed(t *testing.T, address string, change func(*url.URL)) string {
 	t.Helper()
 	u, err := url.Parse(address)
-	noError(t, err)
+	expect.NoError(t, err)
 	change(u)
 	return u.String()
 }
@@ -90,7 +91,7 @@ func keepsSecret(t *testing.T, e ended, dir string) {
 		look(path, readFile(t, path))
 		return nil
 	})
-	noError(t, err)
+	expect.NoError(t, err)
 }
 
 func TestPostgres(t *testing.T) {
@@ -122,7 +123,7 @@ func testWrongPassword(t *testing.T, server *postgres.Server) {
 		c.dir = t.TempDir()
 		e := start(t, c).wait().want(t, exitCannotRun)
 		said := e.complaint(t)
-		says(t, "the complaint", said, `user "assay"`, "ASSAY_DB", "127.0.0.1")
+		expect.Text(t, "the complaint", said, `user "assay"`, "ASSAY_DB", "127.0.0.1")
 		keepsSecret(t, e, c.dir)
 		if _, err := os.Stat(filepath.Join(c.dir, "run")); err == nil {
 			t.Error("a folder was left for a run that could not begin")
@@ -143,8 +144,8 @@ func testSecretPassword(t *testing.T, server *postgres.Server) {
 	e := p.wait().sound(t, filepath.Join(dir, "run"))
 	keepsSecret(t, e, dir)
 	// What is kept is not enough to read the database again, and says so.
-	noError(t, os.Remove(filepath.Join(dir, "run", bank.FileState)))
-	says(t, "the complaint", assay(t, dir, "check", "run").want(t, exitUsage).complaint(t), "ASSAY_DB")
+	expect.NoError(t, os.Remove(filepath.Join(dir, "run", bank.FileState)))
+	expect.Text(t, "the complaint", assay(t, dir, "check", "run").want(t, exitUsage).complaint(t), "ASSAY_DB")
 	if said := assay(t, dir, "run", "bank", "--scenario", "run/scenario.yaml").want(t, exitUsage).complaint(t); !strings.Contains(said, "ASSAY_DB") {
 		t.Errorf("%q", said)
 	}
@@ -171,7 +172,7 @@ func testForeignSchema(t *testing.T, server *postgres.Server) {
 	for _, drop := range []string{"--drop=false", "--drop"} {
 		e := start(t, command{dir: dir, env: []string{"ASSAY_DB=" + address}, args: []string{"run", "bank", drop, "--out", "run"}}).wait().want(t, exitCannotRun)
 		said := e.complaint(t)
-		says(t, "the complaint", said, "assay_bank", "not made by assay", "untouched")
+		expect.Text(t, "the complaint", said, "assay_bank", "not made by assay", "untouched")
 	}
 	var id int
 	var note string
@@ -188,9 +189,9 @@ func testForeignSchema(t *testing.T, server *postgres.Server) {
 func inPostgres(t *testing.T, address string) map[int64]bool {
 	t.Helper()
 	rows, err := connect(t, address).Query(patiently(t), "SELECT id FROM assay_bank.transfer")
-	noError(t, err)
+	expect.NoError(t, err)
 	all, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	noError(t, err)
+	expect.NoError(t, err)
 	ids := map[int64]bool{}
 	for _, id := range all {
 		ids[id] = true
@@ -218,9 +219,9 @@ func TestPostgresIsKilled(t *testing.T) {
 	p := start(t, command{dir: dir, env: []string{"ASSAY_DB=" + server.Address()}, args: []string{"run", "bank", "--clients", "8",
 		"--accounts", "1000", "--warmup", "500ms", "--duration", "8s", "--timeout", "5s", "--out", "run"}})
 	p.until(working)
-	noError(t, server.Kill())
+	expect.NoError(t, server.Kill())
 	dead := time.Now()
-	noError(t, server.Restart(patiently(t)))
+	expect.NoError(t, server.Restart(patiently(t)))
 	survived(t, p.wait().want(t, exitValid, exitNoVerdict), filepath.Join(dir, "run"), 8, dead)
 }
 
@@ -246,7 +247,7 @@ func survived(t *testing.T, e ended, folder string, clients int, dead time.Time)
 			return nil
 		},
 	})
-	noError(t, err)
+	expect.NoError(t, err)
 	for client := range clients {
 		if after[client] == 0 {
 			t.Errorf("client %d was lost: nothing committed after the database was back, by others %v", client, after)
@@ -267,16 +268,16 @@ func survived(t *testing.T, e ended, folder string, clients int, dead time.Time)
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp4", "127.0.0.1:0")
-	noError(t, err)
+	expect.NoError(t, err)
 	defer silent.Close() // whoever connects waits in its queue
 	closed, err := new(server.Ports).Next()
-	noError(t, err)
+	expect.NoError(t, err)
 	for _, host := range []string{silent.Addr().String(), fmt.Sprintf("127.0.0.1:%d", closed)} {
 		for _, address := range []string{"postgres://u:hunter2@" + host + "/x", "mongodb://u:hunter2@" + host + "/"} {
 			dir := t.TempDir()
 			e := start(t, command{dir: dir, args: []string{"run", "bank", "--connect-timeout", "1s", "--out", "run"}, env: []string{"ASSAY_DB=" + address}}).wait().want(t, exitCannotRun)
 			said := e.complaint(t)
-			says(t, "the complaint", said, "cannot reach", host, "check that the server runs")
+			expect.Text(t, "the complaint", said, "cannot reach", host, "check that the server runs")
 			keepsSecret(t, e, dir)
 			if left := files(t, dir); left != "" {
 				t.Errorf("%s was left", left)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"assay/internal/expect"
 )
 
 // TestReading: on a terminal a bar says how far a large history was read, and goes
@@ -16,7 +18,7 @@ func TestReading(t *testing.T) {
 	}
 	large := &reading{out: &out, began: time.Now().Add(-time.Hour)}
 	large.show(50<<20, 100<<20)
-	says(t, "half of 100 MiB", out.String(), "50%", "50/100 MiB")
+	expect.Text(t, "half of 100 MiB", out.String(), "50%", "50/100 MiB")
 	large.show(100<<20, 100<<20)
 	if text := out.String(); !strings.HasSuffix(text, "\rthe history was read, and is judged\n") {
 		t.Errorf("at the end, there is %q", text)

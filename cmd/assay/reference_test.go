@@ -10,13 +10,14 @@ import (
 
 	"assay/catalog"
 	"assay/check"
+	"assay/internal/expect"
 )
 
 func TestReferenceIsCurrent(t *testing.T) {
 	folder := filepath.Join("..", "..", "docs", "reference")
 	want := referencePages()
 	found, err := os.ReadDir(folder)
-	noError(t, err)
+	expect.NoError(t, err)
 	for _, f := range found {
 		if _, ok := want[f.Name()]; !ok {
 			t.Errorf("%s is no page of the reference; make reference writes it anew", f.Name())

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // TestRepro: what is written is judged violated by the command that is printed,
@@ -75,7 +77,7 @@ func TestReproRefuses(t *testing.T) {
 		{[]string{}, exitUsage, "an argument is missing"},
 	} {
 		e := assay(t, dir, append([]string{"repro"}, test.args...)...).want(t, test.code)
-		says(t, test.args, e.complaint(t), test.says)
+		expect.Text(t, test.args, e.complaint(t), test.says)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "repro.edn")); err == nil {
 		t.Error("a file was written")

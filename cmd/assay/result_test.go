@@ -13,6 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"assay/check"
+	"assay/internal/expect"
 	"assay/report"
 )
 
@@ -20,7 +21,7 @@ import (
 func resultOf(t *testing.T, folder string) *report.Result {
 	t.Helper()
 	r, err := report.ReadJSON(filepath.Join(folder, "result.json"))
-	noError(t, err)
+	expect.NoError(t, err)
 	return r
 }
 
@@ -55,7 +56,7 @@ func unlessBusy(r *report.Result, code int) int {
 func readFile(t *testing.T, parts ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(parts...))
-	noError(t, err)
+	expect.NoError(t, err)
 	return string(text)
 }
 
@@ -67,7 +68,7 @@ func writeFile(t *testing.T, text string, parts ...string) {
 	if err == nil {
 		err = os.WriteFile(path, []byte(text), 0o600)
 	}
-	noError(t, err)
+	expect.NoError(t, err)
 }
 
 // narrow wants no line to be wider than a terminal of 80 columns.
@@ -87,8 +88,8 @@ func TestFirstCommand(t *testing.T) {
 	e := assay(t, dir, "run", "bank", "--duration", "1s", "--warmup", "1200ms").want(t, exitValid, exitNoVerdict)
 	narrow(t, e.stdout)
 	narrow(t, e.stderr)
-	says(t, e, e.stdout, "VALID", "committed/s", "p99", "total", "accounts", "transfers", "seed", "report.html", "runs/")
-	says(t, e, e.stderr, "loading 10,000 rows", "overall", "the warm-up is over")
+	expect.Text(t, e, e.stdout, "VALID", "committed/s", "p99", "total", "accounts", "transfers", "seed", "report.html", "runs/")
+	expect.Text(t, e, e.stderr, "loading 10,000 rows", "overall", "the warm-up is over")
 	folders, err := filepath.Glob(filepath.Join(dir, "runs", "*-bank-sqlite"))
 	if err != nil || len(folders) != 1 {
 		t.Fatalf("folders %v, %v", folders, err)
@@ -135,7 +136,7 @@ func TestExitCodes(t *testing.T) {
 			e := assay(t, dir, args...)
 			code := unlessBusy(resultOf(t, filepath.Join(dir, "run")), test.code)
 			e.want(t, code)
-			says(t, e, e.stdout, test.says)
+			expect.Text(t, e, e.stdout, test.says)
 			narrow(t, e.stdout)
 			quiet := assay(t, dir, "check", "run", "--quiet").want(t, code).stdout
 			missed := strings.Contains(test.args, "p50<1ms") || strings.Contains(test.args, ">1000000000")
@@ -155,11 +156,11 @@ func TestResultOnStandardOutput(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	text, err := os.ReadFile(filepath.Join("..", "..", "report", "schema.json"))
-	noError(t, err)
+	expect.NoError(t, err)
 	var schema jsonschema.Schema
-	noError(t, json.Unmarshal(text, &schema))
+	expect.NoError(t, json.Unmarshal(text, &schema))
 	resolved, err := schema.Resolve(nil)
-	noError(t, err)
+	expect.NoError(t, err)
 	run := assay(t, dir, "run", "bank", "--json", "--accounts", "100", "--duration", "4s", "--warmup", "0s", "--out", "run",
 		"--threshold", "p99<1h").sound(t, filepath.Join(dir, "run"))
 	if run.stdout != readFile(t, dir, "run", "result.json") {
@@ -179,7 +180,7 @@ func TestResultOnStandardOutput(t *testing.T) {
 		t.Errorf("%v", page)
 	}
 	tables := assay(t, dir, "report", "--format", "markdown", "run").want(t, 0)
-	says(t, tables, tables.stdout, "|---")
+	expect.Text(t, tables, tables.stdout, "|---")
 }
 
 func TestQuiet(t *testing.T) {
@@ -225,7 +226,7 @@ func TestSeedIsChosenAndKept(t *testing.T) {
 		assay(t, dir, "run", "bank", "--db", "mem://", "--ops", "10", "--accounts", "10", "--out", out, "--quiet")
 		r := resultOf(t, filepath.Join(dir, out))
 		seeds[r.Seed] = true
-		says(t, "the report", assay(t, dir, "report", out).stdout, "seed ")
+		expect.Text(t, "the report", assay(t, dir, "report", out).stdout, "seed ")
 	}
 	if len(seeds) != 3 {
 		t.Errorf("three runs had the seeds %v", seeds)
@@ -258,7 +259,7 @@ func TestList(t *testing.T) {
 			t.Errorf("%s on %s is listed twice", workload, driver)
 		}
 		seen[driver+" "+workload] = true
-		says(t, text, text.stdout, driver, workload)
+		expect.Text(t, text, text.stdout, driver, workload)
 	}
 	for _, driver := range []string{"sqlite", "postgres", "mongodb", "mem"} {
 		if !seen[driver+" bank"] {
@@ -281,7 +282,7 @@ func TestDamageIsFound(t *testing.T) {
 		writeFile(t, string(bad), path)
 		e := assay(t, dir, "check", "run").want(t, exitUsage, exitNoVerdict)
 		if e.code == exitUsage {
-			says(t, e, e.complaint(t), name)
+			expect.Text(t, e, e.complaint(t), name)
 		} else if r := resultOf(t, filepath.Join(dir, "run")); r.Verdict != check.Unknown && r.Measurement.Verdict != "invalid" {
 			t.Errorf("%s: %v", name, e)
 		}
@@ -289,6 +290,6 @@ func TestDamageIsFound(t *testing.T) {
 	}
 	writeFile(t, "{}", dir, "run", "result.json")
 	for _, command := range []string{"check", "report"} {
-		says(t, "the complaint", assay(t, dir, command, "run").want(t, exitUsage).complaint(t), "result.json")
+		expect.Text(t, "the complaint", assay(t, dir, command, "run").want(t, exitUsage).complaint(t), "result.json")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/report"
 )
 
@@ -30,7 +31,7 @@ type terminal struct {
 func onTerminal(t *testing.T, env []string, args ...string) *terminal {
 	t.Helper()
 	file, side, err := pty.Open()
-	noError(t, err)
+	expect.NoError(t, err)
 	defer side.Close()
 	x := &terminal{cmd: exec.Command(watched, args...), file: file, done: make(chan struct{}), t: t}
 	x.cmd.Dir = t.TempDir()
@@ -38,8 +39,8 @@ func onTerminal(t *testing.T, env []string, args ...string) *terminal {
 	x.cmd.Stdin, x.cmd.Stdout, x.cmd.Stderr = side, side, side
 	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	x.before = modes(t, file)
-	noError(t, pty.Setsize(file, &pty.Winsize{Rows: 24, Cols: 80}))
-	noError(t, x.cmd.Start())
+	expect.NoError(t, pty.Setsize(file, &pty.Winsize{Rows: 24, Cols: 80}))
+	expect.NoError(t, x.cmd.Start())
 	go func() {
 		defer close(x.done)
 		text := make([]byte, 4096)
@@ -61,7 +62,7 @@ func onTerminal(t *testing.T, env []string, args ...string) *terminal {
 func modes(t *testing.T, file *os.File) unix.Termios {
 	t.Helper()
 	m, err := unix.IoctlGetTermios(int(file.Fd()), unix.TCGETS)
-	noError(t, err)
+	expect.NoError(t, err)
 	return *m
 }
 
@@ -117,7 +118,7 @@ func TestScreen(t *testing.T) {
 	}
 	killed := onTerminal(t, nil, long...)
 	killed.until("outcomes")
-	noError(t, killed.cmd.Process.Kill())
+	expect.NoError(t, killed.cmd.Process.Kill())
 	killed.end()
 }
 
@@ -126,7 +127,7 @@ func TestScreenOfASeries(t *testing.T) {
 	t.Parallel()
 	x := onTerminal(t, []string{"NO_COLOR=1"}, "run", "bank", "--db", "mem://", "--ops", "300", "--accounts", "100", "--clients", "1,2", "--out", "series")
 	_, text := x.end()
-	says(t, "the terminal", text, "run 1 of 2, clients=1, repeat 1", "run 2 of 2, clients=2, repeat 1", "bank: valid", "series/report.html")
+	expect.Text(t, "the terminal", text, "run 1 of 2, clients=1, repeat 1", "run 2 of 2, clients=2, repeat 1", "bank: valid", "series/report.html")
 	if strings.Contains(text, "\x1b[33m") || strings.Contains(text, "\x1b[31m") {
 		t.Errorf("colors in spite of NO_COLOR: %q", text)
 	}
@@ -175,6 +176,6 @@ func TestScreenFits(t *testing.T) {
 		}
 	}
 	whole := strings.Join(drawStatus(&live, "run 3 of 10", 80, 23, now), "\n")
-	says(t, "the screen", whole, "bank on PostgreSQL", "run 3 of 10", " 41 %  2m5s  3m0s left", "239 now, 123,456 over all, measuring", "p99 1.0ms", "unknown 4", "n1 ok  n2 KILL  n3 ok", "19.0 s: kill primary n2")
-	says(t, "while loading", strings.Join(drawStatus(&report.Live{Workload: "bank", Stage: "loading", StageBegan: now.Add(-10 * time.Second), Rows: 250, TotalRows: 1000}, "", 80, 23, now), "\n"), "25 %  10s  250 of 1,000 rows  30s left")
+	expect.Text(t, "the screen", whole, "bank on PostgreSQL", "run 3 of 10", " 41 %  2m5s  3m0s left", "239 now, 123,456 over all, measuring", "p99 1.0ms", "unknown 4", "n1 ok  n2 KILL  n3 ok", "19.0 s: kill primary n2")
+	expect.Text(t, "while loading", strings.Join(drawStatus(&report.Live{Workload: "bank", Stage: "loading", StageBegan: now.Add(-10 * time.Second), Rows: 250, TotalRows: 1000}, "", 80, 23, now), "\n"), "25 %  10s  250 of 1,000 rows  30s left")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"assay/check"
+	"assay/internal/expect"
 )
 
 // example is the path of an example.
@@ -60,7 +61,7 @@ func TestScriptOnDocuments(t *testing.T) {
 		"pgbench.sql":       {server.address, "pgbench.sql:1:1: a script in a file .sql is for databases that speak SQL"},
 		"bank-mongodb.star": {"sqlite:" + filepath.Join(dir, "refused.db"), `bank-mongodb.star:28:10: invariant "money": aggregate is for databases of documents, and this one speaks SQL; use a query in SQL`},
 	} {
-		says(t, name, run(name, c.address, "refused").want(t, exitUsage).complaint(t), c.want)
+		expect.Text(t, name, run(name, c.address, "refused").want(t, exitUsage).complaint(t), c.want)
 		if _, err := os.Stat(filepath.Join(dir, "refused")); err == nil {
 			t.Errorf("%s: a folder was left", name)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/report"
 )
 
@@ -38,8 +39,8 @@ func TestSeriesAndCompare(t *testing.T) {
 	if code != exitNoVerdict && code != exitValid { // figures of so few operations are invalid
 		t.Fatalf("exit %d: %s", code, diagnostics)
 	}
-	says(t, "the output", out, "clients=1", "clients=2", "VALID in 4 of 4 runs", "throughput", "p99")
-	says(t, "the progress", diagnostics, "run 8 of 8, clients=2, repeat 4, about")
+	expect.Text(t, "the output", out, "clients=1", "clients=2", "VALID in 4 of 4 runs", "throughput", "p99")
+	expect.Text(t, "the progress", diagnostics, "run 8 of 8, clients=2, repeat 4, about")
 	page, err := os.ReadFile(filepath.Join(folder, "report.html"))
 	if err != nil || !strings.Contains(string(page), "Response time by percentile") {
 		t.Errorf("the page: %v", err)
@@ -84,17 +85,17 @@ func TestSeriesAndCompare(t *testing.T) {
 func believe(t *testing.T, folder string) string {
 	t.Helper()
 	copied := filepath.Join(t.TempDir(), "believed")
-	noError(t, os.CopyFS(copied, os.DirFS(folder)))
+	expect.NoError(t, os.CopyFS(copied, os.DirFS(folder)))
 	files, err := filepath.Glob(filepath.Join(copied, "*", "result.json"))
 	if err != nil || len(files) < 2 {
 		t.Fatalf("the results are %v, %v", files, err)
 	}
 	for _, file := range files {
 		var result map[string]json.RawMessage
-		noError(t, json.Unmarshal([]byte(readFile(t, file)), &result))
+		expect.NoError(t, json.Unmarshal([]byte(readFile(t, file)), &result))
 		result["measurement"] = json.RawMessage(`{"verdict": "valid", "reasons": []}`)
 		text, err := json.Marshal(result)
-		noError(t, err)
+		expect.NoError(t, err)
 		writeFile(t, string(text), file)
 	}
 	return copied
@@ -176,7 +177,7 @@ func TestSweep(t *testing.T) {
 	if code != exitNoVerdict && code != exitValid {
 		t.Fatalf("exit %d: %s", code, diagnostics)
 	}
-	says(t, "the output", out, "peak", "Universal Scalability Law", "contention", "objective max<1h is kept at")
+	expect.Text(t, "the output", out, "peak", "Universal Scalability Law", "contention", "objective max<1h is kept at")
 	text, err := os.ReadFile(filepath.Join(folder, "sweep.json"))
 	var saved savedSweep
 	if err == nil {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"assay/internal/expect"
 )
 
 // TestServeAndRunThroughIt starts the service, runs the workload through it and
@@ -27,9 +29,9 @@ func TestServeAndRunThroughIt(t *testing.T) {
 	}()
 	buffer := make([]byte, 4096)
 	n, err := reading.Read(buffer)
-	noError(t, err)
+	expect.NoError(t, err)
 	go io.Copy(io.Discard, reading)
-	says(t, "the service", string(buffer[:n]), "service.db?synchronous=off on")
+	expect.Text(t, "the service", string(buffer[:n]), "service.db?synchronous=off on")
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(string(buffer[:n]))
 	if address == "" {
 		t.Fatalf("the service said %q", buffer[:n])

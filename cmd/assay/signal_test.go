@@ -15,6 +15,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/workload/bank"
 )
 
@@ -39,9 +40,9 @@ func TestOneInterruptEndsInOrder(t *testing.T) {
 		if r.Verdict != check.Valid || r.Measurement.Verdict != "invalid" || r.Outcomes.Committed == 0 {
 			t.Errorf("%s: %v, %+v, %+v", name, r.Verdict, r.Measurement, r.Outcomes)
 		}
-		says(t, name, strings.Join(r.Measurement.Reasons, "\n"), "the run was cut:")
-		says(t, name, e.stderr, "ending in order", "once more", "checking")
-		says(t, name, e.stdout, "VALID", "cut")
+		expect.Text(t, name, strings.Join(r.Measurement.Reasons, "\n"), "the run was cut:")
+		expect.Text(t, name, e.stderr, "ending in order", "once more", "checking")
+		expect.Text(t, name, e.stdout, "VALID", "cut")
 		assay(t, dir, "check", "run").want(t, exitNoVerdict)
 	}
 }
@@ -75,7 +76,7 @@ func TestInterruptWhileLoading(t *testing.T) {
 			t.Errorf("%s: the database's file: %v", name, err)
 		}
 		said := assay(t, dir, "check", args[5]).want(t, exitUsage).complaint(t)
-		says(t, "judging it", said, "before its work began")
+		expect.Text(t, "judging it", said, "before its work began")
 	}
 }
 
@@ -153,7 +154,7 @@ func killed(t *testing.T, dir, address string) time.Time {
 		t.Errorf("a killed run left the verdict %v and a measurement that is %s", before.Verdict, before.Measurement.Verdict)
 	}
 	shown := assay(t, dir, "report", "run").want(t, 0)
-	says(t, shown, shown.stdout, "UNKNOWN", "killed")
+	expect.Text(t, shown, shown.stdout, "UNKNOWN", "killed")
 	return at
 }
 
@@ -201,18 +202,18 @@ func judgeKilled(t *testing.T, dir, address string, at time.Time, stored func() 
 func inSQLite(t *testing.T, path string) map[int64]bool {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	noError(t, err)
+	expect.NoError(t, err)
 	defer db.Close()
 	rows, err := db.Query("SELECT id FROM assay_transfer")
-	noError(t, err)
+	expect.NoError(t, err)
 	defer rows.Close()
 	ids := map[int64]bool{}
 	for rows.Next() {
 		var id int64
-		noError(t, rows.Scan(&id))
+		expect.NoError(t, rows.Scan(&id))
 		ids[id] = true
 	}
-	noError(t, rows.Err())
+	expect.NoError(t, rows.Err())
 	return ids
 }
 
@@ -227,7 +228,7 @@ func acknowledgedIn(t *testing.T, folder string) map[int64]bool {
 		}
 		return nil
 	}})
-	noError(t, err)
+	expect.NoError(t, err)
 	return ids
 }
 
@@ -237,7 +238,7 @@ func journalOf(t *testing.T, folder string) map[int64]int {
 	rows := map[int64]int{}
 	err := bank.Replay(filepath.Join(folder, bank.FileState), func(bank.Account) error { return nil },
 		func(e bank.Entry) error { rows[e.ID]++; return nil })
-	noError(t, err)
+	expect.NoError(t, err)
 	return rows
 }
 
@@ -264,7 +265,7 @@ func afterInterruptedLoading(t *testing.T, dir, address string) {
 	e := start(t, command{dir: dir, env: []string{"ASSAY_DB=" + address},
 		args: []string{"run", "bank", "--accounts", "1000", "--duration", "1s", "--out", "next"}}).wait().sound(t, filepath.Join(dir, "next"))
 	said := unwrapped(e.stderr) // it may be broken into lines
-	says(t, "standard error", said, "replacing what run", "of 100,000,000 rows", "its loading was interrupted")
+	expect.Text(t, "standard error", said, "replacing what run", "of 100,000,000 rows", "its loading was interrupted")
 	if strings.Contains(said, " 0 of 100000000") {
 		t.Errorf("nothing of it was found: %v", e)
 	}

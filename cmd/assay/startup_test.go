@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // The bytes that packages may allocate while the program starts, whatever it was started
@@ -49,7 +51,7 @@ func TestNothingHeavyRunsBeforeACommand(t *testing.T) {
 	for _, m := range line.FindAllStringSubmatch(trace.String(), -1) {
 		name := m[1]
 		size, err := strconv.Atoi(m[2])
-		noError(t, err)
+		expect.NoError(t, err)
 		packages++
 		all += size
 		limit := anyInit

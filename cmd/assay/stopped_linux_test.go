@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/check"
+	"assay/internal/expect"
 )
 
 // TestAStoppedRunKeepsItsFile: a run that is stopped for longer than its lease lasts has its
@@ -20,7 +21,7 @@ func TestAStoppedRunKeepsItsFile(t *testing.T) {
 	database := "sqlite:" + filepath.Join(dir, "bank.db")
 	first := start(t, command{dir: dir, args: []string{"run", "bank", "--db", database, "--accounts", "50", "--warmup", "0s", "--duration", "1h", "--out", "first"}})
 	first.until(working)
-	noError(t, first.cmd.Process.Signal(syscall.SIGSTOP))
+	expect.NoError(t, first.cmd.Process.Signal(syscall.SIGSTOP))
 	time.Sleep(leaseOver) // what is waited for is an expiry: nothing tells of it earlier
 	second := start(t, command{dir: dir, args: []string{"run", "bank", "--db", database, "--accounts", "50", "--ops", "10", "--out", "second"}}).wait()
 	second.want(t, exitCannotRun)
@@ -30,7 +31,7 @@ func TestAStoppedRunKeepsItsFile(t *testing.T) {
 	if strings.Contains(second.stderr, "taken over") {
 		t.Errorf("a lease was taken over for nothing: %s", second.stderr)
 	}
-	noError(t, first.cmd.Process.Signal(syscall.SIGCONT))
+	expect.NoError(t, first.cmd.Process.Signal(syscall.SIGCONT))
 	first.until(working)
 	first.signal(syscall.SIGINT)
 	first.wait()

@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"assay/internal/expect"
 	"assay/report"
 )
 
@@ -56,9 +57,9 @@ func TestStudies(t *testing.T) {
 	e := assay(t, t.TempDir(), "study", "--schema")
 	e.want(t, exitValid)
 	var schema jsonschema.Schema
-	noError(t, json.Unmarshal([]byte(e.stdout), &schema))
+	expect.NoError(t, json.Unmarshal([]byte(e.stdout), &schema))
 	resolved, err := schema.Resolve(nil)
-	noError(t, err)
+	expect.NoError(t, err)
 	for _, file := range files {
 		converted, err := yaml.YAMLToJSON([]byte(readFile(t, file)))
 		var value any
@@ -72,7 +73,7 @@ func TestStudies(t *testing.T) {
 			t.Errorf("%s does not keep the schema: %v", file, err)
 		}
 		path, err := filepath.Abs(file)
-		noError(t, err)
+		expect.NoError(t, err)
 		for _, size := range []string{"laptop", "report"} {
 			e := assay(t, t.TempDir(), "study", path, "--dry-run", "--size", size)
 			e.want(t, exitValid)
@@ -88,7 +89,7 @@ func TestStudyPlan(t *testing.T) {
 	dir, file := studyFile(t, smallStudy)
 	e := assay(t, dir, "study", file, "--dry-run", "--size", "report", "--only", "transfers", "--repeat", "2")
 	e.want(t, exitValid)
-	says(t, e, e.stdout,
+	expect.Text(t, e, e.stdout,
 		"A small study\nsize report of laptop, report; 6 runs, about ", "transfers: 6 runs, about ",
 		"\n  assay run bank --db mem:// --accounts 100 --ops 60 --clients 1 --keys uniform --seed 7\n"+
 			"  assay run bank --db mem:// --accounts 100 --ops 60 --clients 1 --keys zipf:0.99 --seed 7\n"+
@@ -109,7 +110,7 @@ experiments:
 `)
 	e := assay(t, dir, "study", file, "--dry-run")
 	e.want(t, exitValid)
-	says(t, e, e.stdout,
+	expect.Text(t, e, e.stdout,
 		"assay run bank --db postgres://db.pg.svc/app --kubernetes 'pg/app=db' --duration 1m",
 		"--fault 'kill primary at 10s'",
 		"--cluster k8s:db.yaml")
@@ -126,14 +127,14 @@ func TestStudyAsAWhole(t *testing.T) {
 	dir, file := studyFile(t, smallStudy)
 	e := assay(t, dir, "study", file, "--out", "made")
 	e.want(t, exitNoVerdict, exitValid) // figures of so few operations are invalid
-	says(t, e, e.stdout, "transfers: 6 of 6 runs made", "entities: 4 of 4 runs made", "tables")
-	says(t, e, e.stderr, "experiment 2 of 2: entities", "run 2 of 6, clients=1, keys=zipf:0.99, repeat 1")
+	expect.Text(t, e, e.stdout, "transfers: 6 of 6 runs made", "entities: 4 of 4 runs made", "tables")
+	expect.Text(t, e, e.stderr, "experiment 2 of 2: entities", "run 2 of 6, clients=1, keys=zipf:0.99, repeat 1")
 	tables := readFile(t, dir, "made", "study.md")
-	says(t, "study.md", tables, "# A small study", "## transfers", "## transfers: throughput", "## entities: Response time", "load=through the service")
+	expect.Text(t, "study.md", tables, "# A small study", "## transfers", "## transfers: throughput", "## entities: Response time", "load=through the service")
 	if csv := readFile(t, dir, "made", "runs.csv"); strings.Count(csv, "\n") != 11 || !strings.Contains(csv, "configuration") {
 		t.Errorf("runs.csv: %s", csv)
 	}
-	says(t, "study.html", readFile(t, dir, "made", "study.html"), "transfers: Response time by percentile")
+	expect.Text(t, "study.html", readFile(t, dir, "made", "study.html"), "transfers: Response time by percentile")
 	result, err := report.ReadJSON(filepath.Join(dir, "made", "entities", "001-002", "result.json"))
 	if err != nil || !strings.Contains(fmt.Sprint(result.Options), "a web service in assay's own process") || result.Verdict.String() != "valid" {
 		t.Errorf("through the service: %v, %+v", err, result)
@@ -146,7 +147,7 @@ func TestStudyAsAWhole(t *testing.T) {
 	}
 	other := assay(t, dir, "study", file, "--out", "made", "--size", "report")
 	other.want(t, exitUsage)
-	says(t, other, other.stderr, "holds a series of another plan")
+	expect.Text(t, other, other.stderr, "holds a series of another plan")
 }
 
 // TestStudyIsInterrupted: what is made is told, and the same command goes on.
@@ -158,7 +159,7 @@ func TestStudyIsInterrupted(t *testing.T) {
 	p.signal(syscall.SIGINT)
 	cut := p.wait()
 	cut.want(t, exitNoVerdict)
-	says(t, cut, cut.stderr, "interrupted; the same command with --out made goes on")
+	expect.Text(t, cut, cut.stderr, "interrupted; the same command with --out made goes on")
 	e := assay(t, dir, "study", file, "--out", "made", "--size", "report")
 	e.want(t, exitNoVerdict, exitValid)
 	if strings.Contains(e.stderr, "run 1 of 12") || !strings.Contains(e.stdout, "transfers: 12 of 12 runs made") {
@@ -188,11 +189,11 @@ experiments:
     db: "mem://"
 `)
 	servers := filepath.Join(dir, "servers")
-	noError(t, os.Mkdir(servers, 0o755))
-	noError(t, os.WriteFile(filepath.Join(servers, "mongod"), []byte("#!/bin/sh\necho broken on purpose\nexit 1\n"), 0o755))
+	expect.NoError(t, os.Mkdir(servers, 0o755))
+	expect.NoError(t, os.WriteFile(filepath.Join(servers, "mongod"), []byte("#!/bin/sh\necho broken on purpose\nexit 1\n"), 0o755))
 	e := assay(t, dir, "study", file, "--out", "made", "--servers", servers)
 	e.want(t, exitCannotRun)
-	says(t, e, e.stdout, "first: 2 of 3 runs made; exit code 5", "could not be made: on=servers, repeat 1: ", "second: 1 of 1 runs made")
+	expect.Text(t, e, e.stdout, "first: 2 of 3 runs made; exit code 5", "could not be made: on=servers, repeat 1: ", "second: 1 of 1 runs made")
 }
 
 // TestStudyRefuses names what is wrong, where, and what may have been meant, before

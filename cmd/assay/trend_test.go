@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // TestTrendOfRuns goes from runs to the trend of them, in every form, and refuses what
@@ -16,7 +18,7 @@ func TestTrendOfRuns(t *testing.T) {
 	assay(t, dir, "run", "bank", "--db", "mem://", "--ops", "30", "--accounts", "100", "--repeat", "10", "--out", "nightly", "--quiet").want(t, exitValid, exitNoVerdict)
 	assay(t, dir, "run", "bank", "--db", "mem://", "--ops", "30", "--accounts", "100", "--clients", "1,2", "--out", "mixed", "--quiet").want(t, exitValid, exitNoVerdict)
 	text := assay(t, dir, "trend", "nightly", "--html", "trend.html").want(t, exitValid)
-	says(t, text, text.stdout, "10 runs of nightly", "throughput")
+	expect.Text(t, text, text.stdout, "10 runs of nightly", "throughput")
 	if page, err := os.ReadFile(filepath.Join(dir, "trend.html")); err != nil || !strings.Contains(string(page), "mean between changes") {
 		t.Errorf("the page lacks the chart (%v)", err)
 	}
@@ -30,7 +32,7 @@ func TestTrendOfRuns(t *testing.T) {
 	if err := json.Unmarshal([]byte(program.stdout), &read); err != nil || len(read.Trends) != 1 || len(read.Trends[0].Metrics[0].Values) != 10 {
 		t.Errorf("%v: %s", err, program.stdout)
 	}
-	noError(t, os.Mkdir(filepath.Join(dir, "empty"), 0o755))
+	expect.NoError(t, os.Mkdir(filepath.Join(dir, "empty"), 0o755))
 	for want, args := range map[string][]string{
 		"no such file":              {"none"},
 		"neither a run":             {"empty"},
@@ -40,6 +42,6 @@ func TestTrendOfRuns(t *testing.T) {
 		"--configuration":           {"nightly", "--configuration", "clients=7"},
 	} {
 		e := assay(t, dir, append([]string{"trend"}, args...)...).want(t, exitUsage)
-		says(t, args, e.complaint(t), want)
+		expect.Text(t, args, e.complaint(t), want)
 	}
 }

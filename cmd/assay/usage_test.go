@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // TestBadInput: each mistake ends with exit code 2 and one line that names
@@ -147,7 +149,7 @@ func TestBadInput(t *testing.T) {
 		if e.code != exitUsage {
 			t.Errorf("%s: exit %d, want %d: %s", test.args, e.code, exitUsage, said)
 		}
-		says(t, test.args, said, test.says...)
+		expect.Text(t, test.args, said, test.says...)
 	}
 	if after := files(t, dir); after != before {
 		t.Errorf("there is now %s where there was %s", after, before)
@@ -162,7 +164,7 @@ func files(t *testing.T, dir string) string {
 		names = append(names, strings.TrimPrefix(path, dir))
 		return err
 	})
-	noError(t, err)
+	expect.NoError(t, err)
 	return strings.Join(names, " ")
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"assay/catalog"
 	"assay/cluster"
+	"assay/internal/expect"
 )
 
 // TestDidYouMean: a word or flag that is nearly a known one is answered with
@@ -56,7 +57,7 @@ func TestHelpListsWhatCanBeUsed(t *testing.T) {
 		"availability": {"retry", "max-attempts"},
 	} {
 		help := assay(t, "", "run", workload, "--help").want(t, 0).stdout
-		says(t, workload, help, "--seed")
+		expect.Text(t, workload, help, "--seed")
 		for _, flag := range refused {
 			if strings.Contains(help, "--"+flag+" ") {
 				t.Errorf("help of %s offers --%s", workload, flag)
@@ -85,7 +86,7 @@ func TestClustersAreNamed(t *testing.T) {
 				t.Errorf("%s: %v", spec, err)
 			}
 			for name, text := range map[string]string{"help": help, "list": list, "the error": wrong} {
-				says(t, name, text, spec)
+				expect.Text(t, name, text, spec)
 			}
 		}
 	}
@@ -95,7 +96,7 @@ func TestClustersAreNamed(t *testing.T) {
 		}
 	}
 	for _, text := range []string{help, assay(t, "", "run", "bank", "--help").stdout, readFile(t, "..", "..", "README.md")} {
-		says(t, "the text", text, "ASSAY_SERVERS")
+		expect.Text(t, "the text", text, "ASSAY_SERVERS")
 	}
 }
 
@@ -127,7 +128,7 @@ func TestCompletion(t *testing.T) {
 			offered[i], _, _ = strings.Cut(line, "\t")
 		}
 		for _, w := range want {
-			says(t, args, "\n"+strings.Join(offered, "\n"), "\n"+w+"\n")
+			expect.Text(t, args, "\n"+strings.Join(offered, "\n"), "\n"+w+"\n")
 		}
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
@@ -139,12 +140,12 @@ func TestCompletion(t *testing.T) {
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	var b build
-	noError(t, json.Unmarshal([]byte(assay(t, "", "version", "--json").want(t, 0).stdout), &b))
+	expect.NoError(t, json.Unmarshal([]byte(assay(t, "", "version", "--json").want(t, 0).stdout), &b))
 	if b.Version == "" || b.Go != runtime.Version() || b.Platform != runtime.GOOS+"/"+runtime.GOARCH {
 		t.Errorf("%+v", b)
 	}
 	text := assay(t, "", "version").want(t, 0).stdout
-	says(t, "the text", text, b.Version, "commit", b.Commit, b.Go, b.Platform)
+	expect.Text(t, "the text", text, b.Version, "commit", b.Commit, b.Go, b.Platform)
 }
 
 // TestAddressFromElsewhere: --db names a file or a variable that holds the
@@ -154,7 +155,7 @@ func TestAddressFromElsewhere(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string, mode os.FileMode) {
 		t.Helper()
-		noError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), mode))
+		expect.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), mode))
 	}
 	write("address", "sqlite:first.db\n", 0o600)
 	write("empty", " \n", 0o600)

@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // TestMixThatCannotScan: Cassandra has no order of keys, so that mix e is refused with what
@@ -11,7 +13,7 @@ func TestMixThatCannotScan(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	text := assay(t, dir, "run", "ycsb", "--mix", "e", "--cluster", "cassandra:1", "--quiet").want(t, exitUsage).complaint(t)
-	says(t, "the text", text, "scan", "Murmur3Partitioner", "possible: a mix without scans: a, b, c, d, f")
+	expect.Text(t, "the text", text, "scan", "Murmur3Partitioner", "possible: a mix without scans: a, b, c, d, f")
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) > 0 {
 		t.Errorf("%v, %v were left", left, err)

@@ -1,0 +1,38 @@
+// Package expect has in one line what tests say most often: that there is no error, what
+// a text holds, and that what was opened can be closed.
+//
+// It is for tests alone, and imports no other package of assay.
+package expect
+
+import (
+	"strings"
+	"testing"
+)
+
+// NoError ends the test at an error.
+func NoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Text wants all parts in a text. About is what the text is of.
+func Text(t testing.TB, about any, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%v: %q is not in\n%s", about, part, text)
+		}
+	}
+}
+
+// AtEnd has something closed or ended after the test, which must be possible.
+func AtEnd(t testing.TB, end func() error) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
