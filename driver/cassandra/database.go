@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
@@ -17,11 +18,16 @@ var _ store.Engined = (*database)(nil)
 
 // database is a store.Database on one keyspace.
 type database struct {
-	*keyspace
+	*connection
 	schema store.Schema
 	// ways are the tables in the keyspace that have the rows of a table of the schema, by
-	// its name.
-	ways map[string][]*way
+	// its name, and tables are all of them: what is ours beside the mark.
+	ways   map[string][]*way
+	tables []table
+	taken  workload.Taken
+	// unsure is when a write last ended without an answer, in nanoseconds since
+	// 1970; 0 for never.
+	unsure atomic.Int64
 }
 
 // Open connects to the cluster that target.Address names, as
@@ -44,7 +50,7 @@ func Open(ctx context.Context, target workload.Target, schema store.Schema) (sto
 	}
 	d, err := openDatabase(ctx, s, schema)
 	if err != nil {
-		return nil, err
+		return nil, err // and not a typed nil
 	}
 	return d, nil
 }
@@ -58,15 +64,8 @@ func openDatabase(ctx context.Context, s *settings, schema store.Schema) (*datab
 		s.keyspace = "assay_" + schema.Workload
 	}
 	d := layOut(schema)
-	var tables []table
-	for i := range schema.Tables {
-		t := &schema.Tables[i]
-		for _, w := range d.ways[t.Name] {
-			tables = append(tables, table{name: w.name, columns: w.columns(t), counted: t.Key()[0]})
-		}
-	}
 	var err error
-	d.keyspace, err = openKeyspace(ctx, s, tables...)
+	d.connection, err = connect(ctx, s)
 	return d, err
 }
 
@@ -76,6 +75,9 @@ func layOut(schema store.Schema) *database {
 	for i := range schema.Tables {
 		t := &schema.Tables[i]
 		d.ways[t.Name] = waysOf(t)
+		for _, w := range d.ways[t.Name] {
+			d.tables = append(d.tables, table{name: w.name, columns: w.columns(t), counted: t.Key()[0]})
+		}
 	}
 	return d
 }

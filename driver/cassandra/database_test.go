@@ -31,8 +31,8 @@ func openTrial(t *testing.T, address string) *database {
 
 func testDatabase(t *testing.T, address string) {
 	d := openTrial(t, address)
-	if d.name != "assay_trial" {
-		t.Errorf("the keyspace is %s", d.name)
+	if d.keyspace != "assay_trial" {
+		t.Errorf("the keyspace is %s", d.keyspace)
 	}
 	if err := d.View(t.Context(), func(store.Reader) error { return nil }); !isNoSchema(err) {
 		t.Errorf("a view of nothing: %v", err)

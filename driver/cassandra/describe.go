@@ -21,7 +21,7 @@ func asked() []string {
 
 // Describe implements the Stores. Settings of the server are those of the node
 // that answers.
-func (k *keyspace) Describe(ctx context.Context) (workload.Product, error) {
+func (k *database) Describe(ctx context.Context) (workload.Product, error) {
 	p := workload.Product{Name: "Cassandra"}
 	if err := k.session.Query("SELECT release_version FROM system.local").Consistency(gocql.One).
 		ScanContext(ctx, &p.Version); err != nil {
@@ -52,7 +52,7 @@ func (k *keyspace) Describe(ctx context.Context) (workload.Product, error) {
 	}
 	durable := true
 	if err := k.rowsOf(ctx, "ask for the keyspace", "SELECT durable_writes FROM system_schema.keyspaces WHERE keyspace_name = ?",
-		[]any{k.name}, []any{&durable}, func() {}); err != nil {
+		[]any{k.keyspace}, []any{&durable}, func() {}); err != nil {
 		return p, err
 	}
 	p.Settings = append(p.Settings, workload.Setting{Name: "durable_writes", Value: fmt.Sprint(durable)})
@@ -68,7 +68,7 @@ func (k *keyspace) Describe(ctx context.Context) (workload.Product, error) {
 // settingsOf asks a node for its settings. Not every product that speaks
 // Cassandra's protocol tells them, nor tells them to everybody; what is not told
 // is not there.
-func (k *keyspace) settingsOf(ctx context.Context) map[string]string {
+func (k *database) settingsOf(ctx context.Context) map[string]string {
 	all := map[string]string{}
 	for _, name := range asked() {
 		var value string

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
@@ -22,35 +21,14 @@ import (
 // rows.
 const markTable = "assay_mark"
 
-// keyspace is one workload's keyspace, and the way there.
-type keyspace struct {
-	*connection
-	name string
-	// tables are all that are ours beside the mark, with their columns.
-	tables []table
-	taken  workload.Taken
-	// unsure is when a write last ended without an answer, in nanoseconds since
-	// 1970; 0 for never.
-	unsure atomic.Int64
-}
-
 // table is one table; its rows are counted by the column counted.
 type table struct{ name, columns, counted string }
 
-// openKeyspace connects. The workload has these tables beside the mark.
-func openKeyspace(ctx context.Context, s *settings, tables ...table) (*keyspace, error) {
-	c, err := connect(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	return &keyspace{connection: c, name: s.keyspace, tables: tables}, nil
-}
-
 // full is a table's name as statements have it.
-func (k *keyspace) full(table string) string { return fmt.Sprintf("%q.%s", k.name, table) }
+func (k *database) full(table string) string { return fmt.Sprintf("%q.%s", k.keyspace, table) }
 
 // run executes a statement without rows.
-func (k *keyspace) run(ctx context.Context, doing, statement string) error {
+func (k *database) run(ctx context.Context, doing, statement string) error {
 	if err := k.session.Query(statement).ExecContext(ctx); err != nil {
 		return failed(doing, err)
 	}
@@ -59,7 +37,7 @@ func (k *keyspace) run(ctx context.Context, doing, statement string) error {
 
 // rowsOf runs a question about the schema, which every node answers by itself,
 // and calls each for every row with what scan has filled.
-func (k *keyspace) rowsOf(ctx context.Context, doing, statement string, values []any, scan []any, each func()) error {
+func (k *database) rowsOf(ctx context.Context, doing, statement string, values []any, scan []any, each func()) error {
 	iter := k.session.Query(statement, values...).Consistency(gocql.One).IterContext(ctx)
 	for iter.Scan(scan...) {
 		each()
@@ -70,20 +48,20 @@ func (k *keyspace) rowsOf(ctx context.Context, doing, statement string, values [
 	return nil
 }
 
-// mark returns the mark, nil if there is no keyspace of our name or nothing in it
+// Marker returns the mark, nil if there is no keyspace of our name or nothing in it
 // but a lease, and *workload.ForeignError if there is one without a mark, or with a table that
 // is not ours.
-func (k *keyspace) mark(ctx context.Context) (*workload.Marker, error) {
+func (k *database) Marker(ctx context.Context) (*workload.Marker, error) {
 	there := false
 	var name string
 	if err := k.rowsOf(ctx, "look for the keyspace", "SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?",
-		[]any{k.name}, []any{&name}, func() { there = true }); err != nil || !there {
+		[]any{k.keyspace}, []any{&name}, func() { there = true }); err != nil || !there {
 		return nil, err
 	}
 	comments := map[string]string{}
 	var comment string
 	if err := k.rowsOf(ctx, "list the tables", "SELECT table_name, comment FROM system_schema.tables WHERE keyspace_name = ?",
-		[]any{k.name}, []any{&name, &comment}, func() { comments[name] = comment }); err != nil {
+		[]any{k.keyspace}, []any{&name, &comment}, func() { comments[name] = comment }); err != nil {
 		return nil, err
 	}
 	if _, leased := comments[leaseTable]; leased && len(comments) == 1 {
@@ -103,27 +81,27 @@ func (k *keyspace) mark(ctx context.Context) (*workload.Marker, error) {
 }
 
 // foreign says that the keyspace, or a table in it, is not ours.
-func (k *keyspace) foreign(table string) error {
-	name := "keyspace " + k.name
+func (k *database) foreign(table string) error {
+	name := "keyspace " + k.keyspace
 	if table != "" {
-		name = fmt.Sprintf("table %s of keyspace %s", table, k.name)
+		name = fmt.Sprintf("table %s of keyspace %s", table, k.keyspace)
 	}
 	return &workload.ForeignError{Name: name, Hint: fmt.Sprintf(
-		"name another keyspace in the address (cassandra://HOST/KEYSPACE), or drop it with DROP KEYSPACE %q in cqlsh if nobody needs it", k.name)}
+		"name another keyspace in the address (cassandra://HOST/KEYSPACE), or drop it with DROP KEYSPACE %q in cqlsh if nobody needs it", k.keyspace)}
 }
 
-// mustMark is mark, with *workload.NoSchemaError if there is nothing.
-func (k *keyspace) mustMark(ctx context.Context) error {
-	m, err := k.mark(ctx)
+// mustMark is Marker, with *workload.NoSchemaError if there is nothing.
+func (k *database) mustMark(ctx context.Context) error {
+	m, err := k.Marker(ctx)
 	if err == nil && m == nil {
-		err = &workload.NoSchemaError{Name: "keyspace " + k.name}
+		err = &workload.NoSchemaError{Name: "keyspace " + k.keyspace}
 	}
 	return err
 }
 
 // Find reads the mark and counts the rows of the first table.
-func (k *keyspace) Find(ctx context.Context) (*workload.Leftover, error) {
-	m, err := k.mark(ctx)
+func (k *database) Find(ctx context.Context) (*workload.Leftover, error) {
+	m, err := k.Marker(ctx)
 	if m == nil || err != nil {
 		return nil, err
 	}
@@ -134,13 +112,10 @@ func (k *keyspace) Find(ctx context.Context) (*workload.Leftover, error) {
 	return &workload.Leftover{Marker: *m, Rows: rows}, nil
 }
 
-// Marker reads the mark.
-func (k *keyspace) Marker(ctx context.Context) (*workload.Marker, error) { return k.mark(ctx) }
-
 // Create makes the keyspace and its tables, after dropping what an earlier run
 // left under our mark, and returns when all nodes that are known agree on the
 // schema.
-func (k *keyspace) Create(ctx context.Context, m workload.Marker) error {
+func (k *database) Create(ctx context.Context, m workload.Marker) error {
 	if err := k.clear(ctx); err != nil {
 		return err
 	}
@@ -164,8 +139,8 @@ func (k *keyspace) Create(ctx context.Context, m workload.Marker) error {
 
 // FinishLoad changes the mark alone. What is in memory is as good as what is on the disk,
 // and compaction goes by itself.
-func (k *keyspace) FinishLoad(ctx context.Context) error {
-	m, err := k.mark(ctx)
+func (k *database) FinishLoad(ctx context.Context) error {
+	m, err := k.Marker(ctx)
 	if err != nil || m == nil {
 		return errors.Join(err, k.mustMark(ctx))
 	}
@@ -191,7 +166,7 @@ func markComment(m workload.Marker) (string, error) {
 
 // makeKeyspace makes the keyspace if it is not there, and gives it the replication
 // that is wanted now.
-func (k *keyspace) makeKeyspace(ctx context.Context) error {
+func (k *database) makeKeyspace(ctx context.Context) error {
 	replication, err := k.replicas(ctx)
 	if err != nil {
 		return err
@@ -199,14 +174,14 @@ func (k *keyspace) makeKeyspace(ctx context.Context) error {
 	there, same := false, false
 	var now map[string]string
 	if err := k.rowsOf(ctx, "look for the keyspace", "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?",
-		[]any{k.name}, []any{&now}, func() { there, same = true, replicated(now, replication) }); err != nil {
+		[]any{k.keyspace}, []any{&now}, func() { there, same = true, replicated(now, replication) }); err != nil {
 		return err
 	}
 	switch {
 	case !there:
-		err = k.run(ctx, "create the keyspace", fmt.Sprintf("CREATE KEYSPACE IF NOT EXISTS %q WITH replication = %s", k.name, cqlMap(replication)))
+		err = k.run(ctx, "create the keyspace", fmt.Sprintf("CREATE KEYSPACE IF NOT EXISTS %q WITH replication = %s", k.keyspace, cqlMap(replication)))
 	case !same:
-		err = k.run(ctx, "alter the keyspace", fmt.Sprintf("ALTER KEYSPACE %q WITH replication = %s", k.name, cqlMap(replication)))
+		err = k.run(ctx, "alter the keyspace", fmt.Sprintf("ALTER KEYSPACE %q WITH replication = %s", k.keyspace, cqlMap(replication)))
 	}
 	if err != nil {
 		return err
@@ -226,7 +201,7 @@ func replicated(now map[string]string, copies map[string]int) bool {
 }
 
 // agree returns when the nodes have one schema.
-func (k *keyspace) agree(ctx context.Context) error {
+func (k *database) agree(ctx context.Context) error {
 	if err := k.session.AwaitSchemaAgreement(ctx); err != nil {
 		return failed("wait until the nodes agree on the schema; is one down?", err)
 	}
@@ -234,7 +209,7 @@ func (k *keyspace) agree(ctx context.Context) error {
 }
 
 // centers counts the nodes of each data center, those that are down as well.
-func (k *keyspace) centers(ctx context.Context) (map[string]int, error) {
+func (k *database) centers(ctx context.Context) (map[string]int, error) {
 	nodes := map[string]int{}
 	var center string
 	for _, source := range []string{"system.local", "system.peers"} {
@@ -247,7 +222,7 @@ func (k *keyspace) centers(ctx context.Context) (map[string]int, error) {
 }
 
 // replicas is how many copies each data center gets.
-func (k *keyspace) replicas(ctx context.Context) (map[string]int, error) {
+func (k *database) replicas(ctx context.Context) (map[string]int, error) {
 	copies, err := k.centers(ctx)
 	for center, nodes := range copies {
 		copies[center] = min(nodes, k.replication)
@@ -266,8 +241,8 @@ func cqlMap(copies map[string]int) string {
 
 // Drop drops the keyspace, with the lease, if it carries our mark or holds nothing
 // but a lease.
-func (k *keyspace) Drop(ctx context.Context) error {
-	m, err := k.mark(ctx)
+func (k *database) Drop(ctx context.Context) error {
+	m, err := k.Marker(ctx)
 	if err != nil {
 		return err
 	}
@@ -281,13 +256,13 @@ func (k *keyspace) Drop(ctx context.Context) error {
 	if err != nil || m == nil && !leased {
 		return err
 	}
-	return k.run(ctx, "drop the keyspace", fmt.Sprintf("DROP KEYSPACE %q", k.name))
+	return k.run(ctx, "drop the keyspace", fmt.Sprintf("DROP KEYSPACE %q", k.keyspace))
 }
 
 // clear drops all tables but the lease's, if there is our mark and no lease keeps
 // us out. The mark goes last.
-func (k *keyspace) clear(ctx context.Context) error {
-	m, err := k.mark(ctx)
+func (k *database) clear(ctx context.Context) error {
+	m, err := k.Marker(ctx)
 	if err != nil {
 		return err
 	}
@@ -318,7 +293,7 @@ const (
 // memtable_flush_period_in_ms, unless a node is down, which would hold up the
 // change of the table. A node that does not write is counted as it is, one that
 // is down not at all.
-func (k *keyspace) Size(ctx context.Context) (workload.Size, error) {
+func (k *database) Size(ctx context.Context) (workload.Size, error) {
 	if err := k.mustMark(ctx); err != nil {
 		return workload.Size{}, err
 	}
@@ -346,7 +321,7 @@ func (k *keyspace) Size(ctx context.Context) (workload.Size, error) {
 
 // flush has all nodes write the table to the disk, and gives up waiting for
 // those that hold nothing of it after flushBound.
-func (k *keyspace) flush(ctx context.Context, table string) error {
+func (k *database) flush(ctx context.Context, table string) error {
 	set := func(ctx context.Context, period time.Duration) error {
 		return k.run(ctx, "have the table written", fmt.Sprintf("ALTER TABLE %s WITH memtable_flush_period_in_ms = %d",
 			k.full(table), period.Milliseconds()))
@@ -368,14 +343,14 @@ func (k *keyspace) flush(ctx context.Context, table string) error {
 
 // diskUsage adds up what the nodes say, and counts those that have nothing of
 // the table on the disk.
-func (k *keyspace) diskUsage(ctx context.Context, table string) (bytes int64, none int, err error) {
+func (k *database) diskUsage(ctx context.Context, table string) (bytes int64, none int, err error) {
 	for _, host := range k.session.GetHosts() {
 		if !host.IsUp() {
 			continue
 		}
 		var mebibytes int64
 		err := k.session.Query("SELECT mebibytes FROM system_views.disk_usage WHERE keyspace_name = ? AND table_name = ?",
-			k.name, table).SetHostID(host.HostID()).Consistency(gocql.One).ScanContext(ctx, &mebibytes)
+			k.keyspace, table).SetHostID(host.HostID()).Consistency(gocql.One).ScanContext(ctx, &mebibytes)
 		if errors.Is(err, gocql.ErrNoConnections) {
 			continue // it has just gone down
 		}
@@ -391,6 +366,6 @@ func (k *keyspace) diskUsage(ctx context.Context, table string) (bytes int64, no
 }
 
 // allUp reports whether no node is known to be down.
-func (k *keyspace) allUp() bool {
+func (k *database) allUp() bool {
 	return !slices.ContainsFunc(k.session.GetHosts(), func(h *gocql.HostInfo) bool { return !h.IsUp() })
 }

@@ -24,15 +24,15 @@ const leaseTable = "assay_lease"
 const leaseTries = 10
 
 // leaseThere reports whether there is a table for the lease.
-func (k *keyspace) leaseThere(ctx context.Context) (there bool, err error) {
+func (k *database) leaseThere(ctx context.Context) (there bool, err error) {
 	var name string
 	err = k.rowsOf(ctx, "look for a lease", "SELECT table_name FROM system_schema.tables WHERE keyspace_name = ? AND table_name = ?",
-		[]any{k.name, leaseTable}, []any{&name}, func() { there = true })
+		[]any{k.keyspace, leaseTable}, []any{&name}, func() { there = true })
 	return there, err
 }
 
 // Lease reads the row, after all that was begun before has ended (SERIAL).
-func (k *keyspace) Lease(ctx context.Context) (*workload.Lease, error) {
+func (k *database) Lease(ctx context.Context) (*workload.Lease, error) {
 	if there, err := k.leaseThere(ctx); err != nil || !there {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (k *keyspace) Lease(ctx context.Context) (*workload.Lease, error) {
 }
 
 // admit gives *workload.HeldError if another holds the lease.
-func (k *keyspace) admit(ctx context.Context) error {
+func (k *database) admit(ctx context.Context) error {
 	l, err := k.Lease(ctx)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (k *keyspace) admit(ctx context.Context) error {
 }
 
 // title is what the keyspace is called in errors.
-func (k *keyspace) title() string { return "keyspace " + k.name }
+func (k *database) title() string { return "keyspace " + k.keyspace }
 
 // schemaLag bounds how long a table that one node has made may be missing at
 // another that answers. Nodes agree on a schema within a second or so, and a
@@ -74,7 +74,7 @@ const schemaLag = 10 * time.Second
 // be there. It does it again if its end is not known, since each has the same
 // effect however often it is done, and if the node that it went to does not have
 // the table yet.
-func (k *keyspace) repeat(ctx context.Context, do func() error) error {
+func (k *database) repeat(ctx context.Context, do func() error) error {
 	began := time.Now()
 	for try := 1; ; try++ {
 		err := do()
@@ -92,7 +92,7 @@ func (k *keyspace) repeat(ctx context.Context, do func() error) error {
 
 // conditional does a lightweight transaction and reports whether it was applied
 // and, if not, which owner the row has; empty if there is no row.
-func (k *keyspace) conditional(ctx context.Context, statement string, values ...any) (applied bool, owner string, err error) {
+func (k *database) conditional(ctx context.Context, statement string, values ...any) (applied bool, owner string, err error) {
 	err = k.repeat(ctx, func() (err error) {
 		row := map[string]any{}
 		applied, err = k.session.Query(statement, values...).Consistency(gocql.Quorum).SerialConsistency(gocql.Serial).MapScanCASContext(ctx, row)
@@ -110,7 +110,7 @@ func secondsOf(ttl time.Duration) int {
 // giveLease writes the whole row for a holder, if it has this owner now (nil for
 // none), so that all of it lives as long; since is zero for now. It is an UPDATE in
 // all cases, since an INSERT would make a row that outlives its columns.
-func (k *keyspace) giveLease(ctx context.Context, from any, holder workload.Holder, since time.Time, ttl time.Duration) (applied bool, owner string, err error) {
+func (k *database) giveLease(ctx context.Context, from any, holder workload.Holder, since time.Time, ttl time.Duration) (applied bool, owner string, err error) {
 	text, err := json.Marshal(holder)
 	if err != nil {
 		return false, "", err
@@ -125,8 +125,8 @@ func (k *keyspace) giveLease(ctx context.Context, from any, holder workload.Hold
 
 // TakeLease makes the row if there is none, or replaces that of the same holder or
 // of one that is gone.
-func (k *keyspace) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
-	if _, err := k.mark(ctx); err != nil {
+func (k *database) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+	if _, err := k.Marker(ctx); err != nil {
 		return err
 	}
 	if err := k.makeLeaseTable(ctx); err != nil {
@@ -156,12 +156,12 @@ func (k *keyspace) TakeLease(ctx context.Context, holder workload.Holder, ttl ti
 }
 
 // makeLeaseTable makes the keyspace and the table where they are missing.
-func (k *keyspace) makeLeaseTable(ctx context.Context) error {
+func (k *database) makeLeaseTable(ctx context.Context) error {
 	there, err := k.leaseThere(ctx)
 	if err != nil || there {
 		return err
 	}
-	marked, err := k.mark(ctx)
+	marked, err := k.Marker(ctx)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (k *keyspace) makeLeaseTable(ctx context.Context) error {
 
 // RenewLease rewrites the row with a new time to live, or, if it has expired, the
 // one that this Store had taken.
-func (k *keyspace) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
+func (k *database) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
 	for range leaseTries {
 		l, err := k.Lease(ctx)
 		if err == nil {
@@ -200,8 +200,12 @@ func (k *keyspace) RenewLease(ctx context.Context, token string, ttl time.Durati
 		case holder.Token != token:
 			return &workload.NoSchemaError{Name: k.title()}
 		default:
-			if there, err := k.leaseThere(ctx); err != nil || !there {
-				return errorsOr(err, &workload.NoSchemaError{Name: k.title()})
+			there, unknown := k.leaseThere(ctx)
+			if unknown != nil {
+				return unknown
+			}
+			if !there {
+				return &workload.NoSchemaError{Name: k.title()}
 			}
 			applied, _, err = k.giveLease(ctx, nil, holder, time.Time{}, ttl)
 		}
@@ -215,16 +219,8 @@ func (k *keyspace) RenewLease(ctx context.Context, token string, ttl time.Durati
 	return failed("renew the lease", fmt.Errorf("it changed hands %d times meanwhile", leaseTries))
 }
 
-// errorsOr is err, or the other where there is none.
-func errorsOr(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
-}
-
 // ReleaseLease deletes the row.
-func (k *keyspace) ReleaseLease(ctx context.Context, token string) error {
+func (k *database) ReleaseLease(ctx context.Context, token string) error {
 	if k.taken.Holder().Token == token {
 		k.taken.Set(workload.Holder{}) // it is not to be renewed any more
 	}

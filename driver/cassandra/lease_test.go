@@ -19,7 +19,7 @@ func (u unknownTable) Error() string { return u.Message() }
 // asked again; another refusal is one at once.
 func TestLeaseTableOnItsWay(t *testing.T) {
 	tries := 0
-	err := new(keyspace).repeat(t.Context(), func() error {
+	err := new(database).repeat(t.Context(), func() error {
 		if tries++; tries < leaseTries+3 {
 			return fmt.Errorf("wrapped: %w", unknownTable{})
 		}
@@ -30,7 +30,7 @@ func TestLeaseTableOnItsWay(t *testing.T) {
 	}
 	refused := answer(gocql.ErrCodeInvalid)
 	tries = 0
-	err = new(keyspace).repeat(t.Context(), func() error { tries++; return refused })
+	err = new(database).repeat(t.Context(), func() error { tries++; return refused })
 	if !errors.Is(err, refused) || tries != 1 {
 		t.Errorf("%v after %d tries; want the refusal at once", err, tries)
 	}

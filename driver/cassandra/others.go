@@ -18,18 +18,18 @@ func othersIn() [][3]string {
 }
 
 // Blocked implements workload.Store: no statement waits for another without an end.
-func (k *keyspace) Blocked(context.Context) (string, error) { return "", nil }
+func (k *database) Blocked(context.Context) (string, error) { return "", nil }
 
 // Removable implements workload.Store. A table of others is refused with the mark.
-func (k *keyspace) Removable(ctx context.Context) error {
-	if m, err := k.mark(ctx); err != nil || m == nil {
+func (k *database) Removable(ctx context.Context) error {
+	if m, err := k.Marker(ctx); err != nil || m == nil {
 		return err
 	}
 	var others []string
 	for _, of := range othersIn() {
 		var name string
 		err := k.rowsOf(ctx, "look for what others have made", "SELECT "+of[2]+" FROM system_schema."+of[1]+" WHERE keyspace_name = ?",
-			[]any{k.name}, []any{&name}, func() { others = append(others, of[0]+" "+k.name+"."+name) })
+			[]any{k.keyspace}, []any{&name}, func() { others = append(others, of[0]+" "+k.keyspace+"."+name) })
 		if err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ const (
 // Each page is read with consistency ALL, so that a row that a single replica
 // holds is found, whatever the consistency was that it was written with. While
 // not all replicas answer, pages are read with QUORUM.
-func (k *keyspace) readPages(ctx context.Context, doing, statement string, values, scan []any, row func() error) error {
+func (k *database) readPages(ctx context.Context, doing, statement string, values, scan []any, row func() error) error {
 	var state []byte
 	level := gocql.All
 	for try := 1; ; try++ {
@@ -65,7 +65,7 @@ func (k *keyspace) readPages(ctx context.Context, doing, statement string, value
 
 // count counts a table's rows by pages: a count(*) of a large table takes longer
 // than a coordinator waits.
-func (k *keyspace) count(ctx context.Context, t table) (n int64, err error) {
+func (k *database) count(ctx context.Context, t table) (n int64, err error) {
 	err = k.readPages(ctx, "count table "+t.name, "SELECT "+t.counted+" FROM "+k.full(t.name), nil, []any{nil}, func() error {
 		n++
 		return nil
@@ -85,7 +85,7 @@ const defaultWriteTimeout = 2 * time.Second
 // replica that was away, and delivers when it is back. So a write that ended
 // without an answer may come to light later still. That is no surprise for
 // whoever judges: such a row may be there or not.
-func (k *keyspace) settle(ctx context.Context, query string, values ...any) error {
+func (k *database) settle(ctx context.Context, query string, values ...any) error {
 	if at := k.unsure.Load(); at != 0 {
 		limit := defaultWriteTimeout
 		if set, err := time.ParseDuration(k.settingsOf(ctx)["write_request_timeout"]); err == nil {

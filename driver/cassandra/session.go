@@ -81,7 +81,7 @@ func (n *session) ask(ctx context.Context, p *plan, call *store.Call) workload.R
 	}
 	var stopped error
 	err := p.query.each(call.Parameters, func(values []any) error {
-		iter := n.keyspace.session.Query(p.query.text, values...).Consistency(n.reads).IterContext(ctx)
+		iter := n.database.session.Query(p.query.text, values...).Consistency(n.reads).IterContext(ctx)
 		for stopped == nil && iter.Scan(found.scan...) {
 			given++
 			stopped = call.Row(found)

@@ -30,7 +30,7 @@ func testSchema() store.Schema {
 
 func trial() *database {
 	d := layOut(testSchema())
-	d.keyspace = &keyspace{name: "k"}
+	d.connection = &connection{settings: &settings{keyspace: "k"}}
 	return d
 }
 

@@ -22,9 +22,17 @@ var _ store.Engined = (*database)(nil)
 
 // database is a store.Database under ("assay", the workload's name); see form.
 type database struct {
-	*schema
+	layout
 	of    store.Schema
 	forms map[string]*form
+	db    fdb.Database
+	// tables are those that Size counts; the first is the one whose rows Find counts, and
+	// so many of the last are indexes.
+	tables  []string
+	indexes int
+	// riskyReads is that of options.
+	riskyReads bool
+	taken      workload.Taken
 }
 
 // Open connects to the cluster. It returns *workload.OptionError or
@@ -39,19 +47,20 @@ func Open(ctx context.Context, target workload.Target, of store.Schema) (store.D
 	if err != nil {
 		return nil, err
 	}
-	var tables, indexes []string
-	for i := range of.Tables {
-		tables = append(tables, of.Tables[i].Name)
-		for _, index := range of.Tables[i].Indexes {
+	l := newLayout(o.root, of.Workload)
+	d := &database{layout: l, of: of, forms: newForms(l, &of), riskyReads: o.riskyReads}
+	var indexes []string
+	for _, t := range of.Tables {
+		d.tables = append(d.tables, t.Name)
+		for _, index := range t.Indexes {
 			indexes = append(indexes, index.Name)
 		}
 	}
-	p, err := connectSchema(ctx, target, o, of.Workload, append(tables, indexes...)...)
-	if err != nil {
+	d.tables, d.indexes = append(d.tables, indexes...), len(indexes)
+	if d.db, err = connect(ctx, target, o); err != nil {
 		return nil, err
 	}
-	p.indexes = len(indexes)
-	return &database{schema: p, of: of, forms: newForms(p.layout, &of)}, nil
+	return d, nil
 }
 
 // Lacks implements store.Database.

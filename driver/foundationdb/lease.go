@@ -32,7 +32,7 @@ func versions(d time.Duration) int64 { return int64(d / (time.Second / versionsP
 
 // readLease returns the lease, nil if there is none, and the version at which it
 // was read.
-func (p *schema) readLease(t *transaction) (*workload.Lease, *lease, int64, error) {
+func (p *database) readLease(t *transaction) (*workload.Lease, *lease, int64, error) {
 	now, err := t.GetReadVersion().Get()
 	if err != nil {
 		return nil, nil, 0, err
@@ -49,7 +49,7 @@ func (p *schema) readLease(t *transaction) (*workload.Lease, *lease, int64, erro
 		Remaining: time.Duration(l.Expires-now) * (time.Second / versionsPerSecond)}, &l, now, nil
 }
 
-func (p *schema) setLease(t *transaction, l lease) error {
+func (p *database) setLease(t *transaction, l lease) error {
 	value, err := json.Marshal(l)
 	if err == nil {
 		t.Set(fdb.Key(p.lease()), value)
@@ -58,7 +58,7 @@ func (p *schema) setLease(t *transaction, l lease) error {
 }
 
 // admit gives *workload.HeldError if another holds the lease.
-func (p *schema) admit(t *transaction) error {
+func (p *database) admit(t *transaction) error {
 	l, _, _, err := p.readLease(t)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (p *schema) admit(t *transaction) error {
 }
 
 // Lease reads the lease.
-func (p *schema) Lease(ctx context.Context) (*workload.Lease, error) {
+func (p *database) Lease(ctx context.Context) (*workload.Lease, error) {
 	t, err := begin(ctx, p.db)
 	if err != nil {
 		return nil, explain(ctx, "look for a lease", err)
@@ -82,7 +82,7 @@ func (p *schema) Lease(ctx context.Context) (*workload.Lease, error) {
 
 // TakeLease takes the lease in one transaction: of several at the same time one
 // commits, and the others conflict, try again and find it alive.
-func (p *schema) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+func (p *database) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
 	_, err := p.change(ctx, "take the lease", func(t *transaction) error {
 		if _, err := p.readMark(t); err != nil {
 			return err
@@ -103,7 +103,7 @@ func (p *schema) TakeLease(ctx context.Context, holder workload.Holder, ttl time
 }
 
 // RenewLease moves the expiry on.
-func (p *schema) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
+func (p *database) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
 	_, err := p.change(ctx, "renew the lease", func(t *transaction) error {
 		l, kept, now, err := p.readLease(t)
 		if err != nil {
@@ -119,7 +119,7 @@ func (p *schema) RenewLease(ctx context.Context, token string, ttl time.Duration
 }
 
 // ReleaseLease clears the key.
-func (p *schema) ReleaseLease(ctx context.Context, token string) error {
+func (p *database) ReleaseLease(ctx context.Context, token string) error {
 	_, err := p.change(ctx, "release the lease", func(t *transaction) error {
 		l, _, _, err := p.readLease(t)
 		if err == nil && l != nil && l.Token == token {

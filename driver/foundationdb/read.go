@@ -26,7 +26,7 @@ type row func(key, value []byte) error
 type rowError struct{ error }
 
 // beginPass is a reader that has read the mark, and takes a digest of all.
-func (p *schema) beginPass(ctx context.Context) (*reader, error) {
+func (p *database) beginPass(ctx context.Context) (*reader, error) {
 	r := &reader{ctx: ctx, db: p.db, hash: sha256.New()}
 	err := r.open()
 	if err != nil {
@@ -48,7 +48,7 @@ func (p *schema) beginPass(ctx context.Context) (*reader, error) {
 
 // count returns how many rows a table has and the bytes of their keys and
 // values. It is no consistent view if it takes more than one transaction.
-func (p *schema) count(ctx context.Context, table string) (rows, bytes int64, err error) {
+func (p *database) count(ctx context.Context, table string) (rows, bytes int64, err error) {
 	r := reader{ctx: ctx, db: p.db}
 	defer r.close()
 	if err := r.open(); err != nil {

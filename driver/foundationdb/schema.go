@@ -14,41 +14,18 @@ import (
 	"assay/workload"
 )
 
-// schema is the prefix of one workload, as all workloads use it.
-type schema struct {
-	layout
-	db fdb.Database
-	// tables are those that Size counts; the first is the one whose rows Find
-	// counts.
-	tables []string
-	// indexes is how many of the last tables are indexes.
-	indexes int
-	// riskyReads is that of options.
-	riskyReads bool
-	taken      *workload.Taken
-}
-
-// connectSchema connects to the database. Its errors are those of connect.
-func connectSchema(ctx context.Context, target workload.Target, o options, work string, tables ...string) (*schema, error) {
-	db, err := connect(ctx, target, o)
-	if err != nil {
-		return nil, err
-	}
-	return &schema{layout: newLayout(o.root, work), db: db, tables: tables, riskyReads: o.riskyReads, taken: new(workload.Taken)}, nil
-}
-
 func keyRange(begin, end []byte) fdb.KeyRange {
 	return fdb.KeyRange{Begin: fdb.Key(begin), End: fdb.Key(end)}
 }
 
-func (p *schema) foreign() error {
+func (p *database) foreign() error {
 	return &workload.ForeignError{Name: p.name,
 		Hint: "choose another one with ?prefix=NAME in the address, or clear its keys yourself"}
 }
 
 // readMark returns nil if there is no key under the prefix but the lease's, and
 // *workload.ForeignError if there are others and no mark.
-func (p *schema) readMark(t *transaction) (*workload.Marker, error) {
+func (p *database) readMark(t *transaction) (*workload.Marker, error) {
 	value, err := t.Get(fdb.Key(p.mark())).Get()
 	if err != nil {
 		return nil, err
@@ -74,7 +51,7 @@ func (p *schema) readMark(t *transaction) (*workload.Marker, error) {
 }
 
 // clear clears everything under the prefix but the lease.
-func (p *schema) clear(t *transaction) {
+func (p *database) clear(t *transaction) {
 	begin, end := p.bounds()
 	t.ClearRange(keyRange(begin, p.lease()))
 	t.ClearRange(keyRange(append(p.lease(), 0), end))
@@ -82,7 +59,7 @@ func (p *schema) clear(t *transaction) {
 
 // removable gives *workload.HeldError if another holds the lease, and
 // *workload.ForeignError for a key under the prefix that is in none of our tables.
-func (p *schema) removable(t *transaction) error {
+func (p *database) removable(t *transaction) error {
 	if err := p.admit(t); err != nil {
 		return err
 	}
@@ -100,10 +77,10 @@ func (p *schema) removable(t *transaction) error {
 }
 
 // Blocked implements workload.Store: no transaction waits for another.
-func (p *schema) Blocked(context.Context) (string, error) { return "", nil }
+func (p *database) Blocked(context.Context) (string, error) { return "", nil }
 
 // Removable implements workload.Store.
-func (p *schema) Removable(ctx context.Context) error {
+func (p *database) Removable(ctx context.Context) error {
 	_, err := p.look(ctx, "look for what others have made", func(t *transaction) (*workload.Marker, error) {
 		mark, err := p.readMark(t)
 		if err == nil && mark != nil {
@@ -115,7 +92,7 @@ func (p *schema) Removable(ctx context.Context) error {
 }
 
 // ours is readMark, with *workload.NoSchemaError if there is nothing.
-func (p *schema) ours(t *transaction) (*workload.Marker, error) {
+func (p *database) ours(t *transaction) (*workload.Marker, error) {
 	mark, err := p.readMark(t)
 	if err == nil && mark == nil {
 		err = &workload.NoSchemaError{Name: p.name}
@@ -141,7 +118,7 @@ const (
 // has read the mark's key, which Create, FinishLoad and Drop write and a barrier
 // conflicts with, so that what is late comes to nothing before the first session
 // is opened.
-func (p *schema) change(ctx context.Context, doing string, work func(t *transaction) error) (int64, error) {
+func (p *database) change(ctx context.Context, doing string, work func(t *transaction) error) (int64, error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		version, err := p.attempt(ctx, work)
 		if err == nil {
@@ -156,7 +133,7 @@ func (p *schema) change(ctx context.Context, doing string, work func(t *transact
 	}
 }
 
-func (p *schema) attempt(ctx context.Context, work func(t *transaction) error) (int64, error) {
+func (p *database) attempt(ctx context.Context, work func(t *transaction) error) (int64, error) {
 	t, err := begin(ctx, p.db)
 	if err != nil {
 		return 0, err
@@ -184,7 +161,7 @@ func told(ctx context.Context, doing string, err error) error {
 
 // Create clears the prefix, but for the lease, and sets the mark, in one
 // transaction. Clearing a range costs the same whatever it holds.
-func (p *schema) Create(ctx context.Context, mark workload.Marker) error {
+func (p *database) Create(ctx context.Context, mark workload.Marker) error {
 	value, err := encodeMark(mark)
 	if err != nil {
 		return fmt.Errorf("foundationdb: create: %w", err)
@@ -204,7 +181,7 @@ func (p *schema) Create(ctx context.Context, mark workload.Marker) error {
 }
 
 // FinishLoad sets Marker.Loaded. There is nothing to build.
-func (p *schema) FinishLoad(ctx context.Context) error {
+func (p *database) FinishLoad(ctx context.Context) error {
 	_, err := p.change(ctx, "finish loading", func(t *transaction) error {
 		mark, err := p.ours(t)
 		if err != nil {
@@ -223,7 +200,7 @@ func (p *schema) FinishLoad(ctx context.Context) error {
 
 // Drop clears the prefix, with the lease, if it carries the mark or nothing but a
 // lease.
-func (p *schema) Drop(ctx context.Context) error {
+func (p *database) Drop(ctx context.Context) error {
 	_, err := p.change(ctx, "drop", func(t *transaction) error {
 		if _, err := p.readMark(t); err != nil {
 			return err
@@ -238,7 +215,7 @@ func (p *schema) Drop(ctx context.Context) error {
 }
 
 // Find looks for the mark and counts the rows of the first table.
-func (p *schema) Find(ctx context.Context) (*workload.Leftover, error) {
+func (p *database) Find(ctx context.Context) (*workload.Leftover, error) {
 	mark, err := p.look(ctx, "find", p.readMark)
 	if mark == nil || err != nil {
 		return nil, err
@@ -251,12 +228,12 @@ func (p *schema) Find(ctx context.Context) (*workload.Leftover, error) {
 }
 
 // Mark looks for the mark.
-func (p *schema) Marker(ctx context.Context) (*workload.Marker, error) {
+func (p *database) Marker(ctx context.Context) (*workload.Marker, error) {
 	return p.look(ctx, "find", p.readMark)
 }
 
 // look reads the mark in a transaction of its own.
-func (p *schema) look(ctx context.Context, doing string, read func(*transaction) (*workload.Marker, error)) (*workload.Marker, error) {
+func (p *database) look(ctx context.Context, doing string, read func(*transaction) (*workload.Marker, error)) (*workload.Marker, error) {
 	t, err := begin(ctx, p.db)
 	if err != nil {
 		return nil, explain(ctx, doing, err)
@@ -284,7 +261,7 @@ func (p *schema) look(ctx context.Context, doing string, read func(*transaction)
 // gained by waiting those five seconds. The client library makes sure by the
 // same means that what it calls commit_unknown_result is not in flight
 // (NativeAPI.actor.cpp, tryCommit and commitDummyTransaction).
-func (p *schema) Settle(ctx context.Context) error {
+func (p *database) Settle(ctx context.Context) error {
 	version, err := p.change(ctx, "settle", func(t *transaction) error {
 		return t.AddWriteConflictKey(fdb.Key(p.mark()))
 	})
@@ -302,7 +279,7 @@ func (p *schema) Settle(ctx context.Context) error {
 const statusKey = "\xff\xff/status/json"
 
 // Describe reads the machine-readable status.
-func (p *schema) Describe(ctx context.Context) (workload.Product, error) {
+func (p *database) Describe(ctx context.Context) (workload.Product, error) {
 	t, err := begin(ctx, p.db)
 	if err != nil {
 		return workload.Product{}, explain(ctx, "describe", err)
@@ -328,7 +305,7 @@ const measured = "keys and values of one copy, without the storage engine's own 
 // Size counts the rows of each table and the bytes of their keys and values. The
 // estimate that FoundationDB has of a range is not asked for: it is some tenth
 // above what is there, and no use of a disk either.
-func (p *schema) Size(ctx context.Context) (workload.Size, error) {
+func (p *database) Size(ctx context.Context) (workload.Size, error) {
 	if _, err := p.look(ctx, "size", p.ours); err != nil {
 		return workload.Size{}, err
 	}
@@ -356,4 +333,4 @@ func (p *schema) Size(ctx context.Context) (workload.Size, error) {
 }
 
 // Close closes nothing: the connection is the process's (connect).
-func (p *schema) Close() error { return nil }
+func (p *database) Close() error { return nil }

@@ -48,7 +48,7 @@ func begin(ctx context.Context, db fdb.Database) (*transaction, error) {
 // operate is begin for an operation of a session, in the way that the address
 // asks for. What prepares a run, settles it or reads everything back never comes
 // here.
-func (p *schema) operate(ctx context.Context) (*transaction, error) {
+func (p *database) operate(ctx context.Context) (*transaction, error) {
 	t, err := begin(ctx, p.db)
 	if err != nil || !p.riskyReads {
 		return t, err
@@ -85,7 +85,7 @@ func (t *transaction) commit() error {
 }
 
 // guard makes the commit of this transaction fail if the mark is written, or a
-// barrier is committed (schema.Settle), between its read version and its commit.
+// barrier is committed (database.Settle), between its read version and its commit.
 func (t *transaction) guard(mark []byte) error {
 	return t.AddReadConflictKey(fdb.Key(mark))
 }
