@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -77,26 +75,16 @@ func (f *file) FinishLoad(ctx context.Context) error {
 		late = append(late, "ANALYZE") // of the indexes; there is nothing to tell of a table
 	}
 	return f.asWriter(ctx, "finish load", func() error {
-		err := using(f.writing, func(db *sql.DB) error {
+		err := within(ctx, f.writingName(), func(h *handle) error {
 			if f.kind.Open {
-				if err := recordMade(ctx, db); err != nil {
+				if err := recordMade(ctx, h); err != nil {
 					return err
 				}
 			}
-			return execute(ctx, db, append(late, "UPDATE assay_mark SET loaded = 1", "PRAGMA wal_checkpoint(TRUNCATE)")...)
+			return h.change(ctx, append(late, "UPDATE assay_mark SET loaded = 1", "PRAGMA wal_checkpoint(TRUNCATE)")...)
 		})
 		return errors.Join(err, f.closeLoader())
 	})
-}
-
-// execute runs these statements, up to the first that fails.
-func execute(ctx context.Context, db *sql.DB, statements ...string) error {
-	for _, statement := range statements {
-		if _, err := db.ExecContext(ctx, statement); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (f *file) connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
@@ -133,20 +121,4 @@ func (f *file) View(ctx context.Context, read func(store.Reader) error) error {
 		return err
 	}
 	return f.explain("read", f.reading(ctx, read))
-}
-
-// reader runs queries in a transaction.
-type reader struct{ handle *handle }
-
-func (r reader) Query(ctx context.Context, text string, row func(store.Row) error, parameters ...store.Value) error {
-	rows, err := r.handle.raw.(driver.QueryerContext).QueryContext(ctx, numbered(text), r.handle.bind(parameters))
-	if err != nil {
-		return err
-	}
-	return r.handle.each(rows, func(c store.Row) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return row(c)
-	})
 }

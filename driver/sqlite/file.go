@@ -6,13 +6,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strconv"
 	"time"
-
-	library "modernc.org/sqlite"
 
 	"assay/driver/sqldb"
 	"assay/store"
@@ -90,26 +87,9 @@ func (f *file) asWriter(ctx context.Context, doing string, work func() error) er
 	return f.explainOthers(doing, err)
 }
 
-// connect returns a pool that keeps no idle connection: what it opened for one
-// call is closed after it, and then the file can be dropped.
-func connect(dsn string) (*sql.DB, error) {
-	connector, err := library.NewConnector(dsn)
-	if err != nil {
-		return nil, err
-	}
-	db := sql.OpenDB(connector)
-	db.SetMaxIdleConns(0)
-	return db, nil
-}
-
-// existing opens the file, which must exist, without changing how it keeps its
-// journal.
-func (f *file) existing() (*sql.DB, error) { return connect(f.existingName()) }
-
+// existingName opens the file, which must exist, without changing how it keeps its
+// journal, and writingName as sessions do.
 func (f *file) existingName() string { return f.dsn("rw", f.pragmas()...) }
-
-// writing opens the file, which must exist, as sessions do.
-func (f *file) writing() (*sql.DB, error) { return connect(f.writingName()) }
 
 func (f *file) writingName() string {
 	return f.dsn("rw", append(f.pragmas(), "_pragma=journal_mode("+f.journal+")")...)
@@ -129,22 +109,21 @@ func (f *file) Describe(ctx context.Context) (workload.Product, error) {
 	if err != nil {
 		return workload.Product{}, err
 	}
-	open := func() (*sql.DB, error) { return connect("file::memory:") }
+	name := "file::memory:"
 	if found {
-		open = f.existing
+		name = f.existingName()
 	}
 	var version string
-	err = using(open, func(db *sql.DB) error {
+	err = within(ctx, name, func(h *handle) error {
 		if found {
-			if err := db.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&journal); err != nil {
+			if err := sqldb.One(ctx, h, "PRAGMA journal_mode", nil, &journal); err != nil {
 				return err
 			}
 			if journal != "wal" && f.journal != "wal" {
 				journal = f.journal // only wal is kept in the file, the others are each connection's own
 			}
 		}
-		return errors.Join(db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version),
-			db.QueryRowContext(ctx, "PRAGMA page_size").Scan(&pageSize))
+		return errors.Join(sqldb.One(ctx, h, "SELECT sqlite_version()", nil, &version), sqldb.One(ctx, h, "PRAGMA page_size", nil, &pageSize))
 	})
 	if err != nil {
 		return workload.Product{}, f.explain("describe", err)
@@ -161,16 +140,6 @@ func (f *file) Describe(ctx context.Context) (workload.Product, error) {
 		},
 		Topology: workload.Topology{Nodes: 1},
 	}, nil
-}
-
-// using opens a pool for one call.
-func using(open func() (*sql.DB, error), call func(*sql.DB) error) (err error) {
-	db, err := open()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	return call(db)
 }
 
 // closeLoader is for the writer.

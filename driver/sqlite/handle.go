@@ -15,8 +15,8 @@ import (
 )
 
 // handle is a connection of the library, used directly: database/sql would take a fifth
-// of a transaction's time. It is used by one goroutine at a time, and no statement is given
-// a context that can end, for which the library would start a goroutine.
+// of a transaction's time. It is used by one goroutine at a time. No statement of a
+// session is given a context that can end, for which the library would start a goroutine.
 type handle struct {
 	raw    driver.Conn
 	format *sqldb.Format[driver.Value]
@@ -45,6 +45,16 @@ func openHandle(ctx context.Context, dsn string) (*handle, error) {
 
 func (h *handle) close() error { return h.raw.Close() }
 
+// within opens a connection for one call.
+func within(ctx context.Context, dsn string, work func(*handle) error) (err error) {
+	h, err := openHandle(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.close()) }()
+	return work(h)
+}
+
 func (h *handle) prepare(text string) (statement, error) {
 	s, err := h.raw.(driver.ConnPrepareContext).PrepareContext(context.Background(), text)
 	if err != nil {
@@ -53,10 +63,33 @@ func (h *handle) prepare(text string) (statement, error) {
 	return s.(statement), nil
 }
 
-// run does a text without parameters, whose rows nobody wants.
-func (h *handle) run(text string) error {
-	_, err := h.raw.(driver.ExecerContext).ExecContext(context.Background(), text, nil)
+// change does these texts, up to the first that fails.
+func (h *handle) change(ctx context.Context, texts ...string) error {
+	for _, text := range texts {
+		if err := h.changeBy(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *handle) changeBy(ctx context.Context, text string, parameters ...store.Value) error {
+	_, err := h.raw.(driver.ExecerContext).ExecContext(ctx, numbered(text), h.bind(parameters))
 	return err
+}
+
+// Query implements sqldb.Reader.
+func (h *handle) Query(ctx context.Context, text string, row func(store.Row) error, parameters ...store.Value) error {
+	rows, err := h.raw.(driver.QueryerContext).QueryContext(ctx, numbered(text), h.bind(parameters))
+	if err != nil {
+		return err
+	}
+	return h.each(rows, func(c store.Row) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return row(c)
+	})
 }
 
 // execute does a statement and says how many rows it has changed.

@@ -82,7 +82,7 @@ func TestReadersDoNotQueue(t *testing.T) {
 	}
 	defer writer.Close()
 	conn := s.last.handle
-	if err := conn.run("BEGIN IMMEDIATE; INSERT INTO assay_register VALUES (1, 2)"); err != nil {
+	if err := conn.change(t.Context(), "BEGIN IMMEDIATE; INSERT INTO assay_register VALUES (1, 2)"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.write(t.Context()); err != nil { // the writer's place is taken
@@ -93,7 +93,7 @@ func TestReadersDoNotQueue(t *testing.T) {
 		t.Errorf("%+v, read %+v", r, ops[0])
 	}
 	s.done()
-	if err := conn.run("COMMIT"); err != nil {
+	if err := conn.change(t.Context(), "COMMIT"); err != nil {
 		t.Fatal(err)
 	}
 	if r := reader.Do(t.Context(), ops); r.Outcome != history.Committed || ops[0].Value != 2 {

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 
 	codes "modernc.org/sqlite/lib"
 
+	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -40,7 +41,7 @@ func (f *file) leasePath() string { return f.path + leaseSuffix }
 // leaseFile opens the lease's file, in this mode (rw or rwc), and calls work in
 // one transaction, which has the file to itself. Without the file it gives
 // errNoLease. One that is not ours gives *workload.ForeignError.
-func (f *file) leaseFile(ctx context.Context, mode string, work func(conn *sql.Conn) error) error {
+func (f *file) leaseFile(ctx context.Context, mode string, work func(*handle) error) error {
 	for try := 1; ; try++ {
 		err := f.leaseOnce(ctx, mode, work)
 		// Another removed it, released, after it was opened here.
@@ -51,32 +52,23 @@ func (f *file) leaseFile(ctx context.Context, mode string, work func(conn *sql.C
 	}
 }
 
-func (f *file) leaseOnce(ctx context.Context, mode string, work func(conn *sql.Conn) error) error {
+func (f *file) leaseOnce(ctx context.Context, mode string, work func(*handle) error) error {
 	if _, err := os.Stat(f.leasePath()); mode == "rw" && errors.Is(err, fs.ErrNotExist) {
 		return errNoLease
 	}
 	o := f.options
 	o.path = f.leasePath()
-	open := func() (*sql.DB, error) {
-		return connect(o.dsn(mode, append(f.pragmas(), "_pragma=journal_mode(delete)")...))
-	}
-	err := using(open, func(db *sql.DB) error {
-		conn, err := db.Conn(ctx)
-		if err != nil {
+	err := within(ctx, o.dsn(mode, append(f.pragmas(), "_pragma=journal_mode(delete)")...), func(h *handle) error {
+		if err := h.change(ctx, "BEGIN EXCLUSIVE"); err != nil {
 			return err
 		}
-		defer conn.Close()
-		if _, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
+		if err := f.leaseOurs(ctx, h, mode == "rwc"); err != nil {
 			return err
 		}
-		if err := f.leaseOurs(ctx, conn, mode == "rwc"); err != nil {
+		if err := work(h); err != nil {
 			return err
 		}
-		if err := work(conn); err != nil {
-			return err
-		}
-		_, err = conn.ExecContext(ctx, "COMMIT")
-		return err
+		return h.change(ctx, "COMMIT")
 	})
 	if mode == "rw" && primary(err) == codes.SQLITE_CANTOPEN {
 		return errNoLease // it was removed just now
@@ -89,13 +81,13 @@ func (f *file) leaseOnce(ctx context.Context, mode string, work func(conn *sql.C
 
 // leaseOurs makes sure that the file is a lease's, and makes the table if that is
 // asked for.
-func (f *file) leaseOurs(ctx context.Context, conn *sql.Conn, create bool) error {
+func (f *file) leaseOurs(ctx context.Context, h *handle, create bool) error {
 	var tables int
 	var id int64
-	if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
+	if err := sqldb.One(ctx, h, "SELECT count(*) FROM sqlite_schema", nil, &tables); err != nil {
 		return err
 	}
-	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
+	if err := sqldb.One(ctx, h, "PRAGMA application_id", nil, &id); err != nil {
 		return err
 	}
 	switch {
@@ -106,8 +98,7 @@ func (f *file) leaseOurs(ctx context.Context, conn *sql.Conn, create bool) error
 	case !create:
 		return errNoLease
 	}
-	_, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; %s", applicationID, leaseSchema))
-	return err
+	return h.change(ctx, fmt.Sprintf("PRAGMA application_id = %d", applicationID), leaseSchema)
 }
 
 func (f *file) foreignLease() error {
@@ -116,18 +107,20 @@ func (f *file) foreignLease() error {
 
 // leaseDo reads the lease, nil if there is none, and calls work in the same
 // transaction; without the file it gives errNoLease.
-func (f *file) leaseDo(ctx context.Context, doing, mode string, work func(conn *sql.Conn, lease *workload.Lease) error) error {
-	return f.explainOthers(doing, f.leaseFile(ctx, mode, func(conn *sql.Conn) error {
-		var token, holder string
-		var since, expires int64
-		err := conn.QueryRowContext(ctx, "SELECT token, holder, since, expires FROM assay_lease").Scan(&token, &holder, &since, &expires)
-		if errors.Is(err, sql.ErrNoRows) {
-			return work(conn, nil)
-		}
+func (f *file) leaseDo(ctx context.Context, doing, mode string, work func(*handle, *workload.Lease) error) error {
+	return f.explainOthers(doing, f.leaseFile(ctx, mode, func(h *handle) error {
+		var lease *workload.Lease
+		err := h.Query(ctx, "SELECT token, holder, since, expires FROM assay_lease", func(row store.Row) error {
+			var token, holder string
+			var since, expires int64
+			err := row.Scan(&token, &holder, &since, &expires)
+			lease = workload.NewLease(token, []byte(holder), time.UnixMilli(since), time.Until(time.UnixMilli(expires)))
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		return work(conn, workload.NewLease(token, []byte(holder), time.UnixMilli(since), time.Until(time.UnixMilli(expires))))
+		return work(h, lease)
 	}))
 }
 
@@ -141,7 +134,7 @@ func orNoLease(err error) error {
 
 // Lease returns the lease in the file beside the workload's.
 func (f *file) Lease(ctx context.Context) (found *workload.Lease, err error) {
-	err = f.leaseDo(ctx, "look for a lease", "rw", func(_ *sql.Conn, lease *workload.Lease) error {
+	err = f.leaseDo(ctx, "look for a lease", "rw", func(_ *handle, lease *workload.Lease) error {
 		found = lease
 		return nil
 	})
@@ -170,7 +163,7 @@ func (f *file) TakeLease(ctx context.Context, holder workload.Holder, ttl time.D
 	if err != nil {
 		return f.explain(doing, err)
 	}
-	err = f.leaseDo(ctx, doing, "rwc", func(conn *sql.Conn, lease *workload.Lease) error {
+	err = f.leaseDo(ctx, doing, "rwc", func(h *handle, lease *workload.Lease) error {
 		if err := lease.MayTake(f.name, holder, gone); err != nil {
 			return err
 		}
@@ -180,9 +173,8 @@ func (f *file) TakeLease(ctx context.Context, holder workload.Holder, ttl time.D
 			}
 		}
 		now := time.Now()
-		_, err = conn.ExecContext(ctx, "INSERT OR REPLACE INTO assay_lease (id, token, holder, since, expires) VALUES (1, ?, ?, ?, ?)",
-			holder.Token, string(text), now.UnixMilli(), now.Add(ttl).UnixMilli())
-		return err
+		return h.changeBy(ctx, "INSERT OR REPLACE INTO assay_lease (id, token, holder, since, expires) VALUES (1, $1, $2, $3, $4)",
+			store.OfText(holder.Token), store.OfText(string(text)), store.OfInt(now.UnixMilli()), store.OfInt(now.Add(ttl).UnixMilli()))
 	})
 	if err == nil {
 		f.taken.Set(holder)
@@ -199,17 +191,8 @@ func (f *file) unused(ctx context.Context, lease *workload.Lease) error {
 	if ours, err := f.look(ctx); err != nil || !ours {
 		return err
 	}
-	open := func() (*sql.DB, error) {
-		return connect(f.dsn("rw", append(f.pragmas(), "_pragma=locking_mode(exclusive)")...))
-	}
-	err := using(open, func(db *sql.DB) error {
-		conn, err := db.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		_, err = conn.ExecContext(ctx, "BEGIN EXCLUSIVE; ROLLBACK")
-		return err
+	err := within(ctx, f.dsn("rw", append(f.pragmas(), "_pragma=locking_mode(exclusive)")...), func(h *handle) error {
+		return h.change(ctx, "BEGIN EXCLUSIVE", "ROLLBACK")
 	})
 	if code := primary(err); code == codes.SQLITE_BUSY || code == codes.SQLITE_LOCKED {
 		return &workload.HeldError{Name: f.name, Lease: *lease, Open: true}
@@ -219,12 +202,11 @@ func (f *file) unused(ctx context.Context, lease *workload.Lease) error {
 
 // RenewLease moves the expiry on.
 func (f *file) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
-	err := f.leaseDo(ctx, "renew the lease", "rw", func(conn *sql.Conn, lease *workload.Lease) error {
+	err := f.leaseDo(ctx, "renew the lease", "rw", func(h *handle, lease *workload.Lease) error {
 		if err := lease.MayRenew(f.name, token); err != nil {
 			return err
 		}
-		_, err := conn.ExecContext(ctx, "UPDATE assay_lease SET expires = ?", time.Now().Add(ttl).UnixMilli())
-		return err
+		return h.changeBy(ctx, "UPDATE assay_lease SET expires = $1", store.OfInt(time.Now().Add(ttl).UnixMilli()))
 	})
 	if errors.Is(err, errNoLease) {
 		return &workload.NoSchemaError{Name: f.name}
@@ -236,7 +218,7 @@ func (f *file) RenewLease(ctx context.Context, token string, ttl time.Duration) 
 // opened it meanwhile is refused its write (SQLITE_READONLY_DBMOVED) and opens it
 // anew.
 func (f *file) ReleaseLease(ctx context.Context, token string) error {
-	return orNoLease(f.leaseDo(ctx, "release the lease", "rw", func(_ *sql.Conn, lease *workload.Lease) error {
+	return orNoLease(f.leaseDo(ctx, "release the lease", "rw", func(_ *handle, lease *workload.Lease) error {
 		if lease == nil || lease.Token != token {
 			return nil
 		}
@@ -254,7 +236,7 @@ func (f *file) removeLease() error {
 
 // dropLease removes the file of the lease that admit has let pass.
 func (f *file) dropLease(ctx context.Context) error {
-	return orNoLease(f.leaseDo(ctx, "drop the lease", "rw", func(_ *sql.Conn, lease *workload.Lease) error {
+	return orNoLease(f.leaseDo(ctx, "drop the lease", "rw", func(_ *handle, lease *workload.Lease) error {
 		if err := lease.Admit(f.name, f.taken.Holder().Token); err != nil {
 			return err
 		}

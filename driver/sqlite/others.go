@@ -2,37 +2,25 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"slices"
 	"strings"
 
+	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
 )
 
 // objects are all that is in the file but for the mark, and what SQLite makes by itself:
 // indexes of constraints and its statistics.
-func objects(ctx context.Context, db execer) (found []string, err error) {
-	rows, err := db.QueryContext(ctx, `SELECT type, name, tbl_name FROM sqlite_schema WHERE name NOT GLOB 'sqlite_*' AND name <> 'assay_mark' ORDER BY rowid`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+func objects(ctx context.Context, h *handle) (found []string, err error) {
+	err = h.Query(ctx, `SELECT type, name, tbl_name FROM sqlite_schema WHERE name NOT GLOB 'sqlite_*' AND name <> 'assay_mark' ORDER BY rowid`, func(row store.Row) error {
 		var kind, name, table string
-		if err := rows.Scan(&kind, &name, &table); err != nil {
-			return nil, err
-		}
+		err := row.Scan(&kind, &name, &table)
 		found = append(found, object(kind, name, table))
-	}
-	return found, rows.Err()
-}
-
-// execer is a *sql.DB or *sql.Conn.
-type execer interface {
-	querier
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+		return err
+	})
+	return found, err
 }
 
 func object(kind, name, table string) string {
@@ -44,7 +32,7 @@ func object(kind, name, table string) string {
 
 // made are the objects that Create and FinishLoad make, or that a user's setup made, as
 // the mark says. Files of earlier versions have no such note.
-func (f *file) made(ctx context.Context, db querier) (names []string, err error) {
+func (f *file) made(ctx context.Context, h *handle) (names []string, err error) {
 	for _, t := range f.kind.Tables {
 		names = append(names, object("table", f.sql.Table(t.Name), ""))
 		for _, i := range t.Indexes {
@@ -56,24 +44,24 @@ func (f *file) made(ctx context.Context, db querier) (names []string, err error)
 	}
 	var noted int
 	var text string
-	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM pragma_table_info('assay_mark') WHERE name = 'made'").Scan(&noted); err != nil || noted == 0 {
+	if err := sqldb.One(ctx, h, "SELECT count(*) FROM pragma_table_info('assay_mark') WHERE name = 'made'", nil, &noted); err != nil || noted == 0 {
 		return nil, err
 	}
-	if err := db.QueryRowContext(ctx, "SELECT made FROM assay_mark").Scan(&text); err != nil || text == "" {
+	if err := sqldb.One(ctx, h, "SELECT made FROM assay_mark", nil, &text); err != nil || text == "" {
 		return nil, err
 	}
 	return names, json.Unmarshal([]byte(text), &names)
 }
 
 // recordMade has the mark name what is in the file, as what a user's setup has made.
-func recordMade(ctx context.Context, db execer) error {
-	found, err := objects(ctx, db)
+func recordMade(ctx context.Context, h *handle) error {
+	found, err := objects(ctx, h)
 	if err != nil {
 		return err
 	}
 	text, err := json.Marshal(found)
 	if err == nil {
-		_, err = db.ExecContext(ctx, "UPDATE assay_mark SET made = ?", string(text))
+		err = h.changeBy(ctx, "UPDATE assay_mark SET made = $1", store.OfText(string(text)))
 	}
 	return err
 }
@@ -81,18 +69,18 @@ func recordMade(ctx context.Context, db execer) error {
 // RecordMade implements store.Database.
 func (f *file) RecordMade(ctx context.Context) error {
 	return f.asWriter(ctx, "note what was made", func() error {
-		return using(f.writing, func(db *sql.DB) error { return recordMade(ctx, db) })
+		return within(ctx, f.writingName(), func(h *handle) error { return recordMade(ctx, h) })
 	})
 }
 
 // unowned gives *workload.ForeignError if there is something in a file of ours that assay
 // did not make.
-func (f *file) unowned(ctx context.Context, db execer) error {
-	ours, err := f.made(ctx, db)
+func (f *file) unowned(ctx context.Context, h *handle) error {
+	ours, err := f.made(ctx, h)
 	if err != nil {
 		return err
 	}
-	found, err := objects(ctx, db)
+	found, err := objects(ctx, h)
 	if err != nil {
 		return err
 	}
@@ -115,5 +103,5 @@ func (f *file) Removable(ctx context.Context) error {
 	if err != nil || m == nil {
 		return err
 	}
-	return f.explainOthers("look for what others have made", using(f.existing, func(db *sql.DB) error { return f.unowned(ctx, db) }))
+	return f.explainOthers("look for what others have made", within(ctx, f.existingName(), func(h *handle) error { return f.unowned(ctx, h) }))
 }

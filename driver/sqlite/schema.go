@@ -2,17 +2,17 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	codes "modernc.org/sqlite/lib"
 
+	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -55,9 +55,8 @@ func (f *file) look(ctx context.Context) (ours bool, err error) {
 		return false, nil
 	}
 	var id int64
-	dsn := f.dsn("ro", "immutable=1", "_pragma=writable_schema(on)")
-	err = using(func() (*sql.DB, error) { return connect(dsn) }, func(db *sql.DB) error {
-		return db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id)
+	err = within(ctx, f.dsn("ro", "immutable=1", "_pragma=writable_schema(on)"), func(h *handle) error {
+		return sqldb.One(ctx, h, "PRAGMA application_id", nil, &id)
 	})
 	switch {
 	case primary(err) == codes.SQLITE_NOTADB, err == nil && id != applicationID:
@@ -77,8 +76,8 @@ func (f *file) Find(ctx context.Context) (*workload.Leftover, error) {
 	if err != nil || found == nil {
 		return found, err
 	}
-	return found, f.explain("find", using(f.existing, func(db *sql.DB) error {
-		rows, err := f.countAll(ctx, db)
+	return found, f.explain("find", within(ctx, f.existingName(), func(h *handle) error {
+		rows, err := f.countAll(ctx, h)
 		for _, n := range rows {
 			found.Rows += n
 		}
@@ -105,8 +104,8 @@ func (f *file) find(ctx context.Context, rows string) (*workload.Leftover, error
 		return nil, err
 	}
 	var remains *workload.Leftover
-	err = using(f.existing, func(db *sql.DB) error {
-		remains, err = f.readMark(ctx, db, rows)
+	err = within(ctx, f.existingName(), func(h *handle) (err error) {
+		remains, err = f.readMark(ctx, h, rows)
 		return err
 	})
 	return remains, f.explainOthers("find", err)
@@ -124,25 +123,20 @@ func (f *file) explainOthers(doing string, err error) error {
 	return f.explain(doing, err)
 }
 
-// querier is a *sql.DB or *sql.Conn.
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // readMark returns nil for a file whose making was cut short, which SQLite
 // rolls back to nothing, *workload.ForeignError for one that has our
 // application id and no mark, and *workload.OptionError for another workload's:
 // a run of one must not cost the data of another.
 //
 // rows is the expression for Leftover.Rows.
-func (f *file) readMark(ctx context.Context, db querier, rows string) (*workload.Leftover, error) {
+func (f *file) readMark(ctx context.Context, h *handle, rows string) (*workload.Leftover, error) {
 	var tables, marks, own int
 	known := "assay_mark"
 	if !f.kind.Open {
 		known = f.tables[0]
 	}
-	err := db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE name = 'assay_mark'),
-		count(*) FILTER (WHERE name = ?) FROM sqlite_schema`, known).Scan(&tables, &marks, &own)
+	err := sqldb.One(ctx, h, `SELECT count(*), count(*) FILTER (WHERE name = 'assay_mark'),
+		count(*) FILTER (WHERE name = $1) FROM sqlite_schema`, []store.Value{store.OfText(known)}, &tables, &marks, &own)
 	if err != nil || tables == 0 {
 		return nil, err
 	}
@@ -154,14 +148,16 @@ func (f *file) readMark(ctx context.Context, db querier, rows string) (*workload
 	}
 	var r workload.Leftover
 	var created string
-	err = db.QueryRowContext(ctx, `SELECT run, workload, version, created, accounts, loaded,
-		`+rows+` FROM assay_mark`).
-		Scan(&r.Marker.Run, &r.Marker.Workload, &r.Marker.Version, &created, &r.Marker.Rows, &r.Marker.Loaded, &r.Rows)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, f.foreign()
-	}
+	marked := false
+	err = h.Query(ctx, `SELECT run, workload, version, created, accounts, loaded, `+rows+` FROM assay_mark`, func(row store.Row) error {
+		marked = true
+		return row.Scan(&r.Marker.Run, &r.Marker.Workload, &r.Marker.Version, &created, &r.Marker.Rows, &r.Marker.Loaded, &r.Rows)
+	})
 	if err != nil {
 		return nil, err
+	}
+	if !marked {
+		return nil, f.foreign()
 	}
 	// Tables of two workloads may have one name.
 	if named := r.Marker.Workload; named != "" && named != f.kind.Workload && f.kind.Workload != "" {
@@ -193,9 +189,7 @@ func (f *file) Create(ctx context.Context, mark workload.Marker) error {
 	if err := f.inDirectory("create"); err != nil {
 		return err
 	}
-	err := using(func() (*sql.DB, error) { return connect(f.dsn("rwc", f.pragmas()...)) }, func(db *sql.DB) error {
-		return f.make(ctx, db, mark)
-	})
+	err := within(ctx, f.dsn("rwc", f.pragmas()...), func(h *handle) error { return f.make(ctx, h, mark) })
 	return f.explainOthers("create", err)
 }
 
@@ -211,35 +205,31 @@ func (f *file) inDirectory(doing string) error {
 // make puts everything into the file in one transaction, still with a rollback
 // journal: so the application id is in the file itself, where look finds it,
 // and there is never a file of ours without its mark.
-func (f *file) make(ctx context.Context, db *sql.DB, mark workload.Marker) error {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
+func (f *file) make(ctx context.Context, h *handle, mark workload.Marker) error {
+	if err := h.change(ctx, "BEGIN EXCLUSIVE"); err != nil {
 		return err
 	}
 	var tables int
-	if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
+	if err := sqldb.One(ctx, h, "SELECT count(*) FROM sqlite_schema", nil, &tables); err != nil {
 		return err
 	}
 	if tables > 0 { // somebody was faster
 		return f.foreign()
 	}
-	if _, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; %s %s", applicationID, markSchema, strings.Join(f.sql.Create(f.kind.Tables), ";\n"))); err != nil {
+	if err := h.change(ctx, append([]string{fmt.Sprintf("PRAGMA application_id = %d", applicationID), markSchema}, f.sql.Create(f.kind.Tables)...)...); err != nil {
 		return err
 	}
-	_, err = conn.ExecContext(ctx, `INSERT INTO assay_mark (run, workload, version, created, accounts, loaded)
-		VALUES (?, ?, ?, ?, ?, ?)`, mark.Run, mark.Workload, mark.Version, mark.Created.UTC().Format(time.RFC3339Nano), mark.Rows, mark.Loaded)
+	err := h.changeBy(ctx, `INSERT INTO assay_mark (run, workload, version, created, accounts, loaded) VALUES ($1, $2, $3, $4, $5, $6)`,
+		store.OfText(mark.Run), store.OfText(mark.Workload), store.OfText(mark.Version), store.OfText(mark.Created.UTC().Format(time.RFC3339Nano)),
+		store.OfInt(mark.Rows), store.OfBool(mark.Loaded))
 	if err != nil {
 		return err
 	}
-	if _, err := conn.ExecContext(ctx, "COMMIT"); err != nil {
+	if err := h.change(ctx, "COMMIT"); err != nil {
 		return err
 	}
 	var journal string
-	if err := conn.QueryRowContext(ctx, "PRAGMA journal_mode = "+f.journal).Scan(&journal); err != nil {
+	if err := sqldb.One(ctx, h, "PRAGMA journal_mode = "+f.journal, nil, &journal); err != nil {
 		return err
 	}
 	if journal != f.journal {
@@ -284,20 +274,15 @@ func (f *file) remove(ctx context.Context) error {
 	if err != nil || !ours {
 		return err
 	}
-	err = using(f.existing, func(db *sql.DB) error {
-		conn, err := db.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		mark, err := f.readMark(ctx, conn, noRows)
+	err = within(ctx, f.existingName(), func(h *handle) error {
+		mark, err := f.readMark(ctx, h, noRows)
 		if err == nil && mark != nil {
-			err = f.unowned(ctx, conn)
+			err = f.unowned(ctx, h)
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := conn.ExecContext(ctx, "PRAGMA journal_mode = delete; BEGIN EXCLUSIVE"); err != nil {
+		if err := h.change(ctx, "PRAGMA journal_mode = delete", "BEGIN EXCLUSIVE"); err != nil {
 			return err
 		}
 		for _, tail := range []string{"", "-journal", "-wal", "-shm"} {
@@ -305,8 +290,7 @@ func (f *file) remove(ctx context.Context) error {
 				return err
 			}
 		}
-		_, err = conn.ExecContext(ctx, "ROLLBACK")
-		return err
+		return h.change(ctx, "ROLLBACK")
 	})
 	return f.explainOthers("drop", err)
 }

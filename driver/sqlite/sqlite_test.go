@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -123,9 +122,8 @@ func TestForeignFiles(t *testing.T) {
 	copy(ordinary, "SQLite format 4 is not a thing")
 	// With our application id, and no mark.
 	without := func(t *testing.T, path string) {
-		err := using(func() (*sql.DB, error) { return connect(options{path: path}.dsn("rwc")) }, func(db *sql.DB) error {
-			_, err := db.ExecContext(t.Context(), `PRAGMA application_id = 1098085241; CREATE TABLE precious (x INTEGER)`)
-			return err
+		err := within(t.Context(), options{path: path}.dsn("rwc"), func(h *handle) error {
+			return h.change(t.Context(), `PRAGMA application_id = 1098085241; CREATE TABLE precious (x INTEGER)`)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -133,10 +131,9 @@ func TestForeignFiles(t *testing.T) {
 	}
 	// In WAL mode, whose log and index SQLite would make anew when it opens it.
 	wal := func(t *testing.T, path string) {
-		err := using(func() (*sql.DB, error) { return connect(options{path: path}.dsn("rwc")) }, func(db *sql.DB) error {
-			_, err := db.ExecContext(t.Context(), `PRAGMA journal_mode = wal; CREATE TABLE assay_mark (run TEXT);
+		err := within(t.Context(), options{path: path}.dsn("rwc"), func(h *handle) error {
+			return h.change(t.Context(), `PRAGMA journal_mode = wal; CREATE TABLE assay_mark (run TEXT);
 			CREATE TABLE precious (x INTEGER); INSERT INTO precious VALUES (42)`)
-			return err
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -202,7 +199,7 @@ func TestSettingsAreThoseInForce(t *testing.T) {
 		load(t, s, 2)
 		openSession(t, s)
 		var journal, synchronous string
-		r := reader{s.below.last.handle}
+		r := s.below.last.handle
 		err := errors.Join(r.Query(t.Context(), "PRAGMA journal_mode", func(row store.Row) error { return row.Scan(&journal) }),
 			r.Query(t.Context(), "PRAGMA synchronous", func(row store.Row) error { return row.Scan(&synchronous) }))
 		level := map[string]string{"0": "off", "1": "normal", "2": "full", "3": "extra"}[synchronous]
@@ -278,7 +275,7 @@ func TestForeignWriter(t *testing.T) {
 	ledger := load(t, other, 2)
 	n := openSession(t, s)
 	openSession(t, other)
-	if err := other.below.last.handle.run("BEGIN IMMEDIATE"); err != nil {
+	if err := other.below.last.handle.change(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
@@ -287,7 +284,7 @@ func TestForeignWriter(t *testing.T) {
 	if r.Outcome != history.Failed || r.Class != workload.ClassLockTimeout || r.Broken {
 		t.Errorf("while another writes: %+v, want a lock timeout", r)
 	}
-	if err := other.below.last.handle.run("ROLLBACK"); err != nil {
+	if err := other.below.last.handle.change(t.Context(), "ROLLBACK"); err != nil {
 		t.Fatal(err)
 	}
 	r = n.Transfer(t.Context(), tr)
@@ -308,7 +305,7 @@ func TestReaderHoldsUpCommit(t *testing.T) {
 	ledger := load(t, other, 2)
 	n := openSession(t, s)
 	openSession(t, other)
-	if err := other.below.last.handle.run("BEGIN; SELECT * FROM assay_account"); err != nil {
+	if err := other.below.last.handle.change(t.Context(), "BEGIN; SELECT * FROM assay_account"); err != nil {
 		t.Fatal(err)
 	}
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
@@ -317,7 +314,7 @@ func TestReaderHoldsUpCommit(t *testing.T) {
 	if r.Outcome != history.Failed || r.Class != workload.ClassLockTimeout || r.Broken {
 		t.Errorf("while another reads: %+v, want a lock timeout", r)
 	}
-	if err := other.below.last.handle.run("COMMIT"); err != nil {
+	if err := other.below.last.handle.change(t.Context(), "COMMIT"); err != nil {
 		t.Fatal(err)
 	}
 	r = n.Transfer(t.Context(), tr)
@@ -338,7 +335,7 @@ func TestCallerLeaves(t *testing.T) {
 	ledger := load(t, other, 2)
 	n := openSession(t, s)
 	openSession(t, other)
-	if err := other.below.last.handle.run("BEGIN; SELECT * FROM assay_account"); err != nil {
+	if err := other.below.last.handle.change(t.Context(), "BEGIN; SELECT * FROM assay_account"); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -357,7 +354,7 @@ func TestCallerLeaves(t *testing.T) {
 	if err := s.Settle(over); !errors.Is(err, context.Canceled) {
 		t.Errorf("Settle while a transaction is in flight: %v", err)
 	}
-	if err := other.below.last.handle.run("COMMIT"); err != nil {
+	if err := other.below.last.handle.change(t.Context(), "COMMIT"); err != nil {
 		t.Fatal(err)
 	}
 	ledger.Check(t.Context(), t, s)
@@ -369,7 +366,7 @@ func TestDiskFull(t *testing.T) {
 	s := openStore(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
 	ledger := load(t, s, 2)
 	n := openSession(t, s)
-	if err := s.below.last.handle.run("PRAGMA max_page_count = 1"); err != nil { // it stays at what there is
+	if err := s.below.last.handle.change(t.Context(), "PRAGMA max_page_count = 1"); err != nil { // it stays at what there is
 		t.Fatal(err)
 	}
 	for id := int64(1); id < 100_000; id++ {

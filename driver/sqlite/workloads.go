@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"os"
 
 	"assay/driver/sqldb"
@@ -93,8 +92,6 @@ func (f *file) Compact(ctx context.Context, name string) error {
 		return err
 	}
 	return f.asWriter(ctx, "vacuum", func() error {
-		return using(f.writing, func(db *sql.DB) error {
-			return execute(ctx, db, name, "PRAGMA wal_checkpoint(TRUNCATE)")
-		})
+		return within(ctx, f.writingName(), func(h *handle) error { return h.change(ctx, name, "PRAGMA wal_checkpoint(TRUNCATE)") })
 	})
 }
