@@ -163,37 +163,23 @@ func (p *schema) settlePooled(ctx context.Context) error {
 	}
 	named := told == name
 	parameters := []store.Value{store.OfText(name), store.OfBool(named), store.OfText(began)}
-	terminate := time.Now().Add(poolerGrace)
-	for {
-		var left []string
-		var state string
-		err := c.Query(ctx, leftBehindPooler, func(row store.Row) error {
+	return sqldb.SettleBy(ctx, "transactions are still open behind the pooler", func() (left []string, state string, err error) {
+		err = c.Query(ctx, leftBehindPooler, func(row store.Row) error {
 			left = append(left, "")
 			return row.Scan(&left[len(left)-1], &state)
 		}, parameters...)
-		if err != nil || len(left) == 0 {
-			return err
+		return left, state, err
+	}, func(pid string) error {
+		if !named {
+			return nil
 		}
-		if named && time.Now().After(terminate) {
-			for _, pid := range left {
-				if err := sqldb.One(ctx, c, `SELECT pg_terminate_backend(`+pid+`)`, nil, new(bool)); err != nil && !hasCode(err, codeInsufficientPrivilege) {
-					return err
-				}
-			}
-			terminate = time.Now().Add(poolerGrace)
+		err := sqldb.One(ctx, c, `SELECT pg_terminate_backend(`+pid+`)`, nil, new(bool))
+		if hasCode(err, codeInsufficientPrivilege) {
+			return nil
 		}
-		if workload.Pause(ctx, poolerPause) != nil {
-			return fmt.Errorf("%d transactions are still open behind the pooler (%s): %w", len(left), state, ctx.Err())
-		}
-	}
+		return err
+	})
 }
-
-// poolerGrace is how long an abandoned transaction may finish by itself; poolerPause is
-// between two looks.
-const (
-	poolerGrace = time.Second
-	poolerPause = 10 * time.Millisecond
-)
 
 // poolerRun is the run of this Store's sessions.
 func (p *schema) poolerRun(ctx context.Context) (run string, err error) {

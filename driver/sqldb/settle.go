@@ -106,27 +106,36 @@ func (n *Namespace) SettleOn(ctx context.Context, c Conn, server string) error {
 		return err
 	}
 	name := store.OfText(n.Server.SessionName(run))
+	return SettleBy(ctx, "abandoned sessions are still in the database", func() ([]string, string, error) {
+		return n.orphans(ctx, c, server, name)
+	}, func(id string) error {
+		err := c.Query(ctx, fmt.Sprintf(n.Catalog.EndSession, id), func(store.Row) error { return nil }, name)
+		if kind := n.Server.Kind(err); err != nil && kind != NotThere && kind != NotAllowed {
+			return err
+		}
+		return nil
+	})
+}
+
+// SettleBy looks until nothing is left. What has not ended within a second by itself is
+// ended, and so on each second.
+func SettleBy(ctx context.Context, what string, look func() (ids []string, state string, err error), end func(id string) error) error {
 	terminate := time.Now().Add(settleGrace)
-	pause := time.NewTicker(settleInterval)
-	defer pause.Stop()
 	for {
-		orphans, state, err := n.orphans(ctx, c, server, name)
-		if err != nil || len(orphans) == 0 {
+		left, state, err := look()
+		if err != nil || len(left) == 0 {
 			return err
 		}
 		if time.Now().After(terminate) {
-			for _, id := range orphans {
-				err := c.Query(ctx, fmt.Sprintf(n.Catalog.EndSession, id), func(store.Row) error { return nil }, name)
-				if kind := n.Server.Kind(err); err != nil && kind != NotThere && kind != NotAllowed {
+			for _, id := range left {
+				if err := end(id); err != nil {
 					return err
 				}
 			}
 			terminate = time.Now().Add(settleGrace)
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%d abandoned sessions are still in the database (%s): %w", len(orphans), state, ctx.Err())
-		case <-pause.C:
+		if workload.Pause(ctx, settleInterval) != nil {
+			return fmt.Errorf("%d %s (%s): %w", len(left), what, state, ctx.Err())
 		}
 	}
 }
