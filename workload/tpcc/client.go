@@ -12,7 +12,7 @@ import (
 
 // client is one client of the run. Its operations are those of its number.
 type client struct {
-	workload.Connection[Session]
+	workload.Connection[*session]
 	inputs *Inputs
 	number int
 	values []int64
@@ -47,7 +47,7 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 // do does an operation of this kind and leaves what the reply has in values. The
 // session may go on with what it was given after it has returned, so that all of it is
 // made anew.
-func (c *client) do(ctx context.Context, session Session, kind uint8, id int64) workload.Reply {
+func (c *client) do(ctx context.Context, session *session, kind uint8, id int64) workload.Reply {
 	moment := c.inputs.Moment(id)
 	switch kind {
 	case KindNewOrder:

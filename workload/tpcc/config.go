@@ -1,8 +1,8 @@
 // Package tpcc is the workload of an order-entry business after TPC-C, revision 5.11
 // (TPC BENCHMARK C, Standard Specification, February 2010): five transactions over nine
-// tables. It declares what a database must offer (Store), makes the opening rows and
-// the inputs of every transaction, and judges what is read back: by the twelve
-// consistency conditions of clause 3.3.2, and by what became of each operation.
+// tables. It declares its tables and statements, makes the opening rows and the inputs
+// of every transaction, and judges what is read back: by the twelve consistency
+// conditions of clause 3.3.2, and by what became of each operation.
 //
 // What an operation asks for is a pure function of the seed and the operation's id, and
 // so are the opening rows; nothing of either is stored in a run's folder.

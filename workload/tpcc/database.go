@@ -52,34 +52,20 @@ func tableOf[T any](name string, key int, c workload.Columns[T], lengths ...int)
 	return store.Table{Name: name, KeyColumns: key, Columns: columns, Loaded: true, LateKey: true}
 }
 
-// Opener opens the Store by a driver's Opener.
-func Opener(open store.Opener) func(context.Context, workload.Target) (Store, error) {
-	return definition.Opening(Schema, open, Over)
-}
-
 // On is the support of the workload by a driver. Without documents another schema than the
 // normalized one is a *workload.OptionError.
 func On(open store.Opener, lacks store.Lacks) definition.Support {
-	return definition.On(Definition(), func(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
+	return definition.Direct(Definition(), func(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
 		if why := lacks[store.Documents]; why != "" && target.Schema == SchemaDenormalized {
 			return nil, &workload.OptionError{Option: "--schema", Value: target.Schema, Reason: why,
 				Want: SchemaNormalized + "; " + SchemaDenormalized + " is a form of documents, for MongoDB"}
 		}
 		return open(ctx, target, schema)
-	}, lacks, Opener)
+	}, lacks)
 }
 
-// Over is the Store on a database of the workload's schema.
-func Over(db store.Database) Store { return &database{db} }
-
-// database is an IsolationStore over a store.Database.
-type database struct{ store.Database }
-
-var _ IsolationStore = (*database)(nil)
-
-func (d *database) Promise() string { return d.Promises().Model }
-
-func (d *database) LoadRows(ctx context.Context, rows *Rows) error {
+// loadRows inserts opening rows.
+func loadRows(ctx context.Context, db store.Database, rows *Rows) error {
 	for _, of := range []store.Rows{
 		store.RowsOf("item", ItemColumns(), rows.Items),
 		store.RowsOf("warehouse", WarehouseColumns(), rows.Warehouses),
@@ -94,15 +80,18 @@ func (d *database) LoadRows(ctx context.Context, rows *Rows) error {
 		if of.Count == 0 {
 			continue
 		}
-		if err := d.Load(ctx, of); err != nil {
+		if err := db.Load(ctx, of); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *database) Read(ctx context.Context, v Visitor) error {
-	return store.ReadAll(ctx, d.View, func(r store.Reader) error {
+// readRows gives all rows as one consistent view, the tables in the order of Visitor's fields
+// and the rows of a table in any. It stops at the first error, of the database's or of a
+// callback's, and returns it. Rows are given as the database holds them, however wrong.
+func readRows(ctx context.Context, db store.Database, v Visitor) error {
+	return store.ReadAll(ctx, db.View, func(r store.Reader) error {
 		for _, read := range []func() error{
 			func() error { return store.Each(ctx, r, "item", ItemColumns(), v.Item) },
 			func() error { return store.Each(ctx, r, "warehouse", WarehouseColumns(), v.Warehouse) },
@@ -123,23 +112,19 @@ func (d *database) Read(ctx context.Context, v Visitor) error {
 	})
 }
 
-func (d *database) Session(ctx context.Context) (Session, error) {
-	joins := d.Lacks()[store.SQL] == ""
-	s, err := d.Database.Session(ctx, statements(joins))
+// openSession opens a session; stop is nil but for the isolation tests.
+func openSession(ctx context.Context, db store.Database, stop Stop) (*session, error) {
+	joins, open := db.Lacks()[store.SQL] == "", db.Session
+	all := statements(joins)
+	if stop != nil {
+		all = append(all, testStatements()...)
+		if stepping, is := store.As[store.Stepping](db); is {
+			open = stepping.SteppedSession
+		}
+	}
+	s, err := open(ctx, all)
 	if err != nil {
 		return nil, err
 	}
-	return &session{Session: s, joins: joins}, nil
-}
-
-func (d *database) Stepped(ctx context.Context, stop Stop) (SteppedSession, error) {
-	joins, open := d.Lacks()[store.SQL] == "", d.Database.Session
-	if stepping, is := store.As[store.Stepping](d.Database); is {
-		open = stepping.SteppedSession
-	}
-	s, err := open(ctx, append(statements(joins), testStatements()...))
-	if err != nil {
-		return nil, err
-	}
-	return &steppedSession{&session{Session: s, joins: joins, stop: stop}}, nil
+	return &session{Session: s, joins: joins, stop: stop}, nil
 }

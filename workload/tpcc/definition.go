@@ -104,5 +104,5 @@ func (c *Config) Options(definition.Support) []report.Setting {
 }
 
 func (c *Config) Open(_ context.Context, db workload.Store, seed uint64, _ int) (definition.Work, error) {
-	return NewWork(db.(Store), *c, seed)
+	return NewWork(definition.Database(db), *c, seed)
 }

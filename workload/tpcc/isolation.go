@@ -1,7 +1,6 @@
 package tpcc
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,42 +8,6 @@ import (
 	"assay/store"
 	"assay/workload"
 )
-
-// IsolationStore is a Store on which the isolation tests of clause 3.4.2 can be played.
-// A Store that is none leaves them out, and the report says so.
-type IsolationStore interface {
-	Store
-
-	// Promise is the consistency model that the database promises at its isolation
-	// level, as cycle.Model has it.
-	Promise() string
-
-	// Stepped opens a session whose transactions call stop at its points. It returns
-	// an error that is errors.ErrUnsupported if they cannot.
-	Stepped(ctx context.Context, stop Stop) (SteppedSession, error)
-}
-
-// SteppedSession is a Session of the isolation tests. It is used by one goroutine at a
-// time, but for Waiting.
-type SteppedSession interface {
-	Session
-
-	// Prices adds raise to the price of each of the items, unless it is 0, and gives
-	// the prices in the order of the items' numbers, in one transaction, which stops at
-	// AtEnd.
-	Prices(ctx context.Context, items []int64, raise int64) PricesReply
-
-	// Remove removes all rows of the isolation tests, in one transaction: of the
-	// warehouses above TestWarehouse up to LastTestWarehouse, the items from FirstTestItem
-	// to LastTestItem, and the payments and deliveries from FirstTestOperation to
-	// LastTestOperation.
-	Remove(ctx context.Context) workload.Reply
-
-	// Waiting reports whether the transaction under way waits for another one, by the
-	// database's own account. known is false if the database does not say. It is
-	// called from another goroutine.
-	Waiting(ctx context.Context) (waiting, known bool, err error)
-}
 
 // PricesReply is how a reading of prices ended. With Committed it has the prices.
 type PricesReply struct {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"assay/store"
 )
 
 const (
@@ -63,7 +65,7 @@ type IsolationTest struct {
 // They have rows of their own, which are removed at the end; the error may be that they
 // could not be.
 func (w *Work) Examine(ctx context.Context, folder string) error {
-	record, err := playIsolation(ctx, w.Store)
+	record, err := playIsolation(ctx, w.Database)
 	text, failed := json.MarshalIndent(record, "", " ")
 	if failed == nil {
 		failed = os.WriteFile(filepath.Join(folder, FileIsolation), append(text, '\n'), 0o644)
@@ -71,27 +73,18 @@ func (w *Work) Examine(ctx context.Context, folder string) error {
 	return errors.Join(err, failed)
 }
 
-func playIsolation(ctx context.Context, store Store) (record isolationRecord, err error) {
-	of, can := store.(IsolationStore)
-	if !can {
-		return isolationRecord{NotTried: notOffered}, nil
-	}
+func playIsolation(ctx context.Context, db store.Database) (record isolationRecord, err error) {
 	var terminals [3]*terminal
 	for i := range terminals {
-		t, err := newTerminal(ctx, of)
-		switch {
-		case errors.Is(err, errors.ErrUnsupported):
-			return isolationRecord{NotTried: notOffered}, nil
-		case err != nil:
+		if terminals[i], err = newTerminal(ctx, db); err != nil {
 			return isolationRecord{NotTried: fmt.Sprintf("no session could be opened: %v", err)}, nil
 		}
-		defer t.connection.Close()
-		terminals[i] = t
+		defer terminals[i].connection.Close()
 	}
 	if err := remove(ctx, terminals[0]); err != nil {
 		return isolationRecord{NotTried: err.Error()}, nil
 	}
-	if err := of.LoadRows(ctx, testRows()); err != nil {
+	if err := loadRows(ctx, db, testRows()); err != nil {
 		record.NotTried = fmt.Sprintf("their rows could not be loaded: %v", err)
 	} else {
 		for _, script := range isolationScripts() {
@@ -101,14 +94,11 @@ func playIsolation(ctx context.Context, store Store) (record isolationRecord, er
 	return record, remove(ctx, terminals[0])
 }
 
-// notOffered is why a database without IsolationStore has no isolation tests.
-const notOffered = "the transactions of this database cannot be stopped midway"
-
 // remove removes the rows of the tests. What is left of their transactions may be in the
 // way for a moment.
 func remove(ctx context.Context, t *terminal) (err error) {
 	for range repeats {
-		var session SteppedSession
+		var session *session
 		if session, err = t.connection.Session(ctx); err != nil {
 			continue
 		}

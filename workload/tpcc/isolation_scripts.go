@@ -40,7 +40,7 @@ func isolationScripts() []isolationScript {
 func (s *isolationScript) warehouse() int64 { return int64(TestWarehouse + s.Number) }
 
 // transaction does one on a session.
-type transaction func(ctx context.Context, session SteppedSession) workload.Reply
+type transaction func(ctx context.Context, session *session) workload.Reply
 
 // committed is nil if a transaction has ended so.
 func committed(r workload.Reply) error {
@@ -75,7 +75,7 @@ func (p *isolationPlay) newOrder(answer *[]int64, items ...int64) transaction {
 	for _, item := range items {
 		in.Lines = append(in.Lines, LineInput{Item: item, Supply: in.Warehouse, Quantity: orderQuantity})
 	}
-	return func(ctx context.Context, session SteppedSession) workload.Reply {
+	return func(ctx context.Context, session *session) workload.Reply {
 		r := session.NewOrder(ctx, &in)
 		if r.Outcome == history.Committed {
 			*answer = []int64{r.Order}
@@ -88,7 +88,7 @@ func (p *isolationPlay) newOrder(answer *[]int64, items ...int64) transaction {
 // of the order and the customer's balance.
 func (p *isolationPlay) orderStatus(answer *[]int64) transaction {
 	in := OrderStatusInput{CustomerInput{Warehouse: p.script.warehouse(), District: testDistrict, ID: testCustomer}}
-	return func(ctx context.Context, session SteppedSession) workload.Reply {
+	return func(ctx context.Context, session *session) workload.Reply {
 		r := session.OrderStatus(ctx, &in)
 		if r.Outcome == history.Committed {
 			*answer = []int64{r.Order, r.Lines, r.Amount, r.Balance}
@@ -99,7 +99,7 @@ func (p *isolationPlay) orderStatus(answer *[]int64) transaction {
 
 // prices raises and reads the prices of two items; answer gets them.
 func (p *isolationPlay) prices(answer *[]int64, raise int64) transaction {
-	return func(ctx context.Context, session SteppedSession) workload.Reply {
+	return func(ctx context.Context, session *session) workload.Reply {
 		r := session.Prices(ctx, []int64{FirstTestItem, FirstTestItem + 1}, raise)
 		if r.Outcome == history.Committed {
 			*answer = r.Prices
@@ -111,7 +111,7 @@ func (p *isolationPlay) prices(answer *[]int64, raise int64) transaction {
 // delivery is a Delivery, which answers nothing that a test wants.
 func (p *isolationPlay) delivery() transaction {
 	in := DeliveryInput{Operation: p.operation(), Warehouse: p.script.warehouse(), Carrier: 1, Moment: time.Now().UnixMilli()}
-	return func(ctx context.Context, session SteppedSession) workload.Reply {
+	return func(ctx context.Context, session *session) workload.Reply {
 		return session.Delivery(ctx, &in).Reply
 	}
 }
@@ -198,7 +198,7 @@ func (p *isolationPlay) deliverAndPay() {
 	payment := PaymentInput{Operation: p.operation(), Warehouse: p.script.warehouse(), District: testDistrict, Amount: amount, Moment: time.Now().UnixMilli(),
 		Customer: CustomerInput{Warehouse: p.script.warehouse(), District: testDistrict, ID: testCustomer}}
 	const second = "T2, a Payment,"
-	do := func(ctx context.Context, session SteppedSession) workload.Reply {
+	do := func(ctx context.Context, session *session) workload.Reply {
 		return session.Payment(ctx, &payment).Reply
 	}
 	t2 := p.beside(second, do)

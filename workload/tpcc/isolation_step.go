@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -31,15 +32,15 @@ var (
 // terminal is one session of the tests. A session that cannot be used any more is
 // replaced.
 type terminal struct {
-	connection workload.Connection[SteppedSession]
+	connection workload.Connection[*session]
 	// current is the transaction that stops of the session belong to.
 	current *atomic.Pointer[stepped]
 }
 
-func newTerminal(ctx context.Context, store IsolationStore) (*terminal, error) {
+func newTerminal(ctx context.Context, db store.Database) (*terminal, error) {
 	current := &atomic.Pointer[stepped]{}
-	connection, err := workload.Connect(ctx, func(ctx context.Context) (SteppedSession, error) {
-		return store.Stepped(ctx, func(at Point, read []int64) (again bool, err error) { return current.Load().stop(at, read) })
+	connection, err := workload.Connect(ctx, func(ctx context.Context) (*session, error) {
+		return openSession(ctx, db, func(at Point, read []int64) (again bool, err error) { return current.Load().stop(at, read) })
 	})
 	return &terminal{connection, current}, err
 }
@@ -48,7 +49,7 @@ func newTerminal(ctx context.Context, store IsolationStore) (*terminal, error) {
 type stepped struct {
 	ctx      context.Context
 	terminal *terminal
-	session  SteppedSession
+	session  *session
 	// at is where it stops, until it is to end. Only the transaction's own goroutine
 	// uses ending.
 	at     Point

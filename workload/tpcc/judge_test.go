@@ -12,9 +12,8 @@ import (
 	"assay/workload/definition"
 )
 
-// openingStore is a Store that only reads: opening rows, changed by a test.
+// openingStore has opening rows, changed by a test.
 type openingStore struct {
-	Store
 	rows       Rows
 	deliveries []Delivery
 }
@@ -93,7 +92,7 @@ func judgedRows(t *testing.T, s *openingStore, ops ...history.Op) []check.Result
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := Save(t.Context(), s, e.State, func(int64) {}); err != nil {
+	if err := Save(t.Context(), s.Read, e.State, func(int64) {}); err != nil {
 		t.Fatal(err)
 	}
 	j, err := Judge(smallConfig(), testSeed, e)

@@ -10,7 +10,11 @@ import (
 	"assay/workload"
 )
 
-// session does the transactions. Locks are taken in one order: the warehouse, the district,
+// session does the transactions of one client, each as the specification has it. None
+// retries. When ctx ends before the database has answered, the outcome is Unknown, unless it
+// is proven that nothing can take effect. New-Order, Payment and Delivery note the
+// operation's id with what they write: if one of that id is there already, the reply is Failed
+// and Duplicate. Locks are taken in one order: the warehouse, the district,
 // the oldest orders and the customers by district, stock by warehouse and item.
 //
 // What a transaction reads goes into variables of its own, since it may go on after the
@@ -204,10 +208,8 @@ func (s *steps) countLow(in *StockLevelInput) (low int64) {
 	return low
 }
 
-// steppedSession is a session of the isolation tests.
-type steppedSession struct{ *session }
-
-func (s *steppedSession) Remove(ctx context.Context) workload.Reply {
+// Remove removes all rows of the isolation tests, in one transaction.
+func (s *session) Remove(ctx context.Context) workload.Reply {
 	return s.transaction(ctx, true, func(t *steps) {
 		for i, r := range testRanges() {
 			t.do(removeTests+i, nil, store.OfInts(r.first, r.last+1)...)
@@ -215,7 +217,9 @@ func (s *steppedSession) Remove(ctx context.Context) workload.Reply {
 	}).Reply
 }
 
-func (s *steppedSession) Prices(ctx context.Context, items []int64, raise int64) PricesReply {
+// Prices adds raise to the price of each of the items, unless it is 0, and gives the prices
+// in the order of the items' numbers, in one transaction, which stops at AtEnd.
+func (s *session) Prices(ctx context.Context, items []int64, raise int64) PricesReply {
 	prices := make([]int64, len(items))
 	r := s.transaction(ctx, raise != 0, func(t *steps) {
 		for i, item := range items {

@@ -10,6 +10,7 @@ import (
 	"assay/store"
 )
 
+// NewOrder is Rejected, with everything it has done rolled back, if an item does not exist.
 func (s *session) NewOrder(ctx context.Context, in *NewOrderInput) NewOrderReply {
 	var order, total int64
 	r := s.transaction(ctx, true, func(t *steps) {
@@ -185,6 +186,8 @@ func (o *newOrder) takeFrom(supply int64, wanted []int) {
 	}
 }
 
+// Delivery delivers the oldest order of each district that is not delivered yet, all of them
+// in one transaction.
 func (s *session) Delivery(ctx context.Context, in *DeliveryInput) DeliveryReply {
 	var orders [Districts]int64
 	r := s.transaction(ctx, true, func(t *steps) {

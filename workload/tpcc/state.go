@@ -29,15 +29,15 @@ const (
 	tagCount
 )
 
-// Save reads all rows of the store into a file. read is called now and then with the
+// Save reads all rows, which all gives, into a file. read is called now and then with the
 // number of rows so far. Rows of the isolation tests are left out, which are there while
 // these are played, and if they could not be removed. A file that exists is replaced, and
 // only by a whole one.
-func Save(ctx context.Context, store Store, path string, read func(rows int64)) error {
+func Save(ctx context.Context, all func(context.Context, Visitor) error, path string, read func(rows int64)) error {
 	var rows int64
 	return history.SaveRecords(path, stateMagic, func() { read(rows) }, func(w *history.RecordWriter) error {
 		s := saver{w, &rows}
-		err := store.Read(ctx, Visitor{
+		err := all(ctx, Visitor{
 			Item:      saved(s, tagItem, ItemColumns(), func(r *Item) bool { return r.ID >= FirstTestItem && r.ID <= LastTestItem }),
 			Warehouse: saved(s, tagWarehouse, WarehouseColumns(), func(r *Warehouse) bool { return ofTest(r.ID) }),
 			District:  saved(s, tagDistrict, DistrictColumns(), func(r *District) bool { return ofTest(r.Warehouse) }),
@@ -104,7 +104,7 @@ func newLine[T any](c workload.Columns[T], told bool) *line[T] {
 	return l
 }
 
-// Replay reads a saved state: what Store.Read gave, in its order, with hashes in place of
+// Replay reads a saved state: what Save was given, in its order, with hashes in place of
 // the texts. A file that is not whole gives a *history.CutError, a damaged one a
 // *history.FormatError, and a callback's error is returned as it is.
 func Replay(path string, v Visitor) error {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -14,21 +15,21 @@ const FileState = "tpcc.bin"
 
 // Work is the workload opened on one database: what a run does with it, phase by phase.
 type Work struct {
-	Store
+	store.Database
 	definition.NoObservers
 	config     Config
 	population *Population
 	inputs     *Inputs
 }
 
-// NewWork returns the work of this configuration and seed on a store, which it owns
+// NewWork returns the work of this configuration and seed on a database, which it owns
 // from then on. It returns Config.Validate's error.
-func NewWork(store Store, config Config, seed uint64) (*Work, error) {
+func NewWork(db store.Database, config Config, seed uint64) (*Work, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
 	p := NewPopulation(config, seed)
-	return &Work{Store: store, config: config, population: p, inputs: NewInputs(p)}, nil
+	return &Work{Database: db, config: config, population: p, inputs: NewInputs(p)}, nil
 }
 
 // Rows is how many rows Load creates, but for the lines of orders, which are ten times
@@ -49,7 +50,7 @@ func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
 		var rows Rows
 		return func(ctx context.Context, number int64) (int, error) {
 			b.fill(number-1, &rows)
-			return 1, w.LoadRows(ctx, &rows)
+			return 1, loadRows(ctx, w.Database, &rows)
 		}
 	}, func(done, total int64) {
 		if total > 0 {
@@ -59,15 +60,10 @@ func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
 }
 
 // Promise implements definition.Work, for the isolation tests.
-func (w *Work) Promise() string {
-	if of, can := w.Store.(IsolationStore); can {
-		return of.Promise()
-	}
-	return ""
-}
+func (w *Work) Promise() string { return w.Promises().Model }
 
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
-	connection, err := workload.Connect(ctx, w.Session)
+	connection, err := workload.Connect(ctx, func(ctx context.Context) (*session, error) { return openSession(ctx, w.Database, nil) })
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +75,7 @@ func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
 }
 
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
-	return Save(ctx, w.Store, filepath.Join(folder, FileState), read)
+	return Save(ctx, func(ctx context.Context, v Visitor) error { return readRows(ctx, w.Database, v) }, filepath.Join(folder, FileState), read)
 }
 
 // batches divides the opening rows: first those of items, then for each warehouse its
