@@ -1,7 +1,7 @@
 // Package script is the workload of transactions that a user writes: a file in Starlark,
 // or in a part of the language of pgbench's scripts, declares transactions, what they
-// need, and what must hold. It declares what a database must offer (Store), runs the
-// transactions, and judges what was declared by what the database acknowledged.
+// need, and what must hold. It runs the transactions, and judges what was declared by what
+// the database acknowledged.
 //
 // What a transaction draws by chance is a pure function of the seed and the operation.
 //

@@ -13,45 +13,17 @@ import (
 // Schema has no tables: a user makes them.
 func Schema() store.Schema { return store.Schema{Workload: Name, Transactions: true, Open: true} }
 
-// Over is the Store on a database of Schema.
-func Over(db store.Database) Store { return &database{db} }
-
-// database is a Store over a store.Database.
-type database struct{ store.Database }
-
-func (d *database) Language() Language {
-	if d.Lacks()[store.SQL] != "" {
+// languageOf is what a database's statements are written in.
+func languageOf(db store.Database) Language {
+	if db.Lacks()[store.SQL] != "" {
 		return Documents
 	}
 	return SQL
 }
 
-// ShardedByID implements Sharded. Only where collections are sharded by it have documents
-// no other unique field.
-func (d *database) ShardedByID() bool {
-	return d.Language() == Documents && d.Lacks()[store.SecondaryUnique] != ""
-}
-
-func (d *database) Load(ctx context.Context, rows Rows) error {
-	return d.Database.Load(ctx, store.Rows{Table: rows.Table, Columns: rows.Columns, Count: len(rows.Values), Row: func(i int, into []store.Value) []store.Value {
-		return appendValues(into, rows.Values[i])
-	}})
-}
-
-func (d *database) RecordMade(ctx context.Context) error {
-	recording, is := store.As[store.Recording](d.Database)
-	if !is {
-		return errors.New("the database does not record what a setup has made")
-	}
-	return recording.RecordMade(ctx)
-}
-
-func (d *database) Read(ctx context.Context, read func(Querier) error) error {
-	return d.View(ctx, func(r store.Reader) error { return read(querier{r}) })
-}
-
-func (d *database) Observe(ctx context.Context, read func(Querier) error) error {
-	return d.Audit(ctx, func(r store.Reader) error { return read(querier{r}) })
+// look has read look at one state, which view gives. The error of read is wrapped.
+func look(ctx context.Context, view func(context.Context, func(store.Reader) error) error, read func(Querier) error) error {
+	return view(ctx, func(r store.Reader) error { return read(querier{r}) })
 }
 
 // querier is a Querier over a store.Reader.
@@ -112,8 +84,8 @@ func plainRow(row func([]any) error) func(store.Row) error {
 	}
 }
 
-func (d *database) Session(ctx context.Context) (Session, error) {
-	s, err := d.Database.Session(ctx, nil)
+func openSession(ctx context.Context, db store.Database) (Session, error) {
+	s, err := db.Session(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package script
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -11,21 +10,10 @@ import (
 	"assay/promise"
 	"assay/report"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 )
 
 const Name = "script"
-
-// Opener opens the Store by a driver's Opener.
-func Opener(open store.Opener) func(context.Context, workload.Target) (Store, error) {
-	return definition.Opening(definition.Fixed(Schema), open, Over)
-}
-
-// On is the support of the workload by a driver.
-func On(open store.Opener, lacks store.Lacks) definition.Support {
-	return definition.On(Definition(), open, lacks, Opener)
-}
 
 func Definition() definition.Workload {
 	return definition.Workload{

@@ -24,7 +24,7 @@ type observer struct {
 func (o *observer) Attempt(ctx context.Context, seq uint64, _ int) load.Answer {
 	var texts []string
 	var broken []int64
-	err := o.work.Observe(ctx, func(q Querier) error {
+	err := look(ctx, o.work.Audit, func(q Querier) error {
 		texts, broken = nil, nil
 		for i := range o.work.program.invariants {
 			n := &o.work.program.invariants[i]

@@ -33,7 +33,7 @@ type state struct {
 // Save reads the database back into the run's folder, with the script beside.
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	var s state
-	err := w.Read(ctx, func(q Querier) error {
+	err := look(ctx, w.View, func(q Querier) error {
 		s = state{Findings: w.findings.list()}
 		for i := range w.program.invariants {
 			a, err := ask(ctx, q, w.program.invariants[i].query)

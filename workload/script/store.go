@@ -7,64 +7,15 @@ import (
 	"assay/workload"
 )
 
-// Store is what a database must offer for this workload: to run statements that it
-// learns of one by one. A value, of a parameter or of an answer, is nil, int64,
-// float64, bool or string, or a store.Document.
-//
-// All methods are safe for concurrent use, except where said otherwise.
-type Store interface {
-	workload.Store
-
-	// Create makes an empty schema under the mark; see workload.Store. Names without a
-	// qualifier lie in it, in all statements of sessions and views.
-	Create(ctx context.Context, mark workload.Marker) error
-
-	// Language is what statements are written in.
-	Language() Language
-
-	// Load adds rows to a table by the fastest way that the database has. It is called
-	// from several goroutines.
-	Load(ctx context.Context, rows Rows) error
-
-	// RecordMade notes, while setup goes on, what it has made so far, so that what others
-	// make beside it is told from it however setup ends.
-	RecordMade(ctx context.Context) error
-
-	// FinishLoad is called once after all is loaded: it is RecordMade too, brings the planner's statistics
-	// up to date and sets Mark.Loaded.
-	FinishLoad(ctx context.Context) error
-
-	// Session opens what one client uses. It is used by one goroutine at a time.
-	Session(ctx context.Context) (Session, error)
-
-	// Read has read look at one state of the schema, when all has ended; Observe beside
-	// transactions that go on, at a level that shows a state between two of their
-	// commits. The error of read is wrapped.
-	Read(ctx context.Context, read func(Querier) error) error
-	Observe(ctx context.Context, read func(Querier) error) error
-}
-
-// Sharded is a Store of documents whose collections may be sharded by _id.
-type Sharded interface {
-	// ShardedByID is whether they are.
-	ShardedByID() bool
-}
-
-// Rows are rows to be loaded. Those of a collection have one value, a store.Document, and no
-// Columns.
-type Rows struct {
-	Table   string
-	Columns []string
-	Values  [][]any
-}
-
-// Querier runs queries in one transaction.
+// Querier runs queries in one transaction. A value, of a parameter or of an answer, is nil,
+// int64, float64, bool or string, or a store.Document.
 type Querier interface {
 	// Query gives each row to the callback, which may keep it; of documents, a row of one
 	// store.Document. An error of the callback ends it. A nil callback wants none.
 	Query(ctx context.Context, statement Statement, row func([]any) error) error
 }
 
+// Session is one client's, and learns of statements one by one.
 type Session interface {
 	// Single runs a statement that is a transaction of its own, and whose rows nobody
 	// wants. One that reads has no effect, so that anything but Committed is Failed.

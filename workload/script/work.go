@@ -15,7 +15,7 @@ import (
 
 // Work is the workload opened on one database: what a run does with it, phase by phase.
 type Work struct {
-	Store
+	store.Database
 	definition.NoPromise
 	config   Config
 	program  *program
@@ -27,19 +27,18 @@ type Work struct {
 
 // Open implements definition.Config. It returns Validate's error.
 func (c *Config) Open(_ context.Context, opened workload.Store, seed uint64, _ int) (definition.Work, error) {
-	of := opened.(Store)
-	program, err := c.compile(of.Language())
+	db := definition.Database(opened)
+	program, err := c.compile(languageOf(db))
 	if err != nil {
 		return nil, err
 	}
-	if sharded, may := opened.(Sharded); may {
-		program.statements.sharded = sharded.ShardedByID()
-	}
+	// Only where collections are sharded by _id have documents no other unique field.
+	program.statements.sharded = languageOf(db) == Documents && db.Lacks()[store.SecondaryUnique] != ""
 	rows, err := program.rehearsed()
 	if err != nil {
 		return nil, err
 	}
-	return &Work{Store: of, config: *c, program: program, seed: seed, rows: rows}, nil
+	return &Work{Database: db, config: *c, program: program, seed: seed, rows: rows}, nil
 }
 
 // Rows is how many rows setup loads by db.insert.
@@ -48,15 +47,17 @@ func (w *Work) Rows() int64 { return w.rows }
 // Find implements workload.Store. Transactions may delete all rows, so that a schema
 // without any was not emptied by somebody else: it counts as one row.
 func (w *Work) Find(ctx context.Context) (*workload.Leftover, error) {
-	found, err := w.Store.Find(ctx)
+	found, err := w.Database.Find(ctx)
 	if found != nil {
 		found.Rows = max(found.Rows, 1)
 	}
 	return found, err
 }
 
+func (w *Work) open(ctx context.Context) (Session, error) { return openSession(ctx, w.Database) }
+
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
-	connection, err := workload.Connect(ctx, w.Store.Session)
+	connection, err := workload.Connect(ctx, w.open)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,7 @@ func (w *Work) setUp(ctx context.Context, loaded func(done, total int64)) error 
 	if w.program.setup == nil {
 		return nil
 	}
-	session, err := w.Store.Session(ctx)
+	session, err := w.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -137,7 +138,11 @@ func (w *Work) recordMade(ctx context.Context, s Statement) error {
 	if s.Command == nil && !strings.EqualFold(first, "create") {
 		return nil
 	}
-	return w.Store.RecordMade(ctx)
+	recording, is := store.As[store.Recording](w.Database)
+	if !is {
+		return errors.New("the database does not record what a setup has made")
+	}
+	return recording.RecordMade(ctx)
 }
 
 func (w *Work) table(ctx context.Context, l tableLoad, loaded func(done, total int64)) error {
@@ -146,15 +151,16 @@ func (w *Work) table(ctx context.Context, l tableLoad, loaded func(done, total i
 	return of.Load(ctx, func() load.Batch {
 		row := l.rows()
 		return func(ctx context.Context, first int64) (int, error) {
-			batch := Rows{Table: l.table, Columns: l.columns}
+			var all [][]any
 			for i := first - 1; i < min(first-1+maxBatch, l.count); i++ {
 				values, err := row(i)
 				if err != nil {
 					return 0, located(w.program.path, err)
 				}
-				batch.Values = append(batch.Values, values)
+				all = append(all, values)
 			}
-			return len(batch.Values), w.Store.Load(ctx, batch)
+			return len(all), w.Database.Load(ctx, store.Rows{Table: l.table, Columns: l.columns, Count: len(all),
+				Row: func(i int, into []store.Value) []store.Value { return appendValues(into, all[i]) }})
 		}
 	}, loaded)
 }
@@ -163,17 +169,17 @@ func (w *Work) table(ctx context.Context, l tableLoad, loaded func(done, total i
 // once: what is wrong with the script is so known before clients begin, and what setup
 // has loaded keeps the invariants.
 func (w *Work) rehearse(ctx context.Context) error {
-	look := func(at func(context.Context, Querier) error) error {
-		err := w.Observe(ctx, func(q Querier) error { return at(ctx, q) })
+	queries := func(at func(context.Context, Querier) error) error {
+		err := look(ctx, w.Audit, func(q Querier) error { return at(ctx, q) })
 		if wrong := (*Error)(nil); errors.As(err, &wrong) {
 			return wrong
 		}
 		return err
 	}
-	if err := look(w.program.opening); err != nil {
+	if err := queries(w.program.opening); err != nil {
 		return err
 	}
-	session, err := w.Store.Session(ctx)
+	session, err := w.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -200,12 +206,12 @@ func (w *Work) rehearse(ctx context.Context) error {
 		}
 		if reply.Broken {
 			session.Close()
-			if session, err = w.Store.Session(ctx); err != nil {
+			if session, err = w.open(ctx); err != nil {
 				return err
 			}
 		}
 	}
-	return look(w.program.rolledBack)
+	return queries(w.program.rolledBack)
 }
 
 // opening holds the queries against what setup has loaded.
