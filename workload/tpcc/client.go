@@ -5,7 +5,6 @@ import (
 	"math"
 	"time"
 
-	"assay/history"
 	"assay/load"
 	"assay/workload"
 )
@@ -15,7 +14,6 @@ type client struct {
 	workload.Connection[*session]
 	inputs *Inputs
 	number int
-	values []int64
 	// unsure is true if an earlier attempt of the operation is unknown.
 	unsure bool
 	deck   deck
@@ -36,58 +34,36 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	}
 	reply := c.do(ctx, session, kind, OperationID(c.number, seq))
 	answer := reply.Answer(kind)
-	if reply.Outcome == history.Committed {
-		answer.Values = c.values
-	}
+	answer.Values = reply.Values
 	c.unsure = reply.Repeated(&answer, attempt, c.unsure)
 	c.After(answer.Outcome, reply.Broken)
 	return answer
 }
 
-// do does an operation of this kind and leaves what the reply has in values. The
-// session may go on with what it was given after it has returned, so that all of it is
-// made anew.
-func (c *client) do(ctx context.Context, session *session, kind uint8, id int64) workload.Reply {
+// do does an operation of this kind. The session may go on with what it was given after it
+// has returned, so that all of it is made anew.
+func (c *client) do(ctx context.Context, session *session, kind uint8, id int64) Reply {
 	moment := c.inputs.Moment(id)
 	switch kind {
 	case KindNewOrder:
 		in := c.inputs.NewOrder(id)
 		in.Moment = moment
-		r := session.NewOrder(ctx, &in)
-		c.values = append(c.values[:0], r.Order, r.Total)
-		return r.Reply
+		return session.NewOrder(ctx, &in)
 	case KindPayment:
 		in := c.inputs.Payment(id)
 		in.Moment = moment
-		r := session.Payment(ctx, &in)
-		c.values = append(c.values[:0], r.Customer, r.Balance)
-		return r.Reply
+		return session.Payment(ctx, &in)
 	case KindOrderStatus:
 		in := c.inputs.OrderStatus(id)
-		r := session.OrderStatus(ctx, &in)
-		c.values = append(c.values[:0], r.Customer, r.Balance, r.Order, r.Lines, r.Amount)
-		return reading(r.Reply)
+		return session.OrderStatus(ctx, &in)
 	case KindDelivery:
 		in := c.inputs.Delivery(id)
 		in.Moment = moment
-		r := session.Delivery(ctx, &in)
-		c.values = append(c.values[:0], r.Orders[:]...)
-		return r.Reply
+		return session.Delivery(ctx, &in)
 	default:
 		in := c.inputs.StockLevel(id)
-		r := session.StockLevel(ctx, &in)
-		c.values = append(c.values[:0], r.Low)
-		return reading(r.Reply)
+		return session.StockLevel(ctx, &in)
 	}
-}
-
-// reading is the reply to a transaction that changes nothing: without an answer it has
-// had no effect.
-func reading(r workload.Reply) workload.Reply {
-	if r.Outcome == history.Unknown {
-		r.Outcome, r.Broken = history.Failed, true
-	}
-	return r
 }
 
 // Think implements load.Thinker: the time to look at the answer before and that to key

@@ -6,14 +6,7 @@ import (
 	"slices"
 
 	"assay/store"
-	"assay/workload"
 )
-
-// PricesReply is how a reading of prices ended. With Committed it has the prices.
-type PricesReply struct {
-	workload.Reply
-	Prices []int64
-}
 
 // Stop is called by a transaction that has come to a point, with what it has read there,
 // in the goroutine that does the transaction. The transaction goes on when it returns:

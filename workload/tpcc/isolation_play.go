@@ -104,7 +104,7 @@ func remove(ctx context.Context, t *terminal) (err error) {
 		}
 		r := session.Remove(ctx)
 		t.connection.After(r.Outcome, r.Broken)
-		if err = committed(r); err == nil {
+		if err = committed(r.Reply); err == nil {
 			return nil
 		}
 	}
@@ -236,11 +236,12 @@ func (p *isolationPlay) closeFirst(name string, x *stepped, rollBack bool) {
 }
 
 // closeSecond waits for the end of the second transaction, and does it again if it was
-// refused for the sake of the first, as an application would.
-func (p *isolationPlay) closeSecond(name string, x *stepped, do transaction) {
+// refused for the sake of the first, as an application would. It gives what the transaction has
+// answered.
+func (p *isolationPlay) closeSecond(name string, x *stepped, do transaction) (answered []int64) {
 	for n := 0; ; n++ {
 		if p.finish(x); p.err != nil {
-			return
+			return nil
 		}
 		if !p.Early || n > 0 {
 			p.note("%s %s", name, x.outcome())
@@ -255,18 +256,19 @@ func (p *isolationPlay) closeSecond(name string, x *stepped, do transaction) {
 	if p.Second = x.committed(); !p.Second {
 		p.err = fmt.Errorf("%s %s", name, x.outcome())
 	}
+	return x.reply.Values
 }
 
-// alone does a transaction while none is under way.
-func (p *isolationPlay) alone(do transaction) {
+// alone does a transaction while none is under way, and gives what it has answered.
+func (p *isolationPlay) alone(do transaction) (answered []int64) {
 	for n := 0; ; n++ {
 		x := p.start(p.aside, 0, do)
 		if p.finish(x); p.err != nil {
-			return
+			return nil
 		}
 		if x.refusal() == "" || n == repeats {
-			p.err = committed(x.reply)
-			return
+			p.err = committed(x.reply.Reply)
+			return x.reply.Values
 		}
 	}
 }

@@ -40,7 +40,7 @@ func isolationScripts() []isolationScript {
 func (s *isolationScript) warehouse() int64 { return int64(TestWarehouse + s.Number) }
 
 // transaction does one on a session.
-type transaction func(ctx context.Context, session *session) workload.Reply
+type transaction func(ctx context.Context, session *session) Reply
 
 // committed is nil if a transaction has ended so.
 func committed(r workload.Reply) error {
@@ -64,8 +64,8 @@ func ordered(number int64) []int64 {
 	return []int64{number, testItems, testItems * orderQuantity * testPrice}
 }
 
-// newOrder orders items, or all of them; answer gets the number of the order.
-func (p *isolationPlay) newOrder(answer *[]int64, items ...int64) transaction {
+// newOrder orders items, or all of them.
+func (p *isolationPlay) newOrder(items ...int64) transaction {
 	in := NewOrderInput{Operation: p.operation(), Warehouse: p.script.warehouse(), District: testDistrict, Customer: testCustomer, Moment: time.Now().UnixMilli()}
 	if len(items) == 0 {
 		for item := int64(FirstTestItem); item <= LastTestItem; item++ {
@@ -75,69 +75,49 @@ func (p *isolationPlay) newOrder(answer *[]int64, items ...int64) transaction {
 	for _, item := range items {
 		in.Lines = append(in.Lines, LineInput{Item: item, Supply: in.Warehouse, Quantity: orderQuantity})
 	}
-	return func(ctx context.Context, session *session) workload.Reply {
-		r := session.NewOrder(ctx, &in)
-		if r.Outcome == history.Committed {
-			*answer = []int64{r.Order}
-		}
-		return r.Reply
-	}
+	return func(ctx context.Context, session *session) Reply { return session.NewOrder(ctx, &in) }
 }
 
-// orderStatus is that of the customer; answer gets the number, the lines and the amount
-// of the order and the customer's balance.
-func (p *isolationPlay) orderStatus(answer *[]int64) transaction {
+// orderStatus is that of the customer.
+func (p *isolationPlay) orderStatus() transaction {
 	in := OrderStatusInput{CustomerInput{Warehouse: p.script.warehouse(), District: testDistrict, ID: testCustomer}}
-	return func(ctx context.Context, session *session) workload.Reply {
-		r := session.OrderStatus(ctx, &in)
-		if r.Outcome == history.Committed {
-			*answer = []int64{r.Order, r.Lines, r.Amount, r.Balance}
-		}
-		return reading(r.Reply)
-	}
+	return func(ctx context.Context, session *session) Reply { return session.OrderStatus(ctx, &in) }
 }
 
-// prices raises and reads the prices of two items; answer gets them.
-func (p *isolationPlay) prices(answer *[]int64, raise int64) transaction {
-	return func(ctx context.Context, session *session) workload.Reply {
-		r := session.Prices(ctx, []int64{FirstTestItem, FirstTestItem + 1}, raise)
-		if r.Outcome == history.Committed {
-			*answer = r.Prices
-		}
-		return r.Reply
+// prices raises and reads the prices of two items.
+func (p *isolationPlay) prices(raise int64) transaction {
+	return func(ctx context.Context, session *session) Reply {
+		return session.Prices(ctx, []int64{FirstTestItem, FirstTestItem + 1}, raise)
 	}
 }
 
 // delivery is a Delivery, which answers nothing that a test wants.
 func (p *isolationPlay) delivery() transaction {
 	in := DeliveryInput{Operation: p.operation(), Warehouse: p.script.warehouse(), Carrier: 1, Moment: time.Now().UnixMilli()}
-	return func(ctx context.Context, session *session) workload.Reply {
-		return session.Delivery(ctx, &in).Reply
-	}
+	return func(ctx context.Context, session *session) Reply { return session.Delivery(ctx, &in) }
 }
 
 // readOrder is tests 1 and 2: an Order-Status, T2, while a New-Order, T1, of the same
 // customer has not ended. Before and Seen are the order that the customer is shown, and
 // Done is that of T1: number, lines, amount.
 func (p *isolationPlay) readOrder() {
-	var before, seen, none []int64
-	p.alone(p.orderStatus(&before))
-	t1, read := p.stopped(p.first, AtEnd, p.newOrder(&none))
+	before := p.alone(p.orderStatus())
+	t1, read := p.stopped(p.first, AtEnd, p.newOrder())
 	if p.err != nil {
 		return
 	}
-	p.Before, p.Done = before[:3], ordered(read[0])
+	p.Before, p.Done = before[2:], ordered(read[0])
 	p.note("T0, an Order-Status, shows %s", showOrder(p.Before))
 	p.note("T1, a New-Order, enters %s and stops before COMMIT", showOrder(p.Done))
 	const second = "T2, an Order-Status,"
-	do := p.orderStatus(&seen)
+	do := p.orderStatus()
 	t2 := p.beside(second, do)
 	p.closeFirst("T1", t1, p.script.rollBack)
-	p.closeSecond(second, t2, do)
+	seen := p.closeSecond(second, t2, do)
 	if p.err != nil {
 		return
 	}
-	p.Seen = seen[:3]
+	p.Seen = seen[2:]
 	p.note("T2 has shown %s", showOrder(p.Seen))
 }
 
@@ -149,12 +129,11 @@ func showOrder(order []int64) string {
 // customer has not ended. Before and After are the district's D_NEXT_O_ID, and Done and
 // Seen are the numbers that T1 and T2 have given to their orders.
 func (p *isolationPlay) orderTwice() {
-	var none, seen []int64
 	items := []int64{FirstTestItem, FirstTestItem + 1}
 	if p.script.rollBack {
 		items[1] = FirstTestItem - 1 // which does not exist, so that T1 rolls back by itself
 	}
-	t1, read := p.stopped(p.first, AtEnd, p.newOrder(&none, items...))
+	t1, read := p.stopped(p.first, AtEnd, p.newOrder(items...))
 	if p.err != nil {
 		return
 	}
@@ -162,17 +141,17 @@ func (p *isolationPlay) orderTwice() {
 	p.note("the district's D_NEXT_O_ID is %d", p.Before[0])
 	p.note("T1, a New-Order, enters order %d and stops before it ends", p.Done[0])
 	const second = "T2, a New-Order,"
-	do := p.newOrder(&seen)
+	do := p.newOrder()
 	t2 := p.beside(second, do)
 	p.closeFirst("T1", t1, false)
-	p.closeSecond(second, t2, do)
+	seen := p.closeSecond(second, t2, do)
 	if p.err != nil {
 		return
 	}
-	p.Seen = seen
+	p.Seen = seen[:1]
 	p.note("T2 has entered order %d", seen[0])
 	// A further New-Order tells D_NEXT_O_ID, and is rolled back.
-	t3, read := p.stopped(p.aside, AtEnd, p.newOrder(&none))
+	t3, read := p.stopped(p.aside, AtEnd, p.newOrder())
 	if p.err != nil {
 		return
 	}
@@ -186,29 +165,26 @@ func (p *isolationPlay) orderTwice() {
 // it, and Seen what T2 takes off.
 func (p *isolationPlay) deliverAndPay() {
 	const amount = 300
-	var before, after []int64
-	p.alone(p.orderStatus(&before))
+	before := p.alone(p.orderStatus())
 	t1, _ := p.stopped(p.first, AtEnd, p.delivery())
 	if p.err != nil {
 		return
 	}
-	p.Before, p.Done, p.Seen = before[3:], before[2:3], []int64{amount}
+	p.Before, p.Done, p.Seen = before[1:2], before[4:], []int64{amount}
 	p.note("the customer's C_BALANCE is %d", p.Before[0])
 	p.note("T1, a Delivery, delivers the customer's order of %d and stops before COMMIT", p.Done[0])
 	payment := PaymentInput{Operation: p.operation(), Warehouse: p.script.warehouse(), District: testDistrict, Amount: amount, Moment: time.Now().UnixMilli(),
 		Customer: CustomerInput{Warehouse: p.script.warehouse(), District: testDistrict, ID: testCustomer}}
 	const second = "T2, a Payment,"
-	do := func(ctx context.Context, session *session) workload.Reply {
-		return session.Payment(ctx, &payment).Reply
-	}
+	do := func(ctx context.Context, session *session) Reply { return session.Payment(ctx, &payment) }
 	t2 := p.beside(second, do)
 	p.closeFirst("T1", t1, p.script.rollBack)
 	p.closeSecond(second, t2, do)
-	p.alone(p.orderStatus(&after))
+	after := p.alone(p.orderStatus())
 	if p.err != nil {
 		return
 	}
-	p.After = after[3:]
+	p.After = after[1:2]
 	p.note("T2 has paid %d, and C_BALANCE is now %d", amount, p.After[0])
 }
 
@@ -216,16 +192,15 @@ func (p *isolationPlay) deliverAndPay() {
 // has read them. Before and After are the prices that T1 and T4 read, Seen and Again
 // those that T2 reads, and Done those that T3 sets. First is T2 here, and Second T3.
 func (p *isolationPlay) readPrices() {
-	var before, after, none, raised []int64
-	p.alone(p.prices(&before, 0))
-	t2, read := p.stopped(p.first, AtPrices, p.newOrder(&none, FirstTestItem, FirstTestItem+1, FirstTestItem))
+	before := p.alone(p.prices(0))
+	t2, read := p.stopped(p.first, AtPrices, p.newOrder(FirstTestItem, FirstTestItem+1, FirstTestItem))
 	if p.err != nil {
 		return
 	}
 	p.Before, p.Seen = before, read
 	p.note("T1 reads the prices %d", before)
 	p.note("T2, a New-Order, reads the prices %d", read)
-	t3 := p.beside("T3, which raises them by a tenth,", p.prices(&raised, testPrice/10))
+	t3 := p.beside("T3, which raises them by a tenth,", p.prices(testPrice/10))
 	if p.Again = p.repeat(t2); p.Again != nil {
 		p.note("T2 reads the prices %d", p.Again)
 	}
@@ -234,17 +209,16 @@ func (p *isolationPlay) readPrices() {
 	if p.err != nil {
 		return
 	}
-	p.Second, p.Done = t3.committed(), raised
+	p.Second, p.Done = t3.committed(), t3.reply.Values
 	p.Refused = cmp.Or(t3.refusal(), p.Refused)
 	if !p.Early {
 		p.note("T3 %s", t3.outcome())
 	}
 	if !p.Second && t3.refusal() == "" {
-		p.err = committed(t3.reply)
+		p.err = committed(t3.reply.Reply)
 	}
-	p.alone(p.prices(&after, 0))
-	p.After = after
-	p.note("T4 reads the prices %d", after)
+	p.After = p.alone(p.prices(0))
+	p.note("T4 reads the prices %d", p.After)
 }
 
 // deliverNothing is test 8: a New-Order, T2, in a district where a Delivery, T1, has found
@@ -256,8 +230,7 @@ func (p *isolationPlay) deliverNothing() {
 // findLastOrder is test 9: a New-Order, T2, of the customer whose last order an
 // Order-Status, T1, has found. Seen and Again are that order.
 func (p *isolationPlay) findLastOrder() {
-	var none []int64
-	p.readTwice("T1, an Order-Status,", "as the customer's last", AtLastOrder, p.orderStatus(&none))
+	p.readTwice("T1, an Order-Status,", "as the customer's last", AtLastOrder, p.orderStatus())
 }
 
 // readTwice has a transaction read the same twice, with a New-Order between.
@@ -268,14 +241,14 @@ func (p *isolationPlay) readTwice(first, what string, at Point, do transaction) 
 	}
 	p.Seen = read
 	p.note("%s finds order %d %s", first, read[0], what)
-	var entered []int64
 	const second = "T2, a New-Order,"
-	order := p.newOrder(&entered)
+	order := p.newOrder()
 	t2 := p.beside(second, order)
 	if p.Again = p.repeat(t1); p.Again != nil {
 		p.note("T1 reads the same again and finds order %d", p.Again[0])
 	}
 	p.closeFirst("T1", t1, false)
-	p.closeSecond(second, t2, order)
-	p.Done = entered
+	if entered := p.closeSecond(second, t2, order); p.err == nil {
+		p.Done = entered[:1]
+	}
 }

@@ -57,12 +57,12 @@ type stepped struct {
 
 	arrivals chan []int64
 	commands chan error
-	replies  chan workload.Reply
+	replies  chan Reply
 
 	// What the test knows of it: whether it has ended and how, and whether it was seen
 	// to wait for another one.
 	over, waited bool
-	reply        workload.Reply
+	reply        Reply
 }
 
 func (x *stepped) stop(at Point, read []int64) (again bool, err error) {
@@ -93,7 +93,7 @@ func (t *terminal) start(ctx context.Context, at Point, do transaction) (*steppe
 		return nil, fmt.Errorf("open a session: %w", err)
 	}
 	x := &stepped{ctx: ctx, terminal: t, session: session, at: at,
-		arrivals: make(chan []int64), commands: make(chan error), replies: make(chan workload.Reply, 1)}
+		arrivals: make(chan []int64), commands: make(chan error), replies: make(chan Reply, 1)}
 	t.current.Store(x)
 	go func() { x.replies <- do(ctx, session) }()
 	return x, nil
@@ -142,7 +142,7 @@ func (x *stepped) settle() error {
 	return nil
 }
 
-func (x *stepped) ended(reply workload.Reply) {
+func (x *stepped) ended(reply Reply) {
 	x.over, x.reply = true, reply
 	x.terminal.connection.After(reply.Outcome, reply.Broken)
 }

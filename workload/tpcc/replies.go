@@ -29,36 +29,14 @@ type Visitor struct {
 	Delivery  func(Delivery) error
 }
 
-// NewOrderReply is how a New-Order ended. What is beside Reply is given with
-// Committed, here and below.
-type NewOrderReply struct {
+// Reply is how a transaction ended. Values are, with Committed, what it has answered: a
+// New-Order the order's number in its district and its amount as Total says; a Payment the
+// customer and the balance; an Order-Status these two, and of the customer's last order its
+// number, how many lines it has, and their sum; a Delivery the orders that it has delivered, by
+// district from 1, and 0 where there was none; a Stock-Level how many are low.
+type Reply struct {
 	workload.Reply
-	// Order is the order's number in its district, and Total the amount as Total says.
-	Order, Total int64
-}
-
-type PaymentReply struct {
-	workload.Reply
-	Customer, Balance int64
-}
-
-type OrderStatusReply struct {
-	workload.Reply
-	Customer, Balance int64
-	// Order is the customer's last one; Lines how many lines it has, and Amount their
-	// sum.
-	Order, Lines, Amount int64
-}
-
-type DeliveryReply struct {
-	workload.Reply
-	// Orders are those delivered, by district from 1; 0 where there was none.
-	Orders [Districts]int64
-}
-
-type StockLevelReply struct {
-	workload.Reply
-	Low int64
+	Values []int64
 }
 
 // ClassUnusedItem is the class of a New-Order that was rolled back because an item does

@@ -7,7 +7,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // session does the transactions of one client, each as the specification has it. None
@@ -30,14 +29,6 @@ type session struct {
 // errUnusedItem has a New-Order rolled back.
 var errUnusedItem = fmt.Errorf("an item does not exist: %w", store.ErrRollback)
 
-// written is the reply to a transaction that notes its operation.
-func written(r store.Reply) workload.Reply {
-	if errors.Is(r.Err, errUnusedItem) && r.Outcome == history.Failed {
-		r.Outcome, r.Class = history.Rejected, ClassUnusedItem
-	}
-	return r.Inserted()
-}
-
 // steps are the statements of one transaction. After an error nothing more is sent.
 type steps struct {
 	*session
@@ -46,13 +37,25 @@ type steps struct {
 	err error // the first
 }
 
-// transaction does one.
-func (s *session) transaction(ctx context.Context, writes bool, work func(*steps)) store.Reply {
-	return s.Transaction(ctx, writes, func(ctx context.Context, t store.Transaction) error {
+// transaction does one, with so many values to answer.
+func (s *session) transaction(ctx context.Context, writes bool, values int, work func(t *steps, answer []int64)) Reply {
+	answer := make([]int64, values)
+	r := s.Transaction(ctx, writes, func(ctx context.Context, t store.Transaction) error {
 		d := &steps{session: s, ctx: ctx, t: t}
-		work(d)
+		clear(answer)
+		work(d, answer)
 		return d.err
 	})
+	reply := Reply{Reply: r.Inserted()}
+	switch {
+	case r.Outcome == history.Committed:
+		reply.Values = answer
+	case r.Outcome == history.Unknown && !writes: // without an answer it has had no effect
+		reply.Outcome, reply.Broken = history.Failed, true
+	case r.Outcome == history.Failed && errors.Is(r.Err, errUnusedItem):
+		reply.Outcome, reply.Class = history.Rejected, ClassUnusedItem
+	}
+	return reply
 }
 
 // do does a statement, whose rows, if it gives any, row gets.
@@ -116,17 +119,12 @@ func (s *steps) customer(of *CustomerInput) int64 {
 	return ids[Middle(len(ids))]
 }
 
-func (s *session) Payment(ctx context.Context, in *PaymentInput) PaymentReply {
-	var customer, balance int64
-	r := s.transaction(ctx, true, func(t *steps) {
-		customer, balance = t.pay(in)
+// Payment does one.
+func (s *session) Payment(ctx context.Context, in *PaymentInput) Reply {
+	return s.transaction(ctx, true, 2, func(t *steps, answer []int64) {
+		answer[0], answer[1] = t.pay(in)
 		t.stopAtEnd()
 	})
-	reply := PaymentReply{Reply: written(r)}
-	if r.Outcome == history.Committed {
-		reply.Customer, reply.Balance = customer, balance
-	}
-	return reply
 }
 
 // pay does a Payment. It notes it in the data of a customer with bad credit (clause 2.5.2.2).
@@ -149,40 +147,31 @@ func (s *steps) pay(in *PaymentInput) (customer, balance int64) {
 	return customer, balance
 }
 
-func (s *session) OrderStatus(ctx context.Context, in *OrderStatusInput) OrderStatusReply {
-	var found OrderStatusReply
-	r := s.transaction(ctx, false, func(t *steps) {
+// OrderStatus does one.
+func (s *session) OrderStatus(ctx context.Context, in *OrderStatusInput) Reply {
+	return s.transaction(ctx, false, 5, func(t *steps, answer []int64) {
 		of := &in.Customer
-		found.Customer = t.customer(of)
-		customer := store.OfInts(of.Warehouse, of.District, found.Customer)
-		t.one(readBalance, "such customer", []any{&found.Balance, nil, nil, nil}, customer...)
+		answer[0] = t.customer(of)
+		balance, order, lines, sum := &answer[1], &answer[2], &answer[3], &answer[4]
+		customer := store.OfInts(of.Warehouse, of.District, answer[0])
+		t.one(readBalance, "such customer", []any{balance, nil, nil, nil}, customer...)
 		t.stopAfter(AtLastOrder, func() {
-			t.one(lastOrder, "order", []any{&found.Order, nil, nil}, customer...)
-		}, func() []int64 { return []int64{found.Order} })
+			t.one(lastOrder, "order", []any{order, nil, nil}, customer...)
+		}, func() []int64 { return []int64{*order} })
 		var amount int64
 		t.do(orderLines, func(r store.Row) error {
 			err := r.Scan(&amount, nil, nil, nil, nil)
-			found.Lines++
-			found.Amount += amount
+			*lines++
+			*sum += amount
 			return err
-		}, store.OfInts(of.Warehouse, of.District, found.Order)...)
+		}, store.OfInts(of.Warehouse, of.District, *order)...)
 		t.stopAtEnd()
 	})
-	if r.Outcome != history.Committed { // it may go on
-		return OrderStatusReply{Reply: r.Reply}
-	}
-	found.Reply = r.Reply
-	return found
 }
 
-func (s *session) StockLevel(ctx context.Context, in *StockLevelInput) StockLevelReply {
-	var low int64
-	r := s.transaction(ctx, false, func(t *steps) { low = t.countLow(in) })
-	reply := StockLevelReply{Reply: r.Reply}
-	if r.Outcome == history.Committed {
-		reply.Low = low
-	}
-	return reply
+// StockLevel does one.
+func (s *session) StockLevel(ctx context.Context, in *StockLevelInput) Reply {
+	return s.transaction(ctx, false, 1, func(t *steps, answer []int64) { answer[0] = t.countLow(in) })
 }
 
 // countLow counts the stocks below the threshold of all items in a district's last orders.
@@ -209,19 +198,18 @@ func (s *steps) countLow(in *StockLevelInput) (low int64) {
 }
 
 // Remove removes all rows of the isolation tests, in one transaction.
-func (s *session) Remove(ctx context.Context) workload.Reply {
-	return s.transaction(ctx, true, func(t *steps) {
+func (s *session) Remove(ctx context.Context) Reply {
+	return s.transaction(ctx, true, 0, func(t *steps, _ []int64) {
 		for i, r := range testRanges() {
 			t.do(removeTests+i, nil, store.OfInts(r.first, r.last+1)...)
 		}
-	}).Reply
+	})
 }
 
-// Prices adds raise to the price of each of the items, unless it is 0, and gives the prices
+// Prices adds raise to the price of each of the items, unless it is 0, and answers the prices
 // in the order of the items' numbers, in one transaction, which stops at AtEnd.
-func (s *session) Prices(ctx context.Context, items []int64, raise int64) PricesReply {
-	prices := make([]int64, len(items))
-	r := s.transaction(ctx, raise != 0, func(t *steps) {
+func (s *session) Prices(ctx context.Context, items []int64, raise int64) Reply {
+	return s.transaction(ctx, raise != 0, len(items), func(t *steps, prices []int64) {
 		for i, item := range items {
 			if raise == 0 {
 				t.one(readPrice, "such item", []any{&prices[i]}, store.OfInt(item))
@@ -231,9 +219,4 @@ func (s *session) Prices(ctx context.Context, items []int64, raise int64) Prices
 		}
 		t.stopAtEnd()
 	})
-	reply := PricesReply{Reply: r.Reply}
-	if r.Outcome == history.Committed {
-		reply.Prices = prices
-	}
-	return reply
 }

@@ -6,24 +6,17 @@ import (
 	"errors"
 	"slices"
 
-	"assay/history"
 	"assay/store"
 )
 
 // NewOrder is Rejected, with everything it has done rolled back, if an item does not exist.
-func (s *session) NewOrder(ctx context.Context, in *NewOrderInput) NewOrderReply {
-	var order, total int64
-	r := s.transaction(ctx, true, func(t *steps) {
+func (s *session) NewOrder(ctx context.Context, in *NewOrderInput) Reply {
+	return s.transaction(ctx, true, 2, func(t *steps, answer []int64) {
 		o := newOrder{steps: t, in: in}
 		o.enter()
-		order, total = o.order, Total(o.sum, o.discount, o.warehouseTax, o.districtTax)
+		answer[0], answer[1] = o.order, Total(o.sum, o.discount, o.warehouseTax, o.districtTax)
 		o.stopAtEnd(o.order)
 	})
-	reply := NewOrderReply{Reply: written(r)}
-	if r.Outcome == history.Committed {
-		reply.Order, reply.Total = order, total
-	}
-	return reply
 }
 
 // newOrder is one New-Order. What it writes but the order's number is sent together, at the
@@ -188,26 +181,19 @@ func (o *newOrder) takeFrom(supply int64, wanted []int) {
 
 // Delivery delivers the oldest order of each district that is not delivered yet, all of them
 // in one transaction.
-func (s *session) Delivery(ctx context.Context, in *DeliveryInput) DeliveryReply {
-	var orders [Districts]int64
-	r := s.transaction(ctx, true, func(t *steps) {
-		d := delivery{steps: t, in: in}
+func (s *session) Delivery(ctx context.Context, in *DeliveryInput) Reply {
+	return s.transaction(ctx, true, Districts, func(t *steps, answer []int64) {
+		d := delivery{steps: t, in: in, orders: answer}
 		d.all()
-		orders = d.orders
 		d.stopAtEnd()
 	})
-	reply := DeliveryReply{Reply: written(r)}
-	if r.Outcome == history.Committed {
-		reply.Orders = orders
-	}
-	return reply
 }
 
-// delivery is one Delivery.
+// delivery is one Delivery, whose orders are by district.
 type delivery struct {
 	*steps
 	in     *DeliveryInput
-	orders [Districts]int64
+	orders []int64
 }
 
 // all delivers the oldest orders. Where a lock is waited for, one district is done after the
