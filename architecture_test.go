@@ -129,7 +129,7 @@ var testsMayImport = map[string][]string{
 	"driver/mem":          {"store", "driver/drivertest", "check", "workload/*"},
 	"driver/bugs":         {"store", "workload/definition", "workload/*", "driver/drivertest", "driver/mem", "driver/sqlite", "check"},
 	"driver/sqldb":        {"workload/*"},
-	"driver/sqlite":       {"store", "driver/drivertest", "workload/*"},
+	"driver/sqlite":       {"store", "driver/drivertest", "workload/*", "workload/definition"},
 	"driver/encryption":   {"driver/drivertest"},
 	"driver/postgres":     {"store", "driver/drivertest", "durability", "cluster/postgres", "cluster/server", "check", "workload/*", "workload/definition"},
 	"driver/mongodb":      {"store", "workload/*", "driver/bugs", "driver/drivertest", "cluster/mongodb", "cluster/server", "workload/definition"},

@@ -127,7 +127,7 @@ func sqlWorkloads(open store.Opener) []definition.Support {
 		bank.On(open, sqldb.Lacks()), definition.Direct(isolation.Definition(), open, sqldb.Lacks()), definition.Direct(availability.Definition(), open, sqldb.Lacks()), definition.Direct(entity.Definition(), open, sqldb.Lacks()),
 		definition.Direct(candles.Definition(), open, sqldb.Lacks()), definition.Direct(bulkupdate.Definition(), open, sqldb.Lacks()), definition.Direct(churn.Definition(), open, sqldb.Lacks()), definition.Direct(ycsb.Definition(), open, sqldb.Lacks()),
 		definition.Direct(smallbank.Definition(), open, sqldb.Lacks()), definition.Direct(tpcb.Definition(), open, sqldb.Lacks()), tpcc.On(open, sqldb.Lacks()),
-		script.On(open, sqldb.Lacks()),
+		definition.Direct(script.Definition(), open, sqldb.Lacks()),
 	}
 }
 
@@ -140,7 +140,7 @@ func otherDrivers() []Driver {
 			Workloads: []definition.Support{
 				bank.On(mongodb.Open, mongodb.Lacks()), definition.Direct(isolation.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(availability.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(entity.Definition(), mongodb.Open, mongodb.Lacks()),
 				definition.Direct(candles.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(bulkupdate.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(churn.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(ycsb.Definition(), mongodb.Open, mongodb.Lacks()),
-				definition.Direct(smallbank.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(tpcb.Definition(), mongodb.Open, mongodb.Lacks()), tpcc.On(mongodb.Open, mongodb.Lacks()), script.On(mongodb.Open, mongodb.Lacks()),
+				definition.Direct(smallbank.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(tpcb.Definition(), mongodb.Open, mongodb.Lacks()), tpcc.On(mongodb.Open, mongodb.Lacks()), definition.Direct(script.Definition(), mongodb.Open, mongodb.Lacks()),
 			},
 		},
 		{
@@ -153,7 +153,7 @@ func otherDrivers() []Driver {
 				definition.Not(smallbank.Name, noSeveralPartitions), definition.Not(tpcb.Name, noSeveralPartitions),
 				definition.Not(isolation.Name, "Cassandra has no transaction over several rows: a lightweight transaction is one condition in one partition"),
 				definition.Not(bulkupdate.Name, "Cassandra has no update of all rows of a partition: each row must be named by its whole key, and a batch of such updates is another thing"),
-				definition.Not(tpcc.Name, noSeveralPartitions), script.On(cassandra.Open, cassandra.Lacks()),
+				definition.Not(tpcc.Name, noSeveralPartitions), definition.Direct(script.Definition(), cassandra.Open, cassandra.Lacks()),
 				definition.Not(churn.Name, "CQL has no way to give space back: compaction and the removal of what was deleted are asked for by nodetool"),
 			},
 		},
@@ -165,7 +165,7 @@ func otherDrivers() []Driver {
 			Workloads: []definition.Support{
 				bank.On(foundationdb.Open, foundationdb.Lacks()), definition.Direct(isolation.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(availability.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(entity.Definition(), foundationdb.Open, foundationdb.Lacks()),
 				definition.Direct(candles.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(bulkupdate.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(ycsb.Definition(), foundationdb.Open, foundationdb.Lacks()),
-				definition.Direct(smallbank.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(tpcb.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Not(tpcc.Name, "FoundationDB's driver finds several rows by their keys at once only where the key has one column, so that each New-Order would read all stock of a warehouse"), script.On(foundationdb.Open, foundationdb.Lacks()),
+				definition.Direct(smallbank.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(tpcb.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Not(tpcc.Name, "FoundationDB's driver finds several rows by their keys at once only where the key has one column, so that each New-Order would read all stock of a warehouse"), definition.Direct(script.Definition(), foundationdb.Open, foundationdb.Lacks()),
 				definition.Not(churn.Name, "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly"),
 			},
 		},
@@ -187,7 +187,7 @@ func otherDrivers() []Driver {
 				definition.Direct(candles.Definition(), mem.Open, mem.Lacks()), definition.Direct(bulkupdate.Definition(), mem.Open, mem.Lacks()), definition.Direct(churn.Definition(), mem.Open, mem.Lacks()), definition.Direct(ycsb.Definition(), mem.Open, mem.Lacks()),
 				definition.Direct(smallbank.Definition(), mem.Open, mem.Lacks()), definition.Direct(tpcb.Definition(), mem.Open, mem.Lacks()),
 				tpcc.On(mem.Open, mem.Lacks()),
-				script.On(mem.Open, mem.Lacks()),
+				definition.Direct(script.Definition(), mem.Open, mem.Lacks()),
 			},
 		},
 		{

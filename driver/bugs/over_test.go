@@ -66,9 +66,8 @@ func allSpoiled(t *testing.T) []spoiled {
 		{candles.Definition(), &query, candles.Bugs(), candles.Schema(), func(db store.Database) workload.Store { return db }, 1},
 		{entity.Definition(), &entity.Config{WriteShare: 0.5}, entity.Bugs(), entity.Schema(), direct, 100},
 		{ycsb.Definition(), &ycsb.Config{Mix: "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2", Records: 30, Fields: 3, FieldBytes: 20, ScanLength: 20}, ycsb.Bugs(), records, direct, 200},
-		{tpcc.Definition(), &tpcc.Config{Warehouses: 2, Items: 100, Customers: 10, Loaders: 2}, tpcc.Bugs(), orders,
-			func(db store.Database) workload.Store { return tpcc.Over(db) }, 40},
-		{script.Definition(), &transactions, script.Bugs(), script.Schema(), func(db store.Database) workload.Store { return script.Over(db) }, 60},
+		{tpcc.Definition(), &tpcc.Config{Warehouses: 2, Items: 100, Customers: 10, Loaders: 2}, tpcc.Bugs(), orders, direct, 40},
+		{script.Definition(), &transactions, script.Bugs(), script.Schema(), direct, 60},
 	}
 }
 

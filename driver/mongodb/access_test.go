@@ -164,7 +164,7 @@ func supports() []definition.Support {
 func TestStandalone(t *testing.T) {
 	address := startStandalone(t)
 	to := workload.Target{Address: address, ConnectTimeout: 20 * time.Second}
-	for _, by := range append(supports(), script.On(Open, Lacks())) {
+	for _, by := range append(supports(), definition.Direct(script.Definition(), Open, Lacks())) {
 		store, err := by.Open(t.Context(), to)
 		switch by.Workload {
 		case bank.Name, isolation.Name, smallbank.Name, tpcb.Name, tpcc.Name, script.Name:

@@ -195,7 +195,7 @@ func refusedSharding(t *testing.T, address, found string) {
 func openers() map[string]func(context.Context, workload.Target) error {
 	return map[string]func(context.Context, workload.Target) error{
 		"bank": opener(bank.Opener(Open)), "isolation": opener(opens(isolation.Schema())), "availability": opener(opens(availability.Schema())),
-		"entity": opener(opens(entity.Schema())), "candles": opener(opens(candles.Schema())), "bulkupdate": opener(opens(bulkupdate.Schema())), "churn": opener(opens(churn.Schema())), "tpcc": opener(tpcc.Opener(Open)),
+		"entity": opener(opens(entity.Schema())), "candles": opener(opens(candles.Schema())), "bulkupdate": opener(opens(bulkupdate.Schema())), "churn": opener(opens(churn.Schema())), "tpcc": opener(tpcc.On(Open, Lacks()).Open),
 	}
 }
 

@@ -67,7 +67,7 @@ func testTPCCBug(t *testing.T, target workload.Target, bug bugs.Bug) {
 func testRouterTPCC(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 	target := workload.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}
 	var refused *workload.OptionError
-	if _, err := tpcc.Opener(Open)(t.Context(), target); !errors.As(err, &refused) || refused.Option != parameterShard {
+	if _, err := tpcc.On(Open, Lacks()).Open(t.Context(), target); !errors.As(err, &refused) || refused.Option != parameterShard {
 		t.Errorf("sharded: %v", err)
 	}
 	target.Address = router.address()

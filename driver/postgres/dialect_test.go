@@ -67,7 +67,7 @@ func openers(t *testing.T) map[string]func(workload.Target) error {
 		"entity":     func(to workload.Target) error { return closed(Open(ctx, to, entity.Schema())) },
 		"candles":    func(to workload.Target) error { return closed(Open(ctx, to, candles.Schema())) },
 		"bulkupdate": func(to workload.Target) error { return closed(Open(ctx, to, bulkupdate.Schema())) },
-		"tpcc":       func(to workload.Target) error { return closed(tpcc.Opener(Open)(ctx, to)) },
+		"tpcc":       func(to workload.Target) error { return closed(tpcc.On(Open, sqldb.Lacks()).Open(ctx, to)) },
 		"churn":      func(to workload.Target) error { return closed(Open(ctx, to, churn.Schema())) },
 	}
 }

@@ -47,7 +47,7 @@ func configure(t *testing.T, names ...string) {
 
 // supports are all workloads.
 func supports() []definition.Support {
-	return append(drivertest.Supports(Open, sqldb.Lacks()), script.On(Open, sqldb.Lacks()))
+	return append(drivertest.Supports(Open, sqldb.Lacks()), definition.Direct(script.Definition(), Open, sqldb.Lacks()))
 }
 
 // TestConfiguredServersConvictNobody: nothing that the configuration sets for sessions has

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/script"
 )
@@ -15,15 +16,15 @@ import (
 func BenchmarkScript(b *testing.B) {
 	ctx, cancel := context.WithTimeout(b.Context(), time.Hour) // as an attempt has one
 	defer cancel()
-	store, err := script.Opener(Open)(ctx, workload.Target{Address: server.Address(), ConnectTimeout: time.Minute})
+	db, err := Open(ctx, workload.Target{Address: server.Address(), ConnectTimeout: time.Minute}, script.Schema())
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer store.Close()
-	if err := store.Create(ctx, workload.Marker{Run: "benchmark", Workload: "script", Loaded: true}); err != nil {
+	defer db.Close()
+	if err := db.Create(ctx, workload.Marker{Run: "benchmark", Workload: "script", Loaded: true}); err != nil {
 		b.Fatal(err)
 	}
-	session, err := store.Session(ctx)
+	session, err := script.OpenSession(ctx, db)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -34,7 +35,8 @@ func BenchmarkScript(b *testing.B) {
 			b.Fatal(r)
 		}
 	}
-	if err := store.RecordMade(ctx); err != nil {
+	recording, _ := store.As[store.Recording](db)
+	if err := recording.RecordMade(ctx); err != nil {
 		b.Fatal(err)
 	}
 	account := int64(0)
@@ -64,7 +66,7 @@ func BenchmarkScript(b *testing.B) {
 		}
 	}
 	session.Close()
-	if err := store.Drop(ctx); err != nil {
+	if err := db.Drop(ctx); err != nil {
 		b.Fatal(err)
 	}
 }

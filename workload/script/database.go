@@ -84,7 +84,8 @@ func plainRow(row func([]any) error) func(store.Row) error {
 	}
 }
 
-func openSession(ctx context.Context, db store.Database) (Session, error) {
+// OpenSession opens a Session on a database of Schema.
+func OpenSession(ctx context.Context, db store.Database) (Session, error) {
 	s, err := db.Session(ctx, nil)
 	if err != nil {
 		return nil, err

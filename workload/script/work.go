@@ -54,7 +54,7 @@ func (w *Work) Find(ctx context.Context) (*workload.Leftover, error) {
 	return found, err
 }
 
-func (w *Work) open(ctx context.Context) (Session, error) { return openSession(ctx, w.Database) }
+func (w *Work) open(ctx context.Context) (Session, error) { return OpenSession(ctx, w.Database) }
 
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
 	connection, err := workload.Connect(ctx, w.open)
