@@ -75,21 +75,7 @@ func Over(inner store.Database, schema store.Schema, all []bug.Bug, seeded []See
 			}
 		}
 	}
-	engined, engines := store.As[store.Engined](inner)
-	compacting, compacts := store.As[store.Compacting](inner)
-	switch {
-	case engines && compacts:
-		return struct {
-			*database
-			enginedPart
-			compactingPart
-		}{d, enginedPart{d, engined}, compactingPart{compacting, d}}
-	case engines:
-		return struct {
-			*database
-			enginedPart
-		}{d, enginedPart{d, engined}}
-	case compacts:
+	if compacting, is := store.As[store.Compacting](inner); is {
 		return struct {
 			*database
 			compactingPart
@@ -100,18 +86,6 @@ func Over(inner store.Database, schema store.Schema, all []bug.Bug, seeded []See
 
 // Unwrap is for store.As.
 func (d *database) Unwrap() store.Database { return d.Database }
-
-// enginedPart is a store.Engined.
-type enginedPart struct {
-	of      *database
-	engined store.Engined
-}
-
-func (p enginedPart) Engines(ctx context.Context) ([]string, error) { return p.engined.Engines(ctx) }
-
-func (p enginedPart) CreateOn(ctx context.Context, mark workload.Marker, engine string, chosen bool) error {
-	return p.of.anew(ctx, func() error { return p.engined.CreateOn(ctx, mark, engine, chosen) })
-}
 
 // compactingPart is a store.Compacting.
 type compactingPart struct {

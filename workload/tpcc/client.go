@@ -43,22 +43,18 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 // do does an operation of this kind. The session may go on with what it was given after it
 // has returned, so that all of it is made anew.
 func (c *client) do(ctx context.Context, session *session, kind uint8, id int64) Reply {
-	moment := c.inputs.Moment(id)
 	switch kind {
 	case KindNewOrder:
 		in := c.inputs.NewOrder(id)
-		in.Moment = moment
 		return session.NewOrder(ctx, &in)
 	case KindPayment:
 		in := c.inputs.Payment(id)
-		in.Moment = moment
 		return session.Payment(ctx, &in)
 	case KindOrderStatus:
 		in := c.inputs.OrderStatus(id)
 		return session.OrderStatus(ctx, &in)
 	case KindDelivery:
 		in := c.inputs.Delivery(id)
-		in.Moment = moment
 		return session.Delivery(ctx, &in)
 	default:
 		in := c.inputs.StockLevel(id)

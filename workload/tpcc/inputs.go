@@ -152,7 +152,7 @@ func (in *Inputs) UnusedItem() int64 { return in.config.Items + 1 }
 // NewOrder is the input of an operation that is one.
 func (in *Inputs) NewOrder(id int64) NewOrderInput {
 	r, warehouse, _ := in.home(id)
-	n := NewOrderInput{Operation: id, Warehouse: warehouse, District: r.between(1, Districts),
+	n := NewOrderInput{Operation: id, Moment: in.Moment(id), Warehouse: warehouse, District: r.between(1, Districts),
 		Customer: r.nonUniform(1023, in.constants.customer, 1, in.config.Customers)}
 	count, rolledBack := r.between(minLines, MaxLines), r.percent(1)
 	n.Lines = make([]LineInput, count)
@@ -197,7 +197,7 @@ func (in *Inputs) Resolve(c *CustomerInput) int64 {
 
 func (in *Inputs) Payment(id int64) PaymentInput {
 	r, warehouse, _ := in.home(id)
-	p := PaymentInput{Operation: id, Warehouse: warehouse, District: r.between(1, Districts), Amount: r.between(1_00, 5000_00)}
+	p := PaymentInput{Operation: id, Moment: in.Moment(id), Warehouse: warehouse, District: r.between(1, Districts), Amount: r.between(1_00, 5000_00)}
 	at, district := warehouse, p.District
 	if !r.percent(85) {
 		at, district = in.elsewhere(&r, warehouse), r.between(1, Districts)
@@ -213,7 +213,7 @@ func (in *Inputs) OrderStatus(id int64) OrderStatusInput {
 
 func (in *Inputs) Delivery(id int64) DeliveryInput {
 	r, warehouse, _ := in.home(id)
-	return DeliveryInput{Operation: id, Warehouse: warehouse, Carrier: r.between(1, 10)}
+	return DeliveryInput{Operation: id, Moment: in.Moment(id), Warehouse: warehouse, Carrier: r.between(1, 10)}
 }
 
 func (in *Inputs) StockLevel(id int64) StockLevelInput {

@@ -1,11 +1,7 @@
 package tpcc
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +10,7 @@ import (
 	"assay/check/cycle"
 	"assay/history"
 	"assay/report"
+	"assay/workload/definition"
 )
 
 // isolationResult is what a test comes to.
@@ -146,15 +143,11 @@ func judgePhantom(t *IsolationTest) isolationResult {
 // nothing.
 func readIsolation(folder string) (record isolationRecord, err error) {
 	path := filepath.Join(folder, FileIsolation)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return isolationRecord{NotTried: "the run has no record of them"}, nil
-	}
-	if err != nil {
+	if record, err = definition.ReadJSON[isolationRecord](path); err != nil {
 		return record, err
 	}
-	if err := json.Unmarshal(text, &record); err != nil {
-		return record, &history.FormatError{Path: path, Reason: err.Error()}
+	if len(record.Tests) == 0 && record.NotTried == "" {
+		record.NotTried = "the run has no record of them"
 	}
 	for i := range record.Tests {
 		if !record.Tests[i].whole() {

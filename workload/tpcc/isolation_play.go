@@ -3,14 +3,13 @@ package tpcc
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
 	"assay/store"
+	"assay/workload/definition"
 )
 
 const (
@@ -66,11 +65,7 @@ type IsolationTest struct {
 // could not be.
 func (w *Work) Examine(ctx context.Context, folder string) error {
 	record, err := playIsolation(ctx, w.Database)
-	text, failed := json.MarshalIndent(record, "", " ")
-	if failed == nil {
-		failed = os.WriteFile(filepath.Join(folder, FileIsolation), append(text, '\n'), 0o644)
-	}
-	return errors.Join(err, failed)
+	return errors.Join(err, definition.SaveJSON(filepath.Join(folder, FileIsolation), record))
 }
 
 func playIsolation(ctx context.Context, db store.Database) (record isolationRecord, err error) {
