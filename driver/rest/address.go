@@ -97,27 +97,13 @@ func plain(err error) error {
 	}
 }
 
-// dial opens a connection to the service; network and address are net/http's
-// and are not looked at.
-func (s *settings) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	dialer := &net.Dialer{Timeout: s.connectTimeout}
-	return dialer.DialContext(ctx, "tcp", s.hostPort)
-}
-
-// dialSession is dial with the handshake of TLS where there is one.
-func (s *settings) dialSession(ctx context.Context) (net.Conn, error) {
-	conn, err := s.dial(ctx, "", "")
-	if err != nil || s.encryption == nil {
-		return conn, err
-	}
+// dial opens a session's connection to the service, with the handshake of TLS where there
+// is one.
+func (s *settings) dial(ctx context.Context) (net.Conn, error) {
 	limit, cancel := context.WithTimeout(ctx, s.connectTimeout)
 	defer cancel()
-	config := s.encryption.Clone()
-	config.ServerName, _, _ = net.SplitHostPort(s.hostPort)
-	secured := tls.Client(conn, config)
-	if err := secured.HandshakeContext(limit); err != nil {
-		_ = conn.Close() // it was of no use
-		return nil, err
+	if s.encryption == nil {
+		return new(net.Dialer).DialContext(limit, "tcp", s.hostPort)
 	}
-	return secured, nil
+	return (&tls.Dialer{Config: s.encryption}).DialContext(limit, "tcp", s.hostPort)
 }

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -75,7 +76,7 @@ func Open(ctx context.Context, target workload.Target, schema store.Schema) (sto
 	// A connection for each request: one that is reused may break, and be
 	// replaced unasked.
 	d.admin = &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true, DialContext: o.dial, TLSClientConfig: o.encryption, TLSHandshakeTimeout: o.connectTimeout, DisableCompression: true},
+		Transport:     &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: o.connectTimeout}).DialContext, TLSClientConfig: o.encryption, TLSHandshakeTimeout: o.connectTimeout, DisableCompression: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	limit, cancel := context.WithTimeout(ctx, o.connectTimeout)

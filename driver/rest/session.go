@@ -46,7 +46,7 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (s
 		}
 		n.verbs = append(n.verbs, s.Verb)
 	}
-	conn, err := d.dialSession(ctx)
+	conn, err := d.dial(ctx)
 	if err != nil {
 		return nil, &workload.UnreachableError{Address: d.base, Err: plain(err)}
 	}
@@ -253,9 +253,11 @@ const (
 func (x result) refused(doing string) workload.Reply {
 	r := workload.Reply{Broken: x.lost}
 	if x.err != nil {
-		r.Class, r.Err = workload.ClassLost, failed(doing, plainWithin(x.err))
-		if errors.Is(x.err, context.DeadlineExceeded) || errors.Is(x.err, context.Canceled) {
-			r.Class = workload.ClassTimeout
+		r.Class, r.Err = workload.ClassLost, failed(doing, plain(x.err))
+		for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
+			if errors.Is(x.err, end) {
+				r.Class, r.Err = workload.ClassTimeout, failed(doing, end)
+			}
 		}
 		return r
 	}
@@ -270,16 +272,6 @@ func (x result) refused(doing string) workload.Reply {
 	}
 	r.Class, r.Err = classOf(p.Class), failed(doing, errors.New(p.Detail))
 	return r
-}
-
-// plainWithin keeps whether a context has ended.
-func plainWithin(err error) error {
-	for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
-		if errors.Is(err, end) {
-			return end
-		}
-	}
-	return plain(err)
 }
 
 // maxClass bounds a class that somebody else has made up.
