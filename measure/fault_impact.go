@@ -74,30 +74,29 @@ type lastSuccess struct {
 	known bool
 }
 
+// faultImpact is an Impact that is being found; its errors are counted.
 type faultImpact struct {
-	FaultPeriod
-	writes, reads Gap
-	longest       int64
-	errors        map[errorKey]int64
+	Impact
+	counted map[errorKey]int64
 }
 
 // NewImpactFinder returns an ImpactFinder for these disturbances.
 func NewImpactFinder(disturbances []FaultPeriod) *ImpactFinder {
 	e := &ImpactFinder{}
 	for _, d := range disturbances {
-		e.stretches = append(e.stretches, &faultImpact{FaultPeriod: d, errors: map[errorKey]int64{}})
+		e.stretches = append(e.stretches, &faultImpact{Impact{FaultPeriod: d}, map[errorKey]int64{}})
 	}
 	return e
 }
 
 // Write takes an attempt of an operation that writes.
 func (e *ImpactFinder) Write(op *history.Op) {
-	e.add(op, &e.writes, func(s *faultImpact) *Gap { return &s.writes })
+	e.add(op, &e.writes, func(s *faultImpact) *Gap { return &s.Writes })
 }
 
 // Read takes an attempt of an operation that only reads.
 func (e *ImpactFinder) Read(op *history.Op) {
-	e.add(op, &e.reads, func(s *faultImpact) *Gap { return &s.reads })
+	e.add(op, &e.reads, func(s *faultImpact) *Gap { return &s.Reads })
 }
 
 func (e *ImpactFinder) add(op *history.Op, p *lastSuccess, gap func(*faultImpact) *Gap) {
@@ -132,15 +131,12 @@ func (s *faultImpact) attempt(op *history.Op, success bool) {
 	if !s.overlaps(op.Start, op.End) {
 		return
 	}
-	s.longest = max(s.longest, op.End-op.Start)
+	s.LongestCall = max(s.LongestCall, op.End-op.Start)
 	if success {
 		return
 	}
 	key := errorKey{cmp.Or(op.Error, noClass), op.Outcome}
-	if _, known := s.errors[key]; !known && len(s.errors) >= maxErrors {
-		key.class = otherClass
-	}
-	s.errors[key]++
+	countError(s.counted, key)
 }
 
 // Impacts returns what was found, in the order of the disturbances. end is the
@@ -149,9 +145,8 @@ func (s *faultImpact) attempt(op *history.Op, success bool) {
 func (e *ImpactFinder) Impacts(end int64) []Impact {
 	var all []Impact
 	for _, s := range e.stretches {
-		i := Impact{FaultPeriod: s.FaultPeriod, LongestCall: s.longest, Errors: sortedErrors(s.errors)}
-		i.Writes = e.writes.close(s, s.writes, end)
-		i.Reads = e.reads.close(s, s.reads, end)
+		i := s.Impact
+		i.Writes, i.Reads, i.Errors = e.writes.close(s, s.Writes, end), e.reads.close(s, s.Reads, end), sortedErrors(s.counted)
 		all = append(all, i)
 	}
 	return all
@@ -181,33 +176,34 @@ func sortedErrors(errors map[errorKey]int64) []ErrorCount {
 // WithoutFaults returns the steps of the measured part without those in which a fault
 // acted or its outage lasted, each with the position it had.
 func (s Steps) WithoutFaults(scope Scope, impacts []Impact) (quiet Steps, positions []int) {
-	quiet.Seconds = s.Seconds
-	width := int64(math.Round(s.Seconds * 1e9))
 	for i := range s.Committed {
-		from := scope.MeasureStart + int64(i)*width
-		if slices.ContainsFunc(impacts, func(x Impact) bool { return x.touches(from, from+width) }) {
-			continue
-		}
-		quiet.Committed = append(quiet.Committed, s.Committed[i])
-		quiet.TypicalMillis = append(quiet.TypicalMillis, s.TypicalMillis[i])
 		positions = append(positions, i)
 	}
-	return quiet, positions
+	return s.those(positions, func(at, width int64) bool {
+		from := scope.MeasureStart + at
+		return !slices.ContainsFunc(impacts, func(x Impact) bool { return x.touches(from, from+width) })
+	})
 }
 
 // from returns the steps that begin at this many nanoseconds of the measured
 // part or later; positions are those that the steps have.
 func (s Steps) from(positions []int, start int64) (rest Steps, at []int) {
-	rest.Seconds = s.Seconds
+	return s.those(positions, func(at, _ int64) bool { return at >= start })
+}
+
+// those are some of the steps, by when each begins in the measured part and how long it is,
+// with their positions.
+func (s Steps) those(positions []int, wanted func(at, width int64) bool) (some Steps, at []int) {
+	some.Seconds = s.Seconds
 	width := int64(math.Round(s.Seconds * 1e9))
 	for i, p := range positions {
-		if int64(p)*width >= start {
-			rest.Committed = append(rest.Committed, s.Committed[i])
-			rest.TypicalMillis = append(rest.TypicalMillis, s.TypicalMillis[i])
+		if wanted(int64(p)*width, width) {
+			some.Committed = append(some.Committed, s.Committed[i])
+			some.TypicalMillis = append(some.TypicalMillis, s.TypicalMillis[i])
 			at = append(at, p)
 		}
 	}
-	return rest, at
+	return some, at
 }
 
 // touches reports whether the fault, or what it did to the writes, lay in

@@ -27,14 +27,14 @@ func metrics() []metric {
 		whole: func(f *Figures) (float64, bool) { return f.Throughput.PerSecond, f.Throughput.Seconds > 0 },
 		point: func(s *Series, i int) (float64, bool) { return float64(s.Committed[i]) / s.IntervalSeconds, true },
 	}}
-	for _, l := range latencies() {
+	for _, l := range LatencyMetrics() {
 		all = append(all, metric{
 			name: l.Name, alias: l.alias, unit: unitMillis,
 			whole: func(f *Figures) (float64, bool) { return l.Of(&f.Latency), f.Latency.Count > 0 },
 			point: func(s *Series, i int) (float64, bool) { v := l.at(s)[i]; return v, v >= 0 },
 		})
 	}
-	for _, l := range latencies() {
+	for _, l := range LatencyMetrics() {
 		m := metric{
 			name: "service." + l.Name, unit: unitMillis,
 			whole: func(f *Figures) (float64, bool) { return l.Of(&f.ServiceTime), f.ServiceTime.Count > 0 },
@@ -44,13 +44,19 @@ func metrics() []metric {
 		}
 		all = append(all, m)
 	}
-	for _, c := range counts() {
+	for _, c := range []struct {
+		name string
+		of   func(o history.Counts) int64
+	}{
+		{"rejected", func(o history.Counts) int64 { return o.Rejected }},
+		{"failed", func(o history.Counts) int64 { return o.Failed }},
+		{"unknown", func(o history.Counts) int64 { return o.Unknown }},
+		{"errors", func(o history.Counts) int64 { return o.Failed + o.Unknown }},
+	} {
 		all = append(all, metric{
 			name: c.name, unit: unitOperations,
 			whole: func(f *Figures) (float64, bool) { return float64(c.of(f.Measured)), f.Measured.Total() > 0 },
-			point: func(s *Series, i int) (float64, bool) {
-				return float64(c.of(history.Counts{Committed: s.Committed[i], Rejected: s.Rejected[i], Failed: s.Failed[i], Unknown: s.Unknown[i]})), true
-			},
+			point: func(s *Series, i int) (float64, bool) { return float64(c.of(s.outcomes(i))), true },
 		})
 	}
 	return append(all, metric{
@@ -69,6 +75,9 @@ type LatencyMetric struct {
 	Of   func(l *Latency) float64
 	// interval takes the figure's interval; nil where there never is one.
 	interval func(i *Intervals) *Interval
+	// alias is another name, and at the figure in a series.
+	alias string
+	at    func(s *Series) []float64
 }
 
 // Interval is the figure's interval, nil if there is none.
@@ -81,41 +90,13 @@ func (m LatencyMetric) Interval(l *Latency) *Interval {
 
 // LatencyMetrics are the metrics that every Latency has, in the order of tables.
 func LatencyMetrics() []LatencyMetric {
-	var all []LatencyMetric
-	for _, l := range latencies() {
-		all = append(all, l.LatencyMetric)
-	}
-	return all
-}
-
-type latencyMetric struct {
-	LatencyMetric
-	alias string
-	at    func(s *Series) []float64
-}
-
-func latencies() []latencyMetric {
-	return []latencyMetric{
-		{LatencyMetric{"mean", func(l *Latency) float64 { return l.Mean }, func(i *Intervals) *Interval { return i.Mean }}, "", func(s *Series) []float64 { return s.Mean }},
-		{LatencyMetric{"p50", func(l *Latency) float64 { return l.P50 }, func(i *Intervals) *Interval { return i.P50 }}, "", func(s *Series) []float64 { return s.P50 }},
-		{LatencyMetric{"p95", func(l *Latency) float64 { return l.P95 }, func(i *Intervals) *Interval { return i.P95 }}, "", func(s *Series) []float64 { return s.P95 }},
-		{LatencyMetric{"p99", func(l *Latency) float64 { return l.P99 }, func(i *Intervals) *Interval { return i.P99 }}, "", func(s *Series) []float64 { return s.P99 }},
-		{LatencyMetric{"p99.9", func(l *Latency) float64 { return l.P999 }, func(i *Intervals) *Interval { return i.P999 }}, "p999", func(s *Series) []float64 { return s.P999 }},
-		{LatencyMetric{"max", func(l *Latency) float64 { return l.Max }, nil}, "", func(s *Series) []float64 { return s.Max }},
-	}
-}
-
-type countMetric struct {
-	name string
-	of   func(o history.Counts) int64
-}
-
-func counts() []countMetric {
-	return []countMetric{
-		{"rejected", func(o history.Counts) int64 { return o.Rejected }},
-		{"failed", func(o history.Counts) int64 { return o.Failed }},
-		{"unknown", func(o history.Counts) int64 { return o.Unknown }},
-		{"errors", func(o history.Counts) int64 { return o.Failed + o.Unknown }},
+	return []LatencyMetric{
+		{"mean", func(l *Latency) float64 { return l.Mean }, func(i *Intervals) *Interval { return i.Mean }, "", func(s *Series) []float64 { return s.Mean }},
+		{"p50", func(l *Latency) float64 { return l.P50 }, func(i *Intervals) *Interval { return i.P50 }, "", func(s *Series) []float64 { return s.P50 }},
+		{"p95", func(l *Latency) float64 { return l.P95 }, func(i *Intervals) *Interval { return i.P95 }, "", func(s *Series) []float64 { return s.P95 }},
+		{"p99", func(l *Latency) float64 { return l.P99 }, func(i *Intervals) *Interval { return i.P99 }, "", func(s *Series) []float64 { return s.P99 }},
+		{"p99.9", func(l *Latency) float64 { return l.P999 }, func(i *Intervals) *Interval { return i.P999 }, "p999", func(s *Series) []float64 { return s.P999 }},
+		{"max", func(l *Latency) float64 { return l.Max }, nil, "", func(s *Series) []float64 { return s.Max }},
 	}
 }
 

@@ -46,6 +46,11 @@ type Series struct {
 	Whole []bool    `json:"-"`
 }
 
+// outcomes are the operations that ended in a point's interval.
+func (s *Series) outcomes(i int) history.Counts {
+	return history.Counts{Committed: s.Committed[i], Rejected: s.Rejected[i], Failed: s.Failed[i], Unknown: s.Unknown[i]}
+}
+
 // niceInterval returns the least of 1, 2, 5, 10, 20, 50 ... times unit that
 // goes into length at most MaxPoints times, begun ones included.
 func niceInterval(length int64, unit time.Duration) int64 {
@@ -54,12 +59,16 @@ func niceInterval(length int64, unit time.Duration) int64 {
 		if (length-1)/width < MaxPoints {
 			return width
 		}
-		if step%3 == 1 {
-			width = width / 2 * 5
-		} else {
-			width *= 2
-		}
+		width = nextNice(width, step)
 	}
+}
+
+// nextNice is the width of 1, 2 or 5 times a power of ten that follows the step-th of them.
+func nextNice(width int64, step int) int64 {
+	if step%3 == 1 {
+		return width / 2 * 5
+	}
+	return width * 2
 }
 
 // timeline gathers a series.
@@ -113,10 +122,7 @@ func (s *Series) addPoint(points []point, together *distribution) {
 	var o history.Counts
 	together.reset()
 	for _, p := range points {
-		o.Committed += p.outcomes.Committed
-		o.Rejected += p.outcomes.Rejected
-		o.Failed += p.outcomes.Failed
-		o.Unknown += p.outcomes.Unknown
+		o = o.Plus(p.outcomes)
 		if p.latency != nil {
 			together.merge(p.latency)
 		}
@@ -152,11 +158,7 @@ const (
 func (t *timeline) merged(scope Scope) *Series {
 	joined := 1
 	for width, step := t.width, decade(t.width); t.typical(joined) < enoughOperations; step++ {
-		if step%3 == 1 {
-			width = width / 2 * 5
-		} else {
-			width *= 2
-		}
+		width = nextNice(width, step)
 		n := int(width / t.width)
 		if (len(t.points)+n-1)/n < fewestIntervals {
 			break

@@ -146,10 +146,15 @@ func (s *Summary) countError(op *history.Op) {
 		}
 		key.class = noClass
 	}
-	if _, known := s.errors[key]; !known && len(s.errors) >= maxErrors {
+	countError(s.errors, key)
+}
+
+// countError counts one more, of a bounded number of kinds.
+func countError(errors map[errorKey]int64, key errorKey) {
+	if _, known := errors[key]; !known && len(errors) >= maxErrors {
 		key.class = otherClass
 	}
-	s.errors[key]++
+	errors[key]++
 }
 
 // Figures returns what was added so far. It changes nothing.

@@ -198,7 +198,7 @@ func (t Threshold) measure(f *Figures) (value float64, ok bool) {
 		}
 		s := &f.Series
 		at, ok := t.metric.point(s, i)
-		at, ok = t.scaled(at, s.Committed[i]+s.Rejected[i]+s.Failed[i]+s.Unknown[i], ok)
+		at, ok = t.scaled(at, s.outcomes(i).Total(), ok)
 		if ok && (!found || t.metric.lowIsBad && at < value || !t.metric.lowIsBad && at > value) {
 			value, found = at, true
 		}
