@@ -47,10 +47,6 @@ func (r *Reader) decideReading() {
 				wrote = wrote || e.function == Write
 			}
 		}
-		if err == nil && r.reading == ofKnownForm && len(r.held) == 0 {
-			r.primed, r.primedLine = true, line
-			return
-		}
 		r.held = append(r.held, heldEvent{line: line, err: err, tree: tree{nodes: slices.Clone(r.tree.nodes), text: slices.Clone(r.tree.text)}})
 		if err != nil || len(r.held) >= lookAhead {
 			break
@@ -65,10 +61,6 @@ func (r *Reader) decideReading() {
 func (r *Reader) nextEvent() (int, error) {
 	if r.reading == undecided {
 		r.decideReading()
-	}
-	if r.primed {
-		r.primed = false
-		return r.primedLine, nil
 	}
 	if len(r.held) > 0 {
 		h := &r.held[0]
@@ -141,12 +133,12 @@ func (t *tree) balances(at int) bool {
 	if !t.is(at, listNode) {
 		return false
 	}
-	whole := true
-	t.children(at, func(child int) bool {
-		whole = t.is(child, intNode) || t.is(child, nilNode)
-		return whole
-	})
-	return whole
+	for child := range t.children(at) {
+		if !t.is(child, intNode) && !t.is(child, nilNode) {
+			return false
+		}
+	}
+	return true
 }
 
 // readingOfTransaction looks at the operations of a transaction.
@@ -158,16 +150,15 @@ func (t *tree) readingOfTransaction(e *event) reading {
 	if _, second, pair := t.pair(at); pair && t.is(second, listNode) && !t.is(at+1, listNode) {
 		at = second // of an independent key
 	}
-	how := undecided
-	t.children(at, func(child int) bool {
-		how = ofKnownForm
-		if f := child + 1; t.is(child, listNode) && f < t.after(child) {
-			switch word, _ := t.word(f); word {
-			case "send", "poll", "read", "write":
-				how = asWritten
-			}
+	child := at + 1
+	if child == t.after(at) {
+		return undecided
+	}
+	if f := child + 1; t.is(child, listNode) && f < t.after(child) {
+		switch word, _ := t.word(f); word {
+		case "send", "poll", "read", "write":
+			return asWritten
 		}
-		return false
-	})
-	return how
+	}
+	return ofKnownForm
 }

@@ -37,11 +37,7 @@ type Reader struct {
 	since       int
 
 	reading reading
-	// held are events that were read ahead. primed means that the tree holds
-	// the next one already, which began on primedLine.
-	held       []heldEvent
-	primed     bool
-	primedLine int
+	held    []heldEvent // read ahead
 
 	now    event // the one that was read last
 	events int64
@@ -192,7 +188,7 @@ func (r *Reader) release() {
 
 // event reads the next event.
 func (r *Reader) event(e *event) error {
-	if r.forms != nil && r.reading == ofKnownForm && !r.primed && len(r.held) == 0 {
+	if r.forms != nil && r.reading == ofKnownForm && len(r.held) == 0 {
 		if p, line := r.forms.plain(); p != nil {
 			*e = event{
 				line: line, client: true, kind: p.kind, process: p.process, function: Transaction, index: p.index, time: p.time,

@@ -186,11 +186,12 @@ func (t *tree) txn(e *event, op *Operation) error {
 	if value == none || !t.is(value, listNode) {
 		return e.bad("a transaction whose value is not a list of operations such as [:r 1 nil]")
 	}
-	t.children(value, func(child int) bool {
-		err = t.microOp(e, child, op.grow())
-		return err == nil
-	})
-	return err
+	for child := range t.children(value) {
+		if err := t.microOp(e, child, op.grow()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // independent returns the value of an event without the independent key that it
@@ -245,7 +246,7 @@ func (t *tree) microRead(e *event, value int, m *MicroOp) error {
 	case listNode:
 		m.Kind = GetList
 		m.List = slices.Grow(m.List, int(t.nodes[value].size)-1)
-		for child, end := value+1, t.after(value); child < end; child = t.after(child) {
+		for child := range t.children(value) {
 			var a Atom
 			if err := t.scalar(e, child, &a); err != nil {
 				return err
@@ -334,14 +335,14 @@ func (t *tree) distinctAccounts(e *event, accounts []Account) error {
 
 // accountList reads a list of balances, of the accounts 0, 1, 2 and so on.
 func (t *tree) accountList(e *event, at int, op *Operation) error {
-	var err error
-	t.children(at, func(child int) bool {
+	for child := range t.children(at) {
 		a := Account{ID: Int64(int64(len(op.Accounts)))}
-		err = t.balance(e, child, &a)
+		if err := t.balance(e, child, &a); err != nil {
+			return err
+		}
 		op.Accounts = append(op.Accounts, a)
-		return err == nil
-	})
-	return err
+	}
+	return nil
 }
 
 func (t *tree) balance(e *event, at int, a *Account) error {

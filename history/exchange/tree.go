@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -160,12 +161,10 @@ func (t *tree) word(at int) (string, bool) {
 
 func (t *tree) is(at int, kind nodeKind) bool { return t.nodes[at].kind == kind }
 
-// children calls visit with each child until it returns false.
-func (t *tree) children(at int, visit func(child int) bool) {
-	end := at + int(t.nodes[at].size)
-	for child := at + 1; child < end; child += int(t.nodes[child].size) {
-		if !visit(child) {
-			return
+// children are the forms in the one at at.
+func (t *tree) children(at int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for child, end := at+1, t.after(at); child < end && yield(child); child = t.after(child) {
 		}
 	}
 }

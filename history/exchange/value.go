@@ -100,7 +100,7 @@ func (t *tree) value(at int) Value {
 	default:
 		return Value{Form: Inexact, Atom: Atom{Kind: String, Text: string(t.bytes(at))}}
 	}
-	for child, end := at+1, t.after(at); child < end; child = t.after(child) {
+	for child := range t.children(at) {
 		v.Items = append(v.Items, t.value(child))
 	}
 	return v

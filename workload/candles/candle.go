@@ -33,40 +33,25 @@ type Candle struct {
 	Ticker, Market, Feed, Note string
 }
 
-// NumberNames and TextNames are the columns, in the order of Numbers and Texts.
-func NumberNames() []string {
-	return []string{"id", "moment", "opening", "high", "low", "closing", "average", "bid", "ask", "volume", "turnover", "trades"}
-}
+// numbers is how many columns are numbers of eight bytes; those of text follow.
+const numbers = 12
 
-// TextNames are the columns of text; see NumberNames.
-func TextNames() []string { return []string{"ticker", "market", "feed", "note"} }
-
-// Numbers are the fields of NumberNames.
-func (c *Candle) Numbers() []*int64 {
-	return []*int64{&c.ID, &c.Moment, &c.Opening, &c.High, &c.Low, &c.Closing, &c.Average, &c.Bid, &c.Ask, &c.Volume, &c.Turnover, &c.Trades}
-}
-
-// Texts are the fields of TextNames.
-func (c *Candle) Texts() []*string { return []*string{&c.Ticker, &c.Market, &c.Feed, &c.Note} }
-
-// Columns are how candles are stored, numbers first.
+// Columns are how candles are stored.
 func Columns() workload.Columns[Candle] {
-	return workload.Columns[Candle]{Names: append(NumberNames(), TextNames()...), Fields: func(c *Candle) []any {
-		fields := make([]any, 0, 16)
-		for _, n := range c.Numbers() {
-			fields = append(fields, n)
-		}
-		for _, t := range c.Texts() {
-			fields = append(fields, t)
-		}
-		return fields
-	}}
+	return workload.Columns[Candle]{
+		Names: []string{"id", "moment", "opening", "high", "low", "closing", "average", "bid", "ask", "volume", "turnover", "trades",
+			"ticker", "market", "feed", "note"},
+		Fields: func(c *Candle) []any {
+			return []any{&c.ID, &c.Moment, &c.Opening, &c.High, &c.Low, &c.Closing, &c.Average, &c.Bid, &c.Ask, &c.Volume, &c.Turnover, &c.Trades,
+				&c.Ticker, &c.Market, &c.Feed, &c.Note}
+		},
+	}
 }
 
 // Bytes is the size of the row's bare values: eight bytes a number, one a
 // letter. It is about 270.
 func (c *Candle) Bytes() int64 {
-	return int64(8*len(NumberNames()) + len(c.Ticker) + len(c.Market) + len(c.Feed) + len(c.Note))
+	return int64(8*numbers + len(c.Ticker) + len(c.Market) + len(c.Feed) + len(c.Note))
 }
 
 // Hash is a 64-bit hash over every field: FNV-1a (G. Fowler, L. C. Noll, K.-P.

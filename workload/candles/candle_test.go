@@ -55,20 +55,18 @@ func TestCandlesAreWhatTheySay(t *testing.T) {
 func TestHashSeesEveryField(t *testing.T) {
 	c := NewGenerator(small(), 3).Candle(9)
 	hash := c.Hash()
-	for i, n := range c.Numbers() {
-		*n++
-		if c.Hash() == hash {
-			t.Errorf("the hash does not see %s", NumberNames()[i])
+	for i, field := range Columns().Fields(&c) {
+		before := c
+		switch field := field.(type) {
+		case *int64:
+			*field++
+		case *string:
+			*field += "x"
 		}
-		*n--
-	}
-	for i, text := range c.Texts() {
-		old := *text
-		*text += "x"
-		if c.Hash() == hash {
-			t.Errorf("the hash does not see %s", TextNames()[i])
+		if c == before || c.Hash() == hash {
+			t.Errorf("the hash does not see %s", Columns().Names[i])
 		}
-		*text = old
+		c = before
 	}
 	if c.Ticker, c.Market = "AB", "C"; c.Hash() == func() uint64 { c.Ticker, c.Market = "A", "BC"; return c.Hash() }() {
 		t.Error("the hash does not see where one text ends")

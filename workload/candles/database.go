@@ -13,8 +13,9 @@ const table = "candle"
 // Schema is the table. Its key and indexes are there while rows are written, as in a
 // database in use. Nobody asks by id or by market.
 func Schema() store.Schema {
-	columns := store.Integers(NumberNames()...)
-	for i, name := range TextNames() {
+	names := Columns().Names
+	columns := store.Integers(names[:numbers]...)
+	for i, name := range names[numbers:] {
 		columns = append(columns, store.Column{Name: name, Type: store.ASCII, Length: []int{8, 8, 32, 255}[i]})
 	}
 	return store.Schema{Workload: Name, Space: "assay", Durable: true, Tables: []store.Table{{
