@@ -180,6 +180,10 @@ func insertCases() []statementCase {
 			does(list, with(1, 1<<53+1), anyNumber),
 			ask(elements, with(1), row([]int64{10, -7, 10, 1<<53 + 1})),
 			ask(elements, with(2), row([]int64{1})),
+			does(deleting("listed", store.Where("id")...), with(1), 1),
+			ask(elements, with(1)),
+			does(list, with(1, 12), anyNumber),
+			ask(elements, with(1), row([]int64{12})),
 		}},
 		{name: "a list as a whole", needs: []store.Capability{store.Lists}, steps: []step{
 			does(inserting("listed", 1), with(3, []int64{1, 2, 3}), 1),

@@ -72,6 +72,8 @@ func setCases() []statementCase {
 			does(updating("goods", "", []store.Condition{is("name", store.Equal, 1)}, store.Set("price", store.Number(4))), with("z"), 0),
 			does(updating("goods", "", []store.Condition{is("shop", store.Equal, 1), is("item", store.AtLeast, 2)}, store.Add("price", store.Number(1))), with(1, 2), 2),
 			ask(stock, with(1), row(1, 4, "a"), row(2, 4, "b"), row(3, 4, "c")),
+			does(updating("goods", "", []store.Condition{is("item", store.MultipleOf, 1)}, store.Set("price", store.Parameter(2))), with(2, 9), 2),
+			ask(stock, with(1), row(1, 4, "a"), row(2, 9, "b"), row(3, 4, "c")),
 		}},
 		{name: "delete", steps: []step{
 			does(deleting("goods", keyed...), with(1, 2), 1),
@@ -83,7 +85,8 @@ func setCases() []statementCase {
 			ask(stock, with(1), row(1, 10, "a")),
 			does(deleting("goods", is("shop", store.Equal, 1), is("item", store.In, 2)), with(2, keys{1, 5}), 1),
 			ask(stock, with(2), row(2, 30, "a")),
-			does(deleting("goods"), nil, 2),
+			does(deleting("goods", is("price", store.AtLeast, 1), is("price", store.Below, 2)), with(11, 31), 1),
+			does(deleting("goods"), nil, 1),
 			ask(counting("goods", ""), nil, row(0)),
 		}},
 	}

@@ -2,7 +2,6 @@ package mem
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -264,94 +263,6 @@ func TestWrites(t *testing.T) {
 			if r := db.relations["item"]; int(r.last)-len(r.free) != int(r.rows) {
 				t.Errorf("%s, %s: %d slots are taken, %d free, for %d rows", c.name, way, r.last, len(r.free), r.rows)
 			}
-		}
-	}
-}
-
-// TestLists appends to lists, of which one is there and one is not, and rewrites one.
-func TestLists(t *testing.T) {
-	db := shelves(t)
-	n := sessionOf(t, db,
-		store.Statement{Name: "append", Verb: store.Append, Table: "list", Columns: []string{"id", "elements"}, Values: []store.Expression{store.Parameter(1), store.Parameter(2)}},
-		store.Statement{Name: "rewrite", Verb: store.Put, Table: "list", Columns: []string{"id", "elements"}},
-		store.Statement{Name: "read", Verb: store.Read, Table: "list", Columns: []string{"elements"}, Where: store.Where("id")},
-		store.Statement{Name: "drop", Verb: store.Delete, Table: "list", Where: store.Where("id")})
-	var got []int64
-	scan := func(row store.Row) error { return row.Scan(&got) }
-	for _, element := range []int64{7, -8} {
-		if r := n.Run(t.Context(), store.Call{Statement: 0, Parameters: store.OfInts(1, element)}); r.Outcome != history.Committed {
-			t.Fatal(r)
-		}
-	}
-	for _, c := range []struct {
-		statement  int
-		parameters []store.Value
-		want       []int64
-	}{
-		{0, store.OfInts(1, 9), []int64{7, -8, 9}},
-		{0, store.OfInts(1, 10), []int64{7, -8, 9, 10}},
-		{1, []store.Value{store.OfInt(1), store.OfList([]int64{5, 6})}, []int64{5, 6}},
-		{0, store.OfInts(1, 11), []int64{5, 6, 11}},
-		{3, store.OfInts(1), nil},
-		{0, store.OfInts(1, 12), []int64{12}},
-	} {
-		r := n.Transaction(t.Context(), true, func(ctx context.Context, x store.Transaction) error {
-			got = nil
-			_, err := x.Do(ctx, c.statement, nil, c.parameters...)
-			_, again := x.Do(ctx, 2, scan, store.OfInt(1))
-			return errors.Join(err, again)
-		})
-		if r.Outcome != history.Committed || !slices.Equal(got, c.want) {
-			t.Errorf("statement %d: %v within, want %v; %+v", c.statement, got, c.want, r)
-		}
-		got = nil
-		if r := n.Run(t.Context(), store.Call{Statement: 2, Parameters: store.OfInts(1), Row: scan}); r.Outcome != history.Committed || !slices.Equal(got, c.want) {
-			t.Errorf("statement %d: %v after, want %v; %+v", c.statement, got, c.want, r)
-		}
-	}
-}
-
-// TestBatchesLeave has a row take what others were left with, and an inquiry tell why there
-// is none.
-func TestBatchesLeave(t *testing.T) {
-	sell := store.Statement{Name: "sell", Verb: store.Update, Table: "item", Columns: []string{"left"}, Where: store.Where("shelf", "place"),
-		Set: []store.Assignment{store.Add("left", store.Parameter(3))}}
-	enter := store.Statement{Name: "enter", Verb: store.Insert, Table: "entry", Columns: []string{"name", "of", "left"},
-		Values: []store.Expression{store.Parameter(1), store.Parameter(2), store.Left("item", "left", store.Parameter(2), store.Parameter(3))}}
-	find := store.Statement{Name: "find", Verb: store.Read, Table: "entry", Columns: []string{"left"}, Where: store.Where("name")}
-	for _, c := range []struct {
-		name           string
-		place, change  int64
-		entry          string
-		violated       store.Violation
-		found, entries []string
-	}{
-		{"done", 2, -3, "new", 0, nil, []string{"new 1 17", "old 1 5"}},
-		{"absent", 9, -3, "new", store.Absent, nil, []string{"old 1 5"}},
-		{"absent, and there", 9, -3, "old", store.Absent, []string{"5"}, []string{"old 1 5"}},
-		{"too few", 2, -30, "old", store.Floor, []string{"5"}, []string{"old 1 5"}},
-		{"again", 2, -3, "old", store.Unique, nil, []string{"old 1 5"}},
-	} {
-		db := shelves(t)
-		n := sessionOf(t, db, sell, enter, find)
-		row := func(_ int, into []store.Value) []store.Value {
-			return append(into, store.OfText("old"), store.OfInt(1), store.OfInt(5))
-		}
-		if r := n.Insert(t.Context(), store.Rows{Table: "entry", Columns: []string{"name", "of", "left"}, Count: 1, Row: row}); r.Outcome != history.Committed {
-			t.Fatal(r)
-		}
-		var given, found []string
-		b := &store.Batch{
-			Calls: []store.Call{
-				{Statement: 0, Parameters: store.OfInts(1, c.place, c.change), Row: collect(&given)},
-				{Statement: 1, Parameters: []store.Value{store.OfText(c.entry), store.OfInt(1), store.OfInt(c.place)}},
-			},
-			Inquiry: &store.Call{Statement: 2, Parameters: []store.Value{store.OfText(c.entry)}, Row: collect(&found)},
-		}
-		r := n.Batch(t.Context(), b)
-		entries := all(t, db, store.Statement{Name: "all", Verb: store.Read, Table: "entry", Columns: []string{"name", "of", "left"}})
-		if r.Violated != c.violated || (r.Outcome == history.Committed) != (c.violated == 0) || !slices.Equal(found, c.found) || !slices.Equal(entries, c.entries) {
-			t.Errorf("%s: found %q, entries %q; %+v", c.name, found, entries, r)
 		}
 	}
 }

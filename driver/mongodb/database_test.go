@@ -139,7 +139,7 @@ func (t *trial) stands(want, table string) {
 
 func testDatabase(t *testing.T, set *cluster.ReplicaSet) {
 	for name, test := range map[string]func(*trial){
-		"batch": testBatch, "transaction": testTransaction, "upserts": testUpserts, "types": testTypes,
+		"transaction": testTransaction, "types": testTypes,
 		"keys": testKeys, "elements": testElements, "views": testViews, "compiled": testCompiled,
 	} {
 		t.Run(name, func(t *testing.T) { test(newTrial(t, set.Address(), trialSchema())) })
@@ -182,50 +182,6 @@ func conformanceTable(workload string) string {
 		return "account"
 	}
 	return "record"
-}
-
-// testBatch: a transfer takes the version that the same batch has made, and its refusals
-// are told apart.
-func testBatch(t *trial) {
-	t.load("account", []int64{1, 10, 0}, []int64{2, 0, 7})
-	t.use(
-		store.Statement{Verb: store.Update, Table: "account", Columns: []string{"balance", "version"}, Where: store.Where("id"),
-			Set: []store.Assignment{store.Add("balance", store.Parameter(2)), store.Add("version", store.Number(1))}},
-		store.Statement{Verb: store.Insert, Table: "transfer", Columns: []string{"id", "source", "source_version"},
-			Values: []store.Expression{store.Parameter(1), store.Parameter(2), store.Left("account", "version", store.Parameter(2))}},
-		store.Statement{Verb: store.Read, Table: "transfer", Columns: []string{"id"}, Where: store.Where("id")},
-	)
-	for _, c := range []struct {
-		id, account, amount int64
-		outcome             history.Outcome
-		violated            store.Violation
-		given, inquired     string
-	}{
-		{1, 1, -4, history.Committed, store.NoViolation, "[6 1]", ""},
-		{2, 2, 5, history.Committed, store.NoViolation, "[5 8]", ""},
-		{2, 2, 5, history.Failed, store.Unique, "[10 9]", ""},
-		{3, 1, -7, history.Failed, store.Floor, "", ""},
-		{1, 1, -7, history.Failed, store.Floor, "", "[1]"},
-		{4, 3, -7, history.Failed, store.Absent, "", ""},
-	} {
-		var given, inquired strings.Builder
-		r := t.session.Batch(t.Context(), &store.Batch{
-			Calls: []store.Call{
-				{Statement: 0, Parameters: store.OfInts(c.account, c.amount), Row: collect(&given)},
-				{Statement: 1, Parameters: store.OfInts(c.id, c.account)}},
-			Inquiry: &store.Call{Statement: 2, Parameters: store.OfInts(c.id), Row: collect(&inquired)},
-		})
-		if r.Outcome != c.outcome || r.Violated != c.violated || given.String() != c.given || inquired.String() != c.inquired {
-			t.Errorf("%+v: %+v, gave %s and %s", c, r, &given, &inquired)
-		}
-	}
-	r := t.session.Batch(t.Context(), &store.Batch{Calls: []store.Call{
-		{Statement: 2, Parameters: store.OfInts(9), Row: collect(new(strings.Builder)), Want: 1}}})
-	if r.Outcome != history.Failed || r.Violated != store.NoViolation {
-		t.Errorf("a row is missing: %+v", r)
-	}
-	t.stands("[1 6 1][2 5 8]", "account")
-	t.stands("[1 1 1][2 2 8]", "transfer")
 }
 
 // testTransaction: what ends a transaction is told, and leaves nothing.
@@ -281,38 +237,6 @@ func testTransaction(t *trial) {
 		t.Errorf("read %s", &seen)
 	}
 	t.stands("[1 7 10]", "account")
-}
-
-func testUpserts(t *trial) {
-	t.use(
-		store.Statement{Verb: store.Append, Table: "list", Columns: []string{"id", "elements"}, Values: []store.Expression{store.Parameter(1), store.Parameter(2)}},
-		store.Statement{Verb: store.Put, Table: "list", Columns: []string{"id", "elements"}},
-		store.Statement{Verb: store.Read, Table: "list", Columns: []string{"elements"}, Where: store.Where("id")},
-		store.Statement{Verb: store.Put, Table: "account", Columns: []string{"version", "id", "balance"}},
-		store.Statement{Verb: store.Update, Table: "account", Where: []store.Condition{{Column: "balance", Is: store.MultipleOf, Value: store.Parameter(1)}},
-			Set: []store.Assignment{store.Set("version", store.Parameter(2))}},
-		store.Statement{Verb: store.Delete, Table: "account", Where: []store.Condition{
-			{Column: "balance", Is: store.AtLeast, Value: store.Parameter(1)}, {Column: "balance", Is: store.Below, Value: store.Parameter(2)}}},
-		store.Statement{Verb: store.Delete, Table: "account", Where: []store.Condition{{Column: "id", Is: store.In, Value: store.Parameter(1)}}},
-	)
-	t.changes(1, 0, store.OfInts(1, 5)...)
-	t.changes(1, 0, store.OfInts(1, 6)...)
-	t.changes(1, 1, store.OfInt(2), store.OfList([]int64{8, 9}))
-	for id, want := range map[int64][]int64{1: {5, 6}, 2: {8, 9}, 3: nil} {
-		var list []int64
-		r := t.session.Run(t.Context(), store.Call{Statement: 2, Parameters: store.OfInts(id), Row: func(row store.Row) error { return row.Scan(&list) }})
-		if r.Outcome != history.Committed || !slices.Equal(list, want) {
-			t.Errorf("list %d is %v, %+v; want %v", id, list, r, want)
-		}
-	}
-	for id := range int64(6) {
-		t.changes(1, 3, store.OfInts(0, id, id)...)
-	}
-	t.changes(1, 3, store.OfInts(1, 5, 5)...)
-	t.changes(2, 4, store.OfInts(3, 4)...)
-	t.changes(2, 5, store.OfInts(1, 3)...)
-	t.changes(1, 6, store.OfKeys([]int64{4, 9}))
-	t.stands("[0 0 4][3 3 4][5 5 1]", "account")
 }
 
 func testTypes(t *trial) {

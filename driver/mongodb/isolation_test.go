@@ -41,12 +41,7 @@ func testIsolation(t *testing.T, set *cluster.ReplicaSet) {
 		name string
 		run  func(*testing.T, *desk)
 	}{
-		{"WriteSkew", testWriteSkew},
-		{"RewriteConflict", testRewriteConflict},
 		{"UpsertRace", testUpsertRace},
-		{"NoPhantom", testNoPhantom},
-		{"DuplicateKey", testDuplicateKey},
-		{"UnknownKind", testUnknownKind},
 		{"ReadsOnlyIntegers", testListsOfIntegers},
 		{"AbortedByTheServer", testAbortedByTheServer},
 	} {
@@ -133,10 +128,6 @@ func (d *desk) session() *isolation.Session {
 const (
 	appending = iota
 	listing
-	rewriting
-	counted
-	pairing
-	withdrawing
 )
 
 // doing does a statement of an open transaction, and says what it gave.
@@ -146,12 +137,8 @@ type doing func(statement int, parameters ...store.Value) (string, error)
 func (d *desk) transaction(work func(doing) error) store.Reply {
 	d.t.Helper()
 	session, err := d.store.Session(d.ctx, []store.Statement{
-		appending:   {Name: "append", Verb: store.Append, Table: "list", Columns: []string{"id", "elements"}, Values: []store.Expression{store.Parameter(1), store.Parameter(2)}},
-		listing:     {Name: "list", Verb: store.Read, Table: "list", Columns: []string{"id"}, Where: store.Where("id")},
-		rewriting:   {Name: "rewrite", Verb: store.Put, Table: "list", Columns: []string{"id", "elements"}},
-		counted:     {Name: "count", Verb: store.Count, Table: "member", Where: store.Where("grp")},
-		pairing:     {Name: "pair", Verb: store.Read, Table: "pair", Columns: []string{"value"}, Where: []store.Condition{{Column: "id", Is: store.In, Value: store.Parameter(1)}}},
-		withdrawing: {Name: "withdraw", Verb: store.Put, Table: "pair", Columns: []string{"id", "value"}},
+		appending: {Name: "append", Verb: store.Append, Table: "list", Columns: []string{"id", "elements"}, Values: []store.Expression{store.Parameter(1), store.Parameter(2)}},
+		listing:   {Name: "list", Verb: store.Read, Table: "list", Columns: []string{"id"}, Where: store.Where("id")},
 	})
 	if err != nil {
 		d.t.Fatal(err)
@@ -205,46 +192,6 @@ func element(key, value int64) isolation.Op {
 	return isolation.Op{Kind: isolation.Append, Key: key, Value: value}
 }
 
-// testWriteSkew has two sessions read a pair before either has committed:
-// snapshot isolation lets both sides go.
-func testWriteSkew(t *testing.T, d *desk) {
-	d.commit(d.session(), isolation.Op{Kind: isolation.Withdraw, Key: 5, Value: 0}) // makes side 0, as 0
-	d.commit(d.session(), isolation.Op{Kind: isolation.Withdraw, Key: 5, Value: 0}) // and sets it to 1
-	r := d.transaction(func(do doing) error {
-		if got, err := do(pairing, store.OfKeys([]int64{10, 11})); err != nil || got != "[1]" {
-			t.Errorf("read %s, %v", got, err)
-		}
-		if op := d.commit(d.session(), isolation.Op{Kind: isolation.Withdraw, Key: 5, Value: 1})[0]; op.Result != 3 {
-			t.Errorf("the other side read %02b", op.Result)
-		}
-		_, err := do(withdrawing, store.OfInts(10, isolation.Withdrawn(1, 1))...)
-		return err
-	})
-	if r.Outcome != history.Committed {
-		t.Errorf("got %+v", r)
-	}
-	if op := d.commit(d.session(), isolation.Op{Kind: isolation.Withdraw, Key: 5, Value: 0})[0]; op.Result != 0 {
-		t.Errorf("the pair is %02b, though both were taken", op.Result)
-	}
-}
-
-// testRewriteConflict has two sessions read one list before either rewrites it.
-func testRewriteConflict(t *testing.T, d *desk) {
-	d.commit(d.session(), element(2, 1))
-	r := d.transaction(func(do doing) error {
-		if _, err := do(listing, store.OfInt(2)); err != nil {
-			t.Error(err)
-		}
-		d.commit(d.session(), isolation.Op{Kind: isolation.AppendByRewrite, Key: 2, Value: 20})
-		_, err := do(rewriting, store.OfInt(2), store.OfList([]int64{1, 10}))
-		return err
-	})
-	d.wantFailed(d.session(), r.Reply, workload.ClassSerialization)
-	if lists := d.lists(); !slices.Equal(lists[2], []int64{1, 20}) {
-		t.Errorf("the list is %v", lists[2])
-	}
-}
-
 // testUpsertRace has two sessions make one list, both while the other is at it,
 // and after the other has committed what one of them cannot see.
 func testUpsertRace(t *testing.T, d *desk) {
@@ -271,40 +218,6 @@ func testUpsertRace(t *testing.T, d *desk) {
 	d.wantFailed(second, r.Reply, r.Class)
 	if lists := d.lists(); !slices.Equal(lists[2], []int64{1}) || !slices.Equal(lists[4], []int64{1}) {
 		t.Errorf("the lists are %v", lists)
-	}
-}
-
-func testNoPhantom(t *testing.T, d *desk) {
-	r := d.transaction(func(do doing) error {
-		for i := range int64(2) {
-			if got, err := do(counted, store.OfInt(1)); err != nil || got != "[0]" {
-				t.Errorf("count %d: %s, %v", i, got, err)
-			}
-			d.commit(d.session(), isolation.Op{Kind: isolation.Insert, Key: 1, Value: i})
-		}
-		return nil
-	})
-	if r.Outcome != history.Committed {
-		t.Errorf("got %+v", r)
-	}
-}
-
-func testDuplicateKey(t *testing.T, d *desk) {
-	s := d.session()
-	row := isolation.Op{Kind: isolation.Insert, Key: 1, Value: 5}
-	d.commit(s, row)
-	d.wantFailed(s, s.Do(d.ctx, []isolation.Op{element(2, 1), row}), store.ClassDuplicateKey)
-	if lists := d.lists(); len(lists[2]) != 0 {
-		t.Errorf("a failed transaction left %v", lists)
-	}
-}
-
-func testUnknownKind(t *testing.T, d *desk) {
-	s := d.session()
-	d.wantFailed(s, s.Do(d.ctx, []isolation.Op{element(2, 1), {Kind: 99}}), workload.ClassOther)
-	d.commit(s, element(2, 2))
-	if lists := d.lists(); !slices.Equal(lists[2], []int64{2}) {
-		t.Errorf("left %v", lists)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
 	"assay/store"
@@ -152,121 +151,6 @@ func (d *desk) wantOutcome(s *steps, r workload.Reply, outcome history.Outcome, 
 	}
 }
 
-// TestLevelsAreInForce has the server do at each level what only that level does. Each
-// level has a database and a time limit of its own, and leaves no session to the next.
-func TestLevelsAreInForce(t *testing.T) {
-	for level, want := range map[string][3]int64{
-		// What a second read of a register finds after another transaction has
-		// written it, uncommitted and then committed, and begun with 1.
-		"read uncommitted": {1, 2, 2}, "read committed": {1, 1, 2}, "repeatable read": {1, 1, 1},
-	} {
-		t.Run(level, func(t *testing.T) {
-			d := sitDown(t, at(level))
-			writer, reader := d.session(), d.session()
-			read := func() int64 {
-				op := isolation.Op{Kind: isolation.ReadValue, Key: 1}
-				if err := reader.operate(d.ctx, &op); err != nil {
-					t.Fatal(err)
-				}
-				return op.Value
-			}
-			d.commit(writer, isolation.Op{Kind: isolation.Write, Key: 1, Value: 1})
-			var got [3]int64
-			got[0] = read()
-			if err := writer.operate(d.ctx, &isolation.Op{Kind: isolation.Write, Key: 1, Value: 2}); err != nil {
-				t.Fatal(err)
-			}
-			got[1] = read()
-			if r := writer.commit(d.ctx); r.Outcome != history.Committed {
-				t.Fatalf("%+v", r)
-			}
-			got[2] = read()
-			reader.t.End(d.ctx, context.Canceled) // its table can be dropped
-			if got != want {
-				t.Errorf("read %v, want %v", got, want)
-			}
-		})
-	}
-}
-
-// TestLostUpdate: two transactions read a list and write it back.
-func TestLostUpdate(t *testing.T) {
-	for name, c := range map[string]struct {
-		to    workload.Target
-		class string // of the second, if it fails
-	}{
-		"repeatable read": {at("repeatable read"), ""},
-		"snapshots":       {at("repeatable read", parameter("innodb_snapshot_isolation", "ON")), workload.ClassSerialization},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := sitDown(t, c.to)
-			d.commit(d.session(), element(2, 1))
-			s := d.session()
-			if err := s.operate(d.ctx, &isolation.Op{Kind: isolation.ReadList, Key: 2}); err != nil {
-				t.Fatal(err)
-			}
-			d.commit(d.session(), element(2, 2))
-			err := s.operate(d.ctx, &isolation.Op{Kind: isolation.AppendByRewrite, Key: 2, Value: 3})
-			if c.class != "" {
-				if err == nil {
-					t.Fatal("the update was not refused")
-				}
-				d.wantOutcome(s, s.failed(d.ctx, err), history.Failed, c.class, false)
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r := s.commit(d.ctx); r.Outcome != history.Committed {
-				t.Fatalf("%+v", r)
-			}
-			if list := d.list(2); len(list) != 2 || list[1] != 3 {
-				t.Errorf("the list is %v, want one element to be lost", list)
-			}
-		})
-	}
-}
-
-func TestIsolationDeadlock(t *testing.T) {
-	d := sitDown(t, target())
-	d.commit(d.session(), element(2, 1), element(4, 1))
-	type end struct {
-		session *steps
-		reply   workload.Reply
-	}
-	ends := make(chan end, 2)
-	sessions := []*steps{d.session(), d.session()}
-	for i, s := range sessions {
-		op := element(int64(2+2*i), 2)
-		if err := s.operate(d.ctx, &op); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i, s := range sessions {
-		go func() {
-			op := element(int64(4-2*i), 3)
-			if err := s.operate(d.ctx, &op); err != nil {
-				ends <- end{s, s.failed(d.ctx, err)}
-				return
-			}
-			ends <- end{s, s.commit(d.ctx)}
-		}()
-	}
-	replies := map[history.Outcome]end{}
-	for range sessions {
-		e := <-ends
-		replies[e.reply.Outcome] = e
-	}
-	failed, one := replies[history.Failed]
-	if _, other := replies[history.Committed]; !one || !other {
-		t.Fatalf("got %+v", replies)
-	}
-	d.wantOutcome(failed.session, failed.reply, history.Failed, workload.ClassDeadlock, false)
-	if len(d.list(2))+len(d.list(4)) != 4 {
-		t.Errorf("lists %v and %v; want two elements of the one that committed", d.list(2), d.list(4))
-	}
-}
-
 // TestIsolationLockTimeout: the server rolls back the statement that waited and
 // keeps the rest, which must not be committed.
 func TestIsolationLockTimeout(t *testing.T) {
@@ -284,28 +168,6 @@ func TestIsolationLockTimeout(t *testing.T) {
 	d.wantOutcome(s, r, history.Failed, workload.ClassLockTimeout, false)
 	if list := d.list(2); len(list) != 1 {
 		t.Errorf("the failed transaction left %v", list)
-	}
-}
-
-func TestIsolationDuplicateRow(t *testing.T) {
-	d := sitDown(t, target())
-	s := d.session()
-	row := isolation.Op{Kind: isolation.Insert, Key: 1, Value: 5}
-	d.commit(s, row)
-	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 1), row}), history.Failed, store.ClassDuplicateKey, false)
-	if list := d.list(2); len(list) != 0 {
-		t.Errorf("a failed transaction left %v", list)
-	}
-}
-
-func TestIsolationUnknownKind(t *testing.T) {
-	d := sitDown(t, target())
-	s := d.session()
-	if r := s.Do(d.ctx, []isolation.Op{element(2, 1), {Kind: 99}}); r.Outcome != history.Failed || r.Broken {
-		t.Errorf("got %+v", r)
-	}
-	if list := d.list(2); len(list) != 0 {
-		t.Errorf("left %v", list)
 	}
 }
 
@@ -365,25 +227,5 @@ func TestIsolationContextOver(t *testing.T) {
 	}
 	if list := d.list(2); len(list) != 0 {
 		t.Errorf("left %v", list)
-	}
-}
-
-// TestIsolationCommitWithoutAnswer cuts the network around COMMIT, before and
-// after the server gets it.
-func TestIsolationCommitWithoutAnswer(t *testing.T) {
-	proxy := drivertest.NewProxy(t, node.Node(0).Address())
-	d := sitDown(t, target(atHosts(proxy.Addr())))
-	for key, deliver := range map[int64]bool{2: true, 4: false} {
-		s := d.session()
-		proxy.Arm([]byte("\x03COMMIT"), deliver) // a query that begins so
-		d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(key, 1)}), history.Unknown, workload.ClassLost, true)
-		s.Close()
-		proxy.Pass()
-		if err := d.store.Settle(d.ctx); err != nil {
-			t.Fatal(err)
-		}
-		if list := d.list(key); (len(list) == 1) != deliver {
-			t.Errorf("COMMIT delivered: %t, and the list is %v", deliver, list)
-		}
 	}
 }

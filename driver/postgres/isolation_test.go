@@ -10,7 +10,6 @@ import (
 	"time"
 
 	cluster "assay/cluster/postgres"
-	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
 	"assay/store"
@@ -197,118 +196,6 @@ func TestIsolationLevelIsInForce(t *testing.T) {
 	}
 }
 
-// TestLostUpdate has two sessions rewrite one list: both have read it before
-// either writes.
-func TestLostUpdate(t *testing.T) {
-	for level, loses := range map[string]bool{"read committed": true, "repeatable read": false, "serializable": false} {
-		t.Run(level, func(t *testing.T) {
-			d := sitDown(t, at(t, level))
-			d.commit(d.session(), element(2, 1))
-			blocker := admin(t)
-			exec(t, blocker, `BEGIN`)
-			exec(t, blocker, `SELECT FROM assay_isolation.list FOR UPDATE`)
-			replies := make(chan workload.Reply, 2)
-			for _, value := range []int64{10, 20} {
-				s := d.session()
-				go func() {
-					replies <- s.Do(d.ctx, []isolation.Op{{Kind: isolation.AppendByRewrite, Key: 2, Value: value}})
-				}()
-			}
-			awaitWaiting(t, d.ctx, isolationSessionName, 2)
-			exec(t, blocker, `COMMIT`)
-			committed := 0
-			for range 2 {
-				r := <-replies
-				switch {
-				case r.Outcome == history.Committed:
-					committed++
-				case r.Outcome != history.Failed || r.Class != workload.ClassSerialization || r.Broken:
-					t.Errorf("got %+v, want failed (%s)", r, workload.ClassSerialization)
-				}
-			}
-			lists, _ := d.state()
-			if lost := committed - (len(lists[2]) - 1); (lost != 0) != loses || loses != (committed == 2) {
-				t.Errorf("%d committed and the list is %v: %d lost", committed, lists[2], lost)
-			}
-		})
-	}
-}
-
-// awaitWaiting waits until n sessions of this name wait for locks.
-func awaitWaiting(t *testing.T, ctx context.Context, name string, n int) {
-	t.Helper()
-	watcher := admin(t)
-	for ctx.Err() == nil {
-		var waiting int
-		if err := watcher.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity
-			WHERE application_name = $1 AND wait_event_type = 'Lock'`, name).Scan(&waiting); err != nil {
-			t.Fatal(err)
-		}
-		if waiting == n {
-			return
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
-	t.Fatalf("%d sessions never waited at the same time", n)
-}
-
-// TestWriteSkew has two sessions read a pair before either has committed.
-func TestWriteSkew(t *testing.T) {
-	for level, skews := range map[string]bool{"read committed": true, "repeatable read": true, "serializable": false} {
-		t.Run(level, func(t *testing.T) {
-			d := sitDown(t, at(t, level))
-			sessions := []*steps{d.session(), d.session()}
-			var failures []workload.Reply
-			done := func(r workload.Reply) {
-				if r.Outcome != history.Committed {
-					failures = append(failures, r)
-				}
-			}
-			for side, s := range sessions {
-				op := isolation.Op{Kind: isolation.Withdraw, Key: 5, Value: int64(side)}
-				if err := s.operate(d.ctx, &op); err != nil {
-					done(s.failed(d.ctx, err))
-				} else if op.Result != 3 {
-					t.Errorf("side %d read %b", side, op.Result)
-				}
-			}
-			for _, s := range sessions {
-				if s.c.conn.TxStatus() == open {
-					done(s.commit(d.ctx))
-				}
-			}
-			op := d.commit(d.session(), isolation.Op{Kind: isolation.Withdraw, Key: 5, Value: 0})[0]
-			if (op.Result == 0) != skews || (len(failures) == 0) != skews {
-				t.Errorf("the pair is %b, failures: %+v", op.Result, failures)
-			}
-			for _, r := range failures {
-				if r.Outcome != history.Failed || r.Class != workload.ClassSerialization || r.Broken {
-					t.Errorf("got %+v", r)
-				}
-			}
-		})
-	}
-}
-
-// TestPhantom counts a group twice while it grows in between.
-func TestPhantom(t *testing.T) {
-	for level, want := range map[string]int64{"read committed": 1, "repeatable read": 0, "serializable": 0} {
-		d := sitDown(t, at(t, level))
-		s := d.session()
-		counts := make([]isolation.Op, 2)
-		for i := range counts {
-			counts[i] = isolation.Op{Kind: isolation.Count, Key: 1}
-			if err := s.operate(d.ctx, &counts[i]); err != nil {
-				t.Fatal(err)
-			}
-			d.commit(d.session(), isolation.Op{Kind: isolation.Insert, Key: 1, Value: int64(i)})
-		}
-		if r := s.commit(d.ctx); r.Outcome != history.Committed || counts[0].Value != 0 || counts[1].Value != want {
-			t.Errorf("%s: %+v, %+v", level, counts, r)
-		}
-	}
-}
-
 // wantOutcome also wants the session to be as usable as the reply says.
 func (d *desk) wantOutcome(s *steps, r workload.Reply, outcome history.Outcome, class string, broken bool) {
 	d.t.Helper()
@@ -317,65 +204,6 @@ func (d *desk) wantOutcome(s *steps, r workload.Reply, outcome history.Outcome, 
 	}
 	if !r.Broken {
 		d.commit(s, element(1000, 1))
-	}
-}
-
-func TestIsolationDeadlock(t *testing.T) {
-	d := sitDown(t, at(t, "", parameter("deadlock_timeout", "100ms")))
-	d.commit(d.session(), element(2, 1), element(4, 1))
-	type end struct {
-		session *steps
-		reply   workload.Reply
-	}
-	ends := make(chan end, 2)
-	sessions := []*steps{d.session(), d.session()}
-	for i, s := range sessions {
-		op := element(int64(2+2*i), 2)
-		if err := s.operate(d.ctx, &op); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i, s := range sessions {
-		go func() {
-			op := element(int64(4-2*i), 3)
-			if err := s.operate(d.ctx, &op); err != nil {
-				ends <- end{s, s.failed(d.ctx, err)}
-				return
-			}
-			ends <- end{s, s.commit(d.ctx)}
-		}()
-	}
-	replies := map[history.Outcome]end{}
-	for range sessions {
-		e := <-ends
-		replies[e.reply.Outcome] = e
-	}
-	failed, one := replies[history.Failed]
-	if _, other := replies[history.Committed]; !one || !other {
-		t.Fatalf("got %+v", replies)
-	}
-	d.wantOutcome(failed.session, failed.reply, history.Failed, workload.ClassDeadlock, false)
-}
-
-func TestIsolationDuplicateRow(t *testing.T) {
-	d := sitDown(t, target(t))
-	s := d.session()
-	row := isolation.Op{Kind: isolation.Insert, Key: 1, Value: 5}
-	d.commit(s, row)
-	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 1), row}), history.Failed, store.ClassDuplicateKey, false)
-	if lists, _ := d.state(); len(lists[2]) != 0 {
-		t.Errorf("a failed transaction left %v", lists)
-	}
-}
-
-func TestIsolationUnknownKind(t *testing.T) {
-	d := sitDown(t, target(t))
-	s := d.session()
-	if r := s.Do(d.ctx, []isolation.Op{element(2, 1), {Kind: 99}}); r.Outcome != history.Failed || r.Broken {
-		t.Errorf("got %+v", r)
-	}
-	if lists, _ := d.state(); len(lists) != 0 {
-		t.Errorf("left %v", lists)
 	}
 }
 
@@ -431,31 +259,6 @@ func TestIsolationContextOver(t *testing.T) {
 	}
 	if lists, _ := d.state(); len(lists[2]) != 0 {
 		t.Errorf("left %v", lists)
-	}
-}
-
-// TestIsolationCommitWithoutAnswer cuts the network around COMMIT, before and
-// after the server gets it.
-func TestIsolationCommitWithoutAnswer(t *testing.T) {
-	u, err := url.Parse(server.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := drivertest.NewProxy(t, u.Host)
-	// Statements as text, so that COMMIT is seen to pass.
-	d := sitDown(t, target(t, host(proxy.Addr()), parameter("default_query_exec_mode", "exec")))
-	for key, deliver := range map[int64]bool{2: true, 4: false} {
-		s := d.session()
-		proxy.Arm([]byte("commit\x00"), deliver) // and not "read committed"
-		d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(key, 1)}), history.Unknown, workload.ClassLost, true)
-		s.Close()
-		proxy.Pass()
-		if err := d.store.Settle(d.ctx); err != nil {
-			t.Fatal(err)
-		}
-		if lists, _ := d.state(); (len(lists[key]) == 1) != deliver {
-			t.Errorf("COMMIT delivered: %t, and the lists are %v", deliver, lists)
-		}
 	}
 }
 
