@@ -118,9 +118,17 @@ func DoAll(ctx context.Context, t Transaction, calls []Call) error {
 		if _, err := t.Do(ctx, c.Statement, row, c.Parameters...); err != nil {
 			return err
 		}
-		if rows != c.Want && c.Want > 0 {
-			return fmt.Errorf("a statement gave %d rows, not %d", rows, c.Want)
+		if err := c.Wanted(rows); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// Wanted is an error unless as many rows came as are wanted.
+func (c *Call) Wanted(came int) error {
+	if c.Want > 0 && came != c.Want {
+		return fmt.Errorf("a statement gave %d rows, not %d", came, c.Want)
 	}
 	return nil
 }

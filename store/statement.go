@@ -84,14 +84,10 @@ func (s *Statement) GivesRows() bool {
 // ReadsOnly reports whether the statement changes nothing.
 func (s *Statement) ReadsOnly() bool { return s.Verb == Read || s.Verb == Count || s.Reads }
 
-// Row is the index among the parameters of value number column of row number row of an
-// Insert or a Put without Values.
-func (s *Statement) parameter(row, column int) int { return row*len(s.Columns) + column }
-
 // Value is the expression of column number column in row number row of an Insert or a Put.
 func (s *Statement) Value(row, column int) Expression {
 	if s.Values == nil {
-		return Parameter(s.parameter(row, column) + 1)
+		return Parameter(row*len(s.Columns) + column + 1)
 	}
 	return s.Values[column]
 }

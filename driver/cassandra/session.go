@@ -3,7 +3,6 @@ package cassandra
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -88,8 +87,8 @@ func (n *session) ask(ctx context.Context, p *plan, call *store.Call) workload.R
 		}
 		return errors.Join(stopped, iter.Close())
 	})
-	if stopped == nil && err == nil && call.Want > 0 && given != call.Want {
-		stopped = fmt.Errorf("%d rows came, want %d", given, call.Want)
+	if stopped == nil && err == nil {
+		stopped = call.Wanted(given)
 	}
 	switch {
 	case stopped != nil:

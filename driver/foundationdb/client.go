@@ -5,7 +5,6 @@ package foundationdb
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"assay/driver/rows"
@@ -110,17 +109,9 @@ func (n *client) step(x *execution, call *store.Call) (changed int64, err error)
 	}
 	changed, err = x.do(n.plans[call.Statement], call.Parameters, row)
 	if err == nil {
-		err = wanted(call, given)
+		err = call.Wanted(given)
 	}
 	return changed, err
-}
-
-// wanted is an error unless as many rows came as are wanted.
-func wanted(call *store.Call, given int) error {
-	if call.Want > 0 && given != call.Want {
-		return fmt.Errorf("%d rows came, want %d", given, call.Want)
-	}
-	return nil
 }
 
 // renewAge is how old a transaction may be that the next page of an answer is read in; the
@@ -154,7 +145,7 @@ func (n *client) ask(ctx context.Context, p *plan, call *store.Call) store.Reply
 		}
 		if err == nil && over {
 			if err = r.finish(); err == nil {
-				err = wanted(call, given)
+				err = call.Wanted(given)
 			}
 		}
 		if err != nil {

@@ -161,8 +161,8 @@ func (r *result) count() int {
 
 // due gives the rows of a call, if they are as many as it wants.
 func (r *result) due(ctx context.Context, call *store.Call) error {
-	if call.Want > 0 && r.count() != call.Want {
-		return fmt.Errorf("%d rows came, and %d were due", r.count(), call.Want)
+	if err := call.Wanted(r.count()); err != nil {
+		return err
 	}
 	return r.all(ctx, call.Row)
 }

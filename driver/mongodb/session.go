@@ -156,8 +156,8 @@ func (s *session) call(x steps, c *store.Call, keep bool) (changed int64, err er
 		}
 	}
 	changed, err = p.do(x, &s.values, keep, use)
-	if err == nil && c.Want > 0 && rows != c.Want {
-		return 0, p.unwanted(rows, c.Want)
+	if err == nil {
+		err = p.wanted(c, rows)
 	}
 	return changed, s.noted(err, p.Verb == store.Insert, p.of)
 }

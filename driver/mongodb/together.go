@@ -149,8 +149,8 @@ func (t *transaction) readTogether(p *plan, calls []store.Call) error {
 		return fmt.Errorf("mongodb: %s gave a document that was not asked for", p.Name)
 	})
 	for i := range calls {
-		if err == nil && calls[i].Want > 0 && rows[i] != calls[i].Want {
-			err = p.unwanted(rows[i], calls[i].Want)
+		if err == nil {
+			err = p.wanted(&calls[i], rows[i])
 		}
 	}
 	return t.noted(err, false, p.of)
@@ -167,8 +167,12 @@ func (p *plan) given(document bson.Raw, use func(store.Row) error) error {
 	return nil
 }
 
-func (p *plan) unwanted(rows, want int) error {
-	return ended(history.Failed, workload.ClassOther, fmt.Errorf("mongodb: %s gave %d rows, not %d", p.Name, rows, want))
+// wanted ends an attempt unless as many rows came as are wanted.
+func (p *plan) wanted(c *store.Call, came int) error {
+	if err := c.Wanted(came); err != nil {
+		return ended(history.Failed, workload.ClassOther, failed(p.Name, err))
+	}
+	return nil
 }
 
 // insertBoth does a call that inserts a document, and the next one, whose rows lie within it.

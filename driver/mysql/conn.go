@@ -111,8 +111,8 @@ func (c *conn) receive(call *store.Call, each func(row func([]driver.Value) erro
 		seen++
 		return scan(values)
 	})
-	if err == nil && call.Want > 0 && seen != call.Want {
-		err = fmt.Errorf("the server gave %d rows where %d were asked for", seen, call.Want)
+	if err == nil {
+		err = call.Wanted(seen)
 	}
 	return err
 }

@@ -3,7 +3,6 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"assay/driver/sqldb"
 	"assay/store"
@@ -46,9 +45,7 @@ func (c *connection) readBatch(calls []store.Call) (at sqldb.Stage, err error) {
 		if err != nil {
 			return sqldb.Working, err
 		}
-		if want := int64(calls[i].Want); want > 0 && n != want {
-			other = fmt.Errorf("the server gave %d rows where %d were asked for", n, want)
-		}
+		other = cmp.Or(other, calls[i].Wanted(int(n)))
 	}
 	return sqldb.Committing, cmp.Or(c.readCommit(), other)
 }

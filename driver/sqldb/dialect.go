@@ -163,11 +163,6 @@ func InsertText(table string, columns []string, rows int) string {
 	return b.String()
 }
 
-// in is a condition that a column is one of the Keys of this parameter.
-func (d *Dialect) in(column, parameter string) string {
-	return column + " " + fmt.Sprintf(d.In, parameter)
-}
-
 // Counted are the names of the tables whose rows tell how much a run has left: those
 // that are loaded, or all if none is.
 func Counted(tables []store.Table) (counted []string) {
@@ -186,6 +181,3 @@ func Counted(tables []store.Table) (counted []string) {
 
 // upsert is behind an INSERT, before the assignments, where column is the key.
 func (d *Dialect) upsert(column string) string { return strings.ReplaceAll(d.Upsert, "%s", column) }
-
-// sum is the sum of a column.
-func (d *Dialect) sum(column string) string { return fmt.Sprintf(d.Sum, column) }

@@ -18,7 +18,7 @@ func (d *Dialect) text(s *store.Statement, t *store.Table) string {
 	case store.Count:
 		text := "SELECT count(*)"
 		for _, c := range s.Columns {
-			text += ", " + d.sum(d.name(c))
+			text += ", " + fmt.Sprintf(d.Sum, d.name(c))
 		}
 		return text + " FROM " + d.named(s.Table) + d.where(s.Where)
 	case store.Insert:
@@ -115,7 +115,7 @@ func (d *Dialect) where(conditions []store.Condition) string {
 		column, value := d.name(c.Column), d.value(c.Value)
 		switch c.Is {
 		case store.In:
-			texts = append(texts, d.in(column, value))
+			texts = append(texts, column+" "+fmt.Sprintf(d.In, value))
 		case store.AtLeast:
 			texts = append(texts, column+" >= "+value)
 		case store.Below:

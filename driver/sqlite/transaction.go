@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 
 	"assay/driver/sqldb"
 	"assay/history"
@@ -120,8 +119,8 @@ func (l *connection) call(call *store.Call) error {
 		seen++
 		return call.Row(row)
 	})
-	if err == nil && call.Want > 0 && seen != call.Want {
-		err = fmt.Errorf("%d rows came where %d were asked for", seen, call.Want)
+	if err == nil {
+		err = call.Wanted(seen)
 	}
 	return err
 }
