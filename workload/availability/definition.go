@@ -10,7 +10,6 @@ import (
 	"assay/load"
 	"assay/measure"
 	"assay/report"
-	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/keyvalue"
@@ -75,7 +74,7 @@ func (c *Config) Open(_ context.Context, db workload.Store, seed uint64, _ int) 
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &work{keyvalue.NewWork(db.(store.Database), preset(*c, seed), FileState, maxRecent), *c, seed}, nil
+	return &work{keyvalue.NewWork(definition.Database(db), preset(*c, seed), FileState, maxRecent), *c, seed}, nil
 }
 
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {

@@ -7,7 +7,6 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/report"
-	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/keyvalue"
@@ -76,7 +75,7 @@ func (c *Config) Open(_ context.Context, db workload.Store, seed uint64, _ int) 
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &work{Work: keyvalue.NewWork(db.(store.Database), preset(*c, seed), FileState, maxRecent), config: *c, seed: seed}, nil
+	return &work{Work: keyvalue.NewWork(definition.Database(db), preset(*c, seed), FileState, maxRecent), config: *c, seed: seed}, nil
 }
 
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {

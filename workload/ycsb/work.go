@@ -106,7 +106,7 @@ func (c *Config) Open(_ context.Context, opened workload.Store, seed uint64, _ i
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	db := opened.(store.Database)
+	db := definition.Database(opened)
 	m, _ := c.shares()
 	if why := db.Lacks()[store.OrderedScans]; why != "" && m.has(KindScan) {
 		return nil, &workload.OptionError{Option: "scan", Value: "in the order of keys", Reason: why, Want: "a mix without scans: a, b, c, d, f"}
@@ -158,8 +158,7 @@ func (w *work) Save(ctx context.Context, folder string, read func(rows int64)) e
 }
 
 func (w *work) Client(ctx context.Context, n int) (load.Client, error) {
-	of := statements(w.schema, w.scans)
-	connection, err := workload.Connect(ctx, func(ctx context.Context) (store.Session, error) { return w.Session(ctx, of) })
+	connection, err := definition.Connect(ctx, w.Database, statements(w.schema, w.scans))
 	if err != nil {
 		return nil, err
 	}
