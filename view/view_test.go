@@ -261,11 +261,7 @@ func TestARunIsFollowedToItsEnd(t *testing.T) {
 			expect.NoError(t, os.Remove(filepath.Join(folder, "running/live.json")))
 		}
 	}
-	for _, part := range []string{`data: <div id="stage"`, "kill primary n1, <strong>in effect</strong>", "Nodes: n1, n2", `<svg viewBox`} {
-		if !strings.Contains(seen, part) {
-			t.Errorf("the events lack %q", part)
-		}
-	}
+	expect.Text(t, "the events", seen, `data: <div id="stage"`, "kill primary n1, <strong>in effect</strong>", "Nodes: n1, n2", `<svg viewBox`)
 	if !ended {
 		t.Errorf("no end in %s", seen)
 	}
@@ -281,15 +277,9 @@ func TestARunIsFollowedToItsEnd(t *testing.T) {
 func TestSideBySide(t *testing.T) {
 	s := serving(t, folders(t))
 	page := get(s, "/compare?run=good&run=broken").Body.String()
-	for _, part := range []string{"broken against good", "VIOLATED", `<a href="/">All runs</a>`} {
-		if !strings.Contains(page, part) {
-			t.Errorf("the page lacks %q", part)
-		}
-	}
+	expect.Text(t, "the page", page, "broken against good", "VIOLATED", `<a href="/">All runs</a>`)
 	run(t, s.folder, "other", func(r *report.Result) { r.Workload = "isolation" })
-	if page := get(s, "/compare?run=good&run=other").Body.String(); !strings.Contains(page, "good and other were not made alike: they differ in workload") || !strings.Contains(page, "--allow all") {
-		t.Error("unlike runs are shown as if they were alike")
-	}
+	expect.Text(t, "unlike runs", get(s, "/compare?run=good&run=other").Body.String(), "good and other were not made alike: they differ in workload", "--allow all")
 	if w := get(s, "/compare?run=good&run=newer"); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "format version 99") {
 		t.Errorf("another version: %d", w.Code)
 	}
@@ -304,9 +294,7 @@ func TestOneRunIsShown(t *testing.T) {
 	run(t, folder, ".", nil)
 	put(t, folder, "report.html", "itself")
 	s := serving(t, folder)
-	if page := get(s, "/").Body.String(); !strings.Contains(page, `href="/files/report.html">this folder`) {
-		t.Error(page)
-	}
+	expect.Text(t, "the list", get(s, "/").Body.String(), `href="/files/report.html">this folder`)
 	if w := get(s, "/files/report.html"); w.Body.String() != "itself" {
 		t.Error(w.Body)
 	}

@@ -156,21 +156,13 @@ func TestResult(t *testing.T) {
 	if result.Name != "isolation" || result.Verdict != check.Violated || result.Found != 2 || len(result.Evidence) != 2 {
 		t.Fatalf("%+v", result)
 	}
-	for _, want := range []string{"not serializable", "G-single-item", "weakest model ruled out is consistent-view and repeatable-read"} {
-		if !strings.Contains(result.Detail, want) {
-			t.Errorf("%q does not say %q", result.Detail, want)
-		}
-	}
+	expect.Text(t, "the detail", result.Detail, "not serializable", "G-single-item", "weakest model ruled out is consistent-view and repeatable-read")
 	if result.Evidence[0].Kind != "G-single-item" || result.Evidence[1].Kind != "lost-append" {
 		t.Errorf("%+v", result.Evidence)
 	}
 	text, err := json.Marshal(r)
 	expect.NoError(t, err)
-	for _, want := range []string{`"verdict":"violated"`, `"anomalies":["G-single-item"]`, `"not":["consistent-view","repeatable-read"]`, `"kind":"rw"`} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("%s does not hold %s", text, want)
-		}
-	}
+	expect.Text(t, "the JSON", string(text), `"verdict":"violated"`, `"anomalies":["G-single-item"]`, `"not":["consistent-view","repeatable-read"]`, `"kind":"rw"`)
 	r = Check(context.Background(), parse(t, "rx_ ay1", "ry_ ax1"), SnapshotIsolation, Options{})
 	if got := r.Result().Detail; r.Verdict != check.Valid || !strings.Contains(got, "nothing that snapshot-isolation forbids") ||
 		strings.Join(r.Permitted, " ") != "G2-item" || r.Result().Found != 0 {
@@ -209,11 +201,7 @@ func TestWords(t *testing.T) {
 			all = append(all, e.Text)
 		}
 		text := strings.Join(all, "\n")
-		for _, want := range c.want {
-			if !strings.Contains(text, want) {
-				t.Errorf("%v: nothing says %q in %s", c.txns, want, text)
-			}
-		}
+		expect.Text(t, c.txns, text, c.want...)
 	}
 	r := Check(context.Background(), parse(t, "@0-10 ax1", "@20-30 rx_"), StrictSerializable, Options{})
 	if want := "T1 was acknowledged at 10, before T2 was begun at 20"; !strings.Contains(r.Evidence[0].Text, want) &&

@@ -110,9 +110,7 @@ func TestDifferencesOfSeveralReplicasAreCounted(t *testing.T) {
 		r.Detail != "3 replicas compared with the primary's 10 accounts and 300 journal rows: 50 missing-on-replica, 1 different-row, 1 different-account" {
 		t.Errorf("%d found, %d listed: %s", r.Found, len(r.Evidence), r.Detail)
 	}
-	if !strings.Contains(r.Evidence[0].Text, "transfer 250, ") {
-		t.Errorf("the first is %v", r.Evidence[0])
-	}
+	expect.Text(t, r.Evidence[0], r.Evidence[0].Text, "transfer 250, ")
 }
 
 // More differs than is kept to be compared one by one: the counts still hold.

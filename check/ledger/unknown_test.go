@@ -7,6 +7,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // What was not looked at is never valid.
@@ -61,9 +62,7 @@ func TestUnknownNotValid(t *testing.T) {
 				want := check.Valid
 				if strings.Contains(c.unknown, name) {
 					want = check.Unknown
-					if !strings.Contains(r.Detail, c.detail) {
-						t.Errorf("%s says %q", name, r.Detail)
-					}
+					expect.Text(t, name, r.Detail, c.detail)
 				}
 				if r.Verdict != want {
 					t.Errorf("%s is %v (%s), want %v", name, r.Verdict, r.Detail, want)
@@ -181,9 +180,8 @@ func TestAnAbsentAccountIsNotAnAgreeingOne(t *testing.T) {
 func TestTheFirstReasonIsKept(t *testing.T) {
 	j := base().without(Journal).judge(t)
 	j.Incomplete(Journal, "later")
-	if r := j.Results()[2]; !strings.Contains(r.Detail, "(torn)") {
-		t.Errorf("detail %q", r.Detail)
-	}
+	r := j.Results()[2]
+	expect.Text(t, "the detail", r.Detail, "(torn)")
 }
 
 // An attempt that found its transfer done commits it without having done it.

@@ -43,9 +43,7 @@ func TestDatabases(t *testing.T) {
 	expect.NoError(t, err)
 	for _, file := range files {
 		name := filepath.Base(file)
-		if !strings.Contains(string(table), "`databases/"+name+"`") {
-			t.Errorf("deploy/README.md does not say what %s was tried against", name)
-		}
+		expect.Text(t, name, string(table), "`databases/"+name+"`")
 		objects := manifestObjects(t, file)
 		if len(objects) != 1 {
 			t.Errorf("%s has %d objects", name, len(objects))

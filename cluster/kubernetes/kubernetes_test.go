@@ -130,13 +130,9 @@ func TestCheck(t *testing.T) {
 	for _, kind := range chaosKinds() {
 		all.Chaos[kind] = &NoChaosMeshError{kind}
 	}
-	if text := all.ChaosMesh(); !strings.Contains(text, "not installed") || !strings.Contains(text, "helm install") {
-		t.Errorf("without Chaos Mesh: %s", text)
-	}
+	expect.Text(t, "without Chaos Mesh", all.ChaosMesh(), "not installed", "helm install")
 	delete(all.Chaos, PodChaos)
-	if text := all.ChaosMesh(); !strings.Contains(text, "[NetworkChaos IOChaos TimeChaos StressChaos]") {
-		t.Errorf("with a part of Chaos Mesh: %s", text)
-	}
+	expect.Text(t, "with a part of Chaos Mesh", all.ChaosMesh(), "[NetworkChaos IOChaos TimeChaos StressChaos]")
 }
 
 func TestPods(t *testing.T) {

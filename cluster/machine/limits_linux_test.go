@@ -242,9 +242,7 @@ func TestTheDiskLimitIsSet(t *testing.T) {
 	expect.NoError(t, err)
 	device, err := deviceOf(".")
 	expect.NoError(t, err)
-	if got := knobText(t, m, disk); !strings.Contains(got, device+" ") || !strings.Contains(got, fmt.Sprint(3*mebibyte)) {
-		t.Errorf("%s: set to %q", device, got)
-	}
+	expect.Text(t, device, knobText(t, m, disk), device+" ", fmt.Sprint(3*mebibyte))
 	expect.NoError(t, restore())
 	if got := knobText(t, m, disk); strings.Contains(got, fmt.Sprint(3*mebibyte)) {
 		t.Errorf("restored to %q", got)

@@ -296,11 +296,7 @@ func TestNothingIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := strings.Join(remainsOf(t, id), "\n")
-	for _, want := range []string{"namespace assay-" + id + "-n1", "namespace assay-" + id + "-bridge", "interface assay-" + id, "mount "} {
-		if !strings.Contains(seen, want) {
-			t.Errorf("no %s among\n%s", want, seen)
-		}
-	}
+	expect.Text(t, "what is left", seen, "namespace assay-"+id+"-n1", "namespace assay-"+id+"-bridge", "interface assay-"+id, "mount ")
 	if ids, err := Leftovers(); err != nil || !slices.Contains(ids, id) {
 		t.Errorf("Leftovers: %v, %v", ids, err)
 	}

@@ -144,9 +144,7 @@ func TestPostgresStopAndPause(t *testing.T) {
 	if err := p.Stop(t.Context()); err != nil { // with a client connected
 		t.Fatal(err)
 	}
-	if log := p.Tail(1); !strings.Contains(log, "database system is shut down") {
-		t.Errorf("the log ends with %q", log)
-	}
+	expect.Text(t, "the end of the log", p.Tail(1), "database system is shut down")
 	expect.NoError(t, p.Restart(t.Context()))
 	query(t, connect(t, p), "SELECT version()")
 }

@@ -113,9 +113,7 @@ func TestPrimaryNeverComesBack(t *testing.T) {
 			}
 			said := "; faults: " + asked + ", flaky=1% n2 at 19.5s for 5s"
 			expect.Text(t, e, e.stderr, said)
-			if kept := readFile(t, dir, "run", "scenario.yaml"); !strings.Contains(kept, "- "+asked+"\n- flaky=1% n2 at 19.5s for 5s\n") {
-				t.Errorf("kept as %s", kept)
-			}
+			expect.Text(t, "the scenario", readFile(t, dir, "run", "scenario.yaml"), "- "+asked+"\n- flaky=1% n2 at 19.5s for 5s\n")
 		})
 	}
 }
