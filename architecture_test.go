@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 	"workload":              {"history", "load", "spelling"},
 	"store":                 {"workload"},
 	"store/bug":             {},
-	"workload/bank":         {"store", "store/bug", "promise", "workload", "workload/definition", "load", "history", "check", "check/ledger", "report"},
+	"workload/bank":         {"store", "store/bug", "promise", "workload", "workload/definition", "workload/journal", "load", "history", "check", "check/ledger", "report"},
 	"driver/uri":            {"workload"},
 	"driver/encryption":     {"workload", "driver/uri"},
 	"driver/replicas":       {"store"},

@@ -124,7 +124,7 @@ func sqlDrivers() []Driver {
 // sqlWorkloads are those of every database that speaks SQL.
 func sqlWorkloads(open store.Opener) []definition.Support {
 	return []definition.Support{
-		bank.On(open, sqldb.Lacks()), definition.Direct(isolation.Definition(), open, sqldb.Lacks()), definition.Direct(availability.Definition(), open, sqldb.Lacks()), definition.Direct(entity.Definition(), open, sqldb.Lacks()),
+		definition.Direct(bank.Definition(), open, sqldb.Lacks()), definition.Direct(isolation.Definition(), open, sqldb.Lacks()), definition.Direct(availability.Definition(), open, sqldb.Lacks()), definition.Direct(entity.Definition(), open, sqldb.Lacks()),
 		definition.Direct(candles.Definition(), open, sqldb.Lacks()), definition.Direct(bulkupdate.Definition(), open, sqldb.Lacks()), definition.Direct(churn.Definition(), open, sqldb.Lacks()), definition.Direct(ycsb.Definition(), open, sqldb.Lacks()),
 		definition.Direct(smallbank.Definition(), open, sqldb.Lacks()), definition.Direct(tpcb.Definition(), open, sqldb.Lacks()), tpcc.On(open, sqldb.Lacks()),
 		definition.Direct(script.Definition(), open, sqldb.Lacks()),
@@ -138,7 +138,7 @@ func otherDrivers() []Driver {
 			Parameters: "those of MongoDB's connection strings, such as replicaSet, w, wtimeoutMS, readConcernLevel, tls, tlsCAFile and tlsCertificateKeyFile; and shard=hashed through a mongos",
 			Statistics: mongodb.OpenStatistics,
 			Workloads: []definition.Support{
-				bank.On(mongodb.Open, mongodb.Lacks()), definition.Direct(isolation.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(availability.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(entity.Definition(), mongodb.Open, mongodb.Lacks()),
+				definition.Direct(bank.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(isolation.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(availability.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(entity.Definition(), mongodb.Open, mongodb.Lacks()),
 				definition.Direct(candles.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(bulkupdate.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(churn.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(ycsb.Definition(), mongodb.Open, mongodb.Lacks()),
 				definition.Direct(smallbank.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(tpcb.Definition(), mongodb.Open, mongodb.Lacks()), tpcc.On(mongodb.Open, mongodb.Lacks()), definition.Direct(script.Definition(), mongodb.Open, mongodb.Lacks()),
 			},
@@ -163,7 +163,7 @@ func otherDrivers() []Driver {
 			NoStatistics: "FoundationDB keeps its account in a document of its own (status json), which assay does not read yet",
 			Missing:      foundationdb.Missing(),
 			Workloads: []definition.Support{
-				bank.On(foundationdb.Open, foundationdb.Lacks()), definition.Direct(isolation.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(availability.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(entity.Definition(), foundationdb.Open, foundationdb.Lacks()),
+				definition.Direct(bank.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(isolation.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(availability.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(entity.Definition(), foundationdb.Open, foundationdb.Lacks()),
 				definition.Direct(candles.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(bulkupdate.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(ycsb.Definition(), foundationdb.Open, foundationdb.Lacks()),
 				definition.Direct(smallbank.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(tpcb.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Not(tpcc.Name, "FoundationDB's driver finds several rows by their keys at once only where the key has one column, so that each New-Order would read all stock of a warehouse"), definition.Direct(script.Definition(), foundationdb.Open, foundationdb.Lacks()),
 				definition.Not(churn.Name, "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly"),
@@ -183,7 +183,7 @@ func otherDrivers() []Driver {
 			Parameters:   "latency (of each operation, such as 2ms) and timeout (the probability that an operation ends unknown)",
 			NoStatistics: "it runs inside assay and keeps no account of its work",
 			Workloads: []definition.Support{
-				bank.On(mem.Open, mem.Lacks()), definition.Direct(isolation.Definition(), mem.Open, mem.Lacks()), definition.Direct(availability.Definition(), mem.Open, mem.Lacks()), definition.Direct(entity.Definition(), mem.Open, mem.Lacks()),
+				definition.Direct(bank.Definition(), mem.Open, mem.Lacks()), definition.Direct(isolation.Definition(), mem.Open, mem.Lacks()), definition.Direct(availability.Definition(), mem.Open, mem.Lacks()), definition.Direct(entity.Definition(), mem.Open, mem.Lacks()),
 				definition.Direct(candles.Definition(), mem.Open, mem.Lacks()), definition.Direct(bulkupdate.Definition(), mem.Open, mem.Lacks()), definition.Direct(churn.Definition(), mem.Open, mem.Lacks()), definition.Direct(ycsb.Definition(), mem.Open, mem.Lacks()),
 				definition.Direct(smallbank.Definition(), mem.Open, mem.Lacks()), definition.Direct(tpcb.Definition(), mem.Open, mem.Lacks()),
 				tpcc.On(mem.Open, mem.Lacks()),
@@ -194,7 +194,7 @@ func otherDrivers() []Driver {
 			Name: "null", Schemes: []string{"null"}, Example: "null://", Summary: "a store that answers at once and keeps nothing, for what assay itself takes; it is judged by nothing",
 			NoStatistics: "it runs inside assay and keeps no account of its work",
 			Workloads: []definition.Support{
-				bank.On(mem.OpenNull, mem.NullLacks()), definition.Direct(availability.Definition(), mem.OpenNull, mem.NullLacks()), definition.Direct(entity.Definition(), mem.OpenNull, mem.NullLacks()),
+				definition.Direct(bank.Definition(), mem.OpenNull, mem.NullLacks()), definition.Direct(availability.Definition(), mem.OpenNull, mem.NullLacks()), definition.Direct(entity.Definition(), mem.OpenNull, mem.NullLacks()),
 			},
 			Otherwise: "the null store answers transfers, and inserts and reads by key, alone",
 		},

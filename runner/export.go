@@ -16,6 +16,7 @@ import (
 	"assay/history/exchange"
 	"assay/report"
 	"assay/table"
+	"assay/workload"
 	"assay/workload/bank"
 	"assay/workload/isolation"
 )
@@ -153,7 +154,7 @@ func (e *export) write(to add, op *history.Op) error {
 		e.out.Outcome = history.Failed
 	}
 	if e.transfers != nil {
-		t := e.transfers.At(bank.TransferID(op.Client, op.Seq))
+		t := e.transfers.At(workload.OperationID(op.Client, op.Seq))
 		e.out.Function = exchange.Transfer
 		e.out.Movement = exchange.Movement{From: exchange.Int64(t.Source), To: exchange.Int64(t.Destination), Amount: t.Amount}
 		return to(&e.out)

@@ -24,7 +24,7 @@ import (
 // expiry, make its own data there if anew is true, and end if ended is.
 func overtake(t *testing.T, address string, anew, ended bool) (run string) {
 	t.Helper()
-	store, err := bank.Opener(sqlite.Open)(t.Context(), workload.Target{Address: address})
+	store, err := sqlite.Open(t.Context(), workload.Target{Address: address}, bank.Schema())
 	must(t, err)
 	defer store.Close()
 	left, err := store.Lease(t.Context())

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/workload/bank"
+	"assay/workload/definition"
 )
 
 func TestRecheckGivesTheSame(t *testing.T) {
@@ -290,35 +290,25 @@ func rewrite(t *testing.T, path string, change func(*history.Op), keep func(hist
 	}
 }
 
-// altered is a store that reads a saved state with changes. A function that
-// returns false leaves the row out.
-type altered struct {
-	bank.Store
-	path    string
-	account func(int, *bank.Account) bool
-	entry   func(int, *bank.Entry) bool
-}
-
-func (s altered) Read(_ context.Context, account func(bank.Account) error, entry func(bank.Entry) error) error {
-	accounts, entries := -1, -1
-	return bank.Replay(s.path, func(a bank.Account) error {
-		if accounts++; s.account != nil && !s.account(accounts, &a) {
-			return nil
-		}
-		return account(a)
-	}, func(e bank.Entry) error {
-		if entries++; s.entry != nil && !s.entry(entries, &e) {
-			return nil
-		}
-		return entry(e)
-	})
-}
-
+// rewriteState changes what was read back. A function that returns false leaves the row out.
 func rewriteState(t *testing.T, folder string, account func(int, *bank.Account) bool, entry func(int, *bank.Entry) bool) {
 	t.Helper()
 	path := filepath.Join(folder, bank.FileState)
-	store := altered{path: path, account: account, entry: entry}
-	must(t, bank.Save(t.Context(), store, path, func(int64) {}))
+	accounts, entries := -1, -1
+	file := definition.RowFile{Magic: "ASSAYS02", First: 1, End: 3, Columns: []int{3, 6}, Apart: true}
+	must(t, file.Save(path, func(int64) {}, func(w *definition.RowWriter) error {
+		return bank.Replay(path, func(a bank.Account) error {
+			if accounts++; account != nil && !account(accounts, &a) {
+				return nil
+			}
+			return w.Put(0, a.ID, a.Balance, a.Version)
+		}, func(e bank.Entry) error {
+			if entries++; entry != nil && !entry(entries, &e) {
+				return nil
+			}
+			return w.Put(1, e.ID, e.Source, e.Destination, e.Amount, e.SourceVersion, e.DestinationVersion)
+		})
+	}))
 }
 
 func remove(t *testing.T, path string) {

@@ -16,6 +16,7 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/internal/expect"
+	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -224,7 +225,7 @@ func acknowledgedIn(t *testing.T, folder string) map[int64]bool {
 	ids := map[int64]bool{}
 	_, err := history.Read(filepath.Join(folder, "history.bin"), history.Visitor{Op: func(op *history.Op) error {
 		if op.Last && op.Final == history.Committed && op.Kind == bank.KindTransfer {
-			ids[bank.TransferID(op.Client, op.Seq)] = true
+			ids[workload.OperationID(op.Client, op.Seq)] = true
 		}
 		return nil
 	}})

@@ -113,7 +113,7 @@ var never = Seeded{"late-apply", 1e-300}
 // TestAWrapperConforms: a Store whose bugs do not strike is as any other.
 func TestAWrapperConforms(t *testing.T) {
 	audited := drivertest.ShortRun{Workload: bank.Definition(), Config: &bank.Config{Accounts: 20, Keys: "uniform", Loaders: 1, Audits: 10}, Seed: 1, Clients: 4, Each: 50, Attempts: 3}
-	audited.Valid(t.Context(), t, bank.Over(opened(t, onSQLite(), bank.Schema(), bank.Bugs(), 1, never)))
+	audited.Valid(t.Context(), t, opened(t, onSQLite(), bank.Schema(), bank.Bugs(), 1, never))
 	config := entity.Defaults()
 	config.Entities = 50
 	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 4, Each: 300, Attempts: 1}

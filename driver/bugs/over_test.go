@@ -57,7 +57,7 @@ func allSpoiled(t *testing.T) []spoiled {
 		{smallbank.Definition(), &smallbank.Config{Customers: 20, Hotspot: 5, HotspotShare: 0.5, BalanceShare: 0.3, Loaders: 1}, smallbank.Bugs(), smallbank.Schema(),
 			direct, 300},
 		{bank.Definition(), &bank.Config{Accounts: 10, Keys: "uniform", Loaders: 1, Audits: 1000}, bank.Bugs(), bank.Schema(),
-			func(db store.Database) workload.Store { return bank.Over(db) }, 300},
+			direct, 300},
 		{availability.Definition(), &availability.Config{Policy: availability.PolicyTimeout, Readers: 2, ReadRate: 100, Read: workload.ReadPrimary}, availability.Bugs(),
 			availability.Schema(), direct, 100},
 		{churn.Definition(), &churn.Config{Rows: 200, RowBytes: 50, DeleteShare: 0.5, Cycles: 2, Batch: 10}, churn.Bugs(), churn.Schema(), direct, 1},

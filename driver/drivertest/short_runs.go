@@ -26,7 +26,7 @@ import (
 // lacks these capabilities.
 func Supports(open store.Opener, lacks store.Lacks) []definition.Support {
 	return []definition.Support{
-		bank.On(open, lacks), definition.Direct(smallbank.Definition(), open, lacks), definition.Direct(tpcb.Definition(), open, lacks), definition.Direct(isolation.Definition(), open, lacks), definition.Direct(bulkupdate.Definition(), open, lacks),
+		definition.Direct(bank.Definition(), open, lacks), definition.Direct(smallbank.Definition(), open, lacks), definition.Direct(tpcb.Definition(), open, lacks), definition.Direct(isolation.Definition(), open, lacks), definition.Direct(bulkupdate.Definition(), open, lacks),
 		definition.Direct(churn.Definition(), open, lacks), definition.Direct(candles.Definition(), open, lacks), tpcc.On(open, lacks), definition.Direct(availability.Definition(), open, lacks), definition.Direct(entity.Definition(), open, lacks), definition.Direct(ycsb.Definition(), open, lacks),
 	}
 }

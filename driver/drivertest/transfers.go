@@ -2,9 +2,11 @@ package drivertest
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload/bank"
 )
 
@@ -51,12 +53,12 @@ func (l *Transfers) Count(outcome history.Outcome) (n int) {
 
 // Check settles, reads everything and fails the test for what does not fit. It returns
 // what was read.
-func (l *Transfers) Check(ctx context.Context, t *testing.T, store bank.Store) Snapshot {
+func (l *Transfers) Check(ctx context.Context, t *testing.T, db bank.Store) Snapshot {
 	t.Helper()
-	if err := store.Settle(ctx); err != nil {
+	if err := db.Settle(ctx); err != nil {
 		t.Fatalf("Settle: %v", err)
 	}
-	read, err := ReadAll(ctx, store)
+	read, err := ReadAll(ctx, db)
 	if err != nil {
 		t.Fatalf("Read: %v", err)
 	}
@@ -85,11 +87,22 @@ func (s Snapshot) state() *state {
 }
 
 // ReadAll reads the whole state into memory.
-func ReadAll(ctx context.Context, store bank.Store) (Snapshot, error) {
+func ReadAll(ctx context.Context, db bank.Store) (Snapshot, error) {
 	var s Snapshot
-	err := store.Read(ctx,
+	err := db.Read(ctx,
 		func(a bank.Account) error { s.Accounts = append(s.Accounts, a); return nil },
 		func(e bank.Entry) error { s.Entries = append(s.Entries, e); return nil })
+	return s, err
+}
+
+// ReadReplica reads a member, with the rows of the journal in the order of their ids.
+func ReadReplica(ctx context.Context, db store.Replicated, member store.Replica) (s Snapshot, err error) {
+	err = bank.ReadFrom(ctx, func(ctx context.Context, read func(store.Reader) error) error {
+		return db.ViewReplica(ctx, member, read)
+	},
+		func(a bank.Account) error { s.Accounts = append(s.Accounts, a); return nil },
+		func(e bank.Entry) error { s.Entries = append(s.Entries, e); return nil })
+	slices.SortFunc(s.Entries, func(a, b bank.Entry) int { return int(a.ID - b.ID) })
 	return s, err
 }
 

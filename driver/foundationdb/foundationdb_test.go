@@ -199,7 +199,7 @@ func TestUnreachable(t *testing.T) {
 	}
 	for _, file := range []string{path, path + ".absent"} {
 		start := time.Now()
-		_, err := bank.Opener(Open)(t.Context(), workload.Target{Address: "fdb://" + file, ConnectTimeout: time.Second})
+		_, err := Open(t.Context(), workload.Target{Address: "fdb://" + file, ConnectTimeout: time.Second}, bank.Schema())
 		var unreachable *workload.UnreachableError
 		if !errors.As(err, &unreachable) {
 			t.Errorf("%s: %v; want *workload.UnreachableError", file, err)
@@ -210,7 +210,7 @@ func TestUnreachable(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := bank.Opener(Open)(ctx, workload.Target{Address: "fdb://" + path}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := Open(ctx, workload.Target{Address: "fdb://" + path}, bank.Schema()); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a context that ends: %v", err)
 	}
 }

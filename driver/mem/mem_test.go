@@ -9,6 +9,7 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
 	"assay/workload/entity"
@@ -40,8 +41,8 @@ func untouched(d *database) func(*testing.T) {
 
 func TestEachOpenIsItsOwnDatabase(t *testing.T) {
 	target := workload.Target{Address: "mem://"}
-	a, errA := bank.Opener(Open)(t.Context(), target)
-	b, errB := bank.Opener(Open)(t.Context(), target)
+	a, errA := Open(t.Context(), target, bank.Schema())
+	b, errB := Open(t.Context(), target, bank.Schema())
 	if err := errors.Join(errA, errB, a.Create(t.Context(), workload.Marker{Run: "a"})); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func TestAddress(t *testing.T) {
 		"mem://?timeout=0&timeout=1": "the address's option", "mem://?latency=-1s": "latency", "mem://?latency=5": "latency", "mem://?bug=lost-ack:1": "the address's option", "mem://?speed=1": "the address's option",
 		"mem://?timeout=%zz": "the address's options",
 	} {
-		_, err := bank.Opener(Open)(t.Context(), workload.Target{Address: address})
+		_, err := Open(t.Context(), workload.Target{Address: address}, bank.Schema())
 		var refused *workload.OptionError
 		if !errors.As(err, &refused) || refused.Option != option {
 			t.Errorf("%s: %v, want a refusal of %q", address, err, option)
@@ -84,14 +85,14 @@ func TestAddress(t *testing.T) {
 // bench is a database with accounts 1 to n of 1000 each and one session.
 type bench struct {
 	bank.Store
-	session bank.Session
+	session *bank.Session
 	ledger  *drivertest.Transfers
 	seq     uint64
 }
 
 func newBench(t testing.TB, address string, n int64) *bench {
 	t.Helper()
-	store, err := bank.Opener(Open)(t.Context(), workload.Target{Address: address, Seed: 1})
+	db, err := Open(t.Context(), workload.Target{Address: address, Seed: 1}, bank.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func newBench(t testing.TB, address string, n int64) *bench {
 	for id := int64(1); id <= n; id++ {
 		accounts = append(accounts, bank.Account{ID: id, Balance: 1000})
 	}
-	b := &bench{Store: store, ledger: drivertest.NewTransfers(accounts)}
+	b := &bench{Store: bank.Over(db), ledger: drivertest.NewTransfers(accounts)}
 	err = errors.Join(b.Create(t.Context(), workload.Marker{}), b.LoadAccounts(t.Context(), accounts), b.FinishLoad(t.Context()))
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +114,7 @@ func newBench(t testing.TB, address string, n int64) *bench {
 // do sends a transfer under a fresh id and records it.
 func (b *bench) do(ctx context.Context, source, destination, amount int64) bank.Reply {
 	b.seq++
-	tr := bank.Transfer{ID: bank.TransferID(0, b.seq), Source: source, Destination: destination, Amount: amount}
+	tr := bank.Transfer{ID: workload.OperationID(0, b.seq), Source: source, Destination: destination, Amount: amount}
 	r := b.session.Transfer(ctx, tr)
 	b.ledger.Record(tr, r)
 	return r
@@ -151,14 +152,14 @@ func TestLoadRefusesWhatIsThere(t *testing.T) {
 }
 
 func TestNobodyIsNoMember(t *testing.T) {
-	store, nobody := newBench(t, "mem://", 2).Store.(bank.Replicated), bank.Replica{Name: "mem:3"}
-	err := store.ReadReplica(t.Context(), nobody, func(bank.Account) error { return nil }, func(bank.Entry) error { return nil })
-	if err == nil || store.CatchUp(t.Context(), nobody) == nil {
+	db, nobody := newBench(t, "mem://", 2).Database.(store.Replicated), store.Replica{Name: "mem:3"}
+	_, err := drivertest.ReadReplica(t.Context(), db, nobody)
+	if err == nil || db.CatchUp(t.Context(), nobody) == nil {
 		t.Error("somebody answered")
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if one := (bank.Replica{Name: secondMember}); store.CatchUp(t.Context(), one) != nil || store.CatchUp(ended, one) == nil {
+	if one := (store.Replica{Name: secondMember}); db.CatchUp(t.Context(), one) != nil || db.CatchUp(ended, one) == nil {
 		t.Error("CatchUp does not heed its context")
 	}
 }
@@ -169,7 +170,7 @@ func TestMemoryPerTransfer(t *testing.T) {
 	const n = 100_000
 	before := heapBytes()
 	for seq := range uint64(n) {
-		tr := bank.Transfer{ID: bank.TransferID(int(seq%8), seq/8), Source: 1 + int64(seq%2), Destination: 2 - int64(seq%2), Amount: 1}
+		tr := bank.Transfer{ID: workload.OperationID(int(seq%8), seq/8), Source: 1 + int64(seq%2), Destination: 2 - int64(seq%2), Amount: 1}
 		if r := b.session.Transfer(t.Context(), tr); r.Outcome != history.Committed {
 			t.Fatalf("%+v", r)
 		}

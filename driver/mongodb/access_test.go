@@ -72,7 +72,7 @@ func TestAccessControl(t *testing.T) {
 func testRefused(t *testing.T, set *cluster.ReplicaSet) {
 	const wrong = "Wrong-and-secret-1"
 	for _, user := range []string{"root", "nobody"} {
-		_, err := bank.Opener(Open)(t.Context(), workload.Target{Address: withUser(set, user, wrong), ConnectTimeout: 20 * time.Second})
+		_, err := Open(t.Context(), workload.Target{Address: withUser(set, user, wrong), ConnectTimeout: 20 * time.Second}, bank.Schema())
 		var refused *workload.AuthError
 		if !errors.As(err, &refused) || refused.User != user || refused.Reason == "" {
 			t.Errorf("wrong password for %s: %v", user, err)

@@ -111,7 +111,7 @@ func TestMalformedAddressesSayWhy(t *testing.T) {
 		"mongodb://h1,h2/?connect=direct":   "multiple hosts",
 		"mongodb://assay.invalid:1234567/x": "invalid host",
 	} {
-		_, err := bank.Opener(Open)(t.Context(), workload.Target{Address: address})
+		_, err := Open(t.Context(), workload.Target{Address: address}, bank.Schema())
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want it to say %q", address, err, want)
 		}
@@ -130,7 +130,7 @@ func TestMalformedAddressesTellNoPassword(t *testing.T) {
 		"mongodb://u:Sesame99@h/?tlsCertificateKeyFilePassword=Sesame99&tlsCertificateKeyFile=/nowhere",
 		"mongodb://u:Sesame99@127.0.0.1:1/a.b/c", "mongodb://u:Sesame99@h/?readConcernLevel=x&w=-1",
 	} {
-		_, err := bank.Opener(Open)(t.Context(), workload.Target{Address: address, ConnectTimeout: 100 * time.Millisecond})
+		_, err := Open(t.Context(), workload.Target{Address: address, ConnectTimeout: 100 * time.Millisecond}, bank.Schema())
 		if err == nil {
 			t.Errorf("%s was accepted", address)
 			continue

@@ -65,7 +65,7 @@ func testAudits(t *testing.T, set *cluster.ReplicaSet) {
 		// Nor is a snapshot, which does not have it, the state at the end.
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if read, err := drivertest.ReadAll(short, store); err == nil {
+		if read, err := drivertest.ReadAll(short, store.Store); err == nil {
 			t.Errorf("without a majority %+v was read", read.Accounts)
 		}
 	})

@@ -65,7 +65,7 @@ func TestEncryptedConnections(t *testing.T) {
 // describedTLS opens a bank and returns what it says of its connections.
 func describedTLS(t *testing.T, address string) (string, error) {
 	t.Helper()
-	store, err := bank.Opener(Open)(t.Context(), workload.Target{Address: address, ConnectTimeout: 3 * time.Second})
+	store, err := Open(t.Context(), workload.Target{Address: address, ConnectTimeout: 3 * time.Second}, bank.Schema())
 	if err != nil {
 		return "", err
 	}

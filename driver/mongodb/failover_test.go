@@ -15,6 +15,7 @@ import (
 	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -40,7 +41,7 @@ func startCrowd(t *testing.T, store *bankStore, ledger *drivertest.Transfers, n 
 // work is one client: it replaces its session when it must and never ends by
 // itself.
 func (c *crowd) work(ctx context.Context, number int) {
-	var session bank.Session
+	var session *bank.Session
 	for seq := uint64(0); ctx.Err() == nil; seq++ {
 		limited, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		if session == nil {
@@ -48,7 +49,7 @@ func (c *crowd) work(ctx context.Context, number int) {
 		}
 		if session != nil {
 			source := rand.Int64N(8)
-			r := do(limited, session, c.ledger, bank.Transfer{ID: bank.TransferID(number, seq), Source: 1 + source,
+			r := do(limited, session, c.ledger, bank.Transfer{ID: workload.OperationID(number, seq), Source: 1 + source,
 				Destination: 1 + (source+1+rand.Int64N(7))%8, Amount: 1 + rand.Int64N(100)})
 			if r.Outcome == history.Committed {
 				c.commits[number].Add(1)
@@ -101,7 +102,7 @@ func throughFault(t *testing.T, set *cluster.ReplicaSet, fault func(primary int)
 	}
 	crowd.stop()
 	crowd.ended.Wait()
-	read := ledger.Check(patiently(t), t, store)
+	read := ledger.Check(patiently(t), t, store.Store)
 	if committed := ledger.Count(history.Committed); committed < 8*4*3 || len(read.Entries) < committed {
 		t.Errorf("%d committed, %d rows", committed, len(read.Entries))
 	}
@@ -177,7 +178,7 @@ func testCommitIsSentOnce(t *testing.T, set *cluster.ReplicaSet) {
 	if err := client.Database("assay_bank").Collection("probe").Drop(patiently(t)); err != nil {
 		t.Fatal(err)
 	}
-	ledger.Check(patiently(t), t, store)
+	ledger.Check(patiently(t), t, store.Store)
 }
 
 // commitCounter asks the server how many commitTransaction it has got.

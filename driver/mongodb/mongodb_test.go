@@ -11,6 +11,7 @@ import (
 
 	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
 	"assay/workload/definition"
@@ -37,21 +38,16 @@ func startSet(t testing.TB, nodes int, args ...string) *cluster.ReplicaSet {
 
 // bankStore is the Store of workload bank, with what lies under it.
 type bankStore struct {
-	wholeBank
+	bank.Store
+	store.Replicated
 	under
 	accounts, transfers *mongo.Collection
 }
 
-// wholeBank is all that the workload has of a database like this.
-type wholeBank interface {
-	bank.Store
-	bank.Auditor
-	bank.Reloader
-	bank.Replicated
-}
-
 // under keeps what a database has behind what a workload makes of it.
-type under struct{ *database }
+type under struct{ beneath }
+
+type beneath struct{ *database }
 
 func mustOpen(t *testing.T, address string) *bankStore {
 	t.Helper()
@@ -60,7 +56,7 @@ func mustOpen(t *testing.T, address string) *bankStore {
 		t.Fatal(err)
 	}
 	d := db.(*database)
-	return &bankStore{bank.Over(db).(wholeBank), under{d}, d.collections[0], d.collections[1]}
+	return &bankStore{bank.Over(db), d, under{beneath{d}}, d.collections[0], d.collections[1]}
 }
 
 // closing closes the Store at the end of the test.
@@ -106,7 +102,7 @@ func TestReplicaSet(t *testing.T) {
 			t.Run("options="+options, func(t *testing.T) {
 				to := workload.Target{Address: set.Address() + options, ConnectTimeout: 20 * time.Second}
 				drivertest.RunOutcomes(t, drivertest.Store{Open: Open, Lacks: Lacks(), Target: to})
-				drivertest.ShortRuns(t, to, bank.On(Open, Lacks()), definition.Direct(isolation.Definition(), Open, Lacks()))
+				drivertest.ShortRuns(t, to, definition.Direct(bank.Definition(), Open, Lacks()), definition.Direct(isolation.Definition(), Open, Lacks()))
 			})
 		}
 	})

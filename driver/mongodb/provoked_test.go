@@ -42,7 +42,7 @@ func loaded(t *testing.T, set *cluster.ReplicaSet, balances ...int64) (*bankStor
 	return store, drivertest.NewTransfers(accounts)
 }
 
-func mustSession(t *testing.T, store *bankStore) bank.Session {
+func mustSession(t *testing.T, store *bankStore) *bank.Session {
 	t.Helper()
 	session, err := store.Session(patiently(t))
 	if err != nil {
@@ -73,14 +73,14 @@ func begun(t *testing.T, store *bankStore) *transactor {
 }
 
 // do makes an attempt and records it.
-func do(ctx context.Context, session bank.Session, ledger *drivertest.Transfers, t bank.Transfer) bank.Reply {
+func do(ctx context.Context, session *bank.Session, ledger *drivertest.Transfers, t bank.Transfer) bank.Reply {
 	r := session.Transfer(ctx, t)
 	ledger.Record(t, r)
 	return r
 }
 
 // mustCommit repeats a transfer until it is committed.
-func mustCommit(t *testing.T, session bank.Session, ledger *drivertest.Transfers, tr bank.Transfer) {
+func mustCommit(t *testing.T, session *bank.Session, ledger *drivertest.Transfers, tr bank.Transfer) {
 	t.Helper()
 	ctx := patiently(t)
 	for {
@@ -131,7 +131,7 @@ func testConcerns(t *testing.T, set *cluster.ReplicaSet) {
 		if r := do(patiently(t), session, ledger, poor); r.Outcome != history.Rejected || r.Class != bank.ClassNoFunds {
 			t.Errorf("%s: no funds: %+v", query, r)
 		}
-		ledger.Check(patiently(t), t, store)
+		ledger.Check(patiently(t), t, store.Store)
 	}
 }
 
@@ -147,7 +147,7 @@ func testWriteConflict(t *testing.T, set *cluster.ReplicaSet) {
 		t.Fatal(err)
 	}
 	mustCommit(t, session, ledger, tr)
-	ledger.Check(patiently(t), t, store)
+	ledger.Check(patiently(t), t, store.Store)
 }
 
 func testSettleWaits(t *testing.T, set *cluster.ReplicaSet) {
@@ -187,7 +187,7 @@ func testAbandonedIsAborted(t *testing.T, set *cluster.ReplicaSet) {
 		t.Errorf("the transaction is still open: %v", err)
 	}
 	mustCommit(t, second, ledger, bank.Transfer{ID: 2, Source: 1, Destination: 2, Amount: 10})
-	ledger.Check(patiently(t), t, store)
+	ledger.Check(patiently(t), t, store.Store)
 }
 
 // testDroppedOverOpenTransactions has a client of an earlier run leave a
@@ -228,7 +228,7 @@ func testLifetimeLimit(t *testing.T, set *cluster.ReplicaSet) {
 		t.Errorf("commit of an aborted transaction: %+v", r)
 	}
 	mustCommit(t, mustSession(t, store), ledger, bank.Transfer{ID: 2, Source: 1, Destination: 2, Amount: 10})
-	ledger.Check(patiently(t), t, store)
+	ledger.Check(patiently(t), t, store.Store)
 }
 
 // testUnconfirmedDuplicate commits on a primary that a majority does not
@@ -275,7 +275,7 @@ func testUnconfirmedDuplicate(t *testing.T, set *cluster.ReplicaSet) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	read := ledger.Check(patiently(t), t, store)
+	read := ledger.Check(patiently(t), t, store.Store)
 	if len(read.Entries) != 1 {
 		t.Errorf("%d rows, want one", len(read.Entries))
 	}

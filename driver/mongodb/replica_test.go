@@ -77,7 +77,7 @@ func (p *troupe) transfer(t *testing.T, n int) {
 		session := mustSession(t, p.store)
 		all.Go(func() {
 			for i := range n {
-				id := bank.TransferID(client, p.seq+uint64(i))
+				id := workload.OperationID(client, p.seq+uint64(i))
 				mustCommit(t, session, p.ledger, bank.Transfer{ID: id, Source: 1 + id%4, Destination: 1 + (id+1)%4, Amount: 1})
 			}
 		})
@@ -108,14 +108,10 @@ func (p *troupe) members(t *testing.T) ([]bank.Replica, map[string]error) {
 
 func (p *troupe) read(t *testing.T, member bank.Replica) drivertest.Snapshot {
 	t.Helper()
-	var s drivertest.Snapshot
-	err := p.store.ReadReplica(patiently(t), member,
-		func(a bank.Account) error { s.Accounts = append(s.Accounts, a); return nil },
-		func(e bank.Entry) error { s.Entries = append(s.Entries, e); return nil })
+	s, err := drivertest.ReadReplica(patiently(t), p.store, member)
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.SortFunc(s.Entries, func(a, b bank.Entry) int { return int(a.ID - b.ID) })
 	return s
 }
 
@@ -256,7 +252,7 @@ func testUnknownMember(t *testing.T, p *troupe) {
 	if err := p.store.CatchUp(ctx, nobody); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("CatchUp of nobody: %v", err)
 	}
-	if err := p.store.ReadReplica(ctx, nobody, func(bank.Account) error { return nil }, func(bank.Entry) error { return nil }); err == nil {
+	if _, err := drivertest.ReadReplica(ctx, p.store, nobody); err == nil {
 		t.Error("ReadReplica of nobody")
 	}
 }
@@ -289,7 +285,7 @@ func testChangedBehindItsBack(t *testing.T, p *troupe) {
 	}
 	p.seq++
 	mustCommit(t, mustSession(t, p.store), p.ledger,
-		bank.Transfer{ID: bank.TransferID(0, p.seq), Source: 1, Destination: 2, Amount: 1})
+		bank.Transfer{ID: workload.OperationID(0, p.seq), Source: 1, Destination: 2, Amount: 1})
 	members, _ := p.members(t)
 	for _, m := range members {
 		if err := p.catchUp(t, m, time.Minute); err != nil {
@@ -370,7 +366,7 @@ func TestReplicasWithAccessControl(t *testing.T) {
 	if err := store.CatchUp(ctx, members[0]); err != nil {
 		t.Error(err)
 	}
-	if err := store.ReadReplica(ctx, members[0], func(bank.Account) error { return nil }, func(bank.Entry) error { return nil }); err != nil {
+	if _, err := drivertest.ReadReplica(ctx, store, members[0]); err != nil {
 		t.Error(err)
 	}
 }

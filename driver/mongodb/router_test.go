@@ -142,7 +142,7 @@ func testWhatIsSharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 		make func() (creator, error)
 		want []string
 	}{
-		{func() (creator, error) { return bank.Opener(Open)(ctx, target) }, []string{"assay_bank.account", "assay_bank.transfer"}},
+		{func() (creator, error) { return Open(ctx, target, bank.Schema()) }, []string{"assay_bank.account", "assay_bank.transfer"}},
 		{func() (creator, error) { return Open(ctx, target, isolation.Schema()) },
 			[]string{"assay_isolation.list", "assay_isolation.register", "assay_isolation.member", "assay_isolation.pair"}},
 		{func() (creator, error) { return Open(ctx, target, availability.Schema()) }, []string{"assay_availability.row"}},
@@ -176,7 +176,7 @@ func testOlderVersion(t *testing.T, set *cluster.ReplicaSet, _ *standIn) {
 }
 
 func testUnsharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
-	store, err := bank.Opener(Open)(t.Context(), workload.Target{Address: router.address(), ConnectTimeout: 20 * time.Second})
+	store, err := Open(t.Context(), workload.Target{Address: router.address(), ConnectTimeout: 20 * time.Second}, bank.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func testRouterDescription(t *testing.T, _ *cluster.ReplicaSet, router *standIn)
 			t.Errorf("%+v", top)
 		}
 	}
-	described(opening(bank.Opener(Open), target.Address)(t), "check of replicas")
+	described(opening(opens(bank.Schema()), target.Address)(t), "check of replicas")
 	heap := opening(opens(churn.Schema()), target.Address)(t)
 	compacting, is := store.As[store.Compacting](heap)
 	if !is {

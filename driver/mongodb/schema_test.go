@@ -3,6 +3,7 @@ package mongodb
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -169,9 +170,12 @@ func testReadsOnlyIntegers(t *testing.T, set *cluster.ReplicaSet) {
 func testSnapshotTooOld(t *testing.T, set *cluster.ReplicaSet) {
 	ctx := patiently(t)
 	store, _ := loaded(t, set)
-	all := bank.NewAccounts(readBatch + 1)
-	for first := int64(1); first <= all.Len(); first += bank.MaxBatch {
-		if err := store.LoadAccounts(ctx, all.Batch(first, make([]bank.Account, 0, bank.MaxBatch))); err != nil {
+	var all []bank.Account
+	for id := int64(1); id <= readBatch+1; id++ {
+		all = append(all, bank.Account{ID: id})
+	}
+	for batch := range slices.Chunk(all, 1000) {
+		if err := store.LoadAccounts(ctx, batch); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -194,7 +194,7 @@ func refusedSharding(t *testing.T, address, found string) {
 // openers open and close the workloads' stores.
 func openers() map[string]func(context.Context, workload.Target) error {
 	return map[string]func(context.Context, workload.Target) error{
-		"bank": opener(bank.Opener(Open)), "isolation": opener(opens(isolation.Schema())), "availability": opener(opens(availability.Schema())),
+		"bank": opener(opens(bank.Schema())), "isolation": opener(opens(isolation.Schema())), "availability": opener(opens(availability.Schema())),
 		"entity": opener(opens(entity.Schema())), "candles": opener(opens(candles.Schema())), "bulkupdate": opener(opens(bulkupdate.Schema())), "churn": opener(opens(churn.Schema())), "tpcc": opener(tpcc.On(Open, Lacks()).Open),
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 func mustNotOpen(t *testing.T, to workload.Target) error {
 	t.Helper()
-	store, err := bank.Opener(Open)(context.Background(), to)
+	store, err := Open(context.Background(), to, bank.Schema())
 	if err == nil {
 		store.Close()
 		t.Fatalf("%s was opened", to.Address)
@@ -67,7 +67,7 @@ func TestUnreachable(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := bank.Opener(Open)(ctx, target()); !errors.Is(err, context.Canceled) {
+	if _, err := Open(ctx, target(), bank.Schema()); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that has ended: %v", err)
 	}
 }

@@ -48,10 +48,10 @@ func TestDialectOfTiDB(t *testing.T) {
 	}
 	serial := to
 	serial.Isolation = "serializable"
-	if _, err := bank.Opener(Open)(ctx, serial); !errors.As(err, &refused) || refused.Option != "isolation level" {
+	if _, err := Open(ctx, serial, bank.Schema()); !errors.As(err, &refused) || refused.Option != "isolation level" {
 		t.Errorf("serializable: %v", err)
 	}
-	if _, err := bank.Opener(Open)(ctx, target(parameter("dialect", "oracle"))); !errors.As(err, &refused) || refused.Want != "mysql, tidb" {
+	if _, err := Open(ctx, target(parameter("dialect", "oracle")), bank.Schema()); !errors.As(err, &refused) || refused.Want != "mysql, tidb" {
 		t.Errorf("an unknown one: %v", err)
 	}
 	store := openBank(t, to)

@@ -46,7 +46,7 @@ func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) *clu
 // describedTLS opens a bank and returns what it says of its connection.
 func describedTLS(t *testing.T, to workload.Target) (string, error) {
 	t.Helper()
-	store, err := bank.Opener(Open)(t.Context(), to)
+	store, err := Open(t.Context(), to, bank.Schema())
 	if err != nil {
 		quietError(t, err)
 		return "", err

@@ -90,14 +90,10 @@ func (p *troupe) loaded(changes ...func(*spot)) *bankStore {
 
 func (p *troupe) read(store *bankStore, member bank.Replica) drivertest.Snapshot {
 	p.t.Helper()
-	var s drivertest.Snapshot
-	err := store.ReadReplica(p.ctx, member,
-		func(a bank.Account) error { s.Accounts = append(s.Accounts, a); return nil },
-		func(e bank.Entry) error { s.Entries = append(s.Entries, e); return nil })
+	s, err := drivertest.ReadReplica(p.ctx, store, member)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	slices.SortFunc(s.Entries, func(a, b bank.Entry) int { return int(a.ID - b.ID) })
 	return s
 }
 
@@ -134,7 +130,7 @@ func testAllTheSame(t *testing.T, p *troupe) {
 	for client := range 4 {
 		all.Go(func() {
 			for i := range 10 {
-				p.commit(store, bank.TransferID(client, uint64(i)))
+				p.commit(store, workload.OperationID(client, uint64(i)))
 			}
 		})
 	}
@@ -158,10 +154,10 @@ func testAllTheSame(t *testing.T, p *troupe) {
 		t.Errorf("%+v, %v", product, err)
 	}
 	nobody := bank.Replica{Name: "nowhere:1"}
-	if store.CatchUp(p.ctx, nobody) == nil || store.ReadReplica(p.ctx, nobody, nil, nil) == nil {
+	if _, err := drivertest.ReadReplica(p.ctx, store, nobody); err == nil || store.CatchUp(p.ctx, nobody) == nil {
 		t.Error("something was read of nobody")
 	}
-	if _, err := bank.Opener(Open)(p.ctx, target(p.everywhere(), parameter("engine", "Aria"))); !errors.As(err, new(*workload.OptionError)) {
+	if _, err := Open(p.ctx, target(p.everywhere(), parameter("engine", "Aria")), bank.Schema()); !errors.As(err, new(*workload.OptionError)) {
 		t.Errorf("an engine that is not replicated: %v", err)
 	}
 }
@@ -211,7 +207,7 @@ func testConflicts(t *testing.T, p *troupe) {
 		all.Go(func() {
 			defer session.Close()
 			for i, seen := 0, false; i < 15 || !seen && i < 1000; i++ {
-				id := bank.TransferID(client, uint64(i))
+				id := workload.OperationID(client, uint64(i))
 				r := session.Transfer(p.ctx, bank.Transfer{ID: id, Source: 1 + id%2, Destination: 2 - id%2, Amount: 1})
 				mu.Lock()
 				classes[r.Outcome.String()+" "+r.Class]++

@@ -60,7 +60,7 @@ func TestThroughASocket(t *testing.T) {
 		t.Error(err)
 	}
 	missing := workload.Target{Address: "mysql://u:hunter2@%2Fnone%2Fa.sock/"}
-	_, err = bank.Opener(Open)(t.Context(), missing)
+	_, err = Open(t.Context(), missing, bank.Schema())
 	if unreachable := (*workload.UnreachableError)(nil); !errors.As(err, &unreachable) {
 		t.Errorf("got %v", err)
 	}

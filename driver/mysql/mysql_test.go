@@ -16,6 +16,7 @@ import (
 	cluster "assay/cluster/mariadb"
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
 	"assay/workload/definition"
@@ -93,8 +94,7 @@ func at(level string, changes ...func(*spot)) workload.Target {
 // the last session.
 type bankStore struct {
 	bank.Store
-	bank.Auditor
-	bank.Replicated
+	store.Replicated
 	below *bankConnects
 }
 
@@ -119,8 +119,12 @@ func openBank(t *testing.T, target workload.Target) *bankStore {
 	}
 	below := &bankConnects{schema: p}
 	p.Server = below
-	store := bank.Over(p)
-	return &bankStore{store, store.(bank.Auditor), store.(bank.Replicated), below}
+	db := bank.Over(p)
+	replicated, is := store.As[store.Replicated](db.Database)
+	if !is {
+		t.Fatal("it has no replicas")
+	}
+	return &bankStore{db, replicated, below}
 }
 
 // admin is a plain connection beside the driver.
@@ -234,7 +238,7 @@ func TestWorkloads(t *testing.T) {
 		"snapshots": at("repeatable read", parameter("innodb_snapshot_isolation", "ON")),
 	} {
 		t.Run(name, func(t *testing.T) {
-			drivertest.ShortRuns(t, to, bank.On(open, lacks), definition.Direct(isolation.Definition(), open, lacks), definition.Direct(smallbank.Definition(), open, lacks))
+			drivertest.ShortRuns(t, to, definition.Direct(bank.Definition(), open, lacks), definition.Direct(isolation.Definition(), open, lacks), definition.Direct(smallbank.Definition(), open, lacks))
 		})
 	}
 }

@@ -19,7 +19,7 @@ type scene struct {
 	t       *testing.T
 	ctx     context.Context
 	store   *bankStore
-	session bank.Session
+	session *bank.Session
 	look    look // of the session
 	rival   *sql.Conn
 	seq     uint64
@@ -52,7 +52,7 @@ func setScene(t *testing.T, to workload.Target) *scene {
 	return s
 }
 
-func load(t *testing.T, ctx context.Context, store bank.Store) {
+func load(t *testing.T, ctx context.Context, store *bankStore) {
 	t.Helper()
 	mark := workload.Marker{Run: "provoked", Workload: "bank", Rows: 4, Created: time.Now()}
 	if err := store.Create(ctx, mark); err != nil {
@@ -69,7 +69,7 @@ func load(t *testing.T, ctx context.Context, store bank.Store) {
 
 func (s *scene) next(source, destination int64) bank.Transfer {
 	s.seq++
-	return bank.Transfer{ID: bank.TransferID(1, s.seq), Source: source, Destination: destination, Amount: 10}
+	return bank.Transfer{ID: workload.OperationID(1, s.seq), Source: source, Destination: destination, Amount: 10}
 }
 
 // start begins a transfer and returns where its reply will come.
@@ -335,7 +335,7 @@ func TestSettleLeavesOthersAlone(t *testing.T) {
 	if r := abandoned.Transfer(s.ctx, s.next(1, 2)); r.Outcome == history.Committed {
 		t.Errorf("a session of another Store was left: %+v", r)
 	}
-	for _, session := range []bank.Session{abandoned, s.session} {
+	for _, session := range []*bank.Session{abandoned, s.session} {
 		session.Close()
 	}
 	ctx, cancel := context.WithCancel(s.ctx)

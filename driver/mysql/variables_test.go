@@ -54,7 +54,7 @@ func TestConfiguredServersConvictNobody(t *testing.T) {
 	for name := range hostile() {
 		t.Run(name, func(t *testing.T) {
 			configure(t, name)
-			drivertest.ShortRuns(t, target(), bank.On(Open, sqldb.Lacks()))
+			drivertest.ShortRuns(t, target(), definition.Direct(bank.Definition(), Open, sqldb.Lacks()))
 		})
 	}
 	t.Run("all", func(t *testing.T) {

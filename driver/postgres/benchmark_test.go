@@ -12,10 +12,11 @@ import (
 // BenchmarkTransfer tells what one transfer of one session costs the client.
 func BenchmarkTransfer(b *testing.B) {
 	ctx := b.Context()
-	store, err := bank.Opener(Open)(ctx, workload.Target{Address: server.Address(), ConnectTimeout: time.Minute})
+	db, err := Open(ctx, workload.Target{Address: server.Address(), ConnectTimeout: time.Minute}, bank.Schema())
 	if err != nil {
 		b.Fatal(err)
 	}
+	store := bank.Over(db)
 	defer store.Close()
 	if err := store.Create(ctx, workload.Marker{Run: "benchmark", Workload: "bank"}); err != nil {
 		b.Fatal(err)

@@ -59,7 +59,7 @@ func openers(t *testing.T) map[string]func(workload.Target) error {
 	}
 	ctx := t.Context()
 	return map[string]func(workload.Target) error{
-		"bank":      func(to workload.Target) error { return closed(bank.Opener(Open)(ctx, to)) },
+		"bank":      func(to workload.Target) error { return closed(Open(ctx, to, bank.Schema())) },
 		"isolation": func(to workload.Target) error { return closed(Open(ctx, to, isolation.Schema())) },
 		"availability": func(to workload.Target) error {
 			return closed(Open(ctx, to, availability.Schema()))

@@ -61,7 +61,7 @@ func TestConfiguredServersConvictNobody(t *testing.T) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			configure(t, name)
-			drivertest.ShortRuns(t, target(t), bank.On(Open, sqldb.Lacks()))
+			drivertest.ShortRuns(t, target(t), definition.Direct(bank.Definition(), Open, sqldb.Lacks()))
 		})
 	}
 	t.Run("all", func(t *testing.T) {

@@ -242,7 +242,7 @@ func TestKilledConnectionsBehindAPooler(t *testing.T) {
 		}
 		done <- kills
 	}()
-	drivertest.ShortRuns(t, through(at), bank.On(Open, sqldb.Lacks()), definition.Direct(smallbank.Definition(), Open, sqldb.Lacks()))
+	drivertest.ShortRuns(t, through(at), definition.Direct(bank.Definition(), Open, sqldb.Lacks()), definition.Direct(smallbank.Definition(), Open, sqldb.Lacks()))
 	stop()
 	if kills := <-done; kills == 0 {
 		t.Error("nothing was killed")
@@ -253,7 +253,7 @@ func TestKilledConnectionsBehindAPooler(t *testing.T) {
 func TestParametersThatAPoolerKeeps(t *testing.T) {
 	to := through(startPooler(t, "transaction", 5))
 	to.Address += "?statement_timeout=5s"
-	_, err := bank.Opener(Open)(t.Context(), to)
+	_, err := Open(t.Context(), to, bank.Schema())
 	var refused *workload.OptionError
 	if !errors.As(err, &refused) || refused.Value != "statement_timeout" || !strings.Contains(err.Error(), "pooler") {
 		t.Errorf("got %v", err)

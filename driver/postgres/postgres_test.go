@@ -91,8 +91,7 @@ func target(t *testing.T, changes ...func(*url.URL)) workload.Target {
 // the last session.
 type bankStore struct {
 	bank.Store
-	bank.Auditor
-	bank.Replicated
+	store.Replicated
 	below *bankConnects
 }
 
@@ -127,8 +126,12 @@ func openBank(t *testing.T, target workload.Target) *bankStore {
 	}
 	below := &bankConnects{schema: p}
 	p.Server = below
-	store := bank.Over(p)
-	return &bankStore{store, store.(bank.Auditor), store.(bank.Replicated), below}
+	db := bank.Over(p)
+	replicated, is := store.As[store.Replicated](db.Database)
+	if !is {
+		t.Fatal("it has no replicas")
+	}
+	return &bankStore{db, replicated, below}
 }
 
 // admin is a plain connection beside the driver.
@@ -203,7 +206,7 @@ func TestWorkloads(t *testing.T) {
 	})
 	for _, level := range []string{"repeatable read", "serializable"} {
 		t.Run(level, func(t *testing.T) {
-			drivertest.ShortRuns(t, at(t, level, quick), bank.On(open, lacks), definition.Direct(isolation.Definition(), open, lacks), definition.Direct(smallbank.Definition(), open, lacks))
+			drivertest.ShortRuns(t, at(t, level, quick), definition.Direct(bank.Definition(), open, lacks), definition.Direct(isolation.Definition(), open, lacks), definition.Direct(smallbank.Definition(), open, lacks))
 		})
 	}
 }

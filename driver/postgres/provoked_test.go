@@ -21,7 +21,7 @@ type scene struct {
 	t       *testing.T
 	ctx     context.Context
 	store   *bankStore
-	session bank.Session
+	session *bank.Session
 	// connection is that of the session.
 	connection *connection
 	rival      *pgx.Conn
@@ -54,7 +54,7 @@ func setScene(t *testing.T, to workload.Target) *scene {
 	return s
 }
 
-func load(t *testing.T, ctx context.Context, store bank.Store) {
+func load(t *testing.T, ctx context.Context, store *bankStore) {
 	t.Helper()
 	mark := workload.Marker{Run: "provoked", Workload: "bank", Rows: 4, Created: time.Now()}
 	if err := store.Create(ctx, mark); err != nil {
@@ -71,7 +71,7 @@ func load(t *testing.T, ctx context.Context, store bank.Store) {
 
 func (s *scene) next(source, destination int64) bank.Transfer {
 	s.seq++
-	return bank.Transfer{ID: bank.TransferID(1, s.seq), Source: source, Destination: destination, Amount: 10}
+	return bank.Transfer{ID: workload.OperationID(1, s.seq), Source: source, Destination: destination, Amount: 10}
 }
 
 // start begins a transfer and returns where its reply will come.
@@ -300,7 +300,7 @@ func TestStandbyGivenUp(t *testing.T) {
 	if got := <-reply; got.Outcome != history.Unknown || got.Class != classNotReplicated || got.Err == nil {
 		t.Errorf("got %+v, want unknown (%s)", got, classNotReplicated)
 	}
-	if read, err := drivertest.ReadAll(ctx, loader); err != nil || len(read.Entries) != 1 {
+	if read, err := drivertest.ReadAll(ctx, loader.Store); err != nil || len(read.Entries) != 1 {
 		t.Errorf("%d rows, %v: the server had committed", len(read.Entries), err)
 	}
 }

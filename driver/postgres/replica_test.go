@@ -95,7 +95,7 @@ func (p *troupe) members() ([]bank.Replica, map[string]error) {
 func (p *troupe) member(i int) bank.Replica { return bank.Replica{Name: p.set.Node(i + 1).Address()} }
 
 // transfer does n transfers, and some clients at the same time.
-func (p *troupe) transfer(store bank.Store, n int) {
+func (p *troupe) transfer(store *bankStore, n int) {
 	p.t.Helper()
 	var all sync.WaitGroup
 	for client := range 2 {
@@ -106,7 +106,7 @@ func (p *troupe) transfer(store bank.Store, n int) {
 		all.Go(func() {
 			defer session.Close()
 			for i := range n {
-				id := bank.TransferID(client, p.seq+uint64(i))
+				id := workload.OperationID(client, p.seq+uint64(i))
 				tr := bank.Transfer{ID: id, Source: 1 + id%4, Destination: 1 + (id+1)%4, Amount: 1}
 				if r := session.Transfer(p.ctx, tr); r.Outcome != history.Committed {
 					p.t.Errorf("got %+v", r)
@@ -121,14 +121,10 @@ func (p *troupe) transfer(store bank.Store, n int) {
 // read reads a member, with the rows of the journal in the order of their ids.
 func (p *troupe) read(member bank.Replica) drivertest.Snapshot {
 	p.t.Helper()
-	var s drivertest.Snapshot
-	err := p.store.ReadReplica(p.ctx, member,
-		func(a bank.Account) error { s.Accounts = append(s.Accounts, a); return nil },
-		func(e bank.Entry) error { s.Entries = append(s.Entries, e); return nil })
+	s, err := drivertest.ReadReplica(p.ctx, p.store, member)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	slices.SortFunc(s.Entries, func(a, b bank.Entry) int { return int(a.ID - b.ID) })
 	return s
 }
 
@@ -308,7 +304,7 @@ func testUnknownMember(t *testing.T, p *troupe) {
 	if err := p.store.CatchUp(p.ctx, nobody); err == nil {
 		t.Error("CatchUp of nobody")
 	}
-	err := p.store.ReadReplica(p.ctx, nobody, func(bank.Account) error { return nil }, func(bank.Entry) error { return nil })
+	_, err := drivertest.ReadReplica(p.ctx, p.store, nobody)
 	if err == nil {
 		t.Error("ReadReplica of nobody")
 	}
@@ -402,7 +398,7 @@ func TestPrimaryIsLookedFor(t *testing.T) {
 	if err := store.Drop(ctx); err != nil {
 		t.Error(err)
 	}
-	_, err = bank.Opener(Open)(ctx, workload.Target{Address: atNodes(t, set, standby, standby), ConnectTimeout: time.Second})
+	_, err = Open(ctx, workload.Target{Address: atNodes(t, set, standby, standby), ConnectTimeout: time.Second}, bank.Schema())
 	if err != nil {
 		quiet(t, err)
 	}

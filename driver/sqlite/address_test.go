@@ -23,14 +23,14 @@ func TestAddress(t *testing.T) {
 		"sqlite:///var/x.db":                     "",
 		"sqlite:x.db?journal=wal":                "",
 	} {
-		_, err := bank.Opener(Open)(t.Context(), workload.Target{Address: address})
+		_, err := Open(t.Context(), workload.Target{Address: address}, bank.Schema())
 		var refused *workload.OptionError
 		if got := errors.As(err, &refused); got != (option != "") || got && refused.Option != option {
 			t.Errorf("%s: %v, want a refusal of %q", address, err, option)
 		}
 	}
 	for _, level := range []string{"", "serializable"} {
-		if _, err := bank.Opener(Open)(t.Context(), workload.Target{Address: "sqlite:x", Isolation: level}); err != nil {
+		if _, err := Open(t.Context(), workload.Target{Address: "sqlite:x", Isolation: level}, bank.Schema()); err != nil {
 			t.Errorf("isolation %q: %v", level, err)
 		}
 	}

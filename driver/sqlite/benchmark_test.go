@@ -14,10 +14,11 @@ import (
 // in memory (/dev/shm) what is left is the processor's part, the disk's syncs left out.
 func BenchmarkTransfer(b *testing.B) {
 	ctx := b.Context()
-	store, err := bank.Opener(Open)(ctx, workload.Target{Address: "sqlite:" + filepath.Join(b.TempDir(), "bank.db")})
+	db, err := Open(ctx, workload.Target{Address: "sqlite:" + filepath.Join(b.TempDir(), "bank.db")}, bank.Schema())
 	if err != nil {
 		b.Fatal(err)
 	}
+	store := bank.Over(db)
 	if err := errors.Join(store.Create(ctx, workload.Marker{Run: "benchmark", Workload: "bank"}),
 		store.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 1 << 40}, {ID: 2}}), store.FinishLoad(ctx)); err != nil {
 		b.Fatal(err)

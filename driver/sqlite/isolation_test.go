@@ -47,9 +47,9 @@ func TestOneFileOneWorkload(t *testing.T) {
 	t.Run("the bank's", func(t *testing.T) {
 		address := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
 		s := openStore(t, address)
-		ledger := load(t, s, 3)
+		ledger := load(t, s.Store, 3)
 		refuses(t, openIsolation(t, address))
-		ledger.Check(t.Context(), t, s)
+		ledger.Check(t.Context(), t, s.Store)
 	})
 	t.Run("isolation's", func(t *testing.T) {
 		address := "sqlite:" + filepath.Join(t.TempDir(), "x.db")

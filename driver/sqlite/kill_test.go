@@ -51,17 +51,18 @@ func child(address, round string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s, err := bank.Opener(Open)(context.Background(), workload.Target{Address: address})
+	db, err := Open(context.Background(), workload.Target{Address: address}, bank.Schema())
 	if err != nil {
 		return err
 	}
+	s := bank.Over(db)
 	var telling sync.Mutex
 	ended := make(chan error, childClients)
 	for i := range childClients {
 		go func() {
 			n, err := s.Session(context.Background())
 			for seq := uint64(0); err == nil; seq++ {
-				tr := childTransfer(bank.TransferID(number*childClients+i, seq))
+				tr := childTransfer(workload.OperationID(number*childClients+i, seq))
 				r := n.Transfer(context.Background(), tr)
 				telling.Lock()
 				_, err = fmt.Fprintf(out, "%d %d %d %d %d %d\n", tr.ID, r.Outcome,
@@ -75,7 +76,7 @@ func child(address, round string, out io.Writer) error {
 }
 
 func childTransfer(id int64) bank.Transfer {
-	_, seq, _ := bank.SplitID(id)
+	_, seq, _ := workload.SplitOperationID(id)
 	source := int64(seq % 4)
 	return bank.Transfer{ID: id, Source: 1 + source, Destination: 1 + (source+1+int64(seq/4)%3)%4, Amount: 1 + int64(seq%7)}
 }
@@ -87,20 +88,20 @@ func TestKilledProcess(t *testing.T) {
 		t.Run("parameters "+parameters, func(t *testing.T) {
 			address := "sqlite:" + filepath.Join(t.TempDir(), "x.db") + parameters
 			s := openStore(t, address)
-			ledger := load(t, s, 4)
+			ledger := load(t, s.Store, 4)
 			for round := range 3 {
 				answers := runAndKill(t, address, round, 40*(round+1))
 				next := map[int]uint64{}
 				for _, a := range answers {
 					ledger.Record(a.transfer, a.reply)
-					client, seq, _ := bank.SplitID(a.transfer.ID)
+					client, seq, _ := workload.SplitOperationID(a.transfer.ID)
 					next[client] = seq + 1
 				}
 				for i := range childClients { // what was in flight
 					client := round*childClients + i
-					ledger.Record(childTransfer(bank.TransferID(client, next[client])), bank.Reply{})
+					ledger.Record(childTransfer(workload.OperationID(client, next[client])), bank.Reply{})
 				}
-				ledger.Check(t.Context(), t, s)
+				ledger.Check(t.Context(), t, s.Store)
 			}
 			if n := ledger.Count(history.Committed); n < 40+80+120 {
 				t.Errorf("only %d transfers were committed", n)

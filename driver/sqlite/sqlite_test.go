@@ -70,7 +70,7 @@ func load(t *testing.T, s bank.Store, n int64) *drivertest.Transfers {
 	return drivertest.NewTransfers(accounts)
 }
 
-func openSession(t *testing.T, s bank.Store) bank.Session {
+func openSession(t *testing.T, s bank.Store) *bank.Session {
 	t.Helper()
 	n, err := s.Session(t.Context())
 	if err != nil {
@@ -186,7 +186,7 @@ func TestEmptyFileIsOursToTake(t *testing.T) {
 	if remains, err := s.Find(t.Context()); remains != nil || err != nil {
 		t.Errorf("Find: %+v, %v", remains, err)
 	}
-	load(t, s, 3).Check(t.Context(), t, s)
+	load(t, s.Store, 3).Check(t.Context(), t, s.Store)
 }
 
 func TestSettingsAreThoseInForce(t *testing.T) {
@@ -196,8 +196,8 @@ func TestSettingsAreThoseInForce(t *testing.T) {
 		"?journal=truncate&synchronous=normal": {"truncate", "normal"},
 	} {
 		s := openStore(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db")+parameters)
-		load(t, s, 2)
-		openSession(t, s)
+		load(t, s.Store, 2)
+		openSession(t, s.Store)
 		var journal, synchronous string
 		r := s.below.last.handle
 		err := errors.Join(r.Query(t.Context(), "PRAGMA journal_mode", func(row store.Row) error { return row.Scan(&journal) }),
@@ -224,7 +224,7 @@ func TestSettingsAreThoseInForce(t *testing.T) {
 // disk was full while the log was copied into it, is still known as ours.
 func TestLookAtShortFile(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "x.db")
-	load(t, openStore(t, "sqlite:"+whole), 1000)
+	load(t, openStore(t, "sqlite:"+whole).Store, 1000)
 	content, err := os.ReadFile(whole)
 	if err != nil || len(content) < 3*4096 {
 		t.Fatalf("%d bytes, %v", len(content), err)
@@ -242,7 +242,7 @@ func TestLookAtShortFile(t *testing.T) {
 // own, though a table of it has the same name.
 func TestFileOfAnotherWorkload(t *testing.T) {
 	address := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
-	load(t, openStore(t, address), 2)
+	load(t, openStore(t, address).Store, 2)
 	kind := bank.Schema()
 	kind.Workload = "ledger"
 	other, err := open(workload.Target{Address: address}, kind)
@@ -272,9 +272,9 @@ func TestForeignWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	s, other := openStore(t, "sqlite:"+path), openStore(t, "sqlite:"+path)
 	s.below.lockTimeout = 50 * time.Millisecond
-	ledger := load(t, other, 2)
-	n := openSession(t, s)
-	openSession(t, other)
+	ledger := load(t, other.Store, 2)
+	n := openSession(t, s.Store)
+	openSession(t, other.Store)
 	if err := other.below.last.handle.change(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func TestForeignWriter(t *testing.T) {
 	if r.Outcome != history.Committed {
 		t.Errorf("afterwards: %+v, want committed", r)
 	}
-	ledger.Check(t.Context(), t, s)
+	ledger.Check(t.Context(), t, s.Store)
 }
 
 // TestReaderHoldsUpCommit: with a rollback journal a reader makes COMMIT fail
@@ -302,9 +302,9 @@ func TestReaderHoldsUpCommit(t *testing.T) {
 	address := "sqlite:" + path + "?journal=delete"
 	s, other := openStore(t, address), openStore(t, address)
 	s.below.lockTimeout = 50 * time.Millisecond
-	ledger := load(t, other, 2)
-	n := openSession(t, s)
-	openSession(t, other)
+	ledger := load(t, other.Store, 2)
+	n := openSession(t, s.Store)
+	openSession(t, other.Store)
 	if err := other.below.last.handle.change(t.Context(), "BEGIN; SELECT * FROM assay_account"); err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func TestReaderHoldsUpCommit(t *testing.T) {
 	if r.Outcome != history.Committed {
 		t.Errorf("afterwards: %+v, want committed", r)
 	}
-	ledger.Check(t.Context(), t, s)
+	ledger.Check(t.Context(), t, s.Store)
 }
 
 // TestCallerLeaves: a caller whose context ends gets its answer although the
@@ -332,9 +332,9 @@ func TestCallerLeaves(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	address := "sqlite:" + path + "?journal=delete"
 	s, other := openStore(t, address), openStore(t, address)
-	ledger := load(t, other, 2)
-	n := openSession(t, s)
-	openSession(t, other)
+	ledger := load(t, other.Store, 2)
+	n := openSession(t, s.Store)
+	openSession(t, other.Store)
 	if err := other.below.last.handle.change(t.Context(), "BEGIN; SELECT * FROM assay_account"); err != nil {
 		t.Fatal(err)
 	}
@@ -357,15 +357,15 @@ func TestCallerLeaves(t *testing.T) {
 	if err := other.below.last.handle.change(t.Context(), "COMMIT"); err != nil {
 		t.Fatal(err)
 	}
-	ledger.Check(t.Context(), t, s)
+	ledger.Check(t.Context(), t, s.Store)
 }
 
 // TestDiskFull reaches SQLite's limit of pages, which it reports as it does a
 // full disk.
 func TestDiskFull(t *testing.T) {
 	s := openStore(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
-	ledger := load(t, s, 2)
-	n := openSession(t, s)
+	ledger := load(t, s.Store, 2)
+	n := openSession(t, s.Store)
 	if err := s.below.last.handle.change(t.Context(), "PRAGMA max_page_count = 1"); err != nil { // it stays at what there is
 		t.Fatal(err)
 	}
@@ -379,7 +379,7 @@ func TestDiskFull(t *testing.T) {
 		if r.Outcome != history.Failed || r.Class != classDiskFull {
 			t.Errorf("%+v, want a full disk", r)
 		}
-		ledger.Check(t.Context(), t, s)
+		ledger.Check(t.Context(), t, s.Store)
 		return
 	}
 	t.Error("the disk never filled")
@@ -390,8 +390,8 @@ func TestDropInUse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	s, other := openStore(t, "sqlite:"+path), openStore(t, "sqlite:"+path)
 	s.below.lockTimeout = 50 * time.Millisecond
-	ledger := load(t, other, 2)
-	n := openSession(t, other)
+	ledger := load(t, other.Store, 2)
+	n := openSession(t, other.Store)
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
 	ledger.Record(tr, n.Transfer(t.Context(), tr))
 	if err := s.Drop(t.Context()); err == nil {
@@ -403,7 +403,7 @@ func TestDropInUse(t *testing.T) {
 	if r.Outcome != history.Committed {
 		t.Errorf("after a refused Drop: %+v", r)
 	}
-	ledger.Check(t.Context(), t, s)
+	ledger.Check(t.Context(), t, s.Store)
 	n.Close()
 	if err := s.Drop(t.Context()); err != nil {
 		t.Errorf("Drop once it is free: %v", err)

@@ -1,8 +1,6 @@
 package bank
 
-import (
-	"assay/workload"
-)
+import "assay/workload"
 
 // Account is one account as loaded or as read back. Amounts are integers in
 // minor units.
@@ -62,17 +60,6 @@ func (a Accounts) Total() int64 {
 	return a.corporate*CorporateOpening + (a.n-a.corporate)*PersonalOpening
 }
 
-// Batch fills dst with the accounts from id first on and returns it, shorter
-// where the accounts end.
-func (a Accounts) Batch(first int64, dst []Account) []Account {
-	count := min(int64(cap(dst)), a.n-first+1)
-	dst = dst[:0]
-	for id := first; id < first+count; id++ {
-		dst = append(dst, Account{ID: id, Balance: a.Opening(id)})
-	}
-	return dst
-}
-
 // Transfer is one transfer of money, as asked for.
 type Transfer struct {
 	ID          int64
@@ -80,13 +67,6 @@ type Transfer struct {
 	Destination int64
 	Amount      int64
 }
-
-// TransferID returns the id of operation seq of a client.
-func TransferID(client int, seq uint64) int64 { return workload.OperationID(client, seq) }
-
-// SplitID is the inverse of TransferID. ok is false if no client can have made
-// the id.
-func SplitID(id int64) (client int, seq uint64, ok bool) { return workload.SplitOperationID(id) }
 
 // The amounts, in minor units.
 const (

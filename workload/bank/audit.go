@@ -7,23 +7,8 @@ import (
 
 	"assay/history"
 	"assay/load"
-	"assay/store"
 	"assay/workload"
 )
-
-// Auditor is a Store that can read accounts in one transaction while transfers
-// go on, at an isolation level that promises a snapshot or more, whatever the
-// level of the transfers is. A Store without it has no audits, and the report
-// says so.
-type Auditor interface {
-	// Audit reads these accounts, at most MaxAudited, in one read-only
-	// transaction, one statement an account where the level promises that they
-	// agree, into states, in the order of ids. An error means that nothing is
-	// known; an account that is not there has the zero State.
-	Audit(ctx context.Context, ids []int64, states []State) error
-	// AuditAll reads all accounts in one read-only transaction.
-	AuditAll(ctx context.Context) (Totals, error)
-}
 
 // MaxAudited is the most accounts of one Audit.
 const MaxAudited = 16
@@ -33,23 +18,6 @@ type Totals struct {
 	// Accounts is how many there were, Balance the sum of their balances and
 	// Versions that of their versions.
 	Accounts, Balance, Versions int64
-}
-
-// Replica is one member that holds a copy of the data.
-type Replica = store.Replica
-
-// Replicated is a Store whose database keeps copies that can be read one by
-// one. A Store without it, or with fewer than two Replicas, has no check of
-// replicas.
-type Replicated interface {
-	// Replicas lists the members that hold data, the primary among them, and
-	// says of those that cannot be reached why (the error's text, by name).
-	Replicas(ctx context.Context) (members []Replica, unreachable map[string]error, err error)
-	// CatchUp returns when this member has applied all that the primary had
-	// committed at the call; ctx bounds it.
-	CatchUp(ctx context.Context, member Replica) error
-	// ReadReplica is Store.Read, from this member itself, and from no other.
-	ReadReplica(ctx context.Context, member Replica, account func(Account) error, entry func(Entry) error) error
 }
 
 // The kinds of audits in the history.
@@ -75,11 +43,11 @@ type recent struct{ seqs []atomic.Uint64 }
 
 func newRecent(clients int) *recent { return &recent{seqs: make([]atomic.Uint64, clients)} }
 
-func (r *recent) began(client int, seq uint64) { r.seqs[client].Store(seq) }
+func (r *recent) began(client int, seq uint64, _ bool) { r.seqs[client].Store(seq) }
 
 // auditor is the client that does the audits.
 type auditor struct {
-	store     Auditor
+	store     Store
 	transfers *Transfers
 	recent    *recent
 	ids       []int64
@@ -124,7 +92,7 @@ func (a *auditor) choose(seq uint64) {
 		client := (seq + i) % n
 		latest := a.recent.seqs[client].Load()
 		for back := uint64(0); back < 2 && back <= latest; back++ {
-			t := a.transfers.At(TransferID(int(client), latest-back))
+			t := a.transfers.At(workload.OperationID(int(client), latest-back))
 			a.take(t.Source)
 			a.take(t.Destination)
 		}
@@ -144,5 +112,5 @@ func (a *auditor) take(id int64) {
 	a.ids = append(a.ids, id)
 }
 
-// Close implements load.Client; the store's connections are the store's.
+// Close implements load.Client; the connections are the database's.
 func (a *auditor) Close() {}

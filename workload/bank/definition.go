@@ -1,7 +1,7 @@
 // Package bank is the workload of money transfers: accounts with opening
 // balances, transfers between them, and a ledger that is its own proof. It
-// declares what a database must offer (Store), decides which operations are
-// done, and hands what was read back to the checks.
+// decides which operations are done, does them on a database, and hands what was read back to
+// the checks.
 //
 // Everything an operation does is a pure function of the seed and the
 // operation's id, so that a row of the journal can be judged bit by bit
@@ -11,7 +11,6 @@
 package bank
 
 import (
-	"context"
 	"strconv"
 	"strings"
 
@@ -99,19 +98,6 @@ func (c *Config) NotApplicable() []check.NotApplicable {
 		return nil
 	}
 	return []check.NotApplicable{{Name: "snapshots", Reason: "with --audits 0 nobody reads the accounts while the transfers go on"}}
-}
-
-func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
-	j, err := Judge(*c, seed, e)
-	if err != nil {
-		return definition.Judgement{}, err
-	}
-	t := j.Tally
-	out := definition.Judgement{Results: j.Results, Counts: t.Counts}
-	if t.Unknown > 0 {
-		out.Notes = append(out.Notes, e.UnknownNote(check.Counted(t.Unknown, "unknown transfer", "unknown transfers"), t.Unknown, t.UnknownApplied))
-	}
-	return out, nil
 }
 
 // Config is what a user can set of the workload. It is a definition.Config.

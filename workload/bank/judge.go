@@ -1,6 +1,7 @@
 package bank
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -11,31 +12,25 @@ import (
 	"assay/check"
 	"assay/check/ledger"
 	"assay/history"
+	"assay/workload"
 	"assay/workload/definition"
+	"assay/workload/journal"
 )
-
-// Judgement is what the files of one run say.
-type Judgement struct {
-	Results []check.Result
-	// Tally says what became of the unknown transfers.
-	Tally ledger.Tally
-}
 
 // Judge judges a run by its files alone, so that it can be done again at any
 // time. A missing or cut state gives verdicts of unknown; files that are
 // malformed give a *history.FormatError.
-func Judge(config Config, seed uint64, e definition.Evidence) (Judgement, error) {
-	transfers, err := NewTransfers(config, seed)
+func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (out definition.Judgement, err error) {
+	transfers, err := NewTransfers(*c, seed)
 	if err != nil {
-		return Judgement{}, err
+		return out, err
 	}
 	var (
-		out   Judgement
 		tally ledger.Tally
 		lost  *permitted
 	)
-	finish := func(judge *ledger.Judge) (err error) { out, err = judgement(judge, e); return err }
-	err = withJudge(nil, transfers, config, e, func(judge *ledger.Judge) (err error) {
+	finish := func(judge *ledger.Judge) (err error) { out.Results, err = judgement(judge, e); return err }
+	err = withJudge(nil, transfers, *c, e, func(judge *ledger.Judge) (err error) {
 		tally = judge.Tally()
 		if lost, err = findLost(judge, e); err != nil || len(lost.transfers) > 0 {
 			return err
@@ -43,26 +38,31 @@ func Judge(config Config, seed uint64, e definition.Evidence) (Judgement, error)
 		return finish(judge)
 	})
 	if err == nil && len(lost.transfers) > 0 {
-		err = withJudge(lost, transfers, config, e, finish)
+		err = withJudge(lost, transfers, *c, e, finish)
 	}
-	out.Tally = tally
-	return out, err
+	if err != nil {
+		return definition.Judgement{}, err
+	}
+	if out.Counts = tally.Counts; tally.Unknown > 0 {
+		out.Notes = append(out.Notes, e.UnknownNote(check.Counted(tally.Unknown, "unknown transfer", "unknown transfers"), tally.Unknown, tally.UnknownApplied))
+	}
+	return out, nil
 }
 
 // judgement is what a judge that was given everything says.
-func judgement(judge *ledger.Judge, e definition.Evidence) (out Judgement, err error) {
+func judgement(judge *ledger.Judge, e definition.Evidence) (results []check.Result, err error) {
 	// Neither changes the judge, so that both may look at it, on a processor each.
 	var replicas check.Result
 	var compared bool
 	var comparing errgroup.Group
 	comparing.Go(func() (err error) { replicas, compared, err = judgeReplicas(judge, e); return err })
-	out.Results = judge.Results()
-	describeLosses(out.Results, e.Losses)
+	results = judge.Results()
+	describeLosses(results, e.Losses)
 	err = comparing.Wait()
 	if compared {
-		out.Results = append(out.Results, replicas)
+		results = append(results, replicas)
 	}
-	return out, err
+	return results, err
 }
 
 // withJudge gives a new judge all that there is to judge, but for what may be lost, and
@@ -81,12 +81,13 @@ func withJudge(lost *permitted, transfers *Transfers, config Config, e definitio
 	if err != nil {
 		return err
 	}
-	if err := replayInto(judge, e.State); err != nil {
+	missing, err := e.Missing(stateOf(e.State)(judge.Account, judge.Row))
+	if err != nil {
 		return err
 	}
-	if e.InFlight != "" {
-		judge.Incomplete(ledger.Journal, e.InFlight)
-		judge.Incomplete(ledger.Accounts, e.InFlight)
+	if missing != "" {
+		judge.Incomplete(ledger.Journal, missing)
+		judge.Incomplete(ledger.Accounts, missing)
 	}
 	return use(judge)
 }
@@ -104,8 +105,8 @@ func ledgerConfig(transfers *Transfers, config Config, reading *audited, folder 
 			t := transfers.At(id)
 			return t.Source, t.Destination, t.Amount
 		},
-		ID:           TransferID,
-		Split:        SplitID,
+		ID:           workload.OperationID,
+		Split:        workload.SplitOperationID,
 		TransferKind: KindTransfer,
 		Order:        true,
 		Folder:       folder,
@@ -174,28 +175,15 @@ func judgeReplicas(judge *ledger.Judge, e definition.Evidence) (r check.Result, 
 
 func stateOf(path string) ledger.State {
 	return func(account func(id, balance, version int64), row func(ledger.Row)) error {
-		return Replay(path,
-			func(a Account) error { account(a.ID, a.Balance, a.Version); return nil },
-			func(e Entry) error { row(ledgerRow(e)); return nil })
+		return state().Replay(path, func(r journal.Row) error {
+			if v := r.Values; r.Table == accountRow {
+				account(v[0], v[1], v[2])
+			} else {
+				row(ledger.Row{ID: v[0], Source: v[1], Destination: v[2], Amount: v[3], SourceVersion: v[4], DestinationVersion: v[5]})
+			}
+			return nil
+		})
 	}
-}
-
-func ledgerRow(e Entry) ledger.Row {
-	return ledger.Row{
-		ID: e.ID, Source: e.Source, Destination: e.Destination, Amount: e.Amount,
-		SourceVersion: e.SourceVersion, DestinationVersion: e.DestinationVersion,
-	}
-}
-
-func replayInto(judge *ledger.Judge, state string) error {
-	why, err := history.WhyMissing(Replay(state,
-		func(a Account) error { judge.Account(a.ID, a.Balance, a.Version); return nil },
-		func(e Entry) error { judge.Row(ledgerRow(e)); return nil }))
-	if why != "" {
-		judge.Incomplete(ledger.Journal, why)
-		judge.Incomplete(ledger.Accounts, why)
-	}
-	return err
 }
 
 // operation is one client's operation number.

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"assay/check"
 	"assay/history"
+	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -17,7 +19,7 @@ type books struct {
 	config   Config
 	seed     uint64
 	outcomes []history.Outcome
-	store    *fake
+	store    *rows
 	// reserved is how long the history is once the operations are reserved,
 	// and so before the first of them starts.
 	reserved int64
@@ -29,14 +31,21 @@ func newBooks(t *testing.T) *books {
 	b.outcomes = []history.Outcome{
 		history.Committed, history.Rejected, history.Failed, history.Unknown, history.Committed, history.Unknown,
 	}
-	accounts := NewAccounts(b.config.Accounts)
-	b.store = &fake{accounts: accounts.Batch(1, make([]Account, 0, b.config.Accounts))}
+	b.store = &rows{accounts: opening(b.config.Accounts)}
 	for seq, outcome := range b.outcomes {
 		if outcome == history.Committed || seq == 3 {
-			b.apply(mustTransfers(t, b.config, b.seed).At(TransferID(0, uint64(seq))))
+			b.apply(mustTransfers(t, b.config, b.seed).At(workload.OperationID(0, uint64(seq))))
 		}
 	}
 	return b
+}
+
+// opening are accounts as they are loaded.
+func opening(n int64) (all []Account) {
+	for id := int64(1); id <= n; id++ {
+		all = append(all, Account{ID: id, Balance: NewAccounts(n).Opening(id)})
+	}
+	return all
 }
 
 func (b *books) apply(t Transfer) {
@@ -73,7 +82,7 @@ func (b *books) files(t *testing.T) definition.Evidence {
 	return e
 }
 
-func verdicts(t *testing.T, j Judgement) map[string]check.Verdict {
+func verdicts(t *testing.T, j definition.Judgement) map[string]check.Verdict {
 	t.Helper()
 	out := map[string]check.Verdict{}
 	for _, r := range j.Results {
@@ -133,7 +142,7 @@ func TestJudge(t *testing.T) {
 	for _, test := range tests {
 		b := newBooks(t)
 		test.spoil(b)
-		j, err := Judge(b.config, b.seed, b.files(t))
+		j, err := b.config.Judge(t.Context(), b.seed, b.files(t))
 		if err != nil {
 			t.Fatalf("%s: %v", test.name, err)
 		}
@@ -152,7 +161,7 @@ func (b *books) transfer(seq uint64) Transfer {
 	if err != nil {
 		panic(err)
 	}
-	return transfers.At(TransferID(0, seq))
+	return transfers.At(workload.OperationID(0, seq))
 }
 
 func (b *books) undo(e Entry) {
@@ -166,14 +175,13 @@ func (b *books) undo(e Entry) {
 func TestJudgeTallies(t *testing.T) {
 	b := newBooks(t)
 	b.apply(b.transfer(5))
-	j, err := Judge(b.config, b.seed, b.files(t))
+	j, err := b.config.Judge(t.Context(), b.seed, b.files(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := j.Tally
-	if got.Committed != 2 || got.Rejected != 1 || got.Failed != 1 || got.Unknown != 2 || got.UnknownApplied != 2 ||
-		got.Rows != 4 || got.Accounts != 50 {
-		t.Errorf("tally %+v", got)
+	if want := (history.Counts{Committed: 2, Rejected: 1, Failed: 1, Unknown: 2}); j.Counts != want ||
+		!slices.Equal(j.Notes, []string{"of 2 unknown transfers 2 turned out done, none not done"}) {
+		t.Errorf("counts %+v, notes %q", j.Counts, j.Notes)
 	}
 }
 
@@ -181,16 +189,18 @@ func TestJudgeTallies(t *testing.T) {
 // right, and what is wrong stays wrong.
 func TestJudgeNeverTrustsHalfTheEvidence(t *testing.T) {
 	spoil := map[string]func(*testing.T, *definition.Evidence){
-		"no state":     func(t *testing.T, e *definition.Evidence) { remove(t, e.State) },
-		"a cut state":  func(t *testing.T, e *definition.Evidence) { cut(t, e.State, 1) },
-		"in flight":    func(_ *testing.T, e *definition.Evidence) { e.InFlight = "a session is still there" },
-		"an empty one": func(t *testing.T, e *definition.Evidence) { e.State = stateFile(t, stateMagic, row(tagCounts, 0, 0)) },
+		"no state":    func(t *testing.T, e *definition.Evidence) { remove(t, e.State) },
+		"a cut state": func(t *testing.T, e *definition.Evidence) { cut(t, e.State, 1) },
+		"in flight":   func(_ *testing.T, e *definition.Evidence) { e.InFlight = "a session is still there" },
+		"an empty one": func(t *testing.T, e *definition.Evidence) {
+			e.State = stateFile(t, state().Magic, row(tagCounts, 0, 0))
+		},
 	}
 	for name, spoil := range spoil {
 		b := newBooks(t)
 		e := b.files(t)
 		spoil(t, &e)
-		j, err := Judge(b.config, b.seed, e)
+		j, err := b.config.Judge(t.Context(), b.seed, e)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -204,7 +214,7 @@ func TestJudgeNeverTrustsHalfTheEvidence(t *testing.T) {
 	b.store.entries[0].Amount++
 	e := b.files(t)
 	e.InFlight = "a session is still there"
-	j, err := Judge(b.config, b.seed, e)
+	j, err := b.config.Judge(t.Context(), b.seed, e)
 	if err != nil || check.Combine(j.Results) != check.Violated {
 		t.Errorf("an altered row in an incomplete journal: %v, %v", check.Combine(j.Results), err)
 	}
@@ -215,21 +225,21 @@ func TestJudgeRefusesWhatItCannotRead(t *testing.T) {
 	good := b.files(t)
 	var format *history.FormatError
 	e := good
-	e.State = stateFile(t, stateMagic, []byte{77})
-	if _, err := Judge(b.config, b.seed, e); !errors.As(err, &format) || format.Path != e.State {
+	e.State = stateFile(t, state().Magic, []byte{77})
+	if _, err := b.config.Judge(t.Context(), b.seed, e); !errors.As(err, &format) || format.Path != e.State {
 		t.Errorf("a malformed state: %v", err)
 	}
 	e = good
 	e.History = good.State
-	if _, err := Judge(b.config, b.seed, e); !errors.As(err, &format) || format.Path != e.History {
+	if _, err := b.config.Judge(t.Context(), b.seed, e); !errors.As(err, &format) || format.Path != e.History {
 		t.Errorf("a state in the place of the history: %v", err)
 	}
 	e.History = filepath.Join(t.TempDir(), "missing")
-	if _, err := Judge(b.config, b.seed, e); !errors.Is(err, os.ErrNotExist) {
+	if _, err := b.config.Judge(t.Context(), b.seed, e); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no history: %v", err)
 	}
 	b.config.Accounts = 0
-	if _, err := Judge(b.config, b.seed, good); err == nil {
+	if _, err := b.config.Judge(t.Context(), b.seed, good); err == nil {
 		t.Error("a configuration that cannot be used was used")
 	}
 }
@@ -241,15 +251,15 @@ func TestJudgeOfAKilledRun(t *testing.T) {
 	e := b.files(t)
 	for size(t, e.History) > b.reserved {
 		cut(t, e.History, 1)
-		j, err := Judge(b.config, b.seed, e)
+		j, err := b.config.Judge(t.Context(), b.seed, e)
 		if err != nil {
 			t.Fatalf("at byte %d: %v", size(t, e.History), err)
 		}
 		if got := check.Combine(j.Results); got == check.Violated {
 			t.Fatalf("at byte %d the run was convicted: %+v", size(t, e.History), j.Results)
 		}
-		if j.Tally.Rows != 3 || j.Tally.Committed+j.Tally.Unknown < 3 {
-			t.Fatalf("at byte %d: tally %+v", size(t, e.History), j.Tally)
+		if j.Counts.Committed+j.Counts.Unknown < 3 {
+			t.Fatalf("at byte %d: counts %+v", size(t, e.History), j.Counts)
 		}
 	}
 }

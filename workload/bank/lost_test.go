@@ -7,6 +7,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -14,10 +15,9 @@ import (
 func cutBooks(t *testing.T) *books {
 	t.Helper()
 	b := newBooks(t)
-	accounts := NewAccounts(b.config.Accounts)
-	b.store = &fake{accounts: accounts.Batch(1, make([]Account, 0, b.config.Accounts))}
+	b.store = &rows{accounts: opening(b.config.Accounts)}
 	for _, seq := range []uint64{0, 3} {
-		b.apply(mustTransfers(t, b.config, b.seed).At(TransferID(0, seq)))
+		b.apply(mustTransfers(t, b.config, b.seed).At(workload.OperationID(0, seq)))
 	}
 	return b
 }
@@ -38,15 +38,15 @@ func TestWhatAPowerCutMayLose(t *testing.T) {
 		b := cutBooks(t)
 		e := b.files(t)
 		e.Losses = test.losses
-		judged, err := Judge(b.config, b.seed, e)
+		judged, err := b.config.Judge(t.Context(), b.seed, e)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := check.Combine(judged.Results); got != test.verdict {
 			t.Errorf("%s: %v, %+v", test.name, got, judged.Results)
 		}
-		if want := (history.Counts{Committed: 2, Rejected: 1, Failed: 1, Unknown: 2}); judged.Tally.Counts != want {
-			t.Errorf("%s: counts %+v, and the history has %+v", test.name, judged.Tally.Counts, want)
+		if want := (history.Counts{Committed: 2, Rejected: 1, Failed: 1, Unknown: 2}); judged.Counts != want {
+			t.Errorf("%s: counts %+v, and the history has %+v", test.name, judged.Counts, want)
 		}
 		if l := test.losses; l != nil && (l.Operations != 1 || l.Beyond != test.beyond) {
 			t.Errorf("%s: %+v", test.name, l)

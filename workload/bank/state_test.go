@@ -2,6 +2,7 @@ package bank
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -12,6 +13,7 @@ import (
 
 	"assay/history"
 	"assay/workload"
+	"assay/workload/journal"
 )
 
 // The tags of the file, which saved runs have.
@@ -21,10 +23,21 @@ const (
 	tagCounts  byte = 3
 )
 
-// rows are what a replay gave.
+// rows are those of a state.
 type rows struct {
 	accounts []Account
 	entries  []Entry
+}
+
+// each gives them as a database does.
+func (r *rows) each(_ context.Context, row func(journal.Row) error) (err error) {
+	for _, a := range r.accounts {
+		err = errors.Join(err, row(journal.Row{Table: accountRow, Values: []int64{a.ID, a.Balance, a.Version}}))
+	}
+	for _, e := range r.entries {
+		err = errors.Join(err, row(journal.Row{Table: transferRow, Values: []int64{e.ID, e.Source, e.Destination, e.Amount, e.SourceVersion, e.DestinationVersion}}))
+	}
+	return err
 }
 
 func replay(path string) (rows, error) {
@@ -36,7 +49,7 @@ func replay(path string) (rows, error) {
 }
 
 // example is a state with every kind of number in it.
-func example(n int) *fake {
+func example(n int) *rows {
 	r := workload.NewRandom(1, 1)
 	numbers := []int64{0, 1, -1, math.MaxInt64, math.MinInt64}
 	draw := func() int64 {
@@ -45,7 +58,7 @@ func example(n int) *fake {
 		}
 		return int64(r.Next()) >> r.Below(63)
 	}
-	f := &fake{}
+	f := &rows{}
 	for range n {
 		f.accounts = append(f.accounts, Account{draw(), draw(), draw()})
 		f.entries = append(f.entries, Entry{Transfer{draw(), draw(), draw(), draw()}, draw(), draw()})
@@ -53,10 +66,10 @@ func example(n int) *fake {
 	return f
 }
 
-func saved(t *testing.T, store *fake) string {
+func saved(t *testing.T, all *rows) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "state.bin")
-	if err := Save(t.Context(), store, path, func(int64) {}); err != nil {
+	if err := state().Save(t.Context(), path, all.each, func(int64) {}); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -78,7 +91,7 @@ func TestStateRoundTrip(t *testing.T) {
 func TestSaveTellsHowFarItIs(t *testing.T) {
 	var told []int64
 	path := filepath.Join(t.TempDir(), "state.bin")
-	if err := Save(t.Context(), example(20_000), path, func(n int64) { told = append(told, n) }); err != nil {
+	if err := state().Save(t.Context(), path, example(20_000).each, func(n int64) { told = append(told, n) }); err != nil {
 		t.Fatal(err)
 	}
 	if len(told) < 2 || !slices.IsSorted(told) || told[len(told)-1] > 40_000 {
@@ -92,15 +105,15 @@ func TestSaveReplacesByWholeFilesOnly(t *testing.T) {
 	first := example(10)
 	path := saved(t, first)
 	lost := errors.New("connection lost")
-	broken := &fake{read: func(account func(Account) error, entry func(Entry) error) error {
+	broken := func(_ context.Context, row func(journal.Row) error) error {
 		for i := range int64(50_000) {
-			if err := account(Account{ID: i + 1}); err != nil {
+			if err := row(journal.Row{Table: accountRow, Values: []int64{i + 1, 0, 0}}); err != nil {
 				return err
 			}
 		}
 		return lost
-	}}
-	if err := Save(t.Context(), broken, path, func(int64) {}); !errors.Is(err, lost) {
+	}
+	if err := state().Save(t.Context(), path, broken, func(int64) {}); !errors.Is(err, lost) {
 		t.Fatalf("got %v", err)
 	}
 	got, err := replay(path)
@@ -115,7 +128,7 @@ func TestSaveReplacesByWholeFilesOnly(t *testing.T) {
 	if err := os.WriteFile(path+".partial", []byte("of a killed process"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Save(t.Context(), second, path, func(int64) {}); err != nil {
+	if err := state().Save(t.Context(), path, second.each, func(int64) {}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := replay(path); err != nil || !slices.Equal(got.accounts, second.accounts) {
@@ -125,7 +138,7 @@ func TestSaveReplacesByWholeFilesOnly(t *testing.T) {
 
 func TestSaveWhereNothingCanBeWritten(t *testing.T) {
 	var refused *history.WriteError
-	err := Save(t.Context(), example(1), filepath.Join(t.TempDir(), "missing", "state.bin"), func(int64) {})
+	err := state().Save(t.Context(), filepath.Join(t.TempDir(), "missing", "state.bin"), example(1).each, func(int64) {})
 	if !errors.As(err, &refused) {
 		t.Errorf("got %v", err)
 	}
@@ -160,7 +173,7 @@ func row(tag byte, values ...int64) []byte {
 
 // TestCutStateIsNeverShort cuts a file of several frames at every byte.
 func TestCutStateIsNeverShort(t *testing.T) {
-	path := stateFile(t, stateMagic,
+	path := stateFile(t, state().Magic,
 		append(row(tagAccount, 1, 100_000, 3), row(tagAccount, 2, 5, 0)...),
 		row(tagAccount, 3, -7, 1),
 		append(row(tagEntry, 9, 1, 2, 50, 1, 1), row(tagEntry, 10, 2, 1, 50, 2, 2)...),
@@ -216,7 +229,7 @@ func TestMalformedStates(t *testing.T) {
 	}
 	for name, payload := range tests {
 		var format *history.FormatError
-		path := stateFile(t, stateMagic, payload)
+		path := stateFile(t, state().Magic, payload)
 		if _, err := replay(path); !errors.As(err, &format) || format.Path != path {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -251,13 +264,13 @@ func FuzzReplay(f *testing.F) {
 	f.Add(append(row(tagAccount, 1, 2, 3), row(tagCounts, 1, 0)...), []byte{})
 	f.Add(row(tagAccount, 1, 2, 3), append(row(tagEntry, 1, 2, 3, 4, 5, 6), row(tagCounts, 1, 1)...))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
-		path := stateFile(t, stateMagic, first, second)
+		path := stateFile(t, state().Magic, first, second)
 		got, err := replay(path)
 		if err != nil {
 			wantRefused(t, path, "arbitrary bytes", 0)
 			return
 		}
-		again, err := replay(saved(t, &fake{accounts: got.accounts, entries: got.entries}))
+		again, err := replay(saved(t, &rows{got.accounts, got.entries}))
 		if err != nil || !slices.Equal(again.accounts, got.accounts) || !slices.Equal(again.entries, got.entries) {
 			t.Errorf("what was read does not come back: %v", err)
 		}

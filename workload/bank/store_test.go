@@ -1,24 +1,26 @@
 package bank_test
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 
 	"assay/driver/mem"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
 )
 
 // opened is a bank with accounts of these balances, and a session of it.
-func opened(t *testing.T, balances ...int64) (bank.Store, bank.Session) {
+func opened(t *testing.T, balances ...int64) (bank.Store, *bank.Session) {
 	t.Helper()
-	s, err := bank.Opener(mem.Open)(t.Context(), workload.Target{Address: "mem://"})
+	db, err := mem.Open(t.Context(), workload.Target{Address: "mem://"}, bank.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := bank.Over(db)
 	var accounts []bank.Account
 	for i, balance := range balances {
 		accounts = append(accounts, bank.Account{ID: int64(i + 1), Balance: balance})
@@ -94,7 +96,6 @@ func TestTransfers(t *testing.T) {
 // TestAudits reads some accounts, one of them missing, and all.
 func TestAudits(t *testing.T) {
 	s, session := opened(t, 1000, 1000, 1000, 1000)
-	auditor := s.(bank.Auditor)
 	for id, destination := range map[int64]int64{1: 2, 2: 3} {
 		if r := session.Transfer(t.Context(), bank.Transfer{ID: id, Source: 1, Destination: destination, Amount: 5 * id}); r.Outcome != history.Committed {
 			t.Fatalf("%+v", r)
@@ -103,30 +104,17 @@ func TestAudits(t *testing.T) {
 	ids := []int64{3, 1, 99, 2, 4}
 	want := []bank.State{{Balance: 1010, Version: 1}, {Balance: 985, Version: 2}, {}, {Balance: 1005, Version: 1}, {Balance: 1000}}
 	states := slices.Repeat([]bank.State{{Balance: 7, Version: 7}}, len(ids))
-	if err := auditor.Audit(t.Context(), ids, states); err != nil || !slices.Equal(states, want) {
+	if err := s.Audit(t.Context(), ids, states); err != nil || !slices.Equal(states, want) {
 		t.Errorf("%v were read as %+v, %v; want %+v", ids, states, err, want)
 	}
-	all, err := auditor.AuditAll(t.Context())
+	all, err := s.AuditAll(t.Context())
 	if want := (bank.Totals{Accounts: 4, Balance: 4000, Versions: 4}); err != nil || all != want {
 		t.Errorf("all accounts were read as %+v, %v; want %+v", all, err, want)
 	}
 	for n, ok := range map[int]bool{0: true, bank.MaxAudited: true, bank.MaxAudited + 1: false} {
-		if err := auditor.Audit(t.Context(), make([]int64, n), make([]bank.State, n)); (err == nil) != ok {
+		if err := s.Audit(t.Context(), make([]int64, n), make([]bank.State, n)); (err == nil) != ok {
 			t.Errorf("an audit of %d accounts: %v", n, err)
 		}
-	}
-}
-
-// TestReload loads a batch again that is there, and one that is not.
-func TestReload(t *testing.T) {
-	s, _ := opened(t, 5, 6)
-	for _, batch := range [][]bank.Account{{{ID: 1, Balance: 5}, {ID: 2, Balance: 6}}, {{ID: 3, Balance: 7}}, nil} {
-		if err := s.(bank.Reloader).ReloadAccounts(t.Context(), batch); err != nil {
-			t.Errorf("%v: %v", batch, err)
-		}
-	}
-	if accounts, _ := read(t, s); fmt.Sprint(accounts) != "[{1 5 0} {2 6 0} {3 7 0}]" {
-		t.Errorf("accounts %v", accounts)
 	}
 }
 
@@ -134,14 +122,20 @@ func TestReload(t *testing.T) {
 func TestMembers(t *testing.T) {
 	s, session := opened(t, 10, 10)
 	session.Transfer(t.Context(), bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 1})
-	replicated := s.(bank.Replicated)
+	replicated, is := store.As[store.Replicated](s.Database)
+	if !is {
+		t.Fatal("there are no members")
+	}
 	members, unreachable, err := replicated.Replicas(t.Context())
 	if err != nil || len(members) < 2 || len(unreachable) != 0 {
 		t.Fatalf("%v, %v, %v", members, unreachable, err)
 	}
 	for _, m := range members {
 		n := 0
-		err := errors.Join(replicated.CatchUp(t.Context(), m), replicated.ReadReplica(t.Context(), m,
+		err := errors.Join(replicated.CatchUp(t.Context(), m), bank.ReadFrom(t.Context(),
+			func(ctx context.Context, read func(store.Reader) error) error {
+				return replicated.ViewReplica(ctx, m, read)
+			},
 			func(bank.Account) error { n++; return nil }, func(bank.Entry) error { n++; return nil }))
 		if err != nil || n != 3 {
 			t.Errorf("%v shows %d rows, %v", m, n, err)
