@@ -2,7 +2,6 @@ package runner
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -16,7 +15,6 @@ import (
 	"assay/workload/candles"
 	"assay/workload/churn"
 	"assay/workload/script"
-	"assay/workload/tpcc"
 	"assay/workload/ycsb"
 )
 
@@ -24,18 +22,13 @@ import (
 // have open, and how many operations it has.
 func sharedScenario(t *testing.T, workload, more string) (s Scenario, ops int64) {
 	t.Helper()
-	s = small("sqlite:"+filepath.Join(t.TempDir(), "shared.db")+"?synchronous=off"+more, 5, 120)
+	s = small(onSQLite(t, more), 5, 120)
 	become(&s, workloadOf(workload))
 	s.Load.Clients = 3
+	ofFewRows(t, &s, more)
 	switch c := s.Config.(type) {
 	case *availability.Config: // long enough for its readers, which come at a rate of their own
 		s.Load.Arrivals, s.Load.Rate, c.ReadRate = load.Uniform, 40, 100
-	case *tpcc.Config:
-		c.Items, c.Customers, c.Warehouses = 100, 10, 2
-	case *ycsb.Config:
-		c.Records, c.Mix = 30, allKinds
-	case *script.Config:
-		bankScript(t, &s, more)
 	case *bulkupdate.Config: // in the first round one of the agents has nothing to do
 		s.Load.Ops, c.Users, c.Documents, c.Workers = 0, 25, 6, "1,3,4"
 		s.Plan()

@@ -35,36 +35,31 @@ type inTurn struct {
 	status   *Status
 }
 
-// Stage implements Progress.
-func (p *inTurn) Stage(text string) {
+// turn does something while nothing else is told.
+func (p *inTurn) turn(do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.status.stage(text)
-	p.progress.Stage(text)
+	do()
+}
+
+// Stage implements Progress.
+func (p *inTurn) Stage(text string) {
+	p.turn(func() { p.status.stage(text); p.progress.Stage(text) })
 }
 
 // Rows implements Progress.
 func (p *inTurn) Rows(done, total int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.status.rows(done, total)
-	p.progress.Rows(done, total)
+	p.turn(func() { p.status.rows(done, total); p.progress.Rows(done, total) })
 }
 
 // Working implements Progress.
 func (p *inTurn) Working(elapsed time.Duration, measuring bool, now measure.Snapshot) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.status.working(elapsed, measuring, now)
-	p.progress.Working(elapsed, measuring, now)
+	p.turn(func() { p.status.working(elapsed, measuring, now); p.progress.Working(elapsed, measuring, now) })
 }
 
 // Note implements Progress.
 func (p *inTurn) Note(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.status.note(text)
-	p.progress.Note(text)
+	p.turn(func() { p.status.note(text); p.progress.Note(text) })
 }
 
 // reportProgress reports progress once a second until the returned function is called.

@@ -298,14 +298,7 @@ func readStore(ctx context.Context, folder string, store definition.Work, s Scen
 		return err
 	}
 	forgetReadingNotes(r)
-	record := readBackRecord{Run: r.Run}
-	if size, err := store.Size(ctx); err != nil {
-		r.RunNotes = append(r.RunNotes, fmt.Sprintf("%s: %v", noteNoSize, err))
-	} else {
-		enterSize(r, size)
-		record.Size = &size
-	}
-	return writeReadBack(folder, record)
+	return writeReadBack(folder, readBackRecord{Run: r.Run, Size: sizeOf(ctx, store, r)})
 }
 
 // agentsEnd is how long the agents of a run are waited for whose coordinator was killed.

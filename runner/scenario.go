@@ -185,29 +185,27 @@ func (s Scenario) validateCluster() error {
 
 // validateNodes looks at where the nodes come from.
 func (s Scenario) validateNodes() error {
-	if IsManifest(s.Cluster) && s.Database == "" {
-		return &workload.OptionError{Option: "--cluster", Value: s.Cluster, Want: "with --db, the address that the database has once the manifest is applied"}
+	refuse := func(option, value, want string) error {
+		return &workload.OptionError{Option: option, Value: value, Want: want}
 	}
-	if s.Kubernetes == "" && IsManifest(s.Cluster) {
-		if len(s.Faults) > 0 {
-			return &workload.OptionError{Option: "--fault", Value: s.Faults[0], Want: "with --kubernetes, which says what pods the manifest makes"}
-		}
+	switch manifest := IsManifest(s.Cluster); {
+	case manifest && s.Database == "":
+		return refuse("--cluster", s.Cluster, "with --db, the address that the database has once the manifest is applied")
+	case s.Kubernetes == "" && manifest && len(s.Faults) > 0:
+		return refuse("--fault", s.Faults[0], "with --kubernetes, which says what pods the manifest makes")
+	case s.Kubernetes == "" && manifest:
 		return nil
-	}
-	if s.Kubernetes != "" && s.Cluster != "" && !IsManifest(s.Cluster) {
-		return &workload.OptionError{Option: "--kubernetes", Value: s.Kubernetes, Want: "without --cluster: one names pods that run, the other starts servers"}
-	}
-	if s.Kubernetes == "" {
+	case s.Kubernetes == "":
 		_, err := cluster.ParseSpec(s.Cluster)
 		return err
+	case s.Cluster != "" && !manifest:
+		return refuse("--kubernetes", s.Kubernetes, "without --cluster: one names pods that run, the other starts servers")
 	}
-	if _, err := kubernetes.ParseTarget(s.Kubernetes); err != nil {
-		return err
+	_, err := kubernetes.ParseTarget(s.Kubernetes)
+	if err == nil && s.Database == "" {
+		err = refuse("--kubernetes", s.Kubernetes, "with --db, the address of the database whose pods these are")
 	}
-	if s.Database == "" {
-		return &workload.OptionError{Option: "--kubernetes", Value: s.Kubernetes, Want: "with --db, the address of the database whose pods these are"}
-	}
-	return nil
+	return err
 }
 
 func (s Scenario) thresholds() ([]measure.Threshold, error) {

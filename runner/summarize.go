@@ -39,7 +39,7 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 		r.inFlight = fmt.Sprintf("%s: %v", noteNotRead, err)
 		r.options.Progress.Note(r.inFlight)
 		r.note(r.inFlight)
-		r.size(ctx)
+		sizeOf(ctx, r.store, r.result)
 	}
 	// On servers of its own nobody else makes a schema but under a lease, which was looked
 	// at above: what is there instead of the run's is what was there before it.
@@ -88,18 +88,18 @@ func (r *run) note(text string) { r.result.RunNotes = append(r.result.RunNotes, 
 
 // recordReadBack keeps beside the state how it was read.
 func (r *run) recordReadBack(ctx context.Context) error {
-	return writeReadBack(r.folder, readBackRecord{Run: r.result.Run, InFlight: r.inFlight, Size: r.size(ctx)})
+	return writeReadBack(r.folder, readBackRecord{Run: r.result.Run, InFlight: r.inFlight, Size: sizeOf(ctx, r.store, r.result)})
 }
 
-// size asks for the size on disk; a database that does not tell is no reason
+// sizeOf asks for the size on disk and enters it; a database that does not tell is no reason
 // to lose the result.
-func (r *run) size(ctx context.Context) *workload.Size {
-	size, err := r.store.Size(ctx)
+func sizeOf(ctx context.Context, store definition.Work, r *report.Result) *workload.Size {
+	size, err := store.Size(ctx)
 	if err != nil {
-		r.note(fmt.Sprintf("%s: %v", noteNoSize, err))
+		r.RunNotes = append(r.RunNotes, fmt.Sprintf("%s: %v", noteNoSize, err))
 		return nil
 	}
-	enterSize(r.result, size)
+	enterSize(r, size)
 	return &size
 }
 
