@@ -110,6 +110,7 @@ var mayImport = map[string][]string{
 // What only tests may import beside that and internal/expect: a driver's own tests start
 // servers and run the conformance suite.
 var testsMayImport = map[string][]string{
+	"agents":              {"driver/drivertest"},
 	"catalog":             {"store", "load"},
 	"compare":             {"history"},
 	"series":              {"catalog", "check"},

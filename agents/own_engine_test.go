@@ -2,17 +2,10 @@ package agents
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
 	"net/url"
 	"os"
@@ -26,6 +19,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 
+	"assay/driver/drivertest"
 	"assay/history"
 	"assay/load"
 	"assay/measure"
@@ -228,34 +222,6 @@ func TestRunsDoNotMeet(t *testing.T) {
 	}
 }
 
-// authority is a certificate authority with one certificate for 127.0.0.1, as files.
-type authority struct{ ca, cert, key string }
-
-func newAuthority(t *testing.T) authority {
-	t.Helper()
-	dir := t.TempDir()
-	write := func(name, kind string, der []byte) string {
-		path := filepath.Join(dir, name)
-		must(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
-		return path
-	}
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
-	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ca"}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign}
-	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, caKey.Public(), caKey)
-	must(t, err)
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
-	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "leaf"}, NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
-	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, ca, key.Public(), caKey)
-	must(t, err)
-	keyDER, err := x509.MarshalECPrivateKey(key)
-	must(t, err)
-	return authority{write("ca.pem", "CERTIFICATE", caDER), write("cert.pem", "CERTIFICATE", leafDER), write("key.pem", "EC PRIVATE KEY", keyDER)}
-}
-
 // credentials has a server ask for credentials, and returns a file with some.
 func credentials(t *testing.T, o *server.Options) string {
 	t.Helper()
@@ -299,14 +265,15 @@ func credentials(t *testing.T, o *server.Options) string {
 // TestOwnEngineWithTLSAndCredentials: a server that wants certificates of both sides and
 // credentials has a run worked with them, and refuses whoever lacks one.
 func TestOwnEngineWithTLSAndCredentials(t *testing.T) {
-	a := newAuthority(t)
-	config, err := server.GenTLSConfig(&server.TLSConfigOpts{CertFile: a.cert, KeyFile: a.key, CaFile: a.ca, Verify: true})
+	ca := drivertest.NewAuthority(t, "ca")
+	own := ca.Server("127.0.0.1")
+	config, err := server.GenTLSConfig(&server.TLSConfigOpts{CertFile: own.Certificate, KeyFile: own.Key, CaFile: ca.File, Verify: true})
 	must(t, err)
 	config.MinVersion = tls.VersionTLS12
 	o := &server.Options{TLSConfig: config, TLSVerify: true, TLSTimeout: 10, AuthTimeout: 10}
 	creds := credentials(t, o)
 	host := served(t, o).Addr().String()
-	parts := []string{"ca=" + a.ca, "cert=" + a.cert + "&key=" + a.key, "creds=" + creds}
+	parts := []string{"ca=" + ca.File, "cert=" + own.Certificate + "&key=" + own.Key, "creds=" + creds}
 	for i := range parts {
 		without := slices.Delete(slices.Clone(parts), i, i+1)
 		_, err := Open(t.Context(), "tls://"+host+"?"+strings.Join(without, "&"))
