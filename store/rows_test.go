@@ -13,21 +13,12 @@ import (
 // told to (sql_select_limit, row security).
 type withheld struct{ there, given int64 }
 
-type oneNumber int64
-
-func (n oneNumber) Scan(into ...any) error {
-	*into[0].(*int64) = int64(n)
-	return nil
-}
-
-func (oneNumber) AppendValues(into []any) ([]any, error) { return into, nil }
-
 func (w withheld) Read(_ context.Context, s store.Statement, row func(store.Row) error, _ ...store.Value) error {
 	if s.Verb == store.Count {
-		return row(oneNumber(w.there))
+		return row(store.Values(store.OfInts(w.there)))
 	}
 	for i := range w.given {
-		if err := row(oneNumber(i)); err != nil {
+		if err := row(store.Values(store.OfInts(i))); err != nil {
 			return err
 		}
 	}

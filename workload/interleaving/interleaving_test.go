@@ -63,20 +63,10 @@ func (s bareSession) Do(ctx context.Context, statement int, row func(store.Row) 
 	rows, err := s.of.do(ctx, o)
 	for _, found := range rows {
 		if err == nil && row != nil {
-			err = row(bareRow{values: found})
+			err = row(store.Values(store.OfInts(found.ID, found.Value)))
 		}
 	}
 	return int64(len(rows)), err
-}
-
-type bareRow struct {
-	store.Row
-	values Row
-}
-
-func (r bareRow) Scan(into ...any) error {
-	*into[0].(*int64), *into[1].(*int64) = r.values.ID, r.values.Value
-	return nil
 }
 
 func (b *bare) do(ctx context.Context, o Operation) (rows []Row, err error) {
