@@ -16,6 +16,7 @@ import (
 type session struct {
 	*conn
 	schema     *schema
+	errors     *sqldb.ErrorTable[uint16]
 	statements []sqldb.Statement
 	buffer     []byte // of the last text, to be used again
 }
@@ -62,7 +63,7 @@ func (p *schema) adopt(ctx context.Context, c *conn, statements []sqldb.Statemen
 		c.HangUp()
 		return nil, p.Operation("open session", err)
 	}
-	l := &session{conn: c, schema: p, statements: statements}
+	l := &session{conn: c, schema: p, errors: errorTable(), statements: statements}
 	p.Sessions.Add(l.known())
 	return sqldb.NewSession(p.Product, statements, l), nil
 }
@@ -103,10 +104,10 @@ func (l *session) Usable(err error) bool {
 }
 
 func (l *session) Classify(err error, at sqldb.Stage) workload.Reply {
-	return errorTable().Classify(err, at)
+	return l.errors.Classify(err, at)
 }
 
-func (l *session) Violated(err error) store.Violation { return errorTable().Violated(err) }
+func (l *session) Violated(err error) store.Violation { return l.errors.Violated(err) }
 
 // do does a call, behind another text.
 func (l *session) do(ctx context.Context, before string, call store.Call) (changed int64, err error) {
