@@ -2,12 +2,13 @@ package runner
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/goccy/go-yaml"
 
 	"assay/check"
 	"assay/measure"
@@ -122,27 +123,14 @@ func writePage(path, folder string, s Scenario, r *report.Result) error {
 
 // readEnvironment returns the kept environment in the order of its fields, or
 // nothing if it was not kept.
-func readEnvironment(folder string) []report.Setting {
+func readEnvironment(folder string) (settings []report.Setting) {
 	text, err := os.ReadFile(filepath.Join(folder, FileEnvironment))
-	if err != nil {
+	var all yaml.MapSlice // which JSON is, too, and which keeps the order
+	if err != nil || yaml.Unmarshal(text, &all) != nil {
 		return nil
 	}
-	var settings []report.Setting
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	for {
-		token, err := decoder.Token()
-		if err != nil {
-			return settings
-		}
-		name, ok := token.(string)
-		if !ok {
-			continue // the braces
-		}
-		value, err := decoder.Token()
-		if err != nil {
-			return settings
-		}
-		settings = append(settings, report.Setting{Name: strings.ReplaceAll(name, "_", " "), Value: fmt.Sprint(value)})
+	for _, x := range all {
+		settings = append(settings, report.Setting{Name: strings.ReplaceAll(fmt.Sprint(x.Key), "_", " "), Value: fmt.Sprint(x.Value)})
 	}
+	return settings
 }

@@ -167,16 +167,13 @@ func exists(path string) bool {
 // FreeFolder is the name of a run's folder within a series, or one like it if an
 // earlier attempt left that. It returns a *runner.FolderError.
 func FreeFolder(series, name string) (string, error) {
-	first := strings.SplitN(name, "-again", 2)[0]
-	for n := 1; n < 1000; n++ {
-		if n > 1 {
-			name = fmt.Sprintf("%s-again-%d", first, n)
-		} else {
-			name = first
-		}
+	first, _, _ := strings.Cut(name, "-again")
+	name = first
+	for n := 2; n <= 1000; n++ {
 		if !exists(filepath.Join(series, name)) {
 			return name, nil
 		}
+		name = fmt.Sprintf("%s-again-%d", first, n)
 	}
 	return "", &runner.FolderError{Path: filepath.Join(series, first), Reason: "was begun a thousand times"}
 }

@@ -38,7 +38,7 @@ func (r *reader) settings(n node, workload string, before []Flag) ([]Flag, error
 	if err := wantMapping(n, "settings", "flags of assay run, such as clients"); err != nil {
 		return nil, err
 	}
-	all := slices.Clone(before)
+	var given []Flag
 	for _, p := range n.pairs {
 		if !slices.Contains(known, p.key) {
 			return nil, unknown(p, what, known)
@@ -47,9 +47,9 @@ func (r *reader) settings(n node, workload string, before []Flag) ([]Flag, error
 		if err != nil {
 			return nil, err
 		}
-		all = append(without(all, s), s)
+		given = append(given, s)
 	}
-	return all, nil
+	return overlaid(before, given), nil
 }
 
 // instead are pairs of flags that exclude each other: the later one stands.

@@ -133,7 +133,7 @@ func (r *reader) study(root node) (*Study, error) {
 		return nil, err
 	}
 	s := &Study{}
-	var experiments node
+	var experiments, sizes node
 	for _, p := range root.pairs {
 		var err error
 		switch p.key {
@@ -144,6 +144,7 @@ func (r *reader) study(root node) (*Study, error) {
 		case keyDefaults:
 			r.common, err = r.settings(p.value, "", r.common)
 		case keySizes:
+			sizes = p.value
 		case keyExperiments:
 			experiments = p.value
 		default:
@@ -153,7 +154,7 @@ func (r *reader) study(root node) (*Study, error) {
 			return nil, err
 		}
 	}
-	if err := r.commonSizes(root); err != nil {
+	if err := r.commonSizes(sizes); err != nil {
 		return nil, err
 	}
 	if experiments.at == (Position{}) {
@@ -176,24 +177,22 @@ func (r *reader) study(root node) (*Study, error) {
 	return s, nil
 }
 
-// commonSizes reads the sizes that hold for all experiments.
-func (r *reader) commonSizes(root node) error {
-	for _, p := range root.pairs {
-		if p.key != keySizes {
-			continue
-		}
-		if err := wantMapping(p.value, keySizes, "a name for each, such as report"); err != nil {
+// commonSizes reads the sizes that hold for all experiments, if there are any.
+func (r *reader) commonSizes(sizes node) error {
+	if sizes.at == (Position{}) {
+		return nil
+	}
+	if err := wantMapping(sizes, keySizes, "a name for each, such as report"); err != nil {
+		return err
+	}
+	for _, size := range sizes.pairs {
+		r.sizes[size.key] = true
+		read, err := r.settings(size.value, "", r.common)
+		if err != nil {
 			return err
 		}
-		for _, size := range p.value.pairs {
-			r.sizes[size.key] = true
-			read, err := r.settings(size.value, "", r.common)
-			if err != nil {
-				return err
-			}
-			if size.key == r.size {
-				r.common = read
-			}
+		if size.key == r.size {
+			r.common = read
 		}
 	}
 	return nil
