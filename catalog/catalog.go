@@ -308,7 +308,7 @@ func withBugs(by definition.Support) definition.Support {
 	if open == nil || len(all) == 0 {
 		return by
 	}
-	by.Open = func(ctx context.Context, target workload.Target) (workload.Store, error) {
+	by.Open = func(ctx context.Context, target workload.Target) (store.Database, error) {
 		address, seeded, err := bugs.Take(target.Address, all)
 		if err != nil {
 			return nil, err

@@ -124,17 +124,16 @@ func chosen(levels []store.Level, wanted []string) (some []store.Level, err erro
 
 // database opens it at a level.
 func (m *matrix) database(ctx context.Context, level store.Level) (store.Database, error) {
-	opened, err := m.support.Open(ctx, workload.Target{
+	db, err := m.support.Open(ctx, workload.Target{
 		Address: withOptions(m.address, level.Options), ConnectTimeout: m.timeout, Isolation: level.Isolation,
 	})
 	if err != nil {
 		return nil, err
 	}
-	db, can := opened.(store.Database)
-	if !can || seeded(ctx, opened) {
+	if seeded(ctx, db) {
 		err := &workload.OptionError{Option: "database", Value: workload.Redact(m.address), Reason: "its sessions cannot be played step by step",
 			Want: "sqlite:, postgres:, mysql:, mongodb: or mem:, without seeded bugs"}
-		return nil, errors.Join(err, opened.Close())
+		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }

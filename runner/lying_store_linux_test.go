@@ -47,7 +47,7 @@ func serveStore(lying bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	db := opened.(store.Database)
+	db := opened
 	if lying {
 		if db, err = openLying(db, strings.TrimPrefix(*address, "sqlite:")+"-unsynced"); err != nil {
 			return err

@@ -8,7 +8,6 @@ import (
 
 	"assay/catalog"
 	"assay/serve"
-	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -26,13 +25,9 @@ func (r *run) serve(ctx context.Context) error {
 	if support.Open == nil {
 		return support.Refused()
 	}
-	opened, err := support.Open(ctx, workload.Target{Address: r.address, ConnectTimeout: r.scenario.ConnectTimeout, Isolation: r.scenario.Isolation})
+	db, err := support.Open(ctx, workload.Target{Address: r.address, ConnectTimeout: r.scenario.ConnectTimeout, Isolation: r.scenario.Isolation})
 	if err != nil {
 		return err
-	}
-	db, is := opened.(store.Database)
-	if !is {
-		return errors.Join(&workload.OptionError{Option: "--through-service", Value: r.scenario.Workload, Want: "a workload that the service offers"}, opened.Close())
 	}
 	o := serve.DefaultOptions()
 	o.Version, o.AllowReset, o.Sessions = r.options.Version, true, min(r.scenario.Load.Clients, serve.MaxSessions)

@@ -113,9 +113,5 @@ func (f *serveFlags) open(ctx context.Context) (store.Database, error) {
 	if support.Open == nil {
 		return nil, &workload.OptionError{Option: "--db", Value: driver.Name, Want: support.Reason}
 	}
-	db, err := support.Open(ctx, workload.Target{Address: f.db, ConnectTimeout: f.connectTimeout})
-	if err != nil {
-		return nil, err
-	}
-	return db.(store.Database), nil // the workload is opened on the database itself
+	return support.Open(ctx, workload.Target{Address: f.db, ConnectTimeout: f.connectTimeout})
 }

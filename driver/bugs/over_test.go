@@ -32,7 +32,6 @@ type spoiled struct {
 	config definition.Config
 	bugs   []bug.Bug
 	schema store.Schema
-	over   func(store.Database) workload.Store
 	each   int
 }
 
@@ -43,7 +42,6 @@ func allSpoiled(t *testing.T) []spoiled {
 	if err := errors.Join(err, of.Value.(interface{ Set(string) error }).Set(filepath.Join("..", "..", "examples", "bank.star"))); err != nil {
 		t.Fatal(err)
 	}
-	direct := func(db store.Database) workload.Store { return db }
 	query := candles.Defaults()
 	query.Candles, query.Tickers, query.Batch, query.Loaders = 900, 6, 50, 2
 	query.Queries, query.Latest, query.Intervals, query.Repeats = 60, 10, 3, 5
@@ -53,21 +51,21 @@ func allSpoiled(t *testing.T) []spoiled {
 	}
 	return []spoiled{
 		{tpcb.Definition(), &tpcb.Config{Scale: 1, Accounts: 20, Loaders: 1}, tpcb.Bugs(), tpcb.Schema(),
-			direct, 100},
+			100},
 		{smallbank.Definition(), &smallbank.Config{Customers: 20, Hotspot: 5, HotspotShare: 0.5, BalanceShare: 0.3, Loaders: 1}, smallbank.Bugs(), smallbank.Schema(),
-			direct, 300},
+			300},
 		{bank.Definition(), &bank.Config{Accounts: 10, Keys: "uniform", Loaders: 1, Audits: 1000}, bank.Bugs(), bank.Schema(),
-			direct, 300},
+			300},
 		{availability.Definition(), &availability.Config{Policy: availability.PolicyTimeout, Readers: 2, ReadRate: 100, Read: workload.ReadPrimary}, availability.Bugs(),
-			availability.Schema(), direct, 100},
-		{churn.Definition(), &churn.Config{Rows: 200, RowBytes: 50, DeleteShare: 0.5, Cycles: 2, Batch: 10}, churn.Bugs(), churn.Schema(), direct, 1},
+			availability.Schema(), 100},
+		{churn.Definition(), &churn.Config{Rows: 200, RowBytes: 50, DeleteShare: 0.5, Cycles: 2, Batch: 10}, churn.Bugs(), churn.Schema(), 1},
 		{bulkupdate.Definition(), &bulkupdate.Config{Users: 40, Documents: 10, Workers: "1,3,5", Field: bulkupdate.FieldRandom, Loaders: 2}, bulkupdate.Bugs(),
-			bulkupdate.Schema(), direct, 1},
-		{candles.Definition(), &query, candles.Bugs(), candles.Schema(), func(db store.Database) workload.Store { return db }, 1},
-		{entity.Definition(), &entity.Config{WriteShare: 0.5}, entity.Bugs(), entity.Schema(), direct, 100},
-		{ycsb.Definition(), &ycsb.Config{Mix: "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2", Records: 30, Fields: 3, FieldBytes: 20, ScanLength: 20}, ycsb.Bugs(), records, direct, 200},
-		{tpcc.Definition(), &tpcc.Config{Warehouses: 2, Items: 100, Customers: 10, Loaders: 2}, tpcc.Bugs(), orders, direct, 40},
-		{script.Definition(), &transactions, script.Bugs(), script.Schema(), direct, 60},
+			bulkupdate.Schema(), 1},
+		{candles.Definition(), &query, candles.Bugs(), candles.Schema(), 1},
+		{entity.Definition(), &entity.Config{WriteShare: 0.5}, entity.Bugs(), entity.Schema(), 100},
+		{ycsb.Definition(), &ycsb.Config{Mix: "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2", Records: 30, Fields: 3, FieldBytes: 20, ScanLength: 20}, ycsb.Bugs(), records, 200},
+		{tpcc.Definition(), &tpcc.Config{Warehouses: 2, Items: 100, Customers: 10, Loaders: 2}, tpcc.Bugs(), orders, 40},
+		{script.Definition(), &transactions, script.Bugs(), script.Schema(), 60},
 	}
 }
 
@@ -97,7 +95,7 @@ func (w *spoiled) found(t *testing.T, b bug.Bug) {
 		}
 		db := opened(t, onSQLite(), w.schema, w.bugs, seed, Seeded{b.Name, chance})
 		run := drivertest.ShortRun{Workload: w.of, Config: w.config, Seed: seed, Clients: 4, Each: w.each, Attempts: 1}
-		results := run.Judge(t.Context(), t, w.over(db)).Results
+		results := run.Judge(t.Context(), t, db).Results
 		strikes := strikesOf(t, db, b)
 		last = said(results)
 		struck += strikes

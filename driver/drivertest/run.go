@@ -12,6 +12,7 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -33,24 +34,24 @@ type ShortRun struct {
 // Judge makes the schema anew, does the run by the load engine, in rounds if it has them,
 // with observers reading all the time and at its end, reads the database back and judges it
 // by the store's promise, or by the model in Config.
-func (run ShortRun) Judge(ctx context.Context, t testing.TB, store workload.Store) definition.Judgement {
+func (run ShortRun) Judge(ctx context.Context, t testing.TB, db store.Database) definition.Judgement {
 	t.Helper()
-	return run.judge(ctx, t, run.Evidence(ctx, t, store))
+	return run.judge(ctx, t, run.Evidence(ctx, t, db))
 }
 
 // Valid is Judge, and fails the test unless every check is valid.
-func (run ShortRun) Valid(ctx context.Context, t testing.TB, store workload.Store) definition.Judgement {
+func (run ShortRun) Valid(ctx context.Context, t testing.TB, db store.Database) definition.Judgement {
 	t.Helper()
-	j := run.Judge(ctx, t, store)
+	j := run.Judge(ctx, t, db)
 	mustBeValid(t, j.Results)
 	return j
 }
 
 // Evidence does the run as Judge does, and returns what it is judged by.
-func (run ShortRun) Evidence(ctx context.Context, t testing.TB, store workload.Store) definition.Evidence {
+func (run ShortRun) Evidence(ctx context.Context, t testing.TB, db store.Database) definition.Evidence {
 	t.Helper()
 	recorded := filepath.Join(t.TempDir(), "history")
-	w, err := run.do(ctx, store, recorded)
+	w, err := run.do(ctx, db, recorded)
 	if err != nil {
 		t.Fatalf("do the work: %v", err)
 	}
@@ -64,24 +65,24 @@ func (run ShortRun) Evidence(ctx context.Context, t testing.TB, store workload.S
 }
 
 // Do makes the schema anew and does the run, recorded in a new file at path.
-func (run ShortRun) Do(ctx context.Context, store workload.Store, path string) error {
-	_, err := run.do(ctx, store, path)
+func (run ShortRun) Do(ctx context.Context, db store.Database, path string) error {
+	_, err := run.do(ctx, db, path)
 	return err
 }
 
 // JudgeDone reads the database back after Do, however that ended, and judges the run
 // whose history is at path.
-func (run ShortRun) JudgeDone(ctx context.Context, t testing.TB, store workload.Store, path string) definition.Judgement {
+func (run ShortRun) JudgeDone(ctx context.Context, t testing.TB, db store.Database, path string) definition.Judgement {
 	t.Helper()
-	w, err := run.open(ctx, store)
+	w, err := run.open(ctx, db)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return run.judge(ctx, t, run.readBack(ctx, t, w, path))
 }
 
-func (run ShortRun) open(ctx context.Context, store workload.Store) (definition.Work, error) {
-	return run.Config.Open(ctx, store, run.Seed, run.Clients)
+func (run ShortRun) open(ctx context.Context, db store.Database) (definition.Work, error) {
+	return run.Config.Open(ctx, db, run.Seed, run.Clients)
 }
 
 // readBack reads the database into a new folder when the work is done.
@@ -119,12 +120,12 @@ func (run ShortRun) plan() (load.Plan, error) {
 	return p, err
 }
 
-func (run ShortRun) do(ctx context.Context, store workload.Store, path string) (definition.Work, error) {
+func (run ShortRun) do(ctx context.Context, db store.Database, path string) (definition.Work, error) {
 	plan, err := run.plan()
 	if err != nil {
 		return nil, err
 	}
-	w, err := run.open(ctx, store)
+	w, err := run.open(ctx, db)
 	if err != nil {
 		return nil, err
 	}

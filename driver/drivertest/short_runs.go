@@ -121,7 +121,7 @@ func shortRun(t *testing.T, target workload.Target, by definition.Support, run S
 		}
 	}()
 	if records, is := run.Config.(*ycsb.Config); is {
-		if db.(store.Database).Lacks()[store.OrderedScans] == "" {
+		if db.Lacks()[store.OrderedScans] == "" {
 			records.Mix = "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2"
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/driver/sqlite"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/tpcc"
 )
@@ -148,22 +149,22 @@ func TestTPCCJudgesEveryColumn(t *testing.T) {
 	run := drivertest.ShortRun{Workload: tpcc.Definition(), Config: &tpcc.Config{Warehouses: 2, Items: 100, Customers: 10, Loaders: 2}, Seed: 7, Clients: 2, Each: 60, Attempts: 20}
 	history := filepath.Join(t.TempDir(), "history")
 	// judged says which checks have this verdict.
-	judged := func(verdict string, do func(store workload.Store)) (checks []string) {
-		store, err := by.Open(t.Context(), workload.Target{Address: "sqlite:" + path})
+	judged := func(verdict string, do func(db store.Database)) (checks []string) {
+		db, err := by.Open(t.Context(), workload.Target{Address: "sqlite:" + path})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer store.Close()
-		do(store)
-		for _, r := range run.JudgeDone(t.Context(), t, store, history).Results {
+		defer db.Close()
+		do(db)
+		for _, r := range run.JudgeDone(t.Context(), t, db, history).Results {
 			if r.Verdict.String() == verdict {
 				checks = append(checks, r.Name)
 			}
 		}
 		return checks
 	}
-	valid := judged("valid", func(store workload.Store) {
-		if err := run.Do(t.Context(), store, history); err != nil {
+	valid := judged("valid", func(db store.Database) {
+		if err := run.Do(t.Context(), db, history); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -187,7 +188,7 @@ func TestTPCCJudgesEveryColumn(t *testing.T) {
 			t.Errorf("%s: no statement could be done: %v", what, tries)
 			continue
 		}
-		if violated := judged("violated", func(workload.Store) {}); len(violated) == 0 {
+		if violated := judged("violated", func(store.Database) {}); len(violated) == 0 {
 			t.Errorf("%s: nothing is violated", what)
 		}
 	}

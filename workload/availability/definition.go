@@ -10,6 +10,7 @@ import (
 	"assay/load"
 	"assay/measure"
 	"assay/report"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/keyvalue"
@@ -70,11 +71,11 @@ func (c *Config) Options(definition.Support) []report.Setting {
 	return definition.Settings(shown.Flags())
 }
 
-func (c *Config) Open(_ context.Context, db workload.Store, seed uint64, _ int) (definition.Work, error) {
+func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &work{keyvalue.NewWork(definition.Database(db), preset(*c, seed), FileState, maxRecent), *c, seed}, nil
+	return &work{keyvalue.NewWork(db, preset(*c, seed), FileState, maxRecent), *c, seed}, nil
 }
 
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {

@@ -19,12 +19,12 @@ type work struct {
 	recent    *recent
 }
 
-func (c *Config) Open(_ context.Context, opened workload.Store, seed uint64, clients int) (definition.Work, error) {
+func (c *Config) Open(_ context.Context, db store.Database, seed uint64, clients int) (definition.Work, error) {
 	transfers, err := NewTransfers(*c, seed)
 	if err != nil {
 		return nil, err
 	}
-	db, accounts := definition.Database(opened), transfers.Accounts()
+	accounts := transfers.Accounts()
 	w := &work{audits: c.Audits, transfers: transfers, recent: newRecent(clients)}
 	w.Loaded = definition.Loaded{Database: db, Loaders: c.Loaders, One: "account", Many: "accounts", Contents: []definition.Contents{{
 		Table: accountTable, Columns: tables()[accountRow].Columns, Rows: c.Accounts,

@@ -8,7 +8,6 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -37,7 +36,7 @@ type work struct {
 	sampler sampler
 }
 
-func (c *Config) Open(_ context.Context, opened workload.Store, seed uint64, _ int) (definition.Work, error) {
+func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -45,7 +44,7 @@ func (c *Config) Open(_ context.Context, opened workload.Store, seed uint64, _ i
 	if err != nil {
 		return nil, err
 	}
-	db, all := definition.Database(opened), documents{*c, seed}
+	all := documents{*c, seed}
 	w := &work{config: *c, workers: workers}
 	w.Loaded = definition.Loaded{Database: db, Loaders: c.Loaders, One: "document", Many: "documents", Contents: []definition.Contents{{
 		Table: table, Columns: Columns().Names, Rows: all.Len(),

@@ -98,8 +98,8 @@ func (c *Config) Options(definition.Support) []report.Setting {
 		report.Setting{Name: "interval queries", Value: check.Counted(c.Intervals, "interval", "intervals") + ", " + check.Counted(c.Repeats, "time", "times") + " each"})
 }
 
-func (c *Config) Open(ctx context.Context, db workload.Store, seed uint64, clients int) (definition.Work, error) {
-	return NewWork(ctx, definition.Database(db), *c, seed, clients)
+func (c *Config) Open(ctx context.Context, db store.Database, seed uint64, clients int) (definition.Work, error) {
+	return NewWork(ctx, db, *c, seed, clients)
 }
 
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {

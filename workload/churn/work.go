@@ -55,11 +55,10 @@ type roundSize struct {
 
 // Open implements definition.Config. It gives *workload.OptionError also for a database
 // without a compaction.
-func (c *Config) Open(_ context.Context, opened workload.Store, seed uint64, clients int) (definition.Work, error) {
+func (c *Config) Open(_ context.Context, db store.Database, seed uint64, clients int) (definition.Work, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	db := definition.Database(opened)
 	compacting, is := store.As[store.Compacting](db)
 	if !is {
 		return nil, fmt.Errorf("the database has no compaction that a client can ask for: %s", db.Lacks()[store.Compactions])

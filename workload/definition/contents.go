@@ -9,10 +9,6 @@ import (
 	"assay/workload"
 )
 
-// Database is the database that Config.Open is given by a workload that is opened on it
-// directly; see Direct.
-func Database(opened workload.Store) store.Database { return opened.(store.Database) }
-
 // Connect opens the first session of a client that does these statements.
 func Connect(ctx context.Context, db store.Database, statements []store.Statement) (workload.Connection[store.Session], error) {
 	return workload.Connect(ctx, func(ctx context.Context) (store.Session, error) { return db.Session(ctx, statements) })

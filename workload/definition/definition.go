@@ -110,9 +110,9 @@ type Config interface {
 	Plan(p load.Plan) (load.Plan, error)
 	// Options are the settings for the report; by is the driver's support.
 	Options(by Support) []report.Setting
-	// Open begins the workload on a store that Support.Open has returned, and owns
+	// Open begins the workload on a database that Support.Open has returned, and owns
 	// it unless there is an error. seed and clients are those of the load.
-	Open(ctx context.Context, store workload.Store, seed uint64, clients int) (Work, error)
+	Open(ctx context.Context, db store.Database, seed uint64, clients int) (Work, error)
 	// Judge judges a run by its files alone, so that it can be done again at any
 	// time.
 	Judge(ctx context.Context, seed uint64, e Evidence) (Judgement, error)
@@ -241,10 +241,9 @@ type Support struct {
 	Workload string
 	// Open opens the database for the workload. It is nil if the database cannot
 	// honour it.
-	Open func(ctx context.Context, target workload.Target) (workload.Store, error)
-	// Around is Open with something around the database; nil
-	// of a driver that does not offer a store.Database.
-	Around func(ctx context.Context, target workload.Target, wrap Wrapper) (workload.Store, error)
+	Open func(ctx context.Context, target workload.Target) (store.Database, error)
+	// Around is Open with something around the database.
+	Around func(ctx context.Context, target workload.Target, wrap Wrapper) (store.Database, error)
 	// Reason says why Open is nil.
 	Reason string
 	// RewritesLists is true if an append to a list reads it and writes it anew, in
@@ -260,66 +259,32 @@ func (s *Support) Refused() error {
 	return &workload.OptionError{Option: "workload", Value: s.Workload, Reason: s.Reason, Want: "what assay list has for this database"}
 }
 
-// By is the support of a workload by a driver's function, which returns that
-// workload's Store.
-func By[S workload.Store](name string, open func(ctx context.Context, target workload.Target) (S, error)) Support {
-	return Support{Workload: name, Open: func(ctx context.Context, target workload.Target) (workload.Store, error) {
-		store, err := open(ctx, target)
-		if err != nil {
-			return nil, err // and not a typed nil
-		}
-		return store, nil
-	}}
-}
-
-// On is the support of a workload by a driver that opens databases so, and lacks these
-// capabilities. by is how the workload's Store is opened by a driver's Opener.
-func On[S workload.Store](w Workload, open store.Opener, lacks store.Lacks,
-	by func(store.Opener) func(ctx context.Context, target workload.Target) (S, error)) Support {
+// Direct is the support of a workload by a driver that opens databases so, and lacks these
+// capabilities.
+func Direct(w Workload, open store.Opener, lacks store.Lacks) Support {
 	if reason := lacks.Unmet(w.Needs); reason != "" {
 		return Not(w.Name, reason)
 	}
-	s := By(w.Name, by(open))
-	s.Around = func(ctx context.Context, target workload.Target, wrap Wrapper) (workload.Store, error) {
-		return by(func(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
-			db, err := open(ctx, target, schema)
-			if err != nil {
-				return nil, err
-			}
-			return wrap(db, schema), nil
-		})(ctx, target)
+	around := func(ctx context.Context, target workload.Target, wrap Wrapper) (store.Database, error) {
+		schema, err := w.Schema(target)
+		if err != nil {
+			return nil, err
+		}
+		db, err := open(ctx, target, schema)
+		if err != nil {
+			return nil, err
+		}
+		return wrap(db, schema), nil
 	}
-	s.RewritesLists = lacks[store.UpdateInPlace] != ""
-	return s
-}
-
-// Direct is the support of a workload that is opened on the database itself, by a driver
-// that opens databases so, and lacks these capabilities.
-func Direct(w Workload, open store.Opener, lacks store.Lacks) Support {
-	return On(w, open, lacks, func(open store.Opener) func(context.Context, workload.Target) (store.Database, error) {
-		return Opening(w.Schema, open, func(db store.Database) store.Database { return db })
-	})
+	return Support{Workload: w.Name, Around: around, RewritesLists: lacks[store.UpdateInPlace] != "",
+		Open: func(ctx context.Context, target workload.Target) (store.Database, error) {
+			return around(ctx, target, func(db store.Database, _ store.Schema) store.Database { return db })
+		}}
 }
 
 // Fixed is the Workload.Schema of one that does not depend on the target.
 func Fixed(schema func() store.Schema) func(workload.Target) (store.Schema, error) {
 	return func(workload.Target) (store.Schema, error) { return schema(), nil }
-}
-
-// Opening opens a workload's Store by a driver's Opener.
-func Opening[S workload.Store](schema func(workload.Target) (store.Schema, error), open store.Opener,
-	over func(store.Database) S) func(ctx context.Context, target workload.Target) (S, error) {
-	return func(ctx context.Context, target workload.Target) (opened S, err error) {
-		of, err := schema(target)
-		if err != nil {
-			return opened, err
-		}
-		db, err := open(ctx, target, of)
-		if err != nil {
-			return opened, err
-		}
-		return over(db), nil
-	}
 }
 
 // Not is the lack of support of a workload, for this reason.

@@ -14,15 +14,6 @@ import (
 	"assay/measure"
 )
 
-// NoLoading is the part of a Work that begins with an empty schema.
-type NoLoading struct{}
-
-// Rows implements Work: none.
-func (NoLoading) Rows() int64 { return 0 }
-
-// Load implements Work and does nothing.
-func (NoLoading) Load(context.Context, func(done, total int64)) error { return nil }
-
 // NoObservers is the part of a Work whose clients do all the reading.
 type NoObservers struct{}
 

@@ -7,6 +7,7 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/report"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/keyvalue"
@@ -71,11 +72,11 @@ func (c *Config) Options(definition.Support) []report.Setting {
 	return settings
 }
 
-func (c *Config) Open(_ context.Context, db workload.Store, seed uint64, _ int) (definition.Work, error) {
+func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &work{Work: keyvalue.NewWork(definition.Database(db), preset(*c, seed), FileState, maxRecent), config: *c, seed: seed}, nil
+	return &work{Work: keyvalue.NewWork(db, preset(*c, seed), FileState, maxRecent), config: *c, seed: seed}, nil
 }
 
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {

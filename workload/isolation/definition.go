@@ -15,7 +15,6 @@ import (
 	"assay/promise"
 	"assay/report"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -98,8 +97,8 @@ func (c *Config) Options(by definition.Support) []report.Setting {
 	}
 }
 
-func (c *Config) Open(_ context.Context, db workload.Store, seed uint64, _ int) (definition.Work, error) {
-	return NewWork(definition.Database(db), *c, seed)
+func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
+	return NewWork(db, *c, seed)
 }
 
 // does reports whether one of these tests is part of the run.

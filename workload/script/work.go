@@ -26,8 +26,7 @@ type Work struct {
 }
 
 // Open implements definition.Config. It returns Validate's error.
-func (c *Config) Open(_ context.Context, opened workload.Store, seed uint64, _ int) (definition.Work, error) {
-	db := definition.Database(opened)
+func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
 	program, err := c.compile(languageOf(db))
 	if err != nil {
 		return nil, err

@@ -90,12 +90,12 @@ type work struct{ journal.Work[store.Session] }
 
 func (w *work) Promise() string { return w.Promises().Model }
 
-func (c *Config) Open(_ context.Context, opened workload.Store, seed uint64, _ int) (definition.Work, error) {
+func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
 	operations, err := NewOperations(*c, seed)
 	if err != nil {
 		return nil, err
 	}
-	db, tables := definition.Database(opened), Tables()
+	tables := Tables()
 	accounts := func(table int) definition.Contents {
 		return definition.Contents{Table: tables[table].Name, Columns: tables[table].Columns, Rows: c.Customers, Row: func(i int64, into []store.Value) []store.Value {
 			return append(into, store.OfInts(i, operations.Opening(table, i), Nobody, Nobody)...)

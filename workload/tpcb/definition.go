@@ -109,12 +109,11 @@ type work struct {
 	definition.NoPromise
 }
 
-func (c *Config) Open(_ context.Context, opened workload.Store, seed uint64, _ int) (definition.Work, error) {
+func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
 	transactions, err := NewTransactions(*c, seed)
 	if err != nil {
 		return nil, err
 	}
-	db := definition.Database(opened)
 	w := &work{}
 	w.Loaded = definition.Loaded{Database: db, Loaders: c.Loaders, One: "row", Many: "rows"}
 	for table := Branches; table <= Accounts; table++ {

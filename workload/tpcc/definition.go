@@ -103,6 +103,6 @@ func (c *Config) Options(definition.Support) []report.Setting {
 	}
 }
 
-func (c *Config) Open(_ context.Context, db workload.Store, seed uint64, _ int) (definition.Work, error) {
-	return NewWork(definition.Database(db), *c, seed)
+func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
+	return NewWork(db, *c, seed)
 }

@@ -102,11 +102,10 @@ type work struct {
 }
 
 // Open returns a *workload.OptionError for a mix that the database cannot do.
-func (c *Config) Open(_ context.Context, opened workload.Store, seed uint64, _ int) (definition.Work, error) {
+func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	db := definition.Database(opened)
 	m, _ := c.shares()
 	if why := db.Lacks()[store.OrderedScans]; why != "" && m.has(KindScan) {
 		return nil, &workload.OptionError{Option: "scan", Value: "in the order of keys", Reason: why, Want: "a mix without scans: a, b, c, d, f"}
