@@ -190,10 +190,12 @@ func (f *fixture) testInquiry() {
 	}
 }
 
-// testWant: a batch of which other rows come than are wanted is not committed.
+// testWant: a reading of which other rows come than are wanted has failed, and a batch is
+// not committed.
 func (f *fixture) testWant() {
 	set := updating("goods", "price", store.Where("shop", "item"), store.Set("price", store.Number(7)))
-	session := f.session(f.store, inserting("goods", 1), set)
+	one := store.Statement{Name: "one", Verb: store.Read, Table: "goods", Columns: []string{"price"}, Where: store.Where("shop", "item")}
+	session := f.session(f.store, inserting("goods", 1), set, one)
 	var price int64
 	into := func(r store.Row) error { return r.Scan(&price) }
 	r := session.Batch(f.ctx, &store.Batch{Calls: []store.Call{
@@ -203,6 +205,10 @@ func (f *fixture) testWant() {
 	}})
 	if r.Outcome == history.Committed || r.Class == "" || r.Err == nil {
 		f.t.Errorf("one of two rows came: %+v", r)
+	}
+	r = session.Run(f.ctx, store.Call{Statement: 2, Parameters: with(9, 9), Row: into, Want: 1})
+	if r.Outcome != history.Failed || r.Class == "" || r.Err == nil {
+		f.t.Errorf("no row of one came: %+v", r)
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"assay/history"
 	"assay/store"
+	"assay/workload"
 )
 
 // Renamed are rows with the names that table and columns have here.
@@ -91,7 +93,18 @@ func (s *session) Run(ctx context.Context, call store.Call) store.Reply {
 	default:
 		call.Row = nil
 	}
-	return s.Connection.Run(ctx, call.Statement, call.Row, call.Parameters)
+	if call.Want == 0 || call.Row == nil {
+		return s.Connection.Run(ctx, call.Statement, call.Row, call.Parameters)
+	}
+	came := 0
+	r := s.Connection.Run(ctx, call.Statement, func(row store.Row) error {
+		came++
+		return call.Row(row)
+	}, call.Parameters)
+	if err := call.Wanted(came); err != nil && r.Outcome == history.Committed {
+		r.Outcome, r.Class, r.Err = history.Failed, workload.ClassOther, err
+	}
+	return r
 }
 
 func (s *session) Insert(ctx context.Context, rows store.Rows) store.Reply {
