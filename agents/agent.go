@@ -81,7 +81,7 @@ func Serve(ctx context.Context, e *Engine, w Worker, o Options) error {
 			continue
 		}
 		o.Note(fmt.Sprintf("run %s: share %d of %d, %d clients from %d on", run, g.Share.Number+1, g.Share.Of, g.Share.Clients, g.Share.First))
-		p := &participation{conn: conn, worker: w, options: o, me: me, plan: g.Plan, share: g.Share, status: status{State: stateWaiting}, order: make(chan order, 1), stopped: make(chan struct{})}
+		p := &agentRun{conn: conn, worker: w, options: o, me: me, plan: g.Plan, share: g.Share, status: status{State: stateWaiting}, order: make(chan order, 1), stopped: make(chan struct{})}
 		if err := p.take(ctx); err != nil {
 			o.Note(fmt.Sprintf("run %s: %v", run, err))
 		}
@@ -108,7 +108,7 @@ func join(ctx context.Context, conn *nats.Conn, pool string, me Agent) (g claime
 }
 
 // take works a share from its claim until what it recorded was taken.
-func (p *participation) take(ctx context.Context) error {
+func (p *agentRun) take(ctx context.Context) error {
 	// An agent that is asked to end is still heard of while it delivers.
 	heard, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var beating sync.WaitGroup
@@ -126,7 +126,7 @@ func (p *participation) take(ctx context.Context) error {
 		return err
 	}
 	took := time.Since(began)
-	p.change(func(p *participation) { p.State, p.Opened = stateReady, took })
+	p.change(func(p *agentRun) { p.State, p.Opened = stateReady, took })
 	o, err := p.await(ctx, orderStart)
 	if errors.Is(err, errOver) {
 		return job.Close()
@@ -148,7 +148,7 @@ func (p *participation) take(ctx context.Context) error {
 }
 
 // work works the share and delivers what it recorded.
-func (p *participation) work(ctx context.Context, job Job, start int64, path string) error {
+func (p *agentRun) work(ctx context.Context, job Job, start int64, path string) error {
 	store, err := openBucket(ctx, p.conn, p.plan.Run, 0)
 	if err != nil {
 		p.fail(err)
@@ -198,7 +198,7 @@ func (p *participation) work(ctx context.Context, job Job, start int64, path str
 }
 
 // deliverAlong delivers while the work goes on. What fails is tried again.
-func (p *participation) deliverAlong(ctx context.Context, d *deliverer) {
+func (p *agentRun) deliverAlong(ctx context.Context, d *deliverer) {
 	for sleep(ctx, deliverEvery) {
 		if err := d.deliver(ctx); err != nil {
 			p.undelivered(err)
@@ -217,7 +217,7 @@ const endingTime = 15 * time.Second
 
 // deliverRest delivers the rest and waits until it was taken, for as long as an agent may
 // be late.
-func (p *participation) deliverRest(ctx context.Context, d *deliverer, e End) error {
+func (p *agentRun) deliverRest(ctx context.Context, d *deliverer, e End) error {
 	asked := ctx
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.options.Late)
 	defer cancel()

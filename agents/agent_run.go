@@ -12,8 +12,8 @@ import (
 	"assay/measure"
 )
 
-// participation is an agent's part in one run.
-type participation struct {
+// agentRun is an agent's part in one run.
+type agentRun struct {
 	conn    *nats.Conn
 	worker  Worker
 	options Options
@@ -44,31 +44,31 @@ type participation struct {
 var errOver = errors.New("the run is over")
 
 // change changes it under the lock.
-func (p *participation) change(how func(p *participation)) {
+func (p *agentRun) change(how func(p *agentRun)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	how(p)
 }
 
-func (p *participation) setState(state string) {
-	p.change(func(p *participation) { p.State = state })
+func (p *agentRun) setState(state string) {
+	p.change(func(p *agentRun) { p.State = state })
 }
 
-func (p *participation) fail(err error) {
-	p.change(func(p *participation) { p.State, p.Problem = stateFailed, err.Error() })
+func (p *agentRun) fail(err error) {
+	p.change(func(p *agentRun) { p.State, p.Problem = stateFailed, err.Error() })
 }
 
 // undelivered says why the engine did not take what was recorded. It is tried again.
-func (p *participation) undelivered(err error) {
-	p.change(func(p *participation) { p.Problem = err.Error() })
+func (p *agentRun) undelivered(err error) {
+	p.change(func(p *agentRun) { p.Problem = err.Error() })
 }
 
-func (p *participation) deliveredNow(bytes int64) {
-	p.change(func(p *participation) { p.Delivered, p.Problem = bytes, "" })
+func (p *agentRun) deliveredNow(bytes int64) {
+	p.change(func(p *agentRun) { p.Delivered, p.Problem = bytes, "" })
 }
 
 // offset is how far the coordinator's clock is ahead, and how far that may be off.
-func (p *participation) offset() (offset, off int64) {
+func (p *agentRun) offset() (offset, off int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.best.Offset, p.best.Error
@@ -76,13 +76,13 @@ func (p *participation) offset() (offset, off int64) {
 
 // record has comparisons of clocks written into the history of the work under way, and
 // the work stopped with stop when the coordinator says so or is gone.
-func (p *participation) record(file *history.Writer, now func() int64, stop context.CancelFunc) {
-	p.change(func(p *participation) { p.file, p.now, p.stop = file, now, stop })
+func (p *agentRun) record(file *history.Writer, now func() int64, stop context.CancelFunc) {
+	p.change(func(p *agentRun) { p.file, p.now, p.stop = file, now, stop })
 }
 
 // beat asks the coordinator again and again, until ctx ends.
-func (p *participation) beat(ctx context.Context) {
-	p.change(func(p *participation) { p.heard = p.options.Clock() })
+func (p *agentRun) beat(ctx context.Context) {
+	p.change(func(p *agentRun) { p.heard = p.options.Clock() })
 	var listening sync.WaitGroup
 	listening.Go(func() { p.listen(ctx) })
 	defer listening.Wait()
@@ -98,7 +98,7 @@ func (p *participation) beat(ctx context.Context) {
 
 // listen stops the work once nothing was heard of the coordinator for the plan's timeout.
 // It asks nothing itself, since a request can hang on a link that was cut.
-func (p *participation) listen(ctx context.Context) {
+func (p *agentRun) listen(ctx context.Context) {
 	for p.silence() <= p.plan.Timeout {
 		if !sleep(ctx, beatEvery) {
 			return
@@ -108,7 +108,7 @@ func (p *participation) listen(ctx context.Context) {
 	close(p.stopped)
 }
 
-func (p *participation) every() time.Duration {
+func (p *agentRun) every() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.State == stateReady || p.rounds && p.RoundEnded == p.RoundReady {
@@ -119,14 +119,14 @@ func (p *participation) every() time.Duration {
 
 // silence is since when nothing was heard of the coordinator, counted from when the last
 // answered beat was sent: the coordinator has not heard of this agent any later.
-func (p *participation) silence() time.Duration {
+func (p *agentRun) silence() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return time.Duration(p.options.Clock() - p.heard)
 }
 
 // figures are those that are to be sent.
-func (p *participation) figures() []measure.Delta {
+func (p *agentRun) figures() []measure.Delta {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.unsent) == 0 {
@@ -136,7 +136,7 @@ func (p *participation) figures() []measure.Delta {
 }
 
 // exchange is one beat with these figures, and its answer.
-func (p *participation) exchange(ctx context.Context, figures []measure.Delta) (order, error) {
+func (p *agentRun) exchange(ctx context.Context, figures []measure.Delta) (order, error) {
 	p.mu.Lock()
 	b := beat{Share: p.share.Number, Agent: p.me.ID, status: p.status, Offset: p.best.Offset, OffsetError: p.best.Error, Figures: figures}
 	p.mu.Unlock()
@@ -153,7 +153,7 @@ func (p *participation) exchange(ctx context.Context, figures []measure.Delta) (
 }
 
 // takeFigures takes what was counted since the last time. p.mu is held.
-func (p *participation) takeFigures() {
+func (p *agentRun) takeFigures() {
 	if p.live == nil {
 		return
 	}
@@ -163,7 +163,7 @@ func (p *participation) takeFigures() {
 }
 
 // counted is all that was counted, when nothing is any more.
-func (p *participation) counted() measure.Delta {
+func (p *agentRun) counted() measure.Delta {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.takeFigures()
@@ -172,7 +172,7 @@ func (p *participation) counted() measure.Delta {
 }
 
 // compare keeps a comparison of the clocks.
-func (p *participation) compare(s sample) {
+func (p *agentRun) compare(s sample) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	aged := p.best.Error + int64(maxDrift*float64(s.At-p.best.At))
@@ -188,7 +188,7 @@ func (p *participation) compare(s sample) {
 }
 
 // compareLast compares the clocks once more when the work is over.
-func (p *participation) compareLast(ctx context.Context) {
+func (p *agentRun) compareLast(ctx context.Context) {
 	for range 3 {
 		if _, err := p.exchange(ctx, nil); err != nil {
 			return
@@ -197,7 +197,7 @@ func (p *participation) compareLast(ctx context.Context) {
 }
 
 // obey does what the coordinator says.
-func (p *participation) obey(o order) {
+func (p *agentRun) obey(o order) {
 	if o.Do == orderStop || o.Do == orderOver {
 		p.halt()
 	}
@@ -209,7 +209,7 @@ func (p *participation) obey(o order) {
 }
 
 // halt stops the work under way.
-func (p *participation) halt() {
+func (p *agentRun) halt() {
 	p.mu.Lock()
 	stop := p.stop
 	p.mu.Unlock()
@@ -220,7 +220,7 @@ func (p *participation) halt() {
 
 // await waits for an order. It returns errOver if the run is over before,
 // errNoCoordinator if nobody answers, or ctx's error.
-func (p *participation) await(ctx context.Context, do string) (order, error) {
+func (p *agentRun) await(ctx context.Context, do string) (order, error) {
 	for {
 		select {
 		case o := <-p.order:

@@ -26,7 +26,7 @@ type Recorder struct {
 	*history.Writer
 	live *measure.Live
 	ctx  context.Context
-	of   *participation
+	of   *agentRun
 
 	mu     sync.Mutex
 	grants map[int]*grant
@@ -42,9 +42,9 @@ type grant struct {
 
 var _ load.Recorder = (*Recorder)(nil)
 
-func newRecorder(ctx context.Context, of *participation, file *history.Writer) *Recorder {
+func newRecorder(ctx context.Context, of *agentRun, file *history.Writer) *Recorder {
 	r := &Recorder{Writer: file, live: measure.NewLive(of.share.Clients), ctx: ctx, of: of, grants: map[int]*grant{}}
-	of.change(func(p *participation) { p.live, p.total = r.live, measure.Delta{} })
+	of.change(func(p *agentRun) { p.live, p.total = r.live, measure.Delta{} })
 	return r
 }
 

@@ -92,7 +92,7 @@ func (k *Coordinator) awaitRound(ctx context.Context, done func(m *member) bool)
 
 // Rounds are a run's rounds, as an agent hears of them.
 type Rounds struct {
-	of *participation
+	of *agentRun
 	n  int
 }
 
@@ -112,7 +112,7 @@ func (r *Rounds) Next(ctx context.Context) (n int, name string, err error) {
 
 // Ready says that the agent is ready for the round, and waits for its start.
 func (r *Rounds) Ready(ctx context.Context) error {
-	r.of.change(func(p *participation) { p.rounds, p.RoundReady = true, r.n })
+	r.of.change(func(p *agentRun) { p.rounds, p.RoundReady = true, r.n })
 	o, err := r.of.awaitRound(ctx, func(o order) bool { return o.Round > r.n || o.Round == r.n && o.RoundStart > 0 })
 	if err != nil {
 		return err
@@ -130,11 +130,11 @@ func (r *Rounds) Ready(ctx context.Context) error {
 // Ended says that the agent has ended its part of the round.
 func (r *Rounds) Ended() {
 	offset, _ := r.of.offset()
-	r.of.change(func(p *participation) { p.rounds, p.RoundEnded, p.RoundEnd = true, r.n, p.options.Clock()+offset })
+	r.of.change(func(p *agentRun) { p.rounds, p.RoundEnded, p.RoundEnd = true, r.n, p.options.Clock()+offset })
 }
 
 // awaitRound waits for an order of a round, or until ctx ends.
-func (p *participation) awaitRound(ctx context.Context, wanted func(order) bool) (order, error) {
+func (p *agentRun) awaitRound(ctx context.Context, wanted func(order) bool) (order, error) {
 	for {
 		select {
 		case o := <-p.order:

@@ -2,10 +2,8 @@ package runner
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // edn writes a history in EDN of events such as "0 invoke add 1", separated by semicolons.
@@ -16,16 +14,6 @@ func edn(short string) string {
 		fmt.Fprintf(&b, "{:process %s, :type :%s, :f :%s, :value %s}\n", words[0], words[1], words[2], words[3])
 	}
 	return b.String()
-}
-
-// otherHistory writes a history and judges it.
-func otherHistory(t *testing.T, text string, o HistoryOptions) (verdict, kind, detail string, err error) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "history.edn")
-	put(t, path, text)
-	o.Timeout = time.Minute
-	h, err := CheckHistory(t.Context(), path, o)
-	return h.Verdict.String(), h.Kind, h.Detail, err
 }
 
 // What a history is a history of is found out from its operations, or is said.
@@ -91,9 +79,9 @@ func TestKindsOfHistories(t *testing.T) {
 		{"1 invoke read [3 nil]; 1 ok read [3 [10 5]]; 0 invoke transfer [3 {:from 0 :to 1 :amount 5}]; 0 ok transfer [3 {:from 0 :to 1 :amount 5}]; 1 invoke read [3 nil]; 1 ok read [3 [5 10]]; 1 invoke read [4 nil]; 1 ok read [4 [1 1]]",
 			"", "", "bank", "unknown", "2 keys, each judged by itself: 1 valid, none violated, 1 unknown; key 4"},
 	} {
-		verdict, kind, detail, err := otherHistory(t, edn(c.events), HistoryOptions{Test: c.test, Model: c.model})
-		if err != nil || verdict != c.verdict || kind != c.kind || !strings.Contains(detail, c.says) {
-			t.Errorf("%s: %v %s %s: %s\nwant %s %s: %s", c.events, err, kind, verdict, detail, c.kind, c.verdict, c.says)
+		h, err := judged(t, c.events, HistoryOptions{Test: c.test, Model: c.model})
+		if err != nil || h.Verdict.String() != c.verdict || h.Kind != c.kind || !strings.Contains(h.Detail, c.says) {
+			t.Errorf("%s: %v %s %s: %s\nwant %s %s: %s", c.events, err, h.Kind, h.Verdict, h.Detail, c.kind, c.verdict, c.says)
 		}
 	}
 }
@@ -123,7 +111,7 @@ func TestKindsThatDoNotFit(t *testing.T) {
 		{"0 invoke txn [[:r 1 nil]]; 0 ok txn [[:r 1 [1]]]", "rw-register", "", "holds a history of kind list-append"},
 		{"0 invoke txn [[:r 1 nil]]; 0 ok txn [[:r 1 [1]]]", "", "linearizable", "--model is one of"},
 	} {
-		_, _, _, err := otherHistory(t, edn(c.events), HistoryOptions{Test: c.test, Model: c.model})
+		_, err := judged(t, c.events, HistoryOptions{Test: c.test, Model: c.model})
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s --test %q --model %q: %v, want %s", c.events, c.test, c.model, err, c.says)
 		}
