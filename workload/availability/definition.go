@@ -107,9 +107,7 @@ func (c *Config) section(f Figures) *report.Availability {
 }
 
 func notes(e definition.Evidence, f Figures) (all []string) {
-	if f.Writes.Unknown > 0 {
-		all = append(all, e.UnknownNote(check.Counted(f.Writes.Unknown, "insert", "inserts")+" that ended unknown", f.Writes.Unknown, f.UnknownDone))
-	}
+	all = e.UnknownNotes("insert that ended unknown", "inserts that ended unknown", f.Writes.Unknown, f.UnknownDone)
 	if f.Duplicates > 0 {
 		all = append(all, fmt.Sprintf("%s left more than one row (%s too many): the client repeated what it took for failed; "+
 			"with --policy idempotent it would not", check.Counted(f.Duplicates, "operation", "operations"), check.Counted(f.Surplus, "row", "rows")))

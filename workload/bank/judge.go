@@ -43,9 +43,7 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (o
 	if err != nil {
 		return definition.Judgement{}, err
 	}
-	if out.Counts = tally.Counts; tally.Unknown > 0 {
-		out.Notes = append(out.Notes, e.UnknownNote(check.Counted(tally.Unknown, "unknown transfer", "unknown transfers"), tally.Unknown, tally.UnknownApplied))
-	}
+	out.Counts, out.Notes = tally.Counts, e.UnknownNotes("unknown transfer", "unknown transfers", tally.Unknown, tally.UnknownApplied)
 	return out, nil
 }
 

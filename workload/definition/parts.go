@@ -84,13 +84,16 @@ func OneIDEach(p load.Plan) (load.Plan, error) {
 	return p, nil
 }
 
-// UnknownNote says what became of operations that ended unknown, which what names
-// with their number, as far as the state that was read back tells.
-func (e Evidence) UnknownNote(what string, unknown, done int64) string {
-	if _, err := os.Stat(e.State); err != nil {
-		return "it is not known what became of " + what + ": the database was not read back"
+// UnknownNotes say what became of operations that ended unknown, which are called so, as far
+// as the state that was read back tells; none if there are no such operations.
+func (e Evidence) UnknownNotes(one, many string, unknown, done int64) []string {
+	what := check.Counted(unknown, one, many)
+	if unknown == 0 {
+		return nil
+	} else if _, err := os.Stat(e.State); err != nil {
+		return []string{"it is not known what became of " + what + ": the database was not read back"}
 	}
-	return fmt.Sprintf("of %s %s turned out done, %s not done", what, check.CountOrNone(done), check.CountOrNone(unknown-done))
+	return []string{fmt.Sprintf("of %s %s turned out done, %s not done", what, check.CountOrNone(done), check.CountOrNone(unknown-done))}
 }
 
 // Missing says why what was replayed is not all there is to know, by how replaying ended;

@@ -85,9 +85,7 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 		return definition.Judgement{}, err
 	}
 	out := definition.Judgement{Results: results, Own: report.Own{Entity: section(f)}, Counts: f.Writes.Outcomes.Plus(f.Reads.Outcomes)}
-	if unknown := f.Writes.Outcomes.Unknown; unknown > 0 {
-		out.Notes = []string{e.UnknownNote(check.Counted(unknown, "write", "writes")+" that ended unknown", unknown, f.UnknownDone)}
-	}
+	out.Notes = e.UnknownNotes("write that ended unknown", "writes that ended unknown", f.Writes.Outcomes.Unknown, f.UnknownDone)
 	return out, nil
 }
 

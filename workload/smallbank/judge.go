@@ -166,10 +166,7 @@ func (j *judge) wrong(o *Operation, e Entry) string {
 
 // notes say what became of unknown operations, and of the money.
 func (j *judge) notes() (notes []string) {
-	if j.journal.Unknown > 0 {
-		notes = append(notes, j.evidence.UnknownNote(check.Counted(j.journal.Unknown, "unknown operation that writes", "unknown operations that write"),
-			j.journal.Unknown, j.journal.Applied))
-	}
+	notes = j.evidence.UnknownNotes("unknown operation that writes", "unknown operations that write", j.journal.Unknown, j.journal.Applied)
 	if created := j.accounts.created; created != 0 && j.missing == "" {
 		notes = append(notes, fmt.Sprintf("Amalgamate has moved money that others had changed meanwhile: %+d in all is there that should not be", created))
 	}

@@ -45,9 +45,7 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 	}
 	out := definition.Judgement{Counts: j.journal.Counts,
 		Results: []check.Result{j.journal.Result(j.missing), j.judgeTotal(), j.judgeBalances(), j.judgeOrder()}}
-	if n := j.journal.Unknown; n > 0 {
-		out.Notes = append(out.Notes, e.UnknownNote(check.Counted(n, "unknown transaction", "unknown transactions"), n, j.journal.Applied))
-	}
+	out.Notes = e.UnknownNotes("unknown transaction", "unknown transactions", j.journal.Unknown, j.journal.Applied)
 	return out, nil
 }
 

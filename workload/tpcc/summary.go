@@ -36,9 +36,7 @@ func (j *judge) summarize() definition.Judgement {
 	if j.isolationNote != "" {
 		out.Notes = append(out.Notes, j.isolationNote)
 	}
-	if j.unknown > 0 {
-		out.Notes = append(out.Notes, j.evidence.UnknownNote(check.Counted(j.unknown, "unknown transaction that writes", "unknown transactions that write"), j.unknown, j.unknownDone))
-	}
+	out.Notes = append(out.Notes, j.evidence.UnknownNotes("unknown transaction that writes", "unknown transactions that write", j.unknown, j.unknownDone)...)
 	return out
 }
 
