@@ -52,11 +52,12 @@ type Driver struct {
 	Parameters string
 	// Missing says why this build cannot open it at all; empty if it can.
 	Missing string
-	// Workloads are those that it serves, and those that it does not, with the
-	// reason.
-	Workloads []definition.Support
-	// Otherwise is why it serves none of the workloads that are not named.
-	Otherwise string
+	// Open opens a database for a workload's schema, and Lacks are the capabilities that
+	// no database of this driver has: a workload that needs one of them is not served.
+	Open  store.Opener
+	Lacks store.Lacks
+	// Refuses are further workloads that are not served, by name, with the reason.
+	Refuses map[string]string
 	// Statistics opens the account that the database keeps of its own work, without
 	// connecting yet; nil if there is none, and NoStatistics says why.
 	Statistics   func(ctx context.Context, target workload.Target) (workload.Statistics, error)
@@ -80,14 +81,16 @@ func (d Driver) OpenStatistics(ctx context.Context, workloadName string, target 
 }
 
 // Support is whether the driver serves a workload. Missing has whether this build
-// can open it at all.
+// can open it at all. The name must be one of Workloads.
 func (d Driver) Support(name string) definition.Support {
-	for _, s := range d.Workloads {
-		if s.Workload == name {
-			return withBugs(s)
-		}
+	if why := d.Refuses[name]; why != "" {
+		return definition.Not(name, why)
 	}
-	return definition.Not(name, d.Otherwise)
+	w, err := WorkloadOf(name)
+	if err != nil {
+		return definition.Not(name, err.Error())
+	}
+	return withBugs(definition.Direct(w, d.Open, d.Lacks), w.Bugs)
 }
 
 // URL returns the URL of an address that a user wrote: one of libpq's keywords and values
@@ -102,32 +105,22 @@ func sqlDrivers() []Driver {
 	return []Driver{
 		{
 			Name: "sqlite", Schemes: []string{"sqlite"}, Example: "sqlite:PATH", Summary: "SQLite, embedded in assay",
-			Parameters:   "journal and synchronous, with the values of SQLite's pragmas journal_mode and synchronous",
-			Workloads:    sqlWorkloads(sqlite.Open),
+			Parameters: "journal and synchronous, with the values of SQLite's pragmas journal_mode and synchronous",
+			Open:       sqlite.Open, Lacks: sqldb.Lacks(),
 			NoStatistics: "SQLite runs inside assay and keeps no account of its work",
 		},
 		{
 			Name: "postgres", Schemes: []string{"postgres", "postgresql"}, Example: "postgres://user@host:5432/database", Summary: "PostgreSQL, and CockroachDB by its dialect",
 			Parameters: "dialect (postgresql, cockroachdb); sslmode, sslrootcert, sslcert and sslkey; the others of libpq, of which one that cannot be honoured is refused by its name; and any setting of the server, for the session. Libpq's other form (host=... dbname=...), its environment variables (PGHOST, PGPASSWORD and others), PGPASSFILE and pg_service.conf are read too. A connection pooler in between is found by itself",
-			Workloads:  sqlWorkloads(postgres.Open),
+			Open:       postgres.Open, Lacks: sqldb.Lacks(),
 			Statistics: postgres.OpenStatistics,
 		},
 		{
 			Name: "mysql", Schemes: []string{"mysql", "mariadb"}, Example: "mysql://user@host:3306,host2:3306/?engine=InnoDB", Summary: "MariaDB and MySQL, alone or as a Galera cluster",
 			Parameters: "socket (the path of the server's Unix socket, with localhost as the host; also in the host's place, as %2Fpath or unix(/path)), engine, dialect, balance (order, random: of several hosts), connect_timeout, statements (together, apart: how a transfer is sent), ssl-mode, ssl-ca, ssl-cert, ssl-key, tls; and any variable of the server, for the session, but those that assay sets itself. What an address leaves open comes from the group client of ~/.my.cnf and from MYSQL_PWD",
-			Workloads:  sqlWorkloads(mysql.Open),
+			Open:       mysql.Open, Lacks: sqldb.Lacks(),
 			Statistics: mysql.OpenStatistics,
 		},
-	}
-}
-
-// sqlWorkloads are those of every database that speaks SQL.
-func sqlWorkloads(open store.Opener) []definition.Support {
-	return []definition.Support{
-		definition.Direct(bank.Definition(), open, sqldb.Lacks()), definition.Direct(isolation.Definition(), open, sqldb.Lacks()), definition.Direct(availability.Definition(), open, sqldb.Lacks()), definition.Direct(entity.Definition(), open, sqldb.Lacks()),
-		definition.Direct(candles.Definition(), open, sqldb.Lacks()), definition.Direct(bulkupdate.Definition(), open, sqldb.Lacks()), definition.Direct(churn.Definition(), open, sqldb.Lacks()), definition.Direct(ycsb.Definition(), open, sqldb.Lacks()),
-		definition.Direct(smallbank.Definition(), open, sqldb.Lacks()), definition.Direct(tpcb.Definition(), open, sqldb.Lacks()), tpcc.On(open, sqldb.Lacks()),
-		definition.Direct(script.Definition(), open, sqldb.Lacks()),
 	}
 }
 
@@ -137,71 +130,45 @@ func otherDrivers() []Driver {
 			Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0", Summary: "MongoDB replica sets, sharded clusters through a mongos, and standalone servers for workloads without transactions",
 			Parameters: "those of MongoDB's connection strings, such as replicaSet, w, wtimeoutMS, readConcernLevel, tls, tlsCAFile and tlsCertificateKeyFile; and shard=hashed through a mongos",
 			Statistics: mongodb.OpenStatistics,
-			Workloads: []definition.Support{
-				definition.Direct(bank.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(isolation.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(availability.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(entity.Definition(), mongodb.Open, mongodb.Lacks()),
-				definition.Direct(candles.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(bulkupdate.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(churn.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(ycsb.Definition(), mongodb.Open, mongodb.Lacks()),
-				definition.Direct(smallbank.Definition(), mongodb.Open, mongodb.Lacks()), definition.Direct(tpcb.Definition(), mongodb.Open, mongodb.Lacks()), tpcc.On(mongodb.Open, mongodb.Lacks()), definition.Direct(script.Definition(), mongodb.Open, mongodb.Lacks()),
-			},
+			Open:       mongodb.Open, Lacks: mongodb.Lacks(),
 		},
 		{
 			Name: "cassandra", Schemes: []string{"cassandra"}, Example: "cassandra://host:9042,host/keyspace?consistency=quorum", Summary: "Apache Cassandra",
 			Parameters: "consistency, replication (the copies of each row), tls, tlsCAFile, tlsCertFile and tlsKeyFile",
 			Statistics: cassandra.OpenStatistics,
-			Workloads: []definition.Support{
-				definition.Direct(availability.Definition(), cassandra.Open, cassandra.Lacks()), definition.Direct(entity.Definition(), cassandra.Open, cassandra.Lacks()), definition.Direct(candles.Definition(), cassandra.Open, cassandra.Lacks()), definition.Direct(ycsb.Definition(), cassandra.Open, cassandra.Lacks()),
-				definition.Not(bank.Name, "Cassandra has no transaction over several partitions: a transfer could be half done"),
-				definition.Not(smallbank.Name, noSeveralPartitions), definition.Not(tpcb.Name, noSeveralPartitions),
-				definition.Not(isolation.Name, "Cassandra has no transaction over several rows: a lightweight transaction is one condition in one partition"),
-				definition.Not(bulkupdate.Name, "Cassandra has no update of all rows of a partition: each row must be named by its whole key, and a batch of such updates is another thing"),
-				definition.Not(tpcc.Name, noSeveralPartitions), definition.Direct(script.Definition(), cassandra.Open, cassandra.Lacks()),
-				definition.Not(churn.Name, "CQL has no way to give space back: compaction and the removal of what was deleted are asked for by nodetool"),
-			},
+			Open:       cassandra.Open, Lacks: cassandra.Lacks(),
 		},
 		{
 			Name: "foundationdb", Schemes: []string{"fdb"}, Example: "fdb:///etc/foundationdb/fdb.cluster", Summary: "FoundationDB, in builds with its client library (-tags foundationdb)",
 			Parameters:   "prefix (of all keys) and causal_read_risky",
 			NoStatistics: "FoundationDB keeps its account in a document of its own (status json), which assay does not read yet",
 			Missing:      foundationdb.Missing(),
-			Workloads: []definition.Support{
-				definition.Direct(bank.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(isolation.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(availability.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(entity.Definition(), foundationdb.Open, foundationdb.Lacks()),
-				definition.Direct(candles.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(bulkupdate.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(ycsb.Definition(), foundationdb.Open, foundationdb.Lacks()),
-				definition.Direct(smallbank.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Direct(tpcb.Definition(), foundationdb.Open, foundationdb.Lacks()), definition.Not(tpcc.Name, "FoundationDB's driver finds several rows by their keys at once only where the key has one column, so that each New-Order would read all stock of a warehouse"), definition.Direct(script.Definition(), foundationdb.Open, foundationdb.Lacks()),
-				definition.Not(churn.Name, "FoundationDB gives space back by itself and has no repair to be asked for; it tells the size of its disks, not that of a range exactly"),
-			},
+			Open:         foundationdb.Open, Lacks: foundationdb.Lacks(),
+			Refuses: map[string]string{tpcc.Name: "FoundationDB's driver finds several rows by their keys at once only where the key has one column, so that each New-Order would read all stock of a warehouse"},
 		},
 		{
 			Name: "rest", Schemes: []string{"http", "https"}, Example: "http://127.0.0.1:8080", Summary: "any of them through the web service of assay serve",
 			Parameters:   "with https tlsCAFile, tlsCertFile and tlsKeyFile",
 			NoStatistics: "the databases behind the service are not known to assay",
-			Workloads: []definition.Support{
-				definition.Direct(entity.Definition(), rest.Open, rest.Lacks()),
-			},
-			Otherwise: "the service behind the address has two calls, to write an entity and to read one",
+			Open:         rest.Open, Lacks: rest.Lacks(),
+			Refuses: map[string]string{availability.Name: "the service behind the address has two calls, to write an entity and to read one"},
 		},
 		{
 			Name: "mem", Schemes: []string{"mem"}, Example: "mem://?bug=lost-ack:0.001", Summary: "a reference database in memory with bugs to switch on, to test the tester",
 			Parameters:   "latency (of each operation, such as 2ms) and timeout (the probability that an operation ends unknown)",
 			NoStatistics: "it runs inside assay and keeps no account of its work",
-			Workloads: []definition.Support{
-				definition.Direct(bank.Definition(), mem.Open, mem.Lacks()), definition.Direct(isolation.Definition(), mem.Open, mem.Lacks()), definition.Direct(availability.Definition(), mem.Open, mem.Lacks()), definition.Direct(entity.Definition(), mem.Open, mem.Lacks()),
-				definition.Direct(candles.Definition(), mem.Open, mem.Lacks()), definition.Direct(bulkupdate.Definition(), mem.Open, mem.Lacks()), definition.Direct(churn.Definition(), mem.Open, mem.Lacks()), definition.Direct(ycsb.Definition(), mem.Open, mem.Lacks()),
-				definition.Direct(smallbank.Definition(), mem.Open, mem.Lacks()), definition.Direct(tpcb.Definition(), mem.Open, mem.Lacks()),
-				tpcc.On(mem.Open, mem.Lacks()),
-				definition.Direct(script.Definition(), mem.Open, mem.Lacks()),
-			},
+			Open:         mem.Open, Lacks: mem.Lacks(),
 		},
 		{
 			Name: "null", Schemes: []string{"null"}, Example: "null://", Summary: "a store that answers at once and keeps nothing, for what assay itself takes; it is judged by nothing",
 			NoStatistics: "it runs inside assay and keeps no account of its work",
-			Workloads: []definition.Support{
-				definition.Direct(bank.Definition(), mem.OpenNull, mem.NullLacks()), definition.Direct(availability.Definition(), mem.OpenNull, mem.NullLacks()), definition.Direct(entity.Definition(), mem.OpenNull, mem.NullLacks()),
-			},
-			Otherwise: "the null store answers transfers, and inserts and reads by key, alone",
+			Open:         mem.OpenNull, Lacks: mem.NullLacks(),
+			Refuses: map[string]string{smallbank.Name: transfersAlone, tpcb.Name: transfersAlone},
 		},
 	}
 }
 
-const noSeveralPartitions = "Cassandra has no transaction over several partitions: an operation could be half done"
+const transfersAlone = "the null store answers transfers, and inserts and reads by key, alone"
 
 // SchemeError means that no driver serves an address.
 type SchemeError struct {
@@ -302,9 +269,8 @@ func bugsOf(name string) []bug.Bug {
 
 // withBugs is the support of a workload whose addresses can ask for bugs
 // (bug=NAME:PROBABILITY), which no driver is told of.
-func withBugs(by definition.Support) definition.Support {
+func withBugs(by definition.Support, all []bug.Bug) definition.Support {
 	open := by.Open
-	all := bugsOf(by.Workload)
 	if open == nil || len(all) == 0 {
 		return by
 	}

@@ -25,10 +25,14 @@ import (
 // Supports are the workloads that stand on a store.Database, on one that is opened so and
 // lacks these capabilities.
 func Supports(open store.Opener, lacks store.Lacks) []definition.Support {
-	return []definition.Support{
-		definition.Direct(bank.Definition(), open, lacks), definition.Direct(smallbank.Definition(), open, lacks), definition.Direct(tpcb.Definition(), open, lacks), definition.Direct(isolation.Definition(), open, lacks), definition.Direct(bulkupdate.Definition(), open, lacks),
-		definition.Direct(churn.Definition(), open, lacks), definition.Direct(candles.Definition(), open, lacks), tpcc.On(open, lacks), definition.Direct(availability.Definition(), open, lacks), definition.Direct(entity.Definition(), open, lacks), definition.Direct(ycsb.Definition(), open, lacks),
+	var all []definition.Support
+	for _, w := range []definition.Workload{
+		bank.Definition(), smallbank.Definition(), tpcb.Definition(), isolation.Definition(), bulkupdate.Definition(), churn.Definition(),
+		candles.Definition(), tpcc.Definition(), availability.Definition(), entity.Definition(), ycsb.Definition(),
+	} {
+		all = append(all, definition.Direct(w, open, lacks))
 	}
+	return all
 }
 
 // ShortRuns does a short run of each workload that is supported and fails the test unless

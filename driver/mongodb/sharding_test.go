@@ -20,6 +20,7 @@ import (
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/churn"
+	"assay/workload/definition"
 	"assay/workload/entity"
 	"assay/workload/isolation"
 	"assay/workload/tpcc"
@@ -195,7 +196,7 @@ func refusedSharding(t *testing.T, address, found string) {
 func openers() map[string]func(context.Context, workload.Target) error {
 	return map[string]func(context.Context, workload.Target) error{
 		"bank": opener(opens(bank.Schema())), "isolation": opener(opens(isolation.Schema())), "availability": opener(opens(availability.Schema())),
-		"entity": opener(opens(entity.Schema())), "candles": opener(opens(candles.Schema())), "bulkupdate": opener(opens(bulkupdate.Schema())), "churn": opener(opens(churn.Schema())), "tpcc": opener(tpcc.On(Open, Lacks()).Open),
+		"entity": opener(opens(entity.Schema())), "candles": opener(opens(candles.Schema())), "bulkupdate": opener(opens(bulkupdate.Schema())), "churn": opener(opens(churn.Schema())), "tpcc": opener(definition.Direct(tpcc.Definition(), Open, Lacks()).Open),
 	}
 }
 

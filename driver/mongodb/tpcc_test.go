@@ -11,6 +11,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/store"
 	"assay/workload"
+	"assay/workload/definition"
 	"assay/workload/tpcc"
 )
 
@@ -18,7 +19,7 @@ import (
 // its definition says, in one of both schemas.
 func testTPCC(t *testing.T, set *cluster.ReplicaSet) {
 	target := workload.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second, Schema: tpcc.SchemaDenormalized}
-	drivertest.ShortRuns(t, target, tpcc.On(Open, Lacks()))
+	drivertest.ShortRuns(t, target, definition.Direct(tpcc.Definition(), Open, Lacks()))
 	for i, bug := range tpcc.Bugs() {
 		target.Schema = []string{tpcc.SchemaNormalized, tpcc.SchemaDenormalized}[i%2]
 		t.Run(bug.Name, func(t *testing.T) { testTPCCBug(t, target, bug) })
@@ -27,7 +28,7 @@ func testTPCC(t *testing.T, set *cluster.ReplicaSet) {
 
 // testTPCCBug looks where the lines of orders are as well.
 func testTPCCBug(t *testing.T, target workload.Target, bug bugs.Bug) {
-	by := tpcc.On(func(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
+	by := definition.Direct(tpcc.Definition(), func(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
 		db, err := Open(ctx, target, schema)
 		if err != nil {
 			return nil, err
@@ -67,9 +68,9 @@ func testTPCCBug(t *testing.T, target workload.Target, bug bugs.Bug) {
 func testRouterTPCC(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 	target := workload.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}
 	var refused *workload.OptionError
-	if _, err := tpcc.On(Open, Lacks()).Open(t.Context(), target); !errors.As(err, &refused) || refused.Option != parameterShard {
+	if _, err := definition.Direct(tpcc.Definition(), Open, Lacks()).Open(t.Context(), target); !errors.As(err, &refused) || refused.Option != parameterShard {
 		t.Errorf("sharded: %v", err)
 	}
 	target.Address = router.address()
-	drivertest.ShortRuns(t, target, tpcc.On(Open, Lacks()))
+	drivertest.ShortRuns(t, target, definition.Direct(tpcc.Definition(), Open, Lacks()))
 }

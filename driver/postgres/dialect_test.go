@@ -19,6 +19,7 @@ import (
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/churn"
+	"assay/workload/definition"
 	"assay/workload/entity"
 	"assay/workload/isolation"
 	"assay/workload/tpcc"
@@ -67,8 +68,10 @@ func openers(t *testing.T) map[string]func(workload.Target) error {
 		"entity":     func(to workload.Target) error { return closed(Open(ctx, to, entity.Schema())) },
 		"candles":    func(to workload.Target) error { return closed(Open(ctx, to, candles.Schema())) },
 		"bulkupdate": func(to workload.Target) error { return closed(Open(ctx, to, bulkupdate.Schema())) },
-		"tpcc":       func(to workload.Target) error { return closed(tpcc.On(Open, sqldb.Lacks()).Open(ctx, to)) },
-		"churn":      func(to workload.Target) error { return closed(Open(ctx, to, churn.Schema())) },
+		"tpcc": func(to workload.Target) error {
+			return closed(definition.Direct(tpcc.Definition(), Open, sqldb.Lacks()).Open(ctx, to))
+		},
+		"churn": func(to workload.Target) error { return closed(Open(ctx, to, churn.Schema())) },
 	}
 }
 

@@ -6,12 +6,13 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/workload"
+	"assay/workload/definition"
 	"assay/workload/tpcc"
 )
 
 // TestTPCCIsolation: at read committed, which is the default, what a transaction reads
 // twice may differ; a snapshot prevents that.
 func TestTPCCIsolation(t *testing.T) {
-	drivertest.RunTPCCIsolation(t, tpcc.On(Open, sqldb.Lacks()), func(isolation string) workload.Target { return at(t, isolation) },
+	drivertest.RunTPCCIsolation(t, definition.Direct(tpcc.Definition(), Open, sqldb.Lacks()), func(isolation string) workload.Target { return at(t, isolation) },
 		map[string][]int{"": {7, 8, 9}, "repeatable read": nil, "serializable": nil})
 }

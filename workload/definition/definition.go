@@ -39,6 +39,9 @@ type Workload struct {
 	// it needs of one.
 	Schema func(target workload.Target) (store.Schema, error)
 	Needs  []store.Need
+	// Refuse is an error, such as *workload.OptionError, where what the target has chosen
+	// needs more than a database has; nil if nothing does.
+	Refuse func(target workload.Target, lacks store.Lacks) error
 	// Bugs are ways of breaking a promise that its checks are tested with, for addresses
 	// with bug=NAME:PROBABILITY.
 	Bugs []bug.Bug
@@ -266,6 +269,11 @@ func Direct(w Workload, open store.Opener, lacks store.Lacks) Support {
 		return Not(w.Name, reason)
 	}
 	around := func(ctx context.Context, target workload.Target, wrap Wrapper) (store.Database, error) {
+		if w.Refuse != nil {
+			if err := w.Refuse(target, lacks); err != nil {
+				return nil, err
+			}
+		}
 		schema, err := w.Schema(target)
 		if err != nil {
 			return nil, err

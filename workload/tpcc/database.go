@@ -5,7 +5,6 @@ import (
 
 	"assay/store"
 	"assay/workload"
-	"assay/workload/definition"
 )
 
 // Schema are the tables of clause 1.3, with the operation that made an order, a payment or
@@ -52,16 +51,14 @@ func tableOf[T any](name string, key int, c workload.Columns[T], lengths ...int)
 	return store.Table{Name: name, KeyColumns: key, Columns: columns, Loaded: true, LateKey: true}
 }
 
-// On is the support of the workload by a driver. Without documents another schema than the
-// normalized one is a *workload.OptionError.
-func On(open store.Opener, lacks store.Lacks) definition.Support {
-	return definition.Direct(Definition(), func(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
-		if why := lacks[store.Documents]; why != "" && target.Schema == SchemaDenormalized {
-			return nil, &workload.OptionError{Option: "--schema", Value: target.Schema, Reason: why,
-				Want: SchemaNormalized + "; " + SchemaDenormalized + " is a form of documents, for MongoDB"}
-		}
-		return open(ctx, target, schema)
-	}, lacks)
+// refuse is a *workload.OptionError for another schema than the normalized one on a
+// database without documents.
+func refuse(target workload.Target, lacks store.Lacks) error {
+	if why := lacks[store.Documents]; why != "" && target.Schema == SchemaDenormalized {
+		return &workload.OptionError{Option: "--schema", Value: target.Schema, Reason: why,
+			Want: SchemaNormalized + "; " + SchemaDenormalized + " is a form of documents, for MongoDB"}
+	}
+	return nil
 }
 
 // loadRows inserts opening rows.

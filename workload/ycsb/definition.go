@@ -9,6 +9,7 @@ import (
 	"assay/load"
 	"assay/promise"
 	"assay/report"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -50,6 +51,7 @@ is in docs/ycsb.md.`,
 		Config:      func() definition.Config { c := Defaults(); return &c },
 		Bugs:        Bugs(),
 		Schema:      schemaOf,
+		Needs:       []store.Need{{Capability: store.Changes}},
 		State:       FileState,
 		Operations:  operations(),
 		Degradation: true,
