@@ -18,6 +18,7 @@
 //		"assay/driver/sqldb"
 //		"assay/driver/sqlite"
 //		"assay/workload"
+//		"assay/workload/definition"
 //		"assay/workload/script"
 //	)
 //
