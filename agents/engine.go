@@ -19,7 +19,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // AddressError is an address of an engine that cannot be used. It holds no password.
@@ -51,7 +51,7 @@ type Engine struct {
 	replicas int
 	// server is nil of the user's own.
 	server *server.Server
-	store  *store
+	folder *folder
 }
 
 // started is how long the embedded server may take until it answers.
@@ -90,7 +90,7 @@ func Start(listen, secret string) (e *Engine, err error) {
 		return nil, &EngineError{Address: listen, Err: fmt.Errorf("make its certificate: %w", err)}
 	}
 	e = &Engine{}
-	if e.store, err = newStore(); err != nil {
+	if e.folder, err = newFolder(); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -100,7 +100,7 @@ func Start(listen, secret string) (e *Engine, err error) {
 	}()
 	e.server, err = server.NewServer(&server.Options{
 		ServerName: "assay", Host: host, Port: number, NoLog: true, NoSigs: true, Username: embeddedUser, Password: secret,
-		JetStream: true, StoreDir: e.store.data(), SyncAlways: true, DisableJetStreamBanner: true,
+		JetStream: true, StoreDir: e.folder.data(), SyncAlways: true, DisableJetStreamBanner: true,
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{shown}, MinVersion: tls.VersionTLS13}, TLSTimeout: started.Seconds(),
 	})
 	if err != nil {
@@ -159,8 +159,8 @@ func (e *Engine) Close() {
 		e.server.Shutdown()
 		e.server.WaitForShutdown()
 	}
-	if e.store != nil {
-		e.store.remove()
+	if e.folder != nil {
+		e.folder.remove()
 	}
 }
 
@@ -194,7 +194,7 @@ func Open(ctx context.Context, address string) (*Engine, error) {
 func Redact(address string) string {
 	var all []string
 	for one := range strings.SplitSeq(address, ",") {
-		all = append(all, workload.Redact(one))
+		all = append(all, store.Redact(one))
 	}
 	return strings.Join(all, ",")
 }

@@ -24,7 +24,6 @@ import (
 	"assay/spelling"
 	"assay/store"
 	"assay/store/bug"
-	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
@@ -60,13 +59,13 @@ type Driver struct {
 	Refuses map[string]string
 	// Statistics opens the account that the database keeps of its own work, without
 	// connecting yet; nil if there is none, and NoStatistics says why.
-	Statistics   func(ctx context.Context, target workload.Target) (workload.Statistics, error)
+	Statistics   func(ctx context.Context, target store.Target) (store.Statistics, error)
 	NoStatistics string
 }
 
 // OpenStatistics opens the account that the database of the target keeps of its own
 // work, for a run of this workload. It returns nil, and why, where there is none.
-func (d Driver) OpenStatistics(ctx context.Context, workloadName string, target workload.Target) (account workload.Statistics, why string) {
+func (d Driver) OpenStatistics(ctx context.Context, workloadName string, target store.Target) (account store.Statistics, why string) {
 	if d.Statistics == nil {
 		return nil, d.NoStatistics
 	}
@@ -94,7 +93,7 @@ func (d Driver) Support(name string) definition.Support {
 }
 
 // URL returns the URL of an address that a user wrote: one of libpq's keywords and values
-// means a URL of PostgreSQL's. Errors are *workload.OptionError and tell no password.
+// means a URL of PostgreSQL's. Errors are *store.OptionError and tell no password.
 func URL(address string) (string, error) { return uri.FromKeywords(address) }
 
 // Drivers returns all drivers.
@@ -249,7 +248,7 @@ func Workloads() []definition.Workload {
 	}
 }
 
-// WorkloadOf returns the workload of this name, or a *workload.OptionError.
+// WorkloadOf returns the workload of this name, or a *store.OptionError.
 func WorkloadOf(name string) (definition.Workload, error) {
 	var names []string
 	for _, w := range Workloads() {
@@ -258,7 +257,7 @@ func WorkloadOf(name string) (definition.Workload, error) {
 		}
 		names = append(names, w.Name)
 	}
-	return definition.Workload{}, &workload.OptionError{Option: "workload", Value: name, Want: strings.Join(names, ", ")}
+	return definition.Workload{}, &store.OptionError{Option: "workload", Value: name, Want: strings.Join(names, ", ")}
 }
 
 // bugsOf are the bugs of a workload, by its name.
@@ -274,7 +273,7 @@ func withBugs(by definition.Support, all []bug.Bug) definition.Support {
 	if open == nil || len(all) == 0 {
 		return by
 	}
-	by.Open = func(ctx context.Context, target workload.Target) (store.Database, error) {
+	by.Open = func(ctx context.Context, target store.Target) (store.Database, error) {
 		address, seeded, err := bugs.Take(target.Address, all)
 		if err != nil {
 			return nil, err

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"assay/workload"
+	"assay/store"
 	"assay/workload/definition"
 	"assay/workload/script"
 )
@@ -30,7 +30,7 @@ func TestOneSmallFlag(t *testing.T) {
 					continue
 				}
 				tried++
-				var refused *workload.OptionError
+				var refused *store.OptionError
 				if err := c.Validate(); err != nil && (!errors.As(err, &refused) || refused.Option != "--"+flag.Name) {
 					t.Errorf("run %s --%s %d: %v", w.Name, flag.Name, value, err)
 				}

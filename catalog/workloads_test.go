@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"assay/load"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/definition"
 	"assay/workload/tpcc"
 )
@@ -31,7 +31,7 @@ func TestDefinitionsAreComplete(t *testing.T) {
 		p, err := c.Plan(p)
 		valid := c.Validate()
 		if w.Argument != "" { // a run wants its file
-			var missing *workload.OptionError
+			var missing *store.OptionError
 			if _, has := definition.Lookup(c, w.Argument); !has || !errors.As(valid, &missing) || missing.Option != w.Argument {
 				t.Errorf("%s: a run without its %s: %v", w.Name, w.Argument, valid)
 			}
@@ -60,7 +60,7 @@ func TestDefinitionsAreComplete(t *testing.T) {
 }
 
 func TestUnknownWorkload(t *testing.T) {
-	var unknown *workload.OptionError
+	var unknown *store.OptionError
 	if _, err := WorkloadOf("bnak"); !errors.As(err, &unknown) || unknown.Value != "bnak" {
 		t.Errorf("got %v", err)
 	}
@@ -69,9 +69,9 @@ func TestUnknownWorkload(t *testing.T) {
 // TestDocumentsAreRefusedInSQL: before anything is connected to.
 func TestDocumentsAreRefusedInSQL(t *testing.T) {
 	for _, d := range sqlDrivers() {
-		store, err := d.Support(tpcc.Name).Open(t.Context(), workload.Target{Address: "none", Schema: tpcc.SchemaDenormalized})
-		var refused *workload.OptionError
-		if store != nil || !errors.As(err, &refused) || refused.Option != "--schema" || !strings.Contains(err.Error(), "MongoDB") {
+		db, err := d.Support(tpcc.Name).Open(t.Context(), store.Target{Address: "none", Schema: tpcc.SchemaDenormalized})
+		var refused *store.OptionError
+		if db != nil || !errors.As(err, &refused) || refused.Option != "--schema" || !strings.Contains(err.Error(), "MongoDB") {
 			t.Errorf("%s: %v", d.Name, err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // Class is what an acknowledged transaction survives.
@@ -105,7 +105,7 @@ func Of(product string, reported []Setting) Guarantee {
 		return g
 	}
 	for _, s := range reported {
-		if way, apart := strings.CutPrefix(s.Name, workload.SettingStoredAs); apart {
+		if way, apart := strings.CutPrefix(s.Name, store.SettingStoredAs); apart {
 			g = weaker(g, storedAs(product, way, s.Value))
 		}
 	}

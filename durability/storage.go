@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // storage is what a product promises of tables that are stored in a way of their own.
@@ -69,7 +69,7 @@ func tableIs(tables, way string) string {
 // empty if there are none.
 func WithoutTransactions(product string, reported []Setting) (what, manual string) {
 	for _, r := range reported {
-		way, apart := strings.CutPrefix(r.Name, workload.SettingStoredAs)
+		way, apart := strings.CutPrefix(r.Name, store.SettingStoredAs)
 		for _, s := range storages(product) {
 			if apart && strings.EqualFold(s.way, way) && !s.transactions {
 				return tableIs(r.Value, way) + ": " + s.what, s.manual
@@ -82,7 +82,7 @@ func WithoutTransactions(product string, reported []Setting) (what, manual strin
 // Apart are the tables that are stored in a way that the other settings do not cover.
 func Apart(reported []Setting) (tables []string) {
 	for _, r := range reported {
-		if strings.HasPrefix(r.Name, workload.SettingStoredAs) {
+		if strings.HasPrefix(r.Name, store.SettingStoredAs) {
 			tables = append(tables, strings.Split(r.Value, ", ")...)
 		}
 	}

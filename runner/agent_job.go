@@ -11,6 +11,7 @@ import (
 	"assay/catalog"
 	"assay/load"
 	"assay/pressure"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -38,22 +39,22 @@ func (w *ShareWorker) Prepare(ctx context.Context, p agents.Plan, s agents.Share
 	if err != nil {
 		return nil, err
 	}
-	store, err := w.open.orDefault()(ctx, scenario, address, 0)
+	db, err := w.open.orDefault()(ctx, scenario, address, 0)
 	if err != nil {
 		return nil, err
 	}
-	j := &job{store: store, share: s, plan: sharedPlan(scenario.Load, s), address: address, connect: scenario.ConnectTimeout}
+	j := &job{store: db, share: s, plan: sharedPlan(scenario.Load, s), address: address, connect: scenario.ConnectTimeout}
 	if err := j.join(ctx, p); err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, errors.Join(err, db.Close())
 	}
-	if d, is := store.Work.(definition.Dividing); is {
+	if d, is := db.Work.(definition.Dividing); is {
 		d.Divide(s.Number, s.Of)
 	}
 	if len(s.Rounds) > 0 {
 		return j, nil // sessions are those of a round
 	}
 	j.clients, err = openSessions(ctx, s.Clients, scenario.ConnectTimeout, j.lease, func(ctx context.Context, i int) (load.Client, error) {
-		return store.Client(ctx, s.First+i)
+		return db.Client(ctx, s.First+i)
 	})
 	if err != nil {
 		return nil, errors.Join(err, j.Close())
@@ -63,7 +64,7 @@ func (w *ShareWorker) Prepare(ctx context.Context, p agents.Plan, s agents.Share
 
 // address is the database's whole address.
 func (w *ShareWorker) address(planned string, options []string) (string, error) {
-	if !workload.Redacted(planned) {
+	if !store.Redacted(planned) {
 		return planned, nil
 	}
 	own := ""
@@ -71,7 +72,7 @@ func (w *ShareWorker) address(planned string, options []string) (string, error) 
 		own = w.Database()
 	}
 	for _, whole := range []string{own, withOptions(own, options)} {
-		if own != "" && workload.Redact(whole) == planned {
+		if own != "" && store.Redact(whole) == planned {
 			return whole, nil
 		}
 	}
@@ -108,13 +109,13 @@ type job struct {
 // join makes sure that this is the run's database, and joins the lease on it, so that
 // its sessions are known for the run's, and nothing is sent once another run has it.
 func (j *job) join(ctx context.Context, p agents.Plan) error {
-	var holder workload.Holder
+	var holder store.Holder
 	if err := json.Unmarshal(p.Holder, &holder); err != nil {
 		return fmt.Errorf("read who holds the database: %w", err)
 	}
 	if driver, err := catalog.DriverFor(j.address); err != nil || driver.Name != nullDriver { // the null store keeps nothing
 		if err := holdsRun(ctx, j.store, p.Run); err != nil {
-			return fmt.Errorf("%s is not the run's database as seen from here: %w", workload.Redact(j.address), err)
+			return fmt.Errorf("%s is not the run's database as seen from here: %w", store.Redact(j.address), err)
 		}
 	}
 	j.lease = newLease(j.store, p.Run)

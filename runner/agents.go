@@ -17,7 +17,7 @@ import (
 	"assay/load"
 	"assay/measure"
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/definition"
 )
 
@@ -55,7 +55,7 @@ func (a *Agents) validate(s Scenario) error {
 		return nil
 	}
 	refuse := func(value any, want string) error {
-		return &workload.OptionError{Option: "--agents", Value: fmt.Sprint(value), Want: want}
+		return &store.OptionError{Option: "--agents", Value: fmt.Sprint(value), Want: want}
 	}
 	if driver, err := catalog.DriverFor(s.Database); err == nil && driver.Name == "mem" && a.open == nil {
 		return refuse("with "+driver.Name+":", "a database that several processes can reach; the reference database is inside one")
@@ -119,7 +119,7 @@ func (r *run) agentsPlan() (agents.Plan, error) {
 		}
 	}
 	return agents.Plan{Run: r.id, Workload: r.scenario.Workload, Version: r.options.Version, Scenario: text,
-		Database: workload.Redact(address), Holder: holder, Timeout: a.Timeout}, nil
+		Database: store.Redact(address), Holder: holder, Timeout: a.Timeout}, nil
 }
 
 // dismiss lets the agents go.

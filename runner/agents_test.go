@@ -21,7 +21,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/definition"
 	"assay/workload/isolation"
@@ -386,7 +386,7 @@ func TestPlanOfAHundredAgents(t *testing.T) {
 // TestPasswordsAreNotPassedOn: a plan has no password, and an agent without it says what
 // it needs.
 func TestPasswordsAreNotPassedOn(t *testing.T) {
-	planned := workload.Redact("postgres://me:secret@host/db?sslmode=disable")
+	planned := store.Redact("postgres://me:secret@host/db?sslmode=disable")
 	w := &ShareWorker{}
 	if _, err := w.address(planned, nil); err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "ASSAY_DB") {
 		t.Errorf("without the password: %v", err)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // looksAtBlockers is how often a call that is under way is asked for what keeps it from going
@@ -19,7 +19,7 @@ const (
 // and servers that faults have hit, need their time.
 func (b *bounded) bearFor(patience time.Duration) { b.patience.Store(int64(patience)) }
 
-// blockers sends *workload.BlockedError when a call that begins now has been kept from going
+// blockers sends *store.BlockedError when a call that begins now has been kept from going
 // on by others, by one thing or another, for as long as is borne. It ends with ctx.
 func (b *bounded) blockers(ctx context.Context, doing string) <-chan error {
 	found := make(chan error, 1)
@@ -29,7 +29,7 @@ func (b *bounded) blockers(ctx context.Context, doing string) <-chan error {
 	}
 	go func() {
 		free := time.Now() // when it was last known not to be kept
-		for workload.Pause(ctx, patience/looksAtBlockers) == nil {
+		for store.Pause(ctx, patience/looksAtBlockers) == nil {
 			asked := time.Now()
 			asking, cancel := context.WithTimeout(ctx, lookTimeout)
 			by, err := b.Work.Blocked(asking)
@@ -39,7 +39,7 @@ func (b *bounded) blockers(ctx context.Context, doing string) <-chan error {
 				continue
 			}
 			if kept := asked.Sub(free); kept >= patience*(looksAtBlockers-1)/looksAtBlockers {
-				found <- &workload.BlockedError{Address: b.address, Doing: doing, By: by, For: kept}
+				found <- &store.BlockedError{Address: b.address, Doing: doing, By: by, For: kept}
 				return
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"assay/catalog"
 	"assay/check"
 	"assay/load"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/definition"
 )
 
@@ -30,7 +30,7 @@ const (
 
 // bounded is a work none of whose calls waits without end for a database that
 // went away: it gives up on one that makes no progress for its stall timeout and does
-// not answer Describe within another, and returns *workload.UnreachableError. It
+// not answer Describe within another, and returns *store.UnreachableError. It
 // does not rely on a driver to return when its context ends. A phase of any length is
 // waited for while it makes progress. It is safe for concurrent use.
 type bounded struct {
@@ -48,7 +48,7 @@ func newBounded(w definition.Work, stallTimeout time.Duration, address string) *
 	if stallTimeout <= 0 {
 		stallTimeout = defaultStallTimeout
 	}
-	return &bounded{Work: w, stallTimeout: stallTimeout, address: workload.Redact(address)}
+	return &bounded{Work: w, stallTimeout: stallTimeout, address: store.Redact(address)}
 }
 
 // do makes a call, which doing names, and bounds it.
@@ -147,7 +147,7 @@ func (b *bounded) answers(ctx context.Context) bool {
 	}()
 	select {
 	case err := <-ended:
-		return err == nil || !errors.As(err, new(*workload.UnreachableError)) && asking.Err() == nil
+		return err == nil || !errors.As(err, new(*store.UnreachableError)) && asking.Err() == nil
 	case <-asking.Done():
 		return false
 	}
@@ -159,18 +159,18 @@ func (b *bounded) abandoned(doing string, why error) error {
 }
 
 func (b *bounded) unreachable(doing string, why error) error {
-	return &workload.UnreachableError{Address: b.address, Err: fmt.Errorf("while %s: %w", doing, why)}
+	return &store.UnreachableError{Address: b.address, Err: fmt.Errorf("while %s: %w", doing, why)}
 }
 
-func (b *bounded) Describe(ctx context.Context) (workload.Product, error) {
+func (b *bounded) Describe(ctx context.Context) (store.Product, error) {
 	return bind(b, ctx, "describing it", b.Work.Describe)
 }
 
-func (b *bounded) Find(ctx context.Context) (*workload.Leftover, error) {
+func (b *bounded) Find(ctx context.Context) (*store.Leftover, error) {
 	return bind(b, ctx, "looking for the mark", b.Work.Find)
 }
 
-func (b *bounded) Marker(ctx context.Context) (*workload.Marker, error) {
+func (b *bounded) Marker(ctx context.Context) (*store.Marker, error) {
 	return bind(b, ctx, "reading the mark", b.Work.Marker)
 }
 
@@ -179,15 +179,15 @@ func (b *bounded) Removable(ctx context.Context) error {
 }
 
 // Lease implements work. Renewing and releasing are bounded by who asks (attempt).
-func (b *bounded) Lease(ctx context.Context) (*workload.Lease, error) {
+func (b *bounded) Lease(ctx context.Context) (*store.Lease, error) {
 	return bind(b, ctx, "looking for a lease", b.Work.Lease)
 }
 
-func (b *bounded) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+func (b *bounded) TakeLease(ctx context.Context, holder store.Holder, ttl time.Duration, gone string) error {
 	return b.do(ctx, "taking the lease", func(ctx context.Context) error { return b.Work.TakeLease(ctx, holder, ttl, gone) })
 }
 
-func (b *bounded) Size(ctx context.Context) (workload.Size, error) {
+func (b *bounded) Size(ctx context.Context) (store.Size, error) {
 	return bind(b, ctx, "asking for the size on disk", b.Work.Size)
 }
 
@@ -215,7 +215,7 @@ func bind[T any](b *bounded, ctx context.Context, doing string, call func(ctx co
 	return value, err
 }
 
-func (b *bounded) Create(ctx context.Context, mark workload.Marker) error {
+func (b *bounded) Create(ctx context.Context, mark store.Marker) error {
 	return b.do(ctx, "making the schema", func(ctx context.Context) error { return b.Work.Create(ctx, mark) })
 }
 
@@ -242,7 +242,7 @@ func (b *bounded) loadBy(ctx context.Context, loaded func(done, total int64), by
 			loaded(done, total)
 		})
 	})
-	if unreachable := (*workload.UnreachableError)(nil); errors.As(err, &unreachable) && b.gone.Load() {
+	if unreachable := (*store.UnreachableError)(nil); errors.As(err, &unreachable) && b.gone.Load() {
 		unreachable.Err = fmt.Errorf("%w, with %s of %s in", unreachable.Err, check.Count(rows.Load()), check.Counted(b.Rows(), "row", "rows"))
 	}
 	return err
@@ -263,7 +263,7 @@ func (b *bounded) Save(ctx context.Context, folder string, read func(rows int64)
 func (b *bounded) loadThrough(ctx context.Context, loaded func(done, total int64), rowsIn func()) (again int64, err error) {
 	work, can := b.Work.(definition.Reloading)
 	if !can {
-		return 0, &workload.OptionError{Option: "--fault", Value: "while loading", Want: "a workload whose loading survives them"}
+		return 0, &store.OptionError{Option: "--fault", Value: "while loading", Want: "a workload whose loading survives them"}
 	}
 	err = b.loadBy(ctx, loaded, func(ctx context.Context, loaded func(done, total int64)) (err error) {
 		again, err = work.LoadThrough(ctx, loaded, rowsIn)
@@ -360,17 +360,17 @@ func openWork(ctx context.Context, s Scenario, address string, stallTimeout time
 
 // open reaches the database at address and begins the workload on it.
 func (s Scenario) open(ctx context.Context, by definition.Support, address string) (definition.Work, error) {
-	to := workload.Target{Address: address, ConnectTimeout: s.ConnectTimeout, Isolation: s.Isolation, Seed: s.Load.Seed}
+	to := store.Target{Address: address, ConnectTimeout: s.ConnectTimeout, Isolation: s.Isolation, Seed: s.Load.Seed}
 	if c, chooses := s.Config.(definition.Targeting); chooses {
 		c.Target(&to)
 	}
-	store, err := by.Open(ctx, to)
+	db, err := by.Open(ctx, to)
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.Config.Open(ctx, store, s.Load.Seed, s.Load.Clients)
+	w, err := s.Config.Open(ctx, db, s.Load.Seed, s.Load.Clients)
 	if err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, errors.Join(err, db.Close())
 	}
 	return w, nil
 }

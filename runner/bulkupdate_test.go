@@ -7,7 +7,7 @@ import (
 
 	"assay/check"
 	"assay/load"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bulkupdate"
 )
 
@@ -54,7 +54,7 @@ func TestBulkUpdateRefusals(t *testing.T) {
 	} {
 		s := bulkUpdates("mem://", 1)
 		change(s.Config.(*bulkupdate.Config))
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if err := s.Validate(); !errors.As(err, &refused) || refused.Option != option {
 			t.Errorf("%s: %v", option, err)
 		}

@@ -15,7 +15,7 @@ import (
 	"assay/cluster"
 	"assay/fault"
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/entity"
@@ -175,7 +175,7 @@ func (s DurabilityScenario) chosen(product string) (some []durabilitySetting, er
 	for _, name := range s.Settings {
 		i := slices.Index(names, name)
 		if i < 0 {
-			return nil, &workload.OptionError{Option: "--setting", Value: name, Want: fmt.Sprintf("one of %q", names)}
+			return nil, &store.OptionError{Option: "--setting", Value: name, Want: fmt.Sprintf("one of %q", names)}
 		}
 		some = append(some, all[i])
 	}

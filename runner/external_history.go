@@ -15,7 +15,7 @@ import (
 	"assay/check/register"
 	"assay/history/exchange"
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 )
 
 // HistoryOptions is how a history that another tool recorded is judged.
@@ -75,7 +75,7 @@ func (k *keptParts) add(found []smallest, kind exchange.Kind) {
 // CheckHistory judges the history in a file, or on standard input if path is
 // StandardInput. A file that is missing or malformed, or that an option does not
 // fit, gives an *InputError, an option that cannot be understood a
-// *workload.OptionError, and the end of ctx before the history was read an
+// *store.OptionError, and the end of ctx before the history was read an
 // *InterruptedError. A read of standard input that waits then stays behind.
 func CheckHistory(ctx context.Context, path string, o HistoryOptions) (report.History, error) {
 	if err := o.parse(); err != nil {
@@ -93,24 +93,24 @@ func CheckHistory(ctx context.Context, path string, o HistoryOptions) (report.Hi
 // parse checks the options and brings values and names into their one form.
 func (o *HistoryOptions) parse() error {
 	if o.Test != "" && !slices.Contains(TestNames(), o.Test) {
-		return &workload.OptionError{Option: "--test", Value: o.Test, Want: allTests()}
+		return &store.OptionError{Option: "--test", Value: o.Test, Want: allTests()}
 	}
 	if o.Model != "" && o.Model != modelLinearizable {
 		model, err := cycle.ParseModel(o.Model)
 		if err != nil {
-			return &workload.OptionError{Option: "--model", Value: o.Model, Want: cycle.ModelNames()}
+			return &store.OptionError{Option: "--model", Value: o.Model, Want: cycle.ModelNames()}
 		}
 		o.Model = string(model)
 	}
 	for _, name := range o.Assume {
 		if !new(cycle.Options).Assume(name) {
-			return &workload.OptionError{Option: "--assume", Value: name, Want: strings.Join(cycle.Assumptions(), ", ")}
+			return &store.OptionError{Option: "--assume", Value: name, Want: strings.Join(cycle.Assumptions(), ", ")}
 		}
 	}
 	if o.Initial != "" {
 		value, err := exchange.ParseAtom(o.Initial)
 		if err != nil {
-			return &workload.OptionError{Option: "--initial", Value: o.Initial, Want: `one value as EDN writes it, such as nil, 0, true, "text" or :word`}
+			return &store.OptionError{Option: "--initial", Value: o.Initial, Want: `one value as EDN writes it, such as nil, 0, true, "text" or :word`}
 		}
 		o.Initial = value.String()
 	}

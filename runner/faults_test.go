@@ -13,7 +13,7 @@ import (
 	"assay/history"
 	"assay/measure"
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/churn"
 )
@@ -79,7 +79,7 @@ func TestFaultsThatCannotBeAskedFor(t *testing.T) {
 		change func(*Scenario)
 		is     func(error) bool
 	}{
-		{"without a cluster", func(s *Scenario) { s.Cluster = "" }, is[*workload.OptionError]},
+		{"without a cluster", func(s *Scenario) { s.Cluster = "" }, is[*store.OptionError]},
 		{"no such action", func(s *Scenario) { s.Faults[0] = "hug primary" }, is[*fault.ParseError]},
 		{"after the end", func(s *Scenario) { s.Faults[0] = "kill primary at 1h" }, is[*fault.ScheduleError]},
 		{"behind one that never ends", func(s *Scenario) { s.Faults = []string{"kill n1 at 1s for ever", "pause n1 at 2s"} }, is[*fault.ScheduleError]},
@@ -89,9 +89,9 @@ func TestFaultsThatCannotBeAskedFor(t *testing.T) {
 		{"while rows are loaded in a workload that cannot go on", func(s *Scenario) {
 			*s = Defaults(churn.Definition())
 			s.Cluster, s.Faults = "mongodb:3", []string{"kill primary while loading at 2s"}
-		}, is[*workload.OptionError]},
-		{"a power cut while rows are loaded", func(s *Scenario) { s.Faults[0] = "power-cut primary while loading at 1s" }, is[*workload.OptionError]},
-		{"a database as well", func(s *Scenario) { s.Database = "mem:" }, is[*workload.OptionError]},
+		}, is[*store.OptionError]},
+		{"a power cut while rows are loaded", func(s *Scenario) { s.Faults[0] = "power-cut primary while loading at 1s" }, is[*store.OptionError]},
+		{"a database as well", func(s *Scenario) { s.Database = "mem:" }, is[*store.OptionError]},
 	} {
 		s := Defaults(bank.Definition())
 		s.Cluster, s.Faults = "mongodb:3", []string{"kill primary at 2s"}

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"assay/history/exchange"
-	"assay/workload"
+	"assay/store"
 )
 
 // StandardInput is the path of a history that is read from standard input.
@@ -190,7 +190,7 @@ func (o *HistoryOptions) parseAccounts() error {
 	const most = 1 << 20
 	var names []string
 	for _, text := range o.Accounts {
-		bad := &workload.OptionError{Option: "--accounts", Value: text,
+		bad := &store.OptionError{Option: "--accounts", Value: text,
 			Want: `accounts as EDN writes them, or ranges, such as 0..7 or 1,2,:savings`}
 		if from, to, ok := strings.Cut(text, ".."); ok {
 			first, err1 := strconv.ParseInt(from, 10, 64)

@@ -10,7 +10,7 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/isolation"
 )
@@ -28,7 +28,7 @@ func kill(t *testing.T, out Outcome, stateFile string) {
 	})
 	must(t, os.Truncate(path, int64(len(read(t, path))-1)))
 	r := *out.Result
-	begun := begin(Defaults(workloadOf(r.Workload)), workload.Marker{Run: r.Run, Version: r.Version}, r.Started)
+	begun := begin(Defaults(workloadOf(r.Workload)), store.Marker{Run: r.Run, Version: r.Version}, r.Started)
 	begun.Seed, begun.Load, begun.Retries, begun.Options = r.Seed, r.Load, r.Retries, r.Options
 	begun.Database, begun.Loading = r.Database, r.Loading
 	begun.Load.Unserved, begun.Load.Late = 0, report.Latency{}

@@ -7,7 +7,7 @@ import (
 
 	"assay/check"
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 )
 
 // InterruptedError is a run that was asked to end before its work began:
@@ -64,7 +64,7 @@ func (r *run) interrupted(ctx context.Context, err error, during string) error {
 	case r.driver.Name == "mem":
 		e.Left = "what was loaded is gone"
 	default:
-		e.Left = fmt.Sprintf("what was loaded stays in %s with assay's mark until the next run of %s replaces it", workload.Redact(r.address), r.scenario.Workload)
+		e.Left = fmt.Sprintf("what was loaded stays in %s with assay's mark until the next run of %s replaces it", store.Redact(r.address), r.scenario.Workload)
 	}
 	if r.result == nil {
 		return e

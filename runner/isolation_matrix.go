@@ -14,7 +14,6 @@ import (
 
 	"assay/catalog"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/interleaving"
 	"assay/workload/isolation"
@@ -113,7 +112,7 @@ func chosen(levels []store.Level, wanted []string) (some []store.Level, err erro
 	}
 	for _, w := range wanted {
 		if !slices.Contains(names, w) {
-			return nil, &workload.OptionError{Option: "--level", Value: w, Want: strings.Join(names, "; ")}
+			return nil, &store.OptionError{Option: "--level", Value: w, Want: strings.Join(names, "; ")}
 		}
 	}
 	if len(wanted) == 0 {
@@ -124,14 +123,14 @@ func chosen(levels []store.Level, wanted []string) (some []store.Level, err erro
 
 // database opens it at a level.
 func (m *matrix) database(ctx context.Context, level store.Level) (store.Database, error) {
-	db, err := m.support.Open(ctx, workload.Target{
+	db, err := m.support.Open(ctx, store.Target{
 		Address: withOptions(m.address, level.Options), ConnectTimeout: m.timeout, Isolation: level.Isolation,
 	})
 	if err != nil {
 		return nil, err
 	}
 	if seeded(ctx, db) {
-		err := &workload.OptionError{Option: "database", Value: workload.Redact(m.address), Reason: "its sessions cannot be played step by step",
+		err := &store.OptionError{Option: "database", Value: store.Redact(m.address), Reason: "its sessions cannot be played step by step",
 			Want: "sqlite:, postgres:, mysql:, mongodb: or mem:, without seeded bugs"}
 		return nil, errors.Join(err, db.Close())
 	}
@@ -139,9 +138,9 @@ func (m *matrix) database(ctx context.Context, level store.Level) (store.Databas
 }
 
 // seeded is whether a database has bugs, and so does one transaction at a time.
-func seeded(ctx context.Context, db workload.Store) bool {
+func seeded(ctx context.Context, db store.Administration) bool {
 	product, err := db.Describe(ctx)
-	return err == nil && slices.ContainsFunc(product.Settings, func(s workload.Setting) bool { return s.Name == workload.SettingBugs })
+	return err == nil && slices.ContainsFunc(product.Settings, func(s store.Setting) bool { return s.Name == store.SettingBugs })
 }
 
 // level plays one level in a schema of its own, which it drops.
@@ -161,7 +160,7 @@ func (m *matrix) level(ctx context.Context, level store.Level) (err error) {
 	}
 	working := lease.keep(ctx)
 	defer lease.release(ctx, m.options.Progress)
-	mark := workload.Marker{Run: id, Workload: isolation.Name, Version: m.options.Version, Created: time.Now().UTC().Truncate(time.Second)}
+	mark := store.Marker{Run: id, Workload: isolation.Name, Version: m.options.Version, Created: time.Now().UTC().Truncate(time.Second)}
 	m.dropped = false
 	if err := db.Create(working, mark); err != nil {
 		return err

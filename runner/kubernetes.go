@@ -15,7 +15,7 @@ import (
 	"assay/cluster/server"
 	"assay/fault"
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 )
 
 // attach finds the pods that the scenario selects, before anything is changed. The
@@ -121,7 +121,7 @@ type primaryAsker struct {
 	run *run
 
 	mu      sync.Mutex
-	account workload.Statistics
+	account store.Statistics
 }
 
 // askBound is how long the database may take to say who takes writes.
@@ -133,7 +133,7 @@ func (p *primaryAsker) ask(ctx context.Context) (string, error) {
 	if p.account == nil {
 		var why string
 		p.account, why = p.run.driver.OpenStatistics(ctx, p.run.scenario.Workload,
-			workload.Target{Address: p.run.address, ConnectTimeout: p.run.scenario.ConnectTimeout})
+			store.Target{Address: p.run.address, ConnectTimeout: p.run.scenario.ConnectTimeout})
 		if p.account == nil {
 			return "", &server.NoPrimaryError{Product: p.run.driver.Name + " (" + why + ")"}
 		}

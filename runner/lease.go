@@ -14,7 +14,7 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 )
 
 // How long a lease lasts, how often it is renewed, and how long one request for it
@@ -30,8 +30,8 @@ const (
 
 // lease is what a run holds on its schema. The methods of a nil lease do nothing.
 type lease struct {
-	store  workload.Store
-	holder workload.Holder
+	store  store.Administration
+	holder store.Holder
 	// limit is how long one request may take.
 	limit time.Duration
 	// alone is true on servers that this process has started: nobody else takes a lease
@@ -46,18 +46,18 @@ type lease struct {
 }
 
 // newHolder says that this process holds a lease for a run.
-func newHolder(run string) workload.Holder {
+func newHolder(run string) store.Holder {
 	host, _ := os.Hostname() // for people; a machine without a name has none
-	h := workload.Holder{Token: uuid.NewString(), Run: run, Host: host, Machine: machine(), PID: os.Getpid()}
+	h := store.Holder{Token: uuid.NewString(), Run: run, Host: host, Machine: machine(), PID: os.Getpid()}
 	h.Started, _ = processStart(h.PID)
 	return h
 }
 
 // newLease is a lease of this process's for a run. One request takes no longer than
 // the stall timeout of the store.
-func newLease(store workload.Store, run string) *lease {
-	l := &lease{store: store, holder: newHolder(run), limit: leaseAttempt}
-	if b, is := store.(*bounded); is {
+func newLease(db store.Administration, run string) *lease {
+	l := &lease{store: db, holder: newHolder(run), limit: leaseAttempt}
+	if b, is := db.(*bounded); is {
 		l.limit = min(l.limit, b.stallTimeout)
 	}
 	return l
@@ -83,7 +83,7 @@ func (l *lease) attempt(ctx context.Context, request func(ctx context.Context) e
 
 // ended reports whether the holder is certainly a process of this machine that
 // has ended.
-func ended(h workload.Holder) bool {
+func ended(h store.Holder) bool {
 	if h.Machine == "" || h.Machine != machine() || h.Started == "" {
 		return false
 	}
@@ -93,14 +93,14 @@ func ended(h workload.Holder) bool {
 
 // takeLease takes the lease on the schema for a run. One that a run left which was
 // killed on this machine is taken over, with a word; while another run lives, or
-// may, there is *workload.HeldError. A lease that is shared with agents holds until it
+// may, there is *store.HeldError. A lease that is shared with agents holds until it
 // expires, since they still work for a moment when this process has ended.
-func takeLease(ctx context.Context, store workload.Store, run string, shared bool, p Progress) (*lease, error) {
-	l := newLease(store, run)
+func takeLease(ctx context.Context, db store.Administration, run string, shared bool, p Progress) (*lease, error) {
+	l := newLease(db, run)
 	if shared {
 		l.holder.Started = ""
 	}
-	left, err := store.Lease(ctx)
+	left, err := db.Lease(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func takeLease(ctx context.Context, store workload.Store, run string, shared boo
 	if left != nil && ended(left.Holder) {
 		gone = left.Token
 	}
-	if err := store.TakeLease(ctx, l.holder, leaseTTL, gone); err != nil {
+	if err := db.TakeLease(ctx, l.holder, leaseTTL, gone); err != nil {
 		return nil, err
 	}
 	switch {
@@ -174,7 +174,7 @@ func (l *lease) watchPauses(ctx context.Context) {
 
 // isMissing says whether the lease is not there.
 func isMissing(err error) bool {
-	missing := (*workload.NoSchemaError)(nil)
+	missing := (*store.NoSchemaError)(nil)
 	return errors.As(err, &missing)
 }
 
@@ -186,7 +186,7 @@ func (l *lease) renew(ctx context.Context) error {
 	if l.pauses.look(time.Now()); err == nil {
 		l.pauses.settle(before)
 	}
-	var held *workload.HeldError
+	var held *store.HeldError
 	if errors.As(err, &held) {
 		l.lose(err)
 	}
@@ -226,7 +226,7 @@ func (l *lease) release(ctx context.Context, p Progress) {
 }
 
 // confirm returns nil if the database holds what this run made, under its own
-// lease. Else it gives *workload.HeldError, *GoneError, *ReplacedError, or why that could
+// lease. Else it gives *store.HeldError, *GoneError, *ReplacedError, or why that could
 // not be told.
 func (l *lease) confirm(ctx context.Context) error {
 	if err := l.isLost(); err != nil {

@@ -16,7 +16,7 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 )
 
@@ -24,20 +24,20 @@ import (
 // expiry, make its own data there if anew is true, and end if ended is.
 func overtake(t *testing.T, address string, anew, ended bool) (run string) {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), workload.Target{Address: address}, bank.Schema())
+	db, err := sqlite.Open(t.Context(), store.Target{Address: address}, bank.Schema())
 	must(t, err)
-	defer store.Close()
-	left, err := store.Lease(t.Context())
+	defer db.Close()
+	left, err := db.Lease(t.Context())
 	if err != nil || left == nil {
 		t.Fatalf("the run holds no lease: %+v, %v", left, err)
 	}
 	other := newHolder(uuid.NewString())
-	must(t, store.TakeLease(t.Context(), other, leaseTTL, left.Token))
+	must(t, db.TakeLease(t.Context(), other, leaseTTL, left.Token))
 	if anew { // sessions that are idle or open would keep an SQLite file from that; here they are closed
-		must(t, store.Create(t.Context(), workload.Marker{Run: other.Run, Workload: "bank", Created: time.Now(), Rows: 2}))
+		must(t, db.Create(t.Context(), store.Marker{Run: other.Run, Workload: "bank", Created: time.Now(), Rows: 2}))
 	}
 	if ended {
-		must(t, store.ReleaseLease(t.Context(), other.Token))
+		must(t, db.ReleaseLease(t.Context(), other.Token))
 	}
 	return other.Run
 }
@@ -65,7 +65,7 @@ func TestOvertakenRunIsNotJudged(t *testing.T) {
 			}
 			continue
 		}
-		held, taken := errors.AsType[*workload.HeldError](err)
+		held, taken := errors.AsType[*store.HeldError](err)
 		if c.ended && !is[*GoneError](err) && !is[*ReplacedError](err) || !c.ended && (!taken || held.Lease.Run != run) {
 			t.Errorf("%s: the run ended with %v; the other is %s", name, err, run)
 		}
@@ -101,19 +101,19 @@ func TestTheProcessIsSeenToRun(t *testing.T) {
 // remove what is there.
 func TestLostLeaseEndsTheWork(t *testing.T) {
 	l := &lease{holder: newHolder("one"), store: nil}
-	l.lose(&workload.HeldError{Name: "x", Lease: workload.Lease{Holder: newHolder("two")}})
+	l.lose(&store.HeldError{Name: "x", Lease: store.Lease{Holder: newHolder("two")}})
 	r := &run{lease: l, id: "one"}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := r.interrupted(ctx, context.Canceled, "loading")
-	if !is[*workload.HeldError](err) || is[*InterruptedError](err) {
+	if !is[*store.HeldError](err) || is[*InterruptedError](err) {
 		t.Errorf("got %v", err)
 	}
 }
 
 // renewals is a Store that answers renewals alone.
 type renewals struct {
-	workload.Store
+	store.Administration
 	answers []error
 }
 
@@ -137,7 +137,7 @@ func (a *attemptCounter) Close() {}
 // lease lasts sends nothing before it knows that nobody has taken over.
 func TestAPausedRunAsksBeforeItGoesOn(t *testing.T) {
 	away := errors.New("no answer")
-	held := &workload.HeldError{Name: "x", Lease: workload.Lease{Holder: newHolder("other")}}
+	held := &store.HeldError{Name: "x", Lease: store.Lease{Holder: newHolder("other")}}
 	for name, c := range map[string]struct {
 		pause   time.Duration
 		answers []error
@@ -148,8 +148,8 @@ func TestAPausedRunAsksBeforeItGoesOn(t *testing.T) {
 		"it is not known":   {pauseLimit + time.Second, []error{away, nil}, []history.Outcome{history.Failed, history.Committed}},
 		"another took over": {pauseLimit + time.Second, []error{held, held}, []history.Outcome{history.Failed, history.Failed}},
 	} {
-		store := &renewals{answers: c.answers}
-		l := newLease(store, "this")
+		db := &renewals{answers: c.answers}
+		l := newLease(db, "this")
 		l.pauses.look(time.Now().Add(-c.pause))
 		sent := &attemptCounter{}
 		client := leased{sent, l}
@@ -163,8 +163,8 @@ func TestAPausedRunAsksBeforeItGoesOn(t *testing.T) {
 				committed++
 			}
 		}
-		if sent.count != committed || len(store.answers) != 0 {
-			t.Errorf("%s: %d attempts were sent, want %d; %d answers are left", name, sent.count, committed, len(store.answers))
+		if sent.count != committed || len(db.answers) != 0 {
+			t.Errorf("%s: %d attempts were sent, want %d; %d answers are left", name, sent.count, committed, len(db.answers))
 		}
 	}
 	var none *lease
@@ -213,16 +213,16 @@ func TestEndedHolder(t *testing.T) {
 	must(t, gone.Run())
 	me := newHolder("run")
 	for name, c := range map[string]struct {
-		change func(*workload.Holder)
+		change func(*store.Holder)
 		want   bool
 	}{
-		"this process":    {func(*workload.Holder) {}, false},
-		"a process gone":  {func(h *workload.Holder) { h.PID = gone.Process.Pid }, true},
-		"a number reused": {func(h *workload.Holder) { h.Started = "1" }, true},
-		"another machine": {func(h *workload.Holder) { h.PID, h.Machine = gone.Process.Pid, "other" }, false},
-		"unknown machine": {func(h *workload.Holder) { h.PID, h.Machine = gone.Process.Pid, "" }, false},
-		"unknown start":   {func(h *workload.Holder) { h.PID, h.Started = gone.Process.Pid, "" }, false},
-		"another process": {func(h *workload.Holder) { h.PID = 1 }, true}, // begun long before
+		"this process":    {func(*store.Holder) {}, false},
+		"a process gone":  {func(h *store.Holder) { h.PID = gone.Process.Pid }, true},
+		"a number reused": {func(h *store.Holder) { h.Started = "1" }, true},
+		"another machine": {func(h *store.Holder) { h.PID, h.Machine = gone.Process.Pid, "other" }, false},
+		"unknown machine": {func(h *store.Holder) { h.PID, h.Machine = gone.Process.Pid, "" }, false},
+		"unknown start":   {func(h *store.Holder) { h.PID, h.Started = gone.Process.Pid, "" }, false},
+		"another process": {func(h *store.Holder) { h.PID = 1 }, true}, // begun long before
 	} {
 		h := me
 		c.change(&h)

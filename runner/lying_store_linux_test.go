@@ -17,7 +17,6 @@ import (
 	"assay/history"
 	"assay/serve"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/entity"
 	"assay/workload/keyvalue"
 )
@@ -43,7 +42,7 @@ func serveStore(lying bool, args []string) error {
 	if err != nil {
 		return err
 	}
-	opened, err := driver.Support(entity.Name).Open(ctx, workload.Target{Address: *address})
+	opened, err := driver.Support(entity.Name).Open(ctx, store.Target{Address: *address})
 	if err != nil {
 		return err
 	}
@@ -102,7 +101,7 @@ func openLying(db store.Database, path string) (*lyingStore, error) {
 	return l, lines.Err()
 }
 
-func (l *lyingStore) Create(ctx context.Context, mark workload.Marker) error {
+func (l *lyingStore) Create(ctx context.Context, mark store.Marker) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inserts, l.unsynced = 0, map[uuid.UUID]entity.Entity{}
@@ -179,12 +178,12 @@ type lyingSession struct {
 }
 
 func (s *lyingSession) Run(ctx context.Context, call store.Call) store.Reply {
-	done := store.Reply{Reply: workload.Reply{Outcome: history.Committed}}
+	done := store.Reply{Outcome: history.Committed}
 	if call.Statement == keyvalue.Insert {
 		kept, err := s.of.keep(store.Values(call.Parameters))
 		switch {
 		case err != nil:
-			return store.Reply{Reply: workload.Reply{Class: "disk", Err: err}}
+			return store.Reply{Class: "disk", Err: err}
 		case kept:
 			return done
 		}

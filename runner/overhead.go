@@ -14,13 +14,13 @@ import (
 	"assay/load"
 	"assay/measure"
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 )
 
 // unjudged says why nothing of a run can be judged; it is empty if something can.
 func unjudged(r *report.Result) string {
 	for _, s := range r.Database.Settings {
-		if s.Name == workload.SettingUnjudged {
+		if s.Name == store.SettingUnjudged {
 			return s.Value
 		}
 	}
@@ -55,7 +55,7 @@ func (s Scenario) validateOverhead() error {
 		return err
 	}
 	if support := driver.Support(s.Workload); support.Open == nil {
-		return &workload.OptionError{Option: "--overhead", Value: "workload " + s.Workload, Want: "one that the null store serves: " + support.Reason}
+		return &store.OptionError{Option: "--overhead", Value: "workload " + s.Workload, Want: "one that the null store serves: " + support.Reason}
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"assay/check"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/churn"
 	"assay/workload/entity"
@@ -49,7 +49,7 @@ func TestOverhead(t *testing.T) {
 func TestOverheadThatCannotBeMeasured(t *testing.T) {
 	s := Defaults(churn.Definition())
 	s.Overhead = true
-	if err := s.Validate(); !errors.As(err, new(*workload.OptionError)) || !strings.Contains(err.Error(), "the null store answers transfers") {
+	if err := s.Validate(); !errors.As(err, new(*store.OptionError)) || !strings.Contains(err.Error(), "the null store answers transfers") {
 		t.Errorf("%v", err)
 	}
 }

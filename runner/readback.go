@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"assay/check"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/definition"
 )
 
@@ -29,7 +29,7 @@ type readBackRecord struct {
 	// had settled.
 	InFlight string `json:"in_flight"`
 	// Size is what the data took on disk; nil if the database did not tell.
-	Size *workload.Size `json:"size,omitempty"`
+	Size *store.Size `json:"size,omitempty"`
 }
 
 // readBack saves the state of the database in the run's folder, if it is own's
@@ -37,7 +37,7 @@ type readBackRecord struct {
 // be taken for one that has lost its rows. So would one that somebody emptied;
 // written is how many operations were acknowledged. A state that was saved earlier is
 // replaced by a good one only.
-func readBack(ctx context.Context, store definition.Work, folder string, s Scenario, own *lease, written int64, p Progress) error {
+func readBack(ctx context.Context, db definition.Work, folder string, s Scenario, own *lease, written int64, p Progress) error {
 	p.Stage("reading everything back")
 	if err := own.confirm(ctx); err != nil {
 		return err
@@ -47,12 +47,12 @@ func readBack(ctx context.Context, store definition.Work, folder string, s Scena
 	if err := os.Rename(state, earlier); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keep the state that was read earlier: %w", err)
 	}
-	err := store.Save(ctx, folder, func(rows int64) { p.Rows(rows, 0) })
+	err := db.Save(ctx, folder, func(rows int64) { p.Rows(rows, 0) })
 	if err == nil {
 		err = own.confirm(ctx)
 	}
 	if err == nil && !s.cutsPower() {
-		err = notEmptied(ctx, store, written)
+		err = notEmptied(ctx, db, written)
 	}
 	if err == nil {
 		return removed(earlier)
@@ -112,8 +112,8 @@ func (e *ReplacedError) Error() string {
 
 // holdsRun returns nil if the database still holds what this run made, and else
 // a *ReplacedError, or why it could not be asked.
-func holdsRun(ctx context.Context, store workload.Store, run string) error {
-	mark, err := store.Marker(ctx)
+func holdsRun(ctx context.Context, db store.Administration, run string) error {
+	mark, err := db.Marker(ctx)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look for the mark of this run: %w", err)
@@ -137,22 +137,22 @@ const enough = 20
 //
 // Rows that are left in another table are evidence: what they hold was written by the
 // operations whose rows are gone, or before these, and is judged with them.
-func notEmptied(ctx context.Context, store definition.Work, written int64) error {
-	loaded := store.Rows()
+func notEmptied(ctx context.Context, db definition.Work, written int64) error {
+	loaded := db.Rows()
 	if max(loaded, written) < enough {
 		return nil
 	}
-	found, err := store.Find(ctx)
+	found, err := db.Find(ctx)
 	if err != nil || found == nil || found.Rows > 0 {
 		return err
 	}
 	// Find may count one table of several.
-	size, err := store.Size(ctx)
+	size, err := db.Size(ctx)
 	if err != nil || len(size.Rows) == 0 && loaded < enough {
 		return err
 	}
 	for name, rows := range size.Rows {
-		if rows > 0 && !strings.HasPrefix(name, workload.StrikesPrefix) {
+		if rows > 0 && !strings.HasPrefix(name, store.StrikesPrefix) {
 			return nil
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/definition"
 )
 
@@ -96,7 +96,7 @@ func (o *RecheckOptions) chooseModel(s *Scenario, r *report.Result) (own string,
 	flag, has := definition.Lookup(s.Config, "model")
 	model, is := flag.Value.(*string)
 	if !has || !is {
-		return "", &workload.OptionError{Option: "--model", Value: o.Model,
+		return "", &store.OptionError{Option: "--model", Value: o.Model,
 			Want: "left out: a run of " + s.Workload + " is judged by its own rules"}
 	}
 	own = cmp.Or(*model, r.Database.Promise)
@@ -258,22 +258,22 @@ func readNow(ctx context.Context, folder string, s Scenario, r *report.Result, o
 		return &InputError{Path: folder, Err: errors.New("cannot be judged: its servers ended with the run, before they were read back")}
 	case address == "":
 		address = embeddedAddress(folder, s.Workload)
-	case workload.Redacted(address):
+	case store.Redacted(address):
 		return &InputError{Path: folder, Err: fmt.Errorf(
 			"keeps the address %s without its password; give the whole one with --db or ASSAY_DB", address)}
 	}
 	o.Progress.Stage("connecting")
-	store, err := openWork(ctx, s, withOptions(address, s.Options), o.StallTimeout)
+	db, err := openWork(ctx, s, withOptions(address, s.Options), o.StallTimeout)
 	if err != nil {
 		return err
 	}
-	err = readStore(ctx, folder, store, s, r, o.Progress)
-	return errors.Join(err, store.Close())
+	err = readStore(ctx, folder, db, s, r, o.Progress)
+	return errors.Join(err, db.Close())
 }
 
 // readStore reads only if the database still holds this very run.
-func readStore(ctx context.Context, folder string, store definition.Work, s Scenario, r *report.Result, p Progress) error {
-	found, err := store.Find(ctx)
+func readStore(ctx context.Context, folder string, db definition.Work, s Scenario, r *report.Result, p Progress) error {
+	found, err := db.Find(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -282,7 +282,7 @@ func readStore(ctx context.Context, folder string, store definition.Work, s Scen
 	case found.Marker.Run != r.Run:
 		return fmt.Errorf("%s cannot be judged: its database now holds run %s, not %s", folder, found.Marker.Run, r.Run)
 	}
-	lease, err := leaseOnceIdle(ctx, folder, store, r.Run, p)
+	lease, err := leaseOnceIdle(ctx, folder, db, r.Run, p)
 	if err != nil {
 		return err
 	}
@@ -291,14 +291,14 @@ func readStore(ctx context.Context, folder string, store definition.Work, s Scen
 	p.Stage("waiting until nothing is in flight")
 	settling, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
-	if err := store.Settle(settling); err != nil {
+	if err := db.Settle(settling); err != nil {
 		return fmt.Errorf("the run still has operations in flight: %w", err)
 	}
-	if err := readBack(ctx, store, folder, s, lease, r.Outcomes.Committed, p); err != nil {
+	if err := readBack(ctx, db, folder, s, lease, r.Outcomes.Committed, p); err != nil {
 		return err
 	}
 	forgetReadingNotes(r)
-	return writeReadBack(folder, readBackRecord{Run: r.Run, Size: sizeOf(ctx, store, r)})
+	return writeReadBack(folder, readBackRecord{Run: r.Run, Size: sizeOf(ctx, db, r)})
 }
 
 // agentsEnd is how long the agents of a run are waited for whose coordinator was killed.
@@ -307,10 +307,10 @@ const agentsEnd = 2 * time.Minute
 // leaseOnceIdle takes the lease on what a run has made. Of a run by agents it waits until
 // they have stopped, who renew theirs: what they write meanwhile would be read and not be
 // in their histories yet.
-func leaseOnceIdle(ctx context.Context, folder string, store workload.Store, run string, p Progress) (*lease, error) {
+func leaseOnceIdle(ctx context.Context, folder string, db store.Administration, run string, p Progress) (*lease, error) {
 	for until := time.Now().Add(agentsEnd); ; {
-		l, err := takeLease(ctx, store, run, false, p)
-		var held *workload.HeldError
+		l, err := takeLease(ctx, db, run, false, p)
+		var held *store.HeldError
 		if !errors.As(err, &held) || held.Lease.Run != run || !exists(folder, agents.Folder) || time.Now().After(until) {
 			return l, err
 		}

@@ -17,7 +17,7 @@ import (
 	"assay/catalog"
 	"assay/check"
 	"assay/measure"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
@@ -93,7 +93,7 @@ func intrusions() map[string]func(ctx context.Context, other definition.Work, na
 		},
 		"replaced": func(ctx context.Context, other definition.Work, name string) error {
 			return regardless(ctx, other, func() error {
-				return other.Create(ctx, workload.Marker{Run: "another", Workload: name, Rows: 1})
+				return other.Create(ctx, store.Marker{Run: "another", Workload: name, Rows: 1})
 			})
 		},
 	}
@@ -121,7 +121,7 @@ func mustNotConvict(t *testing.T, s Scenario, stage string, act func()) {
 	t.Helper()
 	progress := &intruder{stage: stage, act: act}
 	out, err := Run(t.Context(), s, Options{Version: "test", Out: filepath.Join(t.TempDir(), "run"), Progress: progress})
-	if held := (*workload.HeldError)(nil); errors.As(err, &held) {
+	if held := (*store.HeldError)(nil); errors.As(err, &held) {
 		return // the run renewed its lease just then, and found it taken: exit code 5
 	}
 	if replaced := (*ReplacedError)(nil); errors.As(err, &replaced) && replaced.By != "" {

@@ -13,7 +13,7 @@ import (
 	"assay/check"
 	"assay/measure"
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 )
 
 // resultFormat is the version of result.json's form.
@@ -21,7 +21,7 @@ const resultFormat = 1
 
 // begin returns the result of a run that has begun: what is known beforehand,
 // and a verdict of unknown, so that a run that is killed leaves the truth.
-func begin(s Scenario, mark workload.Marker, started time.Time) *report.Result {
+func begin(s Scenario, mark store.Marker, started time.Time) *report.Result {
 	loop := "closed"
 	if s.Load.Rate > 0 {
 		loop = "open"
@@ -48,9 +48,9 @@ func begin(s Scenario, mark workload.Marker, started time.Time) *report.Result {
 const invalid = string(measure.Invalid)
 
 // describe enters what the database says of itself.
-func describe(r *report.Result, p workload.Product, address, promise string) {
+func describe(r *report.Result, p store.Product, address, promise string) {
 	d := &r.Database
-	d.Product, d.Version, d.Address = p.Name, p.Version, workload.Redact(address)
+	d.Product, d.Version, d.Address = p.Name, p.Version, store.Redact(address)
 	d.Embedded, d.Promise = p.Embedded, promise
 	for _, s := range p.Settings {
 		d.Settings = append(d.Settings, report.Setting(s))

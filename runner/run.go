@@ -19,7 +19,7 @@ import (
 	"assay/fault"
 	"assay/measure"
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/definition"
 )
 
@@ -206,13 +206,13 @@ func (r *run) reach(ctx context.Context) error {
 	if a := r.options.Agents; a != nil {
 		open = a.open.orDefault()
 	}
-	store, err := open(ctx, r.scenario, r.address, r.options.StallTimeout)
+	db, err := open(ctx, r.scenario, r.address, r.options.StallTimeout)
 	if err != nil {
 		return err
 	}
-	found, err := r.own(ctx, store)
+	found, err := r.own(ctx, db)
 	if err != nil {
-		return errors.Join(err, store.Close())
+		return errors.Join(err, db.Close())
 	}
 	if found != nil {
 		state := "complete"
@@ -224,10 +224,10 @@ func (r *run) reach(ctx context.Context) error {
 		}
 		r.options.Progress.Note(fmt.Sprintf("replacing what run %s left: %s", found.Marker.Run, state))
 	}
-	r.store = store
+	r.store = db
 	r.offerRestart()
 	if c, asks := r.scenario.Config.(observed); asks {
-		if observers, _ := store.Observers(); len(observers) == 0 {
+		if observers, _ := db.Observers(); len(observers) == 0 {
 			if note := c.WithoutObservers(); note != "" {
 				r.options.Progress.Note(note)
 			}
@@ -238,17 +238,17 @@ func (r *run) reach(ctx context.Context) error {
 
 // own takes the lease on the schema, before anything is changed in it, and tells
 // what an earlier run left there.
-func (r *run) own(ctx context.Context, store definition.Work) (found *workload.Leftover, err error) {
-	if _, err := store.Marker(ctx); err != nil { // what is not ours gets no lease
+func (r *run) own(ctx context.Context, db definition.Work) (found *store.Leftover, err error) {
+	if _, err := db.Marker(ctx); err != nil { // what is not ours gets no lease
 		return nil, err
 	}
 	r.id = uuid.NewString()
-	if r.lease, err = takeLease(ctx, store, r.id, r.options.Agents != nil, r.options.Progress); err != nil {
+	if r.lease, err = takeLease(ctx, db, r.id, r.options.Agents != nil, r.options.Progress); err != nil {
 		return nil, err
 	}
 	r.lease.alone = r.cluster != nil
-	if err = store.Removable(ctx); err == nil {
-		found, err = store.Find(ctx)
+	if err = db.Removable(ctx); err == nil {
+		found, err = db.Find(ctx)
 	}
 	if err != nil {
 		r.lease.release(ctx, r.options.Progress)
@@ -266,7 +266,7 @@ func embeddedAddress(folder, workload string) string {
 // truthfully that the run has not ended.
 func (r *run) load(ctx context.Context) error {
 	started := time.Now()
-	mark := workload.Marker{
+	mark := store.Marker{
 		Run: r.id, Workload: r.scenario.Workload, Version: r.options.Version,
 		Created: started.UTC().Truncate(time.Second), Rows: r.store.Rows(),
 	}

@@ -15,7 +15,7 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 )
 
@@ -193,7 +193,7 @@ func TestAForeignFileStaysAsItIs(t *testing.T) {
 	put(t, path, text)
 	folder, mine := filepath.Join(t.TempDir(), "run"), t.TempDir()
 	for _, out := range []string{folder, mine} {
-		if _, err := Run(t.Context(), small("sqlite:"+path, 1, 10), Options{Out: out, Progress: &diary{}}); !is[*workload.ForeignError](err) {
+		if _, err := Run(t.Context(), small("sqlite:"+path, 1, 10), Options{Out: out, Progress: &diary{}}); !is[*store.ForeignError](err) {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -27,7 +27,7 @@ import (
 	"assay/load"
 	"assay/measure"
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/definition"
 )
 
@@ -111,7 +111,7 @@ func (s Scenario) definition() definition.Workload {
 }
 
 // Validate returns the first thing that cannot be run: a
-// *workload.OptionError, *load.PlanError, *catalog.SchemeError,
+// *store.OptionError, *load.PlanError, *catalog.SchemeError,
 // *cluster.SpecError, *kubernetes.TargetError, *fault.ParseError, *fault.ScheduleError or
 // *measure.ThresholdError.
 func (s Scenario) Validate() error {
@@ -119,10 +119,10 @@ func (s Scenario) Validate() error {
 		return err
 	}
 	if s.ConnectTimeout <= 0 {
-		return &workload.OptionError{Option: "--connect-timeout", Value: s.ConnectTimeout.String(), Want: "more than 0, such as 10s"}
+		return &store.OptionError{Option: "--connect-timeout", Value: s.ConnectTimeout.String(), Want: "more than 0, such as 10s"}
 	}
 	if s.Database != "" && s.Cluster != "" && !IsManifest(s.Cluster) {
-		return &workload.OptionError{Option: "--cluster", Value: s.Cluster,
+		return &store.OptionError{Option: "--cluster", Value: s.Cluster,
 			Want: "without --db: one names a database that runs, the other starts one"}
 	}
 	if err := s.validateCluster(); err != nil {
@@ -149,7 +149,7 @@ func (s Scenario) Validate() error {
 		return err
 	}
 	if s.Judge != "" && s.Judge != report.JudgeAll && s.Judge != report.JudgePromise {
-		return &workload.OptionError{Option: "--judge", Value: s.Judge, Want: report.JudgeAll + ", " + report.JudgePromise}
+		return &store.OptionError{Option: "--judge", Value: s.Judge, Want: report.JudgeAll + ", " + report.JudgePromise}
 	}
 	return s.validateOverhead()
 }
@@ -159,7 +159,7 @@ func (s Scenario) Validate() error {
 func (s Scenario) validateCluster() error {
 	if s.Cluster == "" && s.Kubernetes == "" {
 		if len(s.Faults) > 0 {
-			return &workload.OptionError{Option: "--fault", Value: s.Faults[0],
+			return &store.OptionError{Option: "--fault", Value: s.Faults[0],
 				Want: "with --cluster or --kubernetes: faults are done only to servers that assay has started itself, or to pods that you select"}
 		}
 		return nil
@@ -174,11 +174,11 @@ func (s Scenario) validateCluster() error {
 	loading, measured := fault.Phases(all)
 	for _, f := range loading {
 		if a, _ := fault.Lookup(f.Action); a.CutsPower {
-			return &workload.OptionError{Option: "--fault", Value: f.String(), Want: "a power cut in the measured part: of loaded rows it is not known when each was acknowledged"}
+			return &store.OptionError{Option: "--fault", Value: f.String(), Want: "a power cut in the measured part: of loaded rows it is not known when each was acknowledged"}
 		}
 	}
 	if len(loading) > 0 && !s.definition().Reloads {
-		return &workload.OptionError{Option: "--fault", Value: loading[0].String(), Want: "no fault while loading: the loading of workload " + s.Workload + " does not go on after an error"}
+		return &store.OptionError{Option: "--fault", Value: loading[0].String(), Want: "no fault while loading: the loading of workload " + s.Workload + " does not go on after an error"}
 	}
 	return errors.Join(fault.CheckSchedule(loading, 0), fault.CheckSchedule(measured, measuredLength(s.Load)))
 }
@@ -186,7 +186,7 @@ func (s Scenario) validateCluster() error {
 // validateNodes looks at where the nodes come from.
 func (s Scenario) validateNodes() error {
 	refuse := func(option, value, want string) error {
-		return &workload.OptionError{Option: option, Value: value, Want: want}
+		return &store.OptionError{Option: option, Value: value, Want: want}
 	}
 	switch manifest := IsManifest(s.Cluster); {
 	case manifest && s.Database == "":
@@ -216,7 +216,7 @@ func (s Scenario) thresholds() ([]measure.Threshold, error) {
 			return nil, err
 		}
 		if t.OfFaults() && len(s.Faults) == 0 {
-			return nil, &workload.OptionError{Option: "--threshold", Value: text, Want: "with --fault: the run has no faults"}
+			return nil, &store.OptionError{Option: "--threshold", Value: text, Want: "with --fault: the run has no faults"}
 		}
 		all = append(all, t)
 	}
@@ -294,7 +294,7 @@ func parseScenario(text []byte) (Scenario, error) {
 // Text is the scenario as a file has it: without any password.
 func (s Scenario) Text() ([]byte, error) {
 	if s.Database != "" { // empty means an SQLite file in the run's folder
-		s.Database = workload.Redact(s.Database)
+		s.Database = store.Redact(s.Database)
 	}
 	common, err := yaml.Marshal(s)
 	if err != nil {
@@ -317,11 +317,11 @@ func writeScenario(path string, s Scenario) error {
 
 const schemeSQLite = "sqlite:"
 
-// validOptions returns a *workload.OptionError for an option without a name or a value.
+// validOptions returns a *store.OptionError for an option without a name or a value.
 func validOptions(options []string) error {
 	for _, o := range options {
 		if name, value, found := strings.Cut(o, "="); !found || name == "" || value == "" || strings.ContainsAny(name, "&?# ") {
-			return &workload.OptionError{Option: "--option", Value: o, Want: "NAME=VALUE, a parameter of the database's address, such as w=1"}
+			return &store.OptionError{Option: "--option", Value: o, Want: "NAME=VALUE, a parameter of the database's address, such as w=1"}
 		}
 	}
 	return nil
@@ -347,7 +347,7 @@ func fromAnywhere(address string) string {
 }
 
 // WithOptions is the address with these parameters, each NAME=VALUE, behind its
-// own. It returns a *workload.OptionError for one without a name or a value.
+// own. It returns a *store.OptionError for one without a name or a value.
 func WithOptions(address string, options []string) (string, error) {
 	if err := validOptions(options); err != nil {
 		return "", err

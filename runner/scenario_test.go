@@ -15,7 +15,7 @@ import (
 	"assay/catalog"
 	"assay/load"
 	"assay/measure"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 )
 
@@ -83,7 +83,7 @@ func TestNoPasswordIsKept(t *testing.T) {
 		got, err := ReadScenario(path)
 		if err != nil {
 			t.Errorf("%s: %v", address, err)
-		} else if !workload.Redacted(got.Database) {
+		} else if !store.Redacted(got.Database) {
 			t.Errorf("%s: nobody can tell that the password is missing from %s", address, got.Database)
 		}
 	}
@@ -160,7 +160,7 @@ func TestFaultsSayWhenTheyHappen(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	var (
-		option    *workload.OptionError
+		option    *store.OptionError
 		spec      *cluster.SpecError
 		plan      *load.PlanError
 		scheme    *catalog.SchemeError

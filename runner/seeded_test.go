@@ -10,7 +10,7 @@ import (
 	"assay/check"
 	"assay/driver/bugs"
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/entity"
@@ -60,7 +60,7 @@ func TestBugsOnRealDatabases(t *testing.T) {
 			}
 			settings := r.Database.Settings
 			if len(r.Notes) == 0 || !strings.HasPrefix(r.Notes[0], "bugs were seeded on purpose ("+seeded.bug+":0.2)") ||
-				settings[len(settings)-1].Name != workload.SettingBugs || !strings.Contains(r.Database.Version, "with seeded bugs") {
+				settings[len(settings)-1].Name != store.SettingBugs || !strings.Contains(r.Database.Version, "with seeded bugs") {
 				t.Errorf("%s: the run does not say that there is a bug: %q, %+v", name, r.Notes, r.Database)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"assay/pressure"
 	"assay/report"
 	"assay/servers"
-	"assay/workload"
+	"assay/store"
 )
 
 // FileServers is, in a run's folder, what the servers were doing.
@@ -30,7 +30,7 @@ func (r *run) watchServers(ctx context.Context, start time.Time) (stop func()) {
 	of := servers.Sources{}
 	of.Nodes, of.NoNodes = r.serverSources()
 	of.Account, of.NoAccount = r.driver.OpenStatistics(ctx, r.scenario.Workload,
-		workload.Target{Address: r.address, ConnectTimeout: r.scenario.ConnectTimeout})
+		store.Target{Address: r.address, ConnectTimeout: r.scenario.ConnectTimeout})
 	ending := servers.Watch(ctx, filepath.Join(r.folder, FileServers), start, of)
 	return func() {
 		if err := ending(); err != nil {

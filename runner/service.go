@@ -8,7 +8,7 @@ import (
 
 	"assay/catalog"
 	"assay/serve"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/definition"
 )
 
@@ -25,7 +25,7 @@ func (r *run) serve(ctx context.Context) error {
 	if support.Open == nil {
 		return support.Refused()
 	}
-	db, err := support.Open(ctx, workload.Target{Address: r.address, ConnectTimeout: r.scenario.ConnectTimeout, Isolation: r.scenario.Isolation})
+	db, err := support.Open(ctx, store.Target{Address: r.address, ConnectTimeout: r.scenario.ConnectTimeout, Isolation: r.scenario.Isolation})
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqlite"
 	"assay/serve"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/definition"
 	"assay/workload/entity"
@@ -101,8 +101,8 @@ func silence(t *testing.T, c *cluster.Cluster) {
 			goAway(t, c, a, s)
 			folder := filepath.Join(t.TempDir(), "run")
 			_, err := Run(t.Context(), s, Options{Version: "test", Out: folder, Progress: &diary{}, StallTimeout: shortStallTimeout})
-			if !errors.As(err, new(*workload.UnreachableError)) {
-				t.Errorf("%v; want *workload.UnreachableError", err)
+			if !errors.As(err, new(*store.UnreachableError)) {
+				t.Errorf("%v; want *store.UnreachableError", err)
 			}
 			if _, err := os.Stat(folder); err == nil {
 				t.Error("a run that never began has left its folder")
@@ -127,7 +127,7 @@ func goneDuring(t *testing.T, c *cluster.Cluster, a absence, s Scenario, stage s
 		out, err = Run(t.Context(), run, Options{
 			Version: "test", Out: filepath.Join(t.TempDir(), fmt.Sprint("run", try)), Progress: progress, StallTimeout: patience,
 		})
-		if gone.Load() || !errors.As(err, new(*workload.UnreachableError)) {
+		if gone.Load() || !errors.As(err, new(*store.UnreachableError)) {
 			break
 		}
 		must(t, forgetLease(t.Context(), s, c.Address()))
@@ -163,7 +163,7 @@ func calls(s Scenario) map[string]func(ctx context.Context, w definition.Work, f
 		"sizing":   func(ctx context.Context, w definition.Work, _ string) error { _, err := w.Size(ctx); return err },
 		"dropping": func(ctx context.Context, w definition.Work, _ string) error { return w.Drop(ctx) },
 		"making": func(ctx context.Context, w definition.Work, _ string) error {
-			return w.Create(ctx, workload.Marker{Run: "x", Workload: s.Workload})
+			return w.Create(ctx, store.Marker{Run: "x", Workload: s.Workload})
 		},
 		"opening": func(ctx context.Context, w definition.Work, _ string) error { _, err := w.Client(ctx, 0); return err },
 	}
@@ -174,11 +174,11 @@ func calls(s Scenario) map[string]func(ctx context.Context, w definition.Work, f
 func goneBefore(t *testing.T, address string, s Scenario, doing string, leave func()) {
 	t.Helper()
 	w, err := openWork(t.Context(), s, address, 0) // servers that are there may take their time
-	for try := 1; try < tries && errors.As(err, new(*workload.UnreachableError)); try++ {
+	for try := 1; try < tries && errors.As(err, new(*store.UnreachableError)); try++ {
 		w, err = openWork(t.Context(), s, address, 0)
 	}
 	must(t, err)
-	err = w.Create(t.Context(), workload.Marker{Run: "x", Workload: s.Workload, Rows: w.Rows()})
+	err = w.Create(t.Context(), store.Marker{Run: "x", Workload: s.Workload, Rows: w.Rows()})
 	if err == nil {
 		err = w.Load(t.Context(), func(int64, int64) {})
 	}
@@ -190,7 +190,7 @@ func goneBefore(t *testing.T, address string, s Scenario, doing string, leave fu
 	if err := calls(s)[doing](t.Context(), w, t.TempDir()); err == nil && doing != "settling" && doing != "opening" {
 		t.Errorf("%s: no error came of it", doing)
 	}
-	if err := w.Close(); err != nil && !errors.As(err, new(*workload.UnreachableError)) {
+	if err := w.Close(); err != nil && !errors.As(err, new(*store.UnreachableError)) {
 		t.Errorf("closing: %v", err)
 	}
 }
@@ -198,11 +198,11 @@ func goneBefore(t *testing.T, address string, s Scenario, doing string, leave fu
 // TestAServiceGoesAway is the same for the web service of assay serve, behind a
 // network that goes silent or breaks.
 func TestAServiceGoesAway(t *testing.T) {
-	store, err := sqlite.Open(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Schema())
+	db, err := sqlite.Open(t.Context(), store.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Schema())
 	must(t, err)
 	o := serve.DefaultOptions()
 	o.AllowReset, o.Version = true, "test"
-	service, err := serve.New(t.Context(), store, o)
+	service, err := serve.New(t.Context(), db, o)
 	must(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -211,7 +211,7 @@ func TestAServiceGoesAway(t *testing.T) {
 	go func() { ended <- service.Serve(ctx, listener) }()
 	defer func() {
 		stop()
-		if err := errors.Join(<-ended, store.Close()); err != nil {
+		if err := errors.Join(<-ended, db.Close()); err != nil {
 			t.Error(err)
 		}
 	}()

@@ -11,7 +11,7 @@ import (
 	"assay/fault"
 	"assay/measure"
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 )
 
 // Status is how a run goes, for those who watch it: in this process by Live, in
@@ -49,7 +49,7 @@ func (s *Status) Live() report.Live {
 
 func (s *Status) begin(sc Scenario, version string) {
 	s.change(func(l *report.Live) {
-		*l = report.Live{Format: resultFormat, Version: version, Workload: sc.Workload, Database: workload.Redact(sc.Database), Started: time.Now().UTC(),
+		*l = report.Live{Format: resultFormat, Version: version, Workload: sc.Workload, Database: store.Redact(sc.Database), Started: time.Now().UTC(),
 			Warmup: sc.Load.Warmup.Seconds(), Duration: measuredLength(sc.Load).Seconds(), Ops: sc.Load.Ops, Clients: sc.Load.Clients}
 		s.last, s.merged, s.parts = 0, 1, 0
 	})

@@ -17,7 +17,7 @@ import (
 	"assay/check"
 	"assay/load"
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/definition"
 )
 
@@ -93,8 +93,8 @@ func (r *run) recordReadBack(ctx context.Context) error {
 
 // sizeOf asks for the size on disk and enters it; a database that does not tell is no reason
 // to lose the result.
-func sizeOf(ctx context.Context, store definition.Work, r *report.Result) *workload.Size {
-	size, err := store.Size(ctx)
+func sizeOf(ctx context.Context, db definition.Work, r *report.Result) *store.Size {
+	size, err := db.Size(ctx)
 	if err != nil {
 		r.RunNotes = append(r.RunNotes, fmt.Sprintf("%s: %v", noteNoSize, err))
 		return nil
@@ -114,7 +114,7 @@ func (r *run) sizeLoaded(ctx context.Context) {
 	}
 }
 
-func enterSize(r *report.Result, size workload.Size) {
+func enterSize(r *report.Result, size store.Size) {
 	r.Data = report.Data{Bytes: size.Bytes, Tables: size.Tables, Indexes: size.Indexes, Rows: size.Rows, Measured: size.Measured,
 		Loaded: r.Data.Loaded, Kept: r.Data.Kept}
 }
@@ -230,7 +230,7 @@ func notApplicable(c definition.Config, results []check.Result) []check.NotAppli
 // seededNote says that the database was broken on purpose; nothing if it was not.
 func seededNote(r *report.Result) []string {
 	for _, s := range r.Database.Settings {
-		if s.Name == workload.SettingBugs {
+		if s.Name == store.SettingBugs {
 			note := fmt.Sprintf("bugs were seeded on purpose (%s), with operations one at a time: what is found is their doing, and neither the verdict nor the figures say anything about %s",
 				s.Value, r.Database.Product)
 			return append([]string{note}, strikeNotes(r.Data.Rows)...)
@@ -242,7 +242,7 @@ func seededNote(r *report.Result) []string {
 // strikeNotes say how often each seeded bug has taken effect, by the rows of a Size.
 func strikeNotes(rows map[string]int64) (notes []string) {
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		bug, counts := strings.CutPrefix(name, workload.StrikesPrefix)
+		bug, counts := strings.CutPrefix(name, store.StrikesPrefix)
 		switch {
 		case !counts:
 		case rows[name] == 0:

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"assay/store"
-	"assay/workload"
 	"assay/workload/entity"
 	"assay/workload/keyvalue"
 )
@@ -45,13 +44,13 @@ func (s *Service) describe(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	product.Settings = append(product.Settings,
-		workload.Setting{Name: "service", Value: "assay serve " + s.options.Version},
-		workload.Setting{Name: "service's sessions", Value: itoa(s.options.Sessions)},
-		workload.Setting{Name: "service's time limit", Value: s.options.Timeout.String()})
+		store.Setting{Name: "service", Value: "assay serve " + s.options.Version},
+		store.Setting{Name: "service's sessions", Value: itoa(s.options.Sessions)},
+		store.Setting{Name: "service's time limit", Value: s.options.Timeout.String()})
 	product.Embedded = false // not in the process that asks
 	return struct {
-		Product workload.Product `json:"product"`
-		Promise string           `json:"promise"`
+		Product store.Product `json:"product"`
+		Promise string        `json:"promise"`
 	}{product, s.store.Promises().Reads}, nil
 }
 
@@ -64,9 +63,9 @@ func (s *Service) mark(w http.ResponseWriter, r *http.Request) {
 
 func (s *Service) marked(ctx context.Context, counting bool) (any, error) {
 	var answer struct {
-		Found bool            `json:"found"`
-		Mark  workload.Marker `json:"mark"`
-		Rows  int64           `json:"rows"`
+		Found bool         `json:"found"`
+		Mark  store.Marker `json:"mark"`
+		Rows  int64        `json:"rows"`
 	}
 	if !counting {
 		mark, err := s.store.Marker(ctx)
@@ -84,7 +83,7 @@ func (s *Service) marked(ctx context.Context, counting bool) (any, error) {
 
 // create is PUT /admin/schema: an empty table under the mark in the body.
 func (s *Service) create(w http.ResponseWriter, r *http.Request) {
-	var mark workload.Marker
+	var mark store.Marker
 	if p := readJSON(w, r, &mark); p != nil {
 		answerProblem(w, p)
 		return
@@ -111,7 +110,7 @@ func (s *Service) unlessHeld(r *http.Request, do func(context.Context) error) fu
 			return err
 		}
 		if l.Excludes(r.URL.Query().Get("lease")) {
-			return &workload.HeldError{Name: "the database behind the service", Lease: *l}
+			return &store.HeldError{Name: "the database behind the service", Lease: *l}
 		}
 		return do(ctx)
 	}
@@ -193,16 +192,16 @@ func (s *Service) lease(w http.ResponseWriter, r *http.Request) {
 	s.asked(w, r, func(ctx context.Context) (any, error) {
 		found, err := s.store.Lease(ctx)
 		return struct {
-			Lease *workload.Lease `json:"lease"`
+			Lease *store.Lease `json:"lease"`
 		}{found}, err
 	})
 }
 
 // leaseTerms is the body of what takes a lease or renews one.
 type leaseTerms struct {
-	Holder workload.Holder `json:"holder"`
-	TTL    time.Duration   `json:"ttl_ns"`
-	Gone   string          `json:"gone"`
+	Holder store.Holder  `json:"holder"`
+	TTL    time.Duration `json:"ttl_ns"`
+	Gone   string        `json:"gone"`
 }
 
 // changeLease does something with the lease that the body speaks of.

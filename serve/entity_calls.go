@@ -12,7 +12,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/entity"
 	"assay/workload/keyvalue"
 )
@@ -190,7 +189,7 @@ func openapi(w http.ResponseWriter, _ *http.Request) {
 
 // call does a statement of a session, within the time limit. What has not come
 // so far as to have a session has certainly failed.
-func (s *Service) call(ctx context.Context, call store.Call) workload.Reply {
+func (s *Service) call(ctx context.Context, call store.Call) store.Reply {
 	s.schema.RLock()
 	defer s.schema.RUnlock()
 	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
@@ -201,7 +200,7 @@ func (s *Service) call(ctx context.Context, call store.Call) workload.Reply {
 		if ctx.Err() != nil {
 			class = classBusy
 		}
-		return workload.Reply{Outcome: history.Failed, Class: class, Err: err}
+		return store.Reply{Outcome: history.Failed, Class: class, Err: err}
 	}
 	reply := session.Run(ctx, call).Inserted()
 	s.pool.give(session, reply.Broken || reply.Outcome == history.Unknown)
@@ -210,7 +209,7 @@ func (s *Service) call(ctx context.Context, call store.Call) workload.Reply {
 
 // unavailable is the answer where the database gave none. Its class alone is
 // told, since its words are for whoever runs it.
-func (s *Service) unavailable(reply workload.Reply) *Problem {
+func (s *Service) unavailable(reply store.Reply) *Problem {
 	p := problem(http.StatusServiceUnavailable, reply.Class, "the database did not do it: "+reply.Class)
 	if reply.Outcome != history.Failed {
 		p.Outcome, p.Detail = outcomeUnknown, "it is not known whether the database did it: "+reply.Class

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"assay/workload"
+	"assay/store"
 	"assay/workload/entity"
 )
 
@@ -29,12 +29,12 @@ type Problem struct {
 	Outcome string `json:"outcome"`
 	// Class is a short stable word for what went wrong.
 	Class string `json:"class"`
-	// Name, Hint and Others come from a *workload.ForeignError or NoSchemaError.
+	// Name, Hint and Others come from a *store.ForeignError or NoSchemaError.
 	Name   string   `json:"name,omitempty"`
 	Hint   string   `json:"hint,omitempty"`
 	Others []string `json:"others,omitempty"`
-	// Lease comes from a *workload.HeldError, which has a Name as well.
-	Lease *workload.Lease `json:"lease,omitempty"`
+	// Lease comes from a *store.HeldError, which has a Name as well.
+	Lease *store.Lease `json:"lease,omitempty"`
 }
 
 // What becomes of a request that is no success.
@@ -68,9 +68,9 @@ func badRequest(format string, values ...any) *Problem {
 // problemOf turns an error of the database's administration into an answer.
 func problemOf(err error) *Problem {
 	var (
-		foreign *workload.ForeignError
-		missing *workload.NoSchemaError
-		held    *workload.HeldError
+		foreign *store.ForeignError
+		missing *store.NoSchemaError
+		held    *store.HeldError
 	)
 	switch {
 	case errors.As(err, &foreign):

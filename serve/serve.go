@@ -17,7 +17,6 @@ import (
 	"github.com/google/uuid"
 
 	"assay/store"
-	"assay/workload"
 	"assay/workload/entity"
 )
 
@@ -42,14 +41,14 @@ const MaxSessions = 10_000
 // DefaultOptions are the options of a service without flags.
 func DefaultOptions() Options { return Options{Sessions: 64, Timeout: 10 * time.Second} }
 
-// Validate returns a *workload.OptionError for the first value that cannot be
+// Validate returns a *store.OptionError for the first value that cannot be
 // used.
 func (o Options) Validate() error {
 	switch {
 	case o.Sessions < 1 || o.Sessions > MaxSessions:
-		return &workload.OptionError{Option: "--sessions", Value: itoa(o.Sessions), Want: "1 to " + itoa(MaxSessions)}
+		return &store.OptionError{Option: "--sessions", Value: itoa(o.Sessions), Want: "1 to " + itoa(MaxSessions)}
 	case o.Timeout <= 0 || o.Timeout > maxTimeout:
-		return &workload.OptionError{Option: "--timeout", Value: o.Timeout.String(), Want: "more than 0, at most " + maxTimeout.String()}
+		return &store.OptionError{Option: "--timeout", Value: o.Timeout.String(), Want: "more than 0, at most " + maxTimeout.String()}
 	}
 	return nil
 }
@@ -87,7 +86,7 @@ type Service struct {
 // New returns a service on a database with entity.Schema. Where there is nothing yet, the empty table
 // is made, under a mark of its own; what an earlier service or run left under
 // our mark is used as it is. It returns Options.Validate's error and the
-// database's, among them *workload.ForeignError.
+// database's, among them *store.ForeignError.
 func New(ctx context.Context, db store.Database, o Options) (*Service, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -97,7 +96,7 @@ func New(ctx context.Context, db store.Database, o Options) (*Service, error) {
 		return nil, err
 	}
 	if found == nil {
-		err := db.Create(ctx, workload.Marker{Run: uuid.NewString(), Workload: entity.Name, Version: o.Version,
+		err := db.Create(ctx, store.Marker{Run: uuid.NewString(), Workload: entity.Name, Version: o.Version,
 			Created: time.Now().UTC().Truncate(time.Second), Loaded: true})
 		if err != nil {
 			return nil, err

@@ -16,7 +16,7 @@ import (
 
 	"assay/driver/mem"
 	"assay/internal/expect"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/entity"
 )
 
@@ -29,7 +29,7 @@ type running struct {
 
 func start(t *testing.T, address string, change func(*Options)) *running {
 	t.Helper()
-	db, err := mem.Open(t.Context(), workload.Target{Address: address}, entity.Schema())
+	db, err := mem.Open(t.Context(), store.Target{Address: address}, entity.Schema())
 	expect.NoError(t, err)
 	o := DefaultOptions()
 	o.AllowReset, o.Version, o.Timeout = true, "test", 500*time.Millisecond

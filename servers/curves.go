@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // Chart is lines over the time of the run, with one unit.
@@ -124,7 +124,7 @@ func known(n *int64) (float64, bool) {
 // figure is a figure of the database's account: as it was, or of a counter how much it
 // grew a second by the server's own time. Of two servers, one after the other, nothing
 // can be told.
-func (r *Record) figure(s workload.Statistic) []float64 {
+func (r *Record) figure(s store.Statistic) []float64 {
 	return r.values(func(before, now *Sample) (float64, bool) {
 		if now.Account == nil {
 			return 0, false
@@ -170,9 +170,9 @@ func (r *Record) Charts() []Chart {
 }
 
 // unitOf is the unit of what is drawn: seconds a second are a number.
-func unitOf(s workload.Statistic) string {
+func unitOf(s store.Statistic) string {
 	switch {
-	case s.Means == workload.Paused:
+	case s.Means == store.Paused:
 		return "share"
 	case !s.Counter:
 		return s.Unit

@@ -10,7 +10,7 @@ import (
 	"os"
 	"slices"
 
-	"assay/workload"
+	"assay/store"
 )
 
 const (
@@ -101,7 +101,7 @@ func (f *file) merge(all []Sample) Sample {
 		if s.Account == nil {
 			continue
 		}
-		one.Account = &Account{At: s.Account.At, Reading: workload.Reading{Server: s.Account.Server, Values: maps.Clone(s.Account.Values)}}
+		one.Account = &Account{At: s.Account.At, Reading: store.Reading{Server: s.Account.Server, Values: maps.Clone(s.Account.Values)}}
 		for name, value := range s.Account.Values {
 			weight := float64(s.Looks - s.Missed)
 			sums[name] += weight * value

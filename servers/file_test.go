@@ -13,20 +13,20 @@ import (
 
 	"assay/internal/expect"
 	"assay/quantity"
-	"assay/workload"
+	"assay/store"
 )
 
 // statistics is an account that is as a test wants it.
 type statistics struct {
-	read   func(ctx context.Context) (workload.Reading, error)
+	read   func(ctx context.Context) (store.Reading, error)
 	closed chan struct{}
 }
 
-func (s *statistics) List() []workload.Statistic {
-	return []workload.Statistic{{Name: "commits", Chart: "Commits", Counter: true}, {Name: "sessions", Chart: "Sessions", Means: workload.BusySessions}}
+func (s *statistics) List() []store.Statistic {
+	return []store.Statistic{{Name: "commits", Chart: "Commits", Counter: true}, {Name: "sessions", Chart: "Sessions", Means: store.BusySessions}}
 }
-func (s *statistics) Read(ctx context.Context) (workload.Reading, error) { return s.read(ctx) }
-func (s *statistics) Close()                                             { close(s.closed) }
+func (s *statistics) Read(ctx context.Context) (store.Reading, error) { return s.read(ctx) }
+func (s *statistics) Close()                                          { close(s.closed) }
 
 func self() []Source {
 	return []Source{{Node: Node{Name: "self", CPUs: 1}, Look: func() (Usage, bool) { return Look([]int{os.Getpid()}, true) }}}
@@ -41,7 +41,7 @@ func TestTheFileIsBounded(t *testing.T) {
 	const looks = 5*mostSamples + 7
 	for i := range looks {
 		s := Sample{At: float64(i), Looks: 1, Nodes: map[string]Usage{"n1": {CPU: float64(i) / 2, Memory: int64(10 + i%2)}},
-			Account: &Account{At: float64(i), Reading: workload.Reading{Server: "n1", Values: map[string]float64{"commits": float64(3 * i), "sessions": float64(i % 2)}}}}
+			Account: &Account{At: float64(i), Reading: store.Reading{Server: "n1", Values: map[string]float64{"commits": float64(3 * i), "sessions": float64(i % 2)}}}}
 		if i%100 == 50 {
 			s.Account, s.Missed, s.Problem = nil, 1, "no answer in time"
 		}
@@ -98,10 +98,10 @@ func TestAFileThatWasCut(t *testing.T) {
 func TestAServerThatDoesNotAnswer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "servers.jsonl")
 	asked, release := make(chan struct{}, 100), make(chan struct{})
-	account := &statistics{closed: make(chan struct{}), read: func(context.Context) (workload.Reading, error) {
+	account := &statistics{closed: make(chan struct{}), read: func(context.Context) (store.Reading, error) {
 		asked <- struct{}{}
 		<-release // whatever the context says
-		return workload.Reading{}, errors.New("too late")
+		return store.Reading{}, errors.New("too late")
 	}}
 	stop := Watch(t.Context(), path, time.Now(), Sources{Nodes: self, Account: account, Every: 10 * time.Millisecond})
 	<-asked
@@ -121,11 +121,11 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 func TestAServerThatAnswers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "servers.jsonl")
 	commits := 0.0
-	account := &statistics{closed: make(chan struct{}), read: func(context.Context) (workload.Reading, error) {
+	account := &statistics{closed: make(chan struct{}), read: func(context.Context) (store.Reading, error) {
 		if commits++; commits == 1 {
-			return workload.Reading{}, errors.New("not yet")
+			return store.Reading{}, errors.New("not yet")
 		}
-		return workload.Reading{Server: "n1", Values: map[string]float64{"commits": commits}}, nil
+		return store.Reading{Server: "n1", Values: map[string]float64{"commits": commits}}, nil
 	}}
 	stop := Watch(t.Context(), path, time.Now(), Sources{Nodes: self, Account: account, Every: 10 * time.Millisecond})
 	holds(t, path, func(r *Record) bool {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"assay/quantity"
-	"assay/workload"
+	"assay/store"
 )
 
 // Conditions are what is known of a run beside the record.
@@ -175,15 +175,15 @@ func (e *evidence) machine(m *Machine, nodes []Node) {
 
 // waits looks at what sessions waited for.
 func (r *Record) waits(e *evidence, chosen []bool) {
-	at, told := r.meaning(workload.BusySessions)
+	at, told := r.meaning(store.BusySessions)
 	if !told {
 		e.known = false
 		return
 	}
 	for _, w := range []struct {
-		means      workload.Meaning
+		means      store.Meaning
 		kind, text string
-	}{{workload.LockWaits, LimitLocks, "waited for a lock"}, {workload.DiskWaits, LimitDisk, "waited for the disk"}} {
+	}{{store.LockWaits, LimitLocks, "waited for a lock"}, {store.DiskWaits, LimitDisk, "waited for the disk"}} {
 		waiting, told := r.meaning(w.means)
 		if !told {
 			continue
@@ -202,7 +202,7 @@ func (r *Record) waits(e *evidence, chosen []bool) {
 		text := fmt.Sprintf("%s of the sampled sessions at work %s", percent(share), w.text)
 		e.consider(w.kind, share, fewWait, mostWait, map[string]string{LimitLocks: "locks", LimitDisk: "the disk"}[w.kind]+": "+text, text)
 	}
-	if paused, told := r.meaning(workload.Paused); told {
+	if paused, told := r.meaning(store.Paused); told {
 		if values := selected(paused, chosen); len(values) >= enough {
 			share := mean(values)
 			text := fmt.Sprintf("flow control held writers back for %s of the time", percent(share))

@@ -5,20 +5,20 @@ import (
 	"strings"
 	"testing"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // recordOf is a record of 12 seconds in which node n1, of one processor, used cpu of
 // it, and sessions were as given, once a second.
 func recordOf(cpu, busy, locked, onDisk float64) *Record {
 	r := &Record{Header: Header{Nodes: []Node{{Name: "assay", CPUs: 2, Shared: true, Tester: true}, {Name: "n1", CPUs: 1}},
-		Statistics: []workload.Statistic{{Name: "busy", Chart: "Sessions", Means: workload.BusySessions},
-			{Name: "locked", Chart: "Sessions", Counter: true, Unit: "s", Means: workload.LockWaits},
-			{Name: "on disk", Chart: "Sessions", Means: workload.DiskWaits}}}}
+		Statistics: []store.Statistic{{Name: "busy", Chart: "Sessions", Means: store.BusySessions},
+			{Name: "locked", Chart: "Sessions", Counter: true, Unit: "s", Means: store.LockWaits},
+			{Name: "on disk", Chart: "Sessions", Means: store.DiskWaits}}}}
 	for i := range 13 {
 		at := float64(i)
 		r.Samples = append(r.Samples, Sample{At: at, Looks: 1, Nodes: map[string]Usage{"assay": {CPU: at / 10}, "n1": {CPU: at * cpu, Memory: 100}},
-			Account: &Account{At: at, Reading: workload.Reading{Server: "n1", Values: map[string]float64{"busy": busy, "locked": locked * at, "on disk": onDisk}}}})
+			Account: &Account{At: at, Reading: store.Reading{Server: "n1", Values: map[string]float64{"busy": busy, "locked": locked * at, "on disk": onDisk}}}})
 	}
 	return r
 }
@@ -92,7 +92,7 @@ func TestNothingIsKnownOfARemoteServer(t *testing.T) {
 // TestFlowControl: what Galera holds back is a limit of replication.
 func TestFlowControl(t *testing.T) {
 	r := recordOf(0.2, 4, 0, 0)
-	r.Statistics = append(r.Statistics, workload.Statistic{Name: "paused", Chart: "Flow", Unit: "s", Counter: true, Means: workload.Paused})
+	r.Statistics = append(r.Statistics, store.Statistic{Name: "paused", Chart: "Flow", Unit: "s", Counter: true, Means: store.Paused})
 	for i := range r.Samples {
 		r.Samples[i].Account.Values["paused"] = 0.7 * float64(i)
 	}

@@ -13,7 +13,7 @@ import (
 	"math"
 	"time"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // Node is one server's share of a machine, or the tester's.
@@ -52,7 +52,7 @@ type Header struct {
 	NoNodes   string `json:"no_nodes,omitempty"`
 	NoAccount string `json:"no_account,omitempty"`
 	// Statistics are the figures of the account.
-	Statistics []workload.Statistic `json:"statistics,omitempty"`
+	Statistics []store.Statistic `json:"statistics,omitempty"`
 }
 
 // Sample is one look at all of it.
@@ -74,7 +74,7 @@ type Sample struct {
 // Account is a reading of the database's account.
 type Account struct {
 	At float64 `json:"at_s"`
-	workload.Reading
+	store.Reading
 }
 
 // Source is a node and how to look at it. Look returns false for one that does not
@@ -90,7 +90,7 @@ type Sources struct {
 	Nodes   func() []Source
 	NoNodes string
 	// Account is nil where there is none. Watch closes it.
-	Account   workload.Statistics
+	Account   store.Statistics
 	NoAccount string
 	// Every is the time between two looks; 0 means a second.
 	Every time.Duration

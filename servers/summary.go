@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"assay/quantity"
-	"assay/workload"
+	"assay/store"
 )
 
 // Summary is what the servers were doing over the measured part of a run.
@@ -141,8 +141,8 @@ func sum(values []float64) (total float64) {
 func mean(values []float64) float64 { return sum(values) / float64(len(values)) }
 
 // meaning is the values of the figure with a meaning, and whether there is one.
-func (r *Record) meaning(m workload.Meaning) ([]float64, bool) {
-	i := slices.IndexFunc(r.Statistics, func(s workload.Statistic) bool { return s.Means == m })
+func (r *Record) meaning(m store.Meaning) ([]float64, bool) {
+	i := slices.IndexFunc(r.Statistics, func(s store.Statistic) bool { return s.Means == m })
 	if i < 0 {
 		return nil, false
 	}

@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-
-	"assay/workload"
 )
 
 // Replicated is a Database with members that hold the same rows.
@@ -56,12 +54,12 @@ type Wait struct {
 // Compacting is a Database with ways to give back space.
 type Compacting interface {
 	// Compactions are the names of the database's own commands, from the mildest on. The
-	// error is a *workload.OptionError that says why there are none.
+	// error is a *OptionError that says why there are none.
 	Compactions() ([]string, error)
 	// Compact runs one of them, and returns when it is done.
 	Compact(ctx context.Context, name string) error
 	// FileSize is Size with what is free in the files.
-	FileSize(ctx context.Context) (workload.Size, error)
+	FileSize(ctx context.Context) (Size, error)
 }
 
 // Engined is a Database that can store a table in several ways.
@@ -70,7 +68,7 @@ type Engined interface {
 	Engines(ctx context.Context) ([]string, error)
 	// CreateOn is Create with one of them; chosen is false if nobody asked for it or
 	// there is no other.
-	CreateOn(ctx context.Context, mark workload.Marker, engine string, chosen bool) error
+	CreateOn(ctx context.Context, mark Marker, engine string, chosen bool) error
 }
 
 // Bulk is a Database that loads many rows at once best.

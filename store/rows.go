@@ -4,12 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"assay/workload"
 )
 
+// Columns says how values of T are stored.
+type Columns[T any] struct {
+	// Names are those of the columns (fields of a document), the key first.
+	Names []string
+	// Fields is where each column is in a T, in the order of Names: *int64, *bool or
+	// *string.
+	Fields func(*T) []any
+}
+
 // RowsOf are values as rows of a table, which one goroutine at a time asks for.
-func RowsOf[T any](table string, c workload.Columns[T], values []T) Rows {
+func RowsOf[T any](table string, c Columns[T], values []T) Rows {
 	var v T
 	fields := c.Fields(&v)
 	return Rows{Table: table, Columns: c.Names, Count: len(values), Row: func(i int, into []Value) []Value {
@@ -35,7 +42,7 @@ func AppendFields(into []Value, fields []any) []Value {
 
 // Each gives every row of a table to use, decoded, in the order of these columns, and has
 // the database count the rows of the same state: what it did not give is not lost.
-func Each[T any](ctx context.Context, r Reader, table string, c workload.Columns[T], use func(T) error, order ...string) error {
+func Each[T any](ctx context.Context, r Reader, table string, c Columns[T], use func(T) error, order ...string) error {
 	var v T
 	fields := c.Fields(&v)
 	return Whole(ctx, r, Statement{Table: table, Columns: c.Names, Order: order}, func(row Row) error {
@@ -47,7 +54,7 @@ func Each[T any](ctx context.Context, r Reader, table string, c workload.Columns
 }
 
 // Whole gives Columns of every row of a Read's table, and has the database count the rows
-// of the same state; see workload.Whole. In ReadAll the error of the callback is returned as
+// of the same state; see Whole. In ReadAll the error of the callback is returned as
 // it came.
 func Whole(ctx context.Context, r Reader, s Statement, row func(Row) error) error {
 	var read, counted int64
@@ -71,7 +78,7 @@ func Whole(ctx context.Context, r Reader, s Statement, row func(Row) error) erro
 	case err != nil:
 		return fmt.Errorf("count the rows of %s: %w", s.Table, err)
 	}
-	return workload.Whole(s.Table, read, counted)
+	return Complete(s.Table, read, counted)
 }
 
 // callbackError marks an error of a workload's callback.

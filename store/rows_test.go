@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // withheld answers a read of rows with fewer than it counts, as a server does that is
@@ -36,7 +35,7 @@ func TestWhatWasNotReadIsCounted(t *testing.T) {
 		err := store.ReadAll(t.Context(), view, func(r store.Reader) error {
 			return store.Whole(t.Context(), r, store.Statement{Table: "account", Columns: []string{"id"}}, func(store.Row) error { seen++; return nil })
 		})
-		var incomplete *workload.IncompleteError
+		var incomplete *store.IncompleteError
 		if errors.As(err, &incomplete) != c.incomplete || err != nil && !c.incomplete || seen != c.answer.given {
 			t.Errorf("%s: %d rows, %v", name, seen, err)
 		}

@@ -17,24 +17,22 @@ package store
 
 import (
 	"context"
-
-	"assay/workload"
 )
 
-// Opener opens a schema on the database that a target names. Errors: *workload.OptionError
+// Opener opens a schema on the database that a target names. Errors: *OptionError
 // for an address or an isolation level that cannot be used and for a schema that the
-// database cannot hold, *workload.UnreachableError, *workload.AuthError.
-type Opener func(ctx context.Context, target workload.Target, schema Schema) (Database, error)
+// database cannot hold, *UnreachableError, *AuthError.
+type Opener func(ctx context.Context, target Target, schema Schema) (Database, error)
 
 // Database is one schema on a database. All methods are safe for concurrent use.
 //
 // What only some databases have is an interface of its own: Replicated, Counting,
 // Compacting, Engined. As finds it.
 type Database interface {
-	workload.Store
+	Administration
 
-	// Create makes the tables of the schema, empty and under the mark; see workload.Store.
-	Create(ctx context.Context, mark workload.Marker) error
+	// Create makes the tables of the schema, empty and under the mark; see Administration.
+	Create(ctx context.Context, mark Marker) error
 
 	// Load puts rows into a table by the fastest way that the database has. It is called
 	// from several goroutines with disjoint rows, before FinishLoad.
@@ -46,12 +44,12 @@ type Database interface {
 	FinishLoad(ctx context.Context) error
 
 	// Session opens what one client uses, usually one connection, for these statements.
-	// Without a schema of ours it gives *workload.NoSchemaError, if that is told without
+	// Without a schema of ours it gives *NoSchemaError, if that is told without
 	// another round trip.
 	Session(ctx context.Context, statements []Statement) (Session, error)
 
 	// View has read look at one consistent state, of what is there for good, where the
-	// database has such. Without a schema of ours it gives *workload.NoSchemaError. An
+	// database has such. Without a schema of ours it gives *NoSchemaError. An
 	// error of read is returned as it is or wrapped.
 	View(ctx context.Context, read func(Reader) error) error
 
@@ -98,7 +96,7 @@ const Linearizable = "linearizable"
 type Level struct {
 	// Name is what the level is called, in words of the database's own.
 	Name string
-	// Isolation is workload.Target.Isolation, and Options are parameters of the address,
+	// Isolation is Target.Isolation, and Options are parameters of the address,
 	// each NAME=VALUE.
 	Isolation string
 	Options   []string
@@ -209,16 +207,6 @@ type Rows struct {
 	Row func(i int, into []Value) []Value
 }
 
-// Reply is how an attempt ended.
-type Reply struct {
-	workload.Reply
-	// Violated is, with Failed, the constraint that refused it.
-	Violated Violation
-	// Affected is, with Committed, how many rows a Run has changed, as the database counts
-	// them.
-	Affected int64
-}
-
 // Violation is the kind of constraint that refused a transaction.
 type Violation uint8
 
@@ -234,9 +222,9 @@ const (
 )
 
 // Inserted is the reply of an insert: a key that is there already is a duplicate.
-func (r Reply) Inserted() workload.Reply {
+func (r Reply) Inserted() Reply {
 	if r.Violated == Unique {
-		r.Duplicate, r.Class = true, workload.ClassDuplicate
+		r.Duplicate, r.Class = true, ClassDuplicate
 	}
-	return r.Reply
+	return r
 }

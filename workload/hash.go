@@ -1,3 +1,8 @@
+// Package workload holds what workloads share that make their work from numbers: random
+// draws that a seed decides, Zipf's distribution, and the ids of operations. Each workload
+// is a package below this one. What it asks of a database is package store.
+//
+// It must not know any driver.
 package workload
 
 import (

@@ -19,7 +19,7 @@ import (
 
 	"assay/agents"
 	"assay/runner"
-	"assay/workload"
+	"assay/store"
 )
 
 const (
@@ -150,7 +150,7 @@ func engineAddress(flag, address string, stderr io.Writer) (string, error) {
 	if address == "" {
 		return os.Getenv(engineVariable), nil
 	}
-	if workload.HoldsPassword(address) {
+	if store.HoldsPassword(address) {
 		fmt.Fprintf(stderr, "warning: %s has a password, which every user of this machine can read in the list of processes; use %s or %s @FILE\n", flag, engineVariable, flag)
 	}
 	return address, nil

@@ -12,7 +12,7 @@ import (
 	"assay/load"
 	"assay/runner"
 	"assay/series"
-	"assay/workload"
+	"assay/store"
 )
 
 // numbers is a flag value such as "8", "1,2,4", "1..64", which doubles from 1 to
@@ -155,7 +155,7 @@ func (f *runFlags) targets(cmd *cobra.Command, base runner.Scenario) ([]series.A
 			return nil, err
 		}
 		if address != "" {
-			databases.Choices = append(databases.Choices, series.Choice{Text: workload.Redact(address), Apply: func(s *runner.Scenario) { s.Database = address }})
+			databases.Choices = append(databases.Choices, series.Choice{Text: store.Redact(address), Apply: func(s *runner.Scenario) { s.Database = address }})
 		}
 	}
 	return []series.Axis{clusters, databases}, nil

@@ -16,7 +16,7 @@ import (
 
 	"assay/agents"
 	"assay/cluster"
-	"assay/workload"
+	"assay/store"
 )
 
 func newCluster() *cobra.Command {
@@ -138,7 +138,7 @@ func printNodes(out io.Writer, r cluster.Record) error {
 		fmt.Fprintf(w, "  %s\t%s:%d\t%s\n", n.Name, n.Address, n.Port, state)
 	}
 	if r.Address != "" {
-		fmt.Fprintf(w, "  address\t%s\n", workload.Redact(r.Address))
+		fmt.Fprintf(w, "  address\t%s\n", store.Redact(r.Address))
 	}
 	return w.Flush()
 }

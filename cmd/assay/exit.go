@@ -24,8 +24,8 @@ import (
 	"assay/report"
 	"assay/runner"
 	"assay/series"
+	"assay/store"
 	"assay/study"
-	"assay/workload"
 	"assay/workload/script"
 )
 
@@ -72,7 +72,7 @@ func oneLine(err error) string {
 // usageErrors tell of each kind of error that is the user's to mend whether it is that.
 func usageErrors() []func(error) bool {
 	return []func(error) bool{
-		isA[usageError], isA[*workload.OptionError], isA[*load.PlanError], isA[*catalog.SchemeError], isA[*measure.ThresholdError],
+		isA[usageError], isA[*store.OptionError], isA[*load.PlanError], isA[*catalog.SchemeError], isA[*measure.ThresholdError],
 		isA[*runner.ScenarioError], isA[*runner.FolderError], isA[*runner.InputError], isA[*history.FormatError], isA[*cluster.SpecError],
 		isA[*fault.ParseError], isA[*fault.TargetError], isA[*fault.ScheduleError], isA[*server.NoPrimaryError],
 		isA[*compare.DifferentError], isA[*compare.GateError], isA[*compare.InputError], isA[*series.PlanError], isA[*report.FileError],

@@ -18,7 +18,7 @@ import (
 	"assay/report"
 	"assay/runner"
 	"assay/series"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/definition"
 )
 
@@ -192,7 +192,7 @@ func (f *runFlags) finish(cmd *cobra.Command, s runner.Scenario) (series.Plan, e
 		}
 	}
 	s.Plan()
-	if workload.Redacted(s.Database) {
+	if store.Redacted(s.Database) {
 		return p, usageError{fmt.Errorf("the scenario's address is kept without its password; give the whole one with --db or %s", databaseVariable)}
 	}
 	p.Base = s
@@ -260,7 +260,7 @@ func databaseAddress(db string, stderr io.Writer) (string, error) {
 	if err != nil {
 		return "", usageError{err}
 	}
-	if written && workload.HoldsPassword(address) {
+	if written && store.HoldsPassword(address) {
 		fmt.Fprintf(stderr, "warning: --db has a password, which every user of this machine can read in the list of processes; use %s, --db @FILE or --db env:NAME\n", databaseVariable)
 	}
 	return address, nil

@@ -14,7 +14,6 @@ import (
 	"assay/runner"
 	"assay/serve"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/entity"
 )
 
@@ -72,7 +71,7 @@ func (f *serveFlags) run(ctx context.Context, stderr io.Writer) (err error) {
 	if err := f.options.Validate(); err != nil {
 		return err
 	}
-	if workload.Redacted(f.db) {
+	if store.Redacted(f.db) {
 		return usageError{errors.New("the database's address is without its password; give the whole one")}
 	}
 	if f.db, err = runner.WithOptions(f.db, f.parameters); err != nil {
@@ -91,7 +90,7 @@ func (f *serveFlags) run(ctx context.Context, stderr io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "assay: serving %s on http://%s\n", workload.Redact(f.db), listener.Addr())
+	fmt.Fprintf(stderr, "assay: serving %s on http://%s\n", store.Redact(f.db), listener.Addr())
 	if address, ok := listener.Addr().(*net.TCPAddr); ok && !address.IP.IsLoopback() {
 		fmt.Fprintln(stderr, "assay: this is not loopback: there are no users, and whoever reaches the address can write and read")
 	}
@@ -111,7 +110,7 @@ func (f *serveFlags) open(ctx context.Context) (store.Database, error) {
 	}
 	support := driver.Support(entity.Name)
 	if support.Open == nil {
-		return nil, &workload.OptionError{Option: "--db", Value: driver.Name, Want: support.Reason}
+		return nil, &store.OptionError{Option: "--db", Value: driver.Name, Want: support.Reason}
 	}
-	return support.Open(ctx, workload.Target{Address: f.db, ConnectTimeout: f.connectTimeout})
+	return support.Open(ctx, store.Target{Address: f.db, ConnectTimeout: f.connectTimeout})
 }

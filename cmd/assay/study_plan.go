@@ -22,8 +22,8 @@ import (
 	"assay/report"
 	"assay/runner"
 	"assay/series"
+	"assay/store"
 	"assay/study"
-	"assay/workload"
 )
 
 // plannedExperiment is an experiment with the series that makes it.
@@ -64,7 +64,7 @@ func (f *studyFlags) plan(cmd *cobra.Command, s *study.Study, e study.Experiment
 		for _, v := range c.Values {
 			text := v.Text
 			if v.Axis == "db" {
-				text = workload.Redact(text)
+				text = store.Redact(text)
 			}
 			values = append(values, report.Setting{Name: v.Axis, Value: text})
 		}
@@ -142,7 +142,7 @@ func flagOf(err error) string {
 	if e, is := errors.AsType[*flagProblem](err); is {
 		return e.flag
 	}
-	if e, is := errors.AsType[*workload.OptionError](err); is {
+	if e, is := errors.AsType[*store.OptionError](err); is {
 		return strings.TrimPrefix(e.Option, "--")
 	}
 	if e, is := errors.AsType[*load.PlanError](err); is {
@@ -217,7 +217,7 @@ func (p plannedExperiment) command(c study.Configuration, repeat int) string {
 			case value == "false":
 				words = append(words, "--"+flag.Name+"=false")
 			case flag.Name == "db":
-				words = append(words, "--db", workload.Redact(value))
+				words = append(words, "--db", store.Redact(value))
 			default:
 				words = append(words, "--"+flag.Name, value)
 			}

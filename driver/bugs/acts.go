@@ -184,11 +184,11 @@ func (x *attempt) committed(ctx context.Context, o *operation, reply store.Reply
 			i := x.d.chance.IntN(len(x.changes))
 			x.struck = x.undo(ctx, slices.Delete(slices.Clone(x.changes), i, i+1))
 			x.changes = x.changes[i : i+1]
-			reply = store.Reply{Reply: failed()}
+			reply = failed()
 		}
 	case bug.Denies:
 		if x.struck = act.To == "" && act.Tables == nil || len(of) > 0; x.struck {
-			reply = store.Reply{Reply: failed()}
+			reply = failed()
 		}
 	case bug.Miscounts:
 		if x.struck = reply.Affected > 1; x.struck {
@@ -207,7 +207,7 @@ func (x *attempt) committed(ctx context.Context, o *operation, reply store.Reply
 			x.struck = x.spoil(ctx, o, of) || x.struck
 		}
 		if x.struck && act.Unknown {
-			reply = store.Reply{Reply: unknown()}
+			reply = unknown()
 		}
 	}
 	x.record(x.n)
@@ -229,7 +229,7 @@ func (x *attempt) abort(ctx context.Context, reply store.Reply) store.Reply {
 		x.d.ghosts = slices.Delete(x.d.ghosts, 0, 1)
 	}
 	x.d.ghosts = append(x.d.ghosts, x.changes)
-	return store.Reply{Reply: failed()}
+	return failed()
 }
 
 // loseSoon is a failover that loses what only the old primary had: the transaction, and all

@@ -20,8 +20,8 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/store"
 	"assay/store/bug"
-	"assay/workload"
 )
 
 // Bug is one way of breaking a promise, in one workload.
@@ -42,7 +42,7 @@ func (s Seeded) String() string {
 
 // Take takes the parameter bug (NAME:PROBABILITY, several separated by commas or
 // by repeating the parameter) off a database's address, for a workload that has these. The
-// rest of the address is as it was. It returns *workload.OptionError
+// rest of the address is as it was. It returns *store.OptionError
 // for a bug that the workload does not have and for a probability that is none.
 func Take(address string, all []bug.Bug) (rest string, seeded []Seeded, err error) {
 	base, query, found := strings.Cut(address, "?")
@@ -57,7 +57,7 @@ func Take(address string, all []bug.Bug) (rest string, seeded []Seeded, err erro
 			continue
 		}
 		if value, err = url.QueryUnescape(value); err != nil {
-			return "", nil, &workload.OptionError{Option: "bug", Value: parameter, Want: wanted(all)}
+			return "", nil, &store.OptionError{Option: "bug", Value: parameter, Want: wanted(all)}
 		}
 		for _, item := range strings.Split(value, ",") {
 			one, err := parse(item, all)
@@ -65,7 +65,7 @@ func Take(address string, all []bug.Bug) (rest string, seeded []Seeded, err erro
 				return "", nil, err
 			}
 			if slices.ContainsFunc(seeded, func(s Seeded) bool { return s.Name == one.Name }) {
-				return "", nil, &workload.OptionError{Option: "bug", Value: one.Name, Want: "each bug once"}
+				return "", nil, &store.OptionError{Option: "bug", Value: one.Name, Want: "each bug once"}
 			}
 			seeded = append(seeded, one)
 		}
@@ -81,9 +81,9 @@ func parse(item string, all []bug.Bug) (Seeded, error) {
 	p, err := strconv.ParseFloat(chance, 64)
 	switch {
 	case !slices.ContainsFunc(all, func(b Bug) bool { return b.Name == name }):
-		return Seeded{}, &workload.OptionError{Option: "bug", Value: name, Want: wanted(all)}
+		return Seeded{}, &store.OptionError{Option: "bug", Value: name, Want: wanted(all)}
 	case err != nil || !(p >= 0 && p <= 1): // NaN is neither
-		return Seeded{}, &workload.OptionError{Option: "bug", Value: item, Want: "NAME:PROBABILITY, with a probability from 0 to 1"}
+		return Seeded{}, &store.OptionError{Option: "bug", Value: item, Want: "NAME:PROBABILITY, with a probability from 0 to 1"}
 	}
 	return Seeded{Name: name, Probability: p}, nil
 }

@@ -12,7 +12,6 @@ import (
 	"assay/driver/sqlite"
 	"assay/store"
 	"assay/store/bug"
-	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
@@ -47,7 +46,7 @@ func TestTake(t *testing.T) {
 	}
 	for _, bug := range []string{"", "lost-ack", "lost-ack:", "lost-ack:x", "lost-ack:1.1", "lost-ack:-1", "lost-ack:NaN", "lost-ack:1,lost-ack:1", "no-such:1", "phantom:1", "%zz"} {
 		_, _, err := Take("mem://?bug="+bug, bank.Bugs())
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if !errors.As(err, &refused) || refused.Option != "bug" {
 			t.Errorf("%s: %v", bug, err)
 		}
@@ -99,7 +98,7 @@ func onSQLite() engine {
 // opened is a database of an engine with bugs.
 func opened(t testing.TB, e engine, schema store.Schema, all []bug.Bug, seed uint64, seeded ...Seeded) store.Database {
 	t.Helper()
-	db, err := e.open(t.Context(), workload.Target{Address: e.address(t)}, schema)
+	db, err := e.open(t.Context(), store.Target{Address: e.address(t)}, schema)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,10 +118,10 @@ func TestAWrapperConforms(t *testing.T) {
 	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 4, Each: 300, Attempts: 1}
 	run.Valid(t.Context(), t, opened(t, inMemory(), entity.Schema(), entity.Bugs(), 1, never))
 	for seed := range uint64(3) {
-		store := opened(t, inMemory(), isolation.Schema(), isolation.Bugs(), seed, never)
+		database := opened(t, inMemory(), isolation.Schema(), isolation.Bugs(), seed, never)
 		c := isolation.Defaults()
 		c.Test = "all"
-		j := drivertest.ShortRun{Workload: isolation.Definition(), Config: &c, Seed: seed, Clients: 8, Each: 200, Attempts: 3}.Judge(t.Context(), t, store)
+		j := drivertest.ShortRun{Workload: isolation.Definition(), Config: &c, Seed: seed, Clients: 8, Each: 200, Attempts: 3}.Judge(t.Context(), t, database)
 		for _, r := range j.Results {
 			if r.Verdict.String() != "valid" {
 				t.Errorf("seed %d: %s is %v: %s", seed, r.Name, r.Verdict, r.Detail)
@@ -137,10 +136,10 @@ func TestEverybodyIsTold(t *testing.T) {
 	b := bank.Over(db)
 	p, err := b.Describe(t.Context())
 	if err != nil || p.Name != "SQLite" || !strings.HasSuffix(p.Version, " with seeded bugs (torn-transfer:1)") ||
-		p.Settings[len(p.Settings)-1] != (workload.Setting{Name: workload.SettingBugs, Value: "torn-transfer:1"}) {
+		p.Settings[len(p.Settings)-1] != (store.Setting{Name: store.SettingBugs, Value: "torn-transfer:1"}) {
 		t.Errorf("%+v, %v", p, err)
 	}
-	err = errors.Join(b.Create(t.Context(), workload.Marker{}), b.FinishLoad(t.Context()),
+	err = errors.Join(b.Create(t.Context(), store.Marker{}), b.FinishLoad(t.Context()),
 		b.LoadAccounts(t.Context(), []bank.Account{{ID: 1, Balance: 1000}, {ID: 2, Balance: 1000}}))
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +155,7 @@ func TestEverybodyIsTold(t *testing.T) {
 	if n := strikesOf(t, b, torn); n != 1 {
 		t.Errorf("%d strikes, want 1", n)
 	}
-	if err := b.Create(t.Context(), workload.Marker{}); err != nil || strikesOf(t, b, torn) != 0 {
+	if err := b.Create(t.Context(), store.Marker{}); err != nil || strikesOf(t, b, torn) != 0 {
 		t.Errorf("%d strikes in an empty database, %v", strikesOf(t, b, torn), err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"assay/store"
 	"assay/store/bug"
-	"assay/workload"
 )
 
 // database is a store.Database with bugs. One transaction at a time goes to it, so that it is
@@ -93,7 +92,7 @@ type compactingPart struct {
 	on *database
 }
 
-func (p compactingPart) FileSize(ctx context.Context) (workload.Size, error) {
+func (p compactingPart) FileSize(ctx context.Context) (store.Size, error) {
 	size, err := p.Compacting.FileSize(ctx)
 	return p.on.withStrikes(ctx, size, err)
 }

@@ -11,7 +11,6 @@ import (
 	"assay/driver/drivertest"
 	"assay/store"
 	"assay/store/bug"
-	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
@@ -36,7 +35,7 @@ type spoiled struct {
 }
 
 func allSpoiled(t *testing.T) []spoiled {
-	orders, err := tpcc.Schema(workload.Target{})
+	orders, err := tpcc.Schema(store.Target{})
 	transactions := script.Defaults()
 	of, _ := definition.Lookup(&transactions, "script")
 	if err := errors.Join(err, of.Value.(interface{ Set(string) error }).Set(filepath.Join("..", "..", "examples", "bank.star"))); err != nil {
@@ -45,7 +44,7 @@ func allSpoiled(t *testing.T) []spoiled {
 	query := candles.Defaults()
 	query.Candles, query.Tickers, query.Batch, query.Loaders = 900, 6, 50, 2
 	query.Queries, query.Latest, query.Intervals, query.Repeats = 60, 10, 3, 5
-	records, err := ycsb.Definition().Schema(workload.Target{Fields: 3, FieldBytes: 20})
+	records, err := ycsb.Definition().Schema(store.Target{Fields: 3, FieldBytes: 20})
 	if err != nil {
 		panic(err) // every shape is possible
 	}
@@ -56,7 +55,7 @@ func allSpoiled(t *testing.T) []spoiled {
 			300},
 		{bank.Definition(), &bank.Config{Accounts: 10, Keys: "uniform", Loaders: 1, Audits: 1000}, bank.Bugs(), bank.Schema(),
 			300},
-		{availability.Definition(), &availability.Config{Policy: availability.PolicyTimeout, Readers: 2, ReadRate: 100, Read: workload.ReadPrimary}, availability.Bugs(),
+		{availability.Definition(), &availability.Config{Policy: availability.PolicyTimeout, Readers: 2, ReadRate: 100, Read: store.ReadPrimary}, availability.Bugs(),
 			availability.Schema(), 100},
 		{churn.Definition(), &churn.Config{Rows: 200, RowBytes: 50, DeleteShare: 0.5, Cycles: 2, Batch: 10}, churn.Bugs(), churn.Schema(), 1},
 		{bulkupdate.Definition(), &bulkupdate.Config{Users: 40, Documents: 10, Workers: "1,3,5", Field: bulkupdate.FieldRandom, Loaders: 2}, bulkupdate.Bugs(),
@@ -125,9 +124,9 @@ func said(results []check.Result) (text string) {
 	return text
 }
 
-func strikesOf(t *testing.T, store workload.Store, bug Bug) int64 {
+func strikesOf(t *testing.T, database store.Administration, bug Bug) int64 {
 	t.Helper()
-	size, err := store.Size(t.Context())
+	size, err := database.Size(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

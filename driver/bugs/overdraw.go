@@ -45,5 +45,5 @@ func (x *attempt) overdraw(ctx context.Context, o *operation, reply store.Reply)
 	}
 	x.struck = true
 	x.record(x.n)
-	return store.Reply{Reply: committed()}
+	return committed()
 }

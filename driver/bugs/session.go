@@ -8,7 +8,6 @@ import (
 	"assay/history"
 	"assay/store"
 	"assay/store/bug"
-	"assay/workload"
 )
 
 // session is one client's.
@@ -143,7 +142,7 @@ func (n *session) do(ctx context.Context, o *operation) store.Reply {
 	d := n.d
 	came := d.events.Add(1)
 	if err := d.begin(ctx); err != nil {
-		return store.Reply{Reply: unsent(err)}
+		return unsent(err)
 	}
 	defer func() {
 		turns := 0
@@ -182,14 +181,14 @@ func (n *session) do(ctx context.Context, o *operation) store.Reply {
 func (n *session) step(ctx context.Context, o *operation) store.Reply {
 	d := n.d
 	if err := d.take(ctx); err != nil {
-		return store.Reply{Reply: unsent(err)}
+		return unsent(err)
 	}
 	d.guard.Lock()
 	beside := len(d.underWay) > 0
 	d.guard.Unlock()
 	x := d.attempt(d.draw(func(a *bug.Act) bool { return a.Stepped && (a.Does != bug.Loses || o.writes && beside) }), 0)
 	x.n, x.looks = n, d.looks
-	reply := store.Reply{Reply: committed()}
+	reply := committed()
 	if x.struck = x.does(bug.Loses); !x.struck {
 		d.done()
 		reply = n.transact(ctx, x, o)
@@ -218,7 +217,7 @@ func (n *session) delay(b *active, o *operation) store.Reply {
 	}
 	n.later(b.Act.Calls, func(ctx context.Context) { n.perform(ctx, n.d.attempt(nil, 0), &later) })
 	b.strikes++
-	return store.Reply{Reply: unknown()}
+	return unknown()
 }
 
 // copied are values with memory of their own.
@@ -277,7 +276,7 @@ func (n *session) perform(ctx context.Context, x *attempt, o *operation) store.R
 	x.settle()
 	if deliver != nil {
 		if err := deliver(); err != nil {
-			return store.Reply{Reply: workload.Reply{Class: workload.ClassOther, Err: err}}
+			return store.Reply{Class: store.ClassOther, Err: err}
 		}
 	}
 	return x.committed(ctx, o, reply)

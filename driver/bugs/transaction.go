@@ -9,7 +9,6 @@ import (
 	"assay/history"
 	"assay/store"
 	"assay/store/bug"
-	"assay/workload"
 )
 
 // errLost has a transaction be lost whose changes are not known.
@@ -30,7 +29,7 @@ func (n *session) transact(ctx context.Context, x *attempt, o *operation) store.
 	delete(x.d.underWay, x)
 	if errors.Is(reply.Err, errLost) && reply.Outcome == history.Failed {
 		x.bug.strikes++
-		reply = store.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: reply.Broken}}
+		reply = store.Reply{Outcome: history.Committed, Broken: reply.Broken}
 	}
 	return reply
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/store"
 	"assay/store/bug"
-	"assay/workload"
 )
 
 const (
@@ -85,7 +85,7 @@ func (d *database) catchUp(ctx context.Context, call uint64) {
 	})
 }
 
-// Settle implements workload.Store: what was to happen later happens before.
+// Settle implements store.Administration: what was to happen later happens before.
 func (d *database) Settle(ctx context.Context) error {
 	if err := d.take(ctx); err != nil {
 		return err
@@ -96,19 +96,19 @@ func (d *database) Settle(ctx context.Context) error {
 }
 
 // unsent is the reply to what was not sent, as its context ended before.
-func unsent(err error) workload.Reply {
-	return workload.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: err}
+func unsent(err error) store.Reply {
+	return store.Reply{Outcome: history.Failed, Class: store.ClassTimeout, Err: err}
 }
 
 // failed is the reply to what a bug makes fail, or says has failed.
-func failed() workload.Reply {
-	return workload.Reply{Outcome: history.Failed, Class: workload.ClassSerialization}
+func failed() store.Reply {
+	return store.Reply{Outcome: history.Failed, Class: store.ClassSerialization}
 }
 
-func committed() workload.Reply { return workload.Reply{Outcome: history.Committed} }
+func committed() store.Reply { return store.Reply{Outcome: history.Committed} }
 
 // unknown is the reply to what is done later.
-func unknown() workload.Reply { return workload.Reply{Class: workload.ClassTimeout} }
+func unknown() store.Reply { return store.Reply{Class: store.ClassTimeout} }
 
 // draw returns the bug that takes effect: the first of those that suit which the
 // chance hits; nil if none does.
@@ -140,9 +140,9 @@ func own(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), repairTimeout)
 }
 
-// Describe implements workload.Store: whoever reads of this database reads of the
+// Describe implements store.Administration: whoever reads of this database reads of the
 // bugs.
-func (d *database) Describe(ctx context.Context) (workload.Product, error) {
+func (d *database) Describe(ctx context.Context) (store.Product, error) {
 	p, err := d.Database.Describe(ctx)
 	if err != nil || len(d.active) == 0 {
 		return p, err
@@ -153,19 +153,19 @@ func (d *database) Describe(ctx context.Context) (workload.Product, error) {
 	}
 	list := strings.Join(names, ", ")
 	p.Version = strings.TrimSpace(p.Version + " with seeded bugs (" + list + ")")
-	p.Settings = append(p.Settings, workload.Setting{Name: workload.SettingBugs, Value: list})
+	p.Settings = append(p.Settings, store.Setting{Name: store.SettingBugs, Value: list})
 	return p, nil
 }
 
 // Size implements workload.Database. The rows have how often each bug has taken
 // effect, as if it were a table.
-func (d *database) Size(ctx context.Context) (workload.Size, error) {
+func (d *database) Size(ctx context.Context) (store.Size, error) {
 	size, err := d.Database.Size(ctx)
 	return d.withStrikes(ctx, size, err)
 }
 
 // withStrikes is a size with the strikes.
-func (d *database) withStrikes(ctx context.Context, size workload.Size, err error) (workload.Size, error) {
+func (d *database) withStrikes(ctx context.Context, size store.Size, err error) (store.Size, error) {
 	if err != nil {
 		return size, err
 	}
@@ -182,11 +182,11 @@ func (d *database) withStrikes(ctx context.Context, size workload.Size, err erro
 	return size, nil
 }
 
-// StrikesOf is the name under which workload.Size has how often a bug has taken
+// StrikesOf is the name under which store.Size has how often a bug has taken
 // effect since Create. It is there while the bug is switched on.
-func StrikesOf(bug string) string { return workload.StrikesPrefix + bug }
+func StrikesOf(bug string) string { return store.StrikesPrefix + bug }
 
-func (d *database) Create(ctx context.Context, marker workload.Marker) error {
+func (d *database) Create(ctx context.Context, marker store.Marker) error {
 	return d.anew(ctx, func() error { return d.Database.Create(ctx, marker) })
 }
 

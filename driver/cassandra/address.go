@@ -12,7 +12,7 @@ import (
 
 	"assay/driver/encryption"
 	"assay/driver/uri"
-	"assay/workload"
+	"assay/store"
 )
 
 const (
@@ -68,18 +68,18 @@ func levels() []level {
 // longer than Cassandra allows.
 var keyspaceForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]{0,47}$`) })
 
-// parse reads the target. What cannot be used gives an *workload.OptionError
+// parse reads the target. What cannot be used gives an *store.OptionError
 // that holds no password.
-func parse(target workload.Target) (*settings, error) {
+func parse(target store.Target) (*settings, error) {
 	s := &settings{
-		printable: workload.Redact(target.Address), keyspace: defaultKeyspace, consistency: gocql.Quorum,
+		printable: store.Redact(target.Address), keyspace: defaultKeyspace, consistency: gocql.Quorum,
 		connectTimeout: target.ConnectTimeout, silence: defaultSilence, revisit: defaultRevisit,
 	}
 	if s.connectTimeout <= 0 {
 		s.connectTimeout = defaultConnectTimeout
 	}
 	if target.Isolation != "" {
-		return nil, &workload.OptionError{Option: "isolation level", Value: target.Isolation,
+		return nil, &store.OptionError{Option: "isolation level", Value: target.Isolation,
 			Want: "none: Cassandra has consistency levels instead, which the address chooses (?consistency=quorum)"}
 	}
 	a, err := uri.Parse(target.Address, addressForm, defaultPort, "cassandra")
@@ -91,7 +91,7 @@ func parse(target workload.Target) (*settings, error) {
 		s.keyspace, s.named = a.Path, true
 	}
 	if !keyspaceForm().MatchString(s.keyspace) {
-		return nil, &workload.OptionError{Option: "keyspace", Value: s.keyspace,
+		return nil, &store.OptionError{Option: "keyspace", Value: s.keyspace,
 			Want: "a letter and then at most 47 letters, digits and underscores"}
 	}
 	if err := s.setOptions(a.Options); err != nil {
@@ -108,7 +108,7 @@ func (s *settings) setOptions(options uri.Options) (err error) {
 	if value, given := options.Take("consistency"); given {
 		level, found := levelOf(value)
 		if !found {
-			return &workload.OptionError{Option: "consistency", Value: value, Want: levelNames()}
+			return &store.OptionError{Option: "consistency", Value: value, Want: levelNames()}
 		}
 		s.consistency = level
 	}
@@ -131,7 +131,7 @@ func (s *settings) setEncryption(options uri.Options) error {
 	case err != nil:
 		return err
 	case asked == "false" && given != "":
-		return &workload.OptionError{Option: "tls", Value: asked, Want: "true, since there is " + given}
+		return &store.OptionError{Option: "tls", Value: asked, Want: "true, since there is " + given}
 	case asked != "true" && given == "":
 		return nil
 	}
@@ -162,12 +162,12 @@ func levelNames() string {
 // coordinator believes nearest, which may lag behind.
 func (s *settings) chooseReads(read string) error {
 	switch read {
-	case "", workload.ReadPrimary:
+	case "", store.ReadPrimary:
 		s.reads = s.consistency
-	case workload.ReadNearest:
+	case store.ReadNearest:
 		s.reads = gocql.One
 	default:
-		return &workload.OptionError{Option: "--read", Value: read,
+		return &store.OptionError{Option: "--read", Value: read,
 			Want: "primary (the consistency of the address) or nearest (one replica); Cassandra has no secondaries"}
 	}
 	return nil

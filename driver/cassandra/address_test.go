@@ -8,7 +8,7 @@ import (
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
-	"assay/workload"
+	"assay/store"
 )
 
 func TestAddresses(t *testing.T) {
@@ -29,7 +29,7 @@ func TestAddresses(t *testing.T) {
 			keyspace: "k", level: gocql.One, replication: 3},
 		"cassandra://u@h?consistency=all": {hosts: []string{"h:9042"}, user: "u", keyspace: "assay", level: gocql.All, replication: 3},
 	} {
-		s, err := parse(workload.Target{Address: address})
+		s, err := parse(store.Target{Address: address})
 		if err != nil {
 			t.Errorf("%s: %v", address, err)
 			continue
@@ -57,8 +57,8 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 		"cassandra://host?ssl-ca=x": "tlsCAFile, tlsCertFile, tlsKeyFile",
 		"cassandra://host#x":        "cassandra://", "mongodb://host": "cassandra://",
 	} {
-		s, err := parse(workload.Target{Address: address})
-		var option *workload.OptionError
+		s, err := parse(store.Target{Address: address})
+		var option *store.OptionError
 		if !errors.As(err, &option) || !strings.Contains(err.Error(), word) {
 			t.Errorf("%s: %+v, %v; want it to speak of %q", address, s, err, word)
 		}
@@ -74,18 +74,18 @@ func TestReadsAndPromise(t *testing.T) {
 		level             gocql.Consistency
 		promises          bool
 	}{
-		{"quorum", "", gocql.Quorum, true}, {"quorum", workload.ReadPrimary, gocql.Quorum, true}, {"all", "", gocql.All, true},
-		{"quorum", workload.ReadNearest, gocql.One, false}, {"all", workload.ReadNearest, gocql.One, true},
+		{"quorum", "", gocql.Quorum, true}, {"quorum", store.ReadPrimary, gocql.Quorum, true}, {"all", "", gocql.All, true},
+		{"quorum", store.ReadNearest, gocql.One, false}, {"all", store.ReadNearest, gocql.One, true},
 		{"one", "", gocql.One, false}, {"two", "", gocql.Two, false}, {"local_quorum", "", gocql.LocalQuorum, false},
 	} {
-		s, err := parse(workload.Target{Address: "cassandra://host?consistency=" + c.consistency, Read: c.read})
+		s, err := parse(store.Target{Address: "cassandra://host?consistency=" + c.consistency, Read: c.read})
 		if err != nil || s.reads != c.level || s.quorums() != c.promises {
 			t.Errorf("%+v: reads %v, promises %v, %v", c, s.reads, s.quorums(), err)
 		}
 	}
-	var option *workload.OptionError
-	for _, target := range []workload.Target{
-		{Address: "cassandra://host", Read: workload.ReadSecondaryPreferred}, {Address: "cassandra://host", Isolation: "serializable"},
+	var option *store.OptionError
+	for _, target := range []store.Target{
+		{Address: "cassandra://host", Read: store.ReadSecondaryPreferred}, {Address: "cassandra://host", Isolation: "serializable"},
 	} {
 		if _, err := parse(target); !errors.As(err, &option) {
 			t.Errorf("%+v: %v", target, err)
@@ -98,7 +98,7 @@ func FuzzAddress(f *testing.F) {
 		f.Add(seed, "hunter2")
 	}
 	f.Fuzz(func(t *testing.T, address, password string) {
-		s, err := parse(workload.Target{Address: address})
+		s, err := parse(store.Target{Address: address})
 		if err == nil && (len(s.hosts) == 0 || s.keyspace == "" || s.replication < 1) {
 			t.Errorf("%q gives %+v", address, s)
 		}
@@ -110,9 +110,9 @@ func FuzzAddress(f *testing.F) {
 		}
 		// What is told of an address holds no word of its password that it
 		// would not hold with another.
-		_, err = parse(workload.Target{Address: "cassandra://u:" + password + "@h/k?no=1"})
+		_, err = parse(store.Target{Address: "cassandra://u:" + password + "@h/k?no=1"})
 		for _, other := range []string{"%zz", "other", "a/b"} {
-			_, same := parse(workload.Target{Address: "cassandra://u:" + other + "@h/k?no=1"})
+			_, same := parse(store.Target{Address: "cassandra://u:" + other + "@h/k?no=1"})
 			if strings.Contains(same.Error(), password) {
 				return
 			}

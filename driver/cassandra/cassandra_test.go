@@ -11,7 +11,6 @@ import (
 	cluster "assay/cluster/cassandra"
 	"assay/driver/drivertest"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/definition"
 	"assay/workload/entity"
@@ -42,7 +41,7 @@ func startRing(t *testing.T, nodes int) *cluster.Ring {
 }
 
 // openRows opens the tables of availability.
-func openRows(ctx context.Context, target workload.Target) (*database, error) {
+func openRows(ctx context.Context, target store.Target) (*database, error) {
 	opened, err := Open(ctx, target, availability.Schema())
 	if err != nil {
 		return nil, err
@@ -53,7 +52,7 @@ func openRows(ctx context.Context, target workload.Target) (*database, error) {
 // closing is openRows, and closes what it opens at the end of the test.
 func closing(t *testing.T, address string) *database {
 	t.Helper()
-	d, err := openRows(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute})
+	d, err := openRows(t.Context(), store.Target{Address: address, ConnectTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +68,7 @@ func closing(t *testing.T, address string) *database {
 // this time and tries a host that it takes for down again every second: nobody
 // else tells it when a proxy lets it through again.
 func impatient(t *testing.T, host string, silence time.Duration) (*database, error) {
-	s, err := parse(workload.Target{Address: "cassandra://" + host, ConnectTimeout: 10 * time.Second})
+	s, err := parse(store.Target{Address: "cassandra://" + host, ConnectTimeout: 10 * time.Second})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +81,7 @@ func admin(t *testing.T, address string, statements ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startBound) // also while the test ends
 	defer cancel()
-	s, err := parse(workload.Target{Address: address, ConnectTimeout: time.Minute})
+	s, err := parse(store.Target{Address: address, ConnectTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,16 +112,16 @@ func TestOneNode(t *testing.T) {
 func testStore(t *testing.T, c *cluster.Ring) {
 	address := c.Address()
 	drivertest.RunStore(t, drivertest.Store{
-		Lacks: Lacks(), Target: workload.Target{Address: address, ConnectTimeout: time.Minute},
+		Lacks: Lacks(), Target: store.Target{Address: address, ConnectTimeout: time.Minute},
 		Others: func(name string) []drivertest.Other { return others(address, "assay_"+name, "assay_record") },
 		MakeForeign: func(t *testing.T, name string) (intact func(t *testing.T)) {
 			return makeForeign(t, address, "assay_"+name)
 		},
 		Server: c.Node(0).Address(),
-		Via: func(addr string) workload.Target {
-			return workload.Target{Address: "cassandra://" + addr, ConnectTimeout: 10 * time.Second}
+		Via: func(addr string) store.Target {
+			return store.Target{Address: "cassandra://" + addr, ConnectTimeout: 10 * time.Second}
 		},
-		Open: func(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
+		Open: func(ctx context.Context, target store.Target, schema store.Schema) (store.Database, error) {
 			s, err := parse(target)
 			if err != nil {
 				return nil, err
@@ -139,7 +138,7 @@ func testStore(t *testing.T, c *cluster.Ring) {
 
 // testWorkloads does a short run of each workload, those of records at a weak consistency too.
 func testWorkloads(t *testing.T, c *cluster.Ring) {
-	to := workload.Target{Address: c.Address(), ConnectTimeout: time.Minute}
+	to := store.Target{Address: c.Address(), ConnectTimeout: time.Minute}
 	drivertest.ShortRuns(t, to, drivertest.Supports(Open, Lacks())...)
 	to.Address += "?consistency=one"
 	t.Run("one", func(t *testing.T) {
@@ -163,17 +162,17 @@ func makeForeign(t *testing.T, address, keyspace string) (intact func(t *testing
 		"CREATE TABLE "+keyspace+".theirs (id int PRIMARY KEY)", "INSERT INTO "+keyspace+".theirs (id) VALUES (7)")
 	t.Cleanup(func() { admin(t, address, "DROP KEYSPACE "+keyspace) })
 	return func(t *testing.T) {
-		store := closing(t, address)
+		db := closing(t, address)
 		var id int
-		if err := store.session.Query("SELECT id FROM "+keyspace+".theirs").ScanContext(t.Context(), &id); err != nil || id != 7 {
+		if err := db.session.Query("SELECT id FROM "+keyspace+".theirs").ScanContext(t.Context(), &id); err != nil || id != 7 {
 			t.Errorf("what is not ours holds %d, %v", id, err)
 		}
 	}
 }
 
 func testDescription(t *testing.T, address string) {
-	store := closing(t, address+"?replication=2&consistency=one")
-	product, err := store.Describe(t.Context())
+	db := closing(t, address+"?replication=2&consistency=one")
+	product, err := db.Describe(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,25 +196,25 @@ func testDescription(t *testing.T, address string) {
 // not be dropped with it.
 func testOwnTables(t *testing.T, address string) {
 	ctx := t.Context()
-	store := closing(t, address+"Mine")
-	mark := workload.Marker{Run: "it's", Workload: "availability", Created: time.Now().UTC(), Loaded: true}
-	if err := store.Create(ctx, mark); err != nil {
+	db := closing(t, address+"Mine")
+	mark := store.Marker{Run: "it's", Workload: "availability", Created: time.Now().UTC(), Loaded: true}
+	if err := db.Create(ctx, mark); err != nil {
 		t.Fatal(err)
 	}
-	if remains, err := store.Find(ctx); err != nil || remains == nil || remains.Marker.Run != "it's" {
+	if remains, err := db.Find(ctx); err != nil || remains == nil || remains.Marker.Run != "it's" {
 		t.Errorf("found %+v, %v", remains, err)
 	}
 	admin(t, address, `CREATE TABLE "Mine".theirs (id int PRIMARY KEY)`)
-	for name, err := range map[string]error{"Drop": store.Drop(ctx), "Create": store.Create(ctx, mark)} {
+	for name, err := range map[string]error{"Drop": db.Drop(ctx), "Create": db.Create(ctx, mark)} {
 		if err == nil || !strings.Contains(err.Error(), "theirs") {
 			t.Errorf("%s: %v; want it to name the table", name, err)
 		}
 	}
 	admin(t, address, `DROP TABLE "Mine".theirs`)
-	if err := store.Drop(ctx); err != nil {
+	if err := db.Drop(ctx); err != nil {
 		t.Error(err)
 	}
-	if remains, err := store.Find(ctx); err != nil || remains != nil {
+	if remains, err := db.Find(ctx); err != nil || remains != nil {
 		t.Errorf("after Drop: %+v, %v", remains, err)
 	}
 }
@@ -226,20 +225,20 @@ func testOwnTables(t *testing.T, address string) {
 func testSilentNode(t *testing.T, server string) {
 	proxy := drivertest.NewProxy(t, server)
 	// More than gocql's 5 seconds between signs of life.
-	store, err := impatient(t, proxy.Addr(), 7*time.Second)
+	db, err := impatient(t, proxy.Addr(), 7*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		proxy.Pass()
-		if err := store.Close(); err != nil {
+		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := store.Create(t.Context(), workload.Marker{Run: "silent", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
+	if err := db.Create(t.Context(), store.Marker{Run: "silent", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
-	session := drivertest.OpenRecords(t, store)
+	session := drivertest.OpenRecords(t, db)
 	if r := session.Add(t.Context(), 1); r.Err != nil {
 		t.Fatal(r.Err)
 	}
@@ -259,7 +258,7 @@ func testSilentNode(t *testing.T, server string) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	if err := store.Drop(t.Context()); err != nil {
+	if err := db.Drop(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

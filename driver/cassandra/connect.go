@@ -21,7 +21,7 @@ import (
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // defaultSilence is how long a connection may say nothing before it is taken
@@ -60,7 +60,7 @@ type connection struct {
 }
 
 // connect makes the first contact within target.ConnectTimeout: nobody there is
-// *workload.UnreachableError, a user that is refused *workload.AuthError.
+// *store.UnreachableError, a user that is refused *store.AuthError.
 func connect(ctx context.Context, s *settings) (*connection, error) {
 	seen := &refusals{encrypted: s.encryption != nil}
 	return connectTo(ctx, s, s.cluster(seen), seen)
@@ -119,12 +119,12 @@ func (s *settings) cluster(seen *refusals) *gocql.ClusterConfig {
 func (s *settings) refused(err error, seen *refusals) error {
 	user, handshake := seen.reasons()
 	if user != "" {
-		return &workload.AuthError{Address: s.printable, User: s.user, Reason: user}
+		return &store.AuthError{Address: s.printable, User: s.user, Reason: user}
 	}
 	if handshake != "" {
 		err = errors.New(handshake)
 	}
-	return &workload.UnreachableError{Address: s.printable, Err: err}
+	return &store.UnreachableError{Address: s.printable, Err: err}
 }
 
 func (c *connection) Close() error {

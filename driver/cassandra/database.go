@@ -11,7 +11,6 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"assay/store"
-	"assay/workload"
 )
 
 var _ store.Engined = (*database)(nil)
@@ -24,7 +23,7 @@ type database struct {
 	// its name, and tables are all of them: what is ours beside the mark.
 	ways   map[string][]*way
 	tables []table
-	taken  workload.Taken
+	taken  store.Taken
 	// unsure is when a write last ended without an answer, in nanoseconds since
 	// 1970; 0 for never.
 	unsure atomic.Int64
@@ -41,9 +40,9 @@ type database struct {
 // gets three copies of a row, or as many as replication says, or as it has nodes.
 //
 // A row is inserted by an ordinary INSERT, which replaces one of its key: no lightweight
-// transaction. What cannot be used is *workload.OptionError, nobody there
-// *workload.UnreachableError, a user that is refused *workload.AuthError.
-func Open(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
+// transaction. What cannot be used is *store.OptionError, nobody there
+// *store.UnreachableError, a user that is refused *store.AuthError.
+func Open(ctx context.Context, target store.Target, schema store.Schema) (store.Database, error) {
 	s, err := parse(target)
 	if err != nil {
 		return nil, err
@@ -137,11 +136,11 @@ func (d *database) Engines(context.Context) (names []string, err error) {
 }
 
 // CreateOn implements store.Engined.
-func (d *database) CreateOn(ctx context.Context, m workload.Marker, engine string, chosen bool) error {
+func (d *database) CreateOn(ctx context.Context, m store.Marker, engine string, chosen bool) error {
 	i := slices.IndexFunc(compressors(), func(c compressor) bool { return c.name == engine })
 	if chosen && i < 0 {
 		names, _ := d.Engines(ctx)
-		return &workload.OptionError{Option: "--engine", Value: engine, Want: strings.Join(names, ", ")}
+		return &store.OptionError{Option: "--engine", Value: engine, Want: strings.Join(names, ", ")}
 	}
 	if err := d.Create(ctx, m); err != nil || !chosen {
 		return err

@@ -10,13 +10,12 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // openTrial opens testSchema in a keyspace that its test drops.
 func openTrial(t *testing.T, address string) *database {
 	t.Helper()
-	opened, err := Open(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute}, testSchema())
+	opened, err := Open(t.Context(), store.Target{Address: address, ConnectTimeout: time.Minute}, testSchema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +36,7 @@ func testDatabase(t *testing.T, address string) {
 	if err := d.View(t.Context(), func(store.Reader) error { return nil }); !isNoSchema(err) {
 		t.Errorf("a view of nothing: %v", err)
 	}
-	mark := workload.Marker{Run: "trial", Workload: "trial", Created: time.Now().UTC()}
+	mark := store.Marker{Run: "trial", Workload: "trial", Created: time.Now().UTC()}
 	if err := d.CreateOn(t.Context(), mark, "no such", true); err == nil {
 		t.Error("an engine that is none was taken")
 	}
@@ -59,7 +58,7 @@ func testDatabase(t *testing.T, address string) {
 }
 
 func isNoSchema(err error) bool {
-	var missing *workload.NoSchemaError
+	var missing *store.NoSchemaError
 	return errors.As(err, &missing)
 }
 

@@ -10,7 +10,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"assay/driver/encryption"
-	"assay/workload"
+	"assay/store"
 )
 
 // asked are the settings of the server that decide what a result means.
@@ -21,8 +21,8 @@ func asked() []string {
 
 // Describe implements the Stores. Settings of the server are those of the node
 // that answers.
-func (k *database) Describe(ctx context.Context) (workload.Product, error) {
-	p := workload.Product{Name: "Cassandra"}
+func (k *database) Describe(ctx context.Context) (store.Product, error) {
+	p := store.Product{Name: "Cassandra"}
 	if err := k.session.Query("SELECT release_version FROM system.local").Consistency(gocql.One).
 		ScanContext(ctx, &p.Version); err != nil {
 		return p, failed("ask for the version", err)
@@ -41,7 +41,7 @@ func (k *database) Describe(ctx context.Context) (workload.Product, error) {
 		p.Topology.Replicas += copies[center]
 		replication = append(replication, fmt.Sprintf("%s: %d", center, copies[center]))
 	}
-	p.Settings = []workload.Setting{
+	p.Settings = []store.Setting{
 		{Name: "consistency of writes", Value: strings.ToLower(k.consistency.String())},
 		{Name: "consistency of reads", Value: strings.ToLower(k.reads.String())},
 		{Name: "replication", Value: strings.Join(replication, ", ")},
@@ -55,11 +55,11 @@ func (k *database) Describe(ctx context.Context) (workload.Product, error) {
 		[]any{k.keyspace}, []any{&durable}, func() {}); err != nil {
 		return p, err
 	}
-	p.Settings = append(p.Settings, workload.Setting{Name: "durable_writes", Value: fmt.Sprint(durable)})
+	p.Settings = append(p.Settings, store.Setting{Name: "durable_writes", Value: fmt.Sprint(durable)})
 	values := k.settingsOf(ctx)
 	for _, name := range asked() {
 		if value := values[name]; value != "" {
-			p.Settings = append(p.Settings, workload.Setting{Name: name, Value: value})
+			p.Settings = append(p.Settings, store.Setting{Name: name, Value: value})
 		}
 	}
 	return p, nil

@@ -12,7 +12,7 @@ import (
 	cluster "assay/cluster/cassandra"
 	"assay/cluster/server"
 	"assay/driver/drivertest"
-	"assay/workload"
+	"assay/store"
 )
 
 // encryptedNode starts a node with a second port that takes encrypted
@@ -75,7 +75,7 @@ func TestEncryptedConnections(t *testing.T) {
 	} {
 		address := fmt.Sprintf("cassandra://%s:%d/?%s", c.host, port, c.query)
 		got, err := describedTLS(t, address)
-		unreachable := errors.As(err, new(*workload.UnreachableError))
+		unreachable := errors.As(err, new(*store.UnreachableError))
 		if got != c.want || unreachable != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.refusal) {
 			t.Errorf("%s: %q, %v; want %q or an error with %q", name, got, err, c.want, c.refusal)
 		}
@@ -85,18 +85,18 @@ func TestEncryptedConnections(t *testing.T) {
 // describedTLS opens a Store and returns what it says of its connections.
 func describedTLS(t *testing.T, address string) (string, error) {
 	t.Helper()
-	store, err := openRows(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute})
+	db, err := openRows(t.Context(), store.Target{Address: address, ConnectTimeout: time.Minute})
 	if err != nil {
 		return "", err
 	}
-	defer store.Close()
+	defer db.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
 	defer cancel()
-	if err := store.Create(ctx, workload.Marker{Run: "tls", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
+	if err := db.Create(ctx, store.Marker{Run: "tls", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
-	product, err := store.Describe(ctx)
-	if err := errors.Join(err, store.Drop(ctx)); err != nil {
+	product, err := db.Describe(ctx)
+	if err := errors.Join(err, db.Drop(ctx)); err != nil {
 		t.Fatal(err)
 	}
 	for _, setting := range product.Settings {

@@ -9,7 +9,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 )
 
 // Error classes that are this driver's own, beside those of package workload.
@@ -44,17 +44,17 @@ func classOf(err error) string {
 	case errors.As(err, &answer):
 		return classOfCode(answer.Code())
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, gocql.ErrTimeoutNoResponse):
-		return workload.ClassTimeout
+		return store.ClassTimeout
 	case errors.Is(err, context.Canceled):
 		return classCancelled
 	case errors.Is(err, gocql.ErrNoConnections), errors.Is(err, gocql.ErrSessionClosed):
-		return workload.ClassConnect
+		return store.ClassConnect
 	case errors.Is(err, gocql.ErrNoStreams):
 		return classBusy
 	default:
 		// All that is left are failures of the connection, or of gocql's
 		// understanding of what came over it.
-		return workload.ClassLost
+		return store.ClassLost
 	}
 }
 
@@ -77,7 +77,7 @@ func classOfCode(code int) string {
 	case gocql.ErrCodeUnauthorized, gocql.ErrCodeCredentials:
 		return classUnauthorized
 	default:
-		return workload.ClassOther
+		return store.ClassOther
 	}
 }
 
@@ -119,21 +119,21 @@ func outcomeOf(err error, sent bool) history.Outcome {
 
 // written is the reply to a write of one row that ended with err, which may be
 // nil; sent is false if it was certainly not sent.
-func written(err error, sent bool) workload.Reply {
-	r := workload.Reply{Outcome: outcomeOf(err, sent), Class: classOf(err), Err: err}
+func written(err error, sent bool) store.Reply {
+	r := store.Reply{Outcome: outcomeOf(err, sent), Class: classOf(err), Err: err}
 	r.Broken = broken(r.Class)
 	return r
 }
 
 // unread is the reply to a read without an answer. It has no effect, so that it
 // has failed.
-func unread(err error) workload.Reply {
+func unread(err error) store.Reply {
 	class := classOf(err)
-	return workload.Reply{Outcome: history.Failed, Class: class, Err: err, Broken: broken(class)}
+	return store.Reply{Outcome: history.Failed, Class: class, Err: err, Broken: broken(class)}
 }
 
 // broken reports whether the client would say that it has lost its server.
-func broken(class string) bool { return class == workload.ClassLost || class == workload.ClassConnect }
+func broken(class string) bool { return class == store.ClassLost || class == store.ClassConnect }
 
 // failed wraps an error with what was being done.
 func failed(doing string, err error) error { return fmt.Errorf("cassandra: %s: %w", doing, err) }

@@ -10,7 +10,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 )
 
 // answer is an error of the server with this code.
@@ -28,13 +28,13 @@ func TestOutcomes(t *testing.T) {
 		class   string
 	}{
 		{nil, history.Committed, ""},
-		{answer(gocql.ErrCodeServer), history.Unknown, workload.ClassOther},
-		{answer(gocql.ErrCodeProtocol), history.Unknown, workload.ClassOther},
+		{answer(gocql.ErrCodeServer), history.Unknown, store.ClassOther},
+		{answer(gocql.ErrCodeProtocol), history.Unknown, store.ClassOther},
 		{answer(gocql.ErrCodeCredentials), history.Unknown, classUnauthorized},
 		{answer(gocql.ErrCodeUnavailable), history.Failed, classUnavailable},
 		{answer(gocql.ErrCodeOverloaded), history.Unknown, classOverloaded},
 		{answer(gocql.ErrCodeBootstrapping), history.Unknown, classBootstrap},
-		{answer(gocql.ErrCodeTruncate), history.Unknown, workload.ClassOther},
+		{answer(gocql.ErrCodeTruncate), history.Unknown, store.ClassOther},
 		{answer(gocql.ErrCodeWriteTimeout), history.Unknown, classWriteTimeout},
 		{answer(gocql.ErrCodeReadTimeout), history.Unknown, classReadTimeout},
 		{answer(gocql.ErrCodeReadFailure), history.Unknown, classFailure},
@@ -47,14 +47,14 @@ func TestOutcomes(t *testing.T) {
 		{answer(gocql.ErrCodeInvalid), history.Failed, classRefused},
 		{answer(gocql.ErrCodeConfig), history.Failed, classRefused},
 		{answer(gocql.ErrCodeUnprepared), history.Failed, classRefused},
-		{answer(0x7777), history.Unknown, workload.ClassOther},
-		{context.DeadlineExceeded, history.Unknown, workload.ClassTimeout},
-		{gocql.ErrTimeoutNoResponse, history.Unknown, workload.ClassTimeout},
+		{answer(0x7777), history.Unknown, store.ClassOther},
+		{context.DeadlineExceeded, history.Unknown, store.ClassTimeout},
+		{gocql.ErrTimeoutNoResponse, history.Unknown, store.ClassTimeout},
 		{context.Canceled, history.Unknown, classCancelled},
-		{gocql.ErrConnectionClosed, history.Unknown, workload.ClassLost},
-		{io.EOF, history.Unknown, workload.ClassLost},
-		{errSilent, history.Unknown, workload.ClassLost},
-		{errors.New("whatever else"), history.Unknown, workload.ClassLost},
+		{gocql.ErrConnectionClosed, history.Unknown, store.ClassLost},
+		{io.EOF, history.Unknown, store.ClassLost},
+		{errSilent, history.Unknown, store.ClassLost},
+		{errors.New("whatever else"), history.Unknown, store.ClassLost},
 	} {
 		for _, err := range []error{c.err, fmt.Errorf("wrapped: %w", c.err)} {
 			if c.err == nil {
@@ -69,7 +69,7 @@ func TestOutcomes(t *testing.T) {
 		}
 	}
 	for err, class := range map[error]string{
-		gocql.ErrNoConnections: workload.ClassConnect, gocql.ErrNoStreams: classBusy, gocql.ErrSessionClosed: workload.ClassConnect,
+		gocql.ErrNoConnections: store.ClassConnect, gocql.ErrNoStreams: classBusy, gocql.ErrSessionClosed: store.ClassConnect,
 	} {
 		if classOf(err) != class {
 			t.Errorf("%v: %q, want %q", err, classOf(err), class)

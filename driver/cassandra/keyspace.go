@@ -13,7 +13,7 @@ import (
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // markTable carries the mark in its comment, so that it comes into being with
@@ -49,9 +49,9 @@ func (k *database) rowsOf(ctx context.Context, doing, statement string, values [
 }
 
 // Marker returns the mark, nil if there is no keyspace of our name or nothing in it
-// but a lease, and *workload.ForeignError if there is one without a mark, or with a table that
+// but a lease, and *store.ForeignError if there is one without a mark, or with a table that
 // is not ours.
-func (k *database) Marker(ctx context.Context) (*workload.Marker, error) {
+func (k *database) Marker(ctx context.Context) (*store.Marker, error) {
 	there := false
 	var name string
 	if err := k.rowsOf(ctx, "look for the keyspace", "SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?",
@@ -67,7 +67,7 @@ func (k *database) Marker(ctx context.Context) (*workload.Marker, error) {
 	if _, leased := comments[leaseTable]; leased && len(comments) == 1 {
 		return nil, nil
 	}
-	var m workload.Marker
+	var m store.Marker
 	if err := json.Unmarshal([]byte(comments[markTable]), &m); err != nil || m.Workload == "" {
 		return nil, k.foreign("")
 	}
@@ -86,21 +86,21 @@ func (k *database) foreign(table string) error {
 	if table != "" {
 		name = fmt.Sprintf("table %s of keyspace %s", table, k.keyspace)
 	}
-	return &workload.ForeignError{Name: name, Hint: fmt.Sprintf(
+	return &store.ForeignError{Name: name, Hint: fmt.Sprintf(
 		"name another keyspace in the address (cassandra://HOST/KEYSPACE), or drop it with DROP KEYSPACE %q in cqlsh if nobody needs it", k.keyspace)}
 }
 
-// mustMark is Marker, with *workload.NoSchemaError if there is nothing.
+// mustMark is Marker, with *store.NoSchemaError if there is nothing.
 func (k *database) mustMark(ctx context.Context) error {
 	m, err := k.Marker(ctx)
 	if err == nil && m == nil {
-		err = &workload.NoSchemaError{Name: "keyspace " + k.keyspace}
+		err = &store.NoSchemaError{Name: "keyspace " + k.keyspace}
 	}
 	return err
 }
 
 // Find reads the mark and counts the rows of the first table.
-func (k *database) Find(ctx context.Context) (*workload.Leftover, error) {
+func (k *database) Find(ctx context.Context) (*store.Leftover, error) {
 	m, err := k.Marker(ctx)
 	if m == nil || err != nil {
 		return nil, err
@@ -109,13 +109,13 @@ func (k *database) Find(ctx context.Context) (*workload.Leftover, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &workload.Leftover{Marker: *m, Rows: rows}, nil
+	return &store.Leftover{Marker: *m, Rows: rows}, nil
 }
 
 // Create makes the keyspace and its tables, after dropping what an earlier run
 // left under our mark, and returns when all nodes that are known agree on the
 // schema.
-func (k *database) Create(ctx context.Context, m workload.Marker) error {
+func (k *database) Create(ctx context.Context, m store.Marker) error {
 	if err := k.clear(ctx); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (k *database) FinishLoad(ctx context.Context) error {
 }
 
 // markComment is the property of a table that holds the mark.
-func markComment(m workload.Marker) (string, error) {
+func markComment(m store.Marker) (string, error) {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return "", failed("write the mark", err)
@@ -293,25 +293,25 @@ const (
 // memtable_flush_period_in_ms, unless a node is down, which would hold up the
 // change of the table. A node that does not write is counted as it is, one that
 // is down not at all.
-func (k *database) Size(ctx context.Context) (workload.Size, error) {
+func (k *database) Size(ctx context.Context) (store.Size, error) {
 	if err := k.mustMark(ctx); err != nil {
-		return workload.Size{}, err
+		return store.Size{}, err
 	}
-	size := workload.Size{Rows: map[string]int64{}}
+	size := store.Size{Rows: map[string]int64{}}
 	for _, t := range k.tables {
 		rows, err := k.count(ctx, t)
 		if err != nil {
-			return workload.Size{}, err
+			return store.Size{}, err
 		}
 		size.Rows[t.name] = rows
 		if rows > 0 && k.allUp() {
 			if err := k.flush(ctx, t.name); err != nil {
-				return workload.Size{}, err
+				return store.Size{}, err
 			}
 		}
 		used, _, err := k.diskUsage(ctx, t.name)
 		if err != nil {
-			return workload.Size{}, err
+			return store.Size{}, err
 		}
 		size.Bytes += used
 	}
@@ -335,7 +335,7 @@ func (k *database) flush(ctx context.Context, table string) error {
 		if err != nil || none == 0 || time.Now().After(deadline) {
 			return errors.Join(err, set(ctx, 0))
 		}
-		if err := workload.Pause(ctx, flushPeriod/4); err != nil {
+		if err := store.Pause(ctx, flushPeriod/4); err != nil {
 			return failed("have the table written", errors.Join(err, set(context.WithoutCancel(ctx), 0)))
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // leaseTable holds the lease, its only row, beside the mark. It is changed by
@@ -32,7 +32,7 @@ func (k *database) leaseThere(ctx context.Context) (there bool, err error) {
 }
 
 // Lease reads the row, after all that was begun before has ended (SERIAL).
-func (k *database) Lease(ctx context.Context) (*workload.Lease, error) {
+func (k *database) Lease(ctx context.Context) (*store.Lease, error) {
 	if there, err := k.leaseThere(ctx); err != nil || !there {
 		return nil, err
 	}
@@ -50,10 +50,10 @@ func (k *database) Lease(ctx context.Context) (*workload.Lease, error) {
 		return nil, failed("look for a lease", err)
 	}
 	// A row that is there has not expired; its last second counts as one.
-	return workload.NewLease(token, []byte(holder), since, time.Duration(max(seconds, 1))*time.Second), nil
+	return store.NewLease(token, []byte(holder), since, time.Duration(max(seconds, 1))*time.Second), nil
 }
 
-// admit gives *workload.HeldError if another holds the lease.
+// admit gives *store.HeldError if another holds the lease.
 func (k *database) admit(ctx context.Context) error {
 	l, err := k.Lease(ctx)
 	if err != nil {
@@ -84,7 +84,7 @@ func (k *database) repeat(ctx context.Context, do func() error) error {
 		default:
 			return err
 		}
-		if stopped := workload.Pause(ctx, time.Duration(min(try, leaseTries))*20*time.Millisecond); stopped != nil {
+		if stopped := store.Pause(ctx, time.Duration(min(try, leaseTries))*20*time.Millisecond); stopped != nil {
 			return stopped
 		}
 	}
@@ -110,7 +110,7 @@ func secondsOf(ttl time.Duration) int {
 // giveLease writes the whole row for a holder, if it has this owner now (nil for
 // none), so that all of it lives as long; since is zero for now. It is an UPDATE in
 // all cases, since an INSERT would make a row that outlives its columns.
-func (k *database) giveLease(ctx context.Context, from any, holder workload.Holder, since time.Time, ttl time.Duration) (applied bool, owner string, err error) {
+func (k *database) giveLease(ctx context.Context, from any, holder store.Holder, since time.Time, ttl time.Duration) (applied bool, owner string, err error) {
 	text, err := json.Marshal(holder)
 	if err != nil {
 		return false, "", err
@@ -125,7 +125,7 @@ func (k *database) giveLease(ctx context.Context, from any, holder workload.Hold
 
 // TakeLease makes the row if there is none, or replaces that of the same holder or
 // of one that is gone.
-func (k *database) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+func (k *database) TakeLease(ctx context.Context, holder store.Holder, ttl time.Duration, gone string) error {
 	if _, err := k.Marker(ctx); err != nil {
 		return err
 	}
@@ -198,14 +198,14 @@ func (k *database) RenewLease(ctx context.Context, token string, ttl time.Durati
 		case l != nil:
 			applied, _, err = k.giveLease(ctx, token, l.Holder, l.Since, ttl)
 		case holder.Token != token:
-			return &workload.NoSchemaError{Name: k.title()}
+			return &store.NoSchemaError{Name: k.title()}
 		default:
 			there, unknown := k.leaseThere(ctx)
 			if unknown != nil {
 				return unknown
 			}
 			if !there {
-				return &workload.NoSchemaError{Name: k.title()}
+				return &store.NoSchemaError{Name: k.title()}
 			}
 			applied, _, err = k.giveLease(ctx, nil, holder, time.Time{}, ttl)
 		}
@@ -222,7 +222,7 @@ func (k *database) RenewLease(ctx context.Context, token string, ttl time.Durati
 // ReleaseLease deletes the row.
 func (k *database) ReleaseLease(ctx context.Context, token string) error {
 	if k.taken.Holder().Token == token {
-		k.taken.Set(workload.Holder{}) // it is not to be renewed any more
+		k.taken.Set(store.Holder{}) // it is not to be renewed any more
 	}
 	there, err := k.leaseThere(ctx)
 	if err != nil || !there {

@@ -13,7 +13,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"assay/driver/drivertest"
-	"assay/workload"
+	"assay/store"
 )
 
 // guarded is a server that asks everybody for a user and refuses all of them,
@@ -77,10 +77,10 @@ func TestRefusedUsers(t *testing.T) {
 		"cassandra://" + server + "/":                  {"", "the address names none"},
 		"cassandra://somebody:hunter2@" + server + "/": {"somebody", ""},
 	} {
-		_, err := openRows(t.Context(), workload.Target{Address: address, ConnectTimeout: time.Minute})
-		var refused *workload.AuthError
+		_, err := openRows(t.Context(), store.Target{Address: address, ConnectTimeout: time.Minute})
+		var refused *store.AuthError
 		if !errors.As(err, &refused) || refused.User != words[0] || !strings.Contains(refused.Reason, words[1]) {
-			t.Errorf("%s: %v; want *workload.AuthError", address, err)
+			t.Errorf("%s: %v; want *store.AuthError", address, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%v shows the password", err)
@@ -99,16 +99,16 @@ func TestNobodyThere(t *testing.T) {
 	silent.Freeze()
 	for name, host := range map[string]string{"closed": closed, "silent": silent.Addr(), "no such name": "nowhere.invalid:9042"} {
 		t.Run(name, func(t *testing.T) {
-			_, err := openRows(t.Context(), workload.Target{Address: "cassandra://u:hunter2@" + host, ConnectTimeout: 500 * time.Millisecond})
-			var unreachable *workload.UnreachableError
+			_, err := openRows(t.Context(), store.Target{Address: "cassandra://u:hunter2@" + host, ConnectTimeout: 500 * time.Millisecond})
+			var unreachable *store.UnreachableError
 			if !errors.As(err, &unreachable) || strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("got %v; want *workload.UnreachableError", err)
+				t.Errorf("got %v; want *store.UnreachableError", err)
 			}
 		})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := openRows(ctx, workload.Target{Address: "cassandra://" + silent.Addr()}); err == nil {
+	if _, err := openRows(ctx, store.Target{Address: "cassandra://" + silent.Addr()}); err == nil {
 		t.Error("opened although the context was over")
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // othersIn are the tables of the schema that list what a keyspace can have beside tables,
@@ -17,10 +17,10 @@ func othersIn() [][3]string {
 	}
 }
 
-// Blocked implements workload.Store: no statement waits for another without an end.
+// Blocked implements store.Administration: no statement waits for another without an end.
 func (k *database) Blocked(context.Context) (string, error) { return "", nil }
 
-// Removable implements workload.Store. A table of others is refused with the mark.
+// Removable implements store.Administration. A table of others is refused with the mark.
 func (k *database) Removable(ctx context.Context) error {
 	if m, err := k.Marker(ctx); err != nil || m == nil {
 		return err
@@ -38,6 +38,6 @@ func (k *database) Removable(ctx context.Context) error {
 		return nil
 	}
 	slices.Sort(others)
-	return &workload.ForeignError{Name: k.title(), Others: others,
+	return &store.ForeignError{Name: k.title(), Others: others,
 		Hint: "drop it, or name another keyspace in the address (cassandra://HOST/KEYSPACE)"}
 }

@@ -11,7 +11,6 @@ import (
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/keyvalue"
 )
@@ -19,7 +18,7 @@ import (
 func TestRing(t *testing.T) {
 	c := startRing(t, 3)
 	t.Run("Workloads", func(t *testing.T) {
-		drivertest.ShortRuns(t, workload.Target{Address: c.Address(), ConnectTimeout: time.Minute}, drivertest.Supports(Open, Lacks())...)
+		drivertest.ShortRuns(t, store.Target{Address: c.Address(), ConnectTimeout: time.Minute}, drivertest.Supports(Open, Lacks())...)
 	})
 	t.Run("NodesDie", func(t *testing.T) { testNodesDie(t, c) })
 }
@@ -56,7 +55,7 @@ func (w *crew) start(clients int) {
 	}
 }
 
-func (w *crew) insert(session drivertest.Records) workload.Reply {
+func (w *crew) insert(session drivertest.Records) store.Reply {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
 	defer cancel()
 	key := w.keys.Add(1)
@@ -109,11 +108,11 @@ func (w *crew) check(ctx context.Context) {
 func testNodesDie(t *testing.T, c *cluster.Ring) {
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
 	defer cancel()
-	store := closing(t, c.Address())
-	if err := store.Create(ctx, workload.Marker{Run: "dies", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
+	db := closing(t, c.Address())
+	if err := db.Create(ctx, store.Marker{Run: "dies", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
-	w := &crew{t: t, store: store, outcomes: map[int64]history.Outcome{}}
+	w := &crew{t: t, store: db, outcomes: map[int64]history.Outcome{}}
 	w.start(4)
 	w.await(ctx, 50)
 	if err := c.Node(1).Kill(); err != nil {
@@ -142,7 +141,7 @@ func testNodesDie(t *testing.T, c *cluster.Ring) {
 	}
 	// Those that failed must not have come to light with the replicas.
 	w.check(ctx)
-	if err := store.Drop(ctx); err != nil {
+	if err := db.Drop(ctx); err != nil {
 		t.Error(err)
 	}
 }
@@ -178,7 +177,7 @@ func (w *crew) twoDead(ctx context.Context, c *cluster.Ring) {
 	if _, r := session.Find(ctx, 1); r.Outcome != history.Failed {
 		t.Errorf("a read of a quorum: %+v", r)
 	}
-	near, err := Open(ctx, workload.Target{Address: "cassandra://" + c.Node(0).Address() + "/", Read: workload.ReadNearest,
+	near, err := Open(ctx, store.Target{Address: "cassandra://" + c.Node(0).Address() + "/", Read: store.ReadNearest,
 		ConnectTimeout: time.Minute}, availability.Schema())
 	if err != nil {
 		t.Fatal(err)

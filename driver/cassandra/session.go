@@ -10,7 +10,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // writers is how many rows of a call are on their way at once.
@@ -51,12 +50,12 @@ func (n *session) Waiting(context.Context) (waiting, known bool, err error) { re
 func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 	p := n.plans[call.Statement]
 	if p.query != nil {
-		return store.Reply{Reply: n.ask(ctx, p, &call)}
+		return n.ask(ctx, p, &call)
 	}
 	var r store.Reply
 	rows := max(p.Rows, 1)
 	if p.inserts != nil {
-		r.Reply = n.insert(ctx, p.inserts, rows, func(i int) []any {
+		r = n.insert(ctx, p.inserts, rows, func(i int) []any {
 			values := make([]any, len(p.Columns))
 			for c := range values {
 				values[c] = valueOf(p.Value(i, c), call.Parameters)
@@ -64,7 +63,7 @@ func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 			return values
 		})
 	} else {
-		r.Reply = n.writeOne(ctx, p.write, resolve(p.args, call.Parameters))
+		r = n.writeOne(ctx, p.write, resolve(p.args, call.Parameters))
 	}
 	if r.Outcome == history.Committed {
 		r.Affected = int64(rows)
@@ -73,7 +72,7 @@ func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 }
 
 // ask runs a query, whose pages gocql asks for one after the other.
-func (n *session) ask(ctx context.Context, p *plan, call *store.Call) workload.Reply {
+func (n *session) ask(ctx context.Context, p *plan, call *store.Call) store.Reply {
 	found, given := newRow(len(p.Columns)+1), 0
 	if p.Verb == store.Read {
 		found = newRow(len(p.Columns))
@@ -92,18 +91,18 @@ func (n *session) ask(ctx context.Context, p *plan, call *store.Call) workload.R
 	}
 	switch {
 	case stopped != nil:
-		return workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: failed(p.Name, stopped)}
+		return store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: failed(p.Name, stopped)}
 	case err != nil:
 		return unread(failed(p.Name, err))
 	}
-	return workload.Reply{Outcome: history.Committed}
+	return store.Reply{Outcome: history.Committed}
 }
 
 // Insert implements store.Session by single inserts, many on their way at once, as
 // Cassandra's documentation advises against batches over partitions. They are not one
 // transaction.
 func (n *session) Insert(ctx context.Context, rows store.Rows) store.Reply {
-	return store.Reply{Reply: n.insertRows(ctx, rows)}
+	return n.insertRows(ctx, rows)
 }
 
 // Load implements store.Session by inserts side by side, since a batch is one
@@ -119,7 +118,7 @@ func (d *database) Load(ctx context.Context, rows store.Rows) error {
 	return nil
 }
 
-func (d *database) insertRows(ctx context.Context, rows store.Rows) workload.Reply {
+func (d *database) insertRows(ctx context.Context, rows store.Rows) store.Reply {
 	var row []store.Value
 	return d.insert(ctx, d.insertions(rows.Table, rows.Columns), rows.Count, func(i int) []any {
 		row = rows.Row(i, row[:0])
@@ -132,14 +131,14 @@ func (d *database) insertRows(ctx context.Context, rows store.Rows) workload.Rep
 }
 
 // insert inserts rows into each table.
-func (d *database) insert(ctx context.Context, into []insertion, rows int, row func(i int) []any) workload.Reply {
+func (d *database) insert(ctx context.Context, into []insertion, rows int, row func(i int) []any) store.Reply {
 	if rows == 1 && len(into) == 1 {
 		return d.writeOne(ctx, into[0].text, into[0].values(row(0)))
 	}
 	var (
 		all   errgroup.Group
 		mu    sync.Mutex
-		reply workload.Reply
+		reply store.Reply
 		done  int
 		none  = true // none of them can have an effect
 	)
@@ -155,7 +154,7 @@ func (d *database) insert(ctx context.Context, into []insertion, rows int, row f
 				if r.Outcome == history.Committed {
 					done++
 				} else if reply.Err == nil || r.Outcome == history.Unknown {
-					reply = workload.Reply{Class: r.Class, Err: failed("insert", r.Err), Broken: r.Broken}
+					reply = store.Reply{Class: r.Class, Err: failed("insert", r.Err), Broken: r.Broken}
 				}
 				return nil
 			})
@@ -164,7 +163,7 @@ func (d *database) insert(ctx context.Context, into []insertion, rows int, row f
 	_ = all.Wait() // none returns an error
 	switch {
 	case done == rows*len(into):
-		return workload.Reply{Outcome: history.Committed}
+		return store.Reply{Outcome: history.Committed}
 	case none:
 		reply.Outcome = history.Failed
 	}
@@ -172,7 +171,7 @@ func (d *database) insert(ctx context.Context, into []insertion, rows int, row f
 }
 
 // writeOne writes one row of one table.
-func (d *database) writeOne(ctx context.Context, statement string, values []any) workload.Reply {
+func (d *database) writeOne(ctx context.Context, statement string, values []any) store.Reply {
 	ctx, sent := watching(ctx)
 	err := d.session.Query(statement, values...).Consistency(d.consistency).ExecContext(ctx)
 	reply := written(err, sent.begun.Load())
@@ -184,8 +183,8 @@ func (d *database) writeOne(ctx context.Context, statement string, values []any)
 
 // noTransaction is the reply to one; see Lacks.
 func noTransaction() store.Reply {
-	return store.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther,
-		Err: errors.New("cassandra: " + Lacks()[store.Transactions])}}
+	return store.Reply{Outcome: history.Failed, Class: store.ClassOther,
+		Err: errors.New("cassandra: " + Lacks()[store.Transactions])}
 }
 
 // Batch implements store.Session: there is none.

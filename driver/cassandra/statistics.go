@@ -7,19 +7,19 @@ import (
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // figures are what a node's virtual tables tell (Cassandra documentation, "Virtual
 // Tables": thread_pools, sstable_tasks). Keys are the pool and its column. How many
 // sessions wait for a lock or for the disk they do not say.
-func figures() []workload.NamedValue {
-	figure := func(key, chart, name, unit string, counter bool, means workload.Meaning) workload.NamedValue {
-		return workload.NamedValue{Key: key, Statistic: workload.Statistic{Name: name, Chart: chart, Unit: unit, Counter: counter, Means: means}}
+func figures() []store.NamedValue {
+	figure := func(key, chart, name, unit string, counter bool, means store.Meaning) store.NamedValue {
+		return store.NamedValue{Key: key, Statistic: store.Statistic{Name: name, Chart: chart, Unit: unit, Counter: counter, Means: means}}
 	}
 	const active, pending, compactions = "Requests at work", "Tasks that wait for a thread", "Compactions and other work on tables"
-	return []workload.NamedValue{
-		figure("Native-Transport-Requests.active", active, "requests of clients", "", false, workload.BusySessions),
+	return []store.NamedValue{
+		figure("Native-Transport-Requests.active", active, "requests of clients", "", false, store.BusySessions),
 		figure("ReadStage.active", active, "reads", "", false, ""),
 		figure("MutationStage.active", active, "writes", "", false, ""),
 		figure("Native-Transport-Requests.pending", pending, "waiting requests of clients", "", false, ""),
@@ -34,11 +34,11 @@ func figures() []workload.NamedValue {
 	}
 }
 
-// statistics implements workload.Statistics by a session with one node of the
+// statistics implements store.Statistics by a session with one node of the
 // address, in turn after an error. It has one connection beside the library's own.
 type statistics struct {
 	settings *settings
-	figures  []workload.NamedValue
+	figures  []store.NamedValue
 	next     int // the index of the node to try
 	session  *gocql.Session
 	server   string
@@ -46,7 +46,7 @@ type statistics struct {
 
 // OpenStatistics opens the account that one node keeps of its work. It connects to
 // nobody yet.
-func OpenStatistics(_ context.Context, target workload.Target) (workload.Statistics, error) {
+func OpenStatistics(_ context.Context, target store.Target) (store.Statistics, error) {
 	s, err := parse(target)
 	if err != nil {
 		return nil, err
@@ -54,10 +54,10 @@ func OpenStatistics(_ context.Context, target workload.Target) (workload.Statist
 	return &statistics{settings: s, figures: figures()}, nil
 }
 
-// List implements workload.Statistics.
-func (s *statistics) List() []workload.Statistic { return workload.ListOf(s.figures) }
+// List implements store.Statistics.
+func (s *statistics) List() []store.Statistic { return store.ListOf(s.figures) }
 
-// Close implements workload.Statistics.
+// Close implements store.Statistics.
 func (s *statistics) Close() {
 	if s.session != nil {
 		s.session.Close()
@@ -82,8 +82,8 @@ func (s *statistics) connect(ctx context.Context) error {
 	return nil
 }
 
-// Read implements workload.Statistics.
-func (s *statistics) Read(ctx context.Context) (reading workload.Reading, err error) {
+// Read implements store.Statistics.
+func (s *statistics) Read(ctx context.Context) (reading store.Reading, err error) {
 	if s.session == nil {
 		if err := s.connect(ctx); err != nil {
 			return reading, err
@@ -98,7 +98,7 @@ func (s *statistics) Read(ctx context.Context) (reading workload.Reading, err er
 		s.Close()
 		return reading, errors.New("the node tells nothing of its thread pools")
 	}
-	return workload.ReadingOf(s.server, s.figures, func(key string) (float64, bool) {
+	return store.ReadingOf(s.server, s.figures, func(key string) (float64, bool) {
 		value, known := values[key]
 		return value, known
 	}), nil

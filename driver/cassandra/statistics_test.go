@@ -6,12 +6,12 @@ import (
 
 	cluster "assay/cluster/cassandra"
 	"assay/driver/drivertest"
-	"assay/workload"
+	"assay/store"
 )
 
 func testStatistics(t *testing.T, c *cluster.Ring) {
 	drivertest.RunStatistics(t, drivertest.Statistics{
-		Open: OpenStatistics, Target: workload.Target{Address: c.Address(), ConnectTimeout: 10 * time.Second},
-		Pause: c.Node(0).Pause, Resume: c.Node(0).Resume, Counter: "requests", Means: []workload.Meaning{workload.BusySessions},
+		Open: OpenStatistics, Target: store.Target{Address: c.Address(), ConnectTimeout: 10 * time.Second},
+		Pause: c.Node(0).Pause, Resume: c.Node(0).Resume, Counter: "requests", Means: []store.Meaning{store.BusySessions},
 	})
 }

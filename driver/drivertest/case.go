@@ -10,7 +10,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // statementCase is a few statements, one after the other, and what each of them must give
@@ -300,7 +299,7 @@ func (r *caseRunner) alone(t *testing.T, s store.Session, steps []step) {
 			if reply.Outcome != history.Failed || reply.Violated != step.violated || reply.Class == "" || reply.Broken {
 				t.Errorf("step %d: %+v, want it refused (%d)", i+1, reply, step.violated)
 			}
-			if r := reply.Inserted(); r.Duplicate != (step.violated == store.Unique) || r.Duplicate && r.Class != workload.ClassDuplicate {
+			if r := reply.Inserted(); r.Duplicate != (step.violated == store.Unique) || r.Duplicate && r.Class != store.ClassDuplicate {
 				t.Errorf("step %d: %+v as the reply to an insert", i+1, r)
 			}
 			continue
@@ -384,9 +383,9 @@ func (r *caseRunner) batch(t *testing.T, s store.Session, steps []step) {
 
 // retryReply repeats what is refused to keep it apart from others.
 func retryReply(ctx context.Context, attempt func() store.Reply) (r store.Reply) {
-	retry(ctx, func() workload.Reply {
+	retry(ctx, func() store.Reply {
 		r = attempt()
-		again := r.Reply
+		again := r
 		again.Duplicate = !r.Conflict() // nothing to repeat
 		return again
 	})

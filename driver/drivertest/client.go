@@ -7,7 +7,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // view is Database.View or Database.Audit.
@@ -81,14 +80,14 @@ func (f *fixture) clientStatements() []store.Statement {
 // goroutine. One of an even number makes transfers in batches, one of an odd number in
 // transactions whose statements follow from one another.
 type client struct {
-	workload.Connection[store.Session]
+	store.Connection[store.Session]
 	f      *fixture
 	number int64
 	seq    int64
 }
 
 func (f *fixture) client(db store.Database, number int) *client {
-	c := &client{Connection: workload.Connection[store.Session]{Open: f.dial(db, f.clientStatements())}, f: f, number: int64(number)}
+	c := &client{Connection: store.Connection[store.Session]{Open: f.dial(db, f.clientStatements())}, f: f, number: int64(number)}
 	f.closing(c.Close)
 	return c
 }
@@ -113,9 +112,9 @@ func (c *client) next() sentWrite {
 }
 
 // write makes the next write. It is there once that is acknowledged.
-func (c *client) write(ctx context.Context) (id int64, reply workload.Reply) {
+func (c *client) write(ctx context.Context) (id int64, reply store.Reply) {
 	w := c.next()
-	return w.ID, c.do(ctx, w).Reply
+	return w.ID, c.do(ctx, w)
 }
 
 // insist repeats a write until it is acknowledged. It is for the test's own goroutine.
@@ -130,9 +129,9 @@ func (c *client) insist(ctx context.Context) sentWrite {
 
 // repeat repeats a write while it fails and no constraint refuses it.
 func (c *client) repeat(ctx context.Context, w sentWrite) (r store.Reply) {
-	retry(ctx, func() workload.Reply {
+	retry(ctx, func() store.Reply {
 		r = c.do(ctx, w)
-		again := r.Reply
+		again := r
 		again.Duplicate = r.Violated != store.NoViolation || keyThere(r) // nothing to repeat
 		return again
 	})
@@ -142,12 +141,12 @@ func (c *client) repeat(ctx context.Context, w sentWrite) (r store.Reply) {
 // keyThere is whether a reply says that a key is there already. Of a user's command on
 // documents its class says so.
 func keyThere(r store.Reply) bool {
-	return r.Violated == store.Unique || r.Outcome == history.Failed && (r.Class == store.ClassDuplicateKey || r.Class == workload.ClassDuplicate)
+	return r.Violated == store.Unique || r.Outcome == history.Failed && (r.Class == store.ClassDuplicateKey || r.Class == store.ClassDuplicate)
 }
 
 // do makes one attempt and records it.
 func (c *client) do(ctx context.Context, w sentWrite) (r store.Reply) {
-	r.Reply = c.attempt(ctx, fmt.Sprintf("write %d", w.ID), func(session store.Session) workload.Reply {
+	r = c.attempt(ctx, fmt.Sprintf("write %d", w.ID), func(session store.Session) store.Reply {
 		switch {
 		case c.f.transfers() && c.number%2 == 0:
 			r, w.told = c.batch(ctx, session, w)
@@ -171,12 +170,12 @@ func (c *client) do(ctx context.Context, w sentWrite) (r store.Reply) {
 }
 
 // content reads a record.
-func (c *client) content(ctx context.Context, id int64) (found []string, r workload.Reply) {
+func (c *client) content(ctx context.Context, id int64) (found []string, r store.Reply) {
 	with := with(id)
 	if c.f.schema.Open {
 		with = c.f.parameters(lookup(id))
 	}
-	r = c.attempt(ctx, "read", func(session store.Session) workload.Reply {
+	r = c.attempt(ctx, "read", func(session store.Session) store.Reply {
 		return session.Run(ctx, store.Call{Statement: contentStatement, Parameters: with, Row: func(row store.Row) error {
 			values, err := row.AppendValues(nil)
 			for _, v := range values {
@@ -186,7 +185,7 @@ func (c *client) content(ctx context.Context, id int64) (found []string, r workl
 				found = append(found, fmt.Sprint(v))
 			}
 			return err
-		}}).Reply
+		}})
 	})
 	return found, r
 }

@@ -11,16 +11,15 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // attempt makes one attempt of what it is for, over a new session if need be. It
 // fails the test for a reply that contradicts itself or gives the password, and
 // gives the session up if it cannot be used any more.
-func (c *client) attempt(ctx context.Context, what string, do func(session store.Session) workload.Reply) workload.Reply {
+func (c *client) attempt(ctx context.Context, what string, do func(session store.Session) store.Reply) store.Reply {
 	c.f.t.Helper()
 	session, err := c.Session(ctx)
-	r := workload.Unsent(err)
+	r := store.Unsent(err)
 	if err == nil {
 		r = do(session)
 	}
@@ -45,8 +44,8 @@ const tries = 300
 
 // retry repeats an attempt while it is Failed and no duplicate, after pauses that
 // grow to 20 ms, and returns the last reply.
-func retry(ctx context.Context, attempt func() workload.Reply) workload.Reply {
-	var r workload.Reply
+func retry(ctx context.Context, attempt func() store.Reply) store.Reply {
+	var r store.Reply
 	for try := range tries {
 		if r = attempt(); r.Outcome != history.Failed || r.Duplicate || ctx.Err() != nil {
 			break
@@ -58,7 +57,7 @@ func retry(ctx context.Context, attempt func() workload.Reply) workload.Reply {
 
 // pause waits so long, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
-	_ = workload.Pause(ctx, d) // whoever waits looks at ctx
+	_ = store.Pause(ctx, d) // whoever waits looks at ctx
 }
 
 // ended is a context that is over.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // patience bounds what should be quick. It is long, because it is there to end
@@ -132,7 +131,7 @@ func (f *fixture) wantNoSecret(what, text string) {
 func (f *fixture) open() store.Database { return f.openAt(f.suite.Target) }
 
 // openAt opens a Database, which is closed at the end of the test.
-func (f *fixture) openAt(target workload.Target) store.Database {
+func (f *fixture) openAt(target store.Target) store.Database {
 	f.t.Helper()
 	db, err := f.suite.Open(context.Background(), target, f.schema)
 	f.must("open", err)
@@ -188,8 +187,8 @@ func (f *fixture) named(statements []store.Statement) []store.Statement {
 
 // marker is the mark of a run on the schema, with characters that a careless driver trips
 // over, and a time that every database can hold. It is loaded as there are no rows to load.
-func (f *fixture) marker(run string) workload.Marker {
-	m := workload.Marker{Run: run, Workload: f.schema.Workload, Version: `v1'";--é`, Created: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)}
+func (f *fixture) marker(run string) store.Marker {
+	m := store.Marker{Run: run, Workload: f.schema.Workload, Version: `v1'";--é`, Created: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)}
 	if f.transfers() {
 		m.Rows = accounts
 	}
@@ -198,7 +197,7 @@ func (f *fixture) marker(run string) workload.Marker {
 }
 
 // create makes the schema anew.
-func (f *fixture) create(db store.Database, marker workload.Marker) error {
+func (f *fixture) create(db store.Database, marker store.Marker) error {
 	f.ledger.reset()
 	err := db.Create(f.ctx, marker)
 	if err == nil && f.schema.Open {
@@ -289,7 +288,7 @@ func (f *fixture) findNothing() {
 }
 
 // mustFind looks with the fixture's Database and with a new one.
-func (f *fixture) mustFind(marker workload.Marker) {
+func (f *fixture) mustFind(marker store.Marker) {
 	f.t.Helper()
 	for _, db := range []store.Database{f.store, f.open()} {
 		leftover, err := db.Find(f.ctx)
@@ -325,9 +324,9 @@ func (f *fixture) readNothing() {
 	f.t.Helper()
 	calls := 0
 	err := f.read(f.store, func() error { calls++; return nil })
-	var missing *workload.NoSchemaError
+	var missing *store.NoSchemaError
 	if !errors.As(err, &missing) || calls != 0 {
-		f.t.Errorf("View on nothing: %d calls, %v; want *workload.NoSchemaError", calls, err)
+		f.t.Errorf("View on nothing: %d calls, %v; want *store.NoSchemaError", calls, err)
 	}
 }
 
@@ -349,7 +348,7 @@ func (f *fixture) stopReading(stop int) {
 
 // size asks for the size, wants it to be consistent, and returns it with the
 // number of all rows.
-func (f *fixture) size() (size workload.Size, rows int64) {
+func (f *fixture) size() (size store.Size, rows int64) {
 	f.t.Helper()
 	size, err := f.store.Size(f.ctx)
 	f.must("Size", err)

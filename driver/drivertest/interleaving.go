@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/interleaving"
 	"assay/workload/isolation"
@@ -23,7 +22,7 @@ type Shown struct{ Level, Anomalies string }
 // RunInterleaving plays all scripts of package interleaving at these levels, each on a
 // database at its target, and compares what is shown. The expectations of the callers are
 // those of Hermitage's table (github.com/ept/hermitage).
-func RunInterleaving(t *testing.T, opener store.Opener, at func(level store.Level) workload.Target, want []Shown) {
+func RunInterleaving(t *testing.T, opener store.Opener, at func(level store.Level) store.Target, want []Shown) {
 	open := func(t *testing.T, level store.Level) store.Database {
 		db, err := opener(t.Context(), at(level), isolation.Schema())
 		if err != nil {
@@ -48,7 +47,7 @@ func RunInterleaving(t *testing.T, opener store.Opener, at func(level store.Leve
 }
 
 func playLevel(t *testing.T, db store.Database, want Shown) {
-	mark := workload.Marker{Run: "matrix", Workload: isolation.Name, Created: time.Now()}
+	mark := store.Marker{Run: "matrix", Workload: isolation.Name, Created: time.Now()}
 	if err := db.Create(t.Context(), mark); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +75,7 @@ func playLevel(t *testing.T, db store.Database, want Shown) {
 
 // RunTPCCIsolation does a short run of TPC-C at these levels and wants these of its isolation
 // tests to find something at each, which the database does not promise to prevent.
-func RunTPCCIsolation(t *testing.T, by definition.Support, at func(isolation string) workload.Target, want map[string][]int) {
+func RunTPCCIsolation(t *testing.T, by definition.Support, at func(isolation string) store.Target, want map[string][]int) {
 	for level, tests := range want {
 		t.Run(level, func(t *testing.T) {
 			var found []int

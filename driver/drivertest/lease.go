@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // The times that leases are taken for: one that does not end during a test, and
@@ -20,8 +19,8 @@ const (
 
 // holderOf is the holder of a run, with characters that a careless driver trips
 // over.
-func holderOf(run string) workload.Holder {
-	return workload.Holder{
+func holderOf(run string) store.Holder {
+	return store.Holder{
 		Token: "token of " + run, Run: run, Host: `h'";--é`, Machine: "m", PID: 4711, Started: "17",
 	}
 }
@@ -34,9 +33,9 @@ func (f *fixture) take(db store.Database, run string, ttl time.Duration, gone st
 // heldBy wants an error that names this run.
 func (f *fixture) heldBy(doing string, err error, run string) {
 	f.t.Helper()
-	var held *workload.HeldError
+	var held *store.HeldError
 	if !errors.As(err, &held) {
-		f.t.Errorf("%s: %v; want *workload.HeldError", doing, err)
+		f.t.Errorf("%s: %v; want *store.HeldError", doing, err)
 		return
 	}
 	if held.Name == "" || held.Lease.Holder != holderOf(run) {
@@ -71,9 +70,9 @@ func (f *fixture) wantMarker(db store.Database, run string) {
 
 func (f *fixture) wantNoSchema(doing string, err error) {
 	f.t.Helper()
-	var missing *workload.NoSchemaError
+	var missing *store.NoSchemaError
 	if !errors.As(err, &missing) {
-		f.t.Errorf("%s: %v; want *workload.NoSchemaError", doing, err)
+		f.t.Errorf("%s: %v; want *store.NoSchemaError", doing, err)
 	}
 }
 

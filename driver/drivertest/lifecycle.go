@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // runLifecycle tests what every schema has: an empty database, create, find, size, settle,
@@ -65,7 +64,7 @@ func (f *fixture) testCreate() {
 
 // wantRun wants the marker to be found, and the size and the rows to be those of
 // what was written.
-func (f *fixture) wantRun(marker workload.Marker) {
+func (f *fixture) wantRun(marker store.Marker) {
 	f.t.Helper()
 	f.check()
 	marker.Loaded = true
@@ -108,9 +107,9 @@ func (f *fixture) testForeign() {
 		"Drop":      func(db store.Database) error { return db.Drop(f.ctx) },
 	} {
 		err := attempt(f.open())
-		var foreign *workload.ForeignError
+		var foreign *store.ForeignError
 		if !errors.As(err, &foreign) {
-			f.t.Errorf("%s on what is not ours: %v; want *workload.ForeignError", name, err)
+			f.t.Errorf("%s on what is not ours: %v; want *store.ForeignError", name, err)
 		} else if foreign.Name == "" || foreign.Hint == "" {
 			f.t.Errorf("%s: %+v lacks a name or a hint", name, foreign)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // runNetwork tests what a write is said to have ended as when the connection or the
@@ -99,7 +98,7 @@ func (n *network) recover(c *client, number int) {
 // comeBack writes until it is acknowledged.
 func (n *network) comeBack(c *client) {
 	n.t.Helper()
-	var r workload.Reply
+	var r store.Reply
 	for n.ctx.Err() == nil {
 		ctx, cancel := context.WithTimeout(n.ctx, 10*time.Second)
 		_, r = c.write(ctx)
@@ -115,7 +114,7 @@ func (n *network) comeBack(c *client) {
 // broken makes a write that cannot end well within a time limit, and does something
 // once it is on its way. It fails the test if the write does not return, or returns
 // what cannot be known.
-func (n *network) broken(c *client, limit time.Duration, fault func()) (id int64, r workload.Reply) {
+func (n *network) broken(c *client, limit time.Duration, fault func()) (id int64, r store.Reply) {
 	n.t.Helper()
 	limited, cancel := context.WithTimeout(n.ctx, limit)
 	defer cancel()
@@ -136,7 +135,7 @@ func (n *network) broken(c *client, limit time.Duration, fault func()) (id int64
 	return id, r
 }
 
-func (n *network) wantUnknown(what string, r workload.Reply) {
+func (n *network) wantUnknown(what string, r store.Reply) {
 	n.t.Helper()
 	if r.Outcome != history.Unknown {
 		n.t.Errorf("%s: %v (%s: %v), want unknown", what, r.Outcome, r.Class, r.Err)
@@ -274,9 +273,9 @@ func (s Store) mustNotReach(t *testing.T, addr string) {
 	}()
 	select {
 	case err := <-ended:
-		var unreachable *workload.UnreachableError
+		var unreachable *store.UnreachableError
 		if !errors.As(err, &unreachable) || ctx.Err() != nil {
-			t.Errorf("first use: %v; want *workload.UnreachableError", err)
+			t.Errorf("first use: %v; want *store.UnreachableError", err)
 		}
 	case <-ctx.Done():
 		t.Error("opening and first use did not end by the driver's connect timeout")

@@ -8,7 +8,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // openSchema has the tables that statements in the database's language make: those of a
@@ -102,7 +101,7 @@ func (f *fixture) replies(db store.Database, all ...said) (replies []store.Reply
 	for _, s := range all {
 		session := f.session(db)
 		n, err := f.learn(f.ctx, session, s)
-		reply := store.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err}}
+		reply := store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: err}
 		if err == nil {
 			call := store.Call{Statement: n, Parameters: f.parameters(s)}
 			if s.reads {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // Other is something that another maker makes in a schema of ours, or on what is in it.
@@ -58,9 +57,9 @@ func (f *fixture) refused(by store.Database, other Other) {
 		"Drop":      func(db store.Database) error { return db.Drop(f.ctx) },
 	} {
 		err := attempt(by)
-		var foreign *workload.ForeignError
+		var foreign *store.ForeignError
 		if !errors.As(err, &foreign) {
-			f.t.Fatalf("%s beside %s: %v; want *workload.ForeignError", name, other.Name, err)
+			f.t.Fatalf("%s beside %s: %v; want *store.ForeignError", name, other.Name, err)
 		}
 		if foreign.Name == "" || foreign.Hint == "" || !slices.ContainsFunc(foreign.Others, func(o string) bool { return strings.Contains(o, other.Name) }) {
 			f.t.Errorf("%s: %+v does not tell of %s", name, foreign, other.Name)

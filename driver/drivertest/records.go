@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"assay/store"
-	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/keyvalue"
 )
@@ -25,20 +24,20 @@ func OpenRecords(t testing.TB, db store.Database) Records {
 }
 
 // Add inserts the row of a key.
-func (r Records) Add(ctx context.Context, key int64) workload.Reply {
+func (r Records) Add(ctx context.Context, key int64) store.Reply {
 	return r.Run(ctx, store.Call{Statement: keyvalue.Insert, Parameters: availability.Row(1, key)}).Inserted()
 }
 
 // Find reads the row of a key. found is 0 if there is none, and -1 if it is not as it was
 // added.
-func (r Records) Find(ctx context.Context, key int64) (found int, reply workload.Reply) {
+func (r Records) Find(ctx context.Context, key int64) (found int, reply store.Reply) {
 	rows := new([][]store.Value)
 	reply = r.Run(ctx, store.Call{Statement: keyvalue.Get, Parameters: store.OfInts(key), Row: func(row store.Row) error {
 		v := make([]int64, 2)
 		err := row.Scan(&v[0], &v[1])
 		*rows = append(*rows, store.OfInts(v...))
 		return err
-	}}).Reply
+	}})
 	if len(*rows) > 0 && !slices.EqualFunc((*rows)[0], availability.Row(1, key), func(a, b store.Value) bool { return a.Number == b.Number }) {
 		return -1, reply
 	}

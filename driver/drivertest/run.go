@@ -13,7 +13,6 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -129,7 +128,7 @@ func (run ShortRun) do(ctx context.Context, db store.Database, path string) (def
 	if err != nil {
 		return nil, err
 	}
-	if err := w.Create(ctx, workload.Marker{Run: "judged", Workload: run.Workload.Name, Created: time.Now().UTC(), Rows: w.Rows()}); err != nil {
+	if err := w.Create(ctx, store.Marker{Run: "judged", Workload: run.Workload.Name, Created: time.Now().UTC(), Rows: w.Rows()}); err != nil {
 		return nil, err
 	}
 	if err := w.Load(ctx, func(int64, int64) {}); err != nil {

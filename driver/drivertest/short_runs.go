@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"assay/store"
-	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
@@ -37,7 +36,7 @@ func Supports(open store.Opener, lacks store.Lacks) []definition.Support {
 
 // ShortRuns does a short run of each workload that is supported and fails the test unless
 // every verdict is valid. Each run has more rows than a server with narrow limits returns.
-func ShortRuns(t *testing.T, target workload.Target, supports ...definition.Support) {
+func ShortRuns(t *testing.T, target store.Target, supports ...definition.Support) {
 	for _, s := range supports {
 		t.Run(s.Workload, func(t *testing.T) {
 			if s.Open == nil {
@@ -77,7 +76,7 @@ func shortRuns(t *testing.T, name string) (all []ShortRun) {
 	add(churn.Definition(), &churn.Config{Rows: 60, RowBytes: 50, DeleteShare: 0.5, Cycles: 1, Batch: 20, Repair: true})
 	add(ycsb.Definition(), &ycsb.Config{Mix: "a", Records: 60, Fields: 2, FieldBytes: 20, ScanLength: 20})
 	add(entity.Definition(), &entity.Config{WriteShare: 0.5, Entities: 60})
-	add(availability.Definition(), &availability.Config{Policy: availability.PolicyTimeout, Readers: 1, ReadRate: 10, Read: workload.ReadPrimary})
+	add(availability.Definition(), &availability.Config{Policy: availability.PolicyTimeout, Readers: 1, ReadRate: 10, Read: store.ReadPrimary})
 	if name == script.Name {
 		add(script.Definition(), exampleScript(t))
 	}
@@ -100,7 +99,7 @@ func exampleScript(t *testing.T) *script.Config {
 	return &config
 }
 
-func shortRun(t *testing.T, target workload.Target, by definition.Support, run ShortRun) definition.Judgement {
+func shortRun(t *testing.T, target store.Target, by definition.Support, run ShortRun) definition.Judgement {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	switch by.Workload {

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // Statistics is what the suite needs of the account that a database keeps of its work.
 type Statistics struct {
-	Open   func(ctx context.Context, target workload.Target) (workload.Statistics, error)
-	Target workload.Target
+	Open   func(ctx context.Context, target store.Target) (store.Statistics, error)
+	Target store.Target
 	// Secret is the password in Target, empty if there is none.
 	Secret string
 	// Pause stops the server where it is, and Resume lets it go on.
@@ -22,7 +22,7 @@ type Statistics struct {
 	Counter string
 	Work    func(t *testing.T)
 	// Means are the meanings that must be told.
-	Means []workload.Meaning
+	Means []store.Meaning
 }
 
 // RunStatistics tests what a driver promises of the account: figures of its list,
@@ -37,7 +37,7 @@ func RunStatistics(t *testing.T, h Statistics) {
 	first := mustRead(t, account)
 	list := account.List()
 	for name := range first.Values {
-		if !slices.ContainsFunc(list, func(s workload.Statistic) bool { return s.Name == name }) {
+		if !slices.ContainsFunc(list, func(s store.Statistic) bool { return s.Name == name }) {
 			t.Errorf("%s is told and not in the list", name)
 		}
 	}
@@ -77,7 +77,7 @@ func RunStatistics(t *testing.T, h Statistics) {
 
 // stopped has a server stopped where it is: the wait ends with its context, and
 // afterwards the server is read again.
-func (h Statistics) stopped(t *testing.T, account workload.Statistics) {
+func (h Statistics) stopped(t *testing.T, account store.Statistics) {
 	if err := h.Pause(); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func (h Statistics) stopped(t *testing.T, account workload.Statistics) {
 	}
 }
 
-func mustRead(t *testing.T, account workload.Statistics) workload.Reading {
+func mustRead(t *testing.T, account store.Statistics) store.Reading {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"assay/durability"
-	"assay/workload"
+	"assay/store"
 )
 
 // StorageOf has a user make tables by these statements of SQL, and returns what the database
 // then says of itself and what that promises.
-func StorageOf(t *testing.T, d Store, statements ...string) ([]workload.Setting, durability.Guarantee) {
+func StorageOf(t *testing.T, d Store, statements ...string) ([]store.Setting, durability.Guarantee) {
 	t.Helper()
 	f := d.fixture(t, openSchema())
 	f.must("Create", f.store.Create(f.ctx, f.marker("storage")))
@@ -30,8 +30,8 @@ func StorageOf(t *testing.T, d Store, statements ...string) ([]workload.Setting,
 }
 
 // Value is the value of a setting, empty if there is none.
-func Value(settings []workload.Setting, name string) string {
-	i := slices.IndexFunc(settings, func(s workload.Setting) bool { return s.Name == name })
+func Value(settings []store.Setting, name string) string {
+	i := slices.IndexFunc(settings, func(s store.Setting) bool { return s.Name == name })
 	if i < 0 {
 		return ""
 	}

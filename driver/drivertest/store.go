@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // Store is what a driver's test gives to have its store.Database tested.
@@ -13,7 +12,7 @@ type Store struct {
 	// is what the driver says that its database lacks: what needs it is left out.
 	Open   store.Opener
 	Lacks  store.Lacks
-	Target workload.Target
+	Target store.Target
 	// Secret is the password in Target, empty if there is none. It must turn up in nothing
 	// that a Database returns.
 	Secret string
@@ -28,7 +27,7 @@ type Store struct {
 	// where nobody listens or answers. The driver is to stay with this address (no discovery of
 	// other members) and to have a ConnectTimeout of a few seconds.
 	Server string
-	Via    func(addr string) workload.Target
+	Via    func(addr string) store.Target
 	// CommitMarker is in what the client sends when it commits and in nothing that it sends
 	// earlier in a transaction: "commit". Upper or lower case.
 	CommitMarker []byte

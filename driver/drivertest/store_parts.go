@@ -11,7 +11,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // testParts tests what only some databases have.
@@ -166,7 +165,7 @@ func (f *fixture) testCompacting(shrinks bool) {
 	const left = 400
 	f.begin(4000)
 	names, err := compacting.Compactions()
-	var refused *workload.OptionError
+	var refused *store.OptionError
 	if err != nil && !errors.As(err, &refused) || err == nil && len(names) == 0 {
 		f.t.Fatalf("Compactions: %v, %v", names, err)
 	}

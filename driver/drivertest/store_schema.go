@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // The accounts that are loaded, and what each of them has then.
@@ -23,15 +22,15 @@ type (
 	}
 )
 
-func accountColumns() workload.Columns[account] {
-	return workload.Columns[account]{
+func accountColumns() store.Columns[account] {
+	return store.Columns[account]{
 		Names:  []string{"id", "balance", "version"},
 		Fields: func(a *account) []any { return []any{&a.ID, &a.Balance, &a.Version} },
 	}
 }
 
-func entryColumns() workload.Columns[entry] {
-	return workload.Columns[entry]{
+func entryColumns() store.Columns[entry] {
+	return store.Columns[entry]{
 		Names: []string{"id", "source", "destination", "amount", "source_version", "destination_version"},
 		Fields: func(e *entry) []any {
 			return []any{&e.ID, &e.Source, &e.Destination, &e.Amount, &e.SourceVersion, &e.DestinationVersion}
@@ -93,8 +92,8 @@ type record struct {
 	Content string
 }
 
-func recordColumns() workload.Columns[record] {
-	return workload.Columns[record]{Names: []string{"id", "content"}, Fields: func(r *record) []any { return []any{&r.ID, &r.Content} }}
+func recordColumns() store.Columns[record] {
+	return store.Columns[record]{Names: []string{"id", "content"}, Fields: func(r *record) []any { return []any{&r.ID, &r.Content} }}
 }
 
 // key is what names a row of a table in conditions.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 )
 
@@ -15,10 +15,10 @@ import (
 // unknown and not there.
 func good() (*Transfers, Snapshot) {
 	l := NewTransfers([]bank.Account{{ID: 1, Balance: 100}, {ID: 2, Balance: 100}})
-	l.Record(bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}, bank.Reply{Reply: workload.Reply{Outcome: history.Committed}, Source: bank.State{Balance: 90, Version: 1}, Destination: bank.State{Balance: 110, Version: 1}})
-	l.Record(bank.Transfer{ID: 2, Source: 2, Destination: 1, Amount: 5}, bank.Reply{Reply: workload.Reply{Outcome: history.Committed}, Source: bank.State{Balance: 105, Version: 2}, Destination: bank.State{Balance: 95, Version: 2}})
-	l.Record(bank.Transfer{ID: 3, Source: 1, Destination: 2, Amount: 1000}, bank.Reply{Reply: workload.Reply{Outcome: history.Rejected}})
-	l.Record(bank.Transfer{ID: 4, Source: 1, Destination: 2, Amount: 4}, bank.Reply{Reply: workload.Reply{Outcome: history.Failed}})
+	l.Record(bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}, bank.Reply{Reply: store.Reply{Outcome: history.Committed}, Source: bank.State{Balance: 90, Version: 1}, Destination: bank.State{Balance: 110, Version: 1}})
+	l.Record(bank.Transfer{ID: 2, Source: 2, Destination: 1, Amount: 5}, bank.Reply{Reply: store.Reply{Outcome: history.Committed}, Source: bank.State{Balance: 105, Version: 2}, Destination: bank.State{Balance: 95, Version: 2}})
+	l.Record(bank.Transfer{ID: 3, Source: 1, Destination: 2, Amount: 1000}, bank.Reply{Reply: store.Reply{Outcome: history.Rejected}})
+	l.Record(bank.Transfer{ID: 4, Source: 1, Destination: 2, Amount: 4}, bank.Reply{Reply: store.Reply{Outcome: history.Failed}})
 	l.Record(bank.Transfer{ID: 5, Source: 1, Destination: 2, Amount: 5}, bank.Reply{})
 	return l, Snapshot{
 		Accounts: []bank.Account{{ID: 1, Balance: 95, Version: 2}, {ID: 2, Balance: 105, Version: 2}},
@@ -65,7 +65,7 @@ func TestLedgerConvicts(t *testing.T) {
 		"other version told": {"was told to leave it as", func(l *Transfers, _ *Snapshot) { l.sent[1].told[1].version++ }},
 		"below zero":         {"account 1: -10 after version 1", func(l *Transfers, _ *Snapshot) { l.opening[1] = 0 }},
 		"duplicate of nothing": {"5 was acknowledged and is not there", func(l *Transfers, _ *Snapshot) {
-			l.Record(bank.Transfer{ID: 5, Source: 1, Destination: 2, Amount: 5}, bank.Reply{Reply: workload.Reply{Outcome: history.Failed, Duplicate: true}})
+			l.Record(bank.Transfer{ID: 5, Source: 1, Destination: 2, Amount: 5}, bank.Reply{Reply: store.Reply{Outcome: history.Failed, Duplicate: true}})
 		}},
 	} {
 		l, read := good()

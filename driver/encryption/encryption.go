@@ -16,7 +16,7 @@ import (
 	"os"
 	"strings"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // Verification is how far the certificate of a server is verified.
@@ -48,7 +48,7 @@ type File struct{ Parameter, Path string }
 // maxFile bounds a file; all authorities of an operating system take 250 kB.
 const maxFile = 4 << 20
 
-// Config reads the files. A file that cannot be used is a *workload.OptionError
+// Config reads the files. A file that cannot be used is a *store.OptionError
 // that names the parameter, the file and the reason, and nothing of what is in
 // it.
 func (o Options) Config() (*tls.Config, error) {
@@ -162,7 +162,7 @@ func readBounded(path string) ([]byte, error) {
 }
 
 func refuse(f File, reason, want string) error {
-	return &workload.OptionError{Option: f.Parameter, Value: f.Path, Reason: reason, Want: want}
+	return &store.OptionError{Option: f.Parameter, Value: f.Path, Reason: reason, Want: want}
 }
 
 // verifyChain verifies a server's certificate without its name.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
-	"assay/workload"
+	"assay/store"
 )
 
 func file(parameter, path string) File { return File{Parameter: parameter, Path: path} }
@@ -53,9 +53,9 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		"another's key":       {Options{Certificate: file("cert", one.Certificate), Key: file("key", other.Key)}, []string{other.Key, one.Certificate, "does not match"}},
 	} {
 		_, err := c.options.Config()
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if !errors.As(err, &refused) {
-			t.Errorf("%s: %v; want *workload.OptionError", name, err)
+			t.Errorf("%s: %v; want *store.OptionError", name, err)
 			continue
 		}
 		for _, word := range c.words {

@@ -2,7 +2,7 @@ package encryption
 
 import (
 	"assay/driver/uri"
-	"assay/workload"
+	"assay/store"
 )
 
 // The parameters of addresses where the database has no words of its own; the
@@ -17,7 +17,7 @@ const (
 )
 
 // Take takes these parameters out. given is the name of one that is there, "" for
-// none. Errors are *workload.OptionError.
+// none. Errors are *store.OptionError.
 func Take(from uri.Options) (options Options, given string, err error) {
 	take := func(name string) string {
 		value, is := from.Take(name)
@@ -34,7 +34,7 @@ func Take(from uri.Options) (options Options, given string, err error) {
 		case "true":
 			options.Verify = max(options.Verify, verify)
 		default:
-			return options, given, &workload.OptionError{Option: name, Value: value, Want: "true, false"}
+			return options, given, &store.OptionError{Option: name, Value: value, Want: "true, false"}
 		}
 	}
 	return options, given, nil

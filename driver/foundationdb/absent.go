@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // Missing says why this build cannot open FoundationDB; empty if it can.
@@ -19,9 +18,9 @@ func (*NotBuiltError) Error() string {
 	return "this assay was built without FoundationDB; build it with -tags foundationdb on a machine with its client library (docs/foundationdb.md says how)"
 }
 
-// Open returns a *workload.OptionError for an address that cannot be used, else
+// Open returns a *store.OptionError for an address that cannot be used, else
 // *NotBuiltError.
-func Open(_ context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
+func Open(_ context.Context, target store.Target, schema store.Schema) (store.Database, error) {
 	if _, err := parseSchema(target, &schema); err != nil {
 		return nil, err
 	}

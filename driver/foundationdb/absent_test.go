@@ -9,19 +9,18 @@ import (
 	"testing"
 
 	"assay/store"
-	"assay/workload"
 )
 
 func TestBuiltWithout(t *testing.T) {
 	schema := store.Schema{Workload: "bank"}
-	opened, err := Open(context.Background(), workload.Target{Address: "fdb:///etc/foundationdb/fdb.cluster"}, schema)
+	opened, err := Open(context.Background(), store.Target{Address: "fdb:///etc/foundationdb/fdb.cluster"}, schema)
 	var absent *NotBuiltError
 	if !errors.As(err, &absent) || !strings.Contains(err.Error(), "-tags foundationdb") {
 		t.Errorf("%v, %v; want *NotBuiltError", opened, err)
 	}
-	_, err = Open(context.Background(), workload.Target{Address: "fdb://host"}, schema)
-	var refused *workload.OptionError
+	_, err = Open(context.Background(), store.Target{Address: "fdb://host"}, schema)
+	var refused *store.OptionError
 	if !errors.As(err, &refused) {
-		t.Errorf("%v; want *workload.OptionError", err)
+		t.Errorf("%v; want *store.OptionError", err)
 	}
 }

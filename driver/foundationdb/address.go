@@ -16,7 +16,6 @@ import (
 
 	"assay/driver/uri"
 	"assay/store"
-	"assay/workload"
 )
 
 // level is the only isolation level that FoundationDB's transactions have,
@@ -47,20 +46,20 @@ const scheme = "fdb"
 
 // parse reads fdb:///PATH?prefix=NAME&causal_read_risky=true. The path is
 // percent-decoded; without one the client library's default cluster file is
-// meant. It returns *workload.OptionError.
-func parse(target workload.Target) (options, error) {
-	o := options{root: "assay", printable: workload.Redact(target.Address)}
+// meant. It returns *store.OptionError.
+func parse(target store.Target) (options, error) {
+	o := options{root: "assay", printable: store.Redact(target.Address)}
 	u, err := url.Parse(target.Address)
 	if err != nil || u.Scheme != scheme || u.Opaque != "" || u.Host != "" || u.User != nil || u.Fragment != "" ||
 		!strings.HasPrefix(target.Address, scheme+"://") || strings.ContainsRune(u.Path, 0) || strings.HasSuffix(u.Path, "/") && u.Path != "/" {
-		return options{}, &workload.OptionError{Option: "address", Value: o.printable,
+		return options{}, &store.OptionError{Option: "address", Value: o.printable,
 			Want: "fdb:///PATH with the path of a cluster file, such as fdb:///etc/foundationdb/fdb.cluster, or fdb:// for the default one"}
 	}
 	if u.Path != "/" {
 		o.clusterFile = u.Path
 	}
 	if asked := target.Isolation; asked != "" && asked != level {
-		return options{}, &workload.OptionError{Option: "isolation", Value: asked, Want: level + ", which is all that FoundationDB has"}
+		return options{}, &store.OptionError{Option: "isolation", Value: asked, Want: level + ", which is all that FoundationDB has"}
 	}
 	if err := o.read(u.RawQuery); err != nil {
 		return options{}, err
@@ -77,7 +76,7 @@ func (o *options) read(query string) error {
 		o.root = prefix
 	}
 	if !plain(o.root) {
-		return &workload.OptionError{Option: "prefix", Value: o.root, Want: "1 to 64 letters, digits, hyphens and underscores"}
+		return &store.OptionError{Option: "prefix", Value: o.root, Want: "1 to 64 letters, digits, hyphens and underscores"}
 	}
 	risky, err := given.Choose(causalReadRisky, "true", "false")
 	if err != nil {
@@ -95,17 +94,17 @@ const causalReadRisky = "causal_read_risky"
 
 // parseSchema is parse for a schema: transactions of several statements rely on strict
 // serializability, and what else is read is judged by what is promised of it.
-func parseSchema(target workload.Target, of *store.Schema) (options, error) {
+func parseSchema(target store.Target, of *store.Schema) (options, error) {
 	o, err := parse(target)
 	switch {
 	case err != nil:
 		return options{}, err
 	// There is no other member to ask: all reads are of one version, whichever storage
 	// server answers.
-	case target.Read != "" && target.Read != workload.ReadPrimary:
-		return options{}, &workload.OptionError{Option: "--read", Value: target.Read, Want: workload.ReadPrimary}
+	case target.Read != "" && target.Read != store.ReadPrimary:
+		return options{}, &store.OptionError{Option: "--read", Value: target.Read, Want: store.ReadPrimary}
 	case o.riskyReads && of.Transactions:
-		return options{}, &workload.OptionError{Option: causalReadRisky, Value: "true",
+		return options{}, &store.OptionError{Option: causalReadRisky, Value: "true",
 			Want: "a workload such as availability or entity; those with transactions of several statements rely on " + level + " ones"}
 	}
 	return o, nil

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"assay/store"
-	"assay/workload"
 )
 
 func TestAddresses(t *testing.T) {
@@ -24,7 +23,7 @@ func TestAddresses(t *testing.T) {
 		"fdb:///etc/foundationdb/../fdb.cluster?":      {clusterFile: "/etc/foundationdb/../fdb.cluster", root: "assay"},
 		"fdb:///etc/foundationdb/fdb.cluster?prefix=a": {clusterFile: "/etc/foundationdb/fdb.cluster", root: "a"},
 	} {
-		got, err := parse(workload.Target{Address: address})
+		got, err := parse(store.Target{Address: address})
 		want.printable = address
 		if err != nil || got != want {
 			t.Errorf("%s: %+v, %v; want %+v", address, got, err, want)
@@ -60,10 +59,10 @@ func TestAddressesThatAreRefused(t *testing.T) {
 		"fdb:///a?prefix=%zz":                       "the address's options",
 		"fdb:///?prefix=" + strings.Repeat("x", 65): "prefix",
 	} {
-		_, err := parse(workload.Target{Address: address})
-		var refused *workload.OptionError
+		_, err := parse(store.Target{Address: address})
+		var refused *store.OptionError
 		if !errors.As(err, &refused) || refused.Option != option || refused.Want == "" {
-			t.Errorf("%s: %v; want a *workload.OptionError for %s", address, err, option)
+			t.Errorf("%s: %v; want a *store.OptionError for %s", address, err, option)
 		} else if strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: the error tells the password", address)
 		}
@@ -74,15 +73,15 @@ func TestIsolationLevelsAndMembers(t *testing.T) {
 	for isolation, fine := range map[string]bool{
 		"": true, "strict-serializable": true, "serializable": false, "snapshot": false, "read-committed": false,
 	} {
-		_, err := parse(workload.Target{Address: "fdb://", Isolation: isolation})
-		var refused *workload.OptionError
+		_, err := parse(store.Target{Address: "fdb://", Isolation: isolation})
+		var refused *store.OptionError
 		if fine != (err == nil) || !fine && (!errors.As(err, &refused) || refused.Option != "isolation") {
 			t.Errorf("isolation %q: %v", isolation, err)
 		}
 	}
-	for read, fine := range map[string]bool{"": true, workload.ReadPrimary: true, workload.ReadNearest: false, workload.ReadSecondaryPreferred: false} {
-		_, err := parseSchema(workload.Target{Address: "fdb://", Read: read}, new(store.Schema))
-		var refused *workload.OptionError
+	for read, fine := range map[string]bool{"": true, store.ReadPrimary: true, store.ReadNearest: false, store.ReadSecondaryPreferred: false} {
+		_, err := parseSchema(store.Target{Address: "fdb://", Read: read}, new(store.Schema))
+		var refused *store.OptionError
 		if fine != (err == nil) || !fine && !errors.As(err, &refused) {
 			t.Errorf("read %q: %v", read, err)
 		}
@@ -93,21 +92,21 @@ func TestIsolationLevelsAndMembers(t *testing.T) {
 func TestRiskyReads(t *testing.T) {
 	for _, fine := range []bool{true, false} {
 		for address, asked := range map[string]bool{"fdb://?causal_read_risky=true": true, "fdb://?causal_read_risky=false": false, "fdb://": false} {
-			o, err := parseSchema(workload.Target{Address: address}, &store.Schema{Transactions: !fine})
-			var refused *workload.OptionError
+			o, err := parseSchema(store.Target{Address: address}, &store.Schema{Transactions: !fine})
+			var refused *store.OptionError
 			switch {
 			case asked && !fine:
 				if !errors.As(err, &refused) || refused.Option != causalReadRisky {
-					t.Errorf("%s with transactions: %v; want *workload.OptionError", address, err)
+					t.Errorf("%s with transactions: %v; want *store.OptionError", address, err)
 				}
 			case err != nil || o.riskyReads != asked:
 				t.Errorf("%s, where that is fine: %v: %+v, %v", address, fine, o, err)
 			}
 		}
 	}
-	before := workload.Product{Settings: []workload.Setting{{Name: "logs", Value: "3"}, {Name: settingIsolation, Value: level}}}
+	before := store.Product{Settings: []store.Setting{{Name: "logs", Value: "3"}, {Name: settingIsolation, Value: level}}}
 	after := withRiskyReads(before)
-	want := []workload.Setting{{Name: "logs", Value: "3"}, {Name: settingIsolation, Value: "serializable"}, {Name: causalReadRisky, Value: "on"}}
+	want := []store.Setting{{Name: "logs", Value: "3"}, {Name: settingIsolation, Value: "serializable"}, {Name: causalReadRisky, Value: "on"}}
 	if !slices.Equal(after.Settings, want) || before.Settings[1].Value != level {
 		t.Errorf("%+v, of %+v; want %+v", after.Settings, before.Settings, want)
 	}
@@ -118,15 +117,15 @@ func FuzzAddress(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, address string) {
-		o, err := parse(workload.Target{Address: address})
+		o, err := parse(store.Target{Address: address})
 		if err != nil {
-			var refused *workload.OptionError
+			var refused *store.OptionError
 			if !errors.As(err, &refused) || o != (options{}) {
 				t.Errorf("%q: %+v, %v", address, o, err)
 			}
 			return
 		}
-		if !strings.HasPrefix(address, "fdb://") || !plain(o.root) || o.printable != workload.Redact(address) {
+		if !strings.HasPrefix(address, "fdb://") || !plain(o.root) || o.printable != store.Redact(address) {
 			t.Errorf("%q was taken as %+v", address, o)
 		}
 		if o.clusterFile != "" && (o.clusterFile[0] != '/' || strings.ContainsRune(o.clusterFile, 0)) {

@@ -10,7 +10,6 @@ import (
 	"assay/driver/rows"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // client is a store.Session. It holds no connection, since there is one for all.
@@ -51,7 +50,7 @@ func (n *client) Waiting(context.Context) (waiting, known bool, err error) { ret
 func (n *client) perform(ctx context.Context, doing string, work func(*transaction) error) store.Reply {
 	t, err := n.operate(ctx)
 	if err != nil {
-		return store.Reply{Reply: notBegun(ctx, err)}
+		return notBegun(ctx, err)
 	}
 	defer t.end()
 	if err = t.guard(n.mark()); err == nil {
@@ -64,7 +63,7 @@ func (n *client) perform(ctx context.Context, doing string, work func(*transacti
 	if err != nil {
 		return t.refusal(doing, err)
 	}
-	return store.Reply{Reply: committed()}
+	return committed()
 }
 
 // refusal is the reply to a transaction that ended with this error.
@@ -72,15 +71,19 @@ func (t *transaction) refusal(doing string, err error) store.Reply {
 	var v *rows.Violation
 	switch {
 	case errors.As(err, &v) && v.Kind == store.Unique:
-		return store.Reply{Reply: refused(workload.ClassDuplicate, doing, err), Violated: v.Kind}
+		r := refused(store.ClassDuplicate, doing, err)
+		r.Violated = v.Kind
+		return r
 	case errors.As(err, &v):
-		return store.Reply{Reply: refused(workload.ClassOther, doing, err), Violated: v.Kind}
+		r := refused(store.ClassOther, doing, err)
+		r.Violated = v.Kind
+		return r
 	case errors.Is(err, errLongList):
-		return store.Reply{Reply: refused(classTooLong, doing, err)}
+		return refused(classTooLong, doing, err)
 	case errors.Is(err, errManyRows):
-		return store.Reply{Reply: refused(classTooLarge, doing, err)}
+		return refused(classTooLarge, doing, err)
 	}
-	return store.Reply{Reply: t.failure(doing, err)}
+	return t.failure(doing, err)
 }
 
 // Run implements store.Session.
@@ -130,7 +133,7 @@ func (n *client) ask(ctx context.Context, p *plan, call *store.Call) store.Reply
 	for over := false; !over; {
 		t, err := n.operate(ctx)
 		if err != nil {
-			return store.Reply{Reply: notBegun(ctx, err)}
+			return notBegun(ctx, err)
 		}
 		x, err := n.viewing(t)
 		switch {
@@ -155,7 +158,7 @@ func (n *client) ask(ctx context.Context, p *plan, call *store.Call) store.Reply
 		}
 		t.end()
 	}
-	return store.Reply{Reply: committed()}
+	return committed()
 }
 
 // Insert implements store.Session. Rows that are more than a transaction can well take are
@@ -163,7 +166,7 @@ func (n *client) ask(ctx context.Context, p *plan, call *store.Call) store.Reply
 // before is there.
 func (n *client) Insert(ctx context.Context, of store.Rows) store.Reply {
 	f, begun := n.forms[of.Table], false
-	reply := store.Reply{Reply: committed()}
+	reply := committed()
 	wrong := f.parts(&of, func(part []rows.Row) bool {
 		reply = n.perform(ctx, "insert", func(t *transaction) error { return n.execution(t.Transaction, t.Transaction).add(f, part) })
 		if reply.Outcome != history.Committed && begun {
@@ -173,7 +176,7 @@ func (n *client) Insert(ctx context.Context, of store.Rows) store.Reply {
 		return reply.Outcome == history.Committed
 	})
 	if wrong != nil {
-		reply.Reply = refused(workload.ClassOther, "insert", wrong)
+		reply = refused(store.ClassOther, "insert", wrong)
 		if begun {
 			reply.Outcome = history.Unknown
 		}

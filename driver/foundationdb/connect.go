@@ -10,7 +10,7 @@ import (
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // Missing says why this build cannot open FoundationDB; empty if it can.
@@ -27,13 +27,13 @@ var opening sync.Mutex
 
 // connect opens the database and waits for its first answer, for at most
 // target.ConnectTimeout if that is positive. It returns
-// *workload.UnreachableError, unless the client library itself will not do.
+// *store.UnreachableError, unless the client library itself will not do.
 //
 // The binding keeps one handle for each cluster file until the process ends and
 // gives it to whoever asks, as an application would have it; its Database.Close
 // would free a handle that others use, and once more when it is collected. So
 // nothing is closed here.
-func connect(ctx context.Context, target workload.Target, o options) (fdb.Database, error) {
+func connect(ctx context.Context, target store.Target, o options) (fdb.Database, error) {
 	db, err := open(o)
 	if err != nil {
 		return db, err
@@ -66,7 +66,7 @@ func open(o options) (fdb.Database, error) {
 	}
 	db, err := fdb.OpenDatabase(o.clusterFile)
 	if err != nil {
-		return db, &workload.UnreachableError{Address: o.printable, Err: err}
+		return db, &store.UnreachableError{Address: o.printable, Err: err}
 	}
 	return db, nil
 }

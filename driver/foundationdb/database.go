@@ -15,7 +15,6 @@ import (
 
 	"assay/driver/rows"
 	"assay/store"
-	"assay/workload"
 )
 
 var _ store.Engined = (*database)(nil)
@@ -32,17 +31,17 @@ type database struct {
 	indexes int
 	// riskyReads is that of options.
 	riskyReads bool
-	taken      workload.Taken
+	taken      store.Taken
 }
 
-// Open connects to the cluster. It returns *workload.OptionError or
-// *workload.UnreachableError.
+// Open connects to the cluster. It returns *store.OptionError or
+// *store.UnreachableError.
 //
 // There is no choice of who answers reads, nor of how many nodes acknowledge a write or
 // answer a read: a commit is on as many logs as the cluster is configured for, and every
 // read is of one version, whichever storage server answers. What there is to choose is
 // causal_read_risky, in the address.
-func Open(ctx context.Context, target workload.Target, of store.Schema) (store.Database, error) {
+func Open(ctx context.Context, target store.Target, of store.Schema) (store.Database, error) {
 	o, err := parseSchema(target, &of)
 	if err != nil {
 		return nil, err
@@ -95,14 +94,14 @@ func (d *database) Engines(ctx context.Context) ([]string, error) {
 }
 
 // CreateOn implements store.Engined.
-func (d *database) CreateOn(ctx context.Context, mark workload.Marker, engine string, chosen bool) error {
+func (d *database) CreateOn(ctx context.Context, mark store.Marker, engine string, chosen bool) error {
 	if chosen {
 		there, err := d.Engines(ctx)
 		if err != nil {
 			return err
 		}
 		if !slices.Contains(there, engine) {
-			return &workload.OptionError{Option: "--engine", Value: engine, Want: strings.Join(there, ", ")}
+			return &store.OptionError{Option: "--engine", Value: engine, Want: strings.Join(there, ", ")}
 		}
 	}
 	return d.Create(ctx, mark)

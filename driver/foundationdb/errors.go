@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 )
 
 // Error classes beside those of package workload.
@@ -43,28 +43,28 @@ type meaning struct {
 // meanings are those of the errors that mean something here, by their codes (manual,
 // "Error Codes", and flow/error_definitions.h of release 7.3).
 var meanings = map[int]meaning{
-	1004:                   {workload.ClassTimeout, false}, // timed_out
+	1004:                   {store.ClassTimeout, false}, // timed_out
 	codeTooOld:             {classTooOld, true},
 	1009:                   {classBehind, true}, // future_version
-	codeNotCommitted:       {workload.ClassSerialization, true},
+	codeNotCommitted:       {store.ClassSerialization, true},
 	codeCommitUnknown:      {classUnknown, false},
-	codeCancelled:          {workload.ClassTimeout, false}, // when its context ends, and never else
-	codeTransactionTimeout: {workload.ClassTimeout, false},
+	codeCancelled:          {store.ClassTimeout, false}, // when its context ends, and never else
+	codeTransactionTimeout: {store.ClassTimeout, false},
 	1037:                   {classBehind, true}, // process_behind
 	codeLocked:             {classLocked, true},
 	codeVersionChanged:     {classVersion, false},
-	1042:                   {classThrottled, true},         // commit_proxy_memory_limit_exceeded
-	1051:                   {classThrottled, true},         // batch_transaction_throttled
-	1078:                   {classThrottled, true},         // grv_proxy_memory_limit_exceeded
-	1213:                   {classThrottled, true},         // tag_throttled
-	1223:                   {classThrottled, true},         // proxy_tag_throttled
-	1515:                   {workload.ClassConnect, false}, // no_cluster_file_found
-	2101:                   {classTooLarge, false},         // transaction_too_large
-	2102:                   {classTooLarge, false},         // key_too_large
-	2103:                   {classTooLarge, false},         // value_too_large
+	1042:                   {classThrottled, true},      // commit_proxy_memory_limit_exceeded
+	1051:                   {classThrottled, true},      // batch_transaction_throttled
+	1078:                   {classThrottled, true},      // grv_proxy_memory_limit_exceeded
+	1213:                   {classThrottled, true},      // tag_throttled
+	1223:                   {classThrottled, true},      // proxy_tag_throttled
+	1515:                   {store.ClassConnect, false}, // no_cluster_file_found
+	2101:                   {classTooLarge, false},      // transaction_too_large
+	2102:                   {classTooLarge, false},      // key_too_large
+	2103:                   {classTooLarge, false},      // value_too_large
 }
 
-func classOf(code int) string { return cmp.Or(meanings[code].class, workload.ClassOther) }
+func classOf(code int) string { return cmp.Or(meanings[code].class, store.ClassOther) }
 
 func passing(code int) bool { return meanings[code].passing }
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 )
 
 // TestNothingHappensBeforeTheCommit: whatever the error is.
@@ -18,13 +18,13 @@ func TestNothingHappensBeforeTheCommit(t *testing.T) {
 
 func TestErrorsOfTheCommit(t *testing.T) {
 	failed := map[int]string{
-		1020: workload.ClassSerialization, 1007: classTooOld, 1009: classBehind, 1037: classBehind, 1038: classLocked,
+		1020: store.ClassSerialization, 1007: classTooOld, 1009: classBehind, 1037: classBehind, 1038: classLocked,
 		1042: classThrottled, 1051: classThrottled, 1078: classThrottled, 1213: classThrottled, 1223: classThrottled,
 		2101: classTooLarge, 2102: classTooLarge, 2103: classTooLarge,
 	}
 	unknown := map[int]string{
-		1021: classUnknown, 1025: workload.ClassTimeout, 1031: workload.ClassTimeout, 1004: workload.ClassTimeout, 1039: classVersion,
-		0: workload.ClassOther, 1101: workload.ClassOther, 1500: workload.ClassOther, 4000: workload.ClassOther, 4100: workload.ClassOther,
+		1021: classUnknown, 1025: store.ClassTimeout, 1031: store.ClassTimeout, 1004: store.ClassTimeout, 1039: classVersion,
+		0: store.ClassOther, 1101: store.ClassOther, 1500: store.ClassOther, 4000: store.ClassOther, 4100: store.ClassOther,
 	}
 	for code := range 5000 {
 		outcome, class := judge(code, true)

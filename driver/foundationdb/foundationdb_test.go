@@ -18,7 +18,6 @@ import (
 	"assay/driver/rows"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/candles"
@@ -39,12 +38,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func target() workload.Target {
-	return workload.Target{Address: os.Getenv(addressVariable) + "?prefix=assay-test", ConnectTimeout: 10 * time.Second}
+func target() store.Target {
+	return store.Target{Address: os.Getenv(addressVariable) + "?prefix=assay-test", ConnectTimeout: 10 * time.Second}
 }
 
 // opened returns the Store or ends the test.
-func opened[S any](t *testing.T, open func(context.Context, workload.Target) (S, error)) S {
+func opened[S any](t *testing.T, open func(context.Context, store.Target) (S, error)) S {
 	t.Helper()
 	store, err := open(context.Background(), target())
 	if err != nil {
@@ -54,8 +53,8 @@ func opened[S any](t *testing.T, open func(context.Context, workload.Target) (S,
 }
 
 // opens opens a schema.
-func opens(schema store.Schema) func(context.Context, workload.Target) (store.Database, error) {
-	return func(ctx context.Context, target workload.Target) (store.Database, error) {
+func opens(schema store.Schema) func(context.Context, store.Target) (store.Database, error) {
+	return func(ctx context.Context, target store.Target) (store.Database, error) {
 		return Open(ctx, target, schema)
 	}
 }
@@ -115,7 +114,7 @@ func TestWorkloads(t *testing.T) {
 func TestKeyValueWithRiskyReads(t *testing.T) {
 	risky := target()
 	risky.Address += "&" + causalReadRisky + "=true"
-	for want, to := range map[string]workload.Target{"": risky, store.Linearizable: target()} {
+	for want, to := range map[string]store.Target{"": risky, store.Linearizable: target()} {
 		db, err := Open(t.Context(), to, entity.Schema())
 		if err != nil {
 			t.Fatal(err)
@@ -128,7 +127,7 @@ func TestKeyValueWithRiskyReads(t *testing.T) {
 }
 
 func TestInterleaving(t *testing.T) {
-	drivertest.RunInterleaving(t, Open, func(store.Level) workload.Target { return target() },
+	drivertest.RunInterleaving(t, Open, func(store.Level) store.Target { return target() },
 		[]drivertest.Shown{{Level: level}})
 }
 
@@ -136,13 +135,13 @@ func TestInterleaving(t *testing.T) {
 // is refused may be there in part, and is not said to have failed.
 func TestLargeBatchOfCandles(t *testing.T) {
 	ctx := t.Context()
-	store := opened(t, opens(candles.Schema()))
+	db := opened(t, opens(candles.Schema()))
 	t.Cleanup(func() {
-		if err := store.Drop(context.Background()); err != nil {
+		if err := db.Drop(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := store.Create(ctx, workload.Marker{Run: "run", Workload: "candles", Created: time.Now().UTC(), Loaded: true}); err != nil {
+	if err := db.Create(ctx, store.Marker{Run: "run", Workload: "candles", Created: time.Now().UTC(), Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
 	const part = 2000 // more than one transaction takes
@@ -153,7 +152,7 @@ func TestLargeBatchOfCandles(t *testing.T) {
 	for n := range config.Candles {
 		batch = append(batch, generator.Candle(n))
 	}
-	session, err := store.Session(ctx, nil)
+	session, err := db.Session(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +166,7 @@ func TestLargeBatchOfCandles(t *testing.T) {
 			t.Fatalf("batch %d: %+v, want %v", i, r, try.want)
 		}
 	}
-	size, err := store.Size(ctx)
+	size, err := db.Size(ctx)
 	if rows := size.Rows["candle"]; err != nil || rows <= part || rows >= config.Candles || size.Rows["candle_ticker"] != rows {
 		t.Errorf("%+v, %v; want a part of %d rows, and as many entries of each index", size, err, config.Candles)
 	}
@@ -199,10 +198,10 @@ func TestUnreachable(t *testing.T) {
 	}
 	for _, file := range []string{path, path + ".absent"} {
 		start := time.Now()
-		_, err := Open(t.Context(), workload.Target{Address: "fdb://" + file, ConnectTimeout: time.Second}, bank.Schema())
-		var unreachable *workload.UnreachableError
+		_, err := Open(t.Context(), store.Target{Address: "fdb://" + file, ConnectTimeout: time.Second}, bank.Schema())
+		var unreachable *store.UnreachableError
 		if !errors.As(err, &unreachable) {
-			t.Errorf("%s: %v; want *workload.UnreachableError", file, err)
+			t.Errorf("%s: %v; want *store.UnreachableError", file, err)
 		}
 		if waited := time.Since(start); waited > time.Minute {
 			t.Errorf("%s: gave up after %s", file, waited)
@@ -210,7 +209,7 @@ func TestUnreachable(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := Open(ctx, workload.Target{Address: "fdb://" + path}, bank.Schema()); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := Open(ctx, store.Target{Address: "fdb://" + path}, bank.Schema()); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a context that ends: %v", err)
 	}
 }
@@ -218,7 +217,7 @@ func TestUnreachable(t *testing.T) {
 // emptied opens a schema, made empty, and drops it at the end of the test.
 func emptied(t *testing.T, of store.Schema) *database {
 	t.Helper()
-	d := opened(t, func(ctx context.Context, target workload.Target) (store.Database, error) {
+	d := opened(t, func(ctx context.Context, target store.Target) (store.Database, error) {
 		return Open(ctx, target, of)
 	}).(*database)
 	t.Cleanup(func() {
@@ -226,7 +225,7 @@ func emptied(t *testing.T, of store.Schema) *database {
 			t.Error(err)
 		}
 	})
-	if err := d.Create(t.Context(), workload.Marker{Run: "run", Workload: of.Workload, Created: time.Now().UTC(), Loaded: true}); err != nil {
+	if err := d.Create(t.Context(), store.Marker{Run: "run", Workload: of.Workload, Created: time.Now().UTC(), Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -297,7 +296,7 @@ func TestReadInSeveralTransactions(t *testing.T) {
 			}
 			next++
 			if next == 100 { // longer than any transaction lives
-				if err := workload.Pause(ctx, 8*time.Second); err != nil {
+				if err := store.Pause(ctx, 8*time.Second); err != nil {
 					return err
 				}
 				if changes {

@@ -7,7 +7,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // Tables that are no schema's, the third element of a key.
@@ -159,12 +159,12 @@ const maxValue = 100_000
 
 // encodeMark and decodeMark are the value of the mark's key. What is no mark of
 // ours is not decoded.
-func encodeMark(m workload.Marker) ([]byte, error) {
+func encodeMark(m store.Marker) ([]byte, error) {
 	m.Created = m.Created.UTC()
 	return json.Marshal(m)
 }
 
-func decodeMark(value []byte) (m workload.Marker, ok bool) {
+func decodeMark(value []byte) (m store.Marker, ok bool) {
 	err := json.Unmarshal(value, &m)
 	m.Created = m.Created.UTC()
 	return m, err == nil && m.Workload != ""

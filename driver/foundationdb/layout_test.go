@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // TestKeysAreTuples compares with the examples of FoundationDB's
@@ -159,7 +158,7 @@ func TestValues(t *testing.T) {
 }
 
 func TestMark(t *testing.T) {
-	mark := workload.Marker{Run: "run", Workload: "bank", Version: `v1'";--é`, Rows: 1 << 60, Loaded: true,
+	mark := store.Marker{Run: "run", Workload: "bank", Version: `v1'";--é`, Rows: 1 << 60, Loaded: true,
 		Created: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.FixedZone("east", 3600))}
 	value, err := encodeMark(mark)
 	if err != nil {

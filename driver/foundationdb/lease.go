@@ -9,7 +9,7 @@ import (
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // versionsPerSecond is how fast the database's version advances (manual,
@@ -21,18 +21,18 @@ import (
 // before they are judged.
 const versionsPerSecond = 1_000_000
 
-// lease is a workload.Lease in the database.
+// lease is a store.Lease in the database.
 type lease struct {
-	Holder  workload.Holder `json:"holder"`
-	Since   int64           `json:"since"`   // by the holder's clock, in nanoseconds since 1970: a version is no date
-	Expires int64           `json:"expires"` // a version
+	Holder  store.Holder `json:"holder"`
+	Since   int64        `json:"since"`   // by the holder's clock, in nanoseconds since 1970: a version is no date
+	Expires int64        `json:"expires"` // a version
 }
 
 func versions(d time.Duration) int64 { return int64(d / (time.Second / versionsPerSecond)) }
 
 // readLease returns the lease, nil if there is none, and the version at which it
 // was read.
-func (p *database) readLease(t *transaction) (*workload.Lease, *lease, int64, error) {
+func (p *database) readLease(t *transaction) (*store.Lease, *lease, int64, error) {
 	now, err := t.GetReadVersion().Get()
 	if err != nil {
 		return nil, nil, 0, err
@@ -45,7 +45,7 @@ func (p *database) readLease(t *transaction) (*workload.Lease, *lease, int64, er
 	if json.Unmarshal(value, &l) != nil {
 		return nil, nil, 0, p.foreign()
 	}
-	return &workload.Lease{Holder: l.Holder, Since: time.Unix(0, l.Since).UTC(),
+	return &store.Lease{Holder: l.Holder, Since: time.Unix(0, l.Since).UTC(),
 		Remaining: time.Duration(l.Expires-now) * (time.Second / versionsPerSecond)}, &l, now, nil
 }
 
@@ -57,7 +57,7 @@ func (p *database) setLease(t *transaction, l lease) error {
 	return err
 }
 
-// admit gives *workload.HeldError if another holds the lease.
+// admit gives *store.HeldError if another holds the lease.
 func (p *database) admit(t *transaction) error {
 	l, _, _, err := p.readLease(t)
 	if err != nil {
@@ -67,7 +67,7 @@ func (p *database) admit(t *transaction) error {
 }
 
 // Lease reads the lease.
-func (p *database) Lease(ctx context.Context) (*workload.Lease, error) {
+func (p *database) Lease(ctx context.Context) (*store.Lease, error) {
 	t, err := begin(ctx, p.db)
 	if err != nil {
 		return nil, explain(ctx, "look for a lease", err)
@@ -82,7 +82,7 @@ func (p *database) Lease(ctx context.Context) (*workload.Lease, error) {
 
 // TakeLease takes the lease in one transaction: of several at the same time one
 // commits, and the others conflict, try again and find it alive.
-func (p *database) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+func (p *database) TakeLease(ctx context.Context, holder store.Holder, ttl time.Duration, gone string) error {
 	_, err := p.change(ctx, "take the lease", func(t *transaction) error {
 		if _, err := p.readMark(t); err != nil {
 			return err

@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // patience is the time limit of a transaction whose context has none. A
@@ -24,7 +24,7 @@ func timeLimit(ctx context.Context) time.Duration {
 // overdue says why a transaction that ended with this code was out of time; nil
 // if time was not the cause. The client library's clock may be ahead of the
 // context's, which then has not ended yet. A context without a deadline gives
-// *workload.UnreachableError.
+// *store.UnreachableError.
 func overdue(ctx context.Context, code int) error {
 	over := ctx.Err()
 	_, limited := ctx.Deadline()
@@ -38,7 +38,7 @@ func overdue(ctx context.Context, code int) error {
 	case limited:
 		return context.DeadlineExceeded
 	default:
-		return &workload.UnreachableError{Address: "the FoundationDB cluster", Err: fmt.Errorf("no answer within %s", patience)}
+		return &store.UnreachableError{Address: "the FoundationDB cluster", Err: fmt.Errorf("no answer within %s", patience)}
 	}
 }
 
@@ -62,10 +62,10 @@ func noAnswer(ctx, first context.Context, o options, limit time.Duration, code i
 	default:
 		err = fmt.Errorf("no answer within %s", patience)
 	}
-	return &workload.UnreachableError{Address: o.printable, Err: err}
+	return &store.UnreachableError{Address: o.printable, Err: err}
 }
 
-// checkClusterFile returns *workload.UnreachableError if a cluster file is named
+// checkClusterFile returns *store.UnreachableError if a cluster file is named
 // and cannot be read. The client library's own error names its default place.
 func (o options) checkClusterFile() error {
 	if o.clusterFile == "" {
@@ -76,7 +76,7 @@ func (o options) checkClusterFile() error {
 		err = file.Close()
 	}
 	if err != nil {
-		return &workload.UnreachableError{Address: o.printable, Err: fmt.Errorf("the cluster file cannot be read: %w", err)}
+		return &store.UnreachableError{Address: o.printable, Err: fmt.Errorf("the cluster file cannot be read: %w", err)}
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // TestTimeLimit: a transaction always has one.
@@ -30,7 +30,7 @@ func TestOverdue(t *testing.T) {
 	defer cancel()
 	ended, end := context.WithCancel(t.Context())
 	end()
-	unreachable := func(err error) bool { return errors.As(err, new(*workload.UnreachableError)) }
+	unreachable := func(err error) bool { return errors.As(err, new(*store.UnreachableError)) }
 	for name, test := range map[string]struct {
 		ctx  context.Context
 		code int
@@ -54,13 +54,13 @@ func TestNoAnswer(t *testing.T) {
 	first, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	err := noAnswer(t.Context(), first, options{printable: "fdb://"}, time.Hour, codeTransactionTimeout, raw)
-	if !errors.As(err, new(*workload.UnreachableError)) || !strings.Contains(err.Error(), "no answer within 1h") || strings.Contains(err.Error(), "1031") {
+	if !errors.As(err, new(*store.UnreachableError)) || !strings.Contains(err.Error(), "no answer within 1h") || strings.Contains(err.Error(), "1031") {
 		t.Errorf("by the time to connect: %v", err)
 	}
 	if err := noAnswer(first, first, options{}, 0, codeTransactionTimeout, raw); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("by the caller's deadline: %v", err)
 	}
-	if err := noAnswer(t.Context(), first, options{}, time.Hour, codeLocked, raw); !errors.As(err, new(*workload.UnreachableError)) || !errors.Is(err, raw) {
+	if err := noAnswer(t.Context(), first, options{}, time.Hour, codeLocked, raw); !errors.As(err, new(*store.UnreachableError)) || !errors.Is(err, raw) {
 		t.Errorf("by another error: %v", err)
 	}
 }
@@ -69,7 +69,7 @@ func TestNoAnswer(t *testing.T) {
 func TestMissingClusterFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "absent.cluster")
 	err := options{clusterFile: path, printable: "fdb://" + path}.checkClusterFile()
-	if !errors.As(err, new(*workload.UnreachableError)) || !strings.Contains(err.Error(), path) {
+	if !errors.As(err, new(*store.UnreachableError)) || !strings.Contains(err.Error(), path) {
 		t.Errorf("%v", err)
 	}
 	if err := (options{}).checkClusterFile(); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"assay/driver/rows"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/entity"
 )
 
@@ -78,9 +78,9 @@ func TestEntityValues(t *testing.T) {
 }
 
 func TestEngines(t *testing.T) {
-	for want, p := range map[string]workload.Product{
-		"ssd-2":       {Settings: []workload.Setting{{Name: "isolation", Value: level}, {Name: "storage_engine", Value: "ssd-2"}}},
-		unnamedEngine: {Settings: []workload.Setting{{Name: "isolation", Value: level}}},
+	for want, p := range map[string]store.Product{
+		"ssd-2":       {Settings: []store.Setting{{Name: "isolation", Value: level}, {Name: "storage_engine", Value: "ssd-2"}}},
+		unnamedEngine: {Settings: []store.Setting{{Name: "isolation", Value: level}}},
 	} {
 		if got := engines(p); !slices.Equal(got, []string{want}) {
 			t.Errorf("the engines of %+v are %q, want %q", p, got, want)

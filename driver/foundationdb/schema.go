@@ -11,7 +11,7 @@ import (
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
-	"assay/workload"
+	"assay/store"
 )
 
 func keyRange(begin, end []byte) fdb.KeyRange {
@@ -19,13 +19,13 @@ func keyRange(begin, end []byte) fdb.KeyRange {
 }
 
 func (p *database) foreign() error {
-	return &workload.ForeignError{Name: p.name,
+	return &store.ForeignError{Name: p.name,
 		Hint: "choose another one with ?prefix=NAME in the address, or clear its keys yourself"}
 }
 
 // readMark returns nil if there is no key under the prefix but the lease's, and
-// *workload.ForeignError if there are others and no mark.
-func (p *database) readMark(t *transaction) (*workload.Marker, error) {
+// *store.ForeignError if there are others and no mark.
+func (p *database) readMark(t *transaction) (*store.Marker, error) {
 	value, err := t.Get(fdb.Key(p.mark())).Get()
 	if err != nil {
 		return nil, err
@@ -57,8 +57,8 @@ func (p *database) clear(t *transaction) {
 	t.ClearRange(keyRange(append(p.lease(), 0), end))
 }
 
-// removable gives *workload.HeldError if another holds the lease, and
-// *workload.ForeignError for a key under the prefix that is in none of our tables.
+// removable gives *store.HeldError if another holds the lease, and
+// *store.ForeignError for a key under the prefix that is in none of our tables.
 func (p *database) removable(t *transaction) error {
 	if err := p.admit(t); err != nil {
 		return err
@@ -69,19 +69,19 @@ func (p *database) removable(t *transaction) error {
 			return err
 		}
 		if len(keys) > 0 {
-			return &workload.ForeignError{Name: p.name, Others: []string{"key " + fdb.Printable(keys[0].Key)},
+			return &store.ForeignError{Name: p.name, Others: []string{"key " + fdb.Printable(keys[0].Key)},
 				Hint: "clear it or move it, or choose another prefix with ?prefix=NAME in the address"}
 		}
 	}
 	return nil
 }
 
-// Blocked implements workload.Store: no transaction waits for another.
+// Blocked implements store.Administration: no transaction waits for another.
 func (p *database) Blocked(context.Context) (string, error) { return "", nil }
 
-// Removable implements workload.Store.
+// Removable implements store.Administration.
 func (p *database) Removable(ctx context.Context) error {
-	_, err := p.look(ctx, "look for what others have made", func(t *transaction) (*workload.Marker, error) {
+	_, err := p.look(ctx, "look for what others have made", func(t *transaction) (*store.Marker, error) {
 		mark, err := p.readMark(t)
 		if err == nil && mark != nil {
 			err = p.removable(t)
@@ -91,11 +91,11 @@ func (p *database) Removable(ctx context.Context) error {
 	return err
 }
 
-// ours is readMark, with *workload.NoSchemaError if there is nothing.
-func (p *database) ours(t *transaction) (*workload.Marker, error) {
+// ours is readMark, with *store.NoSchemaError if there is nothing.
+func (p *database) ours(t *transaction) (*store.Marker, error) {
 	mark, err := p.readMark(t)
 	if err == nil && mark == nil {
-		err = &workload.NoSchemaError{Name: p.name}
+		err = &store.NoSchemaError{Name: p.name}
 	}
 	return mark, err
 }
@@ -127,7 +127,7 @@ func (p *database) change(ctx context.Context, doing string, work func(t *transa
 		if !repeatable(codeOf(err)) {
 			return 0, told(ctx, doing, err)
 		}
-		if err := workload.Pause(ctx, pause); err != nil {
+		if err := store.Pause(ctx, pause); err != nil {
 			return 0, explain(ctx, doing, err)
 		}
 	}
@@ -150,9 +150,9 @@ func (p *database) attempt(ctx context.Context, work func(t *transaction) error)
 
 // told explains what does not explain itself.
 func told(ctx context.Context, doing string, err error) error {
-	var foreign *workload.ForeignError
-	var missing *workload.NoSchemaError
-	var held *workload.HeldError
+	var foreign *store.ForeignError
+	var missing *store.NoSchemaError
+	var held *store.HeldError
 	if errors.As(err, &foreign) || errors.As(err, &missing) || errors.As(err, &held) {
 		return err
 	}
@@ -161,7 +161,7 @@ func told(ctx context.Context, doing string, err error) error {
 
 // Create clears the prefix, but for the lease, and sets the mark, in one
 // transaction. Clearing a range costs the same whatever it holds.
-func (p *database) Create(ctx context.Context, mark workload.Marker) error {
+func (p *database) Create(ctx context.Context, mark store.Marker) error {
 	value, err := encodeMark(mark)
 	if err != nil {
 		return fmt.Errorf("foundationdb: create: %w", err)
@@ -215,7 +215,7 @@ func (p *database) Drop(ctx context.Context) error {
 }
 
 // Find looks for the mark and counts the rows of the first table.
-func (p *database) Find(ctx context.Context) (*workload.Leftover, error) {
+func (p *database) Find(ctx context.Context) (*store.Leftover, error) {
 	mark, err := p.look(ctx, "find", p.readMark)
 	if mark == nil || err != nil {
 		return nil, err
@@ -224,16 +224,16 @@ func (p *database) Find(ctx context.Context) (*workload.Leftover, error) {
 	if err != nil {
 		return nil, explain(ctx, "find", err)
 	}
-	return &workload.Leftover{Marker: *mark, Rows: rows}, nil
+	return &store.Leftover{Marker: *mark, Rows: rows}, nil
 }
 
 // Mark looks for the mark.
-func (p *database) Marker(ctx context.Context) (*workload.Marker, error) {
+func (p *database) Marker(ctx context.Context) (*store.Marker, error) {
 	return p.look(ctx, "find", p.readMark)
 }
 
 // look reads the mark in a transaction of its own.
-func (p *database) look(ctx context.Context, doing string, read func(*transaction) (*workload.Marker, error)) (*workload.Marker, error) {
+func (p *database) look(ctx context.Context, doing string, read func(*transaction) (*store.Marker, error)) (*store.Marker, error) {
 	t, err := begin(ctx, p.db)
 	if err != nil {
 		return nil, explain(ctx, doing, err)
@@ -279,19 +279,19 @@ func (p *database) Settle(ctx context.Context) error {
 const statusKey = "\xff\xff/status/json"
 
 // Describe reads the machine-readable status.
-func (p *database) Describe(ctx context.Context) (workload.Product, error) {
+func (p *database) Describe(ctx context.Context) (store.Product, error) {
 	t, err := begin(ctx, p.db)
 	if err != nil {
-		return workload.Product{}, explain(ctx, "describe", err)
+		return store.Product{}, explain(ctx, "describe", err)
 	}
 	defer t.end()
 	text, err := t.Get(fdb.Key(statusKey)).Get()
 	if err != nil {
-		return workload.Product{}, explain(ctx, "describe", err)
+		return store.Product{}, explain(ctx, "describe", err)
 	}
 	found, err := product(text)
 	if err != nil {
-		return workload.Product{}, fmt.Errorf("foundationdb: describe: %w", err)
+		return store.Product{}, fmt.Errorf("foundationdb: describe: %w", err)
 	}
 	if p.riskyReads {
 		found = withRiskyReads(found)
@@ -305,16 +305,16 @@ const measured = "keys and values of one copy, without the storage engine's own 
 // Size counts the rows of each table and the bytes of their keys and values. The
 // estimate that FoundationDB has of a range is not asked for: it is some tenth
 // above what is there, and no use of a disk either.
-func (p *database) Size(ctx context.Context) (workload.Size, error) {
+func (p *database) Size(ctx context.Context) (store.Size, error) {
 	if _, err := p.look(ctx, "size", p.ours); err != nil {
-		return workload.Size{}, err
+		return store.Size{}, err
 	}
 	// An empty schema takes something as well.
-	size := workload.Size{Rows: map[string]int64{}, Measured: measured, Bytes: int64(len(p.mark()))}
+	size := store.Size{Rows: map[string]int64{}, Measured: measured, Bytes: int64(len(p.mark()))}
 	for i, table := range p.tables {
 		rows, bytes, err := p.count(ctx, table)
 		if err != nil {
-			return workload.Size{}, explain(ctx, "size", err)
+			return store.Size{}, explain(ctx, "size", err)
 		}
 		size.Rows[table] = rows
 		size.Bytes += bytes

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // status is what of the machine-readable status is of use here (manual,
@@ -55,10 +55,10 @@ func replicas(mode string) int {
 }
 
 // product reads the status. The addresses in it are left out.
-func product(text []byte) (workload.Product, error) {
+func product(text []byte) (store.Product, error) {
 	var s status
 	if err := json.Unmarshal(text, &s); err != nil {
-		return workload.Product{}, fmt.Errorf("the status is not what the manual says: %w", err)
+		return store.Product{}, fmt.Errorf("the status is not what the manual says: %w", err)
 	}
 	var versions []string
 	for _, p := range s.Cluster.Processes {
@@ -67,12 +67,12 @@ func product(text []byte) (workload.Product, error) {
 		}
 	}
 	if len(versions) == 0 {
-		return workload.Product{}, errors.New("the status names no process; look at it with fdbcli --exec 'status details'")
+		return store.Product{}, errors.New("the status names no process; look at it with fdbcli --exec 'status details'")
 	}
 	slices.Sort(versions)
 	c := s.Cluster.Configuration
-	settings := []workload.Setting{{Name: settingIsolation, Value: level}}
-	for _, text := range []workload.Setting{{Name: "redundancy_mode", Value: c.RedundancyMode}, {Name: settingEngine, Value: c.StorageEngine}} {
+	settings := []store.Setting{{Name: settingIsolation, Value: level}}
+	for _, text := range []store.Setting{{Name: "redundancy_mode", Value: c.RedundancyMode}, {Name: settingEngine, Value: c.StorageEngine}} {
 		if text.Value != "" {
 			settings = append(settings, text)
 		}
@@ -87,14 +87,14 @@ func product(text []byte) (workload.Product, error) {
 		{"usable_regions", known(c.UsableRegions)},
 	} {
 		if count.value != "" {
-			settings = append(settings, workload.Setting{Name: count.name, Value: count.value})
+			settings = append(settings, store.Setting{Name: count.name, Value: count.value})
 		}
 	}
-	settings = append(settings, workload.Setting{Name: "automatic_idempotency", Value: "off"},
-		workload.Setting{Name: "client_retries", Value: "none"})
-	return workload.Product{
+	settings = append(settings, store.Setting{Name: "automatic_idempotency", Value: "off"},
+		store.Setting{Name: "client_retries", Value: "none"})
+	return store.Product{
 		Name: "FoundationDB", Version: strings.Join(versions, ", "), Settings: settings,
-		Topology: workload.Topology{Nodes: len(s.Cluster.Machines), Replicas: replicas(c.RedundancyMode)},
+		Topology: store.Topology{Nodes: len(s.Cluster.Machines), Replicas: replicas(c.RedundancyMode)},
 	}, nil
 }
 
@@ -132,14 +132,14 @@ const settingIsolation = "isolation"
 
 // withRiskyReads says of a product that operations are done with causalReadRisky:
 // what is left is that transactions are serializable.
-func withRiskyReads(p workload.Product) workload.Product {
+func withRiskyReads(p store.Product) store.Product {
 	p.Settings = slices.Clone(p.Settings)
 	for i := range p.Settings {
 		if p.Settings[i].Name == settingIsolation {
 			p.Settings[i].Value = "serializable"
 		}
 	}
-	p.Settings = append(p.Settings, workload.Setting{Name: causalReadRisky, Value: "on"})
+	p.Settings = append(p.Settings, store.Setting{Name: causalReadRisky, Value: "on"})
 	return p
 }
 
@@ -151,7 +151,7 @@ const (
 )
 
 // engines are the storage engines that a cluster has: one.
-func engines(p workload.Product) []string {
+func engines(p store.Product) []string {
 	for _, s := range p.Settings {
 		if s.Name == settingEngine {
 			return []string{s.Value}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // sample has what the manual shows of the status ("Machine-Readable Status"),
@@ -33,10 +33,10 @@ func TestProduct(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Name != "FoundationDB" || got.Version != "7.3.59, 7.3.63" || got.Embedded || got.Topology != (workload.Topology{Nodes: 2, Replicas: 2}) {
+	if got.Name != "FoundationDB" || got.Version != "7.3.59, 7.3.63" || got.Embedded || got.Topology != (store.Topology{Nodes: 2, Replicas: 2}) {
 		t.Errorf("%+v", got)
 	}
-	want := []workload.Setting{
+	want := []store.Setting{
 		{Name: "isolation", Value: "strict-serializable"}, {Name: "redundancy_mode", Value: "double"}, {Name: "storage_engine", Value: "ssd-2"},
 		{Name: "processes", Value: "3"}, {Name: "coordinators", Value: "2"}, {Name: "logs", Value: "1 of 3 desired"}, {Name: "commit_proxies", Value: "2 of 3 desired"},
 		{Name: "grv_proxies", Value: "1"}, {Name: "resolvers", Value: "1 desired"}, {Name: "usable_regions", Value: "1"},

@@ -12,7 +12,7 @@ import (
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 )
 
 // transaction is one transaction that ends with its context. It is made by
@@ -92,24 +92,24 @@ func (t *transaction) guard(mark []byte) error {
 
 // committed is the reply to what was done, once it is committed, and refused to what cannot
 // be done.
-func committed() workload.Reply { return workload.Reply{Outcome: history.Committed} }
+func committed() store.Reply { return store.Reply{Outcome: history.Committed} }
 
-func refused(class, doing string, err error) workload.Reply {
-	return workload.Reply{Outcome: history.Failed, Class: class, Err: fmt.Errorf("foundationdb: %s: %w", doing, err)}
+func refused(class, doing string, err error) store.Reply {
+	return store.Reply{Outcome: history.Failed, Class: class, Err: fmt.Errorf("foundationdb: %s: %w", doing, err)}
 }
 
 // failure judges an error of this transaction.
-func (t *transaction) failure(doing string, err error) workload.Reply {
+func (t *transaction) failure(doing string, err error) store.Reply {
 	outcome, class := judge(codeOf(err), t.committing)
 	if codeOf(err) == 0 && t.ctx.Err() != nil {
 		class = classOf(codeCancelled)
 	}
-	return workload.Reply{Outcome: outcome, Class: class, Err: explain(t.ctx, doing, err)}
+	return store.Reply{Outcome: outcome, Class: class, Err: explain(t.ctx, doing, err)}
 }
 
 // notBegun is the end of a transaction that could not be created.
-func notBegun(ctx context.Context, err error) workload.Reply {
-	r := workload.Reply{Outcome: history.Failed, Class: classOf(codeOf(err)), Err: explain(ctx, "begin a transaction", err)}
+func notBegun(ctx context.Context, err error) store.Reply {
+	r := store.Reply{Outcome: history.Failed, Class: classOf(codeOf(err)), Err: explain(ctx, "begin a transaction", err)}
 	if ctx.Err() != nil {
 		r.Class = classOf(codeCancelled)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"assay/driver/uri"
-	"assay/workload"
+	"assay/store"
 )
 
 // level is what all transactions have; plain "serializable" is understood as well.
@@ -15,16 +15,16 @@ const level = "strict serializable"
 
 // open makes an empty database as its address asks for:
 // mem://?timeout=PROBABILITY&latency=DURATION.
-func open(target workload.Target) (*database, error) {
+func open(target store.Target) (*database, error) {
 	rest, found := strings.CutPrefix(target.Address, "mem:")
 	host, query, _ := strings.Cut(rest, "?")
 	if !found || strings.Trim(host, "/") != "" {
-		return nil, &workload.OptionError{Option: "address", Value: workload.Redact(target.Address), Want: "mem://"}
+		return nil, &store.OptionError{Option: "address", Value: store.Redact(target.Address), Want: "mem://"}
 	}
 	switch target.Isolation {
 	case "", level, "serializable":
 	default:
-		return nil, &workload.OptionError{Option: "isolation", Value: target.Isolation, Want: level}
+		return nil, &store.OptionError{Option: "isolation", Value: target.Isolation, Want: level}
 	}
 	options, err := uri.ReadOptions(query)
 	if err != nil {
@@ -34,12 +34,12 @@ func open(target workload.Target) (*database, error) {
 	if value, given := options.Take("timeout"); given {
 		d.timeout, err = strconv.ParseFloat(value, 64)
 		if err != nil || !(d.timeout >= 0 && d.timeout <= 1) { // NaN is neither
-			return nil, &workload.OptionError{Option: "timeout", Value: value, Want: "a probability from 0 to 1"}
+			return nil, &store.OptionError{Option: "timeout", Value: value, Want: "a probability from 0 to 1"}
 		}
 	}
 	if value, given := options.Take("latency"); given {
 		if d.latency, err = time.ParseDuration(value); err != nil || d.latency < 0 {
-			return nil, &workload.OptionError{Option: "latency", Value: value, Want: "a duration of 0 or more, such as 2ms"}
+			return nil, &store.OptionError{Option: "latency", Value: value, Want: "a duration of 0 or more, such as 2ms"}
 		}
 	}
 	if err := options.None("timeout, latency"); err != nil {

@@ -6,14 +6,13 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/store"
-	"assay/workload"
 )
 
 // sharing opens Databases that all serve one database for each workload, each with a lease
 // of its own, as the suite wants it.
 type sharing map[string]*Database
 
-func (all sharing) open(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
+func (all sharing) open(ctx context.Context, target store.Target, schema store.Schema) (store.Database, error) {
 	if all[schema.Workload] == nil {
 		db, err := Open(ctx, target, schema)
 		if err != nil {
@@ -22,7 +21,7 @@ func (all sharing) open(ctx context.Context, target workload.Target, schema stor
 		all[schema.Workload] = db.(*Database)
 	}
 	one := *all[schema.Workload]
-	one.taken = new(workload.Taken)
+	one.taken = new(store.Taken)
 	return &one, nil
 }
 
@@ -31,7 +30,7 @@ func (all sharing) open(ctx context.Context, target workload.Target, schema stor
 func TestStore(t *testing.T) {
 	all, slow := sharing{}, sharing{}
 	drivertest.RunStore(t, drivertest.Store{
-		Open: all.open, Lacks: Lacks(), Target: workload.Target{Address: "mem://"}, Shrinks: true,
+		Open: all.open, Lacks: Lacks(), Target: store.Target{Address: "mem://"}, Shrinks: true,
 		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
 			d := all[workload].d
 			foreign(d)(t)
@@ -39,7 +38,7 @@ func TestStore(t *testing.T) {
 		},
 	})
 	t.Run("latency", func(t *testing.T) {
-		drivertest.RunOutcomes(t, drivertest.Store{Open: slow.open, Lacks: Lacks(), Target: workload.Target{Address: "mem://?latency=200us"}})
+		drivertest.RunOutcomes(t, drivertest.Store{Open: slow.open, Lacks: Lacks(), Target: store.Target{Address: "mem://?latency=200us"}})
 	})
 }
 
@@ -47,7 +46,7 @@ func TestStore(t *testing.T) {
 func TestWorkloads(t *testing.T) {
 	for _, address := range []string{"mem://", "mem://?latency=200us"} {
 		t.Run(address, func(t *testing.T) {
-			drivertest.ShortRuns(t, workload.Target{Address: address}, drivertest.Supports(Open, Lacks())...)
+			drivertest.ShortRuns(t, store.Target{Address: address}, drivertest.Supports(Open, Lacks())...)
 		})
 	}
 }

@@ -15,7 +15,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // database is tables of rows in several versions. Transactions read the state as
@@ -30,9 +29,9 @@ type database struct {
 
 	mu      sync.Mutex // for all below
 	chance  *rand.Rand
-	foreign bool             // somebody else's: for tests of the refusal
-	marker  *workload.Marker // nil while there is no schema
-	lease   *lease           // nil while nobody has it
+	foreign bool          // somebody else's: for tests of the refusal
+	marker  *store.Marker // nil while there is no schema
+	lease   *lease        // nil while nobody has it
 	// clock numbers the commits that wrote something.
 	clock int64
 	// open are the open transactions, in the order in which they began.
@@ -50,9 +49,9 @@ func (d *database) lock(required bool) error {
 	var err error
 	switch {
 	case d.foreign:
-		err = &workload.ForeignError{Name: name, Hint: "open another one"}
+		err = &store.ForeignError{Name: name, Hint: "open another one"}
 	case required && d.marker == nil:
-		err = &workload.NoSchemaError{Name: name}
+		err = &store.NoSchemaError{Name: name}
 	default:
 		return nil
 	}
@@ -63,12 +62,12 @@ func (d *database) lock(required bool) error {
 // enter takes the lock for a session's call, after the latency. If it gives a
 // reply, the call does nothing and the lock is not held: the context has ended
 // before, or there is no schema.
-func (d *database) enter(ctx context.Context, doing string) *workload.Reply {
-	if err := workload.Pause(ctx, d.latency); err != nil {
-		return &workload.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: fmt.Errorf("mem: %s: %w", doing, err)}
+func (d *database) enter(ctx context.Context, doing string) *store.Reply {
+	if err := store.Pause(ctx, d.latency); err != nil {
+		return &store.Reply{Outcome: history.Failed, Class: store.ClassTimeout, Err: fmt.Errorf("mem: %s: %w", doing, err)}
 	}
 	if err := d.lock(true); err != nil {
-		return &workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err, Broken: true}
+		return &store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: err, Broken: true}
 	}
 	return nil
 }
@@ -84,7 +83,7 @@ func (d *database) reset() {
 
 // committed is the reply to what was done.
 func committed() store.Reply {
-	return store.Reply{Reply: workload.Reply{Outcome: history.Committed}}
+	return store.Reply{Outcome: history.Committed}
 }
 
 // interrupted looks at the context now and then.

@@ -6,14 +6,13 @@ import (
 	"assay/check"
 	"assay/driver/drivertest"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/entity"
 )
 
 func openOn(t testing.TB, of store.Schema, address string, seed uint64) store.Database {
 	t.Helper()
-	db, err := Open(t.Context(), workload.Target{Address: address, Seed: seed}, of)
+	db, err := Open(t.Context(), store.Target{Address: address, Seed: seed}, of)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,10 +40,10 @@ func untouched(d *database) func(*testing.T) {
 }
 
 func TestEachOpenIsItsOwnDatabase(t *testing.T) {
-	target := workload.Target{Address: "mem://"}
+	target := store.Target{Address: "mem://"}
 	a, errA := Open(t.Context(), target, bank.Schema())
 	b, errB := Open(t.Context(), target, bank.Schema())
-	if err := errors.Join(errA, errB, a.Create(t.Context(), workload.Marker{Run: "a"})); err != nil {
+	if err := errors.Join(errA, errB, a.Create(t.Context(), store.Marker{Run: "a"})); err != nil {
 		t.Fatal(err)
 	}
 	if remains, err := b.Find(t.Context()); remains != nil || err != nil {
@@ -55,7 +55,7 @@ func TestAddress(t *testing.T) {
 	for address, want := range map[string]*database{
 		"mem:": {}, "mem://": {}, "mem:///": {}, "mem://?timeout=0.25": {timeout: 0.25}, "mem://?latency=2ms&timeout=0": {latency: 2 * time.Millisecond},
 	} {
-		got, err := open(workload.Target{Address: address, Seed: 9})
+		got, err := open(store.Target{Address: address, Seed: 9})
 		if err != nil || got.timeout != want.timeout || got.latency != want.latency {
 			t.Errorf("%s: %+v, %v", address, got, err)
 		}
@@ -65,19 +65,19 @@ func TestAddress(t *testing.T) {
 		"mem://?timeout=0&timeout=1": "the address's option", "mem://?latency=-1s": "latency", "mem://?latency=5": "latency", "mem://?bug=lost-ack:1": "the address's option", "mem://?speed=1": "the address's option",
 		"mem://?timeout=%zz": "the address's options",
 	} {
-		_, err := Open(t.Context(), workload.Target{Address: address}, bank.Schema())
-		var refused *workload.OptionError
+		_, err := Open(t.Context(), store.Target{Address: address}, bank.Schema())
+		var refused *store.OptionError
 		if !errors.As(err, &refused) || refused.Option != option {
 			t.Errorf("%s: %v, want a refusal of %q", address, err, option)
 		}
 	}
-	for _, target := range []workload.Target{{Address: "mem://", Isolation: "chaos"}, {Address: "mem://", Read: workload.ReadNearest}} {
-		var refused *workload.OptionError
+	for _, target := range []store.Target{{Address: "mem://", Isolation: "chaos"}, {Address: "mem://", Read: store.ReadNearest}} {
+		var refused *store.OptionError
 		if _, err := Open(t.Context(), target, entity.Schema()); !errors.As(err, &refused) {
 			t.Errorf("%+v: %v", target, err)
 		}
 	}
-	if _, err := Open(t.Context(), workload.Target{Address: "mem://", Read: workload.ReadPrimary}, entity.Schema()); err != nil {
+	if _, err := Open(t.Context(), store.Target{Address: "mem://", Read: store.ReadPrimary}, entity.Schema()); err != nil {
 		t.Error(err)
 	}
 }
@@ -92,7 +92,7 @@ type bench struct {
 
 func newBench(t testing.TB, address string, n int64) *bench {
 	t.Helper()
-	db, err := Open(t.Context(), workload.Target{Address: address, Seed: 1}, bank.Schema())
+	db, err := Open(t.Context(), store.Target{Address: address, Seed: 1}, bank.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func newBench(t testing.TB, address string, n int64) *bench {
 		accounts = append(accounts, bank.Account{ID: id, Balance: 1000})
 	}
 	b := &bench{Store: bank.Over(db), ledger: drivertest.NewTransfers(accounts)}
-	err = errors.Join(b.Create(t.Context(), workload.Marker{}), b.LoadAccounts(t.Context(), accounts), b.FinishLoad(t.Context()))
+	err = errors.Join(b.Create(t.Context(), store.Marker{}), b.LoadAccounts(t.Context(), accounts), b.FinishLoad(t.Context()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func (b *bench) do(ctx context.Context, source, destination, amount int64) bank.
 func TestTimeoutIsHonest(t *testing.T) {
 	b := newBench(t, "mem://?timeout=1", 4)
 	for i := range int64(400) {
-		if r := b.do(t.Context(), 1+i%4, 1+(i+1+i/4%3)%4, 1+i*37%1500); r.Outcome != history.Unknown || r.Class != workload.ClassTimeout || r.Source != (bank.State{}) {
+		if r := b.do(t.Context(), 1+i%4, 1+(i+1+i/4%3)%4, 1+i*37%1500); r.Outcome != history.Unknown || r.Class != store.ClassTimeout || r.Source != (bank.State{}) {
 			t.Fatalf("transfer %d: %+v, want unknown", i, r)
 		}
 	}
@@ -137,7 +137,7 @@ func TestLatencyHeedsContext(t *testing.T) {
 	b := newBench(t, "mem://?latency=1h", 2)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if r := b.do(ctx, 1, 2, 1); r.Outcome != history.Failed || r.Class != workload.ClassTimeout || !errors.Is(r.Err, context.DeadlineExceeded) {
+	if r := b.do(ctx, 1, 2, 1); r.Outcome != history.Failed || r.Class != store.ClassTimeout || !errors.Is(r.Err, context.DeadlineExceeded) {
 		t.Errorf("%+v, want failed by timeout", r)
 	}
 	b.ledger.Check(t.Context(), t, b.Store)

@@ -11,7 +11,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // entry is a row of a model: what a table must hold, by its keys.
@@ -146,7 +145,7 @@ func (x *modelTrial) transact() {
 	switch {
 	case r.Outcome == history.Committed:
 		x.now = own
-	case r.Err == nil || r.Class != workload.ClassOther:
+	case r.Err == nil || r.Class != store.ClassOther:
 		x.Errorf("%+v", r)
 	}
 }

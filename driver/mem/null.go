@@ -6,22 +6,21 @@ import (
 
 	"assay/driver/rows"
 	"assay/store"
-	"assay/workload"
 )
 
 // The null store answers every call at once and keeps nothing but the marker and the
 // lease. What a run on it takes is what assay itself takes: generating, scheduling,
-// recording. Nothing can be judged of it, which workload.SettingUnjudged says.
+// recording. Nothing can be judged of it, which store.SettingUnjudged says.
 
 // unjudged is why.
 const unjudged = "the null store answers at once and keeps nothing"
 
 // nullTarget is the target of the reference database behind a null store, which has
-// only marker and lease. It returns *workload.OptionError for another address than
+// only marker and lease. It returns *store.OptionError for another address than
 // null://.
-func nullTarget(target workload.Target) (workload.Target, error) {
+func nullTarget(target store.Target) (store.Target, error) {
 	if rest, found := strings.CutPrefix(target.Address, "null:"); !found || strings.Trim(rest, "/") != "" {
-		return target, &workload.OptionError{Option: "address", Value: workload.Redact(target.Address), Want: "null://"}
+		return target, &store.OptionError{Option: "address", Value: store.Redact(target.Address), Want: "null://"}
 	}
 	target.Address = "mem://"
 	return target, nil
@@ -30,17 +29,17 @@ func nullTarget(target workload.Target) (workload.Target, error) {
 // nothing is what the null store says of itself.
 type nothing struct{}
 
-func (nothing) Describe(context.Context) (workload.Product, error) {
-	return workload.Product{
+func (nothing) Describe(context.Context) (store.Product, error) {
+	return store.Product{
 		Name: "the null store", Version: "1", Embedded: true,
-		Settings: []workload.Setting{{Name: workload.SettingUnjudged, Value: unjudged}},
-		Topology: workload.Topology{Nodes: 1},
+		Settings: []store.Setting{{Name: store.SettingUnjudged, Value: unjudged}},
+		Topology: store.Topology{Nodes: 1},
 	}, nil
 }
 
-func (nothing) Find(context.Context) (*workload.Leftover, error) { return nil, nil }
+func (nothing) Find(context.Context) (*store.Leftover, error) { return nil, nil }
 
-func (nothing) Size(context.Context) (workload.Size, error) { return workload.Size{}, nil }
+func (nothing) Size(context.Context) (store.Size, error) { return store.Size{}, nil }
 
 // nullAlone is why the null store lacks what it lacks.
 const nullAlone = "the null store answers transfers, and inserts and reads by key, alone"
@@ -66,8 +65,8 @@ type nullDatabase struct {
 type marked struct{ store.Database }
 
 // OpenNull opens a schema that answers at once and keeps nothing. It returns
-// *workload.OptionError for another address than null://.
-func OpenNull(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
+// *store.OptionError for another address than null://.
+func OpenNull(ctx context.Context, target store.Target, schema store.Schema) (store.Database, error) {
 	target, err := nullTarget(target)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // TestTheNullStoreKeepsNothing: every statement is acknowledged, rows are of zeros where
@@ -15,15 +14,15 @@ import (
 func TestTheNullStoreKeepsNothing(t *testing.T) {
 	ctx := t.Context()
 	for _, address := range []string{"null", "mem://", "null://host", "null://?latency=1ms"} {
-		if _, err := OpenNull(ctx, workload.Target{Address: address}, ledgerSchema()); err == nil {
+		if _, err := OpenNull(ctx, store.Target{Address: address}, ledgerSchema()); err == nil {
 			t.Errorf("%q was opened", address)
 		}
 	}
-	db, err := OpenNull(ctx, workload.Target{Address: "null://"}, ledgerSchema())
+	db, err := OpenNull(ctx, store.Target{Address: "null://"}, ledgerSchema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Create(ctx, workload.Marker{Run: "r"}); err != nil {
+	if err := db.Create(ctx, store.Marker{Run: "r"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, is := store.As[store.Replicated](db); is || db.Lacks()[store.Snapshots] == "" || db.Lacks()[store.Transactions] != "" {

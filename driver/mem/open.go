@@ -6,13 +6,12 @@ import (
 
 	"assay/driver/rows"
 	"assay/store"
-	"assay/workload"
 )
 
 // Database is a schema on a database in memory of its own. It is a store.Database.
 type Database struct {
 	d         *database
-	taken     *workload.Taken
+	taken     *store.Taken
 	schema    store.Schema
 	tables    map[string]*rows.Table
 	relations map[string]*relation
@@ -35,16 +34,16 @@ func Lacks() store.Lacks {
 
 // Open opens a schema on a new, empty database: two that are opened so share nothing. The
 // address is mem:// with the optional parameters timeout (a probability) and latency (a
-// duration, such as 2ms). It returns *workload.OptionError.
-func Open(_ context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
-	if schema.Reads && target.Read != "" && target.Read != workload.ReadPrimary {
-		return nil, &workload.OptionError{Option: "--read", Value: target.Read, Want: workload.ReadPrimary}
+// duration, such as 2ms). It returns *store.OptionError.
+func Open(_ context.Context, target store.Target, schema store.Schema) (store.Database, error) {
+	if schema.Reads && target.Read != "" && target.Read != store.ReadPrimary {
+		return nil, &store.OptionError{Option: "--read", Value: target.Read, Want: store.ReadPrimary}
 	}
 	d, err := open(target)
 	if err != nil {
 		return nil, err
 	}
-	s := &Database{d, new(workload.Taken), schema, rows.Tables(&schema), map[string]*relation{}}
+	s := &Database{d, new(store.Taken), schema, rows.Tables(&schema), map[string]*relation{}}
 	for i := range schema.Tables {
 		r := newRelation(d, s.tables[schema.Tables[i].Name])
 		d.relations = append(d.relations, r)
@@ -114,11 +113,11 @@ func (r *reader) Read(ctx context.Context, of store.Statement, row func(store.Ro
 }
 
 // Size implements store.Database. It is memory, there being no disk.
-func (s *Database) Size(context.Context) (workload.Size, error) {
+func (s *Database) Size(context.Context) (store.Size, error) {
 	return s.sizeOf(func(r *relation) int64 { return r.rows*r.fixedBytes() + r.bytes })
 }
 
-func (s *Database) sizeOf(bytes func(*relation) int64) (size workload.Size, err error) {
+func (s *Database) sizeOf(bytes func(*relation) int64) (size store.Size, err error) {
 	err = s.locked(true, func() error {
 		size.Rows = map[string]int64{}
 		for _, r := range s.d.relations {
@@ -151,7 +150,7 @@ func (s *Database) Compact(_ context.Context, name string) error {
 
 // FileSize implements store.Compacting: the space that rows have taken and no compaction
 // has given back, of the longest row.
-func (s *Database) FileSize(context.Context) (workload.Size, error) {
+func (s *Database) FileSize(context.Context) (store.Size, error) {
 	return s.sizeOf(func(r *relation) int64 { return max(r.reserved, r.rows) * r.longest })
 }
 
@@ -162,7 +161,7 @@ const engine = "memory"
 func (s *Database) Engines(context.Context) ([]string, error) { return []string{engine}, nil }
 
 // CreateOn implements store.Engined.
-func (s *Database) CreateOn(ctx context.Context, mark workload.Marker, _ string, _ bool) error {
+func (s *Database) CreateOn(ctx context.Context, mark store.Marker, _ string, _ bool) error {
 	return s.Create(ctx, mark)
 }
 

@@ -7,7 +7,6 @@ import (
 	"assay/driver/rows"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // optimistic is a transaction in progress. It reads the state as of its beginning, keeps
@@ -346,7 +345,7 @@ func (x *optimistic) finish(reply store.Reply) store.Reply {
 	applies := reply.Outcome == history.Committed
 	sure := reply.Outcome == history.Failed && reply.Violated != store.Floor && reply.Violated != store.Absent
 	if !sure && x.d.timeout > 0 && x.d.chance.Float64() < x.d.timeout {
-		reply = store.Reply{Reply: workload.Reply{Class: workload.ClassTimeout}}
+		reply = store.Reply{Class: store.ClassTimeout}
 		applies = applies && x.d.chance.Uint64()&1 == 0
 	}
 	if !applies {
@@ -354,7 +353,7 @@ func (x *optimistic) finish(reply store.Reply) store.Reply {
 		return reply
 	}
 	if !x.commit() && reply.Outcome == history.Committed {
-		return store.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassSerialization}}
+		return store.Reply{Outcome: history.Failed, Class: store.ClassSerialization}
 	}
 	return reply
 }

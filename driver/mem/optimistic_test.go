@@ -10,7 +10,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // The statements of TestPredicates.
@@ -106,7 +105,7 @@ func TestPredicates(t *testing.T) {
 			})
 			slices.Sort(before)
 			slices.Sort(after)
-			if committed := r.Outcome == history.Committed; committed != (c.committed || !writes) || !committed && r.Class != workload.ClassSerialization {
+			if committed := r.Outcome == history.Committed; committed != (c.committed || !writes) || !committed && r.Class != store.ClassSerialization {
 				t.Errorf("%s, writes %v: %+v", c.name, writes, r)
 			}
 			if !slices.Equal(before, after) {
@@ -158,7 +157,7 @@ func TestMeeting(t *testing.T) {
 			})
 			return errors.Join(err, theirs.Err)
 		})
-		if (r.Outcome == history.Committed) != c.committed || !c.committed && r.Class != workload.ClassSerialization {
+		if (r.Outcome == history.Committed) != c.committed || !c.committed && r.Class != store.ClassSerialization {
 			t.Errorf("%s: %+v", c.name, r)
 		}
 	}
@@ -207,23 +206,23 @@ func TestMadeAnew(t *testing.T) {
 	n := sessionOf(t, db, predicateStatements()...)
 	r := n.Transaction(t.Context(), true, func(ctx context.Context, x store.Transaction) error {
 		_, before := x.Do(ctx, insertItem, nil, newItem(1, 9, 1)...)
-		anew := errors.Join(db.Create(ctx, workload.Marker{}), db.Load(ctx, itemRows()))
+		anew := errors.Join(db.Create(ctx, store.Marker{}), db.Load(ctx, itemRows()))
 		if _, err := x.Do(ctx, byKey, func(store.Row) error { return nil }, store.OfInts(1, 1)...); err == nil {
 			t.Error("a statement was done in what is no longer there")
 		}
 		return errors.Join(before, anew)
 	})
-	if r.Outcome != history.Failed || r.Class != workload.ClassSerialization {
+	if r.Outcome != history.Failed || r.Class != store.ClassSerialization {
 		t.Errorf("%+v", r)
 	}
 	err := db.View(t.Context(), func(r store.Reader) error {
 		return errors.Join(db.Drop(t.Context()), r.Read(t.Context(), readItems(nil), func(store.Row) error { return nil }))
 	})
-	var missing *workload.NoSchemaError
+	var missing *store.NoSchemaError
 	if !errors.As(err, &missing) {
 		t.Errorf("a view of what was dropped: %v", err)
 	}
-	if err := errors.Join(db.Create(t.Context(), workload.Marker{}), db.Load(t.Context(), itemRows())); err != nil {
+	if err := errors.Join(db.Create(t.Context(), store.Marker{}), db.Load(t.Context(), itemRows())); err != nil {
 		t.Fatal(err)
 	}
 	if rows := all(t, db, readItems(nil)); len(rows) != 12 || len(db.d.open) > 0 {
@@ -262,7 +261,7 @@ func TestTransactionsAtOnce(t *testing.T) {
 					}
 					return nil
 				})
-				if r.Outcome != history.Committed && r.Class != workload.ClassSerialization && r.Violated != store.Floor {
+				if r.Outcome != history.Committed && r.Class != store.ClassSerialization && r.Violated != store.Floor {
 					t.Errorf("%+v", r)
 				}
 			}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 )
@@ -14,13 +14,13 @@ import (
 // is nothing against the database.
 func TestUpdatesWithTimeouts(t *testing.T) {
 	for seed := range uint64(5) {
-		store, err := Open(t.Context(), workload.Target{Address: "mem://?timeout=0.2", Seed: seed}, bulkupdate.Schema())
+		db, err := Open(t.Context(), store.Target{Address: "mem://?timeout=0.2", Seed: seed}, bulkupdate.Schema())
 		if err != nil {
 			t.Fatal(err)
 		}
 		run := drivertest.ShortRun{Workload: bulkupdate.Definition(), Attempts: 1, Seed: seed,
 			Config: &bulkupdate.Config{Users: 40, Documents: 10, Workers: "1,3,5", Field: bulkupdate.FieldRandom, Loaders: 2}}
-		if j := run.Valid(t.Context(), t, store); j.Counts.Total() != 120 || len(j.Facts) != 0 || len(j.Notes) != 1 || !strings.HasPrefix(j.Notes[0], "the documents of ") {
+		if j := run.Valid(t.Context(), t, db); j.Counts.Total() != 120 || len(j.Facts) != 0 || len(j.Notes) != 1 || !strings.HasPrefix(j.Notes[0], "the documents of ") {
 			t.Errorf("seed %d: %+v", seed, j)
 		}
 	}
@@ -34,12 +34,12 @@ func TestCandleTimeouts(t *testing.T) {
 	config.Queries, config.Latest, config.Intervals, config.Repeats = 60, 10, 3, 5
 	unsure := false
 	for seed := range uint64(4) {
-		store, err := Open(t.Context(), workload.Target{Address: "mem://?timeout=0.2", Seed: seed}, candles.Schema())
+		db, err := Open(t.Context(), store.Target{Address: "mem://?timeout=0.2", Seed: seed}, candles.Schema())
 		if err != nil {
 			t.Fatal(err)
 		}
 		run := drivertest.ShortRun{Workload: candles.Definition(), Config: &config, Seed: seed, Clients: 2, Each: 1, Attempts: 1}
-		j, err := candles.Judge(config, seed, run.Evidence(t.Context(), t, store))
+		j, err := candles.Judge(config, seed, run.Evidence(t.Context(), t, db))
 		if err != nil {
 			t.Fatal(err)
 		}

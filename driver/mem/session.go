@@ -9,7 +9,6 @@ import (
 	"assay/driver/rows"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // session is one client's. It is a store.Session.
@@ -64,7 +63,7 @@ func ended(doing string, err error) store.Reply {
 	if err == nil {
 		return committed()
 	}
-	r := store.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: fmt.Errorf("mem: %s: %w", doing, err)}}
+	r := store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: fmt.Errorf("mem: %s: %w", doing, err)}
 	if v, is := errors.AsType[*rows.Violation](err); is {
 		r.Violated = v.Kind
 		if v.Kind == store.Unique {
@@ -72,10 +71,10 @@ func ended(doing string, err error) store.Reply {
 		}
 	}
 	if errors.Is(err, errStale) {
-		r.Class = workload.ClassSerialization
+		r.Class = store.ClassSerialization
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		r.Class = workload.ClassTimeout
+		r.Class = store.ClassTimeout
 	}
 	return r
 }
@@ -83,7 +82,7 @@ func ended(doing string, err error) store.Reply {
 func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 	p := n.plans[call.Statement]
 	if failed := n.d.enter(ctx, p.Name); failed != nil {
-		return store.Reply{Reply: *failed}
+		return *failed
 	}
 	if p.ReadsOnly() {
 		return n.query(ctx, p, &call)
@@ -192,7 +191,7 @@ func (n *steps) leave() {
 
 func (n *session) Insert(ctx context.Context, of store.Rows) store.Reply {
 	if failed := n.d.enter(ctx, "insert"); failed != nil {
-		return store.Reply{Reply: *failed}
+		return *failed
 	}
 	defer n.d.mu.Unlock()
 	n.x.begin(n.d, false, false)
@@ -221,7 +220,7 @@ func (n *steps) insert(s *Database, of *store.Rows) error {
 
 func (n *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	if failed := n.d.enter(ctx, "transaction"); failed != nil {
-		return store.Reply{Reply: *failed}
+		return *failed
 	}
 	defer n.d.mu.Unlock()
 	n.x.begin(n.d, false, false)
@@ -248,17 +247,17 @@ func (n *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 func (n *session) Transaction(ctx context.Context, writes bool, work func(context.Context, store.Transaction) error) store.Reply {
 	n.giveWay()
 	within := n.d.latency / 2
-	if err := workload.Pause(ctx, n.d.latency-within); err != nil {
+	if err := store.Pause(ctx, n.d.latency-within); err != nil {
 		return ended("transaction", err)
 	}
 	if err := n.d.lock(true); err != nil {
-		return store.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err, Broken: true}}
+		return store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: err, Broken: true}
 	}
 	n.x.begin(n.d, true, !writes)
 	n.d.mu.Unlock()
 	err := work(ctx, n)
 	if err == nil {
-		err = workload.Pause(ctx, within)
+		err = store.Pause(ctx, within)
 	}
 	n.d.mu.Lock()
 	defer n.d.mu.Unlock()

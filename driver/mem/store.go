@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // name stands for the database in errors: it has no other.
@@ -21,30 +21,30 @@ func (s *Database) locked(required bool, do func() error) error {
 	return do()
 }
 
-func (s *Database) Describe(context.Context) (workload.Product, error) {
-	return workload.Product{
+func (s *Database) Describe(context.Context) (store.Product, error) {
+	return store.Product{
 		Name: "assay's reference database", Version: "1", Embedded: true,
-		Settings: []workload.Setting{
+		Settings: []store.Setting{
 			{Name: "isolation", Value: level},
 			{Name: "durability", Value: "none, in memory"},
 			{Name: "timeouts", Value: strconv.FormatFloat(s.d.timeout, 'g', -1, 64)},
 			{Name: "latency", Value: s.d.latency.String()},
 		},
-		Topology: workload.Topology{Nodes: 2, Replicas: 2},
+		Topology: store.Topology{Nodes: 2, Replicas: 2},
 	}, nil
 }
 
-func (s *Database) Find(context.Context) (leftover *workload.Leftover, err error) {
+func (s *Database) Find(context.Context) (leftover *store.Leftover, err error) {
 	err = s.locked(false, func() error {
 		if s.d.marker != nil {
-			leftover = &workload.Leftover{Marker: *s.d.marker, Rows: s.d.relations[0].rows}
+			leftover = &store.Leftover{Marker: *s.d.marker, Rows: s.d.relations[0].rows}
 		}
 		return nil
 	})
 	return leftover, err
 }
 
-func (s *Database) Marker(ctx context.Context) (*workload.Marker, error) {
+func (s *Database) Marker(ctx context.Context) (*store.Marker, error) {
 	leftover, err := s.Find(ctx)
 	if leftover == nil {
 		return nil, err
@@ -52,14 +52,14 @@ func (s *Database) Marker(ctx context.Context) (*workload.Marker, error) {
 	return &leftover.Marker, nil
 }
 
-func (s *Database) Create(_ context.Context, marker workload.Marker) error {
+func (s *Database) Create(_ context.Context, marker store.Marker) error {
 	return s.anew(func() { s.d.marker = &marker })
 }
 
-// Blocked implements workload.Store: nothing waits.
+// Blocked implements store.Administration: nothing waits.
 func (s *Database) Blocked(context.Context) (string, error) { return "", nil }
 
-// Removable implements workload.Store: nobody else reaches this memory.
+// Removable implements store.Administration: nobody else reaches this memory.
 func (s *Database) Removable(context.Context) error { return nil }
 
 func (s *Database) Drop(context.Context) error {
@@ -85,26 +85,26 @@ func (s *Database) FinishLoad(context.Context) error {
 	})
 }
 
-// Settle implements workload.Store: nothing is ever in flight.
+// Settle implements store.Administration: nothing is ever in flight.
 func (s *Database) Settle(context.Context) error { return nil }
 
 func (s *Database) Close() error { return nil }
 
 // lease is the lease of a database, whose clock is the process's own.
 type lease struct {
-	holder         workload.Holder
+	holder         store.Holder
 	since, expires time.Time
 }
 
 // current is the lease as a Store gives it; nil if there is none.
-func (l *lease) current() *workload.Lease {
+func (l *lease) current() *store.Lease {
 	if l == nil {
 		return nil
 	}
-	return &workload.Lease{Holder: l.holder, Since: l.since.UTC(), Remaining: time.Until(l.expires)}
+	return &store.Lease{Holder: l.holder, Since: l.since.UTC(), Remaining: time.Until(l.expires)}
 }
 
-func (s *Database) Lease(context.Context) (l *workload.Lease, err error) {
+func (s *Database) Lease(context.Context) (l *store.Lease, err error) {
 	err = s.locked(false, func() error {
 		l = s.d.lease.current()
 		return nil
@@ -112,7 +112,7 @@ func (s *Database) Lease(context.Context) (l *workload.Lease, err error) {
 	return l, err
 }
 
-func (s *Database) TakeLease(_ context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+func (s *Database) TakeLease(_ context.Context, holder store.Holder, ttl time.Duration, gone string) error {
 	return s.locked(false, func() error {
 		if err := s.d.lease.current().MayTake(name, holder, gone); err != nil {
 			return err

@@ -9,7 +9,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // shelf is a schema with all types, a key of two columns, a floor and indexes.
@@ -45,9 +44,9 @@ func itemRows() store.Rows {
 // openSchema opens a schema, made and empty.
 func openSchema(t testing.TB, address string, schema store.Schema) *Database {
 	t.Helper()
-	db, err := Open(t.Context(), workload.Target{Address: address, Seed: 1}, schema)
+	db, err := Open(t.Context(), store.Target{Address: address, Seed: 1}, schema)
 	if err == nil {
-		err = db.Create(t.Context(), workload.Marker{})
+		err = db.Create(t.Context(), store.Marker{})
 	}
 	if err != nil {
 		t.Fatal(err)

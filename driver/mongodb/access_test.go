@@ -20,7 +20,7 @@ import (
 	"assay/cluster/server"
 	"assay/driver/drivertest"
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/definition"
 	"assay/workload/entity"
@@ -72,8 +72,8 @@ func TestAccessControl(t *testing.T) {
 func testRefused(t *testing.T, set *cluster.ReplicaSet) {
 	const wrong = "Wrong-and-secret-1"
 	for _, user := range []string{"root", "nobody"} {
-		_, err := Open(t.Context(), workload.Target{Address: withUser(set, user, wrong), ConnectTimeout: 20 * time.Second}, bank.Schema())
-		var refused *workload.AuthError
+		_, err := Open(t.Context(), store.Target{Address: withUser(set, user, wrong), ConnectTimeout: 20 * time.Second}, bank.Schema())
+		var refused *store.AuthError
 		if !errors.As(err, &refused) || refused.User != user || refused.Reason == "" {
 			t.Errorf("wrong password for %s: %v", user, err)
 		}
@@ -87,20 +87,20 @@ func testRefused(t *testing.T, set *cluster.ReplicaSet) {
 // checkpoints.
 func testFewRights(t *testing.T, set *cluster.ReplicaSet) {
 	ctx := patiently(t)
-	store := closing(t, mustOpen(t, withUser(set, "clerk", rightPassword)))
-	if err := errors.Join(store.Create(ctx, workload.Marker{Run: "one", Workload: "bank"}),
-		store.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 10}, {ID: 2, Balance: 10}}), store.FinishLoad(ctx)); err != nil {
+	db := closing(t, mustOpen(t, withUser(set, "clerk", rightPassword)))
+	if err := errors.Join(db.Create(ctx, store.Marker{Run: "one", Workload: "bank"}),
+		db.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 10}, {ID: 2, Balance: 10}}), db.FinishLoad(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	r := mustSession(t, store).Transfer(ctx, bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 1})
+	r := mustSession(t, db).Transfer(ctx, bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 1})
 	if r.Outcome != history.Committed {
 		t.Errorf("%+v", r)
 	}
-	size, err := store.Size(ctx)
+	size, err := db.Size(ctx)
 	if err != nil || size.Rows["account"] != 2 || size.Rows["transfer"] != 1 {
 		t.Errorf("Size: %+v, %v", size, err)
 	}
-	product, err := store.Describe(ctx)
+	product, err := db.Describe(ctx)
 	if err != nil || product.Topology.Nodes != 1 || setting(product, "write concern") != "majority" {
 		t.Errorf("Describe: %+v, %v", product, err)
 	}
@@ -111,10 +111,10 @@ func testFewRights(t *testing.T, set *cluster.ReplicaSet) {
 	open := hold(t, withUser(set, "clerk", rightPassword), appNamePrefix("bank")+"other")
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if err := store.Settle(short); !errors.As(err, new(*openError)) {
+	if err := db.Settle(short); !errors.As(err, new(*openError)) {
 		t.Errorf("Settle while a transaction is open: %v", err)
 	}
-	if err := errors.Join(open.AbortTransaction(ctx), store.Settle(ctx), store.Drop(ctx)); err != nil {
+	if err := errors.Join(open.AbortTransaction(ctx), db.Settle(ctx), db.Drop(ctx)); err != nil {
 		t.Error(err)
 	}
 }
@@ -122,8 +122,8 @@ func testFewRights(t *testing.T, set *cluster.ReplicaSet) {
 // testNoRights names no user at all, which the server accepts until the first
 // command.
 func testNoRights(t *testing.T, set *cluster.ReplicaSet) {
-	store := closing(t, mustOpen(t, set.Address()))
-	if err := store.Create(patiently(t), workload.Marker{}); err == nil || classOf(err) != classUnauthorized {
+	db := closing(t, mustOpen(t, set.Address()))
+	if err := db.Create(patiently(t), store.Marker{}); err == nil || classOf(err) != classUnauthorized {
 		t.Errorf("Create without a user: %v", err)
 	}
 }
@@ -163,9 +163,9 @@ func supports() []definition.Support {
 // the rest is refused with what to do.
 func TestStandalone(t *testing.T) {
 	address := startStandalone(t)
-	to := workload.Target{Address: address, ConnectTimeout: 20 * time.Second}
+	to := store.Target{Address: address, ConnectTimeout: 20 * time.Second}
 	for _, by := range append(supports(), definition.Direct(script.Definition(), Open, Lacks())) {
-		store, err := by.Open(t.Context(), to)
+		db, err := by.Open(t.Context(), to)
 		switch by.Workload {
 		case bank.Name, isolation.Name, smallbank.Name, tpcb.Name, tpcc.Name, script.Name:
 			if err == nil || !strings.Contains(err.Error(), "--replSet") || !strings.Contains(err.Error(), "this workload needs them") {
@@ -175,20 +175,20 @@ func TestStandalone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := store.Close(); err != nil {
+			if err := db.Close(); err != nil {
 				t.Error(err)
 			}
 			drivertest.ShortRuns(t, to, by)
 		}
 	}
 	refusedSharding(t, address+"/?", "standalone")
-	store, err := Open(t.Context(), to, entity.Schema())
+	db, err := Open(t.Context(), to, entity.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
-	product, err := store.Describe(t.Context())
-	if err != nil || !slices.Contains(product.Settings, workload.Setting{Name: "deployment", Value: "standalone server"}) || product.Topology.Nodes != 1 {
+	defer db.Close()
+	product, err := db.Describe(t.Context())
+	if err != nil || !slices.Contains(product.Settings, store.Setting{Name: "deployment", Value: "standalone server"}) || product.Topology.Nodes != 1 {
 		t.Errorf("%+v, %v", product, err)
 	}
 }
@@ -203,5 +203,5 @@ func TestDefaultConcernsConvictNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drivertest.ShortRuns(t, workload.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second}, supports()...)
+	drivertest.ShortRuns(t, store.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second}, supports()...)
 }

@@ -18,7 +18,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // settings is what an address and a target ask for.
@@ -62,11 +62,11 @@ const snapshotLevel = "snapshot"
 func appNamePrefix(workloadName string) string { return "assay " + workloadName + " " }
 
 // parse reads the target. A malformed address or an impossible option gives an
-// *workload.OptionError, a host without an address *workload.UnreachableError;
+// *store.OptionError, a host without an address *store.UnreachableError;
 // none of them holds a password. transactions is whether there will be any.
-func parse(target workload.Target, workloadName string, transactions bool) (*settings, error) {
+func parse(target store.Target, workloadName string, transactions bool) (*settings, error) {
 	s := &settings{
-		printable:      workload.Redact(target.Address),
+		printable:      store.Redact(target.Address),
 		appName:        appNamePrefix(workloadName) + uuid.NewString()[:8],
 		connectTimeout: target.ConnectTimeout,
 	}
@@ -112,14 +112,14 @@ func parse(target workload.Target, workloadName string, transactions bool) (*set
 // where its first quotation begins.
 func (s *settings) malformed(err error) error {
 	if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
-		return &workload.UnreachableError{Address: s.printable, Err: errors.New("the name of the host cannot be resolved")}
+		return &store.UnreachableError{Address: s.printable, Err: errors.New("the name of the host cannot be resolved")}
 	}
 	reason, quoted, _ := strings.Cut(err.Error(), `"`)
 	if strings.HasSuffix(reason, "invalid value for ") {
 		option, _, _ := strings.Cut(quoted, `"`) // a name that the library knows
 		reason += option
 	}
-	return &workload.OptionError{Option: "address", Value: s.printable,
+	return &store.OptionError{Option: "address", Value: s.printable,
 		Want: fmt.Sprintf("mongodb://[USER:PASSWORD@]HOST[:PORT][,HOST...]/[?replicaSet=NAME], special characters percent-encoded (%s)",
 			strings.TrimRight(reason, " :"))}
 }
@@ -137,7 +137,7 @@ func (s *settings) takeMajorityWait(options map[string][]string, transactions bo
 	}
 	ms, err := strconv.ParseUint(values[0], 10, 31)
 	if err != nil || len(values) > 1 {
-		return &workload.OptionError{Option: "wtimeoutMS", Value: strings.Join(values, ","), Want: "milliseconds, 0 for no limit"}
+		return &store.OptionError{Option: "wtimeoutMS", Value: strings.Join(values, ","), Want: "milliseconds, 0 for no limit"}
 	}
 	s.majorityWait = time.Duration(ms) * time.Millisecond
 	delete(options, parameterMajorityWait)
@@ -148,14 +148,14 @@ func (s *settings) takeMajorityWait(options map[string][]string, transactions bo
 // what a transfer is.
 func refuseOptions(c *connstring.ConnString) error {
 	for _, name := range slices.Sorted(maps.Keys(c.UnknownOptions)) {
-		return &workload.OptionError{Option: "the address's option", Value: name,
+		return &store.OptionError{Option: "the address's option", Value: name,
 			Want: "the options of MongoDB's connection string that its Go driver knows; --timeout limits an attempt, the commit included"}
 	}
 	switch {
 	case c.TimeoutSet:
-		return &workload.OptionError{Option: "the address's option", Value: "timeoutMS", Want: "--timeout, which limits an attempt"}
+		return &store.OptionError{Option: "the address's option", Value: "timeoutMS", Want: "--timeout, which limits an attempt"}
 	case c.ReadPreference != "" && !strings.EqualFold(c.ReadPreference, "primary"):
-		return &workload.OptionError{Option: "readPreference", Value: c.ReadPreference, Want: "primary: transactions run there only"}
+		return &store.OptionError{Option: "readPreference", Value: c.ReadPreference, Want: "primary: transactions run there only"}
 	}
 	return nil
 }
@@ -178,20 +178,20 @@ func (s *settings) chooseConcerns(isolation string) error {
 	case "":
 	case snapshotLevel:
 		if named != nil && named.Level != snapshotLevel {
-			return &workload.OptionError{Option: "isolation level", Value: isolation,
+			return &store.OptionError{Option: "isolation level", Value: isolation,
 				Want: "snapshot without another readConcernLevel in the address"}
 		}
 		s.readConcern = readconcern.Snapshot()
 	default:
-		return &workload.OptionError{Option: "isolation level", Value: isolation,
+		return &store.OptionError{Option: "isolation level", Value: isolation,
 			Want: "snapshot, MongoDB's only one; the address's readConcernLevel (local, majority, snapshot) and w choose more"}
 	}
 	if !slices.Contains([]string{"local", "majority", snapshotLevel}, s.readConcern.Level) {
-		return &workload.OptionError{Option: "readConcernLevel", Value: s.readConcern.Level, Want: "local, majority, snapshot"}
+		return &store.OptionError{Option: "readConcernLevel", Value: s.readConcern.Level, Want: "local, majority, snapshot"}
 	}
 	if w := s.options.WriteConcern; w != nil {
 		if !w.Acknowledged() {
-			return &workload.OptionError{Option: "w", Value: "0", Want: "an acknowledged write concern: majority, 1, 2, ..."}
+			return &store.OptionError{Option: "w", Value: "0", Want: "an acknowledged write concern: majority, 1, 2, ..."}
 		}
 		s.writeConcern = &writeconcern.WriteConcern{W: w.W, Journal: w.Journal}
 		if w.W == nil {

@@ -8,12 +8,12 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 )
 
 func TestParse(t *testing.T) {
-	s, err := parse(workload.Target{Address: "mongodb://u:p@h/other?retryWrites=true&retryReads=true&appName=mine&connectTimeoutMS=77"}, "bank", true)
+	s, err := parse(store.Target{Address: "mongodb://u:p@h/other?retryWrites=true&retryReads=true&appName=mine&connectTimeoutMS=77"}, "bank", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestParse(t *testing.T) {
 	if s.readConcern.Level != "majority" || !s.majority() || s.user != "u" || s.connectTimeout != defaultConnectTimeout {
 		t.Errorf("%+v", s)
 	}
-	again, err := parse(workload.Target{Address: "mongodb://h", ConnectTimeout: time.Second}, "bank", true)
+	again, err := parse(store.Target{Address: "mongodb://h", ConnectTimeout: time.Second}, "bank", true)
 	if err != nil || *again.options.AppName == *o.AppName || again.askedForRetries || *again.options.ConnectTimeout != time.Second {
 		t.Errorf("%+v, %v", again, err)
 	}
@@ -47,7 +47,7 @@ func TestParseConcerns(t *testing.T) {
 		{"journal=true", "", "majority", "majority"},
 		{"w=twoCentres", "", "majority", "twoCentres"},
 	} {
-		s, err := parse(workload.Target{Address: "mongodb://h/?" + c.query, Isolation: c.isolation}, "bank", true)
+		s, err := parse(store.Target{Address: "mongodb://h/?" + c.query, Isolation: c.isolation}, "bank", true)
 		if err != nil {
 			t.Errorf("%+v: %v", c, err)
 			continue
@@ -62,7 +62,7 @@ func TestParseConcerns(t *testing.T) {
 // library sends what is written.
 func TestWaitForTheMajority(t *testing.T) {
 	for query, want := range map[string]any{"wtimeoutMS=250": int64(250), "w=majority&wtimeoutMS=0": nil, "": nil} {
-		s, err := parse(workload.Target{Address: "mongodb://h/?" + query}, "bank", true)
+		s, err := parse(store.Target{Address: "mongodb://h/?" + query}, "bank", true)
 		if err != nil {
 			t.Errorf("%q: %v", query, err)
 			continue
@@ -77,8 +77,8 @@ func TestWaitForTheMajority(t *testing.T) {
 			t.Errorf("%q: %v of %v", query, sent, s.writeConcern)
 		}
 	}
-	var refused *workload.OptionError
-	if _, err := parse(workload.Target{Address: "mongodb://h/?wtimeoutMS=250"}, "entity", false); !errors.As(err, &refused) || refused.Value != "wtimeoutms" {
+	var refused *store.OptionError
+	if _, err := parse(store.Target{Address: "mongodb://h/?wtimeoutMS=250"}, "entity", false); !errors.As(err, &refused) || refused.Value != "wtimeoutms" {
 		t.Errorf("entities: %v", err)
 	}
 }
@@ -96,8 +96,8 @@ func TestParseRefusesOptions(t *testing.T) {
 		{"nonsense=1", "", "the address's option", "nonsense"},
 		{"timeoutMS=5", "", "the address's option", "timeoutMS"},
 	} {
-		_, err := parse(workload.Target{Address: "mongodb://h/?" + c.query, Isolation: c.isolation}, "bank", true)
-		var refused *workload.OptionError
+		_, err := parse(store.Target{Address: "mongodb://h/?" + c.query, Isolation: c.isolation}, "bank", true)
+		var refused *store.OptionError
 		if !errors.As(err, &refused) || refused.Option != c.option || refused.Value != c.value || refused.Want == "" {
 			t.Errorf("%+v: %v", c, err)
 		}
@@ -111,7 +111,7 @@ func TestMalformedAddressesSayWhy(t *testing.T) {
 		"mongodb://h1,h2/?connect=direct":   "multiple hosts",
 		"mongodb://assay.invalid:1234567/x": "invalid host",
 	} {
-		_, err := Open(t.Context(), workload.Target{Address: address}, bank.Schema())
+		_, err := Open(t.Context(), store.Target{Address: address}, bank.Schema())
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want it to say %q", address, err, want)
 		}
@@ -130,7 +130,7 @@ func TestMalformedAddressesTellNoPassword(t *testing.T) {
 		"mongodb://u:Sesame99@h/?tlsCertificateKeyFilePassword=Sesame99&tlsCertificateKeyFile=/nowhere",
 		"mongodb://u:Sesame99@127.0.0.1:1/a.b/c", "mongodb://u:Sesame99@h/?readConcernLevel=x&w=-1",
 	} {
-		_, err := Open(t.Context(), workload.Target{Address: address, ConnectTimeout: 100 * time.Millisecond}, bank.Schema())
+		_, err := Open(t.Context(), store.Target{Address: address, ConnectTimeout: 100 * time.Millisecond}, bank.Schema())
 		if err == nil {
 			t.Errorf("%s was accepted", address)
 			continue

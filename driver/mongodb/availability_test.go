@@ -14,11 +14,10 @@ import (
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/availability"
 )
 
-func openAvailability(t *testing.T, target workload.Target) *database {
+func openAvailability(t *testing.T, target store.Target) *database {
 	t.Helper()
 	target.ConnectTimeout = 20 * time.Second
 	db, err := Open(t.Context(), target, availability.Schema())
@@ -32,9 +31,9 @@ func openAvailability(t *testing.T, target workload.Target) *database {
 func TestAvailabilityOfASet(t *testing.T) {
 	set := startSet(t, 3)
 	for i, policy := range availability.Policies() {
-		reads := []string{"", workload.ReadSecondaryPreferred, workload.ReadNearest, workload.ReadPrimary}[i]
-		target := workload.Target{Address: set.Address(), Read: reads}
-		linearizable := reads == workload.ReadPrimary
+		reads := []string{"", store.ReadSecondaryPreferred, store.ReadNearest, store.ReadPrimary}[i]
+		target := store.Target{Address: set.Address(), Read: reads}
+		linearizable := reads == store.ReadPrimary
 		if linearizable {
 			target.Address += "&readConcernLevel=linearizable"
 		}
@@ -65,10 +64,10 @@ func TestAvailabilityOfASet(t *testing.T) {
 	}
 	t.Run("settled", func(t *testing.T) { testAvailabilitySettles(t, set.Address()) })
 	t.Run("without a primary", func(t *testing.T) {
-		db := openAvailability(t, workload.Target{Address: set.Address(), Read: workload.ReadSecondaryPreferred})
+		db := openAvailability(t, store.Target{Address: set.Address(), Read: store.ReadSecondaryPreferred})
 		defer db.Close()
 		ctx := patiently(t)
-		if err := db.Create(ctx, workload.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
+		if err := db.Create(ctx, store.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		session := drivertest.OpenRecords(t, db)
@@ -98,7 +97,7 @@ func TestAvailabilityOfASet(t *testing.T) {
 // testAvailabilitySettles: what is left of a session may still bring an insert,
 // what is another application's not.
 func testAvailabilitySettles(t *testing.T, address string) {
-	db := openAvailability(t, workload.Target{Address: address})
+	db := openAvailability(t, store.Target{Address: address})
 	defer db.Close()
 	for _, name := range []string{"another", db.appName + applicationSuffix} {
 		open := name != "another"
@@ -119,12 +118,12 @@ func testAvailabilitySettles(t *testing.T, address string) {
 }
 
 func TestAvailabilityOptions(t *testing.T) {
-	for _, target := range []workload.Target{
+	for _, target := range []store.Target{
 		{Address: "mongodb://127.0.0.1:1/", Read: "anywhere"}, {Address: "mongodb://127.0.0.1:1/", Isolation: "snapshot"},
 		{Address: "mongodb://127.0.0.1:1/?w=0"}, {Address: "mongodb://127.0.0.1:1/?timeoutMS=5"},
 		{Address: "mongodb://127.0.0.1:1/?readConcernLevel=wrong"},
 	} {
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if _, err := Open(t.Context(), target, availability.Schema()); !errors.As(err, &refused) {
 			t.Errorf("%+v: %v", target, err)
 		}
@@ -157,22 +156,22 @@ func TestJudgeInsert(t *testing.T) {
 		class     string
 	}{
 		"acknowledged":                {nil, 1, history.Committed, false, ""},
-		"no server":                   {errors.New("no server"), 0, history.Failed, false, workload.ClassConnect},
+		"no server":                   {errors.New("no server"), 0, history.Failed, false, store.ClassConnect},
 		"cancelled before":            {context.Canceled, 0, history.Failed, false, classCancelled},
 		"cancelled":                   {context.Canceled, 1, history.Unknown, false, classCancelled},
-		"lost":                        {mongo.CommandError{Labels: []string{"NetworkError"}}, 1, history.Unknown, false, workload.ClassLost},
-		"duplicate":                   {mongo.WriteException{WriteErrors: duplicate}, 1, history.Failed, true, workload.ClassDuplicate},
+		"lost":                        {mongo.CommandError{Labels: []string{"NetworkError"}}, 1, history.Unknown, false, store.ClassLost},
+		"duplicate":                   {mongo.WriteException{WriteErrors: duplicate}, 1, history.Failed, true, store.ClassDuplicate},
 		"duplicate, not confirmed":    {mongo.WriteException{WriteErrors: duplicate, WriteConcernError: concern}, 1, history.Failed, false, classUnconfirmed},
-		"duplicate of itself":         {mongo.WriteException{WriteErrors: duplicate}, 2, history.Unknown, false, workload.ClassDuplicate},
+		"duplicate of itself":         {mongo.WriteException{WriteErrors: duplicate}, 2, history.Unknown, false, store.ClassDuplicate},
 		"not confirmed":               {mongo.WriteException{WriteConcernError: concern}, 1, history.Unknown, false, classWriteConcern},
-		"not confirmed, stepped down": {mongo.WriteException{WriteConcernError: &mongo.WriteConcernError{Code: 10107}}, 1, history.Unknown, false, workload.ClassNotPrimary},
-		"not the primary":             {command(10107), 1, history.Failed, false, workload.ClassNotPrimary},
+		"not confirmed, stepped down": {mongo.WriteException{WriteConcernError: &mongo.WriteConcernError{Code: 10107}}, 1, history.Unknown, false, store.ClassNotPrimary},
+		"not the primary":             {command(10107), 1, history.Failed, false, store.ClassNotPrimary},
 		"not allowed":                 {command(codeUnauthorized), 1, history.Failed, false, classUnauthorized},
-		"stepped down":                {command(189), 1, history.Unknown, false, workload.ClassNotPrimary},
-		"interrupted":                 {command(11602), 1, history.Unknown, false, workload.ClassNotPrimary},
-		"interrupted, nothing done":   {command(11602, labelNoWrites), 1, history.Failed, false, workload.ClassNotPrimary},
-		"nothing done, says nobody":   {mongo.CommandError{Labels: []string{labelNoWrites, "NetworkError"}}, 1, history.Unknown, false, workload.ClassLost},
-		"shutting down":               {command(91), 1, history.Unknown, false, workload.ClassShutdown},
+		"stepped down":                {command(189), 1, history.Unknown, false, store.ClassNotPrimary},
+		"interrupted":                 {command(11602), 1, history.Unknown, false, store.ClassNotPrimary},
+		"interrupted, nothing done":   {command(11602, labelNoWrites), 1, history.Failed, false, store.ClassNotPrimary},
+		"nothing done, says nobody":   {mongo.CommandError{Labels: []string{labelNoWrites, "NetworkError"}}, 1, history.Unknown, false, store.ClassLost},
+		"shutting down":               {command(91), 1, history.Unknown, false, store.ClassShutdown},
 	}
 	for name, test := range tests {
 		r := judgeInsert(test.err, test.sent)

@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Blocked implements workload.Store: writes are locked by fsync, one of our operations waits
+// Blocked implements store.Administration: writes are locked by fsync, one of our operations waits
 // for a lock, or so many members are away that nothing is on a majority (MongoDB manual,
 // "currentOp", "fsync", "replSetGetStatus"). What the user may not ask is not told.
 func (s *database) Blocked(ctx context.Context) (string, error) {

@@ -12,7 +12,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // native plans a command, which is a parameter, on a database.
@@ -63,10 +62,10 @@ func (p *plan) command(x steps, v *values, use func(bson.Raw) error) (int64, err
 
 // judgeCommand says how a command ended that was sent by itself. It is not atomic over its
 // documents, so that an error proves nothing of one that changes several.
-func judgeCommand(command store.Document, err error, sent int) workload.Reply {
+func judgeCommand(command store.Document, err error, sent int) store.Reply {
 	documents, _ := command.Value("documents").([]any)
 	r := unacknowledged("run a statement", err, sent)
-	if r.Class == workload.ClassDuplicate && len(documents) == 1 && sent == 1 && !hasWriteConcernError(err) {
+	if r.Class == store.ClassDuplicate && len(documents) == 1 && sent == 1 && !hasWriteConcernError(err) {
 		r.Outcome = history.Failed
 	}
 	return r

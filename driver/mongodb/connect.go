@@ -19,7 +19,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // closeBound is how long closing may take; it says goodbye to the server, which
@@ -64,11 +64,11 @@ type helloReply struct {
 const routerMessage = "isdbgrid"
 
 // connect opens a client and makes the first contact, within
-// target.ConnectTimeout. Nobody there, or no primary: *workload.UnreachableError;
-// a user that is refused: *workload.AuthError; sharding asked of another server
-// than a mongos: *workload.OptionError. A standalone server, where the workload needs
+// target.ConnectTimeout. Nobody there, or no primary: *store.UnreachableError;
+// a user that is refused: *store.AuthError; sharding asked of another server
+// than a mongos: *store.OptionError. A standalone server, where the workload needs
 // transactions, gives a plain error that says how to start one that has them.
-func connect(ctx context.Context, target workload.Target, workloadName string, transactions bool) (*connection, error) {
+func connect(ctx context.Context, target store.Target, workloadName string, transactions bool) (*connection, error) {
 	s, err := parse(target, workloadName, transactions)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (c *connection) greet(ctx context.Context, transactions bool) error {
 	case hello.MaxWire < minWireVersion:
 		return fmt.Errorf("mongodb: %s is older than MongoDB 5.0, which assay needs for consistent reads", c.printable)
 	case !hello.Primary:
-		return &workload.UnreachableError{Address: c.printable, Err: errors.New("it is not the primary; leave directConnection out of the address")}
+		return &store.UnreachableError{Address: c.printable, Err: errors.New("it is not the primary; leave directConnection out of the address")}
 	}
 	return nil
 }
@@ -120,9 +120,9 @@ func (c *connection) hello(ctx context.Context) (reply helloReply, err error) {
 // refused turns an error of the first contact into what users are told.
 func (c *connection) refused(err error) error {
 	if command := (mongo.CommandError{}); errors.As(err, &command) && command.Code == codeAuthenticationFailed {
-		return &workload.AuthError{Address: c.printable, User: c.user, Reason: command.Message}
+		return &store.AuthError{Address: c.printable, User: c.user, Reason: command.Message}
 	}
-	return &workload.UnreachableError{Address: c.printable, Err: inPlainWords(c.beats.explain(err))}
+	return &store.UnreachableError{Address: c.printable, Err: inPlainWords(c.beats.explain(err))}
 }
 
 // disconnect closes a client within a bounded time.

@@ -14,7 +14,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // database is a store.Database, in database assay_ and the workload's name: a collection
@@ -31,7 +30,7 @@ type database struct {
 	// application is nil with transactions.
 	application *application
 
-	taken workload.Taken
+	taken store.Taken
 
 	mu sync.Mutex
 	// abandoned are sessions whose transaction may still be open on the server.
@@ -66,11 +65,11 @@ func Lacks() store.Lacks {
 // that answers reads. The library's retries are off, and its time limits are its own
 // unless the address names others.
 //
-// Errors: *workload.UnreachableError if there is no primary within
-// target.ConnectTimeout (0: ten seconds), *workload.AuthError,
-// *workload.OptionError, and plain ones for an address that cannot be read, a
+// Errors: *store.UnreachableError if there is no primary within
+// target.ConnectTimeout (0: ten seconds), *store.AuthError,
+// *store.OptionError, and plain ones for an address that cannot be read, a
 // standalone server where there are transactions, and a server older than MongoDB 5.0.
-func Open(ctx context.Context, target workload.Target, of store.Schema) (store.Database, error) {
+func Open(ctx context.Context, target store.Target, of store.Schema) (store.Database, error) {
 	d := &database{of: of, layouts: layoutsOf(&of)}
 	common := target
 	var err error
@@ -102,12 +101,12 @@ func Open(ctx context.Context, target workload.Target, of store.Schema) (store.D
 	return d, nil
 }
 
-// shardable gives a *workload.OptionError if collections are to be sharded that cannot be.
+// shardable gives a *store.OptionError if collections are to be sharded that cannot be.
 func (d *database) shardable() error {
 	for _, t := range d.of.Tables {
 		for _, i := range t.Indexes {
 			if d.hashed && i.Unique {
-				return &workload.OptionError{Option: parameterShard, Value: hashedSharding,
+				return &store.OptionError{Option: parameterShard, Value: hashedSharding,
 					Reason: fmt.Sprintf("documents of %s are unique by %s too, which a collection sharded by _id cannot hold", t.Name, i.Columns[0]),
 					Want:   "none in workload " + d.of.Workload}
 			}
@@ -116,14 +115,14 @@ func (d *database) shardable() error {
 	return nil
 }
 
-func (d *database) Create(ctx context.Context, m workload.Marker) error {
+func (d *database) Create(ctx context.Context, m store.Marker) error {
 	return d.CreateOn(ctx, m, "", false)
 }
 
 // CreateOn implements store.Engined. The schema is written with a majority. If others than
 // the primary answer reads, every member that can be reached is waited for, so that reads
 // find the collections wherever they go; without it they would find no row, which is no error.
-func (d *database) CreateOn(ctx context.Context, m workload.Marker, engine string, chosen bool) error {
+func (d *database) CreateOn(ctx context.Context, m store.Marker, engine string, chosen bool) error {
 	stored := options.CreateCollection()
 	if chosen {
 		stored.SetStorageEngine(bson.D{{Key: "wiredTiger", Value: bson.D{{Key: "configString", Value: "block_compressor=" + engine}}}})

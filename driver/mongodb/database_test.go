@@ -15,7 +15,6 @@ import (
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // trialSchema has a table of each form.
@@ -46,7 +45,7 @@ type trial struct {
 
 func newTrial(t *testing.T, address string, schema store.Schema) *trial {
 	t.Helper()
-	db, err := Open(t.Context(), workload.Target{Address: address, ConnectTimeout: 20 * time.Second}, schema)
+	db, err := Open(t.Context(), store.Target{Address: address, ConnectTimeout: 20 * time.Second}, schema)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +54,7 @@ func newTrial(t *testing.T, address string, schema store.Schema) *trial {
 			t.Error(err)
 		}
 	})
-	if err := db.Create(t.Context(), workload.Marker{}); err != nil {
+	if err := db.Create(t.Context(), store.Marker{}); err != nil {
 		t.Fatal(err)
 	}
 	return &trial{T: t, db: db}
@@ -150,8 +149,8 @@ func testDatabase(t *testing.T, set *cluster.ReplicaSet) {
 // testStore runs what every driver passes.
 func testStore(t *testing.T, set *cluster.ReplicaSet) {
 	plain := plainClient(t, set.Address())
-	at := func(address string) workload.Target {
-		return workload.Target{Address: "mongodb://" + address + "/?directConnection=true", ConnectTimeout: 20 * time.Second}
+	at := func(address string) store.Target {
+		return store.Target{Address: "mongodb://" + address + "/?directConnection=true", ConnectTimeout: 20 * time.Second}
 	}
 	drivertest.RunStore(t, drivertest.Store{
 		Open: Open, Lacks: Lacks(), Target: at(set.Node(0).Address()),
@@ -173,7 +172,7 @@ func testStore(t *testing.T, set *cluster.ReplicaSet) {
 
 // testWorkloads does a short run of each workload.
 func testWorkloads(t *testing.T, set *cluster.ReplicaSet) {
-	drivertest.ShortRuns(t, workload.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second}, supports()...)
+	drivertest.ShortRuns(t, store.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second}, supports()...)
 }
 
 // conformanceTable is a table of the suite's.

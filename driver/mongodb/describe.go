@@ -9,16 +9,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"assay/driver/encryption"
-	"assay/workload"
+	"assay/store"
 )
 
 // Describe asks the installation what it is. What the user may not ask for is left out. It
 // tells, too, what is not done behind a router, where nothing else says so: there are no
 // replicas to be checked, and no compaction to be run.
-func (s *database) Describe(ctx context.Context) (workload.Product, error) {
-	d := &description{connection: s.connection, product: workload.Product{Name: "MongoDB"}}
+func (s *database) Describe(ctx context.Context) (store.Product, error) {
+	d := &description{connection: s.connection, product: store.Product{Name: "MongoDB"}}
 	if err := d.basics(ctx); err != nil {
-		return workload.Product{}, failed("describe", err)
+		return store.Product{}, failed("describe", err)
 	}
 	d.engine(ctx)
 	d.concerns()
@@ -44,11 +44,11 @@ func (s *database) Describe(ctx context.Context) (workload.Product, error) {
 type description struct {
 	*connection
 	hello   helloReply
-	product workload.Product
+	product store.Product
 }
 
 func (d *description) set(name, value string) {
-	d.product.Settings = append(d.product.Settings, workload.Setting{Name: name, Value: value})
+	d.product.Settings = append(d.product.Settings, store.Setting{Name: name, Value: value})
 }
 
 // ask runs a command on database admin that not every user may run. Without an answer

@@ -13,7 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"assay/driver/drivertest"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 )
 
@@ -55,7 +55,7 @@ func TestEncryptedConnections(t *testing.T) {
 			to.Host = strings.Replace(to.Host, "127.0.0.1", c.host, 1)
 		}
 		got, err := describedTLS(t, to.String())
-		unreachable := errors.As(err, new(*workload.UnreachableError))
+		unreachable := errors.As(err, new(*store.UnreachableError))
 		if got != c.want || unreachable != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.refusal) {
 			t.Errorf("%s: %q, %v; want %q or an error with %q", name, got, err, c.want, c.refusal)
 		}
@@ -65,12 +65,12 @@ func TestEncryptedConnections(t *testing.T) {
 // describedTLS opens a bank and returns what it says of its connections.
 func describedTLS(t *testing.T, address string) (string, error) {
 	t.Helper()
-	store, err := Open(t.Context(), workload.Target{Address: address, ConnectTimeout: 3 * time.Second}, bank.Schema())
+	db, err := Open(t.Context(), store.Target{Address: address, ConnectTimeout: 3 * time.Second}, bank.Schema())
 	if err != nil {
 		return "", err
 	}
-	defer store.Close()
-	product, err := store.Describe(t.Context())
+	defer db.Close()
+	product, err := db.Describe(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,10 +90,10 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		"tls=true&tlsCertificateKeyFile=" + none: {"tlsCertificateKeyFile", none, "no such file"},
 		"tls=true&tlsCertificateKeyFile=" + odd:  {"tlsCertificateKeyFile", odd, "it has no certificate"},
 	} {
-		_, err := parse(workload.Target{Address: "mongodb://me:hunter2@127.0.0.1/?" + query}, "bank", true)
-		var refused *workload.OptionError
+		_, err := parse(store.Target{Address: "mongodb://me:hunter2@127.0.0.1/?" + query}, "bank", true)
+		var refused *store.OptionError
 		if !errors.As(err, &refused) || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: %v; want *workload.OptionError", query, err)
+			t.Errorf("%s: %v; want *store.OptionError", query, err)
 			continue
 		}
 		for _, word := range words {

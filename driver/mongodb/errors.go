@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 )
 
 // Error classes that are this driver's own, beside those of package workload.
@@ -51,12 +51,12 @@ const (
 )
 
 // classOfCode gives the class of a server's error. Codes that are not here are
-// workload.ClassOther.
+// store.ClassOther.
 func classOfCode(code int) string {
 	switch code {
 	case 112, // WriteConflict
 		267: // PreparedTransactionInProgress
-		return workload.ClassSerialization
+		return store.ClassSerialization
 	case 13388, // StaleConfig
 		150, // StaleEpoch
 		249, // StaleDbVersion
@@ -65,7 +65,7 @@ func classOfCode(code int) string {
 		82:  // NoProgressMade: a router found its view of the cluster out of date again and again
 		return classRouting
 	case 24: // LockTimeout
-		return workload.ClassLockTimeout
+		return store.ClassLockTimeout
 	case codeNoSuchTransaction,
 		282, // TransactionCoordinatorReachedAbortDecision
 		225: // TransactionTooOld: a later one has begun in the session
@@ -80,7 +80,7 @@ func classOfCode(code int) string {
 		89,  // NetworkTimeout, between the servers
 		202, // NetworkInterfaceExceededTimeLimit, between the servers
 		407: // PooledConnectionAcquisitionExceededTimeLimit, of a router
-		return workload.ClassTimeout
+		return store.ClassTimeout
 	case 189, // PrimarySteppedDown
 		10107, // NotWritablePrimary
 		10058, // its predecessor
@@ -90,14 +90,14 @@ func classOfCode(code int) string {
 		281,   // TransactionCoordinatorSteppingDown
 		149,   // NoConfigPrimary
 		codeNoPrimaryFound:
-		return workload.ClassNotPrimary
+		return store.ClassNotPrimary
 	case 91, // ShutdownInProgress
 		11600: // InterruptedAtShutdown
-		return workload.ClassShutdown
+		return store.ClassShutdown
 	case 6, // HostUnreachable, between the servers
 		7,    // HostNotFound
 		9001: // SocketException
-		return workload.ClassLost
+		return store.ClassLost
 	case 64, // WriteConcernFailed
 		79,  // UnknownReplWriteConcern
 		100: // UnsatisfiableWriteConcern
@@ -107,9 +107,9 @@ func classOfCode(code int) string {
 	case codeUnauthorized, codeAuthenticationFailed:
 		return classUnauthorized
 	case codeDuplicateKey:
-		return workload.ClassDuplicate
+		return store.ClassDuplicate
 	default:
-		return workload.ClassOther
+		return store.ClassOther
 	}
 }
 
@@ -141,11 +141,11 @@ func classOf(err error) string {
 	case errors.Is(err, context.Canceled):
 		return classCancelled
 	case mongo.IsTimeout(err):
-		return workload.ClassTimeout
+		return store.ClassTimeout
 	case mongo.IsNetworkError(err):
-		return workload.ClassLost
+		return store.ClassLost
 	default:
-		return workload.ClassOther
+		return store.ClassOther
 	}
 }
 
@@ -158,24 +158,24 @@ func unreached(err error) bool {
 
 // unacknowledged is the reply to what ended with an error, which the library has begun
 // to send so often: Failed if it was never sent, else Unknown.
-func unacknowledged(doing string, err error, sent int) workload.Reply {
+func unacknowledged(doing string, err error, sent int) store.Reply {
 	return judgedBy(failed(doing, err), sent > 0)
 }
 
-func judgedBy(err error, sent bool) workload.Reply {
-	r := workload.Reply{Class: classOf(err), Err: err}
+func judgedBy(err error, sent bool) store.Reply {
+	r := store.Reply{Class: classOf(err), Err: err}
 	r.Broken = broken(err, r.Class)
 	if !sent {
 		r.Outcome = history.Failed
 		if _, answered := serverCode(err); !answered && unreached(err) {
-			r.Class = workload.ClassConnect
+			r.Class = store.ClassConnect
 		}
 	}
 	return r
 }
 
 // withoutEffect is unacknowledged of what has no effect, such as a read.
-func withoutEffect(doing string, err error, sent int) workload.Reply {
+func withoutEffect(doing string, err error, sent int) store.Reply {
 	r := unacknowledged(doing, err, sent)
 	r.Outcome = history.Failed
 	return r
@@ -186,7 +186,7 @@ func withoutEffect(doing string, err error, sent int) workload.Reply {
 // take place (MongoDB manual, "Transactions", "Atomicity"), and the library
 // sends it only when it is told to; so whatever happened here, there is no
 // effect. sent says whether that statement was sent.
-func judgeStatement(err error, sent bool) workload.Reply {
+func judgeStatement(err error, sent bool) store.Reply {
 	r := judgedBy(err, sent)
 	r.Outcome = history.Failed
 	return r
@@ -216,9 +216,9 @@ func judgeStatement(err error, sent bool) workload.Reply {
 // Transaction Commit Result" there); with the commands used here it does not
 // come to that, and what has no label is taken for open. The answer to a commit
 // that was sent twice may be about its repetition.
-func judgeCommit(err error, sent int, majority bool) workload.Reply {
+func judgeCommit(err error, sent int, majority bool) store.Reply {
 	if err == nil {
-		return workload.Reply{Outcome: history.Committed}
+		return store.Reply{Outcome: history.Committed}
 	}
 	r := judgedBy(err, sent > 0)
 	if sent > 1 {
@@ -259,5 +259,5 @@ func broken(err error, class string) bool {
 	if _, answered := serverCode(err); !answered {
 		return true
 	}
-	return class == workload.ClassNotPrimary || class == workload.ClassShutdown || class == workload.ClassLost
+	return class == store.ClassNotPrimary || class == store.ClassShutdown || class == store.ClassLost
 }

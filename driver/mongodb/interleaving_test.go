@@ -7,7 +7,6 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/store"
-	"assay/workload"
 )
 
 // testInterleaving: on a replica set every transaction reads from one snapshot,
@@ -15,8 +14,8 @@ import (
 // Concern/Read Preference").
 func testInterleaving(t *testing.T, address string) {
 	const skew = "G2-item G2 G2-two-edges"
-	drivertest.RunInterleaving(t, Open, func(level store.Level) workload.Target {
-		return workload.Target{Address: address + "&" + strings.Join(level.Options, "&"), ConnectTimeout: 20 * time.Second}
+	drivertest.RunInterleaving(t, Open, func(level store.Level) store.Target {
+		return store.Target{Address: address + "&" + strings.Join(level.Options, "&"), ConnectTimeout: 20 * time.Second}
 	}, []drivertest.Shown{
 		{Level: "local, w=1", Anomalies: skew}, {Level: "local, w=majority", Anomalies: skew},
 		{Level: "majority, w=majority", Anomalies: skew}, {Level: "snapshot, w=majority", Anomalies: skew},

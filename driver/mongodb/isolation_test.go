@@ -16,7 +16,6 @@ import (
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/isolation"
 )
 
@@ -28,7 +27,7 @@ type isolationStore struct {
 
 func mustOpenIsolation(t *testing.T, address string) *isolationStore {
 	t.Helper()
-	db, err := Open(t.Context(), workload.Target{Address: address, ConnectTimeout: 20 * time.Second}, isolation.Schema())
+	db, err := Open(t.Context(), store.Target{Address: address, ConnectTimeout: 20 * time.Second}, isolation.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,16 +75,16 @@ func testIsolationPromise(t *testing.T, set *cluster.ReplicaSet) {
 		"&readConcernLevel=majority": "read-committed", "&readConcernLevel=local": "read-uncommitted",
 		"&w=1": "read-uncommitted", "&readConcernLevel=majority&w=1": "read-uncommitted",
 	} {
-		store := mustOpenIsolation(t, set.Address()+options)
-		if got := store.Promises().Model; got != want {
+		opened := mustOpenIsolation(t, set.Address()+options)
+		if got := opened.Promises().Model; got != want {
 			t.Errorf("%q promises %q, want %q", options, got, want)
 		}
-		if err := store.Close(); err != nil {
+		if err := opened.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	_, err := Open(t.Context(), workload.Target{Address: set.Address(), Isolation: "serializable"}, isolation.Schema())
-	if !errors.As(err, new(*workload.OptionError)) {
+	_, err := Open(t.Context(), store.Target{Address: set.Address(), Isolation: "serializable"}, isolation.Schema())
+	if !errors.As(err, new(*store.OptionError)) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -108,7 +107,7 @@ func sitDown(t *testing.T, set *cluster.ReplicaSet, options string) *desk {
 			t.Error(err)
 		}
 	})
-	if err := d.store.Create(d.ctx, workload.Marker{Run: "desk", Workload: "isolation"}); err != nil {
+	if err := d.store.Create(d.ctx, store.Marker{Run: "desk", Workload: "isolation"}); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -180,7 +179,7 @@ func (d *desk) lists() map[int64][]int64 {
 }
 
 // wantFailed wants proof of no effect, and a session that goes on.
-func (d *desk) wantFailed(s *isolation.Session, r workload.Reply, class string) {
+func (d *desk) wantFailed(s *isolation.Session, r store.Reply, class string) {
 	d.t.Helper()
 	if r.Outcome != history.Failed || r.Class != class || r.Broken || r.Err == nil {
 		d.t.Errorf("got %+v, want failed (%s)", r, class)
@@ -198,7 +197,7 @@ func testUpsertRace(t *testing.T, d *desk) {
 	second := d.session()
 	r := d.transaction(func(do doing) error {
 		_, err := do(appending, store.OfInts(2, 1)...)
-		d.wantFailed(second, second.Do(d.ctx, []isolation.Op{element(2, 2)}), workload.ClassSerialization)
+		d.wantFailed(second, second.Do(d.ctx, []isolation.Op{element(2, 2)}), store.ClassSerialization)
 		return err
 	})
 	if r.Outcome != history.Committed {
@@ -212,10 +211,10 @@ func testUpsertRace(t *testing.T, d *desk) {
 		_, err := do(appending, store.OfInts(4, 2)...)
 		return err
 	})
-	if r.Class != workload.ClassSerialization && r.Class != store.ClassDuplicateKey {
+	if r.Class != store.ClassSerialization && r.Class != store.ClassDuplicateKey {
 		t.Errorf("got %+v", r)
 	}
-	d.wantFailed(second, r.Reply, r.Class)
+	d.wantFailed(second, r, r.Class)
 	if lists := d.lists(); !slices.Equal(lists[2], []int64{1}) || !slices.Equal(lists[4], []int64{1}) {
 		t.Errorf("the lists are %v", lists)
 	}
@@ -257,7 +256,7 @@ func testAbortedByTheServer(t *testing.T, d *desk) {
 		_, err := do(appending, store.OfInts(2, 1)...)
 		return errors.Join(err, d.store.Settle(d.ctx)) // returns when the server has given up
 	})
-	d.wantFailed(d.session(), r.Reply, classAborted)
+	d.wantFailed(d.session(), r, classAborted)
 	if lists := d.lists(); len(lists[2]) != 0 {
 		t.Errorf("left %v", lists)
 	}
@@ -287,7 +286,7 @@ func testIsolationCommitWithoutAnswer(t *testing.T, set *cluster.ReplicaSet) {
 		}
 		proxy.Arm([]byte(c.marker), c.deliver)
 		r := session.Do(d.ctx, []isolation.Op{element(key, 1)})
-		if r.Outcome != c.outcome || r.Class != workload.ClassLost || !r.Broken {
+		if r.Outcome != c.outcome || r.Class != store.ClassLost || !r.Broken {
 			t.Errorf("%+v: %+v", c, r)
 		}
 		session.Close()

@@ -2,7 +2,7 @@ package mongodb
 
 import (
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 )
 
 // labelNoWrites is the server's word for an answer before anything was written
@@ -35,9 +35,9 @@ const labelNoWrites = "NoWritesPerformed"
 // shard's refusal is a refusal here too, and so is the router's own word that it
 // has found no primary to send to. That the network between them failed, or was
 // too slow, proves nothing.
-func judgeInsert(err error, sent int) workload.Reply {
+func judgeInsert(err error, sent int) store.Reply {
 	if err == nil {
-		return workload.Reply{Outcome: history.Committed}
+		return store.Reply{Outcome: history.Committed}
 	}
 	r := unacknowledged("insert", err, sent)
 	code, answered := serverCode(err)
@@ -74,7 +74,7 @@ func refusesUnwritten(code int) bool {
 // PrimarySteppedDown or InterruptedDueToReplStateChange instead (the server's
 // src/mongo/db/exec/update_stage.cpp, after a yield). Of several shards one may
 // refuse what others have done.
-func judgeUpdate(err error, sent int, sharded bool) workload.Reply {
+func judgeUpdate(err error, sent int, sharded bool) store.Reply {
 	r := unacknowledged("update", err, sent)
 	code, answered := serverCode(err)
 	if sent == 1 && answered && !sharded && !hasWriteConcernError(err) && (refusesUnwritten(code) || hasLabel(err, labelNoWrites)) {

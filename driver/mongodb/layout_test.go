@@ -8,7 +8,6 @@ import (
 	cluster "assay/cluster/mongodb"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // testKeys: keys of several columns, by all of them, their beginning, a range, several of
@@ -197,7 +196,7 @@ func testAlone(tt *testing.T, set *cluster.ReplicaSet) {
 		t.Errorf("compact: %v, %v", names, err)
 	}
 	t.stands("[0 0 0][1 9 1][2 0 0][3 8 1][4 0 0][5 0 0][6 0 0]", "account")
-	if _, err := Open(t.Context(), workload.Target{Address: set.Address(), Isolation: "snapshot", ConnectTimeout: time.Second}, schema); err == nil {
+	if _, err := Open(t.Context(), store.Target{Address: set.Address(), Isolation: "snapshot", ConnectTimeout: time.Second}, schema); err == nil {
 		t.Error("an isolation level was taken")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // leaseCollection holds the lease, its only document, beside the mark. It is never
@@ -19,7 +19,7 @@ const leaseCollection = "assay_lease"
 // leaseID is the _id of the lease.
 const leaseID = "assay"
 
-// lease is a workload.Lease in the database. Now is not kept: it is the server's
+// lease is a store.Lease in the database. Now is not kept: it is the server's
 // clock when the document was read.
 type lease struct {
 	Token   string    `bson:"token"`
@@ -41,7 +41,7 @@ func later(d time.Duration) bson.D {
 func literal(v any) bson.D { return bson.D{{Key: "$literal", Value: v}} }
 
 // Lease reads the document, with the server's clock.
-func (s *database) Lease(ctx context.Context) (*workload.Lease, error) {
+func (s *database) Lease(ctx context.Context) (*store.Lease, error) {
 	cursor, err := s.leases().Aggregate(ctx, bson.A{
 		bson.D{{Key: "$match", Value: byID(leaseID)}},
 		bson.D{{Key: "$set", Value: bson.D{{Key: "now", Value: "$$NOW"}}}},
@@ -54,10 +54,10 @@ func (s *database) Lease(ctx context.Context) (*workload.Lease, error) {
 		return nil, failed("look for a lease", err)
 	}
 	l := found[0]
-	return workload.NewLease(l.Token, []byte(l.Holder), l.Since, l.Expires.Sub(l.Now)), nil
+	return store.NewLease(l.Token, []byte(l.Holder), l.Since, l.Expires.Sub(l.Now)), nil
 }
 
-// admit gives *workload.HeldError if another holds the lease.
+// admit gives *store.HeldError if another holds the lease.
 func (s *database) admit(ctx context.Context) error {
 	l, err := s.Lease(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *database) refuse(ctx context.Context) error {
 // TakeLease replaces the document, or makes it, in one atomic step that leaves it
 // as it is if another's is alive: of several that come at the same time one is
 // first, and the others find its.
-func (s *database) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+func (s *database) TakeLease(ctx context.Context, holder store.Holder, ttl time.Duration, gone string) error {
 	text, err := json.Marshal(holder)
 	if err != nil {
 		return failed("take the lease", err)
@@ -103,7 +103,7 @@ func (s *database) TakeLease(ctx context.Context, holder workload.Holder, ttl ti
 	for range 3 {
 		err = s.leases().FindOneAndUpdate(ctx, byID(leaseID), take,
 			options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)).Decode(&after)
-		if !mongo.IsDuplicateKeyError(err) && (err == nil || classOf(err) != workload.ClassNotPrimary) {
+		if !mongo.IsDuplicateKeyError(err) && (err == nil || classOf(err) != store.ClassNotPrimary) {
 			break
 		}
 	}

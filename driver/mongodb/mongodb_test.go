@@ -12,7 +12,6 @@ import (
 	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/bank"
 	"assay/workload/definition"
 	"assay/workload/isolation"
@@ -51,7 +50,7 @@ type beneath struct{ *database }
 
 func mustOpen(t *testing.T, address string) *bankStore {
 	t.Helper()
-	db, err := Open(t.Context(), workload.Target{Address: address, ConnectTimeout: 20 * time.Second}, bank.Schema())
+	db, err := Open(t.Context(), store.Target{Address: address, ConnectTimeout: 20 * time.Second}, bank.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,14 +59,14 @@ func mustOpen(t *testing.T, address string) *bankStore {
 }
 
 // closing closes the Store at the end of the test.
-func closing(t *testing.T, store *bankStore) *bankStore {
+func closing(t *testing.T, opened *bankStore) *bankStore {
 	t.Helper()
 	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
+		if err := opened.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return store
+	return opened
 }
 
 // patiently bounds what should take seconds.
@@ -100,7 +99,7 @@ func TestReplicaSet(t *testing.T) {
 	t.Run("Store", func(t *testing.T) {
 		for _, options := range []string{"", "&readConcernLevel=local&w=1"} {
 			t.Run("options="+options, func(t *testing.T) {
-				to := workload.Target{Address: set.Address() + options, ConnectTimeout: 20 * time.Second}
+				to := store.Target{Address: set.Address() + options, ConnectTimeout: 20 * time.Second}
 				drivertest.RunOutcomes(t, drivertest.Store{Open: Open, Lacks: Lacks(), Target: to})
 				drivertest.ShortRuns(t, to, definition.Direct(bank.Definition(), Open, Lacks()), definition.Direct(isolation.Definition(), Open, Lacks()))
 			})

@@ -10,7 +10,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // ownIndex is an index that a workload makes, beside that of _id.
@@ -98,7 +97,7 @@ func (s *database) indexObject(name, collection string) string {
 	return "index " + name + " on " + s.database.Name() + "." + collection
 }
 
-// Removable implements workload.Store. Views of other databases cannot use these
+// Removable implements store.Administration. Views of other databases cannot use these
 // collections (MongoDB manual, "Views").
 func (s *database) Removable(ctx context.Context) error {
 	m, err := s.readMark(ctx)
@@ -122,7 +121,7 @@ func (s *database) Removable(ctx context.Context) error {
 	if len(others) == 0 {
 		return nil
 	}
-	return &workload.ForeignError{Name: s.title(), Others: others,
+	return &store.ForeignError{Name: s.title(), Others: others,
 		Hint: "drop it or move it to another database (renameCollection), or name another server"}
 }
 

@@ -14,7 +14,7 @@ import (
 	"assay/cluster/server"
 	"assay/driver/drivertest"
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 )
 
@@ -22,11 +22,11 @@ import (
 // end.
 func loaded(t *testing.T, set *cluster.ReplicaSet, balances ...int64) (*bankStore, *drivertest.Transfers) {
 	t.Helper()
-	store := closing(t, mustOpen(t, set.Address()))
+	db := closing(t, mustOpen(t, set.Address()))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if err := store.Drop(ctx); err != nil {
+		if err := db.Drop(ctx); err != nil {
 			t.Errorf("Drop: %v", err)
 		}
 	})
@@ -35,16 +35,16 @@ func loaded(t *testing.T, set *cluster.ReplicaSet, balances ...int64) (*bankStor
 		accounts = append(accounts, bank.Account{ID: int64(i + 1), Balance: balance})
 	}
 	ctx := patiently(t)
-	if err := errors.Join(store.Create(ctx, workload.Marker{Run: "test", Workload: "bank"}),
-		store.LoadAccounts(ctx, accounts), store.FinishLoad(ctx)); err != nil {
+	if err := errors.Join(db.Create(ctx, store.Marker{Run: "test", Workload: "bank"}),
+		db.LoadAccounts(ctx, accounts), db.FinishLoad(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	return store, drivertest.NewTransfers(accounts)
+	return db, drivertest.NewTransfers(accounts)
 }
 
-func mustSession(t *testing.T, store *bankStore) *bank.Session {
+func mustSession(t *testing.T, db *bankStore) *bank.Session {
 	t.Helper()
-	session, err := store.Session(patiently(t))
+	session, err := db.Session(patiently(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,9 +53,9 @@ func mustSession(t *testing.T, store *bankStore) *bank.Session {
 }
 
 // begun is a transaction that has moved money between accounts 1 and 2.
-func begun(t *testing.T, store *bankStore) *transactor {
+func begun(t *testing.T, db *bankStore) *transactor {
 	t.Helper()
-	x, err := store.transactor(patiently(t))
+	x, err := db.transactor(patiently(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func begun(t *testing.T, store *bankStore) *transactor {
 	}
 	ctx := mongo.NewSessionContext(patiently(t), x.session)
 	for id, amount := range map[int64]int64{1: -10, 2: 10} {
-		if _, err := store.accounts.UpdateByID(ctx, id, bson.D{{Key: "$inc", Value: bson.D{{Key: "balance", Value: amount}, {Key: "version", Value: int64(1)}}}}); err != nil {
+		if _, err := db.accounts.UpdateByID(ctx, id, bson.D{{Key: "$inc", Value: bson.D{{Key: "balance", Value: amount}, {Key: "version", Value: int64(1)}}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -120,8 +120,8 @@ func hold(t *testing.T, address, appName string) *mongo.Session {
 func testConcerns(t *testing.T, set *cluster.ReplicaSet) {
 	for _, query := range []string{"&w=1&readConcernLevel=local", "&readConcernLevel=snapshot", "&w=2&journal=true", "&w=3&journal=false"} {
 		_, ledger := loaded(t, set, 100, 100)
-		store := closing(t, mustOpen(t, set.Address()+query))
-		session := mustSession(t, store)
+		db := closing(t, mustOpen(t, set.Address()+query))
+		session := mustSession(t, db)
 		tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 60}
 		mustCommit(t, session, ledger, tr)
 		if r := do(patiently(t), session, ledger, tr); r.Outcome != history.Failed || !r.Duplicate {
@@ -131,29 +131,29 @@ func testConcerns(t *testing.T, set *cluster.ReplicaSet) {
 		if r := do(patiently(t), session, ledger, poor); r.Outcome != history.Rejected || r.Class != bank.ClassNoFunds {
 			t.Errorf("%s: no funds: %+v", query, r)
 		}
-		ledger.Check(patiently(t), t, store.Store)
+		ledger.Check(patiently(t), t, db.Store)
 	}
 }
 
 func testWriteConflict(t *testing.T, set *cluster.ReplicaSet) {
-	store, ledger := loaded(t, set, 100, 100)
-	session := mustSession(t, store)
+	db, ledger := loaded(t, set, 100, 100)
+	session := mustSession(t, db)
 	other := hold(t, set.Address(), "another")
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
-	if r := do(patiently(t), session, ledger, tr); r.Outcome != history.Failed || r.Class != workload.ClassSerialization || r.Broken {
+	if r := do(patiently(t), session, ledger, tr); r.Outcome != history.Failed || r.Class != store.ClassSerialization || r.Broken {
 		t.Errorf("an account in another's hands: %+v", r)
 	}
 	if err := other.AbortTransaction(patiently(t)); err != nil {
 		t.Fatal(err)
 	}
 	mustCommit(t, session, ledger, tr)
-	ledger.Check(patiently(t), t, store.Store)
+	ledger.Check(patiently(t), t, db.Store)
 }
 
 func testSettleWaits(t *testing.T, set *cluster.ReplicaSet) {
-	store, _ := loaded(t, set, 100, 100)
+	db, _ := loaded(t, set, 100, 100)
 	foreign := hold(t, set.Address(), "another")
-	if err := store.Settle(patiently(t)); err != nil {
+	if err := db.Settle(patiently(t)); err != nil {
 		t.Errorf("Settle while only another application has a transaction: %v", err)
 	}
 	if err := foreign.AbortTransaction(patiently(t)); err != nil {
@@ -162,14 +162,14 @@ func testSettleWaits(t *testing.T, set *cluster.ReplicaSet) {
 	ours := hold(t, set.Address(), appNamePrefix("bank")+"of an earlier run")
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	err := store.Settle(ctx)
+	err := db.Settle(ctx)
 	if !errors.As(err, new(*openError)) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Settle while a transaction is open: %v", err)
 	}
 	if err := ours.AbortTransaction(patiently(t)); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Settle(patiently(t)); err != nil {
+	if err := db.Settle(patiently(t)); err != nil {
 		t.Errorf("Settle when all is over: %v", err)
 	}
 }
@@ -177,27 +177,27 @@ func testSettleWaits(t *testing.T, set *cluster.ReplicaSet) {
 // testAbandonedIsAborted leaves a transaction open, as a broken network does,
 // and wants the next session to close it before the server would.
 func testAbandonedIsAborted(t *testing.T, set *cluster.ReplicaSet) {
-	store, ledger := loaded(t, set, 100, 100)
-	begun(t, store).leave(true)
-	if err := store.noneOpen(patiently(t)); !errors.As(err, new(*openError)) {
+	db, ledger := loaded(t, set, 100, 100)
+	begun(t, db).leave(true)
+	if err := db.noneOpen(patiently(t)); !errors.As(err, new(*openError)) {
 		t.Fatalf("the transaction is not open: %v", err)
 	}
-	second := mustSession(t, store)
-	if err := store.noneOpen(patiently(t)); err != nil || len(store.abandoned) != 0 {
+	second := mustSession(t, db)
+	if err := db.noneOpen(patiently(t)); err != nil || len(db.abandoned) != 0 {
 		t.Errorf("the transaction is still open: %v", err)
 	}
 	mustCommit(t, second, ledger, bank.Transfer{ID: 2, Source: 1, Destination: 2, Amount: 10})
-	ledger.Check(patiently(t), t, store.Store)
+	ledger.Check(patiently(t), t, db.Store)
 }
 
 // testDroppedOverOpenTransactions has a client of an earlier run leave a
 // transaction open, of which the server itself would rid the collection in an
 // hour.
 func testDroppedOverOpenTransactions(t *testing.T, set *cluster.ReplicaSet) {
-	store, _ := loaded(t, set, 100, 100)
+	db, _ := loaded(t, set, 100, 100)
 	limit := func(seconds int) {
 		t.Helper()
-		if err := store.admin.RunCommand(patiently(t), bson.D{{Key: "setParameter", Value: 1},
+		if err := db.admin.RunCommand(patiently(t), bson.D{{Key: "setParameter", Value: 1},
 			{Key: "transactionLifetimeLimitSeconds", Value: seconds}}).Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -205,37 +205,37 @@ func testDroppedOverOpenTransactions(t *testing.T, set *cluster.ReplicaSet) {
 	limit(3600)
 	defer limit(2)
 	ours := hold(t, set.Address(), appNamePrefix("bank")+"of an earlier run")
-	if err := store.Create(patiently(t), workload.Marker{Run: "later", Workload: "bank"}); err != nil {
+	if err := db.Create(patiently(t), store.Marker{Run: "later", Workload: "bank"}); err != nil {
 		t.Fatalf("Create: %v", err)
 	}
 	if err := ours.CommitTransaction(patiently(t)); err == nil {
 		t.Error("the transaction on the collection that was dropped is committed")
 	}
-	if err := store.noneOpen(patiently(t)); err != nil {
+	if err := db.noneOpen(patiently(t)); err != nil {
 		t.Errorf("after Create: %v", err)
 	}
 }
 
 // testLifetimeLimit has the server abort a transaction before its commit.
 func testLifetimeLimit(t *testing.T, set *cluster.ReplicaSet) {
-	store, ledger := loaded(t, set, 100, 100)
-	x := begun(t, store)
-	if err := store.Settle(patiently(t)); err != nil { // returns when the server has given up
+	db, ledger := loaded(t, set, 100, 100)
+	x := begun(t, db)
+	if err := db.Settle(patiently(t)); err != nil { // returns when the server has given up
 		t.Fatal(err)
 	}
 	r := x.commit(patiently(t))
 	if r.Outcome != history.Failed || r.Class != classAborted {
 		t.Errorf("commit of an aborted transaction: %+v", r)
 	}
-	mustCommit(t, mustSession(t, store), ledger, bank.Transfer{ID: 2, Source: 1, Destination: 2, Amount: 10})
-	ledger.Check(patiently(t), t, store.Store)
+	mustCommit(t, mustSession(t, db), ledger, bank.Transfer{ID: 2, Source: 1, Destination: 2, Amount: 10})
+	ledger.Check(patiently(t), t, db.Store)
 }
 
 // testUnconfirmedDuplicate commits on a primary that a majority does not
 // answer. The row that a repetition then meets there proves nothing.
 func testUnconfirmedDuplicate(t *testing.T, set *cluster.ReplicaSet) {
-	store, ledger := loaded(t, set, 100, 100)
-	session := mustSession(t, store)
+	db, ledger := loaded(t, set, 100, 100)
+	session := mustSession(t, db)
 	primary, err := set.Primary(patiently(t))
 	if err != nil {
 		t.Fatal(err)
@@ -267,7 +267,7 @@ func testUnconfirmedDuplicate(t *testing.T, set *cluster.ReplicaSet) {
 	}
 	t.Logf("first %s, then %s: %v", first.Class, second.Class, second.Err)
 	// Whatever became of it, it is settled now, and a repetition is told.
-	again := mustSession(t, store)
+	again := mustSession(t, db)
 	ctx := patiently(t)
 	for ctx.Err() == nil {
 		if r := do(ctx, again, ledger, tr); r.Outcome == history.Committed || r.Duplicate {
@@ -275,7 +275,7 @@ func testUnconfirmedDuplicate(t *testing.T, set *cluster.ReplicaSet) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	read := ledger.Check(patiently(t), t, store.Store)
+	read := ledger.Check(patiently(t), t, db.Store)
 	if len(read.Entries) != 1 {
 		t.Errorf("%d rows, want one", len(read.Entries))
 	}

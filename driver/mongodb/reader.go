@@ -9,7 +9,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // View implements store.Database: read looks at our collections in one snapshot session (MongoDB
@@ -60,7 +59,7 @@ func (d *database) Audit(ctx context.Context, read func(store.Reader) error) err
 		if _, answered := serverCode(own); own == nil || answered || mongo.IsNetworkError(own) || mongo.IsTimeout(own) {
 			return own
 		}
-		return &endError{workload.Reply{Err: own}}
+		return &endError{store.Reply{Err: own}}
 	})
 }
 
@@ -112,7 +111,7 @@ func (d *database) Compactions() ([]string, error) {
 // runs it there).
 func (d *database) Compact(ctx context.Context, name string) error {
 	if d.sharded || name != compactCommand {
-		return &workload.OptionError{Option: "compaction", Value: name, Want: compactCommand + ", of a server that is no mongos; behind one it must be run on the members of each shard"}
+		return &store.OptionError{Option: "compaction", Value: name, Want: compactCommand + ", of a server that is no mongos; behind one it must be run on the members of each shard"}
 	}
 	for _, c := range d.collections {
 		command := bson.D{{Key: compactCommand, Value: c.Name()}, {Key: "force", Value: true}}
@@ -125,4 +124,4 @@ func (d *database) Compact(ctx context.Context, name string) error {
 
 // FileSize implements store.Compacting. What the server tells of files has what is free in
 // them.
-func (d *database) FileSize(ctx context.Context) (workload.Size, error) { return d.Size(ctx) }
+func (d *database) FileSize(ctx context.Context) (store.Size, error) { return d.Size(ctx) }

@@ -19,6 +19,7 @@ import (
 	cluster "assay/cluster/mongodb"
 	"assay/cluster/server"
 	"assay/driver/drivertest"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
 )
@@ -160,7 +161,7 @@ func testLeaseDuringAnElection(t *testing.T, p *troupe) {
 		t.Fatal(err)
 	}
 	other := closing(t, mustOpen(t, p.set.Address()))
-	holder := workload.Holder{Token: "during-an-election"}
+	holder := store.Holder{Token: "during-an-election"}
 	if err := other.TakeLease(patiently(t), holder, time.Minute, p.store.taken.Holder().Token); err != nil {
 		t.Fatal(err)
 	}
@@ -339,8 +340,8 @@ func TestReplicasWithoutArbiter(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	store := closing(t, mustOpen(t, set.Address()))
-	members, unreachable, err := store.Replicas(patiently(t))
+	db := closing(t, mustOpen(t, set.Address()))
+	members, unreachable, err := db.Replicas(patiently(t))
 	if err != nil || len(members) != 2 || len(unreachable) != 0 {
 		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
 	}
@@ -348,7 +349,7 @@ func TestReplicasWithoutArbiter(t *testing.T) {
 		if member.Name == set.Node(2).Address() {
 			t.Errorf("the arbiter is a member: %+v", members)
 		}
-		if err := store.CatchUp(patiently(t), member); err != nil {
+		if err := db.CatchUp(patiently(t), member); err != nil {
 			t.Error(err)
 		}
 	}
@@ -358,15 +359,15 @@ func TestReplicasWithoutArbiter(t *testing.T) {
 func TestReplicasWithAccessControl(t *testing.T) {
 	set := startSecured(t)
 	ctx := patiently(t)
-	store := closing(t, mustOpen(t, withUser(set, "clerk", rightPassword)))
-	members, unreachable, err := store.Replicas(ctx)
+	db := closing(t, mustOpen(t, withUser(set, "clerk", rightPassword)))
+	members, unreachable, err := db.Replicas(ctx)
 	if err != nil || !slices.Equal(members, []bank.Replica{{Name: set.Node(0).Address(), Primary: true}}) || len(unreachable) != 0 {
 		t.Fatalf("members %+v, unreachable %v, %v", members, unreachable, err)
 	}
-	if err := store.CatchUp(ctx, members[0]); err != nil {
+	if err := db.CatchUp(ctx, members[0]); err != nil {
 		t.Error(err)
 	}
-	if _, err := drivertest.ReadReplica(ctx, store, members[0]); err != nil {
+	if _, err := drivertest.ReadReplica(ctx, db, members[0]); err != nil {
 		t.Error(err)
 	}
 }

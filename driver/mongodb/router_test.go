@@ -16,7 +16,6 @@ import (
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
@@ -47,7 +46,7 @@ func TestStandIn(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) { s.run(t, set, router) })
 	}
 	t.Run("Store", func(t *testing.T) {
-		to, lacks := workload.Target{Address: address, ConnectTimeout: 20 * time.Second}, Lacks()
+		to, lacks := store.Target{Address: address, ConnectTimeout: 20 * time.Second}, Lacks()
 		lacks[store.SecondaryUnique] = "a collection sharded by _id has no other unique index"
 		router.sharding()
 		drivertest.RunOutcomes(t, drivertest.Store{Open: Open, Lacks: lacks, Target: to})
@@ -64,7 +63,7 @@ func TestStandIn(t *testing.T) {
 func testRouterChurn(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 	ctx := patiently(t)
 	db := opening(opens(churn.Schema()), router.address()+"?shard=hashed")(t)
-	if err := db.Create(ctx, workload.Marker{Loaded: true}); err != nil {
+	if err := db.Create(ctx, store.Marker{Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
 	session, err := db.Session(ctx, []store.Statement{{Name: "delete", Verb: store.Delete, Table: "entry", Where: []store.Condition{{Column: "id", Is: store.In, Value: store.Parameter(1)}}}})
@@ -103,18 +102,18 @@ func testRouterChurn(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 
 // creator is what all Stores but that of candles have in common.
 type creator interface {
-	Create(context.Context, workload.Marker) error
+	Create(context.Context, store.Marker) error
 	Drop(context.Context) error
 	Close() error
 }
 
-func made(t *testing.T, store creator, err error) {
+func made(t *testing.T, opened creator, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx := patiently(t)
-	if err := errors.Join(store.Create(ctx, workload.Marker{Loaded: true}), store.Drop(ctx), store.Close()); err != nil {
+	if err := errors.Join(opened.Create(ctx, store.Marker{Loaded: true}), opened.Drop(ctx), opened.Close()); err != nil {
 		t.Error(err)
 	}
 }
@@ -136,7 +135,7 @@ func wantSharding(t *testing.T, what string, got, want []bson.D) {
 }
 
 func testWhatIsSharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
-	target := workload.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}
+	target := store.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}
 	ctx := patiently(t)
 	for _, c := range []struct {
 		make func() (creator, error)
@@ -154,15 +153,15 @@ func testWhatIsSharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 		{func() (creator, error) { return Open(ctx, target, tpcb.Schema()) },
 			[]string{"assay_tpcb.branches", "assay_tpcb.tellers", "assay_tpcb.accounts", "assay_tpcb.history"}},
 	} {
-		store, err := c.make()
-		made(t, store, err)
+		opened, err := c.make()
+		made(t, opened, err)
 		wantSharding(t, c.want[0], router.sharding(), sharded(c.want...))
 	}
-	store, err := Open(ctx, target, candles.Schema())
+	opened, err := Open(ctx, target, candles.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(store.(*database).CreateOn(ctx, workload.Marker{}, "zlib", true), store.Drop(ctx), store.Close()); err != nil {
+	if err := errors.Join(opened.(*database).CreateOn(ctx, store.Marker{}, "zlib", true), opened.Drop(ctx), opened.Close()); err != nil {
 		t.Error(err)
 	}
 	wantSharding(t, "candles", router.sharding(), sharded("assay_candles.candle"))
@@ -170,36 +169,36 @@ func testWhatIsSharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 
 func testOlderVersion(t *testing.T, set *cluster.ReplicaSet, _ *standIn) {
 	router := startStandIn(t, set.Node(0).Address(), 13)
-	store, err := Open(t.Context(), workload.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}, churn.Schema())
-	made(t, store, err)
+	opened, err := Open(t.Context(), store.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}, churn.Schema())
+	made(t, opened, err)
 	wantSharding(t, "MongoDB 5.0", router.sharding(), append([]bson.D{enableSharding("assay_churn")}, sharded("assay_churn.entry")...))
 }
 
 func testUnsharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
-	store, err := Open(t.Context(), workload.Target{Address: router.address(), ConnectTimeout: 20 * time.Second}, bank.Schema())
+	opened, err := Open(t.Context(), store.Target{Address: router.address(), ConnectTimeout: 20 * time.Second}, bank.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	product, err := store.Describe(patiently(t))
+	product, err := opened.Describe(patiently(t))
 	if err != nil || setting(product, "sharding") != "none" {
 		t.Errorf("%+v, %v", product, err)
 	}
-	made(t, store, nil)
+	made(t, opened, nil)
 	wantSharding(t, "without the parameter", router.sharding(), nil)
 }
 
 func testRouterDescription(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 	ctx := patiently(t)
-	target := workload.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}
+	target := store.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}
 	want := map[string]string{"deployment": "sharded cluster, through its routers", "sharding": "hashed", "shards": "3",
 		"shard shard01": "3 members", "storage engine": "", "transaction lifetime limit": "", "data nodes": ""}
-	described := func(store interface {
-		Describe(context.Context) (workload.Product, error)
+	described := func(opened interface {
+		Describe(context.Context) (store.Product, error)
 		Close() error
 	}, also ...string) {
 		t.Helper()
-		product, err := store.Describe(ctx)
-		if err := errors.Join(err, store.Close()); err != nil {
+		product, err := opened.Describe(ctx)
+		if err := errors.Join(err, opened.Close()); err != nil {
 			t.Fatal(err)
 		}
 		for name, value := range want {
@@ -212,7 +211,7 @@ func testRouterDescription(t *testing.T, _ *cluster.ReplicaSet, router *standIn)
 				t.Errorf("%s: %q", name, setting(product, name))
 			}
 		}
-		if top := product.Topology; top != (workload.Topology{Nodes: 9, Shards: 3, Replicas: 3}) {
+		if top := product.Topology; top != (store.Topology{Nodes: 9, Shards: 3, Replicas: 3}) {
 			t.Errorf("%+v", top)
 		}
 	}
@@ -244,34 +243,34 @@ func testRouterDescription(t *testing.T, _ *cluster.ReplicaSet, router *standIn)
 // the server does.
 func testRouterSettleWaits(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 	ctx := patiently(t)
-	store := closing(t, mustOpen(t, router.address()))
-	if err := errors.Join(store.Create(ctx, workload.Marker{}), store.LoadAccounts(ctx, []bank.Account{{ID: 1}, {ID: 2}})); err != nil {
+	opened := closing(t, mustOpen(t, router.address()))
+	if err := errors.Join(opened.Create(ctx, store.Marker{}), opened.LoadAccounts(ctx, []bank.Account{{ID: 1}, {ID: 2}})); err != nil {
 		t.Fatal(err)
 	}
-	x, err := store.transactor(ctx)
+	x, err := opened.transactor(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := x.begin(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.transfers.InsertOne(mongo.NewSessionContext(ctx, x.session), bson.D{{Key: "_id", Value: int64(1)}}); err != nil {
+	if _, err := opened.transfers.InsertOne(mongo.NewSessionContext(ctx, x.session), bson.D{{Key: "_id", Value: int64(1)}}); err != nil {
 		t.Fatal(err)
 	}
 	x.leave(true)
-	if len(store.abandoned) != 0 {
+	if len(opened.abandoned) != 0 {
 		t.Error("a transaction behind a router is to be aborted")
 	}
-	if err := store.noneOpen(ctx); !errors.As(err, new(*openError)) {
+	if err := opened.noneOpen(ctx); !errors.As(err, new(*openError)) {
 		t.Errorf("while it is open: %v", err)
 	}
-	if err := store.Settle(ctx); err != nil {
+	if err := opened.Settle(ctx); err != nil {
 		t.Error(err)
 	}
-	if n, err := store.transfers.CountDocuments(ctx, bson.D{}); n != 0 || err != nil {
+	if n, err := opened.transfers.CountDocuments(ctx, bson.D{}); n != 0 || err != nil {
 		t.Errorf("%d documents, %v", n, err)
 	}
-	if err := store.Drop(ctx); err != nil {
+	if err := opened.Drop(ctx); err != nil {
 		t.Error(err)
 	}
 }
@@ -281,12 +280,12 @@ func testRouterGone(t *testing.T, set *cluster.ReplicaSet, router *standIn) {
 	ctx := patiently(t)
 	other := startStandIn(t, set.Node(0).Address(), 0)
 	both := strings.TrimSuffix(router.address(), "/") + "," + strings.TrimPrefix(other.address(), "mongodb://")
-	store := opening(opens(availability.Schema()), both)(t)
-	if err := store.Create(ctx, workload.Marker{}); err != nil {
+	opened := opening(opens(availability.Schema()), both)(t)
+	if err := opened.Create(ctx, store.Marker{}); err != nil {
 		t.Fatal(err)
 	}
 	other.close()
-	if err := errors.Join(store.Settle(ctx), store.Drop(ctx), store.Close()); err != nil {
+	if err := errors.Join(opened.Settle(ctx), opened.Drop(ctx), opened.Close()); err != nil {
 		t.Error(err)
 	}
 }

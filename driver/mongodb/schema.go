@@ -15,16 +15,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/driver/replicas"
-	"assay/workload"
+	"assay/store"
 )
 
 // markCollection holds the mark, in the database of every workload.
 const markCollection = "assay_mark"
 
-// mark is a workload.Marker in the database.
+// mark is a store.Marker in the database.
 type mark struct {
-	ID              string `bson:"_id"`
-	workload.Marker `bson:",inline"`
+	ID           string `bson:"_id"`
+	store.Marker `bson:",inline"`
 	// Made is what a user's setup has made, as objects names it.
 	Made []string `bson:"made,omitempty"`
 }
@@ -33,10 +33,10 @@ type mark struct {
 const markID = "assay"
 
 // Marker returns the mark, nil if there is nothing of our name at all, and
-// *workload.ForeignError if there is something without a mark. An empty
+// *store.ForeignError if there is something without a mark. An empty
 // collection for marks, alone, is what is left when creation ends at its very
 // first step; it counts as nothing. So does a lease.
-func (s *database) Marker(ctx context.Context) (*workload.Marker, error) {
+func (s *database) Marker(ctx context.Context) (*store.Marker, error) {
 	m, err := s.readMark(ctx)
 	if err != nil || m == nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (s *database) readMark(ctx context.Context) (*mark, error) {
 		m.Created = m.Created.UTC()
 		return &m, nil
 	}
-	foreign := &workload.ForeignError{Name: s.title(),
+	foreign := &store.ForeignError{Name: s.title(),
 		Hint: "rename it, or drop it with db.getSiblingDB(\"" + s.database.Name() + "\").dropDatabase() if nobody needs it"}
 	if _, answered := serverCode(err); answered || mongo.IsNetworkError(err) || mongo.IsTimeout(err) || ctx.Err() != nil {
 		return nil, failed("read the mark", err)
@@ -98,7 +98,7 @@ func (s *database) own(ctx context.Context) ([]*mongo.Collection, error) {
 	return all, nil
 }
 
-// mustMark is Marker, with *workload.NoSchemaError if there is nothing.
+// mustMark is Marker, with *store.NoSchemaError if there is nothing.
 func (s *database) mustMark(ctx context.Context) error {
 	m, err := s.Marker(ctx)
 	if err == nil && m == nil {
@@ -108,11 +108,11 @@ func (s *database) mustMark(ctx context.Context) error {
 }
 
 // missing is the error where there is nothing of ours.
-func (s *database) missing() error { return &workload.NoSchemaError{Name: s.title()} }
+func (s *database) missing() error { return &store.NoSchemaError{Name: s.title()} }
 
 // Find reads the mark and counts the documents of the tables that are loaded, or of all our
 // collections if none is.
-func (s *database) Find(ctx context.Context) (*workload.Leftover, error) {
+func (s *database) Find(ctx context.Context) (*store.Leftover, error) {
 	m, err := s.Marker(ctx)
 	if m == nil || err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (s *database) Find(ctx context.Context) (*workload.Leftover, error) {
 			return nil, err
 		}
 	}
-	leftover := &workload.Leftover{Marker: *m}
+	leftover := &store.Leftover{Marker: *m}
 	for _, c := range counted {
 		n, err := c.CountDocuments(ctx, bson.D{})
 		if err != nil {
@@ -144,7 +144,7 @@ func (s *database) Find(ctx context.Context) (*workload.Leftover, error) {
 // interrupted at, what is there is known as ours. The collections are made
 // beforehand since not every transaction can make them, and are sharded, where
 // that is asked for, while they are empty. The mark is never sharded.
-func (s *database) create(ctx context.Context, m workload.Marker, o ...options.Lister[options.CreateCollectionOptions]) error {
+func (s *database) create(ctx context.Context, m store.Marker, o ...options.Lister[options.CreateCollectionOptions]) error {
 	if err := s.clear(ctx); err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (s *database) dropCollections(ctx context.Context, all []*mongo.Collection)
 	if !s.sharded {
 		killer.Go(func() {
 			// Where the server shows no transactions or refuses, its lifetime limit ends them.
-			for over := error(nil); over == nil; over = workload.Pause(killing, killInterval) {
+			for over := error(nil); over == nil; over = store.Pause(killing, killInterval) {
 				_ = s.killOpen(killing) // the drop has the error that counts
 			}
 		})
@@ -275,28 +275,28 @@ func (s *database) killOpen(ctx context.Context) error {
 // checkpoint, up to a minute ago; so it is asked for one first, which not every
 // user may. Collections are counted one by one, since the server's own counter
 // may be wrong after it was killed (MongoDB manual, "$collStats", count).
-func (s *database) Size(ctx context.Context) (workload.Size, error) {
+func (s *database) Size(ctx context.Context) (store.Size, error) {
 	if err := s.mustMark(ctx); err != nil {
-		return workload.Size{}, err
+		return store.Size{}, err
 	}
 	err := s.admin.RunCommand(ctx, bson.D{{Key: "fsync", Value: 1}}).Err()
 	if _, answered := serverCode(err); err != nil && !answered {
-		return workload.Size{}, failed("write a checkpoint", err)
+		return store.Size{}, failed("write a checkpoint", err)
 	}
-	size := workload.Size{Rows: map[string]int64{}}
+	size := store.Size{Rows: map[string]int64{}}
 	all, err := s.own(ctx)
 	if err != nil {
-		return workload.Size{}, err
+		return store.Size{}, err
 	}
 	for _, c := range all {
 		tables, indexes, err := storage(ctx, c)
 		if err != nil {
-			return workload.Size{}, failed("ask for the size of collection "+c.Name(), err)
+			return store.Size{}, failed("ask for the size of collection "+c.Name(), err)
 		}
 		size.Tables += tables
 		size.Indexes += indexes
 		if size.Rows[c.Name()], err = c.CountDocuments(ctx, bson.D{}); err != nil {
-			return workload.Size{}, failed("count collection "+c.Name(), err)
+			return store.Size{}, failed("count collection "+c.Name(), err)
 		}
 	}
 	size.Bytes = size.Tables + size.Indexes

@@ -13,11 +13,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	cluster "assay/cluster/mongodb"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 )
 
-func setting(p workload.Product, name string) string {
+func setting(p store.Product, name string) string {
 	for _, s := range p.Settings {
 		if s.Name == name {
 			return s.Value
@@ -39,8 +39,8 @@ func testDescribe(t *testing.T, set *cluster.ReplicaSet) {
 		{"&w=2&journal=true&readConcernLevel=snapshot", map[string]string{"write concern": "2", "read concern": "snapshot", "journal asked for": "true"}},
 		{"&journal=false", map[string]string{"write concern": "majority", "journal asked for": "false"}},
 	} {
-		store := closing(t, mustOpen(t, set.Address()+c.options))
-		product, err := store.Describe(patiently(t))
+		db := closing(t, mustOpen(t, set.Address()+c.options))
+		product, err := db.Describe(patiently(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,8 +55,8 @@ func testDescribe(t *testing.T, set *cluster.ReplicaSet) {
 			t.Errorf("%q: %+v", c.options, product)
 		}
 	}
-	store := closing(t, mustOpen(t, set.Address()+"&retryWrites=true"))
-	product, err := store.Describe(patiently(t))
+	db := closing(t, mustOpen(t, set.Address()+"&retryWrites=true"))
+	product, err := db.Describe(patiently(t))
 	if retries := setting(product, "library's retries"); err != nil || !strings.HasPrefix(retries, "none") || !strings.Contains(retries, "although") {
 		t.Errorf("retries asked for: %q, %v", retries, err)
 	}
@@ -66,29 +66,29 @@ func testDescribe(t *testing.T, set *cluster.ReplicaSet) {
 // steps.
 func testInterruptedCreation(t *testing.T, set *cluster.ReplicaSet) {
 	ctx := patiently(t)
-	store := closing(t, mustOpen(t, set.Address()))
+	db := closing(t, mustOpen(t, set.Address()))
 	plain := plainClient(t, set.Address()).Database("assay_bank")
 	if err := plain.CreateCollection(ctx, markCollection); err != nil {
 		t.Fatal(err)
 	}
-	if remains, err := store.Find(ctx); remains != nil || err != nil {
+	if remains, err := db.Find(ctx); remains != nil || err != nil {
 		t.Errorf("an empty collection for marks: %+v, %v; want nothing", remains, err)
 	}
-	if err := store.Create(ctx, workload.Marker{Run: "one", Workload: "bank"}); err != nil {
+	if err := db.Create(ctx, store.Marker{Run: "one", Workload: "bank"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"transfer", "account"} {
 		if err := plain.Collection(name).Drop(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if remains, err := store.Find(ctx); err != nil || remains == nil || remains.Marker.Run != "one" || remains.Rows != 0 {
+		if remains, err := db.Find(ctx); err != nil || remains == nil || remains.Marker.Run != "one" || remains.Rows != 0 {
 			t.Errorf("without %s: %+v, %v", name, remains, err)
 		}
 	}
-	if err := store.Create(ctx, workload.Marker{Run: "two", Workload: "bank"}); err != nil {
+	if err := db.Create(ctx, store.Marker{Run: "two", Workload: "bank"}); err != nil {
 		t.Errorf("Create over it: %v", err)
 	}
-	if err := store.Drop(ctx); err != nil {
+	if err := db.Drop(ctx); err != nil {
 		t.Error(err)
 	}
 	if names, err := plain.ListCollectionNames(ctx, bson.D{}); err != nil || len(names) != 0 {
@@ -99,14 +99,14 @@ func testInterruptedCreation(t *testing.T, set *cluster.ReplicaSet) {
 // testForeignMark has a collection of the mark's name that is not ours.
 func testForeignMark(t *testing.T, set *cluster.ReplicaSet) {
 	ctx := patiently(t)
-	store := closing(t, mustOpen(t, set.Address()))
+	db := closing(t, mustOpen(t, set.Address()))
 	plain := plainClient(t, set.Address()).Database("assay_bank")
 	for _, document := range []bson.D{{{Key: "_id", Value: "other"}}, {{Key: "_id", Value: markID}, {Key: "rows", Value: "many"}}} {
 		if _, err := plain.Collection(markCollection).InsertOne(ctx, document); err != nil {
 			t.Fatal(err)
 		}
-		for name, err := range map[string]error{"Create": store.Create(ctx, workload.Marker{}), "Drop": store.Drop(ctx)} {
-			if !errors.As(err, new(*workload.ForeignError)) {
+		for name, err := range map[string]error{"Create": db.Create(ctx, store.Marker{}), "Drop": db.Drop(ctx)} {
+			if !errors.As(err, new(*store.ForeignError)) {
 				t.Errorf("%s with %v: %v", name, document, err)
 			}
 		}
@@ -122,12 +122,12 @@ func testForeignMark(t *testing.T, set *cluster.ReplicaSet) {
 // testOthersCollectionStays has somebody put a collection beside ours.
 func testOthersCollectionStays(t *testing.T, set *cluster.ReplicaSet) {
 	ctx := patiently(t)
-	store, _ := loaded(t, set, 1, 2)
+	db, _ := loaded(t, set, 1, 2)
 	other := plainClient(t, set.Address()).Database("assay_bank").Collection("notes")
 	if _, err := other.InsertOne(ctx, bson.D{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Drop(ctx); err != nil {
+	if err := db.Drop(ctx); err != nil {
 		t.Error(err)
 	}
 	if n, err := other.CountDocuments(ctx, bson.D{}); n != 1 || err != nil {
@@ -141,15 +141,15 @@ func testOthersCollectionStays(t *testing.T, set *cluster.ReplicaSet) {
 // testReadsOnlyIntegers alters data behind the driver's back.
 func testReadsOnlyIntegers(t *testing.T, set *cluster.ReplicaSet) {
 	ctx := patiently(t)
-	store, _ := loaded(t, set, 100, 100)
+	db, _ := loaded(t, set, 100, 100)
 	read := func() (balances []int64, err error) {
-		err = store.Read(ctx, func(a bank.Account) error { balances = append(balances, a.Balance); return nil },
+		err = db.Read(ctx, func(a bank.Account) error { balances = append(balances, a.Balance); return nil },
 			func(bank.Entry) error { return nil })
 		return balances, err
 	}
 	write := func(value any) {
 		t.Helper()
-		_, err := store.accounts.UpdateByID(ctx, int64(2), bson.D{{Key: "$set", Value: bson.D{{Key: "balance", Value: value}}}})
+		_, err := db.accounts.UpdateByID(ctx, int64(2), bson.D{{Key: "$set", Value: bson.D{{Key: "balance", Value: value}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,19 +169,19 @@ func testReadsOnlyIntegers(t *testing.T, set *cluster.ReplicaSet) {
 // testSnapshotTooOld reads for longer than the server keeps snapshots.
 func testSnapshotTooOld(t *testing.T, set *cluster.ReplicaSet) {
 	ctx := patiently(t)
-	store, _ := loaded(t, set)
+	db, _ := loaded(t, set)
 	var all []bank.Account
 	for id := int64(1); id <= readBatch+1; id++ {
 		all = append(all, bank.Account{ID: id})
 	}
 	for batch := range slices.Chunk(all, 1000) {
-		if err := store.LoadAccounts(ctx, batch); err != nil {
+		if err := db.LoadAccounts(ctx, batch); err != nil {
 			t.Fatal(err)
 		}
 	}
 	window := func(seconds int) {
 		t.Helper()
-		if err := store.admin.RunCommand(context.WithoutCancel(ctx), bson.D{{Key: "setParameter", Value: 1},
+		if err := db.admin.RunCommand(context.WithoutCancel(ctx), bson.D{{Key: "setParameter", Value: 1},
 			{Key: "minSnapshotHistoryWindowInSeconds", Value: seconds}}).Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -189,9 +189,9 @@ func testSnapshotTooOld(t *testing.T, set *cluster.ReplicaSet) {
 	window(1)
 	defer window(300)
 	rows := 0
-	err := store.Read(ctx, func(bank.Account) error {
+	err := db.Read(ctx, func(bank.Account) error {
 		if rows++; rows == 1 {
-			outliveSnapshots(ctx, t, store)
+			outliveSnapshots(ctx, t, db)
 		}
 		return nil
 	}, func(bank.Entry) error { return nil })
@@ -201,22 +201,22 @@ func testSnapshotTooOld(t *testing.T, set *cluster.ReplicaSet) {
 }
 
 // outliveSnapshots writes until the server has forgotten what is there now.
-func outliveSnapshots(ctx context.Context, t *testing.T, store *bankStore) {
+func outliveSnapshots(ctx context.Context, t *testing.T, db *bankStore) {
 	t.Helper()
-	session, err := store.client.StartSession(options.Session().SetSnapshot(true))
+	session, err := db.client.StartSession(options.Session().SetSnapshot(true))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer session.EndSession(ctx)
 	for {
-		err := store.marks.FindOne(mongo.NewSessionContext(ctx, session), bson.D{}).Err()
+		err := db.marks.FindOne(mongo.NewSessionContext(ctx, session), bson.D{}).Err()
 		if code, _ := serverCode(err); code == codeSnapshotTooOld {
 			return
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.marks.UpdateByID(ctx, markID, bson.D{{Key: "$inc", Value: bson.D{{Key: "probe", Value: 1}}}}); err != nil {
+		if _, err := db.marks.UpdateByID(ctx, markID, bson.D{{Key: "$inc", Value: bson.D{{Key: "probe", Value: 1}}}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(50 * time.Millisecond)

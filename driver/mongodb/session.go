@@ -10,7 +10,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // Classes of what a constraint has refused.
@@ -65,10 +64,10 @@ func (s *session) Run(ctx context.Context, call store.Call) store.Reply {
 	counted, sent := counting(ctx)
 	changed, err := s.call(steps{counted, sent}, &call, false)
 	if err == nil {
-		return store.Reply{Reply: workload.Reply{Outcome: history.Committed}, Affected: changed}
+		return store.Reply{Outcome: history.Committed, Affected: changed}
 	}
 	p := s.plans[call.Statement]
-	var r workload.Reply
+	var r store.Reply
 	switch end, own := errors.AsType[*endError](err); {
 	case own:
 		r = end.Reply
@@ -99,8 +98,9 @@ func (s *session) Learn(_ context.Context, statement store.Statement) (int, erro
 }
 
 // replied is a reply with the constraint that has refused the attempt.
-func (s *session) replied(r workload.Reply) store.Reply {
-	reply := store.Reply{Reply: r, Violated: s.refused.by}
+func (s *session) replied(r store.Reply) store.Reply {
+	reply := r
+	reply.Violated = s.refused.by
 	if r.Duplicate {
 		reply.Duplicate, reply.Violated = false, store.Unique
 	}
@@ -134,7 +134,7 @@ func (s *session) add(ctx context.Context, rows store.Rows, ordered bool) store.
 	_, err := s.db.insertInto(steps{counted, sent}, s.in, rows, ordered)
 	switch {
 	case err == nil:
-		return store.Reply{Reply: workload.Reply{Outcome: history.Committed}}
+		return store.Reply{Outcome: history.Committed}
 	case rows.Count == 1:
 		return s.replied(judgeInsert(err, sent.commands))
 	case ordered:
@@ -227,8 +227,8 @@ func (s *session) inquire(x steps, c *store.Call, why error) error {
 }
 
 func withoutTransactions() store.Reply {
-	return store.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther,
-		Err: errors.New("mongodb: the schema was opened without transactions")}}
+	return store.Reply{Outcome: history.Failed, Class: store.ClassOther,
+		Err: errors.New("mongodb: the schema was opened without transactions")}
 }
 
 // transacted is transact, and confirms what the reply rests on: a row that is there
@@ -238,11 +238,11 @@ func (s *session) transacted(ctx context.Context, work func(steps) error) store.
 	switch {
 	case r.Outcome != history.Failed:
 	case s.refused.found != nil:
-		duplicate := workload.Reply{Outcome: history.Failed, Class: workload.ClassDuplicate}
+		duplicate := store.Reply{Outcome: history.Failed, Class: store.ClassDuplicate}
 		if c := s.confirmed(ctx, s.refused.in, s.refused.found, duplicate); !c.Duplicate {
 			s.refused.by, r.Class, r.Err = store.NoViolation, c.Class, c.Err
 		}
-	case r.Class != workload.ClassDuplicate:
+	case r.Class != store.ClassDuplicate:
 	case s.refused.inserted:
 		filter, told := duplicateKey(r.Err)
 		if !told {

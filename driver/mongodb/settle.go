@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // settleInterval is the pause between two looks at the open transactions.
@@ -66,7 +66,7 @@ func lookUntil(ctx context.Context, look func() (doing string, err error)) error
 		if !passing(err) {
 			return failed(doing, err)
 		}
-		if over := workload.Pause(ctx, settleInterval); over != nil {
+		if over := store.Pause(ctx, settleInterval); over != nil {
 			return fmt.Errorf("mongodb: settle: %w, and still: %s: %w", over, doing, plainly(err))
 		}
 	}
@@ -101,7 +101,7 @@ func passing(err error) bool {
 		return true
 	}
 	switch classOf(err) {
-	case workload.ClassNotPrimary, workload.ClassShutdown, workload.ClassLost, workload.ClassTimeout, classWriteConcern, classInterrupted, classRouting:
+	case store.ClassNotPrimary, store.ClassShutdown, store.ClassLost, store.ClassTimeout, classWriteConcern, classInterrupted, classRouting:
 		return true
 	default:
 		return false
@@ -197,7 +197,7 @@ func (s *database) blind(ctx context.Context, err error) error {
 		return err
 	}
 	lifetime := s.lifetime(ctx)
-	if workload.Pause(ctx, lifetime) == nil {
+	if store.Pause(ctx, lifetime) == nil {
 		return nil
 	}
 	hint := ""
@@ -211,7 +211,7 @@ func (s *database) blind(ctx context.Context, err error) error {
 // what it is doing.
 func hidesOperations(err error) bool {
 	code, answered := serverCode(err)
-	return answered && (code == codeUnauthorized || classOfCode(code) == workload.ClassOther)
+	return answered && (code == codeUnauthorized || classOfCode(code) == store.ClassOther)
 }
 
 // lifetime is how long a transaction can stay open on the server.

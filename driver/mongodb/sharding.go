@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // parameterShard is the address's parameter of ours that has the collections
@@ -26,7 +26,7 @@ func shardingOf(values []string) (hashed bool, err error) {
 		return false, nil
 	}
 	if len(values) > 1 || values[0] != hashedSharding {
-		return false, &workload.OptionError{Option: parameterShard, Value: strings.Join(values, ","),
+		return false, &store.OptionError{Option: parameterShard, Value: strings.Join(values, ","),
 			Want: "hashed, through a mongos; without it collections are not sharded"}
 	}
 	return true, nil
@@ -88,7 +88,7 @@ func (c *connection) refuseSharding(hello helloReply) error {
 	if hello.SetName != "" {
 		found = "a member of replica set " + hello.SetName
 	}
-	return &workload.OptionError{Option: parameterShard, Value: hashedSharding,
+	return &store.OptionError{Option: parameterShard, Value: hashedSharding,
 		Want: fmt.Sprintf("none, since %s is %s and no mongos; give the address of a mongos of a sharded cluster, or leave shard=hashed out",
 			c.printable, found)}
 }

@@ -14,7 +14,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
@@ -30,14 +29,14 @@ func TestShardParameter(t *testing.T) {
 	for address, hashed := range map[string]bool{
 		"mongodb://h/": false, "mongodb://h/?w=1": false, "mongodb://h/?shard=hashed": true, "mongodb://h/?w=1&Shard=hashed&journal=true": true,
 	} {
-		s, err := parse(workload.Target{Address: address}, "bank", true)
+		s, err := parse(store.Target{Address: address}, "bank", true)
 		if err != nil || s.hashed != hashed {
 			t.Errorf("%s: %+v, %v", address, s, err)
 		}
 	}
 	for _, value := range []string{"", "range", "Hashed", "true", "hashed&shard=hashed"} {
-		_, err := parse(workload.Target{Address: "mongodb://h/?shard=" + value}, "bank", true)
-		var refused *workload.OptionError
+		_, err := parse(store.Target{Address: "mongodb://h/?shard=" + value}, "bank", true)
+		var refused *store.OptionError
 		if !errors.As(err, &refused) || refused.Option != "shard" || !strings.Contains(refused.Want, "hashed") {
 			t.Errorf("shard=%s: %v", value, err)
 		}
@@ -57,7 +56,7 @@ func TestShardParameter(t *testing.T) {
 // The password may be where a parameter is looked for.
 func TestShardParameterTellsNoPassword(t *testing.T) {
 	for _, address := range []string{"mongodb://u:a?shard=Sesame99@h/", "mongodb://u:Sesame99@h/?shard=many"} {
-		_, err := parse(workload.Target{Address: address}, "bank", true)
+		_, err := parse(store.Target{Address: address}, "bank", true)
 		if err == nil || strings.Contains(err.Error(), "ame99") {
 			t.Errorf("%s: %v", address, err)
 		}
@@ -148,8 +147,8 @@ func TestStorageIsAddedOverShards(t *testing.T) {
 
 func TestRouterErrors(t *testing.T) {
 	for code, class := range map[int32]string{
-		13388: classRouting, 70: classRouting, 249: classRouting, 150: classRouting, 133: workload.ClassNotPrimary, 202: workload.ClassTimeout,
-		281: workload.ClassNotPrimary, 282: classAborted, 272: classSnapshot, 6: workload.ClassLost,
+		13388: classRouting, 70: classRouting, 249: classRouting, 150: classRouting, 133: store.ClassNotPrimary, 202: store.ClassTimeout,
+		281: store.ClassNotPrimary, 282: classAborted, 272: classSnapshot, 6: store.ClassLost,
 	} {
 		err := answer(code)
 		if got := classOf(err); got != class {
@@ -180,8 +179,8 @@ func TestRouterErrors(t *testing.T) {
 func refusedSharding(t *testing.T, address, found string) {
 	t.Helper()
 	for name, open := range openers() {
-		err := open(t.Context(), workload.Target{Address: address + "shard=hashed", ConnectTimeout: 20 * time.Second})
-		var refused *workload.OptionError
+		err := open(t.Context(), store.Target{Address: address + "shard=hashed", ConnectTimeout: 20 * time.Second})
+		var refused *store.OptionError
 		if !errors.As(err, &refused) || refused.Option != "shard" || !strings.Contains(err.Error(), found) || !strings.Contains(err.Error(), "mongos") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -193,38 +192,38 @@ func refusedSharding(t *testing.T, address, found string) {
 }
 
 // openers open and close the workloads' stores.
-func openers() map[string]func(context.Context, workload.Target) error {
-	return map[string]func(context.Context, workload.Target) error{
+func openers() map[string]func(context.Context, store.Target) error {
+	return map[string]func(context.Context, store.Target) error{
 		"bank": opener(opens(bank.Schema())), "isolation": opener(opens(isolation.Schema())), "availability": opener(opens(availability.Schema())),
 		"entity": opener(opens(entity.Schema())), "candles": opener(opens(candles.Schema())), "bulkupdate": opener(opens(bulkupdate.Schema())), "churn": opener(opens(churn.Schema())), "tpcc": opener(definition.Direct(tpcc.Definition(), Open, Lacks()).Open),
 	}
 }
 
 // opens opens a schema.
-func opens(schema store.Schema) func(context.Context, workload.Target) (store.Database, error) {
-	return func(ctx context.Context, target workload.Target) (store.Database, error) {
+func opens(schema store.Schema) func(context.Context, store.Target) (store.Database, error) {
+	return func(ctx context.Context, target store.Target) (store.Database, error) {
 		return Open(ctx, target, schema)
 	}
 }
 
-func opener[S interface{ Close() error }](open func(context.Context, workload.Target) (S, error)) func(context.Context, workload.Target) error {
-	return func(ctx context.Context, target workload.Target) error {
-		store, err := open(ctx, target)
+func opener[S interface{ Close() error }](open func(context.Context, store.Target) (S, error)) func(context.Context, store.Target) error {
+	return func(ctx context.Context, target store.Target) error {
+		db, err := open(ctx, target)
 		if err == nil {
-			err = store.Close()
+			err = db.Close()
 		}
 		return err
 	}
 }
 
 // opening opens a workload's Store at an address.
-func opening[S any](open func(context.Context, workload.Target) (S, error), address string) func(*testing.T) S {
+func opening[S any](open func(context.Context, store.Target) (S, error), address string) func(*testing.T) S {
 	return func(t *testing.T) S {
 		t.Helper()
-		store, err := open(t.Context(), workload.Target{Address: address, ConnectTimeout: 20 * time.Second})
+		db, err := open(t.Context(), store.Target{Address: address, ConnectTimeout: 20 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return store
+		return db
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // application is the client of the library that sessions without transactions share, as
@@ -31,13 +30,13 @@ type application struct {
 
 // applicationOf has the sessions of a database without transactions share a client. It returns the
 // target for all else.
-func applicationOf(target workload.Target) (a *application, common workload.Target, err error) {
+func applicationOf(target store.Target) (a *application, common store.Target, err error) {
 	a = new(application)
 	if a.preference, err = preferenceOf(target.Read); err != nil {
 		return nil, target, err
 	}
 	if target.Isolation != "" {
-		return nil, target, &workload.OptionError{Option: "isolation level", Value: target.Isolation,
+		return nil, target, &store.OptionError{Option: "isolation level", Value: target.Isolation,
 			Want: "none: each statement is alone, and in no transaction; the address's readConcernLevel and w choose"}
 	}
 	common = target
@@ -59,14 +58,14 @@ const applicationSuffix = " sessions"
 
 func preferenceOf(read string) (*readpref.ReadPref, error) {
 	switch read {
-	case "", workload.ReadPrimary:
+	case "", store.ReadPrimary:
 		return readpref.Primary(), nil
-	case workload.ReadSecondaryPreferred:
+	case store.ReadSecondaryPreferred:
 		return readpref.SecondaryPreferred(), nil
-	case workload.ReadNearest:
+	case store.ReadNearest:
 		return readpref.Nearest(), nil
 	default:
-		return nil, &workload.OptionError{Option: "--read", Value: read, Want: "primary, secondary-preferred, nearest"}
+		return nil, &store.OptionError{Option: "--read", Value: read, Want: "primary, secondary-preferred, nearest"}
 	}
 }
 
@@ -125,9 +124,9 @@ func (s *database) hangUp() error {
 }
 
 // inForce has those settings that are of transactions give way to those in force here.
-func (a *application) inForce(settings []workload.Setting) []workload.Setting {
+func (a *application) inForce(settings []store.Setting) []store.Setting {
 	ofTransactions := []string{"isolation", "read concern", "write concern", "journal asked for", "connections at most", "transaction lifetime limit"}
-	return append(slices.DeleteFunc(settings, func(set workload.Setting) bool {
+	return append(slices.DeleteFunc(settings, func(set store.Setting) bool {
 		return slices.Contains(ofTransactions, set.Name)
 	}), a.settings()...)
 }
@@ -141,7 +140,7 @@ const (
 )
 
 // settings tells what the shared client does.
-func (a *application) settings() []workload.Setting {
+func (a *application) settings() []store.Setting {
 	o := a.options
 	limit := func(d *time.Duration, library time.Duration) string {
 		if d == nil {
@@ -153,7 +152,7 @@ func (a *application) settings() []workload.Setting {
 	if o.ReadConcern != nil {
 		readConcern = o.ReadConcern.Level
 	}
-	return []workload.Setting{
+	return []store.Setting{
 		{Name: "write concern", Value: described(o.WriteConcern)},
 		{Name: "read concern", Value: readConcern},
 		{Name: "reads are answered by", Value: a.preference.Mode().String()},

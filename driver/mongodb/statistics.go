@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // figures are what the command serverStatus tells (MongoDB manual, "serverStatus"),
@@ -19,16 +19,16 @@ import (
 //
 // timeAcquiringMicros is the time that operations waited for flow control: how much
 // it grows in a second is how many waited on average.
-func figures() []workload.NamedValue {
-	figure := func(key string, scale float64, chart, name, unit string, counter bool, means workload.Meaning) workload.NamedValue {
-		return workload.NamedValue{Key: key, Scale: scale,
-			Statistic: workload.Statistic{Name: name, Chart: chart, Unit: unit, Counter: counter, Means: means}}
+func figures() []store.NamedValue {
+	figure := func(key string, scale float64, chart, name, unit string, counter bool, means store.Meaning) store.NamedValue {
+		return store.NamedValue{Key: key, Scale: scale,
+			Statistic: store.Statistic{Name: name, Chart: chart, Unit: unit, Counter: counter, Means: means}}
 	}
 	const operations, tickets, cache, checkpoints = "Operations at once", "Tickets of the storage engine in use", "Cache", "Checkpoints"
 	const wt = "wiredTiger."
-	return []workload.NamedValue{
-		figure(keyBusy, 0, operations, "at work", "", false, workload.BusySessions),
-		figure("globalLock.currentQueue.total", 0, operations, "waiting for a lock", "", false, workload.LockWaits),
+	return []store.NamedValue{
+		figure(keyBusy, 0, operations, "at work", "", false, store.BusySessions),
+		figure("globalLock.currentQueue.total", 0, operations, "waiting for a lock", "", false, store.LockWaits),
 		figure("flowControl.timeAcquiringMicros", 1e-6, operations, "waiting for flow control, on average", "", true, ""),
 		figure("transactions.currentOpen", 0, operations, "open transactions", "", false, ""),
 		figure(wt+"concurrentTransactions.read.out|queues.execution.read.out", 0, tickets, "to read", "", false, ""),
@@ -55,17 +55,17 @@ const (
 	keyLag  = "lag"
 )
 
-// statistics implements workload.Statistics by a client of its own, with one
+// statistics implements store.Statistics by a client of its own, with one
 // connection for commands beside those by which the library watches the members.
 type statistics struct {
 	settings *settings
-	figures  []workload.NamedValue
+	figures  []store.NamedValue
 	client   *mongo.Client // nil after an error
 }
 
 // OpenStatistics opens the account that the primary, or the router, keeps of its
 // work. It connects to nobody yet.
-func OpenStatistics(_ context.Context, target workload.Target) (workload.Statistics, error) {
+func OpenStatistics(_ context.Context, target store.Target) (store.Statistics, error) {
 	s, err := parse(target, "statistics", true)
 	if err != nil {
 		return nil, err
@@ -74,10 +74,10 @@ func OpenStatistics(_ context.Context, target workload.Target) (workload.Statist
 	return &statistics{settings: s, figures: figures()}, nil
 }
 
-// List implements workload.Statistics.
-func (s *statistics) List() []workload.Statistic { return workload.ListOf(s.figures) }
+// List implements store.Statistics.
+func (s *statistics) List() []store.Statistic { return store.ListOf(s.figures) }
 
-// Close implements workload.Statistics.
+// Close implements store.Statistics.
 func (s *statistics) Close() {
 	if s.client != nil {
 		_ = disconnect(s.client) // nothing hangs on it
@@ -85,9 +85,9 @@ func (s *statistics) Close() {
 	}
 }
 
-// Read implements workload.Statistics. After an error the library makes a new
+// Read implements store.Statistics. After an error the library makes a new
 // connection by itself.
-func (s *statistics) Read(ctx context.Context) (reading workload.Reading, err error) {
+func (s *statistics) Read(ctx context.Context) (reading store.Reading, err error) {
 	if s.client == nil {
 		if s.client, err = mongo.Connect(s.settings.options); err != nil {
 			return reading, s.settings.malformed(err)
@@ -105,7 +105,7 @@ func (s *statistics) Read(ctx context.Context) (reading workload.Reading, err er
 	}
 	lag, lagKnown := s.lag(ctx, admin)
 	server := fmt.Sprint(status.Lookup("host").StringValue(), " ", status.Lookup("pid"))
-	return workload.ReadingOf(server, s.figures, func(key string) (float64, bool) {
+	return store.ReadingOf(server, s.figures, func(key string) (float64, bool) {
 		switch key {
 		case keyLag:
 			return lag, lagKnown

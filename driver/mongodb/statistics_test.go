@@ -6,20 +6,20 @@ import (
 
 	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
-	"assay/workload"
+	"assay/store"
 )
 
 func testStatistics(t *testing.T, set *cluster.ReplicaSet) {
 	drivertest.RunStatistics(t, drivertest.Statistics{
-		Open: OpenStatistics, Target: workload.Target{Address: set.Address(), ConnectTimeout: 3 * time.Second},
+		Open: OpenStatistics, Target: store.Target{Address: set.Address(), ConnectTimeout: 3 * time.Second},
 		Pause: set.Node(0).Pause, Resume: set.Node(0).Resume, Counter: "other commands",
-		Means: []workload.Meaning{workload.BusySessions, workload.LockWaits},
+		Means: []store.Meaning{store.BusySessions, store.LockWaits},
 	})
 }
 
 // testStatisticsRefused has a user who may not ask for the server's status.
 func testStatisticsRefused(t *testing.T, address string) {
-	account, err := OpenStatistics(t.Context(), workload.Target{Address: address, ConnectTimeout: 3 * time.Second})
+	account, err := OpenStatistics(t.Context(), store.Target{Address: address, ConnectTimeout: 3 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 var _ store.Batching = (*transaction)(nil)
@@ -162,7 +161,7 @@ func (p *plan) given(document bson.Raw, use func(store.Row) error) error {
 		return nil
 	}
 	if err := use(p.row.of(document)); err != nil {
-		return &endError{workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err}}
+		return &endError{store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: err}}
 	}
 	return nil
 }
@@ -170,7 +169,7 @@ func (p *plan) given(document bson.Raw, use func(store.Row) error) error {
 // wanted ends an attempt unless as many rows came as are wanted.
 func (p *plan) wanted(c *store.Call, came int) error {
 	if err := c.Wanted(came); err != nil {
-		return ended(history.Failed, workload.ClassOther, failed(p.Name, err))
+		return ended(history.Failed, store.ClassOther, failed(p.Name, err))
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"assay/driver/bugs"
 	"assay/driver/drivertest"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/tpcc"
 )
@@ -18,7 +17,7 @@ import (
 // testTPCC has a short run with orders as documents, and each seeded bug be found, or left, as
 // its definition says, in one of both schemas.
 func testTPCC(t *testing.T, set *cluster.ReplicaSet) {
-	target := workload.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second, Schema: tpcc.SchemaDenormalized}
+	target := store.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second, Schema: tpcc.SchemaDenormalized}
 	drivertest.ShortRuns(t, target, definition.Direct(tpcc.Definition(), Open, Lacks()))
 	for i, bug := range tpcc.Bugs() {
 		target.Schema = []string{tpcc.SchemaNormalized, tpcc.SchemaDenormalized}[i%2]
@@ -27,8 +26,8 @@ func testTPCC(t *testing.T, set *cluster.ReplicaSet) {
 }
 
 // testTPCCBug looks where the lines of orders are as well.
-func testTPCCBug(t *testing.T, target workload.Target, bug bugs.Bug) {
-	by := definition.Direct(tpcc.Definition(), func(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
+func testTPCCBug(t *testing.T, target store.Target, bug bugs.Bug) {
+	by := definition.Direct(tpcc.Definition(), func(ctx context.Context, target store.Target, schema store.Schema) (store.Database, error) {
 		db, err := Open(ctx, target, schema)
 		if err != nil {
 			return nil, err
@@ -66,8 +65,8 @@ func testTPCCBug(t *testing.T, target workload.Target, bug bugs.Bug) {
 
 // testRouterTPCC: orders have a second unique key, so that they cannot be sharded by _id.
 func testRouterTPCC(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
-	target := workload.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}
-	var refused *workload.OptionError
+	target := store.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}
+	var refused *store.OptionError
 	if _, err := definition.Direct(tpcc.Definition(), Open, Lacks()).Open(t.Context(), target); !errors.As(err, &refused) || refused.Option != parameterShard {
 		t.Errorf("sharded: %v", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 )
 
 // abortBound is how long telling the server that a transaction is over may
@@ -85,7 +85,7 @@ func (s steps) next() context.Context {
 
 // endError ends a transaction with a reply and without a commit, though no statement has
 // failed.
-type endError struct{ workload.Reply }
+type endError struct{ store.Reply }
 
 func (e *endError) Error() string {
 	if e.Err != nil {
@@ -98,19 +98,19 @@ func (e *endError) Unwrap() error { return e.Err }
 
 // ended is an endError, because of an error if there is one.
 func ended(outcome history.Outcome, class string, because ...error) error {
-	return &endError{workload.Reply{Outcome: outcome, Class: class, Err: errors.Join(because...)}}
+	return &endError{store.Reply{Outcome: outcome, Class: class, Err: errors.Join(because...)}}
 }
 
 // transact does one transaction: work, and the commit. An error of work means that it has
 // ended without one: an *endError with its reply, any other because the latest statement
 // has failed. A transaction without a statement is committed: the server does not know of
 // it.
-func (x *transactor) transact(ctx context.Context, work func(steps) error) workload.Reply {
+func (x *transactor) transact(ctx context.Context, work func(steps) error) store.Reply {
 	if err := ctx.Err(); err != nil {
-		return workload.Reply{Outcome: history.Failed, Class: classOf(err), Err: err}
+		return store.Reply{Outcome: history.Failed, Class: classOf(err), Err: err}
 	}
 	if err := x.begin(); err != nil {
-		return workload.Reply{Outcome: history.Failed, Class: workload.ClassConnect, Err: failed("begin a transaction", err), Broken: true}
+		return store.Reply{Outcome: history.Failed, Class: store.ClassConnect, Err: failed("begin a transaction", err), Broken: true}
 	}
 	counted, sent := counting(ctx)
 	err := work(steps{mongo.NewSessionContext(counted, x.session), sent})
@@ -120,7 +120,7 @@ func (x *transactor) transact(ctx context.Context, work func(steps) error) workl
 		return x.commit(ctx)
 	case err == nil:
 		x.renew()
-		return workload.Reply{Outcome: history.Committed}
+		return store.Reply{Outcome: history.Committed}
 	}
 	if end, is := errors.AsType[*endError](err); is {
 		x.abort(ctx, nil, open)
@@ -139,7 +139,7 @@ func (x *transactor) transact(ctx context.Context, work func(steps) error) workl
 // session in the context it belongs to the transaction, it goes to the same
 // router, and it is not repeated. The library is then not told that the
 // transaction is over; see forget.
-func (x *transactor) commit(ctx context.Context) workload.Reply {
+func (x *transactor) commit(ctx context.Context) store.Reply {
 	if err := ctx.Err(); err != nil {
 		x.leave(true)
 		return judgeCommit(failed("commit", err), 0, majority(x.writeConcern))
@@ -149,7 +149,7 @@ func (x *transactor) commit(ctx context.Context) workload.Reply {
 	err := x.db.admin.RunCommand(mongo.NewSessionContext(counted, x.session), command).Err()
 	if err == nil {
 		forget(ctx, x.session)
-		return workload.Reply{Outcome: history.Committed}
+		return store.Reply{Outcome: history.Committed}
 	}
 	r := judgeCommit(failed("commit", err), sent.commands, majority(x.writeConcern))
 	if _, answered := serverCode(err); answered && r.Outcome == history.Failed {
@@ -261,8 +261,8 @@ func (s *database) abortAbandoned(ctx context.Context) {
 // linearizable, which waits until a majority has confirmed it (MongoDB manual,
 // "Read Concern linearizable"). With w:1 a commit is acknowledged on no better
 // ground either.
-func (x *transactor) confirmed(ctx context.Context, rows *mongo.Collection, filter bson.D, r workload.Reply) workload.Reply {
-	if r.Class != workload.ClassDuplicate || r.Outcome != history.Failed {
+func (x *transactor) confirmed(ctx context.Context, rows *mongo.Collection, filter bson.D, r store.Reply) store.Reply {
+	if r.Class != store.ClassDuplicate || r.Outcome != history.Failed {
 		return r
 	}
 	r.Duplicate = true

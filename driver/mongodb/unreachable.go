@@ -169,7 +169,7 @@ func advice() encryption.Advice {
 }
 
 // checkFiles says which of the files that an address names cannot be used, in a
-// *workload.OptionError; nil if that is not what is wrong with it. It is asked
+// *store.OptionError; nil if that is not what is wrong with it. It is asked
 // after the library has refused the address, whose words do not name the file.
 func checkFiles(c *connstring.ConnString) error {
 	options := encryption.Options{CA: encryption.File{Parameter: "tlsCAFile", Path: c.SSLCaFile}}

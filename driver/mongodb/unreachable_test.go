@@ -19,7 +19,7 @@ import (
 	topologies "go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // listening is the address of a server that does this with each connection,
@@ -80,15 +80,15 @@ func TestUnreachableInPlainWords(t *testing.T) {
 }
 
 // testUnreachable opens what is not there: a mistake in the address if want is empty.
-func testUnreachable(t *testing.T, at, want string, open func(context.Context, workload.Target) error) {
-	err := open(t.Context(), workload.Target{Address: "mongodb://clerk:Sesame99@" + at, ConnectTimeout: time.Second})
+func testUnreachable(t *testing.T, at, want string, open func(context.Context, store.Target) error) {
+	err := open(t.Context(), store.Target{Address: "mongodb://clerk:Sesame99@" + at, ConnectTimeout: time.Second})
 	if want == "" {
-		if !errors.As(err, new(*workload.OptionError)) {
+		if !errors.As(err, new(*store.OptionError)) {
 			t.Error(err)
 		}
 		return
 	}
-	var unreachable *workload.UnreachableError
+	var unreachable *store.UnreachableError
 	if !errors.As(err, &unreachable) || !strings.HasPrefix(unreachable.Err.Error(), want) {
 		t.Fatalf("%v; want %q", err, want)
 	}

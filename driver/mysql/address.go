@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"assay/driver/uri"
-	"assay/workload"
+	"assay/store"
 )
 
 const (
@@ -59,10 +59,10 @@ const (
 
 func levels() []string { return []string{readUncommitted, readCommitted, repeatableRead, serializable} }
 
-// parse reads the target. Errors are *workload.OptionError and hold no
+// parse reads the target. Errors are *store.OptionError and hold no
 // password.
-func parse(target workload.Target) (*settings, error) {
-	s := &settings{printable: workload.Redact(target.Address), connectTimeout: target.ConnectTimeout, seed: target.Seed}
+func parse(target store.Target) (*settings, error) {
+	s := &settings{printable: store.Redact(target.Address), connectTimeout: target.ConnectTimeout, seed: target.Seed}
 	if s.connectTimeout <= 0 {
 		s.connectTimeout = defaultConnectTimeout
 	}
@@ -118,10 +118,10 @@ func (s *settings) readOptions(options uri.Options) error {
 	s.engine, _ = options.Take("engine")
 	for name, value := range options {
 		if want, ours := ownVariables()[name]; ours {
-			return &workload.OptionError{Option: "the address's option", Value: name, Want: "no such option: " + want}
+			return &store.OptionError{Option: "the address's option", Value: name, Want: "no such option: " + want}
 		}
 		if !variableName().MatchString(name) || !variableValue().MatchString(value) {
-			return &workload.OptionError{Option: "the address's option", Value: name,
+			return &store.OptionError{Option: "the address's option", Value: name,
 				Want: ownOptions + ", or a session variable of the server, such as innodb_lock_wait_timeout=5; --timeout limits an attempt"}
 		}
 		s.variables = append(s.variables, variable{name, value})
@@ -135,7 +135,7 @@ func (s *settings) readOptions(options uri.Options) error {
 func isolationLevel(name string) (string, error) {
 	level := strings.ToUpper(strings.TrimSpace(strings.NewReplacer("-", " ", "_", " ").Replace(name)))
 	if level != "" && !slices.Contains(levels(), level) {
-		return "", &workload.OptionError{Option: "isolation level", Value: name, Want: strings.ToLower(strings.Join(levels(), ", "))}
+		return "", &store.OptionError{Option: "isolation level", Value: name, Want: strings.ToLower(strings.Join(levels(), ", "))}
 	}
 	return level, nil
 }

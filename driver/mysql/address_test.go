@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"assay/driver/uri"
-	"assay/workload"
+	"assay/store"
 )
 
 // quietError fails the test if an error tells the password, or a part of it that
@@ -49,9 +49,9 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 		"mysql://assay:hunter2@a/?autocommit=0", "mysql://assay:hunter2@a/?tx_isolation=SERIALIZABLE", "mysql://assay:hunter2@a/?sql_mode=",
 		"mysql://assay:hunter2@a/?time_zone=%27;DROP", "mysql://assay:hunter2@a/?x=hunter2'",
 	} {
-		_, err := parse(workload.Target{Address: address})
-		if refused := (*workload.OptionError)(nil); !errors.As(err, &refused) || refused.Want == "" {
-			t.Errorf("%s: %v; want *workload.OptionError", address, err)
+		_, err := parse(store.Target{Address: address})
+		if refused := (*store.OptionError)(nil); !errors.As(err, &refused) || refused.Want == "" {
+			t.Errorf("%s: %v; want *store.OptionError", address, err)
 			continue
 		}
 		quietError(t, err)
@@ -69,7 +69,7 @@ func TestAddresses(t *testing.T) {
 		"mysql://h/?wsrep_sync_wait=1&max_statement_time=0.5&default_week_format=": {hosts: []string{"h:3306"},
 			variables: []variable{{"default_week_format", ""}, {"max_statement_time", "0.5"}, {"wsrep_sync_wait", "1"}}},
 	} {
-		got, err := parse(workload.Target{Address: address})
+		got, err := parse(store.Target{Address: address})
 		if err != nil {
 			t.Errorf("%s: %v", address, err)
 			continue
@@ -96,8 +96,8 @@ func TestIsolationLevels(t *testing.T) {
 			t.Errorf("%q: %q, %v", given, got, err)
 		}
 	}
-	_, err := parse(workload.Target{Address: "mysql://h/", Isolation: "snapshot"})
-	if refused := (*workload.OptionError)(nil); !errors.As(err, &refused) || refused.Value != "snapshot" || !strings.Contains(refused.Want, "repeatable read") {
+	_, err := parse(store.Target{Address: "mysql://h/", Isolation: "snapshot"})
+	if refused := (*store.OptionError)(nil); !errors.As(err, &refused) || refused.Value != "snapshot" || !strings.Contains(refused.Want, "repeatable read") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -126,9 +126,9 @@ func FuzzAddress(f *testing.F) {
 	}
 	f.Setenv("HOME", f.TempDir())
 	f.Fuzz(func(t *testing.T, address string) {
-		s, err := parse(workload.Target{Address: address})
+		s, err := parse(store.Target{Address: address})
 		if err != nil {
-			if refused := (*workload.OptionError)(nil); !errors.As(err, &refused) {
+			if refused := (*store.OptionError)(nil); !errors.As(err, &refused) {
 				t.Errorf("%T", err)
 			}
 			return
@@ -148,7 +148,7 @@ func FuzzAddress(f *testing.F) {
 		if strings.ContainsAny(s.database, "/@") || s.user == "" || networkOf(s.hosts[0]) == "unix" {
 			return
 		}
-		second, err := parse(workload.Target{Address: "mysql://" + again})
+		second, err := parse(store.Target{Address: "mysql://" + again})
 		if err != nil || second.user != s.user || second.password != s.password || !slices.Equal(second.hosts, s.hosts) || second.database != s.database {
 			t.Errorf("%q was read as %+v, which is written as %q and read as %+v, %v", address, s, again, second, err)
 		}

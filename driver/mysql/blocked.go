@@ -33,7 +33,7 @@ const (
 		ORDER BY p.time DESC LIMIT 1`
 )
 
-// Blocked implements workload.Store.
+// Blocked implements store.Administration.
 func (p *schema) Blocked(ctx context.Context) (by string, err error) {
 	for _, h := range p.hosts {
 		var ids []string

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // idleForTransactions is longer than the 0.1 s for which nobody may have read
@@ -17,28 +17,28 @@ const idleForTransactions = 150 * time.Millisecond
 
 // TestBlocked has another session keep the lease, the schema and every write to itself.
 func TestBlocked(t *testing.T) {
-	store := openBank(t, target())
+	db := openBank(t, target())
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	holder := workload.Holder{Token: "one", Run: "one"}
-	must(store.TakeLease(t.Context(), holder, time.Hour, ""))
-	must(store.Create(t.Context(), workload.Marker{Workload: "bank", Run: "one"}))
+	holder := store.Holder{Token: "one", Run: "one"}
+	must(db.TakeLease(t.Context(), holder, time.Hour, ""))
+	must(db.Create(t.Context(), store.Marker{Workload: "bank", Run: "one"}))
 	for name, c := range map[string]struct {
 		hold, free string
 		call       func(context.Context) error
 	}{
 		"a row": {"SELECT * FROM assay_bank.assay_lease FOR UPDATE", "ROLLBACK",
-			func(ctx context.Context) error { return store.RenewLease(ctx, "one", time.Hour) }},
+			func(ctx context.Context) error { return db.RenewLease(ctx, "one", time.Hour) }},
 		"a table": {"SELECT * FROM assay_bank.account", "ROLLBACK",
 			func(ctx context.Context) error {
-				return store.Create(ctx, workload.Marker{Workload: "bank", Run: "one"})
+				return db.Create(ctx, store.Marker{Workload: "bank", Run: "one"})
 			}},
 		"everything": {"FLUSH TABLES WITH READ LOCK", "UNLOCK TABLES",
-			func(ctx context.Context) error { return store.RenewLease(ctx, "one", time.Hour) }},
+			func(ctx context.Context) error { return db.RenewLease(ctx, "one", time.Hour) }},
 	} {
 		conn := admin(t)
 		exec(t, conn, "START TRANSACTION")
@@ -53,7 +53,7 @@ func TestBlocked(t *testing.T) {
 				t.Fatalf("%s: nothing is told to be waited for in a minute; sessions:\n%s", name, processes(t))
 			}
 			var err error
-			by, err = store.Blocked(t.Context())
+			by, err = db.Blocked(t.Context())
 			must(err)
 			select {
 			case err := <-ended:
@@ -68,11 +68,11 @@ func TestBlocked(t *testing.T) {
 		<-ended
 		exec(t, conn, c.free)
 	}
-	if by, err := store.Blocked(t.Context()); by != "" || err != nil {
+	if by, err := db.Blocked(t.Context()); by != "" || err != nil {
 		t.Errorf("nothing waits: %q, %v", by, err)
 	}
-	must(store.Drop(t.Context()))
-	must(store.Close())
+	must(db.Drop(t.Context()))
+	must(db.Close())
 }
 
 // processes returns the server's sessions, one a line, as the server tells them.

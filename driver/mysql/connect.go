@@ -17,6 +17,7 @@ import (
 	library "github.com/go-sql-driver/mysql"
 
 	"assay/driver/sqldb"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -103,7 +104,7 @@ func (h *host) connect(ctx context.Context, database string, set []pin) (*conn, 
 	connector, err := library.NewConnector(config)
 	if err != nil {
 		// The error may quote what the configuration holds.
-		return nil, &workload.OptionError{Option: "address", Value: s.printable, Want: wantAddress}
+		return nil, &store.OptionError{Option: "address", Value: s.printable, Want: wantAddress}
 	}
 	bounded, cancel := context.WithTimeout(ctx, s.connectTimeout)
 	defer cancel()
@@ -133,20 +134,20 @@ func (h *host) connectError(ctx context.Context, err error) error {
 	}
 	var answer *library.MySQLError
 	if !errors.As(err, &answer) {
-		return &workload.UnreachableError{Address: h.name, Err: err}
+		return &store.UnreachableError{Address: h.name, Err: err}
 	}
 	switch answer.Number {
 	case codeSecureTransport:
-		return &workload.OptionError{Option: "ssl-mode", Value: h.settings.encryption.mode,
+		return &store.OptionError{Option: "ssl-mode", Value: h.settings.encryption.mode,
 			Want: "VERIFY_IDENTITY with ssl-ca=FILE, VERIFY_CA, REQUIRED: " + h.name + " takes encrypted connections only"}
 	case codeAccessDenied, codeAccessDeniedNoReason, codeDatabaseDenied, codeHostDenied, codeHostBlocked:
-		return &workload.AuthError{Address: h.name, User: h.settings.user, Reason: h.settings.encryption.refusedUser(answer.Message)}
+		return &store.AuthError{Address: h.name, User: h.settings.user, Reason: h.settings.encryption.refusedUser(answer.Message)}
 	case codeTooManyConnections, codeUserConnections, codeUserLimit:
 		return fmt.Errorf("%s has no connection left; raise max_connections (or the user's limit), or run fewer clients: %w", h.name, answer)
 	case codeServerShutdown:
-		return &workload.UnreachableError{Address: h.name, Err: answer}
+		return &store.UnreachableError{Address: h.name, Err: answer}
 	case codeUnknownVariable, codeWrongVariableValue, codeWrongVariableType, codeReadOnlyVariable, codeGlobalVariable, codePrivilege:
-		return &workload.OptionError{Option: "the address's option", Value: answer.Message,
+		return &store.OptionError{Option: "the address's option", Value: answer.Message,
 			Want: ownOptions + ", or a variable of the server that this user may set for a session"}
 	default:
 		return fmt.Errorf("connect to %s: %w", h.name, answer)
@@ -176,9 +177,9 @@ func (p *schema) firstThatWrites(ctx context.Context, hosts []*host, open func(*
 				return c, nil
 			}
 			close(c)
-			err = &workload.UnreachableError{Address: h.name, Err: why}
+			err = &store.UnreachableError{Address: h.name, Err: why}
 		}
-		if ctx.Err() != nil || !errors.As(err, new(*workload.UnreachableError)) && !hasCode(err, codeTooManyConnections) {
+		if ctx.Err() != nil || !errors.As(err, new(*store.UnreachableError)) && !hasCode(err, codeTooManyConnections) {
 			return nil, err
 		}
 		refusals = append(refusals, err)
@@ -188,11 +189,11 @@ func (p *schema) firstThatWrites(ctx context.Context, hosts []*host, open func(*
 	}
 	var reasons []string
 	for i, err := range refusals {
-		var unreachable *workload.UnreachableError
+		var unreachable *store.UnreachableError
 		if errors.As(err, &unreachable) {
 			err = unreachable.Err
 		}
 		reasons = append(reasons, fmt.Sprintf("%s: %v", hosts[i].name, err))
 	}
-	return nil, &workload.UnreachableError{Address: cmp.Or(p.settings.printable, "the server"), Err: errors.New(strings.Join(reasons, "; "))}
+	return nil, &store.UnreachableError{Address: cmp.Or(p.settings.printable, "the server"), Err: errors.New(strings.Join(reasons, "; "))}
 }

@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 )
 
-func mustNotOpen(t *testing.T, to workload.Target) error {
+func mustNotOpen(t *testing.T, to store.Target) error {
 	t.Helper()
-	store, err := Open(context.Background(), to, bank.Schema())
+	db, err := Open(context.Background(), to, bank.Schema())
 	if err == nil {
-		store.Close()
+		db.Close()
 		t.Fatalf("%s was opened", to.Address)
 	}
 	quietError(t, err)
@@ -39,8 +39,8 @@ func TestRefusedUsers(t *testing.T) {
 		"wrong password": user("assay", secret+"x"), "no password": user("assay", ""), "unknown user": user("nobody-here", secret),
 	} {
 		err := mustNotOpen(t, target(change))
-		if refused := (*workload.AuthError)(nil); !errors.As(err, &refused) || refused.User == "" || refused.Reason == "" {
-			t.Errorf("%s: %v; want *workload.AuthError", name, err)
+		if refused := (*store.AuthError)(nil); !errors.As(err, &refused) || refused.User == "" || refused.Reason == "" {
+			t.Errorf("%s: %v; want *store.AuthError", name, err)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func TestUnreachable(t *testing.T) {
 		to := target(atHosts(hosts...))
 		to.ConnectTimeout = 100 * time.Millisecond
 		refused := mustNotOpen(t, to)
-		if unreachable := (*workload.UnreachableError)(nil); !errors.As(refused, &unreachable) || !strings.Contains(unreachable.Address, hosts[0]) {
+		if unreachable := (*store.UnreachableError)(nil); !errors.As(refused, &unreachable) || !strings.Contains(unreachable.Address, hosts[0]) {
 			t.Errorf("%v: %v", hosts, refused)
 		}
 		for _, host := range hosts {
@@ -73,21 +73,21 @@ func TestUnreachable(t *testing.T) {
 }
 
 func TestTheFirstHostThatAnswersIsUsed(t *testing.T) {
-	store := openBank(t, target(atHosts(deadHost(t), node.Node(0).Address())))
-	defer store.Close()
+	db := openBank(t, target(atHosts(deadHost(t), node.Node(0).Address())))
+	defer db.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	load(t, ctx, store)
-	session, err := store.Session(ctx)
+	load(t, ctx, db)
+	session, err := db.Session(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	session.Close()
-	members, unreachable, err := store.Replicas(ctx)
+	members, unreachable, err := db.Replicas(ctx)
 	if err != nil || len(unreachable) != 0 || len(members) != 1 || members[0] != (bank.Replica{Name: node.Node(0).Address(), Primary: true}) {
 		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
 	}
-	if err := errors.Join(store.Settle(ctx), store.Drop(ctx)); err != nil {
+	if err := errors.Join(db.Settle(ctx), db.Drop(ctx)); err != nil {
 		t.Error(err)
 	}
 }
@@ -96,7 +96,7 @@ func TestReadOnlyServersAreNotUsed(t *testing.T) {
 	exec(t, admin(t), `SET GLOBAL read_only = 1`)
 	t.Cleanup(func() { exec(t, admin(t), `SET GLOBAL read_only = 0`) })
 	err := mustNotOpen(t, target())
-	if unreachable := (*workload.UnreachableError)(nil); !errors.As(err, &unreachable) || !strings.Contains(err.Error(), "read only") {
+	if unreachable := (*store.UnreachableError)(nil); !errors.As(err, &unreachable) || !strings.Contains(err.Error(), "read only") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -106,28 +106,28 @@ func TestNoConnectionLeft(t *testing.T) {
 	exec(t, conn, `CREATE USER few@'%' IDENTIFIED BY 'few' WITH MAX_USER_CONNECTIONS 1`)
 	exec(t, conn, "GRANT ALL ON `assay\\_%`.* TO few@'%'")
 	t.Cleanup(func() { exec(t, admin(t), `DROP USER few@'%'`) })
-	store := openBank(t, target(user("few", "few")))
-	defer store.Close()
-	_, err := store.Session(context.Background())
+	db := openBank(t, target(user("few", "few")))
+	defer db.Close()
+	_, err := db.Session(context.Background())
 	if !hasCode(err, codeUserLimit) || !strings.Contains(err.Error(), "raise max_connections") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestOptionsOfTheServer(t *testing.T) {
-	for name, to := range map[string]workload.Target{
+	for name, to := range map[string]store.Target{
 		"MyISAM": target(parameter("engine", "MyISAM")), "abacus": target(parameter("engine", "abacus")),
 		"serializable": at("serializable", parameter("engine", "RocksDB")),
 	} {
 		err := mustNotOpen(t, to)
-		if refused := (*workload.OptionError)(nil); !errors.As(err, &refused) || !strings.EqualFold(refused.Value, name) ||
+		if refused := (*store.OptionError)(nil); !errors.As(err, &refused) || !strings.EqualFold(refused.Value, name) ||
 			name != "serializable" && refused.Want != "InnoDB, ROCKSDB" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, change := range []func(*spot){parameter("no_such_variable", "1"), parameter("innodb_lock_wait_timeout", "often"),
 		parameter("innodb_buffer_pool_size", "1"), parameter("version", "1")} {
-		if err := mustNotOpen(t, target(change)); !errors.As(err, new(*workload.OptionError)) {
+		if err := mustNotOpen(t, target(change)); !errors.As(err, new(*store.OptionError)) {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -142,16 +142,16 @@ func TestOptionsOfTheServer(t *testing.T) {
 }
 
 func TestSessionWithoutSchema(t *testing.T) {
-	store := openBank(t, target())
-	defer store.Close()
+	db := openBank(t, target())
+	defer db.Close()
 	ctx := context.Background()
-	_, opened := store.Session(ctx)
-	_, sized := store.Size(ctx)
-	_, audited := store.AuditAll(ctx)
+	_, opened := db.Session(ctx)
+	_, sized := db.Size(ctx)
+	_, audited := db.AuditAll(ctx)
 	for name, err := range map[string]error{"Session": opened, "Size": sized, "AuditAll": audited,
-		"Audit": store.Audit(ctx, []int64{1}, make([]bank.State, 1)), "FinishLoad": store.FinishLoad(ctx)} {
-		if !errors.As(err, new(*workload.NoSchemaError)) {
-			t.Errorf("%s: %v; want *workload.NoSchemaError", name, err)
+		"Audit": db.Audit(ctx, []int64{1}, make([]bank.State, 1)), "FinishLoad": db.FinishLoad(ctx)} {
+		if !errors.As(err, new(*store.NoSchemaError)) {
+			t.Errorf("%s: %v; want *store.NoSchemaError", name, err)
 		}
 	}
 }
@@ -160,9 +160,9 @@ func TestUserWithoutPrivilege(t *testing.T) {
 	conn := admin(t)
 	exec(t, conn, `CREATE USER guest@'%' IDENTIFIED BY 'guest'`)
 	t.Cleanup(func() { exec(t, admin(t), `DROP USER guest@'%'`) })
-	store := openBank(t, target(user("guest", "guest")))
-	defer store.Close()
-	err := store.Create(context.Background(), workload.Marker{Workload: "bank"})
+	db := openBank(t, target(user("guest", "guest")))
+	defer db.Close()
+	err := db.Create(context.Background(), store.Marker{Workload: "bank"})
 	if err == nil || !strings.Contains(err.Error(), "GRANT ALL ON") {
 		t.Errorf("got %v", err)
 	}
@@ -170,7 +170,7 @@ func TestUserWithoutPrivilege(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	for _, c := range []struct {
-		to   workload.Target
+		to   store.Target
 		want map[string]string
 	}{
 		{target(), map[string]string{"engine": "InnoDB", "isolation": "repeatable read", "innodb_flush_log_at_trx_commit": "1",
@@ -178,9 +178,9 @@ func TestDescribe(t *testing.T) {
 		{at("read committed", parameter("engine", "rocksdb")), map[string]string{"engine": "ROCKSDB", "isolation": "read committed",
 			"rocksdb_flush_log_at_trx_commit": "1", "innodb_flush_log_at_trx_commit": ""}},
 	} {
-		store := openBank(t, c.to)
-		product, err := store.Describe(context.Background())
-		store.Close()
+		db := openBank(t, c.to)
+		product, err := db.Describe(context.Background())
+		db.Close()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +194,7 @@ func TestDescribe(t *testing.T) {
 			}
 		}
 		if product.Name != "MariaDB" || !strings.Contains(product.Version, "MariaDB") || product.Embedded ||
-			product.Topology != (workload.Topology{Nodes: 1}) {
+			product.Topology != (store.Topology{Nodes: 1}) {
 			t.Errorf("got %+v", product)
 		}
 	}
@@ -225,27 +225,27 @@ func TestMarks(t *testing.T) {
 			for _, statement := range c.statements {
 				exec(t, conn, statement)
 			}
-			store := openBank(t, target())
-			defer store.Close()
+			db := openBank(t, target())
+			defer db.Close()
 			ctx := context.Background()
-			remains, found := store.Find(ctx)
-			dropped := store.Drop(ctx)
-			read := store.Read(ctx, func(bank.Account) error { return nil }, func(bank.Entry) error { return nil })
+			remains, found := db.Find(ctx)
+			dropped := db.Drop(ctx)
+			read := db.Read(ctx, func(bank.Account) error { return nil }, func(bank.Entry) error { return nil })
 			if c.foreign {
-				for _, err := range []error{found, dropped, read, store.Create(ctx, workload.Marker{Workload: "bank"})} {
-					if !errors.As(err, new(*workload.ForeignError)) {
+				for _, err := range []error{found, dropped, read, db.Create(ctx, store.Marker{Workload: "bank"})} {
+					if !errors.As(err, new(*store.ForeignError)) {
 						t.Errorf("got %v", err)
 					}
 				}
 				return
 			}
-			if remains != nil || found != nil || dropped != nil || !errors.As(read, new(*workload.NoSchemaError)) {
+			if remains != nil || found != nil || dropped != nil || !errors.As(read, new(*store.NoSchemaError)) {
 				t.Errorf("Find: %+v, %v; Drop: %v; Read: %v", remains, found, dropped, read)
 			}
-			if err := store.Create(ctx, workload.Marker{Workload: "bank"}); err != nil {
+			if err := db.Create(ctx, store.Marker{Workload: "bank"}); err != nil {
 				t.Errorf("Create: %v", err)
 			}
-			if err := store.Drop(ctx); err != nil {
+			if err := db.Drop(ctx); err != nil {
 				t.Error(err)
 			}
 			if n := value(t, conn, `SELECT count(*) FROM information_schema.schemata WHERE schema_name = 'assay_bank'`); n != "0" {

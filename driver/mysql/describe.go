@@ -15,7 +15,6 @@ import (
 	"assay/driver/encryption"
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // server is what is known of the product.
@@ -68,7 +67,7 @@ var versionNumbers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCo
 const innodb, rocksdb = "InnoDB", "ROCKSDB"
 
 // chooseEngine returns the storage engine as the server spells it, or
-// *workload.OptionError with those that it has and that know transactions.
+// *store.OptionError with those that it has and that know transactions.
 func chooseEngine(ctx context.Context, c *conn, name string) (string, error) {
 	wanted := cmp.Or(name, innodb)
 	if strings.EqualFold(wanted, "MyRocks") {
@@ -88,11 +87,11 @@ func chooseEngine(ctx context.Context, c *conn, name string) (string, error) {
 			continue
 		}
 		if c.look.galera && !strings.EqualFold(engine, innodb) {
-			return "", &workload.OptionError{Option: "engine", Value: name, Want: innodb + ", the only one that Galera replicates"}
+			return "", &store.OptionError{Option: "engine", Value: name, Want: innodb + ", the only one that Galera replicates"}
 		}
 		return engine, nil
 	}
-	return "", &workload.OptionError{Option: "engine", Value: cmp.Or(name, innodb), Want: cmp.Or(strings.Join(engines, ", "), "none: the server has no engine with transactions")}
+	return "", &store.OptionError{Option: "engine", Value: cmp.Or(name, innodb), Want: cmp.Or(strings.Join(engines, ", "), "none: the server has no engine with transactions")}
 }
 
 // chooseLevel is the isolation level in force. MyRocks has two of the four
@@ -103,7 +102,7 @@ func (p *schema) chooseLevel() (string, error) {
 		return "", fmt.Errorf("the server's default isolation level is %q, of which nothing is known; name one with --isolation", level)
 	}
 	if p.engine == rocksdb && level != readCommitted && level != repeatableRead {
-		return "", &workload.OptionError{Option: "isolation level", Value: strings.ToLower(level), Want: "read committed, repeatable read: MyRocks has no other"}
+		return "", &store.OptionError{Option: "isolation level", Value: strings.ToLower(level), Want: "read committed, repeatable read: MyRocks has no other"}
 	}
 	return level, nil
 }
@@ -135,7 +134,7 @@ func (p *schema) enginesInUse(ctx context.Context, c *conn, add func(name, value
 	add("engine", strings.Join(engines, ", "))
 	for _, s := range stored {
 		if s.Way != innodb && s.Way != rocksdb {
-			add(workload.SettingStoredAs+s.Way, s.Tables)
+			add(store.SettingStoredAs+s.Way, s.Tables)
 		}
 	}
 	return engines, nil
@@ -150,10 +149,10 @@ func (p *schema) derives() bool {
 }
 
 // Describe asks the server what it is.
-func (p *schema) Describe(ctx context.Context) (workload.Product, error) {
-	product := workload.Product{Name: p.server.name, Version: p.server.version}
+func (p *schema) Describe(ctx context.Context) (store.Product, error) {
+	product := store.Product{Name: p.server.name, Version: p.server.version}
 	add := func(name, value string) {
-		product.Settings = append(product.Settings, workload.Setting{Name: name, Value: cmp.Or(value, "(none)")})
+		product.Settings = append(product.Settings, store.Setting{Name: name, Value: cmp.Or(value, "(none)")})
 	}
 	err := p.use(ctx, func(c *conn) error {
 		engines, err := p.enginesInUse(ctx, c, add)
@@ -206,7 +205,7 @@ func (p *schema) Describe(ctx context.Context) (workload.Product, error) {
 		return nil
 	})
 	if err != nil {
-		return workload.Product{}, p.Operation("describe", err)
+		return store.Product{}, p.Operation("describe", err)
 	}
 	return product, nil
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // dialectOption is the address's option that names the dialect.
@@ -115,6 +115,6 @@ func (d dialect) admits(level string) error {
 	if level == "" || slices.Contains(d.levels, level) {
 		return nil
 	}
-	return &workload.OptionError{Option: "isolation level", Value: strings.ToLower(level),
+	return &store.OptionError{Option: "isolation level", Value: strings.ToLower(level),
 		Want: strings.ToLower(strings.Join(d.levels, ", ")) + "; dialect " + d.name + " has no other"}
 }

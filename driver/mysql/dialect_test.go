@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/churn"
 )
@@ -36,7 +36,7 @@ func TestDialectOfTiDB(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	to := target(parameter("dialect", "tidb"))
-	var refused *workload.OptionError
+	var refused *store.OptionError
 	db, err := Open(ctx, to, churn.Schema())
 	if err != nil {
 		t.Fatal(err)
@@ -54,27 +54,27 @@ func TestDialectOfTiDB(t *testing.T) {
 	if _, err := Open(ctx, target(parameter("dialect", "oracle")), bank.Schema()); !errors.As(err, &refused) || refused.Want != "mysql, tidb" {
 		t.Errorf("an unknown one: %v", err)
 	}
-	store := openBank(t, to)
-	err = errors.Join(store.Create(ctx, workload.Marker{Run: "r", Workload: "bank", Created: time.Now()}),
-		store.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 5}, {ID: 2, Balance: 5}}), store.FinishLoad(ctx))
+	opened := openBank(t, to)
+	err = errors.Join(opened.Create(ctx, store.Marker{Run: "r", Workload: "bank", Created: time.Now()}),
+		opened.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 5}, {ID: 2, Balance: 5}}), opened.FinishLoad(ctx))
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, err := store.Session(ctx)
+	session, err := opened.Session(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r := session.Transfer(ctx, bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 2}); r.Outcome != history.Committed || r.Source.Balance != 3 {
 		t.Errorf("got %+v", r)
 	}
-	totals, err := store.AuditAll(ctx)
+	totals, err := opened.AuditAll(ctx)
 	if err != nil || totals.Balance != 10 || totals.Versions != 2 {
 		t.Errorf("audit: %+v, %v", totals, err)
 	}
 	journal := 0
-	err = store.Read(ctx, func(bank.Account) error { return nil }, func(bank.Entry) error { journal++; return nil })
+	err = opened.Read(ctx, func(bank.Account) error { return nil }, func(bank.Entry) error { journal++; return nil })
 	session.Close()
-	if err = errors.Join(err, store.Settle(ctx), store.Drop(ctx), store.Close()); err != nil || journal != 1 {
+	if err = errors.Join(err, opened.Settle(ctx), opened.Drop(ctx), opened.Close()); err != nil || journal != 1 {
 		t.Errorf("%d rows, %v", journal, err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"assay/driver/encryption"
 	"assay/driver/uri"
-	"assay/workload"
+	"assay/store"
 )
 
 // The values of ssl-mode (MySQL manual, "Command Options for Encrypted
@@ -45,7 +45,7 @@ func readEncryption(options uri.Options) (e encryptionSettings, err error) {
 		return e, err
 	}
 	if mode != "" && old != "" {
-		return e, &workload.OptionError{Option: "tls", Value: old, Want: "ssl-mode alone, which says the same"}
+		return e, &store.OptionError{Option: "tls", Value: old, Want: "ssl-mode alone, which says the same"}
 	}
 	if old != "" {
 		mode = older[old]
@@ -62,11 +62,11 @@ func readEncryption(options uri.Options) (e encryptionSettings, err error) {
 	case mode == "":
 		mode = sslVerifyIdentity
 	case mode == sslDisabled && given >= 0:
-		return e, &workload.OptionError{Option: files[given].Parameter, Value: files[given].Path, Want: "none with ssl-mode=" + sslDisabled}
+		return e, &store.OptionError{Option: files[given].Parameter, Value: files[given].Path, Want: "none with ssl-mode=" + sslDisabled}
 	case mode == sslDisabled:
 		return encryptionSettings{mode: mode}, nil
 	case files[0].Path != "" && (mode == sslPreferred || mode == sslRequired):
-		return e, &workload.OptionError{Option: "ssl-mode", Value: mode,
+		return e, &store.OptionError{Option: "ssl-mode", Value: mode,
 			Want: sslVerifyCA + ", " + sslVerifyIdentity + ": with the others ssl-ca would verify nothing"}
 	}
 	verify := map[string]encryption.Verification{sslVerifyCA: encryption.ChainOnly, sslVerifyIdentity: encryption.ChainAndHost,

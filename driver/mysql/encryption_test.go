@@ -15,7 +15,7 @@ import (
 
 	cluster "assay/cluster/mariadb"
 	"assay/driver/drivertest"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 )
 
@@ -44,15 +44,15 @@ func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) *clu
 }
 
 // describedTLS opens a bank and returns what it says of its connection.
-func describedTLS(t *testing.T, to workload.Target) (string, error) {
+func describedTLS(t *testing.T, to store.Target) (string, error) {
 	t.Helper()
-	store, err := Open(t.Context(), to, bank.Schema())
+	db, err := Open(t.Context(), to, bank.Schema())
 	if err != nil {
 		quietError(t, err)
 		return "", err
 	}
-	defer store.Close()
-	product, err := store.Describe(t.Context())
+	defer db.Close()
+	product, err := db.Describe(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,8 +121,8 @@ func TestServersWithoutTLS(t *testing.T) {
 	}
 	for _, mode := range []string{"REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"} {
 		_, err := describedTLS(t, target(parameter("ssl-mode", mode)))
-		if !errors.As(err, new(*workload.UnreachableError)) || !strings.Contains(err.Error(), "ssl-mode=DISABLED") {
-			t.Errorf("%s: %v; want *workload.UnreachableError", mode, err)
+		if !errors.As(err, new(*store.UnreachableError)) || !strings.Contains(err.Error(), "ssl-mode=DISABLED") {
+			t.Errorf("%s: %v; want *store.UnreachableError", mode, err)
 		}
 	}
 }

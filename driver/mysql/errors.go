@@ -10,7 +10,6 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // Error numbers of the server, by their names in MySQL's and MariaDB's manuals
@@ -116,29 +115,29 @@ func errorTable() *sqldb.ErrorTable[uint16] {
 		Unsent:   func(err error) bool { return errors.Is(err, driver.ErrBadConn) },
 		TimedOut: func(error) bool { return false },
 		Rows: []sqldb.ErrorRow[uint16]{
-			{Codes: []uint16{codeDeadlock}, Class: workload.ClassDeadlock, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
-			{Codes: []uint16{codeRolledBackAtCommit}, Class: workload.ClassSerialization, Proves: sqldb.ProvesCommit},
-			{Codes: []uint16{codeRecordChanged}, Class: workload.ClassSerialization},
-			{Codes: []uint16{codeLockWaitTimeout}, Class: workload.ClassLockTimeout, Proves: sqldb.ProvesAlone, Kind: sqldb.Clash},
+			{Codes: []uint16{codeDeadlock}, Class: store.ClassDeadlock, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
+			{Codes: []uint16{codeRolledBackAtCommit}, Class: store.ClassSerialization, Proves: sqldb.ProvesCommit},
+			{Codes: []uint16{codeRecordChanged}, Class: store.ClassSerialization},
+			{Codes: []uint16{codeLockWaitTimeout}, Class: store.ClassLockTimeout, Proves: sqldb.ProvesAlone, Kind: sqldb.Clash},
 			{Codes: []uint16{codeDuplicateEntry}, Proves: sqldb.ProvesAlone, Violation: store.Unique, Kind: sqldb.Clash},
 			{Codes: []uint16{codeConstraintFailed, codeCheckViolatedMySQL}, Proves: sqldb.ProvesAlone, Violation: store.Floor},
 			{Codes: []uint16{codeBadNull}, Violation: store.Absent},
 			{Codes: []uint16{codeNotPrepared}, Class: classNotPrepared, Proves: sqldb.ProvesAlone, Lasting: true},
 			{Codes: []uint16{codeUnknownCommand}, Class: classNotPrepared, Lasting: true},
-			{Codes: []uint16{codeOptionPrevents, codeReadOnlyMode}, Class: workload.ClassReadOnly, Proves: sqldb.ProvesAlone, Kind: sqldb.NoWrites, Lasting: true},
-			{Codes: []uint16{codeReadOnlyTransaction}, Class: workload.ClassReadOnly, Proves: sqldb.ProvesAlone, Kind: sqldb.NoWrites},
+			{Codes: []uint16{codeOptionPrevents, codeReadOnlyMode}, Class: store.ClassReadOnly, Proves: sqldb.ProvesAlone, Kind: sqldb.NoWrites, Lasting: true},
+			{Codes: []uint16{codeReadOnlyTransaction}, Class: store.ClassReadOnly, Proves: sqldb.ProvesAlone, Kind: sqldb.NoWrites},
 			{Codes: []uint16{codeNoSuchTable}, Proves: sqldb.ProvesAlone, Kind: sqldb.NotThere},
 			{Codes: []uint16{codeRowIsReferenced, codeTableIsReferenced}, Kind: sqldb.InUse},
 			{Codes: []uint16{codeUnknownDatabase, codeNoSuchThread}, Kind: sqldb.NotThere},
 			{Codes: []uint16{codeDatabaseDenied, codeTableDenied}, Proves: sqldb.ProvesAlone, Kind: sqldb.NotAllowed},
 			{Codes: []uint16{codeKillDenied}, Kind: sqldb.NotAllowed},
-			{Codes: []uint16{codeQueryInterrupted, codeStatementTimeout, codeQueryTimeout}, Class: workload.ClassTimeout},
-			{Codes: []uint16{codeClientInteractionTime}, Class: workload.ClassTimeout, Proves: sqldb.ProvesNothing},
-			{Codes: []uint16{codeServerShutdown}, Class: workload.ClassShutdown, Proves: sqldb.ProvesNothing, Lasting: true},
-			{Codes: []uint16{codeConnectionKilled}, Class: workload.ClassShutdown, Proves: sqldb.ProvesNothing},
+			{Codes: []uint16{codeQueryInterrupted, codeStatementTimeout, codeQueryTimeout}, Class: store.ClassTimeout},
+			{Codes: []uint16{codeClientInteractionTime}, Class: store.ClassTimeout, Proves: sqldb.ProvesNothing},
+			{Codes: []uint16{codeServerShutdown}, Class: store.ClassShutdown, Proves: sqldb.ProvesNothing, Lasting: true},
+			{Codes: []uint16{codeConnectionKilled}, Class: store.ClassShutdown, Proves: sqldb.ProvesNothing},
 			{Codes: []uint16{codeErrorDuringCommit}, Class: classDuringCommit, Proves: sqldb.ProvesNothing},
 			{Codes: []uint16{codeUnknownError}, Proves: sqldb.ProvesNothing},
-			{Codes: []uint16{codeOfClients}, Last: lastOfClients, Class: workload.ClassLost, Proves: sqldb.ProvesNothing},
+			{Codes: []uint16{codeOfClients}, Last: lastOfClients, Class: store.ClassLost, Proves: sqldb.ProvesNothing},
 		},
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 )
 
 // TestWhatAnErrorProves goes through all errors of which the comment of errorTable
@@ -24,28 +24,28 @@ func TestWhatAnErrorProves(t *testing.T) {
 		want  [4]history.Outcome // working, beforeCommit, committing, alone
 		class string
 	}{
-		{&library.MySQLError{Number: 1213}, [4]history.Outcome{f, f, f, f}, workload.ClassDeadlock},
-		{&library.MySQLError{Number: 3101}, [4]history.Outcome{f, f, f, f}, workload.ClassSerialization},
-		{&library.MySQLError{Number: 1205}, [4]history.Outcome{f, f, u, f}, workload.ClassLockTimeout},
-		{&library.MySQLError{Number: 1020}, [4]history.Outcome{f, f, u, u}, workload.ClassSerialization},
-		{&library.MySQLError{Number: 1062}, [4]history.Outcome{f, f, u, f}, workload.ClassOther},
+		{&library.MySQLError{Number: 1213}, [4]history.Outcome{f, f, f, f}, store.ClassDeadlock},
+		{&library.MySQLError{Number: 3101}, [4]history.Outcome{f, f, f, f}, store.ClassSerialization},
+		{&library.MySQLError{Number: 1205}, [4]history.Outcome{f, f, u, f}, store.ClassLockTimeout},
+		{&library.MySQLError{Number: 1020}, [4]history.Outcome{f, f, u, u}, store.ClassSerialization},
+		{&library.MySQLError{Number: 1062}, [4]history.Outcome{f, f, u, f}, store.ClassOther},
 		{&library.MySQLError{Number: 1047, Message: notPrepared}, [4]history.Outcome{f, f, u, f}, classNotPrepared},
 		{&library.MySQLError{Number: 1047, Message: "Unknown command"}, [4]history.Outcome{f, f, u, u}, classNotPrepared},
-		{&library.MySQLError{Number: 1290}, [4]history.Outcome{f, f, u, f}, workload.ClassReadOnly},
-		{&library.MySQLError{Number: 1792}, [4]history.Outcome{f, f, u, f}, workload.ClassReadOnly},
-		{&library.MySQLError{Number: 1836}, [4]history.Outcome{f, f, u, f}, workload.ClassReadOnly},
-		{&library.MySQLError{Number: 1317}, [4]history.Outcome{f, f, u, u}, workload.ClassTimeout},
+		{&library.MySQLError{Number: 1290}, [4]history.Outcome{f, f, u, f}, store.ClassReadOnly},
+		{&library.MySQLError{Number: 1792}, [4]history.Outcome{f, f, u, f}, store.ClassReadOnly},
+		{&library.MySQLError{Number: 1836}, [4]history.Outcome{f, f, u, f}, store.ClassReadOnly},
+		{&library.MySQLError{Number: 1317}, [4]history.Outcome{f, f, u, u}, store.ClassTimeout},
 		{&library.MySQLError{Number: 1180}, [4]history.Outcome{u, f, u, u}, classDuringCommit},
-		{&library.MySQLError{Number: 1053}, [4]history.Outcome{u, f, u, u}, workload.ClassShutdown},
-		{&library.MySQLError{Number: 1927}, [4]history.Outcome{u, f, u, u}, workload.ClassShutdown},
-		{&library.MySQLError{Number: 1105}, [4]history.Outcome{u, f, u, u}, workload.ClassOther},
-		{&library.MySQLError{Number: 2013}, [4]history.Outcome{u, f, u, u}, workload.ClassLost},
-		{&library.MySQLError{Number: 2999}, [4]history.Outcome{u, f, u, u}, workload.ClassLost},
-		{library.ErrInvalidConn, [4]history.Outcome{u, f, u, u}, workload.ClassLost},
-		{context.DeadlineExceeded, [4]history.Outcome{u, f, u, u}, workload.ClassTimeout},
-		{context.Canceled, [4]history.Outcome{u, f, u, u}, workload.ClassTimeout},
-		{driver.ErrBadConn, [4]history.Outcome{f, f, f, f}, workload.ClassLost},
-		{errors.New("anything"), [4]history.Outcome{u, f, u, u}, workload.ClassLost},
+		{&library.MySQLError{Number: 1053}, [4]history.Outcome{u, f, u, u}, store.ClassShutdown},
+		{&library.MySQLError{Number: 1927}, [4]history.Outcome{u, f, u, u}, store.ClassShutdown},
+		{&library.MySQLError{Number: 1105}, [4]history.Outcome{u, f, u, u}, store.ClassOther},
+		{&library.MySQLError{Number: 2013}, [4]history.Outcome{u, f, u, u}, store.ClassLost},
+		{&library.MySQLError{Number: 2999}, [4]history.Outcome{u, f, u, u}, store.ClassLost},
+		{library.ErrInvalidConn, [4]history.Outcome{u, f, u, u}, store.ClassLost},
+		{context.DeadlineExceeded, [4]history.Outcome{u, f, u, u}, store.ClassTimeout},
+		{context.Canceled, [4]history.Outcome{u, f, u, u}, store.ClassTimeout},
+		{driver.ErrBadConn, [4]history.Outcome{f, f, f, f}, store.ClassLost},
+		{errors.New("anything"), [4]history.Outcome{u, f, u, u}, store.ClassLost},
 	} {
 		for at, want := range c.want {
 			got := errorTable().Classify(fmt.Errorf("doing: %w", c.err), sqldb.Stage(at))

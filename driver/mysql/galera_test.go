@@ -78,19 +78,19 @@ func (p *troupe) loaded(changes ...func(*spot)) *bankStore {
 	p.t.Helper()
 	to := target(append([]func(*spot){p.everywhere()}, changes...)...)
 	to.ConnectTimeout = time.Second
-	store := openBank(p.t, to)
-	load(p.t, p.ctx, store)
+	opened := openBank(p.t, to)
+	load(p.t, p.ctx, opened)
 	p.t.Cleanup(func() {
-		if err := errors.Join(store.Settle(p.ctx), store.Drop(p.ctx), store.Close()); err != nil {
+		if err := errors.Join(opened.Settle(p.ctx), opened.Drop(p.ctx), opened.Close()); err != nil {
 			p.t.Error(err)
 		}
 	})
-	return store
+	return opened
 }
 
-func (p *troupe) read(store *bankStore, member bank.Replica) drivertest.Snapshot {
+func (p *troupe) read(opened *bankStore, member bank.Replica) drivertest.Snapshot {
 	p.t.Helper()
-	s, err := drivertest.ReadReplica(p.ctx, store, member)
+	s, err := drivertest.ReadReplica(p.ctx, opened, member)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -99,11 +99,11 @@ func (p *troupe) read(store *bankStore, member bank.Replica) drivertest.Snapshot
 
 // commit repeats a transfer, with new sessions where they are needed, until it is
 // committed.
-func (p *troupe) commit(store *bankStore, id int64) {
+func (p *troupe) commit(opened *bankStore, id int64) {
 	p.t.Helper()
 	var last bank.Reply
 	for p.ctx.Err() == nil {
-		session, err := store.Session(p.ctx)
+		session, err := opened.Session(p.ctx)
 		if err == nil {
 			bounded, cancel := context.WithTimeout(p.ctx, 10*time.Second)
 			last = session.Transfer(bounded, bank.Transfer{ID: id, Source: 1 + id%4, Destination: 1 + (id+1)%4, Amount: 1})
@@ -118,46 +118,46 @@ func (p *troupe) commit(store *bankStore, id int64) {
 	p.t.Fatalf("no transfer commits: %+v", last)
 }
 
-func catchUp(ctx context.Context, store *bankStore, member bank.Replica, within time.Duration) error {
+func catchUp(ctx context.Context, opened *bankStore, member bank.Replica, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	return store.CatchUp(ctx, member)
+	return opened.CatchUp(ctx, member)
 }
 
 func testAllTheSame(t *testing.T, p *troupe) {
-	store := p.loaded(parameter("balance", "random"))
+	opened := p.loaded(parameter("balance", "random"))
 	var all sync.WaitGroup
 	for client := range 4 {
 		all.Go(func() {
 			for i := range 10 {
-				p.commit(store, workload.OperationID(client, uint64(i)))
+				p.commit(opened, workload.OperationID(client, uint64(i)))
 			}
 		})
 	}
 	all.Wait()
-	members, unreachable, err := store.Replicas(p.ctx)
+	members, unreachable, err := opened.Replicas(p.ctx)
 	want := []bank.Replica{{Name: p.Node(0).Address(), Primary: true}, {Name: p.Node(1).Address()}, {Name: p.Node(2).Address()}}
 	if err != nil || len(unreachable) != 0 || !slices.Equal(members, want) {
 		t.Fatalf("members %+v, unreachable %v, %v; want %+v", members, unreachable, err, want)
 	}
 	for _, member := range members {
-		if err := catchUp(p.ctx, store, member, time.Minute); err != nil {
+		if err := catchUp(p.ctx, opened, member, time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		read, first := p.read(store, member), p.read(store, members[0])
+		read, first := p.read(opened, member), p.read(opened, members[0])
 		if len(read.Entries) != 40 || !slices.Equal(read.Entries, first.Entries) || !slices.Equal(read.Accounts, first.Accounts) {
 			t.Errorf("%s has %d rows and accounts %v", member.Name, len(read.Entries), read.Accounts)
 		}
 	}
-	product, err := store.Describe(p.ctx)
+	product, err := opened.Describe(p.ctx)
 	if err != nil || product.Topology.Nodes != 3 || product.Topology.Replicas != 3 {
 		t.Errorf("%+v, %v", product, err)
 	}
 	nobody := bank.Replica{Name: "nowhere:1"}
-	if _, err := drivertest.ReadReplica(p.ctx, store, nobody); err == nil || store.CatchUp(p.ctx, nobody) == nil {
+	if _, err := drivertest.ReadReplica(p.ctx, opened, nobody); err == nil || opened.CatchUp(p.ctx, nobody) == nil {
 		t.Error("something was read of nobody")
 	}
-	if _, err := Open(p.ctx, target(p.everywhere(), parameter("engine", "Aria")), bank.Schema()); !errors.As(err, new(*workload.OptionError)) {
+	if _, err := Open(p.ctx, target(p.everywhere(), parameter("engine", "Aria")), bank.Schema()); !errors.As(err, new(*store.OptionError)) {
 		t.Errorf("an engine that is not replicated: %v", err)
 	}
 }
@@ -166,7 +166,7 @@ func testAllTheSame(t *testing.T, p *troupe) {
 // commits meanwhile: it is rolled back, and hears of it at COMMIT.
 func testCertification(t *testing.T, p *troupe) {
 	d := &desk{t, p.ctx, newIsolation(t, target(atHosts(p.Node(1).Address())))}
-	if err := d.store.Create(p.ctx, workload.Marker{Workload: "isolation"}); err != nil {
+	if err := d.store.Create(p.ctx, store.Marker{Workload: "isolation"}); err != nil {
 		t.Fatal(err)
 	}
 	elsewhere := &desk{t, p.ctx, newIsolation(t, target(atHosts(p.Node(2).Address()), parameter("wsrep_sync_wait", "7")))}
@@ -180,7 +180,7 @@ func testCertification(t *testing.T, p *troupe) {
 	if list := elsewhere.list(2); !slices.Equal(list, []int64{1, 3}) { // so it is applied there too
 		t.Errorf("list %v", list)
 	}
-	elsewhere.wantOutcome(s, s.commit(p.ctx), history.Failed, workload.ClassDeadlock, false)
+	elsewhere.wantOutcome(s, s.commit(p.ctx), history.Failed, store.ClassDeadlock, false)
 	if list := d.list(2); !slices.Equal(list, []int64{1, 3}) {
 		t.Errorf("list %v", list)
 	}
@@ -194,13 +194,13 @@ func testCertification(t *testing.T, p *troupe) {
 // each other's way: nodes that are much faster than the others leave no occasion at
 // first. So many clients are not all on one node.
 func testConflicts(t *testing.T, p *troupe) {
-	store := p.loaded(parameter("balance", "random"))
+	opened := p.loaded(parameter("balance", "random"))
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	classes := map[string]int{}
-	conflict := "failed " + workload.ClassDeadlock
+	conflict := "failed " + store.ClassDeadlock
 	for client := range 12 {
-		session, err := store.Session(p.ctx)
+		session, err := opened.Session(p.ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func testConflicts(t *testing.T, p *troupe) {
 				classes[r.Outcome.String()+" "+r.Class]++
 				seen = classes[conflict] > 0
 				mu.Unlock()
-				if r.Outcome != history.Committed && (r.Outcome != history.Failed || r.Class != workload.ClassDeadlock || r.Broken) {
+				if r.Outcome != history.Committed && (r.Outcome != history.Failed || r.Class != store.ClassDeadlock || r.Broken) {
 					t.Errorf("got %+v", r)
 				}
 			}
@@ -221,7 +221,7 @@ func testConflicts(t *testing.T, p *troupe) {
 	}
 	all.Wait()
 	committed := classes["committed "]
-	read := p.read(store, bank.Replica{Name: p.Node(0).Address()})
+	read := p.read(opened, bank.Replica{Name: p.Node(0).Address()})
 	if sum := read.Account(1).Balance + read.Account(2).Balance; sum != 2000 {
 		t.Errorf("the two accounts hold %d, want 2000", sum)
 	}
@@ -231,39 +231,39 @@ func testConflicts(t *testing.T, p *troupe) {
 }
 
 func testPausedNode(t *testing.T, p *troupe) {
-	store := p.loaded()
+	opened := p.loaded()
 	if err := p.Node(2).Pause(); err != nil {
 		t.Fatal(err)
 	}
 	paused := bank.Replica{Name: p.Node(2).Address()}
-	p.commit(store, 1)
-	if err := catchUp(p.ctx, store, paused, time.Second); !errors.Is(err, context.DeadlineExceeded) {
+	p.commit(opened, 1)
+	if err := catchUp(p.ctx, opened, paused, time.Second); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("CatchUp: %v", err)
 	}
-	members, unreachable, err := store.Replicas(p.ctx)
+	members, unreachable, err := opened.Replicas(p.ctx)
 	if why := unreachable[paused.Name]; err != nil || why == nil || len(members) != 2 {
 		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
 	} else {
 		quietError(t, why)
 	}
-	if err := store.Settle(p.ctx); err != nil { // the two are the whole cluster
+	if err := opened.Settle(p.ctx); err != nil { // the two are the whole cluster
 		t.Errorf("Settle: %v", err)
 	}
 	if err := p.Node(2).Resume(); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(catchUp(p.ctx, store, paused, time.Minute), p.Settled(p.ctx)); err != nil {
+	if err := errors.Join(catchUp(p.ctx, opened, paused, time.Minute), p.Settled(p.ctx)); err != nil {
 		t.Error(err)
 	}
-	if read := p.read(store, paused); len(read.Entries) != 1 {
+	if read := p.read(opened, paused); len(read.Entries) != 1 {
 		t.Errorf("%d rows", len(read.Entries))
 	}
 }
 
 // testKilledNode kills the node that sessions go to, with one of them at work.
 func testKilledNode(t *testing.T, p *troupe) {
-	store := p.loaded()
-	session, err := store.Session(p.ctx)
+	opened := p.loaded()
+	session, err := opened.Session(p.ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,29 +275,29 @@ func testKilledNode(t *testing.T, p *troupe) {
 	if r.Outcome == history.Committed || r.Outcome == history.Rejected || !r.Broken {
 		t.Errorf("got %+v", r)
 	}
-	p.commit(store, 2)
-	members, unreachable, err := store.Replicas(p.ctx)
-	if err != nil || !errors.As(unreachable[p.Node(0).Address()], new(*workload.UnreachableError)) || len(members) != 2 || !members[0].Primary {
+	p.commit(opened, 2)
+	members, unreachable, err := opened.Replicas(p.ctx)
+	if err != nil || !errors.As(unreachable[p.Node(0).Address()], new(*store.UnreachableError)) || len(members) != 2 || !members[0].Primary {
 		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
 	}
-	if err := store.Settle(p.ctx); err != nil {
+	if err := opened.Settle(p.ctx); err != nil {
 		t.Errorf("Settle: %v", err)
 	}
 	if err := p.Restart(p.ctx, 0); err != nil {
 		t.Fatal(err)
 	}
 	back := bank.Replica{Name: p.Node(0).Address()}
-	if err := catchUp(p.ctx, store, back, time.Minute); err != nil {
+	if err := catchUp(p.ctx, opened, back, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if _, there := p.read(store, back).Entry(2); !there {
+	if _, there := p.read(opened, back).Entry(2); !there {
 		t.Error("the node that came back has not what was committed")
 	}
 }
 
 func testReadElsewhere(t *testing.T, p *troupe) {
 	to := target(p.everywhere(), parameter("wsrep_sync_wait", "1"))
-	to.Read = workload.ReadSecondaryPreferred
+	to.Read = store.ReadSecondaryPreferred
 	db := openAvailability(t, to)
 	defer db.Close()
 	unsynced := openAvailability(t, target(p.everywhere()))
@@ -305,7 +305,7 @@ func testReadElsewhere(t *testing.T, p *troupe) {
 	if db.Promises().Reads != store.Linearizable || unsynced.Promises().Reads != "" {
 		t.Errorf("promises %q and %q", db.Promises().Reads, unsynced.Promises().Reads)
 	}
-	if err := db.Create(p.ctx, workload.Marker{Workload: "availability"}); err != nil {
+	if err := db.Create(p.ctx, store.Marker{Workload: "availability"}); err != nil {
 		t.Fatal(err)
 	}
 	session := drivertest.OpenRecords(t, db)
@@ -333,14 +333,14 @@ func testReadElsewhere(t *testing.T, p *troupe) {
 
 // testNotAMember has a server in the address that is no node of the cluster.
 func testNotAMember(t *testing.T, p *troupe) {
-	store := openBank(t, target(atHosts(p.Node(1).Address(), node.Node(0).Address(), strings.Replace(p.Node(1).Address(), "127.0.0.1", "localhost", 1))))
-	defer store.Close()
-	members, unreachable, err := store.Replicas(p.ctx)
+	opened := openBank(t, target(atHosts(p.Node(1).Address(), node.Node(0).Address(), strings.Replace(p.Node(1).Address(), "127.0.0.1", "localhost", 1))))
+	defer opened.Close()
+	members, unreachable, err := opened.Replicas(p.ctx)
 	if err != nil || len(members) != 1 || !members[0].Primary || len(unreachable) != 1 ||
 		!strings.Contains(unreachable[node.Node(0).Address()].Error(), "no node of the Galera cluster") {
 		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
 	}
-	err = catchUp(p.ctx, store, bank.Replica{Name: node.Node(0).Address()}, time.Second)
+	err = catchUp(p.ctx, opened, bank.Replica{Name: node.Node(0).Address()}, time.Second)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no node") {
 		t.Errorf("CatchUp: %v", err)
 	}
@@ -348,15 +348,15 @@ func testNotAMember(t *testing.T, p *troupe) {
 
 // testNoQuorum leaves one node of three: it refuses, and nothing takes writes.
 func testNoQuorum(t *testing.T, p *troupe) {
-	store := p.loaded()
-	session, err := store.Session(p.ctx)
+	opened := p.loaded()
+	session, err := opened.Session(p.ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer session.Close()
 	rows := openAvailability(t, target(p.everywhere()))
 	defer rows.Close()
-	if err := rows.Create(p.ctx, workload.Marker{Workload: "availability"}); err != nil {
+	if err := rows.Create(p.ctx, store.Marker{Workload: "availability"}); err != nil {
 		t.Fatal(err)
 	}
 	inserter := drivertest.OpenRecords(t, rows)
@@ -378,8 +378,8 @@ func testNoQuorum(t *testing.T, p *troupe) {
 	if inserted.Outcome != history.Failed || inserted.Class != classNotPrepared || !inserted.Broken {
 		t.Errorf("got %+v, want failed (%s), broken", inserted, classNotPrepared)
 	}
-	_, err = store.Session(p.ctx)
-	if !errors.As(err, new(*workload.UnreachableError)) || !strings.Contains(err.Error(), "quorum") {
+	_, err = opened.Session(p.ctx)
+	if !errors.As(err, new(*store.UnreachableError)) || !strings.Contains(err.Error(), "quorum") {
 		t.Errorf("Session: %v", err)
 	}
 	// Both come back at the same time, since one alone has no quorum either.
@@ -395,8 +395,8 @@ func testNoQuorum(t *testing.T, p *troupe) {
 	if err := p.Settled(p.ctx); err != nil {
 		t.Fatal(err)
 	}
-	p.commit(store, 2)
-	if read := p.read(store, bank.Replica{Name: p.Node(2).Address()}); len(read.Entries) != 1 {
+	p.commit(opened, 2)
+	if read := p.read(opened, bank.Replica{Name: p.Node(2).Address()}); len(read.Entries) != 1 {
 		t.Errorf("%d rows, want that of the second transfer", len(read.Entries))
 	}
 	session.Close()

@@ -6,7 +6,6 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/store"
-	"assay/workload"
 )
 
 // TestInterleaving compares with Hermitage's table for MySQL, which is MariaDB's as
@@ -15,7 +14,7 @@ import (
 // shown at read uncommitted, which Hermitage does not try: what T2 reads there, T1 has
 // written already.
 func TestInterleaving(t *testing.T) {
-	drivertest.RunInterleaving(t, Open, func(level store.Level) workload.Target {
+	drivertest.RunInterleaving(t, Open, func(level store.Level) store.Target {
 		var options []func(*spot)
 		for _, o := range level.Options {
 			name, value, _ := strings.Cut(o, "=")

@@ -7,7 +7,6 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // Levels implements store.Database. Repeatable read comes twice where InnoDB can
@@ -40,7 +39,7 @@ func (l *session) Waiting(ctx context.Context) (waiting, known bool, err error) 
 	if l.schema.engine == rocksdb {
 		return false, false, nil
 	}
-	if err := workload.Pause(ctx, transactionsCache); err != nil {
+	if err := store.Pause(ctx, transactionsCache); err != nil {
 		return false, true, err
 	}
 	var waits int64

@@ -9,7 +9,6 @@ import (
 	"assay/driver/sqldb"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/isolation"
 )
 
@@ -45,11 +44,11 @@ func (s *steps) operate(ctx context.Context, op *isolation.Op) error {
 	return s.Operate(ctx, s.t.Steps(), op)
 }
 
-func (s *steps) failed(ctx context.Context, err error) workload.Reply {
-	return s.t.End(ctx, err).Reply
+func (s *steps) failed(ctx context.Context, err error) store.Reply {
+	return s.t.End(ctx, err)
 }
 
-func (s *steps) commit(ctx context.Context) workload.Reply { return s.t.End(ctx, nil).Reply }
+func (s *steps) commit(ctx context.Context) store.Reply { return s.t.End(ctx, nil) }
 
 // isolationStore is the database, and the schema below it, which keeps the connection
 // of the last session.
@@ -71,7 +70,7 @@ func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (s
 	return c, err
 }
 
-func newIsolation(t *testing.T, to workload.Target) *isolationStore {
+func newIsolation(t *testing.T, to store.Target) *isolationStore {
 	t.Helper()
 	s, err := openSchema(context.Background(), to, isolation.Schema())
 	if err != nil {
@@ -91,13 +90,13 @@ type desk struct {
 }
 
 // sitDown makes the database and opens the sessions' Store on the target.
-func sitDown(t *testing.T, to workload.Target) *desk {
+func sitDown(t *testing.T, to store.Target) *desk {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	engine := parameter("engine", "InnoDB")
 	maker := newIsolation(t, target(engine))
-	if err := maker.Create(ctx, workload.Marker{Run: "desk", Workload: "isolation", Created: time.Now()}); err != nil {
+	if err := maker.Create(ctx, store.Marker{Run: "desk", Workload: "isolation", Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -141,7 +140,7 @@ func (d *desk) list(key int64) []int64 {
 }
 
 // wantOutcome also wants the session to be as usable as the reply says.
-func (d *desk) wantOutcome(s *steps, r workload.Reply, outcome history.Outcome, class string, broken bool) {
+func (d *desk) wantOutcome(s *steps, r store.Reply, outcome history.Outcome, class string, broken bool) {
 	d.t.Helper()
 	if r.Outcome != outcome || r.Class != class || r.Broken != broken || r.Err == nil {
 		d.t.Errorf("got %+v, want %v (%s), broken %t", r, outcome, class, broken)
@@ -165,7 +164,7 @@ func TestIsolationLockTimeout(t *testing.T) {
 	if holder.t.End(d.ctx, context.Canceled).Broken {
 		t.Error("the holder cannot leave")
 	}
-	d.wantOutcome(s, r, history.Failed, workload.ClassLockTimeout, false)
+	d.wantOutcome(s, r, history.Failed, store.ClassLockTimeout, false)
 	if list := d.list(2); len(list) != 1 {
 		t.Errorf("the failed transaction left %v", list)
 	}
@@ -181,7 +180,7 @@ func TestIsolationLostBeforeCommit(t *testing.T) {
 	exec(t, rival, `UPDATE assay_isolation.list SET elements = elements WHERE id = 2`)
 	value(t, rival, `SELECT id FROM assay_isolation.list WHERE id = 2 FOR UPDATE`)
 	s := d.session()
-	reply := make(chan workload.Reply, 1)
+	reply := make(chan store.Reply, 1)
 	go func() { reply <- s.Do(d.ctx, []isolation.Op{element(4, 1), element(2, 2)}) }()
 	awaitLockWait(t, d.ctx, s.c.look.id)
 	exec(t, admin(t), `KILL CONNECTION ?`, s.c.look.id)
@@ -193,7 +192,7 @@ func TestIsolationLostBeforeCommit(t *testing.T) {
 	if list := d.list(4); len(list) != 0 {
 		t.Errorf("left %v", list)
 	}
-	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 2)}), history.Failed, workload.ClassLost, true)
+	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 2)}), history.Failed, store.ClassLost, true)
 }
 
 // TestIsolationContextOver ends the context at each statement and before
@@ -204,7 +203,7 @@ func TestIsolationContextOver(t *testing.T) {
 		s := d.session()
 		ctx, cancel := context.WithCancel(d.ctx)
 		defer cancel()
-		var r workload.Reply
+		var r store.Reply
 		for i := range 2 {
 			op := element(2, int64(i))
 			if i == statements {
@@ -219,7 +218,7 @@ func TestIsolationContextOver(t *testing.T) {
 			cancel()
 			r = s.commit(ctx)
 		}
-		d.wantOutcome(s, r, history.Failed, workload.ClassTimeout, true)
+		d.wantOutcome(s, r, history.Failed, store.ClassTimeout, true)
 		s.Close()
 	}
 	if err := d.store.Settle(d.ctx); err != nil {

@@ -5,7 +5,6 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // reserved are the names that MySQL reserves, and those in their place.
@@ -14,18 +13,18 @@ func reserved() map[string]string { return map[string]string{"row": "entry", "ke
 // chooseReads: reads go to the node that takes the session's inserts, or with the
 // targets nearest and secondary-preferred to another host of the address that answers,
 // and to the same one if no other does; an address of one host gives
-// *workload.OptionError for them. Such a node may not have applied yet what was
+// *store.OptionError for them. Such a node may not have applied yet what was
 // acknowledged, unless the address has wsrep_sync_wait=1.
 func (p *schema) chooseReads(read string) error {
 	switch read {
-	case "", workload.ReadPrimary:
-	case workload.ReadNearest, workload.ReadSecondaryPreferred:
+	case "", store.ReadPrimary:
+	case store.ReadNearest, store.ReadSecondaryPreferred:
 		if p.readsApart = len(p.hosts) > 1; !p.readsApart {
-			return &workload.OptionError{Option: "--read", Value: read, Want: workload.ReadPrimary + ", or an address of several hosts"}
+			return &store.OptionError{Option: "--read", Value: read, Want: store.ReadPrimary + ", or an address of several hosts"}
 		}
 	default:
-		return &workload.OptionError{Option: "--read", Value: read,
-			Want: workload.ReadPrimary + ", " + workload.ReadSecondaryPreferred + ", " + workload.ReadNearest}
+		return &store.OptionError{Option: "--read", Value: read,
+			Want: store.ReadPrimary + ", " + store.ReadSecondaryPreferred + ", " + store.ReadNearest}
 	}
 	return nil
 }

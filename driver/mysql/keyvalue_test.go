@@ -10,11 +10,10 @@ import (
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/availability"
 )
 
-func openAvailability(t *testing.T, to workload.Target) *schema {
+func openAvailability(t *testing.T, to store.Target) *schema {
 	t.Helper()
 	db, err := openSchema(context.Background(), to, availability.Schema())
 	if err != nil {
@@ -24,16 +23,16 @@ func openAvailability(t *testing.T, to workload.Target) *schema {
 }
 
 func TestAvailabilityReads(t *testing.T) {
-	for _, read := range []string{workload.ReadNearest, workload.ReadSecondaryPreferred, "farthest"} {
+	for _, read := range []string{store.ReadNearest, store.ReadSecondaryPreferred, "farthest"} {
 		to := target()
 		to.Read = read
 		_, err := Open(context.Background(), to, availability.Schema())
-		if refused := (*workload.OptionError)(nil); !errors.As(err, &refused) || refused.Value != read {
+		if refused := (*store.OptionError)(nil); !errors.As(err, &refused) || refused.Value != read {
 			t.Errorf("%s with one host: %v", read, err)
 		}
 	}
 	to := target()
-	to.Read = workload.ReadPrimary
+	to.Read = store.ReadPrimary
 	db := openAvailability(t, to)
 	if promise := db.Promises().Reads; promise != store.Linearizable {
 		t.Errorf("one server promises %q", promise)
@@ -50,7 +49,7 @@ func TestIdleConnectionsThatEnd(t *testing.T) {
 	defer cancel()
 	db := openAvailability(t, target())
 	defer db.Close()
-	if err := db.Create(ctx, workload.Marker{Workload: "availability"}); err != nil {
+	if err := db.Create(ctx, store.Marker{Workload: "availability"}); err != nil {
 		t.Fatal(err)
 	}
 	session := drivertest.OpenRecords(t, db)
@@ -69,8 +68,8 @@ func TestIdleConnectionsThatEnd(t *testing.T) {
 	if r := session.Add(ctx, 1); r.Outcome != history.Committed {
 		t.Errorf("an application's next insert: %+v", r)
 	}
-	if r := scene.session.Transfer(ctx, scene.next(1, 2)); r.Outcome != history.Failed || r.Class != workload.ClassLost || !r.Broken {
-		t.Errorf("a transfer: %+v, want failed (%s), broken", r, workload.ClassLost)
+	if r := scene.session.Transfer(ctx, scene.next(1, 2)); r.Outcome != history.Failed || r.Class != store.ClassLost || !r.Broken {
+		t.Errorf("a transfer: %+v, want failed (%s), broken", r, store.ClassLost)
 	}
 	session.Close()
 	if err := errors.Join(db.Settle(ctx), db.Drop(ctx)); err != nil {

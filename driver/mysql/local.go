@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"assay/driver/uri"
-	"assay/workload"
+	"assay/store"
 )
 
 // The ways to write the Unix socket of a server, beside the option socket: in the place of
@@ -60,10 +60,10 @@ func (s *settings) takeSocket(options uri.Options) error {
 		return nil
 	}
 	if !filepath.IsAbs(path) {
-		return &workload.OptionError{Option: "socket", Value: path, Want: "the whole path of the server's Unix socket"}
+		return &store.OptionError{Option: "socket", Value: path, Want: "the whole path of the server's Unix socket"}
 	}
 	if len(s.hosts) != 1 || s.hosts[0] != localhost+":"+defaultPort {
-		return &workload.OptionError{Option: "socket", Value: path, Want: "with localhost as the only host, and no port"}
+		return &store.OptionError{Option: "socket", Value: path, Want: "with localhost as the only host, and no port"}
 	}
 	s.hosts = []string{path}
 	return nil
@@ -107,7 +107,7 @@ func (s *settings) fillIn(a *uri.Address, passwordGiven, named bool) error {
 	if host != "" {
 		file, err := uri.Parse("mysql://"+host+"/", wantAddress, defaultPort, "mysql")
 		if err != nil {
-			return &workload.OptionError{Option: optionsFile, Value: "host, port", Want: "a host and a port that can be used"}
+			return &store.OptionError{Option: optionsFile, Value: "host, port", Want: "a host and a port that can be used"}
 		}
 		s.hosts = file.Hosts
 	}
@@ -139,7 +139,7 @@ func clientOptions() (map[string]string, error) {
 	}
 	text, read := os.ReadFile(path)
 	if err = errors.Join(err, read); err != nil {
-		return nil, &workload.OptionError{Option: optionsFile, Value: path, Reason: "it cannot be read", Want: "a file that this user may read, or none"}
+		return nil, &store.OptionError{Option: optionsFile, Value: path, Reason: "it cannot be read", Want: "a file that this user may read, or none"}
 	}
 	return readClientOptions(text), nil
 }

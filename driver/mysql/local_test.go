@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 )
 
@@ -21,7 +21,7 @@ func TestSocketsInAddresses(t *testing.T) {
 		"mysql://u:p@localhost/?socket=/run/a.sock", "mysql://u:p@localhost/?socket=%2Frun%2Fa.sock", "mysql://u:p@%2Frun%2Fa.sock/",
 		"mariadb://u:p@%2frun%2Fa.sock", "mysql://u:p@unix(/run/a.sock)/", "mysql://u:p@unix(/run/a.sock)", "mysql://u:p@unix(/run/a.sock)/?engine=InnoDB",
 	} {
-		s, err := parse(workload.Target{Address: address})
+		s, err := parse(store.Target{Address: address})
 		if err != nil || !slices.Equal(s.hosts, []string{"/run/a.sock"}) || s.user != "u" || s.password != "p" || networkOf(s.hosts[0]) != "unix" || strings.Contains(s.printable, ":p@") {
 			t.Errorf("%s: %+v, %v", address, s, err)
 		}
@@ -30,8 +30,8 @@ func TestSocketsInAddresses(t *testing.T) {
 		"mysql://u:hunter2@localhost/?socket=a.sock", "mysql://u:hunter2@db.example/?socket=/run/a.sock", "mysql://u:hunter2@localhost:3307/?socket=/run/a.sock",
 		"mysql://u:hunter2@localhost,b/?socket=/run/a.sock", "mysql://u:hunter2@%2Frun%2Fa.sock,b/", "mysql://u:hunter2@%2Frun%2Fa.sock/?socket=/run/b",
 	} {
-		s, err := parse(workload.Target{Address: address})
-		if refused := (*workload.OptionError)(nil); !errors.As(err, &refused) {
+		s, err := parse(store.Target{Address: address})
+		if refused := (*store.OptionError)(nil); !errors.As(err, &refused) {
 			t.Errorf("%s: %+v, %v", address, s, err)
 			continue
 		}
@@ -46,22 +46,22 @@ func TestThroughASocket(t *testing.T) {
 	if _, err := os.Stat(socket); err != nil {
 		t.Fatal(err)
 	}
-	store := openBank(t, workload.Target{Address: "mysql://" + url.UserPassword("assay", secret).String() + "@" + url.PathEscape(socket) + "/"})
-	defer store.Close()
-	if err := store.Create(t.Context(), workload.Marker{Run: "socket", Workload: "bank"}); err != nil {
+	db := openBank(t, store.Target{Address: "mysql://" + url.UserPassword("assay", secret).String() + "@" + url.PathEscape(socket) + "/"})
+	defer db.Close()
+	if err := db.Create(t.Context(), store.Marker{Run: "socket", Workload: "bank"}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Session(t.Context())
+	s, err := db.Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
-	if err := errors.Join(store.Settle(t.Context()), store.Drop(t.Context())); err != nil {
+	if err := errors.Join(db.Settle(t.Context()), db.Drop(t.Context())); err != nil {
 		t.Error(err)
 	}
-	missing := workload.Target{Address: "mysql://u:hunter2@%2Fnone%2Fa.sock/"}
+	missing := store.Target{Address: "mysql://u:hunter2@%2Fnone%2Fa.sock/"}
 	_, err = Open(t.Context(), missing, bank.Schema())
-	if unreachable := (*workload.UnreachableError)(nil); !errors.As(err, &unreachable) {
+	if unreachable := (*store.UnreachableError)(nil); !errors.As(err, &unreachable) {
 		t.Errorf("got %v", err)
 	}
 	quietError(t, err)
@@ -109,7 +109,7 @@ func TestOptionsOfTheUser(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			home(t, c.mode, c.file...)
 			t.Setenv("MYSQL_PWD", c.variable)
-			s, err := parse(workload.Target{Address: c.address})
+			s, err := parse(store.Target{Address: c.address})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,8 +122,8 @@ func TestOptionsOfTheUser(t *testing.T) {
 		})
 	}
 	home(t, 0o600, "[client]", "host=a b c", "password=hunter2")
-	_, err := parse(workload.Target{Address: "mysql://"})
-	if refused := (*workload.OptionError)(nil); !errors.As(err, &refused) || !strings.Contains(err.Error(), ".my.cnf") {
+	_, err := parse(store.Target{Address: "mysql://"})
+	if refused := (*store.OptionError)(nil); !errors.As(err, &refused) || !strings.Contains(err.Error(), ".my.cnf") {
 		t.Errorf("got %v", err)
 	} else {
 		quietError(t, err)

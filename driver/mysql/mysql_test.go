@@ -17,7 +17,6 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/bank"
 	"assay/workload/definition"
 	"assay/workload/isolation"
@@ -80,11 +79,11 @@ func user(name, password string) func(*spot) {
 
 func parameter(name, value string) func(*spot) { return func(s *spot) { s.query.Set(name, value) } }
 
-func target(changes ...func(*spot)) workload.Target {
-	return workload.Target{Address: address(changes...), ConnectTimeout: 3 * time.Second}
+func target(changes ...func(*spot)) store.Target {
+	return store.Target{Address: address(changes...), ConnectTimeout: 3 * time.Second}
 }
 
-func at(level string, changes ...func(*spot)) workload.Target {
+func at(level string, changes ...func(*spot)) store.Target {
 	to := target(changes...)
 	to.Isolation = level
 	return to
@@ -111,7 +110,7 @@ func (s *bankConnects) Connect(ctx context.Context, statements []sqldb.Statement
 	return c, err
 }
 
-func openBank(t *testing.T, target workload.Target) *bankStore {
+func openBank(t *testing.T, target store.Target) *bankStore {
 	t.Helper()
 	p, err := openSchema(context.Background(), target, bank.Schema())
 	if err != nil {
@@ -197,7 +196,7 @@ func TestStore(t *testing.T) {
 		},
 		Server:       node.Node(0).Address(),
 		CommitMarker: []byte("commit"),
-		Via:          func(addr string) workload.Target { return target(atHosts(addr)) },
+		Via:          func(addr string) store.Target { return target(atHosts(addr)) },
 		Restart: func(t *testing.T) {
 			if err := node.Node(0).Kill(); err != nil {
 				t.Fatal(err)
@@ -208,7 +207,7 @@ func TestStore(t *testing.T) {
 		},
 	}
 	drivertest.RunStore(t, whole)
-	for name, to := range map[string]workload.Target{
+	for name, to := range map[string]store.Target{
 		"read committed": at("read committed"), "serializable": at("serializable"), "RocksDB": at("", parameter("engine", "RocksDB")),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -218,7 +217,7 @@ func TestStore(t *testing.T) {
 	t.Run("statements apart", func(t *testing.T) {
 		apart := whole
 		apart.Target = target(parameter("statements", statementsApart))
-		apart.Via = func(addr string) workload.Target {
+		apart.Via = func(addr string) store.Target {
 			return target(atHosts(addr), parameter("statements", statementsApart))
 		}
 		drivertest.RunOutcomes(t, apart)
@@ -233,7 +232,7 @@ func TestWorkloads(t *testing.T) {
 	t.Run("RocksDB", func(t *testing.T) {
 		drivertest.ShortRuns(t, target(parameter("engine", "rocksdb"), parameter("rocksdb_deadlock_detect", "ON")), drivertest.Supports(open, lacks)...)
 	})
-	for name, to := range map[string]workload.Target{
+	for name, to := range map[string]store.Target{
 		"read uncommitted": at("read uncommitted"), "read committed": at("read committed"), "serializable": at("serializable"),
 		"snapshots": at("repeatable read", parameter("innodb_snapshot_isolation", "ON")),
 	} {

@@ -9,6 +9,7 @@ import (
 
 	cluster "assay/cluster/mariadb"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
 )
@@ -26,7 +27,7 @@ type scene struct {
 }
 
 // setScene loads four accounts of 1000 and opens a session on the target.
-func setScene(t *testing.T, to workload.Target) *scene {
+func setScene(t *testing.T, to store.Target) *scene {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
@@ -52,17 +53,17 @@ func setScene(t *testing.T, to workload.Target) *scene {
 	return s
 }
 
-func load(t *testing.T, ctx context.Context, store *bankStore) {
+func load(t *testing.T, ctx context.Context, db *bankStore) {
 	t.Helper()
-	mark := workload.Marker{Run: "provoked", Workload: "bank", Rows: 4, Created: time.Now()}
-	if err := store.Create(ctx, mark); err != nil {
+	mark := store.Marker{Run: "provoked", Workload: "bank", Rows: 4, Created: time.Now()}
+	if err := db.Create(ctx, mark); err != nil {
 		t.Fatal(err)
 	}
 	accounts := []bank.Account{{ID: 1, Balance: 1000}, {ID: 2, Balance: 1000}, {ID: 3, Balance: 1000}, {ID: 4, Balance: 1000}}
-	if err := store.LoadAccounts(ctx, accounts); err != nil {
+	if err := db.LoadAccounts(ctx, accounts); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.FinishLoad(ctx); err != nil {
+	if err := db.FinishLoad(ctx); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -143,7 +144,7 @@ func TestDeadlock(t *testing.T) {
 	got := <-reply
 	exec(t, s.rival, `ROLLBACK`)
 	exec(t, s.rival, `DROP TABLE assay_bank.weight`)
-	s.wantFailed(tr, got, workload.ClassDeadlock)
+	s.wantFailed(tr, got, store.ClassDeadlock)
 }
 
 // TestLockTimeout: the server rolls back the statement that waited, and keeps
@@ -155,7 +156,7 @@ func TestLockTimeout(t *testing.T) {
 	tr := s.next(1, 2)
 	got := s.session.Transfer(s.ctx, tr)
 	exec(t, s.rival, `ROLLBACK`)
-	s.wantFailed(tr, got, workload.ClassLockTimeout)
+	s.wantFailed(tr, got, store.ClassLockTimeout)
 }
 
 // TestKilledBeforeItsCommitWasSent has the connection end in the middle of a
@@ -183,7 +184,7 @@ func TestStatementTimeout(t *testing.T) {
 	tr := s.next(1, 2)
 	got := s.session.Transfer(s.ctx, tr)
 	exec(t, s.rival, `ROLLBACK`)
-	s.wantFailed(tr, got, workload.ClassTimeout)
+	s.wantFailed(tr, got, store.ClassTimeout)
 }
 
 func TestSnapshotIsolationOfTransfers(t *testing.T) {
@@ -203,7 +204,7 @@ func TestReadOnlyTransactions(t *testing.T) {
 	s := setScene(t, target(parameter("tx_read_only", "1")))
 	tr := s.next(1, 2)
 	got := s.session.Transfer(s.ctx, tr)
-	if got.Outcome != history.Failed || got.Class != workload.ClassReadOnly || s.rows(tr) != "0" {
+	if got.Outcome != history.Failed || got.Class != store.ClassReadOnly || s.rows(tr) != "0" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -223,8 +224,8 @@ func TestServerTurnsReadOnly(t *testing.T) {
 	t.Cleanup(func() { exec(t, admin(t), `SET GLOBAL read_only = 0`) })
 	tr := s.next(1, 2)
 	got := s.session.Transfer(s.ctx, tr)
-	if got.Outcome != history.Failed || got.Class != workload.ClassReadOnly || !got.Broken {
-		t.Errorf("got %+v, want failed (%s) and a session to be replaced", got, workload.ClassReadOnly)
+	if got.Outcome != history.Failed || got.Class != store.ClassReadOnly || !got.Broken {
+		t.Errorf("got %+v, want failed (%s) and a session to be replaced", got, store.ClassReadOnly)
 	}
 	exec(t, conn, `SET GLOBAL read_only = 0`)
 	if n := s.rows(tr); n != "0" {
@@ -245,7 +246,7 @@ func TestEndedByTheServer(t *testing.T) {
 	reply := s.start(s.ctx, tr)
 	awaitLockWait(t, s.ctx, s.look.id)
 	exec(t, watcher, `KILL QUERY ?`, s.look.id)
-	s.wantFailed(tr, <-reply, workload.ClassTimeout)
+	s.wantFailed(tr, <-reply, store.ClassTimeout)
 
 	tr = s.next(1, 2)
 	reply = s.start(s.ctx, tr)
@@ -260,8 +261,8 @@ func TestEndedByTheServer(t *testing.T) {
 		t.Errorf("%s rows of a transaction that was ended", n)
 	}
 	again := s.session.Transfer(s.ctx, s.next(1, 2))
-	if again.Outcome != history.Failed || again.Class != workload.ClassLost || !again.Broken {
-		t.Errorf("a transfer on the dead session: %+v, want failed (%s), broken: nothing was sent", again, workload.ClassLost)
+	if again.Outcome != history.Failed || again.Class != store.ClassLost || !again.Broken {
+		t.Errorf("a transfer on the dead session: %+v, want failed (%s), broken: nothing was sent", again, store.ClassLost)
 	}
 	s.consistent()
 }
@@ -280,8 +281,8 @@ func TestCancelledWhileItWaits(t *testing.T) {
 			awaitLockWait(t, s.ctx, s.look.id)
 			cancel()
 			got := <-reply
-			if got.Outcome != history.Unknown || got.Class != workload.ClassTimeout || !got.Broken {
-				t.Errorf("got %+v, want unknown (%s)", got, workload.ClassTimeout)
+			if got.Outcome != history.Unknown || got.Class != store.ClassTimeout || !got.Broken {
+				t.Errorf("got %+v, want unknown (%s)", got, store.ClassTimeout)
 			}
 			s.session.Close()
 			if release != "" {
@@ -358,10 +359,10 @@ func TestShutdown(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	store := openBank(t, target(atHosts(m.Node(0).Address())))
-	defer store.Close()
-	load(t, ctx, store)
-	session, err := store.Session(ctx)
+	db := openBank(t, target(atHosts(m.Node(0).Address())))
+	defer db.Close()
+	load(t, ctx, db)
+	session, err := db.Session(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,10 +386,10 @@ func TestShutdown(t *testing.T) {
 	if got := <-reply; got.Outcome != history.Unknown || !got.Broken {
 		t.Errorf("got %+v, want unknown, broken", got)
 	}
-	if _, err := store.Session(ctx); err == nil {
+	if _, err := db.Session(ctx); err == nil {
 		t.Error("a session on a server that is gone")
 	}
-	if err := store.Settle(ctx); err != nil {
+	if err := db.Settle(ctx); err != nil {
 		t.Errorf("Settle on a server that is gone: %v", err)
 	}
 	if err := m.Restart(ctx, 0); err != nil {

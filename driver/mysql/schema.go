@@ -8,7 +8,6 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // schemaPrefix begins the name of every database that assay makes; the
@@ -42,11 +41,11 @@ const defaultEngine = "default_storage_engine"
 // storage engine of the tables, statements=together or apart how a transfer is
 // sent (see Batch), ssl-mode, ssl-ca, ssl-cert and ssl-key encrypt (see
 // readEncryption), and all other options are session variables of the server.
-func Open(ctx context.Context, target workload.Target, of store.Schema) (store.Database, error) {
+func Open(ctx context.Context, target store.Target, of store.Schema) (store.Database, error) {
 	return sqldb.Opener(openSchema)(ctx, target, of)
 }
 
-func openSchema(ctx context.Context, target workload.Target, of store.Schema) (*schema, error) {
+func openSchema(ctx context.Context, target store.Target, of store.Schema) (*schema, error) {
 	s, err := parse(target)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,6 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // session is the connection of one session. It is used by one goroutine at a time.
@@ -103,7 +102,7 @@ func (l *session) Usable(err error) bool {
 	return l.Sound() && (err == nil || !errorTable().Lasting(err))
 }
 
-func (l *session) Classify(err error, at sqldb.Stage) workload.Reply {
+func (l *session) Classify(err error, at sqldb.Stage) store.Reply {
 	return l.errors.Classify(err, at)
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"assay/driver/sqldb"
-	"assay/workload"
+	"assay/store"
 )
 
 // figures are what SHOW GLOBAL STATUS tells (MariaDB and MySQL documentation,
@@ -16,15 +16,15 @@ import (
 // Innodb_row_lock_time is in milliseconds, and how much it grows in a second is how
 // many sessions waited on average. wsrep_flow_control_paused_ns is the time in which
 // the node's replication stood still.
-func figures() []workload.NamedValue {
-	figure := func(key string, scale float64, chart, name, unit string, counter bool, means workload.Meaning) workload.NamedValue {
-		return workload.NamedValue{Key: key, Scale: scale,
-			Statistic: workload.Statistic{Name: name, Chart: chart, Unit: unit, Counter: counter, Means: means}}
+func figures() []store.NamedValue {
+	figure := func(key string, scale float64, chart, name, unit string, counter bool, means store.Meaning) store.NamedValue {
+		return store.NamedValue{Key: key, Scale: scale,
+			Statistic: store.Statistic{Name: name, Chart: chart, Unit: unit, Counter: counter, Means: means}}
 	}
 	const sessions, pages, log, replication = "Sessions", "Pages of tables and indexes", "Redo log", "Galera's queues"
-	all := []workload.NamedValue{
-		figure("Threads_running", 0, sessions, "running", "", false, workload.BusySessions),
-		figure("Innodb_row_lock_time", 1e-3, sessions, "waiting for a row lock, on average", "", true, workload.LockWaits),
+	all := []store.NamedValue{
+		figure("Threads_running", 0, sessions, "running", "", false, store.BusySessions),
+		figure("Innodb_row_lock_time", 1e-3, sessions, "waiting for a row lock, on average", "", true, store.LockWaits),
 		figure("Innodb_row_lock_waits", 0, "Waits for row locks", "row lock waits", "", true, ""),
 		figure("Innodb_deadlocks", 0, "Conflicts", "deadlocks", "", true, ""),
 		figure("wsrep_local_cert_failures", 0, "Conflicts", "refused by certification", "", true, ""),
@@ -38,7 +38,7 @@ func figures() []workload.NamedValue {
 		figure("Innodb_checkpoint_age", 0, "Not yet in a checkpoint", "checkpoint age", "bytes", false, ""),
 		figure("wsrep_local_recv_queue", 0, replication, "to be applied", "", false, ""),
 		figure("wsrep_local_send_queue", 0, replication, "to be sent", "", false, ""),
-		figure("wsrep_flow_control_paused_ns", 1e-9, "Held back by flow control", "share of the time", "", true, workload.Paused),
+		figure("wsrep_flow_control_paused_ns", 1e-9, "Held back by flow control", "share of the time", "", true, store.Paused),
 	}
 	all[0].Offset = -1 // the one that asks
 	return all
@@ -46,7 +46,7 @@ func figures() []workload.NamedValue {
 
 // OpenStatistics opens the account that the servers keep of their work: that of the
 // first host that takes writes. It connects to nobody yet.
-func OpenStatistics(_ context.Context, target workload.Target) (workload.Statistics, error) {
+func OpenStatistics(_ context.Context, target store.Target) (store.Statistics, error) {
 	s, err := parse(target)
 	if err != nil {
 		return nil, err

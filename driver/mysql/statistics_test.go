@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
-	"assay/workload"
+	"assay/store"
 )
 
 func TestStatistics(t *testing.T) {
@@ -12,6 +12,6 @@ func TestStatistics(t *testing.T) {
 	drivertest.RunStatistics(t, drivertest.Statistics{
 		Open: OpenStatistics, Target: target(), Secret: secret, Pause: node.Node(0).Pause, Resume: node.Node(0).Resume, Counter: "asked for",
 		Work:  func(t *testing.T) { exec(t, worker, `SELECT count(*) FROM mysql.innodb_table_stats`) },
-		Means: []workload.Meaning{workload.BusySessions, workload.LockWaits},
+		Means: []store.Meaning{store.BusySessions, store.LockWaits},
 	})
 }

@@ -6,7 +6,7 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/durability"
-	"assay/workload"
+	"assay/store"
 )
 
 // TestTablesOfAUser wants the tables that a user makes to be of the engine that the
@@ -34,7 +34,7 @@ func TestTablesOfAUser(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			settings, g := drivertest.StorageOf(t, drivertest.Store{Open: Open, Target: target(test.change)}, test.statements...)
-			if engine, apart := drivertest.Value(settings, "engine"), drivertest.Value(settings, workload.SettingStoredAs+"MyISAM"); engine != test.engine || apart != test.apart {
+			if engine, apart := drivertest.Value(settings, "engine"), drivertest.Value(settings, store.SettingStoredAs+"MyISAM"); engine != test.engine || apart != test.apart {
 				t.Errorf("engine %q, apart %q; want %q, %q", engine, apart, test.engine, test.apart)
 			}
 			if g.Class != test.class || !strings.Contains(g.Source, test.source) {
@@ -46,17 +46,17 @@ func TestTablesOfAUser(t *testing.T) {
 
 // TestTablesOfOurOwn wants what became of assay's own tables told as well.
 func TestTablesOfOurOwn(t *testing.T) {
-	store := openBank(t, target())
-	defer store.Close()
-	if err := store.Create(t.Context(), workload.Marker{Run: "storage", Workload: "bank"}); err != nil {
+	db := openBank(t, target())
+	defer db.Close()
+	if err := db.Create(t.Context(), store.Marker{Run: "storage", Workload: "bank"}); err != nil {
 		t.Fatal(err)
 	}
 	exec(t, admin(t), "ALTER TABLE assay_bank.account ENGINE=MyISAM")
-	product, err := store.Describe(t.Context())
+	product, err := db.Describe(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := drivertest.Value(product.Settings, workload.SettingStoredAs+"MyISAM"); got != "account" {
+	if got := drivertest.Value(product.Settings, store.SettingStoredAs+"MyISAM"); got != "account" {
 		t.Errorf("stored as MyISAM: %q", got)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"context"
 	"strings"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // pin is a session variable whose value assay sets for its own connections, where the
@@ -114,11 +114,11 @@ func (c *conn) pin(ctx context.Context, pins []pin) error {
 }
 
 // limits are the time limits that the server or the address sets for sessions, if any.
-func (s *settings) limits(ctx context.Context, c *conn) (limits []workload.Setting, err error) {
+func (s *settings) limits(ctx context.Context, c *conn) (limits []store.Setting, err error) {
 	values, err := c.pairs(ctx, `SHOW GLOBAL VARIABLES`)
 	for _, p := range unlimited() {
 		if value := cmp.Or(s.given(p.name), values[p.name]); value != "" && value != p.shown && value != p.value {
-			limits = append(limits, workload.Setting{Name: p.name, Value: value + " (clients alone, not loading and reading back)"})
+			limits = append(limits, store.Setting{Name: p.name, Value: value + " (clients alone, not loading and reading back)"})
 		}
 	}
 	return limits, err

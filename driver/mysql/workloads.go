@@ -10,12 +10,11 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // FileSize implements store.Database: what the tables use, and what is free in their
 // tablespaces (DATA_FREE; MySQL manual, "The INFORMATION_SCHEMA TABLES Table").
-func (p *schema) FileSize(ctx context.Context) (workload.Size, error) {
+func (p *schema) FileSize(ctx context.Context) (store.Size, error) {
 	size, err := p.Size(ctx)
 	if err != nil {
 		return size, err
@@ -26,7 +25,7 @@ func (p *schema) FileSize(ctx context.Context) (workload.Size, error) {
 			WHERE table_schema = $1 AND table_name NOT IN ('assay_mark', 'assay_lease')`, []store.Value{store.OfText(p.Name)}, &free)
 	})
 	if err != nil {
-		return workload.Size{}, p.Operation("size", err)
+		return store.Size{}, p.Operation("size", err)
 	}
 	size.Tables += free
 	size.Bytes += free
@@ -35,7 +34,7 @@ func (p *schema) FileSize(ctx context.Context) (workload.Size, error) {
 
 func (p *schema) Compactions() ([]string, error) {
 	if !p.dialect.optimizes {
-		return nil, &workload.OptionError{Option: dialectOption, Value: p.dialect.name,
+		return nil, &store.OptionError{Option: dialectOption, Value: p.dialect.name,
 			Want: dialects()[0].name + "; others give space back by themselves, and have no OPTIMIZE TABLE"}
 	}
 	return []string{"OPTIMIZE TABLE"}, nil
@@ -131,7 +130,7 @@ func (p *schema) Engines(ctx context.Context) (names []string, err error) {
 			if err == nil && !strings.EqualFold(found, p.engine) {
 				names = append(names, found)
 			}
-			if refused := (*workload.OptionError)(nil); err != nil && !errors.As(err, &refused) {
+			if refused := (*store.OptionError)(nil); err != nil && !errors.As(err, &refused) {
 				return err
 			}
 		}
@@ -140,7 +139,7 @@ func (p *schema) Engines(ctx context.Context) (names []string, err error) {
 	return append(names, compressed), p.Operation("ask for the engines", err)
 }
 
-func (p *schema) CreateOn(ctx context.Context, mark workload.Marker, engine string, _ bool) error {
+func (p *schema) CreateOn(ctx context.Context, mark store.Marker, engine string, _ bool) error {
 	if p.engine = engine; engine == compressed {
 		p.engine = innodb
 	}

@@ -7,7 +7,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -20,7 +19,7 @@ func TestAuditLevel(t *testing.T) {
 	checkAuditLevel(t, target(t, parameter("default_transaction_isolation", "serializable")), "serializable")
 }
 
-func checkAuditLevel(t *testing.T, to workload.Target, want string) {
+func checkAuditLevel(t *testing.T, to store.Target, want string) {
 	t.Helper()
 	opened := openBank(t, to)
 	defer opened.Close()
@@ -59,12 +58,12 @@ func TestAuditSeesOneMoment(t *testing.T) {
 
 func TestAuditEnds(t *testing.T) {
 	s := setScene(t, target(t))
-	store := s.store
+	db := s.store
 	exec(t, s.rival, `BEGIN`)
 	exec(t, s.rival, `LOCK TABLE assay_bank.account IN ACCESS EXCLUSIVE MODE`)
 	for name, audit := range map[string]func(context.Context) error{
-		"some": func(ctx context.Context) error { return store.Audit(ctx, []int64{1}, make([]bank.State, 1)) },
-		"all":  func(ctx context.Context) error { _, err := store.AuditAll(ctx); return err },
+		"some": func(ctx context.Context) error { return db.Audit(ctx, []int64{1}, make([]bank.State, 1)) },
+		"all":  func(ctx context.Context) error { _, err := db.AuditAll(ctx); return err },
 	} {
 		ctx, cancel := context.WithCancel(s.ctx)
 		ended := make(chan error, 1)
@@ -79,17 +78,17 @@ func TestAuditEnds(t *testing.T) {
 		}
 	}
 	exec(t, s.rival, `ROLLBACK`)
-	if all, err := store.AuditAll(s.ctx); err != nil || all.Balance != 4000 {
+	if all, err := db.AuditAll(s.ctx); err != nil || all.Balance != 4000 {
 		t.Errorf("afterwards: %+v, %v", all, err)
 	}
 }
 
 func TestAuditWithoutSchema(t *testing.T) {
-	store := openBank(t, target(t))
-	defer store.Close()
-	_, err := store.AuditAll(context.Background())
-	for _, err := range []error{err, store.Audit(context.Background(), []int64{1}, make([]bank.State, 1))} {
-		if !errors.As(err, new(*workload.NoSchemaError)) {
+	db := openBank(t, target(t))
+	defer db.Close()
+	_, err := db.AuditAll(context.Background())
+	for _, err := range []error{err, db.Audit(context.Background(), []int64{1}, make([]bank.State, 1))} {
+		if !errors.As(err, new(*store.NoSchemaError)) {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -5,29 +5,29 @@ import (
 	"time"
 
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 )
 
 // BenchmarkTransfer tells what one transfer of one session costs the client.
 func BenchmarkTransfer(b *testing.B) {
 	ctx := b.Context()
-	db, err := Open(ctx, workload.Target{Address: server.Address(), ConnectTimeout: time.Minute}, bank.Schema())
+	db, err := Open(ctx, store.Target{Address: server.Address(), ConnectTimeout: time.Minute}, bank.Schema())
 	if err != nil {
 		b.Fatal(err)
 	}
-	store := bank.Over(db)
-	defer store.Close()
-	if err := store.Create(ctx, workload.Marker{Run: "benchmark", Workload: "bank"}); err != nil {
+	opened := bank.Over(db)
+	defer opened.Close()
+	if err := opened.Create(ctx, store.Marker{Run: "benchmark", Workload: "bank"}); err != nil {
 		b.Fatal(err)
 	}
-	if err := store.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 1 << 40}, {ID: 2}}); err != nil {
+	if err := opened.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 1 << 40}, {ID: 2}}); err != nil {
 		b.Fatal(err)
 	}
-	if err := store.FinishLoad(ctx); err != nil {
+	if err := opened.FinishLoad(ctx); err != nil {
 		b.Fatal(err)
 	}
-	session, err := store.Session(ctx)
+	session, err := opened.Session(ctx)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func BenchmarkTransfer(b *testing.B) {
 		}
 	}
 	session.Close()
-	if err := store.Drop(ctx); err != nil {
+	if err := opened.Drop(ctx); err != nil {
 		b.Fatal(err)
 	}
 }

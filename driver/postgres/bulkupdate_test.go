@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"assay/store"
-	"assay/workload"
 	"assay/workload/bulkupdate"
 	"assay/workload/definition"
 )
@@ -25,7 +24,7 @@ func TestBulkUpdateSeesWhoWaits(t *testing.T) {
 	config := bulkupdate.Config{Users: 1, Documents: 10, Workers: "1", Field: bulkupdate.FieldOff, Loaders: 1}
 	w, err := config.Open(t.Context(), db, 1, 1)
 	if err == nil {
-		err = errors.Join(w.Create(t.Context(), workload.Marker{Run: "r", Workload: "bulkupdate"}), w.Load(t.Context(), func(int64, int64) {}))
+		err = errors.Join(w.Create(t.Context(), store.Marker{Run: "r", Workload: "bulkupdate"}), w.Load(t.Context(), func(int64, int64) {}))
 	}
 	if err != nil {
 		t.Fatal(err)

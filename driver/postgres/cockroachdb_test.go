@@ -16,7 +16,6 @@ import (
 	"assay/driver/sqldb"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
@@ -48,7 +47,7 @@ func TestWhatCockroachDBLacks(t *testing.T) {
 	levels := target(t, inDialect)
 	levels.Isolation = "repeatable read"
 	nearest := target(t, inDialect)
-	nearest.Read = workload.ReadNearest
+	nearest.Read = store.ReadNearest
 	for name, c := range map[string]struct {
 		err    error
 		option string
@@ -58,15 +57,15 @@ func TestWhatCockroachDBLacks(t *testing.T) {
 		"repeatable read": {open["isolation"](levels), "isolation level", "read committed, serializable"},
 		"another reader":  {open["availability"](nearest), "--read", "primary"},
 		"compression": {func() error {
-			store := openOf(t, target(t, inDialect), candles.Schema())
-			defer store.Close()
+			opened := openOf(t, target(t, inDialect), candles.Schema())
+			defer opened.Close()
 			config := candles.Defaults()
 			config.Engine = "lz4"
-			_, err := candles.NewWork(t.Context(), store, config, 1, 1)
+			_, err := candles.NewWork(t.Context(), opened, config, 1, 1)
 			return err
 		}(), "--engine", "pebble"},
 	} {
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if !errors.As(c.err, &refused) || refused.Option != c.option || !strings.Contains(refused.Want, c.want) {
 			t.Errorf("%s: %v", name, c.err)
 		}
@@ -95,7 +94,7 @@ func TestWhatCockroachDBPromises(t *testing.T) {
 		t.Fatal(err)
 	}
 	two := host(u.Host + "," + u.Host[:strings.LastIndex(u.Host, ":")] + ":1")
-	for want, to := range map[string]workload.Target{
+	for want, to := range map[string]store.Target{
 		store.Linearizable: target(t, two, inDialect), "": target(t, two),
 	} {
 		db := openAvailability(t, to)
@@ -123,22 +122,22 @@ func TestErrorsOfAStatementAlone(t *testing.T) {
 		"postgresql":  {"40001": failed, "40003": unknown, "40P01": failed, "57014": failed, "XX000": failed, "23505": failed},
 		"cockroachdb": {"40001": failed, "40003": unknown, "40P01": failed, "57014": unknown, "XX000": unknown, "23505": failed},
 	} {
-		store := openAvailability(t, target(t, parameter("dialect", name)))
-		if err := store.Create(t.Context(), workload.Marker{Workload: "availability"}); err != nil {
+		opened := openAvailability(t, target(t, parameter("dialect", name)))
+		if err := opened.Create(t.Context(), store.Marker{Workload: "availability"}); err != nil {
 			t.Fatal(err)
 		}
 		for code, want := range outcomes {
 			refuse(t, "assay_availability", code)
 			exec(t, admin(t), `CREATE OR REPLACE TRIGGER refuse BEFORE INSERT ON assay_availability.entry
 				FOR EACH ROW EXECUTE FUNCTION assay_availability.refuse()`)
-			session := drivertest.OpenRecords(t, store)
+			session := drivertest.OpenRecords(t, opened)
 			r := session.Add(t.Context(), 1)
-			if session.Close(); r.Outcome != want || code == "40001" && r.Class != workload.ClassSerialization {
+			if session.Close(); r.Outcome != want || code == "40001" && r.Class != store.ClassSerialization {
 				t.Errorf("%s, %s: %+v; want %v", name, code, r, want)
 			}
 		}
 		exec(t, admin(t), `DROP FUNCTION assay_availability.refuse() CASCADE`)
-		if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
+		if err := errors.Join(opened.Drop(t.Context()), opened.Close()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -159,7 +158,7 @@ func TestErrorsInATransaction(t *testing.T) {
 			refuse(t, "assay_isolation", code)
 			s := d.session()
 			r := s.Do(d.ctx, []isolation.Op{{Kind: isolation.Write, Key: 1, Value: 1}})
-			if r.Outcome != want || r.Broken != (want == unknown) || code == "40001" && r.Class != workload.ClassSerialization {
+			if r.Outcome != want || r.Broken != (want == unknown) || code == "40001" && r.Class != store.ClassSerialization {
 				t.Errorf("%s, %s: %+v; want %v", kind[:10], code, r, want)
 			}
 			s.Close()
@@ -171,14 +170,14 @@ func TestErrorsInATransaction(t *testing.T) {
 
 // TestLoadedInBatches: each INSERT of a load is a transaction of its own.
 func TestLoadedInBatches(t *testing.T) {
-	store := openBank(t, target(t, inDialect))
+	opened := openBank(t, target(t, inDialect))
 	accounts := make([]bank.Account, 2*loadRows+50)
 	for i := range accounts {
 		accounts[i] = bank.Account{ID: int64(i + 1), Balance: 7}
 	}
-	err := store.Create(t.Context(), workload.Marker{Workload: "bank"})
+	err := opened.Create(t.Context(), store.Marker{Workload: "bank"})
 	if err == nil {
-		err = store.LoadAccounts(t.Context(), accounts)
+		err = opened.LoadAccounts(t.Context(), accounts)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -189,10 +188,10 @@ func TestLoadedInBatches(t *testing.T) {
 	if err != nil || rows != len(accounts) || transactions != 3 || most != loadRows {
 		t.Errorf("%d rows in %d transactions of at most %d, %v", rows, transactions, most, err)
 	}
-	if err := store.LoadAccounts(t.Context(), accounts[:1]); !hasCode(err, codeUniqueViolation) {
+	if err := opened.LoadAccounts(t.Context(), accounts[:1]); !hasCode(err, codeUniqueViolation) {
 		t.Errorf("loaded twice: %v", err)
 	}
-	if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
+	if err := errors.Join(opened.Drop(t.Context()), opened.Close()); err != nil {
 		t.Error(err)
 	}
 }
@@ -200,11 +199,11 @@ func TestLoadedInBatches(t *testing.T) {
 // TestCandlesOverSeveralStatements writes more rows than one statement takes, in
 // one transaction all the same.
 func TestCandlesOverSeveralStatements(t *testing.T) {
-	store := openOf(t, target(t, inDialect), candles.Schema())
-	if err := store.Create(t.Context(), workload.Marker{Workload: "candles"}); err != nil {
+	opened := openOf(t, target(t, inDialect), candles.Schema())
+	if err := opened.Create(t.Context(), store.Marker{Workload: "candles"}); err != nil {
 		t.Fatal(err)
 	}
-	session, err := store.Session(t.Context(), nil)
+	session, err := opened.Session(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +212,7 @@ func TestCandlesOverSeveralStatements(t *testing.T) {
 		batch[i].ID = int64(i)
 	}
 	batch[len(batch)-1].ID = 0 // is there already
-	if r := candles.Insert(t.Context(), session, batch); r.Outcome != history.Failed || r.Class != workload.ClassDuplicate || r.Broken {
+	if r := candles.Insert(t.Context(), session, batch); r.Outcome != history.Failed || r.Class != store.ClassDuplicate || r.Broken {
 		t.Errorf("with a row twice: %+v", r)
 	}
 	batch = batch[:len(batch)-1]
@@ -226,7 +225,7 @@ func TestCandlesOverSeveralStatements(t *testing.T) {
 		t.Errorf("%d rows in %d transactions, %v", rows, transactions, err)
 	}
 	session.Close()
-	if err := errors.Join(store.Drop(t.Context()), store.Close()); err != nil {
+	if err := errors.Join(opened.Drop(t.Context()), opened.Close()); err != nil {
 		t.Error(err)
 	}
 }
@@ -234,21 +233,21 @@ func TestCandlesOverSeveralStatements(t *testing.T) {
 // TestMadeHalfway has a creation end after the mark: what is there is ours, and
 // the next creation begins anew.
 func TestMadeHalfway(t *testing.T) {
-	store := openBank(t, target(t, inDialect))
-	halfway := store.below.SQL
+	opened := openBank(t, target(t, inDialect))
+	halfway := opened.below.SQL
 	halfway.Derived = " nonsense" // of the second table's columns
-	err := store.below.CreateBy(t.Context(), workload.Marker{Workload: "bank", Rows: 3}, &halfway)
+	err := opened.below.CreateBy(t.Context(), store.Marker{Workload: "bank", Rows: 3}, &halfway)
 	if err == nil {
 		t.Fatal("nonsense was created")
 	}
-	if remains, err := store.Find(t.Context()); err != nil || remains == nil || remains.Rows != 0 || remains.Marker.Loaded || remains.Marker.Rows != 3 {
+	if remains, err := opened.Find(t.Context()); err != nil || remains == nil || remains.Rows != 0 || remains.Marker.Loaded || remains.Marker.Rows != 3 {
 		t.Errorf("found %+v, %v", remains, err)
 	}
-	must(t, store.Create(t.Context(), workload.Marker{Workload: "bank"}))
-	if remains, err := store.Find(t.Context()); err != nil || remains == nil || remains.Marker.Rows != 0 {
+	must(t, opened.Create(t.Context(), store.Marker{Workload: "bank"}))
+	if remains, err := opened.Find(t.Context()); err != nil || remains == nil || remains.Marker.Rows != 0 {
 		t.Errorf("found %+v, %v", remains, err)
 	}
-	must(t, store.Drop(t.Context()), store.Close())
+	must(t, opened.Drop(t.Context()), opened.Close())
 }
 
 // tap passes connections on to the server and keeps what clients sent.
@@ -300,7 +299,7 @@ func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
 	via := host(wire.listen(t, u.Host))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	mark := func(name string) workload.Marker { return workload.Marker{Workload: name} }
+	mark := func(name string) store.Marker { return store.Marker{Workload: name} }
 
 	b := openBank(t, target(t, via, inDialect))
 	must(t, b.Create(ctx, mark("bank")), b.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 5}, {ID: 2, Balance: 5}}), b.FinishLoad(ctx))

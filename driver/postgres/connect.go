@@ -17,7 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/encryption"
-	"assay/workload"
+	"assay/store"
 )
 
 // defaultConnectTimeout is used where the target gives none.
@@ -72,7 +72,7 @@ func hintOwner(schema, owner, user string) string {
 // a standby is of no use for writing, and behind when it comes to reading.
 //
 // dialect is the one that the address names, empty if it names none.
-func parse(target workload.Target) (config *pgx.ConnConfig, dialect string, err error) {
+func parse(target store.Target) (config *pgx.ConnConfig, dialect string, err error) {
 	a, err := read(target)
 	if err != nil {
 		return nil, "", err
@@ -89,7 +89,7 @@ type parsedAddress struct {
 	given, without []string
 }
 
-func read(target workload.Target) (a parsedAddress, err error) {
+func read(target store.Target) (a parsedAddress, err error) {
 	text, dialect, err := takeDialect(target.Address)
 	if err != nil {
 		return a, err
@@ -138,8 +138,8 @@ func read(target workload.Target) (a parsedAddress, err error) {
 // the address, at best without the password; the one inside says what it is,
 // such as a file of certificates that is not there.
 func malformed(text string, err error) error {
-	return &workload.OptionError{Option: "address", Value: workload.Redact(text),
-		Reason: workload.MalformedReason(text, errors.Unwrap(err)), Want: wantAddress}
+	return &store.OptionError{Option: "address", Value: store.Redact(text),
+		Reason: store.MalformedReason(text, errors.Unwrap(err)), Want: wantAddress}
 }
 
 // serializable is PostgreSQL's strongest level.
@@ -151,7 +151,7 @@ const serializable = "serializable"
 func isolationLevel(name string, levels []string) (string, error) {
 	level := strings.ToLower(strings.TrimSpace(strings.ReplaceAll(name, "-", " ")))
 	if level != "" && !slices.Contains(levels, level) {
-		return "", &workload.OptionError{Option: "isolation level", Value: name, Want: strings.Join(levels, ", ")}
+		return "", &store.OptionError{Option: "isolation level", Value: name, Want: strings.Join(levels, ", ")}
 	}
 	return level, nil
 }
@@ -165,13 +165,13 @@ func connectError(ctx context.Context, config *pgx.ConnConfig, address string, e
 	var answer *pgconn.PgError
 	if !errors.As(err, &answer) {
 		if text, ok := encryption.Reason(err, advice()); ok {
-			return &workload.UnreachableError{Address: address, Err: errors.New(text)}
+			return &store.UnreachableError{Address: address, Err: errors.New(text)}
 		}
-		return &workload.UnreachableError{Address: address, Err: plain(err)}
+		return &store.UnreachableError{Address: address, Err: plain(err)}
 	}
 	switch answer.Code {
 	case codeInvalidPassword, codeInvalidAuthorization, codeInsufficientPrivilege:
-		return &workload.AuthError{Address: address, User: config.User, Reason: refusedUser(answer.Message)}
+		return &store.AuthError{Address: address, User: config.User, Reason: refusedUser(answer.Message)}
 	case codeInvalidCatalogName:
 		return fmt.Errorf("there is no database %q on %s; create it, or name another one in the address: %w",
 			config.Database, address, answer)
@@ -179,7 +179,7 @@ func connectError(ctx context.Context, config *pgx.ConnConfig, address string, e
 		return fmt.Errorf("%s has no connection left; raise max_connections (or the user's limit), or run fewer clients: %w",
 			address, answer)
 	case codeCannotConnectNow, codeAdminShutdown, codeCrashShutdown:
-		return &workload.UnreachableError{Address: address, Err: answer}
+		return &store.UnreachableError{Address: address, Err: answer}
 	default:
 		return fmt.Errorf("connect to %s: %w", address, answer)
 	}

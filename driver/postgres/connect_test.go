@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 )
 
@@ -27,11 +27,11 @@ func quiet(t *testing.T, err error) {
 	}
 }
 
-func mustNotOpen(t *testing.T, to workload.Target) error {
+func mustNotOpen(t *testing.T, to store.Target) error {
 	t.Helper()
-	store, err := Open(context.Background(), to, bank.Schema())
+	db, err := Open(context.Background(), to, bank.Schema())
 	if err == nil {
-		store.Close()
+		db.Close()
 		t.Fatalf("%s was opened", to.Address)
 	}
 	quiet(t, err)
@@ -49,9 +49,9 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 		"host=127.0.0.1 password=hunter2 sslmode=perhaps",
 		"postgres://assay:hunter2@127.0.0.1:1/x?default_query_exec_mode=odd",
 	} {
-		var refused *workload.OptionError
-		if err := mustNotOpen(t, workload.Target{Address: address}); !errors.As(err, &refused) {
-			t.Errorf("%s: %v; want *workload.OptionError", address, err)
+		var refused *store.OptionError
+		if err := mustNotOpen(t, store.Target{Address: address}); !errors.As(err, &refused) {
+			t.Errorf("%s: %v; want *store.OptionError", address, err)
 		}
 	}
 }
@@ -68,7 +68,7 @@ func TestIsolationLevels(t *testing.T) {
 	to := target(t)
 	to.Isolation = "snapshot"
 	err := mustNotOpen(t, to)
-	var refused *workload.OptionError
+	var refused *store.OptionError
 	if !errors.As(err, &refused) || !strings.Contains(refused.Want, "repeatable read") || refused.Value != "snapshot" {
 		t.Errorf("got %v", err)
 	}
@@ -81,9 +81,9 @@ func TestRefusedUsers(t *testing.T) {
 		"unknown role":   user("nobody-here", secret),
 	} {
 		err := mustNotOpen(t, target(t, change))
-		var refused *workload.AuthError
+		var refused *store.AuthError
 		if !errors.As(err, &refused) || refused.User == "" || refused.Reason == "" {
-			t.Errorf("%s: %v; want *workload.AuthError", name, err)
+			t.Errorf("%s: %v; want *store.AuthError", name, err)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestUnreachable(t *testing.T) {
 	to := target(t, host(listener.Addr().String()))
 	to.ConnectTimeout = 100 * time.Millisecond
 	refused := mustNotOpen(t, to)
-	var unreachable *workload.UnreachableError
+	var unreachable *store.UnreachableError
 	if !errors.As(refused, &unreachable) || !strings.Contains(unreachable.Address, listener.Addr().String()) {
 		t.Errorf("got %v", refused)
 	}
@@ -119,24 +119,24 @@ func TestNoConnectionLeft(t *testing.T) {
 	conn := admin(t)
 	exec(t, conn, `CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT 1`)
 	t.Cleanup(func() { exec(t, admin(t), `DROP ROLE few`) })
-	store := openBank(t, target(t, user("few", "few")))
-	defer store.Close()
-	_, err := store.Session(context.Background())
+	db := openBank(t, target(t, user("few", "few")))
+	defer db.Close()
+	_, err := db.Session(context.Background())
 	if !hasCode(err, codeTooManyConnections) || !strings.Contains(err.Error(), "raise max_connections") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestSessionWithoutSchema(t *testing.T) {
-	store := openBank(t, target(t))
-	defer store.Close()
-	_, err := store.Session(context.Background())
-	var missing *workload.NoSchemaError
+	db := openBank(t, target(t))
+	defer db.Close()
+	_, err := db.Session(context.Background())
+	var missing *store.NoSchemaError
 	if !errors.As(err, &missing) {
-		t.Errorf("Session: %v; want *workload.NoSchemaError", err)
+		t.Errorf("Session: %v; want *store.NoSchemaError", err)
 	}
-	if _, err := store.Size(context.Background()); !errors.As(err, &missing) {
-		t.Errorf("Size: %v; want *workload.NoSchemaError", err)
+	if _, err := db.Size(context.Background()); !errors.As(err, &missing) {
+		t.Errorf("Size: %v; want *store.NoSchemaError", err)
 	}
 }
 
@@ -144,9 +144,9 @@ func TestUserWithoutPrivilege(t *testing.T) {
 	conn := admin(t)
 	exec(t, conn, `CREATE ROLE guest LOGIN PASSWORD 'guest'`)
 	t.Cleanup(func() { exec(t, admin(t), `DROP ROLE guest`) })
-	store := openBank(t, target(t, user("guest", "guest")))
-	defer store.Close()
-	err := store.Create(context.Background(), workload.Marker{Workload: "bank"})
+	db := openBank(t, target(t, user("guest", "guest")))
+	defer db.Close()
+	err := db.Create(context.Background(), store.Marker{Workload: "bank"})
 	if err == nil || !strings.Contains(err.Error(), "GRANT CREATE ON DATABASE") {
 		t.Errorf("got %v", err)
 	}
@@ -162,14 +162,14 @@ func TestSchemaOfAnotherUser(t *testing.T) {
 	}
 	first := openBank(t, target(t, user("alice", "alice")))
 	defer first.Close()
-	if err := first.Create(context.Background(), workload.Marker{Workload: "bank"}); err != nil {
+	if err := first.Create(context.Background(), store.Marker{Workload: "bank"}); err != nil {
 		t.Fatal(err)
 	}
 	second := openBank(t, target(t, user("bob", "bob")))
 	defer second.Close()
 	for name, do := range map[string]func() error{
 		"Marker": func() error { _, err := second.Marker(context.Background()); return err },
-		"Create": func() error { return second.Create(context.Background(), workload.Marker{Workload: "bank"}) },
+		"Create": func() error { return second.Create(context.Background(), store.Marker{Workload: "bank"}) },
 		"Drop":   func() error { return second.Drop(context.Background()) },
 	} {
 		err := do()
@@ -183,9 +183,9 @@ func TestSchemaOfAnotherUser(t *testing.T) {
 }
 
 func TestReadOnlyCreate(t *testing.T) {
-	store := openBank(t, target(t, parameter("default_transaction_read_only", "on")))
-	defer store.Close()
-	err := store.Create(context.Background(), workload.Marker{Workload: "bank"})
+	db := openBank(t, target(t, parameter("default_transaction_read_only", "on")))
+	defer db.Close()
+	err := db.Create(context.Background(), store.Marker{Workload: "bank"})
 	if err == nil || !strings.Contains(err.Error(), "target_session_attrs") {
 		t.Errorf("got %v", err)
 	}
@@ -205,17 +205,17 @@ func TestAddressesAsPgxReadsThem(t *testing.T) {
 	deadHost := dead.Addr().String()
 	dead.Close()
 	several := "postgres://" + u.User.String() + "@" + deadHost + "," + u.Host + "/postgres?sslmode=disable&target_session_attrs=read-write"
-	openBank(t, workload.Target{Address: several}).Close()
+	openBank(t, store.Target{Address: several}).Close()
 
 	t.Setenv("PGHOST", u.Hostname())
 	t.Setenv("PGPORT", u.Port())
 	t.Setenv("PGUSER", "assay")
 	t.Setenv("PGDATABASE", "postgres")
 	t.Setenv("PGPASSWORD", secret)
-	openBank(t, workload.Target{Address: "postgres://"}).Close()
+	openBank(t, store.Target{Address: "postgres://"}).Close()
 	t.Setenv("PGPASSWORD", secret+"x")
-	var refused *workload.AuthError
-	if err := mustNotOpen(t, workload.Target{Address: "postgres://"}); !errors.As(err, &refused) || refused.User != "assay" {
+	var refused *store.AuthError
+	if err := mustNotOpen(t, store.Target{Address: "postgres://"}); !errors.As(err, &refused) || refused.User != "assay" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -234,14 +234,14 @@ func TestApplicationName(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	to := target(t)
 	to.Isolation = "serializable"
-	for isolation, to := range map[string]workload.Target{
+	for isolation, to := range map[string]store.Target{
 		"read committed":  target(t),
 		"repeatable read": target(t, parameter("default_transaction_isolation", "repeatable read")),
 		"serializable":    to,
 	} {
-		store := openBank(t, to)
-		product, err := store.Describe(context.Background())
-		store.Close()
+		db := openBank(t, to)
+		product, err := db.Describe(context.Background())
+		db.Close()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,7 +260,7 @@ func TestDescribe(t *testing.T) {
 			}
 		}
 		if product.Name != "PostgreSQL" || product.Version == "" || product.Embedded ||
-			product.Topology != (workload.Topology{Nodes: 1, Replicas: 1}) {
+			product.Topology != (store.Topology{Nodes: 1, Replicas: 1}) {
 			t.Errorf("got %+v", product)
 		}
 	}
@@ -283,16 +283,16 @@ func TestForgedMarks(t *testing.T) {
 			for _, statement := range forge {
 				exec(t, conn, statement)
 			}
-			store := openBank(t, target(t))
-			defer store.Close()
-			var foreign *workload.ForeignError
-			if _, err := store.Find(context.Background()); !errors.As(err, &foreign) {
+			db := openBank(t, target(t))
+			defer db.Close()
+			var foreign *store.ForeignError
+			if _, err := db.Find(context.Background()); !errors.As(err, &foreign) {
 				t.Errorf("Find: %v", err)
 			}
-			if err := store.Drop(context.Background()); !errors.As(err, &foreign) {
+			if err := db.Drop(context.Background()); !errors.As(err, &foreign) {
 				t.Errorf("Drop: %v", err)
 			}
-			err := store.Read(context.Background(), func(bank.Account) error { return nil }, func(bank.Entry) error { return nil })
+			err := db.Read(context.Background(), func(bank.Account) error { return nil }, func(bank.Entry) error { return nil })
 			if !errors.As(err, &foreign) {
 				t.Errorf("Read: %v", err)
 			}

@@ -12,7 +12,6 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // statement numbers the statements of a session; after these come the
@@ -205,7 +204,7 @@ func (c *connection) Usable(err error) bool {
 	return !c.conn.IsClosed() && c.conn.TxStatus() == idle && (err == nil || !errorTable().Lasting(err))
 }
 
-func (c *connection) Classify(err error, at sqldb.Stage) workload.Reply {
+func (c *connection) Classify(err error, at sqldb.Stage) store.Reply {
 	if at == sqldb.Alone && c.schema.dialect.commitsFirst {
 		at = sqldb.Committing
 	}

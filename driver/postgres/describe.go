@@ -9,18 +9,17 @@ import (
 	"assay/driver/encryption"
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // Describe asks the server what it is, by its own words and not by the dialect
 // that it was told to be driven in.
-func (p *schema) Describe(ctx context.Context) (product workload.Product, err error) {
+func (p *schema) Describe(ctx context.Context) (product store.Product, err error) {
 	err = p.pool.Use(ctx, func(c conn) error {
 		product, err = p.describe(ctx, c)
 		return err
 	})
 	if err != nil {
-		return workload.Product{}, p.Operation("describe", err)
+		return store.Product{}, p.Operation("describe", err)
 	}
 	if p.reads != nil {
 		product.Settings = append(product.Settings, p.reads.describe(p.dialect.standbys)...)
@@ -28,16 +27,16 @@ func (p *schema) Describe(ctx context.Context) (product workload.Product, err er
 	return product, nil
 }
 
-func (p *schema) describe(ctx context.Context, c conn) (workload.Product, error) {
+func (p *schema) describe(ctx context.Context, c conn) (store.Product, error) {
 	var banner string
 	err := sqldb.One(ctx, c, `SELECT version()`, nil, &banner)
 	if err != nil {
-		return workload.Product{}, err
+		return store.Product{}, err
 	}
-	var product workload.Product
+	var product store.Product
 	product.Name, product.Version = productOf(banner, c.ParameterStatus("server_version"))
 	add := func(name, value string) {
-		product.Settings = append(product.Settings, workload.Setting{Name: name, Value: cmp.Or(value, "(none)")})
+		product.Settings = append(product.Settings, store.Setting{Name: name, Value: cmp.Or(value, "(none)")})
 	}
 	show := func(setting string) (value string, err error) { // null: another product without this setting
 		err = sqldb.One(ctx, c, `SELECT coalesce(current_setting($1, true), 'unknown')`, []store.Value{store.OfText(setting)}, &value)
@@ -46,7 +45,7 @@ func (p *schema) describe(ctx context.Context, c conn) (workload.Product, error)
 	isolation := p.isolation
 	if isolation == "" {
 		if isolation, err = show("default_transaction_isolation"); err != nil {
-			return workload.Product{}, err
+			return store.Product{}, err
 		}
 	}
 	add("isolation", isolation)
@@ -58,15 +57,15 @@ func (p *schema) describe(ctx context.Context, c conn) (workload.Product, error)
 	for _, setting := range p.dialect.settings {
 		value, err := show(setting)
 		if err != nil {
-			return workload.Product{}, err
+			return store.Product{}, err
 		}
 		add(setting, value)
 	}
 	if product.Settings, err = addLimits(ctx, c, product.Settings); err != nil {
-		return workload.Product{}, err
+		return store.Product{}, err
 	}
 	if product.Settings, err = p.addStorage(ctx, c, product.Settings); err != nil {
-		return workload.Product{}, err
+		return store.Product{}, err
 	}
 	if !p.dialect.standbys { // its nodes are not asked for
 		inForce, err := levelInForce(ctx, c, isolation)
@@ -77,7 +76,7 @@ func (p *schema) describe(ctx context.Context, c conn) (workload.Product, error)
 	}
 	var recovering bool
 	if err := sqldb.One(ctx, c, `SELECT pg_is_in_recovery()`, nil, &recovering); err != nil {
-		return workload.Product{}, err
+		return store.Product{}, err
 	}
 	add("in_recovery", strconv.FormatBool(recovering))
 	if recovering {
@@ -88,7 +87,7 @@ func (p *schema) describe(ctx context.Context, c conn) (workload.Product, error)
 	var standbys int
 	err = sqldb.One(ctx, c, `SELECT count(*) FROM pg_stat_replication WHERE state IS NULL OR state <> 'backup'`, nil, &standbys)
 	if err != nil {
-		return workload.Product{}, err
+		return store.Product{}, err
 	}
 	add("standbys", strconv.Itoa(standbys))
 	product.Topology.Nodes = 1 + standbys
@@ -108,10 +107,10 @@ func levelInForce(ctx context.Context, c conn, wanted string) (level string, err
 }
 
 // addStorage adds which tables are stored otherwise than the settings describe.
-func (p *schema) addStorage(ctx context.Context, c conn, settings []workload.Setting) ([]workload.Setting, error) {
+func (p *schema) addStorage(ctx context.Context, c conn, settings []store.Setting) ([]store.Setting, error) {
 	stored, err := p.StoredTables(ctx, c)
 	for _, s := range stored {
-		settings = append(settings, workload.Setting{Name: workload.SettingStoredAs + s.Way, Value: s.Tables})
+		settings = append(settings, store.Setting{Name: store.SettingStoredAs + s.Way, Value: s.Tables})
 	}
 	return settings, err
 }

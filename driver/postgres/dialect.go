@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/sqldb"
-	"assay/workload"
+	"assay/store"
 )
 
 // dialectParameter is the address's parameter that names the dialect.
@@ -171,7 +171,7 @@ func cockroachdb() dialect {
 
 // takeDialect takes the dialect out of an address, so that nobody sees it who
 // does not know it. name is empty if there is none; the last of several counts.
-// Errors: *workload.OptionError for one that does not exist.
+// Errors: *store.OptionError for one that does not exist.
 func takeDialect(address string) (rest, name string, err error) {
 	front, query, found := strings.Cut(address, "?")
 	if !found {
@@ -194,7 +194,7 @@ func takeDialect(address string) (rest, name string, err error) {
 		return address, "", nil
 	}
 	if name != postgresql().name && name != cockroachdb().name {
-		return "", "", &workload.OptionError{Option: dialectParameter, Value: name,
+		return "", "", &store.OptionError{Option: dialectParameter, Value: name,
 			Want: postgresql().name + ", " + cockroachdb().name}
 	}
 	if len(kept) > 0 {

@@ -13,7 +13,6 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
@@ -41,7 +40,7 @@ func TestTakeDialect(t *testing.T) {
 			t.Errorf("%s: %q, %q, %v", address, rest, name, err)
 		}
 	}
-	config, name, err := parse(workload.Target{Address: "postgres://h/d?dialect=cockroachdb&statement_timeout=5"})
+	config, name, err := parse(store.Target{Address: "postgres://h/d?dialect=cockroachdb&statement_timeout=5"})
 	if err != nil || name != "cockroachdb" {
 		t.Fatalf("%q, %v", name, err)
 	}
@@ -51,27 +50,27 @@ func TestTakeDialect(t *testing.T) {
 }
 
 // openers open every workload's Store and close it.
-func openers(t *testing.T) map[string]func(workload.Target) error {
-	closed := func(store interface{ Close() error }, err error) error {
+func openers(t *testing.T) map[string]func(store.Target) error {
+	closed := func(db interface{ Close() error }, err error) error {
 		if err == nil {
-			err = store.Close()
+			err = db.Close()
 		}
 		return err
 	}
 	ctx := t.Context()
-	return map[string]func(workload.Target) error{
-		"bank":      func(to workload.Target) error { return closed(Open(ctx, to, bank.Schema())) },
-		"isolation": func(to workload.Target) error { return closed(Open(ctx, to, isolation.Schema())) },
-		"availability": func(to workload.Target) error {
+	return map[string]func(store.Target) error{
+		"bank":      func(to store.Target) error { return closed(Open(ctx, to, bank.Schema())) },
+		"isolation": func(to store.Target) error { return closed(Open(ctx, to, isolation.Schema())) },
+		"availability": func(to store.Target) error {
 			return closed(Open(ctx, to, availability.Schema()))
 		},
-		"entity":     func(to workload.Target) error { return closed(Open(ctx, to, entity.Schema())) },
-		"candles":    func(to workload.Target) error { return closed(Open(ctx, to, candles.Schema())) },
-		"bulkupdate": func(to workload.Target) error { return closed(Open(ctx, to, bulkupdate.Schema())) },
-		"tpcc": func(to workload.Target) error {
+		"entity":     func(to store.Target) error { return closed(Open(ctx, to, entity.Schema())) },
+		"candles":    func(to store.Target) error { return closed(Open(ctx, to, candles.Schema())) },
+		"bulkupdate": func(to store.Target) error { return closed(Open(ctx, to, bulkupdate.Schema())) },
+		"tpcc": func(to store.Target) error {
 			return closed(definition.Direct(tpcc.Definition(), Open, sqldb.Lacks()).Open(ctx, to))
 		},
-		"churn": func(to workload.Target) error { return closed(Open(ctx, to, churn.Schema())) },
+		"churn": func(to store.Target) error { return closed(Open(ctx, to, churn.Schema())) },
 	}
 }
 
@@ -79,8 +78,8 @@ func openers(t *testing.T) map[string]func(workload.Target) error {
 func TestUnknownDialect(t *testing.T) {
 	for name, open := range openers(t) {
 		for _, value := range []string{"oracle", "", "CockroachDB", "%zz"} {
-			var refused *workload.OptionError
-			err := open(workload.Target{Address: "postgres://u:hunter2@127.0.0.1:1/x?sslmode=disable&dialect=" + value})
+			var refused *store.OptionError
+			err := open(store.Target{Address: "postgres://u:hunter2@127.0.0.1:1/x?sslmode=disable&dialect=" + value})
 			if !errors.As(err, &refused) || refused.Option != "dialect" || refused.Value != value || refused.Want != "postgresql, cockroachdb" {
 				t.Errorf("%s of %q: %v", name, value, err)
 			}
@@ -118,7 +117,7 @@ func TestDialectIsFound(t *testing.T) {
 		$$ SELECT 'CockroachDB CCL v25.2.1 (x86_64-pc-linux-gnu, built 2025/06/01 00:00:00, go1.23.7)' $$`)
 	disguised := parameter("search_path", "disguise,pg_catalog")
 	for name, c := range map[string]struct {
-		to            workload.Target
+		to            store.Target
 		dialect, said string
 		product       string
 	}{
@@ -128,21 +127,21 @@ func TestDialectIsFound(t *testing.T) {
 		"told where none hides":  {target(t, parameter("dialect", "cockroachdb")), "cockroachdb", "cockroachdb", "PostgreSQL"},
 		"told what it is anyway": {target(t, parameter("dialect", "postgresql")), "postgresql", "postgresql", "PostgreSQL"},
 	} {
-		store := openBank(t, c.to)
-		product, err := store.Describe(t.Context())
-		store.Close()
-		at := slices.IndexFunc(product.Settings, func(s workload.Setting) bool { return s.Name == "dialect" })
+		db := openBank(t, c.to)
+		product, err := db.Describe(t.Context())
+		db.Close()
+		at := slices.IndexFunc(product.Settings, func(s store.Setting) bool { return s.Name == "dialect" })
 		said := ""
 		if at >= 0 {
 			said = product.Settings[at].Value
 		}
-		if err != nil || store.below.dialect.name != c.dialect || said != c.said || product.Name != c.product {
-			t.Errorf("%s: %s, said to be %q, %+v, %v", name, store.below.dialect.name, said, product, err)
+		if err != nil || db.below.dialect.name != c.dialect || said != c.said || product.Name != c.product {
+			t.Errorf("%s: %s, said to be %q, %+v, %v", name, db.below.dialect.name, said, product, err)
 		}
 		if c.product == "CockroachDB" && product.Version != "v25.2.1" {
 			t.Errorf("%s: version %q", name, product.Version)
 		}
-		if c.dialect == "cockroachdb" && (product.Topology != workload.Topology{} || len(product.Settings) != 3) {
+		if c.dialect == "cockroachdb" && (product.Topology != store.Topology{} || len(product.Settings) != 3) {
 			t.Errorf("%s: it claims to know %+v", name, product)
 		}
 	}
@@ -158,7 +157,7 @@ func TestNobodyAsksCockroachDBForAPrimary(t *testing.T) {
 	defer listener.Close()
 	done := make(chan error, 1)
 	go func() { done <- greet(listener) }()
-	config, _, err := parse(workload.Target{Address: "postgres://u@" + listener.Addr().String() + ",127.0.0.1:1/x?sslmode=disable"})
+	config, _, err := parse(store.Target{Address: "postgres://u@" + listener.Addr().String() + ",127.0.0.1:1/x?sslmode=disable"})
 	if err != nil || config.ValidateConnect == nil {
 		t.Fatalf("%+v, %v", config, err)
 	}
@@ -169,7 +168,7 @@ func TestNobodyAsksCockroachDBForAPrimary(t *testing.T) {
 	if err := errors.Join(conn.Close(t.Context()), <-done); err != nil {
 		t.Error(err)
 	}
-	told, _, err := parse(workload.Target{Address: "postgres://u@a,b/x?dialect=cockroachdb"})
+	told, _, err := parse(store.Target{Address: "postgres://u@a,b/x?dialect=cockroachdb"})
 	if err != nil || told.ValidateConnect != nil {
 		t.Errorf("where CockroachDB was told, something is asked of the server; %v", err)
 	}
@@ -225,7 +224,7 @@ func TestCockroachDBsOwnStatements(t *testing.T) {
 		}
 	}
 	p := &schema{Namespace: &sqldb.Namespace{Schema: store.Schema{Workload: "bank"}}, dialect: d}
-	p.config, _, _ = parse(workload.Target{Address: "postgres://u@h/accounts"})
+	p.config, _, _ = parse(store.Target{Address: "postgres://u@h/accounts"})
 	if got := p.SessionName("run-1"); got != "assay bank session run-1 in accounts" {
 		t.Errorf("sessions are called %q", got)
 	}

@@ -20,7 +20,7 @@ func advice() encryption.Advice {
 }
 
 // checkFiles says which of the files that an address or the environment names
-// cannot be used, in a *workload.OptionError; nil if that is not what is wrong
+// cannot be used, in a *store.OptionError; nil if that is not what is wrong
 // with it. It is asked after pgx has refused the address, with an error that
 // quotes it.
 func checkFiles(address string) error {

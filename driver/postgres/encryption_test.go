@@ -14,7 +14,7 @@ import (
 
 	cluster "assay/cluster/postgres"
 	"assay/driver/drivertest"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 )
 
@@ -85,13 +85,13 @@ func encryptedServer(t *testing.T, ca *drivertest.Authority, names ...string) *u
 // describedTLS opens a bank and returns what it says of its connection.
 func describedTLS(t *testing.T, address string) (string, error) {
 	t.Helper()
-	store, err := Open(t.Context(), workload.Target{Address: address, ConnectTimeout: 10 * time.Second}, bank.Schema())
+	db, err := Open(t.Context(), store.Target{Address: address, ConnectTimeout: 10 * time.Second}, bank.Schema())
 	if err != nil {
 		quiet(t, err)
 		return "", err
 	}
-	defer store.Close()
-	product, err := store.Describe(t.Context())
+	defer db.Close()
+	product, err := db.Describe(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +151,8 @@ func TestServersWithoutTLS(t *testing.T) {
 		}
 	}
 	for _, mode := range []string{"require", "verify-full"} {
-		if _, err := describedTLS(t, address(t, parameter("sslmode", mode))); !errors.As(err, new(*workload.UnreachableError)) {
-			t.Errorf("%s: %v; want *workload.UnreachableError", mode, err)
+		if _, err := describedTLS(t, address(t, parameter("sslmode", mode))); !errors.As(err, new(*store.UnreachableError)) {
+			t.Errorf("%s: %v; want *store.UnreachableError", mode, err)
 		}
 	}
 }
@@ -169,10 +169,10 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		"sslmode=require&sslcert=" + none + "&sslkey=" + none: {"sslcert", none, "no such file"},
 		"sslmode=require&sslcert=" + odd:                      {"sslkey=FILE"},
 	} {
-		_, _, err := parse(workload.Target{Address: "postgres://assay:hunter2@127.0.0.1:1/x?" + query})
-		var refused *workload.OptionError
+		_, _, err := parse(store.Target{Address: "postgres://assay:hunter2@127.0.0.1:1/x?" + query})
+		var refused *store.OptionError
 		if !errors.As(err, &refused) {
-			t.Errorf("%s: %v; want *workload.OptionError", query, err)
+			t.Errorf("%s: %v; want *store.OptionError", query, err)
 			continue
 		}
 		quiet(t, err)

@@ -11,7 +11,6 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // classNotReplicated is the class of a commit that the server made locally
@@ -72,17 +71,17 @@ func errorTable() *sqldb.ErrorTable[string] {
 			{Codes: []string{codeRolledBack}, Proves: sqldb.ProvesCommit},
 			{Codes: []string{codeNoTransaction}, Proves: sqldb.ProvesNothing},
 			{Codes: []string{codeNotReplicated}, Class: classNotReplicated, Proves: sqldb.ProvesNothing},
-			{Codes: []string{codeSerializationFailure}, Class: workload.ClassSerialization, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
-			{Codes: []string{codeDeadlockDetected}, Class: workload.ClassDeadlock, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
+			{Codes: []string{codeSerializationFailure}, Class: store.ClassSerialization, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
+			{Codes: []string{codeDeadlockDetected}, Class: store.ClassDeadlock, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
 			{Codes: []string{codeUniqueViolation}, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
 			{Codes: []string{codeDependentObjects}, Proves: sqldb.ProvesAlone, Kind: sqldb.InUse},
 			{Codes: []string{"23000"}, Last: "23ZZZ", Proves: sqldb.ProvesCommit}, // integrity constraint violation
-			{Codes: []string{"08000"}, Last: "08ZZZ", Class: workload.ClassLost, Proves: sqldb.ProvesNothing},
+			{Codes: []string{"08000"}, Last: "08ZZZ", Class: store.ClassLost, Proves: sqldb.ProvesNothing},
 			{Codes: []string{codeStatementUnknown}, Proves: sqldb.ProvesNothing},
-			{Codes: []string{codeLockNotAvailable}, Class: workload.ClassLockTimeout, Proves: sqldb.ProvesAlone},
-			{Codes: []string{codeQueryCanceled, codeIdleInTransaction, codeTransactionTimeout, codeIdleSessionTimeout}, Class: workload.ClassTimeout, Proves: sqldb.ProvesAlone},
-			{Codes: []string{codeReadOnlyTransaction}, Class: workload.ClassReadOnly, Proves: sqldb.ProvesAlone, Kind: sqldb.NoWrites, Lasting: true},
-			{Codes: []string{codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow, codeDatabaseDropped}, Class: workload.ClassShutdown, Proves: sqldb.ProvesAlone, Lasting: true},
+			{Codes: []string{codeLockNotAvailable}, Class: store.ClassLockTimeout, Proves: sqldb.ProvesAlone},
+			{Codes: []string{codeQueryCanceled, codeIdleInTransaction, codeTransactionTimeout, codeIdleSessionTimeout}, Class: store.ClassTimeout, Proves: sqldb.ProvesAlone},
+			{Codes: []string{codeReadOnlyTransaction}, Class: store.ClassReadOnly, Proves: sqldb.ProvesAlone, Kind: sqldb.NoWrites, Lasting: true},
+			{Codes: []string{codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow, codeDatabaseDropped}, Class: store.ClassShutdown, Proves: sqldb.ProvesAlone, Lasting: true},
 			{Codes: []string{codeUndefinedTable, codeInvalidSchemaName}, Proves: sqldb.ProvesAlone, Kind: sqldb.NotThere},
 			{Codes: []string{codeInsufficientPrivilege}, Proves: sqldb.ProvesAlone, Kind: sqldb.NotAllowed},
 			// Duplicate schema, duplicate table and "tuple concurrently updated" are of
@@ -95,7 +94,7 @@ func errorTable() *sqldb.ErrorTable[string] {
 
 // classify is sqldb.Wire's. Without the transaction that was begun, what was done is
 // done for good, whether or not COMMIT was sent.
-func classify(err error, at sqldb.Stage) workload.Reply {
+func classify(err error, at sqldb.Stage) store.Reply {
 	if errors.Is(err, errNoTransaction) {
 		at = sqldb.Committing
 	}

@@ -5,13 +5,12 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/store"
-	"assay/workload"
 )
 
 // TestInterleaving compares with Hermitage's table for PostgreSQL: read committed is
 // monotonic atomic view, repeatable read snapshot isolation.
 func TestInterleaving(t *testing.T) {
-	drivertest.RunInterleaving(t, Open, func(level store.Level) workload.Target {
+	drivertest.RunInterleaving(t, Open, func(level store.Level) store.Target {
 		return at(t, level.Isolation)
 	}, []drivertest.Shown{
 		{Level: "read committed", Anomalies: "PMP PMP-write P4 G-single G-single-predicate G-single-write G2-item G2 G2-two-edges"},

@@ -13,13 +13,12 @@ import (
 	"assay/driver/sqldb"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/isolation"
 )
 
 const isolationSessionName = "assay isolation session desk"
 
-func at(t *testing.T, level string, changes ...func(*url.URL)) workload.Target {
+func at(t *testing.T, level string, changes ...func(*url.URL)) store.Target {
 	t.Helper()
 	to := target(t, changes...)
 	to.Isolation = level
@@ -39,11 +38,11 @@ func (s *steps) operate(ctx context.Context, op *isolation.Op) error {
 	return s.Operate(ctx, s.t.Steps(), op)
 }
 
-func (s *steps) failed(ctx context.Context, err error) workload.Reply {
-	return s.t.End(ctx, err).Reply
+func (s *steps) failed(ctx context.Context, err error) store.Reply {
+	return s.t.End(ctx, err)
 }
 
-func (s *steps) commit(ctx context.Context) workload.Reply { return s.t.End(ctx, nil).Reply }
+func (s *steps) commit(ctx context.Context) store.Reply { return s.t.End(ctx, nil) }
 
 // isolationStore is the database, and the schema below it, which keeps the connection
 // of the last session.
@@ -65,7 +64,7 @@ func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (s
 	return c, err
 }
 
-func newIsolation(t *testing.T, to workload.Target) *isolationStore {
+func newIsolation(t *testing.T, to store.Target) *isolationStore {
 	t.Helper()
 	s, err := openSchema(context.Background(), to, isolation.Schema())
 	if err != nil {
@@ -85,12 +84,12 @@ type desk struct {
 }
 
 // sitDown makes the schema and opens the sessions' Store on the target.
-func sitDown(t *testing.T, to workload.Target) *desk {
+func sitDown(t *testing.T, to store.Target) *desk {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	maker := newIsolation(t, target(t))
-	if err := maker.Create(ctx, workload.Marker{Run: "desk", Workload: "isolation", Created: time.Now()}); err != nil {
+	if err := maker.Create(ctx, store.Marker{Run: "desk", Workload: "isolation", Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -158,13 +157,13 @@ func TestIsolationPromise(t *testing.T) {
 	for level, want := range map[string]string{
 		"read uncommitted": "read-committed", "repeatable read": "snapshot-isolation", "serializable": "serializable",
 	} {
-		store := newIsolation(t, target(t, parameter("default_transaction_isolation", level)))
-		product, err := store.Describe(context.Background())
-		if got := store.Promises().Model; got != want || err != nil || product.Settings[0].Value != level {
+		db := newIsolation(t, target(t, parameter("default_transaction_isolation", level)))
+		product, err := db.Describe(context.Background())
+		if got := db.Promises().Model; got != want || err != nil || product.Settings[0].Value != level {
 			t.Errorf("by default %s: promises %q, described as %+v, %v", level, got, product.Settings[0], err)
 		}
 	}
-	if _, err := Open(context.Background(), at(t, "snapshot"), isolation.Schema()); !errors.As(err, new(*workload.OptionError)) {
+	if _, err := Open(context.Background(), at(t, "snapshot"), isolation.Schema()); !errors.As(err, new(*store.OptionError)) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := promised(postgresql(), "perhaps"); err == nil {
@@ -197,7 +196,7 @@ func TestIsolationLevelIsInForce(t *testing.T) {
 }
 
 // wantOutcome also wants the session to be as usable as the reply says.
-func (d *desk) wantOutcome(s *steps, r workload.Reply, outcome history.Outcome, class string, broken bool) {
+func (d *desk) wantOutcome(s *steps, r store.Reply, outcome history.Outcome, class string, broken bool) {
 	d.t.Helper()
 	if r.Outcome != outcome || r.Class != class || r.Broken != broken || r.Err == nil {
 		d.t.Errorf("got %+v, want %v (%s), broken %t", r, outcome, class, broken)
@@ -216,16 +215,16 @@ func TestIsolationLostBeforeCommit(t *testing.T) {
 	exec(t, rival, `BEGIN`)
 	exec(t, rival, `SELECT FROM assay_isolation.list FOR UPDATE`)
 	s := d.session()
-	reply := make(chan workload.Reply, 1)
+	reply := make(chan store.Reply, 1)
 	go func() { reply <- s.Do(d.ctx, []isolation.Op{element(4, 1), element(2, 2)}) }()
 	watcher := admin(t)
 	exec(t, watcher, `SELECT pg_terminate_backend($1)`, awaitWait(t, d.ctx, watcher, isolationSessionName, "Lock", ""))
-	d.wantOutcome(s, <-reply, history.Failed, workload.ClassShutdown, true)
+	d.wantOutcome(s, <-reply, history.Failed, store.ClassShutdown, true)
 	exec(t, rival, `ROLLBACK`)
 	if lists, _ := d.state(); len(lists) != 1 || len(lists[2]) != 1 {
 		t.Errorf("left %v", lists)
 	}
-	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 2)}), history.Failed, workload.ClassLost, true)
+	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 2)}), history.Failed, store.ClassLost, true)
 }
 
 // TestIsolationContextOver ends the context at each statement and before
@@ -236,7 +235,7 @@ func TestIsolationContextOver(t *testing.T) {
 		s := d.session()
 		ctx, cancel := context.WithCancel(d.ctx)
 		defer cancel()
-		var r workload.Reply
+		var r store.Reply
 		for i := range 2 {
 			op := element(2, int64(i))
 			if i == statements {
@@ -251,7 +250,7 @@ func TestIsolationContextOver(t *testing.T) {
 			cancel()
 			r = s.commit(ctx)
 		}
-		d.wantOutcome(s, r, history.Failed, workload.ClassTimeout, statements > 0)
+		d.wantOutcome(s, r, history.Failed, store.ClassTimeout, statements > 0)
 		s.Close()
 	}
 	if err := d.store.Settle(d.ctx); err != nil {
@@ -271,13 +270,13 @@ func TestIsolationErrorsOfCommitItself(t *testing.T) {
 	write := func(key int64) []isolation.Op { return []isolation.Op{{Kind: isolation.Write, Key: key, Value: 1}} }
 	s := d.session()
 	d.commit(s, write(1)...)
-	d.wantOutcome(s, s.Do(d.ctx, write(3)), history.Failed, workload.ClassOther, false)
+	d.wantOutcome(s, s.Do(d.ctx, write(3)), history.Failed, store.ClassOther, false)
 
 	exec(t, conn, `ALTER TABLE assay_isolation.register DROP CONSTRAINT late`)
 	exec(t, conn, `CREATE FUNCTION assay_isolation.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$`)
 	exec(t, conn, `CREATE CONSTRAINT TRIGGER late AFTER INSERT ON assay_isolation.register
 		DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION assay_isolation.refuse()`)
-	d.wantOutcome(s, s.Do(d.ctx, write(5)), history.Unknown, workload.ClassOther, true)
+	d.wantOutcome(s, s.Do(d.ctx, write(5)), history.Unknown, store.ClassOther, true)
 	exec(t, conn, `DROP FUNCTION assay_isolation.refuse() CASCADE`)
 
 	s = d.session()
@@ -294,7 +293,7 @@ func TestIsolationWithoutTransaction(t *testing.T) {
 	d := sitDown(t, target(t, parameter("default_query_exec_mode", "exec")))
 	s := d.session()
 	s.c.texts[begin].Text = "SELECT 1"
-	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 1), element(2, 2)}), history.Unknown, workload.ClassOther, true)
+	d.wantOutcome(s, s.Do(d.ctx, []isolation.Op{element(2, 1), element(2, 2)}), history.Unknown, store.ClassOther, true)
 }
 
 func TestIsolationStandbyGivenUp(t *testing.T) {
@@ -314,13 +313,13 @@ func TestIsolationStandbyGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	parameter("synchronous_commit", "local")(local)
-	loader := newIsolation(t, workload.Target{Address: local.String()})
-	if err := loader.Create(ctx, workload.Marker{Run: "desk", Workload: "isolation"}); err != nil {
+	loader := newIsolation(t, store.Target{Address: local.String()})
+	if err := loader.Create(ctx, store.Marker{Run: "desk", Workload: "isolation"}); err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{t, ctx, newIsolation(t, workload.Target{Address: node.Address()})}
+	d := &desk{t, ctx, newIsolation(t, store.Target{Address: node.Address()})}
 	s := d.session()
-	reply := make(chan workload.Reply, 1)
+	reply := make(chan store.Reply, 1)
 	go func() { reply <- s.Do(ctx, []isolation.Op{element(2, 1)}) }()
 	watcher := connectTo(t, local.String())
 	exec(t, watcher, `SELECT pg_cancel_backend($1)`, awaitWait(t, ctx, watcher, isolationSessionName, "IPC", "SyncRep"))

@@ -12,7 +12,6 @@ import (
 	"assay/driver/replicas"
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // reads is how sessions of a workload connect whose reads may go to another server
@@ -35,7 +34,7 @@ func reserved() map[string]string { return map[string]string{"row": "entry"} }
 // A session's connections have no time limit but the address's
 // connect_timeout. Without it, a host that went silent holds up the way to the
 // next one for as long as the operating system tries, or the caller waits.
-func (p *schema) chooseReads(target workload.Target) error {
+func (p *schema) chooseReads(target store.Target) error {
 	address, _, err := takeDialect(target.Address)
 	if err != nil {
 		return err
@@ -44,7 +43,7 @@ func (p *schema) chooseReads(target workload.Target) error {
 	if err != nil { // it was read before
 		return malformed(target.Address, err)
 	}
-	r := &reads{p.config.Copy(), p.config.Copy(), cmp.Or(target.Read, workload.ReadPrimary)}
+	r := &reads{p.config.Copy(), p.config.Copy(), cmp.Or(target.Read, store.ReadPrimary)}
 	p.reads = r
 	r.writers.ConnectTimeout, r.readers.ConnectTimeout = plain.ConnectTimeout, plain.ConnectTimeout
 	if p.isolation != "" && !p.pooled { // not for readers: a standby has no serializable
@@ -52,20 +51,20 @@ func (p *schema) chooseReads(target workload.Target) error {
 	}
 	want := ""
 	switch {
-	case r.from == workload.ReadPrimary:
+	case r.from == store.ReadPrimary:
 	case !p.dialect.standbys:
 		want = "primary; in this dialect no server is a standby of another"
 	case len(p.servers) < 2:
 		want = "primary; for others the address is to name more than one host"
-	case r.from == workload.ReadSecondaryPreferred:
+	case r.from == store.ReadSecondaryPreferred:
 		r.readers.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPreferStandby
-	case r.from == workload.ReadNearest:
+	case r.from == store.ReadNearest:
 		r.readers.ValidateConnect = nil
 	default:
 		want = "primary, secondary-preferred, nearest"
 	}
 	if want != "" {
-		return &workload.OptionError{Option: "--read", Value: r.from, Want: want}
+		return &store.OptionError{Option: "--read", Value: r.from, Want: want}
 	}
 	return nil
 }
@@ -89,7 +88,7 @@ func (p *schema) Promises() store.Promises {
 }
 
 // describe says who answers reads, and for how long a session waits.
-func (r *reads) describe(standbys bool) []workload.Setting {
+func (r *reads) describe(standbys bool) []store.Setting {
 	limit := "none, the library's default; connect_timeout in the address sets one"
 	if t := r.writers.ConnectTimeout; t > 0 {
 		limit = t.String() + " a host"
@@ -98,12 +97,12 @@ func (r *reads) describe(standbys bool) []workload.Setting {
 	switch {
 	case !standbys:
 		by = "the node that the session is connected to, which asks the leaseholder"
-	case r.from == workload.ReadSecondaryPreferred:
+	case r.from == store.ReadSecondaryPreferred:
 		by = "a standby if there is one (prefer-standby)"
-	case r.from == workload.ReadNearest:
+	case r.from == store.ReadNearest:
 		by = "the first of the address's hosts that can be reached (any)"
 	}
-	return []workload.Setting{
+	return []store.Setting{
 		{Name: "reads are answered by", Value: by}, {Name: "session's time limit to connect", Value: limit},
 		{Name: "session's time limit to answer", Value: "none beside the attempt's"},
 	}
@@ -144,7 +143,7 @@ func (p *schema) everywhere(ctx context.Context) error {
 // primary answers reads, a session connects only when it is used, so that who
 // reads does not wait for a primary.
 func (p *schema) connectApart(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
-	r := &sqldb.Routed{Apart: p.reads.from != workload.ReadPrimary, Connect: func(ctx context.Context, read bool) (*sqldb.Session, error) {
+	r := &sqldb.Routed{Apart: p.reads.from != store.ReadPrimary, Connect: func(ctx context.Context, read bool) (*sqldb.Session, error) {
 		if read {
 			return p.connectBy(ctx, p.reads.readers, statements)
 		}

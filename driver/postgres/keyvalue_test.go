@@ -11,11 +11,10 @@ import (
 	"assay/driver/sqldb"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/availability"
 )
 
-func openAvailability(t *testing.T, target workload.Target) store.Database {
+func openAvailability(t *testing.T, target store.Target) store.Database {
 	t.Helper()
 	return openOf(t, target, availability.Schema())
 }
@@ -58,11 +57,11 @@ func TestAvailabilityReadsWhereAsked(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	set := startSet(t, ctx, 2)
-	to := workload.Target{Address: atNodes(t, set, set.Node(1).Address(), set.Node(0).Address()), ConnectTimeout: 3 * time.Second}
+	to := store.Target{Address: atNodes(t, set, set.Node(1).Address(), set.Node(0).Address()), ConnectTimeout: 3 * time.Second}
 	for _, test := range []struct {
 		read    string
 		standby bool
-	}{{"", false}, {workload.ReadPrimary, false}, {workload.ReadSecondaryPreferred, true}, {workload.ReadNearest, true}} {
+	}{{"", false}, {store.ReadPrimary, false}, {store.ReadSecondaryPreferred, true}, {store.ReadNearest, true}} {
 		to.Read = test.read
 		db, err := openSchema(ctx, to, availability.Schema())
 		if err != nil {
@@ -70,7 +69,7 @@ func TestAvailabilityReadsWhereAsked(t *testing.T) {
 		}
 		connects := &keyValueConnects{schema: db}
 		db.Server = connects
-		if err := db.Create(ctx, workload.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
+		if err := db.Create(ctx, store.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		if promise := db.Promises().Reads; promise != "" {
@@ -107,10 +106,10 @@ func TestAvailabilityReadsWithoutAPrimary(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	set := startSet(t, ctx, 2)
-	to := workload.Target{Address: set.Address(), ConnectTimeout: 3 * time.Second, Read: workload.ReadSecondaryPreferred}
+	to := store.Target{Address: set.Address(), ConnectTimeout: 3 * time.Second, Read: store.ReadSecondaryPreferred}
 	db := openAvailability(t, to)
 	defer db.Close()
-	if err := db.Create(ctx, workload.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
+	if err := db.Create(ctx, store.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	if err := set.Node(0).Kill(); err != nil {
@@ -121,7 +120,7 @@ func TestAvailabilityReadsWithoutAPrimary(t *testing.T) {
 	if found, r := session.Find(ctx, 5); r.Outcome != history.Committed || found != 0 {
 		t.Errorf("get: %d, %+v", found, r)
 	}
-	if r := session.Add(ctx, 5); r.Outcome != history.Failed || r.Class != workload.ClassConnect || !r.Broken {
+	if r := session.Add(ctx, 5); r.Outcome != history.Failed || r.Class != store.ClassConnect || !r.Broken {
 		t.Errorf("insert: %+v", r)
 	}
 }
@@ -141,11 +140,11 @@ func (s *keyValueConnects) Connect(ctx context.Context, statements []sqldb.State
 }
 
 func TestAvailabilityOptions(t *testing.T) {
-	for _, read := range []string{workload.ReadSecondaryPreferred, workload.ReadNearest, "anywhere"} {
+	for _, read := range []string{store.ReadSecondaryPreferred, store.ReadNearest, "anywhere"} {
 		to := target(t)
 		to.Read = read
 		_, err := Open(t.Context(), to, availability.Schema())
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if !errors.As(err, &refused) || refused.Option != "--read" {
 			t.Errorf("read %q of one host: %v", read, err)
 		}

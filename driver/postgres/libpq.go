@@ -13,7 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // libpq's parameters (PostgreSQL 18 manual, "Parameter Key Words") that pgx does not know
@@ -66,7 +66,7 @@ func takeLibpq(config *pgx.ConnConfig) (without []string, err error) {
 		value := config.RuntimeParams[name]
 		delete(config.RuntimeParams, name)
 		if of.values != nil && !slices.Contains(of.values, strings.ToLower(value)) {
-			return nil, &workload.OptionError{Option: "the address's parameter", Value: name, Reason: of.reason, Want: "an address without it"}
+			return nil, &store.OptionError{Option: "the address's parameter", Value: name, Reason: of.reason, Want: "an address without it"}
 		}
 		if value != "" {
 			without = append(without, name+"="+value)
@@ -96,7 +96,7 @@ func takeTLSVersions(config *pgx.ConnConfig) error {
 		delete(config.RuntimeParams, name)
 		version, is := versions[value]
 		if !is {
-			return &workload.OptionError{Option: name, Value: value, Want: "TLSv1, TLSv1.1, TLSv1.2, TLSv1.3"}
+			return &store.OptionError{Option: name, Value: value, Want: "TLSv1, TLSv1.1, TLSv1.2, TLSv1.3"}
 		}
 		for _, way := range ways {
 			if way != nil {
@@ -120,7 +120,7 @@ func takeSocketOptions(config *pgx.ConnConfig) error {
 		delete(config.RuntimeParams, name)
 		n, err := strconv.Atoi(text)
 		if err != nil || n > 1<<30 {
-			return &workload.OptionError{Option: name, Value: text, Want: "a whole number, as libpq takes it"}
+			return &store.OptionError{Option: name, Value: text, Want: "a whole number, as libpq takes it"}
 		}
 		values[name], given = max(n, 0), true
 	}
@@ -142,7 +142,7 @@ func takeSocketOptions(config *pgx.ConnConfig) error {
 	}
 	if n := values["tcp_user_timeout"]; n > 0 {
 		if dialer.Control = userTimeout(n); dialer.Control == nil {
-			return &workload.OptionError{Option: "tcp_user_timeout", Value: strconv.Itoa(n), Want: "none on this system, which has no such limit"}
+			return &store.OptionError{Option: "tcp_user_timeout", Value: strconv.Itoa(n), Want: "none on this system, which has no such limit"}
 		}
 	}
 	config.DialFunc = dialer.DialContext
@@ -162,7 +162,7 @@ func takeHostaddr(address string) (rest string, lookup func(name string) (addr s
 	query.Del("hostaddr")
 	for _, addr := range addrs {
 		if net.ParseIP(addr) == nil {
-			return "", nil, &workload.OptionError{Option: "hostaddr", Value: fmt.Sprintf("%d of them", len(addrs)), Want: "IP addresses, separated by commas; host has names"}
+			return "", nil, &store.OptionError{Option: "hostaddr", Value: fmt.Sprintf("%d of them", len(addrs)), Want: "IP addresses, separated by commas; host has names"}
 		}
 	}
 	names := strings.Split(query.Get("host"), ",")
@@ -177,7 +177,7 @@ func takeHostaddr(address string) (rest string, lookup func(name string) (addr s
 	if names == nil {
 		query.Set("host", strings.Join(addrs, ","))
 	} else if len(names) != len(addrs) {
-		return "", nil, &workload.OptionError{Option: "hostaddr", Value: fmt.Sprintf("%d of them", len(addrs)), Want: fmt.Sprintf("as many as there are hosts, which are %d", len(names))}
+		return "", nil, &store.OptionError{Option: "hostaddr", Value: fmt.Sprintf("%d of them", len(addrs)), Want: fmt.Sprintf("as many as there are hosts, which are %d", len(names))}
 	}
 	u.RawQuery = query.Encode()
 	u.RawQuery = strings.ReplaceAll(u.RawQuery, "+", "%20") // pgx takes a plus for a plus

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // TestParametersOfLibpq has every key word of the manual (PostgreSQL 18, "Parameter Key
@@ -32,9 +32,9 @@ func TestParametersOfLibpq(t *testing.T) {
 		"requiressl=1": "refused", "tcp_user_timeout=x": "refused", "hostaddr=localhost": "refused",
 	} {
 		name, _, _ := strings.Cut(parameter, "=")
-		a, err := read(workload.Target{Address: "postgres://127.0.0.1/d?" + parameter})
+		a, err := read(store.Target{Address: "postgres://127.0.0.1/d?" + parameter})
 		if effect == "refused" {
-			var refused *workload.OptionError
+			var refused *store.OptionError
 			if !errors.As(err, &refused) || !strings.Contains(err.Error(), name) || refused.Want == "" {
 				t.Errorf("%s: %v", parameter, err)
 				continue
@@ -57,7 +57,7 @@ func TestParametersOfLibpq(t *testing.T) {
 
 // TestTLSVersions are those of every way to the server.
 func TestTLSVersions(t *testing.T) {
-	config, _, err := parse(workload.Target{Address: "postgres://h1,h2/d?sslmode=require&ssl_min_protocol_version=TLSv1.2&ssl_max_protocol_version=TLSv1.3"})
+	config, _, err := parse(store.Target{Address: "postgres://h1,h2/d?sslmode=require&ssl_min_protocol_version=TLSv1.2&ssl_max_protocol_version=TLSv1.3"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,10 +74,10 @@ func TestHostaddr(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	openBank(t, workload.Target{Address: "postgres://" + u.User.String() + "@no-such-host.invalid:" + u.Port() + "/postgres?sslmode=disable&hostaddr=" + u.Hostname()}).Close()
-	openBank(t, workload.Target{Address: "postgres://" + u.User.String() + "@/postgres?sslmode=disable&port=" + u.Port() + "&hostaddr=" + u.Hostname()}).Close()
-	var refused *workload.OptionError
-	err = mustNotOpen(t, workload.Target{Address: "postgres://u:hunter2@a,b/x?hostaddr=10.0.0.1"})
+	openBank(t, store.Target{Address: "postgres://" + u.User.String() + "@no-such-host.invalid:" + u.Port() + "/postgres?sslmode=disable&hostaddr=" + u.Hostname()}).Close()
+	openBank(t, store.Target{Address: "postgres://" + u.User.String() + "@/postgres?sslmode=disable&port=" + u.Port() + "&hostaddr=" + u.Hostname()}).Close()
+	var refused *store.OptionError
+	err = mustNotOpen(t, store.Target{Address: "postgres://u:hunter2@a,b/x?hostaddr=10.0.0.1"})
 	if !errors.As(err, &refused) || refused.Option != "hostaddr" {
 		t.Errorf("got %v", err)
 	}
@@ -100,14 +100,14 @@ func TestFilesOfPostgresClients(t *testing.T) {
 	}
 	t.Setenv("PGPASSFILE", passwords)
 	t.Setenv("PGSERVICEFILE", services)
-	openBank(t, workload.Target{Address: "postgres:///?service=ours"}).Close()
+	openBank(t, store.Target{Address: "postgres:///?service=ours"}).Close()
 	t.Setenv("PGSERVICE", "ours")
-	openBank(t, workload.Target{Address: "postgres://"}).Close()
+	openBank(t, store.Target{Address: "postgres://"}).Close()
 	t.Setenv("PGREQUIREAUTH", "none")
-	err = mustNotOpen(t, workload.Target{Address: "postgres://"})
+	err = mustNotOpen(t, store.Target{Address: "postgres://"})
 	t.Setenv("PGREQUIREAUTH", "scram-sha-256")
 	t.Setenv("PGCHANNELBINDING", "require") // without TLS there is nothing to bind to
-	if other := mustNotOpen(t, workload.Target{Address: "postgres://"}); err == nil || other == nil {
+	if other := mustNotOpen(t, store.Target{Address: "postgres://"}); err == nil || other == nil {
 		t.Errorf("%v, %v", err, other)
 	}
 }
@@ -122,14 +122,14 @@ func FuzzAddress(f *testing.F) {
 		if strings.Contains(hosts+query, password) {
 			return
 		}
-		_, err := read(workload.Target{Address: "postgres://u:" + password + "@" + hosts + "/d?" + query + "&oauth_client_secret=" + password})
+		_, err := read(store.Target{Address: "postgres://u:" + password + "@" + hosts + "/d?" + query + "&oauth_client_secret=" + password})
 		if err == nil {
 			return
 		}
 		if strings.Contains(err.Error(), password) {
 			t.Errorf("the error tells the password: %v", err)
 		}
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if !errors.As(err, &refused) {
 			t.Errorf("%T: %v", err, err)
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // pinned are the parameters that every connection begins with, whatever the server's,
@@ -77,7 +76,7 @@ func unlimiting(transaction bool) string {
 }
 
 // addLimits adds the time limits that sessions have, if any.
-func addLimits(ctx context.Context, c conn, limits []workload.Setting) (_ []workload.Setting, err error) {
+func addLimits(ctx context.Context, c conn, limits []store.Setting) (_ []store.Setting, err error) {
 	if c.ParameterStatus("crdb_version") != "" {
 		return limits, nil
 	}
@@ -85,7 +84,7 @@ func addLimits(ctx context.Context, c conn, limits []workload.Setting) (_ []work
 		AND name IN `+limited+` ORDER BY name`, func(row store.Row) error {
 		var name, value, unit string
 		err := row.Scan(&name, &value, &unit)
-		limits = append(limits, workload.Setting{Name: name, Value: value + cmp.Or(unit, "ms") + " (clients alone, not loading and reading back)"})
+		limits = append(limits, store.Setting{Name: name, Value: value + cmp.Or(unit, "ms") + " (clients alone, not loading and reading back)"})
 		return err
 	})
 	return limits, err

@@ -10,7 +10,7 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/definition"
 	"assay/workload/script"
@@ -81,7 +81,7 @@ func TestPinnedParameters(t *testing.T) {
 		target(t).Address: pinned(),
 		target(t, parameter("datestyle", "SQL"), parameter("extra_float_digits", "0")).Address: {"DateStyle": "SQL", "extra_float_digits": "0"},
 	} {
-		config, _, err := parse(workload.Target{Address: address})
+		config, _, err := parse(store.Target{Address: address})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,16 +107,16 @@ func TestTimeLimitsOfSessions(t *testing.T) {
 	conn := admin(t)
 	exec(t, conn, `ALTER DATABASE postgres SET statement_timeout = '300ms'`)
 	t.Cleanup(func() { exec(t, admin(t), `ALTER DATABASE postgres RESET statement_timeout`) })
-	store := openBank(t, target(t))
-	defer store.Close()
+	db := openBank(t, target(t))
+	defer db.Close()
 	var done bool
 	sleep := func(c sqldb.Conn) error {
 		return sqldb.One(t.Context(), c, `SELECT pg_sleep(0.6) IS NOT NULL`, nil, &done)
 	}
-	if err := store.below.Use(t.Context(), sleep); err != nil {
+	if err := db.below.Use(t.Context(), sleep); err != nil {
 		t.Errorf("a connection of assay's own was stopped: %v", err)
 	}
-	product, err := store.Describe(t.Context())
+	product, err := db.Describe(t.Context())
 	if err != nil || !strings.Contains(fmt.Sprint(product.Settings), "statement_timeout 300ms") {
 		t.Errorf("%v, %+v", err, product.Settings)
 	}

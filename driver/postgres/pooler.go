@@ -15,7 +15,6 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // A connection pooler (PgBouncer, Odyssey, pgcat) may give each transaction of a session
@@ -42,14 +41,14 @@ const codeProtocolViolation = "08P01"
 // behindPooler is a configuration for connections through a pooler. A session that is
 // abandoned ends with a reset of its connection, so that nothing which has not reached
 // the pooler by then reaches it later. A parameter of the address that the pooler does
-// not pass on gives *workload.OptionError.
+// not pass on gives *store.OptionError.
 func behindPooler(config *pgx.ConnConfig, given []string) (*pgx.ConnConfig, error) {
 	config = config.Copy()
 	for _, name := range slices.Sorted(maps.Keys(config.RuntimeParams)) {
 		switch {
 		case slices.Contains(passedOn(), strings.ToLower(name)):
 		case slices.Contains(given, name):
-			return nil, &workload.OptionError{Option: "the address's parameter", Value: name,
+			return nil, &store.OptionError{Option: "the address's parameter", Value: name,
 				Reason: "there is a connection pooler in between, which does not pass it on",
 				Want:   "an address without it; ALTER ROLE ... SET or ALTER DATABASE ... SET give sessions a setting"}
 		default:
@@ -113,13 +112,13 @@ func serverProcess(ctx context.Context, c conn, limit time.Duration) (uint32, er
 }
 
 // way is what the report says of the way to the server.
-func (p *schema) way() (settings []workload.Setting) {
+func (p *schema) way() (settings []store.Setting) {
 	if p.pooled {
-		settings = append(settings, workload.Setting{Name: "pooler", Value: "in between: statements are sent without being prepared and settings hold for one transaction, " +
+		settings = append(settings, store.Setting{Name: "pooler", Value: "in between: statements are sent without being prepared and settings hold for one transaction, " +
 			"so that any mode of pooling does; response times include waiting for one of its connections to the server"})
 	}
 	if p.without != nil {
-		settings = append(settings, workload.Setting{Name: "without effect in the address", Value: strings.Join(p.without, ", ")})
+		settings = append(settings, store.Setting{Name: "without effect in the address", Value: strings.Join(p.without, ", ")})
 	}
 	return settings
 }
@@ -142,7 +141,7 @@ const leftBehindPooler = `SELECT pid::text, coalesce(state, 'in an unknown state
 // in the server until it ends. What does not end by itself is ended, if it surely is ours.
 func (p *schema) settlePooled(ctx context.Context) error {
 	run, err := p.poolerRun(ctx)
-	if nothing := (*workload.NoSchemaError)(nil); errors.As(err, &nothing) {
+	if nothing := (*store.NoSchemaError)(nil); errors.As(err, &nothing) {
 		return nil
 	}
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 	"assay/driver/sqldb"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/bank"
 	"assay/workload/definition"
 	"assay/workload/entity"
@@ -90,10 +89,10 @@ default_pool_size = %d
 	return ""
 }
 
-func pause(ctx context.Context, d time.Duration) { _ = workload.Pause(ctx, d) }
+func pause(ctx context.Context, d time.Duration) { _ = store.Pause(ctx, d) }
 
-func through(at string) workload.Target {
-	return workload.Target{Address: "postgres://assay@" + at + "/postgres", ConnectTimeout: 10 * time.Second}
+func through(at string) store.Target {
+	return store.Target{Address: "postgres://assay@" + at + "/postgres", ConnectTimeout: 10 * time.Second}
 }
 
 // TestEveryWorkloadThroughAPooler: what a pooler keeps from sessions is done without, in
@@ -134,7 +133,7 @@ func TestLevelsThroughAPooler(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if err := p.Create(t.Context(), workload.Marker{Run: "r", Workload: "entity"}); err != nil {
+	if err := p.Create(t.Context(), store.Marker{Run: "r", Workload: "entity"}); err != nil {
 		t.Fatal(err)
 	}
 	defer p.Drop(context.Background())
@@ -160,13 +159,13 @@ func TestManyClientsThroughFewConnections(t *testing.T) {
 	for mode, works := range map[string]bool{"transaction": true, "session": false} {
 		to := through(startPooler(t, mode, 6))
 		to.ConnectTimeout = 2 * time.Second
-		store := openBank(t, to)
-		if err := store.Create(t.Context(), workload.Marker{Run: "few", Workload: "bank"}); err != nil {
+		db := openBank(t, to)
+		if err := db.Create(t.Context(), store.Marker{Run: "few", Workload: "bank"}); err != nil {
 			t.Fatal(err)
 		}
 		var failed error
 		for range 16 {
-			s, err := store.Session(t.Context())
+			s, err := db.Session(t.Context())
 			if err != nil {
 				failed = err
 				break
@@ -176,11 +175,11 @@ func TestManyClientsThroughFewConnections(t *testing.T) {
 		if works && failed != nil || !works && (failed == nil || !strings.Contains(failed.Error(), "pool_size") || !strings.Contains(failed.Error(), "session mode")) {
 			t.Errorf("%s: %v", mode, failed)
 		}
-		product, err := store.Describe(t.Context())
+		product, err := db.Describe(t.Context())
 		if works && (err != nil || !strings.Contains(fmt.Sprint(product.Settings), "response times include waiting")) {
 			t.Errorf("%v, %+v", err, product.Settings)
 		}
-		store.Close()
+		db.Close()
 	}
 	exec(t, admin(t), `DROP SCHEMA IF EXISTS assay_bank CASCADE`)
 }
@@ -189,13 +188,13 @@ func TestManyClientsThroughFewConnections(t *testing.T) {
 // abandoned, is waited for and ended, and others' are left alone.
 func TestSettleBehindAPooler(t *testing.T) {
 	at := startPooler(t, "transaction", 5)
-	store := openBank(t, through(at))
-	defer store.Close()
-	ours := store.below.schema
-	if err := store.Create(t.Context(), workload.Marker{Run: "settled", Workload: "bank"}); err != nil {
+	db := openBank(t, through(at))
+	defer db.Close()
+	ours := db.below.schema
+	if err := db.Create(t.Context(), store.Marker{Run: "settled", Workload: "bank"}); err != nil {
 		t.Fatal(err)
 	}
-	defer store.Drop(context.Background())
+	defer db.Drop(context.Background())
 	blocker, other := admin(t), admin(t)
 	exec(t, blocker, `BEGIN`)
 	exec(t, blocker, `LOCK TABLE assay_bank.transfer`)
@@ -213,7 +212,7 @@ func TestSettleBehindAPooler(t *testing.T) {
 	c.Close()
 	bounded, over := context.WithTimeout(t.Context(), 20*time.Second)
 	defer over()
-	if err := store.Settle(bounded); err != nil {
+	if err := db.Settle(bounded); err != nil {
 		t.Error(err)
 	}
 	var left int
@@ -233,7 +232,7 @@ func TestKilledConnectionsBehindAPooler(t *testing.T) {
 	done := make(chan int)
 	go func() {
 		kills := 0
-		for workload.Pause(ctx, 150*time.Millisecond) == nil {
+		for store.Pause(ctx, 150*time.Millisecond) == nil {
 			var n int
 			if err := killer.QueryRow(ctx, `SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity
 				WHERE application_name LIKE 'assay % session %' AND state <> 'idle' AND pid <> pg_backend_pid() LIMIT 1) p`).Scan(&n); err == nil {
@@ -254,7 +253,7 @@ func TestParametersThatAPoolerKeeps(t *testing.T) {
 	to := through(startPooler(t, "transaction", 5))
 	to.Address += "?statement_timeout=5s"
 	_, err := Open(t.Context(), to, bank.Schema())
-	var refused *workload.OptionError
+	var refused *store.OptionError
 	if !errors.As(err, &refused) || refused.Value != "statement_timeout" || !strings.Contains(err.Error(), "pooler") {
 		t.Errorf("got %v", err)
 	}
@@ -270,9 +269,9 @@ func TestParametersThatAPoolerKeeps(t *testing.T) {
 
 // TestNobodyTakesAServerForAPooler: directly nothing changes.
 func TestNobodyTakesAServerForAPooler(t *testing.T) {
-	store := openBank(t, target(t))
-	defer store.Close()
-	if store.below.pooled || store.below.config.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement {
+	db := openBank(t, target(t))
+	defer db.Close()
+	if db.below.pooled || db.below.config.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement {
 		t.Error("a pooler was found where there is none")
 	}
 }

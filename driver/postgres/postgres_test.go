@@ -16,7 +16,6 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/bank"
 	"assay/workload/definition"
 	"assay/workload/isolation"
@@ -82,9 +81,9 @@ func parameter(name, value string) func(*url.URL) {
 	}
 }
 
-func target(t *testing.T, changes ...func(*url.URL)) workload.Target {
+func target(t *testing.T, changes ...func(*url.URL)) store.Target {
 	t.Helper()
-	return workload.Target{Address: address(t, changes...), ConnectTimeout: 3 * time.Second}
+	return store.Target{Address: address(t, changes...), ConnectTimeout: 3 * time.Second}
 }
 
 // bankStore is the Store, and the schema below it, which keeps the connection of
@@ -109,7 +108,7 @@ func (s *bankConnects) Connect(ctx context.Context, statements []sqldb.Statement
 }
 
 // openOf opens a schema.
-func openOf(t *testing.T, target workload.Target, schema store.Schema) store.Database {
+func openOf(t *testing.T, target store.Target, schema store.Schema) store.Database {
 	t.Helper()
 	db, err := Open(t.Context(), target, schema)
 	if err != nil {
@@ -118,7 +117,7 @@ func openOf(t *testing.T, target workload.Target, schema store.Schema) store.Dat
 	return db
 }
 
-func openBank(t *testing.T, target workload.Target) *bankStore {
+func openBank(t *testing.T, target store.Target) *bankStore {
 	t.Helper()
 	p, err := openSchema(context.Background(), target, bank.Schema())
 	if err != nil {
@@ -173,7 +172,7 @@ func TestStore(t *testing.T) {
 		MakeForeign:  makeForeign,
 		Server:       u.Host,
 		CommitMarker: []byte("commit"),
-		Via:          func(addr string) workload.Target { return target(t, host(addr)) },
+		Via:          func(addr string) store.Target { return target(t, host(addr)) },
 		Restart: func(t *testing.T) {
 			if err := server.Kill(); err != nil {
 				t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	cluster "assay/cluster/postgres"
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
 )
@@ -29,7 +30,7 @@ type scene struct {
 }
 
 // stage loads four accounts of 1000 and opens a session on the target.
-func setScene(t *testing.T, to workload.Target) *scene {
+func setScene(t *testing.T, to store.Target) *scene {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
@@ -54,17 +55,17 @@ func setScene(t *testing.T, to workload.Target) *scene {
 	return s
 }
 
-func load(t *testing.T, ctx context.Context, store *bankStore) {
+func load(t *testing.T, ctx context.Context, db *bankStore) {
 	t.Helper()
-	mark := workload.Marker{Run: "provoked", Workload: "bank", Rows: 4, Created: time.Now()}
-	if err := store.Create(ctx, mark); err != nil {
+	mark := store.Marker{Run: "provoked", Workload: "bank", Rows: 4, Created: time.Now()}
+	if err := db.Create(ctx, mark); err != nil {
 		t.Fatal(err)
 	}
 	accounts := []bank.Account{{ID: 1, Balance: 1000}, {ID: 2, Balance: 1000}, {ID: 3, Balance: 1000}, {ID: 4, Balance: 1000}}
-	if err := store.LoadAccounts(ctx, accounts); err != nil {
+	if err := db.LoadAccounts(ctx, accounts); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.FinishLoad(ctx); err != nil {
+	if err := db.FinishLoad(ctx); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -152,7 +153,7 @@ func TestDeadlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	exec(t, s.rival, `ROLLBACK`)
-	s.wantFailed(tr, got, workload.ClassDeadlock)
+	s.wantFailed(tr, got, store.ClassDeadlock)
 }
 
 func TestSerializationFailure(t *testing.T) {
@@ -167,14 +168,14 @@ func TestSerializationFailure(t *testing.T) {
 			reply := s.start(s.ctx, tr)
 			awaitWait(t, s.ctx, admin(t), bankSessionName, "Lock", "")
 			exec(t, s.rival, `COMMIT`)
-			s.wantFailed(tr, <-reply, workload.ClassSerialization)
+			s.wantFailed(tr, <-reply, store.ClassSerialization)
 		})
 	}
 }
 
 func TestServersOwnTimeouts(t *testing.T) {
 	for setting, class := range map[string]string{
-		"lock_timeout": workload.ClassLockTimeout, "statement_timeout": workload.ClassTimeout,
+		"lock_timeout": store.ClassLockTimeout, "statement_timeout": store.ClassTimeout,
 	} {
 		t.Run(setting, func(t *testing.T) {
 			s := setScene(t, target(t, parameter(setting, "200ms")))
@@ -191,7 +192,7 @@ func TestServersOwnTimeouts(t *testing.T) {
 func TestReadOnlyServer(t *testing.T) {
 	s := setScene(t, target(t, parameter("default_transaction_read_only", "on")))
 	tr := s.next(1, 2)
-	if got := s.session.Transfer(s.ctx, tr); got.Outcome != history.Failed || got.Class != workload.ClassReadOnly {
+	if got := s.session.Transfer(s.ctx, tr); got.Outcome != history.Failed || got.Class != store.ClassReadOnly {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -207,22 +208,22 @@ func TestEndedByTheServer(t *testing.T) {
 	tr := s.next(1, 2)
 	reply := s.start(s.ctx, tr)
 	exec(t, watcher, `SELECT pg_cancel_backend($1)`, awaitWait(t, s.ctx, watcher, bankSessionName, "Lock", ""))
-	s.wantFailed(tr, <-reply, workload.ClassTimeout)
+	s.wantFailed(tr, <-reply, store.ClassTimeout)
 
 	tr = s.next(1, 2)
 	reply = s.start(s.ctx, tr)
 	exec(t, watcher, `SELECT pg_terminate_backend($1)`, awaitWait(t, s.ctx, watcher, bankSessionName, "Lock", ""))
 	got := <-reply
-	if got.Outcome != history.Unknown || got.Class != workload.ClassShutdown || !got.Broken || got.Err == nil {
-		t.Errorf("got %+v, want unknown (%s), broken", got, workload.ClassShutdown)
+	if got.Outcome != history.Unknown || got.Class != store.ClassShutdown || !got.Broken || got.Err == nil {
+		t.Errorf("got %+v, want unknown (%s), broken", got, store.ClassShutdown)
 	}
 	exec(t, s.rival, `ROLLBACK`)
 	if n := s.rows(tr); n != 0 {
 		t.Errorf("%d rows of a transaction that was ended", n)
 	}
 	again := s.session.Transfer(s.ctx, s.next(1, 2))
-	if again.Outcome != history.Failed || again.Class != workload.ClassLost || !again.Broken {
-		t.Errorf("a transfer on the dead session: %+v, want failed (%s), broken: nothing was sent", again, workload.ClassLost)
+	if again.Outcome != history.Failed || again.Class != store.ClassLost || !again.Broken {
+		t.Errorf("a transfer on the dead session: %+v, want failed (%s), broken: nothing was sent", again, store.ClassLost)
 	}
 }
 
@@ -237,13 +238,13 @@ func TestErrorsOfCommitItself(t *testing.T) {
 	tr := s.next(1, 2)
 	got := s.session.Transfer(s.ctx, tr)
 	exec(t, s.rival, `ALTER TABLE assay_bank.transfer DROP CONSTRAINT late`)
-	s.wantFailed(tr, got, workload.ClassOther)
+	s.wantFailed(tr, got, store.ClassOther)
 
 	exec(t, s.rival, `CREATE FUNCTION assay_bank.refuse() RETURNS trigger LANGUAGE plpgsql AS
 		$$ BEGIN RAISE EXCEPTION 'no'; END $$`)
 	exec(t, s.rival, `CREATE CONSTRAINT TRIGGER late AFTER INSERT ON assay_bank.transfer
 		DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION assay_bank.refuse()`)
-	if got := s.session.Transfer(s.ctx, s.next(1, 2)); got.Outcome != history.Unknown || got.Class != workload.ClassOther || !got.Broken {
+	if got := s.session.Transfer(s.ctx, s.next(1, 2)); got.Outcome != history.Unknown || got.Class != store.ClassOther || !got.Broken {
 		t.Errorf("got %+v, want unknown", got)
 	}
 	exec(t, s.rival, `DROP FUNCTION assay_bank.refuse() CASCADE`)
@@ -278,12 +279,12 @@ func TestStandbyGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	parameter("synchronous_commit", "local")(local)
-	loader := openBank(t, workload.Target{Address: local.String()})
+	loader := openBank(t, store.Target{Address: local.String()})
 	defer loader.Close()
 	load(t, ctx, loader)
-	store := openBank(t, workload.Target{Address: node.Address()})
-	defer store.Close()
-	session, err := store.Session(ctx)
+	db := openBank(t, store.Target{Address: node.Address()})
+	defer db.Close()
+	session, err := db.Session(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,8 +323,8 @@ func TestSettleEndsWhatIsAbandoned(t *testing.T) {
 	awaitWait(t, s.ctx, admin(t), bankSessionName, "Lock", "")
 	proxy.Freeze()
 	abandon()
-	if got := <-reply; got.Outcome != history.Unknown || got.Class != workload.ClassTimeout || !got.Broken {
-		t.Errorf("got %+v, want unknown (%s), broken", got, workload.ClassTimeout)
+	if got := <-reply; got.Outcome != history.Unknown || got.Class != store.ClassTimeout || !got.Broken {
+		t.Errorf("got %+v, want unknown (%s), broken", got, store.ClassTimeout)
 	}
 	s.session.Close()
 	short, cancel := context.WithTimeout(s.ctx, 50*time.Millisecond)

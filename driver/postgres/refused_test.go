@@ -5,7 +5,7 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
-	"assay/workload"
+	"assay/store"
 )
 
 // TestPublicationOfAllTables: where each change is published, a table without a key cannot be
@@ -26,15 +26,15 @@ func TestRefusedBeforeLoading(t *testing.T) {
 			alone(t, `CREATE FUNCTION refuse_event() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not here'; END $$`)
 			alone(t, trigger)
 			t.Cleanup(func() { alone(t, `DROP FUNCTION refuse_event() CASCADE`) })
-			store := openBank(t, target(t))
-			err := store.Create(t.Context(), workload.Marker{Workload: "bank"})
+			db := openBank(t, target(t))
+			err := db.Create(t.Context(), store.Marker{Workload: "bank"})
 			if err == nil {
 				t.Error("what cannot be finished was created")
 			}
-			if mark, err := store.Marker(t.Context()); mark != nil || err != nil {
+			if mark, err := db.Marker(t.Context()); mark != nil || err != nil {
 				t.Errorf("left %+v, %v", mark, err)
 			}
-			must(t, store.Close())
+			must(t, db.Close())
 		})
 	}
 }

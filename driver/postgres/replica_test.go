@@ -17,6 +17,7 @@ import (
 	cluster "assay/cluster/postgres"
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
 )
@@ -77,9 +78,9 @@ func (p *troupe) at(node int) string { return atNodes(p.t, p.set, p.set.Node(nod
 
 func (p *troupe) open(address string) *bankStore {
 	p.t.Helper()
-	store := openBank(p.t, workload.Target{Address: address, ConnectTimeout: 5 * time.Second}) // a paused standby takes all of it
-	p.t.Cleanup(func() { store.Close() })
-	return store
+	db := openBank(p.t, store.Target{Address: address, ConnectTimeout: 5 * time.Second}) // a paused standby takes all of it
+	p.t.Cleanup(func() { db.Close() })
+	return db
 }
 
 func (p *troupe) members() ([]bank.Replica, map[string]error) {
@@ -95,11 +96,11 @@ func (p *troupe) members() ([]bank.Replica, map[string]error) {
 func (p *troupe) member(i int) bank.Replica { return bank.Replica{Name: p.set.Node(i + 1).Address()} }
 
 // transfer does n transfers, and some clients at the same time.
-func (p *troupe) transfer(store *bankStore, n int) {
+func (p *troupe) transfer(db *bankStore, n int) {
 	p.t.Helper()
 	var all sync.WaitGroup
 	for client := range 2 {
-		session, err := store.Session(p.ctx)
+		session, err := db.Session(p.ctx)
 		if err != nil {
 			p.t.Fatal(err)
 		}
@@ -253,7 +254,7 @@ func testStandbyDown(t *testing.T, p *troupe) {
 	if err := p.set.Node(2).Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if _, unreachable := p.members(); !errors.As(unreachable[p.member(1).Name], new(*workload.UnreachableError)) {
+	if _, unreachable := p.members(); !errors.As(unreachable[p.member(1).Name], new(*store.UnreachableError)) {
 		t.Errorf("unreachable %v", unreachable)
 	}
 	caughtUp := make(chan error, 1)
@@ -279,7 +280,7 @@ func testOneServerTwoNames(t *testing.T, p *troupe) {
 	address := atNodes(t, p.set, p.set.Node(0).Address(), strings.Replace(one, "127.0.0.1", "localhost", 1), one)
 	members, unreachable, err := p.open(address).Replicas(p.ctx)
 	if err != nil || len(unreachable) != 0 || len(members) != 2 {
-		t.Errorf("%s: members %+v, unreachable %v, %v", workload.Redact(address), members, unreachable, err)
+		t.Errorf("%s: members %+v, unreachable %v, %v", store.Redact(address), members, unreachable, err)
 	}
 }
 
@@ -387,22 +388,22 @@ func TestPrimaryIsLookedFor(t *testing.T) {
 	defer cancel()
 	set := startSet(t, ctx, 2)
 	primary, standby := set.Node(0).Address(), set.Node(1).Address()
-	store := openBank(t, workload.Target{Address: atNodes(t, set, standby, primary), ConnectTimeout: 3 * time.Second})
-	defer store.Close()
-	load(t, ctx, store)
-	members, unreachable, err := store.Replicas(ctx)
+	db := openBank(t, store.Target{Address: atNodes(t, set, standby, primary), ConnectTimeout: 3 * time.Second})
+	defer db.Close()
+	load(t, ctx, db)
+	members, unreachable, err := db.Replicas(ctx)
 	want := []bank.Replica{{Name: standby}, {Name: primary, Primary: true}}
 	if err != nil || len(unreachable) != 0 || !slices.Equal(members, want) {
 		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
 	}
-	if err := store.Drop(ctx); err != nil {
+	if err := db.Drop(ctx); err != nil {
 		t.Error(err)
 	}
-	_, err = Open(ctx, workload.Target{Address: atNodes(t, set, standby, standby), ConnectTimeout: time.Second}, bank.Schema())
+	_, err = Open(ctx, store.Target{Address: atNodes(t, set, standby, standby), ConnectTimeout: time.Second}, bank.Schema())
 	if err != nil {
 		quiet(t, err)
 	}
-	if !errors.As(err, new(*workload.UnreachableError)) {
+	if !errors.As(err, new(*store.UnreachableError)) {
 		t.Errorf("standbys alone: %v", err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // schema is one workload's schema in a database, and the way there. All that
@@ -35,11 +34,11 @@ type schema struct {
 //
 // Behind a connection pooler, and with the parameter default_query_exec_mode=exec of the
 // address, statements are not prepared; the transfer then is still one round trip.
-func Open(ctx context.Context, target workload.Target, of store.Schema) (store.Database, error) {
+func Open(ctx context.Context, target store.Target, of store.Schema) (store.Database, error) {
 	return sqldb.Opener(openSchema)(ctx, target, of)
 }
 
-func openSchema(ctx context.Context, target workload.Target, of store.Schema) (*schema, error) {
+func openSchema(ctx context.Context, target store.Target, of store.Schema) (*schema, error) {
 	a, err := read(target)
 	if err != nil {
 		return nil, err
@@ -49,7 +48,7 @@ func openSchema(ctx context.Context, target workload.Target, of store.Schema) (*
 	if err != nil {
 		return nil, err
 	}
-	p := &schema{config: config, address: workload.Redact(target.Address), isolation: isolation, told: named != "", without: a.without}
+	p := &schema{config: config, address: store.Redact(target.Address), isolation: isolation, told: named != "", without: a.without}
 	p.Namespace = sqldb.NewNamespace("postgres", "assay_"+of.Workload, of, reserved(), p)
 	if of.Open {
 		config.RuntimeParams["search_path"] = p.Name
@@ -135,9 +134,9 @@ func (p *schema) Snapshot(audit bool) []string {
 // Measure implements sqldb.Server: the server looks at its files.
 func (p *schema) Measure(context.Context, sqldb.Conn) error { return nil }
 
-// Size implements workload.Store. A table's size is that of its files, what is
+// Size implements store.Administration. A table's size is that of its files, what is
 // free in them included.
-func (p *schema) Size(ctx context.Context) (workload.Size, error) {
+func (p *schema) Size(ctx context.Context) (store.Size, error) {
 	size, err := p.Namespace.Size(ctx)
 	if p.dialect.hintSize != "" && hasCode(err, codeInsufficientPrivilege) {
 		err = fmt.Errorf("%w; %s", err, p.dialect.hintSize)

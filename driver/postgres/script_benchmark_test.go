@@ -7,7 +7,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/script"
 )
 
@@ -16,12 +15,12 @@ import (
 func BenchmarkScript(b *testing.B) {
 	ctx, cancel := context.WithTimeout(b.Context(), time.Hour) // as an attempt has one
 	defer cancel()
-	db, err := Open(ctx, workload.Target{Address: server.Address(), ConnectTimeout: time.Minute}, script.Schema())
+	db, err := Open(ctx, store.Target{Address: server.Address(), ConnectTimeout: time.Minute}, script.Schema())
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer db.Close()
-	if err := db.Create(ctx, workload.Marker{Run: "benchmark", Workload: "script", Loaded: true}); err != nil {
+	if err := db.Create(ctx, store.Marker{Run: "benchmark", Workload: "script", Loaded: true}); err != nil {
 		b.Fatal(err)
 	}
 	session, err := script.OpenSession(ctx, db)

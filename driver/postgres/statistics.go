@@ -8,21 +8,21 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/sqldb"
-	"assay/workload"
+	"assay/store"
 )
 
 // figures are what PostgreSQL's views tell (manual, "The Cumulative Statistics
 // System"). Keys are view.column. What a version does not have is not told.
-func figures() []workload.NamedValue {
-	figure := func(key, chart, name, unit string, counter bool, means workload.Meaning) workload.NamedValue {
-		return workload.NamedValue{Key: key, Statistic: workload.Statistic{Name: name, Chart: chart, Unit: unit, Counter: counter, Means: means}}
+func figures() []store.NamedValue {
+	figure := func(key, chart, name, unit string, counter bool, means store.Meaning) store.NamedValue {
+		return store.NamedValue{Key: key, Statistic: store.Statistic{Name: name, Chart: chart, Unit: unit, Counter: counter, Means: means}}
 	}
 	const sessions, blocks, trouble, log, checkpoints, lag = "Sessions", "Blocks of tables and indexes", "Conflicts", "Write-ahead log",
 		"Checkpoints", "Replication lag"
-	return []workload.NamedValue{
-		figure("activity.busy", sessions, "busy", "", false, workload.BusySessions),
-		figure("activity.lock", sessions, "waiting for a lock", "", false, workload.LockWaits),
-		figure("activity.disk", sessions, "waiting for the disk", "", false, workload.DiskWaits),
+	return []store.NamedValue{
+		figure("activity.busy", sessions, "busy", "", false, store.BusySessions),
+		figure("activity.lock", sessions, "waiting for a lock", "", false, store.LockWaits),
+		figure("activity.disk", sessions, "waiting for the disk", "", false, store.DiskWaits),
 		figure("activity.internal", sessions, "waiting for a lock in memory", "", false, ""),
 		figure("activity.standby", sessions, "waiting for a standby", "", false, ""),
 		figure("activity.client", sessions, "in a transaction, waiting for the client", "", false, ""),
@@ -83,7 +83,7 @@ var errNoStatistics = errors.New("it is no PostgreSQL, whose account of its work
 
 // OpenStatistics opens the account that the server keeps of its work. It connects to
 // nobody yet.
-func OpenStatistics(_ context.Context, target workload.Target) (workload.Statistics, error) {
+func OpenStatistics(_ context.Context, target store.Target) (store.Statistics, error) {
 	config, _, err := parse(target)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func OpenStatistics(_ context.Context, target workload.Target) (workload.Statist
 			}
 		}
 		if err != nil {
-			return nil, "", "", connectError(ctx, config, workload.Redact(target.Address), err)
+			return nil, "", "", connectError(ctx, config, store.Redact(target.Address), err)
 		}
 		c := conn{raw}
 		var version int64

@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
-	"assay/workload"
+	"assay/store"
 )
 
 func TestStatistics(t *testing.T) {
 	drivertest.RunStatistics(t, drivertest.Statistics{
 		Open: OpenStatistics, Target: target(t), Secret: secret, Pause: server.Pause, Resume: server.Resume, Counter: "found in the cache",
-		Means: []workload.Meaning{workload.BusySessions, workload.LockWaits, workload.DiskWaits},
+		Means: []store.Meaning{store.BusySessions, store.LockWaits, store.DiskWaits},
 	})
 }
 

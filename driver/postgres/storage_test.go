@@ -5,7 +5,7 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/durability"
-	"assay/workload"
+	"assay/store"
 )
 
 // TestTablesOfAUser wants what a user makes unlogged, or elsewhere, to be told, with
@@ -27,7 +27,7 @@ func TestTablesOfAUser(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			settings, g := drivertest.StorageOf(t, drivertest.Store{Open: Open, Target: target(t)}, test.statements...)
-			if names := drivertest.Value(settings, workload.SettingStoredAs+test.way); names != test.names || g.Class != test.class {
+			if names := drivertest.Value(settings, store.SettingStoredAs+test.way); names != test.names || g.Class != test.class {
 				t.Errorf("stored as %s: %q, class %q; want %q, %q", test.way, names, g.Class, test.names, test.class)
 			}
 		})

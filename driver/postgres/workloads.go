@@ -6,7 +6,6 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // Compactions implements store.Database: the plain one makes room for new rows and
@@ -15,12 +14,12 @@ import (
 // gives back, or makes room for, is part of what is measured.
 func (p *schema) Compactions() ([]string, error) {
 	if len(p.dialect.repairs) == 0 {
-		return nil, &workload.OptionError{Option: dialectParameter, Value: p.dialect.name, Want: p.dialect.noRepair}
+		return nil, &store.OptionError{Option: dialectParameter, Value: p.dialect.name, Want: p.dialect.noRepair}
 	}
 	return p.dialect.repairs, nil
 }
 
-func (p *schema) FileSize(ctx context.Context) (workload.Size, error) { return p.Size(ctx) }
+func (p *schema) FileSize(ctx context.Context) (store.Size, error) { return p.Size(ctx) }
 
 func (p *schema) Compact(ctx context.Context, name string) error {
 	return p.Operation(strings.ToLower(name), p.pool.Use(ctx, func(c conn) error {
@@ -92,7 +91,7 @@ func (p *schema) Engines(ctx context.Context) (names []string, err error) {
 	return names, p.Operation("ask for the compressors", err)
 }
 
-func (p *schema) CreateOn(ctx context.Context, mark workload.Marker, engine string, chosen bool) error {
+func (p *schema) CreateOn(ctx context.Context, mark store.Marker, engine string, chosen bool) error {
 	sql := p.dialect.sqlOf(p.Name)
 	if chosen && p.dialect.engine == "" {
 		sql.Types[store.ASCII] += " COMPRESSION " + engine

@@ -11,7 +11,7 @@ import (
 
 	"assay/driver/encryption"
 	"assay/driver/uri"
-	"assay/workload"
+	"assay/store"
 )
 
 const defaultConnectTimeout = 10 * time.Second
@@ -26,10 +26,10 @@ type settings struct {
 	connectTimeout time.Duration
 }
 
-// parse reads the target. What cannot be used gives an *workload.OptionError
+// parse reads the target. What cannot be used gives an *store.OptionError
 // that holds no password.
-func parse(target workload.Target) (*settings, error) {
-	malformed := &workload.OptionError{Option: "address", Value: workload.Redact(target.Address),
+func parse(target store.Target) (*settings, error) {
+	malformed := &store.OptionError{Option: "address", Value: store.Redact(target.Address),
 		Want: "http://HOST:PORT or https://HOST:PORT, without user or password, which the service does not have"}
 	u, err := url.Parse(target.Address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
@@ -41,7 +41,7 @@ func parse(target workload.Target) (*settings, error) {
 		return nil, err
 	}
 	if target.Isolation != "" {
-		return nil, &workload.OptionError{Option: "isolation level", Value: target.Isolation, Want: "none here; it is chosen where the service is started"}
+		return nil, &store.OptionError{Option: "isolation level", Value: target.Isolation, Want: "none here; it is chosen where the service is started"}
 	}
 	s := &settings{
 		encryption: config, host: u.Host, prefix: strings.TrimRight(u.EscapedPath(), "/"),
@@ -77,7 +77,7 @@ func readEncryption(u *url.URL) (*tls.Config, error) {
 		return files.Config()
 	}
 	if given != "" {
-		return nil, &workload.OptionError{Option: "the address's option", Value: given, Want: "none with http; https encrypts"}
+		return nil, &store.OptionError{Option: "the address's option", Value: given, Want: "none with http; https encrypts"}
 	}
 	return nil, nil
 }

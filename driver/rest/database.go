@@ -28,7 +28,6 @@ import (
 
 	"assay/driver/encryption"
 	"assay/store"
-	"assay/workload"
 )
 
 // database implements store.Database.
@@ -41,7 +40,7 @@ type database struct {
 	// header is what every request of a session begins with, behind its first line.
 	header  string
 	promise atomic.Value // string
-	taken   workload.Taken
+	taken   store.Taken
 }
 
 // twoCalls is why it lacks what it lacks.
@@ -62,9 +61,9 @@ func Lacks() store.Lacks {
 // Open reaches the service at target.Address, http://HOST:PORT or
 // https://HOST:PORT with an optional path before those of the service and the
 // parameters of readEncryption. The schema must have one table, of records under an id,
-// and the service must have been started with --allow-reset, else *workload.OptionError;
-// nobody there is *workload.UnreachableError.
-func Open(ctx context.Context, target workload.Target, schema store.Schema) (store.Database, error) {
+// and the service must have been started with --allow-reset, else *store.OptionError;
+// nobody there is *store.UnreachableError.
+func Open(ctx context.Context, target store.Target, schema store.Schema) (store.Database, error) {
 	o, err := parse(target)
 	if err != nil {
 		return nil, err
@@ -115,14 +114,14 @@ const maxAnswer = 1 << 20
 
 // problem is the body of an answer that is no success; see serve's description.
 type problem struct {
-	Status  int             `json:"status"`
-	Detail  string          `json:"detail"`
-	Outcome string          `json:"outcome"`
-	Class   string          `json:"class"`
-	Name    string          `json:"name"`
-	Hint    string          `json:"hint"`
-	Others  []string        `json:"others"`
-	Lease   *workload.Lease `json:"lease"`
+	Status  int          `json:"status"`
+	Detail  string       `json:"detail"`
+	Outcome string       `json:"outcome"`
+	Class   string       `json:"class"`
+	Name    string       `json:"name"`
+	Hint    string       `json:"hint"`
+	Others  []string     `json:"others"`
+	Lease   *store.Lease `json:"lease"`
 }
 
 // ask sends one request of the administration and returns the answer if it is
@@ -145,7 +144,7 @@ func (d *database) ask(ctx context.Context, method, path string, body any) (*htt
 	}
 	response, err := d.admin.Do(request)
 	if err != nil {
-		return nil, &workload.UnreachableError{Address: d.base, Err: plain(err)}
+		return nil, &store.UnreachableError{Address: d.base, Err: plain(err)}
 	}
 	if response.StatusCode/100 == 2 {
 		return response, nil
@@ -163,17 +162,17 @@ func (d *database) refusal(doing string, code int, text []byte) error {
 	p, ok := problemOf(text)
 	switch {
 	case !ok:
-		return &workload.OptionError{Option: "--db", Value: d.base,
+		return &store.OptionError{Option: "--db", Value: d.base,
 			Want: fmt.Sprintf("the address of assay serve; what is there answered %s with %d", doing, code)}
 	case p.Class == "reset not allowed":
-		return &workload.OptionError{Option: "--db", Value: d.base,
+		return &store.OptionError{Option: "--db", Value: d.base,
 			Want: "a service started by assay serve --allow-reset, so that a run can begin with nothing and read everything back"}
 	case p.Class == "foreign schema":
-		return &workload.ForeignError{Name: p.Name, Hint: p.Hint, Others: p.Others}
+		return &store.ForeignError{Name: p.Name, Hint: p.Hint, Others: p.Others}
 	case p.Class == "held by another run" && p.Lease != nil:
-		return &workload.HeldError{Name: p.Name, Lease: *p.Lease}
+		return &store.HeldError{Name: p.Name, Lease: *p.Lease}
 	case p.Class == "no schema":
-		return &workload.NoSchemaError{Name: p.Name}
+		return &store.NoSchemaError{Name: p.Name}
 	default:
 		return failed(doing, errors.New(p.Detail))
 	}
@@ -203,10 +202,10 @@ func (d *database) answer(ctx context.Context, method, path string, body, v any)
 	return nil
 }
 
-func (d *database) describe(ctx context.Context) (workload.Product, error) {
+func (d *database) describe(ctx context.Context) (store.Product, error) {
 	var got struct {
-		Product workload.Product `json:"product"`
-		Promise string           `json:"promise"`
+		Product store.Product `json:"product"`
+		Promise string        `json:"promise"`
 	}
 	err := d.answer(ctx, http.MethodGet, "/admin/database", nil, &got)
 	if err == nil && got.Product.Name == "" {
@@ -217,18 +216,18 @@ func (d *database) describe(ctx context.Context) (workload.Product, error) {
 }
 
 // Describe says what is behind the service.
-func (d *database) Describe(ctx context.Context) (workload.Product, error) {
+func (d *database) Describe(ctx context.Context) (store.Product, error) {
 	product, err := d.describe(ctx)
 	if err == nil {
 		// The service tells of its own connections under the plain name.
-		product.Settings = append(product.Settings, workload.Setting{Name: encryption.Setting + " of the service", Value: encryption.State(d.encryption)})
+		product.Settings = append(product.Settings, store.Setting{Name: encryption.Setting + " of the service", Value: encryption.State(d.encryption)})
 	}
 	return product, err
 }
 
-func (d *database) Find(ctx context.Context) (*workload.Leftover, error) { return d.find(ctx, "") }
+func (d *database) Find(ctx context.Context) (*store.Leftover, error) { return d.find(ctx, "") }
 
-func (d *database) Marker(ctx context.Context) (*workload.Marker, error) {
+func (d *database) Marker(ctx context.Context) (*store.Marker, error) {
 	remains, err := d.find(ctx, "?rows=no")
 	if remains == nil || err != nil {
 		return nil, err
@@ -236,19 +235,19 @@ func (d *database) Marker(ctx context.Context) (*workload.Marker, error) {
 	return &remains.Marker, nil
 }
 
-func (d *database) find(ctx context.Context, query string) (*workload.Leftover, error) {
+func (d *database) find(ctx context.Context, query string) (*store.Leftover, error) {
 	var got struct {
-		Found bool            `json:"found"`
-		Mark  workload.Marker `json:"mark"`
-		Rows  int64           `json:"rows"`
+		Found bool         `json:"found"`
+		Mark  store.Marker `json:"mark"`
+		Rows  int64        `json:"rows"`
 	}
 	if err := d.answer(ctx, http.MethodGet, "/admin/mark"+query, nil, &got); err != nil || !got.Found {
 		return nil, err
 	}
-	return &workload.Leftover{Marker: got.Mark, Rows: got.Rows}, nil
+	return &store.Leftover{Marker: got.Mark, Rows: got.Rows}, nil
 }
 
-func (d *database) Create(ctx context.Context, mark workload.Marker) error {
+func (d *database) Create(ctx context.Context, mark store.Marker) error {
 	return d.answer(ctx, http.MethodPut, "/admin/schema"+d.asHolder(), mark, nil)
 }
 
@@ -269,7 +268,7 @@ func (d *database) Settle(ctx context.Context) error {
 	return d.answer(ctx, http.MethodPost, "/admin/settle?client="+d.name, nil, nil)
 }
 
-func (d *database) Size(ctx context.Context) (size workload.Size, err error) {
+func (d *database) Size(ctx context.Context) (size store.Size, err error) {
 	return size, d.answer(ctx, http.MethodGet, "/admin/size", nil, &size)
 }
 
@@ -277,24 +276,24 @@ const leasePath = "/admin/lease"
 
 // leaseTerms is the body of what takes a lease or renews one.
 type leaseTerms struct {
-	Holder workload.Holder `json:"holder"`
-	TTL    time.Duration   `json:"ttl_ns"`
-	Gone   string          `json:"gone"`
+	Holder store.Holder  `json:"holder"`
+	TTL    time.Duration `json:"ttl_ns"`
+	Gone   string        `json:"gone"`
 }
 
 // asHolder is the query that says whose lease a request comes under.
 func (d *database) asHolder() string { return "?lease=" + url.QueryEscape(d.taken.Holder().Token) }
 
 // Lease asks the database behind the service, which keeps the lease.
-func (d *database) Lease(ctx context.Context) (*workload.Lease, error) {
+func (d *database) Lease(ctx context.Context) (*store.Lease, error) {
 	var got struct {
-		Lease *workload.Lease `json:"lease"`
+		Lease *store.Lease `json:"lease"`
 	}
 	err := d.answer(ctx, http.MethodGet, leasePath, nil, &got)
 	return got.Lease, err
 }
 
-func (d *database) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+func (d *database) TakeLease(ctx context.Context, holder store.Holder, ttl time.Duration, gone string) error {
 	err := d.answer(ctx, http.MethodPut, leasePath, leaseTerms{holder, ttl, gone}, nil)
 	if err == nil {
 		d.taken.Set(holder)
@@ -303,7 +302,7 @@ func (d *database) TakeLease(ctx context.Context, holder workload.Holder, ttl ti
 }
 
 func (d *database) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
-	return d.answer(ctx, http.MethodPost, leasePath, leaseTerms{Holder: workload.Holder{Token: token}, TTL: ttl}, nil)
+	return d.answer(ctx, http.MethodPost, leasePath, leaseTerms{Holder: store.Holder{Token: token}, TTL: ttl}, nil)
 }
 
 func (d *database) ReleaseLease(ctx context.Context, token string) error {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/entity"
 )
 
@@ -47,7 +47,7 @@ func TestEncryptedConnections(t *testing.T) {
 		"the system's CAs": {"127.0.0.1", "", "", "tlsCAFile=FILE"},
 	} {
 		got, err := describedTLS(t, "https://"+net.JoinHostPort(c.host, port)+"/?"+c.query)
-		unreachable := errors.As(err, new(*workload.UnreachableError))
+		unreachable := errors.As(err, new(*store.UnreachableError))
 		if got != c.want || unreachable != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.refusal) {
 			t.Errorf("%s: %q, %v; want %q or an error with %q", name, got, err, c.want, c.refusal)
 		}
@@ -58,19 +58,19 @@ func TestEncryptedConnections(t *testing.T) {
 // what that says of its connections.
 func describedTLS(t *testing.T, address string) (string, error) {
 	t.Helper()
-	store, err := Open(t.Context(), workload.Target{Address: address}, entity.Schema())
+	db, err := Open(t.Context(), store.Target{Address: address}, entity.Schema())
 	if err != nil {
 		return "", err
 	}
-	defer store.Close()
+	defer db.Close()
 	config := entity.Defaults()
 	config.Entities = 5
 	run := drivertest.ShortRun{Workload: entity.Definition(), Config: &config, Seed: 1, Clients: 2, Each: 5, Attempts: 1}
-	if j := run.Valid(t.Context(), t, store); j.Counts.Committed != 10 {
+	if j := run.Valid(t.Context(), t, db); j.Counts.Committed != 10 {
 		t.Errorf("%+v", j.Entity)
 	}
-	product, err := store.Describe(t.Context())
-	if err := errors.Join(err, store.Drop(t.Context())); err != nil {
+	product, err := db.Describe(t.Context())
+	if err := errors.Join(err, db.Drop(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	for _, setting := range product.Settings {

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // records is how rows of the one table are written as JSON: as objects with a member for
@@ -21,7 +20,7 @@ type records struct {
 }
 
 func recordsOf(schema store.Schema) (records, error) {
-	refused := &workload.OptionError{Option: "workload", Value: schema.Workload, Want: "one of records under an id; the service has no other table"}
+	refused := &store.OptionError{Option: "workload", Value: schema.Workload, Want: "one of records under an id; the service has no other table"}
 	if len(schema.Tables) != 1 || schema.Tables[0].Keys() != 1 || schema.Tables[0].Columns[0].Type != store.UUID {
 		return records{}, refused
 	}

@@ -24,7 +24,6 @@ import (
 	"assay/history"
 	"assay/serve"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/availability"
 	"assay/workload/entity"
 	"assay/workload/keyvalue"
@@ -40,7 +39,7 @@ func start(t *testing.T, allowReset bool) (hostPort string, behind store.Databas
 // startBehind is start with something around the listener.
 func startBehind(t *testing.T, allowReset bool, around func(net.Listener) net.Listener) (hostPort string, behind store.Database) {
 	t.Helper()
-	behind, err := sqlite.Open(t.Context(), workload.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Schema())
+	behind, err := sqlite.Open(t.Context(), store.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +67,7 @@ func startBehind(t *testing.T, allowReset bool, around func(net.Listener) net.Li
 
 func open(t *testing.T, hostPort string) store.Database {
 	t.Helper()
-	db, err := Open(t.Context(), workload.Target{Address: "http://" + hostPort}, entity.Schema())
+	db, err := Open(t.Context(), store.Target{Address: "http://" + hostPort}, entity.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,16 +85,16 @@ func opened(t *testing.T, db store.Database) store.Session {
 	return s
 }
 
-func insert(ctx context.Context, s store.Session, e entity.Entity) workload.Reply {
+func insert(ctx context.Context, s store.Session, e entity.Entity) store.Reply {
 	return s.Run(ctx, store.Call{Statement: keyvalue.Insert, Parameters: e.Values()}).Inserted()
 }
 
 // get reads an entity; found is its zero value if there is none.
-func get(ctx context.Context, s store.Session, id uuid.UUID) (found entity.Entity, r workload.Reply) {
+func get(ctx context.Context, s store.Session, id uuid.UUID) (found entity.Entity, r store.Reply) {
 	r = s.Run(ctx, store.Call{Statement: keyvalue.Get, Parameters: []store.Value{store.OfBytes(id[:])}, Row: func(row store.Row) (err error) {
 		found, err = entity.Of(row)
 		return err
-	}}).Reply
+	}})
 	return found, r
 }
 
@@ -143,7 +142,7 @@ func TestEveryBugIsFound(t *testing.T) {
 func TestRecordsThroughTheService(t *testing.T) {
 	hostPort, _ := start(t, true)
 	db, other := open(t, hostPort), open(t, hostPort)
-	if err := db.Create(t.Context(), workload.Marker{Run: "r", Workload: entity.Name, Loaded: true}); err != nil {
+	if err := db.Create(t.Context(), store.Marker{Run: "r", Workload: entity.Name, Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
 	session, reader := opened(t, db), opened(t, other)
@@ -205,16 +204,16 @@ func TestWhatTheServiceDoesNot(t *testing.T) {
 			t.Errorf("a transaction: %+v", r)
 		}
 	}
-	_, err := Open(t.Context(), workload.Target{Address: "http://" + hostPort}, availability.Schema())
-	if refused, is := errors.AsType[*workload.OptionError](err); !is || refused.Option != "workload" {
+	_, err := Open(t.Context(), store.Target{Address: "http://" + hostPort}, availability.Schema())
+	if refused, is := errors.AsType[*store.OptionError](err); !is || refused.Option != "workload" {
 		t.Errorf("another table: %v", err)
 	}
 }
 
 func TestAServiceThatAllowsNoReset(t *testing.T) {
 	hostPort, behind := start(t, false)
-	var refused *workload.OptionError
-	if _, err := Open(t.Context(), workload.Target{Address: "http://" + hostPort}, entity.Schema()); !errors.As(err, &refused) || !strings.Contains(refused.Want, "--allow-reset") {
+	var refused *store.OptionError
+	if _, err := Open(t.Context(), store.Target{Address: "http://" + hostPort}, entity.Schema()); !errors.As(err, &refused) || !strings.Contains(refused.Want, "--allow-reset") {
 		t.Errorf("got %v", err)
 	}
 	found, err := behind.Find(t.Context())
@@ -226,8 +225,8 @@ func TestAServiceThatAllowsNoReset(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	for _, wrong := range []string{"http://", "http://u:hunter2@host", "http://host?x=1", "ftp://host",
 		"http://host?tlsCAFile=x", "https://host?tlsCAFile=none.pem", "https://host?sslmode=x", "https://host?tlsInsecure=1", "http://host/#a", "http:host"} {
-		_, err := Open(t.Context(), workload.Target{Address: wrong}, entity.Schema())
-		var refused *workload.OptionError
+		_, err := Open(t.Context(), store.Target{Address: wrong}, entity.Schema())
+		var refused *store.OptionError
 		if !errors.As(err, &refused) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", wrong, err)
 		}
@@ -238,8 +237,8 @@ func TestAddresses(t *testing.T) {
 	}
 	nobody := listener.Addr().String()
 	listener.Close()
-	var unreachable *workload.UnreachableError
-	if _, err := Open(t.Context(), workload.Target{Address: "http://" + nobody}, entity.Schema()); !errors.As(err, &unreachable) {
+	var unreachable *store.UnreachableError
+	if _, err := Open(t.Context(), store.Target{Address: "http://" + nobody}, entity.Schema()); !errors.As(err, &unreachable) {
 		t.Errorf("nobody there: %v", err)
 	}
 	for address, want := range map[string]settings{
@@ -248,7 +247,7 @@ func TestAddresses(t *testing.T) {
 		"http://host:8080/a/b/":   {base: "http://host:8080/a/b", hostPort: "host:8080", host: "host:8080", prefix: "/a/b"},
 		"http://[2001:db8::1]:90": {base: "http://[2001:db8::1]:90", hostPort: "[2001:db8::1]:90", host: "[2001:db8::1]:90"},
 	} {
-		got, err := parse(workload.Target{Address: address})
+		got, err := parse(store.Target{Address: address})
 		want.connectTimeout = defaultConnectTimeout
 		if err != nil {
 			t.Errorf("%s: %v", address, err)
@@ -297,7 +296,7 @@ func answering(t *testing.T, text string) (s *session, asked *atomic.Int64) {
 			}()
 		}
 	}()
-	o, err := parse(workload.Target{Address: "http://" + listener.Addr().String()})
+	o, err := parse(store.Target{Address: "http://" + listener.Addr().String()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +314,7 @@ func TestRequests(t *testing.T) {
 		"http://host": {"host", ""}, "https://host:8443/a/b/": {"host:8443", "/a/b"},
 		"http://[2001:db8::1]:90": {"[2001:db8::1]:90", ""}, "http://host/%2Fodd": {"host", "/%2Fodd"},
 	} {
-		s, err := parse(workload.Target{Address: address})
+		s, err := parse(store.Target{Address: address})
 		if err != nil {
 			t.Fatalf("%s: %v", address, err)
 		}
@@ -399,10 +398,10 @@ func TestAnswers(t *testing.T) {
 		"redirected":         {answer: httpAnswer("302 Found", ``), put: history.Unknown, class: classUnexpected, again: true, found: history.Failed},
 		"not found":          {answer: httpAnswer("404 Not Found", typed("404", "failed", "not found")), put: history.Failed, class: "not found", again: true, found: history.Committed},
 		"another not found":  {answer: httpAnswer("404 Not Found", `not here`), put: history.Unknown, class: classUnexpected, again: true, found: history.Failed},
-		"cut":                {answer: "", put: history.Unknown, class: workload.ClassLost, found: history.Failed},
+		"cut":                {answer: "", put: history.Unknown, class: store.ClassLost, found: history.Failed},
 		"a class made up":    {answer: httpAnswer("503 Service Unavailable", typed("503", "failed", strings.Repeat("x", 100))), put: history.Failed, class: classService, again: true, found: history.Failed},
 		"an odd entity":      {answer: httpAnswer("200 OK", `{"id":1}`), put: history.Unknown, class: classUnexpected, again: true, found: history.Failed},
-		"no HTTP whatsoever": {answer: "220 mail ready\r\n\r\n", put: history.Unknown, class: workload.ClassLost, found: history.Failed},
+		"no HTTP whatsoever": {answer: "220 mail ready\r\n\r\n", put: history.Unknown, class: store.ClassLost, found: history.Failed},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		s, asked := answering(t, test.answer)

@@ -17,7 +17,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // headerClient tells the service whose connection it is.
@@ -48,7 +47,7 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (s
 	}
 	conn, err := d.dial(ctx)
 	if err != nil {
-		return nil, &workload.UnreachableError{Address: d.base, Err: plain(err)}
+		return nil, &store.UnreachableError{Address: d.base, Err: plain(err)}
 	}
 	n.conn, n.in = conn, bufio.NewReader(conn)
 	return n, nil
@@ -157,7 +156,7 @@ func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 func (n *session) insert(ctx context.Context, row []store.Value) store.Reply {
 	body, err := n.of.write(row)
 	if err != nil {
-		return store.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: failed("insert", err)}}
+		return store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: failed("insert", err)}
 	}
 	n.give(body)
 	x := n.exchange(ctx)
@@ -165,7 +164,7 @@ func (n *session) insert(ctx context.Context, row []store.Value) store.Reply {
 	if x.err == nil && x.code == http.StatusCreated {
 		return x.committed()
 	}
-	r := store.Reply{Reply: x.refused("insert")}
+	r := x.refused("insert")
 	if !x.sent {
 		r.Outcome = history.Failed
 	}
@@ -194,17 +193,17 @@ func (n *session) read(ctx context.Context, call *store.Call) store.Reply {
 			err = call.Row(row)
 		}
 		if err != nil {
-			return store.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: classUnexpected, Err: failed("get", err), Broken: x.lost}}
+			return store.Reply{Outcome: history.Failed, Class: classUnexpected, Err: failed("get", err), Broken: x.lost}
 		}
 		return x.committed()
 	}
 	r := x.refused("get")
 	r.Outcome = history.Failed // it has no effect
-	return store.Reply{Reply: r}
+	return r
 }
 
 func (x *result) committed() store.Reply {
-	return store.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: x.lost}}
+	return store.Reply{Outcome: history.Committed, Broken: x.lost}
 }
 
 // Insert sends one record after the other.
@@ -229,7 +228,7 @@ func (n *session) Transaction(context.Context, bool, func(context.Context, store
 }
 
 func withoutTransactions() store.Reply {
-	return store.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: failed("a transaction", errors.ErrUnsupported)}}
+	return store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: failed("a transaction", errors.ErrUnsupported)}
 }
 
 // Waiting is not told by the service.
@@ -250,13 +249,13 @@ const (
 
 // refused says how a request ended that was no success. The outcome is Unknown
 // but for an answer that proves it to have failed.
-func (x result) refused(doing string) workload.Reply {
-	r := workload.Reply{Broken: x.lost}
+func (x result) refused(doing string) store.Reply {
+	r := store.Reply{Broken: x.lost}
 	if x.err != nil {
-		r.Class, r.Err = workload.ClassLost, failed(doing, plain(x.err))
+		r.Class, r.Err = store.ClassLost, failed(doing, plain(x.err))
 		for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
 			if errors.Is(x.err, end) {
-				r.Class, r.Err = workload.ClassTimeout, failed(doing, end)
+				r.Class, r.Err = store.ClassTimeout, failed(doing, end)
 			}
 		}
 		return r

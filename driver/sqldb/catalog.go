@@ -19,7 +19,7 @@ type Server interface {
 	// Measure brings up to date what the server knows of the sizes of tables.
 	Measure(ctx context.Context, c Conn) error
 	// Connect opens the connection of one session, which will use these statements. Without
-	// a schema of ours it gives *workload.NoSchemaError. Of a Schema with Reads what reads may
+	// a schema of ours it gives *store.NoSchemaError. Of a Schema with Reads what reads may
 	// go to another server.
 	Connect(ctx context.Context, statements []Statement) (Connection, error)
 	// Replicate returns when what was made is on all servers that sessions go to.

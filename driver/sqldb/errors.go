@@ -8,7 +8,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // Proof is the most that an answer of the server proves of the transaction that it
@@ -44,7 +43,7 @@ type ErrorRow[C cmp.Ordered] struct {
 	Codes []C
 	// Last, unless it is zero, makes the row that of all codes from Codes[0] to it.
 	Last      C
-	Class     string // workload.ClassOther if empty
+	Class     string // store.ClassOther if empty
 	Proves    Proof
 	Violation store.Violation
 	Kind      ErrorKind
@@ -90,7 +89,7 @@ func (t *ErrorTable[C]) meaning(err error) (r ErrorRow[C], answered bool) {
 	if i := slices.IndexFunc(t.Rows, func(r ErrorRow[C]) bool { return r.has(code) }); i >= 0 {
 		r = t.Rows[i]
 	}
-	r.Class = cmp.Or(r.Class, workload.ClassOther)
+	r.Class = cmp.Or(r.Class, store.ClassOther)
 	if t.Doubtful(err) {
 		r.Proves = ProvesNothing
 	}
@@ -99,15 +98,15 @@ func (t *ErrorTable[C]) meaning(err error) (r ErrorRow[C], answered bool) {
 
 // Classify is Wire.Classify: an error of the client's is proof only if COMMIT was not
 // sent.
-func (t *ErrorTable[C]) Classify(err error, at Stage) workload.Reply {
-	r := workload.Reply{Class: workload.ClassLost, Err: err}
+func (t *ErrorTable[C]) Classify(err error, at Stage) store.Reply {
+	r := store.Reply{Class: store.ClassLost, Err: err}
 	m, answered := t.meaning(err)
 	proven := at == BeforeCommit
 	switch {
 	case answered:
 		r.Class, proven = m.Class, m.Proves.at(at)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), t.TimedOut(err):
-		r.Class = workload.ClassTimeout
+		r.Class = store.ClassTimeout
 	}
 	if proven || !answered && t.Unsent(err) {
 		r.Outcome = history.Failed

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // The lease is the only row of the table assay_lease, of nobody if its token is
@@ -30,7 +29,7 @@ func (n *Namespace) leaseUse(ctx context.Context, doing string, work func(Conn) 
 			if kind := n.Server.Kind(err); err == nil || kind != Clash && kind != NotThere || try == leaseTries {
 				return err
 			}
-			if over := workload.Pause(ctx, time.Duration(try)*5*time.Millisecond); over != nil {
+			if over := store.Pause(ctx, time.Duration(try)*5*time.Millisecond); over != nil {
 				return over
 			}
 		}
@@ -48,7 +47,7 @@ func microseconds(d time.Duration) store.Value { return store.OfInt(d.Microsecon
 
 // readLease returns the lease, nil if there is none. It looks for the table first,
 // for an error would end the transaction that it may be in.
-func (n *Namespace) readLease(ctx context.Context, c Conn) (lease *workload.Lease, err error) {
+func (n *Namespace) readLease(ctx context.Context, c Conn) (lease *store.Lease, err error) {
 	_, _, leases, err := n.inspect(ctx, c)
 	if err != nil || leases == 0 {
 		return nil, err
@@ -62,7 +61,7 @@ func (n *Namespace) readLease(ctx context.Context, c Conn) (lease *workload.Leas
 		if err := row.Scan(&token, &holder, &since, &remaining); err != nil || token == "" {
 			return err
 		}
-		lease = workload.NewLease(token, []byte(holder), time.UnixMicro(since), time.Duration(remaining)*time.Microsecond)
+		lease = store.NewLease(token, []byte(holder), time.UnixMicro(since), time.Duration(remaining)*time.Microsecond)
 		return nil
 	})
 	if err != nil && n.Server.Kind(err) == NotThere { // dropped just now
@@ -71,7 +70,7 @@ func (n *Namespace) readLease(ctx context.Context, c Conn) (lease *workload.Leas
 	return lease, err
 }
 
-// admit gives *workload.HeldError if another holds the lease.
+// admit gives *store.HeldError if another holds the lease.
 func (n *Namespace) admit(ctx context.Context, c Conn) error {
 	lease, err := n.readLease(ctx, c)
 	if err != nil {
@@ -80,7 +79,7 @@ func (n *Namespace) admit(ctx context.Context, c Conn) error {
 	return lease.Admit(n.title(), n.taken.Holder().Token)
 }
 
-func (n *Namespace) Lease(ctx context.Context) (lease *workload.Lease, err error) {
+func (n *Namespace) Lease(ctx context.Context) (lease *store.Lease, err error) {
 	err = n.use(ctx, "look for a lease", func(c Conn) (err error) {
 		lease, err = n.readLease(ctx, c)
 		return err
@@ -88,7 +87,7 @@ func (n *Namespace) Lease(ctx context.Context) (lease *workload.Lease, err error
 	return lease, err
 }
 
-func (n *Namespace) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+func (n *Namespace) TakeLease(ctx context.Context, holder store.Holder, ttl time.Duration, gone string) error {
 	content, err := json.Marshal(holder)
 	if err != nil {
 		return n.Operation("take the lease", err)
@@ -108,7 +107,7 @@ func (n *Namespace) TakeLease(ctx context.Context, holder workload.Holder, ttl t
 			return err
 		}
 		if lease != nil {
-			return &workload.HeldError{Name: n.title(), Lease: *lease}
+			return &store.HeldError{Name: n.title(), Lease: *lease}
 		}
 		_, err = c.Change(ctx, "INSERT INTO "+n.leaseTable()+" (id, token, holder, since, expires) VALUES (1, $1, $2, "+n.Catalog.Now+", "+n.later("$3")+")",
 			parameters[:3]...)
@@ -158,7 +157,7 @@ func (n *Namespace) RenewLease(ctx context.Context, token string, ttl time.Durat
 	})
 }
 
-// ReleaseLease implements workload.Store: it deletes the row. The table stays, for
+// ReleaseLease implements store.Administration: it deletes the row. The table stays, for
 // whoever comes next.
 func (n *Namespace) ReleaseLease(ctx context.Context, token string) error {
 	return n.leaseUse(ctx, "release the lease", func(c Conn) error {

@@ -9,12 +9,11 @@ import (
 	"sync/atomic"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // Namespace is one workload's schema on a database server: the workload's tables
 // and, beside them, the table assay_mark with the marker and assay_lease with the
-// lease. A protocol's schema embeds it and has from it all of workload.Store but
+// lease. A protocol's schema embeds it and has from it all of store.Administration but
 // Describe, Settle and Close, and of store.Database all but Load, Promises and Levels.
 type Namespace struct {
 	// Product begins errors.
@@ -30,7 +29,7 @@ type Namespace struct {
 	Server   Server
 	Sessions Sessions
 
-	taken workload.Taken
+	taken store.Taken
 	// created is the run whose schema this Store has made last; nil for none.
 	created atomic.Pointer[string]
 }
@@ -101,7 +100,7 @@ func (n *Namespace) table(name string) string { return n.SQL.Table(name) }
 func (n *Namespace) title() string { return fmt.Sprintf("%s %q", n.Catalog.Noun, n.Name) }
 
 // Missing says that there is nothing of ours.
-func (n *Namespace) Missing() error { return &workload.NoSchemaError{Name: n.title()} }
+func (n *Namespace) Missing() error { return &store.NoSchemaError{Name: n.title()} }
 
 // inspect is Catalog.Inspect.
 func (n *Namespace) inspect(ctx context.Context, c Conn) (things, marks, leases int64, err error) {
@@ -111,11 +110,11 @@ func (n *Namespace) inspect(ctx context.Context, c Conn) (things, marks, leases 
 
 // mark is the marker as it is kept. Made is what a user's setup has made, as object has it.
 type mark struct {
-	workload.Marker
+	store.Marker
 	Made []string `json:"made,omitempty"`
 }
 
-func (n *Namespace) marker(ctx context.Context, c Conn) (*workload.Marker, error) {
+func (n *Namespace) marker(ctx context.Context, c Conn) (*store.Marker, error) {
 	m, err := n.readMark(ctx, c)
 	if err != nil || m == nil {
 		return nil, err
@@ -124,7 +123,7 @@ func (n *Namespace) marker(ctx context.Context, c Conn) (*workload.Marker, error
 }
 
 // readMark returns the marker, nil if there is nothing of the name or nothing but a
-// lease, and *workload.ForeignError if there is something that is not ours. An empty
+// lease, and *store.ForeignError if there is something that is not ours. An empty
 // table for the marker alone is what is left where a schema is changed statement by
 // statement and that ended at the wrong moment; it counts as nothing.
 func (n *Namespace) readMark(ctx context.Context, c Conn) (*mark, error) {
@@ -132,7 +131,7 @@ func (n *Namespace) readMark(ctx context.Context, c Conn) (*mark, error) {
 	if err != nil || things == 0 {
 		return nil, err
 	}
-	foreign := &workload.ForeignError{Name: n.title(), Hint: n.Catalog.Foreign}
+	foreign := &store.ForeignError{Name: n.title(), Hint: n.Catalog.Foreign}
 	if marks == 0 {
 		return nil, foreign
 	}
@@ -153,8 +152,8 @@ func (n *Namespace) readMark(ctx context.Context, c Conn) (*mark, error) {
 	return &m, nil
 }
 
-// MustMark is the marker, with *workload.NoSchemaError if there is nothing.
-func (n *Namespace) MustMark(ctx context.Context, c Conn) (*workload.Marker, error) {
+// MustMark is the marker, with *store.NoSchemaError if there is nothing.
+func (n *Namespace) MustMark(ctx context.Context, c Conn) (*store.Marker, error) {
 	mark, err := n.marker(ctx, c)
 	if err == nil && mark == nil {
 		err = n.Missing()
@@ -162,7 +161,7 @@ func (n *Namespace) MustMark(ctx context.Context, c Conn) (*workload.Marker, err
 	return mark, err
 }
 
-func (n *Namespace) Marker(ctx context.Context) (mark *workload.Marker, err error) {
+func (n *Namespace) Marker(ctx context.Context) (mark *store.Marker, err error) {
 	err = n.use(ctx, "look for an earlier run", func(c Conn) (err error) {
 		mark, err = n.marker(ctx, c)
 		return err
@@ -170,14 +169,14 @@ func (n *Namespace) Marker(ctx context.Context) (mark *workload.Marker, err erro
 	return mark, err
 }
 
-func (n *Namespace) Find(ctx context.Context) (*workload.Leftover, error) {
-	var found *workload.Leftover
+func (n *Namespace) Find(ctx context.Context) (*store.Leftover, error) {
+	var found *store.Leftover
 	err := n.use(ctx, "look for an earlier run", func(c Conn) error {
 		mark, err := n.marker(ctx, c)
 		if err != nil || mark == nil {
 			return err
 		}
-		found = &workload.Leftover{Marker: *mark}
+		found = &store.Leftover{Marker: *mark}
 		counted := Counted(n.Schema.Tables)
 		if n.Open {
 			if counted, err = n.found(ctx, c); err != nil {
@@ -200,7 +199,7 @@ func (n *Namespace) Find(ctx context.Context) (*workload.Leftover, error) {
 	return found, nil
 }
 
-func (n *Namespace) Create(ctx context.Context, mark workload.Marker) error {
+func (n *Namespace) Create(ctx context.Context, mark store.Marker) error {
 	return n.CreateBy(ctx, mark, &n.SQL)
 }
 
@@ -208,7 +207,7 @@ func (n *Namespace) Create(ctx context.Context, mark workload.Marker) error {
 // changed in one transaction, it is there with its marker or not at all; else the
 // marker comes first and goes last, so that at whatever moment this ends, what is
 // there is known as ours.
-func (n *Namespace) CreateBy(ctx context.Context, mark workload.Marker, sql *Dialect) error {
+func (n *Namespace) CreateBy(ctx context.Context, mark store.Marker, sql *Dialect) error {
 	doing := "create " + n.Catalog.Noun
 	mark.Created = mark.Created.UTC()
 	content, err := json.Marshal(mark)
@@ -269,7 +268,7 @@ func (n *Namespace) dropTable(ctx context.Context, c Conn, name string) error {
 	return n.inUse(err)
 }
 
-// Drop implements workload.Store: our tables by their names, and then the schema, which
+// Drop implements store.Administration: our tables by their names, and then the schema, which
 // is empty.
 func (n *Namespace) Drop(ctx context.Context) error {
 	return n.change(ctx, "drop "+n.Catalog.Noun, func(c Conn) error {
@@ -345,8 +344,8 @@ func (n *Namespace) changeMark(ctx context.Context, c Conn, change func(context.
 	return err
 }
 
-func (n *Namespace) Size(ctx context.Context) (workload.Size, error) {
-	size := workload.Size{Rows: make(map[string]int64)}
+func (n *Namespace) Size(ctx context.Context) (store.Size, error) {
+	size := store.Size{Rows: make(map[string]int64)}
 	err := n.use(ctx, "size", func(c Conn) (err error) {
 		if _, err := n.MustMark(ctx, c); err != nil {
 			return err
@@ -375,7 +374,7 @@ func (n *Namespace) Size(ctx context.Context) (workload.Size, error) {
 		return nil
 	})
 	if err != nil {
-		return workload.Size{}, err
+		return store.Size{}, err
 	}
 	size.Bytes = size.Tables + size.Indexes
 	return size, nil

@@ -95,7 +95,7 @@ func (n *Namespace) ViewBy(ctx context.Context, use func(context.Context, func(C
 	}))
 }
 
-// Audit implements store.Database. A schema that is gone gives *workload.NoSchemaError.
+// Audit implements store.Database. A schema that is gone gives *store.NoSchemaError.
 func (n *Namespace) Audit(ctx context.Context, read func(store.Reader) error) error {
 	err := n.Server.Use(ctx, func(c Conn) error {
 		return InTransaction(ctx, c, n.Server.Snapshot(true), func() error { return n.within(ctx, c, read) })

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // object is something in the schema, or on something in it. Kind and name together tell
@@ -57,7 +56,7 @@ func (n *Namespace) made() (names []string) {
 	return names
 }
 
-// unowned gives *workload.ForeignError if there is something on our tables or beside them
+// unowned gives *store.ForeignError if there is something on our tables or beside them
 // that assay did not make. What a user's setup made is in the mark.
 func (n *Namespace) unowned(ctx context.Context, c Conn) error {
 	m, err := n.readMark(ctx, c)
@@ -78,10 +77,10 @@ func (n *Namespace) unowned(ctx context.Context, c Conn) error {
 	if len(others) == 0 {
 		return nil
 	}
-	return &workload.ForeignError{Name: n.title(), Others: others, Hint: n.Catalog.OtherHint}
+	return &store.ForeignError{Name: n.title(), Others: others, Hint: n.Catalog.OtherHint}
 }
 
-// Removable implements workload.Store.
+// Removable implements store.Administration.
 func (n *Namespace) Removable(ctx context.Context) error {
 	return n.use(ctx, "look for what others have made", func(c Conn) error { return n.unowned(ctx, c) })
 }
@@ -177,11 +176,11 @@ func (n *Namespace) attemptDrop(ctx context.Context, c Conn, statement string) e
 	return err
 }
 
-// inUse is an error of dropping as *workload.ForeignError, if it is that something depends
+// inUse is an error of dropping as *store.ForeignError, if it is that something depends
 // on what was to be dropped: something that Others does not list, or that came just now.
 func (n *Namespace) inUse(err error) error {
 	if err == nil || n.Server.Kind(err) != InUse {
 		return err
 	}
-	return &workload.ForeignError{Name: n.title(), Others: []string{fmt.Sprintf("something that the server tells of: %v", err)}, Hint: n.Catalog.OtherHint}
+	return &store.ForeignError{Name: n.title(), Others: []string{fmt.Sprintf("something that the server tells of: %v", err)}, Hint: n.Catalog.OtherHint}
 }

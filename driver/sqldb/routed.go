@@ -6,7 +6,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // Routed is a Connection that has one connection to insert and, if reads go elsewhere,
@@ -43,14 +42,14 @@ func (r *Routed) Open(ctx context.Context, read bool) (*Session, error) {
 }
 
 // open is Open; the reply says why there is no connection, and nothing was sent then.
-func (r *Routed) open(ctx context.Context, read bool) (s *Session, refused workload.Reply) {
-	refused = workload.Reply{Outcome: history.Failed, Class: workload.ClassTimeout, Err: ctx.Err(), Broken: true}
+func (r *Routed) open(ctx context.Context, read bool) (s *Session, refused store.Reply) {
+	refused = store.Reply{Outcome: history.Failed, Class: store.ClassTimeout, Err: ctx.Err(), Broken: true}
 	if refused.Err != nil {
 		return nil, refused
 	}
 	s, refused.Err = r.Open(ctx, read)
 	if ctx.Err() == nil {
-		refused.Class = workload.ClassConnect
+		refused.Class = store.ClassConnect
 	}
 	return s, refused
 }
@@ -63,7 +62,7 @@ func (r *Routed) Run(ctx context.Context, statement int, row func(store.Row) err
 func (r *Routed) on(ctx context.Context, read bool, do func(*Session) store.Reply) store.Reply {
 	s, refused := r.open(ctx, read)
 	if s == nil {
-		return store.Reply{Reply: refused}
+		return refused
 	}
 	return do(s)
 }

@@ -6,7 +6,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // Stage is what a transaction was about when something went wrong.
@@ -53,7 +52,7 @@ type Wire interface {
 	Usable(err error) bool
 	// Classify is the reply to an attempt in which an error came up: Failed with proof
 	// of no effect, else Unknown and Broken. Violated is the constraint it tells of.
-	Classify(err error, at Stage) workload.Reply
+	Classify(err error, at Stage) store.Reply
 	Violated(err error) store.Violation
 	Close()
 }
@@ -77,9 +76,9 @@ func NewSession(product string, statements []Statement, wire Wire) *Session {
 // cannot be made, that attempt had none.
 func (s *Session) ended(ctx context.Context, doing string, at Stage, err error, inquiry *store.Call) store.Reply {
 	if err == nil {
-		return store.Reply{Reply: workload.Reply{Outcome: history.Committed, Broken: !s.Usable(nil)}}
+		return store.Reply{Outcome: history.Committed, Broken: !s.Usable(nil)}
 	}
-	r := store.Reply{Reply: s.Classify(err, at)}
+	r := s.Classify(err, at)
 	r.Err = fmt.Errorf("%s: %s: %w", s.product, doing, err)
 	if r.Outcome != history.Failed {
 		return r
@@ -99,7 +98,7 @@ func (s *Session) ended(ctx context.Context, doing string, at Stage, err error, 
 }
 
 // unsent is the reply where nothing was sent.
-func (s *Session) unsent(err error) workload.Reply {
+func (s *Session) unsent(err error) store.Reply {
 	r := s.Classify(err, BeforeCommit)
 	r.Broken = !s.Usable(nil)
 	return r
@@ -107,7 +106,7 @@ func (s *Session) unsent(err error) workload.Reply {
 
 func (s *Session) Run(ctx context.Context, statement int, row func(store.Row) error, parameters []store.Value) store.Reply {
 	if err := s.Ready(ctx); err != nil {
-		return store.Reply{Reply: s.unsent(err)}
+		return s.unsent(err)
 	}
 	changed, at, err := s.Wire.Run(ctx, statement, row, parameters)
 	r := s.ended(ctx, s.statements[statement].Name, at, err, nil)
@@ -131,7 +130,7 @@ func (s *Session) Load(ctx context.Context, rows store.Rows) store.Reply {
 
 func (s *Session) add(ctx context.Context, rows store.Rows, by func(context.Context, store.Rows) (Stage, error)) store.Reply {
 	if err := s.Ready(ctx); err != nil {
-		return store.Reply{Reply: s.unsent(err)}
+		return s.unsent(err)
 	}
 	at, err := by(ctx, rows)
 	return s.ended(ctx, "insert", at, err, nil)
@@ -139,7 +138,7 @@ func (s *Session) add(ctx context.Context, rows store.Rows, by func(context.Cont
 
 func (s *Session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	if err := s.Ready(ctx); err != nil {
-		return store.Reply{Reply: s.unsent(err)}
+		return s.unsent(err)
 	}
 	at, err := s.Wire.Batch(ctx, b.Calls)
 	return s.ended(ctx, "transaction", at, err, b.Inquiry)
@@ -156,7 +155,7 @@ func (s *Session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 // there is no effect.
 func (s *Session) Transaction(ctx context.Context, _ bool, work func(context.Context, store.Transaction) error) store.Reply {
 	if err := s.Ready(ctx); err != nil {
-		return store.Reply{Reply: s.unsent(err)}
+		return s.unsent(err)
 	}
 	s.begun = false
 	return s.End(ctx, work(ctx, s.Steps()))
@@ -171,7 +170,7 @@ func (s *Session) End(ctx context.Context, err error) store.Reply {
 	switch {
 	case err != nil:
 	case !s.begun:
-		return store.Reply{Reply: workload.Reply{Outcome: history.Committed}} // of nothing
+		return store.Reply{Outcome: history.Committed} // of nothing
 	case ctx.Err() != nil: // COMMIT is not sent
 		err = ctx.Err()
 	default:

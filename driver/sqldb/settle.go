@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // SessionID is an open session as its server knows it.
@@ -72,7 +71,7 @@ func (n *Namespace) Owner() string {
 }
 
 // Run is Owner or, if that is not known, the run of the marker. Without a marker it
-// gives *workload.NoSchemaError.
+// gives *store.NoSchemaError.
 func (n *Namespace) Run(ctx context.Context, c Conn) (string, error) {
 	if run := n.Owner(); run != "" {
 		return run, nil
@@ -99,7 +98,7 @@ const (
 // then rolled back or already committed.
 func (n *Namespace) SettleOn(ctx context.Context, c Conn, server string) error {
 	run, err := n.Run(ctx, c)
-	if nothing := (*workload.NoSchemaError)(nil); errors.As(err, &nothing) {
+	if nothing := (*store.NoSchemaError)(nil); errors.As(err, &nothing) {
 		return nil
 	}
 	if err != nil {
@@ -134,7 +133,7 @@ func SettleBy(ctx context.Context, what string, look func() (ids []string, state
 			}
 			terminate = time.Now().Add(settleGrace)
 		}
-		if workload.Pause(ctx, settleInterval) != nil {
+		if store.Pause(ctx, settleInterval) != nil {
 			return fmt.Errorf("%d %s (%s): %w", len(left), what, state, ctx.Err())
 		}
 	}

@@ -26,12 +26,11 @@ import (
 	"context"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // Opener is a store.Opener that opens a database by this function.
-func Opener[D store.Database](open func(context.Context, workload.Target, store.Schema) (D, error)) store.Opener {
-	return func(ctx context.Context, target workload.Target, of store.Schema) (store.Database, error) {
+func Opener[D store.Database](open func(context.Context, store.Target, store.Schema) (D, error)) store.Opener {
+	return func(ctx context.Context, target store.Target, of store.Schema) (store.Database, error) {
 		db, err := open(ctx, target, of)
 		if err != nil {
 			return nil, err // and not a typed nil

@@ -6,14 +6,13 @@ import (
 	"strconv"
 
 	"assay/store"
-	"assay/workload"
 )
 
-// Statistics implements workload.Statistics by a query whose rows are a name and a
+// Statistics implements store.Statistics by a query whose rows are a name and a
 // value, as text.
 type Statistics struct {
 	// Figures are what is taken of the rows; Key is the name in a row.
-	Figures []workload.NamedValue
+	Figures []store.NamedValue
 	// Connect makes the connection, and returns what tells the server from others,
 	// and the query that this server understands.
 	Connect func(ctx context.Context) (c Conn, server, query string, err error)
@@ -22,13 +21,13 @@ type Statistics struct {
 	server, query string
 }
 
-var _ workload.Statistics = (*Statistics)(nil)
+var _ store.Statistics = (*Statistics)(nil)
 
-// List implements workload.Statistics.
-func (s *Statistics) List() []workload.Statistic { return workload.ListOf(s.Figures) }
+// List implements store.Statistics.
+func (s *Statistics) List() []store.Statistic { return store.ListOf(s.Figures) }
 
-// Read implements workload.Statistics.
-func (s *Statistics) Read(ctx context.Context) (reading workload.Reading, err error) {
+// Read implements store.Statistics.
+func (s *Statistics) Read(ctx context.Context) (reading store.Reading, err error) {
 	if s.conn == nil {
 		if s.conn, s.server, s.query, err = s.Connect(ctx); err != nil {
 			s.conn = nil
@@ -51,13 +50,13 @@ func (s *Statistics) Read(ctx context.Context) (reading workload.Reading, err er
 	if len(status) == 0 {
 		return reading, errors.New("the server tells this user nothing of its work")
 	}
-	return workload.ReadingOf(s.server, s.Figures, func(key string) (float64, bool) {
+	return store.ReadingOf(s.server, s.Figures, func(key string) (float64, bool) {
 		value, err := strconv.ParseFloat(status[key], 64)
 		return value, err == nil
 	}), nil
 }
 
-// Close implements workload.Statistics.
+// Close implements store.Statistics.
 func (s *Statistics) Close() {
 	if s.conn != nil {
 		s.conn.HangUp()

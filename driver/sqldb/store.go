@@ -7,7 +7,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // Renamed are rows with the names that table and columns have here.
@@ -102,7 +101,7 @@ func (s *session) Run(ctx context.Context, call store.Call) store.Reply {
 		return call.Row(row)
 	}, call.Parameters)
 	if err := call.Wanted(came); err != nil && r.Outcome == history.Committed {
-		r.Outcome, r.Class, r.Err = history.Failed, workload.ClassOther, err
+		r.Outcome, r.Class, r.Err = history.Failed, store.ClassOther, err
 	}
 	return r
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"assay/driver/uri"
-	"assay/workload"
+	"assay/store"
 )
 
 // options is what an address and a target ask for.
@@ -23,23 +23,23 @@ const scheme = "sqlite:"
 
 // parse reads sqlite:PATH?synchronous=...&journal=... The path ends at the
 // first question mark and is taken as it stands, without percent-decoding. It
-// returns *workload.OptionError.
-func parse(target workload.Target) (options, error) {
+// returns *store.OptionError.
+func parse(target store.Target) (options, error) {
 	var o options
 	rest, found := strings.CutPrefix(target.Address, scheme)
 	name, query, _ := strings.Cut(rest, "?")
 	bare := strings.TrimPrefix(name, "//")
 	if !found || bare == "" || bare != name && !strings.HasPrefix(bare, "/") || strings.HasPrefix(name, ":memory:") {
-		return o, &workload.OptionError{Option: "address", Value: workload.Redact(target.Address),
+		return o, &store.OptionError{Option: "address", Value: store.Redact(target.Address),
 			Want: "sqlite:PATH with the path of a file, such as sqlite:bank.db or sqlite:/var/tmp/bank.db"}
 	}
 	path, err := filepath.Abs(bare)
 	if err != nil {
-		return o, &workload.OptionError{Option: "path", Value: bare, Want: "an absolute path, since the working directory is gone"}
+		return o, &store.OptionError{Option: "path", Value: bare, Want: "an absolute path, since the working directory is gone"}
 	}
 	o.name, o.path = bare, path
 	if asked := target.Isolation; asked != "" && asked != level {
-		return o, &workload.OptionError{Option: "isolation", Value: asked, Want: level + ", which is all that SQLite has"}
+		return o, &store.OptionError{Option: "isolation", Value: asked, Want: level + ", which is all that SQLite has"}
 	}
 	return o, o.read(query)
 }

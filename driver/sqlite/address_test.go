@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"assay/workload"
+	"assay/store"
 	"assay/workload/availability"
 	"assay/workload/bank"
 )
@@ -23,22 +23,22 @@ func TestAddress(t *testing.T) {
 		"sqlite:///var/x.db":                     "",
 		"sqlite:x.db?journal=wal":                "",
 	} {
-		_, err := Open(t.Context(), workload.Target{Address: address}, bank.Schema())
-		var refused *workload.OptionError
+		_, err := Open(t.Context(), store.Target{Address: address}, bank.Schema())
+		var refused *store.OptionError
 		if got := errors.As(err, &refused); got != (option != "") || got && refused.Option != option {
 			t.Errorf("%s: %v, want a refusal of %q", address, err, option)
 		}
 	}
 	for _, level := range []string{"", "serializable"} {
-		if _, err := Open(t.Context(), workload.Target{Address: "sqlite:x", Isolation: level}, bank.Schema()); err != nil {
+		if _, err := Open(t.Context(), store.Target{Address: "sqlite:x", Isolation: level}, bank.Schema()); err != nil {
 			t.Errorf("isolation %q: %v", level, err)
 		}
 	}
-	for name, target := range map[string]workload.Target{
+	for name, target := range map[string]store.Target{
 		"read committed": {Address: "sqlite:x", Isolation: "read committed"},
-		"another reader": {Address: "sqlite:x", Read: workload.ReadSecondaryPreferred}, "the nearest": {Address: "sqlite:x", Read: workload.ReadNearest},
+		"another reader": {Address: "sqlite:x", Read: store.ReadSecondaryPreferred}, "the nearest": {Address: "sqlite:x", Read: store.ReadNearest},
 	} {
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if _, err := Open(t.Context(), target, availability.Schema()); !errors.As(err, &refused) {
 			t.Errorf("%s: %v", name, err)
 		}

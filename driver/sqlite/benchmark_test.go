@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/bank"
 )
 
@@ -14,16 +14,16 @@ import (
 // in memory (/dev/shm) what is left is the processor's part, the disk's syncs left out.
 func BenchmarkTransfer(b *testing.B) {
 	ctx := b.Context()
-	db, err := Open(ctx, workload.Target{Address: "sqlite:" + filepath.Join(b.TempDir(), "bank.db")}, bank.Schema())
+	db, err := Open(ctx, store.Target{Address: "sqlite:" + filepath.Join(b.TempDir(), "bank.db")}, bank.Schema())
 	if err != nil {
 		b.Fatal(err)
 	}
-	store := bank.Over(db)
-	if err := errors.Join(store.Create(ctx, workload.Marker{Run: "benchmark", Workload: "bank"}),
-		store.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 1 << 40}, {ID: 2}}), store.FinishLoad(ctx)); err != nil {
+	opened := bank.Over(db)
+	if err := errors.Join(opened.Create(ctx, store.Marker{Run: "benchmark", Workload: "bank"}),
+		opened.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 1 << 40}, {ID: 2}}), opened.FinishLoad(ctx)); err != nil {
 		b.Fatal(err)
 	}
-	session, err := store.Session(ctx)
+	session, err := opened.Session(ctx)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func BenchmarkTransfer(b *testing.B) {
 		}
 	}
 	session.Close()
-	if err := errors.Join(store.Drop(ctx), store.Close()); err != nil {
+	if err := errors.Join(opened.Drop(ctx), opened.Close()); err != nil {
 		b.Fatal(err)
 	}
 }

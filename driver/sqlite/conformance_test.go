@@ -8,7 +8,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/driver/sqlite"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/definition"
 	"assay/workload/script"
 )
@@ -17,7 +17,7 @@ import (
 func TestStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "conformance.db")
 	d := drivertest.Store{
-		Open: sqlite.Open, Lacks: sqldb.Lacks(), Target: workload.Target{Address: "sqlite:" + path}, Shrinks: true,
+		Open: sqlite.Open, Lacks: sqldb.Lacks(), Target: store.Target{Address: "sqlite:" + path}, Shrinks: true,
 		Others: func(workload string) []drivertest.Other { return others(path) },
 		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
 			const content = "another program's file"
@@ -48,7 +48,7 @@ func TestWorkloads(t *testing.T) {
 		t.Run(parameters, func(t *testing.T) {
 			// Characters that mean something in an address or a file: URI.
 			path := filepath.Join(t.TempDir(), "a %41#b&c é.db")
-			drivertest.ShortRuns(t, workload.Target{Address: "sqlite:" + path + parameters}, supports...)
+			drivertest.ShortRuns(t, store.Target{Address: "sqlite:" + path + parameters}, supports...)
 			if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 0 {
 				t.Errorf("left behind: %v, %v", left, err)
 			}

@@ -11,7 +11,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // connection is one session's, with its prepared statements, and the goroutine that does
@@ -107,7 +106,7 @@ func (l *connection) Close() {
 
 // ending is how one transaction ended.
 type ending struct {
-	workload.Reply
+	store.Reply
 	// refused is true if the work itself did not want to commit, and was rolled
 	// back; only Broken says something then.
 	refused bool
@@ -119,12 +118,12 @@ type ending struct {
 // failed is the ending of what certainly had no effect on a session that is
 // not to be trusted any more.
 func failed(err error, class string) ending {
-	return ending{Reply: workload.Reply{Outcome: history.Failed, Class: class, Err: err, Broken: true}}
+	return ending{Reply: store.Reply{Outcome: history.Failed, Class: class, Err: err, Broken: true}}
 }
 
 // read is the reply to a transaction that only reads. It has no effect, so that
 // one without an answer has failed.
-func (e ending) read() workload.Reply {
+func (e ending) read() store.Reply {
 	if e.left || e.Outcome != history.Committed {
 		e.Outcome = history.Failed
 	}
@@ -169,13 +168,13 @@ const (
 // not queue.
 func (l *connection) do(ctx context.Context, x *run) ending {
 	if l.over {
-		return failed(errors.New("sqlite: "+x.doing+": the session has ended before"), workload.ClassLost)
+		return failed(errors.New("sqlite: "+x.doing+": the session has ended before"), store.ClassLost)
 	}
 	if x.queues = x.writes || l.file.journal != "wal"; x.queues {
 		l.queued.Store(true)
 		err := l.file.write(ctx)
 		if l.queued.Store(false); err != nil { // nothing was begun
-			e := failed(l.file.explain("wait to write", err), workload.ClassTimeout)
+			e := failed(l.file.explain("wait to write", err), store.ClassTimeout)
 			e.Broken = false
 			return e
 		}
@@ -193,9 +192,9 @@ func (l *connection) do(ctx context.Context, x *run) ending {
 		return <-l.answers
 	}
 	l.over = true
-	e := ending{Reply: workload.Reply{Class: workload.ClassTimeout, Err: l.file.explain("commit", ctx.Err()), Broken: true}}
+	e := ending{Reply: store.Reply{Class: store.ClassTimeout, Err: l.file.explain("commit", ctx.Err()), Broken: true}}
 	if forbidden {
-		e = failed(l.file.explain(x.doing, ctx.Err()), workload.ClassTimeout)
+		e = failed(l.file.explain(x.doing, ctx.Err()), store.ClassTimeout)
 	}
 	e.left = true
 	return e
@@ -243,12 +242,12 @@ func (l *connection) transact(x *run) ending {
 		e = failed(l.file.explain(x.doing, err), classOf(err))
 		e.Broken = violated(err) == store.NoViolation && !errors.Is(err, store.ErrRollback)
 	case wanted && !x.stage.CompareAndSwap(stageOpen, stageCommitting):
-		e = failed(l.file.explain(x.doing, errLeft), workload.ClassTimeout)
+		e = failed(l.file.explain(x.doing, errLeft), store.ClassTimeout)
 	case wanted:
 		if _, err := l.handle.execute(l.control[commit], nil); err != nil {
 			return l.uncommitted(err)
 		}
-		return ending{Reply: workload.Reply{Outcome: history.Committed}}
+		return ending{Reply: store.Reply{Outcome: history.Committed}}
 	}
 	if _, err := l.handle.execute(l.control[rollback], nil); err != nil {
 		e.Broken = true
@@ -268,7 +267,7 @@ func (l *connection) transact(x *run) ending {
 // back. With a rollback journal the same holds for an error while the journal
 // is deleted. So the outcome is unknown.
 func (l *connection) uncommitted(err error) ending {
-	e := ending{Reply: workload.Reply{Class: classOf(err), Err: l.file.explain("commit", err), Broken: true}}
+	e := ending{Reply: store.Reply{Class: classOf(err), Err: l.file.explain("commit", err), Broken: true}}
 	if primary(err) != codes.SQLITE_BUSY {
 		return e
 	}

@@ -9,7 +9,6 @@ import (
 	codes "modernc.org/sqlite/lib"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // Error classes beside those of package workload.
@@ -34,25 +33,25 @@ func primary(err error) int { return codeOf(err) & 0xff }
 
 func classOf(err error) string {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return workload.ClassTimeout
+		return store.ClassTimeout
 	}
 	switch primary(err) {
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
-		return workload.ClassLockTimeout
+		return store.ClassLockTimeout
 	case codes.SQLITE_INTERRUPT:
-		return workload.ClassTimeout
+		return store.ClassTimeout
 	case codes.SQLITE_FULL:
 		return classDiskFull
 	case codes.SQLITE_IOERR:
 		return classIO
 	case codes.SQLITE_READONLY:
-		return workload.ClassReadOnly
+		return store.ClassReadOnly
 	case codes.SQLITE_CANTOPEN:
-		return workload.ClassConnect
+		return store.ClassConnect
 	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
 		return classCorrupt
 	default:
-		return workload.ClassOther
+		return store.ClassOther
 	}
 }
 
@@ -94,5 +93,5 @@ func (o options) explain(doing string, err error) error {
 }
 
 func (o options) foreign() error {
-	return &workload.ForeignError{Name: o.name, Hint: "name another file (sqlite:PATH), or move this one away"}
+	return &store.ForeignError{Name: o.name, Hint: "name another file (sqlite:PATH), or move this one away"}
 }

@@ -13,7 +13,6 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // level is the only isolation level that SQLite has between connections that do
@@ -47,7 +46,7 @@ type file struct {
 	// log each time. It belongs to whoever is the writer.
 	loader *connection
 	// taken is the holder of the lease that this Store has taken.
-	taken workload.Taken
+	taken store.Taken
 }
 
 func newFile(o options, kind store.Schema) *file {
@@ -103,11 +102,11 @@ func (f *file) pragmas() []string {
 }
 
 // Describe says what is in force. Before Create it tells what Create will set.
-func (f *file) Describe(ctx context.Context) (workload.Product, error) {
+func (f *file) Describe(ctx context.Context) (store.Product, error) {
 	journal, pageSize := f.journal, ""
 	found, err := f.look(ctx)
 	if err != nil {
-		return workload.Product{}, err
+		return store.Product{}, err
 	}
 	name := "file::memory:"
 	if found {
@@ -126,11 +125,11 @@ func (f *file) Describe(ctx context.Context) (workload.Product, error) {
 		return errors.Join(sqldb.One(ctx, h, "SELECT sqlite_version()", nil, &version), sqldb.One(ctx, h, "PRAGMA page_size", nil, &pageSize))
 	})
 	if err != nil {
-		return workload.Product{}, f.explain("describe", err)
+		return store.Product{}, f.explain("describe", err)
 	}
-	return workload.Product{
+	return store.Product{
 		Name: "SQLite", Version: version, Embedded: true,
-		Settings: []workload.Setting{
+		Settings: []store.Setting{
 			{Name: "isolation", Value: level},
 			{Name: "journal_mode", Value: journal},
 			{Name: "synchronous", Value: f.synchronous},
@@ -138,7 +137,7 @@ func (f *file) Describe(ctx context.Context) (workload.Product, error) {
 			{Name: "transaction", Value: "begin immediate; begin, if it only reads"},
 			{Name: "busy_timeout", Value: f.lockTimeout.String()},
 		},
-		Topology: workload.Topology{Nodes: 1},
+		Topology: store.Topology{Nodes: 1},
 	}, nil
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/store"
-	"assay/workload"
 )
 
 // TestInterleaving: one writer at a time, and readers with a snapshot, show nothing.
@@ -14,7 +13,7 @@ func TestInterleaving(t *testing.T) {
 	for _, journal := range []string{"wal", "delete"} {
 		t.Run(journal, func(t *testing.T) {
 			address := "sqlite:" + filepath.Join(t.TempDir(), "matrix.sqlite") + "?journal=" + journal
-			drivertest.RunInterleaving(t, Open, func(store.Level) workload.Target { return workload.Target{Address: address} },
+			drivertest.RunInterleaving(t, Open, func(store.Level) store.Target { return store.Target{Address: address} },
 				[]drivertest.Shown{{Level: "serializable"}})
 		})
 	}

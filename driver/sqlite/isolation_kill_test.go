@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"assay/driver/drivertest"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/isolation"
 )
 
@@ -29,7 +29,7 @@ func isolationChild(address, round string, _ io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s, err := Open(context.Background(), workload.Target{Address: address}, isolation.Schema())
+	s, err := Open(context.Background(), store.Target{Address: address}, isolation.Schema())
 	if err != nil {
 		return err
 	}

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/isolation"
 )
 
 func openIsolation(t *testing.T, address string) *lastFile {
 	t.Helper()
-	f, err := open(workload.Target{Address: address}, isolation.Schema())
+	f, err := open(store.Target{Address: address}, isolation.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,14 +31,14 @@ func openIsolation(t *testing.T, address string) *lastFile {
 // TestOneFileOneWorkload: neither workload touches what the other has left.
 func TestOneFileOneWorkload(t *testing.T) {
 	refuses := func(t *testing.T, s interface {
-		Find(context.Context) (*workload.Leftover, error)
-		Create(context.Context, workload.Marker) error
+		Find(context.Context) (*store.Leftover, error)
+		Create(context.Context, store.Marker) error
 		Drop(context.Context) error
 	}) {
 		t.Helper()
 		_, finding := s.Find(t.Context())
-		for name, err := range map[string]error{"Find": finding, "Create": s.Create(t.Context(), workload.Marker{}), "Drop": s.Drop(t.Context())} {
-			var refused *workload.OptionError
+		for name, err := range map[string]error{"Find": finding, "Create": s.Create(t.Context(), store.Marker{}), "Drop": s.Drop(t.Context())} {
+			var refused *store.OptionError
 			if !errors.As(err, &refused) || refused.Option != "file" {
 				t.Errorf("%s: %v, want a refusal of the file", name, err)
 			}
@@ -54,7 +54,7 @@ func TestOneFileOneWorkload(t *testing.T) {
 	t.Run("isolation's", func(t *testing.T) {
 		address := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
 		s := openIsolation(t, address)
-		if err := s.Create(t.Context(), workload.Marker{Run: "mine", Created: time.Now()}); err != nil {
+		if err := s.Create(t.Context(), store.Marker{Run: "mine", Created: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		refuses(t, openStore(t, address))
@@ -68,7 +68,7 @@ func TestOneFileOneWorkload(t *testing.T) {
 // reads goes on while another writes, and sees nothing of it.
 func TestReadersDoNotQueue(t *testing.T) {
 	s := openIsolation(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
-	if err := s.Create(t.Context(), workload.Marker{Created: time.Now()}); err != nil {
+	if err := s.Create(t.Context(), store.Marker{Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	reader, err := isolation.Open(t.Context(), s)
@@ -106,7 +106,7 @@ func TestReadersDoNotQueue(t *testing.T) {
 func TestCallerOfReadLeaves(t *testing.T) {
 	address := "sqlite:" + filepath.Join(t.TempDir(), "x.db") + "?journal=delete"
 	s := openIsolation(t, address)
-	if err := s.Create(t.Context(), workload.Marker{Created: time.Now()}); err != nil {
+	if err := s.Create(t.Context(), store.Marker{Created: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	n, err := isolation.Open(t.Context(), s)
@@ -132,7 +132,7 @@ func TestCallerOfReadLeaves(t *testing.T) {
 	ops := []isolation.Op{{Kind: isolation.ReadValue, Key: 1}}
 	r := n.Do(ctx, ops) // the read waits for the holder
 	ops[0].Value = 7
-	if r.Outcome != history.Failed || r.Class != workload.ClassTimeout || !r.Broken {
+	if r.Outcome != history.Failed || r.Class != store.ClassTimeout || !r.Broken {
 		t.Errorf("%+v, want failed by timeout", r)
 	}
 	if _, err := holder.ExecContext(t.Context(), "ROLLBACK"); err != nil {

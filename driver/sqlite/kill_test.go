@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
 )
@@ -51,7 +52,7 @@ func child(address, round string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	db, err := Open(context.Background(), workload.Target{Address: address}, bank.Schema())
+	db, err := Open(context.Background(), store.Target{Address: address}, bank.Schema())
 	if err != nil {
 		return err
 	}

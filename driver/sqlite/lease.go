@@ -13,7 +13,6 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // leaseSuffix names the file of the lease, beside the workload's own. It is an
@@ -40,7 +39,7 @@ func (f *file) leasePath() string { return f.path + leaseSuffix }
 
 // leaseFile opens the lease's file, in this mode (rw or rwc), and calls work in
 // one transaction, which has the file to itself. Without the file it gives
-// errNoLease. One that is not ours gives *workload.ForeignError.
+// errNoLease. One that is not ours gives *store.ForeignError.
 func (f *file) leaseFile(ctx context.Context, mode string, work func(*handle) error) error {
 	for try := 1; ; try++ {
 		err := f.leaseOnce(ctx, mode, work)
@@ -102,19 +101,19 @@ func (f *file) leaseOurs(ctx context.Context, h *handle, create bool) error {
 }
 
 func (f *file) foreignLease() error {
-	return &workload.ForeignError{Name: f.name + leaseSuffix, Hint: "name another file, or move that one away"}
+	return &store.ForeignError{Name: f.name + leaseSuffix, Hint: "name another file, or move that one away"}
 }
 
 // leaseDo reads the lease, nil if there is none, and calls work in the same
 // transaction; without the file it gives errNoLease.
-func (f *file) leaseDo(ctx context.Context, doing, mode string, work func(*handle, *workload.Lease) error) error {
+func (f *file) leaseDo(ctx context.Context, doing, mode string, work func(*handle, *store.Lease) error) error {
 	return f.explainOthers(doing, f.leaseFile(ctx, mode, func(h *handle) error {
-		var lease *workload.Lease
+		var lease *store.Lease
 		err := h.Query(ctx, "SELECT token, holder, since, expires FROM assay_lease", func(row store.Row) error {
 			var token, holder string
 			var since, expires int64
 			err := row.Scan(&token, &holder, &since, &expires)
-			lease = workload.NewLease(token, []byte(holder), time.UnixMilli(since), time.Until(time.UnixMilli(expires)))
+			lease = store.NewLease(token, []byte(holder), time.UnixMilli(since), time.Until(time.UnixMilli(expires)))
 			return err
 		})
 		if err != nil {
@@ -133,15 +132,15 @@ func orNoLease(err error) error {
 }
 
 // Lease returns the lease in the file beside the workload's.
-func (f *file) Lease(ctx context.Context) (found *workload.Lease, err error) {
-	err = f.leaseDo(ctx, "look for a lease", "rw", func(_ *handle, lease *workload.Lease) error {
+func (f *file) Lease(ctx context.Context) (found *store.Lease, err error) {
+	err = f.leaseDo(ctx, "look for a lease", "rw", func(_ *handle, lease *store.Lease) error {
 		found = lease
 		return nil
 	})
 	return found, orNoLease(err)
 }
 
-// admit gives *workload.HeldError if another holds the lease.
+// admit gives *store.HeldError if another holds the lease.
 func (f *file) admit(ctx context.Context) error {
 	lease, err := f.Lease(ctx)
 	if err != nil {
@@ -151,7 +150,7 @@ func (f *file) admit(ctx context.Context) error {
 }
 
 // TakeLease takes the lease, in an exclusive transaction.
-func (f *file) TakeLease(ctx context.Context, holder workload.Holder, ttl time.Duration, gone string) error {
+func (f *file) TakeLease(ctx context.Context, holder store.Holder, ttl time.Duration, gone string) error {
 	const doing = "take the lease"
 	if _, err := f.look(ctx); err != nil {
 		return err
@@ -163,7 +162,7 @@ func (f *file) TakeLease(ctx context.Context, holder workload.Holder, ttl time.D
 	if err != nil {
 		return f.explain(doing, err)
 	}
-	err = f.leaseDo(ctx, doing, "rwc", func(h *handle, lease *workload.Lease) error {
+	err = f.leaseDo(ctx, doing, "rwc", func(h *handle, lease *store.Lease) error {
 		if err := lease.MayTake(f.name, holder, gone); err != nil {
 			return err
 		}
@@ -182,12 +181,12 @@ func (f *file) TakeLease(ctx context.Context, holder workload.Holder, ttl time.D
 	return err
 }
 
-// unused gives *workload.HeldError if a connection has the workload's file open, whose
+// unused gives *store.HeldError if a connection has the workload's file open, whose
 // lease was let expire: then it cannot be made anew, and whoever takes the lease would
 // have taken it for nothing. In write-ahead mode every connection holds a shared lock on
 // the file; the one that would have it to itself without shared memory needs all of it
 // (https://www.sqlite.org/wal.html, "Use of WAL Without Shared-Memory").
-func (f *file) unused(ctx context.Context, lease *workload.Lease) error {
+func (f *file) unused(ctx context.Context, lease *store.Lease) error {
 	if ours, err := f.look(ctx); err != nil || !ours {
 		return err
 	}
@@ -195,21 +194,21 @@ func (f *file) unused(ctx context.Context, lease *workload.Lease) error {
 		return h.change(ctx, "BEGIN EXCLUSIVE", "ROLLBACK")
 	})
 	if code := primary(err); code == codes.SQLITE_BUSY || code == codes.SQLITE_LOCKED {
-		return &workload.HeldError{Name: f.name, Lease: *lease, Open: true}
+		return &store.HeldError{Name: f.name, Lease: *lease, Open: true}
 	}
 	return err
 }
 
 // RenewLease moves the expiry on.
 func (f *file) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
-	err := f.leaseDo(ctx, "renew the lease", "rw", func(h *handle, lease *workload.Lease) error {
+	err := f.leaseDo(ctx, "renew the lease", "rw", func(h *handle, lease *store.Lease) error {
 		if err := lease.MayRenew(f.name, token); err != nil {
 			return err
 		}
 		return h.changeBy(ctx, "UPDATE assay_lease SET expires = $1", store.OfInt(time.Now().Add(ttl).UnixMilli()))
 	})
 	if errors.Is(err, errNoLease) {
-		return &workload.NoSchemaError{Name: f.name}
+		return &store.NoSchemaError{Name: f.name}
 	}
 	return err
 }
@@ -218,7 +217,7 @@ func (f *file) RenewLease(ctx context.Context, token string, ttl time.Duration) 
 // opened it meanwhile is refused its write (SQLITE_READONLY_DBMOVED) and opens it
 // anew.
 func (f *file) ReleaseLease(ctx context.Context, token string) error {
-	return orNoLease(f.leaseDo(ctx, "release the lease", "rw", func(_ *handle, lease *workload.Lease) error {
+	return orNoLease(f.leaseDo(ctx, "release the lease", "rw", func(_ *handle, lease *store.Lease) error {
 		if lease == nil || lease.Token != token {
 			return nil
 		}
@@ -236,7 +235,7 @@ func (f *file) removeLease() error {
 
 // dropLease removes the file of the lease that admit has let pass.
 func (f *file) dropLease(ctx context.Context) error {
-	return orNoLease(f.leaseDo(ctx, "drop the lease", "rw", func(_ *handle, lease *workload.Lease) error {
+	return orNoLease(f.leaseDo(ctx, "drop the lease", "rw", func(_ *handle, lease *store.Lease) error {
 		if err := lease.Admit(f.name, f.taken.Holder().Token); err != nil {
 			return err
 		}

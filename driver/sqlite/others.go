@@ -8,7 +8,6 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // objects are all that is in the file but for the mark, and what SQLite makes by itself:
@@ -73,7 +72,7 @@ func (f *file) RecordMade(ctx context.Context) error {
 	})
 }
 
-// unowned gives *workload.ForeignError if there is something in a file of ours that assay
+// unowned gives *store.ForeignError if there is something in a file of ours that assay
 // did not make.
 func (f *file) unowned(ctx context.Context, h *handle) error {
 	ours, err := f.made(ctx, h)
@@ -90,14 +89,14 @@ func (f *file) unowned(ctx context.Context, h *handle) error {
 	if len(others) == 0 {
 		return nil
 	}
-	return &workload.ForeignError{Name: "file " + f.name, Others: others, Hint: "drop it or move it to another file, or name another file"}
+	return &store.ForeignError{Name: "file " + f.name, Others: others, Hint: "drop it or move it to another file, or name another file"}
 }
 
-// Blocked implements workload.Store: SQLite gives up waiting for another process by itself,
+// Blocked implements store.Administration: SQLite gives up waiting for another process by itself,
 // after lockTimeout.
 func (f *file) Blocked(context.Context) (string, error) { return "", nil }
 
-// Removable implements workload.Store.
+// Removable implements store.Administration.
 func (f *file) Removable(ctx context.Context) error {
 	m, err := f.Marker(ctx)
 	if err != nil || m == nil {

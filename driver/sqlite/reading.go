@@ -9,7 +9,6 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // reading calls read in a read transaction on a connection of its own, which is
@@ -26,11 +25,11 @@ func (f *file) reading(ctx context.Context, read func(store.Reader) error) error
 	})
 }
 
-// mustExist gives *workload.NoSchemaError where there is nothing of ours.
+// mustExist gives *store.NoSchemaError where there is nothing of ours.
 func (f *file) mustExist(ctx context.Context) error {
 	ours, err := f.look(ctx)
 	if err == nil && !ours {
-		err = &workload.NoSchemaError{Name: f.name}
+		err = &store.NoSchemaError{Name: f.name}
 	}
 	return err
 }
@@ -38,15 +37,15 @@ func (f *file) mustExist(ctx context.Context) error {
 // Size empties the write-ahead log first, so that
 // all is in the file, and then asks dbstat, which visits every page
 // (https://www.sqlite.org/dbstat.html).
-func (f *file) Size(ctx context.Context) (workload.Size, error) {
+func (f *file) Size(ctx context.Context) (store.Size, error) {
 	if err := f.mustExist(ctx); err != nil {
-		return workload.Size{}, err
+		return store.Size{}, err
 	}
 	if err := f.write(ctx); err != nil {
-		return workload.Size{}, f.explain("size", err)
+		return store.Size{}, f.explain("size", err)
 	}
 	defer f.done()
-	var size workload.Size
+	var size store.Size
 	err := within(ctx, f.existingName(), func(h *handle) error {
 		rows, err := f.countAll(ctx, h)
 		if err != nil {

@@ -13,7 +13,6 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // applicationID is in the header of every file that assay made ("Assy";
@@ -29,7 +28,7 @@ CREATE TABLE assay_mark (
 
 // look reports whether the file carries our application id. It is false for a
 // file that does not exist or is empty; anything else gives
-// *workload.ForeignError.
+// *store.ForeignError.
 //
 // The file is opened as immutable: SQLite then takes no locks, recovers
 // nothing and makes no other file beside it. It is not read past SQLite
@@ -68,7 +67,7 @@ func (f *file) look(ctx context.Context) (ours bool, err error) {
 }
 
 // Find looks for the mark and counts the first table's rows.
-func (f *file) Find(ctx context.Context) (*workload.Leftover, error) {
+func (f *file) Find(ctx context.Context) (*store.Leftover, error) {
 	if !f.kind.Open {
 		return f.find(ctx, "(SELECT count(*) FROM "+f.tables[0]+")")
 	}
@@ -86,7 +85,7 @@ func (f *file) Find(ctx context.Context) (*workload.Leftover, error) {
 }
 
 // Mark looks for the mark.
-func (f *file) Marker(ctx context.Context) (*workload.Marker, error) {
+func (f *file) Marker(ctx context.Context) (*store.Marker, error) {
 	remains, err := f.find(ctx, noRows)
 	if remains == nil || err != nil {
 		return nil, err
@@ -98,12 +97,12 @@ func (f *file) Marker(ctx context.Context) (*workload.Marker, error) {
 const noRows = "0"
 
 // find looks for the mark, and for the rows by this expression.
-func (f *file) find(ctx context.Context, rows string) (*workload.Leftover, error) {
+func (f *file) find(ctx context.Context, rows string) (*store.Leftover, error) {
 	ours, err := f.look(ctx)
 	if err != nil || !ours {
 		return nil, err
 	}
-	var remains *workload.Leftover
+	var remains *store.Leftover
 	err = within(ctx, f.existingName(), func(h *handle) (err error) {
 		remains, err = f.readMark(ctx, h, rows)
 		return err
@@ -113,10 +112,10 @@ func (f *file) find(ctx context.Context, rows string) (*workload.Leftover, error
 
 // explainOthers explains what does not explain itself.
 func (f *file) explainOthers(doing string, err error) error {
-	var foreign *workload.ForeignError
-	var option *workload.OptionError
-	var held *workload.HeldError
-	var missing *workload.NoSchemaError
+	var foreign *store.ForeignError
+	var option *store.OptionError
+	var held *store.HeldError
+	var missing *store.NoSchemaError
 	if errors.As(err, &foreign) || errors.As(err, &option) || errors.As(err, &held) || errors.As(err, &missing) {
 		return err
 	}
@@ -124,12 +123,12 @@ func (f *file) explainOthers(doing string, err error) error {
 }
 
 // readMark returns nil for a file whose making was cut short, which SQLite
-// rolls back to nothing, *workload.ForeignError for one that has our
-// application id and no mark, and *workload.OptionError for another workload's:
+// rolls back to nothing, *store.ForeignError for one that has our
+// application id and no mark, and *store.OptionError for another workload's:
 // a run of one must not cost the data of another.
 //
 // rows is the expression for Leftover.Rows.
-func (f *file) readMark(ctx context.Context, h *handle, rows string) (*workload.Leftover, error) {
+func (f *file) readMark(ctx context.Context, h *handle, rows string) (*store.Leftover, error) {
 	var tables, marks, own int
 	known := "assay_mark"
 	if !f.kind.Open {
@@ -146,7 +145,7 @@ func (f *file) readMark(ctx context.Context, h *handle, rows string) (*workload.
 	if own == 0 {
 		return nil, f.another()
 	}
-	var r workload.Leftover
+	var r store.Leftover
 	var created string
 	marked := false
 	err = h.Query(ctx, `SELECT run, workload, version, created, accounts, loaded, `+rows+` FROM assay_mark`, func(row store.Row) error {
@@ -170,12 +169,12 @@ func (f *file) readMark(ctx context.Context, h *handle, rows string) (*workload.
 }
 
 func (f *file) another() error {
-	return &workload.OptionError{Option: "file", Value: f.name,
+	return &store.OptionError{Option: "file", Value: f.name,
 		Want: "a file of this workload's own; this one holds a run of another workload of assay's and was left untouched"}
 }
 
 // Create makes the file anew.
-func (f *file) Create(ctx context.Context, mark workload.Marker) error {
+func (f *file) Create(ctx context.Context, mark store.Marker) error {
 	if err := f.admit(ctx); err != nil {
 		return err
 	}
@@ -205,7 +204,7 @@ func (f *file) inDirectory(doing string) error {
 // make puts everything into the file in one transaction, still with a rollback
 // journal: so the application id is in the file itself, where look finds it,
 // and there is never a file of ours without its mark.
-func (f *file) make(ctx context.Context, h *handle, mark workload.Marker) error {
+func (f *file) make(ctx context.Context, h *handle, mark store.Marker) error {
 	if err := h.change(ctx, "BEGIN EXCLUSIVE"); err != nil {
 		return err
 	}
@@ -233,7 +232,7 @@ func (f *file) make(ctx context.Context, h *handle, mark workload.Marker) error 
 		return err
 	}
 	if journal != f.journal {
-		return &workload.OptionError{Option: "journal", Value: f.journal, Want: journal + " on this file system"}
+		return &store.OptionError{Option: "journal", Value: f.journal, Want: journal + " on this file system"}
 	}
 	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"assay/driver/sqldb"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/bank"
 )
 
@@ -26,7 +25,7 @@ type opened struct {
 // openStore opens a Store on this address and closes it with the test.
 func openStore(t *testing.T, address string) *opened {
 	t.Helper()
-	f, err := open(workload.Target{Address: address}, bank.Schema())
+	f, err := open(store.Target{Address: address}, bank.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +61,7 @@ func load(t *testing.T, s bank.Store, n int64) *drivertest.Transfers {
 	for id := int64(1); id <= n; id++ {
 		accounts = append(accounts, bank.Account{ID: id, Balance: 1000})
 	}
-	err := errors.Join(s.Create(t.Context(), workload.Marker{Run: "r", Workload: "bank", Created: time.Now(), Rows: n}),
+	err := errors.Join(s.Create(t.Context(), store.Marker{Run: "r", Workload: "bank", Created: time.Now(), Rows: n}),
 		s.LoadAccounts(t.Context(), accounts), s.FinishLoad(t.Context()))
 	if err != nil {
 		t.Fatal(err)
@@ -168,11 +167,11 @@ func refusesForeign(t *testing.T, s *opened) {
 	t.Helper()
 	_, finding := s.Find(t.Context())
 	for name, err := range map[string]error{
-		"Find": finding, "Create": s.Create(t.Context(), workload.Marker{}), "Drop": s.Drop(t.Context()),
+		"Find": finding, "Create": s.Create(t.Context(), store.Marker{}), "Drop": s.Drop(t.Context()),
 	} {
-		var foreign *workload.ForeignError
+		var foreign *store.ForeignError
 		if !errors.As(err, &foreign) {
-			t.Errorf("%s: %v, want *workload.ForeignError", name, err)
+			t.Errorf("%s: %v, want *store.ForeignError", name, err)
 		}
 	}
 }
@@ -245,13 +244,13 @@ func TestFileOfAnotherWorkload(t *testing.T) {
 	load(t, openStore(t, address).Store, 2)
 	kind := bank.Schema()
 	kind.Workload = "ledger"
-	other, err := open(workload.Target{Address: address}, kind)
+	other, err := open(store.Target{Address: address}, kind)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, finding := other.Find(t.Context())
-	for name, err := range map[string]error{"Find": finding, "Create": other.Create(t.Context(), workload.Marker{}), "Drop": other.Drop(t.Context())} {
-		if refused := (*workload.OptionError)(nil); !errors.As(err, &refused) || refused.Option != "file" {
+	for name, err := range map[string]error{"Find": finding, "Create": other.Create(t.Context(), store.Marker{}), "Drop": other.Drop(t.Context())} {
+		if refused := (*store.OptionError)(nil); !errors.As(err, &refused) || refused.Option != "file" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -259,7 +258,7 @@ func TestFileOfAnotherWorkload(t *testing.T) {
 
 func TestMissingDirectory(t *testing.T) {
 	s := openStore(t, "sqlite:"+filepath.Join(t.TempDir(), "no", "x.db"))
-	if err := s.Create(t.Context(), workload.Marker{}); err == nil {
+	if err := s.Create(t.Context(), store.Marker{}); err == nil {
 		t.Error("Create in a directory that does not exist gave no error")
 	}
 	if remains, err := s.Find(t.Context()); remains != nil || err != nil {
@@ -281,7 +280,7 @@ func TestForeignWriter(t *testing.T) {
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
 	r := n.Transfer(t.Context(), tr)
 	ledger.Record(tr, r)
-	if r.Outcome != history.Failed || r.Class != workload.ClassLockTimeout || r.Broken {
+	if r.Outcome != history.Failed || r.Class != store.ClassLockTimeout || r.Broken {
 		t.Errorf("while another writes: %+v, want a lock timeout", r)
 	}
 	if err := other.below.last.handle.change(t.Context(), "ROLLBACK"); err != nil {
@@ -311,7 +310,7 @@ func TestReaderHoldsUpCommit(t *testing.T) {
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
 	r := n.Transfer(t.Context(), tr)
 	ledger.Record(tr, r)
-	if r.Outcome != history.Failed || r.Class != workload.ClassLockTimeout || r.Broken {
+	if r.Outcome != history.Failed || r.Class != store.ClassLockTimeout || r.Broken {
 		t.Errorf("while another reads: %+v, want a lock timeout", r)
 	}
 	if err := other.below.last.handle.change(t.Context(), "COMMIT"); err != nil {
@@ -343,7 +342,7 @@ func TestCallerLeaves(t *testing.T) {
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
 	r := n.Transfer(ctx, tr) // COMMIT waits for the reader
 	ledger.Record(tr, r)
-	if r.Outcome != history.Unknown || !r.Broken || r.Class != workload.ClassTimeout {
+	if r.Outcome != history.Unknown || !r.Broken || r.Class != store.ClassTimeout {
 		t.Errorf("the caller left during COMMIT: %+v, want unknown", r)
 	}
 	if again := n.Transfer(t.Context(), tr); again.Outcome != history.Failed || !again.Broken {

@@ -14,7 +14,6 @@ import (
 	"assay/driver/sqldb"
 	"assay/driver/sqlite"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/tpcc"
 )
@@ -151,7 +150,7 @@ func TestTPCCJudgesEveryColumn(t *testing.T) {
 	history := filepath.Join(t.TempDir(), "history")
 	// judged says which checks have this verdict.
 	judged := func(verdict string, do func(db store.Database)) (checks []string) {
-		db, err := by.Open(t.Context(), workload.Target{Address: "sqlite:" + path})
+		db, err := by.Open(t.Context(), store.Target{Address: "sqlite:" + path})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 
 // reply is how a transaction that may write ended.
 func (e ending) reply() store.Reply {
-	r := store.Reply{Reply: e.Reply}
+	r := e.Reply
 	if r.Outcome == history.Failed {
 		r.Violated = violated(r.Err)
 	}
@@ -49,14 +49,14 @@ func (l *connection) Run(ctx context.Context, which int, row func(store.Row) err
 }
 
 func (l *connection) read(ctx context.Context, which int, row func(store.Row) error, parameters []store.Value) store.Reply {
-	return store.Reply{Reply: l.do(ctx, &run{doing: l.names[which], work: func() (bool, error) {
+	return l.do(ctx, &run{doing: l.names[which], work: func() (bool, error) {
 		return true, l.query(which, parameters, func(r store.Row) error {
 			if ctx.Err() != nil { // nobody waits for the rest
 				return ctx.Err()
 			}
 			return row(r)
 		})
-	}}).read()}
+	}}).read()
 }
 
 func (l *connection) query(which int, parameters []store.Value, row func(store.Row) error) error {

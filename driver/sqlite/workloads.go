@@ -6,15 +6,14 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/store"
-	"assay/workload"
 )
 
 // Open is a store.Opener. It opens a workload in the file that target.Address names, as sqlite:PATH with
 // the optional parameters journal (wal, delete, truncate) and synchronous (full,
 // normal, off, extra), by default wal and full: what is committed is on disk. The file
 // must not hold another workload's run. It opens nothing yet, and returns
-// *workload.OptionError.
-func Open(_ context.Context, target workload.Target, of store.Schema) (store.Database, error) {
+// *store.OptionError.
+func Open(_ context.Context, target store.Target, of store.Schema) (store.Database, error) {
 	f, err := open(target, of)
 	if err != nil {
 		return nil, err // and not a typed nil
@@ -23,13 +22,13 @@ func Open(_ context.Context, target workload.Target, of store.Schema) (store.Dat
 }
 
 // open returns the file that the target names, for a workload.
-func open(target workload.Target, kind store.Schema) (*file, error) {
+func open(target store.Target, kind store.Schema) (*file, error) {
 	o, err := parse(target)
 	if err != nil {
 		return nil, err
 	}
-	if kind.Reads && target.Read != "" && target.Read != workload.ReadPrimary { // there is no other to answer them
-		return nil, &workload.OptionError{Option: "--read", Value: target.Read, Want: workload.ReadPrimary}
+	if kind.Reads && target.Read != "" && target.Read != store.ReadPrimary { // there is no other to answer them
+		return nil, &store.OptionError{Option: "--read", Value: target.Read, Want: store.ReadPrimary}
 	}
 	return newFile(o, kind), nil
 }
@@ -55,7 +54,7 @@ func (f *file) Lacks() store.Lacks { return sqldb.Lacks() }
 // Engines implements store.Database: there is one way to store tables.
 func (f *file) Engines(context.Context) ([]string, error) { return []string{"btree"}, nil }
 
-func (f *file) CreateOn(ctx context.Context, mark workload.Marker, _ string, _ bool) error {
+func (f *file) CreateOn(ctx context.Context, mark store.Marker, _ string, _ bool) error {
 	return f.Create(ctx, mark)
 }
 
@@ -69,14 +68,14 @@ func (l *connection) Waiting(context.Context) (waiting, known bool, err error) {
 
 // FileSize implements store.Database: the file as it is, after the log has been
 // copied into it, with the pages that are free.
-func (f *file) FileSize(ctx context.Context) (workload.Size, error) {
+func (f *file) FileSize(ctx context.Context) (store.Size, error) {
 	size, err := f.Size(ctx)
 	if err != nil {
 		return size, err
 	}
 	info, err := os.Stat(f.path)
 	if err != nil {
-		return workload.Size{}, f.explain("size", err)
+		return store.Size{}, f.explain("size", err)
 	}
 	size.Bytes, size.Tables, size.Indexes = info.Size(), 0, 0
 	return size, nil

@@ -19,7 +19,7 @@ import (
 	"strings"
 	"sync"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // MostHosts bounds the hosts of an address.
@@ -39,10 +39,10 @@ type Address struct {
 }
 
 // Parse reads an address that has one of these schemes. An address that cannot be used
-// gives *workload.OptionError, which wants this form and tells nothing of the address,
+// gives *store.OptionError, which wants this form and tells nothing of the address,
 // since its password may be in any of the parts.
 func Parse(text, form, defaultPort string, schemes ...string) (*Address, error) {
-	malformed := &workload.OptionError{Option: "address", Value: schemes[0] + "://(unreadable)", Want: form}
+	malformed := &store.OptionError{Option: "address", Value: schemes[0] + "://(unreadable)", Want: form}
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found || !slices.Contains(schemes, scheme) || strings.Contains(rest, "#") {
 		return nil, malformed

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // keyword begins an address of libpq's other form: host=... port=... dbname=...
@@ -21,7 +21,7 @@ func FromKeywords(address string) (string, error) {
 	}
 	values, ok := readKeywords(address)
 	if !ok {
-		return "", &workload.OptionError{Option: "address", Value: "(unreadable)",
+		return "", &store.OptionError{Option: "address", Value: "(unreadable)",
 			Want: "host=HOST port=PORT dbname=DATABASE user=USER ..., values with spaces in single quotes, and in them \\' and \\\\; or a URL"}
 	}
 	u := url.URL{Scheme: "postgres"}

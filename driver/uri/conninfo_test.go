@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // TestKeywordForm: the other form of libpq's addresses means what a URL means.
@@ -36,7 +36,7 @@ func TestKeywordForm(t *testing.T) {
 	}
 	for _, text := range []string{"host='hunter2", "host=a hunter2", "=hunter2", "host=a b'c=hunter2", "host=h 'hunter2'=x"} {
 		got, err := FromKeywords(text)
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if keyword().MatchString(text) && (!errors.As(err, &refused) || strings.Contains(fmt.Sprintf("%v %#v", err, err), "hunter2")) {
 			t.Errorf("%s: %q, %v", text, got, err)
 		}
@@ -68,7 +68,7 @@ func FuzzKeywordForm(f *testing.F) {
 		if len(password) < 8 || strings.Contains(strings.Replace(text, password, "", 1), password) {
 			return
 		}
-		printed := workload.Redact(got)
+		printed := store.Redact(got)
 		if strings.Contains(printed, password) || strings.Contains(printed, url.QueryEscape(password)) || strings.Contains(printed, url.PathEscape(password)) {
 			t.Errorf("%q is printed as %q", got, printed)
 		}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // Options are those of an address, each with one value. A driver takes out what it
@@ -21,16 +21,16 @@ const (
 )
 
 // ReadOptions reads OPTION=VALUE&..., percent-decoded. Errors are
-// *workload.OptionError, as of all methods.
+// *store.OptionError, as of all methods.
 func ReadOptions(query string) (Options, error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return nil, &workload.OptionError{Option: allOptions, Value: "(unreadable)", Want: "OPTION=VALUE&OPTION=VALUE, special characters percent-encoded"}
+		return nil, &store.OptionError{Option: allOptions, Value: "(unreadable)", Want: "OPTION=VALUE&OPTION=VALUE, special characters percent-encoded"}
 	}
 	options := make(Options, len(values))
 	for name, given := range values {
 		if len(given) > 1 {
-			return nil, &workload.OptionError{Option: anOption, Value: name, Want: "each option once"}
+			return nil, &store.OptionError{Option: anOption, Value: name, Want: "each option once"}
 		}
 		options[name] = given[0]
 	}
@@ -49,7 +49,7 @@ func (o Options) Take(name string) (value string, given bool) {
 func (o Options) Choose(name string, possible ...string) (string, error) {
 	value, given := o.Take(name)
 	if given && !slices.Contains(possible, value) {
-		return "", &workload.OptionError{Option: name, Value: value, Want: strings.Join(possible, ", ")}
+		return "", &store.OptionError{Option: name, Value: value, Want: strings.Join(possible, ", ")}
 	}
 	return value, nil
 }
@@ -63,7 +63,7 @@ func (o Options) Integer(name, want string, absent, least, most int) (int, error
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil || n < least || n > most {
-		return 0, &workload.OptionError{Option: name, Value: value, Want: want}
+		return 0, &store.OptionError{Option: name, Value: value, Want: want}
 	}
 	return n, nil
 }
@@ -71,7 +71,7 @@ func (o Options) Integer(name, want string, absent, least, most int) (int, error
 // None refuses what has not been taken out; known names what could have been.
 func (o Options) None(known string) error {
 	for _, name := range slices.Sorted(maps.Keys(o)) {
-		return &workload.OptionError{Option: anOption, Value: name, Want: known}
+		return &store.OptionError{Option: anOption, Value: name, Want: known}
 	}
 	return nil
 }

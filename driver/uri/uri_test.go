@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/workload"
+	"assay/store"
 )
 
 const (
@@ -31,7 +31,7 @@ func TestAddresses(t *testing.T) {
 	} {
 		got, err := parse(text)
 		if want.Hosts == nil {
-			if option := (*workload.OptionError)(nil); !errors.As(err, &option) {
+			if option := (*store.OptionError)(nil); !errors.As(err, &option) {
 				t.Errorf("%s: %+v, %v", text, got, err)
 			}
 			continue
@@ -60,7 +60,7 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 		"db://u:hunter2@a?x=%zz", "db://u:hunter2@a?x=1&x=2", "db://u:hunter2@" + strings.Join(hosts, ","),
 	} {
 		_, err := parse(text)
-		option := (*workload.OptionError)(nil)
+		option := (*store.OptionError)(nil)
 		if !errors.As(err, &option) || option.Want == "" || strings.Contains(err.Error(), "hun") {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -92,7 +92,7 @@ func TestOptions(t *testing.T) {
 	}
 	wants := func(err error, option, value, want string) {
 		t.Helper()
-		if e := (*workload.OptionError)(nil); !errors.As(err, &e) || e.Option != option || e.Value != value || e.Want != want {
+		if e := (*store.OptionError)(nil); !errors.As(err, &e) || e.Option != option || e.Value != value || e.Want != want {
 			t.Errorf("%v; want %s, %s, %s", err, option, value, want)
 		}
 	}
@@ -119,7 +119,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		a, err := parse(text)
 		if err != nil {
-			if option := (*workload.OptionError)(nil); !errors.As(err, &option) || a != nil {
+			if option := (*store.OptionError)(nil); !errors.As(err, &option) || a != nil {
 				t.Errorf("%+v, %T", a, err)
 			}
 			return

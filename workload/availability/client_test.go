@@ -11,7 +11,6 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/keyvalue"
 )
 
@@ -91,7 +90,7 @@ func TestConfigIsValidated(t *testing.T) {
 	} {
 		c := Defaults()
 		spoil(&c)
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if err := c.Validate(); !errors.As(err, &refused) || refused.Option != option {
 			t.Errorf("%s: %v", option, err)
 		}
@@ -100,7 +99,7 @@ func TestConfigIsValidated(t *testing.T) {
 		}
 	}
 	for _, policy := range Policies() {
-		for _, read := range []string{"", workload.ReadPrimary, workload.ReadSecondaryPreferred, workload.ReadNearest} {
+		for _, read := range []string{"", store.ReadPrimary, store.ReadSecondaryPreferred, store.ReadNearest} {
 			c := Defaults()
 			c.Policy, c.Read, c.Readers, c.ReadRate = policy, read, 0, 0
 			if err := c.Validate(); err != nil {
@@ -200,7 +199,7 @@ func TestAnswers(t *testing.T) {
 
 // TestUnsureIsOfOneOperation: what is unknown of one says nothing of the next.
 func TestUnsureIsOfOneOperation(t *testing.T) {
-	replies := []store.Reply{ended(history.Unknown, "timeout"), {Reply: workload.Reply{Outcome: history.Failed}, Violated: store.Unique}}
+	replies := []store.Reply{ended(history.Unknown, "timeout"), {Outcome: history.Failed, Violated: store.Unique}}
 	db := &fake{insert: func(row) store.Reply { r := replies[0]; replies = replies[1:]; return r }}
 	client := mustClient(t, mustWork(t, db, func(c *Config) { c.Policy = PolicyIdempotent }), 0)
 	client.Attempt(t.Context(), 0, 1)
@@ -217,7 +216,7 @@ func TestSessionsAreReplaced(t *testing.T) {
 		"committed": {ended(history.Committed, ""), 1},
 		"failed":    {ended(history.Failed, "deadlock"), 1},
 		"unknown":   {ended(history.Unknown, "timeout"), 2},
-		"broken":    {store.Reply{Reply: workload.Reply{Outcome: history.Failed, Class: "connection lost", Broken: true}}, 2},
+		"broken":    {store.Reply{Outcome: history.Failed, Class: "connection lost", Broken: true}, 2},
 	} {
 		db := &fake{insert: func(row) store.Reply { return test.reply }, get: func(int64) store.Reply { return test.reply }}
 		w := mustWork(t, db, func(c *Config) { c.Readers = 1 })
@@ -266,7 +265,7 @@ func TestWithoutASessionNothingIsSent(t *testing.T) {
 		t.Error("there is a client without a session")
 	}
 	readers, _ := w.Observers()
-	if a := readers[0].Attempt(t.Context(), 0, 1); a.Outcome != history.Failed || !a.Disconnected || a.Class != workload.ClassConnect {
+	if a := readers[0].Attempt(t.Context(), 0, 1); a.Outcome != history.Failed || !a.Disconnected || a.Class != store.ClassConnect {
 		t.Errorf("a reader without a session: %+v", a)
 	}
 }
@@ -275,7 +274,7 @@ func TestBeyondTheLastNumberNothingIsSent(t *testing.T) {
 	db := &fake{insert: func(row) store.Reply { t.Error("something was sent"); return store.Reply{} }}
 	client := mustClient(t, mustWork(t, db, func(c *Config) { c.Policy = PolicyRetry }), 0)
 	for _, a := range []load.Answer{client.Attempt(t.Context(), MaxSeq+1, 1), client.Attempt(t.Context(), 0, MaxAttempt+1)} {
-		if a.Outcome != history.Failed || a.Class != workload.ClassBeyond || a.Kind != keyvalue.KindInsert {
+		if a.Outcome != history.Failed || a.Class != store.ClassBeyond || a.Kind != keyvalue.KindInsert {
 			t.Errorf("%+v", a)
 		}
 	}
@@ -331,7 +330,7 @@ func TestWork(t *testing.T) {
 	}
 	db := &fake{promise: store.Linearizable, rows: []row{{1, 2}, {3, -4}}}
 	w := mustWork(t, db, func(*Config) {})
-	if err := w.Create(t.Context(), workload.Marker{Run: "r"}); err != nil || !db.mark.Loaded || db.mark.Run != "r" {
+	if err := w.Create(t.Context(), store.Marker{Run: "r"}); err != nil || !db.mark.Loaded || db.mark.Run != "r" {
 		t.Errorf("created %+v, %v", db.mark, err)
 	}
 	if w.Promise() != store.Linearizable || w.Rows() != 0 || w.Load(t.Context(), nil) != nil {

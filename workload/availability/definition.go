@@ -11,7 +11,6 @@ import (
 	"assay/measure"
 	"assay/report"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/keyvalue"
 )
@@ -63,11 +62,11 @@ func (c *Config) Flags() []definition.Flag {
 
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return Plan(*c, p), nil }
 
-func (c *Config) Target(to *workload.Target) { to.Read = c.Read }
+func (c *Config) Target(to *store.Target) { to.Read = c.Read }
 
 func (c *Config) Options(definition.Support) []report.Setting {
 	shown := *c
-	shown.Read = cmp.Or(c.Read, workload.ReadPrimary)
+	shown.Read = cmp.Or(c.Read, store.ReadPrimary)
 	return definition.Settings(shown.Flags())
 }
 
@@ -97,7 +96,7 @@ func (c *Config) NotApplicable() []check.NotApplicable {
 func (c *Config) section(f Figures) *report.Availability {
 	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
 	return &report.Availability{
-		Policy: string(c.Policy), Read: cmp.Or(c.Read, workload.ReadPrimary),
+		Policy: string(c.Policy), Read: cmp.Or(c.Read, store.ReadPrimary),
 		Writes: f.Writes, Reads: f.Reads, Rows: f.Rows,
 		Lost: f.Lost, Duplicates: f.Duplicates, Surplus: f.Surplus, UnknownDone: f.UnknownDone, FailedDone: f.FailedDone,
 		Stale: f.Stale, StaleBy: ms(f.StaleBy), HungWrites: f.HungWrites, HungReads: f.HungReads,
@@ -150,7 +149,7 @@ type Config struct {
 	Readers int `yaml:"readers" json:"readers"`
 	// ReadRate is reads a second over all readers; 0 means none.
 	ReadRate float64 `yaml:"read_rate" json:"read_rate"`
-	// Read is which member answers reads, as in workload.Target.
+	// Read is which member answers reads, as in store.Target.
 	Read string `yaml:"read" json:"read"`
 }
 
@@ -160,7 +159,7 @@ const MaxReaders = 1000
 // Defaults returns the configuration of a run without flags: a read every
 // tenth of a second.
 func Defaults() Config {
-	return Config{Policy: PolicyTimeout, Readers: 40, ReadRate: 10, Read: workload.ReadPrimary}
+	return Config{Policy: PolicyTimeout, Readers: 40, ReadRate: 10, Read: store.ReadPrimary}
 }
 
 // defaultTimeout is that of the published experiment whose policies these are.
@@ -179,7 +178,7 @@ func LoadDefaults() load.Plan {
 	return p
 }
 
-// Validate returns a *workload.OptionError for the first value that cannot be
+// Validate returns a *store.OptionError for the first value that cannot be
 // used.
 func (c Config) Validate() error {
 	return cmp.Or(
@@ -196,14 +195,14 @@ func policyNames() (names []string) {
 }
 
 func readNames() []string {
-	return []string{workload.ReadPrimary, workload.ReadSecondaryPreferred, workload.ReadNearest}
+	return []string{store.ReadPrimary, store.ReadSecondaryPreferred, store.ReadNearest}
 }
 
 // reads reports whether anybody reads.
 func (c Config) reads() bool { return c.Readers > 0 && c.ReadRate > 0 }
 
 // primary reports whether the primary answers reads.
-func (c Config) primary() bool { return c.Read == "" || c.Read == workload.ReadPrimary }
+func (c Config) primary() bool { return c.Read == "" || c.Read == store.ReadPrimary }
 
 // Plan returns the load with what the policy says of it: the time limit of an
 // attempt (the plan's, five seconds if it has none; none at all under

@@ -6,7 +6,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/keyvalue"
 )
 
@@ -19,7 +18,7 @@ type fake struct {
 	store.Database // what no test of these calls
 	mu             sync.Mutex
 	rows           []row
-	mark           workload.Marker
+	mark           store.Marker
 	sessions       int
 	closed         int
 	promise        string
@@ -30,8 +29,8 @@ type fake struct {
 	get     func(key int64) store.Reply
 }
 
-func (f *fake) Create(_ context.Context, m workload.Marker) error { f.mark = m; return nil }
-func (f *fake) Promises() store.Promises                          { return store.Promises{Reads: f.promise} }
+func (f *fake) Create(_ context.Context, m store.Marker) error { f.mark = m; return nil }
+func (f *fake) Promises() store.Promises                       { return store.Promises{Reads: f.promise} }
 
 func (f *fake) Session(context.Context, []store.Statement) (store.Session, error) {
 	f.mu.Lock()
@@ -99,5 +98,5 @@ func (s *fakeSession) Close() {
 
 // ended is a reply.
 func ended(outcome history.Outcome, class string) store.Reply {
-	return store.Reply{Reply: workload.Reply{Outcome: outcome, Class: class}}
+	return store.Reply{Outcome: outcome, Class: class}
 }

@@ -11,7 +11,6 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/keyvalue"
 )
@@ -270,7 +269,7 @@ func TestEveryRuleConvictsAndItsNearMissDoesNot(t *testing.T) {
 		{"a row is missed against the promise", PolicyTimeout, func(s *story) { linearizable(s); s.get(1, 50*ms, s.key(1, 1), 30*ms, false) }, keyvalue.CheckReads, "stale"},
 		{"a row is missed by a secondary", PolicyTimeout, func(s *story) {
 			linearizable(s)
-			s.config.Read = workload.ReadSecondaryPreferred
+			s.config.Read = store.ReadSecondaryPreferred
 			s.get(1, 50*ms, s.key(1, 1), 30*ms, false)
 		}, "", ""},
 		{"a row is missed that nobody promised", PolicyTimeout, func(s *story) { s.get(1, 50*ms, s.key(1, 1), 30*ms, false) }, "", ""},

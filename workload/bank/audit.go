@@ -7,6 +7,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -76,9 +77,9 @@ func (a *auditor) answer(ctx context.Context, kind uint8, err error) load.Answer
 	if err == nil {
 		return load.Answer{Kind: kind, Outcome: history.Committed, Values: a.values}
 	}
-	class := workload.ClassOther
+	class := store.ClassOther
 	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
-		class = workload.ClassTimeout
+		class = store.ClassTimeout
 	}
 	return load.Answer{Kind: kind, Outcome: history.Failed, Class: class}
 }

@@ -19,7 +19,6 @@ import (
 	"assay/promise"
 	"assay/report"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -125,7 +124,7 @@ func Defaults() Config {
 	return Config{Accounts: 10_000, Keys: "uniform", Payroll: 0.2, Loaders: 4, Audits: 10}
 }
 
-// Validate returns a *workload.OptionError for the first value that cannot be
+// Validate returns a *store.OptionError for the first value that cannot be
 // used.
 func (c Config) Validate() error {
 	if err := definition.CheckRanges(c.Flags()); err != nil {
@@ -140,7 +139,7 @@ func (c Config) theta() (float64, error) {
 	if c.Keys == "uniform" {
 		return 0, nil
 	}
-	refuse := &workload.OptionError{Option: "--keys", Value: c.Keys,
+	refuse := &store.OptionError{Option: "--keys", Value: c.Keys,
 		Want: "uniform, or zipf:THETA with THETA above 0, below 5 and not 1, such as zipf:0.99"}
 	text, found := strings.CutPrefix(c.Keys, "zipf:")
 	if !found {

@@ -6,7 +6,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/journal"
 )
 
@@ -65,7 +64,7 @@ func statements() []store.Statement {
 // Reply is how one attempt of a transfer ended. Duplicate means that the journal
 // already held a row of this id.
 type Reply struct {
-	workload.Reply
+	store.Reply
 	// Source and Destination are the states that the transaction left, given
 	// with Committed.
 	Source, Destination State
@@ -86,8 +85,8 @@ type Entry struct {
 }
 
 // AccountColumns are how accounts are stored.
-func AccountColumns() workload.Columns[Account] {
-	return workload.Columns[Account]{Names: []string{"id", "balance", "version"},
+func AccountColumns() store.Columns[Account] {
+	return store.Columns[Account]{Names: []string{"id", "balance", "version"},
 		Fields: func(a *Account) []any { return []any{&a.ID, &a.Balance, &a.Version} }}
 }
 
@@ -203,7 +202,7 @@ func (s *Session) Transfer(ctx context.Context, t Transfer) Reply {
 	s.batch.Inquiry.Parameters[0].Number = t.ID
 	s.found = false
 	r := s.Batch(ctx, &s.batch)
-	reply := Reply{Reply: r.Reply}
+	reply := Reply{Reply: r}
 	switch {
 	case r.Outcome == history.Committed:
 		reply.Source, reply.Destination = s.lower, s.higher
@@ -222,7 +221,7 @@ func (s *Session) Transfer(ctx context.Context, t Transfer) Reply {
 func (s *Session) refused(reply *Reply, by store.Violation) {
 	switch {
 	case by == store.Unique || s.found:
-		reply.Duplicate, reply.Class = true, workload.ClassDuplicate
+		reply.Duplicate, reply.Class = true, store.ClassDuplicate
 	case by == store.Floor:
 		reply.Outcome, reply.Class = history.Rejected, ClassNoFunds
 	default:

@@ -9,14 +9,13 @@ import (
 	"assay/driver/mem"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/bank"
 )
 
 // opened is a bank with accounts of these balances, and a session of it.
 func opened(t *testing.T, balances ...int64) (bank.Store, *bank.Session) {
 	t.Helper()
-	db, err := mem.Open(t.Context(), workload.Target{Address: "mem://"}, bank.Schema())
+	db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, bank.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +25,7 @@ func opened(t *testing.T, balances ...int64) (bank.Store, *bank.Session) {
 		accounts = append(accounts, bank.Account{ID: int64(i + 1), Balance: balance})
 	}
 	slices.Reverse(accounts) // they are read in the order of their ids
-	if err := errors.Join(s.Create(t.Context(), workload.Marker{}), s.LoadAccounts(t.Context(), accounts), s.FinishLoad(t.Context())); err != nil {
+	if err := errors.Join(s.Create(t.Context(), store.Marker{}), s.LoadAccounts(t.Context(), accounts), s.FinishLoad(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	session, err := s.Session(t.Context())
@@ -66,10 +65,10 @@ func TestTransfers(t *testing.T) {
 		{id: 6, source: 1, destination: 4, amount: 1, outcome: history.Rejected, class: bank.ClassNoAccount},
 		{id: 7, source: 4, destination: 1, amount: 1, outcome: history.Rejected, class: bank.ClassNoAccount},
 		{id: 8, source: 8, destination: 9, amount: 1, outcome: history.Rejected, class: bank.ClassNoAccount},
-		{id: 3, source: 3, destination: 1, amount: 1000, outcome: history.Failed, class: workload.ClassDuplicate}, // there are no funds for it any more
-		{id: 1, source: 1, destination: 2, amount: 100, outcome: history.Failed, class: workload.ClassDuplicate},
-		{id: 1, source: 2, destination: 3, amount: 5, outcome: history.Failed, class: workload.ClassDuplicate},
-		{id: 1, source: 4, destination: 1, amount: 5, outcome: history.Failed, class: workload.ClassDuplicate},
+		{id: 3, source: 3, destination: 1, amount: 1000, outcome: history.Failed, class: store.ClassDuplicate}, // there are no funds for it any more
+		{id: 1, source: 1, destination: 2, amount: 100, outcome: history.Failed, class: store.ClassDuplicate},
+		{id: 1, source: 2, destination: 3, amount: 5, outcome: history.Failed, class: store.ClassDuplicate},
+		{id: 1, source: 4, destination: 1, amount: 5, outcome: history.Failed, class: store.ClassDuplicate},
 		{id: 4, source: 1, destination: 3, amount: 1950, left: bank.State{Version: 4}, gained: bank.State{Balance: 1950, Version: 2}}, // the rejected one left nothing
 	} {
 		want := step.outcome
@@ -78,7 +77,7 @@ func TestTransfers(t *testing.T) {
 			committed++
 		}
 		r := session.Transfer(t.Context(), bank.Transfer{ID: step.id, Source: step.source, Destination: step.destination, Amount: step.amount})
-		if r.Outcome != want || r.Class != step.class || r.Source != step.left || r.Destination != step.gained || r.Duplicate != (step.class == workload.ClassDuplicate) || r.Broken {
+		if r.Outcome != want || r.Class != step.class || r.Source != step.left || r.Destination != step.gained || r.Duplicate != (step.class == store.ClassDuplicate) || r.Broken {
 			t.Errorf("step %d: %+v, want %+v", i, r, step)
 		}
 		ids[step.id] = ids[step.id] || want == history.Committed

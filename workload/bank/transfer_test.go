@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"assay/store"
 	"assay/workload"
 )
 
@@ -121,7 +122,7 @@ func TestConfigValidate(t *testing.T) {
 	for option, spoil := range bad {
 		c := Defaults()
 		spoil(&c)
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if err := c.Validate(); !errors.As(err, &refused) || refused.Option != option {
 			t.Errorf("%s: got %v", option, err)
 		}

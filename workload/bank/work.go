@@ -65,7 +65,7 @@ func (w *work) Save(ctx context.Context, folder string, read func(rows int64)) e
 const KindTransfer uint8 = 1
 
 // transfer makes one attempt of a transfer.
-func (w *work) transfer(ctx context.Context, session *Session, id int64) (workload.Reply, []int64) {
+func (w *work) transfer(ctx context.Context, session *Session, id int64) (store.Reply, []int64) {
 	w.recent.began(workload.SplitOperationID(id))
 	r := session.Transfer(ctx, w.transfers.At(id))
 	session.values = [4]int64{r.Source.Balance, r.Source.Version, r.Destination.Balance, r.Destination.Version}

@@ -11,7 +11,6 @@ import (
 	"assay/promise"
 	"assay/report"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -127,14 +126,14 @@ func Defaults() Config {
 	return Config{Users: 200, Documents: 500, Workers: "1,4,8", Field: FieldOff, Loaders: 4}
 }
 
-// Validate returns a *workload.OptionError for the first value that cannot be
+// Validate returns a *store.OptionError for the first value that cannot be
 // used.
 func (c Config) Validate() error {
 	if err := cmp.Or(definition.CheckRanges(c.Flags()), definition.OneOf("--field", c.Field, fields()...)); err != nil {
 		return err
 	}
 	if most := maxDocuments / c.Users; c.Documents > most {
-		return &workload.OptionError{Option: "--documents", Value: strconv.FormatInt(c.Documents, 10),
+		return &store.OptionError{Option: "--documents", Value: strconv.FormatInt(c.Documents, 10),
 			Want: fmt.Sprintf("1 to %d for so many users: at most %d documents in all", most, maxDocuments)}
 	}
 	_, err := c.workers()
@@ -144,7 +143,7 @@ func (c Config) Validate() error {
 // workers are the worker counts of the rounds.
 func (c Config) workers() ([]int, error) {
 	refuse := func(why string) error {
-		return &workload.OptionError{Option: "--workers", Value: c.Workers,
+		return &store.OptionError{Option: "--workers", Value: c.Workers,
 			Want: fmt.Sprintf("numbers and ranges from 1 to %d, each number once and at most %d of them, such as 1..30 or 1,5,15,30 (%s)", load.MaxClients, maxRounds, why)}
 	}
 	var all []int

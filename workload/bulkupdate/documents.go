@@ -50,8 +50,8 @@ type Document struct {
 }
 
 // Columns are how documents are stored; owner is User.
-func Columns() workload.Columns[Document] {
-	return workload.Columns[Document]{
+func Columns() store.Columns[Document] {
+	return store.Columns[Document]{
 		Names:  []string{"id", "owner", "number", "flag", "generation", "payload"},
 		Fields: func(d *Document) []any { return []any{&d.ID, &d.User, &d.Number, &d.Flag, &d.Generation, &d.Payload} },
 	}

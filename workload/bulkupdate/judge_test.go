@@ -9,7 +9,7 @@ import (
 
 	"assay/check"
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/definition"
 )
 
@@ -264,7 +264,7 @@ func TestConfigs(t *testing.T) {
 		c := Defaults()
 		c.Workers = workers
 		got, err := c.workers()
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if !slices.Equal(got, want) || errors.As(err, &refused) != (want == nil) || (c.Validate() == nil) != (want != nil) {
 			t.Errorf("%q: %v, %v, want %v", workers, got, err, want)
 		}
@@ -275,7 +275,7 @@ func TestConfigs(t *testing.T) {
 	} {
 		c := Defaults()
 		change(&c)
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if err := c.Validate(); !errors.As(err, &refused) || refused.Option != option {
 			t.Errorf("%s: %v", option, err)
 		}

@@ -7,19 +7,18 @@ import (
 	"assay/driver/mem"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // TestUpdate changes all documents of a user, and no others.
 func TestUpdate(t *testing.T) {
-	db, err := mem.Open(t.Context(), workload.Target{Address: "mem://"}, Schema())
+	db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	config := Config{Users: 3, Documents: 40, Workers: "1", Field: FieldRandom, Loaders: 2}
 	w, err := config.Open(t.Context(), db, 1, 1)
 	if err == nil {
-		err = errors.Join(w.Create(t.Context(), workload.Marker{}), w.Load(t.Context(), func(int64, int64) {}))
+		err = errors.Join(w.Create(t.Context(), store.Marker{}), w.Load(t.Context(), func(int64, int64) {}))
 	}
 	if err != nil {
 		t.Fatal(err)

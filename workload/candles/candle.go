@@ -14,6 +14,7 @@ import (
 	"math/bits"
 	"time"
 
+	"assay/store"
 	"assay/workload"
 )
 
@@ -37,8 +38,8 @@ type Candle struct {
 const numbers = 12
 
 // Columns are how candles are stored.
-func Columns() workload.Columns[Candle] {
-	return workload.Columns[Candle]{
+func Columns() store.Columns[Candle] {
+	return store.Columns[Candle]{
 		Names: []string{"id", "moment", "opening", "high", "low", "closing", "average", "bid", "ask", "volume", "turnover", "trades",
 			"ticker", "market", "feed", "note"},
 		Fields: func(c *Candle) []any {

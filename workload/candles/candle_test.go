@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"assay/load"
-	"assay/workload"
+	"assay/store"
 )
 
 func small() Config {
@@ -122,7 +122,7 @@ func TestConfigIsValidated(t *testing.T) {
 	} {
 		c := Defaults()
 		spoil(&c)
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if err := c.Validate(); !errors.As(err, &refused) || refused.Option != option {
 			t.Errorf("%s: %v", option, err)
 		}

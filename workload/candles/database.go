@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"assay/store"
-	"assay/workload"
 )
 
 const table = "candle"
@@ -56,7 +55,7 @@ func statements() []store.Statement {
 func Insert(ctx context.Context, s store.Session, batch []Candle) store.Reply {
 	r := s.Load(ctx, store.RowsOf(table, Columns(), batch))
 	if r.Violated == store.Unique {
-		r.Class = workload.ClassDuplicate
+		r.Class = store.ClassDuplicate
 	}
 	return r
 }

@@ -9,17 +9,16 @@ import (
 	"assay/driver/mem"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // opened is an empty table in memory.
 func opened(t *testing.T) store.Database {
 	t.Helper()
-	db, err := mem.Open(t.Context(), workload.Target{Address: "mem://"}, Schema())
+	db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Create(t.Context(), workload.Marker{}); err != nil {
+	if err := db.Create(t.Context(), store.Marker{}); err != nil {
 		t.Fatal(err)
 	}
 	return db
@@ -43,7 +42,7 @@ func TestQueries(t *testing.T) {
 	if r := Insert(t.Context(), session, written); r.Outcome != history.Committed {
 		t.Fatalf("%+v", r)
 	}
-	if r := Insert(t.Context(), session, written[:1]); r.Outcome != history.Failed || r.Class != workload.ClassDuplicate {
+	if r := Insert(t.Context(), session, written[:1]); r.Outcome != history.Failed || r.Class != store.ClassDuplicate {
 		t.Errorf("what is there: %+v", r)
 	}
 	same := func(x query, want func(*Candle) bool) {
@@ -96,7 +95,7 @@ type engines struct {
 func (e *engines) Engines(context.Context) ([]string, error) {
 	return []string{"InnoDB", "ROCKSDB"}, nil
 }
-func (e *engines) CreateOn(_ context.Context, _ workload.Marker, engine string, chosen bool) error {
+func (e *engines) CreateOn(_ context.Context, _ store.Marker, engine string, chosen bool) error {
 	e.engine, e.chosen = engine, chosen
 	return nil
 }
@@ -107,14 +106,14 @@ func TestEngines(t *testing.T) {
 		config, db := small(), &engines{}
 		config.Engine = given
 		w, err := NewWork(t.Context(), db, config, storySeed, 1)
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if errors.As(err, &refused) != (want == "") || err != nil && want != "" {
 			t.Errorf("%q: %v", given, err)
 		}
 		if err != nil {
 			continue
 		}
-		if err := w.Create(t.Context(), workload.Marker{}); err != nil || db.engine != want || db.chosen != (given != "") {
+		if err := w.Create(t.Context(), store.Marker{}); err != nil || db.engine != want || db.chosen != (given != "") {
 			t.Errorf("%q: made %q, chosen %v: %v", given, db.engine, db.chosen, err)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"assay/promise"
 	"assay/report"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -79,10 +78,10 @@ func (c *Config) Flags() []definition.Flag {
 // is worked in rounds of known length: a rate, repetitions.
 func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 	if p.Rate > 0 {
-		return p, &workload.OptionError{Option: "--rate", Value: strconv.FormatFloat(p.Rate, 'g', -1, 64), Want: "left out: every round is a closed loop of --clients"}
+		return p, &store.OptionError{Option: "--rate", Value: strconv.FormatFloat(p.Rate, 'g', -1, 64), Want: "left out: every round is a closed loop of --clients"}
 	}
 	if p.Retry != load.RetryNone {
-		return p, &workload.OptionError{Option: "--retry", Value: string(p.Retry), Want: string(load.RetryNone) + ": a batch that is sent again would be written over itself"}
+		return p, &store.OptionError{Option: "--retry", Value: string(p.Retry), Want: string(load.RetryNone) + ": a batch that is sent again would be written over itself"}
 	}
 	return p, nil
 }
@@ -201,14 +200,14 @@ func LoadDefaults() load.Plan {
 	return p
 }
 
-// Validate returns a *workload.OptionError for the first value that cannot be
+// Validate returns a *store.OptionError for the first value that cannot be
 // used.
 func (c Config) Validate() error {
 	if err := definition.CheckRanges(c.Flags()); err != nil {
 		return err
 	}
 	if c.Intervals*c.Repeats > maxQueries {
-		return &workload.OptionError{Option: "--repeats", Value: strconv.Itoa(c.Repeats), Want: "at most 10000000 queries by interval in all"}
+		return &store.OptionError{Option: "--repeats", Value: strconv.Itoa(c.Repeats), Want: "at most 10000000 queries by interval in all"}
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 
 	"assay/check"
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/definition"
 )
 
@@ -22,7 +22,7 @@ type Figures struct {
 	// Rows and RawBytes are the rows read back and the bytes of their bare
 	// values; Size is what the database says that they take.
 	Rows, RawBytes int64
-	Size           workload.Size
+	Size           store.Size
 	// Unsure counts answers of which nothing can be said, since a write without
 	// an answer might belong to them.
 	Unsure int64

@@ -10,7 +10,7 @@ import (
 
 	"assay/check"
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/definition"
 )
 
@@ -116,7 +116,7 @@ func (s *story) save(path string) {
 		r.row(&s.rows[i])
 	}
 	err := history.SaveRecords(path, stateMagic, func() {}, func(w *history.RecordWriter) error {
-		return r.put(w, workload.Size{Bytes: 3, Tables: 2, Indexes: 1})
+		return r.put(w, store.Size{Bytes: 3, Tables: 2, Indexes: 1})
 	})
 	if err != nil {
 		s.t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -88,7 +87,7 @@ func (r *reading) missing(batch int64) int64 {
 // save reads all rows of the database and keeps what they come to. read is called
 // now and then with the number of rows so far. A file that exists is replaced,
 // and only by a whole one.
-func save(ctx context.Context, db store.Database, g *Generator, c Config, size workload.Size, path string, read func(rows int64)) error {
+func save(ctx context.Context, db store.Database, g *Generator, c Config, size store.Size, path string, read func(rows int64)) error {
 	r := newReading(g, c)
 	return history.SaveRecords(path, stateMagic, func() { read(r.rows) }, func(w *history.RecordWriter) error {
 		err := store.ReadAll(ctx, db.View, func(all store.Reader) error {
@@ -107,7 +106,7 @@ func save(ctx context.Context, db store.Database, g *Generator, c Config, size w
 	})
 }
 
-func (r *reading) put(w *history.RecordWriter, size workload.Size) error {
+func (r *reading) put(w *history.RecordWriter, size store.Size) error {
 	if err := w.Put(tagSize, size.Bytes, size.Tables, size.Indexes); err != nil {
 		return err
 	}
@@ -131,7 +130,7 @@ func (r *reading) put(w *history.RecordWriter, size workload.Size) error {
 
 // state is what save has kept.
 type state struct {
-	size    workload.Size
+	size    store.Size
 	wrong   [3][]int64
 	foreign int64
 	rows    int64
@@ -148,7 +147,7 @@ func loadState(path string, c Config) (*state, error) {
 		var v [5]int64
 		switch {
 		case tag == tagSize && r.Ints(v[:3]):
-			s.size = workload.Size{Bytes: v[0], Tables: v[1], Indexes: v[2]}
+			s.size = store.Size{Bytes: v[0], Tables: v[1], Indexes: v[2]}
 		case tag == tagWrong && r.Ints(v[:2]) && v[0] >= 0 && v[0] < int64(len(s.wrong)):
 			s.wrong[v[0]] = append(s.wrong[v[0]], v[1])
 		case tag == tagBatch && r.Ints(v[:]) && v[0] == int64(len(s.batches)):

@@ -10,7 +10,6 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -39,7 +38,7 @@ type Work struct {
 	// followed is true if another process empties the caches.
 	followed bool
 	// size is what Save asked for; nil before.
-	size *workload.Size
+	size *store.Size
 }
 
 // PromiseEventual is the promise of a database that may answer with an old state, by what
@@ -48,7 +47,7 @@ const PromiseEventual = "eventual"
 
 // NewWork returns the work of this configuration and seed on a database, which it
 // owns from then on, with so many clients for queries. It returns
-// Config.Validate's error, and *workload.OptionError for an engine that the
+// Config.Validate's error, and *store.OptionError for an engine that the
 // database does not have.
 func NewWork(ctx context.Context, db store.Database, config Config, seed uint64, clients int) (*Work, error) {
 	if err := config.Validate(); err != nil {
@@ -78,7 +77,7 @@ func (w *Work) findEngine(ctx context.Context) (err error) {
 	if wanted == "" {
 		return nil
 	}
-	return &workload.OptionError{Option: "--engine", Value: wanted, Want: strings.Join(engines, ", ")}
+	return &store.OptionError{Option: "--engine", Value: wanted, Want: strings.Join(engines, ", ")}
 }
 
 // RestartWith gives the way to stop the database's servers, do something
@@ -89,7 +88,7 @@ func (w *Work) RestartWith(restart func(ctx context.Context, meanwhile func() er
 }
 
 // Create makes the empty table, of the engine.
-func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
+func (w *Work) Create(ctx context.Context, mark store.Marker) error {
 	if w.engined == nil {
 		return w.Empty.Create(ctx, mark)
 	}
@@ -98,7 +97,7 @@ func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
 }
 
 // Describe is the database's, and learns whether it is embedded.
-func (w *Work) Describe(ctx context.Context) (workload.Product, error) {
+func (w *Work) Describe(ctx context.Context) (store.Product, error) {
 	product, err := w.Database.Describe(ctx)
 	w.embedded = product.Embedded
 	return product, err
@@ -256,7 +255,7 @@ func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) e
 }
 
 // Size is what Save asked for, or asks now.
-func (w *Work) Size(ctx context.Context) (workload.Size, error) {
+func (w *Work) Size(ctx context.Context) (store.Size, error) {
 	if w.size != nil {
 		return *w.size, nil
 	}

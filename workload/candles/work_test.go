@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"assay/store"
-	"assay/workload"
 )
 
 var errSize = errors.New("not allowed")
@@ -16,7 +15,7 @@ var errSize = errors.New("not allowed")
 // sizeless is a database that does not tell its size.
 type sizeless struct{ store.Database }
 
-func (sizeless) Size(context.Context) (workload.Size, error) { return workload.Size{}, errSize }
+func (sizeless) Size(context.Context) (store.Size, error) { return store.Size{}, errSize }
 
 // lost is a database whose connections come back after some attempts.
 type lost struct {
@@ -24,12 +23,12 @@ type lost struct {
 	attempts *int
 }
 
-func (l lost) Describe(context.Context) (workload.Product, error) {
+func (l lost) Describe(context.Context) (store.Product, error) {
 	*l.attempts++
 	if *l.attempts < 4 {
-		return workload.Product{}, errors.New("no connections")
+		return store.Product{}, errors.New("no connections")
 	}
-	return workload.Product{}, nil
+	return store.Product{}, nil
 }
 
 // TestAColdRoundWaitsForConnections: else its first queries would fail.

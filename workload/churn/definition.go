@@ -8,7 +8,6 @@ import (
 	"assay/promise"
 	"assay/report"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -97,17 +96,17 @@ func Defaults() Config {
 	return Config{Rows: 20_000, RowBytes: 200, DeleteShare: 0.5, Cycles: 3, Batch: 200, Repair: true}
 }
 
-// Validate returns a *workload.OptionError for the first value that cannot be
+// Validate returns a *store.OptionError for the first value that cannot be
 // used.
 func (c Config) Validate() error {
 	if err := definition.CheckRanges(c.Flags()); err != nil {
 		return err
 	}
 	if c.DeleteShare == 0 {
-		return &workload.OptionError{Option: "--delete-share", Value: "0", Want: shareRange}
+		return &store.OptionError{Option: "--delete-share", Value: "0", Want: shareRange}
 	}
 	if most := maxRows / (c.Cycles + 1); c.Rows > most {
-		return &workload.OptionError{Option: "--rows", Value: strconv.FormatInt(c.Rows, 10), Want: fmt.Sprintf("1 to %d with so many cycles", most)}
+		return &store.OptionError{Option: "--rows", Value: strconv.FormatInt(c.Rows, 10), Want: fmt.Sprintf("1 to %d with so many cycles", most)}
 	}
 	return nil
 }

@@ -24,8 +24,8 @@ type Row struct {
 }
 
 // Columns are how rows are stored.
-func Columns() workload.Columns[Row] {
-	return workload.Columns[Row]{Names: []string{"id", "payload"}, Fields: func(r *Row) []any { return []any{&r.ID, &r.Payload} }}
+func Columns() store.Columns[Row] {
+	return store.Columns[Row]{Names: []string{"id", "payload"}, Fields: func(r *Row) []any { return []any{&r.ID, &r.Payload} }}
 }
 
 // Schema is the table.

@@ -8,7 +8,6 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -53,7 +52,7 @@ type roundSize struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// Open implements definition.Config. It gives *workload.OptionError also for a database
+// Open implements definition.Config. It gives *store.OptionError also for a database
 // without a compaction.
 func (c *Config) Open(_ context.Context, db store.Database, seed uint64, clients int) (definition.Work, error) {
 	if err := c.Validate(); err != nil {
@@ -71,7 +70,7 @@ func (c *Config) Open(_ context.Context, db store.Database, seed uint64, clients
 }
 
 // Size is with what is free in the files.
-func (w *work) Size(ctx context.Context) (workload.Size, error) { return w.compacting.FileSize(ctx) }
+func (w *work) Size(ctx context.Context) (store.Size, error) { return w.compacting.FileSize(ctx) }
 
 // Rounds are the filling, for each cycle a deletion and a refill, and the
 // repairs.
@@ -124,7 +123,7 @@ func (r rows) do(ctx context.Context, session store.Session, kind uint8, cycle, 
 	} else if ids := r.deleted(cycle, task); len(ids) > 0 {
 		return session.Run(ctx, store.Call{Parameters: []store.Value{store.OfKeys(ids)}})
 	}
-	return store.Reply{Reply: workload.Reply{Outcome: history.Committed}}
+	return store.Reply{Outcome: history.Committed}
 }
 
 // ready asks for the size after the round before.

@@ -9,20 +9,19 @@ import (
 	"assay/driver/mem"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 )
 
 // TestWork inserts and deletes the rows of tasks, and repairs.
 func TestWork(t *testing.T) {
-	db, err := mem.Open(t.Context(), workload.Target{Address: "mem://"}, Schema())
+	db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := config()
 	opened, err := c.Open(t.Context(), db, seed, 1)
 	if err == nil {
-		err = opened.Create(t.Context(), workload.Marker{})
+		err = opened.Create(t.Context(), store.Marker{})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +81,7 @@ func TestWithoutCompactions(t *testing.T) {
 	if _, err := c.Open(t.Context(), plain{}, seed, 1); err == nil {
 		t.Error("it was opened")
 	}
-	if s := definition.Direct(Definition(), mem.Open, plain{}.Lacks()); s.Open != nil || !errors.As(s.Refused(), new(*workload.OptionError)) {
+	if s := definition.Direct(Definition(), mem.Open, plain{}.Lacks()); s.Open != nil || !errors.As(s.Refused(), new(*store.OptionError)) {
 		t.Errorf("%+v", s)
 	}
 }

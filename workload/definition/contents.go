@@ -6,12 +6,11 @@ import (
 
 	"assay/load"
 	"assay/store"
-	"assay/workload"
 )
 
 // Connect opens the first session of a client that does these statements.
-func Connect(ctx context.Context, db store.Database, statements []store.Statement) (workload.Connection[store.Session], error) {
-	return workload.Connect(ctx, func(ctx context.Context) (store.Session, error) { return db.Session(ctx, statements) })
+func Connect(ctx context.Context, db store.Database, statements []store.Statement) (store.Connection[store.Session], error) {
+	return store.Connect(ctx, func(ctx context.Context) (store.Session, error) { return db.Session(ctx, statements) })
 }
 
 // Empty is the part of a Work that is its database, which begins with an empty schema.
@@ -24,7 +23,7 @@ func (Empty) Rows() int64 { return 0 }
 func (Empty) Load(context.Context, func(done, total int64)) error { return nil }
 
 // Create implements Work. There is nothing to load, so the schema is loaded.
-func (e Empty) Create(ctx context.Context, mark workload.Marker) error {
+func (e Empty) Create(ctx context.Context, mark store.Marker) error {
 	mark.Loaded = true
 	return e.Database.Create(ctx, mark)
 }
@@ -143,7 +142,7 @@ func (l *Loaded) reload(ctx context.Context, rows store.Rows) error {
 
 // TaskClient is a client of a round whose clients take the tasks off a common list.
 type TaskClient struct {
-	workload.Connection[store.Session]
+	store.Connection[store.Session]
 	Kind  uint8
 	Tasks *load.Tasks
 	// Do makes one attempt of a task.
@@ -161,7 +160,7 @@ func (c *TaskClient) Attempt(ctx context.Context, _ uint64, attempt int) load.An
 		c.task = c.Tasks.Take()
 	}
 	session, err := c.Session(ctx)
-	reply := store.Reply{Reply: workload.Unsent(err)}
+	reply := store.Unsent(err)
 	if err == nil {
 		reply = c.Do(ctx, session, c.task)
 	}

@@ -17,7 +17,6 @@ import (
 	"assay/report"
 	"assay/store"
 	"assay/store/bug"
-	"assay/workload"
 )
 
 // Workload is one workload: what the catalog, the runner and the commands know of
@@ -37,11 +36,11 @@ type Workload struct {
 	Checks []Check
 	// Schema is what it keeps in a database, by what the target has chosen, and Needs what
 	// it needs of one.
-	Schema func(target workload.Target) (store.Schema, error)
+	Schema func(target store.Target) (store.Schema, error)
 	Needs  []store.Need
-	// Refuse is an error, such as *workload.OptionError, where what the target has chosen
+	// Refuse is an error, such as *store.OptionError, where what the target has chosen
 	// needs more than a database has; nil if nothing does.
-	Refuse func(target workload.Target, lacks store.Lacks) error
+	Refuse func(target store.Target, lacks store.Lacks) error
 	// Bugs are ways of breaking a promise that its checks are tested with, for addresses
 	// with bug=NAME:PROBABILITY.
 	Bugs []bug.Bug
@@ -105,10 +104,10 @@ type Config interface {
 	// Flags are those of the workload's command, beside those of all runs.
 	Flags() []Flag
 	// Validate returns an error for the first value that cannot be used, such as
-	// *workload.OptionError.
+	// *store.OptionError.
 	Validate() error
 	// Plan returns the load as the workload changes it, which a second time
-	// changes nothing, or an error (*load.PlanError, *workload.OptionError) for
+	// changes nothing, or an error (*load.PlanError, *store.OptionError) for
 	// what it cannot do.
 	Plan(p load.Plan) (load.Plan, error)
 	// Options are the settings for the report; by is the driver's support.
@@ -122,7 +121,7 @@ type Config interface {
 }
 
 // Targeting is a Config that enters into the target what it chooses of it.
-type Targeting interface{ Target(to *workload.Target) }
+type Targeting interface{ Target(to *store.Target) }
 
 // Named is a Config that knows the kinds of operations, where Workload.Operations cannot:
 // the names by history.Op.Kind.
@@ -157,11 +156,11 @@ type Volume struct {
 // Work is a workload opened on one database: what a run does with it, phase by
 // phase.
 type Work interface {
-	workload.Store
+	store.Administration
 	// Rows is how many rows Load creates.
 	Rows() int64
-	// Create makes the empty schema under the mark; see workload.Store.
-	Create(ctx context.Context, mark workload.Marker) error
+	// Create makes the empty schema under the mark; see store.Administration.
+	Create(ctx context.Context, mark store.Marker) error
 	// Load makes the opening state in the schema that Create made, and says how
 	// far it is.
 	Load(ctx context.Context, loaded func(done, total int64)) error
@@ -244,9 +243,9 @@ type Support struct {
 	Workload string
 	// Open opens the database for the workload. It is nil if the database cannot
 	// honour it.
-	Open func(ctx context.Context, target workload.Target) (store.Database, error)
+	Open func(ctx context.Context, target store.Target) (store.Database, error)
 	// Around is Open with something around the database.
-	Around func(ctx context.Context, target workload.Target, wrap Wrapper) (store.Database, error)
+	Around func(ctx context.Context, target store.Target, wrap Wrapper) (store.Database, error)
 	// Reason says why Open is nil.
 	Reason string
 	// RewritesLists is true if an append to a list reads it and writes it anew, in
@@ -259,7 +258,7 @@ type Wrapper func(store.Database, store.Schema) store.Database
 
 // Refused is the error where Open is nil.
 func (s *Support) Refused() error {
-	return &workload.OptionError{Option: "workload", Value: s.Workload, Reason: s.Reason, Want: "what assay list has for this database"}
+	return &store.OptionError{Option: "workload", Value: s.Workload, Reason: s.Reason, Want: "what assay list has for this database"}
 }
 
 // Direct is the support of a workload by a driver that opens databases so, and lacks these
@@ -268,7 +267,7 @@ func Direct(w Workload, open store.Opener, lacks store.Lacks) Support {
 	if reason := lacks.Unmet(w.Needs); reason != "" {
 		return Not(w.Name, reason)
 	}
-	around := func(ctx context.Context, target workload.Target, wrap Wrapper) (store.Database, error) {
+	around := func(ctx context.Context, target store.Target, wrap Wrapper) (store.Database, error) {
 		if w.Refuse != nil {
 			if err := w.Refuse(target, lacks); err != nil {
 				return nil, err
@@ -285,14 +284,14 @@ func Direct(w Workload, open store.Opener, lacks store.Lacks) Support {
 		return wrap(db, schema), nil
 	}
 	return Support{Workload: w.Name, Around: around, RewritesLists: lacks[store.UpdateInPlace] != "",
-		Open: func(ctx context.Context, target workload.Target) (store.Database, error) {
+		Open: func(ctx context.Context, target store.Target) (store.Database, error) {
 			return around(ctx, target, func(db store.Database, _ store.Schema) store.Database { return db })
 		}}
 }
 
 // Fixed is the Workload.Schema of one that does not depend on the target.
-func Fixed(schema func() store.Schema) func(workload.Target) (store.Schema, error) {
-	return func(workload.Target) (store.Schema, error) { return schema(), nil }
+func Fixed(schema func() store.Schema) func(store.Target) (store.Schema, error) {
+	return func(store.Target) (store.Schema, error) { return schema(), nil }
 }
 
 // Not is the lack of support of a workload, for this reason.

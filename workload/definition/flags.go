@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"assay/report"
-	"assay/workload"
+	"assay/store"
 )
 
 // Flag is a flag of a workload's command.
@@ -41,26 +41,26 @@ func Lookup(c Config, name string) (Flag, bool) {
 	return flags[i], true
 }
 
-// CheckRanges returns a *workload.OptionError for the first number that is out of its
+// CheckRanges returns a *store.OptionError for the first number that is out of its
 // bounds, or none.
 func CheckRanges(flags []Flag) error {
 	for _, f := range flags {
 		// A NaN is within no bounds.
 		if n, text := f.number(); f.Max != 0 && !(n >= f.Min && n <= f.Max) {
 			bounds := strconv.FormatFloat(f.Min, 'f', -1, 64) + " to " + strconv.FormatFloat(f.Max, 'f', -1, 64)
-			return &workload.OptionError{Option: "--" + f.Name, Value: text, Want: cmp.Or(f.Range, bounds)}
+			return &store.OptionError{Option: "--" + f.Name, Value: text, Want: cmp.Or(f.Range, bounds)}
 		}
 	}
 	return nil
 }
 
-// OneOf returns a *workload.OptionError for a value that is none of these.
+// OneOf returns a *store.OptionError for a value that is none of these.
 func OneOf(option, value string, possible ...string) error {
 	if slices.Contains(possible, value) {
 		return nil
 	}
 	possible = slices.DeleteFunc(slices.Clone(possible), func(p string) bool { return p == "" })
-	return &workload.OptionError{Option: option, Value: value, Want: strings.Join(possible, ", ")}
+	return &store.OptionError{Option: option, Value: value, Want: strings.Join(possible, ", ")}
 }
 
 // Settings are the flags that the report shows.

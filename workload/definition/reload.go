@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"assay/load"
-	"assay/workload"
+	"assay/store"
 )
 
 // Reloading is a Work whose loading goes on when the database fails meanwhile.
@@ -15,7 +15,7 @@ type Reloading interface {
 	// LoadThrough is Load, but that batches which fail are loaded again, until ctx
 	// ends. rowsIn is called when all rows are in, before what is made late. again is
 	// how many batches were loaded more than once. A Store that cannot tell what is
-	// there of a batch gives *workload.OptionError.
+	// there of a batch gives *store.OptionError.
 	LoadThrough(ctx context.Context, loaded func(done, total int64), rowsIn func()) (again int64, err error)
 }
 
@@ -33,12 +33,12 @@ const (
 // Their outcome is not known, so they wait until all others are in and nothing of
 // them is in flight in the database; then again does them, which leaves alone what is
 // there. Its errors are those of Load.
-func (l Loading) LoadThrough(ctx context.Context, store answering, batch, again func() load.Batch,
+func (l Loading) LoadThrough(ctx context.Context, db answering, batch, again func() load.Batch,
 	loaded func(done, total int64), rowsIn func()) (reloaded int64, err error) {
 	fail := func(done int64, err error) (int64, error) {
 		return reloaded, &LoadError{Loaded: done, Total: l.Rows, One: l.One, Many: l.Many, Err: err}
 	}
-	p := &pass{store: store}
+	p := &pass{store: db}
 	done, err := load.Batches(ctx, l.Loaders, l.Rows, l.Batch, p.goingOn(batch), loaded)
 	for n := 0; err == nil && len(p.failed) > 0; n++ {
 		if n == mostReloads {
@@ -48,7 +48,7 @@ func (l Loading) LoadThrough(ctx context.Context, store answering, batch, again 
 			break
 		}
 		these := p.failed
-		p = &pass{store: store, last: p.last}
+		p = &pass{store: db, last: p.last}
 		before, do := done, p.goingOn(again)
 		var now int64
 		now, err = load.Batches(ctx, l.Loaders, int64(len(these)), 1, func() load.Batch {
@@ -70,7 +70,7 @@ func (l Loading) LoadThrough(ctx context.Context, store answering, batch, again 
 
 // answering is the part of a Store that tells whether loading can go on.
 type answering interface {
-	Marker(ctx context.Context) (*workload.Marker, error)
+	Marker(ctx context.Context) (*store.Marker, error)
 	Settle(ctx context.Context) error
 }
 
@@ -113,7 +113,7 @@ func (p *pass) settle(ctx context.Context) error { return repeat(ctx, p.store.Se
 // repeat asks until there is an answer, or returns the error of ctx.
 func repeat(ctx context.Context, ask func(context.Context) error) error {
 	for {
-		if err := workload.Pause(ctx, reloadAsking); err != nil {
+		if err := store.Pause(ctx, reloadAsking); err != nil {
 			return err
 		}
 		asking, cancel := context.WithTimeout(ctx, reloadAnswer)

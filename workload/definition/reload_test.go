@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"assay/load"
-	"assay/workload"
+	"assay/store"
 )
 
 // failing is a database that fails now and then, and holds what was loaded.
@@ -26,13 +26,13 @@ type failing struct {
 
 var errAway = errors.New("away")
 
-func (f *failing) Marker(context.Context) (*workload.Marker, error) {
+func (f *failing) Marker(context.Context) (*store.Marker, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.silent--; f.silent >= 0 {
 		return nil, errAway
 	}
-	return &workload.Marker{}, nil
+	return &store.Marker{}, nil
 }
 
 func (f *failing) Settle(context.Context) error {

@@ -8,7 +8,6 @@ import (
 	"assay/load"
 	"assay/report"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/keyvalue"
 )
@@ -123,14 +122,14 @@ func LoadDefaults() load.Plan {
 	return p
 }
 
-// Validate returns a *workload.OptionError for the first value that cannot be
+// Validate returns a *store.OptionError for the first value that cannot be
 // used.
 func (c Config) Validate() error {
 	if err := definition.CheckRanges(c.Flags()); err != nil {
 		return err
 	}
 	if c.Entities == 0 && c.WriteShare == 0 {
-		return &workload.OptionError{Option: "--entities", Value: "0", Want: "1 or more where nobody writes: there would be nothing to read"}
+		return &store.OptionError{Option: "--entities", Value: "0", Want: "1 or more where nobody writes: there would be nothing to read"}
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"assay/driver/mem"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/keyvalue"
 )
 
@@ -116,7 +115,7 @@ func TestConfigIsValidated(t *testing.T) {
 	} {
 		c := Defaults()
 		spoil(&c)
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if err := c.Validate(); !errors.As(err, &refused) || refused.Option != option {
 			t.Errorf("%s: %v", option, err)
 		}
@@ -139,11 +138,11 @@ func TestConfigIsValidated(t *testing.T) {
 
 // TestEntitiesAreRows: what was written is read, whatever the texts are.
 func TestEntitiesAreRows(t *testing.T) {
-	db, err := mem.Open(t.Context(), workload.Target{Address: "mem://"}, Schema())
+	db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Create(t.Context(), workload.Marker{}); err != nil {
+	if err := db.Create(t.Context(), store.Marker{}); err != nil {
 		t.Fatal(err)
 	}
 	session, err := db.Session(t.Context(), keyvalue.Statements(Schema()))

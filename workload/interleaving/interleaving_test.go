@@ -10,7 +10,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // bare is a database without isolation: what is written is there at once, for all and
@@ -186,7 +185,7 @@ func TestSerialOrders(t *testing.T) {
 
 // TestRefused tells a conflict from another error.
 func TestRefused(t *testing.T) {
-	for class, want := range map[string]Result{workload.ClassSerialization: Prevented, workload.ClassLost: NotReached} {
+	for class, want := range map[string]Result{store.ClassSerialization: Prevented, store.ClassLost: NotReached} {
 		m := played(t, &bare{class: class})
 		if c := m.cell("none", "G2"); c.Result != want || !strings.Contains(c.How, class) {
 			t.Errorf("%s: %s, %s; want %s", class, c.Result, c.How, want)

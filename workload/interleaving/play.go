@@ -9,7 +9,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 const (
@@ -40,7 +39,7 @@ type answer struct {
 	session int
 	rows    []Row
 	ended   bool
-	reply   workload.Reply
+	reply   store.Reply
 }
 
 // actor is one session of a script.
@@ -52,7 +51,7 @@ type actor struct {
 	busy    bool
 	queue   []step // for when it is not
 	ended   bool
-	reply   workload.Reply
+	reply   store.Reply
 	waiting bool // as far as known now
 	waited  bool // at some time
 }
@@ -67,7 +66,7 @@ type play struct {
 }
 
 // pool keeps the sessions from one script to the next.
-type pool [sessions]workload.Connection[store.Session]
+type pool [sessions]store.Connection[store.Session]
 
 func newPool(db store.Database) (p pool) {
 	for i := range p {
@@ -198,7 +197,7 @@ func (a *actor) act(ctx context.Context, session int, writes bool, answers chan<
 			answers <- answer{session: session, rows: rows}
 		}
 	})
-	answers <- answer{session: session, ended: true, reply: reply.Reply}
+	answers <- answer{session: session, ended: true, reply: reply}
 }
 
 // give gives a step to its session, or keeps it until the session is free.
@@ -248,7 +247,7 @@ func (p *play) take(r answer) {
 }
 
 // ended describes how a transaction ended with its latest step.
-func ended(s step, r workload.Reply) string {
+func ended(s step, r store.Reply) string {
 	switch {
 	case r.Outcome == history.Committed, errors.Is(r.Err, errAborted):
 		return s.String()

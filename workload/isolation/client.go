@@ -8,7 +8,6 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -19,7 +18,7 @@ const ClassTooLong = "lists too long to record"
 
 // client is one client of the run. Its transactions are those of its number.
 type client struct {
-	workload.Connection[*Session]
+	store.Connection[*Session]
 	transactions *Transactions
 	pace         *Pace
 	number       int
@@ -33,7 +32,7 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	window := c.pace.window(seq, c.transactions.config.PerKey)
 	ops, ok := c.transactions.At(c.number, seq, attempt, window, c.ops)
 	if !ok {
-		return load.Answer{Outcome: history.Failed, Class: workload.ClassBeyond}
+		return load.Answer{Outcome: history.Failed, Class: store.ClassBeyond}
 	}
 	c.ops = ops
 	reply := c.do(ctx)
@@ -52,16 +51,16 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	return answer
 }
 
-func (c *client) do(ctx context.Context) workload.Reply {
+func (c *client) do(ctx context.Context) store.Reply {
 	session, err := c.Session(ctx)
 	if err != nil {
-		return workload.Unsent(err)
+		return store.Unsent(err)
 	}
 	reply := session.Do(ctx, c.ops)
 	if reply.Outcome == history.Rejected {
 		// No driver may say so: there is no rule that could refuse a
 		// transaction of this workload.
-		reply = workload.Reply{Class: reply.Class, Err: errors.Join(errors.New("isolation: rejected by the driver"), reply.Err)}
+		reply = store.Reply{Class: reply.Class, Err: errors.Join(errors.New("isolation: rejected by the driver"), reply.Err)}
 	}
 	return reply
 }
@@ -93,7 +92,7 @@ func (w *Work) Promise() string { return w.Database.Promises().Model }
 
 // Client opens a session for client number n. All clients of a run share one pace.
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
-	connection, err := workload.Connect(ctx, func(ctx context.Context) (*Session, error) { return Open(ctx, w.Database) })
+	connection, err := store.Connect(ctx, func(ctx context.Context) (*Session, error) { return Open(ctx, w.Database) })
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/store"
-	"assay/workload"
 )
 
 func mustWork(t *testing.T, db *fake, c Config) *Work {
@@ -69,16 +68,16 @@ func TestClientDoesItsOwnTransactions(t *testing.T) {
 func TestClientReplacesItsSession(t *testing.T) {
 	tests := []struct {
 		name     string
-		reply    workload.Reply
+		reply    store.Reply
 		replaced bool
 		want     history.Outcome
 	}{
-		{"committed", workload.Reply{Outcome: history.Committed}, false, history.Committed},
-		{"committed, then lost", workload.Reply{Outcome: history.Committed, Broken: true}, true, history.Committed},
-		{"failed", workload.Reply{Outcome: history.Failed, Class: "deadlock"}, false, history.Failed},
-		{"failed and broken", workload.Reply{Outcome: history.Failed, Broken: true, Class: "connection lost"}, true, history.Failed},
-		{"unknown", workload.Reply{Class: "timeout"}, true, history.Unknown},
-		{"rejected, which no driver may say", workload.Reply{Outcome: history.Rejected, Class: "no funds"}, true, history.Unknown},
+		{"committed", store.Reply{Outcome: history.Committed}, false, history.Committed},
+		{"committed, then lost", store.Reply{Outcome: history.Committed, Broken: true}, true, history.Committed},
+		{"failed", store.Reply{Outcome: history.Failed, Class: "deadlock"}, false, history.Failed},
+		{"failed and broken", store.Reply{Outcome: history.Failed, Broken: true, Class: "connection lost"}, true, history.Failed},
+		{"unknown", store.Reply{Class: "timeout"}, true, history.Unknown},
+		{"rejected, which no driver may say", store.Reply{Outcome: history.Rejected, Class: "no funds"}, true, history.Unknown},
 	}
 	for _, x := range tests {
 		db := newFake(t)
@@ -102,7 +101,7 @@ func TestClientReplacesItsSession(t *testing.T) {
 func TestClientWithoutConnection(t *testing.T) {
 	broken := errors.New("nobody there")
 	db := newFake(t)
-	db.reply = &workload.Reply{Class: "connection lost", Broken: true}
+	db.reply = &store.Reply{Class: "connection lost", Broken: true}
 	db.connect = func(n int) error { return map[bool]error{true: broken}[n > 0] }
 	client := mustClient(t, db, Defaults(), 0)
 	client.Attempt(t.Context(), 0, 1)
@@ -164,7 +163,7 @@ func TestClientBeyondTheLastNumber(t *testing.T) {
 	db := newFake(t)
 	client := mustClient(t, db, Defaults(), 0)
 	answer := client.Attempt(t.Context(), MaxSeq+1, 1)
-	if answer.Outcome != history.Failed || answer.Class != workload.ClassBeyond || db.sessions[0].asked != 0 {
+	if answer.Outcome != history.Failed || answer.Class != store.ClassBeyond || db.sessions[0].asked != 0 {
 		t.Errorf("%+v, asked %v", answer, db.sessions[0].asked)
 	}
 }
@@ -172,7 +171,7 @@ func TestClientBeyondTheLastNumber(t *testing.T) {
 func TestWork(t *testing.T) {
 	db := newFake(t)
 	w := mustWork(t, db, Defaults())
-	if err := w.Create(t.Context(), workload.Marker{Run: "r"}); err != nil {
+	if err := w.Create(t.Context(), store.Marker{Run: "r"}); err != nil {
 		t.Fatal(err)
 	}
 	if !db.created.Loaded || db.created.Run != "r" {

@@ -13,7 +13,7 @@ import (
 	"strconv"
 
 	"assay/check/cycle"
-	"assay/workload"
+	"assay/store"
 )
 
 // Config is what a user can set of the workload. It is a definition.Config.
@@ -43,19 +43,19 @@ func Defaults() Config {
 	return Config{Test: "append", Keys: 8, Length: 4, PerKey: 16}
 }
 
-// Validate returns a *workload.OptionError for the first value that cannot be
+// Validate returns a *store.OptionError for the first value that cannot be
 // used.
 func (c Config) Validate() error {
 	refuse := func(option string, value int, want string) error {
-		return &workload.OptionError{Option: option, Value: strconv.Itoa(value), Want: want}
+		return &store.OptionError{Option: option, Value: strconv.Itoa(value), Want: want}
 	}
 	if _, err := cycle.ParseModel(c.Model); c.Model != "" && err != nil {
-		return &workload.OptionError{Option: "--model", Value: c.Model, Want: cycle.ModelNames()}
+		return &store.OptionError{Option: "--model", Value: c.Model, Want: cycle.ModelNames()}
 	}
 	switch c.Test {
 	case "append", "register", "predicate", "pairs", "all":
 	default:
-		return &workload.OptionError{Option: "--test", Value: c.Test, Want: "append, register, predicate, pairs or all"}
+		return &store.OptionError{Option: "--test", Value: c.Test, Want: "append, register, predicate, pairs or all"}
 	}
 	switch {
 	case c.Keys < 1 || c.Keys > 100_000:

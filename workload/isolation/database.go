@@ -7,7 +7,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/interleaving"
 )
 
@@ -101,7 +100,7 @@ func Open(ctx context.Context, db store.Database) (*Session, error) {
 // Do does all operations in their order in one transaction and says how it ended. The
 // results of reads are put into ops; what they hold after a transaction that did not commit
 // means nothing.
-func (s *Session) Do(ctx context.Context, ops []Op) workload.Reply {
+func (s *Session) Do(ctx context.Context, ops []Op) store.Reply {
 	for len(s.own) < len(ops) {
 		s.own = append(s.own, Op{})
 	}
@@ -123,14 +122,14 @@ func (s *Session) Do(ctx context.Context, ops []Op) workload.Reply {
 		r.Class = store.ClassDuplicateKey
 	}
 	if r.Outcome != history.Committed { // it may still go on
-		return r.Reply
+		return r
 	}
 	for i := range ops {
 		list := append(ops[i].List[:0], own[i].List...)
 		ops[i] = own[i]
 		ops[i].List = list
 	}
-	return r.Reply
+	return r
 }
 
 // writes is whether an operation changes anything.

@@ -8,7 +8,6 @@ import (
 	"assay/driver/mem"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/isolation"
 )
 
@@ -23,11 +22,11 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	s, err := mem.Open(t.Context(), workload.Target{Address: "mem://"}, isolation.Schema())
+	s, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, isolation.Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Create(t.Context(), workload.Marker{Loaded: true}); err != nil {
+	if err := s.Create(t.Context(), store.Marker{Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, Database: s}

@@ -6,32 +6,31 @@ import (
 
 	"assay/driver/mem"
 	"assay/store"
-	"assay/workload"
 )
 
 // fake is a database whose sessions a test counts, and whose replies it may give.
 type fake struct {
 	store.Database
 	sessions []*fakeSession
-	created  workload.Marker
+	created  store.Marker
 
 	connect func(n int) error // n is how many sessions were asked for before
-	reply   *workload.Reply   // to a transaction, which is not done then
+	reply   *store.Reply      // to a transaction, which is not done then
 }
 
 func newFake(t *testing.T) *fake {
 	t.Helper()
-	db, err := mem.Open(t.Context(), workload.Target{Address: "mem://"}, Schema())
+	db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Create(t.Context(), workload.Marker{Loaded: true}); err != nil {
+	if err := db.Create(t.Context(), store.Marker{Loaded: true}); err != nil {
 		t.Fatal(err)
 	}
 	return &fake{Database: db}
 }
 
-func (f *fake) Create(ctx context.Context, mark workload.Marker) error {
+func (f *fake) Create(ctx context.Context, mark store.Marker) error {
 	f.created = mark
 	return f.Database.Create(ctx, mark)
 }
@@ -61,7 +60,7 @@ func (s *fakeSession) Transaction(ctx context.Context, writes bool, work func(co
 	}
 	s.asked++
 	if s.of.reply != nil {
-		return store.Reply{Reply: *s.of.reply}
+		return *s.of.reply
 	}
 	return s.Session.Transaction(ctx, writes, work)
 }

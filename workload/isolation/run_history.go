@@ -9,7 +9,7 @@ import (
 
 	"assay/check/cycle"
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/definition"
 )
 
@@ -142,7 +142,7 @@ func (p *progress) unrecorded(seq uint64, attempt int) bool {
 
 // op is the second look at a record.
 func (j *judge) op(op *history.Op) error {
-	if op.Error == workload.ClassBeyond {
+	if op.Error == store.ClassBeyond {
 		return nil // nothing was sent
 	}
 	ops, results, err := Decode(op.Values, j.ops)

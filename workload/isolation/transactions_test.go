@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"assay/load"
-	"assay/workload"
+	"assay/store"
 )
 
 func mustTransactions(t *testing.T, c Config, seed uint64) *Transactions {
@@ -288,7 +288,7 @@ func TestConfigValidate(t *testing.T) {
 		"--length":  func(c *Config) { c.Length = 9 },
 		"--per-key": func(c *Config) { c.PerKey = 0 },
 	} {
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if err := configured("append", spoil).Validate(); !errors.As(err, &refused) || refused.Option != option {
 			t.Errorf("%s: %v", option, err)
 		}

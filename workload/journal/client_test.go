@@ -8,6 +8,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -17,7 +18,7 @@ const kindOperation uint8 = 3
 type fake struct {
 	sessions []*fakeSession
 	connect  func(n int) error // n is how many sessions were asked for before
-	answer   func() workload.Reply
+	answer   func() store.Reply
 }
 
 // fakeSession keeps what it was asked for.
@@ -41,13 +42,13 @@ func worked(f *fake) *Work[*fakeSession] {
 			return f.sessions[len(f.sessions)-1], nil
 		},
 		Kind: func(int64) uint8 { return kindOperation },
-		Do: func(_ context.Context, s *fakeSession, id int64) (workload.Reply, []int64) {
+		Do: func(_ context.Context, s *fakeSession, id int64) (store.Reply, []int64) {
 			if s.closed > 0 {
 				panic("a closed session was used")
 			}
 			s.asked = append(s.asked, id)
 			if f.answer == nil {
-				return workload.Reply{Outcome: history.Committed}, nil
+				return store.Reply{Outcome: history.Committed}, nil
 			}
 			return f.answer(), []int64{10, 2}
 		},
@@ -64,16 +65,16 @@ func newTestClient(t *testing.T, f *fake, number int) load.Client {
 }
 
 func TestClientDoesItsOwnOperations(t *testing.T) {
-	store := &fake{}
-	c := newTestClient(t, store, 3)
+	db := &fake{}
+	c := newTestClient(t, db, 3)
 	defer c.Close()
 	for seq := range uint64(5) {
 		c.Attempt(t.Context(), seq, 1)
 		c.Attempt(t.Context(), seq, 2)
 	}
-	asked := store.sessions[0].asked
-	if len(asked) != 10 || len(store.sessions) != 1 {
-		t.Fatalf("%d operations on %d sessions, want 10 on one", len(asked), len(store.sessions))
+	asked := db.sessions[0].asked
+	if len(asked) != 10 || len(db.sessions) != 1 {
+		t.Fatalf("%d operations on %d sessions, want 10 on one", len(asked), len(db.sessions))
 	}
 	for i, got := range asked {
 		if want := workload.OperationID(3, uint64(i/2)); got != want {
@@ -87,36 +88,36 @@ func TestClientDoesItsOwnOperations(t *testing.T) {
 func TestClientReplacesItsSession(t *testing.T) {
 	tests := []struct {
 		name     string
-		reply    workload.Reply
+		reply    store.Reply
 		replaced bool
 		lost     bool
 	}{
-		{"committed", workload.Reply{Outcome: history.Committed}, false, false},
-		{"rejected", workload.Reply{Outcome: history.Rejected, Class: "no funds"}, false, false},
-		{"failed", workload.Reply{Outcome: history.Failed, Class: workload.ClassDeadlock}, false, false},
-		{"failed and broken", workload.Reply{Outcome: history.Failed, Class: workload.ClassLost, Broken: true}, true, true},
-		{"committed and broken", workload.Reply{Outcome: history.Committed, Broken: true}, true, true},
-		{"unknown", workload.Reply{Class: workload.ClassTimeout}, true, false},
-		{"unknown and broken", workload.Reply{Class: workload.ClassLost, Broken: true}, true, true},
-		{"duplicate at first", workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate}, true, false},
+		{"committed", store.Reply{Outcome: history.Committed}, false, false},
+		{"rejected", store.Reply{Outcome: history.Rejected, Class: "no funds"}, false, false},
+		{"failed", store.Reply{Outcome: history.Failed, Class: store.ClassDeadlock}, false, false},
+		{"failed and broken", store.Reply{Outcome: history.Failed, Class: store.ClassLost, Broken: true}, true, true},
+		{"committed and broken", store.Reply{Outcome: history.Committed, Broken: true}, true, true},
+		{"unknown", store.Reply{Class: store.ClassTimeout}, true, false},
+		{"unknown and broken", store.Reply{Class: store.ClassLost, Broken: true}, true, true},
+		{"duplicate at first", store.Reply{Outcome: history.Failed, Duplicate: true, Class: store.ClassDuplicate}, true, false},
 	}
 	for _, test := range tests {
-		store := &fake{answer: func() workload.Reply { return test.reply }}
-		c := newTestClient(t, store, 0)
+		db := &fake{answer: func() store.Reply { return test.reply }}
+		c := newTestClient(t, db, 0)
 		answer := c.Attempt(t.Context(), 0, 1)
 		if answer.Disconnected != test.lost || answer.Class != test.reply.Class || answer.Kind != kindOperation {
 			t.Errorf("%s: answer %+v", test.name, answer)
 		}
-		if closed := store.sessions[0].closed == 1; closed != test.replaced {
-			t.Errorf("%s: the session was closed %d times", test.name, store.sessions[0].closed)
+		if closed := db.sessions[0].closed == 1; closed != test.replaced {
+			t.Errorf("%s: the session was closed %d times", test.name, db.sessions[0].closed)
 		}
 		c.Attempt(t.Context(), 1, 1)
-		if replaced := len(store.sessions) == 2; replaced != test.replaced {
-			t.Errorf("%s: %d sessions were opened", test.name, len(store.sessions))
+		if replaced := len(db.sessions) == 2; replaced != test.replaced {
+			t.Errorf("%s: %d sessions were opened", test.name, len(db.sessions))
 		}
 		c.Close()
 		c.Close()
-		for i, s := range store.sessions {
+		for i, s := range db.sessions {
 			if s.closed != 1 {
 				t.Errorf("%s: session %d was closed %d times", test.name, i, s.closed)
 			}
@@ -125,24 +126,24 @@ func TestClientReplacesItsSession(t *testing.T) {
 }
 
 func TestClientThatCannotConnect(t *testing.T) {
-	store := &fake{connect: func(n int) error {
+	db := &fake{connect: func(n int) error {
 		if n == 1 || n == 2 {
 			return errors.New("nobody there")
 		}
 		return nil
 	}}
-	store.answer = func() workload.Reply { return workload.Reply{Class: workload.ClassLost, Broken: true} }
-	c := newTestClient(t, store, 0)
+	db.answer = func() store.Reply { return store.Reply{Class: store.ClassLost, Broken: true} }
+	c := newTestClient(t, db, 0)
 	defer c.Close()
 	c.Attempt(t.Context(), 0, 1)
 	for seq := uint64(1); seq <= 2; seq++ {
-		want := load.Answer{Kind: kindOperation, Outcome: history.Failed, Class: workload.ClassConnect, Disconnected: true}
+		want := load.Answer{Kind: kindOperation, Outcome: history.Failed, Class: store.ClassConnect, Disconnected: true}
 		got := c.Attempt(t.Context(), seq, 1)
 		if got.Outcome != want.Outcome || got.Class != want.Class || !got.Disconnected || got.Kind != want.Kind || got.Values != nil || got.Done {
 			t.Errorf("attempt without a connection: %+v, want %+v", got, want)
 		}
 	}
-	store.answer = nil
+	db.answer = nil
 	if got := c.Attempt(t.Context(), 3, 1); got.Outcome != history.Committed || got.Disconnected {
 		t.Errorf("the database is back, and the answer is %+v", got)
 	}
@@ -160,30 +161,30 @@ func TestNewClientSaysWhyItCannotConnect(t *testing.T) {
 // TestClientJudgesDuplicates: a row of the operation's own id is success only
 // if an attempt before may have written it.
 func TestClientJudgesDuplicates(t *testing.T) {
-	duplicate := workload.Reply{Outcome: history.Failed, Duplicate: true, Class: workload.ClassDuplicate}
-	failed := workload.Reply{Outcome: history.Failed, Class: workload.ClassSerialization}
-	rejected := workload.Reply{Outcome: history.Rejected, Class: "no funds"}
-	unknown := workload.Reply{Class: workload.ClassLost, Broken: true}
+	duplicate := store.Reply{Outcome: history.Failed, Duplicate: true, Class: store.ClassDuplicate}
+	failed := store.Reply{Outcome: history.Failed, Class: store.ClassSerialization}
+	rejected := store.Reply{Outcome: history.Rejected, Class: "no funds"}
+	unknown := store.Reply{Class: store.ClassLost, Broken: true}
 	type want struct {
 		outcome history.Outcome
 		done    bool
 	}
 	tests := []struct {
 		name    string
-		replies []workload.Reply
+		replies []store.Reply
 		last    want
 	}{
-		{"at the first attempt somebody sent it twice", []workload.Reply{duplicate}, want{history.Unknown, false}},
-		{"after an unknown attempt it was done", []workload.Reply{unknown, duplicate}, want{history.Failed, true}},
-		{"and still after a failed one between", []workload.Reply{unknown, failed, duplicate}, want{history.Failed, true}},
-		{"after a duplicate at first it was done", []workload.Reply{duplicate, duplicate}, want{history.Failed, true}},
-		{"after failed attempts alone it is evidence", []workload.Reply{failed, duplicate}, want{history.Failed, false}},
-		{"after a rejection alone it is evidence", []workload.Reply{rejected, duplicate}, want{history.Failed, false}},
+		{"at the first attempt somebody sent it twice", []store.Reply{duplicate}, want{history.Unknown, false}},
+		{"after an unknown attempt it was done", []store.Reply{unknown, duplicate}, want{history.Failed, true}},
+		{"and still after a failed one between", []store.Reply{unknown, failed, duplicate}, want{history.Failed, true}},
+		{"after a duplicate at first it was done", []store.Reply{duplicate, duplicate}, want{history.Failed, true}},
+		{"after failed attempts alone it is evidence", []store.Reply{failed, duplicate}, want{history.Failed, false}},
+		{"after a rejection alone it is evidence", []store.Reply{rejected, duplicate}, want{history.Failed, false}},
 	}
 	for _, test := range tests {
 		next := 0
-		store := &fake{answer: func() workload.Reply { next++; return test.replies[next-1] }}
-		c := newTestClient(t, store, 0)
+		db := &fake{answer: func() store.Reply { next++; return test.replies[next-1] }}
+		c := newTestClient(t, db, 0)
 		var answer load.Answer
 		for attempt := range test.replies {
 			answer = c.Attempt(t.Context(), 0, attempt+1)
@@ -198,10 +199,10 @@ func TestClientJudgesDuplicates(t *testing.T) {
 // TestClientForgetsTheOperationBefore: what is unsure of one operation says
 // nothing of the next.
 func TestClientForgetsTheOperationBefore(t *testing.T) {
-	replies := []workload.Reply{{Class: workload.ClassTimeout}, {Outcome: history.Failed}, {Outcome: history.Failed, Duplicate: true}}
+	replies := []store.Reply{{Class: store.ClassTimeout}, {Outcome: history.Failed}, {Outcome: history.Failed, Duplicate: true}}
 	next := 0
-	store := &fake{answer: func() workload.Reply { next++; return replies[next-1] }}
-	c := newTestClient(t, store, 0)
+	db := &fake{answer: func() store.Reply { next++; return replies[next-1] }}
+	c := newTestClient(t, db, 0)
 	defer c.Close()
 	c.Attempt(t.Context(), 0, 1)
 	c.Attempt(t.Context(), 1, 1)
@@ -211,9 +212,9 @@ func TestClientForgetsTheOperationBefore(t *testing.T) {
 }
 
 func TestClientGivesTheAcknowledgedValues(t *testing.T) {
-	reply := workload.Reply{Outcome: history.Committed}
-	store := &fake{answer: func() workload.Reply { return reply }}
-	c := newTestClient(t, store, 0)
+	reply := store.Reply{Outcome: history.Committed}
+	db := &fake{answer: func() store.Reply { return reply }}
+	c := newTestClient(t, db, 0)
 	defer c.Close()
 	if got := c.Attempt(t.Context(), 0, 1).Values; !slices.Equal(got, []int64{10, 2}) {
 		t.Errorf("values %v", got)

@@ -106,12 +106,12 @@ type Work[N interface{ Close() }] struct {
 	Kind func(id int64) uint8
 	// Do makes one attempt of an operation. The values are those of history.Op, of an
 	// attempt that was committed.
-	Do func(ctx context.Context, session N, id int64) (reply workload.Reply, values []int64)
+	Do func(ctx context.Context, session N, id int64) (reply store.Reply, values []int64)
 }
 
 // Client implements definition.Work.
 func (w *Work[N]) Client(ctx context.Context, n int) (load.Client, error) {
-	connection, err := workload.Connect(ctx, w.Session)
+	connection, err := store.Connect(ctx, w.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (w *Work[N]) Save(ctx context.Context, folder string, read func(rows int64)
 
 // client is one client of the run. Its operations are those of its number.
 type client[N interface{ Close() }] struct {
-	workload.Connection[N]
+	store.Connection[N]
 	work   *Work[N]
 	number int
 	// unsure is true if an earlier attempt of the operation is unknown.
@@ -139,7 +139,7 @@ func (c *client[N]) Attempt(ctx context.Context, seq uint64, attempt int) load.A
 	id := workload.OperationID(c.number, seq)
 	session, err := c.Session(ctx)
 	if err != nil {
-		unsent := workload.Unsent(err)
+		unsent := store.Unsent(err)
 		return unsent.Answer(c.work.Kind(id))
 	}
 	reply, values := c.work.Do(ctx, session, id)

@@ -9,7 +9,6 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/store"
-	"assay/workload"
 )
 
 // The kinds of operations in the history.
@@ -76,7 +75,7 @@ func (r *Recent) Choose(random *rand.Rand, last int) (a Acknowledged, ok bool) {
 // Client is what the clients of all workloads have in common: a session, which
 // is replaced when it cannot be trusted any more. It is used by one goroutine.
 type Client struct {
-	workload.Connection[store.Session]
+	store.Connection[store.Session]
 	preset *Preset
 	number int
 	recent *Recent
@@ -90,7 +89,7 @@ type Client struct {
 func (c *Client) Insert(ctx context.Context, seq uint64, attempt int) load.Answer {
 	number, ok := c.preset.number(c.number, seq, attempt)
 	if !ok || c.number > c.preset.MaxClient {
-		return load.Answer{Kind: KindInsert, Outcome: history.Failed, Class: workload.ClassBeyond}
+		return load.Answer{Kind: KindInsert, Outcome: history.Failed, Class: store.ClassBeyond}
 	}
 	if c.preset.PerAttempt {
 		attempt = 1 // each is the first of its record
@@ -100,7 +99,7 @@ func (c *Client) Insert(ctx context.Context, seq uint64, attempt int) load.Answe
 	}
 	record := c.preset.Record(number)
 	session, err := c.Session(ctx)
-	reply := workload.Unsent(err)
+	reply := store.Unsent(err)
 	if err == nil {
 		reply = session.Run(ctx, store.Call{Statement: Insert, Parameters: record}).Inserted()
 	}
@@ -127,13 +126,13 @@ func (c *Client) Get(ctx context.Context, kind uint8, target Acknowledged) load.
 	}
 	found := new([]Observed) // of this call alone: one that was given up may go on
 	session, err := c.Session(ctx)
-	reply := workload.Unsent(err)
+	reply := store.Unsent(err)
 	if err == nil {
 		reply = session.Run(ctx, store.Call{Statement: Get, Parameters: []store.Value{c.preset.Key(target.Number)}, Row: func(row store.Row) error {
 			one, err := c.preset.Observe(row)
 			*found = append(*found, one)
 			return err
-		}}).Reply
+		}})
 	}
 	c.After(reply.Outcome, reply.Broken)
 	answer := reply.Answer(kind)

@@ -8,7 +8,6 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/store"
-	"assay/workload"
 )
 
 // Digest is what is kept of a record beside its number, to compare it by: the
@@ -116,8 +115,8 @@ func (w *Work) NewClient(n int) *Client {
 	return &Client{Connection: w.connection(), preset: w.preset, number: n, recent: w.Recent}
 }
 
-func (w *Work) connection() workload.Connection[store.Session] {
-	return workload.Connection[store.Session]{Open: func(ctx context.Context) (store.Session, error) {
+func (w *Work) connection() store.Connection[store.Session] {
+	return store.Connection[store.Session]{Open: func(ctx context.Context) (store.Session, error) {
 		return w.Session(ctx, Statements(w.preset.Schema))
 	}}
 }
@@ -126,7 +125,7 @@ func (w *Work) Rows() int64 { return w.preset.Loaded }
 
 // Create makes the empty table. Marker.Loaded is set from the start, since records that
 // are loaded are ordinary inserts.
-func (w *Work) Create(ctx context.Context, mark workload.Marker) error {
+func (w *Work) Create(ctx context.Context, mark store.Marker) error {
 	mark.Loaded = true
 	return w.Database.Create(ctx, mark)
 }
@@ -148,7 +147,7 @@ const (
 // Load inserts the records that are to be there before the run. The first error
 // ends it.
 func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
-	var sessions [loaders]workload.Connection[store.Session]
+	var sessions [loaders]store.Connection[store.Session]
 	next := 0
 	_, err := load.Batches(ctx, loaders, w.preset.Loaded, loadReport, func() load.Batch {
 		connection := &sessions[next]

@@ -11,11 +11,10 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/store"
-	"assay/workload"
 )
 
 type client struct {
-	workload.Connection[Session]
+	store.Connection[Session]
 	work   *Work
 	number int
 	values [2]int64
@@ -39,11 +38,11 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	}
 	session, err := c.Session(ctx)
 	if err != nil {
-		unsent := workload.Unsent(err)
+		unsent := store.Unsent(err)
 		return unsent.Answer(kindOf(chosen))
 	}
 	call := newCall(p, t, random, c.number, seq)
-	var reply workload.Reply
+	var reply store.Reply
 	if t.alone {
 		reply = call.runAlone(ctx, session)
 	} else {
@@ -98,10 +97,10 @@ func (c *call) run(ctx context.Context, tx Transaction) error {
 }
 
 // runAlone sends the only statement of the transaction, once the script has said which.
-func (c *call) runAlone(ctx context.Context, session Session) workload.Reply {
+func (c *call) runAlone(ctx context.Context, session Session) store.Reply {
 	var only onlyStatement
 	if err := c.run(ctx, &only); err != nil {
-		return workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err}
+		return store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: err}
 	}
 	return session.Single(ctx, only.statement)
 }

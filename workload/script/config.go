@@ -16,7 +16,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // Config is what a user can set of the workload. It is a definition.Config.
@@ -77,16 +77,16 @@ func (f file) Set(path string) error {
 	return nil
 }
 
-// Validate returns a *workload.OptionError for the first value that cannot be used, and an
+// Validate returns a *store.OptionError for the first value that cannot be used, and an
 // *Error for a script that cannot.
 func (c Config) Validate() error {
 	switch {
 	case c.File == "":
-		return &workload.OptionError{Option: "script", Value: "", Want: "a file: assay run script FILE"}
+		return &store.OptionError{Option: "script", Value: "", Want: "a file: assay run script FILE"}
 	case !(c.Observe >= 0 && c.Observe <= 1000): // also refuses NaN
-		return &workload.OptionError{Option: "--observe", Value: strconv.FormatFloat(c.Observe, 'g', -1, 64), Want: "0 to 1000 a second"}
+		return &store.OptionError{Option: "--observe", Value: strconv.FormatFloat(c.Observe, 'g', -1, 64), Want: "0 to 1000 a second"}
 	case c.Loaders < 1 || c.Loaders > 256:
-		return &workload.OptionError{Option: "--loaders", Value: strconv.Itoa(c.Loaders), Want: "1 to 256"}
+		return &store.OptionError{Option: "--loaders", Value: strconv.Itoa(c.Loaders), Want: "1 to 256"}
 	}
 	p, err := c.compile(0)
 	if err == nil {
@@ -109,7 +109,7 @@ func (c Config) compile(language Language) (*program, error) {
 		return parseSQL(c, defines, known)
 	}
 	if c.Setup != "" {
-		return nil, &workload.OptionError{Option: "--setup", Value: c.Setup, Want: "with a script in SQL; one in Starlark has a function setup"}
+		return nil, &store.OptionError{Option: "--setup", Value: c.Setup, Want: "with a script in SQL; one in Starlark has a function setup"}
 	}
 	return parse(c.File, string(c.Text), defines, known)
 }
@@ -123,7 +123,7 @@ func (c Config) defines() (map[string]string, error) {
 		name, value, found := strings.Cut(part, "=")
 		name = strings.TrimSpace(name)
 		if _, twice := all[name]; !found || name == "" || twice {
-			return nil, &workload.OptionError{Option: "--define", Value: c.Define, Want: "NAME=VALUE, each name once, separated by commas"}
+			return nil, &store.OptionError{Option: "--define", Value: c.Define, Want: "NAME=VALUE, each name once, separated by commas"}
 		}
 		all[name] = strings.TrimSpace(value)
 	}

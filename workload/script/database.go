@@ -7,7 +7,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // Schema has no tables: a user makes them.
@@ -124,10 +123,10 @@ func (s *session) index(ctx context.Context, of *Statement, gives bool) (int, er
 	return i, err
 }
 
-func (s *session) Single(ctx context.Context, of Statement) workload.Reply {
+func (s *session) Single(ctx context.Context, of Statement) store.Reply {
 	i, err := s.index(ctx, &of, of.Reads)
 	if err != nil {
-		return workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err}
+		return store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: err}
 	}
 	s.values = of.values(s.values[:0])
 	call := store.Call{Statement: i, Parameters: s.values}
@@ -138,15 +137,15 @@ func (s *session) Single(ctx context.Context, of Statement) workload.Reply {
 }
 
 // constrained is the reply with the class of what a constraint refused.
-func constrained(reply store.Reply) workload.Reply {
-	violated := reply.Violated != store.NoViolation && reply.Class == workload.ClassOther
-	if violated || reply.Class == workload.ClassDuplicate || reply.Class == store.ClassDuplicateKey {
+func constrained(reply store.Reply) store.Reply {
+	violated := reply.Violated != store.NoViolation && reply.Class == store.ClassOther
+	if violated || reply.Class == store.ClassDuplicate || reply.Class == store.ClassDuplicateKey {
 		reply.Class = ClassConstraint
 	}
-	return reply.Reply
+	return reply
 }
 
-func (s *session) Transaction(ctx context.Context, writes bool, work func(context.Context, Transaction) error) workload.Reply {
+func (s *session) Transaction(ctx context.Context, writes bool, work func(context.Context, Transaction) error) store.Reply {
 	return constrained(s.Session.Transaction(ctx, writes, func(ctx context.Context, tx store.Transaction) error {
 		return work(ctx, &transactionOf{s, tx, nil})
 	}))

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 )
 
 // fakeTransaction answers each query with the next of its answers, and keeps what was
@@ -51,16 +51,16 @@ type fakeSession struct {
 	single []Statement
 }
 
-func (s *fakeSession) Transaction(ctx context.Context, _ bool, work func(context.Context, Transaction) error) workload.Reply {
+func (s *fakeSession) Transaction(ctx context.Context, _ bool, work func(context.Context, Transaction) error) store.Reply {
 	if err := work(ctx, s.tx); err != nil {
-		return workload.Reply{Outcome: history.Failed, Class: workload.ClassOther, Err: err}
+		return store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: err}
 	}
-	return workload.Reply{Outcome: s.outcome}
+	return store.Reply{Outcome: s.outcome}
 }
 
-func (s *fakeSession) Single(_ context.Context, of Statement) workload.Reply {
+func (s *fakeSession) Single(_ context.Context, of Statement) store.Reply {
 	s.single = append(s.single, of)
-	return workload.Reply{Outcome: s.outcome}
+	return store.Reply{Outcome: s.outcome}
 }
 
 func (s *fakeSession) Close() {}
@@ -107,11 +107,11 @@ transaction("f", run = f)
 		"null":             {one(nil), history.Committed, history.Committed, "", []int64{1, 1}, false},
 		"unexpected, lost": {one(int64(4)), history.Unknown, history.Unknown, "", nil, false},
 		"rejected":         {one(int64(1)), history.Committed, history.Rejected, "one", nil, false},
-		"done at first":    {one(int64(2)), history.Committed, history.Failed, workload.ClassOther, nil, true},
+		"done at first":    {one(int64(2)), history.Committed, history.Failed, store.ClassOther, nil, true},
 		"wrong":            {one(int64(3)), history.Committed, history.Failed, ClassScript, nil, true},
 		"two columns":      {&fakeTransaction{answers: [][][]any{{{int64(1), int64(2)}}}}, history.Committed, history.Failed, ClassScript, nil, true},
 		"two rows":         {&fakeTransaction{answers: [][][]any{{{int64(1)}, {int64(2)}}}}, history.Committed, history.Failed, ClassScript, nil, true},
-		"database":         {&fakeTransaction{err: errors.New("broken")}, history.Committed, history.Failed, workload.ClassOther, nil, false},
+		"database":         {&fakeTransaction{err: errors.New("broken")}, history.Committed, history.Failed, store.ClassOther, nil, false},
 	} {
 		client := clientOf(t, script, &fakeSession{tx: c.tx, outcome: c.outcome})
 		a := client.Attempt(t.Context(), 9, 1)

@@ -8,7 +8,6 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/store"
-	"assay/workload"
 )
 
 // KindObserve is the history.Op.Kind of an observation. Its Values are the numbers of the
@@ -43,9 +42,9 @@ func (o *observer) Attempt(ctx context.Context, seq uint64, _ int) load.Answer {
 		return nil
 	})
 	if err != nil {
-		class := workload.ClassOther
+		class := store.ClassOther
 		if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
-			class = workload.ClassTimeout
+			class = store.ClassTimeout
 		}
 		return load.Answer{Kind: KindObserve, Outcome: history.Failed, Class: class}
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // Querier runs queries in one transaction. A value, of a parameter or of an answer, is nil,
@@ -19,7 +19,7 @@ type Querier interface {
 type Session interface {
 	// Single runs a statement that is a transaction of its own, and whose rows nobody
 	// wants. One that reads has no effect, so that anything but Committed is Failed.
-	Single(ctx context.Context, statement Statement) workload.Reply
+	Single(ctx context.Context, statement Statement) store.Reply
 
 	// Transaction runs a transaction whose statements follow from one another. writes is
 	// whether it may write. An error of work ends it without COMMIT, and proves that it
@@ -29,7 +29,7 @@ type Session interface {
 	//
 	// The driver decides from typed errors: Committed when the database said so, Failed
 	// only with proof of no effect, Unknown in all other cases.
-	Transaction(ctx context.Context, writes bool, work func(context.Context, Transaction) error) workload.Reply
+	Transaction(ctx context.Context, writes bool, work func(context.Context, Transaction) error) store.Reply
 
 	// Close ends the session. What is in flight is abandoned.
 	Close()

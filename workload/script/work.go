@@ -9,7 +9,6 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -43,9 +42,9 @@ func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) 
 // Rows is how many rows setup loads by db.insert.
 func (w *Work) Rows() int64 { return w.rows }
 
-// Find implements workload.Store. Transactions may delete all rows, so that a schema
+// Find implements store.Administration. Transactions may delete all rows, so that a schema
 // without any was not emptied by somebody else: it counts as one row.
-func (w *Work) Find(ctx context.Context) (*workload.Leftover, error) {
+func (w *Work) Find(ctx context.Context) (*store.Leftover, error) {
 	found, err := w.Database.Find(ctx)
 	if found != nil {
 		found.Rows = max(found.Rows, 1)
@@ -56,7 +55,7 @@ func (w *Work) Find(ctx context.Context) (*workload.Leftover, error) {
 func (w *Work) open(ctx context.Context) (Session, error) { return OpenSession(ctx, w.Database) }
 
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
-	connection, err := workload.Connect(ctx, w.open)
+	connection, err := store.Connect(ctx, w.open)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +196,7 @@ func (w *Work) rehearse(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil || errors.Is(err, store.ErrRollback):
-		case errors.As(err, &wrong) && (!wrong.ofDatabase() || reply.Class == workload.ClassOther || reply.Class == ClassConstraint):
+		case errors.As(err, &wrong) && (!wrong.ofDatabase() || reply.Class == store.ClassOther || reply.Class == ClassConstraint):
 			wrong.Reason = fmt.Sprintf("transaction %q, tried once before the run: %s", t.name, wrong.Reason)
 			return wrong
 		default: // the database was lost, or the like

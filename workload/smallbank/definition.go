@@ -12,7 +12,6 @@ import (
 	"assay/promise"
 	"assay/report"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/journal"
 )
@@ -111,7 +110,7 @@ func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) 
 		State:   state(),
 		Session: func(ctx context.Context) (store.Session, error) { return db.Session(ctx, statements()) },
 		Kind:    func(id int64) uint8 { return operations.At(id).Kind },
-		Do: func(ctx context.Context, session store.Session, id int64) (workload.Reply, []int64) {
+		Do: func(ctx context.Context, session store.Session, id int64) (store.Reply, []int64) {
 			o := operations.At(id)
 			return o.do(ctx, session)
 		},
@@ -170,13 +169,13 @@ func (c *Config) hotspot() int64 {
 	return c.Hotspot
 }
 
-// Validate returns a *workload.OptionError for the first value that cannot be used.
+// Validate returns a *store.OptionError for the first value that cannot be used.
 func (c Config) Validate() error {
 	if err := definition.CheckRanges(c.Flags()); err != nil {
 		return err
 	}
 	if _, err := cycle.ParseModel(c.Model); c.Model != "" && err != nil {
-		return &workload.OptionError{Option: "--model", Value: c.Model, Want: cycle.ModelNames()}
+		return &store.OptionError{Option: "--model", Value: c.Model, Want: cycle.ModelNames()}
 	}
 	return nil
 }

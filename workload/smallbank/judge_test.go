@@ -10,6 +10,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/journal"
@@ -324,7 +325,7 @@ func TestValidate(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(&c)
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if err := c.Validate(); !errors.As(err, &refused) || refused.Option != option {
 			t.Errorf("%s: %v", option, err)
 		}

@@ -6,7 +6,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // Schema are the tables. A savings account below zero is what a TransactSaving is refused
@@ -68,7 +67,7 @@ func statements() []store.Statement {
 
 // do does the operation in one transaction, with its row in the journal if it writes. The
 // values are those of its result, if it was committed.
-func (o *Operation) do(ctx context.Context, session store.Session) (workload.Reply, []int64) {
+func (o *Operation) do(ctx context.Context, session store.Session) (store.Reply, []int64) {
 	result := new(Result) // of this attempt, which may go on after the caller has left
 	r := session.Transaction(ctx, o.Writes(), func(ctx context.Context, t store.Transaction) error {
 		return o.perform(steps{ctx, t}, result)

@@ -7,13 +7,13 @@ import (
 
 	"assay/driver/mem"
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/journal"
 )
 
 // TestSession does each operation, with what it reads and leaves.
 func TestSession(t *testing.T) {
-	db, err := mem.Open(t.Context(), workload.Target{Address: "mem://"}, Schema())
+	db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func TestSession(t *testing.T) {
 	c.Customers, c.Hotspot = 20, 5
 	work, err := c.Open(t.Context(), db, 7, 1)
 	if err == nil {
-		err = work.Create(t.Context(), workload.Marker{})
+		err = work.Create(t.Context(), store.Marker{})
 	}
 	if err == nil {
 		err = work.Load(t.Context(), func(int64, int64) {})
@@ -34,7 +34,7 @@ func TestSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	do := func(id int64, kind uint8, customer, other, amount int64) (workload.Reply, Result) {
+	do := func(id int64, kind uint8, customer, other, amount int64) (store.Reply, Result) {
 		o := Operation{ID: id, Kind: kind, Customer: customer, Other: other, Amount: amount}
 		r, values := o.do(t.Context(), session)
 		if r.Outcome != history.Committed {
@@ -76,7 +76,7 @@ func TestSession(t *testing.T) {
 	if r, _ := do(10, KindTransactSaving, 2, 0, -1); r.Outcome != history.Rejected || r.Class != ClassNoFunds {
 		t.Errorf("a withdrawal without funds: %+v, want it rejected", r)
 	}
-	if r, _ := do(3, KindDepositChecking, 2, 0, 7); r.Outcome != history.Failed || !r.Duplicate || r.Class != workload.ClassDuplicate {
+	if r, _ := do(3, KindDepositChecking, 2, 0, 7); r.Outcome != history.Failed || !r.Duplicate || r.Class != store.ClassDuplicate {
 		t.Errorf("done again: %+v, want a duplicate", r)
 	}
 	var left []int64

@@ -8,7 +8,6 @@ import (
 	"assay/promise"
 	"assay/report"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/journal"
 )
@@ -33,7 +32,7 @@ const maxAccounts = 100_000
 // Defaults returns the configuration of a run without flags.
 func Defaults() Config { return Config{Scale: 1, Accounts: maxAccounts, Loaders: 4} }
 
-// Validate returns a *workload.OptionError for the first value that cannot be used.
+// Validate returns a *store.OptionError for the first value that cannot be used.
 func (c Config) Validate() error {
 	return definition.CheckRanges(c.Flags())
 }
@@ -131,7 +130,7 @@ func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) 
 	w.Session = func(ctx context.Context) (store.Session, error) { return db.Session(ctx, statements()) }
 	w.Kind = func(int64) uint8 { return kindTransaction }
 	together, sql := c.Batch, db.Lacks()[store.SQL] == ""
-	w.Do = func(ctx context.Context, session store.Session, id int64) (workload.Reply, []int64) {
+	w.Do = func(ctx context.Context, session store.Session, id int64) (store.Reply, []int64) {
 		x := transactions.At(id)
 		return x.do(ctx, session, together, sql)
 	}

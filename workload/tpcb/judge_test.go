@@ -9,6 +9,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/journal"
@@ -176,7 +177,7 @@ func TestValidate(t *testing.T) {
 	} {
 		c := Defaults()
 		change(&c)
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if err := c.Validate(); !errors.As(err, &refused) || refused.Option != option || Defaults().Validate() != nil {
 			t.Errorf("%s: %v", option, err)
 		}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // The statements of a session, in the order of a transaction of pgbench's.
@@ -56,7 +55,7 @@ func statements() []store.Statement {
 // do does the transaction and returns the account's balance, as it was read after the
 // update. Together sends its statements in as few round trips as the protocol can; else each
 // is sent when the one before has been answered, as pgbench does.
-func (x *Transaction) do(ctx context.Context, session store.Session, together, sql bool) (workload.Reply, []int64) {
+func (x *Transaction) do(ctx context.Context, session store.Session, together, sql bool) (store.Reply, []int64) {
 	balance := []int64{0} // of this attempt, which may go on after the caller has left
 	calls := x.calls(sql || !together, func(row store.Row) error { return row.Scan(&balance[0]) })
 	var r store.Reply

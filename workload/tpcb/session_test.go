@@ -6,20 +6,20 @@ import (
 
 	"assay/driver/mem"
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/journal"
 )
 
 // TestTransactions changes the balances of one teller, one branch and one account.
 func TestTransactions(t *testing.T) {
-	db, err := mem.Open(t.Context(), workload.Target{Address: "mem://"}, Schema())
+	db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, Schema())
 	if err != nil {
 		t.Fatal(err)
 	}
 	config := Config{Scale: 1, Accounts: 30, Loaders: 4}
 	work, err := config.Open(t.Context(), db, 7, 1)
 	if err == nil {
-		err = work.Create(t.Context(), workload.Marker{})
+		err = work.Create(t.Context(), store.Marker{})
 	}
 	if err == nil {
 		err = work.Load(t.Context(), func(int64, int64) {})
@@ -40,7 +40,7 @@ func TestTransactions(t *testing.T) {
 		if due += x.Delta; r.Outcome != history.Committed || balance[0] != due {
 			t.Errorf("transaction %d: %+v, the balance %d, want %d", n, r, balance, due)
 		}
-		if r, _ := x.do(t.Context(), session, n%2 == 1, n < 3); r.Outcome != history.Failed || !r.Duplicate || r.Class != workload.ClassDuplicate {
+		if r, _ := x.do(t.Context(), session, n%2 == 1, n < 3); r.Outcome != history.Failed || !r.Duplicate || r.Class != store.ClassDuplicate {
 			t.Errorf("done again: %+v, want a duplicate", r)
 		}
 		rows[x.ID] = x.Values()

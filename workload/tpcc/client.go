@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 )
 
 // client is one client of the run. Its operations are those of its number.
 type client struct {
-	workload.Connection[*session]
+	store.Connection[*session]
 	inputs *Inputs
 	number int
 	// unsure is true if an earlier attempt of the operation is unknown.
@@ -29,7 +30,7 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	kind := c.deck.kind(c.inputs, c.number, seq)
 	session, err := c.Session(ctx)
 	if err != nil {
-		unsent := workload.Unsent(err)
+		unsent := store.Unsent(err)
 		return unsent.Answer(kind)
 	}
 	reply := c.do(ctx, session, kind, OperationID(c.number, seq))

@@ -12,7 +12,7 @@ import (
 	"assay/driver/sqlite"
 	"assay/history"
 	"assay/load"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/definition"
 	"assay/workload/tpcc"
 )
@@ -26,7 +26,7 @@ func TestClients(t *testing.T) {
 		"sqlite:" + filepath.Join(t.TempDir(), "shop.db"): definition.Direct(tpcc.Definition(), sqlite.Open, sqldb.Lacks()),
 	} {
 		config := tpcc.Config{Warehouses: 2, Items: 100, Customers: 10, Loaders: 2}
-		db, err := by.Open(t.Context(), workload.Target{Address: address})
+		db, err := by.Open(t.Context(), store.Target{Address: address})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestClients(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(work.Create(t.Context(), workload.Marker{Run: "deck", Workload: tpcc.Name}), work.Load(t.Context(), func(int64, int64) {})); err != nil {
+		if err := errors.Join(work.Create(t.Context(), store.Marker{Run: "deck", Workload: tpcc.Name}), work.Load(t.Context(), func(int64, int64) {})); err != nil {
 			t.Fatal(err)
 		}
 		client, err := work.Client(t.Context(), 0)
@@ -79,7 +79,7 @@ func wantDone(t *testing.T, client load.Client, inputs *tpcc.Inputs, seq uint64)
 	switch kind {
 	case tpcc.KindNewOrder, tpcc.KindPayment, tpcc.KindDelivery:
 		a = client.Attempt(t.Context(), seq, 1)
-		if want == history.Committed && (a.Outcome == history.Committed || a.Class != workload.ClassDuplicate) {
+		if want == history.Committed && (a.Outcome == history.Committed || a.Class != store.ClassDuplicate) {
 			t.Errorf("operation %d, of kind %d, again: %+v", seq, kind, a)
 		}
 	}

@@ -15,7 +15,7 @@ package tpcc
 import (
 	"fmt"
 
-	"assay/workload"
+	"assay/store"
 )
 
 // Config is what a user can set of the workload. It is a definition.Config.
@@ -68,10 +68,10 @@ func Defaults() Config {
 	return Config{Warehouses: 1, Items: specItems, Customers: specCustomers, Schema: SchemaNormalized, Loaders: 4}
 }
 
-// Validate returns a *workload.OptionError for the first value that cannot be used.
+// Validate returns a *store.OptionError for the first value that cannot be used.
 func (c Config) Validate() error {
 	refuse := func(option string, value int64, want string) error {
-		return &workload.OptionError{Option: option, Value: fmt.Sprint(value), Want: want}
+		return &store.OptionError{Option: option, Value: fmt.Sprint(value), Want: want}
 	}
 	switch {
 	case c.Warehouses < 1 || c.Warehouses > maxWarehouses:
@@ -83,7 +83,7 @@ func (c Config) Validate() error {
 	case c.Loaders < 1 || c.Loaders > 256:
 		return refuse("--loaders", int64(c.Loaders), "1 to 256")
 	case c.Schema != "" && c.Schema != SchemaNormalized && c.Schema != SchemaDenormalized:
-		return &workload.OptionError{Option: "--schema", Value: c.Schema, Want: SchemaNormalized + ", " + SchemaDenormalized}
+		return &store.OptionError{Option: "--schema", Value: c.Schema, Want: SchemaNormalized + ", " + SchemaDenormalized}
 	}
 	return nil
 }

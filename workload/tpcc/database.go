@@ -4,13 +4,12 @@ import (
 	"context"
 
 	"assay/store"
-	"assay/workload"
 )
 
 // Schema are the tables of clause 1.3, with the operation that made an order, a payment or
 // a delivery, and the table delivery. The operation is unique in each of these, so that
 // none is done twice. Keys and indexes are made when the rows are in.
-func Schema(target workload.Target) (store.Schema, error) {
+func Schema(target store.Target) (store.Schema, error) {
 	warehouse := tableOf("warehouse", 1, WarehouseColumns(), 10, 20, 20, 20, 2, 9)
 	district := tableOf("district", 2, DistrictColumns(), 10, 20, 20, 20, 2, 9)
 	customer := tableOf("customer", 3, CustomerColumns(), 16, 2, 16, 20, 20, 20, 2, 9, 16, 2, 500)
@@ -40,7 +39,7 @@ func Schema(target workload.Target) (store.Schema, error) {
 
 // tableOf is a table of rows T with so many columns in its key, whose texts have these
 // lengths.
-func tableOf[T any](name string, key int, c workload.Columns[T], lengths ...int) store.Table {
+func tableOf[T any](name string, key int, c store.Columns[T], lengths ...int) store.Table {
 	var row T
 	columns := store.Integers(c.Names...)
 	for i, field := range c.Fields(&row) {
@@ -51,11 +50,11 @@ func tableOf[T any](name string, key int, c workload.Columns[T], lengths ...int)
 	return store.Table{Name: name, KeyColumns: key, Columns: columns, Loaded: true, LateKey: true}
 }
 
-// refuse is a *workload.OptionError for another schema than the normalized one on a
+// refuse is a *store.OptionError for another schema than the normalized one on a
 // database without documents.
-func refuse(target workload.Target, lacks store.Lacks) error {
+func refuse(target store.Target, lacks store.Lacks) error {
 	if why := lacks[store.Documents]; why != "" && target.Schema == SchemaDenormalized {
-		return &workload.OptionError{Option: "--schema", Value: target.Schema, Reason: why,
+		return &store.OptionError{Option: "--schema", Value: target.Schema, Reason: why,
 			Want: SchemaNormalized + "; " + SchemaDenormalized + " is a form of documents, for MongoDB"}
 	}
 	return nil

@@ -9,7 +9,6 @@ import (
 	"assay/promise"
 	"assay/report"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -87,7 +86,7 @@ func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 	return definition.OneIDEach(p)
 }
 
-func (c *Config) Target(to *workload.Target) { to.Schema = c.Schema }
+func (c *Config) Target(to *store.Target) { to.Schema = c.Schema }
 
 func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: c.rows() + 10*Districts*c.Customers*c.Warehouses, RowBytes: 150}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/load"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -250,7 +251,7 @@ func TestConfig(t *testing.T) {
 	} {
 		c := Defaults()
 		change(&c)
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if err := c.Validate(); !errors.As(err, &refused) || refused.Option != option {
 			t.Errorf("%s: %v", option, err)
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 )
 
 // isolationScript is one of the isolation tests 1 to 9 of clause 3.4.2.
@@ -43,7 +43,7 @@ func (s *isolationScript) warehouse() int64 { return int64(TestWarehouse + s.Num
 type transaction func(ctx context.Context, session *session) Reply
 
 // committed is nil if a transaction has ended so.
-func committed(r workload.Reply) error {
+func committed(r store.Reply) error {
 	if r.Outcome == history.Committed {
 		return nil
 	}

@@ -9,7 +9,6 @@ import (
 
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 const (
@@ -32,14 +31,14 @@ var (
 // terminal is one session of the tests. A session that cannot be used any more is
 // replaced.
 type terminal struct {
-	connection workload.Connection[*session]
+	connection store.Connection[*session]
 	// current is the transaction that stops of the session belong to.
 	current *atomic.Pointer[stepped]
 }
 
 func newTerminal(ctx context.Context, db store.Database) (*terminal, error) {
 	current := &atomic.Pointer[stepped]{}
-	connection, err := workload.Connect(ctx, func(ctx context.Context) (*session, error) {
+	connection, err := store.Connect(ctx, func(ctx context.Context) (*session, error) {
 		return openSession(ctx, db, func(at Point, read []int64) (again bool, err error) { return current.Load().stop(at, read) })
 	})
 	return &terminal{connection, current}, err

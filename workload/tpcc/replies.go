@@ -1,6 +1,6 @@
 package tpcc
 
-import "assay/workload"
+import "assay/store"
 
 // Rows are rows of any of the tables.
 type Rows struct {
@@ -35,7 +35,7 @@ type Visitor struct {
 // number, how many lines it has, and their sum; a Delivery the orders that it has delivered, by
 // district from 1, and 0 where there was none; a Stock-Level how many are low.
 type Reply struct {
-	workload.Reply
+	store.Reply
 	Values []int64
 }
 

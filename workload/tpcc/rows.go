@@ -1,6 +1,6 @@
 package tpcc
 
-import "assay/workload"
+import "assay/store"
 
 // The rows of the nine tables, and of a tenth, the results of deliveries. Money is in
 // cents; rates have four decimals and are kept as integers (1250 is 0.1250); times are
@@ -86,21 +86,21 @@ type Delivery struct {
 // The columns of the tables: the key first, then numbers, then texts.
 
 // ItemColumns are those of Item, and those below are named alike.
-func ItemColumns() workload.Columns[Item] {
-	return workload.Columns[Item]{Names: []string{"i_id", "i_price", "i_im_id", "i_name", "i_data"},
+func ItemColumns() store.Columns[Item] {
+	return store.Columns[Item]{Names: []string{"i_id", "i_price", "i_im_id", "i_name", "i_data"},
 		Fields: func(r *Item) []any { return []any{&r.ID, &r.Price, &r.Image, &r.Name, &r.Data} }}
 }
 
-func WarehouseColumns() workload.Columns[Warehouse] {
-	return workload.Columns[Warehouse]{
+func WarehouseColumns() store.Columns[Warehouse] {
+	return store.Columns[Warehouse]{
 		Names: []string{"w_id", "w_tax", "w_ytd", "w_name", "w_street_1", "w_street_2", "w_city", "w_state", "w_zip"},
 		Fields: func(r *Warehouse) []any {
 			return []any{&r.ID, &r.Tax, &r.YTD, &r.Name, &r.Street1, &r.Street2, &r.City, &r.State, &r.Zip}
 		}}
 }
 
-func DistrictColumns() workload.Columns[District] {
-	return workload.Columns[District]{
+func DistrictColumns() store.Columns[District] {
+	return store.Columns[District]{
 		Names: []string{"d_w_id", "d_id", "d_tax", "d_ytd", "d_next_o_id",
 			"d_name", "d_street_1", "d_street_2", "d_city", "d_state", "d_zip"},
 		Fields: func(r *District) []any {
@@ -109,8 +109,8 @@ func DistrictColumns() workload.Columns[District] {
 		}}
 }
 
-func CustomerColumns() workload.Columns[Customer] {
-	return workload.Columns[Customer]{
+func CustomerColumns() store.Columns[Customer] {
+	return store.Columns[Customer]{
 		Names: []string{"c_w_id", "c_d_id", "c_id", "c_discount", "c_balance", "c_ytd_payment", "c_payment_cnt", "c_delivery_cnt",
 			"c_credit_lim", "c_since", "c_first", "c_middle", "c_last", "c_street_1", "c_street_2", "c_city", "c_state", "c_zip",
 			"c_phone", "c_credit", "c_data"},
@@ -121,8 +121,8 @@ func CustomerColumns() workload.Columns[Customer] {
 		}}
 }
 
-func PaymentColumns() workload.Columns[Payment] {
-	return workload.Columns[Payment]{
+func PaymentColumns() store.Columns[Payment] {
+	return store.Columns[Payment]{
 		Names: []string{"h_operation", "h_c_w_id", "h_c_d_id", "h_c_id", "h_w_id", "h_d_id", "h_amount", "h_date", "h_data"},
 		Fields: func(r *Payment) []any {
 			return []any{&r.Operation, &r.CustomerWarehouse, &r.CustomerDistrict, &r.Customer, &r.Warehouse, &r.District,
@@ -130,8 +130,8 @@ func PaymentColumns() workload.Columns[Payment] {
 		}}
 }
 
-func OrderColumns() workload.Columns[Order] {
-	return workload.Columns[Order]{
+func OrderColumns() store.Columns[Order] {
+	return store.Columns[Order]{
 		Names: []string{"o_w_id", "o_d_id", "o_id", "o_c_id", "o_carrier_id", "o_ol_cnt", "o_all_local", "o_entry_d",
 			"o_operation", "o_delivery"},
 		Fields: func(r *Order) []any {
@@ -140,13 +140,13 @@ func OrderColumns() workload.Columns[Order] {
 		}}
 }
 
-func NewOrderColumns() workload.Columns[NewOrder] {
-	return workload.Columns[NewOrder]{Names: []string{"no_w_id", "no_d_id", "no_o_id"},
+func NewOrderColumns() store.Columns[NewOrder] {
+	return store.Columns[NewOrder]{Names: []string{"no_w_id", "no_d_id", "no_o_id"},
 		Fields: func(r *NewOrder) []any { return []any{&r.Warehouse, &r.District, &r.Order} }}
 }
 
-func OrderLineColumns() workload.Columns[OrderLine] {
-	return workload.Columns[OrderLine]{
+func OrderLineColumns() store.Columns[OrderLine] {
+	return store.Columns[OrderLine]{
 		Names: []string{"ol_w_id", "ol_d_id", "ol_o_id", "ol_number", "ol_i_id", "ol_supply_w_id", "ol_quantity", "ol_amount",
 			"ol_delivery_d", "ol_dist_info"},
 		Fields: func(r *OrderLine) []any {
@@ -155,8 +155,8 @@ func OrderLineColumns() workload.Columns[OrderLine] {
 		}}
 }
 
-func StockColumns() workload.Columns[Stock] {
-	return workload.Columns[Stock]{
+func StockColumns() store.Columns[Stock] {
+	return store.Columns[Stock]{
 		Names: []string{"s_w_id", "s_i_id", "s_quantity", "s_ytd", "s_order_cnt", "s_remote_cnt",
 			"s_dist_01", "s_dist_02", "s_dist_03", "s_dist_04", "s_dist_05", "s_dist_06", "s_dist_07", "s_dist_08",
 			"s_dist_09", "s_dist_10", "s_data"},
@@ -169,8 +169,8 @@ func StockColumns() workload.Columns[Stock] {
 		}}
 }
 
-func DeliveryColumns() workload.Columns[Delivery] {
-	return workload.Columns[Delivery]{Names: []string{"dl_operation", "dl_w_id", "dl_carrier_id", "dl_entry_d", "dl_orders"},
+func DeliveryColumns() store.Columns[Delivery] {
+	return store.Columns[Delivery]{Names: []string{"dl_operation", "dl_w_id", "dl_carrier_id", "dl_entry_d", "dl_orders"},
 		Fields: func(r *Delivery) []any { return []any{&r.Operation, &r.Warehouse, &r.Carrier, &r.Entered, &r.Orders} }}
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 )
 
 // The rows after the run are kept in a file of records (history.SaveRecords): the
@@ -62,7 +62,7 @@ type saver struct {
 }
 
 // saved writes the rows of a table, but for those of the isolation tests.
-func saved[T any](w saver, tag byte, c workload.Columns[T], ofTest func(*T) bool) func(T) error {
+func saved[T any](w saver, tag byte, c store.Columns[T], ofTest func(*T) bool) func(T) error {
 	l := newLine(c, true)
 	return func(r T) error {
 		if l.row = r; ofTest(&l.row) {
@@ -89,7 +89,7 @@ type line[T any] struct {
 	values []int64
 }
 
-func newLine[T any](c workload.Columns[T], told bool) *line[T] {
+func newLine[T any](c store.Columns[T], told bool) *line[T] {
 	l := &line[T]{}
 	l.all = c.Fields(&l.row)
 	own := numbers(l.all)
@@ -143,7 +143,7 @@ func replay(path, magic string, told bool, v Visitor) (rows int64, err error) {
 }
 
 // replayed reads a row of a table and gives it to a callback.
-func replayed[T any](use func(T) error, c workload.Columns[T], told bool) func(*history.RecordReader) error {
+func replayed[T any](use func(T) error, c store.Columns[T], told bool) func(*history.RecordReader) error {
 	l := newLine(c, told)
 	return func(r *history.RecordReader) error {
 		if !r.Ints(l.values) {

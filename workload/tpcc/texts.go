@@ -3,6 +3,7 @@ package tpcc
 import (
 	"strings"
 
+	"assay/store"
 	"assay/workload"
 )
 
@@ -82,7 +83,7 @@ func (k *kept) differs(want kept) bool {
 }
 
 // rowTexts is what is to be kept of the texts of a row.
-func rowTexts[T any](c workload.Columns[T], row *T) kept { return keptOf(c.Names, c.Fields(row)) }
+func rowTexts[T any](c store.Columns[T], row *T) kept { return keptOf(c.Names, c.Fields(row)) }
 
 // Unjudged is a column of which not everything is judged.
 type Unjudged struct{ Table, Column, What string }

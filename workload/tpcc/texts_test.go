@@ -9,7 +9,7 @@ import (
 
 	"assay/check"
 	"assay/history"
-	"assay/workload"
+	"assay/store"
 	"assay/workload/definition"
 )
 
@@ -119,7 +119,7 @@ func saveFormer(t *testing.T, s *openingStore, path string) {
 	}
 }
 
-func former[T any](w *history.RecordWriter, rows *int64, tag byte, c workload.Columns[T]) func(T) error {
+func former[T any](w *history.RecordWriter, rows *int64, tag byte, c store.Columns[T]) func(T) error {
 	l := newLine(c, false)
 	return func(r T) error {
 		l.row = r

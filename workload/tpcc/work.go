@@ -6,7 +6,6 @@ import (
 
 	"assay/load"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -63,7 +62,7 @@ func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
 func (w *Work) Promise() string { return w.Promises().Model }
 
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
-	connection, err := workload.Connect(ctx, func(ctx context.Context) (*session, error) { return openSession(ctx, w.Database, nil) })
+	connection, err := store.Connect(ctx, func(ctx context.Context) (*session, error) { return openSession(ctx, w.Database, nil) })
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 
 // client is one client. It is used by one goroutine.
 type client struct {
-	workload.Connection[store.Session]
+	store.Connection[store.Session]
 	work    *work
 	number  int
 	shares  mix
@@ -36,12 +36,12 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	}
 	v, ok := versionOf(c.number, seq, attempt)
 	if !ok {
-		return load.Answer{Kind: c.kind, Outcome: history.Failed, Class: workload.ClassBeyond}
+		return load.Answer{Kind: c.kind, Outcome: history.Failed, Class: store.ClassBeyond}
 	}
 	began := time.Now()
 	session, err := c.Session(ctx)
 	if err != nil {
-		reply := workload.Unsent(err)
+		reply := store.Unsent(err)
 		answer := reply.Answer(c.kind)
 		answer.Values = c.put(c.record)
 		return answer
@@ -81,7 +81,7 @@ func (c *client) put(values ...int64) []int64 {
 func (c *client) key() int64 { return c.work.keys.of(c.record) }
 
 // get reads the record; v is its version, or absent.
-func (c *client) get(ctx context.Context, session store.Session) (v version, reply workload.Reply) {
+func (c *client) get(ctx context.Context, session store.Session) (v version, reply store.Reply) {
 	asked := c.key()
 	found := new(version) // of this call alone: one that was given up may go on
 	*found = absent
@@ -92,7 +92,7 @@ func (c *client) get(ctx context.Context, session store.Session) (v version, rep
 		}
 		*found = v
 		return err
-	}}).Reply
+	}})
 	if reply.Outcome != history.Committed {
 		return absent, reply
 	}
@@ -168,7 +168,7 @@ func (c *client) scan(ctx context.Context, session store.Session) load.Answer {
 			*found = append(*found, -1, key)
 		}
 		return err
-	}}).Reply
+	}})
 	c.After(reply.Outcome, reply.Broken)
 	answer := unanswered(KindScan, reply, c.put(c.record, int64(c.length)))
 	if answer.Outcome == history.Committed {

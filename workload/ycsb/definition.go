@@ -10,7 +10,6 @@ import (
 	"assay/promise"
 	"assay/report"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 )
 
@@ -109,7 +108,7 @@ func Defaults() Config {
 	return Config{Mix: "a", Records: 1000, Fields: 10, FieldBytes: 100, ScanLength: 100}
 }
 
-// Validate returns a *workload.OptionError for the first value that cannot be used.
+// Validate returns a *store.OptionError for the first value that cannot be used.
 func (c Config) Validate() error {
 	if _, _, err := mixOf(c.Mix); err != nil {
 		return err
@@ -118,7 +117,7 @@ func (c Config) Validate() error {
 		return err
 	}
 	if c.Fields*c.FieldBytes > maxRecordBytes {
-		return &workload.OptionError{Option: "--field-bytes", Value: strconv.Itoa(c.FieldBytes),
+		return &store.OptionError{Option: "--field-bytes", Value: strconv.Itoa(c.FieldBytes),
 			Want: strconv.Itoa(maxRecordBytes/c.Fields) + " or less with --fields " + strconv.Itoa(c.Fields) + ": a record has at most " + strconv.Itoa(maxRecordBytes) + " bytes"}
 	}
 	return definition.OneOf("--distribution", c.Distribution, append(distributions(), "")...)
@@ -144,7 +143,7 @@ func (c *Config) NotApplicable() (all []check.NotApplicable) {
 	return all
 }
 
-func (c *Config) Target(to *workload.Target) { to.Fields, to.FieldBytes = c.Fields, c.FieldBytes }
+func (c *Config) Target(to *store.Target) { to.Fields, to.FieldBytes = c.Fields, c.FieldBytes }
 
 // shares are the mix and the distribution that are used, of a valid Config.
 func (c *Config) shares() (mix, string) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/history"
+	"assay/store"
 	"assay/workload"
 )
 
@@ -78,14 +79,14 @@ func coreMixes() []struct {
 const wantMix = "a, b, c, d, e, f, or shares that add up to 1, such as read=0.7,update=0.2,insert=0.1 (read, update, insert, scan, rmw)"
 
 // mixOf is the mix that --mix names, and its distribution. The error is a
-// *workload.OptionError.
+// *store.OptionError.
 func mixOf(text string) (m mix, distribution string, err error) {
 	for _, core := range coreMixes() {
 		if strings.EqualFold(text, core.name) {
 			return core.shares, core.distribution, nil
 		}
 	}
-	refuse := &workload.OptionError{Option: "--mix", Value: text, Want: wantMix}
+	refuse := &store.OptionError{Option: "--mix", Value: text, Want: wantMix}
 	m = mix{}
 	sum := 0.0
 	for _, part := range strings.Split(text, ",") {
@@ -96,7 +97,7 @@ func mixOf(text string) (m mix, distribution string, err error) {
 		case !found:
 			return nil, "", refuse
 		case kind == 0:
-			return nil, "", &workload.OptionError{Option: "--mix", Value: name, Want: "read, update, insert, scan, rmw"}
+			return nil, "", &store.OptionError{Option: "--mix", Value: name, Want: "read, update, insert, scan, rmw"}
 		case err != nil || !(share >= 0 && share <= 1):
 			refuse.Reason = fmt.Sprintf("the share of %s is to be from 0 to 1", name)
 			return nil, "", refuse

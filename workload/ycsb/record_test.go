@@ -124,7 +124,7 @@ func TestMixes(t *testing.T) {
 		"read=2,update=-1": "from 0 to 1", "read=0.5,read=0.5": "named twice", "": "possible: a", "read": "possible: a", "read=x": "from 0 to 1", "read=NaN": "from 0 to 1",
 	} {
 		_, _, err := mixOf(text)
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
@@ -153,7 +153,7 @@ func TestConfigs(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(&c)
-		var refused *workload.OptionError
+		var refused *store.OptionError
 		if err := c.Validate(); !errors.As(err, &refused) || refused.Option != option {
 			t.Errorf("%s: %v", option, err)
 		}

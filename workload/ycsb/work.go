@@ -24,7 +24,6 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/store"
-	"assay/workload"
 	"assay/workload/definition"
 	"assay/workload/keyvalue"
 )
@@ -33,7 +32,7 @@ import (
 const FileState = "ycsb.bin"
 
 // schemaOf is what the workload keeps: records of the shape that the target names.
-func schemaOf(target workload.Target) (store.Schema, error) {
+func schemaOf(target store.Target) (store.Schema, error) {
 	d := Defaults()
 	return schema(cmp.Or(target.Fields, d.Fields), cmp.Or(target.FieldBytes, d.FieldBytes)), nil
 }
@@ -101,14 +100,14 @@ type work struct {
 	scans, replaces bool
 }
 
-// Open returns a *workload.OptionError for a mix that the database cannot do.
+// Open returns a *store.OptionError for a mix that the database cannot do.
 func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	m, _ := c.shares()
 	if why := db.Lacks()[store.OrderedScans]; why != "" && m.has(KindScan) {
-		return nil, &workload.OptionError{Option: "scan", Value: "in the order of keys", Reason: why, Want: "a mix without scans: a, b, c, d, f"}
+		return nil, &store.OptionError{Option: "scan", Value: "in the order of keys", Reason: why, Want: "a mix without scans: a, b, c, d, f"}
 	}
 	return &work{Database: db, config: *c, schema: schema(c.Fields, c.FieldBytes), seed: seed, keys: newKeys(seed), contents: newContents(*c, seed),
 		sequence: newSequence(c.Records, 0, 1), scans: m.has(KindScan), replaces: db.Lacks()[store.UniqueKeys] != ""}, nil
@@ -167,7 +166,7 @@ func (w *work) Client(ctx context.Context, n int) (load.Client, error) {
 
 // unanswered is the answer to an attempt to read that was not answered, which has no
 // effect.
-func unanswered(kind uint8, reply workload.Reply, values []int64) load.Answer {
+func unanswered(kind uint8, reply store.Reply, values []int64) load.Answer {
 	answer := reply.Answer(kind)
 	if answer.Outcome != history.Committed {
 		answer.Outcome = history.Failed

@@ -7,7 +7,6 @@ import (
 	"assay/driver/mem"
 	"assay/history"
 	"assay/store"
-	"assay/workload"
 )
 
 // lacking is a database without something.
@@ -25,7 +24,7 @@ func TestMixesThatTheDatabaseCannotDo(t *testing.T) {
 		c := Defaults()
 		c.Mix = mix
 		_, err := c.Open(t.Context(), lacking{lacks: store.Lacks{store.OrderedScans: "keys are hashed"}}, 1, 1)
-		refused, is := errors.AsType[*workload.OptionError](err)
+		refused, is := errors.AsType[*store.OptionError](err)
 		if possible && err != nil || !possible && (!is || refused.Option != "scan" || refused.Reason != "keys are hashed") {
 			t.Errorf("mix %s: %v", mix, err)
 		}
@@ -37,12 +36,12 @@ func TestMixesThatTheDatabaseCannotDo(t *testing.T) {
 func TestWhatAnUpdateFinds(t *testing.T) {
 	c := Defaults()
 	c.Records, c.Mix = 10, "update=1"
-	of, err := schemaOf(workload.Target{})
+	of, err := schemaOf(store.Target{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, lacks := range []store.Lacks{nil, {store.UniqueKeys: "an insert replaces"}} {
-		db, err := mem.Open(t.Context(), workload.Target{Address: "mem://"}, of)
+		db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, of)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +49,7 @@ func TestWhatAnUpdateFinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Create(t.Context(), workload.Marker{}); err != nil {
+		if err := w.Create(t.Context(), store.Marker{}); err != nil {
 			t.Fatal(err)
 		}
 		client, err := w.Client(t.Context(), 0)

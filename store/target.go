@@ -1,10 +1,4 @@
-// Package workload holds what all workloads and the drivers that serve them
-// share: where the database is, and the errors that every command treats
-// alike. Each workload is a package below this one. What it asks of a database is
-// package store.
-//
-// It must not know any driver.
-package workload
+package store
 
 import (
 	"fmt"
@@ -255,9 +249,9 @@ func (e *IncompleteError) Error() string {
 		e.Table, e.Read, e.Counted)
 }
 
-// Whole gives *IncompleteError unless as many rows of a table were read as the database
+// Complete gives *IncompleteError unless as many rows of a table were read as the database
 // counts.
-func Whole(table string, read, counted int64) error {
+func Complete(table string, read, counted int64) error {
 	if read != counted {
 		return &IncompleteError{Table: table, Read: read, Counted: counted}
 	}

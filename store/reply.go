@@ -1,4 +1,4 @@
-package workload
+package store
 
 import (
 	"context"
@@ -23,6 +23,11 @@ type Reply struct {
 	Class string
 	// Err is the error itself, for logs; without secrets.
 	Err error
+	// Violated is, with Failed, the constraint that refused it.
+	Violated Violation
+	// Affected is, with Committed, how many rows a Run has changed, as the database counts
+	// them.
+	Affected int64
 }
 
 // Answer is what the reply says to the load engine, for an operation of this

@@ -15,22 +15,22 @@ const storePrefix = "assay-engine-"
 // fileOwner is locked in such a folder by the process that has made it, as long as that lives.
 const fileOwner = "owner"
 
-// store is the folder of an embedded engine.
-type store struct {
-	folder string
-	owner  *os.File
+// folder is the folder of an embedded engine.
+type folder struct {
+	path  string
+	owner *os.File
 }
 
-func newStore() (*store, error) {
-	folder, err := os.MkdirTemp("", storePrefix)
+func newFolder() (*folder, error) {
+	path, err := os.MkdirTemp("", storePrefix)
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the engine: %w", err)
 	}
-	owner, err := os.OpenFile(filepath.Join(folder, fileOwner), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	owner, err := os.OpenFile(filepath.Join(path, fileOwner), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err == nil {
 		err = lock(owner)
 	}
-	s := &store{folder: folder, owner: owner}
+	s := &folder{path: path, owner: owner}
 	if err != nil {
 		s.remove()
 		return nil, fmt.Errorf("lock the folder of the engine: %w", err)
@@ -39,13 +39,13 @@ func newStore() (*store, error) {
 }
 
 // data is where the engine writes.
-func (s *store) data() string { return filepath.Join(s.folder, "data") }
+func (s *folder) data() string { return filepath.Join(s.path, "data") }
 
-func (s *store) remove() {
+func (s *folder) remove() {
 	if s.owner != nil {
 		_ = s.owner.Close() // ends the lock
 	}
-	_ = os.RemoveAll(s.folder) // of a temporary folder
+	_ = os.RemoveAll(s.path) // of a temporary folder
 }
 
 // RemoveRemains removes the folders of embedded engines whose processes are gone, and

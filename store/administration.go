@@ -1,36 +1,17 @@
-package workload
+package store
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
-// Pause waits so long, or returns the error of ctx.
-func Pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 || ctx.Err() != nil {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// Store is the part of the contract between workloads and databases that does not depend
-// on a schema's tables: what a store.Database is asked by whoever runs it. A driver
-// implements it in its database's own idiom.
+// Administration is the part of a Database that does not depend on the schema's tables: what
+// it is asked by whoever runs a workload on it.
 //
-// Create, which store.Database adds, makes what the workload needs, empty and under the
+// Create, which Database adds, makes what the workload needs, empty and under the
 // mark, after dropping what an earlier run left under a mark of ours. Something
 // of our name without our mark gives *ForeignError, a lease that is alive and not
-// this Store's *HeldError; nothing is changed then. The lease outlives Create.
+// this Database's *HeldError; nothing is changed then. The lease outlives Create.
 //
 // All methods are safe for concurrent use.
-type Store interface {
+type Administration interface {
 	// Describe returns what the database says of itself.
 	Describe(ctx context.Context) (Product, error)
 
@@ -49,7 +30,7 @@ type Store interface {
 	// waited for nor ended.
 	Settle(ctx context.Context) error
 
-	// Blocked tells what keeps a call of this Store that is under way from going on, and what
+	// Blocked tells what keeps a call of this Database that is under way from going on, and what
 	// to do about it: a lock of somebody else's, a replica that does not confirm. It is empty
 	// if nothing does, or if the database does not tell. Never data or a password.
 	Blocked(ctx context.Context) (by string, err error)
@@ -64,7 +45,7 @@ type Store interface {
 	Removable(ctx context.Context) error
 
 	// Drop removes what carries our mark, and the lease with it. A lease that is
-	// alive and not this Store's gives *HeldError, and what Removable refuses gives
+	// alive and not this Database's gives *HeldError, and what Removable refuses gives
 	// its error; nothing is changed then.
 	Drop(ctx context.Context) error
 
@@ -73,13 +54,4 @@ type Store interface {
 	Close() error
 
 	Leaser
-}
-
-// Columns says how values of T are stored.
-type Columns[T any] struct {
-	// Names are those of the columns (fields of a document), the key first.
-	Names []string
-	// Fields is where each column is in a T, in the order of Names: *int64, *bool or
-	// *string.
-	Fields func(*T) []any
 }
