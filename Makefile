@@ -80,7 +80,7 @@ trust: fuzz
 
 bench:
 	$(SERVERS) postgres compiler rivals
-	$(GO) run ./bench
+	$(GO) run ./cmd/bench
 
 .PHONY: benchmarks
 benchmarks:

@@ -3,7 +3,7 @@ package check
 import (
 	"strconv"
 
-	"assay/quantity"
+	"assay/internal/quantity"
 )
 
 // Count writes a whole number with a comma between each three digits, as all

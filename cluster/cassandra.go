@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"assay/cluster/cassandra"
-	"assay/quantity"
+	"assay/internal/quantity"
 )
 
 // cassandraEntry starts a ring with Cassandra's own settings, unless the spec

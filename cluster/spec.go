@@ -10,8 +10,8 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 
 	"assay/cluster/machine"
-	"assay/quantity"
-	"assay/spelling"
+	"assay/internal/quantity"
+	"assay/internal/spelling"
 )
 
 // Spec is a cluster as asked for, such as "mongodb:3" or

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"assay/spelling"
+	"assay/internal/spelling"
 )
 
 // ParseError is a text that is no fault.

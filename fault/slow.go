@@ -13,7 +13,7 @@ import (
 
 	"assay/cluster"
 	"assay/cluster/machine"
-	"assay/quantity"
+	"assay/internal/quantity"
 )
 
 // slowCPU leaves nodes a share of a processor.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"assay/cluster/disk"
-	"assay/quantity"
+	"assay/internal/quantity"
 )
 
 // Value is what may follow an action behind "=".

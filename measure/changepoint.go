@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"assay/check"
-	"assay/quantity"
+	"assay/internal/quantity"
 )
 
 // Degradation is the point at which the throughput fell for good.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"assay/history"
-	"assay/quantity"
+	"assay/internal/quantity"
 )
 
 // MaxPoints bounds the points of a series.

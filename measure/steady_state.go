@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"assay/quantity"
+	"assay/internal/quantity"
 )
 
 // SteadyState is what can be concluded of a steady state.

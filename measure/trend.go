@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"assay/quantity"
+	"assay/internal/quantity"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 
 	"assay/check"
 	"assay/history"
-	"assay/quantity"
+	"assay/internal/quantity"
 )
 
 // Limits are what a measurement must keep to be one.

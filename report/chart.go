@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"assay/quantity"
+	"assay/internal/quantity"
 )
 
 // chart is what the page's script draws.

@@ -3,7 +3,7 @@ package report
 import (
 	"fmt"
 
-	"assay/quantity"
+	"assay/internal/quantity"
 )
 
 // Durability is what an acknowledgement of the database is worth by its manual, under

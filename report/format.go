@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"assay/quantity"
+	"assay/internal/quantity"
 )
 
 // none stands for a fact that nobody knows.

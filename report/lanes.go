@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"assay/check"
-	"assay/quantity"
+	"assay/internal/quantity"
 )
 
 // The picture of an excerpt in text: time goes down, each process has a column,

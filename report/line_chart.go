@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/quantity"
+	"assay/internal/quantity"
 )
 
 // LineChart is a chart of lines over a common axis, drawn without a script.

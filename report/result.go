@@ -12,8 +12,8 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/measure"
-	"assay/pressure"
-	"assay/servers"
+	"assay/measure/pressure"
+	"assay/measure/servers"
 )
 
 // Result is what result.json holds. Its form is fixed: fields are added, never

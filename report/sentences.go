@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"assay/check"
-	"assay/quantity"
+	"assay/internal/quantity"
 )
 
 // The sentences that the terminal summary, Markdown and HTML share. All of them

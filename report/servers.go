@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"assay/check"
-	"assay/quantity"
-	"assay/servers"
+	"assay/internal/quantity"
+	"assay/measure/servers"
 )
 
 // ServerCharts are what the servers were doing over the time of a run. At is where

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"assay/check"
-	"assay/quantity"
+	"assay/internal/quantity"
 )
 
 // Table is a table for any report. The first column names the row, the others

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"time"
 
-	"assay/agents"
-	"assay/catalog"
 	"assay/load"
-	"assay/pressure"
+	"assay/measure/pressure"
+	"assay/runner/agents"
+	"assay/runner/catalog"
 	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"assay/agents"
-	"assay/catalog"
 	"assay/check"
 	"assay/history"
 	"assay/load"
 	"assay/measure"
 	"assay/report"
+	"assay/runner/agents"
+	"assay/runner/catalog"
 	"assay/store"
 	"assay/workload/definition"
 )

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"assay/agents"
 	"assay/history"
 	"assay/load"
 	"assay/measure"
+	"assay/runner/agents"
 	"assay/workload/definition"
 )
 

@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"assay/agents"
 	"assay/check"
 	"assay/driver/bugs"
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/report"
+	"assay/runner/agents"
 	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/definition"

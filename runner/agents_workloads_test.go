@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/driver/bugs"
 	"assay/load"
 	"assay/report"
+	"assay/runner/catalog"
 	"assay/workload/availability"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/load"
+	"assay/runner/catalog"
 	"assay/store"
 	"assay/workload/definition"
 )

@@ -11,7 +11,7 @@ import (
 	"assay/cluster"
 	"assay/fault"
 	"assay/history"
-	"assay/quantity"
+	"assay/internal/quantity"
 	"assay/report"
 )
 

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"assay/check"
-	"assay/durability"
 	"assay/fault"
 	"assay/report"
+	"assay/store/durability"
 	"assay/workload/definition"
 )
 

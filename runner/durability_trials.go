@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/cluster"
 	"assay/fault"
 	"assay/report"
+	"assay/runner/catalog"
 	"assay/store"
 	"assay/workload/availability"
 	"assay/workload/bank"

@@ -3,9 +3,9 @@ package runner
 import (
 	"time"
 
-	"assay/catalog"
 	"assay/cluster"
 	"assay/load"
+	"assay/runner/catalog"
 	"assay/workload/definition"
 )
 

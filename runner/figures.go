@@ -13,9 +13,9 @@ import (
 	"assay/check"
 	"assay/cluster"
 	"assay/history"
+	"assay/internal/quantity"
 	"assay/load"
 	"assay/measure"
-	"assay/quantity"
 	"assay/report"
 	"assay/workload/definition"
 )

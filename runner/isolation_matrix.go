@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"assay/catalog"
+	"assay/runner/catalog"
 	"assay/store"
 	"assay/workload/definition"
 	"assay/workload/interleaving"

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"assay/catalog"
 	"assay/history"
-	"assay/serve"
+	"assay/runner/catalog"
+	"assay/runner/serve"
 	"assay/store"
 	"assay/workload/entity"
 	"assay/workload/keyvalue"

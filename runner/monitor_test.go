@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"assay/history"
-	"assay/monitor"
+	"assay/runner/monitor"
 	"assay/workload/bank"
 	"assay/workload/churn"
 	"assay/workload/definition"

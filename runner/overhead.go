@@ -9,11 +9,11 @@ import (
 	"slices"
 	"time"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/load"
 	"assay/measure"
 	"assay/report"
+	"assay/runner/catalog"
 	"assay/store"
 )
 

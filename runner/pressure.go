@@ -10,7 +10,7 @@ import (
 
 	"assay/load"
 	"assay/measure"
-	"assay/pressure"
+	"assay/measure/pressure"
 	"assay/report"
 )
 

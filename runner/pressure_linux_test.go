@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/pressure"
+	"assay/measure/pressure"
 )
 
 // Busy processes beside a run make its figures invalid, and are named.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/procfs"
+	"assay/internal/procfs"
 )
 
 // machine identifies the running system and its table of processes: what the

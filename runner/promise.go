@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"assay/check"
-	"assay/durability"
 	"assay/fault"
-	"assay/promise"
 	"assay/report"
+	"assay/store/durability"
+	"assay/store/promise"
 	"assay/workload/definition"
 )
 

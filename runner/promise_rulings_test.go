@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"assay/check"
-	"assay/promise"
 	"assay/report"
+	"assay/store/promise"
 	"assay/workload/bank"
 	"assay/workload/definition"
 )

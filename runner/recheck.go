@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"assay/agents"
 	"assay/check"
 	"assay/history"
 	"assay/report"
+	"assay/runner/agents"
 	"assay/store"
 	"assay/workload/definition"
 )

@@ -14,9 +14,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/measure"
+	"assay/runner/catalog"
 	"assay/store"
 	"assay/workload/availability"
 	"assay/workload/bank"

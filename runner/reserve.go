@@ -13,8 +13,8 @@ import (
 	"github.com/shirou/gopsutil/v4/disk"
 
 	"assay/history"
+	"assay/internal/quantity"
 	"assay/load"
-	"assay/quantity"
 )
 
 // The reserve is made in the folder of a run, a series or a study before any work, and

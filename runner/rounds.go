@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"time"
 
-	"assay/agents"
 	"assay/history"
 	"assay/load"
 	"assay/measure"
 	"assay/report"
+	"assay/runner/agents"
 )
 
 // eventRound begins or ends a round; Detail is a measure.RoundScope, and the

@@ -12,13 +12,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"assay/agents"
-	"assay/catalog"
 	"assay/check"
 	"assay/cluster"
 	"assay/fault"
 	"assay/measure"
 	"assay/report"
+	"assay/runner/agents"
+	"assay/runner/catalog"
 	"assay/store"
 	"assay/workload/definition"
 )

@@ -20,13 +20,13 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"assay/catalog"
 	"assay/cluster"
 	"assay/cluster/kubernetes"
 	"assay/fault"
 	"assay/load"
 	"assay/measure"
 	"assay/report"
+	"assay/runner/catalog"
 	"assay/store"
 	"assay/workload/definition"
 )

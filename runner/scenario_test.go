@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"assay/catalog"
 	"assay/load"
 	"assay/measure"
+	"assay/runner/catalog"
 	"assay/store"
 	"assay/workload/bank"
 )

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"assay/cluster"
-	"assay/pressure"
+	"assay/measure/pressure"
+	"assay/measure/servers"
 	"assay/report"
-	"assay/servers"
 	"assay/store"
 )
 

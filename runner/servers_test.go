@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"assay/measure/servers"
 	"assay/report"
-	"assay/servers"
 )
 
 // TestServersOfAnEmbeddedDatabase: assay itself is looked at, and why nothing else is

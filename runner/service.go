@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"net"
 
-	"assay/catalog"
-	"assay/serve"
+	"assay/runner/catalog"
+	"assay/runner/serve"
 	"assay/store"
 	"assay/workload/definition"
 )

@@ -16,7 +16,7 @@ import (
 	"assay/cluster"
 	"assay/driver/drivertest"
 	"assay/driver/sqlite"
-	"assay/serve"
+	"assay/runner/serve"
 	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/definition"

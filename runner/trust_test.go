@@ -12,11 +12,11 @@ import (
 	"testing"
 	"text/tabwriter"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/driver/bugs"
 	"assay/load"
 	"assay/report"
+	"assay/runner/catalog"
 	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/spelling"
+	"assay/internal/spelling"
 )
 
 // Target says where the database is and how to talk to it.

@@ -6,7 +6,7 @@ import (
 
 	"assay/check"
 	"assay/history"
-	"assay/quantity"
+	"assay/internal/quantity"
 )
 
 // Tally counts what was judged.

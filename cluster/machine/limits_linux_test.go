@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"assay/internal/expect"
-	"assay/procfs"
+	"assay/internal/procfs"
 )
 
 const mebibyte = 1 << 20

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"assay/procfs"
+	"assay/internal/procfs"
 )
 
 // hierarchy is a mounted tree of cgroups that can limit something of ours.

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"assay/procfs"
+	"assay/internal/procfs"
 )
 
 func processAttributes(user *User) *syscall.SysProcAttr {

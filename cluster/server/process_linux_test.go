@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"assay/internal/expect"
-	"assay/procfs"
+	"assay/internal/procfs"
 )
 
 // keepServer makes the test program start a long-lived process and wait to be

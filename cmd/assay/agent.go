@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/agents"
 	"assay/runner"
+	"assay/runner/agents"
 )
 
 // agentCommand is assay agent.

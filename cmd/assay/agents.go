@@ -17,8 +17,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"assay/agents"
 	"assay/runner"
+	"assay/runner/agents"
 	"assay/store"
 )
 

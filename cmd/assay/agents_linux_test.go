@@ -16,11 +16,11 @@ import (
 	"testing"
 	"time"
 
-	"assay/agents"
 	"assay/check"
 	"assay/cluster/machine"
 	"assay/internal/expect"
 	"assay/report"
+	"assay/runner/agents"
 )
 
 // The machines of TestAgentsOnMachines, by what happens to their agents.

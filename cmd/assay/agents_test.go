@@ -8,10 +8,10 @@ import (
 	"syscall"
 	"testing"
 
-	"assay/agents"
 	"assay/check"
 	"assay/internal/expect"
 	"assay/report"
+	"assay/runner/agents"
 )
 
 // TestRunByAgents: two processes make one run, which is judged as one.

@@ -11,7 +11,7 @@ import (
 
 	"assay/load"
 	"assay/runner"
-	"assay/series"
+	"assay/runner/series"
 	"assay/store"
 )
 

@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"assay/agents"
 	"assay/check/cycle"
-	"assay/quantity"
+	"assay/internal/quantity"
 	"assay/report"
 	"assay/runner"
+	"assay/runner/agents"
 )
 
 // checkFlags are the flags of assay check.

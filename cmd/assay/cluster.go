@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/agents"
 	"assay/cluster"
+	"assay/runner/agents"
 	"assay/store"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/compare"
 	"assay/report"
+	"assay/report/compare"
 )
 
 // comparedFlags are those that assay compare and assay trend have in common.

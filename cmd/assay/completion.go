@@ -6,11 +6,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"assay/catalog"
 	"assay/check/cycle"
 	"assay/cluster"
 	"assay/fault"
 	"assay/load"
+	"assay/runner/catalog"
 	"assay/workload/definition"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"assay/history"
 	"assay/history/exchange"
+	"assay/internal/table"
 	"assay/runner"
-	"assay/table"
 	"assay/workload/bank"
 	"assay/workload/isolation"
 )

@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"assay/catalog"
 	"assay/fault"
 	"assay/report"
 	"assay/runner"
-	"assay/series"
+	"assay/runner/catalog"
+	"assay/runner/series"
 	"assay/store"
 	"assay/workload/definition"
 )

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/cluster/kubernetes"
-	"assay/quantity"
+	"assay/internal/quantity"
 )
 
 func newKubernetes() *cobra.Command {

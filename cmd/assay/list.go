@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/catalog"
 	"assay/fault"
+	"assay/runner/catalog"
 )
 
 func newList() *cobra.Command {

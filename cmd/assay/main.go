@@ -19,9 +19,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"assay/catalog"
 	"assay/cluster/disk"
-	"assay/spelling"
+	"assay/internal/spelling"
+	"assay/runner/catalog"
 	"assay/workload/definition"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/catalog"
 	"assay/fault"
+	"assay/runner/catalog"
 	"assay/store/bug"
 	"assay/workload/definition"
 )

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/internal/expect"
+	"assay/runner/catalog"
 )
 
 func TestReferenceIsCurrent(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/compare"
 	"assay/report"
+	"assay/report/compare"
 	"assay/runner"
 )
 

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/monitor"
 	"assay/report"
 	"assay/runner"
+	"assay/runner/monitor"
 	"assay/workload/definition"
 )
 

@@ -13,7 +13,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"assay/check"
-	"assay/quantity"
+	"assay/internal/quantity"
 	"assay/report"
 	"assay/runner"
 )

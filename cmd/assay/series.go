@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/compare"
 	"assay/report"
+	"assay/report/compare"
 	"assay/runner"
-	"assay/series"
+	"assay/runner/series"
 )
 
 // runSeries makes the runs of a plan and shows them together.

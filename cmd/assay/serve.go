@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/catalog"
 	"assay/runner"
-	"assay/serve"
+	"assay/runner/catalog"
+	"assay/runner/serve"
 	"assay/store"
 	"assay/workload/entity"
 )

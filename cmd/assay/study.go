@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"assay/catalog"
-	"assay/compare"
+	"assay/internal/spelling"
 	"assay/report"
+	"assay/report/compare"
 	"assay/runner"
-	"assay/spelling"
-	"assay/study"
+	"assay/runner/catalog"
+	"assay/runner/study"
 )
 
 // studyFlags are those of assay study.

@@ -12,18 +12,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/catalog"
 	"assay/check"
 	"assay/cluster"
 	"assay/fault"
+	"assay/internal/quantity"
 	"assay/load"
 	"assay/measure"
-	"assay/quantity"
 	"assay/report"
 	"assay/runner"
-	"assay/series"
+	"assay/runner/catalog"
+	"assay/runner/series"
+	"assay/runner/study"
 	"assay/store"
-	"assay/study"
 )
 
 // plannedExperiment is an experiment with the series that makes it.

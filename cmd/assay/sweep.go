@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/check"
-	"assay/compare"
 	"assay/load"
 	"assay/measure"
 	"assay/report"
+	"assay/report/compare"
+	"assay/report/scalability"
 	"assay/runner"
-	"assay/scalability"
-	"assay/series"
+	"assay/runner/series"
 	"assay/workload/definition"
 )
 

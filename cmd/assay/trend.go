@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/compare"
 	"assay/report"
+	"assay/report/compare"
 )
 
 // trendFlags are those of assay trend.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assay/view"
+	"assay/report/view"
 )
 
 func newView() *cobra.Command {

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"assay/catalog"
 	"assay/cluster"
 	"assay/internal/expect"
+	"assay/runner/catalog"
 )
 
 // TestDidYouMean: a word or flag that is nearly a known one is answered with

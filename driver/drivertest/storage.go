@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"assay/durability"
 	"assay/store"
+	"assay/store/durability"
 )
 
 // StorageOf has a user make tables by these statements of SQL, and returns what the database

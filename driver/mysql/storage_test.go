@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
-	"assay/durability"
 	"assay/store"
+	"assay/store/durability"
 )
 
 // TestTablesOfAUser wants the tables that a user makes to be of the engine that the

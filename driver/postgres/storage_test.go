@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
-	"assay/durability"
 	"assay/store"
+	"assay/store/durability"
 )
 
 // TestTablesOfAUser wants what a user makes unlogged, or elsewhere, to be told, with

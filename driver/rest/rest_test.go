@@ -22,7 +22,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqlite"
 	"assay/history"
-	"assay/serve"
+	"assay/runner/serve"
 	"assay/store"
 	"assay/workload/availability"
 	"assay/workload/entity"

@@ -8,9 +8,9 @@ import (
 
 	"assay/check"
 	"assay/load"
-	"assay/promise"
 	"assay/report"
 	"assay/store"
+	"assay/store/promise"
 	"assay/workload/definition"
 )
 

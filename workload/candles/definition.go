@@ -10,9 +10,9 @@ import (
 	"assay/check"
 	"assay/load"
 	"assay/measure"
-	"assay/promise"
 	"assay/report"
 	"assay/store"
+	"assay/store/promise"
 	"assay/workload/definition"
 )
 

@@ -13,10 +13,10 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/measure"
-	"assay/promise"
 	"assay/report"
 	"assay/store"
 	"assay/store/bug"
+	"assay/store/promise"
 )
 
 // Workload is one workload: what the catalog, the runner and the commands know of

@@ -12,9 +12,9 @@ import (
 	"assay/check/cycle"
 	"assay/load"
 	"assay/measure"
-	"assay/promise"
 	"assay/report"
 	"assay/store"
+	"assay/store/promise"
 	"assay/workload/definition"
 )
 

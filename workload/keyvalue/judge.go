@@ -5,8 +5,8 @@ import (
 
 	"assay/check"
 	"assay/history"
-	"assay/promise"
 	"assay/store"
+	"assay/store/promise"
 	"assay/workload/definition"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"assay/load"
-	"assay/promise"
 	"assay/report"
 	"assay/store"
+	"assay/store/promise"
 	"assay/workload/definition"
 )
 

@@ -9,9 +9,9 @@ import (
 	"assay/check/cycle"
 	"assay/load"
 	"assay/measure"
-	"assay/promise"
 	"assay/report"
 	"assay/store"
+	"assay/store/promise"
 	"assay/workload/definition"
 	"assay/workload/journal"
 )

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"assay/load"
-	"assay/promise"
 	"assay/report"
 	"assay/store"
+	"assay/store/promise"
 	"assay/workload/definition"
 	"assay/workload/journal"
 )

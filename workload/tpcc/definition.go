@@ -6,9 +6,9 @@ import (
 	"strconv"
 
 	"assay/load"
-	"assay/promise"
 	"assay/report"
 	"assay/store"
+	"assay/store/promise"
 	"assay/workload/definition"
 )
 

@@ -7,9 +7,9 @@ import (
 
 	"assay/check"
 	"assay/load"
-	"assay/promise"
 	"assay/report"
 	"assay/store"
+	"assay/store/promise"
 	"assay/workload/definition"
 )
 

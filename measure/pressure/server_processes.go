@@ -1,0 +1,152 @@
+package pressure
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/internal/procfs"
+)
+
+// Listening returns what listens on these addresses, each host:port, as far as
+// they are this machine's: the processes that hold the port, those that they
+// started, and others of the same name, such as further members of a cluster.
+// It is certain if each address has a process that is known as a database's
+// server; it is not behind a proxy, or without the right to look.
+func Listening(addresses []string) Database {
+	var names []string
+	var owners []int
+	certain := len(addresses) > 0
+	own := ownAddresses()
+	all := readProcesses()
+	for _, address := range addresses {
+		host, port, err := net.SplitHostPort(address)
+		if err != nil || !isHere(host, own) {
+			certain = false
+			continue
+		}
+		holders := portHolders(port)
+		certain = certain && len(holders) > 0
+		for _, p := range all {
+			if slices.Contains(holders, p.PID) {
+				owners, names = append(owners, p.PID), append(names, p.Name)
+				certain = certain && isServer(p.Name)
+			}
+		}
+	}
+	return Database{Certain: certain, Servers: func() []int { return family(readProcesses(), owners, names) }}
+}
+
+// ServerAt returns the processes of the server that listens on an address, host:port,
+// of this machine: who holds the port, and what descends from it. They are looked for
+// again when there are none, since a server may be started again. why, if it is not
+// empty, is why they are not known.
+func ServerAt(address string) (processes func() []int, why string) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || !isHere(host, ownAddresses()) {
+		return nil, address + " is not an address of this machine, and its machine is not asked"
+	}
+	owners := portHolders(port)
+	if len(owners) == 0 {
+		return nil, "who listens on " + address + " cannot be seen: only Linux tells, and only to the same user or to root"
+	}
+	for _, p := range readProcesses() {
+		if slices.Contains(owners, p.PID) && !isServer(p.Name) {
+			return nil, p.Name + " listens on " + address + ", and the server behind it is not known"
+		}
+	}
+	return func() []int {
+		found := family(readProcesses(), owners, nil)
+		if len(found) == 0 {
+			owners = portHolders(port)
+			found = family(readProcesses(), owners, nil)
+		}
+		return found
+	}, ""
+}
+
+// family is the owners, what descends from them, and what has one of the names.
+func family(all []procfs.Process, owners []int, names []string) []int {
+	children := map[int][]int{}
+	var found []int
+	for _, p := range all {
+		children[p.Parent] = append(children[p.Parent], p.PID)
+		if slices.Contains(owners, p.PID) || slices.Contains(names, p.Name) {
+			found = append(found, p.PID)
+		}
+	}
+	seen := map[int]bool{}
+	for i := 0; i < len(found); i++ {
+		if !seen[found[i]] {
+			seen[found[i]] = true
+			found = append(found, children[found[i]]...)
+		}
+	}
+	return found
+}
+
+func ownAddresses() []net.IP {
+	var own []net.IP
+	interfaces, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	for _, a := range interfaces {
+		if n, is := a.(*net.IPNet); is {
+			own = append(own, n.IP)
+		}
+	}
+	return own
+}
+
+func isHere(host string, own []net.IP) bool {
+	if host == "localhost" || host == "" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && (ip.IsLoopback() || slices.ContainsFunc(own, ip.Equal))
+}
+
+// portHolders are the processes that listen on a TCP port of this machine, as
+// far as they can be seen (proc(5), /proc/net/tcp and /proc/PID/fd).
+func portHolders(port string) []int {
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		return nil
+	}
+	sockets := map[string]bool{}
+	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		text, err := os.ReadFile(table)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			const local, state, inode, listens = 1, 3, 9, "0A"
+			fields := strings.Fields(line)
+			if len(fields) > inode && fields[state] == listens && strings.HasSuffix(fields[local], fmt.Sprintf(":%04X", number)) {
+				sockets["socket:["+fields[inode]+"]"] = true
+			}
+		}
+	}
+	if len(sockets) == 0 {
+		return nil
+	}
+	var holders []int
+	links, err := filepath.Glob("/proc/[0-9]*/fd/*")
+	if err != nil {
+		return nil
+	}
+	for _, link := range links {
+		if to, err := os.Readlink(link); err == nil && sockets[to] {
+			pid, err := strconv.Atoi(strings.Split(link, "/")[2])
+			if err == nil && !slices.Contains(holders, pid) {
+				holders = append(holders, pid)
+			}
+		}
+	}
+	return holders
+}

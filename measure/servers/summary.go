@@ -1,0 +1,150 @@
+package servers
+
+import (
+	"math"
+	"slices"
+
+	"assay/internal/quantity"
+	"assay/store"
+)
+
+// Summary is what the servers were doing over the measured part of a run.
+type Summary struct {
+	// Seconds is the typical time between two samples, Samples how many there are.
+	Seconds float64 `json:"interval_s"`
+	Samples int     `json:"samples"`
+	// Nodes are the servers and assay itself. NoNodes is why no server is there.
+	Nodes   []NodeSummary `json:"nodes"`
+	NoNodes string        `json:"no_nodes,omitempty"`
+	// Account is the database's own. NoAccount is why there is none, Missed of how
+	// many looks of how many it is missing, and Problem what went wrong last.
+	Account   []FigureSummary `json:"account"`
+	NoAccount string          `json:"no_account,omitempty"`
+	Looks     int             `json:"account_looks"`
+	Missed    int             `json:"account_missed"`
+	Problem   string          `json:"account_problem,omitempty"`
+	Limit     Limit           `json:"limit"`
+}
+
+// NodeSummary is what a node used. What is not known is nil.
+type NodeSummary struct {
+	Node
+	// Samples is in how many intervals it was seen, of how many.
+	Samples int `json:"samples"`
+	Of      int `json:"of_samples"`
+	// CPUMedian and CPUMax are shares of the processors that it may use, 0 to 1.
+	CPUMedian *float64 `json:"cpu_share_median,omitempty"`
+	CPUMax    *float64 `json:"cpu_share_max,omitempty"`
+	MemoryMax *float64 `json:"memory_max_bytes,omitempty"`
+	// The rest are means.
+	Written  *float64 `json:"disk_written_bytes_per_second,omitempty"`
+	Read     *float64 `json:"disk_read_bytes_per_second,omitempty"`
+	Received *float64 `json:"network_in_bytes_per_second,omitempty"`
+	Sent     *float64 `json:"network_out_bytes_per_second,omitempty"`
+}
+
+// FigureSummary is a figure of the account, in Unit as charts have it.
+type FigureSummary struct {
+	Name   string  `json:"name"`
+	Chart  string  `json:"chart"`
+	Unit   string  `json:"unit"`
+	Mean   float64 `json:"mean"`
+	Median float64 `json:"median"`
+	Max    float64 `json:"max"`
+}
+
+// Summarize is the summary of a record under these conditions. It is a pure function
+// of them.
+func Summarize(r *Record, c Conditions) Summary {
+	s := Summary{Nodes: []NodeSummary{}, NoNodes: r.NoNodes, Account: []FigureSummary{}, NoAccount: r.NoAccount}
+	measured := r.intervalsWithin(c.From, c.To, nil)
+	var lengths []float64
+	for i, in := range measured {
+		if in {
+			now := &r.Samples[i+1]
+			s.Samples, s.Looks, s.Missed = s.Samples+1, s.Looks+now.Looks, s.Missed+now.Missed
+			lengths = append(lengths, now.At-r.Samples[i].At)
+			if now.Problem != "" {
+				s.Problem = now.Problem
+			}
+		}
+	}
+	s.Seconds = quantity.Median(lengths)
+	for _, n := range r.Nodes {
+		s.Nodes = append(s.Nodes, r.summarizeNode(n, measured))
+	}
+	for _, f := range r.Statistics {
+		if values := selected(r.figure(f), measured); len(values) > 0 {
+			s.Account = append(s.Account, FigureSummary{Name: f.Name, Chart: f.Chart, Unit: unitOf(f),
+				Mean: mean(values), Median: quantity.Median(values), Max: slices.Max(values)})
+		}
+	}
+	s.Limit = r.limit(c)
+	return s
+}
+
+func (r *Record) summarizeNode(n Node, measured []bool) NodeSummary {
+	s := NodeSummary{Node: n}
+	of := func(values []float64, what func([]float64) float64) *float64 {
+		chosen := selected(values, measured)
+		if len(chosen) == 0 {
+			return nil
+		}
+		value := what(chosen)
+		return &value
+	}
+	cpu := r.cpu(n)
+	s.Samples = len(selected(cpu, measured))
+	for _, in := range measured {
+		if in {
+			s.Of++
+		}
+	}
+	s.CPUMedian, s.CPUMax = of(cpu, quantity.Median), of(cpu, slices.Max)
+	s.MemoryMax = of(r.memory(n), slices.Max)
+	s.Written, s.Read, s.Received, s.Sent = of(r.written(n), mean), of(r.read(n), mean), of(r.received(n), mean), of(r.sent(n), mean)
+	return s
+}
+
+// intervalsWithin reports which intervals lie in a span and touch none of the others,
+// all in seconds since the start of the run.
+func (r *Record) intervalsWithin(from, to float64, without [][2]float64) []bool {
+	within := make([]bool, max(len(r.Samples)-1, 0))
+	for i := range within {
+		begin, end := r.Samples[i].At, r.Samples[i+1].At
+		// A look comes some milliseconds after the moment that it is due.
+		const late = 0.1
+		within[i] = begin >= from-late && end <= to+late &&
+			!slices.ContainsFunc(without, func(f [2]float64) bool { return end > f[0] && begin < f[1] })
+	}
+	return within
+}
+
+// selected are the known values of the chosen intervals.
+func selected(values []float64, chosen []bool) []float64 {
+	var all []float64
+	for i, value := range values {
+		if chosen[i] && !math.IsNaN(value) {
+			all = append(all, value)
+		}
+	}
+	return all
+}
+
+func sum(values []float64) (total float64) {
+	for _, v := range values {
+		total += v
+	}
+	return total
+}
+
+func mean(values []float64) float64 { return sum(values) / float64(len(values)) }
+
+// meaning is the values of the figure with a meaning, and whether there is one.
+func (r *Record) meaning(m store.Meaning) ([]float64, bool) {
+	i := slices.IndexFunc(r.Statistics, func(s store.Statistic) bool { return s.Means == m })
+	if i < 0 {
+		return nil, false
+	}
+	return r.figure(r.Statistics[i]), true
+}

@@ -1,0 +1,110 @@
+package compare
+
+import (
+	"math"
+	"slices"
+
+	"assay/internal/quantity"
+	"assay/report"
+)
+
+// pieces is in how many pieces of equal length the measured part is drawn.
+const pieces = 60
+
+// charts draws the groups together: throughput over the measured part, and response
+// time by percentile. Groups whose runs do not have them, such as baselines and runs
+// in rounds, are left out; a chart of fewer than two lines too.
+func charts(groups []Group) []report.LineChart {
+	over := report.LineChart{Title: "Throughput over time", Across: "seconds since the measured part began",
+		Up: "committed a second, median over the runs", Format: quantity.Short}
+	by := report.LineChart{Title: "Response time by percentile", Across: "share of the operations that took at most as long",
+		Up: "response time, median over the runs", Percentiles: true, Logarithmic: true, Format: quantity.Milliseconds}
+	for _, g := range groups {
+		if line := overTime(g); len(line.Points) > 1 {
+			over.Lines = append(over.Lines, line)
+		}
+		if line := byPercentile(g); len(line.Points) > 1 {
+			by.Lines = append(by.Lines, line)
+		}
+	}
+	return slices.DeleteFunc([]report.LineChart{over, by}, func(c report.LineChart) bool { return len(c.Lines) < 2 })
+}
+
+// overTime is the median throughput of a group's runs, piece by piece. A run
+// that was measured for another time than the first has no part in it.
+func overTime(g Group) report.ChartLine {
+	line := report.ChartLine{Name: g.Name}
+	first := &g.Runs[0].Result.Series
+	length := first.MeasureEnd - first.MeasureStart
+	step := length / pieces
+	if first.IntervalSeconds > 0 {
+		step = max(step, first.IntervalSeconds)
+	}
+	if !(length > 0) || len(g.Runs[0].Result.Rounds) > 0 {
+		return line
+	}
+	for from := 0.0; from+step <= length+1e-9; from += step {
+		var rates []float64
+		for _, r := range g.Runs {
+			if rate, ok := rateWithin(&r.Result.Series, from, from+step); ok {
+				rates = append(rates, rate)
+			}
+		}
+		if len(rates) > 0 {
+			line.Points = append(line.Points, [2]float64{math.Round((from+step/2)*100) / 100, quantity.Median(rates)})
+		}
+	}
+	return line
+}
+
+// rateWithin is how many operations committed a second in the intervals that begin
+// in a part of the measured part; false if there is none.
+func rateWithin(s *report.Series, from, to float64) (float64, bool) {
+	count, width := int64(0), 0.0
+	for i, start := range s.Start {
+		at := start - s.MeasureStart
+		if at >= from-1e-9 && at < to-1e-9 && start+s.IntervalSeconds <= s.MeasureEnd+1e-9 {
+			count += s.Committed[i]
+			width += s.IntervalSeconds
+		}
+	}
+	if width == 0 {
+		return 0, false
+	}
+	return float64(count) / width, true
+}
+
+// byPercentile is the median, over the runs of a group, of the response time at
+// each of some percentiles.
+func byPercentile(g Group) report.ChartLine {
+	line := report.ChartLine{Name: g.Name}
+	for _, q := range []float64{0, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999, 0.99999} {
+		var times []float64
+		for _, r := range g.Runs {
+			l := &r.Result.Latency
+			if l.Count == 0 || float64(l.Count)*(1-q) < 1 { // it would be the maximum
+				continue
+			}
+			if ms, ok := at(l.Curve, q); ok {
+				times = append(times, ms)
+			}
+		}
+		if 2*len(times) > len(g.Runs) {
+			line.Points = append(line.Points, [2]float64{q, quantity.Median(times)})
+		}
+	}
+	return line
+}
+
+// at is a curve's value at a quantile, straight between its points.
+func at(curve [][2]float64, q float64) (float64, bool) {
+	i := slices.IndexFunc(curve, func(p [2]float64) bool { return p[0] >= q })
+	switch {
+	case i < 0:
+		return 0, false
+	case i == 0 || curve[i][0] == curve[i-1][0]:
+		return curve[i][1], true
+	}
+	a, b := curve[i-1], curve[i]
+	return a[1] + (b[1]-a[1])*(q-a[0])/(b[0]-a[0]), true
+}

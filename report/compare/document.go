@@ -1,0 +1,306 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"assay/check"
+	"assay/internal/quantity"
+	"assay/report"
+)
+
+// Document lays comparisons out for a reader: of one, a table with a line for each
+// metric; of several, a table for each metric with a line for each group.
+func Document(all []*Comparison, command string) report.Document {
+	d := report.Document{Command: command}
+	if len(all) == 1 {
+		c := all[0]
+		d.Title = fmt.Sprintf("%s: %s against %s", c.A.Runs[0].Result.Workload, c.B.Name, c.A.Name)
+		d.Tables = []report.Table{pairTable(c)}
+	} else {
+		d.Title = fmt.Sprintf("%s: %d comparisons with %s", all[0].A.Runs[0].Result.Workload, len(all), all[0].A.Name)
+		d.Tables = metricTables(all)
+	}
+	d.Notes = notes(all)
+	d.Verdicts = verdicts(all)
+	d.Charts = charts(groupsOf(all))
+	return d
+}
+
+// pairTable has a line for each metric of two groups.
+func pairTable(c *Comparison) report.Table {
+	t := report.Table{Head: []string{"", "A", "±", "B", "±", "change", "p"}}
+	for _, r := range c.Rows {
+		t.Rows = append(t.Rows, []string{r.Metric, r.metric.format(r.A.Median), shareText(r.A), r.metric.format(r.B.Median), shareText(r.B), r.changeText(), probabilityText(r.P)})
+	}
+	return t
+}
+
+// tableMetrics are the metrics that have a table over several comparisons, by a run of
+// these. Work in rounds has throughput and times of its rounds alone, since all rounds
+// together are a mixture.
+func tableMetrics(r *report.Result) []string {
+	switch {
+	case len(r.Rounds) > 0:
+		names := []string{"size"}
+		for _, m := range roundMetrics(r) {
+			names = append(names, m.name)
+		}
+		return names
+	case r.Availability != nil:
+		return []string{"outage", "read outage", "new primary", "longest call"}
+	}
+	return []string{"throughput", "p50", "p99", "errors", "outage", "new primary", "size"}
+}
+
+// metricTables has, for each metric, a line for each group.
+func metricTables(all []*Comparison) []report.Table {
+	var tables []report.Table
+	for _, name := range tableMetrics(all[0].A.Runs[0].Result) {
+		t := report.Table{Title: name, Head: []string{"runs of", "median", "±", "change", "p", "n"}}
+		seen := map[string]bool{}
+		for _, c := range all {
+			at := slices.IndexFunc(c.Rows, func(r Row) bool { return r.Metric == name })
+			if at < 0 {
+				continue
+			}
+			r := c.Rows[at]
+			if !seen[c.A.Name] {
+				t.Rows = append(t.Rows, []string{c.A.Name, r.metric.format(r.A.Median), shareText(r.A), "", "", fmt.Sprint(r.A.Runs)})
+				seen[c.A.Name] = true
+			}
+			t.Rows = append(t.Rows, []string{c.B.Name, r.metric.format(r.B.Median), shareText(r.B), r.changeText(), probabilityText(r.P), fmt.Sprint(r.B.Runs)})
+		}
+		if len(t.Rows) > 0 {
+			tables = append(tables, t)
+		}
+	}
+	return tables
+}
+
+func shareText(s Spread) string {
+	if s.Runs < 2 && !s.Confident {
+		return ""
+	}
+	return fmt.Sprintf("%.0f %%", math.Ceil(100*s.Share()))
+}
+
+// changeText is a tilde where there is no difference to be seen.
+func (r Row) changeText() string {
+	if !r.Significant {
+		return "~"
+	}
+	return changeText(r.Change)
+}
+
+// notes are what a reader must know to believe the figures.
+func notes(all []*Comparison) []string {
+	var lines []string
+	if len(all) == 1 {
+		c := all[0]
+		lines = append(lines, fmt.Sprintf("A is %s (%s), B is %s (%s).", c.A.Name, counted(c.A), c.B.Name, counted(c.B)))
+	}
+	lines = append(lines, "Figures are medians over the runs of a group. ± is half their 95 % confidence interval, or with fewer than 6 runs half the range from the smallest to the largest; of a single run it is its own interval, without what differs from run to run. ~: no difference that chance would not make (Mann-Whitney U test, p ≥ 0.05).")
+	least := math.MaxInt
+	for _, c := range all {
+		least = min(least, len(c.A.Runs), len(c.B.Runs))
+	}
+	if least < 4 {
+		lines = append(lines, fmt.Sprintf("%s on a side is too few: no difference can be told from chance with fewer than 4 on each. Repeat with --repeat 5.", check.Counted(int64(least), "run", "runs")))
+	}
+	for _, c := range all {
+		for _, d := range c.Differences {
+			lines = append(lines, fmt.Sprintf("%s and %s differ in %s: %s against %s.", c.A.Name, c.B.Name, d.Condition, d.A, d.B))
+		}
+	}
+	for _, g := range groupsOf(all) {
+		lines = append(lines, g.remarks()...)
+	}
+	return lines
+}
+
+func counted(g Group) string { return check.Counted(int64(len(g.Runs)), "run", "runs") }
+
+// remarks are what is against the runs of a group.
+func (g Group) remarks() []string {
+	var lines []string
+	if n := g.Violated(); n > 0 {
+		lines = append(lines, fmt.Sprintf("%s: in %d of %s the database is VIOLATED. How fast it is means little.", g.Name, n, counted(g)))
+	}
+	reasons := map[string]int{}
+	for _, r := range g.Runs {
+		if !r.Result.Measurement.Invalid() {
+			continue
+		}
+		for _, why := range r.Result.Measurement.Reasons {
+			kind, _, _ := strings.Cut(why, ":")
+			reasons[kind]++
+		}
+	}
+	if n := g.Invalid(); n > 0 {
+		var parts []string
+		for kind, count := range reasons {
+			parts = append(parts, fmt.Sprintf("%s (%d)", kind, count))
+		}
+		slices.Sort(parts)
+		what := "they are left out of the figures"
+		if g.unbelieved() {
+			what = "no figure of theirs is to be believed"
+		}
+		lines = append(lines, fmt.Sprintf("%s: the measurement of %d of %s is invalid: %s; %s.", g.Name, n, counted(g), cmp.Or(strings.Join(parts, ", "), "no reason is kept"), what))
+	}
+	if n := g.wide(); n > 0 {
+		lines = append(lines, fmt.Sprintf("%s: the measurement of %d of %s is wide: its throughput is known within more than 10 %%. Measure longer.", g.Name, n, counted(g)))
+	}
+	if g.Failed > 0 {
+		lines = append(lines, fmt.Sprintf("%s: %s of the series could not be made.", g.Name, check.Counted(int64(g.Failed), "run", "runs")))
+	}
+	if g.Waiting > 0 {
+		lines = append(lines, fmt.Sprintf("%s: %s not made yet.", g.Name, check.Counted(int64(g.Waiting), "run of the series is", "runs of the series are")))
+	}
+	return lines
+}
+
+// groupsOf are the groups of comparisons, each once.
+func groupsOf(all []*Comparison) []Group {
+	var groups []Group
+	for _, c := range all {
+		for _, g := range []Group{c.A, c.B} {
+			if !slices.ContainsFunc(groups, func(x Group) bool { return x.Name == g.Name }) {
+				groups = append(groups, g)
+			}
+		}
+	}
+	return groups
+}
+
+func verdicts(all []*Comparison) []report.DocumentVerdict {
+	var lines []report.DocumentVerdict
+	for _, c := range all {
+		of := ""
+		if len(all) > 1 {
+			of = " (" + c.B.Name + ")"
+		}
+		for _, g := range c.Gates {
+			lines = append(lines, report.DocumentVerdict{Text: "gate " + g.Gate + of + " " + g.Detail, Good: !g.Missed && !g.Invalid})
+		}
+	}
+	return lines
+}
+
+// Missed reports whether any gate of the comparisons was missed.
+func Missed(all []*Comparison) bool {
+	return slices.ContainsFunc(all, func(c *Comparison) bool {
+		return slices.ContainsFunc(c.Gates, func(g GateResult) bool { return g.Missed })
+	})
+}
+
+// Unanswered reports whether any gate of the comparisons rests on invalid measurements.
+func Unanswered(all []*Comparison) bool {
+	return slices.ContainsFunc(all, func(c *Comparison) bool {
+		return slices.ContainsFunc(c.Gates, func(g GateResult) bool { return g.Invalid })
+	})
+}
+
+// Summary lays the groups of a series out: a line for each, and how each differs from
+// the first.
+func Summary(workload string, groups []Group) report.Document {
+	d := report.Document{Title: fmt.Sprintf("%s: a series of %s", workload, counted(all(groups)))}
+	var had []Group
+	for _, g := range groups {
+		if len(g.Runs) > 0 {
+			had = append(had, g)
+		}
+	}
+	d.Tables = slices.Concat([]report.Table{summaryTable(had)}, roundsTable(had), availabilityTable(had))
+	var comparisons []*Comparison
+	for _, g := range had[1:] {
+		// What a series varies on purpose is no difference; the rest is told as one.
+		if c, err := Compare(had[0], g, Options{Allow: []string{"all"}}); err == nil {
+			comparisons = append(comparisons, c)
+		}
+	}
+	if len(comparisons) == 1 {
+		d.Tables = append(d.Tables, pairTable(comparisons[0]))
+	} else if len(comparisons) > 1 {
+		d.Tables = append(d.Tables, metricTables(comparisons)...)
+	}
+	if len(comparisons) > 0 {
+		d.Notes = notes(comparisons)
+		d.Charts = charts(had)
+	}
+	for _, g := range groups {
+		if len(g.Runs) == 0 || len(comparisons) == 0 {
+			d.Notes = append(d.Notes, g.remarks()...)
+		}
+		if len(g.Runs) > 0 {
+			d.Verdicts = append(d.Verdicts, g.verdict())
+		}
+	}
+	return d
+}
+
+func all(groups []Group) Group {
+	var whole Group
+	for _, g := range groups {
+		whole.Runs = append(whole.Runs, g.Runs...)
+	}
+	return whole
+}
+
+// summaryMetrics are the figures of a group's line: those that its workload is run for.
+func summaryMetrics(r *report.Result) []string {
+	switch {
+	case len(r.Rounds) > 0:
+		return []string{"size"}
+	case r.Availability != nil: // not more than 80 columns of a terminal take
+		return []string{"outage", "read outage", "new primary"}
+	case len(r.Faults) > 0:
+		return []string{"throughput", "p50", "p99", "outage"}
+	}
+	return []string{"throughput", "p50", "p99"}
+}
+
+// summaryTable has a line for each group, as the reports of single runs have one for
+// each figure. What a group does not have, since none of its faults made it, is left out of
+// its line.
+func summaryTable(groups []Group) report.Table {
+	t := report.Table{Head: []string{"", "runs", "valid"}}
+	if len(groups) == 0 {
+		return t
+	}
+	names := summaryMetrics(groups[0].Runs[0].Result)
+	shown := slices.DeleteFunc(metrics(), func(m metric) bool {
+		return !slices.Contains(names, m.name) || !slices.ContainsFunc(groups, func(g Group) bool { return everyRunHas([]Group{g}, m) })
+	})
+	for _, m := range shown {
+		t.Head = append(t.Head, m.name, "±")
+	}
+	for _, g := range groups {
+		row := []string{cmp.Or(g.Name, "all"), fmt.Sprint(len(g.Runs)), fmt.Sprint(g.Valid())}
+		for _, m := range shown {
+			if !everyRunHas([]Group{g}, m) {
+				row = append(row, quantity.None, "")
+				continue
+			}
+			s := g.spread(m)
+			row = append(row, m.format(s.Median), shareText(s))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// verdict is how the runs of a group ended.
+func (g Group) verdict() report.DocumentVerdict {
+	var parts []string
+	for _, v := range []check.Verdict{check.Violated, check.Unknown, check.Valid} {
+		if n := g.ended(v); n > 0 {
+			parts = append(parts, fmt.Sprintf("%s in %d of %s", strings.ToUpper(v.String()), n, counted(g)))
+		}
+	}
+	return report.DocumentVerdict{Text: strings.TrimPrefix(g.Name+": ", ": ") + strings.Join(parts, ", "), Good: g.Valid() == len(g.Runs)}
+}

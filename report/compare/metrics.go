@@ -1,0 +1,184 @@
+package compare
+
+import (
+	"assay/internal/quantity"
+	"assay/measure"
+	"assay/report"
+)
+
+// Units of metrics.
+const (
+	perSecond    = "/s"
+	milliseconds = "ms"
+	microseconds = "µs"
+	sizeBytes    = "B"
+	percent      = "%"
+	seconds      = "s"
+)
+
+// metric is one figure of a run.
+type metric struct {
+	// name is as in thresholds (package measure) where there is the same one.
+	name, unit string
+	// moreIsBetter is false of times, sizes and errors.
+	moreIsBetter bool
+	// of takes it of a run; ok is false if the run does not have it.
+	of func(r *report.Result) (value float64, ok bool)
+	// interval is the 95 % confidence interval of a single run, nil if it has none; it is
+	// nil of metrics that never have one.
+	interval func(r *report.Result) *measure.Interval
+}
+
+// metrics are those that any run may have, in the order of tables. Those of rounds
+// depend on the run (roundMetrics).
+func metrics() []metric {
+	all := []metric{
+		{"throughput", perSecond, true, func(r *report.Result) (float64, bool) { return r.Throughput.PerSecond, r.Throughput.Seconds > 0 },
+			func(r *report.Result) *measure.Interval { return r.Throughput.Interval() }},
+	}
+	for _, l := range measure.LatencyMetrics() {
+		all = append(all, metric{l.Name, milliseconds, false, func(r *report.Result) (float64, bool) { return l.Of(&r.Latency), r.Latency.Count > 0 },
+			func(r *report.Result) *measure.Interval { return l.Interval(&r.Latency) }})
+	}
+	return append(all, []metric{
+		{"errors", percent, false, errorShare, nil},
+		{"outage", milliseconds, false, outage, nil},
+		{"read outage", milliseconds, false, readOutage, nil},
+		{"new primary", milliseconds, false, newPrimary, nil},
+		{"longest call", milliseconds, false, longestCall, nil},
+		{"loading", perSecond, true, func(r *report.Result) (float64, bool) {
+			return r.Loading.PerSecond, r.Loading.Rows > 0 && r.Loading.Seconds > 0
+		}, nil},
+		{"size", sizeBytes, false, func(r *report.Result) (float64, bool) { return float64(r.Data.Bytes), r.Data.Bytes > 0 }, nil},
+		{"client cpu", microseconds, false, (*report.Result).ClientProcessor, nil},
+	}...)
+}
+
+// errorShare is how many of the measured operations failed or ended unknown, in
+// percent. A run in which none did has the share 0.
+func errorShare(r *report.Result) (float64, bool) {
+	all := r.Measured.Total()
+	if all == 0 {
+		return 0, false
+	}
+	return 100 * float64(r.Measured.Failed+r.Measured.Unknown) / float64(all), true
+}
+
+// outage is the longest time without a successful write that a fault, or any time
+// of workload availability, had.
+func outage(r *report.Result) (float64, bool) {
+	longest, known := 0.0, false
+	for _, f := range r.Faults {
+		if !f.Skipped {
+			longest, known = max(longest, f.WriteOutage), true
+		}
+	}
+	if r.Availability != nil {
+		longest, known = max(longest, r.Availability.WriteOutage), true
+	}
+	return longest, known
+}
+
+// readOutage is the same of reads, where there were any.
+func readOutage(r *report.Result) (float64, bool) {
+	longest, known := longestOfFaults(r, func(f *report.Fault) float64 { return f.ReadOutage })
+	if r.Availability != nil {
+		longest = max(longest, r.Availability.ReadOutage)
+		known = longest >= 0
+	}
+	return longest, known
+}
+
+// newPrimary is how long after a fault there was another primary, at the longest.
+func newPrimary(r *report.Result) (float64, bool) {
+	return longestOfFaults(r, func(f *report.Fault) float64 {
+		if f.NewPrimary == "" {
+			return -1
+		}
+		return f.NewPrimaryAfter
+	})
+}
+
+// longestCall is the longest attempt of those that were under way in a fault.
+func longestCall(r *report.Result) (float64, bool) {
+	return longestOfFaults(r, func(f *report.Fault) float64 { return f.LongestCall })
+}
+
+// longestOfFaults is the longest of a time, which is negative of a fault that has none.
+func longestOfFaults(r *report.Result, of func(*report.Fault) float64) (longest float64, known bool) {
+	longest = -1
+	for i := range r.Faults {
+		if f := &r.Faults[i]; !f.Skipped {
+			longest = max(longest, of(f))
+		}
+	}
+	return longest, longest >= 0
+}
+
+// roundMetrics are the metrics of the rounds of a run that is worked in several.
+func roundMetrics(r *report.Result) []metric {
+	var all []metric
+	for _, round := range r.Rounds {
+		of := func(get func(x *report.Round) float64) func(*report.Result) (float64, bool) {
+			return func(r *report.Result) (float64, bool) {
+				for i := range r.Rounds {
+					if r.Rounds[i].Name == round.Name {
+						return get(&r.Rounds[i]), true
+					}
+				}
+				return 0, false
+			}
+		}
+		all = append(all, metric{round.Name + ": took", seconds, false, of(func(x *report.Round) float64 { return x.Seconds }), nil})
+		if round.RowsPerSecond > 0 {
+			all = append(all, metric{round.Name + ": rows", perSecond, true, of(func(x *report.Round) float64 { return x.RowsPerSecond }), nil})
+		}
+		if round.Service.Count > 1 {
+			all = append(all, metric{round.Name + ": p50", milliseconds, false, of(func(x *report.Round) float64 { return x.Service.P50 }), nil})
+		}
+	}
+	return all
+}
+
+// metricsOf are the metrics that the runs of all groups have.
+func metricsOf(groups []Group) []metric {
+	all := metrics()
+	if first := groups[0].Runs; len(first) > 0 {
+		all = append(all, roundMetrics(first[0].Result)...)
+	}
+	var had []metric
+	for _, m := range all {
+		if everyRunHas(groups, m) {
+			had = append(had, m)
+		}
+	}
+	return had
+}
+
+func everyRunHas(groups []Group, m metric) bool {
+	for _, g := range groups {
+		for _, r := range g.Runs {
+			if _, ok := m.of(r.Result); !ok {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// format writes a value with its unit, as reports do.
+func (m metric) format(v float64) string {
+	switch m.unit {
+	case perSecond:
+		return quantity.Figure(v) + "/s"
+	case milliseconds:
+		return quantity.Milliseconds(v)
+	case microseconds:
+		return quantity.Milliseconds(v / 1000)
+	case seconds:
+		return quantity.Seconds(v)
+	case sizeBytes:
+		return quantity.Bytes(int64(v))
+	}
+	return quantity.Figure(v) + " " + m.unit
+}

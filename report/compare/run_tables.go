@@ -1,0 +1,141 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/check"
+	"assay/internal/quantity"
+	"assay/report"
+)
+
+// workTables are tables about what only some runs have: faults, availability, entities
+// and rounds. A table without lines is left out.
+type workTables struct{ faults, availability, entities, rounds report.Table }
+
+func newWorkTables() *workTables {
+	return &workTables{
+		faults:       report.Table{Title: "Faults", Head: []string{"run", "fault", "proven", "new primary", "write outage", "read outage", "longest call", "errors of attempts"}, Words: []int{1, 7}},
+		availability: report.Table{Title: "Availability", Head: []string{"run", "policy", "longest write", "longest read", "hung", "lost", "done twice", "stale reads"}, Words: []int{1}},
+		entities:     report.Table{Title: "Entities", Head: []string{"run", "writes/s", "best second", "mean", "reads/s", "best second", "mean"}},
+		rounds:       report.Table{Title: "Rounds", Head: []string{"run", "round", "clients", "took", "mean", "p50", "p99", "max", "on disk", "more"}, Words: []int{1, 9}},
+	}
+}
+
+// add enters what a run has.
+func (w *workTables) add(name string, r *report.Result) {
+	for _, f := range r.Faults {
+		primary := quantity.None
+		if f.NewPrimary != "" {
+			primary = quantity.Milliseconds(f.NewPrimaryAfter)
+		}
+		fault, proven := f.Action+" "+f.Target, "no"
+		if f.Skipped {
+			fault += " (skipped)"
+		}
+		if f.Proven {
+			proven = "yes"
+		}
+		w.faults.Rows = append(w.faults.Rows, []string{name, fault, proven, primary, away(f.WriteOutage, f.WritesAway), away(f.ReadOutage, f.ReadsAway),
+			away(f.LongestCall, false), errorsText(f.Errors)})
+	}
+	if a := r.Availability; a != nil {
+		w.availability.Rows = append(w.availability.Rows, []string{name, a.Policy, away(a.LongestWrite, false), away(a.LongestRead, false),
+			check.Count(a.HungWrites + a.HungReads), check.Count(a.Lost), check.Count(a.Duplicates), check.Count(a.Stale)})
+	}
+	if e := r.Entity; e != nil {
+		row := []string{name}
+		for _, flow := range []report.Flow{e.Writes, e.Reads} {
+			row = append(row, quantity.Figure(flow.PerSecond), quantity.Figure(flow.Max), away(flow.Mean, false))
+		}
+		w.entities.Rows = append(w.entities.Rows, row)
+	}
+	for _, round := range r.Rounds {
+		t, size := &round.Service, quantity.None
+		if round.Size != nil {
+			size = quantity.Bytes(round.Size.Bytes)
+		}
+		w.rounds.Rows = append(w.rounds.Rows, []string{name, round.Name, strconv.Itoa(round.Clients), quantity.Milliseconds(round.Seconds * 1000),
+			away(t.Mean, false), away(t.P50, false), away(t.P99, false), away(t.Max, false), size, settings(round.Facts)})
+	}
+}
+
+// tables are those that have lines.
+func (w *workTables) tables() []report.Table {
+	return filled(w.faults, w.availability, w.entities, w.rounds)
+}
+
+// away is a time in milliseconds; none if there was none, and marked if it lasted to
+// the end.
+func away(ms float64, toTheEnd bool) string {
+	if ms < 0 {
+		return quantity.None
+	}
+	text := quantity.Milliseconds(ms)
+	if toTheEnd {
+		text += " (to the end)"
+	}
+	return text
+}
+
+// errorsText is the three most frequent errors of attempts, which come first.
+func errorsText(all []report.ErrorCount) string {
+	var parts []string
+	for _, e := range all[:min(len(all), 3)] {
+		parts = append(parts, fmt.Sprintf("%d %s", e.Attempts, e.Class))
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// roundsTable has a line for each round of each group: medians over its runs. It is none
+// for work that is not done in rounds.
+func roundsTable(groups []Group) []report.Table {
+	t := report.Table{Title: "Rounds by configuration", Head: []string{"", "round", "took", "±", "rows", "±", "p50", "±"}, Words: []int{1}}
+	for _, g := range groups {
+		first := g.Runs[0].Result
+		own := roundMetrics(first)
+		for _, round := range first.Rounds {
+			line := []string{cmp.Or(g.Name, "all"), round.Name}
+			for _, figure := range []string{"took", "rows", "p50"} {
+				at := slices.IndexFunc(own, func(m metric) bool { return m.name == round.Name+": "+figure })
+				if at < 0 || !everyRunHas([]Group{g}, own[at]) {
+					line = append(line, quantity.None, "")
+					continue
+				}
+				s := spreadOf(valuesOf(own[at], g))
+				line = append(line, own[at].format(s.Median), shareText(s))
+			}
+			t.Rows = append(t.Rows, line)
+		}
+	}
+	return filled(t)
+}
+
+// filled are the tables that have lines.
+func filled(tables ...report.Table) []report.Table {
+	return slices.DeleteFunc(tables, func(t report.Table) bool { return len(t.Rows) == 0 })
+}
+
+// availabilityTable counts over all runs of each group what was lost, done twice and read
+// stale; none for other workloads.
+func availabilityTable(groups []Group) []report.Table {
+	t := report.Table{Title: "Over all runs", Head: []string{"", "lost", "done twice", "stale reads"}}
+	for _, g := range groups {
+		var lost, twice, stale int64
+		for _, r := range g.Runs {
+			a := r.Result.Availability
+			if a == nil {
+				return nil
+			}
+			lost, twice, stale = lost+a.Lost, twice+a.Duplicates, stale+a.Stale
+		}
+		t.Rows = append(t.Rows, []string{cmp.Or(g.Name, "all"), check.Count(lost), check.Count(twice), check.Count(stale)})
+	}
+	return filled(t)
+}

@@ -1,0 +1,239 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/internal/quantity"
+	"assay/report"
+	"assay/report/scalability"
+)
+
+// Sweep is throughput and response time against load.
+type Sweep struct {
+	Workload string
+	// Groups are the runs of each load, in ascending order.
+	Groups []Group
+	// Law is nil if there are too few loads for it. Unbelieved is true if it is fitted to
+	// invalid measurements too, since the others are too few.
+	Law        *scalability.Law
+	Unbelieved bool
+	// Objective is what was asked for, empty if nothing was; Rate is the highest
+	// arrivals a second at which it was kept, twice; 0 if none was found.
+	Objective string
+	Rate      float64
+	Tried     int
+	// Unanswered is true if what was found for the objective rests on invalid
+	// measurements.
+	Unanswered bool
+}
+
+// NewSweep takes the groups of a series that varies the clients alone, and fits the
+// law to its runs. It returns an *InputError if no run has a result.
+func NewSweep(workload string, groups []Group, seed uint64) (*Sweep, error) {
+	s := &Sweep{Workload: workload}
+	var points, believed []scalability.Point
+	for _, g := range groups {
+		if len(g.Runs) == 0 {
+			continue
+		}
+		s.Groups = append(s.Groups, g)
+		for _, r := range g.Runs {
+			p := scalability.Point{Clients: float64(r.Result.Load.Clients), PerSecond: r.Result.Throughput.PerSecond}
+			points = append(points, p)
+			if !r.Result.Measurement.Invalid() {
+				believed = append(believed, p)
+			}
+		}
+	}
+	if len(s.Groups) == 0 {
+		return nil, &InputError{workload, "no run of the sweep has a result", nil}
+	}
+	slices.SortStableFunc(s.Groups, func(a, b Group) int { return cmp.Compare(a.clients(), b.clients()) })
+	law, err := scalability.Fit(believed, seed)
+	if err != nil && len(believed) < len(points) {
+		s.Unbelieved = true
+		law, err = scalability.Fit(points, seed)
+	}
+	if err == nil {
+		s.Law = &law
+	}
+	return s, nil
+}
+
+func (g Group) clients() int { return g.Runs[0].Result.Load.Clients }
+
+// figure is the median of a metric of a group; false if a run does not have it.
+func (g Group) figure(name string) (float64, bool) {
+	all := metrics()
+	m := all[slices.IndexFunc(all, func(m metric) bool { return m.name == name })]
+	values := valuesOf(m, g)
+	if len(values) < len(g.believed()) {
+		return 0, false
+	}
+	return quantity.Median(values), true
+}
+
+// believed are the groups that have a run whose measurement is not invalid; all groups
+// if there is none.
+func (s *Sweep) believed() []Group {
+	groups := slices.DeleteFunc(slices.Clone(s.Groups), Group.unbelieved)
+	if len(groups) == 0 {
+		return s.Groups
+	}
+	return groups
+}
+
+// Best is the load with the highest measured throughput.
+func (s *Sweep) Best() (clients int, perSecond float64) {
+	for _, g := range s.believed() {
+		if x, ok := g.figure("throughput"); ok && x > perSecond {
+			clients, perSecond = g.clients(), x
+		}
+	}
+	return clients, perSecond
+}
+
+// Largest is the largest load.
+func (s *Sweep) Largest() int { return s.Groups[len(s.Groups)-1].clients() }
+
+// Knee is the measured load with the most throughput for its response time, X/R
+// (L. Kleinrock, "Power and deterministic rules of thumb", ICC 1979): beyond it
+// clients wait longer and get little for it.
+func (s *Sweep) Knee() (clients int) {
+	power := 0.0
+	for _, g := range s.believed() {
+		x, _ := g.figure("throughput")
+		r, ok := g.figure("mean")
+		if ok && r > 0 && x/r > power {
+			clients, power = g.clients(), x/r
+		}
+	}
+	return clients
+}
+
+// Document lays the sweep out for a reader.
+func (s *Sweep) Document(command string) report.Document {
+	d := report.Document{Title: s.Workload + ": throughput and response time against load", Command: command}
+	load := report.Table{Head: []string{"clients", "runs", "throughput", "±", "p50", "±", "p99", "±", ""}}
+	best, _ := s.Best()
+	for _, g := range s.Groups {
+		row := []string{strconv.Itoa(g.clients()), fmt.Sprint(len(g.Runs))}
+		for _, m := range metrics() {
+			if !slices.Contains([]string{"throughput", "p50", "p99"}, m.name) {
+				continue
+			}
+			values := valuesOf(m, g)
+			if len(values) == 0 {
+				row = append(row, quantity.None, "")
+				continue
+			}
+			spread := g.spread(m)
+			row = append(row, m.format(spread.Median), shareText(spread))
+		}
+		mark := ""
+		switch {
+		case g.clients() == best:
+			mark = "peak"
+		case g.clients() == s.Knee():
+			mark = "knee"
+		}
+		if g.unbelieved() {
+			mark = strings.TrimPrefix(mark+", invalid", ", ")
+		}
+		load.Rows = append(load.Rows, append(row, mark))
+	}
+	d.Tables = append(d.Tables, load)
+	if s.Law != nil {
+		d.Tables = append(d.Tables, lawTable(s.Law))
+	}
+	d.Notes = s.notes()
+	for _, g := range s.Groups {
+		d.Notes = append(d.Notes, g.remarks()...)
+	}
+	if s.Objective != "" {
+		d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Text: s.objectiveText(), Good: s.Rate > 0 && !s.Unanswered})
+	}
+	d.Charts = s.charts()
+	return d
+}
+
+func lawTable(l *scalability.Law) report.Table {
+	t := report.Table{Title: "Universal Scalability Law", Head: []string{"parameter", "value", "from", "to"}}
+	for _, p := range []struct {
+		name string
+		scalability.Parameter
+		scale float64
+		unit  string
+	}{{"one client, per second", l.Lambda, 1, ""}, {"contention", l.Sigma, 100, " %"}, {"coherency", l.Kappa, 100, " %"}} {
+		cell := func(v float64) string { return quantity.Figure(v*p.scale) + p.unit }
+		t.Rows = append(t.Rows, []string{p.name, cell(p.Value), cell(p.Low), cell(p.High)})
+	}
+	return t
+}
+
+func (s *Sweep) notes() []string {
+	clients, perSecond := s.Best()
+	lines := []string{fmt.Sprintf("The highest throughput that was measured is %s/s, with %d clients. The knee, where throughput divided by response time is highest, is at %d.", quantity.Figure(perSecond), clients, s.Knee())}
+	if s.Law == nil {
+		return append(lines, "There are too few loads for the scalability law: it needs four, and has three parameters.")
+	}
+	l := s.Law
+	if s.Unbelieved {
+		lines = append(lines, "Too few of the measurements are valid for the law, so that it is fitted to the invalid ones too: do not believe it.")
+	}
+	lines = append(lines, fmt.Sprintf("The law is fitted to what was measured with %g to %g clients; the runs deviate from it by %s %% (standard deviation). From and to are the 95 %% confidence interval (bootstrap).",
+		l.Smallest, l.Largest, quantity.Figure(100*l.Deviation)))
+	switch peak, measured := l.Peak(); {
+	case math.IsInf(peak, 1):
+		lines = append(lines, "The law has no peak: throughput only levels off in what was measured.")
+	case measured:
+		lines = append(lines, fmt.Sprintf("By the law throughput is highest with %.0f clients, %s/s.", peak, quantity.Figure(l.At(peak))))
+	default:
+		lines = append(lines, fmt.Sprintf("By the law throughput would be highest with %.0f clients, which is beyond what was measured: that is a guess.", peak))
+	}
+	return lines
+}
+
+func (s *Sweep) objectiveText() string {
+	text := fmt.Sprintf("objective %s is kept at %s arrivals a second, in two runs; %d were made to find it", s.Objective, quantity.Figure(s.Rate), s.Tried)
+	if s.Rate == 0 {
+		text = fmt.Sprintf("objective %s: no rate was found that keeps it, in %d runs", s.Objective, s.Tried)
+	}
+	if s.Unanswered {
+		text += "; that rests on invalid measurements"
+	}
+	return text
+}
+
+// lawPoints is at how many loads the law is drawn.
+const lawPoints = 60
+
+func (s *Sweep) charts() []report.LineChart {
+	speed := report.LineChart{Title: "Throughput against load", Across: "clients", Up: "committed a second", Format: quantity.Short, Lines: []report.ChartLine{{Name: "measured"}}}
+	times := report.LineChart{Title: "Response time against load", Across: "clients", Up: "response time", Logarithmic: true, Format: quantity.Milliseconds, Lines: []report.ChartLine{{Name: "p50"}, {Name: "p99"}}}
+	for _, g := range s.Groups {
+		at := float64(g.clients())
+		if x, ok := g.figure("throughput"); ok {
+			speed.Lines[0].Points = append(speed.Lines[0].Points, [2]float64{at, x})
+		}
+		for i, name := range []string{"p50", "p99"} {
+			if ms, ok := g.figure(name); ok {
+				times.Lines[i].Points = append(times.Lines[i].Points, [2]float64{at, ms})
+			}
+		}
+	}
+	if s.Law != nil {
+		line := report.ChartLine{Name: "scalability law"}
+		for i := range lawPoints + 1 {
+			at := s.Law.Smallest + (s.Law.Largest-s.Law.Smallest)*float64(i)/lawPoints
+			line.Points = append(line.Points, [2]float64{math.Round(at*10) / 10, s.Law.At(at)})
+		}
+		speed.Lines = append(speed.Lines, line)
+	}
+	return []report.LineChart{speed, times}
+}

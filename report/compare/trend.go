@@ -1,0 +1,200 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/check"
+	"assay/report"
+	"assay/report/trend"
+)
+
+// fewestForTrend is how many runs can show a change: five before and five after it, as
+// many as a comparison wants of each.
+const fewestForTrend = 10
+
+// TrendOptions of a search for changes.
+type TrendOptions struct {
+	// Allow names the conditions in which the runs may differ.
+	Allow []string
+	// MinChange is the least change that is reported, as a share.
+	MinChange float64
+}
+
+// Trend is where the figures of runs changed, one group of runs after the other.
+type Trend struct {
+	Group   Group
+	Metrics []MetricTrend
+	// Differences are those that were allowed.
+	Differences []Difference
+	// Unmeasured is how many runs were left out since they measured nothing.
+	Unmeasured int
+}
+
+// MetricTrend is one figure of all runs, in the order in which they began.
+type MetricTrend struct {
+	Metric, Unit string
+	Values       []float64
+	Changes      []trend.ChangePoint
+	metric       metric
+}
+
+// FindTrend looks for the runs where the figures of a group changed. It returns an
+// *InputError if there are too few runs, and a *DifferentError if they must not be
+// compared.
+func FindTrend(g Group, o TrendOptions) (*Trend, error) {
+	t := &Trend{Group: g}
+	t.Group.Runs = slices.DeleteFunc(slices.Clone(g.Runs), func(r Run) bool { return r.Result.Throughput.Seconds <= 0 })
+	t.Unmeasured = len(g.Runs) - len(t.Group.Runs)
+	if n := len(t.Group.Runs); n < fewestForTrend {
+		return nil, &InputError{g.Name, fmt.Sprintf("has %s with figures; a trend takes %d or more", check.Counted(int64(n), "run", "runs"), fewestForTrend), nil}
+	}
+	slices.SortStableFunc(t.Group.Runs, func(a, b Run) int { return a.Result.Started.Compare(b.Result.Started) })
+	inGroup(t.Group, &t.Differences)
+	if refused := notAllowed(t.Differences, o.Allow); len(refused) > 0 {
+		return nil, &DifferentError{A: t.Group.Name, Differences: refused}
+	}
+	search := trend.Defaults()
+	search.MinChange = o.MinChange
+	for _, m := range metricsOf([]Group{t.Group}) {
+		values := valuesOf(m, t.Group)
+		t.Metrics = append(t.Metrics, MetricTrend{m.name, m.unit, values, trend.Find(values, search), m})
+	}
+	return t, nil
+}
+
+// Document lays a trend out for a reader.
+func (t *Trend) Document(command string) report.Document {
+	d := report.Document{Title: fmt.Sprintf("%s: %s of %s", t.Group.Runs[0].Result.Workload, counted(t.Group), t.Group.Name), Command: command}
+	changes := report.Table{Title: "Changes", Head: []string{"at run", "figure", "before", "after", "change", "p"}, Words: []int{1}}
+	figures := report.Table{Title: "Figures", Head: []string{"figure", "first", "last", "smallest", "largest", "changes"}}
+	numbers := map[int]bool{}
+	for _, m := range t.Metrics {
+		for _, c := range m.Changes {
+			numbers[c.Index] = true
+			changes.Rows = append(changes.Rows, []string{fmt.Sprint(c.Index + 1), m.Metric, m.metric.format(c.Before), m.metric.format(c.After), changeText(c.Change()), probabilityText(c.P)})
+			d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Good: m.better(c), Text: fmt.Sprintf("run %d: %s changed by %s", c.Index+1, m.Metric, changeText(c.Change()))})
+		}
+		last := len(m.Values) - 1
+		figures.Rows = append(figures.Rows, []string{m.Metric, m.metric.format(m.Values[0]), m.metric.format(m.Values[last]),
+			m.metric.format(slices.Min(m.Values)), m.metric.format(slices.Max(m.Values)), fmt.Sprint(len(m.Changes))})
+		if len(m.Changes) > 0 || slices.Contains([]string{"throughput", "p99"}, m.Metric) {
+			d.Charts = append(d.Charts, m.chart())
+		}
+	}
+	if len(changes.Rows) == 0 {
+		d.Verdicts = []report.DocumentVerdict{{Text: "no figure changed", Good: true}}
+	} else {
+		d.Tables = append(d.Tables, changes)
+	}
+	d.Tables = append(d.Tables, figures)
+	d.Notes = t.notes(numbers)
+	return d
+}
+
+func (t *Trend) notes(changed map[int]bool) []string {
+	lines := []string{"A change is where the means of the runs before and after differ more than chance would make them (E-divisive means, with Student's t-test, p < 0.001). Runs are counted in the order in which they began."}
+	for i, r := range t.Group.Runs {
+		if changed[i] {
+			lines = append(lines, fmt.Sprintf("run %d is %s, begun %s.", i+1, r.Folder, r.Result.Started.UTC().Format("2006-01-02 15:04:05 UTC")))
+		}
+	}
+	for _, d := range t.Differences {
+		lines = append(lines, fmt.Sprintf("The runs differ in %s: %s against %s.", d.Condition, d.A, d.B))
+	}
+	if t.Unmeasured > 0 {
+		lines = append(lines, check.Counted(int64(t.Unmeasured), "run", "runs")+" without figures left out.")
+	}
+	return append(lines, t.Group.remarks()...)
+}
+
+func (m MetricTrend) better(c trend.ChangePoint) bool {
+	return (c.After > c.Before) == m.metric.moreIsBetter
+}
+
+// chart shows the figure of each run, and the mean between changes.
+func (m MetricTrend) chart() report.LineChart {
+	each, mean := report.ChartLine{Name: "each run"}, report.ChartLine{Name: "mean between changes"}
+	at, next := average(m.Values), 0
+	if len(m.Changes) > 0 {
+		at = m.Changes[0].Before
+	}
+	for i, v := range m.Values {
+		if next < len(m.Changes) && m.Changes[next].Index == i {
+			at, next = m.Changes[next].After, next+1
+		}
+		each.Points = append(each.Points, [2]float64{float64(i + 1), v})
+		mean.Points = append(mean.Points, [2]float64{float64(i + 1), at})
+	}
+	return report.LineChart{Title: strings.ToUpper(m.Metric[:1]) + m.Metric[1:], Across: "run", Up: m.Metric, Format: m.metric.format, Lines: []report.ChartLine{each, mean}}
+}
+
+func average(values []float64) (mean float64) {
+	for _, v := range values {
+		mean += v / float64(len(values))
+	}
+	return mean
+}
+
+// jsonTrend is the form for programs.
+type jsonTrend struct {
+	Format  int               `json:"format"`
+	Name    string            `json:"name"`
+	Runs    []jsonTrendRun    `json:"runs"`
+	Metrics []jsonTrendMetric `json:"metrics"`
+}
+
+type jsonTrendRun struct {
+	Folder  string    `json:"folder"`
+	Started time.Time `json:"started"`
+}
+
+type jsonTrendMetric struct {
+	Metric  string       `json:"metric"`
+	Unit    string       `json:"unit"`
+	Values  []float64    `json:"values"`
+	Changes []jsonChange `json:"changes"`
+}
+
+type jsonChange struct {
+	// Run counts from 1.
+	Run    int     `json:"run"`
+	Folder string  `json:"folder"`
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+	// Change is null if Before is 0.
+	Change *float64 `json:"change"`
+	P      float64  `json:"p"`
+	Better bool     `json:"better"`
+}
+
+// WriteTrends writes trends for programs: {trends[] {runs, metrics[] {metric, values,
+// changes[] {run, before, after, change, p}}}}.
+func WriteTrends(w io.Writer, all []*Trend) error {
+	out := struct {
+		Trends []jsonTrend `json:"trends"`
+	}{[]jsonTrend{}}
+	for _, t := range all {
+		one := jsonTrend{Format: 1, Name: t.Group.Name}
+		for _, r := range t.Group.Runs {
+			one.Runs = append(one.Runs, jsonTrendRun{r.Folder, r.Result.Started})
+		}
+		for _, m := range t.Metrics {
+			metric := jsonTrendMetric{m.Metric, m.Unit, m.Values, []jsonChange{}}
+			for _, c := range m.Changes {
+				change := jsonChange{Run: c.Index + 1, Folder: one.Runs[c.Index].Folder, Before: c.Before, After: c.After, P: c.P, Better: m.better(c)}
+				if share := c.Change(); !math.IsInf(share, 0) {
+					change.Change = &share
+				}
+				metric.Changes = append(metric.Changes, change)
+			}
+			one.Metrics = append(one.Metrics, metric)
+		}
+		out.Trends = append(out.Trends, one)
+	}
+	return writeJSON(w, out, "  ", "trend")
+}

@@ -1,0 +1,198 @@
+package view
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"assay/report"
+	"assay/report/compare"
+)
+
+// write writes a page whole, or says that it could not be made.
+func (s *Server) write(w http.ResponseWriter, status int, name string, data any) {
+	var page bytes.Buffer
+	if err := s.templates.ExecuteTemplate(&page, name, data); err != nil {
+		http.Error(w, "the page could not be made: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(page.Bytes()) // fails if the browser has gone
+}
+
+// problem is a page that says why there is no other.
+func (s *Server) problem(w http.ResponseWriter, status int, text string) {
+	s.write(w, status, "problem.html", text)
+}
+
+// locate returns the folder of a path in an address, and false if it is none below
+// the one that is shown. What leaves that, by dots or by links, is none.
+func (s *Server) locate(at string) (folder string, found bool) {
+	if at == "" {
+		at = "."
+	}
+	if !fs.ValidPath(at) {
+		return "", false
+	}
+	info, err := s.root.Stat(filepath.FromSlash(at))
+	return filepath.Join(s.folder, filepath.FromSlash(at)), err == nil && info.IsDir()
+}
+
+// address is the link to a folder, or to a file in it, by one of the server's routes.
+func address(route, at, name string) string {
+	parts := strings.Split(path.Join("/", route, at, name), "/")
+	for i := range parts {
+		parts[i] = url.PathEscape(parts[i])
+	}
+	return strings.Join(parts, "/")
+}
+
+// served are the files of a run or a series that may be opened, with their types.
+// Histories and logs are not among them.
+func served() map[string]string {
+	return map[string]string{
+		report.FileReport: "text/html; charset=utf-8", report.FileResult: "application/json", report.FileSeries: "application/json",
+		report.FileEnvironment: "application/json", "sweep.json": "application/json", report.FileScenario: "text/plain; charset=utf-8",
+	}
+}
+
+// reportPolicy is for reports, which may have come from elsewhere: they run apart
+// from this server's own pages, and can reach nothing.
+const reportPolicy = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+func (s *Server) file(w http.ResponseWriter, r *http.Request) {
+	at := r.PathValue("path")
+	kind, known := served()[path.Base(at)]
+	if !known || !fs.ValidPath(at) {
+		s.problem(w, http.StatusNotFound, "There is no such page. Reports and results of runs are shown, and nothing else.")
+		return
+	}
+	file, err := s.root.Open(filepath.FromSlash(at))
+	if err != nil {
+		s.problem(w, http.StatusNotFound, fmt.Sprintf("%s cannot be opened: %s.", at, reason(err)))
+		return
+	}
+	defer file.Close() // nothing was written; an error here loses nothing
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		s.problem(w, http.StatusNotFound, at+" is no file.")
+		return
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Security-Policy", reportPolicy)
+	http.ServeContent(w, r, "", info.ModTime(), file)
+}
+
+// home is where the list is.
+const home = "/"
+
+// maxCompared bounds how many folders are put side by side.
+const maxCompared = 12
+
+// compare puts runs side by side. What makes them unlike is on the page's top, and
+// refuses nothing: who looks sees it, and no gate hangs on it.
+func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
+	paths := r.URL.Query()["run"]
+	if len(paths) < 2 || len(paths) > maxCompared {
+		s.problem(w, http.StatusBadRequest, fmt.Sprintf("Choose 2 to %d runs or series in the list to put them side by side; %d were chosen.", maxCompared, len(paths)))
+		return
+	}
+	var groups [][]compare.Group
+	for _, at := range paths {
+		read, ok := s.groups(w, at)
+		if !ok {
+			return
+		}
+		groups = append(groups, read)
+	}
+	pairs, err := compare.Pairs(groups)
+	var all []*compare.Comparison
+	var verdicts []report.DocumentVerdict
+	for i := 0; err == nil && i < len(pairs); i++ {
+		var c *compare.Comparison
+		if c, err = compare.Compare(pairs[i][0], pairs[i][1], compare.Options{Allow: []string{"all"}}); err == nil {
+			all = append(all, c)
+			if line, differ := unlike(c); differ {
+				verdicts = append(verdicts, line)
+			}
+		}
+	}
+	if err != nil {
+		s.problem(w, http.StatusUnprocessableEntity, "These cannot be put side by side: "+err.Error())
+		return
+	}
+	d := compare.Document(all, s.command(paths, len(verdicts) > 0))
+	d.Verdicts = append(verdicts, d.Verdicts...)
+	s.document(w, d)
+}
+
+// command is what compares the same on the command line.
+func (s *Server) command(paths []string, differ bool) string {
+	words := []string{"assay", "compare"}
+	for _, at := range paths {
+		words = append(words, filepath.Join(s.folder, filepath.FromSlash(at)))
+	}
+	if differ {
+		words = append(words, "--allow", "all")
+	}
+	return report.CommandLine(words)
+}
+
+// unlike says in which conditions the sides of a comparison differ.
+func unlike(c *compare.Comparison) (report.DocumentVerdict, bool) {
+	var names []string
+	for _, d := range c.Differences {
+		names = append(names, d.Condition)
+	}
+	return report.DocumentVerdict{Text: fmt.Sprintf("%s and %s were not made alike: they differ in %s", c.A.Name, c.B.Name, strings.Join(names, ", "))}, len(names) > 0
+}
+
+// groups reads what is to be compared, or answers why it cannot be.
+func (s *Server) groups(w http.ResponseWriter, at string) ([]compare.Group, bool) {
+	folder, found := s.locate(at)
+	if !found {
+		s.problem(w, http.StatusNotFound, "There is no folder "+at+" here.")
+		return nil, false
+	}
+	groups, err := compare.Read(folder)
+	if err != nil {
+		s.problem(w, http.StatusUnprocessableEntity, at+": "+strings.TrimPrefix(err.Error(), folder+": "))
+		return nil, false
+	}
+	return groups, true
+}
+
+// series lays out a series as far as it is made.
+func (s *Server) series(w http.ResponseWriter, r *http.Request) {
+	at := r.PathValue("path")
+	groups, ok := s.groups(w, at)
+	if !ok {
+		return
+	}
+	for _, g := range groups {
+		if len(g.Runs) > 0 {
+			s.document(w, compare.Summary(g.Runs[0].Result.Workload, groups))
+			return
+		}
+	}
+	s.problem(w, http.StatusUnprocessableEntity, at+" has no run with a result yet.")
+}
+
+// document writes a document with its own policy.
+func (s *Server) document(w http.ResponseWriter, d report.Document) {
+	d.Home = home
+	var page bytes.Buffer
+	if err := d.HTML(&page); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", strings.Replace(policy, "style-src 'self'", "style-src 'unsafe-inline'", 1))
+	_, _ = w.Write(page.Bytes()) // fails if the browser has gone
+}

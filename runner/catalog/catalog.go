@@ -1,0 +1,290 @@
+// Package catalog holds the explicit tables of what assay has: drivers,
+// workloads and which driver serves which workload. A new driver or workload
+// is one line here; nothing registers itself.
+//
+// It must not know how a run goes.
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"assay/driver/bugs"
+	"assay/driver/cassandra"
+	"assay/driver/foundationdb"
+	"assay/driver/mem"
+	"assay/driver/mongodb"
+	"assay/driver/mysql"
+	"assay/driver/postgres"
+	"assay/driver/rest"
+	"assay/driver/sqldb"
+	"assay/driver/sqlite"
+	"assay/driver/uri"
+	"assay/internal/spelling"
+	"assay/store"
+	"assay/store/bug"
+	"assay/workload/availability"
+	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/churn"
+	"assay/workload/definition"
+	"assay/workload/entity"
+	"assay/workload/isolation"
+	"assay/workload/script"
+	"assay/workload/smallbank"
+	"assay/workload/tpcb"
+	"assay/workload/tpcc"
+	"assay/workload/ycsb"
+)
+
+// Driver is one protocol.
+type Driver struct {
+	Name string
+	// Schemes are the URL schemes that it serves, without the colon.
+	Schemes []string
+	// Example is an address as a user would write it.
+	Example string
+	Summary string
+	// Parameters are what an address may have behind its question mark, in words.
+	Parameters string
+	// Missing says why this build cannot open it at all; empty if it can.
+	Missing string
+	// Open opens a database for a workload's schema, and Lacks are the capabilities that
+	// no database of this driver has: a workload that needs one of them is not served.
+	Open  store.Opener
+	Lacks store.Lacks
+	// Refuses are further workloads that are not served, by name, with the reason.
+	Refuses map[string]string
+	// Statistics opens the account that the database keeps of its own work, without
+	// connecting yet; nil if there is none, and NoStatistics says why.
+	Statistics   func(ctx context.Context, target store.Target) (store.Statistics, error)
+	NoStatistics string
+}
+
+// OpenStatistics opens the account that the database of the target keeps of its own
+// work, for a run of this workload. It returns nil, and why, where there is none.
+func (d Driver) OpenStatistics(ctx context.Context, workloadName string, target store.Target) (account store.Statistics, why string) {
+	if d.Statistics == nil {
+		return nil, d.NoStatistics
+	}
+	var err error
+	if target.Address, _, err = bugs.Take(target.Address, bugsOf(workloadName)); err == nil {
+		account, err = d.Statistics(ctx, target)
+	}
+	if err != nil {
+		return nil, err.Error()
+	}
+	return account, ""
+}
+
+// Support is whether the driver serves a workload. Missing has whether this build
+// can open it at all. The name must be one of Workloads.
+func (d Driver) Support(name string) definition.Support {
+	if why := d.Refuses[name]; why != "" {
+		return definition.Not(name, why)
+	}
+	w, err := WorkloadOf(name)
+	if err != nil {
+		return definition.Not(name, err.Error())
+	}
+	return withBugs(definition.Direct(w, d.Open, d.Lacks), w.Bugs)
+}
+
+// URL returns the URL of an address that a user wrote: one of libpq's keywords and values
+// means a URL of PostgreSQL's. Errors are *store.OptionError and tell no password.
+func URL(address string) (string, error) { return uri.FromKeywords(address) }
+
+// Drivers returns all drivers.
+func Drivers() []Driver { return append(sqlDrivers(), otherDrivers()...) }
+
+// sqlDrivers are those of databases that speak SQL.
+func sqlDrivers() []Driver {
+	return []Driver{
+		{
+			Name: "sqlite", Schemes: []string{"sqlite"}, Example: "sqlite:PATH", Summary: "SQLite, embedded in assay",
+			Parameters: "journal and synchronous, with the values of SQLite's pragmas journal_mode and synchronous",
+			Open:       sqlite.Open, Lacks: sqldb.Lacks(),
+			NoStatistics: "SQLite runs inside assay and keeps no account of its work",
+		},
+		{
+			Name: "postgres", Schemes: []string{"postgres", "postgresql"}, Example: "postgres://user@host:5432/database", Summary: "PostgreSQL, and CockroachDB by its dialect",
+			Parameters: "dialect (postgresql, cockroachdb); sslmode, sslrootcert, sslcert and sslkey; the others of libpq, of which one that cannot be honoured is refused by its name; and any setting of the server, for the session. Libpq's other form (host=... dbname=...), its environment variables (PGHOST, PGPASSWORD and others), PGPASSFILE and pg_service.conf are read too. A connection pooler in between is found by itself",
+			Open:       postgres.Open, Lacks: sqldb.Lacks(),
+			Statistics: postgres.OpenStatistics,
+		},
+		{
+			Name: "mysql", Schemes: []string{"mysql", "mariadb"}, Example: "mysql://user@host:3306,host2:3306/?engine=InnoDB", Summary: "MariaDB and MySQL, alone or as a Galera cluster",
+			Parameters: "socket (the path of the server's Unix socket, with localhost as the host; also in the host's place, as %2Fpath or unix(/path)), engine, dialect, balance (order, random: of several hosts), connect_timeout, statements (together, apart: how a transfer is sent), ssl-mode, ssl-ca, ssl-cert, ssl-key, tls; and any variable of the server, for the session, but those that assay sets itself. What an address leaves open comes from the group client of ~/.my.cnf and from MYSQL_PWD",
+			Open:       mysql.Open, Lacks: sqldb.Lacks(),
+			Statistics: mysql.OpenStatistics,
+		},
+	}
+}
+
+func otherDrivers() []Driver {
+	return []Driver{
+		{
+			Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0", Summary: "MongoDB replica sets, sharded clusters through a mongos, and standalone servers for workloads without transactions",
+			Parameters: "those of MongoDB's connection strings, such as replicaSet, w, wtimeoutMS, readConcernLevel, tls, tlsCAFile and tlsCertificateKeyFile; and shard=hashed through a mongos",
+			Statistics: mongodb.OpenStatistics,
+			Open:       mongodb.Open, Lacks: mongodb.Lacks(),
+		},
+		{
+			Name: "cassandra", Schemes: []string{"cassandra"}, Example: "cassandra://host:9042,host/keyspace?consistency=quorum", Summary: "Apache Cassandra",
+			Parameters: "consistency, replication (the copies of each row), tls, tlsCAFile, tlsCertFile and tlsKeyFile",
+			Statistics: cassandra.OpenStatistics,
+			Open:       cassandra.Open, Lacks: cassandra.Lacks(),
+		},
+		{
+			Name: "foundationdb", Schemes: []string{"fdb"}, Example: "fdb:///etc/foundationdb/fdb.cluster", Summary: "FoundationDB, in builds with its client library (-tags foundationdb)",
+			Parameters:   "prefix (of all keys) and causal_read_risky",
+			NoStatistics: "FoundationDB keeps its account in a document of its own (status json), which assay does not read yet",
+			Missing:      foundationdb.Missing(),
+			Open:         foundationdb.Open, Lacks: foundationdb.Lacks(),
+			Refuses: map[string]string{tpcc.Name: "FoundationDB's driver finds several rows by their keys at once only where the key has one column, so that each New-Order would read all stock of a warehouse"},
+		},
+		{
+			Name: "rest", Schemes: []string{"http", "https"}, Example: "http://127.0.0.1:8080", Summary: "any of them through the web service of assay serve",
+			Parameters:   "with https tlsCAFile, tlsCertFile and tlsKeyFile",
+			NoStatistics: "the databases behind the service are not known to assay",
+			Open:         rest.Open, Lacks: rest.Lacks(),
+			Refuses: map[string]string{availability.Name: "the service behind the address has two calls, to write an entity and to read one"},
+		},
+		{
+			Name: "mem", Schemes: []string{"mem"}, Example: "mem://?bug=lost-ack:0.001", Summary: "a reference database in memory with bugs to switch on, to test the tester",
+			Parameters:   "latency (of each operation, such as 2ms) and timeout (the probability that an operation ends unknown)",
+			NoStatistics: "it runs inside assay and keeps no account of its work",
+			Open:         mem.Open, Lacks: mem.Lacks(),
+		},
+		{
+			Name: "null", Schemes: []string{"null"}, Example: "null://", Summary: "a store that answers at once and keeps nothing, for what assay itself takes; it is judged by nothing",
+			NoStatistics: "it runs inside assay and keeps no account of its work",
+			Open:         mem.OpenNull, Lacks: mem.NullLacks(),
+			Refuses: map[string]string{smallbank.Name: transfersAlone, tpcb.Name: transfersAlone},
+		},
+	}
+}
+
+const transfersAlone = "the null store answers transfers, and inserts and reads by key, alone"
+
+// SchemeError means that no driver serves an address.
+type SchemeError struct {
+	// Scheme is what stood before the colon; empty if there was no colon.
+	Scheme string
+	Known  []string
+}
+
+func (e *SchemeError) Error() string {
+	if e.Scheme == "" {
+		return "the database address has no scheme; write one of: " + strings.Join(e.Known, ", ")
+	}
+	return fmt.Sprintf("no driver for %q; the address begins like one of: %s%s", e.Scheme+":", strings.Join(e.Known, ", "),
+		spelling.Hint(e.Scheme+":", "", Schemes()))
+}
+
+// Schemes are what addresses begin with, each with its colon.
+func Schemes() []string {
+	var all []string
+	for _, d := range Drivers() {
+		for _, s := range d.Schemes {
+			all = append(all, s+":")
+		}
+	}
+	return all
+}
+
+// DriverFor returns the driver that serves the address, or a *SchemeError.
+func DriverFor(address string) (Driver, error) {
+	scheme, _, found := strings.Cut(address, ":")
+	if !found {
+		scheme = ""
+	}
+	var known []string
+	for _, d := range Drivers() {
+		for _, s := range d.Schemes {
+			if s == scheme {
+				return d, nil
+			}
+		}
+		known = append(known, d.Example)
+	}
+	return Driver{}, &SchemeError{Scheme: scheme, Known: known}
+}
+
+// Cell says whether a driver serves a workload.
+type Cell struct {
+	Driver    string `json:"driver"`
+	Workload  string `json:"workload"`
+	Supported bool   `json:"supported"`
+	// Reason says why not; empty if supported.
+	Reason string `json:"reason"`
+}
+
+// Matrix returns a cell for every driver and workload.
+func Matrix() []Cell {
+	var cells []Cell
+	for _, d := range Drivers() {
+		for _, w := range Workloads() {
+			support := d.Support(w.Name)
+			c := Cell{Driver: d.Name, Workload: w.Name, Supported: support.Open != nil, Reason: support.Reason}
+			if d.Missing != "" && c.Supported {
+				c.Supported, c.Reason = false, d.Missing
+			}
+			cells = append(cells, c)
+		}
+	}
+	return cells
+}
+
+// Workloads returns all workloads.
+func Workloads() []definition.Workload {
+	return []definition.Workload{
+		bank.Definition(), isolation.Definition(), availability.Definition(), entity.Definition(), candles.Definition(),
+		bulkupdate.Definition(), churn.Definition(), ycsb.Definition(),
+		smallbank.Definition(), tpcb.Definition(), tpcc.Definition(),
+		script.Definition(),
+	}
+}
+
+// WorkloadOf returns the workload of this name, or a *store.OptionError.
+func WorkloadOf(name string) (definition.Workload, error) {
+	var names []string
+	for _, w := range Workloads() {
+		if w.Name == name {
+			return w, nil
+		}
+		names = append(names, w.Name)
+	}
+	return definition.Workload{}, &store.OptionError{Option: "workload", Value: name, Want: strings.Join(names, ", ")}
+}
+
+// bugsOf are the bugs of a workload, by its name.
+func bugsOf(name string) []bug.Bug {
+	of, _ := WorkloadOf(name) // none of a workload that there is not
+	return of.Bugs
+}
+
+// withBugs is the support of a workload whose addresses can ask for bugs
+// (bug=NAME:PROBABILITY), which no driver is told of.
+func withBugs(by definition.Support, all []bug.Bug) definition.Support {
+	open := by.Open
+	if open == nil || len(all) == 0 {
+		return by
+	}
+	by.Open = func(ctx context.Context, target store.Target) (store.Database, error) {
+		address, seeded, err := bugs.Take(target.Address, all)
+		if err != nil {
+			return nil, err
+		}
+		target.Address = address
+		if len(seeded) == 0 {
+			return open(ctx, target)
+		}
+		return by.Around(ctx, target, func(db store.Database, schema store.Schema) store.Database {
+			return bugs.Over(db, schema, all, seeded, target.Seed)
+		})
+	}
+	return by
+}

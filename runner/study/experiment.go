@@ -1,0 +1,191 @@
+package study
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"assay/internal/spelling"
+)
+
+// axis is one thing that varies.
+type axis struct {
+	name    string
+	at      Position
+	choices []choice
+}
+
+type choice struct {
+	text     string
+	settings []Flag
+}
+
+// exclusion are the values, by axis, of combinations that are left out.
+type exclusion map[string][]string
+
+// names are of experiments, which are names of folders too.
+var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`) })
+
+// settings reads flags and limits on top of others: a later value replaces an
+// earlier one. Of no workload in particular, a key must be of any.
+func (r *reader) settings(n node, workload string, before []Flag) ([]Flag, error) {
+	what, known := "the settings of "+workload, r.vocabulary.words(workload)
+	if workload == "" {
+		what, known = "the settings of any workload", r.vocabulary.anyWords()
+	}
+	if err := wantMapping(n, "settings", "flags of assay run, such as clients"); err != nil {
+		return nil, err
+	}
+	var given []Flag
+	for _, p := range n.pairs {
+		if !slices.Contains(known, p.key) {
+			return nil, unknown(p, what, known)
+		}
+		s, err := settingOf(p)
+		if err != nil {
+			return nil, err
+		}
+		given = append(given, s)
+	}
+	return overlaid(before, given), nil
+}
+
+// instead are pairs of flags that exclude each other: the later one stands.
+func instead() map[string]string {
+	return map[string]string{"ops": "duration", "duration": "ops", "cluster": "db", "db": "cluster"}
+}
+
+// without are the settings without one that is given anew, and what that excludes. The
+// address of a manifest's database stands beside the manifest.
+func without(all []Flag, given Flag) []Flag {
+	return slices.DeleteFunc(all, func(s Flag) bool {
+		return s.Name == given.Name || s.Name == instead()[given.Name] && !s.manifest() && !given.manifest()
+	})
+}
+
+// manifest reports whether it is a cluster that is a manifest of Kubernetes.
+func (s Flag) manifest() bool {
+	return s.Name == flagCluster && !slices.ContainsFunc(s.Values, func(v string) bool { return !strings.HasPrefix(v, "k8s:") })
+}
+
+func settingOf(p pair) (Flag, error) {
+	s := Flag{Name: p.key, At: p.value.at}
+	values := []node{p.value}
+	if p.value.list {
+		values = p.value.items
+	}
+	for _, v := range values {
+		if v.mapping || v.list {
+			return s, problem(v.at, "%s must be a value, or a list of values of a flag that can be given several times", p.key)
+		}
+		s.Values = append(s.Values, v.text)
+	}
+	return s, nil
+}
+
+// draft is an experiment that is being read.
+type draft struct {
+	Experiment
+	own      []Flag
+	axes     []axis
+	excludes node
+}
+
+func (r *reader) experiment(p pair) (Experiment, error) {
+	if !names().MatchString(p.key) {
+		return Experiment{}, problem(p.at, "the experiment's name %q is the name of its folder too; use small letters, digits and -", p.key)
+	}
+	if err := wantMapping(p.value, "experiment "+p.key, "workload, matrix, exclude, sizes, and flags of assay run"); err != nil {
+		return Experiment{}, err
+	}
+	d := &draft{Experiment: Experiment{Name: p.key, At: p.at}}
+	if err := r.workload(d, p); err != nil {
+		return Experiment{}, err
+	}
+	if err := r.fill(d, p.value, false); err != nil {
+		return Experiment{}, err
+	}
+	exclusions, err := d.exclusions()
+	if err != nil {
+		return Experiment{}, err
+	}
+	d.Configurations, err = r.combine(d, exclusions)
+	if err == nil && len(d.Configurations) == 0 {
+		err = problem(d.At, "everything of experiment %s is excluded", d.Name)
+	}
+	return d.Experiment, err
+}
+
+// workload reads the key that decides which others there are.
+func (r *reader) workload(d *draft, p pair) error {
+	known := slices.Sorted(maps.Keys(r.vocabulary))
+	for _, q := range p.value.pairs {
+		if q.key != keyWorkload {
+			continue
+		}
+		text, err := word(q)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(known, text) {
+			return problem(q.value.at, "there is no workload %q; one of %s%s", text, strings.Join(known, ", "), spelling.Hint(text, "", known))
+		}
+		d.Workload = text
+		return nil
+	}
+	return problem(p.at, "experiment %s names no workload", p.key)
+}
+
+// fill reads the keys of an experiment, or of its part for a size.
+func (r *reader) fill(d *draft, n node, ofSize bool) error {
+	flags := node{mapping: true, at: n.at}
+	var sizes node
+	for _, p := range n.pairs {
+		var err error
+		switch {
+		case p.key == keyMatrix:
+			err = r.matrix(d, p.value)
+		case p.key == keyExclude:
+			d.excludes = p.value
+		case !ofSize && p.key == keyWorkload:
+		case !ofSize && p.key == keyDescription:
+			d.Description, err = word(p)
+		case !ofSize && p.key == keySizes:
+			sizes = p.value
+		case slices.Contains(r.vocabulary.words(d.Workload), p.key):
+			flags.pairs = append(flags.pairs, p)
+		default:
+			known := append(r.vocabulary.words(d.Workload), keyMatrix, keyExclude)
+			if !ofSize {
+				known = append(known, keyWorkload, keyDescription, keySizes)
+			}
+			err = unknown(p, "an experiment of workload "+d.Workload, known)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	var err error
+	if d.own, err = r.settings(flags, d.Workload, d.own); err != nil || sizes.at == (Position{}) {
+		return err
+	}
+	if err := wantMapping(sizes, keySizes, "a name for each, such as report"); err != nil {
+		return err
+	}
+	for _, p := range sizes.pairs {
+		r.sizes[p.key] = true
+		into := d
+		if p.key != r.size { // looked at all the same
+			into = &draft{Experiment: d.Experiment, own: d.own, axes: slices.Clone(d.axes)}
+		}
+		if err := wantMapping(p.value, "size "+p.key, "flags of assay run, matrix, exclude"); err != nil {
+			return err
+		}
+		if err := r.fill(into, p.value, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}

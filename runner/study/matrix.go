@@ -1,0 +1,206 @@
+package study
+
+import (
+	"slices"
+	"strings"
+
+	"assay/internal/spelling"
+)
+
+// maxConfigurations bounds the combinations of an experiment.
+const maxConfigurations = 10_000
+
+// matrix reads the axes: flags with lists of values, and names with alternatives
+// that set several flags each. An axis of a name that there is already replaces it.
+func (r *reader) matrix(d *draft, n node) error {
+	if err := wantMapping(n, keyMatrix, "what varies, such as clients: [16, 64]"); err != nil {
+		return err
+	}
+	for _, p := range n.pairs {
+		a, err := r.axis(d, p)
+		if err != nil {
+			return err
+		}
+		if at := slices.IndexFunc(d.axes, func(b axis) bool { return b.name == a.name }); at >= 0 {
+			d.axes[at] = a
+		} else {
+			d.axes = append(d.axes, a)
+		}
+	}
+	return nil
+}
+
+func (r *reader) axis(d *draft, p pair) (axis, error) {
+	a, known := axis{name: p.key, at: p.at}, r.vocabulary.words(d.Workload)
+	switch {
+	case p.value.mapping:
+		if slices.Contains(known, p.key) {
+			return a, problem(p.value.at, "%s is a flag, whose values are a list; alternatives that set several flags have a name of their own", p.key)
+		}
+		for _, alternative := range p.value.pairs {
+			settings, err := r.settings(alternative.value, d.Workload, nil)
+			if err != nil {
+				return a, err
+			}
+			a.choices = append(a.choices, choice{alternative.key, settings})
+		}
+	case !slices.Contains(known, p.key):
+		return a, problem(p.at, "%s has no flag %q whose values could be listed%s; alternatives of another name are a mapping of mappings", d.Workload, p.key, spelling.Hint(p.key, "", known))
+	default:
+		items := p.value.items
+		if !p.value.list {
+			return a, problem(p.value.at, "the values of %s must be a list, such as [1, 2]", p.key)
+		}
+		for _, item := range items {
+			if item.mapping || item.list {
+				return a, problem(item.at, "each value of %s must be one word or text", p.key)
+			}
+			s := Flag{Name: p.key, Values: []string{item.text}, At: item.at}
+			if item.text == none && r.vocabulary.leavesOut(d.Workload, p.key) {
+				s.Values = nil
+			}
+			a.choices = append(a.choices, choice{item.text, []Flag{s}})
+		}
+	}
+	if len(a.choices) == 0 {
+		return a, problem(p.value.at, "%s has no values", p.key)
+	}
+	return a, nil
+}
+
+// none is the value of an axis that leaves the flag out, where it is no value of the flag.
+const none = "none"
+
+// leavesOut reports whether none leaves a key out: a flag that can be given several times,
+// a number or a limit. A flag that takes a word may have that one, such as the policy or
+// the engine; one that has not refuses it.
+func (v Vocabulary) leavesOut(workload, key string) bool {
+	return !slices.ContainsFunc(v[workload], func(k Key) bool { return k.Name == key && k.Type == "string" })
+}
+
+// exclusions reads what is left out: a list of mappings from axes to one value or
+// several.
+func (d *draft) exclusions() ([]exclusion, error) {
+	n := d.excludes
+	if n.at == (Position{}) {
+		return nil, nil
+	}
+	if !n.list {
+		return nil, problem(n.at, "%s must be a list, such as - {clients: 512}", keyExclude)
+	}
+	var all []exclusion
+	for _, item := range n.items {
+		if err := wantMapping(item, "an exclusion", "axes of the matrix with the values that are left out together"); err != nil {
+			return nil, err
+		}
+		x := exclusion{}
+		for _, p := range item.pairs {
+			values, err := d.excluded(p)
+			if err != nil {
+				return nil, err
+			}
+			x[p.key] = values
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
+
+// excluded are the values of one axis in an exclusion.
+func (d *draft) excluded(p pair) ([]string, error) {
+	var axes []string
+	for _, a := range d.axes {
+		axes = append(axes, a.name)
+	}
+	at := slices.Index(axes, p.key)
+	if at < 0 {
+		return nil, problem(p.at, "the matrix has no axis %q; it has %s%s", p.key, strings.Join(axes, ", "), spelling.Hint(p.key, "", axes))
+	}
+	s, err := settingOf(p)
+	if err != nil {
+		return nil, err
+	}
+	var had []string
+	for _, c := range d.axes[at].choices {
+		had = append(had, c.text)
+	}
+	for _, v := range s.Values {
+		if !slices.Contains(had, v) {
+			return nil, problem(s.At, "axis %s has no value %q; it has %s%s", p.key, v, strings.Join(had, ", "), spelling.Hint(v, "", had))
+		}
+	}
+	return s.Values, nil
+}
+
+func (x exclusion) holds(values []Value) bool {
+	for name, excluded := range x {
+		if !slices.ContainsFunc(values, func(v Value) bool { return v.Axis == name && slices.Contains(excluded, v.Text) }) {
+			return false
+		}
+	}
+	return len(x) > 0
+}
+
+// combine makes all combinations of the axes, the last one varying fastest, without
+// those that are excluded.
+func (r *reader) combine(d *draft, exclusions []exclusion) ([]Configuration, error) {
+	known := r.vocabulary.words(d.Workload)
+	base := slices.DeleteFunc(slices.Clone(r.common), func(s Flag) bool { return !slices.Contains(known, s.Name) })
+	all := []Configuration{{Flags: overlaid(base, d.own)}}
+	for _, a := range d.axes {
+		var more []Configuration
+		if len(all)*len(a.choices) > maxConfigurations {
+			return nil, problem(a.at, "experiment %s has more than %d configurations", d.Name, maxConfigurations)
+		}
+		for _, c := range all {
+			for _, choice := range a.choices {
+				more = append(more, Configuration{append(slices.Clone(c.Values), Value{a.name, choice.text}), overlaid(c.Flags, choice.settings)})
+			}
+		}
+		all = more
+	}
+	all = slices.DeleteFunc(all, func(c Configuration) bool {
+		return slices.ContainsFunc(exclusions, func(x exclusion) bool { return x.holds(c.Values) })
+	})
+	for i := range all {
+		var err error
+		if all[i].Flags, err = flagsOf(all[i].Flags); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func overlaid(base, more []Flag) []Flag {
+	all := slices.Clone(base)
+	for _, s := range more {
+		all = append(without(all, s), s)
+	}
+	return all
+}
+
+// flagsOf turns settings into flags: limits of nodes become options of the cluster.
+func flagsOf(settings []Flag) ([]Flag, error) {
+	var flags []Flag
+	var options string
+	var at *Flag
+	for i, s := range settings {
+		switch {
+		case len(s.Values) == 0:
+		case slices.Contains(limits(), s.Name):
+			options += "," + s.Name + "=" + strings.Join(s.Values, ",")
+			at = &settings[i]
+		default:
+			flags = append(flags, s)
+		}
+	}
+	if options == "" {
+		return flags, nil
+	}
+	cluster := slices.IndexFunc(flags, func(f Flag) bool { return f.Name == flagCluster })
+	if cluster < 0 {
+		return nil, problem(at.At, "%s limits the nodes of a cluster, and there is no %s", at.Name, flagCluster)
+	}
+	flags[cluster].Values = []string{strings.Join(flags[cluster].Values, ",") + options}
+	return flags, nil
+}

@@ -1,0 +1,218 @@
+// Package study reads the file of a study: experiments, each a series of runs of one
+// workload, with what varies in them, in sizes. It turns each configuration into the
+// flags of the run, whose names are the file's keys.
+//
+// It must not know what a flag means, nor make a run.
+package study
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"assay/internal/spelling"
+)
+
+// DefaultSize is the size of a study unless another one is asked for. A study need
+// not define it.
+const DefaultSize = "laptop"
+
+// Study is one file, in one size.
+type Study struct {
+	// Path is the file's, as it was given.
+	Path, Title, Description string
+	// Sizes are the names of all sizes that the file has, and DefaultSize.
+	Sizes       []string
+	Experiments []Experiment
+}
+
+// Experiment is a series of runs of one workload.
+type Experiment struct {
+	Name, Description, Workload string
+	// At is where the name stands.
+	At Position
+	// Configurations are what varies, without what is excluded.
+	Configurations []Configuration
+}
+
+// Configuration is one combination of values.
+type Configuration struct {
+	// Values are its values of the axes.
+	Values []Value
+	// Flags are the flags of the run, in the order of the file.
+	Flags []Flag
+}
+
+// Value is the value of an axis.
+type Value struct{ Axis, Text string }
+
+// Flag is a flag of assay run, given once for each of its values; before an experiment is
+// put together also a limit of its nodes.
+type Flag struct {
+	Name   string
+	Values []string
+	At     Position // of the value
+}
+
+// Key is a flag that a study may use.
+type Key struct {
+	Name, Usage string
+	// Type is what pflag calls the flag's type, such as "duration".
+	Type string
+}
+
+// Vocabulary has the flags of each workload that a study may use.
+type Vocabulary map[string][]Key
+
+// The keys that are no flags. Those of limits become options of the cluster.
+const (
+	keyTitle       = "title"
+	keyDescription = "description"
+	keyDefaults    = "defaults"
+	keySizes       = "sizes"
+	keyExperiments = "experiments"
+	keyWorkload    = "workload"
+	keyMatrix      = "matrix"
+	keyExclude     = "exclude"
+	flagCluster    = "cluster"
+)
+
+// limits are options of a cluster that a study has keys for.
+func limits() []string { return []string{"cpu", "memory", "disk"} }
+
+// words are all keys of an experiment's settings for a workload.
+func (v Vocabulary) words(workload string) []string {
+	var all []string
+	for _, k := range v[workload] {
+		all = append(all, k.Name)
+	}
+	return append(all, limits()...)
+}
+
+// anyWords are the keys of settings that hold for any workload.
+func (v Vocabulary) anyWords() []string {
+	var all []string
+	for workload := range v {
+		all = append(all, v.words(workload)...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// reader reads one file.
+type reader struct {
+	vocabulary Vocabulary
+	size       string
+	// common are the settings for all experiments: the defaults, and behind them the
+	// settings of the size.
+	common []Flag
+	sizes  map[string]bool
+}
+
+// Read reads a study in a size. The error is an *Error.
+func Read(path string, text []byte, size string, v Vocabulary) (*Study, error) {
+	r := &reader{vocabulary: v, size: size, sizes: map[string]bool{DefaultSize: true}}
+	root, err := parse(text)
+	var s *Study
+	if err == nil {
+		s, err = r.study(root)
+	}
+	if err != nil {
+		if located, is := errors.AsType[*Error](err); is {
+			located.Path = path
+		}
+		return nil, err
+	}
+	s.Path = path
+	return s, nil
+}
+
+func (r *reader) study(root node) (*Study, error) {
+	if err := wantMapping(root, "a study", "title, defaults, sizes, experiments"); err != nil {
+		return nil, err
+	}
+	s := &Study{}
+	var experiments, sizes node
+	for _, p := range root.pairs {
+		var err error
+		switch p.key {
+		case keyTitle:
+			s.Title, err = word(p)
+		case keyDescription:
+			s.Description, err = word(p)
+		case keyDefaults:
+			r.common, err = r.settings(p.value, "", r.common)
+		case keySizes:
+			sizes = p.value
+		case keyExperiments:
+			experiments = p.value
+		default:
+			err = unknown(p, "a study", []string{keyTitle, keyDescription, keyDefaults, keySizes, keyExperiments})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := r.commonSizes(sizes); err != nil {
+		return nil, err
+	}
+	if experiments.at == (Position{}) {
+		return nil, problem(root.at, "the study has no experiments")
+	}
+	if err := wantMapping(experiments, "experiments", "a name for each, such as transfers"); err != nil {
+		return nil, err
+	}
+	for _, p := range experiments.pairs {
+		e, err := r.experiment(p)
+		if err != nil {
+			return nil, err
+		}
+		s.Experiments = append(s.Experiments, e)
+	}
+	s.Sizes = slices.Sorted(maps.Keys(r.sizes))
+	if !r.sizes[r.size] {
+		return nil, problem(Position{}, "there is no size %q; the study has %s%s", r.size, strings.Join(s.Sizes, ", "), spelling.Hint(r.size, "", s.Sizes))
+	}
+	return s, nil
+}
+
+// commonSizes reads the sizes that hold for all experiments, if there are any.
+func (r *reader) commonSizes(sizes node) error {
+	if sizes.at == (Position{}) {
+		return nil
+	}
+	if err := wantMapping(sizes, keySizes, "a name for each, such as report"); err != nil {
+		return err
+	}
+	for _, size := range sizes.pairs {
+		r.sizes[size.key] = true
+		read, err := r.settings(size.value, "", r.common)
+		if err != nil {
+			return err
+		}
+		if size.key == r.size {
+			r.common = read
+		}
+	}
+	return nil
+}
+
+func wantMapping(n node, what, want string) error {
+	if n.mapping {
+		return nil
+	}
+	return problem(n.at, "%s must be a mapping: %s", what, want)
+}
+
+func word(p pair) (string, error) {
+	if p.value.mapping || p.value.list {
+		return "", problem(p.value.at, "%s must be a text", p.key)
+	}
+	return p.value.text, nil
+}
+
+// unknown is the error for a key that there is not.
+func unknown(p pair, where string, known []string) error {
+	return problem(p.at, "there is no key %q in %s%s", p.key, where, spelling.Hint(p.key, "", known))
+}

@@ -1,0 +1,231 @@
+package promise
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/store/durability"
+)
+
+// Circumstances are what decides whether a finding is allowed.
+type Circumstances struct {
+	// Product and Settings are as the database has told them.
+	Product  string
+	Settings []durability.Setting
+	// Model is the consistency model that the vendor promises at the isolation level,
+	// where a workload asks.
+	Model string
+	// Nodes is how many hold data.
+	Nodes int
+	// Tables are all that the workload uses, where that is known.
+	Tables []string
+	// Happened is what was done to the database while it worked, and was seen to take
+	// effect.
+	Happened Events
+	// Timed is true if what was lost at an event as the settings allow is left out
+	// already, by when it was acknowledged; else nobody knows when that was.
+	Timed bool
+}
+
+// Events are what can make a database lose or hide what it has acknowledged.
+type Events struct {
+	// Killed: a server's process ended without warning. PowerCut: so did its machine.
+	Killed, PowerCut bool
+	// Failover: another node took over. Divided: nodes that went on could not reach one
+	// another, or stood still and went on, so that two may have taken themselves for the
+	// primary.
+	Failover, Divided bool
+}
+
+// Any reports whether there was one.
+func (e Events) Any() bool { return e != Events{} }
+
+// Ruling is what is known of the promise that a finding is about.
+type Ruling struct {
+	// Promised is whether the manual promises that it does not come about; nil if that is
+	// not known.
+	Promised *bool
+	// Source is the settings and what they mean, and Manual the page that says so; empty
+	// where no setting takes anything away.
+	Source, Manual string
+}
+
+func promised() Ruling { yes := true; return Ruling{Promised: &yes} }
+
+func allowed(source, manual string) Ruling {
+	no := false
+	return Ruling{Promised: &no, Source: source, Manual: manual}
+}
+
+func unknown(source, manual string) Ruling { return Ruling{Source: source, Manual: manual} }
+
+// Of is what is known of a finding about this property.
+func (c *Circumstances) Of(p Property) Ruling {
+	if p == Rules {
+		return promised()
+	}
+	var all []Ruling
+	for _, of := range []func(Property) (Ruling, bool){c.ofStorage, c.ofLoss, c.ofRules} {
+		if r, is := of(p); is {
+			all = append(all, r)
+		}
+	}
+	for _, r := range all {
+		if r.Promised != nil {
+			return r // it is allowed for one reason, whatever the others leave open
+		}
+	}
+	if len(all) > 0 {
+		return all[0]
+	}
+	return promised()
+}
+
+// ofRules is what the table of rules takes away.
+func (c *Circumstances) ofRules(p Property) (Ruling, bool) {
+	facts := c.facts()
+	for _, r := range rules() {
+		if r.matches(c, facts, p) {
+			return r.ruling(facts), true
+		}
+	}
+	return Ruling{}, false
+}
+
+// ofStorage is what is taken away by how the tables are stored.
+func (c *Circumstances) ofStorage(p Property) (Ruling, bool) {
+	what, manual := durability.WithoutTransactions(c.Product, c.Settings)
+	if what == "" || p == Durability || p == Agreement && !c.several() {
+		return Ruling{}, false
+	}
+	if !c.all(durability.Apart(c.Settings)) {
+		return unknown(what+"; which tables the finding is about is not told", manual), true
+	}
+	return allowed(what, manual), true
+}
+
+// ofLoss is what follows from the loss of what was acknowledged, where the settings allow
+// that at an event of the run.
+func (c *Circumstances) ofLoss(p Property) (Ruling, bool) {
+	if c.Timed && p != Durability || !slices.Contains(afterLoss(), p) {
+		return Ruling{}, false
+	}
+	g := durability.Of(c.Product, c.Settings)
+	h := c.Happened
+	if !g.Known() {
+		return unknown("nothing is known of the durability of "+c.Product, ""), h.Any()
+	}
+	window := g.After(h.Killed, h.PowerCut, h.Failover && c.several())
+	switch {
+	case window == 0:
+		return Ruling{}, false
+	case window < 0 && c.all(durability.Apart(c.Settings)):
+		return allowed(c.source(g), g.Manual), true
+	case c.Timed:
+		return Ruling{}, false
+	}
+	return unknown(c.source(g)+" allows to lose what was acknowledged before an event of this run, and when this was is not told", g.Manual), true
+}
+
+// OfLoss is what is known of what is gone once it is left out that the settings allow to
+// lose.
+func (c *Circumstances) OfLoss() Ruling {
+	g := durability.Of(c.Product, c.Settings)
+	return allowed(c.source(g), g.Manual)
+}
+
+// afterLoss are the properties with findings that may follow from a loss. A wrong total
+// does not: transactions are lost as a whole.
+func afterLoss() []Property { return []Property{Durability, Isolation, Snapshot, Recency, Invariant} }
+
+// source names the settings that decide what may be lost, in the product's words.
+func (c *Circumstances) source(g durability.Guarantee) string {
+	if c.Product == "MongoDB" {
+		return strings.Replace(g.Source, settingWriteConcern+"=", "w:", 1)
+	}
+	return g.Source
+}
+
+func (c *Circumstances) several() bool { return c.Nodes > 1 }
+
+// all reports whether all tables are among these.
+func (c *Circumstances) all(apart []string) bool {
+	if len(c.Tables) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(c.Tables, func(t string) bool { return !slices.Contains(apart, t) })
+}
+
+// facts are the settings, and what follows from several of them.
+func (c *Circumstances) facts() map[string]string {
+	facts := map[string]string{factSerializable: "false"}
+	for _, s := range c.Settings {
+		facts[s.Name] = strings.ToLower(s.Value)
+	}
+	nodes := c.Nodes
+	if n, err := strconv.Atoi(facts["data nodes"]); err == nil {
+		nodes = n
+	}
+	facts[factMajority] = strconv.FormatBool(facts[settingWriteConcern] == "majority" || number(facts[settingWriteConcern]) > nodes/2)
+	level := cmp.Or(facts["isolation in force"], facts["isolation"])
+	if strings.Contains(level, "serializable") || strings.Contains(c.Model, "serializable") {
+		facts[factSerializable] = "true"
+	}
+	facts[factOverlap] = strconv.FormatBool(overlaps(facts))
+	return facts
+}
+
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// overlaps reports whether the replicas that answer a read of Cassandra's are more than
+// those that may have missed a write: R + W > N.
+func overlaps(facts map[string]string) bool {
+	copies := 0
+	for part := range strings.SplitSeq(facts["replication"], ",") {
+		_, n, _ := strings.Cut(part, ":")
+		copies += number(strings.TrimSpace(n))
+	}
+	asked := func(level string) int {
+		switch level {
+		case "all", "each_quorum":
+			return copies
+		case "quorum", "serial", "local_quorum", "local_serial":
+			return copies/2 + 1
+		}
+		return number(map[string]string{"one": "1", "local_one": "1", "two": "2", "three": "3"}[level])
+	}
+	return asked(facts["consistency of writes"])+asked(facts["consistency of reads"]) > copies
+}
+
+// Merge joins what is known of several findings: one broken promise is one, and what is
+// not known is not excused.
+func Merge(rulings []Ruling) Ruling {
+	if len(rulings) == 0 {
+		return Ruling{}
+	}
+	sources, manuals := map[string]bool{}, map[string]bool{}
+	merged := allowed("", "")
+	for _, r := range rulings {
+		switch {
+		case r.Promised != nil && *r.Promised:
+			return promised()
+		case r.Promised == nil:
+			merged.Promised = nil
+		}
+		sources[r.Source], manuals[r.Manual] = true, true
+	}
+	delete(sources, "")
+	delete(manuals, "")
+	merged.Source = strings.Join(slices.Sorted(maps.Keys(sources)), "; ")
+	merged.Manual = strings.Join(slices.Sorted(maps.Keys(manuals)), "; ")
+	return merged
+}

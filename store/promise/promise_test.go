@@ -1,0 +1,141 @@
+package promise
+
+import (
+	"testing"
+
+	"assay/store/durability"
+)
+
+const (
+	yes = "promised"
+	no  = "allowed"
+	may = "not known"
+)
+
+func word(r Ruling) string {
+	switch {
+	case r.Promised == nil:
+		return may
+	case *r.Promised:
+		return yes
+	}
+	return no
+}
+
+func settings(pairs ...string) (all []durability.Setting) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		all = append(all, durability.Setting{Name: pairs[i], Value: pairs[i+1]})
+	}
+	return all
+}
+
+// TestRules holds each rule both ways: what is allowed, and its twin that is not.
+func TestRules(t *testing.T) {
+	mongo := func(w string, nodes int, h Events) Circumstances {
+		return Circumstances{Product: "MongoDB", Nodes: nodes, Happened: h,
+			Settings: settings("write concern", w, "read concern", "snapshot", "isolation", "snapshot", "data nodes", map[int]string{1: "1", 3: "3"}[nodes])}
+	}
+	timed := func(c Circumstances) Circumstances { c.Timed = true; return c }
+	postgres := func(h Events, tables []string, pairs ...string) Circumstances {
+		return Circumstances{Product: "PostgreSQL", Nodes: 1, Happened: h, Tables: tables,
+			Settings: append(settings("fsync", "on", "full_page_writes", "on", "synchronous_standby_names", "(none)"), settings(pairs...)...)}
+	}
+	maria := func(nodes int, tables []string, pairs ...string) Circumstances {
+		return Circumstances{Product: "MariaDB", Nodes: nodes, Tables: tables, Settings: append(settings("innodb_flush_log_at_trx_commit", "1"), settings(pairs...)...)}
+	}
+	cassandra := func(w, r string, h Events) Circumstances {
+		return Circumstances{Product: "Cassandra", Nodes: 3, Happened: h,
+			Settings: settings("consistency of writes", w, "consistency of reads", r, "replication", "datacenter1: 3", "commitlog_sync", "batch")}
+	}
+	killed, failedOver, divided := Events{Killed: true}, Events{Failover: true, Divided: true}, Events{Divided: true}
+	one, two := []string{"account"}, []string{"account", "journal"}
+	for _, test := range []struct {
+		name     string
+		c        Circumstances
+		property Property
+		want     string
+	}{
+		{"w:1, a read by a majority behind it", mongo("1", 3, Events{}), Recency, no},
+		{"w:majority, the same", mongo("majority", 3, Events{}), Recency, yes},
+		{"w:2 of 3 is a majority", mongo("2", 3, Events{}), Recency, yes},
+		{"w:1 of one node", mongo("1", 1, Events{}), Recency, yes},
+		{"w:majority, two primaries", mongo("majority", 3, divided), Recency, no},
+		{"one node that stood still", mongo("majority", 1, divided), Recency, yes},
+		{"w:1, lost without a fault", mongo("1", 3, Events{}), Durability, yes},
+		{"w:1, lost and a failover", mongo("1", 3, failedOver), Durability, may},
+		{"w:1, lost long after the failover", timed(mongo("1", 3, failedOver)), Durability, yes},
+		{"w:majority, lost and a failover", mongo("majority", 3, failedOver), Durability, yes},
+		{"w:1, a wrong total after a failover", mongo("1", 3, failedOver), Atomicity, yes},
+		{"w:1, a doubled transfer after a failover", mongo("1", 3, failedOver), Rules, yes},
+		{"w:1, replicas that differ", mongo("1", 3, failedOver), Agreement, yes},
+		{"w:1, read skew after a failover", mongo("1", 3, failedOver), Snapshot, may},
+		{"w:1, read skew without one", mongo("1", 3, Events{}), Snapshot, yes},
+		{"w:1, a lost update", timed(mongo("1", 3, failedOver)), Isolation, yes},
+
+		{"unlogged, emptied by a crash", postgres(killed, one, "synchronous_commit", "on", "stored as unlogged", "account"), Durability, no},
+		{"unlogged, no crash", postgres(Events{}, one, "synchronous_commit", "on", "stored as unlogged", "account"), Durability, yes},
+		{"another table is unlogged", postgres(killed, two, "synchronous_commit", "on", "stored as unlogged", "account"), Durability, may},
+		{"unlogged, a row twice", postgres(killed, one, "synchronous_commit", "on", "stored as unlogged", "account"), Rules, yes},
+		{"unlogged, half a transaction", postgres(killed, one, "synchronous_commit", "on", "stored as unlogged", "account"), Atomicity, yes},
+		{"logged, killed", postgres(killed, one, "synchronous_commit", "on"), Durability, yes},
+		{"asynchronous, killed, it is not known when", postgres(killed, one, "synchronous_commit", "off"), Durability, may},
+		{"asynchronous, killed, beyond the window", timed(postgres(killed, one, "synchronous_commit", "off")), Durability, yes},
+		{"asynchronous, no crash", postgres(Events{}, one, "synchronous_commit", "off"), Durability, yes},
+
+		{"MyISAM, half a transaction", maria(1, one, "stored as MyISAM", "account"), Atomicity, no},
+		{"MyISAM, one transaction seen by another", maria(1, one, "stored as MyISAM", "account"), Isolation, no},
+		{"MyISAM, a user's rule", maria(1, one, "stored as MyISAM", "account", "isolation", "repeatable read"), Invariant, no},
+		{"MyISAM, lost without a crash", maria(1, one, "stored as MyISAM", "account"), Durability, yes},
+		{"MyISAM, a row twice", maria(1, one, "stored as MyISAM", "account"), Rules, yes},
+		{"InnoDB, half a transaction", maria(1, one), Atomicity, yes},
+		{"MyISAM beside InnoDB", maria(1, two, "stored as MyISAM", "account"), Atomicity, may},
+		{"Aria, half a transaction", maria(1, one, "stored as Aria", "account"), Atomicity, no},
+		{"Galera, a node that does not wait", maria(3, one, "wsrep_cluster_size", "3", "wsrep_sync_wait", "0"), Recency, no},
+		{"Galera, a node that waits", maria(3, one, "wsrep_cluster_size", "3", "wsrep_sync_wait", "1"), Recency, yes},
+		{"Galera, audits that wait", maria(3, one, "wsrep_cluster_size", "3", "wsrep_sync_wait", "0", "audits", "wsrep_sync_wait=1"), Recency, yes},
+		{"Galera, lost by a failover", maria(3, one, "wsrep_cluster_size", "3"), Durability, yes},
+
+		{"Cassandra, one and one of three", cassandra("one", "one", Events{}), Recency, no},
+		{"Cassandra, quorums", cassandra("quorum", "quorum", Events{}), Recency, yes},
+		{"Cassandra, one and all", cassandra("one", "all", Events{}), Recency, yes},
+		{"Cassandra, one and one, lost with a fault", cassandra("one", "one", divided), Durability, no},
+		{"Cassandra, one and one, lost without a fault", cassandra("one", "one", Events{}), Durability, yes},
+		{"Cassandra, quorums, lost with a fault", cassandra("quorum", "quorum", divided), Durability, yes},
+
+		{"a user's rule at read committed", postgres(Events{}, one, "isolation", "read committed"), Invariant, may},
+		{"a user's rule at serializable", postgres(Events{}, one, "isolation", "serializable"), Invariant, yes},
+		{"a level that is not in force", postgres(Events{}, one, "isolation", "read committed", "isolation in force", "serializable"), Invariant, yes},
+		{"memory", Circumstances{Product: "memory", Nodes: 1, Settings: settings("isolation", "strict serializable")}, Invariant, yes},
+		{"memory, lost", Circumstances{Product: "memory", Nodes: 1}, Durability, yes},
+		{"a product of which nothing is known, without a fault", Circumstances{Product: "YugabyteDB", Nodes: 3}, Durability, yes},
+		{"a product of which nothing is known, with a fault", Circumstances{Product: "YugabyteDB", Nodes: 3, Happened: killed}, Durability, may},
+	} {
+		r := test.c.Of(test.property)
+		if got := word(r); got != test.want {
+			t.Errorf("%s: %s is %s (%s; %s), want %s", test.name, test.property.Name(), got, r.Source, r.Manual, test.want)
+		}
+		if r.Promised != nil && !*r.Promised && (r.Source == "" || r.Manual == "") {
+			t.Errorf("%s: allowed by %q, and %q says so", test.name, r.Source, r.Manual)
+		}
+	}
+}
+
+// TestMerge wants one broken promise to be one whatever else is allowed, and what is not
+// known not to be excused.
+func TestMerge(t *testing.T) {
+	free, open := allowed("w:1", "page"), unknown("isolation", "chapter")
+	for _, test := range []struct {
+		all  []Ruling
+		want string
+	}{
+		{[]Ruling{free}, no}, {[]Ruling{free, free}, no}, {[]Ruling{free, open}, may}, {[]Ruling{open, promised(), free}, yes},
+		{[]Ruling{promised()}, yes}, {nil, may},
+	} {
+		if got := Merge(test.all); word(got) != test.want {
+			t.Errorf("%v: %s, want %s", test.all, word(got), test.want)
+		}
+	}
+	if got := Merge([]Ruling{free, free}); got.Source != "w:1" || got.Manual != "page" {
+		t.Errorf("%+v", got)
+	}
+}
