@@ -8,6 +8,7 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // The correction is that of the library, value by value, for the same interval.
@@ -26,9 +27,7 @@ func TestCorrectionIsTheLibrarys(t *testing.T) {
 	got := corrected(committed, uncommitted)
 	want := hdr.New(int64(leastTold), int64(MaxTrackable), fine)
 	for _, v := range values {
-		if err := want.RecordCorrectedValue(v, int64(got.IntervalMillis*1e6)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, want.RecordCorrectedValue(v, int64(got.IntervalMillis*1e6)))
 	}
 	if math.Abs(float64(got.Count-want.TotalCount())) > 0.002*float64(got.Count) || got.Added != got.Count-5000 {
 		t.Errorf("%d operations, %d of them added, want %d", got.Count, got.Added, want.TotalCount())

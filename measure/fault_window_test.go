@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // second is in nanoseconds.
@@ -46,9 +47,7 @@ func TestFaultWindows(t *testing.T) {
 		"failed < 1% during faults": false, "committed_per_second >= 1 after faults": true, "throughput>1.1 after faults": false, "max < 1s": false,
 	} {
 		threshold, err := ParseThreshold(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		whole := Figures{Measured: history.Counts{Committed: 101, Failed: 1}, Latency: Latency{Count: 101, Max: 5000}, ByFaults: all}
 		if got := threshold.Judge(whole); got.Kept != kept || got.Detail != "" {
 			t.Errorf("%s: %+v", text, got)
@@ -69,9 +68,7 @@ func TestNoFaultsNoWindows(t *testing.T) {
 
 func TestOutageThreshold(t *testing.T) {
 	threshold, err := ParseThreshold("outage < 10s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	f := Figures{Outage: Gap{From: 3 * second, To: 12 * second, Known: true}}
 	if got := threshold.Judge(f); !got.Kept || got.Measured != 9000 || got.Unit != "ms" {
 		t.Errorf("%+v", got)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // sample has three whole intervals, of which the second committed nothing and
@@ -106,9 +107,7 @@ func TestNothingMeasuredKeepsNoThreshold(t *testing.T) {
 	for _, text := range []string{"p99 < 1s", "mean > 0s", "service.max < 1s", "failed <= 0", "failed < 1%", "throughput >= 0",
 		"worst.p99 < 1s", "worst.throughput >= 0", "worst.failed < 1%", "worst.failed <= 0"} {
 		threshold, err := ParseThreshold(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if got := threshold.Judge(Figures{}); got.Kept || got.Measured != 0 || !strings.HasPrefix(got.Detail, "nothing to measure") {
 			t.Errorf("%s: %+v", text, got)
 		}
@@ -119,9 +118,7 @@ func TestNothingMeasuredKeepsNoThreshold(t *testing.T) {
 	empty.Series.P99 = []float64{-1, -1, -1, -1, -1}
 	for _, text := range []string{"worst.failed < 1%", "worst.p99 < 1s"} {
 		threshold, err := ParseThreshold(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if got := threshold.Judge(empty); got.Kept || got.Measured != 0 || got.Detail == "" {
 			t.Errorf("%s of idle intervals: %+v", text, got)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"assay/check"
 	"assay/cluster"
+	"assay/internal/expect"
 	"assay/measure"
 	"assay/report"
 	"assay/workload/bank"
@@ -78,9 +79,7 @@ func carryOutBy(t *testing.T, s Scenario, o Options) Outcome {
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 }
 
 // onServers starts servers for a test.
@@ -90,11 +89,7 @@ func onServers(t *testing.T, spec string) *cluster.Cluster {
 	must(t, err)
 	c, err := cluster.Start(t.Context(), parsed, cluster.Options{})
 	must(t, err)
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.AtEnd(t, c.Close)
 	return c
 }
 

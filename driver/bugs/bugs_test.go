@@ -10,6 +10,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/mem"
 	"assay/driver/sqlite"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/store/bug"
 	"assay/workload/availability"
@@ -99,9 +100,7 @@ func onSQLite() engine {
 func opened(t testing.TB, e engine, schema store.Schema, all []bug.Bug, seed uint64, seeded ...Seeded) store.Database {
 	t.Helper()
 	db, err := e.open(t.Context(), store.Target{Address: e.address(t)}, schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() }) // the run may have closed it
 	return Over(db, schema, all, seeded, seed)
 }
@@ -141,13 +140,9 @@ func TestEverybodyIsTold(t *testing.T) {
 	}
 	err = errors.Join(b.Create(t.Context(), store.Marker{}), b.FinishLoad(t.Context()),
 		b.LoadAccounts(t.Context(), []bank.Account{{ID: 1, Balance: 1000}, {ID: 2, Balance: 1000}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	session, err := b.Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	session.Transfer(t.Context(), bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 100})
 	session.Transfer(t.Context(), bank.Transfer{ID: 2, Source: 1, Destination: 9, Amount: 100})
 	session.Close()

@@ -9,6 +9,7 @@ import (
 
 	"assay/check"
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/store/bug"
 	"assay/workload/availability"
@@ -38,9 +39,7 @@ func allSpoiled(t *testing.T) []spoiled {
 	orders, err := tpcc.Schema(store.Target{})
 	transactions := script.Defaults()
 	of, _ := definition.Lookup(&transactions, "script")
-	if err := errors.Join(err, of.Value.(interface{ Set(string) error }).Set(filepath.Join("..", "..", "examples", "bank.star"))); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(err, of.Value.(interface{ Set(string) error }).Set(filepath.Join("..", "..", "examples", "bank.star"))))
 	query := candles.Defaults()
 	query.Candles, query.Tickers, query.Batch, query.Loaders = 900, 6, 50, 2
 	query.Queries, query.Latest, query.Intervals, query.Repeats = 60, 10, 3, 5
@@ -127,8 +126,6 @@ func said(results []check.Result) (text string) {
 func strikesOf(t *testing.T, database store.Administration, bug Bug) int64 {
 	t.Helper()
 	size, err := database.Size(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return size.Rows[StrikesOf(bug.Name)]
 }

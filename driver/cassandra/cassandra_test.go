@@ -10,6 +10,7 @@ import (
 
 	cluster "assay/cluster/cassandra"
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/availability"
 	"assay/workload/definition"
@@ -29,14 +30,8 @@ func startRing(t *testing.T, nodes int) *cluster.Ring {
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
 	defer cancel()
 	c, err := cluster.Start(ctx, cluster.Options{Nodes: nodes, Java: quickJava()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, c.Close)
 	return c
 }
 
@@ -53,14 +48,8 @@ func openRows(ctx context.Context, target store.Target) (*database, error) {
 func closing(t *testing.T, address string) *database {
 	t.Helper()
 	d, err := openRows(t.Context(), store.Target{Address: address, ConnectTimeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, d.Close)
 	return d
 }
 
@@ -82,13 +71,9 @@ func admin(t *testing.T, address string, statements ...string) {
 	ctx, cancel := context.WithTimeout(context.Background(), startBound) // also while the test ends
 	defer cancel()
 	s, err := parse(store.Target{Address: address, ConnectTimeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	c, err := connect(ctx, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer c.Close()
 	for _, statement := range statements {
 		if err := c.session.Query(statement).ExecContext(ctx); err != nil {
@@ -145,9 +130,7 @@ func testWorkloads(t *testing.T, c *cluster.Ring) {
 		drivertest.ShortRuns(t, to, definition.Direct(availability.Definition(), Open, Lacks()), definition.Direct(entity.Definition(), Open, Lacks()))
 	})
 	weak, err := Open(t.Context(), to, entity.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if promise := weak.Promises().Reads; promise != "" {
 		t.Errorf("with consistency one %q is promised", promise)
 	}
@@ -173,9 +156,7 @@ func makeForeign(t *testing.T, address, keyspace string) (intact func(t *testing
 func testDescription(t *testing.T, address string) {
 	db := closing(t, address+"?replication=2&consistency=one")
 	product, err := db.Describe(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if product.Name != "Cassandra" || !strings.HasPrefix(product.Version, "5.") || product.Topology.Nodes != 1 || product.Topology.Replicas != 1 {
 		t.Errorf("%+v", product)
 	}
@@ -198,9 +179,7 @@ func testOwnTables(t *testing.T, address string) {
 	ctx := t.Context()
 	db := closing(t, address+"Mine")
 	mark := store.Marker{Run: "it's", Workload: "availability", Created: time.Now().UTC(), Loaded: true}
-	if err := db.Create(ctx, mark); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Create(ctx, mark))
 	if remains, err := db.Find(ctx); err != nil || remains == nil || remains.Marker.Run != "it's" {
 		t.Errorf("found %+v, %v", remains, err)
 	}
@@ -226,18 +205,14 @@ func testSilentNode(t *testing.T, server string) {
 	proxy := drivertest.NewProxy(t, server)
 	// More than gocql's 5 seconds between signs of life.
 	db, err := impatient(t, proxy.Addr(), 7*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() {
 		proxy.Pass()
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := db.Create(t.Context(), store.Marker{Run: "silent", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Create(t.Context(), store.Marker{Run: "silent", Workload: "availability", Created: time.Now().UTC(), Loaded: true}))
 	session := drivertest.OpenRecords(t, db)
 	if r := session.Add(t.Context(), 1); r.Err != nil {
 		t.Fatal(r.Err)

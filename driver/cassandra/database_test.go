@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -16,15 +17,9 @@ import (
 func openTrial(t *testing.T, address string) *database {
 	t.Helper()
 	opened, err := Open(t.Context(), store.Target{Address: address, ConnectTimeout: time.Minute}, testSchema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	d := opened.(*database)
-	t.Cleanup(func() {
-		if err := errors.Join(d.Drop(context.WithoutCancel(t.Context())), d.Close()); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.AtEnd(t, func() error { return errors.Join(d.Drop(context.WithoutCancel(t.Context())), d.Close()) })
 	return d
 }
 
@@ -40,9 +35,7 @@ func testDatabase(t *testing.T, address string) {
 	if err := d.CreateOn(t.Context(), mark, "no such", true); err == nil {
 		t.Error("an engine that is none was taken")
 	}
-	if err := d.CreateOn(t.Context(), mark, "zstd", true); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, d.CreateOn(t.Context(), mark, "zstd", true))
 	t.Run("Records", func(t *testing.T) { testRecords(t, d) })
 	t.Run("Indexes", func(t *testing.T) { testIndexes(t, d) })
 	t.Run("Refused", func(t *testing.T) { testRefused(t, d) })
@@ -71,9 +64,7 @@ type runs struct {
 func newRuns(t *testing.T, d *database, statements ...store.Statement) runs {
 	t.Helper()
 	session, err := d.Session(t.Context(), statements)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(session.Close)
 	return runs{t, session}
 }
@@ -153,9 +144,7 @@ func candleRows(n int) store.Rows {
 func testIndexes(t *testing.T, d *database) {
 	r := newRuns(t, d, latestStatement(), spanStatement(), store.Statement{Name: "first", Verb: store.Read, Table: "candle", Columns: []string{"id"},
 		Where: store.Where("ticker"), Limit: store.Number(1)})
-	if err := d.Load(t.Context(), candleRows(30)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, d.Load(t.Context(), candleRows(30)))
 	if reply := r.session.Insert(t.Context(), candleRows(60)); reply.Outcome != history.Committed { // half of them again
 		t.Fatalf("%+v", reply)
 	}

@@ -12,6 +12,7 @@ import (
 	cluster "assay/cluster/cassandra"
 	"assay/cluster/server"
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -22,15 +23,11 @@ func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) (por
 	t.Helper()
 	ports := new(server.Ports)
 	port, err := ports.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	shown := ca.Server(names...)
 	quoted := func(path string) string {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return "'" + strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n\n") + "'" // YAML folds single ends of lines
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
@@ -41,14 +38,8 @@ func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) (por
 			"{class_name: org.apache.cassandra.security.PEMBasedSslContextFactory, parameters: {private_key: %s, trusted_certificates: %s}}}",
 			quoted(shown.Both), quoted(ca.File)),
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, c.Close)
 	return port
 }
 
@@ -92,13 +83,9 @@ func describedTLS(t *testing.T, address string) (string, error) {
 	defer db.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
 	defer cancel()
-	if err := db.Create(ctx, store.Marker{Run: "tls", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Create(ctx, store.Marker{Run: "tls", Workload: "availability", Created: time.Now().UTC(), Loaded: true}))
 	product, err := db.Describe(ctx)
-	if err := errors.Join(err, db.Drop(ctx)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(err, db.Drop(ctx)))
 	for _, setting := range product.Settings {
 		if setting.Name == "tls" {
 			return setting.Value, nil

@@ -13,6 +13,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -21,9 +22,7 @@ import (
 func guarded(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {
@@ -90,9 +89,7 @@ func TestRefusedUsers(t *testing.T) {
 
 func TestNobodyThere(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	closed := listener.Addr().String()
 	listener.Close()
 	silent := drivertest.NewProxy(t, closed)

@@ -10,6 +10,7 @@ import (
 	cluster "assay/cluster/cassandra"
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/availability"
 	"assay/workload/keyvalue"
@@ -109,36 +110,24 @@ func testNodesDie(t *testing.T, c *cluster.Ring) {
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
 	defer cancel()
 	db := closing(t, c.Address())
-	if err := db.Create(ctx, store.Marker{Run: "dies", Workload: "availability", Created: time.Now().UTC(), Loaded: true}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Create(ctx, store.Marker{Run: "dies", Workload: "availability", Created: time.Now().UTC(), Loaded: true}))
 	w := &crew{t: t, store: db, outcomes: map[int64]history.Outcome{}}
 	w.start(4)
 	w.await(ctx, 50)
-	if err := c.Node(1).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Node(1).Kill())
 	w.await(ctx, 100)
-	if err := c.Restart(ctx, 1); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Restart(ctx, 1))
 	w.await(ctx, 50)
 	close(w.stop)
 	w.all.Wait()
-	if err := c.Settled(ctx); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Settled(ctx))
 	w.check(ctx)
 
 	w.twoDead(ctx, c)
 	for _, i := range []int{1, 2} {
-		if err := c.Restart(ctx, i); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, c.Restart(ctx, i))
 	}
-	if err := c.Settled(ctx); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Settled(ctx))
 	// Those that failed must not have come to light with the replicas.
 	w.check(ctx)
 	if err := db.Drop(ctx); err != nil {
@@ -152,9 +141,7 @@ func testNodesDie(t *testing.T, c *cluster.Ring) {
 func (w *crew) twoDead(ctx context.Context, c *cluster.Ring) {
 	t := w.t
 	for _, i := range []int{1, 2} {
-		if err := c.Node(i).Kill(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, c.Node(i).Kill())
 	}
 	session := drivertest.OpenRecords(t, w.store)
 	for refused := 0; refused < 20; {
@@ -179,9 +166,7 @@ func (w *crew) twoDead(ctx context.Context, c *cluster.Ring) {
 	}
 	near, err := Open(ctx, store.Target{Address: "cassandra://" + c.Node(0).Address() + "/", Read: store.ReadNearest,
 		ConnectTimeout: time.Minute}, availability.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer near.Close()
 	if found, r := drivertest.OpenRecords(t, near).Find(ctx, 1); r.Outcome != history.Committed || found != 1 {
 		t.Errorf("a read of the one replica that is left: %d, %+v", found, r)

@@ -8,6 +8,7 @@ import (
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -139,9 +140,7 @@ func TestParts(t *testing.T) {
 		{backwards, 5, 21, []int64{2, 1, 0}},
 	} {
 		p, err := trial().compile(&c.statement)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		var got []int64
 		if err := p.query.each(store.OfInts(c.from, c.to), func(values []any) error {
 			if len(values) != 3 || values[1] != c.from || values[2] != c.to {

@@ -4,19 +4,17 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // TestDocumentedTestFile: the test file that the package comment shows is one
 // that is compiled and run.
 func TestDocumentedTestFile(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	file, err := os.ReadFile("../sqlite/conformance_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var shown strings.Builder
 	for line := range strings.Lines(strings.TrimSpace(string(file))) {
 		shown.WriteString(strings.TrimSuffix("//\t"+strings.TrimSuffix(line, "\n"), "\t") + "\n")

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"assay/internal/expect"
 )
 
 // lines is a server that answers each line with "ok " and the line, and keeps
@@ -22,9 +24,7 @@ type lines struct {
 func startLines(t *testing.T) *lines {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	s := &lines{listener: listener}
 	s.running.Go(func() {
 		for {
@@ -90,9 +90,7 @@ type peer struct {
 func dial(t *testing.T, p *Proxy) *peer {
 	t.Helper()
 	c, err := net.Dial("tcp", p.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	return &peer{t: t, c: c, in: bufio.NewReader(c)}
 }

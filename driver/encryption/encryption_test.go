@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -23,9 +24,7 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	const content = "aHVudGVyMg=="
@@ -78,21 +77,15 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 func server(t *testing.T, shown drivertest.Pair, clients *drivertest.Authority) string {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(shown.Certificate, shown.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	config := &tls.Config{Certificates: []tls.Certificate{pair}}
 	if clients != nil {
 		trusting, err := Options{CA: file("ca", clients.File)}.Config()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, trusting.RootCAs
 	}
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {
@@ -114,13 +107,9 @@ func server(t *testing.T, shown drivertest.Pair, clients *drivertest.Authority) 
 func reach(t *testing.T, address, name string, options Options) error {
 	t.Helper()
 	config, err := options.Config()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	raw, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer raw.Close()
 	config.ServerName = name
 	conn := tls.Client(raw, config)
@@ -165,9 +154,7 @@ func TestWhatIsVerified(t *testing.T) {
 
 func TestServersWithoutTLS(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer listener.Close()
 	go func() {
 		if conn, err := listener.Accept(); err == nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"assay/driver/rows"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -251,9 +252,7 @@ func TestPages(t *testing.T) {
 			got = append(got, 0)
 			return row.Scan(&got[len(got)-1])
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		r.page, x.memory.scans = 2, 0
 		for over := false; !over; {
 			if over, err = r.step(); err != nil {

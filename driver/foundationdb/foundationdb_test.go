@@ -17,6 +17,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/rows"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/availability"
 	"assay/workload/bank"
@@ -46,9 +47,7 @@ func target() store.Target {
 func opened[S any](t *testing.T, open func(context.Context, store.Target) (S, error)) S {
 	t.Helper()
 	store, err := open(context.Background(), target())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return store
 }
 
@@ -63,13 +62,9 @@ func opens(schema store.Schema) func(context.Context, store.Target) (store.Datab
 func beside(t *testing.T, work func(tr fdb.Transaction)) {
 	t.Helper()
 	o, err := parse(target())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	db, err := open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if _, err := db.Transact(func(tr fdb.Transaction) (any, error) { work(tr); return nil, nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -116,9 +111,7 @@ func TestKeyValueWithRiskyReads(t *testing.T) {
 	risky.Address += "&" + causalReadRisky + "=true"
 	for want, to := range map[string]store.Target{"": risky, store.Linearizable: target()} {
 		db, err := Open(t.Context(), to, entity.Schema())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if promise := db.Promises().Reads; promise != want {
 			t.Errorf("%s: the promise is %q, want %q", to.Address, promise, want)
 		}
@@ -136,14 +129,8 @@ func TestInterleaving(t *testing.T) {
 func TestLargeBatchOfCandles(t *testing.T) {
 	ctx := t.Context()
 	db := opened(t, opens(candles.Schema()))
-	t.Cleanup(func() {
-		if err := db.Drop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := db.Create(ctx, store.Marker{Run: "run", Workload: "candles", Created: time.Now().UTC(), Loaded: true}); err != nil {
-		t.Fatal(err)
-	}
+	expect.AtEnd(t, func() error { return db.Drop(context.Background()) })
+	expect.NoError(t, db.Create(ctx, store.Marker{Run: "run", Workload: "candles", Created: time.Now().UTC(), Loaded: true}))
 	const part = 2000 // more than one transaction takes
 	config := candles.Defaults()
 	config.Candles = 3 * part
@@ -153,9 +140,7 @@ func TestLargeBatchOfCandles(t *testing.T) {
 		batch = append(batch, generator.Candle(n))
 	}
 	session, err := db.Session(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer session.Close()
 	first, last := batch[:part], batch[2*part:]
 	for i, try := range []struct {
@@ -193,9 +178,7 @@ func TestKeysAreThoseOfTheTupleLayer(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fdb.cluster")
 	// Port 1 of the loopback address is nobody's.
-	if err := os.WriteFile(path, []byte("nobody:nobody@127.0.0.1:1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, []byte("nobody:nobody@127.0.0.1:1\n"), 0o600))
 	for _, file := range []string{path, path + ".absent"} {
 		start := time.Now()
 		_, err := Open(t.Context(), store.Target{Address: "fdb://" + file, ConnectTimeout: time.Second}, bank.Schema())
@@ -220,14 +203,8 @@ func emptied(t *testing.T, of store.Schema) *database {
 	d := opened(t, func(ctx context.Context, target store.Target) (store.Database, error) {
 		return Open(ctx, target, of)
 	}).(*database)
-	t.Cleanup(func() {
-		if err := d.Drop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := d.Create(t.Context(), store.Marker{Run: "run", Workload: of.Workload, Created: time.Now().UTC(), Loaded: true}); err != nil {
-		t.Fatal(err)
-	}
+	expect.AtEnd(t, func() error { return d.Drop(context.Background()) })
+	expect.NoError(t, d.Create(t.Context(), store.Marker{Run: "run", Workload: of.Workload, Created: time.Now().UTC(), Loaded: true}))
 	return d
 }
 
@@ -238,13 +215,9 @@ func TestBarrier(t *testing.T) {
 	d := emptied(t, bank.Schema())
 	for _, settled := range []bool{false, true} {
 		late, err := begin(ctx, d.db)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		defer late.end()
-		if err := late.guard(d.mark()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, late.guard(d.mark()))
 		account := d.forms["account"]
 		if err := d.execution(late.Transaction, late.Transaction).add(account, []rows.Row{rowOf(account, store.OfInts(1, 10, 0)...)}); settled != (err != nil) {
 			t.Fatalf("prepared: %v", err)
@@ -256,9 +229,7 @@ func TestBarrier(t *testing.T) {
 			continue
 		}
 		late.Set(fdb.Key(d.key("row", 1)), nil)
-		if err := d.Settle(ctx); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, d.Settle(ctx))
 		if err := late.commit(); codeOf(err) != codeNotCommitted {
 			t.Errorf("a transaction from before the barrier: %v, want a conflict", err)
 		}
@@ -283,9 +254,7 @@ func TestReadInSeveralTransactions(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 	}
 	for _, changes := range []bool{false, true} {
 		next := int64(0)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -161,9 +162,7 @@ func TestMark(t *testing.T) {
 	mark := store.Marker{Run: "run", Workload: "bank", Version: `v1'";--é`, Rows: 1 << 60, Loaded: true,
 		Created: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.FixedZone("east", 3600))}
 	value, err := encodeMark(mark)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	got, ok := decodeMark(value)
 	if _, offset := got.Created.Zone(); !ok || offset != 0 || !got.Created.Equal(mark.Created) {
 		t.Errorf("created %v, want %v", got.Created, mark.Created)

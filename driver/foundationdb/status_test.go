@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -30,9 +31,7 @@ const sample = `{
 
 func TestProduct(t *testing.T) {
 	got, err := product([]byte(sample))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if got.Name != "FoundationDB" || got.Version != "7.3.59, 7.3.63" || got.Embedded || got.Topology != (store.Topology{Nodes: 2, Replicas: 2}) {
 		t.Errorf("%+v", got)
 	}

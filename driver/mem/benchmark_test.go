@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -42,9 +43,7 @@ func newLedger(t testing.TB, address string, n int) *ledger {
 		Row: func(i int, into []store.Value) []store.Value {
 			return append(into, store.OfInts(int64(i+1), 1000, 0)...)
 		}}
-	if err := db.Load(t.Context(), rows); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Load(t.Context(), rows))
 	l := &ledger{Database: db, session: sessionOf(t, db, ledgerStatements()...)}
 	var balance, version int64
 	into := []any{&balance, &version}

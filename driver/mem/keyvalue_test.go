@@ -5,6 +5,7 @@ import (
 
 	"assay/check"
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/availability"
 	"assay/workload/entity"
@@ -13,9 +14,7 @@ import (
 func openOn(t testing.TB, of store.Schema, address string, seed uint64) store.Database {
 	t.Helper()
 	db, err := Open(t.Context(), store.Target{Address: address, Seed: seed}, of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return db
 }
 

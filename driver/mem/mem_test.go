@@ -9,6 +9,7 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
@@ -43,9 +44,7 @@ func TestEachOpenIsItsOwnDatabase(t *testing.T) {
 	target := store.Target{Address: "mem://"}
 	a, errA := Open(t.Context(), target, bank.Schema())
 	b, errB := Open(t.Context(), target, bank.Schema())
-	if err := errors.Join(errA, errB, a.Create(t.Context(), store.Marker{Run: "a"})); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(errA, errB, a.Create(t.Context(), store.Marker{Run: "a"})))
 	if remains, err := b.Find(t.Context()); remains != nil || err != nil {
 		t.Errorf("the second database holds %+v, %v", remains, err)
 	}
@@ -93,18 +92,14 @@ type bench struct {
 func newBench(t testing.TB, address string, n int64) *bench {
 	t.Helper()
 	db, err := Open(t.Context(), store.Target{Address: address, Seed: 1}, bank.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var accounts []bank.Account
 	for id := int64(1); id <= n; id++ {
 		accounts = append(accounts, bank.Account{ID: id, Balance: 1000})
 	}
 	b := &bench{Store: bank.Over(db), ledger: drivertest.NewTransfers(accounts)}
 	err = errors.Join(b.Create(t.Context(), store.Marker{}), b.LoadAccounts(t.Context(), accounts), b.FinishLoad(t.Context()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if b.session, err = b.Session(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -19,19 +20,13 @@ func TestTheNullStoreKeepsNothing(t *testing.T) {
 		}
 	}
 	db, err := OpenNull(ctx, store.Target{Address: "null://"}, ledgerSchema())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Create(ctx, store.Marker{Run: "r"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, db.Create(ctx, store.Marker{Run: "r"}))
 	if _, is := store.As[store.Replicated](db); is || db.Lacks()[store.Snapshots] == "" || db.Lacks()[store.Transactions] != "" {
 		t.Errorf("it has replicas, %v, or lacks %v", is, db.Lacks())
 	}
 	n, err := db.Session(ctx, ledgerStatements())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	state := [2]int64{7, 7}
 	given := 0
 	row := func(row store.Row) error { given++; return row.Scan(&state[0], &state[1]) }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -222,9 +223,7 @@ func TestMadeAnew(t *testing.T) {
 	if !errors.As(err, &missing) {
 		t.Errorf("a view of what was dropped: %v", err)
 	}
-	if err := errors.Join(db.Create(t.Context(), store.Marker{}), db.Load(t.Context(), itemRows())); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(db.Create(t.Context(), store.Marker{}), db.Load(t.Context(), itemRows())))
 	if rows := all(t, db, readItems(nil)); len(rows) != 12 || len(db.d.open) > 0 {
 		t.Errorf("%d rows, and a transaction is open: %v", len(rows), len(db.d.open) > 0)
 	}

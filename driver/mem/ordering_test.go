@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -27,9 +28,7 @@ func TestStatementsVisitWhatTheyGive(t *testing.T) {
 		Row: func(i int, into []store.Value) []store.Value {
 			return append(into, store.OfInt(int64(i)), store.OfInt(int64(i/tickers)), store.OfText(string(rune('A'+i%tickers))))
 		}}
-	if err := db.Load(t.Context(), rows); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Load(t.Context(), rows))
 	ticker := compared("ticker", store.Equal, 1)
 	read := func(where ...store.Condition) store.Statement {
 		return store.Statement{Verb: store.Read, Table: "tick", Columns: []string{"id"}, Where: where}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
@@ -15,9 +16,7 @@ import (
 func TestUpdatesWithTimeouts(t *testing.T) {
 	for seed := range uint64(5) {
 		db, err := Open(t.Context(), store.Target{Address: "mem://?timeout=0.2", Seed: seed}, bulkupdate.Schema())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		run := drivertest.ShortRun{Workload: bulkupdate.Definition(), Attempts: 1, Seed: seed,
 			Config: &bulkupdate.Config{Users: 40, Documents: 10, Workers: "1,3,5", Field: bulkupdate.FieldRandom, Loaders: 2}}
 		if j := run.Valid(t.Context(), t, db); j.Counts.Total() != 120 || len(j.Facts) != 0 || len(j.Notes) != 1 || !strings.HasPrefix(j.Notes[0], "the documents of ") {
@@ -35,14 +34,10 @@ func TestCandleTimeouts(t *testing.T) {
 	unsure := false
 	for seed := range uint64(4) {
 		db, err := Open(t.Context(), store.Target{Address: "mem://?timeout=0.2", Seed: seed}, candles.Schema())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		run := drivertest.ShortRun{Workload: candles.Definition(), Config: &config, Seed: seed, Clients: 2, Each: 1, Attempts: 1}
 		j, err := candles.Judge(config, seed, run.Evidence(t.Context(), t, db))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for _, r := range j.Results {
 			if r.Verdict.String() == "violated" {
 				t.Errorf("seed %d: %s: %s", seed, r.Name, r.Evidence[0].Text)

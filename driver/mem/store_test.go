@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -48,9 +49,7 @@ func openSchema(t testing.TB, address string, schema store.Schema) *Database {
 	if err == nil {
 		err = db.Create(t.Context(), store.Marker{})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return db.(*Database)
 }
 
@@ -58,21 +57,15 @@ func openSchema(t testing.TB, address string, schema store.Schema) *Database {
 func shelves(t testing.TB) *Database {
 	t.Helper()
 	db := openSchema(t, "mem://", shelf())
-	if err := db.Load(t.Context(), itemRows()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Load(t.Context(), itemRows()))
 	return db
 }
 
 func sessionOf(t testing.TB, db *Database, statements ...store.Statement) *session {
 	t.Helper()
-	if err := db.schema.Check(statements); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.schema.Check(statements))
 	n, err := db.Session(t.Context(), statements)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return n.(*session)
 }
 
@@ -151,9 +144,7 @@ func TestReads(t *testing.T) {
 func all(t *testing.T, db *Database, statement store.Statement) (rows []string) {
 	t.Helper()
 	err := db.View(t.Context(), func(r store.Reader) error { return r.Read(t.Context(), statement, collect(&rows)) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	slices.Sort(rows)
 	return rows
 }

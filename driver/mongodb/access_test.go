@@ -20,6 +20,7 @@ import (
 	"assay/cluster/server"
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/definition"
@@ -39,9 +40,7 @@ const rightPassword = "Sesame-open-99"
 func startSecured(t *testing.T) *cluster.ReplicaSet {
 	t.Helper()
 	key := filepath.Join(t.TempDir(), "members.key")
-	if err := os.WriteFile(key, []byte("c2VjcmV0IG9mIHRoZSBtZW1iZXJz"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(key, []byte("c2VjcmV0IG9mIHRoZSBtZW1iZXJz"), 0o600))
 	set := startSet(t, 1, "--auth", "--keyFile", key)
 	ctx := patiently(t)
 	// Without users, whoever is on the machine may make the first.
@@ -132,25 +131,15 @@ func testNoRights(t *testing.T, set *cluster.ReplicaSet) {
 func startStandalone(t *testing.T) string {
 	t.Helper()
 	program, err := server.Program{Name: "mongod", Get: "scripts/install-servers.sh mongodb"}.Find("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	port, err := new(server.Ports).Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	dir := t.TempDir()
 	process, err := server.StartProcess(server.ProcessOptions{Name: "standalone", Program: program, Dir: dir,
 		Log: filepath.Join(dir, "log"), Args: []string{"--port", strconv.Itoa(port), "--bind_ip", "127.0.0.1",
 			"--nounixsocket", "--dbpath", dir, "--wiredTigerCacheSizeGB", "0.25"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := process.Kill(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, process.Kill)
 	return "mongodb://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }
 
@@ -172,9 +161,7 @@ func TestStandalone(t *testing.T) {
 				t.Errorf("%s on a standalone server: %v", by.Workload, err)
 			}
 		default:
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if err := db.Close(); err != nil {
 				t.Error(err)
 			}
@@ -183,9 +170,7 @@ func TestStandalone(t *testing.T) {
 	}
 	refusedSharding(t, address+"/?", "standalone")
 	db, err := Open(t.Context(), to, entity.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer db.Close()
 	product, err := db.Describe(t.Context())
 	if err != nil || !slices.Contains(product.Settings, store.Setting{Name: "deployment", Value: "standalone server"}) || product.Topology.Nodes != 1 {
@@ -200,8 +185,6 @@ func TestDefaultConcernsConvictNobody(t *testing.T) {
 	err := plainClient(t, set.Address()).Database("admin").RunCommand(t.Context(), bson.D{{Key: "setDefaultRWConcern", Value: 1},
 		{Key: "defaultWriteConcern", Value: bson.D{{Key: "w", Value: 1}, {Key: "j", Value: false}}},
 		{Key: "defaultReadConcern", Value: bson.D{{Key: "level", Value: "available"}}}}).Err()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	drivertest.ShortRuns(t, store.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second}, supports()...)
 }

@@ -8,15 +8,14 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 )
 
 func TestParse(t *testing.T) {
 	s, err := parse(store.Target{Address: "mongodb://u:p@h/other?retryWrites=true&retryReads=true&appName=mine&connectTimeoutMS=77"}, "bank", true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	o := s.options
 	if *o.RetryWrites || *o.RetryReads || *o.MaxAdaptiveRetries != 0 || !s.askedForRetries {
 		t.Errorf("retries are on: %v %v %v", *o.RetryWrites, *o.RetryReads, *o.MaxAdaptiveRetries)

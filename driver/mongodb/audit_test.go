@@ -11,6 +11,7 @@ import (
 	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/workload/bank"
 )
 
@@ -37,14 +38,10 @@ func testAudits(t *testing.T, set *cluster.ReplicaSet) {
 		store, ledger := loaded(t, set, 100, 100)
 		mustCommit(t, mustSession(t, store), ledger, bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10})
 		primary, err := set.Primary(patiently(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for i := range set.Nodes() {
 			if i != primary {
-				if err := set.Node(i).Pause(); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, set.Node(i).Pause())
 				defer set.Node(i).Resume()
 			}
 		}
@@ -53,9 +50,7 @@ func testAudits(t *testing.T, set *cluster.ReplicaSet) {
 		client := plainClient(t, "mongodb://"+set.Node(primary).Address()+"/?directConnection=true&w=1")
 		_, err = client.Database("assay_bank").Collection("account").UpdateByID(patiently(t), int64(1),
 			bson.D{{Key: "$set", Value: bson.D{{Key: "balance", Value: int64(7)}}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		states := make([]bank.State, 2)

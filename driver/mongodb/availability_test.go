@@ -13,6 +13,7 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/availability"
 )
@@ -21,9 +22,7 @@ func openAvailability(t *testing.T, target store.Target) *database {
 	t.Helper()
 	target.ConnectTimeout = 20 * time.Second
 	db, err := Open(t.Context(), target, availability.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return db.(*database)
 }
 
@@ -48,9 +47,7 @@ func TestAvailabilityOfASet(t *testing.T) {
 			t.Errorf("read %q: the promise is %q", reads, db.Promises().Reads)
 		}
 		product, err := db.Describe(patiently(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		told := map[string]string{}
 		for _, s := range product.Settings {
 			told[s.Name] = s.Value
@@ -67,17 +64,13 @@ func TestAvailabilityOfASet(t *testing.T) {
 		db := openAvailability(t, store.Target{Address: set.Address(), Read: store.ReadSecondaryPreferred})
 		defer db.Close()
 		ctx := patiently(t)
-		if err := db.Create(ctx, store.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, db.Create(ctx, store.Marker{Run: "r", Workload: "availability", Created: time.Now()}))
 		session := drivertest.OpenRecords(t, db)
 		if r := session.Add(ctx, 1); r.Outcome != history.Committed {
 			t.Fatalf("%+v", r)
 		}
 		for i := range 2 {
-			if err := set.Node(i).Kill(); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, set.Node(i).Kill())
 		}
 		for { // until the library knows
 			if _, r := session.Find(ctx, 1); r.Outcome == history.Committed {
@@ -102,9 +95,7 @@ func testAvailabilitySettles(t *testing.T, address string) {
 	for _, name := range []string{"another", db.appName + applicationSuffix} {
 		open := name != "another"
 		client := plainClient(t, address+"&appName="+url.QueryEscape(name))
-		if err := client.Ping(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, client.Ping(t.Context(), nil))
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		if err := db.Settle(ctx); (err != nil) != open || open && !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Settle while %q has a connection: %v", name, err)

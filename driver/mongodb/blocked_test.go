@@ -7,6 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	cluster "assay/cluster/mongodb"
+
+	"assay/internal/expect"
 )
 
 // testBlocked locks the primary, as somebody does who copies its files and forgets it.
@@ -17,9 +19,7 @@ func testBlocked(t *testing.T, set *cluster.ReplicaSet) {
 		t.Errorf("nothing waits: %q, %v", by, err)
 	}
 	admin := plainClient(t, set.Address()).Database("admin")
-	if err := admin.RunCommand(ctx, bson.D{{Key: "fsync", Value: 1}, {Key: "lock", Value: true}}).Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, admin.RunCommand(ctx, bson.D{{Key: "fsync", Value: 1}, {Key: "lock", Value: true}}).Err())
 	by, err := store.Blocked(ctx)
 	if unlocked := admin.RunCommand(ctx, bson.D{{Key: "fsyncUnlock", Value: 1}}).Err(); unlocked != nil {
 		t.Fatal(unlocked)

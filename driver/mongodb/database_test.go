@@ -14,6 +14,7 @@ import (
 	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -46,17 +47,11 @@ type trial struct {
 func newTrial(t *testing.T, address string, schema store.Schema) *trial {
 	t.Helper()
 	db, err := Open(t.Context(), store.Target{Address: address, ConnectTimeout: 20 * time.Second}, schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(db.Settle(context.Background()), db.Drop(context.Background()), db.Close()); err != nil {
-			t.Error(err)
-		}
+	expect.NoError(t, err)
+	expect.AtEnd(t, func() error {
+		return errors.Join(db.Settle(context.Background()), db.Drop(context.Background()), db.Close())
 	})
-	if err := db.Create(t.Context(), store.Marker{}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Create(t.Context(), store.Marker{}))
 	return &trial{T: t, db: db}
 }
 
@@ -67,9 +62,7 @@ func (t *trial) use(statements ...store.Statement) {
 		statements[i].Name = fmt.Sprintf("s%d", i)
 	}
 	session, err := t.db.Session(t.Context(), statements)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(session.Close)
 	t.session = session
 }
@@ -80,9 +73,7 @@ func (t *trial) load(table string, rows ...[]int64) {
 	err := t.db.Load(t.Context(), store.Rows{Table: table, Columns: of.Names(), Count: len(rows), Row: func(i int, into []store.Value) []store.Value {
 		return append(into, store.OfInts(rows[i]...)...)
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 }
 
 // collect gives rows as one text.

@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 )
@@ -29,9 +30,7 @@ func TestEncryptedConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	u, err := url.Parse(set.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	shown := func(p drivertest.Pair) string { return "&tlsCertificateKeyFile=" + p.Both }
 	client, unknown := shown(ca.Client("me")), shown(stranger.Client("me"))
 	trusting := "tls=true&tlsCAFile=" + ca.File
@@ -71,9 +70,7 @@ func describedTLS(t *testing.T, address string) (string, error) {
 	}
 	defer db.Close()
 	product, err := db.Describe(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return setting(product, "tls"), nil
 }
 
@@ -81,9 +78,7 @@ func describedTLS(t *testing.T, address string) (string, error) {
 func TestFilesThatCannotBeUsed(t *testing.T) {
 	dir := t.TempDir()
 	none, odd := filepath.Join(dir, "none.pem"), filepath.Join(dir, "odd.pem")
-	if err := os.WriteFile(odd, []byte("odd"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(odd, []byte("odd"), 0o600))
 	for query, words := range map[string][]string{
 		"tls=true&tlsCAFile=" + none:             {"tlsCAFile", none, "no such file"},
 		"tls=true&tlsCAFile=" + odd:              {"tlsCAFile", odd, "it has no certificate"},

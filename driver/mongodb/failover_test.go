@@ -15,6 +15,7 @@ import (
 	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/workload"
 	"assay/workload/bank"
 )
@@ -92,12 +93,8 @@ func throughFault(t *testing.T, set *cluster.ReplicaSet, fault func(primary int)
 	for range 2 {
 		crowd.awaitEach(t, 3)
 		primary, err := set.Primary(patiently(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := fault(primary); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
+		expect.NoError(t, fault(primary))
 		crowd.awaitEach(t, 3)
 	}
 	crowd.stop()
@@ -175,9 +172,7 @@ func testCommitIsSentOnce(t *testing.T, set *cluster.ReplicaSet) {
 	if n := commits() - before; n != 2 {
 		t.Errorf("the server got %d commits from the library's own commit, which used to be 2", n)
 	}
-	if err := client.Database("assay_bank").Collection("probe").Drop(patiently(t)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, client.Database("assay_bank").Collection("probe").Drop(patiently(t)))
 	ledger.Check(patiently(t), t, store.Store)
 }
 
@@ -197,9 +192,7 @@ func commitCounter(t *testing.T, set *cluster.ReplicaSet) func() int64 {
 			} `bson:"metrics"`
 		}
 		err := client.Database("admin").RunCommand(patiently(t), bson.D{{Key: "serverStatus", Value: 1}}).Decode(&status)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return status.Metrics.Commands.Commit.Total
 	}
 }

@@ -15,6 +15,7 @@ import (
 	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/isolation"
 )
@@ -28,9 +29,7 @@ type isolationStore struct {
 func mustOpenIsolation(t *testing.T, address string) *isolationStore {
 	t.Helper()
 	db, err := Open(t.Context(), store.Target{Address: address, ConnectTimeout: 20 * time.Second}, isolation.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	d := db.(*database)
 	return &isolationStore{d, d.collections[0]}
 }
@@ -107,9 +106,7 @@ func sitDown(t *testing.T, set *cluster.ReplicaSet, options string) *desk {
 			t.Error(err)
 		}
 	})
-	if err := d.store.Create(d.ctx, store.Marker{Run: "desk", Workload: "isolation"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, d.store.Create(d.ctx, store.Marker{Run: "desk", Workload: "isolation"}))
 	return d
 }
 
@@ -232,9 +229,7 @@ func testListsOfIntegers(t *testing.T, d *desk) {
 		return isolation.Read(d.ctx, d.store, func(int64, []int64) error { return nil }, func(int64, int64) error { return nil })
 	}
 	for _, elements := range []any{bson.A{int64(1), 2.5}, bson.A{"1"}, "1", nil} {
-		if err := d.elements(elements); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, d.elements(elements))
 		if err := read(); err == nil {
 			t.Errorf("elements %v pass for integers", elements)
 		}
@@ -242,9 +237,7 @@ func testListsOfIntegers(t *testing.T, d *desk) {
 			t.Errorf("elements %v: %+v", elements, r)
 		}
 	}
-	if err := d.elements(bson.A{int32(1), int64(2)}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, d.elements(bson.A{int32(1), int64(2)}))
 	if lists := d.lists(); !slices.Equal(lists[2], []int64{1, 2}) {
 		t.Errorf("read %v", lists[2])
 	}
@@ -281,9 +274,7 @@ func testIsolationCommitWithoutAnswer(t *testing.T, set *cluster.ReplicaSet) {
 		8: {"commitTransaction", true, history.Unknown, true},
 	} {
 		session, err := isolation.Open(d.ctx, via)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		proxy.Arm([]byte(c.marker), c.deliver)
 		r := session.Do(d.ctx, []isolation.Op{element(key, 1)})
 		if r.Outcome != c.outcome || r.Class != store.ClassLost || !r.Broken {
@@ -291,9 +282,7 @@ func testIsolationCommitWithoutAnswer(t *testing.T, set *cluster.ReplicaSet) {
 		}
 		session.Close()
 		proxy.Pass()
-		if err := via.Settle(d.ctx); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, via.Settle(d.ctx))
 		if lists := d.lists(); (len(lists[key]) == 1) != c.there {
 			t.Errorf("%+v: the lists are %v", c, lists)
 		}

@@ -7,6 +7,7 @@ import (
 
 	cluster "assay/cluster/mongodb"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -20,9 +21,7 @@ func testKeys(t *trial) {
 		}
 	}
 	t.load("orders", rows...)
-	if err := t.db.FinishLoad(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, t.db.FinishLoad(t.Context()))
 	equal := func(columns ...string) []store.Condition { return store.Where(columns...) }
 	with := func(all []store.Condition, column string, is store.Comparison, parameter int) []store.Condition {
 		return append(all, store.Condition{Column: column, Is: is, Value: store.Parameter(parameter)})

@@ -11,6 +11,7 @@ import (
 
 	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/definition"
@@ -24,14 +25,8 @@ func startSet(t testing.TB, nodes int, args ...string) *cluster.ReplicaSet {
 		Nodes: nodes, ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond,
 		Args: append([]string{"--setParameter", "transactionLifetimeLimitSeconds=2"}, args...),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := set.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, set.Close)
 	return set
 }
 
@@ -51,9 +46,7 @@ type beneath struct{ *database }
 func mustOpen(t *testing.T, address string) *bankStore {
 	t.Helper()
 	db, err := Open(t.Context(), store.Target{Address: address, ConnectTimeout: 20 * time.Second}, bank.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	d := db.(*database)
 	return &bankStore{bank.Over(db), d, under{beneath{d}}, d.collections[0], d.collections[1]}
 }
@@ -61,11 +54,7 @@ func mustOpen(t *testing.T, address string) *bankStore {
 // closing closes the Store at the end of the test.
 func closing(t *testing.T, opened *bankStore) *bankStore {
 	t.Helper()
-	t.Cleanup(func() {
-		if err := opened.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.AtEnd(t, opened.Close)
 	return opened
 }
 
@@ -81,14 +70,8 @@ func patiently(t *testing.T) context.Context {
 func plainClient(t *testing.T, address string) *mongo.Client {
 	t.Helper()
 	client, err := mongo.Connect(options.Client().ApplyURI(address))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := client.Disconnect(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, func() error { return client.Disconnect(context.Background()) })
 	return client
 }
 
@@ -136,11 +119,7 @@ func makeForeign(t *testing.T, database *mongo.Database) {
 	if _, err := database.Collection("account").InsertOne(t.Context(), bson.D{{Key: "_id", Value: "mine"}}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := database.Drop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.AtEnd(t, func() error { return database.Drop(context.Background()) })
 }
 
 func foreignIntact(t *testing.T, database *mongo.Database) {
@@ -150,9 +129,7 @@ func foreignIntact(t *testing.T, database *mongo.Database) {
 		t.Errorf("collections %v, %v; want account alone", names, err)
 	}
 	cursor, err := database.Collection("account").Find(t.Context(), bson.D{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var documents []struct {
 		ID string `bson:"_id"`
 	}
@@ -186,10 +163,6 @@ func TestOneNode(t *testing.T) {
 // restart kills the first node and starts it again.
 func restart(t *testing.T, set *cluster.ReplicaSet) {
 	t.Helper()
-	if err := set.Node(0).Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Restart(patiently(t), 0); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, set.Node(0).Kill())
+	expect.NoError(t, set.Restart(patiently(t), 0))
 }

@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 )
 
 // others are what a user can make on a collection of ours.
@@ -16,9 +17,7 @@ func others(database *mongo.Database, collection string) []drivertest.Other {
 	ctx := context.Background()
 	fail := func(t *testing.T, err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 	}
 	there := func(filter bson.D) func(t *testing.T) {
 		return func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"assay/cluster/server"
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 )
@@ -45,9 +46,7 @@ func loaded(t *testing.T, set *cluster.ReplicaSet, balances ...int64) (*bankStor
 func mustSession(t *testing.T, db *bankStore) *bank.Session {
 	t.Helper()
 	session, err := db.Session(patiently(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(session.Close)
 	return session
 }
@@ -56,13 +55,9 @@ func mustSession(t *testing.T, db *bankStore) *bank.Session {
 func begun(t *testing.T, db *bankStore) *transactor {
 	t.Helper()
 	x, err := db.transactor(patiently(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(x.Close)
-	if err := x.begin(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, x.begin())
 	ctx := mongo.NewSessionContext(patiently(t), x.session)
 	for id, amount := range map[int64]int64{1: -10, 2: 10} {
 		if _, err := db.accounts.UpdateByID(ctx, id, bson.D{{Key: "$inc", Value: bson.D{{Key: "balance", Value: amount}, {Key: "version", Value: int64(1)}}}}); err != nil {
@@ -100,18 +95,12 @@ func hold(t *testing.T, address, appName string) *mongo.Session {
 	t.Helper()
 	client := plainClient(t, address+"&appName="+strings.ReplaceAll(appName, " ", "%20"))
 	session, err := client.StartSession()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { session.EndSession(context.Background()) })
-	if err := session.StartTransaction(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, session.StartTransaction())
 	_, err = client.Database("assay_bank").Collection("account").UpdateByID(
 		mongo.NewSessionContext(patiently(t), session), int64(1), bson.D{{Key: "$inc", Value: bson.D{{Key: "version", Value: 100}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return session
 }
 
@@ -143,9 +132,7 @@ func testWriteConflict(t *testing.T, set *cluster.ReplicaSet) {
 	if r := do(patiently(t), session, ledger, tr); r.Outcome != history.Failed || r.Class != store.ClassSerialization || r.Broken {
 		t.Errorf("an account in another's hands: %+v", r)
 	}
-	if err := other.AbortTransaction(patiently(t)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, other.AbortTransaction(patiently(t)))
 	mustCommit(t, session, ledger, tr)
 	ledger.Check(patiently(t), t, db.Store)
 }
@@ -156,9 +143,7 @@ func testSettleWaits(t *testing.T, set *cluster.ReplicaSet) {
 	if err := db.Settle(patiently(t)); err != nil {
 		t.Errorf("Settle while only another application has a transaction: %v", err)
 	}
-	if err := foreign.AbortTransaction(patiently(t)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, foreign.AbortTransaction(patiently(t)))
 	ours := hold(t, set.Address(), appNamePrefix("bank")+"of an earlier run")
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -166,9 +151,7 @@ func testSettleWaits(t *testing.T, set *cluster.ReplicaSet) {
 	if !errors.As(err, new(*openError)) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Settle while a transaction is open: %v", err)
 	}
-	if err := ours.AbortTransaction(patiently(t)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, ours.AbortTransaction(patiently(t)))
 	if err := db.Settle(patiently(t)); err != nil {
 		t.Errorf("Settle when all is over: %v", err)
 	}
@@ -237,9 +220,7 @@ func testUnconfirmedDuplicate(t *testing.T, set *cluster.ReplicaSet) {
 	db, ledger := loaded(t, set, 100, 100)
 	session := mustSession(t, db)
 	primary, err := set.Primary(patiently(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	others := func(do func(*server.Node) error) {
 		for i, node := range set.Nodes() {
 			if i == primary {

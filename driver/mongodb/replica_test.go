@@ -19,6 +19,7 @@ import (
 	cluster "assay/cluster/mongodb"
 	"assay/cluster/server"
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
@@ -44,14 +45,8 @@ func TestReplicas(t *testing.T) {
 		Dir: p.dir, Heartbeat: 500 * time.Millisecond,
 		Args: []string{"--setParameter", "enableTestCommands=1"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.set.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, p.set.Close)
 	p.store, p.ledger = loaded(t, p.set, 1000, 1000, 1000, 1000)
 	p.store.connectTimeout = 5 * time.Second // a paused member takes all of it
 	for _, s := range []struct {
@@ -91,9 +86,7 @@ func (p *troupe) transfer(t *testing.T, n int) {
 func (p *troupe) secondary(t *testing.T) (int, bank.Replica) {
 	t.Helper()
 	primary, err := p.set.Primary(patiently(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	i := (primary + 1) % len(p.set.Nodes())
 	return i, bank.Replica{Name: p.set.Node(i).Address()}
 }
@@ -101,18 +94,14 @@ func (p *troupe) secondary(t *testing.T) (int, bank.Replica) {
 func (p *troupe) members(t *testing.T) ([]bank.Replica, map[string]error) {
 	t.Helper()
 	members, unreachable, err := p.store.Replicas(patiently(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return members, unreachable
 }
 
 func (p *troupe) read(t *testing.T, member bank.Replica) drivertest.Snapshot {
 	t.Helper()
 	s, err := drivertest.ReadReplica(patiently(t), p.store, member)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return s
 }
 
@@ -134,16 +123,12 @@ func testAllTheSame(t *testing.T, p *troupe) {
 		t.Fatalf("members %+v, unreachable %v", members, unreachable)
 	}
 	primary, err := p.set.Primary(patiently(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, member := range members {
 		if member.Primary != (member.Name == p.set.Node(primary).Address()) {
 			t.Errorf("%+v, and the primary is %s", member, p.set.Node(primary).Address())
 		}
-		if err := p.catchUp(t, member, time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, p.catchUp(t, member, time.Minute))
 		read := p.read(t, member)
 		if problems := p.ledger.Problems(read); len(problems) > 0 || len(read.Entries) != 40 || !same(read, p.read(t, members[0])) {
 			t.Errorf("%s has %d rows and accounts %v: %s", member.Name, len(read.Entries), read.Accounts, strings.Join(problems, "; "))
@@ -162,9 +147,7 @@ func testLeaseDuringAnElection(t *testing.T, p *troupe) {
 	}
 	other := closing(t, mustOpen(t, p.set.Address()))
 	holder := store.Holder{Token: "during-an-election"}
-	if err := other.TakeLease(patiently(t), holder, time.Minute, p.store.taken.Holder().Token); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, other.TakeLease(patiently(t), holder, time.Minute, p.store.taken.Holder().Token))
 	if l, err := other.Lease(patiently(t)); err != nil || l.Token != holder.Token {
 		t.Errorf("the lease is %+v, %v", l, err)
 	}
@@ -196,9 +179,7 @@ func testApplyingHeldBack(t *testing.T, p *troupe) {
 		t.Error("what was read is not this member's")
 	}
 	failPoint("off")
-	if err := p.catchUp(t, member, time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.catchUp(t, member, time.Minute))
 	if read := p.read(t, member); same(read, before) || len(p.ledger.Problems(read)) != 0 {
 		t.Errorf("afterwards: %d rows, %v", len(read.Entries), p.ledger.Problems(read))
 	}
@@ -206,9 +187,7 @@ func testApplyingHeldBack(t *testing.T, p *troupe) {
 
 func testPausedMember(t *testing.T, p *troupe) {
 	i, member := p.secondary(t)
-	if err := p.set.Node(i).Pause(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.set.Node(i).Pause())
 	p.transfer(t, 2)
 	if err := p.catchUp(t, member, time.Second); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("CatchUp: %v", err)
@@ -216,9 +195,7 @@ func testPausedMember(t *testing.T, p *troupe) {
 	if members, unreachable := p.members(t); len(members) != 2 || len(unreachable) != 1 || unreachable[member.Name] == nil {
 		t.Errorf("members %+v, unreachable %v", members, unreachable)
 	}
-	if err := p.set.Node(i).Resume(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.set.Node(i).Resume())
 	if err := p.catchUp(t, member, time.Minute); err != nil {
 		t.Error(err)
 	}
@@ -229,18 +206,14 @@ func testPausedMember(t *testing.T, p *troupe) {
 
 func testMemberDown(t *testing.T, p *troupe) {
 	i, member := p.secondary(t)
-	if err := p.set.Node(i).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.set.Node(i).Kill())
 	if _, unreachable := p.members(t); len(unreachable) != 1 || unreachable[member.Name] == nil {
 		t.Errorf("unreachable %v", unreachable)
 	}
 	caughtUp := make(chan error, 1)
 	go func() { caughtUp <- p.catchUp(t, member, time.Minute) }()
 	p.transfer(t, 2)
-	if err := p.set.Restart(patiently(t), i); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.set.Restart(patiently(t), i))
 	if err := <-caughtUp; err != nil {
 		t.Errorf("a member that came back: %v", err)
 	}
@@ -262,18 +235,12 @@ func testUnknownMember(t *testing.T, p *troupe) {
 // server of its own, and puts it back: the oplog does not know.
 func testChangedBehindItsBack(t *testing.T, p *troupe) {
 	i, member := p.secondary(t)
-	if err := p.catchUp(t, member, time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.catchUp(t, member, time.Minute))
 	// A checkpoint, so that nothing that is done to the account again when the
 	// member comes back covers the change.
 	direct := plainClient(t, "mongodb://"+member.Name+"/?directConnection=true")
-	if err := direct.Database("admin").RunCommand(patiently(t), bson.D{{Key: "fsync", Value: 1}}).Err(); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.set.Node(i).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, direct.Database("admin").RunCommand(patiently(t), bson.D{{Key: "fsync", Value: 1}}).Err())
+	expect.NoError(t, p.set.Node(i).Kill())
 	alone(t, filepath.Join(p.dir, "node-"+strconv.Itoa(i)), func(client *mongo.Client) {
 		accounts := client.Database("assay_bank").Collection("account")
 		result, err := accounts.UpdateByID(patiently(t), int64(3), bson.D{{Key: "$set", Value: bson.D{{Key: "balance", Value: int64(777)}}}})
@@ -281,17 +248,13 @@ func testChangedBehindItsBack(t *testing.T, p *troupe) {
 			t.Errorf("%+v, %v", result, err)
 		}
 	})
-	if err := p.set.Restart(patiently(t), i); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.set.Restart(patiently(t), i))
 	p.seq++
 	mustCommit(t, mustSession(t, p.store), p.ledger,
 		bank.Transfer{ID: workload.OperationID(0, p.seq), Source: 1, Destination: 2, Amount: 1})
 	members, _ := p.members(t)
 	for _, m := range members {
-		if err := p.catchUp(t, m, time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, p.catchUp(t, m, time.Minute))
 		if got := p.read(t, m).Account(3).Balance; (got == 777) != (m.Name == member.Name) {
 			t.Errorf("%s has balance %d, and %s was changed", m.Name, got, member.Name)
 		}
@@ -302,44 +265,28 @@ func testChangedBehindItsBack(t *testing.T, p *troupe) {
 func alone(t *testing.T, dir string, use func(*mongo.Client)) {
 	t.Helper()
 	program, err := server.Program{Name: "mongod", Get: "scripts/install-servers.sh mongodb"}.Find("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	port, err := new(server.Ports).Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	process, err := server.StartProcess(server.ProcessOptions{Name: "standalone", Program: program, Dir: dir,
 		Log: filepath.Join(t.TempDir(), "log"), Args: []string{"--port", strconv.Itoa(port), "--bind_ip", "127.0.0.1",
 			"--nounixsocket", "--dbpath", dir, "--wiredTigerCacheSizeGB", "0.25"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { process.Kill() }) // if the test ends early
 	client, err := mongo.Connect(options.Client().SetHosts([]string{net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}).SetDirect(true))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	use(client)
 	// A checkpoint and a quick end: asked to end, it would wait for its clients.
 	err = client.Database("admin").RunCommand(patiently(t), bson.D{{Key: "fsync", Value: 1}}).Err()
-	if err := errors.Join(err, client.Disconnect(patiently(t)), process.Kill()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(err, client.Disconnect(patiently(t)), process.Kill()))
 }
 
 // TestReplicasWithoutArbiter has a member that holds no data.
 func TestReplicasWithoutArbiter(t *testing.T) {
 	set, err := cluster.Start(t.Context(), cluster.Options{Nodes: 2, Arbiters: 1,
 		ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := set.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, set.Close)
 	db := closing(t, mustOpen(t, set.Address()))
 	members, unreachable, err := db.Replicas(patiently(t))
 	if err != nil || len(members) != 2 || len(unreachable) != 0 {

@@ -15,6 +15,7 @@ import (
 	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/availability"
 	"assay/workload/bank"
@@ -63,13 +64,9 @@ func TestStandIn(t *testing.T) {
 func testRouterChurn(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 	ctx := patiently(t)
 	db := opening(opens(churn.Schema()), router.address()+"?shard=hashed")(t)
-	if err := db.Create(ctx, store.Marker{Loaded: true}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Create(ctx, store.Marker{Loaded: true}))
 	session, err := db.Session(ctx, []store.Statement{{Name: "delete", Verb: store.Delete, Table: "entry", Where: []store.Condition{{Column: "id", Is: store.In, Value: store.Parameter(1)}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	rows := []churn.Row{{ID: 1, Payload: "a"}, {ID: 2, Payload: "b"}, {ID: 3, Payload: "c"}}
 	if r := session.Insert(ctx, store.RowsOf("entry", churn.Columns(), rows)); r.Outcome != history.Committed {
 		t.Errorf("insert: %+v", r)
@@ -109,9 +106,7 @@ type creator interface {
 
 func made(t *testing.T, opened creator, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	ctx := patiently(t)
 	if err := errors.Join(opened.Create(ctx, store.Marker{Loaded: true}), opened.Drop(ctx), opened.Close()); err != nil {
 		t.Error(err)
@@ -158,9 +153,7 @@ func testWhatIsSharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 		wantSharding(t, c.want[0], router.sharding(), sharded(c.want...))
 	}
 	opened, err := Open(ctx, target, candles.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if err := errors.Join(opened.(*database).CreateOn(ctx, store.Marker{}, "zlib", true), opened.Drop(ctx), opened.Close()); err != nil {
 		t.Error(err)
 	}
@@ -176,9 +169,7 @@ func testOlderVersion(t *testing.T, set *cluster.ReplicaSet, _ *standIn) {
 
 func testUnsharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 	opened, err := Open(t.Context(), store.Target{Address: router.address(), ConnectTimeout: 20 * time.Second}, bank.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	product, err := opened.Describe(patiently(t))
 	if err != nil || setting(product, "sharding") != "none" {
 		t.Errorf("%+v, %v", product, err)
@@ -198,9 +189,7 @@ func testRouterDescription(t *testing.T, _ *cluster.ReplicaSet, router *standIn)
 	}, also ...string) {
 		t.Helper()
 		product, err := opened.Describe(ctx)
-		if err := errors.Join(err, opened.Close()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, errors.Join(err, opened.Close()))
 		for name, value := range want {
 			if got := setting(product, name); got != value {
 				t.Errorf("%s is %q, want %q", name, got, value)
@@ -244,16 +233,10 @@ func testRouterDescription(t *testing.T, _ *cluster.ReplicaSet, router *standIn)
 func testRouterSettleWaits(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 	ctx := patiently(t)
 	opened := closing(t, mustOpen(t, router.address()))
-	if err := errors.Join(opened.Create(ctx, store.Marker{}), opened.LoadAccounts(ctx, []bank.Account{{ID: 1}, {ID: 2}})); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(opened.Create(ctx, store.Marker{}), opened.LoadAccounts(ctx, []bank.Account{{ID: 1}, {ID: 2}})))
 	x, err := opened.transactor(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := x.begin(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, x.begin())
 	if _, err := opened.transfers.InsertOne(mongo.NewSessionContext(ctx, x.session), bson.D{{Key: "_id", Value: int64(1)}}); err != nil {
 		t.Fatal(err)
 	}
@@ -281,9 +264,7 @@ func testRouterGone(t *testing.T, set *cluster.ReplicaSet, router *standIn) {
 	other := startStandIn(t, set.Node(0).Address(), 0)
 	both := strings.TrimSuffix(router.address(), "/") + "," + strings.TrimPrefix(other.address(), "mongodb://")
 	opened := opening(opens(availability.Schema()), both)(t)
-	if err := opened.Create(ctx, store.Marker{}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, opened.Create(ctx, store.Marker{}))
 	other.close()
 	if err := errors.Join(opened.Settle(ctx), opened.Drop(ctx), opened.Close()); err != nil {
 		t.Error(err)

@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	cluster "assay/cluster/mongodb"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 )
@@ -41,9 +42,7 @@ func testDescribe(t *testing.T, set *cluster.ReplicaSet) {
 	} {
 		db := closing(t, mustOpen(t, set.Address()+c.options))
 		product, err := db.Describe(patiently(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for name, want := range c.want {
 			if got := setting(product, name); got != want {
 				t.Errorf("%q: setting %s is %q, want %q", c.options, name, got, want)
@@ -68,19 +67,13 @@ func testInterruptedCreation(t *testing.T, set *cluster.ReplicaSet) {
 	ctx := patiently(t)
 	db := closing(t, mustOpen(t, set.Address()))
 	plain := plainClient(t, set.Address()).Database("assay_bank")
-	if err := plain.CreateCollection(ctx, markCollection); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, plain.CreateCollection(ctx, markCollection))
 	if remains, err := db.Find(ctx); remains != nil || err != nil {
 		t.Errorf("an empty collection for marks: %+v, %v; want nothing", remains, err)
 	}
-	if err := db.Create(ctx, store.Marker{Run: "one", Workload: "bank"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Create(ctx, store.Marker{Run: "one", Workload: "bank"}))
 	for _, name := range []string{"transfer", "account"} {
-		if err := plain.Collection(name).Drop(ctx); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, plain.Collection(name).Drop(ctx))
 		if remains, err := db.Find(ctx); err != nil || remains == nil || remains.Marker.Run != "one" || remains.Rows != 0 {
 			t.Errorf("without %s: %+v, %v", name, remains, err)
 		}
@@ -113,9 +106,7 @@ func testForeignMark(t *testing.T, set *cluster.ReplicaSet) {
 		if n, err := plain.Collection(markCollection).CountDocuments(ctx, bson.D{}); n != 1 || err != nil {
 			t.Errorf("%d documents left, %v", n, err)
 		}
-		if err := plain.Drop(ctx); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, plain.Drop(ctx))
 	}
 }
 
@@ -133,9 +124,7 @@ func testOthersCollectionStays(t *testing.T, set *cluster.ReplicaSet) {
 	if n, err := other.CountDocuments(ctx, bson.D{}); n != 1 || err != nil {
 		t.Errorf("%d documents of another's are left, %v", n, err)
 	}
-	if err := other.Drop(ctx); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, other.Drop(ctx))
 }
 
 // testReadsOnlyIntegers alters data behind the driver's back.
@@ -150,9 +139,7 @@ func testReadsOnlyIntegers(t *testing.T, set *cluster.ReplicaSet) {
 	write := func(value any) {
 		t.Helper()
 		_, err := db.accounts.UpdateByID(ctx, int64(2), bson.D{{Key: "$set", Value: bson.D{{Key: "balance", Value: value}}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 	}
 	write(int32(-7))
 	if balances, err := read(); err != nil || len(balances) != 2 || balances[1] != -7 {
@@ -175,9 +162,7 @@ func testSnapshotTooOld(t *testing.T, set *cluster.ReplicaSet) {
 		all = append(all, bank.Account{ID: id})
 	}
 	for batch := range slices.Chunk(all, 1000) {
-		if err := db.LoadAccounts(ctx, batch); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, db.LoadAccounts(ctx, batch))
 	}
 	window := func(seconds int) {
 		t.Helper()
@@ -204,18 +189,14 @@ func testSnapshotTooOld(t *testing.T, set *cluster.ReplicaSet) {
 func outliveSnapshots(ctx context.Context, t *testing.T, db *bankStore) {
 	t.Helper()
 	session, err := db.client.StartSession(options.Session().SetSnapshot(true))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer session.EndSession(ctx)
 	for {
 		err := db.marks.FindOne(mongo.NewSessionContext(ctx, session), bson.D{}).Err()
 		if code, _ := serverCode(err); code == codeSnapshotTooOld {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if _, err := db.marks.UpdateByID(ctx, markID, bson.D{{Key: "$inc", Value: bson.D{{Key: "probe", Value: 1}}}}); err != nil {
 			t.Fatal(err)
 		}

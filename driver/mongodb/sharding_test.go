@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/availability"
 	"assay/workload/bank"
@@ -109,9 +110,7 @@ func TestShardsOf(t *testing.T) {
 	uneven, err := shardsOf(raw(bson.D{{Key: "shards", Value: bson.A{
 		bson.D{{Key: "_id", Value: "a"}, {Key: "host", Value: "localhost:1028"}},
 		bson.D{{Key: "_id", Value: "b"}, {Key: "host", Value: "rs7/x:1,y:1"}}}}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	d = &description{}
 	d.count(uneven)
 	if top := d.product.Topology; top.Shards != 2 || top.Replicas != 0 || top.Nodes != 3 ||
@@ -135,9 +134,7 @@ func TestStorageIsAddedOverShards(t *testing.T) {
 			{Key: "storageStats", Value: bson.D{{Key: "size", Value: int32(1)}, {Key: "count", Value: int32(1)}, {Key: "storageSize", Value: int32(size)},
 				{Key: "totalIndexSize", Value: size * 2}, {Key: "indexSizes", Value: bson.D{{Key: "_id_", Value: size}, {Key: "_id_hashed", Value: size}}}}}})
 		var part storagePart
-		if err := bson.Unmarshal(document, &part); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, bson.Unmarshal(document, &part))
 		parts = append(parts, part)
 	}
 	if data, indexes := added(parts); data != 24576 || indexes != 49152 {
@@ -221,9 +218,7 @@ func opening[S any](open func(context.Context, store.Target) (S, error), address
 	return func(t *testing.T) S {
 		t.Helper()
 		db, err := open(t.Context(), store.Target{Address: address, ConnectTimeout: 20 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return db
 	}
 }

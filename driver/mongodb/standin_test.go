@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"assay/internal/expect"
 )
 
 // standIn stands in for a mongos: it is none. It passes everything on to one
@@ -35,9 +37,7 @@ type standIn struct {
 func startStandIn(t *testing.T, server string, wire int32) *standIn {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	r := &standIn{server: server, wire: wire, listener: listener, links: map[net.Conn]struct{}{}}
 	r.running.Go(r.accept)
 	t.Cleanup(r.close)

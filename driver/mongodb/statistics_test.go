@@ -6,6 +6,7 @@ import (
 
 	cluster "assay/cluster/mongodb"
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -20,9 +21,7 @@ func testStatistics(t *testing.T, set *cluster.ReplicaSet) {
 // testStatisticsRefused has a user who may not ask for the server's status.
 func testStatisticsRefused(t *testing.T, address string) {
 	account, err := OpenStatistics(t.Context(), store.Target{Address: address, ConnectTimeout: 3 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer account.Close()
 	if reading, err := account.Read(t.Context()); err == nil {
 		t.Errorf("a user without rights reads %v", reading)

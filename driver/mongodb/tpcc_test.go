@@ -9,6 +9,7 @@ import (
 	cluster "assay/cluster/mongodb"
 	"assay/driver/bugs"
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/definition"
 	"assay/workload/tpcc"
@@ -35,9 +36,7 @@ func testTPCCBug(t *testing.T, target store.Target, bug bugs.Bug) {
 		return bugs.Over(db, schema, tpcc.Bugs(), []bugs.Seeded{{Name: bug.Name, Probability: 1}}, 1), nil // there are few deliveries
 	}, Lacks())
 	wrapped, err := by.Open(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	config := tpcc.Config{Warehouses: 2, Items: 100, Customers: 10, Schema: target.Schema, Loaders: 2}
 	run := drivertest.ShortRun{Workload: tpcc.Definition(), Config: &config, Seed: 7, Clients: 2, Each: 40, Attempts: 1}
 	judgement := run.Judge(t.Context(), t, wrapped)

@@ -19,6 +19,7 @@ import (
 	topologies "go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -27,9 +28,7 @@ import (
 func listening(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var running sync.WaitGroup
 	running.Go(func() {
 		for {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -20,9 +21,7 @@ func TestBlocked(t *testing.T) {
 	db := openBank(t, target())
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 	}
 	holder := store.Holder{Token: "one", Run: "one"}
 	must(db.TakeLease(t.Context(), holder, time.Hour, ""))
@@ -79,16 +78,12 @@ func TestBlocked(t *testing.T) {
 func processes(t *testing.T) string {
 	t.Helper()
 	rows, err := admin(t).QueryContext(t.Context(), `SELECT concat_ws(' | ', id, user, command, time, coalesce(state, ''), coalesce(info, '')) FROM information_schema.processlist`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer rows.Close()
 	var lines []string
 	for rows.Next() {
 		var line string
-		if err := rows.Scan(&line); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, rows.Scan(&line))
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")

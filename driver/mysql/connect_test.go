@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 )
@@ -27,9 +28,7 @@ func mustNotOpen(t *testing.T, to store.Target) error {
 func deadHost(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer listener.Close()
 	return listener.Addr().String()
 }
@@ -47,9 +46,7 @@ func TestRefusedUsers(t *testing.T) {
 
 func TestUnreachable(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and is silent
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer listener.Close()
 	silent := listener.Addr().String()
 	for _, hosts := range [][]string{{silent}, {deadHost(t)}, {deadHost(t), silent}} {
@@ -79,9 +76,7 @@ func TestTheFirstHostThatAnswersIsUsed(t *testing.T) {
 	defer cancel()
 	load(t, ctx, db)
 	session, err := db.Session(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	session.Close()
 	members, unreachable, err := db.Replicas(ctx)
 	if err != nil || len(unreachable) != 0 || len(members) != 1 || members[0] != (bank.Replica{Name: node.Node(0).Address(), Primary: true}) {
@@ -181,9 +176,7 @@ func TestDescribe(t *testing.T) {
 		db := openBank(t, c.to)
 		product, err := db.Describe(context.Background())
 		db.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		got := make(map[string]string)
 		for _, s := range product.Settings {
 			got[s.Name] = s.Value

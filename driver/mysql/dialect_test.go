@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/churn"
@@ -38,9 +39,7 @@ func TestDialectOfTiDB(t *testing.T) {
 	to := target(parameter("dialect", "tidb"))
 	var refused *store.OptionError
 	db, err := Open(ctx, to, churn.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer db.Close()
 	churning := churn.Defaults()
 	if _, err := churning.Open(ctx, db, 1, 1); !errors.As(err, &refused) || refused.Option != "dialect" {
@@ -57,13 +56,9 @@ func TestDialectOfTiDB(t *testing.T) {
 	opened := openBank(t, to)
 	err = errors.Join(opened.Create(ctx, store.Marker{Run: "r", Workload: "bank", Created: time.Now()}),
 		opened.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 5}, {ID: 2, Balance: 5}}), opened.FinishLoad(ctx))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	session, err := opened.Session(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if r := session.Transfer(ctx, bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 2}); r.Outcome != history.Committed || r.Source.Balance != 3 {
 		t.Errorf("got %+v", r)
 	}

@@ -15,6 +15,7 @@ import (
 
 	cluster "assay/cluster/mariadb"
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 )
@@ -28,14 +29,8 @@ func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) *clu
 	shown := ca.Server(names...)
 	n, err := cluster.Start(ctx, cluster.Options{Password: secret, Settings: []string{
 		"ssl-ca=" + ca.File, "ssl-cert=" + shown.Certificate, "ssl-key=" + shown.Key}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := n.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, n.Close)
 	conn := connectTo(t, n.Node(0).Address())
 	exec(t, conn, `CREATE USER certified@'%' IDENTIFIED BY 'pass' REQUIRE X509`)
 	exec(t, conn, "GRANT ALL ON *.* TO certified@'%'")
@@ -53,9 +48,7 @@ func describedTLS(t *testing.T, to store.Target) (string, error) {
 	}
 	defer db.Close()
 	product, err := db.Describe(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, setting := range product.Settings {
 		if setting.Name == "tls" {
 			return setting.Value, nil

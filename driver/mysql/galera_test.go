@@ -13,6 +13,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
@@ -31,9 +32,7 @@ func TestGalera(t *testing.T) {
 	defer cancel()
 	nodes, err := cluster.Start(ctx, cluster.Options{Nodes: 3, Password: secret,
 		Suspect: 2 * time.Second, Inactive: 4 * time.Second, Install: 4 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() {
 		if err := nodes.Close(); err != nil {
 			t.Error(err)
@@ -141,9 +140,7 @@ func testAllTheSame(t *testing.T, p *troupe) {
 		t.Fatalf("members %+v, unreachable %v, %v; want %+v", members, unreachable, err, want)
 	}
 	for _, member := range members {
-		if err := catchUp(p.ctx, opened, member, time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, catchUp(p.ctx, opened, member, time.Minute))
 		read, first := p.read(opened, member), p.read(opened, members[0])
 		if len(read.Entries) != 40 || !slices.Equal(read.Entries, first.Entries) || !slices.Equal(read.Accounts, first.Accounts) {
 			t.Errorf("%s has %d rows and accounts %v", member.Name, len(read.Entries), read.Accounts)
@@ -166,16 +163,12 @@ func testAllTheSame(t *testing.T, p *troupe) {
 // commits meanwhile: it is rolled back, and hears of it at COMMIT.
 func testCertification(t *testing.T, p *troupe) {
 	d := &desk{t, p.ctx, newIsolation(t, target(atHosts(p.Node(1).Address())))}
-	if err := d.store.Create(p.ctx, store.Marker{Workload: "isolation"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, d.store.Create(p.ctx, store.Marker{Workload: "isolation"}))
 	elsewhere := &desk{t, p.ctx, newIsolation(t, target(atHosts(p.Node(2).Address()), parameter("wsrep_sync_wait", "7")))}
 	d.commit(d.session(), element(2, 1))
 	s := elsewhere.session()
 	op := element(2, 2)
-	if err := s.operate(p.ctx, &op); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, s.operate(p.ctx, &op))
 	d.commit(d.session(), element(2, 3))
 	if list := elsewhere.list(2); !slices.Equal(list, []int64{1, 3}) { // so it is applied there too
 		t.Errorf("list %v", list)
@@ -201,9 +194,7 @@ func testConflicts(t *testing.T, p *troupe) {
 	conflict := "failed " + store.ClassDeadlock
 	for client := range 12 {
 		session, err := opened.Session(p.ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		all.Go(func() {
 			defer session.Close()
 			for i, seen := 0, false; i < 15 || !seen && i < 1000; i++ {
@@ -232,9 +223,7 @@ func testConflicts(t *testing.T, p *troupe) {
 
 func testPausedNode(t *testing.T, p *troupe) {
 	opened := p.loaded()
-	if err := p.Node(2).Pause(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.Node(2).Pause())
 	paused := bank.Replica{Name: p.Node(2).Address()}
 	p.commit(opened, 1)
 	if err := catchUp(p.ctx, opened, paused, time.Second); !errors.Is(err, context.DeadlineExceeded) {
@@ -249,9 +238,7 @@ func testPausedNode(t *testing.T, p *troupe) {
 	if err := opened.Settle(p.ctx); err != nil { // the two are the whole cluster
 		t.Errorf("Settle: %v", err)
 	}
-	if err := p.Node(2).Resume(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.Node(2).Resume())
 	if err := errors.Join(catchUp(p.ctx, opened, paused, time.Minute), p.Settled(p.ctx)); err != nil {
 		t.Error(err)
 	}
@@ -264,13 +251,9 @@ func testPausedNode(t *testing.T, p *troupe) {
 func testKilledNode(t *testing.T, p *troupe) {
 	opened := p.loaded()
 	session, err := opened.Session(p.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer session.Close()
-	if err := p.Node(0).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.Node(0).Kill())
 	r := session.Transfer(p.ctx, bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 1})
 	if r.Outcome == history.Committed || r.Outcome == history.Rejected || !r.Broken {
 		t.Errorf("got %+v", r)
@@ -283,13 +266,9 @@ func testKilledNode(t *testing.T, p *troupe) {
 	if err := opened.Settle(p.ctx); err != nil {
 		t.Errorf("Settle: %v", err)
 	}
-	if err := p.Restart(p.ctx, 0); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.Restart(p.ctx, 0))
 	back := bank.Replica{Name: p.Node(0).Address()}
-	if err := catchUp(p.ctx, opened, back, time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, catchUp(p.ctx, opened, back, time.Minute))
 	if _, there := p.read(opened, back).Entry(2); !there {
 		t.Error("the node that came back has not what was committed")
 	}
@@ -305,9 +284,7 @@ func testReadElsewhere(t *testing.T, p *troupe) {
 	if db.Promises().Reads != store.Linearizable || unsynced.Promises().Reads != "" {
 		t.Errorf("promises %q and %q", db.Promises().Reads, unsynced.Promises().Reads)
 	}
-	if err := db.Create(p.ctx, store.Marker{Workload: "availability"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Create(p.ctx, store.Marker{Workload: "availability"}))
 	session := drivertest.OpenRecords(t, db)
 	onFirst := 0
 	open := db.Sessions.All()
@@ -350,21 +327,15 @@ func testNotAMember(t *testing.T, p *troupe) {
 func testNoQuorum(t *testing.T, p *troupe) {
 	opened := p.loaded()
 	session, err := opened.Session(p.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer session.Close()
 	rows := openAvailability(t, target(p.everywhere()))
 	defer rows.Close()
-	if err := rows.Create(p.ctx, store.Marker{Workload: "availability"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, rows.Create(p.ctx, store.Marker{Workload: "availability"}))
 	inserter := drivertest.OpenRecords(t, rows)
 	defer inserter.Close()
 	for _, i := range []int{1, 2} {
-		if err := p.Node(i).Kill(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, p.Node(i).Kill())
 	}
 	watcher := connectTo(t, p.Node(0).Address())
 	for value(t, watcher, `SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'wsrep_ready'`) == "ON" {
@@ -392,9 +363,7 @@ func testNoQuorum(t *testing.T, p *troupe) {
 		})
 	}
 	all.Wait()
-	if err := p.Settled(p.ctx); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.Settled(p.ctx))
 	p.commit(opened, 2)
 	if read := p.read(opened, bank.Replica{Name: p.Node(2).Address()}); len(read.Entries) != 1 {
 		t.Errorf("%d rows, want that of the second transfer", len(read.Entries))

@@ -7,6 +7,7 @@ import (
 
 	library "github.com/go-sql-driver/mysql"
 
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
@@ -19,9 +20,7 @@ import (
 // run every workload.
 func TestThePrivilegeHintCoversEveryDatabase(t *testing.T) {
 	opened, err := openSchema(t.Context(), target(), bank.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer opened.Close()
 	hint := opened.Operation("create", &library.MySQLError{Number: codeDatabaseDenied}).Error()
 	grant := regexp.MustCompile("GRANT ALL ON `([^`]+)`").FindStringSubmatch(hint)
@@ -35,9 +34,7 @@ func TestThePrivilegeHintCoversEveryDatabase(t *testing.T) {
 		{Workload: "smallbank"}, {Workload: "tpcb"}, {Workload: "tpcc"}, {Workload: "availability"}, {Workload: "entity"},
 	} {
 		s, err := openSchema(t.Context(), target(), of)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if !pattern.MatchString(s.Name) {
 			t.Errorf("%q does not cover database %s", grant[1], s.Name)
 		}

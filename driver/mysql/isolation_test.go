@@ -8,6 +8,7 @@ import (
 
 	"assay/driver/sqldb"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/isolation"
 )
@@ -73,9 +74,7 @@ func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (s
 func newIsolation(t *testing.T, to store.Target) *isolationStore {
 	t.Helper()
 	s, err := openSchema(context.Background(), to, isolation.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	below := &connects{schema: s}
 	s.Server = below
@@ -96,9 +95,7 @@ func sitDown(t *testing.T, to store.Target) *desk {
 	t.Cleanup(cancel)
 	engine := parameter("engine", "InnoDB")
 	maker := newIsolation(t, target(engine))
-	if err := maker.Create(ctx, store.Marker{Run: "desk", Workload: "isolation", Created: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, maker.Create(ctx, store.Marker{Run: "desk", Workload: "isolation", Created: time.Now()}))
 	t.Cleanup(func() {
 		if err := maker.Settle(ctx); err != nil {
 			t.Error(err)
@@ -156,9 +153,7 @@ func TestIsolationLockTimeout(t *testing.T) {
 	d := sitDown(t, target(parameter("innodb_lock_wait_timeout", "1")))
 	d.commit(d.session(), element(2, 1), element(4, 1))
 	holder := d.session()
-	if err := holder.operate(d.ctx, &isolation.Op{Kind: isolation.Append, Key: 4, Value: 2}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, holder.operate(d.ctx, &isolation.Op{Kind: isolation.Append, Key: 4, Value: 2}))
 	s := d.session()
 	r := s.Do(d.ctx, []isolation.Op{element(2, 7), element(4, 7)})
 	if holder.t.End(d.ctx, context.Canceled).Broken {
@@ -221,9 +216,7 @@ func TestIsolationContextOver(t *testing.T) {
 		d.wantOutcome(s, r, history.Failed, store.ClassTimeout, true)
 		s.Close()
 	}
-	if err := d.store.Settle(d.ctx); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, d.store.Settle(d.ctx))
 	if list := d.list(2); len(list) != 0 {
 		t.Errorf("left %v", list)
 	}

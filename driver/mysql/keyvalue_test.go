@@ -9,6 +9,7 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/availability"
 )
@@ -16,9 +17,7 @@ import (
 func openAvailability(t *testing.T, to store.Target) *schema {
 	t.Helper()
 	db, err := openSchema(context.Background(), to, availability.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return db
 }
 
@@ -49,9 +48,7 @@ func TestIdleConnectionsThatEnd(t *testing.T) {
 	defer cancel()
 	db := openAvailability(t, target())
 	defer db.Close()
-	if err := db.Create(ctx, store.Marker{Workload: "availability"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Create(ctx, store.Marker{Workload: "availability"}))
 	session := drivertest.OpenRecords(t, db)
 	scene := setScene(t, target())
 	killer := admin(t)

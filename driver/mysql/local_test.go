@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 )
@@ -48,13 +49,9 @@ func TestThroughASocket(t *testing.T) {
 	}
 	db := openBank(t, store.Target{Address: "mysql://" + url.UserPassword("assay", secret).String() + "@" + url.PathEscape(socket) + "/"})
 	defer db.Close()
-	if err := db.Create(t.Context(), store.Marker{Run: "socket", Workload: "bank"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Create(t.Context(), store.Marker{Run: "socket", Workload: "bank"}))
 	s, err := db.Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	s.Close()
 	if err := errors.Join(db.Settle(t.Context()), db.Drop(t.Context())); err != nil {
 		t.Error(err)
@@ -72,12 +69,8 @@ func home(t *testing.T, mode os.FileMode, lines ...string) {
 	t.Helper()
 	folder := t.TempDir()
 	path := filepath.Join(folder, ".my.cnf")
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
+	expect.NoError(t, os.Chmod(path, mode))
 	t.Setenv("HOME", folder)
 }
 
@@ -110,9 +103,7 @@ func TestOptionsOfTheUser(t *testing.T) {
 			home(t, c.mode, c.file...)
 			t.Setenv("MYSQL_PWD", c.variable)
 			s, err := parse(store.Target{Address: c.address})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if got := (found{s.user, s.password, s.hosts[0]}); got != c.want || len(s.hosts) != 1 {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}

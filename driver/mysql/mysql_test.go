@@ -16,6 +16,7 @@ import (
 	cluster "assay/cluster/mariadb"
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/definition"
@@ -113,9 +114,7 @@ func (s *bankConnects) Connect(ctx context.Context, statements []sqldb.Statement
 func openBank(t *testing.T, target store.Target) *bankStore {
 	t.Helper()
 	p, err := openSchema(context.Background(), target, bank.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	below := &bankConnects{schema: p}
 	p.Server = below
 	db := bank.Over(p)
@@ -138,15 +137,11 @@ func connectTo(t *testing.T, hostPort string) *sql.Conn {
 	config.User, config.Passwd, config.Net, config.Addr = "assay", secret, "tcp", hostPort
 	config.Logger, config.InterpolateParams = &library.NopLogger{}, true
 	connector, err := library.NewConnector(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	db := sql.OpenDB(connector)
 	t.Cleanup(func() { db.Close() })
 	conn, err := db.Conn(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
@@ -198,12 +193,8 @@ func TestStore(t *testing.T) {
 		CommitMarker: []byte("commit"),
 		Via:          func(addr string) store.Target { return target(atHosts(addr)) },
 		Restart: func(t *testing.T) {
-			if err := node.Node(0).Kill(); err != nil {
-				t.Fatal(err)
-			}
-			if err := node.Restart(context.Background(), 0); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, node.Node(0).Kill())
+			expect.NoError(t, node.Restart(context.Background(), 0))
 		},
 	}
 	drivertest.RunStore(t, whole)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 )
 
 // others are what a user can make in a database of ours, and on a table in it.
@@ -15,9 +16,7 @@ func others(schema string) (all []drivertest.Other) {
 		t.Helper()
 		err := conn.QueryRowContext(context.Background(), `SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = ?
 			AND table_name NOT IN ('assay_lease', 'others') ORDER BY table_name = 'assay_mark', table_name, ordinal_position LIMIT 1`, schema).Scan(&name, &column)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return name, column
 	}
 	for _, o := range []struct{ name, make, intact, remove string }{

@@ -9,6 +9,7 @@ import (
 
 	cluster "assay/cluster/mariadb"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
@@ -45,9 +46,7 @@ func setScene(t *testing.T, to store.Target) *scene {
 	sessions := openBank(t, to)
 	t.Cleanup(func() { sessions.Close() })
 	session, err := sessions.Session(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	s.session, s.look = session, sessions.below.last.Load().look
 	t.Cleanup(s.session.Close)
 	return s
@@ -56,16 +55,10 @@ func setScene(t *testing.T, to store.Target) *scene {
 func load(t *testing.T, ctx context.Context, db *bankStore) {
 	t.Helper()
 	mark := store.Marker{Run: "provoked", Workload: "bank", Rows: 4, Created: time.Now()}
-	if err := db.Create(ctx, mark); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Create(ctx, mark))
 	accounts := []bank.Account{{ID: 1, Balance: 1000}, {ID: 2, Balance: 1000}, {ID: 3, Balance: 1000}, {ID: 4, Balance: 1000}}
-	if err := db.LoadAccounts(ctx, accounts); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.FinishLoad(ctx); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.LoadAccounts(ctx, accounts))
+	expect.NoError(t, db.FinishLoad(ctx))
 }
 
 func (s *scene) next(source, destination int64) bank.Transfer {
@@ -288,9 +281,7 @@ func TestCancelledWhileItWaits(t *testing.T) {
 			if release != "" {
 				exec(t, s.rival, release)
 			}
-			if err := s.store.Settle(s.ctx); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, s.store.Settle(s.ctx))
 			rows := s.rows(tr)
 			if release == "" && rows != "0" {
 				t.Errorf("%s rows of a transfer that could not go on", rows)
@@ -316,17 +307,11 @@ func TestSettleLeavesOthersAlone(t *testing.T) {
 	other := openBank(t, target())
 	defer other.Close()
 	abandoned, err := other.Session(s.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	own, err := s.store.Session(s.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer own.Close()
-	if err := s.store.Settle(s.ctx); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, s.store.Settle(s.ctx))
 	if value(t, stranger, `SELECT DATABASE()`) != "assay_bank" {
 		t.Error("the stranger was sent away")
 	}
@@ -351,9 +336,7 @@ func TestShutdown(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	m, err := cluster.Start(ctx, cluster.Options{Password: secret})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() {
 		if err := m.Close(); err != nil {
 			t.Error(err)
@@ -363,9 +346,7 @@ func TestShutdown(t *testing.T) {
 	defer db.Close()
 	load(t, ctx, db)
 	session, err := db.Session(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer session.Close()
 	rival := connectTo(t, m.Node(0).Address())
 	exec(t, rival, `START TRANSACTION`)
@@ -380,9 +361,7 @@ func TestShutdown(t *testing.T) {
 		}
 		time.Sleep(lockTableAge)
 	}
-	if err := m.Node(0).Stop(ctx); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Node(0).Stop(ctx))
 	if got := <-reply; got.Outcome != history.Unknown || !got.Broken {
 		t.Errorf("got %+v, want unknown, broken", got)
 	}
@@ -392,9 +371,7 @@ func TestShutdown(t *testing.T) {
 	if err := db.Settle(ctx); err != nil {
 		t.Errorf("Settle on a server that is gone: %v", err)
 	}
-	if err := m.Restart(ctx, 0); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.Restart(ctx, 0))
 	rows := value(t, connectTo(t, m.Node(0).Address()), fmt.Sprintf(`SELECT count(*) FROM %s.transfer`, "assay_bank"))
 	if rows != "0" {
 		t.Errorf("%s rows of a transfer that the shutdown ended", rows)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/store/durability"
 )
@@ -48,14 +49,10 @@ func TestTablesOfAUser(t *testing.T) {
 func TestTablesOfOurOwn(t *testing.T) {
 	db := openBank(t, target())
 	defer db.Close()
-	if err := db.Create(t.Context(), store.Marker{Run: "storage", Workload: "bank"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Create(t.Context(), store.Marker{Run: "storage", Workload: "bank"}))
 	exec(t, admin(t), "ALTER TABLE assay_bank.account ENGINE=MyISAM")
 	product, err := db.Describe(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if got := drivertest.Value(product.Settings, store.SettingStoredAs+"MyISAM"); got != "account" {
 		t.Errorf("stored as MyISAM: %q", got)
 	}

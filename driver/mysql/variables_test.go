@@ -9,6 +9,7 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
+	"assay/internal/expect"
 	"assay/workload/bank"
 	"assay/workload/definition"
 	"assay/workload/script"
@@ -89,9 +90,7 @@ func TestPinnedVariables(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, name := range names {
 		if _, err := parse(target(parameter(name, "1"))); err == nil {
 			t.Errorf("an address may set %s", name)
@@ -113,9 +112,7 @@ func TestTimeLimitsOfSessions(t *testing.T) {
 		t.Errorf("a connection of assay's own slept: %d, %v", slept, err)
 	}
 	c, err := ours.hosts[0].connect(t.Context(), "", pins())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer c.HangUp()
 	began := time.Now()
 	if err := sqldb.One(t.Context(), c, `SELECT SLEEP(5)`, nil, &slept); err == nil && slept == 0 {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 )
@@ -13,24 +14,14 @@ import (
 func BenchmarkTransfer(b *testing.B) {
 	ctx := b.Context()
 	db, err := Open(ctx, store.Target{Address: server.Address(), ConnectTimeout: time.Minute}, bank.Schema())
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	opened := bank.Over(db)
 	defer opened.Close()
-	if err := opened.Create(ctx, store.Marker{Run: "benchmark", Workload: "bank"}); err != nil {
-		b.Fatal(err)
-	}
-	if err := opened.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 1 << 40}, {ID: 2}}); err != nil {
-		b.Fatal(err)
-	}
-	if err := opened.FinishLoad(ctx); err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, opened.Create(ctx, store.Marker{Run: "benchmark", Workload: "bank"}))
+	expect.NoError(b, opened.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 1 << 40}, {ID: 2}}))
+	expect.NoError(b, opened.FinishLoad(ctx))
 	session, err := opened.Session(ctx)
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	id := int64(0)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -40,7 +31,5 @@ func BenchmarkTransfer(b *testing.B) {
 		}
 	}
 	session.Close()
-	if err := opened.Drop(ctx); err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, opened.Drop(ctx))
 }

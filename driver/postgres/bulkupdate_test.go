@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bulkupdate"
 	"assay/workload/definition"
@@ -17,25 +18,19 @@ func TestBulkUpdateSeesWhoWaits(t *testing.T) {
 	to := target(t)
 	to.Isolation = "serializable"
 	db, err := Open(t.Context(), to, bulkupdate.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer db.Close()
 	config := bulkupdate.Config{Users: 1, Documents: 10, Workers: "1", Field: bulkupdate.FieldOff, Loaders: 1}
 	w, err := config.Open(t.Context(), db, 1, 1)
 	if err == nil {
 		err = errors.Join(w.Create(t.Context(), store.Marker{Run: "r", Workload: "bulkupdate"}), w.Load(t.Context(), func(int64, int64) {}))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	holder := admin(t)
 	exec(t, holder, `BEGIN`)
 	exec(t, holder, `UPDATE assay_bulkupdate.document SET number = number`)
 	client, err := w.(definition.Rounds).Rounds()[0].Client(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer client.Close()
 	counting, is := store.As[store.Counting](db)
 	if !is {
@@ -48,9 +43,7 @@ func TestBulkUpdateSeesWhoWaits(t *testing.T) {
 	}()
 	for waiting := int64(0); waiting == 0; {
 		waits, err := counting.Waits(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for _, w := range waits {
 			if strings.Contains(w.Name, "a Lock wait") {
 				waiting = w.Value

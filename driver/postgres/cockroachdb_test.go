@@ -15,6 +15,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
@@ -90,9 +91,7 @@ func TestWhatCockroachDBPromises(t *testing.T) {
 		}
 	}
 	u, err := url.Parse(server.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	two := host(u.Host + "," + u.Host[:strings.LastIndex(u.Host, ":")] + ":1")
 	for want, to := range map[string]store.Target{
 		store.Linearizable: target(t, two, inDialect), "": target(t, two),
@@ -123,9 +122,7 @@ func TestErrorsOfAStatementAlone(t *testing.T) {
 		"cockroachdb": {"40001": failed, "40003": unknown, "40P01": failed, "57014": unknown, "XX000": unknown, "23505": failed},
 	} {
 		opened := openAvailability(t, target(t, parameter("dialect", name)))
-		if err := opened.Create(t.Context(), store.Marker{Workload: "availability"}); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, opened.Create(t.Context(), store.Marker{Workload: "availability"}))
 		for code, want := range outcomes {
 			refuse(t, "assay_availability", code)
 			exec(t, admin(t), `CREATE OR REPLACE TRIGGER refuse BEFORE INSERT ON assay_availability.entry
@@ -179,9 +176,7 @@ func TestLoadedInBatches(t *testing.T) {
 	if err == nil {
 		err = opened.LoadAccounts(t.Context(), accounts)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var rows, transactions, most int
 	err = admin(t).QueryRow(t.Context(), `SELECT sum(n)::int, count(*), max(n) FROM
 		(SELECT count(*) AS n FROM assay_bank.account GROUP BY xmin::text) AS each`).Scan(&rows, &transactions, &most)
@@ -200,13 +195,9 @@ func TestLoadedInBatches(t *testing.T) {
 // one transaction all the same.
 func TestCandlesOverSeveralStatements(t *testing.T) {
 	opened := openOf(t, target(t, inDialect), candles.Schema())
-	if err := opened.Create(t.Context(), store.Marker{Workload: "candles"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, opened.Create(t.Context(), store.Marker{Workload: "candles"}))
 	session, err := opened.Session(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	batch := make([]candles.Candle, 2*maxInserted+1)
 	for i := range batch {
 		batch[i].ID = int64(i)
@@ -264,9 +255,7 @@ func (p *tap) Write(b []byte) (int, error) {
 
 func (p *tap) listen(t *testing.T, server string) (addr string) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var all sync.WaitGroup
 	t.Cleanup(func() { listener.Close(); all.Wait() })
 	all.Go(func() {
@@ -292,9 +281,7 @@ func (p *tap) listen(t *testing.T, server string) (addr string) {
 // done by PostgreSQL's statements.
 func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
 	u, err := url.Parse(server.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	wire := new(tap)
 	via := host(wire.listen(t, u.Host))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -362,7 +349,5 @@ func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
 
 func must(t *testing.T, errs ...error) {
 	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(errs...))
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 )
@@ -97,9 +98,7 @@ func TestMissingDatabase(t *testing.T) {
 
 func TestUnreachable(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and is silent
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer listener.Close()
 	to := target(t, host(listener.Addr().String()))
 	to.ConnectTimeout = 100 * time.Millisecond
@@ -162,9 +161,7 @@ func TestSchemaOfAnotherUser(t *testing.T) {
 	}
 	first := openBank(t, target(t, user("alice", "alice")))
 	defer first.Close()
-	if err := first.Create(context.Background(), store.Marker{Workload: "bank"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, first.Create(context.Background(), store.Marker{Workload: "bank"}))
 	second := openBank(t, target(t, user("bob", "bob")))
 	defer second.Close()
 	for name, do := range map[string]func() error{
@@ -195,13 +192,9 @@ func TestReadOnlyCreate(t *testing.T) {
 // PostgreSQL's own clients read.
 func TestAddressesAsPgxReadsThem(t *testing.T) {
 	u, err := url.Parse(server.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	dead, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	deadHost := dead.Addr().String()
 	dead.Close()
 	several := "postgres://" + u.User.String() + "@" + deadHost + "," + u.Host + "/postgres?sslmode=disable&target_session_attrs=read-write"
@@ -242,9 +235,7 @@ func TestDescribe(t *testing.T) {
 		db := openBank(t, to)
 		product, err := db.Describe(context.Background())
 		db.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		got := make(map[string]string)
 		for _, s := range product.Settings {
 			got[s.Name] = s.Value

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"assay/driver/sqldb"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/availability"
 	"assay/workload/bank"
@@ -151,9 +152,7 @@ func TestDialectIsFound(t *testing.T) {
 // reached is taken, without a query.
 func TestNobodyAsksCockroachDBForAPrimary(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer listener.Close()
 	done := make(chan error, 1)
 	go func() { done <- greet(listener) }()
@@ -162,9 +161,7 @@ func TestNobodyAsksCockroachDBForAPrimary(t *testing.T) {
 		t.Fatalf("%+v, %v", config, err)
 	}
 	conn, err := pgconn.ConnectConfig(t.Context(), &config.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if err := errors.Join(conn.Close(t.Context()), <-done); err != nil {
 		t.Error(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	cluster "assay/cluster/postgres"
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 )
@@ -26,18 +27,10 @@ func encryptedServer(t *testing.T, ca *drivertest.Authority, names ...string) *u
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	s, err := cluster.Start(ctx, cluster.Options{Password: secret})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, s.Close)
 	plain, err := pgx.Connect(ctx, s.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	write := func(name, text string) {
 		lines := "'" + strings.ReplaceAll(strings.TrimSpace(text), "\n", "'), ('") + "'"
 		exec(t, plain, "COPY (VALUES ("+lines+")) TO PROGRAM 'umask 077; cat > "+name+"'")
@@ -45,40 +38,30 @@ func encryptedServer(t *testing.T, ca *drivertest.Authority, names ...string) *u
 	shown := ca.Server(names...)
 	for name, path := range map[string]string{"test-ca.pem": ca.File, "test-cert.pem": shown.Certificate, "test-key.pem": shown.Key} {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		write(name, string(text))
 	}
 	for _, setting := range []string{"ssl_ca_file = 'test-ca.pem'", "ssl_cert_file = 'test-cert.pem'", "ssl_key_file = 'test-key.pem'", "ssl = on"} {
 		exec(t, plain, "ALTER SYSTEM SET "+setting)
 	}
 	exec(t, plain, "CREATE ROLE certified LOGIN SUPERUSER PASSWORD 'pass'")
-	if err := errors.Join(plain.Close(ctx), s.Restart(ctx)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(plain.Close(ctx), s.Restart(ctx)))
 	if plain, err = pgx.Connect(ctx, s.Address()); err != nil {
 		t.Fatal(err)
 	}
 	write("pg_hba.conf", "hostssl all certified 127.0.0.1/32 scram-sha-256 clientcert=verify-ca\nhostssl all all 127.0.0.1/32 scram-sha-256")
 	exec(t, plain, "SELECT pg_reload_conf()")
-	if err := plain.Close(ctx); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, plain.Close(ctx))
 	for { // until it has read the file again
 		conn, err := pgx.Connect(ctx, s.Address())
 		if hasCode(err, codeInvalidAuthorization) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		conn.Close(ctx)
 	}
 	u, err := url.Parse(s.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return u
 }
 
@@ -92,9 +75,7 @@ func describedTLS(t *testing.T, address string) (string, error) {
 	}
 	defer db.Close()
 	product, err := db.Describe(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, setting := range product.Settings {
 		if setting.Name == "tls" {
 			return setting.Value, nil
@@ -160,9 +141,7 @@ func TestServersWithoutTLS(t *testing.T) {
 // TestFilesThatCannotBeUsed: the error names the file and the reason.
 func TestFilesThatCannotBeUsed(t *testing.T) {
 	none, odd := filepath.Join(t.TempDir(), "none.pem"), filepath.Join(t.TempDir(), "odd.pem")
-	if err := os.WriteFile(odd, []byte("odd"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(odd, []byte("odd"), 0o600))
 	for query, words := range map[string][]string{
 		"sslmode=verify-full&sslrootcert=" + none:             {"sslrootcert", none, "no such file"},
 		"sslmode=verify-ca&sslrootcert=" + odd:                {"sslrootcert", odd, "it has no certificate"},

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -19,9 +20,7 @@ import (
 func exchangeWith(t *testing.T, address string) (x *exchange, notices *[]string) {
 	t.Helper()
 	raw, err := pgconn.Connect(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	notices = new([]string)
 	x = newExchange(raw, func(n *pgconn.Notice) { *notices = append(*notices, n.Message) }, func() bool { return true })
 	t.Cleanup(func() { conn{x.PgConn}.HangUp() })
@@ -61,9 +60,7 @@ func TestExchangeOfMuch(t *testing.T) {
 	for range n {
 		x.executeText("SELECT repeat($1, 4)", [][]byte{bytes.Repeat([]byte("x"), 256<<10)}, []uint32{oidText}, nil)
 	}
-	if err := x.sync(ctx); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, x.sync(ctx))
 	var into columns
 	rows := 0
 	for range n {
@@ -120,9 +117,7 @@ func TestExchangeEndsWithItsContext(t *testing.T) {
 	<-x.CleanupDone()
 	watcher, left := admin(t), 1
 	for left > 0 && t.Context().Err() == nil { // the server was told to cancel it
-		if err := watcher.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE pid = $1`, int64(x.PID())).Scan(&left); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, watcher.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE pid = $1`, int64(x.PID())).Scan(&left))
 	}
 }
 
@@ -145,9 +140,7 @@ func TestExchangeWithErrors(t *testing.T) {
 	}
 	x.begin()
 	x.executeText("INSERT INTO late VALUES (1)", nil, nil, nil)
-	if err := x.sync(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, x.sync(t.Context()))
 	tag, err := x.answer(nil, nil, nil)
 	if err != nil || affected(tag) != 1 {
 		t.Errorf("%q, %v", tag, err)
@@ -182,9 +175,7 @@ func TestExchangeWithOddServers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			defer listener.Close()
 			done := make(chan error, 1)
 			go func() { done <- answerOnce(listener, c.answer) }()

@@ -12,6 +12,7 @@ import (
 	cluster "assay/cluster/postgres"
 	"assay/driver/sqldb"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/isolation"
 )
@@ -67,9 +68,7 @@ func (s *connects) Connect(ctx context.Context, statements []sqldb.Statement) (s
 func newIsolation(t *testing.T, to store.Target) *isolationStore {
 	t.Helper()
 	s, err := openSchema(context.Background(), to, isolation.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	below := &connects{schema: s}
 	s.Server = below
@@ -89,9 +88,7 @@ func sitDown(t *testing.T, to store.Target) *desk {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	maker := newIsolation(t, target(t))
-	if err := maker.Create(ctx, store.Marker{Run: "desk", Workload: "isolation", Created: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, maker.Create(ctx, store.Marker{Run: "desk", Workload: "isolation", Created: time.Now()}))
 	t.Cleanup(func() {
 		if err := maker.Settle(ctx); err != nil {
 			t.Error(err)
@@ -178,9 +175,7 @@ func TestIsolationLevelIsInForce(t *testing.T) {
 		d := sitDown(t, at(t, "", parameter("default_transaction_isolation", level)))
 		s := d.session()
 		op := isolation.Op{Kind: isolation.ReadValue, Key: 1}
-		if err := s.operate(d.ctx, &op); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, s.operate(d.ctx, &op))
 		var got string
 		result := s.c.conn.ExecParams(d.ctx, "SELECT current_setting('transaction_isolation')", nil, nil, nil, nil).Read()
 		if result.Err == nil {
@@ -253,9 +248,7 @@ func TestIsolationContextOver(t *testing.T) {
 		d.wantOutcome(s, r, history.Failed, store.ClassTimeout, statements > 0)
 		s.Close()
 	}
-	if err := d.store.Settle(d.ctx); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, d.store.Settle(d.ctx))
 	if lists, _ := d.state(); len(lists[2]) != 0 {
 		t.Errorf("left %v", lists)
 	}
@@ -300,23 +293,17 @@ func TestIsolationStandbyGivenUp(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	node, err := cluster.Start(ctx, cluster.Options{Settings: []string{"synchronous_standby_names=nobody"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() {
 		if err := node.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
 	local, err := url.Parse(node.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	parameter("synchronous_commit", "local")(local)
 	loader := newIsolation(t, store.Target{Address: local.String()})
-	if err := loader.Create(ctx, store.Marker{Run: "desk", Workload: "isolation"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, loader.Create(ctx, store.Marker{Run: "desk", Workload: "isolation"}))
 	d := &desk{t, ctx, newIsolation(t, store.Target{Address: node.Address()})}
 	s := d.session()
 	reply := make(chan store.Reply, 1)

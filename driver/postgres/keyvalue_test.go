@@ -10,6 +10,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/availability"
 )
@@ -28,16 +29,12 @@ func TestAvailabilityHasNoTimeLimitOfOurs(t *testing.T) {
 			to = target(t, parameter("connect_timeout", limit))
 		}
 		db, err := openSchema(t.Context(), to, availability.Schema())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if db.reads.writers.ConnectTimeout != want || db.reads.readers.ConnectTimeout != want || db.config.ConnectTimeout != to.ConnectTimeout {
 			t.Errorf("connect_timeout %q: sessions have %v and %v", limit, db.reads.writers.ConnectTimeout, db.reads.readers.ConnectTimeout)
 		}
 		product, err := db.Describe(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		told := false
 		for _, s := range product.Settings {
 			told = told || s.Name == "session's time limit to connect" && strings.HasPrefix(s.Value, map[bool]string{true: "none", false: "7s"}[want == 0])
@@ -64,14 +61,10 @@ func TestAvailabilityReadsWhereAsked(t *testing.T) {
 	}{{"", false}, {store.ReadPrimary, false}, {store.ReadSecondaryPreferred, true}, {store.ReadNearest, true}} {
 		to.Read = test.read
 		db, err := openSchema(ctx, to, availability.Schema())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		connects := &keyValueConnects{schema: db}
 		db.Server = connects
-		if err := db.Create(ctx, store.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, db.Create(ctx, store.Marker{Run: "r", Workload: "availability", Created: time.Now()}))
 		if promise := db.Promises().Reads; promise != "" {
 			t.Errorf("of two servers %q is promised", promise)
 		}
@@ -109,12 +102,8 @@ func TestAvailabilityReadsWithoutAPrimary(t *testing.T) {
 	to := store.Target{Address: set.Address(), ConnectTimeout: 3 * time.Second, Read: store.ReadSecondaryPreferred}
 	db := openAvailability(t, to)
 	defer db.Close()
-	if err := db.Create(ctx, store.Marker{Run: "r", Workload: "availability", Created: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Node(0).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Create(ctx, store.Marker{Run: "r", Workload: "availability", Created: time.Now()}))
+	expect.NoError(t, set.Node(0).Kill())
 	session := drivertest.OpenRecords(t, db)
 	defer session.Close()
 	if found, r := session.Find(ctx, 5); r.Outcome != history.Committed || found != 0 {

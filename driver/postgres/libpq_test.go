@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -58,9 +59,7 @@ func TestParametersOfLibpq(t *testing.T) {
 // TestTLSVersions are those of every way to the server.
 func TestTLSVersions(t *testing.T) {
 	config, _, err := parse(store.Target{Address: "postgres://h1,h2/d?sslmode=require&ssl_min_protocol_version=TLSv1.2&ssl_max_protocol_version=TLSv1.3"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, c := range []*tls.Config{config.TLSConfig, config.Fallbacks[0].TLSConfig} {
 		if c.MinVersion != tls.VersionTLS12 || c.MaxVersion != tls.VersionTLS13 {
 			t.Errorf("from %x to %x", c.MinVersion, c.MaxVersion)
@@ -71,9 +70,7 @@ func TestTLSVersions(t *testing.T) {
 // TestHostaddr: names are not looked up whose numbers are given.
 func TestHostaddr(t *testing.T) {
 	u, err := url.Parse(server.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	openBank(t, store.Target{Address: "postgres://" + u.User.String() + "@no-such-host.invalid:" + u.Port() + "/postgres?sslmode=disable&hostaddr=" + u.Hostname()}).Close()
 	openBank(t, store.Target{Address: "postgres://" + u.User.String() + "@/postgres?sslmode=disable&port=" + u.Port() + "&hostaddr=" + u.Hostname()}).Close()
 	var refused *store.OptionError
@@ -86,17 +83,13 @@ func TestHostaddr(t *testing.T) {
 // TestFilesOfPostgresClients: a service and a file of passwords, as psql reads them.
 func TestFilesOfPostgresClients(t *testing.T) {
 	u, err := url.Parse(server.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	folder := t.TempDir()
 	passwords, services := filepath.Join(folder, "pgpass"), filepath.Join(folder, "services")
 	line := strings.Join([]string{u.Hostname(), u.Port(), "*", "assay", strings.NewReplacer(`\`, `\\`, ":", `\:`).Replace(secret)}, ":")
 	service := "[ours]\nhost=" + u.Hostname() + "\nport=" + u.Port() + "\nuser=assay\ndbname=postgres\nkeepalives_idle=7\ngssencmode=prefer\n"
 	for path, text := range map[string]string{passwords: line + "\n", services: service} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	t.Setenv("PGPASSFILE", passwords)
 	t.Setenv("PGSERVICEFILE", services)

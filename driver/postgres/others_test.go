@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 )
 
 // others are what a user can make in a schema of ours, and on a table in it.
@@ -18,9 +19,7 @@ func others(schema string) (all []drivertest.Other) {
 		err := once(t, `SELECT table_name, column_name FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
 			WHERE table_schema = $1 AND table_type = 'BASE TABLE' AND table_name NOT IN ('assay_lease')
 			ORDER BY table_name = 'assay_mark', table_name, ordinal_position LIMIT 1`, []any{schema}, &name, &column)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return name, column
 	}
 	for _, o := range []struct{ name, make, intact, remove string }{
@@ -75,9 +74,7 @@ func alone(t *testing.T, text string) {
 func once(t *testing.T, text string, parameters []any, into ...any) error {
 	t.Helper()
 	conn, err := pgx.Connect(context.Background(), server.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer conn.Close(context.Background())
 	if into == nil {
 		_, err = conn.Exec(context.Background(), text, parameters...)

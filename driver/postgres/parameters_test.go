@@ -10,6 +10,7 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/definition"
@@ -82,13 +83,9 @@ func TestPinnedParameters(t *testing.T) {
 		target(t, parameter("datestyle", "SQL"), parameter("extra_float_digits", "0")).Address: {"DateStyle": "SQL", "extra_float_digits": "0"},
 	} {
 		config, _, err := parse(store.Target{Address: address})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		conn, err := pgx.ConnectConfig(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for name, value := range want {
 			var found string
 			if err := conn.QueryRow(t.Context(), `SELECT pg_catalog.current_setting($1)`, name).Scan(&found); err != nil || !strings.HasPrefix(found, value) {
@@ -121,13 +118,9 @@ func TestTimeLimitsOfSessions(t *testing.T) {
 		t.Errorf("%v, %+v", err, product.Settings)
 	}
 	config, _, err := parse(target(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	session, err := pgx.ConnectConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer session.Close(t.Context())
 	if _, err := session.Exec(t.Context(), `SELECT pg_sleep(5)`); !hasCode(err, codeQueryCanceled) {
 		t.Errorf("a session's limit is gone: %v", err)

@@ -19,6 +19,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/definition"
@@ -31,26 +32,16 @@ import (
 func startPooler(t *testing.T, mode string, size int, more ...string) string {
 	t.Helper()
 	behind, err := url.Parse(server.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	program, err := (&nodes.Program{Name: "pgbouncer", Folders: []string{"/usr/sbin", "/usr/bin"},
 		Get: "scripts/install-servers.sh pgbouncer"}).Find("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	user, err := nodes.Unprivileged("postgres", "nobody")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	folder, err := nodes.PrivateDir("", user)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	port, err := new(nodes.Ports).Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	configuration := filepath.Join(folder, "pgbouncer.ini")
 	text := fmt.Sprintf(`[databases]
 * = host=%s port=%s user=assay password='%s'
@@ -64,19 +55,11 @@ pool_mode = %s
 default_pool_size = %d
 %s
 `, behind.Hostname(), behind.Port(), secret, port, mode, size, strings.Join(more, "\n"))
-	if err := os.WriteFile(configuration, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(configuration, []byte(text), 0o644))
 	process, err := nodes.StartProcess(nodes.ProcessOptions{Program: program, Args: []string{configuration}, User: user,
 		Dir: folder, Log: filepath.Join(folder, "pgbouncer.log")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(process.Kill(), os.RemoveAll(folder)); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, func() error { return errors.Join(process.Kill(), os.RemoveAll(folder)) })
 	at := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	for range 500 {
 		if c, err := net.Dial("tcp", at); err == nil {
@@ -129,18 +112,12 @@ func TestLevelsThroughAPooler(t *testing.T) {
 	to := through(startPooler(t, "transaction", 2))
 	to.Isolation = "repeatable read"
 	p, err := openSchema(t.Context(), to, entity.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer p.Close()
-	if err := p.Create(t.Context(), store.Marker{Run: "r", Workload: "entity"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.Create(t.Context(), store.Marker{Run: "r", Workload: "entity"}))
 	defer p.Drop(context.Background())
 	c, err := p.Connect(t.Context(), []sqldb.Statement{{Name: "level", Text: `SELECT current_setting('transaction_isolation')`}, {Name: "wrong", Text: `SELECT 1/0`}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer c.Close()
 	var level string
 	for range 3 {
@@ -160,9 +137,7 @@ func TestManyClientsThroughFewConnections(t *testing.T) {
 		to := through(startPooler(t, mode, 6))
 		to.ConnectTimeout = 2 * time.Second
 		db := openBank(t, to)
-		if err := db.Create(t.Context(), store.Marker{Run: "few", Workload: "bank"}); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, db.Create(t.Context(), store.Marker{Run: "few", Workload: "bank"}))
 		var failed error
 		for range 16 {
 			s, err := db.Session(t.Context())
@@ -191,9 +166,7 @@ func TestSettleBehindAPooler(t *testing.T) {
 	db := openBank(t, through(at))
 	defer db.Close()
 	ours := db.below.schema
-	if err := db.Create(t.Context(), store.Marker{Run: "settled", Workload: "bank"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Create(t.Context(), store.Marker{Run: "settled", Workload: "bank"}))
 	defer db.Drop(context.Background())
 	blocker, other := admin(t), admin(t)
 	exec(t, blocker, `BEGIN`)
@@ -201,9 +174,7 @@ func TestSettleBehindAPooler(t *testing.T) {
 	exec(t, other, `BEGIN`)
 	exec(t, other, `SELECT 1`)
 	c, err := ours.Connect(t.Context(), []sqldb.Statement{{Name: "late", Text: `DELETE FROM assay_bank.transfer`}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if r := c.Run(short, 0, nil, nil); r.Outcome != history.Unknown || !r.Broken {

@@ -15,6 +15,7 @@ import (
 	cluster "assay/cluster/postgres"
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/definition"
@@ -56,9 +57,7 @@ func run(m *testing.M) int {
 func address(t *testing.T, changes ...func(*url.URL)) string {
 	t.Helper()
 	u, err := url.Parse(server.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, change := range changes {
 		change(u)
 	}
@@ -111,18 +110,14 @@ func (s *bankConnects) Connect(ctx context.Context, statements []sqldb.Statement
 func openOf(t *testing.T, target store.Target, schema store.Schema) store.Database {
 	t.Helper()
 	db, err := Open(t.Context(), target, schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return db
 }
 
 func openBank(t *testing.T, target store.Target) *bankStore {
 	t.Helper()
 	p, err := openSchema(context.Background(), target, bank.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	below := &bankConnects{schema: p}
 	p.Server = below
 	db := bank.Over(p)
@@ -142,14 +137,8 @@ func admin(t *testing.T) *pgx.Conn {
 func connectTo(t *testing.T, address string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(context.Background(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := conn.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, func() error { return conn.Close(context.Background()) })
 	return conn
 }
 
@@ -163,9 +152,7 @@ func exec(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
 // TestStore runs what every driver passes.
 func TestStore(t *testing.T) {
 	u, err := url.Parse(server.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	drivertest.RunStore(t, drivertest.Store{
 		Open: Open, Lacks: sqldb.Lacks(), Target: target(t), Secret: secret,
 		Others:       func(workload string) []drivertest.Other { return others("assay_" + workload) },
@@ -174,12 +161,8 @@ func TestStore(t *testing.T) {
 		CommitMarker: []byte("commit"),
 		Via:          func(addr string) store.Target { return target(t, host(addr)) },
 		Restart: func(t *testing.T) {
-			if err := server.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			if err := server.Restart(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, server.Kill())
+			expect.NoError(t, server.Restart(context.Background()))
 		},
 	})
 	for _, isolation := range []string{"repeatable-read", "serializable"} {

@@ -11,6 +11,7 @@ import (
 	cluster "assay/cluster/postgres"
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
@@ -58,16 +59,10 @@ func setScene(t *testing.T, to store.Target) *scene {
 func load(t *testing.T, ctx context.Context, db *bankStore) {
 	t.Helper()
 	mark := store.Marker{Run: "provoked", Workload: "bank", Rows: 4, Created: time.Now()}
-	if err := db.Create(ctx, mark); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Create(ctx, mark))
 	accounts := []bank.Account{{ID: 1, Balance: 1000}, {ID: 2, Balance: 1000}, {ID: 3, Balance: 1000}, {ID: 4, Balance: 1000}}
-	if err := db.LoadAccounts(ctx, accounts); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.FinishLoad(ctx); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.LoadAccounts(ctx, accounts))
+	expect.NoError(t, db.FinishLoad(ctx))
 }
 
 func (s *scene) next(source, destination int64) bank.Transfer {
@@ -89,9 +84,7 @@ func awaitWait(t *testing.T, ctx context.Context, watcher *pgx.Conn, name, kind,
 	for ctx.Err() == nil {
 		err := watcher.QueryRow(ctx, `SELECT coalesce(max(pid), 0) FROM pg_stat_activity
 			WHERE application_name = $1 AND wait_event_type = $2 AND ($3 = '' OR wait_event = $3)`, name, kind, event).Scan(&pid)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if pid != 0 {
 			return pid
 		}
@@ -149,9 +142,7 @@ func TestDeadlock(t *testing.T) {
 	awaitWait(t, s.ctx, watcher, "rival", "Lock", "")
 	exec(t, blocker, `COMMIT`)
 	got := <-reply
-	if err := <-released; err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, <-released)
 	exec(t, s.rival, `ROLLBACK`)
 	s.wantFailed(tr, got, store.ClassDeadlock)
 }
@@ -266,18 +257,14 @@ func TestStandbyGivenUp(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	node, err := cluster.Start(ctx, cluster.Options{Settings: []string{"synchronous_standby_names=nobody"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() {
 		if err := node.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
 	local, err := url.Parse(node.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	parameter("synchronous_commit", "local")(local)
 	loader := openBank(t, store.Target{Address: local.String()})
 	defer loader.Close()
@@ -285,17 +272,13 @@ func TestStandbyGivenUp(t *testing.T) {
 	db := openBank(t, store.Target{Address: node.Address()})
 	defer db.Close()
 	session, err := db.Session(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer session.Close()
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
 	reply := make(chan bank.Reply, 1)
 	go func() { reply <- session.Transfer(ctx, tr) }()
 	watcher, err := pgx.Connect(ctx, local.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer watcher.Close(ctx)
 	exec(t, watcher, `SELECT pg_cancel_backend($1)`, awaitWait(t, ctx, watcher, bankSessionName, "IPC", "SyncRep"))
 	if got := <-reply; got.Outcome != history.Unknown || got.Class != classNotReplicated || got.Err == nil {
@@ -310,9 +293,7 @@ func TestStandbyGivenUp(t *testing.T) {
 // is gone and the network silent, so that nobody tells the server.
 func TestSettleEndsWhatIsAbandoned(t *testing.T) {
 	u, err := url.Parse(server.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	proxy := drivertest.NewProxy(t, u.Host)
 	s := setScene(t, target(t, host(proxy.Addr())))
 	exec(t, s.rival, `BEGIN`)
@@ -332,9 +313,7 @@ func TestSettleEndsWhatIsAbandoned(t *testing.T) {
 	if err := s.store.Settle(short); err == nil {
 		t.Error("Settle passes over a transfer that is still in flight")
 	}
-	if err := s.store.Settle(s.ctx); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, s.store.Settle(s.ctx))
 	exec(t, s.rival, `COMMIT`) // nobody is left to take the lock
 	if n := s.rows(tr); n != 0 {
 		t.Errorf("%d rows of a transfer that took effect after Settle", n)

@@ -17,6 +17,7 @@ import (
 	cluster "assay/cluster/postgres"
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
@@ -38,14 +39,8 @@ func startSet(t *testing.T, ctx context.Context, nodes int) *cluster.Set {
 	t.Helper()
 	set, err := cluster.StartSet(ctx, cluster.SetOptions{Nodes: nodes, FailoverAfter: time.Hour, Password: secret,
 		Settings: []string{"ignore_checksum_failure=on"}}) // for the test that changes a file
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := set.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	expect.AtEnd(t, set.Close)
 	return set
 }
 
@@ -53,9 +48,7 @@ func startSet(t *testing.T, ctx context.Context, nodes int) *cluster.Set {
 func atNodes(t *testing.T, set *cluster.Set, hosts ...string) string {
 	t.Helper()
 	u, err := url.Parse(set.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	u.Host = strings.Join(hosts, ",")
 	if len(hosts) == 1 {
 		u.RawQuery = "sslmode=disable"
@@ -174,9 +167,7 @@ func testAllTheSame(t *testing.T, p *troupe) {
 		t.Fatalf("members %+v, unreachable %v; want %+v", members, unreachable, want)
 	}
 	for _, member := range members {
-		if err := p.catchUp(member, time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, p.catchUp(member, time.Minute))
 		if read := p.read(member); !same(read, p.read(members[0])) || len(read.Entries) != 80 {
 			t.Errorf("%s has %d rows and accounts %v", member.Name, len(read.Entries), read.Accounts)
 		}
@@ -186,17 +177,13 @@ func testAllTheSame(t *testing.T, p *troupe) {
 // testCommitsNotYetWritten has commits answered before they are on the disk.
 func testCommitsNotYetWritten(t *testing.T, p *troupe) {
 	u, err := url.Parse(p.at(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	parameter("synchronous_commit", "off")(u)
 	before := len(p.read(p.member(1)).Entries)
 	hasty := p.open(u.String())
 	for n := range 10 {
 		p.transfer(hasty, 1)
-		if err := p.catchUp(p.member(1), time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, p.catchUp(p.member(1), time.Minute))
 		if rows := len(p.read(p.member(1)).Entries); rows != before+2*(n+1) {
 			t.Errorf("%d rows, want %d", rows, before+2*(n+1))
 		}
@@ -217,18 +204,14 @@ func testReplayHeldBack(t *testing.T, p *troupe) {
 		t.Error("what was read is not this member's")
 	}
 	exec(t, standby, `SELECT pg_wal_replay_resume()`)
-	if err := p.catchUp(p.member(1), time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.catchUp(p.member(1), time.Minute))
 	if read := p.read(p.member(1)); same(read, before) || !same(read, p.read(bank.Replica{Name: p.set.Node(0).Address(), Primary: true})) {
 		t.Errorf("%d rows afterwards", len(read.Entries))
 	}
 }
 
 func testPausedStandby(t *testing.T, p *troupe) {
-	if err := p.set.Node(2).Pause(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.set.Node(2).Pause())
 	p.transfer(p.store, 2)
 	if err := p.catchUp(p.member(1), 300*time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("CatchUp: %v", err)
@@ -239,9 +222,7 @@ func testPausedStandby(t *testing.T, p *troupe) {
 	} else {
 		quiet(t, why)
 	}
-	if err := p.set.Node(2).Resume(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.set.Node(2).Resume())
 	if err := p.catchUp(p.member(1), time.Minute); err != nil {
 		t.Error(err)
 	}
@@ -251,18 +232,14 @@ func testPausedStandby(t *testing.T, p *troupe) {
 }
 
 func testStandbyDown(t *testing.T, p *troupe) {
-	if err := p.set.Node(2).Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.set.Node(2).Kill())
 	if _, unreachable := p.members(); !errors.As(unreachable[p.member(1).Name], new(*store.UnreachableError)) {
 		t.Errorf("unreachable %v", unreachable)
 	}
 	caughtUp := make(chan error, 1)
 	go func() { caughtUp <- p.catchUp(p.member(1), time.Minute) }()
 	p.transfer(p.store, 2)
-	if err := p.set.Restart(p.ctx, 2); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.set.Restart(p.ctx, 2))
 	if err := <-caughtUp; err != nil {
 		t.Errorf("a standby that came back: %v", err)
 	}
@@ -288,9 +265,7 @@ func testOneServerTwoNames(t *testing.T, p *troupe) {
 // an old primary that came back does.
 func testAnotherPrimary(t *testing.T, p *troupe) {
 	alone, err := url.Parse(server.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	other := alone.Host
 	address := atNodes(t, p.set, p.set.Node(0).Address(), p.set.Node(1).Address(), other)
 	members, unreachable, err := p.open(address).Replicas(p.ctx)
@@ -321,25 +296,15 @@ func testChangedBehindItsBack(t *testing.T, p *troupe) {
 	// (hint bits), which must not reach the standby afterwards.
 	exec(t, conn, `SELECT count(*) FROM assay_bank.account`)
 	exec(t, conn, `CHECKPOINT`)
-	if err := p.catchUp(p.member(1), time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.catchUp(p.member(1), time.Minute))
 	standby := connectTo(t, p.at(2))
 	exec(t, standby, `CHECKPOINT`) // so that the file has it, and replay does not write it again
 	var file string
-	if err := standby.QueryRow(p.ctx, `SELECT pg_relation_filepath('assay_bank.account')`).Scan(&file); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.set.Node(2).Stop(p.ctx); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, standby.QueryRow(p.ctx, `SELECT pg_relation_filepath('assay_bank.account')`).Scan(&file))
+	expect.NoError(t, p.set.Node(2).Stop(p.ctx))
 	patch(t, filepath.Join(p.set.Node(2).Dir, "data", file), before, after)
-	if err := p.set.Restart(p.ctx, 2); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.catchUp(p.member(1), time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.set.Restart(p.ctx, 2))
+	expect.NoError(t, p.catchUp(p.member(1), time.Minute))
 	members, _ := p.members()
 	for i, want := range []int64{before, before, after} {
 		if got := p.read(members[i]).Account(3).Balance; got != want {
@@ -352,23 +317,17 @@ func testChangedBehindItsBack(t *testing.T, p *troupe) {
 func patch(t *testing.T, path string, before, after uint64) {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	old, now := binary.NativeEndian.AppendUint64(nil, before), binary.NativeEndian.AppendUint64(nil, after)
 	if !bytes.Contains(data, old) {
 		t.Fatal("the number is not in the file")
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY, 0) // the same file, which stays the server's
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if _, err := file.Write(bytes.ReplaceAll(data, old, now)); err != nil {
 		t.Error(err)
 	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, file.Close())
 }
 
 func testPromoted(t *testing.T, p *troupe) {

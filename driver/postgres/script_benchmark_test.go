@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/script"
 )
@@ -16,17 +17,11 @@ func BenchmarkScript(b *testing.B) {
 	ctx, cancel := context.WithTimeout(b.Context(), time.Hour) // as an attempt has one
 	defer cancel()
 	db, err := Open(ctx, store.Target{Address: server.Address(), ConnectTimeout: time.Minute}, script.Schema())
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	defer db.Close()
-	if err := db.Create(ctx, store.Marker{Run: "benchmark", Workload: "script", Loaded: true}); err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, db.Create(ctx, store.Marker{Run: "benchmark", Workload: "script", Loaded: true}))
 	session, err := script.OpenSession(ctx, db)
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	for _, text := range []string{"CREATE TABLE account (id int PRIMARY KEY, balance int)", "CREATE TABLE teller (id int PRIMARY KEY, balance int)",
 		"CREATE TABLE branch (id int PRIMARY KEY, balance int)", "CREATE TABLE entry (account int, teller int, branch int, delta int)",
 		"INSERT INTO account SELECT n, 0 FROM generate_series(1, 1000) AS n", "INSERT INTO teller VALUES (1, 0)", "INSERT INTO branch VALUES (1, 0)"} {
@@ -35,9 +30,7 @@ func BenchmarkScript(b *testing.B) {
 		}
 	}
 	recording, _ := store.As[store.Recording](db)
-	if err := recording.RecordMade(ctx); err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, recording.RecordMade(ctx))
 	account := int64(0)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -65,7 +58,5 @@ func BenchmarkScript(b *testing.B) {
 		}
 	}
 	session.Close()
-	if err := db.Drop(ctx); err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, db.Drop(ctx))
 }

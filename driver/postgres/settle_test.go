@@ -1,6 +1,10 @@
 package postgres
 
-import "testing"
+import (
+	"testing"
+
+	"assay/internal/expect"
+)
 
 // TestSettleLeavesOtherRunsAlone: sessions of another run, of the same workload
 // in the same database, are neither waited for nor ended; those of this run are,
@@ -9,15 +13,11 @@ func TestSettleLeavesOtherRunsAlone(t *testing.T) {
 	s := setScene(t, target(t))
 	other := connectTo(t, address(t, parameter("application_name", "assay bank session another-run")))
 	own, err := s.store.Session(s.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer own.Close()
 	fresh := openBank(t, target(t))
 	defer fresh.Close()
-	if err := fresh.Settle(s.ctx); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, fresh.Settle(s.ctx))
 	if err := other.Ping(s.ctx); err != nil {
 		t.Errorf("a session of another run was ended: %v", err)
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sys/unix"
+
+	"assay/internal/expect"
 )
 
 // TestSocketOptions are those of the connection's socket; see socket(7), tcp(7).
@@ -16,13 +18,9 @@ func TestSocketOptions(t *testing.T) {
 		"keepalives=1&keepalives_idle=11&keepalives_interval=12&keepalives_count=13&tcp_user_timeout=1400": {1, 11, 12, 13, 1400},
 	} {
 		config, _, err := parse(target(t, func(u *url.URL) { u.RawQuery += "&" + query }))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		conn, err := pgx.ConnectConfig(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if got := optionsOf(t, conn.PgConn().Conn()); got != want {
 			t.Errorf("%s: %+v, want %+v", query, got, want)
 		}
@@ -47,9 +45,7 @@ func plainSocket(t *testing.T, c net.Conn) *net.TCPConn {
 func optionsOf(t *testing.T, c net.Conn) (o socketOptions) {
 	t.Helper()
 	raw, err := plainSocket(t, c).SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	err = raw.Control(func(fd uintptr) {
 		get := func(level, option int) int {
 			value, err := unix.GetsockoptInt(int(fd), level, option)
@@ -63,8 +59,6 @@ func optionsOf(t *testing.T, c net.Conn) (o socketOptions) {
 		}
 		o.timeout = get(unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return o
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -17,9 +18,7 @@ func TestStatistics(t *testing.T) {
 // TestStatisticsOfALockWait: a session that waits for another one's lock is counted.
 func TestStatisticsOfALockWait(t *testing.T) {
 	account, err := OpenStatistics(t.Context(), target(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer account.Close()
 	holder, waiter := admin(t), admin(t)
 	exec(t, holder, `BEGIN; SELECT pg_advisory_xact_lock(4711)`)
@@ -30,9 +29,7 @@ func TestStatisticsOfALockWait(t *testing.T) {
 	}()
 	for {
 		reading, err := account.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if reading.Values["waiting for a lock"] == 1 && reading.Values["in a transaction, waiting for the client"] >= 1 {
 			break
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/entity"
 )
@@ -18,16 +19,12 @@ func startEncrypted(t *testing.T, ca *drivertest.Authority, names ...string) (po
 	t.Helper()
 	shown := ca.Server(names...)
 	pair, err := tls.LoadX509KeyPair(shown.Certificate, shown.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	address, _ := startBehind(t, true, func(l net.Listener) net.Listener {
 		return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}})
 	})
 	_, port, err = net.SplitHostPort(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return port
 }
 
@@ -70,9 +67,7 @@ func describedTLS(t *testing.T, address string) (string, error) {
 		t.Errorf("%+v", j.Entity)
 	}
 	product, err := db.Describe(t.Context())
-	if err := errors.Join(err, db.Drop(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(err, db.Drop(t.Context())))
 	for _, setting := range product.Settings {
 		if setting.Name == "tls of the service" {
 			return setting.Value, nil

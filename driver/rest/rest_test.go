@@ -22,6 +22,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqlite"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/runner/serve"
 	"assay/store"
 	"assay/workload/availability"
@@ -40,19 +41,13 @@ func start(t *testing.T, allowReset bool) (hostPort string, behind store.Databas
 func startBehind(t *testing.T, allowReset bool, around func(net.Listener) net.Listener) (hostPort string, behind store.Database) {
 	t.Helper()
 	behind, err := sqlite.Open(t.Context(), store.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	o := serve.DefaultOptions()
 	o.AllowReset, o.Version, o.Sessions = allowReset, "test", 8
 	service, err := serve.New(t.Context(), behind, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- service.Serve(ctx, around(listener)) }()
@@ -68,9 +63,7 @@ func startBehind(t *testing.T, allowReset bool, around func(net.Listener) net.Li
 func open(t *testing.T, hostPort string) store.Database {
 	t.Helper()
 	db, err := Open(t.Context(), store.Target{Address: "http://" + hostPort}, entity.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return db
 }
 
@@ -78,9 +71,7 @@ func open(t *testing.T, hostPort string) store.Database {
 func opened(t *testing.T, db store.Database) store.Session {
 	t.Helper()
 	s, err := db.Session(t.Context(), keyvalue.Statements(entity.Schema()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -142,9 +133,7 @@ func TestEveryBugIsFound(t *testing.T) {
 func TestRecordsThroughTheService(t *testing.T) {
 	hostPort, _ := start(t, true)
 	db, other := open(t, hostPort), open(t, hostPort)
-	if err := db.Create(t.Context(), store.Marker{Run: "r", Workload: entity.Name, Loaded: true}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Create(t.Context(), store.Marker{Run: "r", Workload: entity.Name, Loaded: true}))
 	session, reader := opened(t, db), opened(t, other)
 	var e entity.Entity
 	written := 0
@@ -232,9 +221,7 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	nobody := listener.Addr().String()
 	listener.Close()
 	var unreachable *store.UnreachableError
@@ -267,9 +254,7 @@ func TestAddresses(t *testing.T) {
 func answering(t *testing.T, text string) (s *session, asked *atomic.Int64) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { listener.Close() })
 	asked = new(atomic.Int64)
 	go func() {
@@ -297,13 +282,9 @@ func answering(t *testing.T, text string) (s *session, asked *atomic.Int64) {
 		}
 	}()
 	o, err := parse(store.Target{Address: "http://" + listener.Addr().String()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	db, err := newDatabase(o, entity.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return opened(t, db).(*session), asked
 }
 

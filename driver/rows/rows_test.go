@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -45,9 +46,7 @@ func TestAccess(t *testing.T) {
 		{"first of an order", nil, []string{"left"}, store.Number(1), Ways{Usable: all}, Access{Index: 0, From: -1, To: -1, Sorted: true}},
 	} {
 		p, err := Compile(shop(), &store.Statement{Verb: store.Read, Table: "item", Columns: []string{"left"}, Where: c.where, Order: c.order, Limit: c.limit}, c.ways)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		got := p.Access
 		if got.Index != c.want.Index || got.From != c.want.From || got.To != c.want.To || got.Sorted != c.want.Sorted || got.Filtered != c.want.Filtered ||
 			!slices.Equal(got.Keyed, c.want.Keyed) || !slices.Equal(got.Equal, c.want.Equal) {
@@ -76,17 +75,13 @@ func TestNotCompiled(t *testing.T) {
 func TestAssignments(t *testing.T) {
 	p, err := Compile(shop(), &store.Statement{Verb: store.Update, Table: "item",
 		Set: []store.Assignment{store.Add("left", store.Old("left")), store.Set("sold", store.Parameter(1)), store.Set("marks", store.Parameter(2))}}, Ways{Usable: all})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	row, after := p.Table.Make(), p.Table.Make()
 	row.Numbers[1], row.Texts[0] = 7, "pen"
 	after.Copy(row)
 	parameters := []store.Value{store.OfBool(true), store.OfList([]int64{1, -2})}
 	var e Evaluation
-	if err := e.Assign(p, parameters, row, nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, e.Assign(p, parameters, row, nil))
 	p.Table.Write(after, p.Written, e.Values)
 	if want := (Row{[]int64{0, 14, 1}, []string{"pen", ListText(1, -2)}}); !slices.Equal(after.Numbers, want.Numbers) || !slices.Equal(after.Texts, want.Texts) {
 		t.Errorf("%v, want %v", after, want)

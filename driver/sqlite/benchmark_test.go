@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 )
@@ -15,18 +16,14 @@ import (
 func BenchmarkTransfer(b *testing.B) {
 	ctx := b.Context()
 	db, err := Open(ctx, store.Target{Address: "sqlite:" + filepath.Join(b.TempDir(), "bank.db")}, bank.Schema())
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	opened := bank.Over(db)
 	if err := errors.Join(opened.Create(ctx, store.Marker{Run: "benchmark", Workload: "bank"}),
 		opened.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 1 << 40}, {ID: 2}}), opened.FinishLoad(ctx)); err != nil {
 		b.Fatal(err)
 	}
 	session, err := opened.Session(ctx)
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, err)
 	id := int64(0)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -36,7 +33,5 @@ func BenchmarkTransfer(b *testing.B) {
 		}
 	}
 	session.Close()
-	if err := errors.Join(opened.Drop(ctx), opened.Close()); err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, errors.Join(opened.Drop(ctx), opened.Close()))
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/isolation"
 )
@@ -41,9 +42,7 @@ func isolationChild(address, round string, _ io.Writer) error {
 // not convict it.
 func TestKilledIsolationRun(t *testing.T) {
 	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	lost := int64(0)
 	// Whether a kill comes in the middle is a matter of chance.
 	for round := 0; round < 3 || lost == 0 && round < 15; round++ {
@@ -52,9 +51,7 @@ func TestKilledIsolationRun(t *testing.T) {
 		command := exec.CommandContext(t.Context(), binary)
 		command.Env = append(os.Environ(), childAddress+"="+address, childRound+"="+strconv.Itoa(round), childHistory+"="+path)
 		command.Stderr = os.Stderr
-		if err := command.Start(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, command.Start())
 		ended := make(chan error, 1)
 		go func() { ended <- command.Wait() }()
 		for size := int64(0); size < 60_000; {
@@ -67,14 +64,10 @@ func TestKilledIsolationRun(t *testing.T) {
 				size = info.Size()
 			}
 		}
-		if err := command.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, command.Process.Kill())
 		<-ended
 		run, err := isolationRun(strconv.Itoa(round))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		j := run.JudgeDone(t.Context(), t, openIsolation(t, address), path)
 		for _, r := range j.Results {
 			if r.Verdict.String() != "valid" {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/isolation"
 )
@@ -16,15 +17,9 @@ import (
 func openIsolation(t *testing.T, address string) *lastFile {
 	t.Helper()
 	f, err := open(store.Target{Address: address}, isolation.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	below := &lastFile{file: f}
-	t.Cleanup(func() {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.AtEnd(t, f.Close)
 	return below
 }
 
@@ -54,9 +49,7 @@ func TestOneFileOneWorkload(t *testing.T) {
 	t.Run("isolation's", func(t *testing.T) {
 		address := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
 		s := openIsolation(t, address)
-		if err := s.Create(t.Context(), store.Marker{Run: "mine", Created: time.Now()}); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, s.Create(t.Context(), store.Marker{Run: "mine", Created: time.Now()}))
 		refuses(t, openStore(t, address))
 		if found, err := s.Find(t.Context()); err != nil || found.Marker.Run != "mine" {
 			t.Errorf("%+v, %v", found, err)
@@ -68,23 +61,15 @@ func TestOneFileOneWorkload(t *testing.T) {
 // reads goes on while another writes, and sees nothing of it.
 func TestReadersDoNotQueue(t *testing.T) {
 	s := openIsolation(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
-	if err := s.Create(t.Context(), store.Marker{Created: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, s.Create(t.Context(), store.Marker{Created: time.Now()}))
 	reader, err := isolation.Open(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer reader.Close()
 	writer, err := isolation.Open(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer writer.Close()
 	conn := s.last.handle
-	if err := conn.change(t.Context(), "BEGIN IMMEDIATE; INSERT INTO assay_register VALUES (1, 2)"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, conn.change(t.Context(), "BEGIN IMMEDIATE; INSERT INTO assay_register VALUES (1, 2)"))
 	if err := s.write(t.Context()); err != nil { // the writer's place is taken
 		t.Fatal(err)
 	}
@@ -93,9 +78,7 @@ func TestReadersDoNotQueue(t *testing.T) {
 		t.Errorf("%+v, read %+v", r, ops[0])
 	}
 	s.done()
-	if err := conn.change(t.Context(), "COMMIT"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, conn.change(t.Context(), "COMMIT"))
 	if r := reader.Do(t.Context(), ops); r.Outcome != history.Committed || ops[0].Value != 2 {
 		t.Errorf("afterwards: %+v, read %+v", r, ops[0])
 	}
@@ -106,23 +89,15 @@ func TestReadersDoNotQueue(t *testing.T) {
 func TestCallerOfReadLeaves(t *testing.T) {
 	address := "sqlite:" + filepath.Join(t.TempDir(), "x.db") + "?journal=delete"
 	s := openIsolation(t, address)
-	if err := s.Create(t.Context(), store.Marker{Created: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, s.Create(t.Context(), store.Marker{Created: time.Now()}))
 	n, err := isolation.Open(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer n.Close()
 	other, err := sql.Open("sqlite", s.dsn("rw"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer other.Close()
 	holder, err := other.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer holder.Close()
 	if _, err := holder.ExecContext(t.Context(), "BEGIN EXCLUSIVE"); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
@@ -120,20 +121,14 @@ type childAnswer struct {
 func runAndKill(t *testing.T, address string, round, after int) []childAnswer {
 	t.Helper()
 	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	command := exec.CommandContext(t.Context(), binary)
 	command.Env = append(os.Environ(), childAddress+"="+address, childRound+"="+strconv.Itoa(round))
 	var complaint strings.Builder
 	command.Stderr = &complaint
 	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, command.Start())
 	var answers []childAnswer
 	lines := bufio.NewReader(out)
 	for {
@@ -151,9 +146,7 @@ func runAndKill(t *testing.T, address string, round, after int) []childAnswer {
 		a.transfer = childTransfer(id)
 		answers = append(answers, a)
 		if len(answers) == after {
-			if err := command.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, command.Process.Kill())
 		}
 	}
 	if err := command.Wait(); len(answers) < after {

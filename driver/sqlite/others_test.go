@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
+	"assay/internal/expect"
 )
 
 // others are what a user can make in a file of ours.
@@ -13,9 +14,7 @@ func others(path string) (all []drivertest.Other) {
 	execute := func(t *testing.T, text string) {
 		t.Helper()
 		db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		defer db.Close()
 		var table, column string
 		err = db.QueryRowContext(t.Context(), `SELECT s.name, c.name FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type = 'table' AND s.name <> 'others'

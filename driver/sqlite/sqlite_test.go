@@ -11,6 +11,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 )
@@ -26,16 +27,10 @@ type opened struct {
 func openStore(t *testing.T, address string) *opened {
 	t.Helper()
 	f, err := open(store.Target{Address: address}, bank.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	s := &lastFile{file: f}
 	bankStore := bank.Over(s)
-	t.Cleanup(func() {
-		if err := bankStore.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.AtEnd(t, bankStore.Close)
 	return &opened{bankStore, s}
 }
 
@@ -63,18 +58,14 @@ func load(t *testing.T, s bank.Store, n int64) *drivertest.Transfers {
 	}
 	err := errors.Join(s.Create(t.Context(), store.Marker{Run: "r", Workload: "bank", Created: time.Now(), Rows: n}),
 		s.LoadAccounts(t.Context(), accounts), s.FinishLoad(t.Context()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return drivertest.NewTransfers(accounts)
 }
 
 func openSession(t *testing.T, s bank.Store) *bank.Session {
 	t.Helper()
 	n, err := s.Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(n.Close)
 	return n
 }
@@ -94,9 +85,7 @@ func (f *foreignFile) remember(t *testing.T) {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(f.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	f.changed = info.ModTime()
 }
 
@@ -124,9 +113,7 @@ func TestForeignFiles(t *testing.T) {
 		err := within(t.Context(), options{path: path}.dsn("rwc"), func(h *handle) error {
 			return h.change(t.Context(), `PRAGMA application_id = 1098085241; CREATE TABLE precious (x INTEGER)`)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 	}
 	// In WAL mode, whose log and index SQLite would make anew when it opens it.
 	wal := func(t *testing.T, path string) {
@@ -134,15 +121,11 @@ func TestForeignFiles(t *testing.T) {
 			return h.change(t.Context(), `PRAGMA journal_mode = wal; CREATE TABLE assay_mark (run TEXT);
 			CREATE TABLE precious (x INTEGER); INSERT INTO precious VALUES (42)`)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 	}
 	write := func(content []byte) func(*testing.T, string) {
 		return func(t *testing.T, path string) {
-			if err := os.WriteFile(path, content, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.WriteFile(path, content, 0o644))
 		}
 	}
 	for name, put := range map[string]func(*testing.T, string){
@@ -178,9 +161,7 @@ func refusesForeign(t *testing.T, s *opened) {
 
 func TestEmptyFileIsOursToTake(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "empty.db")
-	if err := os.WriteFile(path, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, nil, 0o644))
 	s := openStore(t, "sqlite:"+path)
 	if remains, err := s.Find(t.Context()); remains != nil || err != nil {
 		t.Errorf("Find: %+v, %v", remains, err)
@@ -229,9 +210,7 @@ func TestLookAtShortFile(t *testing.T) {
 		t.Fatalf("%d bytes, %v", len(content), err)
 	}
 	short := filepath.Join(t.TempDir(), "short.db")
-	if err := os.WriteFile(short, content[:4096], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(short, content[:4096], 0o644))
 	if ours, err := openStore(t, "sqlite:"+short).below.look(t.Context()); !ours || err != nil {
 		t.Errorf("ours %v, %v", ours, err)
 	}
@@ -245,9 +224,7 @@ func TestFileOfAnotherWorkload(t *testing.T) {
 	kind := bank.Schema()
 	kind.Workload = "ledger"
 	other, err := open(store.Target{Address: address}, kind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_, finding := other.Find(t.Context())
 	for name, err := range map[string]error{"Find": finding, "Create": other.Create(t.Context(), store.Marker{}), "Drop": other.Drop(t.Context())} {
 		if refused := (*store.OptionError)(nil); !errors.As(err, &refused) || refused.Option != "file" {
@@ -274,18 +251,14 @@ func TestForeignWriter(t *testing.T) {
 	ledger := load(t, other.Store, 2)
 	n := openSession(t, s.Store)
 	openSession(t, other.Store)
-	if err := other.below.last.handle.change(t.Context(), "BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, other.below.last.handle.change(t.Context(), "BEGIN IMMEDIATE"))
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
 	r := n.Transfer(t.Context(), tr)
 	ledger.Record(tr, r)
 	if r.Outcome != history.Failed || r.Class != store.ClassLockTimeout || r.Broken {
 		t.Errorf("while another writes: %+v, want a lock timeout", r)
 	}
-	if err := other.below.last.handle.change(t.Context(), "ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, other.below.last.handle.change(t.Context(), "ROLLBACK"))
 	r = n.Transfer(t.Context(), tr)
 	ledger.Record(tr, r)
 	if r.Outcome != history.Committed {
@@ -304,18 +277,14 @@ func TestReaderHoldsUpCommit(t *testing.T) {
 	ledger := load(t, other.Store, 2)
 	n := openSession(t, s.Store)
 	openSession(t, other.Store)
-	if err := other.below.last.handle.change(t.Context(), "BEGIN; SELECT * FROM assay_account"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, other.below.last.handle.change(t.Context(), "BEGIN; SELECT * FROM assay_account"))
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
 	r := n.Transfer(t.Context(), tr)
 	ledger.Record(tr, r)
 	if r.Outcome != history.Failed || r.Class != store.ClassLockTimeout || r.Broken {
 		t.Errorf("while another reads: %+v, want a lock timeout", r)
 	}
-	if err := other.below.last.handle.change(t.Context(), "COMMIT"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, other.below.last.handle.change(t.Context(), "COMMIT"))
 	r = n.Transfer(t.Context(), tr)
 	ledger.Record(tr, r)
 	if r.Outcome != history.Committed {
@@ -334,9 +303,7 @@ func TestCallerLeaves(t *testing.T) {
 	ledger := load(t, other.Store, 2)
 	n := openSession(t, s.Store)
 	openSession(t, other.Store)
-	if err := other.below.last.handle.change(t.Context(), "BEGIN; SELECT * FROM assay_account"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, other.below.last.handle.change(t.Context(), "BEGIN; SELECT * FROM assay_account"))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
@@ -353,9 +320,7 @@ func TestCallerLeaves(t *testing.T) {
 	if err := s.Settle(over); !errors.Is(err, context.Canceled) {
 		t.Errorf("Settle while a transaction is in flight: %v", err)
 	}
-	if err := other.below.last.handle.change(t.Context(), "COMMIT"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, other.below.last.handle.change(t.Context(), "COMMIT"))
 	ledger.Check(t.Context(), t, s.Store)
 }
 

@@ -13,6 +13,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/driver/sqlite"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/definition"
 	"assay/workload/tpcc"
@@ -41,23 +42,15 @@ func columnsOf(ctx context.Context, t *testing.T, path string) (all []column) {
 func read(ctx context.Context, t *testing.T, path, query string, row func(*sql.Rows) error) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer db.Close()
 	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer rows.Close()
 	for rows.Next() {
-		if err := row(rows); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, row(rows))
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, rows.Err())
 }
 
 // alter executes a statement, which must change one row. ok is false if a key has the new
@@ -65,9 +58,7 @@ func read(ctx context.Context, t *testing.T, path, query string, row func(*sql.R
 func alter(ctx context.Context, t *testing.T, path, statement string) (ok bool) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer db.Close()
 	result, err := db.ExecContext(ctx, statement)
 	if err != nil && strings.Contains(err.Error(), "UNIQUE") {
@@ -151,9 +142,7 @@ func TestTPCCJudgesEveryColumn(t *testing.T) {
 	// judged says which checks have this verdict.
 	judged := func(verdict string, do func(db store.Database)) (checks []string) {
 		db, err := by.Open(t.Context(), store.Target{Address: "sqlite:" + path})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		defer db.Close()
 		do(db)
 		for _, r := range run.JudgeDone(t.Context(), t, db, history).Results {
@@ -164,26 +153,20 @@ func TestTPCCJudgesEveryColumn(t *testing.T) {
 		return checks
 	}
 	valid := judged("valid", func(db store.Database) {
-		if err := run.Do(t.Context(), db, history); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, run.Do(t.Context(), db, history))
 	})
 	if want := []string{tpcc.CheckConsistency, tpcc.CheckOrders, tpcc.CheckPayments, tpcc.CheckDeliveries, tpcc.CheckStock, tpcc.CheckAnswers}; !slices.Equal(valid, want) {
 		t.Fatalf("nothing was altered, and valid are %v", valid)
 	}
 	saved, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	all := columnsOf(t.Context(), t, path)
 	statements := statementsOf(all)
 	if len(all) < 90 || len(statements) < 2*len(all) {
 		t.Fatalf("%d columns and %d changes are too few: %v", len(all), len(statements), all)
 	}
 	for what, tries := range statements {
-		if err := os.WriteFile(path, saved, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, saved, 0o644))
 		if !slices.ContainsFunc(tries, func(statement string) bool { return alter(t.Context(), t, path, statement) }) {
 			t.Errorf("%s: no statement could be done: %v", what, tries)
 			continue

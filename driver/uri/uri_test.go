@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -70,9 +71,7 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 func TestOptions(t *testing.T) {
 	read := func() Options {
 		o, err := ReadOptions("mode=on&count=5&many=x&other=1&another=2")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return o
 	}
 	o := read()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // BenchmarkRead reads a history of 100,000 transactions of three operations.
@@ -13,9 +14,7 @@ func BenchmarkRead(b *testing.B) {
 	for _, format := range []Format{EDN, JSON} {
 		var out bytes.Buffer
 		w, err := NewWriter(&out, Output{Format: format, Processes: 10, Window: 10})
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.NoError(b, err)
 		list := make([]Atom, 8)
 		const n = 100_000
 		for i := range int64(n) {
@@ -24,21 +23,15 @@ func BenchmarkRead(b *testing.B) {
 			}
 			err := w.Add(&Operation{Process: i % 10, Function: Transaction, Outcome: history.Committed, Invoke: i, Complete: i + 5,
 				Txn: []MicroOp{{Kind: GetList, Key: Int64(i % 100), List: list}, {Kind: Append, Key: Int64(i % 7), Value: Int64(i)}, {Kind: GetNothing, Key: Int64(i)}}})
-			if err != nil {
-				b.Fatal(err)
-			}
+			expect.NoError(b, err)
 		}
-		if err := w.Close(); err != nil {
-			b.Fatal(err)
-		}
+		expect.NoError(b, w.Close())
 		b.Run(format.String(), func(b *testing.B) {
 			b.SetBytes(int64(out.Len()))
 			b.ReportAllocs()
 			for b.Loop() {
 				r, err := NewReader(bytes.NewReader(out.Bytes()))
-				if err != nil {
-					b.Fatal(err)
-				}
+				expect.NoError(b, err)
 				ops := 0
 				for _, err = r.Next(); err == nil; _, err = r.Next() {
 					ops++

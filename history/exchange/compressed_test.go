@@ -9,6 +9,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"assay/internal/expect"
 )
 
 const smallHistory = `{:process 0, :type :invoke, :f :write, :value 1}
@@ -20,9 +22,7 @@ func gzipped(t *testing.T, text string) string {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	_, err := io.WriteString(w, text)
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(err, w.Close()))
 	return out.String()
 }
 
@@ -30,13 +30,9 @@ func zstandard(t *testing.T, text string) string {
 	t.Helper()
 	var out bytes.Buffer
 	w, err := zstd.NewWriter(&out, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_, err = io.WriteString(w, text)
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(err, w.Close()))
 	return out.String()
 }
 
@@ -83,18 +79,14 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 func TestABombIsBounded(t *testing.T) {
 	var blank bytes.Buffer
 	w, err := zstd.NewWriter(&blank, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	line := bytes.Repeat([]byte(" "), 1<<20)
 	for range 20 {
 		if _, err := w.Write(line); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Close())
 	if ops, _, err := tryRead(&blank); err != nil || len(ops) != 0 {
 		t.Errorf("%d operations, %v", len(ops), err)
 	}

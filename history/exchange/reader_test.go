@@ -11,6 +11,7 @@ import (
 	"testing/iotest"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // readAll returns copies of all operations, in words that are easy to compare.
@@ -265,9 +266,7 @@ func TestDecidesBeforeTheFirstOperation(t *testing.T) {
 		{many, Register, 2 * lookAhead},
 	} {
 		r, err := NewReader(strings.NewReader(c.text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for range 2 {
 			if got, err := r.Decide(); got != c.want || err != nil {
 				t.Errorf("%.200s: got %s, %v; want %s", c.text, got, err, c.want)
@@ -282,9 +281,7 @@ func TestDecidesBeforeTheFirstOperation(t *testing.T) {
 		}
 	}
 	r, err := NewReader(strings.NewReader(nothing + "{"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var bad *FormatError
 	if _, err := r.Decide(); !errors.As(err, &bad) {
 		t.Errorf("got %v", err)
@@ -330,18 +327,14 @@ func TestMemoryDoesNotGrowWithTheHistory(t *testing.T) {
 		out.Close()
 	}()
 	r, err := NewReader(src)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	n, kept := 0, 0
 	for {
 		_, err := r.Next()
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		n++
 		kept = max(kept, len(r.free)+len(r.open), cap(r.tree.nodes)/1000, cap(r.tree.text)/1000)
 	}
@@ -366,14 +359,10 @@ func TestLongEventsArePlain(t *testing.T) {
 	}
 	text.WriteString("]]]}\n{:process 0, :type :invoke, :f :txn, :value [[:r 1 nil]]}\n")
 	r, err := NewReader(bytes.NewReader(text.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	r.CompactTransactions()
 	op, err := r.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if n := len(op.Numbers[0].List); n != 400_001 {
 		t.Errorf("%d numbers of a list of 400,001 were decoded ahead", n)
 	}

@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // How a history is read is told by its operations, also where the first ones
@@ -42,9 +44,7 @@ func TestHowAHistoryIsRead(t *testing.T) {
 		{keyed + `{:process 0, :type :ok, :f :read, :value [7 [nil :a]]}`, AsWritten},
 	} {
 		r, err := NewReader(strings.NewReader(c.text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if got, err := r.Decide(); err != nil || got != c.want {
 			t.Errorf("%v (%v), want %v: %s", got, err, c.want, c.text)
 		}
@@ -57,9 +57,7 @@ func TestValuesAsWritten(t *testing.T) {
 {:process 0, :type :ok, :f :read, :value [:k {"a" #{1 2.5}, :b (x)}], :position 7, :link :init}
 {:process 0, :type :invoke, :f :write, :value 1}`
 	r, err := NewReader(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	r.Untyped()
 	op, err := r.Next()
 	if err != nil || op.Word != "read" || op.Request.String() != "[:k nil]" || op.Answer.String() != `[:k {"a" [1 2.5] :b [x]}]` ||

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 func TestWritesWhatJepsenReads(t *testing.T) {
@@ -70,17 +71,11 @@ func write(t *testing.T, o Output, ops []Operation) string {
 	t.Helper()
 	var out bytes.Buffer
 	w, err := NewWriter(&out, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for i := range ops {
-		if err := w.Add(&ops[i]); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, w.Add(&ops[i]))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Close())
 	return out.String()
 }
 
@@ -299,9 +294,7 @@ func TestWriterRefuses(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		w, err := NewWriter(&out, Output{Format: EDN, Processes: 2, Window: 110})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for i := range c.ops {
 			if err == nil {
 				err = w.Add(&c.ops[i])
@@ -325,21 +318,15 @@ func TestWriterRefuses(t *testing.T) {
 func TestWriterKeepsAWindow(t *testing.T) {
 	var out bytes.Buffer
 	w, err := NewWriter(&out, Output{Format: JSON, Processes: 4, Window: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for i := range int64(10_000) {
 		o := Operation{Function: Write, Process: i % 4, Outcome: history.Committed, Invoke: 2 * i, Complete: 2*i + 5, Value: Int64(i)}
-		if err := w.Add(&o); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, w.Add(&o))
 		if len(w.events) > 30 {
 			t.Fatalf("%d events are waiting", len(w.events))
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Close())
 	if ops, _ := readAll(t, out.String()); len(ops) != 10_000 {
 		t.Errorf("%d operations", len(ops))
 	}
@@ -351,13 +338,9 @@ func (d fullDisk) Write([]byte) (int, error) { return 0, d }
 
 func TestWriterTellsOfAFullDisk(t *testing.T) {
 	w, err := NewWriter(fullDisk{fmt.Errorf("no space left")}, Output{Format: EDN, Processes: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	o := Operation{Function: Write, Outcome: history.Committed, Complete: 1}
-	if err := w.Add(&o); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Add(&o))
 	if err := w.Close(); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("got %v", err)
 	}

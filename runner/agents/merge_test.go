@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/load"
 	"assay/measure"
 )
@@ -34,9 +35,7 @@ func newRecorded(t *testing.T, ahead ...int64) *recorded {
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 }
 
 // zero is the start of the run, by the coordinator's clock.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/definition"
 	"assay/workload/script"
@@ -50,9 +51,7 @@ func TestFewOfEach(t *testing.T) {
 		"tpcc": {"warehouses": 1, "items": 100, "customers": 10},
 	} {
 		w, err := WorkloadOf(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for flag, value := range few {
 			c := w.Config()
 			flags := c.Flags()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"assay/check"
+	"assay/internal/expect"
 	"assay/report"
 	"assay/runner"
 	"assay/runner/catalog"
@@ -21,9 +22,7 @@ import (
 func plan(t *testing.T) Plan {
 	t.Helper()
 	w, err := catalog.WorkloadOf("bank")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	p := Plan{Base: runner.Defaults(w), Repeats: 2}
 	p.Base.Load.Seed = 40
 	axis := Axis{Name: "clients"}
@@ -136,16 +135,12 @@ func TestAnotherPlanIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(folder, report.FileSeries), []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(folder, report.FileSeries), []byte("{"), 0o644))
 	if _, _, err := Run(t.Context(), plan(t), o); !errors.As(err, new(*report.FileError)) {
 		t.Errorf("a cut series.json: %v", err)
 	}
 	o.Out = t.TempDir()
-	if err := os.WriteFile(filepath.Join(o.Out, "x"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(o.Out, "x"), nil, 0o644))
 	if _, _, err := Run(t.Context(), plan(t), o); !errors.As(err, new(*runner.FolderError)) {
 		t.Errorf("a folder in use: %v", err)
 	}

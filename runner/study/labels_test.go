@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"assay/internal/expect"
 )
 
 // quantities are those that labels of the repository's studies name, with the setting that
@@ -29,13 +31,9 @@ func TestLabelsSayWhatRuns(t *testing.T) {
 	labels := 0
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		var study map[string]any
-		if err := yaml.Unmarshal(text, &study); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, yaml.Unmarshal(text, &study))
 		labels += checkLabels(t, file, study)
 	}
 	if labels == 0 {
@@ -70,9 +68,7 @@ func checkLabels(t *testing.T, where string, part map[string]any) (labels int) {
 func amount(t *testing.T, found []string) string {
 	t.Helper()
 	n, err := strconv.ParseFloat(strings.ReplaceAll(found[1], ",", ""), 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if found[2] != "" {
 		n *= 1e6
 	}

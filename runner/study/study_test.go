@@ -10,6 +10,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"assay/internal/expect"
 )
 
 // words are a vocabulary with a flag of each type.
@@ -85,9 +87,7 @@ func TestConfigurations(t *testing.T) {
 		},
 	} {
 		s, err := Read("s.yaml", []byte(whole), size, words())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if got := lines(s); !slices.Equal(got, want) {
 			t.Errorf("size %s:\n%s\nwant\n%s", size, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
@@ -102,9 +102,7 @@ func TestNone(t *testing.T) {
 	vocabulary := Vocabulary{"availability": {{Name: "policy", Type: "string"}, {Name: "fault", Type: "stringArray"}, {Name: "rate", Type: "numbers"}, {Name: "cluster", Type: "stringArray"}}}
 	s, err := Read("s.yaml", []byte("experiments:\n  x:\n    workload: availability\n    cluster: mongodb:3\n"+
 		"    matrix: {policy: [none, retry], fault: [none], rate: [none], memory: [none]}\n"), "laptop", vocabulary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	want := []string{"x availability cluster=mongodb:3 policy=none", "x availability cluster=mongodb:3 policy=retry"}
 	if got := lines(s); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -122,9 +120,7 @@ func TestManifest(t *testing.T) {
 		"db: a, cluster: [\"k8s:a.yaml\", \"mongodb:3\"]":          "x bank cluster=k8s:a.yaml;mongodb:3",
 	} {
 		s, err := Read("s.yaml", []byte("experiments:\n  x: {workload: bank, "+text+"}\n"), "laptop", words())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if got := lines(s); len(got) != 1 || got[0] != want {
 			t.Errorf("%s gives %v, want %s", text, got, want)
 		}
@@ -194,9 +190,7 @@ func list(n int) string {
 // TestSchema takes what Read takes, and refuses keys that there are not.
 func TestSchema(t *testing.T) {
 	schema, err := Schema(words()).Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if err := validate(schema, whole); err != nil {
 		t.Error(err)
 	}

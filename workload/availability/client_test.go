@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/load"
 	"assay/store"
 	"assay/workload/keyvalue"
@@ -123,18 +124,14 @@ func mustWork(t *testing.T, db store.Database, change func(*Config)) *work {
 	c := Defaults()
 	change(&c)
 	w, err := c.Open(t.Context(), db, seed, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return w.(*work)
 }
 
 func mustClient(t *testing.T, w *work, n int) load.Client {
 	t.Helper()
 	client, err := w.Client(t.Context(), n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return client
 }
 
@@ -337,9 +334,7 @@ func TestWork(t *testing.T) {
 		t.Error("the work is not what the database is")
 	}
 	folder := t.TempDir()
-	if err := w.Save(t.Context(), folder, func(int64) {}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Save(t.Context(), folder, func(int64) {}))
 	var rows []row
 	err := keyvalue.Replay(folder+"/"+FileState, preset(w.config, w.seed), func(o keyvalue.Observed) error { rows = append(rows, row{o.Number, o.Digest[0]}); return nil })
 	if err != nil || !slices.Equal(rows, db.rows) {
@@ -354,9 +349,7 @@ func TestWork(t *testing.T) {
 // TestOnlyAWholeStateReplaces what was saved before.
 func TestOnlyAWholeStateReplaces(t *testing.T) {
 	path := t.TempDir() + "/" + FileState
-	if err := keyvalue.Save(t.Context(), &fake{rows: []row{{7, 8}}}, preset(Defaults(), seed), path, func(int64) {}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, keyvalue.Save(t.Context(), &fake{rows: []row{{7, 8}}}, preset(Defaults(), seed), path, func(int64) {}))
 	if err := keyvalue.Save(t.Context(), &fake{rows: []row{{1, 2}}, broken: errors.New("the server is gone")}, preset(Defaults(), seed), path, func(int64) {}); err == nil {
 		t.Error("a state that could not be read was saved")
 	}

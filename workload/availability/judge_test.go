@@ -9,6 +9,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/load"
 	"assay/store"
 	"assay/workload/definition"
@@ -110,18 +111,14 @@ func (s *story) write(t *testing.T) definition.Evidence {
 	if !s.noState {
 		err = errors.Join(err, keyvalue.Save(t.Context(), &fake{rows: s.rows}, preset(s.config, seed), e.State, func(int64) {}))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return e
 }
 
 func (s *story) judge(t *testing.T) ([]check.Result, Figures) {
 	t.Helper()
 	results, figures, err := Judge(s.config, seed, s.write(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return results, figures
 }
 
@@ -366,13 +363,9 @@ func TestACutStateConvictsByWhatIsThere(t *testing.T) {
 	err := history.SaveRecords(e.State, preset(s.config, seed).Magic, func() {}, func(w *history.RecordWriter) error {
 		return w.Put(1, key, Value(seed, key))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	results, _, err := Judge(s.config, seed, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if results[0].Verdict != check.Unknown || results[1].Verdict != check.Violated {
 		t.Errorf("%+v", results)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -62,23 +63,15 @@ func (b *books) files(t *testing.T) definition.Evidence {
 	t.Helper()
 	e := definition.Evidence{History: filepath.Join(t.TempDir(), "history.bin"), State: saved(t, b.store)}
 	w, err := history.Create(e.History, history.Header{Run: "by hand", Workload: "bank"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Reserve(history.Reservation{Client: 0, UpTo: 100}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, w.Reserve(history.Reservation{Client: 0, UpTo: 100}))
 	b.reserved = size(t, e.History)
 	for seq, outcome := range b.outcomes {
 		op := history.Op{Seq: uint64(seq), Attempt: 1, Last: true, Kind: KindTransfer, Outcome: outcome, Final: outcome,
 			Due: int64(seq), First: int64(seq), Start: int64(seq), End: int64(seq) + 1}
-		if err := w.Record(&op); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, w.Record(&op))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Close())
 	return e
 }
 
@@ -176,9 +169,7 @@ func TestJudgeTallies(t *testing.T) {
 	b := newBooks(t)
 	b.apply(b.transfer(5))
 	j, err := b.config.Judge(t.Context(), b.seed, b.files(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if want := (history.Counts{Committed: 2, Rejected: 1, Failed: 1, Unknown: 2}); j.Counts != want ||
 		!slices.Equal(j.Notes, []string{"of 2 unknown transfers 2 turned out done, none not done"}) {
 		t.Errorf("counts %+v, notes %q", j.Counts, j.Notes)
@@ -266,24 +257,18 @@ func TestJudgeOfAKilledRun(t *testing.T) {
 
 func remove(t *testing.T, path string) {
 	t.Helper()
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Remove(path))
 }
 
 // cut takes bytes off the end of a file.
 func cut(t *testing.T, path string, bytes int64) {
 	t.Helper()
-	if err := os.Truncate(path, size(t, path)-bytes); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Truncate(path, size(t, path)-bytes))
 }
 
 func size(t *testing.T, path string) int64 {
 	t.Helper()
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return info.Size()
 }

@@ -7,6 +7,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -39,9 +40,7 @@ func TestWhatAPowerCutMayLose(t *testing.T) {
 		e := b.files(t)
 		e.Losses = test.losses
 		judged, err := b.config.Judge(t.Context(), b.seed, e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if got := check.Combine(judged.Results); got != test.verdict {
 			t.Errorf("%s: %v, %+v", test.name, got, judged.Results)
 		}

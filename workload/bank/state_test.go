@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/workload"
 	"assay/workload/journal"
 )
@@ -69,9 +70,7 @@ func example(n int) *rows {
 func saved(t *testing.T, all *rows) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "state.bin")
-	if err := state().Save(t.Context(), path, all.each, func(int64) {}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, state().Save(t.Context(), path, all.each, func(int64) {}))
 	return path
 }
 
@@ -79,9 +78,7 @@ func TestStateRoundTrip(t *testing.T) {
 	for _, n := range []int{0, 1, 10, 5000} {
 		store := example(n)
 		got, err := replay(saved(t, store))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if !slices.Equal(got.accounts, store.accounts) || !slices.Equal(got.entries, store.entries) {
 			t.Errorf("%d accounts and rows came back as %d and %d, or changed", n, len(got.accounts), len(got.entries))
 		}
@@ -91,9 +88,7 @@ func TestStateRoundTrip(t *testing.T) {
 func TestSaveTellsHowFarItIs(t *testing.T) {
 	var told []int64
 	path := filepath.Join(t.TempDir(), "state.bin")
-	if err := state().Save(t.Context(), path, example(20_000).each, func(n int64) { told = append(told, n) }); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, state().Save(t.Context(), path, example(20_000).each, func(n int64) { told = append(told, n) }))
 	if len(told) < 2 || !slices.IsSorted(told) || told[len(told)-1] > 40_000 {
 		t.Errorf("told %v", told)
 	}
@@ -125,12 +120,8 @@ func TestSaveReplacesByWholeFilesOnly(t *testing.T) {
 		t.Errorf("a partial file stayed: %v, %v", files, err)
 	}
 	second := example(11)
-	if err := os.WriteFile(path+".partial", []byte("of a killed process"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := state().Save(t.Context(), path, second.each, func(int64) {}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path+".partial", []byte("of a killed process"), 0o600))
+	expect.NoError(t, state().Save(t.Context(), path, second.each, func(int64) {}))
 	if got, err := replay(path); err != nil || !slices.Equal(got.accounts, second.accounts) {
 		t.Errorf("the new state is not there: %v", err)
 	}
@@ -149,17 +140,11 @@ func stateFile(t *testing.T, magic string, parts ...[]byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "state.bin")
 	w, err := history.CreateFrames(path, magic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, p := range parts {
-		if err := w.WriteFrame(p); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, w.WriteFrame(p))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Close())
 	return path
 }
 
@@ -179,24 +164,18 @@ func TestCutStateIsNeverShort(t *testing.T) {
 		append(row(tagEntry, 9, 1, 2, 50, 1, 1), row(tagEntry, 10, 2, 1, 50, 2, 2)...),
 		row(tagCounts, 3, 2))
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if got, err := replay(path); err != nil || len(got.accounts) != 3 || len(got.entries) != 2 {
 		t.Fatalf("the whole file gave %+v, %v", got, err)
 	}
 	for length := range whole {
-		if err := os.WriteFile(path, whole[:length], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, whole[:length], 0o600))
 		wantRefused(t, path, "cut", length)
 	}
 	for at := range whole {
 		bad := bytes.Clone(whole)
 		bad[at] ^= 0x40
-		if err := os.WriteFile(path, bad, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, bad, 0o600))
 		wantRefused(t, path, "changed", at)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"assay/driver/mem"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 )
@@ -16,22 +17,16 @@ import (
 func opened(t *testing.T, balances ...int64) (bank.Store, *bank.Session) {
 	t.Helper()
 	db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, bank.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	s := bank.Over(db)
 	var accounts []bank.Account
 	for i, balance := range balances {
 		accounts = append(accounts, bank.Account{ID: int64(i + 1), Balance: balance})
 	}
 	slices.Reverse(accounts) // they are read in the order of their ids
-	if err := errors.Join(s.Create(t.Context(), store.Marker{}), s.LoadAccounts(t.Context(), accounts), s.FinishLoad(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(s.Create(t.Context(), store.Marker{}), s.LoadAccounts(t.Context(), accounts), s.FinishLoad(t.Context())))
 	session, err := s.Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(session.Close)
 	return s, session
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload"
 )
@@ -12,9 +13,7 @@ import (
 func mustTransfers(t *testing.T, c Config, seed uint64) *Transfers {
 	t.Helper()
 	tr, err := NewTransfers(c, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return tr
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/definition"
 )
@@ -121,9 +122,7 @@ func (s *story) judge(t *testing.T) (definition.Judgement, error) {
 	if !s.noState {
 		err = errors.Join(err, save(e.State, func(int64) {}, s.each))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return s.config.Judge(t.Context(), seed, e)
 }
 
@@ -206,9 +205,7 @@ func TestARepeatedUpdateMayFindItsWorkDone(t *testing.T) {
 		again.Attempt, again.Last, again.Outcome, again.Final, again.Error, again.Values = 2, true, history.Committed, history.Committed, "", []int64{3, 2, changed}
 		s.ops = append(s.ops, again)
 		j, err := s.judge(t)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if got := j.Results[1].Found > 0; got != wrong || j.Results[0].Verdict != check.Valid {
 			t.Errorf("%d changed: %+v", changed, j.Results)
 		}

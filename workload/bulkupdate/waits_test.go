@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/definition"
 )
@@ -49,9 +50,7 @@ func TestSampler(t *testing.T) {
 	told.err = errors.New("it is gone")
 	s.begin(t.Context(), "8 workers", 8, &busy)
 	s.stop()
-	if err := s.save(path); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, s.save(path))
 	rounds, err := definition.ReadJSON[[]roundWaits](path)
 	if err != nil || len(rounds) != 3 {
 		t.Fatalf("%+v, %v", rounds, err)
@@ -66,15 +65,11 @@ func TestSampler(t *testing.T) {
 	if third.Problem != "it is gone" || len(third.Waits) != 0 {
 		t.Errorf("%+v", third)
 	}
-	if err := (&sampler{}).save(path); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, (&sampler{}).save(path))
 	if again, err := definition.ReadJSON[[]roundWaits](path); err != nil || len(again) != 3 {
 		t.Errorf("a sampler that has seen nothing replaced what was kept: %+v, %v", again, err)
 	}
-	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, []byte("{"), 0o600))
 	if _, err := definition.ReadJSON[[]roundWaits](path); err == nil {
 		t.Error("a damaged file gave no error")
 	}

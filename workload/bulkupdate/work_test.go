@@ -6,27 +6,22 @@ import (
 
 	"assay/driver/mem"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 )
 
 // TestUpdate changes all documents of a user, and no others.
 func TestUpdate(t *testing.T) {
 	db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	config := Config{Users: 3, Documents: 40, Workers: "1", Field: FieldRandom, Loaders: 2}
 	w, err := config.Open(t.Context(), db, 1, 1)
 	if err == nil {
 		err = errors.Join(w.Create(t.Context(), store.Marker{}), w.Load(t.Context(), func(int64, int64) {}))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	session, err := db.Session(t.Context(), statements())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer session.Close()
 	const large = 1<<60 + 1 // more than a floating-point number holds
 	for _, step := range []struct{ user, generation, changed int64 }{{2, 1, 40}, {2, 2, 40}, {3, large, 40}, {99, 5, 0}} {

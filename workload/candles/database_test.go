@@ -8,6 +8,7 @@ import (
 
 	"assay/driver/mem"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -15,12 +16,8 @@ import (
 func opened(t *testing.T) store.Database {
 	t.Helper()
 	db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Create(t.Context(), store.Marker{}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, db.Create(t.Context(), store.Marker{}))
 	return db
 }
 
@@ -35,9 +32,7 @@ func TestQueries(t *testing.T) {
 		written = append(written, q.Candle(n))
 	}
 	session, err := s.Session(t.Context(), statements())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer session.Close()
 	if r := Insert(t.Context(), session, written); r.Outcome != history.Committed {
 		t.Fatalf("%+v", r)

@@ -10,6 +10,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/definition"
 )
@@ -276,12 +277,8 @@ func TestStateThatIsNotWhole(t *testing.T) {
 	s := newStory(t)
 	j := s.judge(func(e *definition.Evidence) {
 		text, err := os.ReadFile(e.State)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(e.State, text[:len(stateMagic)], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
+		expect.NoError(t, os.WriteFile(e.State, text[:len(stateMagic)], 0o600))
 	})
 	want(t, j, check.Unknown, check.Valid)
 	other := s.config

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -35,9 +36,7 @@ func (l lost) Describe(context.Context) (store.Product, error) {
 func TestAColdRoundWaitsForConnections(t *testing.T) {
 	attempts, restarts := 0, 0
 	w, err := NewWork(t.Context(), lost{attempts: &attempts}, small(), storySeed, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	w.RestartWith(func(context.Context, func() error) error { restarts++; return nil })
 	if err := w.ready(t.Context(), false, true); err != nil || restarts != 1 || attempts != 4 {
 		t.Errorf("%v after %d restarts and %d attempts", err, restarts, attempts)
@@ -53,13 +52,9 @@ func TestAColdRoundWaitsForConnections(t *testing.T) {
 // TestASizeThatIsNotToldLosesNothing: what was read back is saved all the same.
 func TestASizeThatIsNotToldLosesNothing(t *testing.T) {
 	w, err := NewWork(t.Context(), sizeless{opened(t)}, small(), storySeed, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	folder := t.TempDir()
-	if err := w.Save(t.Context(), folder, func(int64) {}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Save(t.Context(), folder, func(int64) {}))
 	if _, err := os.Stat(filepath.Join(folder, FileState)); err != nil {
 		t.Error(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"assay/driver/mem"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/definition"
 )
@@ -15,22 +16,16 @@ import (
 // TestWork inserts and deletes the rows of tasks, and repairs.
 func TestWork(t *testing.T) {
 	db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	c := config()
 	opened, err := c.Open(t.Context(), db, seed, 1)
 	if err == nil {
 		err = opened.Create(t.Context(), store.Marker{})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	w := opened.(*work)
 	session, err := db.Session(t.Context(), statements())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer session.Close()
 	none := rows{Config{Rows: 4, RowBytes: 9, Cycles: 1, Batch: 2}, seed} // deletes nothing
 	for i, r := range []store.Reply{w.rows.do(t.Context(), session, KindInsert, 0, 0), w.rows.do(t.Context(), session, KindInsert, 0, 1),

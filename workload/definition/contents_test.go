@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -74,9 +75,7 @@ func TestLoadLoadsEachRowOnce(t *testing.T) {
 				return nil
 			}}
 			progress, err := open(t, t.Context(), store, n, loaders)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			slices.Sort(store.rows)
 			if int64(len(store.rows)) != n || store.finished != 1 {
 				t.Fatalf("%d rows and %d finishes, want %d and one", len(store.rows), store.finished, n)

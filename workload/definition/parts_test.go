@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // TestUnknownIsNotNotDone: nothing is said of what became of unknown operations
@@ -14,9 +16,7 @@ func TestUnknownIsNotNotDone(t *testing.T) {
 	if got, want := strings.Join(e.UnknownNotes("unknown transfer", "unknown transfers", 1, 0), "; "), "it is not known what became of 1 unknown transfer: the database was not read back"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if err := os.WriteFile(e.State, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(e.State, nil, 0o600))
 	if got, want := strings.Join(e.UnknownNotes("unknown transfer", "unknown transfers", 2, 1), "; "), "of 2 unknown transfers 1 turned out done, 1 not done"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

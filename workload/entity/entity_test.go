@@ -9,6 +9,7 @@ import (
 
 	"assay/driver/mem"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/keyvalue"
 )
@@ -139,16 +140,10 @@ func TestConfigIsValidated(t *testing.T) {
 // TestEntitiesAreRows: what was written is read, whatever the texts are.
 func TestEntitiesAreRows(t *testing.T) {
 	db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Create(t.Context(), store.Marker{}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, db.Create(t.Context(), store.Marker{}))
 	session, err := db.Session(t.Context(), keyvalue.Statements(Schema()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer session.Close()
 	want := map[Entity]bool{}
 	for i, text := range []string{`' " and \ and $1 ? :x %s {}`, "Žluťoučký 馬 🐎", " spaces at the ends ", "two\nlines\tand a tab", ""} {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -117,9 +118,7 @@ func (b *bare) do(ctx context.Context, o Operation) (rows []Row, err error) {
 func played(t *testing.T, b *bare) (m Matrix) {
 	t.Helper()
 	b.rows = map[int64]int64{}
-	if err := Play(t.Context(), b, "bare", "none", func(c Cell) { m = append(m, c) }); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, Play(t.Context(), b, "bare", "none", func(c Cell) { m = append(m, c) }))
 	return m
 }
 

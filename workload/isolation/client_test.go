@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/load"
 	"assay/store"
 )
@@ -14,18 +15,14 @@ import (
 func mustWork(t *testing.T, db *fake, c Config) *Work {
 	t.Helper()
 	w, err := NewWork(db, c, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return w
 }
 
 func mustClient(t *testing.T, db *fake, c Config, number int) load.Client {
 	t.Helper()
 	made, err := mustWork(t, db, c).Client(t.Context(), number)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(made.Close)
 	return made
 }
@@ -122,9 +119,7 @@ func TestClientWithoutConnection(t *testing.T) {
 func TestClientSaysWhatItCannotRecord(t *testing.T) {
 	db := newFake(t)
 	writer, err := db.Database.Session(t.Context(), statements())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer writer.Close()
 	long := store.OfList(make([]int64, history.MaxValues))
 	for key := int64(0); key < 32; key += 2 { // of two windows
@@ -137,9 +132,7 @@ func TestClientSaysWhatItCannotRecord(t *testing.T) {
 	for seq := range uint64(30) {
 		answer := client.Attempt(t.Context(), seq, 1)
 		ops, results, err := Decode(answer.Values, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		read := false
 		for _, o := range ops {
 			read = read || o.Kind == ReadList
@@ -171,9 +164,7 @@ func TestClientBeyondTheLastNumber(t *testing.T) {
 func TestWork(t *testing.T) {
 	db := newFake(t)
 	w := mustWork(t, db, Defaults())
-	if err := w.Create(t.Context(), store.Marker{Run: "r"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Create(t.Context(), store.Marker{Run: "r"}))
 	if !db.created.Loaded || db.created.Run != "r" {
 		t.Errorf("created under %+v; there is nothing to load", db.created)
 	}
@@ -181,9 +172,7 @@ func TestWork(t *testing.T) {
 		t.Errorf("%d rows, %v", w.Rows(), err)
 	}
 	folder := t.TempDir()
-	if err := w.Save(t.Context(), folder, func(int64) {}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Save(t.Context(), folder, func(int64) {}))
 	if err := Replay(filepath.Join(folder, FileState), nil, nil); err != nil {
 		t.Error(err)
 	}

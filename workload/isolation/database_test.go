@@ -7,6 +7,7 @@ import (
 
 	"assay/driver/mem"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/isolation"
 )
@@ -23,12 +24,8 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	s, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, isolation.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Create(t.Context(), store.Marker{Loaded: true}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, s.Create(t.Context(), store.Marker{Loaded: true}))
 	b := &bench{t: t, Database: s}
 	for i := range b.sessions {
 		if b.sessions[i], err = isolation.Open(t.Context(), s); err != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"assay/driver/mem"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -21,12 +22,8 @@ type fake struct {
 func newFake(t *testing.T) *fake {
 	t.Helper()
 	db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Create(t.Context(), store.Marker{Loaded: true}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, db.Create(t.Context(), store.Marker{Loaded: true}))
 	return &fake{Database: db}
 }
 

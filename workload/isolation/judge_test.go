@@ -12,6 +12,7 @@ import (
 	"assay/check"
 	"assay/check/cycle"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/workload/definition"
 )
 
@@ -41,9 +42,7 @@ func newScript(t *testing.T, test string) *script {
 		t.Fatal(err)
 	}
 	for client := range 4 {
-		if err := s.writer.Reserve(history.Reservation{Client: client, UpTo: 1000}); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, s.writer.Reserve(history.Reservation{Client: client, UpTo: 1000}))
 	}
 	return s
 }
@@ -526,9 +525,7 @@ func TestModelsAgreeWithTheLattice(t *testing.T) {
 		var b cycle.Builder
 		for i, ops := range txns {
 			err := b.Add(cycle.Txn{ID: int64(i), Process: int32(i), Complete: 10, Outcome: history.Committed, Ops: ops})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 		}
 		return b.History()
 	}

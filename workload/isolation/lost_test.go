@@ -7,6 +7,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/workload/definition"
 )
 
@@ -23,9 +24,7 @@ func TestWhatAPowerCutMayLose(t *testing.T) {
 		_ = s.state.list(2, []int64{kept})
 		s.losses = &definition.Losses{Cuts: []definition.PowerCut{{At: cut, Allowed: allowed}}, Source: "commits"}
 		j, err := s.judge()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if got := check.Combine(j.Results); got != want {
 			t.Errorf("%v: %v, %+v", allowed, got, j.Results)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // give is a reading of just that.
@@ -47,9 +48,7 @@ func large() *state {
 func mustSave(t *testing.T, give reading) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), FileState)
-	if err := save(path, func(int64) {}, give); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, save(path, func(int64) {}, give))
 	return path
 }
 
@@ -63,9 +62,7 @@ func TestStateComesBack(t *testing.T) {
 			}
 			reported = rows
 		}, want.give)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		var got state
 		if err := Replay(path, got.list, got.register); err != nil || !reflect.DeepEqual(&got, want) {
 			t.Errorf("%s: %d lists, %d elements, %d registers came back: %v", name, len(got.lists), len(got.elements), len(got.values), err)
@@ -84,9 +81,7 @@ func TestSaveThatFails(t *testing.T) {
 	broken := errors.New("the server went away")
 	path := mustSave(t, (&state{values: []savedValue{{1, 2}}}).give)
 	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	failing := func(list func(int64, []int64) error, _ func(int64, int64) error) error {
 		return errors.Join(list(2, []int64{1}), broken)
 	}
@@ -106,15 +101,11 @@ func TestSaveThatFails(t *testing.T) {
 func TestReplayOfWhatIsNotWhole(t *testing.T) {
 	path := mustSave(t, large().give)
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	ignore := func(int64, []int64) error { return nil }
 	ignoreValue := func(int64, int64) error { return nil }
 	replay := func(content []byte) error {
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, content, 0o644))
 		return Replay(path, ignore, ignoreValue)
 	}
 	var cut *history.CutError
@@ -135,9 +126,7 @@ func TestReplayOfWhatIsNotWhole(t *testing.T) {
 		t.Errorf("missing: %v", err)
 	}
 	enough := errors.New("enough")
-	if err := os.WriteFile(path, whole, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, whole, 0o644))
 	if err := Replay(path, func(int64, []int64) error { return enough }, ignoreValue); !errors.Is(err, enough) {
 		t.Errorf("a callback's error: %v", err)
 	}
@@ -155,12 +144,8 @@ func TestReplayOfWhatCannotBe(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), FileState)
 		file, err := history.CreateFrames(path, stateMagic)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(file.WriteFrame(payload), file.Close()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
+		expect.NoError(t, errors.Join(file.WriteFrame(payload), file.Close()))
 		err = Replay(path, func(int64, []int64) error { return nil }, func(int64, int64) error { return nil })
 		var malformed *history.FormatError
 		if !errors.As(err, &malformed) {
@@ -174,20 +159,14 @@ func FuzzReplay(f *testing.F) {
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		path := filepath.Join(t.TempDir(), FileState)
 		file, err := history.CreateFrames(path, stateMagic)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(file.WriteFrame(payload), file.Close()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
+		expect.NoError(t, errors.Join(file.WriteFrame(payload), file.Close()))
 		var got state
 		if Replay(path, got.list, got.register) != nil {
 			return
 		}
 		again := filepath.Join(t.TempDir(), FileState)
-		if err := save(again, func(int64) {}, got.give); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, save(again, func(int64) {}, got.give))
 		var twice state
 		if err := Replay(again, twice.list, twice.register); err != nil || !reflect.DeepEqual(got, twice) {
 			t.Errorf("%+v, then %+v, %v", got, twice, err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/load"
 	"assay/store"
 )
@@ -13,9 +14,7 @@ import (
 func mustTransactions(t *testing.T, c Config, seed uint64) *Transactions {
 	t.Helper()
 	made, err := NewTransactions(c, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return made
 }
 

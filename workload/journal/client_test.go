@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/load"
 	"assay/store"
 	"assay/workload"
@@ -58,9 +59,7 @@ func worked(f *fake) *Work[*fakeSession] {
 func newTestClient(t *testing.T, f *fake, number int) load.Client {
 	t.Helper()
 	c, err := worked(f).Client(t.Context(), number)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return c
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -134,9 +135,7 @@ func TestShardedByID(t *testing.T) {
 	} {
 		for _, sharded := range []bool{true, false} {
 			p, err := configOf("x.star", text).compile(Documents)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			p.statements.sharded = sharded
 			_, err = p.rehearsed()
 			if err == nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -69,9 +70,7 @@ func (s *fakeSession) Close() {}
 func clientOf(t *testing.T, text string, session *fakeSession) *client {
 	t.Helper()
 	p, err := configOf("x.star", text).compile(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	c := &client{work: &Work{program: p, seed: 7}, number: 3}
 	c.Connection.Open = func(context.Context) (Session, error) { return session, nil }
 	return c

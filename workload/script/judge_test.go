@@ -9,6 +9,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/workload/definition"
 )
 
@@ -41,35 +42,25 @@ func evidence(t *testing.T, whole bool, ops []recorded, state string) definition
 	dir := t.TempDir()
 	e := definition.Evidence{History: filepath.Join(dir, "history.bin"), State: filepath.Join(dir, FileState)}
 	w, err := history.Create(e.History, history.Header{Run: "r", Workload: Name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, o := range ops {
 		if o.reservation > 0 {
 			err = w.Reserve(history.Reservation{Client: o.client, UpTo: o.reservation})
 		} else {
 			err = w.Record(&history.Op{Client: o.client, Seq: o.seq, Attempt: o.attempt, Last: o.last, Kind: o.kind, Outcome: o.outcome, Final: o.final, Values: o.values})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Close())
 	if !whole { // as a kill leaves it: without its last frame
 		content, err := os.ReadFile(e.History)
 		if err == nil {
 			err = os.WriteFile(e.History, content[:len(content)-4], 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 	}
 	if state != "" {
-		if err := os.WriteFile(e.State, []byte(state), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(e.State, []byte(state), 0o600))
 	}
 	return e
 }

@@ -8,6 +8,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/workload/definition"
 )
 
@@ -104,9 +105,7 @@ func writeLists(t *testing.T, e definition.Evidence, ids []int64) {
 		}
 		return w.Put(tagListEnd)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 }
 
 func listedBy(t *testing.T, e definition.Evidence) check.Result {
@@ -119,9 +118,7 @@ func listedIn(t *testing.T, text string, e definition.Evidence) check.Result {
 	c := Defaults()
 	c.File, c.Text = "f.star", source(text)
 	j, err := c.Judge(t.Context(), 1, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	i := slices.IndexFunc(j.Results, func(r check.Result) bool { return r.Name == CheckListed })
 	if i < 0 {
 		t.Fatalf("no list was judged: %+v", j.Results)

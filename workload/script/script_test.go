@@ -8,6 +8,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"assay/internal/expect"
 	"assay/workload"
 )
 
@@ -173,9 +174,7 @@ func TestSourceThroughYAML(t *testing.T) {
 	for _, text := range []string{"a: b\n", "  x\n\ty  \n\n", "\"'`\\ $1 %s \u00fc\u2028 <&>", "#\r\n---\n...\n", ""} {
 		c := configOf("x.star", text)
 		written, err := yaml.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		var back Config
 		if err := yaml.Unmarshal(written, &back); err != nil || back != c {
 			t.Errorf("%q became %q, %v by way of %s", text, back.Text, err, written)

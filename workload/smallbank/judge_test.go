@@ -10,6 +10,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
@@ -35,9 +36,7 @@ type story struct {
 func told(t *testing.T, operations int) *story {
 	t.Helper()
 	s, err := NewOperations(config(), seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	y := &story{operations: s, accounts: map[int64]State{}}
 	for customer := int64(1); customer <= 4; customer++ {
 		for table := Saving; table <= Checking; table++ {
@@ -124,9 +123,7 @@ func (y *story) judge(t *testing.T, c Config, promise string) definition.Judgeme
 		t.Fatal(err)
 	}
 	j, err := c.Judge(t.Context(), seed, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return j
 }
 
@@ -278,9 +275,7 @@ func TestCutState(t *testing.T) {
 	}
 	c := config()
 	j, err := c.Judge(t.Context(), seed, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if _, verdicts := kinds(j.Results); verdicts != [3]int{check.Unknown: 2, check.Valid: 1} {
 		t.Errorf("%+v", j.Results)
 	}
@@ -289,9 +284,7 @@ func TestCutState(t *testing.T) {
 func TestOperations(t *testing.T) {
 	c := Defaults()
 	s, err := NewOperations(c, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	const n = 100_000
 	counts, hot := map[uint8]int{}, 0
 	for seq := range uint64(n) {
@@ -321,9 +314,7 @@ func TestValidate(t *testing.T) {
 		"--loaders": func(c *Config) { c.Loaders = 0 }, "--model": func(c *Config) { c.Model = "serialisable" },
 	} {
 		c := Defaults()
-		if err := c.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, c.Validate())
 		change(&c)
 		var refused *store.OptionError
 		if err := c.Validate(); !errors.As(err, &refused) || refused.Option != option {

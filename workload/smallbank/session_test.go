@@ -7,6 +7,7 @@ import (
 
 	"assay/driver/mem"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/journal"
 )
@@ -14,9 +15,7 @@ import (
 // TestSession does each operation, with what it reads and leaves.
 func TestSession(t *testing.T) {
 	db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	c := Defaults()
 	c.Customers, c.Hotspot = 20, 5
 	work, err := c.Open(t.Context(), db, 7, 1)
@@ -26,13 +25,9 @@ func TestSession(t *testing.T) {
 	if err == nil {
 		err = work.Load(t.Context(), func(int64, int64) {})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	session, err := db.Session(t.Context(), statements())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer session.Close()
 	do := func(id int64, kind uint8, customer, other, amount int64) (store.Reply, Result) {
 		o := Operation{ID: id, Kind: kind, Customer: customer, Other: other, Amount: amount}

@@ -9,6 +9,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
@@ -30,9 +31,7 @@ type story struct {
 func told(t *testing.T) *story {
 	t.Helper()
 	transactions, err := NewTransactions(config(), seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	y := &story{transactions: transactions}
 	for table := range y.tables {
 		for i := int64(1); i <= transactions.rows(table); i++ {
@@ -143,9 +142,7 @@ func (y *story) judge(t *testing.T, inFlight string) definition.Judgement {
 	}
 	c := config()
 	j, err := c.Judge(t.Context(), seed, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return j
 }
 
@@ -154,9 +151,7 @@ func TestTransactionsAreAsThoseOfPgbench(t *testing.T) {
 	c := Defaults()
 	c.Scale = 3
 	transactions, err := NewTransactions(c, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	low, high := transactions.At(0), transactions.At(0)
 	for id := range int64(200_000) {
 		x := transactions.At(id)

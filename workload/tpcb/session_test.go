@@ -6,6 +6,7 @@ import (
 
 	"assay/driver/mem"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/journal"
 )
@@ -13,9 +14,7 @@ import (
 // TestTransactions changes the balances of one teller, one branch and one account.
 func TestTransactions(t *testing.T) {
 	db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	config := Config{Scale: 1, Accounts: 30, Loaders: 4}
 	work, err := config.Open(t.Context(), db, 7, 1)
 	if err == nil {
@@ -24,13 +23,9 @@ func TestTransactions(t *testing.T) {
 	if err == nil {
 		err = work.Load(t.Context(), func(int64, int64) {})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	session, err := db.Session(t.Context(), statements())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer session.Close()
 	var due int64
 	rows := map[int64][]int64{}

@@ -11,6 +11,7 @@ import (
 	"assay/driver/sqldb"
 	"assay/driver/sqlite"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/load"
 	"assay/store"
 	"assay/workload/definition"
@@ -27,21 +28,13 @@ func TestClients(t *testing.T) {
 	} {
 		config := tpcc.Config{Warehouses: 2, Items: 100, Customers: 10, Loaders: 2}
 		db, err := by.Open(t.Context(), store.Target{Address: address})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		defer db.Close()
 		work, err := config.Open(t.Context(), db, 7, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(work.Create(t.Context(), store.Marker{Run: "deck", Workload: tpcc.Name}), work.Load(t.Context(), func(int64, int64) {})); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
+		expect.NoError(t, errors.Join(work.Create(t.Context(), store.Marker{Run: "deck", Workload: tpcc.Name}), work.Load(t.Context(), func(int64, int64) {})))
 		client, err := work.Client(t.Context(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		defer client.Close()
 		inputs := tpcc.NewInputs(tpcc.NewPopulation(config, 7))
 		for seq := range uint64(100) {
@@ -53,12 +46,8 @@ func TestClients(t *testing.T) {
 			t.Errorf("an operation in a context that was over: %+v", a)
 		}
 		before, err := db.Size(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := work.(definition.Examiner).Examine(t.Context(), t.TempDir()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
+		expect.NoError(t, work.(definition.Examiner).Examine(t.Context(), t.TempDir()))
 		if after, err := db.Size(t.Context()); err != nil || !maps.Equal(after.Rows, before.Rows) {
 			t.Errorf("after the isolation tests there are %v, %v; before %v", after.Rows, err, before.Rows)
 		}

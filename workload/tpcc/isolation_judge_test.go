@@ -11,6 +11,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // honestTests are what the isolation tests leave on a database where nobody waits for
@@ -36,12 +37,8 @@ func judgedTests(t *testing.T, tests []IsolationTest, promise string) (*check.Re
 	t.Helper()
 	folder := t.TempDir()
 	text, err := json.Marshal(isolationRecord{Tests: tests})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, FileIsolation), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, os.WriteFile(filepath.Join(folder, FileIsolation), text, 0o600))
 	result, shown, note, err := judgeIsolation(folder, promise)
 	if err != nil || result == nil || len(shown) != len(tests) {
 		t.Fatalf("%v, %d tests, %v", result, len(shown), err)
@@ -118,22 +115,16 @@ func TestIsolationTestsThatWereNotPlayed(t *testing.T) {
 	folder := t.TempDir()
 	for text, want := range map[string]string{"": "no record", `{"not_tried": "it cannot"}`: "it cannot"} {
 		if text != "" {
-			if err := os.WriteFile(filepath.Join(folder, FileIsolation), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.WriteFile(filepath.Join(folder, FileIsolation), []byte(text), 0o600))
 		}
 		r, _, note, err := judgeIsolation(folder, "serializable")
 		if r != nil || err != nil || !strings.Contains(note, "not tried: ") || !strings.Contains(note, want) {
 			t.Errorf("%q: %v, note %q, %v", text, r, note, err)
 		}
-		if err := os.RemoveAll(filepath.Join(folder, FileIsolation)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.RemoveAll(filepath.Join(folder, FileIsolation)))
 	}
 	for _, text := range []string{"{", `{"tests": [{"test": 10}]}`, `{"tests": [{"test": 1, "before": [1]}]}`, `{"tests": [{"test": 8, "seen": [1], "again": [1, 2]}]}`} {
-		if err := os.WriteFile(filepath.Join(folder, FileIsolation), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(folder, FileIsolation), []byte(text), 0o600))
 		if _, _, _, err := judgeIsolation(folder, "serializable"); !errors.As(err, new(*history.FormatError)) {
 			t.Errorf("%q: %v, want a *history.FormatError", text, err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/workload/definition"
 )
 
@@ -27,9 +28,7 @@ const testSeed = 3
 // opening are all opening rows.
 func opening(t *testing.T) *openingStore {
 	t.Helper()
-	if err := smallConfig().Validate(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, smallConfig().Validate())
 	s := &openingStore{}
 	b := newBatches(NewPopulation(smallConfig(), testSeed))
 	for n := range b.count() {
@@ -81,24 +80,14 @@ func judgedRows(t *testing.T, s *openingStore, ops ...history.Op) []check.Result
 	folder := t.TempDir()
 	e := definition.Evidence{History: filepath.Join(folder, "history"), State: filepath.Join(folder, FileState)}
 	w, err := history.Create(e.History, history.Header{Workload: Name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for i := range ops {
-		if err := w.Record(&ops[i]); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, w.Record(&ops[i]))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := Save(t.Context(), s.Read, e.State, func(int64) {}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Close())
+	expect.NoError(t, Save(t.Context(), s.Read, e.State, func(int64) {}))
 	j, err := Judge(smallConfig(), testSeed, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return j.Results
 }
 
@@ -203,16 +192,10 @@ func TestWithoutState(t *testing.T) {
 	folder := t.TempDir()
 	e := definition.Evidence{History: filepath.Join(folder, "history"), State: filepath.Join(folder, FileState)}
 	w, err := history.Create(e.History, history.Header{Workload: Name})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, w.Close())
 	j, err := Judge(smallConfig(), testSeed, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, r := range j.Results {
 		if r.Verdict != check.Unknown {
 			t.Errorf("%s is %v", r.Name, r.Verdict)

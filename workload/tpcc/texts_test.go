@@ -9,6 +9,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/definition"
 )
@@ -46,9 +47,7 @@ func customerKept(data string) kept { return rowTexts(CustomerColumns(), &Custom
 // documents.
 func TestNotJudgedAreColumns(t *testing.T) {
 	page, err := os.ReadFile("../../docs/tpcc.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, u := range NotJudged() {
 		if words := strings.Join(strings.Fields(string(page)), " "); !strings.Contains(words, "`"+u.Column+"`") || !strings.Contains(words, u.What) {
 			t.Errorf("docs/tpcc.md does not say that of %s is not judged what is %s", u.Column, u.What)
@@ -114,9 +113,7 @@ func saveFormer(t *testing.T, s *openingStore, path string) {
 		}
 		return w.Put(tagCount, rows)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 }
 
 func former[T any](w *history.RecordWriter, rows *int64, tag byte, c store.Columns[T]) func(T) error {

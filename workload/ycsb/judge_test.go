@@ -13,6 +13,7 @@ import (
 	"assay/check"
 	"assay/check/register"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/definition"
 )
@@ -51,24 +52,16 @@ func (x run) write(t testing.TB) definition.Evidence {
 	folder := t.TempDir()
 	path, state := filepath.Join(folder, "history"), filepath.Join(folder, "state")
 	w, err := history.Create(path, history.Header{Run: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for client := range 2 {
 		if x.reserved > 0 {
-			if err := w.Reserve(history.Reservation{Client: client, UpTo: x.reserved}); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, w.Reserve(history.Reservation{Client: client, UpTo: x.reserved}))
 		}
 	}
 	for i := range x.ops {
-		if err := w.Record(&x.ops[i]); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, w.Record(&x.ops[i]))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Close())
 	if !x.noState {
 		rows := int64(0)
 		err := history.SaveRecords(state, preset(store.Schema{}, keys{}, nil).Magic, func() {}, func(w *history.RecordWriter) error {
@@ -86,9 +79,7 @@ func (x run) write(t testing.TB) definition.Evidence {
 			}
 			return w.Put(3, rows)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 	}
 	e := definition.Evidence{History: path, State: state, Promise: store.Linearizable}
 	if x.weak {
@@ -366,9 +357,7 @@ func TestAgreesWithTheJudgeOfRegisters(t *testing.T) {
 		files := x.write(t)
 		for _, together := range []int64{8, 1 << 20} {
 			results, f, err := judgeTogether(x.config(), 1, files, together)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			got := results[len(results)-1]
 			if got.Verdict != want.Verdict {
 				t.Fatalf("%v, but it is %v: %+v\n%+v\n%+v\n%+v", got.Verdict, want.Verdict, got, want, f, x.ops)

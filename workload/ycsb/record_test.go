@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload"
 )
@@ -149,9 +150,7 @@ func TestConfigs(t *testing.T) {
 		"--distribution": func(c *Config) { c.Distribution = "zipfain" },
 	} {
 		c := Defaults()
-		if err := c.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, c.Validate())
 		change(&c)
 		var refused *store.OptionError
 		if err := c.Validate(); !errors.As(err, &refused) || refused.Option != option {

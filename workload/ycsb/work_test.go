@@ -6,6 +6,7 @@ import (
 
 	"assay/driver/mem"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -37,25 +38,15 @@ func TestWhatAnUpdateFinds(t *testing.T) {
 	c := Defaults()
 	c.Records, c.Mix = 10, "update=1"
 	of, err := schemaOf(store.Target{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, lacks := range []store.Lacks{nil, {store.UniqueKeys: "an insert replaces"}} {
 		db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, of)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		w, err := c.Open(t.Context(), lacking{db, lacks}, 1, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Create(t.Context(), store.Marker{}); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
+		expect.NoError(t, w.Create(t.Context(), store.Marker{}))
 		client, err := w.Client(t.Context(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		a := client.Attempt(t.Context(), 0, 1)
 		told := len(a.Values) == 2 && version(a.Values[1]) == absent
 		if a.Kind != KindUpdate || a.Outcome != history.Committed || told != (lacks == nil) {
