@@ -12,7 +12,7 @@ import (
 	"assay/store"
 )
 
-// Error classes that are this driver's own, beside those of package workload.
+// Error classes that are this driver's own, beside those of package store.
 const (
 	classCancelled    = "cancelled"
 	classUnavailable  = "not enough replicas alive"

@@ -7,7 +7,7 @@ import (
 	"assay/store"
 )
 
-// Error classes beside those of package workload.
+// Error classes beside those of package store.
 const (
 	classTooOld    = "transaction too old"
 	classBehind    = "storage behind"

@@ -62,7 +62,7 @@ const (
 	codeNotPrepared           = 1 // stands for codeUnknownCommand of a Galera node without a quorum
 )
 
-// Classes beside those of package workload.
+// Classes beside those of package store.
 const (
 	// classNotPrepared: a Galera node that is in no component with a quorum.
 	classNotPrepared = "node not prepared"

@@ -11,7 +11,7 @@ import (
 	"assay/store"
 )
 
-// Error classes beside those of package workload.
+// Error classes beside those of package store.
 const (
 	classDiskFull = "disk full"
 	classIO       = "i/o error"
