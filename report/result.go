@@ -93,7 +93,7 @@ type Result struct {
 	// others.
 	Rounds []Round `json:"rounds,omitempty"`
 	Faults []Fault `json:"faults"`
-	Own
+	WorkloadFigures
 	// Cluster is null where assay started no servers and was attached to no pods.
 	Cluster    *Cluster    `json:"cluster,omitempty"`
 	Thresholds []Threshold `json:"thresholds"`

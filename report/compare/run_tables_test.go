@@ -18,7 +18,7 @@ func TestTablesOfWork(t *testing.T) {
 				Errors: []report.ErrorCount{{Class: "timeout", Attempts: 9}, {Class: "connection lost", Attempts: 1}}},
 			{Action: "pause", Target: "any", Skipped: true, WriteOutage: 4_000, WritesAway: true},
 		},
-		Own: report.Own{
+		WorkloadFigures: report.WorkloadFigures{
 			Availability: &report.Availability{Policy: "retry", HungWrites: 2, HungReads: 1, Lost: 4, Duplicates: 11, Stale: 3},
 			Entity:       &report.Entity{Writes: report.Flow{PerSecond: 120, Max: 150, Mean: 2}},
 		},

@@ -82,7 +82,7 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 	if err != nil {
 		return definition.Judgement{}, err
 	}
-	return definition.Judgement{Results: results, Own: report.Own{Availability: c.section(f)}, Notes: notes(e, f), Counts: f.Writes}, nil
+	return definition.Judgement{Results: results, WorkloadFigures: report.WorkloadFigures{Availability: c.section(f)}, Notes: notes(e, f), Counts: f.Writes}, nil
 }
 
 // NotApplicable is the check of reads where nobody reads.

@@ -233,8 +233,8 @@ type Judgement struct {
 	Facts map[string][]report.Setting
 	Sizes map[string]report.RoundSize
 	Rates map[string]float64
-	// Own are the figures of the workload's own section of the report.
-	report.Own
+	// WorkloadFigures are those of the workload's own section of the report.
+	report.WorkloadFigures
 }
 
 // Support says whether a driver serves a workload, and with what.

@@ -83,7 +83,7 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 	if err != nil {
 		return definition.Judgement{}, err
 	}
-	out := definition.Judgement{Results: results, Own: report.Own{Entity: section(f)}, Counts: f.Writes.Outcomes.Plus(f.Reads.Outcomes)}
+	out := definition.Judgement{Results: results, WorkloadFigures: report.WorkloadFigures{Entity: section(f)}, Counts: f.Writes.Outcomes.Plus(f.Reads.Outcomes)}
 	out.Notes = e.UnknownNotes("write that ended unknown", "writes that ended unknown", f.Writes.Outcomes.Unknown, f.UnknownDone)
 	return out, nil
 }

@@ -27,7 +27,7 @@ func (j *judge) summarize() definition.Judgement {
 	finish(&j.answers, check.Counted(j.answered, "answer was", "answers were")+" compared with what is there")
 	out := definition.Judgement{
 		Results: []check.Result{j.consistency, j.orders, j.payments, j.deliveries, j.stocks, j.answers},
-		Counts:  j.counts, Own: report.Own{TPCC: figures(j.config, j.paces)},
+		Counts:  j.counts, WorkloadFigures: report.WorkloadFigures{TPCC: figures(j.config, j.paces)},
 	}
 	if j.isolation != nil {
 		out.Results = append(out.Results, *j.isolation)

@@ -62,7 +62,7 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 	if err != nil {
 		return definition.Judgement{}, err
 	}
-	out := definition.Judgement{Results: results, Own: report.Own{YCSB: section(f)}, Counts: f.Outcomes}
+	out := definition.Judgement{Results: results, WorkloadFigures: report.WorkloadFigures{YCSB: section(f)}, Counts: f.Outcomes}
 	out.Notes = e.UnknownNotes("write that ended unknown", "writes that ended unknown", f.Writes.Unknown, f.UnknownDone)
 	return out, nil
 }

@@ -1,7 +1,7 @@
 package report
 
-// Own is what only the runs of one workload have; nil in runs of others.
-type Own struct {
+// WorkloadFigures are what only the runs of one workload have, each nil in runs of others.
+type WorkloadFigures struct {
 	Availability *Availability `json:"availability,omitempty"`
 	Entity       *Entity       `json:"entity,omitempty"`
 	YCSB         *YCSB         `json:"ycsb,omitempty"`
