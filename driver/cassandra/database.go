@@ -84,7 +84,7 @@ func layOut(schema store.Schema) *database {
 // Lacks are the capabilities that Cassandra does not have.
 func Lacks() store.Lacks {
 	return store.Lacks{
-		store.Transactions:    "Cassandra has no transaction over several partitions",
+		store.Transactions:    "Cassandra has no transaction over several partitions, and a lightweight transaction is one condition in one partition",
 		store.Snapshots:       "Cassandra reads no one state of many rows",
 		store.Sets:            "Cassandra has no update of all rows of a partition, each of which must be named by its whole key, and a batch of such updates is another thing",
 		store.OrderedScans:    "Cassandra spreads rows by a hash of their partition key (Murmur3Partitioner), so that a range of keys is no range of rows",

@@ -17,7 +17,8 @@
 //		"assay/driver/drivertest"
 //		"assay/driver/sqldb"
 //		"assay/driver/sqlite"
-//		"assay/workload"
+//		"assay/internal/expect"
+//		"assay/store"
 //		"assay/workload/definition"
 //		"assay/workload/script"
 //	)
@@ -30,9 +31,7 @@
 //			Others: func(workload string) []drivertest.Other { return others(path) },
 //			MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
 //				const content = "another program's file"
-//				if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-//					t.Fatal(err)
-//				}
+//				expect.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 //				t.Cleanup(func() { os.Remove(path) })
 //				return func(t *testing.T) {
 //					if got, err := os.ReadFile(path); err != nil || string(got) != content {
