@@ -71,7 +71,16 @@ func openers(t *testing.T) map[string]func(store.Target) error {
 		"tpcc": func(to store.Target) error {
 			return closed(definition.Direct(tpcc.Definition(), Open, sqldb.Lacks()).Open(ctx, to))
 		},
-		"churn": func(to store.Target) error { return closed(Open(ctx, to, churn.Schema())) },
+		"churn": func(to store.Target) error {
+			db, err := Open(ctx, to, churn.Schema())
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			config := churn.Defaults()
+			_, err = config.Open(ctx, db, 1, 1)
+			return err
+		},
 	}
 }
 
