@@ -155,8 +155,9 @@ func (c *client) do(ctx context.Context, w sentWrite) (r store.Reply) {
 		case c.seq%2 != 0:
 			r = session.Run(ctx, store.Call{Statement: recordStatement, Parameters: c.f.recordParameters(w)})
 		case c.f.schema.Open:
+			parameters := c.f.recordParameters(w) // not in the work, which may outlive the attempt
 			r = session.Transaction(ctx, true, func(ctx context.Context, tx store.Transaction) error {
-				_, err := tx.Do(ctx, recordStatement, nil, c.f.recordParameters(w)...)
+				_, err := tx.Do(ctx, recordStatement, nil, parameters...)
 				return err
 			})
 		default:
