@@ -5,8 +5,8 @@
 // machine that slows down slows both. What it compares with comes from the system's
 // packages (`make bench` installs them).
 //
-//	go run ./bench -pairs 5 -rows 'bank|null'
-//	go run ./bench -growth 100000000 -rows '^run' -chart growth.svg
+//	go run ./cmd/bench -pairs 5 -rows 'bank|null'
+//	go run ./cmd/bench -growth 100000000 -rows '^run' -chart growth.svg
 //
 // It prints a table in Markdown: medians, the ratio of each pair as median and range, the
 // processor time of the client for each operation, and its peak memory.

@@ -125,7 +125,7 @@ func rows() []row {
 				--json --quiet --out "$(mktemp -u -p .)" || test $? = 4`},
 			theirs: side{name: "the same loop in C, the same settings", read: readText(`([0-9.]+) transfers a second`, `([0-9]+) transfers in`),
 				prepare: `rm -f loop.db*`, run: `./loop loop.db 10000 "$SECONDS_EACH"`}, reach: "0.9"},
-		{name: "bank, MongoDB, three nodes, majority, 8 clients", before: `(cd "$HERE" && go build -trimpath -o "$OLDPWD/loop" ./bench/rivals/mongodb)
+		{name: "bank, MongoDB, three nodes, majority, 8 clients", before: `(cd "$HERE" && go build -trimpath -o "$OLDPWD/loop" ./cmd/bench/rivals/mongodb)
 			"$ASSAY" cluster up mongodb:3,network=loopback > up
 			eval "$(sed -n 's/^use it:  //p' up)" && echo "$ASSAY_DB" > address
 			sed -n 's/^end it:  assay cluster down //p' up > cluster`, after: `"$ASSAY" cluster down "$(cat cluster)"`,
