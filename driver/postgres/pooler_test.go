@@ -198,16 +198,22 @@ func TestSettleBehindAPooler(t *testing.T) {
 // TestKilledConnectionsBehindAPooler: the server's connections are ended under a run.
 func TestKilledConnectionsBehindAPooler(t *testing.T) {
 	at := startPooler(t, "transaction", 3)
-	killer := admin(t) // an idle connection may be about to serve somebody else than the session whose name it has
+	// A connection that is idle, or is just given another name, may be about to serve somebody
+	// else than the session whose name it has.
+	killer := admin(t)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan int)
 	go func() {
-		kills := 0
-		for store.Pause(ctx, 150*time.Millisecond) == nil {
-			var n int
+		kills, pause := 0, 150*time.Millisecond
+		for store.Pause(ctx, pause) == nil {
+			n := 0
+			pause = 2 * time.Millisecond // until one is met at work
 			if err := killer.QueryRow(ctx, `SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity
-				WHERE application_name LIKE 'assay % session %' AND state <> 'idle' AND pid <> pg_backend_pid() LIMIT 1) p`).Scan(&n); err == nil {
+				WHERE application_name LIKE 'assay % session %' AND state <> 'idle' AND query LIKE '%assay!_%' ESCAPE '!' LIMIT 1) p`).Scan(&n); err == nil {
 				kills += n
+				if n > 0 {
+					pause = 150 * time.Millisecond
+				}
 			}
 		}
 		done <- kills
