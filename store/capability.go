@@ -1,5 +1,7 @@
 package store
 
+import "slices"
+
 // Capability is something that a workload can need and that not every database has.
 type Capability string
 
@@ -43,6 +45,18 @@ const (
 // Lacks are the capabilities that a database does not have, each with the reason, as a
 // clause: "Cassandra has no transaction over several partitions".
 type Lacks map[Capability]string
+
+// LacksAllBut are all capabilities but these, for one reason.
+func LacksAllBut(why string, has ...Capability) Lacks {
+	lacks := Lacks{}
+	for _, c := range []Capability{Transactions, Snapshots, Sets, OrderedScans, Indexes, Lists, Compactions, Language, SQL, UpdateInPlace,
+		SecondaryUnique, UniqueKeys, Changes, Documents} {
+		if !slices.Contains(has, c) {
+			lacks[c] = why
+		}
+	}
+	return lacks
+}
 
 // Need is a capability that a workload needs. Why is what would come of doing without, as a
 // clause: "a transfer could be half done".

@@ -127,7 +127,7 @@ func testWorkloads(t *testing.T, c *cluster.Ring) {
 	drivertest.ShortRuns(t, to, drivertest.Supports(Open, Lacks())...)
 	to.Address += "?consistency=one"
 	t.Run("one", func(t *testing.T) {
-		drivertest.ShortRuns(t, to, definition.Direct(availability.Definition(), Open, Lacks()), definition.Direct(entity.Definition(), Open, Lacks()))
+		drivertest.ShortRuns(t, to, definition.SupportOf(availability.Definition(), Open, Lacks()), definition.SupportOf(entity.Definition(), Open, Lacks()))
 	})
 	weak, err := Open(t.Context(), to, entity.Schema())
 	expect.NoError(t, err)

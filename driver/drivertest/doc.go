@@ -51,7 +51,7 @@
 //
 //	// TestWorkloads does a short run of each workload.
 //	func TestWorkloads(t *testing.T) {
-//		supports := append(drivertest.Supports(sqlite.Open, sqldb.Lacks()), definition.Direct(script.Definition(), sqlite.Open, sqldb.Lacks()))
+//		supports := append(drivertest.Supports(sqlite.Open, sqldb.Lacks()), definition.SupportOf(script.Definition(), sqlite.Open, sqldb.Lacks()))
 //		for _, parameters := range []string{"", "?journal=delete&synchronous=off"} {
 //			t.Run(parameters, func(t *testing.T) {
 //				// Characters that mean something in an address or a file: URI.

@@ -29,7 +29,7 @@ func Supports(open store.Opener, lacks store.Lacks) []definition.Support {
 		bank.Definition(), smallbank.Definition(), tpcb.Definition(), isolation.Definition(), bulkupdate.Definition(), churn.Definition(),
 		candles.Definition(), tpcc.Definition(), availability.Definition(), entity.Definition(), ycsb.Definition(),
 	} {
-		all = append(all, definition.Direct(w, open, lacks))
+		all = append(all, definition.SupportOf(w, open, lacks))
 	}
 	return all
 }

@@ -116,7 +116,7 @@ func TestKeyValueWithRiskyReads(t *testing.T) {
 			t.Errorf("%s: the promise is %q, want %q", to.Address, promise, want)
 		}
 	}
-	drivertest.ShortRuns(t, risky, definition.Direct(entity.Definition(), Open, Lacks()))
+	drivertest.ShortRuns(t, risky, definition.SupportOf(entity.Definition(), Open, Lacks()))
 }
 
 func TestInterleaving(t *testing.T) {

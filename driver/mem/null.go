@@ -46,14 +46,7 @@ const nullAlone = "the null store answers transfers, and inserts and reads by ke
 
 // NullLacks are the capabilities that the null store does not have.
 func NullLacks() store.Lacks {
-	lacks := store.Lacks{}
-	for _, c := range []store.Capability{
-		store.Snapshots, store.Sets, store.OrderedScans, store.Indexes, store.Lists, store.Compactions, store.Language, store.SQL,
-		store.UpdateInPlace, store.SecondaryUnique, store.Changes, store.Documents,
-	} {
-		lacks[c] = nullAlone
-	}
-	return lacks
+	return store.LacksAllBut(nullAlone, store.Transactions, store.UniqueKeys)
 }
 
 // nullDatabase has only mark and lease. It is a store.Database.

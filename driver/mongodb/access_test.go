@@ -153,7 +153,7 @@ func supports() []definition.Support {
 func TestStandalone(t *testing.T) {
 	address := startStandalone(t)
 	to := store.Target{Address: address, ConnectTimeout: 20 * time.Second}
-	for _, by := range append(supports(), definition.Direct(script.Definition(), Open, Lacks())) {
+	for _, by := range append(supports(), definition.SupportOf(script.Definition(), Open, Lacks())) {
 		db, err := by.Open(t.Context(), to)
 		switch by.Workload {
 		case bank.Name, isolation.Name, smallbank.Name, tpcb.Name, tpcc.Name, script.Name:

@@ -84,7 +84,7 @@ func TestReplicaSet(t *testing.T) {
 			t.Run("options="+options, func(t *testing.T) {
 				to := store.Target{Address: set.Address() + options, ConnectTimeout: 20 * time.Second}
 				drivertest.RunOutcomes(t, drivertest.Store{Open: Open, Lacks: Lacks(), Target: to})
-				drivertest.ShortRuns(t, to, definition.Direct(bank.Definition(), Open, Lacks()), definition.Direct(isolation.Definition(), Open, Lacks()))
+				drivertest.ShortRuns(t, to, definition.SupportOf(bank.Definition(), Open, Lacks()), definition.SupportOf(isolation.Definition(), Open, Lacks()))
 			})
 		}
 	})

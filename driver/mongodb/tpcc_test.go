@@ -19,7 +19,7 @@ import (
 // its definition says, in one of both schemas.
 func testTPCC(t *testing.T, set *cluster.ReplicaSet) {
 	target := store.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second, Schema: tpcc.SchemaDenormalized}
-	drivertest.ShortRuns(t, target, definition.Direct(tpcc.Definition(), Open, Lacks()))
+	drivertest.ShortRuns(t, target, definition.SupportOf(tpcc.Definition(), Open, Lacks()))
 	for i, bug := range tpcc.Bugs() {
 		target.Schema = []string{tpcc.SchemaNormalized, tpcc.SchemaDenormalized}[i%2]
 		t.Run(bug.Name, func(t *testing.T) { testTPCCBug(t, target, bug) })
@@ -28,7 +28,7 @@ func testTPCC(t *testing.T, set *cluster.ReplicaSet) {
 
 // testTPCCBug looks where the lines of orders are as well.
 func testTPCCBug(t *testing.T, target store.Target, bug bugs.Bug) {
-	by := definition.Direct(tpcc.Definition(), func(ctx context.Context, target store.Target, schema store.Schema) (store.Database, error) {
+	by := definition.SupportOf(tpcc.Definition(), func(ctx context.Context, target store.Target, schema store.Schema) (store.Database, error) {
 		db, err := Open(ctx, target, schema)
 		if err != nil {
 			return nil, err
@@ -66,9 +66,9 @@ func testTPCCBug(t *testing.T, target store.Target, bug bugs.Bug) {
 func testRouterTPCC(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
 	target := store.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}
 	var refused *store.OptionError
-	if _, err := definition.Direct(tpcc.Definition(), Open, Lacks()).Open(t.Context(), target); !errors.As(err, &refused) || refused.Option != parameterShard {
+	if _, err := definition.SupportOf(tpcc.Definition(), Open, Lacks()).Open(t.Context(), target); !errors.As(err, &refused) || refused.Option != parameterShard {
 		t.Errorf("sharded: %v", err)
 	}
 	target.Address = router.address()
-	drivertest.ShortRuns(t, target, definition.Direct(tpcc.Definition(), Open, Lacks()))
+	drivertest.ShortRuns(t, target, definition.SupportOf(tpcc.Definition(), Open, Lacks()))
 }

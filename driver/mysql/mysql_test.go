@@ -228,7 +228,7 @@ func TestWorkloads(t *testing.T) {
 		"snapshots": at("repeatable read", parameter("innodb_snapshot_isolation", "ON")),
 	} {
 		t.Run(name, func(t *testing.T) {
-			drivertest.ShortRuns(t, to, definition.Direct(bank.Definition(), open, lacks), definition.Direct(isolation.Definition(), open, lacks), definition.Direct(smallbank.Definition(), open, lacks))
+			drivertest.ShortRuns(t, to, definition.SupportOf(bank.Definition(), open, lacks), definition.SupportOf(isolation.Definition(), open, lacks), definition.SupportOf(smallbank.Definition(), open, lacks))
 		})
 	}
 }

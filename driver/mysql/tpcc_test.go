@@ -14,6 +14,6 @@ import (
 // and another thing at a second reading. Repeatable read shows one
 // snapshot, and locks the gap in which a Delivery has found no order.
 func TestTPCCIsolation(t *testing.T) {
-	drivertest.RunTPCCIsolation(t, definition.Direct(tpcc.Definition(), Open, sqldb.Lacks()), func(isolation string) store.Target { return at(isolation) },
+	drivertest.RunTPCCIsolation(t, definition.SupportOf(tpcc.Definition(), Open, sqldb.Lacks()), func(isolation string) store.Target { return at(isolation) },
 		map[string][]int{"": nil, "read uncommitted": {1, 2, 7, 8, 9}, "serializable": nil})
 }

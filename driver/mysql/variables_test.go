@@ -46,7 +46,7 @@ func configure(t *testing.T, names ...string) {
 
 // supports are all workloads.
 func supports() []definition.Support {
-	return append(drivertest.Supports(Open, sqldb.Lacks()), definition.Direct(script.Definition(), Open, sqldb.Lacks()))
+	return append(drivertest.Supports(Open, sqldb.Lacks()), definition.SupportOf(script.Definition(), Open, sqldb.Lacks()))
 }
 
 // TestConfiguredServersConvictNobody: nothing that a server's configuration sets for its
@@ -55,7 +55,7 @@ func TestConfiguredServersConvictNobody(t *testing.T) {
 	for name := range hostile() {
 		t.Run(name, func(t *testing.T) {
 			configure(t, name)
-			drivertest.ShortRuns(t, target(), definition.Direct(bank.Definition(), Open, sqldb.Lacks()))
+			drivertest.ShortRuns(t, target(), definition.SupportOf(bank.Definition(), Open, sqldb.Lacks()))
 		})
 	}
 	t.Run("all", func(t *testing.T) {

@@ -69,7 +69,7 @@ func openers(t *testing.T) map[string]func(store.Target) error {
 		"candles":    func(to store.Target) error { return closed(Open(ctx, to, candles.Schema())) },
 		"bulkupdate": func(to store.Target) error { return closed(Open(ctx, to, bulkupdate.Schema())) },
 		"tpcc": func(to store.Target) error {
-			return closed(definition.Direct(tpcc.Definition(), Open, sqldb.Lacks()).Open(ctx, to))
+			return closed(definition.SupportOf(tpcc.Definition(), Open, sqldb.Lacks()).Open(ctx, to))
 		},
 		"churn": func(to store.Target) error {
 			db, err := Open(ctx, to, churn.Schema())

@@ -48,7 +48,7 @@ func configure(t *testing.T, names ...string) {
 
 // supports are all workloads.
 func supports() []definition.Support {
-	return append(drivertest.Supports(Open, sqldb.Lacks()), definition.Direct(script.Definition(), Open, sqldb.Lacks()))
+	return append(drivertest.Supports(Open, sqldb.Lacks()), definition.SupportOf(script.Definition(), Open, sqldb.Lacks()))
 }
 
 // TestConfiguredServersConvictNobody: nothing that the configuration sets for sessions has
@@ -62,7 +62,7 @@ func TestConfiguredServersConvictNobody(t *testing.T) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			configure(t, name)
-			drivertest.ShortRuns(t, target(t), definition.Direct(bank.Definition(), Open, sqldb.Lacks()))
+			drivertest.ShortRuns(t, target(t), definition.SupportOf(bank.Definition(), Open, sqldb.Lacks()))
 		})
 	}
 	t.Run("all", func(t *testing.T) {

@@ -218,7 +218,7 @@ func TestKilledConnectionsBehindAPooler(t *testing.T) {
 		}
 		done <- kills
 	}()
-	drivertest.ShortRuns(t, through(at), definition.Direct(bank.Definition(), Open, sqldb.Lacks()), definition.Direct(smallbank.Definition(), Open, sqldb.Lacks()))
+	drivertest.ShortRuns(t, through(at), definition.SupportOf(bank.Definition(), Open, sqldb.Lacks()), definition.SupportOf(smallbank.Definition(), Open, sqldb.Lacks()))
 	stop()
 	if kills := <-done; kills == 0 {
 		t.Error("nothing was killed")

@@ -188,7 +188,7 @@ func TestWorkloads(t *testing.T) {
 	})
 	for _, level := range []string{"repeatable read", "serializable"} {
 		t.Run(level, func(t *testing.T) {
-			drivertest.ShortRuns(t, at(t, level, quick), definition.Direct(bank.Definition(), open, lacks), definition.Direct(isolation.Definition(), open, lacks), definition.Direct(smallbank.Definition(), open, lacks))
+			drivertest.ShortRuns(t, at(t, level, quick), definition.SupportOf(bank.Definition(), open, lacks), definition.SupportOf(isolation.Definition(), open, lacks), definition.SupportOf(smallbank.Definition(), open, lacks))
 		})
 	}
 }

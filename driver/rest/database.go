@@ -47,16 +47,7 @@ type database struct {
 const twoCalls = "the service behind the address has two calls, to write an entity and to read one"
 
 // Lacks are the capabilities that the service does not have.
-func Lacks() store.Lacks {
-	lacks := store.Lacks{}
-	for _, c := range []store.Capability{
-		store.Transactions, store.Snapshots, store.Sets, store.OrderedScans, store.Indexes, store.Lists, store.Compactions, store.Language,
-		store.SQL, store.UpdateInPlace, store.SecondaryUnique, store.Changes, store.Documents,
-	} {
-		lacks[c] = twoCalls
-	}
-	return lacks
-}
+func Lacks() store.Lacks { return store.LacksAllBut(twoCalls, store.UniqueKeys) }
 
 // Open reaches the service at target.Address, http://HOST:PORT or
 // https://HOST:PORT with an optional path before those of the service and the

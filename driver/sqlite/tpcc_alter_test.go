@@ -136,7 +136,7 @@ func statementsOf(all []column) map[string][]string {
 // judge to see each. The columns are those that the file has, so that none is forgotten.
 func TestTPCCJudgesEveryColumn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tpcc.db")
-	by := definition.Direct(tpcc.Definition(), sqlite.Open, sqldb.Lacks())
+	by := definition.SupportOf(tpcc.Definition(), sqlite.Open, sqldb.Lacks())
 	run := drivertest.ShortRun{Workload: tpcc.Definition(), Config: &tpcc.Config{Warehouses: 2, Items: 100, Customers: 10, Loaders: 2}, Seed: 7, Clients: 2, Each: 60, Attempts: 20}
 	history := filepath.Join(t.TempDir(), "history")
 	// judged says which checks have this verdict.

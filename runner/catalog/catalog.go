@@ -82,14 +82,18 @@ func (d Driver) OpenStatistics(ctx context.Context, workloadName string, target 
 // Support is whether the driver serves a workload. Missing has whether this build
 // can open it at all. The name must be one of Workloads.
 func (d Driver) Support(name string) definition.Support {
-	if why := d.Refuses[name]; why != "" {
-		return definition.Not(name, why)
-	}
 	w, err := WorkloadOf(name)
 	if err != nil {
 		return definition.Not(name, err.Error())
 	}
-	return withBugs(definition.Direct(w, d.Open, d.Lacks), w.Bugs)
+	return d.support(w)
+}
+
+func (d Driver) support(w definition.Workload) definition.Support {
+	if why := d.Refuses[w.Name]; why != "" {
+		return definition.Not(w.Name, why)
+	}
+	return definition.SupportOf(w, withBugs(d.Open, w.Bugs), d.Lacks)
 }
 
 // URL returns the URL of an address that a user wrote: one of libpq's keywords and values
@@ -150,7 +154,7 @@ func otherDrivers() []Driver {
 			Parameters:   "with https tlsCAFile, tlsCertFile and tlsKeyFile",
 			NoStatistics: "the databases behind the service are not known to assay",
 			Open:         rest.Open, Lacks: rest.Lacks(),
-			Refuses: map[string]string{availability.Name: "the service behind the address has two calls, to write an entity and to read one"},
+			Refuses: map[string]string{availability.Name: rest.Lacks()[store.Changes]},
 		},
 		{
 			Name: "mem", Schemes: []string{"mem"}, Example: "mem://?bug=lost-ack:0.001", Summary: "a reference database in memory with bugs to switch on, to test the tester",
@@ -162,12 +166,10 @@ func otherDrivers() []Driver {
 			Name: "null", Schemes: []string{"null"}, Example: "null://", Summary: "a store that answers at once and keeps nothing, for what assay itself takes; it is judged by nothing",
 			NoStatistics: "it runs inside assay and keeps no account of its work",
 			Open:         mem.OpenNull, Lacks: mem.NullLacks(),
-			Refuses: map[string]string{smallbank.Name: transfersAlone, tpcb.Name: transfersAlone},
+			Refuses: map[string]string{smallbank.Name: mem.NullLacks()[store.Changes], tpcb.Name: mem.NullLacks()[store.Changes]},
 		},
 	}
 }
-
-const transfersAlone = "the null store answers transfers, and inserts and reads by key, alone"
 
 // SchemeError means that no driver serves an address.
 type SchemeError struct {
@@ -227,7 +229,7 @@ func Matrix() []Cell {
 	var cells []Cell
 	for _, d := range Drivers() {
 		for _, w := range Workloads() {
-			support := d.Support(w.Name)
+			support := d.support(w)
 			c := Cell{Driver: d.Name, Workload: w.Name, Supported: support.Open != nil, Reason: support.Reason}
 			if d.Missing != "" && c.Supported {
 				c.Supported, c.Reason = false, d.Missing
@@ -266,25 +268,22 @@ func bugsOf(name string) []bug.Bug {
 	return of.Bugs
 }
 
-// withBugs is the support of a workload whose addresses can ask for bugs
-// (bug=NAME:PROBABILITY), which no driver is told of.
-func withBugs(by definition.Support, all []bug.Bug) definition.Support {
-	open := by.Open
-	if open == nil || len(all) == 0 {
-		return by
+// withBugs opens databases whose addresses can ask for bugs (bug=NAME:PROBABILITY), which no
+// driver is told of.
+func withBugs(open store.Opener, all []bug.Bug) store.Opener {
+	if len(all) == 0 {
+		return open
 	}
-	by.Open = func(ctx context.Context, target store.Target) (store.Database, error) {
+	return func(ctx context.Context, target store.Target, schema store.Schema) (store.Database, error) {
 		address, seeded, err := bugs.Take(target.Address, all)
 		if err != nil {
 			return nil, err
 		}
 		target.Address = address
-		if len(seeded) == 0 {
-			return open(ctx, target)
+		db, err := open(ctx, target, schema)
+		if err != nil || len(seeded) == 0 {
+			return db, err
 		}
-		return by.Around(ctx, target, func(db store.Database, schema store.Schema) store.Database {
-			return bugs.Over(db, schema, all, seeded, target.Seed)
-		})
+		return bugs.Over(db, schema, all, seeded, target.Seed), nil
 	}
-	return by
 }

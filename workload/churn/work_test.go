@@ -76,7 +76,7 @@ func TestWithoutCompactions(t *testing.T) {
 	if _, err := c.Open(t.Context(), plain{}, seed, 1); err == nil {
 		t.Error("it was opened")
 	}
-	if s := definition.Direct(Definition(), mem.Open, plain{}.Lacks()); s.Open != nil || !errors.As(s.Refused(), new(*store.OptionError)) {
+	if s := definition.SupportOf(Definition(), mem.Open, plain{}.Lacks()); s.Open != nil || !errors.As(s.Refused(), new(*store.OptionError)) {
 		t.Errorf("%+v", s)
 	}
 }

@@ -244,8 +244,6 @@ type Support struct {
 	// Open opens the database for the workload. It is nil if the database cannot
 	// honour it.
 	Open func(ctx context.Context, target store.Target) (store.Database, error)
-	// Around is Open with something around the database.
-	Around func(ctx context.Context, target store.Target, wrap Wrapper) (store.Database, error)
 	// Reason says why Open is nil.
 	Reason string
 	// RewritesLists is true if an append to a list reads it and writes it anew, in
@@ -253,39 +251,29 @@ type Support struct {
 	RewritesLists bool
 }
 
-// Wrapper puts something around a database with this schema.
-type Wrapper func(store.Database, store.Schema) store.Database
-
 // Refused is the error where Open is nil.
 func (s *Support) Refused() error {
 	return &store.OptionError{Option: "workload", Value: s.Workload, Reason: s.Reason, Want: "what assay list has for this database"}
 }
 
-// Direct is the support of a workload by a driver that opens databases so, and lacks these
+// SupportOf is the support of a workload by a driver that opens databases so, and lacks these
 // capabilities.
-func Direct(w Workload, open store.Opener, lacks store.Lacks) Support {
+func SupportOf(w Workload, open store.Opener, lacks store.Lacks) Support {
 	if reason := lacks.Unmet(w.Needs); reason != "" {
 		return Not(w.Name, reason)
 	}
-	around := func(ctx context.Context, target store.Target, wrap Wrapper) (store.Database, error) {
-		if w.Refuse != nil {
-			if err := w.Refuse(target, lacks); err != nil {
+	return Support{Workload: w.Name, RewritesLists: lacks[store.UpdateInPlace] != "",
+		Open: func(ctx context.Context, target store.Target) (store.Database, error) {
+			if w.Refuse != nil {
+				if err := w.Refuse(target, lacks); err != nil {
+					return nil, err
+				}
+			}
+			schema, err := w.Schema(target)
+			if err != nil {
 				return nil, err
 			}
-		}
-		schema, err := w.Schema(target)
-		if err != nil {
-			return nil, err
-		}
-		db, err := open(ctx, target, schema)
-		if err != nil {
-			return nil, err
-		}
-		return wrap(db, schema), nil
-	}
-	return Support{Workload: w.Name, Around: around, RewritesLists: lacks[store.UpdateInPlace] != "",
-		Open: func(ctx context.Context, target store.Target) (store.Database, error) {
-			return around(ctx, target, func(db store.Database, _ store.Schema) store.Database { return db })
+			return open(ctx, target, schema)
 		}}
 }
 

@@ -23,8 +23,8 @@ import (
 // nothing.
 func TestClients(t *testing.T) {
 	for address, by := range map[string]definition.Support{
-		"mem://": definition.Direct(tpcc.Definition(), mem.Open, mem.Lacks()),
-		"sqlite:" + filepath.Join(t.TempDir(), "shop.db"): definition.Direct(tpcc.Definition(), sqlite.Open, sqldb.Lacks()),
+		"mem://": definition.SupportOf(tpcc.Definition(), mem.Open, mem.Lacks()),
+		"sqlite:" + filepath.Join(t.TempDir(), "shop.db"): definition.SupportOf(tpcc.Definition(), sqlite.Open, sqldb.Lacks()),
 	} {
 		config := tpcc.Config{Warehouses: 2, Items: 100, Customers: 10, Loaders: 2}
 		db, err := by.Open(t.Context(), store.Target{Address: address})
