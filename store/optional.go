@@ -106,21 +106,31 @@ func DoAll(ctx context.Context, t Transaction, calls []Call) error {
 	}
 	for i := range calls {
 		c := &calls[i]
-		row, rows := c.Row, 0
-		if c.Want > 0 {
-			row = func(r Row) error {
-				rows++
-				return c.Row(r)
-			}
-		}
-		if _, err := t.Do(ctx, c.Statement, row, c.Parameters...); err != nil {
+		err := c.Counted(func(row func(Row) error) error {
+			_, err := t.Do(ctx, c.Statement, row, c.Parameters...)
 			return err
-		}
-		if err := c.Wanted(rows); err != nil {
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Counted has do give the call's rows, and is an error also unless as many came as are
+// wanted.
+func (c *Call) Counted(do func(row func(Row) error) error) error {
+	row, came := c.Row, 0
+	if c.Want > 0 {
+		row = func(r Row) error {
+			came++
+			return c.Row(r)
+		}
+	}
+	if err := do(row); err != nil {
+		return err
+	}
+	return c.Wanted(came)
 }
 
 // Wanted is an error unless as many rows came as are wanted.

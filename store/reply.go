@@ -95,10 +95,10 @@ const (
 	ClassBeyond = "beyond the last number"
 )
 
-// Connection is one client's session on a Store, which it replaces when it cannot be
+// Connection is one client's session on a database, which it replaces when it cannot be
 // used any more. It is used by one goroutine.
 type Connection[N interface{ Close() }] struct {
-	// Open opens a session, as the Store's Session does.
+	// Open opens a session.
 	Open      func(ctx context.Context) (N, error)
 	session   N
 	connected bool

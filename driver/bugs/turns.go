@@ -157,7 +157,7 @@ func (d *database) Describe(ctx context.Context) (store.Product, error) {
 	return p, nil
 }
 
-// Size implements workload.Database. The rows have how often each bug has taken
+// Size implements store.Administration. The rows have how often each bug has taken
 // effect, as if it were a table.
 func (d *database) Size(ctx context.Context) (store.Size, error) {
 	size, err := d.Database.Size(ctx)

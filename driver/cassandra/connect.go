@@ -37,7 +37,7 @@ const agreementBound = 30 * time.Second
 const defaultRevisit = time.Minute
 
 // connection is a gocql session, which keeps connections to all nodes and
-// watches which of them are up. All clients of a Store share it, as those of an
+// watches which of them are up. All clients of a database share it, as those of an
 // application do.
 //
 // What gocql imposes, whatever a caller's context says:

@@ -105,15 +105,10 @@ func (n *client) Run(ctx context.Context, call store.Call) store.Reply {
 
 // step does one call.
 func (n *client) step(x *execution, call *store.Call) (changed int64, err error) {
-	given := 0
-	row := call.Row
-	if row != nil {
-		row = func(found store.Row) error { given++; return call.Row(found) }
-	}
-	changed, err = x.do(n.plans[call.Statement], call.Parameters, row)
-	if err == nil {
-		err = call.Wanted(given)
-	}
+	err = call.Counted(func(row func(store.Row) error) (err error) {
+		changed, err = x.do(n.plans[call.Statement], call.Parameters, row)
+		return err
+	})
 	return changed, err
 }
 

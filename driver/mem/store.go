@@ -96,7 +96,7 @@ type lease struct {
 	since, expires time.Time
 }
 
-// current is the lease as a Store gives it; nil if there is none.
+// current is the lease as a database gives it; nil if there is none.
 func (l *lease) current() *store.Lease {
 	if l == nil {
 		return nil

@@ -14,8 +14,7 @@ import (
 // workload's name follows.
 const schemaPrefix = "assay_"
 
-// schema is one workload's database, and the way there. All that the workloads
-// have in common is here; the Store of each embeds one.
+// schema is one workload's database, and the way there. It is a store.Database.
 type schema struct {
 	*settings
 	*sqldb.Namespace

@@ -180,7 +180,7 @@ func (p *schema) settlePooled(ctx context.Context) error {
 	})
 }
 
-// poolerRun is the run of this Store's sessions.
+// poolerRun is the run of the sessions of this database.
 func (p *schema) poolerRun(ctx context.Context) (run string, err error) {
 	if run = p.Owner(); run != "" {
 		return run, nil

@@ -11,8 +11,7 @@ import (
 	"assay/store"
 )
 
-// schema is one workload's schema in a database, and the way there. All that
-// the workloads have in common is here; the Store of each embeds one.
+// schema is one workload's schema in a database, and the way there. It is a store.Database.
 type schema struct {
 	*sqldb.Namespace
 	config    *pgx.ConnConfig

@@ -20,7 +20,7 @@ type SessionID struct {
 	ID     string
 }
 
-// Sessions are those that a Store has open. The zero value has none. It is safe for
+// Sessions are those that a database has open. The zero value has none. It is safe for
 // concurrent use.
 type Sessions struct {
 	mu   sync.Mutex

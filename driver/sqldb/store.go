@@ -95,12 +95,12 @@ func (s *session) Run(ctx context.Context, call store.Call) store.Reply {
 	if call.Want == 0 || call.Row == nil {
 		return s.Connection.Run(ctx, call.Statement, call.Row, call.Parameters)
 	}
-	came := 0
-	r := s.Connection.Run(ctx, call.Statement, func(row store.Row) error {
-		came++
-		return call.Row(row)
-	}, call.Parameters)
-	if err := call.Wanted(came); err != nil && r.Outcome == history.Committed {
+	var r store.Reply
+	err := call.Counted(func(row func(store.Row) error) error {
+		r = s.Connection.Run(ctx, call.Statement, row, call.Parameters)
+		return r.Err
+	})
+	if err != nil && r.Outcome == history.Committed {
 		r.Outcome, r.Class, r.Err = history.Failed, store.ClassOther, err
 	}
 	return r

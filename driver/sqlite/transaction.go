@@ -114,15 +114,7 @@ func (l *connection) call(call *store.Call) error {
 		_, err := l.handle.execute(l.statements[call.Statement], call.Parameters)
 		return err
 	}
-	seen := 0
-	err := l.query(call.Statement, call.Parameters, func(row store.Row) error {
-		seen++
-		return call.Row(row)
-	})
-	if err == nil {
-		err = call.Wanted(seen)
-	}
-	return err
+	return call.Counted(func(row func(store.Row) error) error { return l.query(call.Statement, call.Parameters, row) })
 }
 
 func (l *connection) Transaction(ctx context.Context, writes bool, work func(context.Context, store.Transaction) error) store.Reply {

@@ -28,6 +28,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"assay/measure"
+	"assay/store"
 )
 
 // The requests that agents make. What stands behind the dot of subjectJoin is the
@@ -257,14 +258,7 @@ func ending(share int) string             { return fmt.Sprintf("end.%d", share) 
 
 // sleep waits, or returns false when ctx ends.
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return store.Pause(ctx, d) == nil
 }
 
 var errNoCoordinator = errors.New("the coordinator has not answered in time")
