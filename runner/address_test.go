@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/workload/bank"
 )
 
@@ -61,7 +62,7 @@ func TestFromAnywhere(t *testing.T) {
 			t.Errorf("%q became %q", same, got)
 		}
 	}
-	must(t, os.Mkdir("what?", 0o755))
+	expect.NoError(t, os.Mkdir("what?", 0o755))
 	t.Chdir("what?")
 	if got := fromAnywhere("sqlite:a.db"); got != "sqlite:a.db" {
 		t.Errorf("in a directory that no address can hold: %q", got)

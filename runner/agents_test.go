@@ -19,6 +19,7 @@ import (
 	"assay/driver/bugs"
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/report"
 	"assay/runner/agents"
 	"assay/store"
@@ -73,7 +74,7 @@ type team struct {
 func newTeam(t *testing.T, n int, version string, reach func(i int, address string) string, clock func(i int) agents.Clock) *team {
 	t.Helper()
 	engine, err := agents.Start("127.0.0.1:0", "")
-	must(t, err)
+	expect.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	x := &team{engine: engine, store: &oneStore{}, stop: stop}
 	for i := range n {
@@ -85,7 +86,7 @@ func newTeam(t *testing.T, n int, version string, reach func(i int, address stri
 			o.Clock = clock(i)
 		}
 		conn, err := agents.Open(ctx, address)
-		must(t, err)
+		expect.NoError(t, err)
 		ended := make(chan error, 1)
 		x.ended = append(x.ended, ended)
 		go func() {
@@ -213,7 +214,7 @@ func behindProxy(t *testing.T, n int) (x *team, proxy *drivertest.Proxy) {
 			return address
 		}
 		u, err := url.Parse(address)
-		must(t, err)
+		expect.NoError(t, err)
 		proxy = drivertest.NewProxy(t, u.Host)
 		u.Host = proxy.Addr()
 		return u.String()
@@ -272,7 +273,7 @@ func TestAgentIsCutOff(t *testing.T) {
 	// It delivers what it recorded, in time for the run or later.
 	until(t, "late delivery", func() bool {
 		again, err := Recheck(t.Context(), folder, RecheckOptions{Version: "test", Progress: &diary{}, Engine: x.engine})
-		must(t, err)
+		expect.NoError(t, err)
 		r = again.Result
 		return !slices.ContainsFunc(r.Agents, func(a report.Agent) bool { return !a.Delivered })
 	})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"assay/check"
+	"assay/internal/expect"
 	"assay/workload/definition"
 )
 
@@ -38,14 +39,14 @@ func TestWhatIsNotReadBackIsUnknown(t *testing.T) {
 		told := &diary{}
 		s := small("mem://", 1, 300)
 		r := &run{scenario: s, options: Options{Out: filepath.Join(t.TempDir(), "run"), Progress: told}.withDefaults(), address: s.Database}
-		must(t, r.open(t.Context()))
+		expect.NoError(t, r.open(t.Context()))
 		b.Work = r.store.Work
 		r.store.Work = b
-		must(t, r.load(t.Context()))
+		expect.NoError(t, r.load(t.Context()))
 		stats, err := r.work(t.Context())
-		must(t, err)
+		expect.NoError(t, err)
 		out, err := r.summarize(t.Context(), stats)
-		must(t, err)
+		expect.NoError(t, err)
 		if out.Result.Verdict != check.Unknown {
 			t.Errorf("%s: the verdict is %v: %s", why, out.Result.Verdict, details(out.Result))
 		}

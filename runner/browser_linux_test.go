@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"assay/check"
+	"assay/internal/expect"
 	"assay/report"
 	"assay/report/pagetest"
 	"assay/workload/candles"
@@ -98,6 +99,6 @@ func failoverPage(t *testing.T) string {
 	if err == nil {
 		err = errors.Join(report.HTML(file, &r, report.Page{}), file.Close())
 	}
-	must(t, err)
+	expect.NoError(t, err)
 	return path
 }

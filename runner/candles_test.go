@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assay/check"
+	"assay/internal/expect"
 	"assay/report"
 	"assay/workload/candles"
 )
@@ -71,7 +72,7 @@ func wantRounds(t *testing.T, out Outcome) {
 	cut.Rounds = nil
 	for _, r := range []*report.Result{out.Result, &cut} {
 		var text strings.Builder
-		must(t, report.Text(&text, r, report.TextOptions{Width: 200}))
+		expect.NoError(t, report.Text(&text, r, report.TextOptions{Width: 200}))
 		want := "closed loop, 7 rounds: ingest; quick, first; quick, warm; interval, first; interval, warm; day, first; day, warm\n"
 		if !strings.Contains(text.String(), want) || strings.Contains(text.String(), "measured 5 s") {
 			t.Errorf("the load line is another: %s", text.String())

@@ -11,6 +11,7 @@ import (
 	"assay/cluster"
 	"assay/fault"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/measure"
 	"assay/report"
 	"assay/store"
@@ -21,7 +22,7 @@ import (
 func faultEvent(t *testing.T, at time.Duration, f faultRecord) history.Event {
 	t.Helper()
 	text, err := json.Marshal(f)
-	must(t, err)
+	expect.NoError(t, err)
 	return history.Event{At: int64(at), Name: eventFault, Detail: string(text)}
 }
 
@@ -40,7 +41,7 @@ func TestFaultsAreReadBack(t *testing.T) {
 		faultEvent(t, 12*time.Second, faultRecord{Number: 3, Action: "flaky=20%", Target: "any", Injected: int64(12 * time.Second)}),
 		{At: int64(20 * time.Second), Name: eventSettled, Detail: "after 1 s"},
 	} {
-		must(t, d.event(e))
+		expect.NoError(t, d.event(e))
 	}
 	acted, indexes := d.acted(int64(15 * time.Second))
 	if len(acted) != 2 || acted[0].Healed != int64(9*time.Second) || acted[1].Healed != int64(15*time.Second) || !slices.Equal(indexes, []int{0, 2}) {
@@ -95,7 +96,7 @@ func TestFaultsThatCannotBeAskedFor(t *testing.T) {
 	} {
 		s := Defaults(bank.Definition())
 		s.Cluster, s.Faults = "mongodb:3", []string{"kill primary at 2s"}
-		must(t, s.Validate())
+		expect.NoError(t, s.Validate())
 		s.Faults[0] = "kill primary while loading at 1h"
 		if err := s.Validate(); err != nil {
 			t.Errorf("nobody knows how long loading takes: %v", err)
@@ -116,7 +117,7 @@ func is[E error](err error) bool {
 func TestADeadServerSpoilsTheFigures(t *testing.T) {
 	var d faultLog
 	text := "n1 ended by itself (signal: killed)" + limitedTo(256<<20)
-	must(t, d.event(history.Event{At: int64(48 * time.Second), Name: eventDied, Detail: text}))
+	expect.NoError(t, d.event(history.Event{At: int64(48 * time.Second), Name: eventDied, Detail: text}))
 	const want = "a server died: at 48.0 s n1 ended by itself (signal: killed); it may use 256MiB of memory, beyond which the kernel ends it; its log is in the run's folder"
 	if reasons := d.unproven(); len(reasons) != 1 || reasons[0] != want {
 		t.Errorf("reasons %q", reasons)
@@ -138,7 +139,7 @@ func TestFaultsAreToldOnOneClock(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	var text, markdown strings.Builder
-	must(t, errors.Join(report.Text(&text, &r, report.TextOptions{Width: 300}), report.Markdown(&markdown, &r)))
+	expect.NoError(t, errors.Join(report.Text(&text, &r, report.TextOptions{Width: 300}), report.Markdown(&markdown, &r)))
 	for form, said := range map[string]string{"text": text.String(), "Markdown": markdown.String()} {
 		if !strings.Contains(said, "11 s of the run (10 s of the measured part)") {
 			t.Errorf("the %s: %s", form, said)

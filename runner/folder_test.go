@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 func TestFoldersInUseAreRefused(t *testing.T) {
 	used := filepath.Join(t.TempDir(), "in-use")
-	must(t, os.Mkdir(used, 0o700))
+	expect.NoError(t, os.Mkdir(used, 0o700))
 	put(t, filepath.Join(used, "precious"), "x")
 	for name, path := range map[string]string{
 		"not empty":          used,
@@ -56,7 +57,7 @@ func TestFoldersThatAreMade(t *testing.T) {
 func TestWriteFileWritesAllOrNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "result.json")
 	for _, text := range []string{"first", "second"} {
-		must(t, WriteFile(path, []byte(text)))
+		expect.NoError(t, WriteFile(path, []byte(text)))
 		if got := string(read(t, path)); got != text {
 			t.Errorf("%q", got)
 		}

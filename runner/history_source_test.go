@@ -10,13 +10,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"assay/internal/expect"
 )
 
 // A named pipe that nobody opens at its other end holds nobody up for longer
 // than the context lasts.
 func TestPipeThatNobodyOpens(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "history.pipe")
-	must(t, syscall.Mkfifo(pipe, 0o600))
+	expect.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() {

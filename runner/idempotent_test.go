@@ -9,6 +9,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/report"
 	"assay/store"
 	"assay/workload/bank"
@@ -26,13 +27,13 @@ func kill(t *testing.T, out Outcome, stateFile string) {
 	rewrite(t, path, func(*history.Op) {}, func(e history.Event) bool {
 		return e.Name != history.EventQuiesced && e.Name != history.EventMeasureEnd
 	})
-	must(t, os.Truncate(path, int64(len(read(t, path))-1)))
+	expect.NoError(t, os.Truncate(path, int64(len(read(t, path))-1)))
 	r := *out.Result
 	begun := begin(Defaults(workloadOf(r.Workload)), store.Marker{Run: r.Run, Version: r.Version}, r.Started)
 	begun.Seed, begun.Load, begun.Retries, begun.Options = r.Seed, r.Load, r.Retries, r.Options
 	begun.Database, begun.Loading = r.Database, r.Loading
 	begun.Load.Unserved, begun.Load.Late = 0, report.Latency{}
-	must(t, writeResult(out.Folder, begun))
+	expect.NoError(t, writeResult(out.Folder, begun))
 }
 
 // TestJudgingIsIdempotent: however often a run is judged, it gives the same, and
@@ -57,7 +58,7 @@ func judgedAgainAndAgain(t *testing.T, s Scenario) {
 		if when != "after the run" {
 			kill(t, out, s.definition().State)
 			again, err := Recheck(t.Context(), out.Folder, RecheckOptions{Version: "test", Database: s.Database, Progress: &diary{}})
-			must(t, err)
+			expect.NoError(t, err)
 			if r := again.Result; r.Verdict != check.Valid {
 				t.Fatalf("%s: %v: %s", when, r.Verdict, details(r))
 			}
@@ -103,7 +104,7 @@ func TestAJudgementIsNotLost(t *testing.T) {
 	out = carryOut(t, s)
 	kept = string(read(t, filepath.Join(out.Folder, FileResult)))
 	other, err := Recheck(t.Context(), out.Folder, RecheckOptions{Model: "read-committed", Progress: &diary{}})
-	must(t, err)
+	expect.NoError(t, err)
 	if !slices.Contains(other.Result.Notes, "read-committed was asked for this answer alone; the folder keeps the run's own judgement, against strict-serializable") {
 		t.Errorf("notes %q", other.Result.Notes)
 	}
@@ -125,9 +126,9 @@ func TestACutHistoryConvictsNobody(t *testing.T) {
 func TestATestersFailureStays(t *testing.T) {
 	folder := carryOut(t, small("mem://", 1, 500)).Folder
 	_, r, err := readRun(folder)
-	must(t, err)
+	expect.NoError(t, err)
 	r.Client.Counted.Attempts++
-	must(t, writeResult(folder, r))
+	expect.NoError(t, writeResult(folder, r))
 	again := recheck(t, folder).Result
 	if i := slices.IndexFunc(again.Checks, func(c check.Result) bool { return c.Name == "record" }); again.Checks[i].Verdict != check.Unknown {
 		t.Errorf("%v: %s", again.Checks[i].Verdict, again.Checks[i].Detail)

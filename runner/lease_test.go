@@ -14,6 +14,7 @@ import (
 	"assay/check"
 	"assay/driver/sqlite"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/load"
 	"assay/report"
 	"assay/store"
@@ -25,19 +26,19 @@ import (
 func overtake(t *testing.T, address string, anew, ended bool) (run string) {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), store.Target{Address: address}, bank.Schema())
-	must(t, err)
+	expect.NoError(t, err)
 	defer db.Close()
 	left, err := db.Lease(t.Context())
 	if err != nil || left == nil {
 		t.Fatalf("the run holds no lease: %+v, %v", left, err)
 	}
 	other := newHolder(uuid.NewString())
-	must(t, db.TakeLease(t.Context(), other, leaseTTL, left.Token))
+	expect.NoError(t, db.TakeLease(t.Context(), other, leaseTTL, left.Token))
 	if anew { // sessions that are idle or open would keep an SQLite file from that; here they are closed
-		must(t, db.Create(t.Context(), store.Marker{Run: other.Run, Workload: "bank", Created: time.Now(), Rows: 2}))
+		expect.NoError(t, db.Create(t.Context(), store.Marker{Run: other.Run, Workload: "bank", Created: time.Now(), Rows: 2}))
 	}
 	if ended {
-		must(t, db.ReleaseLease(t.Context(), other.Token))
+		expect.NoError(t, db.ReleaseLease(t.Context(), other.Token))
 	}
 	return other.Run
 }
@@ -210,7 +211,7 @@ func TestARenewalBeforeThePauseIsNoAnswer(t *testing.T) {
 // whose number another has now, has ended.
 func TestEndedHolder(t *testing.T) {
 	gone := exec.Command("true")
-	must(t, gone.Run())
+	expect.NoError(t, gone.Run())
 	me := newHolder("run")
 	for name, c := range map[string]struct {
 		change func(*store.Holder)

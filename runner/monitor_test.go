@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/runner/monitor"
 	"assay/workload/bank"
 	"assay/workload/churn"
@@ -40,7 +41,7 @@ func TestMonitorAgrees(t *testing.T) {
 			metrics.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
 			parser := expfmt.NewTextParser(model.UTF8Validation)
 			families, err := parser.TextToMetricFamilies(answer.Body)
-			must(t, err)
+			expect.NoError(t, err)
 			var outcomes history.Counts
 			counters := func(name string, c *history.Counts) (sum int64) {
 				for _, m := range families[name].GetMetric() {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/expect"
 	"assay/measure/pressure"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestABusyMachineIsNoPlaceToMeasure(t *testing.T) {
 	for range 2 * runtime.NumCPU() {
 		c := exec.Command("yes")
-		must(t, c.Start())
+		expect.NoError(t, c.Start())
 		t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
 	}
 	s := small("", 5, 0)

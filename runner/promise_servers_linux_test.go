@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/check"
+	"assay/internal/expect"
 	"assay/report"
 	"assay/workload/definition"
 	"assay/workload/script"
@@ -22,7 +23,7 @@ func scripted(t *testing.T, cluster, setup, text string) Scenario {
 		path := filepath.Join(t.TempDir(), name+".sql")
 		put(t, path, content)
 		flag, _ := definition.Lookup(s.Config, name)
-		must(t, flag.Value.(interface{ Set(string) error }).Set(path))
+		expect.NoError(t, flag.Value.(interface{ Set(string) error }).Set(path))
 	}
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"assay/check"
+	"assay/internal/expect"
 	"assay/report"
 	"assay/workload/definition"
 	"assay/workload/isolation"
@@ -62,7 +63,7 @@ func TestUnknownPromiseIsUndecided(t *testing.T) {
 	j, err := s.Config.Judge(t.Context(), s.Load.Seed, definition.Evidence{
 		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, isolation.FileState),
 	})
-	must(t, err)
+	expect.NoError(t, err)
 	p := promiseOf(&report.Result{Checks: j.Results}, j, append(j.Promised, check.Result{Name: "record", Verdict: check.Valid}))
 	if p.Kept != nil || p.Asked != "serializable" || p.Detail == "" {
 		t.Errorf("%+v", p)

@@ -12,6 +12,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/workload/bank"
 	"assay/workload/definition"
 )
@@ -38,9 +39,9 @@ func TestRecheckKeepsTheRunsNotes(t *testing.T) {
 	first := carryOut(t, small("", 5, 300))
 	const note, stale = "the servers are gone & nobody misses them", noteNoSize + ": it was not told"
 	_, r, err := readRun(first.Folder)
-	must(t, err)
+	expect.NoError(t, err)
 	r.RunNotes = []string{note, stale}
-	must(t, writeResult(first.Folder, r))
+	expect.NoError(t, writeResult(first.Folder, r))
 	for range 2 {
 		again := recheck(t, first.Folder)
 		if want := append([]string{note, stale}, first.Result.Notes...); !slices.Equal(again.Result.Notes, want) {
@@ -242,7 +243,7 @@ func TestReportMakesThePageAgain(t *testing.T) {
 	page, result := read(t, first.Report), read(t, filepath.Join(first.Folder, FileResult))
 	remove(t, first.Report)
 	again, err := Report(first.Folder)
-	must(t, err)
+	expect.NoError(t, err)
 	if string(read(t, again.Report)) != string(page) || string(read(t, filepath.Join(first.Folder, FileResult))) != string(result) {
 		t.Error("the page or the result is another")
 	}
@@ -271,7 +272,7 @@ func rewriteHistory(t *testing.T, folder string, change func(*history.Op)) {
 func rewrite(t *testing.T, path string, change func(*history.Op), keep func(history.Event) bool) {
 	t.Helper()
 	old := path + ".old"
-	must(t, os.Rename(path, old))
+	expect.NoError(t, os.Rename(path, old))
 	defer remove(t, old)
 	var w *history.Writer
 	_, err := history.Read(old, history.Visitor{
@@ -296,7 +297,7 @@ func rewriteState(t *testing.T, folder string, account func(int, *bank.Account) 
 	path := filepath.Join(folder, bank.FileState)
 	accounts, entries := -1, -1
 	file := definition.RowFile{Magic: "ASSAYS02", First: 1, End: 3, Columns: []int{3, 6}, Apart: true}
-	must(t, file.Save(path, func(int64) {}, func(w *definition.RowWriter) error {
+	expect.NoError(t, file.Save(path, func(int64) {}, func(w *definition.RowWriter) error {
 		return bank.Replay(path, func(a bank.Account) error {
 			if accounts++; account != nil && !account(accounts, &a) {
 				return nil
@@ -313,13 +314,13 @@ func rewriteState(t *testing.T, folder string, account func(int, *bank.Account) 
 
 func remove(t *testing.T, path string) {
 	t.Helper()
-	must(t, os.Remove(path))
+	expect.NoError(t, os.Remove(path))
 }
 
 func clear(t *testing.T, folder string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
-	must(t, err)
+	expect.NoError(t, err)
 	for _, e := range entries {
 		remove(t, filepath.Join(folder, e.Name()))
 	}
@@ -328,12 +329,12 @@ func clear(t *testing.T, folder string) {
 // truncate cuts a file in the middle.
 func truncate(t *testing.T, path string) {
 	t.Helper()
-	must(t, os.Truncate(path, int64(len(read(t, path))/2)))
+	expect.NoError(t, os.Truncate(path, int64(len(read(t, path))/2)))
 }
 
 func empty(t *testing.T, path string) {
 	t.Helper()
-	must(t, os.Truncate(path, 0))
+	expect.NoError(t, os.Truncate(path, 0))
 }
 
 func flip(t *testing.T, path string) {

@@ -15,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/check"
+	"assay/internal/expect"
 	"assay/measure"
 	"assay/runner/catalog"
 	"assay/store"
@@ -159,7 +160,7 @@ func intrude(t *testing.T, database func(t *testing.T) string, stages ...string)
 					for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); {
 						other, err = openWork(t.Context(), s, s.Database, 0)
 					}
-					must(t, err)
+					expect.NoError(t, err)
 					defer other.Close()
 					mustNotConvict(t, s, stage, func() {
 						err := do(t.Context(), other, name)
@@ -236,7 +237,7 @@ func TestServers(t *testing.T) {
 func dropAll(t *testing.T, address string) {
 	t.Helper()
 	client, err := mongo.Connect(options.Client().ApplyURI(address))
-	must(t, err)
+	expect.NoError(t, err)
 	for name := range shortRuns(address) {
 		if err := client.Database("assay_" + name).Drop(t.Context()); err != nil {
 			t.Error(err)
@@ -286,20 +287,20 @@ func filledTables(t *testing.T, s Scenario, path string) []string {
 	carryOut(t, s)
 	var filled []string
 	db, err := sql.Open("sqlite", path)
-	must(t, err)
+	expect.NoError(t, err)
 	defer db.Close()
 	rows, err := db.QueryContext(t.Context(), "SELECT name FROM sqlite_schema WHERE type = 'table'")
-	must(t, err)
+	expect.NoError(t, err)
 	var tables []string
 	for rows.Next() {
 		var name string
-		must(t, rows.Scan(&name))
+		expect.NoError(t, rows.Scan(&name))
 		tables = append(tables, name)
 	}
-	must(t, rows.Err())
+	expect.NoError(t, rows.Err())
 	for _, table := range tables {
 		var n int64
-		must(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n))
+		expect.NoError(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n))
 		if n > 0 && !strings.HasPrefix(table, "sqlite_") && !strings.HasPrefix(table, "assay_mark") && !strings.HasPrefix(table, "assay_lease") {
 			filled = append(filled, table)
 		}

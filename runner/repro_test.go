@@ -14,6 +14,7 @@ import (
 
 	"assay/check"
 	"assay/history/exchange"
+	"assay/internal/expect"
 	"assay/workload/isolation"
 )
 
@@ -70,7 +71,7 @@ func smallestOf(t *testing.T, x *trial) int {
 		}
 		return 0
 	}
-	must(t, err)
+	expect.NoError(t, err)
 	n := len(r.Evidence.Smallest.Operations)
 	if lines := strings.Count(text, ":type :invoke"); lines != n {
 		t.Errorf("%d operations are written of %d", lines, n)
@@ -89,7 +90,7 @@ func TestReproduceBank(t *testing.T) {
 	}
 	out := carryOut(t, scenario("torn-transfer"))
 	r, text, err := reproduced(t, out.Folder, ReproOptions{})
-	must(t, err)
+	expect.NoError(t, err)
 	if r.Kind != "bank" || r.Anomaly != "total" || len(r.Evidence.Smallest.Operations) != 1 || !slices.Contains(r.Arguments, "--total") {
 		t.Errorf("%+v\n%s", r, text)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/load"
 	"assay/report"
 	"assay/store"
@@ -24,7 +25,7 @@ func TestARunLeavesItsFolder(t *testing.T) {
 	out := carryOut(t, s)
 	var names []string
 	entries, err := os.ReadDir(out.Folder)
-	must(t, err)
+	expect.NoError(t, err)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
@@ -43,13 +44,13 @@ func TestARunLeavesItsFolder(t *testing.T) {
 		}
 	}
 	kept, err := report.ReadJSON(filepath.Join(out.Folder, FileResult))
-	must(t, err)
+	expect.NoError(t, err)
 	sameFigures(t, kept, r)
 	if r.Data.Rows["assay_transfer"] != r.Outcomes.Committed || r.Data.Bytes == 0 || !strings.Contains(r.Data.Kept, "bank.sqlite") {
 		t.Errorf("data %+v", r.Data)
 	}
 	var here Environment
-	must(t, json.Unmarshal(read(t, filepath.Join(out.Folder, FileEnvironment)), &here))
+	expect.NoError(t, json.Unmarshal(read(t, filepath.Join(out.Folder, FileEnvironment)), &here))
 	if here.Version != "test" || here.Go == "" || here.OS == "" || here.CPUs < 1 || here.MemoryBytes == 0 || here.FileSystem == "" {
 		t.Errorf("environment %+v", here)
 	}
@@ -149,7 +150,7 @@ func TestACutRunIsJudged(t *testing.T) {
 	s.Load.Duration = time.Hour
 	time.AfterFunc(500*time.Millisecond, cancel)
 	out, err := Run(ctx, s, Options{Out: filepath.Join(t.TempDir(), "run"), Progress: &diary{}})
-	must(t, err)
+	expect.NoError(t, err)
 	r := out.Result
 	if r.Verdict != check.Valid || r.Measurement.Verdict != invalid || !strings.Contains(reasons(r), "the run was cut:") {
 		t.Errorf("%v, %+v", r.Verdict, r.Measurement)
@@ -228,7 +229,7 @@ func TestARunSettlesBeforeItReads(t *testing.T) {
 func TestAccountingDoubtsTheTester(t *testing.T) {
 	out := carryOut(t, small("mem://", 1, 300))
 	figures, err := measured(out.Folder, small("mem://", 1, 300), &report.Result{}, findings{})
-	must(t, err)
+	expect.NoError(t, err)
 	all := figures.Outcomes
 	counted := history.Counts{Committed: all.Committed, Rejected: all.Rejected}
 	less, more := counted, all

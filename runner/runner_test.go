@@ -73,22 +73,17 @@ func carryOutBy(t *testing.T, s Scenario, o Options) Outcome {
 		o.Progress = &diary{}
 	}
 	out, err := Run(t.Context(), s, o)
-	must(t, err)
-	return out
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
 	expect.NoError(t, err)
+	return out
 }
 
 // onServers starts servers for a test.
 func onServers(t *testing.T, spec string) *cluster.Cluster {
 	t.Helper()
 	parsed, err := cluster.ParseSpec(spec)
-	must(t, err)
+	expect.NoError(t, err)
 	c, err := cluster.Start(t.Context(), parsed, cluster.Options{})
-	must(t, err)
+	expect.NoError(t, err)
 	expect.AtEnd(t, c.Close)
 	return c
 }
@@ -96,13 +91,13 @@ func onServers(t *testing.T, spec string) *cluster.Cluster {
 // put writes a file.
 func put(t *testing.T, path, text string) {
 	t.Helper()
-	must(t, os.WriteFile(path, []byte(text), 0o600))
+	expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func recheck(t *testing.T, folder string) Outcome {
 	t.Helper()
 	out, err := Recheck(t.Context(), folder, RecheckOptions{Version: "test", Progress: &diary{}})
-	must(t, err)
+	expect.NoError(t, err)
 	return out
 }
 
@@ -143,7 +138,7 @@ func ownReasons(r *report.Result) []string {
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	must(t, err)
+	expect.NoError(t, err)
 	return text
 }
 
@@ -151,11 +146,11 @@ func read(t *testing.T, path string) []byte {
 func keepsSchema(t *testing.T, folder string) {
 	t.Helper()
 	var schema jsonschema.Schema
-	must(t, json.Unmarshal(read(t, filepath.Join("..", "report", "schema.json")), &schema))
+	expect.NoError(t, json.Unmarshal(read(t, filepath.Join("..", "report", "schema.json")), &schema))
 	resolved, err := schema.Resolve(nil)
-	must(t, err)
+	expect.NoError(t, err)
 	var result any
-	must(t, json.Unmarshal(read(t, filepath.Join(folder, FileResult)), &result))
+	expect.NoError(t, json.Unmarshal(read(t, filepath.Join(folder, FileResult)), &result))
 	if err := resolved.Validate(result); err != nil {
 		t.Errorf("%s: %v", folder, err)
 	}
@@ -172,7 +167,7 @@ func sameFigures(t *testing.T, got, want *report.Result) {
 		}
 		c.Checks = slices.Clone(c.Checks)
 		var text bytes.Buffer
-		must(t, report.WriteJSON(&text, &c))
+		expect.NoError(t, report.WriteJSON(&text, &c))
 		return text.String()
 	}
 	if a, b := blank(got), blank(want); a != b {

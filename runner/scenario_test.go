@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/expect"
 	"assay/load"
 	"assay/measure"
 	"assay/runner/catalog"
@@ -22,7 +23,7 @@ import (
 func kept(t *testing.T, s Scenario) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), FileScenario)
-	must(t, writeScenario(path, s))
+	expect.NoError(t, writeScenario(path, s))
 	return path
 }
 
@@ -56,7 +57,7 @@ func TestARunCanBeDoneAgain(t *testing.T) {
 	s.Load.Clients = 1
 	first := carryOut(t, s)
 	again, err := ReadScenario(filepath.Join(first.Folder, FileScenario))
-	must(t, err)
+	expect.NoError(t, err)
 	if !reflect.DeepEqual(again, s) {
 		t.Errorf("asked for\n%+v, kept\n%+v", s, again)
 	}
@@ -149,9 +150,9 @@ func TestFaultsSayWhenTheyHappen(t *testing.T) {
 		t.Errorf("before loading: %q", said)
 	}
 	path := filepath.Join(t.TempDir(), FileScenario)
-	must(t, writeScenario(path, planned))
+	expect.NoError(t, writeScenario(path, planned))
 	again, err := ReadScenario(path)
-	must(t, err)
+	expect.NoError(t, err)
 	again.Load.Duration = 10 * time.Minute
 	if again.Plan(); !slices.Equal(again.Faults, want) {
 		t.Errorf("again: %q", again.Faults)

@@ -5,13 +5,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // The limit that counts is the lowest of a group and those above it.
 func TestGroupMemory(t *testing.T) {
 	mount := t.TempDir()
 	for name, limit := range map[string]string{"": "", "a": "3000\n", "a/b": "max\n", "a/b/c": "5000\n", "d": "max\n"} {
-		must(t, os.MkdirAll(filepath.Join(mount, name), 0o755))
+		expect.NoError(t, os.MkdirAll(filepath.Join(mount, name), 0o755))
 		if limit != "" {
 			put(t, filepath.Join(mount, name, "memory.max"), limit)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"assay/check"
 	"assay/driver/bugs"
+	"assay/internal/expect"
 	"assay/report"
 	"assay/store"
 	"assay/workload/availability"
@@ -76,7 +77,7 @@ func TestABugThatNeverStrikes(t *testing.T) {
 	out := carryOut(t, s)
 	for _, r := range []*report.Result{out.Result, recheck(t, out.Folder).Result} {
 		var terminal, markdown strings.Builder
-		must(t, errors.Join(report.Text(&terminal, r, report.TextOptions{Width: 400}), report.Markdown(&markdown, r)))
+		expect.NoError(t, errors.Join(report.Text(&terminal, r, report.TextOptions{Width: 400}), report.Markdown(&markdown, r)))
 		for _, text := range []string{terminal.String(), strings.Join(r.Notes, "\n"), markdown.String()} {
 			if !strings.Contains(text, "bug phantom NEVER TOOK EFFECT, so this run proves nothing about the checks") ||
 				!strings.Contains(text, "bug lost-update took effect "+check.Counted(r.Data.Rows[bugs.StrikesOf("lost-update")], "time", "times")) ||

@@ -16,6 +16,7 @@ import (
 	"assay/cluster"
 	"assay/driver/drivertest"
 	"assay/driver/sqlite"
+	"assay/internal/expect"
 	"assay/runner/serve"
 	"assay/store"
 	"assay/workload/bank"
@@ -130,7 +131,7 @@ func goneDuring(t *testing.T, c *cluster.Cluster, a absence, s Scenario, stage s
 		if gone.Load() || !errors.As(err, new(*store.UnreachableError)) {
 			break
 		}
-		must(t, forgetLease(t.Context(), s, c.Address()))
+		expect.NoError(t, forgetLease(t.Context(), s, c.Address()))
 	}
 	if !gone.Load() {
 		t.Fatalf("the run has ended before it came to %q: %v", stage, err)
@@ -177,12 +178,12 @@ func goneBefore(t *testing.T, address string, s Scenario, doing string, leave fu
 	for try := 1; try < tries && errors.As(err, new(*store.UnreachableError)); try++ {
 		w, err = openWork(t.Context(), s, address, 0)
 	}
-	must(t, err)
+	expect.NoError(t, err)
 	err = w.Create(t.Context(), store.Marker{Run: "x", Workload: s.Workload, Rows: w.Rows()})
 	if err == nil {
 		err = w.Load(t.Context(), func(int64, int64) {})
 	}
-	must(t, err)
+	expect.NoError(t, err)
 	w.stallTimeout = shortStallTimeout
 	leave()
 	// Nothing is in flight on servers that are gone, and a session may connect
@@ -199,13 +200,13 @@ func goneBefore(t *testing.T, address string, s Scenario, doing string, leave fu
 // network that goes silent or breaks.
 func TestAServiceGoesAway(t *testing.T) {
 	db, err := sqlite.Open(t.Context(), store.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Schema())
-	must(t, err)
+	expect.NoError(t, err)
 	o := serve.DefaultOptions()
 	o.AllowReset, o.Version = true, "test"
 	service, err := serve.New(t.Context(), db, o)
-	must(t, err)
+	expect.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	expect.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- service.Serve(ctx, listener) }()

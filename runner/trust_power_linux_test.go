@@ -10,6 +10,7 @@ import (
 
 	"assay/check"
 	"assay/cluster/disk"
+	"assay/internal/expect"
 	"assay/report"
 	"assay/workload/bank"
 	"assay/workload/entity"
@@ -53,7 +54,7 @@ func onFaultyDisk(t *testing.T, workload, product string, seed uint64, took time
 func trustOnServers(t *testing.T, s Scenario, servers string) *report.Result {
 	t.Helper()
 	out := carryOutBy(t, s, Options{Servers: servers})
-	must(t, os.RemoveAll(out.Folder))
+	expect.NoError(t, os.RemoveAll(out.Folder))
 	return out.Result
 }
 
@@ -62,10 +63,10 @@ func trustOnServers(t *testing.T, s Scenario, servers string) *report.Result {
 // takes nothing from it.
 func TestTrustLyingStore(t *testing.T) {
 	self, err := os.Executable()
-	must(t, err)
+	expect.NoError(t, err)
 	folder := t.TempDir()
 	script := fmt.Sprintf("#!/bin/sh\nshift\nexec '%s' %s \"$@\"\n", self, serveLying)
-	must(t, os.WriteFile(filepath.Join(folder, "assay"), []byte(script), 0o755))
+	expect.NoError(t, os.WriteFile(filepath.Join(folder, "assay"), []byte(script), 0o755))
 	killed := trustOnServers(t, onFaultyDisk(t, entity.Name, "sqlite", 1, time.Second, "kill n1 at 500ms for 50ms"), folder)
 	if killed.Verdict != check.Valid || killed.Outcomes.Committed == 0 {
 		t.Errorf("when it is killed: %v, %+v", killed.Verdict, killed.Checks)

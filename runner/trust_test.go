@@ -14,6 +14,7 @@ import (
 
 	"assay/check"
 	"assay/driver/bugs"
+	"assay/internal/expect"
 	"assay/load"
 	"assay/report"
 	"assay/runner/catalog"
@@ -273,7 +274,7 @@ func ofFewRows(t *testing.T, s *Scenario, more string) {
 	case *script.Config: // the bank of the examples
 		s.Database = onSQLite(t, more)
 		of, _ := definition.Lookup(s.Config, "script")
-		must(t, of.Value.(interface{ Set(string) error }).Set(filepath.Join("..", "examples", "bank.star")))
+		expect.NoError(t, of.Value.(interface{ Set(string) error }).Set(filepath.Join("..", "examples", "bank.star")))
 	}
 }
 
@@ -285,10 +286,10 @@ func onSQLite(t *testing.T, more string) string {
 func trustRun(t *testing.T, s Scenario) *report.Result {
 	t.Helper()
 	out := carryOut(t, s)
-	must(t, os.RemoveAll(out.Folder))
+	expect.NoError(t, os.RemoveAll(out.Folder))
 	if path, is := strings.CutPrefix(s.Database, "sqlite:"); is { // thousands of them would fill a disk
 		path, _, _ = strings.Cut(path, "?")
-		must(t, os.RemoveAll(filepath.Dir(path)))
+		expect.NoError(t, os.RemoveAll(filepath.Dir(path)))
 	}
 	return out.Result
 }

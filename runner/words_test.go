@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/load"
 	"assay/report"
 	"assay/workload/availability"
@@ -61,8 +62,8 @@ func TestWordsAreWellFormed(t *testing.T) {
 			said = append(said, c.Detail)
 		}
 		var text, markdown strings.Builder
-		must(t, report.Text(&text, r, report.TextOptions{Width: 10_000}))
-		must(t, report.Markdown(&markdown, r))
+		expect.NoError(t, report.Text(&text, r, report.TextOptions{Width: 10_000}))
+		expect.NoError(t, report.Markdown(&markdown, r))
 		for _, line := range strings.Split(text.String()+markdown.String(), "\n") {
 			if !strings.HasPrefix(line, "settings") && !strings.Contains(line, "seed") && !strings.Contains(line, "data on disk") && !strings.Contains(line, "started") {
 				said = append(said, line)

@@ -36,9 +36,9 @@ func TestHalfMadeDataIsCleared(t *testing.T) {
 		}
 		folder := t.TempDir()
 		data := filepath.Join(folder, "nodes", "n1", "data")
-		must(t, os.MkdirAll(data, 0o700))
+		expect.NoError(t, os.MkdirAll(data, 0o700))
 		lock := fmt.Sprintf("-4711\n%s\n1795329687\n5432\n\n\n%9d %9d\n", data, written, id)
-		must(t, os.WriteFile(filepath.Join(data, "postmaster.pid"), []byte(lock), 0o600))
+		expect.NoError(t, os.WriteFile(filepath.Join(data, "postmaster.pid"), []byte(lock), 0o600))
 		if err := Clear(t.Context(), folder); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

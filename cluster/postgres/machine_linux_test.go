@@ -27,7 +27,7 @@ func machines(t *testing.T, id string, names ...string) (set *machine.Set, own b
 		t.Log(err)
 		set, err = machine.Loopback(o)
 	}
-	must(t, err)
+	expect.NoError(t, err)
 	expect.AtEnd(t, set.Close)
 	return set, set.Own() == nil
 }
@@ -37,7 +37,7 @@ func machines(t *testing.T, id string, names ...string) (set *machine.Set, own b
 func isolate(t *testing.T, s *Set, set *machine.Set, i int) (heal func()) {
 	t.Helper()
 	if set.Own() != nil {
-		must(t, s.Node(i).Pause())
+		expect.NoError(t, s.Node(i).Pause())
 		return func() {
 			if err := s.Node(i).Resume(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 				t.Error(err)
@@ -45,8 +45,8 @@ func isolate(t *testing.T, s *Set, set *machine.Set, i int) (heal func()) {
 		}
 	}
 	cut, err := set.All()[i].Drop(machine.Rule{Direction: machine.Both, Share: 1})
-	must(t, err)
-	return func() { must(t, cut.Remove()) }
+	expect.NoError(t, err)
+	return func() { expect.NoError(t, cut.Remove()) }
 }
 
 func TestPostgresSetOnMachines(t *testing.T) {
@@ -56,10 +56,10 @@ func TestPostgresSetOnMachines(t *testing.T) {
 		t.Fatalf("%d nodes on two machines", len(s.Nodes()))
 	}
 	address, err := url.Parse(s.Address())
-	must(t, err)
+	expect.NoError(t, err)
 	for i, host := range strings.Split(address.Host, ",") {
 		at, err := netip.ParseAddrPort(host)
-		must(t, err)
+		expect.NoError(t, err)
 		if at.Addr() != set.All()[i].Address() || own != (at.Port() == 5432) {
 			t.Errorf("node %d is at %s, its machine at %s", i, host, set.All()[i].Address())
 		}
@@ -82,11 +82,11 @@ func TestPostgresSetOnMachines(t *testing.T) {
 	events.await(t, "n2 is promoted")
 	w.more(t)
 	heal()
-	must(t, s.Restart(bounded(t), 0))
+	expect.NoError(t, s.Restart(bounded(t), 0))
 	w.more(t)
 
 	// A standby that is silent is missed, and comes back by itself.
-	must(t, s.Settled(bounded(t)))
+	expect.NoError(t, s.Settled(bounded(t)))
 	events.forget()
 	heal = isolate(t, s, set, 0)
 	events.await(t, "n1 has not streamed")

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 // fakePostgres answers a connection as soon as it is released.
 func fakePostgres(t *testing.T, release <-chan struct{}) *Server {
 	t.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	must(t, err)
+	expect.NoError(t, err)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {
@@ -28,9 +29,9 @@ func fakePostgres(t *testing.T, release <-chan struct{}) *Server {
 		}
 	}()
 	_, port, err := net.SplitHostPort(listener.Addr().String())
-	must(t, err)
+	expect.NoError(t, err)
 	number, err := strconv.Atoi(port)
-	must(t, err)
+	expect.NoError(t, err)
 	return &Server{options: Options{User: "assay"}, Node: &server.Node{Host: "127.0.0.1", Port: number}}
 }
 

@@ -104,13 +104,13 @@ func keep(dir string) {
 // killed server cannot do itself.
 func TestPostgresDiesWithAssay(t *testing.T) {
 	self, err := os.Executable()
-	must(t, err)
+	expect.NoError(t, err)
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-orphan", os.Getpid()))
 	parent := exec.Command(self)
 	parent.Env = append(os.Environ(), keepServer+"="+dir)
 	out, err := parent.StdoutPipe()
-	must(t, err)
-	must(t, parent.Start())
+	expect.NoError(t, err)
+	expect.NoError(t, parent.Start())
 	var left orphan
 	if err := json.NewDecoder(out).Decode(&left); err != nil {
 		t.Error(err)
@@ -131,12 +131,12 @@ func TestPostgresDiesWithAssay(t *testing.T) {
 		}
 	}()
 	session, err := strconv.Atoi(query(t, connect(t, p), "SELECT pg_backend_pid()::text"))
-	must(t, err)
+	expect.NoError(t, err)
 	left.Processes = append(left.Processes, server.Identify(session))
 	if len(left.Processes) < 5 {
 		t.Errorf("a tree of %d processes; want the server and its children", len(left.Processes))
 	}
-	must(t, parent.Process.Kill())
+	expect.NoError(t, parent.Process.Kill())
 	if err := parent.Wait(); err == nil {
 		t.Error("the killed stand-in ended well")
 	}
@@ -145,8 +145,8 @@ func TestPostgresDiesWithAssay(t *testing.T) {
 	}
 	// Dead, but a zombie until init has reaped it, it still holds its lock file
 	// in the eyes of the next server.
-	must(t, os.Remove(filepath.Join(p.data(), "postmaster.pid")))
-	must(t, p.start(context.Background(), stateReady))
+	expect.NoError(t, os.Remove(filepath.Join(p.data(), "postmaster.pid")))
+	expect.NoError(t, p.start(context.Background(), stateReady))
 }
 
 // eventually waits until the condition holds; only a hang ends it otherwise.

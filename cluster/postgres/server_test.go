@@ -19,11 +19,6 @@ import (
 	"assay/internal/expect"
 )
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	expect.NoError(t, err)
-}
-
 func startPostgres(t *testing.T, o Options) *Server {
 	t.Helper()
 	p, err := Start(t.Context(), o)

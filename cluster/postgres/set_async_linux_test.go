@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 func TestPostgresSetAsynchronous(t *testing.T) {
 	s, events := startSet(t, SetOptions{Asynchronous: true})
 	table(t, s)
-	must(t, s.Settled(bounded(t)))
+	expect.NoError(t, s.Settled(bounded(t)))
 	if got := query(t, connect(t, s.nodes[0].Server), "SHOW synchronous_standby_names"); got != "" {
 		t.Errorf("commits wait for %s", got)
 	}
@@ -18,23 +20,23 @@ func TestPostgresSetAsynchronous(t *testing.T) {
 	kept := startWriter(t, s, 0)
 	kept.more(t)
 	kept.end()
-	must(t, s.Settled(bounded(t)))
-	must(t, s.Node(1).Stop(t.Context()))
+	expect.NoError(t, s.Settled(bounded(t)))
+	expect.NoError(t, s.Node(1).Stop(t.Context()))
 	lost := startWriter(t, s, 1_000_000)
 	lost.more(t)
 	lost.end()
 	awaitRow(t, connect(t, s.nodes[2].Server), "SELECT count(*)::text FROM seen", fmt.Sprint(kept.count()+lost.count()))
-	must(t, s.Node(2).Pause())
+	expect.NoError(t, s.Node(2).Pause())
 	execute(t, connect(t, s.nodes[0].Server), "INSERT INTO seen VALUES (-1)")
-	must(t, s.Node(0).Kill())
-	must(t, s.Restart(bounded(t), 1))
+	expect.NoError(t, s.Node(0).Kill())
+	expect.NoError(t, s.Restart(bounded(t), 1))
 	events.await(t, "n2 is promoted", "commits that it had not received are lost")
 	later := startWriter(t, s, 2_000_000)
 	later.more(t)
-	must(t, s.Node(2).Resume())
+	expect.NoError(t, s.Node(2).Resume())
 	events.await(t, "n3 has what is not part of the database")
 	events.await(t, "n3 is rewound to n2")
-	must(t, s.Restart(bounded(t), 0))
+	expect.NoError(t, s.Restart(bounded(t), 0))
 	later.end()
 	checkRows(t, s, kept, later)
 	rows := seenBy(t, s, 1)
@@ -52,7 +54,7 @@ func TestPostgresSetAsynchronous(t *testing.T) {
 	last := startWriter(t, s, 3_000_000)
 	last.more(t)
 	for _, i := range []int{best, 1} {
-		must(t, s.Restart(bounded(t), i))
+		expect.NoError(t, s.Restart(bounded(t), i))
 	}
 	last.end()
 	checkRows(t, s, kept, later, last)

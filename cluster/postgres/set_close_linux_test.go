@@ -11,6 +11,7 @@ import (
 
 	"assay/cluster/machine"
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 // TestPostgresSetClose closes a set in each stage of a failover, and asserts that
@@ -30,21 +31,21 @@ func TestPostgresSetClose(t *testing.T) {
 			back <- nil
 			switch stage {
 			case "fenced":
-				must(t, s.Node(0).Pause())
+				expect.NoError(t, s.Node(0).Pause())
 				events.await(t, "is fenced")
 			case "promoted":
-				must(t, s.Node(0).Kill())
+				expect.NoError(t, s.Node(0).Kill())
 				events.await(t, "is promoted")
 			case "a standby down":
-				must(t, s.Node(1).Kill())
+				expect.NoError(t, s.Node(1).Kill())
 			case "a node comes back":
-				must(t, s.Node(0).Kill())
+				expect.NoError(t, s.Node(0).Kill())
 				events.await(t, "is promoted")
 				<-back
 				go func() { back <- s.Restart(t.Context(), 0) }()
 				time.Sleep(50 * time.Millisecond)
 			}
-			must(t, s.Close())
+			expect.NoError(t, s.Close())
 			if err := <-back; err != nil && !errors.Is(err, os.ErrClosed) {
 				t.Errorf("Restart while Close: %v", err)
 			}
@@ -80,7 +81,7 @@ func checkNothingLeft(t *testing.T, s *Set, dir string, pids []int) {
 func TestPostgresSetRefuses(t *testing.T) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-refused", os.Getpid()))
 	set, err := machine.Loopback(machine.Options{ID: "0123abcd", Names: []string{"n1"}})
-	must(t, err)
+	expect.NoError(t, err)
 	for want, o := range map[string]SetOptions{
 		"-1 nodes":                  {Nodes: -1},
 		"2 nodes on 1 machines":     {Nodes: 2, Machines: set.All()},

@@ -93,13 +93,13 @@ func checkSharedMemory(t *testing.T, logs string, began time.Time) {
 	ours := make(map[string]bool)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		must(t, err)
+		expect.NoError(t, err)
 		for _, found := range regexp.MustCompile(`UTC \[(\d+)\]`).FindAllSubmatch(text, -1) {
 			ours[string(found[1])] = true
 		}
 	}
 	segments, err := os.ReadFile("/proc/sysvipc/shm")
-	must(t, err)
+	expect.NoError(t, err)
 	for line := range strings.Lines(string(segments)) {
 		fields := strings.Fields(line)
 		if len(fields) < 14 || !ours[fields[4]] {
@@ -121,7 +121,7 @@ func bounded(t *testing.T) context.Context {
 func primaryOf(t *testing.T, s *Set) int {
 	t.Helper()
 	i, err := s.Primary(bounded(t))
-	must(t, err)
+	expect.NoError(t, err)
 	return i
 }
 
@@ -202,9 +202,9 @@ func (w *writer) end() {
 func seenBy(t *testing.T, s *Set, i int) []int {
 	t.Helper()
 	rows, err := connect(t, s.nodes[i].Server).Query(t.Context(), "SELECT n FROM seen ORDER BY n")
-	must(t, err)
+	expect.NoError(t, err)
 	all, err := pgx.CollectRows(rows, pgx.RowTo[int])
-	must(t, err)
+	expect.NoError(t, err)
 	return all
 }
 
@@ -212,7 +212,7 @@ func seenBy(t *testing.T, s *Set, i int) []int {
 // nodes hold the same.
 func checkRows(t *testing.T, s *Set, writers ...*writer) {
 	t.Helper()
-	must(t, s.Settled(bounded(t)))
+	expect.NoError(t, s.Settled(bounded(t)))
 	rows := seenBy(t, s, primaryOf(t, s))
 	for i := 1; i < len(rows); i++ {
 		if rows[i] == rows[i-1] {
@@ -237,7 +237,7 @@ func checkRows(t *testing.T, s *Set, writers ...*writer) {
 func table(t *testing.T, s *Set) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), s.Address())
-	must(t, err)
+	expect.NoError(t, err)
 	defer closeSession(conn)
 	execute(t, conn, "CREATE TABLE seen (n integer)")
 }
@@ -247,21 +247,21 @@ func TestPostgresSetOfTwo(t *testing.T) {
 	table(t, s)
 	w := startWriter(t, s, 0)
 	w.more(t)
-	must(t, s.Node(0).Kill())
+	expect.NoError(t, s.Node(0).Kill())
 	events.await(t, "n2 is promoted", "commits wait for nobody")
 	w.more(t)
-	must(t, s.Restart(bounded(t), 0))
+	expect.NoError(t, s.Restart(bounded(t), 0))
 	events.await(t, "n1 streams: commits wait for n1")
-	must(t, s.Settled(bounded(t)))
-	must(t, s.Node(0).Kill())
+	expect.NoError(t, s.Settled(bounded(t)))
+	expect.NoError(t, s.Node(0).Kill())
 	events.await(t, "n1 has not streamed", "commits wait for nobody")
 	w.more(t)
 
 	// Now the primary alone has the last commits.
-	must(t, s.Node(1).Kill())
-	must(t, s.Restart(bounded(t), 0))
+	expect.NoError(t, s.Node(1).Kill())
+	expect.NoError(t, s.Restart(bounded(t), 0))
 	events.await(t, "nobody is promoted: only n2 is certain")
-	must(t, s.Restart(bounded(t), 1))
+	expect.NoError(t, s.Restart(bounded(t), 1))
 	events.await(t, "n2 is back, and is the primary again")
 	w.more(t)
 	w.end()
@@ -271,7 +271,7 @@ func TestPostgresSetOfTwo(t *testing.T) {
 func TestPostgresSetRestartInOrderKeepsThePrimary(t *testing.T) {
 	s, events := startSet(t, SetOptions{Nodes: 2, FailoverAfter: 20 * time.Second})
 	table(t, s)
-	must(t, s.Restart(bounded(t), 0, "PGDATESTYLE=German"))
+	expect.NoError(t, s.Restart(bounded(t), 0, "PGDATESTYLE=German"))
 	if i := primaryOf(t, s); i != 0 || events.has("promoted") {
 		t.Errorf("%d is the primary", i)
 	}
@@ -281,10 +281,10 @@ func TestPostgresSetRestartInOrderKeepsThePrimary(t *testing.T) {
 	}
 	w := startWriter(t, s, 0)
 	w.more(t)
-	must(t, s.Restart(bounded(t), 1))
-	must(t, s.Node(0).Pause()) // slow, and not lost
+	expect.NoError(t, s.Restart(bounded(t), 1))
+	expect.NoError(t, s.Node(0).Pause()) // slow, and not lost
 	time.Sleep(time.Second)
-	must(t, s.Node(0).Resume())
+	expect.NoError(t, s.Node(0).Resume())
 	w.more(t)
 	if events.has("does not answer") {
 		t.Error("a slow primary was given up")

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // scenario is a test of a settled set of three whose primary is first. writes
@@ -63,7 +65,7 @@ func TestPostgresSetOfThree(t *testing.T) {
 func standbysOf(primary int) (int, int) { return (primary + 1) % 3, (primary + 2) % 3 }
 
 func primaryKilled(t *testing.T, s *Set, events *announced, w *writer, first int) {
-	must(t, s.Node(first).Kill())
+	expect.NoError(t, s.Node(first).Kill())
 	events.await(t, s.nodeName(first)+" does not answer for 4s: it is gone")
 	next := primaryOf(t, s)
 	if next == first {
@@ -71,7 +73,7 @@ func primaryKilled(t *testing.T, s *Set, events *announced, w *writer, first int
 	}
 	events.await(t, s.nodeName(next)+" is promoted and takes writes", "commits wait for "+s.nodeName(3-first-next))
 	w.more(t)
-	must(t, s.Restart(bounded(t), first))
+	expect.NoError(t, s.Restart(bounded(t), first))
 	events.await(t, s.nodeName(first)+" is rewound")
 	if got := query(t, connect(t, s.nodes[first].Server), "SELECT pg_is_in_recovery()::text"); got != "true" {
 		t.Error("the old primary is one again")
@@ -80,7 +82,7 @@ func primaryKilled(t *testing.T, s *Set, events *announced, w *writer, first int
 
 func primaryPaused(t *testing.T, s *Set, events *announced, w *writer, first int) {
 	old := s.Node(first).PID()
-	must(t, s.Node(first).Pause())
+	expect.NoError(t, s.Node(first).Pause())
 	events.await(t, s.nodeName(first)+" does not answer", "its processes are killed")
 	if !gone(old) || s.Node(first).Running() {
 		t.Error("the fenced primary is still there")
@@ -90,50 +92,50 @@ func primaryPaused(t *testing.T, s *Set, events *announced, w *writer, first int
 	}
 	events.await(t, "is promoted")
 	w.more(t)
-	must(t, s.Restart(bounded(t), first))
+	expect.NoError(t, s.Restart(bounded(t), first))
 }
 
 func primaryStopped(t *testing.T, s *Set, events *announced, w *writer, first int) {
-	must(t, s.Node(first).Stop(t.Context()))
+	expect.NoError(t, s.Node(first).Stop(t.Context()))
 	events.await(t, "is promoted")
 	w.more(t)
-	must(t, s.Restart(bounded(t), first))
+	expect.NoError(t, s.Restart(bounded(t), first))
 }
 
 func standbySilent(t *testing.T, s *Set, events *announced, w *writer, first int) {
 	next, away := standbysOf(first)
-	must(t, s.Node(away).Pause()) // silent, and not gone
+	expect.NoError(t, s.Node(away).Pause()) // silent, and not gone
 	events.await(t, s.nodeName(away)+" has not streamed", "commits wait for "+s.nodeName(next))
 	w.more(t)
-	must(t, s.Node(first).Kill())
+	expect.NoError(t, s.Node(first).Kill())
 	events.await(t, s.nodeName(next)+" is promoted", "wait for nobody")
 	w.more(t)
-	must(t, s.Node(away).Resume()) // it follows the new primary by itself
-	must(t, s.Settled(bounded(t)))
-	must(t, s.Restart(bounded(t), first))
+	expect.NoError(t, s.Node(away).Resume()) // it follows the new primary by itself
+	expect.NoError(t, s.Settled(bounded(t)))
+	expect.NoError(t, s.Restart(bounded(t), first))
 }
 
 func noCertainty(t *testing.T, s *Set, events *announced, w *writer, first int) {
 	_, away := standbysOf(first)
-	must(t, s.Node(away).Kill())
-	must(t, s.Node(first).Kill()) // before the other is missed
+	expect.NoError(t, s.Node(away).Kill())
+	expect.NoError(t, s.Node(first).Kill()) // before the other is missed
 	events.await(t, "nobody is promoted: "+s.nodeName(away)+" is down: the last commits may be only there and on "+s.nodeName(first))
-	must(t, s.Restart(bounded(t), away))
+	expect.NoError(t, s.Restart(bounded(t), away))
 	events.await(t, "is promoted")
 	w.more(t)
-	must(t, s.Restart(bounded(t), first))
+	expect.NoError(t, s.Restart(bounded(t), first))
 }
 
 func bothStandbysKilled(t *testing.T, s *Set, events *announced, w *writer, first int) {
 	one, other := standbysOf(first)
-	must(t, s.Node(one).Kill())
-	must(t, s.Node(other).Kill())
+	expect.NoError(t, s.Node(one).Kill())
+	expect.NoError(t, s.Node(other).Kill())
 	events.await(t, "commits wait for nobody, since no standby is left")
 	w.more(t)
 	for _, i := range []int{one, other} {
-		must(t, s.Restart(bounded(t), i))
+		expect.NoError(t, s.Restart(bounded(t), i))
 	}
-	must(t, s.Settled(bounded(t)))
+	expect.NoError(t, s.Settled(bounded(t)))
 	want := s.names([]int{one, other})
 	if got := query(t, connect(t, s.nodes[first].Server), "SHOW synchronous_standby_names"); got != want {
 		t.Errorf("commits wait for %s, want %s", got, want)
@@ -143,7 +145,7 @@ func bothStandbysKilled(t *testing.T, s *Set, events *announced, w *writer, firs
 func killAll(t *testing.T, s *Set, events *announced, first int) {
 	t.Helper()
 	for i := range s.Nodes() {
-		must(t, s.Node(i).Kill())
+		expect.NoError(t, s.Node(i).Kill())
 	}
 	events.await(t, "nobody is promoted: ", "bring back "+s.nodeName(first)+", or all of these")
 }
@@ -152,7 +154,7 @@ func allKilledPrimaryFirst(t *testing.T, s *Set, events *announced, _ *writer, f
 	killAll(t, s, events, first)
 	one, other := standbysOf(first)
 	for _, i := range []int{first, one, other} {
-		must(t, s.Restart(bounded(t), i))
+		expect.NoError(t, s.Restart(bounded(t), i))
 	}
 	if primaryOf(t, s) != first || !events.has(s.nodeName(first)+" is back, and is the primary again") {
 		t.Error("the last primary is not the primary again")
@@ -163,7 +165,7 @@ func allKilledPrimaryLast(t *testing.T, s *Set, events *announced, _ *writer, fi
 	killAll(t, s, events, first)
 	one, other := standbysOf(first)
 	for _, i := range []int{one, other, first} {
-		must(t, s.Restart(bounded(t), i))
+		expect.NoError(t, s.Restart(bounded(t), i))
 	}
 	events.await(t, "is promoted")
 	if primaryOf(t, s) == first {
@@ -178,7 +180,7 @@ func interruptPromotion(t *testing.T, s *Set, first int) (best int) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	must(t, s.fence())
+	expect.NoError(t, s.fence())
 	s.lost = true
 	var why string
 	eventually(t, "another node is appointed", func() bool {
@@ -189,32 +191,32 @@ func interruptPromotion(t *testing.T, s *Set, first int) (best int) {
 	if best == first {
 		t.Fatalf("%s is appointed, which was lost", s.nodeName(best))
 	}
-	must(t, s.Node(best).Kill())
+	expect.NoError(t, s.Node(best).Kill())
 	return best
 }
 
 func promotionInterrupted(t *testing.T, s *Set, events *announced, w *writer, first int) {
 	best := interruptPromotion(t, s, first)
 	events.await(t, "nobody is promoted: only "+s.nodeName(best)+" is certain")
-	must(t, s.Restart(bounded(t), best))
+	expect.NoError(t, s.Restart(bounded(t), best))
 	events.await(t, s.nodeName(best)+" is promoted")
 	w.more(t)
-	must(t, s.Restart(bounded(t), first))
+	expect.NoError(t, s.Restart(bounded(t), first))
 }
 
 // cannotBeRewound has the programs of one node lack pg_rewind.
 func cannotBeRewound(t *testing.T, s *Set, events *announced, w *writer, first int) {
 	whole, without := s.nodes[first].programs, t.TempDir()
-	must(t, os.Chmod(filepath.Dir(without), 0o755))
-	must(t, os.Chmod(without, 0o755))
+	expect.NoError(t, os.Chmod(filepath.Dir(without), 0o755))
+	expect.NoError(t, os.Chmod(without, 0o755))
 	for _, name := range []string{"postgres", "pg_basebackup"} {
-		must(t, os.Symlink(filepath.Join(whole, name), filepath.Join(without, name)))
+		expect.NoError(t, os.Symlink(filepath.Join(whole, name), filepath.Join(without, name)))
 	}
-	must(t, s.Node(first).Kill())
+	expect.NoError(t, s.Node(first).Kill())
 	events.await(t, "is promoted")
 	w.more(t)
 	s.nodes[first].programs = without
-	must(t, s.Restart(bounded(t), first))
+	expect.NoError(t, s.Restart(bounded(t), first))
 	events.await(t, s.nodeName(first)+" cannot be rewound, and is copied anew")
 	s.nodes[first].programs = whole
 }
@@ -222,7 +224,7 @@ func cannotBeRewound(t *testing.T, s *Set, events *announced, w *writer, first i
 // awayForTooLong has the primary throw away log that a standby needs.
 func awayForTooLong(t *testing.T, s *Set, events *announced, w *writer, first int) {
 	_, away := standbysOf(first)
-	must(t, s.Node(away).Kill())
+	expect.NoError(t, s.Node(away).Kill())
 	conn := connect(t, s.nodes[first].Server)
 	execute(t, conn, "ALTER SYSTEM SET wal_keep_size = 0")
 	execute(t, conn, "SELECT pg_reload_conf()")
@@ -233,7 +235,7 @@ func awayForTooLong(t *testing.T, s *Set, events *announced, w *writer, first in
 	}
 	execute(t, conn, "ALTER SYSTEM SET wal_keep_size = '"+walKeepSize+"'")
 	execute(t, conn, "SELECT pg_reload_conf()")
-	must(t, s.Restart(bounded(t), away))
+	expect.NoError(t, s.Restart(bounded(t), away))
 	events.await(t, s.nodeName(away)+" was away for too long")
 	events.await(t, s.nodeName(away)+" is copied anew")
 }

@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/expect"
 	"assay/store"
 )
 
 // TestBlocked has another session keep the lease, the mark and a table to itself.
 func TestBlocked(t *testing.T) {
 	db := openBank(t, target(t))
-	must(t, db.TakeLease(t.Context(), store.Holder{Token: "one", Run: "one"}, time.Hour, ""),
+	expect.NoError(t, db.TakeLease(t.Context(), store.Holder{Token: "one", Run: "one"}, time.Hour, ""),
 		db.Create(t.Context(), store.Marker{Workload: "bank", Run: "one"}))
 	for table, call := range map[string]func(context.Context) error{
 		"assay_lease": func(ctx context.Context) error { return db.RenewLease(ctx, "one", time.Hour) },
@@ -43,7 +44,7 @@ func TestBlocked(t *testing.T) {
 	if by, err := db.Blocked(t.Context()); by != "" || err != nil {
 		t.Errorf("nothing waits: %q, %v", by, err)
 	}
-	must(t, db.Drop(t.Context()))
+	expect.NoError(t, db.Drop(t.Context()))
 	alone(t, `ALTER SYSTEM SET synchronous_standby_names = 'ghost'`)
 	alone(t, `SELECT pg_reload_conf()`)
 	ended := make(chan error, 1)
@@ -53,7 +54,7 @@ func TestBlocked(t *testing.T) {
 	}
 	alone(t, `ALTER SYSTEM RESET synchronous_standby_names`)
 	alone(t, `SELECT pg_reload_conf()`)
-	must(t, <-ended, db.Drop(t.Context()), db.Close())
+	expect.NoError(t, <-ended, db.Drop(t.Context()), db.Close())
 }
 
 // blockedBy waits until something is told.
@@ -62,7 +63,7 @@ func blockedBy(t *testing.T, db *bankStore) (by string) {
 	for deadline := time.Now().Add(time.Minute); by == "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		var err error
 		by, err = db.Blocked(t.Context())
-		must(t, err)
+		expect.NoError(t, err)
 	}
 	return by
 }

@@ -234,11 +234,11 @@ func TestMadeHalfway(t *testing.T) {
 	if remains, err := opened.Find(t.Context()); err != nil || remains == nil || remains.Rows != 0 || remains.Marker.Loaded || remains.Marker.Rows != 3 {
 		t.Errorf("found %+v, %v", remains, err)
 	}
-	must(t, opened.Create(t.Context(), store.Marker{Workload: "bank"}))
+	expect.NoError(t, opened.Create(t.Context(), store.Marker{Workload: "bank"}))
 	if remains, err := opened.Find(t.Context()); err != nil || remains == nil || remains.Marker.Rows != 0 {
 		t.Errorf("found %+v, %v", remains, err)
 	}
-	must(t, opened.Drop(t.Context()), opened.Close())
+	expect.NoError(t, opened.Drop(t.Context()), opened.Close())
 }
 
 // tap passes connections on to the server and keeps what clients sent.
@@ -289,45 +289,45 @@ func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
 	mark := func(name string) store.Marker { return store.Marker{Workload: name} }
 
 	b := openBank(t, target(t, via, inDialect))
-	must(t, b.Create(ctx, mark("bank")), b.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 5}, {ID: 2, Balance: 5}}), b.FinishLoad(ctx))
+	expect.NoError(t, b.Create(ctx, mark("bank")), b.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 5}, {ID: 2, Balance: 5}}), b.FinishLoad(ctx))
 	s, err := b.Session(ctx)
-	must(t, err)
+	expect.NoError(t, err)
 	if r := s.Transfer(ctx, bank.Transfer{ID: 1, Source: 1, Destination: 9, Amount: 1}); r.Outcome != history.Rejected || r.Class != bank.ClassNoAccount {
 		t.Errorf("to an account that is not there: %+v", r)
 	}
 	s.Close()
 	_, err = b.AuditAll(ctx)
-	must(t, err, b.Read(ctx, func(bank.Account) error { return nil }, func(bank.Entry) error { return nil }))
+	expect.NoError(t, err, b.Read(ctx, func(bank.Account) error { return nil }, func(bank.Entry) error { return nil }))
 	_, err = b.Describe(ctx)
 	_, _, replicas := b.Replicas(ctx)
-	must(t, err, replicas, b.Drop(ctx), b.Close())
+	expect.NoError(t, err, replicas, b.Drop(ctx), b.Close())
 
 	a := openAvailability(t, target(t, via, inDialect))
 	_, err = a.Describe(ctx)
-	must(t, err, a.Create(ctx, mark("availability")), a.Drop(ctx), a.Close())
+	expect.NoError(t, err, a.Create(ctx, mark("availability")), a.Drop(ctx), a.Close())
 	e := openOf(t, target(t, via, inDialect), entity.Schema())
-	must(t, e.Create(ctx, mark("entity")), e.Drop(ctx), e.Close())
+	expect.NoError(t, e.Create(ctx, mark("entity")), e.Drop(ctx), e.Close())
 	c := openOf(t, target(t, via, inDialect), candles.Schema())
-	must(t, c.Create(ctx, mark("candles")))
+	expect.NoError(t, c.Create(ctx, mark("candles")))
 	writer, err := c.Session(ctx, nil)
-	must(t, err)
+	expect.NoError(t, err)
 	if r := candles.Insert(ctx, writer, make([]candles.Candle, 1)); r.Outcome != history.Committed {
 		t.Errorf("candles: %+v", r)
 	}
 	writer.Close()
-	must(t, c.FinishLoad(ctx), c.Drop(ctx), c.Close())
+	expect.NoError(t, c.FinishLoad(ctx), c.Drop(ctx), c.Close())
 	k, err := Open(ctx, target(t, via, inDialect), bulkupdate.Schema())
-	must(t, err)
-	must(t, k.Create(ctx, mark("bulkupdate")), k.Load(ctx, store.RowsOf("document", bulkupdate.Columns(), []bulkupdate.Document{{ID: 1, User: 1}})), k.FinishLoad(ctx))
+	expect.NoError(t, err)
+	expect.NoError(t, k.Create(ctx, mark("bulkupdate")), k.Load(ctx, store.RowsOf("document", bulkupdate.Columns(), []bulkupdate.Document{{ID: 1, User: 1}})), k.FinishLoad(ctx))
 	counting, is := store.As[store.Counting](k)
 	if !is {
 		t.Fatal("it does not tell of waits")
 	}
 	_, err = counting.Waits(ctx)
-	must(t, err, k.Drop(ctx), k.Close())
+	expect.NoError(t, err, k.Drop(ctx), k.Close())
 	i, err := Open(ctx, target(t, via, inDialect), isolation.Schema())
-	must(t, err)
-	must(t, i.Create(ctx, mark("isolation")), i.Drop(ctx), i.Close())
+	expect.NoError(t, err)
+	expect.NoError(t, i.Create(ctx, mark("isolation")), i.Drop(ctx), i.Close())
 
 	wire.mu.Lock()
 	defer wire.mu.Unlock()
@@ -345,9 +345,4 @@ func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
 			t.Errorf("%q was not sent; the tap does not see what goes over it", needed)
 		}
 	}
-}
-
-func must(t *testing.T, errs ...error) {
-	t.Helper()
-	expect.NoError(t, errors.Join(errs...))
 }

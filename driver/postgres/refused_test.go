@@ -5,6 +5,7 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -34,7 +35,7 @@ func TestRefusedBeforeLoading(t *testing.T) {
 			if mark, err := db.Marker(t.Context()); mark != nil || err != nil {
 				t.Errorf("left %+v, %v", mark, err)
 			}
-			must(t, db.Close())
+			expect.NoError(t, db.Close())
 		})
 	}
 }

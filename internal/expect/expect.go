@@ -5,14 +5,15 @@
 package expect
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
 
-// NoError ends the test at an error.
-func NoError(t testing.TB, err error) {
+// NoError ends the test if any of these is an error.
+func NoError(t testing.TB, errs ...error) {
 	t.Helper()
-	if err != nil {
+	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
 }

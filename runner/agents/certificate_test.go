@@ -12,16 +12,18 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
+
+	"assay/internal/expect"
 )
 
 // engineAt is an engine in this process with a secret, and its address taken apart.
 func engineAt(t *testing.T, secret string) *url.URL {
 	t.Helper()
 	e, err := Start("127.0.0.1:0", secret)
-	must(t, err)
+	expect.NoError(t, err)
 	t.Cleanup(e.Close)
 	u, err := url.Parse(e.Join())
-	must(t, err)
+	expect.NoError(t, err)
 	return u
 }
 
@@ -30,10 +32,10 @@ func engineAt(t *testing.T, secret string) *url.URL {
 func TestEngineIsEncrypted(t *testing.T) {
 	u := engineAt(t, "")
 	c, err := net.Dial("tcp", u.Host)
-	must(t, err)
+	expect.NoError(t, err)
 	defer c.Close()
 	greeting, err := bufio.NewReader(c).ReadString('\n')
-	must(t, err)
+	expect.NoError(t, err)
 	if u.Scheme != "tls" || !strings.Contains(greeting, `"tls_required":true`) {
 		t.Errorf("%s greets with %s", u.Redacted(), greeting)
 	}
@@ -43,7 +45,7 @@ func TestEngineIsEncrypted(t *testing.T) {
 		t.Error("its certificate, which nobody has signed, was believed")
 	}
 	own, err := Open(t.Context(), u.String())
-	must(t, err)
+	expect.NoError(t, err)
 	own.Close()
 }
 
@@ -62,9 +64,9 @@ func TestAnotherEngineIsRefused(t *testing.T) {
 		return err
 	}
 	right := u.Query().Get("sha256")
-	must(t, open(secret, right))
-	must(t, open(secret, strings.ToUpper(right)))
-	must(t, open(secret, pinSecret))
+	expect.NoError(t, open(secret, right))
+	expect.NoError(t, open(secret, strings.ToUpper(right)))
+	expect.NoError(t, open(secret, pinSecret))
 	for name, err := range map[string]error{
 		"another fingerprint": open(secret, strings.Repeat("ab", 32)), "another secret": open("some other secret which is long", pinSecret),
 	} {
@@ -93,9 +95,9 @@ func TestRemainsAreRemoved(t *testing.T) {
 		t.Fatalf("an engine has the folders %q, %v", alive, err)
 	}
 	killed, others := filepath.Join(place, storePrefix+"1"), filepath.Join(place, storePrefix+"2")
-	must(t, os.MkdirAll(filepath.Join(killed, "data", "jetstream"), 0o700))
-	must(t, os.WriteFile(filepath.Join(killed, fileOwner), nil, 0o600))
-	must(t, os.Mkdir(others, 0o700)) // which no engine has made
+	expect.NoError(t, os.MkdirAll(filepath.Join(killed, "data", "jetstream"), 0o700))
+	expect.NoError(t, os.WriteFile(filepath.Join(killed, fileOwner), nil, 0o600))
+	expect.NoError(t, os.Mkdir(others, 0o700)) // which no engine has made
 	removed, err := RemoveRemains()
 	if err != nil || !slices.Equal(removed, []string{killed}) {
 		t.Errorf("removed %q, %v", removed, err)

@@ -4,16 +4,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"assay/internal/expect"
 )
 
 // TestWhatCannotBeDelivered: an agent that has ended, and whose engine takes nothing, is
 // given up with the reason, and its histories are waited for no longer.
 func TestWhatCannotBeDelivered(t *testing.T) {
 	engine, err := Start("127.0.0.1:0", "")
-	must(t, err)
+	expect.NoError(t, err)
 	t.Cleanup(engine.Close)
 	k, err := Coordinate(t.Context(), engine, Config{Plan: Plan{Run: "r", Timeout: time.Minute}, Pool: AnyPool, Agents: 1, Clients: 1, Folder: t.TempDir(), Note: func(string) {}})
-	must(t, err)
+	expect.NoError(t, err)
 	defer k.Close(t.Context())
 	k.members[0].claimed, k.members[0].ID = true, "a"
 	k.answer(beat{Agent: "a", status: status{State: stateEnded, Problem: "no space left"}})
@@ -23,7 +25,7 @@ func TestWhatCannotBeDelivered(t *testing.T) {
 	var told []string
 	over := make(chan struct{})
 	close(over)
-	must(t, k.Collect(t.Context(), over, func(text string) { told = append(told, text) }))
+	expect.NoError(t, k.Collect(t.Context(), over, func(text string) { told = append(told, text) }))
 	if len(told) != 1 || !strings.Contains(told[0], "could not be delivered: no space left") {
 		t.Errorf("told %q", told)
 	}

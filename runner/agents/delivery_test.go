@@ -7,20 +7,22 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // TestPieceIsPutAgainAsItWas: a piece whose put seemed to fail, and was taken all the
 // same, does not come again as a longer one of which the end would be missing.
 func TestPieceIsPutAgainAsItWas(t *testing.T) {
 	engine, err := Start("127.0.0.1:0", "")
-	must(t, err)
+	expect.NoError(t, err)
 	t.Cleanup(engine.Close)
 	store, err := openBucket(t.Context(), engine.conn, "r", 1)
-	must(t, err)
+	expect.NoError(t, err)
 	text := make([]byte, 3000)
 	_, _ = rand.Read(text) // never fails
 	file, err := os.Create(filepath.Join(t.TempDir(), "history"))
-	must(t, err)
+	expect.NoError(t, err)
 	defer file.Close()
 	write := func(from, to int) {
 		if _, err := file.Write(text[from:to]); err != nil {
@@ -39,9 +41,9 @@ func TestPieceIsPutAgainAsItWas(t *testing.T) {
 	if _, err := store.PutBytes(t.Context(), part(0, 0), text[:1000]); err != nil {
 		t.Fatal(err)
 	}
-	must(t, c.collect(t.Context()))
+	expect.NoError(t, c.collect(t.Context()))
 	write(1000, 3000)
-	must(t, d.finish(t.Context(), End{}))
+	expect.NoError(t, d.finish(t.Context(), End{}))
 	if whole, err := c.finish(t.Context()); !whole || err != nil {
 		t.Errorf("whole %v, %v", whole, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/load"
 	"assay/measure"
 )
@@ -17,10 +18,10 @@ func delta(t *testing.T, micros, n int64) measure.Delta {
 	live.Add(&history.Op{Attempt: 1, Last: true, Outcome: history.Committed, Final: history.Committed, End: micros * 1000})
 	d := live.Take()
 	h, err := hdrhistogram.Decode([]byte(d.Latency))
-	must(t, err)
-	must(t, h.RecordValues(micros*1000, n-1))
+	expect.NoError(t, err)
+	expect.NoError(t, h.RecordValues(micros*1000, n-1))
 	text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-	must(t, err)
+	expect.NoError(t, err)
 	d.Latency, d.Outcomes.Committed, d.Attempts, d.Sum = string(text), n, n, float64(micros*1000*n)
 	return d
 }
@@ -29,8 +30,8 @@ func delta(t *testing.T, micros, n int64) measure.Delta {
 func statsOf(t *testing.T, micros, n int64) load.Stats {
 	t.Helper()
 	s := load.Stats{Hung: 1, Late: hdrhistogram.New(1, 3_600_000_000, 2), OwnLag: hdrhistogram.New(1, 3_600_000_000, 2)}
-	must(t, s.Late.RecordValues(micros, n))
+	expect.NoError(t, s.Late.RecordValues(micros, n))
 	decoded, err := encodeStats(s).decode()
-	must(t, err)
+	expect.NoError(t, err)
 	return decoded
 }

@@ -25,17 +25,12 @@ type recorded struct {
 func newRecorded(t *testing.T, ahead ...int64) *recorded {
 	t.Helper()
 	r := &recorded{t: t, folder: t.TempDir(), ahead: ahead}
-	must(t, os.Mkdir(filepath.Join(r.folder, Folder), 0o755))
+	expect.NoError(t, os.Mkdir(filepath.Join(r.folder, Folder), 0o755))
 	for _, s := range shared(len(ahead), len(ahead)) {
 		r.all = append(r.all, Member{Agent: Agent{ID: "a", Host: "here"}, Share: s})
 	}
-	must(t, writeMembers(filepath.Join(r.folder, Folder), r.all))
+	expect.NoError(t, writeMembers(filepath.Join(r.folder, Folder), r.all))
 	return r
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	expect.NoError(t, err)
 }
 
 // zero is the start of the run, by the coordinator's clock.
@@ -44,7 +39,7 @@ const zero = 1_700_000_000_000_000_000
 func (r *recorded) create(path string, started int64) *history.Writer {
 	r.t.Helper()
 	w, err := history.Create(path, history.Header{Run: "r", Workload: "w", Version: "v", Started: started})
-	must(r.t, err)
+	expect.NoError(r.t, err)
 	return w
 }
 
@@ -52,12 +47,12 @@ func (r *recorded) coordinator(events ...history.Event) {
 	r.t.Helper()
 	w := r.create(CoordinatorFile(r.folder), zero)
 	for i := range r.all {
-		must(r.t, w.Reserve(history.Reservation{Client: i, UpTo: granted}))
+		expect.NoError(r.t, w.Reserve(history.Reservation{Client: i, UpTo: granted}))
 	}
 	for _, e := range events {
-		must(r.t, w.Mark(e))
+		expect.NoError(r.t, w.Mark(e))
 	}
-	must(r.t, w.Close())
+	expect.NoError(r.t, w.Close())
 }
 
 // agent writes the history of an agent with one client, whose operations are given as
@@ -68,24 +63,24 @@ func (r *recorded) agent(n int, whole bool, spans ...[2]int64) {
 	w := r.create(path, zero+r.ahead[n])
 	for at := int64(0); at <= 10e9; at += 200e6 {
 		e, err := clockEvent(at, sample{At: zero + r.ahead[n] + at, Offset: -r.ahead[n], Error: 50_000})
-		must(r.t, err)
-		must(r.t, w.Mark(e))
+		expect.NoError(r.t, err)
+		expect.NoError(r.t, w.Mark(e))
 	}
-	must(r.t, w.Reserve(history.Reservation{Client: n, UpTo: 1024}))
+	expect.NoError(r.t, w.Reserve(history.Reservation{Client: n, UpTo: 1024}))
 	for i, s := range spans {
-		must(r.t, w.Record(&history.Op{Client: n, Seq: uint64(i), Attempt: 1, Last: true, Outcome: history.Committed, Final: history.Committed,
+		expect.NoError(r.t, w.Record(&history.Op{Client: n, Seq: uint64(i), Attempt: 1, Last: true, Outcome: history.Committed, Final: history.Committed,
 			Due: s[0], First: s[0], Start: s[0], End: s[1]}))
 	}
 	if !whole {
-		must(r.t, w.CloseCut())
+		expect.NoError(r.t, w.CloseCut())
 		return
 	}
-	must(r.t, w.Close())
+	expect.NoError(r.t, w.Close())
 	size, sum, err := digest(path)
-	must(r.t, err)
+	expect.NoError(r.t, err)
 	text, err := json.Marshal(End{Size: size, Digest: sum})
-	must(r.t, err)
-	must(r.t, os.WriteFile(filepath.Join(r.folder, Folder, endFile(n)), text, 0o600))
+	expect.NoError(r.t, err)
+	expect.NoError(r.t, os.WriteFile(filepath.Join(r.folder, Folder, endFile(n)), text, 0o600))
 }
 
 // merged is the merged history.
@@ -102,7 +97,7 @@ func (r *recorded) merge() (m merged) {
 	path := filepath.Join(r.folder, "history.bin")
 	var err error
 	m.Merged, err = Merge(r.folder, path)
-	must(r.t, err)
+	expect.NoError(r.t, err)
 	m.reserved = map[int]uint64{}
 	m.ending, err = history.Read(path, history.Visitor{AsMeasured: true,
 		Op: func(op *history.Op) error { m.ops = append(m.ops, *op); return nil },
@@ -112,9 +107,9 @@ func (r *recorded) merge() (m merged) {
 		},
 		Event: func(e history.Event) error { m.events = append(m.events, e.Name); return nil },
 	})
-	must(r.t, err)
+	expect.NoError(r.t, err)
 	_, err = history.Read(path, history.Visitor{Op: func(op *history.Op) error { m.widened = append(m.widened, *op); return nil }})
-	must(r.t, err)
+	expect.NoError(r.t, err)
 	return m
 }
 
@@ -168,13 +163,13 @@ func TestLostAgentStaysReserved(t *testing.T) {
 		t.Errorf("events %v do not say that it was cut", m.events)
 	}
 	// It comes late.
-	must(t, os.Remove(filepath.Join(r.folder, Folder, historyFile(1))))
+	expect.NoError(t, os.Remove(filepath.Join(r.folder, Folder, historyFile(1))))
 	r.agent(1, true, [2]int64{1e9, 2e9}, [2]int64{2e9, 3e9})
 	if m = r.merge(); !m.Whole || m.reserved[1] != 2 || len(m.ops) != 3 {
 		t.Errorf("after it came late %+v, reserved %v", m.Merged, m.reserved)
 	}
 	// One of which nothing came.
-	must(t, os.Remove(filepath.Join(r.folder, Folder, historyFile(1))))
+	expect.NoError(t, os.Remove(filepath.Join(r.folder, Folder, historyFile(1))))
 	if m = r.merge(); m.Whole || m.reserved[1] != granted || len(m.ops) != 1 {
 		t.Errorf("without it %+v, reserved %v", m.Merged, m.reserved)
 	}
@@ -191,7 +186,7 @@ func TestFiguresOfAHundredAgents(t *testing.T) {
 			micros = 500_000 // one slow machine of a hundred
 		}
 		d := delta(t, micros, each)
-		must(t, all.Merge(d))
+		expect.NoError(t, all.Merge(d))
 		stats = Joined(stats, statsOf(t, micros, each))
 	}
 	s := all.Snapshot()

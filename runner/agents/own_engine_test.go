@@ -21,6 +21,7 @@ import (
 
 	"assay/driver/drivertest"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/load"
 	"assay/measure"
 )
@@ -59,23 +60,23 @@ func worked(t *testing.T, engine *Engine, run, pool string, agents, operations i
 	var notes []string
 	k, err := Coordinate(ctx, engine, Config{Plan: Plan{Run: run, Workload: "w", Version: "v", Timeout: time.Minute}, Pool: pool, Agents: agents, Clients: agents,
 		Folder: folder, Live: live, Note: func(text string) { notes = append(notes, text) }})
-	must(t, err)
+	expect.NoError(t, err)
 	ended := make(chan error, agents)
 	for range agents {
 		own, err := Open(ctx, engine.Join())
-		must(t, err)
+		expect.NoError(t, err)
 		go func() {
 			defer own.Close()
 			ended <- Serve(ctx, own, counting{operations}, Options{Version: "v", Pool: pool, Folder: t.TempDir(), Note: func(string) {}, Late: time.Minute, Gone: time.Minute})
 		}()
 	}
-	must(t, k.Gather(ctx, func(int, int) {}))
+	expect.NoError(t, k.Gather(ctx, func(int, int) {}))
 	_, err = k.Prepare(ctx)
-	must(t, err)
+	expect.NoError(t, err)
 	zero := k.Now() + int64(Lead)
 	file, err := history.Create(CoordinatorFile(folder), history.Header{Run: run, Workload: "w", Version: "v", Started: zero})
-	must(t, err)
-	must(t, k.Start(zero, file))
+	expect.NoError(t, err)
+	expect.NoError(t, k.Start(zero, file))
 	over, collected := make(chan struct{}), make(chan error, 1)
 	lost := func(text string) { t.Error(text) }
 	go func() { collected <- k.Collect(ctx, over, lost) }()
@@ -85,15 +86,15 @@ func worked(t *testing.T, engine *Engine, run, pool string, agents, operations i
 	}
 	k.Follow(ctx, lost)
 	close(over)
-	must(t, <-collected)
-	must(t, file.Close())
+	expect.NoError(t, <-collected)
+	expect.NoError(t, file.Close())
 	k.Close(ctx)
 	stop()
 	for range agents {
-		must(t, <-ended)
+		expect.NoError(t, <-ended)
 	}
 	m, err := Merge(folder, filepath.Join(folder, "history.bin"))
-	must(t, err)
+	expect.NoError(t, err)
 	return m
 }
 
@@ -138,7 +139,7 @@ func begun(t *testing.T, o *server.Options) *server.Server {
 	t.Helper()
 	o.Host, o.Port, o.NoLog, o.NoSigs, o.JetStream, o.StoreDir, o.SyncAlways = "127.0.0.1", server.RANDOM_PORT, true, true, true, t.TempDir(), true
 	s, err := server.NewServer(o)
-	must(t, err)
+	expect.NoError(t, err)
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 	return s
@@ -149,7 +150,7 @@ func free(t *testing.T, from int) int {
 	t.Helper()
 	for port := from; port < 32768; port++ {
 		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			must(t, l.Close())
+			expect.NoError(t, l.Close())
 			return port
 		}
 	}
@@ -190,7 +191,7 @@ func TestClusterLosesAServer(t *testing.T) {
 		addresses = append(addresses, s.ClientURL())
 	}
 	engine, err := Open(t.Context(), strings.Join(addresses, ",")+"?replicas=3")
-	must(t, err)
+	expect.NoError(t, err)
 	t.Cleanup(engine.Close)
 	m := worked(t, engine, "r", AnyPool, 2, 5000, func() {
 		leads := func(s *server.Server) bool { return s.JetStreamIsStreamLeader("$G", "OBJ_"+bucket("r")) }
@@ -208,7 +209,7 @@ func TestClusterLosesAServer(t *testing.T) {
 // of any, have their own operations.
 func TestRunsDoNotMeet(t *testing.T) {
 	engine, err := Start("127.0.0.1:0", "")
-	must(t, err)
+	expect.NoError(t, err)
 	t.Cleanup(engine.Close)
 	for i, pool := range []string{AnyPool, AnyPool, "mine"} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -226,18 +227,18 @@ func TestRunsDoNotMeet(t *testing.T) {
 func credentials(t *testing.T, o *server.Options) string {
 	t.Helper()
 	operator, err := nkeys.CreateOperator()
-	must(t, err)
+	expect.NoError(t, err)
 	account, err := nkeys.CreateAccount()
-	must(t, err)
+	expect.NoError(t, err)
 	user, err := nkeys.CreateUser()
-	must(t, err)
+	expect.NoError(t, err)
 	public := func(k nkeys.KeyPair) string {
 		text, err := k.PublicKey()
-		must(t, err)
+		expect.NoError(t, err)
 		return text
 	}
 	system, err := nkeys.CreateAccount()
-	must(t, err)
+	expect.NoError(t, err)
 	resolver := &server.MemAccResolver{}
 	for _, k := range []nkeys.KeyPair{account, system} {
 		claims := jwt.NewAccountClaims(public(k))
@@ -245,20 +246,20 @@ func credentials(t *testing.T, o *server.Options) string {
 			claims.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: -1, DiskStorage: -1, Streams: -1, Consumer: -1}
 		}
 		text, err := claims.Encode(operator)
-		must(t, err)
-		must(t, resolver.Store(public(k), text))
+		expect.NoError(t, err)
+		expect.NoError(t, resolver.Store(public(k), text))
 	}
 	of := jwt.NewOperatorClaims(public(operator))
 	of.SystemAccount = public(system)
 	o.TrustedOperators, o.AccountResolver, o.SystemAccount = []*jwt.OperatorClaims{of}, resolver, public(system)
 	text, err := jwt.NewUserClaims(public(user)).Encode(account)
-	must(t, err)
+	expect.NoError(t, err)
 	seed, err := user.Seed()
-	must(t, err)
+	expect.NoError(t, err)
 	file, err := jwt.FormatUserConfig(text, seed)
-	must(t, err)
+	expect.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "assay.creds")
-	must(t, os.WriteFile(path, file, 0o600))
+	expect.NoError(t, os.WriteFile(path, file, 0o600))
 	return path
 }
 
@@ -268,7 +269,7 @@ func TestOwnEngineWithTLSAndCredentials(t *testing.T) {
 	ca := drivertest.NewAuthority(t, "ca")
 	own := ca.Server("127.0.0.1")
 	config, err := server.GenTLSConfig(&server.TLSConfigOpts{CertFile: own.Certificate, KeyFile: own.Key, CaFile: ca.File, Verify: true})
-	must(t, err)
+	expect.NoError(t, err)
 	config.MinVersion = tls.VersionTLS12
 	o := &server.Options{TLSConfig: config, TLSVerify: true, TLSTimeout: 10, AuthTimeout: 10}
 	creds := credentials(t, o)
@@ -282,7 +283,7 @@ func TestOwnEngineWithTLSAndCredentials(t *testing.T) {
 		}
 	}
 	engine, err := Open(t.Context(), "tls://"+host+"?"+strings.Join(parts, "&"))
-	must(t, err)
+	expect.NoError(t, err)
 	t.Cleanup(engine.Close)
 	wantWhole(t, worked(t, engine, "r", AnyPool, 2, 200, nil), 400)
 }
