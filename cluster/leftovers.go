@@ -10,6 +10,7 @@ import (
 
 	"assay/cluster/machine"
 	"assay/cluster/server"
+	"assay/internal/wait"
 )
 
 // OwnedError means that a cluster still belongs to an assay that runs.
@@ -121,7 +122,7 @@ func RemoveOrphan(ctx context.Context, id string) error {
 			return &InhabitedError{ID: id}
 		}
 		if look == 0 {
-			if err := server.Pause(ctx, secondLook); err != nil {
+			if err := wait.Pause(ctx, secondLook); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"assay/internal/wait"
 	"assay/store"
 )
 
@@ -29,7 +30,7 @@ func (b *bounded) blockers(ctx context.Context, doing string) <-chan error {
 	}
 	go func() {
 		free := time.Now() // when it was last known not to be kept
-		for store.Pause(ctx, patience/looksAtBlockers) == nil {
+		for wait.Pause(ctx, patience/looksAtBlockers) == nil {
 			asked := time.Now()
 			asking, cancel := context.WithTimeout(ctx, lookTimeout)
 			by, err := b.Work.Blocked(asking)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/cluster/server"
+	"assay/internal/wait"
 )
 
 // The probe is a table that every node holds as a whole, so that a read
@@ -53,7 +54,7 @@ func (c *Ring) Settled(ctx context.Context) error {
 	if err := c.until(ctx, settled); err != nil || len(c.nodes) == 1 {
 		return err
 	}
-	if err := server.Pause(ctx, hintsSeen); err != nil {
+	if err := wait.Pause(ctx, hintsSeen); err != nil {
 		return fmt.Errorf("wait until kept writes can be seen: %w", err)
 	}
 	return c.until(ctx, settled)

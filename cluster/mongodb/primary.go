@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/cluster/server"
+	"assay/internal/wait"
 )
 
 // askPause is how long a member is left alone that has answered.
@@ -66,7 +67,7 @@ func keepAsking(ctx context.Context, node *server.Node, to chan<- answer) {
 		case <-ctx.Done():
 			return
 		}
-		if server.Pause(ctx, askPause) != nil {
+		if wait.Pause(ctx, askPause) != nil {
 			return
 		}
 	}

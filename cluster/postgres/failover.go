@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"assay/cluster/server"
+	"assay/internal/wait"
 )
 
 // supervise looks after the set until Close.
@@ -275,7 +275,7 @@ func (s *Set) ensurePromoted(ctx context.Context) bool {
 		if err != nil && (!node.Running() || s.watch.Load().silence() >= s.options.FailoverAfter) {
 			return false
 		}
-		if timeline == 0 && server.Pause(ctx, 10*time.Millisecond) != nil {
+		if timeline == 0 && wait.Pause(ctx, 10*time.Millisecond) != nil {
 			return false
 		}
 	}
@@ -315,7 +315,7 @@ func promote(ctx context.Context, conn *pgx.Conn) (timeline uint64, err error) {
 			}
 			asked = true
 		}
-		if err := server.Pause(ctx, 5*time.Millisecond); err != nil {
+		if err := wait.Pause(ctx, 5*time.Millisecond); err != nil {
 			return 0, err
 		}
 	}

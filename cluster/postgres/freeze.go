@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"assay/cluster/server"
+	"assay/internal/wait"
 )
 
 // freezeBound is how long a standby may take to stop receiving and to replay
@@ -37,7 +37,7 @@ func (p *Server) freeze(ctx context.Context) (end lsn, err error) {
 				end = now.replayed
 				return nil
 			}
-			if err := server.Pause(ctx, 10*time.Millisecond); err != nil {
+			if err := wait.Pause(ctx, 10*time.Millisecond); err != nil {
 				return fmt.Errorf("it has replayed its log up to %s, and received it up to %s", now.replayed, now.received)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"assay/cluster/server"
+	"assay/internal/wait"
 )
 
 // quorum holds which nodes commits wait for, as far as that is known. It is guarded by
@@ -229,7 +230,7 @@ func union(sets ...[]int) []int {
 func (s *Set) awaitCheckpointer(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*askBound)
 	defer cancel()
-	if err := server.Pause(ctx, 100*time.Millisecond); err != nil { // it may not have been scheduled yet
+	if err := wait.Pause(ctx, 100*time.Millisecond); err != nil { // it may not have been scheduled yet
 		return err
 	}
 	return server.Until(ctx, 20*time.Millisecond, "the checkpointer", func(ctx context.Context) error {
@@ -285,7 +286,7 @@ func (s *Set) awaitFlush(ctx context.Context, nodes []int) (bool, error) {
 				return true, nil
 			}
 		}
-		if err := server.Pause(ctx, 5*time.Millisecond); err != nil {
+		if err := wait.Pause(ctx, 5*time.Millisecond); err != nil {
 			return false, nil // it is slow; the next check tries again
 		}
 	}

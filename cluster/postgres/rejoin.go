@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"assay/cluster/server"
+	"assay/internal/wait"
 )
 
 const (
@@ -136,7 +137,7 @@ func (s *Set) rejoin(ctx context.Context, i int, env []string) error {
 		if !errors.Is(err, errPrimaryChanged) {
 			return err
 		}
-		if err := server.Pause(ctx, probeEvery); err != nil {
+		if err := wait.Pause(ctx, probeEvery); err != nil {
 			return err
 		}
 	}

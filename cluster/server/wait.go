@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"assay/internal/wait"
 )
 
 // permanentError ends Until.
@@ -32,20 +34,8 @@ func Until(ctx context.Context, every time.Duration, what string, missing func(c
 		if last == nil || ctx.Err() == nil { // the last one that is more than the end of ctx
 			last = err
 		}
-		if err := Pause(ctx, every); err != nil {
+		if err := wait.Pause(ctx, every); err != nil {
 			return fmt.Errorf("wait for %s: %w: %w", what, err, last)
 		}
-	}
-}
-
-// Pause waits, or returns ctx's error when that ends first.
-func Pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
+	"assay/internal/wait"
 	"assay/store"
 )
 
@@ -335,7 +336,7 @@ func (k *database) flush(ctx context.Context, table string) error {
 		if err != nil || none == 0 || time.Now().After(deadline) {
 			return errors.Join(err, set(ctx, 0))
 		}
-		if err := store.Pause(ctx, flushPeriod/4); err != nil {
+		if err := wait.Pause(ctx, flushPeriod/4); err != nil {
 			return failed("have the table written", errors.Join(err, set(context.WithoutCancel(ctx), 0)))
 		}
 	}

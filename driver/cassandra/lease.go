@@ -10,6 +10,7 @@ import (
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
+	"assay/internal/wait"
 	"assay/store"
 )
 
@@ -84,7 +85,7 @@ func (k *database) repeat(ctx context.Context, do func() error) error {
 		default:
 			return err
 		}
-		if stopped := store.Pause(ctx, time.Duration(min(try, leaseTries))*20*time.Millisecond); stopped != nil {
+		if stopped := wait.Pause(ctx, time.Duration(min(try, leaseTries))*20*time.Millisecond); stopped != nil {
 			return stopped
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
-	"assay/store"
+	"assay/internal/wait"
 )
 
 // Reading back is done by pages of this many rows. A page that is not answered
@@ -52,7 +52,7 @@ func (k *database) readPages(ctx context.Context, doing, statement string, value
 		case ctx.Err() != nil || iter.NumRows() > 0 || classOf(err) == classRefused:
 			return failed(doing, err)
 		case try < pageTries:
-			if stopped := store.Pause(ctx, pagePause); stopped != nil {
+			if stopped := wait.Pause(ctx, pagePause); stopped != nil {
 				return failed(doing, errors.Join(stopped, err))
 			}
 		case level == gocql.All:
@@ -91,7 +91,7 @@ func (k *database) settle(ctx context.Context, query string, values ...any) erro
 		if set, err := time.ParseDuration(k.settingsOf(ctx)["write_request_timeout"]); err == nil {
 			limit = set
 		}
-		if err := store.Pause(ctx, time.Until(time.Unix(0, at).Add(limit))); err != nil {
+		if err := wait.Pause(ctx, time.Until(time.Unix(0, at).Add(limit))); err != nil {
 			return failed("settle", err)
 		}
 	}
@@ -100,7 +100,7 @@ func (k *database) settle(ctx context.Context, query string, values ...any) erro
 		if err == nil || errors.Is(err, gocql.ErrNotFound) || classOf(err) == classRefused {
 			return nil
 		}
-		if stopped := store.Pause(ctx, pagePause/4); stopped != nil {
+		if stopped := wait.Pause(ctx, pagePause/4); stopped != nil {
 			return failed("settle", errors.Join(stopped, err))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/internal/wait"
 	"assay/store"
 )
 
@@ -57,7 +58,7 @@ func retry(ctx context.Context, attempt func() store.Reply) store.Reply {
 
 // pause waits so long, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
-	_ = store.Pause(ctx, d) // whoever waits looks at ctx
+	_ = wait.Pause(ctx, d) // whoever waits looks at ctx
 }
 
 // ended is a context that is over.

@@ -18,6 +18,7 @@ import (
 	"assay/driver/rows"
 	"assay/history"
 	"assay/internal/expect"
+	"assay/internal/wait"
 	"assay/store"
 	"assay/workload/availability"
 	"assay/workload/bank"
@@ -265,7 +266,7 @@ func TestReadInSeveralTransactions(t *testing.T) {
 			}
 			next++
 			if next == 100 { // longer than any transaction lives
-				if err := store.Pause(ctx, 8*time.Second); err != nil {
+				if err := wait.Pause(ctx, 8*time.Second); err != nil {
 					return err
 				}
 				if changes {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
-	"assay/store"
+	"assay/internal/wait"
 )
 
 // errChanged says that no consistent view could be had.
@@ -127,7 +127,7 @@ func (r *reader) table(begin, end []byte, each row) error {
 			begin, tries, pause = at, 0, firstPause
 		} else if tries++; tries >= mostTries {
 			return fmt.Errorf("after %d attempts: %w", tries, err)
-		} else if err := store.Pause(r.ctx, pause); err != nil {
+		} else if err := wait.Pause(r.ctx, pause); err != nil {
 			return err
 		}
 		pause = min(2*pause, lastPause)

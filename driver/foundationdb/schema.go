@@ -11,6 +11,7 @@ import (
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
+	"assay/internal/wait"
 	"assay/store"
 )
 
@@ -127,7 +128,7 @@ func (p *database) change(ctx context.Context, doing string, work func(t *transa
 		if !repeatable(codeOf(err)) {
 			return 0, told(ctx, doing, err)
 		}
-		if err := store.Pause(ctx, pause); err != nil {
+		if err := wait.Pause(ctx, pause); err != nil {
 			return 0, explain(ctx, doing, err)
 		}
 	}

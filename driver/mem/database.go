@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/internal/wait"
 	"assay/store"
 )
 
@@ -63,7 +64,7 @@ func (d *database) lock(required bool) error {
 // reply, the call does nothing and the lock is not held: the context has ended
 // before, or there is no schema.
 func (d *database) enter(ctx context.Context, doing string) *store.Reply {
-	if err := store.Pause(ctx, d.latency); err != nil {
+	if err := wait.Pause(ctx, d.latency); err != nil {
 		return &store.Reply{Outcome: history.Failed, Class: store.ClassTimeout, Err: fmt.Errorf("mem: %s: %w", doing, err)}
 	}
 	if err := d.lock(true); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"assay/driver/rows"
 	"assay/history"
+	"assay/internal/wait"
 	"assay/store"
 )
 
@@ -247,7 +248,7 @@ func (n *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 func (n *session) Transaction(ctx context.Context, writes bool, work func(context.Context, store.Transaction) error) store.Reply {
 	n.giveWay()
 	within := n.d.latency / 2
-	if err := store.Pause(ctx, n.d.latency-within); err != nil {
+	if err := wait.Pause(ctx, n.d.latency-within); err != nil {
 		return ended("transaction", err)
 	}
 	if err := n.d.lock(true); err != nil {
@@ -257,7 +258,7 @@ func (n *session) Transaction(ctx context.Context, writes bool, work func(contex
 	n.d.mu.Unlock()
 	err := work(ctx, n)
 	if err == nil {
-		err = store.Pause(ctx, within)
+		err = wait.Pause(ctx, within)
 	}
 	n.d.mu.Lock()
 	defer n.d.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/driver/replicas"
+	"assay/internal/wait"
 	"assay/store"
 )
 
@@ -235,7 +236,7 @@ func (s *database) dropCollections(ctx context.Context, all []*mongo.Collection)
 	if !s.sharded {
 		killer.Go(func() {
 			// Where the server shows no transactions or refuses, its lifetime limit ends them.
-			for over := error(nil); over == nil; over = store.Pause(killing, killInterval) {
+			for over := error(nil); over == nil; over = wait.Pause(killing, killInterval) {
 				_ = s.killOpen(killing) // the drop has the error that counts
 			}
 		})

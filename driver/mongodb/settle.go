@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 
+	"assay/internal/wait"
 	"assay/store"
 )
 
@@ -66,7 +67,7 @@ func lookUntil(ctx context.Context, look func() (doing string, err error)) error
 		if !passing(err) {
 			return failed(doing, err)
 		}
-		if over := store.Pause(ctx, settleInterval); over != nil {
+		if over := wait.Pause(ctx, settleInterval); over != nil {
 			return fmt.Errorf("mongodb: settle: %w, and still: %s: %w", over, doing, plainly(err))
 		}
 	}
@@ -197,7 +198,7 @@ func (s *database) blind(ctx context.Context, err error) error {
 		return err
 	}
 	lifetime := s.lifetime(ctx)
-	if store.Pause(ctx, lifetime) == nil {
+	if wait.Pause(ctx, lifetime) == nil {
 		return nil
 	}
 	hint := ""

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assay/driver/sqldb"
+	"assay/internal/wait"
 	"assay/store"
 )
 
@@ -39,7 +40,7 @@ func (l *session) Waiting(ctx context.Context) (waiting, known bool, err error) 
 	if l.schema.engine == rocksdb {
 		return false, false, nil
 	}
-	if err := store.Pause(ctx, transactionsCache); err != nil {
+	if err := wait.Pause(ctx, transactionsCache); err != nil {
 		return false, true, err
 	}
 	var waits int64

@@ -20,6 +20,7 @@ import (
 	"assay/driver/sqldb"
 	"assay/history"
 	"assay/internal/expect"
+	"assay/internal/wait"
 	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/definition"
@@ -72,7 +73,7 @@ default_pool_size = %d
 	return ""
 }
 
-func pause(ctx context.Context, d time.Duration) { _ = store.Pause(ctx, d) }
+func pause(ctx context.Context, d time.Duration) { _ = wait.Pause(ctx, d) }
 
 func through(at string) store.Target {
 	return store.Target{Address: "postgres://assay@" + at + "/postgres", ConnectTimeout: 10 * time.Second}
@@ -205,7 +206,7 @@ func TestKilledConnectionsBehindAPooler(t *testing.T) {
 	done := make(chan int)
 	go func() {
 		kills, pause := 0, 150*time.Millisecond
-		for store.Pause(ctx, pause) == nil {
+		for wait.Pause(ctx, pause) == nil {
 			n := 0
 			pause = 2 * time.Millisecond // until one is met at work
 			if err := killer.QueryRow(ctx, `SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/wait"
 	"assay/store"
 )
 
@@ -29,7 +30,7 @@ func (n *Namespace) leaseUse(ctx context.Context, doing string, work func(Conn) 
 			if kind := n.Server.Kind(err); err == nil || kind != Clash && kind != NotThere || try == leaseTries {
 				return err
 			}
-			if over := store.Pause(ctx, time.Duration(try)*5*time.Millisecond); over != nil {
+			if over := wait.Pause(ctx, time.Duration(try)*5*time.Millisecond); over != nil {
 				return over
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"assay/internal/wait"
 	"assay/store"
 )
 
@@ -133,7 +134,7 @@ func SettleBy(ctx context.Context, what string, look func() (ids []string, state
 			}
 			terminate = time.Now().Add(settleGrace)
 		}
-		if store.Pause(ctx, settleInterval) != nil {
+		if wait.Pause(ctx, settleInterval) != nil {
 			return fmt.Errorf("%d %s (%s): %w", len(left), what, state, ctx.Err())
 		}
 	}

@@ -27,8 +27,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"assay/internal/wait"
 	"assay/measure"
-	"assay/store"
 )
 
 // The requests that agents make. What stands behind the dot of subjectJoin is the
@@ -258,7 +258,7 @@ func ending(share int) string             { return fmt.Sprintf("end.%d", share) 
 
 // sleep waits, or returns false when ctx ends.
 func sleep(ctx context.Context, d time.Duration) bool {
-	return store.Pause(ctx, d) == nil
+	return wait.Pause(ctx, d) == nil
 }
 
 var errNoCoordinator = errors.New("the coordinator has not answered in time")

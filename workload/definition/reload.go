@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"assay/internal/wait"
 	"assay/load"
 	"assay/store"
 )
@@ -113,7 +114,7 @@ func (p *pass) settle(ctx context.Context) error { return repeat(ctx, p.store.Se
 // repeat asks until there is an answer, or returns the error of ctx.
 func repeat(ctx context.Context, ask func(context.Context) error) error {
 	for {
-		if err := store.Pause(ctx, reloadAsking); err != nil {
+		if err := wait.Pause(ctx, reloadAsking); err != nil {
 			return err
 		}
 		asking, cancel := context.WithTimeout(ctx, reloadAnswer)

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"time"
 
-	"assay/store"
+	"assay/internal/wait"
 )
 
 // command is one line of a script, or one statement.
@@ -50,7 +50,7 @@ func runCommands(path string, commands []command, constants map[string]scalar, c
 		case of.sleep != 0:
 			var v scalar
 			if v, err = of.value(variables, &c.random); err == nil {
-				err = store.Pause(c.ctx, time.Duration(v.float()*float64(of.sleep)))
+				err = wait.Pause(c.ctx, time.Duration(v.float()*float64(of.sleep)))
 			}
 		default:
 			parameters = make([]any, 0, len(of.variables)) // a driver may read them for a moment longer

@@ -7,7 +7,7 @@ import (
 
 	"go.starlark.net/starlark"
 
-	"assay/store"
+	"assay/internal/wait"
 )
 
 // handle is tx: the transaction that is under way.
@@ -145,5 +145,5 @@ func (h handle) sleep(a arguments) (starlark.Value, error) {
 	if !is || !(n >= 0 && n <= 3600) {
 		return nil, fmt.Errorf("sleep takes 0 to 3600 seconds, not %v", seconds)
 	}
-	return starlark.None, store.Pause(h.ctx, time.Duration(n*float64(time.Second)))
+	return starlark.None, wait.Pause(h.ctx, time.Duration(n*float64(time.Second)))
 }

@@ -1,4 +1,7 @@
-package store
+// Package wait has the pause that a context cuts short.
+//
+// It imports no other package of assay.
+package wait
 
 import (
 	"context"
