@@ -360,7 +360,7 @@ func openWork(ctx context.Context, s Scenario, address string, stallTimeout time
 
 // open reaches the database at address and begins the workload on it.
 func (s Scenario) open(ctx context.Context, by definition.Support, address string) (definition.Work, error) {
-	to := store.Target{Address: address, ConnectTimeout: s.ConnectTimeout, Isolation: s.Isolation, Seed: s.Load.Seed}
+	to := store.Target{Address: address, ConnectTimeout: s.ConnectTimeout, Isolation: s.Isolation, Seed: s.Load.Seed, Existing: s.UseExisting}
 	if c, chooses := s.Config.(definition.Targeting); chooses {
 		c.Target(&to)
 	}

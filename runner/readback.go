@@ -51,7 +51,7 @@ func readBack(ctx context.Context, db definition.Work, folder string, s Scenario
 	if err == nil {
 		err = own.confirm(ctx)
 	}
-	if err == nil && !s.cutsPower() {
+	if err == nil && !s.cutsPower() && !s.UseExisting {
 		err = notEmptied(ctx, db, written)
 	}
 	if err == nil {

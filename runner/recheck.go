@@ -252,6 +252,8 @@ func readEnding(folder string, r *report.Result) (ending, error) {
 func readNow(ctx context.Context, folder string, s Scenario, r *report.Result, o RecheckOptions) error {
 	address := s.Database
 	switch {
+	case s.UseExisting:
+		return &InputError{Path: folder, Err: errExisting}
 	case o.Database != "":
 		address = o.Database
 	case s.Cluster != "":
@@ -298,7 +300,7 @@ func readStore(ctx context.Context, folder string, db definition.Work, s Scenari
 		return err
 	}
 	forgetReadingNotes(r)
-	return writeReadBack(folder, readBackRecord{Run: r.Run, Size: sizeOf(ctx, db, r)})
+	return writeReadBack(folder, readBackRecord{Run: r.Run, Size: sizeOf(ctx, s, db, r)})
 }
 
 // agentsEnd is how long the agents of a run are waited for whose coordinator was killed.

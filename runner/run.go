@@ -110,6 +110,9 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	if err := errors.Join(s.Validate(), o.Agents.validate(s)); err != nil {
 		return Outcome{}, err
 	}
+	if s.UseExisting && o.Agents != nil {
+		return Outcome{}, &store.OptionError{Option: flagExisting, Value: "with agents", Want: "without agents: no lease keeps several processes together"}
+	}
 	defer collectOften(s.Load.Clients)()
 	o = o.withDefaults()
 	o.Status.begin(s, o.Version)
@@ -202,6 +205,7 @@ func (r *run) removeEmptyFolder() {
 }
 
 func (r *run) reach(ctx context.Context) error {
+	r.tellExisting()
 	open := opener(openWork)
 	if a := r.options.Agents; a != nil {
 		open = a.open.orDefault()
@@ -281,6 +285,7 @@ func (r *run) load(ctx context.Context) error {
 	}
 	r.result = begin(r.scenario, mark, started)
 	r.result.Cluster = r.nodes
+	r.noteExisting()
 	r.noteOthers(ctx)
 	if rounds, several := r.store.rounds(); several {
 		enterPlan(&r.result.Load, rounds)
@@ -289,19 +294,23 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	r.options.Monitor.Phase(PhaseLoading)
-	r.options.Progress.Stage("loading " + check.Counted(r.store.Rows(), "row", "rows") + r.scenario.faultsText(true))
 	progress := &loading{progress: r.options.Progress}
+	if !r.scenario.UseExisting {
+		r.options.Progress.Stage("loading " + check.Counted(r.store.Rows(), "row", "rows") + r.scenario.faultsText(true))
+	}
 	err := r.store.Create(ctx, mark)
-	if err == nil {
+	if err == nil && !r.scenario.UseExisting {
 		err = r.loadRows(ctx, progress.rows)
 	}
 	if err != nil {
 		return r.interrupted(ctx, err, r.loadingWords(progress))
 	}
-	took := time.Since(started).Seconds()
-	r.loading.Rows, r.loading.Seconds, r.loading.PerSecond = r.store.Rows(), took, float64(r.store.Rows())/took
-	r.result.Loading = r.loading
-	r.sizeLoaded(ctx)
+	if !r.scenario.UseExisting {
+		took := time.Since(started).Seconds()
+		r.loading.Rows, r.loading.Seconds, r.loading.PerSecond = r.store.Rows(), took, float64(r.store.Rows())/took
+		r.result.Loading = r.loading
+		r.sizeLoaded(ctx)
+	}
 	product, err := r.store.Describe(ctx)
 	if err != nil {
 		return r.interrupted(ctx, err, r.loadingWords(progress))

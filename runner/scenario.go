@@ -69,6 +69,9 @@ type Scenario struct {
 	NoServerStats bool `yaml:"no_server_stats,omitempty"`
 	// Overhead measures, after the run, what assay itself takes.
 	Overhead bool `yaml:"overhead,omitempty"`
+	// UseExisting has the workload use tables that are there already in Database. It makes,
+	// marks, loads, alters and drops nothing.
+	UseExisting bool `yaml:"use_existing,omitempty"`
 	// Drop removes the data at the end of the run.
 	Drop bool `yaml:"drop,omitempty"`
 }
@@ -87,6 +90,9 @@ func Defaults(w definition.Workload) Scenario {
 // happens and how long it lasts: what is kept of the run says what it did. What cannot be
 // done of either stays for Validate to refuse.
 func (s *Scenario) Plan() {
+	if c, can := s.Config.(definition.Existing); can && s.UseExisting {
+		c.UseExisting()
+	}
 	if p, err := s.Config.Plan(s.Load); err == nil {
 		s.Load = p
 	}
@@ -146,6 +152,9 @@ func (s Scenario) Validate() error {
 		return err
 	}
 	if _, err := s.thresholds(); err != nil {
+		return err
+	}
+	if err := s.validateExisting(); err != nil {
 		return err
 	}
 	if s.Judge != "" && s.Judge != report.JudgeAll && s.Judge != report.JudgePromise {

@@ -39,7 +39,7 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 		r.inFlight = fmt.Sprintf("%s: %v", noteNotRead, err)
 		r.options.Progress.Note(r.inFlight)
 		r.note(r.inFlight)
-		sizeOf(ctx, r.store, r.result)
+		sizeOf(ctx, r.scenario, r.store, r.result)
 	}
 	// On servers of its own nobody else makes a schema but under a lease, which was looked
 	// at above: what is there instead of the run's is what was there before it.
@@ -88,12 +88,15 @@ func (r *run) note(text string) { r.result.RunNotes = append(r.result.RunNotes, 
 
 // recordReadBack keeps beside the state how it was read.
 func (r *run) recordReadBack(ctx context.Context) error {
-	return writeReadBack(r.folder, readBackRecord{Run: r.result.Run, InFlight: r.inFlight, Size: sizeOf(ctx, r.store, r.result)})
+	return writeReadBack(r.folder, readBackRecord{Run: r.result.Run, InFlight: r.inFlight, Size: sizeOf(ctx, r.scenario, r.store, r.result)})
 }
 
 // sizeOf asks for the size on disk and enters it; a database that does not tell is no reason
 // to lose the result.
-func sizeOf(ctx context.Context, db definition.Work, r *report.Result) *store.Size {
+func sizeOf(ctx context.Context, s Scenario, db definition.Work, r *report.Result) *store.Size {
+	if s.UseExisting { // it would be that of others' data
+		return nil
+	}
 	size, err := db.Size(ctx)
 	if err != nil {
 		r.RunNotes = append(r.RunNotes, fmt.Sprintf("%s: %v", noteNoSize, err))
@@ -133,6 +136,7 @@ func (r *run) keep(ctx context.Context) error {
 		if exists(r.folder, r.scenario.definition().State) {
 			return fmt.Errorf("drop assay's data: %w; the result is in %s", err, r.folder)
 		}
+	case r.scenario.UseExisting:
 	case r.scenario.Cluster != "":
 		r.note("the servers were started for this run and are gone; the state is kept in the run's folder")
 	case r.driver.Name != "mem" && r.driver.Name != nullDriver:

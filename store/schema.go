@@ -25,6 +25,10 @@ type Schema struct {
 	// Reads is true if Target.Read may send statements that read to another server than
 	// those that write.
 	Reads bool
+	// Existing is true if the tables were there before and are not assay's: they are not
+	// made, marked, altered or dropped, and their names and those of their columns are as
+	// the database has them, without a prefix.
+	Existing bool
 	// Durable is true if what is written outside of transactions is to be acknowledged as
 	// safely as transactions are, where the address leaves that open.
 	Durable bool

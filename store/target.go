@@ -30,6 +30,8 @@ type Target struct {
 	// Fields and FieldBytes are how many fields the records of the workload have, and
 	// how long each is at most, where the workload lets the user choose.
 	Fields, FieldBytes int
+	// Existing has the workload use tables that are there already; see Schema.
+	Existing bool
 	// Seed feeds whatever the driver draws by chance (the timeouts
 	// of driver/mem, the bugs of driver/bugs).
 	Seed uint64

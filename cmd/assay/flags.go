@@ -99,6 +99,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.scenarioFile, "scenario", "", "a scenario.yaml to start from; other flags change it")
 	flags.BoolVar(&s.NoServerStats, "no-server-stats", s.NoServerStats, "do not look, once a second, at what the servers are doing")
 	flags.BoolVar(&s.Overhead, "overhead", s.Overhead, "measure for 3 s afterwards, on a store that answers at once, what assay itself takes at the run's pace")
+	flags.BoolVar(&s.UseExisting, "use-existing", s.UseExisting, "for workloads that can: use tables that are there already in --db; nothing is made, loaded, marked, altered or dropped, and which tables are read and written is said before")
 	flags.BoolVar(&s.Drop, "drop", s.Drop, "drop assay's own data from the database at the end")
 	_, ownEngine := definition.Lookup(s.Config, "engine")
 	f.sharing.add(flags, ownEngine)

@@ -87,6 +87,7 @@ func TestOneNode(t *testing.T) {
 	t.Run("Store", func(t *testing.T) { testStore(t, c) })
 	t.Run("Workloads", func(t *testing.T) { testWorkloads(t, c) })
 	t.Run("Statistics", func(t *testing.T) { testStatistics(t, c) })
+	t.Run("Existing", func(t *testing.T) { testExisting(t, c.Address()) })
 	t.Run("Database", func(t *testing.T) { testDatabase(t, c.Address()) })
 	t.Run("Description", func(t *testing.T) { testDescription(t, c.Address()) })
 	t.Run("OwnTables", func(t *testing.T) { testOwnTables(t, c.Address()) })

@@ -73,12 +73,20 @@ func layOut(schema store.Schema) *database {
 	d := &database{schema: schema, ways: map[string][]*way{}}
 	for i := range schema.Tables {
 		t := &schema.Tables[i]
-		d.ways[t.Name] = waysOf(t)
+		d.ways[t.Name] = waysOf(t, prefixOf(schema))
 		for _, w := range d.ways[t.Name] {
 			d.tables = append(d.tables, table{name: w.name, columns: w.columns(t), counted: t.Key()[0]})
 		}
 	}
 	return d
+}
+
+// prefixOf begins the names of tables that are assay's.
+func prefixOf(schema store.Schema) string {
+	if schema.Existing {
+		return ""
+	}
+	return "assay_"
 }
 
 // Lacks are the capabilities that Cassandra does not have.

@@ -93,6 +93,9 @@ func (k *database) foreign(table string) error {
 
 // mustMark is Marker, with *store.NoSchemaError if there is nothing.
 func (k *database) mustMark(ctx context.Context) error {
+	if k.schema.Existing {
+		return nil
+	}
 	m, err := k.Marker(ctx)
 	if err == nil && m == nil {
 		err = &store.NoSchemaError{Name: "keyspace " + k.keyspace}
@@ -243,6 +246,9 @@ func cqlMap(copies map[string]int) string {
 // Drop drops the keyspace, with the lease, if it carries our mark or holds nothing
 // but a lease.
 func (k *database) Drop(ctx context.Context) error {
+	if k.schema.Existing {
+		return &store.NotOursError{Doing: "cassandra: drop the keyspace"}
+	}
 	m, err := k.Marker(ctx)
 	if err != nil {
 		return err
@@ -263,6 +269,9 @@ func (k *database) Drop(ctx context.Context) error {
 // clear drops all tables but the lease's, if there is our mark and no lease keeps
 // us out. The mark goes last.
 func (k *database) clear(ctx context.Context) error {
+	if k.schema.Existing {
+		return &store.NotOursError{Doing: "cassandra: clear"}
+	}
 	m, err := k.Marker(ctx)
 	if err != nil {
 		return err

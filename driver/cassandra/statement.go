@@ -163,7 +163,7 @@ var errNoSums = errors.New("it takes a value from what is there, which Cassandra
 
 // alone reports whether rows of a table are in no table for an index.
 func (d *database) alone(table string) bool {
-	return len(d.ways[table]) == 1 && d.ways[table][0].name == "assay_"+table
+	return len(d.ways[table]) == 1 && d.ways[table][0].name == prefixOf(d.schema)+table
 }
 
 // compileChange makes the plan of an Update or a Delete of one row by its whole key.

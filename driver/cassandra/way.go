@@ -22,7 +22,7 @@ type way struct {
 }
 
 // waysOf are the ways to a table's rows, at least one.
-func waysOf(t *store.Table) (ways []*way) {
+func waysOf(t *store.Table, prefix string) (ways []*way) {
 	key := t.Key()
 	for _, index := range t.Indexes {
 		if index.Unread {
@@ -32,7 +32,7 @@ func waysOf(t *store.Table) (ways []*way) {
 		if w.bucket.Size > 0 {
 			w.partition, w.clustering = w.bucket.Name, index.Columns
 		}
-		w.name = "assay_" + t.Name + "_by_" + w.partition
+		w.name = prefix + t.Name + "_by_" + w.partition
 		w.clustering = slices.Clone(w.clustering)
 		for _, column := range key {
 			if !slices.Contains(index.Columns, column) {
@@ -44,7 +44,7 @@ func waysOf(t *store.Table) (ways []*way) {
 	if t.Unread && len(ways) > 0 {
 		return ways
 	}
-	return slices.Insert(ways, 0, &way{name: "assay_" + t.Name, partition: key[0], clustering: key[1:]})
+	return slices.Insert(ways, 0, &way{name: prefix + t.Name, partition: key[0], clustering: key[1:]})
 }
 
 // columns are those of the table, as CREATE TABLE has them.

@@ -36,6 +36,8 @@ type settings struct {
 	majorityWait time.Duration
 	// namedReadConcern is true if the address names a read concern.
 	namedReadConcern bool
+	// named is the database that the address names; empty if it names none.
+	named string
 	// hashed is true if the address asks for sharded collections.
 	hashed bool
 	// askedForRetries is true if the address asks for the library's retries,
@@ -94,7 +96,7 @@ func parse(target store.Target, workloadName string, transactions bool) (*settin
 		}
 		return nil, s.malformed(err)
 	}
-	s.options = o
+	s.options, s.named = o, parsed.Database
 	if o.Auth != nil {
 		s.user = o.Auth.Username
 	}

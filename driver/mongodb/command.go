@@ -129,6 +129,9 @@ func fromBSON(raw bson.Raw) (store.Document, error) {
 }
 
 func valueFromBSON(v bson.RawValue) (any, error) {
+	if v.IsZero() { // the field is not there
+		return nil, nil
+	}
 	switch v.Type {
 	case bson.TypeNull, bson.TypeUndefined:
 		return nil, nil

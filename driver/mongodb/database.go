@@ -81,7 +81,11 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 	if d.connection, err = connect(ctx, common, of.Workload, of.Transactions); err != nil {
 		return nil, err
 	}
-	d.database = d.client.Database("assay_"+of.Workload, options.Database().SetReadConcern(readconcern.Majority()).
+	home, err := d.homeOf(of)
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	d.database = d.client.Database(home, options.Database().SetReadConcern(readconcern.Majority()).
 		SetWriteConcern(writeconcern.Majority()).SetReadPreference(readpref.Primary()))
 	d.marks = d.database.Collection(markCollection)
 	for _, t := range of.Tables {

@@ -40,6 +40,8 @@ type column struct {
 	store.Column
 	part        part
 	field, path string
+	// bytes is true of text that documents which were there before have as bytes.
+	bytes bool
 }
 
 // layoutsOf are the layouts of all tables, by their names.
@@ -146,6 +148,9 @@ func (c *column) encode(v *store.Value) any {
 	case store.Bool:
 		return v.Number != 0
 	case store.Text:
+		if c.bytes {
+			return bson.Binary{Data: []byte(v.Text)}
+		}
 		return v.Text
 	case store.Bytes:
 		if c.Type == store.UUID {
@@ -255,6 +260,10 @@ func (c *column) decode(v bson.RawValue, into any) (ok bool) {
 	case *bool:
 		*into, ok = v.BooleanOK()
 	case *string:
+		if _, data, binary := v.BinaryOK(); c.bytes && binary {
+			*into = string(data)
+			return true
+		}
 		*into, ok = v.StringValueOK()
 	case *[]byte:
 		subtype, data, binary := v.BinaryOK()
@@ -286,7 +295,12 @@ func (r *row) AppendValues(into []any) ([]any, error) {
 		return append(into, document), err
 	}
 	for i := range r.columns {
-		v, err := valueFromBSON(r.value(i))
+		value := r.value(i)
+		if _, data, binary := value.BinaryOK(); binary && r.columns[i].bytes {
+			into = append(into, string(data))
+			continue
+		}
+		v, err := valueFromBSON(value)
 		if err != nil {
 			return into, err
 		}

@@ -96,6 +96,7 @@ func TestReplicaSet(t *testing.T) {
 		{"Isolation", testIsolation},
 		{"Describe", testDescribe},
 		{"InterruptedCreation", testInterruptedCreation},
+		{"Existing", testExisting},
 		{"ForeignMark", testForeignMark},
 		{"OthersCollectionStays", testOthersCollectionStays},
 		{"ReadsOnlyIntegers", testReadsOnlyIntegers},

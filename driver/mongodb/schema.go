@@ -101,6 +101,9 @@ func (s *database) own(ctx context.Context) ([]*mongo.Collection, error) {
 
 // mustMark is Marker, with *store.NoSchemaError if there is nothing.
 func (s *database) mustMark(ctx context.Context) error {
+	if s.of.Existing {
+		return nil
+	}
 	m, err := s.Marker(ctx)
 	if err == nil && m == nil {
 		err = s.missing()
@@ -195,6 +198,9 @@ func (s *database) Drop(ctx context.Context) error {
 // clear drops all collections but the lease's, if there is our mark and no lease
 // keeps us out.
 func (s *database) clear(ctx context.Context) error {
+	if s.of.Existing {
+		return &store.NotOursError{Doing: "mongodb: clear"}
+	}
 	m, err := s.Marker(ctx)
 	if err != nil {
 		return err

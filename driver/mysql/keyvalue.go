@@ -77,7 +77,7 @@ func (p *schema) elsewhere(ctx context.Context, not *host, statements []sqldb.St
 		if h == not {
 			continue
 		}
-		c, err := h.connect(ctx, p.Name, pins())
+		c, err := h.connect(ctx, p.where(), pins())
 		if err != nil {
 			continue
 		}

@@ -33,10 +33,18 @@ func (p *schema) SessionName(run string) string {
 	return p.Name + " " + run[:min(len(run), sessionRun)] + " "
 }
 
+// where is the database in which sessions begin.
+func (p *schema) where() string {
+	if p.Existing {
+		return p.database
+	}
+	return p.Name
+}
+
 // dial opens a session's connection.
 func (p *schema) dial(ctx context.Context, statements []sqldb.Statement) (*sqldb.Session, error) {
 	c, err := p.firstThatWrites(ctx, p.order(p.anyHost), func(h *host) (*conn, error) {
-		c, err := h.connect(ctx, p.Name, pins())
+		c, err := h.connect(ctx, p.where(), pins())
 		if hasCode(err, codeUnknownDatabase) {
 			err = p.Missing()
 		}

@@ -61,7 +61,7 @@ func (p *schema) connectBy(ctx context.Context, config *pgx.ConnConfig, own []sq
 	config = config.Copy()
 	run := p.Owner()
 	if p.pooled {
-		if p.Open {
+		if p.Open && !p.Existing {
 			l.opening = []string{searchPath(p.Name)}
 		}
 		l.enclosed = p.Open || p.isolation != "" && !p.Transactions

@@ -74,7 +74,13 @@ func (d *dialect) catalogOf(schema string) sqldb.Catalog {
 		Moment:     "timestamptz", Now: "now()", After: "now() + %s * interval '1 microsecond'",
 		Microseconds: "(extract(epoch FROM %s) * 1000000)::bigint",
 		Stored:       d.stored(),
-		Refresh:      d.refresh, Size: d.size, Sessions: d.sessions, EndSession: d.end,
+		Located: `SELECT n.nspname::text, c.relname::text, CASE c.relkind WHEN 'r' THEN '' WHEN 'p' THEN '' WHEN 'v' THEN 'view' ELSE 'relation of another kind' END
+			FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)`,
+		LocatedHint: "name the database that has it in the address, or write SCHEMA.TABLE if it is not in the search path",
+		Columns: `SELECT column_name::text, data_type::text, coalesce(character_maximum_length, 0)::bigint,
+			is_nullable = 'NO' AND column_default IS NULL AND is_identity = 'NO' AND is_generated = 'NEVER'
+			FROM information_schema.columns WHERE table_schema = $1 AND table_name = $2 ORDER BY ordinal_position`,
+		Refresh: d.refresh, Size: d.size, Sessions: d.sessions, EndSession: d.end,
 	}
 }
 

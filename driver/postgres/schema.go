@@ -49,7 +49,11 @@ func openSchema(ctx context.Context, target store.Target, of store.Schema) (*sch
 	}
 	p := &schema{config: config, address: store.Redact(target.Address), isolation: isolation, told: named != "", without: a.without}
 	p.Namespace = sqldb.NewNamespace("postgres", "assay_"+of.Workload, of, reserved(), p)
-	if of.Open {
+	switch {
+	case of.Existing && config.RuntimeParams["search_path"] == pinned()["search_path"]:
+		delete(config.RuntimeParams, "search_path") // the user's own finds the user's tables
+	case of.Existing:
+	case of.Open:
 		config.RuntimeParams["search_path"] = p.Name
 	}
 	if p.pooled, err = findPooler(ctx, config, p.address); err == nil && p.pooled {
@@ -64,7 +68,10 @@ func openSchema(ctx context.Context, target store.Target, of store.Schema) (*sch
 			return err
 		}
 		p.SQL, p.Catalog = p.dialect.sqlOf(p.Name), p.dialect.catalogOf(p.Name)
-		if p.pooled {
+		switch {
+		case of.Existing: // names are found by the user's own search path
+			p.SQL.Prefix, p.SQL.Reserved = "", nil
+		case p.pooled:
 			p.Catalog.Use = searchPath(p.Name)
 		}
 		if p.level = isolation; p.level != "" {

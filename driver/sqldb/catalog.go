@@ -102,6 +102,10 @@ type Catalog struct {
 	// lease, how each is stored and its name, in their order: all of them, or those that
 	// are stored in another way than is usual. Empty where there is one way only.
 	Stored string
+	// Located asks where a table is that statements call $1: its schema, its name, and what
+	// it is if it is no plain table; LocatedHint is what to do if it gives no row. Columns
+	// lists the columns of the table $2 in the schema $1, as Field has them.
+	Located, LocatedHint, Columns string
 	// Sessions lists the ids and the states of the sessions of the name $1
 	// (Server.SessionName) on the connection's server; EndSession ends that of the
 	// name $1 with the id %s.

@@ -29,6 +29,8 @@ type Namespace struct {
 	Server   Server
 	Sessions Sessions
 
+	// home is where the tables are that were there before (Schema.Existing).
+	home  string
 	taken store.Taken
 	// created is the run whose schema this Store has made last; nil for none.
 	created atomic.Pointer[string]
@@ -39,6 +41,9 @@ var errRows = errors.New("one row was asked for, and others came")
 
 // NewNamespace is one for a schema of the contract's.
 func NewNamespace(product, name string, of store.Schema, reserved map[string]string, server Server) *Namespace {
+	if of.Existing {
+		reserved = nil
+	}
 	return &Namespace{Product: product, Schema: renamed(of, reserved), of: of, Name: name, Server: server}
 }
 
@@ -154,6 +159,9 @@ func (n *Namespace) readMark(ctx context.Context, c Conn) (*mark, error) {
 
 // MustMark is the marker, with *store.NoSchemaError if there is nothing.
 func (n *Namespace) MustMark(ctx context.Context, c Conn) (*store.Marker, error) {
+	if n.Existing {
+		return &store.Marker{Run: n.Owner(), Workload: n.Workload}, nil
+	}
 	mark, err := n.marker(ctx, c)
 	if err == nil && mark == nil {
 		err = n.Missing()
@@ -239,6 +247,9 @@ func (n *Namespace) CreateBy(ctx context.Context, mark store.Marker, sql *Dialec
 // clear drops our tables but the lease's, the marker's last, if there is a marker
 // and no lease keeps us out. It reports whether there was one.
 func (n *Namespace) clear(ctx context.Context, c Conn) (marked bool, err error) {
+	if n.Existing {
+		return false, &store.NotOursError{Doing: n.Product + ": clear"}
+	}
 	mark, err := n.marker(ctx, c)
 	if err != nil {
 		return false, err

@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,13 +48,16 @@ func (n *Namespace) StoredTables(ctx context.Context, c Conn) (ways []Stored, er
 		if err := row.Scan(&way, &table); err != nil {
 			return err
 		}
+		if n.Existing && !n.Open && n.Schema.Table(table) == nil {
+			return nil // it is none of the run's
+		}
 		if last := len(ways) - 1; last >= 0 && ways[last].Way == way {
 			ways[last].Tables += ", " + table
 		} else {
 			ways = append(ways, Stored{way, table})
 		}
 		return nil
-	}, store.OfText(n.Name))
+	}, store.OfText(cmp.Or(n.home, n.Name)))
 	return ways, err
 }
 
@@ -71,7 +75,7 @@ func (n *Namespace) refreshFound(ctx context.Context, c Conn) error {
 // within has read look at the schema. Of one that is Open, what is not there is told by the
 // server: it may be a table that a user has named.
 func (n *Namespace) within(ctx context.Context, c Conn, read func(store.Reader) error) error {
-	if n.Open && n.Catalog.Use != "" {
+	if n.Open && !n.Existing && n.Catalog.Use != "" {
 		if _, err := c.Change(ctx, n.Catalog.Use); err != nil {
 			return err
 		}

@@ -51,8 +51,8 @@ type file struct {
 
 func newFile(o options, kind store.Schema) *file {
 	f := &file{options: o, kind: kind, sql: dialect(), lockTimeout: lockTimeout, writer: make(chan struct{}, 1)}
-	if kind.Open {
-		f.sql.Prefix = "" // names are the user's, and the file is ours
+	if kind.Open || kind.Existing {
+		f.sql.Prefix = "" // names are the user's
 	}
 	for _, t := range kind.Tables {
 		f.tables = append(f.tables, f.sql.Table(t.Name))
@@ -91,6 +91,9 @@ func (f *file) asWriter(ctx context.Context, doing string, work func() error) er
 func (f *file) existingName() string { return f.dsn("rw", f.pragmas()...) }
 
 func (f *file) writingName() string {
+	if f.kind.Existing { // the way of its journal is kept in the file
+		return f.existingName()
+	}
 	return f.dsn("rw", append(f.pragmas(), "_pragma=journal_mode("+f.journal+")")...)
 }
 

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"os"
+	"strings"
 
 	"assay/driver/sqldb"
 	"assay/store"
@@ -29,6 +30,9 @@ func open(target store.Target, kind store.Schema) (*file, error) {
 	}
 	if kind.Reads && target.Read != "" && target.Read != store.ReadPrimary { // there is no other to answer them
 		return nil, &store.OptionError{Option: "--read", Value: target.Read, Want: store.ReadPrimary}
+	}
+	if kind.Existing && strings.Contains(target.Address, "journal=") {
+		return nil, &store.OptionError{Option: "the address's option", Value: "journal", Want: "none with --use-existing: it stays as the file has it"}
 	}
 	return newFile(o, kind), nil
 }

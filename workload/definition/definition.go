@@ -8,6 +8,7 @@ package definition
 
 import (
 	"context"
+	"errors"
 
 	"assay/check"
 	"assay/history"
@@ -122,6 +123,15 @@ type Config interface {
 
 // Targeting is a Config that enters into the target what it chooses of it.
 type Targeting interface{ Target(to *store.Target) }
+
+// Existing is a Config that can work on tables which are there already and are not assay's
+// (store.Target.Existing). Its Work loads nothing into them.
+type Existing interface {
+	// UseExisting is told before Validate.
+	UseExisting()
+	// Touched are the tables that a run reads and those that it writes, by their names.
+	Touched() (read, written []string)
+}
 
 // Named is a Config that knows the kinds of operations, where Workload.Operations cannot:
 // the names by history.Op.Kind.
@@ -273,8 +283,24 @@ func SupportOf(w Workload, open store.Opener, lacks store.Lacks) Support {
 			if err != nil {
 				return nil, err
 			}
+			if schema.Existing {
+				return openExisting(ctx, target, schema, open)
+			}
 			return open(ctx, target, schema)
 		}}
+}
+
+// openExisting opens a schema whose tables are there already.
+func openExisting(ctx context.Context, target store.Target, schema store.Schema, open store.Opener) (store.Database, error) {
+	db, err := open(ctx, target, schema)
+	if err != nil {
+		return nil, err
+	}
+	used, err := store.OnExisting(ctx, db)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return used, nil
 }
 
 // Fixed is the Workload.Schema of one that does not depend on the target.

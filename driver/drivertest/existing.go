@@ -1,0 +1,158 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/history"
+	"assay/store"
+)
+
+// Existing is a database with tables that somebody else has made: usertable, with a text as
+// its key and the texts field0 and field1, which has the record user1 of "one" and "two"; and
+// crooked, whose field0 is no text and which has no field1.
+type Existing struct {
+	Open   store.Opener
+	Target store.Target
+	// Key is what the key is called.
+	Key string
+	// Others is all that the database has but for the rows of usertable: how everything is
+	// defined, and what is in other tables.
+	Others func(t *testing.T) string
+}
+
+func (e Existing) schema(table string) store.Schema {
+	return store.Schema{Workload: "existing", Existing: true, Reads: true, Tables: []store.Table{{Name: table, Columns: []store.Column{
+		{Name: e.Key, Type: store.ASCII, Length: 20}, {Name: "field0", Type: store.String, Length: 10}, {Name: "field1", Type: store.String, Length: 10},
+	}}}}
+}
+
+// RunExisting tests that a driver works on tables that assay did not make, and changes
+// nothing but what its statements say.
+func RunExisting(t *testing.T, e Existing) {
+	before := e.Others(t)
+	t.Run("Shape", func(t *testing.T) {
+		for table, differs := range map[string][]string{"crooked": {"field0", "field1"}, "nowhere": {"there is no"}} {
+			db, err := e.Open(t.Context(), e.Target, e.schema(table))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = store.OnExisting(t.Context(), db)
+			shape, is := errors.AsType[*store.ShapeError](err)
+			if !is {
+				t.Fatalf("%s: %v", table, err)
+			}
+			for _, name := range differs {
+				if !strings.Contains(strings.ReplaceAll(shape.Error(), "is none", "is no"), name) {
+					t.Errorf("%s: %q does not name %s", table, shape, name)
+				}
+			}
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	t.Run("Work", e.work)
+	if after := e.Others(t); after != before {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+}
+
+func (e Existing) work(t *testing.T) {
+	schema := e.schema("usertable")
+	db, err := e.Open(t.Context(), e.Target, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	used, err := store.OnExisting(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	ok := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	ok("take the lease", used.TakeLease(ctx, store.Holder{Token: "token", Run: "0f0f0f0f-run"}, time.Minute, ""))
+	ok("create", used.Create(ctx, store.Marker{Run: "0f0f0f0f-run", Workload: "existing"}))
+	mark, err := used.Marker(ctx)
+	if ok("mark", err); mark == nil || mark.Run != "0f0f0f0f-run" {
+		t.Errorf("the mark is %v", mark)
+	}
+	e.operate(ctx, t, used, &schema)
+	ok("settle", used.Settle(ctx))
+	var rows []string
+	ok("view", used.View(ctx, func(r store.Reader) error {
+		return r.Read(ctx, store.Statement{Name: "all", Verb: store.Read, Table: "usertable", Columns: schema.Tables[0].Names()}, func(row store.Row) error {
+			values, err := row.AppendValues(nil)
+			rows = append(rows, fmt.Sprint(values))
+			return err
+		})
+	}))
+	slices.Sort(rows)
+	if got, want := fmt.Sprint(rows), "[[user1 one new] [user2 a b]]"; got != want {
+		t.Errorf("there are %s, not %s", got, want)
+	}
+	_, err = used.Describe(ctx)
+	ok("describe", err)
+	ok("release the lease", used.ReleaseLease(ctx, "token"))
+	for what, err := range map[string]error{
+		"drop": used.Drop(ctx), "load": used.Load(ctx, store.Rows{Table: "usertable", Count: 1}), "finish": used.FinishLoad(ctx),
+		"the driver's own drop": db.Drop(ctx),
+	} {
+		if _, is := errors.AsType[*store.NotOursError](err); !is {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// operate inserts a record, changes a field of another, and reads both.
+func (e Existing) operate(ctx context.Context, t *testing.T, db store.Database, schema *store.Schema) {
+	names := schema.Tables[0].Names()
+	session, err := db.Session(ctx, []store.Statement{
+		{Name: "insert", Verb: store.Insert, Table: "usertable", Columns: names, Values: []store.Expression{store.Parameter(1), store.Parameter(2), store.Parameter(3)}},
+		{Name: "update", Verb: store.Update, Table: "usertable", Where: store.Where(e.Key), Set: []store.Assignment{store.Set("field1", store.Parameter(2))}},
+		{Name: "read", Verb: store.Read, Table: "usertable", Columns: names, Where: store.Where(e.Key)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	texts := func(all ...string) (values []store.Value) {
+		for _, text := range all {
+			values = append(values, store.OfText(text))
+		}
+		return values
+	}
+	var found []string
+	row := func(row store.Row) error {
+		values, err := row.AppendValues(nil)
+		found = append(found, fmt.Sprint(values))
+		return err
+	}
+	for _, call := range []store.Call{
+		{Statement: 0, Parameters: texts("user2", "a", "b")}, {Statement: 1, Parameters: texts("user1", "new")},
+		{Statement: 2, Parameters: texts("user1"), Row: row}, {Statement: 2, Parameters: texts("user2"), Row: row},
+	} {
+		if r := session.Run(ctx, call); r.Outcome != history.Committed {
+			t.Fatalf("statement %d: %v", call.Statement, r.Err)
+		}
+	}
+	if got, want := fmt.Sprint(found), "[[user1 one new] [user2 a b]]"; got != want {
+		t.Errorf("read %s, not %s", got, want)
+	}
+	if db.Lacks()[store.UniqueKeys] == "" {
+		if r := session.Run(ctx, store.Call{Statement: 0, Parameters: texts("user2", "a", "b")}); r.Violated != store.Unique || r.Outcome != history.Failed {
+			t.Errorf("a second record of the key: %+v", r)
+		}
+	}
+}

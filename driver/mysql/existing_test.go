@@ -1,0 +1,36 @@
+package mysql
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"assay/driver/drivertest"
+)
+
+// TestExisting works on tables that somebody else has made, in the database that the address
+// names.
+func TestExisting(t *testing.T) {
+	const name = "theirs"
+	conn := admin(t)
+	exec(t, conn, `CREATE DATABASE `+name)
+	t.Cleanup(func() { exec(t, admin(t), `DROP DATABASE `+name) })
+	for _, statement := range []string{
+		`CREATE TABLE theirs.usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT)`,
+		`CREATE TABLE theirs.crooked (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 INTEGER)`,
+		`CREATE TABLE theirs.others (id INTEGER)`, `INSERT INTO theirs.others VALUES (7)`,
+		`INSERT INTO theirs.usertable VALUES ('user1', 'one', 'two')`,
+	} {
+		exec(t, conn, statement)
+	}
+	to := target()
+	to.Address = strings.Replace(to.Address, "/?", "/"+name+"?", 1)
+	drivertest.RunExisting(t, drivertest.Existing{Open: Open, Target: to, Key: "YCSB_KEY", Others: func(t *testing.T) string {
+		tables := value(t, conn, `SELECT group_concat(table_name, engine, coalesce(create_time, ''), coalesce(table_comment, '') ORDER BY table_name)
+			FROM information_schema.tables WHERE table_schema = 'theirs'`)
+		columns := value(t, conn, `SELECT group_concat(table_name, column_name, column_type, is_nullable, column_key ORDER BY table_name, ordinal_position)
+			FROM information_schema.columns WHERE table_schema = 'theirs'`)
+		databases := value(t, conn, `SELECT group_concat(schema_name ORDER BY schema_name) FROM information_schema.schemata`)
+		return fmt.Sprintln(tables, columns, databases, value(t, conn, `SELECT sum(id) FROM theirs.others`))
+	}})
+}

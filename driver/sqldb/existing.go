@@ -1,0 +1,132 @@
+package sqldb
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/store"
+)
+
+var _ store.ExistingTables = (*Namespace)(nil)
+
+// WorkFor implements store.ExistingTables.
+func (n *Namespace) WorkFor(holder store.Holder) { n.taken.Set(holder) }
+
+// CheckShape implements store.ExistingTables by what the server says of its tables.
+func (n *Namespace) CheckShape(ctx context.Context) error {
+	return n.use(ctx, "look at the existing tables", func(c Conn) error {
+		for i := range n.Schema.Tables {
+			t := &n.Schema.Tables[i]
+			shape, err := n.shape(ctx, c, t.Name)
+			if err == nil {
+				err = shape.Check(t)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// shape asks for the shape of the table that this name stands for in a statement.
+func (n *Namespace) shape(ctx context.Context, c Conn, name string) (s Shape, err error) {
+	s.Table = name
+	var table string
+	err = c.Query(ctx, n.Catalog.Located, func(row store.Row) error { return row.Scan(&n.home, &table, &s.Kind) }, store.OfText(name))
+	if err != nil || table == "" {
+		s.Missing = n.Catalog.LocatedHint
+		return s, err
+	}
+	s.Table = n.home + "." + table
+	at := []store.Value{store.OfText(n.home), store.OfText(table)}
+	err = c.Query(ctx, n.Catalog.Columns, func(row store.Row) error {
+		var f Field
+		err := row.Scan(&f.Name, &f.Type, &f.Length, &f.Demanded)
+		s.Fields = append(s.Fields, f)
+		return err
+	}, at...)
+	if err != nil {
+		return s, err
+	}
+	err = c.Query(ctx, keyColumns, func(row store.Row) error {
+		s.Key = append(s.Key, "")
+		return row.Scan(&s.Key[len(s.Key)-1])
+	}, at...)
+	return s, err
+}
+
+// keyColumns lists the columns of the primary key of the table $2 in the schema $1. Concat
+// makes plain text of the standard's own types.
+const keyColumns = `SELECT concat(k.column_name, '') FROM information_schema.table_constraints t
+	JOIN information_schema.key_column_usage k ON k.constraint_schema = t.constraint_schema AND k.constraint_name = t.constraint_name
+		AND k.table_schema = t.table_schema AND k.table_name = t.table_name
+	WHERE t.constraint_type = 'PRIMARY KEY' AND t.table_schema = $1 AND t.table_name = $2 ORDER BY k.ordinal_position`
+
+// Shape is how a table is that was there before.
+type Shape struct {
+	// Table is its whole name, and Kind what it is if it is no plain table.
+	Table, Kind string
+	// Missing says what to do if there is no such table; empty if there is one.
+	Missing string
+	Fields  []Field
+	Key     []string
+}
+
+// Field is a column of a Shape.
+type Field struct {
+	Name string
+	// Type is in the product's words, lower case, and Length the most characters; 0 for no
+	// limit.
+	Type   string
+	Length int64
+	// Demanded is true if a row cannot be inserted without a value of it.
+	Demanded bool
+}
+
+// Check gives *store.ShapeError for all that is missing or different. Names are alike
+// whatever their case. Text must not be padded (CHAR), which changes what is read.
+func (s *Shape) Check(want *store.Table) error {
+	var differs []string
+	add := func(format string, a ...any) { differs = append(differs, fmt.Sprintf(format, a...)) }
+	if s.Missing != "" {
+		add("there is none of this name; %s", s.Missing)
+		return &store.ShapeError{Table: s.Table, Differs: differs}
+	}
+	if s.Kind != "" {
+		add("it is a %s and no table", s.Kind)
+	}
+	for i := range want.Columns {
+		c := &want.Columns[i]
+		at := slices.IndexFunc(s.Fields, func(f Field) bool { return strings.EqualFold(f.Name, c.Name) })
+		if at < 0 {
+			add("column %s is missing", c.Name)
+			continue
+		}
+		f := s.Fields[at]
+		switch text := c.Type == store.String || c.Type == store.ASCII; {
+		case text && !strings.Contains(f.Type, "text") && !strings.Contains(f.Type, "varchar") && f.Type != "character varying":
+			add("column %s is of type %s, not text or varchar", c.Name, f.Type)
+		case text && f.Length > 0 && f.Length < int64(c.Length):
+			add("column %s holds %d characters, and %d are to be written", c.Name, f.Length, c.Length)
+		}
+	}
+	for _, f := range s.Fields {
+		if f.Demanded && !slices.ContainsFunc(want.Columns, func(c store.Column) bool { return strings.EqualFold(f.Name, c.Name) }) {
+			add("column %s needs a value, and the workload has none for it", f.Name)
+		}
+	}
+	if !slices.EqualFunc(s.Key, want.Key(), strings.EqualFold) {
+		key := "it has no primary key"
+		if len(s.Key) > 0 {
+			key = "its primary key is " + strings.Join(s.Key, ", ")
+		}
+		add("%s, not %s", key, strings.Join(want.Key(), ", "))
+	}
+	if differs != nil {
+		return &store.ShapeError{Table: s.Table, Differs: differs}
+	}
+	return nil
+}

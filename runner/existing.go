@@ -1,0 +1,82 @@
+package runner
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+
+	"assay/runner/catalog"
+	"assay/store"
+	"assay/workload/definition"
+)
+
+// flagExisting is the flag that has a run use tables that are there already.
+const flagExisting = "--use-existing"
+
+// errExisting is why the database of such a run is not read again.
+var errExisting = errors.New("the run used existing tables, which others may have changed since; they are read back by the run alone")
+
+// validateExisting refuses what cannot be done with tables that are there already.
+func (s Scenario) validateExisting() error {
+	if !s.UseExisting {
+		return nil
+	}
+	refuse := func(value, reason, want string) error {
+		return &store.OptionError{Option: flagExisting, Value: value, Reason: reason, Want: want}
+	}
+	if _, can := s.Config.(definition.Existing); !can {
+		var names []string
+		for _, w := range catalog.Workloads() {
+			if _, can := w.Config().(definition.Existing); can {
+				names = append(names, w.Name)
+			}
+		}
+		return refuse("for "+s.Workload, "the workload judges what it has loaded itself", "without it, or "+strings.Join(names, ", "))
+	}
+	switch {
+	case s.Database == "":
+		return refuse("without --db", "the tables are in a database that runs already", "with --db, the address of that database")
+	case s.Cluster != "":
+		return refuse("with --cluster", "servers that a run starts have no tables", "with --db, the address of a database that runs already")
+	case s.Drop:
+		return refuse("with --drop", "nothing is dropped that assay did not make", "without --drop")
+	case s.Overhead:
+		return refuse("with --overhead", "the overhead is taken on tables that are made anew", "without --overhead")
+	}
+	return nil
+}
+
+// noTables stands for no table.
+const noTables = "none"
+
+// existingTables says which tables the run reads and which it writes.
+func (s Scenario) existingTables() string {
+	c, can := s.Config.(definition.Existing)
+	if !can || !s.UseExisting {
+		return ""
+	}
+	read, written := c.Touched()
+	return "existing tables: reads " + cmp.Or(strings.Join(read, ", "), noTables) + "; writes " + cmp.Or(strings.Join(written, ", "), noTables)
+}
+
+// tellExisting says, before anything is sent, which tables are touched.
+func (r *run) tellExisting() {
+	if text := r.scenario.existingTables(); text != "" {
+		r.options.Progress.Note(text + ". Nothing is made, loaded, marked, altered or dropped. " +
+			"No lease keeps other runs of assay out: let nobody else write these tables meanwhile")
+	}
+}
+
+// noteExisting keeps that in the result.
+func (r *run) noteExisting() {
+	text := r.scenario.existingTables()
+	if text == "" {
+		return
+	}
+	_, written := r.scenario.Config.(definition.Existing).Touched()
+	what := "existing table"
+	if len(written) > 1 {
+		what += "s"
+	}
+	r.note(what + "; records not written by this run were not judged (" + text + ")")
+}

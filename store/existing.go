@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// ExistingTables is the part of a Database that can work on tables which assay did not make
+// (Schema.Existing).
+type ExistingTables interface {
+	// CheckShape gives *ShapeError unless the tables of the schema are there, with its
+	// columns and its key. It changes nothing.
+	CheckShape(ctx context.Context) error
+	// WorkFor says for which run sessions are opened from now on; no mark tells it.
+	WorkFor(holder Holder)
+}
+
+// ShapeError means that a table which was there before does not have the shape that the
+// workload needs. Nothing was changed.
+type ShapeError struct {
+	// Table is as the database calls it.
+	Table string
+	// Differs is what is missing or different, each by its name.
+	Differs []string
+}
+
+func (e *ShapeError) Error() string {
+	return fmt.Sprintf("existing table %s cannot be used: %s; nothing was changed", e.Table, strings.Join(e.Differs, "; "))
+}
+
+// NotOursError means that something was asked for that is only done to what assay made.
+type NotOursError struct{ Doing string }
+
+func (e *NotOursError) Error() string {
+	return e.Doing + ": the tables were there before and are not assay's; nothing was changed"
+}
+
+// OnExisting is a database whose tables were there before, as a run uses it: sessions and
+// views go to them, and whatever makes, marks, drops or alters something never reaches the
+// driver. The error is a *OptionError of a database that cannot, or of CheckShape.
+func OnExisting(ctx context.Context, db Database) (Database, error) {
+	tables, can := As[ExistingTables](db)
+	if !can {
+		return nil, &OptionError{Option: "--use-existing", Value: "this database", Want: "PostgreSQL, MySQL, MariaDB, MongoDB, SQLite, Cassandra"}
+	}
+	if err := tables.CheckShape(ctx); err != nil {
+		return nil, err
+	}
+	return &existing{Database: db, tables: tables}, nil
+}
+
+// existing is a Database on tables that are not assay's. The mark and the lease of a run are
+// in memory alone: they keep nobody else out.
+type existing struct {
+	Database
+	tables ExistingTables
+	mark   atomic.Pointer[Marker]
+}
+
+func (e *existing) Marker(context.Context) (*Marker, error) { return e.mark.Load(), nil }
+
+func (e *existing) Find(context.Context) (*Leftover, error) { return nil, nil }
+
+func (e *existing) Removable(context.Context) error { return nil }
+
+// Create makes nothing. From then on Marker gives this mark.
+func (e *existing) Create(_ context.Context, mark Marker) error {
+	e.mark.Store(&mark)
+	return nil
+}
+
+func (e *existing) Load(context.Context, Rows) error { return &NotOursError{"load rows"} }
+
+func (e *existing) FinishLoad(context.Context) error { return &NotOursError{"finish loading"} }
+
+func (e *existing) Drop(context.Context) error { return &NotOursError{"drop tables"} }
+
+// Size is not asked for: some databases refresh statistics or alter tables for it.
+func (e *existing) Size(context.Context) (Size, error) { return Size{}, nil }
+
+func (e *existing) Lease(context.Context) (*Lease, error) { return nil, nil }
+
+func (e *existing) TakeLease(_ context.Context, holder Holder, _ time.Duration, _ string) error {
+	e.tables.WorkFor(holder)
+	return nil
+}
+
+func (e *existing) RenewLease(context.Context, string, time.Duration) error { return nil }
+
+func (e *existing) ReleaseLease(context.Context, string) error { return nil }
