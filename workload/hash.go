@@ -60,6 +60,9 @@ func NewRandom(seed, id uint64) Random {
 	return r
 }
 
+// SplitMix is the stream of SplitMix64 from a seed as it is.
+func SplitMix(seed uint64) Random { return Random{seed} }
+
 // Next returns the next 64 bits.
 func (r *Random) Next() uint64 {
 	z := Mix(r.state)

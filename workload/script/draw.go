@@ -2,7 +2,6 @@ package script
 
 import (
 	"fmt"
-	"math"
 
 	"assay/workload"
 )
@@ -15,59 +14,47 @@ func uniform(r *workload.Random, low, high int64) (int64, error) {
 	if low > high {
 		return 0, fmt.Errorf("the range from %d to %d is empty", low, high)
 	}
-	width := uint64(high) - uint64(low) + 1
-	if width == 0 { // all 64 bits
-		return int64(r.Next()), nil
-	}
-	return low + int64(r.Below(width)), nil
+	return workload.Uniform(r, low, high), nil
 }
 
-// spread puts a number of [0, 1) onto the range.
-func spread(low, high int64, share float64) (int64, error) {
-	width := float64(high) - float64(low) + 1
-	if low > high || width > 1<<53 {
-		return 0, fmt.Errorf("the range from %d to %d cannot be used", low, high)
+// usable refuses a range that a double does not hold exactly.
+func usable(low, high int64) error {
+	if low > high || float64(high)-float64(low)+1 > 1<<53 {
+		return fmt.Errorf("the range from %d to %d cannot be used", low, high)
 	}
-	return low + int64(width*share), nil
+	return nil
 }
 
-// gaussian draws as pgbench's random_gaussian does (PostgreSQL manual, "pgbench", "Random
-// Functions"): a normal distribution around the middle, cut off at parameter standard
-// deviations, which are half of the range.
 func gaussian(r *workload.Random, low, high int64, parameter float64) (int64, error) {
 	if !(parameter >= 2) {
 		return 0, fmt.Errorf("the parameter of a Gaussian distribution is 2 or more, not %v", parameter)
 	}
-	for {
-		// Box and Muller, "A Note on the Generation of Random Normal Deviates", 1958.
-		deviate := math.Sqrt(-2*math.Log(1-r.Float())) * math.Sin(2*math.Pi*r.Float())
-		if deviate >= -parameter && deviate < parameter {
-			return spread(low, high, (deviate+parameter)/(2*parameter))
-		}
+	if err := usable(low, high); err != nil {
+		return 0, err
 	}
+	return workload.Gaussian(r, low, high, parameter), nil
 }
 
-// exponential draws as pgbench's random_exponential does: low values are more likely.
 func exponential(r *workload.Random, low, high int64, parameter float64) (int64, error) {
 	if !(parameter > 0) {
 		return 0, fmt.Errorf("the parameter of an exponential distribution is above 0, not %v", parameter)
 	}
-	cut := math.Exp(-parameter)
-	share := -math.Log(cut+(1-cut)*(1-r.Float())) / parameter
-	return spread(low, high, min(share, 1-1e-16))
+	if err := usable(low, high); err != nil {
+		return 0, err
+	}
+	return workload.Exponential(r, low, high, parameter), nil
 }
 
 // zipfian draws low with a probability proportional to 1, the next value to 2^-s, and so
 // on: that of pgbench's random_zipfian.
 func zipfian(r *workload.Random, low, high int64, s float64) (int64, error) {
-	n := float64(high) - float64(low) + 1
-	if low > high || n > 1<<53 {
-		return 0, fmt.Errorf("the range from %d to %d cannot be used", low, high)
+	if err := usable(low, high); err != nil {
+		return 0, err
 	}
 	if !(s > 0 && s <= 100) || s == 1 {
 		return 0, fmt.Errorf("the parameter of a Zipf distribution is above 0, at most 100, and not 1; it is %v", s)
 	}
-	z := workload.NewZipf(int64(n), s)
+	z := workload.NewZipf(high-low+1, s)
 	return low + z.Rank(r) - 1, nil
 }
 

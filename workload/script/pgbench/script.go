@@ -98,6 +98,8 @@ type Statement struct {
 type Reference struct {
 	Name       string
 	Start, End int
+	// Hidden is true in quotes and comments, where a server knows no parameter.
+	Hidden bool
 }
 
 // MaxParameters is how many references a statement has at most, as in pgbench.

@@ -1,6 +1,7 @@
 package pgbench
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -16,11 +17,15 @@ const (
 	double
 )
 
+func (k valueKind) String() string {
+	return [...]string{"null", "a boolean", "an integer", "a double"}[k]
+}
+
 // Value is what an expression computes: NULL, which is the zero value, a boolean, an
 // integer of 64 bits, or a double.
 type Value struct {
 	kind  valueKind
-	whole int64 // also of a boolean
+	whole int64 // 1 is true of a boolean
 	real  float64
 }
 
@@ -51,34 +56,92 @@ func (v Value) String() string {
 	return "NULL"
 }
 
+// Truth is the value as a condition of \if and CASE: a number that is not 0 is true, and
+// NULL is not.
+func (v Value) Truth() bool { return v.whole != 0 || v.real != 0 } // NaN is true, as in C
+
+// asBool is the value as an operand of AND, OR and NOT, which take no number.
+func (v Value) asBool() (bool, error) {
+	if v.kind != boolean {
+		return false, fmt.Errorf("AND, OR and NOT take booleans, and a value is %s: compare it, as in :x <> 0", v.kind)
+	}
+	return v.whole != 0, nil
+}
+
+// asInt is the value as an integer: a double is rounded, halves to the even one.
+func (v Value) asInt() (int64, error) {
+	switch v.kind {
+	case integer:
+		return v.whole, nil
+	case double:
+		rounded := math.RoundToEven(v.real)
+		if !(rounded >= math.MinInt64 && rounded < -math.MinInt64) {
+			return 0, fmt.Errorf("the double %v does not fit into an integer", v)
+		}
+		return int64(rounded), nil
+	}
+	return 0, fmt.Errorf("an integer is wanted, and a value is %s", v.kind)
+}
+
+func (v Value) asDouble() (float64, error) {
+	switch v.kind {
+	case integer:
+		return float64(v.whole), nil
+	case double:
+		return v.real, nil
+	}
+	return 0, fmt.Errorf("a number is wanted, and a value is %s", v.kind)
+}
+
+// valueOf reads a text as pgbench does: NULL, a boolean, an integer, or a double.
+func valueOf(text string) (Value, error) {
+	lower := strings.ToLower(text)
+	switch {
+	case text == "":
+		return Value{}, fmt.Errorf("it is empty")
+	case lower == "null":
+		return Value{}, nil
+	case strings.HasPrefix("true", lower), strings.HasPrefix("yes", lower), lower == "on":
+		return Bool(true), nil
+	case strings.HasPrefix("false", lower), strings.HasPrefix("no", lower), lower == "of", lower == "off":
+		return Bool(false), nil
+	}
+	trimmed := strings.TrimLeft(text, " \t\n\v\f\r")
+	if unsigned := strings.TrimLeft(trimmed, "+-"); unsigned != "" && numberIsWhole(unsigned) {
+		n, err := strconv.ParseInt(trimmed, 10, 64)
+		if err != nil {
+			return Value{}, fmt.Errorf("it does not fit into an integer of 64 bits")
+		}
+		return Int(n), nil
+	}
+	f, err := strconv.ParseFloat(trimmed, 64)
+	if err != nil {
+		return Value{}, fmt.Errorf("it is no number, no boolean and not NULL")
+	}
+	return Double(f), nil
+}
+
 // formatDouble is C's %.15g.
 func formatDouble(v float64) string {
 	switch {
-	case math.IsInf(v, 0) || math.IsNaN(v):
-		return infinite(v)
+	case math.IsNaN(v):
+		return "NaN"
+	case math.IsInf(v, 1):
+		return "Infinity"
+	case math.IsInf(v, -1):
+		return "-Infinity"
 	case v == 0:
 		return strconv.FormatFloat(v, 'f', 0, 64) // -0 has its sign
 	}
-	text := strconv.FormatFloat(v, 'e', 14, 64)
-	digits, exponent, _ := strings.Cut(text, "e")
-	n, _ := strconv.Atoi(exponent)
-	if n >= -4 && n < 15 {
-		digits = strconv.FormatFloat(v, 'f', 14-n, 64)
-		if strings.Contains(digits, ".") {
-			digits = strings.TrimRight(strings.TrimRight(digits, "0"), ".")
-		}
+	digits, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', 14, 64), "e")
+	if n, _ := strconv.Atoi(exponent); n >= -4 && n < 15 {
+		digits, exponent = strconv.FormatFloat(v, 'f', 14-n, 64), ""
+	}
+	if strings.Contains(digits, ".") {
+		digits = strings.TrimRight(strings.TrimRight(digits, "0"), ".")
+	}
+	if exponent == "" {
 		return digits
 	}
-	return strings.TrimRight(strings.TrimRight(digits, "0"), ".") + "e" + exponent
-}
-
-// infinite is what is no finite number, as PostgreSQL's programs print it.
-func infinite(v float64) string {
-	switch {
-	case math.IsNaN(v):
-		return "NaN"
-	case v < 0:
-		return "-Infinity"
-	}
-	return "Infinity"
+	return digits + "e" + exponent
 }

@@ -1,0 +1,88 @@
+package pgbench
+
+import (
+	"math/bits"
+
+	"assay/workload"
+)
+
+// hashFNV1a is FNV-1a of the eight bytes of a value, from the least significant one, whose
+// offset basis is changed by the seed (G. Fowler, L. C. Noll, P. Vo).
+func hashFNV1a(value, seed uint64) uint64 {
+	const basis, prime = 0xcbf29ce484222325, 0x100000001b3
+	h := basis ^ seed
+	for range 8 {
+		h = (h ^ value&0xff) * prime
+		value >>= 8
+	}
+	return h
+}
+
+// hashMurmur2 is MurmurHash64A of the eight bytes of a value (A. Appleby).
+func hashMurmur2(value, seed uint64) uint64 {
+	const m, r = 0xc6a4a7935bd1e995, 47
+	const length = m & (1<<61 - 1) * 8 // times the 8 bytes, of 64 bits
+	k := value * m
+	k = (k ^ k>>r) * m
+	h := (seed ^ length ^ k) * m
+	h = (h ^ h>>r) * m
+	return h ^ h>>r
+}
+
+// permute is a permutation of the numbers from 0 to below a size that the seed chooses. It
+// is the function of pgbench's manual (PostgreSQL 14 and later), to the same values: six
+// rounds, each of an odd factor, an exclusive or and a rotation on the lower and on the
+// upper numbers, of which there is a power of two, and of an offset to all.
+func permute(value, size, seed uint64) uint64 {
+	if size < 2 {
+		return 0
+	}
+	r := newXoroshiro(seed)
+	width := bits.Len64(size) - 1
+	mask := uint64(1)<<width - 1
+	scramble := func(v uint64) uint64 {
+		factor := r.next()&mask | 1
+		other := r.next() & mask
+		if v > mask {
+			return v
+		}
+		v = (v*factor ^ other) & mask
+		return v<<1&mask | v>>(width-1)
+	}
+	v := value % size
+	for range 6 {
+		v = scramble(v)
+		v = size - 1 - scramble(size-1-v)
+		v = (v + r.upTo(size-1)) % size
+	}
+	return v
+}
+
+// xoroshiro is xoroshiro128** 1.0 (D. Blackman, S. Vigna, "Scrambled Linear Pseudorandom
+// Number Generators", ACM TOMS 47(4), 2021), whose state SplitMix64 makes of a seed.
+type xoroshiro struct{ a, b uint64 }
+
+func newXoroshiro(seed uint64) xoroshiro {
+	r := workload.SplitMix(seed)
+	return xoroshiro{r.Next(), r.Next()}
+}
+
+func (x *xoroshiro) next() uint64 {
+	v := bits.RotateLeft64(x.a*5, 7) * 9
+	b := x.b ^ x.a
+	x.a = bits.RotateLeft64(x.a, 24) ^ b ^ b<<16
+	x.b = bits.RotateLeft64(b, 37)
+	return v
+}
+
+// upTo draws from 0 to a number by its high bits, again while they are too many.
+func (x *xoroshiro) upTo(n uint64) uint64 {
+	if n == 0 {
+		return 0
+	}
+	for shift := bits.LeadingZeros64(n); ; {
+		if v := x.next() >> shift; v <= n {
+			return v
+		}
+	}
+}

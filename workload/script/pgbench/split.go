@@ -1,0 +1,290 @@
+package pgbench
+
+import "strings"
+
+// splitter reads one statement by the rules of psql's lexer, which pgbench has too: a
+// semicolon ends a statement outside of quotes, comments, parentheses and the body of a
+// function in standard SQL.
+type splitter struct {
+	*reader
+	// text is the statement up to here; first is where it begins in the script, -1 before.
+	text  strings.Builder
+	first int
+	// parts are where the statements of text begin that \; combines.
+	parts []int
+	// hidden are the quotes and comments of text.
+	hidden      [][2]int
+	parentheses int
+	words       bodyWords
+	bodies      int
+}
+
+// read goes to the end of the statement; ended is true if that is a semicolon.
+func (s *splitter) read() (ended bool, err error) {
+	for s.at < len(s.reader.text) {
+		rest := s.reader.text[s.at:]
+		c := rest[0]
+		switch {
+		case isSpace(c):
+			s.space()
+		case strings.HasPrefix(rest, "--"):
+			s.lineComment()
+		case strings.HasPrefix(rest, "/*"):
+			err = s.hide(s.blockComment)
+		case c == ';' && s.parentheses == 0 && s.bodies == 0:
+			s.at++
+			return true, nil
+		case c == '\\' && len(rest) > 1 && rest[1] == ';':
+			s.combine()
+		case c == '\\' && len(rest) > 1 && rest[1] == ':':
+			s.at++
+			s.take(1)
+		case c == '\\':
+			return false, nil
+		default:
+			err = s.token(rest)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// token reads what is no space, no comment and no end.
+func (s *splitter) token(rest string) error {
+	c := rest[0]
+	switch {
+	case c == '\'':
+		return s.hide(func() error { return s.quoted('\'', false) })
+	case c == '"':
+		return s.hide(func() error { return s.quoted('"', false) })
+	case (c == 'e' || c == 'E') && strings.HasPrefix(rest[1:], "'"):
+		s.take(1)
+		return s.hide(func() error { return s.quoted('\'', true) })
+	case c == '$' && dollarTag(rest) != "":
+		return s.hide(func() error { return s.dollarQuoted(dollarTag(rest)) })
+	case strings.HasPrefix(rest, "::"):
+		s.take(2)
+	case c == ':':
+		s.take(1 + nameLength(rest[1:], false))
+	case beginsName(c):
+		n := nameLength(rest, true)
+		s.bodies = s.words.next(rest[:n], s.parentheses, s.bodies)
+		s.take(n)
+	default:
+		switch c {
+		case '(':
+			s.parentheses++
+		case ')':
+			s.parentheses = max(0, s.parentheses-1)
+		}
+		s.take(1)
+	}
+	return nil
+}
+
+// take copies bytes of the script.
+func (s *splitter) take(n int) {
+	if s.first < 0 {
+		s.first = s.at
+	}
+	s.text.WriteString(s.reader.text[s.at : s.at+n])
+	s.at += n
+}
+
+// space copies a space, unless nothing comes before.
+func (s *splitter) space() {
+	if s.first >= 0 {
+		s.text.WriteByte(s.reader.text[s.at])
+	}
+	s.at++
+}
+
+// hide copies a quote or a comment.
+func (s *splitter) hide(read func() error) error {
+	from := s.text.Len()
+	err := read()
+	s.hidden = append(s.hidden, [2]int{from, s.text.Len()})
+	return err
+}
+
+// combine goes on with another statement in the same text.
+func (s *splitter) combine() {
+	s.at++
+	s.take(1)
+	s.parts = append(s.parts, s.text.Len())
+	s.words = bodyWords{}
+}
+
+// lineComment reads a comment up to the end of the line, which is not sent.
+func (s *splitter) lineComment() {
+	line := s.reader.text[s.at:]
+	if end := strings.IndexAny(line, "\n\r"); end >= 0 {
+		line = line[:end]
+	}
+	s.script.Comments = append(s.script.Comments, Comment{s.position(s.at), line[2:]})
+	s.at += len(line)
+}
+
+// blockComment reads a comment that may have others in it. One before the statement is not
+// sent.
+func (s *splitter) blockComment() error {
+	text, start, depth := s.reader.text, s.at, 0
+	end := s.at
+	for {
+		switch {
+		case end >= len(text):
+			return s.fail(start, "a comment that does not end", "write */ behind it")
+		case strings.HasPrefix(text[end:], "/*"):
+			depth++
+			end += 2
+		case strings.HasPrefix(text[end:], "*/"):
+			depth--
+			end += 2
+		default:
+			end++
+		}
+		if depth == 0 {
+			break
+		}
+	}
+	if s.first < 0 {
+		s.at = end
+		return nil
+	}
+	s.take(end - start)
+	return nil
+}
+
+// quoted copies what is in quotes, in which the quote is written twice. In an E string a
+// backslash escapes the next character, and it goes on behind a new line.
+func (s *splitter) quoted(quote byte, escapes bool) error {
+	text, start := s.reader.text, s.at
+	for end := start + 1; end < len(text); end++ {
+		switch {
+		case escapes && text[end] == '\\':
+			end++
+		case text[end] != quote:
+		case end+1 < len(text) && text[end+1] == quote:
+			end++
+		default:
+			s.take(end + 1 - start)
+			if next := strings.TrimLeft(text[s.at:], " \t\n\r\f"); escapes && strings.HasPrefix(next, "'") &&
+				strings.ContainsAny(text[s.at:len(text)-len(next)], "\n\r") {
+				s.take(len(text) - len(next) - s.at)
+				return s.quoted(quote, escapes)
+			}
+			return nil
+		}
+	}
+	return s.fail(start, "a quote that does not end", "write the quote behind it")
+}
+
+// dollarTag is the beginning of a text in dollar quotes, such as $$ or $body$; empty if it
+// is none.
+func dollarTag(rest string) string {
+	n := 1
+	if len(rest) > 1 && beginsName(rest[1]) {
+		n += nameLength(rest[1:], false)
+	}
+	if n < len(rest) && rest[n] == '$' {
+		return rest[:n+1]
+	}
+	return ""
+}
+
+func (s *splitter) dollarQuoted(tag string) error {
+	end := strings.Index(s.reader.text[s.at+len(tag):], tag)
+	if end < 0 {
+		return s.fail(s.at, "a text in dollar quotes that does not end", "write "+tag+" behind it")
+	}
+	s.take(end + 2*len(tag))
+	return nil
+}
+
+// finish is the statement that was read.
+func (s *splitter) finish() *Statement {
+	text := strings.TrimRight(s.text.String(), " \t\n\r\f\v")
+	of := &Statement{Text: text}
+	from := 0
+	for _, to := range append(s.parts, len(text)+1) {
+		if part := strings.TrimSpace(text[min(from, len(text)):min(to-1, len(text))]); part != "" {
+			of.Parts = append(of.Parts, part)
+		}
+		from = to
+	}
+	for at := strings.IndexByte(text, ':'); at >= 0; {
+		end := at + 1
+		if end < len(text) && beginsName(text[end]) {
+			end += nameLength(text[end:], false)
+			of.References = append(of.References, Reference{Name: text[at+1 : end], Start: at, End: end, Hidden: s.isHidden(at)})
+		} else {
+			for end < len(text) && text[end] == ':' { // a cast
+				end++
+			}
+		}
+		next := strings.IndexByte(text[end:], ':')
+		if next < 0 {
+			break
+		}
+		at = end + next
+	}
+	return of
+}
+
+func (s *splitter) isHidden(at int) bool {
+	for _, h := range s.hidden {
+		if h[0] <= at && at < h[1] {
+			return true
+		}
+	}
+	return false
+}
+
+// bodyWords are the first words of a statement, as far as they say whether it makes a
+// function, whose body may have semicolons.
+type bodyWords struct {
+	first [4]byte
+	count int
+}
+
+// next takes a word, and returns how deep in bodies the text is behind it: BEGIN goes into
+// one, CASE in one too, and END out of it.
+func (w *bodyWords) next(word string, parentheses, bodies int) int {
+	lower := strings.ToLower(word)
+	switch lower {
+	case "create", "function", "procedure", "or", "replace":
+		if w.count < len(w.first) {
+			w.first[w.count] = lower[0]
+		}
+	}
+	w.count++
+	makes := func(at int) bool { return w.first[at] == 'f' || w.first[at] == 'p' }
+	if w.first[0] != 'c' || !makes(1) && !(w.first[1] == 'o' && w.first[2] == 'r' && makes(3)) || parentheses > 0 {
+		return bodies
+	}
+	switch {
+	case lower == "begin", lower == "case" && bodies > 0:
+		return bodies + 1
+	case lower == "end":
+		return max(0, bodies-1)
+	}
+	return bodies
+}
+
+func isSpace(c byte) bool {
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'
+}
+
+func beginsName(c byte) bool {
+	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
+
+// nameLength is how many bytes of a text belong to a name.
+func nameLength(text string, dollar bool) (n int) {
+	for n < len(text) && (beginsName(text[n]) || isDigit(text[n]) || dollar && text[n] == '$') {
+		n++
+	}
+	return n
+}
