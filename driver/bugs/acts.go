@@ -57,6 +57,8 @@ func looksAtRows(act *bug.Act) bool {
 // suits says that a bug can be in an operation of a session, which is none of a Native alone.
 func (n *session) suits(act *bug.Act, o *operation) bool {
 	switch {
+	case o.texts != nil:
+		return o.writes && !act.Stepped && suitsTexts(act.Does)
 	case act.Stepped || slices.ContainsFunc(o.calls, func(c store.Call) bool { return n.statements[c.Statement].Verb == store.Native }):
 		return false
 	case act.Does == bug.Truncates:
@@ -202,7 +204,7 @@ func (x *attempt) committed(ctx context.Context, o *operation, reply store.Reply
 		}
 	default:
 		if x.unseen && act.Does == bug.Doubles {
-			x.struck = x.n.Session.Transaction(ctx, true, o.work).Outcome == history.Committed
+			x.struck = x.n.again(ctx, o)
 		} else if len(of) > 0 {
 			x.struck = x.spoil(ctx, o, of) || x.struck
 		}

@@ -101,12 +101,13 @@ func (n *session) Close() { n.client.Close() }
 // operation is what a session is asked to do.
 type operation struct {
 	writes bool
-	// calls are sent by send, rows by add, or work is a transaction.
+	// calls are sent by send, rows by add, or work is a transaction, or texts sends some.
 	calls []store.Call
 	send  func(context.Context, store.Session, []store.Call) store.Reply
 	rows  store.Rows
 	add   func(context.Context, store.Session, store.Rows) store.Reply
 	work  func(context.Context, store.Transaction) error
+	texts func(context.Context, store.Sender) error
 }
 
 func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
@@ -262,6 +263,8 @@ func (n *session) perform(ctx context.Context, x *attempt, o *operation) store.R
 	switch {
 	case o.work != nil:
 		reply = n.transact(ctx, x, o)
+	case o.texts != nil:
+		reply = n.sendTexts(ctx, x, o)
 	case o.add != nil:
 		if x.looks {
 			x.insertedRows(o.rows)

@@ -81,7 +81,11 @@ func RunOutcomes(t *testing.T, s Store) {
 func (s Store) runOutcomes(t *testing.T, schema store.Schema) {
 	on := s.fixtures(schema)
 	operations(t, ready(on), checked(outcomes(schema)))
-	if s.Server != "" && !schema.Open {
+	switch {
+	case s.Server == "":
+	case schema.Open:
+		operations(t, ready(on), []operation{{"VerbatimCut", func(f *fixture) { f.network().testVerbatimCut() }}})
+	default:
 		s.runNetwork(t, on)
 	}
 }

@@ -171,6 +171,9 @@ func openOutcomes() []operation {
 		{"Alone", (*fixture).testAlone},
 		{"Together", (*fixture).testTogether},
 		{"Made", (*fixture).testMade},
+		{"Verbatim", (*fixture).testVerbatimOutcomes},
+		{"VerbatimAnswers", (*fixture).testVerbatimAnswers},
+		{"VerbatimPipeline", (*fixture).testVerbatimPipeline},
 	}
 }
 

@@ -21,6 +21,7 @@ type raw interface {
 	driver.Conn
 	driver.ExecerContext
 	driver.QueryerContext
+	driver.ConnPrepareContext
 	driver.SessionResetter
 	driver.Validator
 }

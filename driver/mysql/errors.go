@@ -23,7 +23,9 @@ const (
 	codeBadNull               = 1048
 	codeUnknownDatabase       = 1049
 	codeServerShutdown        = 1053
+	codeUnknownColumn         = 1054
 	codeDuplicateEntry        = 1062
+	codeParseError            = 1064
 	codeNoSuchThread          = 1094 // of KILL: the session is gone
 	codeKillDenied            = 1095 // of KILL: it is another user's
 	codeUnknownError          = 1105
@@ -100,7 +102,8 @@ const (
 // statement was rolled back (1062, 1205, and a constraint's 4025 and 3819; "InnoDB Error Handling"), or that it
 // was refused before it began: 1047 by a Galera node without a quorum, 1290, 1792
 // and 1836 by a server that takes no writes, 1044, 1142 and 1146 for a table that
-// is not there or not for this user.
+// is not there or not for this user, 1054 and 1064 for a text that names no column of a
+// table or is no statement.
 //
 // Never a proof, wherever it comes: 1053 and 1927 (shutdown, killed) and the
 // numbers from 2000 to 2999, which a proxy sends also when it lost a server that
@@ -126,6 +129,7 @@ func errorTable() *sqldb.ErrorTable[uint16] {
 			{Codes: []uint16{codeUnknownCommand}, Class: classNotPrepared, Lasting: true},
 			{Codes: []uint16{codeOptionPrevents, codeReadOnlyMode}, Class: store.ClassReadOnly, Proves: sqldb.ProvesAlone, Kind: sqldb.NoWrites, Lasting: true},
 			{Codes: []uint16{codeReadOnlyTransaction}, Class: store.ClassReadOnly, Proves: sqldb.ProvesAlone, Kind: sqldb.NoWrites},
+			{Codes: []uint16{codeUnknownColumn, codeParseError}, Proves: sqldb.ProvesAlone},
 			{Codes: []uint16{codeNoSuchTable}, Proves: sqldb.ProvesAlone, Kind: sqldb.NotThere},
 			{Codes: []uint16{codeRowIsReferenced, codeTableIsReferenced}, Kind: sqldb.InUse},
 			{Codes: []uint16{codeUnknownDatabase, codeNoSuchThread}, Kind: sqldb.NotThere},

@@ -29,6 +29,8 @@ func TestWhatAnErrorProves(t *testing.T) {
 		{&library.MySQLError{Number: 1205}, [4]history.Outcome{f, f, u, f}, store.ClassLockTimeout},
 		{&library.MySQLError{Number: 1020}, [4]history.Outcome{f, f, u, u}, store.ClassSerialization},
 		{&library.MySQLError{Number: 1062}, [4]history.Outcome{f, f, u, f}, store.ClassOther},
+		{&library.MySQLError{Number: 1054}, [4]history.Outcome{f, f, u, f}, store.ClassOther},
+		{&library.MySQLError{Number: 1064}, [4]history.Outcome{f, f, u, f}, store.ClassOther},
 		{&library.MySQLError{Number: 1047, Message: notPrepared}, [4]history.Outcome{f, f, u, f}, classNotPrepared},
 		{&library.MySQLError{Number: 1047, Message: "Unknown command"}, [4]history.Outcome{f, f, u, u}, classNotPrepared},
 		{&library.MySQLError{Number: 1290}, [4]history.Outcome{f, f, u, f}, store.ClassReadOnly},

@@ -18,6 +18,7 @@ type session struct {
 	errors     *sqldb.ErrorTable[uint16]
 	statements []sqldb.Statement
 	buffer     []byte // of the last text, to be used again
+	users      sqldb.PreparedTexts
 }
 
 // begin begins a transaction.
@@ -70,7 +71,7 @@ func (p *schema) adopt(ctx context.Context, c *conn, statements []sqldb.Statemen
 		c.HangUp()
 		return nil, p.Operation("open session", err)
 	}
-	l := &session{conn: c, schema: p, errors: errorTable(), statements: statements}
+	l := &session{conn: c, schema: p, errors: errorTable(), statements: statements, users: sqldb.PreparedTexts{Connection: c.raw}}
 	p.Sessions.Add(l.known())
 	return sqldb.NewSession(p.Product, statements, l), nil
 }

@@ -37,7 +37,11 @@ type connection struct {
 	// as text.
 	prepared []*preparedStatement
 	encoder  encoder
-	row      columns // the one that a callback looks at
+	// named are the names of texts of a user's that are prepared, and results what the last
+	// ones gave.
+	named   map[string]*namedText
+	results []store.Result
+	row     columns // the one that a callback looks at
 	// unreplicated is set when the server says, while it commits, that it gave
 	// up waiting for its standby.
 	unreplicated bool

@@ -32,6 +32,7 @@ type exchange struct {
 	out       []byte // what is to be sent
 	unencoded error  // why something cannot be sent
 	status    byte   // of the last ReadyForQuery
+	tag       string // of the last statement of a user's: how the server names it
 	fields    []pgconn.FieldDescription
 	notice    func(*pgconn.Notice)
 	alone     func() bool // no other session has work
@@ -109,6 +110,11 @@ func (e *unsentError) SafeToRetry() bool { return true }
 // are to be read, and end is to be called.
 func (x *exchange) sync(ctx context.Context) error {
 	x.keep((&pgproto3.Sync{}).Encode(x.out))
+	return x.flush(ctx)
+}
+
+// flush is sync without the Sync: for what ends an exchange by itself.
+func (x *exchange) flush(ctx context.Context) error {
 	err := x.unencoded
 	switch {
 	case err != nil:

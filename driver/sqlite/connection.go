@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	codes "modernc.org/sqlite/lib"
 
+	"assay/driver/sqldb"
 	"assay/history"
 	"assay/store"
 )
@@ -29,7 +31,8 @@ type connection struct {
 	statements []statement
 	names      []string             // of the statements
 	inserts    map[string]statement // by their texts
-	queued     atomic.Bool          // it waits for the writer's turn
+	users      sqldb.PreparedTexts
+	queued     atomic.Bool // it waits for the writer's turn
 }
 
 // The statements of control that every transaction needs.
@@ -66,7 +69,7 @@ func (f *file) newConnection(ctx context.Context, statements []string) (*connect
 	if err != nil {
 		return nil, err
 	}
-	l := &connection{file: f, handle: h, inserts: make(map[string]statement), asked: make(chan *run), answers: make(chan ending, 1)}
+	l := &connection{file: f, handle: h, inserts: make(map[string]statement), users: sqldb.PreparedTexts{Connection: h.raw.(driver.ConnPrepareContext)}, asked: make(chan *run), answers: make(chan ending, 1)}
 	for i, text := range [...]string{begin: "BEGIN", beginWriting: "BEGIN IMMEDIATE", commit: "COMMIT", rollback: "ROLLBACK"} {
 		if l.control[i], err = h.prepare(text); err != nil {
 			return nil, errors.Join(err, l.release())
@@ -91,7 +94,7 @@ func (l *connection) release() error {
 			err = errors.Join(err, s.Close())
 		}
 	}
-	return errors.Join(err, l.handle.close())
+	return errors.Join(err, l.users.Close(), l.handle.close())
 }
 
 // Close ends the session.
@@ -139,6 +142,9 @@ type run struct {
 	// work does everything between BEGIN and COMMIT and says whether COMMIT
 	// may follow.
 	work func() (commit bool, err error)
+	// texts is the work of an operation that begins and ends transactions itself, in place
+	// of work; nil for none.
+	texts func() store.Reply
 	// stage decides whether the commit can still be prevented.
 	stage atomic.Int32
 	// ending decides who came first, the end of the transaction or the end of
@@ -226,6 +232,9 @@ var errLeft = fmt.Errorf("the caller has left: %w", context.Canceled)
 // sent has no effect: SQLite makes nothing permanent without it, and rolls
 // back when the connection is closed or the process dies.
 func (l *connection) transact(x *run) ending {
+	if x.texts != nil {
+		return ending{Reply: x.texts()}
+	}
 	opening := begin
 	if x.writes {
 		opening = beginWriting

@@ -1,0 +1,72 @@
+package bugs
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"assay/history"
+	"assay/store"
+	"assay/store/bug"
+)
+
+// Verbatim implements store.Verbatim.
+func (n *session) Verbatim(ctx context.Context, writes bool, work func(context.Context, store.Sender) error) store.Reply {
+	if _, is := n.Session.(store.Verbatim); !is {
+		return store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: errors.ErrUnsupported}
+	}
+	return n.do(ctx, &operation{writes: writes, texts: work})
+}
+
+// suitsTexts says that a bug can be in an operation of texts, of which nobody knows what
+// they mean.
+func suitsTexts(does bug.Does) bool {
+	return slices.Contains([]bug.Does{bug.Loses, bug.Doubles, bug.Denies, bug.Forgets, bug.Delays}, does)
+}
+
+// sendTexts does an operation of texts.
+func (n *session) sendTexts(ctx context.Context, x *attempt, o *operation) store.Reply {
+	reply := n.Session.(store.Verbatim).Verbatim(ctx, o.writes, func(ctx context.Context, s store.Sender) error {
+		return o.texts(ctx, &spoilableTexts{s, x})
+	})
+	x.d.guard.Lock()
+	defer x.d.guard.Unlock()
+	x.over = true
+	return reply
+}
+
+// spoilableTexts sends the texts of an operation that is under way.
+type spoilableTexts struct {
+	store.Sender
+	x *attempt
+}
+
+func (t *spoilableTexts) Send(ctx context.Context, texts ...store.UserText) ([]store.Result, error) {
+	if len(texts) > 1 {
+		return t.Sender.Send(ctx, texts...)
+	}
+	text, strikes := texts[0], false
+	changes := text.Kind == store.Writes || text.Kind == store.Defines
+	switch x := t.x; {
+	case x.does(bug.Forgets):
+		strikes = changes && !x.struck
+	case x.does(bug.Loses) && text.Kind == store.Commits && x.unseen:
+		text.Text, text.Kind, x.struck = "ROLLBACK", store.RollsBack, true
+	case x.does(bug.Loses):
+		strikes = changes && t.Status() == store.Idle
+	}
+	t.x.unseen = t.x.unseen || changes
+	if strikes {
+		t.x.struck = true
+		return []store.Result{{Rows: 1}}, nil
+	}
+	return t.Sender.Send(ctx, text)
+}
+
+// again does an operation once more that changes what nobody knows.
+func (n *session) again(ctx context.Context, o *operation) bool {
+	if o.texts != nil {
+		return n.Session.(store.Verbatim).Verbatim(ctx, true, o.texts).Outcome == history.Committed
+	}
+	return n.Session.Transaction(ctx, true, o.work).Outcome == history.Committed
+}

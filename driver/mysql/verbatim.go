@@ -1,0 +1,87 @@
+package mysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"reflect"
+
+	"assay/driver/sqldb"
+	"assay/store"
+)
+
+// Refuses implements store.Verbatims.
+func (p *schema) Refuses(by store.Protocol) string {
+	switch by {
+	case store.Extended:
+		return "MySQL's protocol has texts (simple) and prepared statements (prepared), and none that is parsed and executed apart"
+	case store.Pipeline:
+		return "MySQL's protocol has no pipelines"
+	}
+	return ""
+}
+
+// Flags of the server's status (MySQL documentation, "Status Flags").
+const statusInTransaction = 1
+
+// Status implements sqldb.TextWire, by the status flags of the server's last answer
+// (SERVER_STATUS_IN_TRANS). The library keeps them to itself, and there is no statement
+// that MySQL and MariaDB both have for it; so its field is read.
+func (l *session) Status() store.Status {
+	status := reflect.ValueOf(l.raw).Elem().FieldByName("status")
+	if status.Uint()&statusInTransaction != 0 {
+		return store.Open
+	}
+	return store.Idle
+}
+
+// MayCommit implements sqldb.TextWire (MySQL manual, "Statements That Cause an Implicit
+// Commit").
+func (l *session) MayCommit(kind store.TextKind) bool {
+	return kind == store.Begins || kind == store.Defines || kind == store.Anything
+}
+
+// SendTexts implements sqldb.TextWire.
+func (l *session) SendTexts(ctx context.Context, texts []store.UserText) ([]store.Result, sqldb.Stage, error) {
+	text := &texts[0]
+	if reason := l.schema.Refuses(text.Protocol); reason != "" {
+		return nil, sqldb.BeforeCommit, errors.New(reason)
+	}
+	if len(texts) > 1 {
+		return nil, sqldb.BeforeCommit, errors.New(l.schema.Refuses(store.Pipeline))
+	}
+	var of sqldb.Prepared = textOnly{l.raw, text.Text}
+	if text.Protocol == store.Prepared {
+		prepared, err := l.users.Prepare(ctx, text)
+		if err != nil {
+			return nil, sqldb.BeforeCommit, err
+		}
+		of = prepared
+	}
+	results, err := sqldb.SendBy(ctx, of, text, nextResult)
+	return results, sqldb.Alone, err
+}
+
+// textOnly is a text that is not prepared.
+type textOnly struct {
+	raw
+	text string
+}
+
+func (t textOnly) ExecContext(ctx context.Context, _ []driver.NamedValue) (driver.Result, error) {
+	return t.raw.ExecContext(ctx, t.text, nil)
+}
+
+func (t textOnly) QueryContext(ctx context.Context, _ []driver.NamedValue) (driver.Rows, error) {
+	return t.raw.QueryContext(ctx, t.text, nil)
+}
+
+// nextResult goes on to the next result of a text of several statements; io.EOF if there is
+// none.
+func nextResult(rows driver.Rows) error {
+	if several, is := rows.(driver.RowsNextResultSet); is {
+		return several.NextResultSet()
+	}
+	return io.EOF
+}

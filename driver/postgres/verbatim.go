@@ -1,0 +1,218 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"assay/driver/sqldb"
+	"assay/store"
+)
+
+// Refuses implements store.Verbatims. A pooler gives each transaction a connection of its
+// choice, so that what a statement leaves in its session is another client's.
+func (p *schema) Refuses(store.Protocol) string {
+	if p.pooled {
+		return "behind a connection pooler a session is not one client's alone"
+	}
+	return ""
+}
+
+// Status implements sqldb.TextWire, by ReadyForQuery.
+func (c *connection) Status() store.Status {
+	switch c.conn.TxStatus() {
+	case idle:
+		return store.Idle
+	case open:
+		return store.Open
+	}
+	return store.Aborted
+}
+
+// MayCommit implements sqldb.TextWire: within a transaction block nothing commits but
+// COMMIT (manual, "Transaction Management" of procedures: a CALL or DO that is executed in a
+// transaction block "cannot execute transaction control statements").
+func (c *connection) MayCommit(store.TextKind) bool { return false }
+
+// SendTexts implements sqldb.TextWire. Several texts are one pipeline with a Sync at its
+// end: outside of a transaction they are one ("Pipelining"; manual, "Frontend/Backend
+// Protocol").
+func (c *connection) SendTexts(ctx context.Context, texts []store.UserText) (results []store.Result, at sqldb.Stage, err error) {
+	c.unreplicated = false
+	c.conn.begin()
+	if texts[0].Protocol == store.Simple {
+		if len(texts) > 1 {
+			return nil, sqldb.BeforeCommit, errors.New("a pipeline cannot use the simple protocol")
+		}
+		c.conn.query(texts[0].Text)
+		if err := c.conn.flush(ctx); err != nil {
+			return nil, sqldb.Alone, err
+		}
+		results, err = c.conn.results(c.results[:0], texts[0].Keep)
+		c.results = results
+		return results, sqldb.Alone, cmp.Or(c.replicated(err), rolledBack(texts[0], c.conn.tag))
+	}
+	for i := range texts {
+		c.sendText(&texts[i])
+	}
+	if err := c.conn.sync(ctx); err != nil {
+		return nil, sqldb.Alone, err
+	}
+	c.results, at = c.results[:0], sqldb.Alone
+	for i := range texts {
+		if c.results, err = c.conn.result(c.results, texts[i].Keep); err == nil {
+			err = rolledBack(texts[i], c.conn.tag)
+		}
+		if err != nil {
+			break
+		}
+		if texts[i].Protocol == store.Prepared {
+			c.named[texts[i].Text].parsed = true
+		}
+	}
+	ended := c.conn.end()
+	if err == nil {
+		at, err = sqldb.Committing, ended
+	}
+	return c.results, at, c.replicated(err)
+}
+
+// rolledBack is an error if a text that commits was answered by ROLLBACK.
+func rolledBack(text store.UserText, tag string) error {
+	if text.Kind == store.Commits && tag == "ROLLBACK" {
+		return errRolledBack
+	}
+	return nil
+}
+
+// namedText is a text that is prepared under a name; parsed is false until it was done once.
+type namedText struct {
+	name   string
+	parsed bool
+}
+
+// sendText puts a text with its parameters into the exchange. The server finds their types.
+func (c *connection) sendText(text *store.UserText) {
+	data := make([][]byte, len(text.Parameters))
+	for i, p := range text.Parameters {
+		if p != nil {
+			data[i] = []byte(*p)
+		}
+	}
+	if text.Protocol == store.Extended {
+		c.conn.executeText(text.Text, data, nil, nil)
+		return
+	}
+	if c.named == nil {
+		c.named = map[string]*namedText{}
+	}
+	of := c.named[text.Text]
+	if of == nil {
+		of = &namedText{name: preparedPrefix + "user_" + strconv.Itoa(len(c.named)+1)}
+		c.named[text.Text] = of
+	}
+	if !of.parsed {
+		c.conn.close(of.name) // what failed before may have left it
+		c.conn.parse(of.name, text.Text)
+	}
+	c.conn.executeDescribed(of.name, data)
+}
+
+// The parts of an exchange that texts of a user's need.
+
+// query has a text done by the simple protocol, which ends the exchange.
+func (x *exchange) query(text string) {
+	x.keep((&pgproto3.Query{String: text}).Encode(x.out))
+}
+
+func (x *exchange) close(name string) {
+	x.keep((&pgproto3.Close{ObjectType: 'S', Name: name}).Encode(x.out))
+}
+
+func (x *exchange) parse(name, text string) {
+	x.keep((&pgproto3.Parse{Name: name, Query: text}).Encode(x.out))
+}
+
+// executeDescribed is execute of a statement whose columns are asked for.
+func (x *exchange) executeDescribed(name string, parameters [][]byte) {
+	x.keep((&pgproto3.Bind{PreparedStatement: name, Parameters: parameters}).Encode(x.out))
+	x.keep((&pgproto3.Describe{ObjectType: 'P'}).Encode(x.out))
+	x.keep((&pgproto3.Execute{}).Encode(x.out))
+}
+
+// results reads the answers to a query, until the server is ready again.
+func (x *exchange) results(into []store.Result, keep bool) ([]store.Result, error) {
+	defer x.release()
+	for {
+		message, err := x.receive()
+		if err != nil {
+			return into, err
+		}
+		if ready, is := message.(*pgproto3.ReadyForQuery); is {
+			x.status = ready.TxStatus
+			return into, nil
+		}
+		if into, err = x.resultFrom(message, into, keep); err != nil {
+			_ = x.end() // the first error is the one that matters
+			return into, err
+		}
+	}
+}
+
+// result reads the answer to one text of the extended protocol.
+func (x *exchange) result(into []store.Result, keep bool) ([]store.Result, error) {
+	message, err := x.receive()
+	if err != nil {
+		return into, err
+	}
+	return x.resultFrom(message, into, keep)
+}
+
+// resultFrom reads the answer to one statement from this message on.
+func (x *exchange) resultFrom(message pgproto3.BackendMessage, into []store.Result, keep bool) ([]store.Result, error) {
+	var of store.Result
+	var err error
+	for {
+		switch m := message.(type) {
+		case *pgproto3.ParseComplete, *pgproto3.BindComplete, *pgproto3.CloseComplete, *pgproto3.NoData:
+		case *pgproto3.RowDescription:
+			for i := 0; keep && i < len(m.Fields); i++ {
+				of.Columns = append(of.Columns, string(m.Fields[i].Name))
+			}
+		case *pgproto3.DataRow:
+			if of.Rows++; keep {
+				of.Last = copyRow(of.Last[:0], m.Values)
+			}
+		case *pgproto3.CommandComplete:
+			if x.tag = string(m.CommandTag); of.Rows == 0 && of.Columns == nil {
+				of.Rows = affected(m.CommandTag)
+			}
+			return append(into, of), nil
+		case *pgproto3.EmptyQueryResponse:
+			x.tag = ""
+			return append(into, of), nil
+		case *pgproto3.ErrorResponse:
+			return into, x.refused(m)
+		default:
+			return into, x.unexpected(m)
+		}
+		if message, err = x.receive(); err != nil {
+			return into, err
+		}
+	}
+}
+
+func copyRow(into []*string, values [][]byte) []*string {
+	for _, v := range values {
+		if v == nil {
+			into = append(into, nil)
+			continue
+		}
+		text := string(v)
+		into = append(into, &text)
+	}
+	return into
+}

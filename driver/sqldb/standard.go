@@ -1,0 +1,152 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"assay/store"
+)
+
+// Texts of a user's by libraries of the standard library's kind.
+
+// Prepared is a statement of such a library.
+type Prepared interface {
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+// PreparedTexts are those that a session has prepared.
+type PreparedTexts struct {
+	Connection driver.ConnPrepareContext
+	known      map[string]driver.Stmt
+}
+
+// Prepare has a text prepared when it comes first.
+func (p *PreparedTexts) Prepare(ctx context.Context, text *store.UserText) (Prepared, error) {
+	of := p.known[text.Text]
+	if of == nil {
+		var err error
+		if of, err = p.Connection.PrepareContext(ctx, marked(text)); err != nil {
+			return nil, err
+		}
+		if p.known == nil {
+			p.known = map[string]driver.Stmt{}
+		}
+		p.known[text.Text] = of
+	}
+	prepared, is := of.(Prepared)
+	if !is {
+		return nil, errors.New("the library does not take a context")
+	}
+	return prepared, nil
+}
+
+// Close closes the statements.
+func (p *PreparedTexts) Close() (err error) {
+	for _, of := range p.known {
+		err = errors.Join(err, of.Close())
+	}
+	p.known = nil
+	return err
+}
+
+// marked is a text with ? where its parameters stand.
+func marked(text *store.UserText) string {
+	var b strings.Builder
+	copied := 0
+	for i, at := range text.At {
+		b.WriteString(text.Text[copied:at] + "?")
+		copied = at + len("$"+strconv.Itoa(i+1))
+	}
+	return b.String() + text.Text[copied:]
+}
+
+// arguments are the parameters of a text. One that is written as a number is one: these
+// databases do not find the types of parameters themselves.
+func arguments(text *store.UserText) []driver.NamedValue {
+	all := make([]driver.NamedValue, len(text.Parameters))
+	for i, p := range text.Parameters {
+		all[i].Ordinal = i + 1
+		if p != nil {
+			all[i].Value = typed(*p)
+		}
+	}
+	return all
+}
+
+func typed(text string) driver.Value {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && strconv.FormatInt(n, 10) == text {
+		return n
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	padded := len(text) > 1 && text[0] == '0' && text[1] != '.'
+	if err == nil && !padded && strings.Trim(text, "-.0123456789e+") == "" {
+		return f
+	}
+	return text
+}
+
+// SendBy sends a text and reads all that it gives. next goes on to the next result, as
+// driver.RowsNextResultSet does.
+func SendBy(ctx context.Context, of Prepared, text *store.UserText, next func(driver.Rows) error) (results []store.Result, err error) {
+	if !text.Keep && text.Kind == store.Writes {
+		done, err := of.ExecContext(ctx, arguments(text))
+		if err != nil {
+			return nil, err
+		}
+		changed, err := done.RowsAffected()
+		return []store.Result{{Rows: changed}}, err
+	}
+	rows, err := of.QueryContext(ctx, arguments(text))
+	if err != nil {
+		return nil, err
+	}
+	for err == nil {
+		var r store.Result
+		if r, err = resultOf(rows, text.Keep); err == nil {
+			results = append(results, r)
+			err = next(rows)
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	if closed := rows.Close(); err == nil {
+		err = closed
+	}
+	return results, err
+}
+
+// resultOf reads one result to its end.
+func resultOf(rows driver.Rows, keep bool) (r store.Result, err error) {
+	columns := rows.Columns()
+	if keep {
+		r.Columns = columns
+	}
+	values := make([]driver.Value, len(columns))
+	for {
+		err := rows.Next(values)
+		switch {
+		case errors.Is(err, io.EOF):
+			return r, nil
+		case err != nil:
+			return r, err
+		}
+		if r.Rows++; !keep {
+			continue
+		}
+		r.Last = r.Last[:0]
+		for _, v := range values {
+			text := TextOf(v)
+			if v == nil {
+				r.Last = append(r.Last, nil)
+				continue
+			}
+			r.Last = append(r.Last, &text)
+		}
+	}
+}

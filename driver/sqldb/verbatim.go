@@ -1,0 +1,171 @@
+package sqldb
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"assay/history"
+	"assay/store"
+)
+
+// TextWire sends texts as a user wrote them. It is used by one goroutine at a time.
+type TextWire interface {
+	// SendTexts sends texts and reads all answers. Of an error it says what was about:
+	// Committing if all texts were answered, and Alone in all other cases.
+	SendTexts(ctx context.Context, texts []store.UserText) (results []store.Result, at Stage, err error)
+	// Status is what the database said last of the transaction.
+	Status() store.Status
+	// MayCommit reports whether a text of this kind may commit the transaction that is
+	// open, beside Commits.
+	MayCommit(kind store.TextKind) bool
+
+	// Classify, Violated, Leave and Usable are as Wire has them.
+	Classify(err error, at Stage) store.Reply
+	Violated(err error) store.Violation
+	Leave(ctx context.Context, inquiry *store.Call) error
+	Usable(err error) bool
+}
+
+// Texts is one operation that sends a user's texts: a store.Sender, which keeps what is
+// known of the effect.
+type Texts struct {
+	wire TextWire
+	// done is true if something was committed that has an effect, and wrote if the
+	// transaction that is open has one.
+	done, wrote bool
+	// at and err are of what failed; unproven is true if its answer proves nothing.
+	at       Stage
+	err      error
+	unproven bool
+}
+
+// NewTexts begins an operation.
+func NewTexts(wire TextWire) *Texts { return &Texts{wire: wire} }
+
+func (t *Texts) Status() store.Status { return t.wire.Status() }
+
+func (t *Texts) Send(ctx context.Context, texts ...store.UserText) ([]store.Result, error) {
+	if t.err != nil {
+		return nil, t.err
+	}
+	before := t.wire.Status()
+	results, at, err := t.wire.SendTexts(ctx, texts)
+	if err != nil {
+		t.err = err
+		t.at, t.unproven = t.failed(texts, before, len(results), at)
+		return nil, err
+	}
+	t.answered(texts, before)
+	return results, nil
+}
+
+// hasEffect reports whether a text does something that outlasts its transaction.
+func hasEffect(text store.UserText) bool {
+	return text.Kind == store.Writes || text.Kind == store.Defines || text.Kind == store.Anything
+}
+
+// answered takes note of texts that were done.
+func (t *Texts) answered(texts []store.UserText, before store.Status) {
+	after := t.wire.Status()
+	if len(texts) == 1 && texts[0].Kind == store.RollsBack {
+		t.wrote = false
+		return
+	}
+	if before == store.Open && slices.ContainsFunc(texts, func(text store.UserText) bool { return t.wire.MayCommit(text.Kind) }) {
+		t.done = t.done || t.wrote
+	}
+	t.wrote = t.wrote || slices.ContainsFunc(texts, hasEffect)
+	ends := func(text store.UserText) bool {
+		return text.Kind == store.Commits || text.Kind == store.Anything && before == store.Idle
+	}
+	if after == store.Idle || slices.ContainsFunc(texts, ends) {
+		t.done = t.done || t.wrote
+		t.wrote = after != store.Idle && len(texts) > 1
+	}
+}
+
+// failed says at what stage a text has failed that was answered by an error, or not at
+// all; unproven is true if an answer proves nothing whatever it says.
+func (t *Texts) failed(texts []store.UserText, before store.Status, answered int, at Stage) (stage Stage, unproven bool) {
+	wrote := t.wrote || slices.ContainsFunc(texts, hasEffect)
+	commits := slices.IndexFunc(texts, func(text store.UserText) bool { return text.Kind == store.Commits })
+	mayCommit := func(text store.UserText) bool {
+		return t.wire.MayCommit(text.Kind) || text.Kind == store.Anything && before == store.Idle
+	}
+	switch {
+	case !wrote:
+		return BeforeCommit, false
+	case slices.ContainsFunc(texts, mayCommit) && (before == store.Open && t.wrote || slices.ContainsFunc(texts, hasAnything)):
+		return Committing, true
+	case commits >= 0 && answered > commits:
+		return Committing, true
+	case commits >= 0 && answered == commits:
+		return Committing, false
+	case before == store.Open && commits < 0:
+		return BeforeCommit, false
+	}
+	return at, false
+}
+
+func hasAnything(text store.UserText) bool { return text.Kind == store.Anything }
+
+// End is how the operation ended, whose work had this error or none. It leaves what is
+// open.
+func (t *Texts) End(ctx context.Context, product string, err error) store.Reply {
+	open := t.wire.Status() != store.Idle
+	switch {
+	case t.err != nil:
+		err = t.err
+	case err != nil:
+		t.at = BeforeCommit
+	case open:
+		t.at, err = BeforeCommit, &store.OpenError{}
+	default:
+		return store.Reply{Outcome: history.Committed, Broken: !t.wire.Usable(nil)}
+	}
+	r := t.wire.Classify(err, t.at)
+	r.Err = fmt.Errorf("%s: %w", product, err)
+	if t.unproven {
+		r.Outcome, r.Broken = history.Unknown, true
+	}
+	if r.Outcome == history.Failed {
+		r.Violated = t.wire.Violated(err)
+		if open {
+			r.Broken = t.wire.Leave(ctx, nil) != nil
+		}
+		r.Broken = r.Broken || !t.wire.Usable(err)
+	}
+	if t.done {
+		r.Outcome, r.Class, r.Violated = history.Unknown, store.ClassPartly, store.NoViolation
+	}
+	return r
+}
+
+// Verbatim is store.Verbatim's.
+func (s *Session) Verbatim(ctx context.Context, _ bool, work func(context.Context, store.Sender) error) store.Reply {
+	wire, is := s.Wire.(TextWire)
+	if !is {
+		return noTexts(s.product)
+	}
+	if err := s.Ready(ctx); err != nil {
+		return s.unsent(err)
+	}
+	t := NewTexts(wire)
+	return t.End(ctx, s.product, work(ctx, t))
+}
+
+func noTexts(product string) store.Reply {
+	return store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: fmt.Errorf("%s: this session does not send statements as they are written", product)}
+}
+
+var _ store.Verbatim = (*session)(nil)
+
+// Verbatim implements store.Verbatim.
+func (s *session) Verbatim(ctx context.Context, writes bool, work func(context.Context, store.Sender) error) store.Reply {
+	by, is := s.Connection.(store.Verbatim)
+	if !is {
+		return noTexts("sql")
+	}
+	return by.Verbatim(ctx, writes, work)
+}
