@@ -1,6 +1,9 @@
 package measure
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"math"
 	"time"
 
@@ -146,4 +149,28 @@ func (d *distribution) withCurve() Latency {
 		out.Curve = append(out.Curve, [2]float64{1, out.Max})
 	}
 	return out
+}
+
+// ResponseTimes is the distribution behind Figures.Latency.
+type ResponseTimes struct{ times *distribution }
+
+// ticksPerHalf is how many lines there are from one percentile to the one half-way between it
+// and 100 %: what HdrHistogram's own programs write.
+const ticksPerHalf = 5
+
+// WritePercentiles writes the distribution in milliseconds as HdrHistogram's percentile text
+// (.hgrm), which its plotters read. Mean and deviation in the last lines are those of the
+// histogram, which has three digits.
+func (r ResponseTimes) WritePercentiles(w io.Writer) error {
+	if r.times == nil || r.times.count() == 0 {
+		return errors.New("no operation of the measured part has committed, so there are no response times")
+	}
+	_, err := r.times.histogram.PercentilesPrint(w, ticksPerHalf, 1e6)
+	if err == nil {
+		_, err = io.WriteString(w, "#[Unit    = ms, response times of committed operations, from due to the end]\n")
+	}
+	if err != nil {
+		return fmt.Errorf("write the percentiles: %w", err)
+	}
+	return nil
 }

@@ -23,6 +23,8 @@ type Figures struct {
 	// first attempt's start to the end; both of the committed operations that
 	// were due in the measured part.
 	Latency, ServiceTime Latency
+	// Responses is the whole distribution of Latency.
+	Responses ResponseTimes
 	// Corrected is the response time corrected for what a closed loop omits; of
 	// an open loop it says nothing.
 	Corrected Corrected
@@ -162,7 +164,8 @@ func (s *Summary) Figures() Figures {
 	out := Figures{
 		Scope: s.scope, Outcomes: s.outcomes, Measured: s.measured,
 		Attempts: s.attempts, Retried: s.retried, Settled: s.settled,
-		Latency: s.latency.withCurve(), ServiceTime: s.service.withCurve(),
+		Responses: ResponseTimes{s.latency},
+		Latency:   s.latency.withCurve(), ServiceTime: s.service.withCurve(),
 		Uncommitted: s.uncommitted.withCurve(), Lag: s.late.withCurve(),
 		Series: s.timeline.series(s.scope, 1), Merged: s.timeline.merged(s.scope), Steps: s.steps.steps(),
 		Corrected: corrected(s.latency, s.uncommitted),

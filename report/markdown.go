@@ -91,7 +91,14 @@ func (m *markdown) items(texts []string) {
 }
 
 func (m *markdown) table(t Table) {
-	m.line("## " + escape(t.Title))
+	if t.Title != "" {
+		m.line("## " + escape(t.Title))
+	}
+	m.rows(t)
+}
+
+// rows writes a table without its title.
+func (m *markdown) rows(t Table) {
 	var b strings.Builder
 	row := func(cells []string) {
 		for _, cell := range cells {
@@ -118,6 +125,13 @@ func (m *markdown) table(t Table) {
 func (m *markdown) filled(t Table) {
 	if len(t.Rows) > 0 {
 		m.table(t)
+	}
+}
+
+// someRows writes a table without its title, unless it is empty.
+func (m *markdown) someRows(t Table) {
+	if len(t.Rows) > 0 {
+		m.rows(t)
 	}
 }
 

@@ -72,19 +72,22 @@ func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, err
 	}
 	giveBack(folder) // of a run that was killed
 	o.Progress.Stage("checking every operation")
-	if err := judgeRun(ctx, folder, s, r, f); err != nil {
+	times, err := judgeRun(ctx, folder, s, r, f)
+	if err != nil {
 		return Outcome{}, err
 	}
 	if own != "" {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s was asked for this answer alone; the folder keeps the run's own judgement, against %s", o.Model, own))
-		return Outcome{Result: r, Folder: folder}, nil
+		return Outcome{Result: r, Folder: folder, Responses: times}, nil
 	}
 	if lost := undecidedNow(earlier, r.Checks); lost != "" {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s was decided when the run was judged before, and is not now; the folder keeps that earlier judgement (%s)",
 			lost, check.Combine(earlier)))
-		return Outcome{Result: r, Folder: folder}, nil
+		return Outcome{Result: r, Folder: folder, Responses: times}, nil
 	}
-	return write(folder, s, r)
+	out, err := write(folder, s, r)
+	out.Responses = times
+	return out, err
 }
 
 // chooseModel puts the model that was asked for into the scenario. It returns

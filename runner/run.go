@@ -66,6 +66,9 @@ type Outcome struct {
 	Result *report.Result
 	// Folder is the run's folder, Report its page.
 	Folder, Report string
+	// Responses is the distribution of the response times; empty of a result that was read
+	// from its file.
+	Responses measure.ResponseTimes
 }
 
 // run is one run in progress.

@@ -16,6 +16,7 @@ import (
 
 	"assay/check"
 	"assay/load"
+	"assay/measure"
 	"assay/report"
 	"assay/store"
 	"assay/workload/definition"
@@ -56,13 +57,15 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 	left := r.keep(ctx)
 	r.options.Monitor.Phase(PhaseChecking)
 	r.options.Progress.Stage("checking every operation")
-	if err := judgeRun(ctx, r.folder, r.scenario, r.result, findings{inFlight: r.inFlight, cut: stats.Cut, unrecorded: r.unrecorded, gone: gone}); err != nil {
+	times, err := judgeRun(ctx, r.folder, r.scenario, r.result, findings{inFlight: r.inFlight, cut: stats.Cut, unrecorded: r.unrecorded, gone: gone})
+	if err != nil {
 		return Outcome{}, errors.Join(err, left)
 	}
 	out, err := write(r.folder, r.scenario, r.result)
 	if err == nil && r.scenario.Overhead {
 		out, err = r.enterOverhead(ctx)
 	}
+	out.Responses = times
 	return out, errors.Join(err, left)
 }
 
@@ -157,7 +160,7 @@ type findings struct {
 }
 
 // judgeRun judges and measures a run from its files and completes the result.
-func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, f findings) error {
+func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, f findings) (measure.ResponseTimes, error) {
 	state, why := s.definition().State, unjudged(r)
 	evidence := definition.Evidence{
 		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, state), Promise: r.Database.Promise, InFlight: f.inFlight,
@@ -173,22 +176,22 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	}
 	figures, err := measured(folder, s, r, f)
 	if err != nil {
-		return errors.Join(err, judging.Wait())
+		return figures.Responses, errors.Join(err, judging.Wait())
 	}
 	enterServers(folder, r)
 	enterDurability(r)
 	if why != "" {
 		enterUnjudged(r, why, figures)
-		return nil
+		return figures.Responses, nil
 	}
 	if err := judging.Wait(); err != nil {
-		return err
+		return figures.Responses, err
 	}
 	losses := lossesOf(r)
 	if !atOnce || losses != nil {
 		evidence.Losses = losses
 		if err := judge(); err != nil {
-			return err
+			return figures.Responses, err
 		}
 	}
 	enterLosses(r, s, losses, exists(folder, state))
@@ -205,7 +208,7 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	record := accounting(figures, judged.Counts, &r.Client)
 	r.Checks = append(judged.Results, record)
 	if err := enterPromise(ctx, s, r, judged, record, evidence); err != nil {
-		return err
+		return figures.Responses, err
 	}
 	r.WorkloadFigures = judged.WorkloadFigures
 	for i := range r.Rounds {
@@ -216,7 +219,7 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 		r.Verdict = check.Unknown // the tester's record alone says nothing of the database
 	}
 	r.Notes = slices.Concat(seededNote(r), r.RunNotes, r.Notes, judged.Notes)
-	return nil
+	return figures.Responses, nil
 }
 
 // notApplicable are the checks that the configuration leaves without a subject, but for

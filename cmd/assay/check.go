@@ -15,6 +15,7 @@ import (
 	"assay/check/cycle"
 	"assay/internal/quantity"
 	"assay/report"
+	"assay/report/junit"
 	"assay/runner"
 	"assay/runner/agents"
 )
@@ -33,6 +34,8 @@ type checkFlags struct {
 	timeout        time.Duration
 	memory         string
 	asJSON, quiet  bool
+	pipeline       pipelineFlags
+	percentiles    string
 }
 
 func newCheck(version string) *cobra.Command {
@@ -103,6 +106,9 @@ func (f *checkFlags) run(cmd *cobra.Command, version string, args []string) erro
 	if f.explain && f.quiet {
 		return usageError{errors.New("--explain tells more, and --quiet less; leave one of them out")}
 	}
+	if err := errors.Join(f.pipeline.open(cmd.Flags(), f.asJSON, cmd.ErrOrStderr()), openPercentiles(f.percentiles)); err != nil {
+		return err
+	}
 	info, err := os.Stat(args[0])
 	switch {
 	case args[0] == runner.StandardInput, err == nil && !info.IsDir():
@@ -114,6 +120,8 @@ func (f *checkFlags) run(cmd *cobra.Command, version string, args []string) erro
 }
 
 func (f *checkFlags) addOutput(flags *pflag.FlagSet) {
+	f.pipeline.add(flags)
+	flags.StringVar(&f.percentiles, "hgrm", "", "of a run's folder: "+percentilesUsage)
 	flags.BoolVar(&f.asJSON, "json", false, "print the answer as JSON on standard output")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress; the summary is one line")
 }
@@ -145,10 +153,12 @@ func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
 		Version: version, Database: db, Again: cmd.Flags().Changed("db"), Model: f.model, Progress: progress, Engine: engine,
 	})
 	progress.close()
+	out := cmd.OutOrStdout()
 	if err != nil {
-		return err
+		return f.pipeline.failed(out, "check", err)
 	}
-	return show(cmd.OutOrStdout(), outcome, shown{asJSON: f.asJSON, quiet: f.quiet, explain: f.explain})
+	err = show(out, outcome, shown{asJSON: f.asJSON, quiet: f.quiet, explain: f.explain, elsewhere: f.pipeline.printed()})
+	return f.pipeline.finish(out, ofResult(outcome.Result, outcome.Report), writePercentiles(f.percentiles, outcome, err))
 }
 
 // historyOptions are what the flags say of another tool's history.
@@ -188,7 +198,7 @@ func (f *checkFlags) historyOptions(cmd *cobra.Command) (runner.HistoryOptions, 
 
 // file judges another tool's history.
 func (f *checkFlags) file(cmd *cobra.Command, path string) error {
-	for _, name := range []string{"db", "engine"} {
+	for _, name := range []string{"db", "engine", "hgrm"} {
 		if cmd.Flags().Changed(name) {
 			return usageError{fmt.Errorf("--%s goes with a run's folder; %s is a file", name, path)}
 		}
@@ -206,11 +216,12 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	defer runner.CollectAfter(10)()
 	history, err := runner.CheckHistory(cmd.Context(), path, o)
 	bar.close()
-	if err != nil {
-		return err
-	}
 	out := cmd.OutOrStdout()
+	if err != nil {
+		return f.pipeline.failed(out, "check", err)
+	}
 	switch {
+	case f.pipeline.printed():
 	case f.asJSON:
 		err = history.JSON(out)
 	case f.quiet:
@@ -221,7 +232,7 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return fmt.Errorf("print the answer: %w", err)
 	}
-	return exitError(history.Exit())
+	return f.pipeline.finish(out, answer{name: "assay check", suites: []junit.Suite{history.Tests()}, summary: history.Summary}, exitError(history.Exit()))
 }
 
 // alone refuses whatever is given beside a flag that judges nothing.

@@ -34,8 +34,9 @@ func (f *comparedFlags) add(cmd *cobra.Command, noun, page string) {
 // compareFlags are those of assay compare.
 type compareFlags struct {
 	comparedFlags
-	gates []string
-	keep  string
+	gates    []string
+	keep     string
+	pipeline pipelineFlags
 }
 
 func newCompare() *cobra.Command {
@@ -61,6 +62,7 @@ load, seed, isolation, durability, faults or machine.`,
 	flags.StringArrayVar(&f.gates, "gate", nil, "a limit on a change, such as 'throughput>-5%' or 'p99<+10%'; repeatable; exit code 3 if one is missed, 4 if it rests on invalid measurements")
 	flags.StringVar(&f.keep, "keep", "", "write A to this file, as a baseline for later comparisons")
 	f.add(cmd, "comparison", "write a page with charts to this file, too")
+	f.pipeline.add(flags)
 	return cmd
 }
 
@@ -69,6 +71,9 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 		return usageError{errors.New("what is to be compared? name two folders of runs or series, or one series of several configurations")}
 	}
 	o, err := f.options()
+	if err == nil {
+		err = f.pipeline.open(cmd.Flags(), f.json, cmd.ErrOrStderr())
+	}
 	if err != nil {
 		return err
 	}
@@ -81,19 +86,27 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
+	all, err := comparisons(groups, o)
+	if err != nil {
+		return f.pipeline.failed(cmd.OutOrStdout(), "compare", err)
+	}
+	return f.show(cmd, all, "assay compare "+report.CommandLine(args))
+}
+
+// comparisons are those of all pairs of groups.
+func comparisons(groups [][]compare.Group, o compare.Options) (all []*compare.Comparison, err error) {
 	pairs, err := compare.Pairs(groups)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var all []*compare.Comparison
 	for _, pair := range pairs {
 		c, err := compare.Compare(pair[0], pair[1], o)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		all = append(all, c)
 	}
-	return f.show(cmd, all, "assay compare "+report.CommandLine(args))
+	return all, nil
 }
 
 // groupsOf reads the groups of each argument.
@@ -138,24 +151,27 @@ func (f *compareFlags) options() (compare.Options, error) {
 // show prints the comparisons, writes the page, and returns the error that carries
 // the exit code.
 func (f *compareFlags) show(cmd *cobra.Command, all []*compare.Comparison, command string) error {
-	err := f.present(cmd, "comparison", func(w io.Writer) error { return compare.WriteJSON(w, all) }, compare.Document(all, command))
-	if err != nil {
-		return err
+	d := compare.Document(all, command)
+	var shown []report.Document
+	if !f.pipeline.printed() {
+		shown = append(shown, d)
 	}
-	if compare.Unanswered(all) {
-		return resultError{exitNoVerdict}
+	err := f.present(cmd, "comparison", func(w io.Writer) error { return compare.WriteJSON(w, all) }, d, shown...)
+	switch {
+	case err != nil:
+	case compare.Unanswered(all):
+		err = resultError{exitNoVerdict}
+	case compare.Missed(all):
+		err = resultError{exitThreshold}
 	}
-	if compare.Missed(all) {
-		return resultError{exitThreshold}
-	}
-	return nil
+	return f.pipeline.finish(cmd.OutOrStdout(), answer{name: "assay compare", suites: compare.Tests(all), summary: d.Markdown}, err)
 }
 
-// present writes the page of the first document, and prints all, or what noun names as
+// present writes a document as the page, and prints all others, or what noun names as
 // JSON.
-func (f *comparedFlags) present(cmd *cobra.Command, noun string, asJSON func(io.Writer) error, all ...report.Document) (err error) {
+func (f *comparedFlags) present(cmd *cobra.Command, noun string, asJSON func(io.Writer) error, page report.Document, all ...report.Document) (err error) {
 	if f.page != "" {
-		if err := writeTo(f.page, all[0].HTML); err != nil {
+		if err := writeTo(f.page, page.HTML); err != nil {
 			return err
 		}
 	}
@@ -196,14 +212,21 @@ func keepBaseline(path string, groups []compare.Group) error {
 }
 
 // writeTo writes a file with what write gives; one that could not be written whole
-// is removed.
+// is removed, unless it is a device or a pipe, which is not ours.
 func writeTo(path string, write func(io.Writer) error) error {
 	file, err := os.Create(path)
 	if err != nil {
 		return usageError{fmt.Errorf("cannot write %s: %w", path, errors.Unwrap(err))}
 	}
-	if err := errors.Join(write(file), file.Close()); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(path))
+	info, err := file.Stat()
+	regular := err == nil && info.Mode().IsRegular()
+	err = errors.Join(err, write(file), file.Close())
+	if err == nil {
+		return nil
 	}
-	return nil
+	err = fmt.Errorf("write %s: %w", path, err)
+	if regular {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }

@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"assay/check"
 	"assay/report"
+	"assay/report/junit"
 	"assay/runner"
 )
 
@@ -17,6 +19,7 @@ type durabilityFlags struct {
 	scenario     runner.DurabilityScenario
 	servers, out string
 	tableFlags
+	pipeline pipelineFlags
 }
 
 func newDurability(version string) *cobra.Command {
@@ -51,12 +54,13 @@ synced.`,
 	flags.DurationVar(&f.scenario.Duration, "duration", 0, "how long each run works; the power is cut after 2s (by default as long as the product usually takes to come back)")
 	flags.Uint64Var(&f.scenario.Seed, "seed", 1, "seed of the work")
 	flags.StringVar(&f.out, "out", "", "keep the runs' folders in this new folder")
+	f.pipeline.add(flags)
 	f.add(flags, "print the trials as JSON", "print them as a table of Markdown")
 	return cmd
 }
 
 func (f *durabilityFlags) run(cmd *cobra.Command, version string) error {
-	if err := f.validate(); err != nil {
+	if err := errors.Join(f.validate(), f.pipeline.open(cmd.Flags(), f.json || f.markdown, cmd.ErrOrStderr())); err != nil {
 		return err
 	}
 	if f.scenario.Cluster == "" {
@@ -67,10 +71,13 @@ func (f *durabilityFlags) run(cmd *cobra.Command, version string) error {
 	err := runner.TryDurability(cmd.Context(), f.scenario, runner.Options{Version: version, Servers: f.servers, Out: f.out, Progress: progress},
 		func(t runner.DurabilityTrial) { trials = append(trials, t) })
 	progress.close()
+	out := cmd.OutOrStdout()
 	if err != nil {
-		return err
+		return f.pipeline.failed(out, "durability", err)
 	}
-	err = f.print(cmd.OutOrStdout(), "trials", trials, func() string { return trialsMarkdown(trials) }, func() string { return trialsText(trials) })
+	if !f.pipeline.printed() {
+		err = f.print(out, "trials", trials, func() string { return trialsMarkdown(trials) }, func() string { return trialsText(trials) })
+	}
 	if err != nil {
 		return err
 	}
@@ -83,7 +90,29 @@ func (f *durabilityFlags) run(cmd *cobra.Command, version string) error {
 			code = exitNoVerdict
 		}
 	}
-	return exitError(code)
+	return f.pipeline.finish(out, ofTrials(f.scenario.Cluster, trials), exitError(code))
+}
+
+// ofTrials is the answer of all settings: a case for each power cut.
+func ofTrials(cluster string, trials []runner.DurabilityTrial) answer {
+	s := junit.Suite{Name: "durability of " + cluster}
+	for _, t := range trials {
+		c := junit.Case{Class: "assay.durability." + strings.ReplaceAll(cluster, ".", "_"), Name: t.Setting + ", power cut: " + t.Cut, Kind: t.Verdict, Message: t.Why}
+		switch t.Verdict {
+		case check.Valid.String():
+			c.Answer = junit.Passed
+		case check.Violated.String():
+			c.Answer = junit.Failed
+		}
+		for i, cell := range trialCells(t) {
+			c.Text += trialHead()[i] + ": " + cell + "\n"
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	return answer{name: "assay durability", suites: []junit.Suite{s}, summary: func(w io.Writer) error {
+		_, err := io.WriteString(w, "## Durability of "+cluster+"\n\n"+trialsMarkdown(trials))
+		return err
+	}}
 }
 
 // trialCells are the columns of one trial.

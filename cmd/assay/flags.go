@@ -60,6 +60,10 @@ type runFlags struct {
 	sharing agentFlags
 	// metrics is where to serve figures for Prometheus, empty for nowhere.
 	metrics string
+	// pipeline are files for the programs around assay, percentiles one of them that a run
+	// alone has.
+	pipeline    pipelineFlags
+	percentiles string
 }
 
 // serversUsage says where server programs come from.
@@ -104,6 +108,8 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	_, ownEngine := definition.Lookup(s.Config, "engine")
 	f.sharing.add(flags, ownEngine)
 	flags.StringVar(&f.metrics, "metrics", "", "serve figures for Prometheus while it runs, at HOST:PORT/metrics, such as 127.0.0.1:9464")
+	f.pipeline.add(flags)
+	flags.StringVar(&f.percentiles, "hgrm", "", percentilesUsage)
 	flags.BoolVar(&f.json, "json", false, "print result.json on standard output instead of the summary")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress; the summary is one line")
 	flags.BoolVar(&f.plain, "plain", false, "progress in lines, also on a terminal")

@@ -38,6 +38,11 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	// Where the tests are a step of GitHub's, its summary is not to have all their runs.
+	if err := os.Unsetenv(stepSummary); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	binary = filepath.Join(dir, "assay")
 	watched = binary
 	builds := []*exec.Cmd{exec.Command("go", "build", "-trimpath", "-o", binary, ".")}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"assay/report"
 	"assay/runner"
 	"assay/runner/monitor"
+	"assay/runner/series"
 	"assay/workload/definition"
 )
 
@@ -53,10 +55,13 @@ func newRunOf(version string, w definition.Workload) *cobra.Command {
 				}
 			}
 			p, err := f.resolve(cmd)
+			if err == nil {
+				err = f.openFiles(cmd, p)
+			}
 			switch {
 			case err != nil:
 				return err
-			case len(p.Axes) > 0 || p.Repeats > 1:
+			case severalRuns(p):
 				return runSeries(cmd, version, p, f)
 			}
 			return runScenario(cmd, version, p.Base, f)
@@ -81,9 +86,10 @@ func atMostOne(_ *cobra.Command, args []string) error {
 }
 
 func runScenario(cmd *cobra.Command, version string, s runner.Scenario, f *runFlags) error {
+	out := cmd.OutOrStdout()
 	o, end, err := f.options(cmd, version)
 	if err != nil {
-		return err
+		return f.pipeline.failed(out, s.Workload, err)
 	}
 	defer end()
 	var progress closingProgress
@@ -92,9 +98,45 @@ func runScenario(cmd *cobra.Command, version string, s runner.Scenario, f *runFl
 	outcome, err := runner.Run(cmd.Context(), s, o)
 	progress.close()
 	if err != nil {
+		return f.pipeline.failed(out, s.Workload, err)
+	}
+	err = show(out, outcome, shown{asJSON: f.json, quiet: f.quiet, elsewhere: f.pipeline.printed()})
+	return f.pipeline.finish(out, ofResult(outcome.Result, outcome.Report), writePercentiles(f.percentiles, outcome, err))
+}
+
+const percentilesUsage = "write the response times of the measured part to this file as HdrHistogram's percentile text, in ms"
+
+// openFiles looks whether the files for other programs can be written.
+func (f *runFlags) openFiles(cmd *cobra.Command, p series.Plan) error {
+	if f.percentiles != "" && severalRuns(p) {
+		return usageError{errors.New("--hgrm has the response times of one run, and a series has several; assay check DIR --hgrm FILE writes those of each")}
+	}
+	return errors.Join(f.pipeline.open(cmd.Flags(), f.json, cmd.ErrOrStderr()), openPercentiles(f.percentiles))
+}
+
+func severalRuns(p series.Plan) bool { return len(p.Axes) > 0 || p.Repeats > 1 }
+
+func openPercentiles(path string) error {
+	if path == "" {
+		return nil
+	}
+	if err := refuseOutput("hgrm", path); err != nil {
 		return err
 	}
-	return show(cmd.OutOrStdout(), outcome, shown{asJSON: f.json, quiet: f.quiet})
+	return writable(path)
+}
+
+// writePercentiles writes the response times of a result that was printed already, if
+// somebody wants them, and returns what the command ends with.
+func writePercentiles(path string, o runner.Outcome, shown error) error {
+	if path == "" {
+		return shown
+	}
+	err := writeTo(path, o.Responses.WritePercentiles)
+	if err != nil && errors.As(shown, new(resultError)) {
+		return err
+	}
+	return errors.Join(shown, err)
 }
 
 // options is how the runs of a command are carried out in silence, with what is started
@@ -124,14 +166,16 @@ func (f *runFlags) options(cmd *cobra.Command, version string) (o runner.Options
 	return o, func() { dismiss(); stop() }, nil
 }
 
-// shown is the form in which a result is printed.
-type shown struct{ asJSON, quiet, explain bool }
+// shown is the form in which a result is printed; elsewhere is not at all, since something
+// else is.
+type shown struct{ asJSON, quiet, explain, elsewhere bool }
 
 // show prints a result in the form that was asked for and returns the error
 // that carries its exit code.
 func show(out io.Writer, o runner.Outcome, form shown) error {
 	var err error
 	switch {
+	case form.elsewhere:
 	case form.asJSON:
 		err = report.WriteJSON(out, o.Result)
 	case form.quiet:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,13 +21,34 @@ import (
 // runSeries makes the runs of a plan and shows them together.
 func runSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) error {
 	s, folder, err := makeSeries(cmd, version, p, f)
-	if s != nil && errors.As(err, new(resultError)) {
+	out, cut := cmd.OutOrStdout(), s != nil && errors.As(err, new(resultError))
+	switch {
+	case cut:
 		describeInterruption(cmd.ErrOrStderr(), folder)
+	case err != nil:
+		return f.pipeline.failed(out, p.Base.Workload, err)
+	default:
+		err = showSeries(out, s, folder, f)
 	}
-	if err != nil {
-		return err
+	return f.pipeline.finish(out, answer{name: "assay", suites: ofSeries(s, folder, ""), summary: seriesDocument(s, folder).Markdown}, err)
+}
+
+// seriesDocument is what a series found, or why it found nothing.
+func seriesDocument(s *report.RunSeries, folder string) report.Document {
+	groups, err := compare.Read(folder)
+	if err == nil {
+		return compare.Summary(s.Workload, groups)
 	}
-	return showSeries(cmd.OutOrStdout(), s, folder, f)
+	d := report.Document{Title: s.Workload + ": a series without a result"}
+	for _, r := range s.Runs {
+		d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Text: notMade(r)})
+	}
+	return d
+}
+
+// notMade says why a run has no result.
+func notMade(r report.SeriesRun) string {
+	return fmt.Sprintf("%s, repeat %d: could not be made: %s", r.Configuration, r.Repeat, cmp.Or(r.Problem, "the series was interrupted"))
 }
 
 // makeSeries makes the runs of a plan that are not made yet.
@@ -71,7 +93,7 @@ func showSeries(out io.Writer, s *report.RunSeries, folder string, f *runFlags) 
 	groups, err := compare.Read(folder)
 	if err != nil {
 		for _, r := range s.Runs {
-			fmt.Fprintf(out, "%s, repeat %d: could not be made: %s\n", r.Configuration, r.Repeat, r.Problem)
+			fmt.Fprintln(out, notMade(r))
 		}
 		return end
 	}
@@ -80,9 +102,11 @@ func showSeries(out io.Writer, s *report.RunSeries, folder string, f *runFlags) 
 	if err := writeTo(page, d.HTML); err != nil {
 		return err
 	}
-	if f.quiet {
+	switch {
+	case f.pipeline.printed():
+	case f.quiet:
 		_, err = fmt.Fprintf(out, "%s: %d runs, exit %d; %s\n", s.Workload, len(s.Runs), code, page)
-	} else {
+	default:
 		err = showDocument(out, d, "text", page)
 	}
 	if err != nil {

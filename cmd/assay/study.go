@@ -65,6 +65,7 @@ At the end study.md, study.html and runs.csv are written into --out.`,
 	flags.BoolVar(&f.schema, "schema", false, "print the JSON Schema of a study's file, for editors")
 	flags.StringVar(&f.out, "out", "", "the study's folder: new, empty, or that of this study (default runs/<time>-study-...)")
 	flags.StringVar(&f.servers, "servers", "", serversUsage)
+	f.pipeline.add(flags)
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress; one line for each experiment")
 	return cmd
 }
@@ -72,7 +73,7 @@ At the end study.md, study.html and runs.csv are written into --out.`,
 // vocabulary has the flags of each workload that can be used in a study.
 func vocabulary() study.Vocabulary {
 	v := study.Vocabulary{}
-	ofCommand := []string{"out", "scenario", "json", "quiet", "servers"}
+	ofCommand := []string{"out", "scenario", "json", "quiet", "servers", "junit", "summary", "hgrm"}
 	for _, w := range catalog.Workloads() {
 		f := &runFlags{workload: w, scenario: runner.Defaults(w)}
 		cmd := &cobra.Command{}
@@ -122,8 +123,11 @@ func (f *studyFlags) run(cmd *cobra.Command, version, path string) error {
 	if f.dryRun {
 		return printPlan(cmd.OutOrStdout(), s, plans, f.size)
 	}
-	if err := f.open(path, text); err != nil {
+	if err := f.pipeline.open(cmd.Flags(), false, cmd.ErrOrStderr()); err != nil {
 		return err
+	}
+	if err := f.open(path, text); err != nil {
+		return f.pipeline.failed(cmd.OutOrStdout(), s.Title, err)
 	}
 	return f.makeAll(cmd, version, s, plans)
 }
@@ -159,7 +163,7 @@ func (f *studyFlags) open(path string, text []byte) (err error) {
 // makeAll makes the runs of all experiments that are not made yet, writes the tables,
 // and returns the error that carries the exit code: of the gravest run.
 func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study, plans []plannedExperiment) error {
-	stderr := cmd.ErrOrStderr()
+	out, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	var all []*report.RunSeries
 	var cut error
 	for i, p := range plans {
@@ -177,16 +181,34 @@ func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study,
 		}
 	}
 	if cut != nil && !errors.As(cut, new(resultError)) {
-		return cut
+		return f.pipeline.failed(out, s.Title, cut)
 	}
-	if err := f.writeTables(cmd.OutOrStdout(), s, plans[:len(all)], all); err != nil {
+	printed := out
+	if f.pipeline.printed() {
+		printed = io.Discard
+	}
+	if err := f.writeTables(printed, s, plans[:len(all)], all); err != nil {
 		return errors.Join(err, cut)
 	}
 	if cut != nil {
 		describeInterruption(stderr, f.out)
-		return cut
+	} else {
+		cut = exitError(exitOfSeries(all...))
 	}
-	return exitError(exitOfSeries(all...))
+	return f.pipeline.finish(out, f.answer(s, plans, all), cut)
+}
+
+// answer has the runs of all experiments.
+func (f *studyFlags) answer(s *study.Study, plans []plannedExperiment, made []*report.RunSeries) answer {
+	a, whole := answer{name: "assay study"}, report.Document{Title: s.Title}
+	for i, series := range made {
+		name := plans[i].experiment.Name
+		folder := filepath.Join(f.out, name)
+		a.suites = append(a.suites, ofSeries(series, folder, name)...)
+		whole.Append(name, seriesDocument(series, folder))
+	}
+	a.summary = whole.Markdown
+	return a
 }
 
 // writeTables writes the tables of all experiments into the study's folder, and

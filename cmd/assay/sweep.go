@@ -78,32 +78,43 @@ func (f *sweepFlags) run(cmd *cobra.Command, version string) error {
 		}
 	}
 	p, err := f.resolve(cmd)
+	if err == nil {
+		err = f.openFiles(cmd, p)
+	}
 	if err != nil {
 		return err
 	}
 	if len(p.Axes) != 1 || p.Axes[0].Name != "clients" {
 		return usageError{errors.New("a sweep varies --clients, several of them, and nothing else; assay run makes a series of the rest")}
 	}
+	out := cmd.OutOrStdout()
 	s, folder, err := makeSeries(cmd, version, p, &f.runFlags)
 	if s != nil && errors.As(err, new(resultError)) {
 		describeInterruption(cmd.ErrOrStderr(), folder)
+		return f.pipeline.finish(out, answer{name: "assay sweep", suites: ofSeries(s, folder, ""), summary: seriesDocument(s, folder).Markdown}, err)
+	}
+	var sweep *compare.Sweep
+	if err == nil {
+		sweep, err = sweepOf(s, folder)
+	}
+	var tries []series.Try
+	if err == nil {
+		tries, err = f.search(cmd, version, sweep, p, folder)
 	}
 	if err != nil {
-		return err
+		return f.pipeline.failed(out, p.Base.Workload, err)
 	}
+	suites := append(ofSeries(s, folder, ""), sweep.Tests()...)
+	return f.pipeline.finish(out, answer{name: "assay sweep", suites: suites, summary: sweep.Document("").Markdown}, f.show(cmd, s, sweep, tries, folder))
+}
+
+// sweepOf is what the runs of a series in a folder show.
+func sweepOf(s *report.RunSeries, folder string) (*compare.Sweep, error) {
 	groups, err := compare.Read(folder)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	sweep, err := compare.NewSweep(s.Workload, groups, s.Seed)
-	if err != nil {
-		return err
-	}
-	tries, err := f.search(cmd, version, sweep, p, folder)
-	if err != nil {
-		return err
-	}
-	return f.show(cmd, s, sweep, tries, folder)
+	return compare.NewSweep(s.Workload, groups, s.Seed)
 }
 
 // search finds the highest rate that keeps the objective.
@@ -191,9 +202,11 @@ func (f *sweepFlags) show(cmd *cobra.Command, s *report.RunSeries, sweep *compar
 	if err != nil {
 		return err
 	}
-	if f.json {
+	switch {
+	case f.pipeline.printed():
+	case f.json:
 		err = printJSON(out, saved)
-	} else {
+	default:
 		err = showDocument(out, d, "text", page)
 	}
 	if err != nil {

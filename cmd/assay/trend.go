@@ -79,5 +79,5 @@ func (f *trendFlags) run(cmd *cobra.Command, folder string) error {
 	for _, t := range all {
 		documents = append(documents, t.Document("assay trend "+report.CommandLine([]string{folder})))
 	}
-	return f.present(cmd, "trend", func(w io.Writer) error { return compare.WriteTrends(w, all) }, documents...)
+	return f.present(cmd, "trend", func(w io.Writer) error { return compare.WriteTrends(w, all) }, documents[0], documents...)
 }

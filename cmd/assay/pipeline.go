@@ -1,0 +1,183 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"assay/report"
+	"assay/report/junit"
+)
+
+// stepSummary names the file to which a step of GitHub Actions appends what is shown of it.
+const stepSummary = "GITHUB_STEP_SUMMARY"
+
+// onOutput is the name of a file that stands for standard output.
+const onOutput = "-"
+
+// pipelineFlags are the files beside standard output that the programs around assay read.
+type pipelineFlags struct {
+	junit, summary string
+	// appends is true if the summary is added to what its file holds; asked is false if
+	// the environment alone asks for it.
+	appends, asked bool
+}
+
+// add adds the flags to those of a command that has an answer.
+func (f *pipelineFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.junit, "junit", "", "write checks and thresholds as test cases to this file, in JUnit's XML form")
+	flags.StringVar(&f.summary, "summary", "", "write a short summary in Markdown to this file, - for standard output instead of what is printed; without the flag it is appended to the file that "+stepSummary+" names, if that is set")
+}
+
+// printed reports whether the summary takes the place of what is printed.
+func (f *pipelineFlags) printed() bool { return f.summary == onOutput }
+
+// open looks whether the files can be written, before any work is done for them. asJSON is
+// true if standard output holds JSON.
+func (f *pipelineFlags) open(flags *pflag.FlagSet, asJSON bool, stderr io.Writer) error {
+	if f.printed() && asJSON {
+		return usageError{errors.New("--summary - and --json exclude each other: both are for standard output")}
+	}
+	if err := refuseOutput("junit", f.junit); err != nil {
+		return err
+	}
+	f.asked = flags.Changed("summary")
+	of := os.Getenv(stepSummary)
+	if !f.asked {
+		f.summary = of
+	}
+	f.appends = f.summary == of
+	for _, path := range []string{f.junit, f.summary} {
+		if path == "" || path == onOutput {
+			continue
+		}
+		if err := writable(path); err != nil {
+			if path == f.summary && !f.asked {
+				fmt.Fprintf(stderr, "note: no summary is written, though %s asks for one: %v\n", stepSummary, err)
+				f.summary = ""
+				continue
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// refuseOutput refuses standard output for a file that has no place there.
+func refuseOutput(name, path string) error {
+	if path == onOutput {
+		return usageError{fmt.Errorf("--%s wants the name of a file; standard output has the result", name)}
+	}
+	return nil
+}
+
+// writable opens a file as it is opened later, and leaves none where there was none. A pipe
+// is not opened: it may have no reader yet.
+func writable(path string) error {
+	info, missing := os.Stat(path)
+	if missing == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		return nil
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666)
+	if err != nil {
+		return usageError{fmt.Errorf("cannot write %s: %w", path, errors.Unwrap(err))}
+	}
+	err = file.Close()
+	if missing != nil { // it was made here, and so is a file
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
+
+// answer is what the files are made of.
+type answer struct {
+	name    string
+	suites  []junit.Suite
+	summary func(io.Writer) error
+}
+
+// finish writes the files of an answer that was printed already, and returns what the
+// command ends with: shown, or why a file could not be written.
+func (f *pipelineFlags) finish(out io.Writer, a answer, shown error) error {
+	err := f.write(out, a)
+	if err != nil && errors.As(shown, new(resultError)) {
+		return err
+	}
+	return errors.Join(shown, err)
+}
+
+// failed writes the files of a command that has no answer, and returns why.
+func (f *pipelineFlags) failed(out io.Writer, what string, why error) error {
+	problem := oneLine(why)
+	return errors.Join(why, f.write(out, answer{name: "assay " + what, suites: []junit.Suite{report.NotMade(what, "", problem)},
+		summary: func(w io.Writer) error { return report.SummaryOfProblem(w, what, problem) }}))
+}
+
+func (f *pipelineFlags) write(out io.Writer, a answer) error {
+	var problems []error
+	if f.junit != "" {
+		problems = append(problems, writeTo(f.junit, func(w io.Writer) error { return junit.Write(w, a.name, a.suites) }))
+	}
+	switch {
+	case f.summary == "":
+	case f.printed():
+		problems = append(problems, a.summary(out))
+	case f.appends:
+		problems = append(problems, appendTo(f.summary, a.summary))
+	default:
+		problems = append(problems, writeTo(f.summary, a.summary))
+	}
+	return errors.Join(problems...)
+}
+
+// appendTo appends what write gives to a file, after an empty line: the Markdown before it
+// may end within a paragraph.
+func appendTo(path string, write func(io.Writer) error) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return usageError{fmt.Errorf("cannot write %s: %w", path, errors.Unwrap(err))}
+	}
+	_, err = io.WriteString(file, "\n")
+	if err = errors.Join(err, write(file), file.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// ofResult is the answer of a run.
+func ofResult(r *report.Result, page string) answer {
+	return answer{name: "assay", suites: []junit.Suite{report.Tests(r, "")},
+		summary: func(w io.Writer) error { return report.Summary(w, r, page) }}
+}
+
+// ofSeries is the answer of the runs of a series, in its folder. experiment is the one of
+// the study that it is, or empty. The reason for a run that has no result is in its case.
+func ofSeries(s *report.RunSeries, folder, experiment string) (suites []junit.Suite) {
+	for _, r := range s.Runs {
+		configuration := experiment
+		for _, more := range []string{r.Configuration, fmt.Sprintf("repeat %d", r.Repeat)} {
+			if configuration != "" && more != "" {
+				configuration += ", "
+			}
+			configuration += more
+		}
+		problem := r.Problem
+		switch r.State {
+		case report.StateDone:
+			result, err := report.ReadJSON(filepath.Join(folder, r.Folder, report.FileResult))
+			if err == nil {
+				suites = append(suites, report.Tests(result, configuration))
+				continue
+			}
+			problem = err.Error()
+		case report.StateWaiting:
+			problem = "not made: the series was interrupted before it"
+		}
+		suites = append(suites, report.NotMade(s.Workload, configuration, problem))
+	}
+	return suites
+}

@@ -1,0 +1,64 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"assay/report/junit"
+)
+
+// Tests are the gates of comparisons as test cases: one case for each gate and comparison,
+// and one for a comparison without gates, which has no answer but its figures. Both hold the
+// figures as text.
+func Tests(all []*Comparison) []junit.Suite {
+	var suites []junit.Suite
+	for _, c := range all {
+		s := junit.Suite{Name: c.B.Name + " compared with " + c.A.Name}
+		class := "assay.compare." + strings.ReplaceAll(s.Name, ".", "_")
+		figures := strings.Join(c.lines(), "\n")
+		for _, g := range c.Gates {
+			test := junit.Case{Class: class, Name: "gate " + g.Gate, Message: g.Detail, Text: figures}
+			switch {
+			case g.Invalid:
+				test.Kind = "measurement invalid"
+			case g.Missed:
+				test.Answer, test.Kind = junit.Failed, "gate missed"
+			default:
+				test.Answer, test.Text = junit.Passed, g.Detail+"\n"+figures
+			}
+			s.Cases = append(s.Cases, test)
+		}
+		if len(c.Gates) == 0 {
+			s.Cases = append(s.Cases, junit.Case{Class: class, Name: "comparison", Answer: junit.Passed, Text: figures})
+		}
+		suites = append(suites, s)
+	}
+	return suites
+}
+
+// lines are the figures of both groups, a line for each.
+func (c *Comparison) lines() (lines []string) {
+	for _, r := range c.Rows {
+		lines = append(lines, fmt.Sprintf("%s: %s (%s to %s) against %s (%s to %s), change %s, p %s", r.Metric,
+			r.metric.format(r.B.Median), r.metric.format(r.B.Low), r.metric.format(r.B.High),
+			r.metric.format(r.A.Median), r.metric.format(r.A.Low), r.metric.format(r.A.High), r.changeText(), probabilityText(r.P)))
+	}
+	return lines
+}
+
+// Tests is the objective of a sweep as a test case; none if there was no objective.
+func (s *Sweep) Tests() []junit.Suite {
+	if s.Objective == "" {
+		return nil
+	}
+	c := junit.Case{Class: "assay.sweep." + s.Workload, Name: "objective " + s.Objective, Message: s.objectiveText()}
+	switch {
+	case s.Unanswered:
+		c.Kind = "measurement invalid"
+	case s.Rate == 0:
+		c.Answer, c.Kind = junit.Failed, "objective missed"
+	default:
+		c.Answer, c.Text = junit.Passed, s.objectiveText()
+	}
+	return []junit.Suite{{Name: "sweep of " + s.Workload, Cases: []junit.Case{c}}}
+}

@@ -1,0 +1,132 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"assay/check"
+)
+
+// Bounds of what a summary shows of the evidence of one check.
+const (
+	summaryFindings = 3
+	summaryText     = 300
+)
+
+// Summary writes what a reader of a pipeline wants to see of a result first, as Markdown:
+// the verdict, the figures with their intervals, the checks, thresholds and faults.
+// Markdown has all. page is where the report is, empty for nowhere.
+func Summary(w io.Writer, r *Result, page string) error {
+	r = clean(r)
+	m := &markdown{}
+	m.line("## " + escape(subject(r)))
+	m.line(checkMark(r.Verdict) + " **" + escape(verdictLine(r)) + "**")
+	if r.Exit.Code != ExitValid {
+		m.line(fmt.Sprintf("Exit code %d:", r.Exit.Code))
+		m.items(r.Exit.Reasons)
+	}
+	if told := r.Measurement.Invalid() && r.Exit.Code != ExitValid; !told { // the reasons have it
+		m.line("Measurement: " + escape(measurementLine(r)))
+		m.items(r.Measurement.Reasons)
+	}
+	if len(r.Rounds) > 0 {
+		m.rows(roundTable(r))
+	} else {
+		m.rows(figureTable(r))
+	}
+	m.someRows(thresholdTable(r))
+	m.someRows(checkTable(r))
+	for _, c := range r.Checks {
+		m.firstFindings(c)
+	}
+	m.someRows(faultTable(r).firstColumns(7)) // without errors and proof
+	m.line(escape(joined("; ", loadLine(r), "seed "+fmt.Sprint(r.Seed), "assay "+r.Version, when(page != "", "report "+page))))
+	return m.to(w)
+}
+
+// figureTable has a line for each figure of a run, with its interval.
+func figureTable(r *Result) Table {
+	t := Table{Head: []string{"figure", "measured", "± (95 %)"}}
+	share := ""
+	if i := r.Throughput.Interval(); i != nil && r.Throughput.PerSecond > 0 {
+		share = upToShare(i.Share(r.Throughput.PerSecond))
+	}
+	t.Rows = append(t.Rows, []string{"throughput", figure(r.Throughput.PerSecond) + " committed/s", share})
+	l := &r.Latency
+	values := times(l.Count > 0, l.Mean, l.P50, l.P95, l.P99, l.P999, l.Max)
+	for i, name := range []string{"response time, mean", "p50", "p95", "p99", "p99.9", "max"} {
+		share := ""
+		if i < len(intervalsOf(l)) {
+			share = intervalsOf(l)[i].share()
+		}
+		t.Rows = append(t.Rows, []string{name, values[i], share})
+	}
+	for _, o := range []struct {
+		name string
+		n    int64
+	}{{"committed", r.Measured.Committed}, {"rejected", r.Measured.Rejected}, {"failed", r.Measured.Failed}, {"unknown", r.Measured.Unknown}} {
+		if o.n > 0 {
+			t.Rows = append(t.Rows, []string{"operations " + o.name, check.Count(o.n), ""})
+		}
+	}
+	return t
+}
+
+// firstColumns is the table without the columns from n on.
+func (t Table) firstColumns(n int) Table {
+	t.Head = t.Head[:n]
+	for i := range t.Rows {
+		t.Rows[i] = t.Rows[i][:n]
+	}
+	t.Words = slices.DeleteFunc(t.Words, func(at int) bool { return at >= n })
+	return t
+}
+
+// begun is text up to so many characters.
+func begun(text string, most int) string {
+	letters := []rune(text)
+	if len(letters) <= most {
+		return text
+	}
+	return string(letters[:most]) + "…"
+}
+
+// firstFindings writes the first findings of a check, each cut to a line or two.
+func (m *markdown) firstFindings(c check.Result) {
+	if len(c.Evidence) == 0 {
+		return
+	}
+	shown := c.Evidence[:min(len(c.Evidence), summaryFindings)]
+	var lines []string
+	for _, e := range shown {
+		lines = append(lines, begun(e.Kind+": "+evidenceText(e), summaryText))
+	}
+	if more := c.Found - int64(len(shown)); more > 0 {
+		lines = append(lines, check.Count(more)+" more")
+	}
+	m.line("Found by " + escape(c.Name) + ":")
+	m.items(lines)
+}
+
+// Summary writes the judgement of another tool's history as Markdown.
+func (h *History) Summary(w io.Writer) error {
+	m := &markdown{}
+	m.line("## " + escape(filepath.Base(h.Path)))
+	m.line(checkMark(h.Verdict) + " **" + escape(h.verdict(strings.ToUpper(h.Verdict.String()))) + "**")
+	if h.Detail != "" {
+		m.line(escape(h.Detail))
+	}
+	m.firstFindings(check.Result{Name: h.Kind, Evidence: h.Evidence, Found: int64(len(h.Evidence))})
+	return m.to(w)
+}
+
+// SummaryOfProblem writes that there is no result, with the reason.
+func SummaryOfProblem(w io.Writer, what, problem string) error {
+	m := &markdown{}
+	m.line("## " + escape(what))
+	m.line(mark(false) + " **could not run: " + escape(problem) + "**")
+	return m.to(w)
+}

@@ -1,0 +1,198 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"assay/check"
+	"assay/report/junit"
+)
+
+// The kinds of failures and errors, as test reports show them.
+const (
+	kindViolated  = "violated"
+	kindNoVerdict = "no verdict"
+	kindMissed    = "threshold missed"
+	kindInvalid   = "measurement invalid"
+	kindNotDone   = "not done"
+)
+
+// Tests are the checks, the thresholds and the measurement of a result as test cases.
+// configuration is what tells the run from others of its series, empty if it is alone. No
+// case has failed or is in error if and only if the exit code is 0. Names stay the same from
+// run to run: figures, versions and seeds are in texts and properties.
+func Tests(r *Result, configuration string) junit.Suite {
+	r = clean(r)
+	s := newSuite(r.Workload, r.Database.Product, configuration)
+	s.Started, s.Seconds = r.Started, r.Ended.Sub(r.Started).Seconds()
+	for _, fact := range append([]Setting{{"verdict", verdictLine(r)}, {"exit code", fmt.Sprint(r.Exit.Code)}}, setup(r)...) {
+		s.Properties = append(s.Properties, junit.Property{Name: fact.Name, Value: spaced(fact.Value)})
+	}
+	s.add(runCase(r))
+	for _, c := range r.Checks {
+		s.add(checkCase(r, c))
+	}
+	for _, n := range r.NotApplicable {
+		s.add(junit.Case{Name: n.Name, Answer: junit.Skipped, Message: "not applicable: " + n.Reason})
+	}
+	if r.Judge == JudgePromise {
+		s.add(promiseCase(r))
+	}
+	undecided := !slices.ContainsFunc(s.Cases, func(c junit.Case) bool { return c.Answer == junit.InError || c.Answer == junit.Failed })
+	if undecided && r.Judge != JudgePromise && r.Verdict != check.Valid {
+		s.add(junit.Case{Name: "verdict", Kind: kindNoVerdict, Message: verdictLine(r)})
+	}
+	s.add(measurementCase(r))
+	for i := range r.Thresholds {
+		s.add(thresholdCase(r, &r.Thresholds[i]))
+	}
+	return s.Suite
+}
+
+// NotMade is the suite of a run that has no result, with the reason.
+func NotMade(workload, configuration, problem string) junit.Suite {
+	s := newSuite(workload, "", configuration)
+	s.add(junit.Case{Name: caseRun, Kind: kindNotDone, Message: problem})
+	return s.Suite
+}
+
+// caseRun is the case of the run itself.
+const caseRun = "run"
+
+// suite adds what all of its cases share.
+type suite struct {
+	junit.Suite
+	class string
+}
+
+func newSuite(workload, product, configuration string) *suite {
+	s := &suite{class: className("assay", workload, joined(", ", product, configuration))}
+	s.Name = joined(", ", workload+when(product != "", " on "+product), configuration)
+	return s
+}
+
+// className puts the parts together by full stops, which readers take for the borders of
+// packages, so that a part has none.
+func className(parts ...string) string {
+	var whole []string
+	for _, part := range parts {
+		if part != "" {
+			whole = append(whole, strings.ReplaceAll(part, ".", "_"))
+		}
+	}
+	return strings.Join(whole, ".")
+}
+
+func (s *suite) add(c junit.Case) {
+	c.Class, c.Message, c.Text = s.class, spaced(c.Message), spaced(c.Text)
+	s.Cases = append(s.Cases, c)
+}
+
+// spaced has usual spaces for those that do not break.
+func spaced(text string) string { return strings.ReplaceAll(text, nbsp, " ") }
+
+// runCase is whether all was done that was asked for. It has the time of the whole run, and
+// the others have none, so that a reader who adds them up is right.
+func runCase(r *Result) junit.Case {
+	c := junit.Case{Name: caseRun, Seconds: r.Ended.Sub(r.Started).Seconds(), Answer: junit.Passed}
+	if len(r.Unanswered) > 0 {
+		c.Answer, c.Kind, c.Message = junit.InError, kindNotDone, "asked for and not done: "+strings.Join(r.Unanswered, "; ")
+	}
+	lines := rateLines(r)
+	for i := range r.Faults {
+		lines = append(lines, r.Faults[i].name()+" "+faultLine(&r.Faults[i]))
+	}
+	c.Text = strings.Join(lines, "\n")
+	return c
+}
+
+// checkCase is the answer of one check. Where the exit code follows the vendor's promises
+// alone, what the manual allows is skipped, and shown all the same.
+func checkCase(r *Result, c check.Result) junit.Case {
+	out := junit.Case{Name: c.Name, Text: evidenceLines(c)}
+	promised, kept := r.Judge != JudgePromise, promiseKept(r)
+	switch {
+	case c.Verdict == check.Valid:
+		out.Answer, out.Text = junit.Passed, c.Detail
+	case !promised && (kept != nil && *kept || c.Promised != nil && !*c.Promised):
+		out.Answer, out.Message = junit.Skipped, "not promised by the vendor, who alone is judged: "+answer(c)
+	case c.Verdict == check.Violated && (promised || kept != nil):
+		out.Answer, out.Kind, out.Message = junit.Failed, kindViolated, answer(c)
+	default:
+		out.Kind, out.Message = kindNoVerdict, answer(c)
+	}
+	return out
+}
+
+// evidenceLines is the evidence of a check as text.
+func evidenceLines(c check.Result) string {
+	lines := allowedLines(c)
+	for _, e := range c.Evidence {
+		lines = append(lines, e.Kind+": "+evidenceText(e))
+		if cycle := cycleOf(e); cycle != nil {
+			for i, s := range cycle.Steps {
+				lines = append(lines, fmt.Sprintf("  %s, %s", s.Name, s.Text),
+					fmt.Sprintf("    before %s, %s: %s", after(cycle, i).Name, s.Kind, s.Why))
+			}
+		}
+	}
+	if listed := int64(len(c.Evidence)); c.Found > listed && listed > 0 {
+		lines = append(lines, fmt.Sprintf("%s of %s; the history in the run's folder has all", check.Count(listed), check.Counted(c.Found, "finding", "findings")))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func promiseCase(r *Result) junit.Case {
+	c := junit.Case{Name: "promise", Kind: kindNoVerdict, Message: "no verdict on what the vendor promises"}
+	switch kept := promiseKept(r); {
+	case kept != nil && *kept:
+		c.Answer, c.Message, c.Text = junit.Passed, "", r.Promise.outcome()
+	case kept != nil:
+		c.Answer, c.Kind, c.Message = junit.Failed, kindViolated, reason("a promise of the vendor's is broken", r.Promise.Detail)
+	}
+	return c
+}
+
+func measurementCase(r *Result) junit.Case {
+	c := junit.Case{Name: "measurement", Answer: junit.Passed, Text: measurementLine(r)}
+	if !r.Measurement.Invalid() {
+		return c
+	}
+	c.Answer, c.Text, c.Message = junit.Skipped, "", reason("the figures are not to be believed, and no threshold rests on them", strings.Join(r.Measurement.Reasons, "; "))
+	if r.Strict || len(r.Thresholds) > 0 {
+		c.Answer, c.Kind, c.Message = junit.InError, kindInvalid, reason("the figures are not to be believed", strings.Join(r.Measurement.Reasons, "; "))
+	}
+	return c
+}
+
+func thresholdCase(r *Result, t *Threshold) junit.Case {
+	c := junit.Case{Name: "threshold " + t.Text, Answer: junit.Passed, Text: "measured " + measuredValue(t)}
+	switch {
+	case r.Measurement.Invalid():
+		c.Answer, c.Kind, c.Message = junit.InError, kindInvalid, "not answered: the measurement that it rests on is invalid"
+	case !t.Kept:
+		c.Answer, c.Kind, c.Message, c.Text = junit.Failed, kindMissed, missedThreshold(t), ""
+	}
+	return c
+}
+
+// Tests is the judgement of another tool's history as one test case, which has the name of
+// its file.
+func (h *History) Tests() junit.Suite {
+	s := &suite{class: className("assay", "check"), Suite: junit.Suite{Name: "histories"}}
+	for _, p := range []Setting{{"file", h.Path}, {"kind", h.Kind}, {"format", h.Format}, {"model", h.Model}} {
+		s.Properties = append(s.Properties, junit.Property(p))
+	}
+	evidence := evidenceLines(check.Result{Evidence: h.Evidence})
+	c := junit.Case{Name: filepath.Base(h.Path), Kind: kindNoVerdict, Message: h.verdict(h.Verdict.String()), Text: joined("\n", h.Detail, evidence)}
+	switch h.Verdict {
+	case check.Valid:
+		c.Answer, c.Message = junit.Passed, ""
+	case check.Violated:
+		c.Answer, c.Kind = junit.Failed, kindViolated
+	}
+	s.add(c)
+	return s.Suite
+}

@@ -1,0 +1,156 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"assay/check"
+	"assay/internal/expect"
+	"assay/report/junit"
+)
+
+// variants are the examples with what else an exit code depends on.
+func variants() map[string]*Result {
+	all := examples()
+	yes, no := true, false
+	for name, change := range map[string]func(r *Result){
+		"strict":           func(r *Result) { r.Strict = true },
+		"judge promise":    func(r *Result) { r.Judge = JudgePromise },
+		"promise kept":     func(r *Result) { r.Judge, r.Promise = JudgePromise, &Promise{Kept: &yes, Source: "w=1"} },
+		"promise broken":   func(r *Result) { r.Judge, r.Promise = JudgePromise, &Promise{Kept: &no, Detail: "lost updates"} },
+		"undecided":        func(r *Result) { r.Judge, r.Promise = JudgePromise, &Promise{} },
+		"not done":         func(r *Result) { r.Unanswered = []string{"fault kill primary is not proven"} },
+		"invalid":          func(r *Result) { r.Measurement = Measurement{"invalid", []string{"too short"}} },
+		"wide":             func(r *Result) { r.Measurement = Measurement{"wide", nil} },
+		"nothing checked":  func(r *Result) { r.Checks, r.Verdict = nil, check.Unknown },
+		"no thresholds":    func(r *Result) { r.Thresholds = nil },
+		"record alone":     func(r *Result) { r.Verdict = check.Unknown },
+		"not applicable":   func(r *Result) { r.NotApplicable = []check.NotApplicable{{Name: "audits", Reason: "--audits 0"}} },
+		"missed threshold": func(r *Result) { r.Thresholds = []Threshold{{Text: "p99<1ms", Measured: 14, Unit: "ms"}} },
+	} {
+		for example, r := range examples() {
+			change(r)
+			all[example+", "+name] = r
+		}
+	}
+	return all
+}
+
+// TestCasesAndExitCode: a pipeline that goes by the test report decides as one that goes by
+// the exit code.
+func TestCasesAndExitCode(t *testing.T) {
+	for name, r := range variants() {
+		bad, names := 0, map[string]bool{}
+		for _, c := range Tests(r, "").Cases {
+			if c.Answer == junit.InError || c.Answer == junit.Failed {
+				bad++
+				if c.Message == "" || c.Kind == "" {
+					t.Errorf("%s: %s is bad and does not say why", name, c.Name)
+				}
+			}
+			if c.Answer == junit.Skipped && c.Message == "" {
+				t.Errorf("%s: %s is skipped without a reason", name, c.Name)
+			}
+			if names[c.Class+c.Name] {
+				t.Errorf("%s: there are two cases %s", name, c.Name)
+			}
+			names[c.Class+c.Name] = true
+		}
+		exit := ExitOf(clean(r))
+		if (exit.Code == ExitValid) != (bad == 0) {
+			t.Errorf("%s: %d cases are bad, and the exit code is %d (%v)", name, bad, exit.Code, exit.Reasons)
+		}
+	}
+}
+
+// TestCaseOfAViolation: it is a failure with the evidence, and what was not decided an error.
+func TestCaseOfAViolation(t *testing.T) {
+	r := violatedRun()
+	s := Tests(r, "clients=16, repeat 2")
+	got := map[string]junit.Case{}
+	for _, c := range s.Cases {
+		got[c.Name] = c
+	}
+	lost, replicas := got["transfers"], got["replicas"]
+	if lost.Answer != junit.Failed || lost.Kind != "violated" || replicas.Answer != junit.InError || got["order"].Answer != junit.Passed {
+		t.Errorf("the answers are %+v, %+v, %+v", lost, replicas, got["order"])
+	}
+	expect.Text(t, "the failure", lost.Text, "lost: transfer 3.4,100 of 250 from account 17", "transfer 3.4,112")
+	expect.Text(t, "the run", got["run"].Text, "2,263 committed/s", "kill primary (n1) at 22 s of the run")
+	if lost.Class != "assay.bank.MongoDB, clients=16, repeat 2" || s.Name != "bank on MongoDB, clients=16, repeat 2" || s.Seconds != 76 {
+		t.Errorf("the suite is %q of %v s, the class %q", s.Name, s.Seconds, lost.Class)
+	}
+	for _, p := range s.Properties {
+		if p.Name == "seed" && p.Value != "42" {
+			t.Errorf("the seed is %s", p.Value)
+		}
+	}
+	// What changes from run to run is in no name.
+	again := violatedRun()
+	again.Seed, again.Version, again.Database.Version, again.Throughput.PerSecond = 43, "0.4.0", "9.0", 1
+	for i, c := range Tests(again, "clients=16, repeat 2").Cases {
+		if c.Name != s.Cases[i].Name || c.Class != s.Cases[i].Class {
+			t.Errorf("%s %s became %s %s", s.Cases[i].Class, s.Cases[i].Name, c.Class, c.Name)
+		}
+	}
+}
+
+// TestAllowedIsSkipped: where the vendor's promises alone are judged, what the manual allows
+// fails nothing and is shown.
+func TestAllowedIsSkipped(t *testing.T) {
+	r, yes, no := violatedRun(), true, false
+	r.Judge, r.Promise = JudgePromise, &Promise{Kept: &yes, Source: "w=1"}
+	for i := range r.Checks {
+		r.Checks[i].Promised = &no
+	}
+	for _, c := range Tests(r, "").Cases {
+		if c.Name == "transfers" && (c.Answer != junit.Skipped || !strings.Contains(c.Text, "lost: transfer")) {
+			t.Errorf("it is %+v", c)
+		}
+	}
+}
+
+// TestSummaryGolden holds the short form, and that it is short.
+func TestSummaryGolden(t *testing.T) {
+	for name, r := range examples() {
+		var b bytes.Buffer
+		expect.NoError(t, Summary(&b, r, "runs/x/report.html"))
+		if name == "violated" || name == "cut" {
+			golden(t, name+".summary.md", b.Bytes())
+		}
+		if b.Len() > 10_000 {
+			t.Errorf("%s takes %d bytes", name, b.Len())
+		}
+	}
+}
+
+// TestSummaryOfMuch: evidence of any length stays short.
+func TestSummaryOfMuch(t *testing.T) {
+	r := violatedRun()
+	for i := range r.Checks[2].Evidence {
+		r.Checks[2].Evidence[i].Text = strings.Repeat("ä|", 10_000)
+	}
+	var b bytes.Buffer
+	expect.NoError(t, Summary(&b, r, ""))
+	if b.Len() > 10_000 {
+		t.Errorf("it takes %d bytes", b.Len())
+	}
+	expect.Text(t, "the summary", b.String(), "…", "10 more", fmt.Sprintf("Exit code %d", ExitViolated))
+}
+
+// TestHistoryTests: a history of another tool is one case, by its file.
+func TestHistoryTests(t *testing.T) {
+	for verdict, answer := range map[check.Verdict]junit.Answer{check.Valid: junit.Passed, check.Violated: junit.Failed, check.Unknown: junit.InError} {
+		h := History{Path: "/tmp/x/history.edn", Kind: "list-append", Format: "EDN", Model: "serializable", Verdict: verdict,
+			Evidence: []check.Evidence{{Kind: "G1c", Text: "T1 < T2"}}}
+		c := h.Tests().Cases[0]
+		if c.Name != "history.edn" || c.Answer != answer || !strings.Contains(c.Text, "G1c: T1 < T2") {
+			t.Errorf("%v: %+v", verdict, c)
+		}
+		var b bytes.Buffer
+		expect.NoError(t, h.Summary(&b))
+		expect.Text(t, "the summary", b.String(), "history.edn", strings.ToUpper(verdict.String()), "G1c: T1 &lt; T2")
+	}
+}
