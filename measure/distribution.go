@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -160,10 +159,10 @@ const ticksPerHalf = 5
 
 // WritePercentiles writes the distribution in milliseconds as HdrHistogram's percentile text
 // (.hgrm), which its plotters read. Mean and deviation in the last lines are those of the
-// histogram, which has three digits.
+// histogram, which has three digits. Of no operation it is a text without lines of figures.
 func (r ResponseTimes) WritePercentiles(w io.Writer) error {
-	if r.times == nil || r.times.count() == 0 {
-		return errors.New("no operation of the measured part has committed, so there are no response times")
+	if r.times == nil {
+		r.times = newDistribution(fine)
 	}
 	_, err := r.times.histogram.PercentilesPrint(w, ticksPerHalf, 1e6)
 	if err == nil {
