@@ -94,6 +94,9 @@ func (r *reader) statement() error {
 		return r.fail(s.first, "BEGIN in the body of a function has no END", "write END; behind the body's last statement")
 	}
 	of := s.finish()
+	if len(of.Parts) == 0 {
+		return nil
+	}
 	if len(of.References) > MaxParameters {
 		return r.fail(s.first, fmt.Sprintf("the statement has %d variables, and pgbench takes %d at most", len(of.References), MaxParameters), "")
 	}
