@@ -26,6 +26,17 @@ type Promise struct {
 	Manual string `json:"manual,omitempty"`
 	// Detail describes why it was not kept, or is not decided; empty otherwise.
 	Detail string `json:"detail,omitempty"`
+	// Advice describes what the transactions of a user ask too little for, or why that is
+	// not known, and what shows it; empty where they have nothing to do with it.
+	Advice string `json:"advice,omitempty"`
+}
+
+// advice is the advice as it stands in a text.
+func (p *Promise) advice() string {
+	if p.Advice == "" {
+		return ""
+	}
+	return " " + sentence(p.Advice)
 }
 
 // What the exit code follows: whatever was found, or what the vendor promises alone.
@@ -115,9 +126,9 @@ func meaning(r *Result) string {
 	case r.Verdict == check.Violated && asked && *p.Kept:
 		return "The database kept what its vendor promises (" + p.Model + "). It is not " + p.Asked + ", which was asked for." + listed
 	case r.Verdict == check.Violated && p != nil && p.Kept == nil:
-		return "Something is wrong, and it is not known whether the vendor promises that it does not come about." + listed
+		return "Something is wrong, and it is not known whether the vendor promises that it does not come about." + p.advice() + listed
 	case r.Verdict == check.Violated && p != nil && *p.Kept:
-		return "Something is wrong that the database's manual allows under these settings: " + sentence(p.permission()) + listed
+		return "Something is wrong that the database's manual allows under these settings: " + sentence(p.permission()) + p.advice() + listed
 	case r.Verdict == check.Violated:
 		return "The database broke a promise." + listed
 	case r.Verdict == check.Valid && asked && p.Kept != nil && !*p.Kept:

@@ -46,6 +46,9 @@ func Text(w io.Writer, r *Result, o TextOptions) error {
 	t.judgements(r)
 	t.gap()
 	t.painted(verdictColor(r.Verdict), "verdict", verdictLine(r))
+	if r.Promise != nil && r.Promise.Advice != "" {
+		t.field("advice", r.Promise.Advice)
+	}
 	if r.Measurement.Invalid() {
 		t.painted(yellow, "measurement", reasonsLine(r))
 	}

@@ -20,7 +20,7 @@ import (
 // the vendor promises not to happen. evidence is that by which the run was judged.
 func enterPromise(ctx context.Context, s Scenario, r *report.Result, judged definition.Judgement, record check.Result, evidence definition.Evidence) error {
 	checks := promisedChecks(r, judged, record)
-	rulings := &rulings{workload: s.definition(), circumstances: circumstancesOf(r), left: checks}
+	rulings := &rulings{workload: s.definition(), circumstances: circumstancesOf(r), left: checks, permitted: judged.Permitted}
 	if losses := allowedLosses(r); losses != nil && check.Combine(checks) == check.Violated && slices.Contains(lossesJudged(), s.Workload) {
 		evidence.Losses = losses
 		again, err := s.Config.Judge(ctx, s.Load.Seed, evidence)
@@ -38,6 +38,9 @@ func enterPromise(ctx context.Context, s Scenario, r *report.Result, judged defi
 		enterAsked(r, checks)
 	}
 	r.Promise = promiseOf(r, judged, checks)
+	if r.Promise.Kept == nil || *r.Promise.Kept {
+		r.Promise.Advice = rulings.advice
+	}
 	if r.Promise.Kept != nil && *r.Promise.Kept && rulings.lost != nil && rulings.lost.Operations > 0 {
 		r.Promise.Detail = strings.TrimPrefix(r.Promise.Detail+"; "+rulings.lost.Text(), "; ")
 	}
@@ -61,6 +64,11 @@ type rulings struct {
 	// account of that; nil if nothing can have been.
 	left []check.Result
 	lost *definition.Losses
+	// permitted says what the isolation level has to do with a user's rule; nil where
+	// nobody knows.
+	permitted func(check string, c *promise.Circumstances) (promise.Ruling, string)
+	// advice is what it says to the user.
+	advice string
 }
 
 // enter enters them into checks that are violated.
@@ -109,10 +117,22 @@ func (x *rulings) parts(name string, f check.Finding) (all []part) {
 	}
 	if left > 0 {
 		p := part{f, x.circumstances.Of(property)}
+		if p.ruling.Promised == nil && property == promise.Invariant && x.permitted != nil && x.byIsolation() {
+			p.ruling, x.advice = x.permitted(name, &x.circumstances)
+		}
 		p.Found = left
 		all = append(all, p.entered())
 	}
 	return all
+}
+
+// byIsolation is whether a user's rule would be promised if transactions were as one after
+// the other, so that nothing but the isolation level is in question.
+func (x *rulings) byIsolation() bool {
+	serial := x.circumstances
+	serial.Model = "serializable"
+	r := serial.Of(promise.Invariant)
+	return r.Promised != nil && *r.Promised
 }
 
 // leftOf is how many findings of a kind are left. Of a check that has no answer without

@@ -234,6 +234,11 @@ type Judgement struct {
 	// more than the history has: a killed run reserved them without a record.
 	Counts history.Counts
 	Notes  []string
+	// Permitted says of findings of a check about a user's rule what the isolation level in
+	// force has to do with them, where the rules of package promise leave that open; nil
+	// where the workload does not know. advice is for the user whose rule it is; empty if
+	// the level promises it.
+	Permitted func(check string, c *promise.Circumstances) (r promise.Ruling, advice string)
 	// Asked is the model that the user asked for, where it is not what the vendor
 	// promises; Promised are then the checks judged against that promise.
 	Asked    string

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"assay/history"
 	"assay/load"
@@ -42,12 +43,14 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 		return unsent.Answer(kindOf(chosen))
 	}
 	call := newCall(p, t, random, c.number, seq)
+	call.watch = c.work.watch
 	var reply store.Reply
 	if t.alone {
 		reply = call.runAlone(ctx, session)
 	} else {
 		reply = session.Transaction(ctx, !t.reads, call.run)
 	}
+	c.work.watch.done(call, chosen, reply.Outcome, time.Duration(call.worked.Load()))
 	answer := reply.Answer(kindOf(chosen))
 	answer.Rest = t.think
 	switch failure := call.ended(); {
@@ -85,8 +88,11 @@ func (c *client) failed(answer *load.Answer, failure error) {
 
 // run is the work of the transaction.
 func (c *call) run(ctx context.Context, tx Transaction) error {
-	c.ctx, c.tx = ctx, tx
+	c.ctx, c.tx = ctx, c.watching(tx)
 	err := c.transaction.run(c)
+	if c.watch != nil && c.watch.pause > 0 {
+		c.worked.Store(int64(time.Since(c.watch.began)))
+	}
 	if refused := (*refusal)(nil); errors.As(err, &refused) || errors.As(err, &repeated{}) {
 		err = errors.Join(store.ErrRollback, err)
 	}

@@ -34,6 +34,11 @@ type Config struct {
 	// Observe is how many times a second the invariants are looked at; 0 for not at all
 	// before the end.
 	Observe float64 `yaml:"observe" json:"observe"`
+	// Pause is the longest pause before each statement of a transaction but the first, in
+	// milliseconds; 0 for none. How long each is follows from the seed.
+	Pause float64 `yaml:"pause,omitempty" json:"pause,omitempty"`
+	// Mend changes what is sent.
+	Mend Mend `yaml:"mend,omitempty" json:"mend"`
 	// Loaders is how many batches of rows are loaded at the same time.
 	Loaders int `yaml:"loaders" json:"loaders"`
 }
@@ -85,6 +90,8 @@ func (c Config) Validate() error {
 		return &store.OptionError{Option: "script", Value: "", Want: "a file: assay run script FILE"}
 	case !(c.Observe >= 0 && c.Observe <= 1000): // also refuses NaN
 		return &store.OptionError{Option: "--observe", Value: strconv.FormatFloat(c.Observe, 'g', -1, 64), Want: "0 to 1000 a second"}
+	case !(c.Pause >= 0 && c.Pause <= 1000):
+		return &store.OptionError{Option: "--pause", Value: strconv.FormatFloat(c.Pause, 'g', -1, 64), Want: "0 to 1000 milliseconds"}
 	case c.Loaders < 1 || c.Loaders > 256:
 		return &store.OptionError{Option: "--loaders", Value: strconv.Itoa(c.Loaders), Want: "1 to 256"}
 	}
@@ -102,6 +109,15 @@ func (c Config) compile(language Language) (*program, error) {
 		return nil, err
 	}
 	known := &statements{anySchema: c.AllowForeign, language: language}
+	p, err := c.read(defines, known)
+	if err == nil {
+		p.mend = c.Mend
+	}
+	return p, err
+}
+
+// read reads the script in the language that it is written in.
+func (c Config) read(defines map[string]string, known *statements) (*program, error) {
 	if strings.EqualFold(filepath.Ext(c.File), ".sql") {
 		if err := known.inLanguage(SQL, "a script in a file .sql", "one in Starlark, FILE.star"); err != nil {
 			return nil, &Error{File: c.File, Line: 1, Column: 1, Reason: err.Error(), Err: err}

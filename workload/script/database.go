@@ -10,7 +10,9 @@ import (
 )
 
 // Schema has no tables: a user makes them.
-func Schema() store.Schema { return store.Schema{Workload: Name, Transactions: true, Open: true} }
+func Schema() store.Schema {
+	return store.Schema{Workload: Name, Transactions: true, Judged: true, Open: true}
+}
 
 // languageOf is what a database's statements are written in.
 func languageOf(db store.Database) Language {

@@ -61,6 +61,7 @@ func (c *Config) Flags() []definition.Flag {
 		{Name: "setup", Value: file{&c.Setup, &c.SetupText}, Usage: "of a script in SQL: a file of SQL that makes tables and rows"},
 		{Name: "define", Value: &c.Define, Usage: "parameters of the script, such as scale=10,users=500"},
 		{Name: "observe", Value: &c.Observe, Usage: "how many times a second the invariants are looked at meanwhile; 0 for at the end alone"},
+		{Name: "pause", Value: &c.Pause, Usage: "longest pause before each statement of a transaction but the first, in milliseconds, so that transactions meet; 0 for none"},
 		{Name: "loaders", Value: &c.Loaders, Usage: "batches of rows that are loaded at the same time"},
 		{Name: "allow-foreign", Value: &c.AllowForeign, Usage: "allow statements that name tables outside of assay's schema"},
 	}
@@ -101,6 +102,9 @@ func (c *Config) Options(definition.Support) []report.Setting {
 		all = append(all, report.Setting{Name: "define", Value: c.Define})
 	}
 	all = append(all, report.Setting{Name: "observations", Value: strconv.FormatFloat(c.Observe, 'g', -1, 64) + "/s"})
+	if c.Pause > 0 {
+		all = append(all, report.Setting{Name: "pause", Value: strconv.FormatFloat(c.Pause, 'g', -1, 64) + " ms at the most"})
+	}
 	if c.AllowForeign {
 		all = append(all, report.Setting{Name: "allow foreign", Value: "true"})
 	}

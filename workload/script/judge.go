@@ -159,7 +159,7 @@ func (j *judge) op(op *history.Op) error {
 }
 
 func (j *judge) judgement() definition.Judgement {
-	out := definition.Judgement{Counts: j.counts}
+	out := definition.Judgement{Counts: j.counts, Permitted: j.permitted}
 	if len(j.program.invariants) > 0 {
 		out.Results = append(out.Results, j.invariants())
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/workload"
+	"assay/workload/script/access"
 )
 
 // program is what a file declares. It does not change, and is used by many clients.
@@ -25,6 +26,9 @@ type program struct {
 	weights uint64
 	// statements are those that were looked at.
 	statements *statements
+	// catalog are the tables that setup makes, and mend changes what is sent.
+	catalog access.Catalog
+	mend    Mend
 	// handle and generators are what tx and r have, of a script in Starlark.
 	handle     map[string]member[handle]
 	generators map[string]member[generators]
@@ -194,9 +198,14 @@ type call struct {
 	reads       bool
 	ids         int64
 	sent        Statement // the last one
-	expected    int64
-	unexpected  int64
-	findings    []string
+	// watch notes the steps; nil where nobody looks.
+	watch *watch
+	steps []step
+	// worked is when the work was over and COMMIT not yet sent, in nanoseconds of the watch.
+	worked     atomic.Int64
+	expected   int64
+	unexpected int64
+	findings   []string
 	// end is the error with which the work has ended.
 	end atomic.Pointer[error]
 }
@@ -243,7 +252,7 @@ func (c *call) prepare(text string, parameters []any) (Statement, error) {
 	if err != nil {
 		return Statement{}, err
 	}
-	return c.sending(Statement{Text: s.text, Parameters: parameters, Reads: s.reads})
+	return c.sending(Statement{Text: s.text, Parameters: parameters, Reads: s.reads, of: s})
 }
 
 // prepareCommand is a command on documents that may be sent.
@@ -259,7 +268,7 @@ func (c *call) sending(s Statement) (Statement, error) {
 		return Statement{}, errors.New("the transaction is declared read_only, and the statement is no query; leave read_only out")
 	}
 	c.sent = s
-	return s, nil
+	return c.mended(s)
 }
 
 // id is an identifier that nothing else of the run has, the same in each attempt of an

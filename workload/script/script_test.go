@@ -3,6 +3,7 @@ package script
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -176,7 +177,7 @@ func TestSourceThroughYAML(t *testing.T) {
 		written, err := yaml.Marshal(c)
 		expect.NoError(t, err)
 		var back Config
-		if err := yaml.Unmarshal(written, &back); err != nil || back != c {
+		if err := yaml.Unmarshal(written, &back); err != nil || !reflect.DeepEqual(back, c) {
 			t.Errorf("%q became %q, %v by way of %s", text, back.Text, err, written)
 		}
 	}

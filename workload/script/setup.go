@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"go.starlark.net/starlark"
+
+	"assay/workload/script/access"
 )
 
 // setup is one execution of the setup of a program.
@@ -35,7 +37,13 @@ const maxLoaded = 1_000_000_000
 // rehearsed runs setup without a database, and returns how many rows it loads. From then
 // on it is known which collections there are, and what was declared may use no others.
 func (p *program) rehearsed() (rows int64, err error) {
-	s := &setup{program: p, execute: func(Statement) error { return nil }, load: func(l tableLoad) error {
+	p.catalog = access.Catalog{}
+	s := &setup{program: p, execute: func(s Statement) error {
+		if s.Command == nil {
+			p.catalog.Made(wordsIn(s.Text))
+		}
+		return nil
+	}, load: func(l tableLoad) error {
 		rows += l.count
 		if l.count == 0 {
 			return nil
@@ -43,16 +51,28 @@ func (p *program) rehearsed() (rows int64, err error) {
 		_, err := l.rows()(0)
 		return err
 	}, made: map[string]bool{}}
-	if p.setup != nil {
-		err = p.setup(s)
-	}
-	if err != nil {
+	if err = p.setUp(s); err != nil {
 		return rows, err
 	}
 	if p.statements.language == Documents || len(s.made) > 0 {
 		p.statements.made = s.made
 	}
 	return rows, p.collectionsAreMade()
+}
+
+// setUp does what setup says, and what the mend adds.
+func (p *program) setUp(s *setup) error {
+	if p.setup != nil {
+		if err := p.setup(s); err != nil {
+			return err
+		}
+	}
+	for _, text := range p.mend.Setup {
+		if err := s.exec(text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // collectionsAreMade refuses invariants and counts of collections that setup does not make.

@@ -28,6 +28,13 @@ type state struct {
 	// Findings are texts of what did not hold while the run went on. The history says how
 	// often that was.
 	Findings []finding `json:"findings"`
+	// Templates are the different sequences of statements that transactions have sent, and
+	// Noted how many committed attempts of each transaction they stand for. Overflown is
+	// true if there were too many to keep. Meetings are of runs with pauses.
+	Templates []template `json:"templates,omitempty"`
+	Noted     []int64    `json:"noted,omitempty"`
+	Overflown bool       `json:"overflown,omitempty"`
+	Meetings  []*meeting `json:"meetings,omitempty"`
 }
 
 // Save reads the database back into the run's folder, with the script beside.
@@ -35,6 +42,7 @@ func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) e
 	var s state
 	err := look(ctx, w.View, func(q Querier) error {
 		s = state{Findings: w.findings.list()}
+		w.watch.save(&s)
 		for i := range w.program.invariants {
 			a, err := ask(ctx, q, w.program.invariants[i].query)
 			if err != nil {

@@ -36,6 +36,8 @@ type statement struct {
 	reads      bool
 	parameters int
 	err        error // of its use in a transaction
+	// footprint is what it reads and writes, once somebody has asked.
+	footprint atomic.Pointer[footprint]
 }
 
 // inTransaction is a statement of a transaction with so many parameters.

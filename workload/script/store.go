@@ -43,6 +43,8 @@ type Statement struct {
 	Reads bool
 	// Command is nil of SQL; Text and Parameters are empty of documents.
 	Command *DocumentCommand
+	// of is what is known of Text; nil of a declared query.
+	of *statement
 }
 
 // String is the statement for people, in one line.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"assay/history"
 	"assay/load"
@@ -15,17 +16,20 @@ import (
 // Work is the workload opened on one database: what a run does with it, phase by phase.
 type Work struct {
 	store.Database
-	definition.NoPromise
 	config   Config
 	program  *program
 	seed     uint64
 	rows     int64
 	findings findings
 	reasons  reasons
+	watch    *watch
 }
 
+// Promise implements definition.Work.
+func (w *Work) Promise() string { return w.Promises().Model }
+
 // Open implements definition.Config. It returns Validate's error.
-func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
+func (c *Config) Open(ctx context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
 	program, err := c.compile(languageOf(db))
 	if err != nil {
 		return nil, err
@@ -36,7 +40,15 @@ func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) 
 	if err != nil {
 		return nil, err
 	}
-	return &Work{Database: db, config: *c, program: program, seed: seed, rows: rows}, nil
+	watch := newWatch(program, seed, time.Duration(c.Pause*float64(time.Millisecond)))
+	if c.Pause > 0 {
+		product, err := db.Describe(ctx)
+		if err != nil {
+			return nil, err
+		}
+		watch.meetings.level = levelOf(db.Promises().Model, product.Settings)
+	}
+	return &Work{Database: db, config: *c, program: program, seed: seed, rows: rows, watch: watch}, nil
 }
 
 // Rows is how many rows setup loads by db.insert.
@@ -100,7 +112,7 @@ func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
 }
 
 func (w *Work) setUp(ctx context.Context, loaded func(done, total int64)) error {
-	if w.program.setup == nil {
+	if w.program.setup == nil && len(w.program.mend.Setup) == 0 {
 		return nil
 	}
 	session, err := w.open(ctx)
@@ -109,7 +121,7 @@ func (w *Work) setUp(ctx context.Context, loaded func(done, total int64)) error 
 	}
 	defer session.Close()
 	done := int64(0)
-	return w.program.setup(&setup{
+	return w.program.setUp(&setup{
 		made:    map[string]bool{},
 		program: w.program,
 		execute: func(s Statement) error {

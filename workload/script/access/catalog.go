@@ -1,0 +1,135 @@
+package access
+
+import "slices"
+
+// Made takes a statement of setup: what it makes, and what it does to what is known. A
+// statement of which it cannot tell that is the end of all that is known.
+func (c *Catalog) Made(words []Word) {
+	if c.Tables == nil {
+		c.Tables = map[string]*Table{}
+	}
+	if len(words) < 3 || !words[0].is("create", "alter", "drop") {
+		return // rows
+	}
+	i := 1
+	for i < len(words) && words[i].is("temporary", "temp", "unlogged", "or", "replace", "if", "not", "exists", "local", "global", "unique") {
+		i++
+	}
+	switch {
+	case i >= len(words)-1:
+		return
+	case words[0].is("create") && words[i].is("table"):
+		c.table(words[i+1:])
+	case words[0].is("create") && words[i].is("index"):
+		c.index(words)
+	case words[0].is("create") && words[i].is("sequence", "type"):
+	case words[0].is("alter") && words[i].is("table"):
+		c.alter(words[i+1:])
+	default: // views, triggers, functions and what is dropped
+		c.Unclear = "setup has " + words[0].Text + " " + words[i].Text
+	}
+}
+
+// table takes what stands behind CREATE TABLE.
+func (c *Catalog) table(words []Word) {
+	for len(words) > 0 && words[0].is("if", "not", "exists") {
+		words = words[1:]
+	}
+	if len(words) < 4 || !words[0].named() || !words[1].sign("(") {
+		c.Unclear = "setup makes a table in a way that is not understood"
+		return
+	}
+	t := &Table{}
+	inside, depth := words[2:], 0
+	for i, w := range inside {
+		if w.sign("(") {
+			depth++
+		} else if w.sign(")") {
+			if depth--; depth < 0 {
+				inside = inside[:i]
+				break
+			}
+		}
+	}
+	for _, part := range list(inside) {
+		t.part(part)
+	}
+	c.Tables[fold(words[0])] = t
+}
+
+// part takes a column or a constraint.
+func (t *Table) part(words []Word) {
+	if len(words) == 0 {
+		return
+	}
+	constraint := words[0].is("constraint", "primary", "unique", "foreign", "check", "key", "index", "exclude", "like")
+	if !constraint {
+		t.Columns = append(t.Columns, fold(words[0]))
+	}
+	if words[0].is("like") {
+		t.Hidden = true
+	}
+	for i, w := range words {
+		switch {
+		case i+1 < len(words) && w.is("primary") && words[i+1].is("key"), w.is("unique"):
+			columns := inParentheses(words[i+1:])
+			if !constraint {
+				columns = []string{fold(words[0])}
+			}
+			if len(columns) > 0 && w.is("primary") {
+				t.Keys = slices.Insert(t.Keys, 0, columns)
+			} else if len(columns) > 0 {
+				t.Keys = append(t.Keys, columns)
+			}
+		case i+1 < len(words) && w.is("references"):
+			t.References = append(t.References, fold(words[i+1]))
+		case w.is("cascade"), i > 0 && w.is("set") && (words[i-1].is("delete") || words[i-1].is("update")), w.is("generated"):
+			t.Hidden = true
+		}
+	}
+}
+
+// inParentheses are the names in the first parentheses.
+func inParentheses(words []Word) (names []string) {
+	open := slices.IndexFunc(words, func(w Word) bool { return w.sign("(") })
+	if open < 0 {
+		return nil
+	}
+	for _, w := range words[open+1:] {
+		switch {
+		case w.sign(")"):
+			return names
+		case w.named():
+			names = append(names, fold(w))
+		case !w.sign(","):
+			return nil // an expression, or a part of a column
+		}
+	}
+	return nil
+}
+
+// index takes CREATE UNIQUE INDEX name ON table (columns).
+func (c *Catalog) index(words []Word) {
+	on := slices.IndexFunc(words, func(w Word) bool { return w.is("on") })
+	if on < 0 || on+2 >= len(words) || !words[1].is("unique") || slices.ContainsFunc(words, func(w Word) bool { return w.is("where") }) {
+		return
+	}
+	if t := c.Tables[fold(words[on+1])]; t != nil {
+		if columns := inParentheses(words[on+2:]); len(columns) > 0 {
+			t.Keys = append(t.Keys, columns)
+		}
+	}
+}
+
+// alter takes what stands behind ALTER TABLE: a constraint is added, or it is not understood.
+func (c *Catalog) alter(words []Word) {
+	if len(words) < 3 {
+		return
+	}
+	t := c.Tables[fold(words[0])]
+	if t == nil || !words[1].is("add") || !words[2].is("constraint", "primary", "unique", "foreign", "check") {
+		c.Unclear = "setup alters a table in a way that is not understood"
+		return
+	}
+	t.part(words[2:])
+}

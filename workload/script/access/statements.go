@@ -1,0 +1,294 @@
+package access
+
+import (
+	"slices"
+	"strings"
+)
+
+// split is the words before and behind the first of these words outside of parentheses.
+func split(words []Word, at ...string) (before, behind []Word, found string) {
+	depth := 0
+	for i, w := range words {
+		switch {
+		case w.sign("("):
+			depth++
+		case w.sign(")"):
+			depth--
+		case depth == 0 && w.is(at...):
+			return words[:i], words[i+1:], strings.ToLower(w.Text)
+		}
+	}
+	return words, nil, ""
+}
+
+// list are the parts between commas outside of parentheses.
+func list(words []Word) (parts [][]Word) {
+	depth, start := 0, 0
+	for i, w := range words {
+		switch {
+		case w.sign("("):
+			depth++
+		case w.sign(")"):
+			depth--
+		case depth == 0 && w.sign(","):
+			parts = append(parts, words[start:i])
+			start = i + 1
+		}
+	}
+	return append(parts, words[start:])
+}
+
+// table takes the name of a table, with an alias; ok is false if there is anything else.
+func (r *reader) table(words []Word) (t *Table, name string, ok bool) {
+	if len(words) > 0 && words[0].is("only") {
+		words = words[1:]
+	}
+	if len(words) == 0 || len(words) > 3 || !words[0].named() || len(words) == 3 && !words[1].is("as") {
+		return nil, "", false
+	}
+	if len(words) > 1 && !words[len(words)-1].named() {
+		return nil, "", false
+	}
+	name = fold(words[0])
+	t = r.catalog.Tables[name]
+	return t, name, t != nil && !t.Hidden
+}
+
+// columns are those that an expression names; All where it names something else.
+func (r *reader) columns(t *Table, words []Word) (all []string) {
+	for i, w := range words {
+		switch {
+		case w.sign("*") && (i == 0 || words[i-1].sign(",") || words[i-1].sign(".")):
+			return []string{All}
+		case !w.named():
+		case slices.Contains(t.Columns, fold(w)):
+			if !slices.Contains(all, fold(w)) {
+				all = append(all, fold(w))
+			}
+		case i+1 < len(words) && (words[i+1].sign("(") || words[i+1].sign(".")), i > 0 && words[i-1].sign("::"):
+		case i > 0 && words[i-1].is("as"), w.is(plainWords()...):
+		default:
+			return []string{All}
+		}
+	}
+	return all
+}
+
+// plainWords are words of expressions that are no columns.
+func plainWords() []string {
+	return []string{"and", "or", "not", "null", "is", "in", "between", "like", "ilike", "true", "false", "distinct", "as", "asc", "desc", "by", "case",
+		"when", "then", "else", "end", "nulls", "first", "last", "escape", "default", "div", "interval", "current_timestamp", "current_date"}
+}
+
+// where takes a condition: the values of a key, if all columns of one are compared with
+// values and everything else must hold beside, and the columns of the rest.
+func (r *reader) where(t *Table, words []Word) (key []Word, rest []string) {
+	equal := map[string]Word{}
+	left := words
+	depends := !slices.ContainsFunc(words, func(w Word) bool { return w.is("or", "xor", "between") || w.sign("|") })
+	for depends && len(left) > 0 {
+		part, behind, _ := split(left, "and")
+		left = behind
+		if column, value, is := equality(part); is && slices.Contains(t.Columns, column) {
+			if _, twice := equal[column]; !twice {
+				equal[column] = value
+			}
+		}
+	}
+	for _, columns := range t.Keys {
+		var values []Word
+		for _, c := range columns {
+			if v, is := equal[c]; is {
+				values = append(values, v)
+			}
+		}
+		if len(values) == len(columns) {
+			for _, c := range r.columns(t, words) {
+				if !slices.Contains(columns, c) || repeated(words, c) {
+					rest = append(rest, c)
+				}
+			}
+			return values, rest
+		}
+	}
+	return nil, r.columns(t, words)
+}
+
+// repeated reports whether a column is named more than once.
+func repeated(words []Word, column string) bool {
+	n := 0
+	for _, w := range words {
+		if w.named() && fold(w) == column {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// equality takes "column = value" or "value = column".
+func equality(words []Word) (column string, value Word, is bool) {
+	if len(words) == 5 && words[1].sign(".") {
+		words = words[2:]
+	}
+	if len(words) == 5 && words[3].sign(".") {
+		words = []Word{words[0], words[1], words[4]}
+	}
+	if len(words) != 3 || !words[1].sign("=") {
+		return "", Word{}, false
+	}
+	a, b := words[0], words[2]
+	if a.Kind == Literal || a.Kind == Parameter {
+		a, b = b, a
+	}
+	return fold(a), b, a.named() && (b.Kind == Literal || b.Kind == Parameter)
+}
+
+// clauses are the words that end a condition.
+func clauses() []string {
+	return []string{"group", "having", "window", "order", "limit", "offset", "fetch", "for", "lock", "returning"}
+}
+
+func (r *reader) selects() ([]Access, bool) {
+	chosen, behind, _ := split(r.words[1:], "from")
+	from, tail, found := split(behind, append(clauses(), "where")...)
+	t, name, ok := r.table(from)
+	if !ok || r.effects() {
+		return nil, false
+	}
+	a := Access{Table: name, Verb: Read, Simple: !aggregates(chosen)}
+	var condition []Word
+	if found == "where" {
+		condition, tail, found = split(tail, clauses()...)
+	}
+	a.Key, a.Condition = r.where(t, condition)
+	a.Reads = r.columns(t, chosen)
+	if len(chosen) == 1 && slices.Contains(t.Columns, fold(chosen[0])) {
+		a.Only = fold(chosen[0])
+	}
+	for found != "" {
+		var part []Word
+		was := found
+		part, tail, found = split(tail, clauses()...)
+		switch was {
+		case "for":
+			a.Simple = false
+			a.Locks = len(part) == 1 && part[0].is("update")
+		case "order":
+			a.Reads = append(a.Reads, r.columns(t, part)...)
+		case "limit":
+		default:
+			a.Simple, a.Reads = false, []string{All}
+		}
+	}
+	return []Access{a}, true
+}
+
+// aggregates reports whether rows are put together in what is chosen.
+func aggregates(chosen []Word) bool {
+	return slices.ContainsFunc(chosen, func(w Word) bool { return w.is("count", "sum", "min", "max", "avg", "distinct", "over") })
+}
+
+func (r *reader) updates() ([]Access, bool) {
+	of, behind, _ := split(r.words[1:], "set")
+	t, name, ok := r.table(of)
+	if !ok || r.effects() {
+		return nil, false
+	}
+	set, tail, found := split(behind, append(clauses(), "where", "from")...)
+	a := Access{Table: name, Verb: Update, Locks: true, Sets: map[string]Word{}}
+	for _, part := range list(set) {
+		if len(part) < 3 || !part[0].named() || !part[1].sign("=") {
+			return nil, false
+		}
+		column := fold(part[0])
+		a.Writes = append(a.Writes, column)
+		a.Reads = append(a.Reads, r.columns(t, part[2:])...)
+		if len(part) == 3 && part[2].Kind == Parameter {
+			a.Sets[column] = part[2]
+		}
+	}
+	var condition []Word
+	if found == "where" {
+		condition, tail, found = split(tail, clauses()...)
+	}
+	if found == "returning" {
+		a.Reads = append(a.Reads, r.columns(t, tail)...)
+	} else if found != "" {
+		return nil, false
+	}
+	a.Key, a.Condition = r.where(t, condition)
+	for _, columns := range t.Keys { // another key is another row
+		if slices.ContainsFunc(a.Writes, func(c string) bool { return slices.Contains(columns, c) }) {
+			a.Writes, a.Key, a.Condition = []string{All}, nil, []string{All}
+		}
+	}
+	return []Access{a}, true
+}
+
+func (r *reader) deletes() ([]Access, bool) {
+	if len(r.words) < 3 || !r.words[1].is("from") {
+		return nil, false
+	}
+	of, tail, found := split(r.words[2:], append(clauses(), "where")...)
+	t, name, ok := r.table(of)
+	if !ok || r.effects() {
+		return nil, false
+	}
+	a := Access{Table: name, Verb: Delete, Locks: true, Writes: []string{All}}
+	var condition []Word
+	if found == "where" {
+		condition, tail, found = split(tail, clauses()...)
+	}
+	if found == "returning" {
+		a.Reads = r.columns(t, tail)
+	} else if found != "" {
+		return nil, false
+	}
+	a.Key, a.Condition = r.where(t, condition)
+	return []Access{a}, true
+}
+
+func (r *reader) inserts() ([]Access, bool) {
+	if len(r.words) < 5 || !r.words[1].is("into") || r.effects() ||
+		slices.ContainsFunc(r.words, func(w Word) bool { return w.is("conflict", "duplicate", "ignore", "overriding") }) {
+		return nil, false
+	}
+	of, behind, found := split(r.words[2:], "values")
+	columns := []string(nil)
+	if len(of) > 1 && of[1].sign("(") {
+		for _, w := range of[2:] {
+			if w.named() {
+				columns = append(columns, fold(w))
+			}
+		}
+		of = of[:1]
+	}
+	t, name, ok := r.table(of)
+	if !ok || found == "" {
+		return nil, false
+	}
+	if columns == nil {
+		columns = t.Columns
+	}
+	values, _, _ := split(behind, "returning")
+	a := Access{Table: name, Verb: Insert, Locks: true, Writes: []string{All}}
+	if rows := list(values); len(rows) == 1 && len(rows[0]) > 2 {
+		a.Key = keyOf(t, columns, list(rows[0][1:len(rows[0])-1]))
+	}
+	return []Access{a}, true
+}
+
+// keyOf are the values of the first key among those of a row; nil if one is no plain value.
+func keyOf(t *Table, columns []string, values [][]Word) (key []Word) {
+	if len(t.Keys) == 0 || len(columns) != len(values) {
+		return nil
+	}
+	for _, c := range t.Keys[0] {
+		i := slices.Index(columns, c)
+		if i < 0 || len(values[i]) != 1 || values[i][0].Kind != Literal && values[i][0].Kind != Parameter {
+			return nil
+		}
+		key = append(key, values[i][0])
+	}
+	return key
+}

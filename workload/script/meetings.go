@@ -1,0 +1,159 @@
+package script
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"assay/check/robustness"
+)
+
+// meeting is an anomaly that pairs of committed transactions have shown, with the first pair.
+type meeting struct {
+	Anomaly string `json:"anomaly"`
+	// Count is how many pairs were seen.
+	Count int64 `json:"count"`
+	// Names are the two transactions, and Clients who did them.
+	Names   [2]string `json:"transactions"`
+	Clients [2]int    `json:"clients"`
+	// Tables are those of the read and of the write behind it.
+	Tables []string `json:"tables"`
+	// Moments are what the two did, in the order of time.
+	Moments []moment `json:"moments"`
+}
+
+// moment is a statement or a COMMIT of one of the two.
+type moment struct {
+	// Of is 0 or 1.
+	Of   int    `json:"of"`
+	Text string `json:"text"`
+	// Milliseconds since the first of them.
+	Milliseconds float64 `json:"ms"`
+	at           time.Duration
+}
+
+// meetings compares each transaction that commits with those that it overlapped.
+type meetings struct {
+	level  robustness.Level
+	recent []*overlapping
+	found  []*meeting
+}
+
+// overlapping is a transaction that committed a moment ago.
+type overlapping struct {
+	robustness.Execution
+	start, end time.Duration
+	name       string
+	client     int
+	steps      []step
+	commit     time.Duration
+}
+
+// mostRecent bounds the transactions that are compared, and mostMeetings the anomalies that
+// are kept.
+const (
+	mostRecent   = 256
+	mostMeetings = 20
+)
+
+// execution is an attempt that committed, for comparison with others.
+func (w *watch) execution(c *call, of *sequence, commit, end time.Duration) *overlapping {
+	x := &overlapping{end: end, commit: commit, name: of.template.Transaction, client: c.client, steps: c.steps}
+	x.CommitStart, x.CommitEnd = int64(commit), int64(end)
+	for i := range c.steps {
+		s := &c.steps[i]
+		if i == 0 {
+			x.start = s.start
+		}
+		for _, a := range w.accesses(&s.statement) {
+			key := ""
+			if a.Key != nil {
+				key = rowKey(&a, s.statement.Parameters)
+			}
+			for _, op := range operationsOf(&a, key, s.rows, i) {
+				x.Events = append(x.Events, robustness.Event{Operation: op, Start: int64(s.start), End: int64(s.end)})
+			}
+		}
+	}
+	return x
+}
+
+func (m *meetings) add(x *overlapping) {
+	m.recent = slices.DeleteFunc(m.recent, func(o *overlapping) bool { return o.end < x.start })
+	for _, o := range m.recent {
+		if !m.compare(o, x) {
+			m.compare(x, o)
+		}
+	}
+	if len(m.recent) < mostRecent {
+		m.recent = append(m.recent, x)
+	}
+}
+
+// compare notes the anomaly that two transactions have shown, if there is one.
+func (m *meetings) compare(first, second *overlapping) bool {
+	anomaly, read, returned := robustness.Witness(&first.Execution, &second.Execution, m.level)
+	if anomaly == "" {
+		return false
+	}
+	tables := []string{first.Events[read].Relation, first.Events[returned].Relation}
+	names := [2]string{first.name, second.name}
+	for _, f := range m.found {
+		if f.Anomaly == anomaly && f.Names == names && slices.Equal(f.Tables, tables) {
+			f.Count++
+			return true
+		}
+	}
+	if len(m.found) < mostMeetings {
+		m.found = append(m.found, &meeting{Anomaly: anomaly, Count: 1, Names: names, Clients: [2]int{first.client, second.client},
+			Tables: tables, Moments: momentsOf(first, second)})
+	}
+	return true
+}
+
+// momentsOf are what two transactions did, in the order of time.
+func momentsOf(pair ...*overlapping) (all []moment) {
+	for of, x := range pair {
+		for i := range x.steps {
+			s := &x.steps[i]
+			text := s.statement.told()
+			switch {
+			case s.statement.Reads && s.shown != "":
+				text += " gives" + s.shown
+			case s.rows >= 0 && !s.statement.Reads:
+				text += fmt.Sprintf(" changes %d", s.rows)
+			}
+			all = append(all, moment{Of: of, Text: text, at: s.start})
+		}
+		all = append(all, moment{Of: of, Text: "COMMIT", at: x.commit})
+	}
+	slices.SortStableFunc(all, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
+	for i := range all {
+		all[i].Milliseconds = float64((all[i].at - all[0].at).Microseconds()) / 1000
+	}
+	return all
+}
+
+// told is the statement with its values in place of the parameters.
+func (s *Statement) told() string {
+	if s.Command != nil {
+		return shortened(s.Command.String())
+	}
+	all, err := tokens(s.Text, false)
+	if err != nil {
+		return shortened(s.Text)
+	}
+	text, copied := "", 0
+	for _, t := range all {
+		n := 0
+		if t.kind != parameter {
+			continue
+		}
+		if _, err := fmt.Sscan(t.text, &n); err == nil && n >= 1 && n <= len(s.Parameters) {
+			text += s.Text[copied:t.start] + show(s.Parameters[n-1])
+			copied = t.end
+		}
+	}
+	return shortened(text + s.Text[copied:])
+}

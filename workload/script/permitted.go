@@ -1,0 +1,167 @@
+package script
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/check/robustness"
+	"assay/store"
+	"assay/store/promise"
+)
+
+// levelOf is what a database does whose promise is a model, by the name of the level: where
+// no more than read committed is promised, repeatable read has reads of one snapshot and
+// writes of the newest rows.
+func levelOf(model string, settings []store.Setting) robustness.Level {
+	level := ""
+	for _, s := range settings {
+		if s.Name == "isolation" && level == "" || s.Name == "isolation in force" {
+			level = strings.ToLower(s.Value)
+		}
+	}
+	switch {
+	case model == "read-uncommitted":
+		return robustness.ReadUncommitted
+	case model == "read-committed" && strings.Contains(level, "repeatable"):
+		return robustness.FixedReads
+	case model == "read-committed":
+		return robustness.ReadCommitted
+	case model == "snapshot-isolation":
+		return robustness.Snapshot
+	case strings.Contains(model, "serializable"):
+		return robustness.Serializable
+	}
+	return robustness.Unknown
+}
+
+// look is the look at what transactions sent, at one isolation level.
+type levelLook struct {
+	level     robustness.Level
+	templates []template
+	// unclear says why nothing can be told; empty if it can.
+	unclear string
+	robust  bool
+	dangers []robustness.Danger
+}
+
+// lookAt asks whether what was sent is serializable at a level.
+func lookAt(templates []template, overflown bool, level robustness.Level) levelLook {
+	l := levelLook{level: level, templates: templates}
+	set := make([]robustness.Template, len(templates))
+	for i, t := range templates {
+		set[i] = robustness.Template{Name: t.Transaction, Operations: t.Operations}
+		if t.Unclear != "" && l.unclear == "" {
+			l.unclear = fmt.Sprintf("what %q of %s reads and writes is not understood", t.Unclear, t.Transaction)
+		}
+	}
+	switch {
+	case level == robustness.Unknown:
+		l.unclear = "nothing is known of the isolation level"
+	case overflown:
+		l.unclear = fmt.Sprintf("the transactions have sent more than %d different sequences of statements", maxSequences)
+	case len(templates) == 0:
+		l.unclear = "no statement was noted"
+	}
+	if l.unclear == "" {
+		l.robust, l.dangers = robustness.Robust(set, level)
+	}
+	return l
+}
+
+// text tells a danger, with its statements.
+func (l *levelLook) text(d robustness.Danger) string {
+	left, over := &l.templates[d.Left], &l.templates[d.Over]
+	statement := func(t *template, operation int) string {
+		return strconv.Quote(shortened(t.Statements[t.Operations[operation].Statement]))
+	}
+	text := fmt.Sprintf("%s: %s of %s does not see what %s of another %s writes", d.Anomaly, statement(left, d.Read), left.Transaction, statement(over, d.Written), over.Transaction)
+	if d.Returned != d.Read {
+		text += ", and then comes " + statement(left, d.Returned)
+	}
+	return text
+}
+
+// permitted says of findings of a check what the isolation level has to do with them: it is
+// allowed where the statements make an anomaly possible at the level that concerns what was
+// found, promised where they make none, and otherwise not known.
+func (j *judge) permitted(name string, c *promise.Circumstances) (r promise.Ruling, advice string) {
+	settings := make([]store.Setting, len(c.Settings))
+	for i, s := range c.Settings {
+		settings[i] = store.Setting{Name: s.Name, Value: s.Value}
+	}
+	look := lookAt(j.state.Templates, j.state.Overflown, levelOf(c.Model, settings))
+	isolation := cmp.Or(strings.ReplaceAll(c.Model, "-", " "), "isolation")
+	r = promise.Ruling{Source: isolation + ", at which transactions need not be as one after the other",
+		Manual: "the chapter on transaction isolation of the product's manual"}
+	if look.unclear == "" && !j.allNoted() {
+		look.unclear = "not all that the transactions sent was noted"
+	}
+	if look.unclear != "" {
+		return r, "whether the transactions ask too little of this isolation level cannot be told: " + look.unclear
+	}
+	yes, no := true, false
+	if look.robust {
+		return promise.Ruling{Promised: &yes}, ""
+	}
+	for _, d := range look.dangers {
+		if d.Two() && j.concerns(name, &look, d) {
+			r.Promised, r.Source = &no, fmt.Sprintf("%s, which does not rule out a %s", isolation, d.Anomaly)
+			return r, "the transactions ask too little of the database: " + look.text(d)
+		}
+	}
+	return r, "whether the transactions ask too little of this isolation level cannot be told: no anomaly of two of them concerns what was found"
+}
+
+// allNoted is whether every committed transaction is among the templates.
+func (j *judge) allNoted() bool {
+	if len(j.state.Noted) != len(j.effects) {
+		return false
+	}
+	for i, e := range j.effects {
+		if j.state.Noted[i] < e.certain {
+			return false
+		}
+	}
+	return true
+}
+
+// concerns reports whether a danger is about what a check has found: the transactions of it
+// write tables that the violated invariants look at, or have expected what was not so.
+func (j *judge) concerns(name string, l *levelLook, d robustness.Danger) bool {
+	both := []*template{&l.templates[d.Left], &l.templates[d.Over]}
+	if name == CheckExpected {
+		return !slices.ContainsFunc(j.state.Findings, func(f finding) bool {
+			return f.Check == name && !slices.ContainsFunc(both, func(t *template) bool { return t.Transaction == j.program.transactions[f.Index].name })
+		})
+	}
+	var written []string
+	for _, t := range both {
+		for _, op := range t.Operations {
+			if len(op.Writes) > 0 {
+				written = append(written, op.Relation)
+			}
+		}
+	}
+	for i := range j.program.invariants {
+		n := &j.program.invariants[i]
+		broken := j.observed[i] > 0 || len(j.state.Invariants) > 0 && n.judge(j.state.Invariants[i]) != ""
+		if broken && !slices.ContainsFunc(n.query.tables(), func(t string) bool { return slices.Contains(written, t) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// tables are the names in a query, among which are those of its tables.
+func (s *Statement) tables() (names []string) {
+	if s.Command != nil {
+		return append(joined(s.Command.Pipeline), s.Command.Collection)
+	}
+	for _, w := range wordsIn(s.Text) {
+		names = append(names, strings.ToLower(w.Text))
+	}
+	return names
+}

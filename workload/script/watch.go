@@ -1,0 +1,275 @@
+package script
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"assay/history"
+	"assay/internal/wait"
+	"assay/workload"
+	"assay/workload/script/access"
+)
+
+// step is a statement of an attempt, as it was sent.
+type step struct {
+	statement Statement
+	// rows is how many rows it gave or changed; -1 if nobody counted.
+	rows int64
+	// first is the only column of the first row; nil if it has others.
+	first any
+	// start and end are when it was sent and answered, and shown is its answer in short;
+	// noted only where transactions are made to meet.
+	start, end time.Duration
+	shown      string
+}
+
+// watch notes what transactions send, for the look at what an isolation level makes of
+// them. It is safe for concurrent use.
+type watch struct {
+	program *program
+	seed    uint64
+	// pause is the longest pause before a statement, 0 for none.
+	pause time.Duration
+	began time.Time
+
+	mu sync.Mutex
+	// known are the different sequences of statements, by their signatures.
+	known map[string]*sequence
+	// noted counts the committed attempts of each transaction that are in known.
+	noted []int64
+	// overflown is true if there were too many different sequences.
+	overflown bool
+	meetings  meetings
+}
+
+// sequence is a series of statements that transactions have sent.
+type sequence struct {
+	transaction int
+	template    template
+	count       int64
+}
+
+// maxSequences bounds the different sequences that are kept, and mostSteps the statements
+// of one.
+const (
+	maxSequences = 200
+	mostSteps    = 200
+)
+
+func newWatch(p *program, seed uint64, pause time.Duration) *watch {
+	return &watch{program: p, seed: seed, pause: pause, began: time.Now(), known: map[string]*sequence{}, noted: make([]int64, len(p.transactions))}
+}
+
+// watched is a transaction whose statements are noted, and sent after a pause if there is
+// to be one.
+type watched struct {
+	Transaction
+	call  *call
+	pause func(context.Context) error
+}
+
+// watching is the transaction as the script gets it.
+func (c *call) watching(tx Transaction) Transaction {
+	if c.watch == nil {
+		return tx
+	}
+	w := &watched{Transaction: tx, call: c}
+	if c.watch.pause > 0 {
+		random := workload.NewRandom(c.watch.seed+1, uint64(c.client)<<42^c.seq)
+		w.pause = func(ctx context.Context) error {
+			if len(c.steps) == 0 {
+				return nil
+			}
+			return wait.Pause(ctx, time.Duration(random.Below(uint64(c.watch.pause))))
+		}
+	}
+	return w
+}
+
+// around sends a statement and notes it.
+func (w *watched) around(ctx context.Context, s Statement, send func(of *step) error) error {
+	of := step{statement: s}
+	c := w.call
+	if w.pause != nil {
+		if err := w.pause(ctx); err != nil {
+			return err
+		}
+		of.start = time.Since(c.watch.began)
+	}
+	if len(c.steps) == 0 {
+		if err := c.begin(ctx, w.Transaction); err != nil {
+			return err
+		}
+	}
+	if err := send(&of); err != nil {
+		return err
+	}
+	if w.pause != nil {
+		of.end = time.Since(c.watch.began)
+	}
+	if len(c.steps) <= mostSteps {
+		c.steps = append(c.steps, of)
+	}
+	return nil
+}
+
+func (w *watched) Query(ctx context.Context, s Statement, row func([]any) error) error {
+	return w.around(ctx, s, func(of *step) error {
+		if row == nil { // nobody wants the rows, and to decode them costs
+			of.rows = -1
+			return w.Transaction.Query(ctx, s, nil)
+		}
+		err := w.Transaction.Query(ctx, s, func(values []any) error {
+			if of.rows++; of.rows == 1 && len(values) == 1 {
+				of.first = values[0]
+			}
+			if w.pause != nil && of.rows <= shownRows {
+				of.shown += " " + showRow(values)
+			}
+			return row(values)
+		})
+		if of.rows > shownRows {
+			of.shown += fmt.Sprintf(" and %d more", of.rows-shownRows)
+		}
+		return err
+	})
+}
+
+// shownRows is how many rows of an answer are shown.
+const shownRows = 4
+
+func (w *watched) Execute(ctx context.Context, s Statement) (changed int64, err error) {
+	err = w.around(ctx, s, func(of *step) error {
+		changed, err = w.Transaction.Execute(ctx, s)
+		of.rows = changed
+		return err
+	})
+	return changed, err
+}
+
+// done takes what an attempt has sent that committed or may have; start is a moment before
+// COMMIT.
+func (w *watch) done(c *call, transaction int, outcome history.Outcome, start time.Duration) {
+	if w == nil || outcome != history.Committed && outcome != history.Unknown {
+		return
+	}
+	end := time.Since(w.began)
+	alone := w.program.transactions[transaction].alone
+	if alone && len(c.steps) == 1 { // its rows are not counted: it found some, or none
+		c.steps[0].rows = 1
+		w.note(c, transaction, 0)
+		c.steps[0].rows = 0
+	}
+	of := w.note(c, transaction, outcome)
+	if of != nil && !alone && w.pause > 0 && outcome == history.Committed {
+		x := w.execution(c, of, start, end)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.meetings.add(x)
+	}
+}
+
+// note enters what an attempt has sent among the known sequences; nil if there is no room.
+func (w *watch) note(c *call, transaction int, outcome history.Outcome) *sequence {
+	signature := w.signature(c, transaction)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if outcome == history.Committed {
+		w.noted[transaction]++
+	}
+	of := w.known[signature]
+	if of == nil {
+		if len(w.known) == maxSequences || len(c.steps) > mostSteps {
+			w.overflown = true
+			return nil
+		}
+		of = &sequence{transaction: transaction, template: w.template(c, transaction)}
+		w.known[signature] = of
+	}
+	of.count++
+	return of
+}
+
+// signature is the same for attempts that have the same template: the statements, which of
+// them are on the same rows, and which found one.
+func (w *watch) signature(c *call, transaction int) string {
+	buffer := strconv.AppendInt(make([]byte, 0, 64), int64(transaction), 10)
+	var rows rowNames
+	for i := range c.steps {
+		s := &c.steps[i]
+		buffer = append(buffer, '\n')
+		buffer = append(buffer, s.statement.shape()...)
+		buffer = append(buffer, found(s.rows))
+		for _, a := range w.accesses(&s.statement) {
+			buffer = strconv.AppendInt(append(buffer, ' '), int64(rows.number(&a, s.statement.Parameters)), 10)
+		}
+	}
+	return string(buffer)
+}
+
+func found(rows int64) byte {
+	switch {
+	case rows < 0:
+		return '?'
+	case rows == 0:
+		return '0'
+	}
+	return '+'
+}
+
+// rowNames gives the rows of a transaction numbers, in the order in which they come.
+type rowNames struct{ keys []string }
+
+// number is that of the row that a key names; -1 of rows that a condition selects.
+func (r *rowNames) number(a *access.Access, parameters []any) int {
+	if a.Key == nil {
+		return -1
+	}
+	key := rowKey(a, parameters)
+	for i, k := range r.keys {
+		if k == key {
+			return i
+		}
+	}
+	r.keys = append(r.keys, key)
+	return len(r.keys) - 1
+}
+
+// rowKey is the row that a key names, the same in all transactions.
+func rowKey(a *access.Access, parameters []any) string {
+	key := make([]byte, 0, 32)
+	key = append(key, a.Table...)
+	for _, k := range a.Key {
+		key = append(key, ' ')
+		if n, err := strconv.Atoi(k.Text); k.Kind == access.Parameter && err == nil && n >= 1 && n <= len(parameters) {
+			if v, is := parameters[n-1].(int64); is {
+				key = strconv.AppendInt(key, v, 10)
+			} else {
+				key = append(key, fmt.Sprint(parameters[n-1])...)
+			}
+			continue
+		}
+		key = append(key, k.Text...)
+	}
+	return string(key)
+}
+
+// save enters what was noted.
+func (w *watch) save(s *state) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, of := range w.known {
+		t := of.template
+		t.Count = of.count
+		s.Templates = append(s.Templates, t)
+	}
+	slices.SortFunc(s.Templates, func(a, b template) int {
+		return cmp.Or(cmp.Compare(a.Transaction, b.Transaction), cmp.Compare(b.Count, a.Count), slices.Compare(a.Statements, b.Statements))
+	})
+	s.Noted, s.Overflown, s.Meetings = slices.Clone(w.noted), w.overflown, w.meetings.found
+}
