@@ -386,3 +386,25 @@ func tryStatement(t *testing.T, of *Statement) {
 		t.Fatalf("%+v becomes %q", of, of.Simple(v))
 	}
 }
+
+// TestCorpusIsRead: the scripts that are run beside pgbench are read, and there are many.
+func TestCorpusIsRead(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "testdata", "pgbench", "*.sql"))
+	expect.NoError(t, err)
+	kinds := map[Kind]int{}
+	ends := map[End]int{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		expect.NoError(t, err)
+		s, err := Parse(file, string(text))
+		expect.NoError(t, err)
+		for _, c := range s.Commands {
+			if kinds[c.Kind]++; c.Kind == SQL {
+				ends[c.Statement.End]++
+			}
+		}
+	}
+	if len(files) < 61 || len(kinds) != 8 || len(ends) != 3 {
+		t.Errorf("%d files, kinds %v, ends %v: want 60 scripts and their setup, with all of the language", len(files), kinds, ends)
+	}
+}
