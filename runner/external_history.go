@@ -155,6 +155,9 @@ func judgeHistory(ctx context.Context, source io.Reader, o HistoryOptions) (repo
 		f.Kind = kind.String()
 	}
 	f.Format, f.Asked = reader.Format().String(), o.Model != ""
+	if err == nil {
+		sayWhatOrderIsUnknown(&f, reader.Unnamed(), reader.Uninvoked())
+	}
 	return f, err
 }
 
@@ -217,8 +220,6 @@ func (o *HistoryOptions) fit(kind exchange.Kind) error {
 	own := kind == exchange.Register || kind == exchange.Bank || kind == exchange.AsWritten
 	name := kind.String()
 	switch {
-	case o.Test != "" && kind != exchange.AsWritten && o.Test != name:
-		return fmt.Errorf("holds a history of kind %s, not of kind %s; leave --test out", name, o.Test)
 	case o.Model == modelLinearizable && kind.Transactions():
 		return fmt.Errorf("holds a history of kind %s, for which --model is one of %s", name, cycle.ModelNames())
 	case o.Model != "" && (kind == exchange.Bank || kind == exchange.Register && o.Model != modelLinearizable):

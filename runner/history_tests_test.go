@@ -108,7 +108,7 @@ func TestKindsThatDoNotFit(t *testing.T) {
 		{"0 invoke txn [7 [[:r 1 nil]]]; 0 ok txn [7 [[:r 1 [1]]]]; 0 invoke txn [[:r 1 nil]]; 0 ok txn [[:r 1 [1]]]", "", "", "line 3: a value that is no pair"},
 		{"0 invoke txn [[:r 1 nil]]; 0 ok txn [[:r 1 [1]]]; 0 invoke txn [7 [[:r 1 nil]]]; 0 ok txn [7 [[:r 1 [1]]]]", "", "", "line 3: a value of the independent key 7"},
 		{"0 invoke transfer {:from 1 :to 2 :amount 5}; 0 ok transfer {:from 1 :to 2 :amount 5}; 1 invoke read [3 nil]; 1 ok read [3 {1 5 2 10}]", "", "", "line 3: a value of the independent key 3"},
-		{"0 invoke txn [[:r 1 nil]]; 0 ok txn [[:r 1 [1]]]", "rw-register", "", "holds a history of kind list-append"},
+		{"0 invoke txn [[:r 1 nil]]; 0 ok txn [[:r 1 [1]]]", "rw-register", "", "line 2: a txn as a history of kind list-append has it, which cannot be read as one of kind rw-register"},
 		{"0 invoke txn [[:r 1 nil]]; 0 ok txn [[:r 1 [1]]]", "", "linearizable", "--model is one of"},
 	} {
 		_, err := judged(t, c.events, HistoryOptions{Test: c.test, Model: c.model})

@@ -84,15 +84,23 @@ func judgeTransactions(ctx context.Context, rest operations, first *exchange.Ope
 	for _, name := range o.Assume {
 		f.assumed.Assume(name)
 	}
-	if o.Model != "" {
-		var err error
+	judge, uninvoked := judgeOf(first, func() recorded.Judge { return &transactionJudge{found: &f} }), false
+	err := each(rest, first, func(op *exchange.Operation) error {
+		uninvoked = uninvoked || op.Uninvoked
+		return judge.Add(op)
+	})
+	if err != nil {
+		return report.History{}, err
+	}
+	switch {
+	case o.Model != "":
 		if f.model, err = cycle.ParseModel(o.Model); err != nil {
 			return report.History{}, err
 		}
-	}
-	judge := judgeOf(first, func() recorded.Judge { return &transactionJudge{found: &f} })
-	if err := each(rest, first, judge.Add); err != nil {
-		return report.History{}, err
+	case uninvoked && first.Unnamed:
+		f.model = cycle.Serializable
+	case uninvoked:
+		f.model = cycle.SessionSerializable
 	}
 	f.until = time.Now().Add(o.Timeout)
 	result := judge.Result(ctx)

@@ -65,6 +65,7 @@ type queue struct {
 	// emptied is when the last drain that was acknowledged began: what was put
 	// in later may be left. Without drains the user says that all came out.
 	emptied int64
+	last    map[int64]int64 // when each process last began to dequeue
 }
 
 // dequeue is one element that came out.
@@ -74,16 +75,20 @@ type dequeue struct {
 }
 
 // newQueue judges an :enqueue of an element, a :dequeue answered with one, and a :drain
-// answered with a list.
+// answered with a list, or with a word such as :exhausted, if what it took out is told by
+// dequeues of the same process within it. What a dequeue is invoked with means nothing.
 func newQueue(name, _ string) *judge {
-	q := &queue{elements: newElements(putWords()), name: name}
+	q := &queue{elements: newElements(putWords()), name: name, last: map[int64]int64{}}
 	return &judge{[]function{
-		{word: "enqueue", take: putting(q.add)}, {word: "dequeue", take: asking(q.dequeue)}, {word: "drain", take: asking(q.drain)},
+		{word: "enqueue", take: putting(q.add)}, {word: "dequeue", take: q.dequeue}, {word: "drain", take: asking(q.drain)},
 	}, q.result}
 }
 
 func (q *queue) dequeue(o *exchange.Operation, by Operation) error {
+	q.last[o.Process] = o.Invoke
 	switch {
+	case o.Request.Form != exchange.Scalar:
+		return unfit("an invocation with nil, or with one element")
 	case !by.Acknowledged() && by.Possible():
 		q.taken++
 	case !by.Acknowledged():
@@ -103,8 +108,14 @@ func (q *queue) drain(o *exchange.Operation, by Operation) error {
 		}
 		return nil
 	}
-	drained, err := elementsOf(&o.Answer)
 	q.emptied = max(q.emptied, o.Invoke)
+	if o.Answer.Word() != "" {
+		if q.last[o.Process] <= o.Invoke { // nobody knows what it took out
+			q.drained++
+		}
+		return nil
+	}
+	drained, err := elementsOf(&o.Answer)
 	for _, a := range drained {
 		q.dequeues = append(q.dequeues, dequeue{by, a})
 	}

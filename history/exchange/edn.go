@@ -1,10 +1,14 @@
 package exchange
 
-import "strconv"
+import (
+	"bytes"
+	"strconv"
+)
 
 // ednReader reads forms of the extensible data notation. Tags are passed over,
 // and what they tag is read as it stands, so that records (#jepsen.history.Op)
-// read like maps. Beyond the specification it reads what Clojure prints into
+// read like maps, but for that of a tuple, which is one of an independent key and its
+// value: that reads like a list of the two. Beyond the specification it reads what Clojure prints into
 // Jepsen's histories: ratios, ##NaN, regular expressions, namespaces of maps.
 type ednReader struct {
 	in   *input
@@ -126,8 +130,16 @@ func (r *ednReader) dispatch(depth int) error {
 	if err != nil {
 		return err
 	}
+	tuple := bytes.HasSuffix(r.tree.text[start:], []byte("uple"))
 	r.tree.text = r.tree.text[:start]
-	return r.value(depth + 1)
+	at := len(r.tree.nodes)
+	if err := r.value(depth + 1); err != nil {
+		return err
+	}
+	if tuple {
+		r.tree.asPair(at)
+	}
+	return nil
 }
 
 // raw appends the bytes up to the next delimiter to the tree's text and

@@ -35,7 +35,7 @@ type event struct {
 	kind        eventType
 	process     int64
 	function    Function // 0 if the event names none, and has no value that tells it
-	word        string   // of a function that is not known
+	word        string   // of a function that is not known, or of a transaction that is called otherwise
 	value       int      // the node in the tree, or none
 	index, time int64
 	// position and link are those of a causal register, or none.
@@ -58,16 +58,17 @@ func (t *tree) event(line int) (event, error) {
 	}
 	bad := func(reason string) (event, error) { return e, &FormatError{Line: line, Reason: reason} }
 	process := fields[1]
-	if process == 0 {
-		return bad("an operation without a process")
+	e.client, e.process = true, unnamed
+	if process != 0 && !t.is(process, nilNode) {
+		if word, ok := t.word(process); ok && word == "nemesis" {
+			e.client = false
+			return e, nil
+		}
+		if !t.is(process, intNode) || t.nodes[process].num < 0 {
+			return bad("the process " + t.describe(process) + " is neither a whole number from 0 on nor nemesis")
+		}
+		e.process = t.nodes[process].num
 	}
-	if word, ok := t.word(process); ok && word == "nemesis" {
-		return e, nil
-	}
-	if !t.is(process, intNode) || t.nodes[process].num < 0 {
-		return bad("the process " + t.describe(process) + " is neither a whole number from 0 on nor nemesis")
-	}
-	e.client, e.process = true, t.nodes[process].num
 	if fields[0] == 0 {
 		return bad("an operation without a type (invoke, ok, fail, info)")
 	}
@@ -75,7 +76,7 @@ func (t *tree) event(line int) (event, error) {
 		return bad("the type " + t.describe(fields[0]) + " is none of invoke, ok, fail, info")
 	}
 	if fields[2] == 0 || t.is(fields[2], nilNode) {
-		if fields[3] != 0 && t.looksLikeTransaction(fields[3]) {
+		if _, ok := t.microOps(fields[3]); ok {
 			e.function = Transaction
 		}
 		return e, t.valueAndOrder(&e, &fields)
@@ -115,19 +116,6 @@ func (t *tree) valueAndOrder(e *event, fields *[8]int) error {
 // transaction.
 func (e *event) errWithoutFunction() error {
 	return e.bad("an operation without a function (f), whose value is not a list of operations such as [:r 1 nil]")
-}
-
-// looksLikeTransaction reports whether a value is a list whose first element is
-// a list that begins with an operation of transactions.
-func (t *tree) looksLikeTransaction(at int) bool {
-	if !t.is(at, listNode) || t.nodes[at].size < 3 || !t.is(at+1, listNode) || t.nodes[at+1].size < 2 {
-		return false
-	}
-	switch word, _ := t.word(at + 2); word {
-	case "r", "append", "w":
-		return true
-	}
-	return false
 }
 
 // fields finds the values of an event's fields, 0 for what is not there.

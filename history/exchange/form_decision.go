@@ -36,13 +36,14 @@ func (r *Reader) Typed(kind Kind) { r.reading, r.tree.only = ofKnownForm, kind }
 // read: its function, or the form of its value. Where none does, it is read as
 // one of a known form.
 func (r *Reader) decideReading() {
-	wrote := false
+	wrote, forked := false, false
 	for r.reading == undecided {
 		r.tree.reset()
 		line, err := r.source.next()
 		if err == nil {
 			if e, bad := r.tree.event(line); bad == nil && e.client {
 				r.reading = r.tree.reading(&e, wrote)
+				forked = forked || r.tree.ofLongFork(&e)
 				r.tree.keyed = r.tree.keyed || r.tree.ofRegisterKey(&e)
 				wrote = wrote || e.function == Write
 			}
@@ -54,7 +55,30 @@ func (r *Reader) decideReading() {
 	}
 	if r.reading == undecided {
 		r.reading = ofKnownForm
+		if forked {
+			r.reading = asWritten
+		}
 	}
+}
+
+// ofLongFork reports whether an event is one that histories of long forks have: a :write
+// of one register, or a :read of registers, each as a transaction has it.
+func (t *tree) ofLongFork(e *event) bool {
+	at, ok := t.microOps(e.value)
+	if !ok || e.function != Read && e.function != Write {
+		return false
+	}
+	steps := 0
+	for child := range t.children(at) {
+		word := ""
+		if t.is(child, listNode) && t.nodes[child].size > 1 {
+			word, _ = t.word(child + 1)
+		}
+		if steps++; word != map[Function]string{Read: "r", Write: "w"}[e.function] {
+			return false
+		}
+	}
+	return e.function == Read || steps == 1
 }
 
 // nextEvent reads the next event into the tree and returns its line.
@@ -88,10 +112,19 @@ func (t *tree) ofRegisterKey(e *event) bool {
 // reading returns how a history is read that has this event; undecided if
 // others have it as well. wrote means that something was written before.
 func (t *tree) reading(e *event, wrote bool) reading {
+	if _, ok := t.microOps(e.value); ok && e.function != Transaction {
+		if t.ofLongFork(e) {
+			return undecided // unless others are transactions, which may be called anything
+		}
+		return ofKnownForm
+	}
 	switch e.function {
 	case 0:
 		return undecided
 	case Other:
+		if e.value != none && t.is(e.value, listNode) && t.after(e.value) == e.value+1 {
+			return undecided // an empty transaction, or an empty list
+		}
 		return asWritten
 	case Transfer, CompareAndSet:
 		return ofKnownForm
@@ -141,7 +174,8 @@ func (t *tree) balances(at int) bool {
 	return true
 }
 
-// readingOfTransaction looks at the operations of a transaction.
+// readingOfTransaction looks at the operations of a transaction. Those that are spelled
+// :read and :write are of one map of registers, unless a list is appended to as well.
 func (t *tree) readingOfTransaction(e *event) reading {
 	at := e.value
 	if at == none || !t.is(at, listNode) {
@@ -150,15 +184,20 @@ func (t *tree) readingOfTransaction(e *event) reading {
 	if _, second, pair := t.pair(at); pair && t.is(second, listNode) && !t.is(at+1, listNode) {
 		at = second // of an independent key
 	}
-	child := at + 1
-	if child == t.after(at) {
-		return undecided
-	}
-	if f := child + 1; t.is(child, listNode) && f < t.after(child) {
-		switch word, _ := t.word(f); word {
-		case "send", "poll", "read", "write":
+	long := undecided
+	for child := range t.children(at) {
+		word := ""
+		if t.is(child, listNode) && t.nodes[child].size > 1 {
+			word, _ = t.word(child + 1)
+		}
+		switch word {
+		case "send", "poll":
 			return asWritten
+		case "read", "write":
+			long = asWritten
+		default:
+			return ofKnownForm
 		}
 	}
-	return ofKnownForm
+	return long
 }

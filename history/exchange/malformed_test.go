@@ -37,7 +37,11 @@ func TestMalformedHistories(t *testing.T) {
 		{"too deep", strings.Repeat("[", 600), 1, "no operation was found", invoke},
 		{"too deep inside", `{:process ` + strings.Repeat("[", 600), 1, "levels", invoke},
 		{"two processes", `{:process 0, :process 1, :type :invoke, :f :read}`, 1, "twice", invoke},
-		{"no process", `{:type :invoke, :f :read}`, 1, "without a process", invoke},
+		{"a process missing", invoke + `{:type :ok, :f :read}`, 2, "without a process", `{:type :invoke, :f :read}`},
+		{"a process too many", `{:type :invoke, :f :read}` + "\n" + invoke, 2, "with a process", invoke},
+		{"a completion of any of two", `{:type :invoke, :f :write, :value 1} {:type :invoke, :f :write, :value 2}
+{:type :info, :f :write}`, 2, "name the process", `{:type :invoke, :f :write, :value 1} {:type :info, :f :write}`},
+		{"the beginning cut off", `{:process 0, :type :ok, :f :read, :value 1}` + "\n" + invoke, 2, "cut off", `{:process 0, :type :ok, :f :read, :value 1}`},
 		{"a negative process", `{:process -1, :type :invoke, :f :read}`, 1, "from 0 on", invoke},
 		{"a process of another kind", `{:process :manager, :type :invoke, :f :read}`, 1, ":manager", invoke},
 		{"no type", `{:process 0, :f :read}`, 1, "without a type", invoke},
@@ -52,7 +56,6 @@ func TestMalformedHistories(t *testing.T) {
 {:process 0, :type :ok, :f :read, :index 3, :value 1}`, 2, "index 3 comes after index 3", `{:process 0, :type :invoke, :f :read, :index 3}
 {:process 0, :type :ok, :f :read, :index 4, :value 1}`},
 		{"two at once", invoke + invoke, 2, "line 1 is not completed", invoke},
-		{"a completion of nothing", `{:process 0, :type :ok, :f :read, :value 1}`, 1, "has not invoked", invoke},
 		{"completed twice", invoke + `{:process 0, :type :fail, :f :read}
 {:process 0, :type :fail, :f :read}`, 3, "has not invoked", invoke + `{:process 0, :type :fail, :f :read}`},
 		{"another function", invoke + `{:process 0, :type :ok, :f :write, :value 1}`, 2, "is a read", invoke},
@@ -62,7 +65,7 @@ func TestMalformedHistories(t *testing.T) {
 		{"a transaction that is no list", `{:process 0, :type :invoke, :f :txn, :value 5}`, 1, "not a list", txn},
 		{"no answer of a transaction", txn + `{:process 0, :type :ok, :f :txn}`, 2, "not a list", txn},
 		{"a step that is no list", `{:process 0, :type :invoke, :f :txn, :value [:r]}`, 1, ":r where", txn},
-		{"a step of two", `{:process 0, :type :invoke, :f :txn, :value [[:r 1]]}`, 1, "three parts", txn},
+		{"a step of two", `{:process 0, :type :invoke, :f :txn, :value [[:w 1]]}`, 1, "three parts", txn},
 		{"a step of four", `{:process 0, :type :invoke, :f :txn, :value [[:r 1 nil nil]]}`, 1, "three parts", txn},
 		{"an unknown step", `{:process 0, :type :invoke, :f :txn, :value [[:inc 1 1]]}`, 1, ":inc is not", txn},
 		{"a ratio", `{:process 0, :type :invoke, :f :txn, :value [[:w 1 2/3]]}`, 1, "2/3 is no key or value", txn},

@@ -141,8 +141,15 @@ type Operation struct {
 	// of other kinds answer with as well.
 	Listed bool
 
-	// Word is the function of an operation that is read as written, Request and
-	// Answer are the values of its invocation and of its acknowledgement.
+	// Uninvoked means that the history has no invocation of it. Then Invoke is the
+	// earliest moment at which it can have begun, Line and Index are those of its
+	// completion, and Request is the same as Answer.
+	Uninvoked bool
+	// Unnamed means that the history names no process: Process is one of its own.
+	Unnamed bool
+	// Word is the function of an operation that is read as written, or of a transaction
+	// that is not called txn. Request and Answer are the values of the invocation and of
+	// the acknowledgement of an operation that is read as written.
 	// Position and Link are fields of the acknowledgement beside its value.
 	Word            string
 	Request, Answer Value

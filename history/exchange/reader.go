@@ -24,6 +24,11 @@ type Reader struct {
 	source source
 	forms  *forms // the source, of EDN and JSON
 	open   inFlight
+	drains inFlight // those within which their process dequeues
+	// clients are who did the operations, and labels are the words by which the
+	// history calls transactions beside txn.
+	clients clients
+	labels  map[string]struct{}
 	// given is what Next returned last; free are operations to use again.
 	given *Operation
 	free  []*Operation
@@ -40,7 +45,8 @@ type Reader struct {
 	held    []heldEvent // read ahead
 
 	now    event // the one that was read last
-	events int64
+	events int64 // the moment of the next one
+	count  int64 // of those that were read
 	index  int64
 	err    error
 }
@@ -57,7 +63,7 @@ func NewReader(src io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{format: format, tree: t, index: NoIndex, open: inFlight{}}
+	r := &Reader{format: format, tree: t, index: NoIndex, open: inFlight{}, drains: inFlight{}, labels: map[string]struct{}{}}
 	switch format {
 	case EDN:
 		in = in.inChunks(true)
@@ -107,6 +113,8 @@ func (r *Reader) Decide() (Kind, error) {
 	switch {
 	case r.kind != NoKind || !r.begun:
 		return r.kind, nil
+	case r.tree.only != NoKind:
+		return r.tree.only, nil
 	case r.txns:
 		return ListAppend, nil
 	default:
@@ -155,8 +163,8 @@ func (r *Reader) next() (*Operation, error) {
 
 // leftOver returns the operations that were never completed, one by one.
 func (r *Reader) leftOver() (*Operation, error) {
-	if len(r.open) > 0 {
-		r.left = r.open.empty() // the first is taken last
+	if len(r.open)+len(r.drains) > 0 {
+		r.left = append(r.open.empty(), r.drains.empty()...) // the first is taken last
 	}
 	if len(r.left) == 0 {
 		r.release()
@@ -178,7 +186,7 @@ func (r *Reader) leftOver() (*Operation, error) {
 // then judged, and the Reader may be kept for what it tells.
 func (r *Reader) release() {
 	r.given, r.free, r.left, r.now = nil, nil, nil, event{}
-	*r.tree = tree{compact: r.tree.compact}
+	*r.tree = tree{compact: r.tree.compact, only: r.tree.only}
 	if r.forms != nil && r.forms.in.chunks != nil {
 		in := r.forms.in
 		in.chunks.ahead, in.chunks.spare, in.chunks.used = nil, nil, nil
@@ -211,6 +219,8 @@ func (r *Reader) step() (*Operation, error) {
 	if err := r.event(e); err != nil {
 		return nil, err
 	}
+	r.count++
+	r.nameTransaction(e)
 	switch {
 	case r.reading == asWritten && e.client && e.function == 0:
 		return nil, e.errWithoutFunction()
@@ -218,7 +228,7 @@ func (r *Reader) step() (*Operation, error) {
 		e.word, e.function = e.function.String(), Other
 	case r.reading != asWritten && e.function == Other:
 		return nil, e.bad("operations of the function :%s cannot be judged in a history of transactions, registers or a bank; "+
-			"known are txn, transfer, read, write and cas", e.word)
+			"known are txn, transfer, read, write and cas, and any function whose value is a list such as [[:r 1 nil] [:w 2 3]]", e.word)
 	}
 	at := r.events
 	r.events++
@@ -231,14 +241,38 @@ func (r *Reader) step() (*Operation, error) {
 		}
 		r.index = e.index
 	}
+	if err := r.clients.note(e); err != nil {
+		return nil, err
+	}
 	if e.kind == invoked {
 		return nil, r.invoke(e, at)
 	}
 	return r.complete(e, at)
 }
 
+// nameTransaction makes an event one of a transaction, whatever its function is called,
+// if its value is a list of operations such as [:r 1 nil], or if such an event had that
+// function before.
+func (r *Reader) nameTransaction(e *event) {
+	if r.reading != ofKnownForm || !e.client || e.function == 0 || e.function == Transaction || r.tree.only == Register || r.tree.only == Bank {
+		return
+	}
+	label := e.word
+	if label == "" {
+		label = e.function.String()
+	}
+	if _, ok := r.tree.microOps(e.value); ok || r.tree.only != NoKind {
+		r.labels[label] = struct{}{}
+	}
+	if _, known := r.labels[label]; known {
+		e.function, e.word = Transaction, label
+	}
+}
+
 func (r *Reader) invoke(e *event, at int64) error {
-	if op := r.open[e.process]; op != nil {
+	if op := r.open[e.process]; op != nil && op.Word == "drain" && e.word == "dequeue" && r.drains[e.process] == nil {
+		r.drains[e.process] = op // which is written as the dequeues that it does
+	} else if op != nil {
 		return e.bad("process %d invokes an operation while the one that it invoked on line %d is not completed",
 			e.process, op.Line)
 	}
@@ -248,14 +282,21 @@ func (r *Reader) invoke(e *event, at int64) error {
 	if e.function == 0 {
 		return e.errWithoutFunction()
 	}
+	process, err := r.clients.invoke(e)
+	if err != nil {
+		return err
+	}
 	op := r.unused()
-	op.Line, op.Index, op.Process = e.line, e.index, e.process
+	op.Line, op.Index, op.Process = e.line, e.index, process
 	op.Invoke, op.InvokeTime = at, e.time
 	op.Complete, op.CompleteTime = Never, NoTime
 	if err := r.tree.request(e, op); err != nil {
 		return err
 	}
 	r.open[op.Process] = op
+	if op.Unnamed = e.process == unnamed; op.Unnamed {
+		r.clients.ask(op)
+	}
 	return nil
 }
 
@@ -273,33 +314,48 @@ func (r *Reader) unused() *Operation {
 }
 
 func (r *Reader) complete(e *event, at int64) (*Operation, error) {
-	op := r.open[e.process]
+	op, err := r.completed(e)
+	if err != nil {
+		return nil, err
+	}
 	if op == nil {
-		return nil, e.bad("process %d completes (%s) what it has not invoked", e.process, e.kind)
+		return r.uninvoked(e, at)
 	}
 	if e.function == 0 {
 		if op.Function != Transaction {
 			return nil, e.errWithoutFunction()
 		}
-		e.function = Transaction
+		e.function, e.word = Transaction, op.Word
 	}
 	if op.Function != e.function || op.Word != e.word {
 		return nil, e.bad("process %d completes %s, but what it invoked on line %d is %s",
 			e.process, named(e.function, e.word), op.Line, op.name())
 	}
+	if err := r.end(e, op, at); err != nil {
+		return nil, err
+	}
+	delete(r.open, op.Process)
+	if drain := r.drains[op.Process]; drain != nil {
+		r.open[op.Process] = drain
+		delete(r.drains, op.Process)
+	}
+	return op, nil
+}
+
+// end enters how an operation ended.
+func (r *Reader) end(e *event, op *Operation, at int64) error {
 	op.EndLine, op.Complete, op.CompleteTime = e.line, at, e.time
 	switch e.kind {
 	case acknowledged:
 		op.Outcome = history.Committed
 		if err := r.tree.answer(e, op); err != nil {
-			return nil, err
+			return err
 		}
 	case failed:
 		op.Outcome = history.Failed
 	}
 	r.tree.settle(op)
-	delete(r.open, e.process)
-	return op, nil
+	return nil
 }
 
 // known is the kind as far as it was read.
@@ -324,6 +380,9 @@ func (r *Reader) noteKind(op *Operation) error {
 		r.begun, r.txns, r.since = true, op.Function == Transaction, op.Line
 	}
 	switch {
+	case r.tree.only != NoKind && kind != NoKind && kind != r.tree.only:
+		return &FormatError{Line: max(op.Line, op.EndLine), Reason: fmt.Sprintf("%s as a history of kind %s has it, which cannot be read as one of kind %s",
+			op.name(), kind, r.tree.only)}
 	case r.txns != (op.Function == Transaction), kind != NoKind && r.kind != NoKind && kind != r.kind && !r.txns:
 		return &FormatError{Line: op.Line, Reason: fmt.Sprintf("%s in a history of another kind, %s, as which it began on line %d",
 			op.name(), r.known(), r.since)}

@@ -10,6 +10,7 @@ func (t *tree) request(e *event, op *Operation) error {
 		op.Word, op.Request = e.word, t.value(e.value)
 		return nil
 	case Transaction:
+		op.Word = e.word
 		if e.plain != nil {
 			op.plain, op.asked = true, append(op.asked, e.plainOps()...)
 			return nil
@@ -205,58 +206,6 @@ func (t *tree) independent(e *event, op *Operation, kind nodeKind) (int, error) 
 		return e.value, nil
 	}
 	return value, t.key(e, key, op)
-}
-
-func (t *tree) microOp(e *event, at int, m *MicroOp) error {
-	end := t.after(at)
-	f := at + 1
-	if !t.is(at, listNode) || f >= end || t.after(f) >= end {
-		return e.bad("%s where an operation of a transaction was expected, such as [:r 1 nil]", t.describe(at))
-	}
-	key := t.after(f)
-	value := t.after(key)
-	if value >= end || t.after(value) != end {
-		return e.bad("an operation of a transaction that has not three parts, such as [:r 1 nil]")
-	}
-	if err := t.scalar(e, key, &m.Key); err != nil {
-		return err
-	}
-	var word []byte
-	if k := t.nodes[f].kind; k == keywordNode || k == stringNode {
-		word = t.bytes(f)
-	}
-	switch string(word) {
-	case "append":
-		m.Kind = Append
-	case "w":
-		m.Kind = Put
-	case "r":
-		return t.microRead(e, value, m)
-	default:
-		return e.bad("%s is not an operation of a transaction; known are r, append and w", t.describe(f))
-	}
-	return t.scalar(e, value, &m.Value)
-}
-
-func (t *tree) microRead(e *event, value int, m *MicroOp) error {
-	switch t.nodes[value].kind {
-	case nilNode:
-		m.Kind = GetNothing
-		return nil
-	case listNode:
-		m.Kind = GetList
-		m.List = slices.Grow(m.List, int(t.nodes[value].size)-1)
-		for child := range t.children(value) {
-			var a Atom
-			if err := t.scalar(e, child, &a); err != nil {
-				return err
-			}
-			m.List = append(m.List, a)
-		}
-		return nil
-	}
-	m.Kind = GetValue
-	return t.scalar(e, value, &m.Value)
 }
 
 func (t *tree) transfer(e *event, op *Operation) error {

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -185,6 +186,23 @@ func (t *tree) pair(at int) (first, second int, ok bool) {
 		return 0, 0, false
 	}
 	return first, second, t.after(second) == end
+}
+
+// asPair makes the tree's last form, if it is a map of two entries, the list of their
+// values: records such as {:key 1, :value 2} are written so.
+func (t *tree) asPair(at int) {
+	if !t.is(at, mapNode) || t.nodes[at].size < 5 {
+		return
+	}
+	first := t.after(at + 1)
+	second := t.after(first)
+	if second >= len(t.nodes) || t.after(t.after(second)) != len(t.nodes) {
+		return
+	}
+	t.nodes = slices.Delete(t.nodes, second, t.after(second))
+	t.nodes = slices.Delete(t.nodes, at+1, first)
+	t.nodes[at].kind = listNode
+	t.close(at)
 }
 
 // atom returns the form as an Atom. It returns false for what no key or value

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -29,6 +30,12 @@ type Value struct {
 
 // IsNil reports whether there is nothing.
 func (v *Value) IsNil() bool { return v.Form == Scalar && v.Atom.Kind == Nil }
+
+// Equal reports whether both are the same.
+func (v *Value) Equal(other *Value) bool {
+	return v.Form == other.Form && v.Atom == other.Atom &&
+		slices.EqualFunc(v.Items, other.Items, func(a, b Value) bool { return a.Equal(&b) })
+}
 
 // Pair returns both elements of a list of two; ok is false for anything else.
 func (v *Value) Pair() (first, second *Value, ok bool) {

@@ -1,0 +1,220 @@
+package exchange
+
+import (
+	"maps"
+	"slices"
+)
+
+// unnamed is the process of an event that names none.
+const unnamed = -1
+
+// inFlight are the operations that were invoked and not completed yet, by process.
+type inFlight map[int64]*Operation
+
+// empty takes out all operations, and returns them from the last to the first.
+func (f inFlight) empty() []*Operation {
+	all := slices.SortedFunc(maps.Values(f), func(a, b *Operation) int { return int(b.Invoke - a.Invoke) })
+	clear(f)
+	return all
+}
+
+// clients are who did the operations of a history. Mostly its events name a process,
+// which invokes an operation and completes it. Two other forms are read as well:
+//
+// No event names a process. Then each operation is one of a process of its own, and a
+// completion belongs to the invocation that asked for the same.
+//
+// A process invokes nothing, and only completes. Then each of its operations began at
+// any time after the one before it, or after the history began.
+//
+// What is a mixture of these is refused: the beginning of a history that is cut off would
+// look like that, and what was written there would seem to be written by nobody.
+type clients struct {
+	any, named bool
+	line       int // of the first event
+	// next is the process of the next operation that names none, and asked has those
+	// in flight, by what they asked for.
+	next  int64
+	asked map[string][]*Operation
+	// invoked are the processes that invoked anything, and ended those that did not.
+	invoked map[int64]struct{}
+	ended   map[int64]ending
+}
+
+// ending is the last completion of a process that invoked nothing.
+type ending struct {
+	line   int
+	moment int64
+}
+
+// note refuses an event that names a process in a history of others that do not, or
+// the other way round.
+func (c *clients) note(e *event) error {
+	named := e.process != unnamed
+	if !c.any {
+		c.any, c.named, c.line = true, named, e.line
+	}
+	switch {
+	case c.named == named:
+		return nil
+	case named:
+		return e.bad("an operation with a process, in a history whose first operation, on line %d, has none; name the process of each, or of none", c.line)
+	default:
+		return e.bad("an operation without a process, in a history whose first operation, on line %d, has one; name the process of each, or of none", c.line)
+	}
+}
+
+// invoke returns the process of an invocation.
+func (c *clients) invoke(e *event) (int64, error) {
+	if before, ended := c.ended[e.process]; ended {
+		return 0, e.bad("an invocation by a process that completed, on line %d, what it had not invoked; "+
+			"is the beginning of the history cut off? Judge it whole", before.line)
+	}
+	if _, known := c.invoked[e.process]; !known {
+		if c.invoked == nil {
+			c.invoked = map[int64]struct{}{}
+		}
+		c.invoked[e.process] = struct{}{}
+	}
+	if e.process != unnamed {
+		return e.process, nil
+	}
+	c.next++
+	return c.next - 1, nil
+}
+
+// signature is what an operation asks for.
+func signature(op *Operation) string {
+	t := eventText{edn: true}
+	t.raw(op.name())
+	t.value(op, false)
+	return string(t.buf)
+}
+
+// ask takes note of an operation that names no process.
+func (c *clients) ask(op *Operation) {
+	if c.asked == nil {
+		c.asked = map[string][]*Operation{}
+	}
+	s := signature(op)
+	c.asked[s] = append(c.asked[s], op)
+}
+
+// take returns an operation in flight that asked for the same, nil if there is none.
+// Which of several it is nobody knows: it may have begun when the first of them did.
+func (c *clients) take(asked *Operation) *Operation {
+	s := signature(asked)
+	same := c.asked[s]
+	if len(same) == 0 {
+		return nil
+	}
+	last := len(same) - 1
+	op := same[last]
+	op.Invoke = same[0].Invoke
+	if c.asked[s] = same[:last]; last == 0 {
+		delete(c.asked, s)
+	}
+	return op
+}
+
+// completed returns the operation in flight that an event completes; nil if its process
+// invokes nothing.
+func (r *Reader) completed(e *event) (*Operation, error) {
+	op := r.open[e.process]
+	if e.process == unnamed {
+		op = r.completedUnnamed(e)
+	}
+	_, invokes := r.clients.invoked[e.process]
+	switch {
+	case op != nil || !invokes:
+		return op, nil
+	case e.process == unnamed:
+		return nil, e.bad("a completion (%s) without a process, of which nobody can tell what it completes: "+
+			"it does not repeat what was invoked; name the process of each operation", e.kind)
+	}
+	return nil, e.bad("process %d completes (%s) what it has not invoked", e.process, e.kind)
+}
+
+// completedUnnamed returns the operation in flight that asked for what an event says that
+// was done; if none did, the one of its function, nil if there are several.
+func (r *Reader) completedUnnamed(e *event) *Operation {
+	asked := Operation{Function: e.function, Word: e.word}
+	if e.value != none && r.tree.request(e, &asked) == nil {
+		if op := r.clients.take(&asked); op != nil {
+			return op
+		}
+	}
+	if op := r.clients.take(&Operation{Function: e.function, Word: e.word}); op != nil {
+		return op
+	}
+	var only *Operation
+	for _, op := range r.open {
+		if e.function != 0 && (op.Function != e.function || op.Word != e.word) {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = op
+	}
+	if only == nil {
+		return nil
+	}
+	return r.clients.take(only)
+}
+
+// uninvoked returns an operation of which the history has the completion alone.
+func (r *Reader) uninvoked(e *event, at int64) (*Operation, error) {
+	if e.function == 0 {
+		return nil, e.errWithoutFunction()
+	}
+	c := &r.clients
+	if c.ended == nil {
+		c.ended = map[int64]ending{}
+	}
+	op := r.unused()
+	op.Uninvoked, op.Unnamed = true, e.process == unnamed
+	op.Line, op.Process, op.InvokeTime = e.line, e.process, NoTime
+	if op.Index = e.index; op.Index == NoIndex {
+		op.Index = r.count - 1
+	}
+	// The moment behind each completion is that at which the process's next one begins.
+	at = max(at, 1)
+	r.events = at + 2
+	op.Invoke = c.ended[e.process].moment
+	if op.Unnamed {
+		op.Invoke, op.Process = 0, c.next
+		c.next++
+	}
+	c.ended[e.process] = ending{e.line, at + 1}
+	if e.function == Read {
+		op.Function = Read
+	} else if err := r.tree.request(e, op); err != nil {
+		return nil, err
+	}
+	if e.kind != acknowledged {
+		op.forgetReads()
+	}
+	return op, r.end(e, op, at)
+}
+
+// forgetReads drops what a transaction saw that was not acknowledged.
+func (o *Operation) forgetReads() {
+	for i := range o.Txn {
+		if m := &o.Txn[i]; !m.Kind.writes() {
+			m.Kind, m.Value, m.List = GetNothing, Atom{}, m.List[:0]
+		}
+	}
+	for i := range o.asked {
+		if p := &o.asked[i]; !p.kind.writes() {
+			p.kind, p.value, p.size = GetNothing, 0, 0
+		}
+	}
+}
+
+// Unnamed reports whether the events name no process, as far as they were read.
+func (r *Reader) Unnamed() bool { return r.clients.any && !r.clients.named }
+
+// Uninvoked reports whether processes complete what they did not invoke, as far as was
+// read.
+func (r *Reader) Uninvoked() bool { return len(r.clients.ended) > 0 }

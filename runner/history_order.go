@@ -1,0 +1,44 @@
+package runner
+
+import (
+	"slices"
+	"strings"
+
+	"assay/check"
+	"assay/check/cycle"
+	"assay/report"
+)
+
+// sayWhatOrderIsUnknown says of a history whose operations name no process, or whose
+// processes complete what they did not invoke, what could not be judged for that. A
+// verdict that is valid only for want of it is unknown.
+func sayWhatOrderIsUnknown(h *report.History, unnamed, uninvoked bool) {
+	var missing []string
+	if unnamed {
+		missing = append(missing, "its operations name no process, so that the order of each client is not known")
+	}
+	if uninvoked {
+		missing = append(missing, "it has completions without invocations, so that it is not known what was over before they began")
+	}
+	if len(missing) == 0 {
+		return
+	}
+	text := strings.Join(missing, "; ")
+	h.Detail += "; " + text
+	if h.Verdict == check.Valid && restsOnOrder(h, unnamed, uninvoked) {
+		h.Verdict, h.Reason = check.Unknown, text+": "+h.Model+" was not put to the test. Name a weaker model with --model, or record the whole history"
+	}
+}
+
+// restsOnOrder reports whether what a history was judged by speaks of an order that it does
+// not tell.
+func restsOnOrder(h *report.History, unnamed, uninvoked bool) bool {
+	model, err := cycle.ParseModel(h.Model)
+	if err != nil {
+		ofTime := []string{modelLinearizable, "mutex", "owner-mutex", "reentrant-mutex", "fenced-mutex", "reentrant-fenced-mutex", "multi-register"}
+		return uninvoked && slices.Contains(ofTime, h.Model)
+	}
+	ofTime := model.Includes(cycle.StrongReadUncommitted)
+	ofClients := model.Includes(cycle.SessionReadUncommitted) || model.Includes(cycle.Causal)
+	return uninvoked && ofTime || unnamed && ofClients && !ofTime
+}
