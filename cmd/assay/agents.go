@@ -48,14 +48,14 @@ func (f *agentFlags) add(flags *pflag.FlagSet, ownEngine bool) {
 	flags.DurationVar(&f.timeout, "agent-timeout", 10*time.Second, "with --agents: one of which nothing is heard for so long is lost, and stops by itself")
 }
 
-// share starts what agents need; a is nil if none were asked for. close ends it. metrics
-// is the flag of that name.
-func (f *agentFlags) share(ctx context.Context, metrics string, stderr io.Writer) (a *runner.Agents, close func(), err error) {
+// share starts what agents need; a is nil if none were asked for. close ends it. watched is
+// the flag that asks for figures of the clients of this process, if one does.
+func (f *agentFlags) share(ctx context.Context, watched string, stderr io.Writer) (a *runner.Agents, close func(), err error) {
 	if f.agents == "" {
 		return nil, func() {}, nil
 	}
-	if metrics != "" {
-		return nil, nil, usageError{errors.New("--metrics tells what the clients of this process do; with --agents it has none: leave one of them out")}
+	if watched != "" {
+		return nil, nil, usageError{errors.New(watched + " tells what the clients of this process do; with --agents it has none: leave one of them out")}
 	}
 	count, local, err := f.count()
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -198,6 +199,11 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 		line += " --listen 127.0.0.1:0" // another program may have the documented port
 	}
 	line = strings.Replace(line, "--metrics 127.0.0.1:9464", "--metrics 127.0.0.1:0", 1) // as well
+	if documented := "http://127.0.0.1:4318"; strings.Contains(line, documented) {
+		receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		t.Cleanup(receiver.Close)
+		line = strings.Replace(line, documented, receiver.URL, 1)
+	}
 	p := startLine(t, dir, line, "STAGING=sqlite:staging.sqlite")
 	switch far {
 	case untilWork:

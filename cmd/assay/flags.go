@@ -60,6 +60,8 @@ type runFlags struct {
 	sharing agentFlags
 	// metrics is where to serve figures for Prometheus, empty for nowhere.
 	metrics string
+	// otlp is where to send them by OTLP, empty for nowhere.
+	otlp string
 	// pipeline are files for the programs around assay, percentiles one of them that a run
 	// alone has.
 	pipeline    pipelineFlags
@@ -108,6 +110,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	_, ownEngine := definition.Lookup(s.Config, "engine")
 	f.sharing.add(flags, ownEngine)
 	flags.StringVar(&f.metrics, "metrics", "", "serve figures for Prometheus while it runs, at HOST:PORT/metrics, such as 127.0.0.1:9464")
+	flags.StringVar(&f.otlp, "otlp", "", "send the same figures to this receiver of OTLP over HTTP, such as http://127.0.0.1:4318; env for the one that OTEL_EXPORTER_OTLP_ENDPOINT names")
 	f.pipeline.add(flags)
 	flags.StringVar(&f.percentiles, "hgrm", "", percentilesUsage)
 	flags.BoolVar(&f.json, "json", false, "print result.json on standard output instead of the summary")

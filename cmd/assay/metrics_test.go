@@ -1,18 +1,23 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	collector "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	"google.golang.org/protobuf/proto"
 
 	dto "github.com/prometheus/client_model/go"
 
@@ -86,6 +91,52 @@ func committedIn(t *testing.T, text string) (n int64) {
 	return n
 }
 
+// TestSent: the figures of a run reach a receiver of OTLP, those of the end too.
+func TestSent(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var mu sync.Mutex
+	committed := 0.0
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		text, err := io.ReadAll(r.Body)
+		var sent collector.ExportMetricsServiceRequest
+		if err := errors.Join(err, proto.Unmarshal(text, &sent)); err != nil {
+			t.Error(err)
+		}
+		if n := committedOf(&sent); n > 0 {
+			committed = n
+		}
+		if strings.Contains(string(text), dir) {
+			t.Error("the address of the database is in what is sent")
+		}
+	}))
+	defer receiver.Close()
+	assay(t, dir, "run", "bank", "--ops", "300", "--accounts", "100", "--audits", "0", "--out", "saved", "--quiet", "--otlp", receiver.URL).want(t, exitValid)
+	r, err := report.ReadJSON(filepath.Join(dir, "saved", report.FileResult))
+	expect.NoError(t, err)
+	if committed != float64(r.Outcomes.Committed) || committed == 0 {
+		t.Errorf("%v committed operations were sent, and there were %d", committed, r.Outcomes.Committed)
+	}
+}
+
+// committedOf sums the committed operations of what is sent.
+func committedOf(sent *collector.ExportMetricsServiceRequest) (n float64) {
+	for _, resource := range sent.GetResourceMetrics() {
+		for _, scope := range resource.GetScopeMetrics() {
+			for _, m := range scope.GetMetrics() {
+				for _, p := range m.GetSum().GetDataPoints() {
+					if m.GetName() == "assay_operations_total" && strings.Contains(p.String(), `"committed"`) {
+						n += p.GetAsDouble()
+					}
+				}
+			}
+		}
+	}
+	return n
+}
+
 // TestMetricsRefused: an address that is none, or that is taken, ends the command before
 // anything is made.
 func TestMetricsRefused(t *testing.T) {
@@ -98,6 +149,11 @@ func TestMetricsRefused(t *testing.T) {
 		for _, more := range [][]string{nil, {"--repeat", "2"}} {
 			args := append([]string{"run", "bank", "--db", "mem://", "--ops", "10", "--out", "saved", "--metrics", address}, more...)
 			assay(t, dir, args...).want(t, code).complaint(t)
+		}
+	}
+	for address, code := range map[string]int{"nonsense": exitUsage, "http://me:hush@127.0.0.1:1": exitUsage, "http://127.0.0.1:1": exitCannotRun} {
+		if said := assay(t, dir, "run", "bank", "--db", "mem://", "--ops", "10", "--out", "saved", "--otlp", address).want(t, code).complaint(t); strings.Contains(said, "hush") {
+			t.Errorf("the password is told: %s", said)
 		}
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -140,30 +141,66 @@ func writePercentiles(path string, o runner.Outcome, shown error) error {
 }
 
 // options is how the runs of a command are carried out in silence, with what is started
-// for them: agents, and the metrics if --metrics asks for them. end ends that.
+// for them: agents, and the metrics if --metrics or --otlp asks for them. end ends that.
 func (f *runFlags) options(cmd *cobra.Command, version string) (o runner.Options, end func(), err error) {
 	stderr := cmd.ErrOrStderr()
 	o = runner.Options{Version: version, Out: f.out, Servers: f.servers, Progress: silence{stderr}}
 	stop := func() {}
-	if f.metrics != "" {
-		server, err := monitor.Serve(f.metrics, version)
-		if err != nil {
+	if f.metrics != "" || f.otlp != "" {
+		var m *monitor.Metrics
+		if m, stop, err = f.watch(cmd.Context(), version, stderr); err != nil {
 			return o, nil, err
 		}
-		fmt.Fprintf(stderr, "metrics: http://%s/metrics\n", server.Address())
-		o.Monitor = server
-		stop = func() {
-			if err := server.Close(); err != nil {
-				fmt.Fprintln(stderr, "note: metrics: "+err.Error())
-			}
-		}
+		o.Monitor = m
 	}
 	var dismiss func()
-	if o.Agents, dismiss, err = f.sharing.share(cmd.Context(), f.metrics, stderr); err != nil {
+	if o.Agents, dismiss, err = f.sharing.share(cmd.Context(), f.watched(), stderr); err != nil {
 		stop()
 		return o, nil, err
 	}
 	return o, func() { dismiss(); stop() }, nil
+}
+
+// watch offers the figures of the runs to others from now on. stop ends that; what went wrong
+// then is a note, since the run has its result.
+func (f *runFlags) watch(ctx context.Context, version string, stderr io.Writer) (m *monitor.Metrics, stop func(), err error) {
+	m = monitor.New(version)
+	var ends []io.Closer
+	stop = func() {
+		for _, end := range ends {
+			if err := end.Close(); err != nil {
+				fmt.Fprintln(stderr, "note: metrics: "+err.Error())
+			}
+		}
+	}
+	if f.metrics != "" {
+		server, err := monitor.Serve(f.metrics, m)
+		if err != nil {
+			return nil, nil, err
+		}
+		fmt.Fprintf(stderr, "metrics: http://%s/metrics\n", server.Address())
+		ends = append(ends, server)
+	}
+	if f.otlp != "" {
+		sender, err := monitor.Send(ctx, f.otlp, version, m)
+		if err != nil {
+			stop()
+			return nil, nil, err
+		}
+		ends = append(ends, sender)
+	}
+	return m, stop, nil
+}
+
+// watched is the flag that offers figures to others, empty if none does.
+func (f *runFlags) watched() string {
+	switch {
+	case f.metrics != "":
+		return "--metrics"
+	case f.otlp != "":
+		return "--otlp"
+	}
+	return ""
 }
 
 // shown is the form in which a result is printed; elsewhere is not at all, since something

@@ -128,7 +128,7 @@ func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.S
 	scenario.Load.Clients = sweep.Largest()
 	scenario.Load.Arrivals = load.Poisson
 	unwatched := f.runFlags // the metrics are those of the series
-	unwatched.metrics = ""
+	unwatched.metrics, unwatched.otlp = "", ""
 	o, end, err := unwatched.options(cmd, version)
 	if err != nil {
 		return nil, err

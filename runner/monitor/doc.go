@@ -1,4 +1,5 @@
-// Package monitor offers the figures of a run under way to Prometheus: counters of
+// Package monitor offers the figures of a run under way to Prometheus, and sends them to
+// receivers of OTLP: counters of
 // operations by how they ended, histograms of their times in seconds, and gauges of the
 // phase, the clients and the faults in force.
 //

@@ -54,17 +54,15 @@ func labelled(t *testing.T, families map[string]*dto.MetricFamily, name string, 
 	return nil
 }
 
-// TestServe counts from many goroutines and reads the figures as Prometheus does.
-func TestServe(t *testing.T) {
-	s, err := Serve("127.0.0.1:0", "test")
-	expect.NoError(t, err)
-	s.Phase("loading")
-	s.Begin("id", "bank", "PostgreSQL", "test", map[uint8]string{1: "transfer", 2: "audit"})
-	s.Phase("measuring")
-	s.Clients(4)
-	s.Fault("kill", "primary", []string{"n1"}, true)
-	s.Fault("pause", "any", []string{"n2"}, true)
-	s.Fault("pause", "any", []string{"n2"}, false)
+// work tells the metrics what they are told of a run.
+func work(m *Metrics) {
+	m.Phase("loading")
+	m.Begin("id", "bank", "PostgreSQL", "test", map[uint8]string{1: "transfer", 2: "audit"})
+	m.Phase("measuring")
+	m.Clients(4)
+	m.Fault("kill", "primary", []string{"n1"}, true)
+	m.Fault("pause", "any", []string{"n2"}, true)
+	m.Fault("pause", "any", []string{"n2"}, false)
 	var clients sync.WaitGroup
 	for range 4 {
 		clients.Go(func() {
@@ -73,13 +71,21 @@ func TestServe(t *testing.T) {
 				if i%10 == 0 {
 					op.Outcome, op.Final, op.Error = history.Failed, history.Failed, "deadlock"
 				}
-				s.Recorded(&op)
+				m.Recorded(&op)
 			}
 		})
 	}
 	clients.Wait()
-	s.Recorded(&history.Op{Kind: 1, Attempt: 1, Outcome: history.Unknown, Error: "connection lost"}) // not its last
-	s.Recorded(&history.Op{Kind: 9, Last: true, Outcome: 77, Final: 77})
+	m.Recorded(&history.Op{Kind: 1, Attempt: 1, Outcome: history.Unknown, Error: "connection lost"}) // not its last
+	m.Recorded(&history.Op{Kind: 9, Last: true, Outcome: 77, Final: 77})
+}
+
+// TestServe counts from many goroutines and reads the figures as Prometheus does.
+func TestServe(t *testing.T) {
+	m := New("test")
+	s, err := Serve("127.0.0.1:0", m)
+	expect.NoError(t, err)
+	work(m)
 	got := scrape(t, s.Address().String())
 	for _, want := range []struct {
 		value  float64
@@ -137,18 +143,18 @@ func TestServeRefuses(t *testing.T) {
 	defer taken.Close()
 	var malformed *AddressError
 	for _, address := range []string{"", "9464", "127.0.0.1:port", "127.0.0.1:99999", "a:b:c"} {
-		if _, err := Serve(address, "test"); !errors.As(err, &malformed) || !strings.Contains(err.Error(), "HOST:PORT") {
+		if _, err := Serve(address, New("test")); !errors.As(err, &malformed) || !strings.Contains(err.Error(), "HOST:PORT") {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
-	if _, err := Serve(taken.Addr().String(), "test"); err == nil || errors.As(err, &malformed) || !strings.Contains(err.Error(), "in use") {
+	if _, err := Serve(taken.Addr().String(), New("test")); err == nil || errors.As(err, &malformed) || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("of a place that is taken it says %v", err)
 	}
 }
 
 // TestOtherPaths: nothing else is there.
 func TestOtherPaths(t *testing.T) {
-	s, err := Serve("127.0.0.1:0", "test")
+	s, err := Serve("127.0.0.1:0", New("test"))
 	expect.NoError(t, err)
 	defer s.Close()
 	for path, want := range map[string]int{"/": http.StatusOK, "/debug/pprof/": http.StatusNotFound} {

@@ -25,7 +25,6 @@ func (e *AddressError) Unwrap() error { return e.Err }
 
 // Server answers GET /metrics until it is closed.
 type Server struct {
-	*Metrics
 	listener net.Listener
 	http     *http.Server
 	ended    chan struct{}
@@ -33,7 +32,7 @@ type Server struct {
 
 // Serve listens at HOST:PORT and answers from then on. It returns an *AddressError for
 // what is no address, and another error if the place is taken or refused.
-func Serve(address, version string) (*Server, error) {
+func Serve(address string, m *Metrics) (*Server, error) {
 	_, err := net.ResolveTCPAddr("tcp", address)
 	if err == nil && address == "" {
 		err = errors.New("it is empty")
@@ -45,8 +44,7 @@ func Serve(address, version string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %w; another program may be there already, name another place with --metrics HOST:PORT", err)
 	}
-	m := New(version)
-	s := &Server{Metrics: m, listener: listener, ended: make(chan struct{}), http: &http.Server{
+	s := &Server{listener: listener, ended: make(chan struct{}), http: &http.Server{
 		Handler: m.Handler(), ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
 	}}
 	go func() {
