@@ -34,7 +34,7 @@ var mayImport = map[string][]string{
 	"workload/isolation":       {"workload/interleaving", "store", "store/bug", "store/promise", "workload", "workload/definition", "load", "history", "check", "check/cycle", "check/cycle/acyclic", "report", "measure"},
 	"workload/interleaving":    {"store", "history", "check/cycle"},
 	"workload/keyvalue":        {"store", "store/bug", "store/promise", "workload/definition", "load", "history", "check"},
-	"workload/ycsb":            {"store", "store/bug", "store/promise", "workload", "workload/definition", "workload/keyvalue", "load", "history", "check", "check/register", "report"},
+	"workload/ycsb":            {"store", "store/bug", "store/promise", "workload", "workload/definition", "workload/keyvalue", "load", "history", "check", "check/register", "report", "internal/spelling"},
 	"workload/availability":    {"store", "store/bug", "workload", "workload/definition", "workload/keyvalue", "load", "history", "check", "report", "measure"},
 	"workload/entity":          {"store", "store/bug", "workload", "workload/definition", "workload/keyvalue", "load", "history", "check", "report"},
 	"workload/churn":           {"store", "store/bug", "store/promise", "workload", "workload/definition", "load", "history", "check", "report"},

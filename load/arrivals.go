@@ -29,7 +29,7 @@ func newArrivals(p Plan) *arrivals {
 // measureEnd is when the measured part of the plan ends, the moment itself
 // excluded.
 func measureEnd(p Plan) int64 {
-	if p.Ops > 0 || p.Warmup > math.MaxInt64-p.Duration {
+	if p.Ops > 0 && !p.Limited || p.Warmup > math.MaxInt64-p.Duration {
 		return math.MaxInt64
 	}
 	return int64(p.Warmup + p.Duration)

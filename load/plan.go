@@ -51,8 +51,10 @@ type Plan struct {
 	Arrivals Arrivals `yaml:"arrivals" json:"arrivals"`
 	// Warmup is worked and checked but not measured.
 	Warmup time.Duration `yaml:"warmup" json:"warmup"`
-	// Duration is how long is measured; ignored if Ops is set.
+	// Duration is how long is measured; ignored if Ops is set, unless Limited is.
 	Duration time.Duration `yaml:"duration" json:"duration"`
+	// Limited has the measured part end after Duration although fewer than Ops were done.
+	Limited bool `yaml:"limited,omitempty" json:"limited,omitempty"`
 	// Ops is how many operations are measured; 0 means by Duration.
 	Ops uint64 `yaml:"ops,omitempty" json:"ops,omitempty"`
 	// Ramp is how many clients start each second; 0 means all at once.

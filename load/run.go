@@ -135,9 +135,14 @@ func (e *engine) phases(ctx context.Context, done <-chan struct{}) Stats {
 		e.mark(history.EventMeasureStart, stats.MeasureStart)
 	}
 	if e.plan.Ops > 0 {
+		var over <-chan time.Time
+		if e.plan.Limited {
+			over = time.After(time.Duration(measureEnd(e.plan) - e.now()))
+		}
 		select {
 		case <-done:
 		case <-e.stop:
+		case <-over:
 		}
 	} else {
 		e.sleepUntil(measureEnd(e.plan))

@@ -296,6 +296,9 @@ func parseScenario(text []byte) (Scenario, error) {
 		if w.Name == s.Workload {
 			s.Config = c
 		}
+		if c, can := c.(definition.Existing); can && s.UseExisting && w.Name == s.Workload {
+			c.UseExisting()
+		}
 	}
 	return s, nil
 }

@@ -27,14 +27,26 @@ type Target struct {
 	// as the workload's package has it; empty for its default. A driver that does not
 	// have the form returns *OptionError.
 	Schema string
-	// Fields and FieldBytes are how many fields the records of the workload have, and
-	// how long each is at most, where the workload lets the user choose.
-	Fields, FieldBytes int
+	// Records is the shape of the workload's records, where it lets the user choose.
+	Records RecordShape
 	// Existing has the workload use tables that are there already; see Schema.
 	Existing bool
 	// Seed feeds whatever the driver draws by chance (the timeouts
 	// of driver/mem, the bugs of driver/bugs).
 	Seed uint64
+}
+
+// RecordShape is how records of one table are; the zero value is the workload's default.
+type RecordShape struct {
+	// Table and Key are what the table and the column of the key are called; the key is a
+	// text of at most KeyLength characters if Texts is true, and else an Integer.
+	Table, Key string
+	Texts      bool
+	KeyLength  int
+	// Prefix begins the names of the fields, of which there are Fields of at most Length
+	// characters each.
+	Prefix         string
+	Fields, Length int
 }
 
 // Which member answers reads; the words are MongoDB's (manual, "Read

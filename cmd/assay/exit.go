@@ -27,6 +27,7 @@ import (
 	"assay/runner/study"
 	"assay/store"
 	"assay/workload/script"
+	"assay/workload/ycsb"
 )
 
 // The exit codes, fixed for those who script assay.
@@ -72,11 +73,11 @@ func oneLine(err error) string {
 // usageErrors tell of each kind of error that is the user's to mend whether it is that.
 func usageErrors() []func(error) bool {
 	return []func(error) bool{
-		isA[usageError], isA[*store.OptionError], isA[*load.PlanError], isA[*catalog.SchemeError], isA[*measure.ThresholdError],
+		isA[usageError], isA[*store.OptionError], isA[*store.ShapeError], isA[*load.PlanError], isA[*catalog.SchemeError], isA[*measure.ThresholdError],
 		isA[*runner.ScenarioError], isA[*runner.FolderError], isA[*runner.InputError], isA[*history.FormatError], isA[*cluster.SpecError],
 		isA[*fault.ParseError], isA[*fault.TargetError], isA[*fault.ScheduleError], isA[*server.NoPrimaryError],
 		isA[*compare.DifferentError], isA[*compare.GateError], isA[*compare.InputError], isA[*series.PlanError], isA[*report.FileError],
-		isA[*study.Error], isA[*monitor.AddressError], isA[*monitor.EndpointError], isA[*script.Error], isA[*agents.AddressError], isA[*kubernetes.TargetError],
+		isA[*study.Error], isA[*monitor.AddressError], isA[*monitor.EndpointError], isA[*script.Error], isA[*ycsb.PropertyError], isA[*agents.AddressError], isA[*kubernetes.TargetError],
 		func(err error) bool { return strings.HasPrefix(err.Error(), "unknown command") },
 	}
 }

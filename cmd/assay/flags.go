@@ -135,7 +135,7 @@ func addFlag(flags *pflag.FlagSet, f definition.Flag) {
 	case *bool:
 		flags.BoolVar(v, f.Name, *v, f.Usage)
 	case pflag.Value:
-		flags.Var(v, f.Name, f.Usage)
+		flags.VarP(v, f.Name, f.Short, f.Usage)
 	}
 }
 
@@ -199,6 +199,15 @@ func (f *runFlags) finish(cmd *cobra.Command, s runner.Scenario) (series.Plan, e
 			axis.Choices[0].Apply(&s)
 		} else {
 			p.Axes = append(p.Axes, axis)
+		}
+	}
+	if c, may := s.Config.(definition.Proposing); may {
+		notes, err := c.Propose(&s.Load, cmd.Flags().Changed)
+		if err != nil {
+			return p, err
+		}
+		for _, note := range notes {
+			fmt.Fprintln(cmd.ErrOrStderr(), "note: "+note)
 		}
 	}
 	s.Plan()

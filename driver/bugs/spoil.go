@@ -178,9 +178,12 @@ func (x *attempt) add(ctx context.Context, o *operation, c *change) bool {
 	d, t := x.d, x.d.schema.Table(c.table)
 	key := t.Keys() - 1
 	nobody := store.OfInt(workload.OperationID(workload.MaxClient, d.calls))
-	if of := c.after[key]; of.Kind == store.Bytes {
+	switch of := c.after[key]; of.Kind {
+	case store.Bytes:
 		nobody = store.OfBytes(slices.Clone(of.Bytes))
 		nobody.Bytes[len(nobody.Bytes)-1]++
+	case store.Text:
+		nobody = store.OfText(of.Text[:max(0, len(of.Text)-1)] + "x")
 	}
 	extra := *c
 	extra.after = c.after.with(key, nobody)

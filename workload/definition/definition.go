@@ -133,6 +133,13 @@ type Existing interface {
 	Touched() (read, written []string)
 }
 
+// Proposing is a Config that may say how the load is, where the user has not: a file has it.
+type Proposing interface {
+	// Propose changes the plan; given reports whether the user gave a flag. notes say what
+	// of it has no effect.
+	Propose(plan *load.Plan, given func(flag string) bool) (notes []string, err error)
+}
+
 // Named is a Config that knows the kinds of operations, where Workload.Operations cannot:
 // the names by history.Op.Kind.
 type Named interface{ OperationNames() map[uint8]string }

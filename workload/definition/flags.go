@@ -13,6 +13,9 @@ import (
 // Flag is a flag of a workload's command.
 type Flag struct {
 	Name string
+	// Short is one letter that stands for it; empty for none. Its Value is then of the
+	// workload's own.
+	Short string
 	// Value points into the configuration: *string, *int, *int64, *float64, *bool, or a
 	// value of the workload's own that reads what is given (String, Set, Type; see
 	// pflag.Value). What it holds is the default.

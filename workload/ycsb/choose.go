@@ -1,7 +1,9 @@
 package ycsb
 
 import (
+	"math"
 	"sync"
+	"sync/atomic"
 
 	"assay/workload"
 )
@@ -27,6 +29,18 @@ const (
 func distributions() []string { return []string{Zipfian, Uniform, Latest, Hotspot} }
 
 const (
+	// Exponential is YCSB's ExponentialGenerator: how far the record is behind the newest
+	// follows an exponential law.
+	Exponential = "exponential"
+	// Sequential is YCSB's SequentialGenerator: one record after the other, over all clients,
+	// and again from the first.
+	Sequential = "sequential"
+)
+
+// allDistributions are those of YCSB's property requestdistribution.
+func allDistributions() []string { return append(distributions(), Exponential, Sequential) }
+
+const (
 	zipfExponent = 0.99
 	// zipfRanks is ScrambledZipfianGenerator.ITEM_COUNT.
 	zipfRanks = 10_000_000_000
@@ -34,40 +48,73 @@ const (
 	// hotspotopnfraction.
 	hotRecords    = 0.2
 	hotOperations = 0.8
+	// exponentialPercent and exponentialFraction are those of exponential.percentile and
+	// exponential.frac: so many percent of operations are on so much of the records.
+	exponentialPercent  = 95
+	exponentialFraction = 0.8571428571
 )
 
 // chooser chooses records. It is a value without state but what it has worked out of
 // the number of records; it is used by one goroutine.
 type chooser struct {
-	distribution string
-	ranks        workload.Zipf
+	*core
+	ranks workload.Zipf
 	// latest is the law over so many records.
-	latest  workload.Zipf
-	records int64
+	latest workload.Zipf
+	known  int64
+	// next counts the choices that are sequential, of all clients.
+	next *atomic.Int64
 }
 
-func newChooser(distribution string) chooser {
-	return chooser{distribution: distribution, ranks: workload.NewZipf(zipfRanks, zipfExponent)}
+func newChooser(of *core, next *atomic.Int64) chooser {
+	return chooser{core: of, ranks: workload.NewZipf(zipfRanks, zipfExponent), next: next}
 }
 
-// choose draws a number below records, which is at least 1.
-func (c *chooser) choose(r *workload.Random, records int64) int64 {
+// choose draws the place of a record below places, which is at least 1. Without YCSB's
+// properties Zipfian, Uniform and Hotspot are over all places, which grow as records are
+// inserted; with them over the records that insertstart and insertcount name, and Zipfian
+// over those and the inserts that are expected: a place that is none yet is drawn again, so
+// that the favourites stay (CoreWorkload.init, nextKeynum).
+func (c *chooser) choose(r *workload.Random, places int64) int64 {
+	first, n := int64(0), places
+	if c.keys.texts {
+		first, n = c.start, min(c.count, places)
+	}
 	switch c.distribution {
 	case Zipfian:
-		return int64(fnv(uint64(c.ranks.Rank(r)-1)) % uint64(records))
+		if c.keys.texts {
+			n = c.count + c.expected + 1
+		}
+		for {
+			if place := first + int64(fnv(uint64(c.ranks.Rank(r)-1))%uint64(n)); place < places {
+				return place
+			}
+		}
 	case Latest:
-		if c.records != records {
-			c.latest, c.records = workload.NewZipf(records, zipfExponent), records
+		if c.known != places {
+			c.latest, c.known = workload.NewZipf(places, zipfExponent), places
 		}
-		return records - c.latest.Rank(r)
+		return places - c.latest.Rank(r)
 	case Hotspot:
-		hot := max(int64(hotRecords*float64(records)), 1)
-		if r.Float() < hotOperations || hot == records {
-			return int64(r.Below(uint64(hot)))
+		hot := int64(c.hotRecords * float64(n))
+		if !c.keys.texts {
+			hot = max(hot, 1)
 		}
-		return hot + int64(r.Below(uint64(records-hot)))
+		if hot > 0 && (r.Float() < c.hotOperations || hot == n) {
+			return first + int64(r.Below(uint64(hot)))
+		}
+		return first + hot + int64(r.Below(uint64(n-hot)))
+	case Exponential:
+		scale := float64(c.records) * c.exponential / -math.Log(1-c.exponentialPercent/100)
+		for {
+			if behind := -math.Log(1-r.Float()) * scale; behind < float64(places) {
+				return places - 1 - int64(behind)
+			}
+		}
+	case Sequential:
+		return first + (c.next.Add(1)-1)%n
 	default:
-		return int64(r.Below(uint64(records)))
+		return first + int64(r.Below(uint64(n)))
 	}
 }
 

@@ -3,6 +3,7 @@ package ycsb
 import (
 	"math"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -12,7 +13,13 @@ import (
 
 // drawn counts what a distribution chooses among so many records.
 func drawn(distribution string, records int64, draws int) []float64 {
-	c := newChooser(distribution)
+	config := Defaults()
+	config.Distribution = distribution
+	of, err := config.core()
+	if err != nil {
+		panic(err)
+	}
+	c := newChooser(&of, new(atomic.Int64))
 	counts := make([]float64, records)
 	r := workload.NewRandom(1, 2)
 	for range draws {

@@ -16,13 +16,14 @@ type client struct {
 	store.Connection[store.Session]
 	work    *work
 	number  int
-	shares  mix
 	chooser chooser
 
 	// Of the operation that is going on, for its next attempts.
 	kind   uint8
 	record int64
 	length int
+	// reads and writes are the fields that it reads and writes, or everyField.
+	reads, writes int
 	// unsure is true if an earlier attempt to insert is unknown.
 	unsure bool
 	values []int64
@@ -43,7 +44,7 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	if err != nil {
 		reply := store.Unsent(err)
 		answer := reply.Answer(c.kind)
-		answer.Values = c.put(c.record)
+		answer.Values = c.unsent()
 		return answer
 	}
 	switch c.kind {
@@ -52,7 +53,8 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	case KindRead:
 		return c.read(ctx, session)
 	case KindUpdate:
-		return c.update(ctx, session, v)
+		answer, _ := c.update(ctx, session, v)
+		return answer
 	case KindScan:
 		return c.scan(ctx, session)
 	default:
@@ -60,16 +62,42 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	}
 }
 
+// unsent are the values of an operation of which nothing was sent.
+func (c *client) unsent() []int64 {
+	switch c.kind {
+	case KindInsert:
+		return c.put(c.record)
+	case KindUpdate:
+		return c.named(c.writes)
+	case KindReadModifyWrite:
+		return c.named(c.reads, c.writes)
+	case KindScan:
+		if c.put(c.record); c.work.core.units() > 1 {
+			c.values = append(c.values, int64(c.length), int64(c.reads))
+		}
+		return c.values
+	}
+	return c.named(c.reads)
+}
+
 // choose decides what an operation does.
 func (c *client) choose(seq uint64) {
 	random := workload.NewRandom(c.work.seed^workload.Mix(uint64(c.number)), seq)
-	c.kind, c.unsure = c.shares.choose(&random), false
+	of := &c.work.core
+	c.kind, c.unsure = of.shares.choose(&random), false
+	c.reads, c.writes = everyField, everyField
 	if c.kind == KindInsert {
 		c.record = c.work.sequence.take()
 		return
 	}
 	c.record = c.work.sequence.number(c.chooser.choose(&random, c.work.sequence.records()))
-	c.length = 1 + int(random.Below(uint64(c.work.config.ScanLength)))
+	c.length = of.scans.draw(&random)
+	if !of.readAll {
+		c.reads = int(random.Below(uint64(of.fields)))
+	}
+	if !of.writeAll {
+		c.writes = int(random.Below(uint64(of.fields)))
+	}
 }
 
 // put makes the values of an answer, which are good until the next call.
@@ -80,97 +108,148 @@ func (c *client) put(values ...int64) []int64 {
 
 func (c *client) key() int64 { return c.work.keys.of(c.record) }
 
-// get reads the record; v is its version, or absent.
-func (c *client) get(ctx context.Context, session store.Session) (v version, reply store.Reply) {
-	asked := c.key()
-	found := new(version) // of this call alone: one that was given up may go on
-	*found = absent
-	reply = session.Run(ctx, store.Call{Statement: keyvalue.Get, Parameters: store.OfInts(asked), Row: func(row store.Row) error {
-		key, v, err := c.work.contents.scan(row)
-		if key != asked {
-			v = garbled
+// named are values that begin with the record and, where fields have versions of their own,
+// these fields.
+func (c *client) named(fields ...int) []int64 {
+	c.put(c.record)
+	if c.work.core.units() > 1 {
+		for _, f := range fields {
+			c.values = append(c.values, int64(f))
 		}
-		*found = v
+	}
+	return c.values
+}
+
+// with adds versions to the values.
+func (c *client) with(found ...version) []int64 {
+	for _, v := range found {
+		c.values = append(c.values, int64(v))
+	}
+	return c.values
+}
+
+// get reads the record; found are the versions of its units, or absent.
+func (c *client) get(ctx context.Context, session store.Session) (found []version, reply store.Reply) {
+	asked := c.key()
+	got := new([]version) // of this call alone: one that was given up may go on
+	*got = []version{absent}
+	field := c.reads
+	reply = session.Run(ctx, store.Call{Statement: at(c.work.program.gets, field), Parameters: []store.Value{c.work.keys.value(asked)}, Row: func(row store.Row) error {
+		key, found, err := c.work.contents.scan(row, field, nil)
+		if key != asked {
+			for i := range found {
+				found[i] = c.work.contents.unknown()
+			}
+		}
+		*got = found
 		return err
 	}})
 	if reply.Outcome != history.Committed {
-		return absent, reply
+		return []version{absent}, reply
 	}
-	return *found, reply
+	return *got, reply
 }
 
 func (c *client) read(ctx context.Context, session store.Session) load.Answer {
-	v, reply := c.get(ctx, session)
+	found, reply := c.get(ctx, session)
 	c.After(reply.Outcome, reply.Broken)
-	answer := unanswered(KindRead, reply, c.put(c.record))
+	answer := unanswered(KindRead, reply, c.named(c.reads))
 	if answer.Outcome == history.Committed {
-		answer.Values = c.put(c.record, int64(v))
+		answer.Values = c.with(found...)
 	}
 	return answer
 }
 
+// classThere is the class of an insert whose key a record of somebody else's had before.
+const classThere = "a record of the key was there before"
+
 func (c *client) insert(ctx context.Context, session store.Session, v version, attempt int) load.Answer {
-	reply := session.Run(ctx, store.Call{Statement: keyvalue.Insert, Parameters: c.work.contents.record(c.key(), v)}).Inserted()
+	reply := session.Run(ctx, store.Call{Statement: keyvalue.Insert, Parameters: c.work.contents.record(nil, c.key(), v, everyField)})
+	if c.work.core.existing && !c.unsure && reply.Violated == store.Unique {
+		reply.Class = classThere
+	} else {
+		reply = reply.Inserted()
+	}
 	reply.Outcome = reply.Unrefused()
 	answer := reply.Answer(KindInsert)
 	answer.Values = c.put(c.record)
-	c.unsure = reply.Repeated(&answer, attempt, c.unsure)
+	if c.unsure = reply.Repeated(&answer, attempt, c.unsure); c.work.core.existing && answer.Done {
+		answer.Done, answer.Outcome = false, history.Unknown // it may be another's
+	}
 	c.After(answer.Outcome, reply.Broken)
 	c.work.sequence.end(c.record)
 	return answer
 }
 
-// update replaces all fields. Where keys are not told apart a record that is not there is
-// made.
-func (c *client) update(ctx context.Context, session store.Session, v version) load.Answer {
-	reply := session.Run(ctx, store.Call{Statement: updateRecord, Parameters: c.work.contents.record(c.key(), v)})
+// update replaces all fields, or one. Where keys are not told apart a record that is not
+// there is made.
+func (c *client) update(ctx context.Context, session store.Session, v version) (answer load.Answer, missing bool) {
+	reply := session.Run(ctx, store.Call{Statement: at(c.work.program.updates, c.writes), Parameters: c.work.contents.record(nil, c.key(), v, c.writes)})
 	c.After(reply.Outcome, reply.Broken)
-	answer := reply.Answer(KindUpdate)
-	answer.Values = c.put(c.record)
+	answer = reply.Answer(KindUpdate)
+	answer.Values = c.named(c.writes)
 	if answer.Outcome == history.Committed && reply.Affected == 0 && !c.work.replaces {
-		answer.Values = c.put(c.record, int64(absent))
+		answer.Values = c.with(absent)
+		return answer, true
 	}
-	return answer
+	return answer, false
 }
 
-// readModifyWrite reads and then writes all fields, which is not atomic, as YCSB does:
-// what others write in between is overwritten.
+// readModifyWrite reads and then writes, which is not atomic, as YCSB does: what others
+// write in between is overwritten.
 func (c *client) readModifyWrite(ctx context.Context, session store.Session, v version, began time.Time) load.Answer {
 	found, reply := c.get(ctx, session)
 	read := time.Now()
-	if reply.Outcome != history.Committed || found == absent {
+	if reply.Outcome != history.Committed || found[0] == absent {
 		c.After(reply.Outcome, reply.Broken)
-		answer := unanswered(KindReadModifyWrite, reply, c.put(c.record))
+		answer := unanswered(KindReadModifyWrite, reply, c.named(c.reads, c.writes))
 		if answer.Outcome == history.Committed {
-			answer.Values = c.put(c.record, int64(absent))
+			answer.Values = c.with(absent)
 		}
 		return answer
 	}
-	answer := c.update(ctx, session, v)
+	answer, missing := c.update(ctx, session, v)
 	answer.Kind = KindReadModifyWrite
-	if len(answer.Values) == 2 { // the record has gone
-		answer.Values = c.put(c.record, int64(absent))
+	c.named(c.reads, c.writes)
+	if missing { // the record has gone
+		answer.Values = c.with(absent)
 		return answer
 	}
-	answer.Values = c.put(c.record, int64(found), int64(read.Sub(began)), int64(time.Since(read)))
+	c.with(found...)
+	c.values = append(c.values, int64(read.Sub(began)), int64(time.Since(read)))
+	answer.Values = c.values
 	return answer
 }
 
 func (c *client) scan(ctx context.Context, session store.Session) load.Answer {
-	found := new([]int64) // as in get
-	reply := session.Run(ctx, store.Call{Statement: scanRecords, Parameters: store.OfInts(c.key(), int64(c.length)), Row: func(row store.Row) error {
-		key, v, err := c.work.contents.scan(row)
-		switch number := c.work.keys.number(key); {
-		case len(*found) >= history.MaxValues-4: // many more than were asked for
+	found, field := new([]int64), c.reads // as in get
+	var versions []version
+	reply := session.Run(ctx, store.Call{Statement: at(c.work.program.scans, field), Parameters: []store.Value{c.work.keys.value(c.key()), store.OfInt(int64(c.length))}, Row: func(row store.Row) error {
+		key, all, err := c.work.contents.scan(row, field, versions[:0])
+		if versions = all; len(*found) >= history.MaxValues-4-2*len(all) { // many more than were asked for
+			return err
+		}
+		number := c.work.keys.number(key)
+		switch {
+		case c.work.keys.texts:
+			*found = append(*found, key)
 		case number >= 0:
-			*found = append(*found, number, int64(v))
+			*found = append(*found, number)
 		default:
 			*found = append(*found, -1, key)
+			return err
+		}
+		for _, v := range all {
+			*found = append(*found, int64(v))
 		}
 		return err
 	}})
 	c.After(reply.Outcome, reply.Broken)
-	answer := unanswered(KindScan, reply, c.put(c.record, int64(c.length)))
+	c.put(c.record, int64(c.length))
+	if c.work.core.units() > 1 {
+		c.values = append(c.values, int64(field))
+	}
+	answer := unanswered(KindScan, reply, c.values)
 	if answer.Outcome == history.Committed {
 		c.values = append(c.values, *found...)
 		answer.Values = c.values

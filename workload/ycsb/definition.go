@@ -88,6 +88,16 @@ type Config struct {
 	// ScanLength is the most records that a scan asks for; how many is chosen
 	// uniformly from 1 on.
 	ScanLength int `yaml:"scan_length" json:"scan_length"`
+	// Properties are YCSB's, as far as they say what is done. If there are any, they count
+	// and none of the above; what is not among them has YCSB's default.
+	Properties map[string]string `yaml:"properties,omitempty" json:"properties,omitempty"`
+	// FieldLengths is the histogram that the property fieldlengthhistogram names.
+	FieldLengths *histogram `yaml:"field_lengths,omitempty" json:"field_lengths,omitempty"`
+	// KeyColumn is what the column of the key is called, where properties count.
+	KeyColumn string `yaml:"key_column,omitempty" json:"key_column,omitempty"`
+
+	given    givenProperties
+	existing bool
 }
 
 // The largest values of a Config.
@@ -116,6 +126,10 @@ func (c Config) Validate() error {
 	if err := definition.CheckRanges(c.Flags()); err != nil {
 		return err
 	}
+	if len(c.Properties) > 0 {
+		_, err := c.core()
+		return err
+	}
 	if c.Fields*c.FieldBytes > maxRecordBytes {
 		return &store.OptionError{Option: "--field-bytes", Value: strconv.Itoa(c.FieldBytes),
 			Want: strconv.Itoa(maxRecordBytes/c.Fields) + " or less with --fields " + strconv.Itoa(c.Fields) + ": a record has at most " + strconv.Itoa(maxRecordBytes) + " bytes"}
@@ -126,13 +140,15 @@ func (c Config) Validate() error {
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return p, nil }
 
 func (c *Config) Volume() definition.Volume {
-	return definition.Volume{Rows: c.Records, RowBytes: int64(c.Fields*c.FieldBytes) + 50}
+	of, _ := c.core()
+	return definition.Volume{Rows: of.count, RowBytes: int64(of.fields*of.lengths.max) + 50}
 }
 
 // NotApplicable are the checks of what is read where the mix reads nothing. What is read
 // back at the end is judged by CheckRecords.
 func (c *Config) NotApplicable() (all []check.NotApplicable) {
-	m, _ := c.shares()
+	of, _ := c.core()
+	m := of.shares
 	if !m.has(KindRead, KindScan, KindReadModifyWrite) {
 		why := "the mix reads nothing; what was written is judged by what is read back at the end"
 		all = append(all, check.NotApplicable{Name: CheckReads, Reason: why}, check.NotApplicable{Name: CheckLinearizable, Reason: why})
@@ -141,17 +157,6 @@ func (c *Config) NotApplicable() (all []check.NotApplicable) {
 		all = append(all, check.NotApplicable{Name: CheckScans, Reason: "the mix has no scans"})
 	}
 	return all
-}
-
-func (c *Config) Target(to *store.Target) { to.Fields, to.FieldBytes = c.Fields, c.FieldBytes }
-
-// shares are the mix and the distribution that are used, of a valid Config.
-func (c *Config) shares() (mix, string) {
-	m, distribution, _ := mixOf(c.Mix)
-	if c.Distribution != "" {
-		distribution = c.Distribution
-	}
-	return m, distribution
 }
 
 func (c *Config) Flags() []definition.Flag {
@@ -166,11 +171,18 @@ func (c *Config) Flags() []definition.Flag {
 		{Name: "fields", Value: &c.Fields, Min: 1, Max: MaxFields, Usage: "fields of a record"},
 		{Name: "field-bytes", Value: &c.FieldBytes, Min: minFieldBytes, Max: MaxFieldBytes, Usage: "bytes of each field"},
 		{Name: "scan-length", Value: &c.ScanLength, Min: 1, Max: MaxScanLength, Usage: "the most records that a scan asks for"},
+		{Name: "property-file", Short: "P", Value: propertyFiles{c}, Usage: "a property file of YCSB's core workload, such as workloada; repeatable, the later one counts"},
+		{Name: "property", Short: "p", Value: propertyValues{c}, Usage: "a property, as NAME=VALUE such as recordcount=1000; repeatable, and counts before any file"},
+		{Name: "key-column", Value: &c.KeyColumn, Usage: "with properties or --use-existing: what the column of the key is called (default " + defaultKeyColumn + "); y_id in tables that YCSB's driver for Cassandra uses"},
 	}
 }
 
 func (c *Config) Options(definition.Support) []report.Setting {
-	m, distribution := c.shares()
+	of, _ := c.core()
+	if len(c.Properties) > 0 {
+		return append([]report.Setting{{Name: "operations", Value: of.shares.String()}, {Name: "properties", Value: inForce(c.Properties)}}, of.judged()...)
+	}
+	m, distribution := of.shares, of.distribution
 	name := c.Mix
 	if len(name) == 1 {
 		name = strings.ToLower(name) + " (" + m.String() + ")"

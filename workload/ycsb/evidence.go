@@ -27,14 +27,20 @@ const (
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// recordName names a record in words.
-func (j *judge) recordName(number int64) string {
-	return fmt.Sprintf("record %d (id %d)", number, j.keys.of(max(number, 0)))
+// recordName names a unit in words: a record, or a field of it.
+func (j *judge) recordName(unit int64) string {
+	number := unit / j.units()
+	name := fmt.Sprintf("record %d (id %s)", number, j.keys.text(j.keys.of(max(number, 0))))
+	if j.units() > 1 {
+		name = j.fieldName(int(unit%j.units())) + " of " + name
+	}
+	return name
 }
 
-// recordEvidence is evidence on a record.
-func (j *judge) recordEvidence(kind string, number int64, what string) check.Evidence {
-	return check.Evidence{Kind: kind, Text: j.recordName(number) + " " + what,
+// recordEvidence is evidence on a unit.
+func (j *judge) recordEvidence(kind string, unit int64, what string) check.Evidence {
+	number := unit / j.units()
+	return check.Evidence{Kind: kind, Text: j.recordName(unit) + " " + what,
 		Fields: map[string]int64{"record": number, "id": j.keys.of(number)}}
 }
 
@@ -50,16 +56,16 @@ func (j *judge) foreignRecord(got keyvalue.Observed) check.Evidence {
 
 // lostEvidence is that of a record that is not there. last is its last acknowledged
 // write; nil if it was loaded and never written since.
-func (j *judge) lostEvidence(number int64, last *write) check.Evidence {
+func (j *judge) lostEvidence(unit int64, last *write) check.Evidence {
 	if last == nil {
-		return j.recordEvidence(kindLost, number, "was loaded and is not there")
+		return j.recordEvidence(kindLost, unit, "was loaded and is not there")
 	}
-	return withWrite(j.recordEvidence(kindLost, number, fmt.Sprintf("is not there, and %s was acknowledged", last.version)), last)
+	return withWrite(j.recordEvidence(kindLost, unit, fmt.Sprintf("is not there, and %s was acknowledged", last.version)), last)
 }
 
 // oldEvidence is that of a record that is older in the end than an acknowledged write.
-func (j *judge) oldEvidence(number int64, holds version, last *write) check.Evidence {
-	return withWrite(j.recordEvidence(kindLost, number, fmt.Sprintf("holds %s, which was there before %s; the write of that, begun at %.6f s, was acknowledged and is lost",
+func (j *judge) oldEvidence(unit int64, holds version, last *write) check.Evidence {
+	return withWrite(j.recordEvidence(kindLost, unit, fmt.Sprintf("holds %s, which was there before %s; the write of that, begun at %.6f s, was acknowledged and is lost",
 		holds, last.version, seconds(last.start))), last)
 }
 
@@ -76,22 +82,22 @@ func fieldsOf(op *history.Op, number int64) map[string]int64 {
 }
 
 // readEvidence is evidence on a version that an operation returned.
-func (j *judge) readEvidence(kind string, op *history.Op, number int64, v version, why string) check.Evidence {
-	return check.Evidence{Kind: kind, Fields: fieldsOf(op, number),
+func (j *judge) readEvidence(kind string, op *history.Op, unit int64, v version, why string) check.Evidence {
+	return check.Evidence{Kind: kind, Fields: fieldsOf(op, unit/j.units()),
 		Text: fmt.Sprintf("at %.6f s operation %d of client %d (%s) found %s in %s, %s",
-			seconds(op.Start), op.Seq, op.Client, operations()[op.Kind], v, j.recordName(number), why)}
+			seconds(op.Start), op.Seq, op.Client, operations()[op.Kind], v, j.recordName(unit), why)}
 }
 
 // scanEvidence is evidence on a record in the answer of a scan.
 func (j *judge) scanEvidence(kind string, op *history.Op, number int64, what string) check.Evidence {
 	return check.Evidence{Kind: kind, Fields: fieldsOf(op, number),
 		Text: fmt.Sprintf("%s: at %.6f s operation %d of client %d, a scan from record %d on, %s",
-			j.recordName(number), seconds(op.Start), op.Seq, op.Client, op.Values[0], what)}
+			j.recordName(max(number, 0)*j.units()), seconds(op.Start), op.Seq, op.Client, op.Values[0], what)}
 }
 
 // conflictEvidence is that of two versions of a record of which each must have come
 // before the other; a was the record's version all the while from a.ends to a.begins.
-func (j *judge) conflictEvidence(number int64, a, b *write) check.Evidence {
+func (j *judge) conflictEvidence(unit int64, a, b *write) check.Evidence {
 	kind := kindOrder
 	switch {
 	case b.firstBy == b.version && a.lastBy != a.version && b.lastBy == b.version:
@@ -112,7 +118,7 @@ func (j *judge) conflictEvidence(number int64, a, b *write) check.Evidence {
 		}
 		return fmt.Sprintf("at %.6f s", seconds(ns))
 	}
-	e := j.recordEvidence(kind, number, fmt.Sprintf("cannot have held %s (A) and %s (B) in any order: A was there when %s ended %s, before %s began for B %s; and B when %s ended %s, before %s began for A %s",
+	e := j.recordEvidence(kind, unit, fmt.Sprintf("cannot have held %s (A) and %s (B) in any order: A was there when %s ended %s, before %s began for B %s; and B when %s ended %s, before %s began for A %s",
 		a.version, b.version, did(a, a.firstBy), when(a.ends), did(b, b.lastBy), when(b.begins), did(b, b.firstBy), when(b.ends), did(a, a.lastBy), when(a.begins)))
 	for name, v := range map[string]version{"a": a.version, "b": b.version, "a_first": a.firstBy, "a_last": a.lastBy, "b_first": b.firstBy, "b_last": b.lastBy} {
 		if v >= 0 {

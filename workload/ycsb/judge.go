@@ -46,7 +46,7 @@ type Figures struct {
 
 // judge judges a run by its files.
 type judge struct {
-	config   Config
+	core
 	evidence definition.Evidence
 	keys     keys
 	contents *contents
@@ -57,18 +57,22 @@ type judge struct {
 	clients map[int]*keyvalue.Progress
 	// whole is true if the history was closed in order.
 	whole bool
-	// inserted is when the insert of each number from config.Records on was
+	// inserted is when the insert of each number from core.records on was
 	// acknowledged; never if it was not.
 	inserted []int64
-	// shares is among how many processes the numbers of inserted records were shared.
-	shares int64
+	// processes is among how many the numbers of inserted records were shared.
+	processes int64
 	// limit is above all numbers that records of this run can have; writes counts the
 	// attempts that wrote, all attempts are attempts.
 	limit            int64
 	writes, attempts int64
+	// numbers are the records by their keys, where these are hashes.
+	numbers []numbered
+	// into is used for each operation again.
+	into []found
 
-	records, reads, scans, linearizable check.Result
-	figures                             Figures
+	kept, reads, scanned, linearizable check.Result
+	figures                            Figures
 }
 
 const never = math.MaxInt64
@@ -89,18 +93,23 @@ func judgeTogether(config Config, seed uint64, e definition.Evidence, together i
 	if err := config.Validate(); err != nil {
 		return nil, Figures{}, err
 	}
+	of, err := config.core()
+	if err != nil {
+		return nil, Figures{}, err
+	}
 	j := &judge{
-		config: config, evidence: e, keys: newKeys(seed), contents: newContents(config, seed),
+		core: of, evidence: e, keys: of.keysOf(seed), contents: newContents(&of, seed),
 		promised: e.Promise == store.Linearizable, clients: map[int]*keyvalue.Progress{}, missing: e.InFlight,
-		records: check.Result{Name: CheckRecords}, reads: check.Result{Name: CheckReads},
-		scans: check.Result{Name: CheckScans}, linearizable: check.Result{Name: CheckLinearizable},
+		kept: check.Result{Name: CheckRecords}, reads: check.Result{Name: CheckReads},
+		scanned: check.Result{Name: CheckScans}, linearizable: check.Result{Name: CheckLinearizable},
 	}
 	if err := j.inspect(); err != nil {
 		return nil, Figures{}, err
 	}
-	passes := 1 + (j.writes+j.limit/4)/together
+	j.numberKeys()
+	passes := 1 + (j.writes+j.limit*j.units()/4)/together
 	if !j.promised {
-		passes = 1 + (j.attempts+j.limit/4)/together
+		passes = 1 + (j.attempts*j.units()+j.limit*j.units()/4)/together
 	}
 	for n := range passes {
 		if err := newPass(j, n, passes).run(); err != nil {
@@ -108,7 +117,7 @@ func judgeTogether(config Config, seed uint64, e definition.Evidence, together i
 		}
 	}
 	j.summarize()
-	return check.Applicable([]check.Result{j.records, j.reads, j.scans, j.linearizable}, config.NotApplicable()), j.figures, nil
+	return check.Applicable([]check.Result{j.kept, j.reads, j.scanned, j.linearizable}, config.NotApplicable()), j.figures, nil
 }
 
 // malformed says that the history cannot be understood.
@@ -120,7 +129,7 @@ func (j *judge) malformed(format string, a ...any) error {
 func (j *judge) inspect() error {
 	ending, err := history.Read(j.evidence.History, history.Visitor{
 		Header: func(h history.Header) error {
-			j.shares = int64(max(len(h.Clocks), 1))
+			j.processes = int64(max(len(h.Clocks), 1))
 			return nil
 		},
 		Op: j.enter,
@@ -130,12 +139,12 @@ func (j *judge) inspect() error {
 		},
 	})
 	j.whole = ending.Whole
-	j.limit = j.config.Records + int64(len(j.inserted))
-	if j.shares > 1 {
-		j.limit += j.shares // one may have inserted more than the others
+	j.limit = j.core.records + int64(len(j.inserted))
+	if j.processes > 1 {
+		j.limit += j.processes // one may have inserted more than the others
 	}
 	for _, c := range j.clients {
-		j.limit += j.shares * c.Missing(j.whole)
+		j.limit += j.processes * c.Missing(j.whole)
 	}
 	return err
 }
@@ -155,17 +164,19 @@ func (j *judge) enter(op *history.Op) error {
 		return j.malformed("%v", err)
 	}
 	j.attempts++
-	if err := j.understood(op); err != nil || len(op.Values) == 0 {
-		return err
+	a, ok := j.decode(op, j.into)
+	j.into = a.found
+	if !ok {
+		return j.malformed("operation %d of client %d cannot be understood", op.Seq, op.Client)
 	}
-	if writes(op) {
-		j.writes++
+	if a.writes {
+		j.writes += a.writeTo - a.writeFrom
 	}
-	if op.Kind != KindInsert {
+	if op.Kind != KindInsert || len(op.Values) == 0 {
 		return nil
 	}
-	at := op.Values[0] - j.config.Records
-	if at < 0 || at > j.shares*(j.attempts+int64(len(j.clients))) {
+	at := op.Values[0] - j.core.records
+	if at < 0 || at > j.processes*(j.attempts+int64(len(j.clients))) {
 		return j.malformed("operation %d of client %d cannot have inserted record %d", op.Seq, op.Client, op.Values[0])
 	}
 	for int64(len(j.inserted)) <= at {
@@ -173,29 +184,6 @@ func (j *judge) enter(op *history.Op) error {
 	}
 	if done := op.Last && op.Final == history.Committed; done || op.Outcome == history.Committed {
 		j.inserted[at] = min(j.inserted[at], op.End)
-	}
-	return nil
-}
-
-// understood returns an error for an attempt whose values are not of its kind. One
-// that was not made has none.
-func (j *judge) understood(op *history.Op) error {
-	n, ok := len(op.Values), false
-	switch op.Kind {
-	case KindInsert:
-		ok = n == 1
-	case KindRead, KindUpdate:
-		ok = n == 1 || n == 2
-	case KindReadModifyWrite:
-		ok = n == 1 || n == 2 || n == 4
-	case KindScan:
-		ok = n >= 1 && (n == 1 || n%2 == 0)
-	}
-	if !ok && (n > 0 || op.Outcome == history.Committed) {
-		return j.malformed("operation %d of client %d cannot be understood", op.Seq, op.Client)
-	}
-	if n > 0 && (op.Values[0] < 0 || op.Kind == KindReadModifyWrite && n == 4 && (op.Values[2] < 0 || op.Values[3] < 0)) {
-		return j.malformed("operation %d of client %d has numbers below 0", op.Seq, op.Client)
 	}
 	return nil
 }
@@ -208,26 +196,32 @@ func (j *judge) unrecorded(v version) bool {
 	return c != nil && c.Unrecorded(seq, attempt, j.whole, true)
 }
 
-// initial is what a record held before the run.
-func (j *judge) initial(number int64) version {
-	if number < j.config.Records {
-		return loadedVersion(number)
+// initial is what a unit held before the run.
+func (j *judge) initial(unit int64) version {
+	number := unit / j.units()
+	switch {
+	case j.existing:
+		return others
+	case !j.loaded(number):
+		return absent
+	case j.fixed:
+		return fixed
 	}
-	return absent
+	return loadedVersion(number)
 }
 
 // summarize gives each check that found nothing its verdict, and each its detail.
 func (j *judge) summarize() {
 	f := &j.figures
-	j.records.Detail = check.Counted(f.Rows, "record was", "records were") + " read back, after " +
+	j.kept.Detail = check.Counted(f.Rows, "record was", "records were") + " read back, after " +
 		check.Counted(f.Acknowledged, "acknowledged write", "acknowledged writes")
 	if f.Rows > 0 && j.missing == "" {
-		j.records.Detail += ": " + check.CountOrNone(f.Lost) + " lost"
-		if wrong := j.records.Found - f.Lost; wrong > 0 {
-			j.records.Detail += ", " + check.Counted(wrong, "record", "records") + " that should not be there or not be so"
+		j.kept.Detail += ": " + check.CountOrNone(f.Lost) + " lost"
+		if wrong := j.kept.Found - f.Lost; wrong > 0 {
+			j.kept.Detail += ", " + check.Counted(wrong, "record", "records") + " that should not be there or not be so"
 		}
 	}
-	j.records.Finish(j.missing, f.Rows == 0, "there are no records")
+	j.kept.Finish(j.missing, f.Rows == 0, "there are no records")
 
 	j.reads.Detail = check.Counted(f.Answered, "answer", "answers") + " compared bit by bit"
 	if f.Wrong > 0 {
@@ -235,17 +229,30 @@ func (j *judge) summarize() {
 	} else {
 		j.reads.Detail += ", each with what somebody had written"
 	}
+	if j.existing {
+		j.reads.Detail += ", or what was there before"
+	}
 	j.reads.Finish("", f.Answered == 0, "nothing was returned")
 
-	j.scans.Detail = check.Counted(f.Scans, "scan", "scans") + ", " + check.CountOrNone(j.scans.Found) + " wrong"
+	j.scanned.Detail = check.Counted(f.Scans, "scan", "scans") + ", " + check.CountOrNone(j.scanned.Found) + " wrong"
 	if f.Incomplete > 0 {
-		j.scans.Detail += "; " + check.Counted(f.Incomplete, "scan", "scans") + " left out a record that was there before" + j.allowed()
+		j.scanned.Detail += "; " + check.Counted(f.Incomplete, "scan", "scans") + " left out a record that was there before" + j.allowed()
 	}
-	j.scans.Finish("", f.Scans == 0, "no scan was answered")
+	j.scanned.Finish("", f.Scans == 0, "no scan was answered")
 
 	j.linearizable.Detail = j.order()
 	j.linearizable.Finish("", f.Answered == 0, "nothing was returned")
 }
+
+// one and many are what a unit is called.
+func (c *core) one() string {
+	if c.units() > 1 {
+		return "field"
+	}
+	return "record"
+}
+
+func (c *core) many() string { return c.one() + "s" }
 
 // order says what the histories of the records showed.
 func (j *judge) order() string {
@@ -253,11 +260,11 @@ func (j *judge) order() string {
 	text := fmt.Sprintf("%s and %s", check.Counted(f.Answered, "answer", "answers"), check.Counted(f.Acknowledged, "acknowledged write", "acknowledged writes"))
 	switch {
 	case f.Disordered == 0 && f.Missing == 0 && j.promised:
-		return text + ": the history of every record is linearizable"
+		return text + ": the history of every " + j.one() + " is linearizable"
 	case f.Disordered == 0 && f.Missing == 0:
-		return text + ": the history of every record is linearizable, which the database does not promise" + j.guarantees()
+		return text + ": the history of every " + j.one() + " is linearizable, which the database does not promise" + j.guarantees()
 	}
-	text += ": the history of " + check.Counted(f.Disordered, "record is", "records is") + " not linearizable"
+	text += ": the history of " + check.Counted(f.Disordered, j.one()+" is", j.many()+" is") + " not linearizable"
 	if f.Missing > 0 {
 		text += ", " + check.Counted(f.Missing, "read", "reads") + " did not find what was loaded"
 	}

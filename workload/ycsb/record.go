@@ -1,56 +1,13 @@
 package ycsb
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
 
 	"assay/store"
 	"assay/workload"
 )
-
-// A record's key is its number under a permutation of the numbers of 62 bits that
-// depends on the seed, so that records come in no order, as YCSB's do that are
-// inserted "hashed", and each key tells its number.
-const keyBits = 62
-
-const (
-	keyMask   = 1<<keyBits - 1
-	keyFactor = 0x1e3779b97f4a7c15 // odd, so that it has an inverse
-)
-
-// keys is the permutation of one seed.
-type keys struct{ offset, inverse uint64 }
-
-func newKeys(seed uint64) keys {
-	k := keys{offset: workload.Mix(seed) & keyMask, inverse: 1}
-	for range 6 { // Newton's method doubles the bits that are right each time
-		k.inverse *= 2 - keyFactor*k.inverse
-	}
-	return k
-}
-
-// of is the key of a number from 0 to 2^62-1.
-func (k keys) of(number int64) int64 {
-	x := (uint64(number) ^ k.offset) & keyMask
-	for range 2 {
-		x ^= x >> (keyBits / 2)
-		x = x * keyFactor & keyMask
-	}
-	return int64(x ^ x>>(keyBits/2))
-}
-
-// number is the inverse of of; -1 for what is no key.
-func (k keys) number(key int64) int64 {
-	if key < 0 || key > keyMask {
-		return -1
-	}
-	x := uint64(key)
-	x ^= x >> (keyBits / 2)
-	for range 2 {
-		x = x * k.inverse & keyMask
-		x ^= x >> (keyBits / 2)
-	}
-	return int64(x ^ k.offset)
-}
 
 // A version says who wrote what a record holds: a client, its operation, and the
 // attempt. What is loaded is the version of the client loader whose operation is the
@@ -76,7 +33,13 @@ const (
 	// mixed: each field is one that somebody can have written, and not all are of
 	// one version.
 	mixed
+	// others: what is there was not written by this run, on tables that were there before.
+	others
 )
+
+// fixed is the version of what a record is to hold where versions are not told. No attempt
+// has it.
+const fixed version = 0
 
 // versionOf is the version of an attempt; ok is false if it has none.
 func versionOf(client int, seq uint64, attempt int) (v version, ok bool) {
@@ -101,6 +64,10 @@ func (v version) String() string {
 	switch {
 	case v == absent:
 		return "no record"
+	case v == others:
+		return "what this run did not write"
+	case v == fixed:
+		return "what its key says"
 	case v < 0:
 		return "what nobody wrote"
 	case client == loader:
@@ -120,41 +87,59 @@ const versionChars = 11
 
 // contents makes and recognizes the fields of records, for one seed. A field holds
 // the version, and behind it characters that follow from seed, key, version and field
-// alone. It is safe for concurrent use.
+// alone. Where versions are not told, it holds what follows from key and field. It is safe
+// for concurrent use.
 type contents struct {
-	seed          uint64
-	fields, bytes int
-	values        [256]int8 // of the characters of alphabet; -1 of others
+	*core
+	keys   keys
+	seed   uint64
+	values [256]int8 // of the characters of alphabet; -1 of others
 }
 
-func newContents(c Config, seed uint64) *contents {
-	of := &contents{seed: seed, fields: c.Fields, bytes: c.FieldBytes}
-	for i := range of.values {
-		of.values[i] = -1
+func newContents(of *core, seed uint64) *contents {
+	c := &contents{core: of, keys: of.keysOf(seed), seed: seed}
+	for i := range c.values {
+		c.values[i] = -1
 	}
 	for i := range alphabet {
-		of.values[alphabet[i]] = int8(i)
+		c.values[alphabet[i]] = int8(i)
 	}
-	return of
+	return c
 }
 
-// record is the record of a key in a version, as a row.
-func (c *contents) record(key int64, v version) []store.Value {
-	row := append(make([]store.Value, 0, 1+c.fields), store.OfInt(key))
-	buffer := make([]byte, c.bytes)
-	for field := range c.fields {
-		c.field(buffer, key, v, field)
-		row = append(row, store.OfText(string(buffer)))
+// record appends a key and its fields in a version, or the one field.
+func (c *contents) record(into []store.Value, key int64, v version, field int) []store.Value {
+	into = append(into, c.keys.value(key))
+	first, last := c.span(field)
+	for i := first; i < last; i++ {
+		into = append(into, store.OfText(c.text(key, v, i)))
 	}
-	return row
+	return into
 }
 
-// field makes the text of a field.
-func (c *contents) field(into []byte, key int64, v version, field int) {
+// span are the fields from first to before last that a field stands for.
+func (c *core) span(field int) (first, last int) {
+	if field == everyField {
+		return 0, c.fields
+	}
+	return field, field + 1
+}
+
+// text is what a field holds.
+func (c *contents) text(key int64, v version, field int) string {
+	random := workload.NewRandom(c.seed^workload.Mix(uint64(key)), workload.Mix(uint64(v))+uint64(field))
+	if c.fixed {
+		random = workload.NewRandom(workload.Mix(uint64(key)), uint64(field))
+		return deterministic(c.keys.text(key), c.fieldName(field), c.lengths.draw(&random))
+	}
+	length := c.lengths.max
+	if c.lengths.min < length {
+		length = c.lengths.draw(&random)
+	}
+	into := make([]byte, length)
 	for i := range versionChars {
 		into[i] = alphabet[v>>(6*i)&63]
 	}
-	random := workload.NewRandom(c.seed^workload.Mix(uint64(key)), workload.Mix(uint64(v))+uint64(field))
 	for rest := into[versionChars:]; len(rest) > 0; {
 		bits := random.Next()
 		n := min(10, len(rest))
@@ -163,44 +148,116 @@ func (c *contents) field(into []byte, key int64, v version, field int) {
 		}
 		rest = rest[n:]
 	}
+	return string(into)
 }
 
-// scan reads a row: its key, and its version, or garbled or mixed.
-func (c *contents) scan(row store.Row) (key int64, v version, err error) {
-	texts, into := make([]string, c.fields), make([]any, 1, 1+c.fields)
-	into[0] = &key
+// deterministic is the value that YCSB gives a field where data integrity is asked for
+// (CoreWorkload.buildDeterministicValue): key and field, and then Java's hash of all before,
+// again and again, each behind a colon.
+func deterministic(key, field string, length int) string {
+	text := append(make([]byte, 0, length+16), key+":"+field...)
+	hash, hashed := int32(0), 0
+	for len(text) < length {
+		for text = append(text, ':'); hashed < len(text); hashed++ {
+			hash = 31*hash + int32(text[hashed])
+		}
+		text = strconv.AppendInt(text, int64(hash), 10)
+	}
+	return string(text[:length])
+}
+
+// scan reads a row of the key and the fields that field stands for: the key, and the version
+// of each unit of them, or garbled, mixed or others.
+func (c *contents) scan(row store.Row, field int, into []version) (key int64, found []version, err error) {
+	first, last := c.span(field)
+	texts := make([]string, last-first)
+	switch {
+	case c.existing:
+		key, err = c.scanLoosely(row, texts)
+	case c.keys.texts:
+		var text string
+		if err = row.Scan(append([]any{&text}, pointers(texts)...)...); err == nil {
+			key = c.keys.read(text)
+		}
+	default:
+		err = row.Scan(append([]any{&key}, pointers(texts)...)...)
+	}
+	if err != nil {
+		return 0, append(into, garbled), err
+	}
+	if c.units() == 1 {
+		return key, append(into, c.recognize(key, texts, first)), nil
+	}
 	for i := range texts {
-		into = append(into, &texts[i])
+		into = append(into, c.recognize(key, texts[i:i+1], first+i))
 	}
-	if err := row.Scan(into...); err != nil {
-		return 0, garbled, err
-	}
-	return key, c.recognize(key, texts), nil
+	return key, into, nil
 }
 
-// recognize is the version of the fields of a record.
-func (c *contents) recognize(key int64, fields []string) version {
-	buffer := make([]byte, c.bytes)
-	found, differ := garbled, false
-	for field, text := range fields {
-		if len(text) != c.bytes {
-			return garbled
+// scanLoosely reads a row that others may have written, in which anything may be missing.
+func (c *contents) scanLoosely(row store.Row, texts []string) (key int64, err error) {
+	values, err := row.AppendValues(nil)
+	if err != nil || len(values) != 1+len(texts) {
+		return 0, cmp.Or(err, fmt.Errorf("a row has %d values, not %d", len(values), 1+len(texts)))
+	}
+	text, _ := values[0].(string)
+	for i := range texts {
+		texts[i], _ = values[1+i].(string)
+	}
+	return c.keys.read(text), nil
+}
+
+func pointers(texts []string) []any {
+	into := make([]any, len(texts))
+	for i := range texts {
+		into[i] = &texts[i]
+	}
+	return into
+}
+
+// unknown is the version of what no run with this seed can have written.
+func (c *contents) unknown() version {
+	if c.existing {
+		return others
+	}
+	return garbled
+}
+
+// recognize is the version of fields of a record, from the first one on.
+func (c *contents) recognize(key int64, fields []string, first int) version {
+	if key < 0 {
+		return c.unknown()
+	}
+	found, differ, strange := garbled, false, false
+	for i, text := range fields {
+		v := fixed
+		if !c.fixed {
+			v = c.stamp(text)
 		}
-		v := version(0)
-		for i := range versionChars {
-			v |= version(c.values[text[i]]) << (6 * i) // -1 sets all bits above, so that nothing is below 0 by chance
+		if v < 0 || c.text(key, v, first+i) != text {
+			strange = true
+			continue
 		}
-		if v < 0 {
-			return garbled
-		}
-		if c.field(buffer, key, v, field); string(buffer) != text {
-			return garbled
-		}
-		differ = differ || field > 0 && v != found
+		differ = differ || found != garbled && v != found
 		found = v
 	}
-	if differ {
+	switch {
+	case strange && found == garbled || strange && !c.existing || strange && c.fixed:
+		return c.unknown()
+	case strange || differ:
 		return mixed
 	}
 	return found
+}
+
+// stamp is the version that a field begins with; less than 0 if it begins with none.
+func (c *contents) stamp(text string) version {
+	if len(text) < versionChars {
+		return garbled
+	}
+	v := version(0)
+	for i := range versionChars {
+		v |= version(c.values[text[i]]) << (6 * i) // -1 sets all bits above, so that nothing is below 0 by chance
+	}
+	return v
 }

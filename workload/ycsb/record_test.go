@@ -64,26 +64,29 @@ func TestVersions(t *testing.T) {
 // TestRecordsAreRecognized: every change of a single character, of the key, and every
 // mixture of two versions is noticed.
 func TestRecordsAreRecognized(t *testing.T) {
-	c := Config{Fields: 3, FieldBytes: 40}
-	of := newContents(c, 7)
+	config := Defaults()
+	config.Fields, config.FieldBytes = 3, 40
+	c, err := config.core()
+	expect.NoError(t, err)
+	of := newContents(&c, 7)
 	v, _ := versionOf(3, 17, 1)
 	w, _ := versionOf(4, 17, 2)
 	fields := func(key int64, v version) []string {
 		var texts []string
-		for _, value := range of.record(key, v)[1:] {
+		for _, value := range of.record(nil, key, v, everyField)[1:] {
 			texts = append(texts, value.Text)
 		}
 		return texts
 	}
 	for _, version := range []version{v, w, loadedVersion(12)} {
-		if key, got, err := of.scan(store.Values(of.record(99, version))); key != 99 || got != version || err != nil {
+		if key, got, err := of.scan(store.Values(of.record(nil, 99, version, everyField)), everyField, nil); key != 99 || got[0] != version || err != nil {
 			t.Fatalf("%v is recognized as %v of %d, %v", version, got, key, err)
 		}
 		texts := fields(99, version)
-		if of.recognize(98, texts) != garbled {
+		if of.recognize(98, texts, 0) != garbled {
 			t.Error("the record of another key is taken for this one's")
 		}
-		if newContents(c, 8).recognize(99, texts) != garbled {
+		if newContents(&c, 8).recognize(99, texts, 0) != garbled {
 			t.Error("the record of another seed is taken for this one's")
 		}
 		for field, text := range texts {
@@ -91,7 +94,7 @@ func TestRecordsAreRecognized(t *testing.T) {
 				for _, char := range []string{"0", "1", "-", "é"[:1], " "} {
 					changed := slices.Clone(texts)
 					changed[field] = text[:i] + char + text[i+1:]
-					if got := of.recognize(99, changed); (got == version) != (text[i:i+1] == char) {
+					if got := of.recognize(99, changed, 0); (got == version) != (text[i:i+1] == char) {
 						t.Fatalf("%v with %q at %d of field %d is recognized as %v", version, char, i, field, got)
 					}
 				}
@@ -101,11 +104,11 @@ func TestRecordsAreRecognized(t *testing.T) {
 	a, b := fields(99, v), fields(99, w)
 	for field := range a {
 		r := slices.Clone(a)
-		if r[field] = b[field]; of.recognize(99, r) != mixed {
-			t.Errorf("a field %d of another version is recognized as %v", field, of.recognize(99, r))
+		if r[field] = b[field]; of.recognize(99, r, 0) != mixed {
+			t.Errorf("a field %d of another version is recognized as %v", field, of.recognize(99, r, 0))
 		}
 	}
-	if got := of.recognize(99, []string{"", "", ""}); got != garbled {
+	if got := of.recognize(99, []string{"", "", ""}, 0); got != garbled {
 		t.Errorf("nothing is recognized as %v", got)
 	}
 }
@@ -132,7 +135,7 @@ func TestMixes(t *testing.T) {
 	}
 	c := Defaults()
 	c.Mix = "e"
-	m, _ := c.shares()
+	m, _, _ := mixOf(c.Mix)
 	counts := map[uint8]int{}
 	r := workload.NewRandom(1, 1)
 	for range 100_000 {

@@ -16,10 +16,10 @@
 package ycsb
 
 import (
-	"cmp"
 	"context"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 
 	"assay/history"
 	"assay/load"
@@ -33,41 +33,78 @@ const FileState = "ycsb.bin"
 
 // schemaOf is what the workload keeps: records of the shape that the target names.
 func schemaOf(target store.Target) (store.Schema, error) {
-	d := Defaults()
-	return schema(cmp.Or(target.Fields, d.Fields), cmp.Or(target.FieldBytes, d.FieldBytes)), nil
+	shape := target.Records
+	if shape == (store.RecordShape{}) {
+		c := Defaults()
+		c.Target(&target)
+		shape = target.Records
+	}
+	return schema(shape, target.Existing), nil
 }
 
-// schema has records with so many fields of so many bytes.
-func schema(fields, fieldBytes int) store.Schema {
-	columns := store.Integers("id")
-	for i := range fields {
-		columns = append(columns, store.Column{Name: "field" + strconv.Itoa(i), Type: store.String, Length: fieldBytes})
+// schema has records of this shape.
+func schema(shape store.RecordShape, existing bool) store.Schema {
+	columns := store.Integers(shape.Key)
+	if shape.Texts {
+		columns[0].Type, columns[0].Length = store.ASCII, shape.KeyLength
 	}
-	return store.Schema{Workload: Name, Reads: true, Tables: []store.Table{{
-		Name: "record", Columns: columns, Loaded: true, LateKey: true, Grows: true, Updated: true,
+	for i := range shape.Fields {
+		columns = append(columns, store.Column{Name: shape.Prefix + strconv.Itoa(i), Type: store.String, Length: shape.Length})
+	}
+	return store.Schema{Workload: Name, Reads: true, Existing: existing, Tables: []store.Table{{
+		Name: shape.Table, Columns: columns, Loaded: true, LateKey: true, Grows: true, Updated: true,
 	}}}
 }
 
-// The numbers of statements, beside those of keyvalue.Statements.
-const (
-	updateRecord = keyvalue.Get + 1 + iota
-	scanRecords
-)
+// everyField stands for all fields where one could be named.
+const everyField = -1
 
-// statements are those of a session: scans are only asked for of a database that has them.
-func statements(of store.Schema, scans bool) []store.Statement {
+// program are the statements of a session and where each is: keyvalue.Insert inserts, and
+// gets, updates and scans have the statements of one field each, or the one of all.
+type program struct {
+	statements           []store.Statement
+	gets, updates, scans []int
+}
+
+// at is the statement of a list for a field.
+func at(list []int, field int) int { return list[max(field, 0)%len(list)] }
+
+// programOf is what the sessions of a run do: scans are only asked for of a database that has
+// them.
+func programOf(of store.Schema, c *core) (p program) {
 	t := &of.Tables[0]
-	key, columns := t.Names()[0], t.Names()
-	update := store.Statement{Name: "update", Verb: store.Update, Table: t.Name, Where: store.Where(key)}
-	for i, c := range columns[1:] {
-		update.Set = append(update.Set, store.Set(c, store.Parameter(i+2)))
+	key, fields := t.Names()[0], t.Names()[1:]
+	p.statements = keyvalue.Statements(of)[:keyvalue.Get]
+	add := func(list *[]int, s store.Statement) {
+		*list = append(*list, len(p.statements))
+		s.Table = t.Name
+		p.statements = append(p.statements, s)
 	}
-	all := append(keyvalue.Statements(of), update)
-	if scans {
-		all = append(all, store.Statement{Name: "scan", Verb: store.Read, Table: t.Name, Columns: columns,
-			Where: []store.Condition{{Column: key, Is: store.AtLeast, Value: store.Parameter(1)}}, Order: []string{key}, Limit: store.Parameter(2)})
+	each := func(all bool, use func(suffix string, columns []string)) {
+		if all {
+			use("", fields)
+			return
+		}
+		for i := range fields {
+			use(" "+strconv.Itoa(i), fields[i:i+1])
+		}
 	}
-	return all
+	each(c.readAll, func(suffix string, columns []string) {
+		given := append([]string{key}, columns...)
+		add(&p.gets, store.Statement{Name: "get" + suffix, Verb: store.Read, Columns: given, Where: store.Where(key)})
+		if c.shares.has(KindScan) {
+			add(&p.scans, store.Statement{Name: "scan" + suffix, Verb: store.Read, Columns: given,
+				Where: []store.Condition{{Column: key, Is: store.AtLeast, Value: store.Parameter(1)}}, Order: []string{key}, Limit: store.Parameter(2)})
+		}
+	})
+	each(c.writeAll, func(suffix string, columns []string) {
+		update := store.Statement{Name: "update" + suffix, Verb: store.Update, Where: store.Where(key)}
+		for i, column := range columns {
+			update.Set = append(update.Set, store.Set(column, store.Parameter(i+2)))
+		}
+		add(&p.updates, update)
+	})
+	return p
 }
 
 // preset is how the records are kept that are read back: the number and the version.
@@ -76,8 +113,9 @@ func preset(of store.Schema, k keys, c *contents) *keyvalue.Preset {
 		Schema: of,
 		Split:  func(number int64) (client int, seq uint64, attempt int, ok bool) { return 0, 0, 0, number >= 0 },
 		Observe: func(row store.Row) (keyvalue.Observed, error) {
-			key, v, err := c.scan(row)
-			return keyvalue.Observed{Number: k.number(key), Digest: keyvalue.Digest{int64(v)}, Key: keyvalue.Digest{key}}, err
+			var v [1]version
+			key, found, err := c.scan(row, everyField, v[:0])
+			return keyvalue.Observed{Number: k.number(key), Digest: keyvalue.Digest{int64(found[0])}, Key: keyvalue.Digest{key}}, err
 		},
 		Unnumbered: true,
 		Magic:      "ASSAYY01",
@@ -89,15 +127,17 @@ func preset(of store.Schema, k keys, c *contents) *keyvalue.Preset {
 type work struct {
 	store.Database
 	definition.NoObservers // the clients themselves read
-	config                 Config
+	core                   core
 	schema                 store.Schema
+	program                program
 	seed                   uint64
 	keys                   keys
 	contents               *contents
 	sequence               *sequence
-	// scans is true if the mix has scans, replaces if an update makes a record that is not
-	// there.
-	scans, replaces bool
+	// next counts the operations that choose sequentially.
+	next atomic.Int64
+	// replaces is true if an update makes a record that is not there.
+	replaces bool
 }
 
 // Open returns a *store.OptionError for a mix that the database cannot do.
@@ -105,20 +145,27 @@ func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) 
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	m, _ := c.shares()
-	if why := db.Lacks()[store.OrderedScans]; why != "" && m.has(KindScan) {
+	of, err := c.core()
+	if err != nil {
+		return nil, err
+	}
+	if why := db.Lacks()[store.OrderedScans]; why != "" && of.shares.has(KindScan) {
 		return nil, &store.OptionError{Option: "scan", Value: "in the order of keys", Reason: why, Want: "a mix without scans: a, b, c, d, f"}
 	}
-	return &work{Database: db, config: *c, schema: schema(c.Fields, c.FieldBytes), seed: seed, keys: newKeys(seed), contents: newContents(*c, seed),
-		sequence: newSequence(c.Records, 0, 1), scans: m.has(KindScan), replaces: db.Lacks()[store.UniqueKeys] != ""}, nil
+	var target store.Target
+	c.Target(&target)
+	w := &work{Database: db, core: of, schema: schema(target.Records, of.existing), seed: seed, keys: of.keysOf(seed), contents: newContents(&of, seed),
+		sequence: newSequence(of.records, 0, 1), replaces: db.Lacks()[store.UniqueKeys] != ""}
+	w.program = programOf(w.schema, &w.core)
+	return w, nil
 }
 
 // Divide implements definition.Dividing: the numbers of inserted records are shared out.
 func (w *work) Divide(share, shares int) {
-	w.sequence = newSequence(w.config.Records, share, shares)
+	w.sequence = newSequence(w.core.records, share, shares)
 }
 
-func (w *work) Rows() int64 { return w.config.Records }
+func (w *work) Rows() int64 { return w.core.count }
 
 // What a batch has when records are loaded, and how many batches at the same time.
 const (
@@ -128,14 +175,14 @@ const (
 )
 
 func (w *work) Load(ctx context.Context, loaded func(done, total int64)) error {
-	size := int64(min(max(batchBytes/(w.config.Fields*w.config.FieldBytes), 1), maxBatch))
-	of := definition.Loading{Loaders: loaders, Rows: w.config.Records, Batch: size, One: "record", Many: "records", Finish: w.FinishLoad}
+	size := int64(min(max(batchBytes/(w.core.fields*w.core.lengths.max), 1), maxBatch))
+	of := definition.Loading{Loaders: loaders, Rows: w.core.count, Batch: size, One: "record", Many: "records", Finish: w.FinishLoad}
 	return of.Load(ctx, func() load.Batch {
 		return func(ctx context.Context, first int64) (int, error) {
 			t := &w.schema.Tables[0]
-			rows := store.Rows{Table: t.Name, Columns: t.Names(), Count: int(min(size, w.config.Records-first+1)), Row: func(i int, into []store.Value) []store.Value {
-				n := first - 1 + int64(i)
-				return append(into, w.contents.record(w.keys.of(n), loadedVersion(n))...)
+			rows := store.Rows{Table: t.Name, Columns: t.Names(), Count: int(min(size, w.core.count-first+1)), Row: func(i int, into []store.Value) []store.Value {
+				n := w.core.start + first - 1 + int64(i)
+				return w.contents.record(into, w.keys.of(n), loadedVersion(n), everyField)
 			}}
 			return rows.Count, w.Database.Load(ctx, rows)
 		}
@@ -145,23 +192,26 @@ func (w *work) Load(ctx context.Context, loaded func(done, total int64)) error {
 // Promise is store.Linearizable if the database promises it of all that the mix reads.
 func (w *work) Promise() string {
 	of := w.Promises()
-	if of.Reads != "" && w.scans {
+	if of.Reads != "" && w.core.shares.has(KindScan) {
 		return of.Scans
 	}
 	return of.Reads
 }
 
 func (w *work) Save(ctx context.Context, folder string, read func(rows int64)) error {
-	return keyvalue.Save(ctx, w.Database, preset(w.schema, w.keys, w.contents), filepath.Join(folder, FileState), read)
+	path := filepath.Join(folder, FileState)
+	if w.keys.texts {
+		return saveTexts(ctx, w.Database, w.schema, w.contents, path, read)
+	}
+	return keyvalue.Save(ctx, w.Database, preset(w.schema, w.keys, w.contents), path, read)
 }
 
 func (w *work) Client(ctx context.Context, n int) (load.Client, error) {
-	connection, err := definition.Connect(ctx, w.Database, statements(w.schema, w.scans))
+	connection, err := definition.Connect(ctx, w.Database, w.program.statements)
 	if err != nil {
 		return nil, err
 	}
-	shares, distribution := w.config.shares()
-	return &client{Connection: connection, work: w, number: n, shares: shares, chooser: newChooser(distribution)}, nil
+	return &client{Connection: connection, work: w, number: n, chooser: newChooser(&w.core, &w.next)}, nil
 }
 
 // unanswered is the answer to an attempt to read that was not answered, which has no

@@ -12,9 +12,9 @@ func (p *pass) finish() {
 	var zones []register.Zone
 	for i := range p.openings {
 		o, of := &p.openings[i], ordered[first[i]:first[i+1]]
-		number := int64(i)*p.of + p.index
+		unit := p.unitAt(int64(i))
 		if p.missing == "" {
-			p.kept(number, o, of)
+			p.keeps(unit, o, of)
 		}
 		zones = zones[:0]
 		if o.begins != unread {
@@ -28,7 +28,7 @@ func (p *pass) finish() {
 			}
 		}
 		if len(zones) > 1 {
-			p.conflicts(number, o, zones, known)
+			p.conflicts(unit, o, zones, known)
 		}
 	}
 }
@@ -40,12 +40,17 @@ func (p *pass) byRecord() (first []uint32, ordered []*write) {
 		for _, c := range p.clients {
 			for i := range c.writes {
 				if w := &c.writes[i]; !w.failed {
-					use(w.record/p.of, w)
+					use(p.place(w.unit), w)
 				}
 			}
 		}
 		for _, w := range p.possible {
-			use(w.record/p.of, w)
+			use(p.place(w.unit), w)
+		}
+		for _, w := range p.inserts {
+			if !w.failed {
+				use(p.place(w.unit), w)
+			}
 		}
 	}
 	first = make([]uint32, len(p.openings)+2)
@@ -65,7 +70,7 @@ func (p *pass) byRecord() (first []uint32, ordered []*write) {
 // conflicts reports that the history of a record is not linearizable, by the first two
 // versions that show it. The zones are those of the initial version, if that was read,
 // and of these writes.
-func (p *pass) conflicts(number int64, o *opening, zones []register.Zone, of []*write) {
+func (p *pass) conflicts(unit int64, o *opening, zones []register.Zone, of []*write) {
 	found := false
 	register.Conflicts(zones, func(a, b int) {
 		if found {
@@ -79,18 +84,19 @@ func (p *pass) conflicts(number int64, o *opening, zones []register.Zone, of []*
 		shift := len(zones) - len(of)
 		known := func(at int) *write {
 			if at < shift {
-				return &write{version: p.initial(number), record: number, start: math.MinInt64, ends: math.MinInt64,
-					begins: o.begins, firstBy: p.initial(number), lastBy: o.by}
+				return &write{version: p.initial(unit), unit: unit, start: math.MinInt64, ends: math.MinInt64,
+					begins: o.begins, firstBy: p.initial(unit), lastBy: o.by}
 			}
 			return of[at-shift]
 		}
-		p.linearizable.Add(p.conflictEvidence(number, known(a), known(b)))
+		p.linearizable.Add(p.conflictEvidence(unit, known(a), known(b)))
 	})
 }
 
-// kept judges whether a record is in the end as its acknowledged writes left it: what
-// it holds must not have been there before one of them began.
-func (p *pass) kept(number int64, o *opening, of []*write) {
+// keeps judges whether a unit is in the end as its acknowledged writes left it: what
+// it holds must not have been there before one of them began. A record that is not there is
+// told once.
+func (p *pass) keeps(unit int64, o *opening, of []*write) {
 	var last, holds *write
 	for _, w := range of {
 		if w.acknowledged && (last == nil || w.start > last.start) {
@@ -100,16 +106,20 @@ func (p *pass) kept(number int64, o *opening, of []*write) {
 			holds = w
 		}
 	}
+	number := unit / p.units()
 	switch {
 	case o.final == garbled: // it is a finding already
-	case o.final == unread && (last != nil || number < p.config.Records):
+	case o.final == unread && (last != nil || p.loaded(number)):
+		if p.gone != number+1 {
+			p.gone = number + 1
+			p.figures.Lost++
+			p.kept.Add(p.lostEvidence(unit, last))
+		}
+	case o.final != unread && last != nil && holds == nil && !(p.fixed && o.final == fixed):
 		p.figures.Lost++
-		p.records.Add(p.lostEvidence(number, last))
-	case o.final != unread && last != nil && holds == nil:
-		p.figures.Lost++
-		p.records.Add(p.oldEvidence(number, o.final, last))
+		p.kept.Add(p.oldEvidence(unit, o.final, last))
 	case holds != nil && last != nil && holds.ends < last.start:
 		p.figures.Lost++
-		p.records.Add(p.oldEvidence(number, o.final, last))
+		p.kept.Add(p.oldEvidence(unit, o.final, last))
 	}
 }

@@ -1,0 +1,229 @@
+package ycsb
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/magiconair/properties"
+
+	"assay/internal/spelling"
+	"assay/store"
+)
+
+// defaults are the properties that YCSB 0.17's CoreWorkload and its Client document and that
+// say what a run does, with their defaults; empty for none.
+func defaults() map[string]string {
+	return map[string]string{
+		"table": "usertable", "fieldcount": "10", "fieldlength": "100", "minfieldlength": "1", "fieldlengthdistribution": constantLength,
+		"fieldlengthhistogram": "hist.txt", "fieldnameprefix": "field", "readallfields": "true", "writeallfields": "false", "dataintegrity": "false",
+		"readproportion": "0.95", "updateproportion": "0.05", "insertproportion": "0", "scanproportion": "0", "readmodifywriteproportion": "0",
+		"requestdistribution": Uniform, "hotspotdatafraction": "0.2", "hotspotopnfraction": "0.8",
+		"exponential.percentile": "95", "exponential.frac": "0.8571428571",
+		"zeropadding": "1", "insertorder": "hashed", "minscanlength": "1", "maxscanlength": "1000", "scanlengthdistribution": Uniform,
+		"insertstart": "0", "insertcount": "", "recordcount": "1000", "operationcount": "0",
+		"maxexecutiontime": "", "target": "", "threadcount": "1", "workload": coreWorkload,
+	}
+}
+
+// The names of YCSB's class in its versions.
+const (
+	coreWorkload    = "site.ycsb.workloads.CoreWorkload"
+	oldCoreWorkload = "com.yahoo.ycsb.workloads.CoreWorkload"
+)
+
+// withoutEffect are properties that YCSB knows and that say nothing of the work, or what
+// assay does in its own way; beside those of drivers, which have a dot in their names.
+func withoutEffect() []string {
+	return []string{"db", "core_workload_insertion_retry_limit", "core_workload_insertion_retry_interval", "readallfieldsbyname", "measurementtype",
+		"exporter", "exportfile", "dotransactions", "label", "hosts", "port"}
+}
+
+// PropertyError means that a file of properties cannot be read.
+type PropertyError struct {
+	Path string
+	Err  error
+}
+
+func (e *PropertyError) Error() string {
+	return fmt.Sprintf("property file %s: %v; a line is NAME=VALUE, as Java's Properties reads it", e.Path, e.Err)
+}
+func (e *PropertyError) Unwrap() error { return e.Err }
+
+// mostPropertyBytes bounds a file of properties.
+const mostPropertyBytes = 1 << 20
+
+// readProperties reads a file as Java's Properties.load does (comments, continued lines,
+// escapes; the last of two values counts). Nothing in a value is expanded.
+func readProperties(path string) (map[string]string, error) {
+	info, err := os.Stat(path)
+	if err == nil && info.Size() > mostPropertyBytes {
+		err = fmt.Errorf("it has %d bytes, more than %d", info.Size(), mostPropertyBytes)
+	}
+	var text []byte
+	if err == nil {
+		text, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, &PropertyError{path, err}
+	}
+	all, err := parseProperties(text)
+	if err != nil {
+		return nil, &PropertyError{path, err}
+	}
+	return all, nil
+}
+
+func parseProperties(text []byte) (map[string]string, error) {
+	loader := properties.Loader{Encoding: properties.ISO_8859_1, DisableExpansion: true}
+	all, err := loader.LoadBytes(text)
+	if err != nil {
+		return nil, err
+	}
+	return all.Map(), nil
+}
+
+// propertyFiles and propertyValues are the flags -P and -p. They are pflag.Values that hold
+// what was given, in its order.
+type (
+	propertyFiles  struct{ of *Config }
+	propertyValues struct{ of *Config }
+)
+
+func (propertyFiles) Type() string  { return "file" }
+func (propertyValues) Type() string { return "name=value" }
+
+func (f propertyFiles) String() string {
+	if f.of == nil {
+		return ""
+	}
+	return strings.Join(f.of.given.files, ",")
+}
+
+func (f propertyValues) String() string {
+	if f.of == nil {
+		return ""
+	}
+	return strings.Join(f.of.given.values, ",")
+}
+
+func (f propertyFiles) Set(path string) error {
+	all, err := readProperties(path)
+	if err != nil {
+		return err
+	}
+	if f.of.given.inFiles == nil {
+		f.of.given.inFiles = map[string]string{}
+	}
+	maps.Copy(f.of.given.inFiles, all)
+	f.of.given.files = append(f.of.given.files, path)
+	return nil
+}
+
+func (f propertyValues) Set(text string) error {
+	name, value, found := strings.Cut(text, "=")
+	if name = strings.TrimSpace(name); !found || name == "" {
+		return fmt.Errorf("%q is not NAME=VALUE, such as recordcount=1000", text)
+	}
+	if f.of.given.named == nil {
+		f.of.given.named = map[string]string{}
+	}
+	f.of.given.named[name] = value
+	f.of.given.values = append(f.of.given.values, text)
+	return nil
+}
+
+// GetSlice, Append and Replace are those of pflag.SliceValue: a command's flags are given to
+// another one by them.
+func (f propertyFiles) GetSlice() []string  { return f.of.given.files }
+func (f propertyValues) GetSlice() []string { return f.of.given.values }
+
+func (f propertyFiles) Append(path string) error  { return f.Set(path) }
+func (f propertyValues) Append(text string) error { return f.Set(text) }
+
+func (f propertyFiles) Replace(all []string) error {
+	f.of.given.files, f.of.given.inFiles = nil, nil
+	return each(all, f.Set)
+}
+
+func (f propertyValues) Replace(all []string) error {
+	f.of.given.values, f.of.given.named = nil, nil
+	return each(all, f.Set)
+}
+
+func each(all []string, set func(string) error) error {
+	for _, one := range all {
+		if err := set(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// givenProperties are those of -P and -p, of which -p counts, wherever it stands.
+type givenProperties struct {
+	files, values  []string
+	inFiles, named map[string]string
+}
+
+func (g *givenProperties) any() bool { return len(g.files)+len(g.values) > 0 }
+
+// all are the properties with where each came from.
+func (g *givenProperties) all() map[string]string {
+	all := maps.Clone(g.inFiles)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, g.named)
+	return all
+}
+
+// divide parts properties into those that say what is done and those that do not, and says
+// of the latter why.
+func divide(all map[string]string) (used map[string]string, notes []string, err error) {
+	used = map[string]string{}
+	var idle, unknown []string
+	known := slices.Sorted(maps.Keys(defaults()))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		_, core := defaults()[name]
+		switch {
+		case name == "workload" && all[name] != coreWorkload && all[name] != oldCoreWorkload:
+			return nil, nil, &store.OptionError{Option: "property workload", Value: all[name], Reason: "assay has YCSB's core workload alone", Want: coreWorkload + ", " + oldCoreWorkload}
+		case core:
+			used[name] = all[name]
+		case slices.Contains(withoutEffect(), name) || strings.Contains(name, "."):
+			idle = append(idle, name)
+		default:
+			unknown = append(unknown, name+spelling.Hint(name, "", known))
+		}
+	}
+	if idle != nil {
+		notes = append(notes, "properties without effect here, which are of YCSB's drivers, its measurements or its loading: "+strings.Join(idle, ", "))
+	}
+	if unknown != nil {
+		notes = append(notes, "properties that YCSB's core workload does not have, ignored as YCSB does: "+strings.Join(unknown, ", "))
+	}
+	return used, notes, nil
+}
+
+// ofLoad are properties that the report has as the load.
+func ofLoad() []string {
+	return []string{"operationcount", "maxexecutiontime", "target", "threadcount", "workload"}
+}
+
+// inForce are all properties as they are, those that were not given by their defaults.
+func inForce(given map[string]string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(defaults())) {
+		value, is := given[name]
+		if !is {
+			value = defaults()[name]
+		}
+		if value != "" && !slices.Contains(ofLoad(), name) && (is || name != "fieldlengthhistogram") {
+			all = append(all, name+"="+value)
+		}
+	}
+	return strings.Join(all, ", ")
+}
