@@ -110,7 +110,13 @@ var mayImport = map[string][]string{
 	"runner/study":             {"internal/spelling"},
 
 	"cluster/kubernetes/kubernetestest": {"cluster/server"},
-	"internal/expect":                   {},
+
+	"workload/replay/capture":   {"workload/replay/recording", "workload/replay/serverlog", "workload/replay/statement"},
+	"workload/replay/recording": {},
+	"workload/replay/serverlog": {},
+	"workload/replay/statement": {},
+
+	"internal/expect": {},
 }
 
 // What only tests may import beside that and internal/expect: a driver's own tests start

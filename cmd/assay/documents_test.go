@@ -77,6 +77,7 @@ var documented = []documentedRule{
 	{pattern: `^go test \./runner .*-trust\.seeds=1000`, far: notRun, why: "a thousand runs; TestTrust itself is run with fewer seeds"},
 	{pattern: `^go test \./check/cycle .*-cycle\.rare=`, far: notRun, why: "it takes minutes; TestUnknownIsRare itself is run with fewer histories"},
 	{pattern: `^ASSAY_TRANSFERS=\d+ \S+ go test \./check/ledger `, far: notRun, why: "a hundred million transfers; TestRowsInAFile judges fewer from a file"},
+	{pattern: `^assay capture `, far: notRun, why: "it reads a server's log; TestCapture reads logs of real servers"},
 	{pattern: `^(pip install|locust) `, far: notRun, why: "another program, from a registry"},
 	{pattern: `^curl -s http://127\.0\.0\.1:8080/openapi\.json$`, far: notRun, why: "TestDocumentedService asks for it"},
 	{pattern: `^assay run entity --db http://127\.0\.0\.1:8080`, far: notRun, why: "TestDocumentedService runs it"},
