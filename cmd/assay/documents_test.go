@@ -84,6 +84,8 @@ var documented = []documentedRule{
 	{pattern: `^(ASSAY_ENGINE=\S+ )?assay agent\b`, far: notRun, why: "it waits for a run; TestAgentIsKilled starts agents by the line that a run prints"},
 	{pattern: `^assay kubernetes |--kubernetes `, far: notRun, why: "it needs a Kubernetes cluster; TestKubernetes has an API server"},
 	{where: "kubernetes.md", pattern: `^docker `, far: notRun, why: "it needs containers; TestChart has the API server look at what uses the image"},
+	{pattern: ` --use-existing`, far: notRun, why: "it needs tables of the user's; TestExistingTables makes some"},
+	{pattern: `^assay run ycsb -P examples/`, far: toItsEnd, codes: []int{exitValid}},
 	{pattern: `--agents \d`, far: untilAgents, codes: []int{exitNoVerdict}},
 	{pattern: `^assay serve `, far: untilServing, codes: []int{exitValid}},
 	{pattern: `^assay view\b`, far: untilViewing, codes: []int{exitValid}},

@@ -28,13 +28,15 @@ Clients read, update, insert and scan records of ten fields of 100 bytes, or rea
 and then update them, in the mix that --mix says: a (half reads, half updates), b (5 %
 updates), c (reads alone), d (5 % inserts, and the newest are read), e (short scans and 5 %
 inserts) or f (half reads, half read-modify-writes). The records are chosen by YCSB's own
-distributions. --rate is YCSB's target.
+distributions. --rate is YCSB's target. -P and -p take YCSB's own property files and
+properties, and --use-existing a usertable that is there.
 
 Each version of a record says who wrote it and is otherwise a function of the seed, so
 that every record that is returned is compared bit by bit; and the history of each record
 is judged for linearizability where the database promises that. What differs from YCSB
 is in docs/ycsb.md.`,
 		Example: `  assay run ycsb --mix b --records 10000 --clients 16
+  assay run ycsb -P examples/ycsb/workloada -p recordcount=2000
   assay run ycsb --mix read=0.7,update=0.2,insert=0.1 --distribution uniform --db postgres://user@host/database
   assay run ycsb --mix a --rate 2000 --cluster cassandra:3 --option consistency=one`,
 		Checks: []definition.Check{
