@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,15 +15,31 @@ import (
 // client is where one process is in the logs.
 type client struct {
 	polled, sent map[*partition]position
-	// subscribed means that the server may move its positions at any time.
-	subscribed bool
+	assignment   assignment
+	before       []saved // the positions that an action is undone to
 }
 
-// position is the last offset of a log that a client polled or was told, and the
-// action in which that was.
+// assignment is how a client was given the logs that it polls.
+type assignment uint8
+
+const (
+	unassigned assignment = iota
+	assigned
+	subscribed // by the server, which may take them away and give others at any time
+)
+
+// position is the last offset of a log that a client polled or was told, the action in
+// which that was, and how the client had been given the log.
 type position struct {
 	offset int64
 	in     int32
+	by     assignment
+}
+
+type saved struct {
+	on    *partition
+	at    position
+	known bool
 }
 
 // positions follows each process through what it polled and sent, in the order of
@@ -47,16 +64,11 @@ func (j *journal) positions(f *findings) {
 			c = &client{polled: map[*partition]position{}, sent: map[*partition]position{}}
 			clients[a.by.Process] = c
 		}
-		if a.assigned || a.subscribed {
-			c.subscribed = a.subscribed
-		}
-		if a.reset {
-			clear(c.polled)
+		if a.moves != "" {
+			c.move(a)
 			continue
 		}
-		if c.subscribed { // each of its operations may begin anywhere
-			clear(c.polled)
-		}
+		c.before = c.before[:0]
 		for n := range a.steps {
 			if s := &a.steps[n]; s.send {
 				j.sendStep(c, i, s, f)
@@ -64,27 +76,73 @@ func (j *journal) positions(f *findings) {
 				j.pollStep(c, i, s, f)
 			}
 		}
+		if !a.by.Acknowledged() { // it polls the same again
+			for n := len(c.before) - 1; n >= 0; n-- {
+				if b := &c.before[n]; b.known {
+					c.polled[b.on] = b.at
+				} else {
+					delete(c.polled, b.on)
+				}
+			}
+		}
 	}
 }
 
+// move keeps the positions in those logs that an assignment covers. One of unknown
+// outcome leaves at most these.
+func (c *client) move(a *action) {
+	switch {
+	case a.moves == "crash":
+		clear(c.polled)
+		clear(c.sent)
+		return
+	case a.moves != "assign" && a.moves != "subscribe" || !a.by.Possible():
+		return
+	case a.moves == "subscribe":
+		c.assignment = subscribed
+	case a.by.Acknowledged():
+		c.assignment = assigned
+	}
+	left := func(p *partition, _ position) bool { return !slices.Contains(a.keys, p) }
+	maps.DeleteFunc(c.polled, left)
+	maps.DeleteFunc(c.sent, left)
+}
+
+// sendStep compares a value with the one that was sent before it to the same log: in the
+// same action, or in one that was acknowledged.
 func (j *journal) sendStep(c *client, i int32, s *step, f *findings) {
-	if s.offset == noOffset {
+	a, m := &j.all[i], &s.on.messages[s.message]
+	offset := s.offset
+	if offset == noOffset || !a.committed {
+		offset = m.offset // as a poll found it
+	}
+	if offset == noOffset || m.again || !a.by.Possible() {
 		return
 	}
-	if last, any := c.sent[s.on]; any && last.offset >= s.offset && !s.on.messages[s.message].again {
-		f.add(kindSendBack, &j.all[i].by, "sent %s to key %s, which got the offset %d, after %s had got %d for what it sent before",
-			s.on.messages[s.message].value, s.on.key, s.offset, &j.all[last.in].by, last.offset)
+	last, known := c.sent[s.on]
+	if known && last.offset >= offset && last.in == i {
+		f.add(kindInnerSendBack, &a.by, "sent %s to key %s, which got the offset %d, after what it had sent there before got %d",
+			m.value, s.on.key, offset, last.offset)
+	} else if known && last.offset >= offset && j.all[last.in].by.Acknowledged() {
+		f.add(kindSendBack, &a.by, "sent %s to key %s, which got the offset %d, after %s had got %d for what it sent before",
+			m.value, s.on.key, offset, &j.all[last.in].by, last.offset)
 	}
-	c.sent[s.on] = position{s.offset, i}
+	c.sent[s.on] = position{offset: offset, in: i}
 }
 
 // pollStep compares a value that was polled with the one polled before of the same
 // log: it follows it, with nothing between them that is known to be there.
 func (j *journal) pollStep(c *client, i int32, s *step, f *findings) {
-	last, any := c.polled[s.on]
-	c.polled[s.on] = position{s.offset, i}
-	inner := last.in == i
-	if !any || inner && c.subscribed && s.first {
+	last, known := c.polled[s.on]
+	c.polled[s.on] = position{s.offset, i, c.assignment}
+	inner := known && last.in == i
+	if !inner {
+		c.before = append(c.before, saved{s.on, last, known})
+	}
+	// A client that subscribed is taken to where its group is, and so is one that was
+	// subscribed before.
+	taken := last.by == subscribed || last.by == assigned && c.assignment == subscribed
+	if !known || taken && (!inner || s.first) {
 		return
 	}
 	back, skip := kindPollBack, kindPollSkip
@@ -106,9 +164,9 @@ func (j *journal) pollStep(c *client, i int32, s *step, f *findings) {
 // reason is why one action comes before another. Beyond the actions come nodes
 // that stand for moments of real time.
 type reason struct {
-	kind            string // ww, wr or realtime
+	kind            string // ww, wr, rw or realtime
 	on              *partition
-	message, before int32 // what was sent or polled, of ww also what stands before it
+	message, before int32 // what was sent or polled, of ww and rw also what stands before it
 }
 
 // dependencies are the edges of the graph of actions; the tag of each is its
@@ -118,7 +176,9 @@ type dependencies struct {
 	nodes   int
 	reasons []reason
 	ww, wr  []acyclic.Edge
+	rw      []acyclic.Edge
 	moments []acyclic.Edge
+	highest map[*partition]*step // room for the last value of each log that an action polled
 }
 
 func (d *dependencies) edge(from, to int32, r reason) acyclic.Edge {
@@ -131,17 +191,12 @@ func (m *message) known() bool { return m.sent >= 0 && !m.again }
 
 // dependencies needs the offsets of all partitions in order (journal.positions).
 //
-// There are no edges from a poll to who sends what it lacks (rw, and G2): a poll
-// returns as much of a log as it likes. jepsen.tests.kafka has none either.
+// An action that polls a log comes before who sent the next value behind the last that it
+// polled (rw). A log does not promise that: a poll returns as much of it as it likes.
 func (j *journal) dependencies() *dependencies {
-	d := &dependencies{j: j, nodes: len(j.all)}
+	d := &dependencies{j: j, nodes: len(j.all), highest: map[*partition]*step{}}
 	for i := range j.all {
-		for n := range j.all[i].steps {
-			s := &j.all[i].steps[n]
-			if m := &s.on.messages[s.message]; !s.send && m.known() && m.sent != int32(i) {
-				d.wr = append(d.wr, d.edge(m.sent, int32(i), reason{kind: "wr", on: s.on, message: s.message}))
-			}
-		}
+		d.addPolls(int32(i))
 	}
 	for _, p := range j.order {
 		last := int32(-1)
@@ -158,6 +213,41 @@ func (j *journal) dependencies() *dependencies {
 	}
 	d.addMoments()
 	return d
+}
+
+// addPolls adds why an action that polled comes after some and before others.
+func (d *dependencies) addPolls(i int32) {
+	a := &d.j.all[i]
+	if !a.by.Acknowledged() {
+		return
+	}
+	clear(d.highest)
+	for n := range a.steps {
+		s := &a.steps[n]
+		if s.send {
+			continue
+		}
+		if m := &s.on.messages[s.message]; m.known() && m.sent != i {
+			d.wr = append(d.wr, d.edge(m.sent, i, reason{kind: "wr", on: s.on, message: s.message}))
+		}
+		if before := d.highest[s.on]; before == nil || before.offset < s.offset {
+			d.highest[s.on] = s
+		}
+	}
+	for n := range a.steps {
+		s := &a.steps[n]
+		if d.highest[s.on] != s {
+			continue
+		}
+		next, _ := slices.BinarySearch(s.on.offsets, s.offset+1)
+		if next == len(s.on.offsets) {
+			continue
+		}
+		behind := s.on.at[s.on.offsets[next]]
+		if m := &s.on.messages[behind]; m.known() && m.sent != i {
+			d.rw = append(d.rw, d.edge(i, m.sent, reason{kind: "rw", on: s.on, message: behind, before: s.message}))
+		}
+	}
 }
 
 // addMoments has a node for each acknowledgement, which leads to the next one and
@@ -202,6 +292,9 @@ func (j *journal) cycles(ctx context.Context, f *findings) (permitted []string) 
 			look(kindG1c, j.pollsInOrder, d.ww, d.wr)
 		}
 	}
+	if f.count[kindG0]+f.count[kindG1c] == 0 && len(permitted) == 0 {
+		look(kindLogG2, j.pollsComplete, d.ww, d.wr, d.rw)
+	}
 	return permitted
 }
 
@@ -222,6 +315,9 @@ func (d *dependencies) evidence(kind string, cycle []acyclic.Edge) check.Evidenc
 		switch r.kind {
 		case "wr":
 			why = fmt.Sprintf("%s polled %s of key %s, which %s sent", next, r.on.messages[r.message].value, r.on.key, name)
+		case "rw":
+			why = fmt.Sprintf("%s polled key %s up to %s, and not %s, which %s sent", name, r.on.key, r.on.messages[r.before].value,
+				r.on.messages[r.message].value, next)
 		case "ww":
 			why = fmt.Sprintf("%s stands behind %s in key %s; %s sent the first and %s the second", r.on.messages[r.message].value,
 				r.on.messages[r.before].value, r.on.key, next, name)

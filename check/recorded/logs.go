@@ -22,10 +22,12 @@ const (
 	kindInnerPollSkip = "int-poll-skip"
 	kindInnerPollBack = "int-nonmonotonic-poll"
 	kindSendBack      = "nonmonotonic-send"
+	kindInnerSendBack = "int-nonmonotonic-send"
 	kindPrecommitted  = "precommitted-read"
 	kindG0            = "G0"
 	kindG1c           = "G1c"
 	kindG1cRealtime   = "G1c-realtime"
+	kindLogG2         = "G2"
 )
 
 // noOffset is the offset of a send that was not told one.
@@ -39,24 +41,29 @@ type journal struct {
 	// is acknowledged: these have no cycle (G1c, G1c-realtime). The sends of
 	// transactions may stand in each other's midst, unless sendsInOrder says that
 	// they come one after the other (no G0; Adya's PL-1). By pollsInOrder, sends and polls together have no
-	// cycle (no G1c; PL-2).
-	sendsInOrder, pollsInOrder bool
+	// cycle (no G1c; PL-2), and by pollsComplete none with what polls lack (no G2; PL-3).
+	sendsInOrder, pollsInOrder, pollsComplete bool
 
 	keys  map[exchange.Atom]*partition
 	order []*partition
 	all   []action // in the order in which they completed
 
 	sends, polls, polled int64
+	did                  []step // room for the steps of one action
+	room                 []step // for those of all
 }
 
 // action is one operation of a client.
 type action struct {
 	by    Operation
 	steps []step
-	// reset means that the client's positions are not known afterwards, subscribed
-	// that they may change at any time from then on, assigned that they no
-	// longer do.
-	reset, subscribed, assigned bool
+	// committed means that what it sent is in the logs: it was acknowledged, or was not
+	// heard of and something that it sent was polled.
+	committed bool
+	// moves is the function of an action that is no send or poll, and keys are those that
+	// it names.
+	moves string
+	keys  []*partition
 }
 
 // step is one send, or one value of one poll.
@@ -71,7 +78,7 @@ type step struct {
 // partition is one log.
 type partition struct {
 	key      exchange.Atom
-	number   map[exchange.Atom]int32
+	number   atomNumbers
 	messages []message
 	at       map[int64]int32 // the message first seen at each offset
 	offsets  []int64         // of at, ascending, once all was read
@@ -82,17 +89,18 @@ type message struct {
 	value        exchange.Atom
 	sent, failed int32
 	acknowledged int32 // an action, or -1
-	offset       int64 // the first that was seen
+	offset, last int64 // the first that was seen, and the highest
 	by           int32 // the action that told it
-	polled       bool
-	again        bool // it was sent more than once
+	polled, read bool  // by anybody, and by an action that was acknowledged
+	again        bool  // it was sent more than once
 }
 
 // newLog judges :send, :poll and :txn of [[:send k v] [:poll]], answered with
 // [[:send k [offset v]] [:poll {k [[offset v] ...]}]]; :assign and :subscribe of a list
 // of keys; :crash.
 func newLog(_, model string) *judge {
-	j := &journal{keys: map[exchange.Atom]*partition{}, pollsInOrder: model == string(cycle.ReadCommitted)}
+	j := &journal{keys: map[exchange.Atom]*partition{}, pollsComplete: model == string(cycle.Serializable)}
+	j.pollsInOrder = j.pollsComplete || model == string(cycle.ReadCommitted)
 	j.sendsInOrder = j.pollsInOrder || model == string(cycle.ReadUncommitted)
 	return &judge{[]function{
 		{word: "send", take: j.steps}, {word: "poll", take: j.steps}, {word: "txn", take: j.steps},
@@ -101,25 +109,50 @@ func newLog(_, model string) *judge {
 	}, j.result}
 }
 
-// move takes what leaves a client at another position.
+// move takes what may leave a client at another position.
 func (j *journal) move(o *exchange.Operation, by Operation) error {
-	a := action{by: by, reset: true, assigned: o.Word == "assign" && by.Acknowledged()}
-	a.subscribed = o.Word == "subscribe" || o.Word == "assign" && !a.assigned
+	a := action{by: by, moves: o.Word}
+	if at := told(o); at.Form == exchange.List {
+		for i := range at.Items {
+			if at.Items[i].Form != exchange.Scalar {
+				return unfit("a list of keys")
+			}
+			a.keys = append(a.keys, j.partition(at.Items[i].Atom))
+		}
+	}
 	j.all = append(j.all, a)
 	return nil
 }
 
+// told is what an operation did as far as its completion tells, else what it was to do.
+// What a client was told holds though its transaction failed: nobody may be given what
+// was not committed, and an offset that is given is given to no other value.
+func told(o *exchange.Operation) *exchange.Value {
+	if o.Told.Form == exchange.List {
+		return &o.Told
+	}
+	return value(o)
+}
+
 // steps takes what sends and polls.
 func (j *journal) steps(o *exchange.Operation, by Operation) error {
-	a, did := action{by: by, reset: !by.Acknowledged()}, value(o)
+	a, did := action{by: by}, told(o)
 	if did.Form != exchange.List {
 		return unfit("steps such as [[:send 1 2] [:poll]]")
 	}
+	j.did = j.did[:0]
 	for i := range did.Items {
 		if err := j.step(&a, &did.Items[i]); err != nil {
 			return err
 		}
 	}
+	const chunk = 1 << 12
+	if len(j.did) > cap(j.room)-len(j.room) {
+		j.room = make([]step, 0, max(chunk, len(j.did)))
+	}
+	first := len(j.room)
+	j.room = append(j.room, j.did...)
+	a.steps = j.room[first:len(j.room):len(j.room)]
 	j.all = append(j.all, a)
 	return nil
 }
@@ -135,7 +168,7 @@ func (j *journal) step(a *action, v *exchange.Value) error {
 		}
 		return j.send(a, v.Items[1].Atom, &v.Items[2])
 	case "poll":
-		if len(v.Items) == 1 || v.Items[1].IsNil() || !a.by.Acknowledged() {
+		if len(v.Items) == 1 || v.Items[1].IsNil() {
 			return nil
 		}
 		return j.poll(a, &v.Items[1])
@@ -156,9 +189,6 @@ func (j *journal) send(a *action, key exchange.Atom, v *exchange.Value) (err err
 	if v.Form != exchange.Scalar {
 		return unfit("a value that is a number, a word or a text")
 	}
-	if !a.by.Acknowledged() {
-		s.offset = noOffset
-	}
 	s.message = s.on.message(v.Atom)
 	m, at := &s.on.messages[s.message], int32(len(j.all))
 	switch {
@@ -173,7 +203,7 @@ func (j *journal) send(a *action, key exchange.Atom, v *exchange.Value) (err err
 		}
 	}
 	j.sends++
-	a.steps = append(a.steps, s)
+	j.did = append(j.did, s)
 	return nil
 }
 
@@ -198,9 +228,10 @@ func (j *journal) poll(a *action, answer *exchange.Value) error {
 				return err
 			}
 			s := step{first: n == 0, on: on, offset: offset, message: on.message(value.Atom)}
-			on.messages[s.message].polled = true
+			m := &on.messages[s.message]
+			m.polled, m.read = true, m.read || a.by.Acknowledged()
 			j.polled++
-			a.steps = append(a.steps, s)
+			j.did = append(j.did, s)
 		}
 	}
 	return nil
@@ -216,7 +247,7 @@ func (j *journal) partition(key exchange.Atom) *partition {
 	}
 	p := j.keys[key]
 	if p == nil {
-		p = &partition{key: key, number: map[exchange.Atom]int32{}, at: map[int64]int32{}}
+		p = &partition{key: key, number: newAtomNumbers(), at: map[int64]int32{}}
 		j.keys[key] = p
 		j.order = append(j.order, p)
 	}
@@ -224,19 +255,20 @@ func (j *journal) partition(key exchange.Atom) *partition {
 }
 
 func (p *partition) message(value exchange.Atom) int32 {
-	n, known := p.number[value]
+	n, known := p.number.of(value)
 	if !known {
 		n = int32(len(p.messages))
-		p.number[value] = n
-		p.messages = append(p.messages, message{value: value, sent: -1, failed: -1, acknowledged: -1, offset: noOffset, by: -1})
+		p.number.set(value, n)
+		p.messages = append(p.messages, message{value: value, sent: -1, failed: -1, acknowledged: -1, offset: noOffset, last: noOffset, by: -1})
 	}
 	return n
 }
 
 func (j *journal) result(ctx context.Context) check.Result {
 	f := newFindings(kindLostWrite, kindAborted, kindUnexpected, kindFuture, kindDuplicate, kindOffsets, kindPollBack, kindPollSkip,
-		kindInnerPollBack, kindInnerPollSkip, kindSendBack, kindPrecommitted, kindG0, kindG1c, kindG1cRealtime)
+		kindInnerPollBack, kindInnerPollSkip, kindSendBack, kindInnerSendBack, kindPrecommitted, kindG0, kindG1c, kindG1cRealtime, kindLogG2)
 	for i := range j.all {
+		j.all[i].committed = j.all[i].provenCommitted()
 		j.values(int32(i), f)
 	}
 	unseen := j.lost(f)
@@ -252,75 +284,4 @@ func (j *journal) result(ctx context.Context) check.Result {
 		missing = "the time limit ended before the search for cycles; allow more time, or judge a shorter history"
 	}
 	return f.resultAs("kafka", detail, missing, j.polled == 0, "nothing was polled, so nothing can be said")
-}
-
-// values judges each value that an action sent or polled, whatever came before.
-func (j *journal) values(i int32, f *findings) {
-	a := &j.all[i]
-	for n := range a.steps {
-		s := &a.steps[n]
-		m := &s.on.messages[s.message]
-		if !s.send {
-			j.polledValue(a, s, m, f)
-		}
-		if s.offset == noOffset {
-			continue
-		}
-		other, taken := s.on.at[s.offset]
-		if !taken {
-			s.on.at[s.offset] = s.message
-		} else if other != s.message {
-			first := &s.on.messages[other]
-			f.add(kindOffsets, &a.by, "found %s at offset %d of key %s, where %s found %s", m.value, s.offset, s.on.key, &j.all[first.by].by, first.value)
-		}
-		switch {
-		case m.offset == noOffset:
-			m.offset, m.by = s.offset, i
-		case m.offset != s.offset && !m.again:
-			f.add(kindDuplicate, &a.by, "found %s at offset %d of key %s, and %s found it at offset %d",
-				m.value, s.offset, s.on.key, &j.all[m.by].by, m.offset)
-		}
-	}
-}
-
-func (j *journal) polledValue(a *action, s *step, m *message, f *findings) {
-	own := slices.ContainsFunc(a.steps, func(o step) bool { return o.send && o.on == s.on && o.message == s.message })
-	switch {
-	case own:
-		f.add(kindPrecommitted, &a.by, "polled %s of key %s, which it had sent itself and not committed", m.value, s.on.key)
-	case m.sent < 0 && m.failed >= 0:
-		f.add(kindAborted, &a.by, "polled %s of key %s, but %s, which sent it, failed", m.value, s.on.key, &j.all[m.failed].by)
-	case m.sent < 0:
-		f.add(kindUnexpected, &a.by, "polled %s of key %s, which nobody sent", m.value, s.on.key)
-	case !m.again && a.by.Complete < j.all[m.sent].by.Invoke:
-		f.add(kindFuture, &a.by, "polled %s of key %s before %s began to send it", m.value, s.on.key, &j.all[m.sent].by)
-	}
-}
-
-// lost adds the values that were acknowledged and never polled, though what has a
-// higher offset was. It returns how many have no higher one that was polled.
-func (j *journal) lost(f *findings) (unseen int64) {
-	for _, p := range j.order {
-		highest := int32(-1) // the message with the highest offset that was polled
-		for n := range p.messages {
-			if m := &p.messages[n]; m.polled && (highest < 0 || m.offset > p.messages[highest].offset) {
-				highest = int32(n)
-			}
-		}
-		for n := range p.messages {
-			m := &p.messages[n]
-			if m.acknowledged < 0 || m.polled {
-				continue
-			}
-			if m.again || highest < 0 || m.offset == noOffset || m.offset > p.messages[highest].offset {
-				unseen++
-				continue
-			}
-			last := &p.messages[highest]
-			f.add(kindLostWrite, &j.all[m.acknowledged].by,
-				"sent %s to key %s, which was acknowledged with offset %d, but nobody polled it, though %s at offset %d was polled",
-				m.value, p.key, m.offset, last.value, last.offset)
-		}
-	}
-	return unseen
 }

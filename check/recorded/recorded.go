@@ -70,7 +70,7 @@ func Checkers() []Checker {
 		{Names: []string{"comments"}, Keyed: true, open: plain(newComments)},
 		{Names: []string{"adya-g2"}, open: plain(newAdyaG2)},
 		{Names: []string{"causal"}, Keyed: true, open: plain(newCausal)},
-		{Names: []string{"kafka"}, Models: []string{string(cycle.ReadUncommitted), string(cycle.ReadCommitted)}, open: newLog},
+		{Names: []string{"kafka"}, Models: []string{string(cycle.ReadUncommitted), string(cycle.ReadCommitted), string(cycle.Serializable)}, open: newLog},
 		{Names: []string{"mutex"}, Keyed: true, open: newLock},
 		{Names: []string{"owner-mutex", "reentrant-mutex", "fenced-mutex", "reentrant-fenced-mutex"}, Keyed: true, Asked: true, open: newLock},
 		{Names: []string{"multi-register"}, Keyed: true, open: plain(newMultiRegister)},

@@ -33,7 +33,11 @@ func (t *eventText) event(op *Operation, kind eventType, index, time int64) {
 		t.word(op.Function.String())
 	}
 	t.field("value", false)
-	t.value(op, kind == acknowledged)
+	if kind != invoked && !op.Told.IsNil() {
+		t.anyValue(&op.Told)
+	} else {
+		t.value(op, kind == acknowledged)
+	}
 	t.raw("}\n")
 }
 

@@ -151,9 +151,10 @@ type Operation struct {
 	// that is not called txn. Request and Answer are the values of the invocation and of
 	// the acknowledgement of an operation that is read as written.
 	// Position and Link are fields of the acknowledgement beside its value.
-	Word            string
-	Request, Answer Value
-	Position, Link  Value
+	Word string
+	// Told is the value of a completion that was none, of such an operation.
+	Request, Answer, Told Value
+	Position, Link        Value
 
 	// asked is what a transaction was invoked with, if plain is set: that was
 	// decoded ahead, and neither Txn nor Numbers has it yet.

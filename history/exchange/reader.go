@@ -354,6 +354,9 @@ func (r *Reader) end(e *event, op *Operation, at int64) error {
 	case failed:
 		op.Outcome = history.Failed
 	}
+	if op.Outcome != history.Committed && op.Function == Other {
+		op.Told = r.tree.value(e.value)
+	}
 	r.tree.settle(op)
 	return nil
 }
