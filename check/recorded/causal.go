@@ -69,7 +69,7 @@ func (c *causal) step(o *exchange.Operation, by Operation, value *exchange.Value
 		c.add(&by, "is linked to the position %s, but the operation before it has the position %s", o.Link.String(), c.last.String())
 		return
 	}
-	c.last, c.linked = o.Position, !o.Position.IsNil()
+	c.last, c.linked = o.Position.Clone(), !o.Position.IsNil()
 	c.settle()
 	switch write := o.Word == "write"; {
 	case write && !slices.Contains(c.values, v-1):

@@ -67,7 +67,7 @@ func (c *comments) judge(read *commentsRead, ids []int32, f *findings) {
 	last := int32(-1)
 	seen := make(map[int32]bool, len(read.saw))
 	for _, id := range read.saw {
-		n, known := c.index[id]
+		n, known := c.index.of(id)
 		if known && seen[n] || !c.seen(id, &read.by, "saw", f) {
 			continue
 		}

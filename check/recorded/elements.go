@@ -18,21 +18,21 @@ type elements struct {
 	all   []Operation
 	which []int32         // the element of each of all
 	names []exchange.Atom // by number
-	index map[exchange.Atom]int32
+	index atomNumbers
 	of    []attempts
 	// again is an element that was put in more than once, by operations that may
 	// have taken effect.
 	again *exchange.Atom
 }
 
-func newElements(w words) elements { return elements{words: w, index: map[exchange.Atom]int32{}} }
+func newElements(w words) elements { return elements{words: w, index: newAtomNumbers()} }
 
 // add takes note of an attempt.
 func (e *elements) add(_ *exchange.Operation, by Operation, a exchange.Atom) error {
-	n, known := e.index[a]
+	n, known := e.index.of(a)
 	if !known {
 		n = int32(len(e.of))
-		e.index[a] = n
+		e.index.set(a, n)
 		e.names = append(e.names, a)
 		e.of = append(e.of, attempts{first: -1, acknowledged: -1, failed: -1})
 	}
@@ -77,7 +77,7 @@ func (w *words) kinds() []string { return []string{kindUnexpected, w.failure, w.
 // seen judges one element that an operation saw. It returns false, and adds why,
 // if the element cannot have been there.
 func (e *elements) seen(a exchange.Atom, by *Operation, verb string, f *findings) bool {
-	n, known := e.index[a]
+	n, known := e.index.of(a)
 	switch {
 	case !known:
 		f.add(kindUnexpected, by, "%s %s, %s", verb, e.element(a), e.words.nobody)

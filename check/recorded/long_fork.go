@@ -76,7 +76,7 @@ func (l *forks) take(o *exchange.Operation, by Operation) error {
 	case len(did.Items) > 1:
 		return unfit("a single write, or reads alone")
 	}
-	if of, known := l.index[writes[0].key]; !known || l.of[of].possible == 0 {
+	if of, known := l.index.of(writes[0].key); !known || l.of[of].possible == 0 {
 		l.values[writes[0].key] = writes[0].value
 	}
 	return l.add(o, by, writes[0].key)

@@ -138,7 +138,7 @@ func (q *queue) result(context.Context) check.Result {
 		if !q.seen(d.element, &d.by, "took out", f) {
 			continue
 		}
-		n := q.index[d.element]
+		n, _ := q.index.of(d.element)
 		if q.of[n].certain == 0 {
 			recovered++
 		}

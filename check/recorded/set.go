@@ -58,7 +58,7 @@ func (s *set) read(by Operation, answer *exchange.Value) error {
 	}
 	read := setRead{by: by}
 	for _, a := range saw {
-		if n, known := s.index[a]; known {
+		if n, known := s.index.of(a); known {
 			read.saw = append(read.saw, n)
 		} else {
 			read.more = append(read.more, a)
@@ -138,7 +138,7 @@ func (s *set) resolve(read *setRead, f *findings) []int32 {
 	}
 	late := map[exchange.Atom]bool{}
 	for _, a := range read.more {
-		n, known := s.index[a]
+		n, known := s.index.of(a)
 		switch {
 		case !late[a]:
 			late[a] = true

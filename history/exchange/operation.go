@@ -160,6 +160,8 @@ type Operation struct {
 	// decoded ahead, and neither Txn nor Numbers has it yet.
 	asked []plainOp
 	plain bool
+	// room is where the lists of Request, Answer and the like are.
+	room []Value
 }
 
 // name is the operation's function, with its article.
@@ -193,6 +195,10 @@ func (o *Operation) Clone() *Operation {
 	for i := range c.Txn {
 		c.Txn[i].List = slices.Clone(c.Txn[i].List)
 	}
+	for _, v := range []*Value{&c.Request, &c.Answer, &c.Told, &c.Position, &c.Link} {
+		*v = v.Clone()
+	}
+	c.room = nil
 	c.Numbers, c.asked = slices.Clone(o.Numbers), slices.Clone(o.asked)
 	for i := range c.Numbers {
 		c.Numbers[i].List = slices.Clone(c.Numbers[i].List)
@@ -202,7 +208,11 @@ func (o *Operation) Clone() *Operation {
 
 // reset empties o, keeping its room.
 func (o *Operation) reset() {
-	*o = Operation{Txn: o.Txn[:0], Accounts: o.Accounts[:0], asked: o.asked[:0]}
+	room := o.room[:0]
+	if cap(room) > roomKept {
+		room = nil
+	}
+	*o = Operation{Txn: o.Txn[:0], Accounts: o.Accounts[:0], asked: o.asked[:0], room: room}
 }
 
 // grow adds an empty micro-operation, with the room of one that was there

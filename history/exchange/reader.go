@@ -355,7 +355,7 @@ func (r *Reader) end(e *event, op *Operation, at int64) error {
 		op.Outcome = history.Failed
 	}
 	if op.Outcome != history.Committed && op.Function == Other {
-		op.Told = r.tree.value(e.value)
+		op.Told = r.tree.value(e.value, op)
 	}
 	r.tree.settle(op)
 	return nil

@@ -7,7 +7,7 @@ func (t *tree) request(e *event, op *Operation) error {
 	op.Function = e.function
 	switch e.function {
 	case Other:
-		op.Word, op.Request = e.word, t.value(e.value)
+		op.Word, op.Request = e.word, t.value(e.value, op)
 		return nil
 	case Transaction:
 		op.Word = e.word
@@ -51,7 +51,7 @@ func (t *tree) request(e *event, op *Operation) error {
 func (t *tree) answer(e *event, op *Operation) error {
 	switch op.Function {
 	case Other:
-		op.Answer, op.Position, op.Link = t.value(e.value), t.value(e.position), t.value(e.link)
+		op.Answer, op.Position, op.Link = t.value(e.value, op), t.value(e.position, op), t.value(e.link, op)
 		return nil
 	case Transaction:
 		return t.txnAnswer(e, op)

@@ -57,6 +57,8 @@ type tree struct {
 	// kind that was asked for, NoKind for any.
 	keyed bool
 	only  Kind
+	// keywords are those that were read, so that each is kept once.
+	keywords map[string]string
 }
 
 func (t *tree) reset() { t.nodes, t.text = t.nodes[:0], t.text[:0] }
@@ -221,9 +223,25 @@ func (t *tree) atom(at int) (Atom, bool) {
 	case stringNode:
 		return Atom{Kind: String, Text: string(t.bytes(at))}, true
 	case keywordNode:
-		return Atom{Kind: Keyword, Text: string(t.bytes(at))}, true
+		return Atom{Kind: Keyword, Text: t.keyword(t.bytes(at))}, true
 	}
 	return Atom{}, false
+}
+
+// keyword returns the text of a keyword.
+func (t *tree) keyword(text []byte) string {
+	const most = 1 << 12
+	known, ok := t.keywords[string(text)]
+	if !ok {
+		known = string(text)
+		if t.keywords == nil {
+			t.keywords = map[string]string{}
+		}
+		if len(t.keywords) < most && len(known) < 1<<8 {
+			t.keywords[known] = known
+		}
+	}
+	return known
 }
 
 // describe names a form in an error, in a few words.

@@ -91,8 +91,22 @@ func (v *Value) String() string {
 	return open + strings.Join(parts, " ") + end
 }
 
-// value returns the form as a Value that shares nothing with the tree.
-func (t *tree) value(at int) Value {
+// roomKept is the most room for values that an operation keeps for the one that is
+// read into it next.
+const roomKept = 1 << 10
+
+// carve returns room for some values, which is the operation's until it is reset.
+func (o *Operation) carve(n int) []Value {
+	if n > cap(o.room)-len(o.room) {
+		o.room = make([]Value, 0, max(n, min(2*cap(o.room), roomKept)))
+	}
+	first := len(o.room)
+	o.room = o.room[:first+n]
+	return o.room[first : first+n : first+n]
+}
+
+// value returns the form as a Value of an operation. It shares nothing with the tree.
+func (t *tree) value(at int, op *Operation) Value {
 	if at == none {
 		return Value{}
 	}
@@ -107,8 +121,22 @@ func (t *tree) value(at int) Value {
 	default:
 		return Value{Form: Inexact, Atom: Atom{Kind: String, Text: string(t.bytes(at))}}
 	}
+	n := 0
+	for range t.children(at) {
+		n++
+	}
+	v.Items = op.carve(n)[:0]
 	for child := range t.children(at) {
-		v.Items = append(v.Items, t.value(child))
+		v.Items = append(v.Items, t.value(child, op))
+	}
+	return v
+}
+
+// Clone returns a copy that shares nothing with v.
+func (v Value) Clone() Value {
+	v.Items = slices.Clone(v.Items)
+	for i := range v.Items {
+		v.Items[i] = v.Items[i].Clone()
 	}
 	return v
 }
