@@ -45,8 +45,8 @@ func newRunOf(version string, w definition.Workload) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: w.Name, Short: w.Short, Long: w.Long, Example: w.Example, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				if err := cmd.Flags().Set(w.Argument, args[0]); err != nil {
+			for _, arg := range args {
+				if err := cmd.Flags().Set(w.Argument, arg); err != nil {
 					return usageError{err}
 				}
 			}
@@ -70,6 +70,9 @@ func newRunOf(version string, w definition.Workload) *cobra.Command {
 	}
 	if w.Argument != "" {
 		cmd.Use, cmd.Args = w.Name+" FILE", atMostOne
+	}
+	if w.Several {
+		cmd.Use, cmd.Args = w.Name+" FILE...", cobra.ArbitraryArgs
 	}
 	f.add(cmd)
 	for _, name := range w.Unused {

@@ -61,7 +61,7 @@ func scriptRun(file, options string) side {
 
 // script is the same file for assay and pgbench.
 func script(file string) (ours, theirs side) {
-	return scriptRun(file, "--setup pgbench-setup.sql --define scale=4"), side{name: "pgbench -M prepared -f, the same file",
+	return scriptRun(file, "--setup pgbench-setup.sql --define scale=4 --protocol prepared"), side{name: "pgbench -M prepared -f, the same file",
 		read: readText(`tps = ([0-9.]+)`, `actually processed: ([0-9]+)`),
 		run:  `pgbench -n -M prepared -c 1 -T "$SECONDS_EACH" -D scale=4 -f ` + file + ` "$(cat address)"`}
 }

@@ -28,8 +28,9 @@ type Workload struct {
 	// Short, Long and Example are the help of its command.
 	Short, Long, Example string
 	// Argument is the name of the flag that the command's only argument stands for, a
-	// file; empty if it takes none.
+	// file; empty if it takes none. Several is true if the command takes several.
 	Argument string
+	Several  bool
 	// Key is the key of its configuration in a scenario file.
 	Key string
 	// Checks are those that its judgement consists of, in their order. A run may

@@ -12,6 +12,7 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/store"
+	"assay/workload/script/pgbench"
 )
 
 type client struct {
@@ -21,6 +22,9 @@ type client struct {
 	values [2]int64
 	// unsure is true if an earlier attempt of the operation is unknown.
 	unsure bool
+	// variables are those that the scripts in pgbench's language have left; nil before the
+	// first.
+	variables *pgbench.Variables
 }
 
 var _ load.Client = (*client)(nil)
@@ -45,8 +49,9 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	call := newCall(p, t, random, c.number, seq)
 	call.watch = c.work.watch
 	var reply store.Reply
-	if t.alone {
-		reply = call.runAlone(ctx, session)
+	if t.texts != nil {
+		call.variables = c.beginning(ctx)
+		reply = session.Texts(ctx, !t.reads, call.runTexts)
 	} else {
 		reply = session.Transaction(ctx, !t.reads, call.run)
 	}
@@ -58,8 +63,11 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 		c.values = [2]int64{call.expected, call.unexpected}
 		answer.Values = c.values[:]
 		c.work.findings.add(CheckExpected, chosen, call.findings)
+		if call.left != nil {
+			c.variables = call.left
+		}
 	case failure != nil:
-		c.failed(&answer, failure)
+		c.failed(&answer, t, failure)
 	}
 	if answer.Outcome == history.Unknown {
 		c.unsure = true
@@ -68,8 +76,16 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	return answer
 }
 
+// beginning are the variables with which an operation begins.
+func (c *client) beginning(ctx context.Context) *pgbench.Variables {
+	if c.variables == nil {
+		c.variables = c.work.variablesOf(ctx, c.number)
+	}
+	return c.variables
+}
+
 // failed enters why a transaction was left, which then had no effect.
-func (c *client) failed(answer *load.Answer, failure error) {
+func (c *client) failed(answer *load.Answer, t *transaction, failure error) {
 	var refused *refusal
 	var wrong *Error
 	switch {
@@ -81,6 +97,8 @@ func (c *client) failed(answer *load.Answer, failure error) {
 			answer.Err = &Error{File: c.work.program.path, Reason: "done() was called in an attempt before which none ended unknown",
 				Advice: "call it only where the operation's own row is there already"}
 		}
+	case errors.As(failure, &wrong) && !wrong.ofDatabase() && t.texts != nil:
+		answer.Class = ClassScript // pgbench ends the client, and the others go on
 	case errors.As(failure, &wrong) && !wrong.ofDatabase():
 		answer.Class, answer.Err = ClassScript, wrong
 	}
@@ -100,28 +118,6 @@ func (c *call) run(ctx context.Context, tx Transaction) error {
 		c.end.Store(&err)
 	}
 	return err
-}
-
-// runAlone sends the only statement of the transaction, once the script has said which.
-func (c *call) runAlone(ctx context.Context, session Session) store.Reply {
-	var only onlyStatement
-	if err := c.run(ctx, &only); err != nil {
-		return store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: err}
-	}
-	return session.Single(ctx, only.statement)
-}
-
-// onlyStatement keeps the statement that is to be sent.
-type onlyStatement struct{ statement Statement }
-
-func (o *onlyStatement) Query(_ context.Context, s Statement, _ func([]any) error) error {
-	o.statement = s
-	return nil
-}
-
-func (o *onlyStatement) Execute(_ context.Context, s Statement) (int64, error) {
-	o.statement = s
-	return 0, nil
 }
 
 // ended is the error with which the work ended; nil if it had none, or goes on.

@@ -9,10 +9,10 @@
 package script
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -21,9 +21,13 @@ import (
 
 // Config is what a user can set of the workload. It is a definition.Config.
 type Config struct {
-	// File and Text are the script, and where it was. Text alone counts.
-	File string `yaml:"file" json:"file"`
-	Text source `yaml:"text" json:"text"`
+	// Script is the first, and More are others beside it, in pgbench's language.
+	Script `yaml:",inline"`
+	More   []Script `yaml:"more,omitempty" json:"more,omitempty"`
+	// Language is what scripts are written in; empty to tell it by their content.
+	Language ScriptLanguage `yaml:"language,omitempty" json:"language,omitempty"`
+	// Protocol is how statements in pgbench's language are sent; empty for simple.
+	Protocol store.Protocol `yaml:"protocol,omitempty" json:"protocol,omitempty"`
 	// Setup and SetupText are the SQL that comes before the script, of a script in SQL.
 	Setup     string `yaml:"setup,omitempty" json:"setup,omitempty"`
 	SetupText source `yaml:"setup_text,omitempty" json:"setup_text,omitempty"`
@@ -42,6 +46,28 @@ type Config struct {
 	// Loaders is how many batches of rows are loaded at the same time.
 	Loaders int `yaml:"loaders" json:"loaders"`
 }
+
+// Script is one file.
+type Script struct {
+	// File and Text are the script, and where it was. Text alone counts.
+	File string `yaml:"file" json:"file"`
+	Text source `yaml:"text" json:"text"`
+	// Weight is how often it is run, beside the others; nil for 1.
+	Weight *int64 `yaml:"weight,omitempty" json:"weight,omitempty"`
+}
+
+func (s Script) weight() int64 {
+	if s.Weight == nil {
+		return 1
+	}
+	return *s.Weight
+}
+
+// scripts are all of them.
+func (c *Config) scripts() []Script { return append([]Script{c.Script}, c.More...) }
+
+// protocol is how statements in pgbench's language are sent.
+func (c *Config) protocol() store.Protocol { return cmp.Or(c.Protocol, store.Simple) }
 
 // Defaults returns the configuration of a run without flags. Its script is missing.
 func Defaults() Config { return Config{Observe: 5, Loaders: 4} }
@@ -70,15 +96,59 @@ func (f file) String() string {
 
 func (f file) Type() string { return "file" }
 
-func (f file) Set(path string) error {
+func (f file) Set(path string) (err error) {
+	*f.text, err = readSource(path)
+	*f.path = path
+	return err
+}
+
+func readSource(path string) (source, error) {
 	text, err := os.ReadFile(path)
 	switch {
 	case err != nil:
-		return fmt.Errorf("read the script: %w", err)
+		return "", fmt.Errorf("read the script: %w", err)
 	case len(text) > maxSource:
-		return fmt.Errorf("%s has %d bytes; a script has at most %d", path, len(text), maxSource)
+		return "", fmt.Errorf("%s has %d bytes; a script has at most %d", path, len(text), maxSource)
 	}
-	*f.path, *f.text = path, source(text)
+	return source(text), nil
+}
+
+// files is a flag's value that reads a script each time that it is given.
+type files struct{ config *Config }
+
+func (f files) String() string {
+	if f.config == nil {
+		return ""
+	}
+	return f.config.File
+}
+
+func (f files) Type() string { return "file" }
+
+// maxWeight is pgbench's.
+const maxWeight = 1<<31 - 1
+
+// Set takes FILE or FILE@WEIGHT.
+func (f files) Set(given string) error {
+	var s Script
+	s.File = given
+	if at := strings.LastIndexByte(given, '@'); at > 0 {
+		if n, err := strconv.ParseInt(given[at+1:], 10, 64); err == nil {
+			if n < 0 || n > maxWeight {
+				return &store.OptionError{Option: "weight", Value: given[at+1:], Want: "0 to 2147483647, as in FILE@3"}
+			}
+			s.File, s.Weight = given[:at], &n
+		}
+	}
+	var err error
+	if s.Text, err = readSource(s.File); err != nil {
+		return err
+	}
+	if f.config.File == "" {
+		f.config.Script = s
+	} else {
+		f.config.More = append(f.config.More, s)
+	}
 	return nil
 }
 
@@ -94,6 +164,11 @@ func (c Config) Validate() error {
 		return &store.OptionError{Option: "--pause", Value: strconv.FormatFloat(c.Pause, 'g', -1, 64), Want: "0 to 1000 milliseconds"}
 	case c.Loaders < 1 || c.Loaders > 256:
 		return &store.OptionError{Option: "--loaders", Value: strconv.Itoa(c.Loaders), Want: "1 to 256"}
+	}
+	switch c.Protocol {
+	case "", store.Simple, store.Extended, store.Prepared:
+	default:
+		return &store.OptionError{Option: "--protocol", Value: string(c.Protocol), Want: "simple, extended or prepared"}
 	}
 	p, err := c.compile(0)
 	if err == nil {
@@ -118,14 +193,23 @@ func (c Config) compile(language Language) (*program, error) {
 
 // read reads the script in the language that it is written in.
 func (c Config) read(defines map[string]string, known *statements) (*program, error) {
-	if strings.EqualFold(filepath.Ext(c.File), ".sql") {
-		if err := known.inLanguage(SQL, "a script in a file .sql", "one in Starlark, FILE.star"); err != nil {
+	of, err := c.languageOfScripts()
+	if err != nil {
+		return nil, err
+	}
+	if of == PgbenchLanguage {
+		if err := known.inLanguage(SQL, "a script in pgbench's language", "one in Starlark, FILE.star"); err != nil {
 			return nil, &Error{File: c.File, Line: 1, Column: 1, Reason: err.Error(), Err: err}
 		}
 		return parseSQL(c, defines, known)
 	}
-	if c.Setup != "" {
-		return nil, &store.OptionError{Option: "--setup", Value: c.Setup, Want: "with a script in SQL; one in Starlark has a function setup"}
+	switch {
+	case c.Setup != "":
+		return nil, &store.OptionError{Option: "--setup", Value: c.Setup, Want: "with a script in pgbench's language; one in Starlark has a function setup"}
+	case c.Protocol != "":
+		return nil, &store.OptionError{Option: "--protocol", Value: string(c.Protocol), Want: "with a script in pgbench's language"}
+	case len(c.More) > 0 || c.Weight != nil:
+		return nil, &Error{File: c.File, Reason: "several files and weights are for scripts in pgbench's language", Advice: "declare several transactions in one file, each with its weight"}
 	}
 	return parse(c.File, string(c.Text), defines, known)
 }

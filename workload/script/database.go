@@ -153,6 +153,14 @@ func (s *session) Transaction(ctx context.Context, writes bool, work func(contex
 	}))
 }
 
+func (s *session) Texts(ctx context.Context, writes bool, work func(context.Context, store.Sender) error) store.Reply {
+	by, is := s.Session.(store.Verbatim)
+	if !is {
+		return store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: errors.New("the database's sessions send no statements as they are written")}
+	}
+	return constrained(by.Verbatim(ctx, writes, work))
+}
+
 // transactionOf is a Transaction of a session.
 type transactionOf struct {
 	session *session

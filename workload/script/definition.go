@@ -17,25 +17,28 @@ const Name = "script"
 
 func Definition() definition.Workload {
 	return definition.Workload{
-		Name: Name, Key: "script", Argument: "script",
-		Summary: "your own transactions, in Starlark or SQL, with what must hold of them",
+		Name: Name, Key: "script", Argument: "script", Several: true,
+		Summary: "your own transactions, in Starlark or pgbench's language, with what must hold of them",
 		Short:   "Your own transactions, and what must hold of them",
 		Long: `Your own transactions, and what must hold of them.
 
-FILE is a script in Starlark, whose syntax is Python's, or, if its name ends with
-.sql, in a part of the language of pgbench's scripts. It declares tables and rows,
+FILE is a script in Starlark, whose syntax is Python's, or in the language of
+pgbench's scripts, whose statements are sent as they are. Several of these are chosen
+from by their weights (FILE@WEIGHT). A script in Starlark declares tables and rows,
 weighted transactions with parameters drawn by chance, and what is judged:
 invariants, which hold in every state that a snapshot shows and at the end; numbers
 of rows that follow from what was acknowledged, or lists of rows that each have the
 identifier of an operation; and what a transaction expects of an
-answer. On MongoDB setup and transactions use documents in place of SQL.
-docs/script.md has all of it.
+answer. One in pgbench's language declares these in comments, and its tables in a
+file of their own (--setup). On MongoDB setup and transactions use documents in
+place of SQL. docs/script.md has all of it.
 
 Everything is in a schema of assay's own. A statement that names another is refused.`,
 		Example: `  assay run script examples/bank.star
   assay run script examples/bank.star --db postgres://user@localhost/test --isolation 'read committed'
   assay run script examples/bank-mongodb.star --cluster mongodb:1
-  assay run script examples/pgbench.sql --setup examples/pgbench-setup.sql --define scale=1`,
+  assay run script examples/pgbench.sql --setup examples/pgbench-setup.sql --define scale=1
+  assay run script examples/pgbench.sql@3 examples/pgbench-select.sql@7 --setup examples/pgbench-setup.sql --define scale=1`,
 		Checks: []definition.Check{
 			{Name: CheckInvariants, Asserts: "Each invariant that the script declares held in every state that was looked at while transactions went on, and at the end.", Tests: promise.Invariant},
 			{Name: CheckCounted, Asserts: "There are as many rows as the acknowledged transactions must have left, and no more than those and the unknown ones can have.",
@@ -57,8 +60,11 @@ Everything is in a schema of assay's own. A statement that names another is refu
 
 func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
-		{Name: "script", Value: file{&c.File, &c.Text}, Usage: "the script, as FILE behind the command"},
-		{Name: "setup", Value: file{&c.Setup, &c.SetupText}, Usage: "of a script in SQL: a file of SQL that makes tables and rows"},
+		{Name: "script", Value: files{c}, Usage: "a script, as FILE or FILE@WEIGHT behind the command; several in pgbench's language are chosen from by their weights"},
+		{Name: "file", Short: "f", Value: files{c}, Usage: "the same: -f a.sql@3 -f b.sql@7"},
+		{Name: "language", Value: (*string)(&c.Language), Values: []string{string(PgbenchLanguage), string(StarlarkLanguage)}, Usage: "what the script is written in, if its content does not tell"},
+		{Name: "protocol", Value: (*string)(&c.Protocol), Values: []string{"simple", "extended", "prepared"}, Usage: "how statements in pgbench's language are sent, as pgbench's -M (default simple)"},
+		{Name: "setup", Value: file{&c.Setup, &c.SetupText}, Usage: "of a script in pgbench's language: a file of SQL that makes tables and rows"},
 		{Name: "define", Value: &c.Define, Usage: "parameters of the script, such as scale=10,users=500"},
 		{Name: "observe", Value: &c.Observe, Usage: "how many times a second the invariants are looked at meanwhile; 0 for at the end alone"},
 		{Name: "pause", Value: &c.Pause, Usage: "longest pause before each statement of a transaction but the first, in milliseconds, so that transactions meet; 0 for none"},
@@ -89,7 +95,11 @@ func (c *Config) OperationNames() map[uint8]string {
 }
 
 func (c *Config) Options(definition.Support) []report.Setting {
-	all := []report.Setting{{Name: "script", Value: filepath.Base(c.File)}}
+	var names []string
+	for _, of := range c.scripts() {
+		names = append(names, filepath.Base(of.File))
+	}
+	all := []report.Setting{{Name: "script", Value: strings.Join(names, ", ")}}
 	if p, err := c.compile(0); err == nil {
 		var mix []string
 		for i := range p.transactions {
@@ -97,6 +107,9 @@ func (c *Config) Options(definition.Support) []report.Setting {
 		}
 		all = append(all, report.Setting{Name: "mix", Value: strings.Join(mix, ", ")},
 			report.Setting{Name: "judged", Value: fmt.Sprintf("%d invariants, %d counts", len(p.invariants), len(p.counts))})
+	}
+	if of, err := c.languageOfScripts(); err == nil && of == PgbenchLanguage {
+		all = append(all, report.Setting{Name: "protocol", Value: string(c.protocol())})
 	}
 	if c.Define != "" {
 		all = append(all, report.Setting{Name: "define", Value: c.Define})

@@ -115,7 +115,7 @@ func TestTheOtherLanguage(t *testing.T) {
 		}
 	}
 	_, err := configOf("x.sql", "SELECT 1;").compile(Documents)
-	if err == nil || !strings.Contains(err.Error(), "x.sql:1:1: a script in a file .sql is for databases that speak SQL") {
+	if err == nil || !strings.Contains(err.Error(), "x.sql:1:1: a script in pgbench's language is for databases that speak SQL") {
 		t.Error(err)
 	}
 }

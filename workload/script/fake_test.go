@@ -3,7 +3,6 @@ package script
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
 	"assay/history"
@@ -62,6 +61,10 @@ func (s *fakeSession) Transaction(ctx context.Context, _ bool, work func(context
 func (s *fakeSession) Single(_ context.Context, of Statement) store.Reply {
 	s.single = append(s.single, of)
 	return store.Reply{Outcome: s.outcome}
+}
+
+func (s *fakeSession) Texts(context.Context, bool, func(context.Context, store.Sender) error) store.Reply {
+	return store.Reply{Outcome: history.Failed, Class: store.ClassOther}
 }
 
 func (s *fakeSession) Close() {}
@@ -189,40 +192,5 @@ transaction("f", run = f)
 	cancel()
 	if a := c.Attempt(over, 0, 1); a.Err != nil || a.Outcome == history.Committed {
 		t.Errorf("in a context that is over: %+v", a)
-	}
-}
-
-// TestASingleStatementIsSentAlone: pgbench sends a script of one statement without BEGIN
-// and COMMIT, and so does assay, unless something else may be in it.
-func TestASingleStatementIsSentAlone(t *testing.T) {
-	for text, alone := range map[string]bool{
-		"\\set a random(1, 1)\nSELECT b FROM t WHERE a = :a;":        true,
-		"\\set a random(1, 1)\nUPDATE t SET b = b + 1 WHERE a = :a;": true,
-		"INSERT INTO t (a) VALUES (1);":                              true,
-		"SELECT nextval('s');":                                       false,
-		"WITH x AS (DELETE FROM t RETURNING a) SELECT a FROM x;":     false,
-		"BEGIN; SELECT b FROM t; END;":                               false,
-		"SELECT b FROM t;\n\\sleep 1 us\n":                           false,
-	} {
-		config := configOf("x.sql", text)
-		p, err := config.compile(0)
-		if err != nil {
-			t.Errorf("%q: %v", text, err)
-			continue
-		}
-		session := &fakeSession{tx: &fakeTransaction{}, outcome: history.Committed}
-		c := &client{work: &Work{program: p, seed: 7}, number: 3}
-		c.Connection.Open = func(context.Context) (Session, error) { return session, nil }
-		a := c.Attempt(t.Context(), 1, 1)
-		if a.Outcome != history.Committed || alone != (len(session.single) == 1) || alone == (len(session.tx.sent) == 1) {
-			t.Errorf("%q: %+v; alone %+v, in a transaction %+v", text, a, session.single, session.tx.sent)
-			continue
-		}
-		if alone && strings.Contains(text, ":a") && (len(session.single[0].Parameters) != 1 || session.single[0].Parameters[0] != any(int64(1))) {
-			t.Errorf("%q: %+v", text, session.single)
-		}
-		if alone && session.single[0].Reads != strings.Contains(text, "SELECT") {
-			t.Errorf("%q: %+v", text, session.single)
-		}
 	}
 }

@@ -54,9 +54,9 @@ func FuzzSQLFile(f *testing.F) {
 		if hasPlace(t, text, err); err != nil {
 			return
 		}
-		for _, s := range (&fakeRun{p}).sent(t) {
-			if !utf8.ValidString(s.text) {
-				t.Fatalf("%q is sent", s.text)
+		for _, text := range runFake(t, p) {
+			if !utf8.ValidString(text.Text) {
+				t.Fatalf("%q is sent", text.Text)
 			}
 		}
 		c.Setup, c.SetupText = "s.sql", source(text)

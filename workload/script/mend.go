@@ -86,10 +86,15 @@ func (c *call) lastRead(of *access.Access, column string, parameters []any) (val
 	return 0, false
 }
 
+// begins reports whether a transaction begins with First.
+func (m *Mend) begins(transaction string) bool {
+	return m.First != "" && slices.Contains(m.Transactions, transaction)
+}
+
 // begin sends what the mend has a transaction begin with.
 func (c *call) begin(ctx context.Context, tx Transaction) error {
 	m := &c.program.mend
-	if m.First == "" || !slices.Contains(m.Transactions, c.transaction.name) {
+	if !m.begins(c.transaction.name) {
 		return nil
 	}
 	_, err := tx.Execute(ctx, Statement{Text: m.First})

@@ -9,8 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"assay/store"
 	"assay/workload"
 	"assay/workload/script/access"
+	"assay/workload/script/pgbench"
 )
 
 // program is what a file declares. It does not change, and is used by many clients.
@@ -32,6 +34,11 @@ type program struct {
 	// handle and generators are what tx and r have, of a script in Starlark.
 	handle     map[string]member[handle]
 	generators map[string]member[generators]
+	// protocol, defines and pipelines are of scripts in pgbench's language: how statements
+	// are sent, the variables that --define gives, and whether there are pipelines.
+	protocol  store.Protocol
+	defines   map[string]string
+	pipelines bool
 }
 
 // transaction is one kind of operation.
@@ -43,8 +50,10 @@ type transaction struct {
 	// think is the pause before it.
 	think time.Duration
 	run   func(c *call) error
-	// alone is true if it is one statement and nothing else, which then is sent without
-	// BEGIN and COMMIT.
+	// texts is a script in pgbench's language, which begins and ends its transactions
+	// itself; run is nil then.
+	texts *sqlFile
+	// alone is true if that is one statement, which is a transaction by itself.
 	alone bool
 }
 
@@ -105,6 +114,9 @@ func (p *program) finish() error {
 	}
 	for _, t := range p.transactions {
 		p.weights += uint64(t.weight)
+	}
+	if p.weights == 0 {
+		return &Error{File: file, Reason: "the weights of all scripts are 0", Advice: "give one a weight, as in FILE@1"}
 	}
 	for _, c := range p.counts {
 		if _, known := p.kind(c.transaction); !known {
@@ -206,6 +218,9 @@ type call struct {
 	expected   int64
 	unexpected int64
 	findings   []string
+	// variables are those that a script in pgbench's language begins with, and left those
+	// that it has left when it came to its end.
+	variables, left *pgbench.Variables
 	// end is the error with which the work has ended.
 	end atomic.Pointer[error]
 }

@@ -66,53 +66,21 @@ func TestErrorsHaveTheirPlace(t *testing.T) {
 	}
 }
 
-func TestErrorsOfSQLHaveTheirPlace(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                                    "x.sql: it has no statement",
-		"SELECT 1":                            "x.sql:1:1: the statement has no semicolon",
-		"SELECT 1;\nSELECT 2;":                "x.sql: it has 2 statements and no BEGIN",
-		"BEGIN;\nSELECT 2;":                   "x.sql: BEGIN has no END",
-		"SELECT 1;\nEND;":                     "x.sql:2:1: END without BEGIN",
-		"BEGIN;\nSELECT 1;\nEND;\nSELECT 2;":  "x.sql:4:1: there is a statement behind END",
-		"\\set a 1 +\nSELECT :a;":             "x.sql:1:11: an expression is missing",
-		"\\set a (1\nSELECT :a;":              "x.sql:1:10: \")\" is missing",
-		"\\set a foo(1)\nSELECT :a;":          "x.sql:1:8: \"foo\" is not understood",
-		"\\set a random(1)\nSELECT :a;":       "x.sql:1:16: \",\" is missing",
-		"\\set a :b\nSELECT :a;":              "x.sql:1:8: the variable b is not set",
-		"SELECT\n  :b;":                       "x.sql:2:3: the variable b is not set",
-		"\\gset\nSELECT 1;":                   "x.sql:1:2: \\gset is not understood",
-		"\\sleep 1 min\nSELECT 1;":            "x.sql:1:10: \"min\" is no unit",
-		"SELECT $1;":                          "x.sql:1:8: a parameter is written as :name",
-		"SELECT 'a;":                          "x.sql:1:8: a quote that does not end",
-		"SELECT $$a$$;":                       "x.sql:1:8: dollar quotes",
-		"UPDATE public.a SET b = 1;":          "x.sql:1:1: public.a lies outside",
-		"CREATE TABLE a (b int);":             "x.sql:1:1: a transaction cannot have",
-		"-- assay: invariant x\nSELECT 1;":    "x.sql:1:1: a declaration that is not understood",
-		"-- assay: counted x foo:\nSELECT 1;": "x.sql:1:1: \"foo\" is not understood",
-	} {
-		err := configOf("x.sql", text).Validate()
-		var wrong *Error
-		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q gives %v, want %q", text, err, want)
-		}
-	}
-}
-
 func TestFlagsOfAScript(t *testing.T) {
 	for name, c := range map[string]Config{
 		"no file":           Defaults(),
-		"define twice":      {File: "x.star", Text: source(declared("")), Loaders: 1, Define: "a=1,a=2"},
-		"define of nothing": {File: "x.star", Text: source(declared("")), Loaders: 1, Define: "a=1"},
-		"define of no int":  {File: "x.star", Text: source(declared("param(\"a\", 1)\n")), Loaders: 1, Define: "a=x"},
-		"setup":             {File: "x.star", Text: source(declared("")), Loaders: 1, Setup: "s.sql"},
-		"loaders":           {File: "x.star", Text: source(declared(""))},
-		"observe":           {File: "x.star", Text: source(declared("")), Loaders: 1, Observe: -1},
+		"define twice":      {Script: Script{File: "x.star", Text: source(declared(""))}, Loaders: 1, Define: "a=1,a=2"},
+		"define of nothing": {Script: Script{File: "x.star", Text: source(declared(""))}, Loaders: 1, Define: "a=1"},
+		"define of no int":  {Script: Script{File: "x.star", Text: source(declared("param(\"a\", 1)\n"))}, Loaders: 1, Define: "a=x"},
+		"setup":             {Script: Script{File: "x.star", Text: source(declared(""))}, Loaders: 1, Setup: "s.sql"},
+		"loaders":           {Script: Script{File: "x.star", Text: source(declared(""))}},
+		"observe":           {Script: Script{File: "x.star", Text: source(declared(""))}, Loaders: 1, Observe: -1},
 	} {
 		if err := c.Validate(); err == nil {
 			t.Errorf("%s: is taken", name)
 		}
 	}
-	c := Config{File: "x.star", Text: source(declared("param(\"a\", 1)\n")), Loaders: 1, Define: "a=7"}
+	c := Config{Script: Script{File: "x.star", Text: source(declared("param(\"a\", 1)\n"))}, Loaders: 1, Define: "a=7"}
 	if err := c.Validate(); err != nil {
 		t.Error(err)
 	}
@@ -224,35 +192,6 @@ func TestDrawsFollowTheirLaws(t *testing.T) {
 	for pair, times := range seen {
 		if len(seen) != 6 || times < 110 || times > 225 {
 			t.Errorf("of %d pairs %d was drawn %d times", len(seen), pair, times)
-		}
-	}
-}
-
-func TestExpressions(t *testing.T) {
-	for text, want := range map[string]any{
-		"1 + 2 * 3": int64(7), "(1 + 2) * 3": int64(9), "7 / 2": int64(3), "-7 % 3": int64(-1), "7 / 2.0": 3.5, "abs(-4)": int64(4),
-		"- - 2": int64(2), "int(2.9)": int64(2), "double(1)": 1.0, "greatest(2, least(3, 1))": int64(2), "mod(9, 4)": int64(1),
-		"random(5, 5)": int64(5), "random_zipfian(3, 3, 1.1)": int64(3), ":x * 2": int64(20),
-		"1 / 0": nil, "9223372036854775807 + 1": nil, "random(2, 1)": nil, "1.5 % 1": nil, "random_gaussian(1, 2, 1)": nil,
-	} {
-		c := configOf("x.sql", "\\set v "+text+"\nSELECT :v;")
-		c.Define = "x=10"
-		p, err := c.compile(0)
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-			continue
-		}
-		tx := &fakeTransaction{}
-		err = p.transactions[0].run(&call{ctx: t.Context(), tx: tx, program: p, random: workload.NewRandom(1, 1)})
-		if want == nil {
-			var wrong *Error
-			if !errors.As(err, &wrong) || wrong.Line != 1 || len(tx.sent) > 0 {
-				t.Errorf("%s: %v, sent %v", text, err, tx.sent)
-			}
-			continue
-		}
-		if err != nil || len(tx.sent) != 1 || tx.sent[0].parameters[0] != want || tx.sent[0].text != "SELECT $1" {
-			t.Errorf("%s: %v, sent %+v; want %v", text, err, tx.sent, want)
 		}
 	}
 }

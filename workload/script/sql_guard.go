@@ -54,9 +54,9 @@ func next(all []token, i int) token {
 	return token{}
 }
 
-// at is the token before, by so many; the zero token if there is none.
+// at is a token by its number; the zero token if there is none.
 func at(all []token, i int) token {
-	if i < 0 {
+	if i < 0 || i >= len(all) {
 		return token{}
 	}
 	return all[i]

@@ -40,6 +40,9 @@ type state struct {
 // Save reads the database back into the run's folder, with the script beside.
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	var s state
+	if err := w.recordDefined(ctx); err != nil {
+		return err
+	}
 	err := look(ctx, w.View, func(q Querier) error {
 		s = state{Findings: w.findings.list()}
 		w.watch.save(&s)
@@ -63,7 +66,15 @@ func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) e
 		return err
 	}
 	read(int64(len(s.Invariants) + len(s.Counts)))
-	for name, text := range map[string]source{"script" + filepath.Ext(w.config.File): w.config.Text, "setup.sql": w.config.SetupText} {
+	texts := map[string]source{"setup.sql": w.config.SetupText}
+	for i, of := range w.config.scripts() {
+		name := "script"
+		if i > 0 {
+			name += "-" + strconv.Itoa(i+1)
+		}
+		texts[name+filepath.Ext(of.File)] = of.Text
+	}
+	for name, text := range texts {
 		if text != "" {
 			if err := writeWhole(filepath.Join(folder, name), []byte(text)); err != nil {
 				return err

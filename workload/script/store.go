@@ -31,6 +31,10 @@ type Session interface {
 	// only with proof of no effect, Unknown in all other cases.
 	Transaction(ctx context.Context, writes bool, work func(context.Context, Transaction) error) store.Reply
 
+	// Texts runs an operation that begins and ends its transactions itself; see
+	// store.Verbatim.
+	Texts(ctx context.Context, writes bool, work func(context.Context, store.Sender) error) store.Reply
+
 	// Close ends the session. What is in flight is abandoned.
 	Close()
 }

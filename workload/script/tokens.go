@@ -21,6 +21,8 @@ const (
 	variable
 	// sign is any other character, or ::.
 	sign
+	// body is what stands between dollar quotes, with these.
+	body
 )
 
 // token is one token of SQL, from its first byte to before the end.
@@ -61,6 +63,9 @@ type lexer struct {
 	at   int
 	// variables is true if :name is one.
 	variables bool
+	// whole is true if all that PostgreSQL's lexer knows is read as it reads it, and nothing
+	// refused: of statements that are sent as they are written.
+	whole bool
 }
 
 func tokens(text string, variables bool) (all []token, err error) {
@@ -83,6 +88,14 @@ func (l *lexer) next() (t token, found bool, err error) {
 	c, size := utf8.DecodeRuneInString(l.text[l.at:])
 	rest := l.text[l.at:]
 	switch {
+	case l.whole && l.body() != "":
+		t.kind = body
+		l.at += len(l.body())
+	case l.whole && (c == 'E' || c == 'e') && strings.HasPrefix(rest[1:], "'"):
+		t.kind = literal
+		err = l.escaped()
+	case l.whole && (c == '\\' || c == '#' || c == '$' && !strings.ContainsAny(rest[1:min(2, len(rest))], "0123456789")):
+		l.at += size
 	case c == '\'':
 		t.kind = literal
 		err = l.quotedBy('\'')
@@ -138,7 +151,7 @@ func (l *lexer) skip() error {
 		case unicode.IsSpace(c):
 			l.at += size
 		case strings.HasPrefix(rest, "--"):
-			if len(rest) > 2 && !unicode.IsSpace(rune(rest[2])) {
+			if len(rest) > 2 && !unicode.IsSpace(rune(rest[2])) && !l.whole {
 				return &sqlError{l.at, "-- without a space behind is a comment in some databases and not in others"}
 			}
 			end := strings.IndexByte(rest, '\n')
@@ -149,6 +162,10 @@ func (l *lexer) skip() error {
 				return err
 			}
 			l.at += end
+		case strings.HasPrefix(rest, "/*") && l.whole:
+			if err := l.nested(); err != nil {
+				return err
+			}
 		case strings.HasPrefix(rest, "/*"):
 			end := strings.Index(rest[2:], "*/")
 			switch {
@@ -175,7 +192,7 @@ func (l *lexer) quotedBy(quote byte) error {
 		if l.text[l.at] != quote {
 			continue
 		}
-		if l.text[l.at-1] == '\\' {
+		if l.text[l.at-1] == '\\' && !l.whole {
 			return &sqlError{l.at - 1, "a backslash before a quote is read differently by databases: write the quote twice, or give the text as a parameter"}
 		}
 		if l.at++; l.at == len(l.text) || l.text[l.at] != quote {
@@ -187,12 +204,69 @@ func (l *lexer) quotedBy(quote byte) error {
 
 // noParameter refuses $1 where it is no parameter: some drivers would put the value in.
 func (l *lexer) noParameter(from, to int) error {
-	for i := from; i+1 < to; i++ {
+	for i := from; i+1 < to && !l.whole; i++ {
 		if l.text[i] == '$' && l.text[i+1] >= '0' && l.text[i+1] <= '9' {
 			return &sqlError{i, fmt.Sprintf("%s inside of quotes or a comment is no parameter; give the whole text as one", l.text[i:i+2])}
 		}
 	}
 	return nil
+}
+
+// body is a text in dollar quotes that begins here, with its quotes; empty if none does.
+func (l *lexer) body() string {
+	rest := l.text[l.at:]
+	if rest[0] != '$' {
+		return ""
+	}
+	end := 1
+	for end < len(rest) && (rest[end] == '_' || unicode.IsLetter(rune(rest[end])) || end > 1 && unicode.IsDigit(rune(rest[end]))) {
+		end++
+	}
+	if end == len(rest) || rest[end] != '$' {
+		return ""
+	}
+	quote := rest[:end+1]
+	inside := strings.Index(rest[len(quote):], quote)
+	if inside < 0 {
+		return rest
+	}
+	return rest[:inside+2*len(quote)]
+}
+
+// escaped goes over a text in quotes in which a backslash escapes.
+func (l *lexer) escaped() error {
+	start := l.at
+	for l.at += 2; l.at < len(l.text); l.at++ {
+		switch l.text[l.at] {
+		case '\\':
+			l.at++
+		case '\'':
+			l.at++
+			return nil
+		}
+	}
+	l.at = len(l.text)
+	return &sqlError{start, "a quote that does not end"}
+}
+
+// nested goes over a comment that may have others in it.
+func (l *lexer) nested() error {
+	start, depth := l.at, 0
+	for l.at < len(l.text) {
+		switch rest := l.text[l.at:]; {
+		case strings.HasPrefix(rest, "/*"):
+			depth++
+			l.at += 2
+		case strings.HasPrefix(rest, "*/"):
+			l.at += 2
+			if depth--; depth == 0 {
+				return nil
+			}
+		default:
+			l.at++
+		}
+	}
+	return &sqlError{start, "a comment that does not end"}
 }
 
 func (l *lexer) digits() (n int) {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"assay/history"
@@ -23,6 +25,9 @@ type Work struct {
 	findings findings
 	reasons  reasons
 	watch    *watch
+	// scale is the variable of pgbench's, of scripts that name it; see variablesOf.
+	scale     int64
+	scaleOnce sync.Once
 }
 
 // Promise implements definition.Work.
@@ -36,6 +41,9 @@ func (c *Config) Open(ctx context.Context, db store.Database, seed uint64, _ int
 	}
 	// Only where collections are sharded by _id have documents no other unique field.
 	program.statements.sharded = languageOf(db) == Documents && db.Lacks()[store.SecondaryUnique] != ""
+	if err := program.sendable(db); err != nil {
+		return nil, err
+	}
 	rows, err := program.rehearsed()
 	if err != nil {
 		return nil, err
@@ -155,6 +163,16 @@ func (w *Work) recordMade(ctx context.Context, s Statement) error {
 	return recording.RecordMade(ctx)
 }
 
+// recordDefined notes what transactions have made, so that it is known to be assay's.
+func (w *Work) recordDefined(ctx context.Context) error {
+	defines := func(t transaction) bool { return t.texts != nil && t.texts.defines }
+	recording, is := store.As[store.Recording](w.Database)
+	if !is || !slices.ContainsFunc(w.program.transactions, defines) {
+		return nil
+	}
+	return recording.RecordMade(ctx)
+}
+
 func (w *Work) table(ctx context.Context, l tableLoad, loaded func(done, total int64)) error {
 	of := definition.Loading{Loaders: w.config.Loaders, Rows: l.count, Batch: maxBatch, One: "row of " + l.table, Many: "rows of " + l.table,
 		Finish: func(context.Context) error { return nil }}
@@ -197,22 +215,24 @@ func (w *Work) rehearse(ctx context.Context) error {
 	for i := range w.program.transactions {
 		t := &w.program.transactions[i]
 		c := newCall(w.program, t, randomOf(w.seed, load.MaxClients, uint64(i)), load.MaxClients, uint64(i))
+		if t.texts != nil {
+			if err := w.tryTexts(ctx, session, c); err != nil {
+				return err
+			}
+			session.Close()
+			if session, err = w.open(ctx); err != nil {
+				return err
+			}
+			continue
+		}
 		reply := session.Transaction(ctx, !t.reads, func(ctx context.Context, tx Transaction) error {
 			if err := c.run(ctx, tx); err != nil {
 				return err
 			}
 			return store.ErrRollback
 		})
-		var wrong *Error
-		switch err := c.ended(); {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err == nil || errors.Is(err, store.ErrRollback):
-		case errors.As(err, &wrong) && (!wrong.ofDatabase() || reply.Class == store.ClassOther || reply.Class == ClassConstraint):
-			wrong.Reason = fmt.Sprintf("transaction %q, tried once before the run: %s", t.name, wrong.Reason)
-			return wrong
-		default: // the database was lost, or the like
-			return fmt.Errorf("try transaction %q: %v", t.name, reply.Err)
+		if err := c.tried(ctx, reply); err != nil {
+			return err
 		}
 		if reply.Broken {
 			session.Close()
@@ -222,6 +242,21 @@ func (w *Work) rehearse(ctx context.Context) error {
 		}
 	}
 	return queries(w.program.rolledBack)
+}
+
+// tried is what was wrong with a transaction that was tried and rolled back.
+func (c *call) tried(ctx context.Context, reply store.Reply) error {
+	var wrong *Error
+	switch err := c.ended(); {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err == nil || errors.Is(err, store.ErrRollback):
+		return nil
+	case errors.As(err, &wrong) && (!wrong.ofDatabase() || reply.Class == store.ClassOther || reply.Class == ClassConstraint):
+		wrong.Reason = fmt.Sprintf("transaction %q, tried once before the run: %s", c.transaction.name, wrong.Reason)
+		return wrong
+	}
+	return fmt.Errorf("try transaction %q: %v", c.transaction.name, reply.Err) // the database was lost, or the like
 }
 
 // opening holds the queries against what setup has loaded.

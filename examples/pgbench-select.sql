@@ -1,0 +1,3 @@
+-- The transaction of pgbench -S: one account by its key.
+\set aid random(1, 100000 * :scale)
+SELECT abalance FROM pgbench_accounts WHERE aid = :aid;

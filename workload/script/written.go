@@ -1,0 +1,191 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/store"
+)
+
+// written is what is known of a statement that is sent as its user wrote it.
+type written struct {
+	kind store.TextKind
+	// reads and writes are the tables that it names.
+	reads, writes []string
+}
+
+// asWritten looks at a statement: it refuses what the guard refuses, and tells what the
+// statement does to the transaction.
+func (s *statements) asWritten(text string) (of written, err error) {
+	all, err := wholeTokens(text)
+	if err != nil || len(all) == 0 {
+		of.kind = store.NoEffect // of nothing
+		return of, err
+	}
+	if err := s.within(all); err != nil {
+		return of, err
+	}
+	if !s.anySchema {
+		if err := mayBeWritten(all); err != nil {
+			return of, err
+		}
+	}
+	of.kind = kindOfTokens(all)
+	of.reads, of.writes = tablesOf(all)
+	for _, t := range all { // what stands in dollar quotes may be a program
+		if t.kind != body || !all[0].is("do", "create", "alter") {
+			continue
+		}
+		inside, err := wholeTokens(strings.Trim(t.text[strings.IndexByte(t.text[1:], '$')+2:], "$"))
+		if err == nil {
+			err = s.within(inside)
+		}
+		if err != nil {
+			return of, err
+		}
+		reads, writes := tablesOf(inside)
+		of.reads, of.writes = append(of.reads, reads...), append(of.writes, writes...)
+	}
+	return of, nil
+}
+
+// wholeTokens takes a text apart as PostgreSQL's lexer does.
+func wholeTokens(text string) (all []token, err error) {
+	l := lexer{text: text, whole: true}
+	for {
+		t, found, err := l.next()
+		if err != nil || !found {
+			return all, err
+		}
+		all = append(all, t)
+	}
+}
+
+// kindOfTokens is what a statement does to its transaction, by its words (PostgreSQL manual,
+// "SQL Commands"; MySQL manual, "Statements That Cause an Implicit Commit").
+func kindOfTokens(all []token) store.TextKind {
+	first := all[0]
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(all[1:], func(t token) bool { return t.is(words...) })
+	}
+	switch {
+	case first.is("select", "values", "table", "with") || first.text == "(" && first.kind == sign:
+		return kindOfQuery(all)
+	case first.is("insert", "update", "delete", "merge", "replace"):
+		return store.Writes
+	case first.is("begin") || first.is("start") && at(all, 1).is("transaction"):
+		return store.Begins
+	case first.is("commit", "end") && !has("prepared"):
+		return store.Commits
+	case first.is("rollback", "abort") && !has("prepared", "to"):
+		return store.RollsBack
+	case first.is("rollback") && has("to"), first.is("savepoint", "release", "show", "reset", "deallocate", "discard", "declare", "fetch", "close", "move", "listen", "unlisten"):
+		return store.NoEffect
+	case first.is("set") && !has("autocommit"), first.is("prepare") && !at(all, 1).is("transaction"):
+		return store.NoEffect
+	case first.is("explain") && !has("analyze", "analyse"):
+		return store.NoEffect
+	case first.is("explain"):
+		return store.Writes
+	case first.is("create", "alter", "drop", "truncate", "analyze", "comment", "refresh") && !has("concurrently"):
+		return store.Defines
+	}
+	return store.Anything
+}
+
+// kindOfQuery is that of a query: one that calls a function may write, but for functions
+// that are known, and so may a part of WITH.
+func kindOfQuery(all []token) store.TextKind {
+	kind := store.NoEffect
+	for i, t := range all {
+		switch {
+		case t.is("into") && !at(all, i-1).is("insert", "merge"):
+			return store.Defines
+		case t.is("insert", "update", "delete", "merge") && !at(all, i-1).is("for", "no", "key"):
+			kind = store.Writes
+		case t.named() && next(all, i).text == "(" && next(all, i).kind == sign && !t.is(withoutEffect()...) && !at(all, i-1).is("as") && !all[0].is("with"):
+			kind = store.Writes
+		case t.named() && next(all, i).text == "(" && all[0].is("with") && !t.is(withoutEffect()...) && !at(all, i-1).is("with", "recursive") && at(all, i-1).text != ",":
+			kind = store.Writes
+		}
+	}
+	return kind
+}
+
+// withoutEffect are words before a parenthesis that call no function, and functions that
+// change nothing in any database.
+func withoutEffect() []string {
+	return []string{"select", "from", "where", "in", "and", "or", "not", "exists", "any", "all", "some", "on", "using", "values", "as", "by", "over", "filter", "within",
+		"group", "having", "limit", "union", "except", "intersect", "join", "lateral", "when", "then", "else", "case", "distinct", "row", "array", "between", "materialized",
+		"count", "sum", "avg", "min", "max", "coalesce", "nullif", "greatest", "least", "abs", "round", "floor", "ceil", "ceiling", "mod", "power", "sqrt", "sign", "trunc",
+		"length", "char_length", "lower", "upper", "substr", "substring", "trim", "concat", "replace", "position", "md5", "cast", "extract", "date_trunc", "now", "random",
+		"generate_series", "unnest", "string_agg", "array_agg", "bool_and", "bool_or", "row_number", "rank", "lag", "lead", "varchar", "char", "numeric", "decimal"}
+}
+
+// mayBeWritten refuses what could change something outside of the schema, however it is
+// named.
+func mayBeWritten(all []token) error {
+	first := all[0]
+	refused := func(why string) error {
+		return fmt.Errorf("%s cannot be used: %s, unless --allow-foreign is given", strings.ToUpper(first.text), why)
+	}
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(all, func(t token) bool { return t.is(words...) })
+	}
+	switch {
+	case first.is("create", "alter", "drop", "comment"):
+		if first.is("comment") {
+			return nil
+		}
+		return mayBeInSetup(all)
+	case first.is("prepare", "commit", "rollback") && (at(all, 1).is("transaction") && first.is("prepare") || at(all, 1).is("prepared")):
+		return refused("a prepared transaction outlasts its session")
+	case first.is("set") && has("search_path", "global", "persist", "role", "authorization", "session_authorization", "schema", "password"):
+		return refused("it reaches beyond assay's schema and this session")
+	case first.is("into") || has("outfile", "dumpfile"):
+		return errors.New("a statement cannot write files of the server")
+	case first.kind == sign, first.is(append(transactionWords(), "table", "begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release", "show", "reset",
+		"deallocate", "discard", "declare", "fetch", "close", "move", "listen", "unlisten", "notify", "set", "prepare", "execute", "explain", "truncate", "analyze", "refresh",
+		"vacuum", "reindex", "cluster", "lock", "unlock", "call", "do")...):
+		return nil
+	}
+	return refused("what it changes may lie outside of assay's schema")
+}
+
+// tablesOf are the tables that a statement names, those that it reads and those that it
+// changes, without what WITH defines.
+func tablesOf(all []token) (reads, writes []string) {
+	defined := map[string]bool{}
+	for i, t := range all {
+		if t.named() && (next(all, i).is("as") && all[0].is("with") && (at(all, i-1).is("with", "recursive") || at(all, i-1).text == ",")) {
+			defined[strings.ToLower(t.text)] = true
+		}
+	}
+	last := -1 // the last token of a list of tables
+	for i, t := range all {
+		listed := last >= 0 && i > 0 && all[i-1].kind == sign && all[i-1].text == "," && i-last <= 4 && next(all, last).text != "("
+		if !t.named() || dotAt(all, i-1) || !listed && !tableAt(all, i) || t.is("only", "lateral", "select", "table", "if", "values", "set") {
+			continue
+		}
+		name := t.text
+		end := i
+		for dotAt(all, end+1) && end+2 < len(all) {
+			name, end = name+"."+all[end+2].text, end+2
+		}
+		if n := next(all, end); n.text == "(" && n.kind == sign && !at(all, i-1).is("into", "table") || defined[strings.ToLower(name)] {
+			continue // a function
+		}
+		last = end
+		before := at(all, i-1)
+		writing := before.is("update", "into", "truncate") || before.is("from") && at(all, i-2).is("delete") || before.is("only") && at(all, i-2).is("update") ||
+			before.is("table") && (all[0].is("truncate", "alter", "drop"))
+		if writing && !slices.Contains(writes, name) {
+			writes = append(writes, name)
+		} else if !writing && !slices.Contains(reads, name) {
+			reads = append(reads, name)
+		}
+	}
+	return reads, writes
+}
