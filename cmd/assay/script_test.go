@@ -58,7 +58,7 @@ func TestScriptOnDocuments(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ address, want string }{
 		"bank.star":         {server.address, `bank.star:28:10: invariant "money": a query in SQL is for databases that speak SQL, and this one has documents; use aggregate(collection, pipeline)`},
-		"pgbench.sql":       {server.address, "pgbench.sql:1:1: a script in a file .sql is for databases that speak SQL"},
+		"pgbench.sql":       {server.address, "pgbench.sql:1:1: a script in pgbench's language is for databases that speak SQL"},
 		"bank-mongodb.star": {"sqlite:" + filepath.Join(dir, "refused.db"), `bank-mongodb.star:28:10: invariant "money": aggregate is for databases of documents, and this one speaks SQL; use a query in SQL`},
 	} {
 		expect.Text(t, name, run(name, c.address, "refused").want(t, exitUsage).complaint(t), c.want)

@@ -253,3 +253,39 @@ func TestNobodyTakesAServerForAPooler(t *testing.T) {
 		t.Error("a pooler was found where there is none")
 	}
 }
+
+// TestStatementsThroughAPooler: texts of a user's find the schema, and what is partly done
+// or cannot be in a transaction is said.
+func TestStatementsThroughAPooler(t *testing.T) {
+	target := through(startPooler(t, "transaction", 3, ""))
+	t.Run("outcomes", func(t *testing.T) {
+		drivertest.RunOutcomes(t, drivertest.Store{Open: Open, Lacks: sqldb.Lacks(), Target: target})
+	})
+	target.Isolation = "serializable"
+	db, err := Open(t.Context(), target, store.Schema{Workload: "pooled", Open: true})
+	expect.NoError(t, err)
+	expect.AtEnd(t, db.Close)
+	expect.NoError(t, db.Create(t.Context(), store.Marker{Run: "pooled", Workload: "pooled"}))
+	defer db.Drop(context.Background())
+	session, err := db.Session(t.Context(), nil)
+	expect.NoError(t, err)
+	defer session.Close()
+	var level string
+	r := session.(store.Verbatim).Verbatim(t.Context(), true, func(ctx context.Context, s store.Sender) error {
+		for _, text := range []store.UserText{{Text: "BEGIN", Kind: store.Begins}, {Text: "SHOW transaction_isolation", Kind: store.NoEffect, Keep: true}, {Text: "END", Kind: store.Commits},
+			{Text: "CREATE TABLE x (a int)", Kind: store.Defines}} {
+			text.Protocol = store.Simple
+			results, err := s.Send(ctx, text)
+			if err != nil {
+				return err
+			}
+			if text.Keep {
+				level = *results[0].Last[0]
+			}
+		}
+		return nil
+	})
+	if level != "serializable" || r.Outcome != history.Failed || !strings.Contains(fmt.Sprint(r.Err), "stands between BEGIN and COMMIT") {
+		t.Errorf("at %q: %+v", level, r)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -13,12 +14,30 @@ import (
 )
 
 // Refuses implements store.Verbatims. A pooler gives each transaction a connection of its
-// choice, so that what a statement leaves in its session is another client's.
-func (p *schema) Refuses(store.Protocol) string {
-	if p.pooled {
-		return "behind a connection pooler a session is not one client's alone"
+// choice, so that nothing that is prepared is there for the next.
+func (p *schema) Refuses(by store.Protocol) string {
+	if p.pooled && by != store.Simple {
+		return "behind a connection pooler texts go by the simple protocol alone"
 	}
 	return ""
+}
+
+// pooledText is a text as it goes through a pooler, by the simple protocol: where the
+// session is in no transaction, one is begun and ended around it that looks for names where
+// they are; before and behind are how many of the results are of these. What cannot be in a
+// transaction is refused.
+func (c *connection) pooledText(text *store.UserText) (sent string, before, behind int, err error) {
+	switch {
+	case len(c.opening) == 0 || c.Status() != store.Idle:
+		return text.Text, 0, 0, nil
+	case text.Kind == store.Begins && c.schema.isolation != "" && !strings.Contains(strings.ToLower(text.Text), "isolation"):
+		return text.Text + "; SET TRANSACTION ISOLATION LEVEL " + c.schema.isolation + "; " + c.opening[0], 0, 2, nil
+	case text.Kind == store.Begins:
+		return text.Text + "; " + c.opening[0], 0, 1, nil
+	case text.Kind == store.NoEffect || text.Kind == store.Writes:
+		return c.texts[begin].Text + "; " + c.opening[0] + "; " + text.Text + "; COMMIT", 2, 1, nil
+	}
+	return "", 0, 0, errors.New("behind a connection pooler a statement that is no query and changes no rows stands between BEGIN and COMMIT")
 }
 
 // Status implements sqldb.TextWire, by ReadyForQuery.
@@ -45,15 +64,9 @@ func (c *connection) SendTexts(ctx context.Context, texts []store.UserText) (res
 	c.conn.begin()
 	if texts[0].Protocol == store.Simple {
 		if len(texts) > 1 {
-			return nil, sqldb.BeforeCommit, errors.New("a pipeline cannot use the simple protocol")
+			return nil, sqldb.BeforeCommit, errors.New(cmp.Or(c.schema.Refuses(store.Pipeline), "a pipeline cannot use the simple protocol"))
 		}
-		c.conn.query(texts[0].Text)
-		if err := c.conn.flush(ctx); err != nil {
-			return nil, sqldb.Alone, err
-		}
-		results, err = c.conn.results(c.results[:0], texts[0].Keep)
-		c.results = results
-		return results, sqldb.Alone, cmp.Or(c.replicated(err), rolledBack(texts[0], c.conn.tag))
+		return c.sendSimple(ctx, &texts[0])
 	}
 	for i := range texts {
 		c.sendText(&texts[i])
@@ -78,6 +91,26 @@ func (c *connection) SendTexts(ctx context.Context, texts []store.UserText) (res
 		at, err = sqldb.Committing, ended
 	}
 	return c.results, at, c.replicated(err)
+}
+
+// sendSimple sends a text by the simple protocol.
+func (c *connection) sendSimple(ctx context.Context, text *store.UserText) (results []store.Result, at sqldb.Stage, err error) {
+	sent, before, behind, err := c.pooledText(text)
+	if err != nil {
+		return nil, sqldb.BeforeCommit, err
+	}
+	c.conn.query(sent)
+	if err := c.conn.flush(ctx); err != nil {
+		return nil, sqldb.Alone, err
+	}
+	c.results, err = c.conn.results(c.results[:0], text.Keep)
+	if results = c.results; err != nil {
+		return results, sqldb.Alone, c.replicated(err)
+	}
+	if len(results) >= before+behind {
+		results = results[before : len(results)-behind]
+	}
+	return results, sqldb.Alone, cmp.Or(c.replicated(nil), rolledBack(*text, c.conn.tag))
 }
 
 // rolledBack is an error if a text that commits was answered by ROLLBACK.
