@@ -26,6 +26,8 @@ type Document struct {
 	Notes    []string
 	// Command makes the same again; without secrets.
 	Command string
+	// Picture, if not empty, is the file of a picture to which Markdown refers.
+	Picture string
 	// Home, if not empty, is a link to the list of all runs.
 	Home string
 }
@@ -92,12 +94,15 @@ func (d Document) Text(w io.Writer, o TextOptions) error {
 	return t.writeTo(w)
 }
 
-// Markdown writes the document without its charts.
+// Markdown writes the document without its charts, and refers to its picture.
 func (d Document) Markdown(w io.Writer) error {
 	m := &markdown{}
 	m.line("# " + escape(d.Title))
 	for _, v := range d.Verdicts {
 		m.line(v.Mark() + " **" + escape(v.Text) + "**")
+	}
+	if d.Picture != "" {
+		m.line("![" + escape(d.Title) + "](" + reference(d.Picture) + ")")
 	}
 	for _, t := range d.Tables {
 		m.table(t)

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"io"
+	"net/url"
+	"path/filepath"
 	"strings"
 
 	"assay/check"
@@ -198,4 +200,10 @@ func escape(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// reference is the path of a file as a link has it.
+func reference(path string) string {
+	link := &url.URL{Path: filepath.ToSlash(path)}
+	return strings.NewReplacer("(", "%28", ")", "%29").Replace(link.String())
 }

@@ -36,6 +36,7 @@ type compareFlags struct {
 	comparedFlags
 	gates    []string
 	keep     string
+	picture  string
 	pipeline pipelineFlags
 }
 
@@ -62,6 +63,7 @@ load, seed, isolation, durability, faults or machine.`,
 	flags.StringArrayVar(&f.gates, "gate", nil, "a limit on a change, such as 'throughput>-5%' or 'p99<+10%'; repeatable; exit code 3 if one is missed, 4 if it rests on invalid measurements")
 	flags.StringVar(&f.keep, "keep", "", "write A to this file, as a baseline for later comparisons")
 	f.add(cmd, "comparison", "write a page with charts to this file, too")
+	flags.StringVar(&f.picture, "picture", "", "draw the changes with their intervals into this file, an SVG, to which --format markdown refers")
 	f.pipeline.add(flags)
 	return cmd
 }
@@ -152,9 +154,16 @@ func (f *compareFlags) options() (compare.Options, error) {
 // the exit code.
 func (f *compareFlags) show(cmd *cobra.Command, all []*compare.Comparison, command string) error {
 	d := compare.Document(all, command)
+	if f.picture != "" {
+		if err := writeTo(f.picture, func(w io.Writer) error { return compare.Picture(w, all) }); err != nil {
+			return err
+		}
+	}
 	var shown []report.Document
 	if !f.pipeline.printed() {
-		shown = append(shown, d)
+		pictured := d // a summary is not shown where the file is
+		pictured.Picture = f.picture
+		shown = append(shown, pictured)
 	}
 	err := f.present(cmd, "comparison", func(w io.Writer) error { return compare.WriteJSON(w, all) }, d, shown...)
 	switch {
