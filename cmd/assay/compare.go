@@ -52,9 +52,10 @@ stand alone: its first configuration is compared with each other one.
 
 What cannot be compared is refused with exit code 2 and what differs: workload,
 load, seed, isolation, durability, faults or machine.`,
-		Example: `  assay run bank --ops 2000 --repeat 5 --out before
-  assay run bank --ops 2000 --repeat 5 --out after
+		Example: `  assay run bank --duration 5s --repeat 5 --out before
+  assay run bank --duration 5s --repeat 5 --out after
   assay compare before after --allow seed --gate 'throughput>-5%'
+  assay compare before after --allow seed --format markdown --picture comparison.svg
   assay compare before --keep baseline.json
   assay compare baseline.json after --allow seed`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },

@@ -123,6 +123,8 @@ func TestFilesOfASeries(t *testing.T) {
 		}
 		expect.Text(t, "the summary", readFile(t, dir, "gate.md"), "gate throughput", "| throughput |")
 	}
+	assay(t, dir, "compare", "series", "--format", "markdown", "--picture", "a (b) c.svg").want(t, exitValid).shows(t, "](a%20%28b%29%20c.svg)", "| throughput |")
+	expect.Text(t, "the picture", readFile(t, dir, "a (b) c.svg"), "<svg ", ">throughput</text>")
 	assay(t, dir, "compare", "series", "--gate", "throughput>-5%", "--junit", "gate.xml").want(t, exitNoVerdict)
 	if _, all := testReport(t, dir, "gate.xml"); all.Error != 1 {
 		t.Errorf("a gate on invalid measurements counts %+v", all)

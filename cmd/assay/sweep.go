@@ -31,7 +31,7 @@ A sweep is a series over --clients (1..64 if that is not given), to whose throug
 the Universal Scalability Law is fitted. With --slo it then searches the highest
 rate of arrivals, in an open loop, that keeps an objective such as 'p99<100ms',
 and confirms it by a second run.`,
-		Example: `  assay sweep bank --ops 2000 --clients 1..8 --slo 'p99<100ms'`,
+		Example: `  assay sweep bank --duration 3s --clients 1..8 --slo 'p99<100ms'`,
 		RunE:    onlyWithin("which workload? assay list has them", "there is no workload to sweep", "assay list has them"),
 	}
 	for _, w := range workloads {
