@@ -29,7 +29,6 @@ import (
 	"assay/workload/replay/recording"
 	"assay/workload/replay/serverlog"
 	"assay/workload/script"
-	"assay/workload/ycsb"
 )
 
 // The exit codes, fixed for those who script assay.
@@ -79,7 +78,7 @@ func usageErrors() []func(error) bool {
 		isA[*runner.ScenarioError], isA[*runner.FolderError], isA[*runner.InputError], isA[*history.FormatError], isA[*cluster.SpecError],
 		isA[*fault.ParseError], isA[*fault.TargetError], isA[*fault.ScheduleError], isA[*server.NoPrimaryError],
 		isA[*compare.DifferentError], isA[*compare.GateError], isA[*compare.InputError], isA[*series.PlanError], isA[*report.FileError],
-		isA[*study.Error], isA[*monitor.AddressError], isA[*monitor.EndpointError], isA[*script.Error], isA[*ycsb.PropertyError], isA[*agents.AddressError], isA[*kubernetes.TargetError],
+		isA[*study.Error], isA[*monitor.AddressError], isA[*monitor.EndpointError], isA[*script.Error], isA[*agents.AddressError], isA[*kubernetes.TargetError],
 		isA[*serverlog.FormatError], isA[*recording.FormatError],
 		func(err error) bool { return strings.HasPrefix(err.Error(), "unknown command") },
 	}

@@ -188,7 +188,8 @@ func (c *client) update(ctx context.Context, session store.Session, v version) (
 	c.After(reply.Outcome, reply.Broken)
 	answer = reply.Answer(KindUpdate)
 	answer.Values = c.named(c.writes)
-	if answer.Outcome == history.Committed && reply.Affected == 0 && !c.work.replaces {
+	// What writes the same again changes no row in MySQL (manual, "mysql_affected_rows()").
+	if answer.Outcome == history.Committed && reply.Affected == 0 && !c.work.replaces && !c.work.core.fixed {
 		answer.Values = c.with(absent)
 		return answer, true
 	}

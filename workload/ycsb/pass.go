@@ -286,4 +286,3 @@ func (p *pass) remember(op *history.Op, w *write, own bool) {
 		p.newest[at] = newest{w, own}
 	}
 }
-

@@ -48,7 +48,7 @@ type PropertyError struct {
 }
 
 func (e *PropertyError) Error() string {
-	return fmt.Sprintf("property file %s: %v; a line is NAME=VALUE, as Java's Properties reads it", e.Path, e.Err)
+	return fmt.Sprintf("property file %s: %v", e.Path, e.Err)
 }
 func (e *PropertyError) Unwrap() error { return e.Err }
 
@@ -71,7 +71,7 @@ func readProperties(path string) (map[string]string, error) {
 	}
 	all, err := parseProperties(text)
 	if err != nil {
-		return nil, &PropertyError{path, err}
+		return nil, &PropertyError{path, fmt.Errorf("%w; a line is NAME=VALUE, as Java's Properties reads it", err)}
 	}
 	return all, nil
 }

@@ -270,3 +270,21 @@ func written(t *testing.T, text string) string {
 	expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
+
+// TestKeptHistogram: a scenario that is changed needs the histogram's file no more, unless
+// another is named.
+func TestKeptHistogram(t *testing.T) {
+	c := Defaults()
+	c.Properties = map[string]string{"fieldlengthdistribution": histogramLength}
+	c.FieldLengths = &histogram{Block: 20, Buckets: []int64{1}}
+	plan := load.Defaults()
+	none := func(string) bool { return false }
+	expect.NoError(t, propertyValues{&c}.Set("fieldcount=3"))
+	if _, err := c.Propose(&plan, none); err != nil || c.FieldLengths.Block != 20 || c.Properties["fieldcount"] != "3" {
+		t.Errorf("%v, %+v, %v", err, c.FieldLengths, c.Properties)
+	}
+	expect.NoError(t, propertyValues{&c}.Set("fieldlengthhistogram=nowhere.txt"))
+	if _, err := c.Propose(&plan, none); !errors.As(err, new(*store.OptionError)) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}

@@ -33,9 +33,11 @@ func (c *Config) Propose(plan *load.Plan, given func(flag string) bool) (notes [
 	}
 	maps.Copy(c.Properties, used)
 	notes = append(notes, c.overruled(given)...)
-	if c.Properties["fieldlengthdistribution"] == histogramLength {
-		if c.FieldLengths, err = readHistogram(cmp.Or(c.Properties["fieldlengthhistogram"], defaults()["fieldlengthhistogram"])); err != nil {
-			return nil, &PropertyError{c.Properties["fieldlengthhistogram"], err}
+	_, another := used["fieldlengthhistogram"]
+	if c.Properties["fieldlengthdistribution"] == histogramLength && (another || c.FieldLengths == nil) {
+		path := cmp.Or(c.Properties["fieldlengthhistogram"], defaults()["fieldlengthhistogram"])
+		if c.FieldLengths, err = readHistogram(path); err != nil {
+			return nil, &store.OptionError{Option: "property fieldlengthhistogram", Value: path, Reason: err.Error(), Want: "a file as YCSB reads it: BlockSize, a tab and a number, and then the buckets"}
 		}
 	}
 	more, err := c.plan(plan, used, given)

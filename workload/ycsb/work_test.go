@@ -32,6 +32,28 @@ func TestMixesThatTheDatabaseCannotDo(t *testing.T) {
 	}
 }
 
+// TestAnUpdateThatChangesNothing: where an update writes what is there already, a database may
+// count no changed row, and that does not mean that there is no record.
+func TestAnUpdateThatChangesNothing(t *testing.T) {
+	c := Defaults()
+	c.Properties = map[string]string{"dataintegrity": "true", "updateproportion": "1", "readproportion": "0"}
+	var target store.Target
+	c.Target(&target)
+	of, err := schemaOf(target)
+	expect.NoError(t, err)
+	db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, of)
+	expect.NoError(t, err)
+	w, err := c.Open(t.Context(), db, 1, 1)
+	expect.NoError(t, err)
+	expect.NoError(t, w.Create(t.Context(), store.Marker{}))
+	client, err := w.Client(t.Context(), 0)
+	expect.NoError(t, err)
+	defer client.Close()
+	if a := client.Attempt(t.Context(), 0, 1); a.Outcome != history.Committed || len(a.Values) != 1 {
+		t.Errorf("an update of no record is %+v", a)
+	}
+}
+
 // TestWhatAnUpdateFinds: a record that is not there is told, but of a database that makes
 // it then.
 func TestWhatAnUpdateFinds(t *testing.T) {

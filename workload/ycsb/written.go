@@ -135,4 +135,3 @@ func (p *pass) find(v version, unit int64) *write {
 	}
 	return w
 }
-
