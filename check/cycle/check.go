@@ -57,6 +57,12 @@ func Check(ctx context.Context, h *History, model Model, o Options) Report {
 		r.Reason = err.Error()
 		return r
 	}
+	if h.Len() >= shortcutFrom {
+		if dependencies, found := h.replays(ctx); found && dependencies > 0 {
+			r.Verdict, r.Size.Dependencies = check.Valid, dependencies
+			return r
+		}
+	}
 	banned := forbidden(model)
 	in := newInference(h, o)
 	whole := in.run(ctx)

@@ -1,5 +1,13 @@
 package cycle
 
+import "context"
+
+// Replays reports whether a history over registers was done again in some order.
+func (h *History) Replays(ctx context.Context) bool {
+	_, found := h.replays(ctx)
+	return found
+}
+
 // Part makes a history of some operations of another, as a reduction does.
 func Part(h *History, o Options, model Model, operations []int32) *History {
 	r := reduction{h: h, o: o, model: model, taken: make([]bool, h.ops.len())}

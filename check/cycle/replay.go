@@ -1,0 +1,195 @@
+package cycle
+
+import (
+	"context"
+	"slices"
+)
+
+// replay does the transactions of a history over registers again, one after the other,
+// each between its beginning and its end. If every read sees what was read, that is an
+// order which keeps real time and explains all, and satisfies each model and assumption
+// there is: no graph has to be made, which takes a multiple of the history's memory. Of a
+// history that has such an order it may find none, and of others it finds none.
+//
+// A transaction has its turn when it ends, or as soon as another needs it: to read what it
+// wrote, or to overwrite what it read. Or else, if early is set, when it begins, if it can.
+type replay struct {
+	h         *History
+	registers []register
+	pending   []int32 // begun, and without a turn yet
+	placing   []int32 // those that wait for others' turn
+	done      []bool  // by transaction that it had its turn
+	early     bool
+	// dependencies counts the reads of what others wrote.
+	dependencies int
+}
+
+// register is what one holds: the value that a transaction left, or nothing.
+type register struct {
+	value int64
+	by    int32 // one more than the transaction
+}
+
+// Bounds of a replay. Beyond, the search decides.
+const (
+	mostPending = 1 << 8
+	mostPlacing = 1 << 6
+	longestTxn  = 1 << 8
+)
+
+// replays looks for an order, and returns the dependencies in it.
+func (h *History) replays(ctx context.Context) (dependencies int, found bool) {
+	if slices.Contains(h.kinds, Append) {
+		return 0, false
+	}
+	for _, early := range []bool{false, true} {
+		r := replay{h: h, registers: make([]register, len(h.keys)), done: make([]bool, h.Len()), early: early}
+		if r.run(ctx) {
+			return r.dependencies, true
+		}
+	}
+	return 0, false
+}
+
+func (r *replay) run(ctx context.Context) bool {
+	h := r.h
+	begun := h.begun()
+	for i, t := range h.byTime(&h.complete, h.committed) {
+		if i%65536 == 0 && ctx.Err() != nil {
+			return false
+		}
+		for len(begun) > 0 && (begun[0] == t || h.invoke.at(begun[0]) < h.complete.at(t)) {
+			if next := begun[0]; h.possible(next) {
+				r.pending = append(r.pending, next)
+				if r.early && h.committed(next) {
+					r.place(next)
+				}
+			}
+			begun = begun[1:]
+		}
+		if len(r.pending) > mostPending || !r.done[t] && !r.place(t) {
+			return false
+		}
+	}
+	return true
+}
+
+// place gives a transaction its turn, after those that have to come before it. It returns
+// false if that cannot be.
+func (r *replay) place(t int32) bool {
+	if len(r.placing) == mostPlacing || slices.Contains(r.placing, t) || r.h.ops.first[t+1]-r.h.ops.first[t] > longestTxn {
+		return false
+	}
+	r.placing = append(r.placing, t)
+	defer func() { r.placing = r.placing[:len(r.placing)-1] }()
+	if !r.each(t, func(key int32, o op, own bool) bool {
+		if own {
+			return true
+		}
+		if o.kind() != Write {
+			return r.holds(key, o) || r.placeWriter(t, key, o)
+		}
+		return r.placeReaders(t, key)
+	}) {
+		return false
+	}
+	if !r.each(t, func(key int32, o op, own bool) bool { return own || o.kind() == Write || r.holds(key, o) }) {
+		return false
+	}
+	at := slices.Index(r.pending, t)
+	if at < 0 {
+		return false
+	}
+	r.pending, r.done[t] = slices.Delete(r.pending, at, at+1), true
+	ops := &r.h.ops
+	for i := ops.first[t]; i < ops.first[t+1]; i++ {
+		o := op{val: ops.vals[i], use: ops.uses[i]}
+		on := &r.registers[o.key()]
+		if o.kind() == Write {
+			*on = register{o.val, t + 1}
+		} else if on.by != 0 && on.by != t+1 {
+			r.dependencies++
+		}
+	}
+	return true
+}
+
+// each calls visit for the first operation of a transaction on each key, and for its first
+// write after a read; own is true, and what it reads is right, of those that come after a
+// write of its own. It returns false if visit does, or if a transaction does not read what
+// it wrote itself.
+func (r *replay) each(t int32, visit func(key int32, o op, own bool) bool) bool {
+	ops := &r.h.ops
+	first := ops.first[t]
+	for i := first; i < ops.first[t+1]; i++ {
+		o := op{val: ops.vals[i], use: ops.uses[i]}
+		own := false
+		for j := i - 1; j >= first && !own; j-- {
+			before := op{val: ops.vals[j], use: ops.uses[j]}
+			if own = before.key() == o.key() && before.kind() == Write; own && o.kind() != Write && (o.kind() != ReadValue || o.val != before.val) {
+				return false
+			}
+		}
+		if !visit(o.key(), o, own) {
+			return false
+		}
+	}
+	return true
+}
+
+// holds reports whether a register holds what was read of it.
+func (r *replay) holds(key int32, o op) bool {
+	on := r.registers[key]
+	if o.kind() == ReadValue {
+		return on.by != 0 && on.value == o.val
+	}
+	return on.by == 0
+}
+
+// placeWriter gives its turn to who leaves in a register what t read of it.
+func (r *replay) placeWriter(t, key int32, read op) bool {
+	if read.kind() != ReadValue {
+		return false
+	}
+	ops := &r.h.ops
+	for _, u := range r.pending {
+		for i := ops.first[u+1] - 1; u != t && i >= ops.first[u]; i-- {
+			if o := (op{val: ops.vals[i], use: ops.uses[i]}); o.key() == key && o.kind() == Write {
+				if o.val == read.val {
+					return r.place(u)
+				}
+				break
+			}
+		}
+	}
+	return false
+}
+
+// placeReaders gives their turn to those who read of a register what t overwrites.
+func (r *replay) placeReaders(t, key int32) bool {
+	for again := true; again; {
+		again = false
+		for _, d := range r.pending {
+			if d == t || !r.h.committed(d) || slices.Contains(r.placing, d) || !r.reads(d, key) {
+				continue
+			}
+			if !r.place(d) {
+				return false
+			}
+			again = true // what is pending is another now
+			break
+		}
+	}
+	return true
+}
+
+// reads reports whether a transaction read what a register holds, from another.
+func (r *replay) reads(t, key int32) bool {
+	ops := &r.h.ops
+	for i := ops.first[t]; i < ops.first[t+1]; i++ {
+		if o := (op{val: ops.vals[i], use: ops.uses[i]}); o.key() == key {
+			return o.kind() != Write && r.holds(key, o)
+		}
+	}
+	return false
+}

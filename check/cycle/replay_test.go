@@ -1,0 +1,67 @@
+package cycle_test
+
+import (
+	"testing"
+
+	"assay/check"
+	. "assay/check/cycle"
+	"assay/internal/expect"
+)
+
+// What is done again has an order that keeps real time, as all orders tried show, and no
+// model finds anything in it.
+func TestReplaysHaveAnOrder(t *testing.T) {
+	found, missed, none := 0, 0, 0
+	for seed := range uint64(4000) {
+		txns := small(t, seed, true)
+		h := build(t, txns)
+		strict := order{txns: txns, realtime: true}
+		exists := strict.exists()
+		switch replayed := h.Replays(t.Context()); {
+		case replayed && !exists:
+			t.Fatalf("seed %d was done again, but has no order:%s", seed, show(txns))
+		case replayed:
+			found++
+			if r := Check(t.Context(), h, StrictSerializable, Options{LinearizableKeys: true}); r.Verdict == check.Violated {
+				t.Fatalf("seed %d was done again, and is violated: %v%s", seed, r.Anomalies, show(txns))
+			}
+		case exists:
+			missed++
+		default:
+			none++
+		}
+	}
+	if found < 500 || none < 500 || found < missed {
+		t.Errorf("%d were done again, %d others have an order, %d have none", found, missed, none)
+	}
+	t.Logf("%d were done again, %d others have an order, %d have none", found, missed, none)
+}
+
+// Long histories of a strictly serializable database are done again, with and without lost
+// answers. Those of one without isolation are not, and are violated as before.
+func TestLongReplays(t *testing.T) {
+	for seed := range uint64(6) {
+		for _, crash := range []float64{0, 0.02} {
+			c := simulation{Seed: seed, Txns: 4000, Clients: 8, Registers: true, Crash: crash}
+			h, err := simulatedHistory(c)
+			expect.NoError(t, err)
+			if crash == 0 && !h.Replays(t.Context()) {
+				t.Errorf("seed %d: not done again", seed)
+			}
+			if r := Check(t.Context(), h, StrictSerializable, Options{}); r.Verdict != check.Valid {
+				t.Errorf("seed %d, crash %v: %v %v", seed, crash, r.Verdict, r.Anomalies)
+			}
+			for _, level := range []isolationLevel{simulatePrefix, simulateNothing} {
+				c.Level = level
+				h, err := simulatedHistory(c)
+				expect.NoError(t, err)
+				if h.Replays(t.Context()) {
+					t.Errorf("seed %d, level %d: done again", seed, level)
+				}
+				if r := Check(t.Context(), h, StrictSerializable, Options{}); r.Verdict != check.Violated {
+					t.Errorf("seed %d, level %d: %v", seed, level, r.Verdict)
+				}
+			}
+		}
+	}
+}
