@@ -60,6 +60,15 @@ type existing struct {
 	mark   atomic.Pointer[Marker]
 }
 
+// Refuses implements Verbatims.
+func (e *existing) Refuses(by Protocol) string {
+	of, is := As[Verbatims](e.Database)
+	if !is {
+		return "this database sends no statements as a user wrote them"
+	}
+	return of.Refuses(by)
+}
+
 func (e *existing) Marker(context.Context) (*Marker, error) { return e.mark.Load(), nil }
 
 func (e *existing) Find(context.Context) (*Leftover, error) { return nil, nil }

@@ -43,6 +43,8 @@ type Config struct {
 	Pause float64 `yaml:"pause,omitempty" json:"pause,omitempty"`
 	// Mend changes what is sent.
 	Mend Mend `yaml:"mend,omitempty" json:"mend"`
+	// Existing is true if the tables were there before and are not assay's.
+	Existing bool `yaml:"existing,omitempty" json:"existing,omitempty"`
 	// Loaders is how many batches of rows are loaded at the same time.
 	Loaders int `yaml:"loaders" json:"loaders"`
 }
@@ -165,6 +167,9 @@ func (c Config) Validate() error {
 	case c.Loaders < 1 || c.Loaders > 256:
 		return &store.OptionError{Option: "--loaders", Value: strconv.Itoa(c.Loaders), Want: "1 to 256"}
 	}
+	if c.Existing && (c.Setup != "" || c.AllowForeign) {
+		return &store.OptionError{Option: "--use-existing", Value: "with --setup or --allow-foreign", Want: "without: nothing is made, and the script's own tables are there"}
+	}
 	switch c.Protocol {
 	case "", store.Simple, store.Extended, store.Prepared:
 	default:
@@ -183,7 +188,7 @@ func (c Config) compile(language Language) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := &statements{anySchema: c.AllowForeign, language: language}
+	known := &statements{anySchema: c.AllowForeign || c.Existing, existing: c.Existing, language: language}
 	p, err := c.read(defines, known)
 	if err == nil {
 		p.mend = c.Mend
@@ -206,6 +211,8 @@ func (c Config) read(defines map[string]string, known *statements) (*program, er
 	switch {
 	case c.Setup != "":
 		return nil, &store.OptionError{Option: "--setup", Value: c.Setup, Want: "with a script in pgbench's language; one in Starlark has a function setup"}
+	case c.Existing:
+		return nil, &store.OptionError{Option: "--use-existing", Value: c.File, Want: "with a script in pgbench's language, whose statements name their tables"}
 	case c.Protocol != "":
 		return nil, &store.OptionError{Option: "--protocol", Value: string(c.Protocol), Want: "with a script in pgbench's language"}
 	case len(c.More) > 0 || c.Weight != nil:

@@ -14,6 +14,13 @@ func Schema() store.Schema {
 	return store.Schema{Workload: Name, Transactions: true, Judged: true, Open: true}
 }
 
+// schemaOn is Schema, or that of tables which are there already.
+func schemaOn(target store.Target) (store.Schema, error) {
+	s := Schema()
+	s.Existing = target.Existing
+	return s, nil
+}
+
 // languageOf is what a database's statements are written in.
 func languageOf(db store.Database) Language {
 	if db.Lacks()[store.SQL] != "" {

@@ -3,6 +3,7 @@ package script
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,7 +48,7 @@ Everything is in a schema of assay's own. A statement that names another is refu
 				Kinds: map[string]promise.Property{"lost": promise.Durability, "surplus": promise.Atomicity}},
 			{Name: CheckExpected, Asserts: "Each answer that a transaction which committed had expected was so.", Tests: promise.Invariant},
 		},
-		Schema:     definition.Fixed(Schema),
+		Schema:     schemaOn,
 		Needs:      []store.Need{{Capability: store.Language}, {Capability: store.Transactions}},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		Bugs:       Bugs(),
@@ -71,6 +72,47 @@ func (c *Config) Flags() []definition.Flag {
 		{Name: "loaders", Value: &c.Loaders, Usage: "batches of rows that are loaded at the same time"},
 		{Name: "allow-foreign", Value: &c.AllowForeign, Usage: "allow statements that name tables outside of assay's schema"},
 	}
+}
+
+// UseExisting implements definition.Existing.
+func (c *Config) UseExisting() { c.Existing = true }
+
+// Touched implements definition.Existing.
+func (c *Config) Touched() (read, written []string) {
+	p, err := c.compile(0)
+	if err != nil {
+		return nil, nil // Validate says so
+	}
+	for i := range p.transactions {
+		of := p.transactions[i].texts
+		if of == nil {
+			continue
+		}
+		read, written = append(read, of.touches.reads...), append(written, of.touches.writes...)
+	}
+	for _, q := range p.queries() {
+		if all, err := wholeTokens(q); err == nil {
+			tables, _ := tablesOf(all)
+			read = append(read, tables...)
+		}
+	}
+	slices.Sort(read)
+	slices.Sort(written)
+	return slices.Compact(read), slices.Compact(written)
+}
+
+// queries are the texts of those that are declared.
+func (p *program) queries() (all []string) {
+	for i := range p.invariants {
+		all = append(all, p.invariants[i].query.Text)
+	}
+	for i := range p.counts {
+		all = append(all, p.counts[i].query.Text)
+	}
+	for i := range p.lists {
+		all = append(all, p.lists[i].query.Text)
+	}
+	return all
 }
 
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.OneIDEach(p) }

@@ -99,7 +99,7 @@ func TestKindsOfStatements(t *testing.T) {
 	}{
 		"SELECT a.x FROM t AS a, u b JOIN v ON a.x = b.x WHERE x IN (SELECT y FROM w)": {store.NoEffect, "t u v w", ""},
 		"SELECT count(*), coalesce(sum(a), 0) FROM t FOR UPDATE":                       {store.NoEffect, "t", ""},
-		"SELECT nextval('s')":                                   {store.Writes, "", ""},
+		"SELECT nextval('s')":                                   {store.Writes, "", "what its functions and procedures write"},
 		"SELECT * INTO n FROM t":                                {store.Defines, "t", "n"},
 		"WITH x AS (DELETE FROM t RETURNING a) SELECT a FROM x": {store.Writes, "", "t"},
 		"WITH x AS (SELECT a FROM t) SELECT count(*) FROM x":    {store.NoEffect, "t", ""},
@@ -118,7 +118,7 @@ func TestKindsOfStatements(t *testing.T) {
 		"EXPLAIN ANALYZE DELETE FROM t":                         {store.Writes, "", "t"},
 		"CREATE TEMP TABLE x (a int)":                           {store.Defines, "x", ""},
 		"TRUNCATE t":                                            {store.Defines, "", "t"},
-		"CALL p(1)":                                             {store.Anything, "", ""},
+		"CALL p(1)":                                             {store.Anything, "", "what its functions and procedures write"},
 		"DO $x$ BEGIN UPDATE t SET a = 'it''s $y$'; END $x$":    {store.Anything, "", "t"},
 		"SELECT $$a.b$$, E'it\\'s c.d', 'x\\' /* /* e.f */ */ -- g.h": {store.NoEffect, "", ""},
 		"PREPARE p AS SELECT 1":                                          {store.NoEffect, "", ""},
@@ -240,6 +240,34 @@ func TestTheTrialRollsBack(t *testing.T) {
 		}
 		if strings.Join(sent, "|") != want {
 			t.Errorf("%q: sent %q, want %q", text, sent, want)
+		}
+	}
+}
+
+// TestExistingTables: which tables are read and written is said, and none is made, altered
+// or dropped, whatever else a script may do.
+func TestExistingTables(t *testing.T) {
+	c := configOf("x.sql", "-- assay: invariant sum equals 0: SELECT sum(b) FROM public.u\nUPDATE public.t SET a = 1 WHERE b IN (SELECT c FROM v);\nCREATE TEMP TABLE x (a int);")
+	c.UseExisting()
+	expect.NoError(t, c.Validate())
+	if read, written := c.Touched(); strings.Join(read, " ") != "public.u v x" || strings.Join(written, " ") != "public.t" {
+		t.Errorf("reads %q, writes %q", read, written)
+	}
+	for _, text := range []string{"DROP TABLE t;", "CREATE TABLE x (a int);", "ALTER TABLE t ADD b int;", "GRANT ALL ON t TO u;", "SELECT * INTO x FROM t;", "DELETE FROM assay_mark;"} {
+		c := configOf("x.sql", text)
+		c.UseExisting()
+		if err := c.Validate(); err == nil {
+			t.Errorf("%s is taken", text)
+		}
+	}
+	setup := configOf("x.sql", "SELECT 1;")
+	setup.Setup, setup.SetupText = "s.sql", "CREATE TABLE x (a int);"
+	setup.UseExisting()
+	star := configOf("x.star", declared(""))
+	star.UseExisting()
+	for _, c := range []Config{setup, star} {
+		if err := c.Validate(); err == nil {
+			t.Errorf("%s is taken", c.File)
 		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 type statements struct {
 	// anySchema allows what lies outside of assay's schema.
 	anySchema bool
+	// existing is true if the tables are not assay's: none is made, altered or dropped.
+	existing bool
 	// language is the database's; 0 where it is not known.
 	language Language
 	// sharded is whether the collections are sharded by _id.

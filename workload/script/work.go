@@ -167,7 +167,7 @@ func (w *Work) recordMade(ctx context.Context, s Statement) error {
 func (w *Work) recordDefined(ctx context.Context) error {
 	defines := func(t transaction) bool { return t.texts != nil && t.texts.defines }
 	recording, is := store.As[store.Recording](w.Database)
-	if !is || !slices.ContainsFunc(w.program.transactions, defines) {
+	if !is || w.config.Existing || !slices.ContainsFunc(w.program.transactions, defines) {
 		return nil
 	}
 	return recording.RecordMade(ctx)
@@ -191,6 +191,19 @@ func (w *Work) table(ctx context.Context, l tableLoad, loaded func(done, total i
 				Row: func(i int, into []store.Value) []store.Value { return appendValues(into, all[i]) }})
 		}
 	}, loaded)
+}
+
+// Create implements store.Database. Tables that were there before are looked at by the
+// queries alone: no transaction is tried on them.
+func (w *Work) Create(ctx context.Context, mark store.Marker) error {
+	err := w.Database.Create(ctx, mark)
+	if err == nil && w.config.Existing {
+		err = look(ctx, w.Audit, func(q Querier) error { return w.program.opening(ctx, q) })
+		if wrong := (*Error)(nil); errors.As(err, &wrong) {
+			err = wrong
+		}
+	}
+	return err
 }
 
 // rehearse runs each transaction once and leaves it without COMMIT, and asks each query

@@ -27,13 +27,20 @@ func (s *statements) asWritten(text string) (of written, err error) {
 	if err := s.within(all); err != nil {
 		return of, err
 	}
-	if !s.anySchema {
-		if err := mayBeWritten(all); err != nil {
-			return of, err
-		}
+	if of.kind = kindOfTokens(all); !s.anySchema || s.existing {
+		err = mayBeWritten(all)
 	}
-	of.kind = kindOfTokens(all)
+	temporary := all[0].is("create") && at(all, 1).is("temporary", "temp")
+	if err == nil && s.existing && of.kind == store.Defines && !temporary && !all[0].is("truncate", "analyze") {
+		err = fmt.Errorf("%s cannot be used with --use-existing: tables that were there before are read and written, and never made, altered or dropped", strings.ToUpper(all[0].text))
+	}
+	if err != nil {
+		return of, err
+	}
 	of.reads, of.writes = tablesOf(all)
+	if len(of.writes) == 0 && (of.kind == store.Writes || of.kind == store.Anything && all[0].is("call", "execute")) {
+		of.writes = append(of.writes, "what its functions and procedures write")
+	}
 	for _, t := range all { // what stands in dollar quotes may be a program
 		if t.kind != body || !all[0].is("do", "create", "alter") {
 			continue
