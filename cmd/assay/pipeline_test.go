@@ -12,6 +12,7 @@ import (
 
 	"assay/internal/expect"
 	"assay/report"
+	"assay/runner"
 )
 
 // testReport reads a test report as other programs do.
@@ -219,4 +220,25 @@ func TestFilesAreRefused(t *testing.T) {
 	if info, err := os.Stat("/dev/full"); err != nil || info.Mode()&os.ModeDevice == 0 {
 		t.Errorf("the device is not there any more: %v", err)
 	}
+}
+
+// TestFilesOfTrials: each power cut is a case, by its setting.
+func TestFilesOfTrials(t *testing.T) {
+	dir := t.TempDir()
+	var out strings.Builder
+	f := pipelineFlags{junit: filepath.Join(dir, "trials.xml"), summary: onOutput}
+	trials := []runner.DurabilityTrial{
+		{Setting: "fsync=on", Cut: "one node", Verdict: "valid", Acknowledged: 4000, Recovered: -1},
+		{Setting: "fsync=off", Cut: "all nodes", Verdict: "violated", Why: "12 operations were lost", Recovered: 310},
+		{Setting: "fsync=off", Cut: "one node", Verdict: "unknown", Why: "it did not come back", Recovered: -1},
+	}
+	err := f.finish(&out, ofTrials("postgres:2", trials), exitError(exitViolated))
+	if code := exitCode(err, &out); code != exitViolated {
+		t.Errorf("it ends with %d", code)
+	}
+	suites, all := testReport(t, dir, "trials.xml")
+	if (all != junit.Totals{Tests: 3, Passed: 1, Failed: 1, Error: 1}) || suites[0].Tests[1].Name != "fsync=off, power cut: all nodes" || suites[0].Tests[1].Message != "12 operations were lost" {
+		t.Errorf("the test report is %+v", suites)
+	}
+	expect.Text(t, "the summary", out.String(), "## Durability of postgres:2", "| fsync=on | ", "4,000")
 }
