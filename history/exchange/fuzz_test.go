@@ -19,6 +19,10 @@ func FuzzRead(f *testing.F) {
 		`{:process 1, :type :invoke, :f :read} {:process 1, :type :ok, :f :read, :value {1 10, "a\n" nil}}`,
 		`{"type":"invoke","process":0,"f":"cas","value":[4,[null,"\u00e4\ud83d"]]}`,
 		`[{"type":"invoke","process":0,"f":"transfer","value":{"from":1,"to":2,"amount":3}},{"type":"fail","process":0,"f":"transfer"}]`,
+		`{:process 0 :type :ok :value [[:append :a 1] [:r :b]]} {:process 1 :type :info :f :t :value [[:r :a [1]]]} {:process 0 :type :fail :f :t :value [[:r :a 1]]}`,
+		`{:type :invoke :f :enqueue :value 1} {:type :invoke :f :drain} {:type :ok :f :drain :value [1 2]} {:type :info :f :enqueue :value 1}`,
+		`{:process 1 :type :invoke :f :drain} {:process 1 :type :invoke :f :dequeue} {:process 1 :type :ok :f :dequeue :value 2} {:process 1 :type :ok :f :drain :value :exhausted}`,
+		`{:process 0 :type :invoke :f :x :value #a.Tuple{:key 1 :value [[:write 1 2]]}} {:process 0 :type :fail :f :x}`,
 		"INFO  jepsen.util - 0\t:invoke\t:write\t4\nINFO - 0 :info :write :timed-out\n",
 	} {
 		f.Add([]byte(seed))
