@@ -184,3 +184,42 @@ func TestTheNewestAreThoseBelowWhichAllIsOver(t *testing.T) {
 		t.Errorf("%v is kept", s.ended)
 	}
 }
+
+// TestDistributionsByProperties are YCSB's: over the records that insertstart and insertcount
+// name, behind the newest, or one after the other; and none that is not there yet.
+func TestDistributionsByProperties(t *testing.T) {
+	const draws = 100_000
+	for name, c := range map[string]struct {
+		given map[string]string
+		// share is how much of the draws is from first to before last.
+		share       float64
+		first, last int64
+		none        int64 // below it nothing is drawn
+	}{
+		"uniform":     {map[string]string{"requestdistribution": Uniform, "insertstart": "200", "insertcount": "500"}, 0.5, 200, 450, 200},
+		"hotspot":     {map[string]string{"requestdistribution": Hotspot, "hotspotdatafraction": "0.1", "hotspotopnfraction": "0.7"}, 0.7, 0, 100, 0},
+		"exponential": {map[string]string{"requestdistribution": Exponential, "exponential.percentile": "90", "exponential.frac": "0.2"}, 0.9, 800, 1000, 0},
+		"sequential":  {map[string]string{"requestdistribution": Sequential, "insertstart": "500"}, 0.5, 500, 750, 500},
+		"zipfian":     {map[string]string{"requestdistribution": Zipfian, "insertstart": "900", "insertproportion": "1", "operationcount": "100"}, 1, 900, 1000, 900},
+	} {
+		config := Defaults()
+		config.Properties = c.given
+		of, err := config.core()
+		if err != nil {
+			t.Fatal(err)
+		}
+		chooser, r := newChooser(&of, new(atomic.Int64)), workload.NewRandom(3, 4)
+		within, below := 0, 0
+		for range draws {
+			switch place := chooser.choose(&r, 1000); {
+			case place < c.none || place >= 1000:
+				below++
+			case place >= c.first && place < c.last:
+				within++
+			}
+		}
+		if share := float64(within) / draws; below > 0 || math.Abs(share-c.share) > 0.01 {
+			t.Errorf("%s: %d of the draws are of no record, and %.3f of them from %d to %d", name, below, share, c.first, c.last)
+		}
+	}
+}

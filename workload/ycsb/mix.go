@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/history"
 	"assay/store"
 	"assay/workload"
 )
@@ -37,20 +36,6 @@ func operations() map[uint8]string {
 
 // kinds are all of them, in the order of reports.
 func kinds() []uint8 { return []uint8{KindRead, KindUpdate, KindInsert, KindScan, KindReadModifyWrite} }
-
-// writes reports whether an attempt may have written its version.
-func writes(op *history.Op) bool {
-	switch op.Kind {
-	case KindInsert:
-		return true
-	case KindUpdate:
-		return len(op.Values) == 1
-	case KindReadModifyWrite:
-		return len(op.Values) == 4
-	default:
-		return false
-	}
-}
 
 // mix is the share of each kind of operation; they add up to 1.
 type mix map[uint8]float64
