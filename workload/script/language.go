@@ -3,7 +3,9 @@ package script
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"assay/store"
 )
@@ -25,9 +27,9 @@ func (c *Config) languageOfScripts() (ScriptLanguage, error) {
 	default:
 		return "", &store.OptionError{Option: "--language", Value: string(c.Language), Want: "pgbench or starlark"}
 	}
-	first, err := languageOfScript(c.Script)
+	first, err := languageOfText(c.File, string(c.Text))
 	for _, more := range c.More {
-		next, wrong := languageOfScript(more)
+		next, wrong := languageOfText(more.File, string(more.Text))
 		switch {
 		case err != nil:
 		case wrong != nil:
@@ -39,10 +41,118 @@ func (c *Config) languageOfScripts() (ScriptLanguage, error) {
 	return first, err
 }
 
-// languageOfScript tells it by the name of the file.
-func languageOfScript(s Script) (ScriptLanguage, error) {
-	if strings.EqualFold(filepath.Ext(s.File), ".sql") {
+// languageOfText tells what a script is written in by how it begins, behind comments. The
+// ending of its name counts where it begins with nothing. What is in neither language is an
+// *Error.
+func languageOfText(path, text string) (ScriptLanguage, error) {
+	b := beginning{rest: text}
+	if strings.ContainsRune(text, 0) || !utf8.ValidString(text) {
+		return "", neither(path, 1, "it is no text in UTF-8")
+	}
+	for b.comment() {
+	}
+	if b.language != "" {
+		return b.language, nil
+	}
+	line := strings.Count(text[:len(text)-len(b.rest)], "\n") + 1
+	first := b.rest[:nameEnd(b.rest)]
+	behind := strings.TrimLeft(b.rest[len(first):], " \t")
+	switch {
+	case strings.HasPrefix(text, "#!"):
+		return "", neither(path, 1, "it is a program for another interpreter: "+firstLine(text))
+	case b.rest == "" && strings.EqualFold(filepath.Ext(path), ".sql"):
+		return PgbenchLanguage, nil
+	case b.rest == "":
+		return StarlarkLanguage, nil
+	case isStarlark(first, behind):
+		return StarlarkLanguage, nil
+	case isSQL(first, behind):
 		return PgbenchLanguage, nil
 	}
-	return StarlarkLanguage, nil
+	return "", neither(path, line, fmt.Sprintf("no statement of SQL, no command of pgbench and no statement of Starlark begins with %q", firstLine(b.rest)))
+}
+
+func neither(path string, line int, reason string) error {
+	return &Error{File: path, Line: line, Column: 1, Reason: reason,
+		Advice: "write the script in pgbench's language or in Starlark (docs/script.md), or say which it is by --language"}
+}
+
+// firstLine is the first line of a text, as far as a person needs to see it.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	line = strings.TrimSpace(line)
+	if runes := []rune(line); len(runes) > 40 {
+		line = string(runes[:40]) + "..."
+	}
+	return line
+}
+
+// beginning goes over what comes before the first statement.
+type beginning struct {
+	rest string
+	// language is what a comment or a sign has told.
+	language ScriptLanguage
+}
+
+// comment goes over spaces and a comment; false if none is there.
+func (b *beginning) comment() bool {
+	b.rest = strings.TrimLeft(strings.TrimPrefix(b.rest, "\ufeff"), " \t\r\n\f\v;")
+	switch {
+	case strings.HasPrefix(b.rest, "#"):
+		_, b.rest, _ = strings.Cut(b.rest, "\n")
+		return true
+	case strings.HasPrefix(b.rest, "--"), strings.HasPrefix(b.rest, "/*"), strings.HasPrefix(b.rest, "\\"):
+		b.language = PgbenchLanguage
+	case strings.HasPrefix(b.rest, `"""`), strings.HasPrefix(b.rest, `'''`):
+		b.language = StarlarkLanguage
+	}
+	return false
+}
+
+// nameEnd is how long the name is that a text begins with.
+func nameEnd(text string) int {
+	for i, c := range text {
+		if !beginsName(c) && (i == 0 || c < '0' || c > '9') {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// isStarlark reports whether a word and what comes behind it begin a statement of Starlark.
+func isStarlark(first, behind string) bool {
+	switch first {
+	case "":
+		return strings.HasPrefix(behind, "[") // an expression, which has no use
+	case "def", "for", "if", "pass":
+		return !strings.HasPrefix(behind, "=") || strings.HasPrefix(behind, "==")
+	case "load", "transaction", "invariant", "counted", "listed", "param", "fail", "print":
+		return strings.HasPrefix(behind, "(")
+	}
+	assigns := strings.HasPrefix(behind, "=") && !strings.HasPrefix(behind, "==")
+	for _, sign := range []string{"+=", "-=", "*=", ","} {
+		assigns = assigns || strings.HasPrefix(behind, sign)
+	}
+	return assigns || strings.HasPrefix(behind, "(") && !isStatementWord(first)
+}
+
+// isSQL reports whether a word begins a statement of SQL.
+func isSQL(first, behind string) bool {
+	switch lower := strings.ToLower(first); lower {
+	case "":
+		return strings.HasPrefix(behind, "(") || strings.HasPrefix(behind, ":")
+	case "import":
+		return strings.HasPrefix(strings.ToLower(behind), "foreign ")
+	default:
+		return isStatementWord(lower) && !strings.HasPrefix(behind, ":") && !strings.HasPrefix(behind, ".")
+	}
+}
+
+// isStatementWord reports whether a statement of SQL can begin with a word, in PostgreSQL,
+// MySQL or SQLite.
+func isStatementWord(word string) bool {
+	return slices.Contains([]string{"abort", "alter", "analyze", "attach", "begin", "call", "checkpoint", "close", "cluster", "comment", "commit", "copy", "create",
+		"deallocate", "declare", "delete", "detach", "discard", "do", "drop", "end", "execute", "explain", "fetch", "flush", "grant", "insert", "listen", "load", "lock",
+		"merge", "move", "notify", "optimize", "pragma", "prepare", "reassign", "refresh", "reindex", "release", "replace", "reset", "revoke", "rollback", "savepoint",
+		"security", "select", "set", "show", "start", "table", "truncate", "unlisten", "unlock", "update", "use", "vacuum", "values", "with", "xa"}, strings.ToLower(word))
 }

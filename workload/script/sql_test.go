@@ -154,9 +154,12 @@ END
 `
 	for protocol, want := range map[store.Protocol]string{
 		store.Simple:   "BEGIN|SELECT x, y FROM t WHERE a = 2 AND b = '2'|SELECT z FROM t|UPDATE t SET a = 2, b = 'b' WHERE id = 9::int|END",
-		store.Prepared: "BEGIN|SELECT x, y FROM t WHERE a = $1 AND b = '$2'|SELECT z FROM t|UPDATE t SET a = $1, b = '$2$3' WHERE id = $4::int|END",
+		store.Prepared: "BEGIN|SELECT x, y FROM t WHERE a = $1 AND b = $2|SELECT z FROM t|UPDATE t SET a = $1, b = $2$3 WHERE id = $4::int|END",
 	} {
 		config := configOf("x.sql", text)
+		if protocol != store.Simple { // which has no parameters in quotes
+			config.Text = source(strings.ReplaceAll(text, "'", ""))
+		}
 		config.Protocol = protocol
 		p, err := config.compile(0)
 		expect.NoError(t, err)

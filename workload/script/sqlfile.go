@@ -185,6 +185,14 @@ func (f *sqlFile) lookAtStatement(of *pgbench.Command, into *sqlStatement) error
 	}
 	effect := into.kind == store.Writes || into.kind == store.Defines || into.kind == store.Anything
 	f.reads, f.defines = f.reads && !effect, f.defines || into.kind == store.Defines || into.kind == store.Anything
+	if f.program.protocol != store.Simple {
+		for _, r := range of.Statement.References {
+			if r.Hidden {
+				return &Error{File: f.path, Line: of.Line, Column: of.Column, Reason: fmt.Sprintf("the variable %s stands in quotes or a comment, where the protocol %s has no parameter", r.Name, f.program.protocol),
+					Advice: "leave the quotes out, put the text together with ||, or give --protocol simple"}
+			}
+		}
+	}
 	into.extended = of.Statement.Extended()
 	added := 0
 	for i, r := range of.Statement.References {
@@ -234,7 +242,12 @@ func readSetup(c Config, defines map[string]string) (func(*setup) error, error) 
 	return func(s *setup) error {
 		for i := range read.Commands {
 			of := &read.Commands[i]
-			if err := s.exec(of.Statement.Simple(variables)); err != nil {
+			text := of.Statement.Simple(variables)
+			err := s.program.statements.inSetupFile(text)
+			if err == nil {
+				err = s.execute(Statement{Text: text})
+			}
+			if err != nil {
 				return f.wrong(of, err)
 			}
 		}

@@ -99,17 +99,33 @@ func (s *statements) inSetup(text string) (string, error) {
 				return "", errors.New("a statement of setup has no parameters; write the value into it, or use db.insert")
 			}
 		}
+		err = s.maySetUp(all)
+	}
+	return text, err
+}
+
+// inSetupFile looks at a statement of a file of SQL, which was split by PostgreSQL's rules: it
+// may have dollar quotes, and semicolons in the body of a function.
+func (s *statements) inSetupFile(text string) error {
+	all, err := wholeTokens(text)
+	if err == nil && len(all) == 0 {
+		err = errors.New("the statement is empty")
 	}
 	if err == nil {
-		err = noTransactionControl(all)
+		err = s.maySetUp(all)
 	}
+	return err
+}
+
+func (s *statements) maySetUp(all []token) error {
+	err := noTransactionControl(all)
 	if err == nil && !s.anySchema {
 		err = mayBeInSetup(all)
 	}
 	if err == nil {
 		err = s.within(all)
 	}
-	return text, err
+	return err
 }
 
 // single are the tokens of a text that is one statement, and the text without a

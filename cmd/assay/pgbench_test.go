@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"assay/cluster/postgres"
+	"assay/internal/expect"
+)
+
+// operations is how often each script of the corpus is run.
+const operations = 12
+
+// TestScriptsLeaveWhatPgbenchLeaves: for every script of the corpus, pgbench on one database
+// and assay on another leave the same rows in all tables. What a script draws follows from
+// its variables alone.
+func TestScriptsLeaveWhatPgbenchLeaves(t *testing.T) {
+	t.Parallel()
+	server, err := postgres.Start(patiently(t), postgres.Options{})
+	expect.NoError(t, err)
+	expect.AtEnd(t, server.Close)
+	corpus, err := filepath.Abs(filepath.Join("..", "..", "workload", "script", "testdata", "pgbench"))
+	expect.NoError(t, err)
+	setup := filepath.Join(corpus, "setup.sql")
+	base := newDatabase(t, server, "base")
+	conn := connect(t, base)
+	_, err = conn.PgConn().Exec(patiently(t), readFile(t, setup)).ReadAll()
+	expect.NoError(t, err, conn.Close(patiently(t)))
+	scripts, err := filepath.Glob(filepath.Join(corpus, "*.sql"))
+	expect.NoError(t, err)
+	for _, script := range scripts {
+		if script == setup {
+			continue
+		}
+		name := strings.TrimSuffix(filepath.Base(script), ".sql")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			execute(t, connect(t, server.Address()), "CREATE DATABASE pgbench_"+name+" TEMPLATE base")
+			theirs := changed(t, server.Address(), func(u *url.URL) { u.Path = "/pgbench_" + name })
+			ours := newDatabase(t, server, "assay_"+name)
+			protocol := protocolOf(readFile(t, script))
+			runPgbench(t, theirs, script, protocol)
+			folder := filepath.Join(t.TempDir(), "run")
+			assay(t, ".", "run", "script", script, "--setup", setup, "--allow-foreign", "--protocol", protocol, "--define", "i=0,word=green,base=100",
+				"--clients", "1", "--ops", fmt.Sprint(operations), "--db", ours, "--out", folder, "--quiet").want(t, exitNoVerdict) // nothing is declared
+			if r := resultOf(t, folder); r.Outcomes.Committed != operations {
+				t.Errorf("%d operations are committed", r.Outcomes.Committed)
+			}
+			sameContents(t, contents(t, theirs, "public"), contents(t, ours, "assay_script"))
+		})
+	}
+}
+
+// protocolOf is the protocol that a script asks for in its first line.
+func protocolOf(script string) string {
+	if line, _, _ := strings.Cut(script, "\n"); strings.HasPrefix(line, "-- protocol: ") {
+		return strings.TrimPrefix(line, "-- protocol: ")
+	}
+	return "simple"
+}
+
+// runPgbench runs a script by pgbench itself. \syncpipeline came with PostgreSQL 17; before,
+// a pipeline that ends and another that begins are the same.
+func runPgbench(t *testing.T, address, script, protocol string) {
+	t.Helper()
+	text := strings.ReplaceAll(readFile(t, script), "\\syncpipeline", "\\endpipeline\n\\startpipeline")
+	file := filepath.Join(t.TempDir(), filepath.Base(script))
+	expect.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "pgbench", "-n", "-c", "1", "-t", fmt.Sprint(operations), "-M", protocol, "-D", "i=0", "-D", "word=green", "-D", "base=100", "-f", file, address)
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("pgbench: %v: %s", err, said.String())
+	}
+}
+
+// contents are the rows of each table of a schema, sorted. Tables of assay's own are left out.
+func contents(t *testing.T, address, schema string) map[string]string {
+	t.Helper()
+	conn := connect(t, address)
+	rows, err := conn.Query(patiently(t), `SELECT relname, (xpath('/row/of/text()', query_to_xml(format(
+		'SELECT coalesce(string_agg(t::text, chr(10) ORDER BY t::text COLLATE "C"), ''nothing'') AS of FROM %I.%I AS t', nspname, relname), false, true, '')))[1]::text
+		FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace WHERE nspname = $1 AND relkind IN ('r', 'p') AND relname NOT LIKE 'assay%'`, schema)
+	expect.NoError(t, err)
+	all := map[string]string{}
+	for rows.Next() {
+		var name, text string
+		expect.NoError(t, rows.Scan(&name, &text))
+		all[name] = text
+	}
+	expect.NoError(t, rows.Err())
+	return all
+}
+
+func sameContents(t *testing.T, theirs, ours map[string]string) {
+	t.Helper()
+	tables := slices.Sorted(maps.Keys(theirs))
+	if len(tables) < 14 || !slices.Equal(tables, slices.Sorted(maps.Keys(ours))) {
+		t.Fatalf("the tables are %v, of pgbench %v", slices.Sorted(maps.Keys(ours)), tables)
+	}
+	for _, table := range tables {
+		if theirs[table] != ours[table] {
+			t.Errorf("%s has after pgbench:\n%.2000s\nand after assay:\n%.2000s", table, theirs[table], ours[table])
+		}
+	}
+}
