@@ -87,6 +87,24 @@ func (l line) beyond(probability float64) float64 { return studentQuantile(1-pro
 // half is half the width of the interval of the mean.
 func (l line) half() float64 { return l.beyond((1-confidence)/2) * l.meanError() }
 
+// OfRepeats is the interval of the mean of independent measurements of one thing, by
+// Student's distribution; nil of fewer than two.
+func OfRepeats(values []float64) (mean float64, i *Interval) {
+	n := float64(len(values))
+	for _, v := range values {
+		mean += v / n
+	}
+	if n < 2 {
+		return mean, nil
+	}
+	squares := 0.0
+	for _, v := range values {
+		squares += (v - mean) * (v - mean)
+	}
+	half := studentQuantile(1-(1-confidence)/2, n-1) * math.Sqrt(squares/(n-1)/n)
+	return mean, &Interval{Low: mean - half, High: mean + half}
+}
+
 // studentQuantile is a quantile of Student's distribution.
 func studentQuantile(probability, free float64) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: free}.Quantile(probability)

@@ -19,6 +19,8 @@ type Table struct {
 	// Words are the columns, beside the first, that hold words: they are
 	// aligned left.
 	Words []int
+	// Whole is true if no cell is cut on the terminal: they are known to have room.
+	Whole bool
 }
 
 // Left reports whether a column is aligned left.

@@ -106,9 +106,9 @@ const widest = 26
 // table writes the table with its figures aligned right. A first column that
 // is too wide is wrapped.
 func (t *textWriter) table(tb Table) {
-	lines := [][]string{fitted(tb.Head)}
+	lines := [][]string{tb.fitted(tb.Head)}
 	for _, row := range tb.Rows {
-		lines = append(lines, fitted(row))
+		lines = append(lines, tb.fitted(row))
 	}
 	widths := make([]int, len(tb.Head))
 	widths[0] = labelWidth - 2
@@ -143,11 +143,11 @@ func (t *textWriter) table(tb Table) {
 
 // fitted makes the cells of a row plain and cuts those that are no figures and
 // would push the figures off the line.
-func fitted(row []string) []string {
+func (t Table) fitted(row []string) []string {
 	cells := make([]string, len(row))
 	for i, cell := range row {
 		cells[i] = plain(cell)
-		if runes := []rune(cells[i]); i > 0 && len(runes) > widest {
+		if runes := []rune(cells[i]); i > 0 && !t.Whole && len(runes) > widest {
 			cells[i] = string(runes[:widest-1]) + "…"
 		}
 	}

@@ -283,13 +283,14 @@ func (a *analysis) back(d Danger) {
 	}
 }
 
-// add keeps one danger of each read and what it is written by.
+// add keeps one danger of each read and what writes over it, the gravest.
 func (a *analysis) add(d Danger) {
-	alike := func(x Danger) bool {
-		return x.Left == d.Left && x.Read == d.Read && x.Over == d.Over && x.Into == d.Into && x.Anomaly == d.Anomaly
-	}
-	if !slices.ContainsFunc(a.dangers, alike) {
+	i := slices.IndexFunc(a.dangers, func(x Danger) bool { return x.Left == d.Left && x.Read == d.Read && x.Over == d.Over })
+	switch {
+	case i < 0:
 		a.dangers = append(a.dangers, d)
+	case rank(d) < rank(a.dangers[i]):
+		a.dangers[i] = d
 	}
 }
 

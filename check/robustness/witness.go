@@ -1,5 +1,7 @@
 package robustness
 
+import "slices"
+
 // Event is an operation that was done. Its Key is the row's own, the same in all
 // transactions.
 type Event struct {
@@ -7,6 +9,9 @@ type Event struct {
 	// Start and End are when its statement was sent and answered, in nanoseconds of the
 	// run's clock.
 	Start, End int64
+	// Rows are the keys of rows that a condition has selected, as far as its answer has
+	// them.
+	Rows []string
 }
 
 // Execution is a transaction that committed.
@@ -41,8 +46,16 @@ func Witness(first, second *Execution, level Level) (anomaly string, read, retur
 	return "", 0, 0
 }
 
-// sameRow reports whether two events may be on one row.
-func sameRow(a, b *Event) bool { return a.Key == b.Key || a.Key == "" || b.Key == "" }
+// sameRow reports whether two events are certainly on one row.
+func sameRow(a, b *Event) bool {
+	switch {
+	case a.Key == "":
+		return b.Key != "" && slices.Contains(a.Rows, b.Key)
+	case b.Key == "":
+		return slices.Contains(b.Rows, a.Key)
+	}
+	return a.Key == b.Key
+}
 
 // unseen reports whether a read of one transaction is of something that the other wrote
 // and had not committed then.

@@ -38,8 +38,8 @@ const (
 	// workloads takes minutes.
 	untilLoading
 	// untilSecondRun interrupts a series when its second run begins: the first one is
-	// made, and the command line and the configurations are right. TestSeriesAndCompare
-	// and TestSweep make smaller ones to their end.
+	// made, and the command line and the configurations are right. TestSeriesAndCompare,
+	// TestSweep and TestAdvise make smaller ones to their end.
 	untilSecondRun
 	// untilFirstRun interrupts a study when its first run begins: the file, the command
 	// line and all configurations are right. TestStudyAsAWhole makes a smaller one.
@@ -102,6 +102,7 @@ var documented = []documentedRule{
 	{pattern: `^assay study (--schema|\S+( --size \w+)? --dry-run)$`, far: toItsEnd, codes: []int{exitValid}},
 	{pattern: `^assay study `, far: untilFirstRun, codes: []int{exitNoVerdict}},
 	{pattern: `^assay sweep `, far: untilSecondRun, codes: []int{exitNoVerdict}},
+	{pattern: `^assay advise `, far: untilSecondRun, codes: []int{exitNoVerdict}},
 	{pattern: `^assay trend `, far: toItsEnd, codes: []int{exitValid}},
 	{pattern: `^assay compare .*--gate`, far: toItsEnd, codes: []int{exitNoVerdict}}, // the runs that the test makes are too short for a gate
 	{pattern: `^assay compare `, far: toItsEnd, codes: []int{exitValid}},

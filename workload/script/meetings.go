@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"assay/check/robustness"
+	"assay/workload/script/access"
 )
 
-// meeting is an anomaly that pairs of committed transactions have shown, with the first pair.
-type meeting struct {
+// Meeting is an anomaly that pairs of committed transactions have shown, with the first pair.
+type Meeting struct {
 	Anomaly string `json:"anomaly"`
 	// Count is how many pairs were seen.
 	Count int64 `json:"count"`
@@ -20,11 +21,11 @@ type meeting struct {
 	// Tables are those of the read and of the write behind it.
 	Tables []string `json:"tables"`
 	// Moments are what the two did, in the order of time.
-	Moments []moment `json:"moments"`
+	Moments []Moment `json:"moments"`
 }
 
-// moment is a statement or a COMMIT of one of the two.
-type moment struct {
+// Moment is a statement or a COMMIT of one of the two.
+type Moment struct {
 	// Of is 0 or 1.
 	Of   int    `json:"of"`
 	Text string `json:"text"`
@@ -37,7 +38,7 @@ type moment struct {
 type meetings struct {
 	level  robustness.Level
 	recent []*overlapping
-	found  []*meeting
+	found  []*Meeting
 }
 
 // overlapping is a transaction that committed a moment ago.
@@ -71,8 +72,14 @@ func (w *watch) execution(c *call, of *sequence, commit, end time.Duration) *ove
 			if a.Key != nil {
 				key = rowKey(&a, s.statement.Parameters)
 			}
+			var rows []string
+			if key == "" && a.Verb == access.Read {
+				for _, v := range s.values {
+					rows = append(rows, a.Table+" "+v)
+				}
+			}
 			for _, op := range operationsOf(&a, key, s.rows, i) {
-				x.Events = append(x.Events, robustness.Event{Operation: op, Start: int64(s.start), End: int64(s.end)})
+				x.Events = append(x.Events, robustness.Event{Operation: op, Start: int64(s.start), End: int64(s.end), Rows: rows})
 			}
 		}
 	}
@@ -106,14 +113,14 @@ func (m *meetings) compare(first, second *overlapping) bool {
 		}
 	}
 	if len(m.found) < mostMeetings {
-		m.found = append(m.found, &meeting{Anomaly: anomaly, Count: 1, Names: names, Clients: [2]int{first.client, second.client},
+		m.found = append(m.found, &Meeting{Anomaly: anomaly, Count: 1, Names: names, Clients: [2]int{first.client, second.client},
 			Tables: tables, Moments: momentsOf(first, second)})
 	}
 	return true
 }
 
 // momentsOf are what two transactions did, in the order of time.
-func momentsOf(pair ...*overlapping) (all []moment) {
+func momentsOf(pair ...*overlapping) (all []Moment) {
 	for of, x := range pair {
 		for i := range x.steps {
 			s := &x.steps[i]
@@ -124,11 +131,11 @@ func momentsOf(pair ...*overlapping) (all []moment) {
 			case s.rows >= 0 && !s.statement.Reads:
 				text += fmt.Sprintf(" changes %d", s.rows)
 			}
-			all = append(all, moment{Of: of, Text: text, at: s.start})
+			all = append(all, Moment{Of: of, Text: text, at: s.start})
 		}
-		all = append(all, moment{Of: of, Text: "COMMIT", at: x.commit})
+		all = append(all, Moment{Of: of, Text: "COMMIT", at: x.commit})
 	}
-	slices.SortStableFunc(all, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(all, func(a, b Moment) int { return cmp.Compare(a.at, b.at) })
 	for i := range all {
 		all[i].Milliseconds = float64((all[i].at - all[0].at).Microseconds()) / 1000
 	}

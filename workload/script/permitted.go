@@ -3,6 +3,7 @@ package script
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +38,7 @@ func levelOf(model string, settings []store.Setting) robustness.Level {
 	return robustness.Unknown
 }
 
-// look is the look at what transactions sent, at one isolation level.
+// levelLook is the look at what transactions sent, at one isolation level.
 type levelLook struct {
 	level     robustness.Level
 	templates []template
@@ -54,7 +55,7 @@ func lookAt(templates []template, overflown bool, level robustness.Level) levelL
 	for i, t := range templates {
 		set[i] = robustness.Template{Name: t.Transaction, Operations: t.Operations}
 		if t.Unclear != "" && l.unclear == "" {
-			l.unclear = fmt.Sprintf("what %q of %s reads and writes is not understood", t.Unclear, t.Transaction)
+			l.unclear = t.Unclear
 		}
 	}
 	switch {
@@ -96,11 +97,12 @@ func (j *judge) permitted(name string, c *promise.Circumstances) (r promise.Ruli
 	isolation := cmp.Or(strings.ReplaceAll(c.Model, "-", " "), "isolation")
 	r = promise.Ruling{Source: isolation + ", at which transactions need not be as one after the other",
 		Manual: "the chapter on transaction isolation of the product's manual"}
+	try := fmt.Sprintf("; assay advise %s shows which isolation level, or which change of them, makes them right", filepath.Base(j.program.path))
 	if look.unclear == "" && !j.allNoted() {
 		look.unclear = "not all that the transactions sent was noted"
 	}
 	if look.unclear != "" {
-		return r, "whether the transactions ask too little of this isolation level cannot be told: " + look.unclear
+		return r, "whether the transactions ask too little of this isolation level cannot be told: " + look.unclear + try
 	}
 	yes, no := true, false
 	if look.robust {
@@ -109,10 +111,10 @@ func (j *judge) permitted(name string, c *promise.Circumstances) (r promise.Ruli
 	for _, d := range look.dangers {
 		if d.Two() && j.concerns(name, &look, d) {
 			r.Promised, r.Source = &no, fmt.Sprintf("%s, which does not rule out a %s", isolation, d.Anomaly)
-			return r, "the transactions ask too little of the database: " + look.text(d)
+			return r, "the transactions ask too little of the database: " + look.text(d) + try
 		}
 	}
-	return r, "whether the transactions ask too little of this isolation level cannot be told: no anomaly of two of them concerns what was found"
+	return r, "whether the transactions ask too little of this isolation level cannot be told: no anomaly of two of them concerns what was found" + try
 }
 
 // allNoted is whether every committed transaction is among the templates.

@@ -34,7 +34,7 @@ type state struct {
 	Templates []template `json:"templates,omitempty"`
 	Noted     []int64    `json:"noted,omitempty"`
 	Overflown bool       `json:"overflown,omitempty"`
-	Meetings  []*meeting `json:"meetings,omitempty"`
+	Meetings  []*Meeting `json:"meetings,omitempty"`
 }
 
 // Save reads the database back into the run's folder, with the script beside.

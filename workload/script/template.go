@@ -15,7 +15,7 @@ type template struct {
 	Operations  []robustness.Operation `json:"operations"`
 	// Statements are the texts to whose numbers the operations point.
 	Statements []string `json:"statements"`
-	// Unclear is the statement of which it cannot be told what it reads and writes.
+	// Unclear is why it cannot be told what it reads and writes; empty if it can.
 	Unclear string `json:"unclear,omitempty"`
 	Count   int64  `json:"count"`
 }
@@ -58,13 +58,16 @@ func (w *watch) accesses(s *Statement) []access.Access { return w.footprint(s).a
 // template is the sequence of an attempt.
 func (w *watch) template(c *call, transaction int) template {
 	t := template{Transaction: w.program.transactions[transaction].name}
+	if m := &w.program.mend; m.First != "" && slices.Contains(m.Transactions, t.Transaction) {
+		t.Unclear = t.Transaction + " is at another level than the others"
+	}
 	var rows rowNames
 	for i := range c.steps {
 		s := &c.steps[i]
 		t.Statements = append(t.Statements, s.statement.shape())
 		f := w.footprint(&s.statement)
 		if !f.known && t.Unclear == "" {
-			t.Unclear = shortened(s.statement.shape())
+			t.Unclear = fmt.Sprintf("what %q of %s reads and writes is not understood", shortened(s.statement.shape()), t.Transaction)
 		}
 		for _, a := range f.all {
 			key := ""

@@ -11,6 +11,7 @@ import (
 
 	"assay/history"
 	"assay/internal/wait"
+	"assay/store"
 	"assay/workload"
 	"assay/workload/script/access"
 )
@@ -22,6 +23,8 @@ type step struct {
 	rows int64
 	// first is the only column of the first row; nil if it has others.
 	first any
+	// values are the first of its answer, as text.
+	values []string
 	// start and end are when it was sent and answered, and shown is its answer in short;
 	// noted only where transactions are made to meet.
 	start, end time.Duration
@@ -128,8 +131,8 @@ func (w *watched) Query(ctx context.Context, s Statement, row func([]any) error)
 			if of.rows++; of.rows == 1 && len(values) == 1 {
 				of.first = values[0]
 			}
-			if w.pause != nil && of.rows <= shownRows {
-				of.shown += " " + showRow(values)
+			if w.pause != nil {
+				of.note(values)
 			}
 			return row(values)
 		})
@@ -140,8 +143,32 @@ func (w *watched) Query(ctx context.Context, s Statement, row func([]any) error)
 	})
 }
 
-// shownRows is how many rows of an answer are shown.
-const shownRows = 4
+// shownRows is how many rows of an answer are shown, and mostValues how many values are
+// looked for keys.
+const (
+	shownRows  = 4
+	mostValues = 200
+)
+
+// note keeps a row of the answer.
+func (s *step) note(values []any) {
+	if s.rows <= shownRows {
+		s.shown += " " + showRow(values)
+	}
+	for _, v := range values {
+		if d, is := v.(store.Document); is {
+			v = nil
+			for _, f := range d {
+				if f.Name == "_id" {
+					v = f.Value
+				}
+			}
+		}
+		if len(s.values) < mostValues {
+			s.values = append(s.values, fmt.Sprint(v))
+		}
+	}
+}
 
 func (w *watched) Execute(ctx context.Context, s Statement) (changed int64, err error) {
 	err = w.around(ctx, s, func(of *step) error {

@@ -1,0 +1,233 @@
+package advise
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"assay/check"
+	"assay/internal/quantity"
+	"assay/report"
+	"assay/workload/script"
+)
+
+// Document is the advice as a report. command makes it again, without secrets.
+func (a *Advice) Document(command string) report.Document {
+	d := report.Document{Title: fmt.Sprintf("%s on %s: what each isolation level makes of it", a.Script, a.Database), Command: command}
+	if a.Alone != nil && a.Alone.Verdict == check.Violated {
+		d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Text: "one client alone breaks what must hold: the transactions are wrong at every level (" + a.Alone.Found + ")"})
+	}
+	d.Tables = append(d.Tables, table("Levels", a.Levels))
+	if len(a.Changes) > 0 {
+		d.Tables = append(d.Tables, table("Changes that were tried", a.Changes), changesTable(a.Changes))
+	}
+	d.Tables = append(d.Tables, looks(a.all()))
+	d.Tables = append(d.Tables, a.pictures()...)
+	d.Notes = append(d.Notes, fmt.Sprintf("each level was run with pauses of up to %g ms between the statements, so that transactions meet, and without for the figures: %s each, by %s, in turn",
+		a.PauseMilliseconds, check.Counted(a.Repeats, "time", "times"), check.Counted(a.Clients, "client", "clients")))
+	d.Notes = append(d.Notes, a.dangers()...)
+	d.Notes = append(d.Notes, a.doubts()...)
+	for _, u := range a.Untried {
+		d.Notes = append(d.Notes, "not tried: "+u)
+	}
+	for _, r := range a.all() {
+		if r.Problem != "" {
+			d.Notes = append(d.Notes, r.name()+": a run could not be made: "+r.Problem)
+		}
+	}
+	d.Verdicts = append(d.Verdicts, a.verdicts()...)
+	return d
+}
+
+// table has a line for each row.
+func table(title string, rows []Row) report.Table {
+	t := report.Table{Title: title, Head: []string{"level", "what must hold", "a second", "± 95 %", "retried", "p50", "p99"}, Words: []int{1}}
+	for i := range rows {
+		r := &rows[i]
+		t.Rows = append(t.Rows, []string{r.name(), r.held(), quantity.Figure(r.Throughput.PerSecond), r.plusMinus(), share(r.Retried),
+			quantity.Milliseconds(r.P50), quantity.Milliseconds(r.P99)})
+	}
+	return t
+}
+
+// looks has what the look at the statements says of each row.
+func looks(rows []Row) report.Table {
+	t := report.Table{Title: "What the statements let happen", Head: []string{"level", "by the statements"}, Words: []int{1}}
+	for i := range rows {
+		t.Rows = append(t.Rows, []string{rows[i].name(), rows[i].statements()})
+	}
+	return t
+}
+
+// statements is what the look at the statements says.
+func (r *Row) statements() string {
+	switch {
+	case r.Look.Robust == nil:
+		return "not known"
+	case *r.Look.Robust:
+		return "nothing: serializable"
+	case len(r.Look.Dangers) == 0:
+		return "may conflict"
+	}
+	return r.Look.Dangers[0].Anomaly
+}
+
+// held is whether what must hold did, and if not, the anomaly that was seen most often.
+func (r *Row) held() string {
+	switch {
+	case r.Problem != "" && r.Verdict == check.Unknown:
+		return "could not be run"
+	case r.Verdict == check.Valid:
+		return "✓ kept"
+	case r.Verdict == check.Unknown:
+		return "not known"
+	case len(r.Shown) > 0:
+		return "✗ " + r.Shown[0].Anomaly
+	}
+	return "✗ broken"
+}
+
+func (r *Row) plusMinus() string {
+	t := r.Throughput
+	if t.Low == nil || t.High == nil || t.PerSecond <= 0 {
+		return "-"
+	}
+	return share(max(*t.High-t.PerSecond, t.PerSecond-*t.Low) / t.PerSecond)
+}
+
+func share(of float64) string { return fmt.Sprintf("%.0f %%", math.Ceil(100*of)) }
+
+// changesTable says what each change is.
+func changesTable(rows []Row) report.Table {
+	t := report.Table{Title: "What was changed", Head: []string{"change"}}
+	seen := map[string]bool{}
+	for _, r := range rows {
+		if !seen[r.Change] {
+			t.Rows = append(t.Rows, []string{r.Change + ": " + strings.Join(r.Texts, "; ")})
+		}
+		seen[r.Change] = true
+	}
+	return t
+}
+
+// laneWidth is how many characters of a line each of two transactions gets.
+const laneWidth = 37
+
+// pictures show, of each level that went wrong, the first two transactions with the anomaly
+// that was seen most often.
+func (a *Advice) pictures() (all []report.Table) {
+	for _, r := range a.Levels {
+		if r.Verdict == check.Violated && len(r.Shown) > 0 {
+			all = append(all, picture(r.Level, r.Shown[0]))
+		}
+	}
+	return all
+}
+
+// picture has the two transactions as lanes, and time goes down.
+func picture(level string, m *script.Meeting) report.Table {
+	t := report.Table{Title: fmt.Sprintf("%s at %s, the first of %s", m.Anomaly, level, check.Counted(m.Count, "pair", "pairs")), Words: []int{1}, Whole: true}
+	for i, name := range m.Names {
+		t.Head = append(t.Head, fmt.Sprintf("T%d: %s, client %d", i+1, name, m.Clients[i]))
+	}
+	for _, moment := range m.Moments {
+		for i, line := range folded(moment.Text, laneWidth) {
+			if i > 0 {
+				line = "  " + line
+			}
+			cells := []string{"", ""}
+			cells[moment.Of] = line
+			t.Rows = append(t.Rows, cells)
+		}
+	}
+	return t
+}
+
+// folded is a text in lines of a width, of which all but the first leave room for an indent.
+func folded(text string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > width-2 {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	return append(lines, line)
+}
+
+// dangers are what the statements let happen, each once.
+func (a *Advice) dangers() (all []string) {
+	seen := map[string]bool{}
+	for _, r := range a.all() {
+		for _, d := range r.Look.Dangers {
+			if !seen[d.Text] && r.Change == "" && len(all) < mostDangers {
+				all = append(all, "by the statements, at "+r.Level+": "+d.Text)
+			}
+			seen[d.Text] = true
+		}
+		if r.Look.Unclear != "" && !seen[r.Look.Unclear] {
+			all = append(all, "by the statements, at "+r.name()+": "+r.Look.Unclear)
+			seen[r.Look.Unclear] = true
+		}
+	}
+	return all
+}
+
+const mostDangers = 8
+
+// doubts say which figures are not to be believed.
+func (a *Advice) doubts() (all []string) {
+	invalid, of, why := 0, 0, ""
+	for _, r := range a.all() {
+		invalid, of = invalid+r.Invalid, of+a.Repeats
+		if why == "" {
+			why = r.Reason
+		}
+	}
+	if invalid > 0 {
+		all = append(all, fmt.Sprintf("the figures of %d of %d runs are INVALID and not to be believed, such as for this: %s", invalid, of, why))
+	}
+	return all
+}
+
+// verdicts say what is right, and what it costs.
+func (a *Advice) verdicts() (all []report.DocumentVerdict) {
+	rows := a.all()
+	for _, r := range rows {
+		if r.PromiseBroken {
+			all = append(all, report.DocumentVerdict{Text: r.name() + ": the database broke what it promises (" + r.Model + "): " + r.Found})
+		}
+	}
+	if len(a.Right) == 0 {
+		return append(all, report.DocumentVerdict{Text: "no level and no change kept what must hold"})
+	}
+	for place, i := range a.Right {
+		r := &rows[i]
+		text := fmt.Sprintf("%s: kept in %s, %s a second", r.name(), check.Counted(r.Committed, "transaction", "transactions"), quantity.Figure(r.Throughput.PerSecond))
+		if r.Look.Robust != nil && *r.Look.Robust && !strings.Contains(r.Model, "serializable") {
+			text += "; by its statements it cannot go wrong at this level"
+		}
+		if len(r.Look.Dangers) > 0 {
+			text += "; its statements do not rule out a " + r.Look.Dangers[0].Anomaly + ", and these runs did not show it to break anything"
+		}
+		if place == 0 && len(a.Right) > 1 {
+			text += "; the fastest in these runs"
+		}
+		all = append(all, report.DocumentVerdict{Text: text, Good: true})
+	}
+	return all
+}
+
+// Verdict is violated if a promise of the database's was broken, valid if something was
+// right, and else unknown.
+func (a *Advice) Verdict() check.Verdict {
+	for _, r := range a.all() {
+		if r.PromiseBroken && (a.Alone == nil || a.Alone.Verdict != check.Violated) {
+			return check.Violated
+		}
+	}
+	if len(a.Right) == 0 {
+		return check.Unknown
+	}
+	return check.Valid
+}

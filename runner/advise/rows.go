@@ -1,0 +1,182 @@
+package advise
+
+import (
+	"context"
+	"path/filepath"
+
+	"assay/check"
+	"assay/internal/quantity"
+	"assay/report"
+	"assay/runner"
+	"assay/runner/series"
+	"assay/store"
+	"assay/workload/script"
+)
+
+// finding makes series of runs and reads what they left.
+type finding struct {
+	plan    Plan
+	options series.Options
+	product string
+	// sent is what the script as it is has sent, at all levels.
+	sent  *script.Sent
+	alone *Row
+}
+
+// rows makes the runs of some variants, in turn, and says what was found of each.
+func (f *finding) rows(ctx context.Context, folder string, variants []variant, withAlone bool) ([]Row, error) {
+	p := series.Plan{Base: f.plan.Base, Repeats: f.plan.Repeats}
+	if withAlone {
+		p.Configurations = append(p.Configurations, f.configuration(variants[len(variants)-1], workAlone))
+	}
+	for _, v := range variants {
+		p.Configurations = append(p.Configurations, f.configuration(v, workMeet), f.configuration(v, workFigures))
+	}
+	o := f.options
+	o.Out = filepath.Join(o.Out, folder)
+	s, at, err := series.Run(ctx, p, o)
+	if err != nil {
+		return nil, err
+	}
+	if withAlone {
+		row, err := f.row(s, at, variants[len(variants)-1], workAlone)
+		if err != nil {
+			return nil, err
+		}
+		f.alone = &row
+	}
+	var rows []Row
+	for _, v := range variants {
+		row, err := f.row(s, at, v, workMeet, workFigures)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// looksASecond is how often invariants are looked at where transactions meet: what one
+// breaks another may mend.
+const looksASecond = 50
+
+// configuration is the scenario of a variant.
+func (f *finding) configuration(v variant, work string) series.Configuration {
+	s := f.plan.Base
+	c := *s.Config.(*script.Config)
+	c.Mend = v.change.Mend
+	switch work {
+	case workMeet:
+		c.Pause, c.Observe = f.plan.Pause, max(c.Observe, looksASecond)
+	case workFigures:
+		c.Observe = 0
+	case workAlone:
+		s.Load.Clients = 1
+	}
+	s.Config = &c
+	s.Isolation = v.level.Isolation
+	s.Options = append(s.Options[:len(s.Options):len(s.Options)], v.level.Options...)
+	return series.Configuration{Configuration: report.Configuration{Values: v.values(work)}, Scenario: s}
+}
+
+// row is what the runs of a variant that were made for these works have found.
+func (f *finding) row(s *report.RunSeries, folder string, v variant, works ...string) (Row, error) {
+	row := Row{Level: v.level.Name, Change: v.change.Name, Texts: v.change.Texts, Shown: []*script.Meeting{}}
+	sent := &script.Sent{}
+	var figures []*report.Result
+	var verdicts []check.Result
+	var settings []store.Setting
+	for _, work := range works {
+		name := report.Configuration{Values: v.values(work)}
+		for _, run := range s.Runs {
+			if run.Configuration != nameOf(s, name.Values) {
+				continue
+			}
+			if run.State != report.StateDone {
+				row.Problem = run.Problem
+				continue
+			}
+			at := filepath.Join(folder, run.Folder)
+			r, err := report.ReadJSON(filepath.Join(at, runner.FileResult))
+			if err != nil {
+				return row, folderError(at, err)
+			}
+			if err := sent.Add(at); err != nil {
+				return row, folderError(at, err)
+			}
+			if v.change.Name == "" && work != workAlone {
+				if err := f.sent.Add(at); err != nil {
+					return row, folderError(at, err)
+				}
+			}
+			if work != workMeet {
+				figures = append(figures, r)
+			}
+			verdicts = append(verdicts, check.Result{Verdict: r.Verdict})
+			settings = settingsOf(r)
+			row.take(r)
+		}
+	}
+	row.Verdict = check.Combine(verdicts)
+	row.Look, row.Shown = sent.Look(row.Model, settings), append(row.Shown, sent.Meetings...)
+	row.measure(figures)
+	return row, nil
+}
+
+func settingsOf(r *report.Result) (all []store.Setting) {
+	for _, s := range r.Database.Settings {
+		all = append(all, store.Setting{Name: s.Name, Value: s.Value})
+	}
+	return all
+}
+
+// nameOf is the name of the configuration of these values in a series.
+func nameOf(s *report.RunSeries, values []report.Setting) string {
+	for _, c := range s.Configurations {
+		same := len(c.Values) == len(values)
+		for i := 0; same && i < len(values); i++ {
+			same = c.Values[i] == values[i]
+		}
+		if same {
+			return c.Name
+		}
+	}
+	return ""
+}
+
+// take enters the verdict of a run.
+func (r *Row) take(of *report.Result) {
+	r.Model = of.Database.Promise
+	r.Committed += of.Outcomes.Committed
+	if p := of.Promise; of.Verdict == check.Violated && p != nil && p.Kept != nil && !*p.Kept {
+		r.PromiseBroken = true
+	}
+	for _, c := range of.Checks {
+		if c.Verdict == check.Violated && len(c.Evidence) > 0 && r.Found == "" {
+			r.Found = c.Evidence[0].Text
+		}
+	}
+}
+
+// measure enters the figures.
+func (r *Row) measure(runs []*report.Result) {
+	r.Throughput = intervalOf(runs)
+	var p50, p99 []float64
+	var all, retried, failed int64
+	for _, of := range runs {
+		if of.Measurement.Invalid() {
+			r.Invalid++
+			if r.Reason == "" && len(of.Measurement.Reasons) > 0 {
+				r.Reason = of.Measurement.Reasons[0]
+			}
+		}
+		p50, p99 = append(p50, of.Latency.P50), append(p99, of.Latency.P99)
+		all += of.Outcomes.Committed + of.Outcomes.Rejected + of.Outcomes.Failed + of.Outcomes.Unknown
+		failed += of.Outcomes.Failed
+		retried += of.Retries.Retried
+	}
+	r.P50, r.P99 = quantity.Median(p50), quantity.Median(p99)
+	if all > 0 {
+		r.Retried, r.Failed = float64(retried)/float64(all), float64(failed)/float64(all)
+	}
+}

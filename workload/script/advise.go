@@ -1,0 +1,239 @@
+package script
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"assay/history"
+	"assay/store"
+	"assay/workload/script/access"
+)
+
+// Sent is what the transactions of runs have sent, as the runs' folders keep it.
+type Sent struct {
+	templates []template
+	overflown bool
+	// Meetings are the anomalies that pairs of transactions have shown.
+	Meetings []*Meeting
+}
+
+// Add takes what a run has kept in its folder. Its error is a *history.FormatError.
+func (s *Sent) Add(folder string) error {
+	path := filepath.Join(folder, FileState)
+	of, missing, err := readState(path)
+	if err == nil && missing != "" {
+		err = &history.FormatError{Path: path, Reason: missing}
+	}
+	if err != nil {
+		return err
+	}
+	s.overflown = s.overflown || of.Overflown
+	for _, t := range of.Templates {
+		if i := slices.IndexFunc(s.templates, t.same); i >= 0 {
+			s.templates[i].Count += t.Count
+		} else if len(s.templates) < maxSequences {
+			s.templates = append(s.templates, t)
+		} else {
+			s.overflown = true
+		}
+	}
+	for _, m := range of.Meetings {
+		alike := func(x *Meeting) bool {
+			return x.Anomaly == m.Anomaly && x.Names == m.Names && slices.Equal(x.Tables, m.Tables)
+		}
+		if i := slices.IndexFunc(s.Meetings, alike); i >= 0 {
+			s.Meetings[i].Count += m.Count
+		} else {
+			s.Meetings = append(s.Meetings, m)
+		}
+	}
+	slices.SortStableFunc(s.Meetings, func(a, b *Meeting) int { return int(b.Count - a.Count) })
+	return nil
+}
+
+func (t *template) same(other template) bool {
+	if t.Transaction != other.Transaction || t.Unclear != other.Unclear || !slices.Equal(t.Statements, other.Statements) || len(t.Operations) != len(other.Operations) {
+		return false
+	}
+	for i, a := range t.Operations {
+		b := other.Operations[i]
+		if a.Relation != b.Relation || a.Key != b.Key || a.Locks != b.Locks || a.Statement != b.Statement || !slices.Equal(a.Reads, b.Reads) || !slices.Equal(a.Writes, b.Writes) {
+			return false
+		}
+	}
+	return true
+}
+
+// Look is what the statements let happen at an isolation level.
+type Look struct {
+	// Robust is whether every run of them is as if one transaction followed the other; nil
+	// if that cannot be told, and Unclear says why.
+	Robust  *bool  `json:"robust"`
+	Unclear string `json:"unclear,omitempty"`
+	// Dangers are the anomalies that the level does not rule out.
+	Dangers []Danger `json:"dangers,omitempty"`
+}
+
+// Danger is an anomaly that statements make possible.
+type Danger struct {
+	Anomaly string `json:"anomaly"`
+	// Transactions are those that make it, and Text says by which statements.
+	Transactions []string `json:"transactions"`
+	Text         string   `json:"text"`
+}
+
+// Look asks what the statements let happen where a model is promised under these settings.
+func (s *Sent) Look(model string, settings []store.Setting) Look {
+	l := lookAt(s.templates, s.overflown, levelOf(model, settings))
+	out := Look{Unclear: l.unclear}
+	if l.unclear == "" {
+		out.Robust = &l.robust
+	}
+	for _, d := range l.dangers {
+		names := []string{l.templates[d.Left].Transaction, l.templates[d.Over].Transaction, l.templates[d.Into].Transaction}
+		slices.Sort(names)
+		danger := Danger{d.Anomaly, slices.Compact(names), l.text(d)}
+		if !slices.ContainsFunc(out.Dangers, func(x Danger) bool { return slices.Equal(x.Transactions, danger.Transactions) }) {
+			out.Dangers = append(out.Dangers, danger)
+		}
+	}
+	return out
+}
+
+// Change is a mend that can be tried, with its name and what it changes, for people.
+type Change struct {
+	Name  string
+	Texts []string
+	Mend  Mend
+}
+
+// Names of the changes.
+const (
+	ChangeForUpdate    = "FOR UPDATE"
+	ChangeAtomic       = "atomic update"
+	ChangeSerializable = "SERIALIZABLE for"
+)
+
+// Changes are the changes of what was sent that can be made without knowing what it is for,
+// and why others are not tried. left are the transactions whose reads are not protected.
+func (c *Config) Changes(s *Sent, product string, left []string) (all []Change, untried []string, err error) {
+	p, err := c.compile(0)
+	if err == nil {
+		_, err = p.rehearsed()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if product == "MongoDB" {
+		return nil, []string{"FOR UPDATE: MongoDB has no reads that lock. To write to the document that was read, such as with tx.update and $inc of a field, makes two transactions that read it conflict"}, nil
+	}
+	f := finder{program: p, sent: s}
+	f.find()
+	if len(f.locks) > 0 {
+		change := Change{Name: ChangeForUpdate, Mend: Mend{ForUpdate: f.locks}}
+		for _, text := range f.locks {
+			change.Texts = append(change.Texts, shortened(text)+" FOR UPDATE")
+		}
+		all = append(all, change)
+	} else {
+		untried = append(untried, "FOR UPDATE: no plain SELECT of one table comes before a write of that table in a transaction")
+	}
+	if len(f.updates) > 0 {
+		change := Change{Name: ChangeAtomic, Mend: Mend{Difference: f.updates, Setup: p.constraints()}}
+		for _, text := range f.updates {
+			change.Texts = append(change.Texts, shortened(text)+", which adds the difference to what was read in place of setting the value")
+		}
+		change.Texts = append(change.Texts, change.Mend.Setup...)
+		all = append(all, change)
+	} else {
+		untried = append(untried, "an atomic update: no UPDATE sets a column to a parameter that a SELECT of that column alone, of the same row by its key, has read before")
+	}
+	switch {
+	case len(p.transactions) < 2:
+	case product != "PostgreSQL":
+		untried = append(untried, "SERIALIZABLE for one of the transactions: "+product+" takes no other level within a transaction")
+	default:
+		for _, name := range left {
+			all = append(all, Change{Name: ChangeSerializable + " " + name, Texts: []string{serializableFirst + " at the beginning of " + name},
+				Mend: Mend{First: serializableFirst, Transactions: []string{name}}})
+		}
+	}
+	return all, untried, nil
+}
+
+const serializableFirst = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE"
+
+// finder finds what can be changed.
+type finder struct {
+	program        *program
+	sent           *Sent
+	locks, updates []string
+}
+
+func (f *finder) find() {
+	for _, t := range f.sent.templates {
+		kind, known := f.program.kind(t.Transaction)
+		if !known || f.program.transactions[kind].reads {
+			continue
+		}
+		for i, text := range t.Statements {
+			first := f.accessOf(text)
+			if first == nil || first.Verb != access.Read {
+				continue
+			}
+			for k, later := range t.Statements[i+1:] {
+				second := f.accessOf(later)
+				if second == nil || second.Table != first.Table || second.Verb == access.Insert || second.Verb == access.Read {
+					continue
+				}
+				if first.Simple && !slices.Contains(f.locks, text) {
+					f.locks = append(f.locks, text)
+				}
+				_, sets := second.Sets[first.Only]
+				if sets && t.rowOf(i) != "" && t.rowOf(i) == t.rowOf(i+1+k) && !slices.Contains(f.updates, later) {
+					f.updates = append(f.updates, later)
+				}
+			}
+		}
+	}
+}
+
+// accessOf is what a text does, if it is one thing that is understood.
+func (f *finder) accessOf(text string) *access.Access {
+	all, known := f.program.catalog.Of(wordsIn(text))
+	if !known || len(all) == 0 {
+		return nil
+	}
+	return &all[0]
+}
+
+// rowOf is the row that a statement is on, by its key.
+func (t *template) rowOf(statement int) string {
+	for _, o := range t.Operations {
+		if o.Statement == statement {
+			return o.Key
+		}
+	}
+	return ""
+}
+
+// constraints are those that say what an invariant says: that no row of one table has a
+// column below, above or equal to a number.
+func (p *program) constraints() (all []string) {
+	for i := range p.invariants {
+		n := &p.invariants[i]
+		if !n.empty || n.query.Command != nil {
+			continue
+		}
+		from := slices.IndexFunc(wordsIn(n.query.Text), func(w access.Word) bool { return strings.EqualFold(w.Text, "from") })
+		w := wordsIn(n.query.Text)
+		if from < 0 || len(w) != from+6 || !strings.EqualFold(w[from+2].Text, "where") || !slices.Contains([]string{"<", ">", "="}, w[from+4].Text) ||
+			w[from+5].Kind != access.Literal || p.catalog.Tables[strings.ToLower(w[from+1].Text)] == nil {
+			continue
+		}
+		all = append(all, fmt.Sprintf("ALTER TABLE %s ADD CHECK (NOT (%s %s %s))", w[from+1].Text, w[from+3].Text, w[from+4].Text, w[from+5].Text))
+	}
+	return all
+}
