@@ -30,9 +30,9 @@ func newCapture() *cobra.Command {
 	p := capturePlan{out: "-"}
 	cmd := &cobra.Command{
 		Use:   "capture LOG...",
-		Short: "Make a workload of a database server's log, to be replayed",
+		Short: "Make a readable workload of a database server's log",
 		Long: `Make a workload of a database server's log: its sessions, their statements, when each
-was sent, how long it took, and which failed. assay run replay replays it.
+was sent, how long it took, and which failed.
 
 The log is PostgreSQL's, in the form stderr with any usual log_line_prefix, csvlog or
 jsonlog, or the general query log of MySQL or MariaDB. Several logs are read one after
