@@ -91,7 +91,7 @@ func (f *fixture) testVerbatimOutcomes() {
 		"partly":                {[]store.UserText{insertText(161), wrongText()}, history.Unknown, partly, []int64{161}, nil},
 		"partly, in two":        {[]store.UserText{beginText(), insertText(171), commitText(), beginText(), insertText(172), wrongText()}, history.Unknown, partly, []int64{171}, []int64{172}},
 		"after a rollback":      {[]store.UserText{beginText(), insertText(181), rollbackText(), wrongText()}, history.Failed, store.ClassOther, nil, []int64{181}},
-		"open at the end":       {[]store.UserText{beginText(), insertText(191)}, history.Failed, "", nil, []int64{191}},
+		"open at the end":       {[]store.UserText{beginText(), insertText(191)}, history.Failed, store.ClassOther, nil, []int64{191}},
 		"of reads, and a wrong": {[]store.UserText{query, plainText(store.NoEffect, "SELECT missing FROM record")}, history.Failed, store.ClassOther, nil, nil},
 	} {
 		if strings.HasPrefix(name, "partly") || session == nil {

@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -126,6 +127,9 @@ func (t *Texts) End(ctx context.Context, product string, err error) store.Reply 
 	}
 	r := t.wire.Classify(err, t.at)
 	r.Err = fmt.Errorf("%s: %w", product, err)
+	if _, is := errors.AsType[*store.OpenError](err); is {
+		r.Class = store.ClassOther // nothing is wrong with the database
+	}
 	if t.unproven {
 		r.Outcome, r.Broken = history.Unknown, true
 	}

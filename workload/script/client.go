@@ -68,6 +68,8 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 		}
 	case failure != nil:
 		c.failed(&answer, t, failure)
+	case answer.Outcome == history.Failed && errors.As(reply.Err, new(*store.OpenError)):
+		answer.Class = ClassScript
 	}
 	if answer.Outcome == history.Unknown {
 		c.unsure = true
