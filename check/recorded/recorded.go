@@ -139,11 +139,11 @@ func putting(take func(o *exchange.Operation, by Operation, element exchange.Ato
 	}
 }
 
-// asking takes operations that are invoked with nil, or with what they will answer: some
-// tools put that there, and where the invocation is missing there is nothing else.
+// asking takes operations that are invoked with nil, or with the one element that they
+// answer: some tools put that there, and where the invocation is missing there is nothing else.
 func asking(take taker) taker {
 	return func(o *exchange.Operation, by Operation) error {
-		if !o.Request.IsNil() && !o.Uninvoked && !(by.Acknowledged() && o.Request.Equal(&o.Answer)) {
+		if !o.Request.IsNil() && !o.Uninvoked && !(by.Acknowledged() && o.Request.Form == exchange.Scalar && o.Request.Equal(&o.Answer)) {
 			return unfit("an invocation with nil")
 		}
 		return take(o, by)
