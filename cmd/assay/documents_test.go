@@ -77,6 +77,7 @@ var documented = []documentedRule{
 	{pattern: `^go test \./runner .*-trust\.seeds=1000`, far: notRun, why: "a thousand runs; TestTrust itself is run with fewer seeds"},
 	{pattern: `^go test \./check/cycle .*-cycle\.rare=`, far: notRun, why: "it takes minutes; TestUnknownIsRare itself is run with fewer histories"},
 	{pattern: `^ASSAY_TRANSFERS=\d+ \S+ go test \./check/ledger `, far: notRun, why: "a hundred million transfers; TestRowsInAFile judges fewer from a file"},
+	{pattern: `^go test \./check/recorded \./check/cycle -run PublicVectors$`, far: notRun, why: "they are tests of these packages"},
 	{pattern: `^assay capture `, far: notRun, why: "it reads a server's log; TestCapture reads logs of real servers"},
 	{pattern: `^(pip install|locust) `, far: notRun, why: "another program, from a registry"},
 	{pattern: `^curl -s http://127\.0\.0\.1:8080/openapi\.json$`, far: notRun, why: "TestDocumentedService asks for it"},
@@ -189,7 +190,7 @@ func runDocumented(t *testing.T, line string, far howFar) ended {
 	if strings.HasPrefix(line, "assay study ") {
 		documentedStudies(t, dir)
 	}
-	if strings.HasPrefix(line, "assay run script ") {
+	if strings.Contains(line, " examples/") {
 		expect.NoError(t, os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join("..", "..", "examples"))))
 	}
 	if far == untilUnreachable {
