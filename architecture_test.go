@@ -112,6 +112,7 @@ var mayImport = map[string][]string{
 
 	"cluster/kubernetes/kubernetestest": {"cluster/server"},
 
+	"workload/replay":           {"store", "store/promise", "workload/definition", "workload/replay/recording", "workload/replay/statement", "load", "history", "check", "report"},
 	"workload/replay/capture":   {"workload/replay/recording", "workload/replay/serverlog", "workload/replay/statement"},
 	"workload/replay/recording": {},
 	"workload/replay/serverlog": {},

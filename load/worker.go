@@ -17,11 +17,13 @@ type worker struct {
 	random   *rand.Rand
 	seq      uint64
 	reserved uint64
-	rest     time.Duration // after the last operation
-	lost     int           // operations in a row that ended without a connection
-	limit    *attemptLimit // nil if the plan has none
-	thinker  Thinker       // the client, if it pauses; nil if not
-	op       history.Op    // the operation under way
+	rest     time.Duration   // after the last operation
+	lost     int             // operations in a row that ended without a connection
+	limit    *attemptLimit   // nil if the plan has none
+	thinker  Thinker         // the client, if it pauses; nil if not
+	schedule Scheduled       // the client, if it has a schedule; nil if not
+	going    context.Context // of a schedule: ends when the run is stopped
+	op       history.Op      // the operation under way
 }
 
 // run works until the run is stopped. No outcome of an operation ends it.
@@ -30,6 +32,18 @@ func (w *worker) run(ctx context.Context) {
 	w.random = rand.New(rand.NewPCG(w.plan.Seed, uint64(w.id)))
 	if w.dispatcher == nil {
 		w.thinker, _ = w.client.(Thinker)
+	}
+	if w.schedule, _ = w.client.(Scheduled); w.schedule != nil {
+		going, end := context.WithCancel(ctx)
+		defer end()
+		w.going = going
+		go func() {
+			select {
+			case <-w.stop:
+				end()
+			case <-going.Done():
+			}
+		}()
 	}
 	if w.plan.Timeout > 0 {
 		w.limit = newAttemptLimit(ctx, w.plan.Timeout, w.now())
@@ -73,6 +87,9 @@ func (w *worker) next() (a arrival, ok bool, err error) {
 	if w.stopped() {
 		return arrival{}, false, nil
 	}
+	if w.schedule != nil {
+		return w.scheduled()
+	}
 	if w.dispatcher != nil {
 		if a, ok = w.dispatcher.next(); ok {
 			err = w.reserve()
@@ -95,6 +112,25 @@ func (w *worker) next() (a arrival, ok bool, err error) {
 	return a, true, nil
 }
 
+// scheduled waits for the client's own next operation. What it is late by is the tester's
+// fault as far as the client was free.
+func (w *worker) scheduled() (a arrival, ok bool, err error) {
+	free := w.now()
+	if a.due, ok = w.schedule.Due(w.going, w.seq); !ok {
+		return arrival{}, false, nil
+	}
+	if a.due == AtOnce {
+		a.due = w.now()
+		free = a.due
+	} else if !w.sleepUntil(a.due) {
+		return arrival{}, false, nil
+	}
+	err = w.reserve()
+	a.handed = w.now()
+	a.own = max(a.handed-max(a.due, free), 0)
+	return a, true, err
+}
+
 func (w *worker) reserve() error {
 	if w.seq < w.reserved {
 		return nil
@@ -107,7 +143,7 @@ func (w *worker) reserve() error {
 func (w *worker) operation(ctx context.Context, a arrival) error {
 	op := &w.op
 	*op = history.Op{Client: w.id, Seq: w.seq, Due: a.due, First: a.due}
-	if w.dispatcher != nil { // in a closed loop nobody waits for the client's own work
+	if w.dispatcher != nil || w.schedule != nil { // in a closed loop nobody waits for the client's own work
 		op.First = w.now()
 	}
 	if w.measured(a.due) {

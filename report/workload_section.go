@@ -6,6 +6,7 @@ type WorkloadFigures struct {
 	Entity       *Entity       `json:"entity,omitempty"`
 	YCSB         *YCSB         `json:"ycsb,omitempty"`
 	TPCC         *TPCC         `json:"tpcc,omitempty"`
+	Replay       *Replay       `json:"replay,omitempty"`
 }
 
 // section is a workload's own part of a report.
@@ -36,6 +37,9 @@ func sections(r *Result) (all []section) {
 			s.Tables = append(s.Tables, isolationTable(x))
 		}
 		all = append(all, s)
+	}
+	if x := r.Replay; x != nil {
+		all = append(all, section{ID: "replay", Title: "Replayed statements", Tables: replayTables(x), label: "replay", line: replayLine(x)})
 	}
 	return all
 }

@@ -362,5 +362,14 @@ func guard(client load.Client, held *lease) load.Client {
 	if thinker, pauses := client.(load.Thinker); pauses {
 		return leasedThinker{leased{client, held}, thinker}
 	}
+	if schedule, has := client.(load.Scheduled); has {
+		return leasedSchedule{leased{client, held}, schedule}
+	}
 	return leased{client, held}
+}
+
+// leasedSchedule is leased of a client with a schedule.
+type leasedSchedule struct {
+	leased
+	load.Scheduled
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"assay/check"
+	"assay/load"
 	"assay/measure"
 	"assay/report"
 	"assay/store"
@@ -23,7 +24,7 @@ const resultFormat = 1
 // and a verdict of unknown, so that a run that is killed leaves the truth.
 func begin(s Scenario, mark store.Marker, started time.Time) *report.Result {
 	loop := "closed"
-	if s.Load.Rate > 0 {
+	if s.Load.Rate > 0 || s.Load.Arrivals == load.Recorded {
 		loop = "open"
 	}
 	judge := ""

@@ -92,7 +92,7 @@ func joined(parts ...string) string {
 // incomparable, so that is not in it.
 func load(r *report.Result) string {
 	text := fmt.Sprintf("clients=%d %s", r.Load.Clients, r.Load.Loop)
-	if r.Load.Loop == "open" {
+	if r.Load.Loop == "open" && r.Load.Rate > 0 {
 		text += fmt.Sprintf(" %g/s %s", r.Load.Rate, r.Load.Arrivals)
 	}
 	if r.Retries.Policy != "" && r.Retries.Policy != "none" {
@@ -227,11 +227,14 @@ func inGroup(g Group, all *[]Difference) map[string]string {
 	return first
 }
 
-// seeds are the seeds of a group, in order: repeats of one workload have several.
+// seeds are the seeds of a group, in order: repeats of one workload have several. Of a
+// replay there is none, which draws nothing.
 func seeds(g Group) []uint64 {
 	var all []uint64
 	for _, r := range g.Runs {
-		all = append(all, r.Result.Seed)
+		if r.Result.Replay == nil {
+			all = append(all, r.Result.Seed)
+		}
 	}
 	slices.Sort(all)
 	return slices.Compact(all)

@@ -1,13 +1,18 @@
 package catalog
 
-import "testing"
+import (
+	"testing"
+
+	"assay/workload/replay"
+)
 
 // TestEveryCheckIsAboutSomething wants each check of each workload to say what its findings
 // are about, so that they are placed beside what the vendor promises.
 func TestEveryCheckIsAboutSomething(t *testing.T) {
 	for _, w := range Workloads() {
 		for _, c := range w.Checks {
-			if c.Tests == "" && len(c.Kinds) == 0 {
+			// What a replay finds proves nothing against the database.
+			if c.Tests == "" && len(c.Kinds) == 0 && c.Name != replay.CheckOutcomes {
 				t.Errorf("%s: check %s tests no property and names no kind of finding", w.Name, c.Name)
 			}
 		}
