@@ -42,7 +42,6 @@ type lane struct {
 	// since the order of transactions needs its end.
 	ahead []recording.Record
 	begun bool // the transaction may begin
-	left  uint64
 	// lost is true from the loss of a session within a transaction to that transaction's end.
 	lost, inside bool
 
@@ -95,7 +94,7 @@ func (l *lane) Due(ctx context.Context, _ uint64) (at int64, ok bool) {
 // advance goes to the next operation. part is nil behind the last one.
 func (l *lane) advance() error {
 	l.connect = false
-	for l.part == nil || len(l.ahead) == 0 && !l.part.more {
+	if l.part == nil || len(l.ahead) == 0 && !l.part.more {
 		l.end()
 		if len(l.sessions) == 0 {
 			l.part = nil
