@@ -31,6 +31,9 @@ type Store struct {
 	// CommitMarker is in what the client sends when it commits and in nothing that it sends
 	// earlier in a transaction: "commit". Upper or lower case.
 	CommitMarker []byte
+	// Unproven is true if an error of a statement outside of a transaction does not prove
+	// that it had no effect, since such a statement commits before it is answered.
+	Unproven bool
 	// Restart kills the server as by kill -9 and starts it again; it returns when the server
 	// has been started, if not yet ready.
 	Restart func(t *testing.T)

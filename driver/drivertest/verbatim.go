@@ -98,7 +98,13 @@ func (f *fixture) testVerbatimOutcomes() {
 			session = f.session(f.store)
 		}
 		_, r := do(session, f.ctx, c.texts...)
-		if r.Outcome != c.want || c.class != "" && r.Class != c.class || (r.Err == nil) != (c.want == history.Committed) || r.Broken {
+		if f.suite.Unproven && (name == "wrong alone" || name == "partly" || name == "after a rollback") {
+			if r.Outcome != history.Unknown || !r.Broken {
+				f.t.Errorf("%s: %+v; want unknown", name, r)
+			}
+			session.Close()
+			session = nil
+		} else if r.Outcome != c.want || c.class != "" && r.Class != c.class || (r.Err == nil) != (c.want == history.Committed) || r.Broken {
 			f.t.Errorf("%s: %+v; want %v, %q, and a session that is good", name, r, c.want, c.class)
 		}
 		if name == "open at the end" && !errors.As(r.Err, &opened) {

@@ -31,7 +31,7 @@ import (
 // the driver around them. Those for sizes and for abandoned sessions are
 // PostgreSQL's here; see TestCockroachDBsOwnStatements.
 func TestCockroachDBsDialect(t *testing.T) {
-	d := drivertest.Store{Open: Open, Lacks: sqldb.Lacks(), Target: target(t, inDialect), Secret: secret, MakeForeign: makeForeign,
+	d := drivertest.Store{Open: Open, Lacks: sqldb.Lacks(), Unproven: true, Target: target(t, inDialect), Secret: secret, MakeForeign: makeForeign,
 		Others: func(workload string) []drivertest.Other { return othersPlainly(others("assay_" + workload)) }}
 	drivertest.RunStore(t, d)
 	supported := slices.DeleteFunc(drivertest.Supports(d.Open, d.Lacks), func(s definition.Support) bool { return s.Workload == churn.Name })

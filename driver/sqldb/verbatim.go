@@ -105,8 +105,15 @@ func (t *Texts) failed(texts []store.UserText, before store.Status, answered int
 		return Committing, false
 	case before == store.Open && commits < 0:
 		return BeforeCommit, false
+	case commits >= 0 && (before == store.Open || begun(texts[:min(answered, commits)])):
+		return Working, false
 	}
 	return at, false
+}
+
+// begun reports whether one of the texts begins a transaction.
+func begun(texts []store.UserText) bool {
+	return slices.ContainsFunc(texts, func(text store.UserText) bool { return text.Kind == store.Begins })
 }
 
 func hasAnything(text store.UserText) bool { return text.Kind == store.Anything }
