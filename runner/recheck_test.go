@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"assay/check"
 	"assay/history"
@@ -217,9 +216,7 @@ func TestWhatHadNotSettledIsNotValid(t *testing.T) {
 
 // TestAKilledRun cuts the history and takes away what is written after it.
 func TestAKilledRun(t *testing.T) {
-	s := small("", 1, 0)
-	s.Load.Duration = 500 * time.Millisecond
-	first := carryOut(t, s)
+	first := carryOut(t, small("", 1, 3000)) // no more than are reserved at once
 	truncate(t, filepath.Join(first.Folder, FileHistory))
 	kill(t, first, bank.FileState)
 	r := recheck(t, first.Folder).Result

@@ -22,7 +22,7 @@ func TestPromiseOfAScript(t *testing.T) {
 		{"shop.star", "read committed", "lost update"}, {"doctors.star", "repeatable read", "write skew"},
 	} {
 		folder := filepath.Join(t.TempDir(), "run")
-		e := assay(t, ".", "run", "script", example(test.script), "--isolation", test.level, "--pause", "3", "--clients", "8", "--ops", "1500",
+		e := assay(t, ".", "run", "script", example(test.script), "--isolation", test.level, "--pause", "3", "--clients", "8", "--ops", "3000", "--observe", "50",
 			"--db", server.address, "--out", folder).want(t, exitViolated)
 		r := resultOf(t, folder)
 		if p := r.Promise; r.Verdict != check.Violated || p.Kept == nil || !*p.Kept || p.Model == "" {

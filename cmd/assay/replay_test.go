@@ -150,6 +150,9 @@ func testReplayedErrors(t *testing.T, dialect, address string, sql func(string) 
 		if r.Verdict != check.Unknown || r.Replay.SameErrors != 1 || r.Replay.NewErrors != 1 || r.Replay.GoneErrors != 1 || len(r.Replay.Errors) != 1 {
 			t.Errorf("speed %s: %v, %+v", speed, r.Verdict, r.Replay)
 		}
+		if len(r.Checks) != 2 || r.Checks[0].Name != "outcomes" || r.Checks[1].Name != recordCheck {
+			t.Errorf("speed %s: the checks are %+v", speed, r.Checks)
+		}
 		for _, name := range []string{"result.json", "report.html"} {
 			if strings.Contains(readFile(t, dir, "at-"+speed, name), "4712") {
 				t.Errorf("speed %s: a value is in %s", speed, name)
