@@ -103,7 +103,7 @@ func TestChecksAreThoseOfARun(t *testing.T) {
 			t.Errorf("%s has the checks %v, and its definition %v", w.Name, got, want)
 		}
 	}
-	if names := slices.Sorted(maps.Keys(arguments)); len(names) != len(catalog.Workloads()) {
+	if names := slices.Sorted(maps.Keys(arguments)); len(names)+1 != len(catalog.Workloads()) { // but replay
 		t.Errorf("%v are run, which are not all workloads", names)
 	}
 }
