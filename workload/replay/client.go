@@ -40,7 +40,7 @@ type lane struct {
 	part *part // the session that is read; nil before its first operation
 	// ahead are the records of the transaction that is under way, which are read ahead, bounded,
 	// since the order of transactions needs its end.
-	ahead []recording.Record
+	ahead []step
 	begun bool // the transaction may begin
 	// lost is true from the loss of a session within a transaction to that transaction's end.
 	lost, inside bool
@@ -48,7 +48,7 @@ type lane struct {
 	session store.Session
 	says    store.Dialogue // of the session
 	values  [values]int64
-	now     recording.Record
+	now     step
 	connect bool // the operation is the connection
 	err     error
 }
@@ -57,6 +57,14 @@ var (
 	_ load.Client    = (*lane)(nil)
 	_ load.Scheduled = (*lane)(nil)
 )
+
+// step is a statement that was read ahead, and what is known of it: looking at it takes no time
+// of the operation that sends it.
+type step struct {
+	recording.Record
+	effect statement.Effect
+	kind   int // its number without its values
+}
 
 // A transaction is read ahead up to so many statements and bytes of text. The end of a longer
 // one is taken to be that of what was read.
@@ -107,7 +115,7 @@ func (l *lane) advance() error {
 			return err
 		}
 		l.part, l.connect = p, true
-		l.now = recording.Record{Session: of.number, At: of.begin}
+		l.now = step{Record: recording.Record{Session: of.number, At: of.begin}}
 		l.announce(of.begin)
 		if l.part.more && l.part.next.Text == "" {
 			return l.part.advance()
@@ -122,7 +130,7 @@ func (l *lane) advance() error {
 			return l.advance()
 		}
 		last := &l.ahead[len(l.ahead)-1]
-		l.announce(last.At + took(last))
+		l.announce(last.At + took(&last.Record))
 	}
 	l.now, l.ahead = l.ahead[0], l.ahead[1:]
 	return nil
@@ -148,9 +156,11 @@ func (l *lane) readAhead() error {
 		if r.Text == "" {
 			continue
 		}
-		l.ahead = append(l.ahead, r)
+		x := l.work.index
+		next := step{Record: r, effect: statement.EffectOf(r.Text, x.dialect()), kind: x.number(r.Text)}
+		l.ahead = append(l.ahead, next)
 		bytes += len(r.Text)
-		switch statement.EffectOf(r.Text, l.work.index.dialect()) {
+		switch next.effect {
 		case statement.Begins:
 			inside = true
 		case statement.Commits, statement.RollsBack:
@@ -182,10 +192,9 @@ func (l *lane) Attempt(ctx context.Context, _ uint64, _ int) load.Answer {
 	case l.connect:
 		return l.connection(ctx)
 	}
-	effect := statement.EffectOf(l.now.Text, l.work.index.dialect())
-	answer, rows := l.statement(ctx, effect)
-	answer.Kind = kindOf(effect)
-	l.values = [values]int64{int64(l.work.index.number(l.now.Text)), -1, 0, rows, -1}
+	answer, rows := l.statement(ctx, l.now.effect)
+	answer.Kind = kindOf(l.now.effect)
+	l.values = [values]int64{int64(l.now.kind), -1, 0, rows, -1}
 	if l.now.Took != nil {
 		l.values[1] = int64(*l.now.Took * 1e6)
 	}
@@ -269,7 +278,7 @@ func (l *lane) statement(ctx context.Context, effect statement.Effect) (load.Ans
 		rows = results[len(results)-1].Rows
 	}
 	if reply.Outcome != history.Committed && l.now.Error == "" {
-		l.work.found.add(l.work.index.number(l.now.Text), &l.now, reply)
+		l.work.found.add(l.now.kind, &l.now.Record, reply)
 	}
 	if reply.Broken || reply.Outcome == history.Unknown {
 		l.session.Close()

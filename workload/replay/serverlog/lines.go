@@ -40,6 +40,23 @@ func (l *lines) next() ([]byte, error) {
 	}
 }
 
+// each gives all lines to a callback, whose error ends it. number is then one more than there
+// are lines.
+func (l *lines) each(do func(line string, cut bool) error) error {
+	for {
+		line, err := l.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = do(string(line), l.cut)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
 func chomp(line []byte) []byte {
 	if n := len(line); n > 0 && line[n-1] == '\n' {
 		line = line[:n-1]

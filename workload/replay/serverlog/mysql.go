@@ -3,8 +3,6 @@ package serverlog
 import (
 	"bufio"
 	"bytes"
-	"errors"
-	"io"
 	"strings"
 )
 
@@ -100,17 +98,8 @@ func (g *general) short(line string) (at int64, n int, ok bool) {
 func readGeneral(in *bufio.Reader, sum *Summary, each func(*Event) error) error {
 	g := &general{sum: sum, each: each, sessions: map[string]*generalSession{}}
 	l := &lines{in: in}
-	for {
-		line, err := l.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil {
-			err = g.line(string(line), l.cut)
-		}
-		if err != nil {
-			return err
-		}
+	if err := l.each(g.line); err != nil {
+		return err
 	}
 	sum.Lines = l.number - 1
 	sum.Notes = append(sum.Notes, "a general query log has neither durations nor errors nor numbers of rows")

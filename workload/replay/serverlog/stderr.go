@@ -2,8 +2,6 @@ package serverlog
 
 import (
 	"bufio"
-	"errors"
-	"io"
 	"strings"
 	"time"
 )
@@ -33,17 +31,8 @@ func readStderr(in *bufio.Reader, p *prefix, sum *Summary, each func(*Event) err
 	sum.Prefix = p.format
 	s := &stderr{prefix: p, to: newPostgres(sum, each)}
 	l := &lines{in: in}
-	for {
-		line, err := l.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil {
-			err = s.line(string(line), l.cut)
-		}
-		if err != nil {
-			return err
-		}
+	if err := l.each(s.line); err != nil {
+		return err
 	}
 	if err := s.flush(); err != nil {
 		return err
