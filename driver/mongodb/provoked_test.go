@@ -145,7 +145,7 @@ func testSettleWaits(t *testing.T, set *cluster.ReplicaSet) {
 	}
 	expect.NoError(t, foreign.AbortTransaction(patiently(t)))
 	ours := hold(t, set.Address(), appNamePrefix("bank")+"of an earlier run")
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // the server ends it after 2 s
 	defer cancel()
 	err := db.Settle(ctx)
 	if !errors.As(err, new(*openError)) || !errors.Is(err, context.DeadlineExceeded) {

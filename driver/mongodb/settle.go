@@ -57,18 +57,24 @@ func (s *database) Settle(ctx context.Context) error {
 }
 
 // lookUntil calls look again and again until it has no error, or one that does not
-// pass.
+// pass. At ctx's end it tells what was seen last: a look that this end has cut short
+// has seen nothing.
 func lookUntil(ctx context.Context, look func() (doing string, err error)) error {
+	var doing string
+	var seen error
 	for {
-		doing, err := look()
+		at, err := look()
 		if err == nil {
 			return nil
 		}
 		if !passing(err) {
-			return failed(doing, err)
+			return failed(at, err)
+		}
+		if seen == nil || ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
+			doing, seen = at, err
 		}
 		if over := wait.Pause(ctx, settleInterval); over != nil {
-			return fmt.Errorf("mongodb: settle: %w, and still: %s: %w", over, doing, plainly(err))
+			return fmt.Errorf("mongodb: settle: %w, and still: %s: %w", over, doing, plainly(seen))
 		}
 	}
 }
