@@ -52,14 +52,43 @@ func (d *Document) Append(name string, more Document) {
 	}
 }
 
-// DocumentVerdict is one line of a document, marked as good or bad.
+// DocumentVerdict is one line of a document, marked as good, bad, or neither.
 type DocumentVerdict struct {
 	Text string
 	Good bool
+	// Unsure is true if the line is neither good nor bad: nothing wrong was found, and
+	// not all of it is to be believed. Good is false then.
+	Unsure bool
 }
 
-// Mark is the tick or cross before the text.
-func (v DocumentVerdict) Mark() string { return mark(v.Good) }
+// Mark is the tick or cross before the text, or a question mark.
+func (v DocumentVerdict) Mark() string {
+	if v.Unsure {
+		return "?"
+	}
+	return mark(v.Good)
+}
+
+// Class is the line's in pages: valid, violated or unsure.
+func (v DocumentVerdict) Class() string {
+	switch {
+	case v.Unsure:
+		return "unsure"
+	case v.Good:
+		return "valid"
+	}
+	return "violated"
+}
+
+func (v DocumentVerdict) color() string {
+	switch {
+	case v.Unsure:
+		return yellow
+	case v.Good:
+		return green
+	}
+	return red
+}
 
 // Text writes the document for the terminal, without its charts.
 func (d Document) Text(w io.Writer, o TextOptions) error {
@@ -82,11 +111,7 @@ func (d Document) Text(w io.Writer, o TextOptions) error {
 		t.gap()
 	}
 	for _, v := range d.Verdicts {
-		color := red
-		if v.Good {
-			color = green
-		}
-		t.line(color, v.Mark()+" "+v.Text)
+		t.line(v.color(), v.Mark()+" "+v.Text)
 	}
 	if o.Report != "" {
 		t.field("report", o.Report)

@@ -45,6 +45,16 @@ func (t Table) Unmarked(cell string) string {
 	return cell
 }
 
+// doubt ends the figure of a cell that is not to be believed.
+const doubt = nbsp + "?"
+
+// Doubtful is the cell of a figure that is not to be believed, since its measurement is
+// invalid. Text and Markdown have the question mark, pages a color too.
+func Doubtful(cell string) string { return cell + doubt }
+
+// Doubted reports whether a cell is Doubtful.
+func (t Table) Doubted(cell string) bool { return strings.HasSuffix(cell, doubt) }
+
 // latencyTable shows the distributions of the result; counted adds how many
 // operations each holds.
 func latencyTable(r *Result, counted bool) Table {

@@ -34,7 +34,7 @@ func Document(all []*Comparison, command string) report.Document {
 func pairTable(c *Comparison) report.Table {
 	t := report.Table{Head: []string{"", "A", "±", "B", "±", "change", "p"}}
 	for _, r := range c.Rows {
-		t.Rows = append(t.Rows, []string{r.Metric, r.metric.format(r.A.Median), shareText(r.A), r.metric.format(r.B.Median), shareText(r.B), r.changeText(), probabilityText(r.P)})
+		t.Rows = append(t.Rows, []string{r.Metric, c.A.written(r.metric, r.A), shareText(r.A), c.B.written(r.metric, r.B), shareText(r.B), r.changeText(), probabilityText(r.P)})
 	}
 	return t
 }
@@ -69,16 +69,26 @@ func metricTables(all []*Comparison) []report.Table {
 			}
 			r := c.Rows[at]
 			if !seen[c.A.Name] {
-				t.Rows = append(t.Rows, []string{c.A.Name, r.metric.format(r.A.Median), shareText(r.A), "", "", fmt.Sprint(r.A.Runs)})
+				t.Rows = append(t.Rows, []string{c.A.Name, c.A.written(r.metric, r.A), shareText(r.A), "", "", fmt.Sprint(r.A.Runs)})
 				seen[c.A.Name] = true
 			}
-			t.Rows = append(t.Rows, []string{c.B.Name, r.metric.format(r.B.Median), shareText(r.B), r.changeText(), probabilityText(r.P), fmt.Sprint(r.B.Runs)})
+			t.Rows = append(t.Rows, []string{c.B.Name, c.B.written(r.metric, r.B), shareText(r.B), r.changeText(), probabilityText(r.P), fmt.Sprint(r.B.Runs)})
 		}
 		if len(t.Rows) > 0 {
 			tables = append(tables, t)
 		}
 	}
 	return tables
+}
+
+// written is the median of a metric over the runs of a group, marked where it is not to be
+// believed. What data takes on disk does not rest on the measurement.
+func (g Group) written(m metric, s Spread) string {
+	text := m.format(s.Median)
+	if g.unbelieved() && m.unit != sizeBytes {
+		return report.Doubtful(text)
+	}
+	return text
 }
 
 func shareText(s Spread) string {
@@ -103,7 +113,7 @@ func notes(all []*Comparison) []string {
 		c := all[0]
 		lines = append(lines, fmt.Sprintf("A is %s (%s), B is %s (%s).", c.A.Name, counted(c.A), c.B.Name, counted(c.B)))
 	}
-	lines = append(lines, "Figures are medians over the runs of a group. ± is half their 95 % confidence interval, or with fewer than 6 runs half the range from the smallest to the largest; of a single run it is its own interval, without what differs from run to run. ~: no difference that chance would not make (Mann-Whitney U test, p ≥ 0.05).")
+	lines = append(lines, "Figures are medians over the runs of a group. ?: no measurement of the group is valid. ± is half their 95 % confidence interval, or with fewer than 6 runs half the range from the smallest to the largest; of a single run it is its own interval, without what differs from run to run. ~: no difference that chance would not make (Mann-Whitney U test, p ≥ 0.05).")
 	least := math.MaxInt
 	for _, c := range all {
 		least = min(least, len(c.A.Runs), len(c.B.Runs))
@@ -130,27 +140,12 @@ func (g Group) remarks() []string {
 	if n := g.Violated(); n > 0 {
 		lines = append(lines, fmt.Sprintf("%s: in %d of %s the database is VIOLATED. How fast it is means little.", g.Name, n, counted(g)))
 	}
-	reasons := map[string]int{}
-	for _, r := range g.Runs {
-		if !r.Result.Measurement.Invalid() {
-			continue
-		}
-		for _, why := range r.Result.Measurement.Reasons {
-			kind, _, _ := strings.Cut(why, ":")
-			reasons[kind]++
-		}
-	}
 	if n := g.Invalid(); n > 0 {
-		var parts []string
-		for kind, count := range reasons {
-			parts = append(parts, fmt.Sprintf("%s (%d)", kind, count))
-		}
-		slices.Sort(parts)
 		what := "they are left out of the figures"
 		if g.unbelieved() {
 			what = "no figure of theirs is to be believed"
 		}
-		lines = append(lines, fmt.Sprintf("%s: the measurement of %d of %s is invalid: %s; %s.", g.Name, n, counted(g), cmp.Or(strings.Join(parts, ", "), "no reason is kept"), what))
+		lines = append(lines, fmt.Sprintf("%s: the measurement of %d of %s is invalid: %s; %s.", g.Name, n, counted(g), g.reasons(), what))
 	}
 	if n := g.wide(); n > 0 {
 		lines = append(lines, fmt.Sprintf("%s: the measurement of %d of %s is wide: its throughput is known within more than 10 %%. Measure longer.", g.Name, n, counted(g)))
@@ -162,6 +157,26 @@ func (g Group) remarks() []string {
 		lines = append(lines, fmt.Sprintf("%s: %s not made yet.", g.Name, check.Counted(int64(g.Waiting), "run of the series is", "runs of the series are")))
 	}
 	return lines
+}
+
+// reasons are why measurements of a group are invalid, each with the number of its runs.
+func (g Group) reasons() string {
+	count := map[string]int{}
+	for _, r := range g.Runs {
+		if !r.Result.Measurement.Invalid() {
+			continue
+		}
+		for _, why := range r.Result.Measurement.Reasons {
+			kind, _, _ := strings.Cut(why, ":")
+			count[kind]++
+		}
+	}
+	var parts []string
+	for kind, n := range count {
+		parts = append(parts, fmt.Sprintf("%s (%d)", kind, n))
+	}
+	slices.Sort(parts)
+	return cmp.Or(strings.Join(parts, ", "), "no reason is kept")
 }
 
 // groupsOf are the groups of comparisons, each once.
@@ -287,7 +302,7 @@ func summaryTable(groups []Group) report.Table {
 				continue
 			}
 			s := g.spread(m)
-			row = append(row, m.format(s.Median), shareText(s))
+			row = append(row, g.written(m, s), shareText(s))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -302,5 +317,10 @@ func (g Group) verdict() report.DocumentVerdict {
 			parts = append(parts, fmt.Sprintf("%s in %d of %s", strings.ToUpper(v.String()), n, counted(g)))
 		}
 	}
-	return report.DocumentVerdict{Text: strings.TrimPrefix(g.Name+": ", ": ") + strings.Join(parts, ", "), Good: g.Valid() == len(g.Runs)}
+	v := report.DocumentVerdict{Text: strings.TrimPrefix(g.Name+": ", ": ") + strings.Join(parts, ", "), Good: g.Valid() == len(g.Runs)}
+	if n := g.Invalid(); n > 0 {
+		v.Text += fmt.Sprintf("; the measurement is INVALID in %d", n)
+		v.Good, v.Unsure = false, v.Good
+	}
+	return v
 }

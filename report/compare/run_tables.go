@@ -109,7 +109,7 @@ func roundsTable(groups []Group) []report.Table {
 					continue
 				}
 				s := spreadOf(valuesOf(own[at], g))
-				line = append(line, own[at].format(s.Median), shareText(s))
+				line = append(line, g.written(own[at], s), shareText(s))
 			}
 			t.Rows = append(t.Rows, line)
 		}

@@ -29,10 +29,10 @@ func Runs(groups []Group) report.Document {
 			i++
 			x, name := r.Result, fmt.Sprintf("%d %s", i, r.Result.Workload)
 			b := &x.Database
-			speed.Rows = append(speed.Rows, []string{name, b.Product + " " + b.Version, strconv.Itoa(x.Load.Clients), check.Count(x.Loading.Rows), check.Count(x.Measured.Committed), quantity.Figure(x.Throughput.PerSecond)})
+			speed.Rows = append(speed.Rows, []string{name, b.Product + " " + b.Version, strconv.Itoa(x.Load.Clients), check.Count(x.Loading.Rows), check.Count(x.Measured.Committed), believed(x, quantity.Figure(x.Throughput.PerSecond))})
 			nodes.Rows = append(nodes.Rows, []string{name, quantity.Known(b.Nodes, strconv.Itoa), quantity.Known(b.Shards, strconv.Itoa), quantity.Known(b.Replicas, strconv.Itoa),
 				quantity.Known(b.CPUsPerNode, quantity.Short), quantity.Known(b.MemoryPerNode, quantity.Memory), quantity.Known(b.DiskPerNode, quantity.Memory)})
-			times.Rows = append(times.Rows, append([]string{name}, responseTimes(&x.Latency)...))
+			times.Rows = append(times.Rows, append([]string{name}, responseTimes(x)...))
 			sizes.Rows = append(sizes.Rows, []string{name, check.Count(rows(x)), quantity.Bytes(x.Data.Tables), quantity.Bytes(x.Data.Indexes), quantity.Bytes(x.Data.Bytes)})
 			ends.Rows = append(ends.Rows, []string{name, x.Verdict.String(), x.Measurement.Verdict, strconv.Itoa(report.ExitOf(x).Code)})
 			work.add(name, x)
@@ -43,13 +43,22 @@ func Runs(groups []Group) report.Document {
 	return d
 }
 
-func responseTimes(l *report.Latency) []string {
+// believed is a measured figure of a run, marked if its measurement is invalid.
+func believed(x *report.Result, figure string) string {
+	if x.Measurement.Invalid() {
+		return report.Doubtful(figure)
+	}
+	return figure
+}
+
+func responseTimes(x *report.Result) []string {
 	var cells []string
+	l := &x.Latency
 	for _, ms := range []float64{l.Mean, l.P50, l.P95, l.P99, l.Max} {
 		if l.Count == 0 {
 			cells = append(cells, quantity.None)
 		} else {
-			cells = append(cells, quantity.Milliseconds(ms))
+			cells = append(cells, believed(x, quantity.Milliseconds(ms)))
 		}
 	}
 	return cells
