@@ -189,7 +189,7 @@ func (d Document) HTML(w io.Writer) error {
 		return err
 	}
 	style := Style()
-	page := documentPage{Document: d, Policy: policyOf(style), Style: template.CSS(style)}
+	page := documentPage{Document: d, Policy: Policy(style), Style: template.CSS(style)}
 	for i, c := range d.Charts {
 		page.Drawn = append(page.Drawn, c.Draw(fmt.Sprintf("chart-%d", i+1)))
 	}

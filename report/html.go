@@ -97,7 +97,7 @@ func newPage(r *Result, p Page) *page {
 	style := plotStyle + "\n" + pageStyle
 	v := &page{
 		Result: r, Page: p,
-		Policy: policyOf(style, plotScript, pageScript),
+		Policy: Policy(style, plotScript, pageScript),
 		Style:  template.CSS(style), PlotScript: template.JS(plotScript), Script: template.JS(pageScript),
 		Cards: cards(r), CheckViews: checkViews(r), Chart: chartOf(r),
 		RoundPicture: drawRounds(r.Rounds, wideForm()), RoundNarrow: drawRounds(r.Rounds, narrowForm()),
@@ -109,9 +109,9 @@ func newPage(r *Result, p Page) *page {
 	return v
 }
 
-// policyOf allows one style and some scripts by their hash, and nothing else:
+// Policy allows one style and some scripts by their hash, and nothing else:
 // no connection, image, font, frame or form.
-func policyOf(style string, scripts ...string) string {
+func Policy(style string, scripts ...string) string {
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
 		return " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

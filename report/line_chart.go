@@ -62,7 +62,13 @@ type drawnLine struct {
 	// Class is line-1 to line-6.
 	Class string
 	Path  string
+	// Points are drawn too where they are few, since a line between few of them hides
+	// where something was measured.
+	Points [][2]float64
 }
+
+// mostPoints is up to how many points of a line are drawn.
+const mostPoints = 20
 
 const lineClasses = 6
 
@@ -76,16 +82,22 @@ func (c LineChart) Draw(id string) DrawnChart {
 	for i, line := range c.Lines {
 		names = append(names, line.Name)
 		var path strings.Builder
+		var points [][2]float64
 		command := "M"
 		for _, p := range line.Points {
 			if c.Logarithmic && p[1] <= 0 {
 				command = "M"
 				continue
 			}
-			fmt.Fprintf(&path, "%s%.1f %.1f", command, x.place(c.position(p[0])), y.place(c.height(p[1])))
+			at := [2]float64{tenth(x.place(c.position(p[0]))), tenth(y.place(c.height(p[1])))}
+			fmt.Fprintf(&path, "%s%.1f %.1f", command, at[0], at[1])
 			command = "L"
+			points = append(points, at)
 		}
-		d.Lines = append(d.Lines, drawnLine{line.Name, fmt.Sprintf("line-%d", i%lineClasses+1), path.String()})
+		if len(points) > mostPoints {
+			points = nil
+		}
+		d.Lines = append(d.Lines, drawnLine{line.Name, fmt.Sprintf("line-%d", i%lineClasses+1), path.String(), points})
 	}
 	d.Description = fmt.Sprintf("Line chart of %s by %s: %s. The table below holds its figures.", c.Up, c.Across, strings.Join(names, ", "))
 	return d

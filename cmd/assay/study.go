@@ -109,7 +109,7 @@ func (f *studyFlags) run(cmd *cobra.Command, version, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.choose(s); err != nil {
+	if err := errors.Join(checkProse(s), f.choose(s)); err != nil {
 		return err
 	}
 	var plans []plannedExperiment
@@ -211,31 +211,31 @@ func (f *studyFlags) answer(s *study.Study, plans []plannedExperiment, made []*r
 	return a
 }
 
-// writeTables writes the tables of all experiments into the study's folder, and
-// prints how each ended.
+// writeTables writes the article of all experiments and its tables into the study's folder,
+// and prints how each ended.
 func (f *studyFlags) writeTables(out io.Writer, s *study.Study, plans []plannedExperiment, made []*report.RunSeries) error {
-	whole := report.Document{Title: s.Title, Command: "assay study " + s.Path + " --size " + f.size}
+	groups := map[string][]compare.Group{}
 	var runs []compare.Group
 	for i, p := range plans {
 		name := p.experiment.Name
 		if err := describeSeries(out, name, made[i]); err != nil {
 			return err
 		}
-		groups, err := compare.Read(filepath.Join(f.out, name))
+		own, err := compare.Read(filepath.Join(f.out, name))
 		if err != nil {
 			continue // it has no result, as was told
 		}
-		whole.Append(name, compare.Summary(made[i].Workload, groups))
-		whole.Append(name, compare.Runs(groups))
-		runs = append(runs, groups...)
+		groups[name] = own
+		runs = append(runs, own...)
 	}
+	whole := f.article(s, plans, groups)
 	at := func(name string) string { return filepath.Join(f.out, name) }
 	err := errors.Join(writeTo(at("study.md"), whole.Markdown), writeTo(at("study.html"), whole.HTML),
 		writeTo(at("runs.csv"), func(w io.Writer) error { return compare.RunsCSV(w, runs) }))
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "tables        %s, %s, %s\n", at("study.md"), at("study.html"), at("runs.csv"))
+	_, err = fmt.Fprintf(out, "article       %s, %s\nruns          %s\n", at("study.html"), at("study.md"), at("runs.csv"))
 	return err
 }
 

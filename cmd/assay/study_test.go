@@ -120,21 +120,35 @@ experiments:
 	}
 }
 
+// publishedStudy has prose too.
+func publishedStudy() string {
+	return strings.NewReplacer("title: A small study\n", "title: A small study\nquestion: Is a client enough?\n",
+		"  transfers:\n", "  transfers:\n    title: Transfers by clients\n    charts: [tps, \"throughput by clients\"]\n").Replace(smallStudy) +
+		"conclusions: [{text: Two are faster., claim: \"clients=2 > clients=1 in tps\", experiment: transfers}]\n"
+}
+
 // TestStudyAsAWhole makes a study, with a run through a web service of its own, and
 // goes on with it.
 func TestStudyAsAWhole(t *testing.T) {
 	t.Parallel()
-	dir, file := studyFile(t, smallStudy)
+	dir, file := studyFile(t, publishedStudy())
 	e := assay(t, dir, "study", file, "--out", "made")
 	e.want(t, exitNoVerdict, exitValid) // figures of so few operations are invalid
-	expect.Text(t, e, e.stdout, "transfers: 6 of 6 runs made", "entities: 4 of 4 runs made", "tables")
+	expect.Text(t, e, e.stdout, "transfers: 6 of 6 runs made", "entities: 4 of 4 runs made", "article", "study.html")
 	expect.Text(t, e, e.stderr, "experiment 2 of 2: entities", "run 2 of 6, clients=1, keys=zipf:0.99, repeat 1")
 	tables := readFile(t, dir, "made", "study.md")
-	expect.Text(t, "study.md", tables, "# A small study", "## transfers", "## transfers: throughput", "## entities: Response time", "load=through the service")
+	// Figures of so few operations are marked where they stand.
+	expect.Text(t, "study.md", tables, "# A small study", "Is a client enough?", "- made: ", "## Transfers by clients", "| 1 | uniform | 2 of 2 | ", " ? |", "## Entities", "| through the service | 2 of 2 |",
+		"measurement is INVALID in", "## Conclusions", "? clients=2 &gt; clients=1 in tps: not shown", "of invalid measurements", "assay study "+filepath.ToSlash(file)+" --size laptop")
+	for _, absolute := range []string{readFile(t, dir, "made", "study.html"), tables} {
+		if strings.Contains(strings.ReplaceAll(absolute, filepath.ToSlash(file), ""), dir) {
+			t.Error("the article names a folder of this machine")
+		}
+	}
 	if csv := readFile(t, dir, "made", "runs.csv"); strings.Count(csv, "\n") != 11 || !strings.Contains(csv, "configuration") {
 		t.Errorf("runs.csv: %s", csv)
 	}
-	expect.Text(t, "study.html", readFile(t, dir, "made", "study.html"), "transfers: Response time by percentile")
+	expect.Text(t, "study.html", readFile(t, dir, "made", "study.html"), `<section aria-labelledby="transfers">`, "Throughput by clients", "<figure class=\"lines bars\">")
 	result, err := report.ReadJSON(filepath.Join(dir, "made", "entities", "001-002", "result.json"))
 	if err != nil || !strings.Contains(fmt.Sprint(result.Options), "a web service in assay's own process") || result.Verdict.String() != "valid" {
 		t.Errorf("through the service: %v, %+v", err, result)

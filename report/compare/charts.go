@@ -15,6 +15,11 @@ const pieces = 60
 // time by percentile. Groups whose runs do not have them, such as baselines and runs
 // in rounds, are left out; a chart of fewer than two lines too.
 func charts(groups []Group) []report.LineChart {
+	return slices.DeleteFunc(courses(groups), func(c report.LineChart) bool { return len(c.Lines) < 2 })
+}
+
+// courses are throughput over time and response time by percentile.
+func courses(groups []Group) []report.LineChart {
 	over := report.LineChart{Title: "Throughput over time", Across: "seconds since the measured part began",
 		Up: "committed a second, median over the runs", Format: quantity.Short}
 	by := report.LineChart{Title: "Response time by percentile", Across: "share of the operations that took at most as long",
@@ -27,7 +32,7 @@ func charts(groups []Group) []report.LineChart {
 			by.Lines = append(by.Lines, line)
 		}
 	}
-	return slices.DeleteFunc([]report.LineChart{over, by}, func(c report.LineChart) bool { return len(c.Lines) < 2 })
+	return []report.LineChart{over, by}
 }
 
 // overTime is the median throughput of a group's runs, piece by piece. A run

@@ -190,7 +190,7 @@ func TestWhatCannotBeCompared(t *testing.T) {
 			t.Errorf("%s: differs within a group, and nobody says so", condition)
 		}
 	}
-	varied := func(g Group) Group { g.Varied = []string{"clients"}; return g }
+	varied := func(g Group) Group { g.Values = []report.Setting{{Name: "clients"}}; return g }
 	a, b := varied(group("a", 1, 2)), varied(group("b", 1, 2))
 	for i := range b.Runs {
 		b.Runs[i].Result.Load.Clients = 8
@@ -242,7 +242,7 @@ func TestRead(t *testing.T) {
 	}
 	write("a/series.json", string(text))
 	groups, err = Read(filepath.Join(folder, "a"))
-	if err != nil || len(groups) != 2 || groups[1].Failed != 1 || groups[1].Waiting != 1 || len(groups[1].Runs) != 1 || groups[0].Varied[0] != "clients" {
+	if err != nil || len(groups) != 2 || groups[1].Failed != 1 || groups[1].Waiting != 1 || len(groups[1].Runs) != 1 || groups[0].Values[0].Name != "clients" {
 		t.Errorf("a series: %+v, %v", groups, err)
 	}
 	var kept bytes.Buffer

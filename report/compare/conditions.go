@@ -194,7 +194,7 @@ func differences(a, b Group) []Difference {
 	var all []Difference
 	ofA, ofB := inGroup(a, &all), inGroup(b, &all)
 	deliberate := func(condition string) bool {
-		return slices.ContainsFunc(slices.Concat(a.Varied, b.Varied), func(name string) bool { return slices.Contains(varies(name), condition) })
+		return slices.ContainsFunc(slices.Concat(a.Values, b.Values), func(v report.Setting) bool { return slices.Contains(varies(v.Name), condition) })
 	}
 	for _, name := range Conditions() {
 		x, y := ofA[name], ofB[name]

@@ -309,6 +309,23 @@ func summaryTable(groups []Group) report.Table {
 	return t
 }
 
+// VerdictOf is how the runs of all groups ended.
+func VerdictOf(groups []Group) report.DocumentVerdict {
+	whole := all(groups)
+	for _, g := range groups {
+		whole.Failed, whole.Waiting = whole.Failed+g.Failed, whole.Waiting+g.Waiting
+	}
+	if len(whole.Runs) == 0 {
+		return report.DocumentVerdict{Text: "no run has a result", Unsure: true}
+	}
+	v := whole.verdict()
+	if n := whole.Failed + whole.Waiting; n > 0 {
+		v.Text += fmt.Sprintf("; %s missing", check.Counted(int64(n), "run is", "runs are"))
+		v.Good, v.Unsure = false, v.Good || v.Unsure
+	}
+	return v
+}
+
 // verdict is how the runs of a group ended.
 func (g Group) verdict() report.DocumentVerdict {
 	var parts []string

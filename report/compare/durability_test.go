@@ -26,7 +26,7 @@ func TestUnlikeDurabilityIsNamed(t *testing.T) {
 	if _, err := Compare(a, b, Options{}); !errors.As(err, &different) {
 		t.Errorf("compared: %v", err)
 	}
-	a.Varied, b.Varied = []string{"option"}, []string{"option"}
+	a.Values, b.Values = []report.Setting{{Name: "option"}}, []report.Setting{{Name: "option"}}
 	c, err := Compare(a, b, Options{})
 	expect.NoError(t, err)
 	want := Difference{"durability", "what is acknowledged survives: system crash", "what is acknowledged survives: process crash"}

@@ -17,13 +17,23 @@ import (
 type Group struct {
 	// Name is what tables call it.
 	Name string
-	// Varied are the names of what the series of the group varies on purpose, such
-	// as "clients": a difference there refuses nothing.
-	Varied []string
+	// Values are of what the series of the group varies on purpose, such as 8 of
+	// "clients": a difference there refuses nothing.
+	Values []report.Setting
 	Runs   []Run
 	// Failed is how many runs of the series could not be made, Waiting how many were
 	// not made yet.
 	Failed, Waiting int
+}
+
+// value is the group's of an axis; false if the series does not vary it.
+func (g Group) value(axis string) (string, bool) {
+	for _, v := range g.Values {
+		if v.Name == axis {
+			return v.Value, true
+		}
+	}
+	return "", false
 }
 
 // Run is one run, as far as a comparison needs it.
@@ -116,10 +126,7 @@ func readSeries(folder string) ([]Group, error) {
 	}
 	var groups []Group
 	for _, c := range series.Configurations {
-		g := Group{Name: cmp.Or(c.Name, nameOf(folder))}
-		for _, v := range c.Values {
-			g.Varied = append(g.Varied, v.Name)
-		}
+		g := Group{Name: cmp.Or(c.Name, nameOf(folder)), Values: c.Values}
 		for _, r := range series.Runs {
 			switch {
 			case r.Configuration != c.Name:

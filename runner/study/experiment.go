@@ -91,6 +91,7 @@ type draft struct {
 	own      []Flag
 	axes     []axis
 	excludes node
+	reported node
 }
 
 func (r *reader) experiment(p pair) (Experiment, error) {
@@ -109,6 +110,9 @@ func (r *reader) experiment(p pair) (Experiment, error) {
 	}
 	exclusions, err := d.exclusions()
 	if err != nil {
+		return Experiment{}, err
+	}
+	if err := d.reportedFigures(); err != nil {
 		return Experiment{}, err
 	}
 	d.Configurations, err = r.combine(d, exclusions)
@@ -150,8 +154,10 @@ func (r *reader) fill(d *draft, n node, ofSize bool) error {
 		case p.key == keyExclude:
 			d.excludes = p.value
 		case !ofSize && p.key == keyWorkload:
-		case !ofSize && p.key == keyDescription:
-			d.Description, err = word(p)
+		case !ofSize && slices.Contains(proseKeys(), p.key):
+			err = d.prose(p)
+		case p.key == keyReported: // a size has figures of its own
+			d.reported = p.value
 		case !ofSize && p.key == keySizes:
 			sizes = p.value
 		case slices.Contains(r.vocabulary.words(d.Workload), p.key):
@@ -159,7 +165,7 @@ func (r *reader) fill(d *draft, n node, ofSize bool) error {
 		default:
 			known := append(r.vocabulary.words(d.Workload), keyMatrix, keyExclude)
 			if !ofSize {
-				known = append(known, keyWorkload, keyDescription, keySizes)
+				known = append(append(known, keyWorkload, keySizes), proseKeys()...)
 			}
 			err = unknown(p, "an experiment of workload "+d.Workload, known)
 		}

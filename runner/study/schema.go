@@ -31,9 +31,14 @@ func Schema(v Vocabulary) *jsonschema.Schema {
 	settings := "#/$defs/settings"
 	root := closed(map[string]*jsonschema.Schema{
 		keyTitle:       text("what the report is called"),
-		keyDescription: text("what the study is for"),
-		keyDefaults:    {Ref: settings, Description: "flags of all experiments whose workload has them"},
-		keySizes:       {Type: "object", Description: "flags of all experiments in each size, on top of the defaults; " + DefaultSize + " is the size unless another is asked for", AdditionalProperties: &jsonschema.Schema{Ref: settings}},
+		keyQuestion:    text("what the study wants to know; Markdown"),
+		keyDescription: text("what all its experiments share; Markdown"),
+		keyConclusions: {Type: "array", Description: "what follows", Items: closed(map[string]*jsonschema.Schema{
+			keyText: text("the sentence; Markdown"), keyExperiment: text("whose figures the claim is about"),
+			keyClaim: text("SIDE > SIDE by 20 % in METRIC, which the page shows as held, not held or not shown"),
+		})},
+		keyDefaults: {Ref: settings, Description: "flags of all experiments whose workload has them"},
+		keySizes:    {Type: "object", Description: "flags of all experiments in each size, on top of the defaults; " + DefaultSize + " is the size unless another is asked for", AdditionalProperties: &jsonschema.Schema{Ref: settings}},
 		keyExperiments: {Type: "object", Description: "each a series of runs of one workload", PropertyNames: &jsonschema.Schema{Pattern: names().String()},
 			AdditionalProperties: &jsonschema.Schema{Ref: "#/$defs/experiment"}},
 	})
@@ -64,10 +69,36 @@ func experimentOf(workload string, keys []Key, defs map[string]*jsonschema.Schem
 		return all
 	}
 	all := properties()
+	ofSize := properties()
+	ofSize[keyReported] = reportedSchema()
 	all[keyWorkload] = &jsonschema.Schema{Type: "string"}
-	all[keyDescription] = text("what the experiment is for")
-	all[keySizes] = &jsonschema.Schema{Type: "object", Description: "what differs in each size", AdditionalProperties: closed(properties())}
+	maps.Copy(all, proseSchemas())
+	all[keySizes] = &jsonschema.Schema{Type: "object", Description: "what differs in each size", AdditionalProperties: closed(ofSize)}
 	return closed(all)
+}
+
+// proseSchemas describe the keys of an experiment that are no flags.
+func proseSchemas() map[string]*jsonschema.Schema {
+	words := func(description string) *jsonschema.Schema {
+		s := oneOrSeveral(func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} })
+		s.Description = description
+		return s
+	}
+	return map[string]*jsonschema.Schema{
+		keyTitle:       text("what heads the experiment, in place of its name"),
+		keyDescription: text("what the experiment is for, before its figures; Markdown"),
+		keyDiscussion:  text("what its figures say, after them; Markdown"),
+		keyColumns:     words("the columns of its table: metrics, and nodes, vcpu, ram, disk, clients and the like"),
+		keySort:        text("the column by which the table is sorted"),
+		keyCharts:      words("what is drawn: a metric, METRIC by AXIS, throughput over time, response time by percentile, METRIC over rounds"),
+		keySource:      text("where the reported figures are from"),
+		keyReported:    reportedSchema(),
+	}
+}
+
+func reportedSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "array", Description: "what the source says: values of the axes, figures in a second, ms, bytes or %, and a remark",
+		Items: &jsonschema.Schema{Type: "object", AdditionalProperties: value()}}
 }
 
 // value describes one value of any flag.

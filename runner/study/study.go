@@ -21,15 +21,19 @@ const DefaultSize = "laptop"
 // Study is one file, in one size.
 type Study struct {
 	// Path is the file's, as it was given.
-	Path, Title, Description string
+	Path, Title string
+	// Question is what it wants to know, Description its set-up; Markdown.
+	Question, Description string
 	// Sizes are the names of all sizes that the file has, and DefaultSize.
 	Sizes       []string
 	Experiments []Experiment
+	Conclusions []Conclusion
 }
 
 // Experiment is a series of runs of one workload.
 type Experiment struct {
-	Name, Description, Workload string
+	Name, Workload string
+	Prose
 	// At is where the name stands.
 	At Position
 	// Configurations are what varies, without what is excluded.
@@ -133,14 +137,18 @@ func (r *reader) study(root node) (*Study, error) {
 		return nil, err
 	}
 	s := &Study{}
-	var experiments, sizes node
+	var experiments, sizes, conclusions node
 	for _, p := range root.pairs {
 		var err error
 		switch p.key {
 		case keyTitle:
 			s.Title, err = word(p)
+		case keyQuestion:
+			s.Question, err = word(p)
 		case keyDescription:
 			s.Description, err = word(p)
+		case keyConclusions:
+			conclusions = p.value
 		case keyDefaults:
 			r.common, err = r.settings(p.value, "", r.common)
 		case keySizes:
@@ -148,7 +156,7 @@ func (r *reader) study(root node) (*Study, error) {
 		case keyExperiments:
 			experiments = p.value
 		default:
-			err = unknown(p, "a study", []string{keyTitle, keyDescription, keyDefaults, keySizes, keyExperiments})
+			err = unknown(p, "a study", []string{keyTitle, keyQuestion, keyDescription, keyDefaults, keySizes, keyExperiments, keyConclusions})
 		}
 		if err != nil {
 			return nil, err
@@ -169,6 +177,9 @@ func (r *reader) study(root node) (*Study, error) {
 			return nil, err
 		}
 		s.Experiments = append(s.Experiments, e)
+	}
+	if err := r.conclusions(s, conclusions); err != nil {
+		return nil, err
 	}
 	s.Sizes = slices.Sorted(maps.Keys(r.sizes))
 	if !r.sizes[r.size] {

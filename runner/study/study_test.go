@@ -239,3 +239,71 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+const published = `title: A study
+question: Which is faster?
+description: |
+  One machine.
+
+  - two disks
+experiments:
+  transfers:
+    title: Transfers by clients
+    description: Before.
+    discussion: After.
+    workload: bank
+    columns: [tps, p99]
+    sort: tps
+    charts: tps by clients
+    source: report 3
+    reported: [{clients: 1, tps: 4_663, remark: "five nodes"}]
+    matrix: {clients: [1, 2]}
+    sizes:
+      report:
+        reported: [{clients: 2, tps: 5}]
+conclusions:
+  - text: More is more.
+    claim: clients=2 > clients=1 in tps
+  - {text: That is all.}
+`
+
+func TestProse(t *testing.T) {
+	s, err := Read("s.yaml", []byte(published), "laptop", words())
+	expect.NoError(t, err)
+	e := s.Experiments[0]
+	if s.Question != "Which is faster?" || !strings.Contains(s.Description, "\n\n- two disks") || e.Title != "Transfers by clients" || e.Description != "Before." || e.Discussion != "After." {
+		t.Errorf("%+v", s)
+	}
+	if !slices.Equal(e.Columns, []string{"tps", "p99"}) || e.Sort != "tps" || !slices.Equal(e.Charts, []string{"tps by clients"}) || e.Source != "report 3" {
+		t.Errorf("%+v", e.Prose)
+	}
+	if r := e.Reported; len(r) != 1 || !slices.Equal(r[0].Values, []Value{{"clients", "1"}}) || r[0].Figures["tps"] != 4663 || r[0].Remark != "five nodes" {
+		t.Errorf("%+v", r)
+	}
+	if c := s.Conclusions; len(c) != 2 || c[0].Experiment != "transfers" || c[0].Claim == "" || c[0].At.Line != 24 || c[1].Text != "That is all." {
+		t.Errorf("%+v", c)
+	}
+	larger, err := Read("s.yaml", []byte(published), "report", words())
+	expect.NoError(t, err)
+	if r := larger.Experiments[0].Reported; len(r) != 1 || r[0].Figures["tps"] != 5 {
+		t.Errorf("the size's own: %+v", r)
+	}
+}
+
+func TestProseErrors(t *testing.T) {
+	bank := "experiments:\n  a:\n    workload: bank\n    matrix: {clients: [1]}\n"
+	for text, want := range map[string]string{
+		bank + "    columns: {a: 1}\n":                              "s.yaml:5:15: columns must be a value",
+		bank + "    reported: 5\n":                                  "s.yaml:5:15: reported must be a list",
+		bank + "    reported: [{tps: fast}]\n":                      `s.yaml:5:22: tps is no axis of the matrix, and "fast" no number`,
+		bank + "conclusions: yes\n":                                 "s.yaml:5:14: conclusions must be a list",
+		bank + "conclusions: [{claim: x, experiment: b}]\n":         `s.yaml:5:38: there is no experiment "b"; the study has a`,
+		bank + "conclusions: [{claims: x}]\n":                       `s.yaml:5:16: there is no key "claims" in a conclusion; did you mean claim?`,
+		bank + "  b: {workload: bank}\nconclusions: [{claim: x}]\n": "s.yaml:6:23: the claim names no experiment; the study has a, b",
+	} {
+		_, err := Read("s.yaml", []byte(text), "laptop", words())
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package article
+
+import (
+	"strings"
+	"testing"
+
+	"assay/internal/expect"
+	"assay/report"
+	"assay/report/compare"
+)
+
+func example() *Article {
+	table := report.Table{Title: "Transfers", Head: []string{"clients", "valid", "throughput"}, Rows: [][]string{{"1", "5 of 5", "700/s"}, {"8", "5 of 5", report.Doubtful("900/s")}}}
+	return &Article{Title: "A <study>", Question: "Does *more* help?", Setup: "## Machines\n\nOne.\n\n<script>alert(1)</script>\n\n[x](javascript:alert(1))",
+		Facts: []report.Setting{{Name: "runs", Value: "10"}},
+		Sections: []Section{
+			{Name: "transfers", Title: "Transfers", Before: "Before.", After: "After.", Verdict: report.DocumentVerdict{Text: "VALID in 10 of 10 runs", Good: true}, Table: table, Source: "a report",
+				Remarks: []string{"clients=512: 20 nodes"}, Notes: []string{"a note"},
+				Bars:  []report.BarChart{{Title: "Throughput", Along: "throughput", Bars: []report.Bar{{Name: "clients=1", Value: 700, Low: 650, High: 750, Runs: []float64{650, 750}}}}},
+				Lines: []report.LineChart{{Title: "Throughput by clients", Across: "clients", Up: "throughput", Lines: []report.ChartLine{{Name: "measured", Points: [][2]float64{{1, 700}, {8, 900}}}}}},
+				Runs:  []report.Table{{Title: "Every run", Head: []string{"run"}, Rows: [][]string{{"1 bank"}}}}},
+			{Name: "faults", Title: "Faults", Verdict: report.DocumentVerdict{Text: "VIOLATED in 1 of 5 runs"}, Problem: "not as asked for"},
+		},
+		Conclusions: []Conclusion{
+			{Text: "It helps.", Result: &compare.ClaimResult{Claim: "clients=8 > clients=1 in throughput", State: compare.Held, Detail: []string{"900/s; 700/s"}}},
+			{Text: "By half.", Result: &compare.ClaimResult{Claim: "by 50 %", State: compare.NotHeld}},
+			{Text: "A thought."},
+			{Text: "Of another.", Problem: "no such configuration"},
+		},
+		Command: "assay study s.yaml --size laptop"}
+}
+
+func TestPage(t *testing.T) {
+	var page strings.Builder
+	expect.NoError(t, example().HTML(&page))
+	text := page.String()
+	expect.Text(t, "the page", text, "<h1>A &lt;study&gt;</h1>", "Does <em>more</em> help?", `<a href="#transfers">Transfers</a>`, `<h2 id="transfers">`,
+		`class="doubted">900/s`, "VIOLATED in 1 of 5 runs", "Reported figures are from a report", "clients=512: 20 nodes", "not as asked for", `class="interval"`,
+		"<strong>held</strong>", "<strong>not held</strong>", "<strong>not judged: no such configuration</strong>", "Every run", "assay study s.yaml --size laptop", "default-src &#39;none&#39;")
+	for _, no := range []string{"<script", "javascript:", "http://", "https://"} {
+		if strings.Contains(text, no) {
+			t.Errorf("the page has %s", no)
+		}
+	}
+	if strings.Count(text, `class="conclusion valid"`) != 1 || strings.Count(text, `class="conclusion violated"`) != 1 || strings.Count(text, `class="conclusion "`) != 1 {
+		t.Error("conclusions are not marked as they ended")
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	var out strings.Builder
+	expect.NoError(t, example().Markdown(&out))
+	expect.Text(t, "the text", out.String(), "# A &lt;study&gt;", "#### Machines", "## Transfers", "| 8 | 5 of 5 | 900/s ? |", "✗ **Faults: VIOLATED in 1 of 5 runs**",
+		"✓ **VALID, with their measurements: Transfers**", "✓ clients=8 &gt; clients=1 in throughput: held", "- 900/s; 700/s", "```\nassay study s.yaml --size laptop\n```")
+}
+
+func TestHeadline(t *testing.T) {
+	a := example()
+	lines := a.Headline()
+	if len(lines) != 2 || lines[0].Good || lines[0].Unsure || !lines[1].Good {
+		t.Errorf("%+v", lines)
+	}
+	a.Sections = a.Sections[:1]
+	if lines := a.Headline(); len(lines) != 1 || !lines[0].Good || !strings.Contains(lines[0].Text, "every run") {
+		t.Errorf("%+v", lines)
+	}
+	a.Sections[0].Verdict = report.DocumentVerdict{Text: "INVALID", Unsure: true}
+	if lines := a.Headline(); len(lines) != 1 || !lines[0].Unsure {
+		t.Errorf("invalid measurements are headed by %+v", lines)
+	}
+}

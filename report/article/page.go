@@ -1,0 +1,85 @@
+package article
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+
+	"assay/report"
+)
+
+//go:embed assets/article.html
+var pageTemplate string
+
+//go:embed assets/article.css
+var pageStyle string
+
+// page is what the template is given.
+type page struct {
+	*Article
+	Policy          string
+	Style           template.CSS
+	Question, Setup template.HTML
+	Sections        []pageSection
+	Conclusions     []pageConclusion
+}
+
+type pageSection struct {
+	Section
+	Before, After template.HTML
+	Drawn         []report.DrawnChart
+	DrawnBars     []report.DrawnBars
+}
+
+type pageConclusion struct {
+	Conclusion
+	Text template.HTML
+}
+
+// HTML writes the article as one page that needs nothing beside it and holds no script.
+func (a *Article) HTML(w io.Writer) error {
+	parsed, err := report.Templates()
+	if err == nil {
+		_, err = parsed.New("article").Parse(pageTemplate)
+	}
+	var p page
+	if err == nil {
+		p, err = a.page()
+	}
+	if err == nil {
+		err = parsed.ExecuteTemplate(w, "article", p)
+	}
+	if err != nil {
+		return fmt.Errorf("write the article: %w", err)
+	}
+	return nil
+}
+
+func (a *Article) page() (page, error) {
+	style := report.Style() + "\n" + pageStyle
+	p := page{Article: a, Policy: report.Policy(style), Style: template.CSS(style)}
+	var err error
+	read := func(text string) template.HTML {
+		html, problem := prose(text)
+		if problem != nil && err == nil {
+			err = problem
+		}
+		return html
+	}
+	p.Question, p.Setup = read(a.Question), read(a.Setup)
+	for i, s := range a.Sections {
+		section := pageSection{Section: s, Before: read(s.Before), After: read(s.After)}
+		for j, c := range s.Lines {
+			section.Drawn = append(section.Drawn, c.Draw(fmt.Sprintf("chart-%d-%d", i+1, j+1)))
+		}
+		for j, c := range s.Bars {
+			section.DrawnBars = append(section.DrawnBars, c.Draw(fmt.Sprintf("bars-%d-%d", i+1, j+1)))
+		}
+		p.Sections = append(p.Sections, section)
+	}
+	for _, c := range a.Conclusions {
+		p.Conclusions = append(p.Conclusions, pageConclusion{Conclusion: c, Text: read(c.Text)})
+	}
+	return p, err
+}

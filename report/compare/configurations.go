@@ -1,0 +1,381 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/check"
+	"assay/internal/quantity"
+	"assay/internal/spelling"
+	"assay/report"
+)
+
+// Layout is what an author wants of the table of an experiment's configurations.
+type Layout struct {
+	// Columns are figures by the names of metrics, and facts of FactNames. Empty means the
+	// figures that the workload is run for.
+	Columns []string
+	// Sort is the column by which rows are sorted, the best or the smallest first; empty for
+	// the order of the file.
+	Sort string
+	// Reported are figures of another source.
+	Reported []Reported
+}
+
+// Reported is what another source says of one configuration.
+type Reported struct {
+	// Values name the configuration by what varies; one that none of the groups has is a row
+	// of its own.
+	Values []report.Setting
+	// Figures are by column, in the metric's own unit: a second, ms, bytes, %.
+	Figures map[string]float64
+	// Remark says why there is no run of it, or what differs.
+	Remark string
+}
+
+// LayoutError is a layout that does not fit the runs.
+type LayoutError struct{ Problem string }
+
+func (e *LayoutError) Error() string { return e.Problem }
+
+// facts are columns that are no metrics: what a configuration ran on and with.
+func facts() map[string]func(*report.Result) string {
+	known := func(get func(*report.Database) *int) func(*report.Result) string {
+		return func(r *report.Result) string { return quantity.Known(get(&r.Database), strconv.Itoa) }
+	}
+	return map[string]func(*report.Result) string{
+		"database": func(r *report.Result) string { return r.Database.Product + " " + r.Database.Version },
+		"nodes":    known(func(d *report.Database) *int { return d.Nodes }),
+		"shards":   known(func(d *report.Database) *int { return d.Shards }),
+		"replicas": known(func(d *report.Database) *int { return d.Replicas }),
+		"vcpu":     func(r *report.Result) string { return quantity.Known(r.Database.CPUsPerNode, quantity.Short) },
+		"ram":      func(r *report.Result) string { return quantity.Known(r.Database.MemoryPerNode, quantity.Memory) },
+		"disk":     func(r *report.Result) string { return quantity.Known(r.Database.DiskPerNode, quantity.Memory) },
+		"clients":  func(r *report.Result) string { return strconv.Itoa(r.Load.Clients) },
+		"loaded":   func(r *report.Result) string { return check.Count(r.Loading.Rows) },
+	}
+}
+
+// figureName is a metric by the name that an author may use.
+func figureName(name string) string {
+	if name = strings.TrimSpace(name); name == "tps" {
+		return "throughput"
+	}
+	return name
+}
+
+// Check says what of a layout, and of the plots beside it, no run can have: figures of
+// rounds, whose names hold a colon, are known once there are runs. It returns a
+// *LayoutError.
+func (l Layout) Check(axes []string, plots []Plot) error {
+	all := metrics()
+	isMetric := func(name string) bool {
+		return strings.Contains(name, ": ") || slices.ContainsFunc(all, func(m metric) bool { return m.name == name })
+	}
+	for _, name := range l.Columns {
+		if name = figureName(name); !isMetric(name) && facts()[name] == nil {
+			return unknownColumn("column", name, all)
+		}
+	}
+	if by := figureName(l.Sort); by != "" && !isMetric(by) && !slices.Contains(axes, by) {
+		return unknownColumn("column to sort by", by, all)
+	}
+	for _, r := range l.Reported {
+		for name := range r.Figures {
+			if !isMetric(figureName(name)) {
+				return unknownColumn("figure to be reported", name, all)
+			}
+		}
+	}
+	for _, p := range plots {
+		switch {
+		case p.over == overTimeWord || p.over == overPercentilesWord || p.over == overRoundsWord:
+		case !isMetric(p.figure):
+			return unknownColumn("figure for the chart "+strconv.Quote(p.text)+":", p.figure, all)
+		case p.over != "" && !slices.Contains(axes, p.over):
+			return &LayoutError{fmt.Sprintf("the chart %q is by %q, which does not vary; there vary %s", p.text, p.over, strings.Join(axes, ", "))}
+		}
+	}
+	return nil
+}
+
+// Configurations has a row for each group: what varies, how its runs ended, and the columns
+// of the layout, beside which stands what was reported, with the ratio of ours to it.
+// Remarks are those of what was reported. It returns a *LayoutError.
+func Configurations(groups []Group, l Layout) (table report.Table, remarks []string, err error) {
+	t := configurationTable{groups: slices.Clone(groups), axes: axesOf(groups, l.Reported)}
+	had := withResults(groups)
+	if len(had) == 0 {
+		return table, nil, &LayoutError{"no run of the experiment has a result"}
+	}
+	if err := t.choose(had, l); err != nil {
+		return table, nil, err
+	}
+	if err := t.sort(l.Sort); err != nil {
+		return table, nil, err
+	}
+	for _, r := range l.Reported {
+		if r.Remark != "" {
+			remarks = append(remarks, nameOfValues(r.Values)+": "+r.Remark)
+		}
+	}
+	return t.table(l.Reported), remarks, nil
+}
+
+func nameOfValues(values []report.Setting) string {
+	var parts []string
+	for _, v := range values {
+		parts = append(parts, v.Name+"="+v.Value)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func withResults(groups []Group) []Group {
+	return slices.DeleteFunc(slices.Clone(groups), func(g Group) bool { return len(g.Runs) == 0 })
+}
+
+func axesOf(groups []Group, reported []Reported) (axes []string) {
+	enter := func(values []report.Setting) {
+		for _, v := range values {
+			if !slices.Contains(axes, v.Name) {
+				axes = append(axes, v.Name)
+			}
+		}
+	}
+	for _, g := range groups {
+		enter(g.Values)
+	}
+	for _, r := range reported {
+		enter(r.Values)
+	}
+	return axes
+}
+
+// configurationTable is the table as it is put together.
+type configurationTable struct {
+	groups  []Group
+	axes    []string
+	columns []column
+}
+
+// column is a fact or a metric.
+type column struct {
+	name     string
+	fact     func(*report.Result) string
+	metric   metric
+	reported bool
+}
+
+func (t *configurationTable) choose(had []Group, l Layout) error {
+	names := l.Columns
+	if len(names) == 0 {
+		names = summaryMetrics(had[0].Runs[0].Result)
+	}
+	all := append(metrics(), roundMetrics(had[0].Runs[0].Result)...)
+	for _, name := range names {
+		name = figureName(name)
+		c := column{name: name, fact: facts()[name]}
+		at := slices.IndexFunc(all, func(m metric) bool { return m.name == name })
+		if c.fact == nil {
+			if at < 0 {
+				return unknownColumn("column", name, all)
+			}
+			c.metric = all[at]
+		}
+		t.columns = append(t.columns, c)
+	}
+	for _, r := range l.Reported {
+		for name := range r.Figures {
+			at := slices.IndexFunc(t.columns, func(c column) bool { return c.name == figureName(name) && c.fact == nil })
+			if at < 0 {
+				return &LayoutError{fmt.Sprintf("%q is reported, and is no figure among the columns, which are %s", name, strings.Join(names, ", "))}
+			}
+			t.columns[at].reported = true
+		}
+	}
+	return nil
+}
+
+func unknownColumn(what, name string, all []metric) error {
+	var names []string
+	for _, m := range all {
+		names = append(names, m.name)
+	}
+	for fact := range facts() {
+		names = append(names, fact)
+	}
+	slices.Sort(names)
+	return &LayoutError{fmt.Sprintf("there is no %s %q; there are %s%s", what, name, strings.Join(names, ", "), spelling.Hint(name, "", names))}
+}
+
+func (t *configurationTable) sort(by string) error {
+	if by = figureName(by); by == "" {
+		return nil
+	}
+	if slices.Contains(t.axes, by) {
+		slices.SortStableFunc(t.groups, func(a, b Group) int {
+			x, _ := a.value(by)
+			y, _ := b.value(by)
+			return compareValues(x, y)
+		})
+		return nil
+	}
+	all := metrics()
+	at := slices.IndexFunc(all, func(m metric) bool { return m.name == by })
+	if at < 0 {
+		return unknownColumn("column to sort by", by, all)
+	}
+	m := all[at]
+	slices.SortStableFunc(t.groups, func(a, b Group) int {
+		x, y := middleOf(m, a), middleOf(m, b)
+		switch {
+		case x == y:
+			return 0
+		case (x < y) == m.moreIsBetter:
+			return 1
+		}
+		return -1
+	})
+	return nil
+}
+
+// middleOf is the median of a metric; 0 of a group that does not have it.
+func middleOf(m metric, g Group) float64 {
+	values := valuesOf(m, g)
+	if len(values) == 0 {
+		return 0
+	}
+	return quantity.Median(values)
+}
+
+// compareValues orders numbers by their size, and other words as they are.
+func compareValues(a, b string) int {
+	x, notX := strconv.ParseFloat(a, 64)
+	y, notY := strconv.ParseFloat(b, 64)
+	if notX != nil || notY != nil {
+		return strings.Compare(a, b)
+	}
+	switch {
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	}
+	return 0
+}
+
+func (t *configurationTable) table(reported []Reported) report.Table {
+	var out report.Table
+	out.Head = slices.Clone(t.axes)
+	if len(t.axes) == 0 {
+		out.Head = []string{"configuration"}
+	}
+	for i := 1; i < len(out.Head); i++ {
+		out.Words = append(out.Words, i)
+	}
+	out.Head = append(out.Head, "valid")
+	for _, c := range t.columns {
+		out.Head = append(out.Head, c.name)
+		if c.fact == nil {
+			out.Head = append(out.Head, "±")
+		}
+		if c.reported {
+			out.Head = append(out.Head, "reported", "ratio")
+		}
+	}
+	left := slices.Clone(reported)
+	for _, g := range t.groups {
+		at := slices.IndexFunc(left, func(r Reported) bool { return r.of(g) })
+		var r Reported
+		if at >= 0 {
+			r = left[at]
+			left = slices.Delete(left, at, at+1)
+		}
+		out.Rows = append(out.Rows, t.row(g, r))
+	}
+	for _, r := range left {
+		out.Rows = append(out.Rows, t.row(Group{Values: r.Values}, r))
+	}
+	return withoutIdle(out)
+}
+
+// withoutIdle leaves out the columns of intervals in which nothing stands, or 0 alone.
+func withoutIdle(t report.Table) report.Table {
+	for i := len(t.Head) - 1; i >= 0; i-- {
+		idle := func(row []string) bool { return row[i] == "" || row[i] == "0 %" }
+		if t.Head[i] != "±" || slices.ContainsFunc(t.Rows, func(row []string) bool { return !idle(row) }) {
+			continue
+		}
+		t.Head = slices.Delete(t.Head, i, i+1)
+		for j, row := range t.Rows {
+			t.Rows[j] = slices.Delete(row, i, i+1)
+		}
+	}
+	return t
+}
+
+// of reports whether it is about a group.
+func (r Reported) of(g Group) bool {
+	for _, v := range r.Values {
+		if had, has := g.value(v.Name); !has || had != v.Value {
+			return false
+		}
+	}
+	return len(r.Values) > 0 || len(g.Values) == 0
+}
+
+func (t *configurationTable) row(g Group, r Reported) []string {
+	var row []string
+	for _, axis := range t.axes {
+		value, has := g.value(axis)
+		if !has {
+			value = quantity.None
+		}
+		row = append(row, value)
+	}
+	if len(t.axes) == 0 {
+		row = append(row, g.Name)
+	}
+	valid := fmt.Sprintf("%d of %d", g.Valid(), len(g.Runs))
+	if len(g.Runs) == 0 {
+		valid = "not run"
+	}
+	row = append(row, valid)
+	for _, c := range t.columns {
+		row = append(row, c.cells(g, r)...)
+	}
+	return row
+}
+
+func (c column) cells(g Group, r Reported) []string {
+	if c.fact != nil {
+		if len(g.Runs) == 0 {
+			return []string{quantity.None}
+		}
+		return []string{c.fact(g.Runs[0].Result)}
+	}
+	cells, ours := []string{quantity.None, ""}, 0.0
+	if len(g.Runs) > 0 && everyRunHas([]Group{g}, c.metric) {
+		s := g.spread(c.metric)
+		cells, ours = []string{g.written(c.metric, s), shareText(s)}, s.Median
+	}
+	if !c.reported {
+		return cells
+	}
+	theirs, has := 0.0, false
+	for name, value := range r.Figures {
+		if figureName(name) == c.name {
+			theirs, has = value, true
+		}
+	}
+	if !has {
+		return append(cells, quantity.None, quantity.None)
+	}
+	ratio := quantity.None
+	if ours > 0 && theirs > 0 {
+		ratio = strconv.FormatFloat(ours/theirs, 'g', 3, 64)
+	}
+	return append(cells, c.metric.format(theirs), ratio)
+}

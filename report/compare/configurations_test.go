@@ -1,0 +1,133 @@
+package compare
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"assay/internal/expect"
+	"assay/report"
+)
+
+func TestConfigurations(t *testing.T) {
+	groups := series()
+	reported := []Reported{
+		{Values: []report.Setting{{Name: "cluster", Value: "postgres:2"}, {Name: "clients", Value: "1"}}, Figures: map[string]float64{"tps": 2000}},
+		{Values: []report.Setting{{Name: "clients", Value: "512"}}, Figures: map[string]float64{"throughput": 9000}, Remark: "20 nodes"},
+	}
+	table, remarks, err := Configurations(groups, Layout{Columns: []string{"clients", "tps", "errors"}, Sort: "throughput", Reported: reported})
+	expect.NoError(t, err)
+	if want := []string{"cluster", "clients", "valid", "clients", "throughput", "±", "reported", "ratio", "errors"}; !slices.Equal(table.Head, want) {
+		t.Fatalf("%q, want %q", table.Head, want)
+	}
+	var got []string
+	for _, row := range table.Rows {
+		got = append(got, strings.Join(row, " | "))
+	}
+	want := []string{
+		"postgres:2 | 8 | 5 of 5 | 4 | 4,000/s | 1 % | - | - | 0 %",
+		"mongodb:3 | 8 | 5 of 5 | 4 | 3,900/s | 1 % | - | - | 0 %",
+		"postgres:2 | 1 | 5 of 5 | 4 | 1,000/s | 1 % | 2,000/s | 0.5 | 0 %",
+		"mongodb:3 | 1 | 5 of 5 | 4 | 700/s | 1 % | - | - | 0 %",
+		"- | 512 | not run | - | - |  | 9,000/s | - | -",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if !slices.Equal(remarks, []string{"clients=512: 20 nodes"}) {
+		t.Errorf("%q", remarks)
+	}
+	if groups[0].Values[1].Value != "1" {
+		t.Error("the caller's groups are sorted too")
+	}
+}
+
+// A figure of invalid measurements looks so where it stands; the size of the data is none.
+func TestDoubtfulFigures(t *testing.T) {
+	g := configured([]string{"clients=1"}, around(1000)...)
+	for i := range g.Runs {
+		r := g.Runs[i].Result
+		r.Measurement, r.Data.Bytes = report.Measurement{Verdict: "invalid", Reasons: []string{"too short: 1 s"}}, 1<<20
+	}
+	table, _, err := Configurations([]Group{g}, Layout{Columns: []string{"throughput", "size"}})
+	expect.NoError(t, err)
+	if !table.Doubted(table.Rows[0][2]) || table.Doubted(table.Rows[0][4]) {
+		t.Errorf("%q", table.Rows)
+	}
+	if v := VerdictOf([]Group{g}); !v.Unsure || v.Good || v.Mark() != "?" || !strings.Contains(v.Text, "VALID in 5 of 5 runs; the measurement is INVALID in 5") {
+		t.Errorf("%+v", v)
+	}
+	summary := Summary("bank", []Group{g, configured([]string{"clients=2"}, around(900)...)})
+	if first := summary.Tables[0]; !first.Doubted(first.Rows[0][3]) || first.Doubted(first.Rows[1][3]) {
+		t.Errorf("%q", first.Rows)
+	}
+	if _, bars, err := Plots([]Group{g}, nil); err != nil || !bars[0].Bars[0].Doubted {
+		t.Errorf("%+v, %v", bars, err)
+	}
+}
+
+func TestLayoutErrors(t *testing.T) {
+	for want, l := range map[string]Layout{
+		"there is no column \"beauty\"":               {Columns: []string{"beauty"}},
+		"there is no column to sort by \"cleints\"":   {Sort: "cleints"},
+		"there is no figure to be reported \"speed\"": {Reported: []Reported{{Figures: map[string]float64{"speed": 1}}}},
+	} {
+		var refused *LayoutError
+		if err := l.Check([]string{"cluster", "clients"}, nil); !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if err := (Layout{Columns: []string{"tps", "nodes", "fill: took"}, Sort: "clients"}).Check([]string{"clients"}, nil); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := Configurations(series(), Layout{Columns: []string{"mean"}, Reported: []Reported{{Figures: map[string]float64{"tps": 1}}}}); err == nil || !strings.Contains(err.Error(), "no figure among the columns") {
+		t.Errorf("a reported figure without a column: %v", err)
+	}
+	if _, _, err := Configurations([]Group{{Name: "none"}}, Layout{}); err == nil {
+		t.Error("a table of no run")
+	}
+}
+
+func TestPlots(t *testing.T) {
+	var plots []Plot
+	for _, text := range []string{"tps", "p99 by clients", "throughput over time", "response time by percentile"} {
+		p, err := ParsePlot(text)
+		expect.NoError(t, err)
+		plots = append(plots, p)
+	}
+	axes := []string{"cluster", "clients"}
+	expect.NoError(t, Layout{}.Check(axes, plots))
+	lines, bars, err := Plots(series(), plots)
+	expect.NoError(t, err)
+	if len(bars) != 1 || len(bars[0].Bars) != 4 || bars[0].Bars[1].Value != 4000 || len(bars[0].Bars[1].Runs) != 5 || bars[0].Title != "Throughput" {
+		t.Errorf("%+v", bars)
+	}
+	if len(lines) != 3 || lines[0].Title != "P99 by clients" || len(lines[0].Lines) != 2 || lines[0].Lines[0].Name != "cluster=postgres:2" ||
+		!slices.Equal(lines[0].Lines[0].Points, [][2]float64{{1, 16}, {8, 4}}) {
+		t.Errorf("%+v", lines)
+	}
+	for _, text := range []string{"beauty", "p99 by shards", "tps by cluster"} {
+		p, err := ParsePlot(text)
+		expect.NoError(t, err)
+		early := Layout{}.Check(axes, []Plot{p})
+		if _, _, err := Plots(series(), []Plot{p}); err == nil || text != "tps by cluster" && early == nil {
+			t.Errorf("%s: %v, %v", text, err, early)
+		}
+	}
+}
+
+func TestPlotsOverRounds(t *testing.T) {
+	g := configured([]string{"cluster=mongodb:1"}, around(1000)...)
+	for i := range g.Runs {
+		for round := range 3 {
+			g.Runs[i].Result.Rounds = append(g.Runs[i].Result.Rounds, report.Round{Name: "round", Seconds: 2, Size: &report.RoundSize{Bytes: int64(1000 * (round + 1))}})
+		}
+	}
+	p, err := ParsePlot("size over rounds")
+	expect.NoError(t, err)
+	lines, _, err := Plots([]Group{g}, []Plot{p})
+	if err != nil || len(lines) != 1 || !slices.Equal(lines[0].Lines[0].Points, [][2]float64{{1, 1000}, {2, 2000}, {3, 3000}}) {
+		t.Errorf("%+v, %v", lines, err)
+	}
+}

@@ -1,0 +1,201 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/internal/quantity"
+	"assay/report"
+)
+
+// Plot is what an author wants drawn of an experiment.
+type Plot struct {
+	text string
+	// figure is drawn against over: an axis, overTimeWord, overRoundsWord,
+	// overPercentilesWord, or nothing, which is a bar for each configuration.
+	figure, over string
+}
+
+const (
+	overTimeWord        = "time"
+	overRoundsWord      = "rounds"
+	overPercentilesWord = "percentile"
+)
+
+// PlotForms says how a plot is written.
+const PlotForms = "a metric (bars by configuration), METRIC by AXIS, throughput over time, response time by percentile, or METRIC over rounds"
+
+// ParsePlot reads one of PlotForms. It returns a *LayoutError.
+func ParsePlot(text string) (Plot, error) {
+	p := Plot{text: strings.TrimSpace(text)}
+	p.figure = figureName(p.text)
+	for _, word := range []string{" over ", " by "} {
+		if figure, over, found := cutLast(p.text, word); found {
+			p.figure, p.over = figureName(figure), strings.TrimSpace(over)
+		}
+	}
+	if p.figure == "" {
+		return p, &LayoutError{fmt.Sprintf("the chart %q names no figure; write %s", text, PlotForms)}
+	}
+	return p, nil
+}
+
+// Plots draws what is asked for; nothing asked for is a chart of bars for each figure that
+// the workload is run for. It returns a *LayoutError.
+func Plots(groups []Group, plots []Plot) (lines []report.LineChart, bars []report.BarChart, err error) {
+	had := withResults(groups)
+	if len(had) == 0 {
+		return nil, nil, nil
+	}
+	if len(plots) == 0 {
+		for _, name := range summaryMetrics(had[0].Runs[0].Result) {
+			plots = append(plots, Plot{text: name, figure: name})
+		}
+	}
+	for _, p := range plots {
+		switch p.over {
+		case "":
+			chart, err := p.bars(had)
+			if err != nil {
+				return nil, nil, err
+			}
+			if len(chart.Bars) > 0 {
+				bars = append(bars, chart)
+			}
+			continue
+		case overTimeWord, overPercentilesWord:
+			at := 0
+			if p.over == overPercentilesWord {
+				at = 1
+			}
+			lines = append(lines, courses(had)[at])
+			continue
+		}
+		chart, err := p.lines(had)
+		if err != nil {
+			return nil, nil, err
+		}
+		lines = append(lines, chart)
+	}
+	lines = slices.DeleteFunc(lines, func(c report.LineChart) bool { return len(c.Lines) == 0 })
+	return lines, bars, nil
+}
+
+func (p Plot) metric(groups []Group) (metric, error) {
+	all := append(metrics(), roundMetrics(groups[0].Runs[0].Result)...)
+	at := slices.IndexFunc(all, func(m metric) bool { return m.name == p.figure })
+	if at < 0 {
+		return metric{}, unknownColumn("figure for the chart "+strconv.Quote(p.text)+":", p.figure, all)
+	}
+	return all[at], nil
+}
+
+// bars has a bar for each group that has the figure.
+func (p Plot) bars(groups []Group) (report.BarChart, error) {
+	m, err := p.metric(groups)
+	if err != nil {
+		return report.BarChart{}, err
+	}
+	chart := report.BarChart{Title: capital(m.name), Along: m.name + ", median over the runs", Format: m.format}
+	for _, g := range groups {
+		if !everyRunHas([]Group{g}, m) {
+			continue
+		}
+		s := g.spread(m)
+		b := report.Bar{Name: g.Name, Value: s.Median, Low: s.Low, High: s.High, Doubted: g.unbelieved() && m.unit != sizeBytes}
+		if values := valuesOf(m, g); len(values) > 1 {
+			b.Runs = values
+		}
+		chart.Bars = append(chart.Bars, b)
+	}
+	return chart, nil
+}
+
+// lines has a line for each combination of the other values.
+func (p Plot) lines(groups []Group) (report.LineChart, error) {
+	if p.over == overRoundsWord {
+		return p.overRounds(groups)
+	}
+	m, err := p.metric(groups)
+	if err != nil {
+		return report.LineChart{}, err
+	}
+	chart := report.LineChart{Title: capital(p.text), Across: p.over, Up: m.name + ", median over the runs", Format: m.format}
+	for _, g := range groups {
+		value, has := g.value(p.over)
+		if !has {
+			axes := axesOf(groups, nil)
+			return chart, &LayoutError{fmt.Sprintf("the chart %q is by %q, which does not vary; there vary %s", p.text, p.over, strings.Join(axes, ", "))}
+		}
+		x, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return chart, &LayoutError{fmt.Sprintf("the chart %q is by %s, whose value %q is no number", p.text, p.over, value)}
+		}
+		if everyRunHas([]Group{g}, m) {
+			addPoint(&chart, g.without(p.over), x, g.spread(m).Median)
+		}
+	}
+	for i := range chart.Lines {
+		slices.SortFunc(chart.Lines[i].Points, func(a, b [2]float64) int { return cmp.Compare(a[0], b[0]) })
+	}
+	return chart, nil
+}
+
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// addPoint enters a point of the line of a name, which is made if there is none.
+func addPoint(c *report.LineChart, name string, x, y float64) {
+	at := slices.IndexFunc(c.Lines, func(l report.ChartLine) bool { return l.Name == name })
+	if at < 0 {
+		at = len(c.Lines)
+		c.Lines = append(c.Lines, report.ChartLine{Name: name})
+	}
+	c.Lines[at].Points = append(c.Lines[at].Points, [2]float64{x, y})
+}
+
+// without names the group by its values but that of an axis.
+func (g Group) without(axis string) string {
+	rest := slices.DeleteFunc(slices.Clone(g.Values), func(v report.Setting) bool { return v.Name == axis })
+	return cmp.Or(nameOfValues(rest), "measured")
+}
+
+// overRounds draws what each round of the work took, or left on the disk: medians over the
+// runs of each group.
+func (p Plot) overRounds(groups []Group) (report.LineChart, error) {
+	of := map[string]func(*report.Round) (float64, bool){
+		"size": func(r *report.Round) (float64, bool) {
+			if r.Size == nil {
+				return 0, false
+			}
+			return float64(r.Size.Bytes), true
+		},
+		"took": func(r *report.Round) (float64, bool) { return r.Seconds, true },
+		"rows": func(r *report.Round) (float64, bool) { return r.RowsPerSecond, r.RowsPerSecond > 0 },
+		"p50":  func(r *report.Round) (float64, bool) { return r.Service.P50, r.Service.Count > 1 },
+	}
+	format := map[string]func(float64) string{"size": func(v float64) string { return quantity.Bytes(int64(v)) }, "took": quantity.Seconds, "rows": quantity.Short, "p50": quantity.Milliseconds}
+	get := of[p.figure]
+	chart := report.LineChart{Title: capital(p.text), Across: "round", Up: p.figure + ", median over the runs", Format: format[p.figure]}
+	if get == nil {
+		return chart, &LayoutError{fmt.Sprintf("the chart %q: of rounds there are size, took, rows, p50", p.text)}
+	}
+	for _, g := range groups {
+		for i := range g.Runs[0].Result.Rounds {
+			var values []float64
+			for _, r := range g.Runs {
+				if i < len(r.Result.Rounds) {
+					if v, ok := get(&r.Result.Rounds[i]); ok {
+						values = append(values, v)
+					}
+				}
+			}
+			if len(values) > 0 {
+				addPoint(&chart, g.without(""), float64(i+1), quantity.Median(values))
+			}
+		}
+	}
+	return chart, nil
+}
