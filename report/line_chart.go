@@ -162,10 +162,23 @@ func (c LineChart) across(s scale) []tick {
 		}
 		return ticks
 	}
+	whole := c.whole()
 	for _, v := range round(s.low, s.high) {
-		ticks = append(ticks, tick{s.place(v), quantity.Short(v)})
+		if !whole || v == math.Trunc(v) {
+			ticks = append(ticks, tick{s.place(v), quantity.Short(v)})
+		}
 	}
 	return ticks
+}
+
+// whole reports whether Across has whole numbers alone, such as clients.
+func (c LineChart) whole() bool {
+	for _, line := range c.Lines {
+		if slices.ContainsFunc(line.Points, func(p [2]float64) bool { return p[0] != math.Trunc(p[0]) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // up are the marks of the axis at the left.

@@ -129,6 +129,7 @@ func sectionOf(e study.Experiment, groups []compare.Group) article.Section {
 		section.Title = sentence(e.Name)
 	}
 	section.Verdict = compare.VerdictOf(groups)
+	section.Notes = compare.Remarks(groups)
 	made := slices.ContainsFunc(groups, func(g compare.Group) bool { return len(g.Runs) > 0 })
 	if !made {
 		return section
@@ -147,7 +148,6 @@ func sectionOf(e study.Experiment, groups []compare.Group) article.Section {
 	}
 	section.Table.Title = section.Title
 	summary, single := compare.Summary(e.Workload, groups), compare.Runs(groups)
-	section.Notes = summary.Notes
 	section.Runs = append(summary.Tables[1:], single.Tables...)
 	return section
 }

@@ -106,6 +106,18 @@ func (r Row) changeText() string {
 	return changeText(r.Change)
 }
 
+// howToRead says what the figures of tables are.
+const howToRead = "Figures are medians over the runs of a group. ?: no measurement of the group is valid. ± is half their 95 % confidence interval, or with fewer than 6 runs half the range from the smallest to the largest; of a single run it is its own interval, without what differs from run to run. ~: no difference that chance would not make (Mann-Whitney U test, p ≥ 0.05)."
+
+// Remarks are how to read the figures of groups, and what is against their runs.
+func Remarks(groups []Group) []string {
+	lines := []string{howToRead}
+	for _, g := range groups {
+		lines = append(lines, g.remarks()...)
+	}
+	return lines
+}
+
 // notes are what a reader must know to believe the figures.
 func notes(all []*Comparison) []string {
 	var lines []string
@@ -113,7 +125,7 @@ func notes(all []*Comparison) []string {
 		c := all[0]
 		lines = append(lines, fmt.Sprintf("A is %s (%s), B is %s (%s).", c.A.Name, counted(c.A), c.B.Name, counted(c.B)))
 	}
-	lines = append(lines, "Figures are medians over the runs of a group. ?: no measurement of the group is valid. ± is half their 95 % confidence interval, or with fewer than 6 runs half the range from the smallest to the largest; of a single run it is its own interval, without what differs from run to run. ~: no difference that chance would not make (Mann-Whitney U test, p ≥ 0.05).")
+	lines = append(lines, howToRead)
 	least := math.MaxInt
 	for _, c := range all {
 		least = min(least, len(c.A.Runs), len(c.B.Runs))
