@@ -27,6 +27,8 @@ func heavyInits() map[string]int {
 		"github.com/brianvoe/gofakeit/v7/data":           400 << 10, // words and names, which are a function of the seed
 		"github.com/brianvoe/gofakeit/v7":                220 << 10,
 		"github.com/russross/blackfriday/v2":             230 << 10, // manual pages
+		"github.com/yuin/goldmark/util":                  150 << 10, // the prose of studies
+		"github.com/yuin/goldmark/parser":                120 << 10,
 		"github.com/nats-io/nats-server/v2/server":       210 << 10,
 		"github.com/xdg-go/stringprep":                   150 << 10, // passwords of MongoDB and PostgreSQL
 		"github.com/prometheus/procfs":                   110 << 10,

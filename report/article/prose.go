@@ -7,14 +7,13 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/extension"
 )
 
 // prose turns Markdown into HTML. Raw HTML and links that run scripts are left out, which is
 // goldmark's default.
 func prose(text string) (template.HTML, error) {
 	var b bytes.Buffer
-	if err := goldmark.New(goldmark.WithExtensions(extension.Table)).Convert([]byte(text), &b); err != nil {
+	if err := goldmark.New().Convert([]byte(text), &b); err != nil {
 		return "", fmt.Errorf("read the prose as Markdown: %w", err)
 	}
 	return template.HTML(b.String()), nil
