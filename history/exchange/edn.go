@@ -181,6 +181,9 @@ func (r *ednReader) character() error {
 
 // token reads a number, a symbol, nil, true or false.
 func (r *ednReader) token() error {
+	if r.in.number(r.tree, ednDelimiter) {
+		return nil
+	}
 	start, err := r.raw()
 	if err != nil {
 		return err

@@ -173,11 +173,15 @@ func (in *input) zero(at int64) error {
 
 // broken returns the error of the source, if it was one, and not its end.
 func (in *input) broken() error {
-	var bad *FormatError
-	switch {
-	case in.pos < in.end || in.err == nil || in.err == io.EOF:
+	if in.pos < in.end || in.err == nil || in.err == io.EOF {
 		return nil
-	case errors.As(in.err, &bad):
+	}
+	return in.sourceBroken()
+}
+
+func (in *input) sourceBroken() error {
+	var bad *FormatError
+	if errors.As(in.err, &bad) {
 		return &FormatError{Line: in.line, Reason: bad.Reason}
 	}
 	return fmt.Errorf("exchange: read a history: %w", in.err)

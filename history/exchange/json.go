@@ -93,6 +93,9 @@ func (r *jsonReader) key(depth int) error {
 }
 
 func (r *jsonReader) number() error {
+	if r.in.number(r.tree, jsonDelimiter) {
+		return nil
+	}
 	start, err := r.in.word(r.tree, jsonDelimiter, "a number")
 	if err != nil {
 		return err

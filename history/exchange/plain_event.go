@@ -216,7 +216,8 @@ func (d *plainDecoder) ofShape(e *plainEvent) bool {
 
 // ofAnyShape reads an event however it is written, and keeps how it is.
 func (d *plainDecoder) ofAnyShape(e *plainEvent) bool {
-	shape, before, fields := d.next[:0], d.at, 0
+	before, fields := d.at, 0
+	d.next = d.next[:0]
 	d.at++
 	for first := true; ; first = false {
 		more, ok := d.more('}', first)
@@ -232,7 +233,7 @@ func (d *plainDecoder) ofAnyShape(e *plainEvent) bool {
 		}
 		d.skipBlank()
 		field := fieldOf(name)
-		shape = append(shape, shapePart{d.text[before:d.at], field})
+		d.next = append(d.next, shapePart{d.text[before:d.at], field})
 		if field == 0 || fields&field != 0 || !d.value(field, e) {
 			return false
 		}
@@ -242,7 +243,7 @@ func (d *plainDecoder) ofAnyShape(e *plainEvent) bool {
 	if fields&neededFields != neededFields {
 		return false
 	}
-	d.shape, d.next = shape, d.shape
+	d.shape, d.next = d.next, d.shape
 	return true
 }
 

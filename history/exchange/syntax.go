@@ -34,16 +34,41 @@ func (in *input) begin(s syntax, t *tree, depth int) (byte, error) {
 // word appends the bytes up to the next delimiter to the tree's text and returns where
 // they begin. No line ends in it.
 func (in *input) word(t *tree, delimiter func(byte) bool, what string) (start int, err error) {
-	for start = len(t.text); in.pos < in.end || in.fill(); in.pos++ {
-		c := in.buf[in.pos]
-		if delimiter(c) {
-			break
+	for start = len(t.text); in.pos < in.end || in.fill(); {
+		end := in.pos
+		for end < in.end && !delimiter(in.buf[end]) {
+			end++
 		}
-		if t.text = append(t.text, c); len(t.text)-start > maxText {
+		t.text = append(t.text, in.buf[in.pos:end]...)
+		in.pos = end
+		if len(t.text)-start > maxText {
 			return 0, in.bad("%s longer than %d bytes", what, maxText)
+		}
+		if end < in.end {
+			break
 		}
 	}
 	return start, in.broken()
+}
+
+// number reads what most values of long histories are: a whole number of few digits that
+// ends in the buffer, as all formats write it. ok is false, and nothing was read, for
+// anything else.
+func (in *input) number(t *tree, delimiter func(byte) bool) (ok bool) {
+	const few = 18 // cannot overflow
+	v := int64(0)
+	for end := in.pos; end < in.end && end <= in.pos+few; end++ {
+		if c := in.buf[end]; digit(c) {
+			v = 10*v + int64(c-'0')
+			continue
+		} else if end == in.pos || !delimiter(c) || in.buf[in.pos] == '0' && end > in.pos+1 {
+			return false
+		}
+		in.pos = end
+		t.add(intNode, v)
+		return true
+	}
+	return false
 }
 
 // literal adds what the text from start on stands for, if that is nothing, which is called
