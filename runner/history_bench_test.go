@@ -21,7 +21,7 @@ var longHistory = flag.Int("runner.history", 1_000_000, "operations of the histo
 //
 //	go test ./runner -run '^$' -bench Histories -benchtime 1x
 func BenchmarkHistories(b *testing.B) {
-	for _, kind := range []string{"list-append", "rw-register", "keyed", "bank", "set"} {
+	for _, kind := range []string{"list-append", "rw-register", "keyed", "bank", "set", "kafka"} {
 		path := filepath.Join(b.TempDir(), kind+".edn")
 		writeLong(b, path, kind, *longHistory)
 		b.Run(kind, func(b *testing.B) {
@@ -48,6 +48,7 @@ func writeLong(tb testing.TB, path, kind string, operations int) {
 	}
 	const processes = 10
 	held, written := map[int][]string{}, 0
+	logs := newBrokers(r, processes)
 	balances := []int{operations, operations, operations, operations} // enough for all transfers
 	for done := 0; done < operations; done += processes {
 		var answers [processes]func() (f, value string)
@@ -55,6 +56,8 @@ func writeLong(tb testing.TB, path, kind string, operations int) {
 			switch kind {
 			case "bank":
 				answers[p] = bankOperation(r, balances, func(f, value string) { event("invoke", p, f, value) })
+			case "kafka":
+				answers[p] = logs.operation(p, func(f, value string) { event("invoke", p, f, value) })
 			case "set":
 				element := fmt.Sprint(done + p)
 				event("invoke", p, "add", element)
@@ -114,9 +117,50 @@ func bankOperation(r *rand.Rand, balances []int, invoke func(f, value string)) f
 	}
 }
 
+// brokers are logs, and how far each client has polled each of them.
+type brokers struct {
+	*rand.Rand
+	logs   [8][]int
+	polled [][8]int
+	sent   int
+}
+
+func newBrokers(r *rand.Rand, clients int) *brokers {
+	return &brokers{Rand: r, polled: make([][8]int, clients)}
+}
+
+// operation invokes a send or a poll, and returns what answers it: of a poll what the client
+// has not polled yet, so that each value is polled by all clients.
+func (b *brokers) operation(client int, invoke func(f, value string)) func() (f, value string) {
+	if b.IntN(2) == 0 {
+		key := b.IntN(len(b.logs))
+		b.sent++
+		value := b.sent
+		invoke("send", fmt.Sprintf("[[:send %d %d]]", key, value))
+		return func() (string, string) {
+			b.logs[key] = append(b.logs[key], value)
+			return "send", fmt.Sprintf("[[:send %d [%d %d]]]", key, len(b.logs[key])-1, value)
+		}
+	}
+	invoke("poll", "[[:poll]]")
+	return func() (string, string) {
+		var keys []string
+		for key, log := range b.logs {
+			var pairs []string
+			for at := b.polled[client][key]; at < min(len(log), b.polled[client][key]+4); at++ {
+				pairs = append(pairs, fmt.Sprintf("[%d %d]", at, log[at]))
+			}
+			if b.polled[client][key] += len(pairs); len(pairs) > 0 {
+				keys = append(keys, fmt.Sprintf("%d [%s]", key, strings.Join(pairs, " ")))
+			}
+		}
+		return "poll", "[[:poll {" + strings.Join(keys, ", ") + "}]]"
+	}
+}
+
 // The histories of the benchmark are valid.
 func TestLongHistoriesAreValid(t *testing.T) {
-	for _, kind := range []string{"list-append", "rw-register", "keyed", "bank", "set"} {
+	for _, kind := range []string{"list-append", "rw-register", "keyed", "bank", "set", "kafka"} {
 		path := filepath.Join(t.TempDir(), kind+".edn")
 		writeLong(t, path, kind, 3000)
 		h, err := CheckHistory(t.Context(), path, HistoryOptions{Timeout: time.Minute})

@@ -54,6 +54,30 @@ func TestLargeHistories(t *testing.T) {
 	}
 }
 
+// In a long log, what is wrong at its end is found, and what is right is not called wrong. A
+// value that stands at many offsets is counted at each.
+func TestLongLogs(t *testing.T) {
+	const n = 3000 // more than the journal keeps together
+	sends, polls := "", ""
+	for v := range n {
+		sends += fmt.Sprintf("%d invoke send [[:send %d %d]]; %d ok send [[:send %d [%d %d]]]; ", v%7, v%2, v, v%7, v%2, v/2, v)
+		polls += fmt.Sprintf("%d invoke poll [[:poll]]; %d ok poll [[:poll {%d [[%d %d]]}]]; ", 10+v%2, 10+v%2, v%2, v/2, v)
+	}
+	again := ""
+	for range 2 {
+		for at := range 20 {
+			again += fmt.Sprintf("[%d 0] ", n+at)
+		}
+	}
+	const cycle = "8 invoke txn [[:send 5 1] [:poll]]; 9 invoke txn [[:send 6 1] [:poll]]; " +
+		"8 ok txn [[:send 5 [0 1]] [:poll {6 [[0 1]]}]]; 9 ok txn [[:send 6 [0 1]] [:poll {5 [[0 1]]}]]"
+	expectAll(t, []minimal{
+		{"kafka", sends + strings.TrimSuffix(polls, "; "), check.Valid, "3,000 sends to 2 keys, 3,000 polls of 3,000 values"},
+		{"kafka", sends + polls + cycle, check.Violated, "1 G1c"},
+		{"kafka", sends + polls + "12 invoke poll [[:poll]]; 12 ok poll [[:poll {0 [" + again + "]}]]", check.Violated, "40 duplicate"},
+	})
+}
+
 // What is proved without a search is proved of a counter of any length.
 func TestLongCounters(t *testing.T) {
 	begin, end := "", ""

@@ -1,64 +1,79 @@
 package recorded
 
-import "slices"
-
 // provenCommitted reports whether what the action sent is in the logs. Of one that failed
 // it is not: then who polled it is wrong.
-func (a *action) provenCommitted() bool {
-	return a.by.Acknowledged() || a.by.Possible() && slices.ContainsFunc(a.steps, func(s step) bool {
-		m := &s.on.messages[s.message]
-		return s.send && m.read && !m.again
-	})
+func (j *journal) provenCommitted(i int32) bool {
+	by := &j.all.at(i).by
+	if by.Acknowledged() || !by.Possible() {
+		return by.Acknowledged()
+	}
+	for s := range j.stepsOf(i) {
+		if m, _ := j.of(s); s.send() && m.read && !m.again {
+			return true
+		}
+	}
+	return false
 }
 
 // values judges each value that an action sent or polled, whatever came before.
 func (j *journal) values(i int32, f *findings) {
-	a := &j.all[i]
-	sends := slices.ContainsFunc(a.steps, func(s step) bool { return s.send })
-	for n := range a.steps {
-		s := &a.steps[n]
-		m := &s.on.messages[s.message]
-		if !s.send {
-			j.polledValue(a, s, m, sends && a.sent(s), f)
+	a, sends := j.all.at(i), false
+	for s := range j.stepsOf(i) {
+		sends = sends || s.send()
+	}
+	for s := range j.stepsOf(i) {
+		m, seen := j.of(s)
+		if !s.send() {
+			j.polledValue(a, m, sends && j.sent(i, seen.message), f)
 		}
-		if s.offset == noOffset || s.send && !a.committed {
+		if seen.offset == noOffset || s.send() && !a.committed {
 			continue
 		}
-		other, taken := s.on.at[s.offset]
-		if !taken {
-			s.on.at[s.offset] = s.message
-		} else if other != s.message {
-			first := &s.on.messages[other]
-			f.add(kindOffsets, &a.by, "found %s at offset %d of key %s, where %s found %s", m.value, s.offset, s.on.key, &j.all[first.by].by, first.value)
+		if seen.standing < 0 {
+			standing, taken := m.on.at[seen.offset]
+			if !taken {
+				standing = seen.message
+				m.on.at[seen.offset] = standing
+			}
+			seen.standing = standing
 		}
-		m.last = max(m.last, s.offset)
+		if seen.standing != seen.message {
+			first := j.messages.at(seen.standing)
+			f.add(kindOffsets, &a.by, "found %s at offset %d of key %s, where %s found %s", m.value, seen.offset, m.on.key, &j.all.at(first.by).by, first.value)
+		}
+		m.last = max(m.last, seen.offset)
 		switch {
 		case m.offset == noOffset:
-			m.offset, m.by = s.offset, i
-		case m.offset != s.offset && !m.again:
+			m.offset, m.by = seen.offset, i
+		case m.offset != seen.offset && !m.again:
 			f.add(kindDuplicate, &a.by, "found %s at offset %d of key %s, and %s found it at offset %d",
-				m.value, s.offset, s.on.key, &j.all[m.by].by, m.offset)
+				m.value, seen.offset, m.on.key, &j.all.at(m.by).by, m.offset)
 		}
 	}
 }
 
-// sent reports whether the action sent what it polled in a step.
-func (a *action) sent(s *step) bool {
-	return slices.ContainsFunc(a.steps, func(o step) bool { return o.send && o.on == s.on && o.message == s.message })
+// sent reports whether the action sent a message.
+func (j *journal) sent(i, message int32) bool {
+	for s := range j.stepsOf(i) {
+		if s.send() && j.sightings.at(s.sighting()).message == message {
+			return true
+		}
+	}
+	return false
 }
 
-func (j *journal) polledValue(a *action, s *step, m *message, own bool, f *findings) {
+func (j *journal) polledValue(a *action, m *message, own bool, f *findings) {
 	switch {
 	case own:
-		f.add(kindPrecommitted, &a.by, "polled %s of key %s, which it had sent itself and not committed", m.value, s.on.key)
+		f.add(kindPrecommitted, &a.by, "polled %s of key %s, which it had sent itself and not committed", m.value, m.on.key)
 	case m.sent < 0 && m.failed >= 0:
 		if a.by.Acknowledged() {
-			f.add(kindAborted, &a.by, "polled %s of key %s, but %s, which sent it, failed", m.value, s.on.key, &j.all[m.failed].by)
+			f.add(kindAborted, &a.by, "polled %s of key %s, but %s, which sent it, failed", m.value, m.on.key, &j.all.at(m.failed).by)
 		}
 	case m.sent < 0:
-		f.add(kindUnexpected, &a.by, "polled %s of key %s, which nobody sent", m.value, s.on.key)
-	case !m.again && a.by.Complete < j.all[m.sent].by.Invoke:
-		f.add(kindFuture, &a.by, "polled %s of key %s before %s began to send it", m.value, s.on.key, &j.all[m.sent].by)
+		f.add(kindUnexpected, &a.by, "polled %s of key %s, which nobody sent", m.value, m.on.key)
+	case !m.again && a.by.Complete < j.all.at(m.sent).by.Invoke:
+		f.add(kindFuture, &a.by, "polled %s of key %s before %s began to send it", m.value, m.on.key, &j.all.at(m.sent).by)
 	}
 }
 
@@ -67,28 +82,29 @@ func (j *journal) polledValue(a *action, s *step, m *message, own bool, f *findi
 // polled.
 func (j *journal) lost(f *findings) (unseen int64) {
 	for _, p := range j.order {
-		highest := int32(-1) // the message with the highest offset that was polled
-		for n := range p.messages {
-			if m := &p.messages[n]; m.read && (highest < 0 || m.offset > p.messages[highest].offset) {
-				highest = int32(n)
+		var last *message // the one with the highest offset that was polled
+		for _, n := range p.messages {
+			if m := j.messages.at(n); m.read && (last == nil || m.offset > last.offset) {
+				last = m
 			}
 		}
-		for n := range p.messages {
-			m := &p.messages[n]
-			if m.sent < 0 || m.polled || !j.all[m.sent].committed {
+		for _, n := range p.messages {
+			m := j.messages.at(n)
+			if m.sent < 0 || m.polled || !j.all.at(m.sent).committed {
 				continue
 			}
-			if m.again || highest < 0 || m.offset == noOffset || m.last > p.messages[highest].offset {
-				if m.acknowledged >= 0 {
+			acknowledged := j.all.at(m.sent).by.Acknowledged()
+			if m.again || last == nil || m.offset == noOffset || m.last > last.offset {
+				if acknowledged {
 					unseen++
 				}
 				continue
 			}
-			last, how := &p.messages[highest], "which was acknowledged"
-			if m.acknowledged < 0 {
+			how := "which was acknowledged"
+			if !acknowledged {
 				how = "and what else it sent was polled, so that it was committed, this"
 			}
-			f.add(kindLostWrite, &j.all[m.sent].by,
+			f.add(kindLostWrite, &j.all.at(m.sent).by,
 				"sent %s to key %s, %s with offset %d, but nobody polled it, though %s at offset %d was polled",
 				m.value, p.key, how, m.offset, last.value, last.offset)
 		}

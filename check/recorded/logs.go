@@ -44,53 +44,53 @@ type journal struct {
 	// cycle (no G1c; PL-2), and by pollsComplete none with what polls lack (no G2; PL-3).
 	sendsInOrder, pollsInOrder, pollsComplete bool
 
-	keys  map[exchange.Atom]*partition
-	order []*partition
-	all   []action // in the order in which they completed
+	keys      map[exchange.Atom]*partition
+	order     []*partition
+	all       chunkedList[action] // in the order in which they completed
+	steps     chunkedList[step]   // of all actions, those of one after those of another
+	messages  chunkedList[message]
+	sightings chunkedList[sighting]
+	moves     map[int32]move // by action, of those that are no sends or polls
 
 	sends, polls, polled int64
 	did                  []step // room for the steps of one action
-	room                 []step // for those of all
 }
 
 // action is one operation of a client.
 type action struct {
-	by    Operation
-	steps []step
+	by Operation
+	// end is how many steps there are up to its last.
+	end int32
 	// committed means that what it sent is in the logs: it was acknowledged, or was not
 	// heard of and something that it sent was polled.
 	committed bool
-	// moves is the function of an action that is no send or poll, and keys are those that
-	// it names.
-	moves string
-	keys  []*partition
 }
 
-// step is one send, or one value of one poll.
-type step struct {
-	send    bool
-	first   bool // the first value of its key in its poll
-	on      *partition
-	offset  int64
-	message int32 // into the partition's messages
+// move is the function of an action that may leave a client at another position, and the
+// keys that it names.
+type move struct {
+	word string
+	keys []*partition
 }
 
 // partition is one log.
 type partition struct {
 	key      exchange.Atom
 	number   atomNumbers
-	messages []message
-	at       map[int64]int32 // the message first seen at each offset
+	messages []int32         // of the journal's, those of this log
+	at       map[int64]int32 // the message first seen at each offset, until all are sorted
 	offsets  []int64         // of at, ascending, once all was read
+	standing []int32         // the message at each of the offsets
 }
 
 // message is one value of a log. sent and failed are actions into journal.all, or -1.
 type message struct {
 	value        exchange.Atom
+	on           *partition
 	sent, failed int32
-	acknowledged int32 // an action, or -1
 	offset, last int64 // the first that was seen, and the highest
 	by           int32 // the action that told it
+	seen         int32 // the sighting that came last, or -1
 	polled, read bool  // by anybody, and by an action that was acknowledged
 	again        bool  // it was sent more than once
 }
@@ -99,11 +99,11 @@ type message struct {
 // [[:send k [offset v]] [:poll {k [[offset v] ...]}]]; :assign and :subscribe of a list
 // of keys; :crash.
 func newLog(_, model string) *judge {
-	j := &journal{keys: map[exchange.Atom]*partition{}, pollsComplete: model == string(cycle.Serializable)}
+	j := &journal{keys: map[exchange.Atom]*partition{}, moves: map[int32]move{}, pollsComplete: model == string(cycle.Serializable)}
 	j.pollsInOrder = j.pollsComplete || model == string(cycle.ReadCommitted)
 	j.sendsInOrder = j.pollsInOrder || model == string(cycle.ReadUncommitted)
 	return &judge{[]function{
-		{word: "send", take: j.steps}, {word: "poll", take: j.steps}, {word: "txn", take: j.steps},
+		{word: "send", take: j.act}, {word: "poll", take: j.act}, {word: "txn", take: j.act},
 		{word: "assign", take: j.move}, {word: "subscribe", take: j.move}, {word: "crash", take: j.move},
 		{word: "debug-topic-partitions", take: j.move, hidden: true},
 	}, j.result}
@@ -111,16 +111,17 @@ func newLog(_, model string) *judge {
 
 // move takes what may leave a client at another position.
 func (j *journal) move(o *exchange.Operation, by Operation) error {
-	a := action{by: by, moves: o.Word}
+	m := move{word: o.Word}
 	if at := told(o); at.Form == exchange.List {
 		for i := range at.Items {
 			if at.Items[i].Form != exchange.Scalar {
 				return unfit("a list of keys")
 			}
-			a.keys = append(a.keys, j.partition(at.Items[i].Atom))
+			m.keys = append(m.keys, j.partition(at.Items[i].Atom))
 		}
 	}
-	j.all = append(j.all, a)
+	j.moves[j.all.len] = m
+	j.all.add(action{by: by, end: j.steps.len})
 	return nil
 }
 
@@ -134,30 +135,26 @@ func told(o *exchange.Operation) *exchange.Value {
 	return value(o)
 }
 
-// steps takes what sends and polls.
-func (j *journal) steps(o *exchange.Operation, by Operation) error {
-	a, did := action{by: by}, told(o)
+// act takes what sends and polls.
+func (j *journal) act(o *exchange.Operation, by Operation) error {
+	did := told(o)
 	if did.Form != exchange.List {
 		return unfit("steps such as [[:send 1 2] [:poll]]")
 	}
 	j.did = j.did[:0]
 	for i := range did.Items {
-		if err := j.step(&a, &did.Items[i]); err != nil {
+		if err := j.step(&by, &did.Items[i]); err != nil {
 			return err
 		}
 	}
-	const chunk = 1 << 12
-	if len(j.did) > cap(j.room)-len(j.room) {
-		j.room = make([]step, 0, max(chunk, len(j.did)))
+	for _, s := range j.did {
+		j.steps.add(s)
 	}
-	first := len(j.room)
-	j.room = append(j.room, j.did...)
-	a.steps = j.room[first:len(j.room):len(j.room)]
-	j.all = append(j.all, a)
+	j.all.add(action{by: by, end: j.steps.len})
 	return nil
 }
 
-func (j *journal) step(a *action, v *exchange.Value) error {
+func (j *journal) step(by *Operation, v *exchange.Value) error {
 	if v.Form != exchange.List || len(v.Items) == 0 {
 		return unfit("steps such as [:send 1 2] or [:poll]")
 	}
@@ -166,21 +163,21 @@ func (j *journal) step(a *action, v *exchange.Value) error {
 		if len(v.Items) != 3 || v.Items[1].Form != exchange.Scalar {
 			return unfit("a send such as [:send 1 2], answered with [:send 1 [0 2]]")
 		}
-		return j.send(a, v.Items[1].Atom, &v.Items[2])
+		return j.send(by, v.Items[1].Atom, &v.Items[2])
 	case "poll":
 		if len(v.Items) == 1 || v.Items[1].IsNil() {
 			return nil
 		}
-		return j.poll(a, &v.Items[1])
+		return j.poll(by, &v.Items[1])
 	}
 	return unfit("steps such as [:send 1 2] or [:poll]")
 }
 
-func (j *journal) send(a *action, key exchange.Atom, v *exchange.Value) (err error) {
-	s := step{send: true, on: j.partition(key), offset: noOffset}
+func (j *journal) send(by *Operation, key exchange.Atom, v *exchange.Value) (err error) {
+	on, at := j.partition(key), int64(noOffset)
 	if offset, value, ok := v.Pair(); ok {
 		if !offset.IsNil() {
-			if s.offset, err = number(offset, "an offset that is a whole number"); err != nil {
+			if at, err = number(offset, "an offset that is a whole number"); err != nil {
 				return err
 			}
 		}
@@ -189,25 +186,21 @@ func (j *journal) send(a *action, key exchange.Atom, v *exchange.Value) (err err
 	if v.Form != exchange.Scalar {
 		return unfit("a value that is a number, a word or a text")
 	}
-	s.message = s.on.message(v.Atom)
-	m, at := &s.on.messages[s.message], int32(len(j.all))
-	switch {
-	case !a.by.Possible():
-		m.failed = at
+	n := j.message(on, v.Atom)
+	switch m := j.messages.at(n); {
+	case !by.Possible():
+		m.failed = j.all.len
 	case m.sent >= 0:
 		m.again = true
 	default:
-		m.sent = at
-		if a.by.Acknowledged() {
-			m.acknowledged = at
-		}
+		m.sent = j.all.len
 	}
 	j.sends++
-	j.did = append(j.did, s)
+	j.did = append(j.did, newStep(j.sighting(n, at), true, false))
 	return nil
 }
 
-func (j *journal) poll(a *action, answer *exchange.Value) error {
+func (j *journal) poll(by *Operation, answer *exchange.Value) error {
 	const want unfit = "a poll such as [:poll {1 [[0 2]]}]"
 	if answer.Form != exchange.Map {
 		return want
@@ -227,11 +220,11 @@ func (j *journal) poll(a *action, answer *exchange.Value) error {
 			if err != nil {
 				return err
 			}
-			s := step{first: n == 0, on: on, offset: offset, message: on.message(value.Atom)}
-			m := &on.messages[s.message]
-			m.polled, m.read = true, m.read || a.by.Acknowledged()
+			id := j.message(on, value.Atom)
+			m := j.messages.at(id)
+			m.polled, m.read = true, m.read || by.Acknowledged()
 			j.polled++
-			j.did = append(j.did, s)
+			j.did = append(j.did, newStep(j.sighting(id, offset), false, n == 0))
 		}
 	}
 	return nil
@@ -254,12 +247,14 @@ func (j *journal) partition(key exchange.Atom) *partition {
 	return p
 }
 
-func (p *partition) message(value exchange.Atom) int32 {
-	n, known := p.number.of(value)
+// message returns the number of a value in its log.
+func (j *journal) message(on *partition, value exchange.Atom) int32 {
+	n, known := on.number.of(value)
 	if !known {
-		n = int32(len(p.messages))
-		p.number.set(value, n)
-		p.messages = append(p.messages, message{value: value, sent: -1, failed: -1, acknowledged: -1, offset: noOffset, last: noOffset, by: -1})
+		n = j.messages.len
+		on.number.set(value, n)
+		on.messages = append(on.messages, n)
+		j.messages.add(message{value: value, on: on, sent: -1, failed: -1, offset: noOffset, last: noOffset, by: -1, seen: -1})
 	}
 	return n
 }
@@ -267,9 +262,9 @@ func (p *partition) message(value exchange.Atom) int32 {
 func (j *journal) result(ctx context.Context) check.Result {
 	f := newFindings(kindLostWrite, kindAborted, kindUnexpected, kindFuture, kindDuplicate, kindOffsets, kindPollBack, kindPollSkip,
 		kindInnerPollBack, kindInnerPollSkip, kindSendBack, kindInnerSendBack, kindPrecommitted, kindG0, kindG1c, kindG1cRealtime, kindLogG2)
-	for i := range j.all {
-		j.all[i].committed = j.all[i].provenCommitted()
-		j.values(int32(i), f)
+	for i := range j.all.len {
+		j.all.at(i).committed = j.provenCommitted(i)
+		j.values(i, f)
 	}
 	unseen := j.lost(f)
 	j.positions(f)

@@ -114,10 +114,12 @@ func moments(n int, times func(op int) (invoke, complete int64)) []moment {
 			all = append(all, moment{at: complete, op: int32(op), ended: true})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b moment) int {
+	slices.SortFunc(all, func(a, b moment) int {
 		switch {
-		case a.at != b.at || a.ended == b.ended:
+		case a.at != b.at:
 			return cmp.Compare(a.at, b.at)
+		case a.ended == b.ended:
+			return cmp.Compare(a.op, b.op)
 		case a.ended:
 			return 1
 		}

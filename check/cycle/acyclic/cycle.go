@@ -170,35 +170,53 @@ func Components(nodes int, edges []Edge) []int32 {
 }
 
 // components numbers the strongly connected components of the edges that are
-// wanted, a component after all that can be reached from it (Tarjan, SIAM J.
-// Comput. 1972, without recursion).
+// wanted, a component after all that can be reached from it.
 func (f *finder) components(wanted func(Edge) bool) []int32 {
-	n := len(f.start) - 1
-	number, index, low := make([]int32, n), make([]int32, n), make([]int32, n)
-	at := append([]int32(nil), f.start[:n]...)
+	number, _ := Numbers(context.Background(), len(f.start)-1, func(v, n int32) (int32, bool) {
+		at := f.start[v] + n
+		if at == f.start[v+1] {
+			return 0, false
+		}
+		if e := f.edges[f.next[at]]; wanted(e) {
+			return e.To, true
+		}
+		return v, true // which says nothing
+	})
+	return number
+}
+
+// Numbers is Components of a graph whose edges are kept elsewhere: next returns where the
+// nth edge of a node leads, if there are so many. count is how many components there are.
+// number is nil, and count 0, if ctx ended first.
+//
+// It is Tarjan's algorithm (SIAM J. Comput. 1972) without recursion.
+func Numbers(ctx context.Context, nodes int, next func(node, n int32) (to int32, some bool)) (number []int32, count int) {
+	number = make([]int32, nodes)
+	index, low, at := make([]int32, nodes), make([]int32, nodes), make([]int32, nodes)
 	var path, open []int32
-	seen, count := int32(0), int32(0)
+	seen, last, steps := int32(0), int32(0), 0
 	enter := func(v int32) {
 		seen++
 		index[v], low[v] = seen, seen
 		path, open = append(path, v), append(open, v)
 	}
-	for root := range int32(n) {
+	for root := range int32(nodes) {
 		if index[root] != 0 {
 			continue
 		}
 		enter(root)
 		for len(path) > 0 {
+			if steps++; steps%65536 == 0 && ctx.Err() != nil {
+				return nil, 0
+			}
 			v := path[len(path)-1]
-			if at[v] < f.start[v+1] {
-				e := f.edges[f.next[at[v]]]
+			if to, some := next(v, at[v]); some {
 				at[v]++
 				switch {
-				case !wanted(e):
-				case index[e.To] == 0:
-					enter(e.To)
-				case number[e.To] == 0:
-					low[v] = min(low[v], index[e.To])
+				case index[to] == 0:
+					enter(to)
+				case number[to] == 0:
+					low[v] = min(low[v], index[to])
 				}
 				continue
 			}
@@ -208,17 +226,13 @@ func (f *finder) components(wanted func(Edge) bool) []int32 {
 				low[parent] = min(low[parent], low[v])
 			}
 			if low[v] == index[v] {
-				count++
-				for {
-					w := open[len(open)-1]
-					open = open[:len(open)-1]
-					number[w] = count
-					if w == v {
-						break
-					}
+				last++
+				for w := int32(-1); w != v; open = open[:len(open)-1] {
+					w = open[len(open)-1]
+					number[w] = last
 				}
 			}
 		}
 	}
-	return number
+	return number, int(last)
 }
