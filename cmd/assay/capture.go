@@ -40,7 +40,7 @@ the other, as one; - is standard input. They may be compressed with gzip or zstd
 
 The file is JSON lines, which can be read and thinned out with an editor or grep; its
 first line says what was left out, and why. It holds the values of the statements.
-What may hold a password does not get into it.`,
+Statements that carry a password do not get into it.`,
 		Example: `  assay capture postgresql.log -o shop.replay
   assay capture postgresql-1.csv.gz postgresql-2.csv.gz -o shop.replay
   assay capture postgresql.log --prefix '%m [%p] %u ' -o shop.replay`,

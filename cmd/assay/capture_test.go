@@ -28,7 +28,7 @@ func TestCapture(t *testing.T) {
 	} {
 		e := assay(t, dir, "capture", serverLog(t, c.log), "-o", c.log+".replay")
 		e.want(t, exitValid)
-		expect.Text(t, c.log, e.stdout, c.want, "left out: ", "statements in which a password may be")
+		expect.Text(t, c.log, e.stdout, c.want, "left out: ", "statements that carry a password")
 		if text := readFile(t, dir, c.log+".replay"); strings.Contains(text, "hunter") || !strings.HasPrefix(text, `{"recording":1,`) {
 			t.Errorf("%s: a password or no head is in the file", c.log)
 		}

@@ -1,6 +1,6 @@
 // Package capture makes a recording of a server's log: it decides what of the log can be
-// replayed, and counts what is left out, by the reason. No statement gets into a recording in
-// which a password may be.
+// replayed, and counts what is left out, by the reason. No statement gets into a recording that
+// gives or sets a password; values of columns do, whatever the column's name is.
 //
 // It must not know any database driver.
 package capture
@@ -34,7 +34,7 @@ type Options struct {
 
 // Why statements that the log has whole are left out, beside serverlog's reasons.
 const (
-	Secrets   = "statements in which a password may be"
+	Secrets   = "statements that carry a password"
 	Copies    = "COPY and LOAD DATA, whose rows are not in the log"
 	Headless  = "statements of transactions that began before the log"
 	Empty     = "empty statements"
@@ -132,14 +132,14 @@ func (c *capture) leaveOut(e *serverlog.Event, s *session) string {
 		return e.Rejected
 	case s == nil || s.elsewhere:
 		return Elsewhere
-	case holdsSecret(e):
+	case c.holdsSecret(e):
 		return Secrets
 	}
 	return ""
 }
 
-func holdsSecret(e *serverlog.Event) bool {
-	if statement.MayHoldSecret(e.Text) || statement.MayHoldSecret(e.Error) {
+func (c *capture) holdsSecret(e *serverlog.Event) bool {
+	if statement.HoldsSecret(e.Text, c.dialect) || statement.MayHoldSecret(e.Error) {
 		return true
 	}
 	return slices.ContainsFunc(e.Parameters, func(p *string) bool { return p != nil && statement.MayHoldSecret(*p) })

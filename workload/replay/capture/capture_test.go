@@ -48,6 +48,18 @@ func TestNoPasswordGetsIntoARecording(t *testing.T) {
 	}
 }
 
+// TestAColumnsNameIsNoPassword: what is done with a column that is called password is replayed.
+func TestAColumnsNameIsNoPassword(t *testing.T) {
+	log := ""
+	for _, text := range []string{"select password from users", "update users set password = 'hash' where id = 1", "alter user bob password 'hunter2'"} {
+		log += "2026-11-26 21:38:44.100 UTC [1] LOG:  duration: 0.1 ms  statement: " + text + "\n"
+	}
+	head, text := captured(t, log, Options{})
+	if head.Statements != 2 || head.LeftOut[Secrets] != 1 || strings.Contains(text, "hunter2") || !strings.Contains(text, "'hash'") {
+		t.Errorf("%+v:\n%s", head, text)
+	}
+}
+
 func TestTheHeadCountsWhatIsThere(t *testing.T) {
 	for _, name := range []string{"postgres-dur.log", "postgres-all.json", "mariadb.log"} {
 		head, text := captured(t, realLog(t, name), Options{Names: []string{name}})

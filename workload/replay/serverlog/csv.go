@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/go-json-experiment/json"
 )
 
 // Columns of csvlog (PostgreSQL's manual, "Using CSV-Format Log Output"). Later versions add
@@ -102,57 +100,5 @@ func lineOf(r *csv.Reader) int64 {
 func note(sum *Summary, c *clock) {
 	if c.zone != "" {
 		sum.Notes = append(sum.Notes, "times are in the zone "+c.zone+", which is taken for UTC")
-	}
-}
-
-// jsonLine is a line of jsonlog (PostgreSQL's manual, "Using JSON-Format Log Output").
-type jsonLine struct {
-	Timestamp    string `json:"timestamp"`
-	User         string `json:"user"`
-	Database     string `json:"dbname"`
-	Session      string `json:"session_id"`
-	Line         int64  `json:"line_num"`
-	SessionStart string `json:"session_start"`
-	Severity     string `json:"error_severity"`
-	Code         string `json:"state_code"`
-	Message      string `json:"message"`
-	Detail       string `json:"detail"`
-	Context      string `json:"context"`
-	Statement    string `json:"statement"`
-}
-
-func readJSON(in *bufio.Reader, sum *Summary, each func(*Event) error) error {
-	to := newPostgres(sum, each)
-	l := &lines{in: in}
-	var at, start clock
-	for {
-		line, err := l.next()
-		if errors.Is(err, io.EOF) {
-			note(sum, &at)
-			return to.end()
-		}
-		if err != nil {
-			return err
-		}
-		sum.Lines = l.number
-		if len(line) == 0 {
-			continue
-		}
-		var j jsonLine
-		err = json.Unmarshal(line, &j)
-		when, _, _, ok := at.read(j.Timestamp)
-		if err != nil || !ok {
-			if _, more := in.Peek(1); errors.Is(more, io.EOF) && sum.First != 0 {
-				sum.Notes = append(sum.Notes, "the log ends within a line")
-				return to.end()
-			}
-			return &FormatError{Line: l.number, Reason: "it is no line of jsonlog"}
-		}
-		began, _, _, _ := start.read(j.SessionStart)
-		m := message{found: found{at: when, session: j.Session, user: j.User, database: j.Database, code: j.Code, start: began, first: j.Line == 1},
-			severity: j.Severity, text: j.Message, detail: j.Detail, context: j.Context, statement: j.Statement, cut: l.cut}
-		if err := to.message(&m); err != nil {
-			return err
-		}
 	}
 }

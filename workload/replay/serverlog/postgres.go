@@ -1,6 +1,7 @@
 package serverlog
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -159,12 +160,8 @@ func (p *postgres) connection(m *message) error {
 	}
 	s.authorized = true
 	s.replication = strings.HasPrefix(m.text, "replication")
-	for part := range strings.SplitSeq(m.text, " ") {
-		if name, is := strings.CutPrefix(part, "user="); is {
-			s.user = name
-		} else if name, is := strings.CutPrefix(part, "database="); is {
-			s.database = name
-		}
+	if user, database, is := authorized(m.text); is {
+		s.user, s.database = cmp.Or(user, s.user), cmp.Or(database, s.database)
 	}
 	return p.connect(s, s.since)
 }

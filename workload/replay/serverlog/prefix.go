@@ -1,7 +1,6 @@
 package serverlog
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 )
@@ -14,6 +13,9 @@ type prefix struct {
 	// optional is from which element on only sessions have it (%q); -1 without.
 	optional int
 	clock    clock
+	// rivals are prefixes that the lines may as well begin with, by which users or databases
+	// are others.
+	rivals []string
 }
 
 // element is a literal or, with a letter, an escape.
@@ -29,28 +31,12 @@ type found struct {
 	at             int64
 	session        string
 	user, database string
+	backend        string
 	code           string
+	literal        int   // bytes of the prefix that are its own and no escape's
 	start          int64 // of the session; 0 if it does not tell
 	first          bool  // the session's first line
 	whole          bool  // at is to the second
-}
-
-// prefixes are those that are tried, as products and manuals have them: PostgreSQL's own, those
-// of Debian, of pgBadger's and pgreplay's documentation, and of hosted databases.
-func prefixes() []string {
-	return []string{
-		"%m [%p] ", "%m [%p] %q%u@%d ", "%t [%p] ", "%t [%p] %q%u@%d ", "%m [%p] %q%u@%d/%a ",
-		"%t [%p]: [%l-1] user=%u,db=%d,app=%a,client=%h ", "%t [%p]: user=%u,db=%d,app=%a,client=%h ", "%m [%p]: user=%u,db=%d,app=%a,client=%h ",
-		"%m [%p]: [%l-1] user=%u,db=%d,app=%a,client=%h ", "%t [%p]: [%l-1] db=%d,user=%u,app=%a,client=%h ", "%m [%p]: [%l-1] db=%d,user=%u,app=%a,client=%h ",
-		"%t [%p]: [%l-1] user=%u,db=%d ", "%t [%p]: [%l-1] ", "%m [%p]: [%l-1] ", "%t [%p]: [%l-1] db=%d,user=%u ", "%m [%p]: [%l-1] db=%d,user=%u ",
-		"%m [%p] %q[user=%u,db=%d,app=%a] ", "%t [%p] %q[user=%u,db=%d,app=%a] ", "%m [%p][%b][%v][%x] %q[user=%u,db=%d,app=%a] ", "%m [%p]: [%l] %q%u@%d ",
-		"%t:%r:%u@%d:[%p]:", "%m:%r:%u@%d:[%p]:", "%m:%r:%u@%d:[%p]:%l:%e:%s:%v:%x:%c:%q%a:", "%t-%c-", "%m-%c-", "%p-%s-%c-%l-%h-%u-%d-%m ",
-		"%m|%u|%d|%c|", "%m |%u|%d|%c|", "%t|%u|%d|%c|", "%m [%p]: [%l-1] db=%d,user=%u,app=%a,client=%h,sqlstate=%e ",
-		"%m [%p] %u@%d ", "%t [%p] %u@%d ", "%m %u@%d [%p] ", "%t %u@%d [%p] ", "[%m] [%p] ", "[%t] [%p] ", "%m [%p] [%c] ", "%m [%c] ", "%t [%c] ",
-		"%m [%p] %q%u@%d %a ", "%m [%p] %u %d ", "%n [%p] ", "%m %p ", "%t %p ", "%m [%p:%l] ", "%t [%p-%l] ", "%t [%p-%l] %q%u@%d ", "%m [%p-%l] %q%u@%d ",
-		"%m %p %u@%d from %h [vxid:%v txid:%x] [%i] ", "%m [%p] %r %u@%d ", "%m [%p] user=%u,db=%d ", "%m [%p] user=%u,db=%d,app=%a,client=%h ",
-		"%m [%p] %a %u@%d ", "%m %h %u %d [%p] ", "%m [%p] %b ", "%m %c ", "%t %c ",
-	}
 }
 
 // compile reads a log_line_prefix.
@@ -124,6 +110,7 @@ func (p *prefix) through(line string, elements int, f *found) (severity, rest st
 				return "", "", false
 			}
 			line = line[len(e.literal):]
+			f.literal += len(e.literal)
 			continue
 		}
 		if line, ok = p.field(e, line, i, elements, f); !ok {
@@ -183,6 +170,8 @@ func (p *prefix) field(e element, line string, i, elements int, f *found) (rest 
 		f.user = value
 	case 'd':
 		f.database = value
+	case 'b':
+		f.backend = value
 	case 'e':
 		f.code = value
 	}
@@ -193,6 +182,9 @@ func (p *prefix) field(e element, line string, i, elements int, f *found) (rest 
 func (p *prefix) end(line string, i, elements int) int {
 	if i+1 < elements {
 		if next := p.elements[i+1]; next.escape == 0 {
+			if e := p.elements[i].escape; i+2 == elements && (e == 'a' || e == 'b') {
+				return beforeSeverity(line, next.literal) // such names have spaces
+			}
 			return strings.Index(line, next.literal)
 		}
 		n := 0
@@ -201,9 +193,16 @@ func (p *prefix) end(line string, i, elements int) int {
 		}
 		return n
 	}
-	for at := 0; at < len(line); at++ {
-		if _, _, is := cutSeverity(line[at:]); is {
-			return at
+	return beforeSeverity(line, "")
+}
+
+// beforeSeverity is where a literal begins that a severity follows; -1 if there is none.
+func beforeSeverity(line, literal string) int {
+	for at := 0; at+len(literal) < len(line); at++ {
+		if strings.HasPrefix(line[at:], literal) {
+			if _, _, is := cutSeverity(line[at+len(literal):]); is {
+				return at
+			}
 		}
 	}
 	return -1
@@ -233,39 +232,4 @@ func cutSeverity(line string) (severity, rest string, ok bool) {
 		}
 	}
 	return "", "", false
-}
-
-// findPrefix finds the prefix that most lines of a text begin with.
-func findPrefix(head []byte) (*prefix, error) {
-	var best *prefix
-	most, begin := 0, 0
-	var sample []string
-	for line := range bytes.Lines(head) {
-		if len(sample) == 500 {
-			break
-		}
-		sample = append(sample, string(chomp(line)))
-		if line[0] != '\t' && bytes.Contains(line, []byte(":  ")) {
-			begin++
-		}
-	}
-	for _, format := range prefixes() {
-		p, err := compile(format)
-		if err != nil {
-			return nil, err
-		}
-		n := 0
-		for _, line := range sample {
-			if _, _, _, ok := p.match(line); ok {
-				n++
-			}
-		}
-		if n > most {
-			best, most = p, n
-		}
-	}
-	if best == nil || most*2 < begin {
-		return nil, &FormatError{Reason: "it is not known how its lines begin; give the server's log_line_prefix (SHOW log_line_prefix) with --prefix, and --format if it is no log of PostgreSQL in the form stderr. Messages must be in English (lc_messages = 'C')"}
-	}
-	return best, nil
 }

@@ -58,7 +58,7 @@ func bySession(events []string) {
 	slices.SortStableFunc(events, func(a, b string) int { return cmp.Compare(strings.Fields(a)[1], strings.Fields(b)[1]) })
 }
 
-func testdata(t *testing.T, name string) []byte {
+func testdata(t testing.TB, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
 	expect.NoError(t, err)

@@ -2,6 +2,7 @@ package serverlog
 
 import (
 	"bufio"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -48,6 +49,9 @@ func (s *stderr) notes(sum *Summary) {
 	}
 	if !strings.Contains(s.prefix.format, "%c") && !s.to.connections {
 		sum.Notes = append(sum.Notes, "sessions are told apart by the process id alone: one that took the id of another is taken for it; log_connections = on or %c tells them apart")
+	}
+	if rivals := s.prefix.rivals; len(rivals) > 0 {
+		sum.Notes = append(sum.Notes, fmt.Sprintf("the prefix may as well be %q, by which users and databases are others; if it is, name it with --prefix", rivals))
 	}
 	if zone := s.prefix.clock.zone; zone != "" {
 		sum.Notes = append(sum.Notes, "times are in the zone "+zone+", which is taken for UTC")

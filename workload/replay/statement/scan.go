@@ -1,6 +1,6 @@
 // Package statement reads statements of SQL that others wrote, as far as replaying them needs
 // it: what a statement is apart from its values (Fingerprint), which tables it names, what it
-// does to a transaction, and whether a password may be in it.
+// does to a transaction, and whether it carries a password.
 //
 // It takes texts apart by the rules of PostgreSQL and of MySQL, and parses no grammar: what a
 // function, a trigger or a view does is not seen. It must not know any database driver.

@@ -45,21 +45,40 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-func TestSecretsAreSuspected(t *testing.T) {
+func TestSecretsAreFound(t *testing.T) {
 	for _, text := range []string{
 		"create user bob password 'x'", "ALTER ROLE bob WITH ENCRYPTED PASSWORD 'x'", "create user 'a'@'b' IDENTIFIED BY 'x'", "SET PASSWORD = 'x'",
-		"select dblink('host=h user=u', 'select 1')", "select dblink_connect('c', 'postgres://u:p@h/d')", "create subscription s connection 'host=h password=x' publication p",
-		"create user mapping for u server s options (user 'u', password 'x')", "CHANGE MASTER TO MASTER_PASSWORD='x'", "select crypt('x', gen_salt('bf'))",
-		"select pgp_sym_encrypt('a', 'key')", "copy t from program 'psql postgresql://u:p@h/d'", "update users set passwd = 'x'", "insert into s(client_secret) values ('x')",
-		"select 'mysql://root:pa/ss@h'", "\\password",
+		"SET PASSWORD FOR a = PASSWORD('x')", "grant all on *.* to a identified by 'x'", "select dblink('host=h user=u', 'select 1')", "select dblink_connect('c', 'postgres://u:p@h/d')",
+		"create subscription s connection 'host=h password=x' publication p", "create user mapping for u server s options (user 'u', password 'x')",
+		"CHANGE MASTER TO MASTER_PASSWORD='x'", "select crypt('x', gen_salt('bf'))", "select public.crypt('x', a) from t", "select pgp_sym_encrypt('a', 'key')",
+		"copy t from program 'psql postgresql://u:p@h/d'", "select 'mysql://root:pa/ss@h'", "\\password", "select 1; alter user a password 'x'",
+		"do $$ begin execute 'create role a password ''x'''; end $$", "prepare s from 'alter user a identified by ''x'''", "creat user bob password 'x'",
+		"insert into log values ('{\"password\": \"x\"}')", "select set_config('app.secret', 'x', false)", "set app.api_key = 'x'", "select 'http://a', 'http://u:p@h'",
+		"select check_password($1, $2)", "insert into users(password) values (md5('x') || password('x'))", "/* password=x */ select 1",
+		"create server s foreign data wrapper w options (passwd 'x')", "select set_password('bob', 'x')",
 	} {
-		if !MayHoldSecret(text) {
-			t.Errorf("no secret is suspected in %s", text)
+		if !HoldsSecret(text, Postgres) || !HoldsSecret(text, MySQL) {
+			t.Errorf("no secret is found in %s", text)
 		}
 	}
-	for _, text := range []string{"select 1", "update pgbench_accounts set abalance = abalance + 1 where aid = 5", "select 'https://example.org/a?b=c'", "select 'mailto:a@b'", "select '10:30'"} {
-		if MayHoldSecret(text) {
-			t.Errorf("a secret is suspected in %s", text)
+	for _, text := range []string{
+		"select 1", "update pgbench_accounts set abalance = abalance + 1 where aid = 5", "select 'https://example.org/a?b=c'", "select 'mailto:a@b'", "select '10:30'",
+		"select id, password from users where email = 'a@b'", "update users set passwd = $1 where id = 1", "insert into s(client_secret) values ($1)",
+		"select u.password, \"u\".\"pwd\" from u where password is null", "delete from password_resets where password = 'x'", "insert into passwords (a) values (1)",
+		"insert into public.password_history (id, password) values (1, 'x')", "create table users (id int, password text)", "create unique index i on passwords (a)",
+		"alter table users add column api_key text", "with a as (select password from u) select * from a", "explain select secret from t", "prepare p as select password from u",
+		"select 'Password'", "begin; select password from u; commit",
+	} {
+		if HoldsSecret(text, Postgres) || text != "select u.password, \"u\".\"pwd\" from u where password is null" && HoldsSecret(text, MySQL) {
+			t.Errorf("a secret is found in %s", text)
+		}
+	}
+	for value, want := range map[string]bool{
+		"password=x": true, "a password = x": true, `{"client_secret":"x"}`: true, "pwd: x": true, "create role a password 'x'": true, "ftp://u:p@h": true,
+		`column "password" does not exist`: false, "secret garden": false, "": false, `permission denied for table passwords`: false,
+	} {
+		if MayHoldSecret(value) != want {
+			t.Errorf("%s: a secret is found %v, want %v", value, !want, want)
 		}
 	}
 }
@@ -104,6 +123,7 @@ func FuzzStatement(f *testing.F) {
 				t.Errorf("the value is in %s", got)
 			}
 			EffectOf(text, dialect)
+			HoldsSecret(text, dialect)
 			MayHoldSecret(text)
 			(&Touched{}).Tables(text, dialect)
 		}
