@@ -42,7 +42,8 @@ study. Each experiment is a series in a folder of its own within --out. A run th
 cannot be made is noted and told at the end. The same command with the same --out
 goes on with a study that was interrupted.
 
-At the end study.md, study.html and runs.csv are written into --out.`,
+After each experiment the article of those that are made is written into --out, as
+study.html and study.md, and runs.csv with a line for each run.`,
 		Example: `  assay study studies/bank.yaml --dry-run
   assay study studies/failover.yaml --size report --out runs/failover
   assay study --schema`,
@@ -94,8 +95,13 @@ func printSchema(out io.Writer) error {
 	return nil
 }
 
-// fileStudy is the study as it was made, in its folder.
-const fileStudy = "study.yaml"
+// The files of a study's folder: the study as it was made, its article, and its runs.
+const (
+	fileStudy   = "study.yaml"
+	fileArticle = "study.md"
+	filePage    = "study.html"
+	fileRuns    = "runs.csv"
+)
 
 func (f *studyFlags) run(cmd *cobra.Command, version, path string) error {
 	if cmd.Flags().Changed("repeat") && f.repeat < 1 {
@@ -175,6 +181,9 @@ func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study,
 		made, _, err := makeSeries(cmd, version, p.plan, &own)
 		if made != nil {
 			all = append(all, made)
+			if problem := f.publish(s, plans[:len(all)]); problem != nil { // it grows with each experiment
+				return errors.Join(problem, err)
+			}
 		}
 		if cut = err; err != nil {
 			break
@@ -187,7 +196,7 @@ func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study,
 	if f.pipeline.printed() {
 		printed = io.Discard
 	}
-	if err := f.writeTables(printed, s, plans[:len(all)], all); err != nil {
+	if err := f.describe(printed, plans, all); err != nil {
 		return errors.Join(err, cut)
 	}
 	if cut != nil {
@@ -211,31 +220,33 @@ func (f *studyFlags) answer(s *study.Study, plans []plannedExperiment, made []*r
 	return a
 }
 
-// writeTables writes the article of all experiments and its tables into the study's folder,
-// and prints how each ended.
-func (f *studyFlags) writeTables(out io.Writer, s *study.Study, plans []plannedExperiment, made []*report.RunSeries) error {
+// publish writes the article of the experiments that are made so far and the table of their
+// runs into the study's folder. An experiment without a result says so.
+func (f *studyFlags) publish(s *study.Study, plans []plannedExperiment) error {
 	groups := map[string][]compare.Group{}
 	var runs []compare.Group
-	for i, p := range plans {
-		name := p.experiment.Name
-		if err := describeSeries(out, name, made[i]); err != nil {
-			return err
-		}
-		own, err := compare.Read(filepath.Join(f.out, name))
+	for _, p := range plans {
+		own, err := compare.Read(filepath.Join(f.out, p.experiment.Name))
 		if err != nil {
-			continue // it has no result, as was told
+			continue
 		}
-		groups[name] = own
+		groups[p.experiment.Name] = own
 		runs = append(runs, own...)
 	}
 	whole := f.article(s, plans, groups)
-	at := func(name string) string { return filepath.Join(f.out, name) }
-	err := errors.Join(writeTo(at("study.md"), whole.Markdown), writeTo(at("study.html"), whole.HTML),
-		writeTo(at("runs.csv"), func(w io.Writer) error { return compare.RunsCSV(w, runs) }))
-	if err != nil {
-		return err
+	return errors.Join(writeTo(filepath.Join(f.out, fileArticle), whole.Markdown), writeTo(filepath.Join(f.out, filePage), whole.HTML),
+		writeTo(filepath.Join(f.out, fileRuns), func(w io.Writer) error { return compare.RunsCSV(w, runs) }))
+}
+
+// describe writes how each experiment ended, and where the article is.
+func (f *studyFlags) describe(out io.Writer, plans []plannedExperiment, made []*report.RunSeries) error {
+	for i, series := range made {
+		if err := describeSeries(out, plans[i].experiment.Name, series); err != nil {
+			return err
+		}
 	}
-	_, err = fmt.Fprintf(out, "article       %s, %s\nruns          %s\n", at("study.html"), at("study.md"), at("runs.csv"))
+	at := func(name string) string { return filepath.Join(f.out, name) }
+	_, err := fmt.Fprintf(out, "article       %s, %s\nruns          %s\n", at(filePage), at(fileArticle), at(fileRuns))
 	return err
 }
 
