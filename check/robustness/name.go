@@ -28,7 +28,7 @@ func (a *analysis) name(d Danger) string {
 	case !d.same:
 		return LongerCycle
 	}
-	return nameOf(sameRow, read.Key != "", len(returned.Writes) > 0, anti)
+	return nameOf(sameRow, read.Key != "", returned, anti)
 }
 
 func readsOnly(t *Template) bool {
@@ -42,9 +42,12 @@ func readsOnly(t *Template) bool {
 
 // nameOf names a cycle of two transactions: the first reads a row that the second writes,
 // and then the same row, or another, which it writes or reads; anti is whether the second
-// had read what the first then writes.
-func nameOf(sameRow, byKey, writes, anti bool) string {
+// had read what the first then writes. Nothing is lost by a write that adds to what is there.
+func nameOf(sameRow, byKey bool, returned *Operation, anti bool) string {
+	writes := len(returned.Writes) > 0
 	switch {
+	case writes && sameRow && byKey && returned.Adds:
+		return SingleAnti
 	case writes && sameRow && byKey:
 		return LostUpdate
 	case writes && anti:

@@ -63,6 +63,9 @@ type Operation struct {
 	// Locks is true if each row that is read or written is locked against writers until
 	// the end, and was there. It is true of all that writes.
 	Locks bool `json:"locks,omitempty"`
+	// Adds is true if what is written is made from what is there at that moment, so that
+	// no other write is lost by it.
+	Adds bool `json:"adds,omitempty"`
 	// Statement is the caller's number for where it comes from.
 	Statement int `json:"statement"`
 }

@@ -39,7 +39,7 @@ func Witness(first, second *Execution, level Level) (anomaly string, read, retur
 			back := &first.Events[to]
 			if anti, is := behind(second, first, back, level); is && (to != r) {
 				sameRow := back.Relation == stale.Relation && back.Key == stale.Key
-				return nameOf(sameRow, stale.Key != "", len(back.Writes) > 0, anti), r, to
+				return nameOf(sameRow, stale.Key != "", &back.Operation, anti), r, to
 			}
 		}
 	}

@@ -54,7 +54,7 @@ func (s *Sent) Add(folder string) error {
 }
 
 func (t *template) same(other template) bool {
-	if t.Transaction != other.Transaction || t.Unclear != other.Unclear || !slices.Equal(t.Statements, other.Statements) || len(t.Operations) != len(other.Operations) {
+	if t.name() != other.name() || t.Alone != other.Alone || t.Fixed != other.Fixed || t.Unclear != other.Unclear || !slices.Equal(t.Statements, other.Statements) || len(t.Operations) != len(other.Operations) {
 		return false
 	}
 	for i, a := range t.Operations {
@@ -92,7 +92,7 @@ func (s *Sent) Look(model string, settings []store.Setting) Look {
 		out.Robust = &l.robust
 	}
 	for _, d := range l.dangers {
-		names := []string{l.templates[d.Left].Transaction, l.templates[d.Over].Transaction, l.templates[d.Into].Transaction}
+		names := []string{l.templates[d.Left].name(), l.templates[d.Over].name(), l.templates[d.Into].name()}
 		slices.Sort(names)
 		danger := Danger{d.Anomaly, slices.Compact(names), l.text(d)}
 		if !slices.ContainsFunc(out.Dangers, func(x Danger) bool { return slices.Equal(x.Transactions, danger.Transactions) }) {
@@ -113,7 +113,10 @@ type Change struct {
 const (
 	ChangeForUpdate    = "FOR UPDATE"
 	ChangeAtomic       = "atomic update"
+	ChangeCheck        = "CHECK"
 	ChangeSerializable = "SERIALIZABLE for"
+	// ChangeWriteFirst is for databases whose reads cannot lock.
+	ChangeWriteFirst = "lock by a write"
 )
 
 // Changes are the changes of what was sent that can be made without knowing what it is for,
@@ -126,10 +129,11 @@ func (c *Config) Changes(s *Sent, product string, left []string) (all []Change, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if product == "MongoDB" {
-		return nil, []string{"FOR UPDATE: MongoDB has no reads that lock. To write to the document that was read, such as with tx.update and $inc of a field, makes two transactions that read it conflict"}, nil
-	}
 	f := finder{program: p, sent: s}
+	if product == "MongoDB" {
+		all, untried = f.ofDocuments()
+		return all, untried, nil
+	}
 	f.find()
 	if len(f.locks) > 0 {
 		change := Change{Name: ChangeForUpdate, Mend: Mend{ForUpdate: f.locks}}
@@ -138,7 +142,7 @@ func (c *Config) Changes(s *Sent, product string, left []string) (all []Change, 
 		}
 		all = append(all, change)
 	} else {
-		untried = append(untried, "FOR UPDATE: no plain SELECT of one table comes before a write of that table in a transaction")
+		untried = append(untried, "FOR UPDATE: no plain SELECT of one table comes before an UPDATE or DELETE of that table in a transaction")
 	}
 	if len(f.updates) > 0 {
 		change := Change{Name: ChangeAtomic, Mend: Mend{Difference: f.updates, Setup: p.constraints()}}
@@ -148,19 +152,38 @@ func (c *Config) Changes(s *Sent, product string, left []string) (all []Change, 
 		change.Texts = append(change.Texts, change.Mend.Setup...)
 		all = append(all, change)
 	} else {
+		if checks := p.constraints(); len(checks) > 0 {
+			all = append(all, Change{Name: ChangeCheck, Texts: checks, Mend: Mend{Setup: checks}})
+		}
 		untried = append(untried, "an atomic update: no UPDATE sets a column to a parameter that a SELECT of that column alone, of the same row by its key, has read before")
 	}
-	switch {
-	case len(p.transactions) < 2:
-	case product != "PostgreSQL":
-		untried = append(untried, "SERIALIZABLE for one of the transactions: "+product+" takes no other level within a transaction")
-	default:
-		for _, name := range left {
-			all = append(all, Change{Name: ChangeSerializable + " " + name, Texts: []string{serializableFirst + " at the beginning of " + name},
-				Mend: Mend{First: serializableFirst, Transactions: []string{name}}})
-		}
+	if f.inserts {
+		untried = append(untried, "a unique constraint: a SELECT comes before an INSERT into its table, and FOR UPDATE locks no row that is not there yet; a constraint would refuse the second, and which columns are to be unique the script does not say")
 	}
-	return all, untried, nil
+	serializable, not := f.serializable(product, left)
+	return append(all, serializable...), append(untried, not...), nil
+}
+
+// serializable has each transaction whose reads are not protected ask for the strongest level.
+func (f *finder) serializable(product string, left []string) (all []Change, untried []string) {
+	first := f.sent.templates
+	one := func(t template) bool { return t.name() == first[0].name() }
+	switch {
+	case len(first) == 0 || !slices.ContainsFunc(first, func(t template) bool { return !one(t) }):
+		return nil, nil
+	case product != "PostgreSQL":
+		return nil, []string{"SERIALIZABLE for one of the transactions: " + product + " takes no other level within a transaction"}
+	}
+	for _, name := range left {
+		fixed := func(t template) bool { return t.name() == name && (t.Alone || t.Fixed) }
+		if slices.ContainsFunc(first, fixed) {
+			untried = append(untried, ChangeSerializable+" "+name+": it is a statement outside of BEGIN and COMMIT, or in a pipeline, and nothing can be put before it")
+			continue
+		}
+		all = append(all, Change{Name: ChangeSerializable + " " + name, Texts: []string{serializableFirst + " at the beginning of " + name},
+			Mend: Mend{First: serializableFirst, Transactions: []string{name}}})
+	}
+	return all, untried
 }
 
 const serializableFirst = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE"
@@ -170,12 +193,14 @@ type finder struct {
 	program        *program
 	sent           *Sent
 	locks, updates []string
+	// inserts is true if a transaction reads a table and then inserts into it.
+	inserts bool
 }
 
 func (f *finder) find() {
 	for _, t := range f.sent.templates {
 		kind, known := f.program.kind(t.Transaction)
-		if !known || f.program.transactions[kind].reads {
+		if !known || t.Fixed || f.program.transactions[kind].reads {
 			continue
 		}
 		for i, text := range t.Statements {
@@ -185,6 +210,7 @@ func (f *finder) find() {
 			}
 			for k, later := range t.Statements[i+1:] {
 				second := f.accessOf(later)
+				f.inserts = f.inserts || second != nil && second.Table == first.Table && second.Verb == access.Insert
 				if second == nil || second.Table != first.Table || second.Verb == access.Insert || second.Verb == access.Read {
 					continue
 				}

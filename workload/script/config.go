@@ -68,6 +68,18 @@ func (s Script) weight() int64 {
 // scripts are all of them.
 func (c *Config) scripts() []Script { return append([]Script{c.Script}, c.More...) }
 
+// Files are the scripts as they are given, FILE or FILE@WEIGHT.
+func (c *Config) Files() (all []string) {
+	for _, s := range c.scripts() {
+		name := s.File
+		if s.Weight != nil {
+			name += "@" + strconv.FormatInt(*s.Weight, 10)
+		}
+		all = append(all, name)
+	}
+	return all
+}
+
 // protocol is how statements in pgbench's language are sent.
 func (c *Config) protocol() store.Protocol { return cmp.Or(c.Protocol, store.Simple) }
 

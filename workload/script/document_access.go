@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"assay/store"
@@ -59,6 +60,7 @@ func (c *DocumentCommand) accesses() (all []access.Access, known bool) {
 	case Update:
 		a.Verb, a.Locks = access.Update, true
 		a.Key, a.Condition = keyOfFilter(c.Filter)
+		a.Adds = adds(c.Change)
 		if a.Writes, a.Reads = changed(c.Change); c.Upsert {
 			a.Key, a.Writes, a.Reads = nil, []string{access.All}, []string{access.All}
 		}
@@ -120,6 +122,12 @@ func keyOfFilter(filter store.Document) (key []access.Word, rest []string) {
 		rest = append(rest, name)
 	}
 	return key, rest
+}
+
+// adds reports whether a change makes all that it writes from what is there.
+func adds(change any) bool {
+	d, is := change.(store.Document)
+	return is && !slices.ContainsFunc(d, func(f store.Field) bool { return f.Name != "$inc" && f.Name != "$mul" })
 }
 
 // changed are the fields that operators write, and those that they read.

@@ -16,6 +16,7 @@ func documentMethod(instead string, f func(handle, arguments) (starlark.Value, e
 		if err := h.program.statements.inLanguage(Documents, "tx."+a.name, instead); err != nil {
 			return nil, err
 		}
+		h.at = int(a.thread.CallFrame(1).Pos.Line)
 		return f(h, a)
 	})
 }

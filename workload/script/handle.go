@@ -33,6 +33,7 @@ func (h handle) statement(instead string, a arguments) (Statement, error) {
 	if err := h.program.statements.inLanguage(SQL, "tx."+a.name, instead); err != nil {
 		return Statement{}, err
 	}
+	h.at = int(a.thread.CallFrame(1).Pos.Line)
 	if len(a.args) == 0 || len(a.kwargs) > 0 {
 		return Statement{}, fmt.Errorf("%s takes a statement, and then the values of $1, $2 and so on", a.name)
 	}

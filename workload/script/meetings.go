@@ -44,11 +44,11 @@ type meetings struct {
 // overlapping is a transaction that committed a moment ago.
 type overlapping struct {
 	robustness.Execution
-	start, end time.Duration
-	name       string
-	client     int
-	steps      []step
-	commit     time.Duration
+	end    time.Duration
+	name   string
+	client int
+	steps  []step
+	commit time.Duration
 }
 
 // mostRecent bounds the transactions that are compared, and mostMeetings the anomalies that
@@ -58,15 +58,12 @@ const (
 	mostMeetings = 20
 )
 
-// execution is an attempt that committed, for comparison with others.
-func (w *watch) execution(c *call, of *sequence, commit, end time.Duration) *overlapping {
-	x := &overlapping{end: end, commit: commit, name: of.template.Transaction, client: c.client, steps: c.steps}
-	x.CommitStart, x.CommitEnd = int64(commit), int64(end)
-	for i := range c.steps {
-		s := &c.steps[i]
-		if i == 0 {
-			x.start = s.start
-		}
+// execution is a transaction that committed, for comparison with others.
+func (w *watch) execution(c *call, p *part, of *sequence) *overlapping {
+	x := &overlapping{end: p.end, commit: p.commit, name: of.template.name(), client: c.client, steps: p.steps}
+	x.CommitStart, x.CommitEnd = int64(p.commit), int64(p.end)
+	for i := range p.steps {
+		s := &p.steps[i]
 		for _, a := range w.accesses(&s.statement) {
 			key := ""
 			if a.Key != nil {
@@ -86,8 +83,9 @@ func (w *watch) execution(c *call, of *sequence, commit, end time.Duration) *ove
 	return x
 }
 
-func (m *meetings) add(x *overlapping) {
-	m.recent = slices.DeleteFunc(m.recent, func(o *overlapping) bool { return o.end < x.start })
+// add compares a transaction with those that ended since.
+func (m *meetings) add(x *overlapping, since time.Duration) {
+	m.recent = slices.DeleteFunc(m.recent, func(o *overlapping) bool { return o.end < since })
 	for _, o := range m.recent {
 		if !m.compare(o, x) {
 			m.compare(x, o)

@@ -18,6 +18,9 @@ type Mend struct {
 	// read that column of the row before, they add what the parameter differs by from what
 	// was read.
 	Difference []string `yaml:"difference,omitempty" json:"difference,omitempty"`
+	// WriteFirst are finds of documents before which what they select is written to, so that
+	// another transaction that writes to it, or writes first too, is refused.
+	WriteFirst []string `yaml:"write_first,omitempty" json:"write_first,omitempty"`
 	// First is a statement that each of some transactions begins with.
 	First        string   `yaml:"first,omitempty" json:"first,omitempty"`
 	Transactions []string `yaml:"transactions,omitempty" json:"transactions,omitempty"`

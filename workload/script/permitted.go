@@ -48,6 +48,16 @@ type levelLook struct {
 	dangers []robustness.Danger
 }
 
+// files are the names of the scripts.
+func (p *program) files() (all []string) {
+	for i := range p.transactions {
+		if name := filepath.Base(p.pathOf(&p.transactions[i])); !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
 // lookAt asks whether what was sent is serializable at a level.
 func lookAt(templates []template, overflown bool, level robustness.Level) levelLook {
 	l := levelLook{level: level, templates: templates}
@@ -78,7 +88,11 @@ func (l *levelLook) text(d robustness.Danger) string {
 	statement := func(t *template, operation int) string {
 		return strconv.Quote(shortened(t.Statements[t.Operations[operation].Statement]))
 	}
-	text := fmt.Sprintf("%s: %s of %s does not see what %s of another %s writes", d.Anomaly, statement(left, d.Read), left.Transaction, statement(over, d.Written), over.Transaction)
+	other := over.name()
+	if left.name() == other {
+		other = "another " + other
+	}
+	text := fmt.Sprintf("%s: %s of %s does not see what %s of %s writes", d.Anomaly, statement(left, d.Read), left.name(), statement(over, d.Written), other)
 	if d.Returned != d.Read {
 		text += ", and then comes " + statement(left, d.Returned)
 	}
@@ -97,7 +111,7 @@ func (j *judge) permitted(name string, c *promise.Circumstances) (r promise.Ruli
 	isolation := cmp.Or(strings.ReplaceAll(c.Model, "-", " "), "isolation")
 	r = promise.Ruling{Source: isolation + ", at which transactions need not be as one after the other",
 		Manual: "the chapter on transaction isolation of the product's manual"}
-	try := fmt.Sprintf("; assay advise %s shows which isolation level, or which change of them, makes them right", filepath.Base(j.program.path))
+	try := fmt.Sprintf("; assay advise %s shows which isolation level, or which change of them, makes them right", strings.Join(j.program.files(), " "))
 	if look.unclear == "" && !j.allNoted() {
 		look.unclear = "not all that the transactions sent was noted"
 	}

@@ -53,8 +53,6 @@ type transaction struct {
 	// texts is a script in pgbench's language, which begins and ends its transactions
 	// itself; run is nil then.
 	texts *sqlFile
-	// alone is true if that is one statement, which is a transaction by itself.
-	alone bool
 }
 
 // invariant is a query whose answer must be so in every state, or at the end alone.
@@ -212,7 +210,11 @@ type call struct {
 	sent        Statement // the last one
 	// watch notes the steps; nil where nobody looks.
 	watch *watch
-	steps []step
+	// part is the transaction that is open, and past those that the script has committed
+	// before it. at is the line of the script that sends.
+	part
+	past []part
+	at   int
 	// worked is when the work was over and COMMIT not yet sent, in nanoseconds of the watch.
 	worked     atomic.Int64
 	expected   int64
@@ -234,6 +236,9 @@ const maxRows = 100_000
 
 // query runs a query and returns its rows.
 func (c *call) query(s Statement) (rows [][]any, err error) {
+	if err := c.lockFirst(s.Command); err != nil {
+		return nil, err
+	}
 	var tooMany error
 	err = c.tx.Query(c.ctx, s, func(row []any) error {
 		if len(rows) == maxRows {

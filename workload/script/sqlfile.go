@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,7 +31,7 @@ func parseSQL(c Config, defines map[string]string, known *statements) (*program,
 		if err := f.look(); err != nil {
 			return nil, err
 		}
-		p.transactions = append(p.transactions, transaction{name: f.name, weight: of.weight(), reads: f.reads, texts: f, alone: f.shape == oneStatement})
+		p.transactions = append(p.transactions, transaction{name: f.name, weight: of.weight(), reads: f.reads, texts: f})
 		for _, comment := range read.Comments {
 			if err := f.declare(comment); err != nil {
 				return nil, err
@@ -84,8 +85,8 @@ type sqlFile struct {
 	// reads is true if nothing that it sends has an effect, and touches are the tables.
 	reads   bool
 	touches written
-	// shape is whether the script is one transaction.
-	shape scriptShape
+	// several is true if it is not one transaction, or may not be.
+	several bool
 	// scaled is true if it names the variable scale, and defines if it makes tables.
 	scaled, defines bool
 }
@@ -100,34 +101,18 @@ type sqlStatement struct {
 	of *statement
 }
 
-// scriptShape is whether a script is one transaction, which alone can be looked at for what
-// its isolation level makes of it.
-type scriptShape uint8
-
-const (
-	otherShape scriptShape = iota
-	oneStatement
-	// oneBlock is BEGIN, queries and statements that change rows, and COMMIT.
-	oneBlock
-)
-
-// scriptShapeOf tells it by the kinds of the statements in their order, of which some may be in
-// branches.
-func scriptShapeOf(kinds []store.TextKind, levels bool) scriptShape {
+// severalTransactions tells by the kinds of the statements in their order, of which some may be
+// in branches, whether they may be more than one transaction: they are one if there is one
+// statement, or BEGIN comes first, COMMIT last and neither between.
+func severalTransactions(kinds []store.TextKind) bool {
 	last := len(kinds) - 1
-	rows := func(kind store.TextKind) bool { return kind == store.NoEffect || kind == store.Writes }
-	switch {
-	case last == 0 && rows(kinds[0]):
-		return oneStatement
-	case last < 1 || levels || kinds[0] != store.Begins || kinds[last] != store.Commits:
-		return otherShape
+	if last < 1 {
+		return false
 	}
-	for _, kind := range kinds[1:last] {
-		if !rows(kind) {
-			return otherShape
-		}
+	control := func(kind store.TextKind) bool {
+		return kind == store.Begins || kind == store.Commits || kind == store.RollsBack
 	}
-	return oneBlock
+	return kinds[0] != store.Begins || kinds[last] != store.Commits || slices.ContainsFunc(kinds[1:last], control)
 }
 
 // fail is an error at a place of the script.
@@ -149,7 +134,6 @@ func (f *sqlFile) look() error {
 	f.sends = make([]sqlStatement, len(f.script.Commands))
 	f.reads = true
 	var kinds []store.TextKind
-	levels := false // the script sets isolation levels itself
 	for i := range f.script.Commands {
 		of := &f.script.Commands[i]
 		switch of.Kind {
@@ -158,7 +142,6 @@ func (f *sqlFile) look() error {
 				return f.wrong(of, err)
 			}
 			kinds = append(kinds, f.sends[i].kind)
-			levels = levels || strings.Contains(strings.ToLower(of.Statement.Text), "isolation")
 		case pgbench.StartPipeline, pgbench.SyncPipeline, pgbench.EndPipeline:
 			if f.program.protocol == store.Simple {
 				return f.fail(of.Position, "a pipeline cannot use the simple protocol", "give --protocol extended or prepared")
@@ -166,7 +149,7 @@ func (f *sqlFile) look() error {
 			f.program.pipelines = true
 		}
 	}
-	if f.shape = scriptShapeOf(kinds, levels); len(kinds) == 0 {
+	if f.several = severalTransactions(kinds); len(kinds) == 0 {
 		return &Error{File: f.path, Reason: "it has no statement", Advice: "write a statement of SQL"}
 	}
 	return nil

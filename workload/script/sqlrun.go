@@ -25,6 +25,8 @@ type sqlRun struct {
 	// piped are the texts of the pipeline that is open.
 	piping bool
 	piped  []store.UserText
+	// noted are what they are, for the look at what they read and write.
+	noted []piped
 }
 
 // runTexts runs the script. It can be done again: it begins with the variables of the call
@@ -32,7 +34,7 @@ type sqlRun struct {
 func (c *call) runTexts(ctx context.Context, sender store.Sender) error {
 	f := c.transaction.texts
 	random := c.random
-	c.steps = c.steps[:0]
+	c.part = part{}
 	r := &sqlRun{sqlFile: f, call: c, ctx: ctx, sender: sender, variables: c.variables.Clone()}
 	r.variables.Set(operationID, pgbench.Int(firstID(c.client, c.seq)))
 	r.scope = pgbench.Scope{Variables: r.variables, Random: &random}
@@ -65,7 +67,7 @@ func (r *sqlRun) do(at int, of *pgbench.Command) (next int, err error) {
 	next = at + 1
 	switch of.Kind {
 	case pgbench.SQL:
-		err = r.send(&r.sends[at], of.Statement)
+		err = r.send(&r.sends[at], of)
 	case pgbench.Set:
 		var v pgbench.Value
 		if v, err = of.Expression.Evaluate(&r.scope); err == nil {
@@ -99,9 +101,9 @@ func (r *sqlRun) pipeline(kind pgbench.Kind) (err error) {
 		return errors.New("no pipeline is open: write \\startpipeline before")
 	}
 	if len(r.piped) > 0 {
-		_, err = r.sendTexts(r.piped...)
+		err = r.sendPiped()
 	}
-	r.piping, r.piped = kind != pgbench.EndPipeline, r.piped[:0]
+	r.piping, r.piped, r.noted = kind != pgbench.EndPipeline, r.piped[:0], r.noted[:0]
 	return err
 }
 
@@ -114,7 +116,8 @@ func (r *sqlRun) sendTexts(texts ...store.UserText) ([]store.Result, error) {
 }
 
 // send sends a statement, and keeps what \gset and \aset ask for.
-func (r *sqlRun) send(s *sqlStatement, of *pgbench.Statement) error {
+func (r *sqlRun) send(s *sqlStatement, command *pgbench.Command) error {
+	of := command.Statement
 	text := store.UserText{Protocol: r.program.protocol, Kind: s.kind, Keep: of.End != pgbench.Semicolon}
 	if text.Protocol == store.Simple {
 		text.Text = of.Simple(r.variables)
@@ -126,9 +129,10 @@ func (r *sqlRun) send(s *sqlStatement, of *pgbench.Statement) error {
 			return errors.New("\\gset and \\aset cannot be in a pipeline, whose answers come at its end")
 		}
 		r.piped = append(r.piped, text)
+		r.noted = append(r.noted, piped{s.kind, step{statement: r.statement(s, of), rows: -1, line: command.Line}})
 		return nil
 	}
-	results, err := r.watched(text, s, of)
+	results, err := r.watched(text, s, command)
 	if err != nil || !text.Keep {
 		return err
 	}

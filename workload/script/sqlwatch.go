@@ -1,7 +1,10 @@
 package script
 
 import (
+	"fmt"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"assay/internal/wait"
@@ -10,14 +13,28 @@ import (
 	"assay/workload/script/pgbench"
 )
 
-// watched sends a statement, changed as the mend has it, and notes it for the look at what
-// the isolation level makes of the transaction. A script that is not one transaction is
-// noted as one that is not understood.
-func (r *sqlRun) watched(text store.UserText, s *sqlStatement, of *pgbench.Statement) ([]store.Result, error) {
-	c := r.call
-	if c.watch == nil || s.kind == store.Begins || s.kind == store.Commits || r.shape == otherShape {
-		return r.unwatched(text, s)
+// piped is a statement of a pipeline that is not sent yet.
+type piped struct {
+	kind store.TextKind
+	step step
+}
+
+// watched sends a statement and notes it for the look at what the isolation level makes of the
+// transaction that it is of.
+func (r *sqlRun) watched(text store.UserText, s *sqlStatement, of *pgbench.Command) ([]store.Result, error) {
+	switch {
+	case s.kind == store.Begins:
+		return r.begin(text, of)
+	case r.call.watch == nil:
+		return r.sendTexts(text)
+	case s.kind == store.Commits || s.kind == store.RollsBack:
+		return r.end(text, s.kind, of)
 	}
+	return r.rows(text, s, of)
+}
+
+// statement is one as it is noted, with the values of its variables.
+func (r *sqlRun) statement(s *sqlStatement, of *pgbench.Statement) Statement {
 	noted := Statement{Text: s.extended, Reads: s.kind == store.NoEffect, of: s.of}
 	for _, p := range of.Parameters(r.variables) {
 		if p == nil {
@@ -26,6 +43,28 @@ func (r *sqlRun) watched(text store.UserText, s *sqlStatement, of *pgbench.State
 		}
 		noted.Parameters = append(noted.Parameters, plainOf(*p))
 	}
+	return noted
+}
+
+// opened enters where a transaction begins, of a script that has several.
+func (r *sqlRun) opened(line int) {
+	if p := &r.call.part; r.several && p.line == 0 {
+		p.line = line
+	}
+}
+
+// unclear says why it cannot be told what the open transaction is.
+func (r *sqlRun) unclear(why string, line int) {
+	if p := &r.call.part; p.unclear == "" {
+		p.unclear = fmt.Sprintf("what %s does is not understood: %s (%s, line %d)", r.name, why, filepath.Base(r.path), line)
+	}
+}
+
+// rows sends a statement that neither begins nor ends a transaction, changed as the mend has
+// it. Outside of BEGIN and COMMIT it is a transaction by itself.
+func (r *sqlRun) rows(text store.UserText, s *sqlStatement, of *pgbench.Command) ([]store.Result, error) {
+	c := r.call
+	noted := r.statement(s, of.Statement)
 	if err := r.pause(); err != nil {
 		return nil, err
 	}
@@ -36,9 +75,15 @@ func (r *sqlRun) watched(text store.UserText, s *sqlStatement, of *pgbench.State
 	if sent.Text != noted.Text {
 		text = sent.asText(text)
 	}
-	step := step{statement: sent, rows: -1, start: time.Since(c.watch.began)}
+	r.opened(of.Line)
+	alone := r.sender.Status() == store.Idle
+	step := step{statement: sent, rows: -1, start: time.Since(c.watch.began), line: of.Line}
+	c.commit = step.start // it may be its own COMMIT
 	results, err := r.sendTexts(text)
 	if err != nil {
+		if alone {
+			c.add(step) // it may have been done
+		}
 		return nil, err
 	}
 	step.end = time.Since(c.watch.began)
@@ -48,40 +93,109 @@ func (r *sqlRun) watched(text store.UserText, s *sqlStatement, of *pgbench.State
 			step.first = plainOf(*last[0])
 		}
 	}
-	if len(c.steps) <= mostSteps {
-		c.steps = append(c.steps, step)
+	c.add(step)
+	if r.sender.Status() == store.Idle {
+		c.alone = alone
+		c.close()
 	}
 	return results, nil
 }
 
-// unwatched sends what begins or ends a transaction, or one of several.
-func (r *sqlRun) unwatched(text store.UserText, s *sqlStatement) ([]store.Result, error) {
-	c := r.call
-	if c.watch != nil && r.shape == otherShape && len(c.steps) == 0 {
-		c.steps = append(c.steps, step{statement: Statement{Text: s.extended}, rows: -1})
-	}
-	if s.kind == store.Commits {
-		if err := r.pause(); err != nil {
-			return nil, err
-		}
-		if c.watch != nil {
-			c.worked.Store(int64(time.Since(c.watch.began)))
-		}
-	}
+// begin sends BEGIN, and what the mend has the transaction begin with.
+func (r *sqlRun) begin(text store.UserText, of *pgbench.Command) ([]store.Result, error) {
+	within := r.sender.Status() != store.Idle
 	results, err := r.sendTexts(text)
-	if m := &r.program.mend; err == nil && s.kind == store.Begins && m.begins(r.name) {
+	if err != nil || r.call.watch == nil {
+		return results, err
+	}
+	r.opened(of.Line)
+	r.lookAtBegin(within, text.Text, of.Line)
+	if m := &r.program.mend; m.begins(partName(r.name, r.call.line)) {
 		_, err = r.sendTexts(store.UserText{Text: m.First, Protocol: store.Simple, Kind: store.Anything})
 	}
 	return results, err
 }
 
+func (r *sqlRun) lookAtBegin(within bool, text string, line int) {
+	if within {
+		r.unclear("BEGIN within a transaction", line)
+	}
+	if strings.Contains(strings.ToLower(text), "isolation") {
+		r.unclear("BEGIN sets the isolation level itself", line)
+	}
+}
+
+// end sends COMMIT or ROLLBACK. What was rolled back had no effect, and is not looked at.
+func (r *sqlRun) end(text store.UserText, kind store.TextKind, of *pgbench.Command) ([]store.Result, error) {
+	c := r.call
+	if err := r.pause(); err != nil {
+		return nil, err
+	}
+	c.commit = time.Since(c.watch.began)
+	results, err := r.sendTexts(text)
+	if err != nil {
+		return nil, err
+	}
+	r.over(kind, of.Line)
+	return results, nil
+}
+
+// over enters that the open transaction has ended.
+func (r *sqlRun) over(kind store.TextKind, line int) {
+	if kind == store.RollsBack {
+		r.call.part = part{}
+	} else {
+		r.call.close()
+	}
+	if !r.piping && r.sender.Status() != store.Idle {
+		r.opened(line)
+		r.unclear("the statement begins another transaction, as by AND CHAIN", line)
+	}
+}
+
+// sendPiped sends what stands between two bounds of a pipeline. Without BEGIN that is one
+// transaction (PostgreSQL manual, "Pipeline Mode"). Where it fails, a COMMIT in it may have been
+// done, so that what comes before is taken for committed: more transactions to look at can only
+// make the answer more careful.
+func (r *sqlRun) sendPiped() error {
+	c := r.call
+	if c.watch == nil {
+		_, err := r.sendTexts(r.piped...)
+		return err
+	}
+	within, start := r.sender.Status() != store.Idle, time.Since(c.watch.began)
+	_, err := r.sendTexts(r.piped...)
+	for i, of := range r.noted {
+		r.opened(of.step.line)
+		c.fixed, c.commit = true, start
+		switch of.kind {
+		case store.Begins:
+			r.lookAtBegin(within, r.piped[i].Text, of.step.line)
+			within = true
+		case store.Commits, store.RollsBack:
+			if strings.Contains(strings.ToLower(r.piped[i].Text), "chain") {
+				r.unclear("the statement begins another transaction, as by AND CHAIN", of.step.line)
+			}
+			r.over(of.kind, of.step.line)
+			within = false
+		default:
+			of.step.start, of.step.end = start, time.Since(c.watch.began)
+			c.add(of.step)
+		}
+	}
+	if err == nil && r.sender.Status() == store.Idle {
+		c.close()
+	}
+	return err
+}
+
 // pause is that before each statement of a transaction but the first.
 func (r *sqlRun) pause() error {
 	c := r.call
-	if c.watch == nil || c.watch.pause == 0 || len(c.steps) == 0 {
+	if c.watch.pause == 0 || len(c.steps) == 0 {
 		return nil
 	}
-	random := workload.NewRandom(c.watch.seed+1, uint64(c.client)<<42^c.seq+uint64(len(c.steps))<<56)
+	random := workload.NewRandom(c.watch.seed+1, uint64(c.client)<<42^c.seq+uint64(len(c.steps))<<56+uint64(len(c.past))<<50)
 	return wait.Pause(r.ctx, time.Duration(random.Below(uint64(c.watch.pause))))
 }
 

@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"assay/check/robustness"
@@ -11,13 +12,29 @@ import (
 // template is a sequence of statements as package robustness takes it, as it is kept in the
 // state.
 type template struct {
-	Transaction string                 `json:"transaction"`
-	Operations  []robustness.Operation `json:"operations"`
+	Transaction string `json:"transaction"`
+	// Line is where it begins, in a script of several transactions; 0 in one of one.
+	Line int `json:"line,omitempty"`
+	// Alone is true of a statement outside of BEGIN and COMMIT, and Fixed if what is sent
+	// cannot be changed.
+	Alone      bool                   `json:"alone,omitempty"`
+	Fixed      bool                   `json:"fixed,omitempty"`
+	Operations []robustness.Operation `json:"operations"`
 	// Statements are the texts to whose numbers the operations point.
 	Statements []string `json:"statements"`
 	// Unclear is why it cannot be told what it reads and writes; empty if it can.
 	Unclear string `json:"unclear,omitempty"`
 	Count   int64  `json:"count"`
+}
+
+// name is that of the transaction, among those of all scripts.
+func (t *template) name() string { return partName(t.Transaction, t.Line) }
+
+func partName(transaction string, line int) string {
+	if line == 0 {
+		return transaction
+	}
+	return fmt.Sprintf("%s (line %d)", transaction, line)
 }
 
 // footprint is what a statement reads and writes; known is false if that cannot be told.
@@ -55,19 +72,20 @@ func (w *watch) footprint(s *Statement) footprint {
 
 func (w *watch) accesses(s *Statement) []access.Access { return w.footprint(s).all }
 
-// template is the sequence of an attempt.
-func (w *watch) template(c *call, transaction int) template {
-	t := template{Transaction: w.program.transactions[transaction].name}
-	if m := &w.program.mend; m.First != "" && slices.Contains(m.Transactions, t.Transaction) {
-		t.Unclear = t.Transaction + " is at another level than the others"
+// template is the sequence of a transaction.
+func (w *watch) template(p *part, transaction int) template {
+	of := &w.program.transactions[transaction]
+	t := template{Transaction: of.name, Line: p.line, Alone: p.alone, Fixed: p.fixed, Unclear: p.unclear}
+	if m := &w.program.mend; t.Unclear == "" && m.begins(t.name()) {
+		t.Unclear = t.name() + " is at another level than the others, and of several levels at once nothing is worked out"
 	}
 	var rows rowNames
-	for i := range c.steps {
-		s := &c.steps[i]
+	for i := range p.steps {
+		s := &p.steps[i]
 		t.Statements = append(t.Statements, s.statement.shape())
 		f := w.footprint(&s.statement)
 		if !f.known && t.Unclear == "" {
-			t.Unclear = fmt.Sprintf("what %q of %s reads and writes is not understood", shortened(s.statement.shape()), t.Transaction)
+			t.Unclear = w.notUnderstood(of, s)
 		}
 		for _, a := range f.all {
 			key := ""
@@ -80,17 +98,38 @@ func (w *watch) template(c *call, transaction int) template {
 	return t
 }
 
+// notUnderstood says of a statement why it cannot be told what it reads and writes, and where
+// it is.
+func (w *watch) notUnderstood(of *transaction, s *step) string {
+	text := fmt.Sprintf("what %q of %s reads and writes is not understood", shortened(s.statement.shape()), of.name)
+	if s.statement.Command == nil {
+		text += ": " + w.program.catalog.Why(wordsIn(s.statement.Text))
+	}
+	if s.line > 0 {
+		text += fmt.Sprintf(" (%s, line %d)", filepath.Base(w.program.pathOf(of)), s.line)
+	}
+	return text
+}
+
+// pathOf is the file of a transaction.
+func (p *program) pathOf(of *transaction) string {
+	if of.texts != nil {
+		return of.texts.path
+	}
+	return p.path
+}
+
 // operationsOf are the operations of an access that found so many rows, -1 if that is not
 // known.
 func operationsOf(a *access.Access, key string, rows int64, statement int) []robustness.Operation {
 	op := robustness.Operation{Relation: a.Table, Key: key, Statement: statement}
 	plain := op
 	plain.Reads = append(slices.Concat(a.Condition, a.Reads), robustness.Row)
-	op.Writes, op.Locks = a.Writes, true
+	op.Writes, op.Locks, op.Adds = a.Writes, true, a.Adds
 	op.Reads = slices.Concat(a.Condition, a.Reads)
 	selected := op // the rows that a condition selects are looked for, and then locked
 	selected.Reads = append(slices.Clone(a.Condition), robustness.Row)
-	selected.Writes, selected.Locks, selected.Key = nil, false, ""
+	selected.Writes, selected.Locks, selected.Key, selected.Adds = nil, false, "", false
 	switch {
 	case a.Verb == access.Insert:
 		op.Reads = nil

@@ -29,6 +29,39 @@ type step struct {
 	// noted only where transactions are made to meet.
 	start, end time.Duration
 	shown      string
+	// line is that of the script which sent it; 0 where that is not known.
+	line int
+}
+
+// part is a transaction of an attempt: all that a function in Starlark sends, or what a script
+// in pgbench's language sends from BEGIN to COMMIT, or a statement outside of these.
+type part struct {
+	steps []step
+	// line is where it begins, in a script of several; 0 in one that is one transaction.
+	line int
+	// alone is true of a statement outside of BEGIN and COMMIT, and fixed if what is sent
+	// cannot be changed, since it goes as it is in a pipeline.
+	alone, fixed bool
+	// unclear is why it cannot be told what it is; empty if it can.
+	unclear string
+	// commit is a moment before COMMIT was sent, and end one after it was acknowledged.
+	commit, end time.Duration
+}
+
+// add keeps a step, and one more than may be, which says that there were too many.
+func (p *part) add(s step) {
+	if len(p.steps) <= mostSteps {
+		p.steps = append(p.steps, s)
+	}
+}
+
+// close ends the transaction that is open, which has committed.
+func (c *call) close() {
+	if len(c.steps) > 0 || c.unclear != "" {
+		c.part.end = time.Since(c.watch.began)
+		c.past = append(c.past, c.part)
+	}
+	c.part = part{}
 }
 
 // watch notes what transactions send, for the look at what an isolation level makes of
@@ -96,8 +129,8 @@ func (c *call) watching(tx Transaction) Transaction {
 
 // around sends a statement and notes it.
 func (w *watched) around(ctx context.Context, s Statement, send func(of *step) error) error {
-	of := step{statement: s}
 	c := w.call
+	of := step{statement: s, line: c.at}
 	if w.pause != nil {
 		if err := w.pause(ctx); err != nil {
 			return err
@@ -115,9 +148,7 @@ func (w *watched) around(ctx context.Context, s Statement, send func(of *step) e
 	if w.pause != nil {
 		of.end = time.Since(c.watch.began)
 	}
-	if len(c.steps) <= mostSteps {
-		c.steps = append(c.steps, of)
-	}
+	c.add(of)
 	return nil
 }
 
@@ -179,56 +210,90 @@ func (w *watched) Execute(ctx context.Context, s Statement) (changed int64, err 
 	return changed, err
 }
 
-// done takes what an attempt has sent that committed or may have; start is a moment before
-// COMMIT.
+// done takes what an attempt has sent whose transactions committed or may have; start is a
+// moment before the last COMMIT.
 func (w *watch) done(c *call, transaction int, outcome history.Outcome, start time.Duration) {
-	if w == nil || outcome != history.Committed && outcome != history.Unknown {
+	if w == nil {
 		return
 	}
-	end := time.Since(w.began)
-	alone := w.program.transactions[transaction].alone
-	if alone && len(c.steps) == 1 { // its rows are not counted: it found some, or none
-		c.steps[0].rows = 1
-		w.note(c, transaction, 0)
-		c.steps[0].rows = 0
+	all := c.past
+	last := outcome == history.Committed || outcome == history.Unknown
+	if last && (len(all) == 0 || len(c.steps) > 0 || c.unclear != "") {
+		c.part.end = time.Since(w.began)
+		if c.transaction.texts == nil {
+			c.part.commit = start
+		}
+		all = append(all, c.part)
 	}
-	of := w.note(c, transaction, outcome)
-	if of != nil && !alone && w.pause > 0 && outcome == history.Committed {
-		x := w.execution(c, of, start, end)
+	known := outcome == history.Committed
+	for i := range all {
+		committed := outcome == history.Committed || i < len(c.past)
+		of := w.enter(&all[i], transaction)
+		known = known && of != nil
+		if p := &all[i]; of != nil && !p.alone && p.unclear == "" && w.pause > 0 && committed {
+			w.meet(w.execution(c, p, of), all[0].began())
+		}
+	}
+	if known {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.meetings.add(x)
+		w.noted[transaction]++
 	}
 }
 
-// note enters what an attempt has sent among the known sequences; nil if there is no room.
-func (w *watch) note(c *call, transaction int, outcome history.Outcome) *sequence {
-	signature := w.signature(c, transaction)
+// began is when the first statement was sent.
+func (p *part) began() time.Duration {
+	if len(p.steps) == 0 {
+		return p.end
+	}
+	return p.steps[0].start
+}
+
+// meet compares a transaction with those that it overlapped. since is when the attempt began:
+// others of it may be compared yet.
+func (w *watch) meet(x *overlapping, since time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if outcome == history.Committed {
-		w.noted[transaction]++
+	w.meetings.add(x, since)
+}
+
+// enter takes a transaction; nil if there is no room for what it has sent.
+func (w *watch) enter(p *part, transaction int) *sequence {
+	if p.alone && len(p.steps) == 1 { // its rows are not counted: it found some, or none
+		p.steps[0].rows = 1
+		w.note(p, transaction)
+		p.steps[0].rows = 0
 	}
+	return w.note(p, transaction)
+}
+
+// note enters what a transaction has sent among the known sequences; nil if there is no room.
+func (w *watch) note(p *part, transaction int) *sequence {
+	signature := w.signature(p, transaction)
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	of := w.known[signature]
 	if of == nil {
-		if len(w.known) == maxSequences || len(c.steps) > mostSteps {
+		if len(w.known) == maxSequences || len(p.steps) > mostSteps {
 			w.overflown = true
 			return nil
 		}
-		of = &sequence{transaction: transaction, template: w.template(c, transaction)}
+		of = &sequence{transaction: transaction, template: w.template(p, transaction)}
 		w.known[signature] = of
 	}
 	of.count++
 	return of
 }
 
-// signature is the same for attempts that have the same template: the statements, which of
-// them are on the same rows, and which found one.
-func (w *watch) signature(c *call, transaction int) string {
+// signature is the same for transactions that have the same template: where they begin, the
+// statements, which of them are on the same rows, and which found one.
+func (w *watch) signature(p *part, transaction int) string {
 	buffer := strconv.AppendInt(make([]byte, 0, 64), int64(transaction), 10)
+	buffer = strconv.AppendInt(append(buffer, ' '), int64(p.line), 10)
+	buffer = append(buffer, p.unclear...)
 	var rows rowNames
-	for i := range c.steps {
-		s := &c.steps[i]
+	for i := range p.steps {
+		s := &p.steps[i]
 		buffer = append(buffer, '\n')
 		buffer = append(buffer, s.statement.shape()...)
 		buffer = append(buffer, found(s.rows))
@@ -296,7 +361,7 @@ func (w *watch) save(s *state) {
 		s.Templates = append(s.Templates, t)
 	}
 	slices.SortFunc(s.Templates, func(a, b template) int {
-		return cmp.Or(cmp.Compare(a.Transaction, b.Transaction), cmp.Compare(b.Count, a.Count), slices.Compare(a.Statements, b.Statements))
+		return cmp.Or(cmp.Compare(a.Transaction, b.Transaction), cmp.Compare(a.Line, b.Line), cmp.Compare(b.Count, a.Count), slices.Compare(a.Statements, b.Statements))
 	})
 	s.Noted, s.Overflown, s.Meetings = slices.Clone(w.noted), w.overflown, w.meetings.found
 }

@@ -58,6 +58,8 @@ type Access struct {
 	// Simple is true of a SELECT to which FOR UPDATE can be appended: of one table, without
 	// grouping, sets and locks.
 	Simple bool
+	// Adds is true of an UPDATE that makes each column it sets from that column's own value.
+	Adds bool
 	// Sets are the columns that an UPDATE sets to a parameter alone.
 	Sets map[string]Word
 	// Only is the column of a SELECT of one column and nothing else.
@@ -142,15 +144,17 @@ func pure() []string {
 		"where", "exists", "on", "any", "all", "as", "over", "bigint", "integer", "int", "numeric", "decimal", "varchar", "char", "text", "key", "set"}
 }
 
-// effects reports whether something is called that may do more than to compute.
-func (r *reader) effects() bool {
+// called is a function that may do more than to compute; empty if none is called.
+func (r *reader) called() string {
 	for i, w := range r.words[:len(r.words)-1] {
 		if w.named() && r.words[i+1].sign("(") && !w.is(pure()...) && r.catalog.Tables[fold(w)] == nil {
-			return true
+			return w.Text
 		}
 	}
-	return false
+	return ""
 }
+
+func (r *reader) effects() bool { return r.called() != "" }
 
 // everything takes the statement for one that reads and writes all tables that it names; one
 // that can only read is taken for a read of them.
@@ -220,4 +224,26 @@ func (r *reader) withReferences(all []Access) (out []Access, known bool) {
 		}
 	}
 	return out, true
+}
+
+// Why says of a statement of which Of cannot tell what it reads and writes why that is.
+func (c *Catalog) Why(words []Word) string {
+	r := reader{catalog: c, words: words}
+	switch {
+	case c.Unclear != "":
+		return c.Unclear
+	case len(words) == 0:
+		return "it is several statements in one text, or none that is known"
+	case !words[0].is("select", "insert", "update", "delete", "with", "replace", "merge", "values", "table"):
+		return "it begins with " + strings.ToUpper(words[0].Text) + ", and is no query, INSERT, UPDATE or DELETE"
+	}
+	if name := r.called(); name != "" {
+		return name + " is a function that may read and write anything"
+	}
+	for i, w := range words[1:] {
+		if w.named() && words[i].is("from", "join", "into", "update") && c.Tables[fold(w)] == nil && !r.within(fold(w)) {
+			return "setup makes no table " + w.Text
+		}
+	}
+	return "it names no table, or one whose rows change with those of others, as by ON DELETE CASCADE or GENERATED"
 }

@@ -195,14 +195,15 @@ func (r *reader) updates() ([]Access, bool) {
 		return nil, false
 	}
 	set, tail, found := split(behind, append(clauses(), "where", "from")...)
-	a := Access{Table: name, Verb: Update, Locks: true, Sets: map[string]Word{}}
+	a := Access{Table: name, Verb: Update, Locks: true, Adds: true, Sets: map[string]Word{}}
 	for _, part := range list(set) {
 		if len(part) < 3 || !part[0].named() || !part[1].sign("=") {
 			return nil, false
 		}
 		column := fold(part[0])
 		a.Writes = append(a.Writes, column)
-		a.Reads = append(a.Reads, r.columns(t, part[2:])...)
+		from := r.columns(t, part[2:])
+		a.Reads, a.Adds = append(a.Reads, from...), a.Adds && slices.Contains(from, column)
 		if len(part) == 3 && part[2].Kind == Parameter {
 			a.Sets[column] = part[2]
 		}
