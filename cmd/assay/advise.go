@@ -36,11 +36,12 @@ type adviseFlags struct {
 func newAdvise(version string) *cobra.Command {
 	f := &adviseFlags{plan: advise.Plan{Base: runner.Defaults(script.Definition()), Repeats: 3, Pause: 2}}
 	cmd := &cobra.Command{
-		Use:   "advise FILE",
+		Use:   "advise FILE...",
 		Short: "Find the isolation level that makes your transactions right, and what it costs",
 		Long: `Find the isolation level that makes your transactions right, and what it costs.
 
-FILE is a script as assay run script takes it. Its transactions are run at every
+FILE is a script as assay run script takes it; several in pgbench's language are
+chosen from by their weights (FILE@WEIGHT). Their transactions are run at every
 isolation level of the database: with short pauses between their statements, so that
 they meet, and without, for the figures; all in turn, and repeated. What must hold is
 what the script declares. At a level at which it did not hold, two transactions are
@@ -49,15 +50,16 @@ shown that made an anomaly, by its name in the literature.
 The statements that were sent are looked at, too: whether any run of them is as if one
 followed the other, and if not, which of them conflict. Changes that can be made
 without knowing what the script is for are tried at the levels at which it went wrong:
-FOR UPDATE, an update of the difference in place of a value, a constraint, and on
-PostgreSQL SERIALIZABLE for one of several transactions.
+FOR UPDATE, an update of the difference in place of a value, a constraint, on
+PostgreSQL SERIALIZABLE for one of several transactions, and on MongoDB a write to
+what is read.
 
 The exit code is 0 if a level or a change kept what must hold, 1 if the database broke
 what it promises, and 4 if nothing was right. docs/advise.md has examples.`,
 		Example: `  assay advise examples/shop.star --cluster postgres:1
   assay advise examples/doctors.star --db postgres://user@host/test --level 'repeatable read' --level serializable`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, version, args[0]) },
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, version, args) },
 	}
 	f.add(cmd)
 	return cmd
@@ -95,13 +97,17 @@ func (f *adviseFlags) add(cmd *cobra.Command) {
 }
 
 // validate finishes the plan.
-func (f *adviseFlags) validate(cmd *cobra.Command, file string) error {
+func (f *adviseFlags) validate(cmd *cobra.Command, files []string) error {
 	s := &f.plan.Base
 	given, _ := definition.Lookup(s.Config, "script")
-	if err := given.Value.(interface{ Set(string) error }).Set(file); err != nil {
-		return usageError{err}
+	for _, file := range files {
+		if err := given.Value.(interface{ Set(string) error }).Set(file); err != nil {
+			return usageError{err}
+		}
 	}
 	switch {
+	case s.Config.(*script.Config).File == "":
+		return usageError{errors.New("there is no script; want assay advise FILE, or several in pgbench's language as FILE@WEIGHT")}
 	case f.json && f.markdown:
 		return usageError{errors.New("--json and --markdown exclude each other")}
 	case f.db != "" && s.Cluster != "":
@@ -126,8 +132,8 @@ func (f *adviseFlags) validate(cmd *cobra.Command, file string) error {
 	return s.Validate()
 }
 
-func (f *adviseFlags) run(cmd *cobra.Command, version, file string) (err error) {
-	if err := f.validate(cmd, file); err != nil {
+func (f *adviseFlags) run(cmd *cobra.Command, version string, files []string) (err error) {
+	if err := f.validate(cmd, files); err != nil {
 		return err
 	}
 	if f.out == "" {
@@ -180,10 +186,10 @@ func (p *roundsProgress) Ended(r report.SeriesRun, result *report.Result) {
 
 // command is the command line again, without a password.
 func (f *adviseFlags) command(cmd *cobra.Command) string {
-	words := []string{"assay", "advise", f.plan.Base.Config.(*script.Config).File}
+	words := append([]string{"assay", "advise"}, f.plan.Base.Config.(*script.Config).Files()...)
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		switch value := flag.Value.String(); flag.Name {
-		case "seed", "out", "json", "markdown", "quiet":
+		case "seed", "out", "json", "markdown", "quiet", "file":
 		case "db":
 			words = append(words, "--db", store.Redact(f.plan.Base.Database))
 		default:

@@ -138,7 +138,7 @@ func Run(ctx context.Context, p Plan, o series.Options) (*Advice, error) {
 	if levels, err = chosen(levels, p.Levels, product.Name); err != nil {
 		return nil, err
 	}
-	a := &Advice{Format: Format, Version: o.Version, Script: filepath.Base(p.Base.Config.(*script.Config).File), Database: product.Name + " " + product.Version,
+	a := &Advice{Format: Format, Version: o.Version, Script: names(p.Base.Config.(*script.Config).Files()), Database: product.Name + " " + product.Version,
 		Seed: p.Base.Load.Seed, Clients: p.Base.Load.Clients, Repeats: p.Repeats, PauseMilliseconds: p.Pause, Levels: []Row{}, Changes: []Row{}, Untried: []string{}, Right: []int{}}
 	var variants []variant
 	for _, level := range levels {
@@ -157,6 +157,14 @@ func Run(ctx context.Context, p Plan, o series.Options) (*Advice, error) {
 	}
 	a.rank()
 	return a, nil
+}
+
+// names are those of files, without their folders.
+func names(files []string) string {
+	for i := range files {
+		files[i] = filepath.Base(files[i])
+	}
+	return strings.Join(files, ", ")
 }
 
 // chosen are the levels of these names, all if there are none.
@@ -226,7 +234,7 @@ func (f *finding) changes(ctx context.Context, a *Advice, levels []store.Level) 
 func (a *Advice) rank() {
 	all := a.all()
 	for i, row := range all {
-		if row.Verdict == check.Valid && row.Problem == "" && row.Throughput.PerSecond > 0 {
+		if row.Verdict == check.Valid && row.Problem == "" && row.Committed > 0 {
 			a.Right = append(a.Right, i)
 		}
 	}

@@ -3,6 +3,7 @@ package advise
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"assay/check"
@@ -155,20 +156,28 @@ func folded(text string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// dangers are what the statements let happen, each once.
+// dangers are what the statements let happen, each once, with the levels at which they do.
 func (a *Advice) dangers() (all []string) {
-	seen := map[string]bool{}
+	var texts []string
+	levels := map[string][]string{}
+	add := func(text, level string) {
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+		levels[text] = append(levels[text], level)
+	}
 	for _, r := range a.all() {
 		for _, d := range r.Look.Dangers {
-			if !seen[d.Text] && r.Change == "" && len(all) < mostDangers {
-				all = append(all, "by the statements, at "+r.Level+": "+d.Text)
+			if r.Change == "" {
+				add(d.Text, r.Level)
 			}
-			seen[d.Text] = true
 		}
-		if r.Look.Unclear != "" && !seen[r.Look.Unclear] {
-			all = append(all, "by the statements, at "+r.name()+": "+r.Look.Unclear)
-			seen[r.Look.Unclear] = true
+		if r.Look.Unclear != "" {
+			add(r.Look.Unclear, r.name())
 		}
+	}
+	for _, text := range texts[:min(len(texts), mostDangers)] {
+		all = append(all, "by the statements, at "+strings.Join(levels[text], ", and at ")+": "+text)
 	}
 	return all
 }
@@ -182,6 +191,11 @@ func (a *Advice) doubts() (all []string) {
 		invalid, of = invalid+r.Invalid, of+a.Repeats
 		if why == "" {
 			why = r.Reason
+		}
+	}
+	for _, r := range a.all() {
+		if r.Problem == "" && r.Throughput.PerSecond == 0 {
+			all = append(all, r.name()+": no transaction committed while the figures were measured; all were refused, failed, or waited for locks")
 		}
 	}
 	if invalid > 0 {
@@ -209,6 +223,8 @@ func (a *Advice) verdicts() (all []report.DocumentVerdict) {
 		}
 		if len(r.Look.Dangers) > 0 {
 			text += "; its statements do not rule out a " + r.Look.Dangers[0].Anomaly + ", and these runs did not show it to break anything"
+		} else if r.Look.Robust != nil && !*r.Look.Robust {
+			text += "; its statements may conflict, of which this level rules out nothing for certain, and these runs did not show that to break anything"
 		}
 		if place == 0 && len(a.Right) > 1 {
 			text += "; the fastest in these runs"
