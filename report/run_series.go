@@ -9,6 +9,15 @@ import (
 // FileSeries is in the folder of a series of runs.
 const FileSeries = "series.json"
 
+// The files of a study's folder: the study as it was made, its article as a page and as
+// Markdown, and a line for each run.
+const (
+	FileStudy       = "study.yaml"
+	FileArticle     = "study.html"
+	FileArticleText = "study.md"
+	FileRuns        = "runs.csv"
+)
+
 // RunSeries is what series.json holds: several runs of one workload that belong
 // together. Its form is fixed, like the form of Result.
 type RunSeries struct {

@@ -95,14 +95,6 @@ func printSchema(out io.Writer) error {
 	return nil
 }
 
-// The files of a study's folder: the study as it was made, its article, and its runs.
-const (
-	fileStudy   = "study.yaml"
-	fileArticle = "study.md"
-	filePage    = "study.html"
-	fileRuns    = "runs.csv"
-)
-
 func (f *studyFlags) run(cmd *cobra.Command, version, path string) error {
 	if cmd.Flags().Changed("repeat") && f.repeat < 1 {
 		return usageError{fmt.Errorf("--repeat %d makes no run; want 1 or more", f.repeat)}
@@ -156,14 +148,14 @@ func (f *studyFlags) choose(s *study.Study) error {
 // open makes the study's folder, or takes that of this study, and keeps the file in
 // it. A folder of other things is refused with a *runner.FolderError.
 func (f *studyFlags) open(path string, text []byte) (err error) {
-	if _, missing := os.Stat(filepath.Join(f.out, fileStudy)); f.out == "" || missing != nil {
+	if _, missing := os.Stat(filepath.Join(f.out, report.FileStudy)); f.out == "" || missing != nil {
 		name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 		each := runner.Estimate{} // each experiment looks for room of its own
 		if f.out, err = runner.CreateRoom(f.out, time.Now(), "study", name, each); err != nil {
 			return err
 		}
 	}
-	return runner.WriteFile(filepath.Join(f.out, fileStudy), text)
+	return runner.WriteFile(filepath.Join(f.out, report.FileStudy), text)
 }
 
 // makeAll makes the runs of all experiments that are not made yet, writes the tables,
@@ -234,8 +226,8 @@ func (f *studyFlags) publish(s *study.Study, plans []plannedExperiment) error {
 		runs = append(runs, own...)
 	}
 	whole := f.article(s, plans, groups)
-	return errors.Join(writeTo(filepath.Join(f.out, fileArticle), whole.Markdown), writeTo(filepath.Join(f.out, filePage), whole.HTML),
-		writeTo(filepath.Join(f.out, fileRuns), func(w io.Writer) error { return compare.RunsCSV(w, runs) }))
+	return errors.Join(writeTo(filepath.Join(f.out, report.FileArticleText), whole.Markdown), writeTo(filepath.Join(f.out, report.FileArticle), whole.HTML),
+		writeTo(filepath.Join(f.out, report.FileRuns), func(w io.Writer) error { return compare.RunsCSV(w, runs) }))
 }
 
 // describe writes how each experiment ended, and where the article is.
@@ -246,7 +238,7 @@ func (f *studyFlags) describe(out io.Writer, plans []plannedExperiment, made []*
 		}
 	}
 	at := func(name string) string { return filepath.Join(f.out, name) }
-	_, err := fmt.Fprintf(out, "article       %s, %s\nruns          %s\n", at(filePage), at(fileArticle), at(fileRuns))
+	_, err := fmt.Fprintf(out, "article       %s, %s\nruns          %s\n", at(report.FileArticle), at(report.FileArticleText), at(report.FileRuns))
 	return err
 }
 

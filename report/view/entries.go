@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -18,6 +19,7 @@ import (
 const (
 	kindRun    = "run"
 	kindSeries = "series"
+	kindStudy  = "study"
 	kindOther  = "other"
 )
 
@@ -47,7 +49,7 @@ type entry struct {
 	Invalid bool
 	// Series is the path of the series that the run belongs to.
 	Series string
-	// Done of Total runs of a series are made.
+	// Done of Total runs of a series or a study are made.
 	Done, Total int
 	// Report is true if the folder has a page.
 	Report bool
@@ -62,13 +64,20 @@ func (e entry) Name() string {
 }
 
 // Page is the link to the page in its folder.
-func (e entry) Page() string { return address("files", e.Path, report.FileReport) }
+func (e entry) Page() string {
+	if e.Kind == kindStudy {
+		return address("files", e.Path, report.FileArticle)
+	}
+	return address("files", e.Path, report.FileReport)
+}
 
 // Link is where the entry leads; empty if there is nothing to be seen.
 func (e entry) Link() string {
 	switch {
 	case e.Kind == kindSeries && e.Verdict != stateUnreadable:
 		return address("series", e.Path, "")
+	case e.Kind == kindStudy && e.Report:
+		return e.Page()
 	case e.Kind != kindRun:
 		return ""
 	case e.Report && e.Verdict != stateRunning:
@@ -147,12 +156,12 @@ func (c *scan) visit(at, series string, depth int) (found bool) {
 		return true
 	}
 	has := map[string]fs.FileInfo{}
-	for _, name := range []string{report.FileResult, report.FileSeries, report.FileLive, report.FileScenario, report.FileReport} {
+	for _, name := range []string{report.FileResult, report.FileSeries, report.FileLive, report.FileScenario, report.FileReport, report.FileStudy, report.FileArticle} {
 		if info, err := os.Lstat(c.file(at, name)); err == nil && info.Mode().IsRegular() {
 			has[name] = info
 		}
 	}
-	number := 0 // of the series itself, and of what follows it
+	number := 0 // of the series or study itself, and of what follows it
 	switch {
 	case has[report.FileResult] != nil || has[report.FileLive] != nil || has[report.FileScenario] != nil:
 		c.entries = append(c.entries, c.run(at, series, has))
@@ -160,6 +169,9 @@ func (c *scan) visit(at, series string, depth int) (found bool) {
 	case has[report.FileSeries] != nil:
 		c.entries = append(c.entries, c.series(at, has))
 		series, found, number = at, true, len(c.entries)
+	case has[report.FileStudy] != nil:
+		c.entries = append(c.entries, entry{Path: at, Kind: kindStudy, Started: has[report.FileStudy].ModTime().UTC(), Report: has[report.FileArticle] != nil})
+		found, number = true, len(c.entries)
 	}
 	list, err := os.ReadDir(c.file(at, ""))
 	folders := 0
@@ -270,8 +282,8 @@ func (c *scan) series(at string, has map[string]fs.FileInfo) entry {
 	return e
 }
 
-// judge gives a series the gravest verdict of its runs, which follow it, and their
-// database if it is the same.
+// judge gives a series or a study the gravest verdict of its runs, which follow it, and
+// their database if it is the same.
 func (e *entry) judge(runs []entry) {
 	gravity := []string{"valid", stateUnreadable, stateStopped, "unknown", stateRunning, "violated"}
 	for i, r := range runs {
@@ -280,9 +292,12 @@ func (e *entry) judge(runs []entry) {
 		if e.Verdict == "" || slices.Index(gravity, r.Verdict) > slices.Index(gravity, e.Verdict) {
 			e.Verdict = r.Verdict
 		}
+		if e.Kind == kindStudy && r.Kind == kindSeries {
+			e.Done, e.Total, e.Problem = e.Done+r.Done, e.Total+r.Total, cmp.Or(e.Problem, r.Problem)
+		}
 		switch {
 		case i == 0:
-			e.Database, e.Clients = r.Database, r.Clients
+			e.Database, e.Clients, e.Workload = r.Database, r.Clients, cmp.Or(e.Workload, r.Workload)
 		case r.Database != e.Database:
 			e.Database = "several"
 		}

@@ -58,6 +58,7 @@ func address(route, at, name string) string {
 func served() map[string]string {
 	return map[string]string{
 		report.FileReport: "text/html; charset=utf-8", report.FileResult: "application/json", report.FileSeries: "application/json",
+		report.FileArticle: "text/html; charset=utf-8", report.FileArticleText: "text/markdown; charset=utf-8", report.FileStudy: "text/plain; charset=utf-8", report.FileRuns: "text/csv; charset=utf-8",
 		report.FileEnvironment: "application/json", "sweep.json": "application/json", report.FileScenario: "text/plain; charset=utf-8",
 	}
 }

@@ -302,3 +302,34 @@ func TestOneRunIsShown(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A study has an entry of its own, which leads to its article and has the gravest verdict of
+// all its experiments' runs.
+func TestStudies(t *testing.T) {
+	folder := t.TempDir()
+	put(t, folder, "study/study.yaml", "title: A study\n")
+	s := serving(t, folder)
+	if w := get(s, "/"); !strings.Contains(w.Body.String(), "study, 0 of 0 runs") || strings.Contains(w.Body.String(), "study.html") {
+		t.Errorf("a study that has just begun: %s", w.Body)
+	}
+	put(t, folder, "study/study.html", "<h1>A study</h1>")
+	for i, name := range []string{"first", "second"} {
+		put(t, folder, "study/"+name+"/series.json", `{"format":1,"workload":"bank","configurations":[{"name":"","values":[]}],"runs":[{"folder":"001-001","state":"done"},{"folder":"001-002","state":"waiting"}]}`)
+		run(t, folder, "study/"+name+"/001-001", func(r *report.Result) {
+			if i == 1 {
+				r.Verdict = check.Violated
+			}
+		})
+	}
+	all, _, err := s.entries()
+	expect.NoError(t, err)
+	if len(all) != 5 || all[0].Kind != kindStudy || all[0].Verdict != "violated" || all[0].Done != 2 || all[0].Total != 4 || all[1].Kind != kindSeries || all[2].Series != "study/first" {
+		t.Fatalf("%+v", all)
+	}
+	if w := get(s, "/"); !strings.Contains(w.Body.String(), `href="/files/study/study.html"`) || !strings.Contains(w.Body.String(), "study, 2 of 4 runs") {
+		t.Errorf("%s", w.Body)
+	}
+	if w := get(s, "/files/study/study.html"); w.Code != http.StatusOK || w.Body.String() != "<h1>A study</h1>" || !strings.Contains(w.Header().Get("Content-Security-Policy"), "sandbox") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
