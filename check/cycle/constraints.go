@@ -10,10 +10,9 @@ type reason struct {
 	from, to int32
 	// a and b are versions of key that ww and rw rest on being in this order.
 	a, b int32
-	// edge says why, if the order is known; via is who shows it by what it
-	// read, noTxn if nobody does.
-	edge *versionEdge
-	via  int32
+	// known is one more than the number among keyOrder.known of what says why, 0 if
+	// nothing does; via is who shows it by what it read, noTxn if nobody does.
+	known, via int32
 }
 
 // constraints are a rule on a history as a graph that must have no cycle of
@@ -211,25 +210,25 @@ func (c *constraints) collect(add func()) []acyclic.Edge {
 
 // pair returns the edges that say that version a comes before version b.
 func (c *constraints) pair(key, a, b int32) []acyclic.Edge {
-	return c.collect(func() { c.order(key, a, b, nil, noTxn) })
+	return c.collect(func() { c.order(key, a, b, 0, noTxn) })
 }
 
 // order links what follows if version a comes before version b.
-func (c *constraints) order(key, a, b int32, edge *versionEdge, via int32) {
+func (c *constraints) order(key, a, b, known, via int32) {
 	k := &c.keys[key]
 	if a > 0 {
-		c.overwrite(key, a, b, edge, via)
+		c.overwrite(key, a, b, known, via)
 	}
 	for _, r := range k.readsOf(a) {
-		c.miss(key, r, a, b, edge)
+		c.miss(key, r, a, b, known)
 	}
 }
 
 // overwrite links what follows for the writers of two versions.
-func (c *constraints) overwrite(key, a, b int32, edge *versionEdge, via int32) {
+func (c *constraints) overwrite(key, a, b, known, via int32) {
 	k := &c.keys[key]
 	x, y := k.writers[a], k.writers[b]
-	t := c.tag(reason{kind: ww, key: key, from: x, to: y, a: a, b: b, edge: edge, via: via})
+	t := c.tag(reason{kind: ww, key: key, from: x, to: y, a: a, b: b, known: known, via: via})
 	switch c.rule {
 	case snapshot:
 		c.link(c.commit(x), y, false, t)
@@ -256,7 +255,7 @@ func (c *constraints) overwrite(key, a, b int32, edge *versionEdge, via int32) {
 
 // miss links what follows for who read version a and the writer of the later
 // version b.
-func (c *constraints) miss(key int32, r access, a, b int32, edge *versionEdge) {
+func (c *constraints) miss(key int32, r access, a, b, known int32) {
 	k := &c.keys[key]
 	y := k.writers[b]
 	if r.txn == y {
@@ -266,7 +265,7 @@ func (c *constraints) miss(key int32, r access, a, b int32, edge *versionEdge) {
 	if from < 0 {
 		return
 	}
-	c.link(from, to, private, c.tag(reason{kind: rw, key: key, from: r.txn, to: y, a: a, b: b, edge: edge, via: noTxn}))
+	c.link(from, to, private, c.tag(reason{kind: rw, key: key, from: r.txn, to: y, a: a, b: b, known: known, via: noTxn}))
 }
 
 // missing returns the nodes of an rw edge and whether it is private, or -1 if

@@ -14,7 +14,7 @@ func (c *constraints) addKey(key int32) {
 			last = min(a+1, k.chain)
 		}
 		for b := a + 1; b <= last; b++ {
-			c.order(key, a, b, nil, noTxn)
+			c.order(key, a, b, 0, noTxn)
 			if c.rule == updateAtomic && a > 0 {
 				c.seeAll(key, a, b)
 			}
@@ -22,8 +22,7 @@ func (c *constraints) addKey(key int32) {
 	}
 	c.addFree(key)
 	for i := range k.known {
-		p := &k.known[i]
-		c.order(key, p.a, p.b, &p.edge, noTxn)
+		c.order(key, k.known[i].a, k.known[i].b, int32(i)+1, noTxn)
 	}
 }
 
@@ -54,7 +53,7 @@ func (c *constraints) addFree(key int32) {
 	}
 	for b := last + 1; b < end && !c.full; b++ {
 		for a := max(earliest, 1); a <= last; a++ {
-			c.overwrite(key, a, b, nil, noTxn)
+			c.overwrite(key, a, b, 0, noTxn)
 		}
 	}
 	readers := k.readsOf(last)
@@ -67,7 +66,7 @@ func (c *constraints) addFree(key int32) {
 	}
 	for _, r := range readers {
 		for b := last + 1; b < end && !c.full; b++ {
-			c.miss(key, r, r.version, b, nil)
+			c.miss(key, r, r.version, b, 0)
 		}
 	}
 }

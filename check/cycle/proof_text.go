@@ -50,8 +50,8 @@ func (p *proof) placed(r reason) bool {
 func (p *proof) later(r reason, known []derived) string {
 	k := &p.c.keys[r.key]
 	switch {
-	case r.edge != nil:
-		return ", which came later, because " + r.edge.reason(p.who)
+	case r.known > 0:
+		return ", which came later, because " + k.known[r.known-1].edge.reason(p.who)
 	case r.via != noTxn:
 		return fmt.Sprintf(", which came later, because %s read %s, and it sees what %s wrote",
 			p.who(r.via), p.in.h.name(k.values[r.b]), p.who(r.from))

@@ -223,7 +223,7 @@ func (r *arrangement) forbid() {
 	if c.full {
 		return
 	}
-	edges = append(slices.Clip(c.edges), edges...)
+	edges = append(c.edges, edges...) // which may use the room of what comes next, for now
 	rank := make([]int64, c.nodes)
 	for v := range rank {
 		rank[v] = int64(r.s.Position(int32(v)))
@@ -249,7 +249,7 @@ func (c *constraints) restsOn(cycle []acyclic.Edge) []versionPair {
 	run := -1 // where an unbroken sequence of versions of one key begins
 	for i, e := range cycle {
 		why := c.why[e.Tag]
-		if why.kind&(ww|rw) == 0 || why.edge != nil || why.a <= c.keys[why.key].chain {
+		if why.kind&(ww|rw) == 0 || why.known > 0 || why.a <= c.keys[why.key].chain {
 			run = -1
 			continue
 		}
@@ -272,7 +272,7 @@ func (c *constraints) orderAll(key int32, order []int32) {
 			last = min(i+1, last)
 		}
 		for j := i + 1; j <= last && !c.full; j++ {
-			c.order(key, order[i], order[j], nil, noTxn)
+			c.order(key, order[i], order[j], 0, noTxn)
 		}
 	}
 }

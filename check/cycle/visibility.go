@@ -87,9 +87,9 @@ func (in *inference) newVisibility(ctx context.Context, keys []keyOrder, j judge
 		k, key := &keys[i], int32(i)
 		for version := int32(1); version < int32(len(k.writers)); version++ {
 			if version > 1 && version <= k.chain {
-				c.overwrite(key, version-1, version, nil, noTxn)
+				c.overwrite(key, version-1, version, 0, noTxn)
 			} else if version > k.chain && k.chain > 0 {
-				c.overwrite(key, k.chain, version, nil, noTxn)
+				c.overwrite(key, k.chain, version, 0, noTxn)
 			}
 		}
 		for _, r := range k.reads {
@@ -98,7 +98,7 @@ func (in *inference) newVisibility(ctx context.Context, keys []keyOrder, j judge
 			}
 		}
 		for i := range k.known {
-			c.overwrite(key, k.known[i].a, k.known[i].b, &k.known[i].edge, noTxn)
+			c.overwrite(key, k.known[i].a, k.known[i].b, int32(i)+1, noTxn)
 		}
 	}
 	if j.extra == process {
@@ -223,7 +223,7 @@ func (v *visibility) late(t int32, r keyVersion, version int32) bool {
 		return version > r.version
 	}
 	if version > k.chain && v.force(k.writers[version], k.writers[r.version]) {
-		v.c.overwrite(r.key, version, r.version, nil, t)
+		v.c.overwrite(r.key, version, r.version, 0, t)
 	}
 	return false
 }

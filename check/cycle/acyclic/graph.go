@@ -26,34 +26,45 @@ type graph struct {
 	behind []int32
 }
 
-// newGraph gives the arc of edge i what literal says.
+// newGraph gives the arc of edge i what literal says. What leads into a node is left out:
+// only a graph that is added to needs it, see linkBack.
 func newGraph(nodes int, edges []Edge, literal func(i int) Literal) graph {
 	g := graph{
-		out: make([][]arc, nodes), in: make([][]arc, nodes),
+		out:      arcsRoom(nodes, edges, func(e Edge) int32 { return e.From }),
 		position: make([]int32, nodes), mark: make([]int32, nodes), via: make([]arc, nodes),
-	}
-	outs, ins := make([]int32, nodes), make([]int32, nodes)
-	for _, e := range edges {
-		if !e.Private {
-			outs[e.From]++
-			ins[e.To]++
-		}
-	}
-	total := int32(0)
-	for v := range outs {
-		total += outs[v]
-	}
-	room, other := make([]arc, total), make([]arc, total)
-	for v := range outs {
-		g.out[v], room = room[:0:outs[v]], room[outs[v]:]
-		g.in[v], other = other[:0:ins[v]], other[ins[v]:]
 	}
 	for i, e := range edges {
 		if !e.Private {
-			g.link(e, literal(i))
+			g.out[e.From] = append(g.out[e.From], arc{e.To, literal(i)})
 		}
 	}
 	return g
+}
+
+// linkBack fills in what leads into each node, by the edges of newGraph.
+func (g *graph) linkBack(edges []Edge, literal func(i int) Literal) {
+	g.in = arcsRoom(len(g.out), edges, func(e Edge) int32 { return e.To })
+	for i, e := range edges {
+		if !e.Private {
+			g.in[e.To] = append(g.in[e.To], arc{e.From, literal(i)})
+		}
+	}
+}
+
+// arcsRoom has by node room for the public edges that have it at one end.
+func arcsRoom(nodes int, edges []Edge, end func(Edge) int32) [][]arc {
+	count, total := make([]int32, nodes), int32(0)
+	for _, e := range edges {
+		if !e.Private {
+			count[end(e)]++
+			total++
+		}
+	}
+	arcs, room := make([][]arc, nodes), make([]arc, total)
+	for v, n := range count {
+		arcs[v], room = room[:0:n], room[n:]
+	}
+	return arcs
 }
 
 // Position is the place of a node in the order of the moment.
@@ -165,9 +176,14 @@ func (g *graph) reorder(e Edge) []Literal {
 // one with the lowest rank. It returns false if there is a cycle.
 func (g *graph) sort(rank []int64) bool {
 	waiting := make([]int32, len(g.out))
+	for _, arcs := range g.out {
+		for _, a := range arcs {
+			waiting[a.node]++
+		}
+	}
 	ready := &byRank{rank: rank}
-	for v := range g.in {
-		if waiting[v] = int32(len(g.in[v])); waiting[v] == 0 {
+	for v, n := range waiting {
+		if n == 0 {
 			ready.nodes = append(ready.nodes, int32(v))
 		}
 	}

@@ -82,10 +82,12 @@ type Solver struct {
 // rank where the edges leave a choice. It returns nil if the public edges have
 // a cycle.
 func New(nodes int, edges []Edge, rank []int64) *Solver {
-	s := &Solver{graph: newGraph(nodes, edges, func(int) Literal { return static })}
+	always := func(int) Literal { return static }
+	s := &Solver{graph: newGraph(nodes, edges, always)}
 	if !s.sort(rank) {
 		return nil
 	}
+	s.linkBack(edges, always)
 	return s
 }
 
