@@ -61,28 +61,19 @@ func ByTotal(a, b ReplayedStatement) int {
 }
 
 const (
-	// mostStatements and mostReplayErrors bound the tables, shownStatement a statement in them.
+	// mostStatements and mostReplayErrors bound the tables.
 	mostStatements   = 25
 	mostReplayErrors = 10
-	shownStatement   = 44
 )
 
-// ShortStatement is a statement cut to what a table shows.
-func ShortStatement(text string) string {
-	if runes := []rune(text); len(runes) > shownStatement {
-		return string(runes[:shownStatement-1]) + "…"
-	}
-	return text
-}
-
 func replayTables(r *Replay) []Table {
-	t := Table{Title: "Statements: recorded (then) and replayed (now)", Head: []string{"statement", "count", "then p50", "now p50", "ratio", "then p99", "now p99", "new errors"}}
+	t := Table{Title: "Statements: recorded (then) and replayed (now)", Head: []string{"statement", "count", "then p50", "now p50", "ratio", "then p99", "now p99", "new errors"}, Wide: []int{5, 6}, Cut: true}
 	for _, s := range r.Statements[:min(mostStatements, len(r.Statements))] {
 		ratio := "-"
 		if s.RecordedP50 > 0 && s.P50 > 0 {
 			ratio = fmt.Sprintf("%.2f", s.P50/s.RecordedP50)
 		}
-		row := []string{ShortStatement(s.Statement), check.Count(s.Count)}
+		row := []string{s.Statement, check.Count(s.Count)}
 		row = append(row, times(s.RecordedP50 > 0, s.RecordedP50)...)
 		row = append(append(row, times(s.P50 > 0, s.P50)...), ratio)
 		row = append(row, times(s.RecordedP99 > 0, s.RecordedP99)...)
@@ -91,9 +82,9 @@ func replayTables(r *Replay) []Table {
 	}
 	all := []Table{t}
 	if len(r.Errors) > 0 {
-		e := Table{Title: "Errors that the recording does not have", Head: []string{"statement", "error", "times"}}
+		e := Table{Title: "Errors that the recording does not have", Head: []string{"statement", "error", "times"}, Cut: true}
 		for _, x := range r.Errors[:min(mostReplayErrors, len(r.Errors))] {
-			e.Rows = append(e.Rows, []string{ShortStatement(cmp.Or(x.Example, x.Statement)), x.Error, check.Count(x.Times)})
+			e.Rows = append(e.Rows, []string{cmp.Or(x.Example, x.Statement), x.Error, check.Count(x.Times)})
 		}
 		all = append(all, e)
 	}

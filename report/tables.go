@@ -19,8 +19,32 @@ type Table struct {
 	// Words are the columns, beside the first, that hold words: they are
 	// aligned left.
 	Words []int
+	// Wide are columns that the terminal leaves out where the first would have less than
+	// half of a line beside them.
+	Wide []int
+	// Cut is true if the first column is cut on the terminal where it has no room, and not
+	// wrapped: pages have it whole.
+	Cut bool
 	// Whole is true if no cell is cut on the terminal: they are known to have room.
 	Whole bool
+}
+
+// narrow is the table without its Wide columns; these are behind all Words.
+func (t Table) narrow() Table {
+	without := func(cells []string) (kept []string) {
+		for i, cell := range cells {
+			if !slices.Contains(t.Wide, i) {
+				kept = append(kept, cell)
+			}
+		}
+		return kept
+	}
+	rows := make([][]string, len(t.Rows))
+	for i, row := range t.Rows {
+		rows[i] = without(row)
+	}
+	t.Head, t.Rows, t.Wide = without(t.Head), rows, nil
+	return t
 }
 
 // Left reports whether a column is aligned left.

@@ -104,7 +104,7 @@ func (t *textWriter) paint(color, text string) string {
 const widest = 26
 
 // table writes the table with its figures aligned right. A first column that
-// is too wide is wrapped.
+// is too wide is wrapped or, with Cut, cut.
 func (t *textWriter) table(tb Table) {
 	lines := [][]string{tb.fitted(tb.Head)}
 	for _, row := range tb.Rows {
@@ -121,6 +121,10 @@ func (t *textWriter) table(tb Table) {
 	for _, width := range widths[1:] {
 		rest += width + 2
 	}
+	if room := t.width - rest; len(tb.Wide) > 0 && widths[0] > room && room < t.width/2 {
+		t.table(tb.narrow())
+		return
+	}
 	widths[0] = max(labelWidth-2, min(widths[0], t.width-rest))
 	t.gap()
 	for i, row := range lines {
@@ -128,7 +132,11 @@ func (t *textWriter) table(tb Table) {
 		if i == 0 {
 			color = bold
 		}
-		for j, first := range wrap(row[0], widths[0]) {
+		parts := wrap(row[0], widths[0])
+		if tb.Cut && len(parts) > 1 {
+			parts = []string{shortened(row[0], widths[0])}
+		}
+		for j, first := range parts {
 			line := pad(first, widths[0])
 			for k, cell := range row[1:] {
 				if j > 0 {
@@ -152,6 +160,17 @@ func (t Table) fitted(row []string) []string {
 		}
 	}
 	return cells
+}
+
+// shortened is a text with an ellipsis for what goes beyond a width. What is behind its last colon
+// stays, if that is short: it says what figure of the thing a row has.
+func shortened(text string, width int) string {
+	runes := []rune(text)
+	tail := ""
+	if i := strings.LastIndex(text, ": "); i >= 0 && len(text)-i < width/2 && len(text)-i < 8 {
+		tail = text[i:]
+	}
+	return string(runes[:max(0, width-1-utf8.RuneCountInString(tail))]) + "…" + tail
 }
 
 func pad(text string, width int) string { return align(text, width, true) }

@@ -32,7 +32,7 @@ func Document(all []*Comparison, command string) report.Document {
 
 // pairTable has a line for each metric of two groups.
 func pairTable(c *Comparison) report.Table {
-	t := report.Table{Head: []string{"", "A", "±", "B", "±", "change", "p"}}
+	t := report.Table{Head: []string{"", "A", "±", "B", "±", "change", "p"}, Cut: true}
 	for _, r := range c.Rows {
 		t.Rows = append(t.Rows, []string{r.Metric, c.A.written(r.metric, r.A), shareText(r.A), c.B.written(r.metric, r.B), shareText(r.B), r.changeText(), probabilityText(r.P)})
 	}

@@ -159,7 +159,7 @@ func statementMetrics(r *report.Result) (all []metric) {
 	}
 	const most = 25
 	for _, of := range r.Replay.Statements[:min(most, len(r.Replay.Statements))] {
-		all = append(all, metric{report.ShortStatement(of.Statement) + ": p50", milliseconds, false,
+		all = append(all, metric{of.Statement + ": p50", milliseconds, false,
 			func(r *report.Result) (float64, bool) {
 				s := find(r, of.Statement)
 				if s == nil {
