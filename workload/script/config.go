@@ -9,6 +9,7 @@
 package script
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -116,6 +117,8 @@ func (f file) Set(path string) (err error) {
 	return err
 }
 
+// readSource reads a script. A byte order mark, which editors of some systems write, is no
+// part of its first statement.
 func readSource(path string) (source, error) {
 	text, err := os.ReadFile(path)
 	switch {
@@ -124,7 +127,7 @@ func readSource(path string) (source, error) {
 	case len(text) > maxSource:
 		return "", fmt.Errorf("%s has %d bytes; a script has at most %d", path, len(text), maxSource)
 	}
-	return source(text), nil
+	return source(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))), nil
 }
 
 // files is a flag's value that reads a script each time that it is given.

@@ -36,6 +36,18 @@ func TestLanguageIsToldByTheContent(t *testing.T) {
 	}
 }
 
+// TestAMarkOfTheByteOrderIsNoStatement: a server takes it for a part of the first word.
+func TestAMarkOfTheByteOrderIsNoStatement(t *testing.T) {
+	for _, text := range []string{"SELECT 1;\r\n", "\\set a 1\nSELECT :a", "x = 1\n", ""} {
+		path := filepath.Join(t.TempDir(), "script")
+		expect.NoError(t, os.WriteFile(path, []byte("\xef\xbb\xbf"+text), 0o600))
+		got, err := readSource(path)
+		if err != nil || string(got) != text {
+			t.Errorf("%q is read as %q, %v", text, got, err)
+		}
+	}
+}
+
 func TestWhatIsInNeitherLanguage(t *testing.T) {
 	for text, want := range map[string]string{
 		"#!/bin/sh\nset -e\n":              "x.sql:1:1: it is a program for another interpreter: #!/bin/sh",

@@ -74,12 +74,17 @@ func (c *Config) core() (core, error) {
 		distribution = c.Distribution
 	}
 	return core{
-		table: "record", key: "id", prefix: "field", fields: c.Fields, lengths: newLengths(constantLength, 1, c.FieldBytes, nil), readAll: true, writeAll: true,
+		table: ownTable, key: "id", prefix: "field", fields: c.Fields, lengths: newLengths(constantLength, 1, c.FieldBytes, nil), readAll: true, writeAll: true,
 		shares: shares, distribution: distribution, hotRecords: hotRecords, hotOperations: hotOperations,
 		exponentialPercent: exponentialPercent, exponential: exponentialFraction,
 		scans: newLengths(Uniform, 1, c.ScanLength, nil), records: c.Records, count: c.Records,
 	}, err
 }
+
+// ownTable is what assay's own table is called, whatever the records look like and the
+// property table says: a run replaces what one with other properties left, and so has to
+// find it under its name.
+const ownTable = "record"
 
 // coreOf is what YCSB's properties ask for. The error is a *store.OptionError.
 func coreOf(given map[string]string, h *histogram, keyColumn string, existing bool) (core, error) {
@@ -93,6 +98,9 @@ func coreOf(given map[string]string, h *histogram, keyColumn string, existing bo
 		hotRecords:   r.number("hotspotdatafraction", 0, 1), hotOperations: r.number("hotspotopnfraction", 0, 1),
 		exponentialPercent: r.number("exponential.percentile", 0.001, 99.999), exponential: r.number("exponential.frac", 0.000001, 1000),
 		records: r.whole("recordcount", 1, MaxRecords), start: r.whole("insertstart", 0, MaxRecords), existing: existing,
+	}
+	if !existing {
+		c.table = ownTable
 	}
 	c.count = c.records - c.start
 	if given["insertcount"] != "" {

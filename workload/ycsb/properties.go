@@ -1,6 +1,7 @@
 package ycsb
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"os"
@@ -76,13 +77,42 @@ func readProperties(path string) (map[string]string, error) {
 	return all, nil
 }
 
+// parseProperties passes over a byte order mark, which would become a part of the first name,
+// and refuses what has control characters: a compressed file has names of nothing that
+// anybody meant.
 func parseProperties(text []byte) (map[string]string, error) {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	if at := bytes.IndexFunc(text, func(c rune) bool { return c < ' ' && !strings.ContainsRune("\t\n\f\r", c) }); at >= 0 {
+		return nil, fmt.Errorf("it is no text: byte %d is a control character; give it decompressed, in UTF-8 or ISO 8859-1", at+1)
+	}
 	loader := properties.Loader{Encoding: properties.ISO_8859_1, DisableExpansion: true}
-	all, err := loader.LoadBytes(text)
+	all, err := loader.LoadBytes(joined(text))
 	if err != nil {
 		return nil, err
 	}
 	return all.Map(), nil
+}
+
+// joined has each property on a line of its own, as Java's Properties joins lines: one that
+// ends with a backslash goes on with the next, in a name as in a value, whatever ends it. A
+// property keeps the number of its first line.
+func joined(text []byte) []byte {
+	text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
+	all, further := make([]byte, 0, len(text)), 0
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimLeft(bytes.TrimSuffix(line, []byte("\n")), " \t\f")
+		if further == 0 && len(line) > 0 && (line[0] == '#' || line[0] == '!') {
+			line = nil
+		}
+		all = append(all, line...)
+		if (len(line)-len(bytes.TrimRight(line, `\`)))%2 == 1 {
+			all, further = all[:len(all)-1], further+1
+			continue
+		}
+		all = append(append(all, '\n'), bytes.Repeat([]byte("\n"), further)...)
+		further = 0
+	}
+	return all
 }
 
 // propertyFiles and propertyValues are the flags -P and -p. They are pflag.Values that hold

@@ -31,6 +31,49 @@ func TestPropertySyntax(t *testing.T) {
 	}
 }
 
+// TestPropertiesOfOtherEditors: how lines end and a byte order mark change nothing, and what
+// is no text is refused, where names made of its bytes would be ignored one and all.
+func TestPropertiesOfOtherEditors(t *testing.T) {
+	want := map[string]string{"recordcount": "40", "fieldcount": "2"}
+	for _, text := range []string{
+		"recordcount=40\nfieldcount=2", "recordcount=40\r\nfieldcount=2\r\n", "recordcount=40\rfieldcount=2\r", "\xef\xbb\xbfrecordcount=40\nfieldcount=2\n",
+		"\t recordcount\t40\n\f\n  fieldcount  :  2\n", "record\\\r\n    count=40\r\n!recordcount=41\nfieldcount=\\\n2", "recordcount=\\u0034\\u0030\nfieldcount=9\nfieldcount=2",
+		"recordcount=40\n# no more \\\nfieldcount=2\\", "record\\\n\\\n \\\ncount=40\nfieldcount=2",
+	} {
+		got, err := parseProperties([]byte(text))
+		if err != nil || !maps.Equal(got, want) {
+			t.Errorf("%q is %q, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"\x1f\x8b\x08\x00recordcount=40", "r\x00e\x00c\x00=\x004\x00", "recordcount=40\n\x01=2"} {
+		got, err := parseProperties([]byte(text))
+		if err == nil {
+			t.Errorf("%q is read as %q", text, got)
+			continue
+		}
+		expect.Text(t, text, err.Error(), "no text", "decompressed")
+	}
+}
+
+// TestOwnTableHasOneName: only a table that is there is called as the property says. A run
+// with other properties replaces what the last one left, and finds it by its name.
+func TestOwnTableHasOneName(t *testing.T) {
+	for _, values := range [][]string{nil, {"recordcount=40"}, {"table=orders"}, {"fieldcount=3", "fieldnameprefix=f"}} {
+		c, _, _, err := proposed(t, nil, nil, values...)
+		expect.NoError(t, err)
+		of, err := c.core()
+		if err != nil || of.table != ownTable {
+			t.Errorf("%q makes %q, %v", values, of.table, err)
+		}
+	}
+	c, _, _, err := proposed(t, nil, nil, "table=orders")
+	expect.NoError(t, err)
+	c.UseExisting()
+	if of, err := c.core(); err != nil || of.table != "orders" {
+		t.Errorf("a table that is there is %q, %v", of.table, err)
+	}
+}
+
 func FuzzProperties(f *testing.F) {
 	for _, text := range []string{"a=b\\\n  c", "\\u00", "#", "k\\", "fieldlength=1e9\nrecordcount=-1", "a:b=c"} {
 		f.Add([]byte(text))
