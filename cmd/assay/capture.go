@@ -56,6 +56,7 @@ Statements that carry a password do not get into it.`,
 	cmd.Flags().StringVar(&p.format, "format", p.format, "stderr, csvlog, jsonlog or mysql-general; found out without it")
 	cmd.Flags().StringVar(&p.options.Log.Prefix, "prefix", p.options.Log.Prefix, "PostgreSQL's log_line_prefix, such as '%m [%p] '; found out without it")
 	cmd.Flags().StringVar(&p.options.Database, "database", p.options.Database, "take the sessions on this database alone")
+	cmd.Flags().StringVar(&p.options.User, "user", p.options.User, "take the sessions of this user alone")
 	completeFlag(cmd, "format", serverlog.Formats()...)
 	return cmd
 }

@@ -24,8 +24,8 @@ import (
 // Options are what is asked of a capture.
 type Options struct {
 	Log serverlog.Options
-	// Database, unless it is empty, leaves out the sessions on others.
-	Database string
+	// Database and User, unless they are empty, leave out the sessions on and of others.
+	Database, User string
 	// Names are those of the logs, for the head; Folder is where what does not fit into memory
 	// is put aside.
 	Names  []string
@@ -39,7 +39,7 @@ const (
 	Headless  = "statements of transactions that began before the log"
 	Empty     = "empty statements"
 	Encoding  = "statements that are not UTF-8"
-	Elsewhere = "statements on other databases"
+	Elsewhere = "statements on other databases or of other users"
 )
 
 // Write reads a log and writes its recording. Errors: *serverlog.FormatError, and those of
@@ -102,7 +102,7 @@ func (c *capture) event(e *serverlog.Event) error {
 	s := c.sessions[e.Session]
 	switch e.Kind {
 	case serverlog.Connected:
-		s = &session{doubtful: !e.Began, elsewhere: c.options.Database != "" && e.Database != c.options.Database}
+		s = &session{doubtful: !e.Began, elsewhere: other(c.options.Database, e.Database) || other(c.options.User, e.User)}
 		c.sessions[e.Session] = s
 		if s.elsewhere {
 			return nil
@@ -124,6 +124,9 @@ func (c *capture) event(e *serverlog.Event) error {
 	}
 	return c.statement(e, s)
 }
+
+// other reports whether a name is not the one that was asked for, if one was.
+func other(asked, name string) bool { return asked != "" && name != asked }
 
 // leaveOut says why a statement is left out; empty if it is not.
 func (c *capture) leaveOut(e *serverlog.Event, s *session) string {
@@ -268,6 +271,9 @@ func (c *capture) nothing() string {
 	text := "no statement of it can be replayed"
 	for _, reason := range slices.Sorted(maps.Keys(c.head.LeftOut)) {
 		text += fmt.Sprintf("; left out: %d %s", c.head.LeftOut[reason], reason)
+	}
+	for _, note := range c.log.Notes {
+		text += "; " + note
 	}
 	if len(c.head.LeftOut) == 0 {
 		text += "; the server has to log them: PostgreSQL with log_min_duration_statement = 0, MySQL with general_log = ON"

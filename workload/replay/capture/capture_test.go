@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -104,16 +105,25 @@ func TestATransactionWithoutItsBeginning(t *testing.T) {
 	}
 }
 
-func TestOneDatabase(t *testing.T) {
+func TestOneDatabaseOrUser(t *testing.T) {
 	log := ""
 	for i, name := range []string{"shop", "other"} {
-		for _, text := range []string{"connection received: host=[local]", "connection authorized: user=u database=" + name, "duration: 0.1 ms  statement: select '" + name + "'"} {
+		for _, text := range []string{"connection received: host=[local]", "connection authorized: user=" + name + "r database=" + name, "duration: 0.1 ms  statement: select '" + name + "'"} {
 			log += fmt.Sprintf("2026-11-26 21:38:44.100 UTC [%d] LOG:  %s\n", i, text)
 		}
 	}
-	head, text := captured(t, log, Options{Database: "shop"})
-	if head.Sessions != 1 || head.Statements != 1 || head.LeftOut[Elsewhere] != 1 || strings.Contains(text, "other") && !strings.Contains(text, Elsewhere) {
-		t.Errorf("%+v\n%s", head, text)
+	for _, o := range []Options{{Database: "shop"}, {User: "shopr"}, {User: "shopr", Database: "shop"}} {
+		head, text := captured(t, log, o)
+		if head.Sessions != 1 || head.Statements != 1 || head.LeftOut[Elsewhere] != 1 || strings.Contains(text, "'other'") || !strings.Contains(text, "'shop'") {
+			t.Errorf("%+v: %+v\n%s", o, head, text)
+		}
+	}
+	// Where the prefix does not say whether a word is a user, no session is the user's, and the
+	// error says why.
+	log = strings.Repeat("2026-11-26 21:38:44.100 UTC [1] shop LOG:  duration: 0.1 ms  statement: select 1\n", 3)
+	_, err := Write(t.Context(), strings.NewReader(log), Options{User: "shop", Folder: t.TempDir()}, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), Elsewhere) || !strings.Contains(err.Error(), "--prefix") {
+		t.Errorf("a user whom the log may not name: %v", err)
 	}
 }
 
