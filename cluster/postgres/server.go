@@ -171,6 +171,9 @@ func (p *Server) runTool(ctx context.Context, name string, args []string, env ..
 
 // start starts the server on its folder and waits until it has come so far.
 func (p *Server) start(ctx context.Context, want serverState, env ...string) error {
+	if err := p.awaitReaped(ctx); err != nil {
+		return err
+	}
 	args := []string{"-D", p.data(), "-p", strconv.Itoa(p.Port)}
 	settings := []string{"listen_addresses=" + p.Host, "unix_socket_directories=", "wal_level=replica", "fsync=on"}
 	for _, setting := range append(settings, p.options.Settings...) {
