@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -25,15 +24,20 @@ func TestAwaitReaped(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	lock := func(text string) {
-		expect.NoError(t, os.WriteFile(filepath.Join(p.data(), "postmaster.pid"), []byte(text), 0o600))
+		expect.NoError(t, os.WriteFile(p.lockFile(), []byte(text), 0o600))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for _, text := range []string{"", "no number\n", "-4\n", fmt.Sprintf("%d\n", os.Getpid())} {
+	for _, text := range []string{"", "no number\n", "0\n", fmt.Sprintf("%d\n", os.Getpid())} {
 		lock(text)
 		expect.NoError(t, p.awaitReaped(ctx))
 	}
-	lock(fmt.Sprintf("%d\n%s\n", pid, p.data()))
+	p.cut = true
+	lock("")
+	if err := p.awaitReaped(ctx); err != nil || server.Exists(p.lockFile()) {
+		t.Errorf("the empty lock file of what was cut is still there: %v", err)
+	}
+	lock(fmt.Sprintf("-%d\n%s\n", pid, p.data())) // as pg_rewind has it, in single-user mode
 	short, end := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer end()
 	if err := p.awaitReaped(short); err == nil {

@@ -313,8 +313,10 @@ func (p *Server) rewindTo(ctx context.Context, primary *Server) error {
 		return err
 	}
 	source := fmt.Sprintf("host=%s port=%d dbname=postgres sslmode=disable connect_timeout=2", primary.Host, primary.Port)
-	return p.runTool(ctx, "pg_rewind", append(p.unsynced(), "--target-pgdata="+p.data(), "--source-server="+source),
+	err := p.runTool(ctx, "pg_rewind", append(p.unsynced(), "--target-pgdata="+p.data(), "--source-server="+source),
 		"PGUSER="+primary.options.User, "PGPASSWORD="+primary.options.Password)
+	p.cut = err != nil
+	return err
 }
 
 // clearAwayAsStandby is clearAway for a server that must not take writes, and

@@ -57,6 +57,9 @@ type Server struct {
 	options  Options
 	programs string
 	label    string // its name in a set
+	// cut is true once pg_rewind was cut: what it had started may have left shared memory
+	// without a lock file, or an empty one. Changing guards it.
+	cut bool
 }
 
 func serverProgram() server.Program {
@@ -253,7 +256,7 @@ func (p *Server) shutDown() error {
 // clearAway starts a server that was killed once more, so that it finds what it
 // left.
 func (p *Server) clearAway(ctx context.Context) error {
-	if !p.Running() && server.Exists(filepath.Join(p.data(), "postmaster.pid")) {
+	if !p.Running() && (p.cut || server.Exists(p.lockFile())) {
 		if err := p.start(ctx, stateAnswers); err != nil {
 			return fmt.Errorf("clear away what the killed %s left: %w", p.Name, err)
 		}
