@@ -170,6 +170,10 @@ func conclusionOf(c study.Conclusion, groups map[string][]compare.Group) article
 	if c.Claim == "" {
 		return out
 	}
+	if groups[c.Experiment] == nil {
+		out.Problem = "experiment " + c.Experiment + " has no result"
+		return out
+	}
 	claim, err := compare.ParseClaim(c.Claim)
 	if err == nil {
 		var result compare.ClaimResult

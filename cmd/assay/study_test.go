@@ -156,6 +156,9 @@ func TestStudyAsAWhole(t *testing.T) {
 
 	again := assay(t, dir, "study", file, "--out", "made", "--quiet")
 	again.want(t, exitNoVerdict, exitValid)
+	apart := assay(t, dir, "study", file, "--out", "apart", "--only", "entities", "--quiet")
+	apart.want(t, exitNoVerdict, exitValid)
+	expect.Text(t, "study.md of one experiment", readFile(t, dir, "apart", "study.md"), "? not judged: experiment transfers has no result")
 	if more := assay(t, dir, "study", file, "--out", "made", "--only", "transfers", "--repeat", "3"); strings.Contains(more.stderr, "run 6 of 9") || !strings.Contains(more.stderr, "run 7 of 9") {
 		t.Errorf("one more repeat: %v", more)
 	}
