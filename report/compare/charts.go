@@ -15,24 +15,28 @@ const pieces = 60
 // time by percentile. Groups whose runs do not have them, such as baselines and runs
 // in rounds, are left out; a chart of fewer than two lines too.
 func charts(groups []Group) []report.LineChart {
-	return slices.DeleteFunc(courses(groups), func(c report.LineChart) bool { return len(c.Lines) < 2 })
+	both := []report.LineChart{throughputOverTime(groups), timesByPercentile(groups)}
+	return slices.DeleteFunc(both, func(c report.LineChart) bool { return len(c.Lines) < 2 })
 }
 
-// courses are throughput over time and response time by percentile.
-func courses(groups []Group) []report.LineChart {
-	over := report.LineChart{Title: "Throughput over time", Across: "seconds since the measured part began",
-		Up: "committed a second, median over the runs", Format: quantity.Short}
-	by := report.LineChart{Title: "Response time by percentile", Across: "share of the operations that took at most as long",
-		Up: "response time, median over the runs", Percentiles: true, Logarithmic: true, Format: quantity.Milliseconds}
+func throughputOverTime(groups []Group) report.LineChart {
+	return report.LineChart{Title: "Throughput over time", Across: "seconds since the measured part began",
+		Up: "committed a second, median over the runs", Format: quantity.Short, Lines: linesOf(groups, overTime)}
+}
+
+func timesByPercentile(groups []Group) report.LineChart {
+	return report.LineChart{Title: "Response time by percentile", Across: "share of the operations that took at most as long",
+		Up: "response time, median over the runs", Percentiles: true, Logarithmic: true, Format: quantity.Milliseconds, Lines: linesOf(groups, byPercentile)}
+}
+
+// linesOf has the line of each group that has one.
+func linesOf(groups []Group, of func(Group) report.ChartLine) (lines []report.ChartLine) {
 	for _, g := range groups {
-		if line := overTime(g); len(line.Points) > 1 {
-			over.Lines = append(over.Lines, line)
-		}
-		if line := byPercentile(g); len(line.Points) > 1 {
-			by.Lines = append(by.Lines, line)
+		if line := of(g); len(line.Points) > 1 {
+			lines = append(lines, line)
 		}
 	}
-	return []report.LineChart{over, by}
+	return lines
 }
 
 // overTime is the median throughput of a group's runs, piece by piece. A run

@@ -189,8 +189,7 @@ func valuesOfAll(groups []Group) (all []string) {
 
 func alikeBut(a, b Group, axes map[string]bool) bool {
 	same := func(v report.Setting) bool {
-		other, has := b.value(v.Name)
-		return axes[v.Name] || has && other == v.Value
+		return axes[v.Name] || value(b.Values, v.Name) == v.Value
 	}
 	return !slices.ContainsFunc(a.Values, func(v report.Setting) bool { return !same(v) })
 }
@@ -198,24 +197,21 @@ func alikeBut(a, b Group, axes map[string]bool) bool {
 // judgePair judges one pair of several.
 func (c Claim) judgePair(a, b Group, pairs int) (state, detail string, err error) {
 	all := metricsOf([]Group{a, b})
-	at := slices.IndexFunc(all, func(m metric) bool { return m.name == c.metric })
-	if at < 0 {
+	m, found := find(all, c.metric)
+	if !found {
 		var names []string
 		for _, m := range all {
 			names = append(names, m.name)
 		}
 		return "", "", &ClaimError{c.text, fmt.Sprintf("%q is no figure of all these runs, which have %s", c.metric, strings.Join(names, ", "))}
 	}
-	row := newRow(all[at], a, b)
-	moved := valuesOf(row.metric, b)
-	for i := range moved {
-		if c.less {
-			moved[i] *= 1 - c.by
-		} else {
-			moved[i] *= 1 + c.by
-		}
+	row := newRow(m, a, b)
+	factor := 1 + c.by
+	if c.less {
+		factor = 1 - c.by
 	}
-	p := probability(valuesOf(row.metric, a), moved)
+	moved := b.moved(m, factor)
+	p := probability(valuesOf(m, a), moved)
 	middle := spreadOf(moved).Median
 	agrees := row.A.Median > middle
 	if c.less {
@@ -223,23 +219,24 @@ func (c Claim) judgePair(a, b Group, pairs int) (state, detail string, err error
 	}
 	state = NotShown
 	switch {
-	case (a.unbelieved() || b.unbelieved()) && row.metric.unit != sizeBytes:
+	case a.doubted(m) || b.doubted(m):
 	case agrees && p < alpha:
 		state = Held
 	case !agrees && p < alpha/float64(pairs):
 		state = NotHeld
 	}
-	detail = fmt.Sprintf("%s: %s; %s: %s (%s, p=%s)", a.Name, a.written(row.metric, row.A), b.Name, b.written(row.metric, row.B),
+	detail = fmt.Sprintf("%s: %s; %s: %s (%s, p=%s)", a.Name, a.written(m, row.A), b.Name, b.written(m, row.B),
 		ratioText(row.A.Median, row.B.Median), probabilityText(p))
-	return state, detail + c.reserve(row, a, b, state), nil
+	if state == NotShown {
+		detail += reserve(row, a, b)
+	}
+	return state, detail, nil
 }
 
 // reserve says why a pair shows nothing.
-func (c Claim) reserve(row Row, a, b Group, state string) string {
+func reserve(row Row, a, b Group) string {
 	switch {
-	case state != NotShown:
-		return ""
-	case (a.unbelieved() || b.unbelieved()) && row.metric.unit != sizeBytes:
+	case a.doubted(row.metric) || b.doubted(row.metric):
 		return ", of invalid measurements"
 	case 2*row.least() >= alpha:
 		return fmt.Sprintf(", of %d and %d runs, which are too few to tell a difference from chance: make five of each (--repeat 5)", row.A.Runs, row.B.Runs)

@@ -127,6 +127,20 @@ func valuesOf(m metric, g Group) []float64 {
 	return all
 }
 
+// doubted reports whether the group's figure of a metric is not to be believed. What data takes
+// on disk does not rest on the measurement.
+func (g Group) doubted(m metric) bool { return g.unbelieved() && m.unit != sizeBytes }
+
+// moved are the values of a metric of a group, times a factor, for a test of whether another
+// group lies beyond a share of them.
+func (g Group) moved(m metric, factor float64) []float64 {
+	values := valuesOf(m, g)
+	for i := range values {
+		values[i] *= factor
+	}
+	return values
+}
+
 // spread is the spread of a metric over the runs of a group. With one run it is that
 // run's own interval, which does not hold the differences between runs.
 func (g Group) spread(m metric) Spread {

@@ -68,11 +68,16 @@ func conditionsOf(r Run) map[string]string {
 }
 
 func settings(all []report.Setting) string {
+	return named(all, " ")
+}
+
+// named are values with their names.
+func named(all []report.Setting, separator string) string {
 	var parts []string
 	for _, s := range all {
 		parts = append(parts, s.Name+"="+s.Value)
 	}
-	return strings.Join(parts, " ")
+	return strings.Join(parts, separator)
 }
 
 func value(all []report.Setting, name string) string {

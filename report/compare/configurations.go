@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,7 +15,7 @@ import (
 
 // Layout is what an author wants of the table of an experiment's configurations.
 type Layout struct {
-	// Columns are figures by the names of metrics, and facts of FactNames. Empty means the
+	// Columns are figures by the names of metrics, and facts (nodes, vcpu and the like). Empty means the
 	// figures that the workload is run for.
 	Columns []string
 	// Sort is the column by which rows are sorted, the best or the smallest first; empty for
@@ -72,7 +73,8 @@ func figureName(name string) string {
 func (l Layout) Check(axes []string, plots []Plot) error {
 	all := metrics()
 	isMetric := func(name string) bool {
-		return strings.Contains(name, ": ") || slices.ContainsFunc(all, func(m metric) bool { return m.name == name })
+		_, found := find(all, name)
+		return found || strings.Contains(name, ": ")
 	}
 	for _, name := range l.Columns {
 		if name = figureName(name); !isMetric(name) && facts()[name] == nil {
@@ -95,7 +97,7 @@ func (l Layout) Check(axes []string, plots []Plot) error {
 		case !isMetric(p.figure):
 			return unknownColumn("figure for the chart "+strconv.Quote(p.text)+":", p.figure, all)
 		case p.over != "" && !slices.Contains(axes, p.over):
-			return &LayoutError{fmt.Sprintf("the chart %q is by %q, which does not vary; there vary %s", p.text, p.over, strings.Join(axes, ", "))}
+			return p.doesNotVary(axes)
 		}
 	}
 	return nil
@@ -118,18 +120,10 @@ func Configurations(groups []Group, l Layout) (table report.Table, remarks []str
 	}
 	for _, r := range l.Reported {
 		if r.Remark != "" {
-			remarks = append(remarks, nameOfValues(r.Values)+": "+r.Remark)
+			remarks = append(remarks, named(r.Values, ", ")+": "+r.Remark)
 		}
 	}
 	return t.table(l.Reported), remarks, nil
-}
-
-func nameOfValues(values []report.Setting) string {
-	var parts []string
-	for _, v := range values {
-		parts = append(parts, v.Name+"="+v.Value)
-	}
-	return strings.Join(parts, ", ")
 }
 
 func withResults(groups []Group) []Group {
@@ -177,12 +171,9 @@ func (t *configurationTable) choose(had []Group, l Layout) error {
 	for _, name := range names {
 		name = figureName(name)
 		c := column{name: name, fact: facts()[name]}
-		at := slices.IndexFunc(all, func(m metric) bool { return m.name == name })
-		if c.fact == nil {
-			if at < 0 {
-				return unknownColumn("column", name, all)
-			}
-			c.metric = all[at]
+		var found bool
+		if c.metric, found = find(all, name); !found && c.fact == nil {
+			return unknownColumn("column", name, all)
 		}
 		t.columns = append(t.columns, c)
 	}
@@ -216,27 +207,20 @@ func (t *configurationTable) sort(by string) error {
 	}
 	if slices.Contains(t.axes, by) {
 		slices.SortStableFunc(t.groups, func(a, b Group) int {
-			x, _ := a.value(by)
-			y, _ := b.value(by)
-			return compareValues(x, y)
+			return compareValues(value(a.Values, by), value(b.Values, by))
 		})
 		return nil
 	}
 	all := metrics()
-	at := slices.IndexFunc(all, func(m metric) bool { return m.name == by })
-	if at < 0 {
+	m, found := find(all, by)
+	if !found {
 		return unknownColumn("column to sort by", by, all)
 	}
-	m := all[at]
 	slices.SortStableFunc(t.groups, func(a, b Group) int {
-		x, y := middleOf(m, a), middleOf(m, b)
-		switch {
-		case x == y:
-			return 0
-		case (x < y) == m.moreIsBetter:
-			return 1
+		if m.moreIsBetter {
+			a, b = b, a
 		}
-		return -1
+		return cmp.Compare(middleOf(m, a), middleOf(m, b))
 	})
 	return nil
 }
@@ -257,13 +241,7 @@ func compareValues(a, b string) int {
 	if notX != nil || notY != nil {
 		return strings.Compare(a, b)
 	}
-	switch {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	}
-	return 0
+	return cmp.Compare(x, y)
 }
 
 func (t *configurationTable) table(reported []Reported) report.Table {
@@ -319,7 +297,7 @@ func withoutIdle(t report.Table) report.Table {
 // of reports whether it is about a group.
 func (r Reported) of(g Group) bool {
 	for _, v := range r.Values {
-		if had, has := g.value(v.Name); !has || had != v.Value {
+		if value(g.Values, v.Name) != v.Value {
 			return false
 		}
 	}
@@ -329,11 +307,7 @@ func (r Reported) of(g Group) bool {
 func (t *configurationTable) row(g Group, r Reported) []string {
 	var row []string
 	for _, axis := range t.axes {
-		value, has := g.value(axis)
-		if !has {
-			value = quantity.None
-		}
-		row = append(row, value)
+		row = append(row, cmp.Or(value(g.Values, axis), quantity.None))
 	}
 	if len(t.axes) == 0 {
 		row = append(row, g.Name)

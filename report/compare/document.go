@@ -82,10 +82,10 @@ func metricTables(all []*Comparison) []report.Table {
 }
 
 // written is the median of a metric over the runs of a group, marked where it is not to be
-// believed. What data takes on disk does not rest on the measurement.
+// believed.
 func (g Group) written(m metric, s Spread) string {
 	text := m.format(s.Median)
-	if g.unbelieved() && m.unit != sizeBytes {
+	if g.doubted(m) {
 		return report.Doubtful(text)
 	}
 	return text

@@ -88,10 +88,7 @@ func (g Gate) judge(c *Comparison, gates int) (GateResult, error) {
 	default:
 		return GateResult{}, &GateError{g.text, fmt.Sprintf("%d against %d runs are too few to tell a change from chance; make five of each (--repeat 5)", row.A.Runs, row.B.Runs)}
 	}
-	moved := valuesOf(row.metric, c.A)
-	for i := range moved {
-		moved[i] *= 1 + g.limit
-	}
+	moved := c.A.moved(row.metric, 1+g.limit)
 	values := valuesOf(row.metric, c.B)
 	p := probability(moved, values) / 2
 	middle := spreadOf(moved).Median

@@ -26,16 +26,6 @@ type Group struct {
 	Failed, Waiting int
 }
 
-// value is the group's of an axis; false if the series does not vary it.
-func (g Group) value(axis string) (string, bool) {
-	for _, v := range g.Values {
-		if v.Name == axis {
-			return v.Value, true
-		}
-	}
-	return "", false
-}
-
 // Run is one run, as far as a comparison needs it.
 type Run struct {
 	Folder  string         `json:"folder"`

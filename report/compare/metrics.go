@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"slices"
+
 	"assay/internal/quantity"
 	"assay/measure"
 	"assay/report"
@@ -192,6 +194,15 @@ func metricsOf(groups []Group) []metric {
 		}
 	}
 	return had
+}
+
+// find is the metric of a name; false if there is none among these.
+func find(all []metric, name string) (metric, bool) {
+	at := slices.IndexFunc(all, func(m metric) bool { return m.name == name })
+	if at < 0 {
+		return metric{}, false
+	}
+	return all[at], true
 }
 
 func everyRunHas(groups []Group, m metric) bool {

@@ -65,20 +65,17 @@ func Plots(groups []Group, plots []Plot) (lines []report.LineChart, bars []repor
 			if len(chart.Bars) > 0 {
 				bars = append(bars, chart)
 			}
-			continue
-		case overTimeWord, overPercentilesWord:
-			at := 0
-			if p.over == overPercentilesWord {
-				at = 1
+		case overTimeWord:
+			lines = append(lines, throughputOverTime(had))
+		case overPercentilesWord:
+			lines = append(lines, timesByPercentile(had))
+		default:
+			chart, err := p.lines(had)
+			if err != nil {
+				return nil, nil, err
 			}
-			lines = append(lines, courses(had)[at])
-			continue
+			lines = append(lines, chart)
 		}
-		chart, err := p.lines(had)
-		if err != nil {
-			return nil, nil, err
-		}
-		lines = append(lines, chart)
 	}
 	lines = slices.DeleteFunc(lines, func(c report.LineChart) bool { return len(c.Lines) == 0 })
 	return lines, bars, nil
@@ -86,11 +83,11 @@ func Plots(groups []Group, plots []Plot) (lines []report.LineChart, bars []repor
 
 func (p Plot) metric(groups []Group) (metric, error) {
 	all := append(metrics(), roundMetrics(groups[0].Runs[0].Result)...)
-	at := slices.IndexFunc(all, func(m metric) bool { return m.name == p.figure })
-	if at < 0 {
-		return metric{}, unknownColumn("figure for the chart "+strconv.Quote(p.text)+":", p.figure, all)
+	m, found := find(all, p.figure)
+	if !found {
+		return m, unknownColumn("figure for the chart "+strconv.Quote(p.text)+":", p.figure, all)
 	}
-	return all[at], nil
+	return m, nil
 }
 
 // bars has a bar for each group that has the figure.
@@ -105,7 +102,7 @@ func (p Plot) bars(groups []Group) (report.BarChart, error) {
 			continue
 		}
 		s := g.spread(m)
-		b := report.Bar{Name: g.Name, Value: s.Median, Low: s.Low, High: s.High, Doubted: g.unbelieved() && m.unit != sizeBytes}
+		b := report.Bar{Name: g.Name, Value: s.Median, Low: s.Low, High: s.High, Doubted: g.doubted(m)}
 		if values := valuesOf(m, g); len(values) > 1 {
 			b.Runs = values
 		}
@@ -125,14 +122,13 @@ func (p Plot) lines(groups []Group) (report.LineChart, error) {
 	}
 	chart := report.LineChart{Title: capital(p.text), Across: p.over, Up: m.name + ", median over the runs", Format: m.format}
 	for _, g := range groups {
-		value, has := g.value(p.over)
-		if !has {
-			axes := axesOf(groups, nil)
-			return chart, &LayoutError{fmt.Sprintf("the chart %q is by %q, which does not vary; there vary %s", p.text, p.over, strings.Join(axes, ", "))}
+		of := value(g.Values, p.over)
+		if of == "" {
+			return chart, p.doesNotVary(axesOf(groups, nil))
 		}
-		x, err := strconv.ParseFloat(value, 64)
+		x, err := strconv.ParseFloat(of, 64)
 		if err != nil {
-			return chart, &LayoutError{fmt.Sprintf("the chart %q is by %s, whose value %q is no number", p.text, p.over, value)}
+			return chart, &LayoutError{fmt.Sprintf("the chart %q is by %s, whose value %q is no number", p.text, p.over, of)}
 		}
 		if everyRunHas([]Group{g}, m) {
 			addPoint(&chart, g.without(p.over), x, g.spread(m).Median)
@@ -142,6 +138,10 @@ func (p Plot) lines(groups []Group) (report.LineChart, error) {
 		slices.SortFunc(chart.Lines[i].Points, func(a, b [2]float64) int { return cmp.Compare(a[0], b[0]) })
 	}
 	return chart, nil
+}
+
+func (p Plot) doesNotVary(axes []string) error {
+	return &LayoutError{fmt.Sprintf("the chart %q is by %q, which does not vary; there vary %s", p.text, p.over, strings.Join(axes, ", "))}
 }
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
@@ -159,7 +159,7 @@ func addPoint(c *report.LineChart, name string, x, y float64) {
 // without names the group by its values but that of an axis.
 func (g Group) without(axis string) string {
 	rest := slices.DeleteFunc(slices.Clone(g.Values), func(v report.Setting) bool { return v.Name == axis })
-	return cmp.Or(nameOfValues(rest), "measured")
+	return cmp.Or(named(rest, ", "), "measured")
 }
 
 // overRounds draws what each round of the work took, or left on the disk: medians over the

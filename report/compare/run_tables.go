@@ -103,13 +103,13 @@ func roundsTable(groups []Group) []report.Table {
 		for _, round := range first.Rounds {
 			line := []string{cmp.Or(g.Name, "all"), round.Name}
 			for _, figure := range []string{"took", "rows", "p50"} {
-				at := slices.IndexFunc(own, func(m metric) bool { return m.name == round.Name+": "+figure })
-				if at < 0 || !everyRunHas([]Group{g}, own[at]) {
+				m, found := find(own, round.Name+": "+figure)
+				if !found || !everyRunHas([]Group{g}, m) {
 					line = append(line, quantity.None, "")
 					continue
 				}
-				s := spreadOf(valuesOf(own[at], g))
-				line = append(line, g.written(own[at], s), shareText(s))
+				s := spreadOf(valuesOf(m, g))
+				line = append(line, g.written(m, s), shareText(s))
 			}
 			t.Rows = append(t.Rows, line)
 		}

@@ -69,8 +69,7 @@ func (g Group) clients() int { return g.Runs[0].Result.Load.Clients }
 
 // figure is the median of a metric of a group; false if a run does not have it.
 func (g Group) figure(name string) (float64, bool) {
-	all := metrics()
-	m := all[slices.IndexFunc(all, func(m metric) bool { return m.name == name })]
+	m, _ := find(metrics(), name)
 	values := valuesOf(m, g)
 	if len(values) < len(g.believed()) {
 		return 0, false

@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"assay/check"
@@ -130,7 +129,7 @@ func (m MetricTrend) chart() report.LineChart {
 		each.Points = append(each.Points, [2]float64{float64(i + 1), v})
 		mean.Points = append(mean.Points, [2]float64{float64(i + 1), at})
 	}
-	return report.LineChart{Title: strings.ToUpper(m.Metric[:1]) + m.Metric[1:], Across: "run", Up: m.Metric, Format: m.metric.format, Lines: []report.ChartLine{each, mean}}
+	return report.LineChart{Title: capital(m.Metric), Across: "run", Up: m.Metric, Format: m.metric.format, Lines: []report.ChartLine{each, mean}}
 }
 
 func average(values []float64) (mean float64) {
