@@ -163,6 +163,7 @@ func (f *studyFlags) open(path string, text []byte) (err error) {
 func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study, plans []plannedExperiment) error {
 	out, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	var all []*report.RunSeries
+	groups := map[string][]compare.Group{}
 	var cut error
 	for i, p := range plans {
 		if !f.quiet {
@@ -173,7 +174,7 @@ func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study,
 		made, _, err := makeSeries(cmd, version, p.plan, &own)
 		if made != nil {
 			all = append(all, made)
-			if problem := f.publish(s, plans[:len(all)]); problem != nil { // it grows with each experiment
+			if problem := f.publish(s, plans[:len(all)], groups); problem != nil { // it grows with each experiment
 				return errors.Join(problem, err)
 			}
 		}
@@ -213,17 +214,16 @@ func (f *studyFlags) answer(s *study.Study, plans []plannedExperiment, made []*r
 }
 
 // publish writes the article of the experiments that are made so far and the table of their
-// runs into the study's folder. An experiment without a result says so.
-func (f *studyFlags) publish(s *study.Study, plans []plannedExperiment) error {
-	groups := map[string][]compare.Group{}
+// runs into the study's folder. It reads the last of them and adds it to groups, which have the
+// others. An experiment without a result says so.
+func (f *studyFlags) publish(s *study.Study, plans []plannedExperiment, groups map[string][]compare.Group) error {
+	last := plans[len(plans)-1].experiment.Name
+	if own, err := compare.Read(filepath.Join(f.out, last)); err == nil {
+		groups[last] = own
+	}
 	var runs []compare.Group
 	for _, p := range plans {
-		own, err := compare.Read(filepath.Join(f.out, p.experiment.Name))
-		if err != nil {
-			continue
-		}
-		groups[p.experiment.Name] = own
-		runs = append(runs, own...)
+		runs = append(runs, groups[p.experiment.Name]...)
 	}
 	whole := f.article(s, plans, groups)
 	return errors.Join(writeTo(filepath.Join(f.out, report.FileArticleText), whole.Markdown), writeTo(filepath.Join(f.out, report.FileArticle), whole.HTML),

@@ -12,6 +12,7 @@ import (
 	"assay/report/article"
 	"assay/report/compare"
 	"assay/runner/study"
+	"assay/store"
 )
 
 // checkProse says what of the columns, charts and claims cannot be used, before any run is
@@ -30,7 +31,7 @@ func checkProse(s *study.Study) error {
 		if c.Claim == "" {
 			continue
 		}
-		if _, err := compare.ParseClaim(c.Claim); err != nil {
+		if _, err := claimOf(c); err != nil {
 			return &study.Error{Path: s.Path, Position: c.At, Problem: err.Error()}
 		}
 	}
@@ -152,11 +153,34 @@ func sectionOf(e study.Experiment, groups []compare.Group) article.Section {
 	return section
 }
 
+// settingsOf are values as series and reports have them, without passwords.
 func settingsOf(values []study.Value) (all []report.Setting) {
 	for _, v := range values {
-		all = append(all, report.Setting{Name: v.Axis, Value: v.Text})
+		text := v.Text
+		if v.Axis == flagDatabase {
+			text = store.Redact(text)
+		}
+		all = append(all, report.Setting{Name: v.Axis, Value: text})
 	}
 	return all
+}
+
+const flagDatabase = "db"
+
+// claimOf reads a claim, in which addresses stand as reports have them: without passwords.
+func claimOf(c study.Conclusion) (compare.Claim, error) {
+	words := strings.Split(c.Claim, " ")
+	for i, word := range words {
+		if !strings.Contains(word, "://") {
+			continue
+		}
+		if address, of := strings.CutPrefix(word, flagDatabase+"="); of {
+			words[i] = flagDatabase + "=" + store.Redact(address)
+		} else {
+			words[i] = store.Redact(word)
+		}
+	}
+	return compare.ParseClaim(strings.Join(words, " "))
 }
 
 // sentence is the name of an experiment as a heading.
@@ -174,7 +198,7 @@ func conclusionOf(c study.Conclusion, groups map[string][]compare.Group) article
 		out.Problem = "experiment " + c.Experiment + " has no result"
 		return out
 	}
-	claim, err := compare.ParseClaim(c.Claim)
+	claim, err := claimOf(c)
 	if err == nil {
 		var result compare.ClaimResult
 		if result, err = claim.Judge(groups[c.Experiment]); err == nil {

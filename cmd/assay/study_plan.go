@@ -60,15 +60,7 @@ func (f *studyFlags) plan(cmd *cobra.Command, s *study.Study, e study.Experiment
 		if p.Repeats != out.plan.Repeats || p.Base.Load.Seed != out.plan.Base.Load.Seed || sharing != out.sharing {
 			return out, &study.Error{Path: s.Path, Position: e.At, Problem: "repeat, seed and agents are those of a whole experiment and cannot vary in it"}
 		}
-		var values []report.Setting
-		for _, v := range c.Values {
-			text := v.Text
-			if v.Axis == "db" {
-				text = store.Redact(text)
-			}
-			values = append(values, report.Setting{Name: v.Axis, Value: text})
-		}
-		out.plan.Configurations = append(out.plan.Configurations, series.Configuration{Configuration: report.Configuration{Values: values}, Scenario: p.Base})
+		out.plan.Configurations = append(out.plan.Configurations, series.Configuration{Configuration: report.Configuration{Values: settingsOf(c.Values)}, Scenario: p.Base})
 	}
 	if err := out.plan.Validate(); err != nil {
 		return out, &study.Error{Path: s.Path, Position: e.At, Problem: err.Error()}

@@ -248,3 +248,31 @@ func TestStudyRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestStudyKeepsPasswords: an address with a password is in no file of a study's report, wherever
+// the study names it.
+func TestStudyKeepsPasswords(t *testing.T) {
+	t.Parallel()
+	const address = "mem://clerk:hidden-one@host"
+	dir, file := studyFile(t, `defaults: {accounts: 100, ops: 30, repeat: 1}
+experiments:
+  transfers:
+    workload: bank
+    matrix: {db: ["mem://", "`+address+`"]}
+    reported: [{db: "`+address+`", throughput: 5, remark: "as said"}]
+conclusions:
+  - {text: One is faster., claim: "db=mem:// > db=`+address+` in tps"}
+  - {text: One is slower., claim: "`+address+` < mem:// in tps"}
+  - {text: Neither is., claim: "mem://clerk:hidden-one@nowhere > mem:// in tps"}
+`)
+	e := assay(t, dir, "study", file, "--out", "made")
+	for _, name := range []string{"study.md", "study.html", "runs.csv", "transfers/series.json"} {
+		if strings.Contains(readFile(t, dir, "made", name), "hidden-one") {
+			t.Errorf("%s tells the password", name)
+		}
+	}
+	if strings.Contains(e.stdout+e.stderr, "hidden-one") {
+		t.Error("the output tells the password")
+	}
+	expect.Text(t, "study.md", readFile(t, dir, "made", "study.md"), "5.00/s", "as said", "no configuration with db=mem://clerk:xxxxx&#64;host has a run", "no configuration has mem://clerk:xxxxx&#64;nowhere")
+}
