@@ -129,7 +129,9 @@ func (r *sqlRun) send(s *sqlStatement, command *pgbench.Command) error {
 			return errors.New("\\gset and \\aset cannot be in a pipeline, whose answers come at its end")
 		}
 		r.piped = append(r.piped, text)
-		r.noted = append(r.noted, piped{s.kind, step{statement: r.statement(s, of), rows: -1, line: command.Line}})
+		if r.call.watch != nil {
+			r.noted = append(r.noted, piped{s.kind, step{statement: r.statement(s, of), rows: -1, line: command.Line}})
+		}
 		return nil
 	}
 	results, err := r.watched(text, s, command)
