@@ -49,7 +49,7 @@ type Action struct {
 	restarts bool
 
 	// choose picks whom it is done to where that is not one or all of the nodes; nil else.
-	choose func(target string, all []string, primary string, random *rand.Rand) (choice, error)
+	choose func(target string, members []member, primary string, random *rand.Rand) (choice, error)
 	// fits tells by a *TargetError of what else it takes of the members; nil for nothing.
 	fits func(f Fault, members []member) error
 	// disk is the kind of disk that the nodes must have of their own; nil for none.
@@ -109,13 +109,6 @@ func (a Action) Summary() string {
 		return "with --kubernetes: " + a.Pods
 	}
 	return a.Effect
-}
-
-// aNode stands for the names of nodes in a list of targets.
-const aNode = "a node's name such as n2 or pod/NAME"
-
-func nodeTargets() []string {
-	return []string{TargetPrimary, TargetSecondary, TargetAny, TargetAll, aNode}
 }
 
 // Lookup finds the action of a name.

@@ -1,17 +1,16 @@
 package fault
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 )
 
 // member is a node as far as the choice goes.
 type member struct {
 	name    string
 	arbiter bool
+	labels  map[string]string // of a pod
 }
 
 // Name implements named.
@@ -54,33 +53,14 @@ func randomness(seed uint64, o Occurrence) *rand.Rand {
 // is none or nobody knows.
 func choose(f Fault, members []member, primary string, random *rand.Rand) (choice, error) {
 	if a, _ := Lookup(f.Action); a.choose != nil {
-		return a.choose(f.Target, names(members), primary, random)
+		return a.choose(f.Target, members, primary, random)
 	}
-	withData := holders(members)
-	switch f.Target {
-	case TargetAll:
-		return choice{nodes: names(members)}, nil
-	case TargetPrimary:
-		if primary == "" {
-			return choice{}, errors.New("there is no primary")
-		}
-		return choice{nodes: []string{primary}}, nil
-	case TargetSecondary:
-		if primary == "" {
-			return choice{}, errors.New("there is no primary, and so no secondary")
-		}
-		withData = slices.DeleteFunc(withData, func(name string) bool { return name == primary })
-		fallthrough
-	case TargetAny:
-		if len(withData) == 0 {
-			return choice{}, fmt.Errorf("there is no node to choose as %s", f.Target)
-		}
-		return choice{nodes: []string{withData[random.IntN(len(withData))]}}, nil
+	all, _ := sides(f.Target)
+	if len(all) != 1 {
+		return choice{}, fmt.Errorf("%s knows no target %q", f.Action, f.Target)
 	}
-	if !slices.Contains(names(members), f.node()) {
-		return choice{}, fmt.Errorf("there is no node %s", f.node())
-	}
-	return choice{nodes: []string{f.node()}}, nil
+	nodes, err := all[0].choose(members, primary, random)
+	return choice{nodes: nodes}, err
 }
 
 // holders are the names of the nodes that hold data.
@@ -92,9 +72,6 @@ func holders(members []member) (all []string) {
 	}
 	return all
 }
-
-// node is the target as a node's name.
-func (f Fault) node() string { return strings.TrimPrefix(f.Target, PodPrefix) }
 
 func names[N named](nodes []N) (all []string) {
 	for _, n := range nodes {

@@ -106,6 +106,87 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
+// TestPairs: the two sides lose sight of each other, and everybody else sees both.
+func TestPairs(t *testing.T) {
+	random := randomness(3, Occurrence{})
+	for _, c := range []struct{ target, nodes, blind string }{
+		{"n1,n3", "n1 n3", "n1<n3 n3<n1"},
+		{"n3>n1", "n1 n3", "n1<n3"},
+		{"primary,n3", "n2 n3", "n2<n3 n3<n2"},
+		{"n1>primary", "n1 n2", "n2<n1"},
+		{"primary,all", "n2", "n1<n2 n2<n1 n2<n3 n2<n4 n3<n2 n4<n2"},
+		{"all>n4", "n4", "n4<n1 n4<n2 n4<n3"},
+		{"n4>all", "n4", "n1<n4 n2<n4 n3<n4"},
+		{"2,all", "", ""},
+		{"any,any", "", ""},
+		{"secondary,primary", "", ""},
+		{"all[role=a],all[role=b]", "n1 n2", "n1<n3 n2<n3 n3<n1 n3<n2"},
+	} {
+		members := nodes(4, 0)
+		for i, role := range []string{"a", "a", "b"} {
+			members[i].labels = map[string]string{"role": role}
+		}
+		f := parse(t, "partition "+c.target)[0]
+		expect.NoError(t, checkTarget(f, members))
+		chosen, err := choose(f, members, "n2", random)
+		expect.NoError(t, err)
+		var blind []string
+		for _, a := range names(members) {
+			for _, b := range names(members) {
+				if a != b && !sees(chosen, a, b) {
+					blind = append(blind, a+"<"+b)
+				}
+			}
+		}
+		if c.nodes == "" { // chosen by chance
+			if len(blind) < 2 || chosen.detail == "" || len(chosen.nodes) == 0 {
+				t.Errorf("%s: %+v", c.target, chosen)
+			}
+			continue
+		}
+		if strings.Join(blind, " ") != c.blind || strings.Join(slices.Sorted(slices.Values(chosen.nodes)), " ") != c.nodes {
+			t.Errorf("%s: %v of %+v", c.target, blind, chosen)
+		}
+	}
+	for target, want := range map[string]string{"primary,n2": "cannot be parted from itself", "n2>primary": "n2 is on both sides"} {
+		if _, err := choose(parse(t, "partition "+target)[0], nodes(3, 0), "n2", random); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", target, err)
+		}
+	}
+}
+
+// TestNumbers: as many nodes as are asked for, with the labels that are asked for.
+func TestNumbers(t *testing.T) {
+	members := nodes(5, 1)
+	for i := range members[:3] {
+		members[i].labels = map[string]string{"role": "standby"}
+	}
+	counts := map[string]map[int]bool{}
+	for seed := range uint64(100) {
+		for _, target := range []string{"2", "50%", "0..50%", "100%", "2[role=standby]", "all[role=standby]"} {
+			c, err := choose(Fault{Action: "kill", Target: target}, members, "n1", randomness(seed, Occurrence{}))
+			if err != nil && !(target == "0..50%" && strings.Contains(err.Error(), "is none")) {
+				t.Fatalf("%s: %v", target, err)
+			}
+			if counts[target] == nil {
+				counts[target] = map[int]bool{}
+			}
+			counts[target][len(c.nodes)] = true
+			if strings.Contains(target, "[") && (slices.Contains(c.nodes, "n4") || slices.Contains(c.nodes, "n5")) || slices.Contains(c.nodes, "n6") {
+				t.Fatalf("%s chose %v", target, c.nodes)
+			}
+			if !slices.IsSorted(c.nodes) || len(slices.Compact(slices.Clone(c.nodes))) != len(c.nodes) {
+				t.Fatalf("%s chose %v", target, c.nodes)
+			}
+		}
+	}
+	want := map[string]map[int]bool{"2": {2: true}, "50%": {2: true}, "0..50%": {0: true, 1: true, 2: true}, "100%": {5: true},
+		"2[role=standby]": {2: true}, "all[role=standby]": {3: true}}
+	if !reflect.DeepEqual(counts, want) {
+		t.Errorf("%v", counts)
+	}
+}
+
 func TestRing(t *testing.T) {
 	if _, err := choose(Fault{Action: "partition", Target: shapeRing}, nodes(3, 0), "", randomness(1, Occurrence{})); err == nil {
 		t.Error("a ring of three parts nobody")
@@ -130,6 +211,12 @@ func TestCheckTarget(t *testing.T) {
 		"kill n7":          "there is no node n7; want one of n1, n2, n3",
 		"partition ring":   "with 3 nodes it parts nobody; want at least 4 nodes",
 		"kill n3":          "",
+		"partition n1,n7":  "there is no node n7",
+		"partition n1,n2":  "",
+		"kill 4":           "there are only 3 nodes with data; want at most 3",
+		"kill 20%":         "20% of 3 nodes with data is none",
+		"kill 0..20%":      "is none",
+		"kill any[a=b]":    "no node has the labels a=b",
 		"partition halves": "",
 	} {
 		err := checkTarget(parse(t, text)[0], nodes(3, 0))

@@ -100,6 +100,8 @@ var real = []struct{ fault, proof, healing string }{
 	{"partition halves at 0s for 2s", "packets dropped", "the rule is gone"},
 	{"partition one at 0s for 4s", "packets dropped", "the rule is gone"},
 	{"partition oneway at 0s for 2s", "packets dropped", "the rule is gone"},
+	{"partition n1,n2 at 0s for 2s", "n2: does not connect with it; n3: connects with both sides", "the rule is gone"},
+	{"partition primary>secondary at 0s for 2s", ": connects with both sides", "the rule is gone"},
 	{"flaky=20% any at 0s for 2s", "dropped", "the rule is gone"},
 	{"slowcpu=0.01 n2 at 0s for 3s", "throttled the server", "the limit is gone"},
 	{"slowdisk=1MiB all at 0s for 300ms", "holds the limit of 1MiB a second", "the limit is gone"},

@@ -13,7 +13,7 @@ import (
 func grow() Action {
 	return Action{Name: "grow", Targets: []string{"cluster"}, Lasts: true, part: partProcess, state: "being added", restarts: true,
 		Effect: "adds a node that is new; healing removes it in order, and its data",
-		choose: func(string, []string, string, *rand.Rand) (choice, error) { return choice{}, nil },
+		choose: func(string, []member, string, *rand.Rand) (choice, error) { return choice{}, nil },
 		check:  checkResizable,
 		on:     func(t task) (injector, error) { return &addition{cluster: t.cluster, acquire: t.acquire}, nil }}
 }

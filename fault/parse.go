@@ -3,7 +3,6 @@ package fault
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -133,8 +132,7 @@ func (p *parser) target(w word, found bool) error {
 	if !found {
 		return p.fail(w.at, want, "the target is missing")
 	}
-	named := slices.Contains(p.about.Targets, aNode) && (nodeName().MatchString(w.text) || podName().MatchString(w.text))
-	if !named && !slices.Contains(p.about.Targets, w.text) {
+	if !p.about.aims(w.text) {
 		want += spelling.Hint(w.text, "", p.about.Targets)
 		return p.fail(w.at, want, "%s knows no target %q", p.fault.Action, w.text)
 	}

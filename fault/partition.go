@@ -1,11 +1,14 @@
 package fault
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
+	"assay/cluster"
 	"assay/cluster/kubernetes"
 	"assay/cluster/machine"
 )
@@ -25,11 +28,14 @@ const (
 
 // partition cuts nodes off from other nodes; assay still reaches all of them.
 func partition() Action {
-	return Action{Name: "partition", Targets: []string{shapeHalves, shapeOne, shapeRing, shapeOneway}, Lasts: true, Divides: true, part: partNetwork, state: "cut off",
-		Effect: "drops packets between nodes; clients reach all of them",
+	return Action{Name: "partition", Targets: []string{shapeHalves, shapeOne, shapeRing, shapeOneway, aPair}, Lasts: true, Divides: true, part: partNetwork, state: "cut off",
+		Effect: "drops packets between nodes, of all or of two sides; clients reach all of them, and the nodes of neither side see both",
 		choose: choosePartition,
 		fits: func(f Fault, members []member) error {
 			least := leastNodes(f.Target)
+			if all, _ := sides(f.Target); len(all) == 2 && all[0].word == TargetSecondary && all[1] == all[0] {
+				least++ // the primary is on no side
+			}
 			if len(members) >= least {
 				return nil
 			}
@@ -44,6 +50,7 @@ func partition() Action {
 
 func partitionServers(t task) (injector, error) {
 	var all together
+	third := slices.DeleteFunc(t.cluster.Nodes(), func(n *cluster.Node) bool { return slices.Contains(t.affected(), n.Name()) })
 	for _, c := range t.cuts {
 		nodes, err := t.find(append([]string{c.node}, c.from...)...)
 		if err != nil {
@@ -57,13 +64,18 @@ func partitionServers(t task) (injector, error) {
 		for _, p := range peers {
 			rule.Peers = append(rule.Peers, p.Machine().Address())
 		}
-		all = append(all, &dropRule{Node: node, rule: rule, acquire: t.acquire, dial: fromPeers(node, peers)})
+		drop := &dropRule{Node: node, rule: rule, acquire: t.acquire, dial: fromPeers(node, peers)}
+		all = append(all, &cutNode{dropRule: drop, peers: peers, third: third})
 	}
 	return all, nil
 }
 
 // choosePartition chooses who is parted from whom.
-func choosePartition(shape string, all []string, primary string, random *rand.Rand) (choice, error) {
+func choosePartition(shape string, members []member, primary string, random *rand.Rand) (choice, error) {
+	all := names(members)
+	if pair, oneway := sides(shape); len(pair) == 2 {
+		return choosePair(pair, oneway, members, primary, random)
+	}
 	if len(all) < leastNodes(shape) {
 		return choice{}, fmt.Errorf("partition %s takes at least %d nodes", shape, leastNodes(shape))
 	}
@@ -119,4 +131,101 @@ func ring(all []string) choice {
 		c.cuts = append(c.cuts, cut{node: name, from: without(all, neighbours)})
 	}
 	return c
+}
+
+// choosePair parts two sides from each other, or has the second hear nothing of the first.
+// Who is named goes first, and all are those that are left.
+func choosePair(pair []side, oneway bool, members []member, primary string, random *rand.Rand) (choice, error) {
+	rank := func(s side) int {
+		switch {
+		case s.named || s.word == TargetPrimary:
+			return 0
+		case s.word == TargetAll:
+			return 2
+		}
+		return 1
+	}
+	order := []int{0, 1}
+	if rank(pair[1]) < rank(pair[0]) {
+		order = []int{1, 0}
+	}
+	var chosen [2][]string
+	left := members
+	for _, i := range order {
+		nodes, err := pair[i].choose(left, primary, random)
+		if err == nil && len(nodes) == 0 {
+			err = fmt.Errorf("there is no node to choose as %s", pair[i].word)
+		}
+		if err != nil {
+			return choice{}, err
+		}
+		if other := chosen[1-i]; slices.ContainsFunc(nodes, func(n string) bool { return slices.Contains(other, n) }) {
+			return choice{}, fmt.Errorf("%s is on both sides, and cannot be parted from itself", joined(nodes))
+		}
+		chosen[i] = nodes
+		left = slices.DeleteFunc(slices.Clone(left), func(m member) bool { return slices.Contains(nodes, m.name) && rank(pair[1-i]) > 0 })
+	}
+	from, to := chosen[0], chosen[1]
+	c := choice{detail: joined(from) + " | " + joined(to)}
+	if oneway {
+		c.detail = joined(to) + " hears nothing of " + joined(from) + ", but is heard"
+	}
+	deaf, mute := from, to
+	if oneway {
+		deaf, mute = to, from
+	}
+	for _, name := range deaf {
+		c.cuts = append(c.cuts, cut{node: name, from: mute, inOnly: oneway})
+	}
+	for _, m := range members {
+		on := func(i int) bool { return pair[i].word != TargetAll && slices.Contains(chosen[i], m.name) }
+		if on(0) || on(1) || pair[0].word == pair[1].word && slices.Contains(from, m.name) {
+			c.nodes = append(c.nodes, m.name)
+		}
+	}
+	return c, nil
+}
+
+// cutNode is a node that is cut off from peers, and who is on neither side.
+type cutNode struct {
+	*dropRule
+	peers, third []*cluster.Node
+}
+
+// verify is that packets were dropped, and at the last look that no connection can be made
+// between the node and its peers. That the others see both is told, and is no part of the
+// proof: another fault may cut them off.
+func (n *cutNode) verify(ctx context.Context, last bool) (observation, error) {
+	seen, err := n.dropRule.verify(ctx, last)
+	if err != nil || !last {
+		return seen, err
+	}
+	parted, err := observeEach(n.peers, func(peer *cluster.Node) (observation, error) {
+		there, back := reach(ctx, n.Node, peer, probeBound), reach(ctx, peer, n.Node, probeBound)
+		if there == nil || back == nil {
+			return observation{text: "connects with it all the same"}, nil
+		}
+		return observation{proven: true, text: "does not connect with it"}, nil
+	})
+	if err != nil {
+		return seen, err
+	}
+	others, err := describeEach(n.third, func(third *cluster.Node) (string, error) {
+		for _, to := range append([]*cluster.Node{n.Node}, n.peers...) {
+			if err := reach(ctx, third, to, dialBound); err != nil && to.Running() {
+				return "does not connect with " + to.Name() + ": " + err.Error(), nil
+			}
+		}
+		return "connects with both sides", nil
+	})
+	seen.proven = seen.proven && parted.proven
+	seen.text = strings.Join(slices.DeleteFunc([]string{seen.text, parted.text, others}, func(t string) bool { return t == "" }), "; ")
+	return seen, err
+}
+
+// reach tries to connect from one node's machine with another node.
+func reach(ctx context.Context, from, to *cluster.Node, bound time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	return from.Machine().Run(func() error { return dialHere(ctx, to) })
 }

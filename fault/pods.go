@@ -56,6 +56,9 @@ func (p *Pods) check(ctx context.Context, f Fault) error {
 			}
 		}
 	}
+	if reason == "" {
+		reason, instead = p.strangers(ctx, f, all)
+	}
 	if reason != "" {
 		return &UnavailableError{Action: f.Action, Reason: reason, Instead: instead}
 	}
@@ -65,6 +68,26 @@ func (p *Pods) check(ctx context.Context, f Fault) error {
 		}
 	}
 	return nil
+}
+
+// strangers says which pods the fault's labels mean that are none of these.
+func (p *Pods) strangers(ctx context.Context, f Fault, all []kubernetes.Pod) (reason, instead string) {
+	aimed, _ := sides(f.Target)
+	for _, s := range aimed {
+		if s.selector == "" {
+			continue
+		}
+		meant, err := p.Client.Pods(ctx, kubernetes.Target{Namespace: p.Target.Namespace, Selector: s.selector})
+		if err != nil {
+			return err.Error(), "" // those that there are were looked for before
+		}
+		for _, pod := range meant {
+			if !slices.ContainsFunc(all, func(own kubernetes.Pod) bool { return own.UID == pod.UID }) {
+				return fmt.Sprintf("the labels %s mean pod %s too, which is none of %s", s.selector, pod.Name, p.Target), "add labels that only the database's pods have"
+			}
+		}
+	}
+	return "", ""
 }
 
 // look finds the pods as they are now; with an error, as they were seen last.
@@ -88,7 +111,7 @@ func (p *Pods) pods(ctx context.Context) []kubernetes.Pod {
 func (p *Pods) members(ctx context.Context) (all []member, err error) {
 	pods, err := p.look(ctx)
 	for _, pod := range pods {
-		all = append(all, member{name: pod.Name})
+		all = append(all, member{name: pod.Name, labels: pod.Labels})
 	}
 	return all, err
 }

@@ -190,6 +190,7 @@ func testEachAction(t *testing.T, api *kubernetestest.Server, s *podSet) {
 			{"io-delay pod/db-0 at 0s for 300ms", "IOChaos into"}, {"disk-full pod/db-1 at 0s for 300ms", "IOChaos into"},
 			{"read-error=base/*/* pod/db-2 at 0s for 300ms", "IOChaos into"}, {"clock=-5m any at 0s for 300ms", "TimeChaos into"},
 			{"stress-cpu=2 any at 0s for 300ms", "StressChaos into"}, {"stress-memory=64MiB any at 0s for 300ms", "StressChaos into"}},
+		{{"partition pod/db-0,pod/db-2 at 0s for 300ms", "NetworkChaos into"}, {"container-kill any[app=db] at 0s", "were started again"}},
 		{{"partition oneway at 0s for 300ms", "NetworkChaos into"}, {"delay=20ms pod/db-0 at 0s for 300ms", "NetworkChaos into"},
 			{"bandwidth=1MiB pod/db-1 at 0s for 300ms", "NetworkChaos into"}},
 	} {
@@ -287,6 +288,8 @@ func testRefused(t *testing.T, api *kubernetestest.Server, s *podSet) {
 		"power-cut any":       "it cannot be done to pods",
 		"isolate=clients any": "from assay alone",
 		"kill pod/db-7":       "want one of db-0, db-1, db-2",
+		"kill any[app]":       "mean pod other too",
+		"kill 2[app=other]":   "no node has the labels app=other",
 		"partition ring":      "at least 4 nodes",
 	} {
 		if err := Validate(t.Context(), parse(t, text), s.pods); err == nil || !strings.Contains(err.Error(), want) {

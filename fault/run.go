@@ -273,7 +273,7 @@ func (r *runner) selectNodes(ctx context.Context, i *injecting) bool {
 // findPrimary returns the primary's name, empty if there is none and the fault
 // can do without.
 func (r *runner) findPrimary(ctx context.Context, f Fault) (string, error) {
-	needed := f.Target == TargetPrimary || f.Target == TargetSecondary
+	needed := f.needsPrimary()
 	bound := primaryLook
 	if needed {
 		bound = primaryWait

@@ -105,7 +105,7 @@ func Validate(ctx context.Context, faults []Fault, s System) error {
 		if err == nil {
 			err = s.check(ctx, f)
 		}
-		if err == nil && (f.Target == TargetPrimary || f.Target == TargetSecondary) {
+		if err == nil && f.needsPrimary() {
 			asking, cancel := context.WithTimeout(ctx, primaryWait)
 			_, err = s.primary(asking)
 			cancel()
@@ -120,16 +120,15 @@ func Validate(ctx context.Context, faults []Fault, s System) error {
 
 func checkTarget(f Fault, members []member) error {
 	a, known := Lookup(f.Action)
-	all := names(members)
+	all, _ := sides(f.Target)
+	for _, s := range all {
+		if err := s.check(f, members); err != nil {
+			return err
+		}
+	}
 	switch {
 	case !known:
 		return &UnavailableError{Action: f.Action, Reason: "there is no such action"}
-	case !slices.Contains(a.Targets, f.Target):
-		if !slices.Contains(all, f.node()) {
-			return &TargetError{Fault: f, Problem: "there is no node " + f.node(), Want: "one of " + joined(all)}
-		}
-	case f.Target == TargetSecondary && len(holders(members)) < 2:
-		return &TargetError{Fault: f, Problem: "there is only one node with data", Want: TargetPrimary + " or more nodes"}
 	case a.fits != nil:
 		return a.fits(f, members)
 	}

@@ -22,8 +22,9 @@ import (
 type Pod struct {
 	Namespace, Name string
 	// UID tells it from another one of the same name.
-	UID string
-	IP  string
+	UID    string
+	Labels map[string]string
+	IP     string
 	// Machine is the name of the Kubernetes node that it runs on.
 	Machine string
 	// Ready is what its readiness probes say; Ending is true once it was told to end.
@@ -77,7 +78,7 @@ func (c *Client) Pods(ctx context.Context, t Target) ([]Pod, error) {
 
 // podOf reads a pod (Kubernetes API reference, "Pod").
 func podOf(o *unstructured.Unstructured) Pod {
-	p := Pod{Namespace: o.GetNamespace(), Name: o.GetName(), UID: string(o.GetUID()), Ending: o.GetDeletionTimestamp() != nil}
+	p := Pod{Namespace: o.GetNamespace(), Name: o.GetName(), UID: string(o.GetUID()), Labels: o.GetLabels(), Ending: o.GetDeletionTimestamp() != nil}
 	p.IP, _, _ = unstructured.NestedString(o.Object, "status", "podIP")
 	p.Machine, _, _ = unstructured.NestedString(o.Object, "spec", "nodeName")
 	ready, _ := condition(o, "Ready")

@@ -85,14 +85,15 @@ func clusterSpecs() []string {
 	return all
 }
 
-// faultsBegun are all actions with each of their targets.
+// faultsBegun are all actions with each of their targets, or with an example of it.
 func faultsBegun() []string {
 	var all []string
 	for _, a := range fault.Actions() {
 		for _, target := range a.Targets {
-			if !strings.Contains(target, " ") { // a word, not a description
-				all = append(all, a.Name+" "+target)
+			if _, example, described := strings.Cut(target, " such as "); described { // its first example
+				target = strings.TrimSuffix(strings.Fields(example)[0], ",")
 			}
+			all = append(all, a.Name+" "+target)
 		}
 	}
 	return all

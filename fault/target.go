@@ -1,0 +1,203 @@
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"assay/cluster/kubernetes"
+)
+
+// How lists of targets describe those that are no single word.
+const (
+	aNode     = "a node's name such as n2 or pod/NAME"
+	aNumber   = "a number such as 2, 50% or 0..50% of the nodes with data"
+	aSelector = "any, all or a number of the pods with labels such as any[role=standby]"
+	aPair     = "two sides such as n1,n2 or primary,n3 or any,all, and n1>n2 for what n1 sends to n2"
+)
+
+func nodeTargets() []string {
+	return []string{TargetPrimary, TargetSecondary, TargetAny, TargetAll, aNumber, aSelector, aNode}
+}
+
+// side is a target that means nodes: what a fault is done to, or one side of a pair.
+type side struct {
+	// word is one of the Target constants, a number, or a node's name.
+	word string
+	// selector is of the labels of pods; empty for all nodes.
+	selector string
+	// count is how many nodes are meant, percent what share of them, upTo that the share is
+	// drawn anew each time from 0 to percent; 0 where the word is no such number.
+	count, percent int
+	upTo           bool
+	// named is true of a node's name.
+	named bool
+}
+
+var numberOfNodes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([1-9][0-9]{0,3}|(0\.\.)?([1-9][0-9]?|100)%)$`) })
+
+// parseSide reads one side; it is false for what means no nodes, such as a shape.
+func parseSide(text string) (side, bool) {
+	word, selector, selects := strings.Cut(text, "[")
+	s := side{word: word, selector: strings.TrimSuffix(selector, "]")}
+	if selects && (!strings.HasSuffix(selector, "]") || s.selector == "" || kubernetes.CheckSelector(s.selector) != nil) {
+		return s, false
+	}
+	switch {
+	case word == TargetAny || word == TargetAll:
+		return s, true
+	case word == TargetPrimary || word == TargetSecondary:
+		return s, !selects
+	case nodeName().MatchString(word) || podName().MatchString(word):
+		s.named, s.word = true, strings.TrimPrefix(word, PodPrefix)
+		return s, !selects
+	case !numberOfNodes().MatchString(word):
+		return s, false
+	}
+	digits, isShare := strings.CutSuffix(word, "%")
+	digits, s.upTo = strings.CutPrefix(digits, "0..")
+	n, err := strconv.Atoi(digits)
+	if isShare {
+		s.percent = n
+	} else {
+		s.count = n
+	}
+	return s, err == nil
+}
+
+// kind is how a list of targets describes the side.
+func (s side) kind() string {
+	switch {
+	case s.named:
+		return aNode
+	case s.selector != "":
+		return aSelector
+	case s.count > 0 || s.percent > 0:
+		return aNumber
+	}
+	return s.word
+}
+
+// sides are the one or two sides of a target, and whether only what the first sends to the
+// second is meant; none of a shape.
+func sides(target string) (all []side, oneway bool) {
+	texts, from, depth := []string{}, 0, 0
+	for i, c := range target {
+		switch {
+		case c == '[':
+			depth++
+		case c == ']':
+			depth--
+		case depth == 0 && (c == ',' || c == '>'):
+			oneway = oneway || c == '>'
+			texts, from = append(texts, target[from:i]), i+1
+		}
+	}
+	for _, text := range append(texts, target[from:]) {
+		s, is := parseSide(text)
+		if !is {
+			return nil, false
+		}
+		all = append(all, s)
+	}
+	return all, oneway
+}
+
+// aims reports whether the action can be done to a target.
+func (a Action) aims(target string) bool {
+	if slices.Contains(a.Targets, target) {
+		return true
+	}
+	all, _ := sides(target)
+	switch len(all) {
+	case 1:
+		return slices.Contains(a.Targets, all[0].kind())
+	case 2:
+		return slices.Contains(a.Targets, aPair) && (all[0] != all[1] || all[0].word == TargetAny || all[0].word == TargetSecondary)
+	}
+	return false
+}
+
+// needsPrimary reports whether the fault cannot be done without knowing who takes writes.
+func (f Fault) needsPrimary() bool {
+	all, _ := sides(f.Target)
+	return slices.ContainsFunc(all, func(s side) bool { return s.word == TargetPrimary || s.word == TargetSecondary })
+}
+
+// of are the members that the side's selector means.
+func (s side) of(members []member) []member {
+	if s.selector == "" {
+		return members
+	}
+	return slices.DeleteFunc(slices.Clone(members), func(m member) bool { return !kubernetes.Selects(s.selector, m.labels) })
+}
+
+// check tells by a *TargetError that the side means no nodes of these.
+func (s side) check(f Fault, members []member) error {
+	selected := s.of(members)
+	withData := holders(selected)
+	refuse := func(want, problem string, a ...any) error {
+		return &TargetError{Fault: f, Problem: fmt.Sprintf(problem, a...), Want: want}
+	}
+	switch {
+	case len(selected) == 0:
+		return refuse("labels that pods have, with --kubernetes; or any, all or a number without labels", "no node has the labels %s", s.selector)
+	case s.named && !slices.Contains(names(members), s.word):
+		return refuse("one of "+joined(names(members)), "there is no node %s", s.word)
+	case s.word == TargetSecondary && len(withData) < 2:
+		return refuse(TargetPrimary+" or more nodes", "there is only one node with data")
+	case s.count > len(withData):
+		return refuse(fmt.Sprintf("at most %d, or more nodes", len(withData)), "there are only %d nodes with data", len(withData))
+	case s.percent > 0 && len(withData)*s.percent < 100:
+		return refuse("a greater share, or more nodes", "%s of %d nodes with data is none", s.word, len(withData))
+	}
+	return nil
+}
+
+// choose picks the side's nodes, in the order of the members. primary is the one that takes
+// writes, empty if there is none or nobody knows.
+func (s side) choose(members []member, primary string, random *rand.Rand) ([]string, error) {
+	withData := holders(s.of(members))
+	number := s.count
+	switch {
+	case s.named:
+		if !slices.Contains(names(members), s.word) {
+			return nil, fmt.Errorf("there is no node %s", s.word)
+		}
+		return []string{s.word}, nil
+	case s.word == TargetAll:
+		return names(s.of(members)), nil
+	case s.word == TargetPrimary && primary == "":
+		return nil, errors.New("there is no primary")
+	case s.word == TargetPrimary:
+		return []string{primary}, nil
+	case s.word == TargetSecondary && primary == "":
+		return nil, errors.New("there is no primary, and so no secondary")
+	case s.word == TargetSecondary:
+		withData = without(withData, []string{primary})
+	case s.percent > 0:
+		share := s.percent
+		if s.upTo {
+			share = random.IntN(share + 1)
+		}
+		if number = len(withData) * share / 100; number == 0 {
+			return nil, fmt.Errorf("%d%% of %d nodes, which was drawn of %s, is none", share, len(withData), s.word)
+		}
+	}
+	switch {
+	case len(withData) == 0 || number > len(withData):
+		return nil, fmt.Errorf("there is no node to choose as %s", s.word)
+	case number == 0:
+		return []string{withData[random.IntN(len(withData))]}, nil
+	}
+	var chosen []string
+	for _, i := range slices.Sorted(slices.Values(random.Perm(len(withData))[:number])) {
+		chosen = append(chosen, withData[i])
+	}
+	return chosen, nil
+}
