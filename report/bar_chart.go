@@ -67,7 +67,7 @@ func (c BarChart) Draw(id string) DrawnBars {
 		}
 	}
 	along := scale{0, most, barsLeft, chartWidth - barsRight}
-	d := DrawnBars{ID: id, Title: c.Title, Along: c.Along, Width: chartWidth, Height: barsTop + barStep*len(shown) + barsFoot,
+	d := DrawnBars{ID: id, Title: c.Title, Along: plain(c.Along), Width: chartWidth, Height: barsTop + barStep*len(shown) + barsFoot,
 		Top: barsTop, Left: barsLeft, Foot: float64(barsTop + barStep*len(shown)), Right: chartWidth - barsRight, Cut: len(c.Bars) - len(shown)}
 	d.Description = fmt.Sprintf("Bar chart of %s: %d bars. The table holds its figures.", c.Along, len(shown))
 	if most > 0 {

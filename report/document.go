@@ -15,6 +15,12 @@ var documentTemplate string
 //go:embed assets/document.css
 var documentStyle string
 
+//go:embed assets/chart.html
+var chartTemplate string
+
+//go:embed assets/chart.css
+var chartStyle string
+
 // Document is a report over several runs: what it is about, tables, charts and
 // remarks, in every form that a single run's report has.
 type Document struct {
@@ -127,7 +133,7 @@ func (d Document) Markdown(w io.Writer) error {
 		m.line(v.Mark() + " **" + escape(v.Text) + "**")
 	}
 	if d.Picture != "" {
-		m.line("![" + escape(d.Title) + "](" + reference(d.Picture) + ")")
+		m.image(d.Title, d.Picture)
 	}
 	for _, t := range d.Tables {
 		m.table(t)
@@ -170,7 +176,7 @@ type documentPage struct {
 func Templates() (*template.Template, error) {
 	parsed, err := parsePage()
 	if err == nil {
-		_, err = parsed.New("document").Parse(documentTemplate)
+		_, err = parsed.New("document").Parse(documentTemplate + chartTemplate)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("write the page: %w", err)
@@ -179,7 +185,7 @@ func Templates() (*template.Template, error) {
 }
 
 // Style is the style sheet of documents.
-func Style() string { return pageStyle + "\n" + documentStyle }
+func Style() string { return pageStyle + "\n" + documentStyle + "\n" + chartStyle }
 
 // HTML writes the document as one page that needs nothing beside it and holds no
 // script. Every figure of a chart stands in a table too.

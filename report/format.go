@@ -56,7 +56,7 @@ func plain(s string) string {
 			return r
 		case unicode.IsSpace(r):
 			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\uFFFE' || r == '\uFFFF': // XML cannot hold the last two
 			return '\uFFFD'
 		}
 		return r

@@ -75,7 +75,7 @@ const lineClasses = 6
 // Draw lays the chart out; id is unique in its page.
 func (c LineChart) Draw(id string) DrawnChart {
 	x, y := c.scales()
-	d := DrawnChart{ID: id, Title: c.Title, Across: c.Across, Up: c.Up, Width: chartWidth, Height: chartHeight,
+	d := DrawnChart{ID: id, Title: c.Title, Across: plain(c.Across), Up: plain(c.Up), Width: chartWidth, Height: chartHeight,
 		Left: chartLeft, Right: chartWidth - chartRight, Top: chartTop, Foot: chartHeight - chartBottom,
 		Vertical: c.across(x), Horizontal: c.up(y), Figures: c.figures()}
 	var names []string
@@ -97,7 +97,7 @@ func (c LineChart) Draw(id string) DrawnChart {
 		if len(points) > mostPoints {
 			points = nil
 		}
-		d.Lines = append(d.Lines, drawnLine{line.Name, fmt.Sprintf("line-%d", i%lineClasses+1), path.String(), points})
+		d.Lines = append(d.Lines, drawnLine{plain(line.Name), fmt.Sprintf("line-%d", i%lineClasses+1), path.String(), points})
 	}
 	d.Description = fmt.Sprintf("Line chart of %s by %s: %s. The table below holds its figures.", c.Up, c.Across, strings.Join(names, ", "))
 	return d

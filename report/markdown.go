@@ -82,6 +82,10 @@ func (m *markdown) to(w io.Writer) error {
 
 func (m *markdown) line(text string) { m.blocks = append(m.blocks, text) }
 
+func (m *markdown) image(text, path string) {
+	m.line("![" + escape(text) + "](" + reference(path) + ")")
+}
+
 func (m *markdown) items(texts []string) {
 	var lines []string
 	for _, text := range texts {

@@ -31,6 +31,9 @@ func (t *MarkdownText) Raw(text string) {
 	}
 }
 
+// Image adds a picture by the path of its file, with the text that stands for it.
+func (t *MarkdownText) Image(text, path string) { t.m.image(text, path) }
+
 // Items adds a list.
 func (t *MarkdownText) Items(texts []string) { t.m.items(texts) }
 

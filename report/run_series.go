@@ -10,11 +10,12 @@ import (
 const FileSeries = "series.json"
 
 // The files of a study's folder: the study as it was made, its article as a page and as
-// Markdown, and a line for each run.
+// Markdown, the folder of its charts, and a line for each run.
 const (
 	FileStudy       = "study.yaml"
 	FileArticle     = "study.html"
 	FileArticleText = "study.md"
+	FolderCharts    = "charts"
 	FileRuns        = "runs.csv"
 )
 

@@ -27,6 +27,7 @@ type studyFlags struct {
 	size           string
 	only           []string
 	dryRun, schema bool
+	publish        string
 }
 
 func newStudy(version string) *cobra.Command {
@@ -43,9 +44,11 @@ cannot be made is noted and told at the end. The same command with the same --ou
 goes on with a study that was interrupted.
 
 After each experiment the article of those that are made is written into --out, as
-study.html and study.md, and runs.csv with a line for each run.`,
+study.html and study.md with its charts, and runs.csv with a line for each run.
+--publish writes the finished article into a folder of a repository too.`,
 		Example: `  assay study studies/bank.yaml --dry-run
   assay study studies/failover.yaml --size report --out runs/failover
+  assay study studies/bank.yaml --out runs/bank --publish reports
   assay study --schema`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.schema {
@@ -65,6 +68,7 @@ study.html and study.md, and runs.csv with a line for each run.`,
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan, each run as its command, and about what time and disk it takes")
 	flags.BoolVar(&f.schema, "schema", false, "print the JSON Schema of a study's file, for editors")
 	flags.StringVar(&f.out, "out", "", "the study's folder: new, empty, or that of this study (default runs/<time>-study-...)")
+	flags.StringVar(&f.publish, "publish", "", "write the article into this folder too when all runs are made: NAME.md, NAME.html and charts/NAME-*.svg, after the study's file; charts that it no longer has are removed")
 	flags.StringVar(&f.servers, "servers", "", serversUsage)
 	f.pipeline.add(flags)
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress; one line for each experiment")
@@ -124,6 +128,9 @@ func (f *studyFlags) run(cmd *cobra.Command, version, path string) error {
 	if err := f.pipeline.open(cmd.Flags(), false, cmd.ErrOrStderr()); err != nil {
 		return err
 	}
+	if err := f.mayPublish(s); err != nil {
+		return err
+	}
 	if err := f.open(path, text); err != nil {
 		return f.pipeline.failed(cmd.OutOrStdout(), s.Title, err)
 	}
@@ -174,7 +181,7 @@ func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study,
 		made, _, err := makeSeries(cmd, version, p.plan, &own)
 		if made != nil {
 			all = append(all, made)
-			if problem := f.publish(s, plans[:len(all)], groups); problem != nil { // it grows with each experiment
+			if problem := f.write(s, plans[:len(all)], groups); problem != nil { // it grows with each experiment
 				return errors.Join(problem, err)
 			}
 		}
@@ -194,6 +201,8 @@ func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study,
 	}
 	if cut != nil {
 		describeInterruption(stderr, f.out)
+	} else if err := f.writePublished(printed, s, plans, groups); err != nil {
+		return err
 	} else {
 		cut = exitError(exitOfSeries(all...))
 	}
@@ -213,10 +222,10 @@ func (f *studyFlags) answer(s *study.Study, plans []plannedExperiment, made []*r
 	return a
 }
 
-// publish writes the article of the experiments that are made so far and the table of their
+// write writes the article of the experiments that are made so far and the table of their
 // runs into the study's folder. It reads the last of them and adds it to groups, which have the
 // others. An experiment without a result says so.
-func (f *studyFlags) publish(s *study.Study, plans []plannedExperiment, groups map[string][]compare.Group) error {
+func (f *studyFlags) write(s *study.Study, plans []plannedExperiment, groups map[string][]compare.Group) error {
 	last := plans[len(plans)-1].experiment.Name
 	if own, err := compare.Read(filepath.Join(f.out, last)); err == nil {
 		groups[last] = own
@@ -225,8 +234,7 @@ func (f *studyFlags) publish(s *study.Study, plans []plannedExperiment, groups m
 	for _, p := range plans {
 		runs = append(runs, groups[p.experiment.Name]...)
 	}
-	whole := f.article(s, plans, groups)
-	return errors.Join(writeTo(filepath.Join(f.out, report.FileArticleText), whole.Markdown), writeTo(filepath.Join(f.out, report.FileArticle), whole.HTML),
+	return errors.Join(writeArticle(f.article(s, plans, groups), f.out, report.FileArticleText, report.FileArticle),
 		writeTo(filepath.Join(f.out, report.FileRuns), func(w io.Writer) error { return compare.RunsCSV(w, runs) }))
 }
 

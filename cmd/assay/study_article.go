@@ -66,7 +66,7 @@ func plots(e study.Experiment) (all []compare.Plot, err error) {
 
 // article lays out what the experiments have so far; groups are by the experiment's name.
 func (f *studyFlags) article(s *study.Study, plans []plannedExperiment, groups map[string][]compare.Group) *article.Article {
-	a := &article.Article{Title: s.Title, Question: s.Question, Setup: s.Description, Command: f.command(s), Facts: f.facts(plans, groups)}
+	a := &article.Article{Name: nameOf(s), Title: s.Title, Question: s.Question, Setup: s.Description, Command: f.command(s), Facts: f.facts(plans, groups)}
 	for _, p := range plans {
 		a.Sections = append(a.Sections, sectionOf(p.experiment, groups[p.experiment.Name]))
 	}
@@ -76,9 +76,14 @@ func (f *studyFlags) article(s *study.Study, plans []plannedExperiment, groups m
 	return a
 }
 
-// command makes the study again. The folder is left out: it is the reader's own.
+// command makes the study again. The folder is left out: it is the reader's own, as what is
+// above the file of a study is if its path is absolute.
 func (f *studyFlags) command(s *study.Study) string {
-	text := "assay study " + filepath.ToSlash(s.Path) + " --size " + f.size
+	path := s.Path
+	if filepath.IsAbs(path) {
+		path = filepath.Base(path)
+	}
+	text := "assay study " + filepath.ToSlash(path) + " --size " + f.size
 	for _, name := range f.only {
 		text += " --only " + name
 	}

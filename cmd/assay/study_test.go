@@ -139,9 +139,9 @@ func TestStudyAsAWhole(t *testing.T) {
 	tables := readFile(t, dir, "made", "study.md")
 	// Figures of so few operations are marked where they stand.
 	expect.Text(t, "study.md", tables, "# A small study", "Is a client enough?", "- made: ", "## Transfers by clients", "| 1 | uniform | 2 of 2 | ", " ? |", "## Entities", "| through the service | 2 of 2 |",
-		"measurement is INVALID in", "## Conclusions", "? clients=2 &gt; clients=1 in tps: not shown", "of invalid measurements", "assay study "+filepath.ToSlash(file)+" --size laptop")
+		"measurement is INVALID in", "## Conclusions", "? clients=2 &gt; clients=1 in tps: not shown", "of invalid measurements", "assay study small.yaml --size laptop")
 	for _, absolute := range []string{readFile(t, dir, "made", "study.html"), tables} {
-		if strings.Contains(strings.ReplaceAll(absolute, filepath.ToSlash(file), ""), dir) {
+		if strings.Contains(absolute, dir) {
 			t.Error("the article names a folder of this machine")
 		}
 	}
@@ -266,7 +266,7 @@ conclusions:
   - {text: Neither is., claim: "mem://clerk:hidden-one@nowhere > mem:// in tps"}
 `)
 	e := assay(t, dir, "study", file, "--out", "made")
-	for _, name := range []string{"study.md", "study.html", "runs.csv", "transfers/series.json"} {
+	for _, name := range []string{"study.md", "study.html", "charts/transfers-throughput.svg", "runs.csv", "transfers/series.json"} {
 		if strings.Contains(readFile(t, dir, "made", name), "hidden-one") {
 			t.Errorf("%s tells the password", name)
 		}

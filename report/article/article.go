@@ -17,7 +17,10 @@ import (
 
 // Article is what is published. Its prose is Markdown, of which raw HTML is left out.
 type Article struct {
-	Title string
+	// Name is the study's, by which Origin knows its files.
+	Name, Title string
+	// ChartPrefix begins the name of each chart's file.
+	ChartPrefix string
 	// Question is what the study wants to know, Setup what all experiments share.
 	Question, Setup string
 	// Facts are about the whole: when, on what machine, in which size.

@@ -1,6 +1,10 @@
 package article
 
 import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,7 +15,7 @@ import (
 
 func example() *Article {
 	table := report.Table{Title: "Transfers", Head: []string{"clients", "valid", "throughput"}, Rows: [][]string{{"1", "5 of 5", "700/s"}, {"8", "5 of 5", report.Doubtful("900/s")}}}
-	return &Article{Title: "A <study>", Question: "Does *more* help?", Setup: "## Machines\n\nOne.\n\n<script>alert(1)</script>\n\n[x](javascript:alert(1))",
+	return &Article{Name: "bank", Title: "A <study>", Question: "Does *more* help?", Setup: "## Machines\n\nOne.\n\n<script>alert(1)</script>\n\n[x](javascript:alert(1))",
 		Facts: []report.Setting{{Name: "runs", Value: "10"}},
 		Sections: []Section{
 			{Name: "transfers", Title: "Transfers", Before: "Before.", After: "After.", Verdict: report.DocumentVerdict{Text: "VALID in 10 of 10 runs", Good: true}, Table: table, Source: "a report",
@@ -51,7 +55,36 @@ func TestMarkdown(t *testing.T) {
 	var out strings.Builder
 	expect.NoError(t, example().Markdown(&out))
 	expect.Text(t, "the text", out.String(), "# A &lt;study&gt;", "#### Machines", "## Transfers", "| 8 | 5 of 5 | 900/s ? |", "✗ **Faults: VIOLATED in 1 of 5 runs**",
-		"✓ **VALID, with their measurements: Transfers**", "✓ clients=8 &gt; clients=1 in throughput: held", "- 900/s; 700/s", "```\nassay study s.yaml --size laptop\n```")
+		"✓ **VALID, with their measurements: Transfers**", "✓ clients=8 &gt; clients=1 in throughput: held", "- 900/s; 700/s", "```\nassay study s.yaml --size laptop\n```",
+		"![Transfers: Throughput](charts/transfers-throughput.svg)", "(charts/transfers-throughput-by-clients.svg)")
+}
+
+// TestCharts: each chart is a file that is XML with colors for light and dark, and whose name is its
+// own.
+func TestCharts(t *testing.T) {
+	a := example()
+	a.ChartPrefix = "bank-"
+	a.Sections[0].Bars = append(a.Sections[0].Bars, report.BarChart{Title: "Throughput", Along: "a \x00\xff\uffff <b>", Bars: []report.Bar{{Name: "\x00]]> & <c>"}}})
+	var names []string
+	for _, c := range a.ChartFiles() {
+		names = append(names, c.Path)
+		var b strings.Builder
+		expect.NoError(t, c.Write(&b))
+		for d := xml.NewDecoder(strings.NewReader(b.String())); ; {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v\n%s", c.Path, err, b.String())
+			}
+		}
+		expect.Text(t, c.Path, b.String(), "Written by assay study bank.", "prefers-color-scheme: dark", "fill: #ffffff", "fill: #10151b")
+		if strings.Contains(b.String(), "var(") {
+			t.Errorf("%s has a color that is not put in", c.Path)
+		}
+	}
+	if want := []string{"charts/bank-transfers-throughput.svg", "charts/bank-transfers-throughput-2.svg", "charts/bank-transfers-throughput-by-clients.svg"}; !slices.Equal(names, want) {
+		t.Errorf("%q", names)
+	}
 }
 
 func TestHeadline(t *testing.T) {

@@ -8,9 +8,11 @@ import (
 	"assay/report"
 )
 
-// Markdown writes the article without its charts.
+// Markdown writes the article, which refers to its charts by the names of their files.
 func (a *Article) Markdown(w io.Writer) error {
 	var m report.MarkdownText
+	m.Raw("<!-- " + a.Origin() + " -->")
+	files := a.ChartFiles()
 	m.Heading(1, a.Title)
 	for _, v := range a.Headline() {
 		m.Verdict(v)
@@ -30,6 +32,11 @@ func (a *Article) Markdown(w io.Writer) error {
 			m.Line("Reported figures are from " + s.Source + ".")
 		}
 		m.Items(s.Remarks)
+		for _, c := range files {
+			if c.section == s.Name {
+				m.Image(s.Title+": "+c.title, c.Path)
+			}
+		}
 		m.Items(s.Notes)
 		m.Raw(below(s.After))
 	}

@@ -120,7 +120,7 @@ func (p Plot) lines(groups []Group) (report.LineChart, error) {
 	if err != nil {
 		return report.LineChart{}, err
 	}
-	chart := report.LineChart{Title: capital(p.text), Across: p.over, Up: m.name + ", median over the runs", Format: m.format}
+	chart := report.LineChart{Title: capital(m.name) + " by " + p.over, Across: p.over, Up: m.name + ", median over the runs", Format: m.format}
 	for _, g := range groups {
 		of := value(g.Values, p.over)
 		if of == "" {

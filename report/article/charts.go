@@ -1,0 +1,49 @@
+package article
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"assay/report"
+)
+
+// ChartFile is a chart as a file beside the article.
+type ChartFile struct {
+	// Path is relative to the article's folder, with slashes.
+	Path string
+	// Write writes the picture.
+	Write          func(io.Writer) error
+	section, title string
+}
+
+// Origin is in every file of the article, and in no file of another study's article.
+func (a *Article) Origin() string { return "Written by assay study " + fileWord(a.Name) + "." }
+
+// ChartFiles are the files of all charts, in the order of the article.
+func (a *Article) ChartFiles() (files []ChartFile) {
+	taken := map[string]int{}
+	for _, s := range a.Sections {
+		enter := func(title string, draw func(io.Writer, string) error) {
+			name := a.ChartPrefix + s.Name + "-" + fileWord(title)
+			if taken[name]++; taken[name] > 1 {
+				name += fmt.Sprintf("-%d", taken[name])
+			}
+			files = append(files, ChartFile{path.Join(report.FolderCharts, name+".svg"), func(w io.Writer) error { return draw(w, a.Origin()) }, s.Name, title})
+		}
+		for _, c := range s.Bars {
+			enter(c.Title, c.SVG)
+		}
+		for _, c := range s.Lines {
+			enter(c.Title, c.SVG)
+		}
+	}
+	return files
+}
+
+// fileWord is a text as a part of a file's name: small letters, digits and hyphens.
+func fileWord(text string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	return strings.Join(words, "-")
+}
