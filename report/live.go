@@ -20,7 +20,7 @@ type Live struct {
 	Version  string `json:"version"`
 	Workload string `json:"workload"`
 	// Database is the product and its version, or its address without a password
-	// while the product is not known.
+	// while the product is not known; empty until then if the run itself starts it.
 	Database string    `json:"database"`
 	Started  time.Time `json:"started"`
 	Updated  time.Time `json:"updated"`

@@ -49,8 +49,11 @@ func (s *Status) Live() report.Live {
 
 func (s *Status) begin(sc Scenario, version string) {
 	s.change(func(l *report.Live) {
-		*l = report.Live{Format: resultFormat, Version: version, Workload: sc.Workload, Database: store.Redact(sc.Database), Started: time.Now().UTC(),
+		*l = report.Live{Format: resultFormat, Version: version, Workload: sc.Workload, Started: time.Now().UTC(),
 			Warmup: sc.Load.Warmup.Seconds(), Duration: measuredLength(sc.Load).Seconds(), Ops: sc.Load.Ops, Clients: sc.Load.Clients}
+		if sc.Database != "" {
+			l.Database = store.Redact(sc.Database)
+		}
 		s.last, s.merged, s.parts = 0, 1, 0
 	})
 }

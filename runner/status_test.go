@@ -54,6 +54,18 @@ func TestARunSaysHowItGoes(t *testing.T) {
 	}
 }
 
+// TestStatusNamesNoDatabase that the run has yet to start or to make.
+func TestStatusNamesNoDatabase(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{"": "", "postgres://me:secret@host/d": "postgres://me:xxxxx@host/d"} {
+		s := &Status{}
+		s.begin(small(address, 1, 1), "test")
+		if got := s.Live().Database; got != want {
+			t.Errorf("%q is called %q, want %q", address, got, want)
+		}
+	}
+}
+
 // TestStatusIsBounded: a day has as many points as an hour, and none is lost.
 func TestStatusIsBounded(t *testing.T) {
 	s := &Status{}
