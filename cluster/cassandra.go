@@ -19,15 +19,30 @@ func cassandraEntry() entry {
 				{name: "commitlog", want: "commitlog=periodic (acknowledged writes reach the disk up to ten seconds later) or commitlog=batch (before they are acknowledged)",
 					check: oneOf(cassandra.CommitLogPeriodic, cassandra.CommitLogBatch)},
 			},
+			parameters: cassandraParameters(),
 		},
 		footprint: Footprint{Start: 25 * time.Second, Empty: 150 << 20},
 		start: func(ctx context.Context, s Spec, e environment) (product, error) {
 			return cassandra.Start(ctx, cassandra.Options{
 				Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs,
-				Heap: cassandraHeap(s), CommitLog: s.Options["commitlog"],
+				Heap: cassandraHeap(s), CommitLog: s.Options["commitlog"], Settings: s.settings(": "),
 			})
 		},
 	}
+}
+
+// cassandraParameters are the keys of cassandra.yaml, whose values are YAML.
+func cassandraParameters() parameters {
+	return parameters{example: "concurrent_writes=64", ours: []ourParameters{
+		{[]string{"listen_*", "rpc_address", "rpc_interface*", "broadcast_*", "storage_port", "ssl_storage_port", "native_transport_port*", "start_native_transport",
+			"client_encryption_options", "server_encryption_options"}, "by them it reaches the server"},
+		{[]string{"data_file_directories", "local_system_data_file_directory", "commitlog_directory", "hints_directory", "saved_caches_directory", "cdc_raw_directory"},
+			"each node has a folder of its own"},
+		{[]string{"cluster_name", "partitioner", "endpoint_snitch", "num_tokens", "initial_token", "auto_bootstrap", "seed_provider", "hints_flush_period"},
+			"by them it makes the ring and knows when it is settled"},
+		{[]string{"commitlog_sync*"}, "commitlog= says it"},
+		{[]string{"authenticator", "authorizer", "role_manager", "network_authorizer", "cidr_authorizer", "internode_authenticator"}, "the ring has no access control"},
+	}}
 }
 
 func aHeap(v string) bool {

@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"assay/cluster/mongodb"
@@ -17,9 +19,11 @@ func mongodbEntry() entry {
 			options: []option{
 				{name: "election", want: "election=DURATION, such as 2s (settings.electionTimeoutMillis)", check: aDuration},
 				{name: "cache", want: "cache=SIZE of at least 256MiB, WiredTiger's on each node", check: aSize},
-				{name: "shutdown", want: "shutdown=DURATION, such as 1s, how long a member that ends in order lets its clients go (shutdownTimeoutMillisForSignaledShutdown, 15s)", check: aDuration},
+				{name: "shutdown", want: "shutdown=DURATION, such as 1s, how long a member that ends in order lets its clients go (shutdownTimeoutMillisForSignaledShutdown, 15s)", check: aDuration,
+					parameters: []string{"shutdowntimeoutmillisforsignaledshutdown"}},
 				{name: "oplog", want: "oplog=SIZE, such as 512MiB", check: aSize},
 			},
+			parameters: mongodbParameters(),
 		},
 		footprint: Footprint{Start: 3 * time.Second, Empty: 320 << 20},
 		start: func(ctx context.Context, s Spec, e environment) (product, error) {
@@ -28,13 +32,42 @@ func mongodbEntry() entry {
 			if shutdown := s.duration("shutdown"); shutdown > 0 {
 				args = []string{"--setParameter", fmt.Sprintf("shutdownTimeoutMillisForSignaledShutdown=%d", shutdown.Milliseconds())}
 			}
+			parameters, config := mongodbSettings(s)
 			return mongodb.Start(ctx, mongodb.Options{
 				Programs: e.programs, Nodes: s.Nodes, Arbiters: s.Arbiters, Machines: e.machines,
 				Dir: e.dir, LogDir: e.logs, ElectionTimeout: election, Heartbeat: election / 4,
-				CacheSize: mongodbCache(s), OplogSize: s.size("oplog"), Args: args,
+				CacheSize: mongodbCache(s), OplogSize: s.size("oplog"), Args: append(args, parameters...), Config: config,
 			})
 		},
 	}
+}
+
+// mongodbParameters are what mongod takes by --setParameter, and, with dots in their names,
+// the keys of its configuration file.
+func mongodbParameters() parameters {
+	return parameters{example: "wiredTigerConcurrentWriteTransactions=64 or set.storage.journal.commitIntervalMs=50", ours: []ourParameters{
+		{[]string{"net.*"}, "by them it reaches the server"},
+		{[]string{"storage.dbPath", "processManagement.*"}, "each node has a folder of its own"},
+		{[]string{"systemLog.*"}, "it keeps what the server writes to its standard output"},
+		{[]string{"storage.wiredTiger.engineConfig.cacheSizeGB"}, "cache=SIZE says it"},
+		{[]string{"replication.oplogSizeMB"}, "oplog=SIZE says it"},
+		{[]string{"replication.*", "sharding.*"}, "by them it makes the replica set"},
+		{[]string{"security.*", "clusterAuthMode", "authenticationMechanisms"}, "the set has no access control"},
+		{[]string{"setParameter.*"}, "the parameter itself is meant, without setParameter before it"},
+	}}
+}
+
+// mongodbSettings are the spec's parameters: arguments of mongod, and the lines of its
+// configuration file. A value in quotes is read as what the key wants.
+func mongodbSettings(s Spec) (args, config []string) {
+	for _, p := range s.Parameters {
+		if strings.Contains(p.Name, ".") {
+			config = append(config, p.Name+": "+strconv.Quote(p.Value))
+		} else {
+			args = append(args, "--setParameter", p.Name+"="+p.Value)
+		}
+	}
+	return args, config
 }
 
 // mongodbCache is the size of WiredTiger's cache: what the spec asks for, or what mongod

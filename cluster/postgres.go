@@ -18,13 +18,37 @@ func postgresEntry() entry {
 			options: []option{
 				{name: "standby", want: "standby=sync (any one standby confirms a commit) or standby=async", check: oneOf("sync", "async")},
 				{name: "failover", want: "failover=DURATION, such as 3s: how long the primary may be silent until a standby is promoted", check: aDuration},
-				{name: "fsync", want: "fsync=on or fsync=off (what was acknowledged may be lost, and the rest too, when the power is)", check: oneOf("on", "off")},
-				{name: "full_page_writes", want: "full_page_writes=on or full_page_writes=off (pages that were written in part when the power was cut stay as they are)", check: oneOf("on", "off")},
-				{name: "shared_buffers", want: "shared_buffers=SIZE, such as 256MiB", check: aSize},
+				{name: "fsync", want: "fsync=on or fsync=off (what was acknowledged may be lost, and the rest too, when the power is)", check: oneOf("on", "off"), parameters: []string{"fsync"}},
+				{name: "full_page_writes", want: "full_page_writes=on or full_page_writes=off (pages that were written in part when the power was cut stay as they are)", check: oneOf("on", "off"),
+					parameters: []string{"full_page_writes"}},
+				{name: "shared_buffers", want: "shared_buffers=SIZE, such as 256MiB", check: aSize, parameters: []string{"shared_buffers"}},
 			},
+			parameters: postgresParameters(),
 		},
 		footprint: Footprint{Start: 2 * time.Second, Empty: 120 << 20},
 		start:     startPostgres, clear: postgres.Clear,
+	}
+}
+
+// postgresParameters are PostgreSQL's, as postgres -c takes them.
+func postgresParameters() parameters {
+	return parameters{example: "max_connections=500",
+		ours: []ourParameters{
+			{[]string{"port", "listen_addresses", "unix_socket_*"}, "by them it reaches the server"},
+			{[]string{"data_directory", "config_file", "hba_file", "ident_file", "external_pid_file"}, "each node has a folder of its own"},
+			{[]string{"log_destination", "logging_collector"}, "it keeps what the server writes to its standard error"},
+			{[]string{"primary_conninfo", "primary_slot_name", "synchronous_standby_names", "hot_standby", "recovery_target*", "restore_command"},
+				"by them it leads the standbys (standby= says whom a commit waits for)"},
+			{[]string{"wal_sender_timeout", "wal_receiver_timeout"}, "they follow from failover="},
+		},
+		check: func(s Spec) string {
+			for _, p := range s.Parameters {
+				if s.Nodes > 1 && plainName(p.Name) == "synchronous_commit" {
+					return "standby=sync or standby=async, which decides whom a commit waits for, in place of synchronous_commit"
+				}
+			}
+			return ""
+		},
 	}
 }
 
@@ -68,5 +92,5 @@ func postgresSettings(s Spec) []string {
 	if size != 0 {
 		settings = append(settings, fmt.Sprintf("shared_buffers=%dkB", max(size>>10, 128)))
 	}
-	return settings
+	return append(settings, s.settings("=")...) // of two the later one counts
 }

@@ -112,14 +112,14 @@ func (c *Cluster) open(ctx context.Context, o Options) (err error) {
 // makeMachines gives each node a network of its own if that can be had, and is
 // not refused by the spec.
 func (c *Cluster) makeMachines() (err error) {
-	o := machine.Options{ID: c.id, Names: c.spec.names(), Limits: c.spec.Limits}
+	o := machine.Options{ID: c.id, Names: c.spec.names(), Limits: c.spec.Limits, Bandwidth: c.spec.Bandwidth}
 	if c.spec.Network != NetworkLoopback {
 		c.machines, err = machine.Open(o)
 		var unsupported *machine.UnsupportedError
 		switch {
 		case err == nil:
 			return nil
-		case !errors.As(err, &unsupported) || c.spec.Network == NetworkOwn:
+		case !errors.As(err, &unsupported) || c.spec.Network == NetworkOwn || c.spec.Bandwidth > 0:
 			return err
 		}
 		c.noNetwork = err

@@ -15,7 +15,7 @@ import (
 )
 
 // Spec is a cluster as asked for, such as "mongodb:3" or
-// "postgres:2,memory=400MiB,cpu=1".
+// "postgres:2,memory=400MiB,cpu=1,set.work_mem=16MB".
 type Spec struct {
 	// Product is one of Products.
 	Product string
@@ -29,8 +29,13 @@ type Spec struct {
 	// Network is NetworkOwn, NetworkLoopback, or empty for the first of them
 	// that can be had.
 	Network string
+	// Bandwidth is what the link of each node passes, in bits a second each way; 0 is no
+	// limit. It takes a network of its own for each node.
+	Bandwidth int64
 	// Options are the product's own, by name.
 	Options map[string]string
+	// Parameters are the server's own, by their names, in the order of the spec.
+	Parameters []Parameter
 }
 
 // Where the nodes of a cluster live.
@@ -57,6 +62,8 @@ type topology struct {
 	nodes    []int // allowed counts of data nodes
 	arbiters []int // allowed counts of arbiters
 	options  []option
+	// parameters are the server's own that can be set beside the options.
+	parameters parameters
 }
 
 // option is one of a product's own options.
@@ -65,6 +72,8 @@ type option struct {
 	want string
 	// check returns false for a value that cannot be used.
 	check func(value string) bool
+	// parameters are those of the server that it sets, as plainName writes them.
+	parameters []string
 }
 
 // fits reports whether the number of voters is odd where there is an arbiter.
@@ -97,8 +106,9 @@ func aSize(v string) bool {
 	return err == nil && n > 0
 }
 
-// ParseSpec reads PRODUCT:NODES[+arbiter][,OPTION=VALUE...]. It returns a
-// *SpecError for what cannot be built, naming what can.
+// ParseSpec reads PRODUCT:NODES[+arbiter][,OPTION=VALUE...]. A value with a comma stands in
+// single quotes, in which two of them are one. It returns a *SpecError for what cannot be
+// built, naming what can.
 func ParseSpec(text string) (Spec, error) {
 	head, rest, more := strings.Cut(text, ",")
 	name, count, counted := strings.Cut(head, ":")
@@ -129,20 +139,30 @@ func ParseSpec(text string) (Spec, error) {
 	if !more {
 		return s, nil
 	}
-	for item := range strings.SplitSeq(rest, ",") {
+	items, open := splitOptions(rest)
+	if open != "" {
+		return bad(fmt.Sprintf("option %q", open), "a value in single quotes that ends with one, before a comma or the end")
+	}
+	for _, item := range items {
 		name, value, found := strings.Cut(item, "=")
 		if !found {
 			return bad(fmt.Sprintf("option %q has no value", item), "NAME=VALUE, such as memory=400MiB")
 		}
-		if want := s.set(t, name, value); want != "" {
+		if want := s.set(t, name, unquoted(value)); want != "" {
 			return bad(fmt.Sprintf("option %q", item), want)
 		}
+	}
+	if part, want := s.clash(t); part != "" {
+		return bad(part, want)
 	}
 	return s, nil
 }
 
 // set takes one option; it returns what is wanted instead if it cannot.
 func (s *Spec) set(t topology, name, value string) (want string) {
+	if parameter, is := strings.CutPrefix(name, parameterPrefix); is {
+		return s.setParameter(t, parameter, value)
+	}
 	switch name {
 	case "memory", "disk":
 		if name == "disk" && slices.Contains(Disks(), value) {
@@ -174,8 +194,14 @@ func (s *Spec) set(t topology, name, value string) (want string) {
 			return "network=own or network=loopback"
 		}
 		s.Network = value
+	case "bandwidth":
+		bits, err := quantity.ParseBits(value)
+		if err != nil || bits < machine.LeastBandwidth || bits > machine.MostBandwidth {
+			return "bandwidth=BITS, of 100kbit to 100Gbit a second each way, such as 1Gbit"
+		}
+		s.Bandwidth = bits
 	default:
-		names := []string{"memory", "disk", "cpu", "network"}
+		names := []string{"memory", "disk", "cpu", "network", "bandwidth"}
 		for _, o := range t.options {
 			if o.name == name {
 				if !o.check(value) {
@@ -185,6 +211,9 @@ func (s *Spec) set(t topology, name, value string) (want string) {
 				return ""
 			}
 			names = append(names, o.name)
+		}
+		if t.parameters.example != "" {
+			names = append(names, parameterPrefix+"NAME")
 		}
 		return t.name + "'s options: " + strings.Join(names, ", ") + spelling.Hint(name, "", names)
 	}
@@ -222,6 +251,9 @@ func (s Spec) String() string {
 	if s.Network != "" {
 		text += ",network=" + s.Network
 	}
+	if s.Bandwidth > 0 {
+		text += ",bandwidth=" + quantity.FormatBits(s.Bandwidth)
+	}
 	names := make([]string, 0, len(s.Options))
 	for name := range s.Options {
 		names = append(names, name)
@@ -229,6 +261,9 @@ func (s Spec) String() string {
 	slices.Sort(names)
 	for _, name := range names {
 		text += "," + name + "=" + s.Options[name]
+	}
+	for _, p := range s.Parameters {
+		text += "," + parameterPrefix + p.Name + "=" + quoted(p.Value)
 	}
 	return text
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,15 @@ func TestParseSpec(t *testing.T) {
 	again, err := ParseSpec(s.String())
 	if err != nil || again.String() != s.String() || again.Limits != s.Limits {
 		t.Errorf("%s reads as %+v, %v", s, again, err)
+	}
+}
+
+func TestBandwidthOfLinks(t *testing.T) {
+	for text, want := range map[string]int64{"1Gbit": 1e9, "2500Mbit": 2.5e9, "100kbit": 100_000, "100Gbit": 100e9} {
+		s, err := ParseSpec("postgres:1,network=own,bandwidth=" + text)
+		if err != nil || s.Bandwidth != want || s.String() != "postgres:1,network=own,bandwidth="+text {
+			t.Errorf("%s: %s, %d, %v", text, s, s.Bandwidth, err)
+		}
 	}
 }
 
@@ -59,11 +69,15 @@ func TestSpecsThatNobodyCanBuild(t *testing.T) {
 		"mongodb:3,cpu=NaN":       "cpu=PROCESSORS",
 		"mongodb:3,network=token": "network=own",
 		"mongodb:3,election=soon": "election=DURATION",
-		"mongodb:3,electoin=2s":   "options: memory, disk, cpu, network, election",
+		"mongodb:3,electoin=2s":   "options: memory, disk, cpu, network, bandwidth, election",
 		"mongodb:3,standby=async": "options: memory",
 		"mongodb:3,disk=tape":     "disk=image",
 
 		"mongodb:3,disk=image,disk=1MiB": "either",
+
+		"mongodb:3,bandwidth=1GiB":                   "such as 1Gbit",
+		"mongodb:3,bandwidth=1kbit":                  "100kbit to 100Gbit",
+		"mongodb:3,bandwidth=1Gbit,network=loopback": "network=own",
 	} {
 		_, err := ParseSpec(text)
 		var wrong *SpecError
@@ -76,13 +90,14 @@ func TestSpecsThatNobodyCanBuild(t *testing.T) {
 func FuzzParseSpec(f *testing.F) {
 	f.Add("mongodb:3,memory=400MiB,cpu=1.25")
 	f.Add("mongodb:2+arbiter,network=own")
+	f.Add("postgres:1,set.search_path='a, b''s',set.x==',set.y=''")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := ParseSpec(text)
 		if err != nil {
 			return
 		}
 		again, err := ParseSpec(s.String())
-		if err != nil || again.String() != s.String() || again.Limits != s.Limits || again.Nodes != s.Nodes {
+		if err != nil || again.String() != s.String() || again.Limits != s.Limits || again.Nodes != s.Nodes || !slices.Equal(again.Parameters, s.Parameters) {
 			t.Errorf("%q is %+v, which reads as %+v, %v", text, s, again, err)
 		}
 	})

@@ -294,6 +294,8 @@ type ClusterNode struct {
 	Memory    int64   `json:"memory_limit_bytes"`
 	CPU       float64 `json:"cpu_limit"`
 	DiskWrite int64   `json:"disk_write_limit_bytes_per_second"`
+	// Bandwidth is of its link, each way.
+	Bandwidth int64 `json:"network_limit_bits_per_second,omitempty"`
 	// Pod has what a node that is a pod was given beside its limits; null for others.
 	Pod *Pod `json:"pod,omitempty"`
 }

@@ -269,6 +269,12 @@ func clusterTable(c *Cluster) Table {
 		t.Rows = append(t.Rows, []string{n.Name + when(n.Arbiter, " (arbiter)"), n.Address, limited(n.Memory > 0, size(n.Memory)),
 			limited(n.CPU > 0, processors(n.CPU)), limited(n.DiskWrite > 0, size(n.DiskWrite)+"/s")})
 	}
+	if slices.ContainsFunc(c.Nodes, func(n ClusterNode) bool { return n.Bandwidth > 0 }) {
+		t.Head = append(t.Head, "network, each way")
+		for i, n := range c.Nodes {
+			t.Rows[i] = append(t.Rows[i], limited(n.Bandwidth > 0, quantity.FormatBits(n.Bandwidth)+"/s"))
+		}
+	}
 	return t
 }
 

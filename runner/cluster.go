@@ -100,7 +100,7 @@ func clusterOf(c *cluster.Cluster, took time.Duration) *report.Cluster {
 	for _, n := range c.Nodes() {
 		out.Nodes = append(out.Nodes, report.ClusterNode{
 			Name: n.Name(), Address: n.Address(), Arbiter: n.Arbiter(),
-			Memory: spec.Limits.Memory, CPU: spec.Limits.CPU, DiskWrite: spec.Limits.DiskWrite,
+			Memory: spec.Limits.Memory, CPU: spec.Limits.CPU, DiskWrite: spec.Limits.DiskWrite, Bandwidth: spec.Bandwidth,
 		})
 	}
 	return out

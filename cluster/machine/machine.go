@@ -38,6 +38,9 @@ type Options struct {
 	Names []string
 	// Limits hold for each machine.
 	Limits Limits
+	// Bandwidth is what the link of each machine passes, in bits a second each way; 0 is
+	// no limit. It takes machines with networks of their own.
+	Bandwidth int64
 	// Dir is a folder on the disk that Limits.DiskWrite means, where the nodes
 	// keep their data. Empty means the folder for temporary files.
 	Dir string
@@ -100,8 +103,20 @@ func (o Options) check() error {
 		}
 		seen[name] = true
 	}
+	if o.Bandwidth != 0 && (o.Bandwidth < LeastBandwidth || o.Bandwidth > MostBandwidth) {
+		return fmt.Errorf("machines: a bandwidth of %d bits a second: want %d to %d", o.Bandwidth, LeastBandwidth, int64(MostBandwidth))
+	}
 	return o.Limits.check()
 }
+
+// The bounds of Options.Bandwidth, in bits a second.
+const (
+	LeastBandwidth = 100_000
+	MostBandwidth  = 100_000_000_000
+)
+
+// ownBandwidth is what a refusal calls it.
+const ownBandwidth = "a limit of each node's bandwidth"
 
 func checkName(name string) error {
 	if !nameForm().MatchString(name) || name == bridgeName {

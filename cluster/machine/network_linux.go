@@ -246,9 +246,9 @@ func (n *network) address(host int) netip.Addr {
 
 func (n *network) client() netip.Addr { return n.address(clientHost) }
 
-// add makes a namespace with an interface eth0 that leads to the bridge. It is
-// not safe for concurrent use.
-func (n *network) add(name string) (*namespace, netip.Addr, error) {
+// add makes a namespace with an interface eth0 that leads to the bridge, both ends of
+// which send so many bits a second; 0 is no limit. It is not safe for concurrent use.
+func (n *network) add(name string, bandwidth int64) (*namespace, netip.Addr, error) {
 	host := firstHost + n.used
 	if host > lastHost {
 		return nil, netip.Addr{}, fmt.Errorf("there are addresses for %d machines only", lastHost-firstHost+1)
@@ -259,7 +259,12 @@ func (n *network) add(name string) (*namespace, netip.Addr, error) {
 		return nil, netip.Addr{}, unsupported(err)
 	}
 	address := n.address(host)
-	if err := n.connect(space, fmt.Sprintf("port%d", host), address); err != nil {
+	port := fmt.Sprintf("port%d", host)
+	err = n.connect(space, port, address)
+	if err == nil && bandwidth > 0 {
+		err = n.limit(space, port, bandwidth)
+	}
+	if err != nil {
 		return nil, netip.Addr{}, errors.Join(unsupported(err), space.close(), removeNamespace(space.name))
 	}
 	n.members = append(n.members, space)
@@ -291,6 +296,19 @@ func (n *network) connect(space *namespace, port string, address netip.Addr) err
 			return n.join(links, "eth0", port)
 		})
 	})
+}
+
+// limit bounds what both ends of a machine's link send.
+func (n *network) limit(space *namespace, port string, bandwidth int64) error {
+	for at, name := range map[*namespace]string{space: "eth0", n.bridge: port} {
+		err := at.inside(func() error {
+			return onLinks(func(links *netlink.Handle) error { return shape(links, name, bandwidth) })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // join sets both ends of a pair up: end, in the thread's namespace, and port,

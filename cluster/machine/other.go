@@ -25,7 +25,7 @@ func openNetwork(string) (*network, error) { return nil, refuse("a network of it
 func (*network) client() netip.Addr { return loopback() }
 func (*network) close() error       { return nil }
 
-func (*network) add(string) (*namespace, netip.Addr, error) {
+func (*network) add(string, int64) (*namespace, netip.Addr, error) {
 	return nil, netip.Addr{}, errors.ErrUnsupported
 }
 

@@ -62,6 +62,9 @@ func Loopback(o Options) (*Set, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	if o.Bandwidth > 0 {
+		return nil, fmt.Errorf("make machines: %w", &UnsupportedError{What: ownBandwidth, Reason: "all nodes are on loopback"})
+	}
 	s := &Set{options: o}
 	if err := s.fill(); err != nil {
 		return nil, errors.Join(fmt.Errorf("make machines: %w", err), s.Close())
@@ -131,7 +134,7 @@ func (s *Set) add(name string) (*Machine, error) {
 		return nil, err
 	}
 	if s.network != nil {
-		if m.space, m.address, err = s.network.add(name); err != nil {
+		if m.space, m.address, err = s.network.add(name, s.options.Bandwidth); err != nil {
 			return nil, errors.Join(err, m.limits.close())
 		}
 	}

@@ -3,6 +3,7 @@ package mariadb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -27,12 +28,33 @@ func (m *Cluster) startAll(ctx context.Context) error {
 	if err := errors.Join(err, os.Remove(users)); err != nil {
 		return err
 	}
+	if err := m.refused(first); err != nil {
+		return err
+	}
 	for _, node := range m.nodes.All()[1:] {
 		if err := m.start(ctx, node, startOptions{}); err != nil {
 			return err
 		}
 	}
 	return m.Settled(ctx)
+}
+
+// refused is an error if a server that has started took another value than one of the
+// Settings: mariadbd logs that as a warning and goes on.
+func (m *Cluster) refused(node *member) error {
+	for line := range strings.Lines(node.Tail(400)) {
+		if !strings.Contains(line, "adjusted to") && !strings.Contains(line, "wasn't recognized") && !strings.Contains(line, "ignoring option") {
+			continue
+		}
+		for _, setting := range m.options.Settings {
+			name, _, _ := strings.Cut(setting, "=")
+			name = strings.ReplaceAll(name, "-", "_") + "'"
+			if plain := strings.ReplaceAll(line, "-", "_"); strings.Contains(plain, "'"+name) || strings.Contains(plain, "'__"+name) {
+				return fmt.Errorf("%s does not take %s:\n%s", node.Name, setting, strings.TrimSpace(line))
+			}
+		}
+	}
+	return nil
 }
 
 // install makes the database of a node.

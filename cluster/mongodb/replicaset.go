@@ -60,6 +60,9 @@ type Options struct {
 	// process list. Arguments that turn access control on leave a set without
 	// users; StepDown is then refused.
 	Args []string
+	// Config are lines of every mongod's configuration file, such as
+	// "storage.journal.commitIntervalMs: 50". Arguments are stronger.
+	Config []string
 }
 
 // MinCacheSize is the least that mongod takes for WiredTiger's cache, in bytes.
@@ -173,6 +176,13 @@ func (m *ReplicaSet) start(ctx context.Context, node *server.Node, env ...string
 		"--dbpath", node.Dir, "--oplogSize", strconv.FormatInt(max(o.OplogSize>>20, 1), 10),
 		// mongod sees the machine's memory, not a limit set on the process.
 		"--wiredTigerCacheSizeGB", strconv.FormatFloat(float64(o.CacheSize)/(1<<30), 'f', -1, 64),
+	}
+	if len(o.Config) > 0 {
+		file := filepath.Join(node.Dir, "mongod.conf")
+		if err := os.WriteFile(file, []byte(strings.Join(o.Config, "\n")+"\n"), 0o600); err != nil {
+			return err
+		}
+		args = append(args, "--config", file)
 	}
 	if err := node.Spawn(server.ProcessOptions{Program: m.program, Args: append(args, o.Args...), Env: env}); err != nil {
 		return err

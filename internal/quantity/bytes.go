@@ -38,9 +38,18 @@ func Parse(text string) (bytes int64, err error) {
 			break
 		}
 	}
+	bytes, err = parse(number, factor)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a size, such as 400MiB", text)
+	}
+	return bytes, nil
+}
+
+// parse reads a number of units of this size.
+func parse(number string, factor int64) (int64, error) {
 	n, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(n >= 0 && n*float64(factor) < 1<<60) {
-		return 0, fmt.Errorf("%q is not a size, such as 400MiB", text)
+		return 0, strconv.ErrRange
 	}
 	return int64(math.Round(n * float64(factor))), nil
 }
@@ -54,11 +63,31 @@ func Format(bytes int64) string { return format(bytes, all()) }
 // none is written bare, such as 1025.
 func FormatBinary(bytes int64) string { return format(bytes, binary()) }
 
-func format(bytes int64, units []unit) string {
+func format(n int64, units []unit) string {
 	for _, u := range units {
-		if bytes > 0 && bytes%u.bytes == 0 {
-			return strconv.FormatInt(bytes/u.bytes, 10) + u.name
+		if n > 0 && n%u.bytes == 0 {
+			return strconv.FormatInt(n/u.bytes, 10) + u.name
 		}
 	}
-	return strconv.FormatInt(bytes, 10)
+	return strconv.FormatInt(n, 10)
 }
+
+// bits are the powers of ten of bits.
+func bits() []unit { return []unit{{"Gbit", 1e9}, {"Mbit", 1e6}, {"kbit", 1e3}, {"bit", 1}} }
+
+// ParseBits is Parse for a number of bits, such as 1Gbit, 100Mbit or 500kbit. A bare number
+// is none.
+func ParseBits(text string) (n int64, err error) {
+	for _, u := range bits() {
+		if rest, found := strings.CutSuffix(text, u.name); found {
+			if n, err := parse(rest, u.bytes); err == nil {
+				return n, nil
+			}
+			break
+		}
+	}
+	return 0, fmt.Errorf("%q is not a number of bits, such as 1Gbit", text)
+}
+
+// FormatBits is Format for a number of bits.
+func FormatBits(n int64) string { return format(n, bits()) }

@@ -13,6 +13,19 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestBits(t *testing.T) {
+	for text, want := range map[string]int64{"1Gbit": 1e9, "1500Mbit": 1.5e9, "100kbit": 1e5, "7bit": 7} {
+		if got, err := ParseBits(text); err != nil || got != want || FormatBits(got) != text {
+			t.Errorf("%s is %d, %v, written %s", text, got, err, FormatBits(got))
+		}
+	}
+	for _, text := range []string{"", "1", "bit", "1GiB", "-1Mbit", "1gbit", "1 Gbit", "NaNbit"} {
+		if got, err := ParseBits(text); err == nil {
+			t.Errorf("%q is %d", text, got)
+		}
+	}
+}
+
 func TestWhatParseRefuses(t *testing.T) {
 	for _, text := range []string{
 		"", "B", "MiB", "-1", "-1MiB", "NaN", "NaNB", "Inf", "InfGB", "1e30GiB", "1152921504606846976", "1TiBx", "1TB", "1 MiB", "1mib",

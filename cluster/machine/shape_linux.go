@@ -1,0 +1,37 @@
+package machine
+
+import (
+	"fmt"
+
+	"github.com/vishvananda/netlink"
+)
+
+const (
+	// shapeQueue is how long the longest packet that is not dropped waits for its turn, in
+	// seconds: as in the buffers of a switch.
+	shapeQueue = 0.05
+	// shapeBurst is for how long a link that was idle may send without a pause, in seconds,
+	// and leastBurst how much at least, in bytes: the kernel passes up to 64 KiB of a
+	// connection as one packet.
+	shapeBurst = 0.004
+	leastBurst = 68 << 10
+)
+
+// shape bounds what a link of the thread's namespace sends, in bits a second, by a token
+// bucket filter (tc-tbf(8)).
+func shape(links *netlink.Handle, name string, bandwidth int64) error {
+	link, err := links.LinkByName(name)
+	if err != nil {
+		return err
+	}
+	rate := uint64(bandwidth / 8)
+	burst := uint32(max(float64(rate)*shapeBurst, leastBurst))
+	err = links.QdiscAdd(&netlink.Tbf{
+		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: link.Attrs().Index, Parent: netlink.HANDLE_ROOT, Handle: netlink.MakeHandle(1, 0)},
+		Rate:       rate, Buffer: netlink.Xmittime(rate, burst), Limit: uint32(float64(rate)*shapeQueue) + burst,
+	})
+	if err != nil {
+		return &UnsupportedError{What: ownBandwidth, Reason: fmt.Sprintf("interface %s: %v (the kernel needs the module sch_tbf: modprobe sch_tbf)", name, err)}
+	}
+	return nil
+}

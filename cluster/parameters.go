@@ -1,0 +1,161 @@
+package cluster
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// parameterPrefix begins the options that set parameters of the server itself, so that
+// no parameter can be taken for an option of ours: set.max_connections=500.
+const parameterPrefix = "set."
+
+// parameters say which of a server's own parameters a spec may set.
+type parameters struct {
+	// example is one, with a value.
+	example string
+	// ours are those that assay itself relies on, with the reason for which they cannot be
+	// set. One that ends in a star stands for all that begin so.
+	ours []ourParameters
+	// check says why these cannot be set together, or in such a cluster; empty if they
+	// can. Nil allows all.
+	check func(s Spec) (want string)
+}
+
+// ourParameters are parameters that have one reason in common.
+type ourParameters struct {
+	names  []string
+	reason string
+}
+
+// Parameter is a parameter of a server that a spec sets.
+type Parameter struct{ Name, Value string }
+
+var parameterForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`) })
+
+// plainName is a name as servers compare them, if they are not strict: PostgreSQL and
+// MariaDB take capitals and hyphens too.
+func plainName(name string) string { return strings.ReplaceAll(strings.ToLower(name), "-", "_") }
+
+// refuses says what is wanted in place of a parameter that cannot be set.
+func (p parameters) refuses(product, name string) (want string) {
+	switch {
+	case p.example == "":
+		return "no " + parameterPrefix + "NAME=VALUE, since " + product + " has no parameters of a server"
+	case !parameterForm().MatchString(name):
+		return parameterPrefix + "NAME=VALUE, such as " + parameterPrefix + p.example
+	}
+	for _, o := range p.ours {
+		for _, ours := range o.names {
+			beginning, all := strings.CutSuffix(ours, "*")
+			if all && strings.HasPrefix(plainName(name), plainName(beginning)) || plainName(name) == plainName(ours) {
+				return "another parameter, since assay itself sets " + name + ": " + o.reason
+			}
+		}
+	}
+	return ""
+}
+
+// setParameter takes one parameter; it returns what is wanted instead if it cannot.
+func (s *Spec) setParameter(t topology, name, value string) (want string) {
+	if want := t.parameters.refuses(t.name, name); want != "" {
+		return want
+	}
+	if strings.ContainsAny(value, "\x00\r\n") {
+		return "a value of one line"
+	}
+	same := func(p Parameter) bool { return plainName(p.Name) == plainName(name) }
+	if slices.ContainsFunc(s.Parameters, same) {
+		return parameterPrefix + name + " once"
+	}
+	s.Parameters = append(s.Parameters, Parameter{name, value})
+	return ""
+}
+
+// clash says what is wanted in place of options that do not go together: an option of ours
+// and a parameter that set the same, or what the cluster cannot have.
+func (s Spec) clash(t topology) (part, want string) {
+	if s.Bandwidth > 0 && s.Network == NetworkLoopback {
+		return "bandwidth and network=loopback", "network=own, whose links can be limited"
+	}
+	for _, o := range t.options {
+		for _, p := range s.Parameters {
+			if s.Options[o.name] != "" && slices.Contains(o.parameters, plainName(p.Name)) {
+				return fmt.Sprintf("%s=%s and %s%s", o.name, s.Options[o.name], parameterPrefix, p.Name), "one of them, since both set the same"
+			}
+		}
+	}
+	if t.parameters.check != nil {
+		if want := t.parameters.check(s); want != "" {
+			return "the parameters", want
+		}
+	}
+	return "", ""
+}
+
+// settings are the parameters, each as name and value with sign between them.
+func (s Spec) settings(sign string) (all []string) {
+	for _, p := range s.Parameters {
+		all = append(all, p.Name+sign+p.Value)
+	}
+	return all
+}
+
+// splitOptions cuts NAME=VALUE,NAME=VALUE... at the commas that are in no value in single
+// quotes. bad is an item whose quote does not end.
+func splitOptions(text string) (items []string, bad string) {
+	for {
+		end := strings.IndexByte(text, ',')
+		if equals := strings.Index(text, "='"); equals >= 0 && (end < 0 || equals < end) && !strings.Contains(text[:equals], "=") {
+			closing := closingQuote(text[equals+2:])
+			if closing < 0 {
+				return nil, text
+			}
+			end = equals + 2 + closing + 1
+			if end < len(text) && text[end] != ',' {
+				return nil, text
+			}
+			if end == len(text) {
+				end = -1
+			}
+		}
+		if end < 0 {
+			return append(items, text), ""
+		}
+		items, text = append(items, text[:end]), text[end+1:]
+	}
+}
+
+// closingQuote is where the quote ends in whose inside text begins, -1 if it does not. Two
+// quotes are one that is meant.
+func closingQuote(text string) int {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\'' {
+			continue
+		}
+		if i+1 == len(text) || text[i+1] != '\'' {
+			return i
+		}
+		i++
+	}
+	return -1
+}
+
+// unquoted is a value without the quotes that splitOptions has found around it.
+func unquoted(value string) string {
+	if len(value) < 2 || value[0] != '\'' {
+		return value
+	}
+	return strings.ReplaceAll(value[1:len(value)-1], "''", "'")
+}
+
+// quoted is a value as a spec has it: in quotes if it would be read as something else
+// without them.
+func quoted(value string) string {
+	if value != "" && !strings.Contains(value, ",") && value[0] != '\'' {
+		return value
+	}
+	return "'" + strings.ReplaceAll(value, "'", "''") + "'"
+}
