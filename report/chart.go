@@ -199,7 +199,7 @@ func curveTable(r *Result) Table {
 	c := LineChart{Title: "Figures by percentile", Across: "percentile", Percentiles: true, Format: quantity.Milliseconds}
 	for _, curve := range curves(r) {
 		if len(curve.Points) > 0 {
-			c.Lines = append(c.Lines, ChartLine{curve.Name, curve.Points})
+			c.Lines = append(c.Lines, ChartLine{Name: curve.Name, Points: curve.Points})
 		}
 	}
 	return c.figures()

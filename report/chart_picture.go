@@ -56,6 +56,10 @@ func (c LineChart) SVG(w io.Writer, origin string) error {
 	for _, line := range d.Lines {
 		enter(legendItem{Class: line.Class, Text: line.Name}, legendLine+width(line.Name))
 	}
+	x0, _ := c.scales()
+	for _, b := range c.seenBands(x0) {
+		enter(legendItem{Class: "band", Text: b.text()}, legendLine+width(b.text()))
+	}
 	p.Height += legendStep
 	return p.write(w)
 }

@@ -23,12 +23,19 @@ type LineChart struct {
 	// Format writes a value of Up.
 	Format func(float64) string
 	Lines  []ChartLine
+	// Bands are parts of Across in seconds that are marked.
+	Bands []Band
+	// Notes are sentences about the lines.
+	Notes []string
 }
 
 // ChartLine is one line, its points ascending.
 type ChartLine struct {
 	Name   string
 	Points [][2]float64
+	// Fitted is true of a curve through the points of the line before, which is not in the
+	// table of the chart's figures.
+	Fitted bool
 }
 
 // The size of a chart, in the units of its picture.
@@ -46,10 +53,12 @@ const (
 type DrawnChart struct {
 	ID, Title, Description, Across, Up string
 	Width, Height                      int
-	Left, Right, Top, Foot             float64
+	Left, Right, Top, Foot, Deep       float64
 	Vertical, Horizontal               []tick
+	Bands                              []drawnBand
 	Lines                              []drawnLine
 	Figures                            Table
+	Remarks                            []string
 }
 
 type tick struct {
@@ -59,7 +68,7 @@ type tick struct {
 
 type drawnLine struct {
 	Name string
-	// Class is line-1 to line-6.
+	// Class is line-1 to line-6, and further words.
 	Class string
 	Path  string
 	// Points are drawn too where they are few, since a line between few of them hides
@@ -76,10 +85,14 @@ const lineClasses = 6
 func (c LineChart) Draw(id string) DrawnChart {
 	x, y := c.scales()
 	d := DrawnChart{ID: id, Title: c.Title, Across: plain(c.Across), Up: plain(c.Up), Width: chartWidth, Height: chartHeight,
-		Left: chartLeft, Right: chartWidth - chartRight, Top: chartTop, Foot: chartHeight - chartBottom,
-		Vertical: c.across(x), Horizontal: c.up(y), Figures: c.figures()}
+		Left: chartLeft, Right: chartWidth - chartRight, Top: chartTop, Foot: chartHeight - chartBottom, Deep: innerHeight,
+		Vertical: c.across(x), Horizontal: c.up(y), Bands: c.bands(x), Figures: c.figures(), Remarks: c.Remarks()}
 	var names []string
-	for i, line := range c.Lines {
+	measured := -1
+	for _, line := range c.Lines {
+		if !line.Fitted {
+			measured++
+		}
 		names = append(names, line.Name)
 		var path strings.Builder
 		var points [][2]float64
@@ -97,10 +110,22 @@ func (c LineChart) Draw(id string) DrawnChart {
 		if len(points) > mostPoints {
 			points = nil
 		}
-		d.Lines = append(d.Lines, drawnLine{plain(line.Name), fmt.Sprintf("line-%d", i%lineClasses+1), path.String(), points})
+		d.Lines = append(d.Lines, drawnLine{plain(line.Name), lineClass(measured, line.Fitted), path.String(), points})
 	}
 	d.Description = fmt.Sprintf("Line chart of %s by %s: %s. The table below holds its figures.", c.Up, c.Across, strings.Join(names, ", "))
 	return d
+}
+
+// lineClass is that of a line by its number; a fitted one has the color of its own line.
+func lineClass(i int, fitted bool) string {
+	class := fmt.Sprintf("line-%d", max(i, 0)%lineClasses+1)
+	if i >= lineClasses { // the colors are used up
+		class += " again"
+	}
+	if fitted {
+		class += " fitted"
+	}
+	return class
 }
 
 // position is where a value of Across lies before it is scaled.
@@ -228,11 +253,12 @@ func (c LineChart) figures() Table {
 	t := Table{Title: c.Title, Head: []string{c.Across}}
 	var order []float64
 	values := map[float64][]string{}
-	for i, line := range c.Lines {
+	lines := slices.DeleteFunc(slices.Clone(c.Lines), func(l ChartLine) bool { return l.Fitted })
+	for i, line := range lines {
 		t.Head = append(t.Head, line.Name)
 		for _, p := range line.Points {
 			if values[p[0]] == nil {
-				values[p[0]] = make([]string, len(c.Lines))
+				values[p[0]] = make([]string, len(lines))
 				order = append(order, p[0])
 			}
 			values[p[0]][i] = c.text(p[1])
@@ -251,7 +277,14 @@ func (c LineChart) figures() Table {
 			}
 			row = append(row, cell)
 		}
+		if len(c.Bands) > 0 {
+			row = append(row, c.within(at))
+		}
 		t.Rows = append(t.Rows, row)
+	}
+	if len(c.Bands) > 0 {
+		t.Words = append(t.Words, len(t.Head))
+		t.Head = append(t.Head, "meanwhile")
 	}
 	return t
 }

@@ -16,6 +16,7 @@ type ChartFile struct {
 	// Write writes the picture.
 	Write          func(io.Writer) error
 	section, title string
+	remarks        []string
 }
 
 // Origin is in every file of the article, and in no file of another study's article.
@@ -25,18 +26,18 @@ func (a *Article) Origin() string { return "Written by assay study " + fileWord(
 func (a *Article) ChartFiles() (files []ChartFile) {
 	taken := map[string]int{}
 	for _, s := range a.Sections {
-		enter := func(title string, draw func(io.Writer, string) error) {
+		enter := func(title string, draw func(io.Writer, string) error, remarks []string) {
 			name := a.ChartPrefix + s.Name + "-" + fileWord(title)
 			if taken[name]++; taken[name] > 1 {
 				name += fmt.Sprintf("-%d", taken[name])
 			}
-			files = append(files, ChartFile{path.Join(report.FolderCharts, name+".svg"), func(w io.Writer) error { return draw(w, a.Origin()) }, s.Name, title})
+			files = append(files, ChartFile{path.Join(report.FolderCharts, name+".svg"), func(w io.Writer) error { return draw(w, a.Origin()) }, s.Name, title, remarks})
 		}
 		for _, c := range s.Bars {
-			enter(c.Title, c.SVG)
+			enter(c.Title, c.SVG, nil)
 		}
 		for _, c := range s.Lines {
-			enter(c.Title, c.SVG)
+			enter(c.Title, c.SVG, c.Remarks())
 		}
 	}
 	return files

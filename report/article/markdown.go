@@ -35,6 +35,7 @@ func (a *Article) Markdown(w io.Writer) error {
 		for _, c := range files {
 			if c.section == s.Name {
 				m.Image(s.Title+": "+c.title, c.Path)
+				m.Items(c.remarks)
 			}
 		}
 		m.Items(s.Notes)

@@ -147,16 +147,8 @@ func (c Claim) pairs(groups []Group) ([][2]Group, error) {
 func (c Claim) side(groups []Group, values []string, axes map[string]bool) (all []Group, err error) {
 	matched := false
 	for _, g := range groups {
-		var own []string
-		for _, word := range values {
-			for _, v := range g.Values {
-				if word == v.Value || word == v.Name+"="+v.Value || strings.HasPrefix(v.Value, word+":") {
-					own = append(own, v.Name)
-					break
-				}
-			}
-		}
-		if len(own) < len(values) {
+		own := g.axesWith(values)
+		if own == nil {
 			continue
 		}
 		matched = true
@@ -174,6 +166,21 @@ func (c Claim) side(groups []Group, values []string, axes map[string]bool) (all 
 		return nil, &ClaimError{c.text, "no configuration with " + strings.Join(values, " and ") + " has a run"}
 	}
 	return all, nil
+}
+
+// axesWith are the axes in which the group has these values, written "postgres:2",
+// "cluster=postgres:2", or "postgres" for all clusters of it; nil if it does not have all.
+func (g Group) axesWith(values []string) (axes []string) {
+	for _, word := range values {
+		at := slices.IndexFunc(g.Values, func(v report.Setting) bool {
+			return word == v.Value || word == v.Name+"="+v.Value || strings.HasPrefix(v.Value, word+":")
+		})
+		if at < 0 {
+			return nil
+		}
+		axes = append(axes, g.Values[at].Name)
+	}
+	return axes
 }
 
 func valuesOfAll(groups []Group) (all []string) {

@@ -17,6 +17,8 @@ type Plot struct {
 	// figure is drawn against over: an axis, overTimeWord, overRoundsWord,
 	// overPercentilesWord, or nothing, which is a bar for each configuration.
 	figure, over string
+	// of are values of the configurations that are drawn; all of them if it is empty.
+	of []string
 }
 
 const (
@@ -26,14 +28,21 @@ const (
 )
 
 // PlotForms says how a plot is written.
-const PlotForms = "a metric (bars by configuration), METRIC by AXIS, throughput over time, response time by percentile, or METRIC over rounds"
+const PlotForms = "a metric (bars by configuration), METRIC by AXIS, throughput over time, response time by percentile, or METRIC over rounds; behind the last three 'of VALUE & VALUE' chooses configurations"
 
 // ParsePlot reads one of PlotForms. It returns a *LayoutError.
 func ParsePlot(text string) (Plot, error) {
 	p := Plot{text: strings.TrimSpace(text)}
-	p.figure = figureName(p.text)
+	form := p.text
+	for _, word := range []string{" over " + overTimeWord, " by " + overPercentilesWord, " over " + overRoundsWord} {
+		if at := strings.Index(form, word+" of "); at >= 0 {
+			p.of = valuesIn(form[at+len(word+" of "):])
+			form = form[:at+len(word)]
+		}
+	}
+	p.figure = figureName(form)
 	for _, word := range []string{" over ", " by "} {
-		if figure, over, found := cutLast(p.text, word); found {
+		if figure, over, found := cutLast(form, word); found {
 			p.figure, p.over = figureName(figure), strings.TrimSpace(over)
 		}
 	}
@@ -56,9 +65,13 @@ func Plots(groups []Group, plots []Plot) (lines []report.LineChart, bars []repor
 		}
 	}
 	for _, p := range plots {
+		chosen, err := p.chosen(had)
+		if err != nil {
+			return nil, nil, err
+		}
 		switch p.over {
 		case "":
-			chart, err := p.bars(had)
+			chart, err := p.bars(chosen)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -66,11 +79,13 @@ func Plots(groups []Group, plots []Plot) (lines []report.LineChart, bars []repor
 				bars = append(bars, chart)
 			}
 		case overTimeWord:
-			lines = append(lines, throughputOverTime(had))
+			lines = append(lines, overTimeByFault(capital(p.text), chosen)...)
 		case overPercentilesWord:
-			lines = append(lines, timesByPercentile(had))
+			chart := timesByPercentile(chosen)
+			chart.Title = capital(p.text)
+			lines = append(lines, chart)
 		default:
-			chart, err := p.lines(had)
+			chart, err := p.lines(chosen)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -79,6 +94,18 @@ func Plots(groups []Group, plots []Plot) (lines []report.LineChart, bars []repor
 	}
 	lines = slices.DeleteFunc(lines, func(c report.LineChart) bool { return len(c.Lines) == 0 })
 	return lines, bars, nil
+}
+
+// chosen are the groups that the plot is of.
+func (p Plot) chosen(groups []Group) ([]Group, error) {
+	if len(p.of) == 0 {
+		return groups, nil
+	}
+	chosen := slices.DeleteFunc(slices.Clone(groups), func(g Group) bool { return g.axesWith(p.of) == nil })
+	if len(chosen) == 0 {
+		return nil, &LayoutError{fmt.Sprintf("the chart %q: no configuration with a run has %s; values are %s", p.text, strings.Join(p.of, " and "), strings.Join(valuesOfAll(groups), ", "))}
+	}
+	return chosen, nil
 }
 
 func (p Plot) metric(groups []Group) (metric, error) {
@@ -136,6 +163,9 @@ func (p Plot) lines(groups []Group) (report.LineChart, error) {
 	}
 	for i := range chart.Lines {
 		slices.SortFunc(chart.Lines[i].Points, func(a, b [2]float64) int { return cmp.Compare(a[0], b[0]) })
+	}
+	if m.name == "throughput" && scales(p.over) {
+		p.addLaws(&chart, groups)
 	}
 	return chart, nil
 }

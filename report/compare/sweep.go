@@ -3,7 +3,6 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,32 +35,12 @@ type Sweep struct {
 // law to its runs. It returns an *InputError if no run has a result.
 func NewSweep(workload string, groups []Group, seed uint64) (*Sweep, error) {
 	s := &Sweep{Workload: workload}
-	var points, believed []scalability.Point
-	for _, g := range groups {
-		if len(g.Runs) == 0 {
-			continue
-		}
-		s.Groups = append(s.Groups, g)
-		for _, r := range g.Runs {
-			p := scalability.Point{Clients: float64(r.Result.Load.Clients), PerSecond: r.Result.Throughput.PerSecond}
-			points = append(points, p)
-			if !r.Result.Measurement.Invalid() {
-				believed = append(believed, p)
-			}
-		}
-	}
+	s.Groups = withResults(groups)
 	if len(s.Groups) == 0 {
 		return nil, &InputError{workload, "no run of the sweep has a result", nil}
 	}
 	slices.SortStableFunc(s.Groups, func(a, b Group) int { return cmp.Compare(a.clients(), b.clients()) })
-	law, err := scalability.Fit(believed, seed)
-	if err != nil && len(believed) < len(points) {
-		s.Unbelieved = true
-		law, err = scalability.Fit(points, seed)
-	}
-	if err == nil {
-		s.Law = &law
-	}
+	s.Law, s.Unbelieved = fitLaw(s.Groups, func(_ Group, r Run) float64 { return float64(r.Result.Load.Clients) }, seed)
 	return s, nil
 }
 
@@ -187,15 +166,7 @@ func (s *Sweep) notes() []string {
 	}
 	lines = append(lines, fmt.Sprintf("The law is fitted to what was measured with %g to %g clients; the runs deviate from it by %s %% (standard deviation). From and to are the 95 %% confidence interval (bootstrap).",
 		l.Smallest, l.Largest, quantity.Figure(100*l.Deviation)))
-	switch peak, measured := l.Peak(); {
-	case math.IsInf(peak, 1):
-		lines = append(lines, "The law has no peak: throughput only levels off in what was measured.")
-	case measured:
-		lines = append(lines, fmt.Sprintf("By the law throughput is highest with %.0f clients, %s/s.", peak, quantity.Figure(l.At(peak))))
-	default:
-		lines = append(lines, fmt.Sprintf("By the law throughput would be highest with %.0f clients, which is beyond what was measured: that is a guess.", peak))
-	}
-	return lines
+	return append(lines, peakText(l, "clients"))
 }
 
 func (s *Sweep) objectiveText() string {
@@ -208,9 +179,6 @@ func (s *Sweep) objectiveText() string {
 	}
 	return text
 }
-
-// lawPoints is at how many loads the law is drawn.
-const lawPoints = 60
 
 func (s *Sweep) charts() []report.LineChart {
 	speed := report.LineChart{Title: "Throughput against load", Across: "clients", Up: "committed a second", Format: quantity.Short, Lines: []report.ChartLine{{Name: "measured"}}}
@@ -227,12 +195,7 @@ func (s *Sweep) charts() []report.LineChart {
 		}
 	}
 	if s.Law != nil {
-		line := report.ChartLine{Name: "scalability law"}
-		for i := range lawPoints + 1 {
-			at := s.Law.Smallest + (s.Law.Largest-s.Law.Smallest)*float64(i)/lawPoints
-			line.Points = append(line.Points, [2]float64{math.Round(at*10) / 10, s.Law.At(at)})
-		}
-		speed.Lines = append(speed.Lines, line)
+		speed.Lines = append(speed.Lines, lawLine("scalability law", s.Law))
 	}
 	return []report.LineChart{speed, times}
 }
