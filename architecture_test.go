@@ -80,6 +80,7 @@ var mayImport = map[string][]string{
 	"cluster/server":           {"cluster/machine", "internal/procfs", "internal/wait"},
 	"cluster/disk":             {},
 	"cluster/postgres":         {"cluster/machine", "cluster/server", "internal/wait"},
+	"cluster/pgbouncer":        {"cluster/server", "internal/wait"},
 	"cluster/mongodb":          {"cluster/machine", "cluster/server", "internal/wait"},
 	"cluster/mariadb":          {"cluster/machine", "cluster/server"},
 	"cluster/cassandra":        {"cluster/machine", "cluster/server", "internal/wait"},

@@ -18,7 +18,7 @@ type Node struct {
 	arbiter bool
 }
 
-// Name is "n1", "n2" and so on.
+// Name is "n1", "n2" and so on, or PoolerName.
 func (n *Node) Name() string { return n.machine.Name() }
 
 // Machine is where it lives.
@@ -27,9 +27,9 @@ func (n *Node) Machine() *machine.Machine { return n.machine }
 // Arbiter reports whether the node only votes.
 func (n *Node) Arbiter() bool { return n.arbiter }
 
-// Member reports whether it is one of the cluster's Nodes; one that was removed
+// Member reports whether it is one of the cluster's Servers; one that was removed
 // is not.
-func (n *Node) Member() bool { return slices.Contains(n.cluster.Nodes(), n) }
+func (n *Node) Member() bool { return slices.Contains(n.cluster.Servers(), n) }
 
 // Address is where its server listens, as host:port.
 func (n *Node) Address() string { return n.server.Address() }

@@ -81,6 +81,9 @@ func (s Spec) clash(t topology) (part, want string) {
 		return "bandwidth and network=loopback", "network=own, whose links can be limited"
 	}
 	for _, o := range t.options {
+		if o.needs != "" && s.Options[o.name] != "" && s.Options[o.needs] == "" {
+			return fmt.Sprintf("option %q without %s", o.name, o.needs), o.want
+		}
 		for _, p := range s.Parameters {
 			if s.Options[o.name] != "" && slices.Contains(o.parameters, plainName(p.Name)) {
 				return fmt.Sprintf("%s=%s and %s%s", o.name, s.Options[o.name], parameterPrefix, p.Name), "one of them, since both set the same"

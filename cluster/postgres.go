@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -22,6 +24,9 @@ func postgresEntry() entry {
 				{name: "full_page_writes", want: "full_page_writes=on or full_page_writes=off (pages that were written in part when the power was cut stay as they are)", check: oneOf("on", "off"),
 					parameters: []string{"full_page_writes"}},
 				{name: "shared_buffers", want: "shared_buffers=SIZE, such as 256MiB", check: aSize, parameters: []string{"shared_buffers"}},
+				{name: "pooler", want: "pooler=pgbouncer: clients reach the primary through it", check: oneOf("pgbouncer")},
+				{name: "pool_mode", want: "pool_mode=transaction or pool_mode=session, with pooler=pgbouncer; by statement it would refuse transactions of several statements", needs: "pooler", check: oneOf("transaction", "session")},
+				{name: "pool_size", want: "pool_size=NUMBER of connections to the primary, with pooler=pgbouncer, such as 20", needs: "pooler", check: aCount},
 			},
 			parameters: postgresParameters(),
 		},
@@ -52,21 +57,54 @@ func postgresParameters() parameters {
 	}
 }
 
+// postgresUser is the superuser of the servers that a spec asks for.
+const postgresUser = "assay"
+
 func startPostgres(ctx context.Context, s Spec, e environment) (product, error) {
+	if s.Options["pooler"] == "" {
+		return startServers(ctx, s, e, rand.Text(), nil)
+	}
+	password := rand.Text()
+	front, err := newPooler(s, e, password)
+	if err != nil {
+		return nil, err
+	}
+	behind, err := startServers(ctx, s, e, password, front.Lead)
+	if err != nil {
+		return nil, errors.Join(err, front.Close())
+	}
+	p := pooled{behind, front, s.Nodes}
+	if err := front.Start(ctx); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// startServers starts the servers. leads is told who takes writes; nil if nobody asks.
+func startServers(ctx context.Context, s Spec, e environment, password string, leads func(string, *server.Node)) (product, error) {
 	settings := postgresSettings(s)
 	if s.Nodes == 1 {
 		p, err := postgres.Start(ctx, postgres.Options{
-			Programs: e.programs, Machine: server.MachineAt(e.machines, 0), Dir: e.dir, Log: filepath.Join(e.logs, "postgres-n1.log"), Settings: settings,
+			Programs: e.programs, Machine: server.MachineAt(e.machines, 0), Dir: e.dir, Log: filepath.Join(e.logs, "postgres-n1.log"),
+			User: postgresUser, Password: password, Settings: settings,
 		})
 		if err != nil {
 			return nil, err
 		}
+		if leads != nil {
+			leads("n1", p.Node)
+		}
 		return single{p, p.Node}, nil
 	}
-	return postgres.StartSet(ctx, postgres.SetOptions{
+	set, err := postgres.StartSet(ctx, postgres.SetOptions{
 		Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Asynchronous: s.Options["standby"] == "async",
-		FailoverAfter: s.duration("failover"), Dir: e.dir, LogDir: e.logs, Settings: settings, Announce: e.announce,
+		FailoverAfter: s.duration("failover"), Dir: e.dir, LogDir: e.logs, Password: password, Settings: settings,
+		Leads: leads, Announce: e.announce,
 	})
+	if err != nil {
+		return nil, err
+	}
+	return set, nil
 }
 
 // postgresConnections is max_connections of the servers that a spec asks for:

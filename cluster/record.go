@@ -29,8 +29,9 @@ type Record struct {
 	// Started is when, in UTC.
 	Started time.Time `json:"started"`
 	// Address is the database's URL with its password; empty until it works.
-	Address string       `json:"address,omitempty"`
-	Nodes   []NodeRecord `json:"nodes,omitempty"`
+	Address string `json:"address,omitempty"`
+	// Nodes are the nodes, and the pooler if there is one.
+	Nodes []NodeRecord `json:"nodes,omitempty"`
 	// Network says why the nodes have no network of their own, empty if they
 	// have.
 	Network string `json:"network,omitempty"`
@@ -72,7 +73,7 @@ func (c *Cluster) record(kept bool) error {
 	if c.noNetwork != nil {
 		r.Network = c.noNetwork.Error()
 	}
-	nodes := c.Nodes()
+	nodes := c.Servers()
 	if len(nodes) > 0 {
 		r.Address = c.Address()
 	}

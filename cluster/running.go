@@ -46,6 +46,8 @@ type Cluster struct {
 	// noNetwork says why nodes have no network of their own; nil if they have.
 	noNetwork error
 
+	pooler *Node // that stands before the nodes; nil without one
+
 	mu    sync.Mutex
 	nodes []*Node             // the members
 	disks map[string]nodeDisk // by the node's name, of those that have one of their own
@@ -82,6 +84,9 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 	c.product = started
 	for i, m := range c.machines.All() {
 		c.enter(&Node{cluster: c, server: started.Node(i), machine: m, arbiter: i >= spec.Nodes})
+	}
+	if err := c.enterPooler(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start %s: %w", spec, err), c.Close())
 	}
 	if err := errors.Join(c.record(o.Kept), c.syncDisks()); err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", spec, err), c.Close())
@@ -172,9 +177,9 @@ func (c *Cluster) leave(n *Node) {
 	c.nodes = slices.DeleteFunc(c.nodes, func(m *Node) bool { return m == n })
 }
 
-// Node returns the member of this name, or nil.
+// Node returns the member of this name, or the pooler; nil if there is none.
 func (c *Cluster) Node(name string) *Node {
-	for _, n := range c.Nodes() {
+	for _, n := range c.Servers() {
 		if n.Name() == name {
 			return n
 		}
@@ -256,7 +261,7 @@ func (c *Cluster) watch(died func(node, how string)) (end func()) {
 				return
 			case <-ticker.C:
 			}
-			for _, n := range c.Nodes() {
+			for _, n := range c.Servers() {
 				if p := n.server.Process(); p.Died() && reported[n.Name()] != p {
 					reported[n.Name()] = p
 					died(n.Name(), p.How())

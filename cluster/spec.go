@@ -74,6 +74,8 @@ type option struct {
 	check func(value string) bool
 	// parameters are those of the server that it sets, as plainName writes them.
 	parameters []string
+	// needs is the option without which it means nothing; empty if there is none.
+	needs string
 }
 
 // fits reports whether the number of voters is odd where there is an arbiter.
@@ -99,6 +101,11 @@ func oneOf(values ...string) func(string) bool {
 func aDuration(v string) bool {
 	d, err := time.ParseDuration(v)
 	return err == nil && d > 0 && d <= time.Hour
+}
+
+func aCount(v string) bool {
+	n, err := strconv.Atoi(v)
+	return err == nil && n > 0 && n <= 10000
 }
 
 func aSize(v string) bool {
@@ -281,6 +288,12 @@ func (s Spec) names() []string {
 func (s Spec) duration(name string) time.Duration {
 	d, _ := time.ParseDuration(s.Options[name]) // checked by ParseSpec
 	return d
+}
+
+// count is a product's option that ParseSpec has checked; 0 if not given.
+func (s Spec) count(name string) int {
+	n, _ := strconv.Atoi(s.Options[name]) // checked by ParseSpec
+	return n
 }
 
 // size is a product's option that ParseSpec has checked; 0 if not given.

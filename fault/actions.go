@@ -111,6 +111,9 @@ func (a Action) Summary() string {
 	return a.Effect
 }
 
+// processTargets are those of an action that acts on processes alone.
+func processTargets() []string { return append(nodeTargets(), TargetPooler) }
+
 // Lookup finds the action of a name.
 func Lookup(name string) (Action, bool) {
 	all := Actions()

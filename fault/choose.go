@@ -55,6 +55,9 @@ func choose(f Fault, members []member, primary string, random *rand.Rand) (choic
 	if a, _ := Lookup(f.Action); a.choose != nil {
 		return a.choose(f.Target, members, primary, random)
 	}
+	if f.Target == TargetPooler {
+		return choice{nodes: []string{TargetPooler}}, nil
+	}
 	all, _ := sides(f.Target)
 	if len(all) != 1 {
 		return choice{}, fmt.Errorf("%s knows no target %q", f.Action, f.Target)

@@ -13,6 +13,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"assay/cluster"
 )
 
 // Targets that are no node's name.
@@ -25,6 +27,8 @@ const (
 	TargetAny = "any"
 	// TargetAll is every node, arbiters too.
 	TargetAll = "all"
+	// TargetPooler is the connection pooler before the nodes.
+	TargetPooler = cluster.PoolerName
 	// PodPrefix goes before the name of a pod.
 	PodPrefix = "pod/"
 )

@@ -54,6 +54,8 @@ func (s servers) prepare(f Fault, c choice, acquire acquirer) (injector, error) 
 func (s servers) check(_ context.Context, f Fault) error {
 	a, _ := Lookup(f.Action)
 	switch {
+	case f.Target == TargetPooler && s.cluster.Pooling() == nil:
+		return &TargetError{Fault: f, Problem: "the cluster has no pooler", Want: "--cluster postgres:3,pooler=pgbouncer, or another target"}
 	case a.on == nil:
 		return &UnavailableError{Action: f.Action, Reason: "it is done to pods only, with --kubernetes"}
 	case a.check == nil:

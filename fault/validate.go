@@ -79,8 +79,8 @@ func (f Fault) holds(g Fault) bool {
 	if a.part != b.part || b.choose != nil {
 		return false
 	}
-	named := nodeName().MatchString(f.Target) || podName().MatchString(f.Target)
-	return f.Target == TargetAll || named && f.Target == g.Target
+	named := f.Target == TargetPooler || nodeName().MatchString(f.Target) || podName().MatchString(f.Target)
+	return f.Target == TargetAll && g.Target != TargetPooler || named && f.Target == g.Target
 }
 
 // before reports whether f happens before g ever does.

@@ -279,11 +279,24 @@ type Cluster struct {
 	// StartSeconds is how long it took to start until it took work.
 	StartSeconds float64       `json:"start_s"`
 	Nodes        []ClusterNode `json:"nodes"`
+	// Pooler is null where clients reach the nodes without one of assay's.
+	Pooler *Pooler `json:"pooler,omitempty"`
 	// Events are what the cluster did by itself, such as a promotion.
 	Events []ClusterEvent `json:"events"`
 	// Settled describes how long after the last fault all nodes held the same data
 	// again, or what stood in the way.
 	Settled string `json:"settled"`
+}
+
+// Pooler is the connection pooler that stood between the clients and the primary.
+type Pooler struct {
+	// Program is its name and version, such as PgBouncer 1.18.0; Address is host:port.
+	Program string `json:"program"`
+	Address string `json:"address"`
+	// Mode is for how long a client has a connection: a transaction or a session.
+	Mode string `json:"mode"`
+	// Connections is how many there are to the primary at most.
+	Connections int `json:"connections"`
 }
 
 // ClusterNode is one node; limits of 0 are none.

@@ -134,6 +134,11 @@ func setup(r *Result) []Setting {
 		add("judged against", r.Promise.Asked+", as was asked")
 	}
 	add("machines", machines(&r.Database))
+	if r.Cluster != nil && r.Cluster.Pooler != nil {
+		p := r.Cluster.Pooler
+		add("pooler", fmt.Sprintf("%s at %s, in %s mode, with at most %s to the primary", p.Program, p.Address, p.Mode,
+			check.Counted(int64(p.Connections), "connection", "connections")))
+	}
 	add("load", loadLine(r))
 	add("agents", agentsLine(r))
 	add("retries", policy(&r.Retries))

@@ -50,7 +50,11 @@ func (r *run) provide(ctx context.Context) (stop func() error, err error) {
 		Programs: r.options.Servers,
 		Announce: func(text string) { r.announce(eventCluster, text) },
 		Died: func(node, how string) {
-			r.announce(eventDied, fmt.Sprintf("%s ended by itself (%s)%s", node, how, limitedTo(spec.Limits.Memory)))
+			limit := spec.Limits.Memory
+			if node == cluster.PoolerName { // the limits are the nodes'
+				limit = 0
+			}
+			r.announce(eventDied, fmt.Sprintf("%s ended by itself (%s)%s", node, how, limitedTo(limit)))
 		},
 	})
 	if err != nil {
@@ -83,7 +87,7 @@ func (r *run) keepLogs(c *cluster.Cluster) error {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return fmt.Errorf("keep the nodes' logs: %w", err)
 	}
-	for _, n := range c.Nodes() {
+	for _, n := range c.Servers() {
 		if err := copyFile(filepath.Join(to, filepath.Base(n.Log())), n.Log()); err != nil {
 			return fmt.Errorf("keep the nodes' logs: %w", err)
 		}
@@ -102,6 +106,9 @@ func clusterOf(c *cluster.Cluster, took time.Duration) *report.Cluster {
 			Name: n.Name(), Address: n.Address(), Arbiter: n.Arbiter(),
 			Memory: spec.Limits.Memory, CPU: spec.Limits.CPU, DiskWrite: spec.Limits.DiskWrite, Bandwidth: spec.Bandwidth,
 		})
+	}
+	if p := c.Pooling(); p != nil {
+		out.Pooler = &report.Pooler{Program: p.Program, Address: p.Address, Mode: p.Mode, Connections: p.Size}
 	}
 	return out
 }
@@ -144,7 +151,7 @@ func (r *run) catchUp(ctx context.Context, file *history.Writer, now func() int6
 	defer cancel()
 	began := time.Now()
 	var down []error
-	for _, n := range r.cluster.Nodes() {
+	for _, n := range r.cluster.Servers() {
 		if !n.Running() {
 			down = append(down, n.Start(ctx))
 		}

@@ -49,7 +49,7 @@ func (r *run) serverSources() (sources func() []servers.Source, why string) {
 	if c := r.cluster; c != nil {
 		return func() []servers.Source {
 			all := []servers.Source{own}
-			for _, n := range c.Nodes() {
+			for _, n := range c.Servers() {
 				all = append(all, nodeSource(n, cpus, c.NoNetwork() == nil))
 			}
 			return all
@@ -79,11 +79,14 @@ func (r *run) serverSources() (sources func() []servers.Source, why string) {
 func nodeSource(n *cluster.Node, cpus float64, ownNetwork bool) servers.Source {
 	limits := n.Machine().Limits()
 	of := servers.Node{Name: n.Name(), CPUs: cpus, Shared: true, MemoryLimit: limits.Memory, DiskWriteLimit: limits.DiskWrite}
-	if limits.CPU > 0 && limits.CPU < cpus {
+	switch {
+	case n.Name() == cluster.PoolerName: // one thread does its work
+		of.CPUs = 1
+	case limits.CPU > 0 && limits.CPU < cpus:
 		of.CPUs, of.Shared = limits.CPU, false
 	}
 	return servers.Source{Node: of, Look: func() (servers.Usage, bool) {
-		return servers.Look(processesOf(n), ownNetwork)
+		return servers.Look(processesOf(n), ownNetwork && n.Name() != cluster.PoolerName)
 	}}
 }
 
@@ -151,7 +154,7 @@ func (r *run) serverProcesses() (all []int) {
 	if r.cluster == nil {
 		return nil
 	}
-	for _, node := range r.cluster.Nodes() {
+	for _, node := range r.cluster.Servers() {
 		all = append(all, processesOf(node)...)
 	}
 	return all

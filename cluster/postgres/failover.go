@@ -280,6 +280,7 @@ func (s *Set) ensurePromoted(ctx context.Context) bool {
 		}
 	}
 	s.promoted = true
+	s.options.Leads(node.label, node.Node)
 	s.recordTimeline(timeline)
 	text := fmt.Sprintf("%s is promoted and takes writes %d ms after the fencing (the promotion itself took %d ms)",
 		s.nodeName(s.primary), time.Since(s.since).Milliseconds(), time.Since(began).Milliseconds())

@@ -50,6 +50,10 @@ type SetOptions struct {
 	// Settings are server settings of every node, as in Options. Those
 	// by which the set is led cannot be among them.
 	Settings []string
+	// Leads is called with the name of the primary and where it is: of the first one before
+	// StartSet returns, and of each that is promoted once it takes writes. It must not block;
+	// nil means nobody wants to know.
+	Leads func(name string, primary *server.Node)
 	// Announce is called with what the set does by itself: fencing, promotion, whom
 	// commits wait for. It must not block; nil means nobody wants to know.
 	Announce func(text string)
@@ -157,6 +161,9 @@ func (s *Set) fillIn() error {
 	if o.Announce == nil {
 		o.Announce = func(string) {}
 	}
+	if o.Leads == nil {
+		o.Leads = func(string, *server.Node) {}
+	}
 	if o.Nodes < 1 || o.Machines != nil && len(o.Machines) != o.Nodes {
 		return fmt.Errorf("%d nodes on %d machines: want at least one node, and a machine for each", o.Nodes, len(o.Machines))
 	}
@@ -246,6 +253,7 @@ func (s *Set) startAll(ctx context.Context) error {
 		node.following = true
 	}
 	s.timeline, s.promoted = 1, true
+	s.options.Leads(first.label, first.Node)
 	s.watch.Store(newMonitor(first))
 	s.routines.Go(s.probePrimary)
 	s.routines.Go(s.supervise)

@@ -87,6 +87,9 @@ type parsedAddress struct {
 	// given are the parameters that the address sets for the server's sessions, with
 	// execModeParameter among them; without are those of libpq that have no effect.
 	given, without []string
+	// servers are those that the address names beside where clients connect (nodesParameter),
+	// one to a configuration; none if it names none.
+	servers *pgx.ConnConfig
 }
 
 func read(target store.Target) (a parsedAddress, err error) {
@@ -118,6 +121,8 @@ func read(target store.Target) (a parsedAddress, err error) {
 	if err != nil {
 		return a, err
 	}
+	nodes, named := config.RuntimeParams[nodesParameter]
+	delete(config.RuntimeParams, nodesParameter)
 	config.ConnectTimeout = target.ConnectTimeout
 	if config.ConnectTimeout <= 0 {
 		config.ConnectTimeout = defaultConnectTimeout
@@ -131,7 +136,11 @@ func read(target store.Target) (a parsedAddress, err error) {
 	if config.ValidateConnect == nil && len(serversOf(config, false)) > 1 && dialect != cockroachdb().name {
 		config.ValidateConnect = validatePrimary
 	}
-	return parsedAddress{config, dialect, given, without}, nil
+	a = parsedAddress{config: config, dialect: dialect, given: given, without: without}
+	if named {
+		a.servers, err = namedNodes(config, nodes)
+	}
+	return a, err
 }
 
 // malformed says why the library could not read an address. Its error quotes

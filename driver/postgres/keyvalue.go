@@ -54,6 +54,8 @@ func (p *schema) chooseReads(target store.Target) error {
 	case r.from == store.ReadPrimary:
 	case !p.dialect.standbys:
 		want = "primary; in this dialect no server is a standby of another"
+	case p.behind:
+		want = "primary; clients connect to none of the servers in " + nodesParameter + ", but to what is before them"
 	case len(p.servers) < 2:
 		want = "primary; for others the address is to name more than one host"
 	case r.from == store.ReadSecondaryPreferred:

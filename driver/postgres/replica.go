@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -44,6 +45,39 @@ func serversOf(config *pgx.ConnConfig, pooled bool) []addressed {
 		servers = append(servers, addressed{name, newPool(c, name, pooled)})
 	}
 	return servers
+}
+
+// nodesParameter is the address's parameter that names the servers behind a pooler, a proxy or
+// an address that moves, as host:port,host:port. Clients do not connect to them. They are
+// read by themselves, to be compared.
+const nodesParameter = "nodes"
+
+// namedNodes is a configuration for the servers that the parameter names, as those of several
+// hosts have it.
+func namedNodes(front *pgx.ConnConfig, text string) (*pgx.ConnConfig, error) {
+	config := front.Copy()
+	ways := append([]*pgconn.FallbackConfig{{Host: front.Host, TLSConfig: front.TLSConfig}}, front.Fallbacks...)
+	var all []*pgconn.FallbackConfig
+	for item := range strings.SplitSeq(text, ",") {
+		host, digits, err := net.SplitHostPort(item)
+		port, wrong := strconv.ParseUint(digits, 10, 16)
+		if err != nil || wrong != nil || host == "" || port == 0 {
+			return nil, &store.OptionError{Option: nodesParameter, Value: item, Want: "host:port of each server, with commas between"}
+		}
+		for _, way := range ways {
+			if way.Host != front.Host { // another front
+				continue
+			}
+			node := &pgconn.FallbackConfig{Host: host, Port: uint16(port)}
+			if way.TLSConfig != nil {
+				node.TLSConfig = way.TLSConfig.Clone()
+				node.TLSConfig.ServerName = host
+			}
+			all = append(all, node)
+		}
+	}
+	config.Host, config.Port, config.TLSConfig, config.Fallbacks = all[0].Host, all[0].Port, all[0].TLSConfig, all[1:]
+	return config, nil
 }
 
 // look is what a server says of itself: whether it replays another's log, and

@@ -25,6 +25,7 @@ type schema struct {
 	promise   string      // of the level, of a workload whose level is judged
 	reads     *reads      // nil if the workload's reads go where its writes go
 	pooled    bool        // a connection pooler is in between
+	behind    bool        // servers are behind where clients connect (nodesParameter)
 	without   []string    // parameters of the address that have no effect
 }
 
@@ -63,6 +64,9 @@ func openSchema(ctx context.Context, target store.Target, of store.Schema) (*sch
 		return nil, p.Operation("connect", err)
 	}
 	p.config, p.pool, p.servers = config, newPool(config, p.address, p.pooled), serversOf(config, p.pooled)
+	if a.servers != nil {
+		p.servers, p.behind = serversOf(a.servers, false), true
+	}
 	err = p.pool.Use(ctx, func(c conn) (err error) {
 		if p.dialect, err = findDialect(ctx, c, named); err != nil {
 			return err

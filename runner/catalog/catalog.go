@@ -116,7 +116,7 @@ func sqlDrivers() []Driver {
 		},
 		{
 			Name: "postgres", Schemes: []string{"postgres", "postgresql"}, Example: "postgres://user@host:5432/database", Summary: "PostgreSQL, and CockroachDB by its dialect",
-			Parameters: "dialect (postgresql, cockroachdb); sslmode, sslrootcert, sslcert and sslkey; the others of libpq, of which one that cannot be honoured is refused by its name; and any setting of the server, for the session. Libpq's other form (host=... dbname=...), its environment variables (PGHOST, PGPASSWORD and others), PGPASSFILE and pg_service.conf are read too. A connection pooler in between is found by itself",
+			Parameters: "dialect (postgresql, cockroachdb); nodes (host:port,host:port: the servers behind a pooler or proxy, which are compared with each other); sslmode, sslrootcert, sslcert and sslkey; the others of libpq, of which one that cannot be honoured is refused by its name; and any setting of the server, for the session. Libpq's other form (host=... dbname=...), its environment variables (PGHOST, PGPASSWORD and others), PGPASSFILE and pg_service.conf are read too. A connection pooler in between is found by itself",
 			Open:       postgres.Open, Lacks: sqldb.Lacks(),
 			Statistics: postgres.OpenStatistics,
 		},
