@@ -149,6 +149,7 @@ var testsMayImport = map[string][]string{
 	"driver/sqldb":            {"workload/*"},
 	"driver/sqlite":           {"driver/drivertest", "workload/*", "workload/definition", "workload"},
 	"driver/encryption":       {"driver/drivertest"},
+	"cluster/pgbouncer":       {"cluster/postgres"},
 	"driver/postgres":         {"driver/drivertest", "store/durability", "cluster/postgres", "cluster/server", "workload/*", "workload/definition", "history", "workload", "internal/wait"},
 	"driver/mongodb":          {"workload/*", "driver/bugs", "driver/drivertest", "cluster/mongodb", "cluster/server", "workload/definition", "workload"},
 	"driver/mysql":            {"workload/*", "workload/definition", "driver/drivertest", "store/durability", "cluster/mariadb", "history"},

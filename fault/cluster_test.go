@@ -239,6 +239,7 @@ func TestValidateOnLoopback(t *testing.T) {
 		"slowcpu=0.5 any":    nil,
 		"clock any":          nil,
 		"kill n2":            new(*TargetError),
+		"kill pooler":        new(*TargetError),
 		"kill secondary":     new(*TargetError),
 		"partition halves":   new(*TargetError),
 		"isolate any":        new(*UnavailableError),

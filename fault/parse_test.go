@@ -9,6 +9,7 @@ import (
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]Fault{
+		"kill pooler at 2s for 5s":            {Action: "kill", Target: "pooler", At: 2 * time.Second, For: 5 * time.Second},
 		"kill primary every 20s":              {Action: "kill", Target: "primary", At: -1, Every: 20 * time.Second},
 		"isolate primary at 10s for 15s":      {Action: "isolate", Target: "primary", At: 10 * time.Second, For: 15 * time.Second},
 		"pause any every 30s for 5s":          {Action: "pause", Target: "any", At: -1, Every: 30 * time.Second, For: 5 * time.Second},

@@ -21,7 +21,7 @@ func TestClusterIsKept(t *testing.T) {
 		t.Helper()
 		return start(t, command{dir: dir, env: []string{"TMPDIR=" + temp}, args: args}).wait()
 	}
-	up := do("cluster", "up", "postgres:1").want(t, exitValid)
+	up := do("cluster", "up", "postgres:1,pooler=pgbouncer").want(t, exitValid)
 	_, rest, found := strings.Cut(up.stdout, "$(cat ")
 	path, _, _ := strings.Cut(rest, ")")
 	if !found || !strings.HasPrefix(path, temp) {
@@ -37,7 +37,7 @@ func TestClusterIsKept(t *testing.T) {
 		t.Errorf("the password %q is in %s", password, up)
 	}
 	status := do("cluster", "status").want(t, exitValid)
-	if !strings.Contains(status.stdout, "postgres:1, up since") || !strings.Contains(status.stdout, "n1") || strings.Contains(status.stdout, password) {
+	if !strings.Contains(status.stdout, "postgres:1,pooler=pgbouncer, up since") || !strings.Contains(status.stdout, "n1") || !strings.Contains(status.stdout, "pooler   127.0.0.1:") || strings.Contains(status.stdout, password) {
 		t.Errorf("status %s", status)
 	}
 	start(t, command{dir: dir, env: []string{"TMPDIR=" + temp, "ASSAY_DB=" + address},
@@ -68,11 +68,11 @@ func TestRemainsOfAKilledRun(t *testing.T) {
 		p.until(working)
 		return p
 	}
-	killed, living := begin(true, "postgres:2,disk=image"), begin(true, "postgres:2")
+	killed, living := begin(true, "postgres:2,disk=image,pooler=pgbouncer"), begin(true, "postgres:2")
 	killed.signal(syscall.SIGKILL)
 	killed.wait()
 	e := start(t, command{env: []string{"TMPDIR=" + temp}, args: []string{"cluster", "down", "--all"}}).wait().want(t, exitValid)
-	if strings.Count(e.stdout, "postgres:2,disk=image is gone") != 1 || strings.Count(e.stdout, "belongs to a run that goes on") != 1 {
+	if strings.Count(e.stdout, "postgres:2,disk=image,pooler=pgbouncer is gone") != 1 || strings.Count(e.stdout, "belongs to a run that goes on") != 1 {
 		t.Errorf("down %s", e)
 	}
 	folders, err := filepath.Glob(filepath.Join(temp, "*"))
@@ -114,6 +114,45 @@ func TestPrimaryNeverComesBack(t *testing.T) {
 			said := "; faults: " + asked + ", flaky=1% n2 at 19.5s for 5s"
 			expect.Text(t, e, e.stderr, said)
 			expect.Text(t, "the scenario", readFile(t, dir, "run", "scenario.yaml"), "- "+asked+"\n- flaky=1% n2 at 19.5s for 5s\n")
+		})
+	}
+}
+
+// TestRunsThroughAPooler: a primary and the pooler before it are lost, and what was
+// acknowledged is there, on the nodes themselves too.
+func TestRunsThroughAPooler(t *testing.T) {
+	t.Parallel()
+	for mode, asked := range map[string][]string{"transaction": {"kill primary at 1s for 4s", "kill pooler at 1500ms for 4s"}, "session": {"pause primary at 1s for 6s", "pause pooler at 2s for 4s"}} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			e := assay(t, dir, "run", "bank", "--cluster", "postgres:2,failover=2s,pooler=pgbouncer,pool_mode="+mode, "--accounts", "200", "--clients", "4", "--seed", "3",
+				"--warmup", "500ms", "--duration", "9s", "--out", "run", "--fault", asked[0], "--fault", asked[1])
+			e.want(t, exitValid, exitNoVerdict)
+			r := resultOf(t, filepath.Join(dir, "run"))
+			if r.Verdict.String() != "valid" || len(r.Faults) != 2 || r.Cluster == nil || r.Cluster.Pooler == nil || len(r.Cluster.Nodes) != 2 {
+				t.Fatalf("%v: %+v, cluster %+v", e, r.Faults, r.Cluster)
+			}
+			if p := r.Cluster.Pooler; p.Mode != mode || p.Connections != 20 || !strings.HasPrefix(p.Program, "PgBouncer") {
+				t.Errorf("%+v", p)
+			}
+			for _, f := range r.Faults {
+				if !f.Proven || f.Healing == "" || f.Problem != "" || f.WritesAway {
+					t.Errorf("%+v", f)
+				}
+			}
+			if f := r.Faults[0]; f.NewPrimary == "" || f.NewPrimary == f.Nodes[0] {
+				t.Errorf("no other primary: %+v", f)
+			}
+			for _, c := range r.Checks {
+				if c.Verdict.String() != "valid" {
+					t.Errorf("%+v", c)
+				}
+			}
+			expect.Text(t, "output", unwrapped(e.stdout), "pooler PgBouncer", "in "+mode+" mode", "1 replica holds")
+			if log := readFile(t, dir, "run", "nodes", "pgbouncer.log"); !strings.Contains(log, "process up") {
+				t.Errorf("the pooler's log: %s", log)
+			}
 		})
 	}
 }

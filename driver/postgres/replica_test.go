@@ -21,6 +21,7 @@ import (
 	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/entity"
 )
 
 // troupe is a primary with two standbys, of which one confirms each commit, and
@@ -146,6 +147,7 @@ func TestReplicas(t *testing.T) {
 		{"Paused", testPausedStandby},
 		{"Down", testStandbyDown},
 		{"OneHost", testOneHost},
+		{"BehindAFront", testBehindAFront},
 		{"OneServerTwoNames", testOneServerTwoNames},
 		{"AnotherPrimary", testAnotherPrimary},
 		{"UnknownMember", testUnknownMember},
@@ -364,5 +366,32 @@ func TestPrimaryIsLookedFor(t *testing.T) {
 	}
 	if !errors.As(err, new(*store.UnreachableError)) {
 		t.Errorf("standbys alone: %v", err)
+	}
+}
+
+// testBehindAFront has the address name where clients connect, and the servers behind it.
+func testBehindAFront(t *testing.T, p *troupe) {
+	nodes := nodesParameter + "=" + p.set.Node(0).Address() + "," + p.set.Node(1).Address() + "," + p.set.Node(2).Address()
+	address := p.at(0) + "&" + nodes
+	front := p.open(address)
+	members, unreachable, err := front.Replicas(p.ctx)
+	want := []bank.Replica{{Name: p.set.Node(0).Address(), Primary: true}, p.member(0), p.member(1)}
+	if err != nil || len(unreachable) != 0 || !slices.Equal(members, want) {
+		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
+	}
+	p.transfer(front, 10)
+	expect.NoError(t, p.catchUp(p.member(1), time.Minute))
+	if !same(p.read(p.member(1)), p.read(want[0])) {
+		t.Error("the standby has something else")
+	}
+	var refused *store.OptionError
+	for _, wrong := range []string{"", "host", "host:0", "host:1,", ":5", "host:70000"} {
+		if _, err := read(store.Target{Address: p.at(0) + "&" + nodesParameter + "=" + wrong}); !errors.As(err, &refused) {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+	_, err = Open(p.ctx, store.Target{Address: address, Read: store.ReadSecondaryPreferred}, entity.Schema())
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "primary") {
+		t.Errorf("reads of a standby: %v", err)
 	}
 }

@@ -1,0 +1,68 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"assay/cluster/server"
+	"assay/internal/expect"
+)
+
+// TestPoolerInFrontOfAPrimary: clients reach the primary by one address, also after another
+// has become it while the pooler was down.
+func TestPoolerInFrontOfAPrimary(t *testing.T) {
+	c := startCluster(t, "postgres:2,failover=1s,pooler=pgbouncer,pool_size=5")
+	front := c.Node(PoolerName)
+	if front == nil || slices.Contains(c.Nodes(), front) || len(c.Servers()) != 3 || !front.Member() || front.Name() != PoolerName {
+		t.Fatalf("%+v among %v", front, c.Servers())
+	}
+	if p := c.Pooling(); p == nil || p.Address != front.Address() || p.Mode != "transaction" || p.Size != 5 || !strings.Contains(p.Program, "PgBouncer") {
+		t.Errorf("%+v", p)
+	}
+	if !strings.Contains(c.Address(), "@"+front.Address()+"/") || front.Port() >= 32768 {
+		t.Errorf("clients go to %s, and the pooler is at %s", c.Address(), front.Address())
+	}
+	writes := func() {
+		t.Helper()
+		expect.NoError(t, server.Until(timeLimit(t), 50*time.Millisecond, "a write", func(ctx context.Context) error {
+			config, err := pgx.ParseConfig(c.Address())
+			if err != nil {
+				return server.Permanent(err)
+			}
+			delete(config.RuntimeParams, "nodes")
+			conn, err := pgx.ConnectConfig(ctx, config)
+			if err != nil {
+				return err
+			}
+			defer conn.Close(ctx)
+			_, err = conn.Exec(ctx, "CREATE TABLE IF NOT EXISTS probe (id int)", pgx.QueryExecModeSimpleProtocol)
+			return err
+		}))
+	}
+	writes()
+	primary, err := c.Primary(timeLimit(t))
+	expect.NoError(t, err)
+	expect.NoError(t, front.Kill(), primary.Kill())
+	expect.NoError(t, server.Until(timeLimit(t), 50*time.Millisecond, "another primary", func(ctx context.Context) error {
+		_, err := c.Primary(ctx)
+		return err
+	}))
+	expect.NoError(t, front.Start(timeLimit(t)))
+	writes()
+	expect.NoError(t, primary.Start(timeLimit(t)), c.Settled(timeLimit(t)))
+	r := recordOf(t, c.ID())
+	if len(r.Nodes) != 3 || r.Nodes[2].Name != PoolerName || r.Nodes[2].Process.PID != front.PID() {
+		t.Errorf("the record has %+v", r.Nodes)
+	}
+	expect.NoError(t, c.Close())
+	for _, n := range r.Nodes {
+		if n.Process.Alive() {
+			t.Errorf("%s is still there", n.Name)
+		}
+	}
+}
