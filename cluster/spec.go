@@ -208,7 +208,6 @@ func (s *Spec) set(t topology, name, value string) (want string) {
 		}
 		s.Bandwidth = bits
 	default:
-		names := []string{"memory", "disk", "cpu", "network", "bandwidth"}
 		for _, o := range t.options {
 			if o.name == name {
 				if !o.check(value) {
@@ -217,14 +216,25 @@ func (s *Spec) set(t topology, name, value string) (want string) {
 				s.Options[name] = value
 				return ""
 			}
-			names = append(names, o.name)
 		}
+		names := OptionNames(t.name)
 		if t.parameters.example != "" {
 			names = append(names, parameterPrefix+"NAME")
 		}
 		return t.name + "'s options: " + strings.Join(names, ", ") + spelling.Hint(name, "", names)
 	}
 	return ""
+}
+
+// OptionNames are the names of the options that a spec of a product can have: those of all
+// products, then its own.
+func OptionNames(product string) []string {
+	names := []string{"memory", "disk", "cpu", "network", "bandwidth"}
+	t, _ := topologyOf(product)
+	for _, o := range t.options {
+		names = append(names, o.name)
+	}
+	return names
 }
 
 // diskOnce says what is wanted if there is a limit and a disk of its own: what is

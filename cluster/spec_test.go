@@ -75,9 +75,9 @@ func TestSpecsThatNobodyCanBuild(t *testing.T) {
 
 		"mongodb:3,disk=image,disk=1MiB": "either",
 
-		"mongodb:3,bandwidth=1GiB":                   "such as 1Gbit",
-		"mongodb:3,bandwidth=1kbit":                  "100kbit to 100Gbit",
-		"mongodb:3,bandwidth=1Gbit,network=loopback": "network=own",
+		"mongodb:3,bandwidth=1GiB":                        "such as 1Gbit",
+		"mongodb:3,bandwidth=1kbit":                       "100kbit to 100Gbit",
+		"mongodb:3,bandwidth=1Gbit,network=loopback":      "network=own",
 		"postgres:2,pooler=odyssey":                       "pooler=pgbouncer",
 		"postgres:2,pool_size=5":                          "without pooler",
 		"postgres:2,pooler=pgbouncer,pool_size=0":         "pool_size=NUMBER",

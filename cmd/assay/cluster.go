@@ -37,6 +37,13 @@ node has one of its own with disk=image, whose power can be cut, or disk=faulty,
 which also fails and loses all that was not synced (disk=faulty-journal: but for
 names, which are kept as ext4 and XFS do).
 
+With pooler=pgbouncer PostgreSQL's clients come through PgBouncer, which is led to
+another primary when there is one; pool_mode=transaction or session, and
+pool_size=20 for its connections to the primary.
+
+The products' own options:
+` + optionLines() + `
+
 Server programs are looked for in --servers, then where the system has them,
 then in the folder that the environment variable ASSAY_SERVERS names, which is
 assay/servers in the user's cache folder if it is not set; make servers fills it.`,
@@ -55,6 +62,18 @@ func specLines() string {
 	var b strings.Builder
 	for _, p := range cluster.Products() {
 		hang(&b, "  ", strings.Join(cluster.Specs(p), ", "))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// optionLines lists the products' own options, a line a product.
+func optionLines() string {
+	var b strings.Builder
+	shared := len(cluster.OptionNames(""))
+	for _, p := range cluster.Products() {
+		if own := cluster.OptionNames(p)[shared:]; len(own) > 0 {
+			hang(&b, fmt.Sprintf("  %-10s", p), strings.Join(own, ", "))
+		}
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

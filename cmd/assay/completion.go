@@ -20,8 +20,6 @@ func flagValues(flag string) (values []string, more bool) {
 	switch flag {
 	case "db":
 		return append(catalog.Schemes(), "@", environmentPrefix), true
-	case "cluster":
-		return clusterSpecs(), true
 	case "fault":
 		return faultsBegun(), true
 	case "arrivals":
@@ -49,6 +47,9 @@ func completeValues(cmd *cobra.Command) {
 		values, more := flagValues(f.Name)
 		if own := ownFlag(cmd.Name(), f.Name); len(own.Values) > 0 {
 			values, more = own.Values, own.Open
+		}
+		if f.Name == "cluster" {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, completeSpecs) // the flag is there
 		}
 		if len(values) == 0 {
 			return
@@ -99,9 +100,17 @@ func faultsBegun() []string {
 	return all
 }
 
-// completeSpecs completes the argument of cluster up.
-func completeSpecs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return clusterSpecs(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+// completeSpecs completes a cluster's spec: which one, then its options.
+func completeSpecs(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	all := clusterSpecs()
+	if at := strings.LastIndexByte(begun, ','); at >= 0 {
+		all = nil
+		product, _, _ := strings.Cut(begun, ":")
+		for _, name := range cluster.OptionNames(product) {
+			all = append(all, begun[:at+1]+name+"=")
+		}
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // completeClusters completes the argument of cluster status and down with the
