@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,8 @@ import (
 
 // The kinds of disks that nodes can have of their own, as a spec names them.
 const (
-	// DiskImage is an ext4 file system in an image on a loop device (cluster/image).
+	// DiskImage is a file system in an image on a loop device, ext4 unless Spec.FS says
+	// XFS (cluster/image).
 	DiskImage = "image"
 	// DiskFaulty is a file system of assay's own, which loses all that was not synced
 	// and fails as disks do (cluster/disk).
@@ -51,22 +53,26 @@ type nodeDisk interface {
 	Remove() error
 }
 
+// Filesystems are those that a disk of the kind DiskImage can have, as Spec.FS has them.
+func Filesystems() []string { return []string{image.Ext4, image.XFS} }
+
 // CheckDisk says, before anything is started, what this machine lacks for nodes with
-// disks of this kind, by a *machine.UnsupportedError; nothing for the empty kind.
-func CheckDisk(ctx context.Context, kind string) error {
+// disks of this kind, by a *machine.UnsupportedError; nothing for the empty kind. An empty
+// file system is ext4.
+func CheckDisk(ctx context.Context, kind, fs string) error {
 	switch kind {
 	case DiskImage:
-		return image.Check(ctx)
+		return image.Check(ctx, cmp.Or(fs, image.Ext4))
 	case DiskFaulty, DiskFaultyJournal:
 		return checkFaulty(kind)
 	}
 	return nil
 }
 
-func openDisk(ctx context.Context, kind, folder string) (nodeDisk, error) {
+func openDisk(ctx context.Context, kind, fs, folder string) (nodeDisk, error) {
 	switch kind {
 	case DiskImage:
-		d, err := image.Open(ctx, folder)
+		d, err := image.Open(ctx, folder, cmp.Or(fs, image.Ext4))
 		return imageDisk{d}, err
 	case DiskFaulty, DiskFaultyJournal:
 		return openFaulty(folder, disk.Options{Journal: kind == DiskFaultyJournal})
@@ -84,7 +90,7 @@ func (c *Cluster) addDisk(ctx context.Context, at *machine.Machine) error {
 	if c.spec.Disk == "" {
 		return nil
 	}
-	d, err := openDisk(ctx, c.spec.Disk, filepath.Join(c.folder, "disks", at.Name()))
+	d, err := openDisk(ctx, c.spec.Disk, c.spec.FS, filepath.Join(c.folder, "disks", at.Name()))
 	if err != nil {
 		return err
 	}

@@ -80,6 +80,9 @@ func (s Spec) clash(t topology) (part, want string) {
 	if s.Bandwidth > 0 && s.Network == NetworkLoopback {
 		return "bandwidth and network=loopback", "network=own, whose links can be limited"
 	}
+	if s.FS != "" && s.Disk != DiskImage {
+		return "fs=" + s.FS + " and another disk than disk=" + DiskImage, "disk=" + DiskImage + ", which alone has such a file system"
+	}
 	for _, o := range t.options {
 		if o.needs != "" && s.Options[o.name] != "" && s.Options[o.needs] == "" {
 			return fmt.Sprintf("option %q without %s", o.name, o.needs), o.want

@@ -69,7 +69,7 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 	if !known {
 		return nil, &SpecError{Spec: spec.String(), Part: "no product " + spec.Product, Want: "one of the known ones"}
 	}
-	if err := CheckDisk(ctx, spec.Disk); err != nil {
+	if err := CheckDisk(ctx, spec.Disk, spec.FS); err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec, err)
 	}
 	c := &Cluster{spec: spec, id: newID(), started: time.Now().UTC(), changing: make(chan struct{}, 1), disks: map[string]nodeDisk{}}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -26,6 +27,8 @@ type Spec struct {
 	// Disk is one of Disks if each node has a disk of its own, whose power can be cut;
 	// empty for the machine's.
 	Disk string
+	// FS is one of Filesystems, of a Disk that is an image; empty for ext4.
+	FS string
 	// Network is NetworkOwn, NetworkLoopback, or empty for the first of them
 	// that can be had.
 	Network string
@@ -159,6 +162,9 @@ func ParseSpec(text string) (Spec, error) {
 			return bad(fmt.Sprintf("option %q", item), want)
 		}
 	}
+	if s.FS != "" && s.Limits.DiskWrite == 0 {
+		s.Disk = cmp.Or(s.Disk, DiskImage)
+	}
 	if part, want := s.clash(t); part != "" {
 		return bad(part, want)
 	}
@@ -190,6 +196,11 @@ func (s *Spec) set(t topology, name, value string) (want string) {
 			s.Limits.DiskWrite = bytes
 			return s.diskOnce()
 		}
+	case "fs":
+		if !slices.Contains(Filesystems(), value) {
+			return "fs=" + strings.Join(Filesystems(), " or fs=")
+		}
+		s.FS = value
 	case "cpu":
 		cpus, err := strconv.ParseFloat(value, 64)
 		if err != nil || !(cpus >= 0.01 && cpus <= 1024) {
@@ -229,7 +240,7 @@ func (s *Spec) set(t topology, name, value string) (want string) {
 // OptionNames are the names of the options that a spec of a product can have: those of all
 // products, then its own.
 func OptionNames(product string) []string {
-	names := []string{"memory", "disk", "cpu", "network", "bandwidth"}
+	names := []string{"memory", "disk", "fs", "cpu", "network", "bandwidth"}
 	t, _ := topologyOf(product)
 	for _, o := range t.options {
 		names = append(names, o.name)
@@ -264,6 +275,9 @@ func (s Spec) String() string {
 	}
 	if s.Disk != "" {
 		text += ",disk=" + s.Disk
+	}
+	if s.FS != "" {
+		text += ",fs=" + s.FS
 	}
 	if s.Network != "" {
 		text += ",network=" + s.Network

@@ -46,6 +46,9 @@ func TestDisksOfTheirOwn(t *testing.T) {
 	if err != nil || s.Disk != DiskImage || s.Limits != (machine.Limits{}) || s.String() != "postgres:1,disk=image" {
 		t.Errorf("%+v, %v", s, err)
 	}
+	if s, err = ParseSpec("postgres:1,fs=xfs"); err != nil || s.String() != "postgres:1,disk=image,fs=xfs" {
+		t.Errorf("%s, %v", s, err)
+	}
 }
 
 func TestSpecsThatNobodyCanBuild(t *testing.T) {
@@ -69,7 +72,7 @@ func TestSpecsThatNobodyCanBuild(t *testing.T) {
 		"mongodb:3,cpu=NaN":       "cpu=PROCESSORS",
 		"mongodb:3,network=token": "network=own",
 		"mongodb:3,election=soon": "election=DURATION",
-		"mongodb:3,electoin=2s":   "options: memory, disk, cpu, network, bandwidth, election",
+		"mongodb:3,electoin=2s":   "options: memory, disk, fs, cpu, network, bandwidth, election",
 		"mongodb:3,standby=async": "options: memory",
 		"mongodb:3,disk=tape":     "disk=image",
 
@@ -83,6 +86,9 @@ func TestSpecsThatNobodyCanBuild(t *testing.T) {
 		"postgres:2,pooler=pgbouncer,pool_size=0":         "pool_size=NUMBER",
 		"postgres:2,pooler=pgbouncer,pool_mode=statement": "pool_mode=session",
 		"mariadb:3,pooler=pgbouncer":                      "mariadb's options",
+		"mongodb:3,fs=zfs":                                "fs=ext4 or fs=xfs",
+		"mongodb:3,fs=xfs,disk=faulty":                    "disk=image",
+		"mongodb:3,fs=xfs,disk=20MiB":                     "disk=image",
 	} {
 		_, err := ParseSpec(text)
 		var wrong *SpecError

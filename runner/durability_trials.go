@@ -130,7 +130,7 @@ func TryDurability(ctx context.Context, s DurabilityScenario, o Options, give fu
 	if err != nil {
 		return err
 	}
-	if err := cluster.CheckDisk(ctx, cmp.Or(spec.Disk, cluster.DiskImage)); err != nil {
+	if err := cluster.CheckDisk(ctx, cmp.Or(spec.Disk, cluster.DiskImage), spec.FS); err != nil {
 		return err
 	}
 	out, temporary := o.Out, o.Out == ""

@@ -2,12 +2,12 @@ package image
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,22 +33,29 @@ const (
 // Disk is the file system of one node. Its methods are safe for concurrent use.
 type Disk struct {
 	folder string
+	name   string // of the kind of file system
+	kind   filesystem
 
 	mu      sync.Mutex
 	mounted bool
 	cut     bool
 }
 
-// Check says, by a *machine.UnsupportedError, what is missing here for an image. Whether
-// the kernel can cut one off is seen when the first is made.
-func Check(context.Context) error {
+// Check says, by a *machine.UnsupportedError, what is missing here for an image of this
+// file system. Whether the kernel has it, and can cut one off, is seen when the first is
+// made.
+func Check(_ context.Context, name string) error {
 	if os.Geteuid() != 0 {
 		return unsupported("only root may mount file systems; run assay as root")
 	}
 	if _, err := os.Stat("/dev/loop-control"); err != nil {
 		return unsupported("this system has no loop devices (%v)", err)
 	}
-	if _, err := maker(); err != nil {
+	kind, err := filesystemOf(name)
+	if err == nil {
+		_, err = kind.program.Find("")
+	}
+	if err != nil {
 		return unsupported("%v", err)
 	}
 	return nil
@@ -66,19 +73,17 @@ func (d *Disk) try(ctx context.Context) error {
 	return err
 }
 
-func maker() (string, error) {
-	return server.Program{
-		Name: "mkfs.ext4", Folders: []string{"/usr/sbin", "/sbin"}, Get: "install e2fsprogs (apt-get install e2fsprogs)",
-	}.Find("")
-}
-
-// Open makes the file system in a folder that is the disk's own, and mounts it there. Its
-// power is cut once, so that a kernel that cannot do that is found before anything is
-// started: the error is then a *machine.UnsupportedError.
-func Open(ctx context.Context, folder string) (*Disk, error) {
-	d := &Disk{folder: folder}
-	err := d.make(ctx)
-	if err == nil {
+// Open makes the file system of this name in a folder that is the disk's own, and mounts
+// it there. Its power is cut once, so that a kernel that cannot do that, or has no such
+// file system, is found before anything is started: the error is then a
+// *machine.UnsupportedError.
+func Open(ctx context.Context, folder, name string) (*Disk, error) {
+	kind, err := filesystemOf(name)
+	if err != nil {
+		return nil, err
+	}
+	d := &Disk{folder: folder, name: name, kind: kind}
+	if err = d.make(ctx); err == nil {
 		err = d.try(ctx)
 	}
 	if err != nil {
@@ -88,7 +93,7 @@ func Open(ctx context.Context, folder string) (*Disk, error) {
 }
 
 func (d *Disk) make(ctx context.Context) error {
-	program, err := maker()
+	program, err := d.kind.program.Find("")
 	if err != nil {
 		return err
 	}
@@ -104,8 +109,7 @@ func (d *Disk) make(ctx context.Context) error {
 	if err := errors.Join(file.Truncate(size), file.Close()); err != nil {
 		return err
 	}
-	out, err := exec.CommandContext(ctx, program, "-q", "-F", "-m", "0", "-i", fmt.Sprint(inodeEvery), "-J", fmt.Sprintf("size=%d", journalSize),
-		"-E", "lazy_itable_init=1,lazy_journal_init=1", d.image()).CombinedOutput()
+	out, err := exec.CommandContext(ctx, program, append(slices.Clone(d.kind.args), d.image())...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", program, err, strings.TrimSpace(string(out)))
 	}
@@ -113,7 +117,10 @@ func (d *Disk) make(ctx context.Context) error {
 		return err
 	}
 	// Programs refuse to make their files in a folder that is not empty.
-	return errors.Join(os.Remove(filepath.Join(d.Folder(), "lost+found")), os.Chmod(d.Folder(), 0o711), d.Sync())
+	if err := os.Remove(filepath.Join(d.Folder(), "lost+found")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return d.Sync()
 }
 
 // Folder is where the file system is mounted.
@@ -121,18 +128,19 @@ func (d *Disk) Folder() string { return filepath.Join(d.folder, "files") }
 
 func (d *Disk) image() string { return filepath.Join(d.folder, "image") }
 
-// mount puts the image on a loop device that goes with the mount, and mounts it.
+// mount puts the image on a loop device that goes with the mount, and mounts it. It writes
+// something, so that the journal of one that is cut at once is to be replayed too.
 func (d *Disk) mount() error {
 	device, path, err := attach(d.image())
 	if err != nil {
 		return err
 	}
 	defer device.Close() // from then on the mount alone holds it
-	if err := unix.Mount(path, d.Folder(), "ext4", 0, "noinit_itable"); err != nil {
-		return fmt.Errorf("mount %s: %w", path, err)
+	if err := unix.Mount(path, d.Folder(), d.name, 0, d.kind.options); err != nil {
+		return fmt.Errorf("mount %s as %s: %w", path, d.name, err)
 	}
 	d.mounted = true
-	return nil
+	return errors.Join(os.Chmod(d.Folder(), 0o711), d.Sync())
 }
 
 // attach returns a loop device that shows the file, and its path. The kernel takes it
@@ -248,7 +256,7 @@ func (d *Disk) Restore(ctx context.Context) (evidence string, err error) {
 	if err := d.unmount(ctx); err != nil {
 		return "", err
 	}
-	replay, err := needsRecovery(d.image())
+	replay, err := d.needsRecovery()
 	if err != nil {
 		return "", fmt.Errorf("restore %s: %w", d.Folder(), err)
 	}
@@ -264,24 +272,13 @@ func (d *Disk) Restore(ctx context.Context) (evidence string, err error) {
 	return fmt.Sprintf("journal replayed when it was mounted, in %d ms", time.Since(began).Milliseconds()), nil
 }
 
-// needsRecovery reads from the superblock whether the journal is to be replayed before
-// the file system can be used (Linux, Documentation/filesystems/ext4/super.rst:
-// s_feature_incompat, INCOMPAT_RECOVER).
-func needsRecovery(image string) (bool, error) {
-	const superblock, offsetMagic, offsetIncompat, toRecover = 1024, 0x38, 0x60, 0x4
-	file, err := os.Open(image)
+func (d *Disk) needsRecovery() (bool, error) {
+	file, err := os.Open(d.image())
 	if err != nil {
 		return false, err
 	}
 	defer file.Close()
-	block := make([]byte, 1024)
-	if _, err := file.ReadAt(block, superblock); err != nil {
-		return false, err
-	}
-	if binary.LittleEndian.Uint16(block[offsetMagic:]) != 0xef53 {
-		return false, fmt.Errorf("%s holds no ext4 file system", image)
-	}
-	return binary.LittleEndian.Uint32(block[offsetIncompat:])&toRecover != 0, nil
+	return d.kind.needsRecovery(file)
 }
 
 // Remove ends the disk for good, in whatever state it is, and removes its files. Its

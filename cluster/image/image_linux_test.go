@@ -2,19 +2,37 @@ package image
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"assay/cluster/machine"
 	"assay/internal/expect"
 )
 
+// onEach has a disk of each file system. Without xfsprogs, which continuous integration
+// has, the refusal of XFS must name them.
+func onEach(t *testing.T, test func(*testing.T, *Disk)) {
+	for _, name := range []string{Ext4, XFS} {
+		t.Run(name, func(t *testing.T) {
+			if err := Check(t.Context(), name); name == XFS && err != nil && os.Getenv("CI") == "" {
+				if !errors.As(err, new(*machine.UnsupportedError)) || !strings.Contains(err.Error(), "xfsprogs") {
+					t.Error(err)
+				}
+				return
+			}
+			test(t, open(t, name))
+		})
+	}
+}
+
 // open gives a disk and what is left of it at the end of the test: nothing.
-func open(t *testing.T) *Disk {
+func open(t *testing.T, name string) *Disk {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "disk")
-	d, err := Open(t.Context(), folder)
+	d, err := Open(t.Context(), folder, name)
 	expect.NoError(t, err)
 	t.Cleanup(func() {
 		if err := d.Remove(); err != nil {
@@ -57,54 +75,57 @@ func write(t *testing.T, d *Disk, name, text string, synced bool) {
 }
 
 func TestACutLosesWhatWasNotSynced(t *testing.T) {
-	d := open(t)
-	if entries, err := os.ReadDir(d.Folder()); err != nil || len(entries) > 0 {
-		t.Fatalf("a new disk holds %v, %v", entries, err)
-	}
-	write(t, d, "synced", "kept", true)
-	write(t, d, "unsynced", "lost", false)
-	expect.NoError(t, d.Cut())
-	if d.Refuses() == nil {
-		t.Error("a disk without power takes a write")
-	}
-	evidence, err := d.Restore(t.Context())
-	if err != nil || !strings.Contains(evidence, "journal replayed") {
-		t.Fatalf("restored: %q, %v", evidence, err)
-	}
-	if text, err := os.ReadFile(filepath.Join(d.Folder(), "synced")); err != nil || string(text) != "kept" {
-		t.Errorf("what was synced is now %q, %v", text, err)
-	}
-	if text, err := os.ReadFile(filepath.Join(d.Folder(), "unsynced")); err == nil && bytes.Equal(text, []byte("lost")) {
-		t.Error("what was not synced is still there")
-	}
-	if d.Refuses() != nil {
-		t.Error("the restored disk refuses a write")
-	}
+	onEach(t, func(t *testing.T, d *Disk) {
+		if entries, err := os.ReadDir(d.Folder()); err != nil || len(entries) > 0 {
+			t.Fatalf("a new disk holds %v, %v", entries, err)
+		}
+		write(t, d, "synced", "kept", true)
+		write(t, d, "unsynced", "lost", false)
+		expect.NoError(t, d.Cut())
+		if d.Refuses() == nil {
+			t.Error("a disk without power takes a write")
+		}
+		evidence, err := d.Restore(t.Context())
+		if err != nil || !strings.Contains(evidence, "journal replayed") {
+			t.Fatalf("restored: %q, %v", evidence, err)
+		}
+		if text, err := os.ReadFile(filepath.Join(d.Folder(), "synced")); err != nil || string(text) != "kept" {
+			t.Errorf("what was synced is now %q, %v", text, err)
+		}
+		if text, err := os.ReadFile(filepath.Join(d.Folder(), "unsynced")); err == nil && bytes.Equal(text, []byte("lost")) {
+			t.Error("what was not synced is still there")
+		}
+		if d.Refuses() != nil {
+			t.Error("the restored disk refuses a write")
+		}
+	})
 }
 
 // TestSyncHasAllSurvive: what assay's own tools wrote without fsync.
 func TestSyncHasAllSurvive(t *testing.T) {
-	d := open(t)
-	write(t, d, "configuration", "kept", false)
-	expect.NoError(t, d.Sync())
-	expect.NoError(t, d.Cut())
-	if _, err := d.Restore(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := os.ReadFile(filepath.Join(d.Folder(), "configuration")); err != nil || string(text) != "kept" {
-		t.Errorf("what was synced is now %q, %v", text, err)
-	}
+	onEach(t, func(t *testing.T, d *Disk) {
+		write(t, d, "configuration", "kept", false)
+		expect.NoError(t, d.Sync())
+		expect.NoError(t, d.Cut())
+		if _, err := d.Restore(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(filepath.Join(d.Folder(), "configuration")); err != nil || string(text) != "kept" {
+			t.Errorf("what was synced is now %q, %v", text, err)
+		}
+	})
 }
 
 // TestAnOrderlyUnmountIsNoCut: Restore must not take a clean file system for one that
 // was cut.
 func TestAnOrderlyUnmountIsNoCut(t *testing.T) {
-	d := open(t)
-	expect.NoError(t, d.unmount(t.Context()))
-	d.cut = true
-	if evidence, err := d.Restore(t.Context()); err == nil {
-		t.Errorf("restored: %q", evidence)
-	}
+	onEach(t, func(t *testing.T, d *Disk) {
+		expect.NoError(t, d.unmount(t.Context()))
+		d.cut = true
+		if evidence, err := d.Restore(t.Context()); err == nil {
+			t.Errorf("restored: %q", evidence)
+		}
+	})
 }
 
 // TestATrialIsLeftNowhere: the trial is made on the disk itself, which is found by its
@@ -112,14 +133,33 @@ func TestAnOrderlyUnmountIsNoCut(t *testing.T) {
 func TestATrialIsLeftNowhere(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
-	open(t)
+	open(t, Ext4)
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 0 {
 		t.Errorf("%v, %v", entries, err)
 	}
 }
 
+// TestACutAfterACut: a file system that was mounted again and is cut before anybody has
+// written to it has something to replay too.
+func TestACutAfterACut(t *testing.T) {
+	onEach(t, func(t *testing.T, d *Disk) {
+		for range 2 {
+			expect.NoError(t, d.Cut())
+			if evidence, err := d.Restore(t.Context()); err != nil || !strings.Contains(evidence, "journal replayed") {
+				t.Errorf("restored: %q, %v", evidence, err)
+			}
+		}
+	})
+}
+
+func TestNoSuchFileSystem(t *testing.T) {
+	if err := Check(t.Context(), "zfs"); !errors.As(err, new(*machine.UnsupportedError)) {
+		t.Error(err)
+	}
+}
+
 func TestThisMachineCanCutDisks(t *testing.T) {
-	if err := Check(t.Context()); err != nil {
+	if err := Check(t.Context(), Ext4); err != nil {
 		t.Error(err)
 	}
 }

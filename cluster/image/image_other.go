@@ -11,12 +11,12 @@ import (
 type Disk struct{}
 
 // Check says that there are none here.
-func Check(context.Context) error {
+func Check(context.Context, string) error {
 	return unsupported("only Linux can stop a file system in one instant, and this is %s", runtime.GOOS)
 }
 
 // Open refuses.
-func Open(ctx context.Context, _ string) (*Disk, error) { return nil, Check(ctx) }
+func Open(ctx context.Context, _, name string) (*Disk, error) { return nil, Check(ctx, name) }
 
 func (*Disk) Folder() string                          { return "" }
 func (*Disk) Sync() error                             { return nil }
