@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
 	"github.com/shirou/gopsutil/v4/mem"
 
 	"assay/cluster/server"
@@ -43,8 +44,24 @@ func TestCassandraHeapFollowsTheMemory(t *testing.T) {
 	}
 }
 
+// wantCassandraSettings asks the server for what is in force.
+func wantCassandraSettings(t *testing.T, n *Node, want map[string]string) {
+	t.Helper()
+	config := gocql.NewCluster(n.Address())
+	config.Consistency, config.Timeout = gocql.One, 30*time.Second
+	session, err := config.CreateSession()
+	expect.NoError(t, err)
+	defer session.Close()
+	for name, value := range want {
+		var got string
+		if err := session.Query("SELECT value FROM system_views.settings WHERE name = ?", name).ScanContext(t.Context(), &got); err != nil || got != value {
+			t.Errorf("%s is %s, %v; want %s", name, got, err, value)
+		}
+	}
+}
+
 func TestCassandraAsACluster(t *testing.T) {
-	spec, err := ParseSpec("cassandra:1,network=loopback,heap=200MiB")
+	spec, err := ParseSpec("cassandra:1,network=loopback,heap=200MiB,set.write_request_timeout=777ms,set.auto_snapshot=true")
 	expect.NoError(t, err)
 	c, err := Start(timeLimitOf(t, 8*time.Minute), spec, Options{})
 	expect.NoError(t, err)
@@ -63,6 +80,7 @@ func TestCassandraAsACluster(t *testing.T) {
 	if err := c.Settled(timeLimitOf(t, 8*time.Minute)); err != nil {
 		t.Error(err)
 	}
+	wantCassandraSettings(t, node, map[string]string{"write_request_timeout": "777ms", "auto_snapshot": "true"})
 	pid := node.PID()
 	expect.NoError(t, c.Close())
 	if err := syscall.Kill(pid, 0); err != syscall.ESRCH {

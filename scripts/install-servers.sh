@@ -1,10 +1,10 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [pgbouncer] [faketime] [compiler] [chromium] [duckdb] [rivals] [kubernetes]
+#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [duckdb] [rivals] [kubernetes]
 #
 # Without names it installs the servers. "faketime" is the library that shifts
-# one server's clock, "compiler" a C compiler, which the race detector of the
+# one server's clock, "xfs" makes the file system of that name, "compiler" a C compiler, which the race detector of the
 # tests needs; assay itself is built without. "chromium" is the browser in which
 # the tests open the HTML reports; "duckdb" reads back what is exported, and comes
 # as a Python wheel into the cache folder. "rivals" is what `make bench` compares
@@ -339,6 +339,14 @@ faketime() {
 	say "faketime: $found"
 }
 
+xfs() {
+	if ! command -v mkfs.xfs >/dev/null; then
+		packages xfsprogs
+		command -v mkfs.xfs >/dev/null || fail "package xfsprogs is installed, but mkfs.xfs cannot be found"
+	fi
+	say "xfs: $(mkfs.xfs -V), $(command -v mkfs.xfs)"
+}
+
 cassandra_version=5.0.5
 
 cassandra() {
@@ -624,11 +632,11 @@ generate_definitions() {
 	rm -rf "$work/module"
 }
 
-usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [pgbouncer] [faketime] [compiler] [chromium] [duckdb] [rivals] [kubernetes]\n' "$0"; }
+usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [duckdb] [rivals] [kubernetes]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb | mariadb | cassandra | pgbouncer | faketime | compiler | chromium | duckdb | rivals | kubernetes) ;;
+	postgres | mongodb | mariadb | cassandra | pgbouncer | faketime | xfs | compiler | chromium | duckdb | rivals | kubernetes) ;;
 	-h | --help)
 		usage
 		exit 0
@@ -639,5 +647,5 @@ for name; do
 		;;
 	esac
 done
-[ $# -gt 0 ] || set -- postgres mongodb mariadb cassandra pgbouncer faketime
+[ $# -gt 0 ] || set -- postgres mongodb mariadb cassandra pgbouncer faketime xfs
 for name; do "$name"; done

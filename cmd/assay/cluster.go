@@ -32,10 +32,16 @@ needs none of this.
 Specs:
 ` + specLines() + `
 with options after commas: memory=400MiB, cpu=0.5, disk=20MiB (writes a second),
-network=own or loopback, and the product's own. Instead of the machine's disk each
-node has one of its own with disk=image, whose power can be cut, or disk=faulty,
-which also fails and loses all that was not synced (disk=faulty-journal: but for
-names, which are kept as ext4 and XFS do).
+network=own or loopback, bandwidth=1Gbit (of each node's link, each way), and the
+product's own. Instead of the machine's disk each node has one of its own with
+disk=image, whose power can be cut, with fs=ext4 or fs=xfs, or disk=faulty, which
+also fails and loses all that was not synced (disk=faulty-journal: but for names,
+which are kept as ext4 and XFS do).
+
+set.NAME=VALUE sets a parameter of the server itself, but for those by which assay
+reaches, stores and leads it: set.max_connections=500. A value with a comma stands
+in single quotes, in which two of them are one. A server that refuses it is not
+started, and its own words say why.
 
 With pooler=pgbouncer PostgreSQL's clients come through PgBouncer, which is led to
 another primary when there is one; pool_mode=transaction or session, and

@@ -36,7 +36,7 @@ and started again from what was on the disks. Every operation that was
 acknowledged is looked for afterwards. What the manual allows to be lost under a
 setting is reported; the exit code is 1 if more than that is.
 
-It needs Linux, root, loop devices and mkfs.ext4. The cut is gentler than that of a
+It needs Linux, root, loop devices and mkfs.ext4 (mkfs.xfs with fs=xfs). The cut is gentler than that of a
 real machine may be: what has reached the device survives, flushed or not. With the
 cluster's option disk=faulty, which needs /dev/fuse instead, all is lost that was not
 synced.`,

@@ -1,8 +1,10 @@
 package compare
 
 import (
+	"slices"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/report"
 )
 
@@ -18,5 +20,28 @@ func TestAwayForEver(t *testing.T) {
 		if _, err := Compare(a, b, Options{}); (err == nil) != comparable {
 			t.Errorf("beside %q: %v", asked, err)
 		}
+	}
+}
+
+// TestOtherServersAreNamed: that a setting or a limit of the servers differs refuses nothing,
+// and is said where no name says it.
+func TestOtherServersAreNamed(t *testing.T) {
+	on := func(name, spec string) Group {
+		g := group(name, 1000, 1010, 990, 1005)
+		g.Runs[0].Result.Cluster = &report.Cluster{Spec: spec}
+		return g
+	}
+	said := func(a, b Group) bool {
+		c, err := Compare(a, b, Options{})
+		expect.NoError(t, err)
+		return slices.Contains(notes([]*Comparison{c}), "a and b ran on other servers: postgres:1,set.work_mem=1MB against postgres:1.")
+	}
+	a, b := on("a", "postgres:1,set.work_mem=1MB"), on("b", "postgres:1")
+	if !said(a, b) || said(a, a) {
+		t.Error("it is not said, or of the same servers")
+	}
+	a.Values, b.Values = []report.Setting{{Name: "cluster"}}, []report.Setting{{Name: "cluster"}}
+	if said(a, b) {
+		t.Error("the names say it")
 	}
 }

@@ -137,11 +137,24 @@ func notes(all []*Comparison) []string {
 		for _, d := range c.Differences {
 			lines = append(lines, fmt.Sprintf("%s and %s differ in %s: %s against %s.", c.A.Name, c.B.Name, d.Condition, d.A, d.B))
 		}
+		if a, b := c.A.cluster(), c.B.cluster(); a != b && a != "" && b != "" {
+			lines = append(lines, fmt.Sprintf("%s and %s ran on other servers: %s against %s.", c.A.Name, c.B.Name, a, b))
+		}
 	}
 	for _, g := range groupsOf(all) {
 		lines = append(lines, g.remarks()...)
 	}
 	return lines
+}
+
+// cluster is the spec of the servers that the first run of a group started; empty if it
+// started none, or if the group's name has it, since its series varies that.
+func (g Group) cluster() string {
+	varied := slices.ContainsFunc(g.Values, func(v report.Setting) bool { return v.Name == "cluster" })
+	if c := g.Runs[0].Result.Cluster; c != nil && !varied {
+		return c.Spec
+	}
+	return ""
 }
 
 func counted(g Group) string { return check.Counted(int64(len(g.Runs)), "run", "runs") }

@@ -40,7 +40,7 @@ func (r *reader) settings(n node, workload string, before []Flag) ([]Flag, error
 	}
 	var given []Flag
 	for _, p := range n.pairs {
-		if !slices.Contains(known, p.key) {
+		if !isWord(known, p.key) {
 			return nil, unknown(p, what, known)
 		}
 		s, err := settingOf(p)
@@ -160,7 +160,7 @@ func (r *reader) fill(d *draft, n node, ofSize bool) error {
 			d.reported = p.value
 		case !ofSize && p.key == keySizes:
 			sizes = p.value
-		case slices.Contains(r.vocabulary.words(d.Workload), p.key):
+		case isWord(r.vocabulary.words(d.Workload), p.key):
 			flags.pairs = append(flags.pairs, p)
 		default:
 			known := append(r.vocabulary.words(d.Workload), keyMatrix, keyExclude)

@@ -34,7 +34,7 @@ func (r *reader) axis(d *draft, p pair) (axis, error) {
 	a, known := axis{name: p.key, at: p.at}, r.vocabulary.words(d.Workload)
 	switch {
 	case p.value.mapping:
-		if slices.Contains(known, p.key) {
+		if isWord(known, p.key) {
 			return a, problem(p.value.at, "%s is a flag, whose values are a list; alternatives that set several flags have a name of their own", p.key)
 		}
 		for _, alternative := range p.value.pairs {
@@ -44,7 +44,7 @@ func (r *reader) axis(d *draft, p pair) (axis, error) {
 			}
 			a.choices = append(a.choices, choice{alternative.key, settings})
 		}
-	case !slices.Contains(known, p.key):
+	case !isWord(known, p.key):
 		return a, problem(p.at, "%s has no flag %q whose values could be listed%s; alternatives of another name are a mapping of mappings", d.Workload, p.key, spelling.Hint(p.key, "", known))
 	default:
 		items := p.value.items
@@ -73,9 +73,9 @@ const none = "none"
 
 // leavesOut reports whether none leaves a key out: a flag that can be given several times,
 // a number or a limit. A flag that takes a word may have that one, such as the policy or
-// the engine; one that has not refuses it.
+// the engine; one that has not refuses it. So may a parameter of servers.
 func (v Vocabulary) leavesOut(workload, key string) bool {
-	return !slices.ContainsFunc(v[workload], func(k Key) bool { return k.Name == key && k.Type == "string" })
+	return !strings.HasPrefix(key, parameterPrefix) && !slices.ContainsFunc(v[workload], func(k Key) bool { return k.Name == key && k.Type == "string" })
 }
 
 // exclusions reads what is left out: a list of mappings from axes to one value or
@@ -145,7 +145,7 @@ func (x exclusion) holds(values []Value) bool {
 // those that are excluded.
 func (r *reader) combine(d *draft, exclusions []exclusion) ([]Configuration, error) {
 	known := r.vocabulary.words(d.Workload)
-	base := slices.DeleteFunc(slices.Clone(r.common), func(s Flag) bool { return !slices.Contains(known, s.Name) })
+	base := slices.DeleteFunc(slices.Clone(r.common), func(s Flag) bool { return !isWord(known, s.Name) })
 	all := []Configuration{{Flags: overlaid(base, d.own)}}
 	for _, a := range d.axes {
 		var more []Configuration
@@ -179,7 +179,8 @@ func overlaid(base, more []Flag) []Flag {
 	return all
 }
 
-// flagsOf turns settings into flags: limits of nodes become options of the cluster.
+// flagsOf turns settings into flags: limits of nodes and parameters of servers become options
+// of the cluster. A value with a comma stands in single quotes there.
 func flagsOf(settings []Flag) ([]Flag, error) {
 	var flags []Flag
 	var options string
@@ -187,8 +188,12 @@ func flagsOf(settings []Flag) ([]Flag, error) {
 	for i, s := range settings {
 		switch {
 		case len(s.Values) == 0:
-		case slices.Contains(limits(), s.Name):
-			options += "," + s.Name + "=" + strings.Join(s.Values, ",")
+		case ofCluster(s.Name):
+			value := strings.Join(s.Values, ",")
+			if strings.Contains(value, ",") || strings.HasPrefix(value, "'") {
+				value = "'" + strings.ReplaceAll(value, "'", "''") + "'"
+			}
+			options += "," + s.Name + "=" + value
 			at = &settings[i]
 		default:
 			flags = append(flags, s)
@@ -199,7 +204,7 @@ func flagsOf(settings []Flag) ([]Flag, error) {
 	}
 	cluster := slices.IndexFunc(flags, func(f Flag) bool { return f.Name == flagCluster })
 	if cluster < 0 {
-		return nil, problem(at.At, "%s limits the nodes of a cluster, and there is no %s", at.Name, flagCluster)
+		return nil, problem(at.At, "%s is of the nodes of a cluster, and there is no %s", at.Name, flagCluster)
 	}
 	flags[cluster].Values = []string{strings.Join(flags[cluster].Values, ",") + options}
 	return flags, nil

@@ -2,6 +2,7 @@ package study
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,7 +28,7 @@ func Schema(v Vocabulary) *jsonschema.Schema {
 			Then: &jsonschema.Schema{Ref: "#/$defs/" + name},
 		})
 	}
-	defs["settings"] = closed(common)
+	defs["settings"] = open(common)
 	settings := "#/$defs/settings"
 	root := closed(map[string]*jsonschema.Schema{
 		keyTitle:       text("what the report is called"),
@@ -54,11 +55,11 @@ const settingsOf = "-settings"
 // of its flags.
 func experimentOf(workload string, keys []Key, defs map[string]*jsonschema.Schema) *jsonschema.Schema {
 	own := workload + settingsOf
-	defs[own] = closed(flagSchemas(keys))
+	defs[own] = open(flagSchemas(keys))
 	properties := func() map[string]*jsonschema.Schema {
 		axes := &jsonschema.Schema{Type: "object", Description: "what varies: flags with lists of values, or a name with alternatives that set several flags each",
 			AdditionalProperties: &jsonschema.Schema{Type: "object", AdditionalProperties: &jsonschema.Schema{Ref: "#/$defs/" + own}},
-			Properties:           map[string]*jsonschema.Schema{}}
+			Properties:           map[string]*jsonschema.Schema{}, PatternProperties: parametersAs(&jsonschema.Schema{Type: "array", Items: value()})}
 		all := map[string]*jsonschema.Schema{keyMatrix: axes,
 			keyExclude: {Type: "array", Description: "combinations that are left out: axes with one value or several",
 				Items: &jsonschema.Schema{Type: "object", AdditionalProperties: oneOrSeveral(value)}}}
@@ -73,8 +74,8 @@ func experimentOf(workload string, keys []Key, defs map[string]*jsonschema.Schem
 	ofSize[keyReported] = reportedSchema()
 	all[keyWorkload] = &jsonschema.Schema{Type: "string"}
 	maps.Copy(all, proseSchemas())
-	all[keySizes] = &jsonschema.Schema{Type: "object", Description: "what differs in each size", AdditionalProperties: closed(ofSize)}
-	return closed(all)
+	all[keySizes] = &jsonschema.Schema{Type: "object", Description: "what differs in each size", AdditionalProperties: open(ofSize)}
+	return open(all)
 }
 
 // proseSchemas describe the keys of an experiment that are no flags.
@@ -110,6 +111,19 @@ func closed(properties map[string]*jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "object", Properties: properties, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
 }
 
+// open is closed but for the parameters of servers, which are of this form.
+func open(properties map[string]*jsonschema.Schema) *jsonschema.Schema {
+	s := closed(properties)
+	s.PatternProperties = parametersAs(value())
+	return s
+}
+
+// parametersAs describes each key that is a parameter of servers.
+func parametersAs(s *jsonschema.Schema) map[string]*jsonschema.Schema {
+	s.Description = "a parameter of the servers of the cluster, by its name"
+	return map[string]*jsonschema.Schema{"^" + regexp.QuoteMeta(parameterPrefix): s}
+}
+
 func text(description string) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", Description: description}
 }
@@ -121,9 +135,11 @@ func oneOrSeveral(one func() *jsonschema.Schema) *jsonschema.Schema {
 // flagSchemas describes the values of flags and limits.
 func flagSchemas(keys []Key) map[string]*jsonschema.Schema {
 	all := map[string]*jsonschema.Schema{
-		"cpu":    {Type: "number", Description: "processors of each node of the cluster"},
-		"memory": text("memory of each node of the cluster, such as 400MiB"),
-		"disk":   text("what each node of the cluster may write to its disk in a second, such as 10MiB"),
+		"cpu":       {Type: "number", Description: "processors of each node of the cluster"},
+		"memory":    text("memory of each node of the cluster, such as 400MiB"),
+		"disk":      text("what each node of the cluster may write to its disk in a second, such as 10MiB"),
+		"fs":        text("the file system of a disk of its own for each node of the cluster: ext4 or xfs"),
+		"bandwidth": text("what the link of each node of the cluster passes each way in a second, such as 1Gbit"),
 	}
 	for _, k := range keys {
 		s := &jsonschema.Schema{Types: []string{"string", "number"}} // numbers and texts are alike in YAML

@@ -83,7 +83,19 @@ const (
 )
 
 // limits are options of a cluster that a study has keys for.
-func limits() []string { return []string{"cpu", "memory", "disk"} }
+func limits() []string { return []string{"cpu", "memory", "disk", "fs", "bandwidth"} }
+
+// parameterPrefix begins the options of a cluster that set its servers' own parameters, which
+// have keys too, whatever they are called.
+const parameterPrefix = "set."
+
+// ofCluster reports whether a key becomes an option of the cluster.
+func ofCluster(key string) bool {
+	return slices.Contains(limits(), key) || strings.HasPrefix(key, parameterPrefix)
+}
+
+// isWord reports whether a key is one of the known words, or a parameter of servers.
+func isWord(known []string, key string) bool { return slices.Contains(known, key) || ofCluster(key) }
 
 // words are all keys of an experiment's settings for a workload.
 func (v Vocabulary) words(workload string) []string {

@@ -97,6 +97,37 @@ func TestConfigurations(t *testing.T) {
 	}
 }
 
+// TestOptionsOfTheCluster: parameters of servers are keys too, and none is a value of one.
+func TestOptionsOfTheCluster(t *testing.T) {
+	const text = `defaults: {set.a: 0}
+experiments:
+  settings:
+    workload: bank
+    cluster: "mongodb:1,election=2s"
+    bandwidth: 1Gbit
+    set.a: "1, '2"
+    matrix:
+      fs: [none, xfs]
+      set.b.c: [none, 3]
+`
+	s, err := Read("s.yaml", []byte(text), DefaultSize, words())
+	expect.NoError(t, err)
+	want := []string{
+		"settings bank cluster=mongodb:1,election=2s,bandwidth=1Gbit,set.a='1, ''2',set.b.c=none",
+		"settings bank cluster=mongodb:1,election=2s,bandwidth=1Gbit,set.a='1, ''2',set.b.c=3",
+		"settings bank cluster=mongodb:1,election=2s,bandwidth=1Gbit,set.a='1, ''2',fs=xfs,set.b.c=none",
+		"settings bank cluster=mongodb:1,election=2s,bandwidth=1Gbit,set.a='1, ''2',fs=xfs,set.b.c=3",
+	}
+	if got := lines(s); !slices.Equal(got, want) {
+		t.Errorf("%s", strings.Join(got, "\n"))
+	}
+	schema, err := Schema(words()).Resolve(nil)
+	expect.NoError(t, err)
+	if err := validate(schema, text); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestNone leaves out what has no such value, and is one of a flag that takes a word.
 func TestNone(t *testing.T) {
 	vocabulary := Vocabulary{"availability": {{Name: "policy", Type: "string"}, {Name: "fault", Type: "stringArray"}, {Name: "rate", Type: "numbers"}, {Name: "cluster", Type: "stringArray"}}}
@@ -157,7 +188,7 @@ func TestErrors(t *testing.T) {
 		{bank + "    matrix: {clients: [1]}\n    exclude: [{clents: 1}]\n", `s.yaml:5:16: the matrix has no axis "clents"; it has clients; did you mean clients?`},
 		{bank + "    matrix: {keys: [uniform]}\n    exclude: [{keys: unifrom}]\n", `s.yaml:5:22: axis keys has no value "unifrom"; it has uniform; did you mean uniform?`},
 		{bank + "    matrix: {clients: [1]}\n    exclude: [{clients: 1}]\n", "s.yaml:2:3: everything of experiment a is excluded"},
-		{bank + "    cpu: 1\n", "s.yaml:4:10: cpu limits the nodes of a cluster, and there is no cluster"},
+		{bank + "    cpu: 1\n", "s.yaml:4:10: cpu is of the nodes of a cluster, and there is no cluster"},
 		{bank + "    sizes:\n      report:\n        sizes: {}\n", `s.yaml:6:9: there is no key "sizes"`},
 		{bank + "    sizes:\n      report:\n        clinets: 5\n", `s.yaml:6:9: there is no key "clinets"`},
 		{"title: &a x\n", "s.yaml:1:8: anchors are not read"},
