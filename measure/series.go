@@ -91,7 +91,10 @@ func newTimeline(length int64) *timeline {
 // add counts an operation where it ended. One that ended outside the run, as
 // the survey saw it, counts in the nearest point.
 func (t *timeline) add(op *history.Op) {
-	p := &t.points[min(max(op.End/t.width, 0), int64(len(t.points)-1))]
+	t.points[min(max(op.End/t.width, 0), int64(len(t.points)-1))].add(op)
+}
+
+func (p *point) add(op *history.Op) {
 	p.outcomes.Add(op.Final, 1)
 	if op.Final != history.Committed {
 		return

@@ -54,7 +54,7 @@ func (c LineChart) SVG(w io.Writer, origin string) error {
 	width := func(text string) int { return int(letterWidth * float64(min(len([]rune(text)), mostLetters))) }
 	enter(legendItem{Text: c.Up + ":"}, width(c.Up)+legendGap/4)
 	for _, line := range d.Lines {
-		enter(legendItem{Class: line.Class, Text: line.Name}, legendLine+width(line.Name))
+		enter(legendItem{Class: line.Class, Text: line.Label()}, legendLine+width(line.Label()))
 	}
 	x0, _ := c.scales()
 	for _, b := range c.seenBands(x0) {
@@ -87,7 +87,7 @@ func (p *chartPicture) write(w io.Writer) error {
 	p.Title, p.Description, p.Mark = plain(p.Title), plain(p.Description), plain(p.Mark)
 	parsed, err := Templates()
 	if err == nil {
-		err = parsed.ExecuteTemplate(w, "picture", p)
+		err = parsed.ExecuteTemplate(w, "chart file", p)
 	}
 	if err != nil {
 		return fmt.Errorf("draw %s: %w", p.Title, err)

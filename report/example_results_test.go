@@ -242,7 +242,7 @@ func hugeRun() *Result {
 func examples() map[string]*Result {
 	return map[string]*Result{"valid": validRun(), "violated": violatedRun(), "cut": cutRun(),
 		"open": openLoopRun(), "sqlite": sqliteRun(), "huge": hugeRun(),
-		"bank": bankRun(), "isolation": isolationRun()}
+		"bank": bankRun(), "isolation": isolationRun(), "ramp": rampedRun()}
 }
 
 func sized(n int64) *int64 { return &n }

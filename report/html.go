@@ -45,9 +45,9 @@ type Page struct {
 // Every figure of a chart stands in a table too, so that the page is complete
 // where scripts do not run.
 func HTML(w io.Writer, r *Result, p Page) error {
-	parsed, err := parsePage()
+	parsed, err := Templates()
 	if err == nil {
-		err = parsed.Execute(w, newPage(clean(r), p))
+		err = parsed.ExecuteTemplate(w, "page", newPage(clean(r), p))
 	}
 	if err != nil {
 		return fmt.Errorf("write the page: %w", err)
@@ -94,7 +94,7 @@ type page struct {
 }
 
 func newPage(r *Result, p Page) *page {
-	style := plotStyle + "\n" + pageStyle
+	style := plotStyle + "\n" + Style()
 	v := &page{
 		Result: r, Page: p,
 		Policy: Policy(style, plotScript, pageScript),

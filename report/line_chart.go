@@ -36,6 +36,8 @@ type ChartLine struct {
 	// Fitted is true of a curve through the points of the line before, which is not in the
 	// table of the chart's figures.
 	Fitted bool
+	// Mark is a place that matters; nil if there is none.
+	Mark *ChartMark
 }
 
 // The size of a chart, in the units of its picture.
@@ -74,6 +76,7 @@ type drawnLine struct {
 	// Points are drawn too where they are few, since a line between few of them hides
 	// where something was measured.
 	Points [][2]float64
+	Mark   *drawnPlace
 }
 
 // mostPoints is up to how many points of a line are drawn.
@@ -110,7 +113,7 @@ func (c LineChart) Draw(id string) DrawnChart {
 		if len(points) > mostPoints {
 			points = nil
 		}
-		d.Lines = append(d.Lines, drawnLine{plain(line.Name), lineClass(measured, line.Fitted), path.String(), points})
+		d.Lines = append(d.Lines, drawnLine{plain(line.Name), lineClass(measured, line.Fitted), path.String(), points, c.place(line.Mark, x, y)})
 	}
 	d.Description = fmt.Sprintf("Line chart of %s by %s: %s. The table below holds its figures.", c.Up, c.Across, strings.Join(names, ", "))
 	return d
@@ -157,7 +160,7 @@ func (c LineChart) scales() (x, y scale) {
 	x = scale{math.Inf(1), math.Inf(-1), chartLeft, chartLeft + innerWidth}
 	y = scale{math.Inf(1), math.Inf(-1), chartTop + innerHeight, chartTop}
 	for _, line := range c.Lines {
-		for _, p := range line.Points {
+		for _, p := range line.places() {
 			if c.Logarithmic && p[1] <= 0 {
 				continue
 			}

@@ -35,6 +35,10 @@ func Markdown(w io.Writer, r *Result) error {
 	m.checks(r)
 	kinds := kindTable(r.Kinds)
 	for _, s := range sections(r) {
+		if s.Text != "" {
+			m.line("## " + escape(s.Title))
+			m.line(escape(s.Text))
+		}
 		for _, t := range s.Tables {
 			m.table(t)
 		}

@@ -84,6 +84,10 @@ type Result struct {
 	// maximum. It is null where they hold enough.
 	Merged *Series `json:"series_merged,omitempty"`
 
+	// Ramp is null of a run whose clients did not begin one after the other within the measured
+	// part.
+	Ramp *Ramp `json:"ramp,omitempty"`
+
 	Database Database  `json:"database"`
 	Data     Data      `json:"data"`
 	Load     Load      `json:"load"`

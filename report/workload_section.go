@@ -1,5 +1,7 @@
 package report
 
+import "fmt"
+
 // WorkloadFigures are what only the runs of one workload have, each nil in runs of others.
 type WorkloadFigures struct {
 	Availability *Availability `json:"availability,omitempty"`
@@ -9,19 +11,34 @@ type WorkloadFigures struct {
 	Replay       *Replay       `json:"replay,omitempty"`
 }
 
-// section is a workload's own part of a report.
+// section is a part of a report that only some runs have.
 type section struct {
 	// ID is unique in the page.
 	ID, Title string
-	Tables    []Table
+	// Text is a sentence above the figures; empty if there is none.
+	Text   string
+	Tables []Table
+	// lines are charts, which pages have.
+	lines []LineChart
 	// label and line are the same in short.
 	label, line string
 	// kinds is true if the tables have the kinds of operations, too.
 	kinds bool
 }
 
-// sections are the workload's own parts of the report.
+// Drawn are the charts as the page writes them.
+func (s section) Drawn() (all []DrawnChart) {
+	for i, c := range s.lines {
+		all = append(all, c.Draw(fmt.Sprintf("%s-chart-%d", s.ID, i+1)))
+	}
+	return all
+}
+
+// sections are the parts of the report that only some runs have.
 func sections(r *Result) (all []section) {
+	if r.Ramp != nil {
+		all = append(all, rampSection(r.Ramp))
+	}
 	if a := r.Availability; a != nil {
 		all = append(all, section{ID: "availability", Title: "Availability", Tables: []Table{availabilityTable(a)}, label: "availability", line: availabilityLine(a)})
 	}

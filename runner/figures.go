@@ -23,6 +23,7 @@ import (
 // measured computes the figures from the history and enters them.
 func measured(folder string, s Scenario, r *report.Result, f findings) (measure.Figures, error) {
 	path := filepath.Join(folder, FileHistory)
+	ramp := newClientRamp(s)
 	var (
 		scan   measure.ScopeFinder
 		faults faultLog
@@ -31,7 +32,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	)
 	ending, err := history.Read(path, history.Visitor{
 		AsMeasured: true,
-		Op:         func(op *history.Op) error { scan.Op(op); return nil },
+		Op:         func(op *history.Op) error { scan.Op(op); ramp.op(op); return nil },
 		Event: func(e history.Event) error {
 			scan.Event(e)
 			if e.Name == history.EventCut {
@@ -48,13 +49,13 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 		scope.Cut = cmp.Or(cut, whyCut(f))
 	}
 	summary := measure.NewSummary(scope)
+	ramp.windows = measure.NewRamp(scope, ramp.starts)
 	acted, indexes := faults.acted(scope.Known)
 	// The measured part is the last period: its impact is the longest outage.
 	periods := slices.Concat(acted, []measure.FaultPeriod{{Injected: scope.MeasureStart, Healed: scope.MeasureEnd}})
 	effect, measures := measure.NewImpactFinder(periods), s.definition().Measures
 	windows := measure.NewFaultWindows(scope, acted)
-	byRound := measure.NewRounds(rounds.scopes)
-	kinds := newKinds(s.operationNames(), scope)
+	byRound, kinds := measure.NewRounds(rounds.scopes), newKinds(s.operationNames(), scope)
 	_, err = history.Read(path, history.Visitor{AsMeasured: true, Op: func(op *history.Op) error {
 		switch apart := byRound.Add(op); {
 		case measures != nil && !measures(op.Kind):
@@ -63,6 +64,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 			summary.Count(op)
 		default:
 			summary.Add(op)
+			ramp.windows.Add(op)
 			windows.Add(op)
 			kinds.add(op)
 			effect.Write(op)
@@ -72,8 +74,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	if err != nil {
 		return measure.Figures{}, err
 	}
-	figures := summary.Figures()
-	impacts := effect.Impacts(scope.MeasureEnd)
+	figures, impacts := summary.Figures(), effect.Impacts(scope.MeasureEnd)
 	figures.Outage, figures.ByFaults = impacts[len(acted)].Writes, windows.Figures()
 	impacts = impacts[:len(acted)]
 	figures.LeaveOutFaults(impacts)
@@ -86,6 +87,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	r.Kinds = kinds.several(len(r.Rounds) > 0)
 	enterDegradation(r, figures, s)
 	enterValidity(r, s, figures, f, impacts, faults)
+	ramp.enter(r, s)
 	enterCorrection(r, figures, len(impacts) > 0)
 	return figures, enterThresholds(r, figures, s)
 }
