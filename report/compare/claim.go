@@ -203,7 +203,7 @@ func alikeBut(a, b Group, axes map[string]bool) bool {
 
 // judgePair judges one pair of several.
 func (c Claim) judgePair(a, b Group, pairs int) (state, detail string, err error) {
-	all := metricsOf([]Group{a, b})
+	all := slices.DeleteFunc(layoutMetrics(a.Runs[0].Result), func(m metric) bool { return !everyRunHas([]Group{a, b}, m) })
 	m, found := find(all, c.metric)
 	if !found {
 		var names []string

@@ -128,8 +128,10 @@ func valuesOf(m metric, g Group) []float64 {
 }
 
 // doubted reports whether the group's figure of a metric is not to be believed. What data takes
-// on disk does not rest on the measurement.
-func (g Group) doubted(m metric) bool { return g.unbelieved() && m.unit != sizeBytes }
+// on disk, and what became of operations, does not rest on the measurement.
+func (g Group) doubted(m metric) bool {
+	return g.unbelieved() && m.unit != sizeBytes && m.unit != operations
+}
 
 // moved are the values of a metric of a group, times a factor, for a test of whether another
 // group lies beyond a share of them.

@@ -71,7 +71,7 @@ func figureName(name string) string {
 // rounds, whose names hold a colon, are known once there are runs. It returns a
 // *LayoutError.
 func (l Layout) Check(axes []string, plots []Plot) error {
-	all := metrics()
+	all := layoutMetrics(nil)
 	isMetric := func(name string) bool {
 		_, found := find(all, name)
 		return found || strings.Contains(name, ": ")
@@ -115,7 +115,7 @@ func Configurations(groups []Group, l Layout) (table report.Table, remarks []str
 	if err := t.choose(had, l); err != nil {
 		return table, nil, err
 	}
-	if err := t.sort(l.Sort); err != nil {
+	if err := t.sort(l.Sort, had[0].Runs[0].Result); err != nil {
 		return table, nil, err
 	}
 	for _, r := range l.Reported {
@@ -167,7 +167,7 @@ func (t *configurationTable) choose(had []Group, l Layout) error {
 	if len(names) == 0 {
 		names = summaryMetrics(had[0].Runs[0].Result)
 	}
-	all := append(metrics(), roundMetrics(had[0].Runs[0].Result)...)
+	all := layoutMetrics(had[0].Runs[0].Result)
 	for _, name := range names {
 		name = figureName(name)
 		c := column{name: name, fact: facts()[name]}
@@ -201,7 +201,7 @@ func unknownColumn(what, name string, all []metric) error {
 	return &LayoutError{fmt.Sprintf("there is no %s %q; there are %s%s", what, name, strings.Join(names, ", "), spelling.Hint(name, "", names))}
 }
 
-func (t *configurationTable) sort(by string) error {
+func (t *configurationTable) sort(by string, like *report.Result) error {
 	if by = figureName(by); by == "" {
 		return nil
 	}
@@ -211,7 +211,7 @@ func (t *configurationTable) sort(by string) error {
 		})
 		return nil
 	}
-	all := metrics()
+	all := layoutMetrics(like)
 	m, found := find(all, by)
 	if !found {
 		return unknownColumn("column to sort by", by, all)

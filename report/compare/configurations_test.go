@@ -131,3 +131,28 @@ func TestPlotsOverRounds(t *testing.T) {
 		t.Errorf("%+v, %v", lines, err)
 	}
 }
+
+// TestFiguresOfParts: an author may ask for the parts of a size, for rounds, and for what became of
+// operations, which no invalid measurement puts in doubt. Remarks of a kind are one sentence.
+func TestFiguresOfParts(t *testing.T) {
+	groups := []Group{configured([]string{"policy=retry"}, around(1000)...), configured([]string{"policy=none"}, around(1000)...)}
+	for _, g := range groups {
+		for i := range g.Runs {
+			r := g.Runs[i].Result
+			r.Measurement = report.Measurement{Verdict: "invalid", Reasons: []string{"too short: 1 s"}}
+			r.Data = report.Data{Bytes: 3000, Indexes: 1000, Rows: map[string]int64{"a": 20, "b": 10}}
+			r.Availability = &report.Availability{Duplicates: 7}
+			r.Rounds = []report.Round{{Name: "5 workers", Service: report.Latency{Count: 2, Mean: 1, Max: 12}, Size: &report.RoundSize{Bytes: 500}}}
+		}
+	}
+	columns := []string{"indexes", "bytes a row", "done twice", "lost", "5 workers: size", "5 workers: longest"}
+	table, _, err := Configurations(groups, Layout{Columns: columns, Sort: "5 workers: longest"})
+	expect.NoError(t, err)
+	if want := []string{"none", "5 of 5", "1.00 kB", "100 B", "7", "0", "500 B", "12.0 ms ?"}; !slices.Equal(table.Rows[1], want) {
+		t.Errorf("%q", table.Rows)
+	}
+	remarks := Remarks(groups)
+	if len(remarks) != 2 || !strings.Contains(remarks[1], "too short (10): policy=retry (5 of 5); policy=none (5 of 5).") {
+		t.Errorf("%q", remarks)
+	}
+}

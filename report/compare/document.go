@@ -109,12 +109,38 @@ func (r Row) changeText() string {
 // howToRead says what the figures of tables are.
 const howToRead = "Figures are medians over the runs of a group. ?: no measurement of the group is valid. ± is half their 95 % confidence interval, or with fewer than 6 runs half the range from the smallest to the largest; of a single run it is its own interval, without what differs from run to run. ~: no difference that chance would not make (Mann-Whitney U test, p ≥ 0.05)."
 
-// Remarks are how to read the figures of groups, and what is against their runs.
+// Remarks are how to read the figures of groups, and what is against their runs: a sentence for
+// each kind, with the groups that have such runs.
 func Remarks(groups []Group) []string {
 	lines := []string{howToRead}
-	for _, g := range groups {
-		lines = append(lines, g.remarks()...)
+	say := func(text string, count func(Group) int) {
+		var named []string
+		var runs []Run
+		for _, g := range groups {
+			if n := count(g); n > 0 {
+				named = append(named, fmt.Sprintf("%s (%d of %d)", g.Name, n, len(g.Runs)+g.Failed+g.Waiting))
+				runs = append(runs, g.Runs...)
+			}
+		}
+		if len(named) > 0 {
+			text = strings.ReplaceAll(text, "REASONS", Group{Runs: runs}.reasons())
+			lines = append(lines, text+": "+strings.Join(named, "; ")+".")
+		}
 	}
+	invalid := func(unbelieved bool) func(Group) int {
+		return func(g Group) int {
+			if g.unbelieved() != unbelieved {
+				return 0
+			}
+			return g.Invalid()
+		}
+	}
+	say("Runs in which the database is VIOLATED, so that how fast it is means little", Group.Violated)
+	say("Runs left out of the figures, since their measurement is invalid, REASONS", invalid(false))
+	say("Runs of which no figure is to be believed, since all measurements of the row are invalid, REASONS", invalid(true))
+	say("Runs whose throughput is known within more than 10 % only, since they were too short for it", Group.wide)
+	say("Runs that could not be made", func(g Group) int { return g.Failed })
+	say("Runs that are not made yet", func(g Group) int { return g.Waiting })
 	return lines
 }
 

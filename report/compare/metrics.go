@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"math"
 	"slices"
 
 	"assay/internal/quantity"
@@ -16,6 +17,7 @@ const (
 	sizeBytes    = "B"
 	percent      = "%"
 	seconds      = "s"
+	operations   = "operations"
 )
 
 // metric is one figure of a run.
@@ -48,12 +50,52 @@ func metrics() []metric {
 		{"read outage", milliseconds, false, readOutage, nil},
 		{"new primary", milliseconds, false, newPrimary, nil},
 		{"longest call", milliseconds, false, longestCall, nil},
+		{"lost", operations, false, ofAvailability(func(a *report.Availability) int64 { return a.Lost }), nil},
+		{"done twice", operations, false, ofAvailability(func(a *report.Availability) int64 { return a.Duplicates }), nil},
+		{"stale reads", operations, false, ofAvailability(func(a *report.Availability) int64 { return a.Stale }), nil},
 		{"loading", perSecond, true, func(r *report.Result) (float64, bool) {
 			return r.Loading.PerSecond, r.Loading.Rows > 0 && r.Loading.Seconds > 0
 		}, nil},
 		{"size", sizeBytes, false, func(r *report.Result) (float64, bool) { return float64(r.Data.Bytes), r.Data.Bytes > 0 }, nil},
 		{"client cpu", microseconds, false, (*report.Result).ClientProcessor, nil},
 	}...)
+}
+
+// layoutMetrics are those by whose names an author may ask: all of metrics, what says more of
+// the data's size, and those of a run's rounds and statements, but where r is nil.
+func layoutMetrics(r *report.Result) []metric {
+	all := append(metrics(), []metric{
+		{"indexes", sizeBytes, false, func(r *report.Result) (float64, bool) { return float64(r.Data.Indexes), r.Data.Indexes > 0 }, nil},
+		{"bytes a row", sizeBytes, false, func(r *report.Result) (float64, bool) {
+			n := rows(r)
+			return float64(r.Data.Bytes) / float64(max(n, 1)), r.Data.Bytes > 0 && n > 0
+		}, nil},
+	}...)
+	if r == nil {
+		return all
+	}
+	all = append(append(all, roundMetrics(r)...), statementMetrics(r)...)
+	for _, round := range r.Rounds {
+		all = append(all, ofRound(round.Name, "longest", milliseconds, func(x *report.Round) (float64, bool) { return x.Service.Max, x.Service.Count > 0 }),
+			ofRound(round.Name, "mean", milliseconds, func(x *report.Round) (float64, bool) { return x.Service.Mean, x.Service.Count > 0 }),
+			ofRound(round.Name, "size", sizeBytes, func(x *report.Round) (float64, bool) {
+				if x.Size == nil {
+					return 0, false
+				}
+				return float64(x.Size.Bytes), true
+			}))
+	}
+	return all
+}
+
+// ofAvailability counts operations of a run of workload availability.
+func ofAvailability(get func(*report.Availability) int64) func(*report.Result) (float64, bool) {
+	return func(r *report.Result) (float64, bool) {
+		if r.Availability == nil {
+			return 0, false
+		}
+		return float64(get(r.Availability)), true
+	}
 }
 
 // errorShare is how many of the measured operations failed or ended unknown, in
@@ -121,25 +163,29 @@ func longestOfFaults(r *report.Result, of func(*report.Fault) float64) (longest 
 func roundMetrics(r *report.Result) []metric {
 	var all []metric
 	for _, round := range r.Rounds {
-		of := func(get func(x *report.Round) float64) func(*report.Result) (float64, bool) {
-			return func(r *report.Result) (float64, bool) {
-				for i := range r.Rounds {
-					if r.Rounds[i].Name == round.Name {
-						return get(&r.Rounds[i]), true
-					}
-				}
-				return 0, false
-			}
-		}
-		all = append(all, metric{round.Name + ": took", seconds, false, of(func(x *report.Round) float64 { return x.Seconds }), nil})
+		all = append(all, ofRound(round.Name, "took", seconds, func(x *report.Round) (float64, bool) { return x.Seconds, true }))
 		if round.RowsPerSecond > 0 {
-			all = append(all, metric{round.Name + ": rows", perSecond, true, of(func(x *report.Round) float64 { return x.RowsPerSecond }), nil})
+			rate := ofRound(round.Name, "rows", perSecond, func(x *report.Round) (float64, bool) { return x.RowsPerSecond, true })
+			rate.moreIsBetter = true
+			all = append(all, rate)
 		}
 		if round.Service.Count > 1 {
-			all = append(all, metric{round.Name + ": p50", milliseconds, false, of(func(x *report.Round) float64 { return x.Service.P50 }), nil})
+			all = append(all, ofRound(round.Name, "p50", milliseconds, func(x *report.Round) (float64, bool) { return x.Service.P50, true }))
 		}
 	}
 	return all
+}
+
+// ofRound is a figure of the round of a name, of which less is better.
+func ofRound(round, figure, unit string, get func(*report.Round) (float64, bool)) metric {
+	return metric{round + ": " + figure, unit, false, func(r *report.Result) (float64, bool) {
+		for i := range r.Rounds {
+			if r.Rounds[i].Name == round {
+				return get(&r.Rounds[i])
+			}
+		}
+		return 0, false
+	}, nil}
 }
 
 // statementMetrics are the medians of a replay's statements, which two replays have in common by
@@ -187,13 +233,7 @@ func metricsOf(groups []Group) []metric {
 		all = append(all, roundMetrics(first[0].Result)...)
 		all = append(all, statementMetrics(first[0].Result)...)
 	}
-	var had []metric
-	for _, m := range all {
-		if everyRunHas(groups, m) {
-			had = append(had, m)
-		}
-	}
-	return had
+	return slices.DeleteFunc(all, func(m metric) bool { return !everyRunHas(groups, m) })
 }
 
 // find is the metric of a name; false if there is none among these.
@@ -228,7 +268,9 @@ func (m metric) format(v float64) string {
 	case seconds:
 		return quantity.Seconds(v)
 	case sizeBytes:
-		return quantity.Bytes(int64(v))
+		return quantity.Bytes(int64(math.Round(v)))
+	case operations:
+		return quantity.Figure(v)
 	}
 	return quantity.Figure(v) + " " + m.unit
 }

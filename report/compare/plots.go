@@ -109,7 +109,7 @@ func (p Plot) chosen(groups []Group) ([]Group, error) {
 }
 
 func (p Plot) metric(groups []Group) (metric, error) {
-	all := append(metrics(), roundMetrics(groups[0].Runs[0].Result)...)
+	all := layoutMetrics(groups[0].Runs[0].Result)
 	m, found := find(all, p.figure)
 	if !found {
 		return m, unknownColumn("figure for the chart "+strconv.Quote(p.text)+":", p.figure, all)
