@@ -148,7 +148,7 @@ func TestFiguresOfParts(t *testing.T) {
 	columns := []string{"indexes", "bytes a row", "done twice", "lost", "5 workers: size", "5 workers: longest"}
 	table, _, err := Configurations(groups, Layout{Columns: columns, Sort: "5 workers: longest"})
 	expect.NoError(t, err)
-	if want := []string{"none", "5 of 5", "1.00 kB", "100 B", "7", "0", "500 B", "12.0 ms ?"}; !slices.Equal(table.Rows[1], want) {
+	if want := []string{"none", "5 of 5", "1.00 kB", "100 B", "7", "0", "500 B", "12.0 ms\u00a0?"}; !slices.Equal(table.Rows[1], want) {
 		t.Errorf("%q", table.Rows)
 	}
 	remarks := Remarks(groups)

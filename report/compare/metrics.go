@@ -270,7 +270,7 @@ func (m metric) format(v float64) string {
 	case sizeBytes:
 		return quantity.Bytes(int64(math.Round(v)))
 	case operations:
-		return quantity.Figure(v)
+		return quantity.Short(v)
 	}
 	return quantity.Figure(v) + " " + m.unit
 }
