@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // BarChart is a bar for each row of a table, with its interval and the single runs it
@@ -19,6 +20,9 @@ type BarChart struct {
 // Bar is one bar.
 type Bar struct {
 	Name string
+	// Group heads bars that are read side by side, and follow each other. In a chart of such
+	// bars, those of one name have one color.
+	Group string
 	// Value is drawn as the bar's length, Low to High as a line over its end; they are
 	// equal if nothing is known of an interval.
 	Value, Low, High float64
@@ -29,12 +33,13 @@ type Bar struct {
 }
 
 // The measures of a chart of bars, in the units of its picture: each bar has its name above
-// it.
+// it, or, in groups, left of it.
 const (
-	barStep, barName, barThick = 46, 16, 16
-	barsTop, barsFoot          = 6, 40
-	barsLeft, barsRight        = 2, 120
-	mostBars                   = 60
+	barStep, barName, barThick        = 46, 16, 16
+	headStep, groupedStep, groupGap   = 22, 20, 10
+	barsTop, barsFoot                 = 6, 40
+	barsLeft, barsRight, mostBarsLeft = 2, 120, 320
+	mostBars, mostNameLetters         = 60, 110
 )
 
 // DrawnBars is a chart as the template "bars" writes it.
@@ -43,13 +48,20 @@ type DrawnBars struct {
 	Width, Height                 int
 	Top, Foot, Left, Right        float64
 	Ticks                         []tick
+	Heads                         []barsHead
 	Bars                          []drawnBar
 	// Cut is how many bars there was no room for.
 	Cut int
 }
 
+// barsHead heads the bars of a group.
+type barsHead struct {
+	Text string
+	Y    float64
+}
+
 type drawnBar struct {
-	Name, Text                   string
+	Name, Text, Class            string
 	Left, NameY, Top, Middle     float64
 	Thick, Length, Low, High, At float64
 	Interval, Doubted            bool
@@ -66,37 +78,78 @@ func (c BarChart) Draw(id string) DrawnBars {
 			most = max(most, v)
 		}
 	}
-	along := scale{0, most, barsLeft, chartWidth - barsRight}
-	d := DrawnBars{ID: id, Title: c.Title, Along: plain(c.Along), Width: chartWidth, Height: barsTop + barStep*len(shown) + barsFoot,
-		Top: barsTop, Left: barsLeft, Foot: float64(barsTop + barStep*len(shown)), Right: chartWidth - barsRight, Cut: len(c.Bars) - len(shown)}
+	left, grouped := barsLeftOf(shown)
+	along := scale{0, most, left, chartWidth - barsRight}
+	d := DrawnBars{ID: id, Title: c.Title, Along: plain(c.Along), Width: chartWidth, Top: barsTop, Left: left, Right: chartWidth - barsRight, Cut: len(c.Bars) - len(shown)}
 	d.Description = fmt.Sprintf("Bar chart of %s: %d bars. The table holds its figures.", c.Along, len(shown))
 	if most > 0 {
 		for _, v := range round(0, most) {
 			d.Ticks = append(d.Ticks, tick{along.place(v), c.text(v)})
 		}
 	}
+	y, head := float64(barsTop), ""
+	var names []string
+	for i, b := range shown {
+		bar := c.drawn(b, along)
+		if !grouped {
+			bar.NameY, bar.Top = y+11, y+barName
+			y += barStep
+		} else {
+			if i == 0 || b.Group != head {
+				if i > 0 {
+					y += groupGap
+				}
+				head = b.Group
+				d.Heads = append(d.Heads, barsHead{cut(head, mostNameLetters), y + 14})
+				y += headStep
+			}
+			if !slices.Contains(names, b.Name) {
+				names = append(names, b.Name)
+			}
+			bar.Name = cut(b.Name, int((left-barsLeft)/letterWidth))
+			bar.NameY, bar.Top, bar.Class = y+12, y, fmt.Sprintf("kind-%d", slices.Index(names, b.Name)%lineClasses+1)
+			y += groupedStep
+		}
+		bar.Middle = bar.Top + barThick/2
+		d.Bars = append(d.Bars, bar)
+	}
+	d.Foot, d.Height = y, int(y)+barsFoot
+	return d
+}
+
+// barsLeftOf is where the bars begin, and whether they stand in groups.
+func barsLeftOf(bars []Bar) (left float64, grouped bool) {
+	longest := 0
+	for _, b := range bars {
+		grouped = grouped || b.Group != ""
+		longest = max(longest, len([]rune(b.Name)))
+	}
+	if !grouped {
+		return barsLeft, false
+	}
+	return min(math.Ceil(barsLeft+letterWidth*float64(longest+2)), mostBarsLeft), true
+}
+
+// drawn is a bar without its place from above.
+func (c BarChart) drawn(b Bar, along scale) drawnBar {
 	place := func(v float64) float64 {
-		if most <= 0 {
-			return barsLeft
+		if along.high <= 0 {
+			return along.from
 		}
 		return tenth(along.place(max(v, 0)))
 	}
-	for i, b := range shown {
-		top := float64(barsTop + barStep*i)
-		bar := drawnBar{Name: cut(b.Name, 110), Text: c.text(b.Value), Left: barsLeft, NameY: top + 11, Top: top + barName, Thick: barThick,
-			Middle: top + barName + barThick/2, Length: tenth(place(b.Value) - barsLeft), Low: place(b.Low), High: place(b.High), Doubted: b.Doubted}
-		bar.Interval = b.High > b.Low
-		bar.At = max(place(b.Value), bar.High)
-		for _, v := range b.Runs {
-			bar.Points = append(bar.Points, place(v))
-			bar.At = math.Max(bar.At, place(v))
-		}
-		if b.Doubted {
-			bar.Text += doubt
-		}
-		d.Bars = append(d.Bars, bar)
+	bar := drawnBar{Name: cut(b.Name, mostNameLetters), Text: c.text(b.Value), Left: along.from, Thick: barThick,
+		Length: tenth(place(b.Value) - along.from), Low: place(b.Low), High: place(b.High), Doubted: b.Doubted}
+	bar.Interval = b.High > b.Low
+	bar.At = max(place(b.Value), bar.High)
+	for _, v := range b.Runs {
+		bar.Points = append(bar.Points, place(v))
+		bar.At = math.Max(bar.At, place(v))
 	}
-	return d
+	if b.Doubted {
+		bar.Text += doubt
+	}
+	return bar
 }
 
 func (c BarChart) text(v float64) string {

@@ -125,7 +125,10 @@ func (m *markdown) rows(t Table) {
 		}
 	}
 	b.WriteString("|\n")
-	for _, cells := range t.Rows {
+	for i, cells := range t.Rows {
+		if part := t.Parts[i]; part != "" {
+			b.WriteString("| **" + escape(part) + "** " + strings.Repeat("| ", len(t.Head)-1) + "|\n")
+		}
 		row(cells)
 	}
 	m.line(strings.TrimSuffix(b.String(), "\n"))

@@ -27,6 +27,8 @@ type Table struct {
 	Cut bool
 	// Whole is true if no cell is cut on the terminal: they are known to have room.
 	Whole bool
+	// Parts head rows in pages and Markdown, by the row from which on they hold.
+	Parts map[int]string
 }
 
 // narrow is the table without its Wide columns; these are behind all Words.

@@ -46,7 +46,7 @@ func axes(e study.Experiment) (names []string) {
 }
 
 func layout(e study.Experiment) compare.Layout {
-	l := compare.Layout{Columns: e.Columns, Sort: e.Sort}
+	l := compare.Layout{Columns: e.Columns, Sort: e.Sort, Group: e.Group}
 	for _, r := range e.Reported {
 		l.Reported = append(l.Reported, compare.Reported{Values: settingsOf(r.Values), Figures: r.Figures, Remark: r.Remark})
 	}
@@ -142,14 +142,14 @@ func sectionOf(e study.Experiment, groups []compare.Group) article.Section {
 	}
 	wanted, err := plots(e)
 	if err == nil {
-		section.Lines, section.Bars, err = compare.Plots(groups, wanted)
+		section.Lines, section.Bars, err = compare.Plots(groups, wanted, e.Group)
 	}
 	if err == nil {
 		section.Table, section.Remarks, err = compare.Configurations(groups, layout(e))
 	}
 	if err != nil { // the runs are made, and their figures are not to be lost for it
 		section.Problem = "The table and the charts are not as the study asks for: " + err.Error()
-		section.Lines, section.Bars, _ = compare.Plots(groups, nil)
+		section.Lines, section.Bars, _ = compare.Plots(groups, nil, nil)
 		section.Table, _, _ = compare.Configurations(groups, compare.Layout{})
 	}
 	section.Table.Title = section.Title

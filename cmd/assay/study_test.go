@@ -123,7 +123,7 @@ experiments:
 // publishedStudy has prose too.
 func publishedStudy() string {
 	return strings.NewReplacer("title: A small study\n", "title: A small study\nquestion: Is a client enough?\n",
-		"  transfers:\n", "  transfers:\n    title: Transfers by clients\n    charts: [tps, \"throughput by clients\"]\n").Replace(smallStudy) +
+		"  transfers:\n", "  transfers:\n    title: Transfers by clients\n    charts: [tps, \"throughput by clients\"]\n    group: keys\n").Replace(smallStudy) +
 		"conclusions: [{text: Two are faster., claim: \"clients=2 > clients=1 in tps\", experiment: transfers}]\n"
 }
 
@@ -138,7 +138,7 @@ func TestStudyAsAWhole(t *testing.T) {
 	expect.Text(t, e, e.stderr, "experiment 2 of 2: entities", "run 2 of 6, clients=1, keys=zipf:0.99, repeat 1")
 	tables := readFile(t, dir, "made", "study.md")
 	// Figures of so few operations are marked where they stand.
-	expect.Text(t, "study.md", tables, "# A small study", "Is a client enough?", "- made: ", "## Transfers by clients", "| 1 | uniform | 2 of 2 | ", " ? |", "## Entities", "| through the service | 2 of 2 |",
+	expect.Text(t, "study.md", tables, "# A small study", "Is a client enough?", "- made: ", "## Transfers by clients", "| **keys=zipf:0.99** | ", "| 1 | 2 of 2 | ", " ? |", "## Entities", "| through the service | 2 of 2 |",
 		"measurement is INVALID in", "## Conclusions", "? clients=2 &gt; clients=1 in tps: not shown", "of invalid measurements", "assay study small.yaml --size laptop")
 	for _, absolute := range []string{readFile(t, dir, "made", "study.html"), tables} {
 		if strings.Contains(absolute, dir) {
@@ -148,7 +148,7 @@ func TestStudyAsAWhole(t *testing.T) {
 	if csv := readFile(t, dir, "made", "runs.csv"); strings.Count(csv, "\n") != 11 || !strings.Contains(csv, "configuration") {
 		t.Errorf("runs.csv: %s", csv)
 	}
-	expect.Text(t, "study.html", readFile(t, dir, "made", "study.html"), `<section aria-labelledby="transfers">`, "Throughput by clients", "<figure class=\"lines bars\">")
+	expect.Text(t, "study.html", readFile(t, dir, "made", "study.html"), `<section aria-labelledby="transfers">`, "Throughput by clients", "<figure class=\"lines bars\">", ">keys=uniform</th>", `class="heads"`)
 	result, err := report.ReadJSON(filepath.Join(dir, "made", "entities", "001-002", "result.json"))
 	if err != nil || !strings.Contains(fmt.Sprint(result.Options), "a web service in assay's own process") || result.Verdict.String() != "valid" {
 		t.Errorf("through the service: %v, %+v", err, result)
@@ -226,6 +226,7 @@ func TestStudyRefuses(t *testing.T) {
 		{strings.Replace(smallStudy, "accounts: 100", "accounts: 1", 1), `small.yaml:2:36: --accounts "1"`},
 		{strings.Replace(smallStudy, "seed: 7", "cluster: mongodb:0", 1), "small.yaml:9:"},
 		{strings.Replace(smallStudy, "seed: 7", "fault: kill primary at 5", 1), "small.yaml:9:"},
+		{strings.Replace(smallStudy, "seed: 7", "group: client", 1), `small.yaml:9:12: rows cannot be grouped by "client": the matrix has clients, keys; did you mean clients?`},
 		{strings.Replace(smallStudy, "seed: 7", "threshold: fast", 1), "small.yaml:9:16: "},
 		{strings.Replace(smallStudy, "{write-share: 1}", "{write-share: 1, repeat: 9}", 1), "small.yaml:14:3: repeat, seed and agents are those of a whole experiment"},
 		{strings.Replace(smallStudy, "[1, 2]", "[2, 2]", 1), "small.yaml:7:3: the series has "},

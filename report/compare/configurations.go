@@ -21,6 +21,8 @@ type Layout struct {
 	// Sort is the column by which rows are sorted, the best or the smallest first; empty for
 	// the order of the file.
 	Sort string
+	// Group are axes under whose values the rows stand.
+	Group []string
 	// Reported are figures of another source.
 	Reported []Reported
 }
@@ -84,6 +86,11 @@ func (l Layout) Check(axes []string, plots []Plot) error {
 	if by := figureName(l.Sort); by != "" && !isMetric(by) && !slices.Contains(axes, by) {
 		return unknownColumn("column to sort by", by, all)
 	}
+	for _, axis := range l.Group {
+		if !slices.Contains(axes, axis) {
+			return &LayoutError{fmt.Sprintf("rows are to be grouped by %q, which does not vary; there vary %s", axis, strings.Join(axes, ", "))}
+		}
+	}
 	for _, r := range l.Reported {
 		for name := range r.Figures {
 			if !isMetric(figureName(name)) {
@@ -94,7 +101,7 @@ func (l Layout) Check(axes []string, plots []Plot) error {
 	for _, p := range plots {
 		switch {
 		case p.over == overTimeWord || p.over == overPercentilesWord || p.over == overRoundsWord:
-		case !isMetric(p.figure):
+		case slices.ContainsFunc(strings.Split(p.figure, " and "), func(name string) bool { return !isMetric(figureName(name)) }):
 			return unknownColumn("figure for the chart "+strconv.Quote(p.text)+":", p.figure, all)
 		case p.over != "" && !slices.Contains(axes, p.over):
 			return p.doesNotVary(axes)
@@ -123,6 +130,7 @@ func Configurations(groups []Group, l Layout) (table report.Table, remarks []str
 			remarks = append(remarks, named(r.Values, ", ")+": "+r.Remark)
 		}
 	}
+	t.part = l.Group
 	return t.table(l.Reported), remarks, nil
 }
 
@@ -149,8 +157,10 @@ func axesOf(groups []Group, reported []Reported) (axes []string) {
 
 // configurationTable is the table as it is put together.
 type configurationTable struct {
-	groups  []Group
-	axes    []string
+	groups []Group
+	axes   []string
+	// part are the axes under whose values rows stand.
+	part    []string
 	columns []column
 }
 
@@ -245,7 +255,8 @@ func compareValues(a, b string) int {
 }
 
 func (t *configurationTable) table(reported []Reported) report.Table {
-	var out report.Table
+	out := report.Table{Parts: map[int]string{}}
+	t.axes = slices.DeleteFunc(t.axes, func(axis string) bool { return slices.Contains(t.part, axis) })
 	out.Head = slices.Clone(t.axes)
 	if len(t.axes) == 0 {
 		out.Head = []string{"configuration"}
@@ -263,18 +274,29 @@ func (t *configurationTable) table(reported []Reported) report.Table {
 			out.Head = append(out.Head, "reported", "ratio")
 		}
 	}
+	type line struct {
+		group    Group
+		reported Reported
+	}
 	left := slices.Clone(reported)
+	var lines []line
 	for _, g := range t.groups {
-		at := slices.IndexFunc(left, func(r Reported) bool { return r.of(g) })
-		var r Reported
-		if at >= 0 {
-			r = left[at]
+		l := line{group: g}
+		if at := slices.IndexFunc(left, func(r Reported) bool { return r.of(g) }); at >= 0 {
+			l.reported = left[at]
 			left = slices.Delete(left, at, at+1)
 		}
-		out.Rows = append(out.Rows, t.row(g, r))
+		lines = append(lines, l)
 	}
 	for _, r := range left {
-		out.Rows = append(out.Rows, t.row(Group{Values: r.Values}, r))
+		lines = append(lines, line{Group{Values: r.Values}, r})
+	}
+	last := ""
+	for i, l := range together(lines, func(l line) Group { return l.group }, t.part) {
+		if part, _ := l.group.parted(t.part); len(t.part) > 0 && (i == 0 || part != last) {
+			out.Parts[i], last = cmp.Or(part, "of another source"), part
+		}
+		out.Rows = append(out.Rows, t.row(l.group, l.reported))
 	}
 	return withoutIdle(out)
 }

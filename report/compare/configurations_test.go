@@ -62,7 +62,7 @@ func TestDoubtfulFigures(t *testing.T) {
 	if first := summary.Tables[0]; !first.Doubted(first.Rows[0][3]) || first.Doubted(first.Rows[1][3]) {
 		t.Errorf("%q", first.Rows)
 	}
-	if _, bars, err := Plots([]Group{g}, nil); err != nil || !bars[0].Bars[0].Doubted {
+	if _, bars, err := Plots([]Group{g}, nil, nil); err != nil || !bars[0].Bars[0].Doubted {
 		t.Errorf("%+v, %v", bars, err)
 	}
 }
@@ -98,7 +98,7 @@ func TestPlots(t *testing.T) {
 	}
 	axes := []string{"cluster", "clients"}
 	expect.NoError(t, Layout{}.Check(axes, plots))
-	lines, bars, err := Plots(series(), plots)
+	lines, bars, err := Plots(series(), plots, nil)
 	expect.NoError(t, err)
 	if len(bars) != 1 || len(bars[0].Bars) != 4 || bars[0].Bars[1].Value != 4000 || len(bars[0].Bars[1].Runs) != 5 || bars[0].Title != "Throughput" {
 		t.Errorf("%+v", bars)
@@ -111,7 +111,7 @@ func TestPlots(t *testing.T) {
 		p, err := ParsePlot(text)
 		expect.NoError(t, err)
 		early := Layout{}.Check(axes, []Plot{p})
-		if _, _, err := Plots(series(), []Plot{p}); err == nil || text != "tps by cluster" && early == nil {
+		if _, _, err := Plots(series(), []Plot{p}, nil); err == nil || text != "tps by cluster" && early == nil {
 			t.Errorf("%s: %v, %v", text, err, early)
 		}
 	}
@@ -126,7 +126,7 @@ func TestPlotsOverRounds(t *testing.T) {
 	}
 	p, err := ParsePlot("size over rounds")
 	expect.NoError(t, err)
-	lines, _, err := Plots([]Group{g}, []Plot{p})
+	lines, _, err := Plots([]Group{g}, []Plot{p}, nil)
 	if err != nil || len(lines) != 1 || !slices.Equal(lines[0].Lines[0].Points, [][2]float64{{1, 1000}, {2, 2000}, {3, 3000}}) {
 		t.Errorf("%+v, %v", lines, err)
 	}

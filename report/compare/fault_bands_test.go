@@ -37,7 +37,7 @@ func TestThroughputOverTimeWithFaults(t *testing.T) {
 	draw := func(text string) []report.LineChart {
 		p, err := ParsePlot(text)
 		expect.NoError(t, err)
-		lines, _, err := Plots(groups, []Plot{p})
+		lines, _, err := Plots(groups, []Plot{p}, nil)
 		expect.NoError(t, err)
 		return lines
 	}
@@ -63,7 +63,7 @@ func TestThroughputOverTimeWithFaults(t *testing.T) {
 	p, err := ParsePlot("throughput over time of oracle")
 	expect.NoError(t, err)
 	var refused *LayoutError
-	if _, _, err := Plots(groups, []Plot{p}); !errors.As(err, &refused) || !strings.Contains(err.Error(), "no configuration with a run has oracle") {
+	if _, _, err := Plots(groups, []Plot{p}, nil); !errors.As(err, &refused) || !strings.Contains(err.Error(), "no configuration with a run has oracle") {
 		t.Errorf("%v", err)
 	}
 }
@@ -79,7 +79,7 @@ func TestLawOfAPlot(t *testing.T) {
 	for text, laws := range map[string]int{"tps by clients": 1, "p99 by clients": 0} {
 		p, err := ParsePlot(text)
 		expect.NoError(t, err)
-		lines, _, err := Plots(groups, []Plot{p})
+		lines, _, err := Plots(groups, []Plot{p}, nil)
 		expect.NoError(t, err)
 		fitted := 0
 		for _, line := range lines[0].Lines {

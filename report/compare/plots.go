@@ -28,7 +28,7 @@ const (
 )
 
 // PlotForms says how a plot is written.
-const PlotForms = "a metric (bars by configuration), METRIC by AXIS, throughput over time, response time by percentile, or METRIC over rounds; behind the last three 'of VALUE & VALUE' chooses configurations"
+const PlotForms = "a metric (bars by configuration), METRIC and METRIC, METRIC by AXIS, throughput over time, response time by percentile, or METRIC over rounds; behind the last three 'of VALUE & VALUE' chooses configurations"
 
 // ParsePlot reads one of PlotForms. It returns a *LayoutError.
 func ParsePlot(text string) (Plot, error) {
@@ -52,16 +52,17 @@ func ParsePlot(text string) (Plot, error) {
 	return p, nil
 }
 
-// Plots draws what is asked for; nothing asked for is a chart of bars for each figure that
-// the workload is run for. It returns a *LayoutError.
-func Plots(groups []Group, plots []Plot) (lines []report.LineChart, bars []report.BarChart, err error) {
+// Plots draws what is asked for, bars under the values of the axes of group; nothing asked for is
+// what belongs to the kind of work. It returns a *LayoutError.
+func Plots(groups []Group, plots []Plot, group []string) (lines []report.LineChart, bars []report.BarChart, err error) {
 	had := withResults(groups)
 	if len(had) == 0 {
 		return nil, nil, nil
 	}
 	if len(plots) == 0 {
-		for _, name := range summaryMetrics(had[0].Runs[0].Result) {
-			plots = append(plots, Plot{text: name, figure: name})
+		own := group
+		if plots, group = defaultPlots(had); len(own) > 0 {
+			group = own
 		}
 	}
 	for _, p := range plots {
@@ -71,7 +72,7 @@ func Plots(groups []Group, plots []Plot) (lines []report.LineChart, bars []repor
 		}
 		switch p.over {
 		case "":
-			chart, err := p.bars(chosen)
+			chart, err := p.bars(chosen, group)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -115,27 +116,6 @@ func (p Plot) metric(groups []Group) (metric, error) {
 		return m, unknownColumn("figure for the chart "+strconv.Quote(p.text)+":", p.figure, all)
 	}
 	return m, nil
-}
-
-// bars has a bar for each group that has the figure.
-func (p Plot) bars(groups []Group) (report.BarChart, error) {
-	m, err := p.metric(groups)
-	if err != nil {
-		return report.BarChart{}, err
-	}
-	chart := report.BarChart{Title: capital(m.name), Along: m.name + ", median over the runs", Format: m.format}
-	for _, g := range groups {
-		if !everyRunHas([]Group{g}, m) {
-			continue
-		}
-		s := g.spread(m)
-		b := report.Bar{Name: g.Name, Value: s.Median, Low: s.Low, High: s.High, Doubted: g.doubted(m)}
-		if values := valuesOf(m, g); len(values) > 1 {
-			b.Runs = values
-		}
-		chart.Bars = append(chart.Bars, b)
-	}
-	return chart, nil
 }
 
 // lines has a line for each combination of the other values.

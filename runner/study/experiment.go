@@ -92,6 +92,7 @@ type draft struct {
 	axes     []axis
 	excludes node
 	reported node
+	groupAt  Position
 }
 
 func (r *reader) experiment(p pair) (Experiment, error) {
@@ -110,6 +111,9 @@ func (r *reader) experiment(p pair) (Experiment, error) {
 	}
 	exclusions, err := d.exclusions()
 	if err != nil {
+		return Experiment{}, err
+	}
+	if err := d.groups(); err != nil {
 		return Experiment{}, err
 	}
 	if err := d.reportedFigures(); err != nil {

@@ -18,6 +18,8 @@ type Prose struct {
 	Columns []string
 	Sort    string
 	Charts  []string
+	// Group are axes under whose values the rows of the table and bars stand.
+	Group []string
 	// Source is where the reported figures are from.
 	Source   string
 	Reported []Reported
@@ -47,6 +49,7 @@ const (
 	keyColumns     = "columns"
 	keySort        = "sort"
 	keyCharts      = "charts"
+	keyGroup       = "group"
 	keySource      = "source"
 	keyReported    = "reported"
 	keyRemark      = "remark"
@@ -57,7 +60,7 @@ const (
 
 // proseKeys are the keys of an experiment that are no flags.
 func proseKeys() []string {
-	return []string{keyTitle, keyDescription, keyDiscussion, keyColumns, keySort, keyCharts, keySource, keyReported}
+	return []string{keyTitle, keyDescription, keyDiscussion, keyColumns, keySort, keyCharts, keyGroup, keySource, keyReported}
 }
 
 // prose reads one of proseKeys.
@@ -77,6 +80,9 @@ func (d *draft) prose(p pair) (err error) {
 		d.Columns, err = listed(p)
 	case keyCharts:
 		d.Charts, err = listed(p)
+	case keyGroup:
+		d.groupAt = p.value.at
+		d.Group, err = listed(p)
 	case keyReported:
 		d.reported = p.value
 	}
@@ -87,6 +93,20 @@ func (d *draft) prose(p pair) (err error) {
 func listed(p pair) ([]string, error) {
 	s, err := settingOf(p)
 	return s.Values, err
+}
+
+// groups looks whether the rows are grouped by what varies, once the axes are known.
+func (d *draft) groups() error {
+	var names []string
+	for _, a := range d.axes {
+		names = append(names, a.name)
+	}
+	for _, axis := range d.Group {
+		if !slices.Contains(names, axis) {
+			return problem(d.groupAt, "rows cannot be grouped by %q: the matrix has %s%s", axis, strings.Join(names, ", "), spelling.Hint(axis, "", names))
+		}
+	}
+	return nil
 }
 
 // reportedFigures reads what another source says, once the axes are known: a key that is an

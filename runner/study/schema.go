@@ -91,7 +91,8 @@ func proseSchemas() map[string]*jsonschema.Schema {
 		keyDiscussion:  text("what its figures say, after them; Markdown"),
 		keyColumns:     words("the columns of its table: metrics, and nodes, vcpu, ram, disk, clients and the like"),
 		keySort:        text("the column by which the table is sorted"),
-		keyCharts:      words("what is drawn: a metric, METRIC by AXIS, throughput over time, response time by percentile, METRIC over rounds"),
+		keyCharts:      words("what is drawn: a metric, METRIC and METRIC, METRIC by AXIS, throughput over time, response time by percentile, METRIC over rounds"),
+		keyGroup:       words("axes of the matrix under whose values the rows of the table and bars stand"),
 		keySource:      text("where the reported figures are from"),
 		keyReported:    reportedSchema(),
 	}

@@ -1,0 +1,58 @@
+package compare
+
+import (
+	"slices"
+	"strconv"
+
+	"assay/report"
+)
+
+// defaultPlots are what is drawn of an experiment whose file names no charts, by its kind, and
+// the axes by which bars are grouped if it names none of these either.
+func defaultPlots(groups []Group) (plots []Plot, group []string) {
+	r := groups[0].Runs[0].Result
+	axes := axesOf(groups, nil)
+	var texts []string
+	switch {
+	case r.Workload == "bulkupdate":
+		texts = []string{"took over rounds"}
+	case r.Availability != nil:
+		texts = []string{"outage"}
+		if slices.Contains(axes, "policy") {
+			group = slices.DeleteFunc(axes, func(axis string) bool { return axis == "policy" })
+		}
+	case r.Workload == "candles":
+		texts = []string{"loading and throughput", "size"}
+	case slices.ContainsFunc(r.Rounds, func(x report.Round) bool { return x.Size != nil }):
+		texts = []string{"size over rounds"}
+	case len(r.Rounds) > 0:
+		texts = []string{"took over rounds"}
+	case slices.ContainsFunc(groups, func(g Group) bool { return len(g.Runs[0].Result.Faults) > 0 }):
+		texts = []string{"throughput", "outage"}
+	default:
+		texts = summaryMetrics(r)
+		for _, axis := range axes {
+			if scales(axis) && numbers(groups, axis) > 1 {
+				texts = []string{"throughput by " + axis, "p99 by " + axis}
+			}
+		}
+	}
+	for _, text := range texts {
+		p, _ := ParsePlot(text) // they name a figure
+		plots = append(plots, p)
+	}
+	return plots, group
+}
+
+// numbers is how many different values an axis has; 0 if one of them is no number.
+func numbers(groups []Group, axis string) int {
+	found := map[float64]bool{}
+	for _, g := range groups {
+		v, err := strconv.ParseFloat(value(g.Values, axis), 64)
+		if err != nil {
+			return 0
+		}
+		found[v] = true
+	}
+	return len(found)
+}

@@ -1,0 +1,93 @@
+package compare
+
+import (
+	"slices"
+	"strings"
+
+	"assay/report"
+)
+
+// parted names a group by its values of some axes and by the rest; what a source has reported
+// alone may lack values.
+func (g Group) parted(axes []string) (part, rest string) {
+	var inside, outside []report.Setting
+	for _, v := range g.Values {
+		if slices.Contains(axes, v.Name) {
+			inside = append(inside, v)
+		} else {
+			outside = append(outside, v)
+		}
+	}
+	return named(inside, ", "), named(outside, ", ")
+}
+
+// together orders what has groups so that those of one part follow each other, in the order in
+// which the parts come first.
+func together[T any](all []T, of func(T) Group, axes []string) []T {
+	part := func(one T) string {
+		name, _ := of(one).parted(axes)
+		return name
+	}
+	first := map[string]int{}
+	for i, one := range all {
+		if _, seen := first[part(one)]; !seen {
+			first[part(one)] = i
+		}
+	}
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b T) int { return first[part(a)] - first[part(b)] })
+	return all
+}
+
+// figures are the metrics of a chart of bars: several of one unit stand under each configuration.
+func (p Plot) figures(groups []Group) (all []metric, err error) {
+	for _, name := range strings.Split(p.figure, " and ") {
+		one := p
+		one.figure = figureName(name)
+		m, err := one.metric(groups)
+		if err != nil {
+			return nil, err
+		}
+		if len(all) > 0 && m.unit != all[0].unit {
+			return nil, &LayoutError{"the chart \"" + p.text + "\" has figures of two units"}
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// bars has a bar for each group that has the figure, under the values of the axes by which
+// bars are grouped; of several figures a bar for each, under the group.
+func (p Plot) bars(groups []Group, axes []string) (report.BarChart, error) {
+	figures, err := p.figures(groups)
+	if err != nil {
+		return report.BarChart{}, err
+	}
+	var names []string
+	for _, m := range figures {
+		names = append(names, m.name)
+	}
+	name := strings.Join(names, " and ")
+	chart := report.BarChart{Title: capital(name), Along: name + ", median over the runs", Format: figures[0].format}
+	for _, g := range together(groups, func(g Group) Group { return g }, axes) {
+		part, rest := g.parted(axes)
+		for _, m := range figures {
+			if !everyRunHas([]Group{g}, m) {
+				continue
+			}
+			s := g.spread(m)
+			b := report.Bar{Name: g.Name, Value: s.Median, Low: s.Low, High: s.High, Doubted: g.doubted(m)}
+			switch {
+			case len(figures) > 1:
+				b.Name, b.Group = m.name, g.Name
+			case part != "" && rest != "":
+				b.Name, b.Group = rest, part
+			}
+			if values := valuesOf(m, g); len(values) > 1 {
+				b.Runs = values
+			}
+			chart.Bars = append(chart.Bars, b)
+		}
+	}
+	return chart, nil
+}
