@@ -37,8 +37,8 @@ const (
 type Fault struct {
 	// Action is the name of what is done.
 	Action string
-	// Target is one of the Target constants or a node's name, of a pod with PodPrefix;
-	// or what else the action can be done to.
+	// Target is one of the Target constants, a number of nodes, or a node's name, of a pod
+	// with PodPrefix; or what else the action can be done to.
 	Target string
 	// Value is what the text says behind "=", of the type that the action takes; nil if
 	// it says nothing.
@@ -57,6 +57,15 @@ type Fault struct {
 	// to end in order); Ever until the work has ended, or all rows are in; 0 means
 	// that nothing was said.
 	For time.Duration
+	// Source says where the fault is from, such as a file and its line; empty if it was
+	// written as it is.
+	Source string
+}
+
+// Written is the fault without where it is from.
+func (f Fault) Written() Fault {
+	f.Source = ""
+	return f
 }
 
 // Ever is Fault.For of a fault that is healed only when the work that it disturbs is
@@ -87,6 +96,9 @@ func (f Fault) String() string {
 	case f.For > 0:
 		b.WriteString(" for " + shortDuration(f.For))
 	}
+	if f.Source != "" {
+		b.WriteString(" " + commentMark + " " + f.Source)
+	}
 	return b.String()
 }
 
@@ -94,6 +106,7 @@ func (f Fault) String() string {
 const (
 	whileLoading = "while loading"
 	forEver      = "ever"
+	commentMark  = "#" // behind it is Source
 )
 
 // Phases parts the faults that happen while the opening state is loaded from those of

@@ -32,21 +32,28 @@ const (
 )
 
 var (
-	words      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^ \t\r\n]+`) })
-	nodeName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^n[1-9][0-9]{0,3}$`) })
-	podName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^pod/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`) })
+	words          = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^ \t\r\n]+`) })
+	nodeName       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^n[1-9][0-9]{0,3}$`) })
+	podName        = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^pod/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`) })
+	containerNames = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(,[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$`)
+	})
 	bareNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`) })
 )
 
 // Parse reads
 //
-//	ACTION[=VALUE] TARGET [while loading] [at T | every T] [for T | for ever]
+//	ACTION[=VALUE] TARGET [while loading] [at T | every T] [for T | for ever] [# SOURCE]
 //
 // where T is a duration with a unit, such as 20s or 1m30s. The clauses may come in
 // any order. What lasts for ever happens once. The error is a *ParseError.
 func Parse(text string) (Fault, error) {
 	p := &parser{text: text, fault: Fault{At: -1}}
 	for _, at := range words().FindAllStringIndex(text, -1) {
+		if source, comment := strings.CutPrefix(text[at[0]:], commentMark); comment {
+			p.fault.Source = strings.TrimSpace(source)
+			break
+		}
 		p.words = append(p.words, word{text[at[0]:at[1]], at[0] + 1})
 	}
 	if err := p.parse(); err != nil {

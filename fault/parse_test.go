@@ -30,15 +30,16 @@ func TestParse(t *testing.T) {
 		"kill primary while loading at 2s":    {Action: "kill", Target: "primary", Loading: true, At: 2 * time.Second},
 		"pause n1 for 3s every 4s while loading": {
 			Action: "pause", Target: "n1", Loading: true, At: -1, Every: 4 * time.Second, For: 3 * time.Second},
-		"partition n1,n2 at 10s for 15s":  {Action: "partition", Target: "n1,n2", At: 10 * time.Second, For: 15 * time.Second},
-		"partition primary,pod/db-3":      {Action: "partition", Target: "primary,pod/db-3", At: -1},
-		"partition any>all":               {Action: "partition", Target: "any>all", At: -1},
-		"partition any[a=b,c>5]>all[a=d]": {Action: "partition", Target: "any[a=b,c>5]>all[a=d]", At: -1},
-		"kill 2 every 20s":                {Action: "kill", Target: "2", At: -1, Every: 20 * time.Second},
-		"pause 0..50%":                    {Action: "pause", Target: "0..50%", At: -1},
-		"evict all[role=standby]":         {Action: "evict", Target: "all[role=standby]", At: -1},
-		"partition oneway":                {Action: "partition", Target: "oneway", At: -1},
-		"kill primary at 10s for ever":    {Action: "kill", Target: "primary", At: 10 * time.Second, For: Ever},
+		"partition n1,n2 at 10s for 15s":            {Action: "partition", Target: "n1,n2", At: 10 * time.Second, For: 15 * time.Second},
+		"partition primary,pod/db-3":                {Action: "partition", Target: "primary,pod/db-3", At: -1},
+		"kill any for 1s # chaos.yaml:3 PodChaos x": {Action: "kill", Target: "any", At: -1, For: time.Second, Source: "chaos.yaml:3 PodChaos x"},
+		"partition any>all":                         {Action: "partition", Target: "any>all", At: -1},
+		"partition any[a=b,c>5]>all[a=d]":           {Action: "partition", Target: "any[a=b,c>5]>all[a=d]", At: -1},
+		"kill 2 every 20s":                          {Action: "kill", Target: "2", At: -1, Every: 20 * time.Second},
+		"pause 0..50%":                              {Action: "pause", Target: "0..50%", At: -1},
+		"evict all[role=standby]":                   {Action: "evict", Target: "all[role=standby]", At: -1},
+		"partition oneway":                          {Action: "partition", Target: "oneway", At: -1},
+		"kill primary at 10s for ever":              {Action: "kill", Target: "primary", At: 10 * time.Second, For: Ever},
 		"isolate=clients n1 for ever while loading": {
 			Action: "isolate", Target: "n1", Value: "clients", Loading: true, At: -1, For: Ever},
 	} {
@@ -70,6 +71,7 @@ func TestWhatParseRefuses(t *testing.T) {
 		{"partition primary", 11, `no target "primary"`, "halves, one, ring, oneway"},
 		{"partition n1", 11, `no target "n1"`, "halves"},
 		{"partition n1,n1", 11, `no target "n1,n1"`, "two sides such as n1,n2"},
+		{"kill # n1", 10, "the target is missing", "primary"},
 		{"partition n1,", 11, `no target "n1,"`, "two sides"},
 		{"partition n1|n2", 11, `no target "n1|n2"`, "n1,n2 or primary,n3"},
 		{"partition n1,n2,n3", 11, `no target "n1,n2,n3"`, "two sides"},
@@ -138,7 +140,7 @@ func TestWhatParseRefuses(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"kill primary every 20s", "isolate=clients n3 at 1m for 2s", "flaky=12.5% any", "slowcpu=0.33 all", "slowdisk=1.1kB n1",
-		"clock=-0.000000001s any", "partition ring at 0s", "restart any every 100ms", "kill n1 for ever", "partition n1,n2 at 1s", "partition any[a=b,c>5]>all", "kill 0..50% every 1m", "stop 2[app=db]", "clock=+1h0m1s any for 3h0m0s", "kill  ",
+		"clock=-0.000000001s any", "partition ring at 0s", "restart any every 100ms", "kill n1 for ever", "partition n1,n2 at 1s", "partition any[a=b,c>5]>all", "kill 0..50% every 1m", "kill n1 # chaos.yaml:1 PodChaos x", "kill n1 for 1s ## #", "stop 2[app=db]", "clock=+1h0m1s any for 3h0m0s", "kill  ",
 	} {
 		f.Add(seed)
 	}

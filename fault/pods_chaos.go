@@ -215,10 +215,14 @@ func podFailure() Action {
 }
 
 func containerKill() Action {
-	return Action{Name: "container-kill", Targets: nodeTargets(), Kills: true, part: partProcess, state: "down", silences: true, restarts: true,
-		Pods: "kills the pod's containers, which are started again in the same pod (Chaos Mesh)",
-		pods: podMeans{chaos: kubernetes.PodChaos, look: restarted, shows: true, spec: func(_ Fault, pod kubernetes.Pod) map[string]any {
-			return map[string]any{"action": "container-kill", "containerNames": anyOf(pod.Containers)}
+	return Action{Name: "container-kill", Value: containers(), Targets: nodeTargets(), Kills: true, part: partProcess, state: "down", silences: true, restarts: true,
+		Pods: "kills the pod's containers, or those that are named, which are started again in the same pod (Chaos Mesh)",
+		pods: podMeans{chaos: kubernetes.PodChaos, look: restarted, shows: true, spec: func(f Fault, pod kubernetes.Pod) map[string]any {
+			names := pod.Containers
+			if f.Value != nil {
+				names = strings.Split(valueOf[string](f), ",")
+			}
+			return map[string]any{"action": "container-kill", "containerNames": anyOf(names)}
 		}}}
 }
 

@@ -81,6 +81,14 @@ func files() Value {
 	return v
 }
 
+// containers are names of a pod's containers.
+func containers() Value {
+	v := newValue("NAMES", "names of containers, such as mongod,agent", "", func(text string) (string, error) { return text, nil },
+		containerNames().MatchString, func(text string) string { return text })
+	v.Default = "all containers"
+	return v
+}
+
 // shortDuration is d without units that are 0: 1m instead of 1m0s.
 func shortDuration(d time.Duration) string {
 	text := d.String()

@@ -234,7 +234,10 @@ type Fault struct {
 	Target string `json:"target"`
 	// Asked is the whole fault as it was asked for, with when and how long, which are said
 	// where nobody has. Empty of runs by earlier versions.
-	Asked          string    `json:"asked,omitempty"`
+	Asked string `json:"asked,omitempty"`
+	// Source says where the fault is from, such as a file of Chaos Mesh; empty if it was
+	// written as it is.
+	Source         string    `json:"source,omitempty"`
 	Nodes          []string  `json:"nodes"`
 	InjectedAt     time.Time `json:"injected_at"`
 	HealedAt       time.Time `json:"healed_at"`

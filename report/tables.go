@@ -229,12 +229,16 @@ func (f *Fault) name() string {
 	return text
 }
 
-// proof describes how the fault was seen to act and to end, and what went wrong.
+// proof describes how the fault was seen to act and to end, what went wrong, and where it is from.
 func (f *Fault) proof() string {
-	if f.Skipped {
-		return "skipped: " + f.Problem
+	from := ""
+	if f.Source != "" {
+		from = "from " + f.Source
 	}
-	return joined("; ", when(!f.Proven, notProven), f.Proof, f.Healing, f.Problem)
+	if f.Skipped {
+		return joined("; ", "skipped: "+f.Problem, from)
+	}
+	return joined("; ", when(!f.Proven, notProven), f.Proof, f.Healing, f.Problem, from)
 }
 
 // outageText is how long no operation of a kind succeeded.

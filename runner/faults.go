@@ -33,7 +33,9 @@ type faultRecord struct {
 	Action string `json:"action"`
 	Target string `json:"target"`
 	// Asked is the fault as it was asked for, with its times.
-	Asked    string   `json:"asked,omitempty"`
+	Asked string `json:"asked,omitempty"`
+	// Source says where it is from, such as a file; empty if it was written as it is.
+	Source   string   `json:"source,omitempty"`
 	Nodes    []string `json:"nodes"`
 	Injected int64    `json:"injected"`
 	// Cut is when the power was cut; 0 of other faults.
@@ -122,7 +124,7 @@ func (l *faultLog) enter(r *report.Result, impacts []measure.Impact, indexes []i
 // from start.
 func (f *faultRecord) reported(start time.Time) report.Fault {
 	out := report.Fault{
-		Action: f.Action, Target: f.Target, Asked: f.Asked, Nodes: f.Nodes, Proven: f.Proven, Proof: f.Proof, Healing: f.Healing,
+		Action: f.Action, Target: f.Target, Asked: f.Asked, Source: f.Source, Nodes: f.Nodes, Proven: f.Proven, Proof: f.Proof, Healing: f.Healing,
 		Problem: f.Problem, Skipped: f.Skipped, NewPrimary: f.NewPrimary, NewPrimaryAfter: float64(f.NewPrimaryAfter) / 1e6,
 		InjectedAt: start.Add(time.Duration(f.Injected)), InjectedSecond: float64(f.Injected) / 1e9,
 		RecoveredAfter: -1, WriteOutage: -1, ReadOutage: -1,

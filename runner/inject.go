@@ -147,7 +147,7 @@ func recordOf(i fault.Injection, start time.Time) faultRecord {
 		at = i.Due
 	}
 	f := faultRecord{
-		Number: i.Number, Action: actionOf(i.Fault), Target: i.Fault.Target, Asked: i.Fault.String(), Nodes: i.Nodes,
+		Number: i.Number, Action: actionOf(i.Fault), Target: i.Fault.Target, Asked: i.Fault.Written().String(), Source: i.Fault.Source, Nodes: i.Nodes,
 		Injected: since(at), Cut: since(i.CutAt), Healed: since(i.HealedAt), Proven: i.Proven, Proof: i.Proof, Healing: i.Healing,
 		Problem: i.Problem, Skipped: i.Skipped, NewPrimary: i.NewPrimary, NewPrimaryAfter: int64(i.NewPrimaryAfter),
 	}
@@ -167,7 +167,7 @@ func joined(a, b string) string {
 // actionOf is the action with its value, if it has one.
 func actionOf(f fault.Fault) string {
 	f.Target, f.At, f.Every, f.For = "", -1, 0, 0
-	f.Loading = false
+	f.Loading, f.Source = false, ""
 	text := f.String()
 	return text[:len(text)-1] // the space before the target
 }

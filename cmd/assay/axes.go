@@ -105,10 +105,23 @@ func (f *runFlags) axes(cmd *cobra.Command, base runner.Scenario) ([]series.Axis
 	if err != nil {
 		return nil, err
 	}
-	axes := slices.Concat(targets, alternatives("option", base.Options, func(s *runner.Scenario, all []string) { s.Options = all }),
-		alternatives("fault", base.Faults, func(s *runner.Scenario, all []string) { s.Faults = all }))
+	asWritten := func(texts []string) ([]string, error) { return texts, nil }
+	options, err := alternatives("option", base.Options, asWritten, func(s *runner.Scenario, all []string) { s.Options = all })
+	if err != nil {
+		return nil, err
+	}
+	faults, err := alternatives("fault", base.Faults, func(texts []string) ([]string, error) { return translated(cmd, base, texts) },
+		func(s *runner.Scenario, all []string) { s.Faults = all })
+	if err != nil {
+		return nil, err
+	}
+	axes := slices.Concat(targets, options, faults)
 	if strings.Contains(base.Isolation, alternativesMark) {
-		axes = append(axes, alternatives("isolation", []string{base.Isolation}, func(s *runner.Scenario, all []string) { s.Isolation = strings.Join(all, "") })...)
+		levels, err := alternatives("isolation", []string{base.Isolation}, asWritten, func(s *runner.Scenario, all []string) { s.Isolation = strings.Join(all, "") })
+		if err != nil {
+			return nil, err
+		}
+		axes = append(axes, levels...)
 	}
 	clients := series.Axis{Name: "clients"}
 	for _, v := range f.clients.values {
@@ -165,10 +178,13 @@ func (f *runFlags) targets(cmd *cobra.Command, base runner.Scenario) ([]series.A
 const none = "none"
 
 // alternatives makes an axis of each flag of a repeatable kind that has several
-// values. What the others say stays.
-func alternatives(name string, flags []string, set func(s *runner.Scenario, all []string)) []series.Axis {
+// values. What the others say stays. A value may stand for several, which expand tells.
+func alternatives(name string, flags []string, expand func([]string) ([]string, error), set func(s *runner.Scenario, all []string)) ([]series.Axis, error) {
 	var axes []series.Axis
-	chosen := slices.Clone(flags)
+	chosen := make([][]string, len(flags))
+	for i, flag := range flags {
+		chosen[i] = []string{flag}
+	}
 	for i, flag := range flags {
 		if !strings.Contains(flag, alternativesMark) {
 			continue
@@ -176,12 +192,16 @@ func alternatives(name string, flags []string, set func(s *runner.Scenario, all 
 		axis := series.Axis{Name: name}
 		for _, text := range strings.Split(flag, alternativesMark) {
 			text = strings.TrimSpace(text)
+			texts, err := expand([]string{text})
+			if err != nil {
+				return nil, err
+			}
 			axis.Choices = append(axis.Choices, series.Choice{Text: text, Apply: func(s *runner.Scenario) {
-				chosen[i] = text
-				set(s, slices.DeleteFunc(slices.Clone(chosen), func(t string) bool { return t == none }))
+				chosen[i] = texts
+				set(s, slices.DeleteFunc(slices.Concat(chosen...), func(t string) bool { return t == none }))
 			}})
 		}
 		axes = append(axes, axis)
 	}
-	return axes
+	return axes, nil
 }

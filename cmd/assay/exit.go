@@ -14,6 +14,7 @@ import (
 	"assay/cluster/kubernetes"
 	"assay/cluster/server"
 	"assay/fault"
+	"assay/fault/chaosmesh"
 	"assay/history"
 	"assay/load"
 	"assay/measure"
@@ -76,7 +77,7 @@ func usageErrors() []func(error) bool {
 	return []func(error) bool{
 		isA[usageError], isA[*store.OptionError], isA[*store.ShapeError], isA[*load.PlanError], isA[*catalog.SchemeError], isA[*measure.ThresholdError],
 		isA[*runner.ScenarioError], isA[*runner.FolderError], isA[*runner.InputError], isA[*history.FormatError], isA[*cluster.SpecError],
-		isA[*fault.ParseError], isA[*fault.TargetError], isA[*fault.ScheduleError], isA[*server.NoPrimaryError],
+		isA[*fault.ParseError], isA[*fault.TargetError], isA[*fault.ScheduleError], isA[*chaosmesh.Error], isA[*server.NoPrimaryError],
 		isA[*compare.DifferentError], isA[*compare.GateError], isA[*compare.InputError], isA[*series.PlanError], isA[*report.FileError],
 		isA[*study.Error], isA[*monitor.AddressError], isA[*monitor.EndpointError], isA[*script.Error], isA[*agents.AddressError], isA[*kubernetes.TargetError],
 		isA[*serverlog.FormatError], isA[*recording.FormatError],

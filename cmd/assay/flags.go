@@ -77,7 +77,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.databases, "db", nil, databaseUsage+"; several make a series")
 	flags.StringArrayVar(&f.clusters, "cluster", nil, "start servers on this machine for the run, such as mongodb:3; assay cluster --help has all; several make a series; or k8s:FILE, with --db: apply a manifest of Kubernetes, and delete it")
 	flags.StringVar(&s.Kubernetes, "kubernetes", s.Kubernetes, "with --db: the pods of that database, as NAMESPACE/SELECTOR such as db/app=mongodb; they are its nodes")
-	flags.StringArrayVar(&s.Faults, "fault", s.Faults, "with --cluster or --kubernetes: a fault, such as 'kill primary every 20s for 5s' or 'isolate primary at 10s for ever'. "+fault.DefaultTimes+". Repeatable; 'none | kill primary at 5s' makes a series")
+	flags.StringArrayVar(&s.Faults, "fault", s.Faults, "with --cluster or --kubernetes: a fault, such as 'kill primary every 20s for 5s' or 'isolate primary at 10s for ever', or a YAML file of Chaos Mesh. "+fault.DefaultTimes+". Repeatable; 'none | kill primary at 5s' makes a series")
 	flags.StringVar(&f.servers, "servers", "", "with --cluster: "+serversUsage)
 	flags.StringArrayVar(&s.Options, "option", s.Options, "a parameter of the address, such as w=1; repeatable, and of use with --cluster; 'w=1 | w=majority' makes a series")
 	f.clients.set(float64(l.Clients))
@@ -189,6 +189,10 @@ func (f *runFlags) finish(cmd *cobra.Command, s runner.Scenario) (series.Plan, e
 	}
 	if len(f.databases) > 0 && (s.Cluster != "" || len(f.clusters) > 0) && !f.provided(s) {
 		return p, usageError{errors.New("--db and --cluster exclude each other: one names a database that runs, the other starts one")}
+	}
+	var err error
+	if s.Faults, err = translated(cmd, s, s.Faults); err != nil {
+		return p, err
 	}
 	axes, err := f.axes(cmd, s)
 	if err != nil {

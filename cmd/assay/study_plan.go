@@ -44,8 +44,9 @@ func (f *studyFlags) plan(cmd *cobra.Command, s *study.Study, e study.Experiment
 	if f.out != "" {
 		folder = filepath.Join(f.out, e.Name)
 	}
+	stderr := &firstTime{to: cmd.ErrOrStderr(), seen: map[string]bool{}}
 	for i, c := range e.Configurations {
-		p, sharing, err := f.configured(cmd, e, c, folder)
+		p, sharing, err := f.configured(stderr, e, c, folder)
 		if err != nil {
 			return out, located(err, s.Path, e, c)
 		}
@@ -69,14 +70,14 @@ func (f *studyFlags) plan(cmd *cobra.Command, s *study.Study, e study.Experiment
 }
 
 // configured sets the flags of one configuration, as assay run would read them.
-func (f *studyFlags) configured(cmd *cobra.Command, e study.Experiment, c study.Configuration, folder string) (series.Plan, agentFlags, error) {
+func (f *studyFlags) configured(stderr io.Writer, e study.Experiment, c study.Configuration, folder string) (series.Plan, agentFlags, error) {
 	w, err := catalog.WorkloadOf(e.Workload)
 	if err != nil {
 		return series.Plan{}, agentFlags{}, err
 	}
 	own := &runFlags{workload: w, scenario: runner.Defaults(w)}
 	twin := &cobra.Command{Use: w.Name}
-	twin.SetErr(cmd.ErrOrStderr())
+	twin.SetErr(stderr)
 	own.add(twin)
 	own.out = folder
 	for _, flag := range c.Flags {

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"assay/cluster/kubernetes"
+	"assay/fault/chaosmesh"
+	"assay/internal/spelling"
+	"assay/runner"
+)
+
+// faultFile is a --fault that names a file, and when what has no schedule in it happens.
+var faultFile = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\S.*\.ya?ml)(?:\s+(.*))?$`)
+})
+
+// mostFaultFile is how long a file of faults may be, in bytes, beyond what is read of one.
+const mostFaultFile = 2 << 20
+
+// translated are faults with files of Chaos Mesh in the place of which what their objects
+// come to stands. What that is, is told in notes.
+func translated(cmd *cobra.Command, s runner.Scenario, texts []string) ([]string, error) {
+	var all []string
+	for _, text := range texts {
+		found := faultFile().FindStringSubmatch(strings.TrimSpace(text))
+		if found == nil || strings.Contains(text, alternativesMark) {
+			all = append(all, text)
+			continue
+		}
+		faults, err := faultsOfFile(found[1], found[2], s.Kubernetes)
+		if err != nil {
+			return nil, &flagProblem{"fault", err}
+		}
+		for _, t := range faults {
+			fmt.Fprintln(cmd.ErrOrStderr(), "note: "+t.String())
+			all = append(all, t.Fault.String())
+		}
+	}
+	return all, nil
+}
+
+// faultsOfFile reads a file of Chaos Mesh, for the pods that are selected or for nodes of
+// assay's own.
+func faultsOfFile(path, rest, pods string) ([]chaosmesh.Translation, error) {
+	var where chaosmesh.Where
+	if target, err := kubernetes.ParseTarget(pods); err == nil { // what is wrong is told later
+		where.Namespace = target.Namespace
+	}
+	if words := strings.Fields(rest); len(words) == 2 && words[0] == "at" {
+		where.At = words[1]
+	} else if rest != "" {
+		return nil, usageError{fmt.Errorf("--fault %q: behind a file only at T can stand, for objects without a schedule%s", path+" "+rest, spelling.Hint(words[0], "", []string{"at"}))}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--fault %s: a file of Chaos Mesh: %w", path, err)}
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, mostFaultFile))
+	if err != nil {
+		return nil, fmt.Errorf("--fault %s: %w", path, err)
+	}
+	return chaosmesh.Read(path, text, where)
+}
+
+// firstTime writes what it has not written before: the configurations of an experiment have
+// the same notes.
+type firstTime struct {
+	to   io.Writer
+	seen map[string]bool
+}
+
+// Write implements io.Writer.
+func (w *firstTime) Write(text []byte) (int, error) {
+	if w.seen[string(text)] {
+		return len(text), nil
+	}
+	w.seen[string(text)] = true
+	return w.to.Write(text)
+}

@@ -1,0 +1,276 @@
+// Package chaosmesh reads Chaos Mesh's YAML files and translates their objects into faults
+// of assay. What no fault stands for is refused with its line and field, and what to write
+// instead; nothing is left out in silence. The fields are those of chaos-mesh/api, v1alpha1,
+// and those that files of Chaos Mesh 1.x had beside them.
+//
+// It must not know how a fault is brought about, and reaches no cluster.
+package chaosmesh
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"assay/fault"
+)
+
+// Where says what the faults are to be done to.
+type Where struct {
+	// Namespace is that of the pods; empty for nodes that assay starts itself, where labels
+	// select nothing.
+	Namespace string
+	// At is when what has no schedule is to happen, as a fault has it, such as 10s; empty
+	// leaves it open.
+	At string
+}
+
+// Translation is a fault with where it came from.
+type Translation struct {
+	// Fault has the file, the line and the object in its Source.
+	Fault fault.Fault
+	// Notes say what was decided where the file leaves it open.
+	Notes []string
+}
+
+// String is the translation in a line.
+func (t Translation) String() string {
+	source := t.Fault.Source
+	text := source + ": " + t.Fault.Written().String()
+	if len(t.Notes) > 0 {
+		text += " (" + strings.Join(t.Notes, "; ") + ")"
+	}
+	return text
+}
+
+// Read translates all documents of a file. path is for messages and sources. The error is an
+// *Error.
+func Read(path string, text []byte, where Where) ([]Translation, error) {
+	r := &reader{path: path}
+	var all []Translation
+	for _, c := range r.documents(text) {
+		if body := r.parse(c); body != nil {
+			all = append(all, r.translate(body, where)...)
+		}
+		if r.err != nil {
+			return nil, r.err
+		}
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	if where.At != "" && !slices.ContainsFunc(all, func(t Translation) bool { return t.Fault.At >= 0 }) {
+		return nil, &Error{Path: path, Problem: "all its objects have a schedule of their own", Want: "write the file without at " + where.At}
+	}
+	return all, nil
+}
+
+// reader reads one file and keeps the first thing that is wrong.
+type reader struct {
+	path string
+	// before is how many lines of the file are before the document that is read.
+	before int
+	err    error
+}
+
+// document is one object that is being read.
+type document struct {
+	r     *reader
+	where Where
+	// kind and name are the object's, namespace is where it is, empty if that is not said.
+	kind, name, namespace string
+	line                  int
+	// every is the schedule's period, 0 without one.
+	every  time.Duration
+	drafts []*draft
+	notes  []string
+}
+
+// draft is a fault without its times.
+type draft struct {
+	action, target string
+	length         time.Duration
+}
+
+func (d *document) pods() bool { return d.where.Namespace != "" }
+
+func (d *document) note(text string) {
+	if !slices.Contains(d.notes, text) {
+		d.notes = append(d.notes, text)
+	}
+}
+
+func (d *document) add(action, target string) *draft {
+	d.drafts = append(d.drafts, &draft{action: action, target: target})
+	return d.drafts[len(d.drafts)-1]
+}
+
+// away is how long what was ended at once is left so.
+func (f *draft) away(length time.Duration) { f.length = length }
+
+// specs are the readers of the kinds that faults stand for, by the kind and by the field
+// that a Schedule has for it. IoChaos is what 1.x called an IOChaos.
+func specs() map[string]func(*document, *mapping) {
+	return map[string]func(*document, *mapping){
+		"PodChaos": (*document).podChaos, "NetworkChaos": (*document).networkChaos, "IOChaos": (*document).ioChaos, "IoChaos": (*document).ioChaos,
+		"StressChaos": (*document).stressChaos, "TimeChaos": (*document).timeChaos,
+	}
+}
+
+const (
+	kindSchedule = "Schedule"
+	wantKind     = "write PodChaos, NetworkChaos, IOChaos, StressChaos, TimeChaos or a Schedule of one of them"
+)
+
+// translate reads one object.
+func (r *reader) translate(body ast.Node, where Where) []Translation {
+	m := r.mapping(body, "")
+	d := &document{r: r, where: where, kind: m.text("kind"), line: m.line}
+	switch version := m.text("apiVersion"); version {
+	case "chaos-mesh.org/v1alpha1", "pingcap.com/v1alpha1":
+	default:
+		m.refuse("apiVersion", "write chaos-mesh.org/v1alpha1, and keep other objects in a file of their own", "%q is not Chaos Mesh's", version)
+	}
+	about := m.sub("metadata")
+	d.name, d.namespace = about.text("name"), about.text("namespace")
+	if d.name == "" {
+		d.name = about.text("generateName")
+	}
+	if notes := about.sub("annotations"); notes.has("experiment.chaos-mesh.org/pause") && notes.text("experiment.chaos-mesh.org/pause") != "false" {
+		notes.refuse("experiment.chaos-mesh.org/pause", "take the annotation out", "the object is paused")
+	}
+	m.take("status")
+	spec := m.sub("spec")
+	read, known := specs()[d.kind]
+	switch {
+	case d.kind == kindSchedule:
+		d.schedule(spec)
+	case !known:
+		m.refuse("kind", wantKind, "no fault of assay stands for kind %q", d.kind)
+	default:
+		d.spec(spec, read)
+	}
+	m.done()
+	return d.faults(spec)
+}
+
+// spec reads what kinds have in common, and the rest of it.
+func (d *document) spec(m *mapping, read func(*document, *mapping)) {
+	if m.line == 0 || len(m.fields) == 0 {
+		m.refuse("action", "", "the spec is missing")
+		return
+	}
+	m.none("take it out: assay does faults to the pods of one cluster", "remoteCluster")
+	if m.has("scheduler") { // of Chaos Mesh 1.x
+		old := m.sub("scheduler")
+		d.period(old, "cron")
+		old.done()
+	}
+	length := d.duration(m)
+	read(d, m)
+	m.done()
+	for _, f := range d.drafts {
+		if f.length > 0 || !lasts(f.action) || f.action == "kill" || f.action == "stop" && d.pods() {
+			continue // Chaos Mesh does not look at the duration of what it ends at once
+		}
+		switch {
+		case length == 0 && d.every > 0:
+			m.refuse("duration", "write how long it lasts, such as 10s", "it is missing, and the next one would find it going on")
+		case length == 0:
+			f.length = fault.Ever
+		default:
+			f.length = length
+		}
+		if d.every > 0 && f.length >= d.every {
+			m.refuse("duration", "write less than "+d.every.String(), "it lasts until the next one is due")
+		}
+	}
+}
+
+func (d *document) duration(m *mapping) time.Duration {
+	text := m.text("duration")
+	if text == "" {
+		return 0
+	}
+	length, err := time.ParseDuration(text)
+	if err != nil || length <= 0 {
+		m.refuse("duration", "write such as 30s or 5m", "%q is no duration", text)
+	}
+	return length
+}
+
+// schedule reads the spec of a Schedule.
+func (d *document) schedule(m *mapping) {
+	d.period(m, "schedule")
+	m.text("historyLimit") // of finished objects that are kept
+	m.text("startingDeadlineSeconds")
+	switch policy := m.text("concurrencyPolicy"); policy {
+	case "", "Forbid", "Allow": // nothing that is taken lasts until the next one is due
+	default:
+		m.refuse("concurrencyPolicy", "write Forbid or Allow", "there is no policy %q", policy)
+	}
+	kind := m.needed("type", wantKind)
+	read, known := specs()[kind]
+	key := strings.ToLower(kind[:min(1, len(kind))]) + kind[min(1, len(kind)):]
+	if kind == "IOChaos" {
+		key = "ioChaos"
+	}
+	switch {
+	case !known:
+		m.refuse("type", wantKind, "no fault of assay stands for type %q", kind)
+	case !m.has(key):
+		m.refuse(key, "write what is to be done, as in the spec of a "+kind, "it is missing")
+	default:
+		d.kind += " of " + kind
+		d.spec(m.sub(key), read)
+	}
+	m.done()
+}
+
+// period reads when it is to happen again and again.
+func (d *document) period(m *mapping, key string) {
+	text := m.needed(key, "write such as '@every 2m'")
+	every, ofDay, ok := period(text)
+	if !ok {
+		m.refuse(key, "write '@every T', or a cron expression whose times are equally far apart, such as '*/5 * * * *'", "%q cannot be said as every T", text)
+	}
+	d.every = every
+	if ofDay {
+		d.note("times count from the start of the measured part, not by the clock of " + text)
+	}
+}
+
+// faults are the drafts with their times.
+func (d *document) faults(spec *mapping) (all []Translation) {
+	if d.r.err != nil {
+		return nil
+	}
+	base := d.r.path[strings.LastIndexByte(d.r.path, '/')+1:]
+	for _, f := range d.drafts {
+		text := f.action + " " + f.target
+		switch {
+		case d.every > 0:
+			text += " every " + d.every.String()
+		case d.where.At != "":
+			text += " at " + d.where.At
+		}
+		switch {
+		case f.length == fault.Ever:
+			text += " for ever"
+		case f.length > 0:
+			text += " for " + f.length.String()
+		}
+		read, err := fault.Parse(text)
+		if err != nil {
+			wrong, _ := errors.AsType[*fault.ParseError](err)
+			d.r.err = &Error{Path: d.r.path, Line: spec.line, Field: spec.path, Problem: fmt.Sprintf("it would be the fault %q: %s", text, wrong.Problem), Want: "write " + wrong.Want, Err: err}
+			return nil
+		}
+		read.Source = strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf("%s:%d %s %s", base, d.line, d.kind, d.name)), "|", "/")
+		all = append(all, Translation{Fault: read, Notes: d.notes})
+	}
+	return all
+}

@@ -1,0 +1,328 @@
+package chaosmesh
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+
+	"assay/internal/spelling"
+)
+
+// Error is a file that is malformed, or a field that no fault stands for.
+type Error struct {
+	// Path is the file, Line where it goes wrong, from 1 on; 0 if that is not known.
+	Path string
+	Line int
+	// Field is the path of the field within its document; empty if it is about all of it.
+	Field string
+	// Problem is what is wrong there, Want what to write instead; it may be empty.
+	Problem, Want string
+	Err           error
+}
+
+func (e *Error) Error() string {
+	text := e.Path
+	if e.Line > 0 {
+		text += fmt.Sprintf(":%d", e.Line)
+	}
+	if e.Field != "" {
+		text += ": " + e.Field
+	}
+	text += ": " + e.Problem
+	if e.Want != "" {
+		text += "; " + e.Want
+	}
+	return text
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// The bounds of a file: its bytes, its documents, and how deep brackets and values are nested
+// in it, for the parser calls itself for each.
+const (
+	maxBytes     = 1 << 20
+	maxDocuments = 1000
+	maxDepth     = 64
+)
+
+// chunk is the text of one document, with how many lines are before it.
+type chunk struct {
+	text   strings.Builder
+	before int
+}
+
+// chunks parts a file into its documents: the parser gives up in silence behind one that is
+// empty.
+func chunks(text string) []*chunk {
+	all := []*chunk{{}}
+	number := 0
+	for line := range strings.Lines(text) {
+		for _, mark := range []string{"---", "..."} {
+			if rest, is := strings.CutPrefix(line, mark); is && strings.TrimLeft(rest, " \t\r\n") != rest || line == mark {
+				all = append(all, &chunk{before: number})
+				line = "   " + strings.TrimPrefix(line, mark)
+			}
+		}
+		all[len(all)-1].text.WriteString(line)
+		number++
+	}
+	return all
+}
+
+// documents are those of a file that hold something.
+func (r *reader) documents(text []byte) []*chunk {
+	depth, line := 0, 1
+	for _, c := range text {
+		switch c {
+		case '\n':
+			line++
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth = max(depth-1, 0)
+		}
+		if depth > maxDepth {
+			r.refuse(line, "", "", "brackets are nested too deep")
+			return nil
+		}
+	}
+	all := slices.DeleteFunc(chunks(string(text)), func(c *chunk) bool { return blank(c.text.String()) })
+	switch {
+	case len(text) > maxBytes || len(all) > maxDocuments:
+		r.refuse(1, "", "", "the file is larger than %d bytes, or has more than %d documents", maxBytes, maxDocuments)
+	case len(all) == 0:
+		r.refuse(1, "", "write an object of Chaos Mesh, such as kind: PodChaos", "the file is empty")
+	}
+	return all
+}
+
+// blank reports whether a text has nothing but comments.
+func blank(text string) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			return false
+		}
+	}
+	return true
+}
+
+// parse reads the value of one document; nil if that cannot be.
+func (r *reader) parse(c *chunk) ast.Node {
+	r.before = c.before
+	file, err := parser.ParseBytes([]byte(c.text.String()), 0)
+	if broken, is := errors.AsType[yaml.Error](err); is {
+		r.refuse(max(r.lineOf(broken.GetToken()), 1), "", "", "it is no YAML: %s", broken.GetMessage())
+		return nil
+	}
+	if err != nil {
+		r.refuse(r.before+1, "", "", "it is no YAML: %s", err.Error())
+		return nil
+	}
+	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
+		r.refuse(r.before+1, "", wantKind, "it is no object")
+		return nil
+	}
+	return file.Docs[0].Body
+}
+
+// lineOf is a token's line in the file; 0 if it is not known.
+func (r *reader) lineOf(t *token.Token) int {
+	if t == nil || t.Position == nil {
+		return 0
+	}
+	return r.before + t.Position.Line
+}
+
+// refuse keeps the first thing that is wrong.
+func (r *reader) refuse(line int, field, want, problem string, a ...any) {
+	if r.err == nil {
+		r.err = &Error{Path: r.path, Line: line, Field: field, Problem: fmt.Sprintf(problem, a...), Want: want}
+	}
+}
+
+// mapping is a mapping of the file whose fields are taken one by one: what nobody has taken
+// is refused. The zero mapping stands for one that is not there.
+type mapping struct {
+	r      *reader
+	path   string
+	line   int
+	fields []*field
+	asked  []string // the names of fields that were looked for
+}
+
+type field struct {
+	key   string
+	line  int
+	value ast.Node
+	taken bool
+}
+
+// mapping reads a mapping at a path.
+func (r *reader) mapping(n ast.Node, path string) *mapping {
+	m := &mapping{r: r, path: path}
+	var values []*ast.MappingValueNode
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		values = n.Values
+	case *ast.MappingValueNode:
+		values = []*ast.MappingValueNode{n}
+	default:
+		r.refuse(r.lineOf(n.GetToken()), path, "", "it is no mapping of names to values")
+		return m
+	}
+	for i, v := range values {
+		line := r.lineOf(v.Key.GetToken())
+		if i == 0 {
+			m.line = line
+		}
+		key := v.Key.GetToken().Value
+		if m.has(key) {
+			r.refuse(line, m.name(key), "", "it stands here twice")
+		}
+		m.fields = append(m.fields, &field{key: key, line: line, value: v.Value})
+	}
+	return m
+}
+
+func (m *mapping) name(key string) string {
+	if m.path == "" {
+		return key
+	}
+	return m.path + "." + key
+}
+
+func (m *mapping) find(key string) *field {
+	for _, f := range m.fields {
+		if f.key == key {
+			return f
+		}
+	}
+	return nil
+}
+
+// has reports whether the field is there with a value.
+func (m *mapping) has(key string) bool {
+	f := m.find(key)
+	return f != nil && f.value != nil && f.value.Type() != ast.NullType
+}
+
+// take returns a field that has a value, or nil.
+func (m *mapping) take(key string) *field {
+	m.asked = append(m.asked, key)
+	f := m.find(key)
+	if f != nil {
+		f.taken = true
+	}
+	if !m.has(key) {
+		return nil
+	}
+	return f
+}
+
+// refuse is about one of the mapping's fields, or about the whole of it if that is not there.
+func (m *mapping) refuse(key, want, problem string, a ...any) {
+	line := m.line
+	if f := m.find(key); f != nil {
+		line = f.line
+	}
+	m.r.refuse(line, m.name(key), want, problem, a...)
+}
+
+// text is a field's word; empty if it is not there.
+func (m *mapping) text(key string) string {
+	f := m.take(key)
+	if f == nil {
+		return ""
+	}
+	return m.word(key, f.value)
+}
+
+func (m *mapping) word(key string, n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.LiteralNode:
+		return strings.TrimSpace(n.Value.Value)
+	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return n.GetToken().Value
+	}
+	m.refuse(key, "", "it is no single word or number")
+	return ""
+}
+
+// needed is a field's word, which must be there.
+func (m *mapping) needed(key, want string) string {
+	text := m.text(key)
+	if text == "" {
+		m.refuse(key, want, "it is missing")
+	}
+	return text
+}
+
+// list is a field's words.
+func (m *mapping) list(key string) (all []string) {
+	for _, n := range m.items(key) {
+		all = append(all, m.word(key, n))
+	}
+	return all
+}
+
+func (m *mapping) items(key string) []ast.Node {
+	f := m.take(key)
+	if f == nil {
+		return nil
+	}
+	list, is := f.value.(*ast.SequenceNode)
+	if !is {
+		m.refuse(key, "", "it is no list")
+		return nil
+	}
+	return list.Values
+}
+
+// sub is a field's mapping; an empty one if it is not there.
+func (m *mapping) sub(key string) *mapping {
+	f := m.take(key)
+	if f == nil {
+		return &mapping{r: m.r, path: m.name(key), line: m.line}
+	}
+	return m.r.mapping(f.value, m.name(key))
+}
+
+// none refuses fields that no fault stands for, unless they say nothing.
+func (m *mapping) none(want string, keys ...string) {
+	for _, key := range keys {
+		f := m.take(key)
+		if f == nil {
+			continue
+		}
+		switch n := f.value.(type) {
+		case *ast.MappingNode:
+			if len(n.Values) == 0 {
+				continue
+			}
+		case *ast.SequenceNode:
+			if len(n.Values) == 0 {
+				continue
+			}
+		case *ast.StringNode:
+			if n.Value == "" {
+				continue
+			}
+		}
+		m.refuse(key, want, "no fault of assay stands for it")
+	}
+}
+
+// done refuses what was not taken.
+func (m *mapping) done() {
+	for _, f := range m.fields {
+		if !f.taken {
+			m.refuse(f.key, "take it out, if the fault is what you mean without it"+spelling.Hint(f.key, "", m.asked), "assay does not know this field here")
+		}
+	}
+}
