@@ -49,16 +49,25 @@ func facts() map[string]func(*report.Result) string {
 		return func(r *report.Result) string { return quantity.Known(get(&r.Database), strconv.Itoa) }
 	}
 	return map[string]func(*report.Result) string{
-		"database": func(r *report.Result) string { return r.Database.Product + " " + r.Database.Version },
-		"nodes":    known(func(d *report.Database) *int { return d.Nodes }),
-		"shards":   known(func(d *report.Database) *int { return d.Shards }),
-		"replicas": known(func(d *report.Database) *int { return d.Replicas }),
-		"vcpu":     func(r *report.Result) string { return quantity.Known(r.Database.CPUsPerNode, quantity.Short) },
-		"ram":      func(r *report.Result) string { return quantity.Known(r.Database.MemoryPerNode, quantity.Memory) },
-		"disk":     func(r *report.Result) string { return quantity.Known(r.Database.DiskPerNode, quantity.Memory) },
-		"clients":  func(r *report.Result) string { return strconv.Itoa(r.Load.Clients) },
-		"loaded":   func(r *report.Result) string { return check.Count(r.Loading.Rows) },
+		"database":  func(r *report.Result) string { return r.Database.Product + " " + r.Database.Version },
+		"nodes":     known(func(d *report.Database) *int { return d.Nodes }),
+		"shards":    known(func(d *report.Database) *int { return d.Shards }),
+		"replicas":  known(func(d *report.Database) *int { return d.Replicas }),
+		"vcpu":      func(r *report.Result) string { return quantity.Known(r.Database.CPUsPerNode, quantity.Short) },
+		"ram":       func(r *report.Result) string { return quantity.Known(r.Database.MemoryPerNode, quantity.Memory) },
+		"disk":      func(r *report.Result) string { return quantity.Known(r.Database.DiskPerNode, quantity.Memory) },
+		"bandwidth": func(r *report.Result) string { return quantity.Known(bandwidth(r), quantity.FormatBits) },
+		"clients":   func(r *report.Result) string { return strconv.Itoa(r.Load.Clients) },
+		"loaded":    func(r *report.Result) string { return check.Count(r.Loading.Rows) },
 	}
+}
+
+// bandwidth is what the nodes' links pass in a second; nil if there is no limit.
+func bandwidth(r *report.Result) *int64 {
+	if r.Cluster == nil || len(r.Cluster.Nodes) == 0 || r.Cluster.Nodes[0].Bandwidth == 0 {
+		return nil
+	}
+	return &r.Cluster.Nodes[0].Bandwidth
 }
 
 // figureName is a metric by the name that an author may use.

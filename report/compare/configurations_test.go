@@ -156,3 +156,14 @@ func TestFiguresOfParts(t *testing.T) {
 		t.Errorf("%q", remarks)
 	}
 }
+
+func TestBandwidthIsAColumn(t *testing.T) {
+	g := configured([]string{"clients=1"}, around(1000)...)
+	for bits, want := range map[int64]string{0: "-", 1e9: "1Gbit"} {
+		g.Runs[0].Result.Cluster = &report.Cluster{Nodes: []report.ClusterNode{{Bandwidth: bits}}}
+		table, _, err := Configurations([]Group{g}, Layout{Columns: []string{"bandwidth"}})
+		if expect.NoError(t, err); table.Rows[0][2] != want {
+			t.Errorf("%q, want %s", table.Rows, want)
+		}
+	}
+}
