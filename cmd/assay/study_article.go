@@ -23,6 +23,11 @@ func checkProse(s *study.Study) error {
 		if err == nil {
 			err = layout(e).Check(axes(e), wanted)
 		}
+		for _, p := range wanted {
+			if err == nil {
+				err = p.Check(configurations(e))
+			}
+		}
 		if err != nil {
 			return &study.Error{Path: s.Path, Position: e.At, Problem: err.Error()}
 		}
@@ -36,6 +41,14 @@ func checkProse(s *study.Study) error {
 		}
 	}
 	return nil
+}
+
+// configurations are the groups that the experiment will have, without runs.
+func configurations(e study.Experiment) (groups []compare.Group) {
+	for _, c := range e.Configurations {
+		groups = append(groups, compare.Group{Values: settingsOf(c.Values)})
+	}
+	return groups
 }
 
 func axes(e study.Experiment) (names []string) {

@@ -227,6 +227,7 @@ func TestStudyRefuses(t *testing.T) {
 		{strings.Replace(smallStudy, "seed: 7", "cluster: mongodb:0", 1), "small.yaml:9:"},
 		{strings.Replace(smallStudy, "seed: 7", "fault: kill primary at 5", 1), "small.yaml:9:"},
 		{strings.Replace(smallStudy, "seed: 7", "group: client", 1), `small.yaml:9:12: rows cannot be grouped by "client": the matrix has clients, keys; did you mean clients?`},
+		{strings.Replace(smallStudy, "seed: 7", "charts: throughput over time of clients=3", 1), "no configuration has clients=3; values are clients=1, keys=uniform"},
 		{strings.Replace(smallStudy, "seed: 7", "threshold: fast", 1), "small.yaml:9:16: "},
 		{strings.Replace(smallStudy, "{write-share: 1}", "{write-share: 1, repeat: 9}", 1), "small.yaml:14:3: repeat, seed and agents are those of a whole experiment"},
 		{strings.Replace(smallStudy, "[1, 2]", "[2, 2]", 1), "small.yaml:7:3: the series has "},

@@ -169,11 +169,12 @@ func (c Claim) side(groups []Group, values []string, axes map[string]bool) (all 
 }
 
 // axesWith are the axes in which the group has these values, written "postgres:2",
-// "cluster=postgres:2", or "postgres" for all clusters of it; nil if it does not have all.
+// "cluster=postgres:2", "postgres" for all clusters of it, or "kill primary" for all faults
+// that begin so; nil if it does not have all.
 func (g Group) axesWith(values []string) (axes []string) {
 	for _, word := range values {
 		at := slices.IndexFunc(g.Values, func(v report.Setting) bool {
-			return word == v.Value || word == v.Name+"="+v.Value || strings.HasPrefix(v.Value, word+":")
+			return word == v.Value || word == v.Name+"="+v.Value || strings.HasPrefix(v.Value, word+":") || strings.HasPrefix(v.Value, word+" ")
 		})
 		if at < 0 {
 			return nil

@@ -88,7 +88,7 @@ func TestDefaultPlots(t *testing.T) {
 		"churn":      {of(func(r *report.Result) { r.Workload, r.Rounds = "churn", round }, "cluster=a"), []string{"Size over rounds"}},
 		"candles": {of(func(r *report.Result) {
 			r.Workload, r.Rounds, r.Data.Bytes, r.Loading = "candles", round, 1000, report.Loading{Rows: 10, Seconds: 1, PerSecond: 10}
-		}, "engine=a"), []string{"Loading and throughput", "Size"}},
+		}, "engine=a"), []string{"Loading", "Throughput", "Size"}},
 		"availability": {of(func(r *report.Result) { r.Availability = &report.Availability{WriteOutage: 5} }, "fault=kill", "policy=retry"), []string{"Outage under fault=kill: policy=retry"}},
 		"faults":       {of(func(r *report.Result) { r.Faults = []report.Fault{{Action: "kill", WriteOutage: 5}} }, "fault=kill"), []string{"Throughput", "Outage"}},
 		"engines":      {of(func(*report.Result) {}, "engine=a"), []string{"Throughput", "P50", "P99"}},
@@ -98,7 +98,7 @@ func TestDefaultPlots(t *testing.T) {
 		var got []string
 		for _, b := range bars {
 			title := b.Title
-			if b.Bars[0].Group != "" && !strings.Contains(title, " and ") {
+			if b.Bars[0].Group != "" {
 				title += " under " + b.Bars[0].Group + ": " + b.Bars[0].Name
 			}
 			got = append(got, title)

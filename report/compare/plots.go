@@ -97,6 +97,13 @@ func Plots(groups []Group, plots []Plot, group []string) (lines []report.LineCha
 	return lines, bars, nil
 }
 
+// Check says if none of the configurations has the values that the plot is of. It returns a
+// *LayoutError.
+func (p Plot) Check(groups []Group) error {
+	_, err := p.chosen(groups)
+	return err
+}
+
 // chosen are the groups that the plot is of.
 func (p Plot) chosen(groups []Group) ([]Group, error) {
 	if len(p.of) == 0 {
@@ -104,7 +111,7 @@ func (p Plot) chosen(groups []Group) ([]Group, error) {
 	}
 	chosen := slices.DeleteFunc(slices.Clone(groups), func(g Group) bool { return g.axesWith(p.of) == nil })
 	if len(chosen) == 0 {
-		return nil, &LayoutError{fmt.Sprintf("the chart %q: no configuration with a run has %s; values are %s", p.text, strings.Join(p.of, " and "), strings.Join(valuesOfAll(groups), ", "))}
+		return nil, &LayoutError{fmt.Sprintf("the chart %q: no configuration has %s; values are %s", p.text, strings.Join(p.of, " and "), strings.Join(valuesOfAll(groups), ", "))}
 	}
 	return chosen, nil
 }
