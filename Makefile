@@ -9,11 +9,13 @@
 # make benchmarks the benchmarks of the hot paths, in Go
 # make compare-benchmarks
 #                 some of these beside those of the parent commit, by benchstat
+# make demo       docs/demo and the README's picture: recorded on a machine with nothing
+#                 else to do
 # make install    the program, its manual pages and completions, below PREFIX
 
 GO ?= go
 # A server that the tests need is installed here or by the system's packages.
-SERVERS = ./scripts/install-servers.sh compiler postgres mongodb mariadb cassandra pgbouncer faketime xfs chromium duckdb kubernetes
+SERVERS = ./scripts/install-servers.sh compiler postgres mongodb mariadb cassandra pgbouncer faketime xfs chromium terminal duckdb kubernetes
 
 PREFIX ?= /usr/local
 
@@ -89,6 +91,13 @@ benchmarks:
 .PHONY: compare-benchmarks
 compare-benchmarks:
 	./scripts/compare-benchmarks.sh
+
+# Some three minutes. What other programs on the machine make invalid replaces nothing.
+.PHONY: demo
+demo:
+	./scripts/install-servers.sh mongodb chromium terminal
+	./scripts/record-session.sh
+	./scripts/make-demo.sh
 
 # Manual pages and completions, made from the commands themselves.
 extras: build

@@ -1,12 +1,13 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [duckdb] [rivals] [kubernetes]
+#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [terminal] [duckdb] [rivals] [kubernetes]
 #
 # Without names it installs the servers. "faketime" is the library that shifts
 # one server's clock, "xfs" makes the file system of that name, "compiler" a C compiler, which the race detector of the
 # tests needs; assay itself is built without. "chromium" is the browser in which
-# the tests open the HTML reports; "duckdb" reads back what is exported, and comes
+# the tests open the HTML reports; "terminal" records and draws what a terminal
+# shows (scripts/record-session.sh); "duckdb" reads back what is exported, and comes
 # as a Python wheel into the cache folder. "rivals" is what `make bench` compares
 # with: pgbench, sysbench, wrk and SQLite's C library, and Locust as Python wheels. "kubernetes" is the API server of
 # Kubernetes, built from its Go module (which takes minutes, once), with etcd and the
@@ -480,6 +481,13 @@ chromium() {
 	say "chromium: $("$found" --version), $found"
 }
 
+terminal() {
+	for program in asciinema termtosvg; do
+		command -v $program >/dev/null || packages $program
+	done
+	say "terminal: $(asciinema --version), $(command -v termtosvg)"
+}
+
 # What `kubernetes` builds, and from which Go modules. The staging modules of Kubernetes
 # have its version with a 0 in front.
 kubernetes_version=1.37.2
@@ -632,11 +640,11 @@ generate_definitions() {
 	rm -rf "$work/module"
 }
 
-usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [duckdb] [rivals] [kubernetes]\n' "$0"; }
+usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [terminal] [duckdb] [rivals] [kubernetes]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb | mariadb | cassandra | pgbouncer | faketime | xfs | compiler | chromium | duckdb | rivals | kubernetes) ;;
+	postgres | mongodb | mariadb | cassandra | pgbouncer | faketime | xfs | compiler | chromium | terminal | duckdb | rivals | kubernetes) ;;
 	-h | --help)
 		usage
 		exit 0
