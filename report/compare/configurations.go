@@ -109,7 +109,7 @@ func (l Layout) Check(axes []string, plots []Plot) error {
 	}
 	for _, p := range plots {
 		switch {
-		case p.over == overTimeWord || p.over == overPercentilesWord || p.over == overRoundsWord:
+		case p.over == overTimeWord || p.over == overPercentilesWord || p.over == overRoundsWord || p.over == rampWord:
 		case slices.ContainsFunc(strings.Split(p.figure, " and "), func(name string) bool { return !isMetric(figureName(name)) }):
 			return unknownColumn("figure for the chart "+strconv.Quote(p.text)+":", p.figure, all)
 		case p.over != "" && !slices.Contains(axes, p.over):
@@ -365,6 +365,9 @@ func (c column) cells(g Group, r Reported) []string {
 	if len(g.Runs) > 0 && everyRunHas([]Group{g}, c.metric) {
 		s := g.spread(c.metric)
 		cells, ours = []string{g.written(c.metric, s), shareText(s)}, s.Median
+	}
+	if c.name == degradationName && cells[0] == quantity.None && len(g.Runs) > 0 {
+		cells[0] = degradationStates(g)
 	}
 	if !c.reported {
 		return cells

@@ -18,6 +18,8 @@ const (
 	percent      = "%"
 	seconds      = "s"
 	operations   = "operations"
+
+	numberOfClients = "clients"
 )
 
 // metric is one figure of a run.
@@ -56,6 +58,7 @@ func metrics() []metric {
 		{"loading", perSecond, true, func(r *report.Result) (float64, bool) {
 			return r.Loading.PerSecond, r.Loading.Rows > 0 && r.Loading.Seconds > 0
 		}, nil},
+		{degradationName, numberOfClients, true, degradation, degradationInterval},
 		{"size", sizeBytes, false, func(r *report.Result) (float64, bool) { return float64(r.Data.Bytes), r.Data.Bytes > 0 }, nil},
 		{"client cpu", microseconds, false, (*report.Result).ClientProcessor, nil},
 	}...)

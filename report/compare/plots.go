@@ -28,13 +28,13 @@ const (
 )
 
 // PlotForms says how a plot is written.
-const PlotForms = "a metric (bars by configuration), METRIC and METRIC, METRIC by AXIS, throughput over time, response time by percentile, or METRIC over rounds; behind the last three 'of VALUE & VALUE' chooses configurations"
+const PlotForms = "a metric (bars by configuration), METRIC and METRIC, METRIC by AXIS, throughput over time, response time by percentile, METRIC over rounds, or ramp (throughput by active clients); behind the last four 'of VALUE & VALUE' chooses configurations"
 
 // ParsePlot reads one of PlotForms. It returns a *LayoutError.
 func ParsePlot(text string) (Plot, error) {
 	p := Plot{text: strings.TrimSpace(text)}
 	form := p.text
-	for _, word := range []string{" over " + overTimeWord, " by " + overPercentilesWord, " over " + overRoundsWord} {
+	for _, word := range []string{" over " + overTimeWord, " by " + overPercentilesWord, " over " + overRoundsWord, rampWord} {
 		if at := strings.Index(form, word+" of "); at >= 0 {
 			p.of = valuesIn(form[at+len(word+" of "):])
 			form = form[:at+len(word)]
@@ -45,6 +45,9 @@ func ParsePlot(text string) (Plot, error) {
 		if figure, over, found := cutLast(form, word); found {
 			p.figure, p.over = figureName(figure), strings.TrimSpace(over)
 		}
+	}
+	if form == rampWord {
+		p.over = rampWord
 	}
 	if p.figure == "" {
 		return p, &LayoutError{fmt.Sprintf("the chart %q names no figure; write %s", text, PlotForms)}
@@ -81,6 +84,8 @@ func Plots(groups []Group, plots []Plot, group []string) (lines []report.LineCha
 			}
 		case overTimeWord:
 			lines = append(lines, overTimeByFault(capital(p.text), chosen)...)
+		case rampWord:
+			lines = append(lines, byClients("Throughput by active clients", chosen))
 		case overPercentilesWord:
 			chart := timesByPercentile(chosen)
 			chart.Title = capital(p.text)
