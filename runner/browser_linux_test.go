@@ -62,6 +62,9 @@ func TestPagesInABrowser(t *testing.T) {
 			if complaints := tab.Complaints(); len(complaints) > 0 {
 				t.Errorf("%s at %d pixels: the browser complains: %q", name, width, complaints)
 			}
+			if width <= 1280 {
+				tab.WantAccessible(fmt.Sprintf("%s at %d pixels", name, width))
+			}
 			for scheme, got := range seen {
 				where := fmt.Sprintf("%s at %d pixels, %s", name, width, scheme)
 				if !got.Drawn || got.Beyond > 0 || len(got.Empty) > 0 || got.Dark != (scheme == "dark") {

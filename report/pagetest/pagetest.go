@@ -167,7 +167,7 @@ const layout = `(() => {
 })()`
 
 // Check wants a page to be in order at all widths, light and dark: nothing beyond the
-// window, nothing without a name, no complaint of the browser.
+// window, nothing without a name, nothing that axe-core finds, no complaint of the browser.
 func (tab *Tab) Check(name string) {
 	tab.t.Helper()
 	for _, width := range Widths() {
@@ -179,6 +179,9 @@ func (tab *Tab) Check(name string) {
 			if got.Beyond > 0 || got.Dark != (s == "dark") || got.Title == "" || len(got.Unnamed) > 0 {
 				tab.t.Errorf("%s at %d pixels, %s: %+v", name, width, s, got)
 			}
+		}
+		if width != Widths()[2] { // the wide page is laid out as the one of a notebook
+			tab.WantAccessible(fmt.Sprintf("%s at %d pixels", name, width))
 		}
 	}
 	if complaints := tab.Complaints(); len(complaints) > 0 {

@@ -1,0 +1,96 @@
+package pagetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chromedp/chromedp"
+)
+
+// finding is a rule of axe-core that a page breaks, and where.
+type finding struct {
+	ID     string `json:"id"`
+	Help   string `json:"help"`
+	Impact string `json:"impact"`
+	Nodes  []struct {
+		HTML    string `json:"html"`
+		Summary string `json:"failureSummary"`
+	} `json:"nodes"`
+}
+
+func (f finding) String() string {
+	lines := []string{fmt.Sprintf("%s (%s): %s", f.ID, f.Impact, f.Help)}
+	for _, n := range f.Nodes[:min(3, len(f.Nodes))] {
+		lines = append(lines, fmt.Sprintf("  %.200s\n  %s", n.HTML, strings.ReplaceAll(n.Summary, "\n", "\n  ")))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// rules are the success criteria of WCAG 2.1 at the levels A and AA, and what is good
+// practice beside them. A fold that is closed hides what is in it from the look, so that
+// all are opened for it and closed again.
+const rules = `(async () => {
+	const folds = [...document.querySelectorAll("details:not([open])")];
+	for (const f of folds) f.open = true;
+	const found = await axe.run(document, { resultTypes: ["violations"],
+		runOnly: { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] } });
+	for (const f of folds) f.open = false;
+	return JSON.stringify(found.violations);
+})()`
+
+// Inaccessible returns what axe-core finds wrong with the page as it stands.
+func (tab *Tab) Inaccessible() []string {
+	tab.t.Helper()
+	if !Evaluate[bool](tab, `typeof axe === "object"`) {
+		if err := chromedp.Do(tab.Context, chromedp.Evaluate[chromedp.Void](axe(tab)+";undefined")); err != nil {
+			tab.t.Fatalf("load axe-core into the page: %v", err)
+		}
+	}
+	text, err := chromedp.Run(tab.Context, chromedp.Evaluate[string](rules, chromedp.EvalAwaitPromise))
+	var findings []finding
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &findings)
+	}
+	if err != nil {
+		tab.t.Fatalf("have axe-core look at the page: %v", err)
+	}
+	var all []string
+	for _, f := range findings {
+		all = append(all, f.String())
+	}
+	return all
+}
+
+// axe is axe-core's text, from the folder that scripts/install-servers.sh fills.
+func axe(tab *Tab) string {
+	tab.t.Helper()
+	folder := os.Getenv("ASSAY_SERVERS")
+	if folder == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			tab.t.Fatalf("find axe-core: %v", err)
+		}
+		folder = filepath.Join(cache, "assay", "servers")
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "axe", "axe.min.js"))
+	if err != nil {
+		tab.t.Fatalf("%v: run scripts/install-servers.sh axe", err)
+	}
+	return string(text)
+}
+
+// WantAccessible wants axe-core to find nothing wrong with the page in either scheme.
+func (tab *Tab) WantAccessible(name string) {
+	tab.t.Helper()
+	for _, s := range []string{"light", "dark"} {
+		if err := chromedp.Do(tab.Context, scheme(s)); err != nil {
+			tab.t.Fatalf("%s: %v", name, err)
+		}
+		for _, f := range tab.Inaccessible() {
+			tab.t.Errorf("%s, %s: %s", name, s, f)
+		}
+	}
+}
