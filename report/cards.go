@@ -12,6 +12,21 @@ import (
 // card is one of the figures at the top of the page.
 type card struct{ Name, Value, Note string }
 
+// keyCards is how many of the cards stand above the first chart, as what the run is for.
+const keyCards = 3
+
+// Figure is the value without how far off it may be, which is Off.
+func (c card) Figure() string {
+	figure, _, _ := strings.Cut(c.Value, " ±")
+	return figure
+}
+
+// Off is how far off the figure may be, empty if that is not known.
+func (c card) Off() string {
+	_, off, known := strings.Cut(c.Value, " ±")
+	return when(known, "±"+off)
+}
+
 func cards(r *Result) []card {
 	var figures []card
 	m := &r.Measured
@@ -21,9 +36,11 @@ func cards(r *Result) []card {
 	} else {
 		figures = append(rateCards(r), outageCards(r)...)
 	}
-	figures = append(figures, card{"committed", percent(m.Committed, m.Total()),
-		check.Count(m.Committed) + " of " + check.Count(m.Total())})
-	figures = append(figures, card{"outcome unknown", check.Count(r.Outcomes.Unknown), "in the whole run"})
+	figures = append(figures, card{"not committed", percent(m.Total()-m.Committed, m.Total()),
+		check.Count(m.Rejected) + " rejected, " + check.Count(m.Failed) + " failed, " + check.Count(m.Unknown) + " unknown of " + check.Count(m.Total())})
+	if r.Outcomes.Unknown != m.Unknown {
+		figures = append(figures, card{"outcome unknown", check.Count(r.Outcomes.Unknown), "in the whole run"})
+	}
 	if r.Data.Bytes > 0 && len(sizedRounds(r)) == 0 {
 		figures = append(figures, card{dataLabel(r), size(r.Data.Bytes), cmp.Or(r.Data.Measured, "tables and indexes")})
 	}
@@ -39,8 +56,7 @@ func rateCards(r *Result) []card {
 	}
 	if l := &r.Latency; l.Count > 0 {
 		figures = append(figures,
-			card{"response, median", millis(l.P50) + plusMinusAt(l, 1), "mean " + millis(l.Mean) + plusMinusAt(l, 0)},
-			card{"response, p99", millis(l.P99) + plusMinusAt(l, 3), "longest " + millis(l.Max)})
+			card{"response time, median", millis(l.P50) + plusMinusAt(l, 1), "p99 " + millis(l.P99) + plusMinusAt(l, 3) + ", longest " + millis(l.Max)})
 	}
 	return figures
 }

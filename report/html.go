@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	"assay/check"
 )
@@ -21,6 +22,9 @@ var pageStyle string
 
 //go:embed assets/page.js
 var pageScript string
+
+//go:embed assets/copy.js
+var copyText string
 
 //go:embed assets/uPlot.iife.min.js
 var plotScript string
@@ -65,6 +69,7 @@ func parsePage() (*template.Template, error) {
 		"serverReasons": serverReasons, "settingTable": settingTable, "setup": setup, "further": further,
 		"subject": subject, "mark": checkMark, "verdictLine": verdictLine, "meaning": meaning, "measurementLine": measurementLine,
 		"thresholdsLine": thresholdsLine, "missed": missed,
+		"copyScript": func() template.JS { return template.JS(copyText) },
 	}).Parse(pageTemplate)
 }
 
@@ -72,18 +77,17 @@ func parsePage() (*template.Template, error) {
 type page struct {
 	*Result
 	Page
-	// Policy is the content security policy. It lets only the two scripts and
+	// Policy is the content security policy. It lets only the three scripts and
 	// the style run that are known by their hash, so that nothing that came
 	// from a database can run even if it got into the page.
 	Policy             string
 	Style              template.CSS
 	PlotScript, Script template.JS
-	Cards              []card
-	CheckViews         []checkView
-	// Glance is true if the checks are listed by name first, because evidence
-	// parts them.
-	Glance bool
-	Chart  chart
+	// Key are the figures that the run is for, at most three, More the others.
+	Key, More []card
+	// CheckViews are the checks, those that found something wrong first.
+	CheckViews []checkView
+	Chart      chart
 	// RoundPicture is for wide windows, RoundNarrow the same for narrow ones.
 	RoundPicture, RoundNarrow *roundPicture
 	// IntervalText is the length of the charts' intervals, LeftOut describes which
@@ -97,13 +101,14 @@ func newPage(r *Result, p Page) *page {
 	style := plotStyle + "\n" + Style()
 	v := &page{
 		Result: r, Page: p,
-		Policy: Policy(style, plotScript, pageScript),
+		Policy: Policy(style, plotScript, pageScript, copyText),
 		Style:  template.CSS(style), PlotScript: template.JS(plotScript), Script: template.JS(pageScript),
-		Cards: cards(r), CheckViews: checkViews(r), Chart: chartOf(r),
+		CheckViews: checkViews(r), Chart: chartOf(r),
 		RoundPicture: drawRounds(r.Rounds, wideForm()), RoundNarrow: drawRounds(r.Rounds, narrowForm()),
 		Course: !slices.ContainsFunc(r.Rounds, func(x Round) bool { return x.Apart }),
-		Glance: len(r.Checks) > 1 && slices.ContainsFunc(r.Checks, func(c check.Result) bool { return len(c.Evidence) > 0 }),
 	}
+	all := cards(r)
+	v.Key, v.More = all[:min(keyCards, len(all))], all[min(keyCards, len(all)):]
 	v.IntervalText, v.LeftOut = seconds(v.Chart.Interval), omittedPercentiles(&v.Chart)
 	v.Chart.Servers = p.Servers.drawn()
 	return v
@@ -149,10 +154,39 @@ type shownStep struct {
 	Class, Next string
 }
 
+// finding is the first piece of evidence of a violated check.
+type finding struct{ ID, Name, Text string }
+
+// First is what a violated run's page says first; nil if no check has evidence.
+func (p *page) First() *finding {
+	if len(p.CheckViews) == 0 || p.CheckViews[0].Verdict != check.Violated || len(p.CheckViews[0].Shown) == 0 {
+		return nil
+	}
+	c := p.CheckViews[0]
+	return &finding{c.ID, c.Name, sentence(c.Shown[0].Summary)}
+}
+
+// anchor makes a text the place of a link, the same whenever the text is: letters and
+// digits, joined by hyphens.
+func anchor(text string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), "-")
+}
+
+// unique returns the anchor of a text that taken does not have yet, and enters it there.
+func unique(taken map[string]bool, text string) string {
+	id := anchor(text)
+	for n := 2; id == "" || taken[id]; n++ {
+		id = strings.TrimPrefix(fmt.Sprintf("%s-%d", anchor(text), n), "-")
+	}
+	taken[id] = true
+	return id
+}
+
 func checkViews(r *Result) []checkView {
 	var all []checkView
+	taken := map[string]bool{}
 	for i, c := range r.Checks {
-		j := checkView{Result: c, ID: fmt.Sprintf("check-%d", i+1), Mark: checkMark(c.Verdict)}
+		j := checkView{Result: c, ID: unique(taken, "check "+c.Name), Mark: checkMark(c.Verdict)}
 		for k, e := range c.Evidence {
 			s := shownEvidence{Evidence: e, Summary: evidenceText(e)}
 			if cycle := cycleOf(e); cycle != nil {
@@ -168,5 +202,10 @@ func checkViews(r *Result) []checkView {
 		}
 		all = append(all, j)
 	}
+	slices.SortStableFunc(all, func(a, b checkView) int { return gravity(b.Verdict) - gravity(a.Verdict) })
 	return all
+}
+
+func gravity(v check.Verdict) int {
+	return slices.Index([]check.Verdict{check.Valid, check.Unknown, check.Violated}, v)
 }

@@ -69,8 +69,8 @@ func TestHTMLPolicy(t *testing.T) {
 		}
 		hashes++
 	}
-	if hashes != 3 || strings.Count(policy, "sha256-") != 3 {
-		t.Errorf("%d scripts and styles, and %d hashes, want 3 of each", hashes, strings.Count(policy, "sha256-"))
+	if hashes != 4 || strings.Count(policy, "sha256-") != 4 {
+		t.Errorf("%d scripts and styles, and %d hashes, want 4 of each", hashes, strings.Count(policy, "sha256-"))
 	}
 	for _, r := range []*Result{violatedRun(), cyclesRun()} {
 		markup := inline.ReplaceAllString(htmlOf(t, r, Page{}), "")

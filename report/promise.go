@@ -117,24 +117,23 @@ func (p *Promise) outcome() string {
 
 // meaning describes what a verdict means for the database.
 func meaning(r *Result) string {
-	const listed = " What was found is listed with each check below."
 	p := r.Promise
 	asked := p != nil && p.Asked != ""
 	switch {
 	case r.Verdict == check.Violated && asked && p.Kept == nil:
-		return "The database is not " + p.Asked + ", which was asked for. " + sentence(p.outcome()) + listed
+		return "The database is not " + p.Asked + ", which was asked for. " + sentence(p.outcome())
 	case r.Verdict == check.Violated && asked && *p.Kept:
-		return "The database kept what its vendor promises (" + p.Model + "). It is not " + p.Asked + ", which was asked for." + listed
+		return "The database kept what its vendor promises (" + p.Model + "). It is not " + p.Asked + ", which was asked for."
 	case r.Verdict == check.Violated && p != nil && p.Kept == nil:
-		return "Something is wrong, and it is not known whether the vendor promises that it does not come about." + p.advice() + listed
+		return "Something is wrong, and it is not known whether the vendor promises that it does not come about." + p.advice()
 	case r.Verdict == check.Violated && p != nil && *p.Kept:
-		return "Something is wrong that the database's manual allows under these settings: " + sentence(p.permission()) + p.advice() + listed
+		return "Something is wrong that the database's manual allows under these settings: " + sentence(p.permission()) + p.advice()
 	case r.Verdict == check.Violated:
-		return "The database broke a promise." + listed
+		return "The database broke a promise."
 	case r.Verdict == check.Valid && asked && p.Kept != nil && !*p.Kept:
 		return "Nothing was found that " + p.Asked + " forbids, which was asked for. The database broke what its vendor promises (" + p.Model + ")."
 	case r.Verdict == check.Valid:
-		return "Everything that the checks below name was looked at, and nothing was wrong."
+		return ""
 	}
 	return "It is not known whether the database kept its promise. That is not the same as valid."
 }
