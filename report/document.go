@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/csv"
 	"fmt"
@@ -168,7 +169,14 @@ type documentPage struct {
 	Document
 	Policy string
 	Style  template.CSS
+	// Tabled are the tables and Drawn the charts, each with its place in a link.
+	Tabled []tabled
 	Drawn  []DrawnChart
+}
+
+type tabled struct {
+	ID string
+	Table
 }
 
 // Templates are the templates of documents, for pages that look like them: "table" writes a
@@ -187,17 +195,24 @@ func Templates() (*template.Template, error) {
 // Style is the style sheet of documents.
 func Style() string { return pageStyle + "\n" + documentStyle + "\n" + chartStyle }
 
-// HTML writes the document as one page that needs nothing beside it and holds no
-// script. Every figure of a chart stands in a table too.
+// DocumentPolicy is the content security policy of a page with this style: of all scripts
+// it lets the one run that copies tables.
+func DocumentPolicy(style string) string { return Policy(style, copyText) }
+
+// HTML writes the document as one page that needs nothing beside it. Every figure of a chart stands in a table too.
 func (d Document) HTML(w io.Writer) error {
 	parsed, err := Templates()
 	if err != nil {
 		return err
 	}
 	style := Style()
-	page := documentPage{Document: d, Policy: Policy(style), Style: template.CSS(style)}
-	for i, c := range d.Charts {
-		page.Drawn = append(page.Drawn, c.Draw(fmt.Sprintf("chart-%d", i+1)))
+	page := documentPage{Document: d, Policy: DocumentPolicy(style), Style: template.CSS(style)}
+	taken := map[string]bool{"notes": true, "again": true}
+	for _, t := range d.Tables {
+		page.Tabled = append(page.Tabled, tabled{when(t.Title != "", unique(taken, cmp.Or(t.Title, "table"))), t})
+	}
+	for _, c := range d.Charts {
+		page.Drawn = append(page.Drawn, c.Draw(unique(taken, c.Title)))
 	}
 	if err := parsed.ExecuteTemplate(w, "document", page); err != nil {
 		return fmt.Errorf("write the page: %w", err)

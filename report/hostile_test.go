@@ -2,10 +2,14 @@ package report
 
 import (
 	"bytes"
+	"html"
 	"math"
+	"net/url"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 
 	"assay/check"
 	"assay/history"
@@ -77,6 +81,44 @@ func TestHTMLEscapes(t *testing.T) {
 		}
 	}
 	expect.Text(t, "the page", page, "&lt;/script&gt;&lt;/style&gt;&lt;script&gt;alert(1)")
+}
+
+// TestDocumentEscapes: a page over several runs holds one script, which alone its policy
+// lets run, whatever the runs say; and the places of its links are letters and digits.
+func TestDocumentEscapes(t *testing.T) {
+	table := Table{Title: hostile, Head: []string{"", hostile}, Rows: [][]string{{hostile, hostile}}}
+	d := Document{Title: hostile, Tables: []Table{table, table, {Head: []string{"a"}}}, Notes: []string{hostile}, Command: hostile,
+		Verdicts: []DocumentVerdict{{Text: hostile}}, Charts: []LineChart{{Title: hostile, Across: hostile, Up: hostile, Format: short,
+			Lines: []ChartLine{{Name: hostile, Points: [][2]float64{{1, 1}, {2, 2}}}}}}}
+	var page strings.Builder
+	expect.NoError(t, d.HTML(&page))
+	text := page.String()
+	if n := strings.Count(text, "<script"); n != 1 || strings.Count(text, "</script") != 1 || !strings.Contains(text, "<script>"+copyText+"</script>") {
+		t.Errorf("the page has %d scripts, want the one that copies tables", n)
+	}
+	if policy := DocumentPolicy(Style()); !strings.Contains(html.UnescapeString(text), `content="`+policy+`"`) || strings.Count(policy, "sha256-") != 2 || strings.Contains(policy, "unsafe") {
+		t.Errorf("the page has another policy than %s", policy)
+	}
+	for _, bad := range []string{"<img", "alert(1)</", "'><", "\"><img", "onerror=alert(1)>"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("the page holds %q", bad)
+		}
+	}
+	ids := map[string]bool{}
+	for _, m := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(text, -1) {
+		if ids[m[1]] || strings.ContainsFunc(m[1], func(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			t.Errorf("the place %q is there twice or no word", m[1])
+		}
+		ids[m[1]] = true
+	}
+	for _, m := range regexp.MustCompile(` href="#([^"]*)"`).FindAllStringSubmatch(text, -1) {
+		if at, err := url.PathUnescape(m[1]); err != nil || !ids[at] {
+			t.Errorf("a link leads to %q, which is not there", m[1])
+		}
+	}
+	if len(ids) < 5 {
+		t.Errorf("the page has the places %v", ids)
+	}
 }
 
 func TestMarkdownEscapes(t *testing.T) {

@@ -41,7 +41,10 @@ func TestPage(t *testing.T) {
 	expect.Text(t, "the page", text, "<h1>A &lt;study&gt;</h1>", "Does <em>more</em> help?", `<a href="#transfers">Transfers</a>`, `<h2 id="transfers">`,
 		`class="doubted">900/s`, "VIOLATED in 1 of 5 runs", "Reported figures are from a report", "clients=512: 20 nodes", "not as asked for", `class="interval"`,
 		"<strong>held</strong>", "<strong>not held</strong>", "<strong>not judged: no such configuration</strong>", "Every run", "assay study s.yaml --size laptop", "default-src &#39;none&#39;")
-	for _, no := range []string{"<script", "javascript:", "http://", "https://"} {
+	if n := strings.Count(text, "<script>"); n != 1 || strings.Count(text, "<script") != n {
+		t.Errorf("the page has %d scripts, want the one that copies tables", n)
+	}
+	for _, no := range []string{"javascript:", "http://", "https://"} {
 		if strings.Contains(text, no) {
 			t.Errorf("the page has %s", no)
 		}

@@ -27,10 +27,7 @@ func (a *Article) ChartFiles() (files []ChartFile) {
 	taken := map[string]int{}
 	for _, s := range a.Sections {
 		enter := func(title string, draw func(io.Writer, string) error, remarks []string) {
-			name := a.ChartPrefix + s.Name + "-" + fileWord(title)
-			if taken[name]++; taken[name] > 1 {
-				name += fmt.Sprintf("-%d", taken[name])
-			}
+			name := a.ChartPrefix + chartName(taken, s.Name, title)
 			files = append(files, ChartFile{path.Join(report.FolderCharts, name+".svg"), func(w io.Writer) error { return draw(w, a.Origin()) }, s.Name, title, remarks})
 		}
 		for _, c := range s.Bars {
@@ -41,6 +38,15 @@ func (a *Article) ChartFiles() (files []ChartFile) {
 		}
 	}
 	return files
+}
+
+// chartName is a chart's in its file's name and in links, the same as long as its title is.
+func chartName(taken map[string]int, section, title string) string {
+	name := section + "-" + fileWord(title)
+	if taken[name]++; taken[name] > 1 {
+		name += fmt.Sprintf("-%d", taken[name])
+	}
+	return name
 }
 
 // fileWord is a text as a part of a file's name: small letters, digits and hyphens.

@@ -37,7 +37,7 @@ type pageConclusion struct {
 	Text template.HTML
 }
 
-// HTML writes the article as one page that needs nothing beside it and holds no script.
+// HTML writes the article as one page that needs nothing beside it.
 func (a *Article) HTML(w io.Writer) error {
 	parsed, err := report.Templates()
 	if err == nil {
@@ -58,7 +58,7 @@ func (a *Article) HTML(w io.Writer) error {
 
 func (a *Article) page() (page, error) {
 	style := report.Style() + "\n" + pageStyle
-	p := page{Article: a, Policy: report.Policy(style), Style: template.CSS(style)}
+	p := page{Article: a, Policy: report.DocumentPolicy(style), Style: template.CSS(style)}
 	var err error
 	read := func(text string) template.HTML {
 		html, problem := prose(text)
@@ -68,13 +68,14 @@ func (a *Article) page() (page, error) {
 		return html
 	}
 	p.Question, p.Setup = read(a.Question), read(a.Setup)
-	for i, s := range a.Sections {
+	taken := map[string]int{}
+	for _, s := range a.Sections {
 		section := pageSection{Section: s, Before: read(s.Before), After: read(s.After)}
-		for j, c := range s.Lines {
-			section.Drawn = append(section.Drawn, c.Draw(fmt.Sprintf("chart-%d-%d", i+1, j+1)))
+		for _, c := range s.Bars {
+			section.DrawnBars = append(section.DrawnBars, c.Draw(chartName(taken, s.Name, c.Title)))
 		}
-		for j, c := range s.Bars {
-			section.DrawnBars = append(section.DrawnBars, c.Draw(fmt.Sprintf("bars-%d-%d", i+1, j+1)))
+		for _, c := range s.Lines {
+			section.Drawn = append(section.Drawn, c.Draw(chartName(taken, s.Name, c.Title)))
 		}
 		p.Sections = append(p.Sections, section)
 	}

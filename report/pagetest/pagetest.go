@@ -161,7 +161,7 @@ const layout = `(() => {
 		beyond: document.scrollingElement.scrollWidth - window.innerWidth,
 		dark: matchMedia("(prefers-color-scheme: dark)").matches,
 		title: document.title,
-		unnamed: all("a, button, input:not([type=hidden]), select, svg, progress, [role=region], [role=img]").filter((e) => !named(e)).map((e) => e.outerHTML.slice(0, 100))
+		unnamed: all("a, button, input:not([type=hidden]), select, svg, progress, [role=region], [role=group], [role=img]").filter((e) => !named(e)).map((e) => e.outerHTML.slice(0, 100))
 			.concat(all("table:not(.u-legend)").filter((e) => e.querySelectorAll("thead th[scope=col]").length === 0).map((e) => e.outerHTML.slice(0, 100))),
 	};
 })()`
