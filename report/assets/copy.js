@@ -14,7 +14,9 @@
   function markdown(table) {
     const heads = [...table.tHead.rows[0].cells];
     const rule = heads.map((h, i) => (i === 0 || h.classList.contains("words") ? "---" : "--:"));
-    const rows = [...table.tBodies[0].rows].map((r) => row([...r.cells].map(text)));
+    // The title of a group of rows is one cell across all columns.
+    const rows = [...table.tBodies].flatMap((body) => [...body.rows]).map((r) =>
+      row(heads.map((_, i) => (r.cells[i] ? text(r.cells[i]) : ""))));
     return row(heads.map(text)) + "|" + rule.join("|") + "|\n" + rows.join("");
   }
 
