@@ -148,7 +148,7 @@ func TestStudyAsAWhole(t *testing.T) {
 	if csv := readFile(t, dir, "made", "runs.csv"); strings.Count(csv, "\n") != 11 || !strings.Contains(csv, "configuration") {
 		t.Errorf("runs.csv: %s", csv)
 	}
-	expect.Text(t, "study.html", readFile(t, dir, "made", "study.html"), `<section aria-labelledby="transfers">`, "Throughput by clients", "<figure class=\"lines bars\">", ">keys=uniform</th>", `class="heads"`)
+	expect.Text(t, "study.html", readFile(t, dir, "made", "study.html"), `<section aria-labelledby="transfers">`, "Throughput by clients", "<figure class=\"lines bars\"", ">keys=uniform</th>", `class="heads"`)
 	result, err := report.ReadJSON(filepath.Join(dir, "made", "entities", "001-002", "result.json"))
 	if err != nil || !strings.Contains(fmt.Sprint(result.Options), "a web service in assay's own process") || result.Verdict.String() != "valid" {
 		t.Errorf("through the service: %v, %+v", err, result)
