@@ -22,7 +22,7 @@ func defaultPlots(groups []Group) (plots []Plot, group []string) {
 			group = slices.DeleteFunc(axes, func(axis string) bool { return axis == "policy" })
 		}
 	case r.Workload == "candles":
-		texts = []string{"loading", "throughput", "size"}
+		texts = []string{"ingest: rows", "throughput", "size"}
 	case slices.ContainsFunc(r.Rounds, func(x report.Round) bool { return x.Size != nil }):
 		texts = []string{"size over rounds"}
 	case len(r.Rounds) > 0:

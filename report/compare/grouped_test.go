@@ -87,8 +87,8 @@ func TestDefaultPlots(t *testing.T) {
 		"bulkupdate": {of(func(r *report.Result) { r.Workload, r.Rounds = "bulkupdate", round }, "cluster=a"), []string{"Took over rounds"}},
 		"churn":      {of(func(r *report.Result) { r.Workload, r.Rounds = "churn", round }, "cluster=a"), []string{"Size over rounds"}},
 		"candles": {of(func(r *report.Result) {
-			r.Workload, r.Rounds, r.Data.Bytes, r.Loading = "candles", round, 1000, report.Loading{Rows: 10, Seconds: 1, PerSecond: 10}
-		}, "engine=a"), []string{"Loading", "Throughput", "Size"}},
+			r.Workload, r.Rounds, r.Data.Bytes = "candles", []report.Round{{Name: "ingest", Seconds: 2, RowsPerSecond: 10}}, 1000
+		}, "engine=a"), []string{"Ingest: rows", "Throughput", "Size"}},
 		"availability": {of(func(r *report.Result) { r.Availability = &report.Availability{WriteOutage: 5} }, "fault=kill", "policy=retry"), []string{"Outage under fault=kill: policy=retry"}},
 		"faults":       {of(func(r *report.Result) { r.Faults = []report.Fault{{Action: "kill", WriteOutage: 5}} }, "fault=kill"), []string{"Throughput", "Outage"}},
 		"engines":      {of(func(*report.Result) {}, "engine=a"), []string{"Throughput", "P50", "P99"}},
