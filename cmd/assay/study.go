@@ -15,6 +15,7 @@ import (
 
 	"assay/internal/spelling"
 	"assay/report"
+	"assay/report/article"
 	"assay/report/compare"
 	"assay/runner"
 	"assay/runner/catalog"
@@ -171,6 +172,7 @@ func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study,
 	out, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	var all []*report.RunSeries
 	groups := map[string][]compare.Group{}
+	var whole *article.Article
 	var cut error
 	for i, p := range plans {
 		if !f.quiet {
@@ -181,7 +183,8 @@ func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study,
 		made, _, err := makeSeries(cmd, version, p.plan, &own)
 		if made != nil {
 			all = append(all, made)
-			if problem := f.write(s, plans[:len(all)], groups); problem != nil { // it grows with each experiment
+			whole = f.article(s, plans[:len(all)], f.addResults(groups, p)) // it grows with each experiment
+			if problem := f.write(whole, plans[:len(all)], groups); problem != nil {
 				return errors.Join(problem, err)
 			}
 		}
@@ -201,7 +204,7 @@ func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study,
 	}
 	if cut != nil {
 		describeInterruption(stderr, f.out)
-	} else if err := f.writePublished(printed, s, plans, groups); err != nil {
+	} else if err := f.writePublished(printed, whole); err != nil {
 		return err
 	} else {
 		cut = exitError(exitOfSeries(all...))
@@ -222,19 +225,23 @@ func (f *studyFlags) answer(s *study.Study, plans []plannedExperiment, made []*r
 	return a
 }
 
-// write writes the article of the experiments that are made so far and the table of their
-// runs into the study's folder. It reads the last of them and adds it to groups, which have the
-// others. An experiment without a result says so.
-func (f *studyFlags) write(s *study.Study, plans []plannedExperiment, groups map[string][]compare.Group) error {
-	last := plans[len(plans)-1].experiment.Name
-	if own, err := compare.Read(filepath.Join(f.out, last)); err == nil {
-		groups[last] = own
+// addResults reads the runs of an experiment and adds them to groups, which have those of
+// others. One without a result adds nothing, which the article says.
+func (f *studyFlags) addResults(groups map[string][]compare.Group, p plannedExperiment) map[string][]compare.Group {
+	if own, err := compare.Read(filepath.Join(f.out, p.experiment.Name)); err == nil {
+		groups[p.experiment.Name] = own
 	}
+	return groups
+}
+
+// write writes the article of the experiments that are made so far and the table of their
+// runs into the study's folder.
+func (f *studyFlags) write(whole *article.Article, plans []plannedExperiment, groups map[string][]compare.Group) error {
 	var runs []compare.Group
 	for _, p := range plans {
 		runs = append(runs, groups[p.experiment.Name]...)
 	}
-	return errors.Join(writeArticle(f.article(s, plans, groups), f.out, report.FileArticleText, report.FileArticle),
+	return errors.Join(writeArticle(whole, f.out, report.FileArticleText, report.FileArticle),
 		writeTo(filepath.Join(f.out, report.FileRuns), func(w io.Writer) error { return compare.RunsCSV(w, runs) }))
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"assay/report"
 	"assay/report/article"
-	"assay/report/compare"
 	"assay/runner/study"
 )
 
@@ -43,11 +42,10 @@ func (f *studyFlags) mayPublish(s *study.Study) error {
 }
 
 // writePublished writes the article into --publish, if that is given, and tells where.
-func (f *studyFlags) writePublished(out io.Writer, s *study.Study, plans []plannedExperiment, groups map[string][]compare.Group) error {
+func (f *studyFlags) writePublished(out io.Writer, a *article.Article) error {
 	if f.publish == "" {
 		return nil
 	}
-	a := f.article(s, plans, groups)
 	a.ChartPrefix = a.Name + "-"
 	if err := os.MkdirAll(f.publish, 0o755); err != nil {
 		return fmt.Errorf("make the folder of --publish: %w", err)
