@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 
 	"assay/measure"
 )
@@ -71,14 +72,12 @@ func (p *Ramp) Lines() []LineChart {
 func (p *Ramp) P99At(clients float64) float64 {
 	nearest := measure.RampPoint{Clients: -1e9, P99: -1}
 	for _, x := range p.Points {
-		if abs(x.Clients-clients) < abs(nearest.Clients-clients) {
+		if math.Abs(x.Clients-clients) < math.Abs(nearest.Clients-clients) {
 			nearest = x
 		}
 	}
 	return nearest.P99
 }
-
-func abs(v float64) float64 { return max(v, -v) }
 
 // rampTable has some of the windows, from the first to the last.
 func rampTable(p *Ramp) Table {

@@ -92,7 +92,8 @@ type document struct {
 // draft is a fault without its times.
 type draft struct {
 	action, target string
-	length         time.Duration
+	// length is how long it lasts, or how long what was ended at once is left so.
+	length time.Duration
 }
 
 func (d *document) pods() bool { return d.where.Namespace != "" }
@@ -107,9 +108,6 @@ func (d *document) add(action, target string) *draft {
 	d.drafts = append(d.drafts, &draft{action: action, target: target})
 	return d.drafts[len(d.drafts)-1]
 }
-
-// away is how long what was ended at once is left so.
-func (f *draft) away(length time.Duration) { f.length = length }
 
 // specs are the readers of the kinds that faults stand for, by the kind and by the field
 // that a Schedule has for it. IoChaos is what 1.x called an IOChaos.

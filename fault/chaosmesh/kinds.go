@@ -27,16 +27,16 @@ func (d *document) podChaos(m *mapping) {
 	case action == "pod-kill" && d.pods():
 		d.add("kill", target)
 	case action == "pod-kill" && graceful:
-		d.add("stop", target).away(again)
+		d.add("stop", target).length = again
 	case action == "pod-kill":
-		d.add("kill", target).away(again)
+		d.add("kill", target).length = again
 	case action == "container-kill" && len(containers) == 0:
 		m.refuse("containerNames", "write the names of the containers", "it is missing")
 	case action == "container-kill" && d.pods():
 		d.add("container-kill="+strings.Join(containers, ","), target)
 	case action == "container-kill":
 		d.note("a node has one server, which stands for the containers")
-		d.add("kill", target).away(again)
+		d.add("kill", target).length = again
 	case action == "pod-failure" && d.pods():
 		d.add("pod-failure", target)
 	case action == "pod-failure":
