@@ -1,0 +1,72 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"assay/internal/expect"
+)
+
+// TestPublishedArticles: the articles of docs are those of the repository's studies as they stand:
+// their titles, experiments, conclusions and charts; and no chart lies there that no study made.
+func TestPublishedArticles(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join("..", "..", "docs", "studies")
+	pages, err := filepath.Glob(filepath.Join(dir, "*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	shown := map[string]bool{}
+	for _, page := range pages {
+		name := strings.TrimSuffix(filepath.Base(page), ".md")
+		text := readFile(t, page)
+		var study struct {
+			Title       string
+			Question    string
+			Experiments map[string]struct{ Title string }
+			Conclusions []struct{ Text string }
+		}
+		expect.NoError(t, yaml.Unmarshal([]byte(readFile(t, "..", "..", "studies", name+".yaml")), &study))
+		expect.Text(t, name, text, "# "+study.Title+"\n", firstWords(study.Question), "## Conclusions")
+		for _, e := range study.Experiments {
+			expect.Text(t, name, text, "## "+e.Title+"\n")
+		}
+		for _, c := range study.Conclusions {
+			expect.Text(t, name, text, firstWords(c.Text))
+		}
+		if strings.Contains(text, "could not be made") || strings.Contains(text, "not made yet") {
+			t.Errorf("%s is not whole", page)
+		}
+		for _, link := range regexp.MustCompile(`\]\((charts/[^)]+\.svg)\)`).FindAllStringSubmatch(text, -1) {
+			shown[filepath.Join(dir, filepath.FromSlash(link[1]))] = true
+		}
+		html := readFile(t, dir, name+".html")
+		expect.Text(t, name+".html", html, "<h1", study.Title)
+		for _, foreign := range []string{"/tmp/", "/root/", "/home/", "/work/"} {
+			if strings.Contains(text, foreign) || strings.Contains(html, foreign) {
+				t.Errorf("%s tells of a folder below %s", page, foreign)
+			}
+		}
+	}
+	for chart := range shown {
+		if _, err := os.Stat(chart); err != nil {
+			t.Errorf("a chart is missing: %v", err)
+		}
+	}
+	charts, err := filepath.Glob(filepath.Join(dir, "charts", "*"))
+	expect.NoError(t, err)
+	if left := slices.DeleteFunc(charts, func(chart string) bool { return shown[chart] }); len(left) > 0 {
+		t.Errorf("no article shows %v", left)
+	}
+}
+
+// firstWords are those of a text before any mark that Markdown may write otherwise.
+func firstWords(text string) string {
+	return strings.Join(strings.Fields(text)[:4], " ")
+}
