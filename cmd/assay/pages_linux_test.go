@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/chromedp"
 
 	"assay/internal/expect"
@@ -58,6 +59,48 @@ func TestPagesOfSeveralRuns(t *testing.T) {
 	}
 	usedByKeyboard(t, browser, address)
 	followed(t, browser, address, running)
+}
+
+// TestPublishedArticlesInABrowser opens each article of docs, and copies a table of it.
+func TestPublishedArticlesInABrowser(t *testing.T) {
+	dir, err := filepath.Abs(filepath.Join("..", "..", "docs", "studies"))
+	expect.NoError(t, err)
+	pages, err := filepath.Glob(filepath.Join(dir, "*.html"))
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	browser := pagetest.Start(t)
+	for _, page := range pages {
+		name := strings.TrimSuffix(filepath.Base(page), ".html")
+		tab := pagetest.Open(t, browser, "file://"+page, 1280)
+		tab.Check("article-" + name)
+		copied(t, tab, readFile(t, dir, name+".md"))
+	}
+}
+
+// copied clicks the first button of the page that copies a table, and wants each row of what
+// is then in the clipboard to stand in the same article's Markdown.
+func copied(t *testing.T, tab *pagetest.Tab, article string) {
+	t.Helper()
+	_, err := chromedp.CallBrowser(tab.Context, browser.SetPermission, browser.SetPermissionParams{
+		Permission: &browser.PermissionDescriptor{Name: "clipboard-read"}, Setting: browser.PermissionSettingGranted})
+	expect.NoError(t, err)
+	expect.NoError(t, chromedp.Do(tab.Context, chromedp.Click("button.copy")))
+	says, err := chromedp.Run(tab.Context, chromedp.Poll[string](`document.querySelector("button.copy + [role=status]").textContent`))
+	if err != nil || says != "Copied" {
+		t.Fatalf("the button says %q, %v", says, err)
+	}
+	text, err := chromedp.Run(tab.Context, chromedp.Evaluate[string]("navigator.clipboard.readText()", chromedp.EvalAwaitPromise))
+	expect.NoError(t, err)
+	rows := strings.Split(strings.TrimSpace(text), "\n")
+	if len(rows) < 4 {
+		t.Errorf("the copy has %d lines: %q", len(rows), text)
+	}
+	for _, row := range rows {
+		if !strings.Contains(article, row+"\n") {
+			t.Errorf("the article has no row %q", row)
+		}
+	}
 }
 
 // unreadableFolders makes folders that are no runs, of another version and half

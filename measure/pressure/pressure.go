@@ -107,10 +107,18 @@ func Watch(ctx context.Context, of Database) *Usage {
 type watcher struct {
 	of   Database
 	self int
-	// seen is the processes of the last look with their time until then.
-	seen                                    map[identity]int64
+	// seen is the processes of the last look.
+	seen                                    map[identity]sighting
 	tester, servers, perhaps, kernel, other int64
 	byName                                  map[string]int64
+}
+
+// sighting is a process at a look.
+type sighting struct {
+	ticks int64
+	// server stays true: a session's process that ends while the servers are asked for is in
+	// no list any more, and is still the database's.
+	server bool
 }
 
 // look adds what each process has used since the last look; a new one, since it
@@ -127,11 +135,13 @@ func (w *watcher) look(first bool) {
 			testers[pid] = true
 		}
 	}
-	fresh := make(map[identity]int64, len(all))
+	fresh := make(map[identity]sighting, len(all))
 	for _, p := range all {
 		id := identity{p.PID, p.Started}
-		fresh[id] = p.Ticks
-		used := p.Ticks - w.seen[id]
+		before := w.seen[id]
+		now := sighting{ticks: p.Ticks, server: before.server || servers[p.PID]}
+		fresh[id] = now
+		used := now.ticks - before.ticks
 		if first || used <= 0 {
 			continue
 		}
@@ -140,7 +150,7 @@ func (w *watcher) look(first bool) {
 			w.tester += used
 		case p.Kernel:
 			w.kernel += used
-		case servers[p.PID]:
+		case now.server:
 			w.servers += used
 		case !w.of.Certain && (isServer(p.Name) || isRelay(p.Name)):
 			w.perhaps += used

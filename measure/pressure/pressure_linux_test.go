@@ -114,6 +114,21 @@ func TestTheDatabaseIsNotBlamed(t *testing.T) {
 	}
 }
 
+// A session's process ends with the session, perhaps between a look at all processes and the
+// question which are the servers': it was the database's.
+func TestAServerThatEndsIsTheDatabases(t *testing.T) {
+	pid, _ := server(t, "mongod")
+	w := watcher{of: Database{Certain: true, Servers: func() []int { return []int{pid} }}, byName: map[string]int64{}}
+	w.look(true)
+	w.of.Servers = nobody
+	for end := time.Now().Add(time.Minute); w.servers == 0 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		w.look(false)
+	}
+	if w.servers == 0 || w.byName["mongod"] > 0 {
+		t.Errorf("servers %d, others %v", w.servers, w.byName)
+	}
+}
+
 func named(u *Usage, name string) bool {
 	return slices.ContainsFunc(u.Processes, func(p Process) bool { return p.Name == name && p.Share > 0 })
 }

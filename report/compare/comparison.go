@@ -116,10 +116,10 @@ func newRow(m metric, a, b Group) Row {
 	return row
 }
 
-// valuesOf are the values of the runs that are believed.
+// valuesOf are the values of the runs that are believed for the metric.
 func valuesOf(m metric, g Group) []float64 {
 	var all []float64
-	for _, r := range g.believed() {
+	for _, r := range g.believedFor(m) {
 		if v, ok := m.of(r.Result); ok {
 			all = append(all, v)
 		}
@@ -127,10 +127,19 @@ func valuesOf(m metric, g Group) []float64 {
 	return all
 }
 
-// doubted reports whether the group's figure of a metric is not to be believed. What data takes
-// on disk, and what became of operations, does not rest on the measurement.
-func (g Group) doubted(m metric) bool {
-	return g.unbelieved() && m.unit != sizeBytes && m.unit != operations
+// timed reports whether a metric rests on the measurement: what data takes on disk, and what
+// became of operations, does not.
+func (m metric) timed() bool { return m.unit != sizeBytes && m.unit != operations }
+
+// doubted reports whether the group's figure of a metric is not to be believed.
+func (g Group) doubted(m metric) bool { return g.unbelieved() && m.timed() }
+
+// believedFor are the runs of a group of which a metric is believed.
+func (g Group) believedFor(m metric) []Run {
+	if m.timed() {
+		return g.believed()
+	}
+	return g.Runs
 }
 
 // moved are the values of a metric of a group, times a factor, for a test of whether another
@@ -147,7 +156,7 @@ func (g Group) moved(m metric, factor float64) []float64 {
 // run's own interval, which does not hold the differences between runs.
 func (g Group) spread(m metric) Spread {
 	s := spreadOf(valuesOf(m, g))
-	if runs := g.believed(); len(runs) == 1 && m.interval != nil {
+	if runs := g.believedFor(m); len(runs) == 1 && m.interval != nil {
 		if i := m.interval(runs[0].Result); i != nil {
 			s.Low, s.High, s.Confident = i.Low, i.High, true
 		}

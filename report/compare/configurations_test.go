@@ -67,6 +67,23 @@ func TestDoubtfulFigures(t *testing.T) {
 	}
 }
 
+// The size of the data is that of all runs, also of those whose measurement is invalid.
+func TestSizesDoNotRestOnTheMeasurement(t *testing.T) {
+	g := configured([]string{"clients=1"}, around(1000)...)
+	for i := range g.Runs {
+		r := g.Runs[i].Result
+		r.Data.Bytes = int64(1+i) << 20
+		if i > 0 {
+			r.Measurement = report.Measurement{Verdict: "invalid", Reasons: []string{"too short: 1 s"}}
+		}
+	}
+	table, _, err := Configurations([]Group{g}, Layout{Columns: []string{"size"}})
+	expect.NoError(t, err)
+	if want := []string{"1", "5 of 5", "3.15 MB", "67 %"}; !slices.Equal(table.Rows[0], want) {
+		t.Errorf("%q, want %q", table.Rows[0], want)
+	}
+}
+
 func TestLayoutErrors(t *testing.T) {
 	for want, l := range map[string]Layout{
 		"there is no column \"beauty\"":               {Columns: []string{"beauty"}},
