@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/chromedp"
@@ -82,15 +83,17 @@ func TestPublishedArticlesInABrowser(t *testing.T) {
 // is then in the clipboard to stand in the same article's Markdown.
 func copied(t *testing.T, tab *pagetest.Tab, article string) {
 	t.Helper()
-	_, err := chromedp.CallBrowser(tab.Context, browser.SetPermission, browser.SetPermissionParams{
+	limit, cancel := context.WithTimeout(tab.Context, time.Minute)
+	defer cancel()
+	_, err := chromedp.CallBrowser(limit, browser.SetPermission, browser.SetPermissionParams{
 		Permission: &browser.PermissionDescriptor{Name: "clipboard-read"}, Setting: browser.PermissionSettingGranted})
 	expect.NoError(t, err)
-	expect.NoError(t, chromedp.Do(tab.Context, chromedp.Click("button.copy")))
-	says, err := chromedp.Run(tab.Context, chromedp.Poll[string](`document.querySelector("button.copy + [role=status]").textContent`))
+	expect.NoError(t, chromedp.Do(limit, chromedp.Click(chromedp.CSS("button.copy"))))
+	says, err := chromedp.Run(limit, chromedp.Poll[string](`document.querySelector("button.copy + [role=status]").textContent`))
 	if err != nil || says != "Copied" {
 		t.Fatalf("the button says %q, %v", says, err)
 	}
-	text, err := chromedp.Run(tab.Context, chromedp.Evaluate[string]("navigator.clipboard.readText()", chromedp.EvalAwaitPromise))
+	text, err := chromedp.Run(limit, chromedp.Evaluate[string]("navigator.clipboard.readText()", chromedp.EvalAwaitPromise))
 	expect.NoError(t, err)
 	rows := strings.Split(strings.TrimSpace(text), "\n")
 	if len(rows) < 4 {

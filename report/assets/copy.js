@@ -15,8 +15,9 @@
     const heads = [...table.tHead.rows[0].cells];
     const rule = heads.map((h, i) => (i === 0 || h.classList.contains("words") ? "---" : "--:"));
     // The title of a group of rows is one cell across all columns.
+    const title = (cell) => "| **" + text(cell) + "** " + "| ".repeat(heads.length - 1) + "|\n";
     const rows = [...table.tBodies].flatMap((body) => [...body.rows]).map((r) =>
-      row(heads.map((_, i) => (r.cells[i] ? text(r.cells[i]) : ""))));
+      r.cells.length < heads.length ? title(r.cells[0]) : row([...r.cells].map(text)));
     return row(heads.map(text)) + "|" + rule.join("|") + "|\n" + rows.join("");
   }
 
