@@ -331,7 +331,8 @@ func TestSettleLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// TestShutdown stops the server under a transfer that waits for a lock.
+// TestShutdown stops the server under a transfer that waits for a lock. A prepared transaction
+// holds it: a plain one may be rolled back first, which lets the transfer commit in time.
 func TestShutdown(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -349,8 +350,10 @@ func TestShutdown(t *testing.T) {
 	expect.NoError(t, err)
 	defer session.Close()
 	rival := connectTo(t, m.Node(0).Address())
-	exec(t, rival, `START TRANSACTION`)
+	exec(t, rival, `XA START 'rival'`)
 	exec(t, rival, `UPDATE assay_bank.account SET version = version + 1 WHERE id = 2`)
+	exec(t, rival, `XA END 'rival'`)
+	exec(t, rival, `XA PREPARE 'rival'`)
 	reply := make(chan bank.Reply, 1)
 	go func() {
 		reply <- session.Transfer(ctx, bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10})

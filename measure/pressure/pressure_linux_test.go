@@ -117,14 +117,15 @@ func TestTheDatabaseIsNotBlamed(t *testing.T) {
 // A session's process ends with the session, perhaps between a look at all processes and the
 // question which are the servers': it was the database's.
 func TestAServerThatEndsIsTheDatabases(t *testing.T) {
-	pid, _ := server(t, "mongod")
+	const name = "ending-server" // that no other test's server has
+	pid, _ := server(t, name)
 	w := watcher{of: Database{Certain: true, Servers: func() []int { return []int{pid} }}, byName: map[string]int64{}}
 	w.look(true)
 	w.of.Servers = nobody
 	for end := time.Now().Add(time.Minute); w.servers == 0 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		w.look(false)
 	}
-	if w.servers == 0 || w.byName["mongod"] > 0 {
+	if w.servers == 0 || w.byName[name] > 0 {
 		t.Errorf("servers %d, others %v", w.servers, w.byName)
 	}
 }
