@@ -71,6 +71,7 @@ var mayImport = map[string][]string{
 	"driver/mysql":             {"store", "workload", "driver/sqldb", "driver/uri", "driver/encryption", "driver/replicas", "internal/wait"},
 	"driver/cassandra":         {"store", "driver/uri", "driver/encryption", "history", "internal/wait"},
 	"driver/foundationdb":      {"store", "driver/uri", "driver/rows", "history", "internal/wait"},
+	"driver/redis":             {"store", "driver/uri", "driver/encryption", "driver/replicas", "driver/rows", "history", "internal/wait"},
 	"driver/rest":              {"store", "driver/uri", "driver/encryption", "history"},
 	"runner/serve":             {"store", "workload/entity", "workload/keyvalue", "history"},
 	"driver/drivertest":        {"store", "store/durability", "check", "workload/*", "workload/definition", "load", "history", "internal/wait"},
@@ -84,6 +85,7 @@ var mayImport = map[string][]string{
 	"cluster/mongodb":          {"cluster/machine", "cluster/server", "internal/wait"},
 	"cluster/mariadb":          {"cluster/machine", "cluster/server"},
 	"cluster/cassandra":        {"cluster/machine", "cluster/server", "internal/wait"},
+	"cluster/redis":            {"cluster/machine", "cluster/server"},
 	"cluster/sqlite":           {"cluster/machine", "cluster/server"},
 	"cluster/kubernetes":       {"cluster/server"},
 	"cluster/image":            {"cluster/machine", "cluster/server"},
@@ -158,6 +160,7 @@ var testsMayImport = map[string][]string{
 	"runner/serve":            {"driver/mem"},
 	"driver/cassandra":        {"driver/drivertest", "cluster/cassandra", "cluster/server", "workload/*", "workload/definition"},
 	"driver/foundationdb":     {"driver/drivertest", "workload/*", "workload/definition"},
+	"driver/redis":            {"driver/drivertest", "store/durability", "cluster/redis", "cluster/server", "workload/*", "workload/definition"},
 	"runner":                  {"runner/monitor", "report/pagetest", "driver/bugs", "driver/sqlite", "driver/drivertest", "cluster/disk"},
 	"cmd/assay":               {"cluster/...", "driver/drivertest", "report/pagetest", "workload"},
 }

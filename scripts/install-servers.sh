@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes]
+#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [redis] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes]
 #
 # Without names it installs the servers. "faketime" is the library that shifts
 # one server's clock, "xfs" makes the file system of that name, "compiler" a C compiler, which the race detector of the
@@ -19,8 +19,8 @@
 # cache folder, $ASSAY_SERVERS or ${XDG_CACHE_HOME:-$HOME/.cache}/assay/servers.
 # Cassandra's jars come from Maven into the same folder; the Java 17 that runs
 # them and Maven itself are packages of the system.
-# PgBouncer, a connection pooler, is a package of the system; like the others it is kept
-# from starting a service.
+# Redis and PgBouncer, a connection pooler, are packages of the system; like the others they
+# are kept from starting a service. Sentinels are Redis's own server, started otherwise.
 # What is there and works is left alone, so the script can be run at any time.
 #
 # Debian's PostgreSQL packages make a database cluster "main" when they are
@@ -385,6 +385,20 @@ xfs() {
 	say "xfs: $(mkfs.xfs -V), $(command -v mkfs.xfs)"
 }
 
+redis() {
+	if ! found=$(find_redis); then
+		without_service redis-server
+		packages redis-server
+		quietly as_root update-rc.d redis-server disable || fail "cannot keep the service redis-server from starting at boot"
+		as_root rm -f "$policy"
+		policy=
+		found=$(find_redis) || fail "package redis-server is installed, but no program redis-server can be found"
+	fi
+	say "redis: $("$found" --version), $found"
+}
+
+find_redis() { command -v redis-server; }
+
 cassandra_version=5.0.5
 
 cassandra() {
@@ -677,11 +691,11 @@ generate_definitions() {
 	rm -rf "$work/module"
 }
 
-usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes]\n' "$0"; }
+usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [redis] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb | mariadb | cassandra | pgbouncer | faketime | xfs | compiler | chromium | axe | terminal | duckdb | rivals | kubernetes) ;;
+	postgres | mongodb | mariadb | cassandra | redis | pgbouncer | faketime | xfs | compiler | chromium | axe | terminal | duckdb | rivals | kubernetes) ;;
 	-h | --help)
 		usage
 		exit 0
@@ -692,5 +706,5 @@ for name; do
 		;;
 	esac
 done
-[ $# -gt 0 ] || set -- postgres mongodb mariadb cassandra pgbouncer faketime xfs
+[ $# -gt 0 ] || set -- postgres mongodb mariadb cassandra redis pgbouncer faketime xfs
 for name; do "$name"; done

@@ -1,0 +1,57 @@
+package cluster
+
+import (
+	"context"
+	"time"
+
+	"assay/cluster/redis"
+)
+
+// redisEntry starts one server, or a primary with replicas and Sentinels, with Redis's own
+// settings unless the spec says otherwise.
+func redisEntry() entry {
+	return entry{
+		topology: topology{
+			// Two Sentinels fail over nothing once one of them is away (manual, "High
+			// availability with Redis Sentinel", "Example 1: just two Sentinels, DON'T DO THIS").
+			name: "redis", nodes: []int{1, 3, 5}, arbiters: []int{0},
+			options: []option{
+				{name: "failover", want: "failover=DURATION, such as 3s: how long the primary may be silent until Sentinels take it for down (down-after-milliseconds; failover-timeout is six times that)", check: aDuration},
+				{name: "appendfsync", want: "appendfsync=always, appendfsync=everysec or appendfsync=no: an append-only file, which Redis has not by default, and when it is synced",
+					check: oneOf("always", "everysec", "no"), parameters: []string{"appendonly", "appendfsync"}},
+			},
+			parameters: redisParameters(),
+		},
+		footprint: Footprint{Start: 3 * time.Second, Empty: 64 << 10},
+		start: func(ctx context.Context, s Spec, e environment) (product, error) {
+			c, err := redis.Start(ctx, redis.Options{
+				Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs,
+				DownAfter: s.duration("failover"), Settings: append(redisFile(s), s.settings(" ")...),
+			})
+			if err != nil {
+				return nil, err // and not a typed nil
+			}
+			return c, nil
+		},
+	}
+}
+
+// redisFile is the append-only file that was asked for.
+func redisFile(s Spec) []string {
+	fsync := s.Options["appendfsync"]
+	if fsync == "" {
+		return nil
+	}
+	return []string{"appendonly yes", "appendfsync " + fsync}
+}
+
+// redisParameters are the lines of redis.conf.
+func redisParameters() parameters {
+	return parameters{example: "min-replicas-to-write=1", ours: []ourParameters{
+		{[]string{"bind", "port", "unixsocket*", "tls-*", "protected-mode"}, "by them it reaches the server"},
+		{[]string{"dir", "daemonize", "pidfile", "supervised", "include"}, "each node has a folder of its own"},
+		{[]string{"logfile", "syslog*"}, "it keeps what the server writes to its standard output"},
+		{[]string{"replicaof", "slaveof", "replica-announce*", "slave-announce*", "cluster-enabled", "sentinel*"}, "by them it leads the replicas and the Sentinels (failover= says when a silent primary is taken for down)"},
+		{[]string{"requirepass", "masterauth", "masteruser", "user", "aclfile"}, "the servers have no access control"},
+	}}
+}

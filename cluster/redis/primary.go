@@ -1,0 +1,256 @@
+package redis
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/cluster/server"
+)
+
+// answerBound is how long a server may take to answer; a paused one never does.
+const answerBound = time.Second
+
+// Bounds of an answer, which takes some kilobytes.
+const (
+	mostParts = 1000
+	mostPart  = 1 << 20
+)
+
+// ask sends a command as a line of text, which servers take like any other form of it, and
+// returns the texts that it is answered with (manual, "Redis serialization protocol
+// specification", "Inline commands", "Bulk strings", "Arrays").
+func ask(ctx context.Context, node *server.Node, command string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerBound)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", node.Address())
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	if _, err := io.WriteString(conn, command+"\r\n"); err != nil {
+		return nil, err
+	}
+	texts, err := answer(bufio.NewReader(conn))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", node.Name, command, err)
+	}
+	return texts, nil
+}
+
+// answer reads one text, or a list of them.
+func answer(r *bufio.Reader) ([]string, error) {
+	line, err := r.ReadString('\n')
+	if err != nil {
+		return nil, err
+	}
+	line = strings.TrimSpace(line)
+	length, isText := strings.CutPrefix(line, "$")
+	count, isList := strings.CutPrefix(line, "*")
+	if isList {
+		n, err := size(count, mostParts)
+		var all []string
+		for i := 0; i < n && err == nil; i++ {
+			var one []string
+			one, err = answer(r)
+			all = append(all, one...)
+		}
+		return all, err
+	}
+	n, err := size(length, mostPart)
+	if !isText || err != nil {
+		return nil, fmt.Errorf("it answers %q", line)
+	}
+	text := make([]byte, n+len("\r\n"))
+	_, err = io.ReadFull(r, text)
+	return []string{string(text[:n])}, err
+}
+
+func size(text string, most int) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err == nil && (n < 0 || n > most) {
+		err = fmt.Errorf("a size of %d", n)
+	}
+	return n, err
+}
+
+// info asks a server what it says of itself (manual, "INFO").
+func info(ctx context.Context, node *server.Node, section string) (map[string]string, error) {
+	text, err := ask(ctx, node, "INFO "+section)
+	if err != nil {
+		return nil, err
+	}
+	told := map[string]string{}
+	for line := range strings.Lines(strings.Join(text, "")) {
+		if key, value, is := strings.Cut(strings.TrimSpace(line), ":"); is {
+			told[key] = value
+		}
+	}
+	return told, nil
+}
+
+// loaded returns an error unless the server has loaded its data.
+func loaded(ctx context.Context, node *server.Node) error {
+	told, err := info(ctx, node, "persistence")
+	if err == nil && told["loading"] != "0" {
+		err = errors.New("it loads its data")
+	}
+	return err
+}
+
+// linked returns an error unless the server is a replica that its primary feeds.
+func linked(ctx context.Context, node *server.Node) error {
+	told, err := info(ctx, node, "replication")
+	if err == nil && (told["role"] != "slave" || told["master_link_status"] != "up") {
+		err = fmt.Errorf("its role is %s and its link to the primary %q", told["role"], told["master_link_status"])
+	}
+	return err
+}
+
+// watched is what a Sentinel says of the primary, by name: ip, port, flags and so on (manual,
+// "High availability with Redis Sentinel", "Asking Sentinel about the state of a master").
+func watched(ctx context.Context, sentinel *server.Node) (map[string]string, error) {
+	parts, err := ask(ctx, sentinel, "SENTINEL MASTER "+Service)
+	told := map[string]string{}
+	for i := 0; i+1 < len(parts); i += 2 {
+		told[parts[i]] = parts[i+1]
+	}
+	return told, err
+}
+
+// informed returns an error unless the Sentinel knows all replicas and all other Sentinels.
+func (c *Cluster) informed(ctx context.Context, sentinel *server.Node) error {
+	told, err := watched(ctx, sentinel)
+	if err != nil {
+		return err
+	}
+	if told["flags"] != "master" || told["num-slaves"] != strconv.Itoa(len(c.nodes)-1) || told["num-other-sentinels"] != strconv.Itoa(len(c.sentinels)-1) {
+		return fmt.Errorf("it knows of %s replicas and %s other Sentinels, and the state of the primary is %s", told["num-slaves"], told["num-other-sentinels"], told["flags"])
+	}
+	return nil
+}
+
+// errFailingOver means that another primary may be about to be named.
+var errFailingOver = errors.New("a Sentinel fails over")
+
+// named is the number of the primary by most of the Sentinels, which are asked at once. While
+// one of them fails over, which it goes on with when the old primary is back, nobody is.
+func (c *Cluster) named(ctx context.Context) (int, error) {
+	answers, failing := make([]string, len(c.sentinels)), make([]bool, len(c.sentinels))
+	var all sync.WaitGroup
+	for i, s := range c.sentinels {
+		all.Go(func() {
+			if told, err := watched(ctx, s); err == nil {
+				answers[i] = net.JoinHostPort(told["ip"], told["port"])
+				failing[i] = strings.Contains(told["flags"], "failover_in_progress")
+			}
+		})
+	}
+	all.Wait()
+	if slices.Contains(failing, true) {
+		return 0, errFailingOver
+	}
+	for number, node := range c.nodes {
+		agree := 0
+		for _, address := range answers {
+			if address == node.Address() {
+				agree++
+			}
+		}
+		if agree > len(c.sentinels)/2 {
+			return number, nil
+		}
+	}
+	return 0, fmt.Errorf("the Sentinels name %q, and most of them none of the servers", answers)
+}
+
+// lookEvery is the pause between two looks at the servers.
+const lookEvery = 50 * time.Millisecond
+
+// Primary returns the number of the primary as soon as most Sentinels name one that takes
+// itself for it.
+func (c *Cluster) Primary(ctx context.Context) (number int, err error) {
+	err = server.Until(ctx, lookEvery, "a primary of Redis", func(ctx context.Context) (err error) {
+		number, err = c.primary(ctx)
+		return err
+	})
+	return number, err
+}
+
+func (c *Cluster) primary(ctx context.Context) (number int, err error) {
+	if len(c.sentinels) > 0 {
+		if number, err = c.named(ctx); err != nil {
+			return 0, err
+		}
+	}
+	told, err := info(ctx, c.nodes[number], "everything")
+	if err == nil && (told["role"] != "master" || told["loading"] != "0") {
+		err = fmt.Errorf("%s says that it is a %s", c.nodes[number].Name, told["role"])
+	}
+	return number, err
+}
+
+// Settled returns when there is a primary, and every other server that runs is its replica
+// and has all that the primary had when it was first found.
+func (c *Cluster) Settled(ctx context.Context) error {
+	goal := int64(-1)
+	return server.Until(ctx, lookEvery, "the servers of Redis", func(ctx context.Context) error { return c.behind(ctx, &goal) })
+}
+
+// behind returns an error that names the servers which are not in step.
+func (c *Cluster) behind(ctx context.Context, goal *int64) error {
+	number, err := c.primary(ctx)
+	if err != nil {
+		return err
+	}
+	primary := c.nodes[number]
+	if *goal < 0 {
+		told, err := info(ctx, primary, "replication")
+		if err != nil {
+			return err
+		}
+		offset, err := strconv.ParseInt(told["master_repl_offset"], 10, 64)
+		if err != nil {
+			return err
+		}
+		*goal = offset
+	}
+	var late []error
+	for i, node := range c.nodes {
+		if i == number || !node.Running() {
+			continue
+		}
+		if err := inStep(ctx, node, primary, *goal); err != nil {
+			late = append(late, fmt.Errorf("%s: %w", node.Name, err))
+		}
+	}
+	return errors.Join(late...)
+}
+
+func inStep(ctx context.Context, node, primary *server.Node, goal int64) error {
+	told, err := info(ctx, node, "replication")
+	if err != nil {
+		return err
+	}
+	offset, err := strconv.ParseInt(told["slave_repl_offset"], 10, 64)
+	switch {
+	case told["role"] != "slave", net.JoinHostPort(told["master_host"], told["master_port"]) != primary.Address():
+		return errors.New("it is no replica of the primary")
+	case told["master_link_status"] != "up":
+		return errors.New("it has no connection to the primary")
+	case err != nil:
+		return err
+	case offset < goal:
+		return errors.New("it lags behind")
+	}
+	return nil
+}

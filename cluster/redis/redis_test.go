@@ -1,0 +1,139 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"assay/cluster/server"
+	"assay/internal/expect"
+)
+
+func start(t *testing.T, o Options) *Cluster {
+	t.Helper()
+	c, err := Start(timeLimit(t), o)
+	expect.NoError(t, err)
+	expect.AtEnd(t, c.Close)
+	return c
+}
+
+// timeLimit bounds what should take seconds.
+func timeLimit(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// otherPrimary waits until the primary is another server than old.
+func otherPrimary(t *testing.T, c *Cluster, old int) int {
+	t.Helper()
+	for ctx := timeLimit(t); ctx.Err() == nil; time.Sleep(lookEvery) {
+		primary, err := c.Primary(ctx)
+		expect.NoError(t, err)
+		if primary != old {
+			return primary
+		}
+	}
+	t.Fatalf("server %d stayed the primary", old)
+	return 0
+}
+
+func TestServersGoThroughFaults(t *testing.T) {
+	logs := t.TempDir()
+	c := start(t, Options{Nodes: 3, DownAfter: time.Second, LogDir: logs, Settings: []string{"appendonly yes"}})
+	expect.Text(t, "the address", c.Address(), "redis+sentinel://", c.Sentinel(0).Address(), c.Sentinel(2).Address(), "/assay")
+	first, err := c.Primary(timeLimit(t))
+	expect.NoError(t, err, c.Settled(timeLimit(t)))
+
+	expect.NoError(t, c.Node(first).Pause())
+	second := otherPrimary(t, c, first)
+	expect.NoError(t, c.Node(first).Resume(), c.Settled(timeLimit(t)))
+
+	expect.NoError(t, c.Node(second).Kill())
+	third := otherPrimary(t, c, second)
+	before := c.Node(second).PID()
+	expect.NoError(t, c.Restart(timeLimit(t), second), c.Settled(timeLimit(t)))
+	if c.Node(second).PID() == before {
+		t.Error("Restart left the process as it was")
+	}
+
+	expect.NoError(t, c.Node(third).Stop(timeLimit(t)))
+	otherPrimary(t, c, third)
+	expect.NoError(t, c.Restart(timeLimit(t), third), c.Settled(timeLimit(t)))
+	checkClose(t, c, logs)
+}
+
+// checkClose closes the cluster and fails the test unless only the logs are left.
+func checkClose(t *testing.T, c *Cluster, logs string) {
+	t.Helper()
+	expect.NoError(t, c.Close())
+	for _, node := range append(c.nodes[:len(c.nodes):len(c.nodes)], c.sentinels...) {
+		if err := syscall.Kill(node.PID(), 0); err != syscall.ESRCH {
+			t.Errorf("%s is still there: %v", node.Name, err)
+		}
+		if info, err := os.Stat(node.Log); err != nil || info.Size() == 0 || filepath.Dir(node.Log) != logs {
+			t.Errorf("log of %s: %v, %v", node.Name, node.Log, err)
+		}
+	}
+	if server.Exists(c.options.Dir) {
+		t.Errorf("folder %s is still there", c.options.Dir)
+	}
+	if err := c.Restart(timeLimit(t), 0); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Restart after Close: %v", err)
+	}
+}
+
+func TestOneServer(t *testing.T) {
+	c := start(t, Options{Settings: []string{"maxmemory 77mb"}})
+	if want := "redis://" + c.Node(0).Address() + "/"; c.Address() != want {
+		t.Errorf("address %s, want %s", c.Address(), want)
+	}
+	told, err := info(timeLimit(t), c.Node(0), "memory")
+	if err != nil || told["maxmemory"] != "80740352" {
+		t.Errorf("maxmemory is %s, %v", told["maxmemory"], err)
+	}
+	expect.NoError(t, c.Node(0).Kill())
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := c.Primary(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a primary that was killed: %v", err)
+	}
+	expect.NoError(t, c.Restart(timeLimit(t), 0), c.Settled(timeLimit(t)))
+}
+
+func TestServerThatCannotStartSaysWhy(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "servers")
+	_, err := Start(timeLimit(t), Options{Dir: dir, Settings: []string{"nonsense 1"}})
+	if err == nil || !strings.Contains(err.Error(), "nonsense") {
+		t.Errorf("got %v; want it to name the line", err)
+	}
+	if server.Exists(dir) {
+		t.Error("the folder is still there")
+	}
+}
+
+func TestStartEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	dir := filepath.Join(t.TempDir(), "servers")
+	if _, err := Start(ctx, Options{Nodes: 3, Dir: dir}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	if server.Exists(dir) {
+		t.Error("the folder is still there")
+	}
+}
+
+func TestMissing(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("ASSAY_SERVERS", t.TempDir())
+	var missing *server.MissingError
+	if _, err := Start(timeLimit(t), Options{}); !errors.As(err, &missing) || missing.Program != "redis-server" {
+		t.Errorf("got %v", err)
+	}
+}

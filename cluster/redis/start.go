@@ -1,0 +1,258 @@
+// Package redis runs Redis as local processes: a server alone, or a primary with replicas and
+// a Sentinel on the machine of each, as Redis's manual advises ("High availability with Redis
+// Sentinel", "Example 2: basic setup with three boxes").
+package redis
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/cluster/machine"
+	"assay/cluster/server"
+)
+
+// Options says how to run Redis. The zero value gives a server alone with Redis's own
+// settings, in temporary folders: it keeps snapshots and no append-only file. There is no
+// access control: whoever is on this machine can connect.
+type Options struct {
+	// Programs is the folder that holds redis-server; empty means wherever
+	// server.Program.Find finds it.
+	Programs string
+	// Nodes is how many servers there are; 0 means 1. Several are a primary, its replicas and
+	// as many Sentinels.
+	Nodes int
+	// Dir is the private folder of all nodes, new or empty; empty means a temporary one. Close
+	// removes it.
+	Dir string
+	// LogDir is the folder of the logs redis-0.log, redis-sentinel-0.log and so on; empty means
+	// Dir. If it is given it must exist, and Close leaves it.
+	LogDir string
+	// Machines are where the nodes live; nil means that all are on 127.0.0.1. A machine with an
+	// address of its own has Redis's usual ports.
+	Machines []*machine.Machine
+	// DownAfter is how long the primary may be silent until a Sentinel takes it for down
+	// (down-after-milliseconds); 0 means Redis's default, 30 seconds. A failover that has
+	// failed is tried again after twelve times that (failover-timeout is six times that, as it
+	// is by default).
+	DownAfter time.Duration
+	// Settings are lines of every server's redis.conf, such as "appendonly yes".
+	Settings []string
+}
+
+const (
+	usualPort         = 6379
+	usualSentinelPort = 26379
+	// Service is the name by which Sentinels know the primary.
+	Service = "assay"
+)
+
+// Cluster is a server, or a primary with its replicas and Sentinels, on this machine. Its
+// methods are safe for concurrent use.
+type Cluster struct {
+	options   Options
+	program   string
+	nodes     []*server.Node
+	sentinels []*server.Node
+	ports     server.Ports
+}
+
+func redisServer() server.Program {
+	return server.Program{
+		Name: "redis-server", Folders: []string{"/opt/homebrew/opt/redis/bin", "/usr/local/opt/redis/bin"},
+		Get: "install Redis, or run scripts/install-servers.sh redis",
+	}
+}
+
+// Start starts the servers, and returns when the replicas are in step and all Sentinels know
+// each other. A missing program is a *server.MissingError.
+func Start(ctx context.Context, o Options) (*Cluster, error) {
+	program, err := redisServer().Find(o.Programs)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{options: o, program: program}
+	if err := c.fillIn(); err != nil {
+		return nil, fmt.Errorf("start Redis: %w", err)
+	}
+	if err := c.startAll(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("start Redis: %w", err), c.Close())
+	}
+	return c, nil
+}
+
+// fillIn replaces empty options, gives out the ports and makes the folders and the
+// configurations.
+func (c *Cluster) fillIn() (err error) {
+	o := &c.options
+	o.Nodes = cmp.Or(o.Nodes, 1)
+	if o.Nodes < 1 {
+		return fmt.Errorf("%d servers", o.Nodes)
+	}
+	if o.Dir, err = server.PrivateDir(o.Dir, nil); err != nil {
+		return err
+	}
+	o.LogDir = cmp.Or(o.LogDir, o.Dir)
+	// One program is the server and the checkers of its files, and goes by the name that it is
+	// called by (server.c of release 7.0, main); the one that was found has its links resolved.
+	named := filepath.Join(o.Dir, redisServer().Name)
+	err = os.Symlink(c.program, named)
+	c.program = named
+	for i := 0; i < o.Nodes && err == nil; i++ {
+		err = c.makeNode(i)
+	}
+	for i := 0; i < o.Nodes && o.Nodes > 1 && err == nil; i++ {
+		err = c.makeSentinel(i)
+	}
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(o.Dir))
+	}
+	return nil
+}
+
+// makeNode makes a server's folder and its configuration, which the server itself changes
+// when Sentinels make it a replica or a primary (CONFIG REWRITE).
+func (c *Cluster) makeNode(i int) error {
+	at := server.MachineAt(c.options.Machines, i)
+	host, port, err := c.ports.For(at, usualPort)
+	if err != nil {
+		return err
+	}
+	node := &server.Node{
+		Number: i, Name: fmt.Sprintf("redis-server %d on port %d", i, port), Machine: at, Host: host, Port: port,
+		Dir:     server.FolderOn(at, filepath.Join(c.options.Dir, "node-"+strconv.Itoa(i))),
+		Log:     filepath.Join(c.options.LogDir, fmt.Sprintf("redis-%d.log", i)),
+		IsError: isError,
+	}
+	lines := c.listening(node)
+	if i > 0 {
+		lines = append(lines, fmt.Sprintf("replicaof %s %d", c.nodes[0].Host, c.nodes[0].Port))
+	}
+	c.nodes = append(c.nodes, node)
+	return c.configure(node, append(lines, c.options.Settings...))
+}
+
+// makeSentinel makes a Sentinel's folder, which is on no disk that can fail: Sentinels stay
+// where a server's power is cut.
+func (c *Cluster) makeSentinel(i int) error {
+	at := server.MachineAt(c.options.Machines, i)
+	host, port, err := c.ports.For(at, usualSentinelPort)
+	if err != nil {
+		return err
+	}
+	node := &server.Node{
+		Number: i, Name: fmt.Sprintf("Sentinel %d on port %d", i, port), Machine: at, Host: host, Port: port,
+		Dir: filepath.Join(c.options.Dir, "sentinel-"+strconv.Itoa(i)), Log: filepath.Join(c.options.LogDir, fmt.Sprintf("redis-sentinel-%d.log", i)),
+		IsError: isError,
+	}
+	primary := c.nodes[0]
+	lines := append(c.listening(node), fmt.Sprintf("sentinel monitor %s %s %d %d", Service, primary.Host, primary.Port, c.options.Nodes/2+1))
+	if down := c.options.DownAfter; down > 0 {
+		lines = append(lines, fmt.Sprintf("sentinel down-after-milliseconds %s %d", Service, down.Milliseconds()),
+			fmt.Sprintf("sentinel failover-timeout %s %d", Service, 6*down.Milliseconds()))
+	}
+	c.sentinels = append(c.sentinels, node)
+	return c.configure(node, lines)
+}
+
+// listening are the lines of a configuration that servers and Sentinels have in common. What
+// they write goes to their standard output.
+func (c *Cluster) listening(node *server.Node) []string {
+	return []string{"bind " + node.Host, "port " + strconv.Itoa(node.Port), "protected-mode no", "daemonize no", `logfile ""`, "dir " + strconv.Quote(node.Dir)}
+}
+
+func configuration(node *server.Node) string { return filepath.Join(node.Dir, "redis.conf") }
+
+func (c *Cluster) configure(node *server.Node, lines []string) error {
+	if err := os.Mkdir(node.Dir, 0o700); err != nil {
+		return err
+	}
+	return (*server.User)(nil).WriteFile(configuration(node), strings.Join(lines, "\n")+"\n")
+}
+
+// isError finds warnings (#) and what is wrong with a configuration in a log (redis.conf,
+// loglevel).
+func isError(line string) bool {
+	return strings.Contains(line, " # ") || strings.Contains(line, "FATAL")
+}
+
+// startAll starts the primary, its replicas, and then the Sentinels.
+func (c *Cluster) startAll(ctx context.Context) error {
+	for _, node := range c.nodes {
+		if err := c.start(ctx, node); err != nil {
+			return err
+		}
+	}
+	for _, node := range c.nodes[1:] {
+		if err := node.Await(ctx, func(ctx context.Context) error { return linked(ctx, node) }); err != nil {
+			return err
+		}
+	}
+	for _, node := range c.sentinels {
+		if err := node.Spawn(server.ProcessOptions{Program: c.program, Args: []string{configuration(node), "--sentinel"}}); err != nil {
+			return err
+		}
+	}
+	for _, node := range c.sentinels {
+		if err := node.Await(ctx, func(ctx context.Context) error { return c.informed(ctx, node) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start starts one server and waits until it has its data.
+func (c *Cluster) start(ctx context.Context, node *server.Node, env ...string) error {
+	if err := node.Spawn(server.ProcessOptions{Program: c.program, Args: []string{configuration(node)}, Env: env}); err != nil {
+		return err
+	}
+	return node.Await(ctx, func(ctx context.Context) error { return loaded(ctx, node) })
+}
+
+// Address is the URL of the server, or of the Sentinels that know the primary.
+func (c *Cluster) Address() string {
+	if len(c.sentinels) == 0 {
+		return "redis://" + c.nodes[0].Address() + "/"
+	}
+	return "redis+sentinel://" + server.Hosts(c.sentinels) + "/" + Service
+}
+
+// Node is server i.
+func (c *Cluster) Node(i int) *server.Node { return c.nodes[i] }
+
+// Sentinel is the Sentinel on the machine of server i.
+func (c *Cluster) Sentinel(i int) *server.Node { return c.sentinels[i] }
+
+// Restart stops server i if it runs, starts it again with the same data and port, with env
+// added to its environment, and returns when it is the primary or in step with it. A primary
+// that comes back after a failover takes itself for the primary until the Sentinels make it a
+// replica.
+func (c *Cluster) Restart(ctx context.Context, i int, env ...string) error {
+	node := c.nodes[i]
+	return node.Restart(ctx, func(ctx context.Context) error {
+		if err := c.start(ctx, node, env...); err != nil {
+			return err
+		}
+		if len(c.nodes) == 1 {
+			return nil
+		}
+		return node.Await(ctx, func(ctx context.Context) error {
+			primary, err := c.named(ctx)
+			if err != nil || primary == i {
+				return err
+			}
+			return linked(ctx, node)
+		})
+	})
+}
+
+// Close kills all servers and Sentinels and removes their folder.
+func (c *Cluster) Close() error {
+	return server.Close(append(c.nodes[:len(c.nodes):len(c.nodes)], c.sentinels...), c.options.Dir)
+}
