@@ -301,8 +301,8 @@ func lossesAt(f *report.Fault, g durability.Guarantee, nodes int) (all []definit
 	if reportedAction(f).Kills && g.Killed != 0 {
 		all = append(all, definition.PowerCut{At: at, Until: min(healed, at+int64(killTakes)), Allowed: g.Killed})
 	}
-	if f.NewPrimary != "" && nodes > 1 && g.Failover != 0 { // the old one may go on until it can be reached
-		all = append(all, definition.PowerCut{At: at, Until: healed, Allowed: g.Failover})
+	if f.NewPrimary != "" && nodes > 1 && g.Failover != 0 { // the old one may go on until it can be reached, and is told
+		all = append(all, definition.PowerCut{At: at, Until: healed + min(int64(g.Returning), math.MaxInt64-healed), Allowed: g.Failover})
 	}
 	return all
 }

@@ -100,6 +100,8 @@ func TestAllowedLosses(t *testing.T) {
 	unproven := kill
 	unproven.Proven = false
 	took := report.Fault{Action: "isolate", Proven: true, InjectedSecond: 3, HealedSecond: 9, NewPrimary: "n2"}
+	redis := &report.Result{Faults: []report.Fault{took}, Cluster: replicaSet("1", took).Cluster, Database: report.Database{Product: "Redis",
+		Settings: []report.Setting{{Name: "appendonly", Value: "yes"}, {Name: "appendfsync", Value: "always"}}}}
 	second := int64(time.Second)
 	for _, test := range []struct {
 		name                string
@@ -115,6 +117,8 @@ func TestAllowedLosses(t *testing.T) {
 		{"not proven", postgres("off", unproven), 3*second - 2, 3*second - 1, false, false},
 		{"on the old primary", replicaSet("1", took), 8 * second, 8*second + 1, true, true},
 		{"after the failover", replicaSet("1", took), 10 * second, 10*second + 1, false, true},
+		{"Redis, on an old primary that has been back for 20 s", redis, 29 * second, 29*second + 1, true, true},
+		{"Redis, long after that", redis, 40 * second, 40*second + 1, false, true},
 		{"of a majority", replicaSet("majority", took), 2 * second, 2*second + 1, false, false},
 	} {
 		l := allowedLosses(test.r)

@@ -52,6 +52,9 @@ type Guarantee struct {
 	Killed time.Duration
 	// Failover is the same where another node takes over, until the old one is back.
 	Failover time.Duration
+	// Returning is how long an old primary that is back may go on to take writes, which are
+	// lost as those before.
+	Returning time.Duration
 	// Source is the settings that decide it, as the server reports them, and Manual
 	// the chapter that says what they mean.
 	Source, Manual string
@@ -125,6 +128,8 @@ func (s settings) of(product string) Guarantee {
 		return cassandra(s)
 	case "SQLite":
 		return sqlite(s)
+	case "Redis":
+		return redis(s)
 	}
 	return Guarantee{}
 }

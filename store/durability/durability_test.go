@@ -41,6 +41,10 @@ func TestClasses(t *testing.T) {
 		{"SQLite", []Setting{{"journal_mode", "delete"}, {"synchronous", "extra"}}, "system crash", 0, 0},
 		{"SQLite", []Setting{{"journal_mode", "truncate"}, {"synchronous", "full"}}, "system crash", 0, 0},
 		{"SQLite", []Setting{{"journal_mode", "memory"}, {"synchronous", "full"}}, "none", Unbounded, Unbounded},
+		{"Redis", []Setting{{"appendonly", "no"}, {"save", "3600 1"}}, "none", Unbounded, Unbounded},
+		{"Redis", []Setting{{"appendonly", "yes"}, {"appendfsync", "always"}}, "system crash", 0, 0},
+		{"Redis", []Setting{{"appendonly", "yes"}, {"appendfsync", "everysec"}, {"data nodes", "3"}}, "system crash with loss of up to 2000 ms", 2 * time.Second, 2 * time.Second},
+		{"Redis", []Setting{{"appendonly", "yes"}, {"appendfsync", "no"}}, "process crash", Unbounded, Unbounded},
 	} {
 		g := Of(test.product, test.settings)
 		if g.Text() != test.text || g.OneNode != test.one || g.AllNodes != test.all {
@@ -53,7 +57,7 @@ func TestClasses(t *testing.T) {
 }
 
 func TestWhatIsNotKnownPromisesNothing(t *testing.T) {
-	for _, g := range []Guarantee{Of("YugabyteDB", []Setting{{"fsync", "on"}}), Of("Cassandra", nil)} {
+	for _, g := range []Guarantee{Of("YugabyteDB", []Setting{{"fsync", "on"}}), Of("Cassandra", nil), Of("Redis", nil)} {
 		if g.Known() {
 			t.Errorf("%+v", g)
 		}

@@ -47,6 +47,9 @@ func TestRules(t *testing.T) {
 		return Circumstances{Product: "Cassandra", Nodes: 3, Happened: h,
 			Settings: settings("consistency of writes", w, "consistency of reads", r, "replication", "datacenter1: 3", "commitlog_sync", "batch")}
 	}
+	redis := func(h Events, pairs ...string) Circumstances {
+		return Circumstances{Product: "Redis", Nodes: 3, Happened: h, Settings: append(settings("appendonly", "yes", "appendfsync", "always", "data nodes", "3"), settings(pairs...)...)}
+	}
 	killed, failedOver, divided := Events{Killed: true}, Events{Failover: true, Divided: true}, Events{Divided: true}
 	one, two := []string{"account"}, []string{"account", "journal"}
 	for _, test := range []struct {
@@ -101,6 +104,16 @@ func TestRules(t *testing.T) {
 		{"Cassandra, one and one, lost with a fault", cassandra("one", "one", divided), Durability, no},
 		{"Cassandra, one and one, lost without a fault", cassandra("one", "one", Events{}), Durability, yes},
 		{"Cassandra, quorums, lost with a fault", cassandra("quorum", "quorum", divided), Durability, yes},
+
+		{"Redis, lost and a failover", redis(failedOver), Durability, may},
+		{"Redis, lost long after the failover", timed(redis(failedOver)), Durability, yes},
+		{"Redis, lost without a failover", redis(killed), Durability, yes},
+		{"Redis, a stale read at a failover", redis(failedOver), Recency, no},
+		{"Redis, a stale read without one", redis(divided), Recency, yes},
+		{"Redis, half a transaction after a failover", redis(failedOver), Atomicity, yes},
+		{"Redis, keys evicted", redis(Events{}, "maxmemory", "1000000", "maxmemory-policy", "allkeys-lru"), Durability, no},
+		{"Redis, no memory to evict for", redis(Events{}, "maxmemory", "0", "maxmemory-policy", "allkeys-lru"), Durability, yes},
+		{"Redis, memory that refuses writes", redis(Events{}, "maxmemory", "1000000", "maxmemory-policy", "noeviction"), Durability, yes},
 
 		{"a user's rule at read committed", postgres(Events{}, one, "isolation", "read committed"), Invariant, may},
 		{"a user's rule at serializable", postgres(Events{}, one, "isolation", "serializable"), Invariant, yes},

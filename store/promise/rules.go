@@ -65,7 +65,9 @@ type rule struct {
 }
 
 // rules is the table. The first that matches decides.
-func rules() []rule { return slices.Concat(mongoRules(), sqlRules(), cassandraRules(), commonRules()) }
+func rules() []rule {
+	return slices.Concat(mongoRules(), sqlRules(), cassandraRules(), redisRules(), commonRules())
+}
 
 func mongoRules() []rule {
 	mongo := []string{"MongoDB"}
@@ -102,6 +104,16 @@ func cassandraRules() []rule {
 			"consistency {consistency of writes} of writes and {consistency of reads} of reads", tunable},
 		{[]string{"Cassandra"}, []Property{Durability}, []condition{is(factOverlap, "false")}, severalNodes | anyEvent, false,
 			"consistency {consistency of writes} of writes and {consistency of reads} of reads", tunable},
+	}
+}
+
+func redisRules() []rule {
+	of := []string{"Redis"}
+	return []rule{
+		{of, []Property{Recency}, nil, severalNodes | failover, false, "a failover by Sentinels",
+			`Redis documentation, "High availability with Redis Sentinel", "Consistency properties" (an eventually consistent system in which the last failover wins)`},
+		{of, []Property{Durability, Recency}, []condition{is("maxmemory-policy", "allkeys-lru", "allkeys-lfu", "allkeys-random"), isNot("maxmemory", "0")}, 0, false,
+			"maxmemory={maxmemory}, maxmemory-policy={maxmemory-policy}", `Redis documentation, "Key eviction" (keys are removed when the memory is full)`},
 	}
 }
 

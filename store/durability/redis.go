@@ -1,0 +1,46 @@
+package durability
+
+import "time"
+
+// redisDelay is how long a write may stay in the memory of a server that syncs its append-only
+// file every second: "it uses a different thread, and if the fsync is still in progress Redis
+// uses a buffer to delay the write(2) call up to two seconds" (Redis documentation, "Diagnosing
+// latency issues", "Latency due to AOF and disk I/O").
+const redisDelay = 2 * time.Second
+
+// redisReturning is how long a primary that is back after a failover may take itself for the
+// primary, until the Sentinels make it a replica: "the wrong configuration must be observed for
+// some time, that is greater than the period used to broadcast new configurations" (Redis
+// documentation, "High availability with Redis Sentinel", "Sentinel reconfiguration of instances
+// outside the failover procedure"). That are eight seconds behind a look every ten
+// (sentinel.c of release 7.0, sentinelRefreshInstanceInfo), and the time to connect.
+const redisReturning = 30 * time.Second
+
+// redis follows Redis's documentation, "Redis persistence" (snapshots; the append-only file and
+// appendfsync), "Redis replication" and "High availability with Redis Sentinel": "Redis uses
+// asynchronous replication", and after a failover "there is always a window for losing
+// acknowledged writes". WAIT does not change that: "it is possible to still lose a write
+// synchronously replicated to multiple replicas" ("WAIT").
+func redis(s settings) Guarantee {
+	const manual = `Redis documentation, "Redis persistence"`
+	source := s.source("appendonly", "appendfsync", "save")
+	var g Guarantee
+	switch {
+	case s["appendonly"] == "": // the server does not tell
+		return Guarantee{}
+	case s.is("appendonly", "no"): // what came after the last snapshot
+		g = alone(None, Unbounded, source, manual)
+	case s.is("appendfsync", "always"):
+		g = alone(SystemCrash, 0, source, manual)
+	case s.is("appendfsync", "everysec"):
+		g = alone(within(redisDelay), redisDelay, source, manual+`, "Diagnosing latency issues"`)
+		g.Killed = redisDelay
+	default:
+		g = alone(ProcessCrash, Unbounded, source, manual)
+	}
+	g.Failover, g.Returning = Unbounded, redisReturning
+	if s.count("data nodes") > 1 {
+		g.Source, g.Manual = s.source("appendonly", "appendfsync", "save", "replicas waited for", "min-replicas-to-write"), g.Manual+`, "WAIT", "High availability with Redis Sentinel"`
+	}
+	return g
+}
