@@ -123,10 +123,11 @@ func shortRun(t *testing.T, target store.Target, by definition.Support, run Shor
 			t.Errorf("Close: %v", err)
 		}
 	}()
-	if records, is := run.Config.(*ycsb.Config); is {
-		if db.Lacks()[store.OrderedScans] == "" {
-			records.Mix = "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2"
-		}
+	if records, is := run.Config.(*ycsb.Config); is && db.Lacks()[store.OrderedScans] == "" {
+		records.Mix = "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2"
+	}
+	if transfers, is := run.Config.(*bank.Config); is && db.Lacks()[store.Snapshots] != "" {
+		transfers.WithoutObservers()
 	}
 	j := run.Valid(ctx, t, db)
 	if j.TPCC != nil && len(j.TPCC.IsolationTests) == 0 {

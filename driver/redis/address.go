@@ -1,0 +1,192 @@
+// Package redis lets the workloads use Redis, a server alone or a primary that Sentinels
+// watch, through go-redis.
+//
+// A row is one string under a key of its own, PREFIX:WORKLOAD:TABLE:KEY, since Redis has
+// single commands for strings that put a row only where there is none, many rows at once or
+// none (MSETNX), and read many in one state (MGET); it has none of these for hashes. A
+// transaction is optimistic, as Redis's manual shows it ("Transactions", "Optimistic locking
+// using check-and-set"): what it reads is watched, and MULTI with all writes and EXEC are sent
+// together. EXEC does nothing if anybody has written what was watched.
+//
+// No command is sent twice: go-redis's retries are off.
+//
+// It must not know the load engine, the checks or any other driver.
+package redis
+
+import (
+	"crypto/tls"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/driver/encryption"
+	"assay/driver/uri"
+	"assay/store"
+)
+
+// level is the only isolation level: "All the commands in a transaction are serialized and
+// executed sequentially. A request sent by another client will never be served in the middle
+// of the execution of a Redis Transaction" (manual, "Transactions").
+const level = "strict-serializable"
+
+// The schemes of addresses.
+const (
+	schemePlain    = "redis"
+	schemeTLS      = "rediss"
+	schemeSentinel = "redis+sentinel"
+)
+
+const (
+	defaultPort     = "6379"
+	sentinelPort    = "26379"
+	defaultPrefix   = "assay"
+	defaultWait     = 1000 // milliseconds
+	defaultTimeout  = 5 * time.Second
+	mostDatabases   = 1 << 20
+	mostReplicas    = 100
+	longestWait     = 3_600_000 // milliseconds
+	sentinelBound   = 500 * time.Millisecond
+	addressForm     = "redis://[USER:PASSWORD@]HOST[:PORT][/NUMBER], the same with rediss:// for TLS, or redis+sentinel://[USER:PASSWORD@]HOST[:PORT][,HOST...]/NAME with the hosts of Sentinels and the name by which they know the primary; special characters percent-encoded, and the user is \"default\" where there is a password alone"
+	knownOptions    = "prefix, wait, waitMS"
+	sentinelOptions = knownOptions + ", db"
+)
+
+// settings is what an address and a target ask for.
+type settings struct {
+	printable string
+	// hosts are host:port: the server, or the Sentinels that know the primary as service.
+	hosts          []string
+	service        string
+	user, password string
+	// number is that of the database within the server.
+	number int
+	// prefix begins all keys.
+	prefix string
+	// wait is how many replicas must have a write before it is acknowledged here, and waitFor
+	// how long that may take (manual, "WAIT").
+	wait       int
+	waitFor    time.Duration
+	encryption *tls.Config // nil without TLS
+	timeout    time.Duration
+}
+
+// prefixForm has no character that means something in a pattern of SCAN.
+var prefixForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
+
+// parse reads the target. What cannot be used gives an *store.OptionError that holds no
+// password.
+func parse(target store.Target) (*settings, error) {
+	s := &settings{printable: store.Redact(target.Address), prefix: defaultPrefix, timeout: target.ConnectTimeout}
+	if s.timeout <= 0 {
+		s.timeout = defaultTimeout
+	}
+	if asked := target.Isolation; asked != "" && asked != level {
+		return nil, &store.OptionError{Option: "isolation", Value: asked, Want: level + ", which is all that Redis has"}
+	}
+	if target.Read != "" && target.Read != store.ReadPrimary {
+		return nil, &store.OptionError{Option: "--read", Value: target.Read, Want: store.ReadPrimary}
+	}
+	scheme, _, _ := strings.Cut(target.Address, "://")
+	port := defaultPort
+	if scheme == schemeSentinel {
+		port = sentinelPort
+	}
+	a, err := uri.Parse(target.Address, addressForm, port, schemePlain, schemeTLS, schemeSentinel)
+	if err != nil {
+		return nil, err
+	}
+	s.hosts, s.user, s.password = a.Hosts, a.User, a.Password
+	if scheme == schemeSentinel {
+		err = s.watched(a)
+	} else {
+		err = s.direct(a, scheme == schemeTLS)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, s.readOptions(a.Options)
+}
+
+// direct reads what is particular to the address of a server.
+func (s *settings) direct(a *uri.Address, encrypted bool) (err error) {
+	if len(s.hosts) > 1 {
+		return &store.OptionError{Option: "address", Value: s.printable, Want: "one host; where there are replicas, " + schemeSentinel + ":// and the hosts of Sentinels"}
+	}
+	if a.Path != "" {
+		number := uri.Options{"database": a.Path}
+		if s.number, err = number.Integer("database", "the number of a database, such as 0", 0, 0, mostDatabases); err != nil {
+			return err
+		}
+	}
+	files, given, err := encryption.Take(a.Options)
+	switch {
+	case err != nil:
+		return err
+	case encrypted:
+		s.encryption, err = files.Config()
+	case given != "":
+		err = &store.OptionError{Option: given, Value: schemePlain, Want: schemeTLS + "://, which is encrypted"}
+	}
+	return err
+}
+
+// watched reads what is particular to the address of Sentinels.
+func (s *settings) watched(a *uri.Address) (err error) {
+	if s.service = a.Path; s.service == "" {
+		return &store.OptionError{Option: "address", Value: s.printable, Want: addressForm}
+	}
+	s.number, err = a.Options.Integer("db", "the number of a database, such as 0", 0, 0, mostDatabases)
+	return err
+}
+
+func (s *settings) readOptions(given uri.Options) (err error) {
+	if prefix, is := given.Take("prefix"); is {
+		s.prefix = prefix
+	}
+	if !prefixForm().MatchString(s.prefix) {
+		return &store.OptionError{Option: "prefix", Value: s.prefix, Want: "1 to 64 letters, digits, hyphens and underscores"}
+	}
+	if s.wait, err = given.Integer("wait", "how many replicas have a write before it counts as acknowledged, 0 to 100", 0, 0, mostReplicas); err != nil {
+		return err
+	}
+	ms, err := given.Integer("waitMS", "how long they may take, in milliseconds, 1 to 3600000", defaultWait, 1, longestWait)
+	if err != nil {
+		return err
+	}
+	if s.wait > 0 {
+		s.waitFor = time.Duration(ms) * time.Millisecond
+	}
+	known := knownOptions + ", with rediss:// " + encryption.ParameterNames
+	if s.service != "" {
+		known = sentinelOptions
+	}
+	return given.None(known)
+}
+
+// parseSchema is parse for a schema.
+func parseSchema(target store.Target, of *store.Schema) (*settings, error) {
+	s, err := parse(target)
+	if err == nil && of.Existing {
+		err = &store.OptionError{Option: "--use-existing", Value: "Redis", Want: "a database with tables"}
+	}
+	return s, err
+}
+
+// Lacks are the capabilities that Redis does not have.
+func Lacks() store.Lacks {
+	const byKey = "Redis finds a value by its key alone; an index is another key, which the application keeps"
+	return store.Lacks{
+		store.Snapshots:       "Redis reads in one state only what is named by its keys, and SCAN gives none",
+		store.Sets:            byKey,
+		store.OrderedScans:    "Redis keeps keys by a hash of them and has no order of them; a sorted set of keys is one key more, which every insert of an application would have to write",
+		store.Indexes:         byKey,
+		store.SecondaryUnique: byKey,
+		store.Lists:           "a list of Redis's is a key of its own and no part of a row",
+		store.UpdateInPlace:   "a list of Redis's is a key of its own and no part of a row",
+		store.Compactions:     "Redis keeps all data in memory and rewrites its files by itself",
+		store.Language:        "a script's statements are SQL, or commands on documents",
+		store.SQL:             "Redis has no SQL",
+		store.Documents:       "Redis has keys and values, and no rows within others",
+	}
+}

@@ -1,0 +1,110 @@
+package redis
+
+import (
+	"context"
+	"errors"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"assay/history"
+	"assay/store"
+)
+
+// commit sends MULTI, all writes and EXEC together. A transaction that writes nothing is
+// committed by them too, since EXEC tells whether what it has read has changed meanwhile; one
+// that has read in one round trip has read one state.
+func (t *transaction) commit(doing string) store.Reply {
+	if len(t.written) == 0 && t.asked <= 1 {
+		return committed()
+	}
+	doing += ", commit"
+	all := append(t.unwatched(), goredis.NewCmd(t.ctx, "multi"))
+	for _, key := range t.written {
+		if h := t.held[key]; h.there {
+			all = append(all, goredis.NewCmd(t.ctx, "set", key, valueOf(h.row)))
+		} else {
+			all = append(all, goredis.NewCmd(t.ctx, "del", key))
+		}
+	}
+	queued := all
+	exec := goredis.NewCmd(t.ctx, "exec")
+	all = append(all[:len(all):len(all)], exec)
+	var wait *goredis.Cmd
+	if len(t.written) > 0 {
+		all, wait = t.confirmed(t.ctx, all...)
+	}
+	if err := t.link.do(t.ctx, all...); err != nil {
+		return t.link.lost(doing, err)
+	}
+	t.watching = false // whatever EXEC has answered
+	if r := executed(doing, exec, queued); r.Outcome != history.Committed {
+		return r
+	}
+	return t.confirm(doing, wait)
+}
+
+// errChanged is the error of a conflict.
+var errChanged = errors.New("what the transaction has read was changed before it was to be committed")
+
+// executed is the reply to EXEC. It proves that nothing was done if it is nil ("When using
+// WATCH, EXEC can return a Null reply if the execution was aborted", manual, "EXEC") or says
+// that the transaction was discarded. Any other error does not; and if one of the commands has
+// failed the others were done: "Redis does not support rollbacks of transactions" (manual,
+// "Transactions").
+func executed(doing string, exec *goredis.Cmd, queued []goredis.Cmder) store.Reply {
+	switch err := exec.Err(); {
+	case errors.Is(err, goredis.Nil):
+		return refused(store.ClassSerialization, doing, errChanged)
+	case codeOf(err) == codeAborted:
+		class, _ := meaningOf(reasonOf(err, queued))
+		r := refused(class, doing, err)
+		r.Broken = class == store.ClassNotPrimary
+		return r
+	case err != nil:
+		r := answered(doing, err)
+		r.Outcome = history.Unknown
+		return r
+	}
+	results, err := exec.Slice()
+	for i := 0; i < len(results) && err == nil; i++ {
+		err, _ = results[i].(error)
+	}
+	if err != nil {
+		return store.Reply{Class: store.ClassOther, Err: failed(doing, err)}
+	}
+	return committed()
+}
+
+// Do implements store.Transaction.
+func (t *transaction) Do(_ context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (int64, error) {
+	return t.step(&store.Call{Statement: statement, Parameters: parameters, Row: row})
+}
+
+// Batch implements store.Batching.
+func (t *transaction) Batch(_ context.Context, calls []store.Call) error {
+	if err := t.ahead(calls); err != nil {
+		return err
+	}
+	for i := range calls {
+		if _, err := t.step(&calls[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Transaction implements store.Session.
+func (n *session) Transaction(ctx context.Context, _ bool, work func(context.Context, store.Transaction) error) store.Reply {
+	return n.perform(ctx, "transaction", func(t *transaction) error { return work(ctx, t) })
+}
+
+// Batch implements store.Session: the rows whose keys are known are read together.
+func (n *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
+	r := n.perform(ctx, "batch", func(t *transaction) error { return t.Batch(ctx, b.Calls) })
+	if b.Inquiry != nil && (r.Violated == store.Floor || r.Violated == store.Absent) {
+		if told := n.Run(ctx, *b.Inquiry); told.Outcome != history.Committed {
+			r.Class, r.Err, r.Violated, r.Broken = told.Class, told.Err, store.NoViolation, told.Broken
+		}
+	}
+	return r
+}

@@ -1,0 +1,226 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+
+	"assay/driver/rows"
+	"assay/store"
+)
+
+var _ store.Replicated = (*database)(nil)
+
+// database is a store.Database under PREFIX:WORKLOAD.
+type database struct {
+	*settings
+	layout
+	of     store.Schema
+	tables map[string]*rows.Table
+	taken  store.Taken
+	// answering is the number of the Sentinel that has answered last.
+	answering atomic.Int32
+}
+
+// Open connects to the server that target.Address names, or to the primary that Sentinels
+// name; see addressForm. It returns *store.OptionError, *store.UnreachableError or
+// *store.AuthError.
+//
+// With wait=N a write counts as acknowledged when N replicas have it too (WAIT), for which
+// they have waitMS milliseconds; if they have not, it was done all the same, and the reply is
+// unknown.
+func Open(ctx context.Context, target store.Target, of store.Schema) (store.Database, error) {
+	s, err := parseSchema(target, &of)
+	if err != nil {
+		return nil, err
+	}
+	logging.Disable() // what it would write to standard error is in the errors too
+	d := &database{settings: s, layout: layout{s.prefix + ":" + of.Workload}, of: of, tables: rows.Tables(&of)}
+	err = d.with(ctx, "open", func(l *link) error {
+		told, err := l.info(ctx, "cluster")
+		if err == nil && told["cluster_enabled"] == "1" {
+			err = &store.OptionError{Option: "address", Value: d.printable,
+				Want: "a server that is in no Redis Cluster: rows of a transaction would be in several of its slots"}
+		}
+		return err
+	})
+	if option, is := errors.AsType[*store.OptionError](err); is {
+		return nil, option
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Lacks implements store.Database.
+func (d *database) Lacks() store.Lacks { return Lacks() }
+
+// Levels implements store.Database.
+func (d *database) Levels() []store.Level { return []store.Level{{Name: level, Isolation: level}} }
+
+// Promises implements store.Database. One thread executes all commands of a server, each and
+// each transaction as a whole; so what it has acknowledged, it shows to whoever asks later.
+// What a failover takes back is a matter of package promise.
+func (d *database) Promises() store.Promises {
+	return store.Promises{Model: level, Reads: store.Linearizable, Atomic: true}
+}
+
+// loadRows is how many rows are loaded by one command, which others wait for.
+const loadRows = 1000
+
+// BulkRows implements store.Bulk.
+func (d *database) BulkRows() int { return loadRows }
+
+// Load implements store.Database.
+func (d *database) Load(ctx context.Context, of store.Rows) error {
+	t, made, err := d.rowsOf(&of)
+	if err != nil {
+		return failed("load "+of.Table, err)
+	}
+	return d.with(ctx, "load "+of.Table, func(l *link) error {
+		if _, err := d.ours(ctx, l); err != nil {
+			return err
+		}
+		for part := range slices.Chunk(made, loadRows) {
+			insert, err := d.insertion(ctx, t, part)
+			if err == nil {
+				err = l.one(ctx, insert)
+			}
+			if err != nil {
+				return err
+			}
+			if inserted, _ := insert.Int(); inserted == 0 {
+				return t.Exists()
+			}
+		}
+		return nil
+	})
+}
+
+// rowsOf are the rows that are to be added, with their table.
+func (d *database) rowsOf(of *store.Rows) (*rows.Table, []rows.Row, error) {
+	t, err := rows.Find(d.tables, of.Table)
+	if err != nil {
+		return nil, nil, err
+	}
+	columns, err := t.Places(of.Columns)
+	if err != nil {
+		return nil, nil, err
+	}
+	var given []store.Value
+	var values rows.Evaluation
+	made := make([]rows.Row, of.Count)
+	for i := range made {
+		given = of.Row(i, given[:0])
+		if err := values.Given(t, columns, given); err != nil {
+			return nil, nil, err
+		}
+		made[i] = t.Make()
+		t.Write(made[i], columns, values.Values)
+	}
+	return t, made, nil
+}
+
+// mostInserted is the most rows of one command, which has at most 1024*1024 arguments
+// (networking.c, processMultibulkBuffer: "invalid multibulk length").
+const mostInserted = 500_000
+
+// errManyRows is the error of more.
+var errManyRows = fmt.Errorf("more than %d rows are too many for one command", mostInserted)
+
+// insertion inserts rows, all or none: "MSETNX will not perform any operation at all even if
+// just a single key already exists" (manual, "MSETNX"). Its answer is 1, or 0 for none.
+func (d *database) insertion(ctx context.Context, t *rows.Table, made []rows.Row) (*goredis.Cmd, error) {
+	if len(made) > mostInserted {
+		return nil, errManyRows
+	}
+	args, seen := make([]any, 0, 1+2*len(made)), make(map[string]bool, len(made))
+	args = append(args, "msetnx")
+	for _, row := range made {
+		if err := t.Allow(row); err != nil {
+			return nil, err
+		}
+		key := d.keyOf(t, row)
+		if seen[key] {
+			return nil, t.Exists()
+		}
+		seen[key] = true
+		args = append(args, key, valueOf(row))
+	}
+	return goredis.NewCmd(ctx, args...), nil
+}
+
+// View implements store.Database: what is there for good, which nobody changes meanwhile. SCAN
+// is no snapshot, and Redis has none; see Lacks.
+func (d *database) View(ctx context.Context, read func(store.Reader) error) error {
+	return d.with(ctx, "read", func(l *link) error {
+		if _, err := d.ours(ctx, l); err != nil {
+			return err
+		}
+		return read(reader{d, l})
+	})
+}
+
+// Audit implements store.Database: there are no snapshots; see Lacks.
+func (d *database) Audit(context.Context, func(store.Reader) error) error {
+	return errors.New("redis: audit: " + Lacks()[store.Snapshots])
+}
+
+// reader is a store.Reader that looks through all keys.
+type reader struct {
+	*database
+	link *link
+}
+
+// Read implements store.Reader.
+func (r reader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
+	if s.Verb == store.Count {
+		return store.ErrNotCounted // DBSIZE counts the keys of all
+	}
+	p, err := rows.Compile(r.tables, &s, rows.Ways{Usable: func(*rows.Table, int) bool { return false }})
+	if err != nil {
+		return err
+	}
+	if p.Verb != store.Read {
+		return fmt.Errorf("redis: %s: a view only reads", s.Name)
+	}
+	var e rows.Evaluation
+	if err := e.Bind(p, parameters, nil); err != nil {
+		return err
+	}
+	left, err := e.Limit(p, parameters)
+	if err != nil {
+		return err
+	}
+	var kept []rows.Row
+	answer := rows.Answer{Plan: p}
+	give := func(found rows.Row) error {
+		if left == 0 {
+			return nil
+		}
+		left--
+		answer.Row = found
+		return row(&answer)
+	}
+	err = r.everyRow(ctx, r.link, p.Table, func(found rows.Row) error {
+		switch {
+		case !p.Table.Match(found, e.Where):
+			return nil
+		case !p.Ordered():
+			return give(found)
+		}
+		kept = append(kept, found)
+		return nil
+	})
+	slices.SortStableFunc(kept, p.Compare)
+	for i := 0; i < len(kept) && err == nil; i++ {
+		err = give(kept[i])
+	}
+	return err
+}

@@ -1,0 +1,120 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"assay/driver/encryption"
+	"assay/store"
+)
+
+// info is what a server says of itself (manual, "INFO"), of one section or of all usual ones.
+func (l *link) info(ctx context.Context, section string) (map[string]string, error) {
+	command := goredis.NewCmd(ctx, "info", section)
+	if err := l.one(ctx, command); err != nil {
+		return nil, err
+	}
+	text, err := command.Text()
+	told := map[string]string{}
+	for line := range strings.Lines(text) {
+		if key, value, is := strings.Cut(strings.TrimSpace(line), ":"); is {
+			told[key] = value
+		}
+	}
+	return told, err
+}
+
+// configured are the parameters of the server that decide what a result means
+// (redis.conf).
+func configured() []string {
+	return []string{"appendonly", "appendfsync", "no-appendfsync-on-rewrite", "save", "maxmemory", "maxmemory-policy",
+		"min-replicas-to-write", "min-replicas-max-lag", "replica-serve-stale-data"}
+}
+
+// Describe implements store.Administration. Parameters that the user may not ask for are left
+// out.
+func (d *database) Describe(ctx context.Context) (product store.Product, err error) {
+	err = d.with(ctx, "describe", func(l *link) error {
+		told, err := l.info(ctx, "everything")
+		if err != nil {
+			return err
+		}
+		settings := []store.Setting{{Name: "isolation", Value: level}}
+		all := make([]goredis.Cmder, len(configured()))
+		for i, name := range configured() {
+			all[i] = goredis.NewCmd(ctx, "config", "get", name)
+		}
+		if err := l.do(ctx, all...); err != nil {
+			return err
+		}
+		for i, name := range configured() {
+			if pair, err := all[i].(*goredis.Cmd).StringSlice(); err == nil && len(pair) == 2 {
+				settings = append(settings, store.Setting{Name: name, Value: cmp.Or(pair[1], "(none)")})
+			}
+		}
+		replicas, _ := strconv.Atoi(told["connected_slaves"]) // none if it is no number
+		product = store.Product{
+			Name: productOf(told), Version: told["redis_version"],
+			Settings: append(settings, d.asked(replicas)...),
+			Topology: store.Topology{Nodes: 1 + replicas, Replicas: 1 + replicas},
+		}
+		return nil
+	})
+	return product, err
+}
+
+// productOf is the product's name. Those that have come of Redis tell it.
+func productOf(told map[string]string) string {
+	if name := told["server_name"]; name != "" && !strings.EqualFold(name, "redis") {
+		return name
+	}
+	return "Redis"
+}
+
+// asked are the settings that the address has chosen, and what follows from the installation.
+func (d *database) asked(replicas int) []store.Setting {
+	waited := "no replica"
+	if d.wait > 0 {
+		waited = fmt.Sprintf("%d within %s", d.wait, d.waitFor)
+	}
+	led := "nobody"
+	if d.service != "" {
+		led = "Sentinel"
+	}
+	return []store.Setting{{Name: "data nodes", Value: strconv.Itoa(1 + replicas)}, {Name: "failover by", Value: led},
+		{Name: "replicas waited for", Value: waited}, {Name: "client_retries", Value: "none"}, {Name: encryption.Setting, Value: encryption.State(d.encryption)}}
+}
+
+// Blocked implements store.Administration.
+func (d *database) Blocked(ctx context.Context) (by string, err error) {
+	err = d.with(ctx, "ask what is waited for", func(l *link) error {
+		told, err := l.info(ctx, "everything")
+		if err == nil {
+			by = d.blockedBy(told)
+		}
+		return err
+	})
+	if codeOf(err) == "BUSY" { // as it answers to a new connection already
+		return "the server executes a script of somebody's; wait for its end, or end it (SCRIPT KILL)", nil
+	}
+	return by, err
+}
+
+func (d *database) blockedBy(told map[string]string) string {
+	replicas, _ := strconv.Atoi(told["connected_slaves"])
+	enough, demanded := told["min_slaves_good_slaves"] // is there only if min-replicas-to-write is set
+	switch {
+	case told["loading"] == "1":
+		return "the server loads its data; wait until it has"
+	case replicas < d.wait:
+		return fmt.Sprintf("wait=%d waits for replicas, of which %d are connected; start them, or ask for fewer", d.wait, replicas)
+	case demanded && enough == "0":
+		return "min-replicas-to-write wants replicas, and none is in step; start them"
+	}
+	return ""
+}

@@ -1,0 +1,169 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"assay/history"
+	"assay/store"
+)
+
+// Error classes beside those of package store.
+const (
+	classLoading       = "loading"
+	classPrimaryDown   = "primary down"
+	classFewReplicas   = "not enough replicas"
+	classNotReplicated = "not replicated in time"
+	classBusy          = "busy with a script"
+	classMemory        = "out of memory"
+	classDisk          = "cannot write to disk"
+	classSlots         = "key in another slot"
+	classClusterDown   = "cluster down"
+	classMigrating     = "keys are moving"
+	classUnauthorized  = "not authorized"
+	classType          = "wrong type of value"
+	classAborted       = "transaction discarded"
+	classTooLarge      = "too large"
+)
+
+// Codes that are asked for by name: the first word of an error (manual, "Redis serialization
+// protocol specification", "Simple errors").
+const (
+	codeNoAuth    = "NOAUTH"
+	codeWrongPass = "WRONGPASS"
+	codeWrongType = "WRONGTYPE"
+	codeAborted   = "EXECABORT"
+)
+
+// meaningOf is the class of an error, and whether it proves that the command that it answers
+// was not executed. All of those do that a server gives before it executes a command
+// (server.c of release 7.0, processCommand). An error that is not here leaves it open, "ERR"
+// among them, which is the code of all that has no code of its own, and UNBLOCKED, which ends
+// a WAIT behind a write that was done (manual, "CLIENT UNBLOCK").
+func meaningOf(code string) (class string, refused bool) {
+	switch code {
+	case "READONLY": // "Redis replication", "Read-only replica"
+		return store.ClassNotPrimary, true
+	case "MASTERDOWN": // redis.conf, replica-serve-stale-data
+		return classPrimaryDown, true
+	case "LOADING": // "COMMAND", the flag "loading": others are refused while a server loads its data
+		return classLoading, true
+	case "NOREPLICAS": // "Redis replication", "Allow writes only with N attached replicas": "the write will not be accepted"
+		return classFewReplicas, true
+	case "BUSY": // "Scripting with Lua", "Script execution": all but SCRIPT KILL and SHUTDOWN are refused
+		return classBusy, true
+	case "OOM": // "Key eviction", noeviction: "the server will return an error when you try to execute commands that cache new data"
+		return classMemory, true
+	case "MISCONF": // redis.conf, stop-writes-on-bgsave-error: "Redis will stop accepting writes"
+		return classDisk, true
+	case "MOVED", "ASK", "CROSSSLOT": // "Redis cluster specification", "Redirection and resharding"
+		return classSlots, true
+	case "TRYAGAIN": // "Redis cluster specification", "Multi-key operations"
+		return classMigrating, true
+	case "CLUSTERDOWN": // "Redis cluster specification", "Fault tolerance"
+		return classClusterDown, true
+	case codeAborted: // "Transactions", "Errors inside a transaction": "the server will refuse to execute the transaction"
+		return classAborted, true
+	case codeNoAuth, codeWrongPass, "NOPERM": // "ACL"
+		return classUnauthorized, true
+	case codeWrongType: // "Redis data types": a command on a value of another type is refused
+		return classType, true
+	}
+	return store.ClassOther, false
+}
+
+// isAnswer reports whether an error is what a server has answered, nil included, and not a
+// failure of the connection.
+func isAnswer(err error) bool {
+	var answer goredis.Error
+	return errors.As(err, &answer)
+}
+
+// messageOf is what a server has answered; empty if it is no error of a server's.
+func messageOf(err error) string {
+	var answer goredis.Error
+	if !errors.As(err, &answer) || errors.Is(err, goredis.Nil) {
+		return ""
+	}
+	return answer.Error()
+}
+
+// codeOf is the code of a server's error; empty if it is none.
+func codeOf(err error) string {
+	code, _, _ := strings.Cut(messageOf(err), " ")
+	return code
+}
+
+// reasonOf is the code for which a server has discarded a transaction. It is in the answer to
+// EXEC if that was refused itself ("EXECABORT Transaction discarded because of: CODE ..."),
+// and else in that to one of the commands that were to be queued.
+func reasonOf(executed error, queued []goredis.Cmder) string {
+	if _, because, is := strings.Cut(messageOf(executed), "because of: "); is {
+		code, _, _ := strings.Cut(because, " ")
+		return code
+	}
+	for _, c := range queued {
+		if code := codeOf(c.Err()); code != "" {
+			return code
+		}
+	}
+	return codeAborted
+}
+
+// committed is the reply to what was done, and refused to what was not.
+func committed() store.Reply { return store.Reply{Outcome: history.Committed} }
+
+func refused(class, doing string, err error) store.Reply {
+	return store.Reply{Outcome: history.Failed, Class: class, Err: failed(doing, err)}
+}
+
+// answered is the reply to a command that a server has answered with an error. A server that
+// has become a replica is left for the new primary.
+func answered(doing string, err error) store.Reply {
+	class, proof := meaningOf(codeOf(err))
+	r := store.Reply{Class: class, Err: failed(doing, err), Broken: class == store.ClassNotPrimary}
+	if proof {
+		r.Outcome = history.Failed
+	}
+	return r
+}
+
+// lost is the reply to what ended by an error of the connection: it may have been done, if
+// any of it was sent.
+func (l *link) lost(doing string, err error) store.Reply {
+	r := store.Reply{Class: classOfLoss(err), Err: failed(doing, err), Broken: true}
+	if !l.sent() {
+		r.Outcome = history.Failed
+		r.Broken = l.broken
+	}
+	return r
+}
+
+// classOfLoss is the class of an error of the connection.
+func classOfLoss(err error) string {
+	var network net.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.As(err, &network) && network.Timeout():
+		return store.ClassTimeout
+	}
+	return store.ClassLost
+}
+
+// failed wraps an error with what was being done.
+func failed(doing string, err error) error { return fmt.Errorf("redis: %s: %w", doing, err) }
+
+// told is failed for what does not explain itself.
+func told(doing string, err error) error {
+	var foreign *store.ForeignError
+	var missing *store.NoSchemaError
+	var held *store.HeldError
+	if err == nil || errors.As(err, &foreign) || errors.As(err, &missing) || errors.As(err, &held) {
+		return err
+	}
+	return failed(doing, err)
+}

@@ -1,0 +1,104 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"assay/driver/rows"
+)
+
+// scanCount is about how many keys a server looks at for one page of SCAN (manual, "SCAN",
+// "The COUNT option").
+const scanCount = 1000
+
+// scan gives all keys that match a pattern, page by page, each once: "A full iteration always
+// retrieves all the elements that were present in the collection from the start to the end",
+// and "a given element may be returned multiple times" (manual, "SCAN", "Scan guarantees"). A
+// key that was given is known by 16 bytes of its hash, which is less than what the server
+// itself keeps of it in memory.
+func (l *link) scan(ctx context.Context, pattern string, page func(keys []string) error) error {
+	seeds, given := [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, map[[2]uint64]struct{}{}
+	for cursor := "0"; ; {
+		command := goredis.NewCmd(ctx, "scan", cursor, "match", pattern, "count", scanCount)
+		if err := l.one(ctx, command); err != nil {
+			return err
+		}
+		parts, err := command.Slice()
+		switch {
+		case err != nil:
+			return err
+		case len(parts) != 2:
+			return fmt.Errorf("SCAN answered %d parts, not a cursor and keys", len(parts))
+		}
+		next, _ := parts[0].(string)
+		found, _ := parts[1].([]any)
+		var keys []string
+		for _, f := range found {
+			key, _ := f.(string)
+			hash := [2]uint64{maphash.String(seeds[0], key), maphash.String(seeds[1], key)}
+			if _, again := given[hash]; !again {
+				given[hash] = struct{}{}
+				keys = append(keys, key)
+			}
+		}
+		if len(keys) > 0 {
+			if err := page(keys); err != nil {
+				return err
+			}
+		}
+		if next == "0" || next == "" {
+			return nil
+		}
+		cursor = next
+	}
+}
+
+// values are those of keys, nil of one that is not there or is of another type.
+func (l *link) values(ctx context.Context, keys []string) ([]any, error) {
+	command := goredis.NewCmd(ctx, asking("mget", keys)...)
+	if err := l.one(ctx, command); err != nil {
+		return nil, err
+	}
+	values, err := command.Slice()
+	if err == nil && len(values) != len(keys) {
+		err = fmt.Errorf("MGET answered %d values for %d keys", len(values), len(keys))
+	}
+	return values, err
+}
+
+// asking is a command on keys.
+func asking(command string, keys []string) []any {
+	args := make([]any, 0, 1+len(keys))
+	args = append(args, command)
+	for _, key := range keys {
+		args = append(args, key)
+	}
+	return args
+}
+
+// everyRow gives every row of a table, in any order.
+func (d *database) everyRow(ctx context.Context, l *link, t *rows.Table, use func(rows.Row) error) error {
+	return l.scan(ctx, d.table(t.Name)+"*", func(keys []string) error {
+		values, err := l.values(ctx, keys)
+		if err != nil {
+			return err
+		}
+		for i, v := range values {
+			value, is := v.(string)
+			if !is {
+				continue // it was deleted meanwhile
+			}
+			row, err := rowOf(t, value)
+			if err != nil {
+				return fmt.Errorf("key %q: %w", keys[i], err)
+			}
+			if err := use(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,321 @@
+package redis
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"assay/driver/rows"
+	"assay/internal/wait"
+	"assay/store"
+)
+
+func (d *database) foreign() error {
+	return &store.ForeignError{Name: d.title(), Hint: "choose another one with ?prefix=NAME in the address, or delete its keys yourself"}
+}
+
+// errFound ends a scan.
+var errFound = errors.New("found")
+
+// readMark is the mark; nil if there is no key of ours but the lease's, and
+// *store.ForeignError if there are others and no mark.
+func (d *database) readMark(ctx context.Context, l *link) (*store.Marker, error) {
+	command := goredis.NewCmd(ctx, "get", d.mark())
+	err := l.one(ctx, command)
+	switch text, is := command.Val().(string); {
+	case codeOf(err) == codeWrongType:
+		return nil, d.foreign()
+	case err != nil:
+		return nil, err
+	case is:
+		var mark store.Marker
+		if json.Unmarshal([]byte(text), &mark) != nil || mark.Workload == "" {
+			return nil, d.foreign()
+		}
+		mark.Created = mark.Created.UTC()
+		return &mark, nil
+	}
+	err = l.scan(ctx, d.all(), func(keys []string) error {
+		for _, key := range keys {
+			// The mark may have been made meanwhile.
+			if key != d.lease() && key != d.mark() {
+				return errFound
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errFound) {
+		err = d.foreign()
+	}
+	return nil, err
+}
+
+// ours is readMark, with *store.NoSchemaError if there is nothing.
+func (d *database) ours(ctx context.Context, l *link) (*store.Marker, error) {
+	mark, err := d.readMark(ctx, l)
+	if err == nil && mark == nil {
+		err = &store.NoSchemaError{Name: d.title()}
+	}
+	return mark, err
+}
+
+func encodeMark(m store.Marker) (string, error) {
+	m.Created = m.Created.UTC()
+	text, err := json.Marshal(m)
+	return string(text), err
+}
+
+// Marker implements store.Administration.
+func (d *database) Marker(ctx context.Context) (mark *store.Marker, err error) {
+	err = d.with(ctx, "find", func(l *link) (err error) {
+		mark, err = d.readMark(ctx, l)
+		return err
+	})
+	return mark, err
+}
+
+// Find implements store.Administration.
+func (d *database) Find(ctx context.Context) (left *store.Leftover, err error) {
+	err = d.with(ctx, "find", func(l *link) error {
+		mark, err := d.readMark(ctx, l)
+		if mark == nil || err != nil {
+			return err
+		}
+		left = &store.Leftover{Marker: *mark}
+		return l.scan(ctx, d.table(d.of.Tables[0].Name)+"*", func(keys []string) error {
+			left.Rows += int64(len(keys))
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return left, nil
+}
+
+// Removable implements store.Administration.
+func (d *database) Removable(ctx context.Context) error {
+	return d.with(ctx, "look for what others have made", func(l *link) error {
+		mark, err := d.readMark(ctx, l)
+		if err != nil || mark == nil {
+			return err
+		}
+		return d.removable(ctx, l)
+	})
+}
+
+// removable gives *store.HeldError if another holds the lease, and *store.ForeignError for
+// keys that no row of a table of ours can have.
+func (d *database) removable(ctx context.Context, l *link) error {
+	lease, err := d.askLease(ctx, l, lookScript)
+	if err == nil {
+		err = lease.Admit(d.title(), d.taken.Holder().Token)
+	}
+	if err != nil {
+		return err
+	}
+	var others []string
+	err = l.scan(ctx, d.all(), func(keys []string) error {
+		values, err := l.values(ctx, keys)
+		for i := 0; i < len(values) && err == nil; i++ {
+			if keys[i] != d.mark() && keys[i] != d.lease() && !d.isRow(keys[i], values[i]) {
+				others = append(others, fmt.Sprintf("key %q", keys[i]))
+			}
+		}
+		return err
+	})
+	if err == nil && len(others) > 0 {
+		err = &store.ForeignError{Name: d.title(), Others: others, Hint: "delete them or rename them, or choose another prefix with ?prefix=NAME in the address"}
+	}
+	return err
+}
+
+// isRow reports whether a value under a key is a row of ours.
+func (d *database) isRow(key string, value any) bool {
+	t := d.tableOf(d.tables, key)
+	text, is := value.(string)
+	if t == nil || !is {
+		return false
+	}
+	row, err := rowOf(t, text)
+	return err == nil && d.keyOf(t, row) == key
+}
+
+// title is what errors call the keys of ours.
+func (l layout) title() string { return "the prefix " + l.name }
+
+// clear deletes all rows.
+func (d *database) clear(ctx context.Context, l *link) error {
+	return l.scan(ctx, d.within(), func(keys []string) error {
+		return l.one(ctx, goredis.NewCmd(ctx, asking("unlink", keys)...))
+	})
+}
+
+// Create implements store.Database. The mark of an earlier run stays until its rows are
+// deleted, so that a Create that is cut off leaves what carries a mark. The new mark is set by
+// one script that looks at the lease once more.
+func (d *database) Create(ctx context.Context, mark store.Marker) error {
+	text, err := encodeMark(mark)
+	if err != nil {
+		return failed("create", err)
+	}
+	return d.with(ctx, "create", func(l *link) error {
+		before, err := d.readMark(ctx, l)
+		if err == nil {
+			err = d.removable(ctx, l)
+		}
+		if err == nil && before != nil {
+			err = d.clear(ctx, l)
+		}
+		if err != nil {
+			return err
+		}
+		return d.admitted(ctx, l, createScript, text)
+	})
+}
+
+// FinishLoad implements store.Database: there is nothing to build.
+func (d *database) FinishLoad(ctx context.Context) error {
+	return d.with(ctx, "finish loading", func(l *link) error {
+		mark, err := d.ours(ctx, l)
+		if err != nil {
+			return err
+		}
+		mark.Loaded = true
+		text, err := encodeMark(*mark)
+		if err != nil {
+			return err
+		}
+		return l.one(ctx, goredis.NewCmd(ctx, "set", d.mark(), text, "xx"))
+	})
+}
+
+// Drop implements store.Administration.
+func (d *database) Drop(ctx context.Context) error {
+	return d.with(ctx, "drop", func(l *link) error {
+		mark, err := d.readMark(ctx, l)
+		if err == nil {
+			err = d.removable(ctx, l)
+		}
+		if err == nil && mark != nil {
+			err = d.clear(ctx, l)
+		}
+		if err != nil {
+			return err
+		}
+		return d.admitted(ctx, l, dropScript)
+	})
+}
+
+// clientName is what the connections of a run's sessions are called.
+func (d *database) clientName(run string) string { return d.name + "#" + url.QueryEscape(run) }
+
+// settlePause is the pause between two looks at the clients of a server.
+const settlePause = 10 * time.Millisecond
+
+// Settle implements store.Administration. The server executes what it has received of a
+// connection as long as it has the connection: so it is asked for those of this run's
+// sessions, by their name, and closes each of them (CLIENT KILL), until there is none. A
+// connection has its name before it is used; one that comes later has sent nothing.
+func (d *database) Settle(ctx context.Context) error {
+	return d.with(ctx, "settle", func(l *link) error {
+		mark, err := d.ours(ctx, l)
+		if err != nil {
+			return err
+		}
+		for {
+			left, err := l.clients(ctx, d.clientName(mark.Run))
+			if err != nil || len(left) == 0 {
+				return err
+			}
+			for _, id := range left {
+				// One that is gone already is no error.
+				if err := l.one(ctx, goredis.NewCmd(ctx, "client", "kill", "id", id)); err != nil {
+					return err
+				}
+			}
+			if err := wait.Pause(ctx, settlePause); err != nil {
+				return fmt.Errorf("%d connections of this run are still there: %w", len(left), err)
+			}
+		}
+	})
+}
+
+// clients are the ids of the connections of this name (manual, "CLIENT LIST").
+func (l *link) clients(ctx context.Context, name string) (ids []string, err error) {
+	command := goredis.NewCmd(ctx, "client", "list")
+	if err := l.one(ctx, command); err != nil {
+		return nil, err
+	}
+	text, err := command.Text()
+	for line := range strings.Lines(text) {
+		fields := map[string]string{}
+		for field := range strings.FieldsSeq(line) {
+			key, value, _ := strings.Cut(field, "=")
+			fields[key] = value
+		}
+		if fields["name"] == name {
+			ids = append(ids, fields["id"])
+		}
+	}
+	return ids, err
+}
+
+// measured says what Size tells.
+const measured = "memory of the keys and values (MEMORY USAGE), without the files on disk"
+
+// Size implements store.Administration.
+func (d *database) Size(ctx context.Context) (size store.Size, err error) {
+	size = store.Size{Rows: map[string]int64{}, Measured: measured}
+	err = d.with(ctx, "size", func(l *link) error {
+		if _, err := d.ours(ctx, l); err != nil {
+			return err
+		}
+		for _, t := range d.tables {
+			n, bytes, err := d.sizeOf(ctx, l, t)
+			if err != nil {
+				return err
+			}
+			size.Rows[t.Name] = n
+			size.Bytes += bytes
+		}
+		return nil
+	})
+	if err != nil {
+		return store.Size{}, err
+	}
+	return size, nil
+}
+
+func (d *database) sizeOf(ctx context.Context, l *link, t *rows.Table) (n, bytes int64, err error) {
+	err = l.scan(ctx, d.table(t.Name)+"*", func(keys []string) error {
+		all := make([]goredis.Cmder, len(keys))
+		for i, key := range keys {
+			all[i] = goredis.NewCmd(ctx, "memory", "usage", key)
+		}
+		if err := l.do(ctx, all...); err != nil {
+			return err
+		}
+		for _, c := range all {
+			took, err := c.(*goredis.Cmd).Int64()
+			switch {
+			case errors.Is(err, goredis.Nil): // it was deleted meanwhile
+				continue
+			case err != nil:
+				return err
+			}
+			n, bytes = n+1, bytes+took
+		}
+		return nil
+	})
+	return n, bytes, err
+}
+
+// Close implements store.Administration: every call has had a connection of its own.
+func (d *database) Close() error { return nil }

@@ -1,0 +1,87 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"assay/driver/encryption"
+	"assay/store"
+)
+
+// primary is where the primary listens. Sentinels are asked one after the other, beginning
+// with the one that answered last (manual, "Guidelines for Redis clients with support for
+// Redis Sentinel"); whether the server takes itself for the primary is asked when it is
+// connected to. They are asked each time, since a connection that has to be made is often one
+// that a failover has ended.
+func (d *database) primary(ctx context.Context) (string, error) {
+	if d.service == "" {
+		return d.hosts[0], nil
+	}
+	var address string
+	err := d.askSentinels(ctx, func(ctx context.Context, l *link) error {
+		command := goredis.NewCmd(ctx, "sentinel", "get-master-addr-by-name", d.service)
+		if err := l.one(ctx, command); err != nil {
+			return err
+		}
+		parts, err := command.StringSlice()
+		switch {
+		case errors.Is(err, goredis.Nil):
+			return &store.OptionError{Option: "address", Value: d.service, Want: "the name by which the Sentinels know the primary"}
+		case err != nil:
+			return err
+		case len(parts) != 2:
+			return fmt.Errorf("a Sentinel names the primary by %d words, not by a host and a port", len(parts))
+		}
+		address = net.JoinHostPort(parts[0], parts[1])
+		return nil
+	})
+	return address, err
+}
+
+// askSentinels asks until one has answered.
+func (d *database) askSentinels(ctx context.Context, ask func(context.Context, *link) error) error {
+	first := int(d.answering.Load())
+	var failures []error
+	for n := range d.hosts {
+		i := (first + n) % len(d.hosts)
+		err := d.askSentinel(ctx, d.hosts[i], ask)
+		if err == nil {
+			d.answering.Store(int32(i))
+			return nil
+		}
+		failures = append(failures, fmt.Errorf("ask Sentinel %s: %w", d.hosts[i], err))
+		if over := ctx.Err(); over != nil {
+			return over
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// askSentinel asks one, without a password: what an address has of one is the servers'. One
+// that is slow to connect or to answer is left for the next.
+func (d *database) askSentinel(ctx context.Context, host string, ask func(context.Context, *link) error) error {
+	short := *d.settings
+	short.timeout = min(short.timeout, sentinelBound)
+	ctx, cancel := context.WithTimeout(ctx, 2*short.timeout)
+	defer cancel()
+	l, err := short.dialAs(ctx, host, "", "", 0)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	return ask(ctx, l)
+}
+
+// explained says what a failed handshake means.
+func (d *database) explained(err error) error {
+	if d.encryption != nil {
+		if text, is := encryption.Reason(err, encryption.TakenAdvice(schemePlain+"://")); is {
+			return errors.New(text)
+		}
+	}
+	return err
+}

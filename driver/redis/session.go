@@ -1,0 +1,285 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"assay/driver/rows"
+	"assay/history"
+	"assay/store"
+)
+
+// session is a store.Session: one connection.
+type session struct {
+	*database
+	link  *link
+	plans []*rows.Plan
+	e     rows.Evaluation
+	// watching is whether the connection watches keys of a transaction that was left.
+	watching bool
+}
+
+// errNotServed says that a statement needs what Redis does not have.
+var errNotServed = errors.New("it does not name its rows by their whole key, by which alone Redis finds them")
+
+// compile makes the plans of statements.
+func (d *database) compile(statements []store.Statement) (plans []*rows.Plan, err error) {
+	if err := d.of.Check(statements); err != nil {
+		return nil, err
+	}
+	for i := range statements {
+		p, err := rows.Compile(d.tables, &statements[i], rows.Ways{Keyed: true, Usable: func(*rows.Table, int) bool { return false }})
+		if err != nil {
+			return nil, fmt.Errorf("redis: %w", err)
+		}
+		switch p.Verb {
+		case store.Insert, store.Put:
+		case store.Read, store.Count, store.Update, store.Delete:
+			if p.Keyed == nil {
+				return nil, failed(p.Name, errNotServed)
+			}
+		default:
+			return nil, failed(p.Name, errors.New(Lacks()[store.Lists]))
+		}
+		plans = append(plans, p)
+	}
+	return plans, nil
+}
+
+// Session implements store.Database. A user who may write and may not use MULTI would have
+// each command of a transaction done by itself; so an empty one is tried first.
+func (d *database) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
+	plans, err := d.compile(statements)
+	if err != nil {
+		return nil, err
+	}
+	l, err := d.open(ctx)
+	if err != nil {
+		return nil, d.unreached(ctx, "open a session", err)
+	}
+	n := &session{database: d, link: l, plans: plans}
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	if err := n.ready(ctx); err != nil {
+		l.close()
+		return nil, told("open a session", err)
+	}
+	return n, nil
+}
+
+// ready gives the connection the name by which Settle finds it.
+func (n *session) ready(ctx context.Context) error {
+	mark, err := n.ours(ctx, n.link)
+	if err != nil {
+		return err
+	}
+	all := []goredis.Cmder{goredis.NewCmd(ctx, "client", "setname", n.clientName(mark.Run)), goredis.NewCmd(ctx, "multi"), goredis.NewCmd(ctx, "exec")}
+	if err := n.link.do(ctx, all...); err != nil {
+		return err
+	}
+	for _, c := range all {
+		if err := c.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close implements store.Session.
+func (n *session) Close() { n.link.close() }
+
+// Waiting implements store.Session: no command waits for another session's.
+func (n *session) Waiting(context.Context) (waiting, known bool, err error) { return false, false, nil }
+
+// done completes a reply: a connection that carries nothing any more is to be replaced.
+func (n *session) done(r store.Reply) store.Reply {
+	r.Broken = r.Broken || n.link.broken
+	return r
+}
+
+// Run implements store.Session. What one command does is done by one command.
+func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
+	p := n.plans[call.Statement]
+	switch {
+	case p.ReadsOnly():
+		t := n.begin(ctx, false)
+		if _, err := t.step(&call); err != nil {
+			return n.done(t.refusal(p.Name, err))
+		}
+		return n.done(committed())
+	case p.Verb == store.Insert:
+		return n.done(n.runInsert(ctx, p, &call))
+	case p.Verb == store.Put:
+		return n.done(n.runPut(ctx, p, &call))
+	case p.Verb == store.Delete && !p.Filtered:
+		return n.done(n.runDelete(ctx, p, &call))
+	}
+	var changed int64
+	r := n.perform(ctx, p.Name, func(t *transaction) (err error) {
+		changed, err = t.step(&call)
+		return err
+	})
+	if r.Outcome == history.Committed {
+		r.Affected = changed
+	}
+	return r
+}
+
+// made are the rows that an Insert or a Put writes.
+func (n *session) made(p *rows.Plan, parameters []store.Value, from rows.Reader) ([]rows.Row, error) {
+	made := make([]rows.Row, p.Rows())
+	for i := range made {
+		if err := n.e.Row(p, i, parameters, from); err != nil {
+			return nil, err
+		}
+		made[i] = p.Table.Make()
+		p.Table.Write(made[i], p.Columns, n.e.Values)
+	}
+	return made, nil
+}
+
+func (n *session) runInsert(ctx context.Context, p *rows.Plan, call *store.Call) store.Reply {
+	made, err := n.made(p, call.Parameters, nowhere{})
+	if err != nil {
+		return refusedBy(p.Name, err)
+	}
+	r := n.insert(ctx, p.Name, p.Table, made)
+	if r.Outcome == history.Committed {
+		r.Affected = int64(len(made))
+	}
+	return r
+}
+
+// insert inserts rows, all or none.
+func (n *session) insert(ctx context.Context, doing string, t *rows.Table, made []rows.Row) store.Reply {
+	if len(made) == 0 {
+		return committed()
+	}
+	command, err := n.insertion(ctx, t, made)
+	if err != nil {
+		return refusedBy(doing, err)
+	}
+	inserted, r := n.write(ctx, doing, command)
+	if inserted == 0 && (r.Outcome == history.Committed || r.Class == classNotReplicated) {
+		return refusedBy(doing, t.Exists())
+	}
+	return r
+}
+
+func (n *session) runPut(ctx context.Context, p *rows.Plan, call *store.Call) store.Reply {
+	made, err := n.made(p, call.Parameters, nowhere{})
+	if err == nil {
+		err = p.Table.Allow(made[0])
+	}
+	if err != nil {
+		return refusedBy(p.Name, err)
+	}
+	_, r := n.write(ctx, p.Name, goredis.NewCmd(ctx, "set", n.keyOf(p.Table, made[0]), valueOf(made[0])))
+	if r.Outcome == history.Committed {
+		r.Affected = 1
+	}
+	return r
+}
+
+func (n *session) runDelete(ctx context.Context, p *rows.Plan, call *store.Call) store.Reply {
+	if err := n.e.Bind(p, call.Parameters, nowhere{}); err != nil {
+		return refusedBy(p.Name, err)
+	}
+	deleted, r := n.write(ctx, p.Name, goredis.NewCmd(ctx, asking("del", n.named(p))...))
+	if r.Outcome == history.Committed {
+		r.Affected = deleted
+	}
+	return r
+}
+
+// named are the keys of the rows that a statement, whose conditions are bound, names.
+func (n *session) named(p *rows.Plan) (keys []string) {
+	n.e.Keys(p, func(key []rows.Value) bool {
+		keys = append(keys, n.key(p.Table, key))
+		return true
+	})
+	return keys
+}
+
+// write does one command that writes. The answer is its number, if it has one.
+func (n *session) write(ctx context.Context, doing string, command *goredis.Cmd) (answer int64, r store.Reply) {
+	all, wait := n.confirmed(ctx, command)
+	lost := n.link.do(ctx, all...)
+	switch err := command.Err(); {
+	case lost != nil:
+		return 0, n.link.lost(doing, lost)
+	case err != nil:
+		return 0, answered(doing, err)
+	}
+	answer, _ = command.Val().(int64)
+	return answer, n.confirm(doing, wait)
+}
+
+// confirmed are commands with the WAIT that the address asks for, nil for none.
+func (n *session) confirmed(ctx context.Context, commands ...goredis.Cmder) (all []goredis.Cmder, wait *goredis.Cmd) {
+	if n.wait == 0 {
+		return commands, nil
+	}
+	wait = goredis.NewCmd(ctx, "wait", n.wait, n.waitFor.Milliseconds())
+	return append(commands, wait), wait
+}
+
+// confirm is the reply to what was done. If too few replicas have it in time, it is done and
+// not acknowledged as the address asks: "the command will always return the number of replicas
+// that acknowledged the write commands" (manual, "WAIT").
+func (n *session) confirm(doing string, wait *goredis.Cmd) store.Reply {
+	if wait == nil {
+		return committed()
+	}
+	have, err := wait.Int()
+	switch {
+	case err != nil:
+		r := answered(doing+", wait", err)
+		r.Outcome = history.Unknown // the write was done
+		return r
+	case have < n.wait:
+		return store.Reply{Class: classNotReplicated, Err: failed(doing, fmt.Errorf("%d of %d replicas have it after %s", have, n.wait, n.waitFor))}
+	}
+	return committed()
+}
+
+// Insert implements store.Session.
+func (n *session) Insert(ctx context.Context, of store.Rows) store.Reply {
+	t, made, err := n.rowsOf(&of)
+	if err != nil {
+		return refusedBy("insert", err)
+	}
+	return n.done(n.insert(ctx, "insert", t, made))
+}
+
+// Load implements store.Session: there is no faster way.
+func (n *session) Load(ctx context.Context, of store.Rows) store.Reply { return n.Insert(ctx, of) }
+
+// nowhere is a rows.Reader for statements that are a transaction of their own, in which no
+// earlier one has left anything.
+type nowhere struct{}
+
+// Row implements rows.Reader.
+func (nowhere) Row(*rows.Table, []rows.Value) (row rows.Row, there bool, err error) {
+	return row, false, nil
+}
+
+// refusedBy is the reply to what was refused before anything was sent that writes, or by a
+// constraint.
+func refusedBy(doing string, err error) store.Reply {
+	var v *rows.Violation
+	switch {
+	case errors.Is(err, errManyRows):
+		return refused(classTooLarge, doing, err)
+	case !errors.As(err, &v):
+		return refused(store.ClassOther, doing, err)
+	}
+	r := refused(store.ClassOther, doing, err)
+	if r.Violated = v.Kind; v.Kind == store.Unique {
+		r.Class = store.ClassDuplicate
+	}
+	return r
+}
