@@ -1,9 +1,12 @@
 package runner
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
 	"errors"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -213,6 +216,7 @@ func TestServers(t *testing.T) {
 		{"postgres:1", true, []string{"", atReading}},
 		{"mariadb:1", true, []string{"", atReading}},
 		{"cassandra:1", true, []string{atReading}},
+		{"redis:1,appendfsync=always", true, []string{"", atReading}},
 	} {
 		t.Run(servers.spec, func(t *testing.T) {
 			t.Parallel() // they mostly wait
@@ -222,8 +226,11 @@ func TestServers(t *testing.T) {
 			}
 			t.Run("Replaced", func(t *testing.T) {
 				intrude(t, func(t *testing.T) string {
-					if strings.HasPrefix(c.Address(), "mongodb:") {
+					switch scheme, _, _ := strings.Cut(c.Address(), "://"); scheme {
+					case "mongodb":
 						dropAll(t, c.Address())
+					case "redis":
+						flushAll(t, c.Node("n1").Address())
 					}
 					return c.Address()
 				}, servers.replaced...)
@@ -245,6 +252,20 @@ func dropAll(t *testing.T, address string) {
 	}
 	if err := client.Disconnect(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// flushAll removes what clients wrote on after the mark was deleted: Redis has no schema that
+// refuses it.
+func flushAll(t *testing.T, server string) {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server)
+	expect.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "FLUSHALL\r\n")
+	expect.NoError(t, err)
+	if answer, err := bufio.NewReader(conn).ReadString('\n'); err != nil || answer != "+OK\r\n" {
+		t.Errorf("FLUSHALL answers %q, %v", answer, err)
 	}
 }
 

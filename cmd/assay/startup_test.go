@@ -17,7 +17,7 @@ import (
 const (
 	ownInit  = 4 << 10
 	anyInit  = 64 << 10
-	allInits = 3 << 20
+	allInits = 3200 << 10
 )
 
 // heavyInits are the packages of others that allocate more than anyInit, and how much they

@@ -17,6 +17,7 @@ import (
 	"assay/driver/mongodb"
 	"assay/driver/mysql"
 	"assay/driver/postgres"
+	"assay/driver/redis"
 	"assay/driver/rest"
 	"assay/driver/sqldb"
 	"assay/driver/sqlite"
@@ -142,6 +143,12 @@ func otherDrivers() []Driver {
 			Parameters: "consistency, replication (the copies of each row), tls, tlsCAFile, tlsCertFile and tlsKeyFile",
 			Statistics: cassandra.OpenStatistics,
 			Open:       cassandra.Open, Lacks: cassandra.Lacks(),
+		},
+		{
+			Name: "redis", Schemes: []string{"redis", "rediss", "redis+sentinel"}, Example: "redis+sentinel://host:26379,host2/NAME", Summary: "Redis, alone (redis://host) or a primary that Sentinels watch",
+			Parameters: "prefix (of all keys); wait (how many replicas have a write before it counts as acknowledged) and waitMS; with rediss tlsCAFile, tlsCertFile and tlsKeyFile; with redis+sentinel db",
+			Statistics: redis.OpenStatistics,
+			Open:       redis.Open, Lacks: redis.Lacks(),
 		},
 		{
 			Name: "foundationdb", Schemes: []string{"fdb"}, Example: "fdb:///etc/foundationdb/fdb.cluster", Summary: "FoundationDB, in builds with its client library (-tags foundationdb)",
