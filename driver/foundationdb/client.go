@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"assay/driver/ordered"
 	"assay/driver/rows"
 	"assay/history"
 	"assay/store"
@@ -15,7 +16,7 @@ import (
 // client is a store.Session. It holds no connection, since there is one for all.
 type client struct {
 	*database
-	plans []*plan
+	plans []*ordered.Plan
 }
 
 // Session implements store.Database, and makes sure that there is a schema of ours.
@@ -53,7 +54,7 @@ func (n *client) perform(ctx context.Context, doing string, work func(*transacti
 		return notBegun(ctx, err)
 	}
 	defer t.end()
-	if err = t.guard(n.mark()); err == nil {
+	if err = t.guard(n.layout.Mark()); err == nil {
 		err = work(t)
 	}
 	if err == nil {
@@ -78,9 +79,9 @@ func (t *transaction) refusal(doing string, err error) store.Reply {
 		r := refused(store.ClassOther, doing, err)
 		r.Violated = v.Kind
 		return r
-	case errors.Is(err, errLongList):
+	case errors.Is(err, ordered.ErrLongList):
 		return refused(classTooLong, doing, err)
-	case errors.Is(err, errManyRows):
+	case errors.Is(err, ordered.ErrManyRows):
 		return refused(classTooLarge, doing, err)
 	}
 	return t.failure(doing, err)
@@ -104,9 +105,9 @@ func (n *client) Run(ctx context.Context, call store.Call) store.Reply {
 }
 
 // step does one call.
-func (n *client) step(x *execution, call *store.Call) (changed int64, err error) {
+func (n *client) step(x *ordered.Execution, call *store.Call) (changed int64, err error) {
 	err = call.Counted(func(row func(store.Row) error) (err error) {
-		changed, err = x.do(n.plans[call.Statement], call.Parameters, row)
+		changed, err = x.Do(n.plans[call.Statement], call.Parameters, row)
 		return err
 	})
 	return changed, err
@@ -122,9 +123,9 @@ const renewAge = 2 * time.Second
 // seconds: "The effect of long and large transactions can be achieved using short and small
 // transactions" (manual, "Known Limitations", "Long running transactions"). No error is met
 // by that, and none is passed over. What is given when all was read is of one version.
-func (n *client) ask(ctx context.Context, p *plan, call *store.Call) store.Reply {
+func (n *client) ask(ctx context.Context, p *ordered.Plan, call *store.Call) store.Reply {
 	given := 0
-	var r *reading
+	var r *ordered.Reading
 	for over := false; !over; {
 		t, err := n.operate(ctx)
 		if err != nil {
@@ -134,15 +135,15 @@ func (n *client) ask(ctx context.Context, p *plan, call *store.Call) store.Reply
 		switch {
 		case err != nil:
 		case r == nil:
-			r, err = x.reading(p, call.Parameters, func(row store.Row) error { given++; return call.Row(row) })
+			r, err = x.Reading(p, call.Parameters, func(row store.Row) error { given++; return call.Row(row) })
 		default:
-			r.execution = x
+			r.Execution = x
 		}
-		for began := time.Now(); err == nil && !over && (!r.streams() || time.Since(began) < renewAge); {
-			over, err = r.step()
+		for began := time.Now(); err == nil && !over && (!r.Streams() || time.Since(began) < renewAge); {
+			over, err = r.Step()
 		}
 		if err == nil && over {
-			if err = r.finish(); err == nil {
+			if err = r.Finish(); err == nil {
 				err = call.Wanted(given)
 			}
 		}
@@ -162,8 +163,8 @@ func (n *client) ask(ctx context.Context, p *plan, call *store.Call) store.Reply
 func (n *client) Insert(ctx context.Context, of store.Rows) store.Reply {
 	f, begun := n.forms[of.Table], false
 	reply := committed()
-	wrong := f.parts(&of, func(part []rows.Row) bool {
-		reply = n.perform(ctx, "insert", func(t *transaction) error { return n.execution(t.Transaction, t.Transaction).add(f, part) })
+	wrong := f.Parts(&of, limits(), func(part []rows.Row) bool {
+		reply = n.perform(ctx, "insert", func(t *transaction) error { return n.execution(t.Transaction, t.Transaction).Add(f, part) })
 		if reply.Outcome != history.Committed && begun {
 			reply.Outcome, reply.Violated = history.Unknown, store.NoViolation
 		}
@@ -186,10 +187,11 @@ func (n *client) Load(ctx context.Context, of store.Rows) store.Reply { return n
 // time. What is refused was read at one version, and nothing is committed then.
 func (n *client) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	r := n.perform(ctx, "batch", func(t *transaction) error {
-		asked := &ahead{keys: inTransaction{t.Transaction, t.Transaction}, asked: map[string]func() ([]byte, error){}}
-		x := &execution{forms: n.forms, keys: asked}
+		x := n.execution(t.Transaction, t.Transaction)
+		asked := ordered.NewAhead(x.Keys)
+		x.Keys = asked
 		for i := range b.Calls {
-			asked.ask(n.plans[b.Calls[i].Statement], &x.e, b.Calls[i].Parameters)
+			asked.Ask(n.plans[b.Calls[i].Statement], b.Calls[i].Parameters)
 		}
 		for i := range b.Calls {
 			if _, err := n.step(x, &b.Calls[i]); err != nil {
@@ -216,7 +218,7 @@ func (n *client) Transaction(ctx context.Context, _ bool, work func(context.Cont
 // underWay is a store.Transaction.
 type underWay struct {
 	client    *client
-	execution *execution
+	execution *ordered.Execution
 }
 
 func (u underWay) Do(_ context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (int64, error) {

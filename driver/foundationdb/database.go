@@ -13,18 +13,19 @@ import (
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
+	"assay/driver/ordered"
 	"assay/driver/rows"
 	"assay/store"
 )
 
 var _ store.Engined = (*database)(nil)
 
-// database is a store.Database under ("assay", the workload's name); see form.
+// database is a store.Database under ("assay", the workload's name); see ordered.Form.
 type database struct {
-	layout
-	of    store.Schema
-	forms map[string]*form
-	db    fdb.Database
+	layout ordered.Layout
+	of     store.Schema
+	forms  ordered.Forms
+	db     fdb.Database
 	// tables are those that Size counts; the first is the one whose rows Find counts, and
 	// so many of the last are indexes.
 	tables  []string
@@ -46,8 +47,8 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 	if err != nil {
 		return nil, err
 	}
-	l := newLayout(o.root, of.Workload)
-	d := &database{layout: l, of: of, forms: newForms(l, &of), riskyReads: o.riskyReads}
+	l := ordered.NewLayout(o.root, of.Workload)
+	d := &database{layout: l, of: of, forms: ordered.NewForms(l, &of), riskyReads: o.riskyReads}
 	var indexes []string
 	for _, t := range of.Tables {
 		d.tables = append(d.tables, t.Name)
@@ -110,14 +111,14 @@ func (d *database) CreateOn(ctx context.Context, mark store.Marker, engine strin
 // Load implements store.Database.
 func (d *database) Load(ctx context.Context, of store.Rows) (err error) {
 	f := d.forms[of.Table]
-	wrong := f.parts(&of, func(part []rows.Row) bool {
+	wrong := f.Parts(&of, limits(), func(part []rows.Row) bool {
 		_, err = d.change(ctx, "load "+of.Table, func(t *transaction) error {
 			if _, err := d.ours(t); err != nil {
 				return err
 			}
 			x := d.execution(t.Transaction, t.Transaction)
 			for _, row := range part {
-				if err := x.write(f, nil, row); err != nil {
+				if err := x.Write(f, nil, row); err != nil {
 					return err
 				}
 			}
@@ -134,29 +135,29 @@ type inTransaction struct {
 	write fdb.Transaction
 }
 
-func (h inTransaction) get(key []byte) func() ([]byte, error) { return h.read.Get(fdb.Key(key)).Get }
+func (h inTransaction) Get(key []byte) func() ([]byte, error) { return h.read.Get(fdb.Key(key)).Get }
 
-func (h inTransaction) scan(begin, end []byte, limit int, reverse bool) ([]pair, error) {
+func (h inTransaction) Scan(begin, end []byte, limit int, reverse bool) ([]ordered.Pair, error) {
 	found, err := h.read.GetRange(keyRange(begin, end), fdb.RangeOptions{Limit: limit, Mode: fdb.StreamingModeExact, Reverse: reverse}).GetSliceWithError()
-	pairs := make([]pair, len(found))
+	pairs := make([]ordered.Pair, len(found))
 	for i, kv := range found {
-		pairs[i] = pair{kv.Key, kv.Value}
+		pairs[i] = ordered.Pair{Key: kv.Key, Value: kv.Value}
 	}
 	return pairs, err
 }
 
-func (h inTransaction) set(key, value []byte) { h.write.Set(fdb.Key(key), value) }
-func (h inTransaction) clear(key []byte)      { h.write.Clear(fdb.Key(key)) }
+func (h inTransaction) Set(key, value []byte) { h.write.Set(fdb.Key(key), value) }
+func (h inTransaction) Clear(key []byte)      { h.write.Clear(fdb.Key(key)) }
 
 // execution does statements that read and write so.
-func (d *database) execution(read fdb.ReadTransaction, write fdb.Transaction) *execution {
-	return &execution{forms: d.forms, keys: inTransaction{read, write}}
+func (d *database) execution(read fdb.ReadTransaction, write fdb.Transaction) *ordered.Execution {
+	return &ordered.Execution{Forms: d.forms, Keys: inTransaction{read, write}, Limits: limits()}
 }
 
 // viewing does statements that read alone. Its reads are snapshot reads, which see the same
 // version as others: only the conflict ranges are spared, and a transaction that is not
 // committed has no use for them, nor for what it has read.
-func (d *database) viewing(t *transaction) (*execution, error) {
+func (d *database) viewing(t *transaction) (*ordered.Execution, error) {
 	return d.execution(t.Snapshot(), t.Transaction), t.Options().SetReadYourWritesDisable()
 }
 
@@ -193,7 +194,7 @@ func (d *database) View(ctx context.Context, read func(store.Reader) error) erro
 	}
 	defer again.close()
 	for _, c := range v.ranges {
-		if err := again.table(c.begin, c.end, func([]byte, []byte) error { return nil }); err != nil {
+		if err := again.table(c[0], c[1], func([]byte, []byte) error { return nil }); err != nil {
 			return told(ctx, "read", err)
 		}
 	}
@@ -207,7 +208,7 @@ func (d *database) View(ctx context.Context, read func(store.Reader) error) erro
 type viewReader struct {
 	*database
 	reader *reader
-	ranges []cursor // that were read
+	ranges [][2][]byte // that were read
 }
 
 func (v *viewReader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
@@ -220,17 +221,18 @@ func (v *viewReader) Read(ctx context.Context, s store.Statement, row func(store
 		return err
 	}
 	p.Sorted = p.Sorted && !p.Backwards() // a range is read from its beginning
-	x := &execution{forms: v.forms}
-	r, err := x.reading(p, parameters, row)
+	x := &ordered.Execution{Forms: v.forms, Limits: limits()}
+	r, err := x.Reading(p, parameters, row)
 	if err != nil {
 		return err
 	}
-	v.ranges = append(v.ranges, r.cursor)
-	err = v.reader.table(r.cursor.begin, r.cursor.end, r.take)
+	begin, end := r.Range()
+	v.ranges = append(v.ranges, [2][]byte{begin, end})
+	err = v.reader.table(begin, end, r.Take)
 	var own rowError
 	switch {
 	case err == nil:
-		return r.finish()
+		return r.Finish()
 	case errors.As(err, &own):
 		return own.error
 	default:
@@ -255,12 +257,12 @@ func (d *database) Audit(ctx context.Context, read func(store.Reader) error) err
 }
 
 // auditReader is a store.Reader in one transaction.
-type auditReader struct{ *execution }
+type auditReader struct{ *ordered.Execution }
 
 func (a auditReader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
-	p, err := compile(a.forms, &s, true)
+	p, err := compile(a.Forms, &s, true)
 	if err == nil {
-		_, err = a.do(p, parameters, row)
+		_, err = a.Do(p, parameters, row)
 	}
 	switch code := codeOf(err); code {
 	case 0:

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/apple/foundationdb/bindings/go/src/fdb/tuple"
 
 	"assay/driver/drivertest"
+	"assay/driver/ordered"
 	"assay/driver/rows"
 	"assay/history"
 	"assay/internal/expect"
@@ -75,14 +77,14 @@ func beside(t *testing.T, work func(tr fdb.Transaction)) {
 // official tuple layer.
 func foreign(work string) (make, intact func(t *testing.T)) {
 	key := fdb.Key(tuple.Tuple{"assay-test", work, "mine", 7}.Pack())
-	l := newLayout("assay-test", work)
+	l := ordered.NewLayout("assay-test", work)
 	make = func(t *testing.T) {
 		beside(t, func(tr fdb.Transaction) { tr.Set(key, []byte("treasure")) })
 		t.Cleanup(func() { beside(t, func(tr fdb.Transaction) { tr.Clear(key) }) })
 	}
 	intact = func(t *testing.T) {
 		beside(t, func(tr fdb.Transaction) {
-			found := tr.GetRange(keyRange(l.bounds()), fdb.RangeOptions{}).GetSliceOrPanic()
+			found := tr.GetRange(keyRange(l.Bounds()), fdb.RangeOptions{}).GetSliceOrPanic()
 			if len(found) != 1 || string(found[0].Key) != string(key) || string(found[0].Value) != "treasure" {
 				t.Errorf("the foreign key was touched: %v", found)
 			}
@@ -160,18 +162,32 @@ func TestLargeBatchOfCandles(t *testing.T) {
 
 // TestKeysAreThoseOfTheTupleLayer compares with the official one.
 func TestKeysAreThoseOfTheTupleLayer(t *testing.T) {
-	l := newLayout("assay", "isolation")
-	for _, n := range numbers() {
+	l := ordered.NewLayout("assay", "isolation")
+	for _, n := range []int64{0, 1, -1, 255, 256, -255, -256, 1 << 40, -1 << 40, math.MaxInt64, math.MinInt64 + 1, math.MinInt64} {
 		want := tuple.Tuple{"assay", "isolation", "member", n, -n}.Pack()
-		if got := l.key("member", n, -n); string(got) != string(want) {
+		if got := l.Key("member", n, -n); string(got) != string(want) {
 			t.Errorf("the key of %d is %x, the tuple layer's %x", n, got, want)
 		}
 	}
-	id := entity.IDOf(1, 2)
+	id, schema := entity.IDOf(1, 2), entity.Schema()
+	form := ordered.NewForms(ordered.NewLayout("assay", "entity"), &schema)["entity"]
+	e := entity.Entity{ID: id}
 	want := tuple.Tuple{"assay", "entity", "entity", tuple.UUID(id)}.Pack()
-	if got := entityForm().keyFrom([]rows.Value{{Text: string(id[:])}}); string(got) != string(want) {
+	if got := form.Key(rowOf(form, e.Values()...)); string(got) != string(want) {
 		t.Errorf("the key of %v is %x, the tuple layer's %x", id, got, want)
 	}
+}
+
+// rowOf is a row of values in the order of the columns.
+func rowOf(f *ordered.Form, values ...store.Value) rows.Row {
+	columns, err := f.Places(f.Names())
+	var e rows.Evaluation
+	if err := errors.Join(err, e.Given(f.Table, columns, values)); err != nil {
+		panic(err)
+	}
+	row := f.Make()
+	f.Write(row, columns, e.Values)
+	return row
 }
 
 // TestUnreachable: a cluster file that nobody is behind, and one that is not
@@ -218,9 +234,9 @@ func TestBarrier(t *testing.T) {
 		late, err := begin(ctx, d.db)
 		expect.NoError(t, err)
 		defer late.end()
-		expect.NoError(t, late.guard(d.mark()))
+		expect.NoError(t, late.guard(d.layout.Mark()))
 		account := d.forms["account"]
-		if err := d.execution(late.Transaction, late.Transaction).add(account, []rows.Row{rowOf(account, store.OfInts(1, 10, 0)...)}); settled != (err != nil) {
+		if err := d.execution(late.Transaction, late.Transaction).Add(account, []rows.Row{rowOf(account, store.OfInts(1, 10, 0)...)}); settled != (err != nil) {
 			t.Fatalf("prepared: %v", err)
 		}
 		if !settled {
@@ -229,7 +245,7 @@ func TestBarrier(t *testing.T) {
 			}
 			continue
 		}
-		late.Set(fdb.Key(d.key("row", 1)), nil)
+		late.Set(fdb.Key(d.layout.Key("row", 1)), nil)
 		expect.NoError(t, d.Settle(ctx))
 		if err := late.commit(); codeOf(err) != codeNotCommitted {
 			t.Errorf("a transaction from before the barrier: %v, want a conflict", err)
@@ -245,7 +261,7 @@ func TestReadInSeveralTransactions(t *testing.T) {
 	form := d.forms["row"]
 	set := func(tr fdb.Transaction, key, value int64) {
 		row := rowOf(form, store.OfInts(key, value)...)
-		tr.Set(fdb.Key(form.key(row)), form.value(row))
+		tr.Set(fdb.Key(form.Key(row)), form.Value(row))
 	}
 	const most, batch = 20_000, 2000 // far more than one answer of the server holds
 	for first := int64(0); first < most; first += batch {

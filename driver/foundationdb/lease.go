@@ -37,7 +37,7 @@ func (p *database) readLease(t *transaction) (*store.Lease, *lease, int64, error
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	value, err := t.Get(fdb.Key(p.lease())).Get()
+	value, err := t.Get(fdb.Key(p.layout.Lease())).Get()
 	if err != nil || value == nil {
 		return nil, nil, now, err
 	}
@@ -52,7 +52,7 @@ func (p *database) readLease(t *transaction) (*store.Lease, *lease, int64, error
 func (p *database) setLease(t *transaction, l lease) error {
 	value, err := json.Marshal(l)
 	if err == nil {
-		t.Set(fdb.Key(p.lease()), value)
+		t.Set(fdb.Key(p.layout.Lease()), value)
 	}
 	return err
 }
@@ -63,7 +63,7 @@ func (p *database) admit(t *transaction) error {
 	if err != nil {
 		return err
 	}
-	return l.Admit(p.name, p.taken.Holder().Token)
+	return l.Admit(p.layout.Name, p.taken.Holder().Token)
 }
 
 // Lease reads the lease.
@@ -91,7 +91,7 @@ func (p *database) TakeLease(ctx context.Context, holder store.Holder, ttl time.
 		if err != nil {
 			return err
 		}
-		if err := l.MayTake(p.name, holder, gone); err != nil {
+		if err := l.MayTake(p.layout.Name, holder, gone); err != nil {
 			return err
 		}
 		return p.setLease(t, lease{Holder: holder, Since: time.Now().UnixNano(), Expires: now + versions(ttl)})
@@ -109,7 +109,7 @@ func (p *database) RenewLease(ctx context.Context, token string, ttl time.Durati
 		if err != nil {
 			return err
 		}
-		if err := l.MayRenew(p.name, token); err != nil {
+		if err := l.MayRenew(p.layout.Name, token); err != nil {
 			return err
 		}
 		kept.Expires = now + versions(ttl)
@@ -123,12 +123,9 @@ func (p *database) ReleaseLease(ctx context.Context, token string) error {
 	_, err := p.change(ctx, "release the lease", func(t *transaction) error {
 		l, _, _, err := p.readLease(t)
 		if err == nil && l != nil && l.Token == token {
-			t.Clear(fdb.Key(p.lease()))
+			t.Clear(fdb.Key(p.layout.Lease()))
 		}
 		return err
 	})
 	return err
 }
-
-// lease is the key of the lease.
-func (l layout) lease() []byte { return l.key(tableLease) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
+	"assay/driver/ordered"
 	"assay/internal/wait"
 )
 
@@ -37,12 +38,12 @@ func (p *database) beginPass(ctx context.Context) (*reader, error) {
 		r.close()
 		return nil, err
 	}
-	value, err := encodeMark(*mark)
+	value, err := ordered.EncodeMark(*mark)
 	if err != nil {
 		r.close()
 		return nil, err
 	}
-	r.add(p.mark(), value)
+	r.add(p.layout.Mark(), value)
 	return r, nil
 }
 
@@ -54,7 +55,7 @@ func (p *database) count(ctx context.Context, table string) (rows, bytes int64, 
 	if err := r.open(); err != nil {
 		return 0, 0, err
 	}
-	begin, end := p.rows(table)
+	begin, end := p.layout.Rows(table)
 	err = r.table(begin, end, func(key, value []byte) error {
 		rows++
 		bytes += int64(len(key) + len(value))

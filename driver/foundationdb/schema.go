@@ -11,6 +11,7 @@ import (
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
+	"assay/driver/ordered"
 	"assay/internal/wait"
 	"assay/store"
 )
@@ -20,31 +21,31 @@ func keyRange(begin, end []byte) fdb.KeyRange {
 }
 
 func (p *database) foreign() error {
-	return &store.ForeignError{Name: p.name,
+	return &store.ForeignError{Name: p.layout.Name,
 		Hint: "choose another one with ?prefix=NAME in the address, or clear its keys yourself"}
 }
 
 // readMark returns nil if there is no key under the prefix but the lease's, and
 // *store.ForeignError if there are others and no mark.
 func (p *database) readMark(t *transaction) (*store.Marker, error) {
-	value, err := t.Get(fdb.Key(p.mark())).Get()
+	value, err := t.Get(fdb.Key(p.layout.Mark())).Get()
 	if err != nil {
 		return nil, err
 	}
 	if value != nil {
-		mark, ok := decodeMark(value)
+		mark, ok := ordered.DecodeMark(value)
 		if !ok {
 			return nil, p.foreign()
 		}
 		return &mark, nil
 	}
 	// Only now: this conflicts with whoever makes the first key.
-	keys, err := t.GetRange(keyRange(p.bounds()), fdb.RangeOptions{Limit: 2}).GetSliceWithError()
+	keys, err := t.GetRange(keyRange(p.layout.Bounds()), fdb.RangeOptions{Limit: 2}).GetSliceWithError()
 	if err != nil {
 		return nil, err
 	}
 	for _, kv := range keys {
-		if !bytes.Equal(kv.Key, p.lease()) {
+		if !bytes.Equal(kv.Key, p.layout.Lease()) {
 			return nil, p.foreign()
 		}
 	}
@@ -53,9 +54,9 @@ func (p *database) readMark(t *transaction) (*store.Marker, error) {
 
 // clear clears everything under the prefix but the lease.
 func (p *database) clear(t *transaction) {
-	begin, end := p.bounds()
-	t.ClearRange(keyRange(begin, p.lease()))
-	t.ClearRange(keyRange(append(p.lease(), 0), end))
+	begin, end := p.layout.Bounds()
+	t.ClearRange(keyRange(begin, p.layout.Lease()))
+	t.ClearRange(keyRange(append(p.layout.Lease(), 0), end))
 }
 
 // removable gives *store.HeldError if another holds the lease, and
@@ -64,13 +65,13 @@ func (p *database) removable(t *transaction) error {
 	if err := p.admit(t); err != nil {
 		return err
 	}
-	for _, gap := range p.gaps(p.tables) {
+	for _, gap := range p.layout.Gaps(p.tables) {
 		keys, err := t.GetRange(keyRange(gap[0], gap[1]), fdb.RangeOptions{Limit: 1}).GetSliceWithError()
 		if err != nil {
 			return err
 		}
 		if len(keys) > 0 {
-			return &store.ForeignError{Name: p.name, Others: []string{"key " + fdb.Printable(keys[0].Key)},
+			return &store.ForeignError{Name: p.layout.Name, Others: []string{"key " + fdb.Printable(keys[0].Key)},
 				Hint: "clear it or move it, or choose another prefix with ?prefix=NAME in the address"}
 		}
 	}
@@ -96,7 +97,7 @@ func (p *database) Removable(ctx context.Context) error {
 func (p *database) ours(t *transaction) (*store.Marker, error) {
 	mark, err := p.readMark(t)
 	if err == nil && mark == nil {
-		err = &store.NoSchemaError{Name: p.name}
+		err = &store.NoSchemaError{Name: p.layout.Name}
 	}
 	return mark, err
 }
@@ -163,7 +164,7 @@ func told(ctx context.Context, doing string, err error) error {
 // Create clears the prefix, but for the lease, and sets the mark, in one
 // transaction. Clearing a range costs the same whatever it holds.
 func (p *database) Create(ctx context.Context, mark store.Marker) error {
-	value, err := encodeMark(mark)
+	value, err := ordered.EncodeMark(mark)
 	if err != nil {
 		return fmt.Errorf("foundationdb: create: %w", err)
 	}
@@ -175,7 +176,7 @@ func (p *database) Create(ctx context.Context, mark store.Marker) error {
 			return err
 		}
 		p.clear(t)
-		t.Set(fdb.Key(p.mark()), value)
+		t.Set(fdb.Key(p.layout.Mark()), value)
 		return nil
 	})
 	return err
@@ -189,11 +190,11 @@ func (p *database) FinishLoad(ctx context.Context) error {
 			return err
 		}
 		mark.Loaded = true
-		value, err := encodeMark(*mark)
+		value, err := ordered.EncodeMark(*mark)
 		if err != nil {
 			return err
 		}
-		t.Set(fdb.Key(p.mark()), value)
+		t.Set(fdb.Key(p.layout.Mark()), value)
 		return nil
 	})
 	return err
@@ -209,7 +210,7 @@ func (p *database) Drop(ctx context.Context) error {
 		if err := p.removable(t); err != nil {
 			return err
 		}
-		t.ClearRange(keyRange(p.bounds()))
+		t.ClearRange(keyRange(p.layout.Bounds()))
 		return nil
 	})
 	return err
@@ -264,7 +265,7 @@ func (p *database) look(ctx context.Context, doing string, read func(*transactio
 // (NativeAPI.actor.cpp, tryCommit and commitDummyTransaction).
 func (p *database) Settle(ctx context.Context) error {
 	version, err := p.change(ctx, "settle", func(t *transaction) error {
-		return t.AddWriteConflictKey(fdb.Key(p.mark()))
+		return t.AddWriteConflictKey(fdb.Key(p.layout.Mark()))
 	})
 	if err != nil {
 		return fmt.Errorf("a commit that was abandoned may still be in flight: %w", err)
@@ -311,7 +312,7 @@ func (p *database) Size(ctx context.Context) (store.Size, error) {
 		return store.Size{}, err
 	}
 	// An empty schema takes something as well.
-	size := store.Size{Rows: map[string]int64{}, Measured: measured, Bytes: int64(len(p.mark()))}
+	size := store.Size{Rows: map[string]int64{}, Measured: measured, Bytes: int64(len(p.layout.Mark()))}
 	for i, table := range p.tables {
 		rows, bytes, err := p.count(ctx, table)
 		if err != nil {

@@ -67,3 +67,14 @@ func TestReplicas(t *testing.T) {
 		}
 	}
 }
+
+func TestEngines(t *testing.T) {
+	for want, p := range map[string]store.Product{
+		"ssd-2":       {Settings: []store.Setting{{Name: "isolation", Value: level}, {Name: "storage_engine", Value: "ssd-2"}}},
+		unnamedEngine: {Settings: []store.Setting{{Name: "isolation", Value: level}}},
+	} {
+		if got := engines(p); !slices.Equal(got, []string{want}) {
+			t.Errorf("the engines of %+v are %q, want %q", p, got, want)
+		}
+	}
+}

@@ -1,4 +1,9 @@
-package foundationdb
+// Package ordered does statements on rows that lie in the keys and values of a database whose
+// keys are in order, planned by package rows: how keys and values are made of rows, which keys
+// a statement reads and writes, and the entries of indexes.
+//
+// It must not know any driver, nor how keys are read, written and committed, which is one's.
+package ordered
 
 import (
 	"encoding/binary"
@@ -12,8 +17,8 @@ import (
 
 // Tables that are no schema's, the third element of a key.
 const (
-	tableLease = "lease"
-	tableMark  = "mark"
+	TableLease = "lease"
+	TableMark  = "mark"
 )
 
 // The type codes of the tuple layer that are used here (FoundationDB, "Data
@@ -26,26 +31,29 @@ const (
 	maxInt = 8
 )
 
-// layout knows the keys of one workload.
-type layout struct {
+// Layout knows the keys of one workload.
+type Layout struct {
 	// prefix is the tuple (root, workload); all keys begin with it.
 	prefix []byte
-	// name is the prefix as a person would write it.
-	name string
+	// Name is the prefix as a person would write it.
+	Name string
 }
 
-func newLayout(root, work string) layout {
-	return layout{prefix: appendText(appendText(nil, root), work), name: fmt.Sprintf("the prefix (%q, %q)", root, work)}
+// NewLayout is the layout of a workload's keys below a root, neither of which has a zero
+// byte.
+func NewLayout(root, work string) Layout {
+	return Layout{prefix: appendText(appendText(nil, root), work), Name: fmt.Sprintf("the prefix (%q, %q)", root, work)}
 }
 
-// bounds are the first key and the first beyond of everything under the prefix.
-func (l layout) bounds() (begin, end []byte) { return l.prefix, beyond(l.prefix) }
+// Bounds are the first key and the first beyond of everything under the prefix.
+func (l Layout) Bounds() (begin, end []byte) { return l.prefix, beyond(l.prefix) }
 
-// mark is the key of the mark.
-func (l layout) mark() []byte { return l.key(tableMark) }
+// Mark is the key of the mark, and Lease that of the lease.
+func (l Layout) Mark() []byte  { return l.Key(TableMark) }
+func (l Layout) Lease() []byte { return l.Key(TableLease) }
 
-// key is the key of a row.
-func (l layout) key(table string, ids ...int64) []byte {
+// Key is the key of a row with these ids.
+func (l Layout) Key(table string, ids ...int64) []byte {
 	key := make([]byte, 0, len(l.prefix)+len(table)+2+len(ids)*(1+maxInt))
 	key = appendText(append(key, l.prefix...), table)
 	for _, id := range ids {
@@ -54,17 +62,17 @@ func (l layout) key(table string, ids ...int64) []byte {
 	return key
 }
 
-// rows are the bounds of all rows of a table whose ids begin with these.
-func (l layout) rows(table string, ids ...int64) (begin, end []byte) {
-	return within(l.key(table, ids...))
+// Rows are the bounds of all rows of a table whose ids begin with these.
+func (l Layout) Rows(table string, ids ...int64) (begin, end []byte) {
+	return within(l.Key(table, ids...))
 }
 
-// gaps are the bounds of all that is under the prefix and in none of these tables, the
+// Gaps are the bounds of all that is under the prefix and in none of these tables, the
 // mark's and the lease's.
-func (l layout) gaps(tables []string) (gaps [][2][]byte) {
-	begin, end := l.bounds()
-	for _, table := range slices.Sorted(slices.Values(append([]string{tableLease, tableMark}, tables...))) {
-		key := l.key(table)
+func (l Layout) Gaps(tables []string) (gaps [][2][]byte) {
+	begin, end := l.Bounds()
+	for _, table := range slices.Sorted(slices.Values(append([]string{TableLease, TableMark}, tables...))) {
+		key := l.Key(table)
 		gaps = append(gaps, [2][]byte{begin, key})
 		begin = beyond(key)
 	}
@@ -153,18 +161,14 @@ func readWords(table string, value []byte, words []int64) error {
 	return nil
 }
 
-// maxValue is the most bytes of a value (manual, "Known Limitations": "Values
-// cannot exceed 100,000 bytes in size").
-const maxValue = 100_000
-
-// encodeMark and decodeMark are the value of the mark's key. What is no mark of
+// EncodeMark and DecodeMark are the value of the mark's key. What is no mark of
 // ours is not decoded.
-func encodeMark(m store.Marker) ([]byte, error) {
+func EncodeMark(m store.Marker) ([]byte, error) {
 	m.Created = m.Created.UTC()
 	return json.Marshal(m)
 }
 
-func decodeMark(value []byte) (m store.Marker, ok bool) {
+func DecodeMark(value []byte) (m store.Marker, ok bool) {
 	err := json.Unmarshal(value, &m)
 	m.Created = m.Created.UTC()
 	return m, err == nil && m.Workload != ""

@@ -1,4 +1,4 @@
-package foundationdb
+package ordered
 
 import (
 	"bytes"
@@ -22,12 +22,12 @@ type cursor struct {
 }
 
 // start is the cursor of a plan, with these conditions.
-func (p *plan) start(where []rows.Bound) cursor {
+func (p *Plan) start(where []rows.Bound) cursor {
 	f, table := p.form, p.form.Name
 	if p.Index >= 0 {
 		table = f.Indexes[p.Index].Name
 	}
-	order, prefix := f.Order(p.Index), f.layout.key(table)
+	order, prefix := f.Order(p.Index), f.layout.Key(table)
 	for i, n := range p.Equal {
 		prefix = f.element(prefix, order[i], where[n].Value)
 	}
@@ -46,10 +46,10 @@ func (p *plan) start(where []rows.Bound) cursor {
 	return c
 }
 
-// reading is the reading of rows for a statement, page by page.
-type reading struct {
-	*execution
-	plan   *plan
+// Reading is the reading of rows for a statement, page by page.
+type Reading struct {
+	*Execution
+	plan   *Plan
 	where  []rows.Bound
 	cursor cursor
 	// page is how many rows of a range are asked for at once.
@@ -63,8 +63,10 @@ type reading struct {
 	bytes int // of what was read
 }
 
-func (x *execution) reading(p *plan, parameters []store.Value, give func(store.Row) error) (*reading, error) {
-	r := &reading{execution: x, plan: p, page: pageRows, give: give, answer: rows.Answer{Plan: p.Plan, Totals: p.Totals(nil)}}
+// Reading begins the reading of a statement's rows, and gives them to give as they come, or
+// in Finish.
+func (x *Execution) Reading(p *Plan, parameters []store.Value, give func(store.Row) error) (*Reading, error) {
+	r := &Reading{execution: x, plan: p, page: pageRows, give: give, answer: rows.Answer{Plan: p.Plan, Totals: p.Totals(nil)}}
 	err := x.e.Bind(p.Plan, parameters, x)
 	if err != nil {
 		return nil, err
@@ -80,16 +82,19 @@ func (x *execution) reading(p *plan, parameters []store.Value, give func(store.R
 	return r, nil
 }
 
-// streams reports whether rows are given as they come.
-func (r *reading) streams() bool {
+// Range is the range of keys that is read, of a plan that was not compiled to be direct.
+func (r *Reading) Range() (begin, end []byte) { return r.cursor.begin, r.cursor.end }
+
+// Streams reports whether rows are given as they come.
+func (r *Reading) Streams() bool {
 	return r.give != nil && r.plan.Verb != store.Count && (r.plan.Sorted || !r.plan.Ordered())
 }
 
 // enough reports whether no more rows are wanted.
-func (r *reading) enough() bool { return r.streams() && r.left == 0 }
+func (r *Reading) enough() bool { return r.Streams() && r.left == 0 }
 
-// take takes a row.
-func (r *reading) take(key, value []byte) error {
+// Take takes a row.
+func (r *Reading) Take(key, value []byte) error {
 	r.bytes += len(key) + len(value)
 	row, err := r.plan.form.row(key, value)
 	if err != nil || r.enough() || !r.plan.form.Match(row, r.where) {
@@ -98,7 +103,7 @@ func (r *reading) take(key, value []byte) error {
 	switch {
 	case r.plan.Verb == store.Count:
 		return r.plan.Total(r.answer.Totals, row)
-	case r.streams():
+	case r.Streams():
 		if r.left > 0 {
 			r.left--
 		}
@@ -110,8 +115,8 @@ func (r *reading) take(key, value []byte) error {
 	}
 }
 
-// step reads a page, and reports whether it was the last.
-func (r *reading) step() (over bool, err error) {
+// Step reads a page, and reports whether it was the last.
+func (r *Reading) Step() (over bool, err error) {
 	switch {
 	case r.enough():
 		return true, nil
@@ -130,10 +135,10 @@ func (r *reading) step() (over bool, err error) {
 
 // several reads rows at the same time by their keys. One that is not there is an error
 // unless it may be missing.
-func (r *reading) several(named [][]byte, missing bool) error {
+func (r *Reading) several(named [][]byte, missing bool) error {
 	found := make([]func() ([]byte, error), len(named))
 	for i, key := range named {
-		found[i] = r.keys.get(key)
+		found[i] = r.Keys.Get(key)
 	}
 	for i, key := range named {
 		value, err := found[i]()
@@ -145,7 +150,7 @@ func (r *reading) several(named [][]byte, missing bool) error {
 		case value == nil:
 			return fmt.Errorf("table %s: an index names a row that is not there, of the key %x", r.plan.form.Name, key)
 		}
-		if err := r.take(key, value); err != nil {
+		if err := r.Take(key, value); err != nil {
 			return err
 		}
 	}
@@ -153,7 +158,7 @@ func (r *reading) several(named [][]byte, missing bool) error {
 }
 
 // rangePage reads a page of a range: rows, or entries of an index and then their rows.
-func (r *reading) rangePage() (over bool, err error) {
+func (r *Reading) rangePage() (over bool, err error) {
 	c, want := &r.cursor, r.page
 	if c.limited {
 		want = min(want, c.left)
@@ -162,29 +167,29 @@ func (r *reading) rangePage() (over bool, err error) {
 	if want <= 0 || bytes.Compare(c.begin, c.end) >= 0 {
 		return true, nil
 	}
-	found, err := r.keys.scan(c.begin, c.end, want, c.reverse)
+	found, err := r.Keys.Scan(c.begin, c.end, want, c.reverse)
 	if err != nil {
 		return false, err
 	}
 	if index := r.plan.Index; index >= 0 {
 		named := make([][]byte, len(found))
 		for i := range found {
-			if named[i], err = r.plan.form.keyOf(index, found[i].key); err != nil {
+			if named[i], err = r.plan.form.keyOf(index, found[i].Key); err != nil {
 				return false, err
 			}
-			r.bytes += len(found[i].key)
+			r.bytes += len(found[i].Key)
 		}
 		err = r.several(named, false)
 	} else {
 		for i := 0; i < len(found) && err == nil; i++ {
-			err = r.take(found[i].key, found[i].value)
+			err = r.Take(found[i].Key, found[i].Value)
 		}
 	}
 	if err != nil || len(found) < want {
 		return err == nil, err
 	}
 	c.left -= len(found)
-	if last := found[len(found)-1].key; c.reverse {
+	if last := found[len(found)-1].Key; c.reverse {
 		c.end = last
 	} else {
 		c.begin = append(last[:len(last):len(last)], 0) // the key that follows
@@ -192,12 +197,12 @@ func (r *reading) rangePage() (over bool, err error) {
 	return c.limited && c.left == 0, nil
 }
 
-// finish gives what is not given as it comes.
-func (r *reading) finish() error {
+// Finish gives what is not given as it comes.
+func (r *Reading) Finish() error {
 	switch {
 	case r.plan.Verb == store.Count:
 		return r.give(&r.answer)
-	case r.streams():
+	case r.Streams():
 		return nil
 	}
 	slices.SortStableFunc(r.kept, r.plan.Compare)

@@ -1,4 +1,4 @@
-package foundationdb
+package ordered
 
 import (
 	"encoding/binary"

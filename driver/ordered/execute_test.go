@@ -1,4 +1,4 @@
-package foundationdb
+package ordered
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 )
 
 // rowOf is a row of values in the order of the columns.
-func rowOf(f *form, values ...store.Value) rows.Row {
+func rowOf(f *Form, values ...store.Value) rows.Row {
 	columns, err := f.Places(f.Names())
 	var e rows.Evaluation
 	if err := errors.Join(err, e.Given(f.Table, columns, values)); err != nil {
@@ -33,13 +33,13 @@ type memory struct {
 	gets, scans int
 }
 
-func (m *memory) get(key []byte) func() ([]byte, error) {
+func (m *memory) Get(key []byte) func() ([]byte, error) {
 	m.gets++
 	value := m.values[string(key)]
 	return func() ([]byte, error) { return value, nil }
 }
 
-func (m *memory) scan(begin, end []byte, limit int, reverse bool) (found []pair, err error) {
+func (m *memory) Scan(begin, end []byte, limit int, reverse bool) (found []Pair, err error) {
 	m.scans++
 	names := slices.Sorted(maps.Keys(m.values))
 	if reverse {
@@ -47,14 +47,14 @@ func (m *memory) scan(begin, end []byte, limit int, reverse bool) (found []pair,
 	}
 	for _, name := range names {
 		if key := []byte(name); len(found) < limit && bytes.Compare(begin, key) <= 0 && bytes.Compare(key, end) < 0 {
-			found = append(found, pair{key, m.values[name]})
+			found = append(found, Pair{key, m.values[name]})
 		}
 	}
 	return found, nil
 }
 
-func (m *memory) set(key, value []byte) { m.values[string(key)] = value }
-func (m *memory) clear(key []byte)      { delete(m.values, string(key)) }
+func (m *memory) Set(key, value []byte) { m.values[string(key)] = value }
+func (m *memory) Clear(key []byte)      { delete(m.values, string(key)) }
 
 // trialSchema has a table as the bank's, one with indexes and texts, one with lists and one
 // with a key of two columns.
@@ -71,23 +71,26 @@ func trialSchema() store.Schema {
 	}}
 }
 
+// trialLimits are those of a trial.
+var trialLimits = Limits{Value: 100_000, Changed: 10_000_000, Part: 1_000_000}
+
 // trial does statements in memory.
 type trial struct {
 	*testing.T
-	*execution
+	*Execution
 	memory *memory
 }
 
 func newTrial(t *testing.T) *trial {
 	s, m := trialSchema(), &memory{values: map[string][]byte{}}
-	return &trial{t, &execution{forms: newForms(newLayout("assay", "trial"), &s), keys: m}, m}
+	return &trial{t, &Execution{Forms: NewForms(NewLayout("assay", "trial"), &s), Keys: m, Limits: trialLimits}, m}
 }
 
-func (x *trial) plan(s store.Statement) *plan {
+func (x *trial) plan(s store.Statement) *Plan {
 	x.Helper()
 	schema := trialSchema()
 	s.Name = "trial"
-	p, err := compile(x.forms, &s, true)
+	p, err := Compile(x.Forms, &s, true)
 	if err := errors.Join(err, schema.Check([]store.Statement{s})); err != nil {
 		x.Fatal(err)
 	}
@@ -97,7 +100,7 @@ func (x *trial) plan(s store.Statement) *plan {
 // try does a statement, and gives the rows as text.
 func (x *trial) try(s store.Statement, parameters ...store.Value) (rows []string, changed int64, err error) {
 	x.Helper()
-	changed, err = x.do(x.plan(s), parameters, func(row store.Row) error {
+	changed, err = x.Do(x.plan(s), parameters, func(row store.Row) error {
 		values, err := row.AppendValues(nil)
 		rows = append(rows, strings.Trim(fmt.Sprint(values), "[]"))
 		return err
@@ -175,12 +178,12 @@ func TestAhead(t *testing.T) {
 	x := newTrial(t)
 	x.accounts()
 	a := &ahead{keys: x.memory, asked: map[string]func() ([]byte, error){}}
-	x.keys, x.memory.gets = a, 0
+	x.Keys, x.memory.gets = a, 0
 	entry := insert("journal", "id", "source", "version")
 	entry.Values = []store.Expression{store.Parameter(1), store.Parameter(2), store.Left("account", "version", store.Parameter(2))}
-	a.ask(x.plan(change()), &x.e, store.OfInts(1, 5))
-	a.ask(x.plan(entry), &x.e, store.OfInts(7, 1))
-	a.ask(x.plan(store.Statement{Verb: store.Read, Table: "candle", Columns: []string{"id"}}), &x.e, nil)
+	a.Ask(x.plan(change()), store.OfInts(1, 5))
+	a.Ask(x.plan(entry), store.OfInts(7, 1))
+	a.Ask(x.plan(store.Statement{Verb: store.Read, Table: "candle", Columns: []string{"id"}}), nil)
 	if x.memory.gets != 2 {
 		t.Fatalf("%d keys were asked for, want 2", x.memory.gets)
 	}
@@ -194,8 +197,8 @@ func (x *trial) candles() {
 	all := store.Rows{Table: "candle", Columns: []string{"id", "moment", "ticker", "flag", "mark"}, Count: 30, Row: func(i int, into []store.Value) []store.Value {
 		return append(into, store.OfInt(int64(i)), store.OfInt(int64(i)), store.OfText(string(rune('A'+i%2))), store.OfBool(i%3 == 0), store.OfBytes([]byte("0123456789abcdef")))
 	}}
-	err := x.forms["candle"].parts(&all, func(part []rows.Row) bool {
-		if err := x.add(x.forms["candle"], part); err != nil {
+	err := x.Forms["candle"].Parts(&all, trialLimits, func(part []rows.Row) bool {
+		if err := x.Add(x.Forms["candle"], part); err != nil {
 			x.Error(err)
 		}
 		return true
@@ -248,14 +251,14 @@ func TestPages(t *testing.T) {
 		s := store.Statement{Verb: store.Read, Table: "candle", Columns: []string{"id"}, Where: store.Where("ticker"), Order: []string{"moment"},
 			Descending: descending, Limit: store.Number(7)}
 		var got []int64
-		r, err := x.reading(x.plan(s), []store.Value{store.OfText("A")}, func(row store.Row) error {
+		r, err := x.Reading(x.plan(s), []store.Value{store.OfText("A")}, func(row store.Row) error {
 			got = append(got, 0)
 			return row.Scan(&got[len(got)-1])
 		})
 		expect.NoError(t, err)
 		r.page, x.memory.scans = 2, 0
 		for over := false; !over; {
-			if over, err = r.step(); err != nil {
+			if over, err = r.Step(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -306,12 +309,12 @@ func TestLists(t *testing.T) {
 	x.must(grow, store.OfInts(1, 5)...)
 	x.must(grow, store.OfInts(1, -6)...)
 	x.want("list", x.must(read, store.OfInt(1)), rows.ListText(5, -6))
-	f := x.forms["list"]
-	x.memory.set(f.layout.key("list", 2), appendWords(nil, 8, 9)) // as an earlier version wrote it
+	f := x.Forms["list"]
+	x.memory.Set(f.layout.Key("list", 2), appendWords(nil, 8, 9)) // as an earlier version wrote it
 	x.must(grow, store.OfInts(2, 10)...)
 	x.want("an old list", x.must(read, store.OfInt(2)), rows.ListText(8, 9, 10))
-	x.memory.set(f.layout.key("list", 3), f.value(rowOf(f, store.OfInt(3), store.OfList(make([]int64, maxValue/8-1)))))
-	if _, _, err := x.try(grow, store.OfInts(3, 1)...); !errors.Is(err, errLongList) {
+	x.memory.Set(f.layout.Key("list", 3), f.Value(rowOf(f, store.OfInt(3), store.OfList(make([]int64, trialLimits.Value/8-1)))))
+	if _, _, err := x.try(grow, store.OfInts(3, 1)...); !errors.Is(err, ErrLongList) {
 		t.Errorf("a list that is too long: %v", err)
 	}
 }
@@ -320,37 +323,37 @@ func TestLists(t *testing.T) {
 // what they wrote otherwise is read.
 func TestForm(t *testing.T) {
 	x := newTrial(t)
-	f := x.forms["candle"]
+	f := x.Forms["candle"]
 	row := rowOf(f, store.OfInt(-5), store.OfInt(1<<40), store.OfText("AAAA"), store.OfBool(true), store.OfBytes([]byte("0123456789abcdef")))
-	if key, want := f.key(row), f.layout.key("candle", -5); !bytes.Equal(key, want) {
+	if key, want := f.Key(row), f.layout.Key("candle", -5); !bytes.Equal(key, want) {
 		t.Errorf("key %x, want %x", key, want)
 	}
-	if value, want := f.value(row), appendRecord(nil, []int64{1 << 40, 1}, "AAAA", "0123456789abcdef"); !bytes.Equal(value, want) {
+	if value, want := f.Value(row), appendRecord(nil, []int64{1 << 40, 1}, "AAAA", "0123456789abcdef"); !bytes.Equal(value, want) {
 		t.Errorf("value %x, want %x", value, want)
 	}
 	entries := f.entries(row)
-	if want := appendInt(appendInt(appendText(f.layout.key("ticker"), "AAAA"), 1<<40), -5); !bytes.Equal(entries[1], want) {
+	if want := appendInt(appendInt(appendText(f.layout.Key("ticker"), "AAAA"), 1<<40), -5); !bytes.Equal(entries[1], want) {
 		t.Errorf("entry %x, want %x", entries[1], want)
 	}
-	if key, err := f.keyOf(1, entries[1]); err != nil || !bytes.Equal(key, f.key(row)) {
+	if key, err := f.keyOf(1, entries[1]); err != nil || !bytes.Equal(key, f.Key(row)) {
 		t.Errorf("an entry names %x, %v", key, err)
 	}
-	got, err := f.row(f.key(row), f.value(row))
+	got, err := f.row(f.Key(row), f.Value(row))
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(row) {
 		t.Errorf("%v, %v; want %v", got, err, row)
 	}
-	account := x.forms["account"]
-	if got, err := account.row(account.layout.key("account", 3), appendWords(nil, 70, 2)); err != nil || !slices.Equal(got.Numbers, []int64{3, 70, 2}) {
+	account := x.Forms["account"]
+	if got, err := account.row(account.layout.Key("account", 3), appendWords(nil, 70, 2)); err != nil || !slices.Equal(got.Numbers, []int64{3, 70, 2}) {
 		t.Errorf("an old account: %v, %v", got, err)
 	}
-	member := x.forms["member"]
-	for _, value := range [][]byte{{}, member.value(rowOf(member, store.OfInts(1, 2)...))} {
-		if got, err := member.row(member.layout.key("member", 1, 2), value); err != nil || got.Numbers[1] != 2 {
+	member := x.Forms["member"]
+	for _, value := range [][]byte{{}, member.Value(rowOf(member, store.OfInts(1, 2)...))} {
+		if got, err := member.row(member.layout.Key("member", 1, 2), value); err != nil || got.Numbers[1] != 2 {
 			t.Errorf("a row without values: %v, %v", got, err)
 		}
 	}
-	for _, key := range [][]byte{f.key(row)[:len(f.key(row))-1], append(f.key(row), 0), account.layout.key("account", 3)} {
-		if _, err := f.row(key, f.value(row)); err == nil {
+	for _, key := range [][]byte{f.Key(row)[:len(f.Key(row))-1], append(f.Key(row), 0), account.layout.Key("account", 3)} {
+		if _, err := f.row(key, f.Value(row)); err == nil {
 			t.Errorf("the key %x was read", key)
 		}
 	}
@@ -363,8 +366,14 @@ func TestParts(t *testing.T) {
 		return append(into, store.OfInt(int64(i)), store.OfText(strings.Repeat("x", 50_000)))
 	}}
 	var sizes []int
-	err := f.parts(&all, func(part []rows.Row) bool { sizes = append(sizes, len(part)); return len(sizes) < 5 })
+	err := f.Parts(&all, trialLimits, func(part []rows.Row) bool { sizes = append(sizes, len(part)); return len(sizes) < 5 })
 	if err != nil || len(sizes) != 5 || sizes[0] != 4 || sizes[4] != 4 {
 		t.Errorf("parts of %v rows", sizes)
+	}
+	few := trialLimits
+	few.PartKeys, sizes = 7, nil // each row has two keys
+	err = f.Parts(&all, few, func(part []rows.Row) bool { sizes = append(sizes, len(part)); return true })
+	if err != nil || len(sizes) != 10 || slices.Max(sizes) != 3 {
+		t.Errorf("parts of %v rows, want ten of three", sizes)
 	}
 }

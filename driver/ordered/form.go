@@ -1,4 +1,4 @@
-package foundationdb
+package ordered
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"assay/store"
 )
 
-// form is how the rows of a table lie in keys and values:
+// Form is how the rows of a table lie in keys and values:
 //
 //	(table, key...) = the other columns
 //	(index, the index's columns..., key...) = nothing
@@ -16,20 +16,20 @@ import (
 // the value as appendRecord makes it: the integers and booleans in their order, then the
 // texts, UUIDs and lists. A column of the key that an index has is there once.
 //
-// FoundationDB has no index but the order of its keys; so indexes are kept as its manual
-// says that applications are to keep them: "By updating the data element and all of its
-// associated indexes together within a single ACID transaction we can guarantee that the
-// data and indexes stay in sync" ("Design Recipes", "Simple Indexes").
-type form struct {
-	layout
+// Such a database has no index but the order of its keys; so indexes are kept as
+// FoundationDB's manual says that applications are to keep them: "By updating the data
+// element and all of its associated indexes together within a single ACID transaction we can
+// guarantee that the data and indexes stay in sync" ("Design Recipes", "Simple Indexes").
+type Form struct {
 	*rows.Table
+	layout Layout
 	// key are the columns of the key, of which so many are numbers and texts.
 	keyColumns           []int
 	keyNumbers, keyTexts int
 }
 
-func newForm(l layout, t *rows.Table) *form {
-	f := &form{layout: l, Table: t, keyColumns: t.Order(rows.ByKey)}
+func newForm(l Layout, t *rows.Table) *Form {
+	f := &Form{layout: l, Table: t, keyColumns: t.Order(rows.ByKey)}
 	for i := range f.keyColumns {
 		switch t.Columns[i].Type {
 		case store.Integer, store.Boolean:
@@ -41,9 +41,12 @@ func newForm(l layout, t *rows.Table) *form {
 	return f
 }
 
-// newForms are the forms of all tables of a schema, by their names.
-func newForms(l layout, s *store.Schema) map[string]*form {
-	forms := map[string]*form{}
+// Forms are those of all tables of a schema, by their names.
+type Forms map[string]*Form
+
+// NewForms are the forms of a schema's tables.
+func NewForms(l Layout, s *store.Schema) Forms {
+	forms := Forms{}
 	for name, t := range rows.Tables(s) {
 		forms[name] = newForm(l, t)
 	}
@@ -51,7 +54,7 @@ func newForms(l layout, s *store.Schema) map[string]*form {
 }
 
 // element appends the value of a column to a key as the tuple layer has it.
-func (f *form) element(key []byte, column int, v rows.Value) []byte {
+func (f *Form) element(key []byte, column int, v rows.Value) []byte {
 	switch f.Columns[column].Type {
 	case store.Integer, store.Boolean:
 		return appendInt(key, v.Number)
@@ -71,7 +74,7 @@ func (f *form) element(key []byte, column int, v rows.Value) []byte {
 const uuidSize = 16
 
 // cutElement is the inverse of element.
-func (f *form) cutElement(key []byte, column int) (v rows.Value, rest []byte, ok bool) {
+func (f *Form) cutElement(key []byte, column int) (v rows.Value, rest []byte, ok bool) {
 	switch f.Columns[column].Type {
 	case store.Integer, store.Boolean:
 		v.Number, rest, ok = cutInt(key)
@@ -102,7 +105,7 @@ func (f *form) cutElement(key []byte, column int) (v rows.Value, rest []byte, ok
 }
 
 // elements appends the values that a row has in columns to a key.
-func (f *form) elements(key []byte, columns []int, row rows.Row) []byte {
+func (f *Form) elements(key []byte, columns []int, row rows.Row) []byte {
 	for _, column := range columns {
 		key = f.element(key, column, f.Get(row, column))
 	}
@@ -110,8 +113,8 @@ func (f *form) elements(key []byte, columns []int, row rows.Row) []byte {
 }
 
 // cut reads the columns of a key of a table or an index, whose name is given, into a row.
-func (f *form) cut(name string, key []byte, columns []int, row rows.Row) error {
-	rest, ok := bytes.CutPrefix(key, f.layout.key(name))
+func (f *Form) cut(name string, key []byte, columns []int, row rows.Row) error {
+	rest, ok := bytes.CutPrefix(key, f.layout.Key(name))
 	for _, column := range columns {
 		var v rows.Value
 		if ok {
@@ -125,14 +128,14 @@ func (f *form) cut(name string, key []byte, columns []int, row rows.Row) error {
 	return nil
 }
 
-// key is the key of a row; only the columns of the key are looked at.
-func (f *form) key(row rows.Row) []byte {
-	return f.elements(f.layout.key(f.Name), f.keyColumns, row)
+// Key is the key of a row; only the columns of the key are looked at.
+func (f *Form) Key(row rows.Row) []byte {
+	return f.elements(f.layout.Key(f.Name), f.keyColumns, row)
 }
 
 // keyFrom is the key of the row with these values in the columns of the key.
-func (f *form) keyFrom(values []rows.Value) []byte {
-	key := f.layout.key(f.Name)
+func (f *Form) keyFrom(values []rows.Value) []byte {
+	key := f.layout.Key(f.Name)
 	for column, v := range values {
 		key = f.element(key, column, v)
 	}
@@ -140,36 +143,36 @@ func (f *form) keyFrom(values []rows.Value) []byte {
 }
 
 // entries are the keys of a row in the indexes.
-func (f *form) entries(row rows.Row) [][]byte {
+func (f *Form) entries(row rows.Row) [][]byte {
 	entries := make([][]byte, len(f.Indexes))
 	for i := range entries {
-		entries[i] = f.elements(f.layout.key(f.Indexes[i].Name), f.Orders[i], row)
+		entries[i] = f.elements(f.layout.Key(f.Indexes[i].Name), f.Orders[i], row)
 	}
 	return entries
 }
 
 // alike is what the entries begin with of all rows that are alike in an index's columns.
-func (f *form) alike(index int, row rows.Row) []byte {
+func (f *Form) alike(index int, row rows.Row) []byte {
 	of := &f.Indexes[index]
-	return f.elements(f.layout.key(of.Name), f.Orders[index][:len(of.Columns)], row)
+	return f.elements(f.layout.Key(of.Name), f.Orders[index][:len(of.Columns)], row)
 }
 
 // keyOf is the key of the row that an entry of an index names.
-func (f *form) keyOf(index int, entry []byte) ([]byte, error) {
+func (f *Form) keyOf(index int, entry []byte) ([]byte, error) {
 	row := f.Make()
 	if err := f.cut(f.Indexes[index].Name, entry, f.Orders[index], row); err != nil {
 		return nil, err
 	}
-	return f.key(row), nil
+	return f.Key(row), nil
 }
 
-// value is the value of a row's key.
-func (f *form) value(row rows.Row) []byte {
+// Value is the value of a row's key.
+func (f *Form) Value(row rows.Row) []byte {
 	return appendRecord(nil, row.Numbers[f.keyNumbers:], row.Texts[f.keyTexts:]...)
 }
 
-// row is the inverse of key and value.
-func (f *form) row(key, value []byte) (rows.Row, error) {
+// row is the inverse of Key and Value.
+func (f *Form) row(key, value []byte) (rows.Row, error) {
 	row := f.Make()
 	if err := f.cut(f.Name, key, f.keyColumns, row); err != nil {
 		return row, err
@@ -195,14 +198,19 @@ func (f *form) row(key, value []byte) (rows.Row, error) {
 	return row, nil
 }
 
-// partBytes is about how many bytes a transaction that inserts many rows affects at most: a
-// tenth of the limit of 10 MB, and about the 1 MB from which on a transaction is to be
-// avoided (manual, "Known Limitations", "Large transactions").
-const partBytes = 1_000_000
+// Limits are what a database takes.
+type Limits struct {
+	// Value is the most bytes of a value, and Changed the most bytes of keys and values that
+	// a statement reads to change them.
+	Value, Changed int
+	// Part is about how many bytes a transaction that inserts many rows affects at most, and
+	// PartKeys how many keys; 0 for any number.
+	Part, PartKeys int
+}
 
-// parts gives rows to do, as many at a time as a transaction can well take, until it says
+// Parts gives rows to do, as many at a time as a transaction can well take, until it says
 // no. The error is of rows that are not of the table.
-func (f *form) parts(of *store.Rows, do func(part []rows.Row) (more bool)) error {
+func (f *Form) Parts(of *store.Rows, limits Limits, do func(part []rows.Row) (more bool)) error {
 	columns, err := f.Places(of.Columns)
 	if err != nil {
 		return err
@@ -219,11 +227,12 @@ func (f *form) parts(of *store.Rows, do func(part []rows.Row) (more bool)) error
 		row := f.Make()
 		f.Write(row, columns, values.Values)
 		// Each key is there once with its value, and twice as a range of conflicts.
-		bytes += 3*len(f.key(row)) + len(f.value(row))
+		bytes += 3*len(f.Key(row)) + len(f.Value(row))
 		for _, entry := range f.entries(row) {
 			bytes += 3 * len(entry)
 		}
-		if part = append(part, row); bytes >= partBytes || i == of.Count-1 {
+		full := limits.PartKeys > 0 && (len(part)+2)*(1+len(f.Indexes)) > limits.PartKeys // with one more
+		if part = append(part, row); full || bytes >= limits.Part || i == of.Count-1 {
 			if !do(part) {
 				return nil
 			}

@@ -1,4 +1,4 @@
-package foundationdb
+package ordered
 
 import (
 	"bytes"
@@ -11,14 +11,13 @@ import (
 	"github.com/google/uuid"
 
 	"assay/driver/rows"
-	"assay/store"
 	"assay/workload/entity"
 )
 
 // entityForm is the form of an entity's table.
-func entityForm() *form {
+func entityForm() *Form {
 	schema := entity.Schema()
-	return newForms(newLayout("assay", "entity"), &schema)["entity"]
+	return NewForms(NewLayout("assay", "entity"), &schema)["entity"]
 }
 
 // TestUUIDKeysAreTuples compares with design/tuple.md: the code 30 and the
@@ -32,18 +31,18 @@ func TestUUIDKeysAreTuples(t *testing.T) {
 }
 
 // entityRow is an entity as its form has it.
-func entityRow(f *form, e *entity.Entity) rows.Row {
+func entityRow(f *Form, e *entity.Entity) rows.Row {
 	return rowOf(f, e.Values()...)
 }
 
 func TestEntityValues(t *testing.T) {
 	f := entityForm()
-	begin, end := f.rows("entity")
+	begin, end := f.layout.Rows("entity")
 	long := entity.Make(1, 2)
 	long.Description = strings.Repeat("Ж", entity.MaxDescription/2)
 	for _, e := range []entity.Entity{entity.Make(1, 1), long, {}, {Age: math.MinInt64, Name: "\x00", Email: "\xff"}, {ID: uuid.Max, Age: math.MaxInt64}} {
 		row := entityRow(f, &e)
-		key, value := f.key(row), f.value(row)
+		key, value := f.Key(row), f.Value(row)
 		if bytes.Compare(key, begin) < 0 || bytes.Compare(key, end) >= 0 {
 			t.Errorf("the key of %v is not within its table", e.ID)
 		}
@@ -51,7 +50,7 @@ func TestEntityValues(t *testing.T) {
 		if err != nil || fmt.Sprint(got) != fmt.Sprint(row) {
 			t.Errorf("%+v was read back as %+v (%v)", e, got, err)
 		}
-		for _, wrong := range [][]byte{nil, f.mark(), key[:len(key)-1], append(slices.Clone(key), 0), f.layout.key("entity", 7), f.layout.key("entity")} {
+		for _, wrong := range [][]byte{nil, f.layout.Mark(), key[:len(key)-1], append(slices.Clone(key), 0), f.layout.Key("entity", 7), f.layout.Key("entity")} {
 			if got, err := f.row(wrong, value); err == nil {
 				t.Errorf("%x was read as the key of %v", wrong, got)
 			}
@@ -72,19 +71,8 @@ func TestEntityValues(t *testing.T) {
 	}
 	largest := entity.Entity{Name: strings.Repeat("x", entity.MaxName), Description: strings.Repeat("x", entity.MaxDescription),
 		Address: strings.Repeat("x", entity.MaxAddress), Phone: strings.Repeat("x", entity.MaxPhone), Email: strings.Repeat("x", entity.MaxEmail)}
-	if size := len(f.value(entityRow(f, &largest))); size > 6000 {
+	if size := len(f.Value(entityRow(f, &largest))); size > 6000 {
 		t.Errorf("the largest entity takes %d bytes", size)
-	}
-}
-
-func TestEngines(t *testing.T) {
-	for want, p := range map[string]store.Product{
-		"ssd-2":       {Settings: []store.Setting{{Name: "isolation", Value: level}, {Name: "storage_engine", Value: "ssd-2"}}},
-		unnamedEngine: {Settings: []store.Setting{{Name: "isolation", Value: level}}},
-	} {
-		if got := engines(p); !slices.Equal(got, []string{want}) {
-			t.Errorf("the engines of %+v are %q, want %q", p, got, want)
-		}
 	}
 }
 

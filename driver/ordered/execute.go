@@ -1,0 +1,292 @@
+package ordered
+
+import (
+	"bytes"
+	"errors"
+
+	"assay/driver/rows"
+	"assay/store"
+)
+
+// Keys is a transaction as statements use it. It sees what it has written.
+type Keys interface {
+	// Get asks for a key; what is returned waits for the value, which is nil if there is
+	// none.
+	Get(key []byte) func() ([]byte, error)
+	// Scan gives at most limit keys from begin to before end, the last first if reverse.
+	Scan(begin, end []byte, limit int, reverse bool) ([]Pair, error)
+	Set(key, value []byte)
+	Clear(key []byte)
+}
+
+// Pair is a key and its value.
+type Pair struct{ Key, Value []byte }
+
+// Errors of what does not fit.
+var (
+	ErrLongList = errors.New("a list takes no more, since that is all that a value holds")
+	ErrManyRows = errors.New("a statement changes more rows than one transaction can write")
+)
+
+// Plan is a statement, made ready.
+type Plan struct {
+	*rows.Plan
+	form *Form
+}
+
+// Compile makes the plan of a statement. Rows are asked for by an index, and by their keys,
+// only if direct is true; else they are found in one range of the table.
+func Compile(forms Forms, s *store.Statement, direct bool) (*Plan, error) {
+	tables := map[string]*rows.Table{}
+	for name, f := range forms {
+		tables[name] = f.Table
+	}
+	p, err := rows.Compile(tables, s, rows.Ways{Keyed: direct, InOrder: true, Usable: func(_ *rows.Table, index int) bool { return direct || index == rows.ByKey }})
+	if err != nil {
+		return nil, err
+	}
+	return &Plan{p, forms[s.Table]}, nil
+}
+
+// Execution does statements in one transaction.
+type Execution struct {
+	Forms  Forms
+	Keys   Keys
+	Limits Limits
+	e      rows.Evaluation
+}
+
+// Row implements rows.Reader.
+func (x *Execution) Row(t *rows.Table, key []rows.Value) (row rows.Row, there bool, err error) {
+	f := x.Forms[t.Name]
+	return x.row(f, f.keyFrom(key))
+}
+
+// row is the row of a key.
+func (x *Execution) row(f *Form, key []byte) (row rows.Row, there bool, err error) {
+	value, err := x.Keys.Get(key)()
+	if err != nil || value == nil {
+		return row, false, err
+	}
+	row, err = f.row(key, value)
+	return row, true, err
+}
+
+// Do does a statement, gives the rows that it gives, and says how many it has changed.
+func (x *Execution) Do(p *Plan, parameters []store.Value, row func(store.Row) error) (changed int64, err error) {
+	switch p.Verb {
+	case store.Read, store.Count:
+		r, err := x.Reading(p, parameters, row)
+		for over := false; !over && err == nil; {
+			over, err = r.Step()
+		}
+		if err != nil {
+			return 0, err
+		}
+		return 0, r.Finish()
+	case store.Insert, store.Put, store.Append:
+		made := make([]rows.Row, p.Rows())
+		for i := range made {
+			if made[i], err = x.made(p, i, parameters); err != nil {
+				return 0, err
+			}
+		}
+		switch p.Verb {
+		case store.Put:
+			err = x.put(p.form, made[0])
+		case store.Append:
+			err = x.grow(p.form, made[0])
+		default:
+			err = x.Add(p.form, made)
+		}
+		return int64(len(made)), err
+	default:
+		return x.change(p, parameters, row)
+	}
+}
+
+// made is row number i of an Insert, a Put or an Append.
+func (x *Execution) made(p *Plan, i int, parameters []store.Value) (row rows.Row, err error) {
+	if err := x.e.Row(p.Plan, i, parameters, x); err != nil {
+		return row, err
+	}
+	if p.Verb == store.Append {
+		x.e.Values[1].Text = rows.ListText(x.e.Values[1].Number)
+	}
+	row = p.form.Make()
+	p.form.Write(row, p.Columns, x.e.Values)
+	return row, nil
+}
+
+// Add inserts rows, after looking at the same time whether one of them is there.
+func (x *Execution) Add(f *Form, made []rows.Row) error {
+	there, seen := make([]func() ([]byte, error), len(made)), map[string]bool{}
+	for i, row := range made {
+		there[i] = x.Keys.Get(f.Key(row))
+	}
+	for i, row := range made {
+		value, err := there[i]()
+		if err != nil {
+			return err
+		}
+		key := string(f.Key(row))
+		if value != nil || seen[key] {
+			return f.Exists()
+		}
+		seen[key] = true
+	}
+	for _, row := range made {
+		if err := x.Write(f, nil, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Write sets a row and its entries in indexes, in the place of what it was; nil if it was
+// not there.
+func (x *Execution) Write(f *Form, before *rows.Row, row rows.Row) error {
+	if err := f.Allow(row); err != nil {
+		return err
+	}
+	if err := x.enter(f, before, row); err != nil {
+		return err
+	}
+	x.Keys.Set(f.Key(row), f.Value(row))
+	return nil
+}
+
+// enter sets a row's entries in indexes.
+func (x *Execution) enter(f *Form, before *rows.Row, row rows.Row) error {
+	var old [][]byte
+	if before != nil {
+		old = f.entries(*before)
+	}
+	for i, entry := range f.entries(row) {
+		if old != nil && bytes.Equal(old[i], entry) {
+			continue
+		}
+		if f.Indexes[i].Unique {
+			begin, end := within(f.alike(i, row))
+			others, err := x.Keys.Scan(begin, end, 1, false)
+			if err != nil {
+				return err
+			}
+			if len(others) > 0 {
+				return f.Twin()
+			}
+		}
+		if old != nil {
+			x.Keys.Clear(old[i])
+		}
+		x.Keys.Set(entry, []byte{})
+	}
+	return nil
+}
+
+// put does a Put. The row is not read unless its entries in indexes depend on what it was.
+func (x *Execution) put(f *Form, row rows.Row) error {
+	if len(f.Indexes) == 0 {
+		return x.Write(f, nil, row)
+	}
+	before, there, err := x.row(f, f.Key(row))
+	if err != nil {
+		return err
+	}
+	if !there {
+		return x.Write(f, nil, row)
+	}
+	return x.Write(f, &before, row)
+}
+
+// grow reads a list and writes it longer by one element.
+func (x *Execution) grow(f *Form, row rows.Row) error {
+	before, there, err := x.row(f, f.Key(row))
+	if err != nil {
+		return err
+	}
+	if list := len(row.Texts) - 1; there {
+		row.Texts[list] = before.Texts[list] + row.Texts[list]
+	}
+	value := f.Value(row)
+	if len(value) > x.Limits.Value {
+		return ErrLongList
+	}
+	x.Keys.Set(f.Key(row), value)
+	return nil
+}
+
+// change does an Update or a Delete, of rows that are all read before any of them is
+// written.
+func (x *Execution) change(p *Plan, parameters []store.Value, give func(store.Row) error) (int64, error) {
+	r, err := x.Reading(p, parameters, nil)
+	for over := false; !over && err == nil; {
+		if over, err = r.Step(); err == nil && r.bytes > x.Limits.Changed {
+			err = ErrManyRows
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	f := p.form
+	for _, row := range r.kept {
+		if p.Verb == store.Delete {
+			x.Keys.Clear(f.Key(row))
+			for _, entry := range f.entries(row) {
+				x.Keys.Clear(entry)
+			}
+			continue
+		}
+		after := f.Make()
+		after.Copy(row)
+		err := x.e.Assign(p.Plan, parameters, row, x)
+		if err == nil {
+			f.Write(after, p.Written, x.e.Values)
+			err = x.Write(f, &row, after)
+		}
+		if err == nil && give != nil && len(p.Columns) > 0 {
+			err = give(&rows.Answer{Plan: p.Plan, Row: after})
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(r.kept)), nil
+}
+
+// Ahead are keys that were asked for before a statement wants them.
+type Ahead struct {
+	Keys
+	asked map[string]func() ([]byte, error)
+	e     rows.Evaluation
+}
+
+// NewAhead are keys of which none was asked for.
+func NewAhead(of Keys) *Ahead { return &Ahead{Keys: of, asked: map[string]func() ([]byte, error){}} }
+
+// Get implements Keys.
+func (a *Ahead) Get(key []byte) func() ([]byte, error) {
+	if value, is := a.asked[string(key)]; is {
+		return value
+	}
+	return a.Keys.Get(key)
+}
+
+// Set and Clear implement Keys.
+func (a *Ahead) Set(key, value []byte) {
+	delete(a.asked, string(key))
+	a.Keys.Set(key, value)
+}
+
+func (a *Ahead) Clear(key []byte) {
+	delete(a.asked, string(key))
+	a.Keys.Clear(key)
+}
+
+// Ask asks for the row that a statement will read, if its key is known.
+func (a *Ahead) Ask(p *Plan, parameters []store.Value) {
+	if a.e.Known(p.Plan, parameters) {
+		key := p.form.keyFrom(a.e.Key)
+		a.asked[string(key)] = a.Get(key)
+	}
+}
