@@ -15,7 +15,7 @@
 
 GO ?= go
 # A server that the tests need is installed here or by the system's packages.
-SERVERS = ./scripts/install-servers.sh compiler postgres mongodb mariadb cassandra redis pgbouncer faketime xfs chromium axe terminal duckdb kubernetes
+SERVERS = ./scripts/install-servers.sh compiler postgres mongodb mariadb cassandra redis etcd pgbouncer faketime xfs chromium axe terminal duckdb kubernetes
 
 PREFIX ?= /usr/local
 

@@ -51,6 +51,9 @@ func TestParametersThatAreRefused(t *testing.T) {
 		"mongodb:1,set.setParameter.x=1":                              "without setParameter",
 		"cassandra:1,set.cluster_name=x":                              "makes the ring",
 		"cassandra:1,set.listen_interface=lo":                         "by them it reaches the server",
+		"etcd:3,set.initial-cluster=x":                                "makes the cluster",
+		"etcd:1,set.data-dir=/tmp":                                    "folder of its own",
+		"etcd:1,set.max-txn-ops=1000":                                 "limits of a request",
 		"sqlite:1,set.cache_size=1":                                   "no parameters",
 	} {
 		_, err := ParseSpec(text)

@@ -71,7 +71,7 @@ func FootprintOf(product string) Footprint { return products()[product].footprin
 func products() map[string]entry {
 	return map[string]entry{
 		"postgres": postgresEntry(), "mongodb": mongodbEntry(), "mariadb": mariadbEntry(), "cassandra": cassandraEntry(),
-		"redis": redisEntry(), "sqlite": sqliteEntry(),
+		"redis": redisEntry(), "etcd": etcdEntry(), "sqlite": sqliteEntry(),
 	}
 }
 
@@ -82,7 +82,7 @@ func topologyOf(name string) (topology, bool) {
 
 // Products are the names of what can be built, in the order of lists.
 func Products() []string {
-	return []string{"postgres", "mongodb", "mariadb", "cassandra", "redis", "sqlite"}
+	return []string{"postgres", "mongodb", "mariadb", "cassandra", "redis", "etcd", "sqlite"}
 }
 
 // Specs lists all clusters of a product, without options.

@@ -3,6 +3,7 @@ package fault
 import (
 	"bytes"
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,13 +34,7 @@ func clock() Action {
 	value.Default = "+60s"
 	return Action{Name: "clock", Value: value, Targets: nodeTargets(), Lasts: true, part: partProcess, state: "under a shifted clock", silences: true, restarts: true,
 		Effect: "has the server end in order and starts it with its clock shifted; healing starts it with the right one",
-		check: func(f Fault, _ *cluster.Cluster) error {
-			if runtime.GOOS != "linux" {
-				return &UnavailableError{Action: f.Action, Reason: "clocks are shifted on Linux only"}
-			}
-			_, err := findFaketime()
-			return err
-		},
+		check:  checkClock,
 		on: func(t task) (injector, error) {
 			library, err := findFaketime()
 			if err != nil {
@@ -52,6 +47,22 @@ func clock() Action {
 		pods: podMeans{chaos: kubernetes.TimeChaos, spec: func(f Fault, pod kubernetes.Pod) map[string]any {
 			return map[string]any{"timeOffset": valueOf[time.Duration](f).String(), "containerNames": anyOf(pod.Containers)}
 		}}}
+}
+
+// checkClock tells whether clocks can be shifted here. A program of Go's asks the kernel for
+// the time and not the C library: it has libfaketime loaded, if it is linked with that at
+// all, and its clock is right.
+func checkClock(f Fault, c *cluster.Cluster) error {
+	if runtime.GOOS != "linux" {
+		return &UnavailableError{Action: f.Action, Reason: "clocks are shifted on Linux only"}
+	}
+	for _, n := range c.Nodes() {
+		if _, err := buildinfo.ReadFile(fmt.Sprintf("/proc/%d/exe", n.PID())); err == nil {
+			return &UnavailableError{Action: f.Action, Reason: n.Name() + " is a program of Go's, whose clock libfaketime does not shift"}
+		}
+	}
+	_, err := findFaketime()
+	return err
 }
 
 func parseOffset(text string) (time.Duration, error) {

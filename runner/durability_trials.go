@@ -93,6 +93,8 @@ func durabilitySettings(product string) []durabilitySetting {
 		return []durabilitySetting{{name: "appendfsync=always", cluster: "appendfsync=always"}, {name: "appendfsync=everysec", cluster: "appendfsync=everysec"}, {name: "appendfsync=no", cluster: "appendfsync=no"}}
 	case "cassandra":
 		return []durabilitySetting{{name: "commitlog=batch", cluster: "commitlog=batch"}, {name: "commitlog=periodic", cluster: "commitlog=periodic"}}
+	case "etcd": // it has no other
+		return []durabilitySetting{{name: "default"}}
 	}
 	return nil
 }

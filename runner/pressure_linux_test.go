@@ -41,6 +41,7 @@ func TestHostPorts(t *testing.T) {
 		"mysql://u@a:1,b/?x=y":                 {"a:1", "b:3306"},
 		"mongodb://[::1]:27018,localhost/?x=y": {"[::1]:27018", "localhost:27017"},
 		"cassandra://[::1]/space":              {"[::1]:9042"},
+		"etcd://a,b:1/prefix":                  {"a:2379", "b:1"},
 		"postgres:///db?host=/run/postgresql":  nil,
 		"sqlite:bank.db":                       nil,
 	} {

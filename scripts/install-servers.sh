@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [redis] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes]
+#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [redis] [etcd] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes]
 #
 # Without names it installs the servers. "faketime" is the library that shifts
 # one server's clock, "xfs" makes the file system of that name, "compiler" a C compiler, which the race detector of the
@@ -19,6 +19,7 @@
 # cache folder, $ASSAY_SERVERS or ${XDG_CACHE_HOME:-$HOME/.cache}/assay/servers.
 # Cassandra's jars come from Maven into the same folder; the Java 17 that runs
 # them and Maven itself are packages of the system.
+# etcd is unpacked from the system's package into that folder, so that no service is made of it.
 # Redis and PgBouncer, a connection pooler, are packages of the system; like the others they
 # are kept from starting a service. Sentinels are Redis's own server, started otherwise.
 # What is there and works is left alone, so the script can be run at any time.
@@ -565,12 +566,18 @@ github.com/percona/percona-backup-mongodb v1.8.1-0.20250327100109-3ca299246bfe/g
 kubernetes() {
 	cache=$(cache_folder)
 	program=$cache/bin/kube-apiserver
-	if [ ! -x "$cache/bin/etcd" ] || ! "$cache/bin/etcd" --version >/dev/null 2>&1; then install_etcd; fi
+	etcd
 	if [ "$("$program" --version 2>/dev/null || true)" != "Kubernetes v$kubernetes_version" ]; then install_apiserver; fi
 	if ! cmp -s "$helm_source/go.sum" "$cache/helm-template/go.sum" || ! cmp -s "$helm_source/main.go.txt" "$cache/helm-template/main.go"; then install_helm; fi
 	if [ ! -e "$cache/chaos-mesh/$chaos_mesh_version" ]; then install_chaos_mesh_definitions; fi
 	if [ "$(cat "$cache/operators/versions" 2>/dev/null || true)" != "$(operator_versions)" ]; then install_operator_definitions; fi
 	say "kubernetes: $("$program" --version), $("$cache/bin/etcd" --version | head -n 1), $program"
+}
+
+etcd() {
+	cache=$(cache_folder)
+	if [ ! -x "$cache/bin/etcd" ] || ! "$cache/bin/etcd" --version >/dev/null 2>&1; then install_etcd; fi
+	say "etcd: $("$cache/bin/etcd" --version | head -n 1), $cache/bin/etcd"
 }
 
 # install_etcd unpacks Debian's package into the cache: installed, it would start a
@@ -691,11 +698,11 @@ generate_definitions() {
 	rm -rf "$work/module"
 }
 
-usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [redis] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes]\n' "$0"; }
+usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [redis] [etcd] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb | mariadb | cassandra | redis | pgbouncer | faketime | xfs | compiler | chromium | axe | terminal | duckdb | rivals | kubernetes) ;;
+	postgres | mongodb | mariadb | cassandra | redis | etcd | pgbouncer | faketime | xfs | compiler | chromium | axe | terminal | duckdb | rivals | kubernetes) ;;
 	-h | --help)
 		usage
 		exit 0
@@ -706,5 +713,5 @@ for name; do
 		;;
 	esac
 done
-[ $# -gt 0 ] || set -- postgres mongodb mariadb cassandra redis pgbouncer faketime xfs
+[ $# -gt 0 ] || set -- postgres mongodb mariadb cassandra redis etcd pgbouncer faketime xfs
 for name; do "$name"; done

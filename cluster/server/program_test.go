@@ -128,4 +128,7 @@ func TestUserMustReachTheFolder(t *testing.T) {
 	if err := user.canEnter("/usr/lib"); err != nil {
 		t.Error(err)
 	}
+	if user.MayRun(filepath.Join(closed, "program")) || !user.MayRun("/usr/lib/program") || !(*User)(nil).MayRun(filepath.Join(closed, "program")) {
+		t.Error("who may run a program is not as the folders say")
+	}
 }

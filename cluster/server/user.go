@@ -100,6 +100,12 @@ func (u *User) canEnter(dir string) error {
 	}
 }
 
+// MayRun reports whether the user, nil for ourselves, can get at a program. One in our own
+// home folder, such as those of the cache, may be out of reach for others.
+func (u *User) MayRun(program string) bool {
+	return u == nil || u.canEnter(filepath.Dir(program)) == nil
+}
+
 func (u *User) mayEnter(info fs.FileInfo) bool {
 	uid, gid, known := ownerOf(info)
 	mode := info.Mode().Perm()

@@ -177,7 +177,7 @@ func TestTransfer(t *testing.T) {
 func TestAhead(t *testing.T) {
 	x := newTrial(t)
 	x.accounts()
-	a := &ahead{keys: x.memory, asked: map[string]func() ([]byte, error){}}
+	a := NewAhead(x.memory)
 	x.Keys, x.memory.gets = a, 0
 	entry := insert("journal", "id", "source", "version")
 	entry.Values = []store.Expression{store.Parameter(1), store.Parameter(2), store.Left("account", "version", store.Parameter(2))}
@@ -361,7 +361,7 @@ func TestForm(t *testing.T) {
 
 // TestParts: rows are divided by what they take.
 func TestParts(t *testing.T) {
-	f := newTrial(t).forms["named"]
+	f := newTrial(t).Forms["named"]
 	all := store.Rows{Table: "named", Columns: []string{"number", "name"}, Count: 30, Row: func(i int, into []store.Value) []store.Value {
 		return append(into, store.OfInt(int64(i)), store.OfText(strings.Repeat("x", 50_000)))
 	}}

@@ -24,7 +24,7 @@ func TestKeysAreTuples(t *testing.T) {
 			t.Errorf("%d is %s, want %s", n, got, want)
 		}
 	}
-	got := NewLayout("assay", "bank").key("account", 5)
+	got := NewLayout("assay", "bank").Key("account", 5)
 	if want := "\x02assay\x00\x02bank\x00\x02account\x00\x15\x05"; string(got) != want {
 		t.Errorf("account 5 is %q, want %q", got, want)
 	}
@@ -121,7 +121,7 @@ func TestForeignKeysAreRefused(t *testing.T) {
 		append(l.Key("account"), 0x16, 0, 7),                         // not the shortest
 		append(l.Key("account"), 0x1c, 255, 0, 0, 0, 0, 0, 0, 0),     // beyond an int64
 		append(l.Key("account"), 0x1d, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0), // longer still
-		NewLayout("assay", "banc").key("account", 300),
+		NewLayout("assay", "banc").Key("account", 300),
 	} {
 		if got, err := idsOf(l, "account", 1, key); err == nil {
 			t.Errorf("%x was read as account %v", key, got)

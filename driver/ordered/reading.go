@@ -66,7 +66,7 @@ type Reading struct {
 // Reading begins the reading of a statement's rows, and gives them to give as they come, or
 // in Finish.
 func (x *Execution) Reading(p *Plan, parameters []store.Value, give func(store.Row) error) (*Reading, error) {
-	r := &Reading{execution: x, plan: p, page: pageRows, give: give, answer: rows.Answer{Plan: p.Plan, Totals: p.Totals(nil)}}
+	r := &Reading{Execution: x, plan: p, page: pageRows, give: give, answer: rows.Answer{Plan: p.Plan, Totals: p.Totals(nil)}}
 	err := x.e.Bind(p.Plan, parameters, x)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"assay/driver/bugs"
 	"assay/driver/cassandra"
+	"assay/driver/etcd"
 	"assay/driver/foundationdb"
 	"assay/driver/mem"
 	"assay/driver/mongodb"
@@ -157,6 +158,13 @@ func otherDrivers() []Driver {
 			Missing:      foundationdb.Missing(),
 			Open:         foundationdb.Open, Lacks: foundationdb.Lacks(),
 			Refuses: map[string]string{tpcc.Name: "FoundationDB's driver finds several rows by their keys at once only where the key has one column, so that each New-Order would read all stock of a warehouse"},
+		},
+		{
+			Name: "etcd", Schemes: []string{"etcd"}, Example: "etcd://host:2379,host:2379/prefix", Summary: "etcd, of release 3.4 or later",
+			Parameters: "reads (linearizable, serializable: whether a member asks the others before it answers), tls, tlsCAFile, tlsCertFile and tlsKeyFile",
+			Statistics: etcd.OpenStatistics,
+			Open:       etcd.Open, Lacks: etcd.Lacks(),
+			Refuses: map[string]string{churn.Name: "a transaction of etcd changes at most 128 keys (--max-txn-ops), and churn's statements delete more rows"},
 		},
 		{
 			Name: "rest", Schemes: []string{"http", "https"}, Example: "http://127.0.0.1:8080", Summary: "any of them through the web service of assay serve",

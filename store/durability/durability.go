@@ -126,6 +126,8 @@ func (s settings) of(product string) Guarantee {
 		return mongodb(s)
 	case "Cassandra":
 		return cassandra(s)
+	case "etcd":
+		return etcd(s)
 	case "SQLite":
 		return sqlite(s)
 	case "Redis":
@@ -325,6 +327,19 @@ func cassandra(s settings) Guarantee {
 		return Guarantee{Class: Majority, AllNodes: window, Source: source, Manual: manual}
 	}
 	return alone(within(window), window, source, manual)
+}
+
+// etcd follows etcd's manual, "KV API guarantees": "Any completed operations are durable. All
+// accessible data is also durable data." A proposal is acknowledged when a majority has it in
+// its log, which is synced ("Tuning", "Disk"). That a server was started with
+// --unsafe-no-fsync it does not tell.
+func etcd(s settings) Guarantee {
+	const manual = `etcd manual 3.4, "KV API guarantees" (Durability); "Configuration flags" (--unsafe-no-fsync takes it away, and is not reported)`
+	source := s.source("members")
+	if s.count("members") > 1 {
+		return Guarantee{Class: Majority, Source: source, Manual: manual}
+	}
+	return alone(SystemCrash, 0, source, manual)
 }
 
 // sqliteFolder is how soon file systems write a changed folder by themselves: ext4 every

@@ -35,6 +35,8 @@ func TestClasses(t *testing.T) {
 		{"Cassandra", []Setting{{"commitlog_sync", "periodic"}, {"commitlog_sync_period", "10000ms"}, {"consistency of writes", "quorum"}, {"replication", "datacenter1: 3"}}, "majority", 0, 10 * time.Second},
 		{"Cassandra", []Setting{{"commitlog_sync", "periodic"}, {"commitlog_sync_period", "10s"}, {"consistency of writes", "one"}, {"replication", "datacenter1: 3"}}, "system crash with loss of up to 10000 ms", 10 * time.Second, 10 * time.Second},
 		{"Cassandra", []Setting{{"commitlog_sync", "batch"}, {"consistency of writes", "quorum"}, {"replication", "datacenter1: 1"}}, "system crash", 0, 0},
+		{"etcd", []Setting{{"members", "3"}}, "majority", 0, 0},
+		{"etcd", []Setting{{"members", "1"}}, "system crash", 0, 0},
 		{"SQLite", []Setting{{"journal_mode", "wal"}, {"synchronous", "full"}}, "system crash", 0, 0},
 		{"SQLite", []Setting{{"journal_mode", "wal"}, {"synchronous", "normal"}}, "process crash", Unbounded, Unbounded},
 		{"SQLite", []Setting{{"journal_mode", "delete"}, {"synchronous", "full"}}, "system crash with loss of up to 5000 ms", 5 * time.Second, 5 * time.Second},

@@ -66,7 +66,7 @@ type rule struct {
 
 // rules is the table. The first that matches decides.
 func rules() []rule {
-	return slices.Concat(mongoRules(), sqlRules(), cassandraRules(), redisRules(), commonRules())
+	return slices.Concat(mongoRules(), sqlRules(), cassandraRules(), redisRules(), etcdRules(), commonRules())
 }
 
 func mongoRules() []rule {
@@ -114,6 +114,13 @@ func redisRules() []rule {
 			`Redis documentation, "High availability with Redis Sentinel", "Consistency properties" (an eventually consistent system in which the last failover wins)`},
 		{of, []Property{Durability, Recency}, []condition{is("maxmemory-policy", "allkeys-lru", "allkeys-lfu", "allkeys-random"), isNot("maxmemory", "0")}, 0, false,
 			"maxmemory={maxmemory}, maxmemory-policy={maxmemory-policy}", `Redis documentation, "Key eviction" (keys are removed when the memory is full)`},
+	}
+}
+
+func etcdRules() []rule {
+	return []rule{
+		{[]string{"etcd"}, []Property{Recency}, []condition{is("reads", "serializable")}, severalNodes, false,
+			"reads={reads}", `etcd manual 3.4, "KV API guarantees" (a serializable read is answered by one member and may be stale)`},
 	}
 }
 

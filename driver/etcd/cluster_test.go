@@ -1,0 +1,214 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	cluster "assay/cluster/etcd"
+	"assay/driver/drivertest"
+	"assay/history"
+	"assay/internal/expect"
+	"assay/store"
+)
+
+// TestThreeMembers shares one cluster, which each subtest leaves healthy and empty.
+func TestThreeMembers(t *testing.T) {
+	c := startCluster(t, 3)
+	t.Run("Outcomes", func(t *testing.T) {
+		drivertest.RunOutcomes(t, drivertest.Store{Open: Open, Lacks: Lacks(), Target: targetOf(c, "")})
+	})
+	t.Run("Failover", func(t *testing.T) { testFailover(t, c) })
+	t.Run("LostQuorum", func(t *testing.T) { testLostQuorum(t, c) })
+	t.Run("Replicas", func(t *testing.T) { testReplicas(t, c) })
+	t.Run("Stale", func(t *testing.T) { testStale(t, c) })
+}
+
+// soon bounds what should take seconds.
+func soon(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), startBound)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// whileLeaderless kills so many members, the leader first, has something done, and starts
+// them again.
+func whileLeaderless(t *testing.T, c *cluster.Cluster, kills int, do func()) {
+	t.Helper()
+	leader, err := c.Primary(soon(t))
+	expect.NoError(t, err)
+	var killed []int
+	for i := range kills {
+		killed = append(killed, (leader+i)%len(c.Nodes()))
+		expect.NoError(t, c.Node(killed[i]).Kill())
+	}
+	do()
+	for _, i := range killed {
+		expect.NoError(t, c.Restart(soon(t), i))
+	}
+	expect.NoError(t, c.Settled(soon(t)))
+}
+
+// testFailover has clients insert rows while the leader is killed: every row that was
+// acknowledged is there, and none of those that failed.
+func testFailover(t *testing.T, c *cluster.Cluster) {
+	d := created(t, targetOf(c, ""), pairs())
+	expect.AtEnd(t, func() error { return d.Drop(context.Background()) })
+	const clients = 4
+	outcomes := make([]map[int64]history.Outcome, clients)
+	var committed atomic.Int64
+	working, stop := context.WithCancel(t.Context())
+	defer stop()
+	var all sync.WaitGroup
+	for i := range clients {
+		outcomes[i] = map[int64]history.Outcome{}
+		all.Go(func() {
+			connection := store.Connection[store.Session]{Open: func(ctx context.Context) (store.Session, error) { return d.Session(ctx, pairStatements()) }}
+			defer connection.Close()
+			for id := int64(i); working.Err() == nil; id += clients {
+				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+				session, err := connection.Session(ctx)
+				reply := store.Unsent(err)
+				if err == nil {
+					reply = session.Run(ctx, store.Call{Statement: insertPair, Parameters: pair(id, "x")})
+				}
+				cancel()
+				connection.After(reply.Outcome, reply.Broken)
+				outcomes[i][id] = reply.Outcome
+				if reply.Outcome == history.Committed {
+					committed.Add(1)
+				}
+			}
+		})
+	}
+	more := func() {
+		for goal := committed.Load() + 100; committed.Load() < goal && t.Context().Err() == nil; {
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	more()
+	whileLeaderless(t, c, 1, more)
+	more()
+	stop()
+	all.Wait()
+	expect.NoError(t, d.Settle(soon(t)))
+	there := map[int64]bool{}
+	expect.NoError(t, store.ReadAll(soon(t), d.View, func(r store.Reader) error {
+		return store.Whole(t.Context(), r, store.Statement{Table: "pair", Columns: []string{"id"}}, func(row store.Row) error {
+			var id int64
+			err := row.Scan(&id)
+			there[id] = true
+			return err
+		})
+	}))
+	for _, of := range outcomes {
+		for id, outcome := range of {
+			if outcome != history.Unknown && there[id] != (outcome == history.Committed) {
+				t.Errorf("row %d is %v, and there: %v", id, outcome, there[id])
+			}
+		}
+	}
+}
+
+// testLostQuorum: without a majority a write is unknown, a read has failed, a serializable one
+// is answered, and Blocked says why.
+func testLostQuorum(t *testing.T, c *cluster.Cluster) {
+	d := created(t, targetOf(c, ""), pairs())
+	expect.AtEnd(t, func() error { return d.Drop(context.Background()) })
+	stale := opened(t, targetOf(c, "?reads=serializable"), pairs())
+	n, local := client(t, d), client(t, stale)
+	mustDo(t, n, insertPair, pair(1, "a")...)
+	expect.NoError(t, c.Settled(soon(t)))
+	whileLeaderless(t, c, 2, func() {
+		for _, limit := range []time.Duration{time.Second, time.Minute} { // ours, and that of the member
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			if r := n.Run(ctx, store.Call{Statement: insertPair, Parameters: pair(2, "b")}); r.Outcome == history.Committed || r.Class != store.ClassTimeout && r.Class != store.ClassLost && r.Class != store.ClassConnect {
+				t.Errorf("a write without a majority: %+v", r)
+			}
+			if r := n.Run(ctx, store.Call{Statement: readPair, Parameters: pair(1), Row: ignore}); r.Outcome != history.Failed {
+				t.Errorf("a read without a majority: %+v", r)
+			}
+			cancel()
+		}
+		if got := read(t, local, 1); !slices.Equal(got, []string{"a"}) {
+			t.Errorf("a serializable read without a majority gives %q", got)
+		}
+		if by, err := d.Blocked(soon(t)); err != nil || !strings.Contains(by, "majority") {
+			t.Errorf("Blocked: %q, %v", by, err)
+		}
+	})
+}
+
+// testReplicas: each member shows what was acknowledged, and one that is down is named.
+func testReplicas(t *testing.T, c *cluster.Cluster) {
+	d := created(t, targetOf(c, ""), pairs())
+	expect.AtEnd(t, func() error { return d.Drop(context.Background()) })
+	n := client(t, d)
+	for id := range int64(50) {
+		mustDo(t, n, insertPair, pair(id, "x")...)
+	}
+	whole := func() {
+		members, unreachable, err := d.Replicas(soon(t))
+		if err != nil || len(unreachable) > 0 || len(members) != 3 {
+			t.Fatalf("%v, %v, %v", members, unreachable, err)
+		}
+		primaries := 0
+		for _, m := range members {
+			if m.Primary {
+				primaries++
+			}
+			expect.NoError(t, d.CatchUp(soon(t), m))
+			rows := 0
+			expect.NoError(t, d.ViewReplica(soon(t), m, func(r store.Reader) error {
+				return store.Whole(t.Context(), r, store.Statement{Table: "pair", Columns: []string{"id"}}, func(store.Row) error { rows++; return nil })
+			}))
+			if rows != 50 {
+				t.Errorf("%+v shows %d rows", m, rows)
+			}
+		}
+		if primaries != 1 {
+			t.Errorf("%d leaders among %+v", primaries, members)
+		}
+	}
+	whole()
+	leader, err := c.Primary(soon(t))
+	expect.NoError(t, err)
+	other := (leader + 1) % 3
+	expect.NoError(t, c.Node(other).Kill())
+	members, unreachable, err := d.Replicas(soon(t))
+	if err != nil || len(members) != 2 || unreachable[c.Node(other).Address()] == nil {
+		t.Errorf("with a member down: %v, %v, %v", members, unreachable, err)
+	}
+	expect.NoError(t, c.Restart(soon(t), other))
+	whole()
+}
+
+// testStale: a member that is stopped misses what the others commit, and says so as long as
+// it has not caught up: a serializable read of it is old, and promised to be no better.
+func testStale(t *testing.T, c *cluster.Cluster) {
+	d := created(t, targetOf(c, ""), pairs())
+	expect.AtEnd(t, func() error { return d.Drop(context.Background()) })
+	if p := opened(t, targetOf(c, "?reads=serializable"), pairs()).Promises(); p.Reads != "" || !p.Eventual || p.Model != serializable {
+		t.Errorf("with serializable reads %+v is promised", p)
+	}
+	leader, err := c.Primary(soon(t))
+	expect.NoError(t, err)
+	behind := c.Node((leader + 1) % 3)
+	member := store.Replica{Name: behind.Address()}
+	expect.NoError(t, d.CatchUp(soon(t), member))
+	expect.NoError(t, behind.Pause())
+	n := client(t, opened(t, store.Target{Address: "etcd://" + c.Node(leader).Address(), ConnectTimeout: connectTimeout}, pairs()))
+	mustDo(t, n, insertPair, pair(1, "a")...)
+	short, cancel := context.WithTimeout(t.Context(), time.Second)
+	if err := d.CatchUp(short, member); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a member that is stopped has caught up: %v", err)
+	}
+	cancel()
+	expect.NoError(t, behind.Resume())
+	expect.NoError(t, d.CatchUp(soon(t), member))
+}

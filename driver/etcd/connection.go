@@ -1,0 +1,173 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"sync/atomic"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
+	"google.golang.org/grpc/status"
+
+	"assay/driver/encryption"
+	"assay/internal/wait"
+	"assay/store"
+)
+
+// connection is what one application has of etcd's client library (client/v3): a connection
+// to each host, over which requests go in turn. What that library adds is left out: it sends
+// reads up to a hundred times without telling, and makes watches and keep-alives anew.
+// gRPC itself sends a request a second time only if the server has said that it did not
+// touch the first (gRPC's proposal A6, "transparent retries"). It is safe for concurrent use.
+type connection struct {
+	*options
+	grpc  *grpc.ClientConn
+	kv    pb.KVClient
+	token string // of a user who has logged in
+	// refused is why the last handshake of TLS failed, nil if none has.
+	refused atomic.Pointer[error]
+}
+
+// handshakes are credentials that keep why one failed: gRPC gives its text alone.
+type handshakes struct {
+	credentials.TransportCredentials
+	of *connection
+}
+
+// ClientHandshake implements credentials.TransportCredentials, and so does Clone.
+func (h handshakes) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	secure, info, err := h.TransportCredentials.ClientHandshake(ctx, authority, conn)
+	if err != nil {
+		h.of.refused.Store(&err)
+	}
+	return secure, info, err
+}
+
+func (h handshakes) Clone() credentials.TransportCredentials {
+	return handshakes{h.TransportCredentials.Clone(), h.of}
+}
+
+// connect makes a connection to these hosts, and logs in if the address has a user. Without a
+// user nothing is sent yet.
+func connect(ctx context.Context, o *options, hosts ...string) (*connection, error) {
+	var all []resolver.Endpoint
+	for _, host := range hosts {
+		all = append(all, resolver.Endpoint{Addresses: []resolver.Address{{Addr: host, ServerName: host}}})
+	}
+	endpoints := manual.NewBuilderWithScheme(scheme)
+	endpoints.InitialState(resolver.State{Endpoints: all})
+	c := &connection{options: o}
+	secure := insecure.NewCredentials()
+	if o.encryption != nil {
+		secure = handshakes{credentials.NewTLS(o.encryption.Clone()), c}
+	}
+	var err error
+	c.grpc, err = grpc.NewClient(scheme+":///"+hosts[0], grpc.WithResolvers(endpoints), grpc.WithTransportCredentials(secure),
+		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig": [{"round_robin": {}}]}`), grpc.WithDisableRetry(), grpc.WithNoProxy(),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)), grpc.WithUnaryInterceptor(c.withToken))
+	if err != nil {
+		return nil, fmt.Errorf("etcd: connect: %w", err)
+	}
+	c.kv = pb.NewKVClient(c.grpc)
+	if o.user == "" {
+		return c, nil
+	}
+	answer, err := pb.NewAuthClient(c.grpc).Authenticate(ctx, &pb.AuthenticateRequest{Name: o.user, Password: o.password})
+	if err != nil && rpctypes.ErrorDesc(err) != rpctypes.ErrorDesc(rpctypes.ErrGRPCAuthNotEnabled) {
+		return nil, errors.Join(c.explain(ctx, "log in", err), c.close())
+	}
+	c.token = answer.GetToken()
+	return c, nil
+}
+
+// withToken says with each request who has logged in.
+func (c *connection) withToken(ctx context.Context, method string, request, answer any, over *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	if c.token != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, rpctypes.TokenFieldNameGRPC, c.token)
+	}
+	return invoke(ctx, method, request, answer, over, options...)
+}
+
+func (c *connection) close() error { return c.grpc.Close() }
+
+// call makes one request. sent is false only if certainly nothing of it has left: gRPC knows
+// whom it has sent to as soon as it has begun to.
+func call[Q, A any](ctx context.Context, do func(context.Context, Q, ...grpc.CallOption) (A, error), request Q) (answer A, sent bool, err error) {
+	var to peer.Peer
+	answer, err = do(ctx, request, grpc.Peer(&to))
+	return answer, to.Addr != nil, err
+}
+
+// The pauses between attempts to prepare or to settle, how long the first such attempt may
+// take and how long a later one, and how long all together where the context has no end. An
+// attempt may go to a member that is silent, and the next one goes to another.
+const (
+	firstPause = 10 * time.Millisecond
+	lastPause  = time.Second
+	firstBound = 2 * time.Second
+	lastBound  = 30 * time.Second
+	patience   = 2 * time.Minute
+)
+
+// insist does work again and again until it succeeds, ctx ends, or an error comes that will
+// not pass. It is for what prepares a run or ends it and has the same effect however often it
+// is done; what is measured never comes here.
+func (c *connection) insist(ctx context.Context, doing string, work func(ctx context.Context) error) error {
+	if _, limited := ctx.Deadline(); !limited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
+	}
+	for pause, bound := firstPause, firstBound; ; pause, bound = min(2*pause, lastPause), min(2*bound, lastBound) {
+		attempt, cancel := context.WithTimeout(ctx, bound)
+		err := work(attempt)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		if !passes(err) || wait.Pause(ctx, pause) != nil {
+			return c.explain(ctx, doing, err)
+		}
+	}
+}
+
+// explain wraps an error with what was being done, unless it explains itself.
+func (c *connection) explain(ctx context.Context, doing string, err error) error {
+	if explained(err) {
+		return err
+	}
+	s, is := status.FromError(err)
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("etcd: %s: %w (%v)", doing, ctx.Err(), err)
+	case !is:
+	case refusesUser(err):
+		return &store.AuthError{Address: c.printable, User: c.user, Reason: s.Message()}
+	case s.Code() == codes.Unavailable && meaningOf(err) == nil:
+		if refused := c.refused.Load(); refused != nil {
+			if text, is := encryption.Reason(*refused, encryption.TakenAdvice("tls=false")); is {
+				err = errors.New(text)
+			}
+		}
+		return fmt.Errorf("etcd: %s: %w", doing, &store.UnreachableError{Address: c.printable, Err: err})
+	}
+	return fmt.Errorf("etcd: %s: %w", doing, err)
+}
+
+// explained reports whether an error is one of package store's, which says all.
+func explained(err error) bool {
+	return errors.As(err, new(*store.ForeignError)) || errors.As(err, new(*store.NoSchemaError)) || errors.As(err, new(*store.HeldError)) ||
+		errors.As(err, new(*store.AuthError)) || errors.As(err, new(*store.UnreachableError)) || errors.As(err, new(*store.OptionError))
+}

@@ -1,0 +1,154 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"assay/driver/ordered"
+	"assay/driver/rows"
+	"assay/store"
+)
+
+var (
+	_ store.Replicated = (*database)(nil)
+	_ store.Compacting = (*database)(nil)
+	_ store.Batching   = underWay{}
+)
+
+// database is a store.Database under (root, the workload's name); see ordered.Form.
+type database struct {
+	*options
+	layout ordered.Layout
+	of     store.Schema
+	forms  ordered.Forms
+	// conn is for what no session does.
+	conn  *connection
+	taken store.Taken
+}
+
+// Open connects to the cluster. It returns *store.OptionError, *store.AuthError or
+// *store.UnreachableError.
+func Open(ctx context.Context, target store.Target, of store.Schema) (store.Database, error) {
+	o, err := parse(target)
+	if err != nil {
+		return nil, err
+	}
+	l := ordered.NewLayout(o.root, of.Workload)
+	d := &database{options: o, layout: l, of: of, forms: ordered.NewForms(l, &of)}
+	first, cancel := context.WithTimeout(ctx, o.connectTimeout)
+	defer cancel()
+	if d.conn, err = connect(first, o, o.hosts...); err == nil {
+		if _, err = d.conn.reader(first).Get(l.Mark())(); err == nil {
+			return d, nil
+		}
+		err = errors.Join(d.conn.explain(first, "connect", err), d.conn.close())
+	}
+	if first.Err() != nil && ctx.Err() == nil {
+		err = &store.UnreachableError{Address: o.printable, Err: fmt.Errorf("no answer within %v (%w)", o.connectTimeout, err)}
+	}
+	return nil, err
+}
+
+// Close implements store.Database.
+func (d *database) Close() error { return d.conn.close() }
+
+// Lacks implements store.Database.
+func (d *database) Lacks() store.Lacks { return Lacks() }
+
+// Levels implements store.Database.
+func (d *database) Levels() []store.Level {
+	return []store.Level{{Name: serializable, Isolation: serializable}, {Name: strict, Isolation: strict}}
+}
+
+// Promises implements store.Database: "etcd ensures linearizability for all other operations
+// by default", "all operations are atomic", and "serializable" isolation (manual 3.4, "KV API
+// guarantees"). Transactions whose reads are linearizable are in the order of time then. One
+// with serializable reads sees what was there at some time, and nothing is written by it
+// unless that is there still.
+func (d *database) Promises() store.Promises {
+	if d.stale {
+		return store.Promises{Model: serializable, Eventual: true, Atomic: true}
+	}
+	return store.Promises{Model: strict, Reads: store.Linearizable, Scans: store.Linearizable, Atomic: true}
+}
+
+// execution does statements in a transaction.
+func (d *database) execution(t *transaction) *ordered.Execution {
+	return &ordered.Execution{Forms: d.forms, Keys: t, Limits: limits()}
+}
+
+// Load implements store.Database.
+func (d *database) Load(ctx context.Context, of store.Rows) (err error) {
+	f := d.forms[of.Table]
+	wrong := f.Parts(&of, limits(), func(part []rows.Row) bool {
+		err = d.change(ctx, "load "+of.Table, func(t *transaction) error {
+			if _, err := d.ours(t); err != nil {
+				return err
+			}
+			x := d.execution(t)
+			for _, row := range part {
+				if err := x.Write(f, nil, row); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		return err == nil
+	})
+	return errors.Join(err, wrong)
+}
+
+// View implements store.Database: all is read at one revision, "the store's version of all
+// keys" at a time (manual 3.4, "Data model"). The first read is linearizable, so that it is
+// the present one, and each is repeated until it is answered.
+func (d *database) View(ctx context.Context, read func(store.Reader) error) error {
+	t := d.conn.reader(ctx)
+	t.patient = true
+	return d.view(ctx, t, read)
+}
+
+// view has read look at the state that a transaction sees, if there is a schema of ours.
+func (d *database) view(ctx context.Context, t *transaction, read func(store.Reader) error) error {
+	if _, err := d.ours(t); err != nil {
+		return t.explain(ctx, "read", err)
+	}
+	return read(&reader{d, t, false})
+}
+
+// Audit implements store.Database.
+func (d *database) Audit(ctx context.Context, read func(store.Reader) error) error {
+	return read(&reader{d, d.conn.reader(ctx), true})
+}
+
+// reader is a store.Reader at one revision.
+type reader struct {
+	*database
+	transaction *transaction
+	// direct is whether rows are read by their keys where a statement names them.
+	direct bool
+}
+
+// Read implements store.Reader. All rows of a table are counted by etcd itself.
+func (r *reader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
+	p, err := ordered.Compile(r.forms, &s, r.direct)
+	if err != nil {
+		return fmt.Errorf("etcd: %w", err)
+	}
+	if s.Verb == store.Count && len(s.Where) == 0 && len(s.Columns) == 0 {
+		n, err := r.transaction.count(r.layout.Rows(s.Table))
+		if err != nil {
+			return r.transaction.explain(ctx, s.Name, err)
+		}
+		return row(&rows.Answer{Plan: p.Plan, Totals: []int64{n}})
+	}
+	own := error(nil) // of the callback, which is returned as it is
+	_, err = r.execution(r.transaction).Do(p, parameters, func(found store.Row) error {
+		own = row(found)
+		return own
+	})
+	if err == nil || own != nil {
+		return err
+	}
+	return r.transaction.explain(ctx, s.Name, err)
+}

@@ -1,0 +1,71 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"assay/driver/replicas"
+	"assay/store"
+)
+
+// Replicas implements store.Replicated. The members are those behind the hosts of the
+// address, and the primary is the leader of the raft group.
+func (d *database) Replicas(ctx context.Context) ([]store.Replica, map[string]error, error) {
+	all, failures := d.statuses(ctx)
+	members := make([]replicas.Member, len(all))
+	for i, s := range all {
+		members[i] = replicas.Member{Name: d.hosts[i], Err: failures[i]}
+		if failures[i] == nil {
+			members[i].Identity = identity(s.Header.MemberId)
+		}
+	}
+	found, unreachable := replicas.Of(identity(leaderOf(all)), members)
+	return found, unreachable, nil
+}
+
+func identity(member uint64) string { return strconv.FormatUint(member, 16) }
+
+// CatchUp implements store.Replicated: it waits until the member has applied the revision
+// that is the present one now.
+func (d *database) CatchUp(ctx context.Context, member store.Replica) error {
+	goal, err := look(ctx, d, "find the present revision", d.present)
+	if err != nil {
+		return err
+	}
+	c, err := connect(ctx, d.options, member.Name)
+	if err != nil {
+		return err
+	}
+	err = replicas.CatchUp(ctx, "wait until "+member.Name+" has caught up", func(ctx context.Context) (bool, error) {
+		attempt, cancel := context.WithTimeout(ctx, statusBound)
+		defer cancel()
+		t := c.reader(attempt)
+		t.member = true
+		at, err := d.present(t)
+		if err == nil && at < goal {
+			err = fmt.Errorf("it is at revision %d, and not yet at %d", at, goal)
+		}
+		return false, err
+	})
+	return errors.Join(err, c.close())
+}
+
+// present is the revision that a transaction reads.
+func (d *database) present(t *transaction) (int64, error) {
+	_, err := t.Get(d.layout.Mark())()
+	return t.revision, err
+}
+
+// ViewReplica implements store.Replicated, by serializable reads of the member at one
+// revision.
+func (d *database) ViewReplica(ctx context.Context, member store.Replica, read func(store.Reader) error) error {
+	c, err := connect(ctx, d.options, member.Name)
+	if err != nil {
+		return err
+	}
+	t := c.reader(ctx)
+	t.member = true
+	return errors.Join(d.view(ctx, t, read), c.close())
+}

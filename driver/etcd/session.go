@@ -1,0 +1,223 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"assay/driver/ordered"
+	"assay/driver/rows"
+	"assay/history"
+	"assay/store"
+)
+
+// session is a store.Session: an application of its own, with a connection to each host of
+// the address.
+type session struct {
+	*database
+	conn  *connection
+	epoch int64 // the mark's mod_revision
+	plans []*ordered.Plan
+	// blind is whether a statement is an Insert that needs no look at what is there.
+	blind []bool
+}
+
+// Session implements store.Database, and makes sure that there is a schema of ours.
+func (d *database) Session(ctx context.Context, statements []store.Statement) (_ store.Session, err error) {
+	if err := d.of.Check(statements); err != nil {
+		return nil, err
+	}
+	n := &session{database: d}
+	for i := range statements {
+		s := &statements[i]
+		p, err := ordered.Compile(d.forms, s, true)
+		if err != nil {
+			return nil, fmt.Errorf("etcd: %w", err)
+		}
+		left := slices.ContainsFunc(s.Values, func(e store.Expression) bool { return e.Source == store.FromLeft })
+		n.plans, n.blind = append(n.plans, p), append(n.blind, s.Verb == store.Insert && !left && len(p.Table.Indexes) == 0)
+	}
+	if n.conn, err = connect(ctx, d.options, d.hosts...); err != nil {
+		return nil, err
+	}
+	t := n.conn.reader(ctx)
+	if _, err := d.ours(t); err != nil {
+		return nil, errors.Join(n.conn.explain(ctx, "open a session", err), n.conn.close())
+	}
+	n.epoch = t.read[string(d.layout.Mark())].revision
+	return n, nil
+}
+
+// Close implements store.Session.
+func (n *session) Close() {
+	_ = n.conn.close() // that it was closed before is all that it can say
+}
+
+// Waiting implements store.Session: no transaction waits for another. It commits or it is
+// refused as a conflict.
+func (n *session) Waiting(context.Context) (waiting, known bool, err error) { return false, false, nil }
+
+// begin begins a transaction in the way that the address asks for.
+func (n *session) begin(ctx context.Context) *transaction {
+	t := n.conn.begin(ctx)
+	t.mark, t.epoch, t.stale = n.layout.Mark(), n.epoch, n.stale
+	return t
+}
+
+// perform does one transaction: work, and the commit.
+func (n *session) perform(ctx context.Context, doing string, work func(*transaction) error) store.Reply {
+	t := n.begin(ctx)
+	err := work(t)
+	if err == nil {
+		doing += ", commit"
+		err = t.commit()
+	}
+	if err != nil {
+		return n.refusal(t, doing, err)
+	}
+	return store.Reply{Outcome: history.Committed}
+}
+
+// refusal is the reply to a transaction that ended with this error. What is refused by a
+// constraint was read at one revision.
+func (n *session) refusal(t *transaction, doing string, err error) store.Reply {
+	reply := store.Reply{Outcome: history.Failed, Class: store.ClassOther, Broken: broken(err)}
+	var v *rows.Violation
+	switch {
+	case errors.As(err, &v):
+		reply.Violated = v.Kind
+		if v.Kind == store.Unique {
+			reply.Class = store.ClassDuplicate
+		}
+	case errors.As(err, new(*existsError)):
+		reply.Violated, reply.Class = store.Unique, store.ClassDuplicate
+	case errors.Is(err, errConflict), errors.Is(err, errFenced):
+		reply.Class = store.ClassSerialization
+	case errors.Is(err, ordered.ErrLongList):
+		reply.Class = classTooLong
+	case errors.Is(err, ordered.ErrManyRows):
+		reply.Class = classTooLarge
+	default:
+		reply.Outcome, reply.Class = judge(err, t.sent)
+	}
+	reply.Err = fmt.Errorf("etcd: %s: %w", doing, err)
+	return reply
+}
+
+// Run implements store.Session. An Insert asks for nothing before: that its keys are not
+// there is compared by the commit.
+func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
+	p := n.plans[call.Statement]
+	var changed int64
+	r := n.perform(ctx, p.Name, func(t *transaction) (err error) {
+		t.assumes, t.forgets = n.blind[call.Statement], p.ReadsOnly()
+		changed, err = n.step(n.execution(t), &call)
+		return err
+	})
+	if r.Outcome == history.Committed {
+		r.Affected = changed
+	}
+	return r
+}
+
+// step does one call.
+func (n *session) step(x *ordered.Execution, call *store.Call) (changed int64, err error) {
+	err = call.Counted(func(row func(store.Row) error) (err error) {
+		changed, err = x.Do(n.plans[call.Statement], call.Parameters, row)
+		return err
+	})
+	return changed, err
+}
+
+// Insert implements store.Session. Rows that are more than a transaction can well take are
+// inserted in several, of which the first that does not commit ends it; what was inserted
+// before is there.
+func (n *session) Insert(ctx context.Context, of store.Rows) store.Reply {
+	f, begun := n.forms[of.Table], false
+	reply := store.Reply{Outcome: history.Committed}
+	wrong := f.Parts(&of, limits(), func(part []rows.Row) bool {
+		reply = n.perform(ctx, "insert", func(t *transaction) error {
+			t.assumes = len(f.Indexes) == 0
+			return n.execution(t).Add(f, part)
+		})
+		if reply.Outcome != history.Committed && begun {
+			reply.Outcome, reply.Violated = history.Unknown, store.NoViolation
+		}
+		begun = true
+		return reply.Outcome == history.Committed
+	})
+	if wrong != nil {
+		reply = store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: fmt.Errorf("etcd: insert: %w", wrong)}
+		if begun {
+			reply.Outcome = history.Unknown
+		}
+	}
+	return reply
+}
+
+// Load implements store.Session: there is no faster way.
+func (n *session) Load(ctx context.Context, of store.Rows) store.Reply { return n.Insert(ctx, of) }
+
+// Batch implements store.Session. The rows whose keys are known are asked for by one request,
+// so that a transfer takes two: it and the commit.
+func (n *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
+	r := n.perform(ctx, "batch", func(t *transaction) error {
+		x := n.execution(t)
+		asked := ordered.NewAhead(t)
+		x.Keys = asked
+		for i := range b.Calls {
+			asked.Ask(n.plans[b.Calls[i].Statement], b.Calls[i].Parameters)
+		}
+		for i := range b.Calls {
+			if _, err := n.step(x, &b.Calls[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if b.Inquiry != nil && (r.Violated == store.Floor || r.Violated == store.Absent) {
+		if told := n.Run(ctx, *b.Inquiry); told.Outcome != history.Committed {
+			r.Class, r.Err, r.Violated = told.Class, told.Err, store.NoViolation
+		}
+	}
+	return r
+}
+
+// Transaction implements store.Session.
+func (n *session) Transaction(ctx context.Context, writes bool, work func(context.Context, store.Transaction) error) store.Reply {
+	return n.perform(ctx, "transaction", func(t *transaction) error {
+		t.forgets = !writes
+		return work(ctx, underWay{n, n.execution(t)})
+	})
+}
+
+// underWay is a store.Transaction.
+type underWay struct {
+	*session
+	execution *ordered.Execution
+}
+
+// Do implements store.Transaction. The rows of a statement that reads several keys are asked
+// for by one request.
+func (u underWay) Do(_ context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (int64, error) {
+	return u.step(u.execution, &store.Call{Statement: statement, Parameters: parameters, Row: row})
+}
+
+// Batch implements store.Batching: the rows of all calls whose keys are known are asked for by
+// one request.
+func (u underWay) Batch(_ context.Context, calls []store.Call) error {
+	outer := u.execution.Keys
+	defer func() { u.execution.Keys = outer }()
+	asked := ordered.NewAhead(outer)
+	u.execution.Keys = asked
+	for i := range calls {
+		asked.Ask(u.plans[calls[i].Statement], calls[i].Parameters)
+	}
+	for i := range calls {
+		if _, err := u.step(u.execution, &calls[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
