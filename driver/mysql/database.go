@@ -66,7 +66,7 @@ func catalogOf(database, engine string, d dialect) sqldb.Catalog {
 		UpdateMark: `UPDATE ` + database + `.assay_mark SET mark = $1 WHERE id = 1`,
 		Moment:     "DATETIME(6)", Now: "UTC_TIMESTAMP(6)", After: "UTC_TIMESTAMP(6) + INTERVAL %s MICROSECOND",
 		Microseconds: "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', %s)",
-		Refresh:      "ANALYZE NO_WRITE_TO_BINLOG TABLE",
+		Refresh:      d.refresh,
 		Size: `SELECT coalesce(max(data_length), 0), coalesce(max(index_length), 0), (SELECT count(*) FROM %[1]s.%[2]s)
 			FROM information_schema.tables WHERE table_schema = '%[1]s' AND table_name = '%[2]s'`,
 		Stored: `SELECT engine, table_name FROM information_schema.tables WHERE table_schema = $1 AND engine IS NOT NULL

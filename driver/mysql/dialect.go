@@ -31,6 +31,9 @@ type dialect struct {
 	sessions string
 	// optimizes is whether OPTIMIZE TABLE gives back space.
 	optimizes bool
+	// refresh, before a table's name, brings its statistics up to date, on this server
+	// alone where there is a difference.
+	refresh string
 }
 
 // dialects are all of them, the one of MySQL and MariaDB first.
@@ -50,12 +53,17 @@ type dialect struct {
 //     CLUSTER_PROCESSLIST.
 //   - OPTIMIZE TABLE is not supported ("MySQL Compatibility"); space comes back by
 //     garbage collection and compaction.
+//   - ANALYZE TABLE has no NO_WRITE_TO_BINLOG ("ANALYZE"; buildAnalyze of TiDB's source
+//     answers error 1235), and statistics are of all servers. The sizes of
+//     information_schema.tables are computed from them, as rows times their average length
+//     ("SHOW TABLE STATUS"): what is stored on disk, compressed and in several copies, is
+//     another number.
 func dialects() []dialect {
 	return []dialect{
 		{name: "mysql", levels: levels(), snapshot: "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
-			sessions: "information_schema.processlist", optimizes: true},
+			sessions: "information_schema.processlist", optimizes: true, refresh: "ANALYZE NO_WRITE_TO_BINLOG TABLE"},
 		{name: "tidb", product: "TiDB", levels: []string{readCommitted, repeatableRead}, checks: "tidb_enable_check_constraint",
-			snapshot: "START TRANSACTION WITH CONSISTENT SNAPSHOT", sessions: "information_schema.cluster_processlist"},
+			snapshot: "START TRANSACTION WITH CONSISTENT SNAPSHOT", sessions: "information_schema.cluster_processlist", refresh: "ANALYZE TABLE"},
 	}
 }
 

@@ -26,6 +26,9 @@ func TestDialectOfAServer(t *testing.T) {
 	if err := dialectOf("", tidb.version).sufficient(tidb); err == nil {
 		t.Error("a TiDB that keeps no CHECK constraints is sufficient")
 	}
+	if text := dialectOf("", tidb.version).refresh; text != "ANALYZE TABLE" {
+		t.Errorf("statistics by %s, which TiDB does not take", text)
+	}
 	tidb.checks = "ON"
 	if err := dialectOf("", tidb.version).sufficient(tidb); err != nil {
 		t.Error(err)
@@ -61,6 +64,9 @@ func TestDialectOfTiDB(t *testing.T) {
 	expect.NoError(t, err)
 	if r := session.Transfer(ctx, bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 2}); r.Outcome != history.Committed || r.Source.Balance != 3 {
 		t.Errorf("got %+v", r)
+	}
+	if size, err := opened.Size(ctx); err != nil || size.Tables == 0 {
+		t.Errorf("size %+v, %v", size, err)
 	}
 	totals, err := opened.AuditAll(ctx)
 	if err != nil || totals.Balance != 10 || totals.Versions != 2 {
