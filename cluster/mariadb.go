@@ -10,43 +10,59 @@ import (
 // bothEngines is the spec's word for a server with MyRocks beside InnoDB.
 const bothEngines = "innodb+rocksdb"
 
-// mariadbEntry starts one server, or a Galera cluster with its own timing unless
-// the spec says otherwise.
+// mariadbEntry starts one server, a Galera cluster with its own timing unless the spec
+// says otherwise, or a primary with replicas that assay leads.
 func mariadbEntry() entry {
 	return entry{
 		topology: topology{
 			name: "mariadb", nodes: []int{1, 2, 3, 5, 7}, arbiters: []int{0},
 			options: []option{
-				{name: "failover", want: "failover=DURATION, such as 2s (evs.suspect_timeout; evs.inactive_timeout and evs.install_timeout are twice that)", check: aDuration},
+				{name: "replication", want: "replication=galera (from two nodes on the default), replication=semisync or replication=async (assay promotes)",
+					check: oneOf(replicationGalera, replicationSync, replicationAsync)},
+				{name: "failover", want: "failover=DURATION, such as 2s (with Galera evs.suspect_timeout, of which evs.inactive_timeout and evs.install_timeout are twice; else how long the primary may be silent until a replica is promoted)", check: aDuration},
 				{name: "cache", want: "cache=SIZE of at least 8MiB, InnoDB's buffer pool on each node, and MyRocks' block cache", check: aSize,
 					parameters: []string{"innodb_buffer_pool_size", "rocksdb_block_cache_size"}},
 				{name: "flush", want: "flush=0, flush=1 or flush=2 (innodb_flush_log_at_trx_commit: 1 has a commit wait for the disk, 2 for the system, 0 for neither)", check: oneOf("0", "1", "2"),
 					parameters: []string{"innodb_flush_log_at_trx_commit", "rocksdb_flush_log_at_trx_commit"}},
-				{name: "engines", want: "engines=innodb or engines=innodb+rocksdb (one node only)", check: oneOf("innodb", bothEngines)},
+				{name: "engines", want: "engines=innodb or engines=innodb+rocksdb (not with Galera)", check: oneOf("innodb", bothEngines)},
 			},
 			parameters: mariadbParameters(),
 		},
 		footprint: Footprint{Start: 5 * time.Second, Empty: 300 << 20},
-		start: func(ctx context.Context, s Spec, e environment) (product, error) {
-			suspect := s.duration("failover")
-			return mariadb.Start(ctx, mariadb.Options{
-				Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs,
-				Suspect: suspect, Inactive: 2 * suspect, Install: 2 * suspect,
-				CacheSize: mariadbCache(s), MyRocks: s.Options["engines"] == bothEngines, Settings: append(mariadbFlush(s), s.settings("=")...),
-			})
-		},
+		start:     startMariaDB,
 	}
+}
+
+func startMariaDB(ctx context.Context, s Spec, e environment) (product, error) {
+	o := mariadb.Options{
+		Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs,
+		CacheSize: mariadbCache(s), MyRocks: s.Options["engines"] == bothEngines, Settings: append(mariadbFlush(s), s.settings("=")...),
+	}
+	failover := s.duration("failover")
+	switch s.replication(replicationGalera) {
+	case replicationSync:
+		o.Replication = mariadb.Semisync
+	case replicationAsync:
+		o.Replication = mariadb.Asynchronous
+	default:
+		o.Suspect, o.Inactive, o.Install = failover, 2*failover, 2*failover
+		return mariadb.Start(ctx, o)
+	}
+	o.FailoverAfter, o.Announce = failover, e.announce
+	return mariadb.StartSet(ctx, o)
 }
 
 // mariadbParameters are MariaDB's, as mariadbd takes them.
 func mariadbParameters() parameters {
-	return parameters{example: "innodb_io_capacity=2000", ours: []ourParameters{
+	return parameters{example: "innodb_io_capacity=2000", check: checkReplication, ours: []ourParameters{
 		{[]string{"port", "bind_address", "socket", "skip_networking", "extra_port", "skip_name_resolve", "require_secure_transport"}, "by them it reaches the server"},
 		{[]string{"datadir", "tmpdir", "pid_file", "user", "chroot", "basedir", "defaults*", "no_defaults", "print_defaults"}, "each node has a folder of its own"},
 		{[]string{"init_file", "skip_grant*", "bootstrap", "help", "version", "install", "gdb"}, "it starts the server and makes its user"},
 		{[]string{"log_error*", "console", "silent_startup"}, "it keeps what the server writes to its standard error"},
 		{[]string{"wsrep_on", "wsrep_provider*", "wsrep_cluster*", "wsrep_node*", "wsrep_sst*", "wsrep_new_cluster", "wsrep_recover", "wsrep_start_position",
 			"binlog_format", "innodb_autoinc_lock_mode"}, "by them it leads the Galera cluster (failover= says when a silent node is left out)"},
+		{[]string{"server_id", "gtid_domain_id", "gtid_strict_mode", "log_slave_updates", "skip_slave_start", "slave_net_timeout", "rpl_semi_sync_master_enabled", "rpl_semi_sync_slave_enabled"},
+			"by them it leads the replicas (replication= says how)"},
 		{[]string{"loose*"}, "with it a wrong name would pass"},
 	}}
 }

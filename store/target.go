@@ -115,6 +115,13 @@ const SettingUnjudged = "not judged"
 // a way of which its other settings do not speak, as package durability reads them.
 const SettingStoredAs = "stored as "
 
+// SettingReplicas is how many replicas a primary of MySQL's or MariaDB's has, and
+// SettingConfirming how many of them can confirm a commit.
+const (
+	SettingReplicas   = "replicas"
+	SettingConfirming = "replicas that confirm"
+)
+
 // StrikesPrefix and the name of a seeded bug are the name under which Size.Rows has
 // how often the bug has taken effect.
 const StrikesPrefix = "strikes of "

@@ -1,5 +1,5 @@
-// Package mariadb runs single MariaDB servers and Galera clusters as local
-// processes.
+// Package mariadb runs MariaDB as local processes: single servers, Galera clusters, and sets of a
+// primary with replicas, which package binlog leads.
 package mariadb
 
 import (
@@ -20,6 +20,18 @@ import (
 	"assay/cluster/server"
 )
 
+// Replication is how several servers hold the same.
+type Replication int
+
+const (
+	// Galera has all nodes take writes, and a commit waits until all have it.
+	Galera Replication = iota
+	// Semisync has a primary whose commits wait for one replica (see binlog.Set).
+	Semisync
+	// Asynchronous has a primary whose commits wait for nobody.
+	Asynchronous
+)
+
 // Options says how to run MariaDB. The zero value gives one node with
 // InnoDB as durable as it gets (each commit is on the disk before it is
 // answered), without a binary log, in a temporary folder.
@@ -27,9 +39,10 @@ type Options struct {
 	// Programs is the folder that holds mariadbd and mariadb-install-db; empty
 	// means wherever server.Program.Find finds them.
 	Programs string
-	// Nodes is how many nodes there are; 0 means 1. From 2 on, at most 9, they
-	// are a Galera cluster, whose nodes all take writes.
+	// Nodes is how many nodes there are; 0 means 1, and 9 is the most.
 	Nodes int
+	// Replication is how several nodes hold the same.
+	Replication Replication
 	// Dir is the private folder of all nodes, new or empty; empty means a
 	// temporary one. Close removes it.
 	Dir string
@@ -53,6 +66,10 @@ type Options struct {
 	// evs.inactive_timeout and evs.install_timeout: how long the others wait for
 	// a node that went silent. 0 means Galera's own, 5, 15 and 7.5 seconds.
 	Suspect, Inactive, Install time.Duration
+	// FailoverAfter and Announce are as in binlog.Options, for replication other than
+	// Galera.
+	FailoverAfter time.Duration
+	Announce      func(text string)
 	// Settings are server settings as name=value, after ours and so stronger
 	// than these. They are visible in the machine's process list.
 	Settings []string
@@ -106,8 +123,21 @@ func mariadbd() server.Program {
 // Start makes new databases and starts servers on them; they take writes when
 // Start returns. They listen on 127.0.0.1, or their machine's address; their Unix
 // sockets are in their private folders. As root they run as user mysql, or nobody.
-// A missing program is a *server.MissingError.
+// A missing program is a *server.MissingError. It is for a single server or a Galera cluster;
+// see StartSet.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
+	m, err := prepare(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.startAll(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("start MariaDB: %w", err), m.Close())
+	}
+	return m, nil
+}
+
+// prepare finds the programs, gives out the ports and makes the folders.
+func prepare(o Options) (*Cluster, error) {
 	program, err := mariadbd().Find(o.Programs)
 	if err != nil {
 		return nil, err
@@ -118,9 +148,6 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 			return nil, err
 		}
 		return nil, fmt.Errorf("start MariaDB: %w", err)
-	}
-	if err := m.startAll(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("start MariaDB: %w", err), m.Close())
 	}
 	return m, nil
 }
@@ -136,12 +163,12 @@ func (m *Cluster) fillIn() (err error) {
 		return fmt.Errorf("%d nodes: want 1 to %d", o.Nodes, maxNodes)
 	case o.CacheSize < MinPoolSize:
 		return fmt.Errorf("a cache of %d bytes: want at least %d", o.CacheSize, MinPoolSize)
-	case o.MyRocks && o.Nodes > 1:
+	case o.MyRocks && o.Nodes > 1 && o.Replication == Galera:
 		return errors.New("MyRocks in a Galera cluster: Galera replicates InnoDB only")
 	case strings.ContainsAny(o.Password, "\x00\n\r"):
 		return errors.New("a password of more than one line")
 	}
-	if o.Nodes > 1 {
+	if o.Nodes > 1 && o.Replication == Galera {
 		if m.provider, err = galeraLibrary(o.Programs); err != nil {
 			return err
 		}

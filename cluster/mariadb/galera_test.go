@@ -3,8 +3,6 @@ package mariadb
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -153,13 +151,4 @@ func TestGaleraCloseDuringACopy(t *testing.T) {
 	if err := <-ended; err == nil {
 		t.Error("the node was started all the same")
 	}
-}
-
-// forget takes all data of a node that has stopped.
-func (n *member) forget() error {
-	entries, err := os.ReadDir(n.data())
-	for _, entry := range entries {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(n.data(), entry.Name())))
-	}
-	return err
 }

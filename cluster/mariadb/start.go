@@ -3,12 +3,11 @@ package mariadb
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
+	"assay/cluster/binlog"
 	"assay/cluster/server"
 )
 
@@ -28,7 +27,7 @@ func (m *Cluster) startAll(ctx context.Context) error {
 	if err := errors.Join(err, os.Remove(users)); err != nil {
 		return err
 	}
-	if err := m.refused(first); err != nil {
+	if err := first.Adjusted(m.options.Settings); err != nil {
 		return err
 	}
 	for _, node := range m.nodes.All()[1:] {
@@ -37,24 +36,6 @@ func (m *Cluster) startAll(ctx context.Context) error {
 		}
 	}
 	return m.Settled(ctx)
-}
-
-// refused is an error if a server that has started took another value than one of the
-// Settings: mariadbd logs that as a warning and goes on.
-func (m *Cluster) refused(node *member) error {
-	for line := range strings.Lines(node.Tail(400)) {
-		if !strings.Contains(line, "adjusted to") && !strings.Contains(line, "wasn't recognized") && !strings.Contains(line, "ignoring option") {
-			continue
-		}
-		for _, setting := range m.options.Settings {
-			name, _, _ := strings.Cut(setting, "=")
-			name = strings.ReplaceAll(name, "-", "_") + "'"
-			if plain := strings.ReplaceAll(line, "-", "_"); strings.Contains(plain, "'"+name) || strings.Contains(plain, "'__"+name) {
-				return fmt.Errorf("%s does not take %s:\n%s", node.Name, setting, strings.TrimSpace(line))
-			}
-		}
-	}
-	return nil
 }
 
 // install makes the database of a node.
@@ -85,8 +66,11 @@ func (m *Cluster) environment(further []string) []string {
 // first start reads (init_file); a password in an argument could be seen by
 // everybody. The user mariadb.sys, who cannot log in, is the owner of views.
 func (m *Cluster) writeUsers(node *member) (path string, err error) {
-	quoted := "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(m.options.Password) + "'"
-	text := "CREATE USER " + userName + "@'%' IDENTIFIED BY " + quoted + ";\n" +
+	text := ""
+	if m.options.Replication != Galera { // each node of a set makes its own
+		text = "SET SESSION sql_log_bin = 0;\n"
+	}
+	text += "CREATE USER " + userName + "@'%' IDENTIFIED BY " + binlog.Literal(m.options.Password) + ";\n" +
 		"GRANT ALL PRIVILEGES ON *.* TO " + userName + "@'%' WITH GRANT OPTION;\n" +
 		"DELETE FROM mysql.global_priv WHERE User NOT IN ('" + userName + "', 'mariadb.sys');\n" +
 		"FLUSH PRIVILEGES;\n"
@@ -115,6 +99,9 @@ func (m *Cluster) arguments(node *member) []string {
 	}
 	if m.provider != "" {
 		args = append(args, m.galeraArguments(node)...)
+	}
+	if o.Replication == Semisync { // MariaDB's own AFTER_COMMIT shows others what no replica has
+		args = append(args, "--rpl-semi-sync-master-wait-point=AFTER_SYNC")
 	}
 	for _, setting := range o.Settings {
 		args = append(args, "--"+setting)

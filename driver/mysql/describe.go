@@ -114,7 +114,25 @@ var described = []string{
 	"innodb_lock_wait_timeout", "innodb_deadlock_detect", "innodb_snapshot_isolation", "rocksdb_flush_log_at_trx_commit",
 	"rocksdb_lock_wait_timeout", "rocksdb_deadlock_detect",
 	"log_bin", "sync_binlog", "binlog_format", "max_connections", "read_only",
-	"wsrep_sync_wait", "wsrep_slave_threads", "wsrep_sst_method", "rpl_semi_sync_master_enabled",
+	"wsrep_sync_wait", "wsrep_slave_threads", "wsrep_sst_method",
+	"rpl_semi_sync_master_enabled", "rpl_semi_sync_master_wait_point", "rpl_semi_sync_master_timeout",
+	"rpl_semi_sync_source_enabled", "rpl_semi_sync_source_wait_point", "rpl_semi_sync_source_timeout", "rpl_semi_sync_source_wait_for_replica_count",
+}
+
+// confirming are the status variables that count the replicas which confirm commits.
+func confirming() []string {
+	return []string{"Rpl_semi_sync_master_clients", "Rpl_semi_sync_source_clients"}
+}
+
+// isOff reports whether a variable is of a kind of replication that the server does not do.
+func isOff(name string, values map[string]string, l look) bool {
+	switch {
+	case strings.HasPrefix(name, "wsrep_"):
+		return !l.galera
+	case strings.HasPrefix(name, "rpl_semi_sync_") && !strings.HasSuffix(name, "_enabled"):
+		return values["rpl_semi_sync_master_enabled"] != "ON" && values["rpl_semi_sync_source_enabled"] != "ON"
+	}
+	return false
 }
 
 // enginesInUse tells by which engines the tables are stored that are there now, or are to
@@ -175,7 +193,7 @@ func (p *schema) Describe(ctx context.Context) (store.Product, error) {
 			value, known := values[name]
 			switch {
 			case !known, strings.HasPrefix(name, "innodb_") && !slices.Contains(engines, innodb), strings.HasPrefix(name, "rocksdb_") && !slices.Contains(engines, rocksdb),
-				!c.look.galera && strings.HasPrefix(name, "wsrep_"):
+				isOff(name, values, c.look):
 				continue
 			}
 			add(name, value)
@@ -185,27 +203,49 @@ func (p *schema) Describe(ctx context.Context) (store.Product, error) {
 			return err
 		}
 		product.Settings = append(product.Settings, limits...)
-		product.Topology.Nodes = 1
-		if !c.look.galera {
-			return nil
+		product.Topology.Nodes, err = p.size(ctx, c, add)
+		if product.Topology.Nodes > 1 {
+			product.Topology.Replicas = product.Topology.Nodes
 		}
-		status, err := c.pairs(ctx, `SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'`)
-		if err != nil {
-			return err
-		}
-		size, err := strconv.Atoi(status["wsrep_cluster_size"])
-		if err != nil {
-			return errors.New("the Galera node does not tell the size of its cluster")
-		}
-		if p.derives() && p.waitsInAudits() {
-			add("audits", "wsrep_sync_wait=1")
-		}
-		add("wsrep_cluster_size", strconv.Itoa(size))
-		product.Topology.Nodes, product.Topology.Replicas = size, size
-		return nil
+		return err
 	})
 	if err != nil {
 		return store.Product{}, p.Operation("describe", err)
 	}
 	return product, nil
+}
+
+// size is how many servers hold the same, as far as the one that was asked tells, with what
+// it tells of them.
+func (p *schema) size(ctx context.Context, c *conn, add func(name, value string)) (int, error) {
+	if c.look.galera {
+		status, err := c.pairs(ctx, `SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'`)
+		if err != nil {
+			return 0, err
+		}
+		size, err := strconv.Atoi(status["wsrep_cluster_size"])
+		if err != nil {
+			return 0, errors.New("the Galera node does not tell the size of its cluster")
+		}
+		if p.derives() && p.waitsInAudits() {
+			add("audits", "wsrep_sync_wait=1")
+		}
+		add("wsrep_cluster_size", strconv.Itoa(size))
+		return size, nil
+	}
+	status, err := c.pairs(ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('`+strings.Join(confirming(), "', '")+`')`)
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range confirming() {
+		if n, _ := strconv.Atoi(status[name]); n > 0 { // what is no number counts for none
+			add(store.SettingConfirming, status[name])
+		}
+	}
+	var followers int64 // whoever reads the binary log
+	err = sqldb.One(ctx, c, `SELECT count(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'`, nil, &followers)
+	if followers > 0 {
+		add(store.SettingReplicas, strconv.FormatInt(followers, 10))
+	}
+	return 1 + int(followers), err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"assay/driver/replicas"
@@ -14,48 +13,16 @@ import (
 
 var _ store.Replicated = (*schema)(nil)
 
-// member is what a Galera node says of itself (Galera documentation, "Galera
-// Status Variables").
-type member struct {
-	galera    bool
-	identity  string // wsrep_gcomm_uuid, new with each start
-	history   string // wsrep_cluster_state_uuid, the same for all of a cluster
-	component string // wsrep_cluster_status
-	state     string // wsrep_local_state_comment
-	committed int64  // wsrep_last_committed
-}
-
-func (c *conn) askMember(ctx context.Context) (m member, err error) {
-	status, err := c.pairs(ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_gcomm_uuid', 'wsrep_cluster_state_uuid',
-		'wsrep_cluster_status', 'wsrep_local_state_comment', 'wsrep_last_committed')`)
-	if err != nil || !c.look.galera {
-		return m, err
-	}
-	committed, err := strconv.ParseInt(status["wsrep_last_committed"], 10, 64)
-	if err != nil {
-		return m, errors.New("the Galera node does not tell what it has committed")
-	}
-	return member{true, status["wsrep_gcomm_uuid"], status["wsrep_cluster_state_uuid"], status["wsrep_cluster_status"],
-		status["wsrep_local_state_comment"], committed}, nil
-}
-
-// Replicas implements store.Replicated. The members of a Galera cluster are known
-// by the addresses at which they talk to one another; so replicas are the hosts of
-// the address that belong to the cluster. The one that sessions go to first is
-// called primary, though all take writes. A server without Galera has none:
-// nothing is known here of copies that are made in other ways.
+// Replicas implements store.Replicated. The members of a Galera cluster are known by the
+// addresses at which they talk to one another, and so are MariaDB's replicas that follow a
+// primary; so replicas are the hosts of the address that belong to the installation. Of Galera's
+// the one that sessions go to first is called primary, though all take writes.
 func (p *schema) Replicas(ctx context.Context) ([]store.Replica, map[string]error, error) {
-	var first member
-	var name string
-	err := p.use(ctx, func(c *conn) (err error) {
-		name = c.host.name
-		first, err = c.askMember(ctx)
-		return err
-	})
+	first, name, err := p.goal(ctx)
 	if err != nil {
 		return nil, nil, p.Operation("look for the nodes", err)
 	}
-	if !first.galera {
+	if first.kind == kindAlone {
 		return []store.Replica{{Name: name, Primary: true}}, nil, nil
 	}
 	looks, failures := replicas.AskAll(ctx, p.hosts, p.askHost)
@@ -63,14 +30,14 @@ func (p *schema) Replicas(ctx context.Context) ([]store.Replica, map[string]erro
 		return nil, nil, p.Operation("look for the nodes", ctx.Err())
 	}
 	members := make([]replicas.Member, len(looks))
-	for i, l := range looks {
-		members[i] = replicas.Member{Name: p.hosts[i].name, Identity: l.identity, Err: failures[i]}
+	for i, m := range looks {
+		members[i] = replicas.Member{Name: p.hosts[i].name, Identity: m.identity, Err: failures[i]}
 		switch {
 		case failures[i] != nil:
-		case !l.galera || l.history != first.history:
-			members[i].Err = errors.New("it is no node of the Galera cluster that the run used")
-		case l.component != "Primary":
-			members[i].Err = fmt.Errorf("it is in a component that is %s", l.component)
+		case m.kind != first.kind || m.history != first.history:
+			members[i].Err = fmt.Errorf("it is no %s that the run used", first.kind)
+		case m.lost():
+			members[i].Err = m.apart
 		}
 	}
 	found, unreachable := replicas.Of(first.identity, members)
@@ -81,7 +48,7 @@ func (p *schema) askHost(ctx context.Context, h *host) (m member, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.connectTimeout)
 	defer cancel()
 	err = h.pool.Use(ctx, func(c *conn) (err error) {
-		m, err = c.askMember(ctx)
+		m, err = p.askMember(ctx, c)
 		return err
 	})
 	return m, err
@@ -96,28 +63,28 @@ func (p *schema) hostOf(r store.Replica) (*host, error) {
 	return nil, fmt.Errorf("mysql: the address names no host %s", r.Name)
 }
 
-// CatchUp implements store.Replicated: the node has committed, in the order that
-// is the same for all, up to what the first that takes writes had committed when
-// this was called.
+// CatchUp implements store.Replicated: the node has committed what the first that takes writes had
+// committed when this was called.
 func (p *schema) CatchUp(ctx context.Context, replica store.Replica) error {
 	h, err := p.hostOf(replica)
 	if err != nil {
 		return err
 	}
-	goal, err := p.goal(ctx)
-	if err != nil || !goal.galera {
+	goal, _, err := p.goal(ctx)
+	if err != nil || goal.kind == kindAlone {
 		return p.Operation("ask what is committed", err)
 	}
 	return p.catchUp(ctx, h, goal)
 }
 
-// goal is what the first host that takes writes has committed.
-func (p *schema) goal(ctx context.Context) (m member, err error) {
+// goal is the first host that takes writes, and what it has committed.
+func (p *schema) goal(ctx context.Context) (m member, name string, err error) {
 	err = p.use(ctx, func(c *conn) (err error) {
-		m, err = c.askMember(ctx)
+		name = c.host.name
+		m, err = p.askMember(ctx, c)
 		return err
 	})
-	return m, err
+	return m, name, err
 }
 
 // catchUp waits until a host has committed as much as goal.
@@ -137,36 +104,25 @@ const everywhereBound = 30 * time.Second
 
 // Replicate implements sqldb.Server: it returns when every node of the address's
 // Galera cluster that can be reached has committed what is committed until now, so
-// that a session that begins at another node finds it.
+// that a session that begins at another node finds it. Sessions with replicas are all
+// with the primary.
 func (p *schema) Replicate(ctx context.Context) error {
 	if !p.server.galera || len(p.hosts) < 2 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, everywhereBound)
 	defer cancel()
-	goal, err := p.goal(ctx)
+	goal, _, err := p.goal(ctx)
 	if err != nil {
 		return err
 	}
 	_, failures := replicas.AskAll(ctx, p.hosts, func(ctx context.Context, h *host) (m member, err error) {
-		if m, err := p.askHost(ctx, h); err != nil || m.history != goal.history || m.component != "Primary" {
+		if m, err := p.askHost(ctx, h); err != nil || m.history != goal.history || m.lost() {
 			return m, nil
 		}
 		return m, p.catchUp(ctx, h, goal)
 	})
 	return errors.Join(failures...)
-}
-
-func (m member) reached(goal member) error {
-	switch {
-	case m.history != goal.history:
-		return errors.New("it is no node of the cluster")
-	case m.component != "Primary" || m.state != "Synced":
-		return fmt.Errorf("it is %s in a component that is %s", m.state, m.component)
-	case m.committed < goal.committed:
-		return fmt.Errorf("it has committed up to %d", m.committed)
-	}
-	return nil
 }
 
 func (p *schema) ViewReplica(ctx context.Context, replica store.Replica, read func(store.Reader) error) error {

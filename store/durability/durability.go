@@ -269,7 +269,33 @@ func mysql(s settings) Guarantee {
 		return Guarantee{Class: Majority, AllNodes: g.AllNodes, Source: g.Source + ", " + s.source("wsrep_cluster_size"),
 			Manual: manual + `; Galera documentation, "Certification-Based Replication"`}
 	}
+	switch semisync := s.lossless(); {
+	case semisync != "":
+		g.Failover = 0
+		g.Source += ", " + semisync
+		g.Manual += `; MySQL manual, "Semisynchronous Replication" (rpl_semi_sync_source_wait_point: failover to the replica is lossless); MariaDB documentation, "Semisynchronous Replication"`
+	case s.count(store.SettingReplicas) > 0:
+		g.Source += ", " + s.source(store.SettingReplicas) + " for which commits do not wait"
+		g.Manual += `; MariaDB documentation, "Replication Overview"; MySQL manual, "Replication" (asynchronous by default)`
+	}
 	return g
+}
+
+// lossless are the settings of semi-synchronous replication if it keeps what was acknowledged at
+// a failover, empty if it does not: a commit is seen by nobody, and not acknowledged, before a
+// replica "has received and logged" it. Where commits wait for so long in vain that the server goes on without,
+// it does not either; that is for who judges a run to know.
+func (s settings) lossless() string {
+	if s.count(store.SettingConfirming) == 0 {
+		return ""
+	}
+	for _, role := range []string{"source", "master"} { // MySQL's word, and MariaDB's
+		name := "rpl_semi_sync_" + role
+		if s.is(name+"_enabled", "ON") && s.is(name+"_wait_point", "AFTER_SYNC") {
+			return s.source(name+"_enabled", name+"_wait_point", name+"_timeout", store.SettingConfirming)
+		}
+	}
+	return ""
 }
 
 // mongodb follows the MongoDB manual, "Write Concern" (acknowledgement behaviour),

@@ -1,6 +1,7 @@
 package durability
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -63,6 +64,32 @@ func TestWhatIsNotKnownPromisesNothing(t *testing.T) {
 		if g.Known() {
 			t.Errorf("%+v", g)
 		}
+	}
+}
+
+// TestSemisync wants a failover to lose nothing where a replica that is there must have a commit
+// before anybody is told of it, and whatever there is in all other cases.
+func TestSemisync(t *testing.T) {
+	for _, test := range []struct {
+		product, enabled, point string
+		replicas                string
+		want                    time.Duration
+	}{
+		{"MySQL", "rpl_semi_sync_source_enabled", "AFTER_SYNC", "2", 0},
+		{"MariaDB", "rpl_semi_sync_master_enabled", "AFTER_SYNC", "1", 0},
+		{"MariaDB", "rpl_semi_sync_master_enabled", "AFTER_COMMIT", "1", Unbounded},
+		{"MySQL", "rpl_semi_sync_source_enabled", "AFTER_SYNC", "0", Unbounded},
+		{"MySQL", "another", "AFTER_SYNC", "2", Unbounded},
+	} {
+		g := Of(test.product, []Setting{{"innodb_flush_log_at_trx_commit", "1"}, {test.enabled, "ON"},
+			{"rpl_semi_sync_source_wait_point", test.point}, {"rpl_semi_sync_master_wait_point", test.point}, {"replicas that confirm", test.replicas}})
+		if g.Failover != test.want || g.Class != SystemCrash {
+			t.Errorf("%+v: a failover loses %v, class %s", test, g.Failover, g.Class)
+		}
+	}
+	g := Of("MariaDB", []Setting{{"innodb_flush_log_at_trx_commit", "1"}, {"replicas", "2"}})
+	if g.Failover != Unbounded || !strings.Contains(g.Source, "replicas=2 for which commits do not wait") {
+		t.Errorf("replicas: a failover loses %v by %s", g.Failover, g.Source)
 	}
 }
 

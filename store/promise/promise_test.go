@@ -31,6 +31,7 @@ func settings(pairs ...string) (all []durability.Setting) {
 
 // TestRules holds each rule both ways: what is allowed, and its twin that is not.
 func TestRules(t *testing.T) {
+	one, two := []string{"account"}, []string{"account", "journal"}
 	mongo := func(w string, nodes int, h Events) Circumstances {
 		return Circumstances{Product: "MongoDB", Nodes: nodes, Happened: h,
 			Settings: settings("write concern", w, "read concern", "snapshot", "isolation", "snapshot", "data nodes", map[int]string{1: "1", 3: "3"}[nodes])}
@@ -43,6 +44,12 @@ func TestRules(t *testing.T) {
 	maria := func(nodes int, tables []string, pairs ...string) Circumstances {
 		return Circumstances{Product: "MariaDB", Nodes: nodes, Tables: tables, Settings: append(settings("innodb_flush_log_at_trx_commit", "1"), settings(pairs...)...)}
 	}
+	replicated := func(h Events, pairs ...string) Circumstances {
+		c := maria(3, one, pairs...)
+		c.Happened = h
+		return c
+	}
+	semisync := []string{"rpl_semi_sync_master_enabled", "ON", "rpl_semi_sync_master_wait_point", "AFTER_SYNC", "rpl_semi_sync_master_timeout", "10000", "replicas that confirm", "2"}
 	cassandra := func(w, r string, h Events) Circumstances {
 		return Circumstances{Product: "Cassandra", Nodes: 3, Happened: h,
 			Settings: settings("consistency of writes", w, "consistency of reads", r, "replication", "datacenter1: 3", "commitlog_sync", "batch")}
@@ -51,7 +58,6 @@ func TestRules(t *testing.T) {
 		return Circumstances{Product: "Redis", Nodes: 3, Happened: h, Settings: append(settings("appendonly", "yes", "appendfsync", "always", "data nodes", "3"), settings(pairs...)...)}
 	}
 	killed, failedOver, divided := Events{Killed: true}, Events{Failover: true, Divided: true}, Events{Divided: true}
-	one, two := []string{"account"}, []string{"account", "journal"}
 	for _, test := range []struct {
 		name     string
 		c        Circumstances
@@ -97,6 +103,11 @@ func TestRules(t *testing.T) {
 		{"Galera, a node that waits", maria(3, one, "wsrep_cluster_size", "3", "wsrep_sync_wait", "1"), Recency, yes},
 		{"Galera, audits that wait", maria(3, one, "wsrep_cluster_size", "3", "wsrep_sync_wait", "0", "audits", "wsrep_sync_wait=1"), Recency, yes},
 		{"Galera, lost by a failover", maria(3, one, "wsrep_cluster_size", "3"), Durability, yes},
+
+		{"replicas that commits do not wait for, lost by a failover", replicated(Events{Killed: true, Failover: true}), Durability, may},
+		{"semi-synchronous, lost by a failover after a kill", replicated(Events{Killed: true, Failover: true}, semisync...), Durability, yes},
+		{"semi-synchronous, lost by a failover of what was cut off", replicated(failedOver, semisync...), Durability, may},
+		{"semi-synchronous, lost without a failover", replicated(divided, semisync...), Durability, yes},
 
 		{"Cassandra, one and one of three", cassandra("one", "one", Events{}), Recency, no},
 		{"Cassandra, quorums", cassandra("quorum", "quorum", Events{}), Recency, yes},

@@ -87,8 +87,14 @@ func mongoRules() []rule {
 
 func sqlRules() []rule {
 	const galera = `Galera Cluster documentation, "wsrep_sync_wait" (a node may answer before it has applied what others have committed)`
+	const semisync = `MySQL manual, "Semisynchronous Replication" (if the timeout occurs without any replica having acknowledged the transaction, the source reverts to asynchronous replication)`
+	mysql := []string{"MariaDB", "MySQL"}
 	return []rule{
-		{[]string{"MariaDB", "MySQL"}, []Property{Recency}, []condition{is("wsrep_cluster_size"), is("wsrep_sync_wait", "0", "2", "4", "6", "8", "10", "12", "14"), isNot("audits", "wsrep_sync_wait=1")},
+		{mysql, afterLoss(), []condition{is("rpl_semi_sync_source_enabled", "on")}, severalNodes | failover | divided, true,
+			"rpl_semi_sync_source_timeout={rpl_semi_sync_source_timeout} ms, after which commits wait for no replica, and nodes that were cut off", semisync},
+		{mysql, afterLoss(), []condition{is("rpl_semi_sync_master_enabled", "on")}, severalNodes | failover | divided, true,
+			"rpl_semi_sync_master_timeout={rpl_semi_sync_master_timeout} ms, after which commits wait for no replica, and nodes that were cut off", semisync},
+		{mysql, []Property{Recency}, []condition{is("wsrep_cluster_size"), is("wsrep_sync_wait", "0", "2", "4", "6", "8", "10", "12", "14"), isNot("audits", "wsrep_sync_wait=1")},
 			severalNodes, false, "wsrep_sync_wait={wsrep_sync_wait}", galera},
 		{[]string{"PostgreSQL"}, []Property{Recency}, []condition{is(settingReads), isNot(settingReads, "the primary")}, severalNodes, false,
 			"reads answered by {reads are answered by}", `PostgreSQL manual, "Hot Standby" (data on a standby takes some time to arrive, so that it is eventually consistent with the primary)`},

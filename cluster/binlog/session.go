@@ -1,0 +1,78 @@
+package binlog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"assay/cluster/server"
+)
+
+// Login is the user whom all servers have, and who may do everything.
+type Login struct{ User, Password string }
+
+// InSession runs f in a session of its own with a node. The whole of it may take bound.
+func (l Login) InSession(ctx context.Context, node *server.Node, bound time.Duration, f func(context.Context, *sql.Conn) error) error {
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	config := mysql.NewConfig()
+	config.User, config.Passwd, config.Net, config.Addr = l.User, l.Password, "tcp", node.Address()
+	config.Logger = &mysql.NopLogger{}
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return errors.New("the library refuses the configuration") // its error may quote the password
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return f(ctx, conn)
+}
+
+// Answers reports whether anything came back from a node within bound, be it a refusal.
+func (l Login) Answers(ctx context.Context, node *server.Node, bound time.Duration) bool {
+	err := l.InSession(ctx, node, bound, func(ctx context.Context, c *sql.Conn) error { return c.PingContext(ctx) })
+	return err == nil || errors.As(err, new(*mysql.MySQLError))
+}
+
+// Execute runs statements, up to the first that fails.
+func Execute(ctx context.Context, c *sql.Conn, statements ...string) error {
+	for _, text := range statements {
+		if _, err := c.ExecContext(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Row is the first row of an answer, by the names of its columns, NULL as an empty text;
+// nil if there is none.
+func Row(ctx context.Context, c *sql.Conn, query string) (map[string]string, error) {
+	rows, err := c.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil || !rows.Next() {
+		return nil, errors.Join(err, rows.Err())
+	}
+	values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	if err := rows.Scan(into...); err != nil {
+		return nil, err
+	}
+	row := make(map[string]string)
+	for i, name := range columns {
+		row[name] = values[i].String
+	}
+	return row, nil
+}

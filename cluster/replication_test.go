@@ -1,0 +1,59 @@
+package cluster
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"assay/cluster/server"
+	"assay/internal/expect"
+)
+
+// TestPrimaryWithReplicasBySpec holds that a spec is obeyed, and who takes writes.
+func TestPrimaryWithReplicasBySpec(t *testing.T) {
+	for _, text := range []string{
+		"mariadb:2,replication=semisync,failover=2s,cache=32MiB", "mariadb:2,replication=async,failover=2s,cache=32MiB,engines=innodb+rocksdb",
+	} {
+		t.Run(text, func(t *testing.T) {
+			c := startCluster(t, text)
+			primary, err := c.Primary(timeLimit(t))
+			expect.NoError(t, err)
+			if primary.Name() != "n1" {
+				t.Errorf("%s takes writes", primary.Name())
+			}
+			executeSQL(t, primary, "CREATE DATABASE probe")
+			executeSQL(t, primary, "CREATE TABLE probe.t (id INT PRIMARY KEY)")
+			insertRow(t, primary, 1)
+			wantRows(t, c, "1")
+			if got := querySQL(t, c.Node("n2"), "SELECT @@global.read_only"); got != "1" {
+				t.Errorf("n2 is writable: %s", got)
+			}
+			var fixed *server.FixedError
+			if err := c.Resizable(); !errors.As(err, &fixed) {
+				t.Errorf("Resizable: %v", err)
+			}
+		})
+	}
+}
+
+func TestReplicationsThatNobodyCanBuild(t *testing.T) {
+	for text, want := range map[string]string{
+		"mariadb:1,replication=semisync":                                  "such as mariadb:3",
+		"mariadb:3,replication=group":                                     "replication=galera",
+		"mariadb:3,set.server-id=5":                                       "leads the replicas",
+		"mariadb:3,replication=async,set.rpl_semi_sync_master_enabled=ON": "leads the replicas",
+	} {
+		_, err := ParseSpec(text)
+		if wrong := (*SpecError)(nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v; want it to speak of %q", text, err, want)
+		}
+	}
+	for _, text := range []string{
+		"mariadb:3,replication=galera,failover=2s", "mariadb:3,replication=async,failover=2s",
+		"mariadb:3,replication=semisync,set.rpl_semi_sync_master_timeout=500",
+	} {
+		if _, err := ParseSpec(text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

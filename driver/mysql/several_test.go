@@ -1,0 +1,173 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"assay/cluster/mariadb"
+	process "assay/cluster/server"
+	"assay/driver/drivertest"
+	"assay/driver/sqldb"
+	"assay/history"
+	"assay/internal/expect"
+	"assay/store"
+	"assay/store/durability"
+	"assay/workload/bank"
+)
+
+// servers are several that hold the same and have a primary.
+type servers interface {
+	Address() string
+	Node(i int) *process.Node
+	Primary(ctx context.Context) (int, error)
+	Restart(ctx context.Context, i int, env ...string) error
+	Settled(ctx context.Context) error
+	Close() error
+}
+
+// whole is a target at the address of servers.
+func whole(s servers) store.Target {
+	return store.Target{Address: s.Address(), ConnectTimeout: 2 * time.Second}
+}
+
+// TestPrimariesAndReplicas holds for each way in which several servers have one primary: what is
+// promised, that the replicas are found and hold the same, and that sessions go to the next
+// primary.
+func TestPrimariesAndReplicas(t *testing.T) {
+	for name, c := range map[string]struct {
+		start    func(context.Context) (servers, error)
+		failover time.Duration // what may be lost then
+	}{
+		"semisync": {func(ctx context.Context) (servers, error) {
+			return mariadb.StartSet(ctx, mariadb.Options{Nodes: 3, Password: secret, Replication: mariadb.Semisync})
+		}, 0},
+		"async": {func(ctx context.Context) (servers, error) {
+			return mariadb.StartSet(ctx, mariadb.Options{Nodes: 2, Password: secret, Replication: mariadb.Asynchronous})
+		}, durability.Unbounded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+			defer cancel()
+			s, err := c.start(ctx)
+			expect.NoError(t, err)
+			expect.AtEnd(t, s.Close)
+			drivertest.ShortRuns(t, whole(s), drivertest.Supports(Open, sqldb.Lacks())...)
+			p := &pair{t, ctx, s}
+			p.promises(c.failover)
+			p.replicas()
+			p.failsOver()
+		})
+	}
+}
+
+type pair struct {
+	t   *testing.T
+	ctx context.Context
+	servers
+}
+
+func (p *pair) loaded() *bankStore {
+	p.t.Helper()
+	opened := openBank(p.t, whole(p))
+	load(p.t, p.ctx, opened)
+	return opened
+}
+
+func (p *pair) done(opened *bankStore) {
+	p.t.Helper()
+	if err := errors.Join(opened.Settle(p.ctx), opened.Drop(p.ctx), opened.Close()); err != nil {
+		p.t.Error(err)
+	}
+}
+
+func (p *pair) promises(failover time.Duration) {
+	p.t.Helper()
+	opened := p.loaded()
+	defer p.done(opened)
+	product, err := opened.Describe(p.ctx)
+	expect.NoError(p.t, err)
+	var reported []durability.Setting
+	for _, s := range product.Settings {
+		reported = append(reported, durability.Setting{Name: s.Name, Value: s.Value})
+	}
+	if g := durability.Of(product.Name, reported); g.Failover != failover || product.Topology.Nodes < 2 {
+		p.t.Errorf("a failover may lose %v (%s), %d nodes; want %v", g.Failover, g.Source, product.Topology.Nodes, failover)
+	}
+}
+
+// commit repeats a transfer, with new sessions where they are needed, until it is committed.
+func (p *pair) commit(opened *bankStore, id int64) {
+	p.t.Helper()
+	var last bank.Reply
+	for p.ctx.Err() == nil {
+		session, err := opened.Session(p.ctx)
+		if err == nil {
+			bounded, cancel := context.WithTimeout(p.ctx, 15*time.Second)
+			last = session.Transfer(bounded, bank.Transfer{ID: id, Source: 1 + id%4, Destination: 1 + (id+1)%4, Amount: 1})
+			cancel()
+			session.Close()
+			if last.Outcome == history.Committed || last.Duplicate {
+				return
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	p.t.Fatalf("no transfer commits: %+v", last)
+}
+
+// same wants all servers to be found as replicas, and to hold these transfers.
+func (p *pair) same(opened *bankStore, transfers int) {
+	p.t.Helper()
+	expect.NoError(p.t, p.Settled(p.ctx))
+	primary, err := p.Primary(p.ctx)
+	expect.NoError(p.t, err)
+	members, unreachable, err := opened.Replicas(p.ctx)
+	if err != nil || len(unreachable) != 0 || len(members) < 2 ||
+		!slices.Contains(members, bank.Replica{Name: p.Node(primary).Address(), Primary: true}) {
+		p.t.Fatalf("members %+v, unreachable %v, %v", members, unreachable, err)
+	}
+	for _, member := range members {
+		expect.NoError(p.t, catchUp(p.ctx, opened, member, time.Minute))
+		read, err := drivertest.ReadReplica(p.ctx, opened, member)
+		if err != nil || len(read.Entries) != transfers {
+			p.t.Errorf("%s has %d transfers, %v; want %d", member.Name, len(read.Entries), err, transfers)
+		}
+	}
+}
+
+func (p *pair) replicas() {
+	p.t.Helper()
+	opened := p.loaded()
+	defer p.done(opened)
+	for id := range int64(5) {
+		p.commit(opened, 1+id)
+	}
+	p.same(opened, 5)
+}
+
+// failsOver kills the primary with a session at work.
+func (p *pair) failsOver() {
+	p.t.Helper()
+	opened := p.loaded()
+	defer p.done(opened)
+	p.commit(opened, 1)
+	p.same(opened, 1) // so that an asynchronous replica loses nothing
+	session, err := opened.Session(p.ctx)
+	expect.NoError(p.t, err)
+	defer session.Close()
+	old, err := p.Primary(p.ctx)
+	expect.NoError(p.t, err)
+	expect.NoError(p.t, p.Node(old).Kill())
+	if r := session.Transfer(p.ctx, bank.Transfer{ID: 2, Source: 1, Destination: 2, Amount: 1}); r.Outcome == history.Committed || r.Outcome == history.Rejected || !r.Broken {
+		p.t.Errorf("got %+v", r)
+	}
+	p.commit(opened, 3)
+	if next, err := p.Primary(p.ctx); err != nil || next == old {
+		p.t.Errorf("the primary is %d, %v", next, err)
+	}
+	expect.NoError(p.t, p.Restart(p.ctx, old))
+	p.same(opened, 2)
+}
