@@ -90,6 +90,11 @@ type Config struct {
 	// found of them is counted in the detail and is no violation.
 	Allowed []string
 
+	// Earlier is true if the journal and the accounts are of an earlier state than that
+	// after the history, such as a backup's: a committed transfer need not have a row.
+	// Results are then those of what is there, and Restored says what is not.
+	Earlier bool
+
 	// Folder is where a file without a name takes the times and the rows, 36 of the 37
 	// bytes of each transfer, beyond Memory bytes of them, on Linux; the system then has
 	// in memory what is looked at. With "", and where there is no room, all is in memory.

@@ -163,16 +163,20 @@ func (j *Judge) judgeTransfers() (findings, Tally) {
 	// An absence is a violation only if there was something to be read and it was
 	// read to the end.
 	absence := j.incomplete[Journal] == "" && j.rowsRead+j.accountsRead > 0
+	lost := absence && !j.config.Earlier
 	var counts [1 << 8]int64
 	for _, b := range j.ops.sorted() {
 		comparable := absence
 		for i, m := range b.states {
 			counts[m]++
 			kind := violationKind(m)
-			if kind == "" || kind == kindLost && !absence {
+			if kind == "" {
 				continue
 			}
 			comparable = comparable && !m.has(acknowledged)
+			if kind == kindLost && !lost {
+				continue
+			}
 			found.add(kind, func() check.Evidence { return j.transferEvidence(m, b.key.client(), b.key.seq(i)) })
 		}
 		if comparable && (b.sum != 0 || b.weighted != 0) {
