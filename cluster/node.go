@@ -21,6 +21,9 @@ type Node struct {
 // Name is "n1", "n2" and so on, or PoolerName.
 func (n *Node) Name() string { return n.machine.Name() }
 
+// Number is its place among the nodes of its product, from 0.
+func (n *Node) Number() int { return n.server.Number }
+
 // Machine is where it lives.
 func (n *Node) Machine() *machine.Machine { return n.machine }
 

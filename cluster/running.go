@@ -46,7 +46,8 @@ type Cluster struct {
 	// noNetwork says why nodes have no network of their own; nil if they have.
 	noNetwork error
 
-	pooler *Node // that stands before the nodes; nil without one
+	pooler  *Node    // that stands before the nodes; nil without one
+	backups *Backups // nil where there is no way to make any
 
 	mu    sync.Mutex
 	nodes []*Node             // the members
@@ -82,6 +83,9 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	c.product = started
+	if by := backingOf(started); by != nil {
+		c.backups = NewBackups(by, filepath.Join(c.folder, "backups"))
+	}
 	for i, m := range c.machines.All() {
 		c.enter(&Node{cluster: c, server: started.Node(i), machine: m, arbiter: i >= spec.Nodes})
 	}
@@ -224,7 +228,7 @@ func (c *Cluster) Close() error {
 		c.changing <- struct{}{}
 		c.ended = true
 		<-c.changing
-		var failed []error
+		failed := []error{c.backups.Close()}
 		if c.product != nil {
 			failed = append(failed, c.product.Close())
 		}

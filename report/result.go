@@ -275,6 +275,8 @@ type Fault struct {
 	LongestCall float64 `json:"longest_call_ms"`
 	// Errors are the attempts meanwhile that did not commit.
 	Errors []ErrorCount `json:"errors"`
+	// Backup is what a backup or a restore made; nil of other faults.
+	Backup *Backup `json:"backup,omitempty"`
 }
 
 // Cluster is the servers that were started for the run, or the pods that it was

@@ -323,7 +323,7 @@ func faultLine(f *Fault) string {
 		when(f.ReadOutage >= 0, ", read outage "+outageText(f.ReadOutage, f.ReadsAway)) +
 		when(f.LongestCall > 0, ", longest call "+millis(f.LongestCall)) +
 		when(f.NewPrimary != "", "; primary "+f.NewPrimary+" after "+millis(f.NewPrimaryAfter)) +
-		when(!f.Proven, "; "+notProven) + when(f.Problem != "", "; "+f.Problem)
+		f.backupText() + when(!f.Proven, "; "+notProven) + when(f.Problem != "", "; "+f.Problem)
 }
 
 // injected is when the fault acted on the clock of all figures, which runs from

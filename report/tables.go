@@ -238,7 +238,7 @@ func (f *Fault) proof() string {
 	if f.Skipped {
 		return joined("; ", "skipped: "+f.Problem, from)
 	}
-	return joined("; ", when(!f.Proven, notProven), f.Proof, f.Healing, f.Problem, from)
+	return joined("; ", when(!f.Proven, notProven), f.Proof, f.Healing, strings.TrimPrefix(f.backupText(), "; "), f.Problem, from)
 }
 
 // outageText is how long no operation of a kind succeeded.

@@ -30,7 +30,7 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (o
 		lost  *permitted
 	)
 	finish := func(judge *ledger.Judge) (err error) { out.Results, err = judgement(judge, e); return err }
-	err = withJudge(nil, transfers, *c, e, func(judge *ledger.Judge) (err error) {
+	err = withJudge(nil, transfers, *c, e, false, func(judge *ledger.Judge) (err error) {
 		tally = judge.Tally()
 		if lost, err = findLost(judge, e); err != nil || len(lost.transfers) > 0 {
 			return err
@@ -38,7 +38,10 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (o
 		return finish(judge)
 	})
 	if err == nil && len(lost.transfers) > 0 {
-		err = withJudge(lost, transfers, *c, e, finish)
+		err = withJudge(lost, transfers, *c, e, false, finish)
+	}
+	if err == nil && len(e.Restored) > 0 {
+		err = judgeRestored(transfers, *c, e, &out)
 	}
 	if err != nil {
 		return definition.Judgement{}, err
@@ -64,10 +67,12 @@ func judgement(judge *ledger.Judge, e definition.Evidence) (results []check.Resu
 }
 
 // withJudge gives a new judge all that there is to judge, but for what may be lost, and
-// closes it after its use.
-func withJudge(lost *permitted, transfers *Transfers, config Config, e definition.Evidence, use func(*ledger.Judge) error) (err error) {
+// closes it after its use. The state may be an earlier one.
+func withJudge(lost *permitted, transfers *Transfers, config Config, e definition.Evidence, earlier bool, use func(*ledger.Judge) error) (err error) {
 	var reading audited
-	judge, err := ledger.New(ledgerConfig(transfers, config, &reading, filepath.Dir(e.State)))
+	about := ledgerConfig(transfers, config, &reading, filepath.Dir(e.State))
+	about.Earlier = earlier
+	judge, err := ledger.New(about)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ package definition
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"assay/check"
 	"assay/history"
@@ -66,6 +67,8 @@ type Workload struct {
 	Limit func(l *measure.Limits)
 	// Reloads says that Work is Reloading.
 	Reloads bool
+	// Restores says that Config.Judge judges the states of Evidence.Restored.
+	Restores bool
 	// SizeLoaded has the size on disk asked for after loading too, so that what
 	// the work adds can be told.
 	SizeLoaded bool
@@ -233,7 +236,28 @@ type Evidence struct {
 	InFlight string
 	// Losses takes account of what is lost by power cuts; nil without them.
 	Losses *Losses
+	// Restored are the states of restored backups, of a workload that Restores.
+	Restored []Restored
 }
+
+// Restored is the state of a backup that was restored beside the database. Times are
+// nanoseconds since the start of the run.
+type Restored struct {
+	// Number counts the restorations of a run from 1, Backup its backups.
+	Number int `json:"number"`
+	Backup int `json:"backup"`
+	// State is what Work.Save wrote of it; empty if it could not be read, and Problem says
+	// why.
+	State   string `json:"state,omitempty"`
+	Problem string `json:"problem,omitempty"`
+	// Begun is when the backup was begun, Target the moment whose state was asked for;
+	// negative for that of the backup.
+	Begun  int64 `json:"begun_ns"`
+	Target int64 `json:"target_ns"`
+}
+
+// Name is what evidence calls it.
+func (r Restored) Name() string { return fmt.Sprintf("backup %d as restored by restore %d", r.Backup, r.Number) }
 
 // Judgement is what a workload's checks say of a run.
 type Judgement struct {
@@ -251,6 +275,8 @@ type Judgement struct {
 	// promises; Promised are then the checks judged against that promise.
 	Asked    string
 	Promised []check.Result
+	// Moments are where in the history the restored states lie, by Restored.Number.
+	Moments map[int]report.Moment
 	// Facts are what there is to say of the rounds, by their names; Sizes what the
 	// rows took after them; Rates how many rows a second were written or returned.
 	Facts map[string][]report.Setting
