@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"assay/cluster/postgres"
@@ -24,6 +26,8 @@ func postgresEntry() entry {
 				{name: "full_page_writes", want: "full_page_writes=on or full_page_writes=off (pages that were written in part when the power was cut stay as they are)", check: oneOf("on", "off"),
 					parameters: []string{"full_page_writes"}},
 				{name: "shared_buffers", want: "shared_buffers=SIZE, such as 256MiB", check: aSize, parameters: []string{"shared_buffers"}},
+				{name: optionArchive, want: "archive=on: each full segment of the log is archived, so that the state of a moment can be restored (archive_mode, archive_command)", check: oneOf("on"),
+					parameters: []string{"archive_mode", "archive_command"}},
 				{name: "pooler", want: "pooler=pgbouncer: clients reach the primary through it", check: oneOf("pgbouncer")},
 				{name: "pool_mode", want: "pool_mode=transaction or pool_mode=session, with pooler=pgbouncer; by statement it would refuse transactions of several statements", needs: "pooler", check: oneOf("transaction", "session")},
 				{name: "pool_size", want: "pool_size=NUMBER of connections to the primary, with pooler=pgbouncer, such as 20", needs: "pooler", check: aCount},
@@ -80,13 +84,28 @@ func startPostgres(ctx context.Context, s Spec, e environment) (product, error) 
 	return p, nil
 }
 
+// optionArchive is the option that has the log archived.
+const optionArchive = "archive"
+
+// WithArchive has the log archived where the product has an option for it.
+func (s Spec) WithArchive() Spec {
+	if slices.Contains(OptionNames(s.Product), optionArchive) {
+		s.Options = maps.Clone(s.Options)
+		s.Options[optionArchive] = "on"
+	}
+	return s
+}
+
 // startServers starts the servers. leads is told who takes writes; nil if nobody asks.
 func startServers(ctx context.Context, s Spec, e environment, password string, leads func(string, *server.Node)) (product, error) {
-	settings := postgresSettings(s)
+	settings, archive := postgresSettings(s), ""
+	if s.Options[optionArchive] != "" {
+		archive = filepath.Join(e.logs, "archive")
+	}
 	if s.Nodes == 1 {
 		p, err := postgres.Start(ctx, postgres.Options{
 			Programs: e.programs, Machine: server.MachineAt(e.machines, 0), Dir: e.dir, Log: filepath.Join(e.logs, "postgres-n1.log"),
-			User: postgresUser, Password: password, Settings: settings,
+			User: postgresUser, Password: password, Archive: archive, Settings: settings,
 		})
 		if err != nil {
 			return nil, err
@@ -98,7 +117,7 @@ func startServers(ctx context.Context, s Spec, e environment, password string, l
 	}
 	set, err := postgres.StartSet(ctx, postgres.SetOptions{
 		Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Asynchronous: s.Options["standby"] == "async",
-		FailoverAfter: s.duration("failover"), Dir: e.dir, LogDir: e.logs, Password: password, Settings: settings,
+		FailoverAfter: s.duration("failover"), Dir: e.dir, LogDir: e.logs, Password: password, Archive: archive, Settings: settings,
 		Leads: leads, Announce: e.announce,
 	})
 	if err != nil {

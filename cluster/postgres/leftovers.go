@@ -18,7 +18,7 @@ import (
 // taken away by its number.
 func Clear(ctx context.Context, folder string) error {
 	var left []string
-	for _, pattern := range []string{"nodes/data/postmaster.pid", "nodes/*/data/postmaster.pid", "disks/*/*/*/data/postmaster.pid"} {
+	for _, pattern := range []string{"nodes/data/postmaster.pid", "nodes/*/data/postmaster.pid", "backups/*/data/postmaster.pid", "disks/*/*/*/data/postmaster.pid"} {
 		found, err := filepath.Glob(filepath.Join(folder, pattern))
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -359,12 +360,18 @@ const copierName = "assay_copy"
 
 // copyData fills the standby's data folder. The password goes through the
 // environment, which only root and the server's user can see, into a file of that
-// folder (primary_conninfo). The primary bears a copier that is silent for a
-// while, which standbys may not be (wal_sender_timeout).
+// folder (primary_conninfo).
 func (p *Server) copyData(ctx context.Context, primary *Server) error {
-	return p.runTool(ctx, "pg_basebackup", append(p.unsynced(),
-		"--pgdata="+p.data(), "--write-recovery-conf", "--checkpoint=fast", "--wal-method=stream",
-		"--no-password", "--dbname=application_name="+copierName, "--host="+primary.Host,
-		"--port="+strconv.Itoa(primary.Port), "--username="+primary.options.User,
-	), "PGOPTIONS=-c wal_sender_timeout=0", "PGPASSWORD="+primary.options.Password)
+	return p.baseBackup(ctx, primary, p.data(), "--write-recovery-conf")
+}
+
+// baseBackup copies the data of a server that works into a folder, with the log that was
+// written meanwhile. The server bears a copier that is silent for a
+// while, which standbys may not be (wal_sender_timeout).
+func (p *Server) baseBackup(ctx context.Context, of *Server, into string, more ...string) error {
+	return p.runTool(ctx, "pg_basebackup", slices.Concat(p.unsynced(), more, []string{
+		"--pgdata=" + into, "--checkpoint=fast", "--wal-method=stream",
+		"--no-password", "--dbname=application_name=" + copierName, "--host=" + of.Host,
+		"--port=" + strconv.Itoa(of.Port), "--username=" + of.options.User,
+	}), "PGOPTIONS=-c wal_sender_timeout=0", "PGPASSWORD="+of.options.Password)
 }

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -46,6 +47,9 @@ type Options struct {
 	Password string
 	// Checksums has every page of data carry a checksum, which pg_rewind needs.
 	Checksums bool
+	// Archive is the folder that each full segment of the log is copied to, which Close
+	// leaves; empty for none.
+	Archive string
 	// Settings are server settings as name=value, after ours and so stronger
 	// than these. They are visible in the machine's process list.
 	Settings []string
@@ -121,7 +125,7 @@ func newServer(programs string, o Options) (p *Server, err error) {
 		return nil, err
 	}
 	n.Log = cmp.Or(o.Log, filepath.Join(n.Dir, "postgres.log"))
-	return p, nil
+	return p, p.makeArchive()
 }
 
 // usualPort is PostgreSQL's usual port.
@@ -179,7 +183,7 @@ func (p *Server) start(ctx context.Context, want serverState, env ...string) err
 	}
 	args := []string{"-D", p.data(), "-p", strconv.Itoa(p.Port)}
 	settings := []string{"listen_addresses=" + p.Host, "unix_socket_directories=", "wal_level=replica", "fsync=on"}
-	for _, setting := range append(settings, p.options.Settings...) {
+	for _, setting := range slices.Concat(settings, p.options.archiving(), p.options.Settings) {
 		args = append(args, "-c", setting)
 	}
 	err := p.Spawn(server.ProcessOptions{

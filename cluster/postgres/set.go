@@ -47,6 +47,8 @@ type SetOptions struct {
 	LogDir string
 	// Password is the password of the superuser "assay"; empty means a random one.
 	Password string
+	// Archive is as in Options, of all nodes together.
+	Archive string
 	// Settings are server settings of every node, as in Options. Those
 	// by which the set is led cannot be among them.
 	Settings []string
@@ -200,7 +202,7 @@ func (s *Set) nodeOptions(i int) Options {
 	// both sides: TCP alone would take minutes.
 	silence := fmt.Sprintf("%dms", max(s.options.FailoverAfter, time.Second).Milliseconds())
 	return Options{
-		Programs: s.options.Programs, Machine: at, Ports: &s.ports, Password: s.options.Password, Checksums: true,
+		Programs: s.options.Programs, Machine: at, Ports: &s.ports, Password: s.options.Password, Checksums: true, Archive: s.options.Archive,
 		Dir: filepath.Join(s.options.Dir, name), Log: filepath.Join(s.options.LogDir, "postgres-"+name+".log"),
 		Settings: append([]string{
 			"wal_sender_timeout=" + silence, "wal_receiver_timeout=" + silence, "wal_receiver_status_interval=1s",

@@ -257,7 +257,9 @@ type Restored struct {
 }
 
 // Name is what evidence calls it.
-func (r Restored) Name() string { return fmt.Sprintf("backup %d as restored by restore %d", r.Backup, r.Number) }
+func (r Restored) Name() string {
+	return fmt.Sprintf("backup %d as restored by restore %d", r.Backup, r.Number)
+}
 
 // Judgement is what a workload's checks say of a run.
 type Judgement struct {

@@ -1,0 +1,156 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"assay/cluster/server"
+)
+
+// makeArchive makes the folder of the archive, if there is to be one. It is that of all
+// nodes.
+func (p *Server) makeArchive() error {
+	dir := p.options.Archive
+	if dir == "" {
+		return nil
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return p.User.Chown(dir)
+}
+
+// archiving are the settings by which the server archives each segment of its log that is
+// full (manual, "Continuous Archiving and Point-in-Time Recovery"). A segment that is there
+// already is taken for archived if it is the same: the server may have ended before it
+// heard so. It has its name only once it is whole.
+func (o Options) archiving() []string {
+	if o.Archive == "" {
+		return nil
+	}
+	to := shellWord(o.Archive) + "/%f"
+	return []string{"archive_mode=on",
+		fmt.Sprintf(`archive_command=if test -f %[1]s; then cmp -s %%p %[1]s; else cp %%p %[1]s.part && mv %[1]s.part %[1]s; fi`, to)}
+}
+
+// shellWord is a path as the shell takes it, with the percent signs doubled that PostgreSQL
+// would replace.
+func shellWord(path string) string {
+	return "'" + strings.NewReplacer("'", `'\''`, "%", "%%").Replace(path) + "'"
+}
+
+// CheckBackup says why no backup can be made in this way, which is pg_basebackup's if it is
+// empty, or why the state of a moment cannot be restored.
+func (p *Server) CheckBackup(way string, moment bool) error {
+	switch {
+	case way != "":
+		return fmt.Errorf("PostgreSQL is not backed up by %s; leave it out for pg_basebackup", way)
+	case moment && p.options.Archive == "":
+		return errors.New("the state of a moment is restored from archived log, and none is archived; start the cluster with archive=on")
+	}
+	return canCopy(p.programs)
+}
+
+// BackUp makes a base backup of the server in a new folder, with the log that it needs.
+func (p *Server) BackUp(ctx context.Context, _ int, _, into string) (by string, err error) {
+	if _, err := server.PrivateDir(into, p.User); err != nil {
+		return "", err
+	}
+	return "pg_basebackup", p.baseBackup(ctx, p, into)
+}
+
+// Restore starts a server on a copy of a base backup, and returns when it has come to the
+// backup's end or, by the archive, to a moment.
+func (p *Server) Restore(ctx context.Context, backup, into string, until time.Time) (address string, end func() error, err error) {
+	o := p.options
+	o.Machine, o.Ports, o.Dir, o.Log, o.Archive = nil, nil, into, "", ""
+	// A standby takes reads before it has come to its end.
+	o.Settings = append(slices.Clone(o.Settings), "archive_mode=off", "hot_standby=off")
+	if !until.IsZero() {
+		if err := p.archiveAll(ctx); err != nil {
+			return "", nil, err
+		}
+	}
+	r, err := newServer(p.programs, o)
+	if err != nil {
+		return "", nil, err
+	}
+	if err = r.fill(ctx, backup, p.options.Archive, until); err == nil {
+		err = r.start(ctx, stateReady)
+	}
+	if err != nil {
+		return "", nil, errors.Join(err, r.Close())
+	}
+	return r.Address(), r.Close, nil
+}
+
+// fill copies a base backup into the data folder and has the server recover as it is asked
+// to. Nothing of how the server was led goes with it.
+func (p *Server) fill(ctx context.Context, backup, archive string, until time.Time) error {
+	if _, err := server.PrivateDir(p.data(), p.User); err != nil {
+		return err
+	}
+	if err := p.Copy(ctx, p.data(), backup+"/."); err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(p.data(), "standby.signal")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if until.IsZero() {
+		return p.writeData("postgresql.auto.conf", "")
+	}
+	quote := strings.NewReplacer(`\`, `\\`, "'", "''")
+	settings := fmt.Sprintf("restore_command = '%s'\nrecovery_target_time = '%s'\nrecovery_target_action = 'promote'\n",
+		quote.Replace("cp "+shellWord(archive)+"/%f %p"), until.UTC().Format("2006-01-02 15:04:05.000000+00"))
+	return errors.Join(p.writeData("postgresql.auto.conf", settings), p.writeData("recovery.signal", ""))
+}
+
+// archiveBound is how long the server may take to archive its last segment.
+const archiveBound = time.Minute
+
+// archiveAll returns when the archive holds all of the log until now, and a commit after it:
+// recovery to a moment is an error unless it comes upon a later one.
+func (p *Server) archiveAll(ctx context.Context) error {
+	var last string
+	err := p.inSession(ctx, archiveBound, func(ctx context.Context, conn *pgx.Conn) error {
+		if _, err := conn.Exec(ctx, "SELECT txid_current()"); err != nil {
+			return err
+		}
+		return conn.QueryRow(ctx, "SELECT pg_walfile_name(pg_switch_wal())").Scan(&last)
+	})
+	if err != nil {
+		return fmt.Errorf("end the segment of the log: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, archiveBound)
+	defer cancel()
+	return server.Until(ctx, 20*time.Millisecond, "the archive of "+p.Name, func(context.Context) error {
+		if !server.Exists(filepath.Join(p.options.Archive, last)) {
+			return fmt.Errorf("segment %s is not archived", last)
+		}
+		return nil
+	})
+}
+
+// CheckBackup is Server.CheckBackup.
+func (s *Set) CheckBackup(way string, moment bool) error { return s.nodes[0].CheckBackup(way, moment) }
+
+// BackUp makes a base backup of node i.
+func (s *Set) BackUp(ctx context.Context, i int, way, into string) (by string, err error) {
+	return s.nodes[i].BackUp(ctx, i, way, into)
+}
+
+// Restore is Server.Restore; the log is that of the present primary.
+func (s *Set) Restore(ctx context.Context, backup, into string, until time.Time) (address string, end func() error, err error) {
+	s.mu.Lock()
+	primary := s.nodes[s.primary]
+	s.mu.Unlock()
+	return primary.Restore(ctx, backup, into, until)
+}
