@@ -72,6 +72,9 @@ type Restored struct {
 	end func() error
 }
 
+// backupBound is how long a backup, or restoring one, may take.
+const backupBound = time.Hour
+
 // NewBackups keeps the backups in a folder that is made for the first of them.
 func NewBackups(by Backing, folder string) *Backups { return &Backups{by: by, folder: folder} }
 
@@ -80,6 +83,8 @@ func (b *Backups) Check(way string, moment bool) error { return b.by.CheckBackup
 
 // Make makes a backup of node i. After an error there is none.
 func (b *Backups) Make(ctx context.Context, i int, way string) (Backup, error) {
+	ctx, cancel := context.WithTimeout(ctx, backupBound)
+	defer cancel()
 	b.mu.Lock()
 	b.begun++
 	made := Backup{Number: b.begun, Begun: time.Now(), folder: filepath.Join(b.folder, "backup-"+strconv.Itoa(b.begun))}
@@ -142,6 +147,8 @@ func (b *Backups) Restore(ctx context.Context, until time.Time) (Restored, error
 	if x.Number == 0 {
 		return x, errors.New("restore: no backup had been made by then; back up earlier")
 	}
+	ctx, cancel := context.WithTimeout(ctx, backupBound)
+	defer cancel()
 	began := time.Now()
 	var err error
 	x.Address, x.end, err = b.by.Restore(ctx, x.folder, filepath.Join(b.folder, "restore-"+strconv.Itoa(x.Restore)), until)

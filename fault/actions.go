@@ -13,7 +13,7 @@ import (
 func Actions() []Action {
 	return []Action{
 		kill(), stop(), restart(), pause(), isolate(), partition(), flaky(), slowDisk(), slowCPU(), clock(), grow(), remove(),
-		powerCut(), fsyncError(), diskFull(), readError(), bitFlip(),
+		powerCut(), fsyncError(), diskFull(), readError(), bitFlip(), backup(), restoreBackup(),
 		evict(), containerKill(), podFailure(), delay(), bandwidth(), ioDelay(), stressCPU(), stressMemory(),
 	}
 }
@@ -38,6 +38,9 @@ type Action struct {
 	// CutsPower if what they have not synced is lost with them, Divides if nodes or clients
 	// lose sight of nodes that may go on.
 	Kills, CutsPower, Divides bool
+	// BacksUp is true of what is done with backups: nothing is broken by it, and it can be
+	// done to a database within assay too.
+	BacksUp bool
 
 	part part
 	// state is what a node is under the fault.
@@ -47,6 +50,9 @@ type Action struct {
 	silences bool
 	// restarts is true if healing starts servers.
 	restarts bool
+
+	// after is the action that must have happened before; empty if none must.
+	after string
 
 	// choose picks whom it is done to where that is not one or all of the nodes; nil else.
 	choose func(target string, members []member, primary string, random *rand.Rand) (choice, error)
@@ -74,6 +80,7 @@ const (
 	partDisk    part = "disk"
 	partCPU     part = "processor"
 	partMemory  part = "memory"
+	partBackup  part = "backup"
 )
 
 // task is a fault that is to be brought about on servers.
@@ -82,6 +89,7 @@ type task struct {
 	choice
 	servers
 	nodes   []*cluster.Node
+	backups *cluster.Backups // nil where there is no way to make any
 	acquire acquirer
 }
 

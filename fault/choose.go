@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 )
 
 // member is a node as far as the choice goes.
@@ -27,7 +28,9 @@ type cut struct {
 // choice is what a fault is to be done to.
 type choice struct {
 	// seed is for what the fault itself leaves to chance.
-	seed   uint64
+	seed uint64
+	// start is time zero of the schedule.
+	start  time.Time
 	nodes  []string
 	cuts   []cut // of a partition
 	detail string

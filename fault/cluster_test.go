@@ -107,6 +107,7 @@ var real = []struct{ fault, proof, healing string }{
 	{"slowdisk=1MiB all at 0s for 300ms", "holds the limit of 1MiB a second", "the limit is gone"},
 	{"clock=+60s n3 at 0s for 300ms", "FAKETIME=+60", "clock right"},
 	{"grow cluster at 0s for 300ms", "4 members, among them", "was removed"},
+	{"backup n2 at 0s", "backup 1 has ", "kept until the run has ended"},
 	{"remove primary at 0s for 300ms", "2 members, not", "3 members, among them"},
 }
 

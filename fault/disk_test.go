@@ -127,11 +127,11 @@ func TestWhichDisksFaultsTake(t *testing.T) {
 	} {
 		spec, err := cluster.ParseSpec("postgres:1")
 		expect.NoError(t, err)
-		if s := WithDisks(spec, parse(t, fault, "kill n1")); s.Disk != want {
+		if s := WithMeans(spec, parse(t, fault, "kill n1")); s.Disk != want {
 			t.Errorf("%s: disk %q, want %q", fault, s.Disk, want)
 		}
 		spec.Disk = cluster.DiskFaultyJournal
-		if s := WithDisks(spec, parse(t, fault)); s.Disk != spec.Disk {
+		if s := WithMeans(spec, parse(t, fault)); s.Disk != spec.Disk {
 			t.Errorf("%s replaces the disk that was asked for by %q", fault, s.Disk)
 		}
 	}

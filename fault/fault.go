@@ -1,6 +1,6 @@
 // Package fault injects faults into a running cluster by a schedule: it kills,
 // stops and pauses servers, drops packets between them, slows them down, shifts
-// their clocks, and changes who is a member. Each fault is proven to have taken
+// their clocks, changes who is a member, and backs them up. Each fault is proven to have taken
 // effect, is healed in the end whatever happens, and its healing is proven too.
 // An action is one value in one file, beside those that act by the same means; Actions
 // lists them, and nothing else knows any by its name.
@@ -163,6 +163,22 @@ type Injection struct {
 	// Empty if the primary was not hit or stayed, or none came in time.
 	NewPrimary      string
 	NewPrimaryAfter time.Duration
+
+	// Backup is what was made, of the actions backup and restore, once it was; nil else.
+	Backup *Backup
+}
+
+// Backup is what a backup or a restore made.
+type Backup struct {
+	// Number counts the backups, Restore what was restored, from 1; Restore is 0 of a backup.
+	Number, Restore int
+	// By is the program or the interface that made the backup, Bytes the backup's size, Took
+	// how long this took.
+	By    string
+	Bytes int64
+	Took  time.Duration
+	// Until is the moment whose state was restored; zero for that of the backup.
+	Until time.Time
 }
 
 // Recorder receives injections at the moment they happen. Its methods may be

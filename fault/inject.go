@@ -129,6 +129,9 @@ type primaryFound struct {
 // take the writes from any primary.
 func (r *runner) watch(i *injecting) *watch {
 	w := &watch{acted: make(chan struct{}), healed: make(chan struct{})}
+	if i.about.BacksUp {
+		return w
+	}
 	hit := i.Fault.Target == TargetAll || len(i.choice.cuts) > 0
 	for _, name := range i.Nodes {
 		hit = hit || name == i.Primary

@@ -3,6 +3,7 @@ package fault
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -43,10 +44,11 @@ var (
 
 // Parse reads
 //
-//	ACTION[=VALUE] TARGET [while loading] [at T | every T] [for T | for ever] [# SOURCE]
+//	ACTION[=VALUE] [TARGET] [while loading] [at T | every T] [for T | for ever] [# SOURCE]
 //
 // where T is a duration with a unit, such as 20s or 1m30s. The clauses may come in
-// any order. What lasts for ever happens once. The error is a *ParseError.
+// any order. Of an action that is done to one thing alone, which is no node, the target need
+// not be said. What lasts for ever happens once. The error is a *ParseError.
 func Parse(text string) (Fault, error) {
 	p := &parser{text: text, fault: Fault{At: -1}}
 	for _, at := range words().FindAllStringIndex(text, -1) {
@@ -93,8 +95,7 @@ func (p *parser) parse() error {
 	if err := p.action(first); err != nil {
 		return err
 	}
-	target, found := p.next()
-	if err := p.target(target, found); err != nil {
+	if err := p.target(); err != nil {
 		return err
 	}
 	seen := map[string]bool{}
@@ -134,7 +135,12 @@ func (p *parser) action(w word) error {
 	return nil
 }
 
-func (p *parser) target(w word, found bool) error {
+func (p *parser) target() error {
+	if targets := p.about.Targets; len(targets) == 1 && (len(p.words) == 0 || slices.Contains(clauses(), p.words[0].text)) {
+		p.fault.Target = targets[0]
+		return nil
+	}
+	w, found := p.next()
 	want := "one of " + strings.Join(p.about.Targets, ", ")
 	if !found {
 		return p.fail(w.at, want, "the target is missing")
@@ -146,6 +152,9 @@ func (p *parser) target(w word, found bool) error {
 	p.fault.Target = w.text
 	return nil
 }
+
+// clauses are the words that clauses begin with.
+func clauses() []string { return []string{"while", "at", "every", "for"} }
 
 // clause reads while loading, at T, every T or for T, in any order and each once.
 func (p *parser) clause(w word, seen map[string]bool) error {

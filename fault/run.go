@@ -260,7 +260,7 @@ func (r *runner) selectNodes(ctx context.Context, i *injecting) bool {
 		random := randomness(r.plan.Seed, i.occurrence)
 		members, _ := r.system.members(ctx)
 		i.choice, err = choose(i.Fault, members, primary, random)
-		i.choice.seed = random.Uint64()
+		i.choice.seed, i.choice.start = random.Uint64(), r.plan.Start
 	}
 	if err != nil {
 		i.skip(err.Error())

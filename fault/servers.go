@@ -48,7 +48,7 @@ func (s servers) prepare(f Fault, c choice, acquire acquirer) (injector, error) 
 	if a.on == nil {
 		return nil, s.check(context.Background(), f)
 	}
-	return a.on(task{Fault: f, choice: c, servers: s, nodes: nodes, acquire: acquire})
+	return a.on(task{Fault: f, choice: c, servers: s, nodes: nodes, backups: s.cluster.Backups(), acquire: acquire})
 }
 
 func (s servers) check(_ context.Context, f Fault) error {

@@ -63,6 +63,8 @@ func CheckSchedule(faults []Fault, duration time.Duration) error {
 		switch {
 		case !happens:
 			failed = append(failed, &ScheduleError{f, "never happens in a run of " + shortDuration(duration), "let it happen earlier, or the run be longer"})
+		case about.after != "" && !slices.ContainsFunc(faults, func(b Fault) bool { return b.Action == about.after && b.before(f, duration) }):
+			failed = append(failed, &ScheduleError{f, "has no " + about.after + " before it", "add one that happens earlier"})
 		case holder >= 0 && holder != i:
 			failed = append(failed, &ScheduleError{f, fmt.Sprintf("never happens, since %q has what it falls on for ever", faults[holder]), "let it happen earlier, or write for T there"})
 		case o.For == Ever && duration == 0 && f.Target == TargetAll && about.silences:
@@ -135,14 +137,16 @@ func checkTarget(f Fault, members []member) error {
 	return nil
 }
 
-// WithDisks gives the nodes disks of their own if a fault needs them and the spec does
-// not say which.
-func WithDisks(s cluster.Spec, faults []Fault) cluster.Spec {
-	if s.Disk != "" {
-		return s
-	}
+// WithMeans gives the nodes disks of their own if a fault needs them and the spec does
+// not say which, and an archive of their log if the state of a moment is to be restored.
+func WithMeans(s cluster.Spec, faults []Fault) cluster.Spec {
+	given := s.Disk != ""
 	for _, f := range faults {
-		if a, _ := Lookup(f.Action); a.disk != nil && s.Disk != cluster.DiskFaulty { // which can do all
+		a, _ := Lookup(f.Action)
+		if a.after != "" && f.Value != nil {
+			s = s.WithArchive()
+		}
+		if !given && a.disk != nil && s.Disk != cluster.DiskFaulty { // which can do all
 			s.Disk = a.disk(f)
 		}
 	}

@@ -74,6 +74,12 @@ func (w *FaultWindows) Add(op *history.Op) {
 	}
 }
 
+// Around are the figures before the first fault and while any acted.
+func (w *FaultWindows) Around() (before, during Figures) {
+	all := w.Figures()
+	return all[beforeFaults], all[duringFaults]
+}
+
 // window returns the window of [from, to); wholeRun stands for none of the three.
 func (w *FaultWindows) window(from, to int64) faultWindow {
 	if slices.ContainsFunc(w.periods, func(p FaultPeriod) bool { return p.overlaps(from, to) }) {

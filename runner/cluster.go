@@ -43,7 +43,7 @@ func (r *run) provide(ctx context.Context) (stop func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	spec = fault.WithDisks(spec, faults)
+	spec = fault.WithMeans(spec, faults)
 	r.options.Progress.Stage("starting " + spec.String())
 	began := time.Now()
 	c, err := cluster.Start(ctx, spec, cluster.Options{

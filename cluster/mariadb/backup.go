@@ -51,7 +51,7 @@ func (m *Cluster) BackUp(ctx context.Context, i int, _, into string) (by string,
 	}
 	_, err = node.Run(ctx, server.ProcessOptions{Name: "mariadb-backup", Program: program, Env: m.environment(nil), Args: []string{
 		"--defaults-file=" + secret, "--backup", "--target-dir=" + into, "--tmpdir=" + node.temporary(),
-		"--host=" + node.Host, "--port=" + strconv.Itoa(node.Port), "--protocol=tcp"}})
+		"--host=" + node.Host, "--port=" + strconv.Itoa(node.Port)}})
 	return "mariadb-backup", err
 }
 

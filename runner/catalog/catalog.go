@@ -60,6 +60,11 @@ type Driver struct {
 	Lacks store.Lacks
 	// Refuses are further workloads that are not served, by name, with the reason.
 	Refuses map[string]string
+	// BackUp, of a database within assay, makes a backup of it in a folder that is there, in
+	// its own way or another; Restored is then the address of a copy of that folder. Nil of
+	// those that run elsewhere.
+	BackUp   func(ctx context.Context, address, way, into string) (by string, err error)
+	Restored func(folder string) (address string)
 	// Statistics opens the account that the database keeps of its own work, without
 	// connecting yet; nil if there is none, and NoStatistics says why.
 	Statistics   func(ctx context.Context, target store.Target) (store.Statistics, error)
@@ -112,7 +117,7 @@ func sqlDrivers() []Driver {
 		{
 			Name: "sqlite", Schemes: []string{"sqlite"}, Example: "sqlite:PATH", Summary: "SQLite, embedded in assay",
 			Parameters: "journal and synchronous, with the values of SQLite's pragmas journal_mode and synchronous",
-			Open:       sqlite.Open, Lacks: sqldb.Lacks(),
+			Open:       sqlite.Open, Lacks: sqldb.Lacks(), BackUp: sqlite.BackUp, Restored: sqlite.Restored,
 			Refuses:      map[string]string{replay.Name: "SQLite keeps no log of statements to make a recording of"},
 			NoStatistics: "SQLite runs inside assay and keeps no account of its work",
 		},
