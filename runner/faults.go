@@ -49,6 +49,8 @@ type faultRecord struct {
 	Skipped         bool   `json:"skipped,omitempty"`
 	NewPrimary      string `json:"new_primary,omitempty"`
 	NewPrimaryAfter int64  `json:"new_primary_after,omitempty"`
+	// Backup is what a backup or a restore made; nil of other faults.
+	Backup *backupRecord `json:"backup,omitempty"`
 }
 
 // faultLog is what a history has of faults and of the cluster.
@@ -127,7 +129,7 @@ func (f *faultRecord) reported(start time.Time) report.Fault {
 		Action: f.Action, Target: f.Target, Asked: f.Asked, Source: f.Source, Nodes: f.Nodes, Proven: f.Proven, Proof: f.Proof, Healing: f.Healing,
 		Problem: f.Problem, Skipped: f.Skipped, NewPrimary: f.NewPrimary, NewPrimaryAfter: float64(f.NewPrimaryAfter) / 1e6,
 		InjectedAt: start.Add(time.Duration(f.Injected)), InjectedSecond: float64(f.Injected) / 1e9,
-		RecoveredAfter: -1, WriteOutage: -1, ReadOutage: -1,
+		RecoveredAfter: -1, WriteOutage: -1, ReadOutage: -1, Backup: f.Backup.reported(),
 	}
 	if f.Cut > 0 {
 		at := start.Add(time.Duration(f.Cut))

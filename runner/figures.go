@@ -54,7 +54,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	// The measured part is the last period: its impact is the longest outage.
 	periods := slices.Concat(acted, []measure.FaultPeriod{{Injected: scope.MeasureStart, Healed: scope.MeasureEnd}})
 	effect, measures := measure.NewImpactFinder(periods), s.definition().Measures
-	windows := measure.NewFaultWindows(scope, acted)
+	felt := newFelt(scope, &faults, acted, indexes)
 	byRound, kinds := measure.NewRounds(rounds.scopes), newKinds(s.operationNames(), scope)
 	_, err = history.Read(path, history.Visitor{AsMeasured: true, Op: func(op *history.Op) error {
 		switch apart := byRound.Add(op); {
@@ -65,7 +65,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 		default:
 			summary.Add(op)
 			ramp.windows.Add(op)
-			windows.Add(op)
+			felt.add(op)
 			kinds.add(op)
 			effect.Write(op)
 		}
@@ -75,14 +75,14 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 		return measure.Figures{}, err
 	}
 	figures, impacts := summary.Figures(), effect.Impacts(scope.MeasureEnd)
-	figures.Outage, figures.ByFaults = impacts[len(acted)].Writes, windows.Figures()
-	impacts = impacts[:len(acted)]
+	figures.Outage, figures.ByFaults, impacts = impacts[len(acted)].Writes, felt.all.Figures(), impacts[:len(acted)]
 	figures.LeaveOutFaults(impacts)
 	if len(rounds.scopes) > 0 {
 		figures.Throughput.Low, figures.Throughput.High = nil, nil
 	}
 	enterFigures(r, figures, s)
 	faults.enter(r, impacts, indexes)
+	felt.enter(r.Faults)
 	enterRounds(r, byRound.Figures())
 	r.Kinds = kinds.several(len(r.Rounds) > 0)
 	enterDegradation(r, figures, s)

@@ -54,8 +54,11 @@ func (r *run) injectFaults(ctx context.Context, file *history.Writer, start time
 // told of them.
 func (r *run) inject(ctx context.Context, faults []fault.Fault, plan fault.Plan, keeper *faultKeeper, ended func([]fault.Injection)) (stop func()) {
 	var nodes fault.System = r.pods
-	if r.pods == nil {
+	switch {
+	case r.cluster != nil:
 		nodes = fault.Servers(r.cluster)
+	case r.pods == nil:
+		nodes = fault.Embedded(r.embedded)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -150,6 +153,7 @@ func recordOf(i fault.Injection, start time.Time) faultRecord {
 		Number: i.Number, Action: actionOf(i.Fault), Target: i.Fault.Target, Asked: i.Fault.Written().String(), Source: i.Fault.Source, Nodes: i.Nodes,
 		Injected: since(at), Cut: since(i.CutAt), Healed: since(i.HealedAt), Proven: i.Proven, Proof: i.Proof, Healing: i.Healing,
 		Problem: i.Problem, Skipped: i.Skipped, NewPrimary: i.NewPrimary, NewPrimaryAfter: int64(i.NewPrimaryAfter),
+		Backup: backupRecordOf(i.Backup, start),
 	}
 	if i.Detail != "" {
 		f.Proof = joined(i.Detail, f.Proof)

@@ -77,7 +77,7 @@ func (r *run) noteOthers(ctx context.Context) {
 }
 
 // hasNodes reports whether faults can be done to anything.
-func (r *run) hasNodes() bool { return r.cluster != nil || r.pods != nil }
+func (r *run) hasNodes() bool { return r.cluster != nil || r.pods != nil || r.embedded != nil }
 
 // podsOf are the pods for the report.
 func podsOf(client *kubernetes.Client, target kubernetes.Target, all []kubernetes.Pod) *report.Cluster {

@@ -11,6 +11,7 @@ import (
 
 	"assay/cluster"
 	"assay/fault"
+	"assay/history"
 	"assay/measure"
 	"assay/report"
 	"assay/runner/catalog"
@@ -162,33 +163,44 @@ func enterMoments(r *report.Result, moments map[int]report.Moment) {
 // mostFelt is of how many backups the load is measured.
 const mostFelt = 16
 
-// feltBackups measures the load before and during each backup and each restore, by the index
-// of its fault.
-type feltBackups map[int]*measure.FaultWindows
-
-func newFeltBackups(scope measure.Scope, l *faultLog, acted []measure.FaultPeriod, indexes []int) feltBackups {
-	felt := feltBackups{}
-	for i, at := range indexes {
-		if l.faults[at].Backup != nil && len(felt) < mostFelt {
-			felt[at] = measure.NewFaultWindows(scope, acted[i:i+1])
-		}
-	}
-	return felt
+// felt is the load in the measured part by its faults: by all of them, and by each backup and
+// each restore, by the index of its fault.
+type felt struct {
+	all  *measure.FaultWindows
+	each map[int]*measure.FaultWindows
 }
 
-// enter enters what the load felt into the faults.
-func (f feltBackups) enter(faults []report.Fault) {
-	for at, windows := range f {
-		before, during := windows.Around()
-		for _, w := range []struct {
-			figures measure.Figures
-			into    **report.Felt
-		}{{before, &faults[at].Backup.Before}, {during, &faults[at].Backup.During}} {
-			if l := w.figures.Latency; w.figures.Throughput.Seconds > 0 {
-				*w.into = &report.Felt{Seconds: w.figures.Throughput.Seconds, PerSecond: w.figures.Throughput.PerSecond, P50: l.P50, P99: l.P99, Max: l.Max}
-			}
+func newFelt(scope measure.Scope, l *faultLog, acted []measure.FaultPeriod, indexes []int) felt {
+	f := felt{all: measure.NewFaultWindows(scope, acted), each: map[int]*measure.FaultWindows{}}
+	for i, at := range indexes {
+		if l.faults[at].Backup != nil && len(f.each) < mostFelt {
+			f.each[at] = measure.NewFaultWindows(scope, acted[i:i+1])
 		}
 	}
+	return f
+}
+
+func (f *felt) add(op *history.Op) {
+	f.all.Add(op)
+	for _, windows := range f.each {
+		windows.Add(op)
+	}
+}
+
+// enter enters what the load felt of each backup into its fault.
+func (f *felt) enter(faults []report.Fault) {
+	for at, windows := range f.each {
+		before, during := windows.Around()
+		faults[at].Backup.Before, faults[at].Backup.During = feltOf(before), feltOf(during)
+	}
+}
+
+// feltOf is nil for a part without length.
+func feltOf(f measure.Figures) *report.Felt {
+	if f.Throughput.Seconds == 0 {
+		return nil
+	}
+	return &report.Felt{Seconds: f.Throughput.Seconds, PerSecond: f.Throughput.PerSecond, P50: f.Latency.P50, P99: f.Latency.P99, Max: f.Latency.Max}
 }
 
 // backupRecord is what a backup or a restore made, as the history has it.

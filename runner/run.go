@@ -95,6 +95,8 @@ type run struct {
 
 	// Of a run that started its own servers.
 	cluster *cluster.Cluster
+	// Of a run whose database is within assay, and backed up.
+	embedded *cluster.Backups
 	// Of a run on pods of somebody else's.
 	pods  *fault.Pods
 	nodes *report.Cluster
@@ -127,7 +129,7 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 		return Outcome{}, r.interrupted(ctx, err, "the servers were being started")
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	defer func() { err = errors.Join(err, r.stopService()) }()
+	defer func() { err = errors.Join(err, r.stopService(), r.embedded.Close()) }()
 	if err := r.open(ctx); err != nil {
 		return Outcome{}, r.interrupted(ctx, err, "connecting")
 	}
@@ -178,7 +180,10 @@ func (r *run) open(ctx context.Context) (err error) {
 	if embedded {
 		r.address = withOptions(embeddedAddress(r.folder, r.scenario.Workload), r.scenario.Options)
 	}
-	if err = r.makeRoom(); err == nil {
+	if err = r.embed(ctx); err == nil {
+		err = r.makeRoom()
+	}
+	if err == nil {
 		err = r.serve(ctx)
 	}
 	if err == nil {

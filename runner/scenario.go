@@ -166,17 +166,18 @@ func (s Scenario) Validate() error {
 // validateCluster looks at the servers to start and at what is to be done to
 // them.
 func (s Scenario) validateCluster() error {
+	all, err := s.faults()
 	if s.Cluster == "" && s.Kubernetes == "" {
-		if len(s.Faults) > 0 {
+		if len(s.Faults) > 0 && (err != nil || !s.backsItselfUp(all)) {
 			return &store.OptionError{Option: "--fault", Value: s.Faults[0],
-				Want: "with --cluster or --kubernetes: faults are done only to servers that assay has started itself, or to pods that you select"}
+				Want: "with --cluster or --kubernetes: faults are done only to servers that assay has started itself, or to pods that you select; backups alone also to an SQLite file"}
 		}
-		return nil
-	}
-	if err := s.validateNodes(); err != nil {
+	} else if err := s.validateNodes(); err != nil {
 		return err
 	}
-	all, err := s.faults()
+	if err == nil {
+		err = s.validateBackups(all)
+	}
 	if err != nil {
 		return err
 	}

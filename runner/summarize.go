@@ -32,7 +32,7 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 	}
 	if err == nil {
 		r.examine(ctx, stats)
-		err = r.recordReadBack(ctx)
+		err = errors.Join(r.recordReadBack(ctx), r.readRestored(ctx))
 	}
 	giveBack(r.folder)
 	if err != nil {
@@ -165,6 +165,11 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	evidence := definition.Evidence{
 		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, state), Promise: r.Database.Promise, InFlight: f.inFlight,
 	}
+	restored, err := restoredStates(folder)
+	if err != nil {
+		return measure.ResponseTimes{}, err
+	}
+	evidence.Restored = restored
 	var judged definition.Judgement
 	var judging errgroup.Group
 	judge := func() (err error) { judged, err = s.Config.Judge(ctx, s.Load.Seed, evidence); return err }
@@ -195,6 +200,7 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 		}
 	}
 	enterLosses(r, s, losses, exists(folder, state))
+	enterMoments(r, judged.Moments)
 	if !exists(folder, state) {
 		withhold(judged.Results, cmp.Or(f.inFlight, noteNotRead))
 		withhold(judged.Promised, cmp.Or(f.inFlight, noteNotRead))

@@ -26,6 +26,7 @@ const (
 // is "copy". By the API the copy is one transaction that reads, so that nobody who writes has
 // it begin anew; with a write-ahead log nobody waits for it.
 func BackUp(ctx context.Context, address, way, into string) (by string, err error) {
+	address, _, _ = strings.Cut(address, "?") // what follows is how sessions use it
 	o, err := parse(store.Target{Address: address})
 	if err != nil {
 		return "", err
