@@ -120,6 +120,9 @@ func TestFaultsThatStandInTheWay(t *testing.T) {
 		{[]string{"kill n2 at 5s for ever", "pause n1 at 9s", "kill primary at 9s for ever", "isolate n2 at 10s"}, time.Minute, ""},
 		{[]string{"kill primary at 5s for ever", "kill primary at 9s for ever"}, time.Minute, ""},
 		{[]string{"kill all at 5s for ever", "grow cluster at 9s"}, time.Minute, ""},
+		{[]string{"restore at 9s"}, time.Minute, `"restore backup at 9s" has no backup before it`},
+		{[]string{"restore at 9s", "backup n1 at 9s"}, time.Minute, "has no backup before it"},
+		{[]string{"restore at 9s", "backup n1 at 8s"}, time.Minute, ""},
 		{[]string{"kill all at 5s for ever"}, 0, "without end"},
 		{[]string{"kill all at 5s for 1m", "slowcpu all for ever"}, 0, ""},
 	} {

@@ -283,6 +283,7 @@ install_libraries() {
 # missing_for_mariadb prints the packages that bring what is not there.
 missing_for_mariadb() {
 	command -v mariadbd >/dev/null && command -v mariadb-install-db >/dev/null || echo mariadb-server
+	command -v mariadb-backup >/dev/null || echo mariadb-backup
 	one_of /usr/lib/galera/libgalera_smm.so /usr/lib64/galera*/libgalera_smm.so || echo galera-4
 	one_of /usr/lib*/mysql/plugin/ha_rocksdb.so /usr/lib*/mariadb/plugin/ha_rocksdb.so || echo mariadb-plugin-rocksdb
 	# A Galera node sends its data to a new one by these.

@@ -17,6 +17,10 @@
 //     that was acknowledged before it began.
 //   - replicas: each replica has the primary's accounts and journal (Replicas).
 //
+// A restored backup is judged by the first four of its own state, and by a seventh:
+//
+//   - restored: it is the state of one moment (Judge.Restored).
+//
 // None of them alone is enough. The total cannot see an acknowledged transfer
 // that vanished with both its sides; the accounts cannot see it if its row
 // vanished too; the transfers cannot see a balance that no row explains; and

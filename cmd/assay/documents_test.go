@@ -113,6 +113,7 @@ var documented = []documentedRule{
 	{where: "README.md", pattern: `^assay run bank `, far: toItsEnd, codes: []int{exitValid}},
 	{where: "your-database.md", pattern: `^(ASSAY_DB=\S+ )?assay run `, far: toItsEnd},
 	{where: "faults.md", pattern: `^assay run `, far: toItsEnd},
+	{where: "backup.md", pattern: `^assay run bank --duration `, far: toItsEnd},
 	{where: "isolation.md", pattern: `^assay run `, far: toItsEnd},
 	{pattern: `^assay run .* --cluster `, far: untilServersStart, codes: []int{exitNoVerdict}},
 	{pattern: `^assay run candles .*--candles 20000$`, far: toItsEnd, codes: []int{exitViolated}},

@@ -1,0 +1,73 @@
+package mariadb
+
+import (
+	"database/sql"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"assay/internal/expect"
+)
+
+// TestBackupAndRestore: a backup of one server, and of a node of a Galera cluster, has what
+// was there, and no password is seen.
+func TestBackupAndRestore(t *testing.T) {
+	for name, o := range map[string]Options{"one server": {}, "both engines": {MyRocks: true}, "Galera": shortly(Options{Nodes: 2})} {
+		t.Run(name, func(t *testing.T) {
+			at, err := os.MkdirTemp("", "assay-test-") // t.TempDir lets no other user in
+			expect.NoError(t, err, os.Chmod(at, 0o711))
+			expect.AtEnd(t, func() error { return os.RemoveAll(at) })
+			m := startMariaDB(t, o)
+			expect.NoError(t, m.CheckBackup("", false))
+			if m.CheckBackup("", true) == nil || m.CheckBackup("copy", false) == nil {
+				t.Error("what it cannot do is not refused")
+			}
+			db, last := mariaClient(t, m, 0), len(m.Nodes())-1
+			for _, text := range []string{"CREATE DATABASE d", "CREATE TABLE d.t (n INT PRIMARY KEY)", "INSERT INTO d.t VALUES (1)"} {
+				mariaExec(t, db, text)
+			}
+			expect.NoError(t, m.Settled(timeLimit(t)))
+			by, err := m.BackUp(timeLimit(t), last, "", filepath.Join(at, "backup"))
+			if err != nil || by != "mariadb-backup" {
+				t.Fatalf("%q, %v", by, err)
+			}
+			mariaExec(t, db, "INSERT INTO d.t VALUES (2)")
+			address, end, err := m.Restore(timeLimit(t), filepath.Join(at, "backup"), filepath.Join(at, "restored"), time.Time{})
+			expect.NoError(t, err)
+			for _, line := range commandLines(t) {
+				if strings.Contains(line, m.options.Password) {
+					t.Error("a command line has the password")
+				}
+			}
+			restored := clientAt(t, address)
+			if got := mariaValue(t, restored, "SELECT count(*) FROM d.t"); got != "1" {
+				t.Errorf("%s rows were restored", got)
+			}
+			mariaExec(t, restored, "INSERT INTO d.t VALUES (9)") // it takes writes
+			expect.NoError(t, end())
+			if got := mariaValue(t, db, "SELECT count(*) FROM d.t"); got != "2" {
+				t.Errorf("the server has %s rows", got)
+			}
+		})
+	}
+}
+
+// clientAt is a client of the server that an address names.
+func clientAt(t *testing.T, address string) *sql.DB {
+	t.Helper()
+	u, err := url.Parse(address)
+	expect.NoError(t, err)
+	config := mysql.NewConfig()
+	config.User, config.Net, config.Addr = u.User.Username(), "tcp", u.Host
+	config.Passwd, _ = u.User.Password()
+	connector, err := mysql.NewConnector(config)
+	expect.NoError(t, err)
+	db := sql.OpenDB(connector)
+	t.Cleanup(func() { db.Close() })
+	return db
+}

@@ -1,0 +1,211 @@
+package runner
+
+import (
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver that database/sql opens by name
+
+	"assay/check"
+	"assay/internal/expect"
+	"assay/report"
+	"assay/store"
+	"assay/workload/bank"
+	"assay/workload/tpcb"
+)
+
+// backedUp is a run of the bank that is backed up and restored while clients work.
+func backedUp(cluster string, faults ...string) Scenario {
+	s := Defaults(bank.Definition())
+	s.Cluster, s.Faults = cluster, faults
+	s.Config.(*bank.Config).Accounts = 500
+	s.Load.Clients, s.Load.Warmup, s.Load.Duration, s.Load.Seed = 4, 500*time.Millisecond, 12*time.Second, 11
+	return s
+}
+
+// restoredCheck is the answer of the check of restored backups.
+func restoredCheck(t *testing.T, r *report.Result) check.Result {
+	t.Helper()
+	i := slices.IndexFunc(r.Checks, func(c check.Result) bool { return c.Name == "restored" })
+	if i < 0 {
+		t.Fatalf("no check of what was restored: %+v", r.Faults)
+	}
+	return r.Checks[i]
+}
+
+// checkBackedUp wants what is true of each good backup. primary is true of one of the node
+// that takes the writes.
+func checkBackedUp(t *testing.T, out Outcome, primary bool) {
+	t.Helper()
+	r := out.Result
+	if c := restoredCheck(t, r); c.Verdict != check.Valid || r.Verdict != check.Valid {
+		t.Fatalf("%v: %s; %s %v", c.Verdict, c.Detail, details(r), c.Evidence)
+	}
+	for i, f := range r.Faults {
+		b := f.Backup
+		if b == nil || !f.Proven || b.Bytes == 0 || b.Seconds <= 0 || b.By == "" || b.Number != 1 || (b.Restore > 0) != (f.Action != "backup") {
+			t.Fatalf("fault %d: %+v, %+v", i, f, b)
+		}
+		if b.During == nil || b.Before == nil || b.Before.PerSecond <= 0 || b.Before.P99 <= 0 {
+			t.Errorf("fault %d: the load before it %+v, and during it %+v", i, b.Before, b.During)
+		}
+		if m := b.Moment; (b.Restore > 0) != (m != nil) {
+			t.Errorf("fault %d: moment %+v", i, m)
+		} else if m != nil && (m.From == nil || m.To == nil || *m.From > *m.To || m.Lacks == 0 || primary && m.LacksBegun > 0) {
+			t.Errorf("the restored state lies at %+v", *m)
+		}
+	}
+	keepsSchema(t, out.Folder)
+	sameFigures(t, recheck(t, out.Folder).Result, r)
+}
+
+func TestServersAreBackedUp(t *testing.T) {
+	for cluster, primary := range map[string]bool{"postgres:1": true, "postgres:2": true, "mariadb:1": true, "mongodb:1": true} {
+		t.Run(cluster, func(t *testing.T) {
+			checkBackedUp(t, carryOut(t, backedUp(cluster, "backup n1 at 2s", "restore at 5s")), primary)
+		})
+	}
+	for _, cluster := range []string{"postgres:2", "mariadb:3", "mongodb:3,election=2s"} {
+		t.Run(cluster+" by a member", func(t *testing.T) {
+			checkBackedUp(t, carryOut(t, backedUp(cluster, "backup n2 at 2s", "restore at 6s")), false)
+		})
+	}
+}
+
+// TestPointInTime: what is restored is the state of the moment that was asked for, of one
+// server and of a set whose primary is another by then.
+func TestPointInTime(t *testing.T) {
+	for cluster, further := range map[string][]string{
+		"postgres:1": nil, "postgres:2,failover=1s": {"kill n1 at 3s for 1s"},
+	} {
+		t.Run(cluster, func(t *testing.T) {
+			out := carryOut(t, backedUp(cluster, append(further, "backup n1 at 1s", "restore=2s at 9s", "restore=8s at 9s")...))
+			if c := restoredCheck(t, out.Result); c.Verdict != check.Valid {
+				t.Fatalf("%v: %s %v", c.Verdict, c.Detail, c.Evidence)
+			}
+			for _, f := range out.Result.Faults {
+				b := f.Backup
+				if b == nil || b.Restore == 0 {
+					continue
+				}
+				if m := b.Moment; b.Target == nil || m == nil || m.From == nil || m.To == nil || *m.From > *b.Target+1e-6 || *m.To < *b.Target {
+					t.Errorf("target %v, moment %+v", b.Target, m)
+				}
+			}
+		})
+	}
+}
+
+// TestSQLiteIsBackedUp within assay, with either kind of journal.
+func TestSQLiteIsBackedUp(t *testing.T) {
+	for _, journal := range []string{"wal", "delete"} {
+		t.Run(journal, func(t *testing.T) {
+			s := backedUp("", "backup n1 at 2s", "restore at 4s")
+			s.Options = []string{"journal=" + journal}
+			out := carryOut(t, s)
+			checkBackedUp(t, out, true)
+			if exists(out.Folder, "backups") {
+				t.Error("the backups are still there")
+			}
+		})
+	}
+}
+
+// TestACopyWithoutItsLog is found out: it lacks what had been acknowledged before it was
+// begun, or is torn, or cannot be read.
+func TestACopyWithoutItsLog(t *testing.T) {
+	out := carryOut(t, backedUp("", "backup=copy n1 at 6s", "restore at 8s"))
+	c := restoredCheck(t, out.Result)
+	m := out.Result.Faults[1].Backup.Moment
+	t.Logf("%v: %s; %+v", c.Verdict, c.Detail, m)
+	if c.Verdict == check.Valid && (m == nil || m.LacksBegun == 0) {
+		t.Errorf("%s; %+v", c.Detail, m)
+	}
+}
+
+// breaking does something to the backup as soon as it is made.
+type breaking struct {
+	unmonitored
+	do func()
+}
+
+func (b breaking) Fault(action, _ string, _ []string, active bool) {
+	if action == "backup" && !active {
+		b.do()
+	}
+}
+
+// TestBrokenBackups: each is convicted of what was done to it.
+func TestBrokenBackups(t *testing.T) {
+	for _, c := range []struct {
+		name, change string
+		kinds        []string // any of them
+	}{
+		{"an account is older than the rows", "UPDATE assay_account SET balance = balance - 1, version = version - 1 WHERE version > 0 AND id = (SELECT min(id) FROM assay_account WHERE version > 0)", []string{"sum", "balance", "version"}},
+		{"a row is missing", "DELETE FROM assay_transfer WHERE id = (SELECT min(id) FROM assay_transfer)", []string{"balance", "version", "missing-version"}},
+		{"a transfer is missing with both its sides", `UPDATE assay_account SET version = version - 1, balance = balance + CASE
+			WHEN id = (SELECT source FROM assay_transfer ORDER BY id LIMIT 1) THEN 1 ELSE -1 END * (SELECT amount FROM assay_transfer ORDER BY id LIMIT 1)
+			WHERE id IN (SELECT source FROM assay_transfer ORDER BY id LIMIT 1) OR id IN (SELECT destination FROM assay_transfer ORDER BY id LIMIT 1);
+			DELETE FROM assay_transfer WHERE id = (SELECT min(id) FROM assay_transfer)`, []string{"missing-version", "no-moment"}},
+		{"a row says another amount", "UPDATE assay_transfer SET amount = amount + 1 WHERE id = (SELECT max(id) FROM assay_transfer)", []string{"altered"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			folder := filepath.Join(t.TempDir(), "run")
+			s := backedUp("", "backup n1 at 1s", "restore at 2s")
+			s.Load.Duration = 3 * time.Second
+			out := carryOutBy(t, s, Options{Out: folder, Monitor: breaking{do: func() {
+				db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "backups", "backup-1", "backup.sqlite"))
+				if err == nil {
+					_, err = db.Exec(c.change)
+					err = errors.Join(err, db.Close())
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}}})
+			got := restoredCheck(t, out.Result)
+			convicted := slices.ContainsFunc(got.Evidence, func(e check.Evidence) bool { return slices.Contains(c.kinds, e.Kind) })
+			if got.Verdict != check.Violated || !convicted || out.Result.Verdict != check.Violated || !strings.Contains(got.Evidence[0].Text, "backup 1 as restored by restore 1") {
+				t.Errorf("%v: %s %v", got.Verdict, got.Detail, got.Evidence)
+			}
+			for _, other := range out.Result.Checks {
+				if other.Name != "restored" && other.Verdict == check.Violated {
+					t.Errorf("the database itself is convicted: %s", other.Detail)
+				}
+			}
+		})
+	}
+}
+
+// TestBackupsThatCannotBe are refused before anything is loaded.
+func TestBackupsThatCannotBe(t *testing.T) {
+	other := backedUp("", "backup n1 at 1s", "restore at 2s")
+	become(&other, tpcb.Definition())
+	killed := backedUp("", "kill n1 at 1s")
+	loading := backedUp("postgres:1", "backup n1 while loading")
+	onMem := backedUp("", "backup n1 at 1s")
+	onMem.Database = "mem://"
+	for name, s := range map[string]Scenario{"another workload": other, "no server to kill": killed, "while loading": loading, "in memory": onMem} {
+		var refused *store.OptionError
+		if err := s.Validate(); !errors.As(err, &refused) || refused.Option != "--fault" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, s := range map[string]Scenario{
+		"a moment of SQLite's": backedUp("", "backup n1 at 1s", "restore=1s at 2s"), "no such node": backedUp("", "backup n2 at 1s"),
+		"a copy of PostgreSQL's": backedUp("postgres:1", "backup=copy n1 at 1s"), "no way": backedUp("sqlite:1", "backup n1 at 1s"),
+	} {
+		folder := filepath.Join(t.TempDir(), "run")
+		if _, err := Run(t.Context(), s, Options{Version: "test", Out: folder, Progress: &diary{}}); err == nil || exists(folder, FileScenario) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	backup := backedUp("", "backup n1 at 1s") // alone it goes with any
+	become(&backup, tpcb.Definition())
+	expect.NoError(t, backup.Validate())
+}
