@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"assay/check"
 	"assay/cluster"
 	"assay/fault"
 	"assay/history"
@@ -22,6 +23,9 @@ import (
 // FileRestored is the name of the file that tells of the backups that were restored, and
 // where the state of each is in the run's folder.
 const FileRestored = "restored.json"
+
+// checkRestored is the check of a workload that Restores.
+const checkRestored = "restored"
 
 // embeddedBacking backs up a database within assay.
 type embeddedBacking struct {
@@ -147,6 +151,16 @@ func restoredStates(folder string) ([]definition.Restored, error) {
 		}
 	}
 	return all, err
+}
+
+// unreadRestored is the check of restored backups of a run that was cut before it had read
+// them; none of any other.
+func unreadRestored(r *report.Result, read []definition.Restored) []check.Result {
+	restored := slices.ContainsFunc(r.Faults, func(f report.Fault) bool { return f.Backup != nil && f.Backup.Restore > 0 })
+	if !restored || len(read) > 0 {
+		return nil
+	}
+	return []check.Result{{Name: checkRestored, Detail: "the run ended before it had read what was restored"}}
 }
 
 // enterMoments enters where in the history the restored states lie.
