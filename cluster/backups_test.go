@@ -1,0 +1,75 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"assay/internal/expect"
+)
+
+// onPaper is a Backing that writes files.
+type onPaper struct{ ended map[string]bool }
+
+func (onPaper) CheckBackup(string, bool) error { return nil }
+
+func (onPaper) BackUp(_ context.Context, i int, way, into string) (string, error) {
+	err := os.Mkdir(into, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(into, "file"), make([]byte, 100+i), 0o600)
+	}
+	if way == "fails" {
+		err = errors.Join(err, errors.New("no room"))
+	}
+	return "paper", err
+}
+
+func (p onPaper) Restore(_ context.Context, backup, into string, _ time.Time) (string, func() error, error) {
+	return "paper:" + filepath.Base(backup), func() error { p.ended[filepath.Base(into)] = true; return nil }, nil
+}
+
+// TestBackups: the newest is restored, or to a moment the newest that had been made by then;
+// one that failed leaves nothing, and nothing is left at the end.
+func TestBackups(t *testing.T) {
+	folder, paper := filepath.Join(t.TempDir(), "backups"), onPaper{map[string]bool{}}
+	b := NewBackups(paper, folder)
+	if _, err := b.Restore(t.Context(), time.Time{}); err == nil {
+		t.Error("restored without a backup")
+	}
+	first, err := b.Make(t.Context(), 1, "")
+	if err != nil || first.Number != 1 || first.Bytes != 101 || first.By != "paper" {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	if _, err := b.Make(t.Context(), 1, "fails"); err == nil {
+		t.Error("no error")
+	}
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	between := time.Now()
+	third, err := b.Make(t.Context(), 2, "")
+	if err != nil || third.Number != 3 || third.Bytes != 102 {
+		t.Fatalf("%+v, %v", third, err)
+	}
+	for _, c := range []struct {
+		until time.Time
+		want  string
+	}{{time.Time{}, "paper:backup-3"}, {between, "paper:backup-1"}, {time.Now(), "paper:backup-3"}} {
+		if x, err := b.Restore(t.Context(), c.until); err != nil || x.Address != c.want {
+			t.Errorf("until %v: %+v, %v", c.until, x, err)
+		}
+	}
+	if _, err := b.Restore(t.Context(), first.Begun); err == nil {
+		t.Error("restored to a moment before the first backup")
+	}
+	if all := b.Restored(); len(all) != 3 || all[0].Restore != 2 {
+		t.Errorf("%+v", all)
+	}
+	expect.NoError(t, b.Close())
+	if _, err := os.Stat(folder); !os.IsNotExist(err) || len(paper.ended) != 3 {
+		t.Errorf("%v, ended %v", err, paper.ended)
+	}
+}
