@@ -1,12 +1,14 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"assay/check"
@@ -153,14 +155,30 @@ func restoredStates(folder string) ([]definition.Restored, error) {
 	return all, err
 }
 
-// unreadRestored is the check of restored backups of a run that was cut before it had read
-// them; none of any other.
-func unreadRestored(r *report.Result, read []definition.Restored) []check.Result {
-	restored := slices.ContainsFunc(r.Faults, func(f report.Fault) bool { return f.Backup != nil && f.Backup.Restore > 0 })
-	if !restored || len(read) > 0 {
-		return nil
+// enterUnrestored has the check of restored backups say what was to be restored and was not,
+// or was not read. It is not valid then: a backup that cannot be restored is none.
+func enterUnrestored(results []check.Result, faults []report.Fault, read []definition.Restored) []check.Result {
+	var problems []string
+	for i := range faults {
+		f := &faults[i]
+		if reportedAction(f).Name != fault.Restore || f.Backup != nil && slices.ContainsFunc(read, func(s definition.Restored) bool { return s.Number == f.Backup.Restore }) {
+			continue
+		}
+		problems = append(problems, f.Asked+": "+cmp.Or(f.Problem, "the run ended before it had read what was restored"))
 	}
-	return []check.Result{{Name: checkRestored, Detail: "the run ended before it had read what was restored"}}
+	if len(problems) == 0 {
+		return results
+	}
+	at := slices.IndexFunc(results, func(r check.Result) bool { return r.Name == checkRestored })
+	if at < 0 {
+		at, results = len(results), append(results, check.Result{Name: checkRestored})
+	}
+	r := &results[at]
+	if r.Verdict == check.Valid {
+		r.Verdict = check.Unknown
+	}
+	r.Detail = strings.TrimPrefix(r.Detail+"; "+strings.Join(problems, "; "), "; ")
+	return results
 }
 
 // enterMoments enters where in the history the restored states lie.

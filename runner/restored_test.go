@@ -3,6 +3,7 @@ package runner
 import (
 	"database/sql"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -208,4 +209,21 @@ func TestBackupsThatCannotBe(t *testing.T) {
 	backup := backedUp("", "backup n1 at 1s") // alone it goes with any
 	become(&backup, tpcb.Definition())
 	expect.NoError(t, backup.Validate())
+}
+
+// TestNothingIsRestored: a backup that cannot be opened, and one that is not there, leave the
+// check unknown and say why.
+func TestNothingIsRestored(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "run")
+	s := backedUp("", "backup n1 at 1s", "restore at 2s")
+	s.Load.Duration = 3 * time.Second
+	out := carryOutBy(t, s, Options{Out: folder, Monitor: breaking{do: func() {
+		if err := os.RemoveAll(filepath.Join(folder, "backups", "backup-1")); err != nil {
+			t.Error(err)
+		}
+	}}})
+	c := restoredCheck(t, out.Result)
+	if c.Verdict != check.Unknown || out.Result.Verdict != check.Unknown || !strings.Contains(c.Detail, "restore backup at 2s: ") {
+		t.Errorf("%v, %v: %s", out.Result.Verdict, c.Verdict, c.Detail)
+	}
 }

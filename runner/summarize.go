@@ -201,7 +201,7 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	}
 	enterLosses(r, s, losses, exists(folder, state))
 	enterMoments(r, judged.Moments)
-	judged.Results = append(judged.Results, unreadRestored(r, restored)...)
+	judged.Results = enterUnrestored(judged.Results, r.Faults, restored)
 	if !exists(folder, state) {
 		withhold(judged.Results, cmp.Or(f.inFlight, noteNotRead))
 		withhold(judged.Promised, cmp.Or(f.inFlight, noteNotRead))

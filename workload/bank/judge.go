@@ -26,13 +26,13 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (o
 		return out, err
 	}
 	var (
-		tally ledger.Tally
-		lost  *permitted
+		tally      ledger.Tally
+		lost, gone *permitted
 	)
 	finish := func(judge *ledger.Judge) (err error) { out.Results, err = judgement(judge, e); return err }
 	err = withJudge(nil, transfers, *c, e, false, func(judge *ledger.Judge) (err error) {
 		tally = judge.Tally()
-		if lost, err = findLost(judge, e); err != nil || len(lost.transfers) > 0 {
+		if lost, gone, err = findLost(judge, e); err != nil || len(lost.transfers) > 0 {
 			return err
 		}
 		return finish(judge)
@@ -41,7 +41,7 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (o
 		err = withJudge(lost, transfers, *c, e, false, finish)
 	}
 	if err == nil && len(e.Restored) > 0 {
-		err = judgeRestored(transfers, *c, e, &out)
+		err = judgeRestored(gone, transfers, *c, e, &out)
 	}
 	if err != nil {
 		return definition.Judgement{}, err
@@ -196,7 +196,8 @@ type operation struct {
 }
 
 // permitted is what was lost by power cuts as the database's manual allows: of these
-// transfers nothing need be there, and what audits saw meanwhile may be gone too.
+// transfers nothing need be there, and what audits saw meanwhile may be gone too. A restored
+// backup is also asked for nothing that the database itself has lost.
 type permitted struct {
 	transfers map[operation]bool
 	spans     []span
@@ -207,20 +208,26 @@ type permitted struct {
 type span struct{ from, cut int64 }
 
 // findLost takes account of the acknowledged transfers that have no journal row, and
-// returns those that may be lost. Without power cuts there are none. It keeps 16 bytes
-// for each of them, which were acknowledged in the time that the manual allows.
-func findLost(judge *ledger.Judge, e definition.Evidence) (*permitted, error) {
-	p := &permitted{transfers: map[operation]bool{}}
-	if e.Losses == nil {
-		return p, nil
+// returns those that may be lost, of which there are none without power cuts, and all of
+// them, if backups were restored. It keeps 16 bytes for each.
+func findLost(judge *ledger.Judge, e definition.Evidence) (lost, gone *permitted, err error) {
+	lost, gone = &permitted{transfers: map[operation]bool{}}, &permitted{transfers: map[operation]bool{}}
+	if e.Losses == nil && len(e.Restored) == 0 {
+		return lost, gone, nil
 	}
-	_, err := history.Read(e.History, history.Visitor{Op: func(op *history.Op) error {
-		if op.Kind == KindTransfer && op.Last && op.Final == history.Committed && judge.Lost(op.Client, op.Seq) {
-			p.add(op, e.Losses)
+	_, err = history.Read(e.History, history.Visitor{Op: func(op *history.Op) error {
+		if op.Kind != KindTransfer || !op.Last || op.Final != history.Committed || !judge.Lost(op.Client, op.Seq) {
+			return nil
+		}
+		if e.Losses != nil {
+			lost.add(op, e.Losses)
+		}
+		if len(e.Restored) > 0 {
+			gone.transfers[operation{op.Client, op.Seq}] = true
 		}
 		return nil
 	}})
-	return p, err
+	return lost, gone, err
 }
 
 func (p *permitted) add(op *history.Op, losses *definition.Losses) {

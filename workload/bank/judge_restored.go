@@ -11,8 +11,9 @@ import (
 )
 
 // judgeRestored holds each restored state against the history, one after the other, and
-// adds the check of all of them and the moment of each.
-func judgeRestored(transfers *Transfers, config Config, e definition.Evidence, out *definition.Judgement) error {
+// adds the check of all of them and the moment of each. What is gone from the database itself
+// no backup of it need have: the check of the transfers says so, and it is no fault of theirs.
+func judgeRestored(gone *permitted, transfers *Transfers, config Config, e definition.Evidence, out *definition.Judgement) error {
 	all := check.Result{Name: ledger.CheckRestored, Verdict: check.Valid}
 	config.Audits = 0 // they are judged by the whole state
 	out.Moments = map[int]report.Moment{}
@@ -21,7 +22,7 @@ func judgeRestored(transfers *Transfers, config Config, e definition.Evidence, o
 		one := check.Result{Detail: state.Name() + " could not be read: " + state.Problem}
 		if state.State != "" {
 			about := definition.Evidence{History: e.History, State: state.State}
-			err := withJudge(nil, transfers, config, about, true, func(judge *ledger.Judge) error {
+			err := withJudge(gone, transfers, config, about, true, func(judge *ledger.Judge) error {
 				var moment ledger.Moment
 				one, moment = judge.Restored(ledger.Backup{Name: state.Name(), Begun: state.Begun, Target: state.Target})
 				out.Moments[state.Number] = momentOf(moment)

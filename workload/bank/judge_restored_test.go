@@ -68,3 +68,24 @@ func TestJudgeRestored(t *testing.T) {
 		}
 	}
 }
+
+// TestRestoredAfterALoss: what the database itself has lost is held against it, and not
+// against a backup that lacks it too, though it has what was started later.
+func TestRestoredAfterALoss(t *testing.T) {
+	b := newBooks(t)
+	b.store = &rows{accounts: opening(b.config.Accounts)}
+	for _, seq := range []uint64{3, 4} { // 0 was acknowledged, and is gone
+		b.apply(b.transfer(seq))
+	}
+	e := b.files(t)
+	e.Restored = []definition.Restored{{Number: 1, Backup: 1, State: e.State, Begun: 6, Target: 6}}
+	judged, err := b.config.Judge(t.Context(), b.seed, e)
+	expect.NoError(t, err)
+	got := verdicts(t, judged)
+	if got["restored"] != check.Valid || got["transfers"] != check.Violated {
+		t.Errorf("%+v", judged.Results)
+	}
+	if m := judged.Moments[1]; m.Lacks != 0 {
+		t.Errorf("%+v", m)
+	}
+}
