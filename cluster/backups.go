@@ -36,7 +36,9 @@ type Backups struct {
 	folder string
 
 	mu       sync.Mutex
-	begun    int // how many backups were begun
+	begun    int           // how many backups were begun
+	ended    int           // how many of them have ended
+	end      chan struct{} // closed when the next ends
 	restores int
 	made     []Backup // in the order of their ends
 	restored []Restored
@@ -53,6 +55,8 @@ type Backup struct {
 	Took  time.Duration
 	// Bytes is its size.
 	Bytes int64
+	// Alone is true of a backup of the only node.
+	Alone bool
 
 	folder string
 }
@@ -76,18 +80,20 @@ type Restored struct {
 const backupBound = time.Hour
 
 // NewBackups keeps the backups in a folder that is made for the first of them.
-func NewBackups(by Backing, folder string) *Backups { return &Backups{by: by, folder: folder} }
+func NewBackups(by Backing, folder string) *Backups {
+	return &Backups{by: by, folder: folder, end: make(chan struct{})}
+}
 
 // Check says why no backup can be made in this way, or restored to a moment; nil if it can.
 func (b *Backups) Check(way string, moment bool) error { return b.by.CheckBackup(way, moment) }
 
-// Make makes a backup of node i. After an error there is none.
-func (b *Backups) Make(ctx context.Context, i int, way string) (Backup, error) {
+// Make makes a backup of node i, which may be the only one. After an error there is none.
+func (b *Backups) Make(ctx context.Context, i int, way string, alone bool) (Backup, error) {
 	ctx, cancel := context.WithTimeout(ctx, backupBound)
 	defer cancel()
 	b.mu.Lock()
 	b.begun++
-	made := Backup{Number: b.begun, Begun: time.Now(), folder: filepath.Join(b.folder, "backup-"+strconv.Itoa(b.begun))}
+	made := Backup{Number: b.begun, Begun: time.Now(), Alone: alone, folder: filepath.Join(b.folder, "backup-"+strconv.Itoa(b.begun))}
 	b.mu.Unlock()
 	err := b.makeFolder()
 	if err == nil {
@@ -98,10 +104,16 @@ func (b *Backups) Make(ctx context.Context, i int, way string) (Backup, error) {
 		made.Bytes, err = sizeOf(made.folder)
 	}
 	if err != nil {
-		return Backup{}, errors.Join(fmt.Errorf("back up: %w", err), os.RemoveAll(made.folder))
+		err = errors.Join(fmt.Errorf("back up: %w", err), os.RemoveAll(made.folder))
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.ended++
+	close(b.end)
+	b.end = make(chan struct{})
+	if err != nil {
+		return Backup{}, err
+	}
 	b.made = append(b.made, made)
 	return made, nil
 }
@@ -130,27 +142,45 @@ func sizeOf(folder string) (bytes int64, err error) {
 	return bytes, err
 }
 
+// newest is the newest backup or, to a moment, the newest that had been made by then. While
+// there is none and one is being made it waits for that.
+func (b *Backups) newest(ctx context.Context, until time.Time) (Backup, error) {
+	for {
+		b.mu.Lock()
+		for _, made := range slices.Backward(b.made) {
+			if until.IsZero() || !made.Begun.Add(made.Took).After(until) {
+				b.mu.Unlock()
+				return made, nil
+			}
+		}
+		end, more := b.end, b.ended < b.begun
+		b.mu.Unlock()
+		if !more || !until.IsZero() {
+			return Backup{}, errors.New("restore: no backup had been made by then; back up earlier")
+		}
+		select {
+		case <-end:
+		case <-ctx.Done():
+			return Backup{}, ctx.Err()
+		}
+	}
+}
+
 // Restore restores the newest backup or, to a moment, the newest that had been made by then,
 // on a server beside the database.
 func (b *Backups) Restore(ctx context.Context, until time.Time) (Restored, error) {
-	b.mu.Lock()
-	x := Restored{Until: until}
-	for _, made := range slices.Backward(b.made) {
-		if until.IsZero() || !made.Begun.Add(made.Took).After(until) {
-			x.Backup = made
-			break
-		}
+	made, err := b.newest(ctx, until)
+	if err != nil {
+		return Restored{}, err
 	}
+	x := Restored{Backup: made, Until: until}
+	b.mu.Lock()
 	b.restores++
 	x.Restore = b.restores
 	b.mu.Unlock()
-	if x.Number == 0 {
-		return x, errors.New("restore: no backup had been made by then; back up earlier")
-	}
 	ctx, cancel := context.WithTimeout(ctx, backupBound)
 	defer cancel()
 	began := time.Now()
-	var err error
 	x.Address, x.end, err = b.by.Restore(ctx, x.folder, filepath.Join(b.folder, "restore-"+strconv.Itoa(x.Restore)), until)
 	if err != nil {
 		return x, fmt.Errorf("restore backup %d: %w", x.Number, err)

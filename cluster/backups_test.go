@@ -31,6 +31,23 @@ func (p onPaper) Restore(_ context.Context, backup, into string, _ time.Time) (s
 	return "paper:" + filepath.Base(backup), func() error { p.ended[filepath.Base(into)] = true; return nil }, nil
 }
 
+// waiting makes no backup before it may.
+type waiting struct {
+	onPaper
+	until chan struct{}
+}
+
+func (w waiting) BackUp(ctx context.Context, i int, way, into string) (string, error) {
+	<-w.until
+	return w.onPaper.BackUp(ctx, i, way, into)
+}
+
+func hasBegun(b *Backups) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.begun > 0
+}
+
 // TestBackups: the newest is restored, or to a moment the newest that had been made by then;
 // one that failed leaves nothing, and nothing is left at the end.
 func TestBackups(t *testing.T) {
@@ -39,19 +56,19 @@ func TestBackups(t *testing.T) {
 	if _, err := b.Restore(t.Context(), time.Time{}); err == nil {
 		t.Error("restored without a backup")
 	}
-	first, err := b.Make(t.Context(), 1, "")
-	if err != nil || first.Number != 1 || first.Bytes != 101 || first.By != "paper" {
+	first, err := b.Make(t.Context(), 1, "", true)
+	if err != nil || first.Number != 1 || first.Bytes != 101 || !first.Alone || first.By != "paper" {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	if _, err := b.Make(t.Context(), 1, "fails"); err == nil {
+	if _, err := b.Make(t.Context(), 1, "fails", true); err == nil {
 		t.Error("no error")
 	}
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v", entries, err)
 	}
 	between := time.Now()
-	third, err := b.Make(t.Context(), 2, "")
-	if err != nil || third.Number != 3 || third.Bytes != 102 {
+	third, err := b.Make(t.Context(), 2, "", false)
+	if err != nil || third.Number != 3 || third.Bytes != 102 || third.Alone {
 		t.Fatalf("%+v, %v", third, err)
 	}
 	for _, c := range []struct {
@@ -65,10 +82,21 @@ func TestBackups(t *testing.T) {
 	if _, err := b.Restore(t.Context(), first.Begun); err == nil {
 		t.Error("restored to a moment before the first backup")
 	}
-	if all := b.Restored(); len(all) != 3 || all[0].Restore != 2 {
+	if all := b.Restored(); len(all) != 3 || all[0].Restore != 1 {
 		t.Errorf("%+v", all)
 	}
-	expect.NoError(t, b.Close())
+	slow := NewBackups(waiting{paper, make(chan struct{})}, filepath.Join(t.TempDir(), "slow"))
+	restored := make(chan Restored)
+	go func() { _, _ = slow.Make(t.Context(), 0, "", true) }()
+	for !hasBegun(slow) {
+		time.Sleep(time.Millisecond)
+	}
+	go func() { x, _ := slow.Restore(t.Context(), time.Time{}); restored <- x }()
+	close(slow.by.(waiting).until)
+	if x := <-restored; x.Number != 1 {
+		t.Errorf("the backup that was being made was not waited for: %+v", x)
+	}
+	expect.NoError(t, slow.Close(), b.Close())
 	if _, err := os.Stat(folder); !os.IsNotExist(err) || len(paper.ended) != 3 {
 		t.Errorf("%v, ended %v", err, paper.ended)
 	}

@@ -26,7 +26,7 @@ func backup() Action {
 			"backup=copy copies SQLite's file alone, which is no backup, to see that it is found out",
 		check: func(f Fault, c *cluster.Cluster) error { return checkBackups(f, c.Backups()) },
 		on: func(t task) (injector, error) {
-			b := &taken{backups: t.backups, way: valueOf[string](t.Fault)}
+			b := &taken{backups: t.backups, way: valueOf[string](t.Fault), alone: t.cluster == nil || len(t.cluster.Nodes()) == 1}
 			if len(t.nodes) > 0 {
 				b.node = t.nodes[0].Number()
 			}
@@ -85,11 +85,12 @@ type taken struct {
 	backups *cluster.Backups
 	node    int
 	way     string
+	alone   bool // the node is the only one
 	made    cluster.Backup
 }
 
 func (b *taken) inject(ctx context.Context) (err error) {
-	b.made, err = b.backups.Make(ctx, b.node, b.way)
+	b.made, err = b.backups.Make(ctx, b.node, b.way, b.alone)
 	return err
 }
 

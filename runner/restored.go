@@ -111,7 +111,7 @@ func (r *run) backups() *cluster.Backups {
 func (r *run) readRestored(ctx context.Context) error {
 	var all []definition.Restored
 	for _, x := range r.backups().Restored() {
-		state := definition.Restored{Number: x.Restore, Backup: x.Number, Begun: int64(x.Begun.Sub(r.result.Started)), Target: -1}
+		state := definition.Restored{Number: x.Restore, Backup: x.Number, Begun: int64(x.Begun.Sub(r.result.Started)), Target: -1, Alone: x.Alone}
 		if !x.Until.IsZero() {
 			state.Target = int64(x.Until.Sub(r.result.Started))
 		}

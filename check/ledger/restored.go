@@ -20,8 +20,10 @@ const (
 	kindBeforeTarget = "missing-before-target"
 	// A transfer is there that was started after that moment.
 	kindAfterTarget = "beyond-target"
+	// A transfer is missing that the only node had acknowledged before its backup was begun.
+	kindBeforeBackup = "missing-before-backup"
 
-	restoredKinds = kindNoMoment + " " + kindBeforeTarget + " " + kindAfterTarget
+	restoredKinds = kindNoMoment + " " + kindBeforeTarget + " " + kindAfterTarget + " " + kindBeforeBackup
 )
 
 // targetGrain is how exact a server keeps the time of a commit.
@@ -35,6 +37,9 @@ type Backup struct {
 	Begun int64
 	// Target is the moment whose state was asked for; negative for that of the backup.
 	Target int64
+	// Alone is true of a backup of the only node, in which nothing may be missing that had
+	// been acknowledged when it was begun. Others may lag behind the one that answers.
+	Alone bool
 }
 
 // Moment is where in the history a restored state lies.
@@ -56,7 +61,8 @@ type Moment struct {
 // transfers, so that what is there has all that came before it on an account. What had been
 // acknowledged before it was started came before it too. Where both hold of each transfer
 // that is there, they are the beginning of an order of all: that of the accounts and of real
-// time. For a moment that was asked for, all that had been acknowledged before it is there,
+// time. Of a backup of the only node, all is there that had been acknowledged when it was
+// begun. For a moment that was asked for, all that had been acknowledged before it is there,
 // and nothing that was started after it.
 func (j *Judge) Restored(b Backup) (check.Result, Moment) {
 	r, missing := check.Result{Name: CheckRestored}, ""
@@ -108,6 +114,7 @@ func (j *Judge) findMoment(b Backup, found findings) Moment {
 				m.Lacks++
 				if end < b.Begun {
 					m.LacksBegun++
+					j.compareBegin(b, id, end, found)
 				}
 			}
 			j.compareTarget(b, id, there, first, end, found)
@@ -123,6 +130,21 @@ func (j *Judge) findMoment(b Backup, found findings) Moment {
 		})
 	}
 	return m
+}
+
+// compareBegin holds a transfer that is missing, and had been acknowledged when the backup was
+// begun, against what the backup is of.
+func (j *Judge) compareBegin(b Backup, id, end int64, found findings) {
+	if !b.Alone {
+		return
+	}
+	found.add(kindBeforeBackup, func() check.Evidence {
+		return check.Evidence{
+			Text: fmt.Sprintf("%s: %s is missing, which the only node had acknowledged at %s, before the backup was begun at %s",
+				b.Name, j.transfer(id), seconds(end), seconds(b.Begun)),
+			Fields: map[string]int64{"id": id, "acknowledged_ns": end, "begun_ns": b.Begun},
+		}
+	})
 }
 
 // compareTarget holds a transfer against the moment that was asked for.

@@ -63,6 +63,8 @@ func TestRestoredStates(t *testing.T) {
 		{"acknowledged before the target and missing", apart, Backup{Begun: 5, Target: 31}, []int{1, 2}, kindBeforeTarget, Moment{0, 30, 2, 0}},
 		{"acknowledged at the target and missing", apart, Backup{Begun: 5, Target: 30}, []int{1, 2}, "", Moment{0, 30, 2, 0}},
 		{"started after the target and there", apart, Backup{Begun: 5, Target: 3999}, nil, kindAfterTarget, Moment{5000, math.MaxInt64, 0, 0}},
+		{"acknowledged by the only node before its backup", apart, Backup{Begun: 15, Target: -1, Alone: true}, []int{0, 1, 2}, kindBeforeBackup, Moment{math.MinInt64, 10, 3, 1}},
+		{"acknowledged by the only node as its backup is begun", apart, Backup{Begun: 10, Target: -1, Alone: true}, []int{0, 1, 2}, "", Moment{math.MinInt64, 10, 3, 0}},
 		{"started within the grain of the target and there", apart, Backup{Begun: 5, Target: 4000}, nil, "", Moment{5000, math.MaxInt64, 0, 0}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -24,7 +24,7 @@ func judgeRestored(gone *permitted, transfers *Transfers, config Config, e defin
 			about := definition.Evidence{History: e.History, State: state.State}
 			err := withJudge(gone, transfers, config, about, true, func(judge *ledger.Judge) error {
 				var moment ledger.Moment
-				one, moment = judge.Restored(ledger.Backup{Name: state.Name(), Begun: state.Begun, Target: state.Target})
+				one, moment = judge.Restored(ledger.Backup{Name: state.Name(), Begun: state.Begun, Target: state.Target, Alone: state.Alone})
 				out.Moments[state.Number] = momentOf(moment)
 				return nil
 			})

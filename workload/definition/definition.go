@@ -254,6 +254,8 @@ type Restored struct {
 	// negative for that of the backup.
 	Begun  int64 `json:"begun_ns"`
 	Target int64 `json:"target_ns"`
+	// Alone is true of a backup of the only node, which had all that was acknowledged.
+	Alone bool `json:"alone,omitempty"`
 }
 
 // Name is what evidence calls it.
