@@ -111,9 +111,9 @@ func (r *run) backups() *cluster.Backups {
 func (r *run) readRestored(ctx context.Context) error {
 	var all []definition.Restored
 	for _, x := range r.backups().Restored() {
-		state := definition.Restored{Number: x.Restore, Backup: x.Number, Begun: int64(x.Begun.Sub(r.result.Started)), Target: -1, Alone: x.Alone}
+		state := definition.Restored{Number: x.Restore, Backup: x.Number, Begun: int64(x.Begun.Sub(r.started)), Target: -1, Alone: x.Alone}
 		if !x.Until.IsZero() {
-			state.Target = int64(x.Until.Sub(r.result.Started))
+			state.Target = int64(x.Until.Sub(r.started))
 		}
 		r.options.Progress.Stage("reading " + state.Name())
 		state.State = filepath.Join("restored-"+strconv.Itoa(x.Restore), r.scenario.definition().State)

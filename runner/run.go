@@ -90,6 +90,9 @@ type run struct {
 	inFlight      string
 	// unrecorded is true if the history could not be written to its end.
 	unrecorded bool
+	// started is time zero of the history with its monotonic reading, which result.Started,
+	// a time in UTC, does not have.
+	started time.Time
 	// endService ends the web service that the run started; nil if there is none.
 	endService func() error
 

@@ -57,7 +57,7 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 
 // beginWork makes the file of the run's history at path; zero is its Header.Started.
 func (r *run) beginWork(start time.Time, path string, zero int64) (*history.Writer, error) {
-	r.result.Started = start.UTC()
+	r.started, r.result.Started = start, start.UTC()
 	r.options.Monitor.Begin(r.id, r.scenario.Workload, r.result.Database.Product, r.options.Version, operationsOf(r.scenario))
 	r.options.Monitor.Phase(PhaseWarmup)
 	return history.Create(path, history.Header{
