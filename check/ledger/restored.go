@@ -64,6 +64,9 @@ type Moment struct {
 // time. Of a backup of the only node, all is there that had been acknowledged when it was
 // begun. For a moment that was asked for, all that had been acknowledged before it is there,
 // and nothing that was started after it.
+//
+// Of a state that was not read whole no Moment is known; it is then the zero value, which no
+// known one is.
 func (j *Judge) Restored(b Backup) (check.Result, Moment) {
 	r, missing := check.Result{Name: CheckRestored}, ""
 	for _, one := range j.Results() {

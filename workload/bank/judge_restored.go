@@ -25,7 +25,9 @@ func judgeRestored(gone *permitted, transfers *Transfers, config Config, e defin
 			err := withJudge(gone, transfers, config, about, true, func(judge *ledger.Judge) error {
 				var moment ledger.Moment
 				one, moment = judge.Restored(ledger.Backup{Name: state.Name(), Begun: state.Begun, Target: state.Target, Alone: state.Alone})
-				out.Moments[state.Number] = momentOf(moment)
+				if moment != (ledger.Moment{}) {
+					out.Moments[state.Number] = momentOf(moment)
+				}
 				return nil
 			})
 			if err != nil {

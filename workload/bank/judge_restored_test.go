@@ -1,6 +1,7 @@
 package bank
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -87,5 +88,19 @@ func TestRestoredAfterALoss(t *testing.T) {
 	}
 	if m := judged.Moments[1]; m.Lacks != 0 {
 		t.Errorf("%+v", m)
+	}
+}
+
+// TestAStateThatWasCut has neither a verdict nor a moment: that it lacks nothing is not known.
+func TestAStateThatWasCut(t *testing.T) {
+	b := newBooks(t)
+	e := b.files(t)
+	cut := saved(t, b.store)
+	expect.NoError(t, os.Truncate(cut, size(t, cut)-1))
+	e.Restored = []definition.Restored{{Number: 1, Backup: 1, State: cut, Target: -1, Alone: true}}
+	judged, err := b.config.Judge(t.Context(), b.seed, e)
+	expect.NoError(t, err)
+	if _, known := judged.Moments[1]; known || verdicts(t, judged)["restored"] != check.Unknown {
+		t.Errorf("%+v, moments %+v", judged.Results, judged.Moments)
 	}
 }
