@@ -70,7 +70,7 @@ func moment() Value {
 // checkBackups tells whether backups can be made as the fault has it.
 func checkBackups(f Fault, b *cluster.Backups) error {
 	if b == nil {
-		return &UnavailableError{Action: f.Action, Reason: "assay knows no way to back this product up", Instead: "take PostgreSQL, MariaDB or MongoDB, or SQLite without --cluster"}
+		return &UnavailableError{Action: f.Action, Reason: "assay knows no way to back this product up", Instead: "take PostgreSQL, MongoDB, MariaDB alone or with Galera, or SQLite without --cluster"}
 	}
 	way, _ := f.Value.(string)
 	_, moment := f.Value.(time.Duration)
