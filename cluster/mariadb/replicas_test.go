@@ -202,12 +202,14 @@ func TestReplicasGoThroughFaults(t *testing.T) {
 // is: with asynchronous replication the rows are gone, and whoever has them is made anew; with
 // semi-synchronous replication nobody is promoted.
 func TestWhatAFailoverLoses(t *testing.T) {
-	away := func(l *led) {
+	away := func(l *led, seen ...string) {
 		l.insert(1)
 		l.mustHold("1")
 		expect.NoError(t, errors.Join(l.Node(1).Kill(), l.Node(2).Kill()))
 		l.insert(2)
-		time.Sleep(time.Second) // the set has looked meanwhile
+		if len(seen) > 0 {
+			l.announced(seen...)
+		}
 		expect.NoError(t, l.Node(0).Kill())
 		l.restart(1)
 		l.restart(2)
@@ -236,7 +238,7 @@ func TestWhatAFailoverLoses(t *testing.T) {
 	})
 	t.Run("semisync", func(t *testing.T) {
 		l := startReplicas(t, Options{Replication: Semisync, Settings: []string{"rpl-semi-sync-master-timeout=500"}})
-		away(l)
+		away(l, "goes on without its replicas")
 		l.announced("nobody is promoted", "only it is certain")
 		l.restart(0)
 		if l.primary() != 0 {
