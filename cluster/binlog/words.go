@@ -66,6 +66,8 @@ func MariaDB() Words {
 		},
 		follow: func(primary *server.Node, l Login, silence time.Duration) []string {
 			return []string{
+				// It may have been told to take writes without anybody hearing that it does.
+				"SET GLOBAL read_only = 1",
 				// What a former primary has written itself is not in its position as a replica.
 				"SET GLOBAL gtid_slave_pos = @@global.gtid_current_pos",
 				fmt.Sprintf("CHANGE MASTER TO MASTER_HOST = %s, MASTER_PORT = %d, MASTER_USER = %s, MASTER_PASSWORD = %s, "+
