@@ -18,8 +18,9 @@ const (
 	// lockBound is how long fsync may take to lock a member: it waits for transactions,
 	// which may last for a minute (transactionLifetimeLimitSeconds).
 	lockBound = 90 * time.Second
-	// unlockBound is how long unlocking it is tried.
-	unlockBound = 10 * time.Second
+	// unlockBound is how long unlocking it is tried: a lock that nobody waits for any more
+	// comes all the same, and fsyncUnlock waits until it has come.
+	unlockBound = lockBound
 	// notLocked is the code of fsyncUnlock's refusal on a member that is not locked
 	// (IllegalOperation).
 	notLocked = 20
