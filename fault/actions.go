@@ -41,6 +41,8 @@ type Action struct {
 	// BacksUp is true of what is done with backups: nothing is broken by it, and it can be
 	// done to a database within assay too.
 	BacksUp bool
+	// MovesClock is true of what has servers read another time of day.
+	MovesClock bool
 
 	part part
 	// state is what a node is under the fault.

@@ -32,7 +32,7 @@ func clock() Action {
 			return shortDuration(d)
 		})
 	value.Default = "+60s"
-	return Action{Name: "clock", Value: value, Targets: nodeTargets(), Lasts: true, part: partProcess, state: "under a shifted clock", silences: true, restarts: true,
+	return Action{Name: "clock", Value: value, Targets: nodeTargets(), Lasts: true, MovesClock: true, part: partProcess, state: "under a shifted clock", silences: true, restarts: true,
 		Effect: "has the server end in order and starts it with its clock shifted; healing starts it with the right one",
 		check:  checkClock,
 		on: func(t task) (injector, error) {

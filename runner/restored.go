@@ -80,12 +80,19 @@ func (s Scenario) validateBackups(faults []fault.Fault) error {
 		case !a.BacksUp:
 		case f.Loading:
 			return &store.OptionError{Option: "--fault", Value: f.String(), Want: "a backup in the measured part: what is loaded is in no history"}
+		case f.Action == fault.Restore && f.Value != nil && slices.ContainsFunc(faults, movesClock):
+			return &store.OptionError{Option: "--fault", Value: f.String(), Want: "the state of a moment without a fault that moves servers' clocks: commits have their times, and the moment is that of assay's"}
 		case f.Action != fault.Restore || s.definition().Restores:
 		default:
 			return &store.OptionError{Option: "--fault", Value: f.String(), Want: "a workload that judges what was restored, such as bank; " + s.Workload + " does not"}
 		}
 	}
 	return nil
+}
+
+func movesClock(f fault.Fault) bool {
+	a, _ := fault.Lookup(f.Action)
+	return a.MovesClock
 }
 
 // embed has a database within assay backed up by itself, if that is asked for.

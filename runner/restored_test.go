@@ -250,7 +250,8 @@ func TestBackupsThatCannotBe(t *testing.T) {
 	loading := backedUp("postgres:1", "backup n1 while loading")
 	onMem := backedUp("", "backup n1 at 1s")
 	onMem.Database = "mem://"
-	for name, s := range map[string]Scenario{"another workload": other, "no server to kill": killed, "while loading": loading, "in memory": onMem} {
+	moved := backedUp("postgres:1", "clock=+60s n1 at 1s", "backup n1 at 4s", "restore=6s at 7s")
+	for name, s := range map[string]Scenario{"another workload": other, "no server to kill": killed, "while loading": loading, "in memory": onMem, "a moment by moved clocks": moved} {
 		var refused *store.OptionError
 		if err := s.Validate(); !errors.As(err, &refused) || refused.Option != "--fault" {
 			t.Errorf("%s: %v", name, err)
