@@ -1,7 +1,6 @@
 package bank
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -95,9 +94,9 @@ func TestRestoredAfterALoss(t *testing.T) {
 func TestAStateThatWasCut(t *testing.T) {
 	b := newBooks(t)
 	e := b.files(t)
-	cut := saved(t, b.store)
-	expect.NoError(t, os.Truncate(cut, size(t, cut)-1))
-	e.Restored = []definition.Restored{{Number: 1, Backup: 1, State: cut, Target: -1, Alone: true}}
+	path := saved(t, b.store)
+	cut(t, path, 1)
+	e.Restored = []definition.Restored{{Number: 1, Backup: 1, State: path, Target: -1, Alone: true}}
 	judged, err := b.config.Judge(t.Context(), b.seed, e)
 	expect.NoError(t, err)
 	if _, known := judged.Moments[1]; known || verdicts(t, judged)["restored"] != check.Unknown {
