@@ -97,8 +97,10 @@ func loadReadBack(folder, run string) (record readBackRecord, known bool, err er
 }
 
 // ReplacedError means that the database does not hold what this run made any
-// more: its schema was dropped, renamed or made anew by somebody else. What is
-// read there says nothing about the promises of the database.
+// more: its schema was dropped, renamed or made anew by somebody else, or the database
+// itself has lost it, as one does that keeps its data in memory and is killed. Which of
+// these is not known, so that what is read there says nothing about the promises of the
+// database.
 type ReplacedError struct {
 	// Found says what is there instead.
 	Found string
@@ -107,7 +109,8 @@ type ReplacedError struct {
 }
 
 func (e *ReplacedError) Error() string {
-	return e.Found + "; somebody dropped, renamed or replaced it while the run went on, so nothing can be said of the database's promises"
+	return e.Found + "; either somebody dropped, renamed or replaced it while the run went on, or the database itself lost it, " +
+		"which one that does not keep its data on disk does when it is killed; so nothing can be said of the database's promises"
 }
 
 // holdsRun returns nil if the database still holds what this run made, and else
