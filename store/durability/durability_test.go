@@ -48,6 +48,9 @@ func TestClasses(t *testing.T) {
 		{"Redis", []Setting{{"appendonly", "yes"}, {"appendfsync", "always"}}, "system crash", 0, 0},
 		{"Redis", []Setting{{"appendonly", "yes"}, {"appendfsync", "everysec"}, {"data nodes", "3"}}, "system crash with loss of up to 2000 ms", 2 * time.Second, 2 * time.Second},
 		{"Redis", []Setting{{"appendonly", "yes"}, {"appendfsync", "no"}}, "process crash", Unbounded, Unbounded},
+		{"Redis", []Setting{{"appendonly", "yes"}, {"appendfsync", "always"}, {"no-appendfsync-on-rewrite", "no"}}, "system crash", 0, 0},
+		{"Redis", []Setting{{"appendonly", "yes"}, {"appendfsync", "always"}, {"no-appendfsync-on-rewrite", "yes"}}, "process crash", Unbounded, Unbounded},
+		{"Redis", []Setting{{"appendonly", "yes"}, {"appendfsync", "everysec"}, {"no-appendfsync-on-rewrite", "yes"}}, "process crash", Unbounded, Unbounded},
 	} {
 		g := Of(test.product, test.settings)
 		if g.Text() != test.text || g.OneNode != test.one || g.AllNodes != test.all {

@@ -12,7 +12,7 @@ const redisDelay = 2 * time.Second
 // primary, until the Sentinels make it a replica: "the wrong configuration must be observed for
 // some time, that is greater than the period used to broadcast new configurations" (Redis
 // documentation, "High availability with Redis Sentinel", "Sentinel reconfiguration of instances
-// outside the failover procedure"). That are eight seconds behind a look every ten
+// outside the failover procedure"). Those are eight seconds behind a look every ten
 // (sentinel.c of release 7.0, sentinelRefreshInstanceInfo), and the time to connect.
 const redisReturning = 30 * time.Second
 
@@ -22,25 +22,34 @@ const redisReturning = 30 * time.Second
 // acknowledged writes". WAIT does not change that: "it is possible to still lose a write
 // synchronously replicated to multiple replicas" ("WAIT").
 func redis(s settings) Guarantee {
-	const manual = `Redis documentation, "Redis persistence"`
-	source := s.source("appendonly", "appendfsync", "save")
+	manual := `Redis documentation, "Redis persistence"`
+	deciding := []string{"appendonly", "appendfsync", "save"}
+	// "while another child is saving, the durability of Redis is the same as "appendfsync no""
+	// (redis.conf, no-appendfsync-on-rewrite).
+	paused := s.is("no-appendfsync-on-rewrite", "yes")
+	if paused {
+		deciding, manual = append(deciding, "no-appendfsync-on-rewrite"), manual+", redis.conf"
+	}
+	source := s.source(deciding...)
 	var g Guarantee
 	switch {
 	case s["appendonly"] == "": // the server does not tell
 		return Guarantee{}
 	case s.is("appendonly", "no"): // what came after the last snapshot
 		g = alone(None, Unbounded, source, manual)
-	case s.is("appendfsync", "always"):
+	case s.is("appendfsync", "always") && !paused:
 		g = alone(SystemCrash, 0, source, manual)
-	case s.is("appendfsync", "everysec"):
+	case s.is("appendfsync", "everysec") && !paused:
 		g = alone(within(redisDelay), redisDelay, source, manual+`, "Diagnosing latency issues"`)
-		g.Killed = redisDelay
 	default:
 		g = alone(ProcessCrash, Unbounded, source, manual)
 	}
+	if g.Class != None && s.is("appendfsync", "everysec") {
+		g.Killed = redisDelay
+	}
 	g.Failover, g.Returning = Unbounded, redisReturning
 	if s.count("data nodes") > 1 {
-		g.Source, g.Manual = s.source("appendonly", "appendfsync", "save", "replicas waited for", "min-replicas-to-write"), g.Manual+`, "WAIT", "High availability with Redis Sentinel"`
+		g.Source, g.Manual = s.source(append(deciding, "replicas waited for", "min-replicas-to-write")...), g.Manual+`, "WAIT", "High availability with Redis Sentinel"`
 	}
 	return g
 }
