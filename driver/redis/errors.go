@@ -36,6 +36,7 @@ const (
 const (
 	codeNoAuth    = "NOAUTH"
 	codeWrongPass = "WRONGPASS"
+	codeNoPerm    = "NOPERM"
 	codeWrongType = "WRONGTYPE"
 	codeAborted   = "EXECABORT"
 )
@@ -69,7 +70,7 @@ func meaningOf(code string) (class string, refused bool) {
 		return classClusterDown, true
 	case codeAborted: // "Transactions", "Errors inside a transaction": "the server will refuse to execute the transaction"
 		return classAborted, true
-	case codeNoAuth, codeWrongPass, "NOPERM": // "ACL"
+	case codeNoAuth, codeWrongPass, codeNoPerm: // "ACL"
 		return classUnauthorized, true
 	case codeWrongType: // "Redis data types": a command on a value of another type is refused
 		return classType, true

@@ -175,9 +175,16 @@ func (l *link) close() {
 }
 
 // notPrimaryError means that a server does not take writes.
-type notPrimaryError struct{ address, role string }
+type notPrimaryError struct {
+	address, role string
+	// named is whether it is Sentinels that have named it.
+	named bool
+}
 
 func (e *notPrimaryError) Error() string {
+	if e.named {
+		return fmt.Sprintf("the Sentinels name %s, which says that it is a %s: a failover is under way, or they do not know of it yet", e.address, e.role)
+	}
 	return fmt.Sprintf("%s says that it is a %s; name the primary, or the Sentinels that know it (%s://)", e.address, e.role, schemeSentinel)
 }
 
@@ -193,7 +200,7 @@ func (d *database) open(ctx context.Context) (*link, error) {
 	}
 	if l.role != roleOfPrimary {
 		l.close()
-		return nil, &notPrimaryError{address, l.role}
+		return nil, &notPrimaryError{address, l.role, d.service != ""}
 	}
 	return l, nil
 }
@@ -217,7 +224,7 @@ func (d *database) unreached(ctx context.Context, doing string, err error) error
 		return failed(doing, ctx.Err())
 	case errors.As(err, &option):
 		return err
-	case code == codeNoAuth || code == codeWrongPass:
+	case code == codeNoAuth || code == codeWrongPass || code == codeNoPerm:
 		return &store.AuthError{Address: d.printable, User: d.user, Reason: messageOf(err)}
 	}
 	return &store.UnreachableError{Address: d.printable, Err: d.explained(err)}
