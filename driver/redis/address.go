@@ -97,6 +97,9 @@ func parse(target store.Target) (*settings, error) {
 		return nil, err
 	}
 	s.hosts, s.user, s.password = a.Hosts, a.User, a.Password
+	if s.user != "" && s.password == "" { // nobody would be authenticated, and all be done as the user default
+		return nil, &store.OptionError{Option: "address", Value: s.printable, Want: "a password with the user"}
+	}
 	if scheme == schemeSentinel {
 		err = s.watched(a)
 	} else {

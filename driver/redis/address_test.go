@@ -40,7 +40,7 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 		{Address: "redis://u:hunter2@h?wait=-1"}, {Address: "redis://u:hunter2@h?wait=x"}, {Address: "redis://u:hunter2@h?waitMS=0"},
 		{Address: "redis://u:hunter2@h?prefix=a*"}, {Address: "redis://u:hunter2@h?prefix="}, {Address: "redis://u:hunter2@h?db=1"},
 		{Address: "redis://u:hunter2@h?tlsCAFile=x"}, {Address: "rediss://u:hunter2@h?tlsCAFile=/nowhere"}, {Address: "redis+sentinel://u:hunter2@h/n?tlsInsecure=true"},
-		{Address: "redis://:hunter2@h"}, {Address: "redis://u:hunter2@h/0/1"}, {Address: "redis:h"},
+		{Address: "redis://:hunter2@h"}, {Address: "redis://u@h"}, {Address: "redis+sentinel://u:@h/n"}, {Address: "redis://u:hunter2@h/0/1"}, {Address: "redis:h"},
 		{Address: "redis://u:hunter2@h", Isolation: "serializable"}, {Address: "redis://u:hunter2@h", Read: store.ReadNearest},
 	} {
 		_, err := parse(target)
