@@ -69,8 +69,8 @@ func (d *database) askSentinel(ctx context.Context, host string, ask func(contex
 	ctx, cancel := context.WithTimeout(ctx, 2*short.timeout)
 	defer cancel()
 	l, err := short.dialAs(ctx, host, "", "", 0)
-	if codeOf(err) == codeNoAuth { // it is not the servers' password that is missing
-		err = errors.New("it wants a password, and assay asks Sentinels without one")
+	if code := codeOf(err); code == codeNoAuth || code == codeNoPerm { // it is not the servers' password that is wrong
+		err = fmt.Errorf("it answers nobody without a password (%s), and assay asks Sentinels without one", code)
 	}
 	if err != nil {
 		return err
