@@ -33,8 +33,11 @@ func (l *link) scan(ctx context.Context, pattern string, page func(keys []string
 		case len(parts) != 2:
 			return fmt.Errorf("SCAN answered %d parts, not a cursor and keys", len(parts))
 		}
-		next, _ := parts[0].(string)
-		found, _ := parts[1].([]any)
+		next, isCursor := parts[0].(string)
+		found, isList := parts[1].([]any)
+		if !isCursor || !isList {
+			return fmt.Errorf("SCAN answered a %T and a %T, not a cursor and keys", parts[0], parts[1])
+		}
 		var keys []string
 		for _, f := range found {
 			key, _ := f.(string)
@@ -49,7 +52,7 @@ func (l *link) scan(ctx context.Context, pattern string, page func(keys []string
 				return err
 			}
 		}
-		if next == "0" || next == "" {
+		if next == "0" {
 			return nil
 		}
 		cursor = next
