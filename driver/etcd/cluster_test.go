@@ -27,6 +27,7 @@ func TestThreeMembers(t *testing.T) {
 	t.Run("LostQuorum", func(t *testing.T) { testLostQuorum(t, c) })
 	t.Run("Replicas", func(t *testing.T) { testReplicas(t, c) })
 	t.Run("Stale", func(t *testing.T) { testStale(t, c) })
+	t.Run("SilentMember", func(t *testing.T) { testSilentMember(t, c) })
 }
 
 // soon bounds what should take seconds.
@@ -211,4 +212,22 @@ func testStale(t *testing.T, c *cluster.Cluster) {
 	cancel()
 	expect.NoError(t, behind.Resume())
 	expect.NoError(t, d.CatchUp(soon(t), member))
+}
+
+// testSilentMember: the lease is renewed over the connections that there are while a member is
+// stopped, though it takes more requests than members answer in turn.
+func testSilentMember(t *testing.T, c *cluster.Cluster) {
+	d := created(t, targetOf(c, ""), pairs())
+	expect.AtEnd(t, func() error { return d.Drop(context.Background()) })
+	holder := store.Holder{Token: "ours", Run: "run"}
+	expect.NoError(t, d.TakeLease(soon(t), holder, startBound, ""))
+	leader, err := c.Primary(soon(t))
+	expect.NoError(t, err)
+	silent := c.Node((leader + 1) % 3)
+	expect.NoError(t, silent.Pause())
+	err = d.RenewLease(soon(t), holder.Token, startBound)
+	expect.NoError(t, silent.Resume())
+	expect.NoError(t, err)
+	expect.NoError(t, d.ReleaseLease(soon(t), holder.Token))
+	expect.NoError(t, c.Settled(soon(t)))
 }

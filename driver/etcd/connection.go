@@ -12,9 +12,11 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/resolver"
@@ -62,6 +64,22 @@ func (h handshakes) Clone() credentials.TransportCredentials {
 // connect makes a connection to these hosts, and logs in if the address has a user. Without a
 // user nothing is sent yet.
 func connect(ctx context.Context, o *options, hosts ...string) (*connection, error) {
+	return dial(ctx, o, hosts)
+}
+
+// connectForGood connects to all hosts for as long as the database is open: what sessions get
+// by being made anew. One that is silent is left out as soon as it has not answered a ping; each
+// renewal of the lease, of four requests in turn, would come to one of three else. One that is
+// back is found within a second or so, where gRPC by itself takes up to two minutes.
+func connectForGood(ctx context.Context, o *options) (*connection, error) {
+	const silence = 10 * time.Second // the least that gRPC takes
+	again := backoff.Config{BaseDelay: firstPause, Multiplier: 1.6, Jitter: 0.2, MaxDelay: lastPause}
+	return dial(ctx, o, o.hosts, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: silence, Timeout: statusBound}),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: again, MinConnectTimeout: o.connectTimeout}))
+}
+
+// dial is connect with further options of gRPC's.
+func dial(ctx context.Context, o *options, hosts []string, further ...grpc.DialOption) (*connection, error) {
 	var all []resolver.Endpoint
 	for _, host := range hosts {
 		all = append(all, resolver.Endpoint{Addresses: []resolver.Address{{Addr: host, ServerName: host}}})
@@ -74,9 +92,11 @@ func connect(ctx context.Context, o *options, hosts ...string) (*connection, err
 		secure = handshakes{credentials.NewTLS(o.encryption.Clone()), c}
 	}
 	var err error
-	c.grpc, err = grpc.NewClient(scheme+":///"+hosts[0], grpc.WithResolvers(endpoints), grpc.WithTransportCredentials(secure),
+	c.grpc, err = grpc.NewClient(scheme+":///"+hosts[0], append([]grpc.DialOption{
+		grpc.WithResolvers(endpoints), grpc.WithTransportCredentials(secure),
 		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig": [{"round_robin": {}}]}`), grpc.WithDisableRetry(), grpc.WithNoProxy(),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)), grpc.WithUnaryInterceptor(c.withToken))
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)), grpc.WithUnaryInterceptor(c.withToken),
+	}, further...)...)
 	if err != nil {
 		return nil, fmt.Errorf("etcd: connect: %w", err)
 	}

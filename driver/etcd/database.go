@@ -38,7 +38,7 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 	d := &database{options: o, layout: l, of: of, forms: ordered.NewForms(l, &of)}
 	first, cancel := context.WithTimeout(ctx, o.connectTimeout)
 	defer cancel()
-	if d.conn, err = connect(first, o, o.hosts...); err == nil {
+	if d.conn, err = connectForGood(first, o); err == nil {
 		if _, err = d.conn.reader(first).Get(l.Mark())(); err == nil {
 			return d, nil
 		}
