@@ -60,10 +60,12 @@ func TestUsers(t *testing.T) {
 	if r := do(t, reader, insertPair, pair(2, "b")...); r.Outcome != history.Failed || r.Class != classAuth || strings.Contains(r.Err.Error(), "hunter2") {
 		t.Errorf("a write of who may read: %+v", r)
 	}
-	n.conn.token = "nobody.1"
+	bad := "nobody.1"
+	n.conn.token.Store(&bad)
 	if r := do(t, n, insertPair, pair(3, "c")...); r.Outcome != history.Failed || r.Class != classAuth || !r.Broken {
 		t.Errorf("a token that is not good: %+v", r)
 	}
+	d.conn.token.Store(&bad) // as after a restart of the member
 	expect.NoError(t, d.Drop(ctx))
 }
 

@@ -37,7 +37,7 @@ type connection struct {
 	*options
 	grpc  *grpc.ClientConn
 	kv    pb.KVClient
-	token string // of a user who has logged in
+	token atomic.Pointer[string] // of a user who has logged in; nil before
 	// refused is why the last handshake of TLS failed, nil if none has.
 	refused atomic.Pointer[error]
 }
@@ -101,21 +101,33 @@ func dial(ctx context.Context, o *options, hosts []string, further ...grpc.DialO
 		return nil, fmt.Errorf("etcd: connect: %w", err)
 	}
 	c.kv = pb.NewKVClient(c.grpc)
-	if o.user == "" {
-		return c, nil
-	}
-	answer, err := pb.NewAuthClient(c.grpc).Authenticate(ctx, &pb.AuthenticateRequest{Name: o.user, Password: o.password})
-	if err != nil && rpctypes.ErrorDesc(err) != rpctypes.ErrorDesc(rpctypes.ErrGRPCAuthNotEnabled) {
+	if err := c.logIn(ctx); err != nil {
 		return nil, errors.Join(c.explain(ctx, "log in", err), c.close())
 	}
-	c.token = answer.GetToken()
 	return c, nil
 }
 
-// withToken says with each request who has logged in.
+// logIn asks for a token, if the address has a user. A member that was started anew knows none
+// that it has given, and all expire.
+func (c *connection) logIn(ctx context.Context) error {
+	if c.user == "" {
+		return nil
+	}
+	answer, err := pb.NewAuthClient(c.grpc).Authenticate(ctx, &pb.AuthenticateRequest{Name: c.user, Password: c.password})
+	if err != nil && rpctypes.ErrorDesc(err) != rpctypes.ErrorDesc(rpctypes.ErrGRPCAuthNotEnabled) {
+		return err
+	}
+	if token := answer.GetToken(); token != "" {
+		c.token.Store(&token)
+	}
+	return nil
+}
+
+// withToken says with each request who has logged in. To log in takes no token: etcd refuses
+// that with one that has expired.
 func (c *connection) withToken(ctx context.Context, method string, request, answer any, over *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
-	if c.token != "" {
-		ctx = metadata.AppendToOutgoingContext(ctx, rpctypes.TokenFieldNameGRPC, c.token)
+	if token := c.token.Load(); token != nil && method != pb.Auth_Authenticate_FullMethodName {
+		ctx = metadata.AppendToOutgoingContext(ctx, rpctypes.TokenFieldNameGRPC, *token)
 	}
 	return invoke(ctx, method, request, answer, over, options...)
 }
@@ -142,8 +154,8 @@ const (
 )
 
 // insist does work again and again until it succeeds, ctx ends, or an error comes that will
-// not pass. It is for what prepares a run or ends it and has the same effect however often it
-// is done; what is measured never comes here.
+// not pass. Where the user is to log in again it does that. It is for what prepares a run or
+// ends it and has the same effect however often it is done; what is measured never comes here.
 func (c *connection) insist(ctx context.Context, doing string, work func(ctx context.Context) error) error {
 	if _, limited := ctx.Deadline(); !limited {
 		var cancel context.CancelFunc
@@ -153,6 +165,11 @@ func (c *connection) insist(ctx context.Context, doing string, work func(ctx con
 	for pause, bound := firstPause, firstBound; ; pause, bound = min(2*pause, lastPause), min(2*bound, lastBound) {
 		attempt, cancel := context.WithTimeout(ctx, bound)
 		err := work(attempt)
+		if expired(err) {
+			if refused := c.logIn(attempt); refused != nil {
+				err = refused
+			}
+		}
 		cancel()
 		if err == nil {
 			return nil

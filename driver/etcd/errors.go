@@ -161,10 +161,16 @@ func refusesUser(err error) bool {
 	return m != nil && m.class == classAuth && !m.passes
 }
 
+// expired reports whether the user is to log in again.
+func expired(err error) bool {
+	m := meaningOf(err)
+	return m != nil && m.class == classAuth && m.passes
+}
+
 // broken reports whether a session is to be replaced after this error: nothing says that
 // whoever it went to still answers, or the user is to log in again.
 func broken(err error) bool {
-	if errors.Is(err, errFenced) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+	if expired(err) || errors.Is(err, errFenced) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return true
 	}
 	switch status.Code(err) {
