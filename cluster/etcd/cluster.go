@@ -168,15 +168,22 @@ func (c *Cluster) spawn(node *server.Node, env ...string) error {
 	return node.Spawn(server.ProcessOptions{Program: c.program, Args: c.arguments(node), Env: env})
 }
 
-// startAll starts all members before it waits for one: none serves without a majority.
+// startAll starts all members before it waits for one: none serves without a majority. They
+// are waited for at the same time, so that one that ends is told of at once.
 func (c *Cluster) startAll(ctx context.Context) error {
 	for _, node := range c.nodes {
 		if err := c.spawn(node); err != nil {
 			return err
 		}
 	}
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	served := make(chan error, len(c.nodes))
 	for _, node := range c.nodes {
-		if err := awaitPart(ctx, node); err != nil {
+		go func() { served <- awaitPart(waiting, node) }()
+	}
+	for range c.nodes {
+		if err := <-served; err != nil {
 			return err
 		}
 	}
