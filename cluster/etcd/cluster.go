@@ -208,27 +208,37 @@ func (c *Cluster) Node(i int) *server.Node { return c.nodes[i] }
 
 // Restart stops member i if it runs, starts it again with the same data and ports, with env
 // added to its environment, and returns when it has its part in the cluster again. Where no
-// majority runs it returns when the other members can reach it: it serves nobody until there
-// is a majority.
+// majority runs, those that are paused left out, it returns when the other members can reach
+// it: it serves nobody until there is a majority. Members whose network is cut are not known
+// here, and waited for.
 func (c *Cluster) Restart(ctx context.Context, i int, env ...string) error {
 	node := c.nodes[i]
 	return node.Restart(ctx, func(ctx context.Context) error {
 		if err := c.spawn(node, env...); err != nil {
 			return err
 		}
-		running := 0
+		working := 0
 		for _, n := range c.nodes {
-			if n.Running() {
-				running++
+			if works(n) {
+				working++
 			}
 		}
-		if 2*running > len(c.nodes) {
+		if 2*working > len(c.nodes) {
 			return awaitPart(ctx, node)
 		}
 		return node.Await(ctx, func(ctx context.Context) error {
 			return get(ctx, "http://"+c.peers[i]+"/version", nil)
 		})
 	})
+}
+
+// works reports whether a member runs and is not paused, as far as that can be seen.
+func works(node *server.Node) bool {
+	if !node.Running() {
+		return false
+	}
+	halted, err := node.Process().Halted()
+	return err != nil || !halted
 }
 
 // Close kills all members and removes their folder.
