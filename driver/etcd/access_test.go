@@ -69,7 +69,7 @@ func TestUsers(t *testing.T) {
 	expect.NoError(t, d.Drop(ctx))
 }
 
-// encrypted starts a member that takes encrypted connections only, from clients that show a
+// encryptedMember starts a member that takes encrypted connections only, from clients that show a
 // certificate, and returns its port. Its own certificate is for names.
 func encryptedMember(t *testing.T, ca *drivertest.Authority, names ...string) (port int) {
 	t.Helper()

@@ -97,7 +97,8 @@ func meanings(text string) *meaning {
 	case is(rpctypes.ErrGRPCTimeout, rpctypes.ErrGRPCTimeoutDueToLeaderFail, rpctypes.ErrGRPCTimeoutDueToConnectionLost,
 		rpctypes.ErrGRPCTimeoutWaitAppliedIndex, rpctypes.ErrGRPCDeadlineExceeded, rpctypes.ErrGRPCCanceled):
 		return &meaning{store.ClassTimeout, false, true}
-	case is(rpctypes.ErrGRPCStopped):
+	// Also of raft itself, which may have taken the proposal (raft.ErrStopped).
+	case is(rpctypes.ErrGRPCStopped), text == "raft: stopped":
 		return &meaning{store.ClassShutdown, false, true}
 	case is(rpctypes.ErrGRPCUnhealthy, rpctypes.ErrGRPCNotLeader):
 		return &meaning{classUnavailable, false, true}

@@ -71,7 +71,7 @@ func mustDo(t *testing.T, n *session, statement int, parameters ...store.Value) 
 	}
 }
 
-// read are the contents of a row, and scan the keys of those between two.
+// read are the contents of a row; none if it is not there.
 func read(t *testing.T, n *session, id int64) (found []string) {
 	t.Helper()
 	r := n.Run(t.Context(), store.Call{Statement: readPair, Parameters: pair(id), Row: func(row store.Row) error {
@@ -265,6 +265,7 @@ func TestMeanings(t *testing.T) {
 		"etcdserver: request timed out, possibly due to connection lost":         {history.Unknown, store.ClassTimeout},
 		"etcdserver: leader changed":                                             {history.Unknown, classLeader},
 		"etcdserver: server stopped":                                             {history.Unknown, store.ClassShutdown},
+		"raft: stopped":                                                          {history.Unknown, store.ClassShutdown},
 		"etcdserver: mvcc: database space exceeded":                              {history.Unknown, classNoSpace},
 		"etcdserver: corrupt cluster":                                            {history.Unknown, classCorrupt},
 		"something else":                                                         {history.Unknown, store.ClassOther},
