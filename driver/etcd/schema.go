@@ -85,7 +85,8 @@ func (d *database) tables() (names []string) {
 
 // change does work and commits it, again and again until it is certain that it was done. One
 // of which nobody knows is done once more: what is late compares what it has read, as all
-// does, and the later one has written that.
+// does, and the later one has written that. Rows that are loaded late are the same rows, until
+// FinishLoad has written the mark, which they compare.
 func (d *database) change(ctx context.Context, doing string, work func(t *transaction) error) error {
 	return d.conn.insist(ctx, doing, func(ctx context.Context) error {
 		t := d.conn.begin(ctx)

@@ -277,8 +277,8 @@ func (t *transaction) commit() error {
 		return nil
 	}
 	q := t.request()
-	if len(q.Compare) > maxOps || len(q.Success) > maxOps || len(q.Failure) > maxOps {
-		return ordered.ErrManyRows
+	if most := max(len(q.Compare), len(q.Success), len(q.Failure)); most > maxOps {
+		return fmt.Errorf("%w: it comes to %d keys that are compared or changed, and etcd takes %d (--max-txn-ops)", ordered.ErrManyRows, most, maxOps)
 	}
 	if err := t.ctx.Err(); err != nil {
 		return err // before anything was sent

@@ -3,6 +3,7 @@ package ordered
 import (
 	"bytes"
 	"errors"
+	"fmt"
 
 	"assay/driver/rows"
 	"assay/store"
@@ -24,8 +25,8 @@ type Pair struct{ Key, Value []byte }
 
 // Errors of what does not fit.
 var (
-	ErrLongList = errors.New("a list takes no more, since that is all that a value holds")
-	ErrManyRows = errors.New("a statement changes more rows than one transaction can write")
+	ErrLongList = errors.New("a list would be longer than a value can be")
+	ErrManyRows = errors.New("more is changed than one transaction can write")
 )
 
 // Plan is a statement, made ready.
@@ -210,7 +211,7 @@ func (x *Execution) grow(f *Form, row rows.Row) error {
 	}
 	value := f.Value(row)
 	if len(value) > x.Limits.Value {
-		return ErrLongList
+		return fmt.Errorf("%w, which is %d bytes", ErrLongList, x.Limits.Value)
 	}
 	x.Keys.Set(f.Key(row), value)
 	return nil
@@ -222,7 +223,7 @@ func (x *Execution) change(p *Plan, parameters []store.Value, give func(store.Ro
 	r, err := x.Reading(p, parameters, nil)
 	for over := false; !over && err == nil; {
 		if over, err = r.Step(); err == nil && r.bytes > x.Limits.Changed {
-			err = ErrManyRows
+			err = fmt.Errorf("%w: a statement reads rows of more than %d bytes to change them", ErrManyRows, x.Limits.Changed)
 		}
 	}
 	if err != nil {
