@@ -166,7 +166,8 @@ func (test adviseCase) seen(t *testing.T, dir string, round int) (all bool) {
 	out, seed, duration := fmt.Sprintf("out%d", round), strconv.Itoa(7+round), (1200*time.Millisecond)<<round
 	args := append(append([]string{"advise"}, test.args...), "--repeat", "1", "--duration", duration.String(), "--warmup", "100ms", "--pause", "3", "--seed", seed, "--out", out)
 	run := command{dir: dir, env: []string{"ASSAY_DB=" + test.server.address}, args: append(args, "--json")}
-	e := start(t, run).wait().want(t, exitValid)
+	const runs = 30 // more than any advice here takes
+	e := start(t, run).waitFor(runs*(duration+5*time.Second)).want(t, exitValid)
 	keepsSecret(t, e, dir)
 	var a advised
 	expect.NoError(t, json.Unmarshal([]byte(e.stdout), &a))

@@ -229,10 +229,16 @@ func (p *process) signal(s syscall.Signal) {
 // wait returns how it ended and wants nothing left behind.
 func (p *process) wait() ended {
 	p.t.Helper()
+	return p.waitFor(patience)
+}
+
+// waitFor is wait for a program that may take longer.
+func (p *process) waitFor(bound time.Duration) ended {
+	p.t.Helper()
 	select {
 	case <-p.done:
-	case <-time.After(patience):
-		p.t.Fatalf("assay %s still runs after %v\n%s", strings.Join(p.args, " "), patience, p.err.String())
+	case <-time.After(bound):
+		p.t.Fatalf("assay %s still runs after %v\n%s", strings.Join(p.args, " "), bound, p.err.String())
 	}
 	e := ended{args: p.args, code: p.cmd.ProcessState.ExitCode(), stdout: p.out.String(), stderr: p.err.String()}
 	for _, word := range []string{"panic", "goroutine", "DATA RACE"} {
