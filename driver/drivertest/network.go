@@ -47,7 +47,7 @@ type network struct {
 // network puts a proxy before the server.
 func (f *fixture) network() *network {
 	f.t.Helper()
-	proxy := NewProxy(f.t, f.suite.Server)
+	proxy := newProxy(f.t, f.suite.Server, f.suite.HTTP2)
 	return &network{f, proxy, f.openAt(f.suite.Via(proxy.Addr()))}
 }
 

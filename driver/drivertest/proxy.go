@@ -14,6 +14,7 @@ type Proxy struct {
 	server   string
 	listener net.Listener
 	running  sync.WaitGroup
+	http2    bool
 
 	mu      sync.Mutex
 	mode    mode
@@ -48,6 +49,8 @@ type link struct {
 	// doomed is set under the proxy's lock once the marker has passed: the
 	// server's next answer is swallowed and cuts everything.
 	doomed bool
+	// frames are the server's, where it speaks HTTP/2; else all that it sends is an answer.
+	frames frames
 }
 
 // answerWait is how long the server is given to answer what was delivered with
@@ -58,11 +61,16 @@ const answerWait = 5 * time.Second
 // "host:port". It ends with the test.
 func NewProxy(t *testing.T, server string) *Proxy {
 	t.Helper()
+	return newProxy(t, server, false)
+}
+
+func newProxy(t *testing.T, server string, http2 bool) *Proxy {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{server: server, listener: listener, links: map[*link]struct{}{}, changed: make(chan struct{})}
+	p := &Proxy{server: server, http2: http2, listener: listener, links: map[*link]struct{}{}, changed: make(chan struct{})}
 	p.running.Go(p.accept)
 	t.Cleanup(p.close)
 	return p
@@ -231,8 +239,9 @@ func (p *Proxy) toClient(l *link) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := l.server.Read(buf)
+		answer := !p.http2 || l.frames.answers(buf[:n]) || err != nil
 		p.mu.Lock()
-		if l.doomed {
+		if l.doomed && answer {
 			p.setLocked(cut)
 		}
 		p.mu.Unlock()

@@ -31,6 +31,8 @@ type Store struct {
 	// CommitMarker is in what the client sends when it commits and in nothing that it sends
 	// earlier in a transaction: "commit". Upper or lower case.
 	CommitMarker []byte
+	// HTTP2 is true if the server speaks HTTP/2, and so sends of itself beside its answers.
+	HTTP2 bool
 	// Unproven is true if an error of a statement outside of a transaction does not prove
 	// that it had no effect, since such a statement commits before it is answered.
 	Unproven bool
