@@ -116,10 +116,33 @@ func meanings(text string) *meaning {
 
 // meaningOf is the meaning of an error of etcd's; nil if it is none that is known.
 func meaningOf(err error) *meaning {
-	if s, is := status.FromError(err); is && err != nil {
+	if s := told(err); s != nil {
 		return meanings(s.Message())
 	}
 	return nil
+}
+
+// told is what gRPC says of an error, without the words around it; nil if it is none of gRPC's.
+func told(err error) *status.Status {
+	var s interface{ GRPCStatus() *status.Status }
+	if errors.As(err, &s) {
+		return s.GRPCStatus()
+	}
+	return nil
+}
+
+// late reports whether a request's time limit ended, or its caller gave it up. The member knows
+// of both by gRPC, and may be the first to say so, in the words of Go's contexts.
+func late(err error) bool {
+	switch s := told(err); s.Code() {
+	case codes.DeadlineExceeded, codes.Canceled:
+		return true
+	case codes.Unknown:
+		if s.Message() == context.DeadlineExceeded.Error() || s.Message() == context.Canceled.Error() {
+			return true
+		}
+	}
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // judge says how a request that writes has ended, of which something was sent or not.
@@ -128,9 +151,7 @@ func meaningOf(err error) *meaning {
 // limit that ends while a proposal is on its way (codes.DeadlineExceeded, codes.Canceled), a
 // connection that ends before the answer (codes.Unavailable), and whatever else.
 func judge(err error, sent bool) (history.Outcome, string) {
-	code := status.Code(err)
-	late := code == codes.DeadlineExceeded || code == codes.Canceled || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
-	m := meaningOf(err)
+	code, m := status.Code(err), meaningOf(err)
 	outcome := history.Unknown
 	if !sent || m != nil && m.nothing {
 		outcome = history.Failed
@@ -138,7 +159,7 @@ func judge(err error, sent bool) (history.Outcome, string) {
 	switch {
 	case m != nil:
 		return outcome, m.class
-	case late:
+	case late(err):
 		return outcome, store.ClassTimeout
 	case code == codes.Unavailable && !sent:
 		return outcome, store.ClassConnect
@@ -153,7 +174,7 @@ func judge(err error, sent bool) (history.Outcome, string) {
 func passes(err error) bool {
 	m, code := meaningOf(err), status.Code(err)
 	return errors.Is(err, errConflict) || m != nil && m.passes ||
-		m == nil && (code == codes.Unavailable || code == codes.DeadlineExceeded || errors.Is(err, context.DeadlineExceeded))
+		m == nil && (code == codes.Unavailable || late(err))
 }
 
 // refusesUser reports whether the user or what the user may do was refused.
@@ -171,11 +192,11 @@ func expired(err error) bool {
 // broken reports whether a session is to be replaced after this error: nothing says that
 // whoever it went to still answers, or the user is to log in again.
 func broken(err error) bool {
-	if expired(err) || errors.Is(err, errFenced) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+	if expired(err) || errors.Is(err, errFenced) || late(err) {
 		return true
 	}
 	switch status.Code(err) {
-	case codes.DeadlineExceeded, codes.Canceled, codes.Unauthenticated:
+	case codes.Unauthenticated:
 		return true
 	case codes.Unavailable:
 		return meaningOf(err) == nil // the connection, and not what etcd says over it

@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -263,6 +264,8 @@ func TestMeanings(t *testing.T) {
 		"etcdserver: request timed out":                                          {history.Unknown, store.ClassTimeout},
 		"etcdserver: request timed out, possibly due to previous leader failure": {history.Unknown, store.ClassTimeout},
 		"etcdserver: request timed out, possibly due to connection lost":         {history.Unknown, store.ClassTimeout},
+		"context deadline exceeded":                                              {history.Unknown, store.ClassTimeout},
+		"context canceled":                                                       {history.Unknown, store.ClassTimeout},
 		"etcdserver: leader changed":                                             {history.Unknown, classLeader},
 		"etcdserver: server stopped":                                             {history.Unknown, store.ClassShutdown},
 		"raft: stopped":                                                          {history.Unknown, store.ClassShutdown},
@@ -272,6 +275,11 @@ func TestMeanings(t *testing.T) {
 	} {
 		if outcome, class := judge(status.Error(codes.Unknown, text), true); outcome != want.outcome || class != want.class {
 			t.Errorf("%q: %v, %q; want %v, %q", text, outcome, class, want.outcome, want.class)
+		}
+	}
+	for text, want := range map[string]bool{"context deadline exceeded": true, "context canceled": true, "etcdserver: invalid auth token": true, "etcdserver: request timed out": false} {
+		if err := fmt.Errorf("insert: %w", status.Error(codes.Unknown, text)); broken(err) != want {
+			t.Errorf("%v: the session is broken: %v", err, !want)
 		}
 	}
 	for _, code := range []codes.Code{codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Internal} {
