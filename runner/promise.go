@@ -20,7 +20,7 @@ import (
 // the vendor promises not to happen. evidence is that by which the run was judged.
 func enterPromise(ctx context.Context, s Scenario, r *report.Result, judged definition.Judgement, record check.Result, evidence definition.Evidence) error {
 	checks := promisedChecks(r, judged, record)
-	rulings := &rulings{workload: s.definition(), circumstances: circumstancesOf(r), left: checks, permitted: judged.Permitted}
+	rulings := &rulings{workload: s.definition(), circumstances: circumstancesOf(r), left: checks, permitted: judged.Permitted, copies: rulingOfCopies(r.Faults)}
 	if losses := allowedLosses(r); losses != nil && check.Combine(checks) == check.Violated && slices.Contains(lossesJudged(), s.Workload) {
 		evidence.Losses = losses
 		again, err := s.Config.Judge(ctx, s.Load.Seed, evidence)
@@ -69,6 +69,9 @@ type rulings struct {
 	permitted func(check string, c *promise.Circumstances) (promise.Ruling, string)
 	// advice is what it says to the user.
 	advice string
+	// copies is what is known of findings of what was restored, where copies were restored that
+	// are no backups; nil where none were.
+	copies *promise.Ruling
 }
 
 // enter enters them into checks that are violated.
@@ -117,6 +120,9 @@ func (x *rulings) parts(name string, f check.Finding) (all []part) {
 	}
 	if left > 0 {
 		p := part{f, x.circumstances.Of(property)}
+		if name == checkRestored && x.copies != nil {
+			p.ruling = *x.copies
+		}
 		if p.ruling.Promised == nil && property == promise.Invariant && x.permitted != nil && x.byIsolation() {
 			p.ruling, x.advice = x.permitted(name, &x.circumstances)
 		}

@@ -19,6 +19,7 @@ import (
 	"assay/report"
 	"assay/runner/catalog"
 	"assay/store"
+	"assay/store/promise"
 	"assay/workload/definition"
 )
 
@@ -186,6 +187,30 @@ func enterUnrestored(results []check.Result, faults []report.Fault, read []defin
 	}
 	r.Detail = strings.TrimPrefix(r.Detail+"; "+strings.Join(problems, "; "), "; ")
 	return results
+}
+
+// rulingOfCopies is what is known of findings of what was restored, where some of the backups
+// were copies of the database's file alone: nobody promises anything of these. It is nil where
+// none were.
+func rulingOfCopies(faults []report.Fault) *promise.Ruling {
+	const source = "backup=" + fault.WayCopy
+	backups, copies := 0, 0
+	for _, f := range faults {
+		if f.Backup == nil || f.Backup.Restore > 0 {
+			continue
+		}
+		backups++
+		if f.Action == source {
+			copies++
+		}
+	}
+	switch no := false; copies {
+	case 0:
+		return nil
+	case backups:
+		return &promise.Ruling{Promised: &no, Source: source, Manual: `SQLite documentation, "Write-Ahead Logging", "The WAL File"; "How To Corrupt An SQLite Database File"`}
+	}
+	return &promise.Ruling{Source: source + " beside other backups: the findings name theirs"}
 }
 
 // enterMoments enters where in the history the restored states lie.

@@ -186,6 +186,24 @@ func TestACopyWithoutItsLog(t *testing.T) {
 			t.Errorf("the database itself is convicted: %s", other.Detail)
 		}
 	}
+	if p := out.Result.Promise; p.Kept == nil || !*p.Kept || p.Source != "backup=copy" || p.Manual == "" {
+		t.Errorf("the database is convicted of a copy that its manual warns of: %+v", p)
+	}
+}
+
+// TestRulingOfCopies: of copies beside backups it is not known whose the findings are.
+func TestRulingOfCopies(t *testing.T) {
+	backup, copied, restore := report.Fault{Action: "backup", Backup: &report.Backup{Number: 1}}, report.Fault{Action: "backup=copy", Backup: &report.Backup{Number: 2}},
+		report.Fault{Action: "restore", Backup: &report.Backup{Number: 1, Restore: 1}}
+	if r := rulingOfCopies([]report.Fault{backup, restore, {Action: "kill"}}); r != nil {
+		t.Errorf("without a copy: %+v", r)
+	}
+	if r := rulingOfCopies([]report.Fault{copied, restore}); r == nil || r.Promised == nil || *r.Promised {
+		t.Errorf("of copies alone: %+v", r)
+	}
+	if r := rulingOfCopies([]report.Fault{backup, copied, restore}); r == nil || r.Promised != nil {
+		t.Errorf("of a copy beside a backup: %+v", r)
+	}
 }
 
 // breaking does something to the backup as soon as it is made.
