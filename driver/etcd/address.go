@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"assay/driver/encryption"
+	"assay/driver/ordered"
 	"assay/driver/uri"
 	"assay/store"
 )
@@ -23,8 +24,6 @@ const (
 	defaultPort           = "2379"
 	defaultRoot           = "assay"
 	defaultConnectTimeout = 10 * time.Second
-	// maxRoot keeps keys small beside what they hold.
-	maxRoot = 64
 )
 
 // addressForm is told to who gives an address that cannot be used.
@@ -69,7 +68,7 @@ func parse(target store.Target) (*options, error) {
 	if a.Path != "" {
 		o.root = a.Path
 	}
-	if !plain(o.root) {
+	if !ordered.ValidRoot(o.root) {
 		return nil, &store.OptionError{Option: "prefix", Value: o.root, Want: "1 to 64 letters, digits, hyphens and underscores after the slash"}
 	}
 	if err := o.setOptions(a.Options, target.Isolation); err != nil {
@@ -138,18 +137,10 @@ func Lacks() store.Lacks {
 		store.Sets:            "a transaction of etcd compares and changes at most 128 keys (--max-txn-ops)",
 		store.Indexes:         "etcd finds keys by their order alone",
 		store.SecondaryUnique: "etcd finds keys by their order alone",
+		store.Compactions:     "etcd compacts and defragments a whole cluster, the keys of others too",
 		store.UpdateInPlace:   "etcd has no operation that appends to a value",
 		store.Language:        "a script's statements are SQL, or commands on documents",
 		store.SQL:             "etcd has no SQL",
 		store.Documents:       "etcd has keys and values, and no rows within others",
 	}
-}
-
-func plain(name string) bool {
-	for _, c := range []byte(name) {
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_') {
-			return false
-		}
-	}
-	return 0 < len(name) && len(name) <= maxRoot
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/driver/ordered"
 	"assay/store"
 )
 
@@ -14,9 +15,9 @@ func TestAddresses(t *testing.T) {
 		"etcd://a":            {hosts: []string{"a:2379"}, root: "assay"},
 		"etcd://a:1,b,c:3/":   {hosts: []string{"a:1", "b:2379", "c:3"}, root: "assay"},
 		"etcd://a/my-Tests_2": {hosts: []string{"a:2379"}, root: "my-Tests_2"},
-		"etcd://me:x%2Fy@[::1]/r?reads=serializable": {hosts: []string{"[::1]:2379"}, user: "me", password: "x/y", root: "r", stale: true},
-		"etcd://a?reads=linearizable":                {hosts: []string{"a:2379"}, root: "assay"},
-		"etcd://a/" + strings.Repeat("x", maxRoot):   {hosts: []string{"a:2379"}, root: strings.Repeat("x", maxRoot)},
+		"etcd://me:x%2Fy@[::1]/r?reads=serializable":       {hosts: []string{"[::1]:2379"}, user: "me", password: "x/y", root: "r", stale: true},
+		"etcd://a?reads=linearizable":                      {hosts: []string{"a:2379"}, root: "assay"},
+		"etcd://a/" + strings.Repeat("x", ordered.MaxRoot): {hosts: []string{"a:2379"}, root: strings.Repeat("x", ordered.MaxRoot)},
 	} {
 		got, err := parse(store.Target{Address: address})
 		if err != nil || !slices.Equal(got.hosts, want.hosts) || got.root != want.root || got.user != want.user || got.password != want.password || got.stale != want.stale {
@@ -36,10 +37,10 @@ func TestAddressesThatAreRefused(t *testing.T) {
 		"etcd://me:hunter2/@a": "address",
 		"etcd://a/é":           "prefix",
 		"etcd://a/%00":         "prefix",
-		"etcd://a/" + strings.Repeat("x", maxRoot+1): "prefix",
-		"etcd://a?reads=stale":                       "reads",
-		"etcd://a?lease=1":                           "the address's option",
-		"etcd://a?tls=false&tlsInsecure=true":        "tls",
+		"etcd://a/" + strings.Repeat("x", ordered.MaxRoot+1): "prefix",
+		"etcd://a?reads=stale":                               "reads",
+		"etcd://a?lease=1":                                   "the address's option",
+		"etcd://a?tls=false&tlsInsecure=true":                "tls",
 	} {
 		var refused *store.OptionError
 		if _, err := parse(store.Target{Address: address}); !errors.As(err, &refused) || refused.Option != option || strings.Contains(err.Error(), "hunter2") {

@@ -12,7 +12,6 @@ import (
 
 var (
 	_ store.Replicated = (*database)(nil)
-	_ store.Compacting = (*database)(nil)
 	_ store.Batching   = underWay{}
 )
 

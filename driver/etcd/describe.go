@@ -162,15 +162,6 @@ func (d *database) rowsOf(t *transaction) (map[string]int64, error) {
 // Size implements store.Administration. etcd tells the size of all that it holds and not that
 // of a range.
 func (d *database) Size(ctx context.Context) (store.Size, error) {
-	return d.size(ctx, "all keys of a member with their older revisions, without what is free in the file", (*pb.StatusResponse).GetDbSizeInUse)
-}
-
-// FileSize implements store.Compacting.
-func (d *database) FileSize(ctx context.Context) (store.Size, error) {
-	return d.size(ctx, "the file of a member's backend, which holds all keys", (*pb.StatusResponse).GetDbSize)
-}
-
-func (d *database) size(ctx context.Context, measured string, of func(*pb.StatusResponse) int64) (store.Size, error) {
 	counts, err := look(ctx, d, "size", d.rowsOf)
 	if err != nil {
 		return store.Size{}, err
@@ -179,57 +170,6 @@ func (d *database) size(ctx context.Context, measured string, of func(*pb.Status
 	if err != nil {
 		return store.Size{}, err
 	}
-	return store.Size{Bytes: of(s), Rows: counts, Measured: measured}, nil
-}
-
-// The ways to give back space, by the names of etcdctl's commands (manual 3.4, "Maintenance",
-// "History compaction", "Defragmentation").
-const (
-	compact    = "compact"
-	defragment = "defrag"
-)
-
-// Compactions implements store.Compacting.
-func (d *database) Compactions() ([]string, error) { return []string{compact, defragment}, nil }
-
-// Compact implements store.Compacting. A compaction takes the older revisions of all keys
-// away, and a member that is defragmented answers nobody meanwhile; so neither is done where
-// there are keys that are not this schema's.
-func (d *database) Compact(ctx context.Context, name string) error {
-	t := d.conn.reader(ctx)
-	own, err := t.count(d.layout.Bounds())
-	if err != nil {
-		return t.explain(ctx, name, err)
-	}
-	all, err := t.count([]byte{0}, []byte{0}) // from the first key on: all of them
-	switch {
-	case err != nil:
-		return t.explain(ctx, name, err)
-	case all > own:
-		return &store.ForeignError{Name: "etcd", Others: []string{fmt.Sprintf("%d keys of others", all-own)},
-			Hint: "name an etcd that holds nothing else: " + name + " is of the whole cluster"}
-	case name == defragment: // one member after the other, as the manual says
-		for _, host := range d.hosts {
-			if err := d.defragment(ctx, host); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	_, _, err = call(ctx, t.kv.Compact, &pb.CompactionRequest{Revision: t.revision, Physical: true})
-	if m := meaningOf(err); err == nil || m != nil && m.class == classCompacted { // it was compacted before
-		return nil
-	}
-	return t.explain(ctx, name, err)
-}
-
-func (d *database) defragment(ctx context.Context, host string) error {
-	c, err := connect(ctx, d.options, host)
-	if err != nil {
-		return err
-	}
-	if _, _, err = call(ctx, pb.NewMaintenanceClient(c.grpc).Defragment, &pb.DefragmentRequest{}); err != nil {
-		err = c.explain(ctx, "defragment "+host, err)
-	}
-	return errors.Join(err, c.close())
+	return store.Size{Bytes: s.GetDbSizeInUse(), Rows: counts,
+		Measured: "all keys of a member with their older revisions, without what is free in the file"}, nil
 }

@@ -3,7 +3,6 @@ package etcd
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -98,7 +97,6 @@ func TestOneMember(t *testing.T) {
 	t.Run("Statistics", func(t *testing.T) { testStatistics(t, c) })
 	t.Run("Transactions", func(t *testing.T) { testTransactions(t, c) })
 	t.Run("Proven", func(t *testing.T) { testProven(t, c) })
-	t.Run("Compactions", func(t *testing.T) { testCompactions(t, c) })
 }
 
 // testStore runs what every driver passes.
@@ -172,30 +170,4 @@ func testStatistics(t *testing.T, c *cluster.Cluster) {
 		Counter: "proposals committed", Means: []store.Meaning{store.DiskWaits},
 		Work: func(t *testing.T) { put(t, others, "work", "done"); take(t, others, "work") },
 	})
-}
-
-// testCompactions: both are refused where there are keys of others.
-func testCompactions(t *testing.T, c *cluster.Cluster) {
-	d, others := created(t, targetOf(c, ""), entity.Schema()), raw(t, c)
-	expect.AtEnd(t, func() error { return d.Drop(context.Background()) })
-	names, err := d.Compactions()
-	expect.NoError(t, err)
-	put(t, others, "theirs", "1")
-	for _, name := range names {
-		var foreign *store.ForeignError
-		if err := d.Compact(t.Context(), name); !errors.As(err, &foreign) {
-			t.Errorf("%s beside another's key: %v", name, err)
-		}
-	}
-	take(t, others, "theirs")
-	for range 2 {
-		for _, name := range names {
-			if err := d.Compact(t.Context(), name); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-	}
-	if file, err := d.FileSize(t.Context()); err != nil || file.Bytes == 0 {
-		t.Errorf("the file has %+v, %v", file, err)
-	}
 }

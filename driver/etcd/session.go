@@ -112,22 +112,13 @@ func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 	var changed int64
 	r := n.perform(ctx, p.Name, func(t *transaction) (err error) {
 		t.assumes, t.forgets = n.blind[call.Statement], p.ReadsOnly()
-		changed, err = n.step(n.execution(t), &call)
+		changed, err = n.execution(t).Call(p, &call)
 		return err
 	})
 	if r.Outcome == history.Committed {
 		r.Affected = changed
 	}
 	return r
-}
-
-// step does one call.
-func (n *session) step(x *ordered.Execution, call *store.Call) (changed int64, err error) {
-	err = call.Counted(func(row func(store.Row) error) (err error) {
-		changed, err = x.Do(n.plans[call.Statement], call.Parameters, row)
-		return err
-	})
-	return changed, err
 }
 
 // Insert implements store.Session. Rows that are more than a transaction can well take are
@@ -163,18 +154,7 @@ func (n *session) Load(ctx context.Context, of store.Rows) store.Reply { return 
 // so that a transfer takes two: it and the commit.
 func (n *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	r := n.perform(ctx, "batch", func(t *transaction) error {
-		x := n.execution(t)
-		asked := ordered.NewAhead(t)
-		x.Keys = asked
-		for i := range b.Calls {
-			asked.Ask(n.plans[b.Calls[i].Statement], b.Calls[i].Parameters)
-		}
-		for i := range b.Calls {
-			if _, err := n.step(x, &b.Calls[i]); err != nil {
-				return err
-			}
-		}
-		return nil
+		return n.execution(t).Calls(n.plans, b.Calls)
 	})
 	if b.Inquiry != nil && (r.Violated == store.Floor || r.Violated == store.Absent) {
 		if told := n.Run(ctx, *b.Inquiry); told.Outcome != history.Committed {
@@ -201,23 +181,11 @@ type underWay struct {
 // Do implements store.Transaction. The rows of a statement that reads several keys are asked
 // for by one request.
 func (u underWay) Do(_ context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (int64, error) {
-	return u.step(u.execution, &store.Call{Statement: statement, Parameters: parameters, Row: row})
+	return u.execution.Call(u.plans[statement], &store.Call{Statement: statement, Parameters: parameters, Row: row})
 }
 
 // Batch implements store.Batching: the rows of all calls whose keys are known are asked for by
 // one request.
 func (u underWay) Batch(_ context.Context, calls []store.Call) error {
-	outer := u.execution.Keys
-	defer func() { u.execution.Keys = outer }()
-	asked := ordered.NewAhead(outer)
-	u.execution.Keys = asked
-	for i := range calls {
-		asked.Ask(u.plans[calls[i].Statement], calls[i].Parameters)
-	}
-	for i := range calls {
-		if _, err := u.step(u.execution, &calls[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return u.execution.Calls(u.plans, calls)
 }

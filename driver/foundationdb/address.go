@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 
+	"assay/driver/ordered"
 	"assay/driver/uri"
 	"assay/store"
 )
@@ -37,10 +38,6 @@ type options struct {
 	// printable is the address in a form that can be printed.
 	printable string
 }
-
-// maxRoot keeps keys far below the limit of 10,000 bytes (manual, "Known
-// Limitations") and out of the way of the data's own size.
-const maxRoot = 64
 
 const scheme = "fdb"
 
@@ -75,7 +72,7 @@ func (o *options) read(query string) error {
 	if prefix, is := given.Take("prefix"); is {
 		o.root = prefix
 	}
-	if !plain(o.root) {
+	if !ordered.ValidRoot(o.root) {
 		return &store.OptionError{Option: "prefix", Value: o.root, Want: "1 to 64 letters, digits, hyphens and underscores"}
 	}
 	risky, err := given.Choose(causalReadRisky, "true", "false")
@@ -119,13 +116,4 @@ func Lacks() store.Lacks {
 		store.SQL:           "FoundationDB has no SQL",
 		store.Documents:     "FoundationDB has keys and values, and no rows within others",
 	}
-}
-
-func plain(name string) bool {
-	for _, c := range []byte(name) {
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_') {
-			return false
-		}
-	}
-	return 0 < len(name) && len(name) <= maxRoot
 }

@@ -95,22 +95,13 @@ func (n *client) Run(ctx context.Context, call store.Call) store.Reply {
 	}
 	var changed int64
 	r := n.perform(ctx, p.Name, func(t *transaction) (err error) {
-		changed, err = n.step(n.execution(t.Transaction, t.Transaction), &call)
+		changed, err = n.execution(t.Transaction, t.Transaction).Call(p, &call)
 		return err
 	})
 	if r.Outcome == history.Committed {
 		r.Affected = changed
 	}
 	return r
-}
-
-// step does one call.
-func (n *client) step(x *ordered.Execution, call *store.Call) (changed int64, err error) {
-	err = call.Counted(func(row func(store.Row) error) (err error) {
-		changed, err = x.Do(n.plans[call.Statement], call.Parameters, row)
-		return err
-	})
-	return changed, err
 }
 
 // renewAge is how old a transaction may be that the next page of an answer is read in; the
@@ -187,18 +178,7 @@ func (n *client) Load(ctx context.Context, of store.Rows) store.Reply { return n
 // time. What is refused was read at one version, and nothing is committed then.
 func (n *client) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	r := n.perform(ctx, "batch", func(t *transaction) error {
-		x := n.execution(t.Transaction, t.Transaction)
-		asked := ordered.NewAhead(x.Keys)
-		x.Keys = asked
-		for i := range b.Calls {
-			asked.Ask(n.plans[b.Calls[i].Statement], b.Calls[i].Parameters)
-		}
-		for i := range b.Calls {
-			if _, err := n.step(x, &b.Calls[i]); err != nil {
-				return err
-			}
-		}
-		return nil
+		return n.execution(t.Transaction, t.Transaction).Calls(n.plans, b.Calls)
 	})
 	if b.Inquiry != nil && (r.Violated == store.Floor || r.Violated == store.Absent) {
 		if told := n.Run(ctx, *b.Inquiry); told.Outcome != history.Committed {
@@ -222,5 +202,5 @@ type underWay struct {
 }
 
 func (u underWay) Do(_ context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (int64, error) {
-	return u.client.step(u.execution, &store.Call{Statement: statement, Parameters: parameters, Row: row})
+	return u.execution.Call(u.client.plans[statement], &store.Call{Statement: statement, Parameters: parameters, Row: row})
 }

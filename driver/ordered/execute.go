@@ -106,6 +106,33 @@ func (x *Execution) Do(p *Plan, parameters []store.Value, row func(store.Row) er
 	}
 }
 
+// Call does a call, which is given its rows, and says how many it has changed.
+func (x *Execution) Call(p *Plan, call *store.Call) (changed int64, err error) {
+	err = call.Counted(func(row func(store.Row) error) (err error) {
+		changed, err = x.Do(p, call.Parameters, row)
+		return err
+	})
+	return changed, err
+}
+
+// Calls does calls one after the other; plans are those of all statements. The rows whose keys
+// are known are asked for before the first.
+func (x *Execution) Calls(plans []*Plan, calls []store.Call) error {
+	outer := x.Keys
+	defer func() { x.Keys = outer }()
+	asked := newAhead(outer)
+	x.Keys = asked
+	for i := range calls {
+		asked.ask(plans[calls[i].Statement], calls[i].Parameters)
+	}
+	for i := range calls {
+		if _, err := x.Call(plans[calls[i].Statement], &calls[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // made is row number i of an Insert, a Put or an Append.
 func (x *Execution) made(p *Plan, i int, parameters []store.Value) (row rows.Row, err error) {
 	if err := x.e.Row(p.Plan, i, parameters, x); err != nil {
@@ -255,18 +282,18 @@ func (x *Execution) change(p *Plan, parameters []store.Value, give func(store.Ro
 	return int64(len(r.kept)), nil
 }
 
-// Ahead are keys that were asked for before a statement wants them.
-type Ahead struct {
+// ahead are keys that were asked for before a statement wants them.
+type ahead struct {
 	Keys
 	asked map[string]func() ([]byte, error)
 	e     rows.Evaluation
 }
 
-// NewAhead are keys of which none was asked for.
-func NewAhead(of Keys) *Ahead { return &Ahead{Keys: of, asked: map[string]func() ([]byte, error){}} }
+// newAhead are keys of which none was asked for.
+func newAhead(of Keys) *ahead { return &ahead{Keys: of, asked: map[string]func() ([]byte, error){}} }
 
 // Get implements Keys.
-func (a *Ahead) Get(key []byte) func() ([]byte, error) {
+func (a *ahead) Get(key []byte) func() ([]byte, error) {
 	if value, is := a.asked[string(key)]; is {
 		return value
 	}
@@ -274,18 +301,18 @@ func (a *Ahead) Get(key []byte) func() ([]byte, error) {
 }
 
 // Set and Clear implement Keys.
-func (a *Ahead) Set(key, value []byte) {
+func (a *ahead) Set(key, value []byte) {
 	delete(a.asked, string(key))
 	a.Keys.Set(key, value)
 }
 
-func (a *Ahead) Clear(key []byte) {
+func (a *ahead) Clear(key []byte) {
 	delete(a.asked, string(key))
 	a.Keys.Clear(key)
 }
 
-// Ask asks for the row that a statement will read, if its key is known.
-func (a *Ahead) Ask(p *Plan, parameters []store.Value) {
+// ask asks for the row that a statement will read, if its key is known.
+func (a *ahead) ask(p *Plan, parameters []store.Value) {
 	if a.e.Known(p.Plan, parameters) {
 		key := p.form.keyFrom(a.e.Key)
 		a.asked[string(key)] = a.Get(key)

@@ -177,13 +177,13 @@ func TestTransfer(t *testing.T) {
 func TestAhead(t *testing.T) {
 	x := newTrial(t)
 	x.accounts()
-	a := NewAhead(x.memory)
+	a := newAhead(x.memory)
 	x.Keys, x.memory.gets = a, 0
 	entry := insert("journal", "id", "source", "version")
 	entry.Values = []store.Expression{store.Parameter(1), store.Parameter(2), store.Left("account", "version", store.Parameter(2))}
-	a.Ask(x.plan(change()), store.OfInts(1, 5))
-	a.Ask(x.plan(entry), store.OfInts(7, 1))
-	a.Ask(x.plan(store.Statement{Verb: store.Read, Table: "candle", Columns: []string{"id"}}), nil)
+	a.ask(x.plan(change()), store.OfInts(1, 5))
+	a.ask(x.plan(entry), store.OfInts(7, 1))
+	a.ask(x.plan(store.Statement{Verb: store.Read, Table: "candle", Columns: []string{"id"}}), nil)
 	if x.memory.gets != 2 {
 		t.Fatalf("%d keys were asked for, want 2", x.memory.gets)
 	}

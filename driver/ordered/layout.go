@@ -31,6 +31,20 @@ const (
 	maxInt = 8
 )
 
+// MaxRoot keeps keys small beside what they hold, and far below the limit of databases, such as
+// FoundationDB's of 10,000 bytes (manual, "Known Limitations").
+const MaxRoot = 64
+
+// ValidRoot reports whether a name can be the first element of all keys: letters, digits, - and _.
+func ValidRoot(name string) bool {
+	for _, c := range []byte(name) {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_') {
+			return false
+		}
+	}
+	return 0 < len(name) && len(name) <= MaxRoot
+}
+
 // Layout knows the keys of one workload.
 type Layout struct {
 	// prefix is the tuple (root, workload); all keys begin with it.
