@@ -190,8 +190,7 @@ func enterUnrestored(results []check.Result, faults []report.Fault, read []defin
 }
 
 // rulingOfCopies is what is known of findings of what was restored, where some of the backups
-// were copies of the database's file alone: nobody promises anything of these. It is nil where
-// none were.
+// were copies of the database's file alone; nil where none were.
 func rulingOfCopies(faults []report.Fault) *promise.Ruling {
 	const source = "backup=" + fault.WayCopy
 	backups, copies := 0, 0
@@ -204,13 +203,11 @@ func rulingOfCopies(faults []report.Fault) *promise.Ruling {
 			copies++
 		}
 	}
-	switch no := false; copies {
-	case 0:
+	if copies == 0 {
 		return nil
-	case backups:
-		return &promise.Ruling{Promised: &no, Source: source, Manual: `SQLite documentation, "Write-Ahead Logging", "The WAL File"; "How To Corrupt An SQLite Database File"`}
 	}
-	return &promise.Ruling{Source: source + " beside other backups: the findings name theirs"}
+	ruling := promise.OfCopies(source, copies == backups)
+	return &ruling
 }
 
 // enterMoments enters where in the history the restored states lie.

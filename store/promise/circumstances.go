@@ -137,6 +137,16 @@ func (c *Circumstances) OfLoss() Ruling {
 	return allowed(c.source(g), g.Manual)
 }
 
+// OfCopies is what is known of findings of restored backups where some of these, or all, were
+// copies of the database's file without its log: nobody promises anything of them. source is
+// what asked for them.
+func OfCopies(source string, all bool) Ruling {
+	if !all {
+		return unknown(source+" beside other backups: the findings name theirs", "")
+	}
+	return allowed(source, `SQLite documentation, "Write-Ahead Logging", "The WAL File"; "How To Corrupt An SQLite Database File"`)
+}
+
 // afterLoss are the properties with findings that may follow from a loss. A wrong total
 // does not: transactions are lost as a whole.
 func afterLoss() []Property { return []Property{Durability, Isolation, Snapshot, Recency, Invariant} }
