@@ -11,38 +11,16 @@ import (
 	"assay/cluster/server"
 )
 
-// supervise looks after the set until Close.
-func (s *Set) supervise() {
-	ticker := time.NewTicker(min(probeEvery, s.options.FailoverAfter/4))
-	defer ticker.Stop()
-	for {
-		select {
-		case <-s.alive.Done():
-			return
-		case <-s.wake:
-		case <-ticker.C:
-		}
-		s.check(s.alive)
-	}
-}
-
-// superviseNow has supervise check the set at once.
-func (s *Set) superviseNow() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
+// check looks after the set; see server.Watch.
 func (s *Set) check(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	silence := s.watch.Load().silence()
+	silence := s.watch.Silence()
 	switch {
 	case s.starting:
 	case s.lost || silence >= s.options.FailoverAfter:
 		s.failOver(ctx)
-	case silence < 2*probeEvery: // else it may not answer what leading would ask
+	case silence < 2*server.ProbeEvery: // else it may not answer what leading would ask
 		s.maintain(ctx)
 	}
 }
@@ -145,9 +123,9 @@ func (s *Set) unfit(i int) string {
 func (s *Set) letGo(ctx context.Context, i int) (p position, err error) {
 	torn := s.members[i].torn
 	err = s.inSession(ctx, i, changeBound, func(ctx context.Context, c *sql.Conn) error {
-		status, err := Row(ctx, c, s.options.Words.show)
+		status, err := Row(ctx, c, s.options.Dialect.show)
 		if err == nil && status != nil {
-			err = Execute(ctx, c, s.options.Words.stopReceiving)
+			err = Execute(ctx, c, s.options.Dialect.stopReceiving)
 		}
 		if err != nil {
 			return err
@@ -158,8 +136,8 @@ func (s *Set) letGo(ctx context.Context, i int) (p position, err error) {
 		if torn { // it applies nothing since it was started
 			p.received = p.executed
 		}
-		if p.received > p.executed && status[s.options.Words.applies] != "Yes" {
-			return fmt.Errorf("it does not apply what it has received: %s", status[s.options.Words.applyError])
+		if p.received > p.executed && status[s.options.Dialect.applies] != "Yes" {
+			return fmt.Errorf("it does not apply what it has received: %s", status[s.options.Dialect.applyError])
 		}
 		return nil
 	})
@@ -232,7 +210,7 @@ func (s *Set) promote(ctx context.Context, best int) error {
 			return nil
 		})
 		if err == nil && status != nil { // nil: an attempt before this one came so far
-			err = Execute(ctx, c, s.options.Words.stop, s.options.Words.forget)
+			err = Execute(ctx, c, s.options.Dialect.stop, s.options.Dialect.forget)
 		}
 		if err != nil {
 			return err
@@ -254,8 +232,8 @@ func (s *Set) promote(ctx context.Context, best int) error {
 
 // ask asks a server how it stands as a replica, nil if it follows nobody, and how far it is.
 func (s *Set) ask(ctx context.Context, c *sql.Conn) (status map[string]string, p position, err error) {
-	if status, err = Row(ctx, c, s.options.Words.show); err == nil {
-		p, err = s.options.Words.position(ctx, c, status)
+	if status, err = Row(ctx, c, s.options.Dialect.show); err == nil {
+		p, err = s.options.Dialect.position(ctx, c, status)
 	}
 	p.received = max(p.received, p.executed)
 	return status, p, err
@@ -270,7 +248,7 @@ func (s *Set) appoint(best int, end int64) {
 	}
 	s.members[best].term, s.members[best].torn = len(s.ends), false
 	s.sure = s.others(best)
-	s.watch.Store(newMonitor(s.members[best].Node))
+	s.watch.Over(s.answers(best))
 }
 
 // inSession runs f in a session with node i.

@@ -45,11 +45,11 @@ func (s *Set) followAll(ctx context.Context) {
 }
 
 func (s *Set) follow(ctx context.Context, i int) error {
-	node, words := s.members[i], s.options.Words
+	node, dialect := s.members[i], s.options.Dialect
 	err := s.inSession(ctx, i, changeBound, func(ctx context.Context, c *sql.Conn) error {
 		status, at, err := s.ask(ctx, c)
 		if err == nil && status != nil {
-			err = Execute(ctx, c, words.stop)
+			err = Execute(ctx, c, dialect.stop)
 		}
 		if err == nil && status != nil { // it may have applied more until it stopped
 			_, at, err = s.ask(ctx, c)
@@ -62,7 +62,7 @@ func (s *Set) follow(ctx context.Context, i int) error {
 		if len(s.sure) > 0 && !slices.Contains(s.sure, i) { // it may confirm commits from now on
 			s.sure = append(s.sure, i)
 		}
-		return Execute(ctx, c, words.follow(s.members[s.primary].Node, s.options.Login, s.options.FailoverAfter)...)
+		return Execute(ctx, c, dialect.follow(s.members[s.primary].Node, s.options.Login, s.options.FailoverAfter)...)
 	})
 	if err == nil && !node.anew {
 		node.following = true
@@ -86,12 +86,12 @@ func (s *Set) look(ctx context.Context) {
 	}
 	furthest := int64(-1)
 	for i, l := range s.askAll(ctx, followers) {
-		node, words := s.members[i], s.options.Words
+		node, dialect := s.members[i], s.options.Dialect
 		switch {
 		case l.err != nil:
-		case l.status[words.receives] == "No" || l.status[words.applies] == "No":
+		case l.status[dialect.receives] == "No" || l.status[dialect.applies] == "No":
 			node.anew, node.following = true, false
-			s.renewLater(i, fmt.Sprintf("has stopped at an error (%s%s)", l.status[words.receiveError], l.status[words.applyError]))
+			s.renewLater(i, fmt.Sprintf("has stopped at an error (%s%s)", l.status[dialect.receiveError], l.status[dialect.applyError]))
 		default:
 			furthest = max(furthest, l.at.received)
 			node.torn = node.torn && l.at.received < goal.executed
@@ -115,7 +115,7 @@ func (s *Set) look(ctx context.Context) {
 // askPrimary asks the primary how far it is, and whether commits wait for a replica.
 func (s *Set) askPrimary(ctx context.Context) (at position, waits bool, err error) {
 	err = s.inSession(ctx, s.primary, askBound, func(ctx context.Context, c *sql.Conn) error {
-		status, err := Row(ctx, c, "SHOW GLOBAL STATUS LIKE "+Literal(s.options.Words.waiting))
+		status, err := Row(ctx, c, "SHOW GLOBAL STATUS LIKE "+Literal(s.options.Dialect.waiting))
 		if err == nil {
 			waits = status["Value"] == "ON"
 			_, at, err = s.ask(ctx, c)
@@ -201,7 +201,7 @@ func (s *Set) Restart(ctx context.Context, i int, env ...string) error {
 	if primary {
 		err = errors.Join(err, s.goOn(ctx, i, err == nil))
 	}
-	s.superviseNow()
+	s.watch.CheckNow()
 	if err == nil {
 		err = s.awaitPart(ctx, i)
 	}
@@ -260,6 +260,6 @@ func (s *Set) goOn(ctx context.Context, i int, started bool) error {
 	if !started || s.primary != i {
 		return nil
 	}
-	s.watch.Load().answered()
+	s.watch.Answered()
 	return s.lead(ctx)
 }

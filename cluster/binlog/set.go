@@ -27,9 +27,9 @@ import (
 // Options says how to lead a set.
 type Options struct {
 	// Nodes are the servers. The first begins as the primary.
-	Nodes []*server.Node
-	Words Words
-	Login Login
+	Nodes   []*server.Node
+	Dialect Dialect
+	Login   Login
 	// Start starts the server of node i with its data, and returns when it answers. It
 	// takes no writes and follows nobody yet. A node without data gets an empty database,
 	// without any transaction in its binary log.
@@ -82,15 +82,14 @@ type Beginning struct {
 type Set struct {
 	options Options
 	members []*member
-	wake    chan struct{} // asks for a check of the nodes now
 
 	alive    context.Context // ends with Close
 	end      context.CancelFunc
 	routines sync.WaitGroup
 	closing  sync.Once
 	closed   error
-	watch    atomic.Pointer[monitor] // of the primary
-	complete atomic.Bool             // all nodes have been in step
+	watch    *server.Watch // over the primary
+	complete atomic.Bool   // all nodes have been in step
 
 	mu sync.Mutex // guards the rest; held while the set's order is changed
 	// primary is who takes writes, or was the last to do so.
@@ -146,8 +145,9 @@ const (
 // Start starts all nodes, has the others follow the first, and returns when all are in step.
 // After an error they are ended, and their folder is gone.
 func Start(ctx context.Context, o Options) (*Set, error) {
-	s := &Set{options: o, wake: make(chan struct{}, 1), ids: len(o.Nodes)}
+	s := &Set{options: o, ids: len(o.Nodes)}
 	s.options.FailoverAfter = cmp.Or(o.FailoverAfter, defaultFailoverAfter)
+	s.watch = server.NewWatch(s.options.FailoverAfter)
 	if o.Announce == nil {
 		s.options.Announce = func(string) {}
 	}
@@ -192,18 +192,25 @@ func (s *Set) startAll(ctx context.Context) error {
 	if err := errors.Join(failures...); err != nil {
 		return err
 	}
-	s.watch.Store(newMonitor(s.members[0].Node))
+	s.watch.Over(s.answers(0))
 	if err := s.lead(ctx); err != nil {
 		return fmt.Errorf("%s: %w", s.members[0].Name, err)
 	}
 	s.sure = s.others(0)
-	s.routines.Go(s.probe)
-	s.routines.Go(s.supervise)
+	s.routines.Go(func() { s.watch.Probe(s.alive) })
+	s.routines.Go(func() { s.watch.Supervise(s.alive, s.check) })
 	if err := s.Settled(ctx); err != nil {
 		return err
 	}
 	s.complete.Store(true)
 	return nil
+}
+
+// answers tells whether node i answers.
+func (s *Set) answers(i int) func(ctx context.Context, bound time.Duration) bool {
+	return func(ctx context.Context, bound time.Duration) bool {
+		return s.options.Login.Answers(ctx, s.members[i].Node, bound)
+	}
 }
 
 // lead has the primary take writes. s.mu is held, or nobody else is there yet.
@@ -221,9 +228,9 @@ func (s *Set) lead(ctx context.Context) error {
 func (s *Set) leading() []string {
 	var all []string
 	if s.options.Semisync {
-		all = append(all, "SET GLOBAL "+s.options.Words.semisync+" = ON")
+		all = append(all, "SET GLOBAL "+s.options.Dialect.semisync+" = ON")
 	}
-	return append(all, s.options.Words.writes...)
+	return append(all, s.options.Dialect.writes...)
 }
 
 // Address is the URL of all nodes together. A client chooses the node that takes writes; one

@@ -111,9 +111,9 @@ func (s *Set) behind(ctx context.Context, goals map[int]int64) error {
 // follows reports whether a replica has said that it receives and applies what the primary
 // commits.
 func (s *Set) follows(a answer, primary int) bool {
-	words, node := s.options.Words, s.members[primary]
-	return a.status[words.host] == node.Host && a.status[words.port] == strconv.Itoa(node.Port) &&
-		a.status[words.receives] == "Yes" && a.status[words.applies] == "Yes"
+	dialect, node := s.options.Dialect, s.members[primary]
+	return a.status[dialect.host] == node.Host && a.status[dialect.port] == strconv.Itoa(node.Port) &&
+		a.status[dialect.receives] == "Yes" && a.status[dialect.applies] == "Yes"
 }
 
 // awaitPart returns when node i takes writes, follows who does, or there is nobody whom it

@@ -11,41 +11,20 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"assay/cluster/server"
 	"assay/internal/wait"
 )
 
-// supervise looks after the set until Close.
-func (s *Set) supervise() {
-	ticker := time.NewTicker(min(probeEvery, s.options.FailoverAfter/4))
-	defer ticker.Stop()
-	for {
-		select {
-		case <-s.alive.Done():
-			return
-		case <-s.wake:
-		case <-ticker.C:
-		}
-		s.checkPrimary(s.alive)
-	}
-}
-
-// superviseNow has supervise check the set at once.
-func (s *Set) superviseNow() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
+// checkPrimary looks after the set; see server.Watch.
 func (s *Set) checkPrimary(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	silence := s.watch.Load().silence()
+	silence := s.watch.Silence()
 	switch {
 	case s.starting:
 	case s.lost || silence >= s.options.FailoverAfter:
 		s.failOver(ctx)
-	case silence < 2*probeEvery: // else it may not answer what leading would ask
+	case silence < 2*server.ProbeEvery: // else it may not answer what leading would ask
 		s.maintain(ctx)
 	}
 }
@@ -239,7 +218,7 @@ func (s *Set) appoint(ctx context.Context, best int, frozen map[int]lsn) bool {
 	}
 	s.quorum.reset(others)
 	s.timeline++
-	s.watch.Store(newMonitor(s.nodes[best].Server))
+	s.watch.Over(s.nodes[best].answers)
 	return true
 }
 
@@ -272,7 +251,7 @@ func (s *Set) ensurePromoted(ctx context.Context) bool {
 			timeline, err = promote(ctx, conn)
 			return err
 		})
-		if err != nil && (!node.Running() || s.watch.Load().silence() >= s.options.FailoverAfter) {
+		if err != nil && (!node.Running() || s.watch.Silence() >= s.options.FailoverAfter) {
 			return false
 		}
 		if timeline == 0 && wait.Pause(ctx, 10*time.Millisecond) != nil {

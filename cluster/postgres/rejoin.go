@@ -138,7 +138,7 @@ func (s *Set) rejoin(ctx context.Context, i int, env []string) error {
 		if !errors.Is(err, errPrimaryChanged) {
 			return err
 		}
-		if err := wait.Pause(ctx, probeEvery); err != nil {
+		if err := wait.Pause(ctx, server.ProbeEvery); err != nil {
 			return err
 		}
 	}
@@ -171,11 +171,11 @@ func (s *Set) restartPrimary(ctx context.Context, i int, env []string) error {
 		s.announce("%s is back, and is the primary again", s.nodeName(i))
 	}
 	s.lost, s.lastReason = false, ""
-	s.watch.Store(newMonitor(s.nodes[i].Server))
+	s.watch.Over(s.nodes[i].answers)
 	for _, other := range s.nodes {
 		other.seen = time.Now()
 	}
-	s.superviseNow()
+	s.watch.CheckNow()
 	return nil
 }
 
@@ -232,7 +232,7 @@ func (s *Set) rejoinStandby(ctx context.Context, i int, env []string) error {
 		primary = nil
 	}
 	s.mu.Unlock()
-	defer s.superviseNow()
+	defer s.watch.CheckNow()
 	return s.startStandby(ctx, i, primary, env)
 }
 

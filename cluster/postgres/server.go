@@ -268,6 +268,15 @@ func (p *Server) clearAway(ctx context.Context) error {
 	return nil
 }
 
+// answers reports whether a connection is answered within bound. Any answer counts, even from a
+// server that starts up or shuts down.
+func (p *Server) answers(ctx context.Context, bound time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	state, _ := askState(ctx, p.Node.Address(), p.options.User)
+	return state > stateSilent
+}
+
 // serverState is how far a server has come.
 type serverState int
 

@@ -78,15 +78,14 @@ type Set struct {
 	options SetOptions
 	nodes   []*member
 	ports   server.Ports
-	wake    chan struct{} // asks for a check of the nodes now
 
 	alive    context.Context // ends with Close
 	end      context.CancelFunc
 	routines sync.WaitGroup
 	closing  sync.Once
 	closed   error
-	watch    atomic.Pointer[monitor] // of the primary
-	complete atomic.Bool             // all nodes have been in step
+	watch    *server.Watch // over the primary
+	complete atomic.Bool   // all nodes have been in step
 
 	mu sync.Mutex // guards the rest; held while the set's order is changed
 	// primary is who takes writes, or was the last to do so.
@@ -137,7 +136,7 @@ const (
 // standbys, and returns when all are in step. It needs PostgreSQL 13 or later.
 // A missing program is a *MissingError.
 func StartSet(ctx context.Context, o SetOptions) (*Set, error) {
-	s := &Set{options: o, wake: make(chan struct{}, 1)}
+	s := &Set{options: o}
 	var err error
 	if s.options.Programs, err = findPrograms(o.Programs); err != nil {
 		return nil, err
@@ -148,6 +147,7 @@ func StartSet(ctx context.Context, o SetOptions) (*Set, error) {
 	if err := s.fillIn(); err != nil {
 		return nil, fmt.Errorf("start PostgreSQL with standbys: %w", err)
 	}
+	s.watch = server.NewWatch(s.options.FailoverAfter)
 	s.alive, s.end = context.WithCancel(context.Background())
 	if err := s.startAll(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start PostgreSQL with standbys: %w", err), s.Close())
@@ -256,9 +256,9 @@ func (s *Set) startAll(ctx context.Context) error {
 	}
 	s.timeline, s.promoted = 1, true
 	s.options.Leads(first.label, first.Node)
-	s.watch.Store(newMonitor(first))
-	s.routines.Go(s.probePrimary)
-	s.routines.Go(s.supervise)
+	s.watch.Over(first.answers)
+	s.routines.Go(func() { s.watch.Probe(s.alive) })
+	s.routines.Go(func() { s.watch.Supervise(s.alive, s.checkPrimary) })
 	if err := s.Settled(ctx); err != nil {
 		return err
 	}

@@ -96,15 +96,20 @@ func (p *troupe) read(opened *bankStore, member bank.Replica) drivertest.Snapsho
 	return s
 }
 
-// commit repeats a transfer, with new sessions where they are needed, until it is
-// committed.
 func (p *troupe) commit(opened *bankStore, id int64) {
 	p.t.Helper()
+	commitTransfer(p.t, p.ctx, opened, id, 10*time.Second)
+}
+
+// commitTransfer repeats a transfer, with new sessions where they are needed, until it is
+// committed. Each attempt may take bound.
+func commitTransfer(t *testing.T, ctx context.Context, opened *bankStore, id int64, bound time.Duration) {
+	t.Helper()
 	var last bank.Reply
-	for p.ctx.Err() == nil {
-		session, err := opened.Session(p.ctx)
+	for ctx.Err() == nil {
+		session, err := opened.Session(ctx)
 		if err == nil {
-			bounded, cancel := context.WithTimeout(p.ctx, 10*time.Second)
+			bounded, cancel := context.WithTimeout(ctx, bound)
 			last = session.Transfer(bounded, bank.Transfer{ID: id, Source: 1 + id%4, Destination: 1 + (id+1)%4, Amount: 1})
 			cancel()
 			session.Close()
@@ -114,7 +119,7 @@ func (p *troupe) commit(opened *bankStore, id int64) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	p.t.Fatalf("no transfer commits: %+v", last)
+	t.Fatalf("no transfer commits: %+v", last)
 }
 
 func catchUp(ctx context.Context, opened *bankStore, member bank.Replica, within time.Duration) error {

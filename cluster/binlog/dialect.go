@@ -11,8 +11,8 @@ import (
 	"assay/cluster/server"
 )
 
-// Words are what a product says in its own way.
-type Words struct {
+// Dialect is what a product says in its own way.
+type Dialect struct {
 	// show asks a replica how it stands. The next are columns of the answer: whom it
 	// follows, whether it receives and applies ("Yes", "No", "Connecting"), and the errors
 	// at which it has stopped.
@@ -47,8 +47,8 @@ func Literal(text string) string {
 
 // MariaDB is as its documentation has it: "Setting Up Replication", "Global Transaction ID",
 // "Semisynchronous Replication", "CHANGE MASTER TO", "SHOW REPLICA STATUS".
-func MariaDB() Words {
-	return Words{
+func MariaDB() Dialect {
+	return Dialect{
 		show: "SHOW SLAVE STATUS", host: "Master_Host", port: "Master_Port", receives: "Slave_IO_Running", applies: "Slave_SQL_Running",
 		receiveError: "Last_IO_Error", applyError: "Last_SQL_Error",
 		stopReceiving: "STOP SLAVE IO_THREAD", stop: "STOP SLAVE", forget: "RESET SLAVE ALL",

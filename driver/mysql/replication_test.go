@@ -98,24 +98,9 @@ func (p *pair) promises(failover time.Duration) {
 	}
 }
 
-// commit repeats a transfer, with new sessions where they are needed, until it is committed.
 func (p *pair) commit(opened *bankStore, id int64) {
 	p.t.Helper()
-	var last bank.Reply
-	for p.ctx.Err() == nil {
-		session, err := opened.Session(p.ctx)
-		if err == nil {
-			bounded, cancel := context.WithTimeout(p.ctx, 15*time.Second)
-			last = session.Transfer(bounded, bank.Transfer{ID: id, Source: 1 + id%4, Destination: 1 + (id+1)%4, Amount: 1})
-			cancel()
-			session.Close()
-			if last.Outcome == history.Committed || last.Duplicate {
-				return
-			}
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	p.t.Fatalf("no transfer commits: %+v", last)
+	commitTransfer(p.t, p.ctx, opened, id, 15*time.Second)
 }
 
 // same wants all servers to be found as replicas, and to hold these transfers.

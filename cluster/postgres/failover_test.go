@@ -35,36 +35,29 @@ func fakePostgres(t *testing.T, release <-chan struct{}) *Server {
 	return &Server{options: Options{User: "assay"}, Node: &server.Node{Host: "127.0.0.1", Port: number}}
 }
 
-func TestPgWatchCountsALateAnswer(t *testing.T) {
+// TestALateAnswerCounts: what the server says at last is an answer; what could not be asked
+// is none (server.Watch counts the time).
+func TestALateAnswerCounts(t *testing.T) {
 	release := make(chan struct{})
-	w := newMonitor(fakePostgres(t, release))
-	w.last = time.Now().Add(-time.Hour)
+	p := fakePostgres(t, release)
 	ctx, cancel := context.WithCancel(t.Context())
-	looks := make(chan struct{})
-	probe := func() {
-		w.probe(ctx, time.Minute)
-		looks <- struct{}{}
-	}
-	go probe()
-	go probe()
+	looks := make(chan bool)
+	look := func() { looks <- p.answers(ctx, time.Minute) }
+	go look()
+	go look()
 	select {
 	case <-looks:
 		t.Fatal("a look ended without an answer")
 	case <-time.After(50 * time.Millisecond):
 	}
-	if w.silence() < time.Hour {
-		t.Error("silence was taken for an answer")
-	}
 	close(release)
-	<-looks
-	<-looks
-	if w.silence() > time.Minute {
-		t.Error("a late answer was not taken for one")
+	for range 2 {
+		if !<-looks {
+			t.Error("a late answer was not taken for one")
+		}
 	}
 	cancel()
-	w.last = time.Now().Add(-time.Hour)
-	w.probe(ctx, time.Minute)
-	if w.silence() < time.Hour {
+	if p.answers(ctx, time.Minute) {
 		t.Error("an attempt that could not be made was taken for an answer")
 	}
 }
