@@ -22,14 +22,17 @@ func cassandraEntry() entry {
 			parameters: cassandraParameters(),
 		},
 		footprint: Footprint{Start: 25 * time.Second, Empty: 150 << 20},
+		settings:  cassandraSettings,
 		start: func(ctx context.Context, s Spec, e environment) (product, error) {
 			return cassandra.Start(ctx, cassandra.Options{
 				Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs,
-				Heap: cassandraHeap(s), CommitLog: s.Options["commitlog"], Settings: s.settings(": "),
+				Heap: cassandraHeap(s), CommitLog: s.Options["commitlog"], Settings: cassandraSettings(s),
 			})
 		},
 	}
 }
+
+func cassandraSettings(s Spec) []string { return s.settings(": ") }
 
 // cassandraParameters are the keys of cassandra.yaml, whose values are YAML.
 func cassandraParameters() parameters {

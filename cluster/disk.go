@@ -101,6 +101,16 @@ func (c *Cluster) addDisk(ctx context.Context, at *machine.Machine) error {
 	return nil
 }
 
+// addDisks gives each node's machine a disk of its own, if the spec asks for it.
+func (c *Cluster) addDisks(ctx context.Context) error {
+	for _, at := range c.machines.All() {
+		if err := c.addDisk(ctx, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // disk is a node's, or nil if it has none of its own.
 func (n *Node) disk() nodeDisk {
 	n.cluster.mu.Lock()

@@ -29,6 +29,7 @@ func mariadbEntry() entry {
 			parameters: mariadbParameters(),
 		},
 		footprint: Footprint{Start: 5 * time.Second, Empty: 300 << 20},
+		settings:  mariadbSettings,
 		start:     startMariaDB,
 	}
 }
@@ -36,7 +37,7 @@ func mariadbEntry() entry {
 func startMariaDB(ctx context.Context, s Spec, e environment) (product, error) {
 	o := mariadb.Options{
 		Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs,
-		CacheSize: mariadbCache(s), MyRocks: s.Options["engines"] == bothEngines, Settings: append(mariadbFlush(s), s.settings("=")...),
+		CacheSize: mariadbCache(s), MyRocks: s.Options["engines"] == bothEngines, Settings: mariadbSettings(s),
 	}
 	failover := s.duration("failover")
 	switch s.replication(replicationGalera) {
@@ -54,7 +55,8 @@ func startMariaDB(ctx context.Context, s Spec, e environment) (product, error) {
 
 // mariadbParameters are MariaDB's, as mariadbd takes them.
 func mariadbParameters() parameters {
-	return parameters{example: "innodb_io_capacity=2000", check: checkReplication, ours: []ourParameters{
+	return parameters{example: "innodb_io_capacity=2000", check: checkReplication, judged: []string{"innodb_flush_log_*", "innodb_flush_method", "innodb_doublewrite", "rocksdb_flush_log_*", "sync_binlog",
+		"tx_isolation", "transaction_isolation", "innodb_snapshot_isolation", "wsrep_sync_wait", "wsrep_causal_reads", "rpl_semi_sync_*"}, ours: []ourParameters{
 		{[]string{"port", "bind_address", "socket", "skip_networking", "extra_port", "skip_name_resolve", "require_secure_transport"}, "by them it reaches the server"},
 		{[]string{"datadir", "tmpdir", "pid_file", "user", "chroot", "basedir", "defaults*", "no_defaults", "print_defaults"}, "each node has a folder of its own"},
 		{[]string{"init_file", "skip_grant*", "bootstrap", "help", "version", "install", "gdb"}, "it starts the server and makes its user"},
@@ -66,6 +68,9 @@ func mariadbParameters() parameters {
 		{[]string{"loose*"}, "with it a wrong name would pass"},
 	}}
 }
+
+// mariadbSettings are what the servers are told beside the cache.
+func mariadbSettings(s Spec) []string { return append(mariadbFlush(s), s.settings("=")...) }
 
 // mariadbFlush is when a commit waits for the disk, of both engines.
 func mariadbFlush(s Spec) (settings []string) {

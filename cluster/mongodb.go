@@ -3,8 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"assay/cluster/mongodb"
@@ -26,17 +24,17 @@ func mongodbEntry() entry {
 			parameters: mongodbParameters(),
 		},
 		footprint: Footprint{Start: 3 * time.Second, Empty: 320 << 20},
+		settings:  mongodbSettings,
 		start: func(ctx context.Context, s Spec, e environment) (product, error) {
 			election := s.duration("election")
 			var args []string
 			if shutdown := s.duration("shutdown"); shutdown > 0 {
 				args = []string{"--setParameter", fmt.Sprintf("shutdownTimeoutMillisForSignaledShutdown=%d", shutdown.Milliseconds())}
 			}
-			parameters, config := mongodbSettings(s)
 			return mongodb.Start(ctx, mongodb.Options{
 				Programs: e.programs, Nodes: s.Nodes, Arbiters: s.Arbiters, Machines: e.machines,
 				Dir: e.dir, LogDir: e.logs, ElectionTimeout: election, Heartbeat: election / 4,
-				CacheSize: mongodbCache(s), OplogSize: s.size("oplog"), Args: append(args, parameters...), Config: config,
+				CacheSize: mongodbCache(s), OplogSize: s.size("oplog"), Args: args, Settings: mongodbSettings(s),
 			})
 		},
 	}
@@ -45,30 +43,20 @@ func mongodbEntry() entry {
 // mongodbParameters are what mongod takes by --setParameter, and, with dots in their names,
 // the keys of its configuration file.
 func mongodbParameters() parameters {
-	return parameters{example: "wiredTigerConcurrentWriteTransactions=64 or set.storage.journal.commitIntervalMs=50", ours: []ourParameters{
-		{[]string{"net.*"}, "by them it reaches the server"},
-		{[]string{"storage.dbPath", "processManagement.*"}, "each node has a folder of its own"},
-		{[]string{"systemLog.*"}, "it keeps what the server writes to its standard output"},
-		{[]string{"storage.wiredTiger.engineConfig.cacheSizeGB"}, "cache=SIZE says it"},
-		{[]string{"replication.oplogSizeMB"}, "oplog=SIZE says it"},
-		{[]string{"replication.*", "sharding.*"}, "by them it makes the replica set"},
-		{[]string{"security.*", "clusterAuthMode", "authenticationMechanisms"}, "the set has no access control"},
-		{[]string{"setParameter.*"}, "the parameter itself is meant, without setParameter before it"},
-	}}
+	return parameters{example: "wiredTigerConcurrentWriteTransactions=64 or set.storage.journal.commitIntervalMs=50",
+		judged: []string{"storage.journal.*", "storage.syncPeriodSecs", "journalCommitInterval", "syncdelay", "enableMajorityReadConcern"}, ours: []ourParameters{
+			{[]string{"net.*"}, "by them it reaches the server"},
+			{[]string{"storage.dbPath", "processManagement.*"}, "each node has a folder of its own"},
+			{[]string{"systemLog.*"}, "it keeps what the server writes to its standard output"},
+			{[]string{"storage.wiredTiger.engineConfig.cacheSizeGB"}, "cache=SIZE says it"},
+			{[]string{"replication.oplogSizeMB"}, "oplog=SIZE says it"},
+			{[]string{"replication.*", "sharding.*"}, "by them it makes the replica set"},
+			{[]string{"security.*", "clusterAuthMode", "authenticationMechanisms"}, "the set has no access control"},
+			{[]string{"setParameter.*"}, "the parameter itself is meant, without setParameter before it"},
+		}}
 }
 
-// mongodbSettings are the spec's parameters: arguments of mongod, and the lines of its
-// configuration file. A value in quotes is read as what the key wants.
-func mongodbSettings(s Spec) (args, config []string) {
-	for _, p := range s.Parameters {
-		if strings.Contains(p.Name, ".") {
-			config = append(config, p.Name+": "+strconv.Quote(p.Value))
-		} else {
-			args = append(args, "--setParameter", p.Name+"="+p.Value)
-		}
-	}
-	return args, config
-}
+func mongodbSettings(s Spec) []string { return s.settings("=") }
 
 // mongodbCache is the size of WiredTiger's cache: what the spec asks for, or what mongod
 // would take on a machine with the node's memory, which is half of the memory above 1

@@ -10,7 +10,7 @@ import (
 	"assay/cluster/server"
 )
 
-// Node is one server of a cluster. Its methods are safe for concurrent use.
+// Node is one server of a cluster, or of those beside its nodes. Its methods are safe for concurrent use.
 type Node struct {
 	cluster *Cluster
 	server  *server.Node
@@ -18,7 +18,7 @@ type Node struct {
 	arbiter bool
 }
 
-// Name is "n1", "n2" and so on, or PoolerName.
+// Name is "n1", "n2" and so on; of a server beside the nodes its role.
 func (n *Node) Name() string { return n.machine.Name() }
 
 // Number is its place among the nodes of its product, from 0.
@@ -26,6 +26,9 @@ func (n *Node) Number() int { return n.server.Number }
 
 // Machine is where it lives.
 func (n *Node) Machine() *machine.Machine { return n.machine }
+
+// Role is one of Roles for a server beside the nodes, and empty for a node.
+func (n *Node) Role() string { return RoleOf(n.Name()) }
 
 // Arbiter reports whether the node only votes.
 func (n *Node) Arbiter() bool { return n.arbiter }

@@ -19,6 +19,9 @@ type parameters struct {
 	// ours are those that assay itself relies on, with the reason for which they cannot be
 	// set. One that ends in a star stands for all that begin so.
 	ours []ourParameters
+	// judged are those that decide what an acknowledgement is worth or what a transaction
+	// sees: they can be set, and not changed while the database works. Names as in ours.
+	judged []string
 	// check says why these cannot be set together, or in such a cluster; empty if they
 	// can. Nil allows all.
 	check func(s Spec) (want string)
@@ -49,13 +52,18 @@ func (p parameters) refuses(product, name string) (want string) {
 	}
 	for _, o := range p.ours {
 		for _, ours := range o.names {
-			beginning, all := strings.CutSuffix(ours, "*")
-			if all && strings.HasPrefix(plainName(name), plainName(beginning)) || plainName(name) == plainName(ours) {
+			if meant(ours, name) {
 				return "another parameter, since assay itself sets " + name + ": " + o.reason
 			}
 		}
 	}
 	return ""
+}
+
+// meant reports whether a parameter is the one of a list, which may end in a star.
+func meant(ours, name string) bool {
+	beginning, all := strings.CutSuffix(ours, "*")
+	return all && strings.HasPrefix(plainName(name), plainName(beginning)) || plainName(name) == plainName(ours)
 }
 
 // setParameter takes one parameter; it returns what is wanted instead if it cannot.

@@ -5,26 +5,26 @@ import (
 	"errors"
 	"path/filepath"
 
-	"assay/cluster/machine"
 	"assay/cluster/pgbouncer"
 	"assay/cluster/server"
 )
 
-// PoolerName is what the pooler is called where nodes have names.
-const PoolerName = "pooler"
-
-// pooled is a product whose clients come through a pooler. The pooler goes by the number
-// behind those of the nodes.
+// pooled is a product whose clients come through a pooler.
 type pooled struct {
 	product
 	front *pgbouncer.Pooler
 	nodes int
 }
 
+// poolerRole is PgBouncer before the nodes, where the spec asks for it.
+func poolerRole(example string) role {
+	return role{name: RolePooler, example: example, present: func(s Spec) bool { return s.Options["pooler"] != "" }}
+}
+
 // newPooler makes the pooler that a spec asks for; it is not started yet.
 func newPooler(s Spec, e environment, password string) (*pgbouncer.Pooler, error) {
 	return pgbouncer.New(pgbouncer.Options{
-		Programs: e.programs, Dir: filepath.Join(e.logs, PoolerName), Log: filepath.Join(e.logs, "pgbouncer.log"), Number: s.Nodes,
+		Programs: e.programs, Dir: filepath.Join(e.logs, RolePooler), Log: filepath.Join(e.logs, "pgbouncer.log"), Number: s.Nodes + s.Arbiters,
 		User: postgresUser, Password: password, Mode: s.Options["pool_mode"], Size: s.count("pool_size"), Clients: postgresConnections,
 		Silence: s.duration("failover"), Announce: e.announce,
 	})
@@ -40,11 +40,19 @@ func (p pooled) Address() string {
 }
 
 func (p pooled) Restart(ctx context.Context, i int, env ...string) error {
-	if i == p.nodes {
+	if i == p.front.Number {
 		return p.front.Restart(ctx, env...)
 	}
 	return p.product.Restart(ctx, i, env...)
 }
+
+// Parameter implements telling.
+func (p pooled) Parameter(ctx context.Context, i int, name string) (string, error) {
+	return parameterOf(ctx, p.product, i, name)
+}
+
+// HandOver implements yielding.
+func (p pooled) HandOver(ctx context.Context, i int) error { return handOver(ctx, p.product, i) }
 
 // Settled also wants the pooler to lead to a server that takes writes, if it runs.
 func (p pooled) Settled(ctx context.Context) error {
@@ -57,28 +65,8 @@ func (p pooled) Settled(ctx context.Context) error {
 
 func (p pooled) Close() error { return errors.Join(p.front.Close(), p.product.Close()) }
 
-// enterPooler gives the pooler its place, if there is one. It lives here, without limits.
-func (c *Cluster) enterPooler() error {
-	p, is := c.product.(pooled)
-	if !is {
-		return nil
-	}
-	here, err := machine.Loopback(machine.Options{ID: c.id, Names: []string{PoolerName}})
-	if err != nil {
-		return err
-	}
-	c.pooler = &Node{cluster: c, server: p.front.Node, machine: here.All()[0]}
-	return nil
-}
-
-// Servers are the Nodes and, if there is one, the pooler before them.
-func (c *Cluster) Servers() []*Node {
-	all := c.Nodes()
-	if c.pooler != nil {
-		all = append(all, c.pooler)
-	}
-	return all
-}
+// Beside implements accompanied.
+func (p pooled) Beside() []*server.Node { return []*server.Node{p.front.Node} }
 
 // Pooling says how a pooler shares connections.
 type Pooling struct {

@@ -17,8 +17,8 @@ import (
 // has become it while the pooler was down.
 func TestPoolerInFrontOfAPrimary(t *testing.T) {
 	c := startCluster(t, "postgres:2,failover=1s,pooler=pgbouncer,pool_size=5")
-	front := c.Node(PoolerName)
-	if front == nil || slices.Contains(c.Nodes(), front) || len(c.Servers()) != 3 || !front.Member() || front.Name() != PoolerName {
+	front := c.Node(RolePooler)
+	if front == nil || slices.Contains(c.Nodes(), front) || len(c.Servers()) != 3 || !front.Member() || front.Name() != RolePooler {
 		t.Fatalf("%+v among %v", front, c.Servers())
 	}
 	if p := c.Pooling(); p == nil || p.Address != front.Address() || p.Mode != "transaction" || p.Size != 5 || !strings.Contains(p.Program, "PgBouncer") {
@@ -56,7 +56,7 @@ func TestPoolerInFrontOfAPrimary(t *testing.T) {
 	writes()
 	expect.NoError(t, primary.Start(timeLimit(t)), c.Settled(timeLimit(t)))
 	r := recordOf(t, c.ID())
-	if len(r.Nodes) != 3 || r.Nodes[2].Name != PoolerName || r.Nodes[2].Process.PID != front.PID() {
+	if len(r.Nodes) != 3 || r.Nodes[2].Name != RolePooler || r.Nodes[2].Process.PID != front.PID() {
 		t.Errorf("the record has %+v", r.Nodes)
 	}
 	expect.NoError(t, c.Close())

@@ -33,9 +33,10 @@ func postgresEntry() entry {
 				{name: "pool_size", want: "pool_size=NUMBER of connections to the primary, with pooler=pgbouncer, such as 20", needs: "pooler", check: aCount},
 			},
 			parameters: postgresParameters(),
+			roles:      []role{poolerRole("postgres:3,pooler=pgbouncer")},
 		},
 		footprint: Footprint{Start: 2 * time.Second, Empty: 120 << 20},
-		start:     startPostgres, clear: postgres.Clear,
+		start:     startPostgres, settings: postgresSettings, clear: postgres.Clear,
 	}
 }
 
@@ -50,6 +51,7 @@ func postgresParameters() parameters {
 				"by them it leads the standbys (standby= says whom a commit waits for)"},
 			{[]string{"wal_sender_timeout", "wal_receiver_timeout"}, "they follow from failover="},
 		},
+		judged: []string{"fsync", "full_page_writes", "synchronous_commit", "wal_writer_delay", "wal_sync_method", "default_transaction_*", "zero_damaged_pages"},
 		check: func(s Spec) string {
 			for _, p := range s.Parameters {
 				if s.Nodes > 1 && plainName(p.Name) == "synchronous_commit" {

@@ -49,6 +49,9 @@ type entry struct {
 	topology
 	footprint Footprint
 	start     func(context.Context, Spec, environment) (product, error)
+	// settings are what the nodes' servers are told by a spec, in the product's form
+	// (server.Node.Adjust); nil if they have no parameters.
+	settings func(Spec) []string
 	// clear takes away what killed servers with their data below folder have
 	// left outside of it; nil if they leave nothing.
 	clear func(ctx context.Context, folder string) error

@@ -30,7 +30,7 @@ type Record struct {
 	Started time.Time `json:"started"`
 	// Address is the database's URL with its password; empty until it works.
 	Address string `json:"address,omitempty"`
-	// Nodes are the nodes, and the pooler if there is one.
+	// Nodes are the nodes, and the servers beside them.
 	Nodes []NodeRecord `json:"nodes,omitempty"`
 	// Network says why the nodes have no network of their own, empty if they
 	// have.

@@ -46,7 +46,7 @@ type Cluster struct {
 	// noNetwork says why nodes have no network of their own; nil if they have.
 	noNetwork error
 
-	pooler  *Node    // that stands before the nodes; nil without one
+	beside  []*Node  // the servers beside the nodes; they do not change once the cluster runs
 	backups *Backups // nil where there is no way to make any
 
 	mu    sync.Mutex
@@ -89,7 +89,7 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 	for i, m := range c.machines.All() {
 		c.enter(&Node{cluster: c, server: started.Node(i), machine: m, arbiter: i >= spec.Nodes})
 	}
-	if err := c.enterPooler(); err != nil {
+	if err := c.enterBeside(entry.topology); err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", spec, err), c.Close())
 	}
 	if err := errors.Join(c.record(o.Kept), c.syncDisks()); err != nil {
@@ -109,8 +109,8 @@ func (c *Cluster) open(ctx context.Context, o Options) (err error) {
 	if err = c.record(o.Kept); err == nil {
 		err = c.makeMachines()
 	}
-	for i := 0; err == nil && i < len(c.machines.All()); i++ {
-		err = c.addDisk(ctx, c.machines.All()[i])
+	if err == nil {
+		err = c.addDisks(ctx)
 	}
 	if err != nil {
 		return errors.Join(err, c.Close())
@@ -181,7 +181,7 @@ func (c *Cluster) leave(n *Node) {
 	c.nodes = slices.DeleteFunc(c.nodes, func(m *Node) bool { return m == n })
 }
 
-// Node returns the member of this name, or the pooler; nil if there is none.
+// Node returns the member of this name, or the server beside the nodes; nil if there is none.
 func (c *Cluster) Node(name string) *Node {
 	for _, n := range c.Servers() {
 		if n.Name() == name {

@@ -31,6 +31,17 @@ func (s single) Restart(ctx context.Context, _ int, env ...string) error {
 	return s.oneServer.Restart(ctx, env...)
 }
 
+// Parameter implements telling.
+func (s single) Parameter(ctx context.Context, _ int, name string) (string, error) {
+	server, tells := s.oneServer.(interface {
+		Parameter(ctx context.Context, name string) (string, error)
+	})
+	if !tells {
+		return "", errors.New("assay knows no way to do it")
+	}
+	return server.Parameter(ctx, name)
+}
+
 // Settled does not wait for a server that has ended.
 func (s single) Settled(ctx context.Context) error {
 	if !s.Running() {

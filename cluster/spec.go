@@ -67,6 +67,8 @@ type topology struct {
 	options  []option
 	// parameters are the server's own that can be set beside the options.
 	parameters parameters
+	// roles are the servers beside the nodes.
+	roles []role
 }
 
 // option is one of a product's own options.

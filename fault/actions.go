@@ -12,9 +12,9 @@ import (
 // Actions returns all actions in the order in which help shows them.
 func Actions() []Action {
 	return []Action{
-		kill(), stop(), restart(), pause(), isolate(), partition(), flaky(), slowDisk(), slowCPU(), clock(), grow(), remove(),
-		powerCut(), fsyncError(), diskFull(), readError(), bitFlip(), backup(), restoreBackup(),
-		evict(), containerKill(), podFailure(), delay(), bandwidth(), ioDelay(), stressCPU(), stressMemory(),
+		kill(), stop(), restart(), rollingRestart(), pause(), isolate(), partition(), flaky(), slowDisk(), slowCPU(), clock(), grow(), remove(),
+		powerCut(), fsyncError(), diskFull(), readError(), bitFlip(), ioDelay(), slowFsync(), diskStall(), backup(), restoreBackup(),
+		evict(), containerKill(), podFailure(), delay(), bandwidth(), stressCPU(), stressMemory(),
 	}
 }
 
@@ -22,9 +22,10 @@ func Actions() []Action {
 // that act by the same means.
 type Action struct {
 	Name string
-	// Value is what may follow the name behind "="; its Form is empty if nothing may.
+	// Value is what may follow the name behind "=", or as a word of its own; its Form is empty if
+	// nothing may.
 	Value Value
-	// Targets are what it can be done to.
+	// Targets are what it can be done to; the only one need not be said.
 	Targets []string
 	// Effect is what it does, in a line.
 	Effect string
@@ -121,8 +122,8 @@ func (a Action) Summary() string {
 	return a.Effect
 }
 
-// processTargets are those of an action that acts on processes alone.
-func processTargets() []string { return append(nodeTargets(), TargetPooler) }
+// serverTargets are those of an action that can be done to servers beside the nodes, too.
+func serverTargets() []string { return append(nodeTargets(), cluster.Roles()...) }
 
 // Lookup finds the action of a name.
 func Lookup(name string) (Action, bool) {

@@ -10,6 +10,7 @@ import (
 // member is a node as far as the choice goes.
 type member struct {
 	name    string
+	role    string // of a server beside the nodes; empty for a node
 	arbiter bool
 	labels  map[string]string // of a pod
 }
@@ -58,15 +59,17 @@ func choose(f Fault, members []member, primary string, random *rand.Rand) (choic
 	if a, _ := Lookup(f.Action); a.choose != nil {
 		return a.choose(f.Target, members, primary, random)
 	}
-	if f.Target == TargetPooler {
-		return choice{nodes: []string{TargetPooler}}, nil
-	}
 	all, _ := sides(f.Target)
 	if len(all) != 1 {
 		return choice{}, fmt.Errorf("%s knows no target %q", f.Action, f.Target)
 	}
 	nodes, err := all[0].choose(members, primary, random)
 	return choice{nodes: nodes}, err
+}
+
+// ofRole are the members of a role, those of the empty one the nodes.
+func ofRole(role string, members []member) []member {
+	return slices.DeleteFunc(slices.Clone(members), func(m member) bool { return m.role != role })
 }
 
 // holders are the names of the nodes that hold data.

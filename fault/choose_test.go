@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/cluster"
 	"assay/internal/expect"
 )
 
@@ -226,5 +227,36 @@ func TestCheckTarget(t *testing.T) {
 	}
 	if err := checkTarget(parse(t, "kill secondary")[0], nodes(1, 1)); err == nil {
 		t.Error("a secondary beside one node and an arbiter")
+	}
+}
+
+// TestRoles: a server beside the nodes is meant by its role alone, and nodes never by it.
+func TestRoles(t *testing.T) {
+	members := append(nodes(3, 0), member{name: cluster.RolePooler, role: cluster.RolePooler})
+	for text, want := range map[string]string{
+		"kill pooler": "pooler", "kill all": "n1,n2,n3", "kill 3": "n1,n2,n3", "kill 100%": "n1,n2,n3", "rolling-restart": "n1,n2,n3",
+		"partition one": "n2", "partition primary,all": "n2", "kill primary": "n2",
+	} {
+		f := parse(t, text)[0]
+		expect.NoError(t, checkTarget(f, members))
+		c, err := choose(f, members, "n2", randomness(1, Occurrence{}))
+		if got := strings.Join(c.nodes, ","); err != nil || got != want {
+			t.Errorf("%s chose %s, %v; want %s", text, got, err, want)
+		}
+	}
+	for seed := range uint64(50) {
+		for _, text := range []string{"kill any", "kill secondary", "kill 2", "partition halves"} {
+			c, err := choose(parse(t, text)[0], members, "n2", randomness(seed, Occurrence{}))
+			if err != nil || slices.Contains(c.affected(), cluster.RolePooler) {
+				t.Fatalf("%s chose %v, %v", text, c.affected(), err)
+			}
+		}
+	}
+	if err := checkTarget(parse(t, "kill pooler")[0], nodes(3, 0)); err == nil || !strings.Contains(err.Error(), "the cluster has no pooler") ||
+		!strings.Contains(err.Error(), "--cluster postgres:3,pooler=pgbouncer") {
+		t.Errorf("a pooler that is not there: %v", err)
+	}
+	if err := checkTarget(parse(t, "partition halves")[0], members[2:]); err == nil {
+		t.Error("one node and a pooler are parted")
 	}
 }

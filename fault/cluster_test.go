@@ -94,6 +94,8 @@ var real = []struct{ fault, proof, healing string }{
 	{"kill primary at 0s for 300ms", "refuses connections", "serves again"},
 	{"stop n2 at 0s for 300ms", "gone", "serves again"},
 	{"restart secondary at 0s", "gone", "serves again"},
+	{"rolling-restart cluster at 0s", "in step after", "port 27017 answers"},
+	{"rolling-restart set.wiredTigerConcurrentWriteTransactions=64 cluster at 0s", "wiredTigerConcurrentWriteTransactions is 64 and was ", "port 27017 answers"},
 	{"pause all at 0s for 300ms", "stopped", "go on"},
 	{"isolate primary at 0s for 3s", "packets dropped", "port 27017 answers"},
 	{"isolate=clients n3 at 0s for 300ms", "dropped", "port 27017 answers"},
@@ -235,12 +237,15 @@ func TestValidateOnLoopback(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "mongodb:1,network=loopback")
 	for text, want := range map[string]any{
-		"kill primary":       nil,
-		"pause all":          nil,
-		"slowcpu=0.5 any":    nil,
-		"clock any":          nil,
-		"kill n2":            new(*TargetError),
-		"kill pooler":        new(*TargetError),
+		"kill primary":                   nil,
+		"pause all":                      nil,
+		"slowcpu=0.5 any":                nil,
+		"clock any":                      nil,
+		"kill n2":                        new(*TargetError),
+		"kill pooler":                    new(*TargetError),
+		"rolling-restart":                nil,
+		"rolling-restart set.net.port=1": new(*cluster.SpecError), // assay's own
+		"rolling-restart set.journalCommitInterval=1": new(*cluster.SpecError), // what is judged
 		"kill secondary":     new(*TargetError),
 		"partition halves":   new(*TargetError),
 		"isolate any":        new(*UnavailableError),

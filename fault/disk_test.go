@@ -76,6 +76,9 @@ func TestDisksFail(t *testing.T) {
 		{"disk-full n1 at 0s for 300ms", "no space left on device", "its disk works again"},
 		{"read-error=base/*/* n1 at 0s for 300ms", "base/", "its disk works again"},
 		{"bit-flip=PG_VERSION any at 0s for 100ms", "PG_VERSION was 0x", "the byte is what it was"},
+		{"io-delay=20ms n1 at 0s for 1s", "kept waiting, ", "as quick as before"},
+		{"slow-fsync=200ms primary at 0s for 2s", "kept waiting", "as quick as before"},
+		{"disk-stall n1 at 0s for 1s", "kept waiting", "as quick as before"},
 		{"power-cut=torn all at 0s for 50ms", "input/output error", "are lost"},
 	} {
 		faults := parse(t, test.fault)
@@ -124,6 +127,7 @@ func TestWhichDisksFaultsTake(t *testing.T) {
 	for fault, want := range map[string]string{
 		"power-cut n1": cluster.DiskImage, "power-cut=some n1": cluster.DiskFaulty, "kill n1": "",
 		"fsync-error n1": cluster.DiskFaulty, "disk-full n1": cluster.DiskFaulty, "read-error n1": cluster.DiskFaulty, "bit-flip n1": cluster.DiskFaulty,
+		"io-delay n1": cluster.DiskFaulty, "slow-fsync n1": cluster.DiskFaulty, "disk-stall n1": cluster.DiskFaulty,
 	} {
 		spec, err := cluster.ParseSpec("postgres:1")
 		expect.NoError(t, err)
@@ -141,7 +145,7 @@ func TestWhichDisksFaultsTake(t *testing.T) {
 func TestDisksThatDoNotFailAreRefused(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "postgres:1,network=loopback")
-	for _, text := range []string{"fsync-error n1", "disk-full n1", "read-error n1", "bit-flip n1"} {
+	for _, text := range []string{"fsync-error n1", "disk-full n1", "read-error n1", "bit-flip n1", "io-delay n1", "slow-fsync n1", "disk-stall n1"} {
 		var unavailable *UnavailableError
 		err := Validate(t.Context(), parse(t, text), Servers(c))
 		if !errors.As(err, &unavailable) || !strings.Contains(err.Error(), "disk=faulty") {
@@ -153,17 +157,49 @@ func TestDisksThatDoNotFailAreRefused(t *testing.T) {
 func TestParseDiskFaults(t *testing.T) {
 	for _, text := range []string{
 		"power-cut=torn all at 3s", "fsync-error=old primary", "fsync-error=new n2 every 10s for 2s", "disk-full any",
-		"read-error=*.ibd n1", "bit-flip=base/*/* secondary at 1s for 4s",
+		"read-error=*.ibd n1", "bit-flip=base/*/* secondary at 1s for 4s", "io-delay=1m30s any", "slow-fsync=2s primary at 1s for 4s", "disk-stall all for ever",
 	} {
 		f, err := Parse(text)
 		if err != nil || f.String() != text {
 			t.Errorf("%s: %s, %v", text, f, err)
 		}
 	}
-	for _, text := range []string{"power-cut=all n1", "fsync-error=maybe n1", "disk-full=1GiB n1", "read-error=[ n1", "bit-flip= n1"} {
+	for _, text := range []string{"power-cut=all n1", "fsync-error=maybe n1", "disk-full=1GiB n1", "read-error=[ n1", "bit-flip= n1", "io-delay=0s n1", "slow-fsync=2 n1", "disk-stall=1s n1"} {
 		var wrong *ParseError
 		if _, err := Parse(text); !errors.As(err, &wrong) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
+}
+
+// TestAPrimaryWhoseDiskIsSlow is not dead for those who watch it: a server whose syncs take
+// seconds answers their questions. What becomes of it is told.
+func TestAPrimaryWhoseDiskIsSlow(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, "postgres:2,failover=2s,disk=faulty")
+	keepWriting(t, c)
+	done, err := Run(t.Context(), Servers(c), parse(t, "slow-fsync=3s primary at 0s for 8s"), Plan{Seed: 3}, &recording{})
+	if err != nil || len(done) != 1 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if i := done[0]; !i.Proven || !i.Healed || i.Primary == "" || i.PrimaryStayed == (i.NewPrimary != "") {
+		t.Errorf("%+v", i)
+	}
+	checkWhole(t, c)
+}
+
+// TestAServerOnAStalledDiskIsKilled: it is gone at once, and comes back when the disk does.
+func TestAServerOnAStalledDiskIsKilled(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, "mongodb:1,shutdown=100ms,disk=faulty")
+	done, err := Run(t.Context(), Servers(c), parse(t, "disk-stall n1 at 0s for 2s", "kill n1 at 1s for 3s"), Plan{Seed: 3}, &recording{})
+	if err != nil || len(done) != 2 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	for _, i := range done {
+		if !i.Proven || !i.Healed || i.Problem != "" {
+			t.Errorf("%+v", i)
+		}
+	}
+	checkWhole(t, c)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func kill() Action {
-	return Action{Name: "kill", Targets: processTargets(), Lasts: true, Kills: true, part: partProcess, state: "down", silences: true, restarts: true,
+	return Action{Name: "kill", Targets: serverTargets(), Lasts: true, Kills: true, part: partProcess, state: "down", silences: true, restarts: true,
 		Effect: "ends the server as a power cut would; healing starts it again",
 		on:     ending(func(_ context.Context, n *cluster.Node) error { return n.Kill() }),
 		Pods:   "deletes the pod without any grace; whoever made the pod makes it again at once, whatever for says, so that for ever is refused",
@@ -19,7 +19,7 @@ func kill() Action {
 }
 
 func stop() Action {
-	return Action{Name: "stop", Targets: processTargets(), Lasts: true, part: partProcess, state: "down", silences: true, restarts: true,
+	return Action{Name: "stop", Targets: serverTargets(), Lasts: true, part: partProcess, state: "down", silences: true, restarts: true,
 		Effect: "has the server end in order; healing starts it again",
 		on:     ending(stopServer),
 		Pods:   "deletes the pod, whose containers have their time to end; whoever made the pod makes it again, whatever for says, so that for ever is refused",
@@ -29,7 +29,7 @@ func stop() Action {
 func stopServer(ctx context.Context, n *cluster.Node) error { return n.Stop(ctx) }
 
 func restart() Action {
-	return Action{Name: "restart", Targets: processTargets(), part: partProcess, state: "down", silences: true, restarts: true,
+	return Action{Name: "restart", Targets: serverTargets(), part: partProcess, state: "down", silences: true, restarts: true,
 		Effect: "has the server end in order and starts it again at once",
 		on:     ending(stopServer)}
 }

@@ -13,8 +13,6 @@ import (
 	"math"
 	"strings"
 	"time"
-
-	"assay/cluster"
 )
 
 // Targets that are no node's name.
@@ -27,8 +25,6 @@ const (
 	TargetAny = "any"
 	// TargetAll is every node, arbiters too.
 	TargetAll = "all"
-	// TargetPooler is the connection pooler before the nodes.
-	TargetPooler = cluster.PoolerName
 	// PodPrefix goes before the name of a pod.
 	PodPrefix = "pod/"
 )
@@ -38,7 +34,8 @@ type Fault struct {
 	// Action is the name of what is done.
 	Action string
 	// Target is one of the Target constants, a number of nodes, or a node's name, of a pod
-	// with PodPrefix; or what else the action can be done to.
+	// with PodPrefix; a role of the servers beside the nodes (cluster.Roles); or what else the
+	// action can be done to.
 	Target string
 	// Value is what the text says behind "=", of the type that the action takes; nil if
 	// it says nothing.
@@ -78,7 +75,7 @@ func (f Fault) String() string {
 	b.WriteString(f.Action)
 	if f.Value != nil {
 		a, _ := Lookup(f.Action)
-		b.WriteString("=" + a.Value.format(f.Value))
+		b.WriteString(a.Value.sign() + a.Value.format(f.Value))
 	}
 	b.WriteString(" " + f.Target)
 	if f.Loading {
@@ -163,6 +160,9 @@ type Injection struct {
 	// Empty if the primary was not hit or stayed, or none came in time.
 	NewPrimary      string
 	NewPrimaryAfter time.Duration
+	// PrimaryStayed is true if the fault hit Primary and did not silence it, and if no other
+	// node was seen to take writes until it was healed, when Primary did.
+	PrimaryStayed bool
 
 	// Backup is what was made, of the actions backup and restore, once it was; nil else.
 	Backup *Backup

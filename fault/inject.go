@@ -121,8 +121,9 @@ type watch struct {
 }
 
 type primaryFound struct {
-	name string
-	at   time.Time
+	name   string
+	at     time.Time
+	stayed bool // the old one took writes when all was healed, and no other before
 }
 
 // watch begins to look if the fault hits the primary. One that parts nodes may
@@ -177,11 +178,11 @@ func (w *watch) look(s System, old string, silences bool) primaryFound {
 		case errors.As(err, &none):
 			return primaryFound{}
 		case err == nil && name != old && (acted || old != ""):
-			return primaryFound{name, time.Now()}
+			return primaryFound{name: name, at: time.Now()}
 		case err == nil && acted && silences:
-			return primaryFound{name, time.Now()}
+			return primaryFound{name: name, at: time.Now()}
 		case err == nil && healed:
-			return primaryFound{}
+			return primaryFound{stayed: true}
 		}
 		sleepUntil(ctx, time.Now().Add(50*time.Millisecond))
 	}
@@ -202,7 +203,8 @@ func (w *watch) end(i *injecting) {
 	if w.found == nil {
 		return
 	}
-	if found := <-w.found; found.name != "" {
+	found := <-w.found
+	if i.PrimaryStayed = found.stayed; found.name != "" {
 		i.NewPrimary, i.NewPrimaryAfter = found.name, found.at.Sub(i.InjectedAt)
 	}
 }

@@ -74,7 +74,7 @@ func remove() Action {
 	return Action{Name: "remove", Targets: []string{TargetPrimary, TargetSecondary, TargetAny, aNode}, Lasts: true, part: partProcess, state: "removed", silences: true, restarts: true,
 		Effect: "takes the node out of the cluster in order and ends its server; healing makes it a member again, with its data",
 		fits: func(f Fault, members []member) error {
-			if len(holders(members)) < 2 {
+			if len(holders(ofRole("", members))) < 2 {
 				return &TargetError{Fault: f, Problem: "there is only one node with data, and it cannot leave", Want: "more nodes"}
 			}
 			return nil

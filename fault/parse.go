@@ -47,8 +47,12 @@ var (
 //	ACTION[=VALUE] [TARGET] [while loading] [at T | every T] [for T | for ever] [# SOURCE]
 //
 // where T is a duration with a unit, such as 20s or 1m30s. The clauses may come in
-// any order. Of an action that is done to one thing alone, which is no node, the target need
-// not be said. What lasts for ever happens once. The error is a *ParseError.
+// any order. What lasts for ever happens once. A target that is the only one that the action can
+// be done to may be left out, and some values are a word of their own:
+//
+//	rolling-restart [set.NAME=VALUE,...] [cluster] ...
+//
+// The error is a *ParseError.
 func Parse(text string) (Fault, error) {
 	p := &parser{text: text, fault: Fault{At: -1}}
 	for _, at := range words().FindAllStringIndex(text, -1) {
@@ -95,6 +99,9 @@ func (p *parser) parse() error {
 	if err := p.action(first); err != nil {
 		return err
 	}
+	if err := p.ownWord(); err != nil {
+		return err
+	}
 	if err := p.target(); err != nil {
 		return err
 	}
@@ -128,16 +135,29 @@ func (p *parser) action(w word) error {
 	if about.Value.Form == "" {
 		return p.fail(at-1, name+" TARGET", "%s takes no value", name)
 	}
-	var err error
-	if p.fault.Value, err = about.Value.parse(value); err != nil {
-		return p.fail(at, about.Value.want, about.Value.wrong, value)
+	return p.value(word{value, at})
+}
+
+func (p *parser) value(w word) (err error) {
+	if p.fault.Value, err = p.about.Value.parse(w.text); err != nil {
+		return p.fail(w.at, p.about.Value.want, p.about.Value.wrong, w.text)
 	}
 	return nil
 }
 
+// ownWord reads a value that is a word of its own, if there is one.
+func (p *parser) ownWord() error {
+	begins := p.about.Value.begins
+	if begins == "" || p.fault.Value != nil || len(p.words) == 0 || !strings.HasPrefix(p.words[0].text, begins) {
+		return nil
+	}
+	w, _ := p.next()
+	return p.value(w)
+}
+
 func (p *parser) target() error {
-	if targets := p.about.Targets; len(targets) == 1 && (len(p.words) == 0 || slices.Contains(clauses(), p.words[0].text)) {
-		p.fault.Target = targets[0]
+	if only := p.about.Targets; len(only) == 1 && (len(p.words) == 0 || isClause(p.words[0].text)) {
+		p.fault.Target = only[0]
 		return nil
 	}
 	w, found := p.next()
@@ -153,8 +173,10 @@ func (p *parser) target() error {
 	return nil
 }
 
-// clauses are the words that clauses begin with.
-func clauses() []string { return []string{"while", "at", "every", "for"} }
+// isClause reports whether a word begins a clause.
+func isClause(word string) bool {
+	return slices.Contains([]string{"while", "at", "every", "for"}, word)
+}
 
 // clause reads while loading, at T, every T or for T, in any order and each once.
 func (p *parser) clause(w word, seen map[string]bool) error {

@@ -32,14 +32,14 @@ func partition() Action {
 		Effect: "drops packets between nodes, of all or of two sides; clients reach all of them, and the nodes of neither side see both",
 		choose: choosePartition,
 		fits: func(f Fault, members []member) error {
-			least := leastNodes(f.Target)
+			least, nodes := leastNodes(f.Target), len(ofRole("", members))
 			if all, _ := sides(f.Target); len(all) == 2 && all[0].word == TargetSecondary && all[1] == all[0] {
 				least++ // the primary is on no side
 			}
-			if len(members) >= least {
+			if nodes >= least {
 				return nil
 			}
-			return &TargetError{Fault: f, Problem: fmt.Sprintf("with %d nodes it parts nobody", len(members)),
+			return &TargetError{Fault: f, Problem: fmt.Sprintf("with %d nodes it parts nobody", nodes),
 				Want: fmt.Sprintf("at least %d nodes, or another shape", least)}
 		},
 		check: checkNetwork,
@@ -72,7 +72,7 @@ func partitionServers(t task) (injector, error) {
 
 // choosePartition chooses who is parted from whom.
 func choosePartition(shape string, members []member, primary string, random *rand.Rand) (choice, error) {
-	all := names(members)
+	all := names(ofRole("", members))
 	if pair, oneway := sides(shape); len(pair) == 2 {
 		return choosePair(pair, oneway, members, primary, random)
 	}

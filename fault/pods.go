@@ -42,8 +42,6 @@ func (p *Pods) check(ctx context.Context, f Fault) error {
 	all := p.pods(ctx)
 	var reason, instead string
 	switch {
-	case f.Target == TargetPooler:
-		reason, instead = "assay has started no pooler before the pods", "name the pooler's pod, pod/NAME"
 	case a.Pods == "":
 		reason, instead = "it cannot be done to pods", "assay list has those that can be"
 	case a.pods.remove != nil:

@@ -179,7 +179,7 @@ func (x *chaos) awaitPod(ctx context.Context, n *podNode) (string, error) {
 }
 
 func delay() Action {
-	return Action{Name: "delay", Value: wait(), Targets: nodeTargets(), Lasts: true, Divides: true, part: partLoss, state: "slowed",
+	return Action{Name: "delay", Value: wait(100 * time.Millisecond), Targets: nodeTargets(), Lasts: true, Divides: true, part: partLoss, state: "slowed",
 		Pods: "has every packet that leaves the pod take this much longer (Chaos Mesh)",
 		pods: podMeans{chaos: kubernetes.NetworkChaos, spec: func(f Fault, _ kubernetes.Pod) map[string]any {
 			latency := valueOf[time.Duration](f).String()
@@ -195,14 +195,6 @@ func bandwidth() Action {
 			// Rates in bps are bytes a second. What waits is at most a second's worth.
 			return map[string]any{"action": "bandwidth", "bandwidth": map[string]any{
 				"rate": strconv.FormatInt(rate, 10) + "bps", "limit": min(rate, 1<<30), "buffer": max(rate/100, 10_000)}}
-		}}}
-}
-
-func ioDelay() Action {
-	return Action{Name: "io-delay", Value: wait(), Targets: nodeTargets(), Lasts: true, part: partDisk, state: "slowed",
-		Pods: "has each operation on the files of the pod's volume take this much longer (Chaos Mesh)",
-		pods: podMeans{chaos: kubernetes.IOChaos, spec: func(f Fault, pod kubernetes.Pod) map[string]any {
-			return onVolume(pod, map[string]any{"action": "latency", "delay": valueOf[time.Duration](f).String()})
 		}}}
 }
 

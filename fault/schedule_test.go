@@ -123,6 +123,9 @@ func TestFaultsThatStandInTheWay(t *testing.T) {
 		{[]string{"restore at 9s"}, time.Minute, `"restore backup at 9s" has no backup before it`},
 		{[]string{"restore at 9s", "backup n1 at 9s"}, time.Minute, "has no backup before it"},
 		{[]string{"restore at 9s", "backup n1 at 8s"}, time.Minute, ""},
+		{[]string{"kill pooler at 5s for ever", "pause pooler at 9s"}, time.Minute, "never happens"},
+		{[]string{"kill pooler at 5s for ever", "kill all at 9s"}, time.Minute, ""},
+		{[]string{"kill all at 5s for ever", "kill pooler at 9s"}, time.Minute, ""},
 		{[]string{"kill all at 5s for ever"}, 0, "without end"},
 		{[]string{"kill all at 5s for 1m", "slowcpu all for ever"}, 0, ""},
 	} {

@@ -14,14 +14,14 @@ import (
 	"assay/cluster"
 )
 
-// Servers are the nodes of a cluster.
+// Servers are the nodes of a cluster, and the servers beside them.
 func Servers(c *cluster.Cluster) System { return servers{c} }
 
 type servers struct{ cluster *cluster.Cluster }
 
 func (s servers) members(context.Context) (all []member, _ error) {
-	for _, n := range s.cluster.Nodes() {
-		all = append(all, member{name: n.Name(), arbiter: n.Arbiter()})
+	for _, n := range s.cluster.Servers() {
+		all = append(all, member{name: n.Name(), role: n.Role(), arbiter: n.Arbiter()})
 	}
 	return all, nil
 }
@@ -54,8 +54,6 @@ func (s servers) prepare(f Fault, c choice, acquire acquirer) (injector, error) 
 func (s servers) check(_ context.Context, f Fault) error {
 	a, _ := Lookup(f.Action)
 	switch {
-	case f.Target == TargetPooler && s.cluster.Pooling() == nil:
-		return &TargetError{Fault: f, Problem: "the cluster has no pooler", Want: "--cluster postgres:3,pooler=pgbouncer, or another target"}
 	case a.on == nil:
 		return &UnavailableError{Action: f.Action, Reason: "it is done to pods only, with --kubernetes"}
 	case a.check == nil:

@@ -89,7 +89,8 @@ func slowDisk() Action {
 		Effect: "leaves the node this many bytes a second to write",
 		check: func(f Fault, c *cluster.Cluster) error {
 			if n := c.Nodes()[0]; n.HasDisk() {
-				return &UnavailableError{Action: f.Action, Reason: "each node has a disk of its own (disk=" + c.Spec().Disk + "), to which the machine's limits do not apply"}
+				return &UnavailableError{Action: f.Action, Reason: "each node has a disk of its own (disk=" + c.Spec().Disk + "), to which the machine's limits do not apply",
+					Instead: "with disk=" + cluster.DiskFaulty + ", write io-delay, slow-fsync or disk-stall"}
 			}
 			return tryLimit(f, c, limit.set(f))
 		},

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"assay/cluster"
 	"assay/cluster/kubernetes"
 )
 
@@ -29,6 +30,8 @@ func nodeTargets() []string {
 type side struct {
 	// word is one of the Target constants, a number, or a node's name.
 	word string
+	// role is one of cluster.Roles if the server beside the nodes is meant.
+	role string
 	// selector is of the labels of pods; empty for all nodes.
 	selector string
 	// count is how many nodes are meant, percent what share of them, upTo that the share is
@@ -44,6 +47,9 @@ var numberOfNodes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCom
 // parseSide reads one side; it is false for what means no nodes, such as a shape.
 func parseSide(text string) (side, bool) {
 	word, selector, selects := strings.Cut(text, "[")
+	if role := cluster.RoleOf(word); role != "" {
+		return side{word: word, role: role, named: true}, !selects
+	}
 	s := side{word: word, selector: strings.TrimSuffix(selector, "]")}
 	if selects && (!strings.HasSuffix(selector, "]") || s.selector == "" || kubernetes.CheckSelector(s.selector) != nil) {
 		return s, false
@@ -73,6 +79,8 @@ func parseSide(text string) (side, bool) {
 // kind is how a list of targets describes the side.
 func (s side) kind() string {
 	switch {
+	case s.role != "":
+		return s.role
 	case s.named:
 		return aNode
 	case s.selector != "":
@@ -118,7 +126,7 @@ func (a Action) aims(target string) bool {
 	case 1:
 		return slices.Contains(a.Targets, all[0].kind())
 	case 2:
-		return slices.Contains(a.Targets, aPair) && (all[0] != all[1] || all[0].word == TargetAny || all[0].word == TargetSecondary)
+		return slices.Contains(a.Targets, aPair) && all[0].role == "" && all[1].role == "" && (all[0] != all[1] || all[0].word == TargetAny || all[0].word == TargetSecondary)
 	}
 	return false
 }
@@ -129,12 +137,13 @@ func (f Fault) needsPrimary() bool {
 	return slices.ContainsFunc(all, func(s side) bool { return s.word == TargetPrimary || s.word == TargetSecondary })
 }
 
-// of are the members that the side's selector means.
+// of are the members that the side's role and selector mean.
 func (s side) of(members []member) []member {
+	members = ofRole(s.role, members)
 	if s.selector == "" {
 		return members
 	}
-	return slices.DeleteFunc(slices.Clone(members), func(m member) bool { return !kubernetes.Selects(s.selector, m.labels) })
+	return slices.DeleteFunc(members, func(m member) bool { return !kubernetes.Selects(s.selector, m.labels) })
 }
 
 // check tells by a *TargetError that the side means no nodes of these.
@@ -145,10 +154,16 @@ func (s side) check(f Fault, members []member) error {
 		return &TargetError{Fault: f, Problem: fmt.Sprintf(problem, a...), Want: want}
 	}
 	switch {
+	case len(selected) == 0 && s.role != "":
+		want := "another target, or with --kubernetes the pod's name"
+		if example := cluster.ExampleOf(s.role); example != "" {
+			want = "--cluster " + example + ", or " + want
+		}
+		return refuse(want, "the cluster has no %s", s.role)
 	case len(selected) == 0:
 		return refuse("labels that pods have, with --kubernetes; or any, all or a number without labels", "no node has the labels %s", s.selector)
-	case s.named && !slices.Contains(names(members), s.word):
-		return refuse("one of "+joined(names(members)), "there is no node %s", s.word)
+	case s.named && !slices.Contains(names(selected), s.word):
+		return refuse("one of "+joined(names(selected)), "there is no node %s", s.word)
 	case s.word == TargetSecondary && len(withData) < 2:
 		return refuse(TargetPrimary+" or more nodes", "there is only one node with data")
 	case s.count > len(withData):
@@ -162,7 +177,8 @@ func (s side) check(f Fault, members []member) error {
 // choose picks the side's nodes, in the order of the members. primary is the one that takes
 // writes, empty if there is none or nobody knows.
 func (s side) choose(members []member, primary string, random *rand.Rand) ([]string, error) {
-	withData := holders(s.of(members))
+	members = s.of(members)
+	withData := holders(members)
 	number := s.count
 	switch {
 	case s.named:
@@ -171,7 +187,7 @@ func (s side) choose(members []member, primary string, random *rand.Rand) ([]str
 		}
 		return []string{s.word}, nil
 	case s.word == TargetAll:
-		return names(s.of(members)), nil
+		return names(members), nil
 	case s.word == TargetPrimary && primary == "":
 		return nil, errors.New("there is no primary")
 	case s.word == TargetPrimary:

@@ -78,11 +78,12 @@ func CheckSchedule(faults []Fault, duration time.Duration) error {
 func (f Fault) holds(g Fault) bool {
 	a, _ := Lookup(f.Action)
 	b, _ := Lookup(g.Action)
-	if a.part != b.part || b.choose != nil {
+	held, _ := sides(f.Target)
+	aimed, _ := sides(g.Target)
+	if a.part != b.part || b.choose != nil || len(held) != 1 || len(aimed) != 1 || held[0].role != aimed[0].role {
 		return false
 	}
-	named := f.Target == TargetPooler || nodeName().MatchString(f.Target) || podName().MatchString(f.Target)
-	return f.Target == TargetAll && g.Target != TargetPooler || named && f.Target == g.Target
+	return f.Target == TargetAll || held[0].named && f.Target == g.Target
 }
 
 // before reports whether f happens before g ever does.

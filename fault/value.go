@@ -9,16 +9,35 @@ import (
 	"assay/internal/quantity"
 )
 
-// Value is what may follow an action behind "=".
+// Value is what may follow an action, behind "=" or as a word of its own.
 type Value struct {
 	// Form is how it is written, Default what is taken without one, in words.
 	Form, Default string
 
 	standard any // what Default means
+	// begins is how each begins that stands behind the action as a word of its own; empty for
+	// those that stand behind "=".
+	begins string
 	// want is what is right, wrong the format of what is said of a text that is not.
 	want, wrong string
 	parse       func(text string) (any, error)
 	format      func(value any) string
+}
+
+// Written is an action with what stands for its value.
+func (a Action) Written() string {
+	if a.Value.Form == "" {
+		return a.Name
+	}
+	return a.Name + a.Value.sign() + a.Value.Form
+}
+
+// sign stands between an action and its value.
+func (v Value) sign() string {
+	if v.begins != "" {
+		return " "
+	}
+	return "="
 }
 
 // valueOf is the fault's value, or what its action takes without one.
@@ -67,8 +86,8 @@ func size(form, want string, standard int64) Value {
 }
 
 // wait is by how much longer something takes.
-func wait() Value {
-	return newValue("TIME", "a duration above 0 and at most an hour, such as 100ms", 100*time.Millisecond,
+func wait(standard time.Duration) Value {
+	return newValue("TIME", "a duration above 0 and at most an hour, such as 100ms", standard,
 		time.ParseDuration, func(d time.Duration) bool { return d > 0 && d <= time.Hour }, shortDuration)
 }
 

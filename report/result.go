@@ -263,6 +263,9 @@ type Fault struct {
 	// primary was not concerned, or none came.
 	NewPrimary      string  `json:"new_primary,omitempty"`
 	NewPrimaryAfter float64 `json:"new_primary_after_ms,omitempty"`
+	// PrimaryStayed took writes before the fault and when it was healed, and no other node in
+	// between, though the fault hit it, or those who decide, without silencing it; empty else.
+	PrimaryStayed string `json:"primary_stayed,omitempty"`
 	// WriteOutage and ReadOutage are the longest times without a success that
 	// overlap the fault: from the last success before to the first after.
 	// WritesAway and ReadsAway are true if none came any more; the time is then

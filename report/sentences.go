@@ -323,6 +323,7 @@ func faultLine(f *Fault) string {
 		when(f.ReadOutage >= 0, ", read outage "+outageText(f.ReadOutage, f.ReadsAway)) +
 		when(f.LongestCall > 0, ", longest call "+millis(f.LongestCall)) +
 		when(f.NewPrimary != "", "; primary "+f.NewPrimary+" after "+millis(f.NewPrimaryAfter)) +
+		when(f.PrimaryStayed != "", "; "+f.PrimaryStayed+" stayed the primary") +
 		f.backupText() + when(!f.Proven, "; "+notProven) + when(f.Problem != "", "; "+f.Problem)
 }
 

@@ -215,9 +215,17 @@ func faultTable(r *Result) Table {
 			healed, writes, reads = none, none, none
 		}
 		t.Rows = append(t.Rows, []string{f.name(), f.injected(), healed, writes, reads, known(f.LongestCall > 0, millis(f.LongestCall)),
-			known(f.NewPrimary != "", f.NewPrimary+" after "+millis(f.NewPrimaryAfter)), cmp.Or(errorCounts(f.Errors), none), f.proof()})
+			f.newPrimary(), cmp.Or(errorCounts(f.Errors), none), f.proof()})
 	}
 	return t
+}
+
+// newPrimary is who took writes afterwards, and when, or that nobody replaced the primary.
+func (f *Fault) newPrimary() string {
+	if f.PrimaryStayed != "" {
+		return "none, " + f.PrimaryStayed + " stayed"
+	}
+	return known(f.NewPrimary != "", f.NewPrimary+" after "+millis(f.NewPrimaryAfter))
 }
 
 // name is the fault as asked for, with the nodes that it fell on.

@@ -51,7 +51,7 @@ func (r *run) provide(ctx context.Context) (stop func() error, err error) {
 		Announce: func(text string) { r.announce(eventCluster, text) },
 		Died: func(node, how string) {
 			limit := spec.Limits.Memory
-			if node == cluster.PoolerName { // the limits are the nodes'
+			if cluster.RoleOf(node) != "" { // the limits are the nodes'
 				limit = 0
 			}
 			r.announce(eventDied, fmt.Sprintf("%s ended by itself (%s)%s", node, how, limitedTo(limit)))

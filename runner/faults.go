@@ -50,7 +50,8 @@ type faultRecord struct {
 	NewPrimary      string `json:"new_primary,omitempty"`
 	NewPrimaryAfter int64  `json:"new_primary_after,omitempty"`
 	// Backup is what a backup or a restore made; nil of other faults.
-	Backup *backupRecord `json:"backup,omitempty"`
+	Backup        *backupRecord `json:"backup,omitempty"`
+	PrimaryStayed string        `json:"primary_stayed,omitempty"`
 }
 
 // faultLog is what a history has of faults and of the cluster.
@@ -127,7 +128,7 @@ func (l *faultLog) enter(r *report.Result, impacts []measure.Impact, indexes []i
 func (f *faultRecord) reported(start time.Time) report.Fault {
 	out := report.Fault{
 		Action: f.Action, Target: f.Target, Asked: f.Asked, Source: f.Source, Nodes: f.Nodes, Proven: f.Proven, Proof: f.Proof, Healing: f.Healing,
-		Problem: f.Problem, Skipped: f.Skipped, NewPrimary: f.NewPrimary, NewPrimaryAfter: float64(f.NewPrimaryAfter) / 1e6,
+		Problem: f.Problem, Skipped: f.Skipped, NewPrimary: f.NewPrimary, NewPrimaryAfter: float64(f.NewPrimaryAfter) / 1e6, PrimaryStayed: f.PrimaryStayed,
 		InjectedAt: start.Add(time.Duration(f.Injected)), InjectedSecond: float64(f.Injected) / 1e9,
 		RecoveredAfter: -1, WriteOutage: -1, ReadOutage: -1, Backup: f.Backup.reported(),
 	}

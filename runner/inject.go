@@ -155,6 +155,9 @@ func recordOf(i fault.Injection, start time.Time) faultRecord {
 		Problem: i.Problem, Skipped: i.Skipped, NewPrimary: i.NewPrimary, NewPrimaryAfter: int64(i.NewPrimaryAfter),
 		Backup: backupRecordOf(i.Backup, start),
 	}
+	if i.PrimaryStayed {
+		f.PrimaryStayed = i.Primary
+	}
 	if i.Detail != "" {
 		f.Proof = joined(i.Detail, f.Proof)
 	}

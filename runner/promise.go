@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/check"
+	"assay/cluster"
 	"assay/fault"
 	"assay/report"
 	"assay/store/durability"
@@ -258,16 +259,22 @@ func acted(r *report.Result) []report.Fault {
 }
 
 func reportedAction(f *report.Fault) fault.Action {
-	name, _, _ := strings.Cut(f.Action, "=") // a value may follow
+	name, _, _ := strings.Cut(f.Action, "=") // a value may follow, also as a word of its own
+	name, _, _ = strings.Cut(name, " ")
 	action, _ := fault.Lookup(name)
 	return action
+}
+
+// onNodes reports whether a fault fell on nodes, and not on servers beside them alone.
+func onNodes(f *report.Fault) bool {
+	return len(f.Nodes) == 0 || slices.ContainsFunc(f.Nodes, func(name string) bool { return cluster.RoleOf(name) == "" })
 }
 
 // eventsOf is what was done to the database while it worked.
 func eventsOf(r *report.Result) (e promise.Events) {
 	for _, f := range acted(r) {
 		action := reportedAction(&f)
-		e.Killed, e.PowerCut, e.Divided = e.Killed || action.Kills, e.PowerCut || action.CutsPower, e.Divided || action.Divides
+		e.Killed, e.PowerCut, e.Divided = e.Killed || action.Kills && onNodes(&f), e.PowerCut || action.CutsPower, e.Divided || action.Divides
 		e.Failover = e.Failover || f.NewPrimary != ""
 	}
 	return e
@@ -304,7 +311,7 @@ func lossesAt(f *report.Fault, g durability.Guarantee, nodes int) (all []definit
 	if f.HealedSecond > f.InjectedSecond {
 		healed = nanoseconds(f.HealedSecond)
 	}
-	if reportedAction(f).Kills && g.Killed != 0 {
+	if reportedAction(f).Kills && onNodes(f) && g.Killed != 0 {
 		all = append(all, definition.PowerCut{At: at, Until: min(healed, at+int64(killTakes)), Allowed: g.Killed})
 	}
 	if f.NewPrimary != "" && nodes > 1 && g.Failover != 0 { // the old one may go on until it can be reached, and is told

@@ -97,8 +97,8 @@ func TestAllowedLosses(t *testing.T) {
 			Settings: []report.Setting{{Name: "synchronous_commit", Value: commit}, {Name: "fsync", Value: "on"}, {Name: "wal_writer_delay", Value: "200ms"}}}}
 	}
 	kill := report.Fault{Action: "kill", Proven: true, InjectedSecond: 3, HealedSecond: 4}
-	unproven := kill
-	unproven.Proven = false
+	unproven, pooler := kill, kill
+	unproven.Proven, pooler.Nodes = false, []string{"pooler"}
 	took := report.Fault{Action: "isolate", Proven: true, InjectedSecond: 3, HealedSecond: 9, NewPrimary: "n2"}
 	redis := &report.Result{Faults: []report.Fault{took}, Cluster: replicaSet("1", took).Cluster, Database: report.Database{Product: "Redis",
 		Settings: []report.Setting{{Name: "appendonly", Value: "yes"}, {Name: "appendfsync", Value: "always"}}}}
@@ -115,6 +115,7 @@ func TestAllowedLosses(t *testing.T) {
 		{"after a kill", postgres("off", kill), 4 * second, 4*second + 1, false, true},
 		{"synchronous", postgres("on", kill), 3*second - 2, 3*second - 1, false, false},
 		{"not proven", postgres("off", unproven), 3*second - 2, 3*second - 1, false, false},
+		{"of a pooler", postgres("off", pooler), 3*second - 2, 3*second - 1, false, false},
 		{"on the old primary", replicaSet("1", took), 8 * second, 8*second + 1, true, true},
 		{"after the failover", replicaSet("1", took), 10 * second, 10*second + 1, false, true},
 		{"Redis, on an old primary that has been back for 20 s", redis, 29 * second, 29*second + 1, true, true},

@@ -50,7 +50,7 @@ func (r *run) serverSources() (sources func() []servers.Source, why string) {
 		return func() []servers.Source {
 			all := []servers.Source{own}
 			for _, n := range c.Servers() {
-				all = append(all, nodeSource(n, cpus, c.NoNetwork() == nil))
+				all = append(all, nodeSource(n, cpus))
 			}
 			return all
 		}, ""
@@ -76,17 +76,17 @@ func (r *run) serverSources() (sources func() []servers.Source, why string) {
 }
 
 // nodeSource is a node of a cluster, which may have processors of its own.
-func nodeSource(n *cluster.Node, cpus float64, ownNetwork bool) servers.Source {
+func nodeSource(n *cluster.Node, cpus float64) servers.Source {
 	limits := n.Machine().Limits()
 	of := servers.Node{Name: n.Name(), CPUs: cpus, Shared: true, MemoryLimit: limits.Memory, DiskWriteLimit: limits.DiskWrite}
 	switch {
-	case n.Name() == cluster.PoolerName: // one thread does its work
+	case n.Role() == cluster.RolePooler: // one thread does its work
 		of.CPUs = 1
 	case limits.CPU > 0 && limits.CPU < cpus:
 		of.CPUs, of.Shared = limits.CPU, false
 	}
 	return servers.Source{Node: of, Look: func() (servers.Usage, bool) {
-		return servers.Look(processesOf(n), ownNetwork && n.Name() != cluster.PoolerName)
+		return servers.Look(processesOf(n), n.Machine().Apart())
 	}}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -33,6 +34,19 @@ func (l Login) InSession(ctx context.Context, node *server.Node, bound time.Dura
 	}
 	defer conn.Close()
 	return f(ctx, conn)
+}
+
+// Variable is the value of a system variable with which a node works. The error says so if it has
+// no such variable.
+func (l Login) Variable(ctx context.Context, node *server.Node, name string) (value string, err error) {
+	err = l.InSession(ctx, node, askBound, func(ctx context.Context, c *sql.Conn) error {
+		const query = "SHOW GLOBAL VARIABLES WHERE Variable_name = ?"
+		return c.QueryRowContext(ctx, query, strings.ReplaceAll(strings.ToLower(name), "-", "_")).Scan(&name, &value)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errors.New("it has no such variable")
+	}
+	return value, err
 }
 
 // Answers reports whether anything came back from a node within bound, be it a refusal.

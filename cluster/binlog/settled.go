@@ -52,6 +52,11 @@ func (s *Set) until(ctx context.Context, what string, missing func(context.Conte
 	})
 }
 
+// Parameter asks node i for the value of a system variable that it works with.
+func (s *Set) Parameter(ctx context.Context, i int, name string) (string, error) {
+	return s.options.Login.Variable(ctx, s.options.Nodes[i], name)
+}
+
 // Settled returns when no node is being made anew, every running node follows the primary and has
 // applied what the primary had when that was first asked, and with Semisync commits wait for all
 // of them. When ctx ends, the error says which do not.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -116,6 +117,23 @@ func (c *Ring) sees(ctx context.Context, node *server.Node, want int) error {
 		return fmt.Errorf("it believes %d nodes alive, and %d run", alive, want)
 	}
 	return nil
+}
+
+// Parameter asks node i for the value of a key of cassandra.yaml that it works with
+// (system_views.settings).
+func (c *Ring) Parameter(ctx context.Context, i int, name string) (string, error) {
+	rows, err := query(ctx, c.nodes[i], consistencyOne, "SELECT JSON value FROM system_views.settings WHERE name = '"+strings.ReplaceAll(name, "'", "''")+"'")
+	if err != nil {
+		return "", err
+	}
+	if len(rows) == 0 {
+		return "", errors.New("it has no such setting")
+	}
+	var setting struct {
+		Value string `json:"value"`
+	}
+	err = json.Unmarshal([]byte(rows[0]), &setting)
+	return setting.Value, err
 }
 
 // withoutHints is nil if the node keeps no writes for nodes that are up.

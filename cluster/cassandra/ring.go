@@ -169,7 +169,12 @@ func (c *Ring) Primary(context.Context) (int, error) {
 // without it, it would refuse its first clients.
 func (c *Ring) Restart(ctx context.Context, i int, env ...string) error {
 	node := c.nodes[i]
-	return node.Restart(ctx, func(ctx context.Context) error { return c.start(ctx, node, nil, env) })
+	return node.Restart(ctx, func(ctx context.Context) error {
+		if err := c.configure(node); err != nil {
+			return err
+		}
+		return c.start(ctx, node, nil, env)
+	})
 }
 
 // Close kills all nodes and removes their folder.

@@ -217,6 +217,11 @@ func (c *Ring) writeFiles(node *server.Node) error {
 			return err
 		}
 	}
+	return c.configure(node)
+}
+
+// configure writes what the node reads when it starts.
+func (c *Ring) configure(node *server.Node) error {
 	var seeds []string
 	for _, n := range c.nodes {
 		seeds = append(seeds, net.JoinHostPort(n.Host, strconv.Itoa(c.storage)))
@@ -231,7 +236,7 @@ func (c *Ring) writeFiles(node *server.Node) error {
 	// All are seeds: nobody has to wait for another one to be there first.
 	if err := text.Execute(&out, map[string]any{
 		"Token": token(node.Number, len(c.nodes)), "Seeds": strings.Join(seeds, ","), "Host": node.Host,
-		"StoragePort": c.storage, "NativePort": node.Port, "CommitLog": c.options.CommitLog, "Settings": c.options.Settings,
+		"StoragePort": c.storage, "NativePort": node.Port, "CommitLog": c.options.CommitLog, "Settings": node.Settings(c.options.Settings),
 	}); err != nil {
 		return err
 	}

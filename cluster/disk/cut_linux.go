@@ -17,6 +17,7 @@ func (v *volume) cut(mode Mode, seed uint64) (Loss, error) {
 		return Loss{}, ErrDown
 	}
 	v.down = true
+	v.release()
 	var loss Loss
 	inodes := slices.SortedFunc(maps.Values(v.inodes), func(a, b *inode) int { return cmp.Compare(a.number, b.number) })
 	for _, n := range inodes {
@@ -106,4 +107,6 @@ func (v *volume) restore(o Options) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.down, v.journal = false, o.Journal
+	v.release()
+	v.released = make(chan struct{})
 }

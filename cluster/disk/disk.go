@@ -13,7 +13,7 @@
 //
 // It stands beside cluster/image, which cuts the power of a real ext4, since neither does
 // the other's work. This one loses all that a file system may lose, which ext4 seldom does,
-// chooses by a seed and fails on demand; what is recovered is a model's, and its speed says
+// chooses by a seed, and fails or slows down on demand; what is recovered is a model's, and its speed says
 // nothing.
 //
 // It must not know any database product, cluster, fault or other package of assay.
@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 )
 
 // Options says how a disk behaves.
@@ -81,6 +82,14 @@ const (
 	ReadError Kind = "read-error"
 	// BitFlip inverts one bit of one file.
 	BitFlip Kind = "bit-flip"
+	// Delay has each operation that may have to reach a device take longer by Failure.Wait:
+	// reads of what the kernel does not have in its memory, writes, syncs, and changes of
+	// names and sizes.
+	Delay Kind = "io-delay"
+	// SlowSync has each sync of a file or folder take longer by Failure.Wait.
+	SlowSync Kind = "slow-fsync"
+	// Stall has the operations that Delay means wait until it ends, or the disk is cut.
+	Stall Kind = "disk-stall"
 )
 
 // Failure is a disk's failure, as it is asked for.
@@ -93,17 +102,22 @@ type Failure struct {
 	Old bool
 	// Seed chooses the file and the bit of BitFlip.
 	Seed uint64
+	// Wait is of Delay and SlowSync.
+	Wait time.Duration
 }
 
 // Effect is what a failure has done so far.
 type Effect struct {
-	// Times is how often it struck.
+	// Times is how often it struck; an operation that is kept waiting counts from its beginning.
 	Times int64
 	// File is the path of the file that it struck last, from the disk's root on.
 	File string
 	// Of BitFlip, Offset is the byte, which was Was and has become Is.
 	Offset  int64
 	Was, Is byte
+	// Held is the longest that an operation was kept waiting so far, of Delay, SlowSync and Stall.
+	// One whose thread is to be killed or stopped is let go before its time.
+	Held time.Duration
 	// Undone is true of a BitFlip that has ended and was taken back; it is not if the
 	// server has written there since.
 	Undone bool

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // failure is one in force.
@@ -15,6 +16,9 @@ type failure struct {
 	mu     sync.Mutex
 	effect Effect
 	file   *inode // of BitFlip
+
+	kept  map[int64]time.Time // since when operations are kept waiting, by their numbers
+	ended chan struct{}       // closed when the failure is over
 }
 
 // strikes returns the failure that an operation of a kind on an inode meets, nil if
@@ -47,7 +51,11 @@ func (f *failure) count(name string) bool {
 func (f *failure) seen() Effect {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.effect
+	now := f.effect
+	for _, began := range f.kept {
+		now.Held = max(now.Held, time.Since(began))
+	}
+	return now
 }
 
 // fail brings a failure about. It returns the inodes whose pages the kernel must
@@ -61,7 +69,7 @@ func (v *volume) fail(id uint64, asked Failure) (stale []uint64, err error) {
 	if v.failures[id] != nil {
 		return nil, fmt.Errorf("failure %d is in force already", id)
 	}
-	f := &failure{asked: asked}
+	f := &failure{asked: asked, kept: map[int64]time.Time{}, ended: make(chan struct{})}
 	switch asked.Kind {
 	case BitFlip:
 		if err := v.flip(f); err != nil {
@@ -72,7 +80,7 @@ func (v *volume) fail(id uint64, asked Failure) (stale []uint64, err error) {
 		for _, n := range v.matching(asked.Files) {
 			stale = append(stale, n.number)
 		}
-	case SyncError, Full:
+	case SyncError, Full, Delay, SlowSync, Stall:
 	default:
 		return nil, fmt.Errorf("a disk has no failure %q", asked.Kind)
 	}
@@ -145,6 +153,7 @@ func (v *volume) mend(id uint64) (effect Effect, stale []uint64, err error) {
 		return Effect{}, nil, fmt.Errorf("there is no failure %d", id)
 	}
 	delete(v.failures, id)
+	close(f.ended)
 	effect = f.seen()
 	if f.asked.Kind != BitFlip || v.inodes[f.file.number] != f.file {
 		return effect, nil, nil

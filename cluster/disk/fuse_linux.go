@@ -44,6 +44,11 @@ func status(err error) fuse.Status {
 	return fuse.EIO
 }
 
+// hold keeps a request waiting as the failures in force have it.
+func (m *mount) hold(cancel <-chan struct{}, h *fuse.InHeader, sync bool) {
+	m.volume.hold(h.NodeId, sync, h.Pid, cancel)
+}
+
 func (m *mount) String() string { return fileSystemName }
 
 // describe fills in what stat(2) shows. The volume must be locked, for reading at
@@ -99,7 +104,7 @@ func (m *mount) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut
 	return fuse.OK
 }
 
-func (m *mount) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) fuse.Status {
+func (m *mount) SetAttr(cancel <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) fuse.Status {
 	var s setAttributes
 	if mode, set := in.GetMode(); set {
 		s.mode = &mode
@@ -112,6 +117,7 @@ func (m *mount) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut
 	}
 	if size, set := in.GetSize(); set {
 		s.size = new(int64(size))
+		m.hold(cancel, &in.InHeader, false)
 	}
 	if modified, set := in.GetMTime(); set {
 		s.modified = &modified
@@ -127,21 +133,22 @@ func (m *mount) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut
 	return fuse.OK
 }
 
-func (m *mount) make(h *fuse.InHeader, name string, mode, device uint32, target string, out *fuse.EntryOut) fuse.Status {
+func (m *mount) make(cancel <-chan struct{}, h *fuse.InHeader, name string, mode, device uint32, target string, out *fuse.EntryOut) fuse.Status {
+	m.hold(cancel, h, false)
 	n, err := m.volume.make(h.NodeId, name, attributes{mode: mode, uid: h.Uid, gid: h.Gid, device: device}, target)
 	return m.answer(n, err, out)
 }
 
-func (m *mount) Mknod(_ <-chan struct{}, in *fuse.MknodIn, name string, out *fuse.EntryOut) fuse.Status {
-	return m.make(&in.InHeader, name, in.Mode, in.Rdev, "", out)
+func (m *mount) Mknod(cancel <-chan struct{}, in *fuse.MknodIn, name string, out *fuse.EntryOut) fuse.Status {
+	return m.make(cancel, &in.InHeader, name, in.Mode, in.Rdev, "", out)
 }
 
-func (m *mount) Mkdir(_ <-chan struct{}, in *fuse.MkdirIn, name string, out *fuse.EntryOut) fuse.Status {
-	return m.make(&in.InHeader, name, syscall.S_IFDIR|in.Mode&^syscall.S_IFMT, 0, "", out)
+func (m *mount) Mkdir(cancel <-chan struct{}, in *fuse.MkdirIn, name string, out *fuse.EntryOut) fuse.Status {
+	return m.make(cancel, &in.InHeader, name, syscall.S_IFDIR|in.Mode&^syscall.S_IFMT, 0, "", out)
 }
 
-func (m *mount) Symlink(_ <-chan struct{}, h *fuse.InHeader, target, name string, out *fuse.EntryOut) fuse.Status {
-	return m.make(h, name, syscall.S_IFLNK|0o777, 0, target, out)
+func (m *mount) Symlink(cancel <-chan struct{}, h *fuse.InHeader, target, name string, out *fuse.EntryOut) fuse.Status {
+	return m.make(cancel, h, name, syscall.S_IFLNK|0o777, 0, target, out)
 }
 
 func (m *mount) Readlink(_ <-chan struct{}, h *fuse.InHeader) ([]byte, fuse.Status) {
@@ -154,31 +161,35 @@ func (m *mount) Readlink(_ <-chan struct{}, h *fuse.InHeader) ([]byte, fuse.Stat
 	return []byte(n.target), fuse.OK
 }
 
-func (m *mount) Link(_ <-chan struct{}, in *fuse.LinkIn, name string, out *fuse.EntryOut) fuse.Status {
+func (m *mount) Link(cancel <-chan struct{}, in *fuse.LinkIn, name string, out *fuse.EntryOut) fuse.Status {
+	m.hold(cancel, &in.InHeader, false)
 	n, err := m.volume.link(in.Oldnodeid, in.NodeId, name)
 	return m.answer(n, err, out)
 }
 
-func (m *mount) Unlink(_ <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {
+func (m *mount) Unlink(cancel <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {
+	m.hold(cancel, h, false)
 	return status(m.volume.remove(h.NodeId, name, false))
 }
 
-func (m *mount) Rmdir(_ <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {
+func (m *mount) Rmdir(cancel <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {
+	m.hold(cancel, h, false)
 	return status(m.volume.remove(h.NodeId, name, true))
 }
 
 // keepTarget is RENAME_NOREPLACE of rename(2).
 const keepTarget = 1
 
-func (m *mount) Rename(_ <-chan struct{}, in *fuse.RenameIn, from, to string) fuse.Status {
+func (m *mount) Rename(cancel <-chan struct{}, in *fuse.RenameIn, from, to string) fuse.Status {
 	if in.Flags&^keepTarget != 0 {
 		return fuse.EINVAL
 	}
+	m.hold(cancel, &in.InHeader, false)
 	return status(m.volume.rename(in.NodeId, from, in.Newdir, to, in.Flags&keepTarget != 0))
 }
 
-func (m *mount) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fuse.CreateOut) fuse.Status {
-	s := m.make(&in.InHeader, name, syscall.S_IFREG|in.Mode&^syscall.S_IFMT, 0, "", &out.EntryOut)
+func (m *mount) Create(cancel <-chan struct{}, in *fuse.CreateIn, name string, out *fuse.CreateOut) fuse.Status {
+	s := m.make(cancel, &in.InHeader, name, syscall.S_IFREG|in.Mode&^syscall.S_IFMT, 0, "", &out.EntryOut)
 	if s != fuse.OK {
 		return s
 	}
@@ -217,20 +228,23 @@ func (m *mount) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {
 	}
 }
 
-func (m *mount) Read(_ <-chan struct{}, in *fuse.ReadIn, buffer []byte) (fuse.ReadResult, fuse.Status) {
+func (m *mount) Read(cancel <-chan struct{}, in *fuse.ReadIn, buffer []byte) (fuse.ReadResult, fuse.Status) {
+	m.hold(cancel, &in.InHeader, false)
 	n, err := m.volume.read(in.NodeId, buffer, int64(in.Offset))
 	return fuse.ReadResultData(buffer[:n]), status(err)
 }
 
-func (m *mount) Write(_ <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fuse.Status) {
+func (m *mount) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fuse.Status) {
 	durable := in.Flags&(syscall.O_SYNC|syscall.O_DSYNC) != 0 && in.WriteFlags&fuse.WRITE_CACHE == 0
+	m.hold(cancel, &in.InHeader, durable)
 	n, err := m.volume.write(in.NodeId, data, int64(in.Offset), durable)
 	return uint32(n), status(err)
 }
 
 func (m *mount) Flush(<-chan struct{}, *fuse.FlushIn) fuse.Status { return fuse.OK }
 
-func (m *mount) Fsync(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
+func (m *mount) Fsync(cancel <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
+	m.hold(cancel, &in.InHeader, true)
 	const contentOnly = 1 // FUSE_FSYNC_FDATASYNC
 	return status(m.volume.sync(in.NodeId, in.FsyncFlags&contentOnly != 0))
 }
@@ -239,7 +253,8 @@ func (m *mount) FsyncDir(cancel <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
 	return m.Fsync(cancel, in)
 }
 
-func (m *mount) Fallocate(_ <-chan struct{}, in *fuse.FallocateIn) fuse.Status {
+func (m *mount) Fallocate(cancel <-chan struct{}, in *fuse.FallocateIn) fuse.Status {
+	m.hold(cancel, &in.InHeader, false)
 	return status(m.volume.allocate(in.NodeId, int64(in.Offset), int64(in.Length), in.Mode))
 }
 

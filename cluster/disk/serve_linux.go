@@ -131,6 +131,7 @@ func (c *Control) unmount() error {
 	if c.server == nil {
 		return nil
 	}
+	c.volume.letGo() // else their requests would not be answered
 	err := unix.Unmount(c.folder, unix.MNT_FORCE|unix.MNT_DETACH)
 	if err != nil && !errors.Is(err, unix.EINVAL) { // somebody else has unmounted it
 		return fmt.Errorf("unmount %s: %w", c.folder, err)

@@ -31,6 +31,8 @@ type volume struct {
 	pending map[*inode]struct{}
 	// failures are those in force.
 	failures map[uint64]*failure
+	// released is closed while no operation is to be kept waiting: the disk is cut, or ends.
+	released chan struct{}
 }
 
 // inode is a file, a folder, or something that only has a name, such as a socket.
@@ -66,7 +68,7 @@ func newVolume(dir string) (*volume, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	v := &volume{folder: dir, inodes: map[uint64]*inode{}, pending: map[*inode]struct{}{}, failures: map[uint64]*failure{}}
+	v := &volume{folder: dir, inodes: map[uint64]*inode{}, pending: map[*inode]struct{}{}, failures: map[uint64]*failure{}, released: make(chan struct{})}
 	v.root = v.add(attributes{mode: syscall.S_IFDIR | 0o755}) // as inode 1, which FUSE prescribes
 	return v, nil
 }

@@ -170,6 +170,9 @@ func (m *Machine) Name() string { return m.name }
 // Address is what others reach it by.
 func (m *Machine) Address() netip.Addr { return m.address }
 
+// Apart reports whether it has a network of its own.
+func (m *Machine) Apart() bool { return m.space != nil }
+
 // Own has the machine keep its files in a folder of its own disk, which is mounted
 // there. It is called before anything is started.
 func (m *Machine) Own(folder string) {

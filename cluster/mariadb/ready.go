@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"assay/cluster/binlog"
 	"assay/cluster/server"
 )
 
@@ -38,18 +39,31 @@ func (s status) ready() error {
 	return fmt.Errorf("it is %s in a component that is %s", cmp.Or(s.state, "nothing yet"), cmp.Or(s.component, "none"))
 }
 
-// ask has a node say how it is, over a connection of its own.
-func (m *Cluster) ask(ctx context.Context, node *member) (state status, err error) {
-	ctx, cancel := context.WithTimeout(ctx, answerBound)
-	defer cancel()
+// open is for connections to a node.
+func (m *Cluster) open(node *member) (*sql.DB, error) {
 	config := mysql.NewConfig()
 	config.User, config.Passwd, config.Net, config.Addr = userName, m.options.Password, "tcp", node.Address()
 	config.Logger = &mysql.NopLogger{}
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
-		return state, errors.New("the library refuses the configuration") // its error may quote the password
+		return nil, errors.New("the library refuses the configuration") // its error may quote the password
 	}
-	db := sql.OpenDB(connector)
+	return sql.OpenDB(connector), nil
+}
+
+// Parameter asks node i for the value of a system variable that it works with.
+func (m *Cluster) Parameter(ctx context.Context, i int, name string) (value string, err error) {
+	return binlog.Login{User: userName, Password: m.options.Password}.Variable(ctx, m.Node(i), name)
+}
+
+// ask has a node say how it is, over a connection of its own.
+func (m *Cluster) ask(ctx context.Context, node *member) (state status, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerBound)
+	defer cancel()
+	db, err := m.open(node)
+	if err != nil {
+		return state, err
+	}
 	defer db.Close()
 	rows, err := db.QueryContext(ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_local_state_comment',
 		'wsrep_cluster_status', 'wsrep_ready', 'wsrep_cluster_size', 'wsrep_last_committed')`)

@@ -38,7 +38,10 @@ func (m *Cluster) startMember(ctx context.Context, i int, b binlog.Beginning) (e
 	node := m.nodes.At(i)
 	o := startOptions{args: m.replicaArguments(b), env: b.Env}
 	if server.Exists(filepath.Join(node.data(), "mysql")) {
-		return m.start(ctx, node, o)
+		if err := m.start(ctx, node, o); err != nil {
+			return err
+		}
+		return node.tookAdjusted()
 	}
 	users := ""
 	err = m.install(ctx, node)

@@ -103,7 +103,7 @@ func (m *Cluster) arguments(node *member) []string {
 	if o.Replication == Semisync { // MariaDB's own AFTER_COMMIT shows others what no replica has
 		args = append(args, "--rpl-semi-sync-master-wait-point=AFTER_SYNC")
 	}
-	for _, setting := range o.Settings {
+	for _, setting := range node.Settings(o.Settings) {
 		args = append(args, "--"+setting)
 	}
 	return args
@@ -136,6 +136,16 @@ func (m *Cluster) spawn(node *member, o startOptions) error {
 	})
 }
 
+// tookAdjusted is an error if a node that was started with other settings than the cluster's took
+// other values than these; then it is killed, since nobody wants it so.
+func (n *member) tookAdjusted() error {
+	err := n.Adjusted(n.Settings(nil))
+	if err != nil {
+		err = errors.Join(err, n.Kill())
+	}
+	return err
+}
+
 // Restart stops node i if it runs, starts it again with the same data and ports
 // and with env (NAME=value) added to its environment, and returns when it is
 // ready, which after Kill takes as long as recovery and, in a cluster, as long
@@ -147,13 +157,15 @@ func (m *Cluster) spawn(node *member, o startOptions) error {
 // waits with them until there is one.
 func (m *Cluster) Restart(ctx context.Context, i int, env ...string) error {
 	node := m.nodes.At(i)
-	return node.Restart(ctx, func(ctx context.Context) error {
+	return node.Restart(ctx, func(ctx context.Context) (err error) {
 		if m.provider == "" {
-			return m.start(ctx, node, startOptions{env: env})
+			err = m.start(ctx, node, startOptions{env: env})
+		} else if err = m.rejoin(ctx, node, env); err == nil {
+			err = m.await(ctx, node)
 		}
-		if err := m.rejoin(ctx, node, env); err != nil {
-			return err
+		if err == nil {
+			err = node.tookAdjusted()
 		}
-		return m.await(ctx, node)
+		return err
 	})
 }

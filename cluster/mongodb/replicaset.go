@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,9 +61,10 @@ type Options struct {
 	// process list. Arguments that turn access control on leave a set without
 	// users; StepDown is then refused.
 	Args []string
-	// Config are lines of every mongod's configuration file, such as
-	// "storage.journal.commitIntervalMs: 50". Arguments are stronger.
-	Config []string
+	// Settings are name=value: parameters of every mongod (--setParameter), and, with dots in
+	// their names, keys of its configuration file, such as
+	// storage.journal.commitIntervalMs=50. Arguments are stronger than those.
+	Settings []string
 }
 
 // MinCacheSize is the least that mongod takes for WiredTiger's cache, in bytes.
@@ -177,14 +179,16 @@ func (m *ReplicaSet) start(ctx context.Context, node *server.Node, env ...string
 		// mongod sees the machine's memory, not a limit set on the process.
 		"--wiredTigerCacheSizeGB", strconv.FormatFloat(float64(o.CacheSize)/(1<<30), 'f', -1, 64),
 	}
-	if len(o.Config) > 0 {
+	parameters, config := settings(node.Settings(o.Settings))
+	if len(config) > 0 {
 		file := filepath.Join(node.Dir, "mongod.conf")
-		if err := os.WriteFile(file, []byte(strings.Join(o.Config, "\n")+"\n"), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(strings.Join(config, "\n")+"\n"), 0o600); err != nil {
 			return err
 		}
 		args = append(args, "--config", file)
 	}
-	if err := node.Spawn(server.ProcessOptions{Program: m.program, Args: append(args, o.Args...), Env: env}); err != nil {
+	args = slices.Concat(args, o.Args, parameters)
+	if err := node.Spawn(server.ProcessOptions{Program: m.program, Args: args, Env: env}); err != nil {
 		return err
 	}
 	return await(ctx, node, func(helloReply) bool { return true })

@@ -183,7 +183,7 @@ func (p *Server) start(ctx context.Context, want serverState, env ...string) err
 	}
 	args := []string{"-D", p.data(), "-p", strconv.Itoa(p.Port)}
 	settings := []string{"listen_addresses=" + p.Host, "unix_socket_directories=", "wal_level=replica", "fsync=on"}
-	for _, setting := range slices.Concat(settings, p.options.archiving(), p.options.Settings) {
+	for _, setting := range slices.Concat(settings, p.options.archiving(), p.options.Settings, p.Settings(nil)) { // of two the later one counts
 		args = append(args, "-c", setting)
 	}
 	err := p.Spawn(server.ProcessOptions{

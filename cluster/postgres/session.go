@@ -88,15 +88,20 @@ func alter(ctx context.Context, conn *pgx.Conn, name, value string) error {
 // the first process: when one has the value, so has whatever is forked later.
 func (p *Server) awaitSetting(ctx context.Context, name, value string) error {
 	return server.Until(ctx, 10*time.Millisecond, name+" of "+p.Name, func(ctx context.Context) error {
-		var got string
-		err := p.inSession(ctx, askBound, func(ctx context.Context, conn *pgx.Conn) error {
-			return conn.QueryRow(ctx, "SELECT current_setting($1)", name).Scan(&got)
-		})
+		got, err := p.Parameter(ctx, name)
 		if err == nil && got != value {
 			err = fmt.Errorf("it is still %q", got)
 		}
 		return err
 	})
+}
+
+// Parameter asks the server for the value of a parameter that new sessions work with.
+func (p *Server) Parameter(ctx context.Context, name string) (value string, err error) {
+	err = p.inSession(ctx, askBound, func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, "SELECT current_setting($1)", name).Scan(&value)
+	})
+	return value, err
 }
 
 func (p *Server) passwordFile() string { return filepath.Join(p.Dir, "passwords") }

@@ -285,6 +285,11 @@ func (s *Set) Nodes() []*server.Node {
 // os.ErrProcessDone.
 func (s *Set) Node(i int) *server.Node { return s.nodes[i].Node }
 
+// Parameter asks node i for the value of a parameter that new sessions work with.
+func (s *Set) Parameter(ctx context.Context, i int, name string) (string, error) {
+	return s.nodes[i].Parameter(ctx, name)
+}
+
 // announce tells what the set did. While it is started and after Close it is
 // silent.
 func (s *Set) announce(format string, values ...any) {

@@ -43,7 +43,8 @@ type Node struct {
 	// Left is true while the node is no member of its cluster.
 	Left atomic.Bool
 
-	process atomic.Pointer[Process] // nil until it is first started
+	process  atomic.Pointer[Process]  // nil until it is first started
+	adjusted atomic.Pointer[[]string] // nil for the usual settings
 
 	spawning sync.Mutex // between the decision to start a process and process
 	closed   bool
@@ -60,6 +61,24 @@ func (n *Node) Dial(ctx context.Context, bound time.Duration) error {
 		return err
 	}
 	return conn.Close()
+}
+
+// Adjust has the server take these settings, in the form in which its product has them, from its
+// next start on, in place of the usual ones; nil has it take the usual ones again.
+func (n *Node) Adjust(settings []string) {
+	if settings == nil {
+		n.adjusted.Store(nil)
+		return
+	}
+	n.adjusted.Store(&settings)
+}
+
+// Settings are those with which to start the server: what Adjust was told last, or the usual ones.
+func (n *Node) Settings(usual []string) []string {
+	if adjusted := n.adjusted.Load(); adjusted != nil {
+		return *adjusted
+	}
+	return usual
 }
 
 // Process is the server's present or last process; nil before the first start.

@@ -112,6 +112,7 @@ var documented = []documentedRule{
 	{pattern: `^assay run bank --db mysql://$`, far: notRun, why: "it goes to a server of the user's; TestOptionsOfTheUser has one"},
 	{where: "README.md", pattern: `^assay run bank `, far: toItsEnd, codes: []int{exitValid}},
 	{where: "your-database.md", pattern: `^(ASSAY_DB=\S+ )?assay run `, far: toItsEnd},
+	{where: "faults.md", pattern: `^assay run .*(rolling-restart|slow-fsync|disk-stall)`, far: untilServersStart, codes: []int{exitNoVerdict}}, // minutes of a disk that is slow
 	{where: "faults.md", pattern: `^assay run `, far: toItsEnd},
 	{where: "backup.md", pattern: `^assay run bank --duration `, far: toItsEnd},
 	{where: "isolation.md", pattern: `^assay run `, far: toItsEnd},

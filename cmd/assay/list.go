@@ -50,10 +50,10 @@ func listText(out io.Writer) error {
 	hang(&b, "  ", "ACTION[=VALUE] TARGET [while loading] [at T | every T] [for T | for ever]. "+fault.DefaultTimes+". Or a YAML file of Chaos Mesh (FILE.yaml [at T]), whose objects are translated.")
 	for _, a := range fault.Actions() {
 		name := a.Name
-		if a.Value.Form != "" {
-			name += "[=" + a.Value.Form + "]"
+		if value := strings.TrimPrefix(a.Written(), name); value != "" {
+			name += "[" + value + "]"
 		}
-		hang(&b, fmt.Sprintf("  %-22s", name), a.Summary())
+		hang(&b, fmt.Sprintf("  %-21s ", name), a.Summary())
 	}
 	listMatrix(&b)
 	if _, err := io.WriteString(out, b.String()); err != nil {

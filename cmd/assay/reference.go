@@ -83,7 +83,8 @@ var aboutKind = map[string]string{
 		"Why a database does not serve a workload is in [databases.md](databases.md).",
 	"faults": "A fault is written `ACTION TARGET at 10s`, or with `every 30s` in place of `at 10s`. Behind the\n" +
 		"target, `while loading` has it happen while rows are loaded, and times count from the start of\n" +
-		"that; workloads whose loading does not go on after an error refuse it.\n" +
+		"that; workloads whose loading does not go on after an error refuse it. A target that is the only\n" +
+		"one need not be said.\n" +
 		fault.DefaultTimes + ".\n" +
 		"The run says what that comes to before it works, and keeps it in `scenario.yaml`. `for ever` has it last\n" +
 		"until the work is over, or all rows are in: every fault is healed before anything is read back. What lasts\n" +
@@ -184,7 +185,7 @@ func (p *page) fault(a fault.Action) {
 		p.paragraph("With `--kubernetes` it " + a.Pods + ".")
 	}
 	if a.Value.Form != "" {
-		p.paragraph("`" + a.Name + "=" + a.Value.Form + "` says more; without it, it is " + a.Value.Default + ".")
+		p.paragraph("`" + a.Written() + "` says more; without it, it is " + a.Value.Default + ".")
 	}
 	p.paragraph("It is done to: " + strings.Join(a.Targets, ", ") + ".")
 	lasts := "It heals itself at once, so that `for` is refused"

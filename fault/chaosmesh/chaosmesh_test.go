@@ -54,7 +54,7 @@ func TestFiles(t *testing.T) {
 		{"bandwidth", object("NetworkChaos", selected+"  action: bandwidth\n  bandwidth: {rate: 1mbps, limit: 20971520, buffer: 10000}\n  duration: 1m\n"), "!pods only", "bandwidth=1MiB any[app=mongodb] for 1m"},
 		{"corruption", object("NetworkChaos", selected+"  action: corrupt\n  corrupt: {corrupt: '40'}\n"), `!spec.action: no fault of assay stands for "corrupt"`, "!spec.action"},
 		{"latency of 1.x", object("IoChaos", selected+"  action: latency\n  volumePath: /data\n  path: '/data/**/*'\n  delay: 100ms\n  percent: 100\n  duration: 400s\n  scheduler: {cron: '@every 10m'}\n"),
-			"!write --fault 'slowdisk=1MiB any'", "io-delay=100ms any[app=mongodb] every 10m for 6m40s"},
+			"io-delay=100ms any every 10m for 6m40s", "io-delay=100ms any[app=mongodb] every 10m for 6m40s"},
 		{"half of the operations", object("IOChaos", selected+"  action: latency\n  volumePath: /data\n  delay: 100ms\n  percent: 50\n"), "!spec.percent", "!spec.percent: assay does it to every operation; write 100"},
 		{"no space", object("IOChaos", selected+"  action: fault\n  volumePath: /data\n  errno: 28\n  methods: [WRITE]\n  duration: 10s\n"), "disk-full any for 10s", "disk-full any[app=mongodb] for 10s"},
 		{"unreadable files", object("IOChaos", selected+"  action: fault\n  volumePath: /var/lib/mysql\n  path: /var/lib/mysql/**/*.ibd\n  errno: 5\n  methods: [read]\n  duration: 10s\n"), "read-error=*.ibd any for 10s", "!spec.path"},

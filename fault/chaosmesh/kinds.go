@@ -166,7 +166,6 @@ func (d *document) ioChaos(m *mapping) {
 	delay, errno := m.text("delay"), m.text("errno")
 	switch {
 	case action == "latency":
-		d.onlyPods(m, "action", "write --fault 'slowdisk=1MiB "+target+"'")
 		whole()
 		if len(methods) > 0 {
 			m.refuse("methods", "take it out", "assay delays every operation on files")

@@ -29,8 +29,11 @@ func newWorkTables() *workTables {
 func (w *workTables) add(name string, r *report.Result) {
 	for _, f := range r.Faults {
 		primary := quantity.None
-		if f.NewPrimary != "" {
+		switch {
+		case f.NewPrimary != "":
 			primary = quantity.Milliseconds(f.NewPrimaryAfter)
+		case f.PrimaryStayed != "":
+			primary = "stayed"
 		}
 		fault, proven := f.Action+" "+f.Target, "no"
 		if f.Skipped {

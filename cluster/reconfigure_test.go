@@ -1,0 +1,67 @@
+package cluster
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"assay/internal/expect"
+)
+
+func TestOtherParameters(t *testing.T) {
+	s, err := ParseSpec("postgres:2,shared_buffers=64MiB,set.work_mem=4MB,set.max_connections=50")
+	expect.NoError(t, err)
+	set, err := ParseParameters("set.Work-Mem=8MB,set.DateStyle='ISO, DMY'")
+	expect.NoError(t, err)
+	changed, err := s.WithParameters(set)
+	expect.NoError(t, err)
+	if want := []Parameter{{"max_connections", "50"}, {"Work-Mem", "8MB"}, {"DateStyle", "ISO, DMY"}}; !slices.Equal(changed.Parameters, want) {
+		t.Errorf("%q", changed.Parameters)
+	}
+	if len(s.Parameters) != 2 || s.Parameters[0].Value != "4MB" {
+		t.Errorf("the spec itself has changed: %q", s.Parameters)
+	}
+	for text, want := range map[string]string{
+		"":                         "set.NAME=VALUE",
+		"work_mem=8MB":             "set.NAME=VALUE",
+		"set.work_mem":             "set.NAME=VALUE",
+		"set.work_mem='8MB":        "single quotes",
+		"set.a=1,set.a=2":          "once",
+		"set.port=1":               "by them it reaches the server",
+		"set.fsync=off":            "what was acknowledged is judged by what fsync was then",
+		"set.Wal-Writer-Delay=1s":  "judged",
+		"set.shared_buffers=128MB": "both set the same",
+	} {
+		set, err := ParseParameters(text)
+		if err == nil {
+			_, err = s.WithParameters(set)
+		}
+		var wrong *SpecError
+		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v; want it to speak of %q", text, err, want)
+		}
+	}
+	for spec, want := range map[string]string{"sqlite:1": "sqlite", "redis:3": "no way to start servers of redis"} {
+		s, err := ParseSpec(spec)
+		expect.NoError(t, err)
+		var wrong *SpecError
+		if _, err := s.WithParameters(set); !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want it to speak of %q", spec, err, want)
+		}
+	}
+}
+
+func TestRoles(t *testing.T) {
+	for name, want := range map[string]string{"n1": "", "n12": "", "pooler": RolePooler, "pooler1": "", "": ""} {
+		if got := RoleOf(name); got != want {
+			t.Errorf("%q is a %q, want %q", name, got, want)
+		}
+	}
+	if got := ExampleOf(RolePooler); got != "postgres:3,pooler=pgbouncer" {
+		t.Errorf("example %q", got)
+	}
+	if _, err := ParseSpec(ExampleOf(RolePooler)); err != nil {
+		t.Error(err)
+	}
+}
