@@ -135,7 +135,7 @@ var mayImport = map[string][]string{
 var testsMayImport = map[string][]string{
 	"runner/agents":           {"driver/drivertest"},
 	"runner/catalog":          {"load"},
-	"report/compare":          {"history"},
+	"report/compare":          {"history", "measure/servers"},
 	"runner/series":           {"runner/catalog", "check"},
 	"check/register":          {"history/exchange"},
 	"cluster/kubernetes":      {"cluster/kubernetes/kubernetestest"},

@@ -7,6 +7,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -69,6 +70,12 @@ type Footprint struct {
 // FootprintOf returns the footprint of a product, by its name; an empty one if the
 // product is not known.
 func FootprintOf(product string) Footprint { return products()[product].footprint }
+
+// SchemeOf returns what the addresses of a product's clusters begin with, without the colon.
+func SchemeOf(product string) string {
+	t, _ := topologyOf(product)
+	return cmp.Or(t.scheme, product)
+}
 
 // products is what can be built, by name.
 func products() map[string]entry {

@@ -61,7 +61,9 @@ func (e *SpecError) Error() string {
 
 // topology is which clusters of a product can be built.
 type topology struct {
-	name     string
+	name string
+	// scheme begins the addresses, without the colon; empty for the name.
+	scheme   string
 	nodes    []int // allowed counts of data nodes
 	arbiters []int // allowed counts of arbiters
 	options  []option

@@ -13,7 +13,7 @@ import (
 func sqliteEntry() entry {
 	return entry{
 		topology: topology{
-			name: "sqlite", nodes: []int{1}, arbiters: []int{0},
+			name: "sqlite", scheme: "http", nodes: []int{1}, arbiters: []int{0},
 			options: []option{
 				{name: "journal", want: "journal=wal, journal=delete or journal=truncate (PRAGMA journal_mode)", check: oneOf("wal", "delete", "truncate")},
 				{name: "synchronous", want: "synchronous=extra, full, normal or off (PRAGMA synchronous)", check: oneOf("extra", "full", "normal", "off")},

@@ -64,7 +64,7 @@ type DocumentVerdict struct {
 	Text string
 	Good bool
 	// Unsure is true if the line is neither good nor bad: nothing wrong was found, and
-	// not all of it is to be believed. Good is false then.
+	// not all of it is to be believed; or what was found is allowed. Good is false then.
 	Unsure bool
 }
 

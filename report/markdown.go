@@ -110,13 +110,17 @@ func (m *markdown) table(t Table) {
 // rows writes a table without its title.
 func (m *markdown) rows(t Table) {
 	var b strings.Builder
-	row := func(cells []string) {
-		for _, cell := range cells {
-			b.WriteString("| " + escape(cell) + " ")
+	row := func(n int, cells []string) {
+		for i, cell := range cells {
+			text := escape(cell)
+			if link := t.Link(n, i); link != "" {
+				text = "[" + text + "](" + link + ")"
+			}
+			b.WriteString("| " + text + " ")
 		}
 		b.WriteString("|\n")
 	}
-	row(t.Head)
+	row(-1, t.Head)
 	for i := range t.Head {
 		if t.Left(i) {
 			b.WriteString("|---")
@@ -129,7 +133,7 @@ func (m *markdown) rows(t Table) {
 		if part := t.Parts[i]; part != "" {
 			b.WriteString("| **" + escape(part) + "** " + strings.Repeat("| ", len(t.Head)-1) + "|\n")
 		}
-		row(cells)
+		row(i, cells)
 	}
 	m.line(strings.TrimSuffix(b.String(), "\n"))
 }

@@ -10,6 +10,32 @@ func (r *Result) ClientProcessor() (float64, bool) {
 	return r.Client.CPUShare * float64(r.Client.CPUs) * r.Throughput.Seconds / float64(all) * 1e6, true
 }
 
+// ServerProcessor is the processor time that the servers used per committed operation of the
+// measured part, in microseconds, and whether it is known of all of them. Of an embedded
+// database, which has no server, it is what assay used beyond its own (Overhead).
+func (r *Result) ServerProcessor() (float64, bool) {
+	if r.Database.Embedded {
+		if r.Overhead == nil || r.Measured.Committed == 0 {
+			return 0, false
+		}
+		return (r.Overhead.RunCPU - r.Overhead.CPU) * float64(r.Measured.Total()) / float64(r.Measured.Committed), true
+	}
+	if r.Servers == nil || r.Throughput.PerSecond <= 0 {
+		return 0, false
+	}
+	inUse, seen := 0.0, false
+	for _, n := range r.Servers.Nodes {
+		switch {
+		case n.Tester:
+		case n.CPUMean == nil:
+			return 0, false
+		default:
+			inUse, seen = inUse+*n.CPUMean*n.CPUs, true
+		}
+	}
+	return inUse / r.Throughput.PerSecond * 1e6, seen
+}
+
 // Overhead is what the same clients took at the run's pace, in an open loop, on a store
 // that answers at once: assay's own part in the run's figures.
 type Overhead struct {

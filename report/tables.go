@@ -29,7 +29,13 @@ type Table struct {
 	Whole bool
 	// Parts head rows in pages and Markdown, by the row from which on they hold.
 	Parts map[int]string
+	// Links are where cells lead in pages and Markdown, by row and column: the place of a
+	// heading on the same page. The first column has none.
+	Links map[[2]int]string
 }
+
+// Link is where a cell leads, empty if nowhere.
+func (t Table) Link(row, column int) string { return t.Links[[2]int{row, column}] }
 
 // narrow is the table without its Wide columns; these are behind all Words.
 func (t Table) narrow() Table {

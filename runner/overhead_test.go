@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"assay/check"
+	"assay/history"
+	"assay/measure/servers"
+	"assay/report"
 	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/churn"
@@ -43,6 +46,33 @@ func TestOverhead(t *testing.T) {
 	}
 	if again := recheck(t, out.Folder).Result; again.Overhead == nil || *again.Overhead != *o {
 		t.Errorf("judged again: %+v", again)
+	}
+}
+
+// TestProcessorTimeOfServers: what a committed operation cost is known of all servers or not at
+// all; of an embedded database it is what assay took beyond its own.
+func TestProcessorTimeOfServers(t *testing.T) {
+	use := 0.25
+	known, unknown := servers.NodeSummary{Node: servers.Node{CPUs: 2}, CPUMean: &use}, servers.NodeSummary{Node: servers.Node{CPUs: 2}}
+	tester := unknown
+	tester.Tester = true
+	fast := report.Throughput{PerSecond: 1000}
+	for name, c := range map[string]struct {
+		of   report.Result
+		want float64 // microseconds; 0 is not known
+	}{
+		"two servers":       {report.Result{Throughput: fast, Servers: &servers.Summary{Nodes: []servers.NodeSummary{known, tester, known}}}, 1000},
+		"one is not known":  {report.Result{Throughput: fast, Servers: &servers.Summary{Nodes: []servers.NodeSummary{known, unknown}}}, 0},
+		"no server":         {report.Result{Throughput: fast, Servers: &servers.Summary{Nodes: []servers.NodeSummary{tester}}}, 0},
+		"nobody looked":     {report.Result{Throughput: fast}, 0},
+		"nothing committed": {report.Result{Servers: &servers.Summary{Nodes: []servers.NodeSummary{known}}}, 0},
+		"embedded": {report.Result{Database: report.Database{Embedded: true}, Measured: history.Counts{Committed: 50, Failed: 50},
+			Overhead: &report.Overhead{CPU: 10, RunCPU: 60}}, 100},
+		"embedded, and assay's own was not measured": {report.Result{Database: report.Database{Embedded: true}, Measured: history.Counts{Committed: 50}}, 0},
+	} {
+		if got, is := c.of.ServerProcessor(); is != (c.want > 0) || is && got != c.want {
+			t.Errorf("%s: %v, %v", name, got, is)
+		}
 	}
 }
 

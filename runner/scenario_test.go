@@ -159,6 +159,28 @@ func TestFaultsSayWhenTheyHappen(t *testing.T) {
 	}
 }
 
+// TestUnserved: what the catalog knows that a database does not serve is known before servers
+// are started.
+func TestUnserved(t *testing.T) {
+	for _, c := range []struct{ workload, database, cluster, want string }{
+		{"bank", "", "", ""},
+		{"bank", "", "postgres:3", ""},
+		{"bank", "", "mariadb:1", ""},
+		{"bank", "", "cassandra:3", "Cassandra has no transaction over several partitions"},
+		{"bank", "cassandra://host", "", "a transfer could be half done"},
+		{"bank", "", "sqlite:1", "the service behind the address has two calls"},
+		{"entity", "", "sqlite:1", ""},
+		{"replay", "", "", "SQLite keeps no log"},
+		{"bank", "", "oracle:1", ""},
+		{"bank", "oracle://host", "", ""},
+	} {
+		got := Scenario{Workload: c.workload, Database: c.database, Cluster: c.cluster}.Unserved()
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
 func TestValidate(t *testing.T) {
 	var (
 		option    *store.OptionError

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -31,6 +32,9 @@ func checkProse(s *study.Study) error {
 		if err != nil {
 			return &study.Error{Path: s.Path, Position: e.At, Problem: err.Error()}
 		}
+	}
+	if err := checkOverviews(s); err != nil {
+		return err
 	}
 	for _, c := range s.Conclusions {
 		if c.Claim == "" {
@@ -83,6 +87,7 @@ func (f *studyFlags) article(s *study.Study, plans []plannedExperiment, groups m
 	for _, p := range plans {
 		a.Sections = append(a.Sections, sectionOf(p.experiment, groups[p.experiment.Name]))
 	}
+	a.Overviews = overviews(s, plans, groups)
 	for _, c := range s.Conclusions {
 		a.Conclusions = append(a.Conclusions, conclusionOf(c, groups))
 	}
@@ -143,10 +148,7 @@ func distinct(all []string) string {
 }
 
 func sectionOf(e study.Experiment, groups []compare.Group) article.Section {
-	section := article.Section{Name: e.Name, Title: e.Title, Before: e.Description, After: e.Discussion, Source: e.Source}
-	if section.Title == "" {
-		section.Title = sentence(e.Name)
-	}
+	section := article.Section{Name: e.Name, Title: titleOf(e), Before: e.Description, After: e.Discussion, Source: e.Source}
 	section.Verdict = compare.VerdictOf(groups)
 	section.Notes = compare.Remarks(groups)
 	made := slices.ContainsFunc(groups, func(g compare.Group) bool { return len(g.Runs) > 0 })
@@ -166,6 +168,10 @@ func sectionOf(e study.Experiment, groups []compare.Group) article.Section {
 		section.Table, _, _ = compare.Configurations(groups, compare.Layout{})
 	}
 	section.Table.Title = section.Title
+	section.Remarks = append(section.Remarks, leftOutLines(e)...)
+	for _, found := range compare.FindingsOf(groups) {
+		section.Findings = append(section.Findings, article.Finding{Title: article.FindingTitle(section.Title, found.Group), Lines: found.Lines})
+	}
 	summary, single := compare.Summary(e.Workload, groups), compare.Runs(groups)
 	section.Runs = append(summary.Tables[1:], single.Tables...)
 	return section
@@ -200,6 +206,9 @@ func claimOf(c study.Conclusion) (compare.Claim, error) {
 	}
 	return compare.ParseClaim(strings.Join(words, " "))
 }
+
+// titleOf heads an experiment.
+func titleOf(e study.Experiment) string { return cmp.Or(e.Title, sentence(e.Name)) }
 
 // sentence is the name of an experiment as a heading.
 func sentence(name string) string {

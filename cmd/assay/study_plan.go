@@ -36,21 +36,26 @@ type plannedExperiment struct {
 	sharing agentFlags
 }
 
-// plan turns an experiment into a series. A value that cannot be used gives a
-// *study.Error with its position.
+// plan turns an experiment into a series. What a database does not serve is left out, with the
+// reason. A value that cannot be used gives a *study.Error with its position.
 func (f *studyFlags) plan(cmd *cobra.Command, s *study.Study, e study.Experiment) (plannedExperiment, error) {
 	out := plannedExperiment{experiment: e}
+	out.experiment.Configurations, out.experiment.LeftOut = nil, leftOut(e)
 	folder := ""
 	if f.out != "" {
 		folder = filepath.Join(f.out, e.Name)
 	}
 	stderr := &firstTime{to: cmd.ErrOrStderr(), seen: map[string]bool{}}
-	for i, c := range e.Configurations {
+	for _, c := range e.Configurations {
 		p, sharing, err := f.configured(stderr, e, c, folder)
 		if err != nil {
 			return out, located(err, s.Path, e, c)
 		}
-		if i == 0 {
+		if why := p.Base.Unserved(); why != "" {
+			out.experiment.LeftOut = append(out.experiment.LeftOut, study.LeftOut{Configuration: c, Why: notPossible + why})
+			continue
+		}
+		if len(out.plan.Configurations) == 0 {
 			out.sharing = sharing
 			out.plan.Base, out.plan.Repeats = p.Base, p.Repeats
 			out.seeded = slices.ContainsFunc(c.Flags, func(f study.Flag) bool { return f.Name == "seed" })
@@ -61,7 +66,12 @@ func (f *studyFlags) plan(cmd *cobra.Command, s *study.Study, e study.Experiment
 		if p.Repeats != out.plan.Repeats || p.Base.Load.Seed != out.plan.Base.Load.Seed || sharing != out.sharing {
 			return out, &study.Error{Path: s.Path, Position: e.At, Problem: "repeat, seed and agents are those of a whole experiment and cannot vary in it"}
 		}
+		out.experiment.Configurations = append(out.experiment.Configurations, c)
 		out.plan.Configurations = append(out.plan.Configurations, series.Configuration{Configuration: report.Configuration{Values: settingsOf(c.Values)}, Scenario: p.Base})
+	}
+	if len(out.plan.Configurations) == 0 {
+		left := out.experiment.LeftOut
+		return out, &study.Error{Path: s.Path, Position: e.At, Problem: "nothing is left to run: " + left[len(left)-1].Why}
 	}
 	if err := out.plan.Validate(); err != nil {
 		return out, &study.Error{Path: s.Path, Position: e.At, Problem: err.Error()}
@@ -177,6 +187,9 @@ func printPlan(out io.Writer, s *study.Study, plans []plannedExperiment, size st
 				fmt.Fprintln(&text, "  "+p.command(c, repeat))
 			}
 		}
+		for _, line := range leftOutLines(p.experiment) {
+			fmt.Fprintln(&text, "  "+line)
+		}
 	}
 	_, err := fmt.Fprintf(out, "%s\nsize %s of %s; %s, %s\n%s", s.Title, size, strings.Join(s.Sizes, ", "),
 		check.Counted(int64(runs), "run", "runs"), estimateText(whole), text.String())
@@ -184,6 +197,42 @@ func printPlan(out io.Writer, s *study.Study, plans []plannedExperiment, size st
 		return fmt.Errorf("print the plan: %w", err)
 	}
 	return nil
+}
+
+// notPossible begins why a database does not serve a workload.
+const notPossible = "not possible: "
+
+// leftOut is what the file leaves out for a reason. That the database does not serve the workload
+// comes before any reason of the file's.
+func leftOut(e study.Experiment) []study.LeftOut {
+	all := slices.Clone(e.LeftOut)
+	for i, l := range all {
+		s := runner.Scenario{Workload: e.Workload}
+		for _, flag := range l.Flags {
+			switch flag.Name {
+			case "db":
+				s.Database = strings.Join(flag.Values, "")
+			case "cluster":
+				s.Cluster = strings.Join(flag.Values, ",")
+			}
+		}
+		if why := s.Unserved(); why != "" {
+			all[i].Why = notPossible + why
+		}
+	}
+	return all
+}
+
+// leftOutLines say what of an experiment is not run, and why.
+func leftOutLines(e study.Experiment) (lines []string) {
+	for _, l := range e.LeftOut {
+		var values []string
+		for _, v := range settingsOf(l.Values) {
+			values = append(values, v.Name+"="+v.Value)
+		}
+		lines = append(lines, strings.Join(values, ", ")+": "+l.Why)
+	}
+	return lines
 }
 
 func estimateText(e runner.Estimate) string {

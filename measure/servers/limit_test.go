@@ -130,6 +130,9 @@ func TestGapsAndRestarts(t *testing.T) {
 	if s.Missed != 1 || s.Looks != 12 || s.Problem != "no answer in time" || s.Nodes[1].Samples != 9 || s.Nodes[1].Of != 12 {
 		t.Errorf("%+v", s)
 	}
+	if mean := s.Nodes[1].CPUMean; mean == nil || *mean < 0.499 || *mean > 0.501 {
+		t.Errorf("the mean use of the processor is %v", mean)
+	}
 	if charts := r.Charts(); len(charts) != 5 || charts[0].Unit != "share" || charts[4].Title != "Sessions" || len(charts[4].Lines) != 3 {
 		t.Errorf("%+v", charts)
 	}

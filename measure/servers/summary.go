@@ -32,9 +32,10 @@ type NodeSummary struct {
 	// Samples is in how many intervals it was seen, of how many.
 	Samples int `json:"samples"`
 	Of      int `json:"of_samples"`
-	// CPUMedian and CPUMax are shares of the processors that it may use, 0 to 1.
+	// CPUMedian, CPUMax and CPUMean are shares of the processors that it may use, 0 to 1.
 	CPUMedian *float64 `json:"cpu_share_median,omitempty"`
 	CPUMax    *float64 `json:"cpu_share_max,omitempty"`
+	CPUMean   *float64 `json:"cpu_share_mean,omitempty"`
 	MemoryMax *float64 `json:"memory_max_bytes,omitempty"`
 	// The rest are means.
 	Written  *float64 `json:"disk_written_bytes_per_second,omitempty"`
@@ -100,7 +101,7 @@ func (r *Record) summarizeNode(n Node, measured []bool) NodeSummary {
 			s.Of++
 		}
 	}
-	s.CPUMedian, s.CPUMax = of(cpu, quantity.Median), of(cpu, slices.Max)
+	s.CPUMedian, s.CPUMax, s.CPUMean = of(cpu, quantity.Median), of(cpu, slices.Max), of(cpu, mean)
 	s.MemoryMax = of(r.memory(n), slices.Max)
 	s.Written, s.Read, s.Received, s.Sent = of(r.written(n), mean), of(r.read(n), mean), of(r.received(n), mean), of(r.sent(n), mean)
 	return s

@@ -24,7 +24,9 @@ type Article struct {
 	// Question is what the study wants to know, Setup what all experiments share.
 	Question, Setup string
 	// Facts are about the whole: when, on what machine, in which size.
-	Facts       []report.Setting
+	Facts []report.Setting
+	// Overviews are tables over several sections.
+	Overviews   []report.Table
 	Sections    []Section
 	Conclusions []Conclusion
 	// Command makes the same again; without secrets.
@@ -48,8 +50,26 @@ type Section struct {
 	Bars    []report.BarChart
 	// Notes are what a reader must know to believe the figures.
 	Notes []string
+	// Findings are what was found wrong.
+	Findings []Finding
 	// Runs are tables of single runs, and of what only some experiments have.
 	Runs []report.Table
+}
+
+// Finding is what was found wrong in the runs of one configuration.
+type Finding struct {
+	// Title is in no other heading of the article.
+	Title string
+	Lines []string
+}
+
+// ID is its place in a link: what the usual renderers of Markdown make of the heading.
+func (f Finding) ID() string { return fileWord(f.Title) }
+
+// FindingTitle heads the findings of a configuration in a section: in letters and digits alone,
+// so that its place in links is the same in pages and in Markdown.
+func FindingTitle(section, configuration string) string {
+	return "Found in " + strings.ReplaceAll(fileWord(section+" "+configuration), "-", " ")
 }
 
 // Conclusion is a sentence with the claims of figures that it rests on.

@@ -14,15 +14,17 @@ import (
 )
 
 func example() *Article {
+	overview := report.Table{Title: "All <of> them", Head: []string{"system", "bank"}, Words: []int{1}, Rows: [][]string{{"a", "✗ violated"}}, Links: map[[2]int]string{{0, 1}: "#found-in-transfers-a"}}
 	table := report.Table{Title: "Transfers", Head: []string{"clients", "valid", "throughput"}, Rows: [][]string{{"1", "5 of 5", "700/s"}, {"8", "5 of 5", report.Doubtful("900/s")}}}
 	return &Article{Name: "bank", Title: "A <study>", Question: "Does *more* help?", Setup: "## Machines\n\nOne.\n\n<script>alert(1)</script>\n\n[x](javascript:alert(1))",
-		Facts: []report.Setting{{Name: "runs", Value: "10"}},
+		Facts: []report.Setting{{Name: "runs", Value: "10"}}, Overviews: []report.Table{overview},
 		Sections: []Section{
 			{Name: "transfers", Title: "Transfers", Before: "Before.", After: "After.", Verdict: report.DocumentVerdict{Text: "VALID in 10 of 10 runs", Good: true}, Table: table, Source: "a report",
 				Remarks: []string{"clients=512: 20 nodes"}, Notes: []string{"a note"},
-				Bars:  []report.BarChart{{Title: "Throughput", Along: "throughput", Bars: []report.Bar{{Name: "clients=1", Value: 700, Low: 650, High: 750, Runs: []float64{650, 750}}}}},
-				Lines: []report.LineChart{{Title: "Throughput by clients", Across: "clients", Up: "throughput", Lines: []report.ChartLine{{Name: "measured", Points: [][2]float64{{1, 700}, {8, 900}}}}}},
-				Runs:  []report.Table{{Title: "Every run", Head: []string{"run"}, Rows: [][]string{{"1 bank"}}}}},
+				Bars:     []report.BarChart{{Title: "Throughput", Along: "throughput", Bars: []report.Bar{{Name: "clients=1", Value: 700, Low: 650, High: 750, Runs: []float64{650, 750}}}}},
+				Lines:    []report.LineChart{{Title: "Throughput by clients", Across: "clients", Up: "throughput", Lines: []report.ChartLine{{Name: "measured", Points: [][2]float64{{1, 700}, {8, 900}}}}}},
+				Findings: []Finding{{Title: FindingTitle("Transfers", "a"), Lines: []string{"1 <lost>"}}},
+				Runs:     []report.Table{{Title: "Every run", Head: []string{"run"}, Rows: [][]string{{"1 bank"}}}}},
 			{Name: "faults", Title: "Faults", Verdict: report.DocumentVerdict{Text: "VIOLATED in 1 of 5 runs"}, Problem: "not as asked for"},
 		},
 		Conclusions: []Conclusion{
@@ -39,7 +41,7 @@ func TestPage(t *testing.T) {
 	expect.NoError(t, example().HTML(&page))
 	text := page.String()
 	expect.Text(t, "the page", text, "<h1>A &lt;study&gt;</h1>", "Does <em>more</em> help?", `<a href="#transfers">Transfers</a>`, `<h2 id="transfers">`,
-		`class="doubted">900/s`, "VIOLATED in 1 of 5 runs", "Reported figures are from a report", "clients=512: 20 nodes", "not as asked for", `class="interval"`,
+		`class="doubted">900/s`, `<h2 id="overview-0"><a href="#overview-0">All &lt;of&gt; them</a>`, `<a href="#found-in-transfers-a">violated</a>`, `<h3 id="found-in-transfers-a">`, "<li>1 &lt;lost&gt;</li>", "VIOLATED in 1 of 5 runs", "Reported figures are from a report", "clients=512: 20 nodes", "not as asked for", `class="interval"`,
 		"<strong>held</strong>", "<strong>not held</strong>", "<strong>not judged: no such configuration</strong>", "Every run", "assay study s.yaml --size laptop", "default-src &#39;none&#39;")
 	if n := strings.Count(text, "<script>"); n != 1 || strings.Count(text, "<script") != n {
 		t.Errorf("the page has %d scripts, want the one that copies tables", n)
@@ -57,7 +59,7 @@ func TestPage(t *testing.T) {
 func TestMarkdown(t *testing.T) {
 	var out strings.Builder
 	expect.NoError(t, example().Markdown(&out))
-	expect.Text(t, "the text", out.String(), "# A &lt;study&gt;", "#### Machines", "## Transfers", "| 8 | 5 of 5 | 900/s ? |", "✗ **Faults: VIOLATED in 1 of 5 runs**",
+	expect.Text(t, "the text", out.String(), "# A &lt;study&gt;", "#### Machines", "## Transfers", "| 8 | 5 of 5 | 900/s ? |", "## All &lt;of&gt; them", "| a | [✗ violated](#found-in-transfers-a) |", "### Found in transfers a", "- 1 &lt;lost&gt;", "✗ **Faults: VIOLATED in 1 of 5 runs**",
 		"✓ **VALID, with their measurements: Transfers**", "✓ clients=8 &gt; clients=1 in throughput: held", "- 900/s; 700/s", "```\nassay study s.yaml --size laptop\n```",
 		"![Transfers: Throughput](charts/transfers-throughput.svg)", "(charts/transfers-throughput-by-clients.svg)")
 }

@@ -20,6 +20,10 @@ func (a *Article) Markdown(w io.Writer) error {
 	m.Raw(below(a.Question))
 	m.Raw(below(a.Setup))
 	m.Settings(a.Facts)
+	for _, t := range a.Overviews {
+		m.Heading(2, t.Title)
+		m.Table(t)
+	}
 	for _, s := range a.Sections {
 		m.Heading(2, s.Title)
 		m.Raw(below(s.Before))
@@ -39,6 +43,10 @@ func (a *Article) Markdown(w io.Writer) error {
 			}
 		}
 		m.Items(s.Notes)
+		for _, f := range s.Findings {
+			m.Heading(3, f.Title)
+			m.Items(f.Lines)
+		}
 		m.Raw(below(s.After))
 	}
 	if len(a.Conclusions) > 0 {

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"assay/check"
 	"assay/internal/quantity"
 	"assay/internal/spelling"
 	"assay/report"
@@ -42,33 +41,6 @@ type Reported struct {
 type LayoutError struct{ Problem string }
 
 func (e *LayoutError) Error() string { return e.Problem }
-
-// facts are columns that are no metrics: what a configuration ran on and with.
-func facts() map[string]func(*report.Result) string {
-	known := func(get func(*report.Database) *int) func(*report.Result) string {
-		return func(r *report.Result) string { return quantity.Known(get(&r.Database), strconv.Itoa) }
-	}
-	return map[string]func(*report.Result) string{
-		"database":  func(r *report.Result) string { return r.Database.Product + " " + r.Database.Version },
-		"nodes":     known(func(d *report.Database) *int { return d.Nodes }),
-		"shards":    known(func(d *report.Database) *int { return d.Shards }),
-		"replicas":  known(func(d *report.Database) *int { return d.Replicas }),
-		"vcpu":      func(r *report.Result) string { return quantity.Known(r.Database.CPUsPerNode, quantity.Short) },
-		"ram":       func(r *report.Result) string { return quantity.Known(r.Database.MemoryPerNode, quantity.Memory) },
-		"disk":      func(r *report.Result) string { return quantity.Known(r.Database.DiskPerNode, quantity.Memory) },
-		"bandwidth": func(r *report.Result) string { return quantity.Known(bandwidth(r), quantity.FormatBits) },
-		"clients":   func(r *report.Result) string { return strconv.Itoa(r.Load.Clients) },
-		"loaded":    func(r *report.Result) string { return check.Count(r.Loading.Rows) },
-	}
-}
-
-// bandwidth is what the nodes' links pass in a second; nil if there is no limit.
-func bandwidth(r *report.Result) *int64 {
-	if r.Cluster == nil || len(r.Cluster.Nodes) == 0 || r.Cluster.Nodes[0].Bandwidth == 0 {
-		return nil
-	}
-	return &r.Cluster.Nodes[0].Bandwidth
-}
 
 // figureName is a metric by the name that an author may use.
 func figureName(name string) string {
@@ -109,7 +81,7 @@ func (l Layout) Check(axes []string, plots []Plot) error {
 	}
 	for _, p := range plots {
 		switch {
-		case p.over == overTimeWord || p.over == overPercentilesWord || p.over == overRoundsWord || p.over == rampWord:
+		case p.over == overTimeWord || p.over == overPercentilesWord || p.over == overRoundsWord || p.over == rampWord || p.over == noPlotWord:
 		case slices.ContainsFunc(strings.Split(p.figure, " and "), func(name string) bool { return !isMetric(figureName(name)) }):
 			return unknownColumn("figure for the chart "+strconv.Quote(p.text)+":", p.figure, all)
 		case p.over != "" && !slices.Contains(axes, p.over):

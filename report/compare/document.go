@@ -386,9 +386,13 @@ func (g Group) verdict() report.DocumentVerdict {
 		}
 	}
 	v := report.DocumentVerdict{Text: strings.TrimPrefix(g.Name+": ", ": ") + strings.Join(parts, ", "), Good: g.Valid() == len(g.Runs)}
+	if n := g.Violated(); n > 0 && n == g.allowed() {
+		v.Text += "; the settings or the isolation level allow all that was found"
+		v.Unsure = g.ended(check.Unknown) == 0
+	}
 	if n := g.Invalid(); n > 0 {
 		v.Text += fmt.Sprintf("; the measurement is INVALID in %d", n)
-		v.Good, v.Unsure = false, v.Good
+		v.Good, v.Unsure = false, v.Good || v.Unsure
 	}
 	return v
 }

@@ -22,8 +22,9 @@ type Group struct {
 	Values []report.Setting
 	Runs   []Run
 	// Failed is how many runs of the series could not be made, Waiting how many were
-	// not made yet.
+	// not made yet. Problem is why the last of those that failed could not be made.
 	Failed, Waiting int
+	Problem         string
 }
 
 // Run is one run, as far as a comparison needs it.
@@ -121,7 +122,7 @@ func readSeries(folder string) ([]Group, error) {
 			switch {
 			case r.Configuration != c.Name:
 			case r.State == report.StateFailed:
-				g.Failed++
+				g.Failed, g.Problem = g.Failed+1, r.Problem
 			case r.State != report.StateDone:
 				g.Waiting++
 			default:

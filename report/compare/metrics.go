@@ -65,7 +65,8 @@ func metrics() []metric {
 }
 
 // layoutMetrics are those by whose names an author may ask: all of metrics, what says more of
-// the data's size, and those of a run's rounds and statements, but where r is nil.
+// the data's size, what a committed operation cost the servers, and those of a run's rounds and
+// statements, but where r is nil.
 func layoutMetrics(r *report.Result) []metric {
 	all := append(metrics(), []metric{
 		{"indexes", sizeBytes, false, func(r *report.Result) (float64, bool) { return float64(r.Data.Indexes), r.Data.Indexes > 0 }, nil},
@@ -73,6 +74,7 @@ func layoutMetrics(r *report.Result) []metric {
 			n := rows(r)
 			return float64(r.Data.Bytes) / float64(max(n, 1)), r.Data.Bytes > 0 && n > 0
 		}, nil},
+		{"server cpu", microseconds, false, (*report.Result).ServerProcessor, nil},
 	}...)
 	if r == nil {
 		return all

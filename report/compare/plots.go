@@ -25,10 +25,12 @@ const (
 	overTimeWord        = "time"
 	overRoundsWord      = "rounds"
 	overPercentilesWord = "percentile"
+	// noPlotWord alone has nothing drawn.
+	noPlotWord = "none"
 )
 
 // PlotForms says how a plot is written.
-const PlotForms = "a metric (bars by configuration), METRIC and METRIC, METRIC by AXIS, throughput over time, response time by percentile, METRIC over rounds, or ramp (throughput by active clients); behind the last four 'of VALUE & VALUE' chooses configurations"
+const PlotForms = "a metric (bars by configuration), METRIC and METRIC, METRIC by AXIS, throughput over time, response time by percentile, METRIC over rounds, or ramp (throughput by active clients); behind the last four 'of VALUE & VALUE' chooses configurations; none alone draws nothing"
 
 // ParsePlot reads one of PlotForms. It returns a *LayoutError.
 func ParsePlot(text string) (Plot, error) {
@@ -46,8 +48,8 @@ func ParsePlot(text string) (Plot, error) {
 			p.figure, p.over = figureName(figure), strings.TrimSpace(over)
 		}
 	}
-	if form == rampWord {
-		p.over = rampWord
+	if form == rampWord || form == noPlotWord {
+		p.over = form
 	}
 	if p.figure == "" {
 		return p, &LayoutError{fmt.Sprintf("the chart %q names no figure; write %s", text, PlotForms)}
@@ -74,6 +76,7 @@ func Plots(groups []Group, plots []Plot, group []string) (lines []report.LineCha
 			return nil, nil, err
 		}
 		switch p.over {
+		case noPlotWord:
 		case "":
 			chart, err := p.bars(chosen, group)
 			if err != nil {

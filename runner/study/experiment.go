@@ -15,6 +15,8 @@ type axis struct {
 	name    string
 	at      Position
 	choices []choice
+	// shared is true of one that all experiments have, and which one of them adds to.
+	shared bool
 }
 
 type choice struct {
@@ -22,8 +24,12 @@ type choice struct {
 	settings []Flag
 }
 
-// exclusion are the values, by axis, of combinations that are left out.
-type exclusion map[string][]string
+// exclusion are the values, by axis, of combinations that are left out, and why; empty if the
+// file does not say.
+type exclusion struct {
+	values map[string][]string
+	why    string
+}
 
 // names are of experiments, which are names of folders too.
 var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`) })
@@ -89,7 +95,6 @@ func settingOf(p pair) (Flag, error) {
 type draft struct {
 	Experiment
 	own      []Flag
-	axes     []axis
 	excludes node
 	reported node
 	groupAt  Position
@@ -105,6 +110,11 @@ func (r *reader) experiment(p pair) (Experiment, error) {
 	d := &draft{Experiment: Experiment{Name: p.key, At: p.at}}
 	if err := r.workload(d, p); err != nil {
 		return Experiment{}, err
+	}
+	if r.shared.at != (Position{}) {
+		if err := r.matrix(d, r.shared, true); err != nil {
+			return Experiment{}, err
+		}
 	}
 	if err := r.fill(d, p.value, false); err != nil {
 		return Experiment{}, err
@@ -154,7 +164,7 @@ func (r *reader) fill(d *draft, n node, ofSize bool) error {
 		var err error
 		switch {
 		case p.key == keyMatrix:
-			err = r.matrix(d, p.value)
+			err = r.matrix(d, p.value, false)
 		case p.key == keyExclude:
 			d.excludes = p.value
 		case !ofSize && p.key == keyWorkload:
@@ -188,7 +198,8 @@ func (r *reader) fill(d *draft, n node, ofSize bool) error {
 		r.sizes[p.key] = true
 		into := d
 		if p.key != r.size { // looked at all the same
-			into = &draft{Experiment: d.Experiment, own: d.own, axes: slices.Clone(d.axes)}
+			into = &draft{Experiment: d.Experiment, own: d.own}
+			into.axes = slices.Clone(d.axes)
 		}
 		if err := wantMapping(p.value, "size "+p.key, "flags of assay run, matrix, exclude"); err != nil {
 			return err

@@ -11,37 +11,73 @@ import (
 const maxConfigurations = 10_000
 
 // matrix reads the axes: flags with lists of values, and names with alternatives
-// that set several flags each. An axis of a name that there is already replaces it.
-func (r *reader) matrix(d *draft, n node) error {
+// that set several flags each. An axis of a name that there is already replaces it; to the
+// alternatives of a shared one it adds.
+func (r *reader) matrix(d *draft, n node, shared bool) error {
 	if err := wantMapping(n, keyMatrix, "what varies, such as clients: [16, 64]"); err != nil {
 		return err
 	}
 	for _, p := range n.pairs {
-		a, err := r.axis(d, p)
+		a, err := r.axis(d, p, shared)
 		if err != nil {
 			return err
 		}
-		if at := slices.IndexFunc(d.axes, func(b axis) bool { return b.name == a.name }); at >= 0 {
-			d.axes[at] = a
-		} else {
+		at := slices.IndexFunc(d.axes, func(b axis) bool { return b.name == a.name })
+		switch {
+		case at < 0:
 			d.axes = append(d.axes, a)
+		case d.axes[at].shared && p.value.mapping:
+			if d.axes[at], err = d.axes[at].with(a, p); err != nil {
+				return err
+			}
+		default:
+			d.axes[at] = a
 		}
 	}
 	return nil
 }
 
-func (r *reader) axis(d *draft, p pair) (axis, error) {
-	a, known := axis{name: p.key, at: p.at}, r.vocabulary.words(d.Workload)
+// with are the alternatives of a shared axis, some of which one experiment gives more settings.
+func (a axis) with(more axis, from pair) (axis, error) {
+	a.choices = slices.Clone(a.choices)
+	for i, c := range more.choices {
+		at := slices.IndexFunc(a.choices, func(b choice) bool { return b.text == c.text })
+		if at < 0 {
+			return a, problem(from.value.pairs[i].at, "axis %s of all experiments has no alternative %q; it has %s%s", a.name, c.text,
+				strings.Join(a.values(), ", "), spelling.Hint(c.text, "", a.values()))
+		}
+		a.choices[at].settings = overlaid(a.choices[at].settings, c.settings)
+	}
+	return a, nil
+}
+
+// values are those of the axis, by their texts.
+func (a axis) values() (all []string) {
+	for _, c := range a.choices {
+		all = append(all, c.text)
+	}
+	return all
+}
+
+// axis reads one axis. The alternatives of a shared one may have flags of other workloads, which
+// this one is spared.
+func (r *reader) axis(d *draft, p pair, shared bool) (axis, error) {
+	a, known := axis{name: p.key, at: p.at, shared: shared}, r.vocabulary.words(d.Workload)
+	workload := d.Workload
+	if shared {
+		workload = ""
+	}
 	switch {
 	case p.value.mapping:
 		if isWord(known, p.key) {
 			return a, problem(p.value.at, "%s is a flag, whose values are a list; alternatives that set several flags have a name of their own", p.key)
 		}
 		for _, alternative := range p.value.pairs {
-			settings, err := r.settings(alternative.value, d.Workload, nil)
+			settings, err := r.settings(alternative.value, workload, nil)
 			if err != nil {
 				return a, err
 			}
+			settings = slices.DeleteFunc(settings, func(s Flag) bool { return !isWord(known, s.Name) })
 			a.choices = append(a.choices, choice{alternative.key, settings})
 		}
 	case !isWord(known, p.key):
@@ -93,13 +129,17 @@ func (d *draft) exclusions() ([]exclusion, error) {
 		if err := wantMapping(item, "an exclusion", "axes of the matrix with the values that are left out together"); err != nil {
 			return nil, err
 		}
-		x := exclusion{}
+		x := exclusion{values: map[string][]string{}}
 		for _, p := range item.pairs {
-			values, err := d.excluded(p)
+			var err error
+			if p.key == keyBecause {
+				x.why, err = word(p)
+			} else {
+				x.values[p.key], err = d.excluded(p)
+			}
 			if err != nil {
 				return nil, err
 			}
-			x[p.key] = values
 		}
 		all = append(all, x)
 	}
@@ -120,10 +160,7 @@ func (d *draft) excluded(p pair) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var had []string
-	for _, c := range d.axes[at].choices {
-		had = append(had, c.text)
-	}
+	had := d.axes[at].values()
 	for _, v := range s.Values {
 		if !slices.Contains(had, v) {
 			return nil, problem(s.At, "axis %s has no value %q; it has %s%s", p.key, v, strings.Join(had, ", "), spelling.Hint(v, "", had))
@@ -133,16 +170,16 @@ func (d *draft) excluded(p pair) ([]string, error) {
 }
 
 func (x exclusion) holds(values []Value) bool {
-	for name, excluded := range x {
+	for name, excluded := range x.values {
 		if !slices.ContainsFunc(values, func(v Value) bool { return v.Axis == name && slices.Contains(excluded, v.Text) }) {
 			return false
 		}
 	}
-	return len(x) > 0
+	return len(x.values) > 0
 }
 
 // combine makes all combinations of the axes, the last one varying fastest, without
-// those that are excluded.
+// those that are excluded. What is excluded for a reason it enters as left out.
 func (r *reader) combine(d *draft, exclusions []exclusion) ([]Configuration, error) {
 	known := r.vocabulary.words(d.Workload)
 	base := slices.DeleteFunc(slices.Clone(r.common), func(s Flag) bool { return !isWord(known, s.Name) })
@@ -160,7 +197,11 @@ func (r *reader) combine(d *draft, exclusions []exclusion) ([]Configuration, err
 		all = more
 	}
 	all = slices.DeleteFunc(all, func(c Configuration) bool {
-		return slices.ContainsFunc(exclusions, func(x exclusion) bool { return x.holds(c.Values) })
+		at := slices.IndexFunc(exclusions, func(x exclusion) bool { return x.holds(c.Values) })
+		if at >= 0 && exclusions[at].why != "" {
+			d.LeftOut = append(d.LeftOut, LeftOut{c, "not run: " + exclusions[at].why})
+		}
+		return at >= 0
 	})
 	for i := range all {
 		var err error

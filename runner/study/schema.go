@@ -40,6 +40,10 @@ func Schema(v Vocabulary) *jsonschema.Schema {
 		})},
 		keyDefaults: {Ref: settings, Description: "flags of all experiments whose workload has them"},
 		keySizes:    {Type: "object", Description: "flags of all experiments in each size, on top of the defaults; " + DefaultSize + " is the size unless another is asked for", AdditionalProperties: &jsonschema.Schema{Ref: settings}},
+		keyMatrix: {Type: "object", Description: "what varies in all experiments, each of which may add settings to the alternatives",
+			AdditionalProperties: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+				{Type: "object", AdditionalProperties: &jsonschema.Schema{Ref: settings}}, {Type: "array", Items: value()}}}},
+		keyOverview: overviewSchema(),
 		keyExperiments: {Type: "object", Description: "each a series of runs of one workload", PropertyNames: &jsonschema.Schema{Pattern: names().String()},
 			AdditionalProperties: &jsonschema.Schema{Ref: "#/$defs/experiment"}},
 	})
@@ -61,7 +65,7 @@ func experimentOf(workload string, keys []Key, defs map[string]*jsonschema.Schem
 			AdditionalProperties: &jsonschema.Schema{Type: "object", AdditionalProperties: &jsonschema.Schema{Ref: "#/$defs/" + own}},
 			Properties:           map[string]*jsonschema.Schema{}, PatternProperties: parametersAs(&jsonschema.Schema{Type: "array", Items: value()})}
 		all := map[string]*jsonschema.Schema{keyMatrix: axes,
-			keyExclude: {Type: "array", Description: "combinations that are left out: axes with one value or several",
+			keyExclude: {Type: "array", Description: "combinations that are left out: axes with one value or several, and because, which is shown in their place",
 				Items: &jsonschema.Schema{Type: "object", AdditionalProperties: oneOrSeveral(value)}}}
 		for name := range defs[own].Properties {
 			axes.Properties[name] = &jsonschema.Schema{Type: "array", Items: value()}
@@ -96,6 +100,22 @@ func proseSchemas() map[string]*jsonschema.Schema {
 		keySource:      text("where the reported figures are from"),
 		keyReported:    reportedSchema(),
 	}
+}
+
+func overviewSchema() *jsonschema.Schema {
+	column := closed(map[string]*jsonschema.Schema{
+		keyTitle: text("what heads the column, in place of the experiment's title"),
+		keyShow:  text("verdict, anomalies, durability, power-cut loss, or a column of the experiment's table; verdict if not given"),
+		keyOf:    text("the experiment"), keyRatio: text("the row to whose figure all are ratios"),
+		keyWhere: oneOrSeveral(func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} }),
+	})
+	column.Required = []string{keyOf}
+	table := closed(map[string]*jsonschema.Schema{
+		keyTitle: text("what heads the table"), keyRows: text("the axis of all its experiments whose values are its rows"),
+		keyColumns: {Type: "array", Description: "what is shown, each of one experiment", Items: column},
+	})
+	table.Required = []string{keyTitle, keyRows, keyColumns}
+	return &jsonschema.Schema{Type: "array", Description: "tables over several experiments, before these", Items: table}
 }
 
 func reportedSchema() *jsonschema.Schema {

@@ -27,6 +27,8 @@ type Study struct {
 	// Sizes are the names of all sizes that the file has, and DefaultSize.
 	Sizes       []string
 	Experiments []Experiment
+	// Overviews are tables over several experiments.
+	Overviews   []Overview
 	Conclusions []Conclusion
 }
 
@@ -36,8 +38,18 @@ type Experiment struct {
 	Prose
 	// At is where the name stands.
 	At Position
-	// Configurations are what varies, without what is excluded.
+	// Configurations are what varies, without what is excluded. LeftOut is what is excluded of
+	// it for a reason.
 	Configurations []Configuration
+	LeftOut        []LeftOut
+	axes           []axis
+}
+
+// LeftOut is a combination that is not run, and why, as a clause. Its flags are those of the file,
+// limits of nodes and parameters of servers apart.
+type LeftOut struct {
+	Configuration
+	Why string
 }
 
 // Configuration is one combination of values.
@@ -79,6 +91,7 @@ const (
 	keyWorkload    = "workload"
 	keyMatrix      = "matrix"
 	keyExclude     = "exclude"
+	keyBecause     = "because"
 	flagCluster    = "cluster"
 )
 
@@ -123,6 +136,8 @@ type reader struct {
 	// common are the settings for all experiments: the defaults, and behind them the
 	// settings of the size.
 	common []Flag
+	// shared are the axes of all experiments, as the file has them.
+	shared node
 	sizes  map[string]bool
 }
 
@@ -149,7 +164,7 @@ func (r *reader) study(root node) (*Study, error) {
 		return nil, err
 	}
 	s := &Study{}
-	var experiments, sizes, conclusions node
+	var experiments, sizes, overviews, conclusions node
 	for _, p := range root.pairs {
 		var err error
 		switch p.key {
@@ -161,6 +176,10 @@ func (r *reader) study(root node) (*Study, error) {
 			s.Description, err = word(p)
 		case keyConclusions:
 			conclusions = p.value
+		case keyOverview:
+			overviews = p.value
+		case keyMatrix:
+			r.shared = p.value
 		case keyDefaults:
 			r.common, err = r.settings(p.value, "", r.common)
 		case keySizes:
@@ -168,7 +187,7 @@ func (r *reader) study(root node) (*Study, error) {
 		case keyExperiments:
 			experiments = p.value
 		default:
-			err = unknown(p, "a study", []string{keyTitle, keyQuestion, keyDescription, keyDefaults, keySizes, keyExperiments, keyConclusions})
+			err = unknown(p, "a study", []string{keyTitle, keyQuestion, keyDescription, keyDefaults, keySizes, keyMatrix, keyExperiments, keyOverview, keyConclusions})
 		}
 		if err != nil {
 			return nil, err
@@ -189,6 +208,9 @@ func (r *reader) study(root node) (*Study, error) {
 			return nil, err
 		}
 		s.Experiments = append(s.Experiments, e)
+	}
+	if err := s.readOverviews(overviews); err != nil {
+		return nil, err
 	}
 	if err := r.conclusions(s, conclusions); err != nil {
 		return nil, err

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/internal/expect"
+)
+
+// overviewStudy has a database that keeps its word, one that loses what it acknowledged, and one
+// that has no transactions, which is never started.
+const overviewStudy = `title: Databases
+defaults: {accounts: 100, records: 20, ops: 200, repeat: 2, seed: 7}
+matrix:
+  system:
+    memory: {db: "mem://"}
+    forgetful: {db: "mem://?bug=lost-ack:0.2"}
+    Cassandra: {cluster: "cassandra:1"}
+experiments:
+  transfers:
+    title: Transfers
+    workload: bank
+    columns: [database]
+    charts: none
+    matrix:
+      clients: [1, 2]
+    exclude:
+      - {system: forgetful, clients: 2, because: one client is enough}
+      - {system: Cassandra, clients: 2, because: it has no transactions anyway}
+  records:
+    workload: ycsb
+    charts: none
+    matrix:
+      system:
+        forgetful: {db: "mem://"}
+    exclude: [{system: Cassandra, because: nothing is to be started in a test}]
+overview:
+  - title: What they serve
+    rows: system
+    columns:
+      - {of: transfers, where: clients=1}
+      - {title: two clients, of: transfers, where: clients=2}
+      - {title: ycsb, of: records}
+      - {title: kept, show: anomalies, of: transfers}
+      - {title: speed, show: tps, of: transfers, where: clients=1, ratio: memory}
+`
+
+// TestStudyHasAnOverview: the tables over several experiments say how runs ended, lead to what was
+// found, and why what is not run is not: by the catalog, or by the file.
+func TestStudyHasAnOverview(t *testing.T) {
+	t.Parallel()
+	dir, file := studyFile(t, overviewStudy)
+	plan := assay(t, dir, "study", file, "--dry-run")
+	plan.want(t, exitValid)
+	const impossible = "not possible: Cassandra has no transaction over several partitions"
+	expect.Text(t, plan, plan.stdout, "transfers: 6 runs", "  system=Cassandra, clients=1: "+impossible, "  system=forgetful, clients=2: not run: one client is enough")
+	if strings.Contains(plan.stdout, "assay run bank --cluster") {
+		t.Errorf("what is not possible is planned: %s", plan.stdout)
+	}
+
+	at := filepath.Join(dir, "reports")
+	e := assay(t, dir, "study", file, "--out", "made", "--publish", at, "--quiet")
+	e.want(t, exitViolated)
+	text, page := readFile(t, at, "small.md"), readFile(t, at, "small.html")
+	expect.Text(t, "small.md", text, "## What they serve", "| system | Transfers | two clients | ycsb | kept | speed |",
+		"| memory | ✓ valid in 2 of 2 runs | ✓ valid in 2 of 2 runs | ✓ valid in 2 of 2 runs | ",
+		"| forgetful | [✗ violated in 2 of 2 runs](#found-in-transfers-system-forgetful-clients-1) | not run: one client is enough | ✓ valid in 2 of 2 runs | ",
+		"| Cassandra | "+impossible, "| not run: nothing is to be started in a test | ",
+		"### Found in transfers system forgetful clients 1", "- transfers, ", "which breaks a promise of the vendor's; such as: ",
+		"- system=Cassandra, clients=2: "+impossible)
+	expect.Text(t, "small.html", page, `<h2 id="overview-0">`, `<a href="#found-in-transfers-system-forgetful-clients-1">violated in 2 of 2 runs</a>`,
+		`<h3 id="found-in-transfers-system-forgetful-clients-1">`)
+	if strings.Contains(text, "](charts/") {
+		t.Error("there are charts")
+	}
+	sections := sectionsOf(text)
+	for _, target := range linksOf(text) {
+		if _, section, found := strings.Cut(target, "#"); found && !sections[section] {
+			t.Errorf("the link to %s leads nowhere", target)
+		}
+	}
+}
+
+// TestOverviewRefuses what cannot be shown, and a study of which nothing is left, before any run.
+func TestOverviewRefuses(t *testing.T) {
+	t.Parallel()
+	for from, c := range map[string]struct{ to, want string }{
+		"show: anomalies":                 {"show: anomalis", `small.yaml:33:10: an overview cannot show "anomalis"`},
+		"where: clients=2}":               {"where: clients=3}", "small.yaml:31:10: no configuration of transfers has clients=3; values are "},
+		"where: clients=1, ratio: memory": {"ratio: nobody", "small.yaml:34:10: "},
+		`memory: {db: "mem://"}
+    forgetful: {db: "mem://?bug=lost-ack:0.2"}`: {`memory: {cluster: "cassandra:1"}
+    forgetful: {cluster: "cassandra:1"}`, "small.yaml:9:3: nothing is left to run: not possible: Cassandra has no transaction"},
+	} {
+		text := strings.Replace(overviewStudy, from, c.to, 1)
+		if text == overviewStudy {
+			t.Fatalf("%q is not in the study", from)
+		}
+		dir, file := studyFile(t, text)
+		if e := assay(t, dir, "study", file, "--out", "made"); e.code != exitUsage || !strings.Contains(e.stderr, c.want) {
+			t.Errorf("want %q: %v", c.want, e)
+		}
+	}
+}

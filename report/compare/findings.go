@@ -1,0 +1,109 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"assay/check"
+)
+
+// Found is what was found wrong in the runs of a group.
+type Found struct {
+	// Group is the group's name, Lines a sentence for each kind of finding, with one of them
+	// as an example.
+	Group string
+	Lines []string
+}
+
+// FindingsOf are those of the groups that have any.
+func FindingsOf(groups []Group) (all []Found) {
+	for _, g := range groups {
+		if lines := g.findings(); len(lines) > 0 {
+			all = append(all, Found{g.Name, lines})
+		}
+	}
+	return all
+}
+
+// kindFound is one kind of finding of one check, over the runs of a group.
+type kindFound struct {
+	check, kind string
+	found       int64
+	// runs is how many runs have some, last the number of the last of them.
+	runs, last int
+	// gravest is that of a run in which it is furthest from being allowed.
+	gravest check.Finding
+	example string
+}
+
+// kinds are the kinds of findings in the runs of a group, in the order in which they are met.
+func (g Group) kinds() (all []*kindFound) {
+	at := map[[2]string]*kindFound{}
+	for i, r := range g.Runs {
+		for _, c := range r.Result.Checks {
+			for _, f := range c.Findings {
+				if f.Promised == nil && f.Source == "" && c.Promised != nil && !*c.Promised {
+					f.Promised = c.Promised // another model was asked for than the vendor promises
+				}
+				key := [2]string{c.Name, f.Kind}
+				k := at[key]
+				if k == nil {
+					k = &kindFound{check: c.Name, kind: f.Kind, gravest: f, last: -1}
+					at[key], all = k, append(all, k)
+				}
+				if k.found += f.Found; k.last != i {
+					k.runs, k.last = k.runs+1, i
+				}
+				if gravity(f) > gravity(k.gravest) {
+					k.gravest = f
+				}
+				for _, e := range c.Evidence {
+					if k.example == "" && e.Kind == f.Kind {
+						k.example = e.Text
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// gravity orders findings: what is allowed, what is not known to be, a broken promise.
+func gravity(f check.Finding) int {
+	switch {
+	case f.Promised == nil:
+		return 1
+	case *f.Promised:
+		return 2
+	}
+	return 0
+}
+
+func (g Group) findings() (lines []string) {
+	for _, k := range g.kinds() {
+		text := fmt.Sprintf("%s, %s: %s in %d of %s", k.check, k.kind, check.Counted(k.found, "finding", "findings"), k.runs, counted(g))
+		switch gravity(k.gravest) {
+		case 0:
+			text += ", allowed by " + cmp.Or(source(k.gravest), "the isolation level")
+		case 1:
+			text += ", not known whether promised"
+			if from := source(k.gravest); from != "" {
+				text += " (" + from + ")"
+			}
+		case 2:
+			text += ", which breaks a promise of the vendor's"
+		}
+		if k.example != "" {
+			text += "; such as: " + k.example
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}
+
+// source is by which settings a finding is allowed, or may be, and the page that says so; empty
+// if nobody has said.
+func source(f check.Finding) string {
+	return strings.Trim(f.Source+"; "+f.Manual, "; ")
+}

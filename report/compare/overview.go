@@ -1,0 +1,208 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/internal/quantity"
+	"assay/internal/spelling"
+	"assay/report"
+)
+
+// Overview is a table over several experiments: a row for each value of an axis that they
+// share, and a column for each thing that is shown of one of them.
+type Overview struct {
+	Title string
+	// Rows is the axis, and Values are those of it that have a row.
+	Rows    string
+	Values  []string
+	Columns []OverviewColumn
+}
+
+// OverviewColumn is what is shown of one experiment.
+type OverviewColumn struct {
+	Title string
+	// Show is a metric or a fact by its name, or one of the words below; empty for ShowVerdict.
+	Show string
+	// Of names the experiment, Where are values that its configurations must have, as in a
+	// claim.
+	Of    string
+	Where []string
+	// Ratio is the row to whose figure each figure is a ratio; empty for the figures
+	// themselves.
+	Ratio string
+}
+
+// What an overview shows that is no figure.
+const (
+	// ShowVerdict is how the runs ended.
+	ShowVerdict = "verdict"
+	// ShowAnomalies are the kinds of findings, beside the consistency model that is promised.
+	ShowAnomalies = "anomalies"
+	// ShowDurability is what an acknowledgement is worth, ShowLoss what power cuts took of what
+	// was acknowledged.
+	ShowDurability = "durability"
+	ShowLoss       = "power-cut loss"
+)
+
+// Experiment is a series as far as an overview needs it.
+type Experiment struct {
+	Groups  []Group
+	LeftOut []LeftOut
+	// Found are the links to what was found in the runs of a group, by its name.
+	Found map[string]string
+}
+
+// LeftOut is a configuration that is not run, and why.
+type LeftOut struct {
+	Values []report.Setting
+	Why    string
+}
+
+// shown writes what a column shows of a group that has runs; base has the figures of which the
+// group's are ratios, nil if none are asked for.
+type shown func(g Group, base *Group) string
+
+// show is how a column's cells are written. It returns a *LayoutError.
+func (c OverviewColumn) show(like *report.Result) (shown, error) {
+	words := map[string]shown{
+		ShowVerdict:    func(g Group, _ *Group) string { return g.ends() },
+		ShowAnomalies:  func(g Group, _ *Group) string { return g.anomalies() },
+		ShowDurability: func(g Group, _ *Group) string { return g.durability() },
+		ShowLoss:       func(g Group, _ *Group) string { return g.loss() },
+	}
+	name := figureName(cmp.Or(c.Show, ShowVerdict))
+	fact, all := facts()[name], layoutMetrics(like)
+	m, isMetric := find(all, name)
+	switch {
+	case c.Ratio != "" && !isMetric:
+		return nil, &LayoutError{fmt.Sprintf("%q is no figure, of which there could be ratios", name)}
+	case c.Ratio != "":
+		return func(g Group, base *Group) string { return g.ratio(m, base) }, nil
+	case words[name] != nil:
+		return words[name], nil
+	case fact != nil:
+		return func(g Group, _ *Group) string { return fact(g.Runs[0].Result) }, nil
+	case isMetric:
+		return func(g Group, _ *Group) string { return g.figureOver(m) }, nil
+	}
+	known := []string{ShowVerdict, ShowAnomalies, ShowDurability, ShowLoss}
+	for _, m := range all {
+		known = append(known, m.name)
+	}
+	for fact := range facts() {
+		known = append(known, fact)
+	}
+	slices.Sort(known)
+	return nil, &LayoutError{fmt.Sprintf("an overview cannot show %q; there are %s%s", name, strings.Join(known, ", "), spelling.Hint(name, "", known))}
+}
+
+// Check says what of a column no run can have; of are the configurations of its experiment,
+// those that are left out among them. It returns a *LayoutError.
+func (c OverviewColumn) Check(of []Group) error {
+	if !slices.ContainsFunc(of, c.takes) {
+		return &LayoutError{fmt.Sprintf("no configuration of %s has %s; values are %s", c.Of, strings.Join(c.Where, " and "), strings.Join(valuesOfAll(of), ", "))}
+	}
+	if strings.Contains(c.Show, ": ") { // of a round, which its runs know
+		return nil
+	}
+	_, err := c.show(nil)
+	return err
+}
+
+// takes reports whether the column is about a group.
+func (c OverviewColumn) takes(g Group) bool { return len(c.Where) == 0 || g.axesWith(c.Where) != nil }
+
+// Table lays the experiments out, by their names. What has no run yet is empty. It returns a
+// *LayoutError.
+func (o Overview) Table(of map[string]Experiment) (report.Table, error) {
+	t := report.Table{Title: o.Title, Head: []string{o.Rows}, Links: map[[2]int]string{}}
+	for i, c := range o.Columns {
+		t.Head, t.Words = append(t.Head, c.Title), append(t.Words, i+1)
+	}
+	for _, v := range o.Values {
+		row := []string{v}
+		for i, c := range o.Columns {
+			cell, link, err := o.cell(c, v, of[c.Of])
+			if err != nil {
+				return t, err
+			}
+			if link != "" {
+				t.Links[[2]int{len(t.Rows), i + 1}] = link
+			}
+			row = append(row, cell)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t, nil
+}
+
+// cellPart is what a cell says of one configuration or of several alike.
+type cellPart struct {
+	names []string
+	text  string
+}
+
+// cell is what a column has in a row: the configurations of its experiment that have the
+// row's value, each with its other values before it, those alike together. The link leads to
+// what was found in the first that has findings.
+func (o Overview) cell(c OverviewColumn, row string, of Experiment) (cell, link string, err error) {
+	var parts []cellPart
+	say := func(g Group, text string) {
+		_, name := g.parted(append(g.axesWith(c.Where), o.Rows))
+		at := slices.IndexFunc(parts, func(p cellPart) bool { return p.text == text })
+		if at < 0 {
+			parts = append(parts, cellPart{nil, text})
+			at = len(parts) - 1
+		}
+		parts[at].names = append(parts[at].names, name)
+	}
+	for _, g := range of.Groups {
+		if value(g.Values, o.Rows) != row || !c.takes(g) {
+			continue
+		}
+		text, err := o.written(c, g, of)
+		if err != nil {
+			return "", "", err
+		}
+		say(g, text)
+		if c.Show == "" || slices.Contains([]string{ShowVerdict, ShowAnomalies, ShowLoss}, c.Show) {
+			link = cmp.Or(link, of.Found[g.Name])
+		}
+	}
+	for _, l := range of.LeftOut {
+		if g := (Group{Values: l.Values}); value(l.Values, o.Rows) == row && c.takes(g) {
+			say(g, l.Why)
+		}
+	}
+	if len(parts) == 1 {
+		return parts[0].text, link, nil
+	}
+	var texts []string
+	for _, p := range parts {
+		texts = append(texts, strings.Join(p.names, ", ")+": "+p.text)
+	}
+	return cmp.Or(strings.Join(texts, "; "), quantity.None), link, nil
+}
+
+// written is what the column shows of a group.
+func (o Overview) written(c OverviewColumn, g Group, of Experiment) (string, error) {
+	if len(g.Runs) == 0 {
+		return g.notMade(), nil
+	}
+	show, err := c.show(g.Runs[0].Result)
+	if err != nil {
+		return "", err
+	}
+	var base *Group
+	if c.Ratio != "" {
+		for i, other := range of.Groups {
+			if len(other.Runs) > 0 && value(other.Values, o.Rows) == c.Ratio && alikeBut(g, other, map[string]bool{o.Rows: true}) {
+				base = &of.Groups[i]
+			}
+		}
+	}
+	return show(g, base), nil
+}

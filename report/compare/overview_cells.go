@@ -1,0 +1,186 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/check"
+	"assay/internal/quantity"
+	"assay/report"
+)
+
+// notMade says why a group has no run.
+func (g Group) notMade() string {
+	if g.Failed > 0 {
+		return "could not be made: " + g.Problem
+	}
+	return quantity.None
+}
+
+// ends is how the runs of a group ended, the gravest first.
+func (g Group) ends() string {
+	var parts []string
+	good, bad := report.DocumentVerdict{Good: true}.Mark(), report.DocumentVerdict{}.Mark()
+	broken := g.count(func(r *report.Result) bool {
+		return r.Verdict == check.Violated && (r.Promise == nil || r.Promise.Kept != nil && !*r.Promise.Kept)
+	})
+	say := func(mark, what string, n int) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s in %d of %s", mark, what, n, counted(g)))
+		}
+	}
+	say(bad, "violated", broken)
+	say(bad, "violated, not known whether promised,", g.Violated()-broken-g.allowed())
+	say(bad, "violated, as the settings allow,", g.allowed())
+	say("?", "no verdict", g.ended(check.Unknown))
+	say(good, "valid", g.Valid())
+	if g.Failed > 0 {
+		parts = append(parts, check.Counted(int64(g.Failed), "run", "runs")+" could not be made: "+g.Problem)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// anomalies are the kinds of findings in the runs of a group, and the model that is promised.
+func (g Group) anomalies() string {
+	var names []string
+	for _, k := range g.kinds() {
+		if !slices.Contains(names, k.kind) {
+			names = append(names, k.kind)
+		}
+	}
+	slices.Sort(names)
+	text := "shows " + strings.Join(names, ", ")
+	switch undecided := g.ended(check.Unknown); {
+	case len(names) > 0:
+	case undecided > 0:
+		text = fmt.Sprintf("no anomaly found, and no verdict in %d of %s", undecided, counted(g))
+	default:
+		text = "no anomaly in " + counted(g)
+	}
+	first := g.Runs[0].Result
+	if first.Database.Promise == "" {
+		return text
+	}
+	kept := "promised"
+	if g.count(func(r *report.Result) bool { return r.Promise != nil && r.Promise.Kept != nil && !*r.Promise.Kept }) > 0 {
+		kept = report.DocumentVerdict{}.Mark() + " promised and broken"
+	}
+	return first.Database.Promise + " " + kept + "; " + text
+}
+
+// durability is what an acknowledgement was worth, which is the same in all runs of a group.
+func (g Group) durability() string {
+	d := g.Runs[0].Result.Durability
+	if d == nil {
+		return "not known"
+	}
+	return d.Class + " (" + d.Source + ")"
+}
+
+// loss is what power cuts took in the runs of a group.
+func (g Group) loss() string {
+	var all, beyond int64
+	var times []float64
+	known, taken, unknown := 0, 0, 0
+	for _, r := range g.Runs {
+		l := r.Result.Lost
+		switch {
+		case r.Result.Durability == nil || !r.Result.Durability.Tried:
+			continue
+		case l == nil:
+			unknown++
+			continue
+		case l.Operations > 0:
+			taken++
+			all, beyond = all+l.Operations, beyond+l.Beyond
+			if l.Newest != nil && l.Oldest != nil {
+				times = append(times, *l.Newest, *l.Oldest)
+			}
+		}
+		known++
+	}
+	unread := check.Counted(int64(unknown), "run", "runs") + " whose rows could not be read"
+	switch {
+	case known+unknown == 0:
+		return "no power was cut"
+	case known == 0:
+		return "not known of " + unread
+	}
+	runs := check.Counted(int64(known), "run", "runs")
+	text := "nothing in " + runs
+	if all > 0 {
+		text = fmt.Sprintf("%s acknowledged, in %d of %s", check.Counted(all, "operation", "operations"), taken, runs)
+	}
+	if len(times) > 0 {
+		text += fmt.Sprintf(", %.0f to %.0f ms before the cut", slices.Min(times), slices.Max(times))
+	}
+	if beyond > 0 {
+		text += ", " + check.Count(beyond) + " of them more than the manual allows"
+	}
+	if unknown > 0 {
+		text += "; not known of " + unread
+	}
+	return text
+}
+
+// figureOver is a metric over the runs of a group: the median and where it lies, or the sum of
+// what is counted.
+func (g Group) figureOver(m metric) string {
+	if !everyRunHas([]Group{g}, m) {
+		return quantity.None
+	}
+	if m.unit == operations {
+		total := 0.0
+		for _, r := range g.Runs { // whatever their measurement is worth
+			v, _ := m.of(r.Result) // each has it
+			total += v
+		}
+		return m.format(total) + " in " + counted(g)
+	}
+	s := g.spread(m)
+	text := m.format(s.Median)
+	if s.Low < s.High {
+		text += " (" + m.format(s.Low) + " to " + m.format(s.High) + ")"
+	}
+	if m.name == "outage" && g.count(writesStayedAway) > 0 {
+		text += ", to the end of a run"
+	}
+	return g.believable(m, text)
+}
+
+// writesStayedAway reports whether no write succeeded any more after a fault.
+func writesStayedAway(r *report.Result) bool {
+	return slices.ContainsFunc(r.Faults, func(f report.Fault) bool { return f.WritesAway })
+}
+
+// believable marks a figure of a group that is not to be believed.
+func (g Group) believable(m metric, text string) string {
+	if g.doubted(m) {
+		return report.Doubtful(text)
+	}
+	return text
+}
+
+// ratio is a group's median of a metric as a multiple of another's, and in which range it lies if
+// both medians lie anywhere in theirs.
+func (g Group) ratio(m metric, base *Group) string {
+	if base == nil || !everyRunHas([]Group{g, *base}, m) {
+		return quantity.None
+	}
+	ours, theirs := g.spread(m), base.spread(m)
+	if theirs.Low <= 0 {
+		return quantity.None
+	}
+	write := func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
+	text := write(ours.Median / theirs.Median)
+	if g.Name == base.Name {
+		return g.believable(m, "1")
+	}
+	text += " (" + write(ours.Low/theirs.High) + " to " + write(ours.High/theirs.Low) + ")"
+	if base.doubted(m) && !g.doubted(m) {
+		return report.Doubtful(text)
+	}
+	return g.believable(m, text)
+}
