@@ -39,6 +39,9 @@ type Action struct {
 	// CutsPower if what they have not synced is lost with them, Divides if nodes or clients
 	// lose sight of nodes that may go on.
 	Kills, CutsPower, Divides bool
+	// FailsDisk is true of what has a disk refuse or damage what servers ask of it: one may end
+	// itself by that, and is started again when it is over.
+	FailsDisk bool
 	// BacksUp is true of what is done with backups: nothing is broken by it, and it can be
 	// done to a database within assay too.
 	BacksUp bool

@@ -19,7 +19,7 @@ func fsyncError() Action {
 	// Reads give what was written as on ext4 and XFS, until the page is evicted, or what
 	// was synced last as on Btrfs.
 	const written, synced = "new", "old"
-	return Action{Name: "fsync-error", Targets: nodeTargets(), Lasts: true, part: partDisk, state: "failing to sync",
+	return Action{Name: "fsync-error", Targets: nodeTargets(), Lasts: true, FailsDisk: true, part: partDisk, state: "failing to sync",
 		Value:  oneOf("READS", written, written, "reads cannot give %q", "new or old, which is what reads give after it", written, synced),
 		Effect: "has one fsync fail, the next of a file with unsynced writes; these are never saved, and reads give them (new) or what was synced before (old). This and the three that follow take the cluster option disk=faulty, which is taken if none is given",
 		disk:   faultyDisk,
@@ -38,7 +38,7 @@ func fsyncError() Action {
 }
 
 func diskFull() Action {
-	return Action{Name: "disk-full", Targets: nodeTargets(), Lasts: true, part: partDisk, state: "full",
+	return Action{Name: "disk-full", Targets: nodeTargets(), Lasts: true, FailsDisk: true, part: partDisk, state: "full",
 		Effect: "refuses what would take more space on the node's disk (ENOSPC)",
 		disk:   faultyDisk,
 		check:  checkFaultyDisks,
@@ -67,7 +67,7 @@ func refuseFile(n *brokenDisk) (observation, error) {
 }
 
 func readError() Action {
-	return Action{Name: "read-error", Value: files(), Targets: nodeTargets(), Lasts: true, part: partDisk, state: "unreadable",
+	return Action{Name: "read-error", Value: files(), Targets: nodeTargets(), Lasts: true, FailsDisk: true, part: partDisk, state: "unreadable",
 		Effect: "has reads of these files from the node's disk fail (EIO), by a pattern such as *.ibd or base/*/*",
 		disk:   faultyDisk,
 		check:  checkFaultyDisks,
@@ -116,7 +116,7 @@ func refuseRead(n *brokenDisk) (observation, error) {
 }
 
 func bitFlip() Action {
-	return Action{Name: "bit-flip", Value: files(), Targets: nodeTargets(), Lasts: true, part: partDisk, state: "corrupted",
+	return Action{Name: "bit-flip", Value: files(), Targets: nodeTargets(), Lasts: true, FailsDisk: true, part: partDisk, state: "corrupted",
 		Effect: "inverts one bit of one of these files on the node's disk, chosen by the seed; healing inverts it again unless the server has written over it",
 		disk:   faultyDisk,
 		check:  checkFaultyDisks,

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"assay/fault"
 	"assay/history"
 	"assay/measure"
 	"assay/report"
@@ -18,8 +20,8 @@ const (
 	eventFault = "fault"
 	// eventCluster is what the cluster did by itself; Detail says what.
 	eventCluster = "cluster"
-	// eventDied is a server that ended though nobody had it end; Detail says
-	// which, and how.
+	// eventDied is a server that ended though nobody had it end; Detail begins with
+	// its node's name and says how.
 	eventDied = "server died"
 	// eventSettled says in Detail how long after the last fault all nodes held
 	// the same data.
@@ -58,7 +60,7 @@ type faultRecord struct {
 type faultLog struct {
 	faults  []faultRecord // by number
 	events  []report.ClusterEvent
-	died    []string // reasons not to believe the figures
+	died    []report.ClusterEvent
 	settled string
 }
 
@@ -80,7 +82,7 @@ func (l *faultLog) event(e history.Event) error {
 		l.events = append(l.events, report.ClusterEvent{Second: float64(e.At) / 1e9, Text: e.Detail})
 	case eventDied:
 		l.events = append(l.events, report.ClusterEvent{Second: float64(e.At) / 1e9, Text: e.Detail})
-		l.died = append(l.died, fmt.Sprintf("a server died: at %.1f s %s; its log is in the run's folder", float64(e.At)/1e9, e.Detail))
+		l.died = append(l.died, l.events[len(l.events)-1])
 	case eventSettled:
 		l.settled = e.Detail
 	}
@@ -159,7 +161,12 @@ func enterImpact(f *report.Fault, impact measure.Impact) {
 // unproven says which faults make the measurement one of something else than
 // was asked for.
 func (l *faultLog) unproven() []string {
-	reasons := slices.Clone(l.died)
+	var reasons []string
+	for _, death := range l.died {
+		if !l.diskFailed(death) {
+			reasons = append(reasons, fmt.Sprintf("a server died: at %.1f s %s; its log is in the run's folder", death.Second, death.Text))
+		}
+	}
 	for _, f := range l.faults {
 		switch {
 		case f.Skipped:
@@ -172,4 +179,18 @@ func (l *faultLog) unproven() []string {
 		}
 	}
 	return reasons
+}
+
+// seenWithin is the time within which the end of a server is seen, on a machine that is busy, too.
+const seenWithin = int64(time.Second)
+
+// diskFailed reports whether a server ended while the disk below it failed, as was asked for:
+// many end themselves rather than go on without what they could not write.
+func (l *faultLog) diskFailed(death report.ClusterEvent) bool {
+	node, _, _ := strings.Cut(death.Text, " ")
+	at := int64(death.Second * 1e9)
+	return slices.ContainsFunc(l.faults, func(f faultRecord) bool {
+		action, known := fault.Lookup(f.Action)
+		return known && action.FailsDisk && slices.Contains(f.Nodes, node) && at >= f.Injected && (f.Healed == 0 || at <= f.Healed+seenWithin)
+	})
 }

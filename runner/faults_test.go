@@ -129,6 +129,29 @@ func TestADeadServerSpoilsTheFigures(t *testing.T) {
 	}
 }
 
+// TestAServerMayEndByItsDisk: a server that ends itself while its disk fails does what its manual
+// says, and what was asked for; another one, or at another time, does not.
+func TestAServerMayEndByItsDisk(t *testing.T) {
+	for _, c := range []struct {
+		node, action string
+		second       int64
+		spoils       bool
+	}{
+		{"n1", "fsync-error", 21, false},
+		{"n1", "fsync-error", 19, true},
+		{"n1", "fsync-error", 32, true},
+		{"n2", "fsync-error", 21, true},
+		{"n1", "disk-full", 21, false},
+		{"n1", "slow-fsync", 21, true},
+	} {
+		d := faultLog{faults: []faultRecord{{Number: 1, Action: c.action, Target: "primary", Nodes: []string{"n1"}, Injected: 20e9, Healed: 30e9, Proven: true}}}
+		expect.NoError(t, d.event(history.Event{At: c.second * 1e9, Name: eventDied, Detail: c.node + " ended by itself (exit status 14)"}))
+		if reasons := d.unproven(); len(reasons) > 0 != c.spoils {
+			t.Errorf("%+v: reasons %q", c, reasons)
+		}
+	}
+}
+
 // TestFaultsAreToldOnOneClock: times count from the start of the run, and beside
 // them stands the time that was asked for, which counts from the measured part.
 func TestFaultsAreToldOnOneClock(t *testing.T) {
