@@ -4,6 +4,7 @@
 # make check      the quick part, before each commit
 # make trust      the fuzz tests, and the trial of the checkers: every bug over 100
 #                 seeds, an honest database over 1000 and over 100 power cuts
+# make managers   the long tests of PostgreSQL under Patroni, repmgr and pg_auto_failover
 # make fuzz       the fuzz tests alone
 # make bench      assay beside pgbench, psql, wrk and SQLite's C library
 # make benchmarks the benchmarks of the hot paths, in Go
@@ -15,7 +16,7 @@
 
 GO ?= go
 # A server that the tests need is installed here or by the system's packages.
-SERVERS = ./scripts/install-servers.sh compiler postgres mongodb mariadb cassandra redis etcd pgbouncer faketime xfs chromium axe terminal duckdb kubernetes
+SERVERS = ./scripts/install-servers.sh compiler postgres mongodb mariadb cassandra redis etcd pgbouncer haproxy patroni pg-auto-failover repmgr faketime xfs chromium axe terminal duckdb kubernetes
 
 PREFIX ?= /usr/local
 
@@ -34,12 +35,15 @@ RACE = -race $(foreach package,$(UNWATCHED),-gcflags=$(package)=-race=false)
 # which tell nothing about races that the other tests of the runner do not.
 TRIALS = ^TestTrust
 
+# The long part of the clusters that another program leads, which waits for that program.
+MANAGED = ^TestManaged
+
 # The race detector needs cgo and a C compiler; install-servers.sh sees to it. Three
 # packages at once, since most of their time is waiting for servers. What the fuzz tests
 # begin with is tried here; make trust tries more. What is compiled stays on the disk.
 test: servers format lint
 	ASSAY_SCREENSHOTS=$${ASSAY_SCREENSHOTS-$(CURDIR)/screenshots} GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(./scripts/test-folder.sh) \
-		$(GO) test $(RACE) -skip '$(TRIALS)' -p 3 -timeout 60m ./...
+		$(GO) test $(RACE) -skip '$(TRIALS)|$(MANAGED)' -p 3 -timeout 60m ./...
 	CGO_ENABLED=0 $(GO) test -trimpath -run '$(TRIALS)' -timeout 60m ./runner
 	$(MAKE) build
 
@@ -72,6 +76,11 @@ fuzz:
 			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package" || exit 1; \
 		done; \
 	done
+
+.PHONY: managers
+managers:
+	./scripts/install-servers.sh postgres etcd pgbouncer haproxy patroni pg-auto-failover repmgr
+	$(GO) test ./cluster ./cluster/patroni ./cluster/pgautofailover ./cluster/repmgr ./fault -count=1 -p 1 -timeout 1h -run '$(MANAGED)' -v
 
 .PHONY: trust
 trust: fuzz

@@ -217,8 +217,8 @@ func (b *Backups) Close() error {
 // backingOf is how a product is backed up; nil if assay knows no way.
 func backingOf(p product) Backing {
 	switch p := p.(type) {
-	case pooled:
-		return backingOf(p.product)
+	case interface{ behind() product }:
+		return backingOf(p.behind())
 	case single:
 		b, _ := p.oneServer.(Backing)
 		return b

@@ -3,37 +3,67 @@ package cluster
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"assay/cluster/machine"
 	"assay/cluster/server"
 )
 
-// RolePooler is the role of a server beside a cluster's nodes that shares connections, such as
-// PgBouncer. A server beside the nodes goes by its role's name.
-const RolePooler = "pooler"
+// The roles of servers that stand beside a cluster's nodes: clients come through them, or
+// they decide who is the primary. The only server of a role goes by the role's name, each of
+// several by that and a number: dcs2.
+const (
+	// RolePooler shares connections, such as PgBouncer.
+	RolePooler = "pooler"
+	// RoleProxy leads clients to the node that is meant, such as HAProxy.
+	RoleProxy = "proxy"
+	// RoleDCS keeps who is the primary (distributed configuration store), such as etcd.
+	RoleDCS = "dcs"
+	// RoleMonitor watches the nodes and chooses the primary, as that of pg_auto_failover does.
+	RoleMonitor = "monitor"
+)
 
 // Roles are all roles, in the order of lists.
-func Roles() []string { return []string{RolePooler} }
+func Roles() []string { return []string{RolePooler, RoleProxy, RoleDCS, RoleMonitor} }
 
 // RoleOf is the role of the server of this name; empty for a node.
 func RoleOf(name string) string {
-	if slices.Contains(Roles(), name) {
-		return name
+	if role := strings.TrimRight(name, "0123456789"); slices.Contains(Roles(), role) {
+		return role
 	}
 	return ""
 }
 
-// role is a server beside the nodes that a product's clusters may have. It is a process of this
-// machine, without the limits of the nodes and without a network that can be cut.
+// Decides reports whether servers of the role decide who is the primary.
+func Decides(role string) bool { return role == RoleDCS || role == RoleMonitor }
+
+// role is which servers of one role a product's clusters have.
 type role struct {
 	name string // one of Roles
-	// present reports whether a cluster of this spec has it.
-	present func(Spec) bool
-	// example is a spec that has it.
+	// count is how many there are in a cluster of this spec.
+	count func(Spec) int
+	// apart is true if each lives on a machine of its own, without the limits of the nodes;
+	// else they are processes of this machine and have no network that can be cut.
+	apart bool
+	// example is a spec that has them.
 	example string
 }
 
-// ExampleOf is a spec of a cluster that has a server of the role; empty if none can have one.
+// names are the servers' names in a cluster of this spec.
+func (r role) names(s Spec) (all []string) {
+	n := r.count(s)
+	for i := range n {
+		name := r.name
+		if n > 1 {
+			name += strconv.Itoa(i + 1)
+		}
+		all = append(all, name)
+	}
+	return all
+}
+
+// ExampleOf is a spec of a cluster that has servers of the role; empty if none can have any.
 func ExampleOf(role string) string {
 	for _, name := range Products() {
 		t, _ := topologyOf(name)
@@ -49,9 +79,45 @@ func ExampleOf(role string) string {
 // accompanied is a product with servers beside its nodes.
 type accompanied interface {
 	product
-	// Beside are those servers, in the order of the topology's roles. They have the numbers
-	// behind those of the nodes, in the same order, by which Restart knows them.
+	// Beside are those servers, in the order of the topology's roles. Restart knows them by
+	// numbers behind those of the nodes, in the same order.
 	Beside() []*server.Node
+}
+
+// numberOf is the number of the first server of a role in a cluster of this spec.
+func (t topology) numberOf(s Spec, role string) int {
+	n := s.Nodes + s.Arbiters
+	for _, r := range t.roles {
+		if r.name == role {
+			break
+		}
+		n += r.count(s)
+	}
+	return n
+}
+
+// namesApart are the servers beside the nodes that live on machines of their own.
+func (t topology) namesApart(s Spec) (all []string) {
+	for _, r := range t.roles {
+		if r.apart {
+			all = append(all, r.names(s)...)
+		}
+	}
+	return all
+}
+
+// machinesByRole are the machines of the nodes, and by their roles those of the servers beside
+// them.
+func (c *Cluster) machinesByRole() (nodes []*machine.Machine, beside map[string][]*machine.Machine) {
+	beside = map[string][]*machine.Machine{}
+	for _, m := range c.machines.All() {
+		if role := RoleOf(m.Name()); role != "" {
+			beside[role] = append(beside[role], m)
+		} else {
+			nodes = append(nodes, m)
+		}
+	}
+	return nodes, beside
 }
 
 // enterBeside gives the servers beside the nodes their places.
@@ -60,19 +126,24 @@ func (c *Cluster) enterBeside(t topology) error {
 	if p, is := c.product.(accompanied); is {
 		servers = p.Beside()
 	}
+	_, apart := c.machinesByRole()
+	number := c.spec.Nodes + c.spec.Arbiters
 	for _, r := range t.roles {
-		if !r.present(c.spec) {
-			continue
+		at := apart[r.name]
+		if !r.apart { // here, without limits
+			here, err := machine.Loopback(machine.Options{ID: c.id, Names: r.names(c.spec)})
+			if err != nil {
+				return err
+			}
+			at = here.All()
 		}
-		here, err := machine.Loopback(machine.Options{ID: c.id, Names: []string{r.name}})
-		if err != nil {
-			return err
+		if len(servers) < len(at) {
+			return fmt.Errorf("%s has %d servers beside its nodes fewer than it was asked for", c.spec, len(at)-len(servers))
 		}
-		if len(servers) == 0 {
-			return fmt.Errorf("%s was started without its %s", c.spec, r.name)
+		for i, m := range at {
+			c.beside = append(c.beside, &Node{cluster: c, server: servers[i], machine: m, number: number + i})
 		}
-		c.beside = append(c.beside, &Node{cluster: c, server: servers[0], machine: here.All()[0]})
-		servers = servers[1:]
+		servers, number = servers[len(at):], number+len(at)
 	}
 	return nil
 }

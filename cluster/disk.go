@@ -103,7 +103,8 @@ func (c *Cluster) addDisk(ctx context.Context, at *machine.Machine) error {
 
 // addDisks gives each node's machine a disk of its own, if the spec asks for it.
 func (c *Cluster) addDisks(ctx context.Context) error {
-	for _, at := range c.machines.All() {
+	nodes, _ := c.machinesByRole()
+	for _, at := range nodes {
 		if err := c.addDisk(ctx, at); err != nil {
 			return err
 		}

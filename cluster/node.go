@@ -15,14 +15,16 @@ type Node struct {
 	cluster *Cluster
 	server  *server.Node
 	machine *machine.Machine
+	number  int // by which the product knows it
 	arbiter bool
 }
 
-// Name is "n1", "n2" and so on; of a server beside the nodes its role.
+// Name is "n1", "n2" and so on; of a server beside the nodes its role, and a number where there are
+// several.
 func (n *Node) Name() string { return n.machine.Name() }
 
 // Number is its place among the nodes of its product, from 0.
-func (n *Node) Number() int { return n.server.Number }
+func (n *Node) Number() int { return n.number }
 
 // Machine is where it lives.
 func (n *Node) Machine() *machine.Machine { return n.machine }
@@ -86,7 +88,7 @@ func (n *Node) Start(ctx context.Context, env ...string) error {
 	if !n.Member() {
 		return &MemberError{Node: n.Name()}
 	}
-	if err := n.cluster.product.Restart(ctx, n.server.Number, env...); err != nil {
+	if err := n.cluster.product.Restart(ctx, n.number, env...); err != nil {
 		return fmt.Errorf("%s: %w", n.Name(), err)
 	}
 	if d := n.disk(); d != nil {

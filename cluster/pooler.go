@@ -6,67 +6,59 @@ import (
 	"path/filepath"
 
 	"assay/cluster/pgbouncer"
-	"assay/cluster/server"
 )
 
 // pooled is a product whose clients come through a pooler.
 type pooled struct {
-	product
-	front *pgbouncer.Pooler
-	nodes int
+	joined
+	pooler *pgbouncer.Pooler
+	spec   Spec
 }
 
 // poolerRole is PgBouncer before the nodes, where the spec asks for it.
-func poolerRole(example string) role {
-	return role{name: RolePooler, example: example, present: func(s Spec) bool { return s.Options["pooler"] != "" }}
+func poolerRole(example string) role { return frontRole(RolePooler, example) }
+
+// frontRole is a server that clients come through, where the spec has the option of that name.
+func frontRole(name, example string) role {
+	return role{name: name, example: example, count: func(s Spec) int {
+		if s.Options[name] == "" {
+			return 0
+		}
+		return 1
+	}}
 }
 
-// newPooler makes the pooler that a spec asks for; it is not started yet.
-func newPooler(s Spec, e environment, password string) (*pgbouncer.Pooler, error) {
+// poolerOptions are those of a pooler. needs is the option without which it cannot be had;
+// empty for none.
+func poolerOptions(needs, want string) []option {
+	return []option{
+		{name: RolePooler, want: want, needs: needs, check: oneOf("pgbouncer")},
+		{name: "pool_mode", want: "pool_mode=transaction or pool_mode=session, with pooler=pgbouncer; by statement it would refuse transactions of several statements", needs: RolePooler, check: oneOf("transaction", "session")},
+		{name: "pool_size", want: "pool_size=NUMBER of connections to the primary, with pooler=pgbouncer, such as 20", needs: RolePooler, check: aCount},
+	}
+}
+
+// newPooler makes the pooler that a spec asks for; it is not started yet. number is the one that
+// it has among the cluster's servers.
+func newPooler(s Spec, e environment, number int, password string) (*pgbouncer.Pooler, error) {
 	return pgbouncer.New(pgbouncer.Options{
-		Programs: e.programs, Dir: filepath.Join(e.logs, RolePooler), Log: filepath.Join(e.logs, "pgbouncer.log"), Number: s.Nodes + s.Arbiters,
+		Programs: e.programs, Dir: filepath.Join(e.logs, RolePooler), Log: filepath.Join(e.logs, "pgbouncer.log"), Number: number,
 		User: postgresUser, Password: password, Mode: s.Options["pool_mode"], Size: s.count("pool_size"), Clients: postgresConnections,
 		Silence: s.duration("failover"), Announce: e.announce,
 	})
 }
 
+// behindPooler starts a pooler before a product. After an error both are closed.
+func behindPooler(ctx context.Context, s Spec, behind product, p *pgbouncer.Pooler) (product, error) {
+	all := pooled{joined{product: behind, with: front{p, p.Node}, first: p.Number}, p, s}
+	if err := p.Start(ctx); err != nil {
+		return nil, errors.Join(err, all.Close())
+	}
+	return all, nil
+}
+
 // Address is the pooler's. It also names the nodes, which are compared with each other.
-func (p pooled) Address() string {
-	var nodes []*server.Node
-	for i := range p.nodes {
-		nodes = append(nodes, p.Node(i))
-	}
-	return p.front.Address("&nodes=" + server.Hosts(nodes))
-}
-
-func (p pooled) Restart(ctx context.Context, i int, env ...string) error {
-	if i == p.front.Number {
-		return p.front.Restart(ctx, env...)
-	}
-	return p.product.Restart(ctx, i, env...)
-}
-
-// Parameter implements telling.
-func (p pooled) Parameter(ctx context.Context, i int, name string) (string, error) {
-	return parameterOf(ctx, p.product, i, name)
-}
-
-// HandOver implements yielding.
-func (p pooled) HandOver(ctx context.Context, i int) error { return handOver(ctx, p.product, i) }
-
-// Settled also wants the pooler to lead to a server that takes writes, if it runs.
-func (p pooled) Settled(ctx context.Context) error {
-	err := p.product.Settled(ctx)
-	if err == nil && p.front.Running() {
-		err = p.front.Ready(ctx)
-	}
-	return err
-}
-
-func (p pooled) Close() error { return errors.Join(p.front.Close(), p.product.Close()) }
-
-// Beside implements accompanied.
-func (p pooled) Beside() []*server.Node { return []*server.Node{p.front.Node} }
+func (p pooled) Address() string { return p.pooler.Address("&nodes=" + p.hosts(p.spec)) }
 
 // Pooling says how a pooler shares connections.
 type Pooling struct {
@@ -86,5 +78,5 @@ func (c *Cluster) Pooling() *Pooling {
 	if !is {
 		return nil
 	}
-	return &Pooling{Program: p.front.Version(), Address: p.front.Node.Address(), Mode: p.front.Mode(), Size: p.front.Size()}
+	return &Pooling{Program: p.pooler.Version(), Address: p.pooler.Node.Address(), Mode: p.pooler.Mode(), Size: p.pooler.Size()}
 }

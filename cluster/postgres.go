@@ -12,6 +12,7 @@ import (
 
 	"assay/cluster/postgres"
 	"assay/cluster/server"
+	"assay/cluster/streaming"
 )
 
 // postgresEntry starts one server, or a primary with its standbys.
@@ -19,7 +20,7 @@ func postgresEntry() entry {
 	return entry{
 		topology: topology{
 			name: "postgres", nodes: []int{1, 2, 3, 4, 5}, arbiters: []int{0},
-			options: []option{
+			options: append([]option{
 				{name: "standby", want: "standby=sync (any one standby confirms a commit) or standby=async", check: oneOf("sync", "async")},
 				{name: "failover", want: "failover=DURATION, such as 3s: how long the primary may be silent until a standby is promoted", check: aDuration},
 				{name: "fsync", want: "fsync=on or fsync=off (what was acknowledged may be lost, and the rest too, when the power is)", check: oneOf("on", "off"), parameters: []string{"fsync"}},
@@ -28,10 +29,7 @@ func postgresEntry() entry {
 				{name: "shared_buffers", want: "shared_buffers=SIZE, such as 256MiB", check: aSize, parameters: []string{"shared_buffers"}},
 				{name: optionArchive, want: "archive=on: each full segment of the log is archived, so that the state of a moment can be restored (archive_mode, archive_command)", check: oneOf("on"),
 					parameters: []string{"archive_mode", "archive_command"}},
-				{name: "pooler", want: "pooler=pgbouncer: clients reach the primary through it", check: oneOf("pgbouncer")},
-				{name: "pool_mode", want: "pool_mode=transaction or pool_mode=session, with pooler=pgbouncer; by statement it would refuse transactions of several statements", needs: "pooler", check: oneOf("transaction", "session")},
-				{name: "pool_size", want: "pool_size=NUMBER of connections to the primary, with pooler=pgbouncer, such as 20", needs: "pooler", check: aCount},
-			},
+			}, poolerOptions("", "pooler=pgbouncer: clients reach the primary through it")...),
 			parameters: postgresParameters(),
 			roles:      []role{poolerRole("postgres:3,pooler=pgbouncer")},
 		},
@@ -43,14 +41,9 @@ func postgresEntry() entry {
 // postgresParameters are PostgreSQL's, as postgres -c takes them.
 func postgresParameters() parameters {
 	return parameters{example: "max_connections=500",
-		ours: []ourParameters{
-			{[]string{"port", "listen_addresses", "unix_socket_*"}, "by them it reaches the server"},
-			{[]string{"data_directory", "config_file", "hba_file", "ident_file", "external_pid_file"}, "each node has a folder of its own"},
-			{[]string{"log_destination", "logging_collector"}, "it keeps what the server writes to its standard error"},
-			{[]string{"primary_conninfo", "primary_slot_name", "synchronous_standby_names", "hot_standby", "recovery_target*", "restore_command"},
-				"by them it leads the standbys (standby= says whom a commit waits for)"},
-			{[]string{"wal_sender_timeout", "wal_receiver_timeout"}, "they follow from failover="},
-		},
+		ours: append(postgresAccess(),
+			ourParameters{postgresLeading(), "by them it leads the standbys (standby= says whom a commit waits for)"},
+			ourParameters{[]string{"wal_sender_timeout", "wal_receiver_timeout"}, "they follow from failover="}),
 		judged: []string{"fsync", "full_page_writes", "synchronous_commit", "wal_writer_delay", "wal_sync_method", "default_transaction_*", "zero_damaged_pages"},
 		check: func(s Spec) string {
 			for _, p := range s.Parameters {
@@ -63,15 +56,29 @@ func postgresParameters() parameters {
 	}
 }
 
+// postgresAccess are the parameters by which any server of PostgreSQL is reached and kept.
+func postgresAccess() []ourParameters {
+	return []ourParameters{
+		{[]string{"port", "listen_addresses", "unix_socket_*"}, "by them it reaches the server"},
+		{[]string{"data_directory", "config_file", "hba_file", "ident_file", "external_pid_file"}, "each node has a folder of its own"},
+		{[]string{"log_destination", "logging_collector"}, "it keeps what the server writes to its standard error"},
+	}
+}
+
+// postgresLeading are the parameters by which standbys are led.
+func postgresLeading() []string {
+	return []string{"primary_conninfo", "primary_slot_name", "synchronous_standby_names", "hot_standby", "recovery_target*", "restore_command"}
+}
+
 // postgresUser is the superuser of the servers that a spec asks for.
-const postgresUser = "assay"
+const postgresUser = streaming.User
 
 func startPostgres(ctx context.Context, s Spec, e environment) (product, error) {
 	if s.Options["pooler"] == "" {
 		return startServers(ctx, s, e, rand.Text(), nil)
 	}
 	password := rand.Text()
-	front, err := newPooler(s, e, password)
+	front, err := newPooler(s, e, postgresEntry().numberOf(s, RolePooler), password)
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +86,7 @@ func startPostgres(ctx context.Context, s Spec, e environment) (product, error) 
 	if err != nil {
 		return nil, errors.Join(err, front.Close())
 	}
-	p := pooled{behind, front, s.Nodes}
-	if err := front.Start(ctx); err != nil {
-		return nil, errors.Join(err, p.Close())
-	}
-	return p, nil
+	return behindPooler(ctx, s, behind, front)
 }
 
 // optionArchive is the option that has the log archived.

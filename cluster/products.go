@@ -38,7 +38,10 @@ type product interface {
 
 // environment is what a product's cluster is started with.
 type environment struct {
-	machines []*machine.Machine
+	machines []*machine.Machine // of the nodes
+	// beside are the machines of servers beside the nodes that have some of their own, by the
+	// servers' role.
+	beside   map[string][]*machine.Machine
 	programs string // the folder of server programs to search first
 	dir      string // of the nodes' data, to be made
 	logs     string // the folder of the nodes' logs
@@ -56,6 +59,10 @@ type entry struct {
 	// clear takes away what killed servers with their data below folder have
 	// left outside of it; nil if they leave nothing.
 	clear func(ctx context.Context, folder string) error
+	// ledBy is the program that chooses the primary, where neither the database nor assay does.
+	ledBy string
+	// oneClock says why servers of it cannot have clocks of their own; empty if they can.
+	oneClock string
 }
 
 // Footprint is about what one node of a product takes, as seen on a machine of two
@@ -82,6 +89,7 @@ func products() map[string]entry {
 	return map[string]entry{
 		"postgres": postgresEntry(), "mongodb": mongodbEntry(), "mariadb": mariadbEntry(), "cassandra": cassandraEntry(),
 		"redis": redisEntry(), "etcd": etcdEntry(), "sqlite": sqliteEntry(),
+		"patroni": patroniEntry(), "pg-auto-failover": pgAutoFailoverEntry(), "repmgr": repmgrEntry(),
 	}
 }
 
@@ -92,7 +100,7 @@ func topologyOf(name string) (topology, bool) {
 
 // Products are the names of what can be built, in the order of lists.
 func Products() []string {
-	return []string{"postgres", "mongodb", "mariadb", "cassandra", "redis", "etcd", "sqlite"}
+	return []string{"postgres", "patroni", "pg-auto-failover", "repmgr", "mongodb", "mariadb", "cassandra", "redis", "etcd", "sqlite"}
 }
 
 // Specs lists all clusters of a product, without options.

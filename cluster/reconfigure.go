@@ -75,7 +75,7 @@ type telling interface {
 // Parameter asks the node's server for the value of a parameter that it works with, in the
 // server's own words.
 func (n *Node) Parameter(ctx context.Context, name string) (string, error) {
-	value, err := parameterOf(ctx, n.cluster.product, n.server.Number, name)
+	value, err := parameterOf(ctx, n.cluster.product, n.number, name)
 	if err != nil {
 		return "", fmt.Errorf("ask %s for %s: %w", n.Name(), name, err)
 	}
@@ -99,7 +99,7 @@ type yielding interface {
 // HandOver has another node take the place of this one before it is stopped, if it is the
 // primary, another can be, and the product's manual advises it; else it does nothing.
 func (n *Node) HandOver(ctx context.Context) error {
-	if err := handOver(ctx, n.cluster.product, n.server.Number); err != nil {
+	if err := handOver(ctx, n.cluster.product, n.number); err != nil {
 		return fmt.Errorf("have another node take over from %s: %w", n.Name(), err)
 	}
 	return nil

@@ -42,7 +42,7 @@ func TestOtherParameters(t *testing.T) {
 			t.Errorf("%q: %v; want it to speak of %q", text, err, want)
 		}
 	}
-	for spec, want := range map[string]string{"sqlite:1": "sqlite", "redis:3": "no way to start servers of redis"} {
+	for spec, want := range map[string]string{"sqlite:1": "sqlite", "redis:3": "no way to start servers of redis", "patroni:3": "no way to start servers of patroni"} {
 		s, err := ParseSpec(spec)
 		expect.NoError(t, err)
 		var wrong *SpecError
@@ -53,13 +53,28 @@ func TestOtherParameters(t *testing.T) {
 }
 
 func TestRoles(t *testing.T) {
-	for name, want := range map[string]string{"n1": "", "n12": "", "pooler": RolePooler, "pooler1": "", "": ""} {
+	for name, want := range map[string]string{"n1": "", "n12": "", "pooler": RolePooler, "dcs3": RoleDCS, "monitor1": RoleMonitor, "proxy": RoleProxy, "dcsx": "", "": ""} {
 		if got := RoleOf(name); got != want {
 			t.Errorf("%q is a %q, want %q", name, got, want)
 		}
 	}
-	if got := ExampleOf(RolePooler); got != "postgres:3,pooler=pgbouncer" {
-		t.Errorf("example %q", got)
+	three := func(Spec) int { return 3 }
+	front := topology{roles: []role{poolerRole("x"), {name: RoleDCS, count: three, apart: true}, {name: RoleMonitor, count: three}}}
+	s := Spec{Nodes: 2, Arbiters: 1, Options: map[string]string{"pooler": "pgbouncer"}}
+	if got := front.namesApart(s); !slices.Equal(got, []string{"dcs1", "dcs2", "dcs3"}) {
+		t.Errorf("apart are %v", got)
+	}
+	if p, d, w := front.numberOf(s, RolePooler), front.numberOf(s, RoleDCS), front.numberOf(s, RoleMonitor); p != 3 || d != 4 || w != 7 {
+		t.Errorf("numbers %d, %d, %d", p, d, w)
+	}
+	if got := front.roles[0].names(s); !slices.Equal(got, []string{"pooler"}) {
+		t.Errorf("%v", got)
+	}
+	for role, want := range map[string]string{RolePooler: "postgres:3,pooler=pgbouncer", RoleProxy: "patroni:3,proxy=haproxy",
+		RoleDCS: "patroni:3", RoleMonitor: "pg-auto-failover:2"} {
+		if got := ExampleOf(role); got != want {
+			t.Errorf("example of a %s %q", role, got)
+		}
 	}
 	if _, err := ParseSpec(ExampleOf(RolePooler)); err != nil {
 		t.Error(err)

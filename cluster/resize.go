@@ -76,7 +76,8 @@ func (c *Cluster) Grow(ctx context.Context) (*Node, error) {
 		return nil, err
 	}
 	defer done()
-	at, err := c.machines.Add("n" + strconv.Itoa(len(c.machines.All())+1))
+	nodes, _ := c.machinesByRole()
+	at, err := c.machines.Add("n" + strconv.Itoa(len(nodes)+1))
 	if err != nil {
 		return nil, fmt.Errorf("grow %s: %w", c.spec, err)
 	}
@@ -87,7 +88,7 @@ func (c *Cluster) Grow(ctx context.Context) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("grow %s by %s: %w", c.spec, at.Name(), err)
 	}
-	n := &Node{cluster: c, server: r.Node(number), machine: at}
+	n := &Node{cluster: c, server: r.Node(number), machine: at, number: number}
 	c.enter(n)
 	return n, errors.Join(c.syncDisks(), c.record(c.kept()))
 }
@@ -104,7 +105,7 @@ func (c *Cluster) Remove(ctx context.Context, n *Node) error {
 	if !n.Member() {
 		return &MemberError{Node: n.Name()}
 	}
-	if err := r.Shrink(ctx, n.server.Number); err != nil {
+	if err := r.Shrink(ctx, n.number); err != nil {
 		return fmt.Errorf("remove %s: %w", n.Name(), err)
 	}
 	c.leave(n)
@@ -119,7 +120,7 @@ func (c *Cluster) Rejoin(ctx context.Context, n *Node) error {
 		return err
 	}
 	defer done()
-	if err := r.Rejoin(ctx, n.server.Number); err != nil {
+	if err := r.Rejoin(ctx, n.number); err != nil {
 		return fmt.Errorf("rejoin %s: %w", n.Name(), err)
 	}
 	c.enter(n)
@@ -150,7 +151,7 @@ func (c *Cluster) Membership(ctx context.Context, n *Node) (member bool, text st
 	if err := c.Resizable(); err != nil {
 		return false, "", err
 	}
-	return c.product.(resizable).Membership(ctx, n.server.Number)
+	return c.product.(resizable).Membership(ctx, n.number)
 }
 
 func ignoreMissing(err error) error {

@@ -74,10 +74,11 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 		return nil, fmt.Errorf("start %s: %w", spec, err)
 	}
 	c := &Cluster{spec: spec, id: newID(), started: time.Now().UTC(), changing: make(chan struct{}, 1), disks: map[string]nodeDisk{}}
-	if err := c.open(ctx, o); err != nil {
+	if err := c.open(ctx, entry.topology, o); err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec, err)
 	}
-	started, err := entry.start(ctx, spec, environment{machines: c.machines.All(), programs: o.Programs,
+	machines, beside := c.machinesByRole()
+	started, err := entry.start(ctx, spec, environment{machines: machines, beside: beside, programs: o.Programs,
 		dir: filepath.Join(c.folder, "nodes"), logs: c.folder, announce: o.Announce})
 	if err != nil { // started may be a typed nil
 		return nil, errors.Join(err, c.Close())
@@ -86,8 +87,8 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 	if by := backingOf(started); by != nil {
 		c.backups = NewBackups(by, filepath.Join(c.folder, "backups"))
 	}
-	for i, m := range c.machines.All() {
-		c.enter(&Node{cluster: c, server: started.Node(i), machine: m, arbiter: i >= spec.Nodes})
+	for i, m := range machines {
+		c.enter(&Node{cluster: c, server: started.Node(i), machine: m, number: i, arbiter: i >= spec.Nodes})
 	}
 	if err := c.enterBeside(entry.topology); err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", spec, err), c.Close())
@@ -102,12 +103,12 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 }
 
 // open makes the folder, the record, the machines and their disks.
-func (c *Cluster) open(ctx context.Context, o Options) (err error) {
+func (c *Cluster) open(ctx context.Context, t topology, o Options) (err error) {
 	if c.folder, err = makeFolder(c.id); err != nil {
 		return err
 	}
 	if err = c.record(o.Kept); err == nil {
-		err = c.makeMachines()
+		err = c.makeMachines(t.namesApart(c.spec))
 	}
 	if err == nil {
 		err = c.addDisks(ctx)
@@ -118,10 +119,10 @@ func (c *Cluster) open(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// makeMachines gives each node a network of its own if that can be had, and is
-// not refused by the spec.
-func (c *Cluster) makeMachines() (err error) {
-	o := machine.Options{ID: c.id, Names: c.spec.names(), Limits: c.spec.Limits, Bandwidth: c.spec.Bandwidth}
+// makeMachines gives each node, and each server of these names, a network of its own if that can
+// be had, and is not refused by the spec.
+func (c *Cluster) makeMachines(apart []string) (err error) {
+	o := machine.Options{ID: c.id, Names: append(c.spec.names(), apart...), Limits: c.spec.Limits, Bandwidth: c.spec.Bandwidth, Unlimited: apart}
 	if c.spec.Network != NetworkLoopback {
 		c.machines, err = machine.Open(o)
 		var unsupported *machine.UnsupportedError
@@ -171,7 +172,7 @@ func (c *Cluster) enter(n *Node) {
 	if slices.Contains(c.nodes, n) {
 		return
 	}
-	at, _ := slices.BinarySearchFunc(c.nodes, n, func(a, b *Node) int { return a.server.Number - b.server.Number })
+	at, _ := slices.BinarySearchFunc(c.nodes, n, func(a, b *Node) int { return a.number - b.number })
 	c.nodes = slices.Insert(c.nodes, at, n)
 }
 
@@ -191,6 +192,13 @@ func (c *Cluster) Node(name string) *Node {
 	return nil
 }
 
+// LedBy is the program that chooses the primary, such as Patroni; empty where the database does
+// itself, or assay.
+func (c *Cluster) LedBy() string { return products()[c.spec.Product].ledBy }
+
+// OneClock says why the servers cannot have clocks of their own; empty if they can.
+func (c *Cluster) OneClock() string { return products()[c.spec.Product].oneClock }
+
 // NoNetwork is nil if each node has a network of its own, and else says why
 // not.
 func (c *Cluster) NoNetwork() error { return c.noNetwork }
@@ -206,7 +214,7 @@ func (c *Cluster) Primary(ctx context.Context) (*Node, error) {
 		return nil, err
 	}
 	for _, n := range c.Nodes() {
-		if n.server.Number == i {
+		if n.number == i {
 			return n, nil
 		}
 	}

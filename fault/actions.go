@@ -126,7 +126,7 @@ func (a Action) Summary() string {
 }
 
 // serverTargets are those of an action that can be done to servers beside the nodes, too.
-func serverTargets() []string { return append(nodeTargets(), cluster.Roles()...) }
+func serverTargets() []string { return append(nodeTargets(), aRole) }
 
 // Lookup finds the action of a name.
 func Lookup(name string) (Action, bool) {

@@ -230,12 +230,15 @@ func TestCheckTarget(t *testing.T) {
 	}
 }
 
-// TestRoles: a server beside the nodes is meant by its role alone, and nodes never by it.
+// TestRoles: servers beside the nodes are meant by their role alone, and nodes never by it.
 func TestRoles(t *testing.T) {
-	members := append(nodes(3, 0), member{name: cluster.RolePooler, role: cluster.RolePooler})
+	members := nodes(3, 0)
+	for _, name := range []string{"pooler", "dcs1", "dcs2", "dcs3"} {
+		members = append(members, member{name: name, role: cluster.RoleOf(name)})
+	}
 	for text, want := range map[string]string{
-		"kill pooler": "pooler", "kill all": "n1,n2,n3", "kill 3": "n1,n2,n3", "kill 100%": "n1,n2,n3", "rolling-restart": "n1,n2,n3",
-		"partition one": "n2", "partition primary,all": "n2", "kill primary": "n2",
+		"kill pooler": "pooler", "kill all dcs": "dcs1,dcs2,dcs3", "kill dcs2": "dcs2", "kill all": "n1,n2,n3", "kill 3": "n1,n2,n3", "kill 100% dcs": "dcs1,dcs2,dcs3",
+		"rolling-restart": "n1,n2,n3", "partition primary,all dcs": "n2,dcs1,dcs2,dcs3", "partition one": "n2",
 	} {
 		f := parse(t, text)[0]
 		expect.NoError(t, checkTarget(f, members))
@@ -245,18 +248,27 @@ func TestRoles(t *testing.T) {
 		}
 	}
 	for seed := range uint64(50) {
-		for _, text := range []string{"kill any", "kill secondary", "kill 2", "partition halves"} {
+		for text, want := range map[string]int{"kill dcs": 1, "kill 2 dcs": 2, "kill any": 1, "kill secondary": 1} {
 			c, err := choose(parse(t, text)[0], members, "n2", randomness(seed, Occurrence{}))
-			if err != nil || slices.Contains(c.affected(), cluster.RolePooler) {
-				t.Fatalf("%s chose %v, %v", text, c.affected(), err)
+			role := ""
+			if strings.Contains(text, "dcs") {
+				role = "dcs"
+			}
+			if err != nil || len(c.nodes) != want || slices.ContainsFunc(c.nodes, func(n string) bool { return cluster.RoleOf(n) != role }) {
+				t.Fatalf("%s chose %v, %v", text, c.nodes, err)
 			}
 		}
 	}
-	if err := checkTarget(parse(t, "kill pooler")[0], nodes(3, 0)); err == nil || !strings.Contains(err.Error(), "the cluster has no pooler") ||
-		!strings.Contains(err.Error(), "--cluster postgres:3,pooler=pgbouncer") {
-		t.Errorf("a pooler that is not there: %v", err)
+	c, err := choose(parse(t, "partition n1,all dcs")[0], members, "n2", randomness(1, Occurrence{}))
+	if err != nil || sees(c, "n1", "dcs2") || sees(c, "dcs3", "n1") || !sees(c, "n1", "n2") || !sees(c, "n2", "dcs1") || !sees(c, "n1", "pooler") {
+		t.Errorf("%+v, %v", c, err)
 	}
-	if err := checkTarget(parse(t, "partition halves")[0], members[2:]); err == nil {
-		t.Error("one node and a pooler are parted")
+	for text, want := range map[string]string{
+		"kill 4 dcs": "there are only 3 servers that are its dcs", "kill monitor": "the cluster has no monitor", "kill dcs4": "want one of dcs1, dcs2, dcs3",
+		"partition n1,proxy": "the cluster has no proxy", "kill n4": "want one of n1, n2, n3",
+	} {
+		if err := checkTarget(parse(t, text)[0], members); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
 	}
 }

@@ -56,6 +56,9 @@ func checkClock(f Fault, c *cluster.Cluster) error {
 	if runtime.GOOS != "linux" {
 		return &UnavailableError{Action: f.Action, Reason: "clocks are shifted on Linux only"}
 	}
+	if why := c.OneClock(); why != "" {
+		return &UnavailableError{Action: f.Action, Reason: why}
+	}
 	for _, n := range c.Nodes() {
 		if _, err := buildinfo.ReadFile(fmt.Sprintf("/proc/%d/exe", n.PID())); err == nil {
 			return &UnavailableError{Action: f.Action, Reason: n.Name() + " is a program of Go's, whose clock libfaketime does not shift"}

@@ -171,6 +171,52 @@ func TestTheEndInTheMiddleHeals(t *testing.T) {
 	}
 }
 
+// TestManagedFaultsOnWhoLeads: those that lead the nodes, and what stands before them, can be lost.
+func TestManagedFaultsOnWhoLeads(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, "patroni:2,ttl=8s,loop_wait=2s,retry_timeout=3s,proxy=haproxy")
+	expect.NoError(t, c.NoNetwork())
+	for _, about := range []struct{ fault, nodes, proof string }{
+		{"kill dcs1 at 0s for 1s", "dcs1", "gone"},
+		{"pause all dcs at 0s for 1s", "dcs1, dcs2, dcs3", "stopped"},
+		{"isolate dcs2 at 0s for 1s", "dcs2", "packets dropped"},
+		{"partition primary,all dcs at 0s for 6s", "n1, dcs1, dcs2, dcs3", "does not connect with it"},
+		{"kill proxy at 0s for 1s", "proxy", "gone"},
+		{"kill primary at 0s for 1s", "", "descendants are gone"},
+	} {
+		t.Run(about.fault, func(t *testing.T) {
+			faults := parse(t, about.fault)
+			expect.NoError(t, Validate(t.Context(), faults, Servers(c)))
+			done, err := Run(t.Context(), Servers(c), faults, Plan{Seed: 7, HealWithin: 5 * time.Minute}, &recording{})
+			if err != nil || len(done) != 1 {
+				t.Fatalf("%+v, %v", done, err)
+			}
+			i := done[0]
+			if !i.Proven || !strings.Contains(i.Proof, about.proof) || !i.Healed || i.Problem != "" || about.nodes != "" && joined(i.Nodes) != about.nodes && i.Primary == "n1" {
+				t.Errorf("%+v", i)
+			}
+			checkWhole(t, c)
+		})
+	}
+	for text, want := range map[string]string{
+		"clock=+60s n1": "kernel", "backup primary": "back this product up", "isolate proxy": "a process of this machine",
+	} {
+		var unavailable *UnavailableError
+		if err := Validate(t.Context(), parse(t, text), Servers(c)); !errors.As(err, &unavailable) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	var wrong *TargetError
+	if err := Validate(t.Context(), parse(t, "kill monitor"), Servers(c)); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "pg-auto-failover") {
+		t.Errorf("a monitor: %v", err)
+	}
+	done, err := Run(t.Context(), Servers(c), parse(t, "rolling-restart at 0s"), Plan{Seed: 7, HealWithin: 5 * time.Minute}, &recording{})
+	if err != nil || len(done) != 1 || !done[0].Proven || done[0].Problem != "" {
+		t.Errorf("%+v, %v", done, err)
+	}
+	checkWhole(t, c)
+}
+
 func TestManyFaultsOnOneCluster(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, quickMongo)
@@ -243,6 +289,8 @@ func TestValidateOnLoopback(t *testing.T) {
 		"clock any":                      nil,
 		"kill n2":                        new(*TargetError),
 		"kill pooler":                    new(*TargetError),
+		"kill 2 dcs":                     new(*TargetError),
+		"isolate monitor1":               new(*TargetError),
 		"rolling-restart":                nil,
 		"rolling-restart set.net.port=1": new(*cluster.SpecError), // assay's own
 		"rolling-restart set.journalCommitInterval=1": new(*cluster.SpecError), // what is judged

@@ -34,8 +34,8 @@ type Fault struct {
 	// Action is the name of what is done.
 	Action string
 	// Target is one of the Target constants, a number of nodes, or a node's name, of a pod
-	// with PodPrefix; a role of the servers beside the nodes (cluster.Roles); or what else the
-	// action can be done to.
+	// with PodPrefix; a role of the servers beside the nodes (cluster.Roles), a number of them,
+	// or one's name; or what else the action can be done to.
 	Target string
 	// Value is what the text says behind "=", of the type that the action takes; nil if
 	// it says nothing.
@@ -156,12 +156,12 @@ type Injection struct {
 	// was none or the product knows none.
 	Primary string
 	// NewPrimary took writes NewPrimaryAfter InjectedAt, where the fault hit
-	// Primary or all nodes: another node, or the same one once it was back.
-	// Empty if the primary was not hit or stayed, or none came in time.
+	// Primary, all nodes, or those who decide who it is: another node, or the same one once it
+	// was back. Empty if the primary was not hit or stayed, or none came in time.
 	NewPrimary      string
 	NewPrimaryAfter time.Duration
-	// PrimaryStayed is true if the fault hit Primary and did not silence it, and if no other
-	// node was seen to take writes until it was healed, when Primary did.
+	// PrimaryStayed is true if the fault hit Primary, or those who decide, and did not silence
+	// it, and if no other node was seen to take writes until it was healed, when Primary did.
 	PrimaryStayed bool
 
 	// Backup is what was made, of the actions backup and restore, once it was; nil else.

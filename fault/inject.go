@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"assay/cluster"
 	"assay/cluster/server"
 )
 
@@ -127,13 +129,14 @@ type primaryFound struct {
 }
 
 // watch begins to look if the fault hits the primary. One that parts nodes may
-// take the writes from any primary.
+// take the writes from any primary, and so may one that hits those who decide.
 func (r *runner) watch(i *injecting) *watch {
 	w := &watch{acted: make(chan struct{}), healed: make(chan struct{})}
 	if i.about.BacksUp {
 		return w
 	}
-	hit := i.Fault.Target == TargetAll || len(i.choice.cuts) > 0
+	deciders := i.Fault.hitsDeciders()
+	hit := i.Fault.Target == TargetAll || len(i.choice.cuts) > 0 || deciders
 	for _, name := range i.Nodes {
 		hit = hit || name == i.Primary
 	}
@@ -141,12 +144,12 @@ func (r *runner) watch(i *injecting) *watch {
 		return w
 	}
 	w.found = make(chan primaryFound, 1)
-	old, silences := i.Primary, i.about.silences
+	look := primaryLookout{system: r.system, old: i.Primary, silences: i.about.silences && !deciders, deciders: deciders}
 	go func() {
 		var found primaryFound
 		// A panic in the product's answer is not the watch's to report.
 		_ = guard(func() error {
-			found = w.look(r.system, old, silences)
+			found = w.look(look)
 			return nil
 		})
 		w.found <- found
@@ -154,11 +157,27 @@ func (r *runner) watch(i *injecting) *watch {
 	return w
 }
 
+// hitsDeciders reports whether the fault is done to servers that decide who is the primary.
+func (f Fault) hitsDeciders() bool {
+	all, _ := sides(f.Target)
+	return slices.ContainsFunc(all, func(s side) bool { return cluster.Decides(s.role) })
+}
+
+// primaryLookout is what is known of the primary that a fault may cost its place.
+type primaryLookout struct {
+	system System
+	old    string
+	// silences is true if the fault keeps the old one from answering, deciders if it hits
+	// those who decide: the old one may then lose its place, and get it back.
+	silences, deciders bool
+}
+
 // look asks for the primary until it is another node than the old one, or the
 // old one is seen to take writes again. A node that the fault does not silence
 // may say that it is the primary all the while, not knowing better; so it is
-// believed only once all is healed, and then as one that has stayed.
-func (w *watch) look(s System, old string, silences bool) primaryFound {
+// believed only once all is healed, and then as one that has stayed. Under a fault of the
+// deciders it has not if nobody was the primary for primaryLook.
+func (w *watch) look(l primaryLookout) primaryFound {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
@@ -170,23 +189,35 @@ func (w *watch) look(s System, old string, silences bool) primaryFound {
 		case <-ctx.Done():
 		}
 	}()
+	gone := false
 	for ctx.Err() == nil {
 		acted, healed := isClosed(w.acted), isClosed(w.healed)
-		name, err := s.primary(ctx)
+		name, err := l.ask(ctx)
 		var none *server.NoPrimaryError
 		switch {
 		case errors.As(err, &none):
 			return primaryFound{}
-		case err == nil && name != old && (acted || old != ""):
+		case err == nil && name != l.old && (acted || l.old != ""):
 			return primaryFound{name: name, at: time.Now()}
-		case err == nil && acted && silences:
+		case err == nil && acted && (l.silences || gone):
 			return primaryFound{name: name, at: time.Now()}
 		case err == nil && healed:
 			return primaryFound{stayed: true}
 		}
+		gone = gone || acted && l.deciders && errors.Is(err, context.DeadlineExceeded)
 		sleepUntil(ctx, time.Now().Add(50*time.Millisecond))
 	}
 	return primaryFound{}
+}
+
+// ask asks who takes writes, under a fault of the deciders for no longer than primaryLook.
+func (l primaryLookout) ask(ctx context.Context) (string, error) {
+	if l.deciders {
+		bounded, cancel := context.WithTimeout(ctx, primaryLook)
+		defer cancel()
+		ctx = bounded
+	}
+	return l.system.primary(ctx)
 }
 
 func isClosed(c <-chan struct{}) bool {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ import (
 // isolate cuts nodes off from everybody, or from assay alone. Nothing answers
 // for what is dropped, as when a machine loses its network or its power.
 func isolate() Action {
-	return Action{Name: "isolate", Targets: nodeTargets(), Lasts: true, Divides: true, part: partNetwork, state: "cut off", silences: true,
+	return Action{Name: "isolate", Targets: serverTargets(), Lasts: true, Divides: true, part: partNetwork, state: "cut off", silences: true,
 		Value:  oneOf("clients", "", "from everybody", "it cannot be isolated from %q", "isolate=clients, or isolate alone to cut the node off from everybody", "clients"),
 		Effect: "drops all packets of the node, or only those between it and assay; nothing answers for them",
 		check:  checkNetwork,
@@ -56,7 +57,7 @@ func silent(ctx context.Context, _ *chaos, n *podNode, _ bool) (observation, err
 // flaky drops a share of the packets that reach or leave nodes, each packet by
 // its own chance.
 func flaky() Action {
-	return Action{Name: "flaky", Targets: nodeTargets(), Lasts: true, Divides: true, part: partLoss, state: "losing packets",
+	return Action{Name: "flaky", Targets: serverTargets(), Lasts: true, Divides: true, part: partLoss, state: "losing packets",
 		Value: newValue("SHARE", "a share above 0 and at most 1, such as 20% or 0.2", 0.2, parseShare,
 			func(share float64) bool { return share > 0 && share <= 1 }, formatShare),
 		Effect: "drops this share of the packets to and from the node, by chance",
@@ -112,8 +113,15 @@ func dropping(rule func(task) machine.Rule) func(task) (injector, error) {
 
 // checkNetwork tells whether packets can be dropped here.
 func checkNetwork(f Fault, c *cluster.Cluster) error {
+	const instead = "use kill, stop or pause instead"
 	if err := c.NoNetwork(); err != nil {
-		return &UnavailableError{Action: f.Action, Reason: err.Error(), Instead: "use kill, stop or pause instead", Err: err}
+		return &UnavailableError{Action: f.Action, Reason: err.Error(), Instead: instead, Err: err}
+	}
+	aimed, _ := sides(f.Target)
+	for _, n := range c.Servers() {
+		if !n.Machine().Apart() && slices.ContainsFunc(aimed, func(s side) bool { return s.role != "" && s.role == n.Role() }) {
+			return &UnavailableError{Action: f.Action, Reason: "the " + n.Name() + " is a process of this machine, without a network of its own", Instead: instead}
+		}
 	}
 	return nil
 }

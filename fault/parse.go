@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"assay/cluster"
 	"assay/internal/spelling"
 )
 
@@ -35,6 +36,7 @@ const (
 var (
 	words          = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^ \t\r\n]+`) })
 	nodeName       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^n[1-9][0-9]{0,3}$`) })
+	roleName       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]+[1-9][0-9]{0,3}$`) })
 	podName        = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^pod/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`) })
 	containerNames = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(,[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$`)
@@ -165,6 +167,10 @@ func (p *parser) target() error {
 	if !found {
 		return p.fail(w.at, want, "the target is missing")
 	}
+	for len(p.words) > 0 && beginsWithRole(p.words[0].text) { // 2 dcs
+		next, _ := p.next()
+		w.text += " " + next.text
+	}
 	if !p.about.aims(w.text) {
 		want += spelling.Hint(w.text, "", p.about.Targets)
 		return p.fail(w.at, want, "%s knows no target %q", p.fault.Action, w.text)
@@ -176,6 +182,15 @@ func (p *parser) target() error {
 // isClause reports whether a word begins a clause.
 func isClause(word string) bool {
 	return slices.Contains([]string{"while", "at", "every", "for"}, word)
+}
+
+// beginsWithRole reports whether a word is a role, or goes on with the other side of a pair
+// behind one.
+func beginsWithRole(word string) bool {
+	if end := strings.IndexAny(word, ",>"); end >= 0 {
+		word = word[:end]
+	}
+	return slices.Contains(cluster.Roles(), word)
 }
 
 // clause reads while loading, at T, every T or for T, in any order and each once.

@@ -9,9 +9,15 @@ import (
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]Fault{
-		"kill pooler at 2s for 5s":  {Action: "kill", Target: "pooler", At: 2 * time.Second, For: 5 * time.Second},
-		"rolling-restart":           {Action: "rolling-restart", Target: "cluster", At: -1},
-		"rolling-restart every 20s": {Action: "rolling-restart", Target: "cluster", At: -1, Every: 20 * time.Second},
+		"kill pooler at 2s for 5s":        {Action: "kill", Target: "pooler", At: 2 * time.Second, For: 5 * time.Second},
+		"kill 2 dcs every 20s":            {Action: "kill", Target: "2 dcs", At: -1, Every: 20 * time.Second},
+		"isolate  all\tdcs at 1s":         {Action: "isolate", Target: "all dcs", At: time.Second},
+		"pause monitor2 for 3s":           {Action: "pause", Target: "monitor2", At: -1, For: 3 * time.Second},
+		"stop proxy":                      {Action: "stop", Target: "proxy", At: -1},
+		"partition primary,all dcs at 1s": {Action: "partition", Target: "primary,all dcs", At: time.Second},
+		"partition 2 dcs>n1":              {Action: "partition", Target: "2 dcs>n1", At: -1},
+		"rolling-restart":                 {Action: "rolling-restart", Target: "cluster", At: -1},
+		"rolling-restart every 20s":       {Action: "rolling-restart", Target: "cluster", At: -1, Every: 20 * time.Second},
 		"rolling-restart set.a=1,set.b='x,y' at 3s": {
 			Action: "rolling-restart", Target: "cluster", Value: "set.a=1,set.b='x,y'", At: 3 * time.Second},
 		"grow at 3s":                          {Action: "grow", Target: "cluster", At: 3 * time.Second},
@@ -95,12 +101,12 @@ func TestWhatParseRefuses(t *testing.T) {
 		{"kill any[", 6, "no target", "any[role=standby]"},
 		{"kill any[role=]]", 6, "no target", "labels"},
 		{"kill n1[a=b]", 6, "no target", "labels"},
-		{"kill pooler1", 6, "no target", "pooler"},
-		{"kill pooler[a=b]", 6, "no target", "pooler"},
-		{"slowcpu pooler", 9, "no target", "a node's name"},
-		{"isolate pooler", 9, "no target", "a node's name"},
-		{"partition pooler", 11, "no target", "two sides"},
-		{"partition n1,pooler", 11, "no target", "two sides"},
+		{"kill n1 dcs", 6, `no target "n1 dcs"`, "a role such as pooler"},
+		{"kill dcs0", 6, "no target", "dcs1"},
+		{"kill pooler pooler", 6, "no target", "a role"},
+		{"kill any[a=b] dcs", 6, "no target", "a role"},
+		{"slowcpu 2 dcs", 9, "no target", "a node's name"},
+		{"partition dcs", 11, "no target", "two sides"},
 		{"rolling-restart n1", 17, `no target "n1"`, "cluster"},
 		{"rolling-restart set.a cluster", 17, "cannot be used", "set.NAME=VALUE"},
 		{"rolling-restart set.a='x cluster", 17, "cannot be used", "set.NAME=VALUE"},
@@ -166,7 +172,7 @@ func TestWhatParseRefuses(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"kill primary every 20s", "isolate=clients n3 at 1m for 2s", "flaky=12.5% any", "slowcpu=0.33 all", "slowdisk=1.1kB n1",
-		"clock=-0.000000001s any", "partition ring at 0s", "restart any every 100ms", "kill n1 for ever", "kill pooler", "rolling-restart set.a=1 every 1m", "partition n1,n2 at 1s", "partition any[a=b,c>5]>all", "kill 0..50% every 1m", "kill n1 # chaos.yaml:1 PodChaos x", "kill n1 for 1s ## #", "stop 2[app=db]", "clock=+1h0m1s any for 3h0m0s", "kill  ",
+		"clock=-0.000000001s any", "partition ring at 0s", "restart any every 100ms", "kill n1 for ever", "kill 2 dcs", "partition any>all monitor", "rolling-restart set.a=1 every 1m", "partition n1,n2 at 1s", "partition any[a=b,c>5]>all", "kill 0..50% every 1m", "kill n1 # chaos.yaml:1 PodChaos x", "kill n1 for 1s ## #", "stop 2[app=db]", "clock=+1h0m1s any for 3h0m0s", "kill  ",
 	} {
 		f.Add(seed)
 	}

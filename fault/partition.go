@@ -33,7 +33,11 @@ func partition() Action {
 		choose: choosePartition,
 		fits: func(f Fault, members []member) error {
 			least, nodes := leastNodes(f.Target), len(ofRole("", members))
-			if all, _ := sides(f.Target); len(all) == 2 && all[0].word == TargetSecondary && all[1] == all[0] {
+			all, _ := sides(f.Target)
+			if slices.ContainsFunc(all, func(s side) bool { return s.role != "" }) {
+				return nil // one side is of other servers
+			}
+			if len(all) == 2 && all[0].word == TargetSecondary && all[1] == all[0] {
 				least++ // the primary is on no side
 			}
 			if nodes >= least {
@@ -178,7 +182,9 @@ func choosePair(pair []side, oneway bool, members []member, primary string, rand
 		c.cuts = append(c.cuts, cut{node: name, from: mute, inOnly: oneway})
 	}
 	for _, m := range members {
-		on := func(i int) bool { return pair[i].word != TargetAll && slices.Contains(chosen[i], m.name) }
+		on := func(i int) bool {
+			return (pair[i].word != TargetAll || pair[i].role != "") && slices.Contains(chosen[i], m.name)
+		}
 		if on(0) || on(1) || pair[0].word == pair[1].word && slices.Contains(from, m.name) {
 			c.nodes = append(c.nodes, m.name)
 		}

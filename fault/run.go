@@ -304,7 +304,7 @@ func (r *runner) claim(ctx context.Context, i *injecting) bool {
 			free = append(free, name)
 		}
 	}
-	if len(taken) > 0 && (len(free) == 0 || i.Fault.Target != TargetAll) {
+	if len(taken) > 0 && (len(free) == 0 || !i.Fault.meansAll()) {
 		i.Nodes = i.choice.nodes
 		i.skip(joined(taken))
 		return false

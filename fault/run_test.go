@@ -375,3 +375,57 @@ func TestAnEndBeforeAnythingIsDue(t *testing.T) {
 		}
 	})
 }
+
+// TestAFaultOfTheDeciders: whoever decides may take the primary its place, give it back, or
+// leave it as it is.
+func TestAFaultOfTheDeciders(t *testing.T) {
+	for _, c := range []struct {
+		about, found string
+		stayed       bool
+		after        time.Duration
+		leader       func(since time.Duration) string // empty: none
+	}{
+		{"it stays", "", true, 0, func(time.Duration) string { return "n1" }},
+		{"it comes back", "n1", false, 24 * time.Second, func(d time.Duration) string {
+			if d > 12*time.Second && d < 34*time.Second {
+				return ""
+			}
+			return "n1"
+		}},
+		{"another comes", "n2", false, 21 * time.Second, func(d time.Duration) string {
+			switch {
+			case d < 12*time.Second:
+				return "n1"
+			case d < 31*time.Second:
+				return ""
+			}
+			return "n2"
+		}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newFakeSystem(3)
+			for _, name := range []string{"dcs1", "dcs2", "dcs3"} {
+				s.all = append(s.all, member{name: name, role: "dcs"})
+			}
+			start := time.Now()
+			s.leader = func(ctx context.Context) (string, error) {
+				for {
+					if name := c.leader(time.Since(start)); name != "" {
+						return name, nil
+					}
+					if !sleepUntil(ctx, time.Now().Add(10*time.Millisecond)) {
+						return "", ctx.Err()
+					}
+				}
+			}
+			done, _, err := play(t, s, Plan{}, "kill 2 dcs at 10s for 20s")
+			if err != nil || len(done) != 1 || done[0].Primary != "n1" || len(done[0].Nodes) != 2 {
+				t.Fatalf("%s: %+v, %v", c.about, done, err)
+			}
+			i := done[0]
+			if i.NewPrimary != c.found || i.PrimaryStayed != c.stayed || i.NewPrimaryAfter.Truncate(time.Second) != c.after {
+				t.Errorf("%s: %q after %v, stayed %v", c.about, i.NewPrimary, i.NewPrimaryAfter, i.PrimaryStayed)
+			}
+		})
+	}
+}

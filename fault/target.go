@@ -19,6 +19,7 @@ const (
 	aNode     = "a node's name such as n2 or pod/NAME"
 	aNumber   = "a number such as 2, 50% or 0..50% of the nodes with data"
 	aSelector = "any, all or a number of the pods with labels such as any[role=standby]"
+	aRole     = "a role such as pooler, proxy, dcs or monitor, of which more than one are 2 dcs or all dcs, and one by its name is dcs1"
 	aPair     = "two sides such as n1,n2 or primary,n3 or any,all, and n1>n2 for what n1 sends to n2"
 )
 
@@ -30,7 +31,7 @@ func nodeTargets() []string {
 type side struct {
 	// word is one of the Target constants, a number, or a node's name.
 	word string
-	// role is one of cluster.Roles if the server beside the nodes is meant.
+	// role is one of cluster.Roles if servers beside the nodes are meant.
 	role string
 	// selector is of the labels of pods; empty for all nodes.
 	selector string
@@ -47,10 +48,17 @@ var numberOfNodes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCom
 // parseSide reads one side; it is false for what means no nodes, such as a shape.
 func parseSide(text string) (side, bool) {
 	word, selector, selects := strings.Cut(text, "[")
-	if role := cluster.RoleOf(word); role != "" {
-		return side{word: word, role: role, named: true}, !selects
+	word, role, several := strings.Cut(word, " ")
+	switch {
+	case slices.Contains(cluster.Roles(), word): // one of them
+		word, role, several = TargetAny, word, !several
+	case cluster.RoleOf(word) != "" && !several:
+		return side{word: word, role: cluster.RoleOf(word), named: true}, !selects && roleName().MatchString(word)
 	}
-	s := side{word: word, selector: strings.TrimSuffix(selector, "]")}
+	s := side{word: word, role: role, selector: strings.TrimSuffix(selector, "]")}
+	if several != slices.Contains(cluster.Roles(), role) || several && selects {
+		return s, false
+	}
 	if selects && (!strings.HasSuffix(selector, "]") || s.selector == "" || kubernetes.CheckSelector(s.selector) != nil) {
 		return s, false
 	}
@@ -58,10 +66,10 @@ func parseSide(text string) (side, bool) {
 	case word == TargetAny || word == TargetAll:
 		return s, true
 	case word == TargetPrimary || word == TargetSecondary:
-		return s, !selects
+		return s, !selects && !several
 	case nodeName().MatchString(word) || podName().MatchString(word):
 		s.named, s.word = true, strings.TrimPrefix(word, PodPrefix)
-		return s, !selects
+		return s, !selects && !several
 	case !numberOfNodes().MatchString(word):
 		return s, false
 	}
@@ -80,7 +88,7 @@ func parseSide(text string) (side, bool) {
 func (s side) kind() string {
 	switch {
 	case s.role != "":
-		return s.role
+		return aRole
 	case s.named:
 		return aNode
 	case s.selector != "":
@@ -126,7 +134,7 @@ func (a Action) aims(target string) bool {
 	case 1:
 		return slices.Contains(a.Targets, all[0].kind())
 	case 2:
-		return slices.Contains(a.Targets, aPair) && all[0].role == "" && all[1].role == "" && (all[0] != all[1] || all[0].word == TargetAny || all[0].word == TargetSecondary)
+		return slices.Contains(a.Targets, aPair) && (all[0] != all[1] || all[0].word == TargetAny || all[0].word == TargetSecondary)
 	}
 	return false
 }
@@ -135,6 +143,12 @@ func (a Action) aims(target string) bool {
 func (f Fault) needsPrimary() bool {
 	all, _ := sides(f.Target)
 	return slices.ContainsFunc(all, func(s side) bool { return s.word == TargetPrimary || s.word == TargetSecondary })
+}
+
+// meansAll reports whether the fault is done to every node, or to every server of a role.
+func (f Fault) meansAll() bool {
+	all, _ := sides(f.Target)
+	return len(all) == 1 && all[0].word == TargetAll && all[0].selector == ""
 }
 
 // of are the members that the side's role and selector mean.
@@ -153,6 +167,10 @@ func (s side) check(f Fault, members []member) error {
 	refuse := func(want, problem string, a ...any) error {
 		return &TargetError{Fault: f, Problem: fmt.Sprintf(problem, a...), Want: want}
 	}
+	kind := "nodes with data"
+	if s.role != "" {
+		kind = "servers that are its " + s.role
+	}
 	switch {
 	case len(selected) == 0 && s.role != "":
 		want := "another target, or with --kubernetes the pod's name"
@@ -167,9 +185,9 @@ func (s side) check(f Fault, members []member) error {
 	case s.word == TargetSecondary && len(withData) < 2:
 		return refuse(TargetPrimary+" or more nodes", "there is only one node with data")
 	case s.count > len(withData):
-		return refuse(fmt.Sprintf("at most %d, or more nodes", len(withData)), "there are only %d nodes with data", len(withData))
+		return refuse(fmt.Sprintf("at most %d, or more nodes", len(withData)), "there are only %d %s", len(withData), kind)
 	case s.percent > 0 && len(withData)*s.percent < 100:
-		return refuse("a greater share, or more nodes", "%s of %d nodes with data is none", s.word, len(withData))
+		return refuse("a greater share, or more nodes", "%s of %d %s is none", s.word, len(withData), kind)
 	}
 	return nil
 }

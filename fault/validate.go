@@ -80,10 +80,14 @@ func (f Fault) holds(g Fault) bool {
 	b, _ := Lookup(g.Action)
 	held, _ := sides(f.Target)
 	aimed, _ := sides(g.Target)
-	if a.part != b.part || b.choose != nil || len(held) != 1 || len(aimed) != 1 || held[0].role != aimed[0].role {
+	switch {
+	case a.part != b.part || b.choose != nil || len(held) != 1 || len(aimed) != 1 || held[0].role != aimed[0].role:
 		return false
+	case f.meansAll():
+		return true
 	}
-	return f.Target == TargetAll || held[0].named && f.Target == g.Target
+	only := held[0].role == cluster.RolePooler || held[0].role == cluster.RoleProxy // there is no more than one
+	return f.Target == g.Target && (held[0].named || only)
 }
 
 // before reports whether f happens before g ever does.

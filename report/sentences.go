@@ -139,6 +139,10 @@ func setup(r *Result) []Setting {
 		add("pooler", fmt.Sprintf("%s at %s, in %s mode, with at most %s to the primary", p.Program, p.Address, p.Mode,
 			check.Counted(int64(p.Connections), "connection", "connections")))
 	}
+	if r.Cluster != nil && r.Cluster.Proxy != nil {
+		p := r.Cluster.Proxy
+		add("proxy", fmt.Sprintf("%s at %s, which asks each node by %s", p.Program, p.Address, p.Check))
+	}
 	add("load", loadLine(r))
 	add("agents", agentsLine(r))
 	add("retries", policy(&r.Retries))

@@ -279,34 +279,6 @@ func errorCounts(errors []ErrorCount) string {
 	return strings.Join(parts, ", ")
 }
 
-// clusterTable shows the servers that were started for the run.
-func clusterTable(c *Cluster) Table {
-	if len(c.Nodes) > 0 && c.Nodes[0].Pod != nil {
-		return podTable(c)
-	}
-	t := Table{Title: "Nodes", Head: []string{"node", "address", "memory", "processors", "disk writes"}, Words: []int{0, 1}}
-	for _, n := range c.Nodes {
-		t.Rows = append(t.Rows, []string{n.Name + when(n.Arbiter, " (arbiter)"), n.Address, limited(n.Memory > 0, size(n.Memory)),
-			limited(n.CPU > 0, processors(n.CPU)), limited(n.DiskWrite > 0, size(n.DiskWrite)+"/s")})
-	}
-	if slices.ContainsFunc(c.Nodes, func(n ClusterNode) bool { return n.Bandwidth > 0 }) {
-		t.Head = append(t.Head, "network, each way")
-		for i, n := range c.Nodes {
-			t.Rows[i] = append(t.Rows[i], limited(n.Bandwidth > 0, quantity.FormatBits(n.Bandwidth)+"/s"))
-		}
-	}
-	return t
-}
-
-// eventTable shows what the cluster did by itself.
-func eventTable(c *Cluster) Table {
-	t := Table{Title: "What the cluster did by itself", Head: []string{"at", "what"}, Words: []int{1}}
-	for _, e := range c.Events {
-		t.Rows = append(t.Rows, []string{seconds(e.Second), e.Text})
-	}
-	return t
-}
-
 // settingTable shows settings or facts in two columns of words.
 func settingTable(title, what string, settings []Setting) Table {
 	t := Table{Title: title, Head: []string{what, "value"}, Words: []int{1}}

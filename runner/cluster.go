@@ -107,8 +107,16 @@ func clusterOf(c *cluster.Cluster, took time.Duration) *report.Cluster {
 			Memory: spec.Limits.Memory, CPU: spec.Limits.CPU, DiskWrite: spec.Limits.DiskWrite, Bandwidth: spec.Bandwidth,
 		})
 	}
+	for _, n := range c.Servers() {
+		if n.Role() != "" {
+			out.Beside = append(out.Beside, report.BesideServer{Name: n.Name(), Role: n.Role(), Address: n.Address()})
+		}
+	}
 	if p := c.Pooling(); p != nil {
 		out.Pooler = &report.Pooler{Program: p.Program, Address: p.Address, Mode: p.Mode, Connections: p.Size}
+	}
+	if p := c.Proxying(); p != nil {
+		out.Proxy = &report.Proxy{Program: p.Program, Address: p.Address, Check: p.Check}
 	}
 	return out
 }
@@ -151,7 +159,7 @@ func (r *run) catchUp(ctx context.Context, file *history.Writer, now func() int6
 	defer cancel()
 	began := time.Now()
 	var down []error
-	for _, n := range r.cluster.Servers() {
+	for _, n := range decidersFirst(r.cluster.Servers()) {
 		if !n.Running() {
 			down = append(down, n.Start(ctx))
 		}
@@ -163,6 +171,20 @@ func (r *run) catchUp(ctx context.Context, file *history.Writer, now func() int6
 		text = fmt.Sprintf("all nodes held the same data after %.1f s", time.Since(began).Seconds())
 	}
 	_ = file.Mark(history.Event{At: now(), Name: eventSettled, Detail: text}) // a failure stays with the writer
+}
+
+// decidersFirst are the servers in another order: without those that decide who is the primary, a
+// node may not come back.
+func decidersFirst(all []*cluster.Node) []*cluster.Node {
+	var deciders, others []*cluster.Node
+	for _, n := range all {
+		if cluster.Decides(n.Role()) {
+			deciders = append(deciders, n)
+		} else {
+			others = append(others, n)
+		}
+	}
+	return append(deciders, others...)
 }
 
 // restartable is a workload that wants its servers restarted between rounds.

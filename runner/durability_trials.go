@@ -169,6 +169,9 @@ func TryDurability(ctx context.Context, s DurabilityScenario, o Options, give fu
 // chosen are the product's settings that were asked for.
 func (s DurabilityScenario) chosen(product string) (some []durabilitySetting, err error) {
 	all := durabilitySettings(product)
+	if len(all) == 0 {
+		return nil, &store.OptionError{Option: "--cluster", Value: s.Cluster, Want: "a product whose settings assay can try, such as postgres:3"}
+	}
 	if len(s.Settings) == 0 {
 		return all, nil
 	}

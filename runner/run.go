@@ -326,6 +326,9 @@ func (r *run) load(ctx context.Context) error {
 	if err != nil {
 		return r.interrupted(ctx, err, r.loadingWords(progress))
 	}
+	if r.cluster != nil && r.cluster.LedBy() != "" {
+		product.Settings = append(product.Settings, store.Setting{Name: store.SettingLedBy, Value: r.cluster.LedBy()})
+	}
 	describe(r.result, product, r.address, r.store.Promise())
 	r.options.Status.describe(r.result)
 	switch {

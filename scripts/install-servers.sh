@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [redis] [etcd] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes]
+#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes]
 #
 # Without names it installs the servers. "faketime" is the library that shifts
 # one server's clock, "xfs" makes the file system of that name, "compiler" a C compiler, which the race detector of the
@@ -20,8 +20,9 @@
 # Cassandra's jars come from Maven into the same folder; the Java 17 that runs
 # them and Maven itself are packages of the system.
 # etcd is unpacked from the system's package into that folder, so that no service is made of it.
-# Redis and PgBouncer, a connection pooler, are packages of the system; like the others they
-# are kept from starting a service. Sentinels are Redis's own server, started otherwise.
+# Redis, PgBouncer, a connection pooler, HAProxy, and the programs that lead PostgreSQL
+# (Patroni, which takes etcd, pg_auto_failover, repmgr) are packages of the system; like the
+# others they are kept from starting a service. Sentinels are Redis's own server, started otherwise.
 # What is there and works is left alone, so the script can be run at any time.
 #
 # Debian's PostgreSQL packages make a database cluster "main" when they are
@@ -359,6 +360,74 @@ pgbouncer() {
 		found=$(find_pgbouncer) || fail "package pgbouncer is installed, but no program pgbouncer can be found"
 	fi
 	say "pgbouncer: $("$found" --version | head -n 1), $found"
+}
+
+# find_program NAME FOLDERS... prints the program; the name alone may be a function's here.
+find_program() {
+	name_of_program=$1
+	shift
+	for folder; do
+		if [ -x "$folder/$name_of_program" ]; then
+			printf '%s\n' "$folder/$name_of_program"
+			return 0
+		fi
+	done
+	return 1
+}
+
+# without_its_service SERVICE PACKAGES... installs packages and keeps their service from
+# starting, now and at boot.
+without_its_service() {
+	service_name=$1
+	shift
+	without_service "$service_name"
+	packages "$@"
+	if [ -e "/etc/init.d/$service_name" ]; then
+		quietly as_root update-rc.d "$service_name" disable || fail "cannot keep the service $service_name from starting at boot"
+	fi
+	as_root rm -f "$policy"
+	policy=
+}
+
+haproxy() {
+	if ! found=$(find_program haproxy /usr/sbin /usr/local/sbin); then
+		without_its_service haproxy haproxy
+		found=$(find_program haproxy /usr/sbin /usr/local/sbin) || fail "package haproxy is installed, but no program haproxy can be found"
+	fi
+	say "haproxy: $("$found" -v | head -n 1), $found"
+}
+
+# patroni comes with etcd, by which its nodes agree, and the library for that.
+patroni() {
+	postgres
+	etcd
+	if ! found=$(find_program patroni /usr/bin /usr/local/bin) || ! /usr/bin/python3 -c 'import etcd' 2>/dev/null; then
+		without_its_service patroni patroni python3-etcd
+		found=$(find_program patroni /usr/bin /usr/local/bin) || fail "package patroni is installed, but no program patroni can be found"
+	fi
+	say "patroni: $("$found" --version), $found"
+}
+
+# postgres_major prints the major version of the server that assay starts, 15.
+postgres_major() { "$(find_postgres)" --version | sed 's/^[^0-9]*\([0-9]*\).*/\1/'; }
+
+pg_auto_failover() {
+	postgres
+	if ! found=$(find_program pg_autoctl "$(dirname "$(find_postgres)")" /usr/bin /usr/local/bin); then
+		without_its_service pgautofailover pg-auto-failover-cli "postgresql-$(postgres_major)-auto-failover"
+		found=$(find_program pg_autoctl "$(dirname "$(find_postgres)")" /usr/bin /usr/local/bin) ||
+			fail "package pg-auto-failover-cli is installed, but no program pg_autoctl can be found"
+	fi
+	say "pg-auto-failover: $("$found" --version | head -n 1), $found"
+}
+
+repmgr() {
+	postgres
+	if ! found=$(find_program repmgrd "$(dirname "$(find_postgres)")"); then
+		without_its_service repmgrd "postgresql-$(postgres_major)-repmgr"
+		found=$(find_program repmgrd "$(dirname "$(find_postgres)")") || fail "package repmgr is installed, but no program repmgrd lies beside postgres"
+	fi
+	say "repmgr: $found" # which does not tell root its version
 }
 
 find_faketime() {
@@ -699,11 +768,11 @@ generate_definitions() {
 	rm -rf "$work/module"
 }
 
-usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [redis] [etcd] [pgbouncer] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes]\n' "$0"; }
+usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb | mariadb | cassandra | redis | etcd | pgbouncer | faketime | xfs | compiler | chromium | axe | terminal | duckdb | rivals | kubernetes) ;;
+	postgres | mongodb | mariadb | cassandra | redis | etcd | pgbouncer | haproxy | patroni | pg-auto-failover | repmgr | faketime | xfs | compiler | chromium | axe | terminal | duckdb | rivals | kubernetes) ;;
 	-h | --help)
 		usage
 		exit 0
@@ -714,5 +783,5 @@ for name; do
 		;;
 	esac
 done
-[ $# -gt 0 ] || set -- postgres mongodb mariadb cassandra redis etcd pgbouncer faketime xfs
-for name; do "$name"; done
+[ $# -gt 0 ] || set -- postgres mongodb mariadb cassandra redis etcd pgbouncer haproxy patroni pg-auto-failover repmgr faketime xfs
+for name; do "$(printf '%s' "$name" | tr - _)"; done # functions have no hyphens

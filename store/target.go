@@ -115,6 +115,10 @@ const SettingUnjudged = "not judged"
 // a way of which its other settings do not speak, as package durability reads them.
 const SettingStoredAs = "stored as "
 
+// SettingLedBy names the setting that is the program by which the nodes are led, such as
+// Patroni, where it is not the database itself that chooses its primary.
+const SettingLedBy = "led by"
+
 // SettingReplicas is how many replicas a primary of MySQL's or MariaDB's has, and
 // SettingConfirming how many of them can confirm a commit.
 const (

@@ -36,8 +36,9 @@ type Options struct {
 	// Names are the machines' names, such as "n1", "n2": lower-case letters
 	// and digits, at most 16; "bridge" is taken.
 	Names []string
-	// Limits hold for each machine.
-	Limits Limits
+	// Limits hold for each machine but those of the names in Unlimited, and so does Bandwidth.
+	Limits    Limits
+	Unlimited []string
 	// Bandwidth is what the link of each machine passes, in bits a second each way; 0 is
 	// no limit. It takes machines with networks of their own.
 	Bandwidth int64

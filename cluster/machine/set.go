@@ -129,12 +129,16 @@ func (s *Set) Add(name string) (*Machine, error) {
 
 func (s *Set) add(name string) (*Machine, error) {
 	m := &Machine{id: s.options.ID, name: name, address: loopback()}
+	o := s.options
+	if slices.Contains(o.Unlimited, name) {
+		o.Limits, o.Bandwidth = Limits{}, 0
+	}
 	var err error
-	if m.limits, err = newLimited(s.options, name); err != nil {
+	if m.limits, err = newLimited(o, name); err != nil {
 		return nil, err
 	}
 	if s.network != nil {
-		if m.space, m.address, err = s.network.add(name, s.options.Bandwidth); err != nil {
+		if m.space, m.address, err = s.network.add(name, o.Bandwidth); err != nil {
 			return nil, errors.Join(err, m.limits.close())
 		}
 	}

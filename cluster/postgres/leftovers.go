@@ -70,7 +70,7 @@ func readLockFile(file string) (lockFile, error) {
 }
 
 func clearOne(ctx context.Context, dir string, pid int) error {
-	programs, err := findPrograms("")
+	programs, err := FindPrograms("")
 	if err != nil {
 		return fmt.Errorf("clear away what a killed server left: %w", err)
 	}

@@ -77,8 +77,9 @@ func serverProgram() server.Program {
 	}
 }
 
-// findPrograms returns the folder of the server's programs.
-func findPrograms(extra string) (string, error) {
+// FindPrograms returns the folder of PostgreSQL's programs: the extra one, or wherever
+// server.Program.Find finds them. A missing one is a *server.MissingError.
+func FindPrograms(extra string) (string, error) {
 	program, err := serverProgram().Find(extra)
 	return filepath.Dir(program), err
 }
@@ -88,7 +89,7 @@ func findPrograms(extra string) (string, error) {
 // without a Unix socket, and asks for the password (SCRAM). As root the server
 // runs as user postgres, or nobody. A missing program is a *server.MissingError.
 func Start(ctx context.Context, o Options) (*Server, error) {
-	programs, err := findPrograms(o.Programs)
+	programs, err := FindPrograms(o.Programs)
 	if err != nil {
 		return nil, err
 	}

@@ -115,7 +115,7 @@ func TestPostgresDiesWithAssay(t *testing.T) {
 	if err := json.NewDecoder(out).Decode(&left); err != nil {
 		t.Error(err)
 	}
-	programs, err := findPrograms("")
+	programs, err := FindPrograms("")
 	if err != nil {
 		t.Error(err)
 	}

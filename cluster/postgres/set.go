@@ -138,7 +138,7 @@ const (
 func StartSet(ctx context.Context, o SetOptions) (*Set, error) {
 	s := &Set{options: o}
 	var err error
-	if s.options.Programs, err = findPrograms(o.Programs); err != nil {
+	if s.options.Programs, err = FindPrograms(o.Programs); err != nil {
 		return nil, err
 	}
 	if err := canCopy(s.options.Programs); err != nil {

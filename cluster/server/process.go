@@ -43,6 +43,11 @@ type ProcessOptions struct {
 	User *User
 	// Machine is where the process lives; nil means here, without limits.
 	Machine *machine.Machine
+	// Apart has the process and all that it starts live as if alone on their machine: they
+	// see no other process, and System V memory and /dev/shm are theirs. All of it ends with
+	// the process, also what has let go of it, as the PostgreSQL of a program that manages it
+	// does. It takes Linux and root, else the error is a *machine.UnsupportedError.
+	Apart bool
 	// StopSignal asks the process to end; 0 means SIGTERM.
 	StopSignal syscall.Signal
 	// StopBound is how long Stop waits before it kills; 0 means 30 seconds.
@@ -91,6 +96,11 @@ func StartProcess(o ProcessOptions) (*Process, error) {
 		// Files, not pipes: a pipe would need a goroutine of ours to drain it.
 		Stdout: log, Stderr: log,
 		SysProcAttr: processAttributes(o.User),
+	}
+	if o.Apart {
+		if err := setApart(cmd, o); err != nil {
+			return nil, fmt.Errorf("start %s: %w", o.Name, err)
+		}
 	}
 	p := &Process{options: o, exited: make(chan struct{})}
 	if err := p.run(cmd); err != nil {

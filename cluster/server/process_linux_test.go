@@ -23,6 +23,9 @@ import (
 // killed: the stand-in for an assay that dies.
 const keepServer = "ASSAY_TEST_KEEP_SERVER"
 
+// keepApart has it be one apart from all others, as another user.
+const keepApart = "ASSAY_TEST_KEEP_APART"
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(keepServer); dir != "" {
 		keep(dir)
@@ -32,8 +35,11 @@ func TestMain(m *testing.M) {
 }
 
 func keep(dir string) {
-	p, err := StartProcess(ProcessOptions{Name: "sleep", Program: shell(), Args: []string{"-c", "exec sleep 1000"},
-		Dir: dir, Log: filepath.Join(dir, "log")})
+	o := ProcessOptions{Name: "sleep", Program: shell(), Args: []string{"-c", "exec sleep 1000"}, Dir: dir, Log: filepath.Join(dir, "log")}
+	if os.Getenv(keepApart) != "" {
+		o.Apart, o.User = true, &User{Name: "nobody", UID: 65534, GID: 65534}
+	}
+	p, err := StartProcess(o)
 	if err != nil {
 		fmt.Println("error:", err)
 		return
@@ -246,24 +252,34 @@ func TestStartOfAMissingProgram(t *testing.T) {
 }
 
 func TestServersDieWithAssay(t *testing.T) {
-	self, err := os.Executable()
-	expect.NoError(t, err)
-	parent := exec.Command(self)
-	parent.Env = append(os.Environ(), keepServer+"="+t.TempDir())
-	out, err := parent.StdoutPipe()
-	expect.NoError(t, err)
-	expect.NoError(t, parent.Start())
-	line, _ := bufio.NewReader(out).ReadString('\n')
-	pid, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil || gone(pid) {
-		t.Errorf("the stand-in said %q, gone %v", line, gone(pid))
-	}
-	expect.NoError(t, parent.Process.Kill())
-	if err := parent.Wait(); err == nil {
-		t.Error("the killed stand-in ended well")
-	}
-	if pid > 0 {
-		eventually(t, "the server is gone too", func() bool { return gone(pid) })
+	for _, apart := range []string{"", "1"} {
+		self, err := os.Executable()
+		expect.NoError(t, err)
+		parent := exec.Command(self)
+		parent.Env = append(os.Environ(), keepServer+"="+t.TempDir(), keepApart+"="+apart)
+		out, err := parent.StdoutPipe()
+		expect.NoError(t, err)
+		expect.NoError(t, parent.Start())
+		line, _ := bufio.NewReader(out).ReadString('\n')
+		pid, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil || gone(pid) {
+			t.Errorf("apart %q: the stand-in said %q, gone %v", apart, line, gone(pid))
+		}
+		if apart != "" { // a change of the user takes the death signal away, unless it is kept
+			eventually(t, "it is nobody's", func() bool {
+				info, err := os.Stat("/proc/" + strconv.Itoa(pid))
+				expect.NoError(t, err)
+				uid, _, _ := ownerOf(info)
+				return uid != 0
+			})
+		}
+		expect.NoError(t, parent.Process.Kill())
+		if err := parent.Wait(); err == nil {
+			t.Error("the killed stand-in ended well")
+		}
+		if pid > 0 {
+			eventually(t, "the server is gone too", func() bool { return gone(pid) })
+		}
 	}
 }
 

@@ -45,7 +45,9 @@ started, and its own words say why.
 
 With pooler=pgbouncer PostgreSQL's clients come through PgBouncer, which is led to
 another primary when there is one; pool_mode=transaction or session, and
-pool_size=20 for its connections to the primary.
+pool_size=20 for its connections to the primary. Where a program leads PostgreSQL
+(patroni, pg-auto-failover, repmgr), proxy=haproxy has clients come through HAProxy,
+which asks the nodes who is the primary, and a pooler stands before that.
 
 The products' own options:
 ` + optionLines() + `
@@ -78,7 +80,7 @@ func optionLines() string {
 	shared := len(cluster.OptionNames(""))
 	for _, p := range cluster.Products() {
 		if own := cluster.OptionNames(p)[shared:]; len(own) > 0 {
-			hang(&b, fmt.Sprintf("  %-10s", p), strings.Join(own, ", "))
+			hang(&b, fmt.Sprintf("  %-17s", p), strings.Join(own, ", "))
 		}
 	}
 	return strings.TrimRight(b.String(), "\n")

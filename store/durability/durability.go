@@ -119,7 +119,7 @@ func Of(product string, reported []Setting) Guarantee {
 func (s settings) of(product string) Guarantee {
 	switch product {
 	case "PostgreSQL":
-		return postgres(s)
+		return s.led(postgres(s))
 	case "MariaDB", "MySQL":
 		return mysql(s)
 	case "MongoDB":

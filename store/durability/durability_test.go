@@ -96,6 +96,19 @@ func TestSemisync(t *testing.T) {
 	}
 }
 
+// TestLed: nobody knows for how long an old primary goes on that another program is to stop.
+func TestLed(t *testing.T) {
+	for by, want := range map[string]string{"Patroni": "Watchdog", "repmgr": "fencing", "pg_auto_failover": "Write Ahead Log"} {
+		g := Of("PostgreSQL", []Setting{{"fsync", "on"}, {"synchronous_commit", "on"}, {"synchronous_standby_names", "(none)"}, {"led by", by}})
+		if g.Failover != Unbounded || g.Returning <= 0 || !strings.Contains(g.Manual, want) || !strings.Contains(g.Source, by) {
+			t.Errorf("%s: %+v", by, g)
+		}
+	}
+	if g := Of("PostgreSQL", []Setting{{"synchronous_commit", "on"}, {"synchronous_standby_names", "*"}, {"led by", "Patroni"}}); g.Failover != 0 || g.Class != Majority {
+		t.Errorf("%+v", g)
+	}
+}
+
 func TestAllows(t *testing.T) {
 	g := Guarantee{Class: Majority, AllNodes: time.Second}
 	for _, test := range []struct {

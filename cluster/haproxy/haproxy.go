@@ -1,0 +1,194 @@
+// Package haproxy runs HAProxy as a local process in front of PostgreSQL servers: it asks each
+// whether it takes writes, and sends clients to the one that does.
+//
+// It must not know how those servers are run.
+package haproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"assay/cluster/server"
+)
+
+// Server is one of the servers behind a proxy.
+type Server struct {
+	Name string
+	At   *server.Node
+	// REST is the port of Patroni's REST API on its machine, which is asked for /primary. 0
+	// has the server itself asked whether it is in recovery.
+	REST int
+}
+
+// Options says how to run a proxy. Programs may be empty.
+type Options struct {
+	// Programs is a folder that is searched first for the program.
+	Programs string
+	// Dir is its private folder, new or empty; Close removes it. Log is the file of its log.
+	Dir, Log string
+	// Number is what it is among the servers of its cluster.
+	Number int
+	// Servers are those behind it, in the order in which they are asked.
+	Servers []Server
+	// User asks a server whether it is in recovery; it must get into the database postgres
+	// without a password.
+	User string
+	// Clients is how many connections there may be.
+	Clients int
+}
+
+// Proxy is HAProxy in front of servers. It listens on 127.0.0.1. Its methods are safe for
+// concurrent use.
+type Proxy struct {
+	*server.Node
+	options Options
+	program string
+	version string
+}
+
+// New makes a proxy's folder and finds its program. It does not start it. A missing program
+// is a *server.MissingError.
+func New(ctx context.Context, o Options) (*Proxy, error) {
+	program, err := (&server.Program{Name: "haproxy", Folders: []string{"/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"},
+		Get: "install HAProxy (apt-get install haproxy, or scripts/install-servers.sh haproxy)"}).Find(o.Programs)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	version, err := exec.CommandContext(ctx, program, "-v").Output()
+	if err != nil {
+		return nil, fmt.Errorf("ask %s for its version: %w", program, err)
+	}
+	n := &server.Node{Number: o.Number, Log: o.Log, IsError: func(line string) bool { return strings.Contains(line, "[ALERT]") }}
+	if n.Host, n.Port, err = new(server.Ports).For(nil, 0); err != nil {
+		return nil, err
+	}
+	n.Name = "HAProxy on " + n.Address()
+	if n.User, err = server.Unprivileged("haproxy", "nobody"); err != nil {
+		return nil, err
+	}
+	if n.Dir, err = server.PrivateDir(o.Dir, n.User); err != nil {
+		return nil, err
+	}
+	p := &Proxy{Node: n, options: o, program: program, version: versionIn(string(version))}
+	if err := n.User.WriteFile(p.file(), p.configuration()); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// versionIn is the name and version in what haproxy -v says: "HAProxy version 2.6.12-1
+// 2023/..., see ...".
+func versionIn(text string) string {
+	if words := strings.Fields(text); len(words) > 2 && words[1] == "version" {
+		return words[0] + " " + words[2]
+	}
+	return "HAProxy"
+}
+
+func (p *Proxy) file() string { return filepath.Join(p.Dir, "haproxy.cfg") }
+
+// Version is what the program calls itself, such as "HAProxy 2.6.12".
+func (p *Proxy) Version() string { return p.version }
+
+// Check is how a server is asked, in words.
+func (p *Proxy) Check() string {
+	if len(p.options.Servers) > 0 && p.options.Servers[0].REST > 0 {
+		return "Patroni's /primary"
+	}
+	return "pg_is_in_recovery()"
+}
+
+// Start starts it and returns when it takes connections. It may have nobody to send them to
+// yet: a server is taken for one that takes writes when it has said so twice.
+func (p *Proxy) Start(ctx context.Context) error {
+	if err := p.start(ctx); err != nil {
+		return fmt.Errorf("start %s: %w", p.Name, err)
+	}
+	return nil
+}
+
+// start has it stay in the foreground (-db).
+func (p *Proxy) start(ctx context.Context, env ...string) error {
+	if err := p.Spawn(server.ProcessOptions{Program: p.program, Args: []string{"-db", "-f", p.file()}, Env: env}); err != nil {
+		return err
+	}
+	return p.Await(ctx, func(ctx context.Context) error { return p.Dial(ctx, time.Second) })
+}
+
+// Restart stops it if it runs, and starts it again. env is added to its environment this
+// once, as NAME=value.
+func (p *Proxy) Restart(ctx context.Context, env ...string) error {
+	return p.Node.Restart(ctx, func(ctx context.Context) error { return p.start(ctx, env...) })
+}
+
+// Close ends it and removes its folder.
+func (p *Proxy) Close() error { return server.Close([]*server.Node{p.Node}, p.Dir) }
+
+// configuration is HAProxy's. Times, counts and what becomes of the sessions of a server that is
+// down are those of the example that Patroni comes with (its file haproxy.cfg): a server is asked every
+// three seconds, is down after three failures and up after two successes.
+func (p *Proxy) configuration() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `global
+    maxconn %d
+    log stdout format raw local0 notice
+defaults
+    log global
+    mode tcp
+    retries 2
+    timeout client 30m
+    timeout connect 4s
+    timeout server 30m
+    timeout check 5s
+listen primary
+    bind %s
+`, p.options.Clients, p.Address())
+	rest := len(p.options.Servers) > 0 && p.options.Servers[0].REST > 0
+	if rest {
+		b.WriteString("    option httpchk OPTIONS /primary\n    http-check expect status 200\n")
+	} else {
+		b.WriteString(recoveryCheck(p.options.User))
+	}
+	b.WriteString("    default-server inter 3s fall 3 rise 2 on-marked-down shutdown-sessions\n")
+	for _, s := range p.options.Servers {
+		fmt.Fprintf(&b, "    server %s %s check", s.Name, s.At.Address())
+		if rest {
+			fmt.Fprintf(&b, " port %d", s.REST)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// recoveryCheck has HAProxy speak PostgreSQL's protocol as far as that takes (manual,
+// "Message Formats"): it starts a session, asks, and is content with the row that holds "f".
+// A server that wants a password, or does not get so far, does not pass.
+func recoveryCheck(user string) string {
+	startup := "\x00\x03\x00\x00user\x00" + user + "\x00database\x00postgres\x00\x00"
+	query := "SELECT pg_is_in_recovery()\x00"
+	const (
+		authenticated = "R\x00\x00\x00\x08\x00\x00\x00\x00"
+		row           = "D\x00\x00\x00\x0b\x00\x01\x00\x00\x00\x01f"
+		terminate     = "X\x00\x00\x00\x04"
+	)
+	var b strings.Builder
+	b.WriteString("    option tcp-check\n    tcp-check connect\n")
+	for _, step := range [][2]string{{"send-binary", length(startup) + startup}, {"expect binary", authenticated},
+		{"send-binary", "Q" + length(query) + query}, {"expect binary", row}, {"send-binary", terminate}} {
+		fmt.Fprintf(&b, "    tcp-check %s %x\n", step[0], step[1])
+	}
+	return b.String()
+}
+
+// length is that of a message, itself included.
+func length(message string) string {
+	n := len(message) + 4
+	return string([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
+}

@@ -1,0 +1,151 @@
+package haproxy
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"assay/cluster/postgres"
+	"assay/cluster/server"
+	"assay/internal/expect"
+)
+
+func limited(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+const asker = "asker"
+
+// startSet is a primary and a standby that let the asker in without a password.
+func startSet(t *testing.T) *postgres.Set {
+	t.Helper()
+	s, err := postgres.StartSet(limited(t), postgres.SetOptions{Nodes: 2, FailoverAfter: time.Second})
+	expect.NoError(t, err)
+	expect.AtEnd(t, s.Close)
+	conn, err := pgx.Connect(limited(t), s.Address())
+	expect.NoError(t, err)
+	_, err = conn.Exec(limited(t), "CREATE ROLE "+asker+" LOGIN")
+	expect.NoError(t, err, conn.Close(limited(t)))
+	for _, n := range s.Nodes() {
+		path := filepath.Join(n.Dir, "data", "pg_hba.conf")
+		rules, err := os.ReadFile(path)
+		expect.NoError(t, err)
+		expect.NoError(t, n.User.WriteFile(path, "host postgres "+asker+" samenet trust\n"+string(rules)), syscall.Kill(n.PID(), syscall.SIGHUP))
+	}
+	return s
+}
+
+func startProxy(t *testing.T, o Options) *Proxy {
+	t.Helper()
+	o.Log, o.Clients = filepath.Join(t.TempDir(), "haproxy.log"), 100
+	p, err := New(limited(t), o)
+	expect.NoError(t, err)
+	expect.AtEnd(t, p.Close)
+	expect.NoError(t, p.Start(limited(t)))
+	return p
+}
+
+// behind waits until every client of the proxy reaches this server.
+func behind(t *testing.T, p *Proxy, address string, want *server.Node) {
+	t.Helper()
+	u, err := url.Parse(address)
+	expect.NoError(t, err)
+	u.Host, u.RawQuery = p.Address(), "sslmode=disable"
+	expect.NoError(t, server.Until(limited(t), 100*time.Millisecond, "the server", func(ctx context.Context) error {
+		for range 3 {
+			var port int
+			conn, err := pgx.Connect(ctx, u.String())
+			if err != nil {
+				return fmt.Errorf("nobody answers: %d", p.Port) // and no address
+			}
+			err = conn.QueryRow(ctx, "SELECT inet_server_port()").Scan(&port)
+			conn.Close(ctx)
+			if err != nil || port != want.Port {
+				return fmt.Errorf("port %d answers, %v", port, err)
+			}
+		}
+		return nil
+	}))
+}
+
+// TestOnlyThePrimaryIsReached: by what the servers say themselves, also after another has
+// become it, and while the proxy was down.
+func TestOnlyThePrimaryIsReached(t *testing.T) {
+	s := startSet(t)
+	p := startProxy(t, Options{User: asker, Servers: []Server{{Name: "n1", At: s.Node(0)}, {Name: "n2", At: s.Node(1)}}})
+	if !strings.HasPrefix(p.Version(), "HAProxy ") || p.Check() != "pg_is_in_recovery()" {
+		t.Errorf("%q asks for %q", p.Version(), p.Check())
+	}
+	behind(t, p, s.Address(), s.Node(0))
+	expect.NoError(t, s.Node(0).Kill())
+	behind(t, p, s.Address(), s.Node(1))
+	expect.NoError(t, p.Kill(), p.Restart(limited(t)))
+	behind(t, p, s.Address(), s.Node(1))
+	pid := server.Identify(p.PID())
+	expect.NoError(t, p.Close())
+	if pid.Alive() || server.Exists(p.Dir) {
+		t.Errorf("process %v or folder %s is left", pid, p.Dir)
+	}
+}
+
+// TestWhoIsPrimaryByREST: the one whose service answers /primary with 200.
+func TestWhoIsPrimaryByREST(t *testing.T) {
+	s := startSet(t)
+	var leader atomic.Int32
+	var servers []Server
+	for i := range s.Nodes() {
+		service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/primary" || int(leader.Load()) != i {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		}))
+		t.Cleanup(service.Close)
+		u, err := url.Parse(service.URL)
+		expect.NoError(t, err)
+		port, err := strconv.Atoi(u.Port())
+		expect.NoError(t, err)
+		servers = append(servers, Server{Name: "n" + strconv.Itoa(i+1), At: s.Node(i), REST: port})
+	}
+	p := startProxy(t, Options{Servers: servers})
+	for _, i := range []int{0, 1} {
+		leader.Store(int32(i))
+		behind(t, p, s.Address(), s.Node(i))
+	}
+}
+
+// TestTheRecoveryCheck: PostgreSQL's messages, byte by byte.
+func TestTheRecoveryCheck(t *testing.T) {
+	text := recoveryCheck("u")
+	for _, want := range []string{
+		"send-binary 0000002200030000" + "7573657200" + "7500" + "646174616261736500" + "706f73746772657300" + "00\n",
+		"expect binary 520000000800000000\n",
+		"send-binary 510000001f" + "53454c4543542070675f69735f696e5f7265636f766572792829" + "00\n",
+		"expect binary 440000000b00010000000166\n", "send-binary 5800000004\n",
+	} {
+		expect.Text(t, "the check", text, want)
+	}
+}
+
+func TestAProxyThatCannotStart(t *testing.T) {
+	p, err := New(limited(t), Options{Log: filepath.Join(t.TempDir(), "haproxy.log"), Servers: []Server{{Name: "two words", At: &server.Node{Host: "127.0.0.1", Port: 1}}}})
+	expect.NoError(t, err)
+	expect.AtEnd(t, p.Close)
+	if err := p.Start(limited(t)); err == nil || !strings.Contains(err.Error(), "primary/two") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,103 @@
+package patroni
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/cluster/etcd"
+	"assay/cluster/server"
+	"assay/cluster/streaming/streamingtest"
+	"assay/internal/expect"
+)
+
+// startStores starts one node of etcd, or three.
+func startStores(t *testing.T, nodes int) *etcd.Cluster {
+	t.Helper()
+	c, err := etcd.Start(streamingtest.Limited(t), etcd.Options{Nodes: nodes})
+	expect.NoError(t, err)
+	expect.AtEnd(t, c.Close)
+	return c
+}
+
+// startSet starts a set with times that a test can wait for.
+func startSet(t *testing.T, stores *etcd.Cluster, o Options) *Set {
+	t.Helper()
+	o.TTL, o.LoopWait, o.RetryTimeout = 8*time.Second, 2*time.Second, 3*time.Second
+	for _, n := range stores.Nodes() {
+		o.Stores = append(o.Stores, n.Address())
+	}
+	s, err := Start(streamingtest.Limited(t), o)
+	expect.NoError(t, err)
+	expect.AtEnd(t, s.Close)
+	return s
+}
+
+func TestPatroniGoesThroughItsLife(t *testing.T) { goThroughLife(t, Options{Nodes: 2}) }
+
+func TestManagedLifeOfSynchronousPatroni(t *testing.T) {
+	goThroughLife(t, Options{Nodes: 3, Synchronous: true})
+}
+
+func goThroughLife(t *testing.T, o Options) {
+	t.Helper()
+	s := startSet(t, startStores(t, 1), o)
+	if primary, err := s.Primary(streamingtest.Limited(t)); err != nil || primary != 0 {
+		t.Errorf("the first primary is node %d, %v", primary, err)
+	}
+	streamingtest.Run(t, s, true)
+}
+
+// TestManagedPatroniWithoutItsStore: nobody takes writes, and the same one does again once it is back; with
+// failsafe_mode it goes on.
+func TestManagedPatroniWithoutItsStore(t *testing.T) {
+	for name, failsafe := range map[string]bool{"plain": false, "failsafe": true} {
+		t.Run(name, func(t *testing.T) {
+			stores := startStores(t, 3)
+			s := startSet(t, stores, Options{Nodes: 2, Failsafe: failsafe})
+			for _, n := range stores.Nodes()[1:] {
+				expect.NoError(t, n.Kill())
+			}
+			if failsafe {
+				time.Sleep(12 * time.Second) // longer than the key lasts
+				if _, ok := s.Leader(streamingtest.Limited(t)); !ok {
+					t.Error("nobody takes writes")
+				}
+			} else {
+				expect.NoError(t, server.Until(streamingtest.Limited(t), 100*time.Millisecond, "the end of writes", func(ctx context.Context) error {
+					if _, ok := s.Leader(ctx); ok {
+						return errors.New("somebody takes writes")
+					}
+					return nil
+				}))
+			}
+			expect.NoError(t, stores.Restart(streamingtest.Limited(t), 1), s.Settled(streamingtest.Limited(t)))
+		})
+	}
+}
+
+// TestPatroniThatCannotStart says why, in the words of its log.
+func TestPatroniThatCannotStart(t *testing.T) {
+	stores := startStores(t, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	s, err := Start(ctx, Options{Nodes: 1, Stores: []string{stores.Node(0).Address()}, Settings: map[string]string{"shared_buffers": "nonsense"}})
+	if err == nil || !strings.Contains(err.Error(), "shared_buffers") {
+		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// TestConfiguration: what nobody asked for is left to Patroni.
+func TestConfiguration(t *testing.T) {
+	s := &Set{}
+	if got := s.dynamic(); len(got) != 1 {
+		t.Errorf("beside PostgreSQL's there are %v", got)
+	}
+	s.options = Options{Strict: true, MaximumLag: 5, TTL: 20 * time.Second, Settings: map[string]string{"work_mem": "16MB"}}
+	got := s.dynamic()
+	if got["synchronous_mode"] != true || got["synchronous_mode_strict"] != true || got["ttl"] != 20 || got["maximum_lag_on_failover"] != int64(5) || got["failsafe_mode"] != nil {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,186 @@
+// Package pgautofailover runs PostgreSQL servers that pg_auto_failover leads, as local
+// processes: each node is pg_autoctl with the PostgreSQL that it starts, and one more is the
+// monitor, which decides who takes writes.
+package pgautofailover
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/cluster/machine"
+	"assay/cluster/postgres"
+	"assay/cluster/server"
+	"assay/cluster/streaming"
+)
+
+// Options says how to run a formation. The zero value has pg_auto_failover's defaults.
+type Options struct {
+	// Programs is a folder that is searched first for the programs of PostgreSQL and
+	// pg_auto_failover.
+	Programs string
+	// Nodes, Machines, Dir, LogDir and Password are as in streaming.Options; 2 nodes if neither
+	// Nodes nor Machines say. Monitor is where the monitor lives; nil means here.
+	Nodes    int
+	Machines []*machine.Machine
+	Monitor  *machine.Machine
+	Dir      string
+	LogDir   string
+	Password string
+	// Asynchronous has no node take part in the quorum that a commit waits for
+	// (--replication-quorum false).
+	Asynchronous bool
+	// Unhealthy is for how long a node must not have reported until it is taken for lost
+	// (node_considered_unhealthy_timeout); 0 means the default of 20 seconds.
+	Unhealthy time.Duration
+	// Check has a user without rights, streaming.CheckUser, by whom a proxy asks.
+	Check bool
+	// Settings are settings of every PostgreSQL but the monitor's, as name=value.
+	Settings []string
+}
+
+// Formation is PostgreSQL servers and the monitor that leads them. Its methods are safe for
+// concurrent use.
+type Formation struct {
+	*streaming.Set
+	options  Options
+	autoctl  string // the program
+	postgres string // the folder of PostgreSQL's programs
+	monitor  *server.Node
+}
+
+// How the monitor and its users are called; pg_auto_failover says so.
+const (
+	monitorDatabase = "pg_auto_failover"
+	monitorUser     = "autoctl_node"
+	replicaUser     = "pgautofailover_replicator"
+)
+
+// stopBound is how long pg_autoctl may take to end PostgreSQL in order.
+const stopBound = time.Minute
+
+// Start starts the monitor and all nodes, and returns when one takes writes and all others
+// stream from it. It takes Linux and root. A missing program is a *server.MissingError.
+func Start(ctx context.Context, o Options) (*Formation, error) {
+	if len(o.Machines) == 0 {
+		o.Nodes = cmp.Or(o.Nodes, 2)
+	}
+	f := &Formation{options: o}
+	var err error
+	if f.postgres, err = postgres.FindPrograms(o.Programs); err != nil {
+		return nil, err
+	}
+	if f.autoctl, err = autoctlProgram(f.postgres).Find(o.Programs); err != nil {
+		return nil, err
+	}
+	if err := f.makeNodes(); err != nil {
+		return nil, fmt.Errorf("start pg_auto_failover: %w", err)
+	}
+	if err := f.startAll(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("start pg_auto_failover: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+func autoctlProgram(beside string) server.Program {
+	return server.Program{Name: "pg_autoctl", Folders: []string{beside, "/usr/bin", "/usr/local/bin"},
+		Get: "install pg_auto_failover (apt-get install pg-auto-failover-cli postgresql-15-auto-failover, or scripts/install-servers.sh pg-auto-failover)"}
+}
+
+func (f *Formation) makeNodes() error {
+	o := f.options
+	var err error
+	f.Set, err = streaming.NewSet(streaming.Options{Product: "pg_auto_failover", Nodes: o.Nodes, Machines: o.Machines,
+		Dir: o.Dir, LogDir: o.LogDir, LogPrefix: "pg_autoctl", Password: o.Password})
+	if err != nil {
+		return err
+	}
+	if f.monitor, err = f.NewNode(o.Monitor, len(f.Nodes()), "monitor"); err != nil {
+		return errors.Join(err, f.Set.Close())
+	}
+	for _, n := range f.all() {
+		if err := n.User.WriteFile(passwords(n), "*:*:*:*:"+f.Password()+"\n"); err != nil {
+			return errors.Join(err, f.Close())
+		}
+	}
+	return nil
+}
+
+// all are the nodes, and then the monitor.
+func (f *Formation) all() []*server.Node { return append(slices.Clone(f.Nodes()), f.monitor) }
+
+// Beside is the monitor, whose number is that behind the last node's.
+func (f *Formation) Beside() []*server.Node { return []*server.Node{f.monitor} }
+
+// passwords is the file with all users' one password, for the programs on a node: the
+// manual's way to have it in no command line ("Security settings for pg_auto_failover").
+func passwords(n *server.Node) string { return filepath.Join(n.Dir, "passwords") }
+
+// boot is the folder of what pg_autoctl keeps until the machine is booted again.
+func boot(n *server.Node) string { return filepath.Join(n.Dir, "run") }
+
+// environment is pg_autoctl's. PostgreSQL listens on a socket in the node's folder, and not in the
+// system's, where others would be in the way: pg_autoctl reaches the monitor's by it, and recovers a
+// former primary without the network before it rewinds it.
+func (f *Formation) environment(n *server.Node, env ...string) []string {
+	all := []string{"PGPASSFILE=" + passwords(n), "XDG_RUNTIME_DIR=" + boot(n), "PG_REGRESS_SOCK_DIR=" + n.Dir}
+	if n == f.monitor {
+		all = append(all, "PGHOST="+n.Dir)
+	}
+	return append(all, env...)
+}
+
+// uri is where nodes find the monitor; the password is in the file of passwords.
+func (f *Formation) uri() string {
+	u := url.URL{Scheme: "postgres", User: url.User(monitorUser), Host: f.monitor.Address(), Path: "/" + monitorDatabase, RawQuery: "sslmode=disable"}
+	return u.String()
+}
+
+// control runs a command of pg_autoctl to its end.
+func (f *Formation) control(ctx context.Context, n *server.Node, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	args = append(args, "--pgdata", streaming.Data(n), "--pgctl", filepath.Join(f.postgres, "pg_ctl"), "--hostname", n.Host, "--pgport", strconv.Itoa(n.Port),
+		"--auth", "scram-sha-256", "--no-ssl")
+	_, err := n.Run(ctx, server.ProcessOptions{Name: "pg_autoctl " + strings.Join(args[:2], " ") + " for " + n.Name, Program: f.autoctl, Args: args,
+		Env: f.environment(n), Apart: true})
+	return err
+}
+
+// run has pg_autoctl lead the node's PostgreSQL. What it kept of a machine that was booted
+// since is removed first: process ids that mean somebody else now.
+func (f *Formation) run(n *server.Node, env ...string) error {
+	if err := streaming.Forget(n); err != nil {
+		return err
+	}
+	if err := errors.Join(os.RemoveAll(boot(n)), os.Mkdir(boot(n), 0o700), n.User.Chown(boot(n))); err != nil {
+		return err
+	}
+	return n.Spawn(server.ProcessOptions{Program: f.autoctl, Args: []string{"run", "--pgdata", streaming.Data(n)}, Env: f.environment(n, env...), Apart: true, StopBound: stopBound})
+}
+
+// Restart stops node i, or the monitor, if it runs, and starts it again with its data:
+// pg_auto_failover makes it what the others need. It returns when the node has its part,
+// or the monitor answers. env is added to its environment this once, as NAME=value.
+func (f *Formation) Restart(ctx context.Context, i int, env ...string) error {
+	if i != f.monitor.Number {
+		return f.Set.Restart(ctx, i, func(context.Context) error { return f.run(f.Node(i), env...) })
+	}
+	return f.monitor.Restart(ctx, func(ctx context.Context) error {
+		if err := f.run(f.monitor, env...); err != nil {
+			return err
+		}
+		return f.awaitMonitor(ctx)
+	})
+}
+
+// Close kills all, and removes their folders.
+func (f *Formation) Close() error { return server.Close(f.all(), f.Dir()) }

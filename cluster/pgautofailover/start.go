@@ -1,0 +1,136 @@
+package pgautofailover
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/cluster/server"
+	"assay/cluster/streaming"
+)
+
+// startAll makes the monitor, the first node, and then the others, which copy it.
+func (f *Formation) startAll(ctx context.Context) error {
+	if err := f.startMonitor(ctx); err != nil {
+		return err
+	}
+	for i, n := range f.Nodes() {
+		if i == 0 {
+			if err := f.initialize(ctx); err != nil {
+				return err
+			}
+		}
+		if err := f.control(ctx, n, f.creation(i)...); err != nil {
+			return err
+		}
+		if err := f.run(n); err != nil {
+			return err
+		}
+		if err := f.AwaitPart(ctx, i); err != nil {
+			return err
+		}
+		if i == 0 {
+			if err := f.users(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return f.Settled(ctx)
+}
+
+// startMonitor makes the monitor's database and gives the nodes' user its password, which
+// pg_autoctl does not do (manual, "Security settings for pg_auto_failover").
+func (f *Formation) startMonitor(ctx context.Context) error {
+	if err := f.control(ctx, f.monitor, "create", "monitor"); err != nil {
+		return err
+	}
+	if err := f.run(f.monitor); err != nil {
+		return err
+	}
+	err := f.monitor.Await(ctx, func(ctx context.Context) error {
+		return streaming.Execute(ctx, f.inside(), "ALTER USER "+monitorUser+" PASSWORD "+streaming.Literal(f.Password()))
+	})
+	if err == nil && f.options.Unhealthy > 0 {
+		err = streaming.Execute(ctx, f.inside(),
+			fmt.Sprintf("ALTER SYSTEM SET pgautofailover.node_considered_unhealthy_timeout = %d", f.options.Unhealthy.Milliseconds()), "SELECT pg_reload_conf()")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.monitor.Name, err)
+	}
+	return f.awaitMonitor(ctx)
+}
+
+// inside is the monitor's database by its socket, for its superuser, who is called as the
+// user that runs it and lets in nobody else there. The database's own encoding is the locale's,
+// in which no client of ours may ask.
+func (f *Formation) inside() string {
+	query := url.Values{"host": {f.monitor.Dir}, "port": {strconv.Itoa(f.monitor.Port)}, "sslmode": {"disable"}, "connect_timeout": {"2"}, "client_encoding": {"UTF8"}}
+	return "postgres://" + url.User(f.monitor.User.Name).String() + "@/" + monitorDatabase + "?" + query.Encode()
+}
+
+func (f *Formation) awaitMonitor(ctx context.Context) error {
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(monitorUser, f.Password()), Host: f.monitor.Address(), Path: "/" + monitorDatabase, RawQuery: "sslmode=disable&connect_timeout=2&client_encoding=UTF8"}
+	return f.monitor.Await(ctx, func(ctx context.Context) error { return streaming.TakesWrites(ctx, u.String()) })
+}
+
+// initialize makes the first node's database: pg_autoctl takes one that is there, and leaves
+// its superuser and its settings alone (manual, "pg_autoctl create postgres", 2). It comes as a
+// superuser of the name of whoever runs it. The other nodes copy it, settings and access included.
+func (f *Formation) initialize(ctx context.Context) error {
+	runs := `"` + f.monitor.User.Name + `"`
+	return f.Initialize(ctx, 0, streaming.Setup{Programs: f.postgres, Settings: f.options.Settings, Check: f.options.Check,
+		Access:     []string{"host all " + runs + " samenet scram-sha-256"},
+		Statements: []string{"CREATE ROLE " + runs + " SUPERUSER LOGIN PASSWORD " + streaming.Literal(f.Password())},
+	})
+}
+
+// creation is the command that makes node i one of the formation.
+func (f *Formation) creation(i int) []string {
+	n := f.Node(i)
+	args := []string{"create", "postgres", "--name", f.Name(i), "--monitor", f.uri(), "--pghost", n.Host, "--listen", n.Host,
+		"--username", streaming.User, "--dbname", "postgres"}
+	if f.options.Asynchronous {
+		args = append(args, "--replication-quorum", "false")
+	}
+	return args
+}
+
+// users gives the user of the standbys its password.
+func (f *Formation) users(ctx context.Context) error {
+	if err := streaming.Execute(ctx, f.AddressOf(0), "ALTER USER "+replicaUser+" PASSWORD "+streaming.Literal(f.Password())); err != nil {
+		return fmt.Errorf("%s: %w", f.Node(0).Name, err)
+	}
+	return nil
+}
+
+// Settled is as streaming.Set's; where the monitor runs, it also promotes the standbys again.
+func (f *Formation) Settled(ctx context.Context) error {
+	if err := f.Set.Settled(ctx); err != nil || !f.monitor.Running() {
+		return err
+	}
+	return f.awaitStates(ctx)
+}
+
+// awaitStates returns when every node that runs has reached the state that the monitor has assigned
+// to it, so that a standby could be promoted: the primary calls itself one once it has seen a standby.
+func (f *Formation) awaitStates(ctx context.Context) error {
+	return server.Until(ctx, 200*time.Millisecond, "the states of the formation", func(ctx context.Context) error {
+		var running []string
+		for i, n := range f.Nodes() {
+			if n.Running() {
+				running = append(running, streaming.Literal(f.Name(i)))
+			}
+		}
+		if len(running) == 0 {
+			return nil
+		}
+		query := fmt.Sprintf(`SELECT count(*) = %d AND bool_and(reportedstate = goalstate
+			AND reportedstate::text IN ('primary', 'secondary', 'wait_primary', 'single'))
+			AND (%t OR bool_or(reportedstate::text = 'primary')) FROM pgautofailover.node WHERE nodename IN (%s)`,
+			len(running), len(running) < len(f.Nodes()), strings.Join(running, ", "))
+		return streaming.Holds(ctx, f.inside(), query)
+	})
+}

@@ -1,0 +1,300 @@
+// Package repmgr runs PostgreSQL servers that repmgr leads, as local processes: each node is
+// PostgreSQL with repmgrd beside it. repmgrd promotes a standby; what comes back from being
+// lost it leaves to whoever looks after the machines, which is done here as its manual says.
+package repmgr
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/cluster/machine"
+	"assay/cluster/postgres"
+	"assay/cluster/server"
+	"assay/cluster/streaming"
+)
+
+// Options says how to run a set. The zero value has repmgr's defaults: commits wait for
+// nobody, and a primary that is lost is tried for a minute.
+type Options struct {
+	// Programs is a folder that is searched first for the programs of PostgreSQL and repmgr.
+	Programs string
+	// Nodes, Machines, Dir, LogDir and Password are as in streaming.Options; 3 nodes if
+	// neither Nodes nor Machines say.
+	Nodes    int
+	Machines []*machine.Machine
+	Dir      string
+	LogDir   string
+	Password string
+	// Synchronous has each commit wait until any one of the standbys has it on disk
+	// (PostgreSQL's synchronous_standby_names).
+	Synchronous bool
+	// Fencing has a primary end itself that has lost all its standbys for 30 seconds
+	// (child_nodes_disconnect_command).
+	Fencing bool
+	// Consensus has no standby promoted while another one has seen the primary lately
+	// (primary_visibility_consensus).
+	Consensus bool
+	// ReconnectAttempts and ReconnectInterval, in whole seconds, are how often and at which
+	// intervals a lost primary is tried; 0 means repmgr's defaults of 6 and 10 seconds.
+	ReconnectAttempts int
+	ReconnectInterval time.Duration
+	// Check has a user without rights, streaming.CheckUser, by whom a proxy asks.
+	Check bool
+	// Settings are settings of every PostgreSQL, as name=value.
+	Settings []string
+}
+
+// repmgr's user and database, which have the name that its manual gives them.
+const repmgrUser = "repmgr"
+
+// Set is PostgreSQL servers under repmgr. Its methods are safe for concurrent use.
+type Set struct {
+	*streaming.Set
+	options  Options
+	programs string // the folder of PostgreSQL's programs and repmgr's
+}
+
+// Start starts all nodes, the first as the primary, and returns when all others stream from
+// it. It takes Linux and root. A missing program is a *server.MissingError.
+func Start(ctx context.Context, o Options) (*Set, error) {
+	if len(o.Machines) == 0 {
+		o.Nodes = cmp.Or(o.Nodes, 3)
+	}
+	s := &Set{options: o}
+	var err error
+	if s.programs, err = postgres.FindPrograms(o.Programs); err != nil {
+		return nil, err
+	}
+	// What Debian has in PATH is a program that looks for a cluster of Debian's.
+	if server.Executable(filepath.Join(s.programs, "repmgrd")) == "" {
+		return nil, &server.MissingError{Program: "repmgrd", Looked: []string{s.programs},
+			Get: "install repmgr (apt-get install postgresql-15-repmgr, or scripts/install-servers.sh repmgr)"}
+	}
+	s.Set, err = streaming.NewSet(streaming.Options{Product: "repmgr", Nodes: o.Nodes, Machines: o.Machines,
+		Dir: o.Dir, LogDir: o.LogDir, LogPrefix: "repmgr", Password: o.Password})
+	if err != nil {
+		return nil, fmt.Errorf("start repmgr: %w", err)
+	}
+	if err := s.startAll(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("start repmgr: %w", err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Set) startAll(ctx context.Context) error {
+	for i, n := range s.Nodes() {
+		err := errors.Join(n.User.WriteFile(s.file(n, "passwords"), "*:*:*:*:"+s.Password()+"\n"),
+			n.User.WriteFile(s.file(n, "repmgr.conf"), s.configuration(i)), n.User.WriteFile(s.file(n, "run.sh"), script),
+			n.User.WriteFile(s.file(n, "node.conf"), fmt.Sprintf("listen_addresses = '%s'\nport = %d\n", n.Host, n.Port)))
+		if err != nil {
+			return err
+		}
+		order := "register-standby"
+		if i == 0 {
+			order = "register-primary"
+			err = s.Initialize(ctx, 0, s.setup())
+		} else {
+			err = s.clone(ctx, n)
+		}
+		if err == nil {
+			err = s.run(n, order, "")
+		}
+		if err == nil {
+			err = s.AwaitPart(ctx, i)
+		}
+		if err == nil {
+			err = s.awaitDaemon(ctx, i)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.Settled(ctx)
+}
+
+// awaitDaemon returns when repmgrd runs beside node i, which it does once the node is
+// registered. Without it nobody would be promoted there.
+func (s *Set) awaitDaemon(ctx context.Context, i int) error {
+	at := s.inside(i)
+	return s.Node(i).Await(ctx, func(ctx context.Context) error {
+		if err := streaming.Holds(ctx, at, "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'repmgr')"); err != nil {
+			return err
+		}
+		return streaming.Holds(ctx, at, "SELECT repmgr.repmgrd_is_running()")
+	})
+}
+
+// ready returns when a node can rejoin node i, which takes writes: repmgr has it as the primary too,
+// which comes a moment later, and it has had a checkpoint, before which pg_rewind sees no new
+// timeline and rewinds nothing (PostgreSQL's manual up to 15, "pg_rewind").
+func (s *Set) ready(ctx context.Context, i int) error {
+	err := server.Until(ctx, 100*time.Millisecond, "the registration of "+s.Node(i).Name, func(ctx context.Context) error {
+		return streaming.Holds(ctx, s.inside(i), fmt.Sprintf("SELECT EXISTS (SELECT FROM repmgr.nodes WHERE node_id = %d AND active AND type = 'primary')", i+1))
+	})
+	if err != nil {
+		return err
+	}
+	if err := streaming.Execute(ctx, s.AddressOf(i), "CHECKPOINT"); err != nil {
+		return fmt.Errorf("checkpoint of %s: %w", s.Node(i).Name, err)
+	}
+	return nil
+}
+
+// inside is repmgr's database on node i.
+func (s *Set) inside(i int) string { return s.conninfo(i) + " password=" + s.Password() }
+
+func (s *Set) file(n *server.Node, name string) string { return filepath.Join(n.Dir, name) }
+
+// setup is what the first node's database is made with, which the others copy (manual,
+// "Quick-start guide"), but for where a node listens, which is in a file beside its data. A
+// node keeps 1 GB of its log for one that was away.
+func (s *Set) setup() streaming.Setup {
+	settings := []string{"include=../node.conf", "shared_preload_libraries=repmgr", "wal_keep_size=1GB"}
+	if s.options.Synchronous {
+		var names []string
+		for i := range s.Nodes() {
+			names = append(names, `"`+s.Name(i)+`"`)
+		}
+		settings = append(settings, "synchronous_standby_names=ANY 1 ("+strings.Join(names, ", ")+")")
+	}
+	return streaming.Setup{
+		Programs: s.programs, Check: s.options.Check, Settings: append(settings, s.options.Settings...),
+		Access: []string{"host all " + repmgrUser + " samenet scram-sha-256", "host replication " + repmgrUser + " samenet scram-sha-256"},
+		Statements: []string{"CREATE ROLE " + repmgrUser + " SUPERUSER LOGIN PASSWORD " + streaming.Literal(s.Password()),
+			"CREATE DATABASE " + repmgrUser + " OWNER " + repmgrUser},
+	}
+}
+
+// environment has libpq find the password, which is in no command line.
+func (s *Set) environment(n *server.Node, env ...string) []string {
+	return append([]string{"PGPASSFILE=" + s.file(n, "passwords")}, env...)
+}
+
+// clone copies the primary.
+func (s *Set) clone(ctx context.Context, n *server.Node) error {
+	primary := s.Node(0)
+	_, err := n.Run(ctx, server.ProcessOptions{Name: "repmgr standby clone for " + n.Name, Program: filepath.Join(s.programs, "repmgr"), Env: s.environment(n),
+		Args: []string{"-h", primary.Host, "-p", strconv.Itoa(primary.Port), "-U", repmgrUser, "-d", repmgrUser, "-f", s.file(n, "repmgr.conf"),
+			"standby", "clone", "--fast-checkpoint"}})
+	return err
+}
+
+// stopBound is how long PostgreSQL may take to end in order.
+const stopBound = time.Minute
+
+// run starts PostgreSQL and repmgrd as the script has it.
+func (s *Set) run(n *server.Node, order, target string, env ...string) error {
+	return n.Spawn(server.ProcessOptions{Program: "/bin/sh", Env: s.environment(n, env...), Apart: true, StopBound: stopBound,
+		Args: []string{s.file(n, "run.sh"), s.programs, streaming.Data(n), n.Log, s.file(n, "repmgr.conf"), order, target}})
+}
+
+// Restart stops node i if it runs, and starts it again with its data, in the way that the
+// manual has for it ("repmgr node rejoin", "repmgr standby follow"): a standby follows the
+// primary, and a former primary becomes its standby, by pg_rewind if need be. It starts as it was where
+// nobody takes writes; so it may become a second primary if repmgrd promotes another at that
+// moment, and is refused once it has. Restart returns when the node takes writes or streams, or
+// serves reads where there is no primary. env is added to its environment this once, as NAME=value.
+func (s *Set) Restart(ctx context.Context, i int, env ...string) error {
+	err := s.Set.Restart(ctx, i, func(ctx context.Context) error {
+		order, target := "start", ""
+		if leader, ok := s.Leader(ctx); ok {
+			if err := s.ready(ctx, leader); err != nil {
+				return err
+			}
+			if order, target = "rejoin", s.conninfo(leader); server.Exists(filepath.Join(s.Data(i), "standby.signal")) {
+				order, target = "follow", strconv.Itoa(leader+1)
+			}
+		}
+		return s.run(s.Node(i), order, target, env...)
+	})
+	if _, ok := s.Leader(ctx); err != nil || !ok { // beside a standby it waits for a primary
+		return err
+	}
+	return s.awaitDaemon(ctx, i)
+}
+
+// conninfo is how repmgr reaches node i.
+func (s *Set) conninfo(i int) string {
+	n := s.Node(i)
+	return fmt.Sprintf("host=%s port=%d user=%s dbname=%s sslmode=disable connect_timeout=2", n.Host, n.Port, repmgrUser, repmgrUser)
+}
+
+// configuration is node i's repmgr.conf (manual, "repmgrd configuration"). It has repmgr's
+// defaults where the options say nothing.
+func (s *Set) configuration(i int) string {
+	n, o := s.Node(i), s.options
+	command := filepath.Join(s.programs, "repmgr") + " -f " + s.file(n, "repmgr.conf") + " "
+	lines := [][2]string{
+		{"node_id", strconv.Itoa(i + 1)}, {"node_name", s.Name(i)}, {"conninfo", s.conninfo(i)},
+		{"data_directory", s.Data(i)}, {"pg_bindir", s.programs}, {"passfile", s.file(n, "passwords")},
+		{"pg_ctl_options", "-l " + n.Log}, // else repmgr waits for the output of the server that it starts
+		{"failover", "automatic"},
+		{"promote_command", command + "standby promote"}, {"follow_command", command + "standby follow --upstream-node-id=%n"},
+	}
+	if o.ReconnectAttempts > 0 {
+		lines = append(lines, [2]string{"reconnect_attempts", strconv.Itoa(o.ReconnectAttempts)})
+	}
+	if o.ReconnectInterval > 0 {
+		lines = append(lines, [2]string{"reconnect_interval", strconv.Itoa(int(o.ReconnectInterval.Seconds()))})
+	}
+	if o.Consensus {
+		lines = append(lines, [2]string{"primary_visibility_consensus", "true"})
+	}
+	if o.Fencing { // manual, "Monitoring standby disconnections on the primary node"
+		lines = append(lines, [2]string{"child_nodes_connected_min_count", "1"}, [2]string{"child_nodes_disconnect_command", "kill -QUIT 1"})
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		fmt.Fprintf(&b, "%s=%s\n", line[0], streaming.Literal(line[1]))
+	}
+	return b.String()
+}
+
+// script is a node's first process: it starts PostgreSQL, does what the order says, and runs
+// repmgrd until PostgreSQL ends or somebody ends it. repmgrd is started again when it ends, as
+// beside a standby that finds no primary. QUIT is the fence: PostgreSQL ends at once.
+const script = `bin=$1 data=$2 log=$3 conf=$4 order=$5 target=$6
+daemon=
+end() {
+	[ -z "$daemon" ] || kill "$daemon"
+	"$bin/pg_ctl" -D "$data" -m "$1" -w -t 50 stop
+	exit 0
+}
+trap 'end fast' TERM INT
+trap 'end immediate' QUIT
+if [ "$order" = rejoin ]; then
+	# What was not shut down in order is recovered first: else its log looks shorter than it is.
+	"$bin/pg_controldata" "$data" | grep -q 'state: *shut down' || "$bin/postgres" --single -D "$data" postgres </dev/null || exit 1
+	# It keeps the settings meanwhile where else another cluster's node of this name would.
+	"$bin/repmgr" -f "$conf" -d "$target" node rejoin --force-rewind --config-archive-dir="${conf%/*}" || exit 1
+else
+	"$bin/pg_ctl" -D "$data" -l "$log" -w -t 600 start || exit 1
+fi
+case $order in
+register-primary) "$bin/repmgr" -f "$conf" primary register || exit 1 ;;
+register-standby) # which takes only one that streams already
+	tries=30
+	until "$bin/repmgr" -f "$conf" standby register; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || exit 1
+		sleep 1
+	done
+	;;
+follow) "$bin/repmgr" -f "$conf" standby follow --upstream-node-id="$target" ;; # or repmgrd does, later
+esac
+while "$bin/pg_ctl" -D "$data" status >/dev/null; do
+	if [ -z "$daemon" ] || ! kill -0 "$daemon" 2>/dev/null; then
+		"$bin/repmgrd" -f "$conf" --daemonize=false --no-pid-file &
+		daemon=$!
+	fi
+	sleep 1 &
+	wait $!
+done
+exit 1
+`

@@ -1,0 +1,79 @@
+package repmgr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/cluster/machine"
+	"assay/cluster/server"
+	"assay/cluster/streaming/streamingtest"
+	"assay/internal/expect"
+)
+
+// startSet starts a set with times that a test can wait for.
+func startSet(t *testing.T, o Options) *Set {
+	t.Helper()
+	o.ReconnectAttempts, o.ReconnectInterval = 2, time.Second
+	if o.Consensus { // a standby calls a primary visible that another has seen within four seconds
+		o.ReconnectAttempts, o.ReconnectInterval = 4, 2*time.Second
+	}
+	s, err := Start(streamingtest.Limited(t), o)
+	expect.NoError(t, err)
+	expect.AtEnd(t, s.Close)
+	return s
+}
+
+func TestRepmgrGoesThroughItsLife(t *testing.T) {
+	streamingtest.Run(t, startSet(t, Options{Nodes: 2}), false)
+}
+
+func TestManagedLifeOfSynchronousRepmgr(t *testing.T) {
+	streamingtest.Run(t, startSet(t, Options{Nodes: 3, Synchronous: true, Consensus: true}), false)
+}
+
+// TestManagedTwoPrimaries: one that was silent does not give way, and nobody calls that settled;
+// where it is fenced it has ended.
+func TestManagedTwoPrimaries(t *testing.T) {
+	for i, fencing := range []bool{false, true} {
+		t.Run(fmt.Sprintf("fencing %v", fencing), func(t *testing.T) {
+			machines, err := machine.Open(machine.Options{ID: fmt.Sprintf("%07x%d", os.Getpid(), i), Names: []string{"n1", "n2", "n3"}, Dir: t.TempDir()})
+			expect.NoError(t, err)
+			expect.AtEnd(t, machines.Close)
+			s := startSet(t, Options{Machines: machines.All(), Fencing: fencing})
+			cut, err := machines.All()[0].Drop(machine.Rule{Direction: machine.Both, Share: 1})
+			expect.NoError(t, err)
+			streamingtest.OtherPrimary(t, s, 0)
+			if fencing {
+				expect.NoError(t, server.Until(streamingtest.Limited(t), time.Second, "the end of the old primary", func(context.Context) error {
+					if s.Node(0).Running() {
+						return errors.New("it runs")
+					}
+					return nil
+				}))
+				expect.NoError(t, cut.Remove(), s.Restart(streamingtest.Limited(t), 0), s.Settled(streamingtest.Limited(t)))
+				return
+			}
+			expect.NoError(t, cut.Remove())
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			if err := s.Settled(ctx); err == nil || !strings.Contains(err.Error(), "n1 takes writes of its own") {
+				t.Errorf("settled: %v", err)
+			}
+			// The third may have taken what the old primary wrote since, and then follows nobody.
+			expect.NoError(t, s.Restart(streamingtest.Limited(t), 0))
+		})
+	}
+}
+
+// TestRepmgrThatCannotStart says why, in the words of PostgreSQL's log.
+func TestRepmgrThatCannotStart(t *testing.T) {
+	s, err := Start(streamingtest.Limited(t), Options{Nodes: 2, Settings: []string{"shared_buffers=nonsense"}})
+	if err == nil || !strings.Contains(err.Error(), "shared_buffers") {
+		t.Errorf("%v, %v", s, err)
+	}
+}

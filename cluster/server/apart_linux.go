@@ -1,0 +1,55 @@
+package server
+
+import (
+	"cmp"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+
+	"assay/cluster/machine"
+)
+
+// apartScript prepares new namespaces as root, and becomes the program as the user. Its
+// arguments are the folder of the machine's own disk, "-" for none, the user's and the group's number,
+// and the program with its arguments.
+//
+// The copies of other nodes' disks go: they would keep a file system alive whose power is
+// cut. What is mounted or taken away later outside is so in here too, and not the other way
+// round (mount(8), "slave"). The death signal does not outlive a change of the user by itself
+// (prctl(2), PR_SET_PDEATHSIG).
+const apartScript = `mount --make-rslave / && mount -t proc proc /proc && mount -t tmpfs -o mode=1777 tmpfs /dev/shm || exit 1
+own=$1 user=$2 group=$3
+shift 3
+mounts=$(cat /proc/self/mounts)
+while read -r _ at _; do
+	case $at in
+	"$own" | "$own"/*) ;;
+	*/assay-cluster-*/disks/*) umount -l "$at" ;;
+	esac
+done <<END
+$mounts
+END
+exec setpriv --reuid="$user" --regid="$group" --clear-groups --pdeathsig keep -- "$@"`
+
+// setApart has the command start in namespaces of its own (pid_namespaces(7)): the kernel
+// kills all that is in one when its first process ends.
+func setApart(cmd *exec.Cmd, o ProcessOptions) error {
+	if os.Geteuid() != 0 {
+		return &machine.UnsupportedError{What: "a process apart from all others", Reason: "it takes root"}
+	}
+	own, uid, gid := "", uint32(os.Geteuid()), uint32(os.Getegid())
+	if o.Machine != nil {
+		own = o.Machine.Folder()
+	}
+	if o.User != nil {
+		uid, gid = o.User.UID, o.User.GID
+	}
+	cmd.SysProcAttr.Credential = nil // the script changes it
+	cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC
+	cmd.Args = append([]string{"sh", "-c", apartScript, "sh", cmp.Or(own, "-"), number(uid), number(gid)}, cmd.Args...)
+	cmd.Path = "/bin/sh"
+	return nil
+}
+
+func number(id uint32) string { return strconv.FormatUint(uint64(id), 10) }

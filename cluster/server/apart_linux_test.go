@@ -1,0 +1,90 @@
+package server
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"assay/cluster/machine"
+	"assay/internal/expect"
+	"assay/internal/procfs"
+)
+
+// startApart starts a script apart from all others, as the user that servers have.
+func startApart(t *testing.T, script string) *Process {
+	t.Helper()
+	user, err := Unprivileged("nobody")
+	expect.NoError(t, err)
+	return startShell(t, script, func(o *ProcessOptions) {
+		o.Apart, o.User = true, user
+		expect.NoError(t, user.Chown(o.Dir))
+	})
+}
+
+// orphan is a process whose parent has ended, in a session of its own: as a manager starts
+// PostgreSQL. What follows is the process that it comes from.
+const orphan = `(setsid sleep 1000 &)
+echo $$ $(id -u) $(ls /proc | grep -c '^[0-9]')
+while :; do sleep 1; done`
+
+// sleeper is the orphan among the processes of p.
+func sleeper(t *testing.T, p *Process) (pid int) {
+	t.Helper()
+	eventually(t, "the orphan is one of its processes", func() bool {
+		tree, err := procfs.Tree(p.PID())
+		expect.NoError(t, err)
+		for _, m := range tree[1:] {
+			text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(m.PID), "cmdline"))
+			if err == nil && strings.Contains(string(text), "1000") {
+				pid = m.PID
+			}
+		}
+		return pid != 0
+	})
+	return pid
+}
+
+func TestWhatAProcessApartHasLetGoOfEndsWithIt(t *testing.T) {
+	p := startApart(t, orphan)
+	said := awaitLog(t, p, 3)
+	// Itself, the orphan, and those of the substitution.
+	if said[0] != "1" || said[1] == "0" || said[2] > "6" || len(said[2]) > 1 {
+		t.Errorf("its number, its user and how many processes it sees are %v", said)
+	}
+	left := sleeper(t, p)
+	expect.NoError(t, p.Pause())
+	if halted, err := p.Halted(); err != nil || !halted {
+		t.Errorf("halted %v, %v", halted, err)
+	}
+	if m, err := procfs.Read(left); err != nil || !m.Stopped() {
+		t.Errorf("the orphan is not stopped: %+v, %v", m, err)
+	}
+	expect.NoError(t, p.Resume(), p.Kill())
+	if !gone(left) {
+		t.Errorf("process %d is still there", left)
+	}
+	// Also when only its first process is killed, as the kernel does when assay dies.
+	p = startApart(t, orphan)
+	left = sleeper(t, p)
+	process, err := os.FindProcess(p.PID())
+	expect.NoError(t, err)
+	expect.NoError(t, process.Kill())
+	eventually(t, "the orphan is gone", func() bool { return gone(left) && !p.Running() })
+}
+
+func TestAProcessApartTakesRoot(t *testing.T) {
+	if os.Geteuid() == 0 {
+		user, err := Unprivileged("nobody")
+		expect.NoError(t, err)
+		t.Log("tried as root, which can:", user.Name)
+		return
+	}
+	dir := t.TempDir()
+	_, err := StartProcess(ProcessOptions{Name: "sleep", Program: shell(), Dir: dir, Log: filepath.Join(dir, "log"), Apart: true})
+	if unsupported := (*machine.UnsupportedError)(nil); !errors.As(err, &unsupported) {
+		t.Errorf("got %v", err)
+	}
+}

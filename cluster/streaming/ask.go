@@ -1,0 +1,235 @@
+package streaming
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"assay/cluster/server"
+)
+
+const (
+	// askBound is how long a server may take for a small question.
+	askBound = time.Second
+	askEvery = 50 * time.Millisecond
+)
+
+// standing is what a server says of itself.
+type standing struct {
+	// timeline is the one on which it writes or streams; 0 of a standby that does not stream.
+	timeline int64
+	writes   bool
+	// position is how far its log goes, of a standby how far it has replayed it.
+	position string
+}
+
+// askStanding is answered by PostgreSQL 13 and later. A standby that has stopped
+// streaming for a moment (wal_retrieve_retry_interval) is on no timeline. pg_auto_failover has a
+// standby promoted and read-only until the old primary must have given way.
+const askStanding = `SELECT NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off',
+	CASE WHEN pg_is_in_recovery()
+		THEN coalesce((SELECT received_tli FROM pg_stat_wal_receiver WHERE status = 'streaming'), 0)::bigint
+		ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint END,
+	coalesce(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END::text, '0/0')`
+
+// ask asks a server, in a session of its own. The library's error about a connection tells
+// too much: it may quote the address.
+func ask(ctx context.Context, address, text string, into ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, askBound)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return errors.New("it does not answer")
+	}
+	defer closeSession(conn)
+	return conn.QueryRow(ctx, text, pgx.QueryExecModeSimpleProtocol).Scan(into...) // which poolers pass on
+}
+
+// closeSession ends a session, also with a server that does not answer.
+func closeSession(conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	_ = conn.Close(ctx) // nothing depends on how it ends
+}
+
+// TakesWrites is nil if whoever answers at an address is a server that takes writes, and
+// else says what is missing.
+func TakesWrites(ctx context.Context, address string) error {
+	var writes bool
+	err := ask(ctx, address, "SELECT NOT pg_is_in_recovery()", &writes)
+	if err == nil && !writes {
+		err = errors.New("a standby answers")
+	}
+	return err
+}
+
+// Holds is nil if a query at an address returns true.
+func Holds(ctx context.Context, address, query string) error {
+	var yes bool
+	err := ask(ctx, address, query, &yes)
+	if err == nil && !yes {
+		err = errors.New("not yet")
+	}
+	return err
+}
+
+// Execute has a server do something. The texts are statements, each a transaction of its own.
+func Execute(ctx context.Context, address string, texts ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return errors.New("it does not answer")
+	}
+	defer closeSession(conn)
+	for _, text := range texts {
+		if _, err := conn.Exec(ctx, text, pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askAll asks all running servers at the same time. One that does not answer has an error.
+func (s *Set) askAll(ctx context.Context) (all []standing, failed []error) {
+	all, failed = make([]standing, len(s.nodes)), make([]error, len(s.nodes))
+	var asking sync.WaitGroup
+	for i, n := range s.nodes {
+		if !n.Running() {
+			failed[i] = errors.New("it is down")
+			continue
+		}
+		asking.Go(func() {
+			failed[i] = ask(ctx, s.AddressOf(i), askStanding, &all[i].writes, &all[i].timeline, &all[i].position)
+		})
+	}
+	asking.Wait()
+	return all, failed
+}
+
+// leading is who takes writes: of several, as of a set that has come apart, the one that was
+// promoted last. ok is false if nobody does.
+func leading(all []standing, failed []error) (primary int, ok bool) {
+	for i, now := range all {
+		if failed[i] == nil && now.writes && (!ok || now.timeline > all[primary].timeline) {
+			primary, ok = i, true
+		}
+	}
+	return primary, ok
+}
+
+// until is server.Until for all servers.
+func (s *Set) until(ctx context.Context, what string, missing func(context.Context) error) error {
+	return server.Until(ctx, askEvery, what, missing)
+}
+
+// Leader is Primary by one look; ok is false if nobody takes writes.
+func (s *Set) Leader(ctx context.Context) (primary int, ok bool) { return leading(s.askAll(ctx)) }
+
+// Primary returns the server that takes writes, as the servers themselves report, as soon as
+// there is one.
+func (s *Set) Primary(ctx context.Context) (primary int, err error) {
+	err = s.until(ctx, "a node of "+s.options.Product+" that takes writes", func(ctx context.Context) error {
+		var ok bool
+		if primary, ok = leading(s.askAll(ctx)); !ok {
+			return errors.New("there is none")
+		}
+		return nil
+	})
+	return primary, err
+}
+
+// Settled returns when one server takes writes, and every other that runs streams from it and
+// has replayed what was in its log when that was first asked. When ctx ends, the error says
+// which do not.
+func (s *Set) Settled(ctx context.Context) error {
+	var goal standing
+	return s.until(ctx, "the nodes of "+s.options.Product, func(ctx context.Context) error {
+		all, failed := s.askAll(ctx)
+		primary, ok := leading(all, failed)
+		if !ok {
+			return errors.New("there is no primary")
+		}
+		if all[primary].timeline != goal.timeline {
+			goal = all[primary]
+		}
+		var missing []string
+		for i, n := range s.nodes {
+			if i == primary || !n.Running() {
+				continue
+			}
+			if text := behind(goal, all[i], failed[i]); text != "" {
+				missing = append(missing, s.names[i]+" "+text)
+			}
+		}
+		if len(missing) > 0 {
+			return errors.New(strings.Join(missing, ", "))
+		}
+		return nil
+	})
+}
+
+// behind says what keeps a server from being in step with the goal; empty if nothing does.
+func behind(goal, now standing, failed error) string {
+	there, err := reached(now.position, goal.position)
+	switch {
+	case failed != nil:
+		return "does not answer"
+	case now.writes:
+		return "takes writes of its own"
+	case now.timeline != goal.timeline:
+		return "does not stream from the primary"
+	case err != nil:
+		return err.Error()
+	case !there:
+		return "has not caught up"
+	}
+	return ""
+}
+
+// reached compares two positions in the log, as the server writes them: two hexadecimal
+// halves.
+func reached(now, goal string) (bool, error) {
+	var high, low, goalHigh, goalLow uint64
+	_, err := fmt.Sscanf(now, "%X/%X", &high, &low)
+	if err == nil {
+		_, err = fmt.Sscanf(goal, "%X/%X", &goalHigh, &goalLow)
+	}
+	if err != nil {
+		return false, fmt.Errorf("%q or %q is no position in a log", now, goal)
+	}
+	return high<<32|low >= goalHigh<<32|goalLow, nil
+}
+
+// AwaitPart returns when server i takes writes, or streams from the one that does; where
+// nobody does, when it answers. A server that ends meanwhile is an error.
+func (s *Set) AwaitPart(ctx context.Context, i int) error {
+	return s.nodes[i].Await(ctx, func(ctx context.Context) error {
+		all, failed := s.askAll(ctx)
+		primary, ok := leading(all, failed)
+		switch {
+		case failed[i] != nil:
+			return failed[i]
+		case ok && i != primary && all[i].writes:
+			return fmt.Errorf("it takes writes of its own, and so does %s", s.names[primary])
+		case ok && i != primary && all[i].timeline != all[primary].timeline:
+			return fmt.Errorf("it does not stream from %s", s.names[primary])
+		}
+		return nil
+	})
+}
+
+// isError finds in a log why a server or the program that leads it gave up.
+func isError(line string) bool {
+	for _, mark := range []string{"FATAL", "PANIC", "ERROR", "CRITICAL"} {
+		if strings.Contains(line, mark) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,91 @@
+package streaming
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"assay/cluster/server"
+)
+
+// Setup is what a new database is made with.
+type Setup struct {
+	// Programs is the folder of PostgreSQL's programs.
+	Programs string
+	// Access is its pg_hba.conf, a line each, beside the lines by which User gets in with the
+	// password from the networks that the node is itself in.
+	Access []string
+	// Settings are settings as name=value; of two of a name the later one counts.
+	Settings []string
+	// Statements are done before it is first started, each a line.
+	Statements []string
+	// Check makes CheckUser, and lets it in without a password.
+	Check bool
+}
+
+// Initialize makes the database of server i, with checksums, which pg_rewind needs. It
+// listens on no Unix socket. The files are not synced one by one: the first checkpoint does that.
+func (s *Set) Initialize(ctx context.Context, i int, o Setup) error {
+	n := s.nodes[i]
+	secret := filepath.Join(n.Dir, "initial-password")
+	defer os.Remove(secret)
+	if err := s.user.WriteFile(secret, s.options.Password+"\n"); err != nil {
+		return err
+	}
+	_, err := n.Run(ctx, server.ProcessOptions{Name: "initdb", Program: filepath.Join(o.Programs, "initdb"), Args: []string{
+		"--pgdata=" + Data(n), "--username=" + User, "--pwfile=" + secret, "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C",
+		"--data-checksums", "--no-sync", "--no-instructions"}})
+	if err != nil {
+		return err
+	}
+	access := append([]string{"local all all scram-sha-256"}, o.Access...)
+	if o.Check {
+		access = append([]string{"host postgres " + CheckUser + " samenet trust"}, access...)
+		o.Statements = append(o.Statements, "CREATE ROLE "+CheckUser+" LOGIN")
+	}
+	access = append(access, "host all "+User+" samenet scram-sha-256")
+	settings := "unix_socket_directories = ''\n"
+	for _, setting := range o.Settings {
+		name, value, _ := strings.Cut(setting, "=")
+		settings += name + " = " + Literal(value) + "\n"
+	}
+	err = errors.Join(s.user.WriteFile(filepath.Join(Data(n), "pg_hba.conf"), strings.Join(access, "\n")+"\n"),
+		appendTo(filepath.Join(Data(n), "postgresql.conf"), settings))
+	if err != nil || len(o.Statements) == 0 {
+		return err
+	}
+	return s.prepare(ctx, n, o)
+}
+
+// prepareBound is how long the statements may take.
+const prepareBound = time.Minute
+
+// prepare has the server do statements without clients (manual, "postgres", single-user mode).
+// They are in a file, since there may be a password in one, and wait for no standby: there is none yet.
+func (s *Set) prepare(ctx context.Context, n *server.Node, o Setup) error {
+	ctx, cancel := context.WithTimeout(ctx, prepareBound)
+	defer cancel()
+	statements := filepath.Join(n.Dir, "statements")
+	defer os.Remove(statements)
+	if err := s.user.WriteFile(statements, "SET synchronous_commit = local\n"+strings.Join(o.Statements, "\n")+"\n"); err != nil {
+		return err
+	}
+	_, err := n.Run(ctx, server.ProcessOptions{Name: "postgres --single", Program: "/bin/sh",
+		Args: []string{"-c", `exec "$0" --single -D "$1" postgres <"$2"`, filepath.Join(o.Programs, "postgres"), Data(n), statements}})
+	return err
+}
+
+// Literal is a text as SQL and the configuration file have it.
+func Literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+func appendTo(path, text string) error {
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Close())
+}

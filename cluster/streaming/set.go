@@ -1,0 +1,181 @@
+// Package streaming is what clusters of PostgreSQL have in common that another program leads,
+// such as Patroni: where the servers are, who takes writes, and whether the others stream
+// from it. It asks the servers themselves and decides nothing.
+//
+// It must not know any such program.
+package streaming
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"assay/cluster/machine"
+	"assay/cluster/server"
+)
+
+// User is the superuser of every server, and the one that clients use.
+const User = "assay"
+
+// CheckUser is a user without any right and without a password, by whom a proxy asks a
+// server whether it takes writes.
+const CheckUser = "proxy_check"
+
+// usualPort is PostgreSQL's usual port.
+const usualPort = 5432
+
+// Options says where the servers of a set live.
+type Options struct {
+	// Product is what errors call the program that leads the set.
+	Product string
+	// Nodes is how many servers there are; 0 means as many as there are Machines.
+	Nodes int
+	// Machines are where they live and what they are called; nil means here, as n1, n2 and
+	// so on.
+	Machines []*machine.Machine
+	// Dir is the private folder of all, new or empty; empty means a temporary one. Close
+	// removes it.
+	Dir string
+	// LogDir is the folder of their logs, PREFIX-n1.log and so on; empty means Dir. If it is
+	// given it must exist, and Close leaves it.
+	LogDir, LogPrefix string
+	// Password is the superuser's; empty means a random one.
+	Password string
+}
+
+// Set is servers of PostgreSQL, counted from 0, one of which takes writes. Its methods are
+// safe for concurrent use.
+type Set struct {
+	options Options // with nothing left empty
+	user    *server.User
+	ports   server.Ports
+	nodes   []*server.Node
+	names   []string
+}
+
+// NewSet makes the folders of the servers and gives each an address. As root they are
+// another user's (postgres, or nobody). Nothing is started.
+func NewSet(o Options) (*Set, error) {
+	o.Nodes, o.Password = cmp.Or(o.Nodes, len(o.Machines)), cmp.Or(o.Password, rand.Text())
+	if o.Nodes < 1 || o.Machines != nil && len(o.Machines) != o.Nodes {
+		return nil, fmt.Errorf("%d nodes on %d machines: want at least one node, and a machine for each", o.Nodes, len(o.Machines))
+	}
+	user, err := server.Unprivileged("postgres", "nobody")
+	if err != nil {
+		return nil, err
+	}
+	if o.Dir, err = server.PrivateDir(o.Dir, user); err != nil {
+		return nil, err
+	}
+	o.LogDir = cmp.Or(o.LogDir, o.Dir)
+	s := &Set{options: o, user: user}
+	for i := range o.Nodes {
+		n, err := s.NewNode(server.MachineAt(o.Machines, i), i, "n"+strconv.Itoa(i+1))
+		if err != nil {
+			return nil, errors.Join(err, os.RemoveAll(o.Dir))
+		}
+		name := "n" + strconv.Itoa(i+1)
+		if n.Machine != nil {
+			name = n.Machine.Name()
+		}
+		s.nodes, s.names = append(s.nodes, n), append(s.names, name)
+	}
+	return s, nil
+}
+
+// NewNode makes a node with its folder below the set's, and with a log that its user may write.
+// It is not one of the set. name is for one that lives here.
+func (s *Set) NewNode(at *machine.Machine, number int, name string) (*server.Node, error) {
+	n := &server.Node{Number: number, Machine: at, User: s.user, IsError: isError}
+	if at != nil {
+		name = at.Name()
+	}
+	var err error
+	if n.Host, n.Port, err = s.ports.For(at, usualPort); err != nil {
+		return nil, err
+	}
+	n.Name = fmt.Sprintf("%s %s on %s", s.options.Product, name, n.Address())
+	if n.Dir, err = server.PrivateDir(server.FolderOn(at, filepath.Join(s.options.Dir, name)), s.user); err != nil {
+		return nil, err
+	}
+	n.Log = filepath.Join(s.options.LogDir, s.options.LogPrefix+"-"+name+".log")
+	return n, s.user.WriteFile(n.Log, "")
+}
+
+// Port is a port for one more service on a node: its usual one where the node has an address
+// of its own, else a free one.
+func (s *Set) Port(n *server.Node, usual int) (int, error) {
+	_, port, err := s.ports.For(n.Machine, usual)
+	return port, err
+}
+
+// Node is server i with the program that leads it.
+func (s *Set) Node(i int) *server.Node { return s.nodes[i] }
+
+// Nodes are all of them.
+func (s *Set) Nodes() []*server.Node { return s.nodes }
+
+// Dir is the folder of all.
+func (s *Set) Dir() string { return s.options.Dir }
+
+// Name is what server i is called, such as n1.
+func (s *Set) Name(i int) string { return s.names[i] }
+
+// Password is the superuser's.
+func (s *Set) Password() string { return s.options.Password }
+
+// Data is the folder of server i's data.
+func (s *Set) Data(i int) string { return Data(s.nodes[i]) }
+
+// Data is the folder of a node's data.
+func Data(n *server.Node) string { return filepath.Join(n.Dir, "data") }
+
+// Address is the URL of all servers together, with user and password: a client takes the
+// one that takes writes, as libpq and its like do (manual, "target_session_attrs").
+func (s *Set) Address() string {
+	return s.url(server.Hosts(s.nodes), "&target_session_attrs=read-write")
+}
+
+// AddressOf is the URL of server i.
+func (s *Set) AddressOf(i int) string { return s.url(s.nodes[i].Address(), "") }
+
+func (s *Set) url(hosts, query string) string {
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(User, s.options.Password), Host: hosts, Path: "/postgres",
+		RawQuery: "sslmode=disable&connect_timeout=2" + query}
+	return u.String()
+}
+
+// Forget removes the lock file of a PostgreSQL whose node is down: it names a process of a
+// machine that was booted since, whose number may be another's now.
+func Forget(n *server.Node) error {
+	if err := os.Remove(filepath.Join(Data(n), "postmaster.pid")); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Close kills all servers and removes their folder. Whatever they have in memory goes with
+// them (server.ProcessOptions, Apart).
+func (s *Set) Close() error { return server.Close(s.nodes, s.options.Dir) }
+
+// Restart stops server i if it runs, has start start it again, and returns when it has its
+// part in the set, or when there is no primary that it could stream from and it serves reads.
+func (s *Set) Restart(ctx context.Context, i int, start func(context.Context) error) error {
+	n := s.nodes[i]
+	err := n.Restart(ctx, func(ctx context.Context) error {
+		if err := Forget(n); err != nil {
+			return err
+		}
+		return start(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	return s.AwaitPart(ctx, i)
+}

@@ -1,0 +1,184 @@
+//go:build unix
+
+// Package streamingtest takes clusters of PostgreSQL that another program leads through what
+// may become of their nodes, for the tests of each.
+package streamingtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"assay/cluster/server"
+	"assay/internal/expect"
+)
+
+// Cluster is what is tested.
+type Cluster interface {
+	Address() string
+	AddressOf(i int) string
+	Password() string
+	Dir() string
+	Nodes() []*server.Node
+	Primary(ctx context.Context) (int, error)
+	Restart(ctx context.Context, i int, env ...string) error
+	Settled(ctx context.Context) error
+	Close() error
+}
+
+// failoverBound is how long any of the changes may take.
+const failoverBound = 3 * time.Minute
+
+// Limited bounds what should take seconds, and with defaults of vendors up to two minutes.
+func Limited(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), failoverBound)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// Run has a primary killed and started again, a standby stopped, and a primary paused, with a
+// row written each time, which all nodes must have in the end. gives is true if a primary that
+// was paused gives way by itself to the one that was promoted meanwhile. All is closed then.
+func Run(t *testing.T, c Cluster, gives bool) {
+	t.Helper()
+	expect.NoError(t, execute(t, c.Address(), "CREATE TABLE probe (id int PRIMARY KEY)"))
+	rows := 0
+	insert := func() {
+		t.Helper()
+		rows++
+		expect.NoError(t, execute(t, c.Address(), fmt.Sprintf("INSERT INTO probe VALUES (%d) ON CONFLICT DO NOTHING", rows)))
+	}
+	insert()
+	checkProcesses(t, c)
+
+	first, err := c.Primary(Limited(t))
+	expect.NoError(t, err)
+	expect.NoError(t, c.Settled(Limited(t))) // else what is about to be lost may be the last row
+	expect.NoError(t, c.Nodes()[first].Kill())
+	second := OtherPrimary(t, c, first)
+	insert()
+	expect.NoError(t, c.Restart(Limited(t), first), c.Settled(Limited(t)))
+	wantRows(t, c, rows)
+
+	standby := (second + 1) % len(c.Nodes())
+	expect.NoError(t, c.Nodes()[standby].Stop(Limited(t)))
+	insert()
+	expect.NoError(t, c.Restart(Limited(t), standby), c.Settled(Limited(t)))
+	wantRows(t, c, rows)
+
+	expect.NoError(t, c.Nodes()[second].Pause())
+	OtherPrimary(t, c, second)
+	if !gives { // two would take writes, and the old one comes first in the address
+		expect.NoError(t, c.Nodes()[second].Kill())
+	}
+	insert()
+	if gives {
+		expect.NoError(t, c.Nodes()[second].Resume())
+	} else {
+		expect.NoError(t, c.Restart(Limited(t), second))
+	}
+	expect.NoError(t, c.Settled(Limited(t)))
+	wantRows(t, c, rows)
+	checkClose(t, c)
+}
+
+// OtherPrimary waits until another node than old takes writes.
+func OtherPrimary(t *testing.T, c Cluster, old int) (primary int) {
+	t.Helper()
+	expect.NoError(t, server.Until(Limited(t), 100*time.Millisecond, "another primary", func(ctx context.Context) (err error) {
+		if primary, err = c.Primary(ctx); err == nil && primary == old {
+			err = errors.New("it is the same")
+		}
+		return err
+	}))
+	return primary
+}
+
+// execute does a statement as soon as somebody takes it.
+func execute(t *testing.T, address, text string) error {
+	return server.Until(Limited(t), 100*time.Millisecond, "a write", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		conn, err := pgx.Connect(ctx, address)
+		if err != nil {
+			return err
+		}
+		defer conn.Close(ctx)
+		_, err = conn.Exec(ctx, text)
+		return err
+	})
+}
+
+func wantRows(t *testing.T, c Cluster, want int) {
+	t.Helper()
+	for i, n := range c.Nodes() {
+		conn, err := pgx.Connect(Limited(t), c.AddressOf(i))
+		expect.NoError(t, err)
+		var got int
+		if err := conn.QueryRow(Limited(t), "SELECT count(*) FROM probe").Scan(&got); err != nil || got != want {
+			t.Errorf("%s has %d rows, %v; want %d", n.Name, got, err, want)
+		}
+		expect.NoError(t, conn.Close(Limited(t)))
+	}
+}
+
+// checkProcesses fails the test if a process of a node is root's, or has the password among
+// its arguments.
+func checkProcesses(t *testing.T, c Cluster) {
+	t.Helper()
+	for _, n := range c.Nodes() {
+		all, err := n.Process().Processes()
+		expect.NoError(t, err)
+		servers := 0
+		for _, p := range all {
+			info, err := os.Stat(fmt.Sprintf("/proc/%d", p.PID))
+			text, readErr := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
+			if err != nil || readErr != nil {
+				continue // it has ended
+			}
+			if stat, is := info.Sys().(*syscall.Stat_t); is && stat.Uid == 0 {
+				t.Errorf("%s: process %d is root's: %s", n.Name, p.PID, text)
+			}
+			if strings.Contains(string(text), c.Password()) {
+				t.Errorf("%s: process %d has the password: %s", n.Name, p.PID, text)
+			}
+			if strings.Contains(string(text), "postgres") {
+				servers++
+			}
+		}
+		if servers < 3 { // which the program has let go of
+			t.Errorf("%s: %d of its %d processes are PostgreSQL's", n.Name, servers, len(all))
+		}
+		log, err := os.ReadFile(n.Log)
+		expect.NoError(t, err)
+		if strings.Contains(string(log), c.Password()) {
+			t.Errorf("%s: the password is in its log", n.Name)
+		}
+	}
+}
+
+func checkClose(t *testing.T, c Cluster) {
+	t.Helper()
+	var all []server.ProcessID
+	for _, n := range c.Nodes() {
+		processes, err := n.Process().Processes()
+		expect.NoError(t, err)
+		all = append(all, processes...)
+	}
+	expect.NoError(t, c.Close())
+	for _, p := range all {
+		if p.Alive() {
+			t.Errorf("process %d is still there", p.PID)
+		}
+	}
+	if server.Exists(c.Dir()) {
+		t.Errorf("folder %s is still there", c.Dir())
+	}
+}
