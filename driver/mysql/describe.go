@@ -23,11 +23,11 @@ type server struct {
 	mariadb       bool
 	galera        bool
 	level         string // the default isolation level, in SQL's words
-	// snapshots is true if InnoDB refuses to change what another transaction
-	// changed since it was read (MariaDB's innodb_snapshot_isolation).
+	// snapshots is true if the server refuses to change what another transaction
+	// changed since it was read, and strict is the setting that decides it, nil if it has
+	// none.
 	snapshots bool
-	// hasSnapshots is true if there is such a setting.
-	hasSnapshots bool
+	strict    *strictness
 	// syncWait is true if a read waits until the node has applied what the
 	// cluster has committed (wsrep_sync_wait, bit 1).
 	syncWait bool
@@ -35,14 +35,24 @@ type server struct {
 	checks string
 }
 
-// snapshotIsolation is MariaDB's setting; see server.snapshots.
-const snapshotIsolation = "innodb_snapshot_isolation"
+// strictness is a setting with which repeatable read refuses to change what another
+// transaction changed since it was read, and one with which it does not.
+type strictness struct{ name, refuses, changes string }
+
+func (s *strictness) on() string { return s.name + "=" + s.refuses }
+
+func (s *strictness) off() string { return s.name + "=" + s.changes }
+
+// strictnesses are MariaDB's setting and TiDB's.
+func strictnesses() []*strictness {
+	return []*strictness{{"innodb_snapshot_isolation", "ON", "OFF"}, {"tidb_txn_mode", "optimistic", "pessimistic"}}
+}
 
 // askServer asks for it. tx_isolation has been called transaction_isolation
 // since MySQL 8.0 and MariaDB 11.1.
 func askServer(ctx context.Context, c *conn) (s server, err error) {
 	values, err := c.pairs(ctx, `SHOW SESSION VARIABLES WHERE Variable_name IN ('version', 'tx_isolation', 'transaction_isolation',
-		'innodb_snapshot_isolation', 'wsrep_sync_wait', 'tidb_enable_check_constraint')`)
+		'innodb_snapshot_isolation', 'wsrep_sync_wait', 'tidb_enable_check_constraint', 'tidb_txn_mode')`)
 	if err != nil {
 		return s, err
 	}
@@ -56,8 +66,11 @@ func askServer(ctx context.Context, c *conn) (s server, err error) {
 	s.level = strings.ReplaceAll(cmp.Or(values["transaction_isolation"], values["tx_isolation"]), "-", " ")
 	wait, _ := strconv.Atoi(values["wsrep_sync_wait"]) // 0 where there is no such variable
 	s.syncWait = wait&1 != 0
-	s.snapshots = values[snapshotIsolation] == "ON"
-	s.hasSnapshots = values[snapshotIsolation] != ""
+	for _, by := range strictnesses() {
+		if value, has := values[by.name]; has {
+			s.strict, s.snapshots = by, !strings.EqualFold(value, by.changes)
+		}
+	}
 	s.checks = values["tidb_enable_check_constraint"]
 	return s, nil
 }
@@ -111,12 +124,30 @@ func (p *schema) chooseLevel() (string, error) {
 // has them.
 var described = []string{
 	"innodb_flush_log_at_trx_commit", "innodb_flush_log_at_timeout", "innodb_doublewrite", "innodb_flush_method", "innodb_buffer_pool_size",
-	"innodb_lock_wait_timeout", "innodb_deadlock_detect", "innodb_snapshot_isolation", "rocksdb_flush_log_at_trx_commit",
+	lockWait, "innodb_deadlock_detect", "innodb_snapshot_isolation", "rocksdb_flush_log_at_trx_commit",
 	"rocksdb_lock_wait_timeout", "rocksdb_deadlock_detect",
 	"log_bin", "sync_binlog", "binlog_format", "max_connections", "read_only",
 	"wsrep_sync_wait", "wsrep_slave_threads", "wsrep_sst_method",
+	"tidb_txn_mode", "tidb_enable_async_commit", "tidb_enable_1pc", "tidb_guarantee_linearizability", "tidb_replica_read", "tidb_read_staleness",
+	"tidb_constraint_check_in_place_pessimistic", "tidb_enable_check_constraint",
 	"rpl_semi_sync_master_enabled", "rpl_semi_sync_master_wait_point", "rpl_semi_sync_master_timeout",
 	"rpl_semi_sync_source_enabled", "rpl_semi_sync_source_wait_point", "rpl_semi_sync_source_timeout", "rpl_semi_sync_source_wait_for_replica_count",
+}
+
+// lockWait is how long a statement waits for a lock of a row.
+const lockWait = "innodb_lock_wait_timeout"
+
+// tells reports whether a variable says something of a server with tables of these engines.
+func (d dialect) tells(name string, engines []string) bool {
+	switch {
+	case d.settings != "":
+		return strings.HasPrefix(name, d.settings) || name == lockWait
+	case strings.HasPrefix(name, "innodb_"):
+		return slices.Contains(engines, innodb)
+	case strings.HasPrefix(name, "rocksdb_"):
+		return slices.Contains(engines, rocksdb)
+	}
+	return true
 }
 
 // confirming are the status variables that count the replicas which confirm commits.
@@ -139,6 +170,12 @@ func isOff(name string, values map[string]string, l look) bool {
 // be made: what a script has made, or the server has put in place of what it was asked
 // for. Those that its settings do not speak of are told with their tables.
 func (p *schema) enginesInUse(ctx context.Context, c *conn, add func(name, value string)) (engines []string, err error) {
+	if p.dialect.where != "" {
+		var in string
+		err := sqldb.One(ctx, c, p.dialect.where, nil, &in)
+		add("store", in)
+		return nil, err
+	}
 	stored, err := p.StoredTables(ctx, c)
 	if err != nil {
 		return nil, err
@@ -192,8 +229,7 @@ func (p *schema) Describe(ctx context.Context) (store.Product, error) {
 		for _, name := range described {
 			value, known := values[name]
 			switch {
-			case !known, strings.HasPrefix(name, "innodb_") && !slices.Contains(engines, innodb), strings.HasPrefix(name, "rocksdb_") && !slices.Contains(engines, rocksdb),
-				isOff(name, values, c.look):
+			case !known, isOff(name, values, c.look), !p.dialect.tells(name, engines):
 				continue
 			}
 			add(name, value)

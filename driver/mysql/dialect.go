@@ -27,10 +27,18 @@ type dialect struct {
 	checks string
 	// snapshot begins a read-only transaction that sees one state.
 	snapshot string
-	// sessions is the table of the sessions.
-	sessions string
-	// optimizes is whether OPTIMIZE TABLE gives back space.
+	// names gives a connection the name $1, and sessions lists the ids and the states of the
+	// connections that are called $1 and their id.
+	names, sessions string
+	// waits are its questions for what is waited for.
+	waits waits
+	// optimizes is whether OPTIMIZE TABLE gives back space and tables can be stored in
+	// several ways, and where asks for the one way in which they are, if they cannot.
 	optimizes bool
+	where     string
+	// settings begins the names of the variables that say how the server works; those of
+	// MySQL are then there and mean nothing.
+	settings string
 	// refresh, before a table's name, brings its statistics up to date, on this server
 	// alone where there is a difference.
 	refresh string
@@ -38,19 +46,28 @@ type dialect struct {
 
 // dialects are all of them, the one of MySQL and MariaDB first.
 //
-// What TiDB does is by its documentation ("TiDB Docs", v8.5); no TiDB was at hand
-// when it was written, and the dialect is not yet tested against a real one:
+// What TiDB does is by its documentation ("TiDB Docs", v8.5), and where a function is named
+// by its source; `make tidb` tests it:
 //
 //   - "TiDB implements Snapshot Isolation consistency, which it advertises as
 //     REPEATABLE-READ", and read committed; not serializable ("TiDB Transaction
 //     Isolation Levels"). A pessimistic transaction changes what is committed last
 //     and not what its snapshot shows ("Difference between TiDB and MySQL Repeatable
-//     Read"), so that no more than read committed is promised, as of InnoDB.
+//     Read"), so that no more than read committed is promised, as of InnoDB. An optimistic
+//     one (tidb_txn_mode) is refused when it commits if what it changes was changed since
+//     it began ("TiDB Optimistic Transaction Model").
 //   - CHECK constraints are kept only with tidb_enable_check_constraint ("Constraints").
 //   - READ ONLY transactions are refused by default ("START TRANSACTION"), so that a
 //     snapshot is asked for without.
 //   - A server lists its own sessions in PROCESSLIST, and those of all in
-//     CLUSTER_PROCESSLIST.
+//     CLUSTER_PROCESSLIST. Sessions are known by tidb_session_alias: of a lock that another
+//     session holds IS_USED_LOCK says 1, and not by whom (IsUsedAdvisoryLock), and it takes a
+//     second.
+//   - There is no information_schema.innodb_trx; TIDB_TRX has the transactions of a server,
+//     and what waits for a lock is LockWaiting in it, as is for a moment whatever takes one.
+//   - Every table is called one of InnoDB; in what it is kept is in the server's configuration
+//     ("tidb_config", store). The variables innodb_* and those of a binary log do nothing, but
+//     innodb_lock_wait_timeout ("System Variables").
 //   - OPTIMIZE TABLE is not supported ("MySQL Compatibility"); space comes back by
 //     garbage collection and compaction.
 //   - ANALYZE TABLE has no NO_WRITE_TO_BINLOG ("ANALYZE"; buildAnalyze of TiDB's source
@@ -60,10 +77,20 @@ type dialect struct {
 //     another number.
 func dialects() []dialect {
 	return []dialect{
-		{name: "mysql", levels: levels(), snapshot: "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
-			sessions: "information_schema.processlist", optimizes: true, refresh: "ANALYZE NO_WRITE_TO_BINLOG TABLE"},
-		{name: "tidb", product: "TiDB", levels: []string{readCommitted, repeatableRead}, checks: "tidb_enable_check_constraint",
-			snapshot: "START TRANSACTION WITH CONSISTENT SNAPSHOT", sessions: "information_schema.cluster_processlist", refresh: "ANALYZE TABLE"},
+		{
+			name: "mysql", levels: levels(), snapshot: "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+			names:    "DO GET_LOCK($1, 0)",
+			sessions: "SELECT id, concat_ws(' ', command, state) FROM information_schema.processlist WHERE IS_USED_LOCK(CONCAT($1, id)) = id",
+			waits:    innodbWaits(), optimizes: true, refresh: "ANALYZE NO_WRITE_TO_BINLOG TABLE",
+		},
+		{
+			name: "tidb", product: "TiDB", levels: []string{readCommitted, repeatableRead}, checks: "tidb_enable_check_constraint",
+			snapshot: "START TRANSACTION WITH CONSISTENT SNAPSHOT",
+			names:    "SET SESSION tidb_session_alias = $1",
+			sessions: "SELECT id, concat_ws(' ', command, state) FROM information_schema.cluster_processlist WHERE session_alias = CONCAT($1, id)",
+			waits:    tidbWaits(), refresh: "ANALYZE TABLE", settings: "tidb_",
+			where: "SELECT JSON_UNQUOTE(JSON_EXTRACT(@@tidb_config, '$.store'))",
+		},
 	}
 }
 
@@ -82,8 +109,8 @@ func dialectOf(name, version string) dialect {
 	for _, d := range all[1:] {
 		if d.name == name || name == "" && strings.Contains(version, d.product) {
 			if !strings.Contains(version, d.product) {
-				// It is being tried on MySQL or MariaDB, which have no such table.
-				d.sessions, d.checks = all[0].sessions, ""
+				// It is being tried on MySQL or MariaDB, which have other tables and variables.
+				d.names, d.sessions, d.waits, d.checks, d.settings, d.where = all[0].names, all[0].sessions, all[0].waits, "", "", ""
 			}
 			return d
 		}

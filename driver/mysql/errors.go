@@ -64,6 +64,21 @@ const (
 	codeNotPrepared           = 1 // stands for codeUnknownCommand of a Galera node without a quorum
 )
 
+// Error numbers of TiDB alone ("TiDB Docs", v8.5, "Error Codes and Troubleshooting").
+const (
+	codeNoRetry        = 8002 // SELECT FOR UPDATE that cannot be tried again
+	codeNoSuchLevel    = 8048 // of SET TRANSACTION ISOLATION LEVEL
+	codeTxnRetryable   = 8022 // "The transaction commit fails and has been rolled back"
+	codeSchemaExpired  = 8027
+	codeSchemaChanged  = 8028 // a table of the transaction was changed meanwhile
+	codeWriteConflict  = 9007
+	codeOfStorage      = 9001 // and those that follow: PD and TiKV are silent, busy or away
+	lastOfStorage      = 9005
+	codeStaleCommand   = 9010
+	codeNoTimestamp    = 9011
+	codeLocksMayExpire = 8229 // the transaction is too long
+)
+
 // Classes beside those of package store.
 const (
 	// classNotPrepared: a Galera node that is in no component with a quorum.
@@ -71,6 +86,8 @@ const (
 	// classDuringCommit: the server failed in the middle of a COMMIT; a Galera
 	// node that loses its quorum then says so, and the others may have it.
 	classDuringCommit = "error during commit"
+	// classStorage: what keeps TiDB's data does not answer in time.
+	classStorage = "storage does not answer"
 )
 
 // errorTable is what the server's errors mean. The rules, and where they come from:
@@ -89,12 +106,14 @@ const (
 // "InnoDB Error Handling"), what is left can only be rolled back, and is, by our
 // ROLLBACK or by the end of the connection: Failed.
 //
-// An error that answers COMMIT is proof in two cases. 1213 is what a transaction
+// An error that answers COMMIT is proof in few cases. 1213 is what a transaction
 // gets that fails Galera's certification, and is rolled back for it (Galera
 // documentation, "Certification-Based Replication", "Dealing with Multi-Master
 // Conflicts"); 3101 is the same of MySQL's group replication ("Plugin instructed
-// the server to rollback the current transaction"). No other number is taken for
-// proof there: 1180 (error during COMMIT) and 1317 (interrupted) say that nobody
+// the server to rollback the current transaction"). TiDB refuses a transaction when it commits
+// for a conflict (9007, 8022, 8002), a table that was changed (8027, 8028), or a key that
+// is there (1062); where it does not know, it closes the connection without an answer
+// (clientConn.Run, ErrResultUndetermined). No other number is taken for proof there: 1180 (error during COMMIT) and 1317 (interrupted) say that nobody
 // knows.
 //
 // A statement that is a transaction by itself both works and commits. Beside the
@@ -122,7 +141,13 @@ func errorTable() *sqldb.ErrorTable[uint16] {
 			{Codes: []uint16{codeRolledBackAtCommit}, Class: store.ClassSerialization, Proves: sqldb.ProvesCommit},
 			{Codes: []uint16{codeRecordChanged}, Class: store.ClassSerialization},
 			{Codes: []uint16{codeLockWaitTimeout}, Class: store.ClassLockTimeout, Proves: sqldb.ProvesAlone, Kind: sqldb.Clash},
-			{Codes: []uint16{codeDuplicateEntry}, Proves: sqldb.ProvesAlone, Violation: store.Unique, Kind: sqldb.Clash},
+			{Codes: []uint16{codeWriteConflict, codeTxnRetryable, codeNoRetry}, Class: store.ClassSerialization, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
+			{Codes: []uint16{codeSchemaChanged, codeSchemaExpired}, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
+			{Codes: []uint16{codeOfStorage}, Last: lastOfStorage, Class: classStorage},
+			{Codes: []uint16{codeStaleCommand, codeNoTimestamp}, Class: classStorage},
+			{Codes: []uint16{codeLocksMayExpire}, Class: store.ClassTimeout},
+			// An optimistic transaction of TiDB looks for duplicates when it commits.
+			{Codes: []uint16{codeDuplicateEntry}, Proves: sqldb.ProvesCommit, Violation: store.Unique, Kind: sqldb.Clash},
 			{Codes: []uint16{codeConstraintFailed, codeCheckViolatedMySQL}, Proves: sqldb.ProvesAlone, Violation: store.Floor},
 			{Codes: []uint16{codeBadNull}, Violation: store.Absent},
 			{Codes: []uint16{codeNotPrepared}, Class: classNotPrepared, Proves: sqldb.ProvesAlone, Lasting: true},

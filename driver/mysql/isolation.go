@@ -10,17 +10,18 @@ import (
 	"assay/store"
 )
 
-// Levels implements store.Database. Repeatable read comes twice where InnoDB can
-// refuse what a snapshot does not allow (MariaDB, innodb_snapshot_isolation).
+// Levels implements store.Database. Repeatable read comes twice where the server can
+// refuse what a snapshot does not allow (MariaDB, innodb_snapshot_isolation; TiDB,
+// tidb_txn_mode).
 func (p *schema) Levels() (levels []store.Level) {
 	for _, name := range p.dialect.levels {
 		level := store.Level{Name: strings.ToLower(name), Isolation: name}
 		switch {
 		case p.engine == rocksdb && (name == readUncommitted || name == serializable):
 			// MyRocks has neither (MariaDB documentation, "MyRocks Transactional Isolation").
-		case p.engine != rocksdb && name == repeatableRead && p.server.hasSnapshots:
-			strict := store.Level{Name: level.Name + " (snapshot)", Isolation: name, Options: []string{snapshotIsolation + "=ON"}}
-			level.Options = []string{snapshotIsolation + "=OFF"}
+		case p.engine != rocksdb && name == repeatableRead && p.server.strict != nil:
+			strict := store.Level{Name: level.Name + " (snapshot)", Isolation: name, Options: []string{p.server.strict.on()}}
+			level.Options = []string{p.server.strict.off()}
 			levels = append(levels, level, strict)
 		default:
 			levels = append(levels, level)
@@ -35,7 +36,7 @@ func (p *schema) Levels() (levels []store.Level) {
 const transactionsCache = 110 * time.Millisecond
 
 // Waiting implements sqldb.Connection, by information_schema.innodb_trx (MySQL
-// manual). Other engines have no such account.
+// manual) or what TiDB has in its place. Other engines have no such account.
 func (l *session) Waiting(ctx context.Context) (waiting, known bool, err error) {
 	if l.schema.engine == rocksdb {
 		return false, false, nil
@@ -45,8 +46,7 @@ func (l *session) Waiting(ctx context.Context) (waiting, known bool, err error) 
 	}
 	var waits int64
 	err = l.host.pool.Use(ctx, func(c *conn) error {
-		return sqldb.One(ctx, c, `SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' AND trx_mysql_thread_id = $1`,
-			[]store.Value{store.OfInt(l.look.id)}, &waits)
+		return sqldb.One(ctx, c, l.schema.dialect.waits.session, []store.Value{store.OfInt(l.look.id)}, &waits)
 	})
 	return waits > 0, true, l.schema.Operation("ask for waits", err)
 }
@@ -64,7 +64,8 @@ func (l *session) Waiting(ctx context.Context) (waiting, known bool, err error) 
 //     than read committed is promised. With innodb_snapshot_isolation MariaDB
 //     refuses such a change: "snapshot isolation" (MariaDB documentation, "InnoDB
 //     System Variables"). MyRocks does the same, by a check against the snapshot
-//     ("MyRocks Transactional Isolation").
+//     ("MyRocks Transactional Isolation"), and so do TiDB's optimistic transactions ("TiDB
+//     Transaction Isolation Levels").
 //   - Serializable of InnoDB: all plain reads lock what they read ("SELECT ... FOR
 //     SHARE"; MySQL manual, the same chapter). Between the nodes of a Galera
 //     cluster no read lock holds: serializable "is honored only between

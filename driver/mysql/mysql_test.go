@@ -184,7 +184,7 @@ func foreignIntact(t *testing.T, schema, table string) {
 func TestStore(t *testing.T) {
 	whole := drivertest.Store{
 		Open: Open, Lacks: sqldb.Lacks(), Target: target(), Secret: secret,
-		Others: func(workload string) []drivertest.Other { return others("assay_" + workload) },
+		Others: func(workload string) []drivertest.Other { return others("assay_"+workload, admin) },
 		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
 			makeForeign(t, "assay_"+workload, "account")
 			return func(t *testing.T) { foreignIntact(t, "assay_"+workload, "account") }

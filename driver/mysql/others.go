@@ -5,7 +5,8 @@ import "strings"
 // othersQuery asks for all that lies in a database, and for views and foreign keys of other
 // databases on it, as far as the user may see them; see sqldb.Catalog, Others. The
 // definition of a view has the full names of its tables (MySQL manual, "The
-// INFORMATION_SCHEMA VIEWS Table"). A privilege outlives its table.
+// INFORMATION_SCHEMA VIEWS Table"). Foreign keys are in REFERENTIAL_CONSTRAINTS too, where TiDB has
+// the schema of the key in place of that of the table it is on. A privilege outlives its table.
 func othersQuery() string {
 	const own = "($2 = '' OR FIND_IN_SET(table_name, $2) > 0)"
 	return `SELECT kind, name, thing FROM (
@@ -22,9 +23,9 @@ func othersQuery() string {
 		UNION ALL SELECT DISTINCT 'index', CONCAT(` + quoted("index_name") + `, ' on ', ` + quoted("table_schema", "table_name") + `),
 			` + quoted("table_schema", "table_name") + `
 			FROM information_schema.statistics WHERE table_schema = $1 AND index_name <> 'PRIMARY' AND ` + own + `
-		UNION ALL SELECT 'foreign key', CONCAT(` + quoted("constraint_name") + `, ' on ', ` + quoted("constraint_schema", "table_name") + `),
-			` + quoted("unique_constraint_schema", "referenced_table_name") + `
-			FROM information_schema.referential_constraints WHERE unique_constraint_schema = $1 AND constraint_schema <> $1
+		UNION ALL SELECT DISTINCT 'foreign key', CONCAT(` + quoted("constraint_name") + `, ' on ', ` + quoted("table_schema", "table_name") + `),
+			` + quoted("referenced_table_schema", "referenced_table_name") + `
+			FROM information_schema.key_column_usage WHERE referenced_table_schema = $1 AND table_schema <> $1
 		UNION ALL SELECT 'view', ` + quoted("table_schema", "table_name") + `, CONCAT('tables of ', $1)
 			FROM information_schema.views WHERE table_schema <> $1 AND INSTR(view_definition, CONCAT(CHAR(96 USING utf8mb4), $1, CHAR(96 USING utf8mb4), '.')) > 0
 		) AS found ORDER BY kind NOT IN ('table', 'view'), 1, 2`

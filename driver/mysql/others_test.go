@@ -10,8 +10,9 @@ import (
 	"assay/internal/expect"
 )
 
-// others are what a user can make in a database of ours, and on a table in it.
-func others(schema string) (all []drivertest.Other) {
+// others are what a user can make in a database of ours, and on a table in it, over
+// connections of admin.
+func others(schema string, admin func(*testing.T) *sql.Conn) (all []drivertest.Other) {
 	table := func(t *testing.T, conn *sql.Conn) (name, column string) {
 		t.Helper()
 		err := conn.QueryRowContext(context.Background(), `SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = ?
@@ -22,10 +23,10 @@ func others(schema string) (all []drivertest.Other) {
 	for _, o := range []struct{ name, make, intact, remove string }{
 		{"view theirs.others", `CREATE VIEW theirs.others AS SELECT {column} FROM {table}`, `SELECT count(*) FROM theirs.others`, `DROP VIEW theirs.others`},
 		{"view {schema}.others", `CREATE VIEW {schema}.others AS SELECT 1`, `SELECT count(*) FROM {schema}.others`, `DROP VIEW {schema}.others`},
-		{"table {schema}.others", `CREATE TABLE {schema}.others AS SELECT 7 AS n`, `SELECT n FROM {schema}.others`, `DROP TABLE {schema}.others`},
+		{"table {schema}.others", `CREATE TABLE {schema}.others (n INT)`, `SELECT count(*) FROM {schema}.others`, `DROP TABLE {schema}.others`},
 		{"foreign key others on theirs.referring", `CREATE TABLE theirs.referring (id TINYINT, CONSTRAINT others FOREIGN KEY (id) REFERENCES {schema}.assay_mark (id))`,
 			`SELECT count(*) FROM information_schema.referential_constraints WHERE constraint_name = 'others' HAVING count(*) = 1`, `DROP TABLE theirs.referring`},
-		{"sequence {schema}.others", `CREATE SEQUENCE {schema}.others`, `SELECT minimum_value FROM {schema}.others`, `DROP SEQUENCE {schema}.others`},
+		{"sequence {schema}.others", `CREATE SEQUENCE {schema}.others`, `SELECT table_name FROM information_schema.tables WHERE table_type = 'SEQUENCE' AND table_name = 'others'`, `DROP SEQUENCE {schema}.others`},
 		{"procedure {schema}.others", `CREATE PROCEDURE {schema}.others() SELECT 1`, `SELECT name FROM mysql.proc WHERE name = 'others'`, `DROP PROCEDURE {schema}.others`},
 		{"function {schema}.others", `CREATE FUNCTION {schema}.others() RETURNS INT RETURN 1`, `SELECT {schema}.others()`, `DROP FUNCTION {schema}.others`},
 		{"event {schema}.others", `CREATE EVENT {schema}.others ON SCHEDULE EVERY 1 YEAR DISABLE DO SELECT 1`, `SELECT name FROM mysql.event WHERE name = 'others'`, `DROP EVENT {schema}.others`},

@@ -28,8 +28,9 @@ const begin = "START TRANSACTION"
 // has at most 64 characters (MySQL manual, "Locking Functions").
 const sessionRun = 12
 
-// SessionName implements sqldb.Server: it begins the name of the lock by which a session is known to all who
-// look for those of this run (see Settle); its connection's number follows.
+// SessionName implements sqldb.Server: it begins the name by which a session is known to all who
+// look for those of this run (see Settle); its connection's number follows. It is the name of a
+// lock where the dialect has no other.
 func (p *schema) SessionName(run string) string {
 	return p.Name + " " + run[:min(len(run), sessionRun)] + " "
 }
@@ -57,15 +58,14 @@ func (p *schema) dial(ctx context.Context, statements []sqldb.Statement) (*sqldb
 	return p.adopt(ctx, c, statements)
 }
 
-// adopt makes a connection that of a session: it takes the lock that tells what
+// adopt makes a connection that of a session: it takes the name that tells what
 // it is, before it does anything else.
 func (p *schema) adopt(ctx context.Context, c *conn, statements []sqldb.Statement) (*sqldb.Session, error) {
 	bounded, cancel := context.WithTimeout(ctx, p.connectTimeout)
 	defer cancel()
 	run, err := p.Run(bounded, c)
 	if err == nil {
-		var got int64
-		err = sqldb.One(bounded, c, `SELECT GET_LOCK($1, 0)`, []store.Value{store.OfText(fmt.Sprint(p.SessionName(run), c.look.id))}, &got)
+		_, err = c.Change(bounded, p.dialect.names, store.OfText(fmt.Sprint(p.SessionName(run), c.look.id)))
 	}
 	if err != nil {
 		c.HangUp()

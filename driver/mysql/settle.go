@@ -12,8 +12,8 @@ import (
 
 // Settle is SettleOn on every host of the address.
 //
-// A session is known by the lock that it holds since its beginning, named after
-// its own connection, so that nobody else's is ended. A host that cannot be
+// A session is known by the name that it has since its beginning, or by that of a lock
+// that it holds, with the number of its own connection, so that nobody else's is ended. A host that cannot be
 // reached has no session if nothing listens there, or if it is no part of the
 // Galera cluster that others see: then nothing of it can be committed any more.
 func (p *schema) Settle(ctx context.Context) error {

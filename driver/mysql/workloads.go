@@ -120,9 +120,11 @@ func (p *schema) Waits(ctx context.Context) ([]store.Wait, error) {
 const compressed = "InnoDB-compressed"
 
 // Engines implements store.Database: those with transactions that the server
-// has loaded, and InnoDB with compressed rows unless it copies them to others by
-// Galera.
+// has loaded, and InnoDB with compressed rows. TiDB has one way for all tables.
 func (p *schema) Engines(ctx context.Context) (names []string, err error) {
+	if !p.dialect.optimizes {
+		return []string{p.engine}, nil
+	}
 	err = p.use(ctx, func(c *conn) error {
 		names = []string{p.engine}
 		for _, engine := range []string{innodb, rocksdb} {
