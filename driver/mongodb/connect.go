@@ -37,24 +37,27 @@ type connection struct {
 	admin  *mongo.Database
 	// sharded is true behind a mongos, whether collections are sharded or not.
 	sharded bool
-	// standalone is true for a server that is no member of a replica set: it has no
-	// transactions, no snapshots and no majority but itself.
+	// standalone is true for a server that is no member of a replica set, or that is FerretDB: it
+	// has no transactions, no snapshots and no majority but itself.
 	standalone bool
-	beats      *heartbeats
-	wire       int // the server's maxWireVersion
+	// ferretDB is the version of FerretDB 1; empty for MongoDB itself, and what is as it.
+	ferretDB string
+	beats    *heartbeats
+	wire     int // the server's maxWireVersion
 }
 
 // helloReply is what the server says of itself (MongoDB manual, "hello").
 type helloReply struct {
-	SetName   string   `bson:"setName"`
-	Me        string   `bson:"me"`
-	Message   string   `bson:"msg"`
-	Primary   bool     `bson:"isWritablePrimary"`
-	Secondary bool     `bson:"secondary"`
-	MaxWire   int      `bson:"maxWireVersion"`
-	Hosts     []string `bson:"hosts"`
-	Passives  []string `bson:"passives"`
-	Arbiters  []string `bson:"arbiters"`
+	SetName   string    `bson:"setName"`
+	Me        string    `bson:"me"`
+	Message   string    `bson:"msg"`
+	Primary   bool      `bson:"isWritablePrimary"`
+	Secondary bool      `bson:"secondary"`
+	MaxWire   int       `bson:"maxWireVersion"`
+	Hosts     []string  `bson:"hosts"`
+	Passives  []string  `bson:"passives"`
+	Arbiters  []string  `bson:"arbiters"`
+	LocalTime time.Time `bson:"localTime"`
 	LastWrite struct {
 		OpTime opTime `bson:"opTime"`
 	} `bson:"lastWrite"`
@@ -98,6 +101,9 @@ func (c *connection) greet(ctx context.Context, transactions bool) error {
 	}
 	c.sharded, c.wire = hello.Message == routerMessage, hello.MaxWire
 	c.standalone = hello.SetName == "" && !c.sharded
+	if err := c.knowFerretDB(ctx, transactions); err != nil {
+		return err
+	}
 	switch {
 	case c.hashed && !c.sharded:
 		return c.refuseSharding(hello)

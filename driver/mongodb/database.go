@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
+	"sync/atomic"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -31,6 +33,8 @@ type database struct {
 	application *application
 
 	taken store.Taken
+	// unanswered counts attempts of which nobody knows whether they still go on, on FerretDB.
+	unanswered atomic.Int64
 
 	mu sync.Mutex
 	// abandoned are sessions whose transaction may still be open on the server.
@@ -233,9 +237,12 @@ func (d *database) compile(statements []store.Statement, in *mongo.Database) ([]
 	plans := make([]*plan, len(statements))
 	for i, s := range statements {
 		var err error
-		if s.Verb == store.Native {
+		switch {
+		case s.Verb == store.Native:
 			plans[i], err = d.native(s, in)
-		} else {
+		case d.ferretDB != "" && s.Verb == store.Count && len(s.Columns) > 0:
+			err = errSums
+		default:
 			plans[i], err = compile(s, d.layouts, in, batch)
 		}
 		if err != nil {
@@ -260,7 +267,10 @@ func (d *database) Promises() store.Promises {
 
 func (d *database) Lacks() store.Lacks {
 	lacks := Lacks()
-	if d.standalone {
+	switch {
+	case d.ferretDB != "":
+		maps.Copy(lacks, ferretDBLacks())
+	case d.standalone:
 		lacks[store.Transactions] = "a standalone server has no transactions"
 		lacks[store.Snapshots] = "a standalone server has no snapshots"
 	}

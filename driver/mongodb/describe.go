@@ -30,6 +30,9 @@ func (s *database) Describe(ctx context.Context) (store.Product, error) {
 	if s.application != nil {
 		d.product.Settings = s.application.inForce(d.product.Settings)
 	}
+	if s.ferretDB != "" {
+		d.product.Settings = withoutConcerns(d.product.Settings)
+	}
 	switch {
 	case !s.sharded || s.of.Reads:
 	case s.application != nil:
@@ -63,17 +66,18 @@ func (d *description) ask(ctx context.Context, command string) (answer bson.Raw)
 
 // basics are what every user may know.
 func (d *description) basics(ctx context.Context) (err error) {
-	var build struct {
-		Version string   `bson:"version"`
-		Modules []string `bson:"modules"`
-	}
-	if err := d.admin.RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Decode(&build); err != nil {
+	build, err := d.build(ctx)
+	if err != nil {
 		return err
 	}
 	if d.hello, err = d.connection.hello(ctx); err != nil {
 		return err
 	}
 	d.product.Version = build.Version
+	if d.ferretDB != "" {
+		d.product.Name, d.product.Version = "FerretDB", d.ferretDB
+		d.set("stands for", "MongoDB "+build.Version)
+	}
 	if len(build.Modules) > 0 {
 		d.set("modules", strings.Join(build.Modules, ", "))
 	}

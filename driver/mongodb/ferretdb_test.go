@@ -1,0 +1,184 @@
+//go:build ferretdb
+
+package mongodb
+
+import (
+	"errors"
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"assay/cluster/server"
+	"assay/driver/drivertest"
+	"assay/internal/expect"
+	"assay/store"
+	"assay/workload/bank"
+	"assay/workload/definition"
+	"assay/workload/entity"
+	"assay/workload/isolation"
+	"assay/workload/script"
+	"assay/workload/smallbank"
+	"assay/workload/tpcb"
+	"assay/workload/tpcc"
+)
+
+// ferret is a server of FerretDB over SQLite.
+type ferret struct {
+	program, dir string
+	port         int
+	args         []string
+	process      *server.Process
+}
+
+func (f *ferret) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(f.port)) }
+
+func (f *ferret) target() store.Target {
+	return store.Target{Address: "mongodb://" + f.address() + "/", ConnectTimeout: 20 * time.Second}
+}
+
+func (f *ferret) start(t *testing.T) {
+	t.Helper()
+	var err error
+	f.process, err = server.StartProcess(server.ProcessOptions{Name: "ferretdb", Program: f.program, Dir: f.dir, Log: filepath.Join(f.dir, "log"),
+		Args: append([]string{"--handler=sqlite", "--sqlite-url=file:" + f.dir + "/", "--listen-addr=" + f.address(), "--debug-addr=-",
+			"--telemetry=disable", "--state-dir=" + f.dir, "--log-level=error"}, f.args...)})
+	expect.NoError(t, err)
+}
+
+func startFerretDB(t *testing.T, args ...string) *ferret {
+	t.Helper()
+	program, err := server.Program{Name: "ferretdb", Get: "scripts/install-servers.sh ferretdb"}.Find("")
+	expect.NoError(t, err)
+	port, err := new(server.Ports).Next()
+	expect.NoError(t, err)
+	f := &ferret{program: program, dir: t.TempDir(), port: port, args: args}
+	f.start(t)
+	expect.AtEnd(t, func() error { return f.process.Kill() })
+	return f
+}
+
+// ferretLacks is what a schema that is opened on FerretDB lacks.
+func ferretLacks() store.Lacks {
+	return (&database{connection: &connection{settings: new(settings), standalone: true, ferretDB: "1"}}).Lacks()
+}
+
+// TestFerretDBStore: the contract of a Store without transactions, the lease among it, holds on
+// FerretDB, which has no pipeline updates and no atomic update.
+func TestFerretDBStore(t *testing.T) {
+	f := startFerretDB(t)
+	plain := plainClient(t, f.target().Address)
+	drivertest.RunStore(t, drivertest.Store{
+		Open: Open, Lacks: ferretLacks(), Target: f.target(),
+		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
+			database := plain.Database("assay_" + workload)
+			makeForeign(t, database)
+			return func(t *testing.T) { foreignIntact(t, database) }
+		},
+		Restart: func(t *testing.T) {
+			expect.NoError(t, f.process.Kill())
+			f.start(t)
+		},
+		Engines: []string{},
+	})
+}
+
+// TestFerretDBWorkloads: what needs no transactions runs, whether FerretDB calls itself a replica
+// set or not, and the rest is refused for the reason before anything is made.
+func TestFerretDBWorkloads(t *testing.T) {
+	for _, args := range [][]string{nil, {"--repl-set-name=rs0"}} {
+		f := startFerretDB(t, args...)
+		for _, by := range append(supports(), definition.SupportOf(script.Definition(), Open, Lacks())) {
+			db, err := by.Open(t.Context(), f.target())
+			switch by.Workload {
+			case bank.Name, isolation.Name, smallbank.Name, tpcb.Name, tpcc.Name, script.Name:
+				if err == nil || !strings.Contains(err.Error(), "is FerretDB 1.") || !strings.Contains(err.Error(), "has no transactions") {
+					t.Errorf("%s on FerretDB: %v", by.Workload, err)
+				}
+			default:
+				expect.NoError(t, err)
+				expect.NoError(t, db.Close())
+				drivertest.ShortRuns(t, f.target(), by)
+			}
+		}
+	}
+}
+
+// TestFerretDBTold: what it is, and what of an address it would ignore.
+func TestFerretDBTold(t *testing.T) {
+	f := startFerretDB(t)
+	for _, option := range []string{"w=1", "w=majority", "journal=true", "readConcernLevel=majority"} {
+		to := f.target()
+		to.Address += "?" + option
+		var refused *store.OptionError
+		if _, err := Open(t.Context(), to, entity.Schema()); !errors.As(err, &refused) || !strings.Contains(err.Error(), "ignores it") {
+			t.Errorf("%s: %v", option, err)
+		}
+	}
+	db, err := Open(t.Context(), f.target(), entity.Schema())
+	expect.NoError(t, err)
+	defer db.Close()
+	product, err := db.Describe(t.Context())
+	expect.NoError(t, err)
+	if product.Name != "FerretDB" || !strings.HasPrefix(product.Version, "1.") || product.Topology.Nodes != 1 ||
+		slices.ContainsFunc(product.Settings, func(s store.Setting) bool { return s.Name == "write concern" }) {
+		t.Errorf("%+v", product)
+	}
+}
+
+// TestFerretDBLateHolder: a holder that let its lease expire, and renews it just when another has
+// inserted its own, is seen by it, and of the two no more than one holds.
+func TestFerretDBLateHolder(t *testing.T) {
+	f := startFerretDB(t)
+	ctx := t.Context()
+	open := func() *database {
+		db, err := Open(ctx, f.target(), entity.Schema())
+		expect.NoError(t, err)
+		expect.AtEnd(t, db.Close)
+		return db.(*database)
+	}
+	holder := func(run string) store.Holder { return store.Holder{Token: run, Run: run} }
+	first, second := open(), open()
+	var held *store.HeldError
+
+	// expiry sets when the first's lease ends, as a renewal does that has not looked again yet.
+	expiry := func(from time.Duration) {
+		_, err := first.leases().UpdateOne(ctx, bson.D{{Key: "token", Value: "first"}},
+			bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: time.Now().Add(from)}}}})
+		expect.NoError(t, err)
+	}
+	insert := func() {
+		_, err := second.leases().InsertOne(ctx, taking{2, lease{Token: "second", Expires: time.Now().Add(time.Hour)}})
+		expect.NoError(t, err)
+	}
+
+	expect.NoError(t, first.TakeLease(ctx, holder("first"), time.Hour, ""))
+	insert() // by one that has seen the first's as expired
+	if has, err := second.keepLease(ctx, 2, "second", ""); has || !errors.As(err, &held) || held.Lease.Token != "first" {
+		t.Errorf("the second, after the first has renewed: %v, %v", has, err)
+	}
+	expect.NoError(t, first.RenewLease(ctx, "first", time.Hour))
+
+	expiry(-time.Hour)
+	insert()
+	expiry(time.Hour)
+	if err := first.RenewLease(ctx, "first", time.Hour); !errors.As(err, &held) || held.Lease.Token != "second" {
+		t.Errorf("the first, which finds the second's: %v", err)
+	}
+
+	expiry(-time.Hour)
+	if has, err := second.keepLease(ctx, 2, "second", ""); !has || err != nil {
+		t.Errorf("the second, which finds the first's expired: %v, %v", has, err)
+	}
+	if err := first.RenewLease(ctx, "first", time.Hour); !errors.As(err, &held) || held.Lease.Token != "second" {
+		t.Errorf("the first, whose lease is gone: %v", err)
+	}
+	if has, err := first.keepLease(ctx, 1, "first", ""); has || !errors.As(err, &held) {
+		t.Errorf("one whose taking was deleted as expired: %v, %v", has, err)
+	}
+}
