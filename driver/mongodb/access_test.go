@@ -22,6 +22,7 @@ import (
 	"assay/history"
 	"assay/internal/expect"
 	"assay/store"
+	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/definition"
 	"assay/workload/entity"
@@ -169,12 +170,39 @@ func TestStandalone(t *testing.T) {
 		}
 	}
 	refusedSharding(t, address+"/?", "standalone")
+	testStandaloneConcerns(t, address)
 	db, err := Open(t.Context(), to, entity.Schema())
 	expect.NoError(t, err)
 	defer db.Close()
 	product, err := db.Describe(t.Context())
 	if err != nil || !slices.Contains(product.Settings, store.Setting{Name: "deployment", Value: "standalone server"}) || product.Topology.Nodes != 1 {
 		t.Errorf("%+v, %v", product, err)
+	}
+}
+
+// testStandaloneConcerns: of the read and write concerns that the server itself refuses none gets
+// as far as loading, and with the others runs are valid.
+func testStandaloneConcerns(t *testing.T, address string) {
+	collection := func(query string) *mongo.Collection { return plainClient(t, address+"/?"+query).Database("concerns").Collection("c") }
+	for query, served := range map[string]bool{
+		"w=1": true, "w=majority": true, "w=majority&journal=false": true, "w=2": false,
+		"readConcernLevel=local": true, "readConcernLevel=available": true, "readConcernLevel=majority": true,
+		"readConcernLevel=linearizable": false, "readConcernLevel=snapshot": false,
+	} {
+		c := collection(query)
+		_, written := c.InsertOne(t.Context(), bson.D{})
+		if err := errors.Join(written, c.FindOne(t.Context(), bson.D{}).Err()); (err == nil) != served {
+			t.Errorf("%s: the server says %v", query, err)
+		}
+		to := store.Target{Address: address + "/?" + query, ConnectTimeout: 20 * time.Second}
+		if served {
+			drivertest.ShortRuns(t, to, definition.SupportOf(availability.Definition(), Open, Lacks()))
+			continue
+		}
+		var refused *store.OptionError
+		if _, err := Open(t.Context(), to, entity.Schema()); !errors.As(err, &refused) || !strings.Contains(err.Error(), "standalone") {
+			t.Errorf("%s: %v", query, err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -75,6 +76,23 @@ func withoutReadConcern(address string) string {
 	return without(address, func(name, value string) bool {
 		return strings.EqualFold(name, "readConcernLevel") && (value == "linearizable" || value == "available")
 	})
+}
+
+// onStandalone refuses concerns that only members of a replica set have (MongoDB manual,
+// "Read Concern linearizable", "Read Concern snapshot", "Write Concern": w of a number beyond 1
+// on a standalone server).
+func (a *application) onStandalone() error {
+	const want = "local, available or majority, and w=1 or w=majority, on a standalone server; a replica set of one member has the others"
+	refused := func(option, value string) error {
+		return &store.OptionError{Option: option, Value: value, Want: want}
+	}
+	if c := a.options.ReadConcern; c != nil && (c.Level == "linearizable" || c.Level == snapshotLevel) {
+		return refused("readConcernLevel", c.Level)
+	}
+	if w := a.options.WriteConcern; w != nil && w.W != nil && w.W != 1 && !majority(w) {
+		return refused("w", fmt.Sprint(w.W))
+	}
+	return nil
 }
 
 // share is the database by the sessions' client. It contacts nobody.
@@ -152,27 +170,28 @@ func (a *application) settings() []store.Setting {
 	if o.ReadConcern != nil {
 		readConcern = o.ReadConcern.Level
 	}
-	return []store.Setting{
-		{Name: "write concern", Value: described(o.WriteConcern)},
+	return append(described(o.WriteConcern), []store.Setting{
 		{Name: "read concern", Value: readConcern},
 		{Name: "reads are answered by", Value: a.preference.Mode().String()},
 		{Name: "time limit to find a server", Value: limit(o.ServerSelectionTimeout, defaultServerSelection)},
 		{Name: "time limit to connect", Value: limit(o.ConnectTimeout, defaultConnect)},
 		{Name: "time between looks at a server", Value: limit(o.HeartbeatInterval, defaultHeartbeat)},
 		{Name: "time limit to answer", Value: "none beside the attempt's"},
-	}
+	}...)
 }
 
-// described is a write concern in words.
-func described(w *writeconcern.WriteConcern) string {
-	text := "the server's default"
+// described is who acknowledges a write, and whether that waits for the journal, if the address
+// says so.
+func described(w *writeconcern.WriteConcern) []store.Setting {
+	by := "the server's default"
 	if w != nil && w.W != nil {
-		text = fmt.Sprint(w.W)
+		by = fmt.Sprint(w.W)
 	}
+	settings := []store.Setting{{Name: "write concern", Value: by}}
 	if w != nil && w.Journal != nil {
-		text += fmt.Sprintf(", journal %v", *w.Journal)
+		settings = append(settings, store.Setting{Name: "journal asked for", Value: strconv.FormatBool(*w.Journal)})
 	}
-	return text
+	return settings
 }
 
 // noneConnected returns an *openError while there are connections of the
