@@ -31,10 +31,15 @@ func settings(pairs ...string) (all []durability.Setting) {
 
 // TestRules holds each rule both ways: what is allowed, and its twin that is not.
 func TestRules(t *testing.T) {
+	killed, failedOver, divided := Events{Killed: true}, Events{Failover: true, Divided: true}, Events{Divided: true}
 	one, two := []string{"account"}, []string{"account", "journal"}
 	mongo := func(w string, nodes int, h Events) Circumstances {
 		return Circumstances{Product: "MongoDB", Nodes: nodes, Happened: h,
 			Settings: settings("write concern", w, "read concern", "snapshot", "isolation", "snapshot", "data nodes", map[int]string{1: "1", 3: "3"}[nodes])}
+	}
+	alone := func(read, write string, h Events) Circumstances {
+		return Circumstances{Product: "MongoDB", Nodes: 3, Happened: h,
+			Settings: settings("write concern", write, "read concern", read, "reads are answered by", "primary", "data nodes", "3")}
 	}
 	timed := func(c Circumstances) Circumstances { c.Timed = true; return c }
 	postgres := func(h Events, tables []string, pairs ...string) Circumstances {
@@ -57,7 +62,6 @@ func TestRules(t *testing.T) {
 	redis := func(h Events, pairs ...string) Circumstances {
 		return Circumstances{Product: "Redis", Nodes: 3, Happened: h, Settings: append(settings("appendonly", "yes", "appendfsync", "always", "data nodes", "3"), settings(pairs...)...)}
 	}
-	killed, failedOver, divided := Events{Killed: true}, Events{Failover: true, Divided: true}, Events{Divided: true}
 	for _, test := range []struct {
 		name     string
 		c        Circumstances
@@ -69,6 +73,14 @@ func TestRules(t *testing.T) {
 		{"w:2 of 3 is a majority", mongo("2", 3, Events{}), Recency, yes},
 		{"w:1 of one node", mongo("1", 1, Events{}), Recency, yes},
 		{"w:majority, two primaries", mongo("majority", 3, divided), Recency, no},
+		{"w:majority, read in the past", alone("snapshot", "majority", Events{}), Recency, no},
+		{"w:majority, the same by read concern majority", alone("majority", "majority", Events{}), Recency, yes},
+		{"w:majority, read concern local", alone("local", "majority", killed), Recency, yes},
+		{"w:majority, read concern linearizable, two primaries", alone("linearizable", "majority", divided), Recency, yes},
+		{"w:majority, read concern local, two primaries", alone("local", "majority", divided), Recency, no},
+		{"w:1, read concern linearizable, after a failover", alone("linearizable", "1", failedOver), Recency, may},
+		{"w:majority without the journal, lost and a failover", Circumstances{Product: "MongoDB", Nodes: 3, Happened: failedOver,
+			Settings: settings("write concern", "majority", "journal asked for", "false", "read concern", "majority", "data nodes", "3")}, Durability, yes},
 		{"one node that stood still", mongo("majority", 1, divided), Recency, yes},
 		{"w:1, lost without a fault", mongo("1", 3, Events{}), Durability, yes},
 		{"w:1, lost and a failover", mongo("1", 3, failedOver), Durability, may},

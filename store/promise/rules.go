@@ -78,6 +78,9 @@ func mongoRules() []rule {
 		// What a transaction reads at read concern snapshot or majority is what a majority has.
 		{mongo, []Property{Recency}, []condition{is(factMajority, "false"), isNot(settingReadConcern, "linearizable")}, severalNodes, false,
 			"w:{write concern}", `MongoDB manual, "Write Concern", "Read Concern \"majority\"" (what is acknowledged by fewer is not yet what such a read returns)`},
+		// Of a transaction nothing is said to be read in the past, but that it is one snapshot.
+		{mongo, []Property{Recency}, []condition{is(settingReads), is(settingReadConcern, "snapshot")}, severalNodes, false,
+			"read concern {read concern}", `MongoDB manual, "Read Concern \"snapshot\"" (outside of transactions a read is of a specific single point in time in the recent past)`},
 		{mongo, []Property{Recency}, []condition{isNot(settingReadConcern, "linearizable")}, severalNodes | divided, false,
 			"read concern {read concern}", recency + " (two nodes may transiently believe that they are the primary; clients of the former one may observe stale data)"},
 		{mongo, []Property{Snapshot}, []condition{is(factMajority, "false")}, severalNodes | failover, true,
