@@ -183,7 +183,9 @@ func TestStandalone(t *testing.T) {
 // testStandaloneConcerns: of the read and write concerns that the server itself refuses none gets
 // as far as loading, and with the others runs are valid.
 func testStandaloneConcerns(t *testing.T, address string) {
-	collection := func(query string) *mongo.Collection { return plainClient(t, address+"/?"+query).Database("concerns").Collection("c") }
+	collection := func(query string) *mongo.Collection {
+		return plainClient(t, address+"/?"+query).Database("concerns").Collection("c")
+	}
 	for query, served := range map[string]bool{
 		"w=1": true, "w=majority": true, "w=majority&journal=false": true, "w=2": false,
 		"readConcernLevel=local": true, "readConcernLevel=available": true, "readConcernLevel=majority": true,
