@@ -102,6 +102,14 @@ func TestAllowedLosses(t *testing.T) {
 	took := report.Fault{Action: "isolate", Proven: true, InjectedSecond: 3, HealedSecond: 9, NewPrimary: "n2"}
 	redis := &report.Result{Faults: []report.Fault{took}, Cluster: replicaSet("1", took).Cluster, Database: report.Database{Product: "Redis",
 		Settings: []report.Setting{{Name: "appendonly", Value: "yes"}, {Name: "appendfsync", Value: "always"}}}}
+	one, most, later := kill, kill, kill
+	one.Nodes, most.Nodes, later.Nodes = []string{"n1"}, []string{"n1", "n2"}, []string{"n2"}
+	later.InjectedSecond, later.InjectedAt = 3.05, kill.InjectedAt.Add(50*time.Millisecond)
+	inMemory := func(f ...report.Fault) *report.Result {
+		r := replicaSet("majority", f[0])
+		r.Faults, r.Database.Settings = f, append(r.Database.Settings, report.Setting{Name: "journal asked for", Value: "false"})
+		return r
+	}
 	second := int64(time.Second)
 	for _, test := range []struct {
 		name                string
@@ -120,6 +128,10 @@ func TestAllowedLosses(t *testing.T) {
 		{"after the failover", replicaSet("1", took), 10 * second, 10*second + 1, false, true},
 		{"Redis, on an old primary that has been back for 20 s", redis, 29 * second, 29*second + 1, true, true},
 		{"Redis, long after that", redis, 40 * second, 40*second + 1, false, true},
+		{"a majority in memory, one node killed", inMemory(one), 3*second - 2, 3*second - 1, false, false},
+		{"a majority in memory, most nodes killed", inMemory(most), 3*second - 2, 3*second - 1, true, true},
+		{"a majority in memory, most nodes killed one after the other", inMemory(one, later), 3*second - 2, 3*second - 1, true, true},
+		{"a majority in memory, long before most nodes were killed", inMemory(most), 2 * second, 2*second + 1, false, true},
 		{"of a majority", replicaSet("majority", took), 2 * second, 2*second + 1, false, false},
 	} {
 		l := allowedLosses(test.r)

@@ -48,8 +48,9 @@ type Guarantee struct {
 	// transaction may have been acknowledged that is lost; AllNodes if all nodes lose
 	// it at the same time. 0 means that nothing may be lost.
 	OneNode, AllNodes time.Duration
-	// Killed is the same where a server's process is killed and its machine stays.
-	Killed time.Duration
+	// Killed is the same where a server's process is killed and its machine stays, AllKilled
+	// where those of all nodes are at the same time.
+	Killed, AllKilled time.Duration
 	// Failover is the same where another node takes over, until the old one is back.
 	Failover time.Duration
 	// Returning is how long an old primary that is back may go on to take writes, which are
@@ -80,15 +81,13 @@ func (g Guarantee) Allows(cut, all int) time.Duration {
 	return g.OneNode
 }
 
-// After is how long before an event an operation may have been acknowledged that is lost:
-// the kill of a process, a loss of power of all nodes, or a failover.
-func (g Guarantee) After(killed, powerCut, failover bool) (window time.Duration) {
-	for happened, allowed := range map[*bool]time.Duration{&killed: g.Killed, &powerCut: g.AllNodes, &failover: g.Failover} {
-		if *happened {
-			window = longer(window, allowed)
-		}
+// AllowsKilled is how long before a kill the acknowledged may be lost, if so many of all
+// nodes had no process: as much as if all had none, once a majority has.
+func (g Guarantee) AllowsKilled(killed, all int) time.Duration {
+	if 2*killed > all {
+		return longer(g.Killed, g.AllKilled)
 	}
-	return window
+	return g.Killed
 }
 
 // Setting is one of those that a server reports.
@@ -266,7 +265,7 @@ func mysql(s settings) Guarantee {
 	}
 	g.Failover = Unbounded                 // replication is asynchronous ("Replication Overview")
 	if s.count("wsrep_cluster_size") > 1 { // a commit returns once every node has the write set
-		return Guarantee{Class: Majority, AllNodes: g.AllNodes, Source: g.Source + ", " + s.source("wsrep_cluster_size"),
+		return Guarantee{Class: Majority, AllNodes: g.AllNodes, AllKilled: g.Killed, Source: g.Source + ", " + s.source("wsrep_cluster_size"),
 			Manual: manual + `; Galera documentation, "Certification-Based Replication"`}
 	}
 	switch semisync := s.lossless(); {
@@ -324,8 +323,8 @@ func mongodb(s settings) Guarantee {
 		g := alone(None, Unbounded, source, manual)
 		g.Failover = Unbounded
 		return g
-	case majority && nodes > 1:
-		return Guarantee{Class: Majority, AllNodes: window, Source: source, Manual: manual}
+	case majority && nodes > 1: // records of the journal "remain in the WiredTiger buffers" of each until it is synced
+		return Guarantee{Class: Majority, AllNodes: window, AllKilled: window, Source: source, Manual: manual}
 	case nodes > 1: // what no other member has yet is rolled back after a failover
 		return Guarantee{Class: within(window), OneNode: Unbounded, AllNodes: window, Killed: window, Failover: Unbounded, Source: source, Manual: manual}
 	}

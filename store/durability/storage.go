@@ -101,7 +101,8 @@ func weaker(a, b Guarantee) Guarantee {
 		a, b = b, a
 	}
 	a.OneNode, a.AllNodes = longer(a.OneNode, b.OneNode), longer(a.AllNodes, b.AllNodes)
-	a.Killed, a.Failover = longer(a.Killed, b.Killed), longer(a.Failover, b.Failover)
+	a.Killed, a.AllKilled = longer(a.Killed, b.Killed), longer(a.AllKilled, b.AllKilled)
+	a.Failover = longer(a.Failover, b.Failover)
 	return a
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"assay/store/durability"
 )
@@ -32,8 +33,9 @@ type Circumstances struct {
 
 // Events are what can make a database lose or hide what it has acknowledged.
 type Events struct {
-	// Killed: a server's process ended without warning. PowerCut: so did its machine.
-	Killed, PowerCut bool
+	// Killed: a server's process ended without warning, MostKilled: so did those of most nodes
+	// at the same time. PowerCut: so did its machine.
+	Killed, MostKilled, PowerCut bool
 	// Failover: another node took over. Divided: nodes that went on could not reach one
 	// another, or stood still and went on, so that two may have taken themselves for the
 	// primary.
@@ -42,6 +44,19 @@ type Events struct {
 
 // Any reports whether there was one.
 func (e Events) Any() bool { return e != Events{} }
+
+// allows is how long before an event an operation may have been acknowledged that is lost.
+func (e Events) allows(g durability.Guarantee, several bool) (window time.Duration) {
+	for _, loss := range []struct {
+		happened bool
+		allowed  time.Duration
+	}{{e.Killed, g.Killed}, {e.MostKilled, g.AllKilled}, {e.PowerCut, g.AllNodes}, {e.Failover && several, g.Failover}} {
+		if loss.happened && window >= 0 && (loss.allowed < 0 || loss.allowed > window) {
+			window = loss.allowed
+		}
+	}
+	return window
+}
 
 // Ruling is what is known of the promise that a finding is about.
 type Ruling struct {
@@ -118,7 +133,7 @@ func (c *Circumstances) ofLoss(p Property) (Ruling, bool) {
 	if !g.Known() {
 		return unknown("nothing is known of the durability of "+c.Product, ""), h.Any()
 	}
-	window := g.After(h.Killed, h.PowerCut, h.Failover && c.several())
+	window := h.allows(g, c.several())
 	switch {
 	case window == 0:
 		return Ruling{}, false

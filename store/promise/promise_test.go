@@ -37,6 +37,11 @@ func TestRules(t *testing.T) {
 		return Circumstances{Product: "MongoDB", Nodes: nodes, Happened: h,
 			Settings: settings("write concern", w, "read concern", "snapshot", "isolation", "snapshot", "data nodes", map[int]string{1: "1", 3: "3"}[nodes])}
 	}
+	inMemory := func(h Events) Circumstances {
+		c := mongo("majority", 3, h)
+		c.Settings = append(c.Settings, settings("journal asked for", "false")...)
+		return c
+	}
 	alone := func(read, write string, h Events) Circumstances {
 		return Circumstances{Product: "MongoDB", Nodes: 3, Happened: h,
 			Settings: settings("write concern", write, "read concern", read, "reads are answered by", "primary", "data nodes", "3")}
@@ -72,6 +77,9 @@ func TestRules(t *testing.T) {
 		{"w:majority, the same", mongo("majority", 3, Events{}), Recency, yes},
 		{"w:2 of 3 is a majority", mongo("2", 3, Events{}), Recency, yes},
 		{"w:1 of one node", mongo("1", 1, Events{}), Recency, yes},
+		{"w:majority in memory, one node killed", inMemory(killed), Durability, yes},
+		{"w:majority in memory, most nodes killed", inMemory(Events{Killed: true, MostKilled: true}), Durability, may},
+		{"w:majority in the journal, most nodes killed", mongo("majority", 3, Events{Killed: true, MostKilled: true}), Durability, yes},
 		{"w:majority, two primaries", mongo("majority", 3, divided), Recency, no},
 		{"w:majority, read in the past", alone("snapshot", "majority", Events{}), Recency, no},
 		{"w:majority, the same by read concern majority", alone("majority", "majority", Events{}), Recency, yes},
