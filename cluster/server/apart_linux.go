@@ -12,13 +12,27 @@ import (
 
 // apartScript prepares new namespaces as root, and becomes the program as the user. Its
 // arguments are the folder of the machine's own disk, "-" for none, the user's and the group's number,
-// and the program with its arguments.
+// and the program with its arguments. It begins in the process's private folder.
+//
+// /dev/shm is new and empty, but for the folder in it that has the private one, if that is there: tests
+// have their files in it, and those of the cluster lie side by side. The system calls take the old folder by its
+// number, since its name leads to the new one then (proc(5), /proc/pid/fd; mount(8), --no-canonicalize).
 //
 // The copies of other nodes' disks go: they would keep a file system alive whose power is
 // cut. What is mounted or taken away later outside is so in here too, and not the other way
 // round (mount(8), "slave"). The death signal does not outlive a change of the user by itself
 // (prctl(2), PR_SET_PDEATHSIG).
-const apartScript = `mount --make-rslave / && mount -t proc proc /proc && mount -t tmpfs -o mode=1777 tmpfs /dev/shm || exit 1
+const apartScript = `kept=
+case $PWD in
+/dev/shm/*)
+	kept=${PWD#/dev/shm/} kept=/dev/shm/${kept%%/*}
+	exec 3<"$kept" ;;
+esac
+mount --make-rslave / && mount -t proc proc /proc && mount -t tmpfs -o mode=1777 tmpfs /dev/shm || exit 1
+if [ "$kept" ]; then
+	mkdir "$kept" && mount --no-canonicalize --rbind /proc/self/fd/3 "$kept" && cd "$PWD" || exit 1
+	exec 3<&-
+fi
 own=$1 user=$2 group=$3
 shift 3
 mounts=$(cat /proc/self/mounts)

@@ -75,6 +75,34 @@ func TestWhatAProcessApartHasLetGoOfEndsWithIt(t *testing.T) {
 	eventually(t, "the orphan is gone", func() bool { return gone(left) && !p.Running() })
 }
 
+// TestAProcessApartHasItsFolder: also where that lies in /dev/shm, of which it sees nothing else.
+func TestAProcessApartHasItsFolder(t *testing.T) {
+	other, err := os.MkdirTemp("/dev/shm", "other-")
+	expect.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(other) })
+	for _, below := range []string{t.TempDir(), ""} {
+		if below == "" {
+			below, err = os.MkdirTemp("/dev/shm", "own-")
+			expect.NoError(t, err)
+			t.Cleanup(func() { os.RemoveAll(below) })
+		}
+		dir := filepath.Join(below, "node")
+		expect.NoError(t, os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "file"), []byte("it is there"), 0o600))
+		p, err := StartProcess(ProcessOptions{Name: "a script", Program: shell(), Args: []string{"-c", "cat file '" + dir + "/file'; ls /dev/shm; : >made; echo end"},
+			Dir: dir, Log: filepath.Join(dir, "log"), Apart: true})
+		expect.NoError(t, err)
+		eventually(t, "the script has ended", func() bool { return !p.Running() })
+		said, err := os.ReadFile(filepath.Join(dir, "log"))
+		expect.NoError(t, err)
+		if text := string(said); strings.Count(text, "it is there") != 2 || !strings.HasSuffix(text, "end\n") || strings.Contains(text, filepath.Base(other)) {
+			t.Errorf("in %s: %q", dir, text)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "made")); err != nil {
+			t.Errorf("what it made is not seen here: %v", err)
+		}
+	}
+}
+
 func TestAProcessApartTakesRoot(t *testing.T) {
 	if os.Geteuid() == 0 {
 		user, err := Unprivileged("nobody")
