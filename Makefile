@@ -5,6 +5,7 @@
 # make trust      the fuzz tests, and the trial of the checkers: every bug over 100
 #                 seeds, an honest database over 1000 and over 100 power cuts
 # make managers   the long tests of PostgreSQL under Patroni, repmgr and pg_auto_failover
+# make mysql      the tests on MySQL, which it installs
 # make fuzz       the fuzz tests alone
 # make bench      assay beside pgbench, psql, wrk and SQLite's C library
 # make tidb       TiDB's dialect on a TiDB server, which is built in a quarter of an hour, once
@@ -39,8 +40,11 @@ TRIALS = ^TestTrust
 # The long part of the clusters that another program leads, which waits for that program.
 MANAGED = ^TestManaged
 
-# Tests of a server whose build takes long, which are run by its name.
-BY_NAME = ^TestTiDB$$
+# The tests on MySQL, which no release of Debian has.
+MYSQL = ^TestOnMySQL
+
+# Tests of a server whose build takes long or that may be missing, which are run by its name.
+BY_NAME = ^TestTiDB$$|$(MYSQL)
 
 # The race detector needs cgo and a C compiler; install-servers.sh sees to it. Three
 # packages at once, since most of their time is waiting for servers. What the fuzz tests
@@ -102,6 +106,12 @@ ferretdb:
 	$(GO) vet -tags ferretdb ./driver/mongodb
 	$(GO) test -tags ferretdb ./driver/mongodb -count=1 -run '^TestFerretDB' \
 		-skip 'TestFerretDBStore/Statements/^count|TestFerretDBStore/conformance_records/ContextOver'
+
+# Package driver/mysql starts a MariaDB for its other tests.
+.PHONY: mysql
+mysql:
+	./scripts/install-servers.sh mariadb mysql
+	$(GO) test ./cluster ./cluster/mysql ./driver/mysql -count=1 -p 1 -timeout 60m -run '$(MYSQL)' -v
 
 bench:
 	$(SERVERS) postgres compiler rivals

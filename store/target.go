@@ -119,9 +119,10 @@ const SettingStoredAs = "stored as "
 // Patroni, where it is not the database itself that chooses its primary.
 const SettingLedBy = "led by"
 
-// SettingReplicas is how many replicas a primary of MySQL's or MariaDB's has, and
-// SettingConfirming how many of them can confirm a commit.
+// SettingGroupSize is how many members a group of MySQL's has, SettingReplicas how many replicas a
+// primary of MySQL's or MariaDB's, and SettingConfirming how many of these can confirm a commit.
 const (
+	SettingGroupSize  = "members of the group"
 	SettingReplicas   = "replicas"
 	SettingConfirming = "replicas that confirm"
 )

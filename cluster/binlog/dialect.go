@@ -79,6 +79,39 @@ func MariaDB() Dialect {
 	}
 }
 
+// MySQL is as its manual has it: "Replication with Global Transaction Identifiers",
+// "Semisynchronous Replication", "CHANGE REPLICATION SOURCE TO Statement", "SHOW REPLICA STATUS
+// Statement". It takes MySQL 8.0.26 or later, which has these names.
+func MySQL() Dialect {
+	return Dialect{
+		show: "SHOW REPLICA STATUS", host: "Source_Host", port: "Source_Port", receives: "Replica_IO_Running", applies: "Replica_SQL_Running",
+		receiveError: "Last_IO_Error", applyError: "Last_SQL_Error",
+		stopReceiving: "STOP REPLICA IO_THREAD", stop: "STOP REPLICA", forget: "RESET REPLICA ALL",
+		writes:   []string{"SET GLOBAL super_read_only = OFF", "SET GLOBAL read_only = OFF"},
+		semisync: "rpl_semi_sync_source_enabled", waiting: "Rpl_semi_sync_source_status",
+		position: func(ctx context.Context, c *sql.Conn, status map[string]string) (p position, err error) {
+			at, err := Row(ctx, c, "SELECT executed, GTID_SUBTRACT("+Literal(status["Retrieved_Gtid_Set"])+
+				", executed) AS beyond FROM (SELECT @@global.gtid_executed AS executed) AS here")
+			if err == nil {
+				p.executed, err = CountGTIDs(at["executed"])
+			}
+			if err == nil {
+				p.received, err = CountGTIDs(at["beyond"])
+			}
+			p.received += p.executed
+			return p, err
+		},
+		follow: func(primary *server.Node, l Login, silence time.Duration) []string {
+			return []string{
+				fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST = %s, SOURCE_PORT = %d, SOURCE_USER = %s, SOURCE_PASSWORD = %s, "+
+					"SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1, SOURCE_CONNECT_RETRY = 1, SOURCE_RETRY_COUNT = 86400, SOURCE_HEARTBEAT_PERIOD = %.3f",
+					Literal(primary.Host), primary.Port, Literal(l.User), Literal(l.Password), (silence / 4).Seconds()),
+				"START REPLICA",
+			}
+		},
+	}
+}
+
 // sequence is the number of the last transaction of a MariaDB position such as 0-1-57 (domain,
 // server, sequence number), of the only domain that there is; 0 for an empty one.
 func sequence(position string) (int64, error) {
@@ -90,4 +123,28 @@ func sequence(position string) (int64, error) {
 		return 0, fmt.Errorf("%q is no position of one domain", position)
 	}
 	return strconv.ParseInt(parts[2], 10, 64)
+}
+
+// CountGTIDs is how many transactions a set of MySQL's holds, such as
+// "3E11FA47-71CA-11E1-9E33-C80AA9429562:1-5:7, 4E11...:1" (MySQL manual, "GTID Format and
+// Storage"). A tag may stand before intervals.
+func CountGTIDs(set string) (n int64, err error) {
+	for part := range strings.SplitSeq(set, ",") {
+		for i, interval := range strings.Split(strings.TrimSpace(part), ":") {
+			if i == 0 || interval == "" || interval[0] < '0' || interval[0] > '9' {
+				continue // the server's UUID, or a tag
+			}
+			first, last, several := strings.Cut(interval, "-")
+			if !several {
+				last = first
+			}
+			from, err1 := strconv.ParseInt(first, 10, 64)
+			to, err2 := strconv.ParseInt(last, 10, 64)
+			if err1 != nil || err2 != nil || to < from {
+				return 0, fmt.Errorf("%q is no interval of transactions", interval)
+			}
+			n += to - from + 1
+		}
+	}
+	return n, nil
 }

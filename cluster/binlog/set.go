@@ -1,7 +1,7 @@
-// Package binlog leads servers that replicate by the binary log, as MariaDB's do: the replicas
-// follow a primary, and where that is lost one of them is promoted.
+// Package binlog leads servers that replicate by the binary log, those of MySQL and of
+// MariaDB: the replicas follow a primary, and where that is lost one of them is promoted.
 //
-// No server does that by itself. Here assay does it as the manuals describe it for an
+// Neither server does that by itself. Here assay does it as the manuals describe it for an
 // operator (MySQL manual, "Switching Sources During Failover"; MariaDB documentation,
 // "Replication Overview"), and announces it.
 //

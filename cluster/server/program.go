@@ -19,6 +19,9 @@ type Program struct {
 	// Folders are patterns (path/filepath.Match) of the folders in which
 	// systems put it apart from PATH, such as "/usr/lib/postgresql/*/bin".
 	Folders []string
+	// Is reports whether an executable file of that name, links resolved, is the program;
+	// nil takes every one.
+	Is func(path string) bool
 	// Get says how to get it; it is part of the error when it is missing.
 	Get string
 }
@@ -45,7 +48,7 @@ func (p Program) Find(extra string) (string, error) {
 	missing := &MissingError{Program: p.Name, Get: p.Get}
 	try := func(folder string) string {
 		missing.Looked = append(missing.Looked, folder)
-		return Executable(filepath.Join(folder, p.Name))
+		return p.executable(filepath.Join(folder, p.Name))
 	}
 	if extra != "" {
 		for _, folder := range []string{extra, filepath.Join(extra, "bin")} {
@@ -56,7 +59,7 @@ func (p Program) Find(extra string) (string, error) {
 	}
 	missing.Looked = append(missing.Looked, "PATH")
 	if path, err := exec.LookPath(p.Name); err == nil {
-		if found := Executable(path); found != "" {
+		if found := p.executable(path); found != "" {
 			return found, nil
 		}
 	}
@@ -83,6 +86,15 @@ func (p Program) Find(extra string) (string, error) {
 		return found, nil
 	}
 	return "", missing
+}
+
+// executable is Executable for what is the program.
+func (p Program) executable(path string) string {
+	found := Executable(path)
+	if found != "" && p.Is != nil && !p.Is(found) {
+		return ""
+	}
+	return found
 }
 
 // CacheDir is the folder that scripts/install-servers.sh fills: $ASSAY_SERVERS

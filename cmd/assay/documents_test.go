@@ -71,7 +71,7 @@ type documentedRule struct {
 // first rule whose pattern its line matches. A command without a rule fails the
 // test.
 var documented = []documentedRule{
-	{pattern: `^make (test|trust|managers|build|install|servers|check)\b`, far: notRun, why: "it runs or builds what this test is a part of; the Makefile must have the target"},
+	{pattern: `^make (test|trust|managers|mysql|build|install|servers|check)\b`, far: notRun, why: "it runs or builds what this test is a part of; the Makefile must have the target"},
 	{where: "tutorial.md", pattern: `^assay `, far: notRun, why: "TestTutorial runs all of it in its order"},
 	{pattern: `^sudo make install\b`, far: notRun, why: "it writes outside of the repository"},
 	{pattern: `^go test \./runner .*-trust\.seeds=1000`, far: notRun, why: "a thousand runs; TestTrust itself is run with fewer seeds"},
@@ -98,6 +98,7 @@ var documented = []documentedRule{
 	{pattern: `^assay durability --cluster `, far: untilServersStart, codes: []int{exitNoVerdict}},
 	{pattern: `^assay isolation-matrix --cluster `, far: untilServersStart, codes: []int{exitNoVerdict}},
 	{pattern: `^assay (check|repro|export|report|list|version|completion)\b`, far: toItsEnd, codes: []int{exitValid, exitViolated, exitNoVerdict}},
+	{pattern: `--cluster mysql:`, far: notRun, why: "make test installs no MySQL; the tests named TestOnMySQL start it"},
 	{pattern: `^assay run bank --db null://`, far: toItsEnd, codes: []int{exitNoVerdict}},
 	{pattern: `--duration 1m$`, far: untilWork},
 	{pattern: `^assay run bank .*--repeat `, far: untilSecondRun, codes: []int{exitNoVerdict}},

@@ -1,5 +1,5 @@
-// Package mysql drives MariaDB and MySQL, alone or as a Galera cluster, through
-// go-sql-driver/mysql: connections and errors first, then one group of files a
+// Package mysql drives MariaDB and MySQL, alone, as a Galera cluster, as a group or with
+// replicas, through go-sql-driver/mysql: connections and errors first, then one group of files a
 // workload.
 //
 // It must not know how load is made, checked or reported.
@@ -44,6 +44,10 @@ type look struct {
 	// prepared is false if a Galera node is in no component with a quorum, or
 	// still copies its data (wsrep_ready).
 	prepared bool
+	// grouped is true if the server is configured for MySQL's Group Replication, and outside
+	// says then why it is no member that can commit; nil if it is one.
+	grouped bool
+	outside error
 }
 
 // takesWrites is nil if the server does, and else says why not.
@@ -51,6 +55,8 @@ func (l look) takesWrites() error {
 	switch {
 	case l.galera && !l.prepared:
 		return errors.New("this Galera node is not prepared for use: it has no quorum, or is still joining (wsrep_ready)")
+	case l.outside != nil:
+		return l.outside
 	case l.readOnly:
 		return errors.New("it is read only (read_only)")
 	}
@@ -58,8 +64,10 @@ func (l look) takesWrites() error {
 }
 
 // askLook is one text whose answers readLook reads. A server that is no Galera
-// node answers "OFF", or has no such variable.
-const askLook = `SELECT CONNECTION_ID(), @@global.read_only; SHOW GLOBAL VARIABLES LIKE 'wsrep_on'; SHOW GLOBAL STATUS LIKE 'wsrep_ready'`
+// node answers "OFF", or has no such variable; one without Group Replication has no name of
+// its group.
+const askLook = `SELECT CONNECTION_ID(), @@global.read_only; SHOW GLOBAL VARIABLES LIKE 'wsrep_on'; SHOW GLOBAL STATUS LIKE 'wsrep_ready'; ` +
+	`SHOW GLOBAL VARIABLES LIKE 'group_replication_group_name'`
 
 // lookAround asks the server what it is; it also finds out whether a connection
 // still lives.
@@ -72,6 +80,11 @@ func (c *conn) lookAround(ctx context.Context) (look, error) {
 	if closed := rows.Close(); err == nil {
 		err = closed
 	}
+	if err == nil && l.grouped {
+		var g group
+		g, err = c.askGroup(ctx)
+		l.outside = g.outside()
+	}
 	return l, err
 }
 
@@ -79,17 +92,21 @@ func readLook(rows driver.Rows) (l look, err error) {
 	err = eachRow(rows, func(row []driver.Value) error {
 		return sqldb.ScanRow(format(), row, []any{&l.id, &l.readOnly})
 	})
-	for _, into := range []*bool{&l.galera, &l.prepared} {
+	var galera, prepared, name string
+	for _, into := range []*string{&galera, &prepared, &name} {
 		if err == nil {
 			err = rows.(driver.RowsNextResultSet).NextResultSet()
 		}
 		if err == nil {
 			err = eachRow(rows, func(row []driver.Value) error {
-				*into = len(row) == 2 && sqldb.TextOf(row[1]) == "ON"
+				if len(row) == 2 {
+					*into = sqldb.TextOf(row[1])
+				}
 				return nil
 			})
 		}
 	}
+	l.galera, l.prepared, l.grouped = galera == "ON", prepared == "ON", name != ""
 	return l, err
 }
 
@@ -144,7 +161,7 @@ func (h *host) connectError(ctx context.Context, err error) error {
 		return &store.AuthError{Address: h.name, User: h.settings.user, Reason: h.settings.encryption.refusedUser(answer.Message)}
 	case codeTooManyConnections, codeUserConnections, codeUserLimit:
 		return fmt.Errorf("%s has no connection left; raise max_connections (or the user's limit), or run fewer clients: %w", h.name, answer)
-	case codeServerShutdown:
+	case codeServerShutdown, codeOfflineMode:
 		return &store.UnreachableError{Address: h.name, Err: answer}
 	case codeNoSuchLevel:
 		return &store.OptionError{Option: "isolation level", Value: strings.ToLower(h.settings.isolation), Want: "one that the server has: " + answer.Message}

@@ -132,6 +132,7 @@ var described = []string{
 	"tidb_constraint_check_in_place_pessimistic", "tidb_enable_check_constraint",
 	"rpl_semi_sync_master_enabled", "rpl_semi_sync_master_wait_point", "rpl_semi_sync_master_timeout",
 	"rpl_semi_sync_source_enabled", "rpl_semi_sync_source_wait_point", "rpl_semi_sync_source_timeout", "rpl_semi_sync_source_wait_for_replica_count",
+	"group_replication_consistency", "group_replication_member_expel_timeout", "group_replication_unreachable_majority_timeout",
 }
 
 // lockWait is how long a statement waits for a lock of a row.
@@ -160,6 +161,8 @@ func isOff(name string, values map[string]string, l look) bool {
 	switch {
 	case strings.HasPrefix(name, "wsrep_"):
 		return !l.galera
+	case strings.HasPrefix(name, "group_replication_"):
+		return !l.grouped
 	case strings.HasPrefix(name, "rpl_semi_sync_") && !strings.HasSuffix(name, "_enabled"):
 		return values["rpl_semi_sync_master_enabled"] != "ON" && values["rpl_semi_sync_source_enabled"] != "ON"
 	}
@@ -254,7 +257,8 @@ func (p *schema) Describe(ctx context.Context) (store.Product, error) {
 // size is how many servers hold the same, as far as the one that was asked tells, with what
 // it tells of them.
 func (p *schema) size(ctx context.Context, c *conn, add func(name, value string)) (int, error) {
-	if c.look.galera {
+	switch {
+	case c.look.galera:
 		status, err := c.pairs(ctx, `SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'`)
 		if err != nil {
 			return 0, err
@@ -268,6 +272,12 @@ func (p *schema) size(ctx context.Context, c *conn, add func(name, value string)
 		}
 		add("wsrep_cluster_size", strconv.Itoa(size))
 		return size, nil
+	case c.look.grouped:
+		g, err := c.askGroup(ctx)
+		if err == nil && g.state != "" {
+			add(store.SettingGroupSize, strconv.Itoa(g.size))
+		}
+		return max(g.size, 1), err
 	}
 	status, err := c.pairs(ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('`+strings.Join(confirming(), "', '")+`')`)
 	if err != nil {

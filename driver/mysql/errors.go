@@ -54,6 +54,7 @@ const (
 	codeConnectionKilled      = 1927 // MariaDB
 	codeStatementTimeout      = 1969 // MariaDB, max_statement_time
 	codeQueryTimeout          = 3024 // MySQL, max_execution_time
+	codeOfflineMode           = 3032 // ER_SERVER_OFFLINE_MODE: a member that left its group
 	codeSecureTransport       = 3159 // ER_SECURE_TRANSPORT_REQUIRED
 	codeRolledBackAtCommit    = 3101 // MySQL's group replication
 	codeCheckViolatedMySQL    = 3819
@@ -124,7 +125,8 @@ const (
 // is not there or not for this user, 1054 and 1064 for a text that names no column of a
 // table or is no statement.
 //
-// Never a proof, wherever it comes: 1053 and 1927 (shutdown, killed) and the
+// Never a proof, wherever it comes: 1053 and 1927 (shutdown, killed), 3032 (a member of a group
+// that was left out of it ends its sessions; group_replication_exit_state_action) and the
 // numbers from 2000 to 2999, which a proxy sends also when it lost a server that
 // had the whole text; 1105, which is everything; whatever the client itself
 // reports after it has sent something. What it knows not to have been sent
@@ -163,6 +165,7 @@ func errorTable() *sqldb.ErrorTable[uint16] {
 			{Codes: []uint16{codeQueryInterrupted, codeStatementTimeout, codeQueryTimeout}, Class: store.ClassTimeout},
 			{Codes: []uint16{codeClientInteractionTime}, Class: store.ClassTimeout, Proves: sqldb.ProvesNothing},
 			{Codes: []uint16{codeServerShutdown}, Class: store.ClassShutdown, Proves: sqldb.ProvesNothing, Lasting: true},
+			{Codes: []uint16{codeOfflineMode}, Class: store.ClassShutdown, Proves: sqldb.ProvesNothing, Lasting: true},
 			{Codes: []uint16{codeConnectionKilled}, Class: store.ClassShutdown, Proves: sqldb.ProvesNothing},
 			{Codes: []uint16{codeErrorDuringCommit}, Class: classDuringCommit, Proves: sqldb.ProvesNothing},
 			{Codes: []uint16{codeUnknownError}, Proves: sqldb.ProvesNothing},

@@ -42,6 +42,7 @@ func TestWhatAnErrorProves(t *testing.T) {
 		{&library.MySQLError{Number: 1317}, [4]history.Outcome{f, f, u, u}, store.ClassTimeout},
 		{&library.MySQLError{Number: 1180}, [4]history.Outcome{u, f, u, u}, classDuringCommit},
 		{&library.MySQLError{Number: 1053}, [4]history.Outcome{u, f, u, u}, store.ClassShutdown},
+		{&library.MySQLError{Number: 3032}, [4]history.Outcome{u, f, u, u}, store.ClassShutdown},
 		{&library.MySQLError{Number: 1927}, [4]history.Outcome{u, f, u, u}, store.ClassShutdown},
 		{&library.MySQLError{Number: 1105}, [4]history.Outcome{u, f, u, u}, store.ClassOther},
 		{&library.MySQLError{Number: 2013}, [4]history.Outcome{u, f, u, u}, store.ClassLost},

@@ -81,7 +81,7 @@ func (p *schema) elsewhere(ctx context.Context, not *host, statements []sqldb.St
 		if err != nil {
 			continue
 		}
-		if c.look.galera && !c.look.prepared {
+		if c.look.galera && !c.look.prepared || c.look.outside != nil {
 			c.HangUp()
 			continue
 		}

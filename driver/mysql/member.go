@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"assay/driver/sqldb"
+	"assay/store"
 )
 
 // kind is how servers hold the same.
@@ -17,6 +18,7 @@ type kind string
 const (
 	kindAlone  kind = ""
 	kindGalera kind = "node of the Galera cluster"
+	kindGroup  kind = "member of the group"
 	// kindBinlog: replicas follow a primary by its binary log.
 	kindBinlog kind = "replica of the server"
 )
@@ -30,20 +32,32 @@ type member struct {
 	// one that will by itself.
 	apart    error
 	catching bool
-	// committed counts what it has committed, in the order that is the same for all.
+	// committed counts what it has committed, in the order that is the same for all;
+	// gtids is that as MySQL's set of transactions instead.
 	committed int64
+	gtids     string
 }
 
 // lost reports whether the server is apart, and will not come back by itself.
 func (m member) lost() bool { return m.apart != nil && !m.catching }
+
+// String is what it has committed.
+func (m member) String() string {
+	if m.gtids != "" {
+		return strings.Join(strings.Fields(m.gtids), "")
+	}
+	return strconv.FormatInt(m.committed, 10)
+}
 
 // askMember asks a server what it is to others.
 func (p *schema) askMember(ctx context.Context, c *conn) (member, error) {
 	switch {
 	case c.look.galera:
 		return c.askGalera(ctx)
-	case len(p.hosts) > 1 && p.server.mariadb:
-		return c.askBinlog(ctx)
+	case c.look.grouped:
+		return c.askGroupMember(ctx)
+	case len(p.hosts) > 1:
+		return c.askBinlog(ctx, p.server.mariadb)
 	}
 	return member{}, nil
 }
@@ -69,28 +83,50 @@ func (c *conn) askGalera(ctx context.Context) (m member, err error) {
 	return m, nil
 }
 
-// askBinlog follows MariaDB's documentation, "SHOW REPLICA STATUS" and "Global Transaction ID". A
-// server that follows nobody may be the primary. One that does not tell this user whether it
-// follows another, or has not exactly one domain of global transaction ids, counts as alone.
-func (c *conn) askBinlog(ctx context.Context) (m member, err error) {
-	status, err := c.named(ctx, `SHOW SLAVE STATUS`)
+// askGroupMember follows the MySQL manual, "The replication_group_members Table".
+func (c *conn) askGroupMember(ctx context.Context) (m member, err error) {
+	g, err := c.askGroup(ctx)
+	if err != nil || g.state == "" {
+		return m, err
+	}
+	m = member{kind: kindGroup, apart: g.outside()}
+	err = sqldb.One(ctx, c, `SELECT @@global.server_uuid, @@global.group_replication_group_name, @@global.gtid_executed`, nil,
+		&m.identity, &m.history, &m.gtids)
+	return m, err
+}
+
+// askBinlog follows the MySQL manual, "SHOW REPLICA STATUS Statement", and MariaDB's documentation,
+// "SHOW REPLICA STATUS" and "Global Transaction ID". A server that follows nobody may be the primary.
+// One that does not tell this user whether it follows another, or has no global transaction ids
+// or, of MariaDB's, several domains of them, counts as alone.
+func (c *conn) askBinlog(ctx context.Context, mariadb bool) (m member, err error) {
+	show, uuid, executed := `SHOW REPLICA STATUS`, `@@global.server_uuid`, `@@global.gtid_executed`
+	source, receives, applies := "Source_UUID", "Replica_IO_Running", "Replica_SQL_Running"
+	if mariadb {
+		show, uuid, executed = `SHOW SLAVE STATUS`, `CAST(@@global.server_id AS CHAR)`, `@@global.gtid_current_pos`
+		source, receives, applies = "Master_Server_Id", "Slave_IO_Running", "Slave_SQL_Running"
+	}
+	status, err := c.named(ctx, show)
 	if err != nil {
-		if hasCode(err, codePrivilege) {
+		if hasCode(err, codePrivilege, codeParseError) { // an old MySQL has another word
 			err = nil
 		}
 		return member{}, err
 	}
 	var at string
-	err = sqldb.One(ctx, c, `SELECT CAST(@@global.server_id AS CHAR), @@global.gtid_current_pos`, nil, &m.identity, &at)
-	if err != nil || at == "" {
+	if err := sqldb.One(ctx, c, `SELECT `+uuid+`, `+executed, nil, &m.identity, &at); err != nil || at == "" {
 		return member{}, err
 	}
 	m.kind, m.history = kindBinlog, m.identity
 	if status != nil {
-		m.history = status["Master_Server_Id"]
-		if receives, applies := status["Slave_IO_Running"], status["Slave_SQL_Running"]; receives != "Yes" || applies != "Yes" {
-			m.apart = fmt.Errorf("it has stopped receiving (%s) or applying (%s)", receives, applies)
+		m.history = status[source]
+		if status[receives] != "Yes" || status[applies] != "Yes" {
+			m.apart = fmt.Errorf("it has stopped receiving (%s) or applying (%s)", status[receives], status[applies])
 		}
+	}
+	if !mariadb {
+		m.gtids = at
+		return m, nil
 	}
 	parts := strings.Split(at, "-") // domain, server, sequence number
 	if m.committed, err = strconv.ParseInt(parts[len(parts)-1], 10, 64); err != nil || strings.Contains(at, ",") {
@@ -114,8 +150,8 @@ func (c *conn) named(ctx context.Context, query string) (row map[string]string, 
 	return row, err
 }
 
-// reached is nil if the server has committed what goal has.
-func (m member) reached(goal member) error {
+// reached is nil if the server, which is m, has committed what goal has.
+func (m member) reached(ctx context.Context, c *conn, goal member) error {
 	switch {
 	case m.kind != goal.kind || m.history != goal.history:
 		return fmt.Errorf("it is no %s that the run used", goal.kind)
@@ -123,6 +159,13 @@ func (m member) reached(goal member) error {
 		return m.apart
 	case m.committed < goal.committed:
 		return fmt.Errorf("it has committed up to %d of %d", m.committed, goal.committed)
+	case goal.gtids == "":
+		return nil
 	}
-	return nil
+	var all bool
+	err := sqldb.One(ctx, c, `SELECT GTID_SUBSET($1, @@global.gtid_executed)`, []store.Value{store.OfText(goal.gtids)}, &all)
+	if err == nil && !all {
+		err = errors.New("it has not committed all that the primary has")
+	}
+	return err
 }

@@ -13,10 +13,10 @@ import (
 
 var _ store.Replicated = (*schema)(nil)
 
-// Replicas implements store.Replicated. The members of a Galera cluster are known by the
-// addresses at which they talk to one another, and so are MariaDB's replicas that follow a
-// primary; so replicas are the hosts of the address that belong to the installation. Of Galera's
-// the one that sessions go to first is called primary, though all take writes.
+// Replicas implements store.Replicated. The members of a Galera cluster or of a group are known
+// by the addresses at which they talk to one another, and so are replicas that follow a primary;
+// so replicas are the hosts of the address that belong to the installation. Of Galera's the one
+// that sessions go to first is called primary, though all take writes.
 func (p *schema) Replicas(ctx context.Context) ([]store.Replica, map[string]error, error) {
 	first, name, err := p.goal(ctx)
 	if err != nil {
@@ -89,13 +89,17 @@ func (p *schema) goal(ctx context.Context) (m member, name string, err error) {
 
 // catchUp waits until a host has committed as much as goal.
 func (p *schema) catchUp(ctx context.Context, h *host, goal member) error {
-	doing := fmt.Sprintf("mysql: wait for %s to commit up to %d", h.name, goal.committed)
+	doing := fmt.Sprintf("mysql: wait for %s to commit up to %s", h.name, goal)
 	return replicas.CatchUp(ctx, doing, func(ctx context.Context) (final bool, err error) {
-		m, err := p.askHost(ctx, h)
-		if err == nil {
-			err = m.reached(goal)
-		}
-		return false, err
+		bounded, cancel := context.WithTimeout(ctx, p.connectTimeout)
+		defer cancel()
+		return false, h.pool.Use(bounded, func(c *conn) error {
+			m, err := p.askMember(bounded, c)
+			if err == nil {
+				err = m.reached(bounded, c, goal)
+			}
+			return err
+		})
 	})
 }
 
@@ -104,8 +108,8 @@ const everywhereBound = 30 * time.Second
 
 // Replicate implements sqldb.Server: it returns when every node of the address's
 // Galera cluster that can be reached has committed what is committed until now, so
-// that a session that begins at another node finds it. Sessions with replicas are all
-// with the primary.
+// that a session that begins at another node finds it. Sessions of a group, or with replicas, are
+// all with the primary.
 func (p *schema) Replicate(ctx context.Context) error {
 	if !p.server.galera || len(p.hosts) < 2 {
 		return nil

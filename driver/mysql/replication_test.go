@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/cluster/mariadb"
+	"assay/cluster/mysql"
 	process "assay/cluster/server"
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
@@ -33,21 +34,65 @@ func whole(s servers) store.Target {
 	return store.Target{Address: s.Address(), ConnectTimeout: 2 * time.Second}
 }
 
+// TestOnMySQL does on one server of MySQL's what the others of this package do on MariaDB; `make
+// mysql` runs it.
+func TestOnMySQL(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	one, err := mysql.Start(ctx, mysql.Options{Password: secret})
+	expect.NoError(t, err)
+	expect.AtEnd(t, one.Close)
+	to := target(atHosts(one.Node(0).Address()))
+	drivertest.RunOutcomes(t, drivertest.Store{Open: Open, Lacks: sqldb.Lacks(), Target: to, Secret: secret})
+	drivertest.ShortRuns(t, to, supports()...)
+	for _, level := range []string{"read uncommitted", "read committed", "serializable"} {
+		t.Run(level, func(t *testing.T) {
+			at := to
+			at.Isolation = level
+			drivertest.RunOutcomes(t, drivertest.Store{Open: Open, Lacks: sqldb.Lacks(), Target: at, Secret: secret})
+		})
+	}
+}
+
 // TestPrimariesAndReplicas holds for each way in which several servers have one primary: what is
 // promised, that the replicas are found and hold the same, and that sessions go to the next
 // primary.
 func TestPrimariesAndReplicas(t *testing.T) {
-	for name, c := range map[string]struct {
-		start    func(context.Context) (servers, error)
-		failover time.Duration // what may be lost then
-	}{
+	testPrimaries(t, map[string]primaries{
 		"semisync": {func(ctx context.Context) (servers, error) {
 			return mariadb.StartSet(ctx, mariadb.Options{Nodes: 3, Password: secret, Replication: mariadb.Semisync})
 		}, 0},
 		"async": {func(ctx context.Context) (servers, error) {
 			return mariadb.StartSet(ctx, mariadb.Options{Nodes: 2, Password: secret, Replication: mariadb.Asynchronous})
 		}, durability.Unbounded},
-	} {
+	})
+}
+
+// TestOnMySQLPrimariesAndReplicas is the same of MySQL's ways; `make mysql` runs it.
+func TestOnMySQLPrimariesAndReplicas(t *testing.T) {
+	expel := time.Duration(0)
+	testPrimaries(t, map[string]primaries{
+		"group": {func(ctx context.Context) (servers, error) {
+			return mysql.Start(ctx, mysql.Options{Nodes: 3, Password: secret, Expel: &expel})
+		}, 0},
+		"semisync": {func(ctx context.Context) (servers, error) {
+			return mysql.StartSet(ctx, mysql.Options{Nodes: 3, Password: secret, Replication: mysql.Semisync})
+		}, 0},
+		"async": {func(ctx context.Context) (servers, error) {
+			return mysql.StartSet(ctx, mysql.Options{Nodes: 2, Password: secret, Replication: mysql.Asynchronous})
+		}, durability.Unbounded},
+	})
+}
+
+// primaries are servers of which one takes writes.
+type primaries struct {
+	start    func(context.Context) (servers, error)
+	failover time.Duration // what may be lost then
+}
+
+func testPrimaries(t *testing.T, kinds map[string]primaries) {
+	t.Helper()
+	for name, c := range kinds {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()

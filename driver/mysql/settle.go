@@ -15,7 +15,7 @@ import (
 // A session is known by the name that it has since its beginning, or by that of a lock
 // that it holds, with the number of its own connection, so that nobody else's is ended. A host that cannot be
 // reached has no session if nothing listens there, or if it is no part of the
-// Galera cluster that others see: then nothing of it can be committed any more.
+// Galera cluster or the group that others see: then nothing of it can be committed any more.
 func (p *schema) Settle(ctx context.Context) error {
 	hosts, _ := replicas.AskAll(ctx, p.hosts, func(ctx context.Context, h *host) (settled, error) { return p.settleHost(ctx, h), nil })
 	if ctx.Err() == nil && outvoted(hosts) {
@@ -35,13 +35,14 @@ type settled struct {
 	err error // nil: no session is left
 	// away is true if the host could not be asked.
 	away bool
-	// member tells a Galera node with a quorum from others; size is its cluster's.
+	// member tells a Galera node with a quorum, or a member of a group with a majority, from
+	// others; size is its cluster's.
 	member string
 	size   int
 }
 
 // outvoted reports whether all hosts that can be asked are settled, and are a
-// whole Galera cluster among themselves.
+// whole Galera cluster, or a whole group, among themselves.
 func outvoted(hosts []settled) bool {
 	members := make(map[string]bool)
 	size := 0
@@ -62,15 +63,25 @@ func (p *schema) settleHost(ctx context.Context, h *host) (s settled) {
 	s.away = true
 	s.err = h.pool.Use(ctx, func(c *conn) error {
 		s.away = false
-		if err := p.SettleOn(ctx, c, h.name); err != nil || !c.look.galera {
+		if err := p.SettleOn(ctx, c, h.name); err != nil {
 			return err
 		}
-		status, err := c.pairs(ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_gcomm_uuid', 'wsrep_cluster_size', 'wsrep_cluster_status')`)
-		if err == nil && status["wsrep_cluster_status"] == "Primary" {
-			s.member = status["wsrep_gcomm_uuid"]
-			s.size, _ = strconv.Atoi(status["wsrep_cluster_size"])
+		switch {
+		case c.look.galera:
+			status, err := c.pairs(ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_gcomm_uuid', 'wsrep_cluster_size', 'wsrep_cluster_status')`)
+			if err == nil && status["wsrep_cluster_status"] == "Primary" {
+				s.member = status["wsrep_gcomm_uuid"]
+				s.size, _ = strconv.Atoi(status["wsrep_cluster_size"])
+			}
+			return err
+		case c.look.grouped:
+			g, err := c.askGroup(ctx)
+			if err == nil && g.state == "ONLINE" && g.majority() {
+				s.member, s.size = h.name, g.size
+			}
+			return err
 		}
-		return err
+		return nil
 	})
 	if s.away && (errors.Is(s.err, syscall.ECONNREFUSED) || networkOf(h.name) == "unix" && errors.Is(s.err, syscall.ENOENT)) {
 		s.err = nil // nobody listens: the server is gone, and its sessions with it

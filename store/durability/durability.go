@@ -239,7 +239,7 @@ func postgres(s settings) Guarantee {
 
 // mysql follows the manuals of MariaDB ("InnoDB System Variables",
 // innodb_flush_log_at_trx_commit; "Binary Log", sync_binlog; "Galera Cluster") and of
-// MySQL (the same names).
+// MySQL (the same names; "Group Replication").
 func mysql(s settings) Guarantee {
 	const manual = `MariaDB documentation, "InnoDB System Variables"; MySQL manual, "InnoDB Startup Options and System Variables"`
 	const flushLog, rocksLog = "innodb_flush_log_at_trx_commit", "rocksdb_flush_log_at_trx_commit"
@@ -267,6 +267,11 @@ func mysql(s settings) Guarantee {
 	if s.count("wsrep_cluster_size") > 1 { // a commit returns once every node has the write set
 		return Guarantee{Class: Majority, AllNodes: g.AllNodes, AllKilled: g.Killed, Source: g.Source + ", " + s.source("wsrep_cluster_size"),
 			Manual: manual + `; Galera documentation, "Certification-Based Replication"`}
+	}
+	// "For a transaction to commit, the majority of the group have to agree".
+	if s.count(store.SettingGroupSize) > 2 {
+		return Guarantee{Class: Majority, AllNodes: g.AllNodes, AllKilled: g.Killed, Source: g.Source + ", " + s.source(store.SettingGroupSize),
+			Manual: manual + `; MySQL manual, "Group Replication"`}
 	}
 	switch semisync := s.lossless(); {
 	case semisync != "":

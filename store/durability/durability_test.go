@@ -25,6 +25,8 @@ func TestClasses(t *testing.T) {
 		{"MySQL", []Setting{{"innodb_flush_log_at_trx_commit", "0"}, {"innodb_flush_log_at_timeout", "2"}}, "none", 2 * time.Second, 2 * time.Second},
 		{"MariaDB", []Setting{{"innodb_flush_log_at_trx_commit", "1"}, {"log_bin", "ON"}, {"sync_binlog", "0"}}, "process crash", Unbounded, Unbounded},
 		{"MariaDB", []Setting{{"innodb_flush_log_at_trx_commit", "2"}, {"wsrep_cluster_size", "3"}}, "majority", 0, time.Second},
+		{"MySQL", []Setting{{"innodb_flush_log_at_trx_commit", "2"}, {"members of the group", "3"}}, "majority", 0, time.Second},
+		{"MySQL", []Setting{{"innodb_flush_log_at_trx_commit", "1"}, {"members of the group", "2"}}, "system crash", 0, 0},
 		{"MariaDB", []Setting{{"rocksdb_flush_log_at_trx_commit", "2"}}, "system crash with loss of up to 1000 ms", time.Second, time.Second},
 		{"MongoDB", []Setting{{"write concern", "majority"}, {"majority waits for the journal", "true"}, {"data nodes", "3"}}, "majority", 0, 0},
 		{"MongoDB", []Setting{{"write concern", "majority"}, {"majority waits for the journal", "false"}, {"data nodes", "3"}}, "majority", 0, 100 * time.Millisecond},

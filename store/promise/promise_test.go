@@ -128,6 +128,12 @@ func TestRules(t *testing.T) {
 		{"semi-synchronous, lost by a failover after a kill", replicated(Events{Killed: true, Failover: true}, semisync...), Durability, yes},
 		{"semi-synchronous, lost by a failover of what was cut off", replicated(failedOver, semisync...), Durability, may},
 		{"semi-synchronous, lost without a failover", replicated(divided, semisync...), Durability, yes},
+		{"a group, lost by a failover", replicated(failedOver, "members of the group", "3"), Durability, yes},
+		{"a group, most of it killed", replicated(Events{Killed: true, MostKilled: true}, "members of the group", "3"), Durability, yes},
+		{"a group in memory, one node killed", replicated(killed, "members of the group", "3", "innodb_flush_log_at_trx_commit", "0"), Durability, yes},
+		{"a group in memory, most of it killed", replicated(Events{Killed: true, MostKilled: true}, "members of the group", "3", "innodb_flush_log_at_trx_commit", "0"), Durability, may},
+		{"a group, an old read of a member cut off", replicated(divided, "members of the group", "3", "group_replication_consistency", "EVENTUAL"), Recency, no},
+		{"a group that waits before it reads", replicated(divided, "members of the group", "3", "group_replication_consistency", "BEFORE"), Recency, yes},
 
 		{"Cassandra, one and one of three", cassandra("one", "one", Events{}), Recency, no},
 		{"Cassandra, quorums", cassandra("quorum", "quorum", Events{}), Recency, yes},

@@ -91,12 +91,15 @@ func mongoRules() []rule {
 func sqlRules() []rule {
 	const galera = `Galera Cluster documentation, "wsrep_sync_wait" (a node may answer before it has applied what others have committed)`
 	const semisync = `MySQL manual, "Semisynchronous Replication" (if the timeout occurs without any replica having acknowledged the transaction, the source reverts to asynchronous replication)`
+	const consistency = `MySQL manual, "Transaction Consistency Guarantees" (a member that was cut off or has not applied its backlog may answer with what is old)`
 	mysql := []string{"MariaDB", "MySQL"}
 	return []rule{
 		{mysql, afterLoss(), []condition{is("rpl_semi_sync_source_enabled", "on")}, severalNodes | failover | divided, true,
 			"rpl_semi_sync_source_timeout={rpl_semi_sync_source_timeout} ms, after which commits wait for no replica, and nodes that were cut off", semisync},
 		{mysql, afterLoss(), []condition{is("rpl_semi_sync_master_enabled", "on")}, severalNodes | failover | divided, true,
 			"rpl_semi_sync_master_timeout={rpl_semi_sync_master_timeout} ms, after which commits wait for no replica, and nodes that were cut off", semisync},
+		{mysql, []Property{Recency}, []condition{is("members of the group"), isNot("group_replication_consistency", "before", "before_and_after")}, severalNodes | divided, false,
+			"group_replication_consistency={group_replication_consistency}", consistency},
 		{mysql, []Property{Recency}, []condition{is("wsrep_cluster_size"), is("wsrep_sync_wait", "0", "2", "4", "6", "8", "10", "12", "14"), isNot("audits", "wsrep_sync_wait=1")},
 			severalNodes, false, "wsrep_sync_wait={wsrep_sync_wait}", galera},
 		{[]string{"PostgreSQL"}, []Property{Recency}, []condition{is(settingReads), isNot(settingReads, "the primary")}, severalNodes, false,

@@ -1,0 +1,272 @@
+// Package mysql runs MySQL as local processes: single servers, groups that replicate among
+// themselves with one primary (Group Replication), and sets of a primary with replicas, which
+// package binlog leads.
+package mysql
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/cluster/binlog"
+	"assay/cluster/machine"
+	"assay/cluster/server"
+)
+
+// Replication is how several servers hold the same.
+type Replication int
+
+const (
+	// Group is Group Replication in single-primary mode: the members elect the primary, and
+	// a commit waits until a majority has agreed to it.
+	Group Replication = iota
+	// Semisync has a primary whose commits wait for one replica (see binlog.Set).
+	Semisync
+	// Asynchronous has a primary whose commits wait for nobody.
+	Asynchronous
+)
+
+// Options says how to run MySQL. The zero value gives one node with InnoDB and MySQL's own
+// defaults, by which each commit is on the disk before it is answered, in a temporary folder.
+type Options struct {
+	// Programs is the folder that holds mysqld; empty means wherever server.Program.Find
+	// finds it.
+	Programs string
+	// Nodes is how many nodes there are; 0 means 1, and 9 is the most.
+	Nodes int
+	// Replication is how several nodes hold the same.
+	Replication Replication
+	// Dir is the private folder of all nodes, new or empty; empty means a temporary one.
+	// Close removes it.
+	Dir string
+	// LogDir is the folder of the logs mysql-0.log, mysql-1.log and so on; empty means Dir.
+	// If it is given it must exist, and Close leaves it.
+	LogDir string
+	// Machines are where the nodes live; nil means that all are on 127.0.0.1. A machine
+	// with an address of its own has the usual ports.
+	Machines []*machine.Machine
+	// Password is the password of the user "assay", who may do everything; empty means a
+	// random one. Nobody else can log in.
+	Password string
+	// CacheSize is InnoDB's buffer pool on each node, in bytes; 0 means 128 MiB, InnoDB's
+	// default.
+	CacheSize int64
+	// Expel is for how long a member of a group that is suspected to have failed is waited
+	// for (group_replication_member_expel_timeout, in whole seconds), in addition to the
+	// five seconds of silence after which it is suspected; nil means MySQL's own, 5 s. MySQL
+	// looks at a suspicion when it arises, and then each 15 s: of 1 to 14 s it makes 16.
+	Expel *time.Duration
+	// FailoverAfter is as in binlog.Options, for replication other than Group.
+	FailoverAfter time.Duration
+	// Settings are server settings as name=value, after ours and so stronger than these.
+	// They are visible in the machine's process list.
+	Settings []string
+	// Announce is called with what is done here by itself, such as a promotion. It must not
+	// block; nil means nobody wants to know.
+	Announce func(text string)
+}
+
+// MinPoolSize is the least that InnoDB takes for its buffer pool, in bytes.
+const MinPoolSize = 8 << 20
+
+const (
+	maxNodes        = 9
+	userName        = "assay"
+	defaultPoolSize = 128 << 20
+	usualPort       = 3306
+	usualGroupPort  = 33061
+	stopBound       = 60 * time.Second
+	// askBound is how long a node that serves may take for a small question.
+	askBound = time.Second
+)
+
+// Cluster is one server, or a group on this machine. Nodes are counted from 0. Its methods are
+// safe for concurrent use.
+type Cluster struct {
+	options Options
+	program string
+	login   binlog.Login
+	nodes   []*member
+	ports   server.Ports
+
+	alive    context.Context // ends with Close
+	end      context.CancelFunc
+	routines sync.WaitGroup
+	closing  sync.Once
+	closed   error
+	announce func(text string) // nobody is told before all nodes are in step
+	told     string            // by announceOnce; of tend alone
+}
+
+// member is one server. group is its port for the others of a group, and id its server_id, which
+// changes only while the node is started.
+type member struct {
+	*server.Node
+	group   int
+	id      int
+	joining sync.Mutex // held by who has it join, or look after itself
+}
+
+func mysqld() server.Program {
+	return server.Program{
+		Name: "mysqld",
+		Folders: []string{"/usr/sbin", "/usr/libexec", "/usr/local/mysql/bin", "/opt/mysql*/bin",
+			"/opt/homebrew/opt/mysql*/bin", "/usr/local/opt/mysql*/bin"},
+		// MariaDB has a link of this name to its own server.
+		Is:  func(path string) bool { return filepath.Base(path) == "mysqld" },
+		Get: "install MySQL (scripts/install-servers.sh mysql)",
+	}
+}
+
+// Start makes new databases and starts servers on them, which take writes when Start returns. They
+// listen on 127.0.0.1, or their machine's address; their Unix sockets are in their
+// private folders. A missing program is a *server.MissingError. It is for a single server or a
+// group; see StartSet.
+func Start(ctx context.Context, o Options) (*Cluster, error) {
+	m, err := prepare(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.startAll(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("start MySQL: %w", err), m.Close())
+	}
+	return m, nil
+}
+
+// StartSet starts a primary with replicas, which are led by what it returns.
+func StartSet(ctx context.Context, o Options) (*binlog.Set, error) {
+	if o.Replication == Group {
+		return nil, errors.New("start MySQL with replicas: a group leads itself")
+	}
+	m, err := prepare(o)
+	if err != nil {
+		return nil, err
+	}
+	set, err := binlog.Start(ctx, binlog.Options{
+		Nodes: m.Nodes(), Dialect: binlog.MySQL(), Login: m.login, Semisync: o.Replication == Semisync,
+		FailoverAfter: o.FailoverAfter, Dir: m.options.Dir, Announce: o.Announce,
+		Start: func(ctx context.Context, i int, b binlog.Beginning) error {
+			m.nodes[i].id = b.ID
+			return m.start(ctx, m.nodes[i], b.Env)
+		},
+		Empty: func(i int) error { return m.nodes[i].empty() },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start MySQL with replicas: %w", err)
+	}
+	return set, nil
+}
+
+// prepare finds the program, gives out the ports and makes the folders.
+func prepare(o Options) (*Cluster, error) {
+	program, err := mysqld().Find(o.Programs)
+	if err != nil {
+		return nil, err
+	}
+	m := &Cluster{options: o, program: program, announce: func(string) {}}
+	if err := m.fillIn(); err != nil {
+		return nil, fmt.Errorf("start MySQL: %w", err)
+	}
+	m.alive, m.end = context.WithCancel(context.Background())
+	return m, nil
+}
+
+func (m *Cluster) fillIn() (err error) {
+	o := &m.options
+	o.Nodes = cmp.Or(o.Nodes, 1)
+	o.CacheSize = cmp.Or(o.CacheSize, defaultPoolSize)
+	o.Password = cmp.Or(o.Password, rand.Text())
+	m.login = binlog.Login{User: userName, Password: o.Password}
+	switch {
+	case o.Nodes < 1 || o.Nodes > maxNodes:
+		return fmt.Errorf("%d nodes: want 1 to %d", o.Nodes, maxNodes)
+	case o.CacheSize < MinPoolSize:
+		return fmt.Errorf("a cache of %d bytes: want at least %d", o.CacheSize, MinPoolSize)
+	case strings.ContainsAny(o.Password, "\x00\n\r"):
+		return errors.New("a password of more than one line")
+	}
+	if o.Dir, err = server.PrivateDir(o.Dir, nil); err != nil {
+		return err
+	}
+	o.LogDir = cmp.Or(o.LogDir, o.Dir)
+	for i := range o.Nodes {
+		if err := m.makeNode(i, server.MachineAt(o.Machines, i)); err != nil {
+			return errors.Join(err, os.RemoveAll(o.Dir))
+		}
+	}
+	return nil
+}
+
+// makeNode gives a node its ports and folders; at is nil for here.
+func (m *Cluster) makeNode(i int, at *machine.Machine) (err error) {
+	n := &member{id: i + 1, Node: &server.Node{Number: i, Machine: at, IsError: isError,
+		Dir: server.FolderOn(at, filepath.Join(m.options.Dir, "node-"+strconv.Itoa(i))),
+		Log: filepath.Join(m.options.LogDir, fmt.Sprintf("mysql-%d.log", i)),
+	}}
+	if n.Host, n.Port, err = m.ports.For(at, usualPort); err != nil {
+		return err
+	}
+	if _, n.group, err = m.ports.For(at, usualGroupPort); err != nil {
+		return err
+	}
+	n.Name = fmt.Sprintf("mysqld %d on port %d", i, n.Port)
+	for _, dir := range []string{n.Dir, n.temporary()} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	m.nodes = append(m.nodes, n)
+	return nil
+}
+
+// isError finds errors in a log: a server that gives up logs how it shuts down after them.
+func isError(line string) bool { return strings.Contains(line, "[ERROR]") }
+
+func (n *member) data() string      { return filepath.Join(n.Dir, "data") }
+func (n *member) temporary() string { return filepath.Join(n.Dir, "tmp") }
+
+// empty takes all data of a node that has ended.
+func (n *member) empty() error { return os.RemoveAll(n.data()) }
+
+// Nodes are all nodes.
+func (m *Cluster) Nodes() []*server.Node {
+	var all []*server.Node
+	for _, n := range m.nodes {
+		all = append(all, n.Node)
+	}
+	return all
+}
+
+// grouped reports whether the nodes are a group.
+func (m *Cluster) grouped() bool { return len(m.nodes) > 1 && m.options.Replication == Group }
+
+// Address is the URL of all nodes, with the user and the password.
+func (m *Cluster) Address() string {
+	u := url.URL{Scheme: "mysql", User: url.UserPassword(userName, m.options.Password), Host: server.Hosts(m.Nodes()), Path: "/"}
+	if len(m.nodes) > 1 { // a silent node must not use up the time of a whole call
+		u.RawQuery = "connect_timeout=2"
+	}
+	return u.String()
+}
+
+// Node is node i.
+func (m *Cluster) Node(i int) *server.Node { return m.nodes[i].Node }
+
+// Close kills all nodes, and what they started, and removes their folder.
+func (m *Cluster) Close() error {
+	m.closing.Do(func() {
+		m.end()
+		m.closed = server.Close(m.Nodes(), m.options.Dir) // before the routines, which may wait for an answer
+		m.routines.Wait()
+	})
+	return m.closed
+}

@@ -1,0 +1,270 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/cluster/binlog"
+	"assay/cluster/server"
+)
+
+// groupName tells a group from others (group_replication_group_name); each of ours is in
+// a network or on ports of its own.
+const groupName = "a55a7000-0000-4000-8000-000000000001"
+
+// groupArguments make a node fit to be a member (MySQL manual, "Configuring an Instance for Group
+// Replication"). It joins when it is told to, and is let in by its address, since those of our
+// own networks are not among those that are by default (group_replication_ip_allowlist).
+func (m *Cluster) groupArguments(node *member) []string {
+	var seeds, hosts []string
+	for _, n := range m.nodes {
+		seeds = append(seeds, net.JoinHostPort(n.Host, strconv.Itoa(n.group)))
+		hosts = append(hosts, n.Host)
+	}
+	args := []string{
+		// Until it is a member nobody may write what the others would not have.
+		"--super-read-only=ON", "--plugin-load-add=group_replication.so", "--loose-group-replication-group-name=" + groupName,
+		"--loose-group-replication-local-address=" + net.JoinHostPort(node.Host, strconv.Itoa(node.group)),
+		"--loose-group-replication-group-seeds=" + strings.Join(seeds, ","),
+		"--loose-group-replication-ip-allowlist=" + strings.Join(hosts, ","),
+		"--loose-group-replication-start-on-boot=OFF", "--loose-group-replication-recovery-get-public-key=ON",
+	}
+	if m.options.Expel != nil {
+		args = append(args, "--loose-group-replication-member-expel-timeout="+strconv.Itoa(int(m.options.Expel.Seconds())))
+	}
+	return args
+}
+
+const (
+	// joinBound is how long a member may take to join, with what it missed.
+	joinBound = 5 * time.Minute
+	// tendEvery is how often the members are looked after.
+	tendEvery = 500 * time.Millisecond
+	// retryAfter is how long to leave a member alone that could not join.
+	retryAfter = 2 * time.Second
+)
+
+// startGroup starts all nodes at the same time, begins the group with the first, and has the
+// others join.
+func (m *Cluster) startGroup(ctx context.Context) error {
+	failures := make([]error, len(m.nodes))
+	var all sync.WaitGroup
+	for i, node := range m.nodes {
+		all.Go(func() { failures[i] = m.start(ctx, node, nil) })
+	}
+	all.Wait()
+	for i, err := range failures {
+		if err == nil {
+			err = m.nodes[i].Adjusted(m.options.Settings)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := m.joinAll(ctx); err != nil {
+		return err
+	}
+	if err := m.Settled(ctx); err != nil {
+		return err
+	}
+	if m.options.Announce != nil {
+		m.announce = m.options.Announce
+	}
+	m.routines.Go(m.tend)
+	return nil
+}
+
+// joinAll has the first node begin the group and the others join it, trying again what did not
+// work.
+func (m *Cluster) joinAll(ctx context.Context) error {
+	for i, node := range m.nodes {
+		err := server.Until(ctx, retryAfter, node.Name+" to join the group", func(ctx context.Context) error {
+			err := m.join(ctx, node, i == 0)
+			if err != nil && !node.Running() {
+				return server.Permanent(fmt.Errorf("%s ended; its log ends with:\n%s", node.Name, node.Tail(10)))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// join has a node that answers become a member, or begin the group (MySQL manual, "Bootstrapping
+// the Group"). One that was left out has ended its sessions and takes none but an
+// administrator's until it is told to (group_replication_exit_state_action).
+func (m *Cluster) join(ctx context.Context, node *member, begin bool) error {
+	first := map[bool]string{false: "OFF", true: "ON"}[begin]
+	err := m.login.InSession(ctx, node.Node, joinBound, func(ctx context.Context, c *sql.Conn) error {
+		err := binlog.Execute(ctx, c, "STOP GROUP_REPLICATION",
+			fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_USER = %s, SOURCE_PASSWORD = %s FOR CHANNEL 'group_replication_recovery'",
+				binlog.Literal(m.login.User), binlog.Literal(m.login.Password)),
+			"SET GLOBAL group_replication_bootstrap_group = "+first, "START GROUP_REPLICATION", "SET GLOBAL offline_mode = OFF")
+		if begin { // whatever came of it, the next start must not begin another group
+			err = errors.Join(err, binlog.Execute(ctx, c, "SET GLOBAL group_replication_bootstrap_group = OFF"))
+		}
+		return err
+	})
+	if err != nil { // a statement that the server does not understand is quoted in its answer
+		return errors.New(strings.ReplaceAll(err.Error(), binlog.Literal(m.login.Password), "..."))
+	}
+	return nil
+}
+
+// view is what a node says of the group (performance_schema.replication_group_members).
+type view struct {
+	state   string // of the node itself; empty if it says nothing
+	primary string // host:port, empty if it knows none
+	size    int    // members
+	reached int    // of these, those that it does not take for unreachable
+}
+
+// took reports whether the node takes part in a group, with a majority or not.
+func (v view) took() bool { return v.state == "ONLINE" || v.state == "RECOVERING" }
+
+func (v view) majority() bool { return v.took() && 2*v.reached > v.size }
+
+// ready is nil if the node is a full member of a group that has a majority.
+func (v view) ready() error {
+	switch {
+	case v.state != "ONLINE":
+		return fmt.Errorf("its state in the group is %q", v.state)
+	case !v.majority():
+		return fmt.Errorf("it reaches %d of %d members", v.reached, v.size)
+	}
+	return nil
+}
+
+// view asks a node.
+func (m *Cluster) view(ctx context.Context, node *member) (v view, err error) {
+	err = m.login.InSession(ctx, node.Node, askBound, func(ctx context.Context, c *sql.Conn) (err error) {
+		v, err = viewOf(ctx, c)
+		return err
+	})
+	return v, err
+}
+
+func viewOf(ctx context.Context, c *sql.Conn) (v view, err error) {
+	rows, err := c.QueryContext(ctx, `SELECT MEMBER_ID = @@global.server_uuid, MEMBER_HOST, MEMBER_PORT, MEMBER_STATE, MEMBER_ROLE
+		FROM performance_schema.replication_group_members WHERE MEMBER_ID <> ''`)
+	if err != nil {
+		return v, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var own bool
+		var host, state, role string
+		var port sql.NullInt64
+		if err := rows.Scan(&own, &host, &port, &state, &role); err != nil {
+			return v, err
+		}
+		v.size++
+		if state != "UNREACHABLE" {
+			v.reached++
+		}
+		if own {
+			v.state = state
+		}
+		if role == "PRIMARY" && state == "ONLINE" {
+			v.primary = net.JoinHostPort(host, strconv.FormatInt(port.Int64, 10))
+		}
+	}
+	return v, rows.Err()
+}
+
+// elected is the primary of whom the members with a majority speak, if it takes writes itself.
+func (m *Cluster) elected(ctx context.Context) (int, error) {
+	views, failures := m.views(ctx)
+	for _, v := range views {
+		if v.ready() != nil || !together(views, len(failures)) {
+			continue
+		}
+		for i, node := range m.nodes {
+			if own, asked := views[i]; asked && node.Address() == v.primary && own.ready() == nil {
+				return i, nil
+			}
+		}
+	}
+	return 0, errors.New("the members know none")
+}
+
+// views asks all nodes that run; failures are of those that did not answer.
+func (m *Cluster) views(ctx context.Context) (views map[int]view, failures map[int]error) {
+	views, failures = make(map[int]view), make(map[int]error)
+	var asking sync.WaitGroup
+	var mu sync.Mutex
+	for i, node := range m.nodes {
+		if !node.Running() {
+			continue
+		}
+		asking.Go(func() {
+			v, err := m.view(ctx, node)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				failures[i] = err
+				return
+			}
+			views[i] = v
+		})
+	}
+	asking.Wait()
+	return views, failures
+}
+
+// inStep says which nodes are not; goal is set once all have answered.
+func (m *Cluster) inStep(ctx context.Context, goal *int64) error {
+	views, failures := m.views(ctx)
+	for i, err := range failures {
+		return fmt.Errorf("%s: %w", m.nodes[i].Name, err)
+	}
+	if len(views) == 0 {
+		return errors.New("no node runs")
+	}
+	most := make(map[int]int64)
+	for i, v := range views {
+		if err := v.ready(); err != nil {
+			return fmt.Errorf("%s: %w", m.nodes[i].Name, err)
+		}
+		if v.size != len(views) {
+			return fmt.Errorf("%s sees a group of %d members, and %d run", m.nodes[i].Name, v.size, len(views))
+		}
+		n, err := m.executed(ctx, m.nodes[i])
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.nodes[i].Name, err)
+		}
+		most[i] = n
+	}
+	if *goal < 0 {
+		for _, n := range most {
+			*goal = max(*goal, n)
+		}
+	}
+	for i, n := range most {
+		if n < *goal {
+			return fmt.Errorf("%s has applied %d transactions of %d", m.nodes[i].Name, n, *goal)
+		}
+	}
+	return nil
+}
+
+// executed is how many transactions a node has in its data.
+func (m *Cluster) executed(ctx context.Context, node *member) (n int64, err error) {
+	err = m.login.InSession(ctx, node.Node, askBound, func(ctx context.Context, c *sql.Conn) error {
+		row, err := binlog.Row(ctx, c, "SELECT @@global.gtid_executed AS executed")
+		if err == nil {
+			n, err = binlog.CountGTIDs(row["executed"])
+		}
+		return err
+	})
+	return n, err
+}
