@@ -89,7 +89,7 @@ func durabilitySettings(product string) []durabilitySetting {
 			all = append(all, durabilitySetting{name: asked, cluster: asked})
 		}
 		return all
-	case "redis":
+	case "redis", "redis-cluster":
 		return []durabilitySetting{{name: "appendfsync=always", cluster: "appendfsync=always"}, {name: "appendfsync=everysec", cluster: "appendfsync=everysec"}, {name: "appendfsync=no", cluster: "appendfsync=no"}}
 	case "cassandra":
 		return []durabilitySetting{{name: "commitlog=batch", cluster: "commitlog=batch"}, {name: "commitlog=periodic", cluster: "commitlog=periodic"}}

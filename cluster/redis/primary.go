@@ -47,13 +47,18 @@ func ask(ctx context.Context, node *server.Node, command string) ([]string, erro
 	return texts, nil
 }
 
-// answer reads one text, or a list of them.
+// answer reads one text, or a list of them. Numbers and short texts are texts here.
 func answer(r *bufio.Reader) ([]string, error) {
 	line, err := r.ReadString('\n')
 	if err != nil {
 		return nil, err
 	}
 	line = strings.TrimSpace(line)
+	for _, short := range []string{"+", ":"} {
+		if text, is := strings.CutPrefix(line, short); is {
+			return []string{text}, nil
+		}
+	}
 	length, isText := strings.CutPrefix(line, "$")
 	count, isList := strings.CutPrefix(line, "*")
 	if isList {
@@ -187,7 +192,12 @@ func (c *Cluster) Primary(ctx context.Context) (number int, err error) {
 }
 
 func (c *Cluster) primary(ctx context.Context) (number int, err error) {
-	if len(c.sentinels) > 0 {
+	switch {
+	case c.options.Sharded:
+		if number, err = c.owner(ctx); err != nil {
+			return 0, err
+		}
+	case len(c.sentinels) > 0:
 		if number, err = c.named(ctx); err != nil {
 			return 0, err
 		}
@@ -203,6 +213,9 @@ func (c *Cluster) primary(ctx context.Context) (number int, err error) {
 // and has all that the primary had when it was first found.
 func (c *Cluster) Settled(ctx context.Context) error {
 	goal := int64(-1)
+	if c.options.Sharded {
+		return server.Until(ctx, lookEvery, "the servers of Redis Cluster", func(ctx context.Context) error { return c.apart(ctx, &goal) })
+	}
 	return server.Until(ctx, lookEvery, "the servers of Redis", func(ctx context.Context) error { return c.behind(ctx, &goal) })
 }
 
@@ -213,16 +226,8 @@ func (c *Cluster) behind(ctx context.Context, goal *int64) error {
 		return err
 	}
 	primary := c.nodes[number]
-	if *goal < 0 {
-		told, err := info(ctx, primary, "replication")
-		if err != nil {
-			return err
-		}
-		offset, err := strconv.ParseInt(told["master_repl_offset"], 10, 64)
-		if err != nil {
-			return err
-		}
-		*goal = offset
+	if err := aim(ctx, primary, goal); err != nil {
+		return err
 	}
 	var late []error
 	for i, node := range c.nodes {
@@ -234,6 +239,22 @@ func (c *Cluster) behind(ctx context.Context, goal *int64) error {
 		}
 	}
 	return errors.Join(late...)
+}
+
+// aim sets goal to what a primary has, unless it is set.
+func aim(ctx context.Context, primary *server.Node, goal *int64) error {
+	if *goal >= 0 {
+		return nil
+	}
+	told, err := info(ctx, primary, "replication")
+	if err != nil {
+		return err
+	}
+	offset, err := strconv.ParseInt(told["master_repl_offset"], 10, 64)
+	if err == nil {
+		*goal = offset
+	}
+	return err
 }
 
 func inStep(ctx context.Context, node, primary *server.Node, goal int64) error {

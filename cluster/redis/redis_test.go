@@ -137,3 +137,28 @@ func TestMissing(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestRedisClusterGoesThroughFaults has the server with the slot of assay's keys paused, killed
+// and stopped: each time its replica takes over, and it comes back as that one's replica.
+func TestRedisClusterGoesThroughFaults(t *testing.T) {
+	logs := t.TempDir()
+	c := start(t, Options{Nodes: 6, Sharded: true, DownAfter: 2 * time.Second, LogDir: logs, Settings: []string{"appendonly yes"}})
+	expect.Text(t, "the address", c.Address(), "redis+cluster://", c.Node(0).Address(), c.Node(5).Address())
+	first, err := c.Primary(timeLimit(t))
+	expect.NoError(t, err, c.Settled(timeLimit(t)))
+
+	expect.NoError(t, c.Node(first).Pause())
+	second := otherPrimary(t, c, first)
+	expect.NoError(t, c.Node(first).Resume(), c.Settled(timeLimit(t)))
+
+	expect.NoError(t, c.Node(second).Kill())
+	third := otherPrimary(t, c, second)
+	expect.NoError(t, c.Restart(timeLimit(t), second), c.Settled(timeLimit(t)))
+	if third != first {
+		t.Errorf("server %d has the slot, whose primary was %d with the replica %d", third, first, second)
+	}
+	other := (first + 1) % 6
+	expect.NoError(t, c.Node(other).Kill())
+	expect.NoError(t, c.Restart(timeLimit(t), other), c.Settled(timeLimit(t)))
+	checkClose(t, c, logs)
+}

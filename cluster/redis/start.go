@@ -1,6 +1,7 @@
-// Package redis runs Redis as local processes: a server alone, or a primary with replicas and
+// Package redis runs Redis as local processes: a server alone, a primary with replicas and
 // a Sentinel on the machine of each, as Redis's manual advises ("High availability with Redis
-// Sentinel", "Example 2: basic setup with three boxes").
+// Sentinel", "Example 2: basic setup with three boxes"), or a Redis Cluster of primaries with a
+// replica each ("Scale with Redis Cluster").
 package redis
 
 import (
@@ -28,6 +29,10 @@ type Options struct {
 	// Nodes is how many servers there are; 0 means 1. Several are a primary, its replicas and
 	// as many Sentinels.
 	Nodes int
+	// Sharded makes them a Redis Cluster in place of that: the first half of the servers are
+	// primaries, and the others a replica of each. There are six of them or more, and an even
+	// number.
+	Sharded bool
 	// Dir is the private folder of all nodes, new or empty; empty means a temporary one. Close
 	// removes it.
 	Dir string
@@ -40,7 +45,8 @@ type Options struct {
 	// DownAfter is how long the primary may be silent until a Sentinel takes it for down
 	// (down-after-milliseconds); 0 means Redis's default, 30 seconds. A failover that has
 	// failed is tried again after twelve times that (failover-timeout is six times that, as it
-	// is by default).
+	// is by default). Of a Redis Cluster it is how long a server may be silent until the others
+	// take it for down (cluster-node-timeout), by default 15 seconds.
 	DownAfter time.Duration
 	// Settings are lines of every server's redis.conf, such as "appendonly yes".
 	Settings []string
@@ -49,6 +55,7 @@ type Options struct {
 const (
 	usualPort         = 6379
 	usualSentinelPort = 26379
+	usualBusPort      = 16379 // of Redis Cluster ("Redis Cluster TCP ports")
 	// Service is the name by which Sentinels know the primary.
 	Service = "assay"
 )
@@ -61,6 +68,8 @@ type Cluster struct {
 	nodes     []*server.Node
 	sentinels []*server.Node
 	ports     server.Ports
+	// buses are the ports by which the servers of a Redis Cluster talk to each other.
+	buses []int
 }
 
 func redisServer() server.Program {
@@ -92,7 +101,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 func (c *Cluster) fillIn() (err error) {
 	o := &c.options
 	o.Nodes = cmp.Or(o.Nodes, 1)
-	if o.Nodes < 1 {
+	if o.Nodes < 1 || o.Sharded && (o.Nodes < 6 || o.Nodes%2 > 0) {
 		return fmt.Errorf("%d servers", o.Nodes)
 	}
 	if o.Dir, err = server.PrivateDir(o.Dir, nil); err != nil {
@@ -107,7 +116,7 @@ func (c *Cluster) fillIn() (err error) {
 	for i := 0; i < o.Nodes && err == nil; i++ {
 		err = c.makeNode(i)
 	}
-	for i := 0; i < o.Nodes && o.Nodes > 1 && err == nil; i++ {
+	for i := 0; i < o.Nodes && o.Nodes > 1 && !o.Sharded && err == nil; i++ {
 		err = c.makeSentinel(i)
 	}
 	if err != nil {
@@ -131,7 +140,15 @@ func (c *Cluster) makeNode(i int) error {
 		IsError: isError,
 	}
 	lines := c.listening(node)
-	if i > 0 {
+	switch {
+	case c.options.Sharded:
+		_, bus, err := c.ports.For(at, usualBusPort)
+		if err != nil {
+			return err
+		}
+		c.buses = append(c.buses, bus)
+		lines = append(lines, c.shardLines(bus)...)
+	case i > 0:
 		lines = append(lines, fmt.Sprintf("replicaof %s %d", c.nodes[0].Host, c.nodes[0].Port))
 	}
 	c.nodes = append(c.nodes, node)
@@ -189,6 +206,9 @@ func (c *Cluster) startAll(ctx context.Context) error {
 			return err
 		}
 	}
+	if c.options.Sharded {
+		return c.join(ctx)
+	}
 	for _, node := range c.nodes[1:] {
 		if err := node.Await(ctx, func(ctx context.Context) error { return linked(ctx, node) }); err != nil {
 			return err
@@ -215,9 +235,13 @@ func (c *Cluster) start(ctx context.Context, node *server.Node, env ...string) e
 	return node.Await(ctx, func(ctx context.Context) error { return loaded(ctx, node) })
 }
 
-// Address is the URL of the server, or of the Sentinels that know the primary.
+// Address is the URL of the server, of the Sentinels that know the primary, or of all servers of
+// a Redis Cluster.
 func (c *Cluster) Address() string {
-	if len(c.sentinels) == 0 {
+	switch {
+	case c.options.Sharded:
+		return "redis+cluster://" + server.Hosts(c.nodes) + "/"
+	case len(c.sentinels) == 0:
 		return "redis://" + c.nodes[0].Address() + "/"
 	}
 	return "redis+sentinel://" + server.Hosts(c.sentinels) + "/" + Service
@@ -239,8 +263,11 @@ func (c *Cluster) Restart(ctx context.Context, i int, env ...string) error {
 		if err := c.start(ctx, node, env...); err != nil {
 			return err
 		}
-		if len(c.nodes) == 1 {
+		switch {
+		case len(c.nodes) == 1:
 			return nil
+		case c.options.Sharded:
+			return node.Await(ctx, func(ctx context.Context) error { return c.takesPart(ctx, i) })
 		}
 		return node.Await(ctx, func(ctx context.Context) error {
 			primary, err := c.named(ctx)

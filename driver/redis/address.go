@@ -1,5 +1,5 @@
-// Package redis lets the workloads use Redis, a server alone or a primary that Sentinels
-// watch, through go-redis.
+// Package redis lets the workloads use Redis, a server alone, a primary that Sentinels
+// watch, or a Redis Cluster, through go-redis.
 //
 // A row is one string under a key of its own, PREFIX:WORKLOAD:TABLE:KEY, since Redis has
 // single commands for strings that put a row only where there is none, many rows at once or
@@ -35,6 +35,7 @@ const (
 	schemePlain    = "redis"
 	schemeTLS      = "rediss"
 	schemeSentinel = "redis+sentinel"
+	schemeCluster  = "redis+cluster"
 )
 
 const (
@@ -47,7 +48,7 @@ const (
 	mostReplicas    = 100
 	longestWait     = 3_600_000 // milliseconds
 	sentinelBound   = 500 * time.Millisecond
-	addressForm     = "redis://[USER:PASSWORD@]HOST[:PORT][/NUMBER], the same with rediss:// for TLS, or redis+sentinel://[USER:PASSWORD@]HOST[:PORT][,HOST...]/NAME with the hosts of Sentinels and the name by which they know the primary; special characters percent-encoded, and the user is \"default\" where there is a password alone"
+	addressForm     = "redis://[USER:PASSWORD@]HOST[:PORT][/NUMBER], the same with rediss:// for TLS, or redis+sentinel://[USER:PASSWORD@]HOST[:PORT][,HOST...]/NAME with the hosts of Sentinels and the name by which they know the primary, or redis+cluster://[USER:PASSWORD@]HOST[:PORT][,HOST...] with servers of a Redis Cluster; special characters percent-encoded, and the user is \"default\" where there is a password alone"
 	knownOptions    = "prefix, wait, waitMS"
 	sentinelOptions = knownOptions + ", db"
 )
@@ -55,9 +56,11 @@ const (
 // settings is what an address and a target ask for.
 type settings struct {
 	printable string
-	// hosts are host:port: the server, or the Sentinels that know the primary as service.
+	// hosts are host:port: the server, the Sentinels that know the primary as service, or
+	// servers of a Redis Cluster.
 	hosts          []string
 	service        string
+	sharded        bool
 	user, password string
 	// number is that of the database within the server.
 	number int
@@ -92,7 +95,7 @@ func parse(target store.Target) (*settings, error) {
 	if scheme == schemeSentinel {
 		port = sentinelPort
 	}
-	a, err := uri.Parse(target.Address, addressForm, port, schemePlain, schemeTLS, schemeSentinel)
+	a, err := uri.Parse(target.Address, addressForm, port, schemePlain, schemeTLS, schemeSentinel, schemeCluster)
 	if err != nil {
 		return nil, err
 	}
@@ -100,9 +103,14 @@ func parse(target store.Target) (*settings, error) {
 	if s.user != "" && s.password == "" { // nobody would be authenticated, and all be done as the user default
 		return nil, &store.OptionError{Option: "address", Value: s.printable, Want: "a password with the user"}
 	}
-	if scheme == schemeSentinel {
+	switch scheme {
+	case schemeSentinel:
 		err = s.watched(a)
-	} else {
+	case schemeCluster:
+		if s.sharded = true; a.Path != "" { // a Redis Cluster has database 0 alone
+			err = &store.OptionError{Option: "address", Value: s.printable, Want: addressForm}
+		}
+	default:
 		err = s.direct(a, scheme == schemeTLS)
 	}
 	if err != nil {
@@ -114,7 +122,7 @@ func parse(target store.Target) (*settings, error) {
 // direct reads what is particular to the address of a server.
 func (s *settings) direct(a *uri.Address, encrypted bool) (err error) {
 	if len(s.hosts) > 1 {
-		return &store.OptionError{Option: "address", Value: s.printable, Want: "one host; where there are replicas, " + schemeSentinel + ":// and the hosts of Sentinels"}
+		return &store.OptionError{Option: "address", Value: s.printable, Want: "one host; where there are replicas, " + schemeSentinel + ":// and the hosts of Sentinels, or " + schemeCluster + ":// and those of a Redis Cluster"}
 	}
 	if a.Path != "" {
 		number := uri.Options{"database": a.Path}

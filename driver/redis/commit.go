@@ -58,7 +58,7 @@ func executed(doing string, exec *goredis.Cmd, queued []goredis.Cmder) store.Rep
 	case codeOf(err) == codeAborted:
 		class, _ := meaningOf(reasonOf(err, queued))
 		r := refused(class, doing, err)
-		r.Broken = class == store.ClassNotPrimary
+		r.Broken = elsewhere(class)
 		return r
 	case err != nil:
 		r := answered(doing, err)

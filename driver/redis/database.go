@@ -40,12 +40,12 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 		return nil, err
 	}
 	logging.Disable() // what it would write to standard error is in the errors too
-	d := &database{settings: s, layout: layout{s.prefix + ":" + of.Workload}, of: of, tables: rows.Tables(&of)}
+	d := &database{settings: s, layout: layoutOf(s, of.Workload), of: of, tables: rows.Tables(&of)}
 	err = d.with(ctx, "open", func(l *link) error {
 		told, err := l.info(ctx, "cluster")
-		if err == nil && told["cluster_enabled"] == "1" {
+		if err == nil && told["cluster_enabled"] == "1" && !s.sharded {
 			err = &store.OptionError{Option: "address", Value: d.printable,
-				Want: "a server that is in no Redis Cluster: rows of a transaction would be in several of its slots"}
+				Want: schemeCluster + "://, since the server is in a Redis Cluster: all rows then are in one of its slots, where a transaction can have them"}
 		}
 		return err
 	})

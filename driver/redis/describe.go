@@ -83,7 +83,10 @@ func (d *database) asked(replicas int) []store.Setting {
 		waited = fmt.Sprintf("%d within %s", d.wait, d.waitFor)
 	}
 	led := "nobody"
-	if d.service != "" {
+	switch {
+	case d.sharded:
+		led = "Redis Cluster"
+	case d.service != "":
 		led = "Sentinel"
 	}
 	return []store.Setting{{Name: "data nodes", Value: strconv.Itoa(1 + replicas)}, {Name: "failover by", Value: led},

@@ -127,11 +127,17 @@ func refused(class, doing string, err error) store.Reply {
 // has become a replica is left for the new primary.
 func answered(doing string, err error) store.Reply {
 	class, proof := meaningOf(codeOf(err))
-	r := store.Reply{Class: class, Err: failed(doing, err), Broken: class == store.ClassNotPrimary}
+	r := store.Reply{Class: class, Err: failed(doing, err), Broken: elsewhere(class)}
 	if proof {
 		r.Outcome = history.Failed
 	}
 	return r
+}
+
+// elsewhere reports whether another server is to be looked for: this one has become a replica,
+// has not the slot any more, or is cut off from most of its Redis Cluster.
+func elsewhere(class string) bool {
+	return class == store.ClassNotPrimary || class == classSlots || class == classClusterDown
 }
 
 // lost is the reply to what ended by an error of the connection: it may have been done, if

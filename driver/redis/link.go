@@ -177,13 +177,13 @@ func (l *link) close() {
 // notPrimaryError means that a server does not take writes.
 type notPrimaryError struct {
 	address, role string
-	// named is whether it is Sentinels that have named it.
-	named bool
+	// by are those who have named it; empty if it is the address.
+	by string
 }
 
 func (e *notPrimaryError) Error() string {
-	if e.named {
-		return fmt.Sprintf("the Sentinels name %s, which says that it is a %s: a failover is under way, or they do not know of it yet", e.address, e.role)
+	if e.by != "" {
+		return fmt.Sprintf("the %s name %s, which says that it is a %s: a failover is under way, or they do not know of it yet", e.by, e.address, e.role)
 	}
 	return fmt.Sprintf("%s says that it is a %s; name the primary, or the Sentinels that know it (%s://)", e.address, e.role, schemeSentinel)
 }
@@ -200,9 +200,20 @@ func (d *database) open(ctx context.Context) (*link, error) {
 	}
 	if l.role != roleOfPrimary {
 		l.close()
-		return nil, &notPrimaryError{address, l.role, d.service != ""}
+		return nil, &notPrimaryError{address, l.role, d.leaders()}
 	}
 	return l, nil
+}
+
+// leaders are those who say which server is the primary; empty if nobody is asked.
+func (d *database) leaders() string {
+	switch {
+	case d.sharded:
+		return "servers of the cluster"
+	case d.service != "":
+		return "Sentinels"
+	}
+	return ""
 }
 
 // with does work over a connection to the primary, and says what was being done.

@@ -162,6 +162,11 @@ func (d *database) ViewReplica(ctx context.Context, member store.Replica, read f
 		return d.unreached(ctx, "read "+member.Name, err)
 	}
 	defer l.close()
+	if d.sharded { // a replica sends clients to its primary unless they say this (manual, "READONLY")
+		if err := l.one(ctx, goredis.NewCmd(ctx, "readonly")); err != nil {
+			return failed("read "+member.Name, err)
+		}
+	}
 	if _, err := d.ours(ctx, l); err != nil {
 		return told("read "+member.Name, err)
 	}

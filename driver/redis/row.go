@@ -13,8 +13,18 @@ import (
 
 // layout knows the keys of one workload.
 type layout struct {
-	// name is what all keys begin with: PREFIX:WORKLOAD.
+	// name is what all keys begin with: PREFIX:WORKLOAD, or {PREFIX}:WORKLOAD in a Redis
+	// Cluster, where what is in braces decides the slot of a key ("Redis cluster
+	// specification", "Hash tags").
 	name string
+}
+
+func layoutOf(s *settings, workload string) layout {
+	prefix := s.prefix
+	if s.sharded {
+		prefix = "{" + prefix + "}"
+	}
+	return layout{prefix + ":" + workload}
 }
 
 // mark and lease are the keys of the mark and the lease, table what those of a table's rows

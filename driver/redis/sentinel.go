@@ -18,7 +18,10 @@ import (
 // connected to. They are asked each time, since a connection that has to be made is often one
 // that a failover has ended.
 func (d *database) primary(ctx context.Context) (string, error) {
-	if d.service == "" {
+	switch {
+	case d.sharded:
+		return d.owner(ctx)
+	case d.service == "":
 		return d.hosts[0], nil
 	}
 	var address string

@@ -16,6 +16,16 @@ const redisDelay = 2 * time.Second
 // (sentinel.c of release 7.0, sentinelRefreshInstanceInfo), and the time to connect.
 const redisReturning = 30 * time.Second
 
+// redisLeaders is the chapter on who makes another server the primary. A Redis Cluster loses in the
+// same way: "Redis Cluster uses asynchronous replication between nodes, and last failover wins
+// implicit merge function" ("Write safety"); its old primary is told by the first that it hears.
+func redisLeaders(s settings) string {
+	if s.is("failover by", "Redis Cluster") {
+		return `"Redis cluster specification" (Write safety)`
+	}
+	return `"High availability with Redis Sentinel"`
+}
+
 // redis follows Redis's documentation, "Redis persistence" (snapshots; the append-only file and
 // appendfsync), "Redis replication" and "High availability with Redis Sentinel": "Redis uses
 // asynchronous replication", and after a failover "there is always a window for losing
@@ -49,7 +59,7 @@ func redis(s settings) Guarantee {
 	}
 	g.Failover, g.Returning = Unbounded, redisReturning
 	if s.count("data nodes") > 1 {
-		g.Source, g.Manual = s.source(append(deciding, "replicas waited for", "min-replicas-to-write")...), g.Manual+`, "WAIT", "High availability with Redis Sentinel"`
+		g.Source, g.Manual = s.source(append(deciding, "replicas waited for", "min-replicas-to-write")...), g.Manual+`, "WAIT", `+redisLeaders(s)
 	}
 	return g
 }

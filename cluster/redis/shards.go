@@ -1,0 +1,235 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+
+	"assay/cluster/server"
+)
+
+// Tag is the hash tag of assay's keys, so that all of them are in one slot and can be changed by
+// one transaction (manual, "Redis cluster specification", "Hash tags"). The server that has this
+// slot is called the primary here.
+const Tag = "assay"
+
+// slots is how many there are.
+const slots = 16384
+
+// shardLines are the lines of the configuration of a server of a Redis Cluster.
+func (c *Cluster) shardLines(bus int) []string {
+	lines := []string{"cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-port " + strconv.Itoa(bus)}
+	if down := c.options.DownAfter; down > 0 {
+		lines = append(lines, "cluster-node-timeout "+strconv.FormatInt(down.Milliseconds(), 10))
+	}
+	return lines
+}
+
+// join makes a Redis Cluster of servers that know nothing of each other, as redis-cli does
+// (--cluster create): each primary has an equal part of the slots, and each has a replica.
+func (c *Cluster) join(ctx context.Context) error {
+	primaries := len(c.nodes) / 2
+	for i, node := range c.nodes {
+		commands := []string{fmt.Sprintf("CLUSTER SET-CONFIG-EPOCH %d", i+1)}
+		if i < primaries {
+			commands = append(commands, fmt.Sprintf("CLUSTER ADDSLOTSRANGE %d %d", i*slots/primaries, (i+1)*slots/primaries-1))
+		}
+		if i > 0 {
+			commands = append(commands, fmt.Sprintf("CLUSTER MEET %s %d %d", c.nodes[0].Host, c.nodes[0].Port, c.buses[0]))
+		}
+		for _, command := range commands {
+			if _, err := ask(ctx, node, command); err != nil {
+				return err
+			}
+		}
+	}
+	for i, node := range c.nodes {
+		if err := node.Await(ctx, func(ctx context.Context) error { return c.acquainted(ctx, node) }); err != nil {
+			return err
+		}
+		if i < primaries {
+			continue
+		}
+		id, err := ask(ctx, c.nodes[i-primaries], "CLUSTER MYID")
+		if err == nil {
+			_, err = ask(ctx, node, "CLUSTER REPLICATE "+strings.Join(id, ""))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for i, node := range c.nodes {
+		if err := node.Await(ctx, func(ctx context.Context) error { return c.takesPart(ctx, i) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// acquainted returns an error unless the server knows all others and has a connection to each.
+func (c *Cluster) acquainted(ctx context.Context, node *server.Node) error {
+	v, err := look(ctx, node, 0)
+	if err == nil && v.linked != len(c.nodes) {
+		err = fmt.Errorf("it has a connection to %d of %d servers", v.linked, len(c.nodes))
+	}
+	return err
+}
+
+// view is what a server of a Redis Cluster says of it.
+type view struct {
+	// works is whether it takes all slots to be served.
+	works bool
+	// owner is the address of the one that has a slot, since epoch.
+	owner string
+	epoch int64
+	// linked is how many servers it is connected to, itself included.
+	linked int
+}
+
+// look asks a server (manual, "CLUSTER NODES", "CLUSTER INFO"). A line of the first has: id,
+// host:port@bus, flags, primary, two times, epoch, state of the connection, slots.
+func look(ctx context.Context, node *server.Node, slot int) (v view, err error) {
+	state, err := ask(ctx, node, "CLUSTER INFO")
+	if err != nil {
+		return v, err
+	}
+	v.works = strings.Contains(strings.Join(state, ""), "cluster_state:ok")
+	text, err := ask(ctx, node, "CLUSTER NODES")
+	for line := range strings.Lines(strings.Join(text, "")) {
+		fields := strings.Fields(line)
+		if len(fields) < 8 {
+			continue
+		}
+		if fields[7] == "connected" && !strings.Contains(fields[2], "handshake") {
+			v.linked++
+		}
+		for _, part := range fields[8:] {
+			if holds(part, slot) {
+				v.owner, _, _ = strings.Cut(fields[1], "@")
+				v.epoch, err = strconv.ParseInt(fields[6], 10, 64)
+			}
+		}
+	}
+	return v, err
+}
+
+// holds reports whether a slot is in a part as CLUSTER NODES writes it: N or FIRST-LAST.
+func holds(part string, slot int) bool {
+	first, last, several := strings.Cut(part, "-")
+	if !several {
+		last = first
+	}
+	from, err := strconv.Atoi(first)
+	to, err2 := strconv.Atoi(last)
+	return err == nil && err2 == nil && from <= slot && slot <= to
+}
+
+// slot is that of Tag.
+func (c *Cluster) slot(ctx context.Context, node *server.Node) (int, error) {
+	answer, err := ask(ctx, node, "CLUSTER KEYSLOT "+Tag)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.Join(answer, ""))
+}
+
+// owner is the number of the server that has the slot, by those that take all to be served: of
+// several the newest.
+func (c *Cluster) owner(ctx context.Context) (int, error) {
+	var mu sync.Mutex
+	var newest view
+	failures := make([]error, len(c.nodes))
+	var all sync.WaitGroup
+	for i, node := range c.nodes {
+		all.Go(func() {
+			slot, err := c.slot(ctx, node)
+			var v view
+			if err == nil {
+				v, err = look(ctx, node, slot)
+			}
+			if failures[i] = err; err != nil || !v.works {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if newest.owner == "" || v.epoch > newest.epoch {
+				newest = v
+			}
+		})
+	}
+	all.Wait()
+	for i, node := range c.nodes {
+		if node.Address() == newest.owner {
+			return i, nil
+		}
+	}
+	return 0, errors.Join(append(failures, errors.New("no server takes all slots to be served"))...)
+}
+
+// takesPart returns an error unless server i takes all slots to be served, and knows who has the
+// one of Tag; a replica also is fed by its primary.
+func (c *Cluster) takesPart(ctx context.Context, i int) error {
+	number, err := c.owner(ctx)
+	if err != nil {
+		return err
+	}
+	node := c.nodes[i]
+	slot, err := c.slot(ctx, node)
+	if err != nil {
+		return err
+	}
+	v, err := look(ctx, node, slot)
+	switch {
+	case err != nil:
+		return err
+	case !v.works:
+		return errors.New("it takes not all slots to be served")
+	case v.owner != c.nodes[number].Address():
+		return fmt.Errorf("it says that %s has the slot, and others %s", v.owner, c.nodes[number].Address())
+	}
+	told, err := info(ctx, node, "replication")
+	if err == nil && told["role"] == "slave" && told["master_link_status"] != "up" {
+		err = errors.New("it has no connection to its primary")
+	}
+	return err
+}
+
+// apart returns an error that names the servers that have no part, and the replicas of the
+// primary that lack what it had when it was first found.
+func (c *Cluster) apart(ctx context.Context, goal *int64) error {
+	number, err := c.primary(ctx)
+	if err != nil {
+		return err
+	}
+	primary := c.nodes[number]
+	if err := aim(ctx, primary, goal); err != nil {
+		return err
+	}
+	var late []error
+	for i, node := range c.nodes {
+		if !node.Running() {
+			continue
+		}
+		err := c.takesPart(ctx, i)
+		if err == nil && i != number {
+			err = follows(ctx, node, primary, *goal)
+		}
+		if err != nil {
+			late = append(late, fmt.Errorf("%s: %w", node.Name, err))
+		}
+	}
+	return errors.Join(late...)
+}
+
+// follows returns an error if the server is a replica of the primary and not in step.
+func follows(ctx context.Context, node, primary *server.Node, goal int64) error {
+	told, err := info(ctx, node, "replication")
+	if err != nil || net.JoinHostPort(told["master_host"], told["master_port"]) != primary.Address() {
+		return err
+	}
+	return inStep(ctx, node, primary, goal)
+}
