@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	cluster "assay/cluster/redis"
+	"assay/cluster/server"
 	"assay/history"
 	"assay/internal/expect"
 	"assay/internal/wait"
@@ -257,8 +259,10 @@ func failSaving(t *testing.T, client *goredis.Client, file string) {
 
 // TestCluster: a server of a Redis Cluster is refused.
 func TestCluster(t *testing.T) {
-	c := start(t, cluster.Options{Settings: []string{"cluster-enabled yes"}})
-	_, err := Open(patiently(t), store.Target{Address: c.Address()}, availability.Schema())
+	bus, err := new(server.Ports).Next() // its own choice may be taken by a client
+	expect.NoError(t, err)
+	c := start(t, cluster.Options{Settings: []string{"cluster-enabled yes", "cluster-port " + strconv.Itoa(bus)}})
+	_, err = Open(patiently(t), store.Target{Address: c.Address()}, availability.Schema())
 	if _, is := errors.AsType[*store.OptionError](err); !is || !strings.Contains(err.Error(), "Redis Cluster") {
 		t.Errorf("%v", err)
 	}
