@@ -180,8 +180,20 @@ func (s *Set) file(i int) string { return filepath.Join(s.Node(i).Dir, "patroni.
 // stopBound is how long Patroni may take to end PostgreSQL in order and give up its key.
 const stopBound = time.Minute
 
+// script has Patroni be another process than the node's first. As the first it logs the end of each
+// child in the handler of that signal, also while it is writing to its log, and then hangs for good
+// (Patroni 3.0.2; its pull request 3413 of 2025 describes it; seen here).
+const script = `"$@" &
+child=$!
+trap 'kill "$child"' TERM INT
+while kill -0 "$child" 2>/dev/null; do
+	wait "$child"
+	status=$?
+done
+exit "$status"`
+
 func (s *Set) start(_ context.Context, i int, env ...string) error {
-	return s.Node(i).Spawn(server.ProcessOptions{Program: s.patroni, Args: []string{s.file(i)}, Env: env, Apart: true, StopBound: stopBound})
+	return s.Node(i).Spawn(server.ProcessOptions{Program: "/bin/sh", Args: []string{"-c", script, "sh", s.patroni, s.file(i)}, Env: env, Apart: true, StopBound: stopBound})
 }
 
 // Restart stops node i if it runs, and starts it again with its data: Patroni makes it what
