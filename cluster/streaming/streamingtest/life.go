@@ -55,6 +55,14 @@ func Run(t *testing.T, c Cluster, gives bool) {
 		rows++
 		expect.NoError(t, execute(t, c.Address(), fmt.Sprintf("INSERT INTO probe VALUES (%d) ON CONFLICT DO NOTHING", rows)))
 	}
+	settle := func() {
+		t.Helper()
+		expect.NoError(t, c.Settled(Limited(t)))
+		rows-- // what one node alone had may be lost, if the machine is so busy that it loses its place again
+		insert()
+		expect.NoError(t, c.Settled(Limited(t)))
+		wantRows(t, c, rows)
+	}
 	insert()
 	checkProcesses(t, c)
 
@@ -64,14 +72,14 @@ func Run(t *testing.T, c Cluster, gives bool) {
 	expect.NoError(t, c.Nodes()[first].Kill())
 	second := OtherPrimary(t, c, first)
 	insert()
-	expect.NoError(t, c.Restart(Limited(t), first), c.Settled(Limited(t)))
-	wantRows(t, c, rows)
+	expect.NoError(t, c.Restart(Limited(t), first))
+	settle()
 
 	standby := (second + 1) % len(c.Nodes())
 	expect.NoError(t, c.Nodes()[standby].Stop(Limited(t)))
 	insert()
-	expect.NoError(t, c.Restart(Limited(t), standby), c.Settled(Limited(t)))
-	wantRows(t, c, rows)
+	expect.NoError(t, c.Restart(Limited(t), standby))
+	settle()
 
 	expect.NoError(t, c.Nodes()[second].Pause())
 	OtherPrimary(t, c, second)
@@ -84,8 +92,7 @@ func Run(t *testing.T, c Cluster, gives bool) {
 	} else {
 		expect.NoError(t, c.Restart(Limited(t), second))
 	}
-	expect.NoError(t, c.Settled(Limited(t)))
-	wantRows(t, c, rows)
+	settle()
 	checkClose(t, c)
 }
 
