@@ -27,7 +27,8 @@ type Setup struct {
 }
 
 // Initialize makes the database of server i, with checksums, which pg_rewind needs. It
-// listens on no Unix socket. The files are not synced one by one: the first checkpoint does that.
+// listens on no Unix socket. All is done apart from other processes, as the server itself runs:
+// what is killed meanwhile leaves no shared memory. The files are not synced one by one: the first checkpoint does that.
 func (s *Set) Initialize(ctx context.Context, i int, o Setup) error {
 	n := s.nodes[i]
 	secret := filepath.Join(n.Dir, "initial-password")
@@ -35,7 +36,7 @@ func (s *Set) Initialize(ctx context.Context, i int, o Setup) error {
 	if err := s.user.WriteFile(secret, s.options.Password+"\n"); err != nil {
 		return err
 	}
-	_, err := n.Run(ctx, server.ProcessOptions{Name: "initdb", Program: filepath.Join(o.Programs, "initdb"), Args: []string{
+	_, err := n.Run(ctx, server.ProcessOptions{Name: "initdb", Program: filepath.Join(o.Programs, "initdb"), Apart: true, Args: []string{
 		"--pgdata=" + Data(n), "--username=" + User, "--pwfile=" + secret, "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C",
 		"--data-checksums", "--no-sync", "--no-instructions"}})
 	if err != nil {
@@ -73,7 +74,7 @@ func (s *Set) prepare(ctx context.Context, n *server.Node, o Setup) error {
 	if err := s.user.WriteFile(statements, "SET synchronous_commit = local\n"+strings.Join(o.Statements, "\n")+"\n"); err != nil {
 		return err
 	}
-	_, err := n.Run(ctx, server.ProcessOptions{Name: "postgres --single", Program: "/bin/sh",
+	_, err := n.Run(ctx, server.ProcessOptions{Name: "postgres --single", Program: "/bin/sh", Apart: true,
 		Args: []string{"-c", `exec "$0" --single -D "$1" postgres <"$2"`, filepath.Join(o.Programs, "postgres"), Data(n), statements}})
 	return err
 }
