@@ -51,7 +51,7 @@ func (f *Formation) startMonitor(ctx context.Context) error {
 		return err
 	}
 	err := f.monitor.Await(ctx, func(ctx context.Context) error {
-		return streaming.Execute(ctx, f.inside(), "ALTER USER "+monitorUser+" PASSWORD "+streaming.Literal(f.Password()))
+		return f.SetPassword(ctx, f.inside(), monitorUser)
 	})
 	if err == nil && f.options.Unhealthy > 0 {
 		err = streaming.Execute(ctx, f.inside(),
@@ -100,7 +100,7 @@ func (f *Formation) creation(i int) []string {
 
 // users gives the user of the standbys its password.
 func (f *Formation) users(ctx context.Context) error {
-	if err := streaming.Execute(ctx, f.AddressOf(0), "ALTER USER "+replicaUser+" PASSWORD "+streaming.Literal(f.Password())); err != nil {
+	if err := f.SetPassword(ctx, f.AddressOf(0), replicaUser); err != nil {
 		return fmt.Errorf("%s: %w", f.Node(0).Name, err)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,12 +72,24 @@ func (s *Set) prepare(ctx context.Context, n *server.Node, o Setup) error {
 	defer cancel()
 	statements := filepath.Join(n.Dir, "statements")
 	defer os.Remove(statements)
-	if err := s.user.WriteFile(statements, "SET synchronous_commit = local\n"+strings.Join(o.Statements, "\n")+"\n"); err != nil {
+	all := slices.Concat([]string{"SET synchronous_commit = local"}, unlogged(), o.Statements)
+	if err := s.user.WriteFile(statements, strings.Join(all, "\n")+"\n"); err != nil {
 		return err
 	}
 	_, err := n.Run(ctx, server.ProcessOptions{Name: "postgres --single", Program: "/bin/sh", Apart: true,
 		Args: []string{"-c", `exec "$0" --single -D "$1" postgres <"$2"`, filepath.Join(o.Programs, "postgres"), Data(n), statements}})
 	return err
+}
+
+// unlogged are statements that keep the next ones of their session out of the server's log, whatever
+// its settings and also if they fail (manual, "Error Reporting and Logging").
+func unlogged() []string {
+	return []string{"SET log_statement = 'none'", "SET log_min_duration_statement = -1", "SET log_min_error_statement = 'panic'"}
+}
+
+// SetPassword gives a user that is there the set's password, which comes into no log.
+func (s *Set) SetPassword(ctx context.Context, address, user string) error {
+	return Execute(ctx, address, append(unlogged(), "ALTER USER "+user+" PASSWORD "+Literal(s.options.Password))...)
 }
 
 // Literal is a text as SQL and the configuration file have it.
