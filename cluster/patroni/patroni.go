@@ -227,6 +227,10 @@ func (s *Set) Settled(ctx context.Context) error {
 	})
 }
 
+// direct asks the nodes themselves: without the proxy that the environment may name, and without
+// connections that outlive the question.
+var direct = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
 // synchronous reports whether node i is a standby that commits wait for, by what Patroni has in the
 // store.
 func (s *Set) synchronous(ctx context.Context, i int) bool {
@@ -237,7 +241,7 @@ func (s *Set) synchronous(ctx context.Context, i int) bool {
 	if err != nil {
 		return false
 	}
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := direct.Do(request)
 	if err != nil {
 		return false
 	}

@@ -81,9 +81,7 @@ func TestManagedPatroniWithoutItsStore(t *testing.T) {
 // TestPatroniThatCannotStart says why, in the words of its log.
 func TestPatroniThatCannotStart(t *testing.T) {
 	stores := startStores(t, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	s, err := Start(ctx, Options{Nodes: 1, Stores: []string{stores.Node(0).Address()}, Settings: map[string]string{"shared_buffers": "nonsense"}})
+	s, err := Start(streamingtest.Limited(t), Options{Nodes: 1, Stores: []string{stores.Node(0).Address()}, Settings: map[string]string{"shared_buffers": "nonsense"}})
 	if err == nil || !strings.Contains(err.Error(), "shared_buffers") {
 		t.Errorf("%v, %v", s, err)
 	}
