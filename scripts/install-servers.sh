@@ -503,6 +503,7 @@ postgres_major() { "$(find_postgres)" --version | sed 's/^[^0-9]*\([0-9]*\).*/\1
 pg_auto_failover() {
 	postgres
 	if ! found=$(find_program pg_autoctl "$(dirname "$(find_postgres)")" /usr/bin /usr/local/bin); then
+		without_main_cluster # which would come with Debian's server, where there is another one
 		without_its_service pgautofailover pg-auto-failover-cli "postgresql-$(postgres_major)-auto-failover"
 		found=$(find_program pg_autoctl "$(dirname "$(find_postgres)")" /usr/bin /usr/local/bin) ||
 			fail "package pg-auto-failover-cli is installed, but no program pg_autoctl can be found"
@@ -513,6 +514,7 @@ pg_auto_failover() {
 repmgr() {
 	postgres
 	if ! found=$(find_program repmgrd "$(dirname "$(find_postgres)")"); then
+		without_main_cluster
 		without_its_service repmgrd "postgresql-$(postgres_major)-repmgr"
 		found=$(find_program repmgrd "$(dirname "$(find_postgres)")") || fail "package repmgr is installed, but no program repmgrd lies beside postgres"
 	fi
