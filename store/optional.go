@@ -2,19 +2,23 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
 // Replicated is a Database with members that hold the same rows.
 type Replicated interface {
 	// Replicas are the members that hold data and can be reached, and those that cannot,
-	// each with why.
+	// each with why: ErrOwnWrites is one of the reasons.
 	Replicas(ctx context.Context) (members []Replica, unreachable map[string]error, err error)
 	// CatchUp returns when a member has all that was acknowledged until now.
 	CatchUp(ctx context.Context, member Replica) error
 	// ViewReplica is View on a member.
 	ViewReplica(ctx context.Context, member Replica, read func(Reader) error) error
 }
+
+// ErrOwnWrites is why a server is no member that could be compared, and no one that is merely away.
+var ErrOwnWrites = errors.New("it takes writes of its own, and is no standby of the server that the run used")
 
 // Replica is one member.
 type Replica struct {

@@ -132,7 +132,7 @@ func (p *schema) everywhere(ctx context.Context) error {
 		return replicas.CatchUp(ctx, "have the standbys make the schema", func(ctx context.Context) (final bool, err error) {
 			var left int
 			var who string
-			err = sqldb.One(ctx, c, behind, []store.Value{store.OfText(end)}, &left, &who)
+			err = sqldb.One(ctx, c, behind, []store.Value{store.OfText(end.lsn)}, &left, &who)
 			if err == nil && left > 0 {
 				return false, fmt.Errorf("%d standbys, %q for one, have not replayed it", left, who)
 			}

@@ -119,7 +119,7 @@ func (p *schema) Replicas(ctx context.Context) ([]store.Replica, map[string]erro
 	for i, l := range looks {
 		members[i] = replicas.Member{Name: p.servers[i].name, Identity: l.identity, Err: failures[i]}
 		if failures[i] == nil && !l.recovering && l.identity != primary.identity {
-			members[i].Err = errors.New("it takes writes of its own, and is no standby of the server that the run used")
+			members[i].Err = store.ErrOwnWrites
 		}
 	}
 	found, unreachable := replicas.Of(primary.identity, members)
@@ -146,7 +146,7 @@ func (p *schema) CatchUp(ctx context.Context, member store.Replica) error {
 	if err != nil {
 		return p.Operation("ask the primary how far its log goes", err)
 	}
-	return replicas.CatchUp(ctx, "postgres: wait for "+member.Name+" to replay the log up to "+target, func(ctx context.Context) (promoted bool, err error) {
+	return replicas.CatchUp(ctx, "postgres: wait for "+member.Name+" to replay the log up to "+target.lsn, func(ctx context.Context) (promoted bool, err error) {
 		err = standby.Use(ctx, func(c conn) (err error) {
 			promoted, err = replayed(ctx, c, target)
 			return err
@@ -155,12 +155,16 @@ func (p *schema) CatchUp(ctx context.Context, member store.Replica) error {
 	})
 }
 
-// committed is a position in the primary's log that has all commits until now
+// place is a position in a log, and the timeline on which it is: the same position on two
+// timelines has nothing to do with each other (manual, "Timelines").
+type place struct{ lsn, timeline string }
+
+// committed is a place in the primary's log that has all commits until now
 // before it. A commit may have been answered before its record was written
 // (synchronous_commit = off); so the end of the log is what is written after a
 // commit of our own, which is written and has all others before it. It locks the
 // mark and changes nothing.
-func (p *schema) committed(ctx context.Context) (lsn string, err error) {
+func (p *schema) committed(ctx context.Context) (at place, err error) {
 	err = p.pool.Use(ctx, func(c conn) error {
 		err := sqldb.InTransaction(ctx, c, []string{"BEGIN", "SET LOCAL synchronous_commit = local"}, func() error {
 			if _, err := p.MustMark(ctx, c); err != nil {
@@ -172,26 +176,35 @@ func (p *schema) committed(ctx context.Context) (lsn string, err error) {
 		if err != nil {
 			return err
 		}
-		return sqldb.One(ctx, c, `SELECT pg_current_wal_flush_lsn()::text`, nil, &lsn)
+		return sqldb.One(ctx, c, `SELECT pg_current_wal_flush_lsn()::text,
+			('x' || substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8))::bit(32)::bigint::text`, nil, &at.lsn, &at.timeline)
 	})
-	return lsn, err
+	return at, err
 }
 
 var errPromoted = errors.New("it replays no log any more: it was promoted")
 
+// standbyTimeline is that of the log which a standby receives, or of its last restart point if it
+// receives none; empty of a user who may not see it.
+const standbyTimeline = `coalesce((SELECT coalesce(received_tli::text, '') FROM pg_stat_wal_receiver),
+	(SELECT timeline_id::text FROM pg_control_checkpoint()))`
+
 // replayed is nil if a standby has replayed the log up to target, and else says why
-// not. A server that is no standby any more will never replay what its primary
-// writes.
-func replayed(ctx context.Context, c conn, target string) (promoted bool, err error) {
+// not. One that follows another primary, or none since the last promotion, may be further on its
+// own timeline and have other rows. A server that is no standby any more will never replay what its
+// primary writes.
+func replayed(ctx context.Context, c conn, target place) (promoted bool, err error) {
 	var recovering, done bool
-	var last string
+	var last, timeline string
 	err = sqldb.One(ctx, c, `SELECT pg_is_in_recovery(), coalesce(pg_last_wal_replay_lsn() >= $1::text::pg_lsn, false),
-		coalesce(pg_last_wal_replay_lsn()::text, 'nothing')`, []store.Value{store.OfText(target)}, &recovering, &done, &last)
+		coalesce(pg_last_wal_replay_lsn()::text, 'nothing'), `+standbyTimeline, []store.Value{store.OfText(target.lsn)}, &recovering, &done, &last, &timeline)
 	switch {
 	case err != nil:
 		return false, err
 	case !recovering:
 		return true, errPromoted
+	case timeline != "" && timeline != target.timeline:
+		return false, fmt.Errorf("it has a log of timeline %s, and the server that the run used writes timeline %s", timeline, target.timeline)
 	case !done:
 		return false, fmt.Errorf("it has replayed it up to %s", last)
 	}

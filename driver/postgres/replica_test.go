@@ -332,17 +332,6 @@ func patch(t *testing.T, path string, before, after uint64) {
 	expect.NoError(t, file.Close())
 }
 
-func testPromoted(t *testing.T, p *troupe) {
-	exec(t, connectTo(t, p.at(2)), `SELECT pg_promote()`)
-	if err := p.catchUp(p.member(1), time.Minute); !errors.Is(err, errPromoted) {
-		t.Errorf("CatchUp: %v", err)
-	}
-	members, unreachable := p.members()
-	if len(members) != 2 || unreachable[p.member(1).Name] == nil {
-		t.Errorf("members %+v, unreachable %v", members, unreachable)
-	}
-}
-
 // TestPrimaryIsLookedFor names the standby first.
 func TestPrimaryIsLookedFor(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

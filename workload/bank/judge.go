@@ -146,7 +146,7 @@ func (a *audited) of(op *history.Op) *history.Op {
 func (a *audited) accounts(int, uint64) []int64 { return a.ids }
 
 // judgeReplicas holds every other member that was read against the primary; ok
-// is false if there was none.
+// is false if there was none. While a server takes writes of its own, the others' agreement is not all.
 func judgeReplicas(judge *ledger.Judge, e definition.Evidence) (r check.Result, ok bool, err error) {
 	folder := filepath.Dir(e.State)
 	saved, err := definition.ReadJSON[[]savedReplica](filepath.Join(folder, fileReplicas))
@@ -154,8 +154,9 @@ func judgeReplicas(judge *ledger.Judge, e definition.Evidence) (r check.Result, 
 		return r, false, err
 	}
 	var replicas []ledger.Replica
-	left := ""
+	left, ownWrites := "", false
 	for _, s := range saved {
+		ownWrites = ownWrites || s.OwnWrites
 		if s.File == "" { // a member that is down says nothing of the others
 			left += fmt.Sprintf("; %s was not read: %s", s.Name, s.Problem)
 			continue
@@ -173,6 +174,9 @@ func judgeReplicas(judge *ledger.Judge, e definition.Evidence) (r check.Result, 
 		return check.Result{Name: ledger.CheckReplicas, Verdict: check.Unknown, Detail: why}, true, nil
 	}
 	r.Detail += left
+	if ownWrites && r.Verdict == check.Valid { // nobody has said which of the two is right
+		r.Verdict = check.Unknown
+	}
 	return r, err == nil, err
 }
 

@@ -5,9 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"assay/check"
+	"assay/check/ledger"
 	"assay/history"
 	"assay/internal/expect"
 	"assay/workload"
@@ -271,4 +273,21 @@ func size(t *testing.T, path string) int64 {
 	info, err := os.Stat(path)
 	expect.NoError(t, err)
 	return info.Size()
+}
+
+// TestAServerThatTakesWritesOfItsOwn leaves it unknown whether replicas agree, and one that is down
+// does not.
+func TestAServerThatTakesWritesOfItsOwn(t *testing.T) {
+	for own, want := range map[bool]check.Verdict{false: check.Valid, true: check.Unknown} {
+		b := newBooks(t)
+		e := b.files(t)
+		all := []savedReplica{{Name: "n2", File: filepath.Base(e.State)}, {Name: "n3", Problem: "it says why", OwnWrites: own}}
+		expect.NoError(t, definition.SaveJSON(filepath.Join(filepath.Dir(e.State), fileReplicas), all))
+		j, err := b.config.Judge(t.Context(), b.seed, e)
+		expect.NoError(t, err)
+		at := slices.IndexFunc(j.Results, func(r check.Result) bool { return r.Name == ledger.CheckReplicas })
+		if at < 0 || j.Results[at].Verdict != want || !strings.Contains(j.Results[at].Detail, "it says why") {
+			t.Errorf("writes of its own %v: %+v", own, j.Results)
+		}
+	}
 }

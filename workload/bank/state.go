@@ -55,6 +55,8 @@ type savedReplica struct {
 	// File is its state; empty if it could not be read, and Problem says why.
 	File    string `json:"file,omitempty"`
 	Problem string `json:"problem,omitempty"`
+	// OwnWrites is true if it takes writes of its own, so that it has other rows than the primary.
+	OwnWrites bool `json:"own_writes,omitempty"`
 }
 
 // saveReplicas reads every member but the primary, once it has caught up, into
@@ -82,7 +84,7 @@ func saveReplicas(ctx context.Context, db store.Replicated, folder string, read 
 		saved = append(saved, s)
 	}
 	for name, err := range unreachable {
-		saved = append(saved, savedReplica{Name: name, Problem: err.Error()})
+		saved = append(saved, savedReplica{Name: name, Problem: err.Error(), OwnWrites: errors.Is(err, store.ErrOwnWrites)})
 	}
 	if len(saved) == 0 {
 		return nil
