@@ -51,6 +51,10 @@ func TestRules(t *testing.T) {
 		return Circumstances{Product: "PostgreSQL", Nodes: 1, Happened: h, Tables: tables,
 			Settings: append(settings("fsync", "on", "full_page_writes", "on", "synchronous_standby_names", "(none)"), settings(pairs...)...)}
 	}
+	led := func(by string, h Events) Circumstances {
+		return Circumstances{Product: "PostgreSQL", Nodes: 3, Happened: h, Tables: one, Settings: settings("fsync", "on", "full_page_writes", "on",
+			"synchronous_commit", "on", "synchronous_standby_names", `ANY 1 ("n1", "n2", "n3")`, "led by", by)}
+	}
 	maria := func(nodes int, tables []string, pairs ...string) Circumstances {
 		return Circumstances{Product: "MariaDB", Nodes: nodes, Tables: tables, Settings: append(settings("innodb_flush_log_at_trx_commit", "1"), settings(pairs...)...)}
 	}
@@ -110,6 +114,11 @@ func TestRules(t *testing.T) {
 		{"asynchronous, killed, it is not known when", postgres(killed, one, "synchronous_commit", "off"), Durability, may},
 		{"asynchronous, killed, beyond the window", timed(postgres(killed, one, "synchronous_commit", "off")), Durability, yes},
 		{"asynchronous, no crash", postgres(Events{}, one, "synchronous_commit", "off"), Durability, yes},
+
+		{"any standby confirms, lost by repmgr's failover", led("repmgr", failedOver), Durability, may},
+		{"any standby confirms, half a transaction after it", led("repmgr", failedOver), Atomicity, yes},
+		{"any standby confirms, lost without a failover", led("repmgr", divided), Durability, yes},
+		{"the standby that confirms is promoted", led("Patroni", failedOver), Durability, yes},
 
 		{"MyISAM, half a transaction", maria(1, one, "stored as MyISAM", "account"), Atomicity, no},
 		{"MyISAM, one transaction seen by another", maria(1, one, "stored as MyISAM", "account"), Isolation, no},

@@ -11,6 +11,8 @@ const (
 	settingWriteConcern = "write concern"
 	settingReadConcern  = "read concern"
 	settingReads        = "reads are answered by"
+	settingLedBy        = "led by"
+	settingStandbys     = "synchronous_standby_names"
 
 	// factMajority: a write waits for a majority. factSerializable: transactions are as
 	// one after the other. factOverlap: R + W > N.
@@ -102,6 +104,9 @@ func sqlRules() []rule {
 			"group_replication_consistency={group_replication_consistency}", consistency},
 		{mysql, []Property{Recency}, []condition{is("wsrep_cluster_size"), is("wsrep_sync_wait", "0", "2", "4", "6", "8", "10", "12", "14"), isNot("audits", "wsrep_sync_wait=1")},
 			severalNodes, false, "wsrep_sync_wait={wsrep_sync_wait}", galera},
+		// Of those that confirm commits one may be out of reach, or without repmgrd.
+		{[]string{"PostgreSQL"}, afterLoss(), []condition{is(settingLedBy, "repmgr"), is(settingStandbys), isNot(settingStandbys, "", "(none)", "unknown")}, severalNodes | failover, true,
+			"led by=repmgr, synchronous_standby_names={synchronous_standby_names}", `repmgr's manual, "Automatic failover with repmgrd" (it does not say that the standby which is promoted is one that has confirmed the commits)`},
 		{[]string{"PostgreSQL"}, []Property{Recency}, []condition{is(settingReads), isNot(settingReads, "the primary")}, severalNodes, false,
 			"reads answered by {reads are answered by}", `PostgreSQL manual, "Hot Standby" (data on a standby takes some time to arrive, so that it is eventually consistent with the primary)`},
 		{[]string{"PostgreSQL"}, []Property{Recency, Snapshot}, nil, severalNodes | failover, true,
