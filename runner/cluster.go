@@ -173,6 +173,36 @@ func (r *run) catchUp(ctx context.Context, file *history.Writer, now func() int6
 	_ = file.Mark(history.Event{At: now(), Name: eventSettled, Detail: text}) // a failure stays with the writer
 }
 
+// primaryBound is how long it may take to find out who takes writes.
+const primaryBound = 10 * time.Second
+
+// leader is the node that takes writes, where another program leads them; empty where none does, or
+// if it is not known.
+func (r *run) leader(ctx context.Context) string {
+	if r.cluster == nil || r.cluster.LedBy() == "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, primaryBound)
+	defer cancel()
+	n, err := r.cluster.Primary(ctx)
+	if err != nil {
+		return ""
+	}
+	return n.Name()
+}
+
+// recordLeaders notes who took writes before the work and who does now, if that is known: nobody
+// told assay of a promotion, and it may have come without a fault, or after it was healed.
+func (r *run) recordLeaders(ctx context.Context, file *history.Writer, now func() int64) {
+	after := r.leader(ctx)
+	if r.led == "" || after == "" {
+		return
+	}
+	for _, name := range []string{r.led, after} {
+		_ = file.Mark(history.Event{At: now(), Name: eventLeader, Detail: name}) // a failure stays with the writer
+	}
+}
+
 // decidersFirst are the servers in another order: without those that decide who is the primary, a
 // node may not come back.
 func decidersFirst(all []*cluster.Node) []*cluster.Node {

@@ -26,6 +26,9 @@ const (
 	// eventSettled says in Detail how long after the last fault all nodes held
 	// the same data.
 	eventSettled = "settled"
+	// eventLeader is who took writes, where another program leads the nodes: the first of a run
+	// before the work, the last in the end. Detail is the node's name.
+	eventLeader = "leader"
 )
 
 // faultRecord is a fault in the history. Times are nanoseconds since the start
@@ -61,6 +64,7 @@ type faultLog struct {
 	faults  []faultRecord // by number
 	events  []report.ClusterEvent
 	died    []report.ClusterEvent
+	leaders []report.ClusterEvent // of eventLeader
 	settled string
 }
 
@@ -83,6 +87,8 @@ func (l *faultLog) event(e history.Event) error {
 	case eventDied:
 		l.events = append(l.events, report.ClusterEvent{Second: float64(e.At) / 1e9, Text: e.Detail})
 		l.died = append(l.died, l.events[len(l.events)-1])
+	case eventLeader:
+		l.leaders = append(l.leaders, report.ClusterEvent{Second: float64(e.At) / 1e9, Text: e.Detail})
 	case eventSettled:
 		l.settled = e.Detail
 	}
@@ -121,8 +127,29 @@ func (l *faultLog) enter(r *report.Result, impacts []measure.Impact, indexes []i
 		enterImpact(&r.Faults[indexes[i]], impact)
 	}
 	if r.Cluster != nil {
-		r.Cluster.Events, r.Cluster.Settled = l.events, l.settled
+		r.Cluster.Events, r.Cluster.Settled, r.Cluster.TookOver = l.events, l.settled, ""
+		if last, took := l.tookOver(); took {
+			r.Cluster.TookOver = last.Text
+			last.Text += " takes writes in the end, and nobody saw it take over"
+			r.Cluster.Events = append(slices.Clone(l.events), last)
+		}
 	}
+}
+
+// tookOver is who takes writes in the end, if it is another node than the one before the work or
+// the last that a fault was seen to have brought.
+func (l *faultLog) tookOver() (last report.ClusterEvent, took bool) {
+	if len(l.leaders) < 2 {
+		return last, false
+	}
+	seen, at := l.leaders[0].Text, int64(-1)
+	for _, f := range l.faults {
+		if f.NewPrimary != "" && f.Injected+f.NewPrimaryAfter > at {
+			seen, at = f.NewPrimary, f.Injected+f.NewPrimaryAfter
+		}
+	}
+	last = l.leaders[len(l.leaders)-1]
+	return last, last.Text != seen
 }
 
 // reported is the fault for the report, without what it did to the work; its times count

@@ -74,6 +74,37 @@ func TestFaultsAreReadBack(t *testing.T) {
 	}
 }
 
+// TestWhoTookOverUnseen: who takes writes in the end and is neither the one before the work nor the
+// last that a fault was seen to have brought.
+func TestWhoTookOverUnseen(t *testing.T) {
+	seen := func(number int, name string, injected, after time.Duration) history.Event {
+		return faultEvent(t, injected, faultRecord{Number: number, Action: "isolate", Target: "any", Injected: int64(injected), NewPrimary: name, NewPrimaryAfter: int64(after)})
+	}
+	for _, c := range []struct {
+		faults      []history.Event
+		first, last string
+		want        string
+	}{
+		{nil, "n1", "n1", ""},
+		{nil, "n1", "n2", "n2"},
+		{[]history.Event{seen(1, "n2", time.Second, time.Second)}, "n1", "n2", ""},
+		{[]history.Event{seen(1, "", time.Second, 0)}, "n1", "n2", "n2"},
+		{[]history.Event{seen(1, "n3", time.Second, time.Minute), seen(2, "n2", 2*time.Second, time.Second)}, "n1", "n3", ""},
+		{[]history.Event{seen(1, "n2", time.Second, time.Second)}, "n1", "n1", "n1"},
+	} {
+		var d faultLog
+		all := append(c.faults, history.Event{Name: eventLeader, Detail: c.first}, history.Event{At: int64(time.Hour), Name: eventLeader, Detail: c.last})
+		for _, e := range all {
+			expect.NoError(t, d.event(e))
+		}
+		r := &report.Result{Started: time.Unix(1000, 0), Cluster: &report.Cluster{TookOver: "what was found before"}}
+		d.enter(r, nil, nil)
+		if r.Cluster.TookOver != c.want || len(r.Cluster.Events) > 0 != (c.want != "") {
+			t.Errorf("%s and then %s: %+v; want %q", c.first, c.last, r.Cluster, c.want)
+		}
+	}
+}
+
 func TestFaultsThatCannotBeAskedFor(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -280,8 +280,12 @@ func eventsOf(r *report.Result) (e promise.Events) {
 		e.MostKilled = e.MostKilled || kills && 2*withoutProcess(faults, f, window) > nodesOf(r)
 		e.Failover = e.Failover || f.NewPrimary != ""
 	}
+	e.Failover = e.Failover || tookOver(r)
 	return e
 }
+
+// tookOver reports whether a node took over that nobody saw do so; when it did is not known.
+func tookOver(r *report.Result) bool { return r.Cluster != nil && r.Cluster.TookOver != "" }
 
 // killTakes is how long after a fault began its processes are certainly gone.
 const killTakes = 500 * time.Millisecond
@@ -301,6 +305,9 @@ func allowedLosses(r *report.Result) *definition.Losses {
 	faults := acted(r)
 	for _, f := range faults {
 		all.Cuts = append(all.Cuts, lossesAt(&f, faults, g, nodesOf(r))...)
+	}
+	if tookOver(r) && g.Failover != 0 {
+		all.Cuts = append(all.Cuts, definition.PowerCut{Until: math.MaxInt64, Allowed: g.Failover})
 	}
 	if len(all.Cuts) == before {
 		return nil

@@ -110,6 +110,8 @@ func TestAllowedLosses(t *testing.T) {
 		r.Faults, r.Database.Settings = f, append(r.Database.Settings, report.Setting{Name: "journal asked for", Value: "false"})
 		return r
 	}
+	unseen := replicaSet("1", unproven)
+	unseen.Cluster.TookOver = "n2"
 	second := int64(time.Second)
 	for _, test := range []struct {
 		name                string
@@ -133,6 +135,7 @@ func TestAllowedLosses(t *testing.T) {
 		{"a majority in memory, most nodes killed one after the other", inMemory(one, later), 3*second - 2, 3*second - 1, true, true},
 		{"a majority in memory, long before most nodes were killed", inMemory(most), 2 * second, 2*second + 1, false, true},
 		{"of a majority", replicaSet("majority", took), 2 * second, 2*second + 1, false, false},
+		{"a failover that nobody saw", unseen, 2 * second, 2*second + 1, true, true},
 	} {
 		l := allowedLosses(test.r)
 		if (l != nil) != test.any {

@@ -105,6 +105,8 @@ type run struct {
 	nodes *report.Cluster
 	// announcements writes what the cluster does into the history; nil while there is none.
 	announcements atomic.Pointer[func(event, text string)]
+	// led is who took writes before the work, where another program leads the nodes.
+	led string
 }
 
 // Run carries out one scenario. The error says why there is no result; a
@@ -329,6 +331,7 @@ func (r *run) load(ctx context.Context) error {
 	if r.cluster != nil && r.cluster.LedBy() != "" {
 		product.Settings = append(product.Settings, store.Setting{Name: store.SettingLedBy, Value: r.cluster.LedBy()})
 	}
+	r.led = r.leader(ctx)
 	describe(r.result, product, r.address, r.store.Promise())
 	r.options.Status.describe(r.result)
 	switch {

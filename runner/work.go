@@ -82,6 +82,7 @@ func (r *run) accompany(ctx context.Context, file *history.Writer, start time.Ti
 		stopProgress()
 		stopFaults()
 		r.catchUp(context.WithoutCancel(ctx), file, now)
+		r.recordLeaders(context.WithoutCancel(ctx), file, now)
 		stopAnnouncing()
 	}
 }
