@@ -66,7 +66,7 @@ func pgAutoFailoverEntry() entry {
 		topology: topology{
 			name: "pg-auto-failover", scheme: "postgres", nodes: []int{2, 3, 4, 5}, arbiters: []int{0},
 			options: append([]option{
-				{name: "replication_quorum", want: "replication_quorum=true (commits wait for a standby while there is one) or replication_quorum=false", check: oneOf("true", "false")},
+				{name: "replication_quorum", want: "replication_quorum=true (commits wait for a standby, of two nodes while there is one) or replication_quorum=false", check: oneOf("true", "false")},
 				{name: "node_considered_unhealthy_timeout", want: "node_considered_unhealthy_timeout=DURATION for which a node has not reported until it is taken for lost, such as 20s", check: aDuration},
 			}, frontOptions()...),
 			parameters: standbyParameters(ourParameters{[]string{"wal_log_hints", "wal_level"}, "pg_auto_failover decides on it"}),
