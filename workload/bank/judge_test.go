@@ -278,16 +278,24 @@ func size(t *testing.T, path string) int64 {
 // TestAServerThatTakesWritesOfItsOwn leaves it unknown whether replicas agree, and one that is down
 // does not.
 func TestAServerThatTakesWritesOfItsOwn(t *testing.T) {
-	for own, want := range map[bool]check.Verdict{false: check.Valid, true: check.Unknown} {
+	for _, c := range []struct {
+		own, differs bool
+		want         check.Verdict
+	}{{false, false, check.Valid}, {false, true, check.Violated}, {true, false, check.Unknown}, {true, true, check.Unknown}} {
 		b := newBooks(t)
 		e := b.files(t)
-		all := []savedReplica{{Name: "n2", File: filepath.Base(e.State)}, {Name: "n3", Problem: "it says why", OwnWrites: own}}
+		all := []savedReplica{{Name: "n2", File: filepath.Base(e.State)}, {Name: "n3", Problem: "it says why", OwnWrites: c.own}}
+		if c.differs {
+			b.store.accounts[0].Balance++
+			all[0].File = "other.bin"
+			expect.NoError(t, os.Rename(saved(t, b.store), filepath.Join(filepath.Dir(e.State), all[0].File)))
+		}
 		expect.NoError(t, definition.SaveJSON(filepath.Join(filepath.Dir(e.State), fileReplicas), all))
 		j, err := b.config.Judge(t.Context(), b.seed, e)
 		expect.NoError(t, err)
 		at := slices.IndexFunc(j.Results, func(r check.Result) bool { return r.Name == ledger.CheckReplicas })
-		if at < 0 || j.Results[at].Verdict != want || !strings.Contains(j.Results[at].Detail, "it says why") {
-			t.Errorf("writes of its own %v: %+v", own, j.Results)
+		if at < 0 || j.Results[at].Verdict != c.want || !strings.Contains(j.Results[at].Detail, "it says why") {
+			t.Errorf("%+v: %+v", c, j.Results)
 		}
 	}
 }
