@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"assay/fault"
 	"assay/history"
 	"assay/measure"
 	"assay/report"
@@ -217,7 +216,6 @@ func (l *faultLog) diskFailed(death report.ClusterEvent) bool {
 	node, _, _ := strings.Cut(death.Text, " ")
 	at := int64(death.Second * 1e9)
 	return slices.ContainsFunc(l.faults, func(f faultRecord) bool {
-		action, known := fault.Lookup(f.Action)
-		return known && action.FailsDisk && slices.Contains(f.Nodes, node) && at >= f.Injected && (f.Healed == 0 || at <= f.Healed+seenWithin)
+		return recordedAction(f.Action).FailsDisk && slices.Contains(f.Nodes, node) && at >= f.Injected && (f.Healed == 0 || at <= f.Healed+seenWithin)
 	})
 }

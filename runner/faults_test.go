@@ -173,6 +173,8 @@ func TestAServerMayEndByItsDisk(t *testing.T) {
 		{"n1", "fsync-error", 32, true},
 		{"n2", "fsync-error", 21, true},
 		{"n1", "disk-full", 21, false},
+		{"n1", "fsync-error=old", 21, false},
+		{"n1", "read-error=base/*/*", 21, false},
 		{"n1", "slow-fsync", 21, true},
 	} {
 		d := faultLog{faults: []faultRecord{{Number: 1, Action: c.action, Target: "primary", Nodes: []string{"n1"}, Injected: 20e9, Healed: 30e9, Proven: true}}}

@@ -258,8 +258,11 @@ func acted(r *report.Result) []report.Fault {
 	return slices.DeleteFunc(slices.Clone(r.Faults), func(f report.Fault) bool { return f.Skipped || !f.Proven })
 }
 
-func reportedAction(f *report.Fault) fault.Action {
-	name, _, _ := strings.Cut(f.Action, "=") // a value may follow, also as a word of its own
+func reportedAction(f *report.Fault) fault.Action { return recordedAction(f.Action) }
+
+// recordedAction is the action that a record of a fault names, the zero Action for none.
+func recordedAction(text string) fault.Action {
+	name, _, _ := strings.Cut(text, "=") // a value may follow, also as a word of its own
 	name, _, _ = strings.Cut(name, " ")
 	action, _ := fault.Lookup(name)
 	return action
