@@ -182,3 +182,27 @@ func TestFerretDBLateHolder(t *testing.T) {
 		t.Errorf("one whose taking was deleted as expired: %v, %v", has, err)
 	}
 }
+
+// TestFerretDBSharedLease: of two processes of one run that take its lease at the same time
+// neither deletes what the other has inserted after it, so that one taking stays.
+func TestFerretDBSharedLease(t *testing.T) {
+	f := startFerretDB(t)
+	ctx := t.Context()
+	opened, err := Open(ctx, f.target(), entity.Schema())
+	expect.NoError(t, err)
+	expect.AtEnd(t, opened.Close)
+	db := opened.(*database)
+	for number := range int64(2) {
+		_, err := db.leases().InsertOne(ctx, taking{1 + number, lease{Token: "run", Expires: time.Now().Add(time.Hour)}})
+		expect.NoError(t, err)
+	}
+	for number := range int64(2) {
+		if has, err := db.keepLease(ctx, 1+number, "run", ""); !has || err != nil {
+			t.Errorf("taking %d: %v, %v", 1+number, has, err)
+		}
+	}
+	if held, err := db.Lease(ctx); err != nil || held == nil || held.Token != "run" {
+		t.Errorf("%+v, %v", held, err)
+	}
+	expect.NoError(t, db.RenewLease(ctx, "run", time.Hour))
+}

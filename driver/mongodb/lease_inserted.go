@@ -22,11 +22,14 @@ import (
 // _id lets one of several through. Who has inserted looks again: another taking that is alive
 // was there first, or its holder has renewed it meanwhile, and then the new one is taken back.
 // Who renews looks again as well, and gives way to what it finds. Either has written before
-// it looks, so that not both miss the other. That both give way happens only where a holder
-// that had let its lease expire renews it at the moment at which another takes it.
+// it looks, so that not both miss the other. That both give way happens where a holder
+// that had let its lease expire renews it at the moment at which another takes it, or where a
+// number is inserted that was read long before.
 //
-// A document is changed by its holder alone, and deleted by its number, which is no other's
-// while it is there.
+// The processes of one run, its agents, share a token, and each takes the lease for it. A
+// document is changed by processes with its token alone. Who takes deletes what is over, which
+// has lower numbers than its own, so that of two of one run not each deletes the other's; who
+// gives way deletes its own, by number and token.
 
 // taking is one document.
 type taking struct {
@@ -44,7 +47,7 @@ func (t *taking) alive(tokens ...string) bool {
 	return t.Of.Expires.After(t.Of.Now)
 }
 
-// lease is the taking as a store.Lease; nil stays nil.
+// told is the taking as a store.Lease; nil stays nil.
 func (t *taking) told() *store.Lease {
 	if t == nil {
 		return nil
@@ -120,7 +123,7 @@ func (s *database) insertLease(ctx context.Context, holder store.Holder, text st
 }
 
 // keepLease looks again after the insertion. held is false if it came too late, by the
-// server's clock, or was deleted as expired.
+// server's clock, or was deleted as expired. Of several takings by one run the last one stays.
 func (s *database) keepLease(ctx context.Context, number int64, token, gone string) (held bool, err error) {
 	all, _, err := s.takings(ctx)
 	if err != nil {
@@ -129,38 +132,36 @@ func (s *database) keepLease(ctx context.Context, number int64, token, gone stri
 	var over []int64
 	for i := range all {
 		switch t := &all[i]; {
-		case t.Number == number:
-			held = t.alive()
+		case t.Of.Token == token && t.Number >= number:
+			held = held || t.alive()
 		case t.alive(token, gone):
-			if err := s.deleteTakings(ctx, number); err != nil {
+			if err := s.deleteTakings(ctx, bson.D{{Key: "_id", Value: number}, {Key: "token", Value: token}}); err != nil {
 				return false, err
 			}
 			return false, t.told().Admit(s.title(), token)
-		default:
+		case t.Number < number, t.Of.Token == gone:
 			over = append(over, t.Number)
 		}
 	}
-	if !held {
-		return false, nil
+	if !held || over == nil {
+		return held, nil
 	}
-	return true, s.deleteTakings(ctx, over...)
+	return true, s.deleteTakings(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: over}}}})
 }
 
-func (s *database) deleteTakings(ctx context.Context, numbers ...int64) error {
-	if len(numbers) == 0 {
-		return nil
-	}
-	_, err := s.leases().DeleteMany(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: numbers}}}})
+func (s *database) deleteTakings(ctx context.Context, of bson.D) error {
+	_, err := s.leases().DeleteMany(ctx, of)
 	return failed("take the lease", err)
 }
 
 // renewInserted is RenewLease.
 func (s *database) renewInserted(ctx context.Context, token string, ttl time.Duration) error {
-	all, now, err := s.takings(ctx)
-	if err != nil {
-		return err
+	var all []taking
+	hello, err := s.hello(ctx)
+	if err == nil {
+		_, err = s.leases().UpdateOne(ctx, bson.D{{Key: "token", Value: token}},
+			bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: hello.LocalTime.Add(ttl)}}}})
 	}
-	_, err = s.leases().UpdateOne(ctx, bson.D{{Key: "token", Value: token}}, bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: now.Add(ttl)}}}})
 	if err == nil {
 		all, _, err = s.takings(ctx)
 	}
