@@ -99,10 +99,8 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 		if a.options = d.sessions(target.Address); of.Durable {
 			a.byMajority()
 		}
-		if d.standalone && d.ferretDB == "" {
-			if err := a.onStandalone(); err != nil {
-				return nil, errors.Join(err, d.Close())
-			}
+		if err := a.admitted(d.connection); err != nil {
+			return nil, errors.Join(err, d.Close())
 		}
 	}
 	if err := d.shardable(); err != nil {

@@ -36,22 +36,23 @@ func (c *connection) knowFerretDB(ctx context.Context, transactions bool) error 
 		return c.refused(err)
 	}
 	c.ferretDB = strings.TrimPrefix(build.FerretDB, "v")
-	o, refused := c.options, ""
 	switch {
 	case c.ferretDB == "":
 		return nil
 	case transactions:
 		return fmt.Errorf("mongodb: %s is FerretDB %s, which has no transactions, and this workload needs them; name a MongoDB replica set", c.printable, c.ferretDB)
-	case o.WriteConcern != nil:
-		refused = "w or journal"
+	case c.options.WriteConcern != nil:
+		return ignored(c.ferretDB, "w or journal")
 	case c.namedReadConcern:
-		refused = "readConcernLevel"
-	}
-	if refused != "" {
-		return &store.OptionError{Option: "the address's option", Value: refused, Reason: "FerretDB " + c.ferretDB + " ignores it", Want: "no such option"}
+		return ignored(c.ferretDB, "readConcernLevel")
 	}
 	c.standalone = true
 	return nil
+}
+
+// ignored is the error for an option of the address that FerretDB of this version ignores.
+func ignored(version, option string) error {
+	return &store.OptionError{Option: "the address's option", Value: option, Reason: "FerretDB " + version + " ignores it", Want: "no such option"}
 }
 
 // withoutConcerns leaves out what FerretDB 1 ignores.

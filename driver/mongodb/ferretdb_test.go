@@ -112,7 +112,7 @@ func TestFerretDBWorkloads(t *testing.T) {
 // TestFerretDBTold: what it is, and what of an address it would ignore.
 func TestFerretDBTold(t *testing.T) {
 	f := startFerretDB(t)
-	for _, option := range []string{"w=1", "w=majority", "journal=true", "readConcernLevel=majority"} {
+	for _, option := range []string{"w=1", "w=majority", "journal=true", "readConcernLevel=majority", "readConcernLevel=linearizable", "readConcernLevel=available"} {
 		to := f.target()
 		to.Address += "?" + option
 		var refused *store.OptionError

@@ -78,6 +78,18 @@ func withoutReadConcern(address string) string {
 	})
 }
 
+// admitted refuses concerns that the server does not have, those among them that transactions
+// have not either, of which the connection does not know.
+func (a *application) admitted(to *connection) error {
+	switch {
+	case to.ferretDB != "" && a.options.ReadConcern != nil:
+		return ignored(to.ferretDB, "readConcernLevel")
+	case to.ferretDB == "" && to.standalone:
+		return a.onStandalone()
+	}
+	return nil
+}
+
 // onStandalone refuses concerns that only members of a replica set have (MongoDB manual,
 // "Read Concern linearizable", "Read Concern snapshot", "Write Concern": w of a number beyond 1
 // on a standalone server).
