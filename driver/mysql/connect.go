@@ -164,7 +164,7 @@ func (h *host) connectError(ctx context.Context, err error) error {
 	case codeServerShutdown, codeOfflineMode:
 		return &store.UnreachableError{Address: h.name, Err: answer}
 	case codeNoSuchLevel:
-		return &store.OptionError{Option: "isolation level", Value: strings.ToLower(h.settings.isolation), Want: "one that the server has: " + answer.Message}
+		return &store.OptionError{Option: "isolation level", Value: strings.ToLower(h.settings.isolation), Want: "read committed, repeatable read; TiDB has no other"}
 	case codeUnknownVariable, codeWrongVariableValue, codeWrongVariableType, codeReadOnlyVariable, codeGlobalVariable, codePrivilege:
 		return &store.OptionError{Option: "the address's option", Value: answer.Message,
 			Want: ownOptions + ", or a variable of the server that this user may set for a session"}

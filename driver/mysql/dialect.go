@@ -147,7 +147,7 @@ func (d dialect) sufficient(s server) error {
 
 // admits refuses an isolation level that the dialect lacks.
 func (d dialect) admits(level string) error {
-	if level == "" || slices.Contains(d.levels, level) {
+	if slices.Contains(d.levels, level) {
 		return nil
 	}
 	return &store.OptionError{Option: "isolation level", Value: strings.ToLower(level),

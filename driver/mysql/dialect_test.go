@@ -33,6 +33,10 @@ func TestDialectOfAServer(t *testing.T) {
 	if err := dialectOf("", tidb.version).sufficient(tidb); err != nil {
 		t.Error(err)
 	}
+	calling := &schema{settings: new(settings), dialect: dialectOf("", tidb.version), server: server{level: serializable}}
+	if _, err := calling.chooseLevel(); err == nil {
+		t.Error("a TiDB whose default level is called serializable is taken at its word")
+	}
 }
 
 // TestDialectOfTiDB tries the dialect on MariaDB, which takes its statements too.

@@ -2,7 +2,6 @@ package mysql
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync/atomic"
 
@@ -67,7 +66,7 @@ func openSchema(ctx context.Context, target store.Target, of store.Schema) (*sch
 		if p.dialect.product != "" && strings.Contains(p.server.version, p.dialect.product) {
 			p.server.name = p.dialect.product
 		}
-		if err := errors.Join(p.dialect.sufficient(p.server), p.dialect.admits(p.isolation)); err != nil {
+		if err := p.dialect.sufficient(p.server); err != nil {
 			return err
 		}
 		if p.engine, err = chooseEngine(ctx, c, s.engine); err != nil {
