@@ -52,8 +52,10 @@ func (g Group) anomalies() string {
 	}
 	slices.Sort(names)
 	text := "shows " + strings.Join(names, ", ")
-	switch undecided := g.ended(check.Unknown); {
+	switch undecided, violated := g.ended(check.Unknown), g.Violated(); {
 	case len(names) > 0:
+	case violated > 0:
+		text = fmt.Sprintf("violated in %d of %s, by what has no kind", violated, counted(g))
 	case undecided > 0:
 		text = fmt.Sprintf("no anomaly found, and no verdict in %d of %s", undecided, counted(g))
 	default:

@@ -183,6 +183,14 @@ func TestOverviewOfSeveralConfigurations(t *testing.T) {
 		"level=strongest: serializable ✗ promised and broken; shows G2-item"; got[0] != want {
 		t.Errorf("%q, want %q", got[0], want)
 	}
+	for i := range e.Groups { // such as by a schema that is gone with the power
+		for j := range e.Groups[i].Runs {
+			e.Groups[i].Runs[j].Result.Checks = nil
+		}
+	}
+	if got, _ := cells(t, e, OverviewColumn{Show: ShowAnomalies}); !strings.Contains(got[0], "violated in 3 of 5 runs, by what has no kind; level=strong: serializable promised; no anomaly in 5 runs") {
+		t.Errorf("without kinds: %q", got[0])
+	}
 	if got, _ := cells(t, e, OverviewColumn{Show: "clients"}); got[0] != "4" {
 		t.Errorf("all alike: %q", got[0])
 	}
