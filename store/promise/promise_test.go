@@ -144,6 +144,9 @@ func TestRules(t *testing.T) {
 		{"a group, an old read of a member cut off", replicated(divided, "members of the group", "3", "group_replication_consistency", "EVENTUAL"), Recency, no},
 		{"a group that waits before it reads", replicated(divided, "members of the group", "3", "group_replication_consistency", "BEFORE"), Recency, yes},
 
+		{"TiDB, reads of five seconds ago", Circumstances{Product: "TiDB", Nodes: 1, Settings: settings("tidb_read_staleness", "-5")}, Recency, no},
+		{"TiDB, reads of now", Circumstances{Product: "TiDB", Nodes: 1, Settings: settings("tidb_read_staleness", "0")}, Recency, yes},
+
 		{"Cassandra, one and one of three", cassandra("one", "one", Events{}), Recency, no},
 		{"Cassandra, quorums", cassandra("quorum", "quorum", Events{}), Recency, yes},
 		{"Cassandra, one and all", cassandra("one", "all", Events{}), Recency, yes},

@@ -107,6 +107,8 @@ func sqlRules() []rule {
 		// Of those that confirm commits one may be out of reach, or without repmgrd.
 		{[]string{"PostgreSQL"}, afterLoss(), []condition{is(settingLedBy, "repmgr"), is(settingStandbys), isNot(settingStandbys, "", "(none)", "unknown")}, severalNodes | failover, true,
 			"led by=repmgr, synchronous_standby_names={synchronous_standby_names}", `repmgr's manual, "Automatic failover with repmgrd" (it does not say that the standby which is promoted is one that has confirmed the commits)`},
+		{[]string{"TiDB"}, []Property{Recency}, []condition{is("tidb_read_staleness"), isNot("tidb_read_staleness", "0", "(none)")}, 0, false,
+			"tidb_read_staleness={tidb_read_staleness}", `TiDB Docs, "Read Historical Data Using the tidb_read_staleness System Variable"`},
 		{[]string{"PostgreSQL"}, []Property{Recency}, []condition{is(settingReads), isNot(settingReads, "the primary")}, severalNodes, false,
 			"reads answered by {reads are answered by}", `PostgreSQL manual, "Hot Standby" (data on a standby takes some time to arrive, so that it is eventually consistent with the primary)`},
 		{[]string{"PostgreSQL"}, []Property{Recency, Snapshot}, nil, severalNodes | failover, true,
