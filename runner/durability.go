@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"assay/check"
+	"assay/cluster"
 	"assay/fault"
 	"assay/report"
 	"assay/store/durability"
@@ -82,22 +83,42 @@ func lossesOf(r *report.Result) *definition.Losses {
 	}
 	for _, cut := range cuts {
 		l.Cuts = append(l.Cuts, definition.PowerCut{
-			At: int64(cut.CutAt.Sub(r.Started)), Allowed: g.Allows(withoutPower(cuts, cut, g.AllNodes), dataNodes(r)),
+			At: int64(cut.CutAt.Sub(r.Started)), Allowed: g.Allows(withoutPower(r, &cut, g), dataNodes(r)),
 		})
 	}
 	return l
 }
 
-// withoutPower counts the nodes that had no power when one more cut came, or had lost
-// it so short before that what they had acknowledged may not have been elsewhere yet.
-func withoutPower(cuts []report.Fault, now report.Fault, window time.Duration) int {
+// withoutPower counts the nodes that had no power when one more cut came, and with them those
+// without a process, if that loses as much.
+func withoutPower(r *report.Result, now *report.Fault, g durability.Guarantee) int {
+	return down(r, *now.CutAt, *now.CutAt, g.AllNodes, func(a fault.Action) bool { return a.CutsPower || a.Kills && g.AllKilled != 0 })
+}
+
+// withoutProcess counts the nodes whose servers were ended when one more kill came.
+func withoutProcess(r *report.Result, now *report.Fault, g durability.Guarantee) int {
+	return down(r, now.InjectedAt, now.InjectedAt.Add(killTakes), g.AllKilled, func(a fault.Action) bool { return a.CutsPower || a.Kills })
+}
+
+// down counts the nodes that faults of a kind had ended at some time between two, or so short
+// before that what they had acknowledged may not have been elsewhere yet. Arbiters and servers
+// beside the nodes hold nothing.
+func down(r *report.Result, from, to time.Time, window time.Duration, ends func(fault.Action) bool) int {
 	var nodes []string
-	for _, cut := range cuts {
-		ended := cut.HealedSecond == 0 || cut.HealedAt.After(now.CutAt.Add(-window))
-		if !cut.CutAt.After(*now.CutAt) && (window < 0 || ended) {
-			nodes = append(nodes, cut.Nodes...)
+	for _, f := range acted(r) {
+		began := f.InjectedAt
+		if f.CutAt != nil {
+			began = *f.CutAt
+		}
+		still := f.HealedSecond == 0 || f.HealedAt.After(from.Add(-window))
+		if ends(reportedAction(&f)) && !began.After(to) && (window < 0 || still) {
+			nodes = append(nodes, f.Nodes...)
 		}
 	}
+	nodes = slices.DeleteFunc(nodes, func(name string) bool {
+		return cluster.RoleOf(name) != "" || r.Cluster != nil &&
+			slices.ContainsFunc(r.Cluster.Nodes, func(n report.ClusterNode) bool { return n.Name == name && n.Arbiter })
+	})
 	slices.Sort(nodes)
 	return len(slices.Compact(nodes))
 }

@@ -275,12 +275,12 @@ func onNodes(f *report.Fault) bool {
 
 // eventsOf is what was done to the database while it worked.
 func eventsOf(r *report.Result) (e promise.Events) {
-	faults, window := acted(r), guaranteeOf(r).AllKilled
-	for _, f := range faults {
+	g := guaranteeOf(r)
+	for _, f := range acted(r) {
 		action := reportedAction(&f)
 		kills := action.Kills && onNodes(&f)
 		e.Killed, e.PowerCut, e.Divided = e.Killed || kills, e.PowerCut || action.CutsPower, e.Divided || action.Divides
-		e.MostKilled = e.MostKilled || kills && 2*withoutProcess(faults, f, window) > nodesOf(r)
+		e.MostKilled = e.MostKilled || kills && 2*withoutProcess(r, &f, g) > nodesOf(r)
 		e.Failover = e.Failover || f.NewPrimary != ""
 	}
 	e.Failover = e.Failover || tookOver(r)
@@ -305,9 +305,8 @@ func allowedLosses(r *report.Result) *definition.Losses {
 		all.Cuts = cuts.Cuts
 	}
 	before := len(all.Cuts)
-	faults := acted(r)
-	for _, f := range faults {
-		all.Cuts = append(all.Cuts, lossesAt(&f, faults, g, nodesOf(r))...)
+	for _, f := range acted(r) {
+		all.Cuts = append(all.Cuts, lossesAt(r, &f, g)...)
 	}
 	if tookOver(r) && g.Failover != 0 {
 		all.Cuts = append(all.Cuts, definition.PowerCut{Until: math.MaxInt64, Allowed: g.Failover})
@@ -319,29 +318,14 @@ func allowedLosses(r *report.Result) *definition.Losses {
 	return all
 }
 
-// withoutProcess counts the nodes whose servers were ended when one more kill came, or had
-// been so short before that what they had acknowledged may not have been elsewhere yet.
-func withoutProcess(faults []report.Fault, now report.Fault, window time.Duration) int {
-	var nodes []string
-	for _, f := range faults {
-		action := reportedAction(&f)
-		ended := f.HealedSecond == 0 || f.HealedAt.After(now.InjectedAt.Add(-window))
-		if (action.Kills || action.CutsPower) && !f.InjectedAt.After(now.InjectedAt.Add(killTakes)) && (window < 0 || ended) {
-			nodes = append(nodes, f.Nodes...)
-		}
-	}
-	nodes = slices.DeleteFunc(nodes, func(name string) bool { return cluster.RoleOf(name) != "" })
-	slices.Sort(nodes)
-	return len(slices.Compact(nodes))
-}
-
-// lossesAt are the moments at which one of the faults may have made the database lose something.
-func lossesAt(f *report.Fault, faults []report.Fault, g durability.Guarantee, nodes int) (all []definition.PowerCut) {
+// lossesAt are the moments at which a fault of the run may have made the database lose something.
+func lossesAt(r *report.Result, f *report.Fault, g durability.Guarantee) (all []definition.PowerCut) {
+	nodes := nodesOf(r)
 	at, healed := nanoseconds(f.InjectedSecond), int64(math.MaxInt64)
 	if f.HealedSecond > f.InjectedSecond {
 		healed = nanoseconds(f.HealedSecond)
 	}
-	if allowed := g.AllowsKilled(withoutProcess(faults, *f, g.AllKilled), nodes); reportedAction(f).Kills && onNodes(f) && allowed != 0 {
+	if allowed := g.AllowsKilled(withoutProcess(r, f, g), nodes); reportedAction(f).Kills && onNodes(f) && allowed != 0 {
 		all = append(all, definition.PowerCut{At: at, Until: min(healed, at+int64(killTakes)), Allowed: allowed})
 	}
 	if f.NewPrimary != "" && nodes > 1 && g.Failover != 0 { // the old one may go on until it can be reached, and is told

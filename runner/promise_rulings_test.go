@@ -112,6 +112,12 @@ func TestAllowedLosses(t *testing.T) {
 	}
 	unseen := replicaSet("1", unproven)
 	unseen.Cluster.TookOver = "n2"
+	unpowered, cutAt := later, later.InjectedAt
+	unpowered.Action, unpowered.CutAt = "power-cut", &cutAt
+	arbiter := one
+	arbiter.Nodes = []string{"n1", "n4"}
+	withArbiter := inMemory(arbiter)
+	withArbiter.Cluster.Nodes = append(withArbiter.Cluster.Nodes, report.ClusterNode{Name: "n4", Arbiter: true})
 	second := int64(time.Second)
 	for _, test := range []struct {
 		name                string
@@ -133,6 +139,8 @@ func TestAllowedLosses(t *testing.T) {
 		{"a majority in memory, one node killed", inMemory(one), 3*second - 2, 3*second - 1, false, false},
 		{"a majority in memory, most nodes killed", inMemory(most), 3*second - 2, 3*second - 1, true, true},
 		{"a majority in memory, most nodes killed one after the other", inMemory(one, later), 3*second - 2, 3*second - 1, true, true},
+		{"a majority in memory, one killed and then one without power", inMemory(one, unpowered), 3*second - 2, 3*second - 1, true, true},
+		{"a majority in memory, one node and an arbiter killed", withArbiter, 3*second - 2, 3*second - 1, false, false},
 		{"a majority in memory, long before most nodes were killed", inMemory(most), 2 * second, 2*second + 1, false, true},
 		{"of a majority", replicaSet("majority", took), 2 * second, 2*second + 1, false, false},
 		{"a failover that nobody saw", unseen, 2 * second, 2*second + 1, true, true},
