@@ -12,21 +12,14 @@ import (
 	"assay/cluster/server"
 )
 
-// Login is the user whom all servers have, and who may do everything.
-type Login struct{ User, Password string }
-
 // InSession runs f in a session of its own with a node. The whole of it may take bound.
 func (l Login) InSession(ctx context.Context, node *server.Node, bound time.Duration, f func(context.Context, *sql.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	config := mysql.NewConfig()
-	config.User, config.Passwd, config.Net, config.Addr = l.User, l.Password, "tcp", node.Address()
-	config.Logger = &mysql.NopLogger{}
-	connector, err := mysql.NewConnector(config)
+	db, err := l.Open(node)
 	if err != nil {
-		return errors.New("the library refuses the configuration") // its error may quote the password
+		return err
 	}
-	db := sql.OpenDB(connector)
 	defer db.Close()
 	conn, err := db.Conn(ctx)
 	if err != nil {

@@ -45,8 +45,8 @@ func (m *Cluster) BackUp(ctx context.Context, i int, _, into string) (by string,
 	}
 	node, secret := m.nodes.At(i), into+".cnf"
 	defer func() { err = errors.Join(err, os.Remove(secret)) }()
-	quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(m.options.Password) + `"`
-	if err := m.user.WriteFile(secret, "[mariabackup]\nuser="+userName+"\npassword="+quoted+"\n"); err != nil {
+	quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(m.login.Password) + `"`
+	if err := m.user.WriteFile(secret, "[mariabackup]\nuser="+m.login.User+"\npassword="+quoted+"\n"); err != nil {
 		return "", err
 	}
 	_, err = node.Run(ctx, server.ProcessOptions{Name: "mariadb-backup", Program: program, Env: m.environment(nil), Args: []string{
@@ -62,6 +62,7 @@ func (m *Cluster) Restore(ctx context.Context, backup, into string, _ time.Time)
 		return "", nil, err
 	}
 	o := m.options
+	o.Password = m.login.Password // which the data have
 	o.Nodes, o.Machines, o.Dir, o.LogDir = 1, nil, into, ""
 	r := &Cluster{options: o, program: m.program}
 	if err := r.fillIn(); err != nil {

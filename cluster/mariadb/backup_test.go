@@ -40,7 +40,7 @@ func TestBackupAndRestore(t *testing.T) {
 			address, end, err := m.Restore(timeLimit(t), filepath.Join(at, "backup"), filepath.Join(at, "restored"), time.Time{})
 			expect.NoError(t, err)
 			for _, line := range commandLines(t) {
-				if strings.Contains(line, m.options.Password) {
+				if strings.Contains(line, m.login.Password) {
 					t.Error("a command line has the password")
 				}
 			}

@@ -5,17 +5,15 @@ package mariadb
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
+	"assay/cluster/binlog"
 	"assay/cluster/machine"
 	"assay/cluster/server"
 )
@@ -80,7 +78,6 @@ const MinPoolSize = 8 << 20
 
 const (
 	maxNodes        = 9
-	userName        = "assay"
 	defaultPoolSize = 128 << 20
 	usualPort       = 3306
 	galeraPort      = 4567
@@ -94,6 +91,7 @@ const (
 type Cluster struct {
 	options  Options
 	program  string
+	login    binlog.Login
 	user     *server.User
 	provider string // of Galera; empty for a single server
 	nodes    server.List[member]
@@ -157,7 +155,9 @@ func (m *Cluster) fillIn() (err error) {
 	o := &m.options
 	o.Nodes = cmp.Or(o.Nodes, 1)
 	o.CacheSize = cmp.Or(o.CacheSize, defaultPoolSize)
-	o.Password = cmp.Or(o.Password, rand.Text())
+	if m.login, err = binlog.NewLogin(o.Password); err != nil {
+		return err
+	}
 	switch {
 	case o.Nodes < 1 || o.Nodes > maxNodes:
 		return fmt.Errorf("%d nodes: want 1 to %d", o.Nodes, maxNodes)
@@ -165,8 +165,6 @@ func (m *Cluster) fillIn() (err error) {
 		return fmt.Errorf("a cache of %d bytes: want at least %d", o.CacheSize, MinPoolSize)
 	case o.MyRocks && o.Nodes > 1 && o.Replication == Galera:
 		return errors.New("MyRocks in a Galera cluster: Galera replicates InnoDB only")
-	case strings.ContainsAny(o.Password, "\x00\n\r"):
-		return errors.New("a password of more than one line")
 	}
 	if o.Nodes > 1 && o.Replication == Galera {
 		if m.provider, err = galeraLibrary(o.Programs); err != nil {
@@ -191,7 +189,7 @@ func (m *Cluster) fillIn() (err error) {
 // makeNode gives one more node its ports and folders; at is nil for here.
 func (m *Cluster) makeNode(at *machine.Machine) (*member, error) {
 	o, i := m.options, len(m.nodes.All())
-	n := &member{Node: &server.Node{Number: i, Machine: at, User: m.user, IsError: isError,
+	n := &member{Node: &server.Node{Number: i, Machine: at, User: m.user, IsError: binlog.IsError,
 		Dir: server.FolderOn(at, filepath.Join(o.Dir, "node-"+strconv.Itoa(i))),
 		Log: filepath.Join(o.LogDir, fmt.Sprintf("mariadb-%d.log", i)),
 	}}
@@ -221,10 +219,6 @@ func (m *Cluster) makeNode(at *machine.Machine) (*member, error) {
 	return n, nil
 }
 
-// isError finds errors in a log: a server that gives up logs how it shuts down
-// after them.
-func isError(line string) bool { return strings.Contains(line, "[ERROR]") }
-
 func (n *member) data() string      { return filepath.Join(n.Dir, "data") }
 func (n *member) temporary() string { return filepath.Join(n.Dir, "tmp") }
 
@@ -239,14 +233,7 @@ func (m *Cluster) Nodes() []*server.Node {
 
 // Address is the URL of all nodes that the cluster began with, with the user
 // and the password.
-func (m *Cluster) Address() string {
-	u := url.URL{Scheme: "mysql", User: url.UserPassword(userName, m.options.Password),
-		Host: server.Hosts(m.Nodes()[:m.options.Nodes]), Path: "/"}
-	if m.options.Nodes > 1 { // a silent node must not use up the time of a whole call
-		u.RawQuery = "connect_timeout=2"
-	}
-	return u.String()
-}
+func (m *Cluster) Address() string { return m.login.Address(m.Nodes()[:m.options.Nodes]) }
 
 // Node is node i.
 func (m *Cluster) Node(i int) *server.Node { return m.nodes.At(i).Node }

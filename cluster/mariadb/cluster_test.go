@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"assay/cluster/binlog"
 	"assay/cluster/server"
 	"assay/internal/expect"
 )
@@ -57,7 +58,7 @@ func mariaDB(t *testing.T, m *Cluster, i int, user, password string) *sql.DB {
 
 func mariaClient(t *testing.T, m *Cluster, i int) *sql.DB {
 	t.Helper()
-	return mariaDB(t, m, i, userName, m.options.Password)
+	return mariaDB(t, m, i, binlog.UserName, m.login.Password)
 }
 
 func mariaExec(t *testing.T, db *sql.DB, text string) {
@@ -130,7 +131,7 @@ func TestMariaDBStartsDurableAndPrivate(t *testing.T) {
 	if users := mariaValue(t, db, "SELECT group_concat(User, '@', Host ORDER BY User) FROM mysql.global_priv"); users != "assay@%,mariadb.sys@localhost" {
 		t.Errorf("users %s", users)
 	}
-	for user, password := range map[string]string{"root": "", userName: "wrong", "mysql": "", "": ""} {
+	for user, password := range map[string]string{"root": "", binlog.UserName: "wrong", "mysql": "", "": ""} {
 		var refused *mysql.MySQLError
 		if err := mariaDB(t, m, 0, user, password).PingContext(timeLimit(t)); !errors.As(err, &refused) || refused.Number != 1045 {
 			t.Errorf("user %q: %v, want access denied", user, err)

@@ -3,7 +3,6 @@ package mariadb
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strconv"
@@ -11,9 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
-	"assay/cluster/binlog"
 	"assay/cluster/server"
 )
 
@@ -39,28 +35,16 @@ func (s status) ready() error {
 	return fmt.Errorf("it is %s in a component that is %s", cmp.Or(s.state, "nothing yet"), cmp.Or(s.component, "none"))
 }
 
-// open is for connections to a node.
-func (m *Cluster) open(node *member) (*sql.DB, error) {
-	config := mysql.NewConfig()
-	config.User, config.Passwd, config.Net, config.Addr = userName, m.options.Password, "tcp", node.Address()
-	config.Logger = &mysql.NopLogger{}
-	connector, err := mysql.NewConnector(config)
-	if err != nil {
-		return nil, errors.New("the library refuses the configuration") // its error may quote the password
-	}
-	return sql.OpenDB(connector), nil
-}
-
 // Parameter asks node i for the value of a system variable that it works with.
 func (m *Cluster) Parameter(ctx context.Context, i int, name string) (value string, err error) {
-	return binlog.Login{User: userName, Password: m.options.Password}.Variable(ctx, m.Node(i), name)
+	return m.login.Variable(ctx, m.Node(i), name)
 }
 
 // ask has a node say how it is, over a connection of its own.
 func (m *Cluster) ask(ctx context.Context, node *member) (state status, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerBound)
 	defer cancel()
-	db, err := m.open(node)
+	db, err := m.login.Open(node.Node)
 	if err != nil {
 		return state, err
 	}

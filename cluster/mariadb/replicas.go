@@ -22,7 +22,7 @@ func StartSet(ctx context.Context, o Options) (*binlog.Set, error) {
 		return nil, err
 	}
 	set, err := binlog.Start(ctx, binlog.Options{
-		Nodes: m.Nodes(), Dialect: binlog.MariaDB(), Login: binlog.Login{User: userName, Password: m.options.Password},
+		Nodes: m.Nodes(), Dialect: binlog.MariaDB(), Login: m.login,
 		Semisync: o.Replication == Semisync, FailoverAfter: o.FailoverAfter, Dir: m.options.Dir, Announce: o.Announce,
 		Start: m.startMember, Empty: func(i int) error { return m.nodes.At(i).forget() },
 	})

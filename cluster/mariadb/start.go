@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"assay/cluster/binlog"
 	"assay/cluster/server"
 )
 
@@ -62,23 +61,14 @@ func (m *Cluster) environment(further []string) []string {
 	return append([]string{"PATH=" + os.Getenv("PATH") + ":/usr/sbin:/usr/bin:/sbin:/bin"}, further...)
 }
 
-// writeUsers writes the statements that replace all users by ours, which the
-// first start reads (init_file); a password in an argument could be seen by
-// everybody. The user mariadb.sys, who cannot log in, is the owner of views.
+// writeUsers writes the statements that replace all users by ours. The user mariadb.sys, who
+// cannot log in, is the owner of views.
 func (m *Cluster) writeUsers(node *member) (path string, err error) {
-	text := ""
+	before := ""
 	if m.options.Replication != Galera { // each node of a set makes its own
-		text = "SET SESSION sql_log_bin = 0;\n"
+		before = "SET SESSION sql_log_bin = 0;\n"
 	}
-	text += "CREATE USER " + userName + "@'%' IDENTIFIED BY " + binlog.Literal(m.options.Password) + ";\n" +
-		"GRANT ALL PRIVILEGES ON *.* TO " + userName + "@'%' WITH GRANT OPTION;\n" +
-		"DELETE FROM mysql.global_priv WHERE User NOT IN ('" + userName + "', 'mariadb.sys');\n" +
-		"FLUSH PRIVILEGES;\n"
-	path = filepath.Join(node.Dir, "users.sql")
-	if err := m.user.WriteFile(path, text); err != nil {
-		return "", errors.Join(err, os.RemoveAll(path))
-	}
-	return path, nil
+	return m.login.WriteUsers(node.Node, before, "DELETE FROM mysql.global_priv WHERE User NOT IN ('"+m.login.User+"', 'mariadb.sys');\nFLUSH PRIVILEGES;\n")
 }
 
 // arguments are the arguments of every start of a node, without Galera's.

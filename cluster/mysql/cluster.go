@@ -6,14 +6,11 @@ package mysql
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -80,7 +77,6 @@ const MinPoolSize = 8 << 20
 
 const (
 	maxNodes        = 9
-	userName        = "assay"
 	defaultPoolSize = 128 << 20
 	usualPort       = 3306
 	usualGroupPort  = 33061
@@ -184,15 +180,14 @@ func (m *Cluster) fillIn() (err error) {
 	o := &m.options
 	o.Nodes = cmp.Or(o.Nodes, 1)
 	o.CacheSize = cmp.Or(o.CacheSize, defaultPoolSize)
-	o.Password = cmp.Or(o.Password, rand.Text())
-	m.login = binlog.Login{User: userName, Password: o.Password}
+	if m.login, err = binlog.NewLogin(o.Password); err != nil {
+		return err
+	}
 	switch {
 	case o.Nodes < 1 || o.Nodes > maxNodes:
 		return fmt.Errorf("%d nodes: want 1 to %d", o.Nodes, maxNodes)
 	case o.CacheSize < MinPoolSize:
 		return fmt.Errorf("a cache of %d bytes: want at least %d", o.CacheSize, MinPoolSize)
-	case strings.ContainsAny(o.Password, "\x00\n\r"):
-		return errors.New("a password of more than one line")
 	}
 	if o.Dir, err = server.PrivateDir(o.Dir, nil); err != nil {
 		return err
@@ -208,7 +203,7 @@ func (m *Cluster) fillIn() (err error) {
 
 // makeNode gives a node its ports and folders; at is nil for here.
 func (m *Cluster) makeNode(i int, at *machine.Machine) (err error) {
-	n := &member{id: i + 1, Node: &server.Node{Number: i, Machine: at, IsError: isError,
+	n := &member{id: i + 1, Node: &server.Node{Number: i, Machine: at, IsError: binlog.IsError,
 		Dir: server.FolderOn(at, filepath.Join(m.options.Dir, "node-"+strconv.Itoa(i))),
 		Log: filepath.Join(m.options.LogDir, fmt.Sprintf("mysql-%d.log", i)),
 	}}
@@ -227,9 +222,6 @@ func (m *Cluster) makeNode(i int, at *machine.Machine) (err error) {
 	m.nodes = append(m.nodes, n)
 	return nil
 }
-
-// isError finds errors in a log: a server that gives up logs how it shuts down after them.
-func isError(line string) bool { return strings.Contains(line, "[ERROR]") }
 
 func (n *member) data() string      { return filepath.Join(n.Dir, "data") }
 func (n *member) temporary() string { return filepath.Join(n.Dir, "tmp") }
@@ -250,13 +242,7 @@ func (m *Cluster) Nodes() []*server.Node {
 func (m *Cluster) grouped() bool { return len(m.nodes) > 1 && m.options.Replication == Group }
 
 // Address is the URL of all nodes, with the user and the password.
-func (m *Cluster) Address() string {
-	u := url.URL{Scheme: "mysql", User: url.UserPassword(userName, m.options.Password), Host: server.Hosts(m.Nodes()), Path: "/"}
-	if len(m.nodes) > 1 { // a silent node must not use up the time of a whole call
-		u.RawQuery = "connect_timeout=2"
-	}
-	return u.String()
-}
+func (m *Cluster) Address() string { return m.login.Address(m.Nodes()) }
 
 // Node is node i.
 func (m *Cluster) Node(i int) *server.Node { return m.nodes[i].Node }

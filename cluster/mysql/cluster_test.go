@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"assay/cluster/binlog"
 	"assay/cluster/server"
 	"assay/internal/expect"
 )
@@ -162,7 +163,7 @@ func TestOnMySQLANodeGoesThroughFaults(t *testing.T) {
 	if users := p.value(0, "SELECT group_concat(User ORDER BY User) FROM mysql.user WHERE account_locked = 'N'"); users != "assay" {
 		t.Errorf("users %s", users)
 	}
-	for user, password := range map[string]string{"root": "", userName: "wrong", "mysql": ""} {
+	for user, password := range map[string]string{"root": "", binlog.UserName: "wrong", "mysql": ""} {
 		var refused *mysql.MySQLError
 		if err := p.client(0, user, password).PingContext(timeLimit(t)); !errors.As(err, &refused) || refused.Number != 1045 {
 			t.Errorf("user %q: %v, want access denied", user, err)

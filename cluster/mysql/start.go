@@ -5,11 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
-	"assay/cluster/binlog"
 	"assay/cluster/server"
 )
 
@@ -57,22 +55,14 @@ func (m *Cluster) startNew(ctx context.Context, node *member, env []string) erro
 	return errors.Join(err, os.Remove(users))
 }
 
-// writeUsers writes the statements that make the users; a password in an argument could be seen
-// by everybody. They are done before anybody can connect. One of several servers takes no writes
-// after that, as at every other start.
+// writeUsers writes the statements that replace all users who can log in by ours. One of several
+// servers takes no writes after that, as at every other start.
 func (m *Cluster) writeUsers(node *member) (path string, err error) {
-	text := "SET SESSION sql_log_bin = 0;\n" +
-		"CREATE USER " + userName + "@'%' IDENTIFIED BY " + binlog.Literal(m.options.Password) + ";\n" +
-		"GRANT ALL PRIVILEGES ON *.* TO " + userName + "@'%' WITH GRANT OPTION;\n" +
-		"DROP USER root@localhost;\n"
+	after := "DROP USER root@localhost;\n"
 	if len(m.nodes) > 1 {
-		text += "SET GLOBAL super_read_only = ON;\n"
+		after += "SET GLOBAL super_read_only = ON;\n"
 	}
-	path = filepath.Join(node.Dir, "users.sql")
-	if err := node.User.WriteFile(path, text); err != nil {
-		return "", errors.Join(err, os.RemoveAll(path))
-	}
-	return path, nil
+	return m.login.WriteUsers(node.Node, "SET SESSION sql_log_bin = 0;\n", after)
 }
 
 // spawn starts a node's server and returns when it answers.
