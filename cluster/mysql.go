@@ -17,7 +17,7 @@ func mysqlEntry() entry {
 				{name: "replication", want: "replication=group (Group Replication with one primary, from two nodes on the default), replication=semisync or replication=async (assay promotes)",
 					check: oneOf(replicationGroup, replicationSync, replicationAsync)},
 				{name: "failover", want: "failover=DURATION, such as 3s, with replication=semisync or replication=async: how long the primary may be silent until a replica is promoted", check: aDuration},
-				{name: "expel", want: "expel=DURATION in whole seconds, such as 5s, in a group: how long a silent member is waited for after the first five seconds", check: noneOrSeconds,
+				{name: "expel", want: "expel=DURATION in whole seconds, such as 5s, in a group: how long a silent member is waited for after the first five seconds", check: secondsFrom(0),
 					parameters: []string{"group_replication_member_expel_timeout"}},
 				{name: "cache", want: "cache=SIZE of at least 8MiB, InnoDB's buffer pool on each node", check: aSize, parameters: []string{"innodb_buffer_pool_size"}},
 				{name: "flush", want: "flush=0, flush=1 or flush=2 (innodb_flush_log_at_trx_commit: 1 has a commit wait for the disk, 2 for the system, 0 for neither)", check: oneOf("0", "1", "2"),
@@ -28,12 +28,6 @@ func mysqlEntry() entry {
 		footprint: Footprint{Start: 8 * time.Second, Empty: 220 << 20},
 		start:     startMySQL,
 	}
-}
-
-// noneOrSeconds takes whole seconds of up to an hour, also none.
-func noneOrSeconds(v string) bool {
-	d, err := time.ParseDuration(v)
-	return err == nil && d >= 0 && d <= time.Hour && d%time.Second == 0
 }
 
 // mysqlParameters are MySQL's, as mysqld takes them.

@@ -13,6 +13,7 @@ import (
 	"assay/cluster/etcd"
 	"assay/cluster/haproxy"
 	"assay/cluster/patroni"
+	"assay/cluster/streaming"
 )
 
 // patroniEntry starts PostgreSQL under Patroni, with etcd beside it.
@@ -24,9 +25,9 @@ func patroniEntry() entry {
 				{name: "synchronous_mode", want: "synchronous_mode=off, synchronous_mode=on (commits wait for a standby while there is one) or synchronous_mode=strict (also if there is none)",
 					check: oneOf("off", "on", "strict")},
 				{name: "maximum_lag_on_failover", want: "maximum_lag_on_failover=SIZE of log that a standby may lack and still be promoted, such as 1MiB", check: aSize},
-				{name: "ttl", want: "ttl=SECONDS for which the primary's key lasts, such as 30s", check: wholeSeconds},
-				{name: "loop_wait", want: "loop_wait=SECONDS between two looks at the store, such as 10s", check: wholeSeconds},
-				{name: "retry_timeout", want: "retry_timeout=SECONDS for which the store or PostgreSQL may not answer, such as 10s", check: wholeSeconds},
+				{name: "ttl", want: "ttl=SECONDS for which the primary's key lasts, such as 30s", check: secondsFrom(1)},
+				{name: "loop_wait", want: "loop_wait=SECONDS between two looks at the store, such as 10s", check: secondsFrom(1)},
+				{name: "retry_timeout", want: "retry_timeout=SECONDS for which the store or PostgreSQL may not answer, such as 10s", check: secondsFrom(1)},
 				{name: "failsafe_mode", want: "failsafe_mode=on (a primary that has lost the store and reaches all others goes on) or failsafe_mode=off", check: oneOf("on", "off")},
 				{name: RoleDCS, want: "dcs=1, dcs=3 or dcs=5 nodes of etcd", check: oneOf("1", "3", "5")},
 			}, frontOptions()...),
@@ -42,9 +43,9 @@ func patroniEntry() entry {
 // stores is how many nodes of etcd a spec's nodes agree by: three, if it does not say.
 func stores(s Spec) int { return cmp.Or(s.count(RoleDCS), 3) }
 
-func wholeSeconds(v string) bool {
-	d, err := time.ParseDuration(v)
-	return err == nil && d >= time.Second && d <= time.Hour && d%time.Second == 0
+// placement is where the servers of a cluster live that another program leads.
+func placement(s Spec, e environment, password string) streaming.Placement {
+	return streaming.Placement{Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs, Password: password}
 }
 
 // patroniParameters are PostgreSQL's, which Patroni keeps in the store for all nodes. It
@@ -77,7 +78,7 @@ func startPatroni(ctx context.Context, s Spec, e environment) (product, error) {
 	}
 	password := rand.Text()
 	o := patroni.Options{
-		Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs, Password: password,
+		Programs: e.programs, Placement: placement(s, e, password),
 		Synchronous: s.Options["synchronous_mode"] == "on", Strict: s.Options["synchronous_mode"] == "strict", Failsafe: s.Options["failsafe_mode"] == "on",
 		MaximumLag: s.size("maximum_lag_on_failover"), TTL: s.duration("ttl"), LoopWait: s.duration("loop_wait"), RetryTimeout: s.duration("retry_timeout"),
 		Settings: map[string]string{},

@@ -22,7 +22,7 @@ func repmgrEntry() entry {
 				{name: "primary_visibility_consensus", want: "primary_visibility_consensus=true (nobody is promoted while a standby sees the primary) or primary_visibility_consensus=false",
 					check: oneOf("true", "false")},
 				{name: "reconnect_attempts", want: "reconnect_attempts=NUMBER of times that a lost primary is tried, such as 6", check: aCount},
-				{name: "reconnect_interval", want: "reconnect_interval=SECONDS between them, such as 10s", check: wholeSeconds},
+				{name: "reconnect_interval", want: "reconnect_interval=SECONDS between them, such as 10s", check: secondsFrom(1)},
 			}, frontOptions()...),
 			parameters: standbyParameters(ourParameters{[]string{"shared_preload_libraries"}, "repmgr's is loaded by it"}),
 			roles:      frontRoles("repmgr"),
@@ -41,7 +41,7 @@ func standbyParameters(more ourParameters) parameters {
 func startRepmgr(ctx context.Context, s Spec, e environment) (product, error) {
 	password := rand.Text()
 	set, err := repmgr.Start(ctx, repmgr.Options{
-		Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs, Password: password,
+		Programs: e.programs, Placement: placement(s, e, password),
 		Synchronous: s.Options["standby"] == "sync", Fencing: s.Options["fencing"] == "on", Consensus: s.Options["primary_visibility_consensus"] == "true",
 		ReconnectAttempts: s.count("reconnect_attempts"), ReconnectInterval: s.duration("reconnect_interval"),
 		Check: s.Options["proxy"] != "", Settings: postgresSettings(s),
@@ -81,7 +81,7 @@ func pgAutoFailoverEntry() entry {
 func startPgAutoFailover(ctx context.Context, s Spec, e environment) (product, error) {
 	password := rand.Text()
 	formation, err := pgautofailover.Start(ctx, pgautofailover.Options{
-		Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Monitor: server.MachineAt(e.beside[RoleMonitor], 0), Dir: e.dir, LogDir: e.logs, Password: password,
+		Programs: e.programs, Placement: placement(s, e, password), Monitor: server.MachineAt(e.beside[RoleMonitor], 0),
 		Asynchronous: s.Options["replication_quorum"] == "false", Unhealthy: s.duration("node_considered_unhealthy_timeout"),
 		Check: s.Options["proxy"] != "", Settings: postgresSettings(s),
 	})

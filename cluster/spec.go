@@ -110,6 +110,14 @@ func aDuration(v string) bool {
 	return err == nil && d > 0 && d <= time.Hour
 }
 
+// secondsFrom takes whole seconds, from so many up to an hour.
+func secondsFrom(least int) func(string) bool {
+	return func(v string) bool {
+		d, err := time.ParseDuration(v)
+		return err == nil && d >= time.Duration(least)*time.Second && d <= time.Hour && d%time.Second == 0
+	}
+}
+
 func aCount(v string) bool {
 	n, err := strconv.Atoi(v)
 	return err == nil && n > 0 && n <= 10000

@@ -6,7 +6,6 @@
 package patroni
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,7 +22,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"assay/cluster/machine"
 	"assay/cluster/postgres"
 	"assay/cluster/server"
 	"assay/cluster/streaming"
@@ -31,15 +29,10 @@ import (
 
 // Options says how to run a set. The zero value, but for Stores, has Patroni's defaults.
 type Options struct {
+	streaming.Placement // three nodes, if it does not say
+
 	// Programs is a folder that is searched first for the programs of PostgreSQL and Patroni.
 	Programs string
-	// Nodes, Machines, Dir, LogDir and Password are as in streaming.Options; 3 nodes if
-	// neither Nodes nor Machines say.
-	Nodes    int
-	Machines []*machine.Machine
-	Dir      string
-	LogDir   string
-	Password string
 	// Stores are where the nodes of etcd take clients, as host:port.
 	Stores []string
 
@@ -82,9 +75,6 @@ const restPort = 8008
 // takes Linux and root, since PostgreSQL lets go of Patroni, which starts it. A missing
 // program is a *server.MissingError.
 func Start(ctx context.Context, o Options) (*Set, error) {
-	if len(o.Machines) == 0 {
-		o.Nodes = cmp.Or(o.Nodes, 3)
-	}
 	s := &Set{options: o}
 	var err error
 	if s.postgres, err = postgres.FindPrograms(o.Programs); err != nil {
@@ -93,8 +83,7 @@ func Start(ctx context.Context, o Options) (*Set, error) {
 	if s.patroni, err = patroniProgram().Find(o.Programs); err != nil {
 		return nil, err
 	}
-	s.Set, err = streaming.NewSet(streaming.Options{Product: "Patroni", Nodes: o.Nodes, Machines: o.Machines,
-		Dir: o.Dir, LogDir: o.LogDir, LogPrefix: "patroni", Password: o.Password})
+	s.Set, err = streaming.NewSet(streaming.Options{Placement: o.Placement, Product: "Patroni", LogPrefix: "patroni", Usual: 3})
 	if err != nil {
 		return nil, fmt.Errorf("start Patroni: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"assay/cluster/etcd"
 	"assay/cluster/server"
+	"assay/cluster/streaming"
 	"assay/cluster/streaming/streamingtest"
 	"assay/internal/expect"
 )
@@ -35,10 +36,12 @@ func startSet(t *testing.T, stores *etcd.Cluster, o Options) *Set {
 	return s
 }
 
-func TestPatroniGoesThroughItsLife(t *testing.T) { goThroughLife(t, Options{Nodes: 2}) }
+func TestPatroniGoesThroughItsLife(t *testing.T) {
+	goThroughLife(t, Options{Placement: streaming.Placement{Nodes: 2}})
+}
 
 func TestManagedLifeOfSynchronousPatroni(t *testing.T) {
-	goThroughLife(t, Options{Nodes: 3, Synchronous: true})
+	goThroughLife(t, Options{Placement: streaming.Placement{Nodes: 3}, Synchronous: true})
 }
 
 func goThroughLife(t *testing.T, o Options) {
@@ -56,7 +59,7 @@ func TestManagedPatroniWithoutItsStore(t *testing.T) {
 	for name, failsafe := range map[string]bool{"plain": false, "failsafe": true} {
 		t.Run(name, func(t *testing.T) {
 			stores := startStores(t, 3)
-			s := startSet(t, stores, Options{Nodes: 2, Failsafe: failsafe})
+			s := startSet(t, stores, Options{Placement: streaming.Placement{Nodes: 2}, Failsafe: failsafe})
 			for _, n := range stores.Nodes()[1:] {
 				expect.NoError(t, n.Kill())
 			}
@@ -81,7 +84,7 @@ func TestManagedPatroniWithoutItsStore(t *testing.T) {
 // TestPatroniThatCannotStart says why, in the words of its log.
 func TestPatroniThatCannotStart(t *testing.T) {
 	stores := startStores(t, 1)
-	s, err := Start(streamingtest.Limited(t), Options{Nodes: 1, Stores: []string{stores.Node(0).Address()}, Settings: map[string]string{"shared_buffers": "nonsense"}})
+	s, err := Start(streamingtest.Limited(t), Options{Placement: streaming.Placement{Nodes: 1}, Stores: []string{stores.Node(0).Address()}, Settings: map[string]string{"shared_buffers": "nonsense"}})
 	if err == nil || !strings.Contains(err.Error(), "shared_buffers") {
 		t.Errorf("%v, %v", s, err)
 	}

@@ -4,7 +4,6 @@
 package pgautofailover
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,17 +23,13 @@ import (
 
 // Options says how to run a formation. The zero value has pg_auto_failover's defaults.
 type Options struct {
+	streaming.Placement // two nodes, if it does not say
+
 	// Programs is a folder that is searched first for the programs of PostgreSQL and
 	// pg_auto_failover.
 	Programs string
-	// Nodes, Machines, Dir, LogDir and Password are as in streaming.Options; 2 nodes if neither
-	// Nodes nor Machines say. Monitor is where the monitor lives; nil means here.
-	Nodes    int
-	Machines []*machine.Machine
-	Monitor  *machine.Machine
-	Dir      string
-	LogDir   string
-	Password string
+	// Monitor is where the monitor lives; nil means here.
+	Monitor *machine.Machine
 	// Asynchronous has no node take part in the quorum that a commit waits for
 	// (--replication-quorum false).
 	Asynchronous bool
@@ -70,9 +65,6 @@ const stopBound = time.Minute
 // Start starts the monitor and all nodes, and returns when one takes writes and all others
 // stream from it. It takes Linux and root. A missing program is a *server.MissingError.
 func Start(ctx context.Context, o Options) (*Formation, error) {
-	if len(o.Machines) == 0 {
-		o.Nodes = cmp.Or(o.Nodes, 2)
-	}
 	f := &Formation{options: o}
 	var err error
 	if f.postgres, err = postgres.FindPrograms(o.Programs); err != nil {
@@ -98,8 +90,7 @@ func autoctlProgram(beside string) server.Program {
 func (f *Formation) makeNodes() error {
 	o := f.options
 	var err error
-	f.Set, err = streaming.NewSet(streaming.Options{Product: "pg_auto_failover", Nodes: o.Nodes, Machines: o.Machines,
-		Dir: o.Dir, LogDir: o.LogDir, LogPrefix: "pg_autoctl", Password: o.Password})
+	f.Set, err = streaming.NewSet(streaming.Options{Placement: o.Placement, Product: "pg_auto_failover", LogPrefix: "pg_autoctl", Usual: 2})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/cluster/server"
+	"assay/cluster/streaming"
 	"assay/cluster/streaming/streamingtest"
 	"assay/internal/expect"
 )
@@ -21,10 +22,12 @@ func start(t *testing.T, o Options) *Formation {
 	return f
 }
 
-func TestAFormationGoesThroughItsLife(t *testing.T) { goThroughLife(t, Options{Nodes: 2}) }
+func TestAFormationGoesThroughItsLife(t *testing.T) {
+	goThroughLife(t, Options{Placement: streaming.Placement{Nodes: 2}})
+}
 
 func TestManagedLifeOfAnAsynchronousFormation(t *testing.T) {
-	goThroughLife(t, Options{Nodes: 3, Asynchronous: true})
+	goThroughLife(t, Options{Placement: streaming.Placement{Nodes: 3}, Asynchronous: true})
 }
 
 func goThroughLife(t *testing.T, o Options) {

@@ -4,7 +4,6 @@
 package repmgr
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"assay/cluster/machine"
 	"assay/cluster/postgres"
 	"assay/cluster/server"
 	"assay/cluster/streaming"
@@ -22,15 +20,10 @@ import (
 // Options says how to run a set. The zero value has repmgr's defaults: commits wait for
 // nobody, and a primary that is lost is tried for a minute.
 type Options struct {
+	streaming.Placement // three nodes, if it does not say
+
 	// Programs is a folder that is searched first for the programs of PostgreSQL and repmgr.
 	Programs string
-	// Nodes, Machines, Dir, LogDir and Password are as in streaming.Options; 3 nodes if
-	// neither Nodes nor Machines say.
-	Nodes    int
-	Machines []*machine.Machine
-	Dir      string
-	LogDir   string
-	Password string
 	// Synchronous has each commit wait until any one of the standbys has it on disk
 	// (PostgreSQL's synchronous_standby_names).
 	Synchronous bool
@@ -63,9 +56,6 @@ type Set struct {
 // Start starts all nodes, the first as the primary, and returns when all others stream from
 // it. It takes Linux and root. A missing program is a *server.MissingError.
 func Start(ctx context.Context, o Options) (*Set, error) {
-	if len(o.Machines) == 0 {
-		o.Nodes = cmp.Or(o.Nodes, 3)
-	}
 	s := &Set{options: o}
 	var err error
 	if s.programs, err = postgres.FindPrograms(o.Programs); err != nil {
@@ -76,8 +66,7 @@ func Start(ctx context.Context, o Options) (*Set, error) {
 		return nil, &server.MissingError{Program: "repmgrd", Looked: []string{s.programs},
 			Get: "install repmgr (apt-get install postgresql-15-repmgr, or scripts/install-servers.sh repmgr)"}
 	}
-	s.Set, err = streaming.NewSet(streaming.Options{Product: "repmgr", Nodes: o.Nodes, Machines: o.Machines,
-		Dir: o.Dir, LogDir: o.LogDir, LogPrefix: "repmgr", Password: o.Password})
+	s.Set, err = streaming.NewSet(streaming.Options{Placement: o.Placement, Product: "repmgr", LogPrefix: "repmgr", Usual: 3})
 	if err != nil {
 		return nil, fmt.Errorf("start repmgr: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"assay/cluster/machine"
 	"assay/cluster/server"
+	"assay/cluster/streaming"
 	"assay/cluster/streaming/streamingtest"
 	"assay/internal/expect"
 )
@@ -29,11 +30,11 @@ func startSet(t *testing.T, o Options) *Set {
 }
 
 func TestRepmgrGoesThroughItsLife(t *testing.T) {
-	streamingtest.Run(t, startSet(t, Options{Nodes: 2}), false)
+	streamingtest.Run(t, startSet(t, Options{Placement: streaming.Placement{Nodes: 2}}), false)
 }
 
 func TestManagedLifeOfSynchronousRepmgr(t *testing.T) {
-	streamingtest.Run(t, startSet(t, Options{Nodes: 3, Synchronous: true, Consensus: true}), false)
+	streamingtest.Run(t, startSet(t, Options{Placement: streaming.Placement{Nodes: 3}, Synchronous: true, Consensus: true}), false)
 }
 
 // TestManagedTwoPrimaries: one that was silent does not give way, and nobody calls that settled;
@@ -44,7 +45,7 @@ func TestManagedTwoPrimaries(t *testing.T) {
 			machines, err := machine.Open(machine.Options{ID: fmt.Sprintf("%07x%d", os.Getpid(), i), Names: []string{"n1", "n2", "n3"}, Dir: t.TempDir()})
 			expect.NoError(t, err)
 			expect.AtEnd(t, machines.Close)
-			s := startSet(t, Options{Machines: machines.All(), Fencing: fencing})
+			s := startSet(t, Options{Placement: streaming.Placement{Machines: machines.All()}, Fencing: fencing})
 			cut, err := machines.All()[0].Drop(machine.Rule{Direction: machine.Both, Share: 1})
 			expect.NoError(t, err)
 			streamingtest.OtherPrimary(t, s, 0)
@@ -72,7 +73,7 @@ func TestManagedTwoPrimaries(t *testing.T) {
 
 // TestRepmgrThatCannotStart says why, in the words of PostgreSQL's log.
 func TestRepmgrThatCannotStart(t *testing.T) {
-	s, err := Start(streamingtest.Limited(t), Options{Nodes: 2, Settings: []string{"shared_buffers=nonsense"}})
+	s, err := Start(streamingtest.Limited(t), Options{Placement: streaming.Placement{Nodes: 2}, Settings: []string{"shared_buffers=nonsense"}})
 	if err == nil || !strings.Contains(err.Error(), "shared_buffers") {
 		t.Errorf("%v, %v", s, err)
 	}

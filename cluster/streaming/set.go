@@ -30,11 +30,10 @@ const CheckUser = "proxy_check"
 // usualPort is PostgreSQL's usual port.
 const usualPort = 5432
 
-// Options says where the servers of a set live.
-type Options struct {
-	// Product is what errors call the program that leads the set.
-	Product string
-	// Nodes is how many servers there are; 0 means as many as there are Machines.
+// Placement says where the servers of a set live.
+type Placement struct {
+	// Nodes is how many servers there are; 0 means as many as there are Machines, and without
+	// any as many as are usual.
 	Nodes int
 	// Machines are where they live and what they are called; nil means here, as n1, n2 and
 	// so on.
@@ -44,9 +43,20 @@ type Options struct {
 	Dir string
 	// LogDir is the folder of their logs, PREFIX-n1.log and so on; empty means Dir. If it is
 	// given it must exist, and Close leaves it.
-	LogDir, LogPrefix string
+	LogDir string
 	// Password is the superuser's; empty means a random one.
 	Password string
+}
+
+// Options says what the servers of a set are called, and where they live.
+type Options struct {
+	Placement
+	// Product is what errors call the program that leads the set.
+	Product string
+	// LogPrefix is how the names of their logs begin.
+	LogPrefix string
+	// Usual is how many servers there are if neither Nodes nor Machines say.
+	Usual int
 }
 
 // Set is servers of PostgreSQL, counted from 0, one of which takes writes. Its methods are
@@ -62,7 +72,7 @@ type Set struct {
 // NewSet makes the folders of the servers and gives each an address. As root they are
 // another user's (postgres, or nobody). Nothing is started.
 func NewSet(o Options) (*Set, error) {
-	o.Nodes, o.Password = cmp.Or(o.Nodes, len(o.Machines)), cmp.Or(o.Password, rand.Text())
+	o.Nodes, o.Password = cmp.Or(o.Nodes, len(o.Machines), o.Usual), cmp.Or(o.Password, rand.Text())
 	if o.Nodes < 1 || o.Machines != nil && len(o.Machines) != o.Nodes {
 		return nil, fmt.Errorf("%d nodes on %d machines: want at least one node, and a machine for each", o.Nodes, len(o.Machines))
 	}
@@ -76,13 +86,13 @@ func NewSet(o Options) (*Set, error) {
 	o.LogDir = cmp.Or(o.LogDir, o.Dir)
 	s := &Set{options: o, user: user}
 	for i := range o.Nodes {
-		n, err := s.NewNode(server.MachineAt(o.Machines, i), i, "n"+strconv.Itoa(i+1))
+		at, name := server.MachineAt(o.Machines, i), "n"+strconv.Itoa(i+1)
+		if at != nil {
+			name = at.Name()
+		}
+		n, err := s.NewNode(at, i, name)
 		if err != nil {
 			return nil, errors.Join(err, os.RemoveAll(o.Dir))
-		}
-		name := "n" + strconv.Itoa(i+1)
-		if n.Machine != nil {
-			name = n.Machine.Name()
 		}
 		s.nodes, s.names = append(s.nodes, n), append(s.names, name)
 	}
@@ -90,12 +100,9 @@ func NewSet(o Options) (*Set, error) {
 }
 
 // NewNode makes a node with its folder below the set's, and with a log that its user may write.
-// It is not one of the set. name is for one that lives here.
+// It is not one of the set. name is what its folder and its log are called by.
 func (s *Set) NewNode(at *machine.Machine, number int, name string) (*server.Node, error) {
 	n := &server.Node{Number: number, Machine: at, User: s.user, IsError: isError}
-	if at != nil {
-		name = at.Name()
-	}
 	var err error
 	if n.Host, n.Port, err = s.ports.For(at, usualPort); err != nil {
 		return nil, err
