@@ -24,7 +24,7 @@ func TestRedisCluster(t *testing.T) {
 	})
 	t.Run("Workloads", func(t *testing.T) { drivertest.ShortRuns(t, target, drivertest.Supports(Open, Lacks())...) })
 	t.Run("Slot", func(t *testing.T) { testOneSlot(t, c) })
-	t.Run("Failover", func(t *testing.T) { testClusterFailover(t, c) })
+	t.Run("Failover", func(t *testing.T) { testFailover(t, c, 1) })
 }
 
 // testClusterAddresses: a server of a Redis Cluster is refused as one alone, and the other way round.
@@ -55,37 +55,4 @@ func testOneSlot(t *testing.T, c *cluster.Cluster) {
 			t.Errorf("server %d has %d keys; the primary is %d", i, keys, primary)
 		}
 	}
-}
-
-// testClusterFailover kills the server that has the rows and starts it again: its replica has
-// all that was acknowledged with wait=1, and both are alike afterwards.
-func testClusterFailover(t *testing.T, c *cluster.Cluster) {
-	d, s := records(t, c.Address()+"?wait=1")
-	ctx := patiently(t)
-	for n := range int64(20) {
-		if r := s.insertRecord(ctx, n); r.Outcome != history.Committed {
-			t.Fatalf("before: %+v", r)
-		}
-	}
-	first, err := c.Primary(ctx)
-	expect.NoError(t, err, c.Node(first).Kill())
-	if r := s.insertRecord(ctx, 100); r.Outcome == history.Committed || !r.Broken {
-		t.Errorf("on a server that was killed: %+v", r)
-	}
-	second := first
-	for second == first {
-		second, err = c.Primary(ctx)
-		expect.NoError(t, err)
-	}
-	expect.NoError(t, c.Restart(ctx, first), c.Settled(ctx))
-	next := sessionOn(t, d)
-	for n := range int64(20) {
-		if found, r := next.readRecord(ctx, n); found != 1 || r.Outcome != history.Committed {
-			t.Errorf("record %d, which the replica had: %d rows, %+v", n, found, r)
-		}
-	}
-	if r := next.insertRecord(ctx, 200); r.Outcome != history.Committed {
-		t.Errorf("on the new primary: %+v", r)
-	}
-	wantAlike(ctx, t, d, 2)
 }
