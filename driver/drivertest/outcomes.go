@@ -119,8 +119,11 @@ func (f *fixture) testGet() {
 	if got, r := c.content(f.ctx, -1); r.Outcome != history.Committed || len(got) != 0 {
 		f.t.Errorf("what is not there was read: %q, %+v", got, r)
 	}
-	if _, r := c.content(ended(f.ctx), -1); r.Outcome != history.Failed {
-		f.t.Errorf("a read in a context that was over: %+v, want failed: it has no effect", r)
+	for range 10 { // an answer that is there at once is not in time
+		c.mustConnect(f.ctx)
+		if _, r := c.content(ended(f.ctx), -1); r.Outcome != history.Failed {
+			f.t.Fatalf("a read in a context that was over: %+v, want failed: it has no effect", r)
+		}
 	}
 }
 

@@ -176,6 +176,11 @@ func (l *connection) do(ctx context.Context, x *run) ending {
 	if l.over {
 		return failed(errors.New("sqlite: "+x.doing+": the session has ended before"), store.ClassLost)
 	}
+	if err := ctx.Err(); err != nil { // an answer that is there at once would hide it
+		e := failed(l.file.explain(x.doing, err), store.ClassTimeout)
+		e.Broken = false
+		return e
+	}
 	if x.queues = x.writes || l.file.journal != "wal"; x.queues {
 		l.queued.Store(true)
 		err := l.file.write(ctx)
