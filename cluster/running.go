@@ -27,7 +27,8 @@ type Options struct {
 	// nobody wants to know.
 	Announce func(text string)
 	// Died is called for a server that ended though nobody had it end, such as one
-	// that ran out of memory, and how; in the way of Announce.
+	// that ran out of memory, and how; in the way of Announce. One that its own fence
+	// ended is announced instead.
 	Died func(node, how string)
 }
 
@@ -97,7 +98,7 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", spec, err), c.Close())
 	}
 	if o.Died != nil {
-		c.unwatch = c.watch(o.Died)
+		c.unwatch = c.watch(o.Died, o.Announce)
 	}
 	return c, nil
 }
@@ -258,9 +259,9 @@ func (c *Cluster) Close() error {
 // started again in between is missed.
 const watchEvery = 100 * time.Millisecond
 
-// watch reports every server that ends though nobody here had it end, once,
-// until the returned function is called, which waits for the last call.
-func (c *Cluster) watch(died func(node, how string)) (end func()) {
+// watch reports every server that ends though nobody here had it end, once, and announces
+// those that fence themselves, until the returned function is called, which waits for the last call.
+func (c *Cluster) watch(died func(node, how string), announce func(text string)) (end func()) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -274,9 +275,16 @@ func (c *Cluster) watch(died func(node, how string)) (end func()) {
 			case <-ticker.C:
 			}
 			for _, n := range c.Servers() {
-				if p := n.server.Process(); p.Died() && reported[n.Name()] != p {
-					reported[n.Name()] = p
+				p := n.server.Process()
+				if !p.Died() || reported[n.Name()] == p {
+					continue
+				}
+				reported[n.Name()] = p
+				switch {
+				case !p.Fenced():
 					died(n.Name(), p.How())
+				case announce != nil:
+					announce(n.Name() + " has fenced itself: it has ended, so that it takes no writes any more")
 				}
 			}
 		}

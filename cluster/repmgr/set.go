@@ -179,8 +179,8 @@ const stopBound = time.Minute
 
 // run starts PostgreSQL and repmgrd as the script has it.
 func (s *Set) run(n *server.Node, order, target string, env ...string) error {
-	return n.Spawn(server.ProcessOptions{Program: "/bin/sh", Env: s.environment(n, env...), Apart: true, StopBound: stopBound,
-		Args: []string{s.file(n, "run.sh"), s.programs, streaming.Data(n), n.Log, s.file(n, "repmgr.conf"), order, target}})
+	return n.Spawn(server.ProcessOptions{Program: "/bin/sh", Env: s.environment(n, env...), Apart: true, StopBound: stopBound, FenceStatus: fenceStatus,
+		Args: []string{s.file(n, "run.sh"), s.programs, streaming.Data(n), n.Log, s.file(n, "repmgr.conf"), order, target, strconv.Itoa(fenceStatus)}})
 }
 
 // Restart stops node i if it runs, and starts it again with its data, in the way that the
@@ -245,18 +245,21 @@ func (s *Set) configuration(i int) string {
 	return b.String()
 }
 
+// fenceStatus is the exit status of a node that was fenced.
+const fenceStatus = 75
+
 // script is a node's first process: it starts PostgreSQL, does what the order says, and runs
 // repmgrd until PostgreSQL ends or somebody ends it. repmgrd is started again when it ends, as
-// beside a standby that finds no primary. QUIT is the fence: PostgreSQL ends at once.
-const script = `bin=$1 data=$2 log=$3 conf=$4 order=$5 target=$6
+// beside a standby that finds no primary. QUIT is the fence: PostgreSQL ends at once, and the status is the last argument.
+const script = `bin=$1 data=$2 log=$3 conf=$4 order=$5 target=$6 fenced=$7
 daemon=
 end() {
 	[ -z "$daemon" ] || kill "$daemon"
 	"$bin/pg_ctl" -D "$data" -m "$1" -w -t 50 stop
-	exit 0
+	exit "$2"
 }
-trap 'end fast' TERM INT
-trap 'end immediate' QUIT
+trap 'end fast 0' TERM INT
+trap "end immediate $fenced" QUIT
 if [ "$order" = rejoin ]; then
 	# What was not shut down in order is recovered first: else its log looks shorter than it is.
 	"$bin/pg_controldata" "$data" | grep -q 'state: *shut down' || "$bin/postgres" --single -D "$data" postgres </dev/null || exit 1

@@ -56,6 +56,9 @@ func TestManagedTwoPrimaries(t *testing.T) {
 					}
 					return nil
 				}))
+				if p := s.Node(0).Process(); !p.Fenced() {
+					t.Errorf("the end of the old primary is not taken for the fence's: %s", p.How())
+				}
 				expect.NoError(t, cut.Remove(), s.Restart(streamingtest.Limited(t), 0), s.Settled(streamingtest.Limited(t)))
 				return
 			}

@@ -48,6 +48,9 @@ type ProcessOptions struct {
 	// the process, also what has let go of it, as the PostgreSQL of a program that manages it
 	// does. It takes Linux and root, else the error is a *machine.UnsupportedError.
 	Apart bool
+	// FenceStatus is the exit status with which the program ends itself so that it takes no
+	// writes any more, as its manual has it; 0 if it never does.
+	FenceStatus int
 	// StopSignal asks the process to end; 0 means SIGTERM.
 	StopSignal syscall.Signal
 	// StopBound is how long Stop waits before it kills; 0 means 30 seconds.
@@ -204,6 +207,12 @@ func (p *Process) How() string {
 
 // Died reports whether the process has ended though nobody here ended it.
 func (p *Process) Died() bool { return !p.Running() && !p.asked.Load() }
+
+// Fenced reports whether it died of its own fence; see ProcessOptions.FenceStatus.
+func (p *Process) Fenced() bool {
+	var exit *exec.ExitError
+	return p.options.FenceStatus != 0 && p.Died() && errors.As(p.err, &exit) && exit.ExitCode() == p.options.FenceStatus
+}
 
 // Kill ends the process and its descendants with SIGKILL, as a power cut would,
 // and returns when all are gone. A process that has ended already is no error.
