@@ -153,7 +153,11 @@ func (s *Set) admit(i int, at int64) bool {
 	}
 	for _, limit := range s.ends[node.term:] {
 		if at > limit {
-			s.announce("%s has %d transactions beyond those with which another was promoted: they are lost", node.label, at-limit)
+			meant := "they are lost"
+			if s.options.Semisync { // else it was not promoted over
+				meant = "none of them was acknowledged, and they are dropped"
+			}
+			s.announce("%s has %d transactions beyond those with which another was promoted: %s", node.label, at-limit, meant)
 			node.anew = true
 			return false
 		}

@@ -3,9 +3,11 @@ package server
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"assay/cluster/machine"
@@ -104,15 +106,33 @@ func TestAProcessApartHasItsFolder(t *testing.T) {
 }
 
 func TestAProcessApartTakesRoot(t *testing.T) {
-	if os.Geteuid() == 0 {
+	if os.Geteuid() == 0 { // once more, as somebody else
+		again := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^TestAProcessApartTakesRoot$", "-test.v")
 		user, err := Unprivileged("nobody")
 		expect.NoError(t, err)
-		t.Log("tried as root, which can:", user.Name)
+		again.Dir, again.Env = "/", []string{"TMPDIR=/tmp", "PATH=" + os.Getenv("PATH")}
+		again.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user.UID, Gid: user.GID}}
+		if said, err := again.CombinedOutput(); err != nil || !strings.Contains(string(said), "--- PASS: TestAProcessApartTakesRoot") {
+			t.Errorf("as %s: %v\n%s", user.Name, err, said)
+		}
 		return
 	}
 	dir := t.TempDir()
 	_, err := StartProcess(ProcessOptions{Name: "sleep", Program: shell(), Dir: dir, Log: filepath.Join(dir, "log"), Apart: true})
 	if unsupported := (*machine.UnsupportedError)(nil); !errors.As(err, &unsupported) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestProcessThatIsFenced is told by its exit status, also through what keeps it apart.
+func TestProcessThatIsFenced(t *testing.T) {
+	for status, fenced := range map[string]bool{"75": true, "1": false, "0": false} {
+		for _, apart := range []bool{false, true} {
+			p := startShell(t, "exit "+status, func(o *ProcessOptions) { o.Apart, o.FenceStatus = apart, 75 })
+			eventually(t, "the script has ended", func() bool { return !p.Running() })
+			if !p.Died() || p.Fenced() != fenced {
+				t.Errorf("exit %s, apart %v: died %v, fenced %v (%s)", status, apart, p.Died(), p.Fenced(), p.How())
+			}
+		}
 	}
 }
