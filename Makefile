@@ -103,8 +103,8 @@ trust: fuzz
 .PHONY: ferretdb
 ferretdb:
 	./scripts/install-servers.sh ferretdb
-	$(GO) vet -tags ferretdb ./driver/mongodb
-	$(GO) test -tags ferretdb ./driver/mongodb -count=1 -run '^TestFerretDB' \
+	$(GO) vet -tags ferretdb ./cluster ./driver/mongodb
+	$(GO) test -tags ferretdb ./cluster ./driver/mongodb -count=1 -p 1 -run '^TestFerretDB' \
 		-skip 'TestFerretDBStore/Statements/^count|TestFerretDBStore/conformance_records/ContextOver'
 
 # Package driver/mysql starts a MariaDB for its other tests.
@@ -120,7 +120,7 @@ bench:
 .PHONY: tidb
 tidb:
 	./scripts/install-servers.sh mariadb tidb
-	$(GO) test ./driver/mysql -count=1 -timeout 30m -run '$(BY_NAME)' -v
+	$(GO) test ./cluster ./driver/mysql -count=1 -p 1 -timeout 30m -run '$(BY_NAME)' -v
 
 .PHONY: benchmarks
 benchmarks:

@@ -87,7 +87,7 @@ func SchemeOf(product string) string {
 // products is what can be built, by name.
 func products() map[string]entry {
 	return map[string]entry{
-		"postgres": postgresEntry(), "mongodb": mongodbEntry(), "mariadb": mariadbEntry(), "mysql": mysqlEntry(),
+		"postgres": postgresEntry(), "mongodb": mongodbEntry(), "mariadb": mariadbEntry(), "mysql": mysqlEntry(), "tidb": tidbEntry(), "ferretdb": ferretdbEntry(),
 		"cassandra": cassandraEntry(), "redis": redisEntry(), "redis-cluster": redisClusterEntry(), "etcd": etcdEntry(), "sqlite": sqliteEntry(),
 		"patroni": patroniEntry(), "pg-auto-failover": pgAutoFailoverEntry(), "repmgr": repmgrEntry(),
 	}
@@ -100,7 +100,7 @@ func topologyOf(name string) (topology, bool) {
 
 // Products are the names of what can be built, in the order of lists.
 func Products() []string {
-	return []string{"postgres", "patroni", "pg-auto-failover", "repmgr", "mongodb", "mariadb", "mysql", "cassandra", "redis", "redis-cluster", "etcd", "sqlite"}
+	return []string{"postgres", "patroni", "pg-auto-failover", "repmgr", "mongodb", "mariadb", "mysql", "tidb", "ferretdb", "cassandra", "redis", "redis-cluster", "etcd", "sqlite"}
 }
 
 // Specs lists all clusters of a product, without options.

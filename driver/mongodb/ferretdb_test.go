@@ -3,18 +3,16 @@
 package mongodb
 
 import (
+	"context"
 	"errors"
-	"net"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"assay/cluster/server"
+	"assay/cluster/ferretdb"
 	"assay/driver/drivertest"
 	"assay/internal/expect"
 	"assay/store"
@@ -28,39 +26,19 @@ import (
 	"assay/workload/tpcc"
 )
 
-// ferret is a server of FerretDB over SQLite.
-type ferret struct {
-	program, dir string
-	port         int
-	args         []string
-	process      *server.Process
-}
-
-func (f *ferret) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(f.port)) }
-
-func (f *ferret) target() store.Target {
-	return store.Target{Address: "mongodb://" + f.address() + "/", ConnectTimeout: 20 * time.Second}
-}
-
-func (f *ferret) start(t *testing.T) {
+// startFerretDB starts a server, which calls itself a replica set of this name if it is not empty.
+func startFerretDB(t *testing.T, replicaSet string) *ferretdb.Server {
 	t.Helper()
-	var err error
-	f.process, err = server.StartProcess(server.ProcessOptions{Name: "ferretdb", Program: f.program, Dir: f.dir, Log: filepath.Join(f.dir, "log"),
-		Args: append([]string{"--handler=sqlite", "--sqlite-url=file:" + f.dir + "/", "--listen-addr=" + f.address(), "--debug-addr=-",
-			"--telemetry=disable", "--state-dir=" + f.dir, "--log-level=error"}, f.args...)})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s, err := ferretdb.Start(ctx, ferretdb.Options{ReplicaSet: replicaSet})
 	expect.NoError(t, err)
+	expect.AtEnd(t, s.Close)
+	return s
 }
 
-func startFerretDB(t *testing.T, args ...string) *ferret {
-	t.Helper()
-	program, err := server.Program{Name: "ferretdb", Get: "scripts/install-servers.sh ferretdb"}.Find("")
-	expect.NoError(t, err)
-	port, err := new(server.Ports).Next()
-	expect.NoError(t, err)
-	f := &ferret{program: program, dir: t.TempDir(), port: port, args: args}
-	f.start(t)
-	expect.AtEnd(t, func() error { return f.process.Kill() })
-	return f
+func ferretTarget(s *ferretdb.Server) store.Target {
+	return store.Target{Address: s.Address(), ConnectTimeout: 20 * time.Second}
 }
 
 // ferretLacks is what a schema that is opened on FerretDB lacks.
@@ -71,18 +49,17 @@ func ferretLacks() store.Lacks {
 // TestFerretDBStore: the contract of a Store without transactions, the lease among it, holds on
 // FerretDB, which has no pipeline updates and no atomic update.
 func TestFerretDBStore(t *testing.T) {
-	f := startFerretDB(t)
-	plain := plainClient(t, f.target().Address)
+	f := startFerretDB(t, "")
+	plain := plainClient(t, ferretTarget(f).Address)
 	drivertest.RunStore(t, drivertest.Store{
-		Open: Open, Lacks: ferretLacks(), Target: f.target(),
+		Open: Open, Lacks: ferretLacks(), Target: ferretTarget(f),
 		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
 			database := plain.Database("assay_" + workload)
 			makeForeign(t, database)
 			return func(t *testing.T) { foreignIntact(t, database) }
 		},
 		Restart: func(t *testing.T) {
-			expect.NoError(t, f.process.Kill())
-			f.start(t)
+			expect.NoError(t, f.Kill(), f.Restart(t.Context()))
 		},
 		Engines: []string{},
 	})
@@ -91,10 +68,10 @@ func TestFerretDBStore(t *testing.T) {
 // TestFerretDBWorkloads: what needs no transactions runs, whether FerretDB calls itself a replica
 // set or not, and the rest is refused for the reason before anything is made.
 func TestFerretDBWorkloads(t *testing.T) {
-	for _, args := range [][]string{nil, {"--repl-set-name=rs0"}} {
-		f := startFerretDB(t, args...)
+	for _, replicaSet := range []string{"", "rs0"} {
+		f := startFerretDB(t, replicaSet)
 		for _, by := range append(supports(), definition.SupportOf(script.Definition(), Open, Lacks())) {
-			db, err := by.Open(t.Context(), f.target())
+			db, err := by.Open(t.Context(), ferretTarget(f))
 			switch by.Workload {
 			case bank.Name, isolation.Name, smallbank.Name, tpcb.Name, tpcc.Name, script.Name:
 				if err == nil || !strings.Contains(err.Error(), "is FerretDB 1.") || !strings.Contains(err.Error(), "has no transactions") {
@@ -103,7 +80,7 @@ func TestFerretDBWorkloads(t *testing.T) {
 			default:
 				expect.NoError(t, err)
 				expect.NoError(t, db.Close())
-				drivertest.ShortRuns(t, f.target(), by)
+				drivertest.ShortRuns(t, ferretTarget(f), by)
 			}
 		}
 	}
@@ -111,16 +88,16 @@ func TestFerretDBWorkloads(t *testing.T) {
 
 // TestFerretDBTold: what it is, and what of an address it would ignore.
 func TestFerretDBTold(t *testing.T) {
-	f := startFerretDB(t)
+	f := startFerretDB(t, "")
 	for _, option := range []string{"w=1", "w=majority", "journal=true", "readConcernLevel=majority", "readConcernLevel=linearizable", "readConcernLevel=available"} {
-		to := f.target()
+		to := ferretTarget(f)
 		to.Address += "?" + option
 		var refused *store.OptionError
 		if _, err := Open(t.Context(), to, entity.Schema()); !errors.As(err, &refused) || !strings.Contains(err.Error(), "ignores it") {
 			t.Errorf("%s: %v", option, err)
 		}
 	}
-	db, err := Open(t.Context(), f.target(), entity.Schema())
+	db, err := Open(t.Context(), ferretTarget(f), entity.Schema())
 	expect.NoError(t, err)
 	defer db.Close()
 	product, err := db.Describe(t.Context())
@@ -134,10 +111,10 @@ func TestFerretDBTold(t *testing.T) {
 // TestFerretDBLateHolder: a holder that let its lease expire, and renews it just when another has
 // inserted its own, is seen by it, and of the two no more than one holds.
 func TestFerretDBLateHolder(t *testing.T) {
-	f := startFerretDB(t)
+	f := startFerretDB(t, "")
 	ctx := t.Context()
 	open := func() *database {
-		db, err := Open(ctx, f.target(), entity.Schema())
+		db, err := Open(ctx, ferretTarget(f), entity.Schema())
 		expect.NoError(t, err)
 		expect.AtEnd(t, db.Close)
 		return db.(*database)
@@ -186,9 +163,9 @@ func TestFerretDBLateHolder(t *testing.T) {
 // TestFerretDBSharedLease: of two processes of one run that take its lease at the same time
 // neither deletes what the other has inserted after it, so that one taking stays.
 func TestFerretDBSharedLease(t *testing.T) {
-	f := startFerretDB(t)
+	f := startFerretDB(t, "")
 	ctx := t.Context()
-	opened, err := Open(ctx, f.target(), entity.Schema())
+	opened, err := Open(ctx, ferretTarget(f), entity.Schema())
 	expect.NoError(t, err)
 	expect.AtEnd(t, opened.Close)
 	db := opened.(*database)

@@ -4,16 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"net/url"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	process "assay/cluster/server"
+	"assay/cluster/tidb"
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/internal/expect"
@@ -27,81 +24,34 @@ import (
 	"assay/workload/tpcc"
 )
 
-// tidb is a TiDB server with its own store for tests (unistore), on this machine. Its build
+// tidbServer is a TiDB server with its own store for tests (unistore), on this machine. Its build
 // takes a quarter of an hour, so that `make tidb` has these tests alone.
-type tidb struct {
-	program string
-	node    *process.Node
-	status  int
-}
+type tidbServer struct{ *tidb.Server }
 
-// startTiDB starts one that a user assay with the password secret may use, with CHECK
-// constraints.
-func startTiDB(t *testing.T) *tidb {
+// startTiDB starts one that a user assay with the password secret may use.
+func startTiDB(t *testing.T) *tidbServer {
 	t.Helper()
-	program, err := process.Program{Name: "tidb-server", Get: "run scripts/install-servers.sh tidb"}.Find("")
-	expect.NoError(t, err)
-	dir, err := process.PrivateDir(t.TempDir(), nil)
-	expect.NoError(t, err)
-	var ports process.Ports
-	port, err := ports.Next()
-	expect.NoError(t, err)
-	status, err := ports.Next()
-	expect.NoError(t, err)
-	s := &tidb{program: program, status: status, node: &process.Node{
-		Name: fmt.Sprintf("tidb-server on port %d", port), Host: "127.0.0.1", Port: port, Dir: dir, Log: filepath.Join(dir, "tidb.log"),
-		IsError: func(line string) bool { return strings.Contains(line, "[FATAL]") || strings.Contains(line, "[ERROR]") },
-	}}
-	t.Cleanup(func() { expect.NoError(t, process.Close([]*process.Node{s.node}, dir)) })
-	s.spawn(t)
-	root := s.settings("root", "")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	expect.NoError(t, s.node.Await(ctx, func(ctx context.Context) error {
-		return root.use(ctx, func(c *conn) error { return c.Ping(ctx) })
-	}))
-	expect.NoError(t, root.use(ctx, func(c *conn) error {
-		for _, text := range []string{`SET GLOBAL tidb_enable_check_constraint = ON`, `CREATE USER assay IDENTIFIED BY $1`, `GRANT ALL ON *.* TO assay`} {
-			if _, err := c.Change(ctx, text, store.OfText(secret)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
-	expect.NoError(t, root.Close())
-	return s
-}
-
-func (s *tidb) settings(user, password string) *schema {
-	set := &settings{user: user, password: password, connectTimeout: 3 * time.Second}
-	p := &schema{settings: set}
-	p.hosts = []*host{newHost(s.node.Address(), set)}
-	return p
-}
-
-func (s *tidb) spawn(t *testing.T) {
-	t.Helper()
-	at := func(name string) string { return filepath.Join(s.node.Dir, name) }
-	expect.NoError(t, s.node.Spawn(process.ProcessOptions{Program: s.program, Args: []string{
-		"-store", "unistore", "-path", at("data"), "-host", s.node.Host, "-P", strconv.Itoa(s.node.Port), "-socket", "",
-		"-advertise-address", s.node.Host, "-status-host", s.node.Host, "-status", strconv.Itoa(s.status),
-		"-temp-dir", at("temp"), "-log-slow-query", at("slow.log"), "-L", "error",
-	}}))
+	s, err := tidb.Start(ctx, tidb.Options{Password: secret})
+	expect.NoError(t, err)
+	expect.AtEnd(t, s.Close)
+	return &tidbServer{s}
 }
 
 // target is the server's, at a level and with these options of the address.
-func (s *tidb) target(level string, options ...string) store.Target {
+func (s *tidbServer) target(level string, options ...string) store.Target {
 	query := url.Values{}
 	for _, o := range options {
 		name, value, _ := strings.Cut(o, "=")
 		query.Set(name, value)
 	}
-	to := spot{hosts: s.node.Address(), user: "assay", password: secret, query: query}
+	to := spot{hosts: s.Node.Address(), user: "assay", password: secret, query: query}
 	return store.Target{Address: to.address(), ConnectTimeout: 3 * time.Second, Isolation: level}
 }
 
 // admin is a plain connection beside the driver.
-func (s *tidb) admin(t *testing.T) *sql.Conn { return connectTo(t, s.node.Address()) }
+func (s *tidbServer) admin(t *testing.T) *sql.Conn { return connectTo(t, s.Node.Address()) }
 
 const optimistic, pessimistic = "tidb_txn_mode=optimistic", "tidb_txn_mode=pessimistic"
 
@@ -118,7 +68,7 @@ func TestTiDB(t *testing.T) {
 	t.Run("Store", func(t *testing.T) { testTiDBStore(t, s) })
 }
 
-func testTiDBWorkloads(t *testing.T, s *tidb, mode string) {
+func testTiDBWorkloads(t *testing.T, s *tidbServer, mode string) {
 	drivertest.ShortRuns(t, s.target("", mode), supportsOfTiDB(mode)...)
 	open, lacks := Open, sqldb.Lacks()
 	t.Run("read committed", func(t *testing.T) {
@@ -148,7 +98,7 @@ func supportsOfTiDB(mode string) (all []definition.Support) {
 // not as it was when the transaction began, which breaks every promise of a snapshot:
 // DBReader.ReverseScan makes its iterator, which has the time to read at, before it sets
 // that time. TPC-C finds it with its isolation test 9, where the server reads so.
-func testTiDBDescending(t *testing.T, s *tidb) {
+func testTiDBDescending(t *testing.T, s *tidbServer) {
 	reader, writer := s.admin(t), s.admin(t)
 	exec(t, reader, `CREATE DATABASE descending`)
 	defer exec(t, writer, `DROP DATABASE descending`)
@@ -164,7 +114,7 @@ func testTiDBDescending(t *testing.T, s *tidb) {
 	}
 }
 
-func testTiDBSettings(t *testing.T, s *tidb) {
+func testTiDBSettings(t *testing.T, s *tidbServer) {
 	db, err := Open(t.Context(), s.target(""), bank.Schema())
 	expect.NoError(t, err)
 	defer db.Close()
@@ -186,7 +136,7 @@ func testTiDBSettings(t *testing.T, s *tidb) {
 
 // testTiDBInterleaving: a pessimistic transaction changes what was committed last, as
 // InnoDB's does; an optimistic one is of one snapshot.
-func testTiDBInterleaving(t *testing.T, s *tidb) {
+func testTiDBInterleaving(t *testing.T, s *tidbServer) {
 	drivertest.RunInterleaving(t, Open, func(level store.Level) store.Target { return s.target(level.Isolation, level.Options...) }, []drivertest.Shown{
 		{Level: "read committed", Anomalies: "PMP PMP-write P4 G-single G-single-predicate G-single-write G2-item G2 G2-two-edges"},
 		{Level: "repeatable read", Anomalies: "PMP-write P4 G-single-write G2-item G2 G2-two-edges"},
@@ -197,21 +147,20 @@ func testTiDBInterleaving(t *testing.T, s *tidb) {
 // testTiDBStore runs what every driver passes. The network is broken where statements are sent
 // apart: of several in one text TiDB does none after it has found that the client is gone,
 // the COMMIT at their end included.
-func testTiDBStore(t *testing.T, s *tidb) {
+func testTiDBStore(t *testing.T, s *tidbServer) {
 	const apart = "statements=" + statementsApart
 	whole := drivertest.Store{
 		Open: Open, Lacks: sqldb.Lacks(), Target: s.target("", apart), Secret: secret, CommitMarker: []byte("commit"),
 		Others:      func(workload string) []drivertest.Other { return s.others("assay_" + workload) },
 		MakeForeign: s.makeForeign,
-		Server:      s.node.Address(),
+		Server:      s.Node.Address(),
 		Via: func(addr string) store.Target {
 			to := s.target("", apart)
-			to.Address = strings.Replace(to.Address, s.node.Address(), addr, 1)
+			to.Address = strings.Replace(to.Address, s.Node.Address(), addr, 1)
 			return to
 		},
 		Restart: func(t *testing.T) {
-			expect.NoError(t, s.node.Kill())
-			s.spawn(t)
+			expect.NoError(t, s.Kill(), s.Restart(t.Context()))
 		},
 	}
 	drivertest.RunStore(t, whole)
@@ -224,7 +173,7 @@ func testTiDBStore(t *testing.T, s *tidb) {
 }
 
 // others are those of MySQL that TiDB has.
-func (s *tidb) others(schema string) (all []drivertest.Other) {
+func (s *tidbServer) others(schema string) (all []drivertest.Other) {
 	for _, o := range others(schema, s.admin) {
 		kind, _, _ := strings.Cut(o.Name, " ")
 		if !slices.Contains([]string{"procedure", "function", "event", "trigger"}, kind) {
@@ -234,7 +183,7 @@ func (s *tidb) others(schema string) (all []drivertest.Other) {
 	return all
 }
 
-func (s *tidb) makeForeign(t *testing.T, workload string) (intact func(t *testing.T)) {
+func (s *tidbServer) makeForeign(t *testing.T, workload string) (intact func(t *testing.T)) {
 	database := "assay_" + workload
 	conn := s.admin(t)
 	exec(t, conn, `CREATE DATABASE `+database)

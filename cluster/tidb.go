@@ -1,0 +1,25 @@
+package cluster
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"assay/cluster/server"
+	"assay/cluster/tidb"
+)
+
+// tidbEntry starts one TiDB server, on its own store for tests.
+func tidbEntry() entry {
+	return entry{
+		topology:  topology{name: "tidb", scheme: "mysql", nodes: []int{1}, arbiters: []int{0}},
+		footprint: Footprint{Start: 2 * time.Second, Empty: 256 << 20},
+		start: func(ctx context.Context, _ Spec, e environment) (product, error) {
+			p, err := tidb.Start(ctx, tidb.Options{Programs: e.programs, Machine: server.MachineAt(e.machines, 0), Dir: e.dir, Log: filepath.Join(e.logs, "tidb-n1.log")})
+			if err != nil {
+				return nil, err
+			}
+			return single{p, p.Node}, nil
+		},
+	}
+}
