@@ -7,11 +7,13 @@
 # make managers   the long tests of PostgreSQL under Patroni, repmgr and pg_auto_failover
 # make mysql      the tests on MySQL, which it installs
 # make fuzz       the fuzz tests alone
-# make bench      assay beside pgbench, psql, wrk and SQLite's C library
+# make bench      assay beside pgbench, psql, sysbench, wrk, Locust, and bare loops on the
+#                 databases' client libraries
 # make tidb       TiDB's dialect on a TiDB server, which is built in a quarter of an hour, once
 # make benchmarks the benchmarks of the hot paths, in Go
 # make compare-benchmarks
-#                 some of these beside those of the parent commit, by benchstat
+#                 some of these beside those of the parent commit, by benchstat, and
+#                 the instructions of the client on each database
 # make demo       docs/demo and the README's picture: recorded on a machine with nothing
 #                 else to do
 # make install    the program, its manual pages and completions, below PREFIX
@@ -114,7 +116,7 @@ mysql:
 	$(GO) test ./cluster ./cluster/mysql ./driver/mysql -count=1 -p 1 -timeout 60m -run '$(MYSQL)' -v
 
 bench:
-	$(SERVERS) postgres compiler rivals
+	./scripts/install-servers.sh postgres mongodb mariadb cassandra redis etcd compiler rivals
 	$(GO) run ./cmd/bench
 
 .PHONY: tidb
@@ -128,6 +130,7 @@ benchmarks:
 
 .PHONY: compare-benchmarks
 compare-benchmarks:
+	./scripts/install-servers.sh counters
 	./scripts/compare-benchmarks.sh
 
 # Some three minutes. What other programs on the machine make invalid replaces nothing.

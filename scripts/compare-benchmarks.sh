@@ -1,13 +1,16 @@
 #!/bin/sh
-# Compares the benchmarks of the hot paths with those of the parent commit, by
-# benchstat, as information: it says what it saw, and no figure makes it fail.
+# Compares the benchmarks of the hot paths by benchstat, and the instructions of the client for
+# an operation on each database, with those of the parent commit, as information: it says what
+# it saw, and no figure makes it fail.
 #
 #   scripts/compare-benchmarks.sh [ROUNDS]
 #
 # Both are built first and then run in turn, so that a machine that slows down slows
-# both: six rounds (below that benchstat calls no difference significant) of a tenth of a
-# second a benchmark, some two minutes with building. The parent is put into a temporary
-# folder; what it is compared with is the working tree.
+# both: six rounds (the fewest of which benchstat gives an interval) of a tenth of a
+# second a benchmark, some two minutes with building. Time differs on a machine with other
+# work; instructions hardly do (cmd/bench, count), so that one round is enough, of as many
+# drivers as three minutes are enough for. The parent is put into a temporary folder; what it is
+# compared with is the working tree.
 set -eu
 cd "$(dirname "$0")/.."
 rounds=${1:-6}
@@ -48,3 +51,10 @@ for _ in $(seq "$rounds"); do
 done
 say "the parent $(git log -1 --format='%h, %s' "$parent"), against what is here:"
 go tool benchstat "before=$folder/before.txt" "after=$folder/after.txt" || say "benchstat could not compare them"
+
+program() { (cd "$1" && CGO_ENABLED=0 go build -trimpath -ldflags -w -o "$folder/$2-assay" ./cmd/assay); }
+program "$folder/parent" before || exit 0
+program . after || exit 0
+go build -o "$folder/bench" ./cmd/bench || exit 0
+say "the client's instructions for an operation:"
+timeout 180 "$folder/bench" -pairs 1 -before "$folder/before-assay" -assay "$folder/after-assay" || say "the other drivers were not counted"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [mysql] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes] [tidb] [ferretdb]
+#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [mysql] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [counters] [kubernetes] [tidb] [ferretdb]
 #
 # Without names it installs the servers, but for MySQL. "faketime" is the library that shifts
 # one server's clock, "xfs" makes the file system of that name, "compiler" a C compiler, which the race detector of the
@@ -10,7 +10,9 @@
 # them to, out of a Python wheel into the cache folder; "terminal" records and draws what a terminal
 # shows (scripts/record-session.sh); "duckdb" reads back what is exported, and comes
 # as a Python wheel into the cache folder. "rivals" is what `make bench` compares
-# with: pgbench, sysbench, wrk and SQLite's C library, and Locust as Python wheels. "kubernetes" is the API server of
+# with: pgbench, sysbench, wrk and the client libraries in C of SQLite, MariaDB, MongoDB and Redis, Locust as
+# Python wheels, and go-tpc and go-ycsb, built from their Go modules. "counters" is valgrind, which counts instructions.
+# "kubernetes" is the API server of
 # Kubernetes, built from its Go module (which takes minutes, once), with etcd and the
 # definitions of Chaos Mesh and of databases' operators; no container is run by it. "tidb"
 # is TiDB's server with its own store for tests, built from its Go module (a quarter of an
@@ -645,6 +647,9 @@ rivals() {
 	command -v wrk >/dev/null || missing="$missing wrk"
 	command -v curl >/dev/null || missing="$missing curl"
 	[ -e /usr/include/sqlite3.h ] || missing="$missing libsqlite3-dev"
+	[ -e /usr/include/hiredis/hiredis.h ] || missing="$missing libhiredis-dev"
+	command -v mariadb_config >/dev/null || missing="$missing libmariadb-dev"
+	pkg-config --exists libmongoc-1.0 2>/dev/null || missing="$missing libmongoc-dev pkg-config"
 	# Split into words on purpose: package names hold no spaces.
 	# shellcheck disable=SC2086
 	if [ -n "$missing" ]; then packages $missing; fi
@@ -652,7 +657,46 @@ rivals() {
 		command -v "$program" >/dev/null || fail "packages are installed, but there is no program $program"
 	done
 	locust
+	go_rival go-tpc "$go_tpc_version"
+	go_rival go-ycsb "$go_ycsb_version"
 	say "rivals: $(pgbench --version), $(sysbench --version), $(wrk -v 2>&1 | head -n 1), $("$(cache_folder)/bin/locust" --version)"
+}
+
+go_tpc_version=v1.0.7
+go_ycsb_version=v1.0.3
+
+# go_rival NAME VERSION builds a program of PingCAP's. `go install` refuses go-ycsb, whose module
+# replaces another one.
+go_rival() {
+	cache=$(cache_folder)
+	program=$cache/bin/$1
+	if "$program" --help >/dev/null 2>&1; then return 0; fi
+	command -v go >/dev/null 2>&1 || fail "$1 is built from its Go module; install Go first"
+	say "building $1 $2 into $cache, which takes minutes, once"
+	mkdir -p "$cache/bin"
+	work=$(mktemp -d "$cache/install.XXXXXX")
+	(
+		unset GOFLAGS
+		export GOWORK=off CGO_ENABLED=0
+		copy_module "github.com/pingcap/$1@$2"
+		cd "$work/module"
+		go build -trimpath -buildvcs=false -ldflags "-s -w" -o "$work/program" "./cmd/$1"
+	) >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; fail "$1 could not be built"; }
+	mv -f "$work/program" "$program"
+	rm -rf "$work"
+	work=
+}
+
+# copy_module MODULE@VERSION makes $work/module a copy of a Go module.
+copy_module() {
+	source=$(cd "$work" && go mod download -json "$1" | sed -n 's/^.*"Dir": "\(.*\)",*$/\1/p')
+	cp -R "$source" "$work/module"
+	chmod -R u+w "$work/module"
+}
+
+counters() {
+	command -v valgrind >/dev/null || packages valgrind
+	say "counters: $(valgrind --version)"
 }
 
 # locust comes with all that it needs into a folder of its own.
@@ -913,9 +957,7 @@ install_ferretdb() {
 	(
 		unset GOFLAGS
 		export GOWORK=off CGO_ENABLED=0
-		source=$(cd "$work" && go mod download -json "github.com/FerretDB/FerretDB@$ferretdb_version" | sed -n 's/^.*"Dir": "\(.*\)",*$/\1/p')
-		cp -R "$source" "$work/module"
-		chmod -R u+w "$work/module"
+		copy_module "github.com/FerretDB/FerretDB@$ferretdb_version"
 		cd "$work/module"
 		printf '%s\n' "$ferretdb_version" >build/version/version.txt
 		go build -trimpath -buildvcs=false -o "$work/ferretdb" ./cmd/ferretdb
@@ -925,11 +967,11 @@ install_ferretdb() {
 	work=
 }
 
-usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [mysql] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [kubernetes] [tidb] [ferretdb]\n' "$0"; }
+usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [mysql] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [counters] [kubernetes] [tidb] [ferretdb]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb | mariadb | mysql | cassandra | redis | etcd | pgbouncer | haproxy | patroni | pg-auto-failover | repmgr | faketime | xfs | compiler | chromium | axe | terminal | duckdb | rivals | kubernetes | tidb | ferretdb) ;;
+	postgres | mongodb | mariadb | mysql | cassandra | redis | etcd | pgbouncer | haproxy | patroni | pg-auto-failover | repmgr | faketime | xfs | compiler | chromium | axe | terminal | duckdb | rivals | counters | kubernetes | tidb | ferretdb) ;;
 	-h | --help)
 		usage
 		exit 0

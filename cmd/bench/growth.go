@@ -27,11 +27,10 @@ const smallest = 100_000
 func stages() []stage {
 	return []stage{
 		{name: "load: accounts into SQLite", most: 10_000_000, side: side{read: readLoading,
-			run: `"$ASSAY" run bank --db sqlite:grown.db --accounts "$SIZE" --ops 100 --warmup 0s --json --quiet --out loaded || test $? = 4
-				rm -rf loaded grown.db*`}},
+			run: `work bank --db sqlite:grown.db --accounts "$SIZE" --ops 100 --warmup 0s
+				rm -f grown.db*`}},
 		{name: "run: transfers on the null store, 16 clients, recorded on disk", most: 100_000_000, side: side{read: readRun,
-			run: `"$ASSAY" run bank --db null:// --clients 16 --ops "$SIZE" --warmup 0s --json --quiet --out worked || test $? = 4
-				rm -rf worked`}},
+			run: `work bank --db null:// --clients 16 --ops "$SIZE" --warmup 0s`}},
 		{name: "check: a saved run of transfers, all checks, files read included", most: 10_000_000, whole: true, side: side{
 			prepare: `rm -rf saved && { "$ASSAY" run bank --db mem:// --clients 16 --accounts 100000 --ops "$SIZE" --warmup 0s --quiet \
 				--out saved > saved.txt || test $? = 4; }`,

@@ -7,9 +7,11 @@
 //
 //	go run ./cmd/bench -pairs 5 -rows 'bank|null'
 //	go run ./cmd/bench -growth 100000000 -rows '^run' -chart growth.svg
+//	go run ./cmd/bench -before OTHER -rows sqlite -pairs 3
 //
 // It prints a table in Markdown: medians, the ratio of each pair as median and range, the
-// processor time of the client for each operation, and its peak memory.
+// processor time of the client for each operation, and its peak memory. With -before it counts
+// instructions, see count.
 package main
 
 import (
@@ -23,6 +25,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"syscall"
 )
 
 func main() {
@@ -31,10 +34,11 @@ func main() {
 	flag.IntVar(&o.seconds, "seconds", 8, "how long a measurement of load takes")
 	flag.StringVar(&o.program, "assay", "", "the program to measure; without it, it is built")
 	flag.IntVar(&o.largest, "growth", 0, "measure how the cost of load, run and check grows from 10^5 up to this size, in place of the rows")
+	flag.StringVar(&o.before, "before", "", "count the client's instructions of each driver, of this program and of the one to measure, in place of the rows")
 	flag.StringVar(&o.chart, "chart", "", "with -growth: a file to draw the chart of it in, as SVG")
 	names := flag.String("rows", ".", "the rows whose names match this regular expression")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	chosen, err := regexp.Compile(*names)
 	if err == nil {
@@ -47,9 +51,10 @@ func main() {
 }
 
 type options struct {
-	pairs, seconds int
-	largest        int
-	program, chart string
+	pairs, seconds  int
+	largest         int
+	program, before string
+	chart           string
 }
 
 // run measures the chosen rows in a folder that is removed afterwards.
@@ -63,13 +68,19 @@ func (o options) run(ctx context.Context, chosen *regexp.Regexp) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	program := cmp.Or(o.program, filepath.Join(work, "assay"))
+	absolute(here, &o.program)
+	absolute(here, &o.before)
+	build := o.program == ""
+	o.program = cmp.Or(o.program, filepath.Join(work, "assay"))
 	s := &shell{folder: work, variables: append(os.Environ(), "FILES="+filepath.Join(here, "cmd", "bench", "rivals"),
-		"HERE="+here, "ASSAY="+program, "SECONDS_EACH="+strconv.Itoa(o.seconds))}
-	if o.program == "" {
+		"HERE="+here, "ASSAY="+o.program, "SECONDS_EACH="+strconv.Itoa(o.seconds))}
+	if build {
 		if err := s.do(ctx, `cd "$HERE" && CGO_ENABLED=0 go build -trimpath -o "$ASSAY" ./cmd/assay`); err != nil {
 			return err
 		}
+	}
+	if o.before != "" {
+		return o.count(ctx, os.Stdout, s, chosen.MatchString)
 	}
 	if o.largest > 0 {
 		return o.grow(ctx, os.Stdout, s, chosen.MatchString)
@@ -89,31 +100,33 @@ func (o options) run(ctx context.Context, chosen *regexp.Regexp) (err error) {
 	return printTable(ctx, os.Stdout, all)
 }
 
+// absolute makes a path, if there is one, independent of the folder.
+func absolute(here string, path *string) {
+	if *path != "" && !filepath.IsAbs(*path) {
+		*path = filepath.Join(here, *path)
+	}
+}
+
 // measure measures one row in pairs.
 func (o options) measure(ctx context.Context, s *shell, r row) (m measured, err error) {
 	m.row = r
-	if r.after != "" { // also after an interrupt, and after half of before
-		defer func() { err = errors.Join(err, s.do(context.WithoutCancel(ctx), r.after)) }()
-	}
-	if r.before != "" {
-		if err := s.do(ctx, r.before); err != nil {
-			return m, err
+	err = s.between(ctx, r.before, r.after, func() error {
+		for range o.pairs {
+			ours, err := s.measure(ctx, r.ours)
+			if err != nil {
+				return fmt.Errorf("assay: %w", err)
+			}
+			m.ours = append(m.ours, ours)
+			if r.theirs.run == "" {
+				continue
+			}
+			theirs, err := s.measure(ctx, r.theirs)
+			if err != nil {
+				return fmt.Errorf("%s: %w", r.theirs.name, err)
+			}
+			m.theirs = append(m.theirs, theirs)
 		}
-	}
-	for range o.pairs {
-		ours, err := s.measure(ctx, r.ours)
-		if err != nil {
-			return m, fmt.Errorf("assay: %w", err)
-		}
-		m.ours = append(m.ours, ours)
-		if r.theirs.run == "" {
-			continue
-		}
-		theirs, err := s.measure(ctx, r.theirs)
-		if err != nil {
-			return m, fmt.Errorf("%s: %w", r.theirs.name, err)
-		}
-		m.theirs = append(m.theirs, theirs)
-	}
-	return m, nil
+		return nil
+	})
+	return m, err
 }

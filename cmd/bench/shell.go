@@ -22,6 +22,28 @@ type shell struct {
 	variables []string
 }
 
+// words are what the commands of rows have of the shell.
+const words = `
+# programs is the folder where scripts/install-servers.sh puts them.
+programs=${ASSAY_SERVERS:-${XDG_CACHE_HOME:-$HOME/.cache}/assay/servers}/bin
+# up SPEC starts servers with the settings that assay's clusters have; address has their
+# address, and parts FORM is its user, password, host, port and database as \1 to \5. down ends them.
+up() {
+	rm -f cluster
+	"$ASSAY" cluster up "$1,network=loopback" > up
+	sed -n 's/^end it:  assay cluster down //p' up > cluster
+	eval "$(sed -n 's/^use it:  //p' up)"
+	echo "$ASSAY_DB" > address
+}
+parts() { sed "s|.*://\([^:]*\):\([^@]*\)@\([^:]*\):\([0-9]*\)/\([^?]*\).*|$1|" address; }
+down() { test ! -e cluster || "$ASSAY" cluster down "$(cat cluster)"; }
+# work WORKLOAD ... is a run whose result is printed. That its figures are invalid is no error.
+work() {
+	"$ASSAY" run "$@" --no-server-stats --json --quiet --out worked || test $? = 4
+	rm -rf worked
+}
+`
+
 // figures are those of one measurement.
 type figures struct {
 	rate float64 // operations a second
@@ -37,11 +59,12 @@ func (s *shell) do(ctx context.Context, text string) error {
 
 // output runs a command, and returns what it printed on standard output.
 func (s *shell) output(ctx context.Context, text string) (out []byte, used *syscall.Rusage, err error) {
-	cmd := exec.CommandContext(ctx, "sh", "-euc", text)
+	cmd := exec.CommandContext(ctx, "sh", "-euc", words+text)
 	cmd.Dir, cmd.Env = s.folder, s.variables
 	var faults bytes.Buffer
 	cmd.Stderr = &faults
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that what the shell waits for is told, too
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
 	out, err = cmd.Output()
 	if cmd.ProcessState != nil {
@@ -51,6 +74,18 @@ func (s *shell) output(ctx context.Context, text string) (out []byte, used *sysc
 		return out, used, fmt.Errorf("%w\n%s\n%s%s", err, text, tail(out), tail(faults.Bytes()))
 	}
 	return out, used, nil
+}
+
+// between does work between two commands. The last is also done after an interrupt, and after
+// half of the first.
+func (s *shell) between(ctx context.Context, before, after string, work func() error) (err error) {
+	if after != "" {
+		defer func() { err = errors.Join(err, s.do(context.WithoutCancel(ctx), after)) }()
+	}
+	if err := s.do(ctx, before); err != nil {
+		return err
+	}
+	return work()
 }
 
 func tail(text []byte) []byte { return text[max(0, len(text)-2000):] }
@@ -135,6 +170,17 @@ func readText(rate, count string) reader {
 		}
 		return f, n, err
 	}
+}
+
+// readCounted reads a rate and a count that awk has made of a tool's own text.
+func readCounted() reader { return readText(`rate ([0-9.]+)`, `count ([0-9]+)`) }
+
+// readLoop reads what the loops in rivals print: figures of the measured part.
+func readLoop(out []byte, _ time.Duration) (f figures, _ float64, err error) {
+	if f.rate, err = number(out, `([0-9.]+) operations a second`); err == nil {
+		f.cpu, err = number(out, `([0-9.]+) us of the processor`)
+	}
+	return f, 0, err
 }
 
 // number is what the expression's first group finds.

@@ -1,0 +1,127 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+)
+
+// counted is a driver at a fixed number of operations with a fixed seed, by one client.
+type counted struct {
+	name string
+	// before makes the file address.
+	before, after, workload string
+}
+
+// countedDrivers are all of them; those whose servers take long to start stand last.
+func countedDrivers() []counted {
+	const bank, entity = "bank --accounts 1000 --audits 0", "entity --entities 100"
+	return []counted{
+		{"null", `echo null:// > address`, "", bank},
+		{"sqlite", `echo sqlite:bank.db > address`, "", bank},
+		{"postgres", `up postgres:1`, `down`, bank},
+		{"mysql", `up mariadb:1`, `down`, bank},
+		{"redis", `up redis:1`, `down`, bank},
+		{"mongodb", `up mongodb:1`, `down`, bank},
+		{"etcd", `up etcd:1`, `down`, bank},
+		{"rest", serveUp, serveDown, entity},
+		{"mem", `echo mem:// > address`, "", bank},
+		{"cassandra", `up cassandra:1`, `down`, entity},
+	}
+}
+
+// The operations of the two runs whose difference is counted, so that starting, loading and
+// what is done once are left out.
+const fewer, more = 200, 1200
+
+// counting is a run whose instructions are printed, by valgrind's cachegrind without its caches
+// (callgrind, which follows calls, ends in an assertion of its own where Go changes stacks).
+// What goes by the clock would differ the more the busier the machine is. So a process namespace
+// of its own, where there may be one, leaves nothing to see for the looks at what else works on
+// the machine; with one processor nothing spins; nothing is collected; and counted are functions
+// of the engine, the workload, the driver and its libraries alone, not those of Go's runtime and
+// standard library, of the figures and of the report.
+const counting = `alone="unshare --pid --fork --kill-child --mount-proc"
+	test "$(id -u)" = 0 || alone="$alone --map-root-user"
+	$alone true 2> /dev/null || alone=
+	export GOMAXPROCS=1 GODEBUG=asyncpreemptoff=1 GOGC=off
+	$alone valgrind -q --tool=cachegrind --cache-sim=no --cachegrind-out-file=count \
+		"$COUNTED" run $WORKLOAD --db "$(cat address)" --clients 1 --seed 42 --ops "$OPERATIONS" \
+		--no-server-stats --timeout 60s --connect-timeout 60s --quiet --out counted > /dev/null || test $? = 4
+	rm -rf counted
+	awk '/^fn=/ { counts = /^fn=(assay\/(driver|workload|load|history|store)|[a-z0-9.]+[.][a-z]+\/)/ && !/HdrHistogram|gonum/ }
+		/^[0-9]/ && counts { n += $2 } END { printf "instructions %.0f\n", n }' count`
+
+// count counts the client's instructions of an operation of each chosen driver by the program
+// before and the one to measure in turn, and prints them as a table. They hardly differ on a busy
+// machine, and other work only adds to them: so the least of each is compared, and more than 3 %
+// more stands in bold. A driver that cannot be measured here is named on standard error.
+func (o options) count(ctx context.Context, out io.Writer, s *shell, chosen func(string) bool) error {
+	fmt.Fprintf(out, "| Driver | Instructions an operation, before | now | now by before |\n|---|---|---|---|\n")
+	for _, d := range countedDrivers() {
+		if !chosen(d.name) {
+			continue
+		}
+		before, now, err := o.countDriver(ctx, s, d)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "bench: %s is left out: %v\n", d.name, err)
+			continue
+		}
+		ratio := fmt.Sprintf("%.3f", now[0]/before[0])
+		if now[0] > 1.03*before[0] {
+			ratio = "**" + ratio + "**"
+		}
+		fmt.Fprintf(out, "| %s | %.0f (to %.0f) | %.0f (to %.0f) | %s |\n", d.name, before[0], before[len(before)-1], now[0], now[len(now)-1], ratio)
+	}
+	return nil
+}
+
+// countDriver gives the counts by both programs, in ascending order.
+func (o options) countDriver(ctx context.Context, s *shell, d counted) (before, now []float64, err error) {
+	// A run replaces what the last one has left: the first counted run, too, shall find that of more.
+	first := "\nwork " + d.workload + ` --db "$(cat address)" --clients 1 --warmup 0s --ops ` + strconv.Itoa(more) + ` > /dev/null`
+	err = s.between(ctx, d.before+first, d.after, func() error {
+		for range o.pairs {
+			first, err := s.instructions(ctx, o.before, d.workload)
+			if err != nil {
+				return err
+			}
+			second, err := s.instructions(ctx, o.program, d.workload)
+			if err != nil {
+				return err
+			}
+			before, now = append(before, first), append(now, second)
+		}
+		return nil
+	})
+	slices.Sort(before)
+	slices.Sort(now)
+	return before, now, err
+}
+
+// instructions are those of an operation by a program.
+func (s *shell) instructions(ctx context.Context, program, workload string) (float64, error) {
+	var counts [2]float64
+	for i, operations := range [...]int{fewer, more} {
+		in := shell{s.folder, slices.Concat(s.variables, []string{"COUNTED=" + program, "WORKLOAD=" + workload, "OPERATIONS=" + strconv.Itoa(operations)})}
+		text, _, err := in.output(ctx, counting)
+		if err != nil {
+			return 0, err
+		}
+		if counts[i], err = number(text, `instructions ([0-9]+)`); err != nil {
+			return 0, err
+		}
+	}
+	if counts[1] <= counts[0] {
+		return 0, fmt.Errorf("%s has no names of functions; build it without -ldflags -s", program)
+	}
+	return (counts[1] - counts[0]) / (more - fewer), nil
+}
