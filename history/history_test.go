@@ -102,6 +102,45 @@ func TestRoundTrip(t *testing.T) {
 
 // A killed process leaves any prefix of the file. Each must be readable, give
 // a prefix of what was written, and say that it is not whole.
+// TestAttemptsThatArePassedOver: without a visitor of attempts a reading finds the same but
+// for these.
+func TestAttemptsThatArePassedOver(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "h")
+	want := sample(3000)
+	write(t, path, want)
+	whole, all, err := readAll(t, path)
+	expect.NoError(t, err)
+	var got record
+	ending, err := Read(path, Visitor{
+		Header:      func(h Header) error { got.header = h; return nil },
+		Reservation: func(r Reservation) error { got.reservations = append(got.reservations, r); return nil },
+		Event:       func(e Event) error { got.events = append(got.events, e); return nil },
+	})
+	expect.NoError(t, err)
+	if whole.ops = nil; ending != all || !reflect.DeepEqual(got, whole) {
+		t.Errorf("%+v with %+v, want %+v with %+v", ending, got, all, whole)
+	}
+	var last int64
+	for _, op := range want.ops {
+		last = max(last, op.End)
+	}
+	if ending.Last != last || ending.Ops != 3000 {
+		t.Errorf("%d attempts until %d, want %d", ending.Ops, ending.Last, last)
+	}
+	n := 0
+	_, err = Read(path, Visitor{Bare: true, Op: func(op *Op) error {
+		bare := want.ops[n]
+		if bare.Values = op.Values; len(op.Values) > 0 || !reflect.DeepEqual(*op, bare) {
+			t.Fatalf("attempt %d is %+v, want %+v", n, *op, bare)
+		}
+		n++
+		return nil
+	}})
+	if err != nil || n != len(want.ops) {
+		t.Errorf("%d bare attempts, %v", n, err)
+	}
+}
+
 func TestEveryPrefixIsReadable(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "h.bin")

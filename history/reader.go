@@ -17,6 +17,8 @@ type Visitor struct {
 	// AsMeasured leaves times as they were measured. Else times by other machines'
 	// clocks are widened (Op.Widened), so that a check may judge by them.
 	AsMeasured bool
+	// Bare leaves out Op.Values, which are much of what there is to read.
+	Bare bool
 }
 
 // Ending is how a history ended.
@@ -27,10 +29,14 @@ type Ending struct {
 	Torn bool
 	// Ops is how many attempts were read.
 	Ops uint64
+	// Last is when the last of them ended, as it was measured; 0 of none.
+	Last int64
 }
 
 // Read reads a history from its file. A file that is not a history, or that is
-// damaged in another way than being cut short, gives a *FormatError.
+// damaged in another way than being cut short, gives a *FormatError. Without a visitor of
+// attempts these are passed over, which takes a third of the time and finds less of what is
+// malformed in them.
 func Read(path string, v Visitor) (Ending, error) {
 	frames, err := OpenFrames(path, magic)
 	if err != nil {
@@ -104,18 +110,7 @@ func (r *reading) record(tag byte, d *decoder) error {
 		}
 		r.classes = append(r.classes, name)
 	case tagOp:
-		class := d.op(&r.op)
-		if d.bad || class > uint64(len(r.classes)) {
-			return errMalformed
-		}
-		if class > 0 {
-			r.op.Error = r.classes[class-1]
-		}
-		r.ending.Ops++
-		if r.visitor.Op != nil {
-			r.widen(&r.op)
-			return r.visitor.Op(&r.op)
-		}
+		return r.attempt(d)
 	case tagReservation:
 		reservation := Reservation{Client: int(d.uint()), UpTo: d.uint()}
 		if d.bad || reservation.Client < 0 {
@@ -133,6 +128,25 @@ func (r *reading) record(tag byte, d *decoder) error {
 		return errMalformed
 	}
 	return nil
+}
+
+func (r *reading) attempt(d *decoder) error {
+	r.ending.Ops++
+	if r.visitor.Op == nil {
+		d.pass()
+		r.ending.Last = max(r.ending.Last, d.last)
+		return nil
+	}
+	class := d.op(&r.op, r.visitor.Bare)
+	if d.bad || class > uint64(len(r.classes)) {
+		return errMalformed
+	}
+	if class > 0 {
+		r.op.Error = r.classes[class-1]
+	}
+	r.ending.Last = max(r.ending.Last, r.op.End)
+	r.widen(&r.op)
+	return r.visitor.Op(&r.op)
 }
 
 func (r *reading) header(h Header) error {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"math/bits"
 )
 
 // The records inside a frame begin with one of these.
@@ -156,24 +157,13 @@ func (d *decoder) byte() byte {
 }
 
 func (d *decoder) uint() uint64 {
-	v, n := binary.Uvarint(d.buf)
-	if n <= 0 {
-		d.bad, d.buf = true, nil
-		return 0
-	}
-	d.buf = d.buf[n:]
+	v, rest := uvarint(d.buf)
+	d.advance(rest)
 	return v
 }
 
-func (d *decoder) int() int64 {
-	v, n := binary.Varint(d.buf)
-	if n <= 0 {
-		d.bad, d.buf = true, nil
-		return 0
-	}
-	d.buf = d.buf[n:]
-	return v
-}
+// advance goes on with the rest, which is nil after a failed read.
+func (d *decoder) advance(rest []byte) { d.buf, d.bad = rest, d.bad || rest == nil }
 
 func (d *decoder) bytes() []byte {
 	n := d.uint()
@@ -186,43 +176,96 @@ func (d *decoder) bytes() []byte {
 	return b
 }
 
+// opHead is how many bytes after its tag an op begins with: flags, outcomes and kind.
+const opHead = 3
+
 // op reads an op after its tag into op, reusing op.Values, and returns the
-// number of its error class, 0 for none.
-func (d *decoder) op(op *Op) (class uint64) {
-	flags, outcomes := d.byte(), d.byte()
+// number of its error class, 0 for none. A bare one has no values.
+func (d *decoder) op(op *Op, bare bool) (class uint64) {
+	b := d.buf
+	if len(b) < opHead {
+		d.advance(nil)
+		return 0
+	}
+	flags, outcomes := b[0], b[1]
 	op.Last = flags&flagLast != 0
 	op.Outcome, op.Final = Outcome(outcomes&3), Outcome(outcomes>>2&3)
-	op.Kind = d.byte()
-	op.Client = int(d.uint())
-	op.Seq = d.uint()
-	op.Attempt = int(d.uint())
-	op.End = d.last + d.int()
-	d.last = op.End
-	op.Start = op.End - d.int()
+	op.Kind = b[2]
+	var client, attempt uint64
+	client, b = uvarint(b[opHead:])
+	op.Seq, b = uvarint(b)
+	attempt, b = uvarint(b)
+	op.Client, op.Attempt = int(client), int(attempt)
+	var v int64
+	v, b = varint(b)
+	d.last += v
+	op.End = d.last
+	v, b = varint(b)
+	op.Start = op.End - v
 	op.First = op.Start
 	if flags&flagRetried != 0 {
-		op.First -= d.int()
+		v, b = varint(b)
+		op.First -= v
 	}
 	op.Due = op.First
 	if flags&flagLate != 0 {
-		op.Due -= d.int()
+		v, b = varint(b)
+		op.Due -= v
 	}
 	op.Error, op.Values = "", op.Values[:0]
 	if flags&flagClass != 0 {
-		class = d.uint()
+		class, b = uvarint(b)
 	}
-	if flags&flagValues != 0 {
-		n := d.uint()
-		if n > MaxValues {
-			d.bad = true
-			return class
-		}
-		for range n {
-			op.Values = append(op.Values, d.int())
-		}
+	switch {
+	case flags&flagValues == 0:
+	case bare:
+		b = passOverValues(b)
+	default:
+		op.Values, b = values(b, op.Values)
 	}
+	d.advance(b)
 	if op.Client < 0 || op.Attempt < 1 || outcomes > 15 {
 		d.bad = true
 	}
 	return class
+}
+
+// values reads an op's values behind their number into those of the op before.
+func values(b []byte, into []int64) ([]int64, []byte) {
+	n, b := uvarint(b)
+	if n > MaxValues {
+		return into, nil
+	}
+	for range n {
+		var v int64
+		v, b = varint(b)
+		into = append(into, v)
+	}
+	return into, b
+}
+
+func passOverValues(b []byte) (rest []byte) {
+	n, b := uvarint(b)
+	if n > MaxValues {
+		return nil
+	}
+	return passOver(b, int(n))
+}
+
+// pass reads an op after its tag only as far as to know when it ended, and passes over the
+// rest. It says less of what is malformed than op does.
+func (d *decoder) pass() {
+	b := d.buf
+	if len(b) < opHead {
+		d.advance(nil)
+		return
+	}
+	flags := b[0]
+	took, b := varint(passOver(b[opHead:], 3))
+	d.last += took
+	b = passOver(b, 1+bits.OnesCount8(flags&(flagRetried|flagLate|flagClass)))
+	if flags&flagValues != 0 {
+		b = passOverValues(b)
+	}
+	d.advance(b)
 }

@@ -128,14 +128,12 @@ func (r *RecordReader) all(frames *FrameReader, record func(tag byte, r *RecordR
 // Ints takes as many integers as dst has room for, and reports whether they
 // were there.
 func (r *RecordReader) Ints(dst []int64) bool {
+	b := r.buf
 	for i := range dst {
-		v, n := binary.Varint(r.buf)
-		if n <= 0 {
-			return false
-		}
-		dst[i], r.buf = v, r.buf[n:]
+		dst[i], b = varint(b)
 	}
-	return true
+	r.buf = b
+	return b != nil
 }
 
 // Whole means that this record is the last.

@@ -107,7 +107,7 @@ func TestLatencyIntervalsCover(t *testing.T) {
 				state := k.share * (typical(0) - 1)
 				for range 40 + rng.IntN(20) {
 					took := int64(3e6 * math.Exp(state+spread*rng.NormFloat64()))
-					b.record(&history.Op{Due: tenth*100*ms + rng.Int64N(100*ms)}, took)
+					b.batches[b.part(&history.Op{Due: tenth*100*ms + rng.Int64N(100*ms)})].record(took)
 					d.record(took)
 				}
 			}

@@ -39,12 +39,8 @@ func newLatencyBatches(scope Scope) *latencyBatches {
 	return b
 }
 
-// record takes an operation of the measured part.
-func (b *latencyBatches) record(op *history.Op, nanos int64) {
-	if len(b.batches) > 0 {
-		b.batches[(op.Due-b.start)/b.width].record(nanos)
-	}
-}
+// part is the number of the batch of an operation of the measured part; there are batches.
+func (b *latencyBatches) part(op *history.Op) int64 { return (op.Due - b.start) / b.width }
 
 // intervals returns the intervals of the figures of a distribution with these times.
 //

@@ -84,7 +84,7 @@ func (r *Ramp) Points() (points []RampPoint, windowSeconds float64) {
 	joined := r.joined()
 	width := r.timeline.width * int64(joined)
 	whole := len(r.timeline.points) / joined * joined
-	s := (&timeline{r.timeline.width, r.timeline.points[:whole]}).series(Scope{}, joined)
+	s := (&timeline{width: r.timeline.width, points: r.timeline.points[:whole]}).series(Scope{}, joined)
 	for i, committed := range s.Committed {
 		start := r.from + int64(i)*width
 		points = append(points, RampPoint{

@@ -38,8 +38,8 @@ type ScopeFinder struct {
 	started, ended bool
 }
 
-// Op takes one attempt.
-func (s *ScopeFinder) Op(op *history.Op) { s.extend(op.End) }
+// Ended takes when an attempt ended. The last one is enough.
+func (s *ScopeFinder) Ended(at int64) { s.extend(at) }
 
 func (s *ScopeFinder) extend(at int64) {
 	s.scope.End, s.scope.Known = max(s.scope.End, at), max(s.scope.Known, at)

@@ -75,7 +75,17 @@ func nextNice(width int64, step int) int64 {
 type timeline struct {
 	width  int64
 	points []point
+	last   interval // that an operation ended in
 }
+
+// interval is the number of an interval, and when it begins and ends. Most operations end in
+// the one in which the one before ended, and a division takes long.
+type interval struct {
+	number, from, to int64
+}
+
+// of reports whether a moment is in the interval.
+func (i *interval) of(at int64) bool { return at >= i.from && at < i.to }
 
 type point struct {
 	outcomes history.Counts
@@ -91,7 +101,11 @@ func newTimeline(length int64) *timeline {
 // add counts an operation where it ended. One that ended outside the run, as
 // the survey saw it, counts in the nearest point.
 func (t *timeline) add(op *history.Op) {
-	t.points[min(max(op.End/t.width, 0), int64(len(t.points)-1))].add(op)
+	if !t.last.of(op.End) {
+		n := min(max(op.End/t.width, 0), int64(len(t.points)-1))
+		t.last = interval{n, n * t.width, (n + 1) * t.width}
+	}
+	t.points[t.last.number].add(op)
 }
 
 func (p *point) add(op *history.Op) {

@@ -116,8 +116,11 @@ func (s *Summary) Add(op *history.Op) {
 	if committed {
 		s.latency.record(op.Latency())
 		s.service.record(op.ServiceTime())
-		s.latencies.record(op, op.Latency())
-		s.services.record(op, op.ServiceTime())
+		if len(s.latencies.batches) > 0 {
+			part := s.latencies.part(op)
+			s.latencies.batches[part].record(op.Latency())
+			s.services.batches[part].record(op.ServiceTime())
+		}
 	} else {
 		s.uncommitted.record(op.Latency())
 	}
@@ -201,6 +204,7 @@ type stepping struct {
 	start, width int64
 	committed    []int64
 	logs         []float64 // sums of the logarithms of nanoseconds
+	last         interval  // that an operation ended in
 }
 
 func newStepping(scope Scope) *stepping {
@@ -213,7 +217,11 @@ func newStepping(scope Scope) *stepping {
 
 // add takes a committed operation that ended in the measured part.
 func (s *stepping) add(op *history.Op) {
-	if i := (op.End - s.start) / s.width; i >= 0 && i < int64(len(s.committed)) {
+	if !s.last.of(op.End) {
+		n := (op.End - s.start) / s.width
+		s.last = interval{n, s.start + n*s.width, s.start + (n+1)*s.width}
+	}
+	if i := s.last.number; i >= 0 && i < int64(len(s.committed)) {
 		s.committed[i]++
 		s.logs[i] += math.Log(max(float64(op.Latency()), 1))
 	}

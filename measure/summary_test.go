@@ -34,8 +34,8 @@ func TestSurvey(t *testing.T) {
 		"ends at its start": {[]history.Event{end, event(8*sec, history.EventMeasureStart, "")}, Scope{8 * sec, 8 * sec, 8 * sec, 8 * sec, ""}},
 	} {
 		var s ScopeFinder
-		s.Op(ended(0, history.Committed, 0, 0, 8*sec))
-		s.Op(ended(0, history.Committed, 0, 0, 3*sec))
+		s.Ended(8 * sec)
+		s.Ended(3 * sec)
 		for _, e := range c.events {
 			s.Event(e)
 		}

@@ -25,27 +25,22 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	path := filepath.Join(folder, FileHistory)
 	ramp := newClientRamp(s)
 	var (
-		scan   measure.ScopeFinder
 		faults faultLog
 		rounds roundReader
 		cut    string
 	)
-	ending, err := history.Read(path, history.Visitor{
-		AsMeasured: true,
-		Op:         func(op *history.Op) error { scan.Op(op); ramp.op(op); return nil },
-		Event: func(e history.Event) error {
-			scan.Event(e)
-			if e.Name == history.EventCut {
-				cut = e.Detail
-			}
-			return errors.Join(faults.event(e), rounds.event(e))
-		},
-	})
+	first, err := f.firstPass(path, ramp)
+	for _, e := range first.events {
+		err = errors.Join(err, faults.event(e), rounds.event(e))
+		if e.Name == history.EventCut {
+			cut = e.Detail
+		}
+	}
 	if err != nil {
 		return measure.Figures{}, err
 	}
-	scope := scan.Scope()
-	if f.cut && scope.Cut == "" || !ending.Whole {
+	scope := first.scope()
+	if f.cut && scope.Cut == "" || !first.ending.Whole {
 		scope.Cut = cmp.Or(cut, whyCut(f))
 	}
 	summary := measure.NewSummary(scope)
@@ -56,7 +51,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	effect, measures := measure.NewImpactFinder(periods), s.definition().Measures
 	felt := newFelt(scope, &faults, acted, indexes)
 	byRound, kinds := measure.NewRounds(rounds.scopes), newKinds(s.operationNames(), scope)
-	_, err = history.Read(path, history.Visitor{AsMeasured: true, Op: func(op *history.Op) error {
+	_, err = history.Read(path, history.Visitor{AsMeasured: true, Bare: true, Op: func(op *history.Op) error {
 		switch apart := byRound.Add(op); {
 		case measures != nil && !measures(op.Kind):
 			effect.Read(op)
@@ -90,6 +85,20 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	ramp.enter(r, s)
 	enterCorrection(r, figures, len(impacts) > 0)
 	return figures, enterThresholds(r, figures, s)
+}
+
+// firstPass surveys a history, unless that was done already, and finds when the clients of a
+// ramp began.
+func (f findings) firstPass(path string, ramp *clientRamp) (s survey, err error) {
+	if f.survey != nil && !ramp.wanted {
+		return *f.survey, nil
+	}
+	s.ending, err = history.Read(path, history.Visitor{
+		AsMeasured: true,
+		Op:         ramp.visitor(),
+		Event:      func(e history.Event) error { s.events = append(s.events, e); return nil },
+	})
+	return s, err
 }
 
 // whyCut is why a run was cut whose history does not tell.
@@ -252,6 +261,9 @@ type kinds struct {
 	names map[uint8]string
 	scope measure.Scope
 	paces map[uint8]*definition.Pace
+	// last is the one of the operation before, of this kind.
+	last *definition.Pace
+	kind uint8
 }
 
 func newKinds(names map[uint8]string, scope measure.Scope) *kinds {
@@ -259,12 +271,14 @@ func newKinds(names map[uint8]string, scope measure.Scope) *kinds {
 }
 
 func (k *kinds) add(op *history.Op) {
-	pace := k.paces[op.Kind]
-	if pace == nil {
-		pace = definition.NewPace(k.scope.MeasureStart, k.scope.MeasureEnd)
-		k.paces[op.Kind] = pace
+	if k.last == nil || k.kind != op.Kind {
+		k.last, k.kind = k.paces[op.Kind], op.Kind
 	}
-	pace.Op(op)
+	if k.last == nil {
+		k.last = definition.NewPace(k.scope.MeasureStart, k.scope.MeasureEnd)
+		k.paces[op.Kind] = k.last
+	}
+	k.last.Op(op)
 }
 
 // several are the kinds in their order, where there are more than one. A run in rounds

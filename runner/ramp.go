@@ -28,10 +28,16 @@ func newClientRamp(s Scenario) *clientRamp {
 	return &clientRamp{clients: s.Load.Clients, wanted: s.Load.Ramp > 0 && s.Load.Rate == 0 && s.Load.Arrivals == load.Closed}
 }
 
-// op takes an attempt of the first pass.
-func (c *clientRamp) op(op *history.Op) {
-	if c.wanted && op.Client < c.clients {
-		c.starts.Op(op)
+// visitor takes the attempts of the first pass; nil if there is no ramp.
+func (c *clientRamp) visitor() func(*history.Op) error {
+	if !c.wanted {
+		return nil
+	}
+	return func(op *history.Op) error {
+		if op.Client < c.clients {
+			c.starts.Op(op)
+		}
+		return nil
 	}
 }
 

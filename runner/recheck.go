@@ -13,6 +13,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/measure"
 	"assay/report"
 	"assay/runner/agents"
 	"assay/store"
@@ -61,7 +62,7 @@ func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, err
 	if err != nil {
 		return Outcome{}, err
 	}
-	f := findings{cut: !end.whole}
+	f := findings{cut: !end.whole, survey: &end.survey}
 	if f.inFlight, err = obtainState(ctx, folder, s, r, end, o); err != nil {
 		return Outcome{}, err
 	}
@@ -213,6 +214,24 @@ type ending struct {
 	whole, settled bool
 	// started and ended are the first and the last moment that it knows of.
 	started, ended time.Time
+	survey         survey
+}
+
+// survey is what a reading of a history finds that passes over the attempts.
+type survey struct {
+	events []history.Event
+	ending history.Ending
+}
+
+func (s *survey) scope() measure.Scope {
+	var scan measure.ScopeFinder
+	for _, e := range s.events {
+		scan.Event(e)
+	}
+	if s.ending.Ops > 0 {
+		scan.Ended(s.ending.Last)
+	}
+	return scan.Scope()
 }
 
 // readEnding reads the history once. One of another run is refused: its
@@ -231,11 +250,8 @@ func readEnding(folder string, r *report.Result) (ending, error) {
 			e.started = time.Unix(0, h.Started)
 			return nil
 		},
-		Op: func(op *history.Op) error {
-			last = max(last, op.End)
-			return nil
-		},
 		Event: func(x history.Event) error {
+			e.survey.events = append(e.survey.events, x)
 			e.settled = e.settled || x.Name == history.EventQuiesced
 			last = max(last, x.At)
 			return nil
@@ -244,7 +260,8 @@ func readEnding(folder string, r *report.Result) (ending, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return ending{}, &InputError{Path: folder, Err: errors.New("was cut before its work began; there is nothing to judge")}
 	}
-	e.whole, e.ended = read.Whole, e.started.Add(time.Duration(last))
+	e.survey.ending = read
+	e.whole, e.ended = read.Whole, e.started.Add(time.Duration(max(last, read.Last)))
 	if err == nil && !e.whole && r.Client.Counted != nil {
 		return e, &InputError{Path: folder, Err: errors.New("cannot be judged: its history was cut after the run had ended; put the whole file back")}
 	}

@@ -157,6 +157,8 @@ type findings struct {
 	// gone is true if nothing of the run is left in the database, which nobody but assay
 	// knew of.
 	gone bool
+	// survey is of the run's history, if it was taken already.
+	survey *survey
 }
 
 // judgeRun judges and measures a run from its files and completes the result.

@@ -59,7 +59,7 @@ func (b *balances) apply(at uint32) versionState {
 	_, _, amount := b.j.config.Expect(b.j.id(n))
 	told, acknowledged := b.j.acknowledgedBalances(n)
 	side := credit
-	if b.j.entries.at(n).account[debit] == b.account+1 {
+	if b.j.entry(n).account[debit] == b.account+1 {
 		side, amount = debit, -amount
 	}
 	b.balance += amount
@@ -108,11 +108,11 @@ func (b *balances) addMismatch(n, at uint32, off int64) {
 }
 
 // acknowledgedBalances returns what was acknowledged with entry n; see
-// opTimes.balances.
+// operation.balances.
 func (j *Judge) acknowledgedBalances(n uint32) (balances [sides]uint32, ok bool) {
 	b, i := j.operation(n)
 	if b == nil || !b.states[i].has(acknowledged) {
 		return balances, false
 	}
-	return b.times[i/timesOps].balances[i%timesOps], true
+	return b.pages[i/pageOps][i%pageOps].balances, true
 }

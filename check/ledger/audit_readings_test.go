@@ -164,10 +164,10 @@ func TestAWayBesideAnAccountThatIsNotThere(t *testing.T) {
 
 // Rows beyond the numbers that there are find no room.
 func TestEntriesAreBounded(t *testing.T) {
-	full, nearly := make([][]entry, maxEntries>>chunkBits+1), make([][]entry, maxEntries>>chunkBits)
-	nearly[len(nearly)-1] = make([]entry, chunkEntries-1)
+	full, nearly := make([][]uint32, maxEntries>>chunkBits+1), make([][]uint32, maxEntries>>chunkBits)
+	nearly[len(nearly)-1] = make([]uint32, chunkEntries-1)
 	for name, c := range map[string]struct {
-		chunks  [][]entry
+		owners  [][]uint32
 		number  uint32
 		tooMany int64
 	}{
@@ -177,15 +177,15 @@ func TestEntriesAreBounded(t *testing.T) {
 		"all blocks but one": {nil, maxBlocks - 1, 0},
 	} {
 		j := testHistory{give(1, 1, 2, 1, 0, 9)}.run().judge(t)
-		j.entries.chunks = c.chunks
+		j.entries.owners, j.proof = c.owners, nil
 		before := j.entries.len()
 		j.addEntry(Row{1, 1, 2, 5, 1, 1}, &block{number: c.number}, 7)
 		added := j.entries.len() - before
 		if j.entries.tooMany != c.tooMany || int64(added) != 1-c.tooMany {
 			t.Errorf("%s: %d too many, %d added", name, j.entries.tooMany, added)
 		}
-		if added == 1 && j.entries.at(before).owner != c.number<<blockBits|7 {
-			t.Errorf("%s: the owner is %x", name, j.entries.at(before).owner)
+		if added == 1 && j.entries.owner(before) != c.number<<blockBits|7 {
+			t.Errorf("%s: the owner is %x", name, j.entries.owner(before))
 		}
 	}
 }
@@ -194,17 +194,17 @@ func TestEntriesAreBounded(t *testing.T) {
 func TestEntriesGrow(t *testing.T) {
 	var e entries
 	for n := range uint32(2*chunkEntries + 1) {
-		if e.add(entry{owner: n}, &spill{}); e.len() != n+1 || e.at(n).owner != n {
-			t.Fatalf("entry %d is %d of %d", n, e.at(n).owner, e.len())
+		if e.add(n, &spill{}); e.len() != n+1 || e.owner(n) != n {
+			t.Fatalf("entry %d is %d of %d", n, e.owner(n), e.len())
 		}
-		if n == 3 && cap(e.chunks[0]) > 100 {
-			t.Errorf("four entries take the room of %d", cap(e.chunks[0]))
+		if n == 3 && cap(e.owners[0]) > 100 {
+			t.Errorf("four entries take the room of %d", cap(e.owners[0]))
 		}
 	}
-	if len(e.chunks) != 3 || cap(e.chunks[1]) != chunkEntries || cap(e.chunks[2]) != chunkEntries || *e.at(0) != (entry{}) {
-		t.Errorf("%d chunks, of %d and %d entries", len(e.chunks), cap(e.chunks[1]), cap(e.chunks[2]))
+	if len(e.owners) != 3 || cap(e.owners[1]) != chunkEntries || cap(e.owners[2]) != chunkEntries || e.owner(0) != 0 {
+		t.Errorf("%d chunks, of %d and %d entries", len(e.owners), cap(e.owners[1]), cap(e.owners[2]))
 	}
-	if e.at(math.MaxUint16).owner != math.MaxUint16 || e.at(math.MaxUint16+1).owner != math.MaxUint16+1 {
+	if e.owner(math.MaxUint16) != math.MaxUint16 || e.owner(math.MaxUint16+1) != math.MaxUint16+1 {
 		t.Error("entries were moved")
 	}
 }

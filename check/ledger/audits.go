@@ -16,6 +16,8 @@ type audits struct {
 	partial  []audit
 	readings []reading
 	full     []fullAudit
+	// index and start are what byAccount returned of as many readings.
+	index, start []uint32
 	// malformed is why an audit could not be understood.
 	malformed string
 }
@@ -111,6 +113,13 @@ func (a *audits) of(n uint32) []reading {
 // where those of each account begin, by id-1; those of the last end where one
 // more would begin.
 func (a *audits) byAccount(accounts int) (index, start []uint32) {
+	if a.start == nil || len(a.index) != len(a.readings) {
+		a.index, a.start = a.sorted(accounts)
+	}
+	return a.index, a.start
+}
+
+func (a *audits) sorted(accounts int) (index, start []uint32) {
 	start = make([]uint32, accounts+2)
 	for _, r := range a.readings {
 		start[r.account]++

@@ -99,9 +99,11 @@ func (r run) judge(t testing.TB) *Judge {
 	for i := range r.ops {
 		j.Op(&r.ops[i])
 	}
-	for _, row := range r.rows {
+	half := len(r.rows) / 2
+	for _, row := range r.rows[:half] {
 		j.Row(row)
 	}
+	j.Rows(r.rows[half:])
 	for _, a := range r.accounts {
 		j.Account(a.id, a.balance, a.version)
 	}

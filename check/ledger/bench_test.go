@@ -226,13 +226,19 @@ func (r *replay) history(b *testing.B, transfers uint64) *Judge {
 
 func (r *replay) judge(b *testing.B, order func(n uint64) (client int, seq uint64)) *Judge {
 	j := r.history(b, ledgerAll)
+	var rows []Row
 	for n := range uint64(ledgerAll) {
 		client, seq := order(n)
 		id := j.config.ID(client, seq)
 		source, destination, amount := j.config.Expect(id)
 		given := r.versions[seq*ledgerClients+uint64(client)]
-		j.Row(Row{id, source, destination, amount, int64(given[debit]), int64(given[credit])})
+		rows = append(rows, Row{id, source, destination, amount, int64(given[debit]), int64(given[credit])})
+		if len(rows) == 128 {
+			j.Rows(rows)
+			rows = rows[:0]
+		}
 	}
+	j.Rows(rows)
 	for i, a := range r.state {
 		j.Account(int64(i)+1, a.balance, a.version)
 	}

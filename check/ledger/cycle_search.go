@@ -71,7 +71,7 @@ func (s *topologicalSort) shorter(best, steps []step, suits func(n node) bool) [
 // unlink takes an entry of a cycle, which has a slot on both its accounts, out
 // of one of them, by id.
 func (s *topologicalSort) unlink(n node, id uint32) {
-	e := s.j.entries.at(n)
+	e := s.j.entry(n)
 	side, other := debit, credit
 	if e.account[credit] == id {
 		side, other = credit, debit
@@ -164,7 +164,7 @@ func (s *topologicalSort) blocker(n node) (x step, ok bool) {
 		}
 		return step{}, false
 	}
-	e := s.j.entries.at(n)
+	e := s.j.entry(n)
 	for side := range sides {
 		at, ok := s.ownSlot(n, e, side)
 		if !ok {
@@ -200,7 +200,7 @@ func (s *topologicalSort) unpassedBefore(n node, visit func(step) bool) {
 		}
 		return
 	}
-	e := s.j.entries.at(n)
+	e := s.j.entry(n)
 	for side := range sides {
 		if at, ok := s.ownSlot(n, e, side); ok && !s.unpassedOn(n, e.account[side], at, visit) {
 			return
@@ -271,7 +271,7 @@ func (s *topologicalSort) before(n node, visit func(step) bool) {
 		}
 		return
 	}
-	e := s.j.entries.at(n)
+	e := s.j.entry(n)
 	for side := range sides {
 		at, ok := s.ownSlot(n, e, side)
 		if !ok {

@@ -7,9 +7,56 @@ import (
 	"assay/check"
 )
 
+// Rows takes rows as Row does, some hundred at a time in less time: what is kept of them lies
+// anywhere in memory, and is fetched for all of them at once.
+func (j *Judge) Rows(rows []Row) {
+	j.fetched += j.fetchAccounts(rows) + j.fetchOperations(rows)
+	for _, r := range rows {
+		j.Row(r)
+	}
+}
+
+// fetchAccounts reads of the rows' accounts, for the processor to have them near. What it
+// returns means nothing.
+func (j *Judge) fetchAccounts(rows []Row) (read int64) {
+	var proven []provenAccount
+	if j.proof != nil {
+		proven = j.proof.accounts
+	}
+	for i := range rows {
+		for _, id := range [sides]int64{rows[i].Source, rows[i].Destination} {
+			if at := uint64(id - 1); at < uint64(len(j.accounts)) {
+				read += j.accounts[at].effect
+			}
+			if at := uint64(id - 1); at < uint64(len(proven)) {
+				read += proven[at].balance + int64(proven[at].last) // at both ends of it
+			}
+		}
+	}
+	return read
+}
+
+// fetchOperations does the same for their operations.
+func (j *Judge) fetchOperations(rows []Row) (read int64) {
+	for i := range rows {
+		client, seq, _ := j.config.Split(rows[i].ID)
+		b, at := j.ops.find(client, seq)
+		if b == nil {
+			continue
+		}
+		read += int64(b.states[at])
+		if p := b.pages[at/pageOps]; p != nil {
+			read += int64(p[at%pageOps].took)
+		}
+	}
+	return read
+}
+
 // Row takes one row of the journal, however wrong.
 func (j *Judge) Row(r Row) {
-	j.rowsRead++
+	if j.rowsRead++; j.rowsRead == 1 && j.config.Order {
+		j.proof = newOrderProof(j)
+	}
 	j.applyRow(r)
 	block, i, sound := j.operationOf(r)
 	switch {
@@ -30,7 +77,7 @@ func (j *Judge) operationOf(r Row) (b *block, i int, sound bool) {
 		j.foreignRow(r, "no client can have made its id")
 		return nil, 0, false
 	}
-	b, i = j.ops.find(client, seq)
+	b, i = j.ops.seek(client, seq)
 	if b == nil || !b.states[i].has(recorded) {
 		if seq >= j.reserved[client] {
 			return nil, 0, j.unreservedRow(r, client, seq)
@@ -43,7 +90,7 @@ func (j *Judge) operationOf(r Row) (b *block, i int, sound bool) {
 		return nil, 0, false
 	}
 	if m.has(acknowledged) {
-		b.withdraw(i, r.SourceVersion, r.DestinationVersion)
+		b.compareTold(i, r.SourceVersion, r.DestinationVersion)
 	}
 	*m = m.addRow()
 	asked := j.compare(r)
@@ -124,16 +171,10 @@ const (
 	sides
 )
 
-// entry is a journal row as the order is judged by it, in 20 bytes. The amount
-// is not kept: a row of another amount than was asked for is no entry.
-type entry struct {
-	// owner is the row's operation: the number of its block and its position
-	// there; with unrecordedBit set, an index of entries.unrecorded.
-	owner uint32
-	// account and version by side. A side is left out with account 0 if there
-	// is no such account, and with version 0 if no such version can be.
-	account, version [sides]uint32
-}
+// entry is a journal row as the order is judged by it: account and version by side. A side
+// is left out with account 0 and version 0 if there is no such account, or if no such version
+// can be.
+type entry struct{ account, version [sides]uint32 }
 
 const (
 	unrecordedBit = 1 << 31
@@ -146,12 +187,20 @@ const (
 	maxBlocks   = unrecordedBit >> blockBits
 )
 
-// entries are the rows that the order is judged by, in chunks, so that they
-// grow without being copied.
+// entries are the rows that the order is judged by, as they were read, in chunks, so that
+// they grow without being copied. Of each only its operation is kept: its accounts and its
+// amount are those that were asked for, or it is no entry, and its versions are in the
+// operation's page.
 type entries struct {
-	chunks [][]entry
-	// unrecorded are the ids of rows whose operation an incomplete history lacks.
-	unrecorded []int64
+	// owners are the number of the operation's block and its position there; with
+	// unrecordedBit set, an index of unrecorded.
+	owners [][]uint32
+	// unrecorded are rows whose operation an incomplete history lacks.
+	unrecorded []unrecordedRow
+	// written are so many entries in full, which are written out where they are searched for
+	// what is wrong: that looks at each again and again.
+	written     [][]entry
+	writtenUpTo uint32
 	// excluded are the accounts, by id-1, of which a version may be missing
 	// because its row is no entry, or named an impossible one: that is evidence
 	// already.
@@ -160,32 +209,37 @@ type entries struct {
 	tooMany int64
 }
 
+type unrecordedRow struct {
+	id       int64
+	versions [sides]uint32
+}
+
 const (
 	chunkBits    = 16
 	chunkEntries = 1 << chunkBits
 )
 
 func (e *entries) len() uint32 {
-	if len(e.chunks) == 0 {
+	if len(e.owners) == 0 {
 		return 0
 	}
-	last := len(e.chunks) - 1
-	return uint32(last<<chunkBits + len(e.chunks[last]))
+	last := len(e.owners) - 1
+	return uint32(last<<chunkBits + len(e.owners[last]))
 }
 
-func (e *entries) at(n uint32) *entry { return &e.chunks[n>>chunkBits][n%chunkEntries] }
+func (e *entries) owner(n uint32) uint32 { return e.owners[n>>chunkBits][n%chunkEntries] }
 
-func (e *entries) add(x entry, s *spill) {
-	last := len(e.chunks) - 1
-	if last < 0 || len(e.chunks[last]) == chunkEntries {
-		var chunk []entry
+func (e *entries) add(owner uint32, s *spill) {
+	last := len(e.owners) - 1
+	if last < 0 || len(e.owners[last]) == chunkEntries {
+		var chunk []uint32
 		if last >= 0 {
-			chunk = allocate[entry](s, chunkEntries)[:0]
+			chunk = allocate[uint32](s, chunkEntries)[:0]
 		}
-		e.chunks = append(e.chunks, chunk)
+		e.owners = append(e.owners, chunk)
 		last++
 	}
-	e.chunks[last] = append(e.chunks[last], x)
+	e.owners[last] = append(e.owners[last], owner)
 }
 
 // excludeRow keeps the accounts of a row that the check of transfers reports, or
@@ -219,51 +273,92 @@ func (j *Judge) addEntry(r Row, b *block, i int) {
 		j.entries.tooMany++
 		return
 	}
-	var e entry
+	versions := [sides]uint32{debit: j.versionOf(r, r.Source, r.SourceVersion), credit: j.versionOf(r, r.Destination, r.DestinationVersion)}
+	owner := unrecordedBit | uint32(len(j.entries.unrecorded))
 	if b != nil {
-		e.owner = b.number<<blockBits | uint32(i)
+		owner = b.number<<blockBits | uint32(i)
+		b.pageOf(i, &j.spill)[i%pageOps].versions = versions
 	} else {
-		e.owner = unrecordedBit | uint32(len(j.entries.unrecorded))
-		j.entries.unrecorded = append(j.entries.unrecorded, r.ID)
+		j.entries.unrecorded = append(j.entries.unrecorded, unrecordedRow{r.ID, versions})
 	}
-	for side, given := range [sides]struct{ account, version int64 }{{r.Source, r.SourceVersion}, {r.Destination, r.DestinationVersion}} {
-		switch {
-		case j.account(given.account) == nil:
-			continue
-		case given.version < 1:
-			j.order.add(KindImpossibleVersion, func() check.Evidence {
-				return check.Evidence{
-					Text:   fmt.Sprintf("%s gave account %d version %d; versions count from 1", j.transfer(r.ID), given.account, given.version),
-					Fields: map[string]int64{"id": r.ID, "account": given.account, "version": given.version},
-				}
-			})
-			j.excludeAccount(given.account)
-			continue
+	j.entries.add(owner, &j.spill)
+	if j.proof != nil && b != nil {
+		j.proof.enter(transfer{owner, r.Source, r.Destination, r.Amount})
+	}
+}
+
+// versionOf is the version that a row gave an account, for its entry; 0 if the side is left
+// out.
+func (j *Judge) versionOf(r Row, account, version int64) uint32 {
+	switch {
+	case j.account(account) == nil:
+		return 0
+	case version < 1:
+		j.order.add(KindImpossibleVersion, func() check.Evidence {
+			return check.Evidence{
+				Text:   fmt.Sprintf("%s gave account %d version %d; versions count from 1", j.transfer(r.ID), account, version),
+				Fields: map[string]int64{"id": r.ID, "account": account, "version": version},
+			}
+		})
+		j.excludeAccount(account)
+		return 0
+	default:
+		return uint32(min(version, math.MaxUint32))
+	}
+}
+
+// writeEntries writes all entries out, unless that was done.
+func (j *Judge) writeEntries() {
+	e := &j.entries
+	if e.writtenUpTo == e.len() {
+		return
+	}
+	e.written, e.writtenUpTo = nil, e.len()
+	for n := range e.len() {
+		if n%chunkEntries == 0 {
+			e.written = append(e.written, allocate[entry](&j.spill, int(min(e.len()-n, chunkEntries))))
 		}
-		e.account[side] = uint32(given.account)
-		e.version[side] = uint32(min(given.version, math.MaxUint32))
+		e.written[n>>chunkBits][n%chunkEntries] = j.makeEntry(n)
 	}
-	j.entries.add(e, &j.spill)
+}
+
+// entry is entry n, which was written out.
+func (j *Judge) entry(n uint32) *entry { return &j.entries.written[n>>chunkBits][n%chunkEntries] }
+
+// makeEntry is entry n by its row and what was asked for.
+func (j *Judge) makeEntry(n uint32) entry {
+	var e entry
+	if b, i := j.operation(n); b != nil {
+		e.version = b.pages[i/pageOps][i%pageOps].versions
+	} else {
+		e.version = j.entries.unrecorded[j.entries.owner(n)&^unrecordedBit].versions
+	}
+	source, destination, _ := j.config.Expect(j.id(n))
+	for side, account := range [sides]int64{debit: source, credit: destination} {
+		if e.version[side] > 0 {
+			e.account[side] = uint32(account)
+		}
+	}
+	return e
 }
 
 // id is the transfer of entry n.
 func (j *Judge) id(n uint32) int64 {
-	owner := j.entries.at(n).owner
-	if owner&unrecordedBit != 0 {
-		return j.entries.unrecorded[owner&^unrecordedBit]
+	b, i := j.operation(n)
+	if b == nil {
+		return j.entries.unrecorded[j.entries.owner(n)&^unrecordedBit].id
 	}
-	b := j.ops.list[owner>>blockBits]
-	return j.config.ID(b.key.client(), b.key.seq(int(owner%blockOps)))
+	return j.config.ID(b.key.client(), b.key.seq(i))
 }
 
 // operation is the block and the position of entry n; the block is nil if the
 // history lacks it.
 func (j *Judge) operation(n uint32) (*block, int) {
-	owner := j.entries.at(n).owner
+	owner := j.entries.owner(n)
 	if owner&unrecordedBit != 0 {
 		return nil, 0
 	}
-	return j.ops.list[owner>>blockBits], int(owner % blockOps)
+	return j.ops.at(owner)
 }
 
 // span is when the transfer of entry n was first started and acknowledged.

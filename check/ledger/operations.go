@@ -51,21 +51,53 @@ const (
 
 // block is 4096 consecutive operations of one client.
 type block struct {
-	// times are made when first needed, and only if the order is judged; see opTimes for
-	// base and wide.
-	times  [blockOps / timesOps]*opTimes
-	base   [blockOps / timesOps]int64
-	wide   [blockOps / timesOps]*[timesOps]int64
-	key    blockKey
+	// pages are made when first needed, and only if the order is judged; see page for base
+	// and wide. timed are those of which a start is known, a bit each.
+	pages  [blockOps / pageOps]*page
+	base   [blockOps / pageOps]int64
+	wide   [blockOps / pageOps]*[pageOps]int64
+	timed  uint16
 	number uint32 // in operations.list
+	key    blockKey
 	states [blockOps]opState
 	// sum and weighted are fingerprints of what was acknowledged minus what
-	// the rows have, modulo 2^64: sum of the hash of each operation's versions,
+	// the rows have, of the operations of which these differ or cannot be kept side by
+	// side, modulo 2^64: sum of the hash of each operation's versions,
 	// and sum of the hash times the operation's position in the block. Both are
 	// 0 if all agree, whatever the order in which they came. The second also
 	// sees versions that were exchanged between operations.
 	sum, weighted uint64
 }
+
+// tell keeps the versions that were acknowledged to a transfer, until its row comes. What
+// has no place in its page is in the fingerprints meanwhile.
+func (b *block) tell(i int, source, destination int64) {
+	p := b.pages[i/pageOps]
+	if p == nil || b.states[i].rows() > 0 || !inPage(source) || !inPage(destination) {
+		b.acknowledge(i, source, destination)
+		return
+	}
+	p[i%pageOps].versions = [sides]uint32{uint32(source), uint32(destination)}
+}
+
+// compareTold compares them with a row's.
+func (b *block) compareTold(i int, source, destination int64) {
+	var told [sides]uint32
+	if p := b.pages[i/pageOps]; p != nil {
+		told = p[i%pageOps].versions
+	}
+	from, to := int64(told[debit]), int64(told[credit])
+	if from == source && to == destination && from != 0 {
+		return
+	}
+	if from != 0 {
+		b.acknowledge(i, from, to)
+	}
+	b.withdraw(i, source, destination)
+}
+
+// inPage is true of a version that a page can keep; 0 is none there.
+func inPage(version int64) bool { return version > 0 && version <= math.MaxUint32 }
 
 func (b *block) acknowledge(i int, sourceVersion, destinationVersion int64) {
 	h := fingerprint(sourceVersion, destinationVersion)
@@ -123,22 +155,48 @@ func (k blockKey) seq(i int) uint64 { return uint64(k)<<24>>24<<blockBits | uint
 type operations struct {
 	byKey map[blockKey]*block
 	list  []*block // in the order in which they were made
+	// recent are blocks that were found, by a hash of their keys, since most are sought
+	// again and again.
+	recent [recentBlocks]*block
 }
 
+const recentBlocks = 1 << 10
+
 func newOperations() operations { return operations{byKey: map[blockKey]*block{}} }
+
+// recently is the place in recent for a block.
+func (k blockKey) recently() int { return int((uint64(k)>>40*37 + uint64(k)) % recentBlocks) }
 
 // find returns the operation's block and position, or nil if there is none.
 func (o *operations) find(client int, seq uint64) (*block, int) {
 	if client < 0 || client >= clientLimit || seq >= seqLimit {
 		return nil, 0
 	}
-	return o.byKey[blockKey(client)<<40|blockKey(seq>>blockBits)], int(seq % blockOps)
+	key := blockKey(client)<<40 | blockKey(seq>>blockBits)
+	if b := o.recent[key.recently()]; b != nil && b.key == key {
+		return b, int(seq % blockOps)
+	}
+	return o.byKey[key], int(seq % blockOps)
+}
+
+// seek is find for one who will look for operations near it.
+func (o *operations) seek(client int, seq uint64) (*block, int) {
+	b, i := o.find(client, seq)
+	if b != nil {
+		o.recent[b.key.recently()] = b
+	}
+	return b, i
+}
+
+// at is the block and the position of an entry's owner.
+func (o *operations) at(owner uint32) (*block, int) {
+	return o.list[owner>>blockBits], int(owner % blockOps)
 }
 
 // make is find, and makes the block if there is none. It returns nil for a
 // client or an operation beyond the limits.
 func (o *operations) make(client int, seq uint64) (*block, int) {
-	b, i := o.find(client, seq)
+	b, i := o.seek(client, seq)
 	if b == nil && client >= 0 && client < clientLimit && seq < seqLimit {
 		b = &block{key: blockKey(client)<<40 | blockKey(seq>>blockBits), number: uint32(len(o.list))}
 		o.byKey[b.key] = b
@@ -155,24 +213,38 @@ func (o *operations) sorted() []*block {
 	return blocks
 }
 
-// timesOps operations share one opTimes: 16 bytes an operation, made when the first
-// of them is committed or unknown, so that a client that does little costs
-// little.
-const timesOps = 256
+// pageOps operations share one page: 24 bytes an operation, made when the first
+// of them is committed or unknown or has a row, so that a client that does little costs
+// little. A page has 6144 bytes, which Go's allocator does not round up.
+const pageOps = 256
 
-// opTimes is when 256 consecutive operations of one client ran, and with which
-// balances they were acknowledged. It has 4096 bytes, which Go's allocator does not round
-// up.
-type opTimes struct {
-	// first is when the operation was first started: nanoseconds since block.base, and
+type page [pageOps]operation
+
+// operation is when an operation ran, with which balances it was acknowledged, and which
+// versions it gave. It is one line of the processor's cache, or two, whatever is looked at.
+type operation struct {
+	// first is when it was first started: nanoseconds since block.base, and
 	// one; 0 if that is not known. Of a client whose operations are so far apart that this
 	// is not enough, block.wide has them, nanoseconds since the start of the run.
-	first [timesOps]uint32
-	took  [timesOps]duration
+	first uint32
+	took  duration
 	// balances are the lowest 32 bits of the balances of the source and the
 	// destination as acknowledged. They distinguish any two balances that differ
 	// by less than 2^32.
-	balances [timesOps][2]uint32
+	balances [sides]uint32
+	// versions are those that the row gave, each 0 if it is left out (see entries); before
+	// there is a row, those that were acknowledged, see block.tell.
+	versions [sides]uint32
+}
+
+// pageOf is the page of an operation, which is made if there is none.
+func (b *block) pageOf(i int, s *spill) *page {
+	p := b.pages[i/pageOps]
+	if p == nil {
+		p = &allocate[page](s, 1)[0]
+		b.pages[i/pageOps] = p
+	}
+	return p
 }
 
 // duration is how long an operation took until it was acknowledged: 0 if it
@@ -209,48 +281,48 @@ func (b *block) setTimes(i int, op *history.Op, s *spill) {
 	if op.Last && (op.Final == history.Rejected || op.Final == history.Failed) {
 		return
 	}
-	p := b.times[i/timesOps]
-	if p == nil {
-		p = &allocate[opTimes](s, 1)[0]
-		b.times[i/timesOps], b.base[i/timesOps] = p, op.First
+	p := b.pageOf(i, s)
+	if known := uint16(1) << (i / pageOps); b.timed&known == 0 {
+		b.timed |= known
+		b.base[i/pageOps] = op.First
 	}
 	b.setStart(i, op.First)
-	i %= timesOps
 	if !op.Last || op.Final != history.Committed {
 		return
 	}
-	p.took[i] = newDuration(op.End - op.First)
+	o := &p[i%pageOps]
+	o.took = newDuration(op.End - op.First)
 	if len(op.Values) >= 4 {
-		p.balances[i] = [2]uint32{uint32(op.Values[0]), uint32(op.Values[2])}
+		o.balances = [sides]uint32{uint32(op.Values[0]), uint32(op.Values[2])}
 	}
 }
 
 // setStart keeps when an operation was first started.
 func (b *block) setStart(i int, first int64) {
-	part := i / timesOps
+	part := i / pageOps
 	since := first - b.base[part]
 	if b.wide[part] == nil && since >= 0 && since < math.MaxUint32 {
-		b.times[part].first[i%timesOps] = uint32(since) + 1
+		b.pages[part][i%pageOps].first = uint32(since) + 1
 		return
 	}
 	if b.wide[part] == nil {
-		wide := new([timesOps]int64)
+		wide := new([pageOps]int64)
 		for n := range wide {
-			wide[n] = b.start(part*timesOps + n)
+			wide[n] = b.start(part*pageOps + n)
 		}
 		b.wide[part] = wide
 	}
-	b.wide[part][i%timesOps] = first
+	b.wide[part][i%pageOps] = first
 }
 
 // start is when an operation was first started; 0, the start of the run, if that is not
 // known.
 func (b *block) start(i int) int64 {
-	part := i / timesOps
-	since := b.times[part].first[i%timesOps]
+	part := i / pageOps
+	since := b.pages[part][i%pageOps].first
 	switch {
 	case b.wide[part] != nil:
-		return b.wide[part][i%timesOps]
+		return b.wide[part][i%pageOps]
 	case since == 0:
 		return 0
 	default:
@@ -261,12 +333,11 @@ func (b *block) start(i int) int64 {
 // span is when the operation was first started and when it was acknowledged.
 // What is not known is as wide as it can be.
 func (b *block) span(i int) (first, end int64) {
-	p := b.times[i/timesOps]
-	if p == nil {
+	if b.timed>>(i/pageOps)&1 == 0 {
 		return math.MinInt64, math.MaxInt64
 	}
 	first = b.start(i)
-	took := p.took[i%timesOps]
+	took := b.pages[i/pageOps][i%pageOps].took
 	if took == 0 || took.ns() > math.MaxInt64-max(first, 0) {
 		return first, math.MaxInt64
 	}

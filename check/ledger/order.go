@@ -9,7 +9,7 @@ import (
 // judgeOrder judges order and, if audits were asked for, snapshots.
 func (j *Judge) judgeOrder() []check.Result {
 	found, seen := j.order.clone(), newFindings(snapshotKinds)
-	ask := j.config.AuditKind != 0 || j.config.FullAuditKind != 0
+	ask := j.audited()
 	var a *auditCheck
 	if j.entries.tooMany == 0 && ask {
 		a = newAuditCheck(&versionOrder{j: j}, seen)
@@ -28,13 +28,16 @@ func (j *Judge) judgeOrder() []check.Result {
 	return []check.Result{order, snapshots}
 }
 
+// audited is true if audits are judged.
+func (j *Judge) audited() bool { return j.config.AuditKind != 0 || j.config.FullAuditKind != 0 }
+
 // compareOrder shows that nothing is wrong, or finds what is, and returns how many
 // acknowledged balances agreed; or why there are too many rows for that.
 func (j *Judge) compareOrder(found findings, a *auditCheck) (agreed int64, tooMany string) {
 	if j.entries.tooMany > 0 {
 		return 0, fmt.Sprintf("%s journal rows are too many to be put in order", check.Count(j.rowsRead))
 	}
-	agreed, proven := j.proveOrder(a)
+	agreed, proven := j.proveOrder()
 	switch {
 	case proven:
 		return agreed, ""
@@ -121,7 +124,7 @@ type versionOrder struct {
 	// from 1; an account has as many as its highest version, but if the journal
 	// is whole at most twice its entries.
 	bounds []uint32
-	// slots are the entry's number and one; 0 if no entry gave the version.
+	// slots are the *entry's number and one; 0 if no entry gave the version.
 	slots []uint32
 	// ambiguous are the slots whose version was given twice, impossible the accounts,
 	// by id-1, that were given a version without a slot; nil if none.
@@ -137,11 +140,12 @@ type versionOrder struct {
 // newVersionOrder puts the entries into their slots, and finds the versions that
 // were given twice and those that are missing.
 func newVersionOrder(j *Judge, found findings) *versionOrder {
+	j.writeEntries()
 	c := &versionOrder{j: j, found: found}
 	c.setBounds()
 	c.steps, c.visits = 16*int64(len(c.slots))+1<<20, maxSortVisits
 	for n := range j.entries.len() {
-		e := j.entries.at(n)
+		e := j.entry(n)
 		for side := range sides {
 			if at, ok := c.slotOf(e, side); ok {
 				c.fillSlot(n, e, side, at)
@@ -163,7 +167,7 @@ func (c *versionOrder) setBounds() {
 	entries := &c.j.entries
 	count, highest := make([]uint32, len(c.j.accounts)+1), make([]uint32, len(c.j.accounts))
 	for n := range entries.len() {
-		e := entries.at(n)
+		e := c.j.entry(n)
 		for side, id := range e.account {
 			if id > 0 {
 				count[id-1]++
@@ -190,7 +194,7 @@ func (c *versionOrder) setBounds() {
 	c.bounds, c.slots = count, make([]uint32, sum)
 }
 
-// slotOf is where the entry belongs on one side; ok is false if there is no such
+// slotOf is where the *entry belongs on one side; ok is false if there is no such
 // slot.
 func (c *versionOrder) slotOf(e *entry, side int) (at uint32, ok bool) {
 	id, version := e.account[side], e.version[side]
@@ -200,7 +204,7 @@ func (c *versionOrder) slotOf(e *entry, side int) (at uint32, ok bool) {
 	return c.bounds[id-1] + version - 1, true
 }
 
-// ownSlot is slotOf, but only if the entry has the slot.
+// ownSlot is slotOf, but only if the *entry has the slot.
 func (c *versionOrder) ownSlot(n uint32, e *entry, side int) (at uint32, ok bool) {
 	at, ok = c.slotOf(e, side)
 	return at, ok && c.slots[at] == n+1

@@ -20,9 +20,10 @@ import (
 // topologicalSort).
 type orderProof struct {
 	j        *Judge
-	audits   *auditCheck // nil if there are none
 	accounts []provenAccount
-	// parked are entries by an account and the version that they gave it, for which it
+	// index are the readings by account and version; nil if no audits are judged.
+	index []uint32
+	// parked are entries, by an account and the version that they gave it, for which it
 	// has not come far enough.
 	parked map[accountVersion]uint32
 	// ready are those to be looked at again.
@@ -30,10 +31,17 @@ type orderProof struct {
 	// waiting is for how many accounts each audit waits, unseen how many audits do.
 	waiting []uint32
 	unseen  int
-	agreed  int64 // acknowledged balances
+	agreed  int64  // acknowledged balances
+	passed  uint32 // entries
 	failed  bool
 	// crowded is true if it failed since too many entries wait.
 	crowded bool
+}
+
+// transfer is an entry, by its owner, and what was asked for.
+type transfer struct {
+	owner                       uint32
+	source, destination, amount int64
 }
 
 type accountVersion struct{ account, version uint32 }
@@ -46,8 +54,9 @@ type provenAccount struct {
 	// the next entry only.
 	start, read int64
 	version     uint32
-	// pending is how many audits of the present version were not passed.
-	pending uint32
+	// pending is how many audits of the present version were not passed, parked how many
+	// entries wait for the account.
+	pending, parked uint32
 	// reading is the first reading, in auditCheck.index, that was not reached, last where
 	// those of the account end.
 	reading, last uint32
@@ -58,8 +67,7 @@ type provenAccount struct {
 const maxParked = 1 << 16
 
 // proveOrder returns how many acknowledged balances agreed, and true if nothing is wrong.
-// a is nil if there are no audits.
-func (j *Judge) proveOrder(a *auditCheck) (agreed int64, proven bool) {
+func (j *Judge) proveOrder() (agreed int64, proven bool) {
 	for _, kind := range j.order {
 		if kind.found > 0 {
 			return 0, false
@@ -68,38 +76,47 @@ func (j *Judge) proveOrder(a *auditCheck) (agreed int64, proven bool) {
 	if j.entries.excluded != nil || len(j.entries.unrecorded) > 0 || j.incomplete[Journal] != "" {
 		return 0, false
 	}
-	p := newOrderProof(j, a)
-	p.enterAll(j.entries.byTime(j))
-	if p.crowded {
-		p = newOrderProof(j, a)
-		p.enterAll(j.entries.byOperation(j))
+	// A table gives its rows in the order of writing, which is about that of the commits, or
+	// in the order of their key, or in none.
+	p := j.proof
+	if p == nil || p.crowded {
+		p = newOrderProof(j)
+		p.enterAll(j.ops.byStart())
 	}
-	return p.agreed, !p.failed && len(p.parked) == 0 && p.unseen == 0
+	return p.agreed, p.done()
 }
 
-func (p *orderProof) enterAll(entries iter.Seq[uint32]) {
-	for n := range entries {
-		if p.enter(n); p.failed {
+// enterAll enters the entries of these owners.
+func (p *orderProof) enterAll(owners iter.Seq[uint32]) {
+	for owner := range owners {
+		if p.enter(p.transfer(owner)); p.failed {
 			return
 		}
 	}
 }
 
-func newOrderProof(j *Judge, a *auditCheck) *orderProof {
-	p := &orderProof{j: j, audits: a, accounts: make([]provenAccount, len(j.accounts)), parked: map[accountVersion]uint32{}}
+// done reports whether all was passed, and nothing was wrong.
+func (p *orderProof) done() bool {
+	return !p.failed && len(p.parked) == 0 && p.unseen == 0 && p.passed == p.j.entries.len()
+}
+
+func newOrderProof(j *Judge) *orderProof {
+	p := &orderProof{j: j, accounts: make([]provenAccount, len(j.accounts)), parked: map[accountVersion]uint32{}}
 	for i := range p.accounts {
 		p.accounts[i] = provenAccount{balance: j.config.Opening(int64(i) + 1), start: math.MinInt64, read: math.MinInt64}
 	}
-	if a == nil {
+	if !j.audited() {
 		return p
 	}
-	p.unseen = len(a.audits.partial)
+	var start []uint32
+	p.index, start = j.audits.byAccount(len(j.accounts))
+	p.unseen = len(j.audits.partial)
 	p.waiting = make([]uint32, p.unseen)
 	for i := range p.waiting {
-		p.waiting[i] = a.audits.partial[i].count
+		p.waiting[i] = j.audits.partial[i].count
 	}
 	for i := range p.accounts {
-		p.accounts[i].reading, p.accounts[i].last = a.start[i], a.start[i+1]
+		p.accounts[i].reading, p.accounts[i].last = start[i], start[i+1]
 	}
 	for i := range p.accounts {
 		p.arrive(uint32(i) + 1)
@@ -107,22 +124,33 @@ func newOrderProof(j *Judge, a *auditCheck) *orderProof {
 	return p
 }
 
+// transfer is the one of an entry's owner.
+func (p *orderProof) transfer(owner uint32) transfer {
+	b, i := p.j.ops.at(owner)
+	source, destination, amount := p.j.config.Expect(p.j.config.ID(b.key.client(), b.key.seq(i)))
+	return transfer{owner, source, destination, amount}
+}
+
 // enter passes an entry, and those that waited for it.
-func (p *orderProof) enter(n uint32) {
-	p.pass(n)
+func (p *orderProof) enter(t transfer) {
+	if p.failed {
+		return
+	}
+	p.pass(t)
 	for len(p.ready) > 0 && !p.failed {
-		n = p.ready[len(p.ready)-1]
+		owner := p.ready[len(p.ready)-1]
 		p.ready = p.ready[:len(p.ready)-1]
-		p.pass(n)
+		p.pass(p.transfer(owner))
 	}
 }
 
 // pass passes an entry, or parks it.
-func (p *orderProof) pass(n uint32) {
-	e := p.j.entries.at(n)
-	for side := range sides {
-		id, version := e.account[side], e.version[side]
-		if id == 0 || version == 0 {
+func (p *orderProof) pass(t transfer) {
+	b, i := p.j.ops.at(t.owner)
+	o := &b.pages[i/pageOps][i%pageOps]
+	for side, id := range [sides]int64{debit: t.source, credit: t.destination} {
+		version := o.versions[side]
+		if version == 0 || p.j.account(id) == nil { // the side is left out
 			p.failed = true
 			return
 		}
@@ -131,57 +159,56 @@ func (p *orderProof) pass(n uint32) {
 			p.failed = true
 			return
 		case version > a.version+1 || a.pending > 0:
-			p.park(n, accountVersion{id, version})
+			p.park(t.owner, accountVersion{uint32(id), version})
 			return
 		}
 	}
-	b, i := p.j.operation(n)
-	if !p.apply(e, b, i) {
+	source, destination := &p.accounts[t.source-1], &p.accounts[t.destination-1]
+	first, end := b.span(i)
+	if !apply(source, destination, t.amount, first, end) {
 		p.failed = true
 		return
 	}
-	p.arrive(e.account[debit])
-	p.arrive(e.account[credit])
+	if b.states[i].has(acknowledged) {
+		p.agreed += sides
+		p.failed = o.balances != [sides]uint32{uint32(source.balance), uint32(destination.balance)}
+	}
+	p.passed++
+	p.arrive(uint32(t.source))
+	p.arrive(uint32(t.destination))
 }
 
-func (p *orderProof) park(n uint32, until accountVersion) {
+func (p *orderProof) park(owner uint32, until accountVersion) {
 	other, there := p.parked[until]
 	p.crowded = len(p.parked) == maxParked
-	if p.failed = there && other != n || p.crowded; p.failed {
+	if p.failed = there && other != owner || p.crowded; p.failed || there {
 		return
 	}
-	p.parked[until] = n
+	p.parked[until] = owner
+	p.accounts[until.account-1].parked++
 }
 
-// apply moves both accounts of an entry on, and reports whether all is as it has to be.
-func (p *orderProof) apply(e *entry, b *block, i int) bool {
-	source, destination := &p.accounts[e.account[debit]-1], &p.accounts[e.account[credit]-1]
-	first, end := b.span(i)
+// apply moves both accounts of an entry on, and reports whether that agrees with real time.
+func apply(source, destination *provenAccount, amount, first, end int64) bool {
 	latest := max(source.start, source.read, destination.start, destination.read)
 	if latest > end {
 		return false
 	}
 	latest = max(latest, first)
-	_, _, amount := p.j.config.Expect(p.j.config.ID(b.key.client(), b.key.seq(i)))
 	source.balance -= amount
 	destination.balance += amount
 	for _, a := range [sides]*provenAccount{source, destination} {
 		a.version++
 		a.start, a.read = latest, math.MinInt64
 	}
-	if !b.states[i].has(acknowledged) {
-		return true
-	}
-	p.agreed += sides
-	told := b.times[i/timesOps].balances[i%timesOps]
-	return told == [sides]uint32{uint32(source.balance), uint32(destination.balance)}
+	return true
 }
 
 // arrive does what can be done when an account, by id, has come to a version.
 func (p *orderProof) arrive(id uint32) {
 	a := &p.accounts[id-1]
 	for a.reading < a.last && !p.failed {
-		r := &p.audits.audits.readings[p.audits.index[a.reading]]
+		r := &p.j.audits.readings[p.index[a.reading]]
 		if r.version > int64(a.version) {
 			break
 		}
@@ -200,19 +227,21 @@ func (p *orderProof) arrive(id uint32) {
 
 // release has the next entry of an account looked at again, if it is parked.
 func (p *orderProof) release(id uint32) {
-	if len(p.parked) == 0 {
+	a := &p.accounts[id-1]
+	if a.parked == 0 {
 		return
 	}
-	next := accountVersion{id, p.accounts[id-1].version + 1}
-	if n, there := p.parked[next]; there {
+	next := accountVersion{id, a.version + 1}
+	if owner, there := p.parked[next]; there {
 		delete(p.parked, next)
-		p.ready = append(p.ready, n)
+		a.parked--
+		p.ready = append(p.ready, owner)
 	}
 }
 
 func (p *orderProof) passAudit(n uint32) {
-	audit, before := &p.audits.audits.partial[n], int64(math.MinInt64)
-	readings := p.audits.audits.of(n)
+	audit, before := &p.j.audits.partial[n], int64(math.MinInt64)
+	readings := p.j.audits.of(n)
 	for i := range readings {
 		before = max(before, p.accounts[readings[i].account-1].start)
 	}

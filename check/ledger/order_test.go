@@ -259,7 +259,7 @@ func TestSpansAreAsWideAsTheyCanBe(t *testing.T) {
 			t.Errorf("operation %d: %d to %d, want %v", i, first, end, want)
 		}
 	}
-	if first, end := b.span(blockOps - 1); first != math.MinInt64 || end != math.MaxInt64 || b.times[blockOps/timesOps-1] != nil {
+	if first, end := b.span(blockOps - 1); first != math.MinInt64 || end != math.MaxInt64 || b.pages[blockOps/pageOps-1] != nil {
 		t.Errorf("an operation without a row takes room: %d to %d", first, end)
 	}
 }

@@ -24,7 +24,7 @@ func TestReplicasAreJudgedExactly(t *testing.T) {
 			replica.rows[i], replica.rows[k] = replica.rows[k], replica.rows[i]
 		})
 		for _, room := range []int64{compareRoom, int64(rng.IntN(6))} {
-			c := comparison{primary: primary.state, room: room, found: newFindings(replicaKinds)}
+			c := comparison{primary: Primary{State: primary.state}, room: room, found: newFindings(replicaKinds)}
 			r, err := c.judge([]Replica{{Name: "a", State: replica.state}})
 			expect.NoError(t, err)
 			want := difference(primary, replica)

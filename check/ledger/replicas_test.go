@@ -36,7 +36,7 @@ func replicasOf(t testing.TB, primary copyOf, replicas ...copyOf) check.Result {
 	for i, c := range replicas {
 		all = append(all, Replica{Name: fmt.Sprintf("r%d", i+1), State: c.state})
 	}
-	r, err := Replicas(primary.state, all, func(id int64) (history.Outcome, bool) { return history.Committed, id != 7 })
+	r, err := Replicas(Primary{State: primary.state}, all, func(id int64) (history.Outcome, bool) { return history.Committed, id != 7 })
 	expect.NoError(t, err)
 	return r
 }
@@ -58,6 +58,41 @@ func TestEqualReplicas(t *testing.T) {
 	r := replicasOf(t, primary, other, primary)
 	if r.Verdict != check.Valid || r.Name != "replicas" || r.Detail != "2 replicas hold exactly the primary's 30 accounts and 5,000 journal rows" {
 		t.Errorf("%v: %s %v", r.Verdict, r.Detail, r.Evidence)
+	}
+}
+
+// A copy that is known to be the primary's is not read, and counts; of one that had not caught
+// up that is not said.
+func TestReplicasThatAreTheSame(t *testing.T) {
+	r := base()
+	j := r.judge(t)
+	if accounts, rows := j.Read(); accounts != int64(len(r.accounts)) || rows != int64(len(r.rows)) || rows == 0 {
+		t.Errorf("%d accounts and %d rows were read", accounts, rows)
+	}
+	j.Incomplete(Journal, "torn")
+	if accounts, rows := j.Read(); accounts+rows != 0 {
+		t.Errorf("%d accounts and %d rows of a torn state", accounts, rows)
+	}
+	primary := sampleCopy(30, 50)
+	unread := func(func(id, balance, version int64), func(Row)) error { return errors.New("read") }
+	other := primary.clone()
+	other.rows[0].Amount++
+	for name, c := range map[string]struct {
+		replicas []Replica
+		want     check.Verdict
+		detail   string
+	}{
+		"alone": {[]Replica{{Name: "a", State: unread, Same: true}}, check.Valid, "1 replica holds exactly the primary's 30 accounts and 50 journal rows"},
+		"beside one that is read": {[]Replica{{Name: "a", State: unread, Same: true}, {Name: "b", State: other.state}}, check.Violated,
+			"2 replicas compared with the primary's 30 accounts and 50 journal rows: 1 different-row"},
+		"behind": {[]Replica{{Name: "a", State: unread, Same: true, Incomplete: "late"}}, check.Unknown, "replica a was not compared: late"},
+	} {
+		known := Primary{State: primary.state, Accounts: 30, Rows: 50}
+		for _, p := range []Primary{known, {State: primary.state}} {
+			if r, err := Replicas(p, c.replicas, nil); err != nil || r.Verdict != c.want || r.Detail != c.detail {
+				t.Errorf("%s: %v: %s, %v", name, r.Verdict, r.Detail, err)
+			}
+		}
 	}
 }
 
@@ -172,7 +207,7 @@ func TestReplicasThatWereCountedOnlyOnce(t *testing.T) {
 		"two of two":   {4, []Replica{{Name: "a", State: twice.state}}, ": 2 different-row"},
 		"neither":      {2, []Replica{{Name: "a", State: other.state}, {Name: "b", State: primary.state}}, ": 1 different-row"},
 	} {
-		j := comparison{primary: primary.state, room: c.room, found: newFindings(replicaKinds)}
+		j := comparison{primary: Primary{State: primary.state}, room: c.room, found: newFindings(replicaKinds)}
 		r, err := j.judge(c.replicas)
 		if err != nil || r.Verdict != check.Violated || !strings.HasSuffix(r.Detail, c.detail) {
 			t.Errorf("%s: %v: %s, %v", name, r.Verdict, r.Detail, err)
@@ -212,13 +247,13 @@ func TestReplicasThatCannotBeJudged(t *testing.T) {
 		"one not read":     {state, []Replica{{Name: "a"}, {Name: "b", State: state}}, "replica a was not read"},
 		"one incomplete":   {state, []Replica{{Name: "a", State: copyOf{}.state, Incomplete: "ten seconds behind"}}, "replica a was not compared: ten seconds behind"},
 	} {
-		r, err := Replicas(c.primary, c.replicas, nil)
+		r, err := Replicas(Primary{State: c.primary}, c.replicas, nil)
 		if err != nil || r.Verdict != check.Unknown || !strings.Contains(r.Detail, c.detail) {
 			t.Errorf("%s: %v %s, %v", name, r.Verdict, r.Detail, err)
 		}
 	}
 	// What is wrong with one replica stays wrong.
-	r, err := Replicas(state, []Replica{{Name: "a"}, {Name: "b", State: sampleCopy(3, 2).state}}, nil)
+	r, err := Replicas(Primary{State: state}, []Replica{{Name: "a"}, {Name: "b", State: sampleCopy(3, 2).state}}, nil)
 	if err != nil || r.Verdict != check.Violated || !strings.HasPrefix(r.Evidence[0].Text, "transfer 2 is 20") {
 		t.Errorf("%v %s, %v", r.Verdict, r.Detail, err)
 	}
@@ -245,7 +280,7 @@ func TestReplicasThatCannotBeRead(t *testing.T) {
 		"primary again": {fails(1, whole), sampleCopy(3, 4).state, "read the primary again: torn"},
 		"replica again": {whole.state, fails(1, sampleCopy(3, 4)), "read replica a again: torn"},
 	} {
-		if _, err := Replicas(c.primary, []Replica{{Name: "a", State: c.replica}}, nil); !errors.Is(err, broken) || !strings.Contains(err.Error(), c.says) {
+		if _, err := Replicas(Primary{State: c.primary}, []Replica{{Name: "a", State: c.replica}}, nil); !errors.Is(err, broken) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -257,7 +292,7 @@ func TestReplicasThatCannotBeRead(t *testing.T) {
 		}
 		return c.state(account, row)
 	}
-	if _, err := Replicas(whole.state, []Replica{{Name: "a", State: turning}}, nil); err == nil || !strings.Contains(err.Error(), "not the same when they were read again") {
+	if _, err := Replicas(Primary{State: whole.state}, []Replica{{Name: "a", State: turning}}, nil); err == nil || !strings.Contains(err.Error(), "not the same when they were read again") {
 		t.Errorf("a row that turns into another: %v", err)
 	}
 	reads = 0
@@ -265,7 +300,7 @@ func TestReplicasThatCannotBeRead(t *testing.T) {
 		reads++
 		return sampleCopy(3, max(3, 5-reads)).state(account, row)
 	}
-	if _, err := Replicas(whole.state, []Replica{{Name: "a", State: moving}}, nil); err == nil || !strings.Contains(err.Error(), "not the same when they were read again") {
+	if _, err := Replicas(Primary{State: whole.state}, []Replica{{Name: "a", State: moving}}, nil); err == nil || !strings.Contains(err.Error(), "not the same when they were read again") {
 		t.Errorf("a state that moves: %v", err)
 	}
 }

@@ -165,11 +165,15 @@ func (j *Judge) judgeTransfers() (findings, Tally) {
 	absence := j.incomplete[Journal] == "" && j.rowsRead+j.accountsRead > 0
 	lost := absence && !j.config.Earlier
 	var counts [1 << 8]int64
+	var kinds [1 << 8]string
+	for m := range kinds {
+		kinds[m] = violationKind(opState(m))
+	}
 	for _, b := range j.ops.sorted() {
 		comparable := absence
-		for i, m := range b.states {
+		for i, m := range b.states[:] {
 			counts[m]++
-			kind := violationKind(m)
+			kind := kinds[m]
 			if kind == "" {
 				continue
 			}

@@ -122,7 +122,7 @@ func (a *auditCheck) findTornIn(audit uint32) {
 				continue
 			}
 			n := a.slots[at] - 1
-			e := a.j.entries.at(n)
+			e := a.j.entry(n)
 			for _, other := range readings {
 				side := debit
 				if e.account[credit] == other.account {
@@ -146,7 +146,7 @@ func (a *auditCheck) findTornIn(audit uint32) {
 // gave is the version that entry n gave an account, by id; ok is false if it is
 // not one of its two.
 func (c *versionOrder) gave(n, id uint32) (version int64, ok bool) {
-	e := c.j.entries.at(n)
+	e := c.j.entry(n)
 	for side := range sides {
 		if e.account[side] == id {
 			return int64(e.version[side]), true

@@ -275,7 +275,7 @@ func TestAuditsNeedTheirBooks(t *testing.T) {
 	j.Op(&history.Op{Last: true, Kind: kindTransfer, Final: history.Committed})
 	s, d, a := b.Expect(0)
 	j.Row(Row{0, s, d, a, 1, 1})
-	if n := j.entries.len(); n != 0 || j.ops.list[0].times[0] != nil || len(j.Results()) != 3 {
+	if n := j.entries.len(); n != 0 || j.ops.list[0].pages[0] != nil || len(j.Results()) != 3 {
 		t.Errorf("%d entries were kept though no order was asked for", n)
 	}
 }

@@ -148,7 +148,7 @@ func (s *topologicalSort) try(account uint32) {
 // free is true if an entry is the next on each account where it has a slot,
 // and no audit stands before it.
 func (s *topologicalSort) free(n node) bool {
-	e := s.j.entries.at(n)
+	e := s.j.entry(n)
 	there := false
 	for side := range sides {
 		if at, ok := s.ownSlot(n, e, side); ok {
@@ -162,7 +162,7 @@ func (s *topologicalSort) free(n node) bool {
 }
 
 func (s *topologicalSort) passEntry(n node) {
-	e := s.j.entries.at(n)
+	e := s.j.entry(n)
 	var plain, audited node
 	latest := int64(math.MinInt64) // start of plain
 	for side := range sides {

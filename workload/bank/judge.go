@@ -84,7 +84,15 @@ func withJudge(lost *permitted, transfers *Transfers, config Config, e definitio
 	if err != nil {
 		return err
 	}
-	missing, err := e.Missing(stateOf(e.State)(judge.Account, judge.Row))
+	rows := make([]ledger.Row, 0, rowsAtOnce)
+	read := stateOf(e.State)(judge.Account, func(r ledger.Row) {
+		if rows = append(rows, r); len(rows) == rowsAtOnce {
+			judge.Rows(rows)
+			rows = rows[:0]
+		}
+	})
+	judge.Rows(rows)
+	missing, err := e.Missing(read)
 	if err != nil {
 		return err
 	}
@@ -95,8 +103,11 @@ func withJudge(lost *permitted, transfers *Transfers, config Config, e definitio
 	return use(judge)
 }
 
+// rowsAtOnce is how many rows the judge is given at a time.
+const rowsAtOnce = 128
+
 // judgeMemory is how much of the process's memory the times and rows of the transfers may
-// take before they go into a file in the run's folder, in bytes: those of some 30 million.
+// take before they go into a file in the run's folder, in bytes: those of some 38 million.
 const judgeMemory = 1 << 30
 
 // ledgerConfig is what the ledger's judge must know of this workload.
@@ -166,10 +177,13 @@ func judgeReplicas(judge *ledger.Judge, e definition.Evidence) (r check.Result, 
 		if e.InFlight != "" {
 			replica.Incomplete = e.InFlight
 		}
-		replica.State = stateOf(filepath.Join(folder, s.File))
+		path := filepath.Join(folder, s.File)
+		replica.State, replica.Same = stateOf(path), sameBytes(e.State, path)
 		replicas = append(replicas, replica)
 	}
-	r, err = ledger.Replicas(stateOf(e.State), replicas, judge.Outcome)
+	primary := ledger.Primary{State: stateOf(e.State)}
+	primary.Accounts, primary.Rows = judge.Read()
+	r, err = ledger.Replicas(primary, replicas, judge.Outcome)
 	why, err := history.WhyMissing(err)
 	if why != "" { // what was not read whole cannot be compared
 		return check.Result{Name: ledger.CheckReplicas, Verdict: check.Unknown, Detail: why}, true, nil

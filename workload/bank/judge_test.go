@@ -275,6 +275,32 @@ func size(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
+func TestSameBytes(t *testing.T) {
+	folder := t.TempDir()
+	file := func(name string, content string) string {
+		path := filepath.Join(folder, name)
+		expect.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		return path
+	}
+	long := strings.Repeat("0123456789abcdef", 8<<10)
+	one := file("one", long)
+	for name, c := range map[string]struct {
+		content string
+		same    bool
+	}{
+		"same": {long, true}, "shorter": {long[:len(long)-1], false}, "half": {long[:len(long)/2], false}, "longer": {long + "0", false},
+		"other": {long[:len(long)-1] + "x", false}, "empty": {"", false},
+	} {
+		other := file(name, c.content)
+		if sameBytes(one, other) != c.same || sameBytes(other, one) != c.same || !sameBytes(other, other) {
+			t.Errorf("%s: not %v", name, c.same)
+		}
+	}
+	if sameBytes(one, filepath.Join(folder, "none")) || sameBytes(filepath.Join(folder, "none"), one) {
+		t.Error("a file that is not there is the same")
+	}
+}
+
 // TestAServerThatTakesWritesOfItsOwn leaves it unknown whether replicas agree, and one that is down
 // does not.
 func TestAServerThatTakesWritesOfItsOwn(t *testing.T) {

@@ -56,16 +56,68 @@ func (f RowFile) Save(path string, progress func(rows int64), read func(w *RowWr
 
 // Replay gives the rows that were saved, in their order, with their kind; values are
 // good until the callback returns. A file that is not whole gives a *history.CutError, a
-// damaged one a *history.FormatError, and the callback's error is returned as it is.
+// damaged one a *history.FormatError, both after all rows that were read, and the callback's
+// error is returned as it is. Rows are read ahead of the callback, on another processor.
 func (f RowFile) Replay(path string, row func(kind int, values []int64) error) error {
-	counts := make([]int64, len(f.Columns))
+	read := rowsAhead{file: &f, full: make(chan rowBatch), used: make(chan rowBatch, 2), stop: make(chan struct{})}
+	var failed error
+	go func() {
+		defer close(read.full)
+		failed = read.all(path)
+	}()
+	err := read.visit(row)
+	close(read.stop)
+	for range read.full { // it has come to its end once this is closed
+	}
+	if err != nil {
+		return err
+	}
+	return failed
+}
+
+// rowsAhead reads the rows of a file in batches while others are looked at.
+type rowsAhead struct {
+	file       *RowFile
+	full, used chan rowBatch
+	stop       chan struct{}
+	batch      rowBatch
+}
+
+// rowBatch are rows one after the other.
+type rowBatch struct {
+	kinds  []uint8
+	values []int64
+}
+
+// rowsABatch is few enough for them to stay in a processor's cache.
+const rowsABatch = 512
+
+// visit gives the rows of all batches.
+func (a *rowsAhead) visit(row func(kind int, values []int64) error) error {
+	for batch := range a.full {
+		values := batch.values
+		for _, kind := range batch.kinds {
+			n := a.file.Columns[kind]
+			if err := row(int(kind), values[:n:n]); err != nil {
+				return err
+			}
+			values = values[n:]
+		}
+		a.used <- batch
+	}
+	return nil
+}
+
+// all reads the file.
+func (a *rowsAhead) all(path string) error {
+	f, counts := a.file, make([]int64, len(a.file.Columns))
 	var values [16]int64
-	return history.ReplayRecords(path, f.Magic, func(tag byte, r *history.RecordReader) error {
+	err := history.ReplayRecords(path, f.Magic, func(tag byte, r *history.RecordReader) error {
 		kind := int(tag) - int(f.First)
 		switch {
 		case kind >= 0 && kind < len(f.Columns) && r.Ints(values[:f.Columns[kind]]):
 			counts[kind]++
-			return row(kind, values[:f.Columns[kind]])
+			return a.add(uint8(kind), values[:f.Columns[kind]])
 		case tag == f.End:
 			if want := f.ending(counts); r.Ints(values[:len(want)]) && slices.Equal(values[:len(want)], want) {
 				r.Whole()
@@ -74,6 +126,38 @@ func (f RowFile) Replay(path string, row func(kind int, values []int64) error) e
 		}
 		return r.Malformed("a row that cannot be read, or a count that does not match")
 	})
+	if last := a.give(); err == nil {
+		err = last
+	}
+	return err
+}
+
+// errStopped ends a reading whose rows nobody looks at any more.
+var errStopped = errors.New("stopped")
+
+func (a *rowsAhead) add(kind uint8, values []int64) error {
+	a.batch.kinds = append(a.batch.kinds, kind)
+	a.batch.values = append(a.batch.values, values...)
+	if len(a.batch.kinds) < rowsABatch {
+		return nil
+	}
+	return a.give()
+}
+
+// give hands the rows over, and goes on with a batch that was looked at.
+func (a *rowsAhead) give() error {
+	select {
+	case a.full <- a.batch:
+	case <-a.stop:
+		return errStopped
+	}
+	select {
+	case a.batch = <-a.used:
+	default:
+		a.batch = rowBatch{}
+	}
+	a.batch.kinds, a.batch.values = a.batch.kinds[:0], a.batch.values[:0]
+	return nil
 }
 
 // ending is the last record of a file with so many rows of each kind.
