@@ -1,13 +1,18 @@
 package measure
 
 import (
+	"runtime"
 	"sync"
 
 	"assay/history"
 )
 
-// maxStripes bounds the memory of Live to 13 MB: clients beyond it share.
-const maxStripes = 64
+// Clients share stripes beyond stripesEach for each processor, so that with two processors
+// they take 1.6 MB, and maxStripes bounds them to 13 MB.
+const (
+	stripesEach = 4
+	maxStripes  = 64
+)
 
 // Live counts while the run goes on. Add is called from many goroutines, and
 // Snapshot beside them.
@@ -22,7 +27,7 @@ type Live struct {
 	attempts int64
 }
 
-// stripe belongs to one client, or to every 64th of them. It is allocated on
+// stripe belongs to one client, or to one in so many. It is allocated on
 // its own, so that two clients do not share a line of the processor's cache.
 type stripe struct {
 	mu       sync.Mutex
@@ -35,7 +40,7 @@ type stripe struct {
 // NewLive returns the counters for so many clients.
 func NewLive(clients int) *Live {
 	l := &Live{spare: newDistribution(fine), total: newDistribution(fine), recent: newDistribution(fine)}
-	for range min(max(clients, 1), maxStripes) {
+	for range min(max(clients, 1), stripesEach*runtime.GOMAXPROCS(0), maxStripes) {
 		l.stripes = append(l.stripes, &stripe{latency: newDistribution(fine)})
 	}
 	return l

@@ -41,15 +41,15 @@ func (m opState) addRow() opState {
 	return m + rowUnit
 }
 
-// blockBits: operations are kept in blocks of 4096, so that ten thousand
-// clients with a few operations each cost 40 MiB, and a hundred million
-// operations need a directory of only 25 thousand entries.
+// blockBits: operations are kept in blocks of 1024, so that ten thousand
+// clients with a few operations each cost 30 MB, pages included, and a hundred million
+// operations need a directory of only 100 thousand entries.
 const (
-	blockBits = 12
+	blockBits = 10
 	blockOps  = 1 << blockBits
 )
 
-// block is 4096 consecutive operations of one client.
+// block is 1024 consecutive operations of one client.
 type block struct {
 	// pages are made when first needed, and only if the order is judged; see page for base
 	// and wide. timed are those of which a start is known, a bit each.
@@ -215,8 +215,8 @@ func (o *operations) sorted() []*block {
 
 // pageOps operations share one page: 24 bytes an operation, made when the first
 // of them is committed or unknown or has a row, so that a client that does little costs
-// little. A page has 6144 bytes, which Go's allocator does not round up.
-const pageOps = 256
+// little. A page has 1536 bytes, which Go's allocator does not round up.
+const pageOps = 64
 
 type page [pageOps]operation
 

@@ -37,7 +37,7 @@ func TestRowsInAFile(t *testing.T) {
 			t.Errorf("%s: %v from a file, want %v:\n%v\nfrom memory:\n%v", name, got, want, file, memory)
 		}
 		// The pages of all, and the owners of all rows but the first chunk's.
-		kept := len(r.rows)/pageOps*6144 + (len(r.rows)/chunkEntries-1)*chunkEntries*4
+		kept := len(r.rows)/pageOps*1536 + (len(r.rows)/chunkEntries-1)*chunkEntries*4
 		if j.spill.file == nil || len(j.spill.file.extents)*extent < kept || j.spill.given != 0 {
 			t.Errorf("%s: %d bytes are in memory, and %+v", name, j.spill.given, j.spill.file)
 		}

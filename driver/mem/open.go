@@ -15,6 +15,11 @@ type Database struct {
 	schema    store.Schema
 	tables    map[string]*rows.Table
 	relations map[string]*relation
+	// shared are the plans of the session that was opened last; the database's lock guards them.
+	shared struct {
+		statements []store.Statement
+		plans      []*rows.Plan
+	}
 }
 
 var (
@@ -43,7 +48,7 @@ func Open(_ context.Context, target store.Target, schema store.Schema) (store.Da
 	if err != nil {
 		return nil, err
 	}
-	s := &Database{d, new(store.Taken), schema, rows.Tables(&schema), map[string]*relation{}}
+	s := &Database{d: d, taken: new(store.Taken), schema: schema, tables: rows.Tables(&schema), relations: map[string]*relation{}}
 	for i := range schema.Tables {
 		r := newRelation(d, s.tables[schema.Tables[i].Name])
 		d.relations = append(d.relations, r)

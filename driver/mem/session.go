@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 
 	"assay/driver/rows"
@@ -23,20 +24,31 @@ type session struct {
 
 func (s *Database) Session(_ context.Context, statements []store.Statement) (store.Session, error) {
 	n := &session{db: s, d: s.d}
-	err := s.locked(true, func() error {
-		for i := range statements {
-			p, err := s.compile(&statements[i], true)
-			if err != nil {
-				return err
-			}
-			n.plans = append(n.plans, p)
-		}
-		return nil
+	err := s.locked(true, func() (err error) {
+		n.plans, err = s.planned(statements)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return n, nil
+}
+
+// planned are the plans of a session's statements, which sessions share that do the same: plans
+// do not change. The caller holds the lock.
+func (s *Database) planned(statements []store.Statement) ([]*rows.Plan, error) {
+	if s.shared.plans != nil && reflect.DeepEqual(statements, s.shared.statements) {
+		return s.shared.plans, nil
+	}
+	plans := make([]*rows.Plan, len(statements))
+	for i := range statements {
+		var err error
+		if plans[i], err = s.compile(&statements[i], true); err != nil {
+			return nil, err
+		}
+	}
+	s.shared.statements, s.shared.plans = statements, plans
+	return plans, nil
 }
 
 func (n *session) Close() {}
