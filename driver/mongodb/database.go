@@ -49,6 +49,7 @@ var _ = interface {
 	store.Counting
 	store.Compacting
 	store.Engined
+	store.Bulk
 	store.Recording
 }((*database)(nil))
 
@@ -160,12 +161,6 @@ func (d *database) reach(ctx context.Context) error {
 // "storage.wiredTiger.collectionConfig.blockCompressor").
 func (d *database) Engines(context.Context) ([]string, error) {
 	return []string{"snappy", "none", "zlib", "zstd"}, nil
-}
-
-// Load puts rows in, in any order.
-func (d *database) Load(ctx context.Context, rows store.Rows) error {
-	_, err := d.insertInto(steps{ctx, new(sending)}, d.database, rows, false)
-	return failed("load "+rows.Table+"s", err)
 }
 
 // insertInto inserts rows into a table's collection in a database.

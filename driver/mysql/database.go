@@ -2,7 +2,6 @@ package mysql
 
 import (
 	"context"
-	"fmt"
 
 	"assay/driver/sqldb"
 	"assay/store"
@@ -79,21 +78,6 @@ func catalogOf(database, engine string, d dialect) sqldb.Catalog {
 		Sessions:   d.sessions,
 		EndSession: `KILL CONNECTION %s`,
 	}
-}
-
-// Load implements store.Database by one INSERT.
-func (p *schema) Load(ctx context.Context, rows store.Rows) error {
-	rows = p.SQL.Renamed(rows)
-	if rows.Count == 0 {
-		return nil
-	}
-	return p.Operation("load "+rows.Table+"s", p.use(ctx, func(c *conn) error {
-		n, err := c.execute(ctx, bindRows(nil, p.SQL.Table(rows.Table), rows))
-		if err == nil && n != int64(rows.Count) {
-			err = fmt.Errorf("the server took %d of %d rows of %s", n, rows.Count, rows.Table)
-		}
-		return err
-	}))
 }
 
 func (p *schema) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {

@@ -32,6 +32,8 @@ type dialect struct {
 	names, sessions string
 	// waits are its questions for what is waited for.
 	waits waits
+	// loads is whether LOAD DATA is the way to load, in a transaction.
+	loads bool
 	// optimizes is whether OPTIMIZE TABLE gives back space and tables can be stored in
 	// several ways, and where asks for the one way in which they are, if they cannot.
 	optimizes bool
@@ -68,6 +70,7 @@ type dialect struct {
 //   - Every table is called one of InnoDB; in what it is kept is in the server's configuration
 //     ("tidb_config", store). The variables innodb_* and those of a binary log do nothing, but
 //     innodb_lock_wait_timeout ("System Variables").
+//   - Rows are loaded by INSERT: no LOAD DATA was tried there.
 //   - OPTIMIZE TABLE is not supported ("MySQL Compatibility"); space comes back by
 //     garbage collection and compaction.
 //   - ANALYZE TABLE has no NO_WRITE_TO_BINLOG ("ANALYZE"; buildAnalyze of TiDB's source
@@ -81,7 +84,7 @@ func dialects() []dialect {
 			name: "mysql", levels: levels(), snapshot: "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
 			names:    "DO GET_LOCK($1, 0)",
 			sessions: "SELECT id, concat_ws(' ', command, state) FROM information_schema.processlist WHERE IS_USED_LOCK(CONCAT($1, id)) = id",
-			waits:    innodbWaits(), optimizes: true, refresh: "ANALYZE NO_WRITE_TO_BINLOG TABLE",
+			waits:    innodbWaits(), loads: true, optimizes: true, refresh: "ANALYZE NO_WRITE_TO_BINLOG TABLE",
 		},
 		{
 			name: "tidb", product: "TiDB", levels: []string{readCommitted, repeatableRead}, checks: "tidb_enable_check_constraint",

@@ -26,6 +26,8 @@ type schema struct {
 	readsApart bool
 	// drawn is how often a host was drawn by chance.
 	drawn atomic.Uint64
+	// inserts is true when rows could not be loaded by LOAD DATA.
+	inserts atomic.Bool
 }
 
 // defaultEngine is the variable that says how a table is stored whose statement does not.

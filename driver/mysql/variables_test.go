@@ -26,7 +26,7 @@ func hostile() map[string]string {
 		"character_set_client": "'latin1'", "character_set_results": "'latin1'", "collation_connection": "'latin1_bin'",
 		"time_zone": "'-07:00'", "group_concat_max_len": "4", "div_precision_increment": "0", "big_tables": "1",
 		"default_storage_engine": "'MyISAM'", "old_mode": "'ZERO_DATE_TIME_CAST'", "lock_wait_timeout": "1",
-		"sql_quote_show_create": "0", "idle_transaction_timeout": "1", "tmp_table_size": "1024",
+		"sql_quote_show_create": "0", "idle_transaction_timeout": "1", "tmp_table_size": "1024", "local_infile": "0",
 	}
 }
 
