@@ -35,8 +35,8 @@ type Ending struct {
 
 // Read reads a history from its file. A file that is not a history, or that is
 // damaged in another way than being cut short, gives a *FormatError. Without a visitor of
-// attempts these are passed over, which takes a third of the time and finds less of what is
-// malformed in them.
+// attempts these are passed over, which takes less time and finds less of what is malformed in
+// them.
 func Read(path string, v Visitor) (Ending, error) {
 	frames, err := OpenFrames(path, magic)
 	if err != nil {
