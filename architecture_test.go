@@ -113,6 +113,7 @@ var mayImport = map[string][]string{
 	"runner":                   {"store", "runner/agents", "runner/catalog", "store/durability", "store/promise", "cluster", "cluster/kubernetes", "cluster/server", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/cycle", "check/register", "check/reduce", "history/exchange", "report", "report/scalability", "check/recorded", "internal/quantity", "measure/pressure", "internal/procfs", "measure/servers", "runner/serve", "internal/table", "internal/wait"},
 	"cmd/assay":                {"store", "store/bug", "runner/agents", "internal/table", "internal/spelling", "runner/catalog", "runner", "runner/monitor", "runner/series", "runner/advise", "runner/study", "report/article", "report/compare", "report/junit", "report/scalability", "internal/quantity", "report", "runner/serve", "report/view", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/disk", "cluster/kubernetes", "cluster/server", "fault", "fault/chaosmesh"},
 	"cmd/bench":                {},
+	"cmd/bench/rivals/bulk":    {},
 	"cmd/bench/rivals/clients": {"driver/uri", "driver/ordered", "workload", "workload/bank", "workload/entity"},
 	"report/scalability":       {},
 	"runner/monitor":           {"history"},

@@ -2,6 +2,8 @@
 
 package main
 
+import "slices"
+
 // A row compares assay with another tool at one thing. Its commands are run by sh -eu, in
 // a folder of their own, with these variables: ASSAY is the program, FILES the folder rivals,
 // SECONDS_EACH how long a measurement takes. They may use what is in words.
@@ -130,10 +132,7 @@ const (
 	serveDown = `kill "$(cat pid)"`
 )
 
-// loaded is how many accounts are loaded.
-const loaded = 2_000_000
-
-func rows() []row { return append(toolRows(), loopRows()...) }
+func rows() []row { return slices.Concat(toolRows(), loadingRows(), loopRows()) }
 
 // toolRows are beside the tools that people would use instead, and what has none.
 func toolRows() []row {
@@ -155,12 +154,6 @@ func toolRows() []row {
 			ours: bankRun("synchronous_commit=off"), theirs: pgbench("-c synchronous_commit=off"), reach: "1.0"},
 		{name: "bank, PostgreSQL, 16 clients, synchronous_commit=on", before: postgresUp, after: `down`,
 			ours: bankRun("synchronous_commit=on"), theirs: pgbench("-c synchronous_commit=on"), reach: "1.0"},
-		{name: "loading 2 M accounts, PostgreSQL, key and vacuum included", before: postgresUp + `
-			seq 1 2000000 | awk '{print $1 "\t100000\t0"}' > accounts.txt`, after: `down`,
-			ours: side{read: readLoading, run: `work bank --db "$(cat address)" --accounts 2000000 --ops 100 --warmup 0s`},
-			theirs: side{name: "psql, \\copy from a ready file, key, vacuum", read: readTime(loaded),
-				prepare: `psql -q -c 'DROP TABLE IF EXISTS rival.loaded' "$(cat address)"`,
-				run:     `psql -q -v ON_ERROR_STOP=1 -f "$FILES/load.sql" "$(cat address)"`}, reach: "1.0"},
 		{name: "REST, 32 connections, reads", before: serveUp, after: serveDown,
 			ours: side{read: readRun, run: `work entity --db "$(cat address)" --clients 32 --write-share 0 --entities 1000 --warmup 2s \
 				--duration "${SECONDS_EACH}s"`},
