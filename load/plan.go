@@ -76,6 +76,9 @@ type Plan struct {
 	MaxAttempts int `yaml:"max_attempts" json:"max_attempts"`
 	// Seed feeds arrivals and the pauses between attempts.
 	Seed uint64 `yaml:"seed" json:"seed"`
+	// Sequential says that an attempt does all that it does in the goroutine it is called in,
+	// so that in a closed loop several clients may share a thread.
+	Sequential bool `yaml:"-" json:"-"`
 	// Phase, from 0 to below 1, is the part of a gap by which arrivals of equal gaps come
 	// later, so that the arrivals of several processes come in turn.
 	Phase float64 `yaml:"-" json:"-"`

@@ -91,14 +91,18 @@ func (e *engine) run(ctx context.Context, clients []Client) (Stats, error) {
 
 	done := make(chan struct{})
 	var all sync.WaitGroup
+	loops := newLoops(e.plan)
 	for i, client := range clients {
 		e.busy.Add(1)
-		all.Go(func() {
+		all.Add(1)
+		loops.start(work, i, func(ctx context.Context) {
+			defer all.Done()
 			defer e.busy.Add(-1)
 			w := worker{engine: e, id: i, client: client}
-			w.run(work)
+			w.run(ctx)
 		})
 	}
+	loops.release()
 	go func() { all.Wait(); close(done) }()
 
 	stats := e.phases(ctx, done)

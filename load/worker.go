@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/internal/eventloop"
 )
 
 // worker is one client at work.
@@ -23,12 +24,17 @@ type worker struct {
 	thinker  Thinker         // the client, if it pauses; nil if not
 	schedule Scheduled       // the client, if it has a schedule; nil if not
 	going    context.Context // of a schedule: ends when the run is stopped
+	leave    func()          // before what may block; see eventloop.Leave
 	op       history.Op      // the operation under way
 }
 
 // run works until the run is stopped. No outcome of an operation ends it.
 func (w *worker) run(ctx context.Context) {
-	defer w.client.Close()
+	w.leave = func() { eventloop.Leave(ctx) }
+	defer func() {
+		w.leave()
+		w.client.Close()
+	}()
 	w.random = rand.New(rand.NewPCG(w.plan.Seed, uint64(w.id)))
 	if w.dispatcher == nil {
 		w.thinker, _ = w.client.(Thinker)
@@ -135,6 +141,7 @@ func (w *worker) reserve() error {
 	if w.seq < w.reserved {
 		return nil
 	}
+	w.leave()
 	w.reserved = w.seq + reserveStep
 	return w.rec.Reserve(history.Reservation{Client: w.id, UpTo: w.reserved})
 }
@@ -216,6 +223,12 @@ func (w *worker) repeats(op *history.Op) bool {
 	default:
 		return false
 	}
+}
+
+// sleep is the engine's, outside of the client's loop.
+func (w *worker) sleep(d time.Duration) bool {
+	w.leave()
+	return w.engine.sleep(d)
 }
 
 func (w *worker) countLost(disconnected bool) {

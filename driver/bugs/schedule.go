@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/internal/eventloop"
 	"assay/store"
 	"assay/store/bug"
 )
@@ -43,6 +44,7 @@ func (d *database) take(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("bugs: wait for the turn: %w", err)
 	}
+	eventloop.Leave(ctx) // whoever has the turn may need the loop
 	select {
 	case d.turn <- struct{}{}:
 		return nil

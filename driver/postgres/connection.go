@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/sqldb"
+	"assay/internal/eventloop"
 	"assay/store"
 )
 
@@ -55,6 +57,7 @@ type connection struct {
 // workload's own statements, by a configuration whose ConnectTimeout may be 0 for
 // none.
 func (p *schema) connectBy(ctx context.Context, config *pgx.ConnConfig, own []sqldb.Statement) (*sqldb.Session, error) {
+	eventloop.Leave(ctx)
 	start := "BEGIN"
 	if p.isolation != "" {
 		start = "BEGIN ISOLATION LEVEL " + strings.ToUpper(p.isolation)
@@ -79,6 +82,9 @@ func (p *schema) connectBy(ctx context.Context, config *pgx.ConnConfig, own []sq
 		if abandonedReplication(notice) {
 			l.unreplicated = true
 		}
+	}
+	config.AfterNetConnect = func(_ context.Context, _ *pgconn.Config, of net.Conn) (net.Conn, error) {
+		return eventloop.Wrap(of), nil
 	}
 	config.OnNotice = func(_ *pgconn.PgConn, of *pgconn.Notice) { notice(of) }
 	conn, err := pgconn.ConnectConfig(ctx, &config.Config)

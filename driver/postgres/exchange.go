@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"assay/internal/eventloop"
 	"assay/store"
 )
 
@@ -35,8 +36,9 @@ type exchange struct {
 	tag       string // of the last statement of a user's: how the server names it
 	fields    []pgconn.FieldDescription
 	notice    func(*pgconn.Notice)
-	alone     func() bool // no other session has work
-	wait      *socketWait // nil if Go's poller is to wait
+	alone     func() bool     // no other session has work
+	wait      *socketWait     // nil if Go's poller is to wait
+	over      context.Context // has ended
 
 	ctx     context.Context // of the exchange that goes on
 	unwatch func() bool
@@ -46,6 +48,9 @@ type exchange struct {
 
 func newExchange(conn *pgconn.PgConn, notice func(*pgconn.Notice), alone func() bool) *exchange {
 	x := &exchange{PgConn: conn, status: conn.TxStatus(), notice: notice, alone: alone, wait: newSocketWait(conn.Conn()), expired: make(chan struct{}, 1)}
+	over, end := context.WithCancel(context.Background())
+	end()
+	x.over = over
 	x.expire = func() {
 		_ = conn.Conn().SetDeadline(time.Unix(1, 0)) // fails if it is closed
 		x.expired <- struct{}{}
@@ -128,10 +133,12 @@ func (x *exchange) flush(ctx context.Context) error {
 	}
 	small := len(x.out) <= smallWrite
 	if !small {
+		eventloop.Leave(ctx)
 		if err := x.sendLarge(ctx); err != nil {
 			return err
 		}
 	}
+	x.attach(ctx)
 	x.ctx, x.unwatch = ctx, context.AfterFunc(ctx, x.expire)
 	if !small {
 		return nil
@@ -143,6 +150,15 @@ func (x *exchange) flush(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// attach has the exchange wait in the loop of the context's goroutine, if it has one, unless
+// pgconn still reads in the background: SyncConn then asks the server, and not by a context
+// that has ended.
+func (x *exchange) attach(ctx context.Context) {
+	if x.SyncConn(x.over) == nil {
+		eventloop.Attach(ctx, x.Conn())
+	}
 }
 
 // sendLarge writes by pgconn, which reads meanwhile if that takes long: the server does not
@@ -161,9 +177,13 @@ func (encoded) Frontend()                              {}
 func (encoded) Decode([]byte) error                    { return errors.ErrUnsupported }
 func (e encoded) Encode(before []byte) ([]byte, error) { return append(before, e...), nil }
 
-// release ends the watch over the context.
+// release ends the watch over the context, and what the exchange has of a loop.
 func (x *exchange) release() {
-	if x.unwatch != nil && !x.unwatch() {
+	if x.unwatch == nil {
+		return
+	}
+	eventloop.Detach(x.Conn())
+	if !x.unwatch() {
 		<-x.expired
 		_ = x.Conn().SetDeadline(time.Time{}) // fails if it is closed
 	}

@@ -1,0 +1,249 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"assay/driver/drivertest"
+	"assay/driver/sqldb"
+	"assay/history"
+	"assay/internal/eventloop"
+	"assay/internal/expect"
+	engine "assay/load"
+	"assay/store"
+	"assay/workload"
+	"assay/workload/bank"
+)
+
+// TestOutcomesInALoop has all that sessions send sent in one event loop.
+func TestOutcomesInALoop(t *testing.T) {
+	loop, err := eventloop.New()
+	if errors.Is(err, errors.ErrUnsupported) {
+		return // they send as they do in TestStore
+	}
+	expect.NoError(t, err)
+	defer loop.Release()
+	u, err := url.Parse(server.Address())
+	expect.NoError(t, err)
+	drivertest.RunOutcomes(t, drivertest.Store{
+		Open: func(ctx context.Context, target store.Target, of store.Schema) (store.Database, error) {
+			p, err := openSchema(ctx, target, of)
+			if err != nil {
+				return nil, err
+			}
+			p.Server = inLoop{p, loop}
+			return p, nil
+		},
+		Lacks: sqldb.Lacks(), Target: target(t), Server: u.Host, CommitMarker: []byte("commit"),
+		Via: func(addr string) store.Target { return target(t, host(addr)) },
+		Restart: func(t *testing.T) {
+			expect.NoError(t, server.Kill())
+			expect.NoError(t, server.Restart(context.Background()))
+		},
+	})
+}
+
+// inLoop is a schema whose sessions send in a loop.
+type inLoop struct {
+	*schema
+	loop *eventloop.Loop
+}
+
+func (s inLoop) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
+	c, err := s.schema.Connect(ctx, statements)
+	session, is := c.(*sqldb.Session) // what is read elsewhere is not
+	if err != nil || !is {
+		return c, err
+	}
+	w := &loopedWire{connection: session.Wire.(*connection), calls: make(chan func(context.Context))}
+	s.loop.Go(context.Background(), func(ctx context.Context) {
+		for call := range w.calls {
+			call(ctx)
+			eventloop.Leave(ctx)
+		}
+	})
+	session.Wire = w
+	return session, nil
+}
+
+// loopedWire has a caller of the loop send.
+type loopedWire struct {
+	*connection
+	calls chan func(context.Context)
+	once  sync.Once
+}
+
+// bothContexts ends as the first, and has the values of both.
+type bothContexts struct {
+	context.Context
+	caller context.Context
+}
+
+func (c bothContexts) Value(key any) any {
+	if v := c.Context.Value(key); v != nil {
+		return v
+	}
+	return c.caller.Value(key)
+}
+
+func (w *loopedWire) do(ctx context.Context, f func(context.Context)) {
+	done := make(chan struct{})
+	w.calls <- func(caller context.Context) {
+		defer close(done)
+		f(bothContexts{ctx, caller})
+	}
+	<-done
+}
+
+func (w *loopedWire) Run(ctx context.Context, statement int, row func(store.Row) error, parameters []store.Value) (changed int64, at sqldb.Stage, err error) {
+	w.do(ctx, func(ctx context.Context) { changed, at, err = w.connection.Run(ctx, statement, row, parameters) })
+	return changed, at, err
+}
+
+func (w *loopedWire) Insert(ctx context.Context, rows store.Rows) (at sqldb.Stage, err error) {
+	w.do(ctx, func(ctx context.Context) { at, err = w.connection.Insert(ctx, rows) })
+	return at, err
+}
+
+func (w *loopedWire) Load(ctx context.Context, rows store.Rows) (at sqldb.Stage, err error) {
+	w.do(ctx, func(ctx context.Context) { at, err = w.connection.Load(ctx, rows) })
+	return at, err
+}
+
+func (w *loopedWire) Batch(ctx context.Context, calls []store.Call) (at sqldb.Stage, err error) {
+	w.do(ctx, func(ctx context.Context) { at, err = w.connection.Batch(ctx, calls) })
+	return at, err
+}
+
+func (w *loopedWire) Step(ctx context.Context, first bool, statement int, row func(store.Row) error, parameters []store.Value) (changed int64, err error) {
+	w.do(ctx, func(ctx context.Context) { changed, err = w.connection.Step(ctx, first, statement, row, parameters) })
+	return changed, err
+}
+
+func (w *loopedWire) Prepare(ctx context.Context, statement sqldb.Statement) (err error) {
+	w.do(ctx, func(ctx context.Context) { err = w.connection.Prepare(ctx, statement) })
+	return err
+}
+
+func (w *loopedWire) Commit(ctx context.Context) (err error) {
+	w.do(ctx, func(ctx context.Context) { err = w.connection.Commit(ctx) })
+	return err
+}
+
+func (w *loopedWire) Leave(ctx context.Context, inquiry *store.Call) (err error) {
+	w.do(ctx, func(ctx context.Context) { err = w.connection.Leave(ctx, inquiry) })
+	return err
+}
+
+func (w *loopedWire) SendTexts(ctx context.Context, texts []store.UserText) (results []store.Result, at sqldb.Stage, err error) {
+	w.do(ctx, func(ctx context.Context) { results, at, err = w.connection.SendTexts(ctx, texts) })
+	return results, at, err
+}
+
+func (w *loopedWire) Close() {
+	w.once.Do(func() {
+		w.do(context.Background(), func(context.Context) { w.connection.Close() })
+		close(w.calls)
+	})
+}
+
+// teller is a client of the bank that counts how its attempts end.
+type teller struct {
+	store.Connection[*bank.Session]
+	number int
+	// committed counts those that the database has answered as it should, and ended all.
+	committed, ended atomic.Int64
+}
+
+func (c *teller) Attempt(ctx context.Context, seq uint64, _ int) engine.Answer {
+	defer c.ended.Add(1)
+	session, err := c.Session(ctx)
+	if err != nil {
+		unsent := store.Unsent(err)
+		return unsent.Answer(bank.KindTransfer)
+	}
+	r := session.Transfer(ctx, bank.Transfer{ID: workload.OperationID(c.number, seq), Source: int64(1 + c.number%2), Destination: int64(3 + seq%2), Amount: 1})
+	if r.Outcome == history.Committed || r.Outcome == history.Rejected {
+		c.committed.Add(1)
+	}
+	c.After(r.Outcome, r.Broken)
+	return r.Answer(bank.KindTransfer)
+}
+
+// nowhere keeps no history.
+type nowhere struct{}
+
+func (nowhere) Reserve(history.Reservation) error { return nil }
+func (nowhere) Record(*history.Op) error          { return nil }
+func (nowhere) Mark(history.Event) error          { return nil }
+
+// TestClientsInALoop has one of sixteen clients lose its server in each way, and all of them
+// wait for a lock when the run ends.
+func TestClientsInALoop(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	s := setScene(t, target(t))
+	u, err := url.Parse(server.Address())
+	expect.NoError(t, err)
+	proxy := drivertest.NewProxy(t, u.Host)
+	via := openBank(t, target(t, host(proxy.Addr())))
+	defer via.Close()
+	plan := engine.Plan{Clients: 16, Arrivals: engine.Closed, Duration: 5 * time.Minute, Timeout: time.Second, Retry: engine.RetryNone, Sequential: true}
+	var clients []engine.Client
+	tellers := make([]*teller, plan.Clients)
+	for i := range tellers {
+		from := s.store
+		if i == 0 {
+			from = via
+		}
+		connection, err := store.Connect(ctx, from.Session)
+		expect.NoError(t, err)
+		tellers[i] = &teller{Connection: connection, number: i}
+		clients = append(clients, tellers[i])
+	}
+	working, end := context.WithCancel(ctx)
+	ended := make(chan engine.Stats, 1)
+	go func() {
+		start := time.Now()
+		stats, err := engine.Run(working, plan, clients, nowhere{}, func() int64 { return int64(time.Since(start)) })
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- stats
+	}()
+	goOn := func(of ...*teller) {
+		t.Helper()
+		for _, c := range of {
+			for until := c.committed.Load() + 20; c.committed.Load() < until && ctx.Err() == nil; {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}
+	for _, fault := range []func(){proxy.Freeze, proxy.Swallow, proxy.Cut} {
+		goOn(tellers...)
+		before := tellers[0].ended.Load()
+		fault()
+		goOn(tellers[1:]...)
+		for tellers[0].ended.Load() < before+2 && ctx.Err() == nil { // what was under way, and one without a session
+			time.Sleep(time.Millisecond)
+		}
+		goOn(tellers[1:]...)
+		proxy.Pass()
+	}
+	goOn(tellers...)
+	locker := admin(t)
+	exec(t, locker, `BEGIN`)
+	exec(t, locker, `LOCK TABLE assay_bank.account`)
+	awaitWait(t, ctx, admin(t), bankSessionName, "Lock", "relation")
+	end()
+	stats := <-ended
+	exec(t, locker, `ROLLBACK`)
+	if stats.Hung != 0 || !stats.Cut || ctx.Err() != nil {
+		t.Errorf("%+v, %v", stats, ctx.Err())
+	}
+}

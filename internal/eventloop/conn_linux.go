@@ -1,0 +1,300 @@
+package eventloop
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// conn is a connection that can wait in a loop. It is in one from its first exchange there,
+// and in the runtime's poller before, and again when it is read or written outside of an
+// exchange. It is never in both, since the runtime's would wake a thread for all that comes.
+type conn struct {
+	local, remote net.Addr
+	task          *task // of the exchange under way; used by its goroutine alone
+
+	mu       sync.Mutex
+	deadline time.Time
+	plain    socket // as the runtime's poller has it; nil while the loop has it
+	fd       int    // as the loop has it, else -1
+	loop     *Loop  // which had it last
+	watched  bool   // by the loop
+	refused  bool   // the kernel does not watch it
+	waiting  *task
+}
+
+// socket is a *net.TCPConn or a *net.UnixConn, and an *os.File from the time on when it is back
+// from a loop.
+type socket interface {
+	io.ReadWriteCloser
+	syscall.Conn
+	SetDeadline(time.Time) error
+	SetReadDeadline(time.Time) error
+	SetWriteDeadline(time.Time) error
+}
+
+// Wrap returns a connection as one that can wait in a loop, or as it is if it is no plain
+// socket.
+func Wrap(of net.Conn) net.Conn {
+	c := &conn{local: of.LocalAddr(), remote: of.RemoteAddr(), fd: -1}
+	switch of := of.(type) {
+	case *net.TCPConn:
+		c.plain = of
+	case *net.UnixConn:
+		c.plain = of
+	default:
+		return of
+	}
+	return c
+}
+
+// Attach begins an exchange on a connection of Wrap's: until Detach, reads wait in the loop
+// of the caller that this context was given to. Nobody else may be reading or writing, and
+// meanwhile others may only close the connection and call SetDeadline. Without such a caller,
+// and for other connections, it does nothing, and reads wait as they do everywhere.
+func Attach(ctx context.Context, to net.Conn) {
+	c, is := to.(*conn)
+	t := taskOf(ctx)
+	if !is || t == nil || t.excluded() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fd < 0 && !c.refused && c.plain != nil && c.deadline.IsZero() && c.take() == nil {
+		c.loop = t.loop
+	}
+	if c.fd >= 0 && c.loop == t.loop {
+		c.task = t
+	}
+}
+
+// Detach ends an exchange.
+func Detach(from net.Conn) {
+	if c, is := from.(*conn); is {
+		c.task = nil
+	}
+}
+
+// take takes the socket out of the runtime's poller. c.mu is held.
+func (c *conn) take() error {
+	raw, err := c.plain.SyscallConn()
+	if err != nil {
+		return err
+	}
+	fd := -1
+	var failed error
+	err = raw.Control(func(from uintptr) { fd, failed = unix.FcntlInt(from, unix.F_DUPFD_CLOEXEC, 0) })
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	_ = c.plain.Close() // the socket stays open by its other descriptor
+	c.plain, c.fd = nil, fd
+	return nil
+}
+
+// giveBack gives the socket back to the runtime's poller. c.mu is held.
+func (c *conn) giveBack() error {
+	c.unwatch()
+	c.plain = os.NewFile(uintptr(c.fd), c.remote.String())
+	c.fd = -1
+	if c.deadline.IsZero() {
+		return nil
+	}
+	return c.plain.SetDeadline(c.deadline)
+}
+
+// unwatch ends the loop's watch. c.mu is held.
+func (c *conn) unwatch() {
+	if c.watched {
+		c.loop.forget(c.fd)
+		c.watched = false
+	}
+}
+
+// await has the task wait in its loop, which calls it; false if there is nothing to wait for.
+func (c *conn) await(t *task) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fd < 0 || c.expired() {
+		return false
+	}
+	if !c.watched {
+		event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(c.fd)}
+		if unix.EpollCtl(t.loop.epoll, unix.EPOLL_CTL_ADD, c.fd, &event) != nil {
+			c.refused = true
+			return false
+		}
+		t.loop.watched[event.Fd], c.watched = c, true
+	}
+	c.waiting = t
+	return true
+}
+
+// expired reports whether the deadline is over. c.mu is held.
+func (c *conn) expired() bool { return !c.deadline.IsZero() && !time.Now().Before(c.deadline) }
+
+// disturb ends the wait of a task, if there is one. c.mu is held.
+func (c *conn) disturb() {
+	if c.waiting != nil {
+		c.loop.post(arrival{conn: c})
+	}
+}
+
+// Read implements net.Conn.
+func (c *conn) Read(p []byte) (n int, err error) {
+	for c.task != nil {
+		t := c.task
+		t.yield(c) // until something has come
+		if n, err = c.try("read", unix.Read, p); !errors.Is(err, unix.EAGAIN) {
+			if n == 0 && err == nil && len(p) > 0 {
+				err = io.EOF
+			}
+			return n, err
+		}
+		if c.refused {
+			c.leave(t)
+		}
+	}
+	plain, err := c.outside()
+	if err != nil {
+		return 0, err
+	}
+	return plain.Read(p)
+}
+
+// Write implements net.Conn.
+func (c *conn) Write(p []byte) (n int, err error) {
+	for c.task != nil {
+		sent, err := c.try("write", unix.Write, p[n:])
+		if n += max(sent, 0); err == nil && n == len(p) || err != nil && !errors.Is(err, unix.EAGAIN) {
+			return n, err
+		}
+		if err != nil { // its buffer is full
+			c.leave(c.task)
+		}
+	}
+	plain, err := c.outside()
+	if err != nil {
+		return n, err
+	}
+	rest, err := plain.Write(p[n:])
+	return n + rest, err
+}
+
+// leave has the rest of an exchange be outside of the loop.
+func (c *conn) leave(t *task) {
+	c.task = nil
+	t.yield(nil)
+}
+
+// try does a call that does not block on the socket in the loop.
+func (c *conn) try(name string, call func(fd int, p []byte) (int, error), p []byte) (n int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.fd < 0:
+		err = net.ErrClosed
+	case c.expired():
+		err = os.ErrDeadlineExceeded
+	default:
+		switch n, err = call(c.fd, p); err {
+		case nil:
+			return n, nil
+		case unix.EAGAIN, unix.EINTR:
+			return 0, unix.EAGAIN
+		}
+		err = os.NewSyscallError(name, err)
+	}
+	return 0, &net.OpError{Op: name, Net: c.remote.Network(), Source: c.local, Addr: c.remote, Err: err}
+}
+
+// outside returns the connection as the runtime's poller has it.
+func (c *conn) outside() (socket, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fd >= 0 {
+		if err := c.giveBack(); err != nil {
+			return nil, err
+		}
+	}
+	if c.plain == nil {
+		return nil, net.ErrClosed
+	}
+	return c.plain, nil
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fd < 0 {
+		if c.plain == nil {
+			return net.ErrClosed
+		}
+		return c.plain.Close()
+	}
+	c.unwatch()
+	c.disturb()
+	fd := c.fd
+	c.fd = -1
+	return os.NewSyscallError("close", unix.Close(fd))
+}
+
+// SetDeadline implements net.Conn. Within an exchange one that is not over yet holds from
+// its end on.
+func (c *conn) SetDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deadline = t
+	switch {
+	case c.fd >= 0:
+		if c.expired() {
+			c.disturb()
+		}
+		return nil
+	case c.plain == nil:
+		return net.ErrClosed
+	}
+	return c.plain.SetDeadline(t)
+}
+
+// SetReadDeadline implements net.Conn. It is not for an exchange.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	plain, err := c.outside()
+	if err != nil {
+		return err
+	}
+	return plain.SetReadDeadline(t)
+}
+
+// SetWriteDeadline implements net.Conn. It is not for an exchange.
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	plain, err := c.outside()
+	if err != nil {
+		return err
+	}
+	return plain.SetWriteDeadline(t)
+}
+
+// LocalAddr implements net.Conn.
+func (c *conn) LocalAddr() net.Addr { return c.local }
+
+// RemoteAddr implements net.Conn.
+func (c *conn) RemoteAddr() net.Addr { return c.remote }
+
+// SyscallConn implements syscall.Conn, until the connection is in a loop.
+func (c *conn) SyscallConn() (syscall.RawConn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.plain == nil {
+		return nil, net.ErrClosed
+	}
+	return c.plain.SyscallConn()
+}

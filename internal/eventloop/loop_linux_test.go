@@ -1,0 +1,338 @@
+package eventloop
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"assay/internal/expect"
+)
+
+// echo is a server that gives each connection to serve.
+func echo(t *testing.T, serve func(net.Conn)) (address string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	expect.NoError(t, err)
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() {
+				defer conn.Close()
+				serve(conn)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		running.Wait()
+	})
+	return listener.Addr().String()
+}
+
+// all sends back what comes.
+func all(of net.Conn) { _, _ = io.Copy(of, of) }
+
+func dial(t *testing.T, address string) *conn {
+	t.Helper()
+	raw, err := net.Dial("tcp", address)
+	expect.NoError(t, err)
+	c := Wrap(raw).(*conn)
+	t.Cleanup(func() { _ = c.Close() }) // some tests close it
+	return c
+}
+
+// exchange sends a number and wants it back.
+func exchange(ctx context.Context, c *conn, n uint64) error {
+	Attach(ctx, c)
+	defer Detach(c)
+	sent := binary.BigEndian.AppendUint64(nil, n)
+	if _, err := c.Write(sent); err != nil {
+		return err
+	}
+	got := make([]byte, len(sent))
+	if _, err := io.ReadFull(c, got); err != nil {
+		return err
+	}
+	if !bytes.Equal(got, sent) {
+		return errors.New("something else came back")
+	}
+	return nil
+}
+
+func exchanges(t *testing.T, ctx context.Context, c *conn, times uint64) {
+	for n := range times {
+		if err := exchange(ctx, c, n); err != nil {
+			t.Errorf("exchange %d: %v", n, err)
+			return
+		}
+	}
+}
+
+// work has the callers work in one loop, and waits until it has ended.
+func work(t *testing.T, callers ...func(ctx context.Context)) {
+	t.Helper()
+	l, err := New()
+	expect.NoError(t, err)
+	var ended atomic.Int32
+	for _, f := range callers {
+		l.Go(t.Context(), func(ctx context.Context) {
+			f(ctx)
+			ended.Add(1)
+		})
+	}
+	l.Release()
+	<-l.ended
+	if int(ended.Load()) != len(callers) {
+		t.Errorf("%d of %d callers have ended", ended.Load(), len(callers))
+	}
+}
+
+// others are callers that make exchanges until the returned group is done.
+func others(t *testing.T, address string, n int, times uint64) (callers []func(context.Context), done *sync.WaitGroup) {
+	t.Helper()
+	done = new(sync.WaitGroup)
+	for range n {
+		c := dial(t, address)
+		done.Add(1)
+		callers = append(callers, func(ctx context.Context) {
+			defer done.Done()
+			exchanges(t, ctx, c, times)
+		})
+	}
+	return callers, done
+}
+
+func TestCallersTakeTurns(t *testing.T) {
+	address := echo(t, all)
+	callers, done := others(t, address, 32, 200)
+	mixed := dial(t, address) // also outside of the loop
+	exchanges(t, t.Context(), mixed, 3)
+	callers = append(callers, func(ctx context.Context) {
+		for range 20 {
+			exchanges(t, ctx, mixed, 3)
+			if mixed.fd < 0 {
+				t.Error("the connection is not in the loop")
+			}
+			exchanges(t, context.Background(), mixed, 3)
+			if mixed.fd >= 0 {
+				t.Error("the connection is still in the loop")
+			}
+		}
+	})
+	work(t, callers...)
+	done.Wait()
+	exchanges(t, t.Context(), mixed, 3)
+	for range 2 { // in another loop
+		work(t, func(ctx context.Context) { exchanges(t, ctx, mixed, 3) })
+	}
+	work(t)
+}
+
+// TestSilence has a server that says nothing until the others are done, and the caller's
+// patience ends: by a deadline that is set meanwhile, by one that was over before, by closing.
+func TestSilence(t *testing.T) {
+	silent := echo(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
+	for name, c := range map[string]struct {
+		end  func(*conn) error
+		want error
+	}{
+		"deadline": {func(c *conn) error { return c.SetDeadline(time.Unix(1, 0)) }, os.ErrDeadlineExceeded},
+		"closed":   {(*conn).Close, net.ErrClosed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hangs := dial(t, silent)
+			callers, done := others(t, echo(t, all), 8, 100)
+			go func() {
+				done.Wait()
+				if err := c.end(hangs); err != nil {
+					t.Error(err)
+				}
+			}()
+			work(t, append(callers, func(ctx context.Context) {
+				if err := exchange(ctx, hangs, 1); !errors.Is(err, c.want) {
+					t.Errorf("%v, want %v", err, c.want)
+				}
+				if err := exchange(ctx, hangs, 1); !errors.Is(err, c.want) {
+					t.Errorf("and again: %v, want %v", err, c.want)
+				}
+			})...)
+		})
+	}
+}
+
+// TestDeadlineIsTakenBack: the connection can be used again.
+func TestDeadlineIsTakenBack(t *testing.T) {
+	c := dial(t, echo(t, all))
+	work(t, func(ctx context.Context) {
+		exchanges(t, ctx, c, 1)
+		expect.NoError(t, c.SetDeadline(time.Unix(1, 0)))
+		if err := exchange(ctx, c, 1); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error(err)
+		}
+		expect.NoError(t, c.SetDeadline(time.Time{}))
+		exchanges(t, ctx, c, 1)
+		expect.NoError(t, c.SetDeadline(time.Unix(1, 0))) // it holds outside too
+		if err := exchange(context.Background(), c, 1); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error(err)
+		}
+	})
+}
+
+// TestServerEnds: in order, and not.
+func TestServerEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		linger int
+		want   error
+	}{"closed": {-1, io.EOF}, "reset": {0, syscall.ECONNRESET}} {
+		t.Run(name, func(t *testing.T) {
+			address := echo(t, func(conn net.Conn) {
+				got := make([]byte, 8)
+				_, _ = io.ReadFull(conn, got)
+				_, _ = conn.Write(got)
+				_, _ = io.ReadFull(conn, got)
+				_ = conn.(*net.TCPConn).SetLinger(c.linger)
+			})
+			callers, _ := others(t, echo(t, all), 4, 100)
+			ends := dial(t, address)
+			work(t, append(callers, func(ctx context.Context) {
+				exchanges(t, ctx, ends, 1)
+				if err := exchange(ctx, ends, 1); !errors.Is(err, c.want) {
+					t.Errorf("%v, want %v", err, c.want)
+				}
+			})...)
+		})
+	}
+}
+
+// TestCallerThatBlocks waits for the others within the loop, and outside of it.
+func TestCallerThatBlocks(t *testing.T) {
+	for name, before := range map[string]func(context.Context){"in the loop": func(context.Context) {}, "after leaving": Leave} {
+		t.Run(name, func(t *testing.T) {
+			address := echo(t, all)
+			blocks, blocked := dial(t, address), make(chan struct{})
+			callers, done := others(t, address, 4, 50)
+			for i, f := range callers {
+				callers[i] = func(ctx context.Context) {
+					Leave(ctx)
+					<-blocked
+					f(ctx)
+				}
+			}
+			work(t, append(callers, func(ctx context.Context) {
+				for range 3 {
+					exchanges(t, ctx, blocks, 5)
+				}
+				before(ctx)
+				close(blocked)
+				done.Wait()
+				exchanges(t, ctx, blocks, 5)
+			})...)
+		})
+	}
+}
+
+// TestServerThatDoesNotRead: what does not fit into the socket's buffer is sent when it does,
+// and the others go on.
+func TestServerThatDoesNotRead(t *testing.T) {
+	const size = 64 << 20
+	read, came := make(chan struct{}), make(chan int64, 1)
+	address := echo(t, func(conn net.Conn) {
+		<-read
+		n, _ := io.Copy(io.Discard, io.LimitReader(conn, size))
+		came <- n
+		_, _ = conn.Write([]byte("x"))
+	})
+	callers, done := others(t, echo(t, all), 4, 100)
+	go func() {
+		done.Wait()
+		close(read)
+	}()
+	c := dial(t, address)
+	work(t, append(callers, func(ctx context.Context) {
+		Attach(ctx, c)
+		defer Detach(c)
+		n, err := c.Write(make([]byte, size))
+		if err != nil || n != size {
+			t.Errorf("%d bytes were written, %v", n, err)
+		}
+		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+			t.Error(err)
+		}
+	})...)
+	if n := <-came; n != size {
+		t.Errorf("%d bytes came", n)
+	}
+}
+
+// TestNobodyReads has a server send while nobody waits for it.
+func TestNobodyReads(t *testing.T) {
+	more, sent := make(chan struct{}), make(chan struct{})
+	address := echo(t, func(conn net.Conn) {
+		got := make([]byte, 8)
+		_, _ = io.ReadFull(conn, got)
+		_, _ = conn.Write(got)
+		<-more
+		_, _ = conn.Write(bytes.Repeat([]byte("x"), 5))
+		close(sent)
+		_, _ = io.Copy(conn, conn)
+	})
+	callers, done := others(t, echo(t, all), 4, 100)
+	c := dial(t, address)
+	for i, f := range callers {
+		callers[i] = func(ctx context.Context) {
+			Leave(ctx)
+			<-sent
+			f(ctx)
+		}
+	}
+	work(t, append(callers, func(ctx context.Context) {
+		exchanges(t, ctx, c, 1)
+		Leave(ctx)
+		close(more)
+		done.Wait()
+		Attach(ctx, c)
+		got := make([]byte, 5)
+		if _, err := io.ReadFull(c, got); err != nil || string(got) != "xxxxx" {
+			t.Errorf("%q, %v", got, err)
+		}
+		Detach(c)
+		exchanges(t, ctx, c, 3)
+	})...)
+}
+
+// TestNothingIsLeftOpen counts the descriptors of this process.
+func TestNothingIsLeftOpen(t *testing.T) {
+	count := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		expect.NoError(t, err)
+		return len(entries)
+	}
+	address := echo(t, all)
+	exchanges(t, t.Context(), dial(t, address), 1)
+	before := count()
+	for range 3 {
+		c := dial(t, address)
+		work(t, func(ctx context.Context) {
+			exchanges(t, ctx, c, 2)
+			exchanges(t, context.Background(), c, 1)
+			exchanges(t, ctx, c, 1)
+			expect.NoError(t, c.Close())
+		})
+	}
+	for count() > before && t.Context().Err() == nil { // the server closes its side
+		time.Sleep(time.Millisecond)
+	}
+}
