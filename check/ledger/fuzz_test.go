@@ -16,6 +16,7 @@ func FuzzJudge(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10"))
 	f.Add([]byte("\x00\x00\x00\x11\x00\x01\x00\x00\x05\x05\x02\x00\x00\x01\x02\x00\x00\x03\xff\xff"))
+	f.Add([]byte("00000000020001000")) // a row that is no entry, and after it more of the history
 	f.Fuzz(func(t *testing.T, data []byte) {
 		in := input(data)
 		b := audited(books(3))

@@ -147,7 +147,12 @@ func (p *orderProof) enter(t transfer) {
 // pass passes an entry, or parks it.
 func (p *orderProof) pass(t transfer) {
 	b, i := p.j.ops.at(t.owner)
-	o := &b.pages[i/pageOps][i%pageOps]
+	page := b.pages[i/pageOps]
+	if page == nil { // its row is no entry
+		p.failed = true
+		return
+	}
+	o := &page[i%pageOps]
 	for side, id := range [sides]int64{debit: t.source, credit: t.destination} {
 		version := o.versions[side]
 		if version == 0 || p.j.account(id) == nil { // the side is left out
