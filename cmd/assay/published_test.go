@@ -14,26 +14,32 @@ import (
 )
 
 // TestPublishedArticles: the articles of docs are those of the repository's studies as they stand:
-// their titles, experiments, conclusions and charts; and no chart lies there that no study made.
+// their titles, tables, experiments, conclusions and charts; and no chart lies there that no study
+// made. The matrix of databases stands among the pages of docs.
 func TestPublishedArticles(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join("..", "..", "docs", "studies")
-	pages, err := filepath.Glob(filepath.Join(dir, "*.md"))
+	docs := filepath.Join("..", "..", "docs")
+	pages, err := filepath.Glob(filepath.Join(docs, "studies", "*.md"))
 	if err != nil || len(pages) == 0 {
 		t.Fatal(pages, err)
 	}
+	pages = append(pages, filepath.Join(docs, "databases.md"))
 	shown := map[string]bool{}
 	for _, page := range pages {
-		name := strings.TrimSuffix(filepath.Base(page), ".md")
+		dir, name := filepath.Dir(page), strings.TrimSuffix(filepath.Base(page), ".md")
 		text := readFile(t, page)
 		var study struct {
 			Title       string
 			Question    string
 			Experiments map[string]struct{ Title string }
+			Overview    []struct{ Title string }
 			Conclusions []struct{ Text string }
 		}
 		expect.NoError(t, yaml.Unmarshal([]byte(readFile(t, "..", "..", "studies", name+".yaml")), &study))
 		expect.Text(t, name, text, "# "+study.Title+"\n", firstWords(study.Question), "## Conclusions")
+		for _, o := range study.Overview {
+			expect.Text(t, name, text, "## "+o.Title+"\n")
+		}
 		for _, e := range study.Experiments {
 			expect.Text(t, name, text, "## "+e.Title+"\n")
 		}
@@ -59,8 +65,11 @@ func TestPublishedArticles(t *testing.T) {
 			t.Errorf("a chart is missing: %v", err)
 		}
 	}
-	charts, err := filepath.Glob(filepath.Join(dir, "charts", "*"))
+	charts, err := filepath.Glob(filepath.Join(docs, "studies", "charts", "*"))
 	expect.NoError(t, err)
+	ofDatabases, err := filepath.Glob(filepath.Join(docs, "charts", "databases-*"))
+	expect.NoError(t, err)
+	charts = append(charts, ofDatabases...)
 	if left := slices.DeleteFunc(charts, func(chart string) bool { return shown[chart] }); len(left) > 0 {
 		t.Errorf("no article shows %v", left)
 	}
