@@ -36,7 +36,7 @@ func classOf(err error) string {
 		return store.ClassTimeout
 	}
 	switch primary(err) {
-	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
+	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED, codes.SQLITE_PROTOCOL:
 		return store.ClassLockTimeout
 	case codes.SQLITE_INTERRUPT:
 		return store.ClassTimeout
@@ -78,6 +78,8 @@ func (o options) explain(doing string, err error) error {
 	switch primary(err) {
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
 		hint = "; another process or session uses the file, end it and try again"
+	case codes.SQLITE_PROTOCOL: // of the write-ahead log's locks, after ten seconds of trying
+		hint = "; another process keeps the file's locks, as one does that was stopped while it had them: let it go on or end it, and try again"
 	case codes.SQLITE_FULL:
 		hint = "; the disk is full, free space or name a file elsewhere"
 	case codes.SQLITE_READONLY, codes.SQLITE_PERM:
