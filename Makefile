@@ -122,7 +122,7 @@ bench:
 .PHONY: tidb
 tidb:
 	./scripts/install-servers.sh mariadb tidb
-	$(GO) test ./cluster ./driver/mysql -count=1 -p 1 -timeout 30m -run '$(BY_NAME)' -v
+	$(GO) test ./cluster ./fault ./driver/mysql -count=1 -p 1 -timeout 30m -run '$(BY_NAME)' -v
 
 .PHONY: benchmarks
 benchmarks:

@@ -63,6 +63,9 @@ type entry struct {
 	ledBy string
 	// oneClock says why servers of it cannot have clocks of their own; empty if they can.
 	oneClock string
+	// volatile says why servers of it are not to be killed, where their vendor promises nothing
+	// after that; empty if they can be.
+	volatile string
 }
 
 // Footprint is about what one node of a product takes, as seen on a machine of two

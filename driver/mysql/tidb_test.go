@@ -160,7 +160,7 @@ func testTiDBStore(t *testing.T, s *tidbServer) {
 			return to
 		},
 		Restart: func(t *testing.T) {
-			expect.NoError(t, s.Kill(), s.Restart(t.Context()))
+			expect.NoError(t, s.Restart(t.Context()))
 		},
 	}
 	drivertest.RunStore(t, whole)
