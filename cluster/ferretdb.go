@@ -2,11 +2,9 @@ package cluster
 
 import (
 	"context"
-	"path/filepath"
 	"time"
 
 	"assay/cluster/ferretdb"
-	"assay/cluster/server"
 )
 
 // ferretdbEntry starts one FerretDB server, over a file of SQLite's.
@@ -15,7 +13,7 @@ func ferretdbEntry() entry {
 		topology:  topology{name: "ferretdb", scheme: "mongodb", nodes: []int{1}, arbiters: []int{0}},
 		footprint: Footprint{Start: time.Second, Empty: 4 << 10},
 		start: func(ctx context.Context, _ Spec, e environment) (product, error) {
-			p, err := ferretdb.Start(ctx, ferretdb.Options{Programs: e.programs, Machine: server.MachineAt(e.machines, 0), Dir: e.dir, Log: filepath.Join(e.logs, "ferretdb-n1.log")})
+			p, err := ferretdb.Start(ctx, ferretdb.Options{Place: place(e, "ferretdb"), Programs: e.programs})
 			if err != nil {
 				return nil, err
 			}

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"path/filepath"
 
 	"assay/cluster/server"
 )
@@ -21,6 +22,11 @@ type oneServer interface {
 type single struct {
 	oneServer
 	node *server.Node
+}
+
+// place is where the only server of a product lives, whose log's name begins with this.
+func place(e environment, name string) server.Place {
+	return server.Place{Machine: server.MachineAt(e.machines, 0), Dir: e.dir, Log: filepath.Join(e.logs, name+"-n1.log")}
 }
 
 func (s single) Node(int) *server.Node { return s.node }

@@ -2,10 +2,8 @@ package cluster
 
 import (
 	"context"
-	"path/filepath"
 	"time"
 
-	"assay/cluster/server"
 	"assay/cluster/sqlite"
 )
 
@@ -22,7 +20,7 @@ func sqliteEntry() entry {
 		footprint: Footprint{Start: time.Second, Empty: 1 << 20},
 		start: func(ctx context.Context, s Spec, e environment) (product, error) {
 			p, err := sqlite.Start(ctx, sqlite.Options{
-				Programs: e.programs, Machine: server.MachineAt(e.machines, 0), Dir: e.dir, Log: filepath.Join(e.logs, "sqlite-n1.log"),
+				Place: place(e, "sqlite"), Programs: e.programs,
 				Journal: s.Options["journal"], Synchronous: s.Options["synchronous"],
 			})
 			if err != nil {

@@ -2,10 +2,8 @@ package cluster
 
 import (
 	"context"
-	"path/filepath"
 	"time"
 
-	"assay/cluster/server"
 	"assay/cluster/tidb"
 )
 
@@ -16,7 +14,7 @@ func tidbEntry() entry {
 		volatile:  "TiDB's store for tests keeps locks of transactions in memory, so that a killed server has half of some; stop it instead",
 		footprint: Footprint{Start: 2 * time.Second, Empty: 256 << 20},
 		start: func(ctx context.Context, _ Spec, e environment) (product, error) {
-			p, err := tidb.Start(ctx, tidb.Options{Programs: e.programs, Machine: server.MachineAt(e.machines, 0), Dir: e.dir, Log: filepath.Join(e.logs, "tidb-n1.log")})
+			p, err := tidb.Start(ctx, tidb.Options{Place: place(e, "tidb"), Programs: e.programs})
 			if err != nil {
 				return nil, err
 			}

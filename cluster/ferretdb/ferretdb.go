@@ -4,26 +4,20 @@
 package ferretdb
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
-	"assay/cluster/machine"
 	"assay/cluster/server"
 )
 
 // Options says how to run a server. The zero value is one with a temporary folder.
 type Options struct {
+	server.Place
+
 	// Programs is a folder that is searched first for ferretdb.
 	Programs string
-	// Machine is where it lives; nil means 127.0.0.1.
-	Machine *machine.Machine
-	// Dir is the private folder, new or empty; empty means a temporary one. Close
-	// removes it. Log is the log's file; empty means one in it.
-	Dir, Log string
 	// ReplicaSet has it call itself a replica set of this name; empty means that it does not.
 	ReplicaSet string
 }
@@ -43,16 +37,11 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Node: &server.Node{Machine: o.Machine}, program: program, replicaSet: o.ReplicaSet}
-	var ports server.Ports
-	if s.Host, s.Port, err = ports.For(o.Machine, usualPort); err != nil {
+	s := &Server{program: program, replicaSet: o.ReplicaSet}
+	if s.Node, err = o.NewNode(new(server.Ports), usualPort); err != nil {
 		return nil, fmt.Errorf("start FerretDB: %w", err)
 	}
 	s.Name = fmt.Sprintf("ferretdb on port %d", s.Port)
-	if s.Dir, err = server.PrivateDir(server.FolderOn(o.Machine, o.Dir), nil); err != nil {
-		return nil, fmt.Errorf("start FerretDB: %w", err)
-	}
-	s.Log = cmp.Or(o.Log, filepath.Join(s.Dir, "ferretdb.log"))
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start FerretDB: %w", err), s.Close())
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,31 @@ type Node struct {
 
 	spawning sync.Mutex // between the decision to start a process and process
 	closed   bool
+}
+
+// Place is where a product's only server lives. The zero value is this machine, and a temporary
+// folder.
+type Place struct {
+	// Machine is where it lives; nil means 127.0.0.1, without limits.
+	Machine *machine.Machine
+	// Dir is the private folder, new or empty; empty means a temporary one. Close
+	// removes it. Log is the log's file; empty means one in it.
+	Dir, Log string
+}
+
+// NewNode returns the node of a server there, which has no name yet: at the port that it usually
+// has, or at one of these where others may have that.
+func (p Place) NewNode(ports *Ports, usual int) (*Node, error) {
+	n := &Node{Machine: p.Machine}
+	var err error
+	if n.Host, n.Port, err = ports.For(p.Machine, usual); err != nil {
+		return nil, err
+	}
+	if n.Dir, err = PrivateDir(FolderOn(p.Machine, p.Dir), nil); err != nil {
+		return nil, err
+	}
+	n.Log = cmp.Or(p.Log, filepath.Join(n.Dir, "server.log"))
+	return n, nil
 }
 
 // Address is where the server listens, as host:port.

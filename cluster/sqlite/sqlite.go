@@ -6,7 +6,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,20 +13,16 @@ import (
 	"path/filepath"
 	"time"
 
-	"assay/cluster/machine"
 	"assay/cluster/server"
 )
 
 // Options says how to run it. The zero value gives the defaults of assay's SQLite
 // driver, in a temporary folder.
 type Options struct {
+	server.Place
+
 	// Programs is a folder with the program assay; empty means the program that runs.
 	Programs string
-	// Machine is where it lives; nil means 127.0.0.1.
-	Machine *machine.Machine
-	// Dir is the private folder, new or empty; empty means a temporary one. Close
-	// removes it. Log is the log's file; empty means one in it.
-	Dir, Log string
 	// Journal and Synchronous are SQLite's PRAGMAs journal_mode and synchronous; empty
 	// for the driver's defaults.
 	Journal, Synchronous string
@@ -49,16 +44,11 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Node: &server.Node{Machine: o.Machine}, options: o, program: program}
-	var ports server.Ports
-	if s.Host, s.Port, err = ports.For(o.Machine, usualPort); err != nil {
+	s := &Server{options: o, program: program}
+	if s.Node, err = o.NewNode(new(server.Ports), usualPort); err != nil {
 		return nil, fmt.Errorf("start SQLite: %w", err)
 	}
 	s.Name = "SQLite behind " + s.Node.Address()
-	if s.Dir, err = server.PrivateDir(server.FolderOn(o.Machine, o.Dir), nil); err != nil {
-		return nil, fmt.Errorf("start SQLite: %w", err)
-	}
-	s.Log = cmp.Or(o.Log, filepath.Join(s.Dir, "sqlite.log"))
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start SQLite: %w", err), s.Close())
 	}

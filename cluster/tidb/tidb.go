@@ -4,7 +4,6 @@
 package tidb
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -14,19 +13,15 @@ import (
 	"strings"
 
 	"assay/cluster/binlog"
-	"assay/cluster/machine"
 	"assay/cluster/server"
 )
 
 // Options says how to run a server. The zero value is one with a temporary folder.
 type Options struct {
+	server.Place
+
 	// Programs is a folder that is searched first for tidb-server.
 	Programs string
-	// Machine is where it lives; nil means 127.0.0.1.
-	Machine *machine.Machine
-	// Dir is the private folder, new or empty; empty means a temporary one. Close
-	// removes it. Log is the log's file; empty means one in it.
-	Dir, Log string
 	// Password is that of the user assay; empty means a random one.
 	Password string
 }
@@ -56,7 +51,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start TiDB: %w", err)
 	}
-	s := &Server{Node: &server.Node{Machine: o.Machine, IsError: isError}, program: program, login: login}
+	s := &Server{program: program, login: login}
 	if err := s.place(o); err != nil {
 		return nil, fmt.Errorf("start TiDB: %w", err)
 	}
@@ -72,22 +67,18 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 // place finds the server's ports and makes its folder.
 func (s *Server) place(o Options) (err error) {
 	var ports server.Ports
-	if s.Host, s.Port, err = ports.For(o.Machine, usualPort); err != nil {
-		return err
-	}
 	if _, s.status, err = ports.For(o.Machine, usualStatusPort); err != nil {
 		return err
 	}
-	s.Name = fmt.Sprintf("tidb-server on port %d", s.Port)
-	if s.Dir, err = server.PrivateDir(server.FolderOn(o.Machine, o.Dir), nil); err != nil {
+	if s.Node, err = o.NewNode(&ports, usualPort); err != nil {
 		return err
 	}
-	s.Log = cmp.Or(o.Log, filepath.Join(s.Dir, "tidb.log"))
+	s.Name, s.IsError = fmt.Sprintf("tidb-server on port %d", s.Port), isError
 	return nil
 }
 
 func isError(line string) bool {
-	return strings.Contains(line, "[FATAL]") || strings.Contains(line, "[ERROR]")
+	return strings.Contains(line, "[FATAL]") || binlog.IsError(line)
 }
 
 func (s *Server) spawn(env ...string) error {
