@@ -13,7 +13,6 @@ import (
 func kill() Action {
 	return Action{Name: "kill", Targets: serverTargets(), Lasts: true, Kills: true, part: partProcess, state: "down", silences: true, restarts: true,
 		Effect: "ends the server as a power cut would; healing starts it again",
-		check:  checkKilled,
 		on:     ending(func(_ context.Context, n *cluster.Node) error { return n.Kill() }),
 		Pods:   "deletes the pod without any grace; whoever made the pod makes it again at once, whatever for says, so that for ever is refused",
 		pods:   podMeans{remove: deleting(false)}}
@@ -118,12 +117,4 @@ func startAgain(ctx context.Context, n *cluster.Node) (string, error) {
 		return "", fmt.Errorf("start it again: %w", err)
 	}
 	return "", fmt.Errorf("start it again: %w; its log %s ends with:\n%s", err, n.Log(), log)
-}
-
-// checkKilled tells whether servers may end without having been asked to.
-func checkKilled(f Fault, c *cluster.Cluster) error {
-	if why := c.Volatile(); why != "" {
-		return &UnavailableError{Action: f.Action, Reason: why}
-	}
-	return nil
 }

@@ -37,9 +37,6 @@ func powerCut() Action {
 
 // checkDisks tells whether the nodes have disks whose power can be cut.
 func checkDisks(f Fault, c *cluster.Cluster) error {
-	if err := checkKilled(f, c); err != nil {
-		return err
-	}
 	for _, n := range c.Nodes() {
 		if !n.HasDisk() {
 			return &UnavailableError{Action: f.Action, Reason: n.Name() + " has no disk of its own",
