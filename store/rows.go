@@ -25,6 +25,14 @@ func RowsOf[T any](table string, c Columns[T], values []T) Rows {
 	}}
 }
 
+// Taken is an error unless n, of which a server says that it has taken them, are all rows.
+func (r Rows) Taken(n int64) error {
+	if n == int64(r.Count) {
+		return nil
+	}
+	return fmt.Errorf("the server took %d of %d rows of %s", n, r.Count, r.Table)
+}
+
 // AppendFields appends the values of fields, each *int64, *bool or *string.
 func AppendFields(into []Value, fields []any) []Value {
 	for _, field := range fields {

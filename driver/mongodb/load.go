@@ -1,6 +1,7 @@
 package mongodb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -60,10 +61,8 @@ func (n *insertion) load(x steps, in *mongo.Database, rows store.Rows) error {
 		err := in.RunCommand(x.next(), bson.D{{Key: "insert", Value: rows.Table}, {Key: "ordered", Value: false},
 			{Key: "writeConcern", Value: bson.D{{Key: "w", Value: "majority"}}},
 			{Key: "documents", Value: bson.RawValue{Type: bson.TypeArray, Value: documents}}}).Decode(&reply)
-		if err == nil && reply.N != next-first {
-			err = fmt.Errorf("the server took %d of %d rows of %s", reply.N, next-first, rows.Table)
-		}
-		if err != nil {
+		sent := store.Rows{Table: rows.Table, Count: next - first}
+		if err := cmp.Or(err, sent.Taken(int64(reply.N))); err != nil {
 			return err
 		}
 		first = next

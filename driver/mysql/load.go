@@ -65,10 +65,7 @@ func (p *schema) insertAll(ctx context.Context, c *conn, rows store.Rows) error 
 		some.Row = func(i int, into []store.Value) []store.Value { return rows.Row(first+i, into) }
 		text = bindRows(text[:0], p.SQL.Table(rows.Table), some)
 		n, err := c.execute(ctx, text)
-		if err == nil && n != int64(some.Count) {
-			err = fmt.Errorf("the server took %d of %d rows of %s", n, some.Count, rows.Table)
-		}
-		if err != nil {
+		if err := cmp.Or(err, some.Taken(n)); err != nil {
 			return err
 		}
 	}
@@ -86,10 +83,7 @@ func (p *schema) loadData(ctx context.Context, c *conn, rows store.Rows) error {
 	defer library.DeregisterReaderHandler(name)
 	return sqldb.InTransaction(ctx, c, []string{begin}, func() error {
 		n, err := c.Change(ctx, loadText(name, p.SQL.Table(rows.Table), rows))
-		if err == nil && n != int64(rows.Count) {
-			err = fmt.Errorf("the server took %d of %d rows of %s", n, rows.Count, rows.Table)
-		}
-		if err != nil {
+		if err := cmp.Or(err, rows.Taken(n)); err != nil {
 			return err
 		}
 		return c.warned(ctx)

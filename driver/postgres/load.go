@@ -2,9 +2,9 @@ package postgres
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -28,10 +28,7 @@ func (p *schema) Load(ctx context.Context, rows store.Rows) error {
 	rows = p.SQL.Renamed(rows)
 	err := p.pool.Use(ctx, func(c conn) error {
 		n, err := p.put(ctx, c.PgConn, rows)
-		if err == nil && n != int64(rows.Count) {
-			err = fmt.Errorf("the server took %d of %d rows of %s", n, rows.Count, rows.Table)
-		}
-		return err
+		return cmp.Or(err, rows.Taken(n))
 	})
 	return p.Operation("load "+rows.Table+"s", err)
 }
