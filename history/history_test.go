@@ -100,8 +100,6 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// A killed process leaves any prefix of the file. Each must be readable, give
-// a prefix of what was written, and say that it is not whole.
 // TestAttemptsThatArePassedOver: without a visitor of attempts a reading finds the same but
 // for these.
 func TestAttemptsThatArePassedOver(t *testing.T) {
@@ -141,6 +139,8 @@ func TestAttemptsThatArePassedOver(t *testing.T) {
 	}
 }
 
+// A killed process leaves any prefix of the file. Each must be readable, give
+// a prefix of what was written, and say that it is not whole.
 func TestEveryPrefixIsReadable(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "h.bin")

@@ -84,8 +84,14 @@ type interval struct {
 	number, from, to int64
 }
 
-// of reports whether a moment is in the interval.
-func (i *interval) of(at int64) bool { return at >= i.from && at < i.to }
+// of makes it the one of these intervals that a moment is in, and returns its number.
+func (i *interval) of(at, start, width int64) int64 {
+	if at < i.from || at >= i.to {
+		n := (at - start) / width
+		*i = interval{n, start + n*width, start + (n+1)*width}
+	}
+	return i.number
+}
 
 type point struct {
 	outcomes history.Counts
@@ -101,11 +107,7 @@ func newTimeline(length int64) *timeline {
 // add counts an operation where it ended. One that ended outside the run, as
 // the survey saw it, counts in the nearest point.
 func (t *timeline) add(op *history.Op) {
-	if !t.last.of(op.End) {
-		n := min(max(op.End/t.width, 0), int64(len(t.points)-1))
-		t.last = interval{n, n * t.width, (n + 1) * t.width}
-	}
-	t.points[t.last.number].add(op)
+	t.points[min(max(t.last.of(op.End, 0, t.width), 0), int64(len(t.points)-1))].add(op)
 }
 
 func (p *point) add(op *history.Op) {

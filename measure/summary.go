@@ -217,11 +217,7 @@ func newStepping(scope Scope) *stepping {
 
 // add takes a committed operation that ended in the measured part.
 func (s *stepping) add(op *history.Op) {
-	if !s.last.of(op.End) {
-		n := (op.End - s.start) / s.width
-		s.last = interval{n, s.start + n*s.width, s.start + (n+1)*s.width}
-	}
-	if i := s.last.number; i >= 0 && i < int64(len(s.committed)) {
+	if i := s.last.of(op.End, s.start, s.width); i >= 0 && i < int64(len(s.committed)) {
 		s.committed[i]++
 		s.logs[i] += math.Log(max(float64(op.Latency()), 1))
 	}

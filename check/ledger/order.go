@@ -124,7 +124,7 @@ type versionOrder struct {
 	// from 1; an account has as many as its highest version, but if the journal
 	// is whole at most twice its entries.
 	bounds []uint32
-	// slots are the *entry's number and one; 0 if no entry gave the version.
+	// slots are the entry's number and one; 0 if no entry gave the version.
 	slots []uint32
 	// ambiguous are the slots whose version was given twice, impossible the accounts,
 	// by id-1, that were given a version without a slot; nil if none.
@@ -194,7 +194,7 @@ func (c *versionOrder) setBounds() {
 	c.bounds, c.slots = count, make([]uint32, sum)
 }
 
-// slotOf is where the *entry belongs on one side; ok is false if there is no such
+// slotOf is where the entry belongs on one side; ok is false if there is no such
 // slot.
 func (c *versionOrder) slotOf(e *entry, side int) (at uint32, ok bool) {
 	id, version := e.account[side], e.version[side]
@@ -204,7 +204,7 @@ func (c *versionOrder) slotOf(e *entry, side int) (at uint32, ok bool) {
 	return c.bounds[id-1] + version - 1, true
 }
 
-// ownSlot is slotOf, but only if the *entry has the slot.
+// ownSlot is slotOf, but only if the entry has the slot.
 func (c *versionOrder) ownSlot(n uint32, e *entry, side int) (at uint32, ok bool) {
 	at, ok = c.slotOf(e, side)
 	return at, ok && c.slots[at] == n+1

@@ -57,7 +57,7 @@ type provenAccount struct {
 	// pending is how many audits of the present version were not passed, parked how many
 	// entries wait for the account.
 	pending, parked uint32
-	// reading is the first reading, in auditCheck.index, that was not reached, last where
+	// reading is the first reading, in orderProof.index, that was not reached, last where
 	// those of the account end.
 	reading, last uint32
 }
