@@ -26,6 +26,7 @@ type worker struct {
 	going    context.Context // of a schedule: ends when the run is stopped
 	leave    func()          // before what may block; see eventloop.Leave
 	op       history.Op      // the operation under way
+	answer   Answer          // to its last attempt; not on the stack, which each client has for itself
 }
 
 // run works until the run is stopped. No outcome of an operation ends it.
@@ -148,8 +149,9 @@ func (w *worker) reserve() error {
 
 // operation does one operation with its attempts and records each.
 func (w *worker) operation(ctx context.Context, a arrival) error {
-	op := &w.op
-	*op = history.Op{Client: w.id, Seq: w.seq, Due: a.due, First: a.due}
+	op, answer := &w.op, &w.answer
+	*op = history.Op{}
+	op.Client, op.Seq, op.Due, op.First = w.id, w.seq, a.due, a.due
 	if w.dispatcher != nil || w.schedule != nil { // in a closed loop nobody waits for the client's own work
 		op.First = w.now()
 	}
@@ -158,7 +160,7 @@ func (w *worker) operation(ctx context.Context, a arrival) error {
 	}
 	op.Start = op.First
 	for op.Attempt = 1; ; op.Attempt++ {
-		answer := w.attempt(ctx, op.Attempt, op.Start)
+		w.attempt(ctx)
 		op.End = w.now()
 		op.Kind, op.Values, op.Error, op.Outcome = answer.Kind, answer.Values, answer.Class, answer.Outcome
 		op.Final = final(op, answer)
@@ -180,24 +182,25 @@ func (w *worker) operation(ctx context.Context, a arrival) error {
 	}
 }
 
-// attempt does one attempt, which starts at that time, within its time limit. One without a limit that had
+// attempt does the attempt that w.op says, within its time limit. One without a limit that had
 // no answer when the run's end took it back may yet take effect, whatever the
 // client thinks, and it is the end that its class tells.
-func (w *worker) attempt(ctx context.Context, number int, start int64) Answer {
+func (w *worker) attempt(ctx context.Context) {
+	answer := &w.answer
 	if w.limit != nil {
-		defer w.limit.end()
-		return w.client.Attempt(w.limit.begin(start), w.seq, number)
+		*answer = w.client.Attempt(w.limit.begin(w.op.Start), w.seq, w.op.Attempt)
+		w.limit.end()
+		return
 	}
-	answer := w.client.Attempt(ctx, w.seq, number)
+	*answer = w.client.Attempt(ctx, w.seq, w.op.Attempt)
 	answered := answer.Outcome == history.Committed || answer.Outcome == history.Rejected || answer.Done
 	if ctx.Err() != nil && !answered {
 		answer.Outcome, answer.Class = history.Unknown, ClassHung
 	}
-	return answer
 }
 
 // final is what the operation has ended as up to and including this attempt.
-func final(op *history.Op, answer Answer) history.Outcome {
+func final(op *history.Op, answer *Answer) history.Outcome {
 	switch {
 	case answer.Done:
 		return history.Committed

@@ -344,7 +344,7 @@ type leased struct {
 }
 
 // Attempt implements load.Client.
-func (c leased) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
+func (c *leased) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
 	if !c.lease.stillHeld(ctx) {
 		return load.Answer{Outcome: history.Failed, Disconnected: true, Class: errorPaused}
 	}
@@ -353,23 +353,28 @@ func (c leased) Attempt(ctx context.Context, seq uint64, attempt int) load.Answe
 
 // leasedThinker is one whose client pauses between operations.
 type leasedThinker struct {
-	leased
+	*leased
 	load.Thinker
 }
 
-// guard returns the client as one that sends nothing while its lease is in doubt.
+// guard returns the client as one that sends nothing while its lease is in doubt, if there
+// is a lease.
 func guard(client load.Client, held *lease) load.Client {
+	if held == nil {
+		return client
+	}
+	guarded := &leased{client, held}
 	if thinker, pauses := client.(load.Thinker); pauses {
-		return leasedThinker{leased{client, held}, thinker}
+		return leasedThinker{guarded, thinker}
 	}
 	if schedule, has := client.(load.Scheduled); has {
-		return leasedSchedule{leased{client, held}, schedule}
+		return leasedSchedule{guarded, schedule}
 	}
-	return leased{client, held}
+	return guarded
 }
 
 // leasedSchedule is leased of a client with a schedule.
 type leasedSchedule struct {
-	leased
+	*leased
 	load.Scheduled
 }

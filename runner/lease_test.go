@@ -153,7 +153,7 @@ func TestAPausedRunAsksBeforeItGoesOn(t *testing.T) {
 		l := newLease(db, "this")
 		l.pauses.look(time.Now().Add(-c.pause))
 		sent := &attemptCounter{}
-		client := leased{sent, l}
+		client := guard(sent, l)
 		committed := 0
 		for i, want := range c.want {
 			got := client.Attempt(t.Context(), uint64(i), 1)

@@ -107,15 +107,23 @@ func (x *optimistic) leave() {
 // mine is the write to the row with a key; nil if there is none.
 func (x *optimistic) mine(r *relation, key []rows.Value) *write {
 	if x.own != nil {
-		if i, is := x.own[ownKey{r, string(nameOf(key, nil))}]; is {
-			return &x.writes[i]
-		}
-		return nil
+		return x.mineOfMany(r, key)
 	}
 	for i := range x.writes {
 		if w := &x.writes[i]; w.r == r && r.Has(r.at(w.s), key) {
 			return w
 		}
+	}
+	return nil
+}
+
+// mineOfMany is mine where there are many writes. Like index it is no part of its only caller,
+// whose stack every client has.
+//
+//go:noinline
+func (x *optimistic) mineOfMany(r *relation, key []rows.Value) *write {
+	if i, is := x.own[ownKey{r, string(nameOf(key, nil))}]; is {
+		return &x.writes[i]
 	}
 	return nil
 }
@@ -130,18 +138,25 @@ func (x *optimistic) ownOf(r *relation, s slot) *write {
 // write is then of no use any more.
 func (x *optimistic) note(w write, key []rows.Value) *write {
 	w.s = w.r.take()
-	if len(x.writes) == manyWrites {
+	if len(x.writes) >= manyWrites {
+		x.index(w.r, key)
+	}
+	x.writes = append(x.writes, w)
+	return &x.writes[len(x.writes)-1]
+}
+
+// index enters the next write where there are many, and those before it if it is the first.
+//
+//go:noinline
+func (x *optimistic) index(r *relation, key []rows.Value) {
+	if x.own == nil {
 		x.own = map[ownKey]int{}
 		for i := range x.writes {
 			of := &x.writes[i]
 			x.own[ownKey{of.r, string(nameOf(of.r.Key(of.r.at(of.s), nil), nil))}] = i
 		}
 	}
-	if x.own != nil {
-		x.own[ownKey{w.r, string(nameOf(key, nil))}] = len(x.writes)
-	}
-	x.writes = append(x.writes, w)
-	return &x.writes[len(x.writes)-1]
+	x.own[ownKey{r, string(nameOf(key, nil))}] = len(x.writes)
 }
 
 // asOf is the version that a transaction sees, without its own writes, of the row whose

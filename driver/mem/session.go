@@ -112,11 +112,19 @@ func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 
 // call does a statement and gives its rows, under the lock.
 func (n *session) call(p *rows.Plan, call *store.Call) (changed int64, err error) {
-	if changed, err = n.do(p, call.Parameters); err != nil || call.Row == nil {
-		return changed, err
+	if changed, err = n.do(p, call.Parameters); err == nil && call.Row != nil {
+		err = n.deliver(p, call)
 	}
+	return changed, err
+}
+
+// deliver gives the rows that a call has found, under the lock. It is a function of its own so that what
+// it keeps on the stack is not there while the statement is done.
+//
+//go:noinline
+func (n *session) deliver(p *rows.Plan, call *store.Call) error {
 	found := n.result(p)
-	return changed, found.due(context.Background(), call)
+	return found.due(context.Background(), call)
 }
 
 // query does a statement that reads, and gives the rows when it has given the lock back.

@@ -33,7 +33,12 @@ func (c *Config) Open(_ context.Context, db store.Database, seed uint64, clients
 		}}}}
 	w.State, w.Session = state(), Over(db).Session
 	w.Kind = func(int64) uint8 { return KindTransfer }
-	w.Do = w.transfer
+	w.Do = func(ctx context.Context, session *Session, id int64) (store.Reply, []int64) {
+		w.recent.began(workload.SplitOperationID(id))
+		r := session.Transfer(ctx, w.transfers.At(id))
+		session.values = [4]int64{r.Source.Balance, r.Source.Version, r.Destination.Balance, r.Destination.Version}
+		return r.Reply, session.values[:]
+	}
 	return w, nil
 }
 
@@ -63,11 +68,3 @@ func (w *work) Save(ctx context.Context, folder string, read func(rows int64)) e
 // attempt was acknowledged with them, are the source's balance and version and
 // the destination's balance and version as the transaction left them.
 const KindTransfer uint8 = 1
-
-// transfer makes one attempt of a transfer.
-func (w *work) transfer(ctx context.Context, session *Session, id int64) (store.Reply, []int64) {
-	w.recent.began(workload.SplitOperationID(id))
-	r := session.Transfer(ctx, w.transfers.At(id))
-	session.values = [4]int64{r.Source.Balance, r.Source.Version, r.Destination.Balance, r.Destination.Version}
-	return r.Reply, session.values[:]
-}
