@@ -116,7 +116,7 @@ func (d *dependencies) eachPolled(i int32, visit func(from, to int32, why reason
 // highestPolled is the last value of each log that an action polled, in the order of
 // steps.
 type highestPolled struct {
-	of    map[*partition]int32 // the step
+	of    []int32 // one more than the step, by the log's place in the journal, or 0
 	steps []*sighting
 }
 
@@ -125,25 +125,25 @@ type highestPolled struct {
 // much of it as it likes.
 func (d *dependencies) eachLacked(i int32, highest *highestPolled, visit func(from, to int32, why reason)) {
 	if highest.of == nil {
-		highest.of = map[*partition]int32{}
+		highest.of = make([]int32, len(d.j.order))
 	}
-	clear(highest.of)
 	highest.steps = highest.steps[:0]
 	for s := range d.j.stepsOf(i) {
 		if s.send() {
 			continue
 		}
 		m, seen := d.j.of(s)
-		if before, some := highest.of[m.on]; !some || highest.steps[before].offset < seen.offset {
-			highest.of[m.on] = int32(len(highest.steps))
-		}
 		highest.steps = append(highest.steps, seen)
+		if last := &highest.of[m.on.index]; *last == 0 || highest.steps[*last-1].offset < seen.offset {
+			*last = int32(len(highest.steps))
+		}
 	}
 	for n, seen := range highest.steps {
 		on := d.j.messages.at(seen.message).on
-		if highest.of[on] != int32(n) {
+		if highest.of[on.index] != int32(n)+1 {
 			continue
 		}
+		highest.of[on.index] = 0
 		next, _ := slices.BinarySearch(on.offsets, seen.offset+1)
 		if next == len(on.offsets) {
 			continue

@@ -81,13 +81,8 @@ func (j *journal) positions(f *findings) {
 
 // sortOffsets brings what stands in a log into its order.
 func (p *partition) sortOffsets() {
-	p.offsets = slices.AppendSeq(make([]int64, 0, len(p.at)), maps.Keys(p.at))
-	slices.Sort(p.offsets)
-	p.standing = make([]int32, len(p.offsets))
-	for i, offset := range p.offsets {
-		p.standing[i] = p.at[offset]
-	}
-	p.at = nil
+	p.offsets, p.standing = p.at.sorted()
+	p.at = wholeNumbers{}
 }
 
 // move keeps the positions in those logs that an assignment covers. One of unknown

@@ -132,7 +132,7 @@ const (
 	serveDown = `kill "$(cat pid)"`
 )
 
-func rows() []row { return slices.Concat(toolRows(), loadingRows(), loopRows()) }
+func rows() []row { return slices.Concat(toolRows(), historyRows(), loadingRows(), loopRows()) }
 
 // toolRows are beside the tools that people would use instead, and what has none.
 func toolRows() []row {

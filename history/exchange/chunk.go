@@ -36,6 +36,8 @@ type chunk struct {
 	events  []plainEvent // in their order
 	ops     []plainOp    // of the events
 	numbers []int64      // of the lists that the operations read
+	tree    tree         // of the other values, one behind the other
+	words   []string     // functions
 	passed  int          // events that the reader has passed
 
 	read, decoded chan struct{}
@@ -104,6 +106,7 @@ func (c *chunks) next() *chunk {
 func (c *chunks) fill(into *chunk) {
 	size := c.size
 	c.size = min(2*size, chunkSize)
+	into.tree.reset()
 	into.passed, into.events, into.ops, into.numbers = 0, into.events[:0], into.ops[:0], into.numbers[:0]
 	text := append(into.text[:0], c.behind...)
 	c.behind = c.behind[:0]

@@ -21,6 +21,8 @@ func (r *ednReader) blank(depth int) error {
 	for {
 		c, ok := r.in.peek()
 		switch {
+		case ok && c > ' ' && c != ',' && c != ';' && c != '#':
+			return nil
 		case !ok:
 			return r.in.broken()
 		case ednSpace(c):
@@ -97,6 +99,8 @@ func (r *ednReader) sequence(kind nodeKind, closing byte, depth int) error {
 			return nil
 		case c == '}' || c == ']' || c == ')':
 			return r.in.unexpected(c, strconv.QuoteRune(rune(closing)))
+		case digit(c) && len(r.tree.nodes) < maxNodes && len(r.tree.text) < maxText && depth < maxDepth && r.in.number(r.tree, ednDelimiter):
+			continue
 		}
 		if err := r.value(depth + 1); err != nil {
 			return err

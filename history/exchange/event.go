@@ -185,6 +185,11 @@ func eventTypeOf(word string) eventType {
 
 func (t *tree) function(at int) Function {
 	word, _ := t.word(at)
+	return functionOf(word)
+}
+
+// functionOf is the function of this name, 0 if that is none that is known.
+func functionOf(word string) Function {
 	for f := Transaction; f <= Transfer; f++ {
 		if word == f.String() {
 			return f

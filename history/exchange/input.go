@@ -98,7 +98,7 @@ func (in *input) ahead(n int) []byte {
 		return in.aheadInChunks(n)
 	}
 	n = min(n, len(in.buf))
-	if in.end-in.pos < n {
+	if in.end-in.pos < n && in.err == nil {
 		copy(in.buf, in.buf[in.pos:in.end])
 		in.base += int64(in.pos)
 		in.end, in.pos = in.end-in.pos, 0

@@ -5,21 +5,24 @@ import (
 	"slices"
 )
 
-// Most events of long histories are those of transactions over whole numbers, one on a
-// line. These are decoded without a tree, on all processors, before the reader
-// comes to them. The form is narrow on purpose: whatever is not of it is left to
+// Events of long histories mostly have the same few fields, one event on a line. These
+// are decoded on all processors, before the reader comes to them: a transaction over
+// whole numbers of at most 18 digits without a tree, any other value into one. The form
+// is narrow on purpose: whatever is not of it is left to
 // the reader of the format, which alone describes what is malformed. Whether an
 // event stands where the decoder found it (and not inside a string, a comment
 // or another form) only the reader knows, which passes over those that do not.
 
-// plainEvent is an event of a transaction, each of whose keys and values is a
-// whole number of at most 18 digits.
+// plainEvent is an event that was decoded ahead.
 type plainEvent struct {
 	start, end           int32 // in the chunk's text
 	first, count         int32 // of the chunk's operations
+	node, nodes          int32 // of the chunk's tree: the value; none of a transaction over whole numbers
 	numbers              int   // of the chunk before it
 	process, index, time int64
+	word                 string // of a function that is not known
 	kind                 eventType
+	function             Function
 }
 
 // The fields of an event, each of which it has at most once.
@@ -63,6 +66,9 @@ type plainDecoder struct {
 	at    int
 	edn   bool
 	chunk *chunk
+	// general reads the values that are no transactions over whole numbers; nil in a chunk
+	// that is longer than others.
+	general *generalDecoder
 	// separator is what mostly stands between two elements, opening what a word
 	// begins with, read and append what operations mostly begin with, and null what
 	// stands for nothing.
@@ -82,6 +88,9 @@ type shapePart struct {
 
 func newPlainDecoder(c *chunk, edn bool) *plainDecoder {
 	d := &plainDecoder{text: c.text, edn: edn, chunk: c}
+	if len(c.text) <= chunkSize {
+		d.general = newGeneralDecoder(c, edn)
+	}
 	if edn {
 		d.separator, d.opening = ' ', ':'
 		d.read, d.append, d.null = []byte("[:r "), []byte("[:append "), []byte("nil")
@@ -181,7 +190,7 @@ func (d *plainDecoder) nothing() bool { return d.literal(d.null) && d.ends() }
 
 // event reads one event, from its opening brace on.
 func (d *plainDecoder) event(e *plainEvent) bool {
-	*e = plainEvent{start: int32(d.at), first: int32(len(d.chunk.ops)), numbers: len(d.chunk.numbers), index: NoIndex, time: NoTime}
+	*e = plainEvent{start: int32(d.at), first: int32(len(d.chunk.ops)), node: int32(len(d.chunk.tree.nodes)), numbers: len(d.chunk.numbers), index: NoIndex, time: NoTime}
 	if !d.ofShape(e) {
 		d.undo(e)
 		if !d.ofAnyShape(e) {
@@ -189,7 +198,7 @@ func (d *plainDecoder) event(e *plainEvent) bool {
 		}
 	}
 	e.end, e.count = int32(d.at), int32(len(d.chunk.ops))-e.first
-	if e.process < 0 {
+	if e.process < 0 || e.nodes == 0 && (e.function != Transaction || e.word != "") {
 		return false
 	}
 	// An invocation is kept longer than its chunk, and so are lists in it.
@@ -199,8 +208,14 @@ func (d *plainDecoder) event(e *plainEvent) bool {
 // undo goes back to where an event begins.
 func (d *plainDecoder) undo(e *plainEvent) {
 	d.at = int(e.start)
+	d.undoValue(e)
+	*e = plainEvent{start: e.start, first: e.first, node: e.node, numbers: e.numbers, index: NoIndex, time: NoTime}
+}
+
+// undoValue forgets what was read of an event's value.
+func (d *plainDecoder) undoValue(e *plainEvent) {
 	d.chunk.ops, d.chunk.numbers = d.chunk.ops[:e.first], d.chunk.numbers[:e.numbers]
-	*e = plainEvent{start: e.start, first: e.first, numbers: e.numbers, index: NoIndex, time: NoTime}
+	d.chunk.tree.nodes = d.chunk.tree.nodes[:e.node]
 }
 
 // ofShape reads an event that is written as the one before.
@@ -275,10 +290,9 @@ func (d *plainDecoder) value(field int, e *plainEvent) bool {
 		e.kind = eventTypeOf(string(word))
 		return ok && e.kind != 0
 	case functionField:
-		word, ok := d.word()
-		return ok && string(word) == "txn"
+		return d.function(e)
 	case valueField:
-		return d.transaction()
+		return d.anyValue(e)
 	case processField:
 		return d.number(&e.process)
 	case indexField:
@@ -293,8 +307,9 @@ func (d *plainDecoder) value(field int, e *plainEvent) bool {
 }
 
 // plain returns the event that begins at the reader's place, if it was decoded
-// ahead, and steps over it. line is where it begins.
-func (f *forms) plain() (e *plainEvent, line int) {
+// ahead, and steps over it. line is where it begins. Without transactions, it is only one
+// whose value is in the chunk's tree.
+func (f *forms) plain(transactions bool) (e *plainEvent, line int) {
 	in := f.in
 	if in.chunks == nil || !f.begun || f.closing != 0 && f.commas {
 		return nil, 0
@@ -321,7 +336,7 @@ func (f *forms) plain() (e *plainEvent, line int) {
 	for c.passed < len(c.events) && int(c.events[c.passed].start) < in.pos {
 		c.passed++
 	}
-	if c.passed == len(c.events) || int(c.events[c.passed].start) != in.pos {
+	if c.passed == len(c.events) || int(c.events[c.passed].start) != in.pos || !transactions && c.events[c.passed].nodes == 0 {
 		return nil, 0
 	}
 	e = &c.events[c.passed]

@@ -3,8 +3,10 @@ package exchange
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -100,30 +102,86 @@ const plainJSON = `{"index":0,"time":5,"type":"invoke","process":0,"f":"txn","va
 // malformed, whatever is changed in a history.
 func TestPlainEventsAreReadLikeOthers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	const letters = "{}[]():\",;# \n\t\r\x00-+0179nilr_wN.\\x"
 	for _, seed := range []string{plainEDN, plainJSON, "[" + plainEDN + "]", "[" + strings.NewReplacer("\n", " ", "; why", "").Replace(strings.TrimSpace(plainEDN)) + "]",
 		"[" + strings.ReplaceAll(strings.TrimSpace(strings.ReplaceAll(plainJSON, "} {", "}\n{")), "}\n", "},\n") + "]"} {
 		if n := readBoth(t, []byte(seed)); n != 4 {
 			t.Errorf("%d operations in\n%s", n, seed)
 		}
 		for range 60 {
-			text := []byte(seed)
-			for range 1 + r.IntN(3) {
-				at := r.IntN(len(text))
-				switch r.IntN(4) {
-				case 0:
-					text[at] = letters[r.IntN(len(letters))]
-				case 1:
-					text = append(text[:at], text[at+1:]...)
-				case 2: // something that stands elsewhere in it
-					from := r.IntN(len(text))
-					piece := bytes.Clone(text[from:min(len(text), from+1+r.IntN(30))])
-					text = append(text[:at:at], append(piece, text[at:]...)...)
-				default:
-					text = text[:len(text)-r.IntN(min(len(text), 20))]
-				}
-			}
-			readBoth(t, text)
+			readBoth(t, changed(r, seed))
+		}
+	}
+}
+
+// changed changes something in a history.
+func changed(r *rand.Rand, seed string) []byte {
+	const letters = "{}[]():\",;# \n\t\r\x00-+0179nilr_wN.\\x"
+	text := []byte(seed)
+	for range 1 + r.IntN(3) {
+		at := r.IntN(len(text))
+		switch r.IntN(4) {
+		case 0:
+			text[at] = letters[r.IntN(len(letters))]
+		case 1:
+			text = append(text[:at], text[at+1:]...)
+		case 2: // something that stands elsewhere in it
+			from := r.IntN(len(text))
+			piece := bytes.Clone(text[from:min(len(text), from+1+r.IntN(30))])
+			text = append(text[:at:at], append(piece, text[at:]...)...)
+		default:
+			text = text[:len(text)-r.IntN(min(len(text), 20))]
+		}
+	}
+	return text
+}
+
+// generalHistories are of other kinds than transactions over whole numbers, with as many
+// operations each as are told.
+func generalHistories() map[string]int {
+	return map[string]int{
+		`{:index 0, :time 0, :type :invoke, :process 0, :f :write, :value [:k 3]}
+{:index 1, :time 1, :type :invoke, :process 1, :f :cas, :value ["k" [3 -4]]}
+{:index 2, :time 2, :type :ok, :process 0, :f :write, :value [:k 3]}
+{:index 3, :time 3, :type :fail, :process 1, :f :cas, :value ["k" [3 -4]]} {:type :invoke, :process 1, :f :read, :value #jepsen.independent.Tuple{:key :k, :value nil}}
+{:type :ok, :process 1, :f :read, :value #jepsen.independent.Tuple{:key :k, :value 3}}
+`: 3,
+		`{:index 0, :type :invoke, :process 0, :f :add, :value "a b\u00e4\"}"}
+{:index 1, :type :invoke, :process 1, :f :read, :value nil}
+{:index 2, :type :ok, :process 0, :f :add, :value "a b\u00e4\"}"}
+{:index 3, :type :ok, :process 1, :f :read, :value #{"a
+b" 2 12345678901234567890 #_ 4 \newline}}
+{:f :read, :value nil, :index 4, :type :invoke, :process 1}
+{:f :read, :value (1 2 {3 1.5}), :index 5, :type :ok, :process 1}
+{:index 6, :type :invoke, :process 1, :f :read-all, :value nil}
+`: 4,
+		`{"index":0,"type":"invoke","process":0,"f":"send","value":[["send",1,7]]}
+{"index":1,"type":"ok","process":0,"f":"send","value":[["send",1,[0,7]]]}
+{"index":2,"type":"invoke","process":0,"f":"txn","value":[["poll"],["r",1,null]]}
+{"index":3,"type":"ok","process":0,"f":"txn","value":[["poll",{"1":[[0,7]]}],["r",1,null]]}
+{"index":4,"type":"invoke","process":0,"f":"txn","value":[["r",1,null]]}
+`: 3,
+		`{"type":"invoke","process":0,"f":"transfer","value":{"from":1,"to":2,"amount":3}}
+{"type":"invoke","process":1,"f":"read","value":null}
+{"type":"info","process":0,"f":"transfer","value":{"from":1,"to":2,"amount":3}}
+{"type":"ok","process":1,"f":"read","value":{"1":10,"2":-1}}
+`: 2,
+	}
+}
+
+// Values of any form that are decoded ahead are read as they are without that, and so is
+// what is malformed.
+func TestGeneralEventsAreReadLikeOthers(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, seed := range slices.Sorted(maps.Keys(generalHistories())) {
+		if n, want := readBoth(t, []byte(seed)), generalHistories()[seed]; n != want {
+			t.Errorf("%d operations, want %d in\n%s", n, want, seed)
+		}
+		c := &chunk{text: []byte(seed)}
+		if c.decode(seed[1] == ':'); len(c.events) < 4 || c.events[len(c.events)-1].nodes == 0 && c.events[0].nodes == 0 {
+			t.Errorf("%d events are decoded ahead of\n%s", len(c.events), seed)
+		}
+		for range 100 {
+			readBoth(t, changed(r, seed))
 		}
 	}
 }
@@ -163,12 +221,15 @@ func TestManyChunks(t *testing.T) {
 func FuzzPlainEvents(f *testing.F) {
 	f.Add([]byte(plainEDN))
 	f.Add([]byte(plainJSON))
+	for seed := range generalHistories() {
+		f.Add([]byte(seed))
+	}
 	f.Fuzz(func(t *testing.T, text []byte) { readBoth(t, text) })
 }
 
 // Of nearly all events of a usual history, nothing is left to the general reader.
 func TestUsualEventsArePlain(t *testing.T) {
-	for text, want := range map[string]int{plainEDN: 5, plainJSON: 5} {
+	for text, want := range map[string]int{plainEDN: 6, plainJSON: 7} {
 		c := &chunk{text: []byte(text)}
 		c.decode(text == plainEDN)
 		if len(c.events) != want {

@@ -107,29 +107,41 @@ func (o *Operation) carve(n int) []Value {
 
 // value returns the form as a Value of an operation. It shares nothing with the tree.
 func (t *tree) value(at int, op *Operation) Value {
-	if at == none {
-		return Value{}
-	}
-	if a, ok := t.atom(at); ok {
-		return Value{Atom: a}
-	}
-	v := Value{Form: List}
-	switch t.nodes[at].kind {
-	case mapNode:
-		v.Form = Map
-	case listNode:
-	default:
-		return Value{Form: Inexact, Atom: Atom{Kind: String, Text: string(t.bytes(at))}}
-	}
-	n := 0
-	for range t.children(at) {
-		n++
-	}
-	v.Items = op.carve(n)[:0]
-	for child := range t.children(at) {
-		v.Items = append(v.Items, t.value(child, op))
+	var v Value
+	if at != none {
+		t.valueInto(&v, at, op)
 	}
 	return v
+}
+
+// valueInto is value, for a place that may hold another one.
+func (t *tree) valueInto(v *Value, at int, op *Operation) {
+	switch n := &t.nodes[at]; n.kind {
+	case intNode:
+		*v = Value{Atom: Int64(n.num)}
+		return
+	case mapNode:
+		*v = Value{Form: Map}
+	case listNode:
+		*v = Value{Form: List}
+	case inexactNode, symbolNode:
+		*v = Value{Form: Inexact, Atom: Atom{Kind: String, Text: string(t.bytes(at))}}
+		return
+	default:
+		*v = Value{}
+		v.Atom, _ = t.atom(at)
+		return
+	}
+	n, end := 0, t.after(at)
+	for child := at + 1; child < end; child = t.after(child) {
+		n++
+	}
+	v.Items = op.carve(n)
+	child := at + 1
+	for i := range v.Items {
+		t.valueInto(&v.Items[i], child, op)
+		child = t.after(child)
+	}
 }
 
 // Clone returns a copy that shares nothing with v.
