@@ -87,3 +87,25 @@ func (c *chunk) word(text []byte) string {
 	}
 	return word
 }
+
+// decoded takes the next event if it was decoded ahead.
+func (r *Reader) decoded(e *event) bool {
+	if r.forms == nil || r.reading == undecided || len(r.held) > 0 {
+		return false
+	}
+	p, line := r.forms.plain(r.reading == ofKnownForm)
+	if p == nil {
+		return false
+	}
+	*e = event{
+		line: line, client: true, kind: p.kind, process: p.process, function: p.function, word: p.word, index: p.index, time: p.time,
+		value: none, position: none, link: none,
+	}
+	if c := r.forms.in.chunk; p.nodes == 0 {
+		e.plain, e.chunk = p, c
+	} else {
+		r.tree.lend(c.tree.nodes[p.node:p.node+p.nodes], c.tree.text)
+		e.value = 0
+	}
+	return true
+}

@@ -196,20 +196,8 @@ func (r *Reader) release() {
 
 // event reads the next event.
 func (r *Reader) event(e *event) error {
-	if r.forms != nil && r.reading != undecided && len(r.held) == 0 {
-		if p, line := r.forms.plain(r.reading == ofKnownForm); p != nil {
-			*e = event{
-				line: line, client: true, kind: p.kind, process: p.process, function: p.function, word: p.word, index: p.index, time: p.time,
-				value: none, position: none, link: none,
-			}
-			if c := r.forms.in.chunk; p.nodes == 0 {
-				e.plain, e.chunk = p, c
-			} else {
-				r.tree.lend(c.tree.nodes[p.node:p.node+p.nodes], c.tree.text)
-				e.value = 0
-			}
-			return nil
-		}
+	if r.decoded(e) {
+		return nil
 	}
 	line, err := r.nextEvent()
 	if err != nil {
