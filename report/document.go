@@ -66,6 +66,8 @@ type DocumentVerdict struct {
 	// Unsure is true if the line is neither good nor bad: nothing wrong was found, and
 	// not all of it is to be believed; or what was found is allowed. Good is false then.
 	Unsure bool
+	// Unmeasured is true if every run is valid, and the measurement of some is not. Unsure is true then.
+	Unmeasured bool
 }
 
 // Mark is the tick or cross before the text, or a question mark.

@@ -8,7 +8,6 @@
 package article
 
 import (
-	"fmt"
 	"strings"
 
 	"assay/report"
@@ -105,31 +104,34 @@ func (c Conclusion) verdict() report.DocumentVerdict {
 	return report.DocumentVerdict{Good: c.Result.State == compare.Held}
 }
 
-// Headline is how the runs of all experiments ended, the gravest first.
+// Headline is how the runs of all experiments ended, the gravest first. Experiments without a
+// finding share a line.
 func (a *Article) Headline() []report.DocumentVerdict {
-	var bad, unsure, good []string
+	var bad, unsure []report.DocumentVerdict
+	var unmeasured, good []string
 	for _, s := range a.Sections {
-		switch v := s.Verdict; {
+		v := s.Verdict
+		v.Text = s.Title + ": " + v.Text
+		switch {
+		case v.Unmeasured:
+			unmeasured = append(unmeasured, s.Title)
 		case v.Unsure:
-			unsure = append(unsure, s.Title+": "+v.Text)
+			unsure = append(unsure, v)
 		case v.Good:
 			good = append(good, s.Title)
 		default:
-			bad = append(bad, s.Title+": "+v.Text)
+			bad = append(bad, v)
 		}
 	}
-	var lines []report.DocumentVerdict
-	for _, text := range bad {
-		lines = append(lines, report.DocumentVerdict{Text: text})
-	}
-	for _, text := range unsure {
-		lines = append(lines, report.DocumentVerdict{Text: text, Unsure: true})
+	lines := append(bad, unsure...)
+	if len(unmeasured) > 0 {
+		lines = append(lines, report.DocumentVerdict{Text: "VALID in every run, and not every measurement is: " + strings.Join(unmeasured, ", "), Unsure: true})
 	}
 	switch {
 	case len(good) > 0 && len(lines) == 0:
 		lines = append(lines, report.DocumentVerdict{Text: "every run is VALID, and so is its measurement", Good: true})
 	case len(good) > 0:
-		lines = append(lines, report.DocumentVerdict{Text: fmt.Sprintf("VALID, with their measurements: %s", strings.Join(good, ", ")), Good: true})
+		lines = append(lines, report.DocumentVerdict{Text: "VALID, with their measurements: " + strings.Join(good, ", "), Good: true})
 	}
 	return lines
 }

@@ -106,4 +106,9 @@ func TestHeadline(t *testing.T) {
 	if lines := a.Headline(); len(lines) != 1 || !lines[0].Unsure {
 		t.Errorf("invalid measurements are headed by %+v", lines)
 	}
+	unmeasured := report.DocumentVerdict{Text: "VALID in 5 of 5 runs; the measurement is INVALID in 2", Unsure: true, Unmeasured: true}
+	a.Sections = append(a.Sections, Section{Title: "YCSB", Verdict: unmeasured}, Section{Title: "TPC-B", Verdict: unmeasured})
+	if lines := a.Headline(); len(lines) != 2 || !lines[1].Unsure || !strings.HasSuffix(lines[1].Text, ": YCSB, TPC-B") {
+		t.Errorf("two experiments without a finding are headed by %+v", lines)
+	}
 }

@@ -372,7 +372,7 @@ func VerdictOf(groups []Group) report.DocumentVerdict {
 	v := whole.verdict()
 	if n := whole.Failed + whole.Waiting; n > 0 {
 		v.Text += fmt.Sprintf("; %s missing", check.Counted(int64(n), "run is", "runs are"))
-		v.Good, v.Unsure = false, v.Good || v.Unsure
+		v.Good, v.Unsure, v.Unmeasured = false, v.Good || v.Unsure, false
 	}
 	return v
 }
@@ -392,7 +392,7 @@ func (g Group) verdict() report.DocumentVerdict {
 	}
 	if n := g.Invalid(); n > 0 {
 		v.Text += fmt.Sprintf("; the measurement is INVALID in %d", n)
-		v.Good, v.Unsure = false, v.Good || v.Unsure
+		v.Good, v.Unsure, v.Unmeasured = false, v.Good || v.Unsure, v.Good
 	}
 	return v
 }
