@@ -17,7 +17,10 @@ type YCSB struct {
 	// Disordered counts the records whose history is not linearizable.
 	Disordered int64 `json:"records_not_linearizable"`
 	// Monotonic counts reads older than what the same client had read before, OwnWrites
-	// those older than what it had written; 0 where linearizability is promised.
+	// those older than what it had written, Causes those older than what another client had
+	// read or written before it wrote what this one had seen; 0 where linearizability is
+	// promised.
 	Monotonic int64 `json:"reads_going_back"`
 	OwnWrites int64 `json:"own_writes_unseen"`
+	Causes    int64 `json:"causes_unseen"`
 }

@@ -78,7 +78,7 @@ type Promises struct {
 	Model string
 	// Reads is what is promised of a statement that reads one row by its key, outside of
 	// transactions, and Scans of each row that one of many rows gives or passes over:
-	// Linearizable or nothing.
+	// Linearizable, Causal, some of the SessionGuarantees joined by commas, or nothing.
 	Reads, Scans string
 	// Eventual is true if a read may answer with an old state, by what the address asks
 	// for.
@@ -91,6 +91,25 @@ type Promises struct {
 // whichever node fails (M. Herlihy, J. Wing, "Linearizability: A Correctness Condition for
 // Concurrent Objects", ACM TOPLAS 12(3), 1990).
 const Linearizable = "linearizable"
+
+// Causal is the promise of all SessionGuarantees, which together are causal consistency (J.
+// Brzezinski, C. Sobaniec, D. Wawrzyniak, "From Session Causality to Causal Consistency", PDP
+// 2004).
+const Causal = "causal consistency"
+
+// The guarantees of a session (D. Terry et al., "Session Guarantees for Weakly Consistent
+// Replicated Data", PDIS 1994).
+const (
+	ReadYourWrites    = "read your writes"
+	MonotonicReads    = "monotonic reads"
+	MonotonicWrites   = "monotonic writes"
+	WritesFollowReads = "writes follow reads"
+)
+
+// SessionGuarantees are all of them.
+func SessionGuarantees() []string {
+	return []string{ReadYourWrites, MonotonicReads, MonotonicWrites, WritesFollowReads}
+}
 
 // Level is an isolation level.
 type Level struct {

@@ -83,6 +83,10 @@ func parse(target store.Target, workloadName string, transactions bool) (*settin
 		return nil, err
 	}
 	delete(parsed.UnknownOptions, parameterShard)
+	if parsed.UnknownOptions[strings.ToLower(parameterCausal)] != nil && transactions {
+		return nil, &store.OptionError{Option: parameterCausal, Value: "true",
+			Want: "none with transactions, which run on the primary and see what their session has done"}
+	}
 	if err := s.takeMajorityWait(parsed.UnknownOptions, transactions); err != nil {
 		return nil, err
 	}

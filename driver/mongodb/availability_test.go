@@ -126,7 +126,7 @@ func TestAvailabilityOptions(t *testing.T) {
 		"mongodb://a/?w=1&readConcernLevel=available": "mongodb://a/?w=1",
 		"mongodb://a/?ReadConcernLevel=linearizable":  "mongodb://a/?",
 	} {
-		if got := withoutReadConcern(address); got != want {
+		if got := withoutReads(address); got != want {
 			t.Errorf("%s became %s, want %s", address, got, want)
 		}
 	}

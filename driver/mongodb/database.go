@@ -66,9 +66,10 @@ func Lacks() store.Lacks {
 //
 // Of one without, which a standalone server can hold too, there is no isolation level to
 // choose. Writes have the write concern and reads the read concern of the address (w,
-// journal; readConcernLevel), or the server's defaults; target.Read chooses the member
-// that answers reads. The library's retries are off, and its time limits are its own
-// unless the address names others.
+// journal; readConcernLevel), or the server's defaults; target.Read, or the address's
+// readPreference, chooses the member that answers reads. With causalConsistency=true the library
+// keeps each session causally consistent for as long as it lasts. The library's retries are off,
+// and its time limits are its own unless the address names others.
 //
 // Errors: *store.UnreachableError if there is no primary within
 // target.ConnectTimeout (0: ten seconds), *store.AuthError,
@@ -184,7 +185,9 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (s
 	s := &session{db: d, values: values{layouts: d.layouts}}
 	var err error
 	if d.application != nil {
-		s.in, err = d.share()
+		if s.in, err = d.share(); err == nil && d.application.causal {
+			s.causal, err = s.in.Client().StartSession(options.Session().SetCausalConsistency(true))
+		}
 	} else {
 		s.in = d.database
 		s.transactor, err = d.transactor(ctx)
@@ -258,7 +261,7 @@ func (d *database) compile(statements []store.Statement, in *mongo.Database) ([]
 // Transactions").
 func (d *database) Promises() store.Promises {
 	if d.application != nil {
-		return store.Promises{Reads: d.application.promiseReads()}
+		return d.application.promises()
 	}
 	return store.Promises{Model: d.promise()}
 }

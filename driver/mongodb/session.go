@@ -23,9 +23,12 @@ const (
 type session struct {
 	// transactor is nil without transactions.
 	*transactor
-	db    *database
-	in    *mongo.Database
-	plans []*plan
+	// causal is what all that is done without transactions belongs to; nil unless sessions are
+	// to be causally consistent.
+	causal *mongo.Session
+	db     *database
+	in     *mongo.Database
+	plans  []*plan
 	// keep is true if a statement refers to what an earlier one has left.
 	keep   bool
 	values values
@@ -47,6 +50,18 @@ func (s *session) Close() {
 	if s.transactor != nil {
 		s.transactor.Close()
 	}
+	if s.causal != nil {
+		s.causal.EndSession(context.Background()) // no transaction is open: nothing is sent
+	}
+}
+
+// alone are the steps of a statement that is in no transaction.
+func (s *session) alone(ctx context.Context) steps {
+	counted, sent := counting(ctx)
+	if s.causal != nil {
+		counted = mongo.NewSessionContext(counted, s.causal)
+	}
+	return steps{counted, sent}
 }
 
 // Waiting implements store.Session. A statement that meets another transaction's write is
@@ -61,8 +76,8 @@ func (s *session) Run(ctx context.Context, call store.Call) store.Reply {
 		return s.Batch(ctx, &store.Batch{Calls: []store.Call{call}})
 	}
 	s.refused = refused{}
-	counted, sent := counting(ctx)
-	changed, err := s.call(steps{counted, sent}, &call, false)
+	x := s.alone(ctx)
+	changed, err := s.call(x, &call, false)
 	if err == nil {
 		return store.Reply{Outcome: history.Committed, Affected: changed}
 	}
@@ -75,13 +90,13 @@ func (s *session) Run(ctx context.Context, call store.Call) store.Reply {
 			r.Outcome = history.Unknown // its row was given when it had been done
 		}
 	case p.ReadsOnly():
-		r = withoutEffect(p.Name, err, sent.commands)
+		r = withoutEffect(p.Name, err, x.sent.commands)
 	case p.Verb == store.Native:
-		r = judgeCommand(call.Parameters[0].Document, err, sent.commands)
+		r = judgeCommand(call.Parameters[0].Document, err, x.sent.commands)
 	case p.Verb == store.Insert && p.Rows <= 1:
-		r = judgeInsert(err, sent.commands)
+		r = judgeInsert(err, x.sent.commands)
 	default:
-		r = judgeUpdate(err, sent.commands, s.db.sharded)
+		r = judgeUpdate(err, x.sent.commands, s.db.sharded)
 	}
 	return s.replied(r)
 }
@@ -133,17 +148,17 @@ func (s *session) add(ctx context.Context, rows store.Rows, ordered bool) store.
 			return s.noted(err, true, s.db.layouts[rows.Table])
 		})
 	}
-	counted, sent := counting(ctx)
-	_, err := s.db.insertInto(steps{counted, sent}, s.in, rows, ordered)
+	x := s.alone(ctx)
+	_, err := s.db.insertInto(x, s.in, rows, ordered)
 	switch {
 	case err == nil:
 		return store.Reply{Outcome: history.Committed}
 	case rows.Count == 1:
-		return s.replied(judgeInsert(err, sent.commands))
+		return s.replied(judgeInsert(err, x.sent.commands))
 	case ordered:
-		return s.replied(judgeUpdate(err, sent.commands, s.db.sharded))
+		return s.replied(judgeUpdate(err, x.sent.commands, s.db.sharded))
 	default:
-		return s.replied(unacknowledged("insert", err, sent.commands))
+		return s.replied(unacknowledged("insert", err, x.sent.commands))
 	}
 }
 

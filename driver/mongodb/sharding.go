@@ -53,7 +53,7 @@ func without(address string, drop func(name, value string) bool) string {
 // withoutOurs leaves out of an address what is for us and not for the library.
 func withoutOurs(address string) string {
 	return without(address, func(name, _ string) bool {
-		return strings.EqualFold(name, parameterShard) || strings.EqualFold(name, parameterMajorityWait)
+		return strings.EqualFold(name, parameterShard) || strings.EqualFold(name, parameterMajorityWait) || strings.EqualFold(name, parameterCausal)
 	})
 }
 

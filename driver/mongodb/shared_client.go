@@ -23,6 +23,8 @@ import (
 type application struct {
 	options    *options.ClientOptions
 	preference *readpref.ReadPref
+	// causal is true if each session is a causally consistent one of the library's.
+	causal bool
 
 	mu sync.Mutex
 	// client is nil before the first session and after Settle.
@@ -33,7 +35,10 @@ type application struct {
 // target for all else.
 func applicationOf(target store.Target) (a *application, common store.Target, err error) {
 	a = new(application)
-	if a.preference, err = preferenceOf(target.Read); err != nil {
+	if a.preference, err = preferenceOf(target); err != nil {
+		return nil, target, err
+	}
+	if a.causal, err = causalOf(target.Address); err != nil {
 		return nil, target, err
 	}
 	if target.Isolation != "" {
@@ -41,7 +46,7 @@ func applicationOf(target store.Target) (a *application, common store.Target, er
 			Want: "none: each statement is alone, and in no transaction; the address's readConcernLevel and w choose"}
 	}
 	common = target
-	common.Address = withoutReadConcern(target.Address)
+	common.Address = withoutReads(target.Address)
 	return a, common, nil
 }
 
@@ -57,9 +62,13 @@ func (a *application) byMajority() {
 // applicationSuffix tells the sessions' client from the database's.
 const applicationSuffix = " sessions"
 
-func preferenceOf(read string) (*readpref.ReadPref, error) {
-	switch read {
+// preferenceOf is who answers reads, by the target or else by the address.
+func preferenceOf(target store.Target) (*readpref.ReadPref, error) {
+	switch read := target.Read; read {
 	case "", store.ReadPrimary:
+		if named := options.Client().ApplyURI(withoutOurs(target.Address)).ReadPreference; named != nil {
+			return named, nil
+		}
 		return readpref.Primary(), nil
 	case store.ReadSecondaryPreferred:
 		return readpref.SecondaryPreferred(), nil
@@ -70,11 +79,45 @@ func preferenceOf(read string) (*readpref.ReadPref, error) {
 	}
 }
 
-// withoutReadConcern leaves out of an address a read concern that transactions
-// do not have, which the database's client must not use either.
-func withoutReadConcern(address string) string {
+// parameterCausal is the name of the library's option of a session, which is none of MongoDB's
+// connection string.
+const parameterCausal = "causalConsistency"
+
+// causalOf is whether an address asks for causally consistent sessions, which have neither read
+// concern available nor linearizable (MongoDB manual, "Read Concern available"; "Read Concern
+// linearizable"), and of which nothing is promised with snapshot.
+func causalOf(address string) (causal bool, err error) {
+	without(address, func(name, value string) bool {
+		if !strings.EqualFold(name, parameterCausal) {
+			return false
+		}
+		var not error
+		if causal, not = strconv.ParseBool(value); not != nil {
+			err = &store.OptionError{Option: parameterCausal, Value: value, Want: "true, false"}
+		}
+		return false
+	})
+	if err != nil || !causal {
+		return false, err
+	}
+	c := options.Client().ApplyURI(withoutOurs(address)).ReadConcern
+	if c != nil && c.Level != "local" && c.Level != "majority" {
+		return false, &store.OptionError{Option: "readConcernLevel", Value: c.Level, Want: "local, majority, with " + parameterCausal + "=true"}
+	}
+	return true, nil
+}
+
+// withoutReads leaves out of an address what it says of reads that transactions do not have,
+// which the database's client must not use either.
+func withoutReads(address string) string {
 	return without(address, func(name, value string) bool {
-		return strings.EqualFold(name, "readConcernLevel") && (value == "linearizable" || value == "available")
+		switch strings.ToLower(name) {
+		case "readpreference", "readpreferencetags", "maxstalenessseconds", strings.ToLower(parameterCausal):
+			return true
+		case "readconcernlevel":
+			return value == "linearizable" || value == "available"
+		}
+		return false
 	})
 }
 
@@ -82,6 +125,8 @@ func withoutReadConcern(address string) string {
 // have not either, of which the connection does not know.
 func (a *application) admitted(to *connection) error {
 	switch {
+	case a.causal && to.standalone:
+		return &store.OptionError{Option: parameterCausal, Value: "true", Want: "none of a server that is no member of a replica set"}
 	case to.ferretDB != "" && a.options.ReadConcern != nil:
 		return ignored(to.ferretDB, "readConcernLevel")
 	case to.ferretDB == "" && to.standalone:
@@ -122,19 +167,31 @@ func (s *database) share() (*mongo.Database, error) {
 	return a.client.Database(s.database.Name(), options.Database().SetReadPreference(a.preference)), nil
 }
 
-// promiseReads is what is promised of a read of one document. Read concern linearizable
+// promises are those of reads. Read concern linearizable
 // returns "data that reflects all successful majority-acknowledged writes that completed
 // prior to the start of the read operation" (MongoDB manual, "Read Concern
 // linearizable"), on the primary, of one document. No other read concern says so.
-func (a *application) promiseReads() string {
-	c := a.options.ReadConcern
-	if c == nil || c.Level != "linearizable" || a.preference.Mode() != readpref.PrimaryMode {
-		return ""
+//
+// Of causally consistent sessions the table of the manual's page "Causal Consistency and Read
+// and Write Concerns" has which guarantees hold, whichever member answers. What it has of read
+// concern local and write concern majority, monotonic writes alone, no read shows.
+func (a *application) promises() store.Promises {
+	w, level := a.options.WriteConcern, "local"
+	byMajority := w == nil || w.W == nil || majority(w)
+	if c := a.options.ReadConcern; c != nil {
+		level = c.Level
 	}
-	if w := a.options.WriteConcern; w == nil || w.W == nil || majority(w) {
-		return store.Linearizable
+	reads := ""
+	switch {
+	case level == "linearizable" && a.preference.Mode() == readpref.PrimaryMode && byMajority:
+		return store.Promises{Reads: store.Linearizable}
+	case !a.causal:
+	case level == "majority" && byMajority:
+		reads = store.Causal
+	case level == "majority":
+		reads = store.MonotonicReads + ", " + store.WritesFollowReads
 	}
-	return ""
+	return store.Promises{Reads: reads, Scans: reads}
 }
 
 // hangUp closes the client that the sessions share, if they do.
@@ -185,6 +242,7 @@ func (a *application) settings() []store.Setting {
 	return append(described(o.WriteConcern), []store.Setting{
 		{Name: "read concern", Value: readConcern},
 		{Name: "reads are answered by", Value: a.preference.Mode().String()},
+		{Name: "causally consistent sessions", Value: strconv.FormatBool(a.causal)},
 		{Name: "time limit to find a server", Value: limit(o.ServerSelectionTimeout, defaultServerSelection)},
 		{Name: "time limit to connect", Value: limit(o.ConnectTimeout, defaultConnect)},
 		{Name: "time between looks at a server", Value: limit(o.HeartbeatInterval, defaultHeartbeat)},

@@ -130,8 +130,13 @@ func (w *Work) Create(ctx context.Context, mark store.Marker) error {
 	return w.Database.Create(ctx, mark)
 }
 
-// Promise is what the database promises of reads.
-func (w *Work) Promise() string { return w.Promises().Reads }
+// Promise is store.Linearizable if the database promises it of reads; sessions are not judged.
+func (w *Work) Promise() string {
+	if w.Promises().Reads == store.Linearizable {
+		return store.Linearizable
+	}
+	return ""
+}
 
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	return Save(ctx, w.Database, w.preset, filepath.Join(folder, w.file), read)

@@ -48,6 +48,7 @@ is in docs/ycsb.md.`,
 				Kinds: map[string]promise.Property{"left out": promise.Recency}},
 			{Name: CheckLinearizable, Asserts: "Where the database promises it, the history of every record is linearizable. Where it does not, reads that are older than what the same client had read or written before are counted.", Tests: promise.Recency,
 				Kinds: map[string]promise.Property{"lost": promise.Durability}},
+			{Name: CheckSessions, Asserts: "Where the database promises no linearizability but guarantees of a client's session (read your writes, monotonic reads, monotonic writes, writes follow reads), no read is older than these allow."},
 		},
 		Config:      func() definition.Config { c := Defaults(); return &c },
 		Bugs:        Bugs(),
@@ -72,7 +73,7 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 // section is the report's.
 func section(f Figures) *report.YCSB {
 	return &report.YCSB{Records: f.Rows, Compared: f.Answered, Wrong: f.Wrong, Lost: f.Lost, Scans: f.Scans, Incomplete: f.Incomplete,
-		Disordered: f.Disordered, Monotonic: f.Monotonic, OwnWrites: f.OwnWrites}
+		Disordered: f.Disordered, Monotonic: f.Monotonic, OwnWrites: f.OwnWrites, Causes: f.Causes}
 }
 
 // Config is what a user can set of the workload. It is a definition.Config.
@@ -153,7 +154,9 @@ func (c *Config) NotApplicable() (all []check.NotApplicable) {
 	m := of.shares
 	if !m.has(KindRead, KindScan, KindReadModifyWrite) {
 		why := "the mix reads nothing; what was written is judged by what is read back at the end"
-		all = append(all, check.NotApplicable{Name: CheckReads, Reason: why}, check.NotApplicable{Name: CheckLinearizable, Reason: why})
+		for _, name := range []string{CheckReads, CheckLinearizable, CheckSessions} {
+			all = append(all, check.NotApplicable{Name: name, Reason: why})
+		}
 	}
 	if !m.has(KindScan) {
 		all = append(all, check.NotApplicable{Name: CheckScans, Reason: "the mix has no scans"})

@@ -3,6 +3,7 @@ package ycsb
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"assay/check"
 	"assay/history"
@@ -17,6 +18,7 @@ const (
 	CheckReads        = "reads"
 	CheckScans        = "scans"
 	CheckLinearizable = "linearizable"
+	CheckSessions     = "sessions"
 )
 
 // Figures are what is counted beside the verdicts.
@@ -37,9 +39,10 @@ type Figures struct {
 	// reads that did not find a record that was loaded.
 	Disordered, Missing int64
 	// Monotonic counts the reads that returned an older version than the same client
-	// had read before, OwnWrites those that returned an older one than it had written;
+	// had read before, OwnWrites those that returned an older one than it had written,
+	// Causes than another one had written or read before it wrote what this one had seen;
 	// only counted where the database does not promise linearizability.
-	Monotonic, OwnWrites int64
+	Monotonic, OwnWrites, Causes int64
 	// UnknownDone counts the unknown writes whose versions somebody read.
 	UnknownDone int64
 }
@@ -71,8 +74,8 @@ type judge struct {
 	// into is used for each operation again.
 	into []found
 
-	kept, reads, scanned, linearizable check.Result
-	figures                            Figures
+	kept, reads, scanned, linearizable, inSessions check.Result
+	figures                                        Figures
 }
 
 const never = math.MaxInt64
@@ -102,6 +105,7 @@ func judgeTogether(config Config, seed uint64, e definition.Evidence, together i
 		promised: e.Promise == store.Linearizable, clients: map[int]*keyvalue.Progress{}, missing: e.InFlight,
 		kept: check.Result{Name: CheckRecords}, reads: check.Result{Name: CheckReads},
 		scanned: check.Result{Name: CheckScans}, linearizable: check.Result{Name: CheckLinearizable},
+		inSessions: check.Result{Name: CheckSessions},
 	}
 	if err := j.inspect(); err != nil {
 		return nil, Figures{}, err
@@ -109,7 +113,7 @@ func judgeTogether(config Config, seed uint64, e definition.Evidence, together i
 	j.numberKeys()
 	passes := 1 + (j.writes+j.limit*j.units()/4)/together
 	if !j.promised {
-		passes = 1 + (j.attempts*j.units()+j.limit*j.units()/4)/together
+		passes = 1 + (2*j.attempts*j.units()+j.limit*j.units()/4)/together
 	}
 	for n := range passes {
 		if err := newPass(j, n, passes).run(); err != nil {
@@ -117,7 +121,11 @@ func judgeTogether(config Config, seed uint64, e definition.Evidence, together i
 		}
 	}
 	j.summarize()
-	return check.Applicable([]check.Result{j.kept, j.reads, j.scanned, j.linearizable}, config.NotApplicable()), j.figures, nil
+	results := []check.Result{j.kept, j.reads, j.scanned, j.linearizable}
+	if len(j.guarantees()) > 0 {
+		results = append(results, j.inSessions)
+	}
+	return check.Applicable(results, config.NotApplicable()), j.figures, nil
 }
 
 // malformed says that the history cannot be understood.
@@ -242,6 +250,9 @@ func (j *judge) summarize() {
 
 	j.linearizable.Detail = j.order()
 	j.linearizable.Finish("", f.Answered == 0, "nothing was returned")
+
+	j.inSessions.Detail = "promised: " + strings.Join(j.guarantees(), ", ") + "; " + j.outOfOrder()
+	j.inSessions.Finish("", f.Answered == 0, "nothing was returned")
 }
 
 // one and many are what a unit is called.
@@ -262,14 +273,14 @@ func (j *judge) order() string {
 	case f.Disordered == 0 && f.Missing == 0 && j.promised:
 		return text + ": the history of every " + j.one() + " is linearizable"
 	case f.Disordered == 0 && f.Missing == 0:
-		return text + ": the history of every " + j.one() + " is linearizable, which the database does not promise" + j.guarantees()
+		return text + ": the history of every " + j.one() + " is linearizable, which the database does not promise; " + j.outOfOrder()
 	}
 	text += ": the history of " + check.Counted(f.Disordered, j.one()+" is", j.many()+" is") + " not linearizable"
 	if f.Missing > 0 {
 		text += ", " + check.Counted(f.Missing, "read", "reads") + " did not find what was loaded"
 	}
 	if !j.promised {
-		text += j.allowed() + j.guarantees()
+		text += j.allowed() + "; " + j.outOfOrder()
 	}
 	return text
 }
@@ -281,10 +292,9 @@ func (j *judge) allowed() string {
 	return "; the database promises no better, so that is no violation"
 }
 
-// guarantees says how often a client saw time go back (D. Terry et al., "Session
-// Guarantees for Weakly Consistent Replicated Data", PDIS 1994).
-func (j *judge) guarantees() string {
+// outOfOrder says how often a client saw time go back.
+func (j *judge) outOfOrder() string {
 	f := &j.figures
-	return fmt.Sprintf("; %s older than what the same client had read before, %s than what it had written",
-		check.Counted(f.Monotonic, "read was", "reads were"), check.CountOrNone(f.OwnWrites))
+	return fmt.Sprintf("%s older than what the same client had read before, %s than what it had written, %s than what comes before something that it had seen",
+		check.Counted(f.Monotonic, "read was", "reads were"), check.CountOrNone(f.OwnWrites), check.CountOrNone(f.Causes))
 }

@@ -28,6 +28,7 @@ type run struct {
 	reserved uint64
 	noState  bool
 	weak     bool
+	promise  string // in place of linearizability
 	mix      string
 	records  int64
 }
@@ -82,8 +83,8 @@ func (x run) write(t testing.TB) definition.Evidence {
 		expect.NoError(t, err)
 	}
 	e := definition.Evidence{History: path, State: state, Promise: store.Linearizable}
-	if x.weak {
-		e.Promise = ""
+	if x.weak || x.promise != "" {
+		e.Promise = x.promise
 	}
 	return e
 }

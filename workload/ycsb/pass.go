@@ -17,6 +17,8 @@ type write struct {
 	// firstBy and lastBy are these two operations, as versions.
 	firstBy, lastBy             version
 	acknowledged, failed, there bool
+	// origin is nil unless sessions are judged and one is known to have written it.
+	origin *origin
 }
 
 // certain reports whether the version was the record's at some time.
@@ -41,9 +43,8 @@ type pass struct {
 	// possible are versions without a record in the history that somebody read.
 	possible map[possible]*write
 	openings []opening
-	// newest is the newest version that a client has read or written of a record,
-	// where sessions are looked at.
-	newest map[session]newest
+	// sessions is nil where linearizability is promised.
+	sessions *sessions
 	// sorted are the numbers of all records by their keys, in the first pass over a
 	// run that scans.
 	sorted []int64
@@ -67,23 +68,13 @@ type possible struct {
 	unit    int64
 }
 
-type session struct{ client, unit int64 }
-
-// newest is a version, nil for the initial one, and whether the client wrote it.
-type newest struct {
-	write *write
-	own   bool
-}
-
 func newPass(j *judge, index, of int64) *pass {
 	p := &pass{judge: j, index: index, of: of, clients: map[int]*clientWrites{}, possible: map[possible]*write{}, inserts: map[int64]*write{},
 		openings: make([]opening, (j.limit-index+of-1)/of*j.units())}
 	for i := range p.openings {
 		p.openings[i] = opening{begins: unread, final: unread}
 	}
-	if !j.promised {
-		p.newest = map[session]newest{}
-	}
+	p.sessions = newSessions(p)
 	return p
 }
 
@@ -122,6 +113,7 @@ func (p *pass) run() error {
 	}}); err != nil {
 		return err
 	}
+	p.sessions.judgeAll()
 	if err := p.readState(); err != nil {
 		return err
 	}
@@ -136,6 +128,9 @@ func (p *pass) returned(op *history.Op) {
 		if op.Kind != KindRead && op.Kind != KindScan {
 			p.figures.Writes.Add(op.Final, 1)
 		}
+	}
+	if op.Outcome != history.Committed {
+		p.sessions.endOf(op.Client)
 	}
 	if len(op.Values) == 0 {
 		return
@@ -154,7 +149,8 @@ func (p *pass) returned(op *history.Op) {
 		v, ok := versionOf(op.Client, op.Seq, op.Attempt)
 		if p.figures.Acknowledged++; ok && !p.fixed {
 			for unit := a.writeFrom; unit < a.writeTo; unit++ {
-				p.remember(op, p.find(v, a.number*p.units()+unit), true)
+				w := p.find(v, a.number*p.units()+unit)
+				p.sessions.enter(op, w.unit, w, w.start, op.End, true)
 			}
 		}
 	}
@@ -218,7 +214,7 @@ func (p *pass) observeUnit(op *history.Op, unit int64, v version, start, end int
 		if start > o.begins {
 			o.begins, o.by = start, by
 		}
-		p.look(op, unit, nil)
+		p.sessions.enter(op, unit, nil, start, end, false)
 		return
 	}
 	kind, why, w := p.wrong(v, unit)
@@ -236,7 +232,7 @@ func (p *pass) observeUnit(op *history.Op, unit int64, v version, start, end int
 	if start > w.begins {
 		w.begins, w.lastBy = start, by
 	}
-	p.look(op, unit, w)
+	p.sessions.enter(op, unit, w, start, end, false)
 }
 
 // wrong says what is wrong with a version of a record that is not its initial one; kind
@@ -256,33 +252,4 @@ func (p *pass) wrong(v version, unit int64) (kind, why string, w *write) {
 		return kindFailed, "the write of which had certainly failed", nil
 	}
 	return "", "", w
-}
-
-// look counts a version that is older than what the same client has read or written
-// before: written, or read by somebody, before the write of that began.
-func (p *pass) look(op *history.Op, unit int64, w *write) {
-	if p.newest == nil {
-		return
-	}
-	last, known := p.newest[session{int64(op.Client), unit}]
-	if known && last.write != nil && (w == nil || w.ends < last.write.start) {
-		if last.own {
-			p.figures.OwnWrites++
-		} else {
-			p.figures.Monotonic++
-		}
-		return
-	}
-	p.remember(op, w, false)
-}
-
-// remember keeps the newest version that a client knows.
-func (p *pass) remember(op *history.Op, w *write, own bool) {
-	if p.newest == nil || w == nil {
-		return
-	}
-	at := session{int64(op.Client), w.unit}
-	if last, known := p.newest[at]; !known || last.write == nil || last.write.start < w.start {
-		p.newest[at] = newest{w, own}
-	}
 }

@@ -1,0 +1,138 @@
+package mongodb
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"assay/check"
+	"assay/driver/drivertest"
+	"assay/history"
+	"assay/internal/expect"
+	"assay/store"
+	"assay/workload/availability"
+	"assay/workload/bank"
+	"assay/workload/ycsb"
+)
+
+// TestCausalPromises is the table of the manual's page "Causal Consistency and Read and Write
+// Concerns", as far as reads show it.
+func TestCausalPromises(t *testing.T) {
+	some := store.MonotonicReads + ", " + store.WritesFollowReads
+	for query, want := range map[string]string{
+		"causalConsistency=true&readConcernLevel=majority":                                     store.Causal,
+		"causalConsistency=true&readConcernLevel=majority&w=majority&readPreference=secondary": store.Causal,
+		"causalConsistency=true&readConcernLevel=majority&w=1":                                 some,
+		"causalConsistency=true&readConcernLevel=local":                                        "",
+		"causalConsistency=true&w=1":                                                           "",
+		"causalConsistency=false&readConcernLevel=majority":                                    "",
+		"readConcernLevel=majority":                                                            "",
+		"readConcernLevel=linearizable":                                                        store.Linearizable,
+		"readConcernLevel=linearizable&readPreference=nearest":                                 "",
+	} {
+		address := "mongodb://127.0.0.1:1/?" + query
+		a, common, err := applicationOf(store.Target{Address: address})
+		expect.NoError(t, err)
+		s, err := parse(common, "ycsb", false)
+		expect.NoError(t, err)
+		a.options = s.sessions(address)
+		if p := a.promises(); p.Reads != want || p.Scans != want && want != store.Linearizable {
+			t.Errorf("%s: %+v, want %q", query, p, want)
+		}
+	}
+}
+
+func TestCausalOptions(t *testing.T) {
+	for query, option := range map[string]string{
+		"causalConsistency=perhaps":                            "causalConsistency",
+		"causalConsistency=true&readConcernLevel=available":    "readConcernLevel",
+		"causalConsistency=true&readConcernLevel=linearizable": "readConcernLevel",
+		"causalConsistency=true&readConcernLevel=snapshot":     "readConcernLevel",
+	} {
+		var refused *store.OptionError
+		if _, err := Open(t.Context(), store.Target{Address: "mongodb://127.0.0.1:1/?" + query}, availability.Schema()); !errors.As(err, &refused) || refused.Option != option {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+	var refused *store.OptionError
+	if _, err := Open(t.Context(), store.Target{Address: "mongodb://127.0.0.1:1/?causalConsistency=true"}, bank.Schema()); !errors.As(err, &refused) || refused.Option != "causalConsistency" {
+		t.Errorf("with transactions: %v", err)
+	}
+}
+
+// TestCausalSessions: while secondaries take over nothing, a session that reads from them waits
+// for its own write if it is causally consistent, and else misses it.
+func TestCausalSessions(t *testing.T) {
+	set := startSet(t, 3, "--setParameter", "enableTestCommands=1")
+	ctx := patiently(t)
+	const local = "&readPreference=secondary&w=1&readConcernLevel=local"
+	causal := openAvailability(t, store.Target{Address: set.Address() + local + "&causalConsistency=true"})
+	defer causal.Close()
+	plain := openAvailability(t, store.Target{Address: set.Address() + local})
+	defer plain.Close()
+	expect.NoError(t, causal.Create(ctx, store.Marker{Run: "r", Workload: availability.Name, Created: time.Now()}))
+	hello, err := causal.hello(ctx)
+	expect.NoError(t, err)
+	apply := func(mode string) {
+		for _, host := range hello.Hosts {
+			if host == hello.Me {
+				continue
+			}
+			client, err := mongo.Connect(options.Client().SetHosts([]string{host}).SetDirect(true))
+			expect.NoError(t, err)
+			expect.NoError(t, client.Database("admin").RunCommand(ctx, bson.D{{Key: "configureFailPoint", Value: "rsSyncApplyStop"}, {Key: "mode", Value: mode}}).Err())
+			expect.NoError(t, client.Disconnect(ctx))
+		}
+	}
+	of, other := drivertest.OpenRecords(t, causal), drivertest.OpenRecords(t, plain)
+	defer of.Close()
+	defer other.Close()
+	apply("alwaysOn")
+	if r := other.Add(ctx, 1); r.Outcome != history.Committed {
+		t.Fatalf("%+v", r)
+	}
+	if found, r := other.Find(ctx, 1); r.Outcome != history.Committed || found != 0 {
+		t.Errorf("a session of no consistency found %d: %+v", found, r)
+	}
+	if r := of.Add(ctx, 2); r.Outcome != history.Committed {
+		t.Fatalf("%+v", r)
+	}
+	short, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if found, r := of.Find(short, 2); r.Outcome == history.Committed {
+		t.Errorf("a causally consistent session found %d and did not wait", found)
+	}
+	apply("off")
+	if found, r := of.Find(ctx, 2); r.Outcome != history.Committed || found != 1 {
+		t.Errorf("a causally consistent session found %d: %+v", found, r)
+	}
+	expect.NoError(t, causal.Drop(ctx))
+	t.Run("judged", func(t *testing.T) { testSessionsAreJudged(t, set.Address()) })
+}
+
+// testSessionsAreJudged: reads from secondaries keep what is promised of causally consistent
+// sessions.
+func testSessionsAreJudged(t *testing.T, address string) {
+	config := ycsb.Defaults()
+	config.Records, config.Fields = 5, 1
+	target := store.Target{Address: address + "&readPreference=secondary&readConcernLevel=majority&causalConsistency=true", ConnectTimeout: 20 * time.Second}
+	config.Target(&target)
+	schema, err := ycsb.Definition().Schema(target)
+	expect.NoError(t, err)
+	db, err := Open(t.Context(), target, schema)
+	expect.NoError(t, err)
+	defer db.Close()
+	run := drivertest.ShortRun{Workload: ycsb.Definition(), Config: &config, Seed: 1, Clients: 4, Each: 100, Attempts: 1}
+	judged := run.Valid(patiently(t), t, db)
+	at := slices.IndexFunc(judged.Results, func(r check.Result) bool { return r.Name == ycsb.CheckSessions })
+	if at < 0 || judged.YCSB.Monotonic+judged.YCSB.OwnWrites+judged.YCSB.Causes > 0 {
+		t.Errorf("%v, %+v", judged.Results, judged.YCSB)
+	}
+	expect.NoError(t, db.Drop(patiently(t)))
+}
