@@ -22,5 +22,5 @@ type YCSB struct {
 	// promised.
 	Monotonic int64 `json:"reads_going_back"`
 	OwnWrites int64 `json:"own_writes_unseen"`
-	Causes    int64 `json:"causes_unseen"`
+	Causes    int64 `json:"causes_unseen,omitempty"`
 }
