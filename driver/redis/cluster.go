@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,43 +14,105 @@ import (
 	"assay/store"
 )
 
-// All keys have one hash tag, and so are in one slot: WATCH, MULTI and scripts have what they
-// need only of one ("Redis cluster specification", "Implemented subset"). The driver speaks
-// with the server that has the slot, and asks who that is whenever it connects; one that has it no
-// more refuses with MOVED.
+// A Redis Cluster keeps each key in one of its slots. WATCH, MULTI and scripts have what they need
+// only of one ("Redis cluster specification", "Implemented subset"): so where a workload has
+// transactions all keys have one hash tag, and else rows are spread over the slots (see spread.go).
+// The driver speaks with the servers that have the slots, and asks who that is whenever it connects;
+// one that has a slot no more refuses with MOVED.
 
-// errNoOwner is the error where nobody has the slot, as far as most servers know.
+// slots is how many there are.
+const slots = 16384
+
+// errNoOwner is the error where nobody has a slot, as far as most servers know.
 var errNoOwner = errors.New("no server of the Redis Cluster that can be reached knows one for the slot of these keys")
 
-// owner is where the server listens that has the slot, by the servers of the address that take
-// the cluster for working: of several answers the newest.
-func (d *database) owner(ctx context.Context) (string, error) {
-	views, failures := replicas.AskAll(ctx, d.hosts, d.viewOf)
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
-	var newest view
-	for _, v := range views {
-		if v.owner != "" && (newest.owner == "" || v.epoch > newest.epoch) {
-			newest = v
+// owners are who has which slots, by the servers that were asked.
+type owners []part
+
+// part is slots from first to last, which a server has since an epoch, by one that was asked.
+type part struct {
+	first, last int
+	owner       string
+	epoch       int64
+}
+
+// of is where the server listens that has a slot: of several answers the newest. Empty if there is
+// none.
+func (o owners) of(slot int) (owner string) {
+	epoch := int64(-1)
+	for _, p := range o {
+		if p.first <= slot && slot <= p.last && p.epoch > epoch {
+			owner, epoch = p.owner, p.epoch
 		}
 	}
-	if newest.owner == "" {
-		return "", errors.Join(append(failures, errNoOwner)...)
+	return owner
+}
+
+// all are those that have slots, each once; errNoOwner if a slot has none.
+func (o owners) all() (all []string, err error) {
+	for slot := range slots {
+		owner := o.of(slot)
+		switch {
+		case owner == "":
+			return nil, errNoOwner
+		case !slices.Contains(all, owner):
+			all = append(all, owner)
+		}
 	}
-	return newest.owner, nil
+	return all, nil
 }
 
-// view is who has the slot by one server, and since which epoch; empty if it does not take the
-// cluster for working.
-type view struct {
-	owner string
-	epoch int64
+// owners asks the servers of the address. Those that do not take the cluster for working have no
+// say.
+func (d *database) owners(ctx context.Context) (all owners, err error) {
+	views, failures := replicas.AskAll(ctx, d.hosts, d.viewOf)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if all = slices.Concat(views...); len(all) == 0 {
+		return nil, errors.Join(append(failures, errNoOwner)...)
+	}
+	return all, nil
 }
 
-// viewOf asks a server (manual, "CLUSTER INFO", "CLUSTER KEYSLOT", "CLUSTER NODES"). One that is
-// slow to answer is left out.
-func (d *database) viewOf(ctx context.Context, host string) (v view, err error) {
+// owner is where the server listens that has the slot of the mark and of the lease.
+func (d *database) owner(ctx context.Context) (string, error) {
+	all, err := d.owners(ctx)
+	if err != nil {
+		return "", err
+	}
+	owner := all.of(slotOf(d.mark()))
+	if owner == "" {
+		return "", errNoOwner
+	}
+	return owner, nil
+}
+
+// slotOf is the slot of a key ("Redis cluster specification", "Key distribution model", "Hash
+// tags"): of what is between its first braces, unless that is nothing, the CRC of 16 bits with the
+// polynomial 1021.
+func slotOf(key string) int {
+	if _, behind, opened := strings.Cut(key, "{"); opened {
+		if tag, _, closed := strings.Cut(behind, "}"); closed && tag != "" {
+			key = tag
+		}
+	}
+	crc := uint16(0)
+	for i := range len(key) {
+		crc ^= uint16(key[i]) << 8
+		for range 8 {
+			high := crc&0x8000 != 0
+			if crc <<= 1; high {
+				crc ^= 0x1021
+			}
+		}
+	}
+	return int(crc) % slots
+}
+
+// viewOf asks a server (manual, "CLUSTER INFO", "CLUSTER NODES"). One that is slow to answer is left
+// out.
+func (d *database) viewOf(ctx context.Context, host string) (v owners, err error) {
 	short := *d.settings
 	short.timeout = min(short.timeout, sentinelBound)
 	ctx, cancel := context.WithTimeout(ctx, 2*short.timeout)
@@ -59,44 +122,56 @@ func (d *database) viewOf(ctx context.Context, host string) (v view, err error) 
 		return v, err
 	}
 	defer l.close()
-	state, slot, nodes := goredis.NewCmd(ctx, "cluster", "info"), goredis.NewCmd(ctx, "cluster", "keyslot", d.mark()), goredis.NewCmd(ctx, "cluster", "nodes")
-	if err := l.do(ctx, state, slot, nodes); err != nil {
+	state, nodes := goredis.NewCmd(ctx, "cluster", "info"), goredis.NewCmd(ctx, "cluster", "nodes")
+	if err := l.do(ctx, state, nodes); err != nil {
 		return v, err
 	}
 	if strings.Contains(messageOf(state.Err()), "cluster support disabled") {
 		return v, &store.OptionError{Option: "address", Value: d.printable, Want: schemePlain + "://: " + host + " is in no Redis Cluster"}
 	}
-	if err := errors.Join(state.Err(), slot.Err(), nodes.Err()); err != nil {
+	if err := errors.Join(state.Err(), nodes.Err()); err != nil {
 		return v, err
 	}
 	if text, _ := state.Text(); !strings.Contains(text, "cluster_state:ok") {
 		return v, fmt.Errorf("%s takes the cluster for down", host)
 	}
-	number, err := slot.Int()
+	text, err := nodes.Text()
 	if err != nil {
 		return v, err
 	}
-	text, err := nodes.Text()
 	for line := range strings.Lines(text) {
-		// id, host:port@bus, flags, primary, two times, epoch, state of the connection, slots
-		fields := strings.Fields(line)
-		for _, part := range fields[min(8, len(fields)):] {
-			if holds(part, number) {
-				v.owner, _, _ = strings.Cut(fields[1], "@")
-				v.epoch, err = strconv.ParseInt(fields[6], 10, 64)
-			}
+		parts, err := partsIn(line)
+		if err != nil {
+			return nil, err
 		}
+		v = append(v, parts...)
 	}
-	return v, err
+	return v, nil
 }
 
-// holds reports whether a slot is in a part as CLUSTER NODES writes it: N or FIRST-LAST.
-func holds(part string, slot int) bool {
-	first, last, several := strings.Cut(part, "-")
-	if !several {
-		last = first
+// partsIn are the slots that a line of CLUSTER NODES names: id, host:port@bus, flags, primary, two
+// times, epoch, state of the connection, slots, each as N or FIRST-LAST. What is in brackets is on
+// its way.
+func partsIn(line string) (all owners, err error) {
+	fields := strings.Fields(line)
+	for _, text := range fields[min(8, len(fields)):] {
+		if strings.HasPrefix(text, "[") {
+			continue
+		}
+		p := part{}
+		p.owner, _, _ = strings.Cut(fields[1], "@")
+		first, last, several := strings.Cut(text, "-")
+		if !several {
+			last = first
+		}
+		var wrong [3]error
+		p.first, wrong[0] = strconv.Atoi(first)
+		p.last, wrong[1] = strconv.Atoi(last)
+		p.epoch, wrong[2] = strconv.ParseInt(fields[6], 10, 64)
+		if err := errors.Join(wrong[:]...); err != nil {
+			return nil, fmt.Errorf("CLUSTER NODES: %w", err)
+		}
+		all = append(all, p)
 	}
-	from, err := strconv.Atoi(first)
-	to, err2 := strconv.Atoi(last)
-	return err == nil && err2 == nil && from <= slot && slot <= to
+	return all, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	cluster "assay/cluster/redis"
 	"assay/driver/drivertest"
+	"assay/driver/rows"
 	"assay/history"
 	"assay/internal/expect"
 	"assay/store"
@@ -23,7 +24,11 @@ func TestRedisCluster(t *testing.T) {
 		drivertest.RunStore(t, drivertest.Store{Open: Open, Lacks: Lacks(), Target: target})
 	})
 	t.Run("Workloads", func(t *testing.T) { drivertest.ShortRuns(t, target, drivertest.Supports(Open, Lacks())...) })
+	t.Run("Statistics", func(t *testing.T) { testClusterStatistics(t, c) })
 	t.Run("Slot", func(t *testing.T) { testOneSlot(t, c) })
+	t.Run("SlotOf", func(t *testing.T) { testSlotOf(t, c) })
+	t.Run("Spread", func(t *testing.T) { testSpread(t, c) })
+	t.Run("PrimaryAway", func(t *testing.T) { testPrimaryAway(t, c) })
 	t.Run("Failover", func(t *testing.T) { testFailover(t, c, 1) })
 }
 
@@ -38,21 +43,150 @@ func testClusterAddresses(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// testOneSlot: every key of ours is on the server that is called the primary.
+// testOneSlot: with transactions every key of ours is on the server that is called the primary.
 func testOneSlot(t *testing.T, c *cluster.Cluster) {
-	_, s := records(t, c.Address())
-	for n := range int64(20) {
+	of := availability.Schema()
+	of.Transactions = true
+	_, s := made(t, openedAs(t, c.Address(), of))
+	insertAll(t, s, 20)
+	primary, err := c.Primary(patiently(t))
+	expect.NoError(t, err)
+	for i, keys := range keysOf(t, c) {
+		if (keys > 0) != (i == primary) {
+			t.Errorf("server %d has %d keys; the primary is %d", i, keys, primary)
+		}
+	}
+}
+
+// spreadRows is how many rows are inserted where they are to be spread.
+const spreadRows = 60
+
+// testSpread: without transactions each primary has rows, all are found, and none is left.
+func testSpread(t *testing.T, c *cluster.Cluster) {
+	d, s := records(t, c.Address())
+	insertAll(t, s, spreadRows)
+	total := int64(0)
+	for i, keys := range keysOf(t, c) {
+		if keys < spreadRows/6 {
+			t.Errorf("primary %d has %d keys of %d rows", i, keys, spreadRows)
+		}
+		total += keys
+	}
+	ctx := patiently(t)
+	size, err := d.Size(ctx)
+	expect.NoError(t, err)
+	product, err := d.Describe(ctx)
+	expect.NoError(t, err)
+	if table := d.of.Tables[0].Name; total != spreadRows+1 || size.Rows[table] != spreadRows { // and the mark
+		t.Errorf("the servers have %d keys, and Size counts %d rows", total, size.Rows[table])
+	}
+	if of := product.Topology; of.Nodes != 6 || of.Shards != 3 || of.Replicas != 2 {
+		t.Errorf("%+v", of)
+	}
+	several := store.Rows{Table: d.of.Tables[0].Name, Columns: d.of.Tables[0].Names(), Count: 2,
+		Row: func(i int, into []store.Value) []store.Value {
+			return append(into, values(&d.of.Tables[0], int64(1000+i))...)
+		}}
+	if r := s.Insert(ctx, several); r.Outcome != history.Failed || r.Class != classSlots || r.Broken {
+		t.Errorf("two rows in two slots: %+v", r)
+	}
+	wantNothing(t, s, 1000)
+	expect.NoError(t, d.Drop(ctx))
+	for i, keys := range keysOf(t, c) {
+		if keys != 0 {
+			t.Errorf("server %d has %d keys of what was dropped", i, keys)
+		}
+	}
+}
+
+// testSlotOf: assay knows the slot of a key as Redis does.
+func testSlotOf(t *testing.T, c *cluster.Cluster) {
+	client := somebody(t, c.Node(0).Address())
+	for _, key := range []string{"", "a", "{a}b", "x{a}", "{}a", "{a", "a}{b}{c}", "{{a}}", "assay:w:r:é{\x00}", "123456789"} {
+		if want := tell(t, client, "cluster", "keyslot", key); want != int64(slotOf(key)) {
+			t.Errorf("%q is in slot %v, and not in %d", key, want, slotOf(key))
+		}
+	}
+}
+
+// testPrimaryAway: while a primary is away that nothing takes the place of, the rows of the others are
+// served, by a session that was there and by one that is opened meanwhile, also if the mark is away;
+// and all is there again with it.
+func testPrimaryAway(t *testing.T, c *cluster.Cluster) {
+	for i := range 6 {
+		client := somebody(t, c.Node(i).Address())
+		configure(t, client, "cluster-require-full-coverage", "no")
+		configure(t, client, "cluster-replica-no-failover", "yes")
+	}
+	d, s := records(t, c.Address())
+	insertAll(t, s, spreadRows)
+	ctx := patiently(t)
+	away, err := c.Primary(ctx) // which has the mark
+	expect.NoError(t, err, c.Node(away).Kill())
+	isAway := func(n int64) bool {
+		return s.has.of(slotOf(s.key(d.tables[d.of.Tables[0].Name], []rows.Value{{Number: n}}))) == c.Node(away).Address()
+	}
+	next := sessionOn(t, d)
+	lost := 0
+	for n := range int64(spreadRows) {
+		for _, by := range []*session{s, next} {
+			found, r := by.readRecord(ctx, n)
+			switch {
+			case isAway(n):
+				if lost++; r.Outcome == history.Committed || !r.Broken {
+					t.Errorf("record %d of a primary that is away: %d rows, %+v", n, found, r)
+				}
+			case found != 1 || r.Outcome != history.Committed:
+				t.Errorf("record %d: %d rows, %+v", n, found, r)
+			}
+		}
+	}
+	if lost == 0 || lost == 2*spreadRows {
+		t.Errorf("%d of %d reads were of the primary that is away", lost, 2*spreadRows)
+	}
+	if err := d.View(ctx, func(store.Reader) error { return nil }); err == nil {
+		t.Error("a view without the rows of a primary that is away")
+	}
+	expect.NoError(t, c.Restart(ctx, away), c.Settled(ctx))
+	size, err := d.Size(ctx)
+	expect.NoError(t, err)
+	if size.Rows[d.of.Tables[0].Name] != spreadRows {
+		t.Errorf("%+v; want %d rows", size, spreadRows)
+	}
+}
+
+func insertAll(t *testing.T, s *session, count int64) {
+	t.Helper()
+	for n := range count {
 		if r := s.insertRecord(patiently(t), n); r.Outcome != history.Committed {
 			t.Fatalf("%+v", r)
 		}
 	}
+}
+
+// keysOf are how many keys each primary has, by its number.
+func keysOf(t *testing.T, c *cluster.Cluster) map[int]int64 {
+	t.Helper()
+	all := map[int]int64{}
+	for i := range 6 {
+		client := somebody(t, c.Node(i).Address())
+		if told := tell(t, client, "role").([]any); told[0] == roleOfPrimary {
+			all[i], _ = tell(t, client, "dbsize").(int64)
+		}
+	}
+	return all
+}
+
+// testClusterStatistics: the account is that of the server that is called the primary.
+func testClusterStatistics(t *testing.T, c *cluster.Cluster) {
+	of, err := OpenStatistics(patiently(t), store.Target{Address: c.Address()})
+	expect.NoError(t, err)
+	defer of.Close()
+	_, err = of.Read(patiently(t))
+	expect.NoError(t, err)
 	primary, err := c.Primary(patiently(t))
 	expect.NoError(t, err)
-	for i := range 6 {
-		keys, _ := tell(t, somebody(t, c.Node(i).Address()), "dbsize").(int64)
-		told := tell(t, somebody(t, c.Node(i).Address()), "role").([]any)
-		if told[0] == roleOfPrimary && (keys > 0) != (i == primary) {
-			t.Errorf("server %d has %d keys; the primary is %d", i, keys, primary)
-		}
+	if got, want := of.(*statistics).link.address, c.Node(primary).Address(); got != want {
+		t.Errorf("the figures are those of %s, and the primary is %s", got, want)
 	}
 }

@@ -18,6 +18,13 @@ func (t *transaction) commit(doing string) store.Reply {
 		return committed()
 	}
 	doing += ", commit"
+	before := t.link
+	if err := t.turn(t.ctx, t.written); err != nil {
+		return t.untaken(doing, err)
+	}
+	if t.asked > 0 && t.link != before {
+		return refused(classSlots, doing, errApart)
+	}
 	all := append(t.unwatched(), goredis.NewCmd(t.ctx, "multi"))
 	for _, key := range t.written {
 		if h := t.held[key]; h.there {
@@ -36,7 +43,7 @@ func (t *transaction) commit(doing string) store.Reply {
 	if err := t.link.do(t.ctx, all...); err != nil {
 		return t.link.lost(doing, err)
 	}
-	t.watching = false // whatever EXEC has answered
+	t.link.watching = false // whatever EXEC has answered
 	if r := executed(doing, exec, queued); r.Outcome != history.Committed {
 		return r
 	}

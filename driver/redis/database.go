@@ -23,6 +23,8 @@ type database struct {
 	of     store.Schema
 	tables map[string]*rows.Table
 	taken  store.Taken
+	// run is the one that the mark has named last; see session.runBy.
+	run atomic.Pointer[string]
 	// answering is the number of the Sentinel that has answered last.
 	answering atomic.Int32
 }
@@ -40,12 +42,12 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 		return nil, err
 	}
 	logging.Disable() // what it would write to standard error is in the errors too
-	d := &database{settings: s, layout: layoutOf(s, of.Workload), of: of, tables: rows.Tables(&of)}
+	d := &database{settings: s, layout: layoutOf(s, &of), of: of, tables: rows.Tables(&of)}
 	err = d.with(ctx, "open", func(l *link) error {
 		told, err := l.info(ctx, "cluster")
 		if err == nil && told["cluster_enabled"] == "1" && !s.sharded {
 			err = &store.OptionError{Option: "address", Value: d.printable,
-				Want: schemeCluster + "://, since the server is in a Redis Cluster: all rows then are in one of its slots, where a transaction can have them"}
+				Want: schemeCluster + "://, since the server is in a Redis Cluster: what transactions change then is in one of its slots"}
 		}
 		return err
 	})
@@ -86,6 +88,9 @@ func (d *database) Load(ctx context.Context, of store.Rows) error {
 	return d.with(ctx, "load "+of.Table, func(l *link) error {
 		if _, err := d.ours(ctx, l); err != nil {
 			return err
+		}
+		if d.spread {
+			return d.loadSpread(ctx, l, t, made)
 		}
 		for part := range slices.Chunk(made, loadRows) {
 			insert, err := d.insertion(ctx, t, part)

@@ -57,15 +57,34 @@ func (d *database) Describe(ctx context.Context) (product store.Product, err err
 				settings = append(settings, store.Setting{Name: name, Value: cmp.Or(pair[1], "(none)")})
 			}
 		}
-		replicas, _ := strconv.Atoi(told["connected_slaves"]) // none if it is no number
+		topology, err := d.topology(ctx, l)
 		product = store.Product{
 			Name: productOf(told), Version: told["redis_version"],
-			Settings: append(settings, d.asked(replicas)...),
-			Topology: store.Topology{Nodes: 1 + replicas, Replicas: 1 + replicas},
+			Settings: append(settings, d.asked(topology.Nodes)...), Topology: topology,
 		}
-		return nil
+		return err
 	})
 	return product, err
+}
+
+// topology counts the servers that have rows: those that have slots, and the replicas that each of
+// them knows.
+func (d *database) topology(ctx context.Context, l *link) (of store.Topology, err error) {
+	err = d.everywhere(ctx, l, func(at *link, _ owners) error {
+		told, err := at.info(ctx, "replication")
+		if err != nil {
+			return err
+		}
+		replicas, _ := strconv.Atoi(told["connected_slaves"]) // none if it is no number
+		of.Nodes += 1 + replicas
+		of.Replicas = max(of.Replicas, 1+replicas)
+		of.Shards++
+		return nil
+	})
+	if !d.spread {
+		of.Shards = 0
+	}
+	return of, err
 }
 
 // productOf is the product's name. Those that have come of Redis tell it.
@@ -77,7 +96,7 @@ func productOf(told map[string]string) string {
 }
 
 // asked are the settings that the address has chosen, and what follows from the installation.
-func (d *database) asked(replicas int) []store.Setting {
+func (d *database) asked(nodes int) []store.Setting {
 	waited := "no replica"
 	if d.wait > 0 {
 		waited = fmt.Sprintf("%d within %s", d.wait, d.waitFor)
@@ -89,18 +108,20 @@ func (d *database) asked(replicas int) []store.Setting {
 	case d.service != "":
 		led = "Sentinel"
 	}
-	return []store.Setting{{Name: "data nodes", Value: strconv.Itoa(1 + replicas)}, {Name: "failover by", Value: led},
+	return []store.Setting{{Name: "data nodes", Value: strconv.Itoa(nodes)}, {Name: "failover by", Value: led},
 		{Name: "replicas waited for", Value: waited}, {Name: "client_retries", Value: "none"}, {Name: encryption.Setting, Value: encryption.State(d.encryption)}}
 }
 
 // Blocked implements store.Administration.
 func (d *database) Blocked(ctx context.Context) (by string, err error) {
 	err = d.with(ctx, "ask what is waited for", func(l *link) error {
-		told, err := l.info(ctx, "everything")
-		if err == nil {
-			by = d.blockedBy(told)
-		}
-		return err
+		return d.everywhere(ctx, l, func(at *link, _ owners) error {
+			told, err := at.info(ctx, "everything")
+			if err == nil && by == "" {
+				by = d.blockedBy(told)
+			}
+			return err
+		})
 	})
 	if codeOf(err) == "BUSY" { // as it answers to a new connection already
 		return "the server executes a script of somebody's; wait for its end, or end it (SCRIPT KILL)", nil

@@ -40,6 +40,8 @@ type link struct {
 	role string
 	// broken is true once the connection carries nothing any more.
 	broken bool
+	// watching is whether it watches keys of a transaction that was left.
+	watching bool
 }
 
 // roleOfPrimary is what ROLE calls a primary.
@@ -155,6 +157,19 @@ func (l *link) one(ctx context.Context, command goredis.Cmder) error {
 	return nil
 }
 
+// all sends commands together and returns the first thing that went wrong.
+func (l *link) all(ctx context.Context, commands []goredis.Cmder) error {
+	if err := l.do(ctx, commands...); err != nil {
+		return err
+	}
+	for _, c := range commands {
+		if err := c.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // sent reports whether something of the last do may have reached the server.
 func (l *link) sent() bool {
 	w := l.wire.Load()
@@ -194,6 +209,11 @@ func (d *database) open(ctx context.Context) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
+	return d.openAt(ctx, address)
+}
+
+// openAt connects to a server that is to be a primary.
+func (d *database) openAt(ctx context.Context, address string) (*link, error) {
 	l, err := d.dial(ctx, address)
 	if err != nil {
 		return nil, err

@@ -135,7 +135,12 @@ func theirs(client *goredis.Client, key string) drivertest.Other {
 // records is a schema of records, made anew, with a session that inserts and reads them.
 func records(t *testing.T, address string) (*database, *session) {
 	t.Helper()
-	d := opened(t, address)
+	return made(t, opened(t, address))
+}
+
+// made makes the schema anew, with a session.
+func made(t *testing.T, d *database) (*database, *session) {
+	t.Helper()
 	ctx := patiently(t)
 	expect.NoError(t, d.Create(ctx, store.Marker{Run: "tested", Workload: availability.Name, Created: time.Now()}))
 	t.Cleanup(func() {
@@ -148,7 +153,12 @@ func records(t *testing.T, address string) (*database, *session) {
 
 func opened(t *testing.T, address string) *database {
 	t.Helper()
-	db, err := Open(patiently(t), store.Target{Address: address}, availability.Schema())
+	return openedAs(t, address, availability.Schema())
+}
+
+func openedAs(t *testing.T, address string, of store.Schema) *database {
+	t.Helper()
+	db, err := Open(patiently(t), store.Target{Address: address}, of)
 	expect.NoError(t, err)
 	expect.AtEnd(t, db.Close)
 	return db.(*database)

@@ -13,25 +13,33 @@ import (
 
 // layout knows the keys of one workload.
 type layout struct {
-	// name is what all keys begin with: PREFIX:WORKLOAD, or {PREFIX}:WORKLOAD in a Redis
-	// Cluster, where what is in braces decides the slot of a key ("Redis cluster
-	// specification", "Hash tags").
+	// name is what all keys begin with: PREFIX:WORKLOAD, or {PREFIX}:WORKLOAD where all are in
+	// one slot of a Redis Cluster, since what is in braces decides the slot of a key ("Redis
+	// cluster specification", "Hash tags").
 	name string
+	// tag ends the mark and the lease where rows are spread over the slots: a script changes
+	// both, which must be in one.
+	tag string
+	// spread is true if rows are in whatever slots their keys have.
+	spread bool
 }
 
-func layoutOf(s *settings, workload string) layout {
-	prefix := s.prefix
-	if s.sharded {
-		prefix = "{" + prefix + "}"
+func layoutOf(s *settings, of *store.Schema) layout {
+	tag := "{" + s.prefix + "}"
+	switch {
+	case !s.sharded:
+		return layout{name: s.prefix + ":" + of.Workload}
+	case of.Transactions:
+		return layout{name: tag + ":" + of.Workload}
 	}
-	return layout{prefix + ":" + workload}
+	return layout{name: s.prefix + ":" + of.Workload, tag: tag, spread: true}
 }
 
 // mark and lease are the keys of the mark and the lease, table what those of a table's rows
 // begin with, and all and within are patterns of SCAN: for all keys that are ours, and for
 // those of rows alone.
-func (l layout) mark() string              { return l.name + "#mark" }
-func (l layout) lease() string             { return l.name + "#lease" }
+func (l layout) mark() string              { return l.name + "#mark" + l.tag }
+func (l layout) lease() string             { return l.name + "#lease" + l.tag }
 func (l layout) table(table string) string { return l.name + ":" + table + ":" }
 func (l layout) all() string               { return l.name + "[:#]*" }
 func (l layout) within() string            { return l.name + ":*" }
@@ -60,8 +68,15 @@ func (l layout) key(t *rows.Table, values []rows.Value) string {
 	return string(key)
 }
 
-// keyOf is the key of a row.
+// keyOf is the key of a row, and keysOf are those of several.
 func (l layout) keyOf(t *rows.Table, row rows.Row) string { return l.key(t, t.Key(row, nil)) }
+
+func (l layout) keysOf(t *rows.Table, all []rows.Row) (keys []string) {
+	for _, row := range all {
+		keys = append(keys, l.keyOf(t, row))
+	}
+	return keys
+}
 
 // tableOf is the table that a key is in; nil if it is in none of these.
 func (l layout) tableOf(tables map[string]*rows.Table, key string) *rows.Table {

@@ -40,7 +40,7 @@ func TestRowsComeBack(t *testing.T) {
 }
 
 func TestKeysAreDistinct(t *testing.T) {
-	table, l, seen := wide(), layout{"assay:w"}, map[string]bool{}
+	table, l, seen := wide(), layout{name: "assay:w"}, map[string]bool{}
 	for _, b := range []string{"", ":", "1", "1:", "1:1", "a:1:a", "\x00"} {
 		for _, d := range []string{"", ":", "1", ":1", "1:1", "\xff"} {
 			for _, a := range []int64{-1, 0, 1, 11} {
@@ -56,5 +56,47 @@ func TestKeysAreDistinct(t *testing.T) {
 		if got := l.tableOf(map[string]*rows.Table{"wide": table}, key); (got != nil) != ours {
 			t.Errorf("%s is in table %v", key, got)
 		}
+	}
+}
+
+// TestSlotsOfLayouts: the mark and the lease are in one slot, whatever the rows are.
+func TestSlotsOfLayouts(t *testing.T) {
+	for _, transactions := range []bool{false, true} {
+		l := layoutOf(&settings{prefix: "mine", sharded: true}, &store.Schema{Workload: "w", Transactions: transactions})
+		want := slotOf("mine")
+		if l.spread == transactions || slotOf(l.mark()) != want || slotOf(l.lease()) != want {
+			t.Errorf("with transactions %v: spread %v, the mark in slot %d, the lease in %d; want %d", transactions, l.spread, slotOf(l.mark()), slotOf(l.lease()), want)
+		}
+		if one := slotOf(l.table("a")+"1") == slotOf(l.table("a")+"2"); one != transactions {
+			t.Errorf("with transactions %v: two rows in one slot: %v", transactions, one)
+		}
+	}
+}
+
+// TestNewestOwner: of what servers say of a slot the newest counts, and what is on its way is not said.
+func TestNewestOwner(t *testing.T) {
+	var all owners
+	for _, line := range []string{
+		"a 10.0.0.1:1@2 master - 0 0 1 connected 0-8000 8002-16383 [77->-b]",
+		"b 10.0.0.2:1@2 master,fail - 0 0 2 connected 8001 100-200",
+		"c 10.0.0.3:1@2 slave a 0 0 1 connected",
+	} {
+		parts, err := partsIn(line)
+		expect.NoError(t, err)
+		all = append(all, parts...)
+	}
+	for slot, want := range map[int]string{0: "10.0.0.1:1", 99: "10.0.0.1:1", 100: "10.0.0.2:1", 200: "10.0.0.2:1", 201: "10.0.0.1:1", 8001: "10.0.0.2:1", 16383: "10.0.0.1:1"} {
+		if got := all.of(slot); got != want {
+			t.Errorf("slot %d is of %q, want %q", slot, got, want)
+		}
+	}
+	if everybody, err := all.all(); err != nil || len(everybody) != 2 {
+		t.Errorf("%v, %v", everybody, err)
+	}
+	if _, err := all[:1].all(); err == nil {
+		t.Error("slots that nobody has are not missed")
+	}
+	if _, err := partsIn("a 10.0.0.1:1@2 master - 0 0 1 connected 0-x"); err == nil {
+		t.Error("what is no slot is taken for one")
 	}
 }

@@ -60,7 +60,10 @@ func (l *link) scan(ctx context.Context, pattern string, page func(keys []string
 }
 
 // values are those of keys, nil of one that is not there or is of another type.
-func (l *link) values(ctx context.Context, keys []string) ([]any, error) {
+func (d *database) values(ctx context.Context, l *link, keys []string) ([]any, error) {
+	if d.spread {
+		return l.valuesApart(ctx, keys)
+	}
 	command := goredis.NewCmd(ctx, asking("mget", keys)...)
 	if err := l.one(ctx, command); err != nil {
 		return nil, err
@@ -84,8 +87,8 @@ func asking(command string, keys []string) []any {
 
 // everyRow gives every row of a table, in any order.
 func (d *database) everyRow(ctx context.Context, l *link, t *rows.Table, use func(rows.Row) error) error {
-	return l.scan(ctx, d.table(t.Name)+"*", func(keys []string) error {
-		values, err := l.values(ctx, keys)
+	return d.scan(ctx, l, d.table(t.Name)+"*", func(at *link, keys []string) error {
+		values, err := d.values(ctx, at, keys)
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func (d *database) readMark(ctx context.Context, l *link) (*store.Marker, error)
 		mark.Created = mark.Created.UTC()
 		return &mark, nil
 	}
-	err = l.scan(ctx, d.all(), func(keys []string) error {
+	err = d.scan(ctx, l, d.all(), func(_ *link, keys []string) error {
 		for _, key := range keys {
 			// The mark may have been made meanwhile.
 			if key != d.lease() && key != d.mark() {
@@ -88,7 +88,7 @@ func (d *database) Find(ctx context.Context) (left *store.Leftover, err error) {
 			return err
 		}
 		left = &store.Leftover{Marker: *mark}
-		return l.scan(ctx, d.table(d.of.Tables[0].Name)+"*", func(keys []string) error {
+		return d.scan(ctx, l, d.table(d.of.Tables[0].Name)+"*", func(_ *link, keys []string) error {
 			left.Rows += int64(len(keys))
 			return nil
 		})
@@ -121,8 +121,8 @@ func (d *database) removable(ctx context.Context, l *link) error {
 		return err
 	}
 	var others []string
-	err = l.scan(ctx, d.all(), func(keys []string) error {
-		values, err := l.values(ctx, keys)
+	err = d.scan(ctx, l, d.all(), func(at *link, keys []string) error {
+		values, err := d.values(ctx, at, keys)
 		for i := 0; i < len(values) && err == nil; i++ {
 			if keys[i] != d.mark() && keys[i] != d.lease() && !d.isRow(keys[i], values[i]) {
 				others = append(others, fmt.Sprintf("key %q", keys[i]))
@@ -152,8 +152,11 @@ func (l layout) title() string { return "the prefix " + l.name }
 
 // clear deletes all rows.
 func (d *database) clear(ctx context.Context, l *link) error {
-	return l.scan(ctx, d.within(), func(keys []string) error {
-		return l.one(ctx, goredis.NewCmd(ctx, asking("unlink", keys)...))
+	return d.scan(ctx, l, d.within(), func(at *link, keys []string) error {
+		if d.spread {
+			return at.all(ctx, apart(ctx, "unlink", keys))
+		}
+		return at.one(ctx, goredis.NewCmd(ctx, asking("unlink", keys)...))
 	})
 }
 
@@ -229,22 +232,27 @@ func (d *database) Settle(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for {
-			left, err := l.clients(ctx, d.clientName(mark.Run))
-			if err != nil || len(left) == 0 {
+		return d.everywhere(ctx, l, func(at *link, _ owners) error { return at.endClients(ctx, d.clientName(mark.Run)) })
+	})
+}
+
+// endClients closes the connections of this name until there is none.
+func (l *link) endClients(ctx context.Context, name string) error {
+	for {
+		left, err := l.clients(ctx, name)
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		for _, id := range left {
+			// One that is gone already is no error.
+			if err := l.one(ctx, goredis.NewCmd(ctx, "client", "kill", "id", id)); err != nil {
 				return err
 			}
-			for _, id := range left {
-				// One that is gone already is no error.
-				if err := l.one(ctx, goredis.NewCmd(ctx, "client", "kill", "id", id)); err != nil {
-					return err
-				}
-			}
-			if err := wait.Pause(ctx, settlePause); err != nil {
-				return fmt.Errorf("%d connections of this run are still there: %w", len(left), err)
-			}
 		}
-	})
+		if err := wait.Pause(ctx, settlePause); err != nil {
+			return fmt.Errorf("%d connections of this run are still there: %w", len(left), err)
+		}
+	}
 }
 
 // clients are the ids of the connections of this name (manual, "CLIENT LIST").
@@ -294,12 +302,12 @@ func (d *database) Size(ctx context.Context) (size store.Size, err error) {
 }
 
 func (d *database) sizeOf(ctx context.Context, l *link, t *rows.Table) (n, bytes int64, err error) {
-	err = l.scan(ctx, d.table(t.Name)+"*", func(keys []string) error {
+	err = d.scan(ctx, l, d.table(t.Name)+"*", func(at *link, keys []string) error {
 		all := make([]goredis.Cmder, len(keys))
 		for i, key := range keys {
 			all[i] = goredis.NewCmd(ctx, "memory", "usage", key)
 		}
-		if err := l.do(ctx, all...); err != nil {
+		if err := at.do(ctx, all...); err != nil {
 			return err
 		}
 		for _, c := range all {

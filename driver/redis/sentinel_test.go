@@ -13,6 +13,7 @@ import (
 	"assay/internal/wait"
 	"assay/store"
 	"assay/store/durability"
+	"assay/workload/availability"
 )
 
 // downAfter is how soon Sentinels take a primary for down.
@@ -64,7 +65,9 @@ func recordsOf() store.Schema {
 // works on the new primary and has all that was acknowledged once its replicas had it, and all members
 // are alike afterwards.
 func testFailover(t *testing.T, c *cluster.Cluster, replicas int) {
-	d, s := records(t, fmt.Sprintf("%s?wait=%d", c.Address(), replicas))
+	of := availability.Schema()
+	of.Transactions = true // so that all is on the primary
+	d, s := made(t, openedAs(t, fmt.Sprintf("%s?wait=%d", c.Address(), replicas), of))
 	ctx := patiently(t)
 	for n := range int64(20) {
 		if r := s.insertRecord(ctx, n); r.Outcome != history.Committed {

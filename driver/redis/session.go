@@ -15,11 +15,10 @@ import (
 // session is a store.Session: one connection.
 type session struct {
 	*database
-	link  *link
-	plans []*rows.Plan
-	e     rows.Evaluation
-	// watching is whether the connection watches keys of a transaction that was left.
-	watching bool
+	link       *link
+	plans      []*rows.Plan
+	e          rows.Evaluation
+	*spreading // nil unless rows are spread over the slots of a Redis Cluster
 }
 
 // errNotServed says that a statement needs what Redis does not have.
@@ -56,40 +55,48 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (s
 	if err != nil {
 		return nil, err
 	}
-	l, err := d.open(ctx)
+	n := &session{database: d, plans: plans}
+	if d.spread {
+		err = n.reach(ctx)
+	} else {
+		n.link, err = d.open(ctx)
+	}
 	if err != nil {
 		return nil, d.unreached(ctx, "open a session", err)
 	}
-	n := &session{database: d, link: l, plans: plans}
+	if d.spread {
+		return n, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
 	if err := n.ready(ctx); err != nil {
-		l.close()
+		n.link.close()
 		return nil, told("open a session", err)
 	}
 	return n, nil
 }
 
-// ready gives the connection the name by which Settle finds it.
 func (n *session) ready(ctx context.Context) error {
 	mark, err := n.ours(ctx, n.link)
 	if err != nil {
 		return err
 	}
-	all := []goredis.Cmder{goredis.NewCmd(ctx, "client", "setname", n.clientName(mark.Run)), goredis.NewCmd(ctx, "multi"), goredis.NewCmd(ctx, "exec")}
-	if err := n.link.do(ctx, all...); err != nil {
-		return err
-	}
-	for _, c := range all {
-		if err := c.Err(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return n.link.name(ctx, n.clientName(mark.Run))
+}
+
+// name gives the connection the name by which Settle finds it.
+func (l *link) name(ctx context.Context, name string) error {
+	return l.all(ctx, []goredis.Cmder{goredis.NewCmd(ctx, "client", "setname", name), goredis.NewCmd(ctx, "multi"), goredis.NewCmd(ctx, "exec")})
 }
 
 // Close implements store.Session.
-func (n *session) Close() { n.link.close() }
+func (n *session) Close() {
+	if n.spreading != nil {
+		n.spreading.close()
+		return
+	}
+	n.link.close()
+}
 
 // Waiting implements store.Session: no command waits for another session's.
 func (n *session) Waiting(context.Context) (waiting, known bool, err error) { return false, false, nil }
@@ -162,7 +169,7 @@ func (n *session) insert(ctx context.Context, doing string, t *rows.Table, made 
 	if err != nil {
 		return refusedBy(doing, err)
 	}
-	inserted, r := n.write(ctx, doing, command)
+	inserted, r := n.write(ctx, doing, command, n.keysOf(t, made)...)
 	if inserted == 0 && (r.Outcome == history.Committed || r.Class == classNotReplicated) {
 		return refusedBy(doing, t.Exists())
 	}
@@ -177,7 +184,8 @@ func (n *session) runPut(ctx context.Context, p *rows.Plan, call *store.Call) st
 	if err != nil {
 		return refusedBy(p.Name, err)
 	}
-	_, r := n.write(ctx, p.Name, goredis.NewCmd(ctx, "set", n.keyOf(p.Table, made[0]), valueOf(made[0])))
+	key := n.keyOf(p.Table, made[0])
+	_, r := n.write(ctx, p.Name, goredis.NewCmd(ctx, "set", key, valueOf(made[0])), key)
 	if r.Outcome == history.Committed {
 		r.Affected = 1
 	}
@@ -188,7 +196,8 @@ func (n *session) runDelete(ctx context.Context, p *rows.Plan, call *store.Call)
 	if err := n.e.Bind(p, call.Parameters, nowhere{}); err != nil {
 		return refusedBy(p.Name, err)
 	}
-	deleted, r := n.write(ctx, p.Name, goredis.NewCmd(ctx, asking("del", n.named(p))...))
+	keys := n.named(p)
+	deleted, r := n.write(ctx, p.Name, goredis.NewCmd(ctx, asking("del", keys)...), keys...)
 	if r.Outcome == history.Committed {
 		r.Affected = deleted
 	}
@@ -204,8 +213,11 @@ func (n *session) named(p *rows.Plan) (keys []string) {
 	return keys
 }
 
-// write does one command that writes. The answer is its number, if it has one.
-func (n *session) write(ctx context.Context, doing string, command *goredis.Cmd) (answer int64, r store.Reply) {
+// write does one command that writes these keys. The answer is its number, if it has one.
+func (n *session) write(ctx context.Context, doing string, command *goredis.Cmd, keys ...string) (answer int64, r store.Reply) {
+	if err := n.turn(ctx, keys); err != nil {
+		return 0, n.untaken(doing, err)
+	}
 	all, wait := n.confirmed(ctx, command)
 	lost := n.link.do(ctx, all...)
 	switch err := command.Err(); {

@@ -42,15 +42,15 @@ type statistics struct {
 	link     *link
 }
 
-// OpenStatistics opens the account that the primary keeps of its work. It connects to nobody
-// yet.
+// OpenStatistics opens the account that the primary keeps of its work; of a Redis Cluster, that
+// which has the slot of the mark. It connects to nobody yet.
 func OpenStatistics(_ context.Context, target store.Target) (store.Statistics, error) {
 	s, err := parse(target)
 	if err != nil {
 		return nil, err
 	}
 	logging.Disable()
-	return &statistics{database: &database{settings: s}}, nil
+	return &statistics{database: &database{settings: s, layout: layoutOf(s, &store.Schema{Transactions: true})}}, nil
 }
 
 // List implements store.Statistics.

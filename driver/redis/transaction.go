@@ -95,11 +95,18 @@ func (t *transaction) fetch(w wanted) error {
 	if len(missing.keys) == 0 {
 		return nil
 	}
+	before := t.link
+	if err := t.turn(t.ctx, missing.keys); err != nil {
+		return t.fail(t.untaken("read", err))
+	}
+	if t.asked > 0 && t.link != before {
+		return errApart
+	}
 	read := goredis.NewCmd(t.ctx, asking("mget", missing.keys)...)
 	all := t.unwatched()
 	if t.optimistic {
 		all = append(all, goredis.NewCmd(t.ctx, asking("watch", missing.keys)...))
-		t.watching = true
+		t.link.watching = true
 	}
 	t.asked++
 	all = append(all, read)
@@ -128,10 +135,10 @@ func (t *transaction) fetch(w wanted) error {
 
 // unwatched is UNWATCH, if the connection watches what an earlier transaction has read.
 func (t *transaction) unwatched() []goredis.Cmder {
-	if t.asked > 0 || !t.watching {
+	if t.asked > 0 || !t.link.watching {
 		return nil
 	}
-	t.watching = false
+	t.link.watching = false
 	return []goredis.Cmder{goredis.NewCmd(t.ctx, "unwatch")}
 }
 

@@ -1,0 +1,245 @@
+package redis
+
+import (
+	"context"
+	"errors"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"assay/driver/replicas"
+	"assay/driver/rows"
+	"assay/store"
+)
+
+// Rows of a workload without transactions are spread over the slots of a Redis Cluster. A session
+// then has a connection to each server that has some, and each statement goes to the one that has
+// its row. Of the mark and the lease there is one, in one slot.
+
+// spreading is what a session has where rows are spread.
+type spreading struct {
+	has   owners
+	links map[string]*link
+	// called is the name of its connections.
+	called string
+}
+
+func (s *spreading) close() {
+	for _, l := range s.links {
+		l.close()
+	}
+}
+
+// errApart is the error of a statement, or a transaction, whose rows are in several slots.
+var errApart = errors.New("its rows are in several slots of the Redis Cluster, and one command has those of one")
+
+// reach connects the session to all servers that have slots. One that is slow or away is left for
+// the first statement that needs it, so that those on other slots are done meanwhile.
+func (n *session) reach(ctx context.Context) error {
+	all, err := n.database.owners(ctx)
+	if err != nil {
+		return err
+	}
+	run, err := n.runBy(ctx, all)
+	if err != nil {
+		return err
+	}
+	n.spreading = &spreading{has: all, links: map[string]*link{}, called: n.clientName(run)}
+	var addresses []string
+	for _, p := range all {
+		if _, is := n.links[p.owner]; !is && all.of(p.first) == p.owner {
+			n.links[p.owner], addresses = nil, append(addresses, p.owner)
+		}
+	}
+	short := *n.settings
+	short.timeout = min(short.timeout, sentinelBound)
+	made, failures := replicas.AskAll(ctx, addresses, func(ctx context.Context, address string) (*link, error) {
+		return n.connectAs(ctx, &short, address)
+	})
+	clear(n.links)
+	for i, l := range made {
+		if l != nil {
+			n.links[addresses[i]], n.link = l, l
+		}
+	}
+	if n.link == nil {
+		return errors.Join(failures...)
+	}
+	return nil
+}
+
+// runBy is the run that the mark names. If the server that has it is away, it is the one that it
+// named last.
+func (n *session) runBy(ctx context.Context, all owners) (string, error) {
+	var mark *store.Marker
+	l, err := n.openAt(ctx, all.of(slotOf(n.mark())))
+	if err == nil {
+		defer l.close()
+		mark, err = n.ours(ctx, l)
+	}
+	var missing *store.NoSchemaError
+	var foreign *store.ForeignError
+	last := n.run.Load()
+	switch {
+	case err == nil:
+		n.run.Store(&mark.Run)
+		return mark.Run, nil
+	case last == nil, ctx.Err() != nil, errors.As(err, &missing), errors.As(err, &foreign):
+		return "", err
+	}
+	return *last, nil
+}
+
+// connectAs connects to a server that has slots, and gives the connection its name.
+func (n *session) connectAs(ctx context.Context, s *settings, address string) (*link, error) {
+	l, err := s.dial(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	if l.role != roleOfPrimary {
+		err = &notPrimaryError{address, l.role, n.leaders()}
+	} else {
+		ctx, cancel := context.WithTimeout(ctx, s.timeout)
+		defer cancel()
+		err = l.name(ctx, n.called)
+	}
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// turn turns the session to the server that has these keys, which must be in one slot.
+func (n *session) turn(ctx context.Context, keys []string) error {
+	if n.spreading == nil || len(keys) == 0 {
+		return nil
+	}
+	slot := slotOf(keys[0])
+	for _, key := range keys[1:] {
+		if slotOf(key) != slot {
+			return errApart
+		}
+	}
+	owner := n.has.of(slot)
+	if owner == "" {
+		return errNoOwner
+	}
+	if n.links[owner] == nil {
+		l, err := n.connectAs(ctx, n.settings, owner)
+		if err != nil {
+			return err
+		}
+		n.links[owner] = l
+	}
+	n.link = n.links[owner]
+	return nil
+}
+
+// untaken is the reply to what was sent to nobody, since turn gave an error.
+func (n *session) untaken(doing string, err error) store.Reply {
+	if errors.Is(err, errApart) {
+		return refused(classSlots, doing, err)
+	}
+	class := classOfLoss(err)
+	if code, known := meaningOf(codeOf(err)); known {
+		class = code
+	}
+	r := refused(class, doing, err)
+	r.Broken = true // a new session asks anew who has the slot
+	return r
+}
+
+// everywhere does work at each server that has slots, one after the other, or on the link alone
+// where rows are not spread. The link is to one of them.
+func (d *database) everywhere(ctx context.Context, l *link, work func(at *link, has owners) error) error {
+	if !d.spread {
+		return work(l, nil)
+	}
+	all, err := d.owners(ctx)
+	if err != nil {
+		return err
+	}
+	addresses, err := all.all()
+	if err != nil {
+		return err
+	}
+	for _, address := range addresses {
+		if err := d.at(ctx, l, address, func(at *link) error { return work(at, all) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// at does work over a connection to a server: the link, if it is one.
+func (d *database) at(ctx context.Context, l *link, address string, work func(*link) error) error {
+	if l.address == address {
+		return work(l)
+	}
+	other, err := d.openAt(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer other.close()
+	return work(other)
+}
+
+// scan is link.scan at each server that has slots.
+func (d *database) scan(ctx context.Context, l *link, pattern string, page func(at *link, keys []string) error) error {
+	return d.everywhere(ctx, l, func(at *link, _ owners) error {
+		return at.scan(ctx, pattern, func(keys []string) error { return page(at, keys) })
+	})
+}
+
+// loadSpread inserts rows, each by a command of its own, to each server those that it has.
+func (d *database) loadSpread(ctx context.Context, l *link, t *rows.Table, made []rows.Row) error {
+	for _, row := range made {
+		if err := t.Allow(row); err != nil {
+			return err
+		}
+	}
+	return d.everywhere(ctx, l, func(at *link, has owners) error {
+		var sets []goredis.Cmder
+		for _, row := range made {
+			if key := d.keyOf(t, row); has.of(slotOf(key)) == at.address {
+				sets = append(sets, goredis.NewCmd(ctx, "set", key, valueOf(row), "nx"))
+			}
+		}
+		if len(sets) == 0 {
+			return nil
+		}
+		err := at.all(ctx, sets)
+		if errors.Is(err, goredis.Nil) {
+			err = t.Exists()
+		}
+		return err
+	})
+}
+
+// apart are commands, one for each key.
+func apart(ctx context.Context, command string, keys []string) []goredis.Cmder {
+	all := make([]goredis.Cmder, len(keys))
+	for i, key := range keys {
+		all[i] = goredis.NewCmd(ctx, command, key)
+	}
+	return all
+}
+
+// valuesApart is database.values by one command for each key.
+func (l *link) valuesApart(ctx context.Context, keys []string) ([]any, error) {
+	all := apart(ctx, "get", keys)
+	if err := l.do(ctx, all...); err != nil {
+		return nil, err
+	}
+	values := make([]any, len(keys))
+	for i, c := range all {
+		value, err := c.(*goredis.Cmd).Result()
+		switch {
+		case err == nil:
+			values[i] = value
+		case !errors.Is(err, goredis.Nil) && codeOf(err) != codeWrongType:
+			return nil, err
+		}
+	}
+	return values, nil
+}
