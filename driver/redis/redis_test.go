@@ -40,7 +40,7 @@ func start(t *testing.T, o cluster.Options) *cluster.Cluster {
 
 // somebody is another client of a server.
 func somebody(t *testing.T, address string) *goredis.Client {
-	client := goredis.NewClient(&goredis.Options{Addr: address, Protocol: 2, MaxRetries: -1, DisableIdentity: true})
+	client := goredis.NewClient(&goredis.Options{Addr: address, Protocol: 2, MaxRetries: -1, DisableIdentity: true, ReadTimeout: bound})
 	expect.AtEnd(t, client.Close)
 	return client
 }

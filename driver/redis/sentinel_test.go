@@ -22,7 +22,7 @@ const downAfter = time.Second
 // TestSentinels has a primary with replicas: what every driver passes, and a failover.
 func TestSentinels(t *testing.T) {
 	c := start(t, cluster.Options{Nodes: 3, DownAfter: downAfter, Settings: durable()})
-	target := store.Target{Address: c.Address() + "?wait=2", ConnectTimeout: 10 * time.Second}
+	target := store.Target{Address: c.Address() + "?wait=2&waitMS=60000", ConnectTimeout: 10 * time.Second}
 	t.Run("Store", func(t *testing.T) {
 		drivertest.RunStore(t, drivertest.Store{Open: Open, Lacks: Lacks(), Target: target})
 	})
@@ -67,7 +67,7 @@ func recordsOf() store.Schema {
 func testFailover(t *testing.T, c *cluster.Cluster, replicas int) {
 	of := availability.Schema()
 	of.Transactions = true // so that all is on the primary
-	d, s := made(t, openedAs(t, fmt.Sprintf("%s?wait=%d", c.Address(), replicas), of))
+	d, s := made(t, openedAs(t, fmt.Sprintf("%s?wait=%d&waitMS=60000", c.Address(), replicas), of))
 	ctx := patiently(t)
 	for n := range int64(20) {
 		if r := s.insertRecord(ctx, n); r.Outcome != history.Committed {
