@@ -84,6 +84,13 @@ func OneIDEach(p load.Plan) (load.Plan, error) {
 	return p, nil
 }
 
+// InTurn is OneIDEach of a workload whose attempts stay on the goroutine that they are called
+// on, so that its clients may take turns on one thread (load.Plan.Sequential).
+func InTurn(p load.Plan) (load.Plan, error) {
+	p.Sequential = true
+	return OneIDEach(p)
+}
+
 // UnknownNotes say what became of operations that ended unknown, which are called so, as far
 // as the state that was read back tells; none if there are no such operations.
 func (e Evidence) UnknownNotes(one, many string, unknown, done int64) []string {

@@ -7,7 +7,26 @@ import (
 	"testing"
 
 	"assay/internal/expect"
+	"assay/load"
 )
+
+// TestPlansOfOneID: only a workload that takes turns says that its attempts stay on their goroutine,
+// and neither tries blindly again.
+func TestPlansOfOneID(t *testing.T) {
+	for name, c := range map[string]struct {
+		plan       func(load.Plan) (load.Plan, error)
+		sequential bool
+	}{"each anywhere": {OneIDEach, false}, "in turn": {InTurn, true}} {
+		got, err := c.plan(load.Plan{Retry: load.RetryFailed})
+		expect.NoError(t, err)
+		if got.Sequential != c.sequential {
+			t.Errorf("%s: sequential is %v", name, got.Sequential)
+		}
+		if _, err := c.plan(load.Plan{Retry: load.RetryBlind}); err == nil {
+			t.Errorf("%s: blind attempts are allowed", name)
+		}
+	}
+}
 
 // TestUnknownIsNotNotDone: nothing is said of what became of unknown operations
 // if nothing was read back.

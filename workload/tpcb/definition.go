@@ -88,10 +88,7 @@ func (c *Config) Flags() []definition.Flag {
 	}
 }
 
-func (c *Config) Plan(p load.Plan) (load.Plan, error) {
-	p.Sequential = true
-	return definition.OneIDEach(p)
-}
+func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.InTurn(p) }
 
 func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: c.Scale * c.Accounts, RowBytes: 130}
