@@ -12,9 +12,9 @@ import (
 	"assay/cluster/server"
 )
 
-// Tag is the hash tag of assay's keys, so that all of them are in one slot and can be changed by
-// one transaction (manual, "Redis cluster specification", "Hash tags"). The server that has this
-// slot is called the primary here.
+// Tag is the hash tag of assay's mark and lease, and of all rows that transactions change, so that
+// they are in one slot (manual, "Redis cluster specification", "Hash tags"). The server that has
+// this slot is called the primary here.
 const Tag = "assay"
 
 // slots is how many there are.
