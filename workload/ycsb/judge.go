@@ -74,6 +74,9 @@ type judge struct {
 	// into is used for each operation again.
 	into []found
 
+	// forgot is true if what sessions had seen was too much to keep.
+	forgot bool
+
 	kept, reads, scanned, linearizable, inSessions check.Result
 	figures                                        Figures
 }
@@ -295,6 +298,10 @@ func (j *judge) allowed() string {
 // outOfOrder says how often a client saw time go back.
 func (j *judge) outOfOrder() string {
 	f := &j.figures
-	return fmt.Sprintf("%s older than what the same client had read before, %s than what it had written, %s than what comes before something that it had seen",
+	text := fmt.Sprintf("%s older than what the same client had read before, %s than what it had written, %s than what comes before something that it had seen",
 		check.Counted(f.Monotonic, "read was", "reads were"), check.CountOrNone(f.OwnWrites), check.CountOrNone(f.Causes))
+	if j.forgot {
+		text += "; what sessions had seen of others was too much to keep, and later reads were compared with their own session's alone"
+	}
+	return text
 }

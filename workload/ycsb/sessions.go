@@ -38,8 +38,8 @@ type sessions struct {
 	clock   map[int]int64
 	// latest is when the last of the writes of each unit began that was written or read so far.
 	latest []int64
-	// room is how much more may be kept of what sessions have seen. Without any, sessions are
-	// taken to have seen less.
+	// room is how many marks may still be kept, or looked at for a read that is old. Without any,
+	// sessions are taken to have seen nothing more of others.
 	room int
 }
 
@@ -80,7 +80,8 @@ type origin struct {
 // known are the versions of a unit that a session read or wrote, each newer than the one before.
 type known struct{ read, wrote []mark }
 
-// maxSeen is how many marks are kept of what sessions had seen: 256 MB.
+// maxSeen is how many marks are kept of what sessions had seen, 256 MB, or looked at. A client
+// whose attempts fail has many sessions, and what each has seen grows with their number.
 const maxSeen = 32 << 20
 
 // newSessions is nil if linearizability is judged, which includes all guarantees.
@@ -173,6 +174,7 @@ func (s *sessions) judgeAll() {
 			*latest = max(*latest, x.write.start)
 		}
 	}
+	s.forgot = s.forgot || s.room < 0
 }
 
 func (s *sessions) step(m mark) *step { return &s.chains[m.chain].steps[m.step] }
@@ -209,32 +211,36 @@ func (s *sessions) join(c *chain, before int32) {
 
 // see has a session see what it read, and all that its writer had seen.
 func (s *sessions) see(c *chain, of *origin) {
+	at, there := slices.BinarySearchFunc(c.seen, of.chain, compareChains)
+	if of.chain == c.number || there && c.seen[at].step >= of.step {
+		return // and so what its writer had seen
+	}
+	if s.room -= len(c.seen) + len(of.seen) + 1; s.room < 0 {
+		return
+	}
 	news := slices.Clone(of.seen)
-	at, there := slices.BinarySearchFunc(news, of.chain, func(m mark, chain int32) int { return cmp.Compare(m.chain, chain) })
-	if there {
+	if at, there = slices.BinarySearchFunc(news, of.chain, compareChains); there {
 		news[at].step = max(news[at].step, of.step)
 	} else {
 		news = slices.Insert(news, at, of.mark)
 	}
-	var all []mark
-	more, old := false, c.seen
-	for len(news)+len(old) > 0 {
+	old := c.seen
+	all := make([]mark, 0, len(news)+len(old))
+	for len(news) > 0 && len(old) > 0 {
 		switch {
-		case len(news) == 0 || len(old) > 0 && old[0].chain < news[0].chain:
+		case old[0].chain < news[0].chain:
 			all, old = append(all, old[0]), old[1:]
-		case len(old) == 0 || news[0].chain < old[0].chain:
-			all, news, more = append(all, news[0]), news[1:], true
+		case news[0].chain < old[0].chain:
+			all, news = append(all, news[0]), news[1:]
 		default:
-			more = more || news[0].step > old[0].step
 			all = append(all, mark{old[0].chain, max(old[0].step, news[0].step)})
 			old, news = old[1:], news[1:]
 		}
 	}
-	if more && s.room >= len(all) {
-		s.room -= len(all)
-		c.seen = all
-	}
+	c.seen = append(append(all, old...), news...)
 }
+
+func compareChains(m mark, chain int32) int { return cmp.Compare(m.chain, chain) }
 
 // broken is what shows that a read broke a guarantee: a step of somebody with a newer version
 // and, of another session's, the write before which it was and which was seen.
@@ -253,7 +259,26 @@ func (s *sessions) read(c *chain, m mark) {
 	if s.latest[s.place(x.unit)] <= ended {
 		return
 	}
-	var found []broken
+	found := s.breaks(c, m, ended)
+	if len(found) == 0 {
+		return
+	}
+	i := slices.IndexFunc(found, func(b broken) bool { return s.promised[b.guarantee] })
+	switch {
+	case i < 0:
+		s.count(found[0].guarantee)
+		return
+	case len(s.inSessions.Evidence) < check.MaxEvidence:
+		s.inSessions.Add(s.sessionEvidence(m, found[i]))
+	default:
+		s.inSessions.AddUnlisted(found[i].guarantee, 1)
+	}
+	s.count(found[i].guarantee)
+}
+
+// breaks is what a read breaks whose version was there when something ended.
+func (s *sessions) breaks(c *chain, m mark, ended int64) (found []broken) {
+	x := s.step(m)
 	look := func(guarantee string, all []mark, before, later mark) {
 		i, _ := slices.BinarySearchFunc(all, before.step, func(m mark, step int32) int { return cmp.Compare(m.step, step) })
 		if i > 0 && s.step(all[i-1]).write.start > ended {
@@ -264,21 +289,16 @@ func (s *sessions) read(c *chain, m mark) {
 		look(store.ReadYourWrites, k.wrote, m, m)
 		look(store.MonotonicReads, k.read, m, m)
 	}
+	if s.room -= len(c.seen); s.room < 0 {
+		return found
+	}
 	for _, later := range c.seen {
 		if k := s.chains[later.chain].of[x.unit]; k != nil {
 			look(store.MonotonicWrites, k.wrote, later, later)
 			look(store.WritesFollowReads, k.read, later, later)
 		}
 	}
-	if len(found) == 0 {
-		return
-	}
-	if i := slices.IndexFunc(found, func(b broken) bool { return s.promised[b.guarantee] }); i >= 0 {
-		s.count(found[i].guarantee)
-		s.inSessions.Add(s.sessionEvidence(m, found[i]))
-		return
-	}
-	s.count(found[0].guarantee)
+	return found
 }
 
 func (s *sessions) count(guarantee string) {
