@@ -182,7 +182,7 @@ func (w *worker) operation(ctx context.Context, a arrival) error {
 	}
 }
 
-// attempt does the attempt that w.op says, within its time limit. One without a limit that had
+// attempt does the attempt that w.op says, within its time limit, and leaves the answer in w.answer. One without a limit that had
 // no answer when the run's end took it back may yet take effect, whatever the
 // client thinks, and it is the end that its class tells.
 func (w *worker) attempt(ctx context.Context) {

@@ -18,12 +18,8 @@ func (t *transaction) commit(doing string) store.Reply {
 		return committed()
 	}
 	doing += ", commit"
-	before := t.link
-	if err := t.turn(t.ctx, t.written); err != nil {
+	if err := t.turnOnce(t.written); err != nil {
 		return t.untaken(doing, err)
-	}
-	if t.asked > 0 && t.link != before {
-		return refused(classSlots, doing, errApart)
 	}
 	all := append(t.unwatched(), goredis.NewCmd(t.ctx, "multi"))
 	for _, key := range t.written {

@@ -57,15 +57,13 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (s
 	}
 	n := &session{database: d, plans: plans}
 	if d.spread {
-		err = n.reach(ctx)
-	} else {
-		n.link, err = d.open(ctx)
-	}
-	if err != nil {
-		return nil, d.unreached(ctx, "open a session", err)
-	}
-	if d.spread {
+		if err := n.reach(ctx); err != nil {
+			return nil, d.unreached(ctx, "open a session", err)
+		}
 		return n, nil
+	}
+	if n.link, err = d.open(ctx); err != nil {
+		return nil, d.unreached(ctx, "open a session", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
@@ -76,6 +74,7 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (s
 	return n, nil
 }
 
+// ready gives the connection its name, if the mark is ours.
 func (n *session) ready(ctx context.Context) error {
 	mark, err := n.ours(ctx, n.link)
 	if err != nil {

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"slices"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -46,8 +47,8 @@ func (n *session) reach(ctx context.Context) error {
 	n.spreading = &spreading{has: all, links: map[string]*link{}, called: n.clientName(run)}
 	var addresses []string
 	for _, p := range all {
-		if _, is := n.links[p.owner]; !is && all.of(p.first) == p.owner {
-			n.links[p.owner], addresses = nil, append(addresses, p.owner)
+		if all.of(p.first) == p.owner && !slices.Contains(addresses, p.owner) {
+			addresses = append(addresses, p.owner)
 		}
 	}
 	short := *n.settings
@@ -55,7 +56,6 @@ func (n *session) reach(ctx context.Context) error {
 	made, failures := replicas.AskAll(ctx, addresses, func(ctx context.Context, address string) (*link, error) {
 		return n.connectAs(ctx, &short, address)
 	})
-	clear(n.links)
 	for i, l := range made {
 		if l != nil {
 			n.links[addresses[i]], n.link = l, l
@@ -198,11 +198,12 @@ func (d *database) loadSpread(ctx context.Context, l *link, t *rows.Table, made 
 			return err
 		}
 	}
+	keys := d.keysOf(t, made)
 	return d.everywhere(ctx, l, func(at *link, has owners) error {
 		var sets []goredis.Cmder
-		for _, row := range made {
-			if key := d.keyOf(t, row); has.of(slotOf(key)) == at.address {
-				sets = append(sets, goredis.NewCmd(ctx, "set", key, valueOf(row), "nx"))
+		for i, key := range keys {
+			if has.of(slotOf(key)) == at.address {
+				sets = append(sets, goredis.NewCmd(ctx, "set", key, valueOf(made[i]), "nx"))
 			}
 		}
 		if len(sets) == 0 {

@@ -95,12 +95,8 @@ func (t *transaction) fetch(w wanted) error {
 	if len(missing.keys) == 0 {
 		return nil
 	}
-	before := t.link
-	if err := t.turn(t.ctx, missing.keys); err != nil {
+	if err := t.turnOnce(missing.keys); err != nil {
 		return t.fail(t.untaken("read", err))
-	}
-	if t.asked > 0 && t.link != before {
-		return errApart
 	}
 	read := goredis.NewCmd(t.ctx, asking("mget", missing.keys)...)
 	all := t.unwatched()
@@ -129,6 +125,17 @@ func (t *transaction) fetch(w wanted) error {
 			h.row, err = rowOf(missing.tables[i], value)
 		}
 		t.held[h.key] = h
+	}
+	return err
+}
+
+// turnOnce turns to the server that has these keys. It is errApart if the transaction has read at
+// another one.
+func (t *transaction) turnOnce(keys []string) error {
+	before := t.link
+	err := t.turn(t.ctx, keys)
+	if err == nil && t.asked > 0 && t.link != before {
+		err = errApart
 	}
 	return err
 }
