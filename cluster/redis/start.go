@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"assay/cluster/machine"
 	"assay/cluster/server"
 )
@@ -219,12 +221,14 @@ func (c *Cluster) startAll(ctx context.Context) error {
 			return err
 		}
 	}
+	// They are waited for at once: one that has ended says why, where the others only miss it.
+	group, starting := errgroup.WithContext(ctx)
 	for _, node := range c.sentinels {
-		if err := node.Await(ctx, func(ctx context.Context) error { return c.informed(ctx, node) }); err != nil {
-			return err
-		}
+		group.Go(func() error {
+			return node.Await(starting, func(ctx context.Context) error { return c.informed(ctx, node) })
+		})
 	}
-	return nil
+	return group.Wait()
 }
 
 // start starts one server and waits until it has its data.

@@ -68,7 +68,7 @@ func CatchUp(ctx context.Context, doing string, ask func(context.Context) (final
 			return nil
 		case final:
 			return fmt.Errorf("%s: %w", doing, err)
-		case reason == nil || ctx.Err() == nil: // the last one that is more than the end of ctx
+		case reason == nil || !over(ctx): // the last one that is more than the end of ctx
 			reason = err
 		}
 		select {
@@ -77,4 +77,11 @@ func CatchUp(ctx context.Context, doing string, ask func(context.Context) (final
 		case <-ticker.C:
 		}
 	}
+}
+
+// over reports whether ctx has ended. A connection gives up at its deadline, and may do so a
+// moment before ctx is told.
+func over(ctx context.Context) bool {
+	deadline, bounded := ctx.Deadline()
+	return ctx.Err() != nil || bounded && !time.Now().Before(deadline)
 }

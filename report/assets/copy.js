@@ -5,7 +5,7 @@
   // What a cell holds must stand as it is where the text goes, and be neither markup nor
   // a link nor a mention.
   const escape = (text) => text
-    .replace(/[^\S\u00a0]+/g, " ").replace(/[\p{Cc}\p{Cf}]/gu, "\ufffd").trim()
+    .replace(/\s+/g, " ").replace(/[\p{Cc}\p{Cf}]/gu, "\ufffd").trim()
     .replace(/[\\`*_|[\]~$]/g, "\\$&")
     .replace(/[<>&#@]/g, (c) => ({ "<": "&lt;", ">": "&gt;", "&": "&amp;" }[c] || "&#" + c.charCodeAt(0) + ";"));
   const text = (cell) => escape(cell.querySelector(".unseen") ? "" : cell.textContent);
