@@ -19,17 +19,10 @@ func (j *Judge) Rows(rows []Row) {
 // fetchAccounts reads of the rows' accounts, for the processor to have them near. What it
 // returns means nothing.
 func (j *Judge) fetchAccounts(rows []Row) (read int64) {
-	var proven []provenAccount
-	if j.proof != nil {
-		proven = j.proof.accounts
-	}
 	for i := range rows {
 		for _, id := range [sides]int64{rows[i].Source, rows[i].Destination} {
-			if at := uint64(id - 1); at < uint64(len(j.accounts)) {
-				read += j.accounts[at].effect
-			}
-			if at := uint64(id - 1); at < uint64(len(proven)) {
-				read += proven[at].balance + int64(proven[at].last) // at both ends of it
+			if a := j.account(id); a != nil {
+				read += a.effect
 			}
 		}
 	}

@@ -20,8 +20,10 @@ import (
 // topologicalSort).
 type orderProof struct {
 	j        *Judge
-	accounts []provenAccount
-	// index are the readings by account and version; nil if no audits are judged.
+	accounts []account // the judge's, each with how far it has come
+	// read are the accounts as audits read them, and index the readings by account and
+	// version; both are nil if no audits are judged.
+	read  []readAccount
 	index []uint32
 	// parked are entries, by an account and the version that they gave it, for which it
 	// has not come far enough.
@@ -49,18 +51,31 @@ type accountVersion struct{ account, version uint32 }
 // provenAccount is how far the proof has come on an account.
 type provenAccount struct {
 	balance int64
-	// start is the latest start of the entries that came before, and of the audits
-	// before these; read that of the audits of the present version, which come before
-	// the next entry only.
-	start, read int64
-	version     uint32
+	// latest is the latest start of the entries that came before, and of the audits before
+	// the next entry.
+	latest  int64
+	version uint32
 	// pending is how many audits of the present version were not passed, parked how many
 	// entries wait for the account.
 	pending, parked uint32
+	// next is the version of the next reading; noReading if there is none.
+	next uint32
+}
+
+// readAccount is what audits read of an account.
+type readAccount struct {
+	// start is provenAccount.latest but for the audits of the present version, which come
+	// before the next entry and not before one another, if one of them was passed: version
+	// then is the present one.
+	start   int64
+	version uint32
 	// reading is the first reading, in orderProof.index, that was not reached, last where
 	// those of the account end.
 	reading, last uint32
 }
+
+// noReading is a version that no account reaches.
+const noReading = math.MaxUint32
 
 // maxParked bounds the entries that wait. Beyond it the journal is in an order that says
 // nothing of that of the commits.
@@ -100,10 +115,11 @@ func (p *orderProof) done() bool {
 	return !p.failed && len(p.parked) == 0 && p.unseen == 0 && p.passed == p.j.entries.len()
 }
 
+// newOrderProof begins a proof, which takes the place of the judge's one before.
 func newOrderProof(j *Judge) *orderProof {
-	p := &orderProof{j: j, accounts: make([]provenAccount, len(j.accounts)), parked: map[accountVersion]uint32{}}
+	p := &orderProof{j: j, accounts: j.accounts, parked: map[accountVersion]uint32{}}
 	for i := range p.accounts {
-		p.accounts[i] = provenAccount{balance: j.config.Opening(int64(i) + 1), start: math.MinInt64, read: math.MinInt64}
+		p.accounts[i].proven = provenAccount{balance: j.config.Opening(int64(i) + 1), latest: math.MinInt64, next: noReading}
 	}
 	if !j.audited() {
 		return p
@@ -115,8 +131,10 @@ func newOrderProof(j *Judge) *orderProof {
 	for i := range p.waiting {
 		p.waiting[i] = j.audits.partial[i].count
 	}
-	for i := range p.accounts {
-		p.accounts[i].reading, p.accounts[i].last = start[i], start[i+1]
+	p.read = make([]readAccount, len(j.accounts))
+	for i := range p.read {
+		p.read[i] = readAccount{start: math.MinInt64, reading: start[i], last: start[i+1]}
+		p.accounts[i].proven.next = p.next(&p.read[i])
 	}
 	for i := range p.accounts {
 		p.arrive(uint32(i) + 1)
@@ -159,7 +177,7 @@ func (p *orderProof) pass(t transfer) {
 			p.failed = true
 			return
 		}
-		switch a := &p.accounts[id-1]; {
+		switch a := &p.accounts[id-1].proven; {
 		case version <= a.version:
 			p.failed = true
 			return
@@ -168,7 +186,7 @@ func (p *orderProof) pass(t transfer) {
 			return
 		}
 	}
-	source, destination := &p.accounts[t.source-1], &p.accounts[t.destination-1]
+	source, destination := &p.accounts[t.source-1].proven, &p.accounts[t.destination-1].proven
 	first, end := b.span(i)
 	if !apply(source, destination, t.amount, first, end) {
 		p.failed = true
@@ -190,12 +208,12 @@ func (p *orderProof) park(owner uint32, until accountVersion) {
 		return
 	}
 	p.parked[until] = owner
-	p.accounts[until.account-1].parked++
+	p.accounts[until.account-1].proven.parked++
 }
 
 // apply moves both accounts of an entry on, and reports whether that agrees with real time.
 func apply(source, destination *provenAccount, amount, first, end int64) bool {
-	latest := max(source.start, source.read, destination.start, destination.read)
+	latest := max(source.latest, destination.latest)
 	if latest > end {
 		return false
 	}
@@ -204,16 +222,23 @@ func apply(source, destination *provenAccount, amount, first, end int64) bool {
 	destination.balance += amount
 	for _, a := range [sides]*provenAccount{source, destination} {
 		a.version++
-		a.start, a.read = latest, math.MinInt64
+		a.latest = latest
 	}
 	return true
 }
 
 // arrive does what can be done when an account, by id, has come to a version.
 func (p *orderProof) arrive(id uint32) {
-	a := &p.accounts[id-1]
-	for a.reading < a.last && !p.failed {
-		r := &p.j.audits.readings[p.index[a.reading]]
+	if a := &p.accounts[id-1].proven; a.next <= a.version {
+		p.reach(a, &p.read[id-1])
+	}
+	p.release(id)
+}
+
+// reach passes the audits of which the last reading is one of those of the account's version.
+func (p *orderProof) reach(a *provenAccount, read *readAccount) {
+	for read.reading < read.last && !p.failed {
+		r := &p.j.audits.readings[p.index[read.reading]]
 		if r.version > int64(a.version) {
 			break
 		}
@@ -221,18 +246,26 @@ func (p *orderProof) arrive(id uint32) {
 			p.failed = true
 			return
 		}
-		a.reading++
+		read.reading++
 		a.pending++
 		if p.waiting[r.audit]--; p.waiting[r.audit] == 0 {
 			p.passAudit(r.audit)
 		}
 	}
-	p.release(id)
+	a.next = p.next(read)
+}
+
+// next is the version of an account's next reading, or the nearest that can be one.
+func (p *orderProof) next(read *readAccount) uint32 {
+	if read.reading == read.last {
+		return noReading
+	}
+	return uint32(min(max(p.j.audits.readings[p.index[read.reading]].version, 0), noReading))
 }
 
 // release has the next entry of an account looked at again, if it is parked.
 func (p *orderProof) release(id uint32) {
-	a := &p.accounts[id-1]
+	a := &p.accounts[id-1].proven
 	if a.parked == 0 {
 		return
 	}
@@ -248,7 +281,11 @@ func (p *orderProof) passAudit(n uint32) {
 	audit, before := &p.j.audits.partial[n], int64(math.MinInt64)
 	readings := p.j.audits.of(n)
 	for i := range readings {
-		before = max(before, p.accounts[readings[i].account-1].start)
+		a, read := &p.accounts[readings[i].account-1].proven, &p.read[readings[i].account-1]
+		if read.version != a.version {
+			read.start, read.version = a.latest, a.version
+		}
+		before = max(before, read.start)
 	}
 	if before > audit.end {
 		p.failed = true
@@ -257,8 +294,8 @@ func (p *orderProof) passAudit(n uint32) {
 	before = max(before, audit.first)
 	p.unseen--
 	for i := range readings {
-		a := &p.accounts[readings[i].account-1]
-		a.read = max(a.read, before)
+		a := &p.accounts[readings[i].account-1].proven
+		a.latest = max(a.latest, before)
 		a.pending--
 		p.release(readings[i].account)
 	}

@@ -11,26 +11,43 @@ type spill struct {
 	folder       string
 	limit, given int64 // bytes of memory
 	file         *spillFile
-	// rest is what is left of the file's last extent.
-	rest []byte
+	// rest is what is left of the file's last extent, memory of the last slab of memory.
+	rest, memory []byte
 }
 
 // extent is by how much the file grows, in bytes.
 const extent = 64 << 20
 
+// A slab of memory is as large as all before it, within these bounds, in bytes.
+const (
+	leastSlab = 64 << 10
+	mostSlab  = 16 << 20
+)
+
 // allocate gives room for n values, zeroed. T has no pointers, and n values fit an extent.
 func allocate[T any](s *spill, n int) []T {
 	var value T
 	size := n * int(unsafe.Sizeof(value))
-	if s.folder == "" || s.given+int64(size) <= s.limit {
-		s.given += int64(size)
-		return make([]T, n)
+	var room []byte
+	if s.folder != "" && s.given+int64(size) > s.limit {
+		room = s.ofFile(size)
 	}
-	room := s.ofFile(size)
 	if room == nil {
-		return make([]T, n)
+		room = s.ofMemory(size)
 	}
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(room))), n)
+}
+
+// ofMemory gives room in memory, at a multiple of eight bytes.
+func (s *spill) ofMemory(size int) []byte {
+	whole := (size + 7) &^ 7
+	if len(s.memory) < whole {
+		s.memory = make([]byte, max(whole, int(min(max(s.given, leastSlab), mostSlab))))
+	}
+	s.given += int64(size)
+	room := s.memory[:size:size]
+	s.memory = s.memory[whole:]
+	return room
 }
 
 // ofFile gives room in the file, at a multiple of eight bytes; nil, from then on, where it

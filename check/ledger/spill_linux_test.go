@@ -98,3 +98,38 @@ func TestSpill(t *testing.T) {
 		t.Errorf("without a folder there is %+v", s)
 	}
 }
+
+// What is given of one slab of memory is apart, zeroed and whole words, however large it is.
+func TestSlabs(t *testing.T) {
+	var s spill
+	var pages []*page
+	var owners [][]uint32
+	for i := range 3000 {
+		pages = append(pages, &allocate[page](&s, 1)[0])
+		if *pages[i] != (page{}) {
+			t.Fatalf("page %d is not empty", i)
+		}
+		for n := range pages[i] {
+			pages[i][n] = operation{first: uint32(i), took: duration(i)}
+		}
+		owners = append(owners, allocate[uint32](&s, 1+i%3))
+		for n, owner := range owners[i] {
+			if owners[i][n] = uint32(i); owner != 0 {
+				t.Fatalf("owner %d of %d is %d from the start", n, i, owner)
+			}
+		}
+	}
+	large := allocate[entry](&s, mostSlab/16+1)
+	large[0], large[len(large)-1] = entry{account: [sides]uint32{1, 1}}, entry{account: [sides]uint32{1, 1}}
+	for i, p := range pages {
+		if want := (operation{first: uint32(i), took: duration(i)}); p[0] != want || p[pageOps-1] != want {
+			t.Fatalf("page %d was given twice", i)
+		}
+		if last := len(owners[i]) - 1; owners[i][0] != uint32(i) || owners[i][last] != uint32(i) {
+			t.Fatalf("owners %d were given twice", i)
+		}
+	}
+	if want := int64(3000*1536 + 1000*(1+2+3)*4 + mostSlab + 16); s.given != want {
+		t.Errorf("%d bytes are said to be given, want %d", s.given, want)
+	}
+}
