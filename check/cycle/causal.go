@@ -73,7 +73,9 @@ func (v *visibility) newFlow() *flow {
 	f := &flow{v: v, offset: make([]int32, len(v.c.keys))}
 	l := newEdgeList(int(v.c.txns))
 	if v.session != nil {
-		v.session.edges.each(func(e edge) { l.add(e.from(), e.to(), process) })
+		for e := range v.session.edges.all() {
+			l.add(e.from(), e.to(), process)
+		}
 	}
 	for key := range v.c.keys {
 		k := &v.c.keys[key]
@@ -287,9 +289,9 @@ func (f *flow) close(t, seen int32, r keyVersion, version int32) []acyclic.Edge 
 		}
 	}
 	if v.session != nil {
-		v.session.edges.each(func(e edge) {
+		for e := range v.session.edges.all() {
 			edges = append(edges, v.edge(reason{kind: process, key: -1, from: e.from(), to: e.to(), via: noTxn}))
-		})
+		}
 	}
 	missed := v.edge(reason{kind: rw, key: r.key, from: t, to: seen, a: r.version, b: version, via: noTxn})
 	missed.Private = true

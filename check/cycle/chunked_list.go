@@ -1,6 +1,7 @@
 package cycle
 
 import (
+	"iter"
 	"math"
 	"slices"
 )
@@ -8,61 +9,79 @@ import (
 // chunkLen is how many elements are kept together.
 const chunkLen = 1 << 14
 
-// chunkedList is a long list that grows without being copied: while it grows it takes
-// what its elements take.
+// chunkedList is a long list that grows without being copied: it takes what its elements
+// take.
 type chunkedList[T any] struct {
-	full [][]T
-	last []T
-	len  int
+	chunks [][]T // with room for elements to come
+	last   []T   // of chunks
+	len    int
 }
 
 func (p *chunkedList[T]) add(v T) {
-	if len(p.last) == cap(p.last) {
-		if p.last != nil && cap(p.last) == chunkLen {
-			p.full = append(p.full, p.last)
-			p.last = make([]T, 0, chunkLen)
-		} else { // a short history takes little
-			p.last = append(make([]T, 0, min(chunkLen, max(16, 4*cap(p.last)))), p.last...)
-		}
+	i := p.len % chunkLen
+	if i == len(p.last) || i == 0 {
+		p.grow(i)
 	}
-	p.last = append(p.last, v)
+	p.last[i] = v
 	p.len++
 }
 
-// chunks are all elements, in so many pieces.
-func (p *chunkedList[T]) chunks() [][]T { return append(slices.Clip(p.full), p.last) }
+// grow makes room behind the last chunk, of which so much is used; 0 means that it is full.
+func (p *chunkedList[T]) grow(used int) {
+	room := chunkLen
+	if used > 0 || p.len == 0 { // a short history takes little
+		room = min(chunkLen, max(16, 4*used))
+	}
+	full := p.last
+	p.last = make([]T, room)
+	if used > 0 {
+		copy(p.last, full)
+		p.chunks = p.chunks[:0]
+	}
+	p.chunks = append(p.chunks, p.last)
+}
 
-// each calls visit with each element.
-func (p *chunkedList[T]) each(visit func(T)) {
-	for _, chunk := range p.chunks() {
-		for _, v := range chunk {
-			visit(v)
+func (p *chunkedList[T]) at(i int32) T { return p.chunks[uint32(i)/chunkLen][uint32(i)%chunkLen] }
+
+func (p *chunkedList[T]) set(i int32, v T) { p.chunks[i/chunkLen][i%chunkLen] = v }
+
+// all are the elements in their order.
+func (p *chunkedList[T]) all() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		left := p.len
+		for _, chunk := range p.chunks {
+			for _, v := range chunk[:min(left, len(chunk))] {
+				if !yield(v) {
+					return
+				}
+			}
+			left -= len(chunk)
 		}
 	}
 }
 
-// flat returns the elements in one array and forgets them.
-func (p *chunkedList[T]) flat() []T {
-	all := make([]T, 0, p.len)
-	for _, chunk := range p.chunks() {
-		all = append(all, chunk...)
+// clone returns a copy that shares nothing with p.
+func (p *chunkedList[T]) clone() chunkedList[T] {
+	c := chunkedList[T]{len: p.len}
+	for _, chunk := range p.chunks {
+		c.last = slices.Clone(chunk)
+		c.chunks = append(c.chunks, c.last)
 	}
-	*p = chunkedList[T]{}
-	return all
+	return c
 }
 
 // numbers are whole numbers, of 32 bits each if all are from 0 to 2^32-2 or the
 // largest of 64 bits, which many a history means by never.
 type numbers struct {
-	narrow []uint32
-	wide   []int64
+	narrow chunkedList[uint32]
+	wide   chunkedList[int64]
 }
 
 func (n *numbers) at(i int32) int64 {
-	if n.wide != nil {
-		return n.wide[i]
+	if n.wide.len > 0 {
+		return n.wide.at(i)
 	}
-	return widen(n.narrow[i])
+	return widen(n.narrow.at(i))
 }
 
 func widen(v uint32) int64 {
@@ -72,36 +91,19 @@ func widen(v uint32) int64 {
 	return math.MaxInt64
 }
 
-// numberList are numbers while they are collected.
-type numberList struct {
-	narrow chunkedList[uint32]
-	wide   chunkedList[int64]
-}
-
-func (p *numberList) add(v int64) {
+func (n *numbers) add(v int64) {
 	switch {
-	case p.wide.len > 0:
-		p.wide.add(v)
+	case n.wide.len > 0:
+		n.wide.add(v)
 	case v >= 0 && v < math.MaxUint32:
-		p.narrow.add(uint32(v))
+		n.narrow.add(uint32(v))
 	case v == math.MaxInt64:
-		p.narrow.add(math.MaxUint32)
+		n.narrow.add(math.MaxUint32)
 	default:
-		p.narrow.each(func(v uint32) { p.wide.add(widen(v)) })
-		p.narrow = chunkedList[uint32]{}
-		p.wide.add(v)
+		for v := range n.narrow.all() {
+			n.wide.add(widen(v))
+		}
+		n.narrow = chunkedList[uint32]{}
+		n.wide.add(v)
 	}
-}
-
-// each calls visit with each number.
-func (p *numberList) each(visit func(int64)) {
-	p.narrow.each(func(v uint32) { visit(widen(v)) })
-	p.wide.each(visit)
-}
-
-func (p *numberList) flat() numbers {
-	if p.wide.len > 0 {
-		return numbers{wide: p.wide.flat()}
-	}
-	return numbers{narrow: p.narrow.flat()}
 }

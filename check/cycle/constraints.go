@@ -86,7 +86,7 @@ func (c *constraints) addEvents() {
 			c.link(c.event(i-1), c.event(i), false, c.tag(reason{key: -1}))
 		}
 		before = o.txn
-		if c.rule != monotonicView && i+1 == ops.first[o.txn+1] {
+		if c.rule != monotonicView && i+1 == ops.first.at(o.txn+1) {
 			c.link(c.event(i), c.commit(o.txn), false, c.tag(reason{key: -1}))
 		}
 	}
@@ -97,7 +97,7 @@ func (c *constraints) firstWrite(op int32) int32 {
 	ops := &c.h.ops
 	of := ops.at(op)
 	first := op
-	for i := op; i >= ops.first[of.txn]; i-- {
+	for i := op; i >= ops.first.at(of.txn); i-- {
 		if o := ops.at(i); o.key() == of.key() && (o.kind() == Append || o.kind() == Write) {
 			first = i
 		}
@@ -329,7 +329,7 @@ func (c *constraints) addOutside(extra edgeKind) {
 		l.addRealtime(c.h)
 	}
 	shift := c.nodes - c.txns
-	l.edges.each(func(e edge) {
+	for e := range l.edges.all() {
 		from, to := e.from(), e.to()
 		r := reason{kind: e.kind(), key: -1, from: from, to: to, via: noTxn}
 		if from < c.txns {
@@ -341,6 +341,6 @@ func (c *constraints) addOutside(extra edgeKind) {
 			to += shift
 		}
 		c.link(from, to, false, c.tag(r))
-	})
+	}
 	c.nodes += l.nodes - c.txns
 }

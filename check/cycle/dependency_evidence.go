@@ -30,7 +30,7 @@ func (in *inference) explain(kind edgeKind, a, b int32, i, j int) Edge {
 	edge := Edge{From: i, To: j, Kind: kind.String()}
 	switch kind {
 	case process:
-		edge.Text = fmt.Sprintf("client %d ran %s before %s", in.h.process[a], x, y)
+		edge.Text = fmt.Sprintf("client %d ran %s before %s", in.h.process.at(a), x, y)
 		return edge
 	case realtime:
 		edge.Text = fmt.Sprintf("%s was acknowledged at %d, before %s was begun at %d",

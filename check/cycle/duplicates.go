@@ -35,7 +35,7 @@ func checkDuplicates(ctx context.Context, h *History, model Model, o Options) (R
 	var out []Model // what every choice rules out
 	for n := range maxReadings {
 		for i, r := range reads {
-			told.ops.vals[r.op] = r.from[choice[i]]
+			told.ops.vals.set(r.op, r.from[choice[i]])
 		}
 		r := Check(ctx, told, model, o)
 		r.Findings, r.Permitted, r.Evidence = nil, nil, r.Evidence[:len(r.Anomalies)] // with this choice alone
@@ -96,11 +96,11 @@ func (h *History) tellApart() (*History, []duplicateRead) {
 		return nil, nil
 	}
 	told := *h
-	told.ops.vals, told.symbols = slices.Clone(h.ops.vals), slices.Clone(h.symbols)
+	told.ops.vals, told.symbols = h.ops.vals.clone(), slices.Clone(h.symbols)
 	for c, by := range writes {
 		for _, i := range by {
 			if len(by) > 1 {
-				told.ops.vals[i] = int64(math.MinInt64) + int64(len(told.symbols))
+				told.ops.vals.set(i, int64(math.MinInt64)+int64(len(told.symbols)))
 				told.symbols = append(told.symbols, fmt.Sprintf("%s of %s", h.name(c.val), txnName(h.ids.at(h.ops.txn(i)))))
 			}
 		}
@@ -113,7 +113,7 @@ func (h *History) tellApart() (*History, []duplicateRead) {
 		}
 		r := duplicateRead{op: i}
 		for _, w := range h.writersFor(i, by) {
-			r.from = append(r.from, told.ops.vals[w])
+			r.from = append(r.from, told.ops.vals.at(w))
 		}
 		reads = append(reads, r)
 	}
@@ -133,12 +133,12 @@ func (h *History) writersFor(read int32, by []int32) []int32 {
 		}
 		return -1
 	}
-	if own := last(h.ops.first[o.txn], read); slices.Contains(by, own) {
+	if own := last(h.ops.first.at(o.txn), read); slices.Contains(by, own) {
 		return []int32{own}
 	}
 	var left []int32
 	for _, w := range by {
-		if t := h.ops.txn(w); t != o.txn && last(h.ops.first[t], h.ops.first[t+1]) == w {
+		if t := h.ops.txn(w); t != o.txn && last(h.ops.first.at(t), h.ops.first.at(t+1)) == w {
 			left = append(left, w)
 		}
 	}

@@ -142,10 +142,8 @@ func (l *edgeList) build() *graph {
 	g := &graph{start: make([]int32, l.nodes+2), to: make([]int32, l.len()), kind: make([]edgeKind, l.len())}
 	// Counted two positions up, summed one position up: while the edges are filled
 	// in, start[v+1] is where the next of v goes, and ends as the end of v.
-	for _, chunk := range l.edges.chunks() {
-		for _, e := range chunk {
-			g.start[e.from()+2]++
-		}
+	for e := range l.edges.all() {
+		g.start[e.from()+2]++
 	}
 	before := l.sorted
 	if before != nil {
@@ -164,12 +162,10 @@ func (l *edgeList) build() *graph {
 			g.start[v+1] += to - from
 		}
 	}
-	for _, chunk := range l.edges.chunks() {
-		for _, e := range chunk {
-			at := g.start[e.from()+1]
-			g.start[e.from()+1]++
-			g.to[at], g.kind[at] = e.to(), e.kind()
-		}
+	for e := range l.edges.all() {
+		at := g.start[e.from()+1]
+		g.start[e.from()+1]++
+		g.to[at], g.kind[at] = e.to(), e.kind()
 	}
 	g.start = g.start[:l.nodes+1]
 	return g

@@ -19,7 +19,7 @@ const (
 func (in *inference) view(txn int32, matter ...string) TxnView {
 	h := in.h
 	v := TxnView{
-		ID: h.ids.at(txn), Process: h.process[txn], Invoke: h.invoke.at(txn), Outcome: h.outcome[txn].String(),
+		ID: h.ids.at(txn), Process: h.process.at(txn), Invoke: h.invoke.at(txn), Outcome: h.outcome.at(txn).String(),
 	}
 	if h.committed(txn) {
 		v.Complete = h.complete.at(txn)

@@ -73,28 +73,28 @@ const (
 	firstNumber = math.MinInt64 + 1<<32
 )
 
-// History is a history of transactions, laid out in flat arrays: a million
+// History is a history of transactions, laid out in long arrays: a million
 // transactions of three operations take about 55 MB, and the lists they read
 // little more than what was appended, because reads share what they have in
 // common. It is made by a Builder and does not change.
 type History struct {
 	invoke, complete numbers
 	ids              numbers
-	process          []int32
-	outcome          []history.Outcome
+	process          chunkedList[int32]
+	outcome          chunkedList[history.Outcome]
 	ops              operations
-	// elems are the longest lists that were read of each key, one after the other:
-	// that of key k begins at begins[k]. others are lists that do not agree with it.
-	elems, others []int64
-	begins        []int64
-	keys          []int64              // dense key to its number or symbol
-	kinds         []exchange.MicroKind // dense key to Append (a list), Write (a register) or 0
-	keyOps        []int32              // dense key to how many operations it has
-	symbols       []string             // by number
+	// longest are the longest lists that were read of each key, and others those that do
+	// not agree with it.
+	longest listStore
+	others  []int64
+	keys    []int64              // dense key to its number or symbol
+	kinds   []exchange.MicroKind // dense key to Append (a list), Write (a register) or 0
+	keyOps  []int32              // dense key to how many operations it has
+	symbols []string             // by number
 }
 
 // Len returns how many transactions there are.
-func (h *History) Len() int { return len(h.process) }
+func (h *History) Len() int { return h.process.len }
 
 func (h *History) list(o op) []int64 {
 	if o.kind() != ReadList {
@@ -103,17 +103,17 @@ func (h *History) list(o op) []int64 {
 	if other := o.val>>29 - 1; other >= 0 {
 		return h.others[other : other+int64(o.len())]
 	}
-	begin := h.begins[o.key()]
-	return h.elems[begin : begin+int64(o.len())]
+	return h.longest.of(o.key())[:o.len()]
 }
 
 func (h *History) opsOf(txn int32) []op { return h.ops.of(txn) }
 
-func (h *History) committed(txn int32) bool { return h.outcome[txn] == history.Committed }
+func (h *History) committed(txn int32) bool { return h.outcome.at(txn) == history.Committed }
 
 // possible reports whether txn may have taken effect.
 func (h *History) possible(txn int32) bool {
-	return h.outcome[txn] == history.Committed || h.outcome[txn] == history.Unknown
+	outcome := h.outcome.at(txn)
+	return outcome == history.Committed || outcome == history.Unknown
 }
 
 // name writes a number, or the string for which it stands.
@@ -129,19 +129,10 @@ func (h *History) keyName(key int32) string { return h.name(h.keys[key]) }
 // Builder collects the transactions of a history, in any order. The zero value
 // is ready. It is not safe for concurrent use.
 type Builder struct {
-	h        History
-	vals     chunkedList[int64]
-	uses     chunkedList[uint32]
-	process  chunkedList[int32]
-	first    chunkedList[int32]
-	outcome  chunkedList[history.Outcome]
-	ids      numberList
-	invoke   numberList
-	complete numberList
-	dense    []int32 // keys 0, 1, 2, ... to their dense number plus one
-	sparse   map[int64]int32
-	symbols  map[string]int64
-	longest  [][]int64 // by dense key, the longest list read of it so far
+	h       History
+	dense   []int32 // keys 0, 1, 2, ... to their dense number plus one
+	sparse  map[int64]int32
+	symbols map[string]int64
 	// ownIDs means that some transaction has another ID than its Invoke, which ids
 	// are otherwise.
 	ownIDs bool
@@ -169,11 +160,11 @@ func (b *Builder) Add(t Txn) error {
 	}
 	h := &b.h
 	b.addID(t.ID, t.Invoke)
-	b.process.add(t.Process)
-	b.invoke.add(t.Invoke)
-	b.complete.add(t.Complete)
-	b.outcome.add(t.Outcome)
-	b.first.add(int32(b.uses.len))
+	h.process.add(t.Process)
+	h.invoke.add(t.Invoke)
+	h.complete.add(t.Complete)
+	h.outcome.add(t.Outcome)
+	h.ops.first.add(int32(h.ops.len()))
 	for i := range t.Ops {
 		o := &t.Ops[i]
 		if t.Outcome != history.Committed && o.Kind != Append && o.Kind != Write {
@@ -186,8 +177,8 @@ func (b *Builder) Add(t Txn) error {
 		}
 		h.kinds[key] |= kindOfKey(kind)
 		h.keyOps[key]++
-		b.vals.add(val)
-		b.uses.add(newUse(kind, key))
+		h.ops.vals.add(val)
+		h.ops.uses.add(newUse(kind, key))
 	}
 	return nil
 }
@@ -214,7 +205,7 @@ func (b *Builder) validate(t *Txn) error {
 	if t.Outcome == history.Committed && t.Complete < t.Invoke {
 		return bad("completed at %d, before it was invoked at %d", t.Complete, t.Invoke)
 	}
-	if b.process.len >= maxTxns || b.uses.len+len(t.Ops) > maxOps {
+	if b.h.Len() >= maxTxns || b.h.ops.len()+len(t.Ops) > maxOps {
 		return bad("the history is longer than %d transactions or %d operations", maxTxns, maxOps)
 	}
 	for i := range t.Ops {
@@ -244,15 +235,14 @@ const fewOperations = 16
 // validateKinds sees to it that no key is a list here and a register there.
 func (b *Builder) validateKinds(t *Txn, bad func(string, ...any) error) error {
 	var own map[int64]exchange.MicroKind // of a long transaction, by key
-	if len(t.Ops) > fewOperations {
-		own = make(map[int64]exchange.MicroKind, len(t.Ops))
-	}
 	for i := range t.Ops {
 		number, used := t.Ops[i].Key, kindOfKey(kindOf(&t.Ops[i]))
-		if key, known := b.lookup(number); known {
+		if key, known := b.lookup(number); known && b.h.kinds[key] != 0 {
 			used |= b.h.kinds[key]
-		}
-		if own != nil {
+		} else if len(t.Ops) > fewOperations {
+			if own == nil {
+				own = map[int64]exchange.MicroKind{}
+			}
 			used |= own[number]
 			own[number] = used
 		} else {
@@ -293,7 +283,7 @@ func (b *Builder) key(number int64) int32 {
 	b.h.keys = append(b.h.keys, number)
 	b.h.kinds = append(b.h.kinds, 0)
 	b.h.keyOps = append(b.h.keyOps, 0)
-	b.longest = append(b.longest, nil)
+	b.h.longest.lists = append(b.h.longest.lists, storedList{})
 	// The array must not be longer than a few times what is in it.
 	if room := int64(4*len(b.h.keys) + 1024); number >= 0 && number < min(denseKeys, room) {
 		for int64(len(b.dense)) <= number {
@@ -313,7 +303,7 @@ func (b *Builder) key(number int64) int32 {
 // the longest list read from the key so far, which is stored once, else one more
 // than where it is in others.
 func (b *Builder) storeList(key int32, list []int64) int64 {
-	longest := b.longest[key]
+	longest := b.h.longest.of(key)
 	for i, v := range longest[:min(len(longest), len(list))] {
 		if list[i] != v {
 			at := int64(len(b.h.others))
@@ -322,7 +312,7 @@ func (b *Builder) storeList(key int32, list []int64) int64 {
 		}
 	}
 	if len(list) > len(longest) {
-		b.longest[key] = append(longest, list[len(longest):]...)
+		b.h.longest.extend(key, list[len(longest):])
 	}
 	return 0
 }
@@ -334,40 +324,20 @@ func (b *Builder) addID(id, invoke int64) {
 			return
 		}
 		b.ownIDs = true
-		b.invoke.each(b.ids.add)
+		for t := range int32(b.h.Len()) {
+			b.h.ids.add(b.h.invoke.at(t))
+		}
 	}
-	b.ids.add(id)
+	b.h.ids.add(id)
 }
 
 // History returns what was added. The Builder must not be used afterwards.
 func (b *Builder) History() *History {
-	b.first.add(int32(b.uses.len))
-	h := &b.h
-	h.elems, h.begins = joinLists(b.longest)
-	b.longest = nil
-	h.ops = newOperations(b.vals.flat(), b.uses.flat(), b.first.flat())
-	h.process, h.outcome = b.process.flat(), b.outcome.flat()
-	h.invoke, h.complete = b.invoke.flat(), b.complete.flat()
-	h.ids = h.invoke
-	if b.ownIDs {
-		h.ids = b.ids.flat()
+	h := b.h
+	h.ops.end()
+	if !b.ownIDs {
+		h.ids = h.invoke
 	}
-	done := *h
 	*b = Builder{}
-	return &done
-}
-
-// joinLists puts lists behind each other, and says where each begins.
-func joinLists(lists [][]int64) (joined, begins []int64) {
-	begins = make([]int64, len(lists))
-	total := 0
-	for i, l := range lists {
-		begins[i] = int64(total)
-		total += len(l)
-	}
-	joined = make([]int64, 0, total)
-	for _, l := range lists {
-		joined = append(joined, l...)
-	}
-	return joined, begins
+	return &h
 }

@@ -89,7 +89,7 @@ func TestBuilderKeeps(t *testing.T) {
 	}
 	for i, w := range want {
 		txn := int32(i)
-		if h.ids.at(txn) != w.ID || h.process[i] != w.Process || h.invoke.at(txn) != w.Invoke || h.complete.at(txn) != w.Complete {
+		if h.ids.at(txn) != w.ID || h.process.at(txn) != w.Process || h.invoke.at(txn) != w.Invoke || h.complete.at(txn) != w.Complete {
 			t.Fatalf("transaction %d differs", i)
 		}
 		got := h.opsOf(txn)
@@ -120,8 +120,39 @@ func TestListsShare(t *testing.T) {
 		list = append(list, v)
 		expect.NoError(t, b.Add(Txn{Outcome: history.Committed, Ops: []Op{{Kind: ReadList, List: list}}}))
 	}
-	if h := b.History(); len(h.elems) > 5000 {
-		t.Errorf("%d elements are kept of a list of 1000", len(h.elems))
+	room := 0
+	for _, chunk := range b.History().longest.chunks {
+		room += len(chunk)
+	}
+	if room > 6000 {
+		t.Errorf("there is room for %d elements of a list of 1000", room)
+	}
+}
+
+// TestListsGrow holds lists of several keys, which grow by turns, against plain ones.
+func TestListsGrow(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	var s listStore
+	want := make([][]int64, 50)
+	s.lists = make([]storedList, len(want))
+	next := int64(0)
+	for range 20_000 {
+		key := r.IntN(len(want))
+		more := make([]int64, r.IntN(20))
+		if r.IntN(1000) == 0 {
+			more = make([]int64, chunkRoom+r.IntN(100))
+		}
+		for i := range more {
+			next++
+			more[i] = next
+		}
+		want[key] = append(want[key], more...)
+		s.extend(int32(key), more)
+	}
+	for key, list := range want {
+		if !slices.Equal(s.of(int32(key)), list) {
+			t.Fatalf("the list of key %d has %d elements, want %d, or others", key, len(s.of(int32(key))), len(list))
+		}
 	}
 }
 

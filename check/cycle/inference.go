@@ -2,6 +2,8 @@ package cycle
 
 import (
 	"context"
+	"math"
+	"slices"
 
 	"assay/check/cycle/acyclic"
 )
@@ -18,9 +20,10 @@ type inference struct {
 	contradicted bool
 	edges        *edgeList
 	cases        anomalyCases
-	// byKey[start[k]:start[k+1]] are the operations of key k in the order of
-	// their transactions, once they are needed, and txnOf has the transaction of each.
+	// byKey[start[k]:start[k+1]] are the operations of key from+k, which is below to, in
+	// the order of their transactions, and txnOf has the transaction of each.
 	byKey, txnOf, start []int32
+	from, to            int32
 	// ambiguous describes why the history cannot be judged, if it cannot.
 	ambiguous string
 	// findings are what is not an anomaly but wrong all the same.
@@ -44,30 +47,47 @@ func newInference(h *History, o Options) *inference {
 	return &inference{h: h, o: o, assumed: o, stronger: map[rule]acyclic.Result{}}
 }
 
-func (in *inference) sortByKey() {
+// sortByKey finds the operations of the keys from one on, of as many keys as have so many.
+func (in *inference) sortByKey(from int32, most int) {
 	h := in.h
-	in.start = make([]int32, len(h.keys)+1)
-	next := make([]int32, len(h.keys))
-	for k, n := range h.keyOps {
-		next[k] = in.start[k]
-		in.start[k+1] = in.start[k] + n
+	in.from, in.to, in.start = from, from, append(in.start[:0], 0)
+	n := int32(0)
+	for int(in.to) < len(h.keys) && int(n) < most {
+		n += h.keyOps[in.to]
+		in.start = append(in.start, n)
+		in.to++
 	}
-	in.byKey, in.txnOf = make([]int32, h.ops.len()), make([]int32, h.ops.len())
-	for i, o := range h.ops.all() {
-		at := next[o.key()]
-		in.byKey[at], in.txnOf[at] = i, o.txn
-		next[o.key()]++
+	next := slices.Clone(in.start)
+	in.byKey, in.txnOf = slices.Grow(in.byKey[:0], int(n))[:n], slices.Grow(in.txnOf[:0], int(n))[:n]
+	i, txn := int32(0), int32(0)
+	for use := range h.ops.uses.all() {
+		for i == h.ops.first.at(txn+1) {
+			txn++
+		}
+		if key := (op{use: use}).key(); from <= key && key < in.to {
+			at := next[key-from]
+			in.byKey[at], in.txnOf[at] = i, txn
+			next[key-from]++
+		}
+		i++
 	}
 }
 
+// forgetKeys gives up what sortByKey found, which takes a third of the history's memory.
+func (in *inference) forgetKeys() { in.byKey, in.txnOf, in.start, in.to = nil, nil, nil, in.from }
+
 // opsOfKey are the operations of a key, and the transaction of each.
 func (in *inference) opsOfKey(key int32) (ops, txns []int32) {
-	if in.byKey == nil {
-		in.sortByKey()
+	if key < in.from || key >= in.to {
+		in.sortByKey(0, math.MaxInt)
 	}
-	from, to := in.start[key], in.start[key+1]
+	from, to := in.start[key-in.from], in.start[key-in.from+1]
 	return in.byKey[from:to], in.txnOf[from:to]
 }
+
+// fewOps is how many operations are sorted by key at once, and a quarter of those of a long
+// history.
+const fewOps = 1 << 16
 
 // run looks at each key. It returns false if ctx ended first.
 func (in *inference) run(ctx context.Context) bool {
@@ -75,6 +95,9 @@ func (in *inference) run(ctx context.Context) bool {
 	for key := range int32(len(in.h.keys)) {
 		if key%1024 == 0 && ctx.Err() != nil {
 			return false
+		}
+		if key >= in.to {
+			in.sortByKey(key, max(fewOps, in.h.ops.len()/4+1))
 		}
 		if in.h.kinds[key] == Write {
 			in.registers = true

@@ -28,40 +28,42 @@ func (o op) len() int { return int(o.val & maxList) }
 // operations are all those of a history in the order of their transactions, in 12
 // bytes each.
 type operations struct {
-	vals []int64
-	uses []uint32
-	// first[t] is where the operations of transaction t begin; near has the
+	vals chunkedList[int64]
+	uses chunkedList[uint32]
+	// first.at(t) is where the operations of transaction t begin; near has the
 	// transaction of each operation whose number is a multiple of nearby.
-	first, near []int32
+	first chunkedList[int32]
+	near  []int32
 }
 
 const nearby = 32
 
-func newOperations(vals []int64, uses []uint32, first []int32) operations {
-	o := operations{vals: vals, uses: uses, first: first, near: make([]int32, len(uses)/nearby+1)}
+// end is called when all are there.
+func (o *operations) end() {
+	o.first.add(int32(o.len()))
+	o.near = make([]int32, o.len()/nearby+1)
 	txn := int32(0)
 	for i := range o.near {
-		for int(txn) < len(first)-2 && int(first[txn+1]) <= i*nearby {
+		for int(txn) < o.first.len-2 && int(o.first.at(txn+1)) <= i*nearby {
 			txn++
 		}
 		o.near[i] = txn
 	}
-	return o
 }
 
-func (o *operations) len() int { return len(o.uses) }
+func (o *operations) len() int { return o.uses.len }
 
-func (o *operations) at(i int32) op { return op{val: o.vals[i], txn: o.txn(i), use: o.uses[i]} }
+func (o *operations) at(i int32) op { return op{val: o.vals.at(i), txn: o.txn(i), use: o.uses.at(i)} }
 
 // txn is the transaction of an operation: the last that begins no later.
 func (o *operations) txn(i int32) int32 {
-	low, high := o.near[i/nearby], int32(len(o.first)-2)
+	low, high := o.near[i/nearby], int32(o.first.len-2)
 	if next := int(i/nearby) + 1; next < len(o.near) {
 		high = o.near[next]
 	}
 	for low < high {
 		middle := (low + high + 1) / 2
-		if o.first[middle] <= i {
+		if o.first.at(middle) <= i {
 			low = middle
 		} else {
 			high = middle - 1
@@ -73,9 +75,9 @@ func (o *operations) txn(i int32) int32 {
 // all are the operations with their numbers.
 func (o *operations) all() iter.Seq2[int32, op] {
 	return func(yield func(int32, op) bool) {
-		for txn := range int32(len(o.first) - 1) {
-			for i := o.first[txn]; i < o.first[txn+1]; i++ {
-				if !yield(i, op{val: o.vals[i], txn: txn, use: o.uses[i]}) {
+		for txn := range int32(o.first.len - 1) {
+			for i := o.first.at(txn); i < o.first.at(txn+1); i++ {
+				if !yield(i, op{val: o.vals.at(i), txn: txn, use: o.uses.at(i)}) {
 					return
 				}
 			}
@@ -85,9 +87,9 @@ func (o *operations) all() iter.Seq2[int32, op] {
 
 // of are the operations of a transaction.
 func (o *operations) of(txn int32) []op {
-	ops := make([]op, 0, o.first[txn+1]-o.first[txn])
-	for i := o.first[txn]; i < o.first[txn+1]; i++ {
-		ops = append(ops, op{val: o.vals[i], txn: txn, use: o.uses[i]})
+	ops := make([]op, 0, o.first.at(txn+1)-o.first.at(txn))
+	for i := o.first.at(txn); i < o.first.at(txn+1); i++ {
+		ops = append(ops, op{val: o.vals.at(i), txn: txn, use: o.uses.at(i)})
 	}
 	return ops
 }

@@ -87,12 +87,12 @@ func (in *inference) followClients(uses []use) []versionEdge {
 	var edges []versionEdge
 	last := map[int32]use{}
 	for _, u := range in.usesByTime(uses) {
-		before, some := last[in.h.process[u.txn]]
+		before, some := last[in.h.process.at(u.txn)]
 		if some && in.h.complete.at(before.txn) <= in.h.invoke.at(u.txn) {
 			edges = appendEdge(edges, before, u, sequentialKey)
 		}
 		if in.h.committed(u.txn) {
-			last[in.h.process[u.txn]] = u
+			last[in.h.process.at(u.txn)] = u
 		}
 	}
 	return edges

@@ -77,7 +77,7 @@ func (r *replay) run(ctx context.Context) bool {
 // place gives a transaction its turn, after those that have to come before it. It returns
 // false if that cannot be.
 func (r *replay) place(t int32) bool {
-	if len(r.placing) == mostPlacing || slices.Contains(r.placing, t) || r.h.ops.first[t+1]-r.h.ops.first[t] > longestTxn {
+	if len(r.placing) == mostPlacing || slices.Contains(r.placing, t) || r.h.ops.first.at(t+1)-r.h.ops.first.at(t) > longestTxn {
 		return false
 	}
 	r.placing = append(r.placing, t)
@@ -102,8 +102,8 @@ func (r *replay) place(t int32) bool {
 	}
 	r.pending, r.done[t] = slices.Delete(r.pending, at, at+1), true
 	ops := &r.h.ops
-	for i := ops.first[t]; i < ops.first[t+1]; i++ {
-		o := op{val: ops.vals[i], use: ops.uses[i]}
+	for i := ops.first.at(t); i < ops.first.at(t+1); i++ {
+		o := op{val: ops.vals.at(i), use: ops.uses.at(i)}
 		on := &r.registers[o.key()]
 		if o.kind() == Write {
 			*on = register{o.val, t + 1}
@@ -120,12 +120,12 @@ func (r *replay) place(t int32) bool {
 // it wrote itself.
 func (r *replay) each(t int32, visit func(key int32, o op, own bool) bool) bool {
 	ops := &r.h.ops
-	first := ops.first[t]
-	for i := first; i < ops.first[t+1]; i++ {
-		o := op{val: ops.vals[i], use: ops.uses[i]}
+	first := ops.first.at(t)
+	for i := first; i < ops.first.at(t+1); i++ {
+		o := op{val: ops.vals.at(i), use: ops.uses.at(i)}
 		own := false
 		for j := i - 1; j >= first && !own; j-- {
-			before := op{val: ops.vals[j], use: ops.uses[j]}
+			before := op{val: ops.vals.at(j), use: ops.uses.at(j)}
 			if own = before.key() == o.key() && before.kind() == Write; own && o.kind() != Write && (o.kind() != ReadValue || o.val != before.val) {
 				return false
 			}
@@ -153,8 +153,8 @@ func (r *replay) placeWriter(t, key int32, read op) bool {
 	}
 	ops := &r.h.ops
 	for _, u := range r.pending {
-		for i := ops.first[u+1] - 1; u != t && i >= ops.first[u]; i-- {
-			if o := (op{val: ops.vals[i], use: ops.uses[i]}); o.key() == key && o.kind() == Write {
+		for i := ops.first.at(u+1) - 1; u != t && i >= ops.first.at(u); i-- {
+			if o := (op{val: ops.vals.at(i), use: ops.uses.at(i)}); o.key() == key && o.kind() == Write {
 				if o.val == read.val {
 					return r.place(u)
 				}
@@ -186,8 +186,8 @@ func (r *replay) placeReaders(t, key int32) bool {
 // reads reports whether a transaction read what a register holds, from another.
 func (r *replay) reads(t, key int32) bool {
 	ops := &r.h.ops
-	for i := ops.first[t]; i < ops.first[t+1]; i++ {
-		if o := (op{val: ops.vals[i], use: ops.uses[i]}); o.key() == key {
+	for i := ops.first.at(t); i < ops.first.at(t+1); i++ {
+		if o := (op{val: ops.vals.at(i), use: ops.uses.at(i)}); o.key() == key {
 			return o.kind() != Write && r.holds(key, o)
 		}
 	}

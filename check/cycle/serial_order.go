@@ -12,13 +12,15 @@ import (
 // before. whole is false if ctx ended first.
 func (in *inference) serialOrder(ctx context.Context, realtime bool) (found, whole bool) {
 	h := in.h
+	in.forgetKeys() // they can be found again, and take more than what is made here
+	g := in.edges.compact()
 	var begun, acknowledged []int32
 	if realtime {
 		begun, acknowledged = h.begun(), h.byTime(&h.complete, h.committed)
-		in.edges.addSameMoment(h, begun, acknowledged)
+		if in.edges.addSameMoment(h, begun, acknowledged); in.edges.edges.len > 0 {
+			g = in.edges.compact()
+		}
 	}
-	in.byKey, in.txnOf = nil, nil // they can be made again, and take more than what is made here
-	g := in.edges.compact()
 	waiting := make([]int32, in.edges.nodes) // for so many others, -1 once it came
 	for _, v := range g.to {
 		waiting[v]++

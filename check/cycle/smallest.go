@@ -232,7 +232,7 @@ func (r *reduction) build(part []int32) *History {
 	r.cut = false
 	for _, ops := range r.transactions(part) {
 		txn := r.h.ops.txn(ops[0])
-		t := Txn{ID: r.h.ids.at(txn), Process: r.h.process[txn], Invoke: r.h.invoke.at(txn), Complete: r.h.complete.at(txn), Outcome: r.h.outcome[txn]}
+		t := Txn{ID: r.h.ids.at(txn), Process: r.h.process.at(txn), Invoke: r.h.invoke.at(txn), Complete: r.h.complete.at(txn), Outcome: r.h.outcome.at(txn)}
 		for _, i := range ops {
 			if op, readable := r.op(r.h.ops.at(i)); readable {
 				t.Ops = append(t.Ops, op)
@@ -323,7 +323,7 @@ func (s *Smallest) History() []exchange.Operation {
 	var all []exchange.Operation
 	for _, t := range s.order() {
 		o := exchange.Operation{
-			Index: exchange.NoIndex, Process: int64(h.process[t]), Function: exchange.Transaction, Outcome: h.outcome[t],
+			Index: exchange.NoIndex, Process: int64(h.process.at(t)), Function: exchange.Transaction, Outcome: h.outcome.at(t),
 			Invoke: h.invoke.at(t), Complete: h.complete.at(t), InvokeTime: exchange.NoTime, CompleteTime: exchange.NoTime,
 		}
 		for _, op := range h.opsOf(t) {

@@ -19,11 +19,11 @@ func (s *Smallest) describe(e *Evidence, model Model) {
 	for i, t := range s.order() {
 		h := s.part
 		o := check.Operation{
-			Name: fmt.Sprintf("T%d", i+1), ID: h.ids.at(t), Process: int64(h.process[t]),
-			Invoke: h.invoke.at(t), Complete: -1, Outcome: h.outcome[t].String(),
+			Name: fmt.Sprintf("T%d", i+1), ID: h.ids.at(t), Process: int64(h.process.at(t)),
+			Invoke: h.invoke.at(t), Complete: -1, Outcome: h.outcome.at(t).String(),
 		}
 		// What never ended is known by its outcome alone: nobody asks for its end.
-		if h.committed(t) || h.outcome[t] == history.Failed || h.outcome[t] == history.Rejected {
+		if h.committed(t) || h.outcome.at(t) == history.Failed || h.outcome.at(t) == history.Rejected {
 			o.Complete = h.complete.at(t)
 		}
 		for _, op := range h.opsOf(t) {

@@ -21,11 +21,11 @@ func (h *History) begun() []int32 {
 func (h *History) eachSession(begun []int32, visit func(before, t int32)) {
 	last := map[int32]int32{}
 	for _, t := range begun {
-		if before, some := last[h.process[t]]; some && h.complete.at(before) <= h.invoke.at(t) {
+		if before, some := last[h.process.at(t)]; some && h.complete.at(before) <= h.invoke.at(t) {
 			visit(before, t)
 		}
 		if h.committed(t) {
-			last[h.process[t]] = t
+			last[h.process.at(t)] = t
 		}
 	}
 }

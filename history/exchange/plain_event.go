@@ -42,6 +42,7 @@ func (c *chunk) decode(edn bool) {
 	d := newPlainDecoder(c, edn)
 	if len(c.text) > chunkSize { // the longest event there is is a read of everything
 		c.numbers = make([]int64, 0, bytes.Count(c.text, []byte{d.separator}))
+		c.ops = make([]plainOp, 0, bytes.Count(c.text, d.read)+bytes.Count(c.text, d.append))
 	}
 	for d.at < len(d.text) {
 		switch b := d.text[d.at]; {
@@ -342,6 +343,23 @@ func (f *forms) plain(transactions bool) (e *plainEvent, line int) {
 	e = &c.events[c.passed]
 	c.passed++
 	in.pos = int(e.end)
+	if e.end-e.start > chunkSize {
+		in.forgetLong()
+	}
 	f.count++
 	return e, in.line
+}
+
+// forgetLong gives up the text up to the reader's place, which is as long as what was
+// decoded of it.
+func (in *input) forgetLong() {
+	c := in.chunk
+	for i := c.passed; i < len(c.events); i++ {
+		c.events[i].start -= int32(in.pos)
+		c.events[i].end -= int32(in.pos)
+	}
+	in.base += int64(in.pos)
+	in.buf = bytes.Clone(in.buf[in.pos:in.end])
+	in.pos, in.end = 0, len(in.buf)
+	c.text, in.chunks.used = in.buf, nil
 }
