@@ -156,6 +156,45 @@ func TestListsGrow(t *testing.T) {
 	}
 }
 
+// TestKeysAreSortedInParts compares the operations of each key, sorted a few keys at a time,
+// with those of a plain look at all.
+func TestKeysAreSortedInParts(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	var b Builder
+	for id := range int64(300) {
+		txn := Txn{ID: id, Complete: 1, Outcome: history.Committed}
+		for range r.IntN(4) {
+			txn.Ops = append(txn.Ops, Op{Kind: Append, Key: r.Int64N(40), Value: r.Int64()})
+		}
+		expect.NoError(t, b.Add(txn))
+	}
+	h := b.History()
+	parts := 0
+	in := newInference(h, Options{})
+	for key := range int32(len(h.keys)) {
+		if key >= in.to {
+			in.sortByKey(key, 100)
+			parts++
+		}
+		var ops, txns []int32
+		for i, o := range h.ops.all() {
+			if o.key() == key {
+				ops, txns = append(ops, i), append(txns, o.txn)
+			}
+		}
+		if gotOps, gotTxns := in.opsOfKey(key); !slices.Equal(gotOps, ops) || !slices.Equal(gotTxns, txns) {
+			t.Fatalf("key %d has the operations %v of %v, want %v of %v", key, gotOps, gotTxns, ops, txns)
+		}
+	}
+	if parts < 3 {
+		t.Errorf("keys were sorted in %d parts", parts)
+	}
+	in.forgetKeys()
+	if ops, _ := in.opsOfKey(0); len(ops) != int(h.keyOps[0]) || int(in.to) != len(h.keys) {
+		t.Errorf("after that, key 0 has %d operations of %d", len(ops), h.keyOps[0])
+	}
+}
+
 func TestElemTable(t *testing.T) {
 	var table elemTable
 	r := rand.New(rand.NewPCG(5, 6))

@@ -59,10 +59,11 @@ func (in *inference) sortByKey(from int32, most int) {
 	}
 	next := slices.Clone(in.start)
 	in.byKey, in.txnOf = slices.Grow(in.byKey[:0], int(n))[:n], slices.Grow(in.txnOf[:0], int(n))[:n]
-	i, txn := int32(0), int32(0)
+	i, txn, end := int32(0), int32(-1), int32(0)
 	for use := range h.ops.uses.all() {
-		for i == h.ops.first.at(txn+1) {
+		for i == end {
 			txn++
+			end = h.ops.first.at(txn + 1)
 		}
 		if key := (op{use: use}).key(); from <= key && key < in.to {
 			at := next[key-from]
