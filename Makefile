@@ -48,12 +48,16 @@ MYSQL = ^TestOnMySQL
 # Tests of a server whose build takes long or that may be missing, which are run by its name.
 BY_NAME = ^TestTiDB$$|$(MYSQL)
 
+# The packages whose tests take longest. They begin first: by the order of the alphabet the last
+# of them would run alone at the end.
+LONGEST = ./runner ./cmd/assay ./driver/mongodb ./driver/mysql
+
 # The race detector needs cgo and a C compiler; install-servers.sh sees to it. Three
 # packages at once, since most of their time is waiting for servers. What the fuzz tests
 # begin with is tried here; make trust tries more. What is compiled stays on the disk.
 test: servers format lint
 	ASSAY_SCREENSHOTS=$${ASSAY_SCREENSHOTS-$(CURDIR)/screenshots} GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(./scripts/test-folder.sh) \
-		$(GO) test $(RACE) -skip '$(TRIALS)|$(MANAGED)|$(BY_NAME)' -p 3 -timeout 60m ./...
+		$(GO) test $(RACE) -skip '$(TRIALS)|$(MANAGED)|$(BY_NAME)' -p 3 -timeout 60m $(LONGEST) ./...
 	CGO_ENABLED=0 $(GO) test -trimpath -run '$(TRIALS)' -timeout 60m ./runner
 	$(MAKE) build
 
