@@ -81,7 +81,8 @@ func (g Group) durability() string {
 	return d.Class + " (" + d.Source + ")"
 }
 
-// loss is what power cuts took in the runs of a group.
+// loss is what power cuts took in the runs of a group. It is not known where the database
+// could not be read.
 func (g Group) loss() string {
 	var all, beyond int64
 	var times []float64
@@ -89,7 +90,7 @@ func (g Group) loss() string {
 	for _, r := range g.Runs {
 		l := r.Result.Lost
 		switch {
-		case r.Result.Durability == nil || !r.Result.Durability.Tried:
+		case !powerCut(r.Result):
 			continue
 		case l == nil:
 			unknown++
@@ -103,12 +104,12 @@ func (g Group) loss() string {
 		}
 		known++
 	}
-	unread := check.Counted(int64(unknown), "run", "runs") + " whose rows could not be read"
+	others := check.Counted(int64(unknown), "run", "runs")
 	switch {
 	case known+unknown == 0:
 		return "no power was cut"
 	case known == 0:
-		return "not known of " + unread
+		return "not known of " + others
 	}
 	runs := check.Counted(int64(known), "run", "runs")
 	text := "nothing in " + runs
@@ -122,9 +123,16 @@ func (g Group) loss() string {
 		text += ", " + check.Count(beyond) + " of them more than the manual allows"
 	}
 	if unknown > 0 {
-		text += "; not known of " + unread
+		text += "; not known of " + others
 	}
 	return text
+}
+
+// powerCut is whether a node lost its power. Durability is nil of a database whose promise
+// assay does not know.
+func powerCut(r *report.Result) bool {
+	return r.Durability != nil && r.Durability.Tried ||
+		slices.ContainsFunc(r.Faults, func(f report.Fault) bool { return f.CutAt != nil })
 }
 
 // figureOver is a metric over the runs of a group: the median and where it lies, or the sum of
