@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -99,6 +100,8 @@ func copied(t *testing.T, tab *pagetest.Tab, article string) {
 	if len(rows) < 4 {
 		t.Errorf("the copy has %d lines: %q", len(rows), text)
 	}
+	// A copy goes elsewhere, where what the page links to within itself is not.
+	article = regexp.MustCompile(`\[([^\]]*)\]\(#[^)]*\)`).ReplaceAllString(article, "$1")
 	for _, row := range rows {
 		if !strings.Contains(article, row+"\n") {
 			t.Errorf("the article has no row %q", row)
