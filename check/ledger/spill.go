@@ -40,35 +40,39 @@ func allocate[T any](s *spill, n int) []T {
 
 // ofMemory gives room in memory, at a multiple of eight bytes.
 func (s *spill) ofMemory(size int) []byte {
-	whole := (size + 7) &^ 7
-	if len(s.memory) < whole {
+	if whole := wholeWords(size); len(s.memory) < whole {
 		s.memory = make([]byte, max(whole, int(min(max(s.given, leastSlab), mostSlab))))
 	}
 	s.given += int64(size)
-	room := s.memory[:size:size]
-	s.memory = s.memory[whole:]
-	return room
+	return cut(&s.memory, size)
 }
 
 // ofFile gives room in the file, at a multiple of eight bytes; nil, from then on, where it
 // cannot be had.
 func (s *spill) ofFile(size int) []byte {
-	size = (size + 7) &^ 7
 	var err error
 	if s.file == nil {
 		s.file, err = newSpillFile(s.folder)
 	}
-	if err == nil && len(s.rest) < size {
+	if err == nil && len(s.rest) < wholeWords(size) {
 		s.rest, err = s.file.grow(extent)
 	}
 	if err != nil {
 		s.folder = ""
 		return nil
 	}
-	room := s.rest[:size:size]
-	s.rest = s.rest[size:]
+	return cut(&s.rest, size)
+}
+
+// cut takes room off the front of what is left, in whole words.
+func cut(left *[]byte, size int) []byte {
+	room := (*left)[:size:size]
+	*left = (*left)[wholeWords(size):]
 	return room
 }
+
+// wholeWords is a size in bytes, rounded up to a multiple of eight.
+func wholeWords(size int) int { return (size + 7) &^ 7 }
 
 // close gives the file back. What was given of it must not be used any more.
 func (s *spill) close() error {
