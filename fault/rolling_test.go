@@ -94,8 +94,8 @@ func TestRollingRestartOfAReplicaSet(t *testing.T) {
 // TestParametersOfOtherServersChange, where there is no primary.
 func TestParametersOfOtherServersChange(t *testing.T) {
 	for spec, about := range map[string][3]string{
-		"mariadb:2":   {"set.max-connections=150", "max_connections", "150"},
-		"cassandra:1": {"set.concurrent_writes=17", "concurrent_writes", "17"},
+		"mariadb:2":               {"set.max-connections=150", "max_connections", "150"},
+		"cassandra:1,heap=512MiB": {"set.concurrent_writes=17", "concurrent_writes", "17"},
 	} {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()

@@ -96,7 +96,7 @@ func (c *Ring) ofAll(ctx context.Context, ask func(context.Context, *server.Node
 	}
 	all.Wait()
 	if !asked {
-		return errors.New("no node runs")
+		return server.NoneRuns(c.nodes)
 	}
 	return errors.Join(failures...)
 }

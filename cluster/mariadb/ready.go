@@ -3,7 +3,6 @@ package mariadb
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -120,7 +119,7 @@ func (m *Cluster) inStep(ctx context.Context, goal *int64) error {
 	}
 	all.Wait()
 	if running == 0 {
-		return errors.New("no node runs")
+		return server.NoneRuns(m.Nodes())
 	}
 	for i, err := range failures {
 		if err != nil {

@@ -228,7 +228,7 @@ func (m *Cluster) inStep(ctx context.Context, goal *int64) error {
 		return fmt.Errorf("%s: %w", m.nodes[i].Name, err)
 	}
 	if len(views) == 0 {
-		return errors.New("no node runs")
+		return server.NoneRuns(m.Nodes())
 	}
 	most := make(map[int]int64)
 	for i, v := range views {

@@ -199,6 +199,18 @@ func (n *Node) ended(process *Process) error {
 	return fmt.Errorf("%w\nerrors in it:\n%s", process.Ended(), strings.Join(reasons[max(len(reasons)-most, 0):], "\n"))
 }
 
+// NoneRuns is the error that none of these nodes runs, with how those ended that
+// nobody here ended.
+func NoneRuns(nodes []*Node) error {
+	all := []error{errors.New("no node runs")}
+	for _, n := range nodes {
+		if process := n.Process(); process != nil && process.Died() {
+			all = append(all, n.ended(process))
+		}
+	}
+	return errors.Join(all...)
+}
+
 // Halt stops the server if it runs. One that had to be killed is no error: its
 // next start recovers.
 func (n *Node) Halt(ctx context.Context) error {

@@ -199,10 +199,14 @@ func (p *Process) Ended() error {
 
 // How says how the process ended, once it has.
 func (p *Process) How() string {
-	if p.err != nil {
-		return p.err.Error()
+	if p.err == nil {
+		return "exit status 0"
 	}
-	return "exit status 0"
+	how := p.err.Error()
+	if how == "signal: killed" && !p.asked.Load() {
+		how += ", by nobody here; the kernel does that when memory runs out, and dmesg tells"
+	}
+	return how
 }
 
 // Died reports whether the process has ended though nobody here ended it.

@@ -312,3 +312,27 @@ func TestServersOutliveTheThreadThatAskedForThem(t *testing.T) {
 		t.Error("the server ended with the thread from which it was started")
 	}
 }
+
+// TestNoneRunsSaysHowTheyEnded of servers that nobody here ended, and of no others.
+func TestNoneRunsSaysHowTheyEnded(t *testing.T) {
+	var nodes []*Node
+	for name, script := range map[string]string{"killed": "kill -9 $$", "gone": "echo no room >&2; exit 3", "asked": "sleep 1000"} {
+		dir := t.TempDir()
+		n := &Node{Name: name, Dir: dir, Log: filepath.Join(dir, "log")}
+		expect.NoError(t, n.Spawn(ProcessOptions{Name: name, Program: shell(), Args: []string{"-c", script}}))
+		if name == "asked" {
+			expect.NoError(t, n.Kill())
+		}
+		eventually(t, name+" has ended", func() bool { return !n.Running() })
+		nodes = append(nodes, n)
+	}
+	said := NoneRuns(nodes).Error()
+	for _, want := range []string{"no node runs", "killed ended (signal: killed, by nobody here; ", "gone ended (exit status 3)", "no room"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is not in %q", want, said)
+		}
+	}
+	if strings.Contains(said, "asked ended") {
+		t.Errorf("of one that was killed here: %q", said)
+	}
+}

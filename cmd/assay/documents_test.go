@@ -132,7 +132,7 @@ var placeholder = regexp.MustCompile(`'?(postgres|mongodb|cassandra)://[^\s']*'?
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
 	servers := map[string]*documentedServer{}
-	for product, spec := range map[string]string{"postgres": "postgres:1", "mongodb": "mongodb:1", "cassandra": "cassandra:1"} {
+	for product, spec := range map[string]string{"postgres": "postgres:1", "mongodb": "mongodb:1", "cassandra": "cassandra:1,heap=512MiB"} {
 		servers[product] = serverFor(t, spec)
 	}
 	used := make([]bool, len(documented))
