@@ -192,7 +192,7 @@ func readOpMsg(r io.Reader) (bson.Raw, error) {
 	const most = 1 << 20 // far above any answer to our commands
 	length := binary.LittleEndian.Uint32(prefix)
 	if length < opMsgPrefix || length > most || binary.LittleEndian.Uint32(prefix[12:]) != opMsgCode || prefix[20] != 0 {
-		return nil, fmt.Errorf("whoever listens there is not MongoDB")
+		return nil, fmt.Errorf("whoever listens there is not MongoDB: its answer begins with %q", prefix)
 	}
 	body := make([]byte, length-opMsgPrefix)
 	_, err := io.ReadFull(r, body)

@@ -144,7 +144,11 @@ func reason(err error) string {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "it closes the connection, as a server does that takes only encrypted connections (tls=true&tlsCAFile=FILE), or clients with a certificate (tlsCertificateKeyFile=FILE), or that is no MongoDB"
 	default:
-		return "it does not answer as a MongoDB server does"
+		cause := err // without the library's words around it
+		for next := errors.Unwrap(cause); next != nil; next = errors.Unwrap(cause) {
+			cause = next
+		}
+		return "it does not answer as a MongoDB server does: " + cause.Error()
 	}
 }
 

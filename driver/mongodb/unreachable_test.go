@@ -58,7 +58,7 @@ func TestUnreachableInPlainWords(t *testing.T) {
 		"127.0.0.1:1,127.0.0.1:2":         "nobody listens there (connection refused)",
 		"assay.invalid:27017":             "the name of the host cannot be resolved",
 		closes:                            "it closes the connection",
-		talks:                             "it does not answer as a MongoDB server does",
+		talks:                             "it does not answer as a MongoDB server does: ",
 		silent:                            "no answer in time",
 		closes + "/?replicaSet=rs0":       "it closes the connection",
 		"127.0.0.1:1/?tls=true&w=1":       "nobody listens there (connection refused)",
