@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/cluster"
+	"assay/internal/procfs"
 	"assay/measure/pressure"
 	"assay/measure/servers"
 	"assay/report"
@@ -48,9 +49,9 @@ func (r *run) serverSources() (sources func() []servers.Source, why string) {
 		Look: func() (servers.Usage, bool) { return servers.Look(tester(), false) }}
 	if c := r.cluster; c != nil {
 		return func() []servers.Source {
-			all := []servers.Source{own}
+			all, seen := []servers.Source{own}, procfs.Now()
 			for _, n := range c.Servers() {
-				all = append(all, nodeSource(n, cpus))
+				all = append(all, nodeSource(n, seen, cpus))
 			}
 			return all
 		}, ""
@@ -75,8 +76,9 @@ func (r *run) serverSources() (sources func() []servers.Source, why string) {
 	return func() []servers.Source { return all }, why
 }
 
-// nodeSource is a node of a cluster, which may have processors of its own.
-func nodeSource(n *cluster.Node, cpus float64) servers.Source {
+// nodeSource is a node of a cluster, which may have processors of its own, with its processes
+// among those that were seen.
+func nodeSource(n *cluster.Node, seen procfs.Table, cpus float64) servers.Source {
 	limits := n.Machine().Limits()
 	of := servers.Node{Name: n.Name(), CPUs: cpus, Shared: true, MemoryLimit: limits.Memory, DiskWriteLimit: limits.DiskWrite}
 	switch {
@@ -86,7 +88,7 @@ func nodeSource(n *cluster.Node, cpus float64) servers.Source {
 		of.CPUs, of.Shared = limits.CPU, false
 	}
 	return servers.Source{Node: of, Look: func() (servers.Usage, bool) {
-		return servers.Look(processesOf(n), n.Machine().Apart())
+		return servers.Look(processesOf(n, seen), n.Machine().Apart())
 	}}
 }
 
@@ -154,20 +156,19 @@ func (r *run) serverProcesses() (all []int) {
 	if r.cluster == nil {
 		return nil
 	}
+	seen := procfs.Now()
 	for _, node := range r.cluster.Servers() {
-		all = append(all, processesOf(node)...)
+		all = append(all, processesOf(node, seen)...)
 	}
 	return all
 }
 
-// processesOf are the processes of a node; none if it is down.
-func processesOf(node *cluster.Node) (all []int) {
-	family, err := node.Processes()
-	if err != nil {
-		return nil
-	}
-	for _, process := range family {
-		all = append(all, process.PID)
+// processesOf are the processes of a node among those that were seen; none if it is down.
+func processesOf(node *cluster.Node, seen procfs.Table) (all []int) {
+	for _, p := range seen.Tree(node.PID()) {
+		if !p.Ended() {
+			all = append(all, p.PID)
+		}
 	}
 	return all
 }

@@ -52,7 +52,7 @@ func Read(pid int) (Process, error) {
 // All returns the processes that can be seen.
 func All() []Process {
 	folders, _ := filepath.Glob("/proc/[0-9]*") // fails for a malformed pattern only
-	var all []Process
+	all := make([]Process, 0, len(folders))
 	for _, folder := range folders {
 		pid, err := strconv.Atoi(filepath.Base(folder))
 		if err != nil {
@@ -65,20 +65,49 @@ func All() []Process {
 	return all
 }
 
-// Tree returns a process and its descendants, parents before children. The error of
-// one that is not there is os.ErrProcessDone.
-func Tree(root int) ([]Process, error) {
-	first, err := Read(root)
-	if err != nil {
-		return nil, err
+// Table is the processes of one moment, for who wants several trees: each reading of
+// /proc costs as much as there are processes.
+type Table struct {
+	processes map[int]Process
+	children  map[int][]int
+}
+
+// Now reads the processes that can be seen.
+func Now() Table {
+	all := All()
+	t := Table{make(map[int]Process, len(all)), make(map[int][]int)}
+	for _, p := range all {
+		t.processes[p.PID] = p
+		t.children[p.Parent] = append(t.children[p.Parent], p.PID)
 	}
-	children := map[int][]Process{}
-	for _, p := range All() {
-		children[p.Parent] = append(children[p.Parent], p)
+	return t
+}
+
+// Tree returns a process and its descendants, parents before children; nil if it was
+// not there.
+func (t Table) Tree(root int) []Process {
+	first, is := t.processes[root]
+	if !is {
+		return nil
 	}
 	tree := []Process{first}
 	for i := 0; i < len(tree); i++ {
-		tree = append(tree, children[tree[i].PID]...)
+		for _, child := range t.children[tree[i].PID] {
+			tree = append(tree, t.processes[child])
+		}
+	}
+	return tree
+}
+
+// Tree returns a process and its descendants, parents before children. The error of
+// one that is not there is os.ErrProcessDone.
+func Tree(root int) ([]Process, error) {
+	if _, err := Read(root); err != nil {
+		return nil, err
+	}
+	tree := Now().Tree(root)
+	if tree == nil {
+		return nil, os.ErrProcessDone
 	}
 	return tree, nil
 }
@@ -97,18 +126,20 @@ func parse(pid int, text string) (Process, error) {
 	if len(fields) <= started-state {
 		return Process{}, malformed(pid)
 	}
-	numbers := map[int]int64{}
-	for _, field := range []int{parent, flags, user, system, started} {
+	wrong := false
+	number := func(field int) int64 {
 		n, err := strconv.ParseInt(fields[field-state], 10, 64)
-		if err != nil {
-			return Process{}, malformed(pid)
-		}
-		numbers[field] = n
+		wrong = wrong || err != nil
+		return n
 	}
-	return Process{
-		PID: pid, Parent: int(numbers[parent]), Name: text[opened+1 : closed], State: fields[0][0],
-		Kernel: numbers[flags]&kernelThread != 0, Ticks: numbers[user] + numbers[system], Started: uint64(numbers[started]),
-	}, nil
+	p := Process{
+		PID: pid, Parent: int(number(parent)), Name: text[opened+1 : closed], State: fields[0][0],
+		Kernel: number(flags)&kernelThread != 0, Ticks: number(user) + number(system), Started: uint64(number(started)),
+	}
+	if wrong {
+		return Process{}, malformed(pid)
+	}
+	return p, nil
 }
 
 func malformed(pid int) error { return fmt.Errorf("cannot read the state of process %d", pid) }
