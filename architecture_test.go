@@ -173,7 +173,7 @@ var testsMayImport = map[string][]string{
 	"cluster/pgautofailover":  {"cluster/streaming/streamingtest"},
 	"cluster/repmgr":          {"cluster/streaming/streamingtest"},
 	"driver/postgres":         {"load", "driver/drivertest", "store/durability", "cluster/postgres", "cluster/server", "workload/*", "workload/definition", "history", "workload", "internal/wait"},
-	"driver/mongodb":          {"workload/*", "driver/bugs", "driver/drivertest", "cluster/ferretdb", "cluster/mongodb", "cluster/server", "workload/definition", "workload"},
+	"driver/mongodb":          {"workload/*", "driver/bugs", "driver/drivertest", "cluster/ferretdb", "cluster/mongodb", "cluster/postgres", "cluster/server", "workload/definition", "workload"},
 	"driver/mysql":            {"workload/*", "workload/definition", "driver/drivertest", "store/durability", "cluster/binlog", "cluster/mariadb", "cluster/mysql", "cluster/tidb", "cluster/server", "history"},
 	"driver/rest":             {"driver/bugs", "driver/drivertest", "driver/sqlite", "runner/serve", "check", "workload/*"},
 	"runner/serve":            {"driver/mem"},

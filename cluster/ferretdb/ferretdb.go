@@ -1,4 +1,5 @@
-// Package ferretdb runs one FerretDB 1 server over a file of SQLite's, as a local process.
+// Package ferretdb runs one FerretDB 1 server, over a file of SQLite's or a PostgreSQL that is there,
+// as a local process.
 //
 // It must not know any workload, driver or fault, nor other products.
 package ferretdb
@@ -18,6 +19,9 @@ type Options struct {
 
 	// Programs is a folder that is searched first for ferretdb.
 	Programs string
+	// PostgreSQL is the URL of the database that keeps the documents, with user and password; empty
+	// means a file of SQLite's in its folder.
+	PostgreSQL string
 	// ReplicaSet has it call itself a replica set of this name; empty means that it does not.
 	ReplicaSet string
 }
@@ -27,17 +31,17 @@ const usualPort = 27017 // as MongoDB's
 // Server is a FerretDB server. Its methods are safe for concurrent use.
 type Server struct {
 	*server.Node
-	program, replicaSet string
+	program, postgres, replicaSet string
 }
 
-// Start starts a server that asks nobody for a password, since FerretDB 1 over SQLite knows no
-// users. A missing program is a *server.MissingError.
+// Start starts a server that asks nobody for a password: FerretDB 1 over SQLite knows no users, and
+// over PostgreSQL whoever names none is the URL's. A missing program is a *server.MissingError.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	program, err := server.Program{Name: "ferretdb", Get: "run scripts/install-servers.sh ferretdb"}.Find(o.Programs)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{program: program, replicaSet: o.ReplicaSet}
+	s := &Server{program: program, postgres: o.PostgreSQL, replicaSet: o.ReplicaSet}
 	if s.Node, err = o.NewNode(new(server.Ports), usualPort); err != nil {
 		return nil, fmt.Errorf("start FerretDB: %w", err)
 	}
@@ -49,8 +53,12 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 }
 
 func (s *Server) start(ctx context.Context, env ...string) error {
-	args := []string{"--handler=sqlite", "--sqlite-url=file:" + s.Dir + "/", "--listen-addr=" + s.Node.Address(), "--debug-addr=-",
-		"--telemetry=disable", "--state-dir=" + s.Dir, "--log-level=error"}
+	backend := []string{"--handler=sqlite", "--sqlite-url=file:" + s.Dir + "/"}
+	if s.postgres != "" {
+		backend = []string{"--handler=postgresql"}
+		env = append(env, "FERRETDB_POSTGRESQL_URL="+s.postgres) // its password stays out of the list of processes
+	}
+	args := append(backend, "--listen-addr="+s.Node.Address(), "--debug-addr=-", "--telemetry=disable", "--state-dir="+s.Dir, "--log-level=error")
 	if s.replicaSet != "" {
 		args = append(args, "--repl-set-name="+s.replicaSet)
 	}

@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"assay/cluster/ferretdb"
+	"assay/cluster/postgres"
 	"assay/driver/drivertest"
 	"assay/internal/expect"
 	"assay/store"
@@ -26,15 +27,28 @@ import (
 	"assay/workload/tpcc"
 )
 
-// startFerretDB starts a server, which calls itself a replica set of this name if it is not empty.
-func startFerretDB(t *testing.T, replicaSet string) *ferretdb.Server {
+// startFerretDB starts a server.
+func startFerretDB(t *testing.T, o ferretdb.Options) *ferretdb.Server {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	s, err := ferretdb.Start(ctx, ferretdb.Options{ReplicaSet: replicaSet})
+	s, err := ferretdb.Start(ctx, o)
 	expect.NoError(t, err)
 	expect.AtEnd(t, s.Close)
 	return s
+}
+
+// onEachBackend runs a test over a file of SQLite's and over a PostgreSQL server.
+func onEachBackend(t *testing.T, test func(t *testing.T, o ferretdb.Options)) {
+	t.Run("sqlite", func(t *testing.T) { test(t, ferretdb.Options{}) })
+	t.Run("postgres", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		behind, err := postgres.Start(ctx, postgres.Options{User: "assay", Password: "a password"})
+		expect.NoError(t, err)
+		expect.AtEnd(t, behind.Close)
+		test(t, ferretdb.Options{PostgreSQL: behind.Address()})
+	})
 }
 
 func ferretTarget(s *ferretdb.Server) store.Target {
@@ -48,8 +62,10 @@ func ferretLacks() store.Lacks {
 
 // TestFerretDBStore: the contract of a Store without transactions, the lease among it, holds on
 // FerretDB, which has no pipeline updates and no atomic update.
-func TestFerretDBStore(t *testing.T) {
-	f := startFerretDB(t, "")
+func TestFerretDBStore(t *testing.T) { onEachBackend(t, conformToStore) }
+
+func conformToStore(t *testing.T, o ferretdb.Options) {
+	f := startFerretDB(t, o)
 	plain := plainClient(t, ferretTarget(f).Address)
 	drivertest.RunStore(t, drivertest.Store{
 		Open: Open, Lacks: ferretLacks(), Target: ferretTarget(f),
@@ -67,9 +83,12 @@ func TestFerretDBStore(t *testing.T) {
 
 // TestFerretDBWorkloads: what needs no transactions runs, whether FerretDB calls itself a replica
 // set or not, and the rest is refused for the reason before anything is made.
-func TestFerretDBWorkloads(t *testing.T) {
+func TestFerretDBWorkloads(t *testing.T) { onEachBackend(t, runWorkloads) }
+
+func runWorkloads(t *testing.T, o ferretdb.Options) {
 	for _, replicaSet := range []string{"", "rs0"} {
-		f := startFerretDB(t, replicaSet)
+		o.ReplicaSet = replicaSet
+		f := startFerretDB(t, o)
 		for _, by := range append(supports(), definition.SupportOf(script.Definition(), Open, Lacks())) {
 			db, err := by.Open(t.Context(), ferretTarget(f))
 			switch by.Workload {
@@ -88,7 +107,7 @@ func TestFerretDBWorkloads(t *testing.T) {
 
 // TestFerretDBTold: what it is, and what of an address it would ignore.
 func TestFerretDBTold(t *testing.T) {
-	f := startFerretDB(t, "")
+	f := startFerretDB(t, ferretdb.Options{})
 	for _, option := range []string{"w=1", "w=majority", "journal=true", "readConcernLevel=majority", "readConcernLevel=linearizable", "readConcernLevel=available"} {
 		to := ferretTarget(f)
 		to.Address += "?" + option
@@ -111,7 +130,7 @@ func TestFerretDBTold(t *testing.T) {
 // TestFerretDBLateHolder: a holder that let its lease expire, and renews it just when another has
 // inserted its own, is seen by it, and of the two no more than one holds.
 func TestFerretDBLateHolder(t *testing.T) {
-	f := startFerretDB(t, "")
+	f := startFerretDB(t, ferretdb.Options{})
 	ctx := t.Context()
 	open := func() *database {
 		db, err := Open(ctx, ferretTarget(f), entity.Schema())
@@ -163,7 +182,7 @@ func TestFerretDBLateHolder(t *testing.T) {
 // TestFerretDBSharedLease: of two processes of one run that take its lease at the same time
 // neither deletes what the other has inserted after it, so that one taking stays.
 func TestFerretDBSharedLease(t *testing.T) {
-	f := startFerretDB(t, "")
+	f := startFerretDB(t, ferretdb.Options{})
 	ctx := t.Context()
 	opened, err := Open(ctx, ferretTarget(f), entity.Schema())
 	expect.NoError(t, err)
