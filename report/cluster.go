@@ -22,8 +22,8 @@ type Cluster struct {
 	Pooler *Pooler `json:"pooler,omitempty"`
 	// Proxy is null where clients reach the nodes without one of assay's.
 	Proxy *Proxy `json:"proxy,omitempty"`
-	// TookOver is the node that takes writes in the end, where another program leads them and
-	// nobody saw it take over; empty else.
+	// TookOver is the node that takes writes in the end, if no fault was seen to bring it: it came
+	// without one, or after one was over. Empty else.
 	TookOver string `json:"took_over,omitempty"`
 	// Events are what the cluster did by itself, such as a promotion.
 	Events []ClusterEvent `json:"events"`

@@ -176,10 +176,9 @@ func (r *run) catchUp(ctx context.Context, file *history.Writer, now func() int6
 // primaryBound is how long it may take to find out who takes writes.
 const primaryBound = 10 * time.Second
 
-// leader is the node that takes writes, where another program leads them; empty where none does, or
-// if it is not known.
+// leader is the node that takes writes; empty where there is no such one, or if it is not known.
 func (r *run) leader(ctx context.Context) string {
-	if r.cluster == nil || r.cluster.LedBy() == "" {
+	if r.cluster == nil {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, primaryBound)
@@ -191,8 +190,8 @@ func (r *run) leader(ctx context.Context) string {
 	return n.Name()
 }
 
-// recordLeaders notes who took writes before the work and who does now, if that is known: nobody
-// told assay of a promotion, and it may have come without a fault, or after it was healed.
+// recordLeaders notes who took writes before the work and who does now, if that is known: a
+// promotion may have come without a fault, or after it was healed.
 func (r *run) recordLeaders(ctx context.Context, file *history.Writer, now func() int64) {
 	after := r.leader(ctx)
 	if r.led == "" || after == "" {

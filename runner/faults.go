@@ -25,8 +25,8 @@ const (
 	// eventSettled says in Detail how long after the last fault all nodes held
 	// the same data.
 	eventSettled = "settled"
-	// eventLeader is who took writes, where another program leads the nodes: the first of a run
-	// before the work, the last in the end. Detail is the node's name.
+	// eventLeader is who took writes: the first of a run before the work, the last in the end.
+	// Detail is the node's name.
 	eventLeader = "leader"
 )
 
@@ -129,10 +129,18 @@ func (l *faultLog) enter(r *report.Result, impacts []measure.Impact, indexes []i
 		r.Cluster.Events, r.Cluster.Settled, r.Cluster.TookOver = l.events, l.settled, ""
 		if last, took := l.tookOver(); took {
 			r.Cluster.TookOver = last.Text
+			if l.promoted(last.Text) {
+				return
+			}
 			last.Text += " takes writes in the end, and nobody saw it take over"
 			r.Cluster.Events = append(slices.Clone(l.events), last)
 		}
 	}
+}
+
+// promoted reports whether the cluster has told that it promoted a node.
+func (l *faultLog) promoted(node string) bool {
+	return slices.ContainsFunc(l.events, func(e report.ClusterEvent) bool { return strings.HasPrefix(e.Text, node+" is promoted ") })
 }
 
 // tookOver is who takes writes in the end, if it is another node than the one before the work or

@@ -1,9 +1,12 @@
 package binlog
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -29,11 +32,19 @@ func (s *Set) check(ctx context.Context) {
 // be. It is called again and again until then. s.mu is held.
 func (s *Set) failOver(ctx context.Context) {
 	if !s.lost {
+		if s.options.Semisync && s.members[s.primary].Running() && s.wentOn() {
+			s.announceOnce("%s does not answer for %v, and is not fenced: it goes on without its replicas, and nobody else has the last commits for certain",
+				s.members[s.primary].label, s.options.FailoverAfter)
+			return
+		}
 		if err := s.fence(); err != nil {
 			s.announceOnce("%s does not answer, and cannot be fenced, so nobody is promoted: %v", s.members[s.primary].label, err)
 			return
 		}
 		s.lost, s.promoted, s.since = true, false, time.Now()
+		if s.options.Semisync && s.wentOn() {
+			s.sure = nil
+		}
 	}
 	there, silent := s.hold(ctx)
 	if ctx.Err() != nil {
@@ -54,6 +65,43 @@ func (s *Set) failOver(ctx context.Context) {
 		return
 	}
 	s.followAll(ctx)
+}
+
+// wentOn reports whether the primary may have acknowledged commits that no replica has: it did
+// not wait at the last look, or its log says since then that it has waited in vain. A log that
+// cannot be read may say so.
+func (s *Set) wentOn() bool {
+	if len(s.sure) == 0 {
+		return true
+	}
+	file, err := os.Open(s.members[s.primary].Log)
+	if err != nil {
+		return true
+	}
+	defer file.Close()
+	if _, err := file.Seek(s.seen, io.SeekStart); err != nil {
+		return true
+	}
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), WaitedInVain) {
+			return true
+		}
+	}
+	return lines.Err() != nil
+}
+
+// WaitedInVain is what MySQL and MariaDB log, as a warning, when the time limit of a commit is
+// over and they go on without replicas (plugin/semisync and sql/semisync_master.cc of their sources).
+const WaitedInVain = "Timeout waiting for reply of binlog"
+
+// logLength is how long a node's log is now; 0 if it cannot be read, so that all of it counts.
+func logLength(n *server.Node) int64 {
+	info, err := os.Stat(n.Log)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 // fence makes sure that the old primary takes no more writes: its processes are killed, which
@@ -251,7 +299,7 @@ func (s *Set) appoint(best int, end int64) {
 		node.following = false
 	}
 	s.members[best].term, s.members[best].torn = len(s.ends), false
-	s.sure = s.others(best)
+	s.sure, s.seen = s.others(best), logLength(s.members[best].Node)
 	s.watch.Over(s.answers(best))
 }
 

@@ -80,6 +80,7 @@ func (s *Set) look(ctx context.Context) {
 			followers = append(followers, i)
 		}
 	}
+	length := logLength(s.members[s.primary].Node) // before it says that commits wait
 	goal, waits, err := s.askPrimary(ctx)
 	if err != nil {
 		return // the next look is soon
@@ -104,11 +105,14 @@ func (s *Set) look(ctx context.Context) {
 			s.announce("%s goes on without its replicas, since none has answered in time: commits wait for nobody", s.members[s.primary].label)
 		}
 		s.sure = nil
-	case furthest >= goal.executed:
-		if len(s.sure) == 0 {
-			s.announce("commits wait for any one of %s again", s.labels(followers))
+	case len(s.sure) > 0:
+		s.seen = length
+		if furthest >= goal.executed {
+			s.sure = followers
 		}
-		s.sure = followers
+	case furthest >= goal.executed:
+		s.announce("commits wait for any one of %s again", s.labels(followers))
+		s.sure, s.seen = followers, length
 	}
 }
 

@@ -76,9 +76,9 @@ type Beginning struct {
 // nobody is promoted unless all replicas that can be that one tell how far they are. But
 // where no replica answers within the time limit of the server's own (rpl_semi_sync_*_timeout,
 // 10 s by default), "the source reverts to asynchronous replication" (MySQL manual,
-// "Semisynchronous Replication"): as long as that lasts nobody is promoted either. It is
-// looked at each quarter of a second; what a primary does between the last look and its end
-// is not seen.
+// "Semisynchronous Replication"): as long as that lasts nobody is promoted either, and the
+// primary is not fenced. It is looked at each quarter of a second; what a primary did between
+// the last look and its end is read off its log.
 type Set struct {
 	options Options
 	members []*member
@@ -112,6 +112,8 @@ type Set struct {
 	// sure are nodes of whom the furthest certainly has every commit that was acknowledged,
 	// with Semisync. Empty means that only the primary has them.
 	sure []int
+	// seen is how long the primary's log was at the last look at which commits waited.
+	seen int64
 }
 
 // member is one node. The fields are guarded by Set.mu.
@@ -196,7 +198,7 @@ func (s *Set) startAll(ctx context.Context) error {
 	if err := s.lead(ctx); err != nil {
 		return fmt.Errorf("%s: %w", s.members[0].Name, err)
 	}
-	s.sure = s.others(0)
+	s.sure, s.seen = s.others(0), logLength(s.members[0].Node)
 	s.routines.Go(func() { s.watch.Probe(s.alive) })
 	s.routines.Go(func() { s.watch.Supervise(s.alive, s.check) })
 	if err := s.Settled(ctx); err != nil {

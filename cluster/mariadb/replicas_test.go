@@ -240,6 +240,10 @@ func TestWhatAFailoverLoses(t *testing.T) {
 		l := startReplicas(t, Options{Replication: Semisync, Settings: []string{"rpl-semi-sync-master-timeout=500"}})
 		away(l, "goes on without its replicas")
 		l.announced("nobody is promoted", "only it is certain")
+		log, err := os.ReadFile(l.Node(0).Log)
+		if expect.NoError(t, err); !strings.Contains(string(log), binlog.WaitedInVain) {
+			t.Errorf("the log of n1 does not say %q", binlog.WaitedInVain)
+		}
 		l.restart(0)
 		if l.primary() != 0 {
 			t.Error("another was promoted")
