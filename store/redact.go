@@ -61,6 +61,14 @@ func HoldsPassword(address string) bool {
 	return false
 }
 
+// RootCause is the innermost of an error's causes, without a library's words around it.
+func RootCause(err error) error {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	return err
+}
+
 // MalformedReason says why a library could not read an address, without any
 // part of it in which a password could be: empty if that cannot be told apart.
 // The library's error must be the one inside of its quotation of the address.

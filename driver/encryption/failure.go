@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"assay/store"
 )
 
 // Advice is how the parameters of an address are named to the user.
@@ -40,7 +42,7 @@ func Reason(err error, advice Advice) (text string, ok bool) {
 		return fmt.Sprintf("its certificate is valid from %s to %s, and not now: renew it, or set the clock",
 			invalid.Cert.NotBefore.UTC().Format("2006-01-02 15:04"), invalid.Cert.NotAfter.UTC().Format("2006-01-02 15:04")), true
 	case errors.As(err, new(*tls.CertificateVerificationError)), errors.As(err, &invalid):
-		return "its certificate is not accepted: " + last(err), true
+		return "its certificate is not accepted: " + store.RootCause(err).Error(), true
 	case errors.As(err, &notTLS):
 		return fmt.Sprintf("it does not speak TLS, which the address asks for; %s connects without", advice.Off), true
 	case errors.As(err, &remote) && remote.Op == "remote error":
@@ -77,14 +79,6 @@ func namesOf(c *x509.Certificate) string {
 		names = append(names[:most], fmt.Sprintf("%d more", len(names)-most))
 	}
 	return strings.Join(names, ", ")
-}
-
-// last is the innermost of an error.
-func last(err error) string {
-	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
-		err = inner
-	}
-	return err.Error()
 }
 
 // alert puts an alert of the server (RFC 8446, "Alert Protocol", in the words

@@ -19,6 +19,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"assay/driver/encryption"
+	"assay/store"
 )
 
 // plainError is an error of the library in words for users, which the library's
@@ -144,11 +145,7 @@ func reason(err error) string {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "it closes the connection, as a server does that takes only encrypted connections (tls=true&tlsCAFile=FILE), or clients with a certificate (tlsCertificateKeyFile=FILE), or that is no MongoDB"
 	default:
-		cause := err // without the library's words around it
-		for next := errors.Unwrap(cause); next != nil; next = errors.Unwrap(cause) {
-			cause = next
-		}
-		return "it does not answer as a MongoDB server does: " + cause.Error()
+		return "it does not answer as a MongoDB server does: " + store.RootCause(err).Error()
 	}
 }
 

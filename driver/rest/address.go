@@ -88,13 +88,7 @@ func plain(err error) error {
 	if text, ok := encryption.Reason(err, encryption.TakenAdvice("http://")); ok {
 		return errors.New(text)
 	}
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return err
-		}
-		err = inner
-	}
+	return store.RootCause(err)
 }
 
 // dial opens a session's connection to the service, with the handshake of TLS where there
