@@ -65,8 +65,8 @@ func New(ctx context.Context, o Options) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask %s for its version: %w", program, err)
 	}
-	n := &server.Node{Number: o.Number, Log: o.Log, IsError: func(line string) bool { return strings.Contains(line, "[ALERT]") }}
-	if n.Host, n.Port, err = new(server.Ports).For(nil, 0); err != nil {
+	n := &server.Node{Number: o.Number, Log: o.Log, Ports: new(server.Ports), IsError: func(line string) bool { return strings.Contains(line, "[ALERT]") }}
+	if n.Host, n.Port, err = n.Ports.For(nil, 0); err != nil {
 		return nil, err
 	}
 	n.Name = "HAProxy on " + n.Address()

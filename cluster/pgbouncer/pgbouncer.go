@@ -85,8 +85,8 @@ func New(o Options) (*Pooler, error) {
 	if o.Announce == nil {
 		o.Announce = func(string) {}
 	}
-	n := &server.Node{Number: o.Number, Log: o.Log}
-	if n.Host, n.Port, err = new(server.Ports).For(nil, 0); err != nil {
+	n := &server.Node{Number: o.Number, Log: o.Log, Ports: new(server.Ports)}
+	if n.Host, n.Port, err = n.Ports.For(nil, 0); err != nil {
 		return nil, err
 	}
 	n.Name = "PgBouncer on " + n.Address()

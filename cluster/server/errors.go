@@ -20,5 +20,8 @@ func (e *FixedError) Error() string {
 	return fmt.Sprintf("the members of a %s cluster cannot change while it runs: %s", e.Product, e.Reason)
 }
 
+// ErrOwnWrites says of a node, whose name stands before it, that it is a primary beside another.
+var ErrOwnWrites = errors.New("takes writes of its own")
+
 // ErrLastNode is the refusal to take out the last node that holds data.
 var ErrLastNode = errors.New("it is the last node that holds data")

@@ -30,6 +30,8 @@ type Node struct {
 	// Host and Port are where its server listens.
 	Host string
 	Port int
+	// Ports gave out the port, and keeps it; nil where somebody else refers to that.
+	Ports *Ports
 	// Dir is its private folder, Log the file that its server's log goes to.
 	Dir, Log string
 	// User runs its programs; nil means ourselves.
@@ -64,7 +66,7 @@ type Place struct {
 // NewNode returns the node of a server there, which has no name yet: at the port that it usually
 // has, or at one of these where others may have that.
 func (p Place) NewNode(ports *Ports, usual int) (*Node, error) {
-	n := &Node{Machine: p.Machine}
+	n := &Node{Machine: p.Machine, Ports: ports}
 	var err error
 	if n.Host, n.Port, err = ports.For(p.Machine, usual); err != nil {
 		return nil, err

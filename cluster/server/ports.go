@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"strconv"
@@ -21,31 +22,39 @@ const (
 )
 
 // Ports gives out free ports on the loopback interface. The zero value is ready
-// to use. It is safe for concurrent use.
+// to use. It is safe for concurrent use. What it gave out is not given to others, also by other
+// programs of assay's, for as long as it is referred to: nobody listens on the port of a
+// server that was killed, and whoever took it would answer that server's clients and peers, and
+// keep it from coming back.
 type Ports struct {
-	mu    sync.Mutex
-	given map[int]bool
+	mu sync.Mutex
+	// given are the ports that were given out, each with what reserves it.
+	given map[int]io.Closer
 }
 
 // Next returns a port between 20000 and 32000 that nobody listens on and that
-// was not given out before. It is drawn by chance, so that two programs that
-// look for ports at the same time hardly ever get the same.
+// was not given out before.
 func (p *Ports) Next() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.given == nil {
-		p.given = make(map[int]bool)
+		p.given = make(map[int]io.Closer)
 	}
 	var last error
 	for range 1000 {
 		port := lowestPort + rand.IntN(highestPort-lowestPort+1)
-		if p.given[port] {
+		if _, given := p.given[port]; given {
 			continue
 		}
-		if last = bindable(port); last == nil {
-			p.given[port] = true
-			return port, nil
+		reserved, err := reserve(port)
+		if err == nil {
+			if err = bindable(port); err == nil {
+				p.given[port] = reserved
+				return port, nil
+			}
+			err = errors.Join(err, reserved.Close())
 		}
+		last = err
 	}
 	return 0, fmt.Errorf("no free port between %d and %d: %w", lowestPort, highestPort,
 		errors.Join(last, fmt.Errorf("%d were given out", len(p.given))))

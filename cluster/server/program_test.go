@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -94,9 +95,9 @@ func TestPortsAreFreeAndNeverGivenTwice(t *testing.T) {
 }
 
 func TestPortsRunOut(t *testing.T) {
-	ports := Ports{given: make(map[int]bool)}
+	ports := Ports{given: make(map[int]io.Closer)}
 	for port := lowestPort; port <= highestPort; port++ {
-		ports.given[port] = true
+		ports.given[port] = nil
 	}
 	if port, err := ports.Next(); err == nil {
 		t.Errorf("got %d where none was left", port)
