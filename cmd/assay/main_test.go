@@ -219,6 +219,26 @@ func (p *process) untilTrue(what string, happened func() bool) {
 	}
 }
 
+// committing waits until so many more lines of progress, one a second, tell of commits.
+func (p *process) committing(lines int) {
+	p.t.Helper()
+	before := len(p.err.String())
+	p.untilTrue(fmt.Sprintf("%d lines of progress with commits", lines), func() bool {
+		n := 0
+		for line := range strings.Lines(p.err.String()[before:]) {
+			// The elapsed time, commits in that second, commits a second so far, ...
+			columns := strings.Fields(line)
+			if len(columns) < 10 {
+				continue
+			}
+			if _, err := time.ParseDuration(columns[0]); err == nil && columns[1] != "0" {
+				n++
+			}
+		}
+		return n >= lines
+	})
+}
+
 func (p *process) signal(s syscall.Signal) {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,13 +90,50 @@ func inMongoDB(t *testing.T, database *mongo.Database) map[int64]bool {
 func testPrimaryKilled(t *testing.T, set *mongodb.ReplicaSet) {
 	dir := t.TempDir()
 	p := start(t, command{dir: dir, args: []string{"run", "bank", "--db", set.Address(), "--clients", "8", "--accounts", "1000",
-		"--warmup", "500ms", "--duration", "12s", "--timeout", "5s", "--out", "run"}})
+		"--warmup", "500ms", "--duration", "5m", "--timeout", "5s", "--out", "run"}})
 	p.until(working)
 	primary, err := set.Primary(patiently(t))
 	expect.NoError(t, err)
 	expect.NoError(t, set.Node(primary).Kill())
 	dead := time.Now()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(choiceOfSource(t, set, dead))
+		}
+	})
+	// A member that found no source to copy from does not ask the same one again for up to
+	// a minute ("Denylisting candidate due to error"), and no majority acknowledges until then.
+	p.committing(7)
+	p.signal(syscall.SIGINT)
 	survived(t, p.wait().want(t, exitValid, exitNoVerdict), filepath.Join(dir, "run"), 8, dead)
+}
+
+// choiceOfSource is what the members that are left logged since then about elections and
+// about whom they copy from.
+func choiceOfSource(t *testing.T, set *mongodb.ReplicaSet, since time.Time) string {
+	var told strings.Builder
+	for _, node := range set.Nodes() {
+		if !node.Running() {
+			continue
+		}
+		content, err := os.ReadFile(node.Log)
+		expect.NoError(t, err)
+		fmt.Fprintf(&told, "%s:\n", node.Address())
+		for line := range strings.Lines(string(content)) {
+			var entry struct {
+				T struct {
+					Date time.Time `json:"$date"`
+				} `json:"t"`
+				C    string          `json:"c"`
+				Msg  string          `json:"msg"`
+				Attr json.RawMessage `json:"attr"`
+			}
+			if json.Unmarshal([]byte(line), &entry) == nil && entry.T.Date.After(since) && (entry.C == "REPL" || entry.C == "ELECTION" || entry.C == "ROLLBACK") {
+				fmt.Fprintf(&told, "  %s %s %.300s\n", entry.T.Date.Format("15:04:05.000"), entry.Msg, entry.Attr)
+			}
+		}
+	}
+	return told.String()
 }
 
 // TestClusterOfItsOwn is the README's: servers for one run, gone afterwards.

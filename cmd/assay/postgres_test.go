@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -215,11 +216,13 @@ func TestPostgresIsKilled(t *testing.T) {
 	server := startPostgres(t)
 	dir := t.TempDir()
 	p := start(t, command{dir: dir, env: []string{"ASSAY_DB=" + server.Address()}, args: []string{"run", "bank", "--clients", "8",
-		"--accounts", "1000", "--warmup", "500ms", "--duration", "8s", "--timeout", "5s", "--out", "run"}})
+		"--accounts", "1000", "--warmup", "500ms", "--duration", "5m", "--timeout", "5s", "--out", "run"}})
 	p.until(working)
 	expect.NoError(t, server.Kill())
 	dead := time.Now()
 	expect.NoError(t, server.Restart(patiently(t)))
+	p.committing(7)
+	p.signal(syscall.SIGINT)
 	survived(t, p.wait().want(t, exitValid, exitNoVerdict), filepath.Join(dir, "run"), 8, dead)
 }
 
