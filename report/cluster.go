@@ -30,6 +30,8 @@ type Cluster struct {
 	// Settled describes how long after the last fault all nodes held the same data
 	// again, or what stood in the way.
 	Settled string `json:"settled"`
+	// TwoPrimaries is true if a node took writes in the end beside the primary; Settled names it.
+	TwoPrimaries bool `json:"two_primaries,omitempty"`
 }
 
 // Pooler is the connection pooler that stood between the clients and the primary.

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"assay/check"
 	"assay/cluster"
+	"assay/cluster/server"
 	"assay/fault"
 	"assay/history"
 	"assay/internal/quantity"
@@ -167,11 +169,27 @@ func (r *run) catchUp(ctx context.Context, file *history.Writer, now func() int6
 	var text string
 	if err := errors.Join(append(down, r.cluster.Settled(ctx))...); err != nil {
 		text = fmt.Sprintf("not all nodes held the same data after %v: %v", time.Since(began).Round(time.Second), err)
+		if errors.Is(err, server.ErrOwnWrites) {
+			_ = file.Mark(history.Event{At: now(), Name: eventTwoPrimaries})
+		}
 	} else {
 		text = fmt.Sprintf("all nodes held the same data after %.1f s", time.Since(began).Seconds())
 	}
 	_ = file.Mark(history.Event{At: now(), Name: eventSettled, Detail: text}) // a failure stays with the writer
 }
+
+// onePrimary is the check of a run that left two primaries, and left is true then. That what was
+// acknowledged is there says little: one of the two is given up, and with it what only that has.
+func onePrimary(r *report.Result) (c check.Result, left bool) {
+	if r.Cluster == nil || !r.Cluster.TwoPrimaries {
+		return c, false
+	}
+	return check.Result{Name: checkPrimary, Verdict: check.Unknown, Detail: "two nodes take writes (" + r.Cluster.Settled +
+		"); what was read back is one of them, whoever connects may reach the other, and what only one has is lost when the other is kept"}, true
+}
+
+// checkPrimary is the check of clusters in which a node was left that takes writes beside the primary.
+const checkPrimary = "primary"
 
 // primaryBound is how long it may take to find out who takes writes.
 const primaryBound = 10 * time.Second

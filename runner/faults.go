@@ -25,6 +25,8 @@ const (
 	// eventSettled says in Detail how long after the last fault all nodes held
 	// the same data.
 	eventSettled = "settled"
+	// eventTwoPrimaries says that a node took writes in the end beside the primary.
+	eventTwoPrimaries = "two primaries"
 	// eventLeader is who took writes: the first of a run before the work, the last in the end.
 	// Detail is the node's name.
 	eventLeader = "leader"
@@ -65,6 +67,8 @@ type faultLog struct {
 	died    []report.ClusterEvent
 	leaders []report.ClusterEvent // of eventLeader
 	settled string
+	// twoPrimaries is true after eventTwoPrimaries.
+	twoPrimaries bool
 }
 
 // event takes one event of the history.
@@ -90,6 +94,8 @@ func (l *faultLog) event(e history.Event) error {
 		l.leaders = append(l.leaders, report.ClusterEvent{Second: float64(e.At) / 1e9, Text: e.Detail})
 	case eventSettled:
 		l.settled = e.Detail
+	case eventTwoPrimaries:
+		l.twoPrimaries = true
 	}
 	return nil
 }
@@ -127,6 +133,7 @@ func (l *faultLog) enter(r *report.Result, impacts []measure.Impact, indexes []i
 	}
 	if r.Cluster != nil {
 		r.Cluster.Events, r.Cluster.Settled, r.Cluster.TookOver = l.events, l.settled, ""
+		r.Cluster.TwoPrimaries = l.twoPrimaries
 		if last, took := l.tookOver(); took {
 			r.Cluster.TookOver = last.Text
 			if l.promoted(last.Text) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/check"
 	"assay/cluster"
 	"assay/fault"
 	"assay/history"
@@ -110,6 +111,31 @@ func TestWhoTookOverUnseen(t *testing.T) {
 	r := &report.Result{Cluster: new(report.Cluster)}
 	if told.enter(r, nil, nil); r.Cluster.TookOver != "n2" || len(r.Cluster.Events) != 1 {
 		t.Errorf("of a promotion that was told: %+v", r.Cluster)
+	}
+}
+
+// TestTwoPrimariesAreNoVerdict: where a second node takes writes in the end, what was read back
+// from the first says nothing of the other.
+func TestTwoPrimariesAreNoVerdict(t *testing.T) {
+	r := &report.Result{Cluster: new(report.Cluster)}
+	var one, two faultLog
+	expect.NoError(t, one.event(history.Event{Name: eventSettled, Detail: "all nodes held the same data after 0.1 s"}))
+	if one.enter(r, nil, nil); r.Cluster.TwoPrimaries {
+		t.Error("one primary is taken for two")
+	}
+	if _, left := onePrimary(r); left {
+		t.Error("one primary is taken for two")
+	}
+	for _, e := range []history.Event{{Name: eventTwoPrimaries}, {Name: eventSettled, Detail: "not all nodes held the same data: n1 takes writes of its own"}} {
+		expect.NoError(t, two.event(e))
+	}
+	two.enter(r, nil, nil)
+	c, left := onePrimary(r)
+	if !left || c.Verdict != check.Unknown || !strings.Contains(c.Detail, "n1 takes writes of its own") {
+		t.Errorf("two primaries: %v, %+v", left, c)
+	}
+	if _, left := onePrimary(new(report.Result)); left {
+		t.Error("no cluster is taken for two primaries")
 	}
 }
 

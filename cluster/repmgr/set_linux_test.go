@@ -65,7 +65,7 @@ func TestManagedTwoPrimaries(t *testing.T) {
 			expect.NoError(t, cut.Remove())
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
-			if err := s.Settled(ctx); err == nil || !strings.Contains(err.Error(), "n1 takes writes of its own") {
+			if err := s.Settled(ctx); !errors.Is(err, server.ErrOwnWrites) || !strings.Contains(err.Error(), "n1 takes writes of its own") {
 				t.Errorf("settled: %v", err)
 			}
 			// The third may have taken what the old primary wrote since, and then follows nobody.

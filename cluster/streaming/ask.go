@@ -146,7 +146,7 @@ func (s *Set) Primary(ctx context.Context) (primary int, err error) {
 
 // Settled returns when one server takes writes, and every other that runs streams from it and
 // has replayed what was in its log when that was first asked. When ctx ends, the error says
-// which do not.
+// which do not; it is server.ErrOwnWrites where another one takes writes too.
 func (s *Set) Settled(ctx context.Context) error {
 	var goal standing
 	return s.until(ctx, "the nodes of "+s.options.Product, func(ctx context.Context) error {
@@ -158,38 +158,38 @@ func (s *Set) Settled(ctx context.Context) error {
 		if all[primary].timeline != goal.timeline {
 			goal = all[primary]
 		}
-		var missing []string
+		var missing error
 		for i, n := range s.nodes {
 			if i == primary || !n.Running() {
 				continue
 			}
-			if text := behind(goal, all[i], failed[i]); text != "" {
-				missing = append(missing, s.names[i]+" "+text)
+			switch err := behind(goal, all[i], failed[i]); {
+			case err == nil:
+			case missing == nil:
+				missing = fmt.Errorf("%s %w", s.names[i], err)
+			default:
+				missing = fmt.Errorf("%w, %s %w", missing, s.names[i], err)
 			}
 		}
-		if len(missing) > 0 {
-			return errors.New(strings.Join(missing, ", "))
-		}
-		return nil
+		return missing
 	})
 }
 
-// behind says what keeps a server from being in step with the goal; empty if nothing does.
-func behind(goal, now standing, failed error) string {
+// behind is what keeps a server from being in step with the goal: server.ErrOwnWrites, or
+// another error; nil if nothing does.
+func behind(goal, now standing, failed error) error {
 	there, err := reached(now.position, goal.position)
 	switch {
 	case failed != nil:
-		return "does not answer"
+		return errors.New("does not answer")
 	case now.writes:
-		return "takes writes of its own"
+		return server.ErrOwnWrites
 	case now.timeline != goal.timeline:
-		return "does not stream from the primary"
-	case err != nil:
-		return err.Error()
-	case !there:
-		return "has not caught up"
+		return errors.New("does not stream from the primary")
+	case err == nil && !there:
+		return errors.New("has not caught up")
 	}
-	return ""
+	return err
 }
 
 // reached compares two positions in the log, as the server writes them: two hexadecimal

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"assay/cluster/server"
 )
 
 func TestPositionsAreCompared(t *testing.T) {
@@ -33,12 +35,13 @@ func TestOfTwoThatWriteTheLaterLeads(t *testing.T) {
 		if i == primary {
 			continue
 		}
-		if got := behind(all[primary], all[i], failed[i]); !strings.Contains(got, want) {
-			t.Errorf("node %d %s; want %s", i, got, want)
+		got := behind(all[primary], all[i], failed[i])
+		if got == nil || !strings.Contains(got.Error(), want) || errors.Is(got, server.ErrOwnWrites) != (i == 0) {
+			t.Errorf("node %d %v; want %s", i, got, want)
 		}
 	}
-	if got := behind(standing{timeline: 2, position: "0/4"}, all[2], nil); got != "" {
-		t.Errorf("one in step %s", got)
+	if got := behind(standing{timeline: 2, position: "0/4"}, all[2], nil); got != nil {
+		t.Errorf("one in step %v", got)
 	}
 	if _, ok := leading(all[2:3], failed[2:3]); ok {
 		t.Error("a standby leads")

@@ -197,14 +197,17 @@ func (p *page) fault(a fault.Action) {
 	p.paragraph(lasts + ": `" + form + "`.")
 }
 
-// recordCheck is the check of the tester itself, of every workload.
+// recordCheck is the check of the tester itself, of every workload, and primaryCheck that of a
+// cluster.
 const (
-	recordCheck   = "record"
-	recordAsserts = "assay has recorded as many operations and attempts as its clients counted and as the judge found. Where the counts differ, assay has failed, and the verdict is unknown."
+	recordCheck    = "record"
+	primaryCheck   = "primary"
+	primaryAsserts = "When all faults are over, one node of the cluster takes writes. Where two do after two minutes of waiting, this check is there and the verdict is unknown, since what was read back is one of them, and whoever connects may reach the other."
+	recordAsserts  = "assay has recorded as many operations and attempts as its clients counted and as the judge found. Where the counts differ, assay has failed, and the verdict is unknown."
 )
 
 func checkNames() []string {
-	names := []string{recordCheck}
+	names := []string{recordCheck, primaryCheck}
 	for _, w := range catalog.Workloads() {
 		for _, c := range w.Checks {
 			names = append(names, c.Name)
@@ -215,9 +218,11 @@ func checkNames() []string {
 }
 
 func (p *page) check(name string) {
-	if name == recordCheck {
+	switch name {
+	case recordCheck:
 		p.paragraph(recordAsserts)
-		return
+	case primaryCheck:
+		p.paragraph(primaryAsserts)
 	}
 	for _, w := range catalog.Workloads() {
 		i := slices.IndexFunc(w.Checks, func(c definition.Check) bool { return c.Name == name })
