@@ -57,8 +57,8 @@ LONGEST = ./runner ./cmd/assay ./driver/mongodb ./driver/mysql
 # begin with is tried here; make trust tries more. What is compiled stays on the disk.
 test: servers format lint
 	ASSAY_SCREENSHOTS=$${ASSAY_SCREENSHOTS-$(CURDIR)/screenshots} GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(./scripts/test-folder.sh) \
-		$(GO) test $(RACE) -skip '$(TRIALS)|$(MANAGED)|$(BY_NAME)' -p 3 -timeout 60m $(LONGEST) ./...
-	CGO_ENABLED=0 $(GO) test -trimpath -run '$(TRIALS)' -timeout 60m ./runner
+		./scripts/failures-last.sh $(GO) test $(RACE) -skip '$(TRIALS)|$(MANAGED)|$(BY_NAME)' -p 3 -timeout 60m $(LONGEST) ./...
+	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -trimpath -run '$(TRIALS)' -timeout 60m ./runner
 	$(MAKE) build
 
 .PHONY: servers
