@@ -226,6 +226,34 @@ func (c *Cluster) Primary(ctx context.Context) (*Node, error) {
 	return nil, fmt.Errorf("node number %d takes writes and is no member of %s", i, c.spec)
 }
 
+// Primaries are the nodes that take writes, as soon as there is one: the one that Primary returns
+// comes first, and others follow where each has a part of the data. Errors are Primary's.
+func (c *Cluster) Primaries(ctx context.Context) ([]*Node, error) {
+	sharded, is := c.product.(interface {
+		Primaries(ctx context.Context) ([]int, error)
+	})
+	if !is {
+		n, err := c.Primary(ctx)
+		return []*Node{n}, err
+	}
+	numbers, err := sharded.Primaries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []*Node
+	for _, number := range numbers {
+		for _, n := range c.Nodes() {
+			if n.number == number {
+				all = append(all, n)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("the nodes of %s that take writes are no members of it", c.spec)
+	}
+	return all, nil
+}
+
 // Settled returns when all nodes that run have their part in the cluster again
 // and hold the same data. The error says which do not.
 func (c *Cluster) Settled(ctx context.Context) error { return c.product.Settled(ctx) }

@@ -177,7 +177,7 @@ func (embedded) members(context.Context) ([]member, error) {
 	return []member{{name: embeddedNode}}, nil
 }
 
-func (embedded) primary(context.Context) (string, error) { return embeddedNode, nil }
+func (embedded) primaries(context.Context) ([]string, error) { return []string{embeddedNode}, nil }
 
 func (embedded) running(string) bool { return true }
 

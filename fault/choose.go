@@ -12,6 +12,7 @@ type member struct {
 	name    string
 	role    string // of a server beside the nodes; empty for a node
 	arbiter bool
+	primary bool              // as far as that is known
 	labels  map[string]string // of a pod
 }
 
@@ -70,6 +71,16 @@ func choose(f Fault, members []member, primary string, random *rand.Rand) (choic
 // ofRole are the members of a role, those of the empty one the nodes.
 func ofRole(role string, members []member) []member {
 	return slices.DeleteFunc(slices.Clone(members), func(m member) bool { return m.role != role })
+}
+
+// primaries are the names of the nodes that take writes.
+func primaries(members []member) (all []string) {
+	for _, m := range members {
+		if m.primary {
+			all = append(all, m.name)
+		}
+	}
+	return all
 }
 
 // holders are the names of the nodes that hold data.

@@ -153,7 +153,8 @@ type Injection struct {
 	Problem string
 
 	// Primary is the node that took writes when the fault began; empty if there
-	// was none or the product knows none.
+	// was none or the product knows none. Of several, each with a part of the data, it is the one
+	// that lost its place, or that the fault hit.
 	Primary string
 	// NewPrimary took writes NewPrimaryAfter InjectedAt, where the fault hit
 	// Primary, all nodes, or those who decide who it is: another node, or the same one once it

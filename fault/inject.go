@@ -125,7 +125,8 @@ type watch struct {
 type primaryFound struct {
 	name   string
 	at     time.Time
-	stayed bool // the old one took writes when all was healed, and no other before
+	lost   string // who does not take writes any more; empty if that is not known
+	stayed bool   // the old one took writes when all was healed, and no other before
 }
 
 // watch begins to look if the fault hits the primary. One that parts nodes may
@@ -144,7 +145,7 @@ func (r *runner) watch(i *injecting) *watch {
 		return w
 	}
 	w.found = make(chan primaryFound, 1)
-	look := primaryLookout{system: r.system, old: i.Primary, silences: i.about.silences && !deciders, deciders: deciders}
+	look := primaryLookout{system: r.system, old: i.Primary, before: i.primaries, silences: i.about.silences && !deciders, deciders: deciders}
 	go func() {
 		var found primaryFound
 		// A panic in the product's answer is not the watch's to report.
@@ -167,6 +168,9 @@ func (f Fault) hitsDeciders() bool {
 type primaryLookout struct {
 	system System
 	old    string
+	// before are all that took writes before the fault, old among them: more than one where
+	// each has a part of the data.
+	before []string
 	// silences is true if the fault keeps the old one from answering, deciders if it hits
 	// those who decide: the old one may then lose its place, and get it back.
 	silences, deciders bool
@@ -192,16 +196,17 @@ func (w *watch) look(l primaryLookout) primaryFound {
 	gone := false
 	for ctx.Err() == nil {
 		acted, healed := isClosed(w.acted), isClosed(w.healed)
-		name, err := l.ask(ctx)
+		now, err := l.ask(ctx)
+		another, again := first(without(now, l.before)), slices.Contains(now, l.old)
 		var none *server.NoPrimaryError
 		switch {
 		case errors.As(err, &none):
 			return primaryFound{}
-		case err == nil && name != l.old && (acted || l.old != ""):
-			return primaryFound{name: name, at: time.Now()}
-		case err == nil && acted && (l.silences || gone):
-			return primaryFound{name: name, at: time.Now()}
-		case err == nil && healed:
+		case another != "" && (acted || l.old != ""):
+			return primaryFound{name: another, at: time.Now(), lost: first(without(l.before, now))}
+		case again && acted && (l.silences || gone):
+			return primaryFound{name: l.old, at: time.Now()}
+		case again && healed:
 			return primaryFound{stayed: true}
 		}
 		gone = gone || acted && l.deciders && errors.Is(err, context.DeadlineExceeded)
@@ -211,13 +216,13 @@ func (w *watch) look(l primaryLookout) primaryFound {
 }
 
 // ask asks who takes writes, under a fault of the deciders for no longer than primaryLook.
-func (l primaryLookout) ask(ctx context.Context) (string, error) {
+func (l primaryLookout) ask(ctx context.Context) ([]string, error) {
 	if l.deciders {
 		bounded, cancel := context.WithTimeout(ctx, primaryLook)
 		defer cancel()
 		ctx = bounded
 	}
-	return l.system.primary(ctx)
+	return l.system.primaries(ctx)
 }
 
 func isClosed(c <-chan struct{}) bool {
@@ -237,6 +242,7 @@ func (w *watch) end(i *injecting) {
 	found := <-w.found
 	if i.PrimaryStayed = found.stayed; found.name != "" {
 		i.NewPrimary, i.NewPrimaryAfter = found.name, found.at.Sub(i.InjectedAt)
+		i.Primary = cmp.Or(found.lost, i.Primary)
 	}
 }
 

@@ -120,21 +120,21 @@ func (p *Pods) running(name string) bool {
 	return slices.ContainsFunc(p.pods(context.Background()), func(pod kubernetes.Pod) bool { return pod.Name == name && pod.Ready })
 }
 
-// primary asks until the database answers, and finds the pod that has answered. When it
+// primaries asks until the database answers, and finds the pod that has answered. When it
 // gives up, an answer that was no pod's name tells more than the question that was cut
 // short.
-func (p *Pods) primary(ctx context.Context) (string, error) {
+func (p *Pods) primaries(ctx context.Context) ([]string, error) {
 	var stranger error
 	for {
 		name, err := p.Primary(ctx)
 		var none *server.NoPrimaryError
 		if errors.As(err, &none) {
-			return "", err
+			return nil, err
 		}
 		if err == nil {
 			for _, pod := range p.pods(ctx) {
 				if pod.Named(name) {
-					return pod.Name, nil
+					return []string{pod.Name}, nil
 				}
 			}
 			stranger = fmt.Errorf("the server that takes writes calls itself %s, which is none of the pods %s; name a pod (%sNAME), or write any",
@@ -142,9 +142,9 @@ func (p *Pods) primary(ctx context.Context) (string, error) {
 		}
 		if !sleepUntil(ctx, time.Now().Add(200*time.Millisecond)) {
 			if stranger != nil {
-				return "", stranger
+				return nil, stranger
 			}
-			return "", err
+			return nil, err
 		}
 	}
 }

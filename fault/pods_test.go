@@ -244,9 +244,9 @@ func testStranger(t *testing.T, s *podSet) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	name, err := s.pods.primary(ctx)
+	names, err := s.pods.primaries(ctx)
 	if err == nil || !strings.Contains(err.Error(), "calls itself stranger, which is none of the pods") {
-		t.Errorf("%q, %v", name, err)
+		t.Errorf("%q, %v", names, err)
 	}
 }
 

@@ -43,9 +43,9 @@ func Run(ctx context.Context, s System, faults []Fault, plan Plan, to Recorder) 
 type System interface {
 	// members are the nodes as they are now; with an error, as they were seen last.
 	members(ctx context.Context) ([]member, error)
-	// primary returns the name of the node that takes writes as soon as there
-	// is one.
-	primary(ctx context.Context) (string, error)
+	// primaries returns the name of the node that takes writes as soon as there
+	// is one, and after it those of others that do where each has a part of the data.
+	primaries(ctx context.Context) ([]string, error)
 	// running reports whether the node's server has not ended.
 	running(name string) bool
 	// prepare returns the fault's injector, which has not done anything yet.
@@ -110,6 +110,7 @@ type injecting struct {
 	about      Action
 	occurrence Occurrence
 	choice     choice
+	primaries  []string // when it was selected
 	injector   injector
 	undone     chan struct{} // closed when undo has returned
 	// selected is closed when the nodes are chosen and taken; previous is that
@@ -251,7 +252,7 @@ func (r *runner) selectNodes(ctx context.Context, i *injecting) bool {
 	if i.previous != nil {
 		<-i.previous
 	}
-	primary, err := r.findPrimary(ctx, i.Fault)
+	primaries, err := r.findPrimaries(ctx, i.Fault)
 	if ctx.Err() != nil {
 		i.dropped = true
 		return false
@@ -259,20 +260,37 @@ func (r *runner) selectNodes(ctx context.Context, i *injecting) bool {
 	if err == nil {
 		random := randomness(r.plan.Seed, i.occurrence)
 		members, _ := r.system.members(ctx)
-		i.choice, err = choose(i.Fault, members, primary, random)
+		for m := range members {
+			members[m].primary = slices.Contains(primaries, members[m].name)
+		}
+		i.choice, err = choose(i.Fault, members, first(primaries), random)
 		i.choice.seed, i.choice.start = random.Uint64(), r.plan.Start
 	}
 	if err != nil {
 		i.skip(err.Error())
 		return false
 	}
-	i.Primary = primary
+	i.primaries = primaries
+	i.Primary = first(primaries)
+	for _, name := range primaries {
+		if slices.Contains(i.choice.affected(), name) && !slices.Contains(i.choice.affected(), i.Primary) {
+			i.Primary = name
+		}
+	}
 	return r.claim(ctx, i)
 }
 
-// findPrimary returns the primary's name, empty if there is none and the fault
+// first is the first name, empty if there is none.
+func first(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return names[0]
+}
+
+// findPrimaries returns the names of those that take writes, none if there is none and the fault
 // can do without.
-func (r *runner) findPrimary(ctx context.Context, f Fault) (string, error) {
+func (r *runner) findPrimaries(ctx context.Context, f Fault) ([]string, error) {
 	needed := f.needsPrimary()
 	bound := primaryLook
 	if needed {
@@ -280,11 +298,14 @@ func (r *runner) findPrimary(ctx context.Context, f Fault) (string, error) {
 	}
 	asking, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	primary, err := r.system.primary(asking)
+	primaries, err := r.system.primaries(asking)
 	if err != nil && needed {
-		return "", fmt.Errorf("no primary: %w", err)
+		return nil, fmt.Errorf("no primary: %w", err)
 	}
-	return primary, nil
+	if err != nil {
+		return nil, nil
+	}
+	return primaries, nil
 }
 
 // claim reserves the nodes. Of all nodes, those that cannot be had are

@@ -32,8 +32,14 @@ func newFakeSystem(withData int) *fakeSystem {
 		leader: func(context.Context) (string, error) { return "n1", nil }}
 }
 
-func (s *fakeSystem) members(context.Context) ([]member, error)   { return s.all, nil }
-func (s *fakeSystem) primary(ctx context.Context) (string, error) { return s.leader(ctx) }
+func (s *fakeSystem) members(context.Context) ([]member, error) { return s.all, nil }
+func (s *fakeSystem) primaries(ctx context.Context) ([]string, error) {
+	name, err := s.leader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return strings.Fields(name), nil
+}
 
 func (s *fakeSystem) running(name string) bool {
 	s.mu.Lock()
@@ -322,6 +328,70 @@ func TestNewPrimary(t *testing.T) {
 				t.Errorf("%s: %q after %v", c.fault, i.NewPrimary, i.NewPrimaryAfter)
 			}
 		})
+	}
+}
+
+// TestSeveralPrimaries: where each node that takes writes has a part of the data, a fault may cost
+// any of them its place.
+func TestSeveralPrimaries(t *testing.T) {
+	const hit = 10*time.Second + 1500*time.Nanosecond // as in TestNewPrimary
+	for _, c := range []struct {
+		fault, primary, found string
+		stayed                bool
+		leaders               func(since time.Duration) string
+	}{
+		{"kill n2 at 10s for 20s", "n2", "n3", false, func(d time.Duration) string {
+			switch {
+			case d < hit:
+				return "n1 n2"
+			case d < 14*time.Second:
+				return "n1"
+			}
+			return "n1 n3"
+		}},
+		{"partition n2,all at 10s for 20s", "n2", "n3", false, func(d time.Duration) string {
+			if d < 14*time.Second {
+				return "n1 n2"
+			}
+			return "n1 n3"
+		}},
+		{"kill n2 at 10s for 2s", "n2", "n2", false, func(d time.Duration) string {
+			if d > hit && d < 12*time.Second {
+				return "n1"
+			}
+			return "n1 n2"
+		}},
+		{"partition n2,all at 10s for 2s", "n1", "", true, func(time.Duration) string { return "n1 n2" }},
+		{"kill n3 at 10s for 2s", "n1", "", false, func(time.Duration) string { return "n1 n2" }},
+		{"kill primary at 10s for 2s", "n1", "n1", false, func(d time.Duration) string {
+			if d > hit && d < 12*time.Second {
+				return "n2"
+			}
+			return "n1 n2"
+		}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newFakeSystem(3)
+			start := time.Now()
+			s.leader = func(ctx context.Context) (string, error) {
+				if !sleepUntil(ctx, time.Now().Add(time.Microsecond)) {
+					return "", ctx.Err()
+				}
+				return c.leaders(time.Since(start)), nil
+			}
+			done, _, err := play(t, s, Plan{}, c.fault)
+			if err != nil || len(done) != 1 || done[0].Primary != c.primary || done[0].NewPrimary != c.found || done[0].PrimaryStayed != c.stayed {
+				t.Errorf("%s: %+v, %v", c.fault, done, err)
+			}
+		})
+	}
+	members := nodes(3, 0)
+	members[0].primary, members[1].primary = true, true
+	for seed := range uint64(20) {
+		chosen, err := choose(Fault{Action: "kill", Target: TargetSecondary}, members, "n1", randomness(seed, Occurrence{}))
+		if err != nil || !slices.Equal(chosen.nodes, []string{"n3"}) {
+			t.Fatalf("%v is taken for a secondary: %v", chosen.nodes, err)
+		}
 	}
 }
 

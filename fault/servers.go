@@ -26,12 +26,12 @@ func (s servers) members(context.Context) (all []member, _ error) {
 	return all, nil
 }
 
-func (s servers) primary(ctx context.Context) (string, error) {
-	n, err := s.cluster.Primary(ctx)
+func (s servers) primaries(ctx context.Context) ([]string, error) {
+	all, err := s.cluster.Primaries(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return n.Name(), nil
+	return names(all), nil
 }
 
 func (s servers) running(name string) bool {

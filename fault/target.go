@@ -213,7 +213,7 @@ func (s side) choose(members []member, primary string, random *rand.Rand) ([]str
 	case s.word == TargetSecondary && primary == "":
 		return nil, errors.New("there is no primary, and so no secondary")
 	case s.word == TargetSecondary:
-		withData = without(withData, []string{primary})
+		withData = without(without(withData, []string{primary}), primaries(members))
 	case s.percent > 0:
 		share := s.percent
 		if s.upTo {

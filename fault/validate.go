@@ -114,7 +114,7 @@ func Validate(ctx context.Context, faults []Fault, s System) error {
 		}
 		if err == nil && f.needsPrimary() {
 			asking, cancel := context.WithTimeout(ctx, primaryWait)
-			_, err = s.primary(asking)
+			_, err = s.primaries(asking)
 			cancel()
 			if err != nil {
 				err = fmt.Errorf("fault %q: %w", f, err)

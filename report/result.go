@@ -259,8 +259,10 @@ type Fault struct {
 	// Problem is what went wrong with the fault itself, or why it was skipped.
 	Problem string `json:"problem,omitempty"`
 	Skipped bool   `json:"skipped,omitempty"`
-	// NewPrimary took writes NewPrimaryAfter the injection; empty if the
-	// primary was not concerned, or none came.
+	// Primary took writes when the fault began; empty if nobody did or that is not known.
+	Primary string `json:"primary,omitempty"`
+	// NewPrimary took writes NewPrimaryAfter the injection, another node or the same one once
+	// it was back; empty if the primary was not concerned, or none came.
 	NewPrimary      string  `json:"new_primary,omitempty"`
 	NewPrimaryAfter float64 `json:"new_primary_after_ms,omitempty"`
 	// PrimaryStayed took writes before the fault and when it was healed, and no other node in

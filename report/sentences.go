@@ -326,7 +326,8 @@ func faultLine(f *Fault) string {
 		when(f.WriteOutage >= 0, "; write outage "+outageText(f.WriteOutage, f.WritesAway)) +
 		when(f.ReadOutage >= 0, ", read outage "+outageText(f.ReadOutage, f.ReadsAway)) +
 		when(f.LongestCall > 0, ", longest call "+millis(f.LongestCall)) +
-		when(f.NewPrimary != "", "; primary "+f.NewPrimary+" after "+millis(f.NewPrimaryAfter)) +
+		when(f.TookOver(), "; primary "+f.NewPrimary+" after "+millis(f.NewPrimaryAfter)) +
+		when(f.cameBack(), "; "+f.NewPrimary+" is the primary again after "+millis(f.NewPrimaryAfter)) +
 		when(f.PrimaryStayed != "", "; "+f.PrimaryStayed+" stayed the primary") +
 		f.backupText() + when(!f.Proven, "; "+notProven) + when(f.Problem != "", "; "+f.Problem)
 }

@@ -226,10 +226,20 @@ func faultTable(r *Result) Table {
 	return t
 }
 
+// TookOver reports whether a node took writes afterwards that had not before the fault. Where it
+// is not known who had, that is assumed.
+func (f *Fault) TookOver() bool { return f.NewPrimary != "" && f.NewPrimary != f.Primary }
+
+// cameBack reports whether the primary took writes again, and nobody in its place.
+func (f *Fault) cameBack() bool { return f.NewPrimary != "" && f.NewPrimary == f.Primary }
+
 // newPrimary is who took writes afterwards, and when, or that nobody replaced the primary.
 func (f *Fault) newPrimary() string {
-	if f.PrimaryStayed != "" {
+	switch {
+	case f.PrimaryStayed != "":
 		return "none, " + f.PrimaryStayed + " stayed"
+	case f.cameBack():
+		return "none, " + f.NewPrimary + " again after " + millis(f.NewPrimaryAfter)
 	}
 	return known(f.NewPrimary != "", f.NewPrimary+" after "+millis(f.NewPrimaryAfter))
 }

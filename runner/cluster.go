@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"assay/check"
@@ -194,24 +195,29 @@ const checkPrimary = "primary"
 // primaryBound is how long it may take to find out who takes writes.
 const primaryBound = 10 * time.Second
 
-// leader is the node that takes writes; empty where there is no such one, or if it is not known.
-func (r *run) leader(ctx context.Context) string {
+// leaders are the nodes that take writes, by name with commas between: more than one where each has
+// a part of the data. Empty where there is no such node, or if it is not known.
+func (r *run) leaders(ctx context.Context) string {
 	if r.cluster == nil {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, primaryBound)
 	defer cancel()
-	n, err := r.cluster.Primary(ctx)
+	all, err := r.cluster.Primaries(ctx)
 	if err != nil {
 		return ""
 	}
-	return n.Name()
+	var names []string
+	for _, n := range all {
+		names = append(names, n.Name())
+	}
+	return strings.Join(names, ",")
 }
 
 // recordLeaders notes who took writes before the work and who does now, if that is known: a
 // promotion may have come without a fault, or after it was healed.
 func (r *run) recordLeaders(ctx context.Context, file *history.Writer, now func() int64) {
-	after := r.leader(ctx)
+	after := r.leaders(ctx)
 	if r.led == "" || after == "" {
 		return
 	}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -28,7 +29,7 @@ const (
 	// eventTwoPrimaries says that a node took writes in the end beside the primary.
 	eventTwoPrimaries = "two primaries"
 	// eventLeader is who took writes: the first of a run before the work, the last in the end.
-	// Detail is the node's name.
+	// Detail is the node's name, or the names, with commas between, where each has a part of the data.
 	eventLeader = "leader"
 )
 
@@ -53,6 +54,7 @@ type faultRecord struct {
 	Healing         string `json:"healing,omitempty"`
 	Problem         string `json:"problem,omitempty"`
 	Skipped         bool   `json:"skipped,omitempty"`
+	Primary         string `json:"primary,omitempty"`
 	NewPrimary      string `json:"new_primary,omitempty"`
 	NewPrimaryAfter int64  `json:"new_primary_after,omitempty"`
 	// Backup is what a backup or a restore made; nil of other faults.
@@ -150,20 +152,34 @@ func (l *faultLog) promoted(node string) bool {
 	return slices.ContainsFunc(l.events, func(e report.ClusterEvent) bool { return strings.HasPrefix(e.Text, node+" is promoted ") })
 }
 
-// tookOver is who takes writes in the end, if it is another node than the one before the work or
-// the last that a fault was seen to have brought.
+// tookOver is who takes writes in the end, if it is another node than those before the work and
+// those that a fault was seen to have brought in their places.
 func (l *faultLog) tookOver() (last report.ClusterEvent, took bool) {
 	if len(l.leaders) < 2 {
 		return last, false
 	}
-	seen, at := l.leaders[0].Text, int64(-1)
-	for _, f := range l.faults {
-		if f.NewPrimary != "" && f.Injected+f.NewPrimaryAfter > at {
-			seen, at = f.NewPrimary, f.Injected+f.NewPrimaryAfter
+	seen := strings.Split(l.leaders[0].Text, ",")
+	faults := slices.SortedStableFunc(slices.Values(l.faults), func(a, b faultRecord) int {
+		return cmp.Compare(a.Injected+a.NewPrimaryAfter, b.Injected+b.NewPrimaryAfter)
+	})
+	for _, f := range faults {
+		place := slices.Index(seen, f.Primary)
+		switch {
+		case f.NewPrimary == "":
+		case place >= 0:
+			seen[place] = f.NewPrimary
+		default: // its predecessor is not known, or took over unseen
+			seen = append(seen[:len(seen)-1], f.NewPrimary)
 		}
 	}
 	last = l.leaders[len(l.leaders)-1]
-	return last, last.Text != seen
+	for name := range strings.SplitSeq(last.Text, ",") {
+		if !slices.Contains(seen, name) {
+			last.Text = name
+			return last, true
+		}
+	}
+	return last, false
 }
 
 // reported is the fault for the report, without what it did to the work; its times count
@@ -171,7 +187,7 @@ func (l *faultLog) tookOver() (last report.ClusterEvent, took bool) {
 func (f *faultRecord) reported(start time.Time) report.Fault {
 	out := report.Fault{
 		Action: f.Action, Target: f.Target, Asked: f.Asked, Source: f.Source, Nodes: f.Nodes, Proven: f.Proven, Proof: f.Proof, Healing: f.Healing,
-		Problem: f.Problem, Skipped: f.Skipped, NewPrimary: f.NewPrimary, NewPrimaryAfter: float64(f.NewPrimaryAfter) / 1e6, PrimaryStayed: f.PrimaryStayed,
+		Problem: f.Problem, Skipped: f.Skipped, Primary: f.Primary, NewPrimary: f.NewPrimary, NewPrimaryAfter: float64(f.NewPrimaryAfter) / 1e6, PrimaryStayed: f.PrimaryStayed,
 		InjectedAt: start.Add(time.Duration(f.Injected)), InjectedSecond: float64(f.Injected) / 1e9,
 		RecoveredAfter: -1, WriteOutage: -1, ReadOutage: -1, Backup: f.Backup.reported(),
 	}

@@ -81,6 +81,9 @@ func TestWhoTookOverUnseen(t *testing.T) {
 	seen := func(number int, name string, injected, after time.Duration) history.Event {
 		return faultEvent(t, injected, faultRecord{Number: number, Action: "isolate", Target: "any", Injected: int64(injected), NewPrimary: name, NewPrimaryAfter: int64(after)})
 	}
+	inPlaceOf := func(old, name string, injected time.Duration) history.Event {
+		return faultEvent(t, injected, faultRecord{Number: int(injected / time.Second), Action: "kill", Target: old, Injected: int64(injected), Primary: old, NewPrimary: name})
+	}
 	for _, c := range []struct {
 		faults      []history.Event
 		first, last string
@@ -92,6 +95,11 @@ func TestWhoTookOverUnseen(t *testing.T) {
 		{[]history.Event{seen(1, "", time.Second, 0)}, "n1", "n2", "n2"},
 		{[]history.Event{seen(1, "n3", time.Second, time.Minute), seen(2, "n2", 2*time.Second, time.Second)}, "n1", "n3", ""},
 		{[]history.Event{seen(1, "n2", time.Second, time.Second)}, "n1", "n1", "n1"},
+		{nil, "n1,n2,n3", "n3,n1,n2", ""},
+		{nil, "n1,n2,n3", "n1,n5,n3", "n5"},
+		{[]history.Event{inPlaceOf("n2", "n5", time.Second)}, "n1,n2,n3", "n1,n5,n3", ""},
+		{[]history.Event{inPlaceOf("n2", "n5", time.Second), inPlaceOf("n1", "n4", 2*time.Second), inPlaceOf("n5", "n2", 3*time.Second)}, "n1,n2,n3", "n4,n2,n3", ""},
+		{[]history.Event{inPlaceOf("n2", "n5", time.Second)}, "n1,n2,n3", "n1,n2,n3", "n2"},
 	} {
 		var d faultLog
 		all := append(c.faults, history.Event{Name: eventLeader, Detail: c.first}, history.Event{At: int64(time.Hour), Name: eventLeader, Detail: c.last})

@@ -152,7 +152,7 @@ func recordOf(i fault.Injection, start time.Time) faultRecord {
 	f := faultRecord{
 		Number: i.Number, Action: actionOf(i.Fault), Target: i.Fault.Target, Asked: i.Fault.Written().String(), Source: i.Fault.Source, Nodes: i.Nodes,
 		Injected: since(at), Cut: since(i.CutAt), Healed: since(i.HealedAt), Proven: i.Proven, Proof: i.Proof, Healing: i.Healing,
-		Problem: i.Problem, Skipped: i.Skipped, NewPrimary: i.NewPrimary, NewPrimaryAfter: int64(i.NewPrimaryAfter),
+		Problem: i.Problem, Skipped: i.Skipped, Primary: i.Primary, NewPrimary: i.NewPrimary, NewPrimaryAfter: int64(i.NewPrimaryAfter),
 		Backup: backupRecordOf(i.Backup, start),
 	}
 	if i.PrimaryStayed {

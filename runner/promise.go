@@ -281,7 +281,7 @@ func eventsOf(r *report.Result) (e promise.Events) {
 		kills := action.Kills && onNodes(&f)
 		e.Killed, e.PowerCut, e.Divided = e.Killed || kills, e.PowerCut || action.CutsPower, e.Divided || action.Divides
 		e.MostKilled = e.MostKilled || kills && 2*withoutProcess(r, &f, g) > nodesOf(r)
-		e.Failover = e.Failover || f.NewPrimary != ""
+		e.Failover = e.Failover || f.TookOver()
 	}
 	e.Failover = e.Failover || tookOver(r)
 	return e
@@ -328,7 +328,7 @@ func lossesAt(r *report.Result, f *report.Fault, g durability.Guarantee) (all []
 	if allowed := g.AllowsKilled(withoutProcess(r, f, g), nodes); reportedAction(f).Kills && onNodes(f) && allowed != 0 {
 		all = append(all, definition.PowerCut{At: at, Until: min(healed, at+int64(killTakes)), Allowed: allowed})
 	}
-	if f.NewPrimary != "" && nodes > 1 && g.Failover != 0 { // the old one may go on until it can be reached, and is told
+	if f.TookOver() && nodes > 1 && g.Failover != 0 { // the old one may go on until it can be reached, and is told
 		all = append(all, definition.PowerCut{At: at, Until: healed + min(int64(g.Returning), math.MaxInt64-healed), Allowed: g.Failover})
 	}
 	return all

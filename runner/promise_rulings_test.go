@@ -110,6 +110,8 @@ func TestAllowedLosses(t *testing.T) {
 		r.Faults, r.Database.Settings = f, append(r.Database.Settings, report.Setting{Name: "journal asked for", Value: "false"})
 		return r
 	}
+	cameBack := took
+	cameBack.Primary = took.NewPrimary
 	unseen := replicaSet("1", unproven)
 	unseen.Cluster.TookOver = "n2"
 	unpowered, cutAt := later, later.InjectedAt
@@ -134,6 +136,7 @@ func TestAllowedLosses(t *testing.T) {
 		{"of a pooler", postgres("off", pooler), 3*second - 2, 3*second - 1, false, false},
 		{"on the old primary", replicaSet("1", took), 8 * second, 8*second + 1, true, true},
 		{"after the failover", replicaSet("1", took), 10 * second, 10*second + 1, false, true},
+		{"on a primary that came back", replicaSet("1", cameBack), 8 * second, 8*second + 1, false, false},
 		{"Redis, on an old primary that has been back for 20 s", redis, 29 * second, 29*second + 1, true, true},
 		{"Redis, long after that", redis, 40 * second, 40*second + 1, false, true},
 		{"a majority in memory, one node killed", inMemory(one), 3*second - 2, 3*second - 1, false, false},

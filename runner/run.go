@@ -331,7 +331,7 @@ func (r *run) load(ctx context.Context) error {
 	if r.cluster != nil && r.cluster.LedBy() != "" {
 		product.Settings = append(product.Settings, store.Setting{Name: store.SettingLedBy, Value: r.cluster.LedBy()})
 	}
-	r.led = r.leader(ctx)
+	r.led = r.leaders(ctx)
 	describe(r.result, product, r.address, r.store.Promise())
 	r.options.Status.describe(r.result)
 	switch {

@@ -3,8 +3,10 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -157,8 +159,22 @@ func TestRedisClusterGoesThroughFaults(t *testing.T) {
 	if third != first {
 		t.Errorf("server %d has the slot, whose primary was %d with the replica %d", third, first, second)
 	}
-	other := (first + 1) % 6
-	expect.NoError(t, c.Node(other).Kill())
-	expect.NoError(t, c.Restart(timeLimit(t), other), c.Settled(timeLimit(t)))
+	all, err := c.Primaries(timeLimit(t))
+	expect.NoError(t, err)
+	if len(all) != 3 || all[0] != third {
+		t.Fatalf("servers %v have slots, and %d that of assay's keys", all, third)
+	}
+	// One that has other slots is lost, and its replica takes them.
+	expect.NoError(t, c.Node(all[1]).Pause())
+	expect.NoError(t, server.Until(timeLimit(t), lookEvery, "another one with these slots", func(ctx context.Context) error {
+		now, err := c.Primaries(ctx)
+		if err == nil && (len(now) != 3 || now[0] != third || slices.Contains(now, all[1]) || !slices.Contains(now, all[2])) {
+			err = fmt.Errorf("servers %v have slots", now)
+		}
+		return err
+	}))
+	expect.NoError(t, c.Node(all[1]).Resume(), c.Settled(timeLimit(t)))
+	expect.NoError(t, c.Node(all[1]).Kill())
+	expect.NoError(t, c.Restart(timeLimit(t), all[1]), c.Settled(timeLimit(t)))
 	checkClose(t, c, logs)
 }

@@ -1,10 +1,12 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -88,6 +90,9 @@ type view struct {
 	epoch int64
 	// linked is how many servers it is connected to, itself included.
 	linked int
+	// owners are the addresses of those that have slots, heard the latest epoch that it knows of.
+	owners map[string]bool
+	heard  int64
 }
 
 // look asks a server (manual, "CLUSTER NODES", "CLUSTER INFO"). A line of the first has: id,
@@ -98,6 +103,14 @@ func look(ctx context.Context, node *server.Node, slot int) (v view, err error) 
 		return v, err
 	}
 	v.works = strings.Contains(strings.Join(state, ""), "cluster_state:ok")
+	for line := range strings.Lines(strings.Join(state, "")) {
+		if text, is := strings.CutPrefix(strings.TrimSpace(line), "cluster_current_epoch:"); is {
+			if v.heard, err = strconv.ParseInt(text, 10, 64); err != nil {
+				return v, err
+			}
+		}
+	}
+	v.owners = map[string]bool{}
 	text, err := ask(ctx, node, "CLUSTER NODES")
 	for line := range strings.Lines(strings.Join(text, "")) {
 		fields := strings.Fields(line)
@@ -107,9 +120,11 @@ func look(ctx context.Context, node *server.Node, slot int) (v view, err error) 
 		if fields[7] == "connected" && !strings.Contains(fields[2], "handshake") {
 			v.linked++
 		}
+		address, _, _ := strings.Cut(fields[1], "@")
+		v.owners[address] = v.owners[address] || len(fields) > 8
 		for _, part := range fields[8:] {
 			if holds(part, slot) {
-				v.owner, _, _ = strings.Cut(fields[1], "@")
+				v.owner = address
 				v.epoch, err = strconv.ParseInt(fields[6], 10, 64)
 			}
 		}
@@ -168,6 +183,43 @@ func (c *Cluster) owner(ctx context.Context) (int, error) {
 		}
 	}
 	return 0, errors.Join(append(failures, errors.New("no server takes all slots to be served"))...)
+}
+
+// Primaries are the numbers of the servers that take writes: the one that Primary returns, and of a
+// Redis Cluster all others that have slots. It returns as soon as there is a primary.
+func (c *Cluster) Primaries(ctx context.Context) (all []int, err error) {
+	first, err := c.Primary(ctx)
+	if err != nil || !c.options.Sharded {
+		return []int{first}, err
+	}
+	all = []int{first}
+	owners := c.owners(ctx)
+	for i, node := range c.nodes {
+		if i == first || !owners[node.Address()] {
+			continue
+		}
+		// One that has ended, or is silent, has its slots until another takes them.
+		if told, err := info(ctx, node, "everything"); err == nil && told["role"] == "master" && told["loading"] == "0" {
+			all = append(all, i)
+		}
+	}
+	return all, nil
+}
+
+// owners are the addresses of the servers that have slots, by the server that has heard of the
+// latest change of those that take all slots to be served.
+func (c *Cluster) owners(ctx context.Context) map[string]bool {
+	views := make([]view, len(c.nodes))
+	var all sync.WaitGroup
+	for i, node := range c.nodes {
+		all.Go(func() {
+			if v, err := look(ctx, node, 0); err == nil && v.works {
+				views[i] = v
+			}
+		})
+	}
+	all.Wait()
+	return slices.MaxFunc(views, func(a, b view) int { return cmp.Compare(a.heard, b.heard) }).owners
 }
 
 // takesPart returns an error unless server i takes all slots to be served, and knows who has the

@@ -141,7 +141,7 @@ func readOutage(r *report.Result) (float64, bool) {
 // newPrimary is how long after a fault there was another primary, at the longest.
 func newPrimary(r *report.Result) (float64, bool) {
 	return longestOfFaults(r, func(f *report.Fault) float64 {
-		if f.NewPrimary == "" {
+		if !f.TookOver() {
 			return -1
 		}
 		return f.NewPrimaryAfter

@@ -30,7 +30,7 @@ func (w *workTables) add(name string, r *report.Result) {
 	for _, f := range r.Faults {
 		primary := quantity.None
 		switch {
-		case f.NewPrimary != "":
+		case f.TookOver():
 			primary = quantity.Milliseconds(f.NewPrimaryAfter)
 		case f.PrimaryStayed != "":
 			primary = "stayed"
