@@ -77,7 +77,7 @@ func hostPorts(address string) []string {
 	rest = rest[strings.LastIndexByte(rest, '@')+1:]
 	ports := map[string]string{
 		"postgres": "5432", "postgresql": "5432", "mysql": "3306", "mariadb": "3306", "mongodb": "27017", "cassandra": "9042",
-		"redis": "6379", "rediss": "6379", "redis+sentinel": "26379", "redis+cluster": "6379", "etcd": "2379",
+		"redis": "6379", "rediss": "6379", "redis+sentinel": "26379", "rediss+sentinel": "26379", "redis+cluster": "6379", "rediss+cluster": "6379", "etcd": "2379",
 		"http": "80", "https": "443",
 	}
 	var all []string

@@ -3,6 +3,7 @@ package redis
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -28,10 +29,10 @@ const (
 // ask sends a command as a line of text, which servers take like any other form of it, and
 // returns the texts that it is answered with (manual, "Redis serialization protocol
 // specification", "Inline commands", "Bulk strings", "Arrays").
-func ask(ctx context.Context, node *server.Node, command string) ([]string, error) {
+func (c *Cluster) ask(ctx context.Context, node *server.Node, command string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerBound)
 	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", node.Address())
+	conn, err := c.dial(ctx, node.Address())
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +46,13 @@ func ask(ctx context.Context, node *server.Node, command string) ([]string, erro
 		return nil, fmt.Errorf("%s: %s: %w", node.Name, command, err)
 	}
 	return texts, nil
+}
+
+func (c *Cluster) dial(ctx context.Context, address string) (net.Conn, error) {
+	if c.encryption == nil {
+		return new(net.Dialer).DialContext(ctx, "tcp", address)
+	}
+	return (&tls.Dialer{Config: c.encryption}).DialContext(ctx, "tcp", address)
 }
 
 // answer reads one text, or a list of them. Numbers and short texts are texts here.
@@ -89,8 +97,8 @@ func size(text string, most int) (int, error) {
 }
 
 // info asks a server what it says of itself (manual, "INFO").
-func info(ctx context.Context, node *server.Node, section string) (map[string]string, error) {
-	text, err := ask(ctx, node, "INFO "+section)
+func (c *Cluster) info(ctx context.Context, node *server.Node, section string) (map[string]string, error) {
+	text, err := c.ask(ctx, node, "INFO "+section)
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +112,8 @@ func info(ctx context.Context, node *server.Node, section string) (map[string]st
 }
 
 // loaded returns an error unless the server has loaded its data.
-func loaded(ctx context.Context, node *server.Node) error {
-	told, err := info(ctx, node, "persistence")
+func (c *Cluster) loaded(ctx context.Context, node *server.Node) error {
+	told, err := c.info(ctx, node, "persistence")
 	if err == nil && told["loading"] != "0" {
 		err = errors.New("it loads its data")
 	}
@@ -113,8 +121,8 @@ func loaded(ctx context.Context, node *server.Node) error {
 }
 
 // linked returns an error unless the server is a replica that its primary feeds.
-func linked(ctx context.Context, node *server.Node) error {
-	told, err := info(ctx, node, "replication")
+func (c *Cluster) linked(ctx context.Context, node *server.Node) error {
+	told, err := c.info(ctx, node, "replication")
 	if err == nil && (told["role"] != "slave" || told["master_link_status"] != "up") {
 		err = fmt.Errorf("its role is %s and its link to the primary %q", told["role"], told["master_link_status"])
 	}
@@ -123,8 +131,8 @@ func linked(ctx context.Context, node *server.Node) error {
 
 // watched is what a Sentinel says of the primary, by name: ip, port, flags and so on (manual,
 // "High availability with Redis Sentinel", "Asking Sentinel about the state of a master").
-func watched(ctx context.Context, sentinel *server.Node) (map[string]string, error) {
-	parts, err := ask(ctx, sentinel, "SENTINEL MASTER "+Service)
+func (c *Cluster) watched(ctx context.Context, sentinel *server.Node) (map[string]string, error) {
+	parts, err := c.ask(ctx, sentinel, "SENTINEL MASTER "+Service)
 	told := map[string]string{}
 	for i := 0; i+1 < len(parts); i += 2 {
 		told[parts[i]] = parts[i+1]
@@ -134,7 +142,7 @@ func watched(ctx context.Context, sentinel *server.Node) (map[string]string, err
 
 // informed returns an error unless the Sentinel knows all replicas and all other Sentinels.
 func (c *Cluster) informed(ctx context.Context, sentinel *server.Node) error {
-	told, err := watched(ctx, sentinel)
+	told, err := c.watched(ctx, sentinel)
 	if err != nil {
 		return err
 	}
@@ -154,7 +162,7 @@ func (c *Cluster) named(ctx context.Context) (int, error) {
 	var all sync.WaitGroup
 	for i, s := range c.sentinels {
 		all.Go(func() {
-			if told, err := watched(ctx, s); err == nil {
+			if told, err := c.watched(ctx, s); err == nil {
 				answers[i] = net.JoinHostPort(told["ip"], told["port"])
 				failing[i] = strings.Contains(told["flags"], "failover_in_progress")
 			}
@@ -202,7 +210,7 @@ func (c *Cluster) primary(ctx context.Context) (number int, err error) {
 			return 0, err
 		}
 	}
-	told, err := info(ctx, c.nodes[number], "everything")
+	told, err := c.info(ctx, c.nodes[number], "everything")
 	if err == nil && (told["role"] != "master" || told["loading"] != "0") {
 		err = fmt.Errorf("%s says that it is a %s", c.nodes[number].Name, told["role"])
 	}
@@ -226,7 +234,7 @@ func (c *Cluster) behind(ctx context.Context, goal *int64) error {
 		return err
 	}
 	primary := c.nodes[number]
-	if err := aim(ctx, primary, goal); err != nil {
+	if err := c.aim(ctx, primary, goal); err != nil {
 		return err
 	}
 	var late []error
@@ -234,7 +242,7 @@ func (c *Cluster) behind(ctx context.Context, goal *int64) error {
 		if i == number || !node.Running() {
 			continue
 		}
-		if err := inStep(ctx, node, primary, *goal); err != nil {
+		if err := c.inStep(ctx, node, primary, *goal); err != nil {
 			late = append(late, fmt.Errorf("%s: %w", node.Name, err))
 		}
 	}
@@ -242,11 +250,11 @@ func (c *Cluster) behind(ctx context.Context, goal *int64) error {
 }
 
 // aim sets goal to what a primary has, unless it is set.
-func aim(ctx context.Context, primary *server.Node, goal *int64) error {
+func (c *Cluster) aim(ctx context.Context, primary *server.Node, goal *int64) error {
 	if *goal >= 0 {
 		return nil
 	}
-	told, err := info(ctx, primary, "replication")
+	told, err := c.info(ctx, primary, "replication")
 	if err != nil {
 		return err
 	}
@@ -257,8 +265,8 @@ func aim(ctx context.Context, primary *server.Node, goal *int64) error {
 	return err
 }
 
-func inStep(ctx context.Context, node, primary *server.Node, goal int64) error {
-	told, err := info(ctx, node, "replication")
+func (c *Cluster) inStep(ctx context.Context, node, primary *server.Node, goal int64) error {
+	told, err := c.info(ctx, node, "replication")
 	if err != nil {
 		return err
 	}

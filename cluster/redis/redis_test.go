@@ -95,7 +95,7 @@ func TestOneServer(t *testing.T) {
 	if want := "redis://" + c.Node(0).Address() + "/"; c.Address() != want {
 		t.Errorf("address %s, want %s", c.Address(), want)
 	}
-	told, err := info(timeLimit(t), c.Node(0), "memory")
+	told, err := c.info(timeLimit(t), c.Node(0), "memory")
 	if err != nil || told["maxmemory"] != "80740352" {
 		t.Errorf("maxmemory is %s, %v", told["maxmemory"], err)
 	}

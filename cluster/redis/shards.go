@@ -44,7 +44,7 @@ func (c *Cluster) join(ctx context.Context) error {
 			commands = append(commands, fmt.Sprintf("CLUSTER MEET %s %d %d", c.nodes[0].Host, c.nodes[0].Port, c.buses[0]))
 		}
 		for _, command := range commands {
-			if _, err := ask(ctx, node, command); err != nil {
+			if _, err := c.ask(ctx, node, command); err != nil {
 				return err
 			}
 		}
@@ -56,9 +56,9 @@ func (c *Cluster) join(ctx context.Context) error {
 		if i < primaries {
 			continue
 		}
-		id, err := ask(ctx, c.nodes[i-primaries], "CLUSTER MYID")
+		id, err := c.ask(ctx, c.nodes[i-primaries], "CLUSTER MYID")
 		if err == nil {
-			_, err = ask(ctx, node, "CLUSTER REPLICATE "+strings.Join(id, ""))
+			_, err = c.ask(ctx, node, "CLUSTER REPLICATE "+strings.Join(id, ""))
 		}
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func (c *Cluster) join(ctx context.Context) error {
 
 // acquainted returns an error unless the server knows all others and has a connection to each.
 func (c *Cluster) acquainted(ctx context.Context, node *server.Node) error {
-	v, err := look(ctx, node, 0)
+	v, err := c.look(ctx, node, 0)
 	if err == nil && v.linked != len(c.nodes) {
 		err = fmt.Errorf("it has a connection to %d of %d servers", v.linked, len(c.nodes))
 	}
@@ -97,8 +97,8 @@ type view struct {
 
 // look asks a server (manual, "CLUSTER NODES", "CLUSTER INFO"). A line of the first has: id,
 // host:port@bus, flags, primary, two times, epoch, state of the connection, slots.
-func look(ctx context.Context, node *server.Node, slot int) (v view, err error) {
-	state, err := ask(ctx, node, "CLUSTER INFO")
+func (c *Cluster) look(ctx context.Context, node *server.Node, slot int) (v view, err error) {
+	state, err := c.ask(ctx, node, "CLUSTER INFO")
 	if err != nil {
 		return v, err
 	}
@@ -111,7 +111,7 @@ func look(ctx context.Context, node *server.Node, slot int) (v view, err error) 
 		}
 	}
 	v.owners = map[string]bool{}
-	text, err := ask(ctx, node, "CLUSTER NODES")
+	text, err := c.ask(ctx, node, "CLUSTER NODES")
 	for line := range strings.Lines(strings.Join(text, "")) {
 		fields := strings.Fields(line)
 		if len(fields) < 8 {
@@ -145,7 +145,7 @@ func holds(part string, slot int) bool {
 
 // slot is that of Tag.
 func (c *Cluster) slot(ctx context.Context, node *server.Node) (int, error) {
-	answer, err := ask(ctx, node, "CLUSTER KEYSLOT "+Tag)
+	answer, err := c.ask(ctx, node, "CLUSTER KEYSLOT "+Tag)
 	if err != nil {
 		return 0, err
 	}
@@ -164,7 +164,7 @@ func (c *Cluster) owner(ctx context.Context) (int, error) {
 			slot, err := c.slot(ctx, node)
 			var v view
 			if err == nil {
-				v, err = look(ctx, node, slot)
+				v, err = c.look(ctx, node, slot)
 			}
 			if failures[i] = err; err != nil || !v.works {
 				return
@@ -199,7 +199,7 @@ func (c *Cluster) Primaries(ctx context.Context) (all []int, err error) {
 			continue
 		}
 		// One that has ended, or is silent, has its slots until another takes them.
-		if told, err := info(ctx, node, "everything"); err == nil && told["role"] == "master" && told["loading"] == "0" {
+		if told, err := c.info(ctx, node, "everything"); err == nil && told["role"] == "master" && told["loading"] == "0" {
 			all = append(all, i)
 		}
 	}
@@ -213,7 +213,7 @@ func (c *Cluster) owners(ctx context.Context) map[string]bool {
 	var all sync.WaitGroup
 	for i, node := range c.nodes {
 		all.Go(func() {
-			if v, err := look(ctx, node, 0); err == nil && v.works {
+			if v, err := c.look(ctx, node, 0); err == nil && v.works {
 				views[i] = v
 			}
 		})
@@ -234,7 +234,7 @@ func (c *Cluster) takesPart(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	v, err := look(ctx, node, slot)
+	v, err := c.look(ctx, node, slot)
 	switch {
 	case err != nil:
 		return err
@@ -243,7 +243,7 @@ func (c *Cluster) takesPart(ctx context.Context, i int) error {
 	case v.owner != c.nodes[number].Address():
 		return fmt.Errorf("it says that %s has the slot, and others %s", v.owner, c.nodes[number].Address())
 	}
-	told, err := info(ctx, node, "replication")
+	told, err := c.info(ctx, node, "replication")
 	if err == nil && told["role"] == "slave" && told["master_link_status"] != "up" {
 		err = errors.New("it has no connection to its primary")
 	}
@@ -258,7 +258,7 @@ func (c *Cluster) apart(ctx context.Context, goal *int64) error {
 		return err
 	}
 	primary := c.nodes[number]
-	if err := aim(ctx, primary, goal); err != nil {
+	if err := c.aim(ctx, primary, goal); err != nil {
 		return err
 	}
 	var late []error
@@ -268,7 +268,7 @@ func (c *Cluster) apart(ctx context.Context, goal *int64) error {
 		}
 		err := c.takesPart(ctx, i)
 		if err == nil && i != number {
-			err = follows(ctx, node, primary, *goal)
+			err = c.follows(ctx, node, primary, *goal)
 		}
 		if err != nil {
 			late = append(late, fmt.Errorf("%s: %w", node.Name, err))
@@ -278,10 +278,10 @@ func (c *Cluster) apart(ctx context.Context, goal *int64) error {
 }
 
 // follows returns an error if the server is a replica of the primary and not in step.
-func follows(ctx context.Context, node, primary *server.Node, goal int64) error {
-	told, err := info(ctx, node, "replication")
+func (c *Cluster) follows(ctx context.Context, node, primary *server.Node, goal int64) error {
+	told, err := c.info(ctx, node, "replication")
 	if err != nil || net.JoinHostPort(told["master_host"], told["master_port"]) != primary.Address() {
 		return err
 	}
-	return inStep(ctx, node, primary, goal)
+	return c.inStep(ctx, node, primary, goal)
 }

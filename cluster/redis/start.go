@@ -7,8 +7,11 @@ package redis
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -50,9 +53,17 @@ type Options struct {
 	// is by default). Of a Redis Cluster it is how long a server may be silent until the others
 	// take it for down (cluster-node-timeout), by default 15 seconds.
 	DownAfter time.Duration
+	// TLS has servers and Sentinels speak TLS alone, with clients and with each other. The zero
+	// value has them speak plainly.
+	TLS TLS
 	// Settings are lines of every server's redis.conf, such as "appendonly yes".
 	Settings []string
 }
+
+// TLS are PEM files, with absolute paths: the certificates of who issued those of servers, and the
+// certificate that all servers and Sentinels show, which is for the hosts of all, with its key.
+// Clients need not show any.
+type TLS struct{ Authority, Certificate, Key string }
 
 const (
 	usualPort         = 6379
@@ -72,6 +83,8 @@ type Cluster struct {
 	ports     server.Ports
 	// buses are the ports by which the servers of a Redis Cluster talk to each other.
 	buses []int
+	// encryption is how servers and Sentinels are spoken to; nil without TLS.
+	encryption *tls.Config
 }
 
 func redisServer() server.Program {
@@ -98,6 +111,35 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
+// client is how to speak to the servers; nil without TLS.
+func (t TLS) client() (*tls.Config, error) {
+	if t == (TLS{}) {
+		return nil, nil
+	}
+	text, err := os.ReadFile(t.Authority)
+	if err != nil {
+		return nil, err
+	}
+	authorities := x509.NewCertPool()
+	if !authorities.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s holds no certificate", t.Authority)
+	}
+	return &tls.Config{RootCAs: authorities}, nil
+}
+
+// lines are those of the configuration of a server or a Sentinel that listens on a port (manual, "TLS").
+func (t TLS) lines(port int, sharded bool) []string {
+	if t == (TLS{}) {
+		return []string{"port " + strconv.Itoa(port)}
+	}
+	lines := []string{"port 0", "tls-port " + strconv.Itoa(port), "tls-ca-cert-file " + strconv.Quote(t.Authority),
+		"tls-cert-file " + strconv.Quote(t.Certificate), "tls-key-file " + strconv.Quote(t.Key), "tls-auth-clients no", "tls-replication yes"}
+	if sharded {
+		lines = append(lines, "tls-cluster yes")
+	}
+	return lines
+}
+
 // fillIn replaces empty options, gives out the ports and makes the folders and the
 // configurations.
 func (c *Cluster) fillIn() (err error) {
@@ -105,6 +147,9 @@ func (c *Cluster) fillIn() (err error) {
 	o.Nodes = cmp.Or(o.Nodes, 1)
 	if o.Nodes < 1 || o.Sharded && (o.Nodes < 6 || o.Nodes%2 > 0) {
 		return fmt.Errorf("%d servers", o.Nodes)
+	}
+	if c.encryption, err = o.TLS.client(); err != nil {
+		return err
 	}
 	if o.Dir, err = server.PrivateDir(o.Dir, nil); err != nil {
 		return err
@@ -183,7 +228,8 @@ func (c *Cluster) makeSentinel(i int) error {
 // listening are the lines of a configuration that servers and Sentinels have in common. What
 // they write goes to their standard output.
 func (c *Cluster) listening(node *server.Node) []string {
-	return []string{"bind " + node.Host, "port " + strconv.Itoa(node.Port), "protected-mode no", "daemonize no", `logfile ""`, "dir " + strconv.Quote(node.Dir)}
+	return append(c.options.TLS.lines(node.Port, c.options.Sharded),
+		"bind "+node.Host, "protected-mode no", "daemonize no", `logfile ""`, "dir "+strconv.Quote(node.Dir))
 }
 
 func configuration(node *server.Node) string { return filepath.Join(node.Dir, "redis.conf") }
@@ -212,7 +258,7 @@ func (c *Cluster) startAll(ctx context.Context) error {
 		return c.join(ctx)
 	}
 	for _, node := range c.nodes[1:] {
-		if err := node.Await(ctx, func(ctx context.Context) error { return linked(ctx, node) }); err != nil {
+		if err := node.Await(ctx, func(ctx context.Context) error { return c.linked(ctx, node) }); err != nil {
 			return err
 		}
 	}
@@ -236,19 +282,23 @@ func (c *Cluster) start(ctx context.Context, node *server.Node, env ...string) e
 	if err := node.Spawn(server.ProcessOptions{Program: c.program, Args: []string{configuration(node)}, Env: env}); err != nil {
 		return err
 	}
-	return node.Await(ctx, func(ctx context.Context) error { return loaded(ctx, node) })
+	return node.Await(ctx, func(ctx context.Context) error { return c.loaded(ctx, node) })
 }
 
 // Address is the URL of the server, of the Sentinels that know the primary, or of all servers of
 // a Redis Cluster.
 func (c *Cluster) Address() string {
+	scheme, trusting := "redis", ""
+	if c.encryption != nil {
+		scheme, trusting = "rediss", "?tlsCAFile="+url.QueryEscape(c.options.TLS.Authority)
+	}
 	switch {
 	case c.options.Sharded:
-		return "redis+cluster://" + server.Hosts(c.nodes) + "/"
+		return scheme + "+cluster://" + server.Hosts(c.nodes) + "/" + trusting
 	case len(c.sentinels) == 0:
-		return "redis://" + c.nodes[0].Address() + "/"
+		return scheme + "://" + c.nodes[0].Address() + "/" + trusting
 	}
-	return "redis+sentinel://" + server.Hosts(c.sentinels) + "/" + Service
+	return scheme + "+sentinel://" + server.Hosts(c.sentinels) + "/" + Service + trusting
 }
 
 // Node is server i.
@@ -278,7 +328,7 @@ func (c *Cluster) Restart(ctx context.Context, i int, env ...string) error {
 			if err != nil || primary == i {
 				return err
 			}
-			return linked(ctx, node)
+			return c.linked(ctx, node)
 		})
 	})
 }

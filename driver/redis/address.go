@@ -34,8 +34,10 @@ const level = "strict-serializable"
 const (
 	schemePlain    = "redis"
 	schemeTLS      = "rediss"
-	schemeSentinel = "redis+sentinel"
-	schemeCluster  = "redis+cluster"
+	overSentinels  = "+sentinel"
+	overCluster    = "+cluster"
+	schemeSentinel = schemePlain + overSentinels
+	schemeCluster  = schemePlain + overCluster
 )
 
 const (
@@ -48,7 +50,7 @@ const (
 	mostReplicas    = 100
 	longestWait     = 3_600_000 // milliseconds
 	sentinelBound   = 500 * time.Millisecond
-	addressForm     = "redis://[USER:PASSWORD@]HOST[:PORT][/NUMBER], the same with rediss:// for TLS, or redis+sentinel://[USER:PASSWORD@]HOST[:PORT][,HOST...]/NAME with the hosts of Sentinels and the name by which they know the primary, or redis+cluster://[USER:PASSWORD@]HOST[:PORT][,HOST...] with servers of a Redis Cluster; special characters percent-encoded, and the user is \"default\" where there is a password alone"
+	addressForm     = "redis://[USER:PASSWORD@]HOST[:PORT][/NUMBER], the same with rediss:// for TLS, or redis+sentinel://[USER:PASSWORD@]HOST[:PORT][,HOST...]/NAME with the hosts of Sentinels and the name by which they know the primary, or redis+cluster://[USER:PASSWORD@]HOST[:PORT][,HOST...] with servers of a Redis Cluster, and rediss+sentinel:// and rediss+cluster:// for TLS; special characters percent-encoded, and the user is \"default\" where there is a password alone"
 	knownOptions    = "prefix, wait, waitMS"
 	sentinelOptions = knownOptions + ", db"
 )
@@ -91,11 +93,15 @@ func parse(target store.Target) (*settings, error) {
 		return nil, &store.OptionError{Option: "--read", Value: target.Read, Want: store.ReadPrimary}
 	}
 	scheme, _, _ := strings.Cut(target.Address, "://")
+	of, encrypted := strings.CutPrefix(scheme, schemeTLS)
+	if !encrypted {
+		of = strings.TrimPrefix(scheme, schemePlain)
+	}
 	port := defaultPort
-	if scheme == schemeSentinel {
+	if of == overSentinels {
 		port = sentinelPort
 	}
-	a, err := uri.Parse(target.Address, addressForm, port, schemePlain, schemeTLS, schemeSentinel, schemeCluster)
+	a, err := uri.Parse(target.Address, addressForm, port, schemePlain, schemeTLS, schemeSentinel, schemeTLS+overSentinels, schemeCluster, schemeTLS+overCluster)
 	if err != nil {
 		return nil, err
 	}
@@ -103,15 +109,18 @@ func parse(target store.Target) (*settings, error) {
 	if s.user != "" && s.password == "" { // nobody would be authenticated, and all be done as the user default
 		return nil, &store.OptionError{Option: "address", Value: s.printable, Want: "a password with the user"}
 	}
-	switch scheme {
-	case schemeSentinel:
+	switch of {
+	case "":
+		err = s.direct(a)
+	case overSentinels:
 		err = s.watched(a)
-	case schemeCluster:
+	default:
 		if s.sharded = true; a.Path != "" { // a Redis Cluster has database 0 alone
 			err = &store.OptionError{Option: "address", Value: s.printable, Want: addressForm}
 		}
-	default:
-		err = s.direct(a, scheme == schemeTLS)
+	}
+	if err == nil {
+		err = s.encrypt(a, encrypted)
 	}
 	if err != nil {
 		return nil, err
@@ -120,16 +129,20 @@ func parse(target store.Target) (*settings, error) {
 }
 
 // direct reads what is particular to the address of a server.
-func (s *settings) direct(a *uri.Address, encrypted bool) (err error) {
+func (s *settings) direct(a *uri.Address) (err error) {
 	if len(s.hosts) > 1 {
 		return &store.OptionError{Option: "address", Value: s.printable, Want: "one host; where there are replicas, " + schemeSentinel + ":// and the hosts of Sentinels, or " + schemeCluster + ":// and those of a Redis Cluster"}
 	}
 	if a.Path != "" {
 		number := uri.Options{"database": a.Path}
-		if s.number, err = number.Integer("database", "the number of a database, such as 0", 0, 0, mostDatabases); err != nil {
-			return err
-		}
+		s.number, err = number.Integer("database", "the number of a database, such as 0", 0, 0, mostDatabases)
 	}
+	return err
+}
+
+// encrypt reads what is particular to an address with TLS, which Sentinels are then spoken to by
+// as well.
+func (s *settings) encrypt(a *uri.Address, encrypted bool) error {
 	files, given, err := encryption.Take(a.Options)
 	switch {
 	case err != nil:
@@ -137,7 +150,7 @@ func (s *settings) direct(a *uri.Address, encrypted bool) (err error) {
 	case encrypted:
 		s.encryption, err = files.Config()
 	case given != "":
-		err = &store.OptionError{Option: given, Value: schemePlain, Want: schemeTLS + "://, which is encrypted"}
+		err = &store.OptionError{Option: given, Value: schemePlain, Want: schemeTLS + "://, " + schemeTLS + overSentinels + ":// or " + schemeTLS + overCluster + "://, which is encrypted"}
 	}
 	return err
 }
@@ -168,11 +181,11 @@ func (s *settings) readOptions(given uri.Options) (err error) {
 	if s.wait > 0 {
 		s.waitFor = time.Duration(ms) * time.Millisecond
 	}
-	known := knownOptions + ", with rediss:// " + encryption.ParameterNames
+	known := knownOptions
 	if s.service != "" {
 		known = sentinelOptions
 	}
-	return given.None(known)
+	return given.None(known + ", with " + schemeTLS + " " + encryption.ParameterNames)
 }
 
 // parseSchema is parse for a schema.

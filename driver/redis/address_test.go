@@ -29,8 +29,10 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", address, got, want)
 		}
 	}
-	if s, err := parse(store.Target{Address: "rediss://h"}); err != nil || s.encryption == nil {
-		t.Errorf("rediss: %+v, %v", s, err)
+	for _, address := range []string{"rediss://h", "rediss+sentinel://h/n", "rediss+cluster://h,h2?tlsInsecure=true"} {
+		if s, err := parse(store.Target{Address: address}); err != nil || s.encryption == nil {
+			t.Errorf("%s: %+v, %v", address, s, err)
+		}
 	}
 }
 
@@ -39,7 +41,7 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 		{Address: "redis://u:hunter2@a,b"}, {Address: "redis://u:hunter2@h/name"}, {Address: "redis+sentinel://u:hunter2@h"},
 		{Address: "redis://u:hunter2@h?wait=-1"}, {Address: "redis://u:hunter2@h?wait=x"}, {Address: "redis://u:hunter2@h?waitMS=0"},
 		{Address: "redis://u:hunter2@h?prefix=a*"}, {Address: "redis://u:hunter2@h?prefix="}, {Address: "redis://u:hunter2@h?db=1"},
-		{Address: "redis://u:hunter2@h?tlsCAFile=x"}, {Address: "rediss://u:hunter2@h?tlsCAFile=/nowhere"}, {Address: "redis+sentinel://u:hunter2@h/n?tlsInsecure=true"},
+		{Address: "redis://u:hunter2@h?tlsCAFile=x"}, {Address: "rediss://u:hunter2@h?tlsCAFile=/nowhere"}, {Address: "redis+sentinel://u:hunter2@h/n?tlsInsecure=true"}, {Address: "redis+cluster://u:hunter2@h?tlsInsecure=true"}, {Address: "rediss+others://u:hunter2@h"},
 		{Address: "redis://:hunter2@h"}, {Address: "redis://u@h"}, {Address: "redis+sentinel://u:@h/n"}, {Address: "redis://u:hunter2@h/0/1"}, {Address: "redis:h"},
 		{Address: "redis://u:hunter2@h", Isolation: "serializable"}, {Address: "redis://u:hunter2@h", Read: store.ReadNearest},
 	} {

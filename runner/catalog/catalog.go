@@ -151,8 +151,8 @@ func otherDrivers() []Driver {
 			Open:       cassandra.Open, Lacks: cassandra.Lacks(),
 		},
 		{
-			Name: "redis", Schemes: []string{"redis", "rediss", "redis+sentinel", "redis+cluster"}, Example: "redis+sentinel://host:26379,host2/NAME", Summary: "Redis, alone (redis://host), a primary that Sentinels watch, or a Redis Cluster (redis+cluster://host,host2)",
-			Parameters: "prefix (of all keys); wait (how many replicas have a write before it counts as acknowledged) and waitMS; with rediss tlsCAFile, tlsCertFile and tlsKeyFile; with redis+sentinel db",
+			Name: "redis", Schemes: []string{"redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"}, Example: "redis+sentinel://host:26379,host2/NAME", Summary: "Redis, alone (redis://host), a primary that Sentinels watch, or a Redis Cluster (redis+cluster://host,host2)",
+			Parameters: "prefix (of all keys); wait (how many replicas have a write before it counts as acknowledged) and waitMS; with rediss tlsCAFile, tlsCertFile and tlsKeyFile; with Sentinels db",
 			Statistics: redis.OpenStatistics,
 			Open:       redis.Open, Lacks: redis.Lacks(),
 		},

@@ -28,7 +28,7 @@ func TestEveryDriverIsFoundByItsSchemes(t *testing.T) {
 			t.Errorf("the example %q gives %q, %v", d.Example, got.Name, err)
 		}
 	}
-	for _, want := range []string{"sqlite", "postgres", "postgresql", "mongodb", "mongodb+srv", "mysql", "mariadb", "cassandra", "redis", "rediss", "redis+sentinel", "redis+cluster", "http", "https", "fdb", "etcd", "mem"} {
+	for _, want := range []string{"sqlite", "postgres", "postgresql", "mongodb", "mongodb+srv", "mysql", "mariadb", "cassandra", "redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster", "http", "https", "fdb", "etcd", "mem"} {
 		if seen[want] == "" {
 			t.Errorf("nobody serves %s:", want)
 		}

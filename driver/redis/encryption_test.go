@@ -1,0 +1,61 @@
+package redis
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	cluster "assay/cluster/redis"
+	"assay/driver/drivertest"
+	"assay/internal/expect"
+	"assay/store"
+	"assay/workload/availability"
+	"assay/workload/bank"
+	"assay/workload/definition"
+)
+
+// TestEncrypted has a server alone, one that Sentinels watch, and a Redis Cluster, each of which speaks
+// TLS alone: short runs, and a primary that is lost where another one takes its place.
+func TestEncrypted(t *testing.T) {
+	authority, other := drivertest.NewAuthority(t, "servers"), drivertest.NewAuthority(t, "others")
+	pair := authority.Server("127.0.0.1")
+	for name, o := range map[string]cluster.Options{
+		"alone":     {},
+		"Sentinels": {Nodes: 3, DownAfter: 2 * time.Second},
+		"cluster":   {Nodes: 6, Sharded: true, DownAfter: 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.TLS = cluster.TLS{Authority: authority.File, Certificate: pair.Certificate, Key: pair.Key}
+			c := start(t, o)
+			refused := map[string]string{
+				strings.Replace(c.Address(), "rediss", "redis", 1):                                            "tlsCAFile",
+				strings.Replace(c.Address(), url.QueryEscape(authority.File), url.QueryEscape(other.File), 1): "tlsCAFile",
+			}
+			plain, _, _ := strings.Cut(strings.Replace(c.Address(), "rediss", "redis", 1), "?")
+			for address, want := range refused {
+				_, err := Open(patiently(t), store.Target{Address: address, ConnectTimeout: 5 * time.Second}, availability.Schema())
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: %v; want something of %s", address, err, want)
+				}
+			}
+			if _, err := Open(patiently(t), store.Target{Address: plain, ConnectTimeout: 5 * time.Second}, availability.Schema()); err == nil {
+				t.Errorf("%s: it is spoken to without TLS", plain)
+			}
+			target := store.Target{Address: c.Address(), ConnectTimeout: 10 * time.Second}
+			drivertest.ShortRuns(t, target, definition.SupportOf(availability.Definition(), Open, Lacks()), definition.SupportOf(bank.Definition(), Open, Lacks()))
+			if o.Nodes == 0 {
+				return
+			}
+			old, err := c.Primary(patiently(t))
+			expect.NoError(t, err, c.Node(old).Kill())
+			ctx := patiently(t)
+			for now := old; now == old; {
+				now, err = c.Primary(ctx)
+				expect.NoError(t, err)
+			}
+			drivertest.ShortRuns(t, target, definition.SupportOf(availability.Definition(), Open, Lacks()))
+			expect.NoError(t, c.Restart(patiently(t), old), c.Settled(patiently(t)))
+		})
+	}
+}
