@@ -1,6 +1,7 @@
 package promise
 
 import (
+	"strings"
 	"testing"
 
 	"assay/store/durability"
@@ -199,5 +200,23 @@ func TestMerge(t *testing.T) {
 	}
 	if got := Merge([]Ruling{free, free}); got.Source != "w:1" || got.Manual != "page" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestEveryConditionCanHold: facts are in lower case.
+func TestEveryConditionCanHold(t *testing.T) {
+	for _, r := range rules() {
+		for _, x := range r.when {
+			for _, value := range x.values {
+				if value != strings.ToLower(value) {
+					t.Errorf("%s: no fact %s is ever %q", r.source, x.setting, value)
+				}
+			}
+		}
+	}
+	sharded := Circumstances{Product: "Redis", Nodes: 6, Happened: Events{Failover: true},
+		Settings: settings("failover by", "Redis Cluster")}
+	if r := sharded.Of(Recency); r.Source != "a failover by Redis Cluster" || !strings.Contains(r.Manual, "Redis cluster specification") {
+		t.Errorf("a stale read of a Redis Cluster is allowed by %q, %s", r.Source, r.Manual)
 	}
 }

@@ -129,7 +129,7 @@ func cassandraRules() []rule {
 func redisRules() []rule {
 	of := []string{"Redis"}
 	return []rule{
-		{of, []Property{Recency}, []condition{is("failover by", "Redis Cluster")}, severalNodes | failover, false, "a failover by Redis Cluster",
+		{of, []Property{Recency}, []condition{is("failover by", "redis cluster")}, severalNodes | failover, false, "a failover by Redis Cluster",
 			`Redis documentation, "Redis cluster specification", "Write safety" (asynchronous replication between nodes, and last failover wins)`},
 		{of, []Property{Recency}, nil, severalNodes | failover, false, "a failover by Sentinels",
 			`Redis documentation, "High availability with Redis Sentinel", "Consistency properties" (an eventually consistent system in which the last failover wins)`},
