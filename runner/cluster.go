@@ -179,14 +179,14 @@ func (r *run) catchUp(ctx context.Context, file *history.Writer, now func() int6
 	_ = file.Mark(history.Event{At: now(), Name: eventSettled, Detail: text}) // a failure stays with the writer
 }
 
-// onePrimary is the check of a run that left two primaries, and left is true then. That what was
+// twoPrimaries is the check of a run that left two primaries, and nothing of any other. That what was
 // acknowledged is there says little: one of the two is given up, and with it what only that has.
-func onePrimary(r *report.Result) (c check.Result, left bool) {
+func twoPrimaries(r *report.Result) []check.Result {
 	if r.Cluster == nil || !r.Cluster.TwoPrimaries {
-		return c, false
+		return nil
 	}
-	return check.Result{Name: checkPrimary, Verdict: check.Unknown, Detail: "two nodes take writes (" + r.Cluster.Settled +
-		"); what was read back is one of them, whoever connects may reach the other, and what only one has is lost when the other is kept"}, true
+	return []check.Result{{Name: checkPrimary, Verdict: check.Unknown, Detail: "two nodes take writes (" + r.Cluster.Settled +
+		"); what was read back is one of them, whoever connects may reach the other, and what only one has is lost when the other is kept"}}
 }
 
 // checkPrimary is the check of clusters in which a node was left that takes writes beside the primary.

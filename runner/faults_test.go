@@ -131,19 +131,19 @@ func TestTwoPrimariesAreNoVerdict(t *testing.T) {
 	if one.enter(r, nil, nil); r.Cluster.TwoPrimaries {
 		t.Error("one primary is taken for two")
 	}
-	if _, left := onePrimary(r); left {
-		t.Error("one primary is taken for two")
+	if checks := twoPrimaries(r); len(checks) > 0 {
+		t.Errorf("one primary is taken for two: %+v", checks)
 	}
 	for _, e := range []history.Event{{Name: eventTwoPrimaries}, {Name: eventSettled, Detail: "not all nodes held the same data: n1 takes writes of its own"}} {
 		expect.NoError(t, two.event(e))
 	}
 	two.enter(r, nil, nil)
-	c, left := onePrimary(r)
-	if !left || c.Verdict != check.Unknown || !strings.Contains(c.Detail, "n1 takes writes of its own") {
-		t.Errorf("two primaries: %v, %+v", left, c)
+	checks := twoPrimaries(r)
+	if len(checks) != 1 || checks[0].Verdict != check.Unknown || !strings.Contains(checks[0].Detail, "n1 takes writes of its own") {
+		t.Errorf("two primaries: %+v", checks)
 	}
-	if _, left := onePrimary(new(report.Result)); left {
-		t.Error("no cluster is taken for two primaries")
+	if checks := twoPrimaries(new(report.Result)); len(checks) > 0 {
+		t.Errorf("no cluster is taken for two primaries: %+v", checks)
 	}
 }
 

@@ -214,9 +214,7 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	r.NotApplicable = notApplicable(s.Config, judged.Results)
 	judged.Results = check.Applicable(judged.Results, r.NotApplicable)
 	judged.Promised = check.Applicable(judged.Promised, r.NotApplicable)
-	if two, left := onePrimary(r); left {
-		judged.Results = append(judged.Results, two)
-	}
+	judged.Results = append(judged.Results, twoPrimaries(r)...)
 	record := accounting(figures, judged.Counts, &r.Client)
 	r.Checks = append(judged.Results, record)
 	if err := enterPromise(ctx, s, r, judged, record, evidence); err != nil {
