@@ -73,6 +73,15 @@ func ofRole(role string, members []member) []member {
 	return slices.DeleteFunc(slices.Clone(members), func(m member) bool { return m.role != role })
 }
 
+// marked are the members, of which these are the primaries.
+func marked(members []member, primaries []string) []member {
+	members = slices.Clone(members)
+	for i := range members {
+		members[i].primary = slices.Contains(primaries, members[i].name)
+	}
+	return members
+}
+
 // primaries are the names of the nodes that take writes.
 func primaries(members []member) (all []string) {
 	for _, m := range members {

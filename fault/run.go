@@ -260,10 +260,7 @@ func (r *runner) selectNodes(ctx context.Context, i *injecting) bool {
 	if err == nil {
 		random := randomness(r.plan.Seed, i.occurrence)
 		members, _ := r.system.members(ctx)
-		for m := range members {
-			members[m].primary = slices.Contains(primaries, members[m].name)
-		}
-		i.choice, err = choose(i.Fault, members, first(primaries), random)
+		i.choice, err = choose(i.Fault, marked(members, primaries), first(primaries), random)
 		i.choice.seed, i.choice.start = random.Uint64(), r.plan.Start
 	}
 	if err != nil {
