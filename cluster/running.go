@@ -218,12 +218,20 @@ func (c *Cluster) Primary(ctx context.Context) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range c.Nodes() {
-		if n.number == i {
-			return n, nil
-		}
+	if n := c.numbered(i); n != nil {
+		return n, nil
 	}
 	return nil, fmt.Errorf("node number %d takes writes and is no member of %s", i, c.spec)
+}
+
+// numbered is the member of this number; nil if there is none.
+func (c *Cluster) numbered(number int) *Node {
+	for _, n := range c.Nodes() {
+		if n.number == number {
+			return n
+		}
+	}
+	return nil
 }
 
 // Primaries are the nodes that take writes, as soon as there is one: the one that Primary returns
@@ -242,10 +250,8 @@ func (c *Cluster) Primaries(ctx context.Context) ([]*Node, error) {
 	}
 	var all []*Node
 	for _, number := range numbers {
-		for _, n := range c.Nodes() {
-			if n.number == number {
-				all = append(all, n)
-			}
+		if n := c.numbered(number); n != nil {
+			all = append(all, n)
 		}
 	}
 	if len(all) == 0 {

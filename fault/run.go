@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -267,13 +268,8 @@ func (r *runner) selectNodes(ctx context.Context, i *injecting) bool {
 		i.skip(err.Error())
 		return false
 	}
-	i.primaries = primaries
-	i.Primary = first(primaries)
-	for _, name := range primaries {
-		if slices.Contains(i.choice.affected(), name) && !slices.Contains(i.choice.affected(), i.Primary) {
-			i.Primary = name
-		}
-	}
+	hit := slices.DeleteFunc(slices.Clone(primaries), func(name string) bool { return !slices.Contains(i.choice.affected(), name) })
+	i.primaries, i.Primary = primaries, cmp.Or(first(hit), first(primaries))
 	return r.claim(ctx, i)
 }
 

@@ -210,11 +210,16 @@ func (c *Cluster) primary(ctx context.Context) (number int, err error) {
 			return 0, err
 		}
 	}
+	return number, c.leads(ctx, number)
+}
+
+// leads returns an error unless the server takes itself for a primary and has its data.
+func (c *Cluster) leads(ctx context.Context, number int) error {
 	told, err := c.info(ctx, c.nodes[number], "everything")
 	if err == nil && (told["role"] != "master" || told["loading"] != "0") {
 		err = fmt.Errorf("%s says that it is a %s", c.nodes[number].Name, told["role"])
 	}
-	return number, err
+	return err
 }
 
 // Settled returns when there is a primary, and every other server that runs is its replica

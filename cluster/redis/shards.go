@@ -152,12 +152,10 @@ func (c *Cluster) slot(ctx context.Context, node *server.Node) (int, error) {
 	return strconv.Atoi(strings.Join(answer, ""))
 }
 
-// owner is the number of the server that has the slot, by those that take all to be served: of
-// several the newest.
-func (c *Cluster) owner(ctx context.Context) (int, error) {
-	var mu sync.Mutex
-	var newest view
-	failures := make([]error, len(c.nodes))
+// views are what each server says, which is nothing of those that do not take all slots to be
+// served, with the owner of the slot of Tag; failures are why others said nothing.
+func (c *Cluster) views(ctx context.Context) (views []view, failures []error) {
+	views, failures = make([]view, len(c.nodes)), make([]error, len(c.nodes))
 	var all sync.WaitGroup
 	for i, node := range c.nodes {
 		all.Go(func() {
@@ -166,17 +164,21 @@ func (c *Cluster) owner(ctx context.Context) (int, error) {
 			if err == nil {
 				v, err = c.look(ctx, node, slot)
 			}
-			if failures[i] = err; err != nil || !v.works {
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if newest.owner == "" || v.epoch > newest.epoch {
-				newest = v
+			if failures[i] = err; err == nil && v.works {
+				views[i] = v
 			}
 		})
 	}
 	all.Wait()
+	return views, failures
+}
+
+// owner is the number of the server that has the slot of Tag.
+func (c *Cluster) owner(ctx context.Context) (int, error) { return c.ownerBy(c.views(ctx)) }
+
+// ownerBy is owner by these views: of several the newest.
+func (c *Cluster) ownerBy(views []view, failures []error) (int, error) {
+	newest := slices.MaxFunc(views, func(a, b view) int { return cmp.Compare(a.epoch, b.epoch) })
 	for i, node := range c.nodes {
 		if node.Address() == newest.owner {
 			return i, nil
@@ -188,38 +190,36 @@ func (c *Cluster) owner(ctx context.Context) (int, error) {
 // Primaries are the numbers of the servers that take writes: the one that Primary returns, and of a
 // Redis Cluster all others that have slots. It returns as soon as there is a primary.
 func (c *Cluster) Primaries(ctx context.Context) (all []int, err error) {
-	first, err := c.Primary(ctx)
-	if err != nil || !c.options.Sharded {
+	if !c.options.Sharded {
+		first, err := c.Primary(ctx)
 		return []int{first}, err
 	}
+	err = server.Until(ctx, lookEvery, "a primary of Redis", func(ctx context.Context) (err error) {
+		all, err = c.primaries(ctx)
+		return err
+	})
+	return all, err
+}
+
+// primaries is Primaries of a Redis Cluster by one look: by the server that has heard of the latest
+// change. One that has ended, or is silent, has its slots until another takes them.
+func (c *Cluster) primaries(ctx context.Context) (all []int, err error) {
+	views, failures := c.views(ctx)
+	first, err := c.ownerBy(views, failures)
+	if err == nil {
+		err = c.leads(ctx, first)
+	}
+	if err != nil {
+		return nil, err
+	}
 	all = []int{first}
-	owners := c.owners(ctx)
+	latest := slices.MaxFunc(views, func(a, b view) int { return cmp.Compare(a.heard, b.heard) })
 	for i, node := range c.nodes {
-		if i == first || !owners[node.Address()] {
-			continue
-		}
-		// One that has ended, or is silent, has its slots until another takes them.
-		if told, err := c.info(ctx, node, "everything"); err == nil && told["role"] == "master" && told["loading"] == "0" {
+		if i != first && latest.owners[node.Address()] && c.leads(ctx, i) == nil {
 			all = append(all, i)
 		}
 	}
 	return all, nil
-}
-
-// owners are the addresses of the servers that have slots, by the server that has heard of the
-// latest change of those that take all slots to be served.
-func (c *Cluster) owners(ctx context.Context) map[string]bool {
-	views := make([]view, len(c.nodes))
-	var all sync.WaitGroup
-	for i, node := range c.nodes {
-		all.Go(func() {
-			if v, err := c.look(ctx, node, 0); err == nil && v.works {
-				views[i] = v
-			}
-		})
-	}
-	all.Wait()
-	return slices.MaxFunc(views, func(a, b view) int { return cmp.Compare(a.heard, b.heard) }).owners
 }
 
 // takesPart returns an error unless server i takes all slots to be served, and knows who has the

@@ -28,17 +28,14 @@ func TestEncrypted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o.TLS = cluster.TLS{Authority: authority.File, Certificate: pair.Certificate, Key: pair.Key}
 			c := start(t, o)
-			refused := map[string]string{
-				strings.Replace(c.Address(), "rediss", "redis", 1):                                            "tlsCAFile",
-				strings.Replace(c.Address(), url.QueryEscape(authority.File), url.QueryEscape(other.File), 1): "tlsCAFile",
-			}
-			plain, _, _ := strings.Cut(strings.Replace(c.Address(), "rediss", "redis", 1), "?")
-			for address, want := range refused {
+			plain := strings.Replace(c.Address(), "rediss", "redis", 1)
+			for _, address := range []string{plain, strings.Replace(c.Address(), url.QueryEscape(authority.File), url.QueryEscape(other.File), 1)} {
 				_, err := Open(patiently(t), store.Target{Address: address, ConnectTimeout: 5 * time.Second}, availability.Schema())
-				if err == nil || !strings.Contains(err.Error(), want) {
-					t.Errorf("%s: %v; want something of %s", address, err, want)
+				if err == nil || !strings.Contains(err.Error(), "tlsCAFile") {
+					t.Errorf("%s: %v; want something of tlsCAFile", address, err)
 				}
 			}
+			plain, _, _ = strings.Cut(plain, "?")
 			if _, err := Open(patiently(t), store.Target{Address: plain, ConnectTimeout: 5 * time.Second}, availability.Schema()); err == nil {
 				t.Errorf("%s: it is spoken to without TLS", plain)
 			}
