@@ -114,7 +114,7 @@ func testStore(t *testing.T, c *cluster.Cluster) {
 	s := drivertest.Store{
 		Open: Open, Lacks: Lacks(), Target: targetOf(c, ""), Server: c.Node(0).Address(), Restart: restart,
 		Via: func(addr string) store.Target {
-			return store.Target{Address: "etcd://" + addr, ConnectTimeout: 5 * time.Second}
+			return store.Target{Address: "etcd://" + addr, ConnectTimeout: 30 * time.Second}
 		},
 		// The key of the mark, which a commit compares first.
 		CommitMarker: []byte("\x02mark\x00"), HTTP2: true,
@@ -137,7 +137,7 @@ func testStore(t *testing.T, c *cluster.Cluster) {
 	t.Run(serializable, func(t *testing.T) {
 		s.Target = targetOf(c, "?reads=serializable")
 		s.Via = func(addr string) store.Target {
-			return store.Target{Address: "etcd://" + addr + "/?reads=serializable", ConnectTimeout: 5 * time.Second}
+			return store.Target{Address: "etcd://" + addr + "/?reads=serializable", ConnectTimeout: 30 * time.Second}
 		}
 		drivertest.RunOutcomes(t, s)
 	})

@@ -76,8 +76,14 @@ func connect(ctx context.Context, target store.Target, workloadName string, tran
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.connectTimeout)
+	defer cancel()
+	refused := func() {}
+	if len(s.options.Hosts) == 1 {
+		refused = cancel // with more of them another may answer
+	}
 	beats := new(heartbeats)
-	beats.watch(s.options)
+	beats.watch(s.options, refused)
 	client, err := mongo.Connect(s.options)
 	if err != nil {
 		return nil, s.malformed(err)
@@ -86,8 +92,6 @@ func connect(ctx context.Context, target store.Target, workloadName string, tran
 	// replace.
 	admin := client.Database("admin", options.Database().SetReadConcern(readconcern.Local()))
 	c := &connection{settings: s, client: client, admin: admin, beats: beats}
-	ctx, cancel := context.WithTimeout(ctx, s.connectTimeout)
-	defer cancel()
 	if err := c.greet(ctx, transactions); err != nil {
 		return nil, errors.Join(err, disconnect(client))
 	}

@@ -23,7 +23,7 @@ import (
 func TestEncryptedConnections(t *testing.T) {
 	ca, stranger := drivertest.NewAuthority(t, "ours"), drivertest.NewAuthority(t, "theirs")
 	set := startSet(t, 1, "--tlsMode", "preferTLS", "--tlsCertificateKeyFile", ca.Server("127.0.0.1").Both, "--tlsCAFile", ca.File)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := plainClient(t, set.Address()).Database("admin").RunCommand(ctx,
 		bson.D{{Key: "setParameter", Value: 1}, {Key: "tlsMode", Value: "requireTLS"}}).Err(); err != nil {
@@ -64,7 +64,14 @@ func TestEncryptedConnections(t *testing.T) {
 // describedTLS opens a bank and returns what it says of its connections.
 func describedTLS(t *testing.T, address string) (string, error) {
 	t.Helper()
-	db, err := Open(t.Context(), store.Target{Address: address, ConnectTimeout: 3 * time.Second}, bank.Schema())
+	var db store.Database
+	var err error
+	for limit := 3 * time.Second; limit <= patience; limit *= 4 {
+		db, err = Open(t.Context(), store.Target{Address: address, ConnectTimeout: limit}, bank.Schema())
+		if err == nil || !strings.Contains(err.Error(), noAnswer) {
+			break
+		}
+	}
 	if err != nil {
 		return "", err
 	}

@@ -87,23 +87,35 @@ func noServer(e topology.ServerSelectionError) string {
 	}
 }
 
-// heartbeats keeps why the last of the library's heartbeats failed that was not
-// cancelled. The library cancels a heartbeat of its own accord when the one before
-// has failed, and then shows the cancellation as the server's last error. It is safe
-// for concurrent use.
+// heartbeats keeps why the last of the library's heartbeats failed that says more
+// than that there was no answer. The library cancels a heartbeat of its own accord
+// when the one before has failed, and then shows the cancellation as the server's
+// last error. It is safe for concurrent use.
 type heartbeats struct{ failure atomic.Pointer[error] }
 
-// watch has the library tell of its heartbeats. A failed one does not name its server.
-func (h *heartbeats) watch(o *options.ClientOptions) {
+// watch has the library tell of its heartbeats, and calls refused for each failure
+// that no further attempt mends: the two sides do not agree on their encryption. A
+// failed heartbeat does not name its server.
+func (h *heartbeats) watch(o *options.ClientOptions, refused func()) {
 	o.SetServerMonitor(&event.ServerMonitor{ServerHeartbeatFailed: func(e *event.ServerHeartbeatFailedEvent) {
-		if e.Failure != nil && !errors.Is(e.Failure, context.Canceled) {
-			h.failure.Store(&e.Failure)
+		if e.Failure == nil || saysLittle(e.Failure) {
+			return
+		}
+		h.failure.Store(&e.Failure)
+		if _, ok := encryption.Reason(e.Failure, advice()); ok {
+			refused()
 		}
 	}})
 }
 
-// explain returns err with what was kept in place of cancelled heartbeats: nothing
-// if there is nothing, which is then a server that did not answer in time.
+// saysLittle reports whether an error is the end of somebody's patience, after
+// which an earlier one may say more.
+func saysLittle(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || mongo.IsTimeout(err)
+}
+
+// explain returns err with what was kept in place of errors that say little:
+// nothing if there is nothing, which is then a server that did not answer in time.
 func (h *heartbeats) explain(err error) error {
 	selection := topology.ServerSelectionError{}
 	if !errors.As(err, &selection) {
@@ -115,7 +127,8 @@ func (h *heartbeats) explain(err error) error {
 	}
 	selection.Desc.Servers = slices.Clone(selection.Desc.Servers)
 	for i := range selection.Desc.Servers {
-		if server := &selection.Desc.Servers[i]; errors.Is(server.LastError, context.Canceled) {
+		server := &selection.Desc.Servers[i]
+		if unknown := server.Kind == 0 && server.LastError == nil; unknown || saysLittle(server.LastError) {
 			server.LastError = kept
 		}
 	}

@@ -81,7 +81,7 @@ func user(name, password string) func(*spot) {
 func parameter(name, value string) func(*spot) { return func(s *spot) { s.query.Set(name, value) } }
 
 func target(changes ...func(*spot)) store.Target {
-	return store.Target{Address: address(changes...), ConnectTimeout: 3 * time.Second}
+	return store.Target{Address: address(changes...), ConnectTimeout: 30 * time.Second}
 }
 
 func at(level string, changes ...func(*spot)) store.Target {

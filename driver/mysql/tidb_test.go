@@ -47,7 +47,7 @@ func (s *tidbServer) target(level string, options ...string) store.Target {
 		query.Set(name, value)
 	}
 	to := spot{hosts: s.Node.Address(), user: "assay", password: secret, query: query}
-	return store.Target{Address: to.address(), ConnectTimeout: 3 * time.Second, Isolation: level}
+	return store.Target{Address: to.address(), ConnectTimeout: 30 * time.Second, Isolation: level}
 }
 
 // admin is a plain connection beside the driver.

@@ -68,7 +68,7 @@ func encryptedServer(t *testing.T, ca *drivertest.Authority, names ...string) *u
 // describedTLS opens a bank and returns what it says of its connection.
 func describedTLS(t *testing.T, address string) (string, error) {
 	t.Helper()
-	db, err := Open(t.Context(), store.Target{Address: address, ConnectTimeout: 10 * time.Second}, bank.Schema())
+	db, err := Open(t.Context(), store.Target{Address: address, ConnectTimeout: 30 * time.Second}, bank.Schema())
 	if err != nil {
 		quiet(t, err)
 		return "", err

@@ -54,7 +54,7 @@ func TestAvailabilityReadsWhereAsked(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	set := startSet(t, ctx, 2)
-	to := store.Target{Address: atNodes(t, set, set.Node(1).Address(), set.Node(0).Address()), ConnectTimeout: 3 * time.Second}
+	to := store.Target{Address: atNodes(t, set, set.Node(1).Address(), set.Node(0).Address()), ConnectTimeout: 30 * time.Second}
 	for _, test := range []struct {
 		read    string
 		standby bool
@@ -99,7 +99,7 @@ func TestAvailabilityReadsWithoutAPrimary(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	set := startSet(t, ctx, 2)
-	to := store.Target{Address: set.Address(), ConnectTimeout: 3 * time.Second, Read: store.ReadSecondaryPreferred}
+	to := store.Target{Address: set.Address(), ConnectTimeout: 30 * time.Second, Read: store.ReadSecondaryPreferred}
 	db := openAvailability(t, to)
 	defer db.Close()
 	expect.NoError(t, db.Create(ctx, store.Marker{Run: "r", Workload: "availability", Created: time.Now()}))

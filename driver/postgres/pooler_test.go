@@ -76,7 +76,7 @@ default_pool_size = %d
 func pause(ctx context.Context, d time.Duration) { _ = wait.Pause(ctx, d) }
 
 func through(at string) store.Target {
-	return store.Target{Address: "postgres://assay@" + at + "/postgres", ConnectTimeout: 10 * time.Second}
+	return store.Target{Address: "postgres://assay@" + at + "/postgres", ConnectTimeout: 30 * time.Second}
 }
 
 // TestEveryWorkloadThroughAPooler: what a pooler keeps from sessions is done without, in

@@ -82,7 +82,7 @@ func parameter(name, value string) func(*url.URL) {
 
 func target(t *testing.T, changes ...func(*url.URL)) store.Target {
 	t.Helper()
-	return store.Target{Address: address(t, changes...), ConnectTimeout: 3 * time.Second}
+	return store.Target{Address: address(t, changes...), ConnectTimeout: 30 * time.Second}
 }
 
 // bankStore is the Store, and the schema below it, which keeps the connection of

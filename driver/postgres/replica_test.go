@@ -338,7 +338,7 @@ func TestPrimaryIsLookedFor(t *testing.T) {
 	defer cancel()
 	set := startSet(t, ctx, 2)
 	primary, standby := set.Node(0).Address(), set.Node(1).Address()
-	db := openBank(t, store.Target{Address: atNodes(t, set, standby, primary), ConnectTimeout: 3 * time.Second})
+	db := openBank(t, store.Target{Address: atNodes(t, set, standby, primary), ConnectTimeout: 30 * time.Second})
 	defer db.Close()
 	load(t, ctx, db)
 	members, unreachable, err := db.Replicas(ctx)

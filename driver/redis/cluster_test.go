@@ -18,7 +18,7 @@ import (
 // workload, and a failover of the server that has the rows.
 func TestRedisCluster(t *testing.T) {
 	c := start(t, cluster.Options{Nodes: 6, Sharded: true, DownAfter: 2 * time.Second, Settings: durable()})
-	target := store.Target{Address: c.Address() + "?wait=1&waitMS=60000", ConnectTimeout: 10 * time.Second}
+	target := store.Target{Address: c.Address() + "?wait=1&waitMS=60000", ConnectTimeout: 30 * time.Second}
 	t.Run("Addresses", func(t *testing.T) { testClusterAddresses(t, c) })
 	t.Run("Store", func(t *testing.T) {
 		drivertest.RunStore(t, drivertest.Store{Open: Open, Lacks: Lacks(), Target: target})

@@ -30,16 +30,16 @@ func TestEncrypted(t *testing.T) {
 			c := start(t, o)
 			plain := strings.Replace(c.Address(), "rediss", "redis", 1)
 			for _, address := range []string{plain, strings.Replace(c.Address(), url.QueryEscape(authority.File), url.QueryEscape(other.File), 1)} {
-				_, err := Open(patiently(t), store.Target{Address: address, ConnectTimeout: 5 * time.Second}, availability.Schema())
+				_, err := Open(patiently(t), store.Target{Address: address, ConnectTimeout: 10 * time.Second}, availability.Schema())
 				if err == nil || !strings.Contains(err.Error(), "tlsCAFile") {
 					t.Errorf("%s: %v; want something of tlsCAFile", address, err)
 				}
 			}
 			plain, _, _ = strings.Cut(plain, "?")
-			if _, err := Open(patiently(t), store.Target{Address: plain, ConnectTimeout: 5 * time.Second}, availability.Schema()); err == nil {
+			if _, err := Open(patiently(t), store.Target{Address: plain, ConnectTimeout: 10 * time.Second}, availability.Schema()); err == nil {
 				t.Errorf("%s: it is spoken to without TLS", plain)
 			}
-			target := store.Target{Address: c.Address(), ConnectTimeout: 10 * time.Second}
+			target := store.Target{Address: c.Address(), ConnectTimeout: 30 * time.Second}
 			drivertest.ShortRuns(t, target, definition.SupportOf(availability.Definition(), Open, Lacks()), definition.SupportOf(bank.Definition(), Open, Lacks()))
 			if o.Nodes == 0 {
 				return

@@ -79,7 +79,7 @@ func TestOneServer(t *testing.T) {
 	})
 	t.Run("Statistics", func(t *testing.T) {
 		drivertest.RunStatistics(t, drivertest.Statistics{
-			Open: OpenStatistics, Target: store.Target{Address: c.Address(), ConnectTimeout: 10 * time.Second},
+			Open: OpenStatistics, Target: store.Target{Address: c.Address(), ConnectTimeout: 30 * time.Second},
 			Pause: c.Node(0).Pause, Resume: c.Node(0).Resume, Counter: "commands",
 		})
 	})
@@ -97,7 +97,7 @@ func testStore(t *testing.T, c *cluster.Cluster) {
 	server := c.Node(0).Address()
 	client := somebody(t, server)
 	at := func(address string) store.Target {
-		return store.Target{Address: "redis://assay:s3cret%2Fand%40@" + address + "/", ConnectTimeout: 5 * time.Second}
+		return store.Target{Address: "redis://assay:s3cret%2Fand%40@" + address + "/", ConnectTimeout: 30 * time.Second}
 	}
 	drivertest.RunStore(t, drivertest.Store{
 		Open: Open, Lacks: Lacks(), Target: at(server), Secret: secret, Server: server, Via: at, CommitMarker: []byte("exec"),
