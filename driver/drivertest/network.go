@@ -262,7 +262,9 @@ func (s Store) mustNotReach(t *testing.T, addr string) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		db, err := s.Open(ctx, s.Via(addr), recordsSchema())
+		to := s.Via(addr)
+		to.ConnectTimeout = 3 * time.Second
+		db, err := s.Open(ctx, to, recordsSchema())
 		if err == nil {
 			_, err = db.Find(ctx)
 			if closing := db.Close(); closing != nil {

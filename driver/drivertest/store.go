@@ -25,7 +25,7 @@ type Store struct {
 	// Server is the server's own address, as "host:port"; the network is broken if it is not
 	// empty. Via is Target by way of this "host:port": Server, a proxy before it, or a port
 	// where nobody listens or answers. The driver is to stay with this address (no discovery of
-	// other members) and to have a ConnectTimeout of a few seconds.
+	// other members).
 	Server string
 	Via    func(addr string) store.Target
 	// CommitMarker is in what the client sends when it commits and in nothing that it sends

@@ -11,12 +11,14 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
 	library "github.com/go-sql-driver/mysql"
 
 	"assay/driver/sqldb"
+	"assay/internal/eventloop"
 	"assay/store"
 	"assay/workload"
 )
@@ -118,6 +120,15 @@ func (h *host) connect(ctx context.Context, database string, set []pin) (*conn, 
 	config.User, config.Passwd, config.DBName = s.user, s.password, database
 	config.Net, config.Addr = networkOf(h.name), h.name
 	handshake := s.encryption.apply(config)
+	var socket net.Conn
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		dialled, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		socket = eventloop.Wrap(dialled)
+		return socket, nil
+	}
 	connector, err := library.NewConnector(config)
 	if err != nil {
 		// The error may quote what the configuration holds.
@@ -129,7 +140,7 @@ func (h *host) connect(ctx context.Context, database string, set []pin) (*conn, 
 	if err != nil {
 		return nil, h.connectError(ctx, handshake.failure(err))
 	}
-	c := &conn{raw: opened.(raw), format: format(), host: h, encrypted: handshake.done}
+	c := &conn{raw: newExchange(opened.(raw), socket), format: format(), host: h, encrypted: handshake.done}
 	if _, err = c.Change(bounded, s.prologue()); err == nil {
 		err = c.pin(bounded, set)
 	}

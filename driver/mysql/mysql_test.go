@@ -198,6 +198,11 @@ func TestStore(t *testing.T) {
 		},
 	}
 	drivertest.RunStore(t, whole)
+	t.Run("in a loop", func(t *testing.T) {
+		looped := whole
+		looped.Open = drivertest.InLoop(t, Open)
+		drivertest.RunOutcomes(t, looped)
+	})
 	for name, to := range map[string]store.Target{
 		"read committed": at("read committed"), "serializable": at("serializable"), "RocksDB": at("", parameter("engine", "RocksDB")),
 	} {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"assay/driver/sqldb"
+	"assay/internal/eventloop"
 	"assay/store"
 )
 
@@ -45,6 +46,7 @@ func (p *schema) where() string {
 
 // dial opens a session's connection.
 func (p *schema) dial(ctx context.Context, statements []sqldb.Statement) (*sqldb.Session, error) {
+	eventloop.Leave(ctx) // looking up a host's name blocks
 	c, err := p.firstThatWrites(ctx, p.order(p.anyHost), func(h *host) (*conn, error) {
 		c, err := h.connect(ctx, p.where(), pins())
 		if hasCode(err, codeUnknownDatabase) {

@@ -2,9 +2,7 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"net/url"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,7 +10,6 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
-	"assay/internal/eventloop"
 	"assay/internal/expect"
 	engine "assay/load"
 	"assay/store"
@@ -22,133 +19,15 @@ import (
 
 // TestOutcomesInALoop has all that sessions send sent in one event loop.
 func TestOutcomesInALoop(t *testing.T) {
-	loop, err := eventloop.New()
-	if errors.Is(err, errors.ErrUnsupported) {
-		return // they send as they do in TestStore
-	}
-	expect.NoError(t, err)
-	defer loop.Release()
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)
 	drivertest.RunOutcomes(t, drivertest.Store{
-		Open: func(ctx context.Context, target store.Target, of store.Schema) (store.Database, error) {
-			p, err := openSchema(ctx, target, of)
-			if err != nil {
-				return nil, err
-			}
-			p.Server = inLoop{p, loop}
-			return p, nil
-		},
-		Lacks: sqldb.Lacks(), Target: target(t), Server: u.Host, CommitMarker: []byte("commit"),
+		Open: drivertest.InLoop(t, Open), Lacks: sqldb.Lacks(), Target: target(t), Server: u.Host, CommitMarker: []byte("commit"),
 		Via: func(addr string) store.Target { return target(t, host(addr)) },
 		Restart: func(t *testing.T) {
 			expect.NoError(t, server.Kill())
 			expect.NoError(t, server.Restart(context.Background()))
 		},
-	})
-}
-
-// inLoop is a schema whose sessions send in a loop.
-type inLoop struct {
-	*schema
-	loop *eventloop.Loop
-}
-
-func (s inLoop) Connect(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
-	c, err := s.schema.Connect(ctx, statements)
-	session, is := c.(*sqldb.Session) // what is read elsewhere is not
-	if err != nil || !is {
-		return c, err
-	}
-	w := &loopedWire{connection: session.Wire.(*connection), calls: make(chan func(context.Context))}
-	s.loop.Go(context.Background(), func(ctx context.Context) {
-		for call := range w.calls {
-			call(ctx)
-			eventloop.Leave(ctx)
-		}
-	})
-	session.Wire = w
-	return session, nil
-}
-
-// loopedWire has a caller of the loop send.
-type loopedWire struct {
-	*connection
-	calls chan func(context.Context)
-	once  sync.Once
-}
-
-// bothContexts ends as the first, and has the values of both.
-type bothContexts struct {
-	context.Context
-	caller context.Context
-}
-
-func (c bothContexts) Value(key any) any {
-	if v := c.Context.Value(key); v != nil {
-		return v
-	}
-	return c.caller.Value(key)
-}
-
-func (w *loopedWire) do(ctx context.Context, f func(context.Context)) {
-	done := make(chan struct{})
-	w.calls <- func(caller context.Context) {
-		defer close(done)
-		f(bothContexts{ctx, caller})
-	}
-	<-done
-}
-
-func (w *loopedWire) Run(ctx context.Context, statement int, row func(store.Row) error, parameters []store.Value) (changed int64, at sqldb.Stage, err error) {
-	w.do(ctx, func(ctx context.Context) { changed, at, err = w.connection.Run(ctx, statement, row, parameters) })
-	return changed, at, err
-}
-
-func (w *loopedWire) Insert(ctx context.Context, rows store.Rows) (at sqldb.Stage, err error) {
-	w.do(ctx, func(ctx context.Context) { at, err = w.connection.Insert(ctx, rows) })
-	return at, err
-}
-
-func (w *loopedWire) Load(ctx context.Context, rows store.Rows) (at sqldb.Stage, err error) {
-	w.do(ctx, func(ctx context.Context) { at, err = w.connection.Load(ctx, rows) })
-	return at, err
-}
-
-func (w *loopedWire) Batch(ctx context.Context, calls []store.Call) (at sqldb.Stage, err error) {
-	w.do(ctx, func(ctx context.Context) { at, err = w.connection.Batch(ctx, calls) })
-	return at, err
-}
-
-func (w *loopedWire) Step(ctx context.Context, first bool, statement int, row func(store.Row) error, parameters []store.Value) (changed int64, err error) {
-	w.do(ctx, func(ctx context.Context) { changed, err = w.connection.Step(ctx, first, statement, row, parameters) })
-	return changed, err
-}
-
-func (w *loopedWire) Prepare(ctx context.Context, statement sqldb.Statement) (err error) {
-	w.do(ctx, func(ctx context.Context) { err = w.connection.Prepare(ctx, statement) })
-	return err
-}
-
-func (w *loopedWire) Commit(ctx context.Context) (err error) {
-	w.do(ctx, func(ctx context.Context) { err = w.connection.Commit(ctx) })
-	return err
-}
-
-func (w *loopedWire) Leave(ctx context.Context, inquiry *store.Call) (err error) {
-	w.do(ctx, func(ctx context.Context) { err = w.connection.Leave(ctx, inquiry) })
-	return err
-}
-
-func (w *loopedWire) SendTexts(ctx context.Context, texts []store.UserText) (results []store.Result, at sqldb.Stage, err error) {
-	w.do(ctx, func(ctx context.Context) { results, at, err = w.connection.SendTexts(ctx, texts) })
-	return results, at, err
-}
-
-func (w *loopedWire) Close() {
-	w.once.Do(func() {
-		w.do(context.Background(), func(context.Context) { w.connection.Close() })
-		close(w.calls)
 	})
 }
 

@@ -289,12 +289,47 @@ func (c *conn) LocalAddr() net.Addr { return c.local }
 // RemoteAddr implements net.Conn.
 func (c *conn) RemoteAddr() net.Addr { return c.remote }
 
-// SyscallConn implements syscall.Conn, until the connection is in a loop.
+// SyscallConn implements syscall.Conn.
 func (c *conn) SyscallConn() (syscall.RawConn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.plain == nil {
+	switch {
+	case c.fd >= 0:
+		return inLoop{c}, nil
+	case c.plain == nil:
 		return nil, net.ErrClosed
 	}
 	return c.plain.SyscallConn()
+}
+
+// inLoop is a connection that a loop has.
+type inLoop struct{ *conn }
+
+// Control implements syscall.RawConn.
+func (c inLoop) Control(f func(fd uintptr)) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fd < 0 {
+		return net.ErrClosed
+	}
+	f(uintptr(c.fd))
+	return nil
+}
+
+// Read implements syscall.RawConn, once: a function that is to be called again when there is
+// something to read gets an error.
+func (c inLoop) Read(f func(fd uintptr) (done bool)) error { return c.once(f) }
+
+// Write implements syscall.RawConn, as Read does.
+func (c inLoop) Write(f func(fd uintptr) (done bool)) error { return c.once(f) }
+
+func (c inLoop) once(f func(fd uintptr) (done bool)) (err error) {
+	if failed := c.Control(func(fd uintptr) {
+		if !f(fd) {
+			err = unix.EAGAIN
+		}
+	}); failed != nil {
+		return failed
+	}
+	return err
 }

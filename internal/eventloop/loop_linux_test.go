@@ -336,3 +336,61 @@ func TestNothingIsLeftOpen(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 }
+
+// TestLookAtTheSocket has libraries see, as they do before they use a connection again, whether
+// the server has closed one that a loop has.
+func TestLookAtTheSocket(t *testing.T) {
+	once := func(of net.Conn) { _, _ = io.CopyN(of, of, 8) } // and hangs up
+	c := dial(t, echo(t, once))
+	look := func() (n int, seen, err error) {
+		raw, err := c.SyscallConn()
+		if err != nil {
+			return 0, nil, err
+		}
+		err = raw.Read(func(fd uintptr) bool {
+			n, _, seen = syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+			return true
+		})
+		return n, seen, err
+	}
+	work(t, func(ctx context.Context) {
+		if _, seen, err := look(); !errors.Is(seen, syscall.EAGAIN) || err != nil {
+			t.Errorf("before it is in the loop: %v, %v; want nothing to be there", seen, err)
+		}
+		exchanges(t, ctx, c, 1)
+		if c.fd < 0 {
+			t.Error("it is not in the loop")
+		}
+		Leave(ctx)
+		for {
+			n, seen, err := look()
+			if err != nil || n != 0 || seen != nil && !errors.Is(seen, syscall.EAGAIN) {
+				t.Errorf("in the loop: %d bytes, %v, %v", n, seen, err)
+				return
+			}
+			if seen == nil {
+				break // the end
+			}
+			time.Sleep(time.Millisecond)
+		}
+		raw, err := c.SyscallConn()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for name, call := range map[string]func(func(uintptr) bool) error{"read": raw.Read, "write": raw.Write} {
+			if err := call(func(uintptr) bool { return false }); !errors.Is(err, syscall.EAGAIN) {
+				t.Errorf("%s, to be called again: %v, want EAGAIN", name, err)
+			}
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := raw.Control(func(uintptr) { t.Error("called") }); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("closed: %v", err)
+		}
+		if _, _, err := look(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("closed: %v", err)
+		}
+	})
+}

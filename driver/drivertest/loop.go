@@ -1,0 +1,148 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"assay/internal/eventloop"
+	"assay/store"
+)
+
+// InLoop has the sessions of what it opens do all that they do in one event loop, as those of
+// a run's clients do. Where there is none they are as open gives them, which the other tests
+// try.
+func InLoop(t *testing.T, open store.Opener) store.Opener {
+	t.Helper()
+	loop, err := eventloop.New()
+	if errors.Is(err, errors.ErrUnsupported) {
+		return open
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(loop.Release)
+	return func(ctx context.Context, target store.Target, of store.Schema) (store.Database, error) {
+		db, err := open(ctx, target, of)
+		if err != nil {
+			return nil, err
+		}
+		return loopedDatabase{db, loop}, nil
+	}
+}
+
+// loopedDatabase is a database whose sessions are in a loop.
+type loopedDatabase struct {
+	store.Database
+	loop *eventloop.Loop
+}
+
+// Unwrap is for store.As.
+func (d loopedDatabase) Unwrap() store.Database { return d.Database }
+
+func (d loopedDatabase) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
+	s := &loopedSession{calls: make(chan func(context.Context))}
+	d.loop.Go(context.Background(), func(ctx context.Context) {
+		for call := range s.calls {
+			call(ctx)
+			eventloop.Leave(ctx) // to wait for the next
+		}
+	})
+	var err error
+	s.do(ctx, func(ctx context.Context) { s.Session, err = d.Database.Session(ctx, statements) })
+	if err != nil {
+		close(s.calls)
+		return nil, err
+	}
+	if _, is := s.Session.(texts); is {
+		return loopedTexts{s}, nil
+	}
+	return s, nil
+}
+
+// bothContexts ends as the first, and has the values of both.
+type bothContexts struct {
+	context.Context
+	caller context.Context
+}
+
+func (c bothContexts) Value(key any) any {
+	if v := c.Context.Value(key); v != nil {
+		return v
+	}
+	return c.caller.Value(key)
+}
+
+// loopedSession has a caller of the loop do what it is asked to.
+type loopedSession struct {
+	store.Session
+	calls chan func(context.Context)
+	once  sync.Once
+}
+
+func (s *loopedSession) do(ctx context.Context, f func(context.Context)) {
+	done := make(chan struct{})
+	s.calls <- func(caller context.Context) {
+		defer close(done)
+		f(bothContexts{ctx, caller})
+	}
+	<-done
+}
+
+// reply is do of what is answered by a reply.
+func (s *loopedSession) reply(ctx context.Context, f func(context.Context) store.Reply) (r store.Reply) {
+	s.do(ctx, func(ctx context.Context) { r = f(ctx) })
+	return r
+}
+
+func (s *loopedSession) Run(ctx context.Context, call store.Call) store.Reply {
+	return s.reply(ctx, func(ctx context.Context) store.Reply { return s.Session.Run(ctx, call) })
+}
+
+func (s *loopedSession) Insert(ctx context.Context, rows store.Rows) store.Reply {
+	return s.reply(ctx, func(ctx context.Context) store.Reply { return s.Session.Insert(ctx, rows) })
+}
+
+func (s *loopedSession) Load(ctx context.Context, rows store.Rows) store.Reply {
+	return s.reply(ctx, func(ctx context.Context) store.Reply { return s.Session.Load(ctx, rows) })
+}
+
+func (s *loopedSession) Batch(ctx context.Context, b *store.Batch) store.Reply {
+	return s.reply(ctx, func(ctx context.Context) store.Reply { return s.Session.Batch(ctx, b) })
+}
+
+func (s *loopedSession) Transaction(ctx context.Context, writes bool, work func(context.Context, store.Transaction) error) store.Reply {
+	return s.reply(ctx, func(ctx context.Context) store.Reply { return s.Session.Transaction(ctx, writes, work) })
+}
+
+func (s *loopedSession) Close() {
+	s.once.Do(func() {
+		s.do(context.Background(), func(context.Context) { s.Session.Close() })
+		close(s.calls)
+	})
+}
+
+// texts is what a session can do that takes texts of a user's.
+type texts interface {
+	store.Learner
+	store.Verbatim
+	store.Dialogue
+}
+
+// loopedTexts is a loopedSession that does so.
+type loopedTexts struct{ *loopedSession }
+
+func (s loopedTexts) Learn(ctx context.Context, statement store.Statement) (index int, err error) {
+	s.do(ctx, func(ctx context.Context) { index, err = s.Session.(texts).Learn(ctx, statement) })
+	return index, err
+}
+
+func (s loopedTexts) Verbatim(ctx context.Context, writes bool, work func(context.Context, store.Sender) error) store.Reply {
+	return s.reply(ctx, func(ctx context.Context) store.Reply { return s.Session.(texts).Verbatim(ctx, writes, work) })
+}
+
+func (s loopedTexts) Say(ctx context.Context, text store.UserText) (results []store.Result, r store.Reply) {
+	s.do(ctx, func(ctx context.Context) { results, r = s.Session.(texts).Say(ctx, text) })
+	return results, r
+}

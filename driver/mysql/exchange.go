@@ -1,0 +1,158 @@
+package mysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"net"
+	"time"
+
+	library "github.com/go-sql-driver/mysql"
+
+	"assay/driver/sqldb"
+	"assay/internal/eventloop"
+)
+
+// exchange is a connection of the library's that sends a text and reads its answers, in the
+// event loop of its caller if that has one. The library itself has a goroutine for each
+// connection that waits for the end of a context, and that is woken at the beginning and at the
+// end of each statement; here the end of a context ends what the socket does. See
+// docs/performance.md for what that takes.
+type exchange struct {
+	raw
+	socket net.Conn
+
+	ctx     context.Context // of the exchange that goes on
+	unwatch func() bool     // nil if none does
+	expire  func()          // ends what the socket does
+	expired chan struct{}   // expire was called
+	rows    exchangeRows    // of the exchange that goes on
+}
+
+func newExchange(of raw, socket net.Conn) *exchange {
+	x := &exchange{raw: of, socket: socket, expired: make(chan struct{}, 1)}
+	x.expire = func() {
+		_ = socket.SetDeadline(time.Unix(1, 0)) // fails if it is closed
+		x.expired <- struct{}{}
+	}
+	return x
+}
+
+// begin begins an exchange; after an error there is none, and nothing was sent.
+func (x *exchange) begin(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	eventloop.Attach(ctx, x.socket)
+	x.ctx, x.unwatch = ctx, context.AfterFunc(ctx, x.expire)
+	return nil
+}
+
+// end ends the exchange, if one goes on, and returns its error.
+func (x *exchange) end(err error) error {
+	if x.unwatch == nil {
+		return err
+	}
+	err = x.explain(err)
+	eventloop.Detach(x.socket)
+	if !x.unwatch() {
+		<-x.expired
+		_ = x.socket.SetDeadline(time.Time{}) // fails if it is closed
+	}
+	x.unwatch = nil
+	return err
+}
+
+// explain returns the context's error in place of what its end has made of the connection.
+func (x *exchange) explain(err error) error {
+	if ended := x.ctx.Err(); ended != nil && errors.Is(err, library.ErrInvalidConn) {
+		return ended
+	}
+	return err
+}
+
+// executed is an exchange whose answer has no rows.
+func (x *exchange) executed(ctx context.Context, parameters []driver.NamedValue, by func(context.Context, []driver.NamedValue) (driver.Result, error)) (driver.Result, error) {
+	if err := x.begin(ctx); err != nil {
+		return nil, err
+	}
+	result, err := by(context.Background(), parameters)
+	return result, x.end(err)
+}
+
+// queried is an exchange whose answer may have rows. It ends when these are closed.
+func (x *exchange) queried(ctx context.Context, parameters []driver.NamedValue, by func(context.Context, []driver.NamedValue) (driver.Rows, error)) (driver.Rows, error) {
+	if err := x.begin(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := by(context.Background(), parameters)
+	if err != nil {
+		return nil, x.end(err)
+	}
+	x.rows = exchangeRows{rows.(libraryRows), x}
+	return &x.rows, nil
+}
+
+// ExecContext implements driver.ExecerContext.
+func (x *exchange) ExecContext(ctx context.Context, text string, parameters []driver.NamedValue) (driver.Result, error) {
+	return x.executed(ctx, parameters, func(ctx context.Context, parameters []driver.NamedValue) (driver.Result, error) {
+		return x.raw.ExecContext(ctx, text, parameters)
+	})
+}
+
+// QueryContext implements driver.QueryerContext.
+func (x *exchange) QueryContext(ctx context.Context, text string, parameters []driver.NamedValue) (driver.Rows, error) {
+	return x.queried(ctx, parameters, func(ctx context.Context, parameters []driver.NamedValue) (driver.Rows, error) {
+		return x.raw.QueryContext(ctx, text, parameters)
+	})
+}
+
+// PrepareContext implements driver.ConnPrepareContext.
+func (x *exchange) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
+	if err := x.begin(ctx); err != nil {
+		return nil, err
+	}
+	prepared, err := x.raw.PrepareContext(context.Background(), text)
+	if err = x.end(err); err != nil {
+		return nil, err
+	}
+	return &preparedStatement{prepared.(libraryStatement), x}, nil
+}
+
+// libraryStatement is what the library's prepared statements can do.
+type libraryStatement interface {
+	driver.Stmt
+	sqldb.Prepared
+}
+
+// preparedStatement is a statement whose exchanges are those of its connection.
+type preparedStatement struct {
+	libraryStatement
+	by *exchange
+}
+
+// ExecContext implements driver.StmtExecContext.
+func (p *preparedStatement) ExecContext(ctx context.Context, parameters []driver.NamedValue) (driver.Result, error) {
+	return p.by.executed(ctx, parameters, p.libraryStatement.ExecContext)
+}
+
+// QueryContext implements driver.StmtQueryContext.
+func (p *preparedStatement) QueryContext(ctx context.Context, parameters []driver.NamedValue) (driver.Rows, error) {
+	return p.by.queried(ctx, parameters, p.libraryStatement.QueryContext)
+}
+
+// libraryRows is what the library's rows can do.
+type libraryRows interface {
+	driver.RowsNextResultSet
+	driver.RowsColumnTypeDatabaseTypeName
+}
+
+// exchangeRows are the rows of an exchange.
+type exchangeRows struct {
+	libraryRows
+	of *exchange
+}
+
+func (r *exchangeRows) Next(into []driver.Value) error { return r.of.explain(r.libraryRows.Next(into)) }
+func (r *exchangeRows) NextResultSet() error           { return r.of.explain(r.libraryRows.NextResultSet()) }
+func (r *exchangeRows) Close() error                   { return r.of.end(r.libraryRows.Close()) }
