@@ -61,13 +61,20 @@ func (d loopedDatabase) Session(ctx context.Context, statements []store.Statemen
 	return s, nil
 }
 
-// bothContexts ends as the first, and has the values of both.
+// bothContexts ends as the first, and has the values of both, and its session.
 type bothContexts struct {
 	context.Context
-	caller context.Context
+	caller  context.Context
+	session *loopedSession
 }
 
+// sessionKey is that of a context's session.
+type sessionKey struct{}
+
 func (c bothContexts) Value(key any) any {
+	if key == (sessionKey{}) {
+		return c.session
+	}
 	if v := c.Context.Value(key); v != nil {
 		return v
 	}
@@ -81,11 +88,16 @@ type loopedSession struct {
 	once  sync.Once
 }
 
+// do does it at once within what the session does already.
 func (s *loopedSession) do(ctx context.Context, f func(context.Context)) {
+	if ctx.Value(sessionKey{}) == s {
+		f(ctx)
+		return
+	}
 	done := make(chan struct{})
 	s.calls <- func(caller context.Context) {
 		defer close(done)
-		f(bothContexts{ctx, caller})
+		f(bothContexts{ctx, caller, s})
 	}
 	<-done
 }

@@ -198,7 +198,7 @@ func TestStore(t *testing.T) {
 		},
 	}
 	drivertest.RunStore(t, whole)
-	t.Run("in a loop", func(t *testing.T) {
+	t.Run("InALoop", func(t *testing.T) {
 		looped := whole
 		looped.Open = drivertest.InLoop(t, Open)
 		drivertest.RunOutcomes(t, looped)
