@@ -71,7 +71,7 @@ var mayImport = map[string][]string{
 	"driver/mongodb":           {"store", "driver/encryption", "driver/replicas", "history", "internal/wait"},
 	"driver/mysql":             {"store", "workload", "driver/sqldb", "driver/uri", "driver/encryption", "driver/replicas", "internal/wait", "internal/eventloop"},
 	"driver/cassandra":         {"store", "driver/uri", "driver/encryption", "history", "internal/wait"},
-	"driver/redis":             {"store", "driver/uri", "driver/encryption", "driver/replicas", "driver/rows", "history", "internal/eventloop", "internal/wait"},
+	"driver/redis":             {"store", "driver/uri", "driver/encryption", "driver/replicas", "driver/rows", "history", "internal/wait"},
 	"driver/foundationdb":      {"store", "driver/uri", "driver/rows", "driver/ordered", "history", "internal/wait"},
 	"driver/ordered":           {"store", "driver/rows"},
 	"driver/etcd":              {"store", "driver/uri", "driver/rows", "driver/ordered", "driver/encryption", "driver/replicas", "history", "internal/wait"},

@@ -7,63 +7,24 @@ import (
 	"fmt"
 	"net"
 	"sync/atomic"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"assay/internal/eventloop"
 	"assay/store"
 )
 
 // wire is the connection below a link. It remembers whether anything was written, which may
-// have reached the server then. While commands go on the link itself ends it in time, and the
-// deadlines that go-redis sets for each of them are not set.
+// have reached the server then.
 type wire struct {
-	net.Conn          // encrypted, or the socket
-	socket   net.Conn // can wait in the loop of the caller
-	bounded  bool
-	written  atomic.Bool
+	net.Conn
+	written atomic.Bool
 }
 
 // Write implements net.Conn.
 func (w *wire) Write(p []byte) (int, error) {
 	w.written.Store(true)
 	return w.Conn.Write(p)
-}
-
-// SetDeadline implements net.Conn.
-func (w *wire) SetDeadline(t time.Time) error { return w.unlessBounded(w.Conn.SetDeadline, t) }
-
-// SetReadDeadline implements net.Conn.
-func (w *wire) SetReadDeadline(t time.Time) error { return w.unlessBounded(w.Conn.SetReadDeadline, t) }
-
-// SetWriteDeadline implements net.Conn.
-func (w *wire) SetWriteDeadline(t time.Time) error {
-	return w.unlessBounded(w.Conn.SetWriteDeadline, t)
-}
-
-func (w *wire) unlessBounded(set func(time.Time) error, t time.Time) error {
-	if w.bounded {
-		return nil
-	}
-	return set(t)
-}
-
-// begin begins an exchange, in the loop of the caller if it has one, and returns what ends it. It is
-// for nil too, which is not connected yet.
-func (w *wire) begin(ctx context.Context) (end func()) {
-	if w == nil {
-		return func() {}
-	}
-	eventloop.Attach(ctx, w.socket)
-	w.bounded = true
-	return w.end
-}
-
-func (w *wire) end() {
-	w.bounded = false
-	eventloop.Detach(w.socket)
 }
 
 // link is one connection to a server, made once and never again by itself. go-redis speaks
@@ -93,7 +54,6 @@ func (s *settings) dial(ctx context.Context, address string) (*link, error) {
 }
 
 func (s *settings) dialAs(ctx context.Context, address, user, password string, number int) (*link, error) {
-	eventloop.Leave(ctx) // looking up a host's name blocks
 	outer := ctx
 	ctx, cancel := context.WithTimeout(outer, s.timeout)
 	defer cancel()
@@ -131,24 +91,22 @@ func (s *settings) dialAs(ctx context.Context, address, user, password string, n
 
 // connect makes the connection below a link.
 func (s *settings) connect(ctx context.Context, l *link, network, address string) (net.Conn, error) {
-	dialled, err := new(net.Dialer).DialContext(ctx, network, address)
+	raw, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	socket := eventloop.Wrap(dialled)
-	conn := socket
 	if s.encryption != nil {
 		config := s.encryption.Clone()
 		if config.ServerName == "" {
 			config.ServerName, _, _ = net.SplitHostPort(address) // it was dialled
 		}
-		encrypted := tls.Client(socket, config)
+		encrypted := tls.Client(raw, config)
 		if err := encrypted.HandshakeContext(ctx); err != nil {
-			return nil, errors.Join(err, socket.Close())
+			return nil, errors.Join(err, raw.Close())
 		}
-		conn = encrypted
+		raw = encrypted
 	}
-	w := &wire{Conn: conn, socket: socket}
+	w := &wire{Conn: raw}
 	l.wire.Store(w)
 	return w, nil
 }
@@ -156,14 +114,12 @@ func (s *settings) connect(ctx context.Context, l *link, network, address string
 // do sends commands together and waits for all answers. The error is of the connection: a
 // server's are in the commands. What was sent before it came may have been done.
 func (l *link) do(ctx context.Context, commands ...goredis.Cmder) error {
-	w := l.wire.Load()
-	if w != nil {
+	if w := l.wire.Load(); w != nil {
 		w.written.Store(false)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	defer w.begin(ctx)()
 	stop := context.AfterFunc(ctx, l.cut)
 	if len(commands) == 1 {
 		_ = l.conn.Process(ctx, commands[0]) // the command has the error
@@ -223,7 +179,7 @@ func (l *link) sent() bool {
 // cut ends the connection at once, whoever waits for it.
 func (l *link) cut() {
 	if w := l.wire.Load(); w != nil {
-		_ = w.socket.Close() // what is encrypted would first say so
+		_ = w.Close()
 	}
 }
 

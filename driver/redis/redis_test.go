@@ -99,7 +99,7 @@ func testStore(t *testing.T, c *cluster.Cluster) {
 	at := func(address string) store.Target {
 		return store.Target{Address: "redis://assay:s3cret%2Fand%40@" + address + "/", ConnectTimeout: 30 * time.Second}
 	}
-	whole := drivertest.Store{
+	drivertest.RunStore(t, drivertest.Store{
 		Open: Open, Lacks: Lacks(), Target: at(server), Secret: secret, Server: server, Via: at, CommitMarker: []byte("exec"),
 		Restart: func(t *testing.T) { expect.NoError(t, c.Node(0).Kill(), c.Restart(patiently(t), 0)) },
 		Others: func(workload string) []drivertest.Other {
@@ -114,11 +114,6 @@ func testStore(t *testing.T, c *cluster.Cluster) {
 			t.Cleanup(func() { other.Remove(t) })
 			return other.Intact
 		},
-	}
-	drivertest.RunStore(t, whole)
-	t.Run("InALoop", func(t *testing.T) {
-		whole.Open = drivertest.InLoop(t, Open)
-		drivertest.RunOutcomes(t, whole)
 	})
 }
 
