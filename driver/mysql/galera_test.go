@@ -76,7 +76,7 @@ func (p *troupe) everywhere() func(*spot) {
 func (p *troupe) loaded(changes ...func(*spot)) *bankStore {
 	p.t.Helper()
 	to := target(append([]func(*spot){p.everywhere()}, changes...)...)
-	to.ConnectTimeout = time.Second
+	to.ConnectTimeout = 5 * time.Second
 	opened := openBank(p.t, to)
 	load(p.t, p.ctx, opened)
 	p.t.Cleanup(func() {

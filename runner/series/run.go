@@ -36,8 +36,8 @@ type Progress interface {
 	Ended(r report.SeriesRun, result *report.Result)
 }
 
-// Run makes all runs of a plan that are not made yet, and returns the series as it
-// stands and its folder. A run that cannot be made is noted, and the others go on. If
+// Run makes all runs of a plan that are not made yet or whose folder is gone, and returns the
+// series as it stands and its folder. A run that cannot be made is noted, and the others go on. If
 // ctx ends, the run that is under way is made again when the series goes on, and the
 // error is ctx's. Other errors are *PlanError, *runner.FolderError, *report.FileError, what
 // Scenario.Validate returns, and errors of writing.
@@ -49,7 +49,7 @@ func Run(ctx context.Context, p Plan, o Options) (*report.RunSeries, string, err
 	var took []float64
 	for i := range s.Runs {
 		r := &s.Runs[i]
-		if r.State == report.StateDone {
+		if r.State == report.StateDone && exists(filepath.Join(folder, r.Folder)) {
 			took = append(took, r.Seconds)
 			continue
 		}

@@ -116,6 +116,20 @@ func TestSeriesGoesOn(t *testing.T) {
 	}
 }
 
+// TestRunThatWasRemovedIsMadeAgain under the same seed, and the others are kept.
+func TestRunThatWasRemovedIsMadeAgain(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "series")
+	j := &journal{t: t}
+	s, _, err := Run(t.Context(), plan(t), Options{Out: folder, Run: j.run, Progress: j})
+	expect.NoError(t, err, os.Remove(filepath.Join(folder, s.Runs[2].Folder)))
+	j.made = nil
+	again, _, err := Run(t.Context(), plan(t), Options{Out: folder, Run: j.run, Progress: j})
+	expect.NoError(t, err)
+	if want := []string{"1 clients, seed 41"}; !slices.Equal(j.made, want) || again.Runs[2].Folder != s.Runs[2].Folder || again.Count(report.StateDone) != 4 {
+		t.Errorf("made %q, %+v; want %q", j.made, again.Runs, want)
+	}
+}
+
 func TestAnotherPlanIsRefused(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "series")
 	j := &journal{t: t}

@@ -57,7 +57,7 @@ func (c *Config) Flags() []definition.Flag {
 
 func (c *Config) Served() bool { return c.ThroughService }
 
-func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.OneIDEach(p) }
+func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.InTurn(p) }
 
 func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: c.Entities, RowBytes: 400}

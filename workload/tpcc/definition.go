@@ -83,7 +83,7 @@ func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 	if c.ThinkTimes && p.Rate > 0 {
 		return p, &load.PlanError{Option: "--rate", Value: strconv.FormatFloat(p.Rate, 'g', -1, 64), Want: "none with --think-times, which sets the pace"}
 	}
-	return definition.OneIDEach(p)
+	return definition.InTurn(p)
 }
 
 func (c *Config) Target(to *store.Target) { to.Schema = c.Schema }

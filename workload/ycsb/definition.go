@@ -140,7 +140,11 @@ func (c Config) Validate() error {
 	return definition.OneOf("--distribution", c.Distribution, append(distributions(), "")...)
 }
 
-func (c *Config) Plan(p load.Plan) (load.Plan, error) { return p, nil }
+// Plan has clients take turns (load.Plan.Sequential): an attempt has an id of its own each time.
+func (c *Config) Plan(p load.Plan) (load.Plan, error) {
+	p.Sequential = true
+	return p, nil
+}
 
 func (c *Config) Volume() definition.Volume {
 	of, _ := c.core()
