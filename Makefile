@@ -94,7 +94,7 @@ fuzz:
 .PHONY: managers
 managers:
 	./scripts/install-servers.sh postgres etcd pgbouncer haproxy patroni pg-auto-failover repmgr
-	$(GO) test ./cluster ./cluster/patroni ./cluster/pgautofailover ./cluster/repmgr ./fault -count=1 -p 1 -timeout 1h -run '$(MANAGED)' -v
+	$(GO) test ./cluster ./cluster/patroni ./cluster/pgautofailover ./cluster/repmgr ./fault ./runner -count=1 -p 1 -timeout 1h -run '$(MANAGED)' -v
 
 .PHONY: trust
 trust: fuzz

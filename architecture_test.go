@@ -86,7 +86,7 @@ var mayImport = map[string][]string{
 	"cluster/postgres":         {"cluster/machine", "cluster/server", "internal/wait"},
 	"cluster/pgbouncer":        {"cluster/server", "internal/wait"},
 	"cluster/haproxy":          {"cluster/server"},
-	"cluster/streaming":        {"cluster/machine", "cluster/server"},
+	"cluster/streaming":        {"cluster/machine", "cluster/postgres", "cluster/server"},
 	"cluster/patroni":          {"cluster/machine", "cluster/postgres", "cluster/server", "cluster/streaming"},
 	"cluster/pgautofailover":   {"cluster/machine", "cluster/postgres", "cluster/server", "cluster/streaming"},
 	"cluster/repmgr":           {"cluster/machine", "cluster/postgres", "cluster/server", "cluster/streaming"},

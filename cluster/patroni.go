@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"assay/cluster/etcd"
 	"assay/cluster/haproxy"
 	"assay/cluster/patroni"
+	"assay/cluster/postgres"
 	"assay/cluster/streaming"
 )
 
@@ -30,12 +30,13 @@ func patroniEntry() entry {
 				{name: "retry_timeout", want: "retry_timeout=SECONDS for which the store or PostgreSQL may not answer, such as 10s", check: secondsFrom(1)},
 				{name: "failsafe_mode", want: "failsafe_mode=on (a primary that has lost the store and reaches all others goes on) or failsafe_mode=off", check: oneOf("on", "off")},
 				{name: RoleDCS, want: "dcs=1, dcs=3 or dcs=5 nodes of etcd", check: oneOf("1", "3", "5")},
+				archiveOption(),
 			}, frontOptions()...),
 			parameters: patroniParameters(),
 			roles:      append([]role{{name: RoleDCS, count: stores, apart: true, example: "patroni:3"}}, frontRoles("patroni")...),
 		},
 		footprint: Footprint{Start: 25 * time.Second, Empty: 120 << 20},
-		start:     startPatroni, ledBy: "Patroni",
+		start:     startPatroni, clear: postgres.ClearRestored, ledBy: "Patroni",
 		oneClock: "Patroni compares when PostgreSQL says it has started with what the kernel says, whose clock cannot be shifted for one node, and would take it for another program",
 	}
 }
@@ -45,7 +46,7 @@ func stores(s Spec) int { return cmp.Or(s.count(RoleDCS), 3) }
 
 // placement is where the servers of a cluster live that another program leads.
 func placement(s Spec, e environment, password string) streaming.Placement {
-	return streaming.Placement{Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs, Password: password}
+	return streaming.Placement{Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs, Archive: archiveFolder(s, e), Password: password}
 }
 
 // patroniParameters are PostgreSQL's, which Patroni keeps in the store for all nodes. It
@@ -81,14 +82,10 @@ func startPatroni(ctx context.Context, s Spec, e environment) (product, error) {
 		Programs: e.programs, Placement: placement(s, e, password),
 		Synchronous: s.Options["synchronous_mode"] == "on", Strict: s.Options["synchronous_mode"] == "strict", Failsafe: s.Options["failsafe_mode"] == "on",
 		MaximumLag: s.size("maximum_lag_on_failover"), TTL: s.duration("ttl"), LoopWait: s.duration("loop_wait"), RetryTimeout: s.duration("retry_timeout"),
-		Settings: map[string]string{},
+		Settings: postgresSettings(s),
 	}
 	for _, n := range store.Nodes() {
 		o.Stores = append(o.Stores, n.Address())
-	}
-	for _, setting := range postgresSettings(s) {
-		name, value, _ := strings.Cut(setting, "=")
-		o.Settings[name] = value
 	}
 	set, err := patroni.Start(ctx, o)
 	if err != nil {

@@ -27,8 +27,7 @@ func postgresEntry() entry {
 				{name: "full_page_writes", want: "full_page_writes=on or full_page_writes=off (pages that were written in part when the power was cut stay as they are)", check: oneOf("on", "off"),
 					parameters: []string{"full_page_writes"}},
 				{name: "shared_buffers", want: "shared_buffers=SIZE, such as 256MiB", check: aSize, parameters: []string{"shared_buffers"}},
-				{name: optionArchive, want: "archive=on: each full segment of the log is archived, so that the state of a moment can be restored (archive_mode, archive_command)", check: oneOf("on"),
-					parameters: []string{"archive_mode", "archive_command"}},
+				archiveOption(),
 			}, poolerOptions("", "pooler=pgbouncer: clients reach the primary through it")...),
 			parameters: postgresParameters(),
 			roles:      []role{poolerRole("postgres:3,pooler=pgbouncer")},
@@ -92,6 +91,20 @@ func startPostgres(ctx context.Context, s Spec, e environment) (product, error) 
 // optionArchive is the option that has the log archived.
 const optionArchive = "archive"
 
+// archiveOption is that option.
+func archiveOption() option {
+	return option{name: optionArchive, want: "archive=on: each full segment of the log is archived, so that the state of a moment can be restored (archive_mode, archive_command)",
+		check: oneOf("on"), parameters: []string{"archive_mode", "archive_command"}}
+}
+
+// archiveFolder is where the log of all nodes is archived; empty if it is not.
+func archiveFolder(s Spec, e environment) string {
+	if s.Options[optionArchive] == "" {
+		return ""
+	}
+	return filepath.Join(e.logs, "archive")
+}
+
 // WithArchive has the log archived where the product has an option for it.
 func (s Spec) WithArchive() Spec {
 	if slices.Contains(OptionNames(s.Product), optionArchive) {
@@ -103,10 +116,7 @@ func (s Spec) WithArchive() Spec {
 
 // startServers starts the servers. leads is told who takes writes; nil if nobody asks.
 func startServers(ctx context.Context, s Spec, e environment, password string, leads func(string, *server.Node)) (product, error) {
-	settings, archive := postgresSettings(s), ""
-	if s.Options[optionArchive] != "" {
-		archive = filepath.Join(e.logs, "archive")
-	}
+	settings, archive := postgresSettings(s), archiveFolder(s, e)
 	if s.Nodes == 1 {
 		p, err := postgres.Start(ctx, postgres.Options{
 			Programs: e.programs, Machine: server.MachineAt(e.machines, 0), Dir: e.dir, Log: filepath.Join(e.logs, "postgres-n1.log"),

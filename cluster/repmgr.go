@@ -7,6 +7,7 @@ import (
 
 	"assay/cluster/haproxy"
 	"assay/cluster/pgautofailover"
+	"assay/cluster/postgres"
 	"assay/cluster/repmgr"
 	"assay/cluster/server"
 )
@@ -23,12 +24,13 @@ func repmgrEntry() entry {
 					check: oneOf("true", "false")},
 				{name: "reconnect_attempts", want: "reconnect_attempts=NUMBER of times that a lost primary is tried, such as 6", check: aCount},
 				{name: "reconnect_interval", want: "reconnect_interval=SECONDS between them, such as 10s", check: secondsFrom(1)},
+				archiveOption(),
 			}, frontOptions()...),
 			parameters: standbyParameters(ourParameters{[]string{"shared_preload_libraries"}, "repmgr's is loaded by it"}),
 			roles:      frontRoles("repmgr"),
 		},
 		footprint: Footprint{Start: 15 * time.Second, Empty: 120 << 20},
-		start:     startRepmgr, ledBy: "repmgr",
+		start:     startRepmgr, clear: postgres.ClearRestored, ledBy: "repmgr",
 	}
 }
 
@@ -68,13 +70,14 @@ func pgAutoFailoverEntry() entry {
 			options: append([]option{
 				{name: "replication_quorum", want: "replication_quorum=true (commits wait for a standby, of two nodes while there is one) or replication_quorum=false", check: oneOf("true", "false")},
 				{name: "node_considered_unhealthy_timeout", want: "node_considered_unhealthy_timeout=DURATION for which a node has not reported until it is taken for lost, such as 20s", check: aDuration},
+				archiveOption(),
 			}, frontOptions()...),
 			parameters: standbyParameters(ourParameters{[]string{"wal_log_hints", "wal_level"}, "pg_auto_failover decides on it"}),
 			roles: append([]role{{name: RoleMonitor, count: func(Spec) int { return 1 }, apart: true, example: "pg-auto-failover:2"}},
 				frontRoles("pg-auto-failover")...),
 		},
 		footprint: Footprint{Start: 25 * time.Second, Empty: 120 << 20},
-		start:     startPgAutoFailover, ledBy: "pg_auto_failover",
+		start:     startPgAutoFailover, clear: postgres.ClearRestored, ledBy: "pg_auto_failover",
 	}
 }
 

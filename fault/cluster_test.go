@@ -199,7 +199,7 @@ func TestManagedFaultsOnWhoLeads(t *testing.T) {
 		})
 	}
 	for text, want := range map[string]string{
-		"clock=+60s n1": "kernel", "backup primary": "back this product up", "isolate proxy": "a process of this machine",
+		"clock=+60s n1": "kernel", "backup=copy primary": "by copy", "restore=1s": "archive=on", "isolate proxy": "a process of this machine",
 	} {
 		var unavailable *UnavailableError
 		if err := Validate(t.Context(), parse(t, text), Servers(c)); !errors.As(err, &unavailable) || !strings.Contains(err.Error(), want) {

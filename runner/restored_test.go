@@ -84,6 +84,7 @@ func TestServersAreBackedUp(t *testing.T) {
 	for cluster, node := range map[string]string{
 		"postgres:1": "n1", "mariadb:1": "n1", "mariadb:1,engines=innodb+rocksdb": "n1", "mongodb:1": "n1",
 		"postgres:2": "n2", "mariadb:3": "n2", "mongodb:3": "n2",
+		"patroni:2,dcs=1": "n2", "repmgr:2": "n2", "pg-auto-failover:2": "n2",
 	} {
 		t.Run(cluster, func(t *testing.T) {
 			out := carryOutInTime(t, func(k time.Duration) Scenario {
@@ -113,19 +114,43 @@ func TestPointInTime(t *testing.T) {
 				s.Load.Duration = 15 * k
 				return s
 			})
-			if c := restoredCheck(t, out.Result); c.Verdict != check.Valid {
-				t.Fatalf("%v: %s %v", c.Verdict, c.Detail, c.Evidence)
-			}
-			for _, f := range out.Result.Faults {
-				b := f.Backup
-				if b == nil || b.Restore == 0 {
-					continue
-				}
-				if m := b.Moment; b.Target == nil || m == nil || m.From == nil || m.To == nil || *m.From > *b.Target+1e-6 || *m.To < *b.Target {
-					t.Errorf("target %v, moment %+v", b.Target, m)
-				}
+			checkMoments(t, out)
+		})
+	}
+}
+
+// TestManagedPointInTime: before and after another program has promoted a standby.
+func TestManagedPointInTime(t *testing.T) {
+	for _, cluster := range []string{
+		"patroni:2,dcs=1,ttl=8s,loop_wait=2s,retry_timeout=3s", "repmgr:2,reconnect_attempts=2,reconnect_interval=1s",
+		"pg-auto-failover:2,node_considered_unhealthy_timeout=5s",
+	} {
+		t.Run(cluster, func(t *testing.T) {
+			s := backedUp(cluster, "backup n2 at 1s", "kill n1 at 6s for 15s", "restore=4s at 65s", "restore=60s at 65s")
+			s.Load.Duration = 75 * time.Second
+			out := carryOut(t, s)
+			checkMoments(t, out)
+			if !slices.ContainsFunc(out.Result.Faults, func(f report.Fault) bool { return f.NewPrimary == "n2" }) {
+				t.Errorf("nobody was promoted: %+v", out.Result.Faults)
 			}
 		})
+	}
+}
+
+// checkMoments wants what was restored to be the states of the moments that were asked for.
+func checkMoments(t *testing.T, out Outcome) {
+	t.Helper()
+	if c := restoredCheck(t, out.Result); c.Verdict != check.Valid {
+		t.Fatalf("%v: %s %v", c.Verdict, c.Detail, c.Evidence)
+	}
+	for _, f := range out.Result.Faults {
+		b := f.Backup
+		if b == nil || b.Restore == 0 {
+			continue
+		}
+		if m := b.Moment; b.Target == nil || m == nil || m.From == nil || m.To == nil || *m.From > *b.Target+1e-6 || *m.To < *b.Target {
+			t.Errorf("target %v, moment %+v", b.Target, m)
+		}
 	}
 }
 

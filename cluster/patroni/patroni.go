@@ -49,7 +49,7 @@ type Options struct {
 	// 30, 10 and 10 seconds.
 	TTL, LoopWait, RetryTimeout time.Duration
 	// Settings are settings of every PostgreSQL, as name=value.
-	Settings map[string]string
+	Settings []string
 }
 
 // Patroni's defaults (its manual, "Dynamic Configuration Settings").
@@ -83,7 +83,8 @@ func Start(ctx context.Context, o Options) (*Set, error) {
 	if s.patroni, err = patroniProgram().Find(o.Programs); err != nil {
 		return nil, err
 	}
-	s.Set, err = streaming.NewSet(streaming.Options{Placement: o.Placement, Product: "Patroni", LogPrefix: "patroni", Usual: 3})
+	s.Set, err = streaming.NewSet(streaming.Options{Placement: o.Placement, Product: "Patroni", LogPrefix: "patroni", Usual: 3,
+		Programs: s.postgres, Settings: o.Settings})
 	if err != nil {
 		return nil, fmt.Errorf("start Patroni: %w", err)
 	}
@@ -143,8 +144,9 @@ func (s *Set) startAll(ctx context.Context) error {
 // leaves one out whose name or value it takes for wrong, and changes one that is out of its
 // bounds; it says so in its log alone, and starts PostgreSQL without.
 func (s *Set) checkSettings(ctx context.Context) error {
-	for _, name := range slices.Sorted(maps.Keys(s.options.Settings)) {
-		value := s.options.Settings[name]
+	parameters := s.parameters()
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		value := parameters[name]
 		err := streaming.Holds(ctx, s.AddressOf(0), fmt.Sprintf("SELECT EXISTS (SELECT FROM pg_file_settings WHERE lower(name) = lower(%s) AND setting = %s)",
 			streaming.Literal(name), streaming.Literal(value)))
 		if err != nil {
@@ -255,7 +257,7 @@ func (s *Set) configuration(i int) map[string]any {
 		"restapi": map[string]any{"listen": connect, "connect_address": connect},
 		"etcd3":   map[string]any{"hosts": s.options.Stores},
 		"bootstrap": map[string]any{
-			"dcs":    s.dynamic(),
+			"dcs":    s.options.dynamic(s.parameters()),
 			"initdb": []any{map[string]any{"encoding": "UTF8"}, map[string]any{"locale": "C"}, map[string]any{"auth": "scram-sha-256"}, "data-checksums"},
 		},
 		"postgresql": map[string]any{
@@ -269,13 +271,18 @@ func (s *Set) configuration(i int) map[string]any {
 	}
 }
 
-// dynamic is what Patroni keeps in the store for all nodes.
-func (s *Set) dynamic() map[string]any {
-	o := s.options
-	parameters := map[string]any{}
-	for name, value := range o.Settings {
-		parameters[name] = value
+// parameters are the settings of every PostgreSQL by their names.
+func (s *Set) parameters() map[string]string {
+	all := map[string]string{}
+	for _, setting := range s.Settings() {
+		name, value, _ := strings.Cut(setting, "=")
+		all[name] = value
 	}
+	return all
+}
+
+// dynamic is what Patroni keeps in the store for all nodes, with PostgreSQL's parameters.
+func (o Options) dynamic(parameters map[string]string) map[string]any {
 	all := map[string]any{"postgresql": map[string]any{"use_pg_rewind": true, "parameters": parameters}}
 	for name, seconds := range map[string]time.Duration{"ttl": o.TTL, "loop_wait": o.LoopWait, "retry_timeout": o.RetryTimeout} {
 		if seconds > 0 {

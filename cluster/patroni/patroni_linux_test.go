@@ -46,6 +46,7 @@ func TestManagedLifeOfSynchronousPatroni(t *testing.T) {
 
 func goThroughLife(t *testing.T, o Options) {
 	t.Helper()
+	o.Archive = streamingtest.Archive(t)
 	s := startSet(t, startStores(t, 1), o)
 	if primary, err := s.Primary(streamingtest.Limited(t)); err != nil || primary != 0 {
 		t.Errorf("the first primary is node %d, %v", primary, err)
@@ -84,7 +85,7 @@ func TestManagedPatroniWithoutItsStore(t *testing.T) {
 // TestPatroniThatCannotStart says why, in the words of its log.
 func TestPatroniThatCannotStart(t *testing.T) {
 	stores := startStores(t, 1)
-	s, err := Start(streamingtest.Limited(t), Options{Placement: streaming.Placement{Nodes: 1}, Stores: []string{stores.Node(0).Address()}, Settings: map[string]string{"shared_buffers": "nonsense"}})
+	s, err := Start(streamingtest.Limited(t), Options{Placement: streaming.Placement{Nodes: 1}, Stores: []string{stores.Node(0).Address()}, Settings: []string{"shared_buffers=nonsense"}})
 	if err == nil || !strings.Contains(err.Error(), "shared_buffers") {
 		t.Errorf("%v, %v", s, err)
 	}
@@ -92,12 +93,10 @@ func TestPatroniThatCannotStart(t *testing.T) {
 
 // TestConfiguration: what nobody asked for is left to Patroni.
 func TestConfiguration(t *testing.T) {
-	s := &Set{}
-	if got := s.dynamic(); len(got) != 1 {
+	if got := (Options{}).dynamic(nil); len(got) != 1 {
 		t.Errorf("beside PostgreSQL's there are %v", got)
 	}
-	s.options = Options{Strict: true, MaximumLag: 5, TTL: 20 * time.Second, Settings: map[string]string{"work_mem": "16MB"}}
-	got := s.dynamic()
+	got := Options{Strict: true, MaximumLag: 5, TTL: 20 * time.Second}.dynamic(map[string]string{"work_mem": "16MB"})
 	if got["synchronous_mode"] != true || got["synchronous_mode_strict"] != true || got["ttl"] != 20 || got["maximum_lag_on_failover"] != int64(5) || got["failsafe_mode"] != nil {
 		t.Errorf("%v", got)
 	}

@@ -90,7 +90,8 @@ func autoctlProgram(beside string) server.Program {
 func (f *Formation) makeNodes() error {
 	o := f.options
 	var err error
-	f.Set, err = streaming.NewSet(streaming.Options{Placement: o.Placement, Product: "pg_auto_failover", LogPrefix: "pg_autoctl", Usual: 2})
+	f.Set, err = streaming.NewSet(streaming.Options{Placement: o.Placement, Product: "pg_auto_failover", LogPrefix: "pg_autoctl", Usual: 2,
+		Programs: f.postgres, Settings: o.Settings})
 	if err != nil {
 		return err
 	}

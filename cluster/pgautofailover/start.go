@@ -81,7 +81,7 @@ func (f *Formation) awaitMonitor(ctx context.Context) error {
 // superuser of the name of whoever runs it. The other nodes copy it, settings and access included.
 func (f *Formation) initialize(ctx context.Context) error {
 	runs := `"` + f.monitor.User.Name + `"`
-	return f.Initialize(ctx, 0, streaming.Setup{Programs: f.postgres, Settings: f.options.Settings, Check: f.options.Check,
+	return f.Initialize(ctx, 0, streaming.Setup{Check: f.options.Check,
 		Access:     []string{"host all " + runs + " samenet scram-sha-256"},
 		Statements: []string{"CREATE ROLE " + runs + " SUPERUSER LOGIN PASSWORD " + streaming.Literal(f.Password())},
 	})

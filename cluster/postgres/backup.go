@@ -15,28 +15,27 @@ import (
 	"assay/cluster/server"
 )
 
-// makeArchive makes the folder of the archive, if there is to be one. It is that of all
-// nodes.
-func (p *Server) makeArchive() error {
-	dir := p.options.Archive
+// MakeArchive makes the folder of the archive, if there is to be one, which is the user's
+// that runs the servers. It is that of all nodes.
+func MakeArchive(dir string, user *server.User) error {
 	if dir == "" {
 		return nil
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return p.User.Chown(dir)
+	return user.Chown(dir)
 }
 
-// archiving are the settings by which the server archives each segment of its log that is
-// full (manual, "Continuous Archiving and Point-in-Time Recovery"). A segment that is there
-// already is taken for archived if it is the same: the server may have ended before it
-// heard so. It has its name only once it is whole.
-func (o Options) archiving() []string {
-	if o.Archive == "" {
+// Archiving are the settings by which a server archives each segment of its log that is
+// full (manual, "Continuous Archiving and Point-in-Time Recovery"); none without an archive. A
+// segment that is there already is taken for archived if it is the same: the server may have
+// ended before it heard so. It has its name only once it is whole.
+func Archiving(dir string) []string {
+	if dir == "" {
 		return nil
 	}
-	to := shellWord(o.Archive) + "/%f"
+	to := shellWord(dir) + "/%f"
 	return []string{"archive_mode=on",
 		fmt.Sprintf(`archive_command=if test -f %[1]s; then cmp -s %%p %[1]s; else cp %%p %[1]s.part && mv %[1]s.part %[1]s; fi`, to)}
 }
@@ -45,6 +44,18 @@ func (o Options) archiving() []string {
 // would replace.
 func shellWord(path string) string {
 	return "'" + strings.NewReplacer("'", `'\''`, "%", "%%").Replace(path) + "'"
+}
+
+// Quote is a value as the server's files of settings have it.
+func Quote(value string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(value) + "'"
+}
+
+// Led is a server that somebody else starts, leads and ends: to back it up, and to restore its
+// backups, and for nothing else. Of the options the programs, the user, the password, the archive
+// and the settings count.
+func Led(n *server.Node, o Options) *Server {
+	return &Server{Node: n, options: o, programs: o.Programs}
 }
 
 // CheckBackup says why no backup can be made in this way, which is pg_basebackup's if it is
@@ -93,7 +104,8 @@ func (p *Server) Restore(ctx context.Context, backup, into string, until time.Ti
 }
 
 // fill copies a base backup into the data folder and has the server recover as it is asked
-// to. Nothing of how the server was led goes with it.
+// to. Nothing of how the server was led goes with it, by whoever wrote that into which of the
+// files: a library, a name of a standby that commits wait for, or a file beside the data.
 func (p *Server) fill(ctx context.Context, backup, archive string, until time.Time) error {
 	if _, err := server.PrivateDir(p.data(), p.User); err != nil {
 		return err
@@ -104,13 +116,16 @@ func (p *Server) fill(ctx context.Context, backup, archive string, until time.Ti
 	if err := os.Remove(filepath.Join(p.data(), "standby.signal")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if until.IsZero() {
-		return p.writeData("postgresql.auto.conf", "")
+	settings := ""
+	if !until.IsZero() {
+		settings = fmt.Sprintf("restore_command = %s\nrecovery_target_time = '%s'\nrecovery_target_action = 'promote'\n",
+			Quote("cp "+shellWord(archive)+"/%f %p"), until.UTC().Format("2006-01-02 15:04:05.000000+00"))
+		if err := p.writeData("recovery.signal", ""); err != nil {
+			return err
+		}
 	}
-	quote := strings.NewReplacer(`\`, `\\`, "'", "''")
-	settings := fmt.Sprintf("restore_command = '%s'\nrecovery_target_time = '%s'\nrecovery_target_action = 'promote'\n",
-		quote.Replace("cp "+shellWord(archive)+"/%f %p"), until.UTC().Format("2006-01-02 15:04:05.000000+00"))
-	return errors.Join(p.writeData("postgresql.auto.conf", settings), p.writeData("recovery.signal", ""))
+	return errors.Join(p.writeData("postgresql.conf", ""), p.writeData("postgresql.auto.conf", settings),
+		p.writeData("pg_hba.conf", "host all all samehost scram-sha-256\n"))
 }
 
 // archiveBound is how long the server may take to archive its last segment.

@@ -17,9 +17,22 @@ import (
 // Data that was still being made (initdb) cannot be started; its segment is
 // taken away by its number.
 func Clear(ctx context.Context, folder string) error {
+	return clearBelow(ctx, folder, "nodes/data", "nodes/*/data", restoredData, "disks/*/*/*/data")
+}
+
+// ClearRestored is Clear for what was restored alone: for servers whose shared memory ends with
+// them, since they live apart from other processes.
+func ClearRestored(ctx context.Context, folder string) error {
+	return clearBelow(ctx, folder, restoredData)
+}
+
+// restoredData are the folders of data of restored servers.
+const restoredData = "backups/*/data"
+
+func clearBelow(ctx context.Context, folder string, data ...string) error {
 	var left []string
-	for _, pattern := range []string{"nodes/data/postmaster.pid", "nodes/*/data/postmaster.pid", "backups/*/data/postmaster.pid", "disks/*/*/*/data/postmaster.pid"} {
-		found, err := filepath.Glob(filepath.Join(folder, pattern))
+	for _, pattern := range data {
+		found, err := filepath.Glob(filepath.Join(folder, pattern, "postmaster.pid"))
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -14,14 +15,22 @@ import (
 
 // TestHalfMadeDataIsCleared: a kill may come while initdb makes the data. What
 // it left cannot be started, and its shared memory goes all the same, but
-// nobody else's.
+// nobody else's; where servers live apart from others, only what was restored beside them.
 func TestHalfMadeDataIsCleared(t *testing.T) {
-	for name, test := range map[string]struct{ used, another, stays bool }{
-		"left":             {},
-		"in use":           {used: true, stays: true},
-		"another's by now": {another: true, stays: true},
+	const node, restored = "nodes/n1/data", "backups/restore-1/data"
+	for name, test := range map[string]struct {
+		data                 string
+		clear                func(context.Context, string) error
+		used, another, stays bool
+	}{
+		"left":                   {data: node, clear: Clear},
+		"in use":                 {data: node, clear: Clear, used: true, stays: true},
+		"another's by now":       {data: node, clear: Clear, another: true, stays: true},
+		"restored":               {data: restored, clear: Clear},
+		"of a led set, restored": {data: restored, clear: ClearRestored},
+		"of a led set":           {data: node, clear: ClearRestored, stays: true},
 	} {
-		key := os.Getpid()<<4 | len(name)&15
+		key := os.Getpid()<<5 | len(name)&31
 		id, err := unix.SysvShmGet(key, 56, unix.IPC_CREAT|unix.IPC_EXCL|0o600)
 		expect.NoError(t, err)
 		t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) }) // the one that went
@@ -35,11 +44,11 @@ func TestHalfMadeDataIsCleared(t *testing.T) {
 			defer unix.SysvShmDetach(memory)
 		}
 		folder := t.TempDir()
-		data := filepath.Join(folder, "nodes", "n1", "data")
+		data := filepath.Join(folder, test.data)
 		expect.NoError(t, os.MkdirAll(data, 0o700))
 		lock := fmt.Sprintf("-4711\n%s\n1795329687\n5432\n\n\n%9d %9d\n", data, written, id)
 		expect.NoError(t, os.WriteFile(filepath.Join(data, "postmaster.pid"), []byte(lock), 0o600))
-		if err := Clear(t.Context(), folder); err != nil {
+		if err := test.clear(t.Context(), folder); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		var segment unix.SysvShmDesc

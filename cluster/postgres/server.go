@@ -126,7 +126,7 @@ func newServer(programs string, o Options) (p *Server, err error) {
 		return nil, err
 	}
 	n.Log = cmp.Or(o.Log, filepath.Join(n.Dir, "postgres.log"))
-	return p, p.makeArchive()
+	return p, MakeArchive(o.Archive, n.User)
 }
 
 // usualPort is PostgreSQL's usual port.
@@ -184,7 +184,7 @@ func (p *Server) start(ctx context.Context, want serverState, env ...string) err
 	}
 	args := []string{"-D", p.data(), "-p", strconv.Itoa(p.Port)}
 	settings := []string{"listen_addresses=" + p.Host, "unix_socket_directories=", "wal_level=replica", "fsync=on"}
-	for _, setting := range slices.Concat(settings, p.options.archiving(), p.options.Settings, p.Settings(nil)) { // of two the later one counts
+	for _, setting := range slices.Concat(settings, Archiving(p.options.Archive), p.options.Settings, p.Settings(nil)) { // of two the later one counts
 		args = append(args, "-c", setting)
 	}
 	err := p.Spawn(server.ProcessOptions{

@@ -138,9 +138,8 @@ const walKeepSize = "1GB"
 // writeSettings replaces what ALTER SYSTEM ever set, in a server that does not
 // run.
 func (p *Server) writeSettings(conninfo, standbys string) error {
-	quote := strings.NewReplacer(`\`, `\\`, "'", "''")
-	text := fmt.Sprintf("wal_keep_size = '%s'\n%s = '%s'\n%s = '%s'\n", walKeepSize,
-		primaryConninfo, quote.Replace(conninfo), standbyNames, quote.Replace(standbys))
+	text := fmt.Sprintf("wal_keep_size = '%s'\n%s = %s\n%s = %s\n", walKeepSize,
+		primaryConninfo, Quote(conninfo), standbyNames, Quote(standbys))
 	return p.writeData("postgresql.auto.conf", text)
 }
 

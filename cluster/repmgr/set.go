@@ -66,7 +66,8 @@ func Start(ctx context.Context, o Options) (*Set, error) {
 		return nil, &server.MissingError{Program: "repmgrd", Looked: []string{s.programs},
 			Get: "install repmgr (apt-get install postgresql-15-repmgr, or scripts/install-servers.sh repmgr)"}
 	}
-	s.Set, err = streaming.NewSet(streaming.Options{Placement: o.Placement, Product: "repmgr", LogPrefix: "repmgr", Usual: 3})
+	s.Set, err = streaming.NewSet(streaming.Options{Placement: o.Placement, Product: "repmgr", LogPrefix: "repmgr", Usual: 3,
+		Programs: s.programs, Settings: o.Settings})
 	if err != nil {
 		return nil, fmt.Errorf("start repmgr: %w", err)
 	}
@@ -153,7 +154,7 @@ func (s *Set) setup() streaming.Setup {
 		settings = append(settings, "synchronous_standby_names=ANY 1 ("+strings.Join(names, ", ")+")")
 	}
 	return streaming.Setup{
-		Programs: s.programs, Check: s.options.Check, Settings: append(settings, s.options.Settings...),
+		Check: s.options.Check, Settings: settings,
 		Access: []string{"host all " + repmgrUser + " samenet scram-sha-256", "host replication " + repmgrUser + " samenet scram-sha-256"},
 		Statements: []string{"CREATE ROLE " + repmgrUser + " SUPERUSER LOGIN PASSWORD " + streaming.Literal(s.Password()),
 			"CREATE DATABASE " + repmgrUser + " OWNER " + repmgrUser},

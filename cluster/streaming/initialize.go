@@ -9,17 +9,16 @@ import (
 	"strings"
 	"time"
 
+	"assay/cluster/postgres"
 	"assay/cluster/server"
 )
 
 // Setup is what a new database is made with.
 type Setup struct {
-	// Programs is the folder of PostgreSQL's programs.
-	Programs string
 	// Access is its pg_hba.conf, a line each, beside the lines by which User gets in with the
 	// password from the networks that the node is itself in.
 	Access []string
-	// Settings are settings as name=value; of two of a name the later one counts.
+	// Settings are settings as name=value, before the set's own and so weaker than these.
 	Settings []string
 	// Statements are done before it is first started, each a line.
 	Statements []string
@@ -37,7 +36,7 @@ func (s *Set) Initialize(ctx context.Context, i int, o Setup) error {
 	if err := s.user.WriteFile(secret, s.options.Password+"\n"); err != nil {
 		return err
 	}
-	_, err := n.Run(ctx, server.ProcessOptions{Name: "initdb", Program: filepath.Join(o.Programs, "initdb"), Apart: true, Args: []string{
+	_, err := n.Run(ctx, server.ProcessOptions{Name: "initdb", Program: filepath.Join(s.options.Programs, "initdb"), Apart: true, Args: []string{
 		"--pgdata=" + Data(n), "--username=" + User, "--pwfile=" + secret, "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C",
 		"--data-checksums", "--no-sync", "--no-instructions"}})
 	if err != nil {
@@ -48,11 +47,11 @@ func (s *Set) Initialize(ctx context.Context, i int, o Setup) error {
 		access = append([]string{"host postgres " + CheckUser + " samenet trust"}, access...)
 		o.Statements = append(o.Statements, "CREATE ROLE "+CheckUser+" LOGIN")
 	}
-	access = append(access, "host all "+User+" samenet scram-sha-256")
+	access = append(access, "host all "+User+" samenet scram-sha-256", "host replication "+User+" samenet scram-sha-256") // by which it is backed up
 	settings := "unix_socket_directories = ''\n"
-	for _, setting := range o.Settings {
+	for _, setting := range slices.Concat(o.Settings, s.Settings()) {
 		name, value, _ := strings.Cut(setting, "=")
-		settings += name + " = " + Literal(value) + "\n"
+		settings += name + " = " + postgres.Quote(value) + "\n"
 	}
 	err = errors.Join(s.user.WriteFile(filepath.Join(Data(n), "pg_hba.conf"), strings.Join(access, "\n")+"\n"),
 		appendTo(filepath.Join(Data(n), "postgresql.conf"), settings))
@@ -77,7 +76,7 @@ func (s *Set) prepare(ctx context.Context, n *server.Node, o Setup) error {
 		return err
 	}
 	_, err := n.Run(ctx, server.ProcessOptions{Name: "postgres --single", Program: "/bin/sh", Apart: true,
-		Args: []string{"-c", `exec "$0" --single -D "$1" postgres <"$2"`, filepath.Join(o.Programs, "postgres"), Data(n), statements}})
+		Args: []string{"-c", `exec "$0" --single -D "$1" postgres <"$2"`, filepath.Join(s.options.Programs, "postgres"), Data(n), statements}})
 	return err
 }
 
@@ -92,7 +91,7 @@ func (s *Set) SetPassword(ctx context.Context, address, user string) error {
 	return Execute(ctx, address, append(unlogged(), "ALTER USER "+user+" PASSWORD "+Literal(s.options.Password))...)
 }
 
-// Literal is a text as SQL and the configuration file have it.
+// Literal is a text as SQL has it.
 func Literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 func appendTo(path, text string) error {

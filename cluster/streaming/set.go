@@ -1,6 +1,6 @@
 // Package streaming is what clusters of PostgreSQL have in common that another program leads,
-// such as Patroni: where the servers are, who takes writes, and whether the others stream
-// from it. It asks the servers themselves and decides nothing.
+// such as Patroni: where the servers are, who takes writes, whether the others stream from it,
+// and their backups. It asks the servers themselves and decides nothing.
 //
 // It must not know any such program.
 package streaming
@@ -14,9 +14,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"assay/cluster/machine"
+	"assay/cluster/postgres"
 	"assay/cluster/server"
 )
 
@@ -44,6 +46,9 @@ type Placement struct {
 	// LogDir is the folder of their logs, PREFIX-n1.log and so on; empty means Dir. If it is
 	// given it must exist, and Close leaves it.
 	LogDir string
+	// Archive is the folder that each full segment of the log is copied to, which Close
+	// leaves; empty for none.
+	Archive string
 	// Password is the superuser's; empty means a random one.
 	Password string
 }
@@ -57,6 +62,10 @@ type Options struct {
 	LogPrefix string
 	// Usual is how many servers there are if neither Nodes nor Machines say.
 	Usual int
+	// Programs is the folder of PostgreSQL's programs.
+	Programs string
+	// Settings are settings of every server, as name=value.
+	Settings []string
 }
 
 // Set is servers of PostgreSQL, counted from 0, one of which takes writes. Its methods are
@@ -82,6 +91,9 @@ func NewSet(o Options) (*Set, error) {
 	}
 	if o.Dir, err = server.PrivateDir(o.Dir, user); err != nil {
 		return nil, err
+	}
+	if err := postgres.MakeArchive(o.Archive, user); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(o.Dir))
 	}
 	o.LogDir = cmp.Or(o.LogDir, o.Dir)
 	s := &Set{options: o, user: user}
@@ -136,6 +148,11 @@ func (s *Set) Name(i int) string { return s.names[i] }
 
 // Password is the superuser's.
 func (s *Set) Password() string { return s.options.Password }
+
+// Settings are those of every server, as name=value: of two of a name the later one counts.
+func (s *Set) Settings() []string {
+	return slices.Concat(postgres.Archiving(s.options.Archive), s.options.Settings)
+}
 
 // Data is the folder of server i's data.
 func (s *Set) Data(i int) string { return Data(s.nodes[i]) }

@@ -30,6 +30,8 @@ type Cluster interface {
 	Primary(ctx context.Context) (int, error)
 	Restart(ctx context.Context, i int, env ...string) error
 	Settled(ctx context.Context) error
+	BackUp(ctx context.Context, i int, way, into string) (by string, err error)
+	Restore(ctx context.Context, backup, into string, until time.Time) (address string, end func() error, err error)
 	Close() error
 }
 
@@ -43,9 +45,11 @@ func Limited(t *testing.T) context.Context {
 	return ctx
 }
 
-// Run has a primary killed and started again, a standby stopped, and a primary paused, with a
-// row written each time, which all nodes must have in the end. gives is true if a primary that
-// was paused gives way by itself to the one that was promoted meanwhile. All is closed then.
+// Run has a standby backed up, a primary killed and started again, a standby stopped, and a primary
+// paused, with a row written each time, which all nodes must have in the end. The backup is restored
+// as it is, and by the log, which must be archived, to a moment after the promotion. gives is true if
+// a primary that was paused gives way by itself to the one that was promoted meanwhile. All is closed
+// then.
 func Run(t *testing.T, c Cluster, gives bool) {
 	t.Helper()
 	expect.NoError(t, execute(t, c.Address(), "CREATE TABLE probe (id int PRIMARY KEY)"))
@@ -69,11 +73,17 @@ func Run(t *testing.T, c Cluster, gives bool) {
 	first, err := c.Primary(Limited(t))
 	expect.NoError(t, err)
 	expect.NoError(t, c.Settled(Limited(t))) // else what is about to be lost may be the last row
-	expect.NoError(t, c.Nodes()[first].Kill())
+	kept := Folder(t)
+	backUp(t, c, (first+1)%len(c.Nodes()), kept)
+	killUnderBackup(t, c, first, kept)
 	second := OtherPrimary(t, c, first)
 	insert()
 	expect.NoError(t, c.Restart(Limited(t), first))
 	settle()
+	moment, before := time.Now().Truncate(time.Microsecond), rows
+	insert()
+	checkRestored(t, c, kept, time.Time{}, 1)
+	checkRestored(t, c, kept, moment, before)
 
 	standby := (second + 1) % len(c.Nodes())
 	expect.NoError(t, c.Nodes()[standby].Stop(Limited(t)))

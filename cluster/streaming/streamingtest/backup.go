@@ -1,0 +1,77 @@
+//go:build unix
+
+package streamingtest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"assay/internal/expect"
+)
+
+// Folder is a folder below which each user may have files.
+func Folder(t *testing.T) string {
+	t.Helper()
+	at, err := os.MkdirTemp("", "assay-test-") // t.TempDir lets no other user in
+	expect.NoError(t, err, os.Chmod(at, 0o711))
+	expect.AtEnd(t, func() error { return os.RemoveAll(at) })
+	return at
+}
+
+// Archive is a folder for the log, by a name that the shell and the server must be told with care.
+func Archive(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(Folder(t), `archive's \100%`)
+}
+
+// backUp makes a backup of node i below a folder.
+func backUp(t *testing.T, c Cluster, i int, kept string) {
+	t.Helper()
+	if by, err := c.BackUp(Limited(t), i, "", filepath.Join(kept, "backup")); err != nil || by != "pg_basebackup" {
+		t.Fatalf("%q, %v", by, err)
+	}
+}
+
+// killUnderBackup kills node i while a backup of it waits for its answer.
+func killUnderBackup(t *testing.T, c Cluster, i int, kept string) {
+	t.Helper()
+	expect.NoError(t, c.Nodes()[i].Pause())
+	ended := make(chan error)
+	go func() {
+		_, err := c.BackUp(Limited(t), i, "", filepath.Join(kept, "cut"))
+		ended <- err
+	}()
+	expect.NoError(t, c.Nodes()[i].Kill())
+	if err := <-ended; err == nil {
+		t.Error("a node is backed up that was killed")
+	}
+}
+
+// checkRestored restores the backup, to a moment if one is given, and fails the test unless it has
+// the rows, takes writes, and has nothing of how the nodes are led.
+func checkRestored(t *testing.T, c Cluster, kept string, until time.Time, rows int) {
+	t.Helper()
+	address, end, err := c.Restore(Limited(t), filepath.Join(kept, "backup"), filepath.Join(kept, "restored"), until)
+	expect.NoError(t, err)
+	defer func() { expect.NoError(t, end()) }()
+	conn, err := pgx.Connect(Limited(t), address)
+	expect.NoError(t, err)
+	defer conn.Close(Limited(t))
+	var got int
+	if err := conn.QueryRow(Limited(t), "SELECT count(*) FROM probe").Scan(&got); err != nil || got != rows {
+		t.Errorf("to %v %d rows are restored, %v; want %d", until, got, err, rows)
+	}
+	var led string
+	err = conn.QueryRow(Limited(t), `SELECT concat_ws(' ', current_setting('synchronous_standby_names'), current_setting('primary_conninfo'),
+		current_setting('shared_preload_libraries'), current_setting('archive_mode'), current_setting('archive_command'))`).Scan(&led)
+	if _, writes := conn.Exec(Limited(t), "INSERT INTO probe VALUES (-1)"); err != nil || writes != nil {
+		t.Errorf("%v, %v", err, writes)
+	}
+	if want := "   off (disabled)"; led != want {
+		t.Errorf("restored with the settings %q", led)
+	}
+}
