@@ -15,9 +15,11 @@ import (
 
 	cluster "assay/cluster/mariadb"
 	"assay/driver/drivertest"
+	"assay/driver/sqldb"
 	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
+	"assay/workload/definition"
 )
 
 // encryptedNode starts a server that takes encrypted connections only, and has
@@ -99,6 +101,7 @@ func TestEncryptedConnections(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q or an error with %q", name, got, err, c.want, c.refusal)
 		}
 	}
+	drivertest.ShortRuns(t, target(options("ssl-ca", ca.File)...), definition.SupportOf(bank.Definition(), Open, sqldb.Lacks())) // in a loop
 }
 
 // TestServersWithoutTLS: what PREFERRED falls back to, and what REQUIRED says.

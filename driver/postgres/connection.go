@@ -83,8 +83,13 @@ func (p *schema) connectBy(ctx context.Context, config *pgx.ConnConfig, own []sq
 			l.unreplicated = true
 		}
 	}
-	config.AfterNetConnect = func(_ context.Context, _ *pgconn.Config, of net.Conn) (net.Conn, error) {
-		return eventloop.Wrap(of), nil
+	dial := config.DialFunc
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		dialled, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return eventloop.Wrap(dialled), nil
 	}
 	config.OnNotice = func(_ *pgconn.PgConn, of *pgconn.Notice) { notice(of) }
 	conn, err := pgconn.ConnectConfig(ctx, &config.Config)

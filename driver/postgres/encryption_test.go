@@ -14,9 +14,11 @@ import (
 
 	cluster "assay/cluster/postgres"
 	"assay/driver/drivertest"
+	"assay/driver/sqldb"
 	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
+	"assay/workload/definition"
 )
 
 // encryptedServer starts a server that takes encrypted connections only, and
@@ -123,6 +125,9 @@ func TestEncryptedConnections(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q or an error with %q", name, got, err, c.want, c.refusal)
 		}
 	}
+	base.RawQuery = full
+	to := store.Target{Address: base.String(), ConnectTimeout: 30 * time.Second}
+	drivertest.ShortRuns(t, to, definition.SupportOf(bank.Definition(), Open, sqldb.Lacks())) // in a loop
 }
 
 func TestServersWithoutTLS(t *testing.T) {

@@ -2,6 +2,7 @@ package eventloop
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -55,14 +56,22 @@ func Wrap(of net.Conn) net.Conn {
 	return c
 }
 
-// Attach begins an exchange on a connection of Wrap's: until Detach, reads wait in the loop
+// below is the connection of Wrap's that this one is, or that TLS goes over; nil if there is none.
+func below(of net.Conn) *conn {
+	if encrypted, is := of.(*tls.Conn); is {
+		of = encrypted.NetConn()
+	}
+	c, _ := of.(*conn)
+	return c
+}
+
+// Attach begins an exchange on a connection of Wrap's, or on TLS over one: until Detach, reads wait in the loop
 // of the caller that this context was given to. Nobody else may be reading or writing, and
 // meanwhile others may only close the connection and call SetDeadline. Without such a caller,
 // and for other connections, it does nothing, and reads wait as they do everywhere.
 func Attach(ctx context.Context, to net.Conn) {
-	c, is := to.(*conn)
-	t := taskOf(ctx)
-	if !is || t == nil || t.excluded() {
+	c, t := below(to), taskOf(ctx)
+	if c == nil || t == nil || t.excluded() {
 		return
 	}
 	c.mu.Lock()
@@ -77,7 +86,7 @@ func Attach(ctx context.Context, to net.Conn) {
 
 // Detach ends an exchange.
 func Detach(from net.Conn) {
-	if c, is := from.(*conn); is {
+	if c := below(from); c != nil {
 		c.task = nil
 	}
 }
