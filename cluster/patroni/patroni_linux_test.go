@@ -46,7 +46,7 @@ func TestManagedLifeOfSynchronousPatroni(t *testing.T) {
 
 func goThroughLife(t *testing.T, o Options) {
 	t.Helper()
-	o.Archive = streamingtest.Archive(t)
+	o.Placement = streamingtest.Archived(t, o.Placement)
 	s := startSet(t, startStores(t, 1), o)
 	if primary, err := s.Primary(streamingtest.Limited(t)); err != nil || primary != 0 {
 		t.Errorf("the first primary is node %d, %v", primary, err)

@@ -32,7 +32,7 @@ func TestManagedLifeOfAnAsynchronousFormation(t *testing.T) {
 
 func goThroughLife(t *testing.T, o Options) {
 	t.Helper()
-	o.Archive = streamingtest.Archive(t)
+	o.Placement = streamingtest.Archived(t, o.Placement)
 	f := start(t, o)
 	monitor := f.Beside()[0]
 	before := server.Identify(monitor.PID())

@@ -30,11 +30,11 @@ func startSet(t *testing.T, o Options) *Set {
 }
 
 func TestRepmgrGoesThroughItsLife(t *testing.T) {
-	streamingtest.Run(t, startSet(t, Options{Placement: streaming.Placement{Nodes: 2, Archive: streamingtest.Archive(t)}}), false)
+	streamingtest.Run(t, startSet(t, Options{Placement: streamingtest.Archived(t, streaming.Placement{Nodes: 2})}), false)
 }
 
 func TestManagedLifeOfSynchronousRepmgr(t *testing.T) {
-	streamingtest.Run(t, startSet(t, Options{Placement: streaming.Placement{Nodes: 3, Archive: streamingtest.Archive(t)}, Synchronous: true, Consensus: true}), false)
+	streamingtest.Run(t, startSet(t, Options{Placement: streamingtest.Archived(t, streaming.Placement{Nodes: 3}), Synchronous: true, Consensus: true}), false)
 }
 
 // TestManagedTwoPrimaries: one that was silent does not give way, and nobody calls that settled;

@@ -47,7 +47,8 @@ type Placement struct {
 	// given it must exist, and Close leaves it.
 	LogDir string
 	// Archive is the folder that each full segment of the log is copied to, which Close
-	// leaves; empty for none.
+	// leaves; empty for none. If it is below /dev/shm, it is so within the same folder as Dir,
+	// since the servers see no other (server.ProcessOptions.Apart).
 	Archive string
 	// Password is the superuser's; empty means a random one.
 	Password string

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"assay/cluster/streaming"
 	"assay/internal/expect"
 )
 
@@ -22,10 +23,13 @@ func Folder(t *testing.T) string {
 	return at
 }
 
-// Archive is a folder for the log, by a name that the shell and the server must be told with care.
-func Archive(t *testing.T) string {
+// Archived has the servers beside an archive of their log, whose name the shell and the server must
+// be told with care.
+func Archived(t *testing.T, p streaming.Placement) streaming.Placement {
 	t.Helper()
-	return filepath.Join(Folder(t), `archive's \100%`)
+	below := Folder(t)
+	p.Dir, p.Archive = filepath.Join(below, "nodes"), filepath.Join(below, `archive's \100%`)
+	return p
 }
 
 // backUp makes a backup of node i below a folder.
