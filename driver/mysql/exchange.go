@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"net"
-	"time"
 
 	library "github.com/go-sql-driver/mysql"
 
@@ -21,21 +20,12 @@ import (
 type exchange struct {
 	raw
 	socket net.Conn
-
-	ctx     context.Context // of the exchange that goes on
-	unwatch func() bool     // nil if none does
-	expire  func()          // ends what the socket does
-	expired chan struct{}   // expire was called
-	rows    exchangeRows    // of the exchange that goes on
+	bound  *eventloop.Bound
+	rows   exchangeRows // of the exchange that goes on
 }
 
 func newExchange(of raw, socket net.Conn) *exchange {
-	x := &exchange{raw: of, socket: socket, expired: make(chan struct{}, 1)}
-	x.expire = func() {
-		_ = socket.SetDeadline(time.Unix(1, 0)) // fails if it is closed
-		x.expired <- struct{}{}
-	}
-	return x
+	return &exchange{raw: of, socket: socket, bound: eventloop.NewBound(socket)}
 }
 
 // begin begins an exchange; after an error there is none, and nothing was sent.
@@ -44,28 +34,22 @@ func (x *exchange) begin(ctx context.Context) error {
 		return err
 	}
 	eventloop.Attach(ctx, x.socket)
-	x.ctx, x.unwatch = ctx, context.AfterFunc(ctx, x.expire)
+	x.bound.Begin(ctx)
 	return nil
 }
 
 // end ends the exchange, if one goes on, and returns its error.
 func (x *exchange) end(err error) error {
-	if x.unwatch == nil {
-		return err
+	if x.bound.Begun() {
+		err = x.explain(err)
+		x.bound.End()
 	}
-	err = x.explain(err)
-	eventloop.Detach(x.socket)
-	if !x.unwatch() {
-		<-x.expired
-		_ = x.socket.SetDeadline(time.Time{}) // fails if it is closed
-	}
-	x.unwatch = nil
 	return err
 }
 
 // explain returns the context's error in place of what its end has made of the connection.
 func (x *exchange) explain(err error) error {
-	if ended := x.ctx.Err(); ended != nil && errors.Is(err, library.ErrInvalidConn) {
+	if ended := x.bound.Err(); ended != nil && errors.Is(err, library.ErrInvalidConn) {
 		return ended
 	}
 	return err

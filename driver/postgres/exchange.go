@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -39,22 +38,14 @@ type exchange struct {
 	alone     func() bool     // no other session has work
 	wait      *socketWait     // nil if Go's poller is to wait
 	over      context.Context // has ended
-
-	ctx     context.Context // of the exchange that goes on
-	unwatch func() bool
-	expire  func()        // ends what the socket does
-	expired chan struct{} // expire was called
+	bound     *eventloop.Bound
 }
 
 func newExchange(conn *pgconn.PgConn, notice func(*pgconn.Notice), alone func() bool) *exchange {
-	x := &exchange{PgConn: conn, status: conn.TxStatus(), notice: notice, alone: alone, wait: newSocketWait(conn.Conn()), expired: make(chan struct{}, 1)}
+	x := &exchange{PgConn: conn, status: conn.TxStatus(), notice: notice, alone: alone, wait: newSocketWait(conn.Conn()), bound: eventloop.NewBound(conn.Conn())}
 	over, end := context.WithCancel(context.Background())
 	end()
 	x.over = over
-	x.expire = func() {
-		_ = conn.Conn().SetDeadline(time.Unix(1, 0)) // fails if it is closed
-		x.expired <- struct{}{}
-	}
 	return x
 }
 
@@ -139,7 +130,7 @@ func (x *exchange) flush(ctx context.Context) error {
 		}
 	}
 	x.attach(ctx)
-	x.ctx, x.unwatch = ctx, context.AfterFunc(ctx, x.expire)
+	x.bound.Begin(ctx)
 	if !small {
 		return nil
 	}
@@ -177,29 +168,16 @@ func (encoded) Frontend()                              {}
 func (encoded) Decode([]byte) error                    { return errors.ErrUnsupported }
 func (e encoded) Encode(before []byte) ([]byte, error) { return append(before, e...), nil }
 
-// release ends the watch over the context, and what the exchange has of a loop.
-func (x *exchange) release() {
-	if x.unwatch == nil {
-		return
-	}
-	eventloop.Detach(x.Conn())
-	if !x.unwatch() {
-		<-x.expired
-		_ = x.Conn().SetDeadline(time.Time{}) // fails if it is closed
-	}
-	x.unwatch = nil
-}
-
 // fail closes the connection for an error of the socket, without waiting for that: pgconn
 // asks the server to cancel what it does, and reads what it still says. That is how it
 // leaves a pipeline without a Sync.
 func (x *exchange) fail(err error) error {
-	x.release()
+	x.bound.End()
 	p := x.StartPipeline(context.Background())
 	p.SendFlushRequest()
 	_ = p.Close()
 	var timeout net.Error
-	if ended := x.ctx.Err(); ended != nil && errors.As(err, &timeout) && timeout.Timeout() {
+	if ended := x.bound.Err(); ended != nil && errors.As(err, &timeout) && timeout.Timeout() {
 		return ended
 	}
 	return err
@@ -295,7 +273,7 @@ func (x *exchange) answer(fields []pgconn.FieldDescription, into *columns, row f
 // end reads on until the server is ready again. Its error is that of the Sync, if all
 // answers before it were read and good.
 func (x *exchange) end() (err error) {
-	defer x.release()
+	defer x.bound.End()
 	for !x.IsClosed() {
 		message, failed := x.receive()
 		if failed != nil {
@@ -316,7 +294,7 @@ func (x *exchange) end() (err error) {
 func (x *exchange) refused(m *pgproto3.ErrorResponse) error {
 	err := pgconn.ErrorResponseToPgError(m)
 	if doubtful(err) {
-		x.release()
+		x.bound.End()
 		conn{x.PgConn}.HangUp()
 	}
 	return err
