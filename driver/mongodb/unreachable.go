@@ -111,7 +111,11 @@ func (h *heartbeats) watch(o *options.ClientOptions, refused func()) {
 // saysLittle reports whether an error is the end of somebody's patience, after
 // which an earlier one may say more.
 func saysLittle(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || mongo.IsTimeout(err)
+	return errors.Is(err, context.Canceled) || timedOut(err)
+}
+
+func timedOut(err error) bool {
+	return mongo.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // explain returns err with what was kept in place of errors that say little:
@@ -151,7 +155,7 @@ func reason(err error) string {
 		return "there is no way to the host"
 	case errors.As(err, &command) && command.Code != 0:
 		return "the server says: " + command.Message
-	case mongo.IsTimeout(err), errors.Is(err, context.DeadlineExceeded):
+	case timedOut(err):
 		return "no answer in time"
 	case errors.Is(err, context.Canceled):
 		return "the attempt was cancelled"

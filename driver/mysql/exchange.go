@@ -19,13 +19,12 @@ import (
 // the socket does.
 type exchange struct {
 	raw
-	socket net.Conn
-	bound  *eventloop.Bound
-	rows   exchangeRows // of the exchange that goes on
+	onSocket *eventloop.Exchange
+	rows     exchangeRows // of the exchange that goes on
 }
 
 func newExchange(of raw, socket net.Conn) *exchange {
-	return &exchange{raw: of, socket: socket, bound: eventloop.NewBound(socket)}
+	return &exchange{raw: of, onSocket: eventloop.NewExchange(socket)}
 }
 
 // begin begins an exchange; after an error there is none, and nothing was sent.
@@ -33,23 +32,22 @@ func (x *exchange) begin(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	eventloop.Attach(ctx, x.socket)
-	x.bound.Begin(ctx)
+	x.onSocket.Begin(ctx, true)
 	return nil
 }
 
 // end ends the exchange, if one goes on, and returns its error.
 func (x *exchange) end(err error) error {
-	if x.bound.Begun() {
+	if x.onSocket.Begun() {
 		err = x.explain(err)
-		x.bound.End()
+		x.onSocket.End()
 	}
 	return err
 }
 
 // explain returns the context's error in place of what its end has made of the connection.
 func (x *exchange) explain(err error) error {
-	if ended := x.bound.Err(); ended != nil && errors.Is(err, library.ErrInvalidConn) {
+	if ended := x.onSocket.Err(); ended != nil && errors.Is(err, library.ErrInvalidConn) {
 		return ended
 	}
 	return err

@@ -38,11 +38,11 @@ type exchange struct {
 	alone     func() bool     // no other session has work
 	wait      *socketWait     // nil if Go's poller is to wait
 	over      context.Context // has ended
-	bound     *eventloop.Bound
+	onSocket  *eventloop.Exchange
 }
 
 func newExchange(conn *pgconn.PgConn, notice func(*pgconn.Notice), alone func() bool) *exchange {
-	x := &exchange{PgConn: conn, status: conn.TxStatus(), notice: notice, alone: alone, wait: newSocketWait(conn.Conn()), bound: eventloop.NewBound(conn.Conn())}
+	x := &exchange{PgConn: conn, status: conn.TxStatus(), notice: notice, alone: alone, wait: newSocketWait(conn.Conn()), onSocket: eventloop.NewExchange(conn.Conn())}
 	over, end := context.WithCancel(context.Background())
 	end()
 	x.over = over
@@ -129,8 +129,9 @@ func (x *exchange) flush(ctx context.Context) error {
 			return err
 		}
 	}
-	x.attach(ctx)
-	x.bound.Begin(ctx)
+	// In the loop, unless pgconn still reads in the background: SyncConn then asks the server, and
+	// not by a context that has ended.
+	x.onSocket.Begin(ctx, x.SyncConn(x.over) == nil)
 	if !small {
 		return nil
 	}
@@ -141,15 +142,6 @@ func (x *exchange) flush(ctx context.Context) error {
 		return err
 	}
 	return nil
-}
-
-// attach has the exchange wait in the loop of the context's goroutine, if it has one, unless
-// pgconn still reads in the background: SyncConn then asks the server, and not by a context
-// that has ended.
-func (x *exchange) attach(ctx context.Context) {
-	if x.SyncConn(x.over) == nil {
-		eventloop.Attach(ctx, x.Conn())
-	}
 }
 
 // sendLarge writes by pgconn, which reads meanwhile if that takes long: the server does not
@@ -172,12 +164,12 @@ func (e encoded) Encode(before []byte) ([]byte, error) { return append(before, e
 // asks the server to cancel what it does, and reads what it still says. That is how it
 // leaves a pipeline without a Sync.
 func (x *exchange) fail(err error) error {
-	x.bound.End()
+	x.onSocket.End()
 	p := x.StartPipeline(context.Background())
 	p.SendFlushRequest()
 	_ = p.Close()
 	var timeout net.Error
-	if ended := x.bound.Err(); ended != nil && errors.As(err, &timeout) && timeout.Timeout() {
+	if ended := x.onSocket.Err(); ended != nil && errors.As(err, &timeout) && timeout.Timeout() {
 		return ended
 	}
 	return err
@@ -273,7 +265,7 @@ func (x *exchange) answer(fields []pgconn.FieldDescription, into *columns, row f
 // end reads on until the server is ready again. Its error is that of the Sync, if all
 // answers before it were read and good.
 func (x *exchange) end() (err error) {
-	defer x.bound.End()
+	defer x.onSocket.End()
 	for !x.IsClosed() {
 		message, failed := x.receive()
 		if failed != nil {
@@ -294,7 +286,7 @@ func (x *exchange) end() (err error) {
 func (x *exchange) refused(m *pgproto3.ErrorResponse) error {
 	err := pgconn.ErrorResponseToPgError(m)
 	if doubtful(err) {
-		x.bound.End()
+		x.onSocket.End()
 		conn{x.PgConn}.HangUp()
 	}
 	return err

@@ -178,7 +178,7 @@ func (x *exchange) executeDescribed(name string, parameters [][]byte) {
 
 // results reads the answers to a query, until the server is ready again.
 func (x *exchange) results(into []store.Result, keep bool) ([]store.Result, error) {
-	defer x.bound.End()
+	defer x.onSocket.End()
 	for {
 		message, err := x.receive()
 		if err != nil {

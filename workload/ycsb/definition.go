@@ -140,7 +140,7 @@ func (c Config) Validate() error {
 	return definition.OneOf("--distribution", c.Distribution, append(distributions(), "")...)
 }
 
-// Plan has clients take turns (load.Plan.Sequential): an attempt has an id of its own each time.
+// Plan is as definition.InTurn has it, with every way to retry: each attempt writes a version of its own.
 func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 	p.Sequential = true
 	return p, nil
