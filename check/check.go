@@ -1,4 +1,4 @@
-// Package check has what all checkers share: the three verdicts, how they
+// Package check has what all checkers share: the verdicts, how they
 // combine, and the evidence of a result.
 //
 // A checker is a pure function from a history (and what was read back from the
@@ -22,8 +22,12 @@ const (
 	// Valid means that everything was looked at and nothing was wrong.
 	Valid
 	// Violated means that there is evidence of what the rule or the model forbids
-	// that was checked.
+	// that was checked. Of a run, it is a promise that the product makes at its version,
+	// settings and level.
 	Violated
+	// Allowed means that something was found, all of which the manual allows at the product's
+	// version, settings and level. Checkers do not know it: it is entered beside the promise.
+	Allowed
 )
 
 // String returns the word used in reports and in result.json.
@@ -33,6 +37,8 @@ func (v Verdict) String() string {
 		return "valid"
 	case Violated:
 		return "violated"
+	case Allowed:
+		return "allowed"
 	default:
 		return "unknown"
 	}
@@ -51,8 +57,10 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 		*v = Valid
 	case "violated":
 		*v = Violated
+	case "allowed":
+		*v = Allowed
 	default:
-		return fmt.Errorf("check: %q is not a verdict (valid, violated, unknown)", text)
+		return fmt.Errorf("check: %q is not a verdict (valid, allowed, violated, unknown)", text)
 	}
 	return nil
 }
@@ -201,19 +209,12 @@ func (r *Result) Conclude(looked, good, missing string, nothing bool, why string
 }
 
 // Combine returns the verdict over all results: violated dominates unknown
-// dominates valid. Of no results it is Unknown.
+// dominates allowed dominates valid. Of no results it is Unknown.
 func Combine(results []Result) Verdict {
-	if len(results) == 0 {
-		return Unknown
-	}
-	verdict := Valid
-	for _, r := range results {
-		switch {
-		case r.Verdict == Violated:
-			return Violated
-		case r.Verdict != Valid:
-			verdict = Unknown
+	for _, v := range []Verdict{Violated, Unknown, Allowed, Valid} {
+		if slices.ContainsFunc(results, func(r Result) bool { return r.Verdict == v }) {
+			return v
 		}
 	}
-	return verdict
+	return Unknown
 }

@@ -25,3 +25,22 @@ func TestConclude(t *testing.T) {
 		}
 	}
 }
+
+func TestCombine(t *testing.T) {
+	graver := []Verdict{Valid, Allowed, Unknown, Violated}
+	for i, a := range graver {
+		for j, b := range graver {
+			if got := Combine([]Result{{Verdict: a}, {Verdict: b}}); got != graver[max(i, j)] {
+				t.Errorf("%s and %s are %s", a, b, got)
+			}
+		}
+		text, _ := a.MarshalText()
+		var back Verdict
+		if err := back.UnmarshalText(text); err != nil || back != a {
+			t.Errorf("%s is read as %s: %v", text, back, err)
+		}
+	}
+	if Combine(nil) != Unknown {
+		t.Error("nothing was checked, and that is an answer")
+	}
+}
