@@ -23,6 +23,7 @@ func TestCollections(t *testing.T) {
 		add1     = "0 invoke add 1; 0 ok add 1; "
 		read     = "9 invoke read; 9 ok read "
 		enqueue1 = "0 invoke enqueue 1; 0 ok enqueue 1; "
+		taken1   = "1 invoke dequeue; 1 ok dequeue 1; "
 	)
 	expectAll(t, []minimal{
 		{"set", add1 + read + "[1]", check.Valid, "the last saw 1 element"},
@@ -58,6 +59,13 @@ func TestCollections(t *testing.T) {
 		{"queue", enqueue1 + "1 invoke dequeue; 1 ok dequeue 2", check.Violated, "of unknown outcome; 1 unexpected"},
 		{"queue", enqueue1 + "1 invoke dequeue; 1 ok dequeue 1; 1 invoke dequeue; 1 ok dequeue 1", check.Violated, "had been put in once and came out 2 times"},
 		{"queue", enqueue1 + enqueue1 + "1 invoke dequeue; 1 ok dequeue 1; 1 invoke dequeue; 1 ok dequeue 1", check.Valid, ""},
+		{"queue", enqueue1 + taken1 + taken1 + enqueue1, check.Violated, "future-element: process 1 (operation 4) took out 1, which then had come out 2 times, before process 0 (operation 6) began to put it in again"},
+		{"queue", enqueue1 + taken1 + "1 invoke dequeue; " + enqueue1 + "1 ok dequeue 1", check.Valid, ""},
+		{"queue", enqueue1 + taken1 + taken1 + "0 invoke enqueue 1; 0 info enqueue 1", check.Violated, "future-element"},
+		{"total-queue", enqueue1 + taken1 + enqueue1, check.Violated, "lost: process 0 (operation 4) put 1 in"},
+		{"total-queue", "0 invoke enqueue 1; 0 info enqueue 1; " + taken1 + enqueue1, check.Violated, "lost: process 0 (operation 4) put 1 in"},
+		{"total-queue", "0 invoke enqueue 1; 0 info enqueue 1; 1 invoke dequeue; " + enqueue1 + "1 ok dequeue 1", check.Valid, ""},
+		{"total-queue", enqueue1 + "2 invoke drain; 2 ok drain [1]; " + taken1 + enqueue1, check.Violated, "future-element"},
 		{"queue", "1 invoke dequeue; 1 ok dequeue 1; " + enqueue1, check.Violated, "future-element"},
 		{"queue", "0 invoke enqueue 1; 1 invoke dequeue; 1 ok dequeue 1; 0 ok enqueue 1", check.Valid, ""},
 		{"queue", "0 invoke enqueue 1; 0 fail enqueue 1; 1 invoke dequeue; 1 ok dequeue 1", check.Violated, "failed-element"},
@@ -167,6 +175,8 @@ func TestVisibility(t *testing.T) {
 		{"monotonic", "9 invoke read; 8 invoke read; 8 ok read [{:val 1 :sts 10}]; 9 ok read []", check.Valid, "found 1 row"},
 		{"monotonic", "0 invoke add; 0 ok add {:val 1 :sts 10}; " + list + "[{:val 2 :sts 11}]", check.Violated, "lost: process 0 (operation 0) added the value 1"},
 		{"monotonic", "9 invoke read; 0 invoke add; 0 ok add {:val 1 :sts 10}; 9 ok read [{:val 2 :sts 11}]", check.Valid, ""},
+		{"monotonic", list + "[{:val 1 :sts 10}]; 0 invoke add; 0 ok add {:val 1 :sts 10}", check.Violated, "future-read: process 9 (operation 0) found the value 1 before process 0 (operation 2) began to add it"},
+		{"monotonic", "0 invoke add; " + list + "[{:val 1 :sts 10}]; 0 ok add {:val 1 :sts 10}", check.Valid, ""},
 		{"monotonic", list + "[]", check.Unknown, "no read found a row"},
 	})
 }

@@ -17,7 +17,7 @@ const kindOrder = "out-of-order"
 // monotonic judges rows each of which holds one more than the greatest before it,
 // and the time of its transaction (CockroachDB's monotonic): in the order of those
 // times, the values of the last read ascend, no row is lost, and none is
-// there twice.
+// there twice, or before it was added.
 type monotonic struct {
 	added       map[int64]Operation // by value
 	last        Operation
@@ -95,7 +95,7 @@ func rowOf(v *exchange.Value) (row, error) {
 }
 
 func (m *monotonic) result(context.Context) check.Result {
-	f := newFindings(kindLost, kindDuplicate, kindOrder)
+	f := newFindings(kindLost, kindDuplicate, kindFuture, kindOrder)
 	seen := map[int64]bool{}
 	for i := range m.rows {
 		one := &m.rows[i]
@@ -103,6 +103,9 @@ func (m *monotonic) result(context.Context) check.Result {
 			f.add(kindDuplicate, &m.last, "found the value %d in two rows", one.value)
 		}
 		seen[one.value] = true
+		if by, known := m.added[one.value]; known && m.last.Before(&by) {
+			f.add(kindFuture, &m.last, "found the value %d before %s began to add it", one.value, &by)
+		}
 		if i == 0 {
 			continue
 		}

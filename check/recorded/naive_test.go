@@ -53,6 +53,29 @@ func stepCounter(sum int64, op *exchange.Operation) (int64, bool) {
 	return sum, op.Outcome == history.Committed && op.Answer.Atom.Int == sum
 }
 
+// stepQueue is a queue without order, of the elements 0 and 1: how many of each there are.
+func stepQueue(in [2]int, op *exchange.Operation) ([2]int, bool) {
+	switch {
+	case op.Word == "enqueue":
+		in[op.Request.Atom.Int]++
+	case op.Outcome == history.Committed && !op.Answer.IsNil():
+		in[op.Answer.Atom.Int]--
+		return in, in[op.Answer.Atom.Int] >= 0
+	}
+	return in, true
+}
+
+// anyQueue puts two elements in again and again, and takes them out by chance.
+func anyQueue(r *rand.Rand) []exchange.Operation {
+	c := &clients{Rand: r, processes: 3, left: 3 + r.IntN(5), crash: 0.1}
+	return c.history(func(int64) act {
+		if r.IntN(2) == 0 {
+			return act{"enqueue", whole(r.Int64N(2)), c.fails(func() (exchange.Value, bool) { return exchange.Value{}, true })}
+		}
+		return act{word: "dequeue", effect: func() (exchange.Value, bool) { return whole(r.Int64N(2)), true }}
+	})
+}
+
 func stepRegisters(before map[exchange.Atom]exchange.Atom, op *exchange.Operation) (map[exchange.Atom]exchange.Atom, bool) {
 	after := maps.Clone(before)
 	did := op.Request
@@ -107,6 +130,10 @@ func TestAgainstAllOrders(t *testing.T) {
 		"counter": {20_000, []string{kindBounds, kindSum, kindBack, kindNoOrder}, func() ([]exchange.Operation, bool) {
 			ops := anyCounter(r)
 			return ops, explained(ops, 0, stepCounter)
+		}},
+		"queue": {4000, []string{kindDuplicate, putWords().future}, func() ([]exchange.Operation, bool) {
+			ops := anyQueue(r)
+			return ops, explained(ops, [2]int{}, stepQueue)
 		}},
 		"multi-register": {2000, []string{kindNoOrder}, func() ([]exchange.Operation, bool) {
 			c := &clients{Rand: r, processes: 3, left: 4 + r.IntN(4), crash: 0.05, bug: []string{"", "stale"}[r.IntN(2)], odds: 2}

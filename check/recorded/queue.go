@@ -131,8 +131,13 @@ func (q *queue) result(context.Context) check.Result {
 		name = "total-queue"
 	}
 	f := newFindings(append(append([]string{kindLost}, q.words.kinds()...), kindDuplicate)...)
-	out := make([][]int32, len(q.of)) // which dequeues gave each element
+	uses := make([]uses, len(q.of))
 	var recovered int64
+	for i := range q.all {
+		if u := &uses[q.which[i]]; q.all[i].Possible() {
+			u.in = append(u.in, int32(i))
+		}
+	}
 	for i := range q.dequeues {
 		d := &q.dequeues[i]
 		if !q.seen(d.element, &d.by, "took out", f) {
@@ -142,52 +147,84 @@ func (q *queue) result(context.Context) check.Result {
 		if q.of[n].certain == 0 {
 			recovered++
 		}
-		out[n] = append(out[n], int32(i))
+		uses[n].out = append(uses[n].out, int32(i))
 	}
-	q.duplicates(out, f)
-	missing := q.lost(out, f)
+	for n := range uses {
+		slices.SortFunc(uses[n].in, func(a, b int32) int { return byInvoke(&q.all[a], &q.all[b]) })
+		slices.SortFunc(uses[n].out, func(a, b int32) int { return byComplete(&q.dequeues[a].by, &q.dequeues[b].by) })
+		q.surplus(int32(n), &uses[n], f)
+	}
+	missing := q.lost(uses, f)
 	detail := fmt.Sprintf("%s, %s, of which %s of an enqueue of unknown outcome", q.describe("enqueue"),
 		plural(len(q.dequeues), "dequeued element"), check.CountOrNone(recovered))
 	return f.result(name, detail, missing, len(q.dequeues) == 0, "nothing came out, so nothing can be said")
 }
 
-// duplicates adds the elements that came out more often than they were put in.
-func (q *queue) duplicates(out [][]int32, f *findings) {
+// uses are what one element was put in by, in the order in which that began, and what it came
+// out by, in the order in which that ended. What came out is what was put in by something that
+// had begun by then, each of them once.
+type uses struct{ in, out []int32 }
+
+// surplus adds an element that came out more often than anybody had begun to put it in by then.
+func (q *queue) surplus(n int32, u *uses, f *findings) {
 	times := func(n int) string {
 		if n == 1 {
 			return "once"
 		}
 		return check.Count(n) + " times"
 	}
-	for n := range out {
-		most := int(q.of[n].possible)
-		if len(out[n]) <= most {
+	begun := 0
+	for k, i := range u.out {
+		last := &q.dequeues[i].by
+		for begun < len(u.in) && q.all[u.in[begun]].Invoke <= last.Complete {
+			begun++
+		}
+		if k < begun {
 			continue
 		}
-		slices.SortFunc(out[n], func(a, b int32) int { return byInvoke(&q.dequeues[a].by, &q.dequeues[b].by) })
-		first, last := &q.dequeues[out[n][0]].by, &q.dequeues[out[n][len(out[n])-1]].by
-		f.add(kindDuplicate, last, "took out %s, which had been put in %s and came out %s; the first to take it out was %s",
-			q.element(q.names[n]), times(most), times(len(out[n])), first)
+		name, first := q.element(q.names[n]), &q.dequeues[u.out[0]].by
+		if len(u.out) > len(u.in) {
+			last = &q.dequeues[u.out[len(u.out)-1]].by
+			f.add(kindDuplicate, last, "took out %s, which had been put in %s and came out %s; the first to take it out was %s",
+				name, times(len(u.in)), times(len(u.out)), first)
+			return
+		}
+		f.add(q.words.future, last, "took out %s, which then had come out %s, before %s began to put it in again; by then it had been put in %s, and the first to take it out was %s",
+			name, times(k+1), &q.all[u.in[begun]], times(begun), first)
+		return
 	}
 }
 
-// lost adds what a total queue does not give back: the elements that were acknowledged,
-// before it was emptied, more often than they came out. It returns why that cannot
-// be told, if so: what is missing may have been taken by an operation of unknown outcome.
-func (q *queue) lost(out [][]int32, f *findings) string {
-	in := make([]int, len(out))
-	for i := range q.all {
-		if by := &q.all[i]; by.Acknowledged() && (q.drains == 0 || by.Complete < q.emptied) {
-			in[q.which[i]]++
+// left returns the acknowledged enqueues of an element, of those before the queue was emptied,
+// that none of the dequeues can have taken: each takes one of those that began before it ended.
+func (q *queue) left(u *uses) (left []int32) {
+	next := len(u.out) - 1
+	for _, i := range slices.Backward(u.in) {
+		by := &q.all[i]
+		switch {
+		case !by.Acknowledged() || q.drains > 0 && by.Complete >= q.emptied:
+		case next >= 0 && q.dequeues[u.out[next]].by.Complete >= by.Invoke:
+			next--
+		default:
+			left = append(left, i)
 		}
+	}
+	slices.Reverse(left)
+	return left
+}
+
+// lost adds what a total queue does not give back: the elements that were acknowledged,
+// before it was emptied, and that no dequeue can have taken. It returns why that cannot
+// be told, if so: what is missing may have been taken by an operation of unknown outcome.
+func (q *queue) lost(uses []uses, f *findings) string {
+	if !q.total() {
+		return ""
 	}
 	var left []int32
-	for n := range out {
-		for range in[n] - len(out[n]) {
-			left = append(left, int32(n))
-		}
+	for n := range uses {
+		left = append(left, q.left(&uses[n])...)
 	}
-	if !q.total() || len(left) == 0 {
+	if len(left) == 0 {
 		return ""
 	}
 	if takers := plural(q.taken, "dequeue"); q.drained > 0 || int64(len(left)) <= q.taken {
@@ -201,8 +238,8 @@ func (q *queue) lost(out [][]int32, f *findings) string {
 	if q.taken > 0 {
 		note = fmt.Sprintf("; so did %s, more than the %s of unknown outcome can have taken", plural(len(left)-1, "other"), plural(q.taken, "dequeue"))
 	}
-	for _, n := range left[:len(left)-int(q.taken)] {
-		f.add(kindLost, &q.all[q.of[n].acknowledged], "put %s in, which was acknowledged, but it never came out%s", q.element(q.names[n]), note)
+	for _, i := range left[:len(left)-int(q.taken)] {
+		f.add(kindLost, &q.all[i], "put %s in, which was acknowledged, but it never came out%s", q.element(q.names[q.which[i]]), note)
 	}
 	return ""
 }
