@@ -37,6 +37,10 @@ const (
 	garbageRead
 	dirtyUpdate
 	futureRead
+	// ownUnseen: a transaction reads what it has written itself, and gets something else. Adya makes it
+	// a condition of every history that it does not (thesis, section 3.1.2): no model allows it.
+	ownUnseen
+	// internal: what a transaction read before is not what it reads now.
 	internal
 	lostUpdate
 
@@ -106,6 +110,7 @@ func traits() *[anomalies]trait {
 		garbageRead:              {"garbage-read", set(g1a)},
 		dirtyUpdate:              {"dirty-update", set(g1a)},
 		futureRead:               {"future-read", set(g1c)},
+		ownUnseen:                {"own-write-not-seen", set(internal)},
 		internal:                 {"internal", 0},
 		lostUpdate:               {"lost-update", set(gCursor)},
 		gCursor:                  {"G-cursor", set(gSingleItem, updateConflict)},

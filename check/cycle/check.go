@@ -69,7 +69,7 @@ func Check(ctx context.Context, h *History, model Model, o Options) Report {
 	if in.contradicted {
 		banned |= set(cyclicVersions)
 	}
-	if in.ambiguous != "" {
+	if in.ambiguous != "" && !in.cases.found().has(ownUnseen) {
 		if told, decided := checkDuplicates(ctx, h, model, o); decided {
 			return told
 		}
@@ -122,12 +122,14 @@ func timeReason(ctx context.Context) string {
 // summarize fills in the report from what was found.
 func (r *Report) summarize(in *inference, banned anomalySet, whole bool) {
 	found := in.cases.found()
-	bad := found & banned
 	r.Findings = in.findings.list(set(lostAppend, staleRead))
 	if in.ambiguous != "" {
-		r.Reason = in.ambiguous
-		return
+		if found &= set(ownUnseen); found == 0 { // which is so whoever else wrote the same
+			r.Reason = in.ambiguous
+			return
+		}
 	}
+	bad := found & banned
 	r.Anomalies, r.Permitted = bad.names(), (found &^ banned).names()
 	r.Evidence = append(in.cases.list(bad), in.cases.list(found&^banned)...)
 	switch {

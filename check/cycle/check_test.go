@@ -221,8 +221,8 @@ func TestEvidenceNamesItsTransactions(t *testing.T) {
 		txns          []string
 	}{
 		{"G1b", "T2 wrote to it again (T1 is transaction 2 of process 1002, T2 is transaction 1 of process 1001)", []string{"ax1 ax2", "rx1", "rx12"}},
-		{"internal", "a list that ends in [1] (T1 is transaction 1 of process 7)", []string{"p7 ax1 rx_"}},
-		{"internal", "to write 1 to key 120 (T1 is transaction 1 of process 7)", []string{"p7 wx1 rx=2", "wx2"}},
+		{"own-write-not-seen", "a list that ends in [1] (T1 is transaction 1 of process 7)", []string{"p7 ax1 rx_"}},
+		{"own-write-not-seen", "to write 1 to key 120 (T1 is transaction 1 of process 7)", []string{"p7 wx1 rx=2", "wx2"}},
 		{"lost-update", "missed the other's update (T1 is transaction 2 of process 7, T2 is transaction 3 of process 8)", []string{"ax1", "p7 rx1 ax2", "p8 rx1 ax3"}},
 		{"G1a", "and T2 failed (T1 is transaction 2 of process 1002, T2 is transaction 1 of process 1001)", []string{"! ax1", "rx1"}},
 		{"dirty-update", "T3 read [1 2] (T1 is transaction 1 of process 1001, T2 is transaction 2 of process 1002, T3 is transaction 3 of process 1003)",

@@ -9,6 +9,28 @@ import (
 	. "assay/check/cycle"
 )
 
+// TestOwnWriteOfAnAmbiguousKey: who else wrote the same does not matter to a transaction that
+// does not see its own write.
+func TestOwnWriteOfAnAmbiguousKey(t *testing.T) {
+	same := make([]string, 14)
+	for i := range same {
+		same[i] = "wx1 rx=1 wy1 ry=1"
+	}
+	read := []string{"rx=1 ry=1", "rx=1 ry=1", "rx=1 ry=1"}
+	for last, want := range map[string]check.Verdict{"wx1 rx_": check.Violated, "wx1 rx=1": check.Unknown} {
+		for _, m := range []Model{ReadUncommitted, ReadCommitted, Serializable} {
+			r := Check(context.Background(), parse(t, append(append(same, read...), last)...), m, Options{})
+			if want == check.Unknown && r.Verdict == check.Valid {
+				continue
+			}
+			checkReport(t, string(m), r)
+			if r.Verdict != want {
+				t.Errorf("%s, %s: %v %v %s", last, m, r.Verdict, r.Anomalies, r.Reason)
+			}
+		}
+	}
+}
+
 // TestDuplicatesAgreeWithSchedules writes few values to each register, so that
 // most are written more than once, and compares with searches through all orders
 // and schedules, which need not know whose value was read.

@@ -127,6 +127,11 @@ func (in *inference) inferList(key int32) {
 	s := in.readList(key)
 	if s.sameWrites != nil {
 		in.setAmbiguous(key, s.sameWrites[0], s.sameWrites[1])
+		s.visits(func(txn int32, from, to int) {
+			if in.h.committed(txn) {
+				in.judgeInternal(s, txn, from, to)
+			}
+		})
 		return
 	}
 	s.scratch.reset(len(s.ops), len(s.longest))

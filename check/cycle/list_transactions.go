@@ -53,13 +53,16 @@ func (in *inference) lookInside(s *listState, txn int32, from, to int) {
 	in.judgeUpdate(s, txn, from, to)
 }
 
-// judgeInternal looks for a read that does not show what the transaction
-// itself read and appended before: Cerone's axiom INT.
+// judgeInternal looks for a read that is not what the transaction itself read before, and
+// behind it what it appended since: Cerone's axiom INT. If it lacks what was appended, no
+// model allows it.
 func (in *inference) judgeInternal(s *listState, txn int32, from, to int) {
 	h := in.h
 	var base []int64 // what was read last
 	known := false   // something was read
+	odd := false     // INT is broken
 	own := s.scratch.own[:0]
+	since := 0 // how many of its own were appended before the last read
 	for i := from; i < to; i++ {
 		op := s.kept[i]
 		if op.kind() == Append {
@@ -67,18 +70,31 @@ func (in *inference) judgeInternal(s *listState, txn int32, from, to int) {
 			continue
 		}
 		list := h.list(op)
-		rest := len(list) - len(own)
-		ok := rest >= 0 && slices.Equal(list[rest:], own)
-		if known {
-			ok = ok && slices.Equal(list[:rest], base)
-		}
-		if !ok {
-			in.cases.add(internal, func() Evidence { return in.internalEvidence(txn, s.ops[i], base, known, own) })
+		fresh := own[since:]
+		rest := len(list) - len(fresh)
+		evidence := func() Evidence { return in.internalEvidence(txn, s.ops[i], base, known, fresh) }
+		if !shows(list, own) {
+			in.cases.add(ownUnseen, evidence)
 			break
 		}
-		known, base, own = true, list, own[:0]
+		if !odd && (!slices.Equal(list[rest:], fresh) || known && !slices.Equal(list[:rest], base)) {
+			odd = true
+			in.cases.add(internal, evidence)
+		}
+		known, base, since = true, list, len(own)
 	}
 	s.scratch.own = own[:0]
+}
+
+// shows reports whether a list has all of some elements in their order, whatever others
+// appended between and behind.
+func shows(list, own []int64) bool {
+	for _, element := range list {
+		if len(own) > 0 && own[0] == element {
+			own = own[1:]
+		}
+	}
+	return len(own) == 0
 }
 
 // judgeFuture looks for a read of an element that the transaction appends only

@@ -70,8 +70,8 @@ type definition struct {
 // gave it (OOPSLA 2019, there without sessions).
 func definitions() []definition {
 	return []definition{
-		{ReadUncommitted, nil, set(g0, duplicateElements),
-			judgement{decided, 0, 0, "exact, of lists by their longest read: no G0; reads promise nothing, so of registers there is nothing to find (Adya 1999, PL-1)"}},
+		{ReadUncommitted, nil, set(g0, duplicateElements, ownUnseen),
+			judgement{decided, 0, 0, "exact, of lists by their longest read: no G0, and a transaction reads what it wrote last, as in every history; reads promise nothing else (Adya 1999, PL-1)"}},
 		{ReadCommitted, []Model{ReadUncommitted}, set(g1),
 			judgement{decided, 0, 0, "exact: no G0, G1a, G1b and G1c (Adya 1999, PL-2)"}},
 		{MonotonicView, []Model{ReadCommitted}, set(gMonotonic),

@@ -80,7 +80,9 @@ type oracle struct {
 	// committedReads says that no read breaks G1a or G1b, inside that all are
 	// as the transaction itself made them (INT).
 	committedReads, inside bool
-	process, realtime      relation
+	// own says that each transaction reads what it wrote.
+	own               bool
+	process, realtime relation
 }
 
 type seenVersion struct {
@@ -91,7 +93,7 @@ type seenVersion struct {
 }
 
 func newOracle(txns []Txn) *oracle {
-	o := &oracle{txns: txns, n: len(txns), writers: map[int64][]int{}, committedReads: true, inside: true}
+	o := &oracle{txns: txns, n: len(txns), writers: map[int64][]int{}, committedReads: true, inside: true, own: true}
 	o.external = make([][]seenVersion, o.n)
 	for t := range txns {
 		if txns[t].Outcome == history.Committed {
@@ -165,6 +167,7 @@ func (o *oracle) read(t int) {
 			continue
 		case Write:
 			now[op.Key], known[op.Key] = []int64{op.Value}, true
+			own[op.Key] = now[op.Key]
 			continue
 		}
 		list := seen(&op)
@@ -172,6 +175,14 @@ func (o *oracle) read(t int) {
 		if known[op.Key] && !slices.Equal(list, now[op.Key]) ||
 			len(list) < len(mine) || !slices.Equal(list[len(list)-len(mine):], mine) {
 			o.inside = false
+		}
+		for _, value := range list {
+			if len(mine) > 0 && mine[0] == value {
+				mine = mine[1:]
+			}
+		}
+		if len(mine) > 0 {
+			o.own = false
 		}
 		known[op.Key], now[op.Key] = true, list
 		o.enter(t, i, &op, list)
@@ -329,6 +340,9 @@ func (f *facts) later(r seenVersion) []int {
 func (f *facts) allowed(m Model) bool {
 	o := f.o
 	d := f.ww.or(f.wr)
+	if !o.own {
+		return false
+	}
 	if m == ReadUncommitted || m == SessionReadUncommitted || m == StrongReadUncommitted {
 		return f.extra(m, f.ww).acyclic()
 	}

@@ -36,7 +36,7 @@ func TestPublicVectors(t *testing.T) {
 		{[]string{"? ax2 ry_", "ax1 ay1", "rx12 ry1"}, Serializable, check.Valid, ""},
 
 		{[]string{"ry=2 wx2 rx=2 wx1 rx=1", "wy2"}, Serializable, check.Valid, ""},
-		{[]string{"wx1", "rx=1 wx2 rx=1"}, ReadAtomic, check.Violated, "internal"},
+		{[]string{"wx1", "rx=1 wx2 rx=1"}, ReadAtomic, check.Violated, "own-write-not-seen"},
 		{[]string{"wx1", "rx=1"}, ReadCommitted, check.Valid, ""},
 		{[]string{"! wx2", "rx=2"}, ReadCommitted, check.Violated, "G1a"},
 		{[]string{"wx1 wx2", "rx_ rx=2"}, ReadCommitted, check.Valid, ""},

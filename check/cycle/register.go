@@ -105,6 +105,11 @@ func (in *inference) use(s *registerState, txn int32, from, to int) {
 // cases.
 func (in *inference) inferRegister(key int32) {
 	s := in.readRegister(key)
+	s.visits(func(txn int32, from, to int) {
+		if in.h.committed(txn) {
+			in.judgeInside(s, from, to)
+		}
+	})
 	if s.sameWrites != nil {
 		in.setAmbiguous(key, s.sameWrites[0], s.sameWrites[1])
 		return
@@ -112,7 +117,7 @@ func (in *inference) inferRegister(key int32) {
 	s.updated = append(s.updated[:0], make([]int32, len(s.table.entries)+1)...)
 	s.visits(func(txn int32, from, to int) {
 		if in.h.committed(txn) {
-			in.judgeRegister(s, txn, from, to)
+			in.judgeFutureValue(s, txn, from, to)
 		}
 	})
 	for i := range s.kept {
@@ -130,21 +135,32 @@ func (in *inference) inferRegister(key int32) {
 	in.linkRegister(s)
 }
 
-// judgeRegister looks at one committed transaction by itself.
-func (in *inference) judgeRegister(s *registerState, txn int32, from, to int) {
-	last := int32(-1)
+// judgeInside looks for a read that is not what the transaction itself read or wrote there
+// before. If it is not what it wrote, no model allows it.
+func (in *inference) judgeInside(s *registerState, from, to int) {
+	last, wrote := int32(-1), int32(-1)
 	for i := from; i < to; i++ {
 		o := s.ops[i]
-		op := in.h.ops.at(o)
-		if op.kind() == Write {
-			last = o
+		if in.h.ops.at(o).kind() == Write {
+			last, wrote = o, o
 			continue
 		}
 		if last >= 0 && !in.sameValue(last, o) {
-			before := last
-			in.cases.add(internal, func() Evidence { return in.internalRegisterEvidence(before, o) })
+			before, kind := last, internal
+			if wrote >= 0 && !in.sameValue(wrote, o) {
+				kind = ownUnseen
+			}
+			in.cases.add(kind, func() Evidence { return in.internalRegisterEvidence(before, o) })
 		}
 		last = o
+	}
+}
+
+// judgeFutureValue looks for a read of a value that the transaction writes only afterwards.
+func (in *inference) judgeFutureValue(s *registerState, txn int32, from, to int) {
+	for i := from; i < to; i++ {
+		o := s.ops[i]
+		op := in.h.ops.at(o)
 		if op.kind() != ReadValue {
 			continue
 		}

@@ -23,7 +23,8 @@ const (
 	// simulatePrefix is the same without that condition, so that updates
 	// are lost.
 	simulatePrefix
-	// simulateNothing: operations take effect at once, one by one.
+	// simulateNothing: operations take effect at once, one by one, but a transaction reads
+	// what it wrote.
 	simulateNothing
 )
 
@@ -203,9 +204,8 @@ func (d *simulatedDatabase) step(cl *simulatedClient) bool {
 		cl.wrote[op.Key] = true
 		if d.c.Level == simulateNothing {
 			d.state[op.Key] = v
-		} else {
-			cl.snap[op.Key] = v
 		}
+		cl.snap[op.Key] = v
 		return true
 	}
 	switch {
@@ -219,7 +219,7 @@ func (d *simulatedDatabase) step(cl *simulatedClient) bool {
 }
 
 func (d *simulatedDatabase) read(cl *simulatedClient, key int64) value {
-	if d.c.Level == simulateNothing {
+	if d.c.Level == simulateNothing && !(d.c.Registers && cl.wrote[key]) {
 		return d.state[key]
 	}
 	if v, seen := cl.snap[key]; seen {

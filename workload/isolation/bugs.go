@@ -29,7 +29,7 @@ func Bugs() []bug.Bug {
 			Doc: "a list that is read has an element that nobody appended, or a register a value that nobody wrote",
 			Act: bug.Act{Does: bug.Misanswers, Tables: tables, Columns: []string{"elements", "value"}}},
 		{Name: "truncated-read", Check: isolation, Or: durability, Tests: items,
-			Kinds: []string{"internal", "G-single-item", "G-single-item-realtime", "G-nonadjacent-item-realtime", "G2-item", "lost-update"},
+			Kinds: []string{"own-write-not-seen", "internal", "G-single-item", "G-single-item-realtime", "G-nonadjacent-item-realtime", "G2-item", "lost-update"},
 			Doc:   "a read ends early and without an error: a transaction does not get the last element of a list, or does not find a register, or the tail of them is missing when the database is read back (found by durability)",
 			Act:   bug.Act{Does: bug.Truncates, Tables: tables, Columns: []string{"elements"}}},
 		{Name: "dirty-read", Check: isolation, Kinds: []string{"G1b"}, Tests: items,
@@ -56,7 +56,7 @@ func Bugs() []bug.Bug {
 		{Name: "predicate-skew", Check: predicate, Kinds: []string{"G2"}, Tests: []string{"predicate"},
 			Doc: "a transaction counts groups as they were before the last one that counted and inserted into the same as it does, as under snapshot isolation",
 			Act: bug.Act{Does: bug.ReadsCrossed, Tables: []string{"member"}}},
-		{Name: "internal", Check: isolation, Kinds: []string{"internal"}, Tests: items,
+		{Name: "internal", Check: isolation, Kinds: []string{"own-write-not-seen"}, Tests: items,
 			Doc: "a transaction does not see what it wrote itself", Act: act(bug.ReadsWithoutOwn)},
 	}
 }

@@ -81,29 +81,43 @@ func checkCycles(ctx context.Context, h *cycle.History, model cycle.Model, rewri
 	return report, smallest
 }
 
-const lostUpdate = "lost-update"
+const (
+	lostUpdate      = "lost-update"
+	ownWriteNotSeen = "own-write-not-seen"
+)
 
 // onlyLostUpdates is what may be concluded of a run whose appends read a list
 // and wrote the whole of it. An update that is lost there takes elements away
 // from a list that others have read, and then looks like dirty writes and
 // incompatible orders, which a true append would prove and a rewrite does not.
-// So nothing is concluded but the lost updates themselves, and of models only
-// the weakest that forbid them are ruled out.
+// So nothing is concluded but the lost updates themselves, and that a transaction does not
+// see what it wrote; and of models only the weakest that forbid these are ruled out.
 func onlyLostUpdates(r cycle.Report) cycle.Report {
 	if r.Verdict != check.Violated {
 		return r
 	}
 	named := len(r.Anomalies)
-	i := slices.IndexFunc(r.Evidence, func(e cycle.Evidence) bool { return e.Anomaly == lostUpdate })
-	if i < 0 || i >= named {
+	var kept []cycle.Evidence
+	for _, e := range r.Evidence[:named] {
+		if e.Anomaly == lostUpdate || e.Anomaly == ownWriteNotSeen {
+			kept = append(kept, e)
+		}
+	}
+	if len(kept) == 0 {
 		r.Verdict, r.Reason = check.Unknown, "appends were made by rewriting lists, and what was found does not show how"
 		r.Anomalies, r.Evidence, r.Findings, r.Not, r.AlsoNot = nil, r.Evidence[named:], nil, nil, nil
 		return r
 	}
-	r.Anomalies = []string{lostUpdate}
-	r.Evidence = append([]cycle.Evidence{r.Evidence[i]}, r.Evidence[named:]...)
-	r.Findings, r.AlsoNot = nil, nil
 	r.Not = []cycle.Model{cycle.CursorStability, cycle.UpdateAtomic}
+	r.Anomalies = nil
+	for _, e := range kept {
+		if r.Anomalies = append(r.Anomalies, e.Anomaly); e.Anomaly == ownWriteNotSeen {
+			r.Not = []cycle.Model{cycle.ReadUncommitted}
+		}
+	}
+	slices.Sort(r.Anomalies)
+	r.Evidence = append(kept, r.Evidence[named:]...)
+	r.Findings, r.AlsoNot = nil, nil
 	return r
 }
 

@@ -457,6 +457,21 @@ func TestPredicate(t *testing.T) {
 	s.want(map[string]check.Verdict{"predicate": unknown})
 }
 
+// TestOwnRowsAreCounted: no level allows that a transaction counts less than it has inserted.
+func TestOwnRowsAreCounted(t *testing.T) {
+	for _, model := range cycle.Models() {
+		for counted, want := range map[int64]check.Verdict{0: violated, 1: valid} {
+			s := newScript(t, "predicate")
+			s.config.Model = string(model)
+			s.do(0, history.Committed, Op{Kind: Count, Key: 1}, Op{Kind: Insert, Key: 1, Value: 1}, Op{Kind: Count, Key: 1, Value: counted})
+			j := s.want(map[string]check.Verdict{"predicate": want})
+			if r := j.Results[0]; want == violated && !slices.ContainsFunc(r.Findings, func(f check.Finding) bool { return f.Kind == ownWriteNotSeen }) {
+				t.Errorf("%s: %+v", model, r)
+			}
+		}
+	}
+}
+
 func TestPairs(t *testing.T) {
 	for model, want := range map[string]check.Verdict{
 		"strict-serializable": violated, "serializable": violated, "repeatable-read": violated,

@@ -14,6 +14,7 @@ import (
 type phantoms struct {
 	repeated int64 // counts of a group that the transaction had counted before
 	found    check.Result
+	unseen   check.Result // counts that are below the transaction's own rows, which no model allows
 	cycles   predicateCycles
 }
 
@@ -23,6 +24,7 @@ func (p *phantoms) look(op *history.Op, ops []Op) {
 		if ops[i].Kind != Count {
 			continue
 		}
+		p.lookForOwn(op, ops[:i], &ops[i])
 		own := int64(0)
 		for j := i + 1; j < len(ops); j++ {
 			again := &ops[j]
@@ -39,6 +41,23 @@ func (p *phantoms) look(op *history.Op, ops []Op) {
 			}
 			break
 		}
+	}
+}
+
+func (p *phantoms) lookForOwn(op *history.Op, before []Op, counted *Op) {
+	own := int64(0)
+	for i := range before {
+		if before[i].Kind == Insert && before[i].Key == counted.Key {
+			own++
+		}
+	}
+	if counted.Value < own {
+		p.unseen.Add(check.Evidence{
+			Kind: ownWriteNotSeen,
+			Text: fmt.Sprintf("%s, from %s to %s, inserted %s into group %d, and counted %s there",
+				attempt(op), seconds(op.Start), seconds(op.End), check.Counted(own, "row", "rows"), counted.Key, check.Count(counted.Value)),
+			Fields: fields(op, map[string]int64{"group": counted.Key, "own": own, "counted": counted.Value}),
+		})
 	}
 }
 
@@ -62,6 +81,7 @@ func (p *phantoms) result(model cycle.Model) check.Result {
 	if forbidsForks(model) {
 		kind = kindSnapshot
 	}
+	addAll(&r, p.unseen, check.Counted(p.unseen.Found, "count lacks", "counts lack")+" the transaction's own rows, which every model forbids")
 	cycles := p.cycles.result(kind)
 	if cycles.Found == 0 && kind == kindSnapshot {
 		kind = kindSerial
@@ -75,11 +95,22 @@ func (p *phantoms) result(model cycle.Model) check.Result {
 		r.Detail += fmt.Sprintf("; %s, which %s allows", what, model)
 		return r
 	}
-	r.AddUnlisted(kind, cycles.Found)
-	r.Evidence = append(r.Evidence[:min(len(r.Evidence), check.MaxEvidence/2)], cycles.Evidence...)
-	r.Evidence = r.Evidence[:min(len(r.Evidence), check.MaxEvidence)]
-	r.Detail += fmt.Sprintf("; %s, which %s forbids", what, model)
+	cycles.Findings = []check.Finding{{Kind: kind, Found: cycles.Found}}
+	addAll(&r, cycles, fmt.Sprintf("%s, which %s forbids", what, model))
 	return r
+}
+
+// addAll enters other findings of the same check, and what they are.
+func addAll(r *check.Result, other check.Result, what string) {
+	if other.Found == 0 {
+		return
+	}
+	for _, f := range other.Findings {
+		r.AddUnlisted(f.Kind, f.Found)
+	}
+	r.Evidence = append(r.Evidence[:min(len(r.Evidence), check.MaxEvidence/2)], other.Evidence...)
+	r.Evidence = r.Evidence[:min(len(r.Evidence), check.MaxEvidence)]
+	r.Detail += "; " + what
 }
 
 // skews looks for pairs of which both sides were seen at 0.
