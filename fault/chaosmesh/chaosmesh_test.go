@@ -42,7 +42,7 @@ func TestFiles(t *testing.T) {
 		{"a partition by roles", object("NetworkChaos", partition+roles), "partition primary,all for 20s", "partition any[kubedb.com/role=primary],all[kubedb.com/role=standby] for 20s"},
 		{"a partition one way", object("NetworkChaos", "  action: partition\n  duration: 20s\n"+selected+"  target: {mode: one, selector: {labelSelectors: {app: mongodb}}}\n"), "partition any>any for 20s", "partition any[app=mongodb]>any[app=mongodb] for 20s"},
 		{"a partition from", object("NetworkChaos", "  action: partition\n  direction: from\n  duration: 20s\n"+selected+"  target: {mode: all, selector: {labelSelectors: {app: db}}}\n"), "partition all>any for 20s", "partition all[app=db]>any[app=mongodb] for 20s"},
-		{"a partition of groups", object("NetworkChaos", strings.Replace(partition+selected, "one", "all", 1)+"  target: {mode: all, selector: {labelSelectors: {zone: b}}}\n"), "!spec.mode: which nodes are on which side is not known without pods; write --fault 'partition halves'", "partition all[app=mongodb],all[zone=b] for 20s"},
+		{"a partition of groups", object("NetworkChaos", strings.Replace(partition+selected, "one", "all", 1)+"  target: {mode: all, selector: {labelSelectors: {app: b}}}\n"), "!spec.mode: which nodes are on which side is not known without pods; write --fault 'partition halves'", "partition all[app=mongodb],all[app=b] for 20s"},
 		{"a partition from nothing", object("NetworkChaos", partition+selected), "!spec.target", "!f.yaml:7: spec.target: a partition without a target"},
 		{"cut off from everybody", object("NetworkChaos", partition+selected+"  externalTargets: [0.0.0.0/0]\n"), "isolate any for 20s", "isolate any[app=mongodb] for 20s"},
 		{"cut off from an address", object("NetworkChaos", partition+selected+"  externalTargets: [example.com]\n"), "!spec.externalTargets", "!assay cuts off from nodes or from everybody"},
@@ -65,7 +65,10 @@ func TestFiles(t *testing.T) {
 		{"time", object("TimeChaos", selected+"  timeOffset: -10m\n  clockIds: [CLOCK_REALTIME]\n  duration: 30s\n"), "clock=-10m any for 30s", "clock=-10m any[app=mongodb] for 30s"},
 		{"another clock", object("TimeChaos", selected+"  timeOffset: 10m\n  clockIds: [CLOCK_MONOTONIC]\n"), "!spec.clockIds", "!spec.clockIds"},
 		{"a pod by name", object("PodChaos", "  action: pod-kill\n  mode: all\n  selector: {pods: {db: [mongo-1]}}\n"), "!spec.selector.pods: nodes that assay starts have other names", "kill pod/mongo-1"},
-		{"expressions", object("PodChaos", "  action: pod-kill\n  mode: one\n  selector:\n    expressionSelectors:\n    - {key: tier, operator: In, values: [a]}\n    - {key: proxy, operator: DoesNotExist}\n"), "kill any for 1s", "kill any[!proxy,tier=a]"},
+		{"expressions", object("PodChaos", "  action: pod-kill\n  mode: one\n  selector:\n    expressionSelectors:\n    - {key: tier, operator: In, values: [a]}\n    - {key: proxy, operator: DoesNotExist}\n"), "!spec.selector: which of the nodes that assay starts have the label tier=a is not known", "kill any[!proxy,tier=a]"},
+		{"two networks' faults in one", object("NetworkChaos", selected+"  action: loss\n  loss: {loss: '5'}\n  delay: {latency: 1s}\n"), "!spec.delay: no fault of assay stands for it; write an object for each", "!spec.delay"},
+		{"a sidecar", object("PodChaos", selected+"  action: container-kill\n  containerNames: [metrics]\n"), "!spec.containerNames: a node that assay starts has no container beside", "container-kill=metrics any[app=mongodb]"},
+		{"stress of a sidecar", object("TimeChaos", selected+"  containerNames: [metrics]\n  timeOffset: -10m\n"), "!spec.containerNames", "!spec.containerNames"},
 		{"two objects", object("PodChaos", selected+"  action: pod-kill\n") + "---\n# nothing\n---\n" + object("NetworkChaos", selected+"  action: loss\n  loss: {loss: '5'}\n  duration: 5s\n"),
 			"kill any for 1s; flaky=5% any for 5s", "kill any[app=mongodb]; flaky=5% any[app=mongodb] for 5s"},
 		{"an error in the second", "---\n" + object("PodChaos", selected+"  action: pod-kill\n") + "---\n---\n--- # the third\n" + object("PodChaos", selected+"  action: kill\n"), `!f.yaml:28: spec.action: there is no action "kill"`, "!f.yaml:28: spec.action"},
@@ -74,8 +77,8 @@ func TestFiles(t *testing.T) {
 		{"no labels", object("PodChaos", "  action: pod-kill\n  mode: all\n  selector: {namespaces: [db]}\n"), "kill all for 1s", "!spec.selector.labelSelectors: without labels it selects every pod"},
 		{"other selectors", object("PodChaos", "  action: pod-kill\n  mode: all\n  selector: {fieldSelectors: {a: b}}\n"), "!spec.selector.fieldSelectors", "!select by labelSelectors"},
 		{"days of the week", object("Schedule", "  schedule: '0 9 * * 1-5'\n  type: PodChaos\n  podChaos:\n    action: pod-kill\n    mode: one\n    selector: {labelSelectors: {a: b}}\n"), `!f.yaml:7: spec.schedule: "0 9 * * 1-5" cannot be said as every T`, "!spec.schedule"},
-		{"no end before the next", object("Schedule", "  schedule: '@every 10s'\n  type: PodChaos\n  podChaos:\n    action: pod-failure\n    duration: 10s\n    mode: one\n    selector: {labelSelectors: {a: b}}\n"), "!spec.podChaos.duration: it lasts until the next one is due; write less than 10s", "!spec.podChaos.duration"},
-		{"a schedule without end", object("Schedule", "  schedule: '@every 10s'\n  type: PodChaos\n  podChaos:\n    action: pod-failure\n    mode: one\n    selector: {labelSelectors: {a: b}}\n"), "!spec.podChaos.duration: it is missing", "!spec.podChaos.duration"},
+		{"no end before the next", object("Schedule", "  schedule: '@every 10s'\n  type: PodChaos\n  podChaos:\n    action: pod-failure\n    duration: 10s\n    mode: one\n    selector: {labelSelectors: {app: b}}\n"), "!spec.podChaos.duration: it lasts until the next one is due; write less than 10s", "!spec.podChaos.duration"},
+		{"a schedule without end", object("Schedule", "  schedule: '@every 10s'\n  type: PodChaos\n  podChaos:\n    action: pod-failure\n    mode: one\n    selector: {labelSelectors: {app: b}}\n"), "!spec.podChaos.duration: it is missing", "!spec.podChaos.duration"},
 		{"a workflow", object("Workflow", "  entry: a\n"), `!f.yaml:2: kind: no fault of assay stands for kind "Workflow"`, "!kind"},
 		{"something else", "apiVersion: v1\nkind: ConfigMap\n", `!f.yaml:1: apiVersion: "v1" is not Chaos Mesh's`, "!apiVersion"},
 		{"an unknown field", object("PodChaos", selected+"  action: pod-kill\n  durration: 3s\n"), "!f.yaml:13: spec.durration: assay does not know this field here; take it out, if the fault is what you mean without it; did you mean duration?", "!spec.durration"},
@@ -107,6 +110,57 @@ func TestFiles(t *testing.T) {
 			}
 			if strings.Join(got, "; ") != want {
 				t.Errorf("%s, %+v: %q, want %q", c.name, where, got, want)
+			}
+		}
+	}
+}
+
+// TestSelectors: a selector that is not understood is refused, and never means more nodes than it
+// says. On pods it is a part of the target, as it is.
+func TestSelectors(t *testing.T) {
+	const unknown = "!f.yaml:9: spec.selector: which of the nodes that assay starts have the label "
+	for _, c := range []struct{ mode, selector, ours, pods string }{
+		{"one", "expressionSelectors: [{key: role, operator: NotIn, values: [primary]}]", "kill secondary for 1s", "kill any[role!=primary]"},
+		{"one", "expressionSelectors: [{key: role, operator: NotIn, values: [master, primary]}]", "kill secondary for 1s", "kill any[role!=master,role!=primary]"},
+		{"one", "expressionSelectors: [{key: role, operator: NotIn, values: [replica]}]", unknown + "role!=replica", "kill any[role!=replica]"},
+		{"one", "expressionSelectors: [{key: role, operator: NotIn, values: [primary, replica]}]", unknown + "role!=primary,role!=replica", "kill any[role!=primary,role!=replica]"},
+		{"one", "expressionSelectors: [{key: role, operator: In, values: [primary]}]", "kill primary for 1s", "kill any[role=primary]"},
+		{"one", "expressionSelectors: [{key: role, operator: In, values: [primary, replica]}]", "!operator: In of 2 values", "!operator: In of 2 values"},
+		{"one", "expressionSelectors: [{key: role, operator: NotIn, values: []}]", "!operator: NotIn of 0 values", "!operator: NotIn of 0 values"},
+		{"one", "expressionSelectors: [{key: role, operator: Exists, values: [a]}]", "!operator: Exists of 1 values", "!operator: Exists of 1 values"},
+		{"all", "expressionSelectors: [{key: role, operator: Exists}]", unknown + "role is", "kill all[role]"},
+		{"all", "expressionSelectors: [{key: role, operator: DoesNotExist}]", unknown + "!role is", "kill all[!role]"},
+		{"all", "expressionSelectors: [{key: app, operator: NotIn, values: [db]}]", unknown + "app!=db is", "kill all[app!=db]"},
+		{"all", "expressionSelectors: [{key: app, operator: DoesNotExist}]", unknown + "!app is", "kill all[!app]"},
+		{"all", "expressionSelectors: [{key: app, operator: Near, values: [a]}]", "!operator: Near of 1 values", "!operator: Near of 1 values"},
+		{"all", "labelSelectors: {statefulset.kubernetes.io/pod-name: redis-0}", unknown + "statefulset.kubernetes.io/pod-name=redis-0", "kill all[statefulset.kubernetes.io/pod-name=redis-0]"},
+		{"all", "labelSelectors: {app: redis, apps.kubernetes.io/pod-index: '0'}", unknown + "apps.kubernetes.io/pod-index=0", "kill all[app=redis,apps.kubernetes.io/pod-index=0]"},
+		{"all", "labelSelectors: {topology.kubernetes.io/zone: a}", unknown + "topology.kubernetes.io/zone=a", "kill all[topology.kubernetes.io/zone=a]"},
+		{"all", "labelSelectors: {role: pooler}", unknown + "role=pooler", "kill all[role=pooler]"},
+		{"all", "labelSelectors: {app.kubernetes.io/component: primary, app.kubernetes.io/name: db}", "kill primary for 1s", "kill all[app.kubernetes.io/component=primary,app.kubernetes.io/name=db]"},
+		{"all", "labelSelectors: {role: replica}", "!spec.mode: all nodes that are not the primary", "kill all[role=replica]"},
+		{"fixed\n  value: 2", "labelSelectors: {role: primary}", "!spec.mode: a number or share of the primary", "kill 2[role=primary]"},
+		{"random-max-percent\n  value: 50", "labelSelectors: {role: primary}", "!spec.mode: a number or share of the primary", "kill 0..50%[role=primary]"},
+		{"one", "{labelSelectors: {role: primary}, expressionSelectors: [{key: role, operator: NotIn, values: [primary]}]}", "!spec.selector: no node is both", "kill any[role!=primary,role=primary]"},
+		{"one", "annotationSelectors: {a: b}", "!spec.selector.annotationSelectors", "!spec.selector.annotationSelectors"},
+		{"one", "nodes: [n1]", "!spec.selector.nodes", "!spec.selector.nodes"},
+		{"one", "nodeSelectors: {a: b}", "!spec.selector.nodeSelectors", "!spec.selector.nodeSelectors"},
+		{"one", "podPhaseSelectors: [Running]", "!spec.selector.podPhaseSelectors", "!spec.selector.podPhaseSelectors"},
+		{"one", "labelSelectors: {app: db}, physicalMachines: {a: [b]}", "!spec.selector.physicalMachines", "!spec.selector.physicalMachines"},
+	} {
+		if !strings.HasPrefix(c.selector, "{") {
+			c.selector = "{" + c.selector + "}"
+		}
+		mode, value, _ := strings.Cut(c.mode, "\n")
+		text := object("PodChaos", "  action: pod-kill\n  selector:\n   "+c.selector+"\n  mode: "+mode+"\n"+value+"\n")
+		for where, want := range map[Where]string{{}: c.ours, {Namespace: "db"}: c.pods} {
+			all, err := Read("dir/f.yaml", []byte(text), where)
+			if wrong, refused := strings.CutPrefix(want, "!"); refused {
+				if err == nil || !strings.Contains(err.Error(), wrong) {
+					t.Errorf("%s, %+v: %v, %v, want %s", c.selector, where, all, err, wrong)
+				}
+			} else if err != nil || len(all) != 1 || all[0].Fault.Written().String() != want {
+				t.Errorf("%s, %+v: %v, %v, want %s", c.selector, where, all, err, want)
 			}
 		}
 	}

@@ -190,8 +190,12 @@ func (r *reader) mapping(n ast.Node, path string) *mapping {
 	return m
 }
 
+// name is the path of a field, or of the whole mapping for none.
 func (m *mapping) name(key string) string {
-	if m.path == "" {
+	switch {
+	case key == "":
+		return m.path
+	case m.path == "":
 		return key
 	}
 	return m.path + "." + key

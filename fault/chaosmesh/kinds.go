@@ -35,7 +35,7 @@ func (d *document) podChaos(m *mapping) {
 	case action == "container-kill" && d.pods():
 		d.add("container-kill="+strings.Join(containers, ","), target)
 	case action == "container-kill":
-		d.note("a node has one server, which stands for the containers")
+		d.ofServer(m, containers)
 		d.add("kill", target).length = again
 	case action == "pod-failure" && d.pods():
 		d.add("pod-failure", target)
@@ -58,7 +58,7 @@ func (d *document) networkChaos(m *mapping) {
 	}
 	for _, part := range []string{"loss", "delay", "bandwidth", "duplicate", "corrupt"} {
 		if part != action {
-			m.take(part) // which Chaos Mesh does not look at
+			m.none("write an object for each: assay does one of them with a fault", part) // of which it would leave one out
 		}
 	}
 	if action == "partition" {
@@ -202,6 +202,9 @@ func (d *document) ioChaos(m *mapping) {
 // of its volume.
 func (d *document) files(m *mapping) string {
 	volume, pattern := path.Clean("/"+m.text("volumePath")), m.text("path")
+	if m.has("volumePath") && !d.pods() {
+		d.note("the volume " + volume + " is taken to mean the folder of the node's data")
+	}
 	below := strings.TrimPrefix(strings.TrimPrefix(pattern, volume), "/")
 	anywhere := strings.TrimPrefix(below, "**/")
 	inside := pattern == volume || strings.HasPrefix(pattern, strings.TrimSuffix(volume, "/")+"/")
@@ -221,8 +224,21 @@ func (d *document) server(m *mapping) {
 		if d.pods() {
 			m.refuse("containerNames", "take it out: the fault is done to the pod's server", "this fault does not tell the containers of a pod apart")
 		}
-		d.note("a node has one server, which stands for the containers")
+		d.ofServer(m, containers)
 	}
+}
+
+// ofServer wants the containers to be the database's, by the names that charts and operators
+// give it: a node that assay starts has its server alone, and no sidecar.
+func (d *document) ofServer(m *mapping, containers []string) {
+	known := []string{
+		"postgres", "postgresql", "patroni", "spilo", "mysql", "mysqld", "mariadb", "mariadbd", "galera", "mongo", "mongod", "mongodb",
+		"redis", "redis-server", "etcd", "cassandra", "tidb", "database", "db", "server",
+	}
+	if !slices.ContainsFunc(containers, func(name string) bool { return slices.Contains(known, name) }) {
+		m.refuse("containerNames", "name the database's container, such as postgres, or take the object out", "a node that assay starts has no container beside the database's server")
+	}
+	d.note("a node's server stands for the container, and other containers are not there")
 }
 
 // stressChaos reads the spec of a StressChaos.

@@ -1,6 +1,7 @@
 package chaosmesh
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -36,15 +37,17 @@ func (d *document) selection(m *mapping) selection {
 	of.none("select by labelSelectors", "nodes", "nodeSelectors", "fieldSelectors", "annotationSelectors", "podPhaseSelectors")
 	d.namespaces(of)
 	labels := d.labels(of)
-	s.labels = strings.Join(labels, ",")
+	if d.pods() {
+		s.labels = selector(labels)
+	}
 	if named := of.sub("pods"); len(named.fields) > 0 {
 		d.namedPod(of, named, &s)
-	} else if d.pods() && s.labels == "" {
+	} else if d.pods() && len(labels) == 0 {
 		of.refuse("labelSelectors", "write the labels that the database's pods have", "without labels it selects every pod of the namespace")
 	}
 	of.done()
 	if !d.pods() {
-		d.onNodes(m, labels, &s)
+		d.onNodes(m, of, labels, &s)
 	}
 	return s
 }
@@ -77,7 +80,10 @@ func (d *document) mode(m *mapping) string {
 // namespaces must be that of the pods that --kubernetes names.
 func (d *document) namespaces(of *mapping) {
 	all := of.list("namespaces")
-	if len(all) == 0 && d.namespace != "" {
+	switch {
+	case len(all) > 0 && !d.pods():
+		d.note("the namespace " + strings.Join(all, ", ") + " is taken to mean the run's nodes")
+	case len(all) == 0 && d.namespace != "":
 		all = []string{d.namespace}
 	}
 	for _, n := range all {
@@ -87,32 +93,60 @@ func (d *document) namespaces(of *mapping) {
 	}
 }
 
-// labels are the requirements of a selector, as kubectl -l takes them, in order.
-func (d *document) labels(of *mapping) (all []string) {
+// requirement is what a selector wants of one label: an operator of Kubernetes with its values.
+type requirement struct {
+	key, operator string
+	values        []string
+}
+
+// The operators of Kubernetes' LabelSelectorRequirement.
+const (
+	in           = "In"
+	notIn        = "NotIn"
+	exists       = "Exists"
+	doesNotExist = "DoesNotExist"
+)
+
+// String is the requirement as kubectl -l takes it.
+func (r requirement) String() string {
+	switch r.operator {
+	case in:
+		return r.key + "=" + r.values[0]
+	case exists:
+		return r.key
+	case doesNotExist:
+		return "!" + r.key
+	}
+	return r.key + "!=" + strings.Join(r.values, ","+r.key+"!=")
+}
+
+// selector is all of them, in order.
+func selector(all []requirement) string {
+	texts := make([]string, len(all))
+	for i, r := range all {
+		texts[i] = r.String()
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, ",")
+}
+
+// labels are the requirements of a selector.
+func (d *document) labels(of *mapping) (all []requirement) {
 	plain := of.sub("labelSelectors")
 	for _, f := range plain.fields {
-		all = append(all, f.key+"="+plain.text(f.key))
+		all = append(all, requirement{f.key, in, []string{plain.text(f.key)}})
 	}
 	for _, n := range of.items("expressionSelectors") {
 		e := d.r.mapping(n, of.name("expressionSelectors"))
-		key, operator, values := e.needed("key", ""), e.needed("operator", ""), e.list("values")
-		switch {
-		case operator == "Exists":
-			all = append(all, key)
-		case operator == "DoesNotExist":
-			all = append(all, "!"+key)
-		case operator == "In" && len(values) == 1:
-			all = append(all, key+"="+values[0])
-		case operator == "NotIn":
-			for _, v := range values {
-				all = append(all, key+"!="+v)
-			}
+		r := requirement{e.needed("key", ""), e.needed("operator", ""), e.list("values")}
+		switch n := len(r.values); {
+		case r.operator == in && n == 1, r.operator == notIn && n > 0, (r.operator == exists || r.operator == doesNotExist) && n == 0:
+			all = append(all, r)
 		default:
-			e.refuse("operator", "write In with one value, NotIn, Exists or DoesNotExist", "%s of %d values cannot be a part of a fault's target", operator, len(values))
+			e.refuse("operator", "write In with one value, NotIn with values, Exists or DoesNotExist", "%s of %d values cannot be a part of a fault's target", r.operator, n)
 		}
 		e.done()
 	}
-	slices.Sort(all)
 	return all
 }
 
@@ -137,32 +171,78 @@ func (d *document) namedPod(of, named *mapping, s *selection) {
 	}
 }
 
-// onNodes decides what labels mean where there are no pods to look at: one that says who
-// takes writes means that node, any other one is taken to mean every node, and this is said.
-func (d *document) onNodes(m *mapping, labels []string, s *selection) {
-	for _, l := range labels {
-		key, value, _ := strings.Cut(l, "=")
-		if !strings.Contains(strings.ToLower(key), "role") {
-			continue
-		}
+// ofEveryPod are labels that all pods of a database have, so that they mean every node:
+// Kubernetes' recommended ones and those that operators and charts put beside them.
+func ofEveryPod(key string) bool {
+	return slices.Contains([]string{
+		"app", "k8s-app", "application", "release", "chart", "heritage", "cluster", "cluster-name", "helm.sh/chart", "cnpg.io/cluster",
+		"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/version", "app.kubernetes.io/part-of", "app.kubernetes.io/managed-by",
+	}, key)
+}
+
+// roleOf is the role that a requirement means, empty if it means none that assay knows. What is
+// not the primary is a secondary; what is no secondary may be neither.
+func (r requirement) roleOf() (role string) {
+	key := strings.ToLower(r.key)
+	if !strings.HasSuffix(key, "role") && !strings.HasSuffix(key, "component") {
+		return ""
+	}
+	for _, value := range r.values {
+		one := ""
 		switch strings.ToLower(value) {
 		case "primary", "master", "leader":
-			s.word, s.role = fault.TargetPrimary, fault.TargetPrimary
-			d.note("the label " + l + " means the primary")
-			return
+			one = fault.TargetPrimary
 		case "secondary", "standby", "replica", "slave", "follower":
-			s.role = fault.TargetSecondary
-			d.note("the label " + l + " means nodes that are not the primary")
-			if s.word == fault.TargetAny {
-				s.word = fault.TargetSecondary
-			} else if s.word != fault.TargetAll {
-				m.refuse("mode", "write mode: one", "a number of nodes that are not the primary is no target of a fault")
-			}
-			return
+			one = fault.TargetSecondary
 		}
+		if one == "" || role != "" && one != role {
+			return ""
+		}
+		role = one
 	}
-	if len(labels) > 0 {
-		d.note("the labels " + s.labels + " are taken to mean every node")
+	switch {
+	case r.operator == in:
+		return role
+	case r.operator == notIn && role == fault.TargetPrimary:
+		return fault.TargetSecondary
+	}
+	return ""
+}
+
+// onNodes decides what labels mean where there are no pods to look at: a role, or every node,
+// and this is said. Any other label may mean few pods, or others, and is refused.
+func (d *document) onNodes(m, of *mapping, labels []requirement, s *selection) {
+	const want = "select by a label that all pods have, such as app, or by a role; or write the fault with a node's name, such as --fault 'kill n2'"
+	var every []requirement
+	for _, l := range labels {
+		role := l.roleOf()
+		switch {
+		case l.operator == in && ofEveryPod(l.key):
+			every = append(every, l)
+		case role == "":
+			of.refuse("", want, "which of the nodes that assay starts have the label %s is not known", l)
+		case s.role != "" && s.role != role:
+			of.refuse("", want, "no node is both primary and not")
+		case role == fault.TargetPrimary:
+			d.note("the label " + l.String() + " means the primary")
+		default:
+			d.note("the label " + l.String() + " means nodes that are not the primary")
+		}
+		s.role = cmp.Or(role, s.role)
+	}
+	if len(every) > 0 {
+		d.note("the labels " + selector(every) + " are taken to mean every node")
+	}
+	few := s.word != fault.TargetAny && s.word != fault.TargetAll
+	switch {
+	case s.role == fault.TargetPrimary && few && s.word != "1" && s.word != "100%":
+		m.refuse("mode", "write mode: one", "a number or share of the primary is no target of a fault")
+	case s.role == fault.TargetPrimary:
+		s.word = fault.TargetPrimary
+	case s.role == fault.TargetSecondary && few:
+		m.refuse("mode", "write mode: one", "a number of nodes that are not the primary is no target of a fault")
+	case s.role == fault.TargetSecondary && s.word == fault.TargetAny:
+		s.word = fault.TargetSecondary
 	}
 }
 
