@@ -320,6 +320,9 @@ func readStore(ctx context.Context, folder string, db definition.Work, s Scenari
 		return err
 	}
 	forgetReadingNotes(r)
+	if note := lease.unrenewed(); note != "" {
+		r.RunNotes = append(r.RunNotes, note)
+	}
 	return writeReadBack(folder, readBackRecord{Run: r.Run, Size: sizeOf(ctx, s, db, r)})
 }
 
@@ -333,7 +336,10 @@ func leaseOnceIdle(ctx context.Context, folder string, db store.Administration, 
 	for until := time.Now().Add(agentsEnd); ; {
 		l, err := takeLease(ctx, db, run, false, p)
 		var held *store.HeldError
-		if !errors.As(err, &held) || held.Lease.Run != run || !exists(folder, agents.Folder) || time.Now().After(until) {
+		if err != nil && held == nil && !errors.As(err, &held) {
+			return asFound(ctx, db, run, err)
+		}
+		if held == nil || held.Lease.Run != run || !exists(folder, agents.Folder) || time.Now().After(until) {
 			return l, err
 		}
 		p.Stage("waiting until the run's agents have stopped and their lease on the database has expired")
@@ -347,7 +353,7 @@ func leaseOnceIdle(ctx context.Context, folder string, db store.Administration, 
 
 // forgetReadingNotes removes the run's notes that no longer hold once the
 // database was read after all.
-func forgetReadingNotes(r *report.Result) { dropNotes(r, noteNotRead, noteNoSize) }
+func forgetReadingNotes(r *report.Result) { dropNotes(r, noteNotRead, noteNoSize, noteTakesNoWrites) }
 
 // dropNotes removes the run's notes that begin so.
 func dropNotes(r *report.Result, beginnings ...string) {

@@ -30,6 +30,9 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 	if lost := r.lease.isLost(); lost != nil {
 		return Outcome{}, r.overtaken(lost)
 	}
+	if note := r.lease.unrenewed(); err == nil && note != "" {
+		r.note(note)
+	}
 	if err == nil {
 		r.examine(ctx, stats)
 		err = errors.Join(r.recordReadBack(ctx), r.readRestored(ctx))

@@ -18,10 +18,35 @@ func (p *schema) use(ctx context.Context, work func(*conn) error) error {
 	c, err := p.firstThatWrites(ctx, p.hosts, func(h *host) (*conn, error) { return h.pool.Take(ctx) },
 		func(c *conn) { c.host.pool.Return(c) })
 	if err != nil {
-		return err
+		return p.readOnly(ctx, err, work)
 	}
 	defer c.host.pool.Return(c)
 	return work(c)
+}
+
+// readOnly runs work on the only server of the address, which takes no writes, so that what is
+// there can be read; refused says so, and is the error of work that writes. The session takes
+// none either, since read_only does not bind all users.
+func (p *schema) readOnly(ctx context.Context, refused error, work func(*conn) error) error {
+	if len(p.hosts) > 1 {
+		return refused
+	}
+	c, err := p.hosts[0].pool.Take(ctx)
+	if err != nil {
+		return refused
+	}
+	defer c.host.pool.Return(c)
+	if l := c.look; !l.readOnly || l.galera || l.grouped {
+		return refused
+	}
+	defer c.HangUp()
+	if _, err = c.Change(ctx, `SET SESSION TRANSACTION READ ONLY`); err == nil {
+		err = work(c)
+	}
+	if hasCode(err, codeReadOnlyTransaction) {
+		return refused
+	}
+	return err
 }
 
 // Use implements sqldb.Server. On Galera a statement sees what the cluster has

@@ -1,0 +1,92 @@
+package runner
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	goredis "github.com/redis/go-redis/v9"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"assay/check"
+	"assay/internal/expect"
+)
+
+// TestADatabaseThatTakesNoWritesIsRead: a server that is full or read-only at the end is read
+// back, though the run's lease cannot be renewed there, and again by an assay check.
+func TestADatabaseThatTakesNoWritesIsRead(t *testing.T) {
+	for spec, shut := range map[string]func(t *testing.T, address string){
+		"redis:1":                                fillRedis,
+		"postgres:1":                             shutPostgres,
+		"mariadb:1":                              shutMariaDB,
+		"mongodb:1":                              shutMongoDB,
+		"etcd:1,set.quota-backend-bytes=1200000": nil, // the load fills it
+	} {
+		t.Run(spec, func(t *testing.T) {
+			c := onServers(t, spec)
+			s := small(c.Address(), 1, 0)
+			s.Load.Clients, s.Load.Duration, s.Load.Timeout = 2, 3*time.Second, 2*time.Second
+			if shut == nil {
+				s.Load.Duration = 6 * time.Second
+			}
+			out := carryOutBy(t, s, Options{Progress: &intruder{act: func() {
+				if shut != nil {
+					shut(t, c.Address())
+				}
+			}}})
+			mustBeReadWithoutWriting(t, out)
+			expect.NoError(t, removed(out.Folder+"/state.bin"))
+			again, err := Recheck(t.Context(), out.Folder, RecheckOptions{Version: "test", Database: c.Address(), Progress: &diary{}})
+			expect.NoError(t, err)
+			mustBeReadWithoutWriting(t, again)
+		})
+	}
+}
+
+func mustBeReadWithoutWriting(t *testing.T, out Outcome) {
+	t.Helper()
+	r := out.Result
+	if r.Verdict != check.Valid || r.Outcomes.Committed == 0 || !strings.Contains(strings.Join(r.Notes, "\n"), noteTakesNoWrites) {
+		t.Errorf("%v: %s; %d committed, notes %q", r.Verdict, details(r), r.Outcomes.Committed, r.Notes)
+	}
+}
+
+func fillRedis(t *testing.T, address string) {
+	o, err := goredis.ParseURL(address)
+	expect.NoError(t, err)
+	client := goredis.NewClient(o)
+	defer client.Close()
+	expect.NoError(t, client.ConfigSet(t.Context(), "maxmemory", "1mb").Err())
+}
+
+// shutPostgres does what managed services do whose disk is full.
+func shutPostgres(t *testing.T, address string) {
+	conn, err := pgx.Connect(t.Context(), address)
+	expect.NoError(t, err)
+	defer conn.Close(t.Context())
+	for _, statement := range []string{"ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()"} {
+		_, err := conn.Exec(t.Context(), statement)
+		expect.NoError(t, err)
+	}
+}
+
+func shutMariaDB(t *testing.T, address string) {
+	user, host, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(address, "mysql://"), "/"), "@")
+	db, err := sql.Open("mysql", user+"@tcp("+host+")/")
+	expect.NoError(t, err)
+	defer db.Close()
+	_, err = db.ExecContext(t.Context(), "SET GLOBAL read_only = 1")
+	expect.NoError(t, err)
+}
+
+func shutMongoDB(t *testing.T, address string) {
+	client, err := mongo.Connect(options.Client().ApplyURI(address))
+	expect.NoError(t, err)
+	defer func() { expect.NoError(t, client.Disconnect(t.Context())) }()
+	block := bson.D{{Key: "setUserWriteBlockMode", Value: 1}, {Key: "global", Value: true}}
+	expect.NoError(t, client.Database("admin").RunCommand(t.Context(), block).Err())
+}
