@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +45,7 @@ type lease struct {
 	lost error
 	// refused is why the lease was read and not renewed when it was asked for last.
 	refused error
-	stop func()
+	stop    func()
 
 	pauses pauses
 }
@@ -262,69 +261,6 @@ func (l *lease) confirm(ctx context.Context) error {
 	}
 	return err
 }
-
-// held renews the lease. A database that refuses that, as one does that is full or takes no
-// writes, is asked for it: what is to be read there needs no write.
-func (l *lease) held(ctx context.Context) error {
-	refused := errTakesNoWrites
-	if !l.found {
-		refused = l.renew(ctx)
-	}
-	if refused == nil || isMissing(refused) || l.isLost() != nil {
-		return refused
-	}
-	err := l.read(ctx)
-	if held := (*store.HeldError)(nil); errors.As(err, &held) {
-		l.lose(err)
-	}
-	if err != nil && !isMissing(err) {
-		return refused
-	}
-	l.refused = cmp.Or(l.refused, refused)
-	return err
-}
-
-// errTakesNoWrites stands for the error of the write that was tried first.
-var errTakesNoWrites = errors.New("the database takes no writes")
-
-// read gives *store.HeldError if the lease has another token than ours, and
-// *store.NoSchemaError if there is none where one was.
-func (l *lease) read(ctx context.Context) error {
-	var there *store.Lease
-	err := l.attempt(ctx, func(ctx context.Context) (err error) { there, err = l.store.Lease(ctx); return err })
-	if err != nil || there == nil && l.holder.Token == "" {
-		return err
-	}
-	return there.MayRenew("the database", l.holder.Token)
-}
-
-// asFound is a lease for reading what a run left in a database that refuses the writes by
-// which a lease is taken: whoever has it stays who has it, or it is lost.
-func asFound(ctx context.Context, db store.Administration, run string, refused error) (*lease, error) {
-	l := newLease(db, run)
-	l.found, l.refused, l.holder.Token = true, refused, ""
-	there, err := db.Lease(ctx)
-	if err != nil {
-		return nil, errors.Join(refused, err)
-	}
-	if there != nil {
-		if l.holder.Token = there.Token; !ended(there.Holder) {
-			err = there.Admit("the database", "")
-		}
-	}
-	return l, err
-}
-
-// unrenewed says that the lease was read and not renewed; nothing if it was.
-func (l *lease) unrenewed() string {
-	if l == nil || l.refused == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s (%v): assay read it back without renewing its lease, which was the same before and after", noteTakesNoWrites, l.refused)
-}
-
-// noteTakesNoWrites is how that note begins.
-const noteTakesNoWrites = "the database took no writes at the end"
 
 // GoneError means that nobody holds the lease which a run had taken, though the run's
 // mark is there: another run took it over when it had expired, and has ended since.

