@@ -132,11 +132,6 @@ var mayImport = map[string][]string{
 	"cluster/kubernetes/kubernetestest": {"cluster/server"},
 	"cluster/streaming/streamingtest":   {"cluster/server", "cluster/streaming", "internal/expect"},
 
-	"workload/replay":           {"store", "store/promise", "workload/definition", "workload/replay/recording", "workload/replay/statement", "load", "history", "check", "report"},
-	"workload/replay/capture":   {"workload/replay/recording", "workload/replay/serverlog", "workload/replay/statement"},
-	"workload/replay/recording": {},
-	"workload/replay/serverlog": {},
-	"workload/replay/statement": {},
 
 	"internal/expect": {},
 }

@@ -27,18 +27,6 @@ type Thinker interface {
 	Think(seq uint64) time.Duration
 }
 
-// Scheduled is a Client whose operations are due at moments of their own, as those of a
-// recorded session. How many there are is its to say: the plan's Ops ends nothing then.
-type Scheduled interface {
-	// Due returns when operation seq is due, in nanoseconds since the start, or AtOnce; false
-	// if there is none any more. It may wait, and returns when ctx ends, as it does when the
-	// run is stopped.
-	Due(ctx context.Context, seq uint64) (at int64, ok bool)
-}
-
-// AtOnce is due when the client asks.
-const AtOnce = -1
-
 // Answer is how one attempt ended.
 type Answer struct {
 	// Outcome is Unknown unless the client knows better.

@@ -21,9 +21,6 @@ const (
 	Poisson Arrivals = "poisson"
 	// Uniform is an open loop with equal gaps.
 	Uniform Arrivals = "uniform"
-	// Recorded is an open loop whose clients have schedules of their own (Scheduled); it has no
-	// rate.
-	Recorded Arrivals = "recorded"
 )
 
 // RetryMode says what follows an attempt that did not commit.
@@ -50,7 +47,7 @@ type Plan struct {
 	Clients int `yaml:"clients" json:"clients"`
 	// Rate is arrivals a second over all clients; 0 means a closed loop.
 	Rate float64 `yaml:"rate,omitempty" json:"rate,omitempty"`
-	// Arrivals is Closed or Recorded without a rate, else Poisson or Uniform.
+	// Arrivals is Closed without a rate, else Poisson or Uniform.
 	Arrivals Arrivals `yaml:"arrivals" json:"arrivals"`
 	// Warmup is worked and checked but not measured.
 	Warmup time.Duration `yaml:"warmup" json:"warmup"`
@@ -113,7 +110,7 @@ func (p Plan) Validate() error {
 		return p.refuse("--clients", p.Clients, fmt.Sprintf("1 to %d", MaxClients))
 	case !(p.Rate >= 0 && p.Rate <= 10_000_000):
 		return p.refuse("--rate", p.Rate, "more than 0, at most 10000000 arrivals a second")
-	case !open && p.Arrivals != Closed && p.Arrivals != Recorded:
+	case !open && p.Arrivals != Closed:
 		return p.refuse("--arrivals", p.Arrivals, "poisson or uniform, with --rate")
 	case open && p.Rate == 0:
 		return p.refuse("--arrivals", p.Arrivals, "--rate beside it")

@@ -18,15 +18,13 @@ type worker struct {
 	random   *rand.Rand
 	seq      uint64
 	reserved uint64
-	rest     time.Duration   // after the last operation
-	lost     int             // operations in a row that ended without a connection
-	limit    *attemptLimit   // nil if the plan has none
-	thinker  Thinker         // the client, if it pauses; nil if not
-	schedule Scheduled       // the client, if it has a schedule; nil if not
-	going    context.Context // of a schedule: ends when the run is stopped
-	leave    func()          // before what may block; see eventloop.Leave
-	op       history.Op      // the operation under way
-	answer   Answer          // to its last attempt; not on the stack, which each client has for itself
+	rest     time.Duration // after the last operation
+	lost     int           // operations in a row that ended without a connection
+	limit    *attemptLimit // nil if the plan has none
+	thinker  Thinker       // the client, if it pauses; nil if not
+	leave    func()        // before what may block; see eventloop.Leave
+	op       history.Op    // the operation under way
+	answer   Answer        // to its last attempt; not on the stack, which each client has for itself
 }
 
 // run works until the run is stopped. No outcome of an operation ends it.
@@ -39,18 +37,6 @@ func (w *worker) run(ctx context.Context) {
 	w.random = rand.New(rand.NewPCG(w.plan.Seed, uint64(w.id)))
 	if w.dispatcher == nil {
 		w.thinker, _ = w.client.(Thinker)
-	}
-	if w.schedule, _ = w.client.(Scheduled); w.schedule != nil {
-		going, end := context.WithCancel(ctx)
-		defer end()
-		w.going = going
-		go func() {
-			select {
-			case <-w.stop:
-				end()
-			case <-going.Done():
-			}
-		}()
 	}
 	if w.plan.Timeout > 0 {
 		w.limit = newAttemptLimit(ctx, w.plan.Timeout, w.now())
@@ -94,9 +80,6 @@ func (w *worker) next() (a arrival, ok bool, err error) {
 	if w.stopped() {
 		return arrival{}, false, nil
 	}
-	if w.schedule != nil {
-		return w.scheduled()
-	}
 	if w.dispatcher != nil {
 		if a, ok = w.dispatcher.next(); ok {
 			err = w.reserve()
@@ -119,25 +102,6 @@ func (w *worker) next() (a arrival, ok bool, err error) {
 	return a, true, nil
 }
 
-// scheduled waits for the client's own next operation. What it is late by is the tester's
-// fault as far as the client was free.
-func (w *worker) scheduled() (a arrival, ok bool, err error) {
-	free := w.now()
-	if a.due, ok = w.schedule.Due(w.going, w.seq); !ok {
-		return arrival{}, false, nil
-	}
-	if a.due == AtOnce {
-		a.due = w.now()
-		free = a.due
-	} else if !w.sleepUntil(a.due) {
-		return arrival{}, false, nil
-	}
-	err = w.reserve()
-	a.handed = w.now()
-	a.own = max(a.handed-max(a.due, free), 0)
-	return a, true, err
-}
-
 func (w *worker) reserve() error {
 	if w.seq < w.reserved {
 		return nil
@@ -152,7 +116,7 @@ func (w *worker) operation(ctx context.Context, a arrival) error {
 	op, answer := &w.op, &w.answer
 	*op = history.Op{}
 	op.Client, op.Seq, op.Due, op.First = w.id, w.seq, a.due, a.due
-	if w.dispatcher != nil || w.schedule != nil { // in a closed loop nobody waits for the client's own work
+	if w.dispatcher != nil { // in a closed loop nobody waits for the client's own work
 		op.First = w.now()
 	}
 	if w.measured(a.due) {

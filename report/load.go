@@ -16,9 +16,7 @@ func loadLine(r *Result) string {
 		return l.Loop + " loop, " + check.Counted(len(names), "round", "rounds") + ": " + strings.Join(inBrief(names), "; ")
 	}
 	loop, warmup, measured := l.Loop+" loop", "no warm-up", seconds(l.DurationSeconds)
-	if l.Loop == "open" && l.Rate == 0 {
-		loop += " at recorded times"
-	} else if l.Loop == "open" {
+	if l.Loop == "open" {
 		loop += fmt.Sprintf(", %s arrivals/s (%s)", short(l.Rate), l.Arrivals)
 	}
 	if l.WarmupSeconds > 0 {

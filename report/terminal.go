@@ -41,11 +41,6 @@ func Text(w io.Writer, r *Result, o TextOptions) error {
 	if len(r.Kinds) > 0 {
 		t.table(kindTable(r.Kinds))
 	}
-	if r.Replay != nil {
-		for _, table := range replayTables(r.Replay) {
-			t.table(table)
-		}
-	}
 	t.operations(r)
 	t.remarks(r)
 	t.judgements(r)

@@ -8,7 +8,6 @@ type WorkloadFigures struct {
 	Entity       *Entity       `json:"entity,omitempty"`
 	YCSB         *YCSB         `json:"ycsb,omitempty"`
 	TPCC         *TPCC         `json:"tpcc,omitempty"`
-	Replay       *Replay       `json:"replay,omitempty"`
 }
 
 // section is a part of a report that only some runs have.
@@ -54,9 +53,6 @@ func sections(r *Result) (all []section) {
 			s.Tables = append(s.Tables, isolationTable(x))
 		}
 		all = append(all, s)
-	}
-	if x := r.Replay; x != nil {
-		all = append(all, section{ID: "replay", Title: "Replayed statements", Tables: replayTables(x), label: "replay", line: replayLine(x)})
 	}
 	return all
 }

@@ -14,7 +14,6 @@ import (
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/churn"
-	replayed "assay/workload/replay"
 	"assay/workload/script"
 	"assay/workload/ycsb"
 )
@@ -52,9 +51,6 @@ func sharedScenario(t *testing.T, workload, more string) (s Scenario, ops int64)
 func TestAgentsOfEachWorkload(t *testing.T) {
 	t.Parallel()
 	for _, w := range catalog.Workloads() {
-		if w.Name == replayed.Name { // tables that are there are for one process
-			continue
-		}
 		t.Run(w.Name, func(t *testing.T) {
 			t.Parallel()
 			s, ops := sharedScenario(t, w.Name, "")

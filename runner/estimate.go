@@ -47,7 +47,7 @@ func (s Scenario) Estimate(agents int) Estimate {
 	}
 	e := Estimate{Time: endingTime + time.Duration(float64(v.Rows)/assumedLoading*1e9)}
 	rate := s.Load.Rate
-	if s.Load.Arrivals == load.Closed || s.Load.Arrivals == load.Recorded {
+	if s.Load.Arrivals == load.Closed {
 		rate = assumedPerSecond
 	}
 	operations := float64(s.Load.Ops)

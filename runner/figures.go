@@ -116,7 +116,7 @@ func enterFigures(r *report.Result, f measure.Figures, s Scenario) {
 	r.Outcomes, r.Measured = f.Outcomes, f.Measured
 	r.Retries.Attempts, r.Retries.Retried, r.Retries.Settled = f.Attempts, f.Retried, f.Settled
 	r.Errors = f.Errors
-	if s.Load.Rate > 0 || s.Load.Arrivals == load.Recorded {
+	if s.Load.Rate > 0 {
 		r.Load.Late = f.Lag
 	}
 	r.Series, r.Merged = f.Series, f.Merged

@@ -375,14 +375,5 @@ func guard(client load.Client, held *lease) load.Client {
 	if thinker, pauses := client.(load.Thinker); pauses {
 		return leasedThinker{guarded, thinker}
 	}
-	if schedule, has := client.(load.Scheduled); has {
-		return leasedSchedule{guarded, schedule}
-	}
 	return guarded
-}
-
-// leasedSchedule is leased of a client with a schedule.
-type leasedSchedule struct {
-	*leased
-	load.Scheduled
 }

@@ -10,7 +10,6 @@ import (
 	"assay/check"
 	"assay/fault"
 	"assay/history"
-	"assay/load"
 	"assay/measure"
 	"assay/workload/definition"
 )
@@ -97,8 +96,6 @@ func workingText(s Scenario) string {
 	loop := "closed loop"
 	if p.Rate > 0 {
 		loop = fmt.Sprintf("open loop, %s arrivals at %g/s", p.Arrivals, p.Rate)
-	} else if p.Arrivals == load.Recorded {
-		loop = "open loop, at recorded times"
 	}
 	length := fmt.Sprintf("%v", p.Duration)
 	if p.Ops > 0 {

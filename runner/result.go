@@ -11,7 +11,6 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"assay/check"
-	"assay/load"
 	"assay/measure"
 	"assay/report"
 	"assay/store"
@@ -24,7 +23,7 @@ const resultFormat = 1
 // and a verdict of unknown, so that a run that is killed leaves the truth.
 func begin(s Scenario, mark store.Marker, started time.Time) *report.Result {
 	loop := "closed"
-	if s.Load.Rate > 0 || s.Load.Arrivals == load.Recorded {
+	if s.Load.Rate > 0 {
 		loop = "open"
 	}
 	judge := ""

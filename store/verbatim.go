@@ -21,14 +21,6 @@ type Verbatim interface {
 	Verbatim(ctx context.Context, writes bool, work func(context.Context, Sender) error) Reply
 }
 
-// Dialogue is a Verbatim session that is led text by text, whatever came before: a transaction
-// stays open, also one that the server has given up.
-type Dialogue interface {
-	// Say sends one text and waits for its answer. The results are as Sender has them. The
-	// reply is about this text alone: Failed means that the server has refused it.
-	Say(ctx context.Context, text UserText) ([]Result, Reply)
-}
-
 // Verbatims is a Database whose sessions are Verbatim.
 type Verbatims interface {
 	// Refuses is why texts do not go by a protocol, as a clause; empty if they do.

@@ -78,8 +78,6 @@ var documented = []documentedRule{
 	{pattern: `^go test \./check/cycle .*-cycle\.rare=`, far: notRun, why: "it takes minutes; TestUnknownIsRare itself is run with fewer histories"},
 	{pattern: `^ASSAY_TRANSFERS=\d+ \S+ go test \./check/ledger `, far: notRun, why: "a hundred million transfers; TestRowsInAFile judges fewer from a file"},
 	{pattern: `^go test \./check/recorded \./check/cycle -run PublicVectors$`, far: notRun, why: "they are tests of these packages"},
-	{pattern: `^assay run replay `, far: notRun, why: "TestACapturedRunIsReplayed replays a run of pgbench"},
-	{pattern: `^assay capture `, far: notRun, why: "it reads a server's log; TestCapture reads logs of real servers"},
 	{pattern: `^(pip install|locust) `, far: notRun, why: "another program, from a registry"},
 	{pattern: `^curl -s http://127\.0\.0\.1:8080/openapi\.json$`, far: notRun, why: "TestDocumentedService asks for it"},
 	{pattern: `^assay run entity --db http://127\.0\.0\.1:8080`, far: notRun, why: "TestDocumentedService runs it"},

@@ -27,8 +27,6 @@ import (
 	"assay/runner/series"
 	"assay/runner/study"
 	"assay/store"
-	"assay/workload/replay/recording"
-	"assay/workload/replay/serverlog"
 	"assay/workload/script"
 )
 
@@ -80,7 +78,6 @@ func usageErrors() []func(error) bool {
 		isA[*fault.ParseError], isA[*fault.TargetError], isA[*fault.ScheduleError], isA[*chaosmesh.Error], isA[*server.NoPrimaryError],
 		isA[*compare.DifferentError], isA[*compare.GateError], isA[*compare.InputError], isA[*series.PlanError], isA[*report.FileError],
 		isA[*study.Error], isA[*monitor.AddressError], isA[*monitor.EndpointError], isA[*script.Error], isA[*agents.AddressError], isA[*kubernetes.TargetError],
-		isA[*serverlog.FormatError], isA[*recording.FormatError],
 		func(err error) bool { return strings.HasPrefix(err.Error(), "unknown command") },
 	}
 }

@@ -80,9 +80,6 @@ func TestChecksAreThoseOfARun(t *testing.T) {
 		"script":       {script, "--ops", "100"},
 	}
 	for _, w := range catalog.Workloads() {
-		if w.Name == "replay" { // TestReplayedErrors has what it replays
-			continue
-		}
 		folder, database := filepath.Join(t.TempDir(), "run"), "mem://"
 		if w.Name == "script" { // which mem does not serve
 			database = "sqlite:" + w.Name + ".db"

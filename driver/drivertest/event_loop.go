@@ -139,7 +139,6 @@ func (s *loopedSession) Close() {
 type texts interface {
 	store.Learner
 	store.Verbatim
-	store.Dialogue
 }
 
 // loopedTexts is a loopedSession that does so.
@@ -154,7 +153,3 @@ func (s loopedTexts) Verbatim(ctx context.Context, writes bool, work func(contex
 	return s.reply(ctx, func(ctx context.Context) store.Reply { return s.Session.(texts).Verbatim(ctx, writes, work) })
 }
 
-func (s loopedTexts) Say(ctx context.Context, text store.UserText) (results []store.Result, r store.Reply) {
-	s.do(ctx, func(ctx context.Context) { results, r = s.Session.(texts).Say(ctx, text) })
-	return results, r
-}

@@ -174,9 +174,6 @@ func openOutcomes() []operation {
 		{"Verbatim", (*fixture).testVerbatimOutcomes},
 		{"VerbatimAnswers", (*fixture).testVerbatimAnswers},
 		{"VerbatimPipeline", (*fixture).testVerbatimPipeline},
-		{"Dialogue", (*fixture).testDialogue},
-		{"DialogueErrors", (*fixture).testDialogueErrors},
-		{"DialogueCancelled", (*fixture).testDialogueCancelled},
 	}
 }
 

@@ -166,45 +166,11 @@ func (s *Session) Verbatim(ctx context.Context, _ bool, work func(context.Contex
 	return t.End(ctx, s.product, work(ctx, t))
 }
 
-// Say is store.Dialogue's.
-func (s *Session) Say(ctx context.Context, text store.UserText) ([]store.Result, store.Reply) {
-	wire, is := s.Wire.(TextWire)
-	if !is {
-		return nil, noTexts(s.product)
-	}
-	if wire.Status() == store.Idle {
-		if err := s.Ready(ctx); err != nil {
-			return nil, s.unsent(err)
-		}
-	}
-	results, at, err := wire.SendTexts(ctx, []store.UserText{text})
-	r := store.Reply{Outcome: history.Committed}
-	if err != nil {
-		r = wire.Classify(err, at)
-		r.Err = fmt.Errorf("%s: %w", s.product, err)
-	}
-	// Within a transaction a session is not for other work, and goes on with this one.
-	r.Broken = wire.Status() == store.Idle && !wire.Usable(err)
-	return results, r
-}
-
 func noTexts(product string) store.Reply {
 	return store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: fmt.Errorf("%s: this session does not send statements as they are written", product)}
 }
 
-var (
-	_ store.Verbatim = (*session)(nil)
-	_ store.Dialogue = (*session)(nil)
-)
-
-// Say implements store.Dialogue.
-func (s *session) Say(ctx context.Context, text store.UserText) ([]store.Result, store.Reply) {
-	by, is := s.Connection.(store.Dialogue)
-	if !is {
-		return nil, noTexts("this database")
-	}
-	return by.Say(ctx, text)
-}
+var _ store.Verbatim = (*session)(nil)
 
 // Verbatim implements store.Verbatim.
 func (s *session) Verbatim(ctx context.Context, writes bool, work func(context.Context, store.Sender) error) store.Reply {

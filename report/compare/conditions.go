@@ -232,14 +232,11 @@ func inGroup(g Group, all *[]Difference) map[string]string {
 	return first
 }
 
-// seeds are the seeds of a group, in order: repeats of one workload have several. Of a
-// replay there is none, which draws nothing.
+// seeds are the seeds of a group, in order: repeats of one workload have several.
 func seeds(g Group) []uint64 {
 	var all []uint64
 	for _, r := range g.Runs {
-		if r.Result.Replay == nil {
-			all = append(all, r.Result.Seed)
-		}
+		all = append(all, r.Result.Seed)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)

@@ -79,7 +79,7 @@ func layoutMetrics(r *report.Result) []metric {
 	if r == nil {
 		return all
 	}
-	all = append(append(all, roundMetrics(r)...), statementMetrics(r)...)
+	all = append(all, roundMetrics(r)...)
 	for _, round := range r.Rounds {
 		all = append(all, ofRound(round.Name, "longest", milliseconds, func(x *report.Round) (float64, bool) { return x.Service.Max, x.Service.Count > 0 }),
 			ofRound(round.Name, "mean", milliseconds, func(x *report.Round) (float64, bool) { return x.Service.Mean, x.Service.Count > 0 }),
@@ -193,50 +193,11 @@ func ofRound(round, figure, unit string, get func(*report.Round) (float64, bool)
 	}, nil}
 }
 
-// statementMetrics are the medians of a replay's statements, which two replays have in common by
-// their text. Each has the interval of its own run.
-func statementMetrics(r *report.Result) (all []metric) {
-	if r.Replay == nil {
-		return nil
-	}
-	find := func(r *report.Result, text string) *report.ReplayedStatement {
-		if r.Replay == nil {
-			return nil
-		}
-		for i := range r.Replay.Statements {
-			if s := &r.Replay.Statements[i]; s.Statement == text && s.P50 > 0 {
-				return s
-			}
-		}
-		return nil
-	}
-	const most = 25
-	for _, of := range r.Replay.Statements[:min(most, len(r.Replay.Statements))] {
-		all = append(all, metric{of.Statement + ": p50", milliseconds, false,
-			func(r *report.Result) (float64, bool) {
-				s := find(r, of.Statement)
-				if s == nil {
-					return 0, false
-				}
-				return s.P50, true
-			},
-			func(r *report.Result) *measure.Interval {
-				s := find(r, of.Statement)
-				if s == nil || s.High == 0 {
-					return nil
-				}
-				return &measure.Interval{Low: s.Low, High: s.High}
-			}})
-	}
-	return all
-}
-
 // metricsOf are the metrics that the runs of all groups have.
 func metricsOf(groups []Group) []metric {
 	all := metrics()
 	if first := groups[0].Runs; len(first) > 0 {
 		all = append(all, roundMetrics(first[0].Result)...)
-		all = append(all, statementMetrics(first[0].Result)...)
 	}
 	return slices.DeleteFunc(all, func(m metric) bool { return !everyRunHas(groups, m) })
 }

@@ -34,7 +34,6 @@ import (
 	"assay/workload/definition"
 	"assay/workload/entity"
 	"assay/workload/isolation"
-	"assay/workload/replay"
 	"assay/workload/script"
 	"assay/workload/smallbank"
 	"assay/workload/tpcb"
@@ -118,7 +117,6 @@ func sqlDrivers() []Driver {
 			Name: "sqlite", Schemes: []string{"sqlite"}, Example: "sqlite:PATH", Summary: "SQLite, embedded in assay",
 			Parameters: "journal and synchronous, with the values of SQLite's pragmas journal_mode and synchronous",
 			Open:       sqlite.Open, Lacks: sqldb.Lacks(), BackUp: sqlite.BackUp, Restored: sqlite.Restored,
-			Refuses:      map[string]string{replay.Name: "SQLite keeps no log of statements to make a recording of"},
 			NoStatistics: "SQLite runs inside assay and keeps no account of its work",
 		},
 		{
@@ -268,7 +266,7 @@ func Workloads() []definition.Workload {
 		bank.Definition(), isolation.Definition(), availability.Definition(), entity.Definition(), candles.Definition(),
 		bulkupdate.Definition(), churn.Definition(), ycsb.Definition(),
 		smallbank.Definition(), tpcb.Definition(), tpcc.Definition(),
-		script.Definition(), replay.Definition(),
+		script.Definition(),
 	}
 }
 
