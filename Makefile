@@ -9,7 +9,6 @@
 # make fuzz       the fuzz tests alone
 # make bench      assay beside pgbench, psql, sysbench, wrk, Locust, and bare loops on the
 #                 databases' client libraries
-# make tidb       TiDB's dialect on a TiDB server, which is built in a quarter of an hour, once
 # make benchmarks the benchmarks of the hot paths, in Go
 # make compare-benchmarks
 #                 some of these beside those of the parent commit, by benchstat, and
@@ -45,9 +44,6 @@ MANAGED = ^TestManaged
 # The tests on MySQL, which no release of Debian has.
 MYSQL = ^TestOnMySQL
 
-# Tests of a server whose build takes long or that may be missing, which are run by its name.
-BY_NAME = ^TestTiDB$$|$(MYSQL)
-
 # The packages whose tests take longest. They begin first: by the order of the alphabet the last
 # of them would run alone at the end.
 LONGEST = ./runner ./cmd/assay ./driver/mongodb ./driver/mysql
@@ -57,7 +53,7 @@ LONGEST = ./runner ./cmd/assay ./driver/mongodb ./driver/mysql
 # begin with is tried here; make trust tries more. What is compiled stays on the disk.
 test: servers format lint
 	ASSAY_SCREENSHOTS=$${ASSAY_SCREENSHOTS-$(CURDIR)/screenshots} GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(./scripts/test-folder.sh) \
-		./scripts/failures-last.sh $(GO) test $(RACE) -skip '$(TRIALS)|$(MANAGED)|$(BY_NAME)' -p 3 -timeout 60m $(LONGEST) ./...
+		./scripts/failures-last.sh $(GO) test $(RACE) -skip '$(TRIALS)|$(MANAGED)|$(MYSQL)' -p 3 -timeout 60m $(LONGEST) ./...
 	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -trimpath -run '$(TRIALS)' -timeout 60m ./runner
 	$(MAKE) build
 
@@ -103,16 +99,6 @@ trust: fuzz
 	$(GO) test ./check/cycle -count=1 -timeout 2h -run 'Agrees?With|TestHonest|UnknownIsRare' -v \
 		-cycle.histories=3000 -cycle.longer=200 -cycle.honest=5000 -cycle.rare=20 -cycle.raretxns=2000
 
-# FerretDB is built from its module first, which takes a minute or two. Left out are what it
-# computes wrongly, sums beside a count, and an attempt that is given up while it is on its way,
-# of which FerretDB does not tell whether it goes on.
-.PHONY: ferretdb
-ferretdb:
-	./scripts/install-servers.sh postgres ferretdb
-	$(GO) vet -tags ferretdb ./cluster ./driver/mongodb
-	$(GO) test -tags ferretdb ./cluster ./driver/mongodb -count=1 -p 1 -run '^TestFerretDB' \
-		-skip 'TestFerretDBStore/.*/Statements/^count|TestFerretDBStore/.*/conformance_records/ContextOver'
-
 # Package driver/mysql starts a MariaDB for its other tests.
 .PHONY: mysql
 mysql:
@@ -122,11 +108,6 @@ mysql:
 bench:
 	./scripts/install-servers.sh postgres mongodb mariadb cassandra redis etcd compiler rivals
 	$(GO) run ./cmd/bench
-
-.PHONY: tidb
-tidb:
-	./scripts/install-servers.sh mariadb tidb
-	$(GO) test ./cluster ./fault ./driver/mysql -count=1 -p 1 -timeout 30m -run '$(BY_NAME)' -v
 
 .PHONY: benchmarks
 benchmarks:

@@ -63,9 +63,6 @@ type entry struct {
 	ledBy string
 	// oneClock says why servers of it cannot have clocks of their own; empty if they can.
 	oneClock string
-	// volatile says why servers of it are not to be killed, where their vendor promises nothing
-	// after that; empty if they can be.
-	volatile string
 }
 
 // Footprint is about what one node of a product takes, as seen on a machine of two
@@ -90,7 +87,7 @@ func SchemeOf(product string) string {
 // products is what can be built, by name.
 func products() map[string]entry {
 	return map[string]entry{
-		"postgres": postgresEntry(), "mongodb": mongodbEntry(), "mariadb": mariadbEntry(), "mysql": mysqlEntry(), "tidb": tidbEntry(), "ferretdb": ferretdbEntry(),
+		"postgres": postgresEntry(), "mongodb": mongodbEntry(), "mariadb": mariadbEntry(), "mysql": mysqlEntry(),
 		"cassandra": cassandraEntry(), "redis": redisEntry(), "redis-cluster": redisClusterEntry(), "etcd": etcdEntry(), "sqlite": sqliteEntry(),
 		"patroni": patroniEntry(), "pg-auto-failover": pgAutoFailoverEntry(), "repmgr": repmgrEntry(),
 	}
@@ -103,7 +100,7 @@ func topologyOf(name string) (topology, bool) {
 
 // Products are the names of what can be built, in the order of lists.
 func Products() []string {
-	return []string{"postgres", "patroni", "pg-auto-failover", "repmgr", "mongodb", "mariadb", "mysql", "tidb", "ferretdb", "cassandra", "redis", "redis-cluster", "etcd", "sqlite"}
+	return []string{"postgres", "patroni", "pg-auto-failover", "repmgr", "mongodb", "mariadb", "mysql", "cassandra", "redis", "redis-cluster", "etcd", "sqlite"}
 }
 
 // Specs lists all clusters of a product, without options.

@@ -200,10 +200,6 @@ func (c *Cluster) LedBy() string { return products()[c.spec.Product].ledBy }
 // OneClock says why the servers cannot have clocks of their own; empty if they can.
 func (c *Cluster) OneClock() string { return products()[c.spec.Product].oneClock }
 
-// Volatile says why the servers are not to be killed, nor their power to be cut, where their
-// vendor promises nothing after that; empty if they can be.
-func (c *Cluster) Volatile() string { return products()[c.spec.Product].volatile }
-
 // NoNetwork is nil if each node has a network of its own, and else says why
 // not.
 func (c *Cluster) NoNetwork() error { return c.noNetwork }

@@ -56,8 +56,6 @@ func (s servers) check(_ context.Context, f Fault) error {
 	switch {
 	case a.on == nil:
 		return &UnavailableError{Action: f.Action, Reason: "it is done to pods only, with --kubernetes"}
-	case (a.Kills || a.CutsPower) && s.cluster.Volatile() != "":
-		return &UnavailableError{Action: f.Action, Reason: s.cluster.Volatile()}
 	case a.check == nil:
 		return nil
 	}

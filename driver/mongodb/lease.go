@@ -42,9 +42,6 @@ func literal(v any) bson.D { return bson.D{{Key: "$literal", Value: v}} }
 
 // Lease reads the document, with the server's clock.
 func (s *database) Lease(ctx context.Context) (*store.Lease, error) {
-	if s.ferretDB != "" {
-		return s.insertedLease(ctx)
-	}
 	cursor, err := s.leases().Aggregate(ctx, bson.A{
 		bson.D{{Key: "$match", Value: byID(leaseID)}},
 		bson.D{{Key: "$set", Value: bson.D{{Key: "now", Value: "$$NOW"}}}},
@@ -92,12 +89,6 @@ func (s *database) TakeLease(ctx context.Context, holder store.Holder, ttl time.
 	if _, err := s.Marker(ctx); err != nil {
 		return err
 	}
-	if s.ferretDB != "" {
-		if err = s.insertLease(ctx, holder, string(text), ttl, gone); err == nil {
-			s.taken.Set(holder)
-		}
-		return err
-	}
 	free := bson.D{{Key: "$or", Value: bson.A{
 		// A field that is missing is less than any date.
 		bson.D{{Key: "$lte", Value: bson.A{"$expires", "$$NOW"}}},
@@ -128,9 +119,6 @@ func (s *database) TakeLease(ctx context.Context, holder store.Holder, ttl time.
 
 // RenewLease moves the expiry on.
 func (s *database) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
-	if s.ferretDB != "" {
-		return s.renewInserted(ctx, token, ttl)
-	}
 	result, err := s.leases().UpdateOne(ctx, bson.D{{Key: "_id", Value: leaseID}, {Key: "token", Value: token}},
 		bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: later(ttl)}}}}})
 	if err == nil && result.MatchedCount == 0 {
@@ -141,9 +129,6 @@ func (s *database) RenewLease(ctx context.Context, token string, ttl time.Durati
 
 // ReleaseLease deletes the document.
 func (s *database) ReleaseLease(ctx context.Context, token string) error {
-	if s.ferretDB != "" {
-		return s.releaseInserted(ctx, token)
-	}
 	_, err := s.leases().DeleteOne(ctx, bson.D{{Key: "_id", Value: leaseID}, {Key: "token", Value: token}})
 	return failed("release the lease", err)
 }

@@ -115,9 +115,6 @@ func (s *session) Learn(_ context.Context, statement store.Statement) (int, erro
 // replied is a reply with the constraint that has refused the attempt.
 func (s *session) replied(r store.Reply) store.Reply {
 	reply := r
-	if _, answered := serverCode(r.Err); r.Outcome == history.Unknown && !answered && s.db.ferretDB != "" {
-		s.db.unanswered.Add(1)
-	}
 	reply.Violated = s.refused.by
 	if r.Duplicate {
 		reply.Duplicate, reply.Violated = false, store.Unique

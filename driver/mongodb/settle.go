@@ -49,9 +49,6 @@ func (s *database) Settle(ctx context.Context) error {
 		if err := s.hangUp(); err != nil {
 			return err
 		}
-		if s.ferretDB != "" {
-			return s.settled()
-		}
 		if err := lookUntil(ctx, func() (string, error) { return "look for connections", s.noneConnected(ctx) }); err != nil {
 			return err
 		}

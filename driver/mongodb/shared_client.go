@@ -127,9 +127,7 @@ func (a *application) admitted(to *connection) error {
 	switch {
 	case a.causal && to.standalone:
 		return &store.OptionError{Option: parameterCausal, Value: "true", Want: "none of a server that is no member of a replica set"}
-	case to.ferretDB != "" && a.options.ReadConcern != nil:
-		return ignored(to.ferretDB, "readConcernLevel")
-	case to.ferretDB == "" && to.standalone:
+	case to.standalone:
 		return a.onStandalone()
 	}
 	return nil

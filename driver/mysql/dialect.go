@@ -49,7 +49,7 @@ type dialect struct {
 // dialects are all of them, the one of MySQL and MariaDB first.
 //
 // What TiDB does is by its documentation ("TiDB Docs", v8.5), and where a function is named
-// by its source; `make tidb` tests it:
+// by its source. No test has a TiDB server:
 //
 //   - "TiDB implements Snapshot Isolation consistency, which it advertises as
 //     REPEATABLE-READ", and read committed; not serializable ("TiDB Transaction

@@ -137,7 +137,7 @@ func sqlDrivers() []Driver {
 func otherDrivers() []Driver {
 	return []Driver{
 		{
-			Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0", Summary: "MongoDB replica sets, sharded clusters through a mongos, and standalone servers and FerretDB 1 for workloads without transactions",
+			Name: "mongodb", Schemes: []string{"mongodb", "mongodb+srv"}, Example: "mongodb://host:27017/?replicaSet=rs0", Summary: "MongoDB replica sets, sharded clusters through a mongos, and standalone servers for workloads without transactions",
 			Parameters: "those of MongoDB's connection strings, such as replicaSet, w, wtimeoutMS, readConcernLevel, readPreference (without transactions), tls, tlsCAFile and tlsCertificateKeyFile; causalConsistency=true (without transactions); and shard=hashed through a mongos",
 			Statistics: mongodb.OpenStatistics,
 			Open:       mongodb.Open, Lacks: mongodb.Lacks(),
