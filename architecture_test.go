@@ -130,7 +130,6 @@ var mayImport = map[string][]string{
 	"cluster/kubernetes/kubernetestest": {"cluster/server"},
 	"cluster/streaming/streamingtest":   {"cluster/server", "cluster/streaming", "internal/expect"},
 
-
 	"internal/expect": {},
 }
 
