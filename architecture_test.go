@@ -108,7 +108,7 @@ var mayImport = map[string][]string{
 	"report":                   {"report/junit", "history", "measure", "check", "measure/pressure", "internal/quantity", "measure/servers"},
 	"runner/catalog":           {"store", "store/bug", "internal/spelling", "workload/...", "driver/..."},
 	"store/durability":         {"store"},
-	"store/promise":            {"store/durability"},
+	"store/promise":            {"store", "store/durability"},
 	"runner":                   {"store", "runner/agents", "runner/catalog", "store/durability", "store/promise", "cluster", "cluster/kubernetes", "cluster/server", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/cycle", "check/register", "check/reduce", "history/exchange", "report", "report/scalability", "check/recorded", "internal/quantity", "measure/pressure", "internal/procfs", "measure/servers", "runner/serve", "internal/table", "internal/wait"},
 	"cmd/assay":                {"store", "store/bug", "runner/agents", "internal/table", "internal/spelling", "runner/catalog", "runner", "runner/monitor", "runner/series", "runner/advise", "runner/study", "report/article", "report/compare", "report/junit", "report/scalability", "internal/quantity", "report", "runner/serve", "report/view", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/disk", "cluster/kubernetes", "cluster/server", "fault", "fault/chaosmesh"},
 	"cmd/bench":                {},

@@ -361,6 +361,9 @@ func openWork(ctx context.Context, s Scenario, address string, stallTimeout time
 // open reaches the database at address and begins the workload on it.
 func (s Scenario) open(ctx context.Context, by definition.Support, address string) (definition.Work, error) {
 	to := store.Target{Address: address, ConnectTimeout: s.ConnectTimeout, Isolation: s.Isolation, Seed: s.Load.Seed, Existing: s.UseExisting}
+	if c, can := s.Config.(definition.Existing); can && s.UseExisting {
+		to.ReadOnly, to.Written = c.Touched()
+	}
 	if c, chooses := s.Config.(definition.Targeting); chooses {
 		c.Target(&to)
 	}

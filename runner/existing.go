@@ -67,6 +67,17 @@ func (r *run) tellExisting() {
 	}
 }
 
+// noteAltering says what hangs on the tables and may explain whatever is found.
+func (r *run) noteAltering(p store.Product) {
+	for _, s := range p.Settings {
+		if s.Name == store.SettingAltering {
+			text := "nothing that is found says anything about " + p.Name + ", since these can change what is read and written: " + s.Value
+			r.note(text)
+			r.options.Progress.Note(text)
+		}
+	}
+}
+
 // noteExisting keeps that in the result.
 func (r *run) noteExisting() {
 	text := r.scenario.existingTables()

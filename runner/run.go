@@ -333,6 +333,7 @@ func (r *run) load(ctx context.Context) error {
 	}
 	r.led = r.leaders(ctx)
 	describe(r.result, product, r.address, r.store.Promise())
+	r.noteAltering(product)
 	r.options.Status.describe(r.result)
 	switch {
 	case r.pods != nil:

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -14,9 +15,23 @@ type ExistingTables interface {
 	// CheckShape gives *ShapeError unless the tables of the schema are there, with its
 	// columns and its key. It changes nothing.
 	CheckShape(ctx context.Context) error
+	// Attached lists what hangs on a table, as statements call it; nothing of a name that is
+	// no table's.
+	Attached(ctx context.Context, table string) ([]Attachment, error)
 	// WorkFor says for which run sessions are opened from now on; no mark tells it.
 	WorkFor(holder Holder)
 }
+
+// Attachment is what its owner has put on a table, such as a trigger or a constraint.
+type Attachment struct {
+	// Table and Text are as the database calls them.
+	Table, Text string
+	// Alters is true if it can change, hide, add or drop rows: what is read then need not be
+	// what was written, and nobody promises that it is.
+	Alters bool
+}
+
+func (a Attachment) String() string { return a.Text + " of " + a.Table }
 
 // ShapeError means that a table which was there before does not have the shape that the
 // workload needs. Nothing was changed.
@@ -40,8 +55,10 @@ func (e *NotOursError) Error() string {
 
 // OnExisting is a database whose tables were there before, as a run uses it: sessions and
 // views go to them, and whatever makes, marks, drops or alters something never reaches the
-// driver. The error is a *OptionError of a database that cannot, or of CheckShape.
-func OnExisting(ctx context.Context, db Database) (Database, error) {
+// driver. What hangs on a table that the target has written, and alters rows, is refused where
+// the workload knows each row, and told by Describe where it does not (Schema.Open). The error
+// is a *OptionError of a database that cannot, or a *ShapeError.
+func OnExisting(ctx context.Context, db Database, target Target, open bool) (Database, error) {
 	tables, can := As[ExistingTables](db)
 	if !can {
 		return nil, &OptionError{Option: "--use-existing", Value: "this database", Want: "PostgreSQL, MySQL, MariaDB, MongoDB, SQLite, Cassandra"}
@@ -49,7 +66,33 @@ func OnExisting(ctx context.Context, db Database) (Database, error) {
 	if err := tables.CheckShape(ctx); err != nil {
 		return nil, err
 	}
-	return &existing{Database: db, tables: tables}, nil
+	e := &existing{Database: db, tables: tables}
+	looked := map[string]bool{}
+	for i, table := range slices.Concat(target.Written, target.ReadOnly) {
+		if looked[table] {
+			continue
+		}
+		looked[table] = true
+		all, err := tables.Attached(ctx, table)
+		if err != nil {
+			return nil, err
+		}
+		var differs []string
+		for _, a := range all {
+			switch {
+			case i >= len(target.Written) || !a.Alters:
+				e.beside = append(e.beside, a.String())
+			case open:
+				e.altering = append(e.altering, a.String())
+			default:
+				differs = append(differs, a.Text)
+			}
+		}
+		if differs != nil {
+			return nil, &ShapeError{Table: all[0].Table, Differs: append(differs, "so rows may be read otherwise than they were written, and nothing could be judged")}
+		}
+	}
+	return e, nil
 }
 
 // existing is a Database on tables that are not assay's. The mark and the lease of a run are
@@ -57,7 +100,20 @@ func OnExisting(ctx context.Context, db Database) (Database, error) {
 type existing struct {
 	Database
 	tables ExistingTables
-	mark   atomic.Pointer[Marker]
+	// altering can change what is read of what was written, and beside does not.
+	altering, beside []string
+	mark             atomic.Pointer[Marker]
+}
+
+// Describe tells also what hangs on the tables.
+func (e *existing) Describe(ctx context.Context) (Product, error) {
+	p, err := e.Database.Describe(ctx)
+	for name, all := range map[string][]string{SettingAltering: e.altering, SettingAttached: e.beside} {
+		if len(all) > 0 {
+			p.Settings = append(p.Settings, Setting{Name: name, Value: strings.Join(all, "; ")})
+		}
+	}
+	return p, err
 }
 
 // Refuses implements Verbatims.

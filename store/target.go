@@ -31,6 +31,9 @@ type Target struct {
 	Records RecordShape
 	// Existing has the workload use tables that are there already; see Schema.
 	Existing bool
+	// Written and ReadOnly are, of an Existing schema, the tables that the run writes, and
+	// those that it reads alone, as its statements call them.
+	Written, ReadOnly []string
 	// Seed feeds whatever the driver draws by chance (the timeouts
 	// of driver/mem, the bugs of driver/bugs).
 	Seed uint64
@@ -114,6 +117,13 @@ const SettingUnjudged = "not judged"
 // SettingStoredAs begins the names of settings that list tables which the server stores in
 // a way of which its other settings do not speak, as package durability reads them.
 const SettingStoredAs = "stored as "
+
+// SettingAltering names the setting that lists what hangs on tables which were there before and
+// can change what is read of what was written; SettingAttached lists the rest.
+const (
+	SettingAltering = "altering existing tables"
+	SettingAttached = "attached to existing tables"
+)
 
 // SettingLedBy names the setting that is the program by which the nodes are led, such as
 // Patroni, where it is not the database itself that chooses its primary.

@@ -30,6 +30,36 @@ func (d *database) CheckShape(ctx context.Context) error {
 	return nil
 }
 
+// Attached implements store.ExistingTables.
+func (d *database) Attached(ctx context.Context, table string) (all []store.Attachment, err error) {
+	full, name := d.keyspace+"."+table, ""
+	add := func(format string, alters bool) func() {
+		return func() {
+			all = append(all, store.Attachment{Table: full, Text: fmt.Sprintf(format, name), Alters: alters})
+		}
+	}
+	const doing = "look at what hangs on the existing tables"
+	at := []any{d.keyspace, strings.ToLower(table)}
+	err = d.rowsOf(ctx, doing, "SELECT trigger_name FROM system_schema.triggers WHERE keyspace_name = ? AND table_name = ?", at, []any{&name}, add("trigger %s", true))
+	lives := 0
+	if err == nil {
+		err = d.rowsOf(ctx, doing, "SELECT default_time_to_live FROM system_schema.tables WHERE keyspace_name = ? AND table_name = ?", at, []any{&lives}, func() {
+			if lives > 0 {
+				all = append(all, store.Attachment{Table: full, Text: fmt.Sprintf("default_time_to_live = %d", lives), Alters: true})
+			}
+		})
+	}
+	of := ""
+	if err == nil {
+		err = d.rowsOf(ctx, doing, "SELECT view_name, base_table_name FROM system_schema.views WHERE keyspace_name = ?", at[:1], []any{&name, &of}, func() {
+			if of == at[1] {
+				add("materialized view %s", false)()
+			}
+		})
+	}
+	return all, err
+}
+
 func (d *database) differs(ctx context.Context, t *store.Table) (differs []string, err error) {
 	add := func(format string, a ...any) { differs = append(differs, fmt.Sprintf(format, a...)) }
 	types := map[string]string{}

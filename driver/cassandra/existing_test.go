@@ -16,10 +16,13 @@ func testExisting(t *testing.T, address string) {
 	admin(t, address, `CREATE KEYSPACE theirs WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}`,
 		`CREATE TABLE theirs.usertable (y_id varchar PRIMARY KEY, field0 varchar, field1 varchar)`,
 		`CREATE TABLE theirs.crooked (y_id varchar PRIMARY KEY, field0 int)`,
+		`CREATE TABLE theirs."order" (y_id varchar PRIMARY KEY, field0 varchar, field1 varchar)`,
+		`CREATE TABLE theirs.passing (y_id varchar PRIMARY KEY, field0 varchar, field1 varchar) WITH default_time_to_live = 60`,
+		`INSERT INTO theirs."order" (y_id, field0, field1) VALUES ('user1', 'one', 'two')`,
 		`INSERT INTO theirs.usertable (y_id, field0, field1) VALUES ('user1', 'one', 'two')`)
 	t.Cleanup(func() { admin(t, address, `DROP KEYSPACE theirs`) })
 	to := store.Target{Address: strings.TrimRight(address, "/") + "/theirs", ConnectTimeout: time.Minute}
-	drivertest.RunExisting(t, drivertest.Existing{Open: Open, Target: to, Key: "y_id", Others: func(t *testing.T) (all string) {
+	drivertest.RunExisting(t, drivertest.Existing{Open: Open, Target: to, Key: "y_id", Altered: map[string]string{"passing": "default_time_to_live"}, Others: func(t *testing.T) (all string) {
 		s, err := parse(to)
 		expect.NoError(t, err)
 		c, err := connect(t.Context(), s)

@@ -25,8 +25,13 @@ const markTable = "assay_mark"
 // table is one table; its rows are counted by the column counted.
 type table struct{ name, columns, counted string }
 
-// full is a table's name as statements have it.
-func (k *database) full(table string) string { return fmt.Sprintf("%q.%s", k.keyspace, table) }
+// full is a table's name as statements have it. One that was there before may be a reserved word.
+func (k *database) full(table string) string {
+	if k.schema.Existing {
+		return fmt.Sprintf("%q.%q", k.keyspace, strings.ToLower(table))
+	}
+	return fmt.Sprintf("%q.%s", k.keyspace, table)
+}
 
 // run executes a statement without rows.
 func (k *database) run(ctx context.Context, doing, statement string) error {

@@ -14,14 +14,19 @@ import (
 )
 
 // Existing is a database with tables that somebody else has made: usertable, with a text as
-// its key and the texts field0 and field1, which has the record user1 of "one" and "two"; and
-// crooked, whose field0 is no text and which has no field1.
+// its key and the texts field0 and field1, which has the record user1 of "one" and "two"; order,
+// which is the same under a reserved word; and crooked, whose field0 is no text and which has no
+// field1.
 type Existing struct {
 	Open   store.Opener
 	Target store.Target
 	// Key is what the key is called.
 	Key string
-	// Others is all that the database has but for the rows of usertable: how everything is
+	// Altered are tables of usertable's form, with a word of what hangs on each and alters rows.
+	// Beside is a word of what hangs on usertable and alters none.
+	Altered map[string]string
+	Beside  string
+	// Others is all that the database has but for the rows of usertable and order: how everything is
 	// defined, and what is in other tables.
 	Others func(t *testing.T) string
 }
@@ -42,7 +47,7 @@ func RunExisting(t *testing.T, e Existing) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = store.OnExisting(t.Context(), db)
+			_, err = store.OnExisting(t.Context(), db, e.Target, false)
 			shape, is := errors.AsType[*store.ShapeError](err)
 			if !is {
 				t.Fatalf("%s: %v", table, err)
@@ -57,22 +62,68 @@ func RunExisting(t *testing.T, e Existing) {
 			}
 		}
 	})
-	t.Run("Work", e.work)
+	for table, word := range e.Altered {
+		t.Run(table, func(t *testing.T) { e.altered(t, table, word) })
+	}
+	for _, table := range []string{"usertable", "order"} {
+		t.Run("Work/"+table, func(t *testing.T) { e.work(t, table) })
+	}
 	if after := e.Others(t); after != before {
 		t.Errorf("before:\n%s\nafter:\n%s", before, after)
 	}
 }
 
-func (e Existing) work(t *testing.T) {
-	schema := e.schema("usertable")
+// altered wants a table refused if it is written, and used if it is read alone or if the
+// workload's own rules say what is right.
+func (e Existing) altered(t *testing.T, table, word string) {
+	db, err := e.Open(t.Context(), e.Target, e.schema(table))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	to := e.Target
+	to.ReadOnly, to.Written = []string{table}, []string{table}
+	_, err = store.OnExisting(t.Context(), db, to, false)
+	if shape, is := errors.AsType[*store.ShapeError](err); !is || !strings.Contains(err.Error(), word) {
+		t.Errorf("%v (%v) does not name %s", err, shape, word)
+	}
+	if used, err := store.OnExisting(t.Context(), db, to, true); err == nil {
+		e.told(t, used, store.SettingAltering, word)
+	} else if _, is := errors.AsType[*store.ShapeError](err); !is { // what it is may itself be refused
+		t.Error(err)
+	}
+	to.Written = nil
+	if used, err := store.OnExisting(t.Context(), db, to, false); err == nil {
+		e.told(t, used, store.SettingAttached, word)
+	}
+}
+
+// told wants a setting that names something.
+func (e Existing) told(t *testing.T, db store.Database, setting, word string) {
+	product, err := db.Describe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(product.Settings, func(s store.Setting) bool { return s.Name == setting && strings.Contains(s.Value, word) }) {
+		t.Errorf("the setting %q does not name %q: %v", setting, word, product.Settings)
+	}
+}
+
+func (e Existing) work(t *testing.T, table string) {
+	schema := e.schema(table)
 	db, err := e.Open(t.Context(), e.Target, schema)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	used, err := store.OnExisting(t.Context(), db)
+	to := e.Target
+	to.Written = []string{table}
+	used, err := store.OnExisting(t.Context(), db, to, false)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if table == "usertable" && e.Beside != "" {
+		e.told(t, used, store.SettingAttached, e.Beside)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -92,7 +143,7 @@ func (e Existing) work(t *testing.T) {
 	ok("settle", used.Settle(ctx))
 	var rows []string
 	ok("view", used.View(ctx, func(r store.Reader) error {
-		return r.Read(ctx, store.Statement{Name: "all", Verb: store.Read, Table: "usertable", Columns: schema.Tables[0].Names()}, func(row store.Row) error {
+		return r.Read(ctx, store.Statement{Name: "all", Verb: store.Read, Table: schema.Tables[0].Name, Columns: schema.Tables[0].Names()}, func(row store.Row) error {
 			values, err := row.AppendValues(nil)
 			rows = append(rows, fmt.Sprint(values))
 			return err
@@ -106,7 +157,7 @@ func (e Existing) work(t *testing.T) {
 	ok("describe", err)
 	ok("release the lease", used.ReleaseLease(ctx, "token"))
 	for what, err := range map[string]error{
-		"drop": used.Drop(ctx), "load": used.Load(ctx, store.Rows{Table: "usertable", Count: 1}), "finish": used.FinishLoad(ctx),
+		"drop": used.Drop(ctx), "load": used.Load(ctx, store.Rows{Table: schema.Tables[0].Name, Count: 1}), "finish": used.FinishLoad(ctx),
 		"the driver's own drop": db.Drop(ctx),
 	} {
 		if _, is := errors.AsType[*store.NotOursError](err); !is {
@@ -119,9 +170,9 @@ func (e Existing) work(t *testing.T) {
 func (e Existing) operate(ctx context.Context, t *testing.T, db store.Database, schema *store.Schema) {
 	names := schema.Tables[0].Names()
 	session, err := db.Session(ctx, []store.Statement{
-		{Name: "insert", Verb: store.Insert, Table: "usertable", Columns: names, Values: []store.Expression{store.Parameter(1), store.Parameter(2), store.Parameter(3)}},
-		{Name: "update", Verb: store.Update, Table: "usertable", Where: store.Where(e.Key), Set: []store.Assignment{store.Set("field1", store.Parameter(2))}},
-		{Name: "read", Verb: store.Read, Table: "usertable", Columns: names, Where: store.Where(e.Key)},
+		{Name: "insert", Verb: store.Insert, Table: schema.Tables[0].Name, Columns: names, Values: []store.Expression{store.Parameter(1), store.Parameter(2), store.Parameter(3)}},
+		{Name: "update", Verb: store.Update, Table: schema.Tables[0].Name, Where: store.Where(e.Key), Set: []store.Assignment{store.Set("field1", store.Parameter(2))}},
+		{Name: "read", Verb: store.Read, Table: schema.Tables[0].Name, Columns: names, Where: store.Where(e.Key)},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -37,12 +37,14 @@ func (d *database) CheckShape(ctx context.Context) error {
 	for i := range d.of.Tables {
 		t := &d.of.Tables[i]
 		name := d.database.Name() + "." + t.Name
-		there, err := d.database.ListCollectionNames(ctx, bson.D{{Key: "name", Value: t.Name}, {Key: "type", Value: "collection"}})
-		if err != nil {
+		there, err := d.database.ListCollectionSpecifications(ctx, bson.D{{Key: "name", Value: t.Name}})
+		switch {
+		case err != nil:
 			return failed("look at the existing collections", err)
-		}
-		if len(there) == 0 {
+		case len(there) == 0:
 			return &store.ShapeError{Table: name, Differs: []string{"there is no collection of this name"}}
+		case there[0].Type != "collection":
+			return &store.ShapeError{Table: name, Differs: []string{"it is no plain collection but a " + there[0].Type}}
 		}
 		var document bson.Raw
 		switch err := d.database.Collection(t.Name).FindOne(ctx, bson.D{}).Decode(&document); {
@@ -56,6 +58,53 @@ func (d *database) CheckShape(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// Attached implements store.ExistingTables: capped collections drop their oldest documents, and
+// others drop them after a time (MongoDB manual 8.0, "Capped Collections", "TTL Indexes").
+func (d *database) Attached(ctx context.Context, table string) (all []store.Attachment, err error) {
+	add := func(alters bool, format string, a ...any) {
+		all = append(all, store.Attachment{Table: d.database.Name() + "." + table, Text: fmt.Sprintf(format, a...), Alters: alters})
+	}
+	const doing = "look at what hangs on the existing collections"
+	specifications, err := d.database.ListCollectionSpecifications(ctx, bson.D{{Key: "name", Value: table}})
+	if err != nil {
+		return nil, failed(doing, err)
+	}
+	if len(specifications) == 0 {
+		return nil, nil
+	}
+	options := specifications[0].Options
+	if capped, is := options.Lookup("capped").BooleanOK(); is && capped {
+		add(true, "the limit of a capped collection")
+	}
+	if seconds, is := options.Lookup("expireAfterSeconds").AsInt64OK(); is {
+		add(true, "documents expire after %d s", seconds)
+	}
+	if !options.Lookup("validator").IsZero() {
+		add(false, "a validator")
+	}
+	cursor, err := d.database.Collection(table).Indexes().List(ctx)
+	if err != nil {
+		return nil, failed(doing, err)
+	}
+	var indexes []struct {
+		Name   string        `bson:"name"`
+		Unique bool          `bson:"unique"`
+		After  bson.RawValue `bson:"expireAfterSeconds"`
+	}
+	if err := cursor.All(ctx, &indexes); err != nil {
+		return nil, failed(doing, err)
+	}
+	for _, i := range indexes {
+		if !i.After.IsZero() {
+			add(true, "index %s, whose documents expire", i.Name)
+		}
+		if i.Unique {
+			add(false, "unique index %s", i.Name)
+		}
+	}
+	return all, nil
 }
 
 // adapt has the layout write text as a document has it, and returns what of the document is

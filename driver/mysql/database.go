@@ -10,7 +10,7 @@ import (
 // sqlOf is the SQL for tables in this database and of this engine.
 func sqlOf(database, engine string) sqldb.Dialect {
 	return sqldb.Dialect{
-		Prefix: database + ".", Reserved: reserved(),
+		Prefix: database + ".", Quote: "`", Reserved: reserved(),
 		Types: map[store.Type]string{
 			store.Integer: "BIGINT", store.Boolean: "BOOLEAN", store.String: "VARCHAR(%d)",
 			// MyRocks compares indexed text byte by byte, and no other way.
@@ -73,8 +73,11 @@ func catalogOf(database, engine string, d dialect) sqldb.Catalog {
 		Located: `SELECT table_schema, table_name, CASE table_type WHEN 'BASE TABLE' THEN '' ELSE lower(table_type) END FROM information_schema.tables
 			WHERE table_schema = database() AND table_name = $1 OR concat(table_schema, '.', table_name) = $1`,
 		LocatedHint: "name the database that has it in the address (mysql://HOST/DATABASE), or write DATABASE.TABLE",
-		Columns: `SELECT column_name, lower(data_type), coalesce(character_maximum_length, 0), is_nullable = 'NO' AND column_default IS NULL AND extra = ''
+		Columns: `SELECT column_name, lower(data_type), coalesce(character_maximum_length, 0), is_nullable = 'NO' AND column_default IS NULL AND extra = '',
+			coalesce(generation_expression, '') <> ''
 			FROM information_schema.columns WHERE table_schema = $1 AND table_name = $2 ORDER BY ordinal_position`,
+		Keys:       keysQuery,
+		Attached:   attachedQuery,
 		Sessions:   d.sessions,
 		EndSession: `KILL CONNECTION %s`,
 	}

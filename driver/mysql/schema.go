@@ -76,7 +76,7 @@ func openSchema(ctx context.Context, target store.Target, of store.Schema) (*sch
 		}
 		p.SQL, p.Catalog = sqlOf(p.Name, p.engine), catalogOf(p.Name, p.engine, p.dialect)
 		if of.Existing {
-			p.SQL.Prefix, p.SQL.Reserved = "", nil
+			p.SQL.Prefix = ""
 		}
 		p.level, err = p.chooseLevel()
 		return err

@@ -12,7 +12,7 @@ const preparedPrefix = "assay_"
 // are in the dialect itself.
 func (d *dialect) sqlOf(schema string) sqldb.Dialect {
 	s := sqldb.Dialect{
-		Prefix: schema + ".", Reserved: reserved(),
+		Prefix: schema + ".", Quote: `"`, Reserved: reserved(),
 		Types: map[store.Type]string{
 			store.Integer: "bigint", store.Boolean: "boolean", store.String: "text", store.ASCII: "text",
 			store.UUID: "uuid", store.Ints: "bigint[]",
@@ -75,11 +75,13 @@ func (d *dialect) catalogOf(schema string) sqldb.Catalog {
 		Microseconds: "(extract(epoch FROM %s) * 1000000)::bigint",
 		Stored:       d.stored(),
 		Located: `SELECT n.nspname::text, c.relname::text, CASE c.relkind WHEN 'r' THEN '' WHEN 'p' THEN '' WHEN 'v' THEN 'view' ELSE 'relation of another kind' END
-			FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)`,
+			FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = coalesce(to_regclass($1), to_regclass(quote_ident($1)))`,
 		LocatedHint: "name the database that has it in the address, or write SCHEMA.TABLE if it is not in the search path",
 		Columns: `SELECT column_name::text, data_type::text, coalesce(character_maximum_length, 0)::bigint,
-			is_nullable = 'NO' AND column_default IS NULL AND is_identity = 'NO' AND is_generated = 'NEVER'
+			is_nullable = 'NO' AND column_default IS NULL AND is_identity = 'NO' AND is_generated = 'NEVER',
+			is_generated = 'ALWAYS' OR coalesce(identity_generation, '') = 'ALWAYS'
 			FROM information_schema.columns WHERE table_schema = $1 AND table_name = $2 ORDER BY ordinal_position`,
+		Keys: d.keys(), Attached: d.attached(),
 		Refresh: d.refresh, Size: d.size, Sessions: d.sessions, EndSession: d.end,
 	}
 }

@@ -74,7 +74,7 @@ func openSchema(ctx context.Context, target store.Target, of store.Schema) (*sch
 		p.SQL, p.Catalog = p.dialect.sqlOf(p.Name), p.dialect.catalogOf(p.Name)
 		switch {
 		case of.Existing: // names are found by the user's own search path
-			p.SQL.Prefix, p.SQL.Reserved = "", nil
+			p.SQL.Prefix = ""
 		case p.pooled:
 			p.Catalog.Use = searchPath(p.Name)
 		}

@@ -104,8 +104,10 @@ type Catalog struct {
 	Stored string
 	// Located asks where a table is that statements call $1: its schema, its name, and what
 	// it is if it is no plain table; LocatedHint is what to do if it gives no row. Columns
-	// lists the columns of the table $2 in the schema $1, as Field has them.
-	Located, LocatedHint, Columns string
+	// lists the columns of the table $2 in the schema $1, as Field has them. Keys lists those of
+	// its primary key, in order, as a user sees them who may only read. Attached lists what hangs
+	// on it, and whether that alters rows (store.Attachment); empty where nothing can.
+	Located, LocatedHint, Columns, Keys, Attached string
 	// Sessions lists the ids and the states of the sessions of the name $1
 	// (Server.SessionName) on the connection's server; EndSession ends that of the
 	// name $1 with the id %s.

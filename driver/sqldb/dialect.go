@@ -47,6 +47,8 @@ type Dialect struct {
 	Options, KeyedOptions, UpdatedOptions string
 	// IndexPrefix is put before an index's name.
 	IndexPrefix string
+	// Quote stands before and behind a name that may be a reserved word.
+	Quote string
 	// Reserved are names that the product reserves, and what stands in their place.
 	Reserved map[string]string
 	// keys are the columns of the keys by table, while statements are compiled.

@@ -14,9 +14,11 @@ var _ store.ExistingTables = (*Namespace)(nil)
 // WorkFor implements store.ExistingTables.
 func (n *Namespace) WorkFor(holder store.Holder) { n.taken.Set(holder) }
 
-// CheckShape implements store.ExistingTables by what the server says of its tables.
+// CheckShape implements store.ExistingTables by what the server says of its tables. From then on
+// statements have the names as they are there, in quotes, which reserved words may be.
 func (n *Namespace) CheckShape(ctx context.Context) error {
-	return n.use(ctx, "look at the existing tables", func(c Conn) error {
+	quoted := map[string]string{}
+	err := n.use(ctx, "look at the existing tables", func(c Conn) error {
 		for i := range n.Schema.Tables {
 			t := &n.Schema.Tables[i]
 			shape, err := n.shape(ctx, c, t.Name)
@@ -26,41 +28,80 @@ func (n *Namespace) CheckShape(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			shape.Quote(t, n.SQL.Quote, quoted)
 		}
 		return nil
 	})
+	n.SQL.Reserved = quoted
+	return err
+}
+
+// Attached implements store.ExistingTables.
+func (n *Namespace) Attached(ctx context.Context, table string) (all []store.Attachment, err error) {
+	if n.Catalog.Attached == "" {
+		return nil, nil
+	}
+	err = n.use(ctx, "look at what hangs on the existing tables", func(c Conn) error {
+		home, name, kind, err := n.located(ctx, c, table)
+		if err != nil || name == "" {
+			return err
+		}
+		full := home + "." + name
+		if kind != "" {
+			all = append(all, store.Attachment{Table: full, Text: "the " + kind + " itself", Alters: true})
+		}
+		return c.Query(ctx, n.Catalog.Attached, func(row store.Row) error {
+			a := store.Attachment{Table: full}
+			err := row.Scan(&a.Text, &a.Alters)
+			all = append(all, a)
+			return err
+		}, store.OfText(home), store.OfText(name))
+	})
+	return all, err
+}
+
+// located is where the table is that this name stands for in a statement; its name is empty if
+// there is none.
+func (n *Namespace) located(ctx context.Context, c Conn, called string) (home, table, kind string, err error) {
+	err = c.Query(ctx, n.Catalog.Located, func(row store.Row) error { return row.Scan(&home, &table, &kind) }, store.OfText(called))
+	if table != "" {
+		n.home = home
+	}
+	return home, table, kind, err
 }
 
 // shape asks for the shape of the table that this name stands for in a statement.
 func (n *Namespace) shape(ctx context.Context, c Conn, name string) (s Shape, err error) {
 	s.Table = name
-	var table string
-	err = c.Query(ctx, n.Catalog.Located, func(row store.Row) error { return row.Scan(&n.home, &table, &s.Kind) }, store.OfText(name))
+	home, table, kind, err := n.located(ctx, c, name)
 	if err != nil || table == "" {
 		s.Missing = n.Catalog.LocatedHint
 		return s, err
 	}
-	s.Table = n.home + "." + table
-	at := []store.Value{store.OfText(n.home), store.OfText(table)}
+	s.Table, s.Kind, s.Name = home+"."+table, kind, []string{table}
+	if strings.Contains(name, ".") {
+		s.Name = []string{home, table}
+	}
+	at := []store.Value{store.OfText(home), store.OfText(table)}
 	err = c.Query(ctx, n.Catalog.Columns, func(row store.Row) error {
 		var f Field
-		err := row.Scan(&f.Name, &f.Type, &f.Length, &f.Demanded)
+		err := row.Scan(&f.Name, &f.Type, &f.Length, &f.Demanded, &f.Generated)
 		s.Fields = append(s.Fields, f)
 		return err
 	}, at...)
 	if err != nil {
 		return s, err
 	}
-	err = c.Query(ctx, keyColumns, func(row store.Row) error {
+	err = c.Query(ctx, n.Catalog.Keys, func(row store.Row) error {
 		s.Key = append(s.Key, "")
 		return row.Scan(&s.Key[len(s.Key)-1])
 	}, at...)
 	return s, err
 }
 
-// keyColumns lists the columns of the primary key of the table $2 in the schema $1. Concat
-// makes plain text of the standard's own types.
-const keyColumns = `SELECT concat(k.column_name, '') FROM information_schema.table_constraints t
+// StandardKeys is Catalog.Keys by the standard's views, which do not tell it to a user who may
+// only read. Concat makes plain text of the standard's own types.
+const StandardKeys = `SELECT concat(k.column_name, '') FROM information_schema.table_constraints t
 	JOIN information_schema.key_column_usage k ON k.constraint_schema = t.constraint_schema AND k.constraint_name = t.constraint_name
 		AND k.table_schema = t.table_schema AND k.table_name = t.table_name
 	WHERE t.constraint_type = 'PRIMARY KEY' AND t.table_schema = $1 AND t.table_name = $2 ORDER BY k.ordinal_position`
@@ -69,6 +110,8 @@ const keyColumns = `SELECT concat(k.column_name, '') FROM information_schema.tab
 type Shape struct {
 	// Table is its whole name, and Kind what it is if it is no plain table.
 	Table, Kind string
+	// Name has the parts of the name by which statements call it.
+	Name []string
 	// Missing says what to do if there is no such table; empty if there is one.
 	Missing string
 	Fields  []Field
@@ -82,8 +125,27 @@ type Field struct {
 	// limit.
 	Type   string
 	Length int64
-	// Demanded is true if a row cannot be inserted without a value of it.
-	Demanded bool
+	// Demanded is true if a row cannot be inserted without a value of it, and Generated if it
+	// cannot be with one.
+	Demanded, Generated bool
+}
+
+// Quote enters what stands in statements in place of the names of a table of this shape.
+func (s *Shape) Quote(of *store.Table, mark string, into map[string]string) {
+	quoted := func(parts ...string) string {
+		for i, p := range parts {
+			parts[i] = mark + strings.ReplaceAll(p, mark, mark+mark) + mark
+		}
+		return strings.Join(parts, ".")
+	}
+	into[of.Name] = quoted(s.Name...)
+	for _, c := range of.Columns {
+		for _, f := range s.Fields {
+			if strings.EqualFold(f.Name, c.Name) {
+				into[c.Name] = quoted(f.Name)
+			}
+		}
+	}
 }
 
 // Check gives *store.ShapeError for all that is missing or different. Names are alike
@@ -96,7 +158,7 @@ func (s *Shape) Check(want *store.Table) error {
 		return &store.ShapeError{Table: s.Table, Differs: differs}
 	}
 	if s.Kind != "" {
-		add("it is a %s and no table", s.Kind)
+		add("it is no plain table but a %s", s.Kind)
 	}
 	for i := range want.Columns {
 		c := &want.Columns[i]
@@ -106,6 +168,9 @@ func (s *Shape) Check(want *store.Table) error {
 			continue
 		}
 		f := s.Fields[at]
+		if f.Generated {
+			add("column %s is generated by the database, and the workload writes it", f.Name)
+		}
 		switch text := c.Type == store.String || c.Type == store.ASCII; {
 		case text && !strings.Contains(f.Type, "text") && !strings.Contains(f.Type, "varchar") && f.Type != "character varying":
 			add("column %s is of type %s, not text or varchar", c.Name, f.Type)

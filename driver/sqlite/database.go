@@ -18,7 +18,7 @@ import (
 // A list is JSON, which SQLite appends to in one statement.
 func dialect() sqldb.Dialect {
 	return sqldb.Dialect{
-		Prefix: "assay_", IndexPrefix: "assay_",
+		Prefix: "assay_", Quote: `"`, IndexPrefix: "assay_",
 		Types: map[store.Type]string{
 			store.Integer: "INTEGER", store.Boolean: "INTEGER", store.String: "TEXT", store.ASCII: "TEXT",
 			store.UUID: "BLOB", store.Ints: "TEXT",

@@ -26,12 +26,19 @@ func TestExisting(t *testing.T) {
 				"CREATE TABLE usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT)",
 				"CREATE TABLE crooked (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 INTEGER)",
 				"CREATE TABLE others (id INTEGER)", "INSERT INTO others VALUES (7)",
-				"INSERT INTO usertable VALUES ('user1', 'one', 'two')",
+				"CREATE TABLE `order` (YCSB_KEY TEXT PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT) STRICT, WITHOUT ROWID",
+				"CREATE TABLE triggered (YCSB_KEY TEXT PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT)", "CREATE VIEW seen AS SELECT * FROM usertable",
+				"CREATE TRIGGER dropping BEFORE UPDATE ON triggered BEGIN SELECT RAISE(IGNORE); END",
+				"CREATE TABLE lenient (YCSB_KEY TEXT PRIMARY KEY ON CONFLICT IGNORE, FIELD0 TEXT, FIELD1 TEXT)",
+				"CREATE TABLE made (YCSB_KEY TEXT PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT AS (field0 || '!'))",
+				"CREATE UNIQUE INDEX once ON usertable (FIELD0)",
+				"INSERT INTO usertable VALUES ('user1', 'one', 'two')", "INSERT INTO `order` VALUES ('user1', 'one', 'two')",
 			} {
 				_, err := db.Exec(statement)
 				expect.NoError(t, err)
 			}
-			drivertest.RunExisting(t, drivertest.Existing{Open: sqlite.Open, Target: store.Target{Address: "sqlite:" + path}, Key: "YCSB_KEY",
+			drivertest.RunExisting(t, drivertest.Existing{Open: sqlite.Open, Target: store.Target{Address: "sqlite:" + path}, Key: "YCSB_KEY", Beside: "unique index once",
+				Altered: map[string]string{"triggered": "trigger dropping", "seen": "view", "lenient": "ON CONFLICT", "made": "FIELD1 is generated"},
 				Others: func(t *testing.T) string {
 					var definitions, mode, id string
 					var sum int

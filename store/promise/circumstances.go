@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/store"
 	"assay/store/durability"
 )
 
@@ -79,6 +80,11 @@ func unknown(source, manual string) Ruling { return Ruling{Source: source, Manua
 
 // Of is what is known of a finding about this property.
 func (c *Circumstances) Of(p Property) Ruling {
+	for _, s := range c.Settings {
+		if s.Name == store.SettingAltering { // whatever is found may be its doing
+			return unknown(s.Value+", which can change what is read and written", "")
+		}
+	}
 	if p == Rules {
 		return promised()
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/store"
 	"assay/store/durability"
 )
 
@@ -109,6 +110,8 @@ func TestRules(t *testing.T) {
 		{"unlogged, emptied by a crash", postgres(killed, one, "synchronous_commit", "on", "stored as unlogged", "account"), Durability, no},
 		{"unlogged, no crash", postgres(Events{}, one, "synchronous_commit", "on", "stored as unlogged", "account"), Durability, yes},
 		{"another table is unlogged", postgres(killed, two, "synchronous_commit", "on", "stored as unlogged", "account"), Durability, may},
+		{"a trigger on the user's table, a row twice", postgres(Events{}, one, store.SettingAltering, "trigger tidy of public.visit"), Rules, may},
+		{"a constraint on it", postgres(Events{}, one, store.SettingAttached, "constraint short of public.visit"), Rules, yes},
 		{"unlogged, a row twice", postgres(killed, one, "synchronous_commit", "on", "stored as unlogged", "account"), Rules, yes},
 		{"unlogged, half a transaction", postgres(killed, one, "synchronous_commit", "on", "stored as unlogged", "account"), Atomicity, yes},
 		{"logged, killed", postgres(killed, one, "synchronous_commit", "on"), Durability, yes},

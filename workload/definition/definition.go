@@ -339,7 +339,7 @@ func openExisting(ctx context.Context, target store.Target, schema store.Schema,
 	if err != nil {
 		return nil, err
 	}
-	used, err := store.OnExisting(ctx, db)
+	used, err := store.OnExisting(ctx, db, target, schema.Open)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
