@@ -54,6 +54,10 @@ func (o *Op) Latency() int64 { return o.End - o.Widened - o.Due }
 // to the end of the last, pauses between the attempts included.
 func (o *Op) ServiceTime() int64 { return o.End - o.First - 2*o.Widened }
 
+// ClassHung is the error class of an attempt without a time limit that had no
+// answer when the run ended: it took at least as long as is recorded.
+const ClassHung = "hung until the end of the run"
+
 // Event marks a moment of the run: a phase that begins, a fault injected or
 // healed.
 type Event struct {

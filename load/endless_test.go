@@ -30,8 +30,8 @@ func endless(t *testing.T, ctx context.Context, g graces, change func(*Plan), an
 // clients who say of it what they like.
 func TestWithoutALimitOnlyTheEndEnds(t *testing.T) {
 	tests := map[string]struct{ said, kept Answer }{
-		"unknown":          {Answer{Class: "timeout"}, Answer{Outcome: history.Unknown, Class: ClassHung}},
-		"failed":           {Answer{Outcome: history.Failed, Class: "cannot connect"}, Answer{Outcome: history.Unknown, Class: ClassHung}},
+		"unknown":          {Answer{Class: "timeout"}, Answer{Outcome: history.Unknown, Class: history.ClassHung}},
+		"failed":           {Answer{Outcome: history.Failed, Class: "cannot connect"}, Answer{Outcome: history.Unknown, Class: history.ClassHung}},
 		"answered at last": {Answer{Outcome: history.Committed}, Answer{Outcome: history.Committed}},
 		"refused at last":  {Answer{Outcome: history.Rejected}, Answer{Outcome: history.Rejected}},
 		"done before":      {Answer{Outcome: history.Failed, Done: true}, Answer{Outcome: history.Failed}},
@@ -110,7 +110,7 @@ func TestCutTakesBackWhatHasNoLimit(t *testing.T) {
 		<-ctx.Done()
 		return Answer{Class: "cancelled"}
 	})
-	if !stats.Cut || stats.Hung != 0 || len(rec.ops) != 1 || rec.ops[0].Error != ClassHung {
+	if !stats.Cut || stats.Hung != 0 || len(rec.ops) != 1 || rec.ops[0].Error != history.ClassHung {
 		t.Errorf("%+v, recorded %+v", stats, rec.ops)
 	}
 }

@@ -61,7 +61,7 @@ type Plan struct {
 	Ramp float64 `yaml:"ramp,omitempty" json:"ramp,omitempty"`
 	// Timeout bounds one attempt. With 0 only the end of the run bounds it: an attempt
 	// in flight then has a grace of five seconds, and after that is unknown, of the
-	// class ClassHung. 0 cannot be used with Ops, since one attempt could hold up the
+	// class history.ClassHung. 0 cannot be used with Ops, since one attempt could hold up the
 	// end.
 	Timeout time.Duration `yaml:"timeout" json:"timeout"`
 	// Retry describes what follows an attempt that did not commit.

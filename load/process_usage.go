@@ -1,21 +1,18 @@
 package load
 
 import (
-	"context"
 	"math"
-	"os"
 	"runtime"
 	"runtime/metrics"
 	"time"
-
-	"github.com/shirou/gopsutil/v4/process"
 )
 
 // Usage describes how far the tester itself used its machine. A client that is
 // short of processor measures itself instead of the database.
 type Usage struct {
 	// CPUShare is the processor time used, user and system, divided by what
-	// CPUs processors could give; -1 if it could not be measured.
+	// CPUs processors could give; -1 if it could not be measured, or the span is
+	// too short for it.
 	CPUShare float64
 	// CPUs is how many processors the process may use.
 	CPUs int
@@ -30,72 +27,39 @@ type Usage struct {
 const (
 	schedulerLatencies = "/sched/latencies:seconds"
 	runnableGoroutines = "/sched/goroutines/runnable:goroutines"
-	// runnableEvery is how often those that wait are counted.
-	runnableEvery = 20 * time.Millisecond
+	// leastProbed is the shortest span whose use of the processors is told: what a process does
+	// at once at its beginning and end would be most of a shorter one.
+	leastProbed = 100 * time.Millisecond
 )
 
 // usageProbe takes the figures at the beginning of a span.
 type usageProbe struct {
-	at     time.Time
-	cpu    float64 // seconds; negative if unknown
-	counts []uint64
-	// runnable ends the counting of those that wait and returns their mean.
-	runnable func() float64
+	at              time.Time
+	cpu             float64 // seconds; negative if unknown
+	counts          []uint64
+	clock           *ownClock
+	runnable, looks float64
 }
 
-func startUsage(ctx context.Context) usageProbe {
+func startUsage(clock *ownClock) usageProbe {
 	_, counts := schedulerHistogram()
-	return usageProbe{at: time.Now(), cpu: processorSeconds(ctx), counts: counts, runnable: countRunnable()}
-}
-
-// countRunnable counts the goroutines that wait for a processor until the
-// returned function is called, which returns their mean. Where processors are
-// short the counting is late itself, which changes little in the mean.
-func countRunnable() (stop func() float64) {
-	quit, mean := make(chan struct{}), make(chan float64)
-	go func() {
-		var sum, n float64
-		tick := time.NewTicker(runnableEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-quit:
-				mean <- sum / max(n, 1)
-				return
-			case <-tick.C:
-			}
-			sample := []metrics.Sample{{Name: runnableGoroutines}}
-			metrics.Read(sample)
-			if sample[0].Value.Kind() == metrics.KindUint64 {
-				sum, n = sum+float64(sample[0].Value.Uint64()), n+1
-			}
-		}
-	}()
-	return func() float64 { close(quit); return <-mean }
+	p := usageProbe{at: time.Now(), cpu: processorSeconds(), counts: counts, clock: clock}
+	p.runnable, p.looks = clock.waiting()
+	return p
 }
 
 // since returns the usage from the probe to now.
-func (p usageProbe) since(ctx context.Context) Usage {
-	u := Usage{CPUShare: -1, CPUs: runtime.GOMAXPROCS(0), Runnable: p.runnable()}
-	wall := time.Since(p.at).Seconds()
-	if cpu := processorSeconds(ctx); cpu >= 0 && p.cpu >= 0 && wall > 0 {
-		u.CPUShare = (cpu - p.cpu) / (wall * float64(u.CPUs))
+func (p usageProbe) since() Usage {
+	u := Usage{CPUShare: -1, CPUs: runtime.GOMAXPROCS(0)}
+	runnable, looks := p.clock.waiting()
+	u.Runnable = (runnable - p.runnable) / max(looks-p.looks, 1)
+	wall := time.Since(p.at)
+	if cpu := processorSeconds(); cpu >= 0 && p.cpu >= 0 && wall >= leastProbed {
+		u.CPUShare = min((cpu-p.cpu)/(wall.Seconds()*float64(u.CPUs)), 1)
 	}
 	buckets, counts := schedulerHistogram()
 	u.SchedulerP99 = quantile(buckets, counts, p.counts, 0.99)
 	return u
-}
-
-func processorSeconds(ctx context.Context) float64 {
-	self, err := process.NewProcessWithContext(ctx, int32(os.Getpid()))
-	if err != nil {
-		return -1
-	}
-	times, err := self.TimesWithContext(ctx)
-	if err != nil {
-		return -1
-	}
-	return times.User + times.System
 }
 
 func schedulerHistogram() (buckets []float64, counts []uint64) {

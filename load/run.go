@@ -23,10 +23,6 @@ const (
 	hungGrace = 10 * time.Second
 )
 
-// ClassHung is the error class of an attempt without a time limit that had no
-// answer when the run ended.
-const ClassHung = "hung until the end of the run"
-
 // graces are how long the end of the run waits for attempts in flight.
 type graces struct{ cut, end, hung time.Duration }
 
@@ -50,6 +46,7 @@ func run(ctx context.Context, plan Plan, clients []Client, rec Recorder, now fun
 		return Stats{}, fmt.Errorf("load: %d clients where the plan has %d", len(clients), plan.Clients)
 	}
 	e := &engine{plan: plan, rec: rec, now: now, graces: g, lags: newLags(), stop: make(chan struct{})}
+	e.clock = startOwnClock(now, e.stalled)
 	if plan.Rate > 0 {
 		e.dispatcher = newDispatcher(plan, now)
 		defer e.dispatcher.alarm.close()
@@ -68,6 +65,7 @@ type engine struct {
 	graces     graces
 	dispatcher *dispatcher // nil in a closed loop
 	lags       *lags
+	clock      *ownClock
 
 	stop     chan struct{} // closed when no operation may start any more
 	stopOnce sync.Once
@@ -105,10 +103,11 @@ func (e *engine) run(ctx context.Context, clients []Client) (Stats, error) {
 	loops.release()
 	go func() { all.Wait(); close(done) }()
 
-	stats := e.phases(ctx, done)
+	stats := e.phases(done)
 	e.end(nil)
 	stats.Hung = e.drain(ctx, done, abandon)
 	stats.Cut = e.cut.Load()
+	e.clock.stop()
 	stats.Late, stats.OwnLag = e.lags.merged()
 	if e.plan.Ops > 0 {
 		// The end is excluded from the measured part, the last operation not.
@@ -125,7 +124,7 @@ func (e *engine) run(ctx context.Context, clients []Client) (Stats, error) {
 
 // phases waits through warm-up and measured part, which begins and ends at the
 // moments of the plan and not when this goroutine happens to be woken.
-func (e *engine) phases(ctx context.Context, done <-chan struct{}) Stats {
+func (e *engine) phases(done <-chan struct{}) Stats {
 	var stats Stats
 	if !e.sleepUntil(int64(e.plan.Warmup)) { // cut in the warm-up
 		stats.MeasureStart = e.now()
@@ -133,7 +132,7 @@ func (e *engine) phases(ctx context.Context, done <-chan struct{}) Stats {
 		e.mark(history.EventMeasureStart, stats.MeasureStart)
 		return stats
 	}
-	probe := startUsage(ctx)
+	probe := startUsage(e.clock)
 	stats.MeasureStart = int64(e.plan.Warmup)
 	if e.plan.Warmup > 0 {
 		e.mark(history.EventMeasureStart, stats.MeasureStart)
@@ -152,7 +151,7 @@ func (e *engine) phases(ctx context.Context, done <-chan struct{}) Stats {
 		e.sleepUntil(measureEnd(e.plan))
 	}
 	stats.MeasureEnd = min(e.now(), measureEnd(e.plan))
-	stats.Self = probe.since(ctx)
+	stats.Self = probe.since()
 	return stats
 }
 
@@ -183,6 +182,23 @@ func (e *engine) drain(ctx context.Context, done <-chan struct{}, abandon func()
 // mark records an event at once, so that it is there after a kill too.
 func (e *engine) mark(name string, at int64) {
 	if err := e.rec.Mark(history.Event{At: at, Name: name}); err != nil {
+		e.abort(err)
+	}
+}
+
+// stalled records that the process did not run. In a closed loop it held up every client; an
+// open loop has it in the lateness of the arrivals.
+func (e *engine) stalled(s history.Stall) {
+	if e.dispatcher == nil && e.measured(s.To) {
+		for client := range e.plan.Clients {
+			e.lags.add(client, 0, s.To-s.From)
+		}
+	}
+	event, err := s.Event()
+	if err == nil {
+		err = e.rec.Mark(event)
+	}
+	if err != nil {
 		e.abort(err)
 	}
 }

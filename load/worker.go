@@ -159,7 +159,7 @@ func (w *worker) attempt(ctx context.Context) {
 	*answer = w.client.Attempt(ctx, w.seq, w.op.Attempt)
 	answered := answer.Outcome == history.Committed || answer.Outcome == history.Rejected || answer.Done
 	if ctx.Err() != nil && !answered {
-		answer.Outcome, answer.Class = history.Unknown, ClassHung
+		answer.Outcome, answer.Class = history.Unknown, history.ClassHung
 	}
 }
 

@@ -28,27 +28,48 @@ type Impact struct {
 	// Writes and Reads are the longest times without a success that overlap
 	// the disturbance.
 	Writes, Reads Gap
-	// LongestCall is the longest time that one attempt took among those that
-	// were under way while the fault acted, or until writes went on.
-	LongestCall int64
+	// LongestWrite and LongestRead are the longest attempts among those that were under way
+	// while the fault acted.
+	LongestWrite, LongestRead Call
 	// Errors counts the attempts that did not commit, by class, from the
 	// injection until writes and reads went on after it.
 	Errors []ErrorCount
+	stalls Stalls
 }
+
+// Call is how long an attempt took.
+type Call struct {
+	Length int64
+	// Cut is true if it had no answer when the run's end took it back: it took at least Length.
+	Cut bool
+}
+
+func (c Call) longer(other Call) Call {
+	if other.Length > c.Length {
+		return other
+	}
+	return c
+}
+
+// LongestCall is the longest attempt of either kind.
+func (i Impact) LongestCall() Call { return i.LongestWrite.longer(i.LongestRead) }
 
 // Gap is a time without a success: from the last one before it to the first
 // one after it.
 type Gap struct {
 	From, To int64
-	// Open is true if no success came any more; To is then the last moment
-	// that was looked at.
+	// Open is true if no success came any more though it was asked for; To is then the last
+	// moment that was looked at, and the gap was at least so long.
 	Open bool
 	// Known is false if there were no operations of the kind at all.
 	Known bool
+	// Stalled is how much of it assay itself did not run, when nobody could have succeeded.
+	Stalled int64
 }
 
-// Length is the gap's length in nanoseconds.
-func (g Gap) Length() int64 { return g.To - g.From }
+// Length is the time in which assay ran and nothing succeeded, in nanoseconds. It is a lower
+// bound of a gap that is open.
+func (g Gap) Length() int64 { return g.To - g.From - g.Stalled }
 
 // RecoveredAfter is from the injection to the first commit after the longest
 // time without one, in nanoseconds; -1 if none came.
@@ -56,7 +77,7 @@ func (i Impact) RecoveredAfter() int64 {
 	if i.Writes.Open || !i.Writes.Known {
 		return -1
 	}
-	return max(i.Writes.To-i.Injected, 0)
+	return max(i.Writes.To-i.Injected-i.stalls.Within(i.Injected, i.Writes.To), 0)
 }
 
 // ImpactFinder finds the impact of each disturbance in one pass over the history, in
@@ -64,6 +85,7 @@ func (i Impact) RecoveredAfter() int64 {
 // the moment that recording takes. Its memory does not grow with the run. It is
 // not safe for concurrent use.
 type ImpactFinder struct {
+	scope         Scope
 	stretches     []*faultImpact
 	writes, reads lastSuccess
 }
@@ -72,6 +94,8 @@ type ImpactFinder struct {
 type lastSuccess struct {
 	last  int64
 	known bool
+	// failed is when an attempt last ended without a success, longest the longest gap so far.
+	failed, longest int64
 }
 
 // faultImpact is an Impact that is being found; its errors are counted.
@@ -80,38 +104,46 @@ type faultImpact struct {
 	counted map[errorKey]int64
 }
 
-// NewImpactFinder returns an ImpactFinder for these disturbances.
-func NewImpactFinder(disturbances []FaultPeriod) *ImpactFinder {
-	e := &ImpactFinder{}
+// NewImpactFinder returns an ImpactFinder for these disturbances of a run of this scope.
+func NewImpactFinder(scope Scope, disturbances []FaultPeriod) *ImpactFinder {
+	e := &ImpactFinder{scope: scope}
 	for _, d := range disturbances {
-		e.stretches = append(e.stretches, &faultImpact{Impact{FaultPeriod: d}, map[errorKey]int64{}})
+		e.stretches = append(e.stretches, &faultImpact{Impact{FaultPeriod: d, stalls: scope.Stalls}, map[errorKey]int64{}})
 	}
 	return e
 }
 
 // Write takes an attempt of an operation that writes.
 func (e *ImpactFinder) Write(op *history.Op) {
-	e.add(op, &e.writes, func(s *faultImpact) *Gap { return &s.Writes })
+	e.add(op, &e.writes, func(s *faultImpact) (*Gap, *Call) { return &s.Writes, &s.LongestWrite })
 }
 
 // Read takes an attempt of an operation that only reads.
 func (e *ImpactFinder) Read(op *history.Op) {
-	e.add(op, &e.reads, func(s *faultImpact) *Gap { return &s.Reads })
+	e.add(op, &e.reads, func(s *faultImpact) (*Gap, *Call) { return &s.Reads, &s.LongestRead })
 }
 
-func (e *ImpactFinder) add(op *history.Op, p *lastSuccess, gap func(*faultImpact) *Gap) {
-	success := op.Outcome == history.Committed || op.Outcome == history.Rejected
+func (e *ImpactFinder) add(op *history.Op, p *lastSuccess, of func(*faultImpact) (*Gap, *Call)) {
+	success := op.Outcome == history.Committed || op.Outcome == history.Rejected || op.Last && op.Final == history.Committed
 	for _, s := range e.stretches {
-		s.attempt(op, success)
+		_, longest := of(s)
+		s.attempt(op, success, longest)
 	}
 	p.known = true
+	if !success {
+		p.failed = max(p.failed, op.End)
+	}
 	if !success || op.End <= p.last {
 		return
 	}
-	found := Gap{From: p.last, To: op.End, Known: true}
-	p.last = op.End
+	found := Gap{From: p.last, To: op.End, Known: true, Stalled: e.scope.Stalls.Within(p.last, op.End)}
+	p.last, p.longest = op.End, max(p.longest, found.Length())
+	if found.From >= e.scope.MeasureEnd {
+		return // nothing was asked for any more
+	}
 	for _, s := range e.stretches {
-		s.keepLongest(found, gap(s))
+		gap, _ := of(s)
+		s.keepLongest(found, gap)
 	}
 }
 
@@ -127,11 +159,11 @@ func (s *faultImpact) keepLongest(found Gap, longest *Gap) {
 
 // attempt takes one attempt that was under way while the fault acted or while
 // the work had not gone on yet.
-func (s *faultImpact) attempt(op *history.Op, success bool) {
+func (s *faultImpact) attempt(op *history.Op, success bool, longest *Call) {
 	if !s.overlaps(op.Start, op.End) {
 		return
 	}
-	s.LongestCall = max(s.LongestCall, op.End-op.Start)
+	*longest = longest.longer(Call{op.End - op.Start - s.stalls.Within(op.Start, op.End), op.Error == history.ClassHung})
 	if success {
 		return
 	}
@@ -139,10 +171,10 @@ func (s *faultImpact) attempt(op *history.Op, success bool) {
 	countError(s.counted, key)
 }
 
-// Impacts returns what was found, in the order of the disturbances. end is the
-// last moment at which operations could still start; a time without a success
-// that lasted until then stays open.
-func (e *ImpactFinder) Impacts(end int64) []Impact {
+// Impacts returns what was found, in the order of the disturbances. No operation starts after
+// the measured part; a time without a success that lasted until its end stays open.
+func (e *ImpactFinder) Impacts() []Impact {
+	end := e.scope.MeasureEnd
 	var all []Impact
 	for _, s := range e.stretches {
 		i := s.Impact
@@ -153,10 +185,12 @@ func (e *ImpactFinder) Impacts(end int64) []Impact {
 }
 
 // close adds the gap that is still open at the end, if it overlaps the faultImpact
-// and is the longest.
+// and is the longest. It is one of arrivals alone if nothing failed in it; clients that hang
+// for good leave no record, but a gap unlike any before.
 func (p lastSuccess) close(s *faultImpact, longest Gap, end int64) Gap {
 	longest.Known = p.known
-	rest := Gap{From: p.last, To: end, Open: true, Known: true}
+	rest := Gap{From: p.last, To: end, Known: true, Stalled: s.stalls.Within(p.last, end)}
+	rest.Open = p.failed > p.last || rest.Length() > 2*p.longest
 	if p.known && s.overlaps(rest.From, end) && rest.Length() > longest.Length() {
 		return rest
 	}
@@ -174,14 +208,14 @@ func sortedErrors(errors map[errorKey]int64) []ErrorCount {
 }
 
 // WithoutFaults returns the steps of the measured part without those in which a fault
-// acted or its outage lasted, each with the position it had.
+// acted or its outage lasted, or assay itself did not run, each with the position it had.
 func (s Steps) WithoutFaults(scope Scope, impacts []Impact) (quiet Steps, positions []int) {
 	for i := range s.Committed {
 		positions = append(positions, i)
 	}
 	return s.those(positions, func(at, width int64) bool {
 		from := scope.MeasureStart + at
-		return !slices.ContainsFunc(impacts, func(x Impact) bool { return x.touches(from, from+width) })
+		return scope.Stalls.Within(from, from+width) == 0 && !slices.ContainsFunc(impacts, func(x Impact) bool { return x.touches(from, from+width) })
 	})
 }
 

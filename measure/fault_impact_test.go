@@ -13,7 +13,7 @@ func call(from, to int64, outcome history.Outcome, class string) *history.Op {
 }
 
 func TestImpactOfAFault(t *testing.T) {
-	e := NewImpactFinder([]FaultPeriod{{Injected: 1000 * ms, Healed: 2000 * ms}, {Injected: 9000 * ms, Healed: 9500 * ms}})
+	e := NewImpactFinder(Scope{MeasureEnd: 10_000 * ms}, []FaultPeriod{{Injected: 1000 * ms, Healed: 2000 * ms}, {Injected: 9000 * ms, Healed: 9500 * ms}})
 	for at := int64(100); at <= 900; at += 100 {
 		e.Write(call(at-5, at, history.Committed, ""))
 		e.Read(call(at-5, at+1, history.Committed, ""))
@@ -27,7 +27,7 @@ func TestImpactOfAFault(t *testing.T) {
 		e.Write(call(at-5, at, history.Committed, ""))
 		e.Read(call(at-5, at+1, history.Committed, ""))
 	}
-	got := e.Impacts(10_000 * ms)
+	got := e.Impacts()
 	first := got[0]
 	if want := (Gap{From: 900 * ms, To: 3100 * ms, Known: true}); first.Writes != want {
 		t.Errorf("writes were away %+v, want %+v", first.Writes, want)
@@ -35,8 +35,8 @@ func TestImpactOfAFault(t *testing.T) {
 	if want := (Gap{From: 1500 * ms, To: 3120 * ms, Known: true}); first.Reads != want {
 		t.Errorf("reads were away %+v, want %+v", first.Reads, want)
 	}
-	if first.RecoveredAfter() != 2100*ms || first.LongestCall != 1900*ms {
-		t.Errorf("recovered after %d, longest call %d", first.RecoveredAfter(), first.LongestCall)
+	if first.RecoveredAfter() != 2100*ms || first.LongestCall() != (Call{Length: 1900 * ms}) {
+		t.Errorf("recovered after %d, longest call %+v", first.RecoveredAfter(), first.LongestCall())
 	}
 	if len(first.Errors) != 2 || first.Errors[0].Attempts != 1 || first.Errors[0].Class != "not primary" || first.Errors[1].Class != "timeout" {
 		t.Errorf("errors %+v", first.Errors)
@@ -48,10 +48,10 @@ func TestImpactOfAFault(t *testing.T) {
 }
 
 func TestImpactThatNeverEnds(t *testing.T) {
-	e := NewImpactFinder([]FaultPeriod{{Injected: 1000 * ms, Healed: 2000 * ms}})
+	e := NewImpactFinder(Scope{MeasureEnd: 5000 * ms}, []FaultPeriod{{Injected: 1000 * ms, Healed: 2000 * ms}})
 	e.Write(call(800, 900, history.Committed, ""))
 	e.Write(call(1000, 1500, history.Unknown, "timeout"))
-	got := e.Impacts(5000 * ms)[0]
+	got := e.Impacts()[0]
 	if !got.Writes.Open || got.Writes.From != 900*ms || got.Writes.To != 5000*ms || got.RecoveredAfter() != -1 {
 		t.Errorf("%+v, recovered after %d", got, got.RecoveredAfter())
 	}

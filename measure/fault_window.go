@@ -68,7 +68,7 @@ func (w *FaultWindows) Add(op *history.Op) {
 	}
 	s := w.of[w.window(op.Due, max(op.End, op.Due+1))]
 	s.measured.Add(op.Final, 1)
-	if committed {
+	if committed && !w.scope.Stalls.Distort(op) {
 		s.latency.record(op.Latency())
 		s.service.record(op.ServiceTime())
 	}

@@ -50,6 +50,7 @@ func (c *ClientStarts) Op(op *history.Op) {
 type Ramp struct {
 	from     int64
 	starts   []int64
+	stalls   Stalls
 	timeline *timeline
 }
 
@@ -62,7 +63,7 @@ func NewRamp(scope Scope, clients ClientStarts) *Ramp {
 	}
 	last := slices.Max(starts)
 	length := min(last+int64(rampRest*float64(last-scope.MeasureStart)), scope.MeasureEnd) - scope.MeasureStart
-	r := &Ramp{from: scope.MeasureStart, starts: starts, timeline: newTimeline(length)}
+	r := &Ramp{from: scope.MeasureStart, starts: starts, stalls: scope.Stalls, timeline: newTimeline(length)}
 	r.timeline.points = r.timeline.points[:max(length, 0)/r.timeline.width] // whole intervals alone
 	return r
 }
@@ -73,7 +74,7 @@ func (r *Ramp) Add(op *history.Op) {
 		return
 	}
 	if i := (op.End - r.from) / r.timeline.width; i < int64(len(r.timeline.points)) {
-		r.timeline.points[i].add(op)
+		r.timeline.points[i].add(op, !r.stalls.Distort(op))
 	}
 }
 

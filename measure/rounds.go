@@ -41,6 +41,7 @@ type Rounds struct {
 	rounds []*round
 	// byClient has the round of each client's number.
 	byClient map[int]*round
+	stalls   Stalls
 }
 
 type round struct {
@@ -49,9 +50,9 @@ type round struct {
 	service  *distribution
 }
 
-// NewRounds returns the figures of these rounds, which share no client.
-func NewRounds(scopes []RoundScope) *Rounds {
-	r := &Rounds{byClient: map[int]*round{}}
+// NewRounds returns the figures of these rounds, which share no client, of a run with these stalls.
+func NewRounds(scopes []RoundScope, stalls Stalls) *Rounds {
+	r := &Rounds{byClient: map[int]*round{}, stalls: stalls}
 	for _, s := range scopes {
 		one := &round{RoundScope: s, service: newDistribution(fine)}
 		r.rounds = append(r.rounds, one)
@@ -71,7 +72,7 @@ func (r *Rounds) Add(op *history.Op) (apart bool) {
 	}
 	if op.Last {
 		one.outcomes.Add(op.Final, 1)
-		if op.Final == history.Committed {
+		if op.Final == history.Committed && !r.stalls.Distort(op) {
 			one.service.record(op.ServiceTime())
 		}
 	}

@@ -15,6 +15,8 @@ type Scope struct {
 	Known int64
 	// Cut describes why the run ended before its time, empty if it did not.
 	Cut string
+	// Stalls are the times in which assay itself did not run.
+	Stalls Stalls
 }
 
 // Seconds is the length of the measured part.
@@ -45,9 +47,15 @@ func (s *ScopeFinder) extend(at int64) {
 	s.scope.End, s.scope.Known = max(s.scope.End, at), max(s.scope.Known, at)
 }
 
-// Event takes one event.
-func (s *ScopeFinder) Event(e history.Event) {
+// Event takes one event. The error is of a record that cannot be read.
+func (s *ScopeFinder) Event(e history.Event) error {
 	s.scope.Known = max(s.scope.Known, e.At)
+	if stall, is, err := history.StallOf(e); is {
+		if err == nil {
+			s.scope.Stalls = s.scope.Stalls.with(stall)
+		}
+		return err
+	}
 	switch e.Name {
 	case history.EventMeasureStart:
 		s.scope.MeasureStart, s.started = e.At, true
@@ -61,6 +69,7 @@ func (s *ScopeFinder) Event(e history.Event) {
 			s.scope.Cut = "no reason given"
 		}
 	}
+	return nil
 }
 
 // Scope returns what was found. Where the measured part has no end, because

@@ -105,14 +105,14 @@ func newTimeline(length int64) *timeline {
 }
 
 // add counts an operation where it ended. One that ended outside the run, as
-// the survey saw it, counts in the nearest point.
-func (t *timeline) add(op *history.Op) {
-	t.points[min(max(t.last.of(op.End, 0, t.width), 0), int64(len(t.points)-1))].add(op)
+// the survey saw it, counts in the nearest point. Its response time counts if it is timed.
+func (t *timeline) add(op *history.Op, timed bool) {
+	t.points[min(max(t.last.of(op.End, 0, t.width), 0), int64(len(t.points)-1))].add(op, timed)
 }
 
-func (p *point) add(op *history.Op) {
+func (p *point) add(op *history.Op, timed bool) {
 	p.outcomes.Add(op.Final, 1)
-	if op.Final != history.Committed {
+	if op.Final != history.Committed || !timed {
 		return
 	}
 	if p.latency == nil {
@@ -147,7 +147,7 @@ func (s *Series) addPoint(points []point, together *distribution) {
 		}
 	}
 	l := Latency{Mean: -1, P50: -1, P95: -1, P99: -1, P999: -1, Max: -1}
-	if o.Committed > 0 {
+	if together.count() > 0 {
 		l = together.latency()
 	}
 	s.Committed = append(s.Committed, o.Committed)

@@ -14,6 +14,9 @@ type Figures struct {
 	// Outcomes counts every operation of the run, Measured those that were due
 	// in the measured part.
 	Outcomes, Measured history.Counts
+	// Distorted is how many operations of the measured part are in no response time, since assay
+	// did not run for part of theirs.
+	Distorted int64
 	// Attempts is all attempts of the run. Retried is how many operations took
 	// more than one, Settled how many of those were committed in the end.
 	Attempts, Retried, Settled int64
@@ -71,6 +74,7 @@ type Summary struct {
 	scope                               Scope
 	outcomes, measured                  history.Counts
 	committed                           int64 // ended in the measured part
+	distorted                           int64
 	attempts, retried, settled          int64
 	errors                              map[errorKey]int64
 	latency, service, uncommitted, late *distribution
@@ -102,8 +106,8 @@ func (s *Summary) Add(op *history.Op) {
 	if !op.Last {
 		return
 	}
-	committed := op.Final == history.Committed
-	s.timeline.add(op)
+	committed, distorted := op.Final == history.Committed, s.scope.Stalls.Distort(op)
+	s.timeline.add(op, !distorted)
 	if committed && s.scope.measured(op.End) {
 		s.committed++
 		s.steps.add(op)
@@ -113,6 +117,10 @@ func (s *Summary) Add(op *history.Op) {
 	}
 	s.measured.Add(op.Final, 1)
 	s.late.record(op.First - op.Due)
+	if distorted {
+		s.distorted++
+		return
+	}
 	if committed {
 		s.latency.record(op.Latency())
 		s.service.record(op.ServiceTime())
@@ -165,7 +173,7 @@ func countError(errors map[errorKey]int64, key errorKey) {
 // Figures returns what was added so far. It changes nothing.
 func (s *Summary) Figures() Figures {
 	out := Figures{
-		Scope: s.scope, Outcomes: s.outcomes, Measured: s.measured,
+		Scope: s.scope, Outcomes: s.outcomes, Measured: s.measured, Distorted: s.distorted,
 		Attempts: s.attempts, Retried: s.retried, Settled: s.settled,
 		Responses: ResponseTimes{s.latency},
 		Latency:   s.latency.withCurve(), ServiceTime: s.service.withCurve(),

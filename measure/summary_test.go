@@ -3,12 +3,14 @@ package measure
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"runtime"
 	"slices"
 	"testing"
 	"time"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 const sec = int64(time.Second)
@@ -24,22 +26,22 @@ func TestSurvey(t *testing.T) {
 		events []history.Event
 		want   Scope
 	}{
-		"whole":             {[]history.Event{start, end, quiet}, Scope{2 * sec, 7 * sec, 8 * sec, 9 * sec, ""}},
-		"killed":            {[]history.Event{start}, Scope{2 * sec, 8 * sec, 8 * sec, 8 * sec, died}},
-		"killed early":      {nil, Scope{8 * sec, 8 * sec, 8 * sec, 8 * sec, died}},
-		"never started":     {[]history.Event{end}, Scope{8 * sec, 8 * sec, 8 * sec, 8 * sec, died}},
-		"interrupted":       {[]history.Event{start, event(5*sec, history.EventCut, "interrupt"), end}, Scope{2 * sec, 7 * sec, 8 * sec, 8 * sec, "interrupt"}},
-		"without a word":    {[]history.Event{start, end, event(7*sec, history.EventCut, "")}, Scope{2 * sec, 7 * sec, 8 * sec, 8 * sec, "no reason given"}},
-		"in warm-up":        {[]history.Event{event(sec, history.EventCut, "interrupt"), end}, Scope{8 * sec, 8 * sec, 8 * sec, 8 * sec, "interrupt"}},
-		"ends at its start": {[]history.Event{end, event(8*sec, history.EventMeasureStart, "")}, Scope{8 * sec, 8 * sec, 8 * sec, 8 * sec, ""}},
+		"whole":             {[]history.Event{start, end, quiet}, Scope{MeasureStart: 2 * sec, MeasureEnd: 7 * sec, End: 8 * sec, Known: 9 * sec, Cut: ""}},
+		"killed":            {[]history.Event{start}, Scope{MeasureStart: 2 * sec, MeasureEnd: 8 * sec, End: 8 * sec, Known: 8 * sec, Cut: died}},
+		"killed early":      {nil, Scope{MeasureStart: 8 * sec, MeasureEnd: 8 * sec, End: 8 * sec, Known: 8 * sec, Cut: died}},
+		"never started":     {[]history.Event{end}, Scope{MeasureStart: 8 * sec, MeasureEnd: 8 * sec, End: 8 * sec, Known: 8 * sec, Cut: died}},
+		"interrupted":       {[]history.Event{start, event(5*sec, history.EventCut, "interrupt"), end}, Scope{MeasureStart: 2 * sec, MeasureEnd: 7 * sec, End: 8 * sec, Known: 8 * sec, Cut: "interrupt"}},
+		"without a word":    {[]history.Event{start, end, event(7*sec, history.EventCut, "")}, Scope{MeasureStart: 2 * sec, MeasureEnd: 7 * sec, End: 8 * sec, Known: 8 * sec, Cut: "no reason given"}},
+		"in warm-up":        {[]history.Event{event(sec, history.EventCut, "interrupt"), end}, Scope{MeasureStart: 8 * sec, MeasureEnd: 8 * sec, End: 8 * sec, Known: 8 * sec, Cut: "interrupt"}},
+		"ends at its start": {[]history.Event{end, event(8*sec, history.EventMeasureStart, "")}, Scope{MeasureStart: 8 * sec, MeasureEnd: 8 * sec, End: 8 * sec, Known: 8 * sec, Cut: ""}},
 	} {
 		var s ScopeFinder
 		s.Ended(8 * sec)
 		s.Ended(3 * sec)
 		for _, e := range c.events {
-			s.Event(e)
+			expect.NoError(t, s.Event(e))
 		}
-		if got := s.Scope(); got != c.want {
+		if got := s.Scope(); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 	}

@@ -32,6 +32,8 @@ type Limits struct {
 	// MaxOthers is the largest share of the machine's processors that other
 	// processes may use, MaxSteal that its host may.
 	MaxOthers, MaxSteal float64
+	// MaxStalled is the largest share of the measured part in which assay itself may not have run.
+	MaxStalled float64
 	// MaxUnservedShare is, in an open loop, the largest share of arrivals that
 	// never started.
 	MaxUnservedShare float64
@@ -60,7 +62,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		MinMeasured: time.Second, MinCommitted: 100, MaxErrorShare: 0.10, MaxCPUShare: 0.90,
 		MinWait: time.Millisecond, MaxWaitShare: 0.5, MaxWaitingClients: 0.5,
-		MaxOthers: 0.10, MaxSteal: 0.05, MaxUnservedShare: 0.01, MaxOwnShareP50: 0.10, MaxOwnShareP99: 0.25, OwnLagNoted: 50 * time.Microsecond,
+		MaxOthers: 0.10, MaxSteal: 0.05, MaxStalled: 0.01, MaxUnservedShare: 0.01, MaxOwnShareP50: 0.10, MaxOwnShareP99: 0.25, OwnLagNoted: 50 * time.Microsecond,
 		SteadyMargin: 0.20, MinSteady: 10 * time.Second, MaxHalfWidth: 0.10,
 	}
 }
@@ -148,7 +150,7 @@ type OwnShares struct{ P50, P99 float64 }
 func Judge(f Figures, c Conditions, limits Limits) Validity {
 	steps, positions := f.Steps.WithoutFaults(f.Scope, c.Impacts)
 	var v Validity
-	if disturbed := len(f.Steps.Committed) - len(positions); disturbed > 0 {
+	if disturbed := len(f.Steps.Committed) - len(positions); disturbed > 0 && len(c.Impacts) > 0 {
 		v.note("faults acted, or their outage lasted, in %d of %s of %g s; the steady state is judged by the others",
 			disturbed, check.Counted(len(f.Steps.Committed), "interval", "intervals"), f.Steps.Seconds)
 	}
@@ -161,6 +163,7 @@ func Judge(f Figures, c Conditions, limits Limits) Validity {
 	if len(c.Impacts) == 0 {
 		v.judgeErrors(f.Measured, limits)
 	}
+	v.judgeStalls(f, limits)
 	v.judgeClient(c, limits)
 	v.judgeScheduler(f, c, limits)
 	v.judgeOthers(c.OtherWork, limits)

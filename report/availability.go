@@ -32,12 +32,18 @@ type Availability struct {
 	// until the run ended.
 	HungWrites int64 `json:"hung_writes"`
 	HungReads  int64 `json:"hung_reads"`
-	// LongestWrite and LongestRead are the longest single calls.
-	LongestWrite float64 `json:"longest_write_ms"`
-	LongestRead  float64 `json:"longest_read_ms"`
-	// WriteOutage and ReadOutage are the longest times without a success.
+	// LongestWrite and LongestRead are the longest single calls. Those that the run's end cut
+	// lasted at least so long.
+	LongestWrite    float64 `json:"longest_write_ms"`
+	LongestWriteCut bool    `json:"longest_write_cut,omitempty"`
+	LongestRead     float64 `json:"longest_read_ms"`
+	LongestReadCut  bool    `json:"longest_read_cut,omitempty"`
+	// WriteOutage and ReadOutage are the longest times without a success. They lasted at least
+	// so long where the run's end cut them.
 	WriteOutage float64 `json:"write_outage_ms"`
+	WritesAway  bool    `json:"writes_away,omitempty"`
 	ReadOutage  float64 `json:"read_outage_ms"`
+	ReadsAway   bool    `json:"reads_away,omitempty"`
 }
 
 // availabilityTable shows what became of writes and reads.
@@ -47,8 +53,8 @@ func availabilityTable(a *Availability) Table {
 	row("succeeded", check.Count(a.Writes.Committed), check.Count(a.Reads.Committed))
 	row("failed", check.Count(a.Writes.Failed), check.Count(a.Reads.Failed))
 	row("unknown", check.Count(a.Writes.Unknown), check.Count(a.Reads.Unknown))
-	row("longest time without a success", millis(a.WriteOutage), millis(a.ReadOutage))
-	row("longest call", millis(a.LongestWrite), millis(a.LongestRead))
+	row("longest time without a success", lasted(a.WriteOutage, a.WritesAway), lasted(a.ReadOutage, a.ReadsAway))
+	row("longest call", lasted(a.LongestWrite, a.LongestWriteCut), lasted(a.LongestRead, a.LongestReadCut))
 	row("hung until the run ended", check.Count(a.HungWrites), check.Count(a.HungReads))
 	row("acknowledged and lost", check.Count(a.Lost), none)
 	row("done twice or more", check.Count(a.Duplicates), none)
@@ -59,9 +65,13 @@ func availabilityTable(a *Availability) Table {
 // availabilityLine is the same in short.
 func availabilityLine(a *Availability) string {
 	hung := a.HungWrites + a.HungReads
-	return "policy " + a.Policy + ": " + losses(a) + "; write outage " + millis(a.WriteOutage) +
-		when(a.Reads.Total() > 0, ", read outage "+millis(a.ReadOutage)) +
-		"; longest call " + millis(max(a.LongestWrite, a.LongestRead)) +
+	longest, cut := a.LongestWrite, a.LongestWriteCut
+	if a.LongestRead > longest {
+		longest, cut = a.LongestRead, a.LongestReadCut
+	}
+	return "policy " + a.Policy + ": " + losses(a) + "; write outage " + lasted(a.WriteOutage, a.WritesAway) +
+		when(a.Reads.Total() > 0, ", read outage "+lasted(a.ReadOutage, a.ReadsAway)) +
+		"; longest call " + lasted(longest, cut) +
 		when(hung > 0, "; "+check.Counted(hung, "call", "calls")+" hung to the end")
 }
 

@@ -67,7 +67,7 @@ func outageCards(r *Result) []card {
 	var figures []card
 	for _, kind := range []struct {
 		name string
-		of   func(*Fault) (ms float64, toTheEnd bool)
+		of   func(*Fault) (ms float64, cut bool)
 	}{
 		{"write outage", func(f *Fault) (float64, bool) { return f.WriteOutage, f.WritesAway }},
 		{"read outage", func(f *Fault) (float64, bool) { return f.ReadOutage, f.ReadsAway }},
@@ -76,15 +76,12 @@ func outageCards(r *Result) []card {
 		var c card
 		for i := range r.Faults {
 			f := &r.Faults[i]
-			ms, toTheEnd := kind.of(f)
+			ms, cut := kind.of(f)
 			if f.Skipped || ms <= longest {
 				continue
 			}
 			longest = ms
-			c = card{kind.name, millis(ms), f.name()}
-			if toTheEnd {
-				c.Note += ", to the end of the run"
-			}
+			c = card{kind.name, lasted(ms, cut), f.name()}
 		}
 		if longest > 0 {
 			figures = append(figures, c)

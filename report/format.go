@@ -18,12 +18,13 @@ const nbsp = "\u00a0"
 
 // The figures of package quantity, each on one line with its unit.
 
-func figure(v float64) string  { return quantity.Figure(v) }
-func short(v float64) string   { return quantity.Short(v) }
-func millis(ms float64) string { return unbroken(quantity.Milliseconds(ms)) }
-func seconds(s float64) string { return unbroken(quantity.Seconds(s)) }
-func size(n int64) string      { return unbroken(quantity.Bytes(n)) }
-func memory(n int64) string    { return unbroken(quantity.Memory(n)) }
+func figure(v float64) string            { return quantity.Figure(v) }
+func short(v float64) string             { return quantity.Short(v) }
+func millis(ms float64) string           { return unbroken(quantity.Milliseconds(ms)) }
+func lasted(ms float64, cut bool) string { return unbroken(quantity.Lasted(ms, cut)) }
+func seconds(s float64) string           { return unbroken(quantity.Seconds(s)) }
+func size(n int64) string                { return unbroken(quantity.Bytes(n)) }
+func memory(n int64) string              { return unbroken(quantity.Memory(n)) }
 
 func unbroken(text string) string { return strings.ReplaceAll(text, " ", nbsp) }
 

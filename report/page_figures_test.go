@@ -84,7 +84,7 @@ func TestCardsOfOutages(t *testing.T) {
 	r.Faults[1].WriteOutage, r.Faults[1].WritesAway = 11_100, true
 	got := cards(r)
 	for _, want := range []card{
-		{"write outage", "11.1" + nbsp + "s", "pause any (n2), to the end of the run"},
+		{"write outage", "at" + nbsp + "least" + nbsp + "11.1" + nbsp + "s", "pause any (n2)"},
 		{"read outage", "10.4" + nbsp + "s", "kill primary (n1)"},
 	} {
 		if !slices.Contains(got, want) {

@@ -270,14 +270,16 @@ type Fault struct {
 	PrimaryStayed string `json:"primary_stayed,omitempty"`
 	// WriteOutage and ReadOutage are the longest times without a success that
 	// overlap the fault: from the last success before to the first after.
-	// WritesAway and ReadsAway are true if none came any more; the time is then
-	// that to the end of the run.
+	// WritesAway and ReadsAway are true if none came any more: the run's end cut the outage,
+	// which lasted at least so long.
 	WriteOutage float64 `json:"write_outage_ms"`
 	WritesAway  bool    `json:"writes_away,omitempty"`
 	ReadOutage  float64 `json:"read_outage_ms"`
 	ReadsAway   bool    `json:"reads_away,omitempty"`
-	// LongestCall is the longest single attempt under way meanwhile.
-	LongestCall float64 `json:"longest_call_ms"`
+	// LongestCall is the longest single attempt under way meanwhile; at least so long if the
+	// run's end cut it.
+	LongestCall    float64 `json:"longest_call_ms"`
+	LongestCallCut bool    `json:"longest_call_cut,omitempty"`
 	// Errors are the attempts meanwhile that did not commit.
 	Errors []ErrorCount `json:"errors"`
 	// Backup is what a backup or a restore made; nil of other faults.
@@ -304,6 +306,10 @@ type Client struct {
 	// OwnLag divided by percentiles of the response time, 0 to 1; nil in a closed loop.
 	OwnLagShareP50 *float64 `json:"own_lag_share_p50,omitempty"`
 	OwnLagShareP99 *float64 `json:"own_lag_share_p99,omitempty"`
+	// Stalls are the times in which assay did not run, the first MaxStalls of them, and
+	// StalledSeconds how long they were together.
+	Stalls         []ClientStall `json:"stalls,omitempty"`
+	StalledSeconds float64       `json:"stalled_s,omitempty"`
 	// ConnectMillis is how long all sessions took to open before the start.
 	ConnectMillis float64 `json:"connect_ms"`
 	// Hung is how many clients never came back from their last operation.
@@ -311,6 +317,17 @@ type Client struct {
 	// Counted is what was counted while the run went on, which the history must
 	// agree with; nil if the run was killed.
 	Counted *Counted `json:"counted,omitempty"`
+}
+
+// MaxStalls bounds Client.Stalls.
+const MaxStalls = 100
+
+// ClientStall is a time in which assay did not run: it was stopped, or the machine stood still.
+type ClientStall struct {
+	At      float64 `json:"at_s"`
+	Seconds float64 `json:"seconds"`
+	// Busy is true if assay's own work kept the processors.
+	Busy bool `json:"busy,omitempty"`
 }
 
 // Counted is all operations and attempts of a run.

@@ -313,7 +313,8 @@ func testerLine(r *Result) string {
 		when(c.CPUShare >= 0 && c.CPUs > 0, fmt.Sprintf("used %.0f"+nbsp+"%% of %s", c.CPUShare*100, check.Counted(int64(c.CPUs), "processor", "processors"))),
 		when(c.PeakMemory > 0, "peak memory "+memory(c.PeakMemory)),
 		when(c.SchedulerP99 > 0, "wait for a processor p99 "+millis(c.SchedulerP99)),
-		when(c.OwnLag.Count > 0, "own lag p99 "+millis(c.OwnLag.P99)),
+		when(c.OwnLag.Count > 0, "own lag p99 "+millis(c.OwnLag.P99)+" and at most "+millis(c.OwnLag.Max)),
+		when(c.StalledSeconds > 0, "did not run for "+seconds(c.StalledSeconds)),
 		when(c.ConnectMillis > 0, "connecting took "+millis(c.ConnectMillis))), "unknown")
 }
 
@@ -323,9 +324,9 @@ func faultLine(f *Fault) string {
 		return "skipped at " + f.injected() + ": " + f.Problem
 	}
 	return "at " + f.injected() + ", " + f.healing("at") +
-		when(f.WriteOutage >= 0, "; write outage "+outageText(f.WriteOutage, f.WritesAway)) +
-		when(f.ReadOutage >= 0, ", read outage "+outageText(f.ReadOutage, f.ReadsAway)) +
-		when(f.LongestCall > 0, ", longest call "+millis(f.LongestCall)) +
+		when(f.WriteOutage >= 0, "; write outage "+lasted(f.WriteOutage, f.WritesAway)) +
+		when(f.ReadOutage >= 0, ", read outage "+lasted(f.ReadOutage, f.ReadsAway)) +
+		when(f.LongestCall > 0, ", longest call "+lasted(f.LongestCall, f.LongestCallCut)) +
 		when(f.TookOver(), "; primary "+f.NewPrimary+" after "+millis(f.NewPrimaryAfter)) +
 		when(f.cameBack(), "; "+f.NewPrimary+" is the primary again after "+millis(f.NewPrimaryAfter)) +
 		when(f.PrimaryStayed != "", "; "+f.PrimaryStayed+" stayed the primary") +

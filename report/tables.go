@@ -213,14 +213,14 @@ func faultTable(r *Result) Table {
 		"new primary", "errors", "proof"}, Words: []int{0, 6, 7, 8}}
 	for i := range r.Faults {
 		f := &r.Faults[i]
-		healed, writes, reads := "never", outageText(f.WriteOutage, f.WritesAway), outageText(f.ReadOutage, f.ReadsAway)
+		healed, writes, reads := "never", lasted(f.WriteOutage, f.WritesAway), lasted(f.ReadOutage, f.ReadsAway)
 		if f.healed() {
 			healed = seconds(f.HealedSecond)
 		}
 		if f.Skipped {
 			healed, writes, reads = none, none, none
 		}
-		t.Rows = append(t.Rows, []string{f.name(), f.injected(), healed, writes, reads, known(f.LongestCall > 0, millis(f.LongestCall)),
+		t.Rows = append(t.Rows, []string{f.name(), f.injected(), healed, writes, reads, known(f.LongestCall > 0, lasted(f.LongestCall, f.LongestCallCut)),
 			f.newPrimary(), cmp.Or(errorCounts(f.Errors), none), f.proof()})
 	}
 	return t
@@ -263,18 +263,6 @@ func (f *Fault) proof() string {
 		return joined("; ", "skipped: "+f.Problem, from)
 	}
 	return joined("; ", when(!f.Proven, notProven), f.Proof, f.Healing, strings.TrimPrefix(f.backupText(), "; "), f.Problem, from)
-}
-
-// outageText is how long no operation of a kind succeeded.
-func outageText(ms float64, toTheEnd bool) string {
-	switch {
-	case ms < 0:
-		return none
-	case toTheEnd:
-		return millis(ms) + ", to the end"
-	default:
-		return millis(ms)
-	}
 }
 
 // errorCounts are the most frequent errors in one line.

@@ -202,7 +202,8 @@ func (f *faultRecord) reported(start time.Time) report.Fault {
 }
 
 func enterImpact(f *report.Fault, impact measure.Impact) {
-	f.LongestCall = float64(impact.LongestCall) / 1e6
+	longest := impact.LongestCall()
+	f.LongestCall, f.LongestCallCut = float64(longest.Length)/1e6, longest.Cut
 	if after := impact.RecoveredAfter(); after >= 0 {
 		f.RecoveredAfter = float64(after) / 1e6
 	}

@@ -49,7 +49,7 @@ func TestFaultsAreReadBack(t *testing.T) {
 		t.Fatalf("acted %+v at %v", acted, indexes)
 	}
 	r := &report.Result{Started: time.Unix(1000, 0), Cluster: &report.Cluster{}}
-	impact := measure.Impact{FaultPeriod: acted[0], LongestCall: int64(2 * time.Second),
+	impact := measure.Impact{FaultPeriod: acted[0], LongestWrite: measure.Call{Length: int64(2 * time.Second)},
 		Writes: measure.Gap{From: int64(5 * time.Second), To: int64(8 * time.Second), Known: true}}
 	d.enter(r, []measure.Impact{impact, {FaultPeriod: acted[1]}}, indexes)
 	first := r.Faults[0]

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -36,10 +37,10 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 			cut = e.Detail
 		}
 	}
-	if err != nil {
+	scope, unread := first.scope()
+	if err = errors.Join(err, unread); err != nil {
 		return measure.Figures{}, err
 	}
-	scope := first.scope()
 	if f.cut && scope.Cut == "" || !first.ending.Whole {
 		scope.Cut = cmp.Or(cut, whyCut(f))
 	}
@@ -48,9 +49,9 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	acted, indexes := faults.acted(scope.Known)
 	// The measured part is the last period: its impact is the longest outage.
 	periods := slices.Concat(acted, []measure.FaultPeriod{{Injected: scope.MeasureStart, Healed: scope.MeasureEnd}})
-	effect, measures := measure.NewImpactFinder(periods), s.definition().Measures
+	effect, measures := measure.NewImpactFinder(scope, periods), s.definition().Measures
 	felt := newFelt(scope, &faults, acted, indexes)
-	byRound, kinds := measure.NewRounds(rounds.scopes), newKinds(s.operationNames(), scope)
+	byRound, kinds := measure.NewRounds(rounds.scopes, scope.Stalls), newKinds(s.operationNames(), scope)
 	_, err = history.Read(path, history.Visitor{AsMeasured: true, Bare: true, Op: func(op *history.Op) error {
 		switch apart := byRound.Add(op); {
 		case measures != nil && !measures(op.Kind):
@@ -69,7 +70,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	if err != nil {
 		return measure.Figures{}, err
 	}
-	figures, impacts := summary.Figures(), effect.Impacts(scope.MeasureEnd)
+	figures, impacts := summary.Figures(), effect.Impacts()
 	figures.Outage, figures.ByFaults, impacts = impacts[len(acted)].Writes, felt.all.Figures(), impacts[:len(acted)]
 	figures.LeaveOutFaults(impacts)
 	if len(rounds.scopes) > 0 {
@@ -116,6 +117,10 @@ func enterFigures(r *report.Result, f measure.Figures, s Scenario) {
 	r.Outcomes, r.Measured = f.Outcomes, f.Measured
 	r.Retries.Attempts, r.Retries.Retried, r.Retries.Settled = f.Attempts, f.Retried, f.Settled
 	r.Errors = f.Errors
+	r.Client.Stalls, r.Client.StalledSeconds = nil, float64(f.Scope.Stalls.Within(math.MinInt64, math.MaxInt64))/1e9
+	for _, stall := range f.Scope.Stalls[:min(len(f.Scope.Stalls), report.MaxStalls)] {
+		r.Client.Stalls = append(r.Client.Stalls, report.ClientStall{At: float64(stall.From) / 1e9, Seconds: float64(stall.To-stall.From) / 1e9, Busy: stall.Busy})
+	}
 	if s.Load.Rate > 0 {
 		r.Load.Late = f.Lag
 	}
@@ -275,7 +280,7 @@ func (k *kinds) add(op *history.Op) {
 		k.last, k.kind = k.paces[op.Kind], op.Kind
 	}
 	if k.last == nil {
-		k.last = definition.NewPace(k.scope.MeasureStart, k.scope.MeasureEnd)
+		k.last = definition.NewPace(k.scope)
 		k.paces[op.Kind] = k.last
 	}
 	k.last.Op(op)

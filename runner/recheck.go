@@ -223,15 +223,17 @@ type survey struct {
 	ending history.Ending
 }
 
-func (s *survey) scope() measure.Scope {
+func (s *survey) scope() (measure.Scope, error) {
 	var scan measure.ScopeFinder
 	for _, e := range s.events {
-		scan.Event(e)
+		if err := scan.Event(e); err != nil {
+			return measure.Scope{}, err
+		}
 	}
 	if s.ending.Ops > 0 {
 		scan.Ended(s.ending.Last)
 	}
-	return scan.Scope()
+	return scan.Scope(), nil
 }
 
 // readEnding reads the history once. One of another run is refused: its

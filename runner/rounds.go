@@ -155,8 +155,13 @@ func (w *within) Record(op *history.Op) error {
 	return w.Recorder.Record(&moved)
 }
 
-// Mark implements load.Recorder.
-func (w *within) Mark(history.Event) error { return nil }
+// Mark implements load.Recorder: of the events the stalls alone are of whose clients they are.
+func (w *within) Mark(e history.Event) error {
+	if e.Name == history.EventStalled {
+		return w.Recorder.Mark(e)
+	}
+	return nil
+}
 
 // roundReader finds the rounds of a history.
 type roundReader struct{ scopes []measure.RoundScope }

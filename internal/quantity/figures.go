@@ -17,6 +17,20 @@ func Known[V any](v *V, format func(V) string) string {
 	return format(*v)
 }
 
+// AtLeast stands before a figure that was cut: all that is known is that it is not less.
+const AtLeast = "at least "
+
+// Lasted writes a time in milliseconds, which may have been cut; a negative one is not known.
+func Lasted(ms float64, cut bool) string {
+	switch {
+	case ms < 0:
+		return None
+	case cut:
+		return AtLeast + Milliseconds(ms)
+	}
+	return Milliseconds(ms)
+}
+
 // Figure writes a number with at least three significant digits and all of
 // its whole part: 0.0123, 7.03, 45.2, 2,263.
 func Figure(v float64) string {

@@ -42,17 +42,17 @@ func (w *workTables) add(name string, r *report.Result) {
 		if f.Proven {
 			proven = "yes"
 		}
-		w.faults.Rows = append(w.faults.Rows, []string{name, fault, proven, primary, away(f.WriteOutage, f.WritesAway), away(f.ReadOutage, f.ReadsAway),
-			away(f.LongestCall, false), errorsText(f.Errors)})
+		w.faults.Rows = append(w.faults.Rows, []string{name, fault, proven, primary, quantity.Lasted(f.WriteOutage, f.WritesAway), quantity.Lasted(f.ReadOutage, f.ReadsAway),
+			quantity.Lasted(f.LongestCall, f.LongestCallCut), errorsText(f.Errors)})
 	}
 	if a := r.Availability; a != nil {
-		w.availability.Rows = append(w.availability.Rows, []string{name, a.Policy, away(a.LongestWrite, false), away(a.LongestRead, false),
+		w.availability.Rows = append(w.availability.Rows, []string{name, a.Policy, quantity.Lasted(a.LongestWrite, a.LongestWriteCut), quantity.Lasted(a.LongestRead, a.LongestReadCut),
 			check.Count(a.HungWrites + a.HungReads), check.Count(a.Lost), check.Count(a.Duplicates), check.Count(a.Stale)})
 	}
 	if e := r.Entity; e != nil {
 		row := []string{name}
 		for _, flow := range []report.Flow{e.Writes, e.Reads} {
-			row = append(row, quantity.Figure(flow.PerSecond), quantity.Figure(flow.Max), away(flow.Mean, false))
+			row = append(row, quantity.Figure(flow.PerSecond), quantity.Figure(flow.Max), quantity.Lasted(flow.Mean, false))
 		}
 		w.entities.Rows = append(w.entities.Rows, row)
 	}
@@ -62,26 +62,13 @@ func (w *workTables) add(name string, r *report.Result) {
 			size = quantity.Bytes(round.Size.Bytes)
 		}
 		w.rounds.Rows = append(w.rounds.Rows, []string{name, round.Name, strconv.Itoa(round.Clients), quantity.Milliseconds(round.Seconds * 1000),
-			away(t.Mean, false), away(t.P50, false), away(t.P99, false), away(t.Max, false), size, settings(round.Facts)})
+			quantity.Lasted(t.Mean, false), quantity.Lasted(t.P50, false), quantity.Lasted(t.P99, false), quantity.Lasted(t.Max, false), size, settings(round.Facts)})
 	}
 }
 
 // tables are those that have lines.
 func (w *workTables) tables() []report.Table {
 	return filled(w.faults, w.availability, w.entities, w.rounds)
-}
-
-// away is a time in milliseconds; none if there was none, and marked if it lasted to
-// the end.
-func away(ms float64, toTheEnd bool) string {
-	if ms < 0 {
-		return quantity.None
-	}
-	text := quantity.Milliseconds(ms)
-	if toTheEnd {
-		text += " (to the end)"
-	}
-	return text
 }
 
 // errorsText is the three most frequent errors of attempts, which come first.

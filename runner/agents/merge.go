@@ -272,10 +272,19 @@ func (s *source) records(yield func(record) bool) {
 		},
 		Reservation: func(r history.Reservation) error { return give(record{at: s.now.at, reservation: &r}) },
 		Event: func(e history.Event) error {
-			if s.member != nil {
-				return nil // the run's own events are the coordinator's
+			if s.member == nil {
+				return give(record{at: e.At, event: &e})
 			}
-			return give(record{at: e.At, event: &e})
+			stall, is, err := history.StallOf(e) // the run's other events are the coordinator's
+			if err != nil || !is {
+				return err
+			}
+			stall.To = s.at(stall.To)
+			stall.From = min(s.at(stall.From), stall.To)
+			if e, err = stall.Event(); err != nil {
+				return err
+			}
+			return give(record{at: stall.To, event: &e})
 		},
 	})
 	if !errors.Is(err, stopped) {

@@ -62,8 +62,14 @@ type uncounted struct{ *Recorder }
 // Record implements load.Recorder.
 func (u uncounted) Record(op *history.Op) error { return u.Writer.Record(op) }
 
-// Mark implements load.Recorder: the events of the run are the coordinator's.
-func (r *Recorder) Mark(history.Event) error { return nil }
+// Mark implements load.Recorder: the events of the run are the coordinator's, but for the
+// times in which this process did not run.
+func (r *Recorder) Mark(e history.Event) error {
+	if e.Name == history.EventStalled {
+		return r.Writer.Mark(e)
+	}
+	return nil
+}
 
 // Reserve implements load.Recorder. It waits until the coordinator has it too, and gives
 // errNoCoordinator if that does not answer before the work is over.

@@ -100,8 +100,8 @@ func (c *Config) section(f Figures) *report.Availability {
 		Writes: f.Writes, Reads: f.Reads, Rows: f.Rows,
 		Lost: f.Lost, Duplicates: f.Duplicates, Surplus: f.Surplus, UnknownDone: f.UnknownDone, FailedDone: f.FailedDone,
 		Stale: f.Stale, StaleBy: ms(f.StaleBy), HungWrites: f.HungWrites, HungReads: f.HungReads,
-		LongestWrite: ms(f.LongestWrite), LongestRead: ms(f.LongestRead),
-		WriteOutage: ms(f.WriteOutage.Length()), ReadOutage: ms(f.ReadOutage.Length()),
+		LongestWrite: ms(f.Impact.LongestWrite.Length), LongestRead: ms(f.Impact.LongestRead.Length), LongestWriteCut: f.Impact.LongestWrite.Cut, LongestReadCut: f.Impact.LongestRead.Cut,
+		WriteOutage: ms(f.Impact.Writes.Length()), ReadOutage: ms(f.Impact.Reads.Length()), WritesAway: f.Impact.Writes.Open, ReadsAway: f.Impact.Reads.Open,
 	}
 }
 

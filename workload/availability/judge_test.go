@@ -4,13 +4,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
 	"assay/check"
 	"assay/history"
 	"assay/internal/expect"
-	"assay/load"
+	"assay/measure"
 	"assay/store"
 	"assay/workload/definition"
 	"assay/workload/keyvalue"
@@ -376,7 +377,7 @@ func TestFigures(t *testing.T) {
 	s.insert(3, 1, history.Unknown, false)
 	s.insert(3, 2, history.Failed, false)
 	s.insert(3, 3, history.Committed, true)
-	s.insert(4, 1, history.Unknown, true).Error = load.ClassHung
+	s.insert(4, 1, history.Unknown, true).Error = history.ClassHung
 	s.insert(5, 1, history.Unknown, true)
 	s.insert(6, 1, history.Failed, true)
 	s.insert(7, 1, history.Failed, true)
@@ -389,7 +390,7 @@ func TestFigures(t *testing.T) {
 	s.get(3, 54*ms, s.key(2, 1), 4*ms, false)
 	s.get(4, 56*ms, keyvalue.Impossible, 0, false).Kind = keyvalue.KindProbe
 	late := s.get(5, 58*ms, s.key(0, 1), 0, false)
-	late.Outcome, late.Final, late.Values, late.End, late.Error = history.Unknown, history.Unknown, nil, 90*ms, load.ClassHung
+	late.Outcome, late.Final, late.Values, late.End, late.Error = history.Unknown, history.Unknown, nil, 90*ms, history.ClassHung
 	_, got := s.judge(t)
 	want := Figures{
 		Writes: history.Counts{Committed: 4, Unknown: 2, Failed: 2}, Attempts: 10,
@@ -398,43 +399,53 @@ func TestFigures(t *testing.T) {
 			Rows: 7, Acknowledged: 4, Lost: 1, Duplicates: 1, Surplus: 1, UnknownDone: 1, FailedDone: 1, Unrecorded: 1,
 			Answered: 4, Stale: 2, StaleBy: 40 * ms, Missed: 1,
 		},
-		HungWrites: 1, HungReads: 1, LongestWrite: 9 * ms, LongestRead: 32 * ms,
-		WriteOutage: Gap{60 * ms, 100 * ms}, ReadOutage: Gap{57 * ms, 100 * ms},
+		HungWrites: 1, HungReads: 1,
 	}
-	if got != want {
+	impact := got.Impact
+	got.Impact = measure.Impact{}
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("figures\n%+v, want\n%+v", got, want)
 	}
+	if impact.LongestWrite.Length != 9*ms || impact.LongestRead != (measure.Call{Length: 32 * ms, Cut: true}) ||
+		impact.Writes != gap(60, 100, true) || impact.Reads != gap(57, 100, true) {
+		t.Errorf("impact %+v", impact)
+	}
+}
+
+// gap is a time without a success, in milliseconds.
+func gap(from, to int64, cut bool) measure.Gap {
+	return measure.Gap{From: from * ms, To: to * ms, Open: cut, Known: true}
 }
 
 func TestOutages(t *testing.T) {
 	for name, test := range map[string]struct {
 		tell func(*story)
-		want Gap
+		want measure.Gap
 	}{
-		"at the end":    {func(*story) {}, Gap{30 * ms, 100 * ms}},
-		"in the middle": {func(s *story) { s.ops[2].End = 95 * ms }, Gap{20 * ms, 95 * ms}},
-		"what came before the first success is none": {func(s *story) {
+		"at the end":    {func(*story) {}, gap(30, 100, true)},
+		"in the middle": {func(s *story) { s.ops[2].End = 95 * ms }, gap(20, 95, false)},
+		"before the first success": {func(s *story) {
 			s.ops = s.ops[:0]
 			s.insert(0, 1, history.Unknown, true)
 			s.insert(1, 1, history.Committed, true).End = 90 * ms
-		}, Gap{90 * ms, 100 * ms}},
-		"records out of order":     {func(s *story) { s.ops[1].End = 80 * ms }, Gap{10 * ms, 80 * ms}},
-		"and no success after":     {func(s *story) { s.ops[0].End = 98 * ms }, Gap{98 * ms, 100 * ms}},
-		"an unknown is no success": {func(s *story) { s.insert(3, 1, history.Unknown, true).End = 60 * ms }, Gap{30 * ms, 100 * ms}},
+		}, gap(0, 90, false)},
+		"records out of order":     {func(s *story) { s.ops[1].End = 80 * ms }, gap(10, 80, false)},
+		"and no success after":     {func(s *story) { s.ops[0].End = 98 * ms }, gap(0, 98, false)},
+		"an unknown is no success": {func(s *story) { s.insert(3, 1, history.Unknown, true).End = 60 * ms }, gap(30, 100, true)},
 		"a duplicate is one": {func(s *story) {
 			s.config.Policy = PolicyIdempotent
 			op := s.insert(3, 1, history.Failed, true)
 			op.End, op.Final = 60*ms, history.Committed
-		}, Gap{60 * ms, 100 * ms}},
-		"after the end nothing counts": {func(s *story) {
+		}, gap(60, 100, false)},
+		"ended after the end": {func(s *story) {
 			s.insert(3, 1, history.Committed, true).End = 500 * ms
 			s.after, s.ops = s.ops[len(s.ops)-1:], s.ops[:len(s.ops)-1]
-		}, Gap{30 * ms, 100 * ms}},
+		}, gap(30, 500, false)},
 	} {
 		s := told(PolicyTimeout)
 		test.tell(s)
-		if _, got := s.judge(t); got.WriteOutage != test.want {
-			t.Errorf("%s: the outage is %+v, want %+v", name, got.WriteOutage, test.want)
+		if _, got := s.judge(t); got.Impact.Writes != test.want {
+			t.Errorf("%s: the outage is %+v, want %+v", name, got.Impact.Writes, test.want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"assay/history"
+	"assay/measure"
 	"assay/report"
 )
 
@@ -13,15 +14,16 @@ import (
 // the history. Response times are true within 0.1 %.
 type Pace struct {
 	from, to  int64
+	stalls    measure.Stalls
 	outcomes  history.Counts
 	committed int64
 	seconds   perSecond
 	times     *hdrhistogram.Histogram // microseconds
 }
 
-// NewPace is of a run with this measured part.
-func NewPace(from, to int64) *Pace {
-	return &Pace{from: from, to: to, times: hdrhistogram.New(1, int64(time.Hour/time.Microsecond), 3)}
+// NewPace is of a run of this scope.
+func NewPace(scope measure.Scope) *Pace {
+	return &Pace{from: scope.MeasureStart, to: scope.MeasureEnd, stalls: scope.Stalls, times: hdrhistogram.New(1, int64(time.Hour/time.Microsecond), 3)}
 }
 
 // Op takes one attempt.
@@ -39,7 +41,7 @@ func (p *Pace) Op(op *history.Op) {
 			p.seconds.count(second)
 		}
 	}
-	if op.Due >= p.from && op.Due < p.to {
+	if op.Due >= p.from && op.Due < p.to && !p.stalls.Distort(op) {
 		_ = p.times.RecordValue(min(max(op.Latency()/1000, 1), p.times.HighestTrackableValue())) // it is in range
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/load"
+	"assay/measure"
 	"assay/report"
 	"assay/store"
 	"assay/workload/definition"
@@ -149,8 +150,8 @@ func Judge(config Config, seed uint64, e definition.Evidence) ([]check.Result, F
 		return nil, Figures{}, err
 	}
 	var writes, reads *definition.Pace
-	results, figures, err := keyvalue.Judge(preset(config, seed), e, func(from, to int64) history.Visitor {
-		writes, reads = definition.NewPace(from, to), definition.NewPace(from, to)
+	results, figures, err := keyvalue.Judge(preset(config, seed), e, func(scope measure.Scope) history.Visitor {
+		writes, reads = definition.NewPace(scope), definition.NewPace(scope)
 		return history.Visitor{Op: func(op *history.Op) error {
 			switch op.Kind {
 			case keyvalue.KindInsert:

@@ -5,6 +5,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/measure"
 	"assay/store"
 	"assay/store/promise"
 	"assay/workload/definition"
@@ -61,8 +62,8 @@ type Figures struct {
 }
 
 // Observe returns what takes a workload's own figures while a run is judged, whose
-// measured part was this: every attempt and every event, in the order of their records.
-type Observe func(from, to int64) history.Visitor
+// scope was this: every attempt and every event, in the order of their records.
+type Observe func(measure.Scope) history.Visitor
 
 // Judge judges a run by its files alone, so that it can be done again at any
 // time. It returns the results of CheckAcknowledged, CheckRows and CheckReads. It
@@ -103,10 +104,10 @@ type judge struct {
 
 // firstReading learns what was begun and how it ended.
 func (j *judge) firstReading() error {
-	var from, to, last int64
+	var scope measure.ScopeFinder
 	ending, err := history.Read(j.evidence.History, history.Visitor{
 		Op: func(op *history.Op) error {
-			last = max(last, op.End)
+			scope.Ended(op.End)
 			if op.Kind != KindInsert && op.Kind != KindGet && op.Kind != KindProbe {
 				return nil
 			}
@@ -119,18 +120,10 @@ func (j *judge) firstReading() error {
 			j.operations.client(r.Client).Reserved = r.UpTo
 			return nil
 		},
-		Event: func(e history.Event) error {
-			switch e.Name {
-			case history.EventMeasureStart:
-				from = e.At
-			case history.EventMeasureEnd:
-				to = e.At
-			}
-			return nil
-		},
+		Event: scope.Event,
 	})
 	j.operations.close(ending.Whole)
-	j.observer = j.observe(from, cmp.Or(to, last)) // it may have been cut
+	j.observer = j.observe(scope.Scope())
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/measure"
 	"assay/report"
 	"assay/workload/definition"
 )
@@ -166,10 +167,10 @@ func (j *judge) kind(client int, seq uint64) uint8 {
 
 // firstReading learns what was begun and how it ended.
 func (j *judge) firstReading() error {
-	var from, to, last int64
+	var scope measure.ScopeFinder
 	_, err := history.Read(j.evidence.History, history.Visitor{
 		Op: func(op *history.Op) error {
-			last = max(last, op.End)
+			scope.Ended(op.End)
 			if op.Kind < KindNewOrder || op.Kind > KindStockLevel || op.Kind != j.kind(op.Client, op.Seq) || !j.operations.record(op) {
 				return &history.FormatError{Path: j.evidence.History, Reason: "an operation that is none of this run"}
 			}
@@ -182,19 +183,11 @@ func (j *judge) firstReading() error {
 			return nil
 		},
 		Reservation: func(r history.Reservation) error { j.operations.reserve(r); return nil },
-		Event: func(e history.Event) error {
-			switch e.Name {
-			case history.EventMeasureStart:
-				from = e.At
-			case history.EventMeasureEnd:
-				to = e.At
-			}
-			return nil
-		},
+		Event:       scope.Event,
 	})
 	j.paces = map[uint8]*definition.Pace{}
 	for kind := KindNewOrder; kind <= KindStockLevel; kind++ {
-		j.paces[kind] = definition.NewPace(from, cmp.Or(to, last)) // it may have been cut
+		j.paces[kind] = definition.NewPace(scope.Scope())
 	}
 	return err
 }
