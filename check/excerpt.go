@@ -46,4 +46,23 @@ type Operation struct {
 	// Steps are what it did, one after the other, in words that begin with the
 	// verb: "append 1 to key 5".
 	Steps []string `json:"steps"`
+	// Transaction is what its kind is called, where there are several, and Attempt which
+	// attempt of its operation it was; empty and 0 where nobody noted it.
+	Transaction string `json:"transaction,omitempty"`
+	Attempt     int    `json:"attempt,omitempty"`
+	// Statements are what was sent, BEGIN and COMMIT among them, with the moments; empty
+	// where nobody noted them.
+	Statements []Statement `json:"statements,omitempty"`
+}
+
+// Statement is one statement of an Operation.
+type Statement struct {
+	// Text is what was sent, with its values, and Answer what it gave or how many rows it
+	// changed; empty if it gave nothing.
+	Text   string `json:"text"`
+	Answer string `json:"answer,omitempty"`
+	// Sent and Answered are moments of the excerpt's clock. What was sent together with the
+	// next statement was answered with that; Answered is -1 then.
+	Sent     int64 `json:"sent"`
+	Answered int64 `json:"answered"`
 }

@@ -12,6 +12,12 @@ type Event struct {
 	// Rows are the keys of rows that a condition has selected, as far as its answer has
 	// them.
 	Rows []string
+	// Condition are the columns by which rows are selected, and Fixed those that have one
+	// value in each row that is meant.
+	Condition []string
+	Fixed     map[string]string
+	// Text is the statement without its values, and Answer what a read gave.
+	Text, Answer string
 }
 
 // Execution is a transaction that committed.

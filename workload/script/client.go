@@ -47,7 +47,10 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 		return unsent.Answer(kindOf(chosen))
 	}
 	call := newCall(p, t, random, c.number, seq)
-	call.watch = c.work.watch
+	call.watch, call.attempt = c.work.watch, attempt
+	if call.watch != nil {
+		call.begun = time.Since(call.watch.began)
+	}
 	var reply store.Reply
 	if t.texts != nil {
 		call.variables = c.beginning(ctx)
@@ -63,6 +66,9 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 		c.values = [2]int64{call.expected, call.unexpected}
 		answer.Values = c.values[:]
 		c.work.findings.add(CheckExpected, chosen, call.findings)
+		if call.unexpected > 0 && c.work.watch != nil {
+			c.work.watch.surprised(operation{c.number, seq})
+		}
 		if call.left != nil {
 			c.variables = call.left
 		}
@@ -110,7 +116,7 @@ func (c *client) failed(answer *load.Answer, t *transaction, failure error) {
 func (c *call) run(ctx context.Context, tx Transaction) error {
 	c.ctx, c.tx = ctx, c.watching(tx)
 	err := c.transaction.run(c)
-	if c.watch != nil && c.watch.pause > 0 {
+	if c.watch != nil {
 		c.worked.Store(int64(time.Since(c.watch.began)))
 	}
 	if refused := (*refusal)(nil); errors.As(err, &refused) || errors.As(err, &repeated{}) {

@@ -48,6 +48,7 @@ func (c *DocumentCommand) accesses() (all []access.Access, known bool) {
 	switch c.Verb {
 	case Find:
 		a.Key, a.Condition = keyOfFilter(c.Filter)
+		a.Fixed = fixedFields(c.Filter)
 		a.Reads = []string{access.All}
 		if len(c.Fields) > 0 {
 			a.Reads = append(fieldNames(c.Fields), fieldNames(c.Sort)...)
@@ -56,6 +57,7 @@ func (c *DocumentCommand) accesses() (all []access.Access, known bool) {
 		a.Verb, a.Locks, a.Writes = access.Insert, true, []string{access.All}
 		if len(c.Documents) == 1 {
 			a.Key, _ = keyOfFilter(c.Documents[0])
+			a.Fixed = fixedFields(c.Documents[0])
 		}
 	case Update:
 		a.Verb, a.Locks = access.Update, true
@@ -122,6 +124,19 @@ func keyOfFilter(filter store.Document) (key []access.Word, rest []string) {
 		rest = append(rest, name)
 	}
 	return key, rest
+}
+
+// fixedFields are the fields that have one plain value.
+func fixedFields(of store.Document) map[string]access.Word {
+	fixed := map[string]access.Word{}
+	for _, f := range of {
+		switch f.Value.(type) {
+		case store.Document, []any, nil:
+		default:
+			fixed[f.Name] = access.Word{Kind: access.Literal, Text: fmt.Sprint(f.Value)}
+		}
+	}
+	return fixed
 }
 
 // adds reports whether a change makes all that it writes from what is there.

@@ -28,7 +28,7 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 		return definition.Judgement{}, err
 	}
 	j := &judge{program: program, seed: seed, evidence: e, clients: map[int]*progress{}, effects: make([]effects, len(program.transactions)),
-		observed: make([]int64, len(program.invariants)), lists: make([]listed, len(program.lists))}
+		observed: make([]int64, len(program.invariants)), lists: make([]listed, len(program.lists)), shown: map[*brokenBy]bool{}}
 	if err := j.readHistory(); err != nil {
 		return definition.Judgement{}, err
 	}
@@ -65,6 +65,8 @@ type judge struct {
 	// observed counts, of each invariant, the observations in which it did not hold.
 	observed             []int64
 	expected, unexpected int64
+	// shown are the transactions that are in the evidence already.
+	shown map[*brokenBy]bool
 }
 
 // progress is how far one client came.
@@ -195,7 +197,7 @@ func (j *judge) invariants() check.Result {
 		}
 		if len(j.state.Invariants) > 0 {
 			if wrong := n.judge(j.state.Invariants[i]); wrong != "" {
-				r.Add(check.Evidence{Kind: "end", Text: wrong + ", at the end", Fields: map[string]int64{"invariant": int64(i)}})
+				r.Add(j.proven(check.Evidence{Kind: "end", Text: wrong + ", at the end", Fields: map[string]int64{"invariant": int64(i)}}, r.Name, i))
 			}
 		}
 	}
@@ -210,7 +212,7 @@ func (j *judge) invariants() check.Result {
 func (j *judge) addTexts(r *check.Result, kind string, index int, most int64) (added int64) {
 	for _, f := range j.state.Findings {
 		if f.Check == r.Name && f.Index == index && added < most {
-			r.Add(check.Evidence{Kind: kind, Text: f.Text, Fields: map[string]int64{"index": int64(index)}})
+			r.Add(j.proven(check.Evidence{Kind: kind, Text: f.Text, Fields: map[string]int64{"index": int64(index)}}, r.Name, index))
 			added++
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"assay/check/robustness"
@@ -44,11 +45,11 @@ type meetings struct {
 // overlapping is a transaction that committed a moment ago.
 type overlapping struct {
 	robustness.Execution
-	end    time.Duration
-	name   string
-	client int
-	steps  []step
-	commit time.Duration
+	end, commit, begun time.Duration
+	name               string
+	client, attempt    int
+	seq                uint64
+	steps              []step
 }
 
 // mostRecent bounds the transactions that are compared, and mostMeetings the anomalies that
@@ -58,29 +59,36 @@ const (
 	mostMeetings = 20
 )
 
-// execution is a transaction that committed, for comparison with others.
-func (w *watch) execution(c *call, p *part, of *sequence) *overlapping {
-	x := &overlapping{end: p.end, commit: p.commit, name: of.template.name(), client: c.client, steps: p.steps}
-	x.CommitStart, x.CommitEnd = int64(p.commit), int64(p.end)
-	for i := range p.steps {
-		s := &p.steps[i]
+// look finds out what a transaction read and wrote, once.
+func (w *watch) look(x *overlapping) {
+	if x.Events != nil {
+		return
+	}
+	x.CommitStart, x.CommitEnd, x.Events = int64(x.commit), int64(x.end), []robustness.Event{}
+	for i := range x.steps {
+		s := &x.steps[i]
+		values := s.values()
 		for _, a := range w.accesses(&s.statement) {
+			e := robustness.Event{Start: int64(s.start), End: int64(s.end), Condition: a.Condition, Fixed: map[string]string{},
+				Text: s.statement.shape(), Answer: s.shown()}
 			key := ""
 			if a.Key != nil {
 				key = rowKey(&a, s.statement.Parameters)
 			}
-			var rows []string
 			if key == "" && a.Verb == access.Read {
-				for _, v := range s.values {
-					rows = append(rows, a.Table+" "+v)
+				for _, v := range values {
+					e.Rows = append(e.Rows, a.Table+" "+v)
 				}
 			}
+			for column, v := range a.Fixed {
+				e.Fixed[column] = wordValue(v, s.statement.Parameters)
+			}
 			for _, op := range operationsOf(&a, key, s.rows, i) {
-				x.Events = append(x.Events, robustness.Event{Operation: op, Start: int64(s.start), End: int64(s.end), Rows: rows})
+				e.Operation = op
+				x.Events = append(x.Events, e)
 			}
 		}
 	}
-	return x
 }
 
 // add compares a transaction with those that ended since.
@@ -122,14 +130,7 @@ func momentsOf(pair ...*overlapping) (all []Moment) {
 	for of, x := range pair {
 		for i := range x.steps {
 			s := &x.steps[i]
-			text := s.statement.told()
-			switch {
-			case s.statement.Reads && s.shown != "":
-				text += " gives" + s.shown
-			case s.rows >= 0 && !s.statement.Reads:
-				text += fmt.Sprintf(" changes %d", s.rows)
-			}
-			all = append(all, Moment{Of: of, Text: text, at: s.start})
+			all = append(all, Moment{Of: of, Text: strings.TrimSpace(s.statement.told() + " " + s.gave()), at: s.start})
 		}
 		all = append(all, Moment{Of: of, Text: "COMMIT", at: x.commit})
 	}
@@ -138,6 +139,19 @@ func momentsOf(pair ...*overlapping) (all []Moment) {
 		all[i].Milliseconds = float64((all[i].at - all[0].at).Microseconds()) / 1000
 	}
 	return all
+}
+
+// gave is what came of a statement: what it read, or how many rows it changed.
+func (s *step) gave() string {
+	switch {
+	case s.statement.Reads && s.rows > 0:
+		return "gives " + s.shown()
+	case s.statement.Reads && s.rows == 0:
+		return "gives no row"
+	case s.rows >= 0 && !s.statement.Reads:
+		return fmt.Sprintf("changes %d", s.rows)
+	}
+	return ""
 }
 
 // told is the statement with its values in place of the parameters.

@@ -23,8 +23,9 @@ type observer struct {
 func (o *observer) Attempt(ctx context.Context, seq uint64, _ int) load.Answer {
 	var texts []string
 	var broken []int64
+	var answers []answer
 	err := look(ctx, o.work.Audit, func(q Querier) error {
-		texts, broken = nil, nil
+		texts, broken, answers = nil, nil, nil
 		for i := range o.work.program.invariants {
 			n := &o.work.program.invariants[i]
 			if n.atEnd {
@@ -35,7 +36,7 @@ func (o *observer) Attempt(ctx context.Context, seq uint64, _ int) load.Answer {
 				return err
 			}
 			if wrong := n.judge(a); wrong != "" {
-				broken = append(broken, int64(i))
+				broken, answers = append(broken, int64(i)), append(answers, a)
 				texts = append(texts, fmt.Sprintf("%s in observation %d, while transactions went on", wrong, seq))
 			}
 		}
@@ -50,6 +51,7 @@ func (o *observer) Attempt(ctx context.Context, seq uint64, _ int) load.Answer {
 	}
 	for i, text := range texts {
 		o.work.findings.add(CheckInvariants, int(broken[i]), []string{text})
+		o.work.watch.concerned(int(broken[i]), answers[i])
 	}
 	o.values = append(o.values[:0], broken...)
 	return load.Answer{Kind: KindObserve, Outcome: history.Committed, Values: o.values}

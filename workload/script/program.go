@@ -205,6 +205,7 @@ type call struct {
 	random      workload.Random
 	client      int
 	seq         uint64
+	attempt     int
 	reads       bool
 	ids         int64
 	sent        Statement // the last one
@@ -215,7 +216,9 @@ type call struct {
 	part
 	past []part
 	at   int
-	// worked is when the work was over and COMMIT not yet sent, in nanoseconds of the watch.
+	// begun is a moment before anything was sent, and worked when the work was over and COMMIT
+	// not yet sent, in nanoseconds of the watch.
+	begun      time.Duration
 	worked     atomic.Int64
 	expected   int64
 	unexpected int64

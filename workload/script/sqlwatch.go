@@ -91,6 +91,7 @@ func (r *sqlRun) rows(text store.UserText, s *sqlStatement, of *pgbench.Command)
 		step.rows = results[0].Rows
 		if last := results[0].Last; len(last) == 1 && last[0] != nil {
 			step.first = plainOf(*last[0])
+			step.answer = [][]any{{step.first}}
 		}
 	}
 	c.add(step)

@@ -35,6 +35,8 @@ type state struct {
 	Noted     []int64    `json:"noted,omitempty"`
 	Overflown bool       `json:"overflown,omitempty"`
 	Meetings  []*Meeting `json:"meetings,omitempty"`
+	// Cases are the transactions that broke what must hold, as far as they were found.
+	Cases []brokenBy `json:"cases,omitempty"`
 }
 
 // Save reads the database back into the run's folder, with the script beside.
@@ -66,6 +68,13 @@ func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) e
 		return err
 	}
 	read(int64(len(s.Invariants) + len(s.Counts)))
+	for i := range s.Invariants {
+		if w.program.invariants[i].judge(s.Invariants[i]) != "" {
+			w.watch.concerned(i, s.Invariants[i])
+		}
+	}
+	w.watch.concernedBy()
+	s.Cases = w.watch.cases
 	texts := map[string]source{"setup.sql": w.config.SetupText}
 	for i, of := range w.config.scripts() {
 		name := "script"

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"assay/check/robustness"
 	"assay/history"
 	"assay/internal/wait"
 	"assay/store"
@@ -23,12 +25,10 @@ type step struct {
 	rows int64
 	// first is the only column of the first row; nil if it has others.
 	first any
-	// values are the first of its answer, as text.
-	values []string
-	// start and end are when it was sent and answered, and shown is its answer in short;
-	// noted only where transactions are made to meet.
+	// answer are the first of its rows.
+	answer [][]any
+	// start and end are when it was sent and answered.
 	start, end time.Duration
-	shown      string
 	// line is that of the script which sent it; 0 where that is not known.
 	line int
 }
@@ -81,6 +81,14 @@ type watch struct {
 	// overflown is true if there were too many different sequences.
 	overflown bool
 	meetings  meetings
+	// log are the last transactions that committed, and cases those of them that broke what
+	// must hold.
+	log        []*overlapping
+	logged     int
+	unexpected []operation
+	// seen is what reads see, for a search among these.
+	seen  robustness.Level
+	cases []brokenBy
 }
 
 // sequence is a series of statements that transactions have sent.
@@ -135,8 +143,8 @@ func (w *watched) around(ctx context.Context, s Statement, send func(of *step) e
 		if err := w.pause(ctx); err != nil {
 			return err
 		}
-		of.start = time.Since(c.watch.began)
 	}
+	of.start = time.Since(c.watch.began)
 	if len(c.steps) == 0 {
 		if err := c.begin(ctx, w.Transaction); err != nil {
 			return err
@@ -145,9 +153,7 @@ func (w *watched) around(ctx context.Context, s Statement, send func(of *step) e
 	if err := send(&of); err != nil {
 		return err
 	}
-	if w.pause != nil {
-		of.end = time.Since(c.watch.began)
-	}
+	of.end = time.Since(c.watch.began)
 	c.add(of)
 	return nil
 }
@@ -158,47 +164,53 @@ func (w *watched) Query(ctx context.Context, s Statement, row func([]any) error)
 			of.rows = -1
 			return w.Transaction.Query(ctx, s, nil)
 		}
-		err := w.Transaction.Query(ctx, s, func(values []any) error {
+		return w.Transaction.Query(ctx, s, func(values []any) error {
 			if of.rows++; of.rows == 1 && len(values) == 1 {
 				of.first = values[0]
 			}
-			if w.pause != nil {
-				of.note(values)
+			if len(of.answer) < shownRows || w.pause != nil && len(of.answer) < mostRows {
+				of.answer = append(of.answer, values)
 			}
 			return row(values)
 		})
-		if of.rows > shownRows {
-			of.shown += fmt.Sprintf(" and %d more", of.rows-shownRows)
-		}
-		return err
 	})
 }
 
-// shownRows is how many rows of an answer are shown, and mostValues how many values are
-// looked for keys.
+// shownRows is how many rows of an answer are shown, and mostRows how many are looked at for
+// keys where transactions are made to meet.
 const (
-	shownRows  = 4
-	mostValues = 200
+	shownRows = 4
+	mostRows  = 100
 )
 
-// note keeps a row of the answer.
-func (s *step) note(values []any) {
-	if s.rows <= shownRows {
-		s.shown += " " + showRow(values)
+// shown is the answer in short.
+func (s *step) shown() string {
+	text := ""
+	for _, values := range s.answer[:min(len(s.answer), shownRows)] {
+		text += " " + showRow(values)
 	}
-	for _, v := range values {
-		if d, is := v.(store.Document); is {
-			v = nil
-			for _, f := range d {
-				if f.Name == "_id" {
-					v = f.Value
+	if s.rows > shownRows {
+		text += fmt.Sprintf(" and %d more", s.rows-shownRows)
+	}
+	return strings.TrimSpace(text)
+}
+
+// values are those of its answer, as text; of documents, of their _id.
+func (s *step) values() (all []string) {
+	for _, row := range s.answer {
+		for _, v := range row {
+			if d, is := v.(store.Document); is {
+				v = nil
+				for _, f := range d {
+					if f.Name == "_id" {
+						v = f.Value
+					}
 				}
 			}
-		}
-		if len(s.values) < mostValues {
-			s.values = append(s.values, fmt.Sprint(v))
+			all = append(all, fmt.Sprint(v))
 		}
 	}
+	return all
 }
 
 func (w *watched) Execute(ctx context.Context, s Statement) (changed int64, err error) {
@@ -230,9 +242,18 @@ func (w *watch) done(c *call, transaction int, outcome history.Outcome, start ti
 		committed := outcome == history.Committed || i < len(c.past)
 		of := w.enter(&all[i], transaction)
 		known = known && of != nil
-		if p := &all[i]; of != nil && !p.alone && p.unclear == "" && w.pause > 0 && committed {
-			w.meet(w.execution(c, p, of), all[0].began())
+		p := &all[i]
+		if of == nil || !committed || p.unclear != "" {
+			continue
 		}
+		x := &overlapping{begun: p.began(), end: p.end, commit: p.commit, name: of.template.name(), client: c.client, seq: c.seq, attempt: c.attempt, steps: p.steps}
+		if i == 0 {
+			x.begun = c.begun
+		}
+		if !p.alone && w.pause > 0 {
+			w.meet(x, all[0].began())
+		}
+		w.keep(x)
 	}
 	if known {
 		w.mu.Lock()
@@ -252,6 +273,7 @@ func (p *part) began() time.Duration {
 // meet compares a transaction with those that it overlapped. since is when the attempt began:
 // others of it may be compared yet.
 func (w *watch) meet(x *overlapping, since time.Duration) {
+	w.look(x)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.meetings.add(x, since)
@@ -337,18 +359,20 @@ func rowKey(a *access.Access, parameters []any) string {
 	key := make([]byte, 0, 32)
 	key = append(key, a.Table...)
 	for _, k := range a.Key {
-		key = append(key, ' ')
-		if n, err := strconv.Atoi(k.Text); k.Kind == access.Parameter && err == nil && n >= 1 && n <= len(parameters) {
-			if v, is := parameters[n-1].(int64); is {
-				key = strconv.AppendInt(key, v, 10)
-			} else {
-				key = append(key, fmt.Sprint(parameters[n-1])...)
-			}
-			continue
-		}
-		key = append(key, k.Text...)
+		key = append(append(key, ' '), wordValue(k, parameters)...)
 	}
 	return string(key)
+}
+
+// wordValue is a value in a statement as text.
+func wordValue(w access.Word, parameters []any) string {
+	if n, err := strconv.Atoi(w.Text); w.Kind == access.Parameter && err == nil && n >= 1 && n <= len(parameters) {
+		if v, is := parameters[n-1].(int64); is {
+			return strconv.FormatInt(v, 10)
+		}
+		return fmt.Sprint(parameters[n-1])
+	}
+	return w.Text
 }
 
 // save enters what was noted.

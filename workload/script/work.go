@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"assay/check/robustness"
 	"assay/history"
 	"assay/load"
 	"assay/store"
@@ -49,12 +50,13 @@ func (c *Config) Open(ctx context.Context, db store.Database, seed uint64, _ int
 		return nil, err
 	}
 	watch := newWatch(program, seed, time.Duration(c.Pause*float64(time.Millisecond)))
-	if c.Pause > 0 {
-		product, err := db.Describe(ctx)
-		if err != nil {
-			return nil, err
-		}
-		watch.meetings.level = levelOf(db.Promises().Model, product.Settings)
+	product, err := db.Describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	watch.meetings.level = levelOf(db.Promises().Model, product.Settings)
+	if watch.seen = watch.meetings.level; watch.seen == robustness.Serializable && product.Name == "PostgreSQL" {
+		watch.seen = robustness.Snapshot // PostgreSQL manual 15, "Serializable Isolation Level": it reads as Repeatable Read does
 	}
 	return &Work{Database: db, config: *c, program: program, seed: seed, rows: rows, watch: watch}, nil
 }

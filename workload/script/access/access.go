@@ -53,6 +53,9 @@ type Access struct {
 	// Condition are the columns by which rows are selected, without those of the key,
 	// Reads those that are read of the rows, and Writes those that are written.
 	Condition, Reads, Writes []string
+	// Fixed are columns of which each row that is meant has this value: by a condition of
+	// equalities, or since it is inserted so.
+	Fixed map[string]Word
 	// Locks is true if rows are locked against writers, as by FOR UPDATE.
 	Locks bool
 	// Simple is true of a SELECT to which FOR UPDATE can be appended: of one table, without

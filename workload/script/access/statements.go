@@ -81,9 +81,10 @@ func plainWords() []string {
 }
 
 // where takes a condition: the values of a key, if all columns of one are compared with
-// values and everything else must hold beside, and the columns of the rest.
-func (r *reader) where(t *Table, words []Word) (key []Word, rest []string) {
-	equal := map[string]Word{}
+// values and everything else must hold beside, the columns of the rest, and all that are
+// compared with values.
+func (r *reader) where(t *Table, words []Word) (key []Word, rest []string, equal map[string]Word) {
+	equal = map[string]Word{}
 	left := words
 	depends := !slices.ContainsFunc(words, func(w Word) bool { return w.is("or", "xor", "between") || w.sign("|") })
 	for depends && len(left) > 0 {
@@ -108,10 +109,10 @@ func (r *reader) where(t *Table, words []Word) (key []Word, rest []string) {
 					rest = append(rest, c)
 				}
 			}
-			return values, rest
+			return values, rest, equal
 		}
 	}
-	return nil, r.columns(t, words)
+	return nil, r.columns(t, words), equal
 }
 
 // repeated reports whether a column is named more than once.
@@ -160,7 +161,7 @@ func (r *reader) selects() ([]Access, bool) {
 	if found == "where" {
 		condition, tail, found = split(tail, clauses()...)
 	}
-	a.Key, a.Condition = r.where(t, condition)
+	a.Key, a.Condition, a.Fixed = r.where(t, condition)
 	a.Reads = r.columns(t, chosen)
 	if len(chosen) == 1 && slices.Contains(t.Columns, fold(chosen[0])) {
 		a.Only = fold(chosen[0])
@@ -217,11 +218,14 @@ func (r *reader) updates() ([]Access, bool) {
 	} else if found != "" {
 		return nil, false
 	}
-	a.Key, a.Condition = r.where(t, condition)
+	a.Key, a.Condition, a.Fixed = r.where(t, condition)
 	for _, columns := range t.Keys { // another key is another row
 		if slices.ContainsFunc(a.Writes, func(c string) bool { return slices.Contains(columns, c) }) {
 			a.Writes, a.Key, a.Condition = []string{All}, nil, []string{All}
 		}
+	}
+	for _, c := range a.Writes { // of which the row has another value then
+		delete(a.Fixed, c)
 	}
 	return []Access{a}, true
 }
@@ -245,7 +249,7 @@ func (r *reader) deletes() ([]Access, bool) {
 	} else if found != "" {
 		return nil, false
 	}
-	a.Key, a.Condition = r.where(t, condition)
+	a.Key, a.Condition, a.Fixed = r.where(t, condition)
 	return []Access{a}, true
 }
 
@@ -274,7 +278,13 @@ func (r *reader) inserts() ([]Access, bool) {
 	values, _, _ := split(behind, "returning")
 	a := Access{Table: name, Verb: Insert, Locks: true, Writes: []string{All}}
 	if rows := list(values); len(rows) == 1 && len(rows[0]) > 2 {
-		a.Key = keyOf(t, columns, list(rows[0][1:len(rows[0])-1]))
+		each := list(rows[0][1 : len(rows[0])-1])
+		a.Key, a.Fixed = keyOf(t, columns, each), map[string]Word{}
+		for i, v := range each {
+			if len(each) == len(columns) && len(v) == 1 && (v[0].Kind == Literal || v[0].Kind == Parameter) {
+				a.Fixed[columns[i]] = v[0]
+			}
+		}
 	}
 	return []Access{a}, true
 }

@@ -1,0 +1,199 @@
+package robustness
+
+import (
+	"maps"
+	"slices"
+)
+
+// Conflict is why one transaction comes before another.
+type Conflict struct {
+	// From and To are numbers of executions, and Before and After of their events.
+	From, To, Before, After int
+	// Kind is ww, wr or rw.
+	Kind string
+	// Sure is true if the times, or what was read, prove the order and that both are on one
+	// row; Told says by which of them.
+	Sure bool
+	Told Told
+}
+
+// Told is by what the order of two transactions is known.
+type Told uint8
+
+const (
+	// ByTimes: one was over before the other could have been seen, or begun.
+	ByTimes Told = iota + 1
+	// ByAnswers: the same read gave something else to one that had not seen it.
+	ByAnswers
+)
+
+// longestCycle bounds the transactions of a cycle.
+const longestCycle = 5
+
+// Cycle returns the shortest cycle of conflicts in which a transaction is, one that is proven
+// before one that is not; nil if none is found. Of executions that follow one another no order
+// explains a cycle.
+func Cycle(all []*Execution, of int, level Level) []Conflict {
+	g := &conflicts{all: all, level: level, known: map[[2]int]Conflict{}}
+	for _, sure := range []bool{true, false} {
+		if found := g.shortest(of, sure); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// conflicts are those of some executions, each looked for once.
+type conflicts struct {
+	all   []*Execution
+	level Level
+	known map[[2]int]Conflict
+}
+
+// shortest is the shortest cycle through one, breadth first.
+func (g *conflicts) shortest(of int, sure bool) []Conflict {
+	via := map[int]Conflict{}
+	level := []int{of}
+	for range longestCycle {
+		var next []int
+		for _, from := range level {
+			for to := range g.all {
+				c := g.conflict(from, to)
+				if c.Kind == "" || sure && !c.Sure {
+					continue
+				}
+				if to == of {
+					return pathTo(via, of, c)
+				}
+				if _, seen := via[to]; !seen {
+					via[to] = c
+					next = append(next, to)
+				}
+			}
+		}
+		level = next
+	}
+	return nil
+}
+
+// pathTo is the path to the beginning of the last conflict, and that.
+func pathTo(via map[int]Conflict, start int, last Conflict) []Conflict {
+	path := []Conflict{last}
+	for at := last.From; at != start; at = via[at].From {
+		path = append(path, via[at])
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// conflict is why one comes before another, the best that is known; its Kind is empty if
+// nothing is.
+func (g *conflicts) conflict(from, to int) Conflict {
+	at := [2]int{from, to}
+	if c, known := g.known[at]; known || from == to {
+		return c
+	}
+	best := Conflict{}
+	x, y := g.all[from], g.all[to]
+	for i := range x.Events {
+		for k := range y.Events {
+			a, b := &x.Events[i], &y.Events[k]
+			on, certain := onOneRow(a, b)
+			if a.Relation != b.Relation || !on {
+				continue
+			}
+			c := Conflict{From: from, To: to, Before: i, After: k, Told: ByTimes, Sure: certain}
+			switch {
+			case a.plain() && meet(a.Reads, b.Writes) && seenBy(x, a, g.level) < y.CommitStart:
+				c.Kind = "rw"
+			case meet(a.Writes, b.Writes) && a.End < b.Start:
+				c.Kind = "ww"
+			case meet(a.Writes, b.Reads) && (y.began() > x.CommitEnd || b.Locks && b.Start > x.CommitEnd):
+				c.Kind = "wr"
+			case meet(a.Writes, b.Reads) && b.plain() && x.CommitStart < b.End:
+				differ, alone := g.answersDiffer(from, to, b)
+				if !differ {
+					continue
+				}
+				c.Kind, c.Told, c.Sure = "wr", ByAnswers, certain && alone
+			default:
+				continue
+			}
+			if best.Kind == "" || c.Sure && !best.Sure {
+				best = c
+			}
+		}
+	}
+	g.known[at] = best
+	return best
+}
+
+func (x *Execution) began() int64 {
+	if len(x.Events) == 0 {
+		return x.CommitStart
+	}
+	return x.Events[0].Start
+}
+
+// onOneRow reports whether two events may be on one row, and whether they certainly are.
+func onOneRow(a, b *Event) (may, certain bool) {
+	if a.Key != "" && b.Key != "" {
+		return a.Key == b.Key, a.Key == b.Key
+	}
+	for column, v := range a.Fixed {
+		if other, is := b.Fixed[column]; is && other != v {
+			return false, false
+		}
+	}
+	return true, sameRow(a, b) || selects(a, b) || selects(b, a)
+}
+
+// selects reports whether all of a condition is known to be so of the row of the other.
+func selects(by, of *Event) bool {
+	if by.Key != "" || len(by.Fixed) != len(by.Condition) {
+		return false
+	}
+	for column, v := range by.Fixed {
+		if of.Fixed[column] != v {
+			return false
+		}
+	}
+	return true
+}
+
+// answersDiffer reports whether a read gave something else to a transaction that had not seen
+// what a writer wrote, and whether nothing but that write explains it: each other one had been
+// seen by both, or by neither.
+func (g *conflicts) answersDiffer(writer, reader int, read *Event) (differ, alone bool) {
+	for i, z := range g.all {
+		if i == writer || i == reader {
+			continue
+		}
+		for k := range z.Events {
+			e := &z.Events[k]
+			if e.plain() && e.Text == read.Text && e.Key == read.Key && maps.Equal(e.Fixed, read.Fixed) && e.Answer != read.Answer &&
+				seenBy(z, e, g.level) < g.all[writer].CommitStart {
+				differ = true
+				if g.alone(writer, reader, z, read) {
+					return true, true
+				}
+			}
+		}
+	}
+	return differ, false
+}
+
+func (g *conflicts) alone(writer, reader int, z *Execution, read *Event) bool {
+	for i, v := range g.all {
+		if i == writer || i == reader || v == z || v.CommitEnd < z.began() || v.CommitStart > seenBy(g.all[reader], read, g.level) {
+			continue
+		}
+		for k := range v.Events {
+			w := &v.Events[k]
+			if may, _ := onOneRow(w, read); w.Relation == read.Relation && may && meet(w.Writes, read.Reads) {
+				return false
+			}
+		}
+	}
+	return true
+}

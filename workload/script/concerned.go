@@ -1,0 +1,253 @@
+package script
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/check"
+	"assay/check/robustness"
+)
+
+// brokenBy are transactions that broke what must hold: no order of them exists.
+type brokenBy struct {
+	Check string `json:"check"`
+	// Index is the number of the transaction or invariant.
+	Index   int           `json:"index"`
+	Excerpt check.Excerpt `json:"excerpt"`
+	Cycle   check.Cycle   `json:"cycle"`
+}
+
+// operation is one of a client.
+type operation struct {
+	client int
+	seq    uint64
+}
+
+// Bounds of the search for transactions that broke something.
+const (
+	mostLogged     = 1 << 14 // that are kept
+	mostNear       = 96      // that are looked at together
+	mostUnexpected = 20
+	searchTime     = 3 * time.Second
+)
+
+// keep has a transaction be among the last that committed.
+func (w *watch) keep(x *overlapping) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.log) < mostLogged {
+		w.log = append(w.log, x)
+	} else {
+		w.log[w.logged%mostLogged] = x
+	}
+	w.logged++
+}
+
+// surprised notes an operation that committed and had expected something else.
+func (w *watch) surprised(o operation) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.unexpected) < mostUnexpected {
+		w.unexpected = append(w.unexpected, o)
+	}
+}
+
+// concerned looks for the transactions that broke an invariant whose query gave this answer; it
+// does so once for each.
+func (w *watch) concerned(index int, of answer) {
+	if w == nil || slices.ContainsFunc(w.cases, func(b brokenBy) bool { return b.Check == CheckInvariants && b.Index == index }) {
+		return
+	}
+	n := &w.program.invariants[index]
+	w.search(CheckInvariants, index, w.suspects(n, of))
+}
+
+// concernedBy looks for those that had a transaction find what it had not expected.
+func (w *watch) concernedBy() {
+	all := w.inOrder()
+	for _, o := range w.unexpected {
+		at := slices.IndexFunc(all, func(x *overlapping) bool { return x.client == o.client && x.seq == o.seq })
+		if at < 0 {
+			continue
+		}
+		if kind, known := w.program.kind(all[at].name); known && !slices.ContainsFunc(w.cases, func(b brokenBy) bool { return b.Check == CheckExpected && b.Index == kind }) {
+			w.search(CheckExpected, kind, all[at:at+1])
+		}
+	}
+}
+
+// inOrder are the transactions that are kept, by when they ended.
+func (w *watch) inOrder() []*overlapping {
+	w.mu.Lock()
+	all := slices.Clone(w.log)
+	w.mu.Unlock()
+	for _, x := range all {
+		w.look(x)
+	}
+	slices.SortStableFunc(all, func(a, b *overlapping) int { return cmp.Compare(a.end, b.end) })
+	return all
+}
+
+// suspects are the transactions that wrote a row that the answer names or, if there is none, those
+// that wrote to tables of the query.
+func (w *watch) suspects(n *invariant, of answer) (named []*overlapping) {
+	var values []string
+	for _, row := range of.Rows {
+		for _, v := range row {
+			values = append(values, fmt.Sprint(v))
+		}
+	}
+	tables := n.query.tables()
+	var others []*overlapping
+	for _, x := range w.inOrder() {
+		wrote, names := false, false
+		for i := range x.Events {
+			e := &x.Events[i]
+			if len(e.Writes) == 0 || !slices.Contains(tables, e.Relation) {
+				continue
+			}
+			wrote = true
+			key, is := strings.CutPrefix(e.Key, e.Relation+" ")
+			names = names || n.empty && is && slices.Contains(values, key)
+		}
+		if names {
+			named = append(named, x)
+		} else if wrote {
+			others = append(others, x)
+		}
+	}
+	return append(named, others...)
+}
+
+// search keeps the first cycle in which a suspect is; one that is proven, if there is one.
+func (w *watch) search(name string, index int, suspects []*overlapping) {
+	all, until := w.inOrder(), time.Now().Add(searchTime)
+	var found *brokenBy
+	for _, x := range suspects {
+		if time.Now().After(until) {
+			break
+		}
+		near := nearby(all, x)
+		executions := make([]*robustness.Execution, len(near))
+		for i := range near {
+			executions[i] = &near[i].Execution
+		}
+		cycle := robustness.Cycle(executions, slices.Index(near, x), w.seen)
+		if cycle == nil {
+			continue
+		}
+		sure := !slices.ContainsFunc(cycle, func(c robustness.Conflict) bool { return !c.Sure })
+		if found == nil || sure {
+			found = &brokenBy{Check: name, Index: index}
+			found.describe(near, cycle, sure)
+		}
+		if sure {
+			break
+		}
+	}
+	if found != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.cases = append(w.cases, *found)
+	}
+}
+
+// nearby are the transactions that overlapped one, and those that overlapped these.
+func nearby(all []*overlapping, x *overlapping) []*overlapping {
+	from, to := x.begun, x.end
+	for _, o := range all {
+		if o.end >= x.begun && o.begun <= x.end {
+			from, to = min(from, o.begun), max(to, o.end)
+		}
+	}
+	var near []*overlapping
+	for _, o := range all {
+		if o.end >= from && o.begun <= to {
+			near = append(near, o)
+		}
+	}
+	slices.SortStableFunc(near, func(a, b *overlapping) int { return cmp.Compare((a.end - x.end).Abs(), (b.end - x.end).Abs()) })
+	return near[:min(len(near), mostNear)]
+}
+
+// describe puts a cycle into words, with T1, T2 and so on in the order in which they began.
+func (b *brokenBy) describe(near []*overlapping, cycle []robustness.Conflict, sure bool) {
+	order := make([]int, len(cycle))
+	for i, c := range cycle {
+		order[i] = c.From
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(near[x].begun, near[y].begun) })
+	name := func(i int) string { return fmt.Sprintf("T%d", slices.Index(order, i)+1) }
+	for _, i := range order {
+		b.Excerpt.Operations = append(b.Excerpt.Operations, near[i].operation(name(i)))
+	}
+	b.Excerpt.Clock, b.Excerpt.Minimal = check.Nanoseconds, sure
+	var why []string
+	for _, c := range cycle {
+		x := near[c.From]
+		step := check.Step{Name: name(c.From), Text: fmt.Sprintf("%s, operation %d of client %d", x.name, x.seq, x.client), Kind: c.Kind, Why: reasonOf(near, c, name)}
+		b.Cycle.Steps = append(b.Cycle.Steps, step)
+		why = append(why, step.Why)
+	}
+	b.Excerpt.Why = strings.Join(why, ". ") + ". So each comes before the next, and the last before the first: one after the other they cannot have run."
+	if !sure {
+		b.Excerpt.Why += " The times and answers do not prove all of it: it is the likeliest way."
+	}
+}
+
+// reasonOf says why one comes before another.
+func reasonOf(near []*overlapping, c robustness.Conflict, name func(int) string) string {
+	text := func(of, event int) string {
+		x := near[of]
+		return x.steps[x.Events[event].Statement].statement.told()
+	}
+	first, second := name(c.From), name(c.To)
+	before, after := text(c.From, c.Before), text(c.To, c.After)
+	switch {
+	case c.Kind == "rw":
+		return fmt.Sprintf("%s did not see what %s wrote (%s): what it read (%s) was fixed before that COMMIT was sent", first, second, after, before)
+	case c.Kind == "ww":
+		return fmt.Sprintf("%s wrote (%s) before %s did (%s)", first, before, second, after)
+	case c.Told == robustness.ByAnswers:
+		return fmt.Sprintf("%s saw what %s wrote (%s): its read (%s) gave something else than the same read before", second, first, before, after)
+	}
+	return fmt.Sprintf("%s was acknowledged (%s) before %s read (%s)", first, before, second, after)
+}
+
+// operation is the transaction with all that it sent.
+func (x *overlapping) operation(name string) check.Operation {
+	o := check.Operation{Name: name, ID: int64(x.seq), Process: int64(x.client), Invoke: int64(x.begun), Complete: int64(x.end), Outcome: "committed",
+		Steps: []string{}, Transaction: x.name, Attempt: x.attempt}
+	if len(x.steps) > 1 || x.begun < x.commit {
+		o.Statements = append(o.Statements, check.Statement{Text: "BEGIN", Sent: int64(x.begun), Answered: -1})
+	}
+	for i := range x.steps {
+		s := &x.steps[i]
+		o.Statements = append(o.Statements, check.Statement{Text: s.statement.told(), Answer: s.gave(), Sent: int64(s.start), Answered: int64(s.end)})
+	}
+	o.Statements = append(o.Statements, check.Statement{Text: "COMMIT", Sent: int64(x.commit), Answered: int64(x.end)})
+	return o
+}
+
+// theirs are what was found of a check, with the times of the history in place of the watch's.
+func (j *judge) theirs(name string, index int) *brokenBy {
+	at := slices.IndexFunc(j.state.Cases, func(b brokenBy) bool { return b.Check == name && b.Index == index })
+	if at < 0 {
+		return nil
+	}
+	b := &j.state.Cases[at]
+	b.Excerpt.Of = j.counts.Committed
+	return b
+}
+
+// proven has a piece of evidence show the transactions that made it.
+func (j *judge) proven(e check.Evidence, name string, index int) check.Evidence {
+	if b := j.theirs(name, index); b != nil && !j.shown[b] {
+		e.Smallest, e.Cycle = &b.Excerpt, &b.Cycle
+		j.shown[b] = true
+	}
+	return e
+}
