@@ -20,6 +20,24 @@ type Excerpt struct {
 	Clock Clock `json:"clock"`
 }
 
+// Move has all moments be later by so much.
+func (x *Excerpt) Move(by int64) {
+	later := func(at *int64) {
+		if *at >= 0 {
+			*at += by
+		}
+	}
+	for i := range x.Operations {
+		o := &x.Operations[i]
+		later(&o.Invoke)
+		later(&o.Complete)
+		for k := range o.Statements {
+			later(&o.Statements[k].Sent)
+			later(&o.Statements[k].Answered)
+		}
+	}
+}
+
 // Clock is a unit of time.
 type Clock string
 

@@ -11,7 +11,7 @@ import (
 // Bounds of what the terminal shows of one check; the other reports show all
 // that the result holds.
 const (
-	shownKinds = 5
+	shownKinds = 3
 	shownSteps = 8
 )
 
@@ -47,6 +47,7 @@ func (t *textWriter) checks(r *Result) {
 		}
 		t.evidence(c, shownKinds)
 	}
+	t.conviction(r)
 }
 
 // answer is the detail of a check behind its verdict, which goes without

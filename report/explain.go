@@ -54,6 +54,11 @@ func (t *textWriter) excerpt(x *check.Excerpt) {
 	}
 	t.line(noColor, size+".")
 	t.gap()
+	if noted(x) {
+		t.table(statementsOf(check.Evidence{Smallest: x}))
+		t.gap()
+		return
+	}
 	if picture := drawLanes(x, t.width); picture != nil {
 		for _, line := range picture {
 			t.b.WriteString(line + "\n")

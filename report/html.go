@@ -63,7 +63,7 @@ func HTML(w io.Writer, r *Result, p Page) error {
 func parsePage() (*template.Template, error) {
 	return template.New("page").Funcs(template.FuncMap{
 		"throughputTable": throughputTable, "latencyTable": latencyTable, "outcomeTable": outcomeTable, "errorTable": errorTable,
-		"thresholdTable": thresholdTable, "promiseTable": promiseTable, "faultTable": faultTable, "clusterTable": clusterTable, "eventTable": eventTable,
+		"thresholdTable": thresholdTable, "promiseTable": promiseTable, "convictionTables": convictionTables, "faultTable": faultTable, "clusterTable": clusterTable, "eventTable": eventTable,
 		"sections": sections, "roundTable": roundTable, "roundFactTable": roundFactTable,
 		"seriesTable": seriesTable, "curveTable": curveTable, "nodeTable": nodeTable, "accountTable": accountTable,
 		"serverReasons": serverReasons, "settingTable": settingTable, "setup": setup, "further": further,
@@ -195,7 +195,7 @@ func checkViews(r *Result) []checkView {
 					s.Steps = append(s.Steps, shownStep{Step: step, Class: class(step.Kind), Next: after(cycle, n).Name})
 				}
 			}
-			if e.Smallest != nil {
+			if e.Smallest != nil && !noted(e.Smallest) {
 				s.Lanes = strings.Join(drawLanes(e.Smallest, 80), "\n")
 			}
 			j.Shown = append(j.Shown, s)

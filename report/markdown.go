@@ -156,6 +156,9 @@ func (m *markdown) someRows(t Table) {
 func (m *markdown) checks(r *Result) {
 	m.table(checkTable(r))
 	m.filled(promiseTable(r))
+	for _, t := range convictionTables(r) {
+		m.table(t)
+	}
 	for _, c := range r.Checks {
 		if len(c.Evidence) == 0 {
 			continue

@@ -38,6 +38,8 @@ type Result struct {
 	NotApplicable []check.NotApplicable `json:"not_applicable,omitempty"`
 	// Promise is nil of a run that was not judged.
 	Promise *Promise `json:"promise,omitempty"`
+	// Conviction is what speaks for a broken promise; null where none was broken.
+	Conviction *Conviction `json:"conviction,omitempty"`
 	// Judge is JudgePromise if the exit code follows what the vendor promises alone.
 	Judge string `json:"judge,omitempty"`
 	// Durability is nil where nothing is known of the product, Lost without power cuts.

@@ -102,30 +102,37 @@ func (g *conflicts) conflict(from, to int) Conflict {
 			if a.Relation != b.Relation || !on {
 				continue
 			}
-			c := Conflict{From: from, To: to, Before: i, After: k, Told: ByTimes, Sure: certain}
-			switch {
-			case a.plain() && meet(a.Reads, b.Writes) && seenBy(x, a, g.level) < y.CommitStart:
-				c.Kind = "rw"
-			case meet(a.Writes, b.Writes) && a.End < b.Start:
-				c.Kind = "ww"
-			case meet(a.Writes, b.Reads) && (y.began() > x.CommitEnd || b.Locks && b.Start > x.CommitEnd):
-				c.Kind = "wr"
-			case meet(a.Writes, b.Reads) && b.plain() && x.CommitStart < b.End:
-				differ, alone := g.answersDiffer(from, to, b)
-				if !differ {
-					continue
-				}
-				c.Kind, c.Told, c.Sure = "wr", ByAnswers, certain && alone
-			default:
-				continue
-			}
-			if best.Kind == "" || c.Sure && !best.Sure {
+			c := g.between(from, to, a, b)
+			c.From, c.To, c.Before, c.After, c.Sure = from, to, i, k, c.Sure && certain
+			if c.Kind != "" && (best.Kind == "" || c.Sure && !best.Sure) {
 				best = c
 			}
 		}
 	}
 	g.known[at] = best
 	return best
+}
+
+// between is why an event of one transaction comes before one of another, if both are on one row.
+func (g *conflicts) between(from, to int, a, b *Event) Conflict {
+	x, y := g.all[from], g.all[to]
+	switch {
+	case a.plain() && meet(a.Reads, b.Writes) && seenBy(x, a, g.level) < y.CommitStart:
+		return Conflict{Kind: "rw", Told: ByTimes, Sure: true}
+	case meet(a.Writes, b.Writes) && a.End < b.Start:
+		return Conflict{Kind: "ww", Told: ByTimes, Sure: true}
+	case meet(a.Writes, b.Reads) && (y.began() > x.CommitEnd || b.Locks && b.Start > x.CommitEnd):
+		return Conflict{Kind: "wr", Told: ByTimes, Sure: true}
+	case meet(a.Writes, b.Reads) && b.plain() && x.CommitStart < b.End:
+		if differ, alone := g.answersDiffer(from, to, b, false); differ {
+			return Conflict{Kind: "wr", Told: ByAnswers, Sure: alone}
+		}
+	case a.plain() && meet(a.Reads, b.Writes) && x.began() < y.CommitEnd:
+		if differ, alone := g.answersDiffer(to, from, a, true); alone {
+			return Conflict{Kind: "rw", Told: ByAnswers, Sure: differ}
+		}
+	}
+	return Conflict{}
 }
 
 func (x *Execution) began() int64 {
@@ -161,31 +168,34 @@ func selects(by, of *Event) bool {
 	return true
 }
 
-// answersDiffer reports whether a read gave something else to a transaction that had not seen
-// what a writer wrote, and whether nothing but that write explains it: each other one had been
-// seen by both, or by neither.
-func (g *conflicts) answersDiffer(writer, reader int, read *Event) (differ, alone bool) {
+// answersDiffer reports whether a read gave something else to a transaction that had certainly seen
+// what a writer wrote, or had certainly not, and whether nothing but that write explains it: each
+// other one had been seen by both, or by neither.
+func (g *conflicts) answersDiffer(writer, reader int, read *Event, saw bool) (differ, alone bool) {
+	w, own := g.all[writer], g.all[reader]
 	for i, z := range g.all {
-		if i == writer || i == reader {
+		if i == writer || i == reader || saw && z.began() <= w.CommitEnd {
 			continue
 		}
 		for k := range z.Events {
 			e := &z.Events[k]
-			if e.plain() && e.Text == read.Text && e.Key == read.Key && maps.Equal(e.Fixed, read.Fixed) && e.Answer != read.Answer &&
-				seenBy(z, e, g.level) < g.all[writer].CommitStart {
-				differ = true
-				if g.alone(writer, reader, z, read) {
-					return true, true
-				}
+			seen := seenBy(z, e, g.level)
+			if !e.plain() || e.Text != read.Text || e.Key != read.Key || !maps.Equal(e.Fixed, read.Fixed) || e.Answer == read.Answer || !saw && seen >= w.CommitStart {
+				continue
+			}
+			differ = true
+			if g.alone([]*Execution{w, own, z}, min(z.began(), own.began()), max(seen, seenBy(own, read, g.level)), read) {
+				return true, true
 			}
 		}
 	}
 	return differ, false
 }
 
-func (g *conflicts) alone(writer, reader int, z *Execution, read *Event) bool {
-	for i, v := range g.all {
-		if i == writer || i == reader || v == z || v.CommitEnd < z.began() || v.CommitStart > seenBy(g.all[reader], read, g.level) {
+// alone reports whether no other transaction wrote what a read reads between two moments.
+func (g *conflicts) alone(but []*Execution, from, to int64, read *Event) bool {
+	for _, v := range g.all {
+		if slices.Contains(but, v) || v.CommitEnd < from || v.CommitStart > to {
 			continue
 		}
 		for k := range v.Events {

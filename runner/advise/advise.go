@@ -66,6 +66,10 @@ type Row struct {
 	// level promises.
 	Verdict       check.Verdict `json:"verdict"`
 	PromiseBroken bool          `json:"promise_broken"`
+	// Conviction is what speaks for a broken promise, and Evidence what the first run has
+	// found that shows the transactions; null where none was broken.
+	Conviction *report.Conviction `json:"conviction,omitempty"`
+	Evidence   []check.Result     `json:"evidence,omitempty"`
 	// Found is the first finding; empty if there was none.
 	Found string `json:"found,omitempty"`
 	// Look is the look at the statements, and Shown the anomalies that were seen.

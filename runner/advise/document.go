@@ -24,6 +24,7 @@ func (a *Advice) Document(command string) report.Document {
 	}
 	d.Tables = append(d.Tables, looks(a.all()))
 	d.Tables = append(d.Tables, a.pictures()...)
+	d.Tables = append(d.Tables, a.convictions(command)...)
 	d.Notes = append(d.Notes, fmt.Sprintf("each level was run with pauses of up to %g ms between the statements, so that transactions meet, and without for the figures: %s each, by %s, in turn",
 		a.PauseMilliseconds, check.Counted(a.Repeats, "time", "times"), check.Counted(a.Clients, "client", "clients")))
 	d.Notes = append(d.Notes, a.dangers()...)
@@ -125,6 +126,30 @@ func (a *Advice) pictures() (all []report.Table) {
 	return all
 }
 
+// convictions show, of each level whose promise was broken, what the transactions did and why
+// that is believed.
+func (a *Advice) convictions(command string) (all []report.Table) {
+	for _, r := range a.all() {
+		if r.Conviction == nil {
+			continue
+		}
+		c := *r.Conviction
+		c.Command = fmt.Sprintf("%s --level '%s'", command, r.Level)
+		c.Causes = append(c.Causes, a.alone())
+		all = append(append(all, report.Statements(r.Evidence)...), c.Table())
+	}
+	return all
+}
+
+// alone is what one client alone says of the script.
+func (a *Advice) alone() report.Cause {
+	c := report.Cause{Name: "the script itself", Detail: "no run of one client alone came to an end"}
+	if a.Alone != nil && a.Alone.Verdict == check.Valid {
+		c.RuledOut, c.Detail = true, fmt.Sprintf("one client alone kept what must hold in %s", check.Counted(a.Alone.Committed, "transaction", "transactions"))
+	}
+	return c
+}
+
 // picture has the two transactions as lanes, and time goes down.
 func picture(level string, m *script.Meeting) report.Table {
 	t := report.Table{Title: fmt.Sprintf("%s at %s, the first of %s", m.Anomaly, level, check.Counted(m.Count, "pair", "pairs")), Words: []int{1}, Whole: true}
@@ -209,7 +234,7 @@ func (a *Advice) verdicts() (all []report.DocumentVerdict) {
 	rows := a.all()
 	for _, r := range rows {
 		if r.PromiseBroken {
-			all = append(all, report.DocumentVerdict{Text: r.name() + ": the database broke what it promises (" + r.Model + "): " + r.Found})
+			all = append(all, report.DocumentVerdict{Text: r.name() + ": the database broke what it promises (" + r.Model + "): " + r.Found + often(r.Conviction)})
 		}
 	}
 	if len(a.Right) == 0 {
@@ -232,6 +257,14 @@ func (a *Advice) verdicts() (all []report.DocumentVerdict) {
 		all = append(all, report.DocumentVerdict{Text: text, Good: true})
 	}
 	return all
+}
+
+// often is how often the runs have shown it.
+func often(c *report.Conviction) string {
+	if c == nil || c.Chance == nil {
+		return ""
+	}
+	return "; " + c.Chance.String()
 }
 
 // Verdict is violated if a promise of the database's was broken, valid if something was

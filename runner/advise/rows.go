@@ -118,6 +118,7 @@ func (f *finding) row(s *report.RunSeries, folder string, v variant, works ...st
 		}
 	}
 	row.Verdict = check.Combine(verdicts)
+	row.convict(verdicts)
 	row.Look, row.Shown = sent.Look(row.Model, settings), append(row.Shown, sent.Meetings...)
 	row.measure(figures)
 	return row, nil
@@ -150,11 +151,27 @@ func (r *Row) take(of *report.Result) {
 	r.Committed += of.Outcomes.Committed
 	if p := of.Promise; of.Verdict == check.Violated && p != nil && p.Kept != nil && !*p.Kept {
 		r.PromiseBroken = true
+		if len(report.Statements(r.Evidence)) == 0 { // of the first run that shows the transactions
+			r.Conviction, r.Evidence = of.Conviction, of.Checks
+		}
 	}
 	for _, c := range of.Checks {
 		if c.Verdict == check.Violated && len(c.Evidence) > 0 && r.Found == "" {
 			r.Found = c.Evidence[0].Text
 		}
+	}
+}
+
+// convict says in how many of the runs a promise was broken.
+func (r *Row) convict(verdicts []check.Result) {
+	broken := 0
+	for _, v := range verdicts {
+		if v.Verdict == check.Violated {
+			broken++
+		}
+	}
+	if r.Conviction != nil {
+		r.Conviction.Chance = report.ChanceOf(broken, len(verdicts))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"assay/check"
 	"assay/check/robustness"
+	"assay/history"
 )
 
 // brokenBy are transactions that broke what must hold: no order of them exists.
@@ -18,6 +19,8 @@ type brokenBy struct {
 	Index   int           `json:"index"`
 	Excerpt check.Excerpt `json:"excerpt"`
 	Cycle   check.Cycle   `json:"cycle"`
+	// dated is true once the moments are of the history's clock, and shown once it is evidence.
+	dated, shown bool
 }
 
 // operation is one of a client.
@@ -207,6 +210,8 @@ func reasonOf(near []*overlapping, c robustness.Conflict, name func(int) string)
 	first, second := name(c.From), name(c.To)
 	before, after := text(c.From, c.Before), text(c.To, c.After)
 	switch {
+	case c.Kind == "rw" && c.Told == robustness.ByAnswers:
+		return fmt.Sprintf("%s did not see what %s wrote (%s): its read (%s) gave something else than the same read did after that COMMIT was acknowledged", first, second, after, before)
 	case c.Kind == "rw":
 		return fmt.Sprintf("%s did not see what %s wrote (%s): what it read (%s) was fixed before that COMMIT was sent", first, second, after, before)
 	case c.Kind == "ww":
@@ -232,22 +237,28 @@ func (x *overlapping) operation(name string) check.Operation {
 	return o
 }
 
-// theirs are what was found of a check, with the times of the history in place of the watch's.
-func (j *judge) theirs(name string, index int) *brokenBy {
-	at := slices.IndexFunc(j.state.Cases, func(b brokenBy) bool { return b.Check == name && b.Index == index })
-	if at < 0 {
-		return nil
+// dated moves the moments of a case to the history's clock, by the first of its operations that
+// the history has.
+func (j *judge) dated(op *history.Op) {
+	for i := range j.state.Cases {
+		b := &j.state.Cases[i]
+		for _, o := range b.Excerpt.Operations {
+			if b.dated || int(o.Process) != op.Client || uint64(o.ID) != op.Seq || o.Attempt != op.Attempt {
+				continue
+			}
+			b.dated = true
+			b.Excerpt.Move(op.Start - o.Invoke)
+		}
 	}
-	b := &j.state.Cases[at]
-	b.Excerpt.Of = j.counts.Committed
-	return b
 }
 
-// proven has a piece of evidence show the transactions that made it.
+// proven has a piece of evidence show the transactions that made it, once.
 func (j *judge) proven(e check.Evidence, name string, index int) check.Evidence {
-	if b := j.theirs(name, index); b != nil && !j.shown[b] {
-		e.Smallest, e.Cycle = &b.Excerpt, &b.Cycle
-		j.shown[b] = true
+	for i := range j.state.Cases {
+		if b := &j.state.Cases[i]; b.Check == name && b.Index == index && !b.shown {
+			b.shown, b.Excerpt.Of = true, j.counts.Committed
+			e.Smallest, e.Cycle = &b.Excerpt, &b.Cycle
+		}
 	}
 	return e
 }

@@ -28,12 +28,13 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 		return definition.Judgement{}, err
 	}
 	j := &judge{program: program, seed: seed, evidence: e, clients: map[int]*progress{}, effects: make([]effects, len(program.transactions)),
-		observed: make([]int64, len(program.invariants)), lists: make([]listed, len(program.lists)), shown: map[*brokenBy]bool{}}
-	if err := j.readHistory(); err != nil {
-		return definition.Judgement{}, err
-	}
+		observed: make([]int64, len(program.invariants)), lists: make([]listed, len(program.lists))}
 	s, why, err := readState(e.State)
 	if err != nil {
+		return definition.Judgement{}, err
+	}
+	j.state = s
+	if err := j.readHistory(); err != nil {
 		return definition.Judgement{}, err
 	}
 	if why == "" && (len(s.Invariants) != len(program.invariants) || len(s.Counts) != len(program.counts)) {
@@ -43,7 +44,7 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 	if err != nil {
 		return definition.Judgement{}, err
 	}
-	j.state, j.missing, j.unlisted = s, cmp.Or(why, e.InFlight), cmp.Or(why, unlisted, e.InFlight)
+	j.missing, j.unlisted = cmp.Or(why, e.InFlight), cmp.Or(why, unlisted, e.InFlight)
 	return j.judgement(), nil
 }
 
@@ -65,8 +66,6 @@ type judge struct {
 	// observed counts, of each invariant, the observations in which it did not hold.
 	observed             []int64
 	expected, unexpected int64
-	// shown are the transactions that are in the evidence already.
-	shown map[*brokenBy]bool
 }
 
 // progress is how far one client came.
@@ -132,6 +131,7 @@ func (j *judge) op(op *history.Op) error {
 	if op.Kind < 1 || int(op.Kind) > len(j.effects) {
 		return malformed
 	}
+	j.dated(op)
 	e, c := &j.effects[op.Kind-1], j.client(op.Client)
 	switch op.Outcome {
 	case history.Committed:

@@ -1,0 +1,97 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/check"
+	"assay/report"
+	"assay/store/promise"
+)
+
+// convictionOf is what speaks for a broken promise; nil where none was broken.
+func convictionOf(s Scenario, r *report.Result) *report.Conviction {
+	p := r.Promise
+	if p == nil || p.Kept == nil || *p.Kept || len(seededNote(r)) > 0 {
+		return nil
+	}
+	c := &report.Conviction{Database: strings.TrimSpace(r.Database.Product + " " + r.Database.Version), Asked: s.Isolation, Promise: brokenPromise(r),
+		Manual: promise.Page(r.Database.Product, r.Database.Version), Command: fmt.Sprintf("assay run %s --scenario scenario.yaml --repeat 20", s.Workload)}
+	for _, set := range r.Database.Settings {
+		switch set.Name {
+		case "isolation in force":
+			c.InForce = set.Value
+		case "isolation":
+			if c.Asked == "" {
+				c.Asked = set.Value
+			}
+		}
+	}
+	c.Causes = []report.Cause{causeRetries(r), causeStalls(r), causeClocks(r)}
+	return c
+}
+
+// brokenPromise names the properties of what was found.
+func brokenPromise(r *report.Result) string {
+	var all []string
+	for _, c := range r.Checks {
+		for _, f := range c.Findings {
+			if name := promise.Property(f.Property).Name(); c.Verdict == check.Violated && f.Promised != nil && *f.Promised && !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	if r.Promise.Model != "" {
+		return r.Promise.Model + ", of which was broken: " + strings.Join(all, ", ")
+	}
+	return strings.Join(all, ", ")
+}
+
+// shownOperations are the transactions that the evidence shows.
+func shownOperations(r *report.Result) (all []check.Operation) {
+	for _, c := range r.Checks {
+		for _, e := range c.Evidence {
+			if e.Smallest != nil {
+				all = append(all, e.Smallest.Operations...)
+			}
+		}
+	}
+	return all
+}
+
+func causeRetries(r *report.Result) report.Cause {
+	c := report.Cause{Name: "assay's own retries", RuledOut: true}
+	var again []string
+	shown := shownOperations(r)
+	for _, o := range shown {
+		if text := fmt.Sprintf("%s is attempt %d", o.Name, o.Attempt); o.Attempt > 1 && !slices.Contains(again, text) {
+			again = append(again, text)
+		}
+	}
+	switch {
+	case r.Retries.Retried == 0:
+		c.Detail = fmt.Sprintf("policy %s, and no operation was tried twice", r.Retries.Policy)
+	case len(again) > 0:
+		c.Detail = fmt.Sprintf("%s; the attempts before them failed, of which the server's answer proves that they had no effect", strings.Join(again, ", "))
+	case len(shown) > 0:
+		c.Detail = "each transaction that is shown is the first attempt of its operation"
+	default:
+		c.Detail = fmt.Sprintf("%s tried more than once; an attempt is repeated only as policy %s says, and each is judged by what the server answered to it",
+			check.Counted(r.Retries.Retried, "operation was", "operations were"), r.Retries.Policy)
+	}
+	return c
+}
+
+func causeStalls(*report.Result) report.Cause {
+	return report.Cause{Name: "stalls of assay", RuledOut: true,
+		Detail: "a moment is taken before a statement is sent, and one when it is answered: a stall can only move them apart, and then less is proven"}
+}
+
+func causeClocks(r *report.Result) report.Cause {
+	c := report.Cause{Name: "steps of the clock", RuledOut: len(r.Agents) == 0, Detail: "all moments are of one process's monotonic clock, which no step of the time of day moves"}
+	if !c.RuledOut {
+		c.Detail = fmt.Sprintf("the clients worked in %d processes, whose clocks were compared by messages", len(r.Agents))
+	}
+	return c
+}
