@@ -25,7 +25,7 @@ func TestConviction(t *testing.T) {
 		"T1: BEGIN (close, client 2, operation 4, attempt 2)  0.000 ms  with the next\n"+
 			"T2: SELECT 1 gives (1)                               1.000 ms       1.500 ms\n"+
 			"T1: COMMIT                                           2.000 ms       4.000 ms\n",
-		"the server answers that a transaction runs at\n  serializable\n", "- promise: serializable (PostgreSQL manual 15, \"Transaction Isolation\")\n",
+		"- level: assay asked for serializable, the server answers that", "- promise: serializable (PostgreSQL manual 15, \"Transaction Isolation\")\n",
 		"- ruled out: stalls: none\n- not ruled out: clocks: several\n- again: assay run x\n- how often: shown in 3 of 250 runs (95 %: 0.248 to 3.47 %)")
 	if n := len(Statements(r.Checks)); n != 3 {
 		t.Errorf("%d pieces of evidence have their statements", n)
