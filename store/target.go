@@ -210,6 +210,25 @@ func (e *AuthError) Error() string {
 	return fmt.Sprintf("%s refused user %q: %s; check the user and the password (ASSAY_DB keeps it off the command line)", e.Address, e.User, e.Reason)
 }
 
+// LevelError means that the server runs a session's transactions at another isolation level
+// than the run is judged by: something on the way, or in the server, has changed it.
+type LevelError struct{ Asked, InForce string }
+
+func (e *LevelError) Error() string {
+	return fmt.Sprintf("the server says that transactions run at %s, not at %s, which assay asked for; a proxy, a pooler or the server's "+
+		"configuration changes the level: connect without it, or ask for the level in force with --isolation", e.InForce, e.Asked)
+}
+
+// KeepsLevel is a *LevelError unless the level that a server says is in force is the one that
+// was asked for, in whatever case.
+func KeepsLevel(asked, inForce string) error {
+	inForce = strings.ToLower(strings.ReplaceAll(inForce, "-", " "))
+	if asked = strings.ToLower(asked); asked == "" || inForce == "" || inForce == asked {
+		return nil
+	}
+	return &LevelError{Asked: asked, InForce: inForce}
+}
+
 // ForeignError means that a schema (database, file) of the name that assay
 // uses exists and does not carry assay's mark. It was not touched.
 type ForeignError struct {

@@ -57,6 +57,9 @@ func Check(ctx context.Context, h *History, model Model, o Options) Report {
 		r.Reason = err.Error()
 		return r
 	}
+	if model == SnapshotReads {
+		return checkSnapshotReads(ctx, h, o)
+	}
 	if h.Len() >= shortcutFrom {
 		if dependencies, found := h.replays(ctx); found && dependencies > 0 {
 			r.Verdict, r.Size.Dependencies = check.Valid, dependencies

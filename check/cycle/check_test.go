@@ -242,6 +242,34 @@ func TestEvidenceNamesItsTransactions(t *testing.T) {
 	}
 }
 
+// TestSnapshotReads has what repeatable read of MySQL allows, and what it does not.
+func TestSnapshotReads(t *testing.T) {
+	for name, c := range map[string]struct {
+		want check.Verdict
+		txns []string
+	}{
+		"one state":                        {check.Valid, []string{"ax1 ay1", "rx1 ry1"}},
+		"half a transaction":               {check.Violated, []string{"ax1 ay1", "rx1 ry_"}},
+		"half of one, of registers":        {check.Violated, []string{"wx1 wy1", "rx=1 ry_"}},
+		"read again":                       {check.Violated, []string{"ax1", "rx_ rx1"}},
+		"read again, a register":           {check.Violated, []string{"wx1", "rx_ rx=1"}},
+		"what it wrote shows what is new":  {check.Valid, []string{"ax1", "rx_ ax2 rx12"}},
+		"and a plain read does not":        {check.Valid, []string{"ax1 ay1", "rx_ ax2 rx12 ry_"}},
+		"a plain read after it, of others": {check.Violated, []string{"ax1 ay1", "rx_ az1 ry1"}},
+		"a lost update":                    {check.Valid, []string{"rx_ wx1", "rx_ wx2", "rx=2"}},
+		"two in both orders":               {check.Violated, []string{"ax1", "ay1", "rx1 ry_", "rx_ ry1"}},
+		"write skew":                       {check.Valid, []string{"rx_ ay1", "ry_ ax1", "rx1 ry1"}},
+		"what was undone":                  {check.Violated, []string{"! ax1", "rx1"}},
+		"its own write unseen":             {check.Violated, []string{"ax1 rx_"}},
+	} {
+		r := Check(context.Background(), parse(t, c.txns...), SnapshotReads, Options{})
+		checkReport(t, name, r)
+		if r.Verdict != c.want || c.want == check.Violated && !slices.Contains(append(r.Not, r.AlsoNot...), SnapshotReads) {
+			t.Errorf("%s: %v %v %s, not %v", name, r.Verdict, r.Anomalies, r.Reason, r.Not)
+		}
+	}
+}
+
 // TestLongListsAreCut: of a long list the last ten elements are shown.
 func TestLongListsAreCut(t *testing.T) {
 	for elements, want := range map[int]string{

@@ -108,15 +108,22 @@ func compareDefinitions(t *testing.T, seed uint64, txns []Txn, counts map[string
 	o := newOracle(txns)
 	var want map[Model]bool
 	moments := false // for all reads and writes
+	committed := false
 	if o.consistent() {
 		want = map[Model]bool{}
+		newOracle(plainReads(txns)).each(func(f *facts) bool {
+			want[SnapshotReads] = want[SnapshotReads] || f.allowed(Prefix)
+			return false
+		})
 		o.each(func(f *facts) bool {
-			for _, m := range Models() {
+			for _, m := range without(Models(), SnapshotReads) {
 				want[m] = want[m] || f.allowed(m)
 			}
+			committed = committed || f.allowed(ReadCommitted)
 			moments = moments || f.allowed(MonotonicSnapshotRead) && f.statements(true)
 			return false
 		})
+		want[SnapshotReads] = want[SnapshotReads] && committed
 	}
 	h := build(t, txns)
 	for _, m := range Models() {
@@ -142,6 +149,21 @@ func compareDefinitions(t *testing.T, seed uint64, txns []Txn, counts map[string
 		}
 		counts[fmt.Sprintf("%s %v", m, r.Verdict)]++
 	}
+}
+
+// plainReads are the transactions without the reads of what they have written themselves.
+func plainReads(txns []Txn) (plain []Txn) {
+	for _, x := range txns {
+		wrote := map[int64]bool{}
+		x.Ops = slices.DeleteFunc(slices.Clone(x.Ops), func(op Op) bool {
+			writes := op.Kind == Append || op.Kind == Write
+			out := !writes && wrote[op.Key]
+			wrote[op.Key] = wrote[op.Key] || writes
+			return out
+		})
+		plain = append(plain, x)
+	}
+	return plain
 }
 
 // readsAnything says whether a committed transaction read anything: else nothing

@@ -32,6 +32,8 @@ func TestLevels(t *testing.T) {
 		// one's own appends already; registers are simply overwritten.
 		{simulatePrefix, false, nil, ReadCommitted},
 		{simulatePrefix, true, []Model{Prefix, Causal, ReadCommitted}, SnapshotIsolation},
+		{simulateSnapshotReads, false, []Model{SnapshotReads}, Prefix},
+		{simulateSnapshotReads, true, []Model{SnapshotReads}, SnapshotIsolation},
 		{simulateNothing, false, nil, ReadUncommitted},
 		{simulateNothing, true, []Model{ReadUncommitted}, ReadCommitted},
 	} {
@@ -45,7 +47,7 @@ func TestLevels(t *testing.T) {
 			expect.NoError(t, err)
 			for _, o := range []Options{{}, {SequentialKeys: true}, {LinearizableKeys: true}, {SequentialKeys: true, LinearizableKeys: true}} {
 				for _, m := range c.keeps {
-					if (c.level == simulatePrefix || c.level == simulateNothing) && o != (Options{}) && m != Prefix {
+					if c.level >= simulatePrefix && o != (Options{}) && m != Prefix {
 						continue // the assumptions do not hold there
 					}
 					r := Check(context.Background(), h, m, o)

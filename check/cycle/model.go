@@ -16,6 +16,7 @@ const (
 	MonotonicView             Model = "monotonic-view"          // PL-2L
 	MonotonicSnapshotRead     Model = "monotonic-snapshot-read" // PL-MSR
 	MonotonicAtomicView       Model = "monotonic-atomic-view"
+	SnapshotReads             Model = "snapshot-reads"          // repeatable read of MySQL and MariaDB
 	CursorStability           Model = "cursor-stability"        // PL-CS
 	ConsistentView            Model = "consistent-view"         // PL-2+
 	ForwardConsistentView     Model = "forward-consistent-view" // PL-FCV
@@ -67,7 +68,8 @@ type definition struct {
 // that Cerone, Gotsman and Yang gave them ("Algebraic Laws for Weak
 // Consistency", CONCUR 2017), which has update atomic too; monotonic atomic
 // view is that of Bailis et al. (VLDB 2014), in the form that Biswas and Enea
-// gave it (OOPSLA 2019, there without sessions).
+// gave it (OOPSLA 2019, there without sessions). Snapshot reads are what the manuals of
+// MySQL and MariaDB promise at repeatable read.
 func definitions() []definition {
 	return []definition{
 		{ReadUncommitted, nil, set(g0, duplicateElements, ownUnseen),
@@ -80,6 +82,8 @@ func definitions() []definition {
 			judgement{statements, 0, gMSR, "each read taken for a statement: moments in its transaction's order at which reads saw all that was committed; valid if there are moments for writes too, violated if there are none for the reads alone, else unknown: nothing found of what was looked for (Adya 1999, PL-MSR)"}},
 		{MonotonicAtomicView, []Model{ReadCommitted}, set(mavViolation),
 			judgement{monotonicAtomic, 0, mavViolation, "exact: who has seen one write of a transaction sees all of them from then on (Bailis 2014)"}},
+		{SnapshotReads, []Model{ReadCommitted}, 0,
+			judgement{decided, 0, 0, "exact but for the order of versions, which is looked for twice: no G0, G1a, G1b and G1c, and PREFIX (Cerone 2015) for the reads of what the transaction has not written itself (MySQL manual, \"Consistent Nonlocking Reads\")"}},
 		{CursorStability, []Model{ReadCommitted}, set(gCursor),
 			judgement{cursor, 0, gCursor, "exact, with every read taken for one through a cursor: no order of the versions is without G-cursor (Adya 1999, PL-CS)"}},
 		{ConsistentView, []Model{CursorStability, MonotonicView}, set(gSingleItem),
@@ -96,7 +100,7 @@ func definitions() []definition {
 			judgement{causal, process, causalityProcess, "exact: read atomic with TRANSVIS (Cerone 2015), with the transactions of each client in their order (Biswas and Enea 2019)"}},
 		{ParallelSnapshotIsolation, []Model{UpdateAtomic, ConsistentView}, 0,
 			judgement{singleItem, 0, gSingleItem, "exact: read atomic with TRANSVIS and NOCONFLICT, that is, INT and no G-single in some order of the versions (Cerone 2015)"}},
-		{Prefix, []Model{ReadAtomic}, set(longFork),
+		{Prefix, []Model{ReadAtomic, SnapshotReads}, set(longFork),
 			judgement{prefix, 0, longFork, "exact: axiom PREFIX (Cerone 2015)"}},
 		{SnapshotIsolation, []Model{ForwardConsistentView, MonotonicSnapshotRead, ParallelSnapshotIsolation, Prefix}, set(gNonadjacentItem),
 			judgement{snapshot, 0, gNonadjacentItem, "exact: PREFIX with NOCONFLICT, that is, INT and no cycle without two adjacent rw (Cerone 2015)"}},

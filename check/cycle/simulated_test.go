@@ -23,6 +23,9 @@ const (
 	// simulatePrefix is the same without that condition, so that updates
 	// are lost.
 	simulatePrefix
+	// simulateSnapshotReads: a transaction sees the state at its beginning, but of what it
+	// writes itself the newest, which it locks.
+	simulateSnapshotReads
 	// simulateNothing: operations take effect at once, one by one, but a transaction reads
 	// what it wrote.
 	simulateNothing
@@ -63,7 +66,7 @@ func simulate(c simulation, visit func(Txn) error) error {
 	c = c.filled()
 	d := simulatedDatabase{
 		c: c, r: rand.New(rand.NewPCG(c.Seed, uint64(c.Level))),
-		state: map[int64]value{}, written: map[int64]int64{},
+		state: map[int64]value{}, written: map[int64]int64{}, locked: map[int64]*simulatedClient{},
 	}
 	for k := range c.Keys {
 		d.active = append(d.active, int64(k))
@@ -131,6 +134,7 @@ type simulatedClient struct {
 	begin   int64
 	snap    map[int64]value // what it read and wrote so far
 	wrote   map[int64]bool
+	refused bool // somebody else has locked what it writes
 }
 
 type simulatedDatabase struct {
@@ -143,6 +147,7 @@ type simulatedDatabase struct {
 	active  []int64
 	nextKey int64
 	written map[int64]int64
+	locked  map[int64]*simulatedClient
 	clients []simulatedClient
 }
 
@@ -199,6 +204,12 @@ func (d *simulatedDatabase) step(cl *simulatedClient) bool {
 	op := &cl.ops[cl.next]
 	cl.next++
 	v := d.read(cl, op.Key)
+	if d.c.Level == simulateSnapshotReads && (op.Kind == Append || op.Kind == Write) && !cl.wrote[op.Key] {
+		if cl.refused = d.locked[op.Key] != nil; cl.refused {
+			return false
+		}
+		d.locked[op.Key], v = cl, d.state[op.Key]
+	}
 	if op.Kind == Append || op.Kind == Write {
 		v.list = append(v.list[:len(v.list):len(v.list)], op.Value)
 		cl.wrote[op.Key] = true
@@ -237,6 +248,14 @@ func (d *simulatedDatabase) read(cl *simulatedClient, key int64) value {
 
 // commit ends a transaction and returns what its client learns of it.
 func (d *simulatedDatabase) commit(cl *simulatedClient) history.Outcome {
+	for key, by := range d.locked {
+		if by == cl {
+			delete(d.locked, key)
+		}
+	}
+	if cl.refused {
+		return history.Failed
+	}
 	lost := d.c.Crash > 0 && d.r.Float64() < d.c.Crash
 	if lost && d.r.IntN(2) == 0 {
 		return history.Unknown

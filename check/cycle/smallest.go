@@ -52,9 +52,17 @@ func FindSmallest(ctx context.Context, h *History, o Options, r *Report) []Small
 		return nil
 	}
 	var all []Smallest
+	plain := h
+	if r.Model == SnapshotReads { // to leave a write out would make plain reads of others
+		plain = h.plainReads()
+	}
 	for i := range r.Evidence[:len(r.Anomalies)] {
 		e := &r.Evidence[i]
-		red := reduction{ctx: ctx, h: h, o: o, model: r.Model, anomaly: e.Anomaly, taken: make([]bool, h.ops.len())}
+		of := plain
+		if slices.Contains(forbidden(ReadCommitted).names(), e.Anomaly) {
+			of = h
+		}
+		red := reduction{ctx: ctx, h: of, o: o, model: r.Model, anomaly: e.Anomaly, taken: make([]bool, of.ops.len())}
 		if s, found := red.run(e); found {
 			all = append(all, s)
 		}

@@ -19,6 +19,7 @@ type Proxy struct {
 	mu      sync.Mutex
 	mode    mode
 	trigger *trigger
+	rewrite [2][]byte
 	links   map[*link]struct{}
 	changed chan struct{} // closed and replaced when mode changes
 	closed  bool
@@ -103,6 +104,13 @@ func (p *Proxy) Arm(marker []byte, deliver bool) (seen <-chan struct{}) {
 	p.trigger = t
 	p.mu.Unlock()
 	return t.seen
+}
+
+// Rewrite replaces what a client sends by something of the same length, since that is before it.
+func (p *Proxy) Rewrite(from, to string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rewrite = [2][]byte{[]byte(from), []byte(to)}
 }
 
 func (p *Proxy) set(m mode) {
@@ -212,6 +220,9 @@ func (p *Proxy) toServer(l *link) {
 func (p *Proxy) inspect(l *link, chunk []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if from := p.rewrite[0]; len(from) > 0 {
+		copy(chunk, bytes.ReplaceAll(chunk, from, p.rewrite[1]))
+	}
 	t := p.trigger
 	if t == nil {
 		l.tail = l.tail[:0]

@@ -33,6 +33,7 @@ type conn struct {
 	format *sqldb.Format[driver.Value]
 	host   *host
 	look   look
+	level  string // the session's isolation level, as the server shows it
 	// encrypted is true if a TLS handshake was completed.
 	encrypted bool
 	// answer is the one whose rows a callback looks at.

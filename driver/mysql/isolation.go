@@ -1,7 +1,9 @@
 package mysql
 
 import (
+	"cmp"
 	"context"
+	"database/sql/driver"
 	"strings"
 	"time"
 
@@ -51,17 +53,45 @@ func (l *session) Waiting(ctx context.Context) (waiting, known bool, err error) 
 	return waits > 0, true, l.schema.Operation("ask for waits", err)
 }
 
+// keepsLevel is an error if the server runs the session's transactions at another level than
+// it was asked to. The session's variable is what transactions begin with. What the first
+// session's transaction has is asked as well, where the user may know (PROCESS): InnoDB tells it
+// of transactions that have read something (MariaDB documentation, "INNODB_TRX Table"; MySQL 8.4
+// manual, "The INFORMATION_SCHEMA INNODB_TRX Table", trx_isolation_level).
+func (p *schema) keepsLevel(ctx context.Context, c *conn) error {
+	if err := store.KeepsLevel(p.level, c.level); err != nil {
+		return err
+	}
+	if p.Existing || p.dialect.product != "" || p.engine != innodb || !p.asked.CompareAndSwap(false, true) {
+		return nil
+	}
+	level := ""
+	err := sqldb.InTransaction(ctx, c, []string{begin, `DO (SELECT count(*) FROM ` + p.Name + `.assay_mark)`}, func() error {
+		if err := wait.Pause(ctx, transactionsCache); err != nil {
+			return err
+		}
+		return c.values(ctx, func(row []driver.Value) error {
+			level = sqldb.TextOf(row[0])
+			return nil
+		}, `SELECT trx_isolation_level FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = CONNECTION_ID()`)
+	})
+	if hasCode(err, codePrivilege) {
+		return nil
+	}
+	return cmp.Or(err, store.KeepsLevel(p.level, level))
+}
+
 // promised is the consistency model that the manuals promise for a level.
 //
 //   - Read uncommitted and read committed of InnoDB: dirty reads, and "each
 //     consistent read, even within the same transaction, sets and reads its own
 //     fresh snapshot" (MySQL manual, "Transaction Isolation Levels").
-//   - Repeatable read of InnoDB: plain reads are of one snapshot, but "the snapshot
-//     ... applies to SELECT statements within a transaction, not necessarily to
-//     DML statements", which change what others have committed since, and after
-//     that one sees a mixture (MySQL manual, "Consistent Nonlocking Reads"). No
-//     model between read committed and snapshot isolation allows that, so no more
-//     than read committed is promised. With innodb_snapshot_isolation MariaDB
+//   - Repeatable read of InnoDB: "consistent reads within the same transaction read
+//     the snapshot established by the first read", while "the snapshot ... applies to
+//     SELECT statements within a transaction, not necessarily to DML statements", which
+//     change what others have committed since; of such rows a read sees the latest
+//     version (MySQL 8.4 manual, "Consistent Nonlocking Reads"; MariaDB documentation,
+//     "SET TRANSACTION", "REPEATABLE READ"). That is snapshot reads. With innodb_snapshot_isolation MariaDB
 //     refuses such a change: "snapshot isolation" (MariaDB documentation, "InnoDB
 //     System Variables"). MyRocks does the same, by a check against the snapshot
 //     ("MyRocks Transactional Isolation"), and so do TiDB's optimistic transactions ("TiDB
@@ -82,7 +112,9 @@ func promised(level, engine string, s server) string {
 		return "serializable"
 	case engine == rocksdb, s.snapshots && !s.galera:
 		return "snapshot-isolation"
-	default:
+	case s.galera:
 		return "read-committed"
+	default:
+		return "snapshot-reads"
 	}
 }

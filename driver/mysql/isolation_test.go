@@ -22,7 +22,7 @@ func TestPromises(t *testing.T) {
 		want          string
 	}{
 		{readUncommitted, innodb, single, "read-uncommitted"}, {readCommitted, innodb, single, "read-committed"},
-		{repeatableRead, innodb, single, "read-committed"}, {repeatableRead, innodb, snapshots, "snapshot-isolation"},
+		{repeatableRead, innodb, single, "snapshot-reads"}, {repeatableRead, innodb, galera, "read-committed"}, {repeatableRead, innodb, snapshots, "snapshot-isolation"},
 		{serializable, innodb, single, "serializable"}, {serializable, innodb, galera, "read-committed"},
 		{repeatableRead, rocksdb, single, "snapshot-isolation"}, {readCommitted, rocksdb, single, "read-committed"},
 	} {

@@ -24,6 +24,8 @@ type schema struct {
 	level   string // that is in force, in SQL's words
 	// readsApart is true if reads go to another host than inserts.
 	readsApart bool
+	// asked is true once a transaction of a session was asked at which level it runs.
+	asked atomic.Bool
 	// drawn is how often a host was drawn by chance.
 	drawn atomic.Uint64
 	// inserts is true when rows could not be loaded by LOAD DATA.

@@ -67,6 +67,9 @@ func (p *schema) adopt(ctx context.Context, c *conn, statements []sqldb.Statemen
 	defer cancel()
 	run, err := p.Run(bounded, c)
 	if err == nil {
+		err = p.keepsLevel(bounded, c)
+	}
+	if err == nil {
 		_, err = c.Change(bounded, p.dialect.names, store.OfText(fmt.Sprint(p.SessionName(run), c.look.id)))
 	}
 	if err != nil {

@@ -90,9 +90,10 @@ func (s *settings) prologue() string {
 	return text
 }
 
-// pin sets these variables where the server has them with other values.
+// pin sets these variables where the server has them with other values, and reads the
+// isolation level back.
 func (c *conn) pin(ctx context.Context, pins []pin) error {
-	var names []string
+	names := []string{"'tx_isolation'", "'transaction_isolation'"}
 	for _, p := range pins {
 		names = append(names, "'"+p.name+"'")
 	}
@@ -100,6 +101,7 @@ func (c *conn) pin(ctx context.Context, pins []pin) error {
 	if err != nil {
 		return err
 	}
+	c.level = cmp.Or(known["transaction_isolation"], known["tx_isolation"])
 	var set []string
 	for _, p := range pins {
 		if value, has := known[p.name]; has && !strings.EqualFold(value, p.shown) {

@@ -102,7 +102,11 @@ func (p *schema) connectBy(ctx context.Context, config *pgx.ConnConfig, own []sq
 		defer cancel()
 		ctx = bounded
 	}
-	if err := l.identify(ctx, run); err != nil {
+	err = l.identify(ctx, run)
+	if err == nil {
+		err = l.keepsLevel(ctx)
+	}
+	if err != nil {
 		l.hangUp()
 		return nil, p.Operation("open session", err)
 	}

@@ -29,6 +29,27 @@ func (c *connection) Waiting(ctx context.Context) (waiting, known bool, err erro
 	return waiting, true, c.schema.Operation("ask for waits", err)
 }
 
+// keepsLevel is an error if the server runs the session's transactions at another level than
+// it was asked to. CockroachDB's levels are told by Describe.
+func (l *connection) keepsLevel(ctx context.Context) error {
+	p := l.schema
+	if !p.dialect.standbys || p.reads != nil {
+		return nil
+	}
+	results, err := l.conn.PgConn.Exec(ctx, l.texts[begin].Text+"; SHOW transaction_isolation; ROLLBACK").ReadAll()
+	if err != nil {
+		return err
+	}
+	for _, r := range results {
+		for _, row := range r.Rows {
+			if err := store.KeepsLevel(p.level, string(row[0])); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // promised is the consistency model that PostgreSQL's manual promises for a
 // level, in chapter "Concurrency Control", "Transaction Isolation":
 //

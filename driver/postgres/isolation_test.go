@@ -10,6 +10,7 @@ import (
 	"time"
 
 	cluster "assay/cluster/postgres"
+	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
 	"assay/internal/expect"
@@ -313,5 +314,30 @@ func TestIsolationStandbyGivenUp(t *testing.T) {
 	d.wantOutcome(s, <-reply, history.Unknown, classNotReplicated, true)
 	if lists, _ := d.state(); len(lists[2]) != 1 {
 		t.Errorf("the server had committed, and the lists are %v", lists)
+	}
+}
+
+// TestLevelOnTheWay has a proxy turn repeatable read into read committed: the session is
+// refused, and the error names both.
+func TestLevelOnTheWay(t *testing.T) {
+	u, err := url.Parse(server.Address())
+	expect.NoError(t, err)
+	proxy := drivertest.NewProxy(t, u.Host)
+	to := target(t, host(proxy.Addr()))
+	to.Isolation = "repeatable read"
+	p, err := openSchema(t.Context(), to, isolation.Schema())
+	expect.NoError(t, err)
+	defer p.Close()
+	expect.NoError(t, p.Create(t.Context(), store.Marker{Run: "r", Workload: isolation.Name, Created: time.Now()}))
+	for rewritten, changes := range map[string]bool{"READ  COMMITTED": true, "REPEATABLE READ": false} {
+		proxy.Rewrite("REPEATABLE READ", rewritten)
+		session, err := isolation.Open(t.Context(), p)
+		changed := (*store.LevelError)(nil)
+		if errors.As(err, &changed) != changes || changes && (changed.Asked != "repeatable read" || changed.InForce != "read committed") {
+			t.Errorf("%s: %v", rewritten, err)
+		}
+		if err == nil {
+			session.Close()
+		}
 	}
 }

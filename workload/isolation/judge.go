@@ -133,14 +133,14 @@ func forbidsSkew(model cycle.Model) bool {
 // predicate (G-single). Adya's repeatable read (PL-2.99) speaks of items only
 // and allows it, and so does parallel snapshot isolation.
 func forbidsPhantoms(model cycle.Model) bool {
-	return model == cycle.ConsistentView || model.Includes(cycle.ForwardConsistentView)
+	return model == cycle.ConsistentView || model.Includes(cycle.ForwardConsistentView) || model == cycle.SnapshotReads
 }
 
 // forbidsForks reports whether under model the snapshots of transactions come one after
 // the other, and no more than that: of two transactions, one finds in every group at
 // least what the other finds there.
 func forbidsForks(model cycle.Model) bool {
-	return model.Includes(cycle.SnapshotIsolation) && !serializable(model)
+	return model == cycle.SnapshotReads || model.Includes(cycle.SnapshotIsolation) && !serializable(model)
 }
 
 // forbidsLostUpdates reports whether under model a transaction that reads a list and

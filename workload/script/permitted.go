@@ -26,7 +26,7 @@ func levelOf(model string, settings []store.Setting) robustness.Level {
 	switch {
 	case model == "read-uncommitted":
 		return robustness.ReadUncommitted
-	case model == "read-committed" && strings.Contains(level, "repeatable"):
+	case model == "snapshot-reads", model == "read-committed" && strings.Contains(level, "repeatable"):
 		return robustness.FixedReads
 	case model == "read-committed":
 		return robustness.ReadCommitted

@@ -1,0 +1,77 @@
+package cycle
+
+import (
+	"context"
+	"slices"
+
+	"assay/check"
+)
+
+// checkSnapshotReads judges by SnapshotReads: read committed for all that was done, and
+// PREFIX for the reads of what the transaction has not written itself. What was written is
+// read as it is now, and with it what others have committed since.
+//
+// Both are satisfied by the order of commits, so that no innocent is convicted. The orders
+// of the versions are looked for apart.
+func checkSnapshotReads(ctx context.Context, h *History, o Options) Report {
+	r := Check(ctx, h, ReadCommitted, o)
+	plain := h.plainReads()
+	if plain.reads() {
+		r.join(Check(ctx, plain, Prefix, o))
+	}
+	r.Model = SnapshotReads
+	return r
+}
+
+// join adds what was found of the reads of one snapshot.
+func (r *Report) join(plain Report) {
+	named := len(r.Anomalies)
+	forbidden, permitted := r.Evidence[:named:named], r.Evidence[named:]
+	for _, e := range plain.Evidence[:len(plain.Anomalies)] {
+		if !slices.Contains(r.Anomalies, e.Anomaly) {
+			r.Anomalies, forbidden = append(r.Anomalies, e.Anomaly), append(forbidden, e)
+		}
+	}
+	slices.Sort(r.Anomalies)
+	known := func(name string) bool { return slices.Contains(r.Anomalies, name) }
+	r.Permitted = slices.DeleteFunc(r.Permitted, known)
+	permitted = slices.DeleteFunc(slices.Clone(permitted), func(e Evidence) bool { return known(e.Anomaly) })
+	r.Evidence = append(forbidden, permitted...)
+	not := slices.Concat(r.Not, r.AlsoNot, plain.Not, plain.AlsoNot)
+	if plain.Verdict == check.Violated {
+		not = append(not, SnapshotReads)
+	}
+	slices.Sort(not)
+	r.Not, r.AlsoNot = weakest(slices.Compact(not))
+	r.Partial = r.Partial || plain.Partial
+	if r.Verdict == check.Valid || r.Verdict == check.Unknown && plain.Verdict == check.Violated {
+		r.Verdict, r.Reason = plain.Verdict, plain.Reason
+	}
+}
+
+// plainReads is the history without the reads of what the transaction has written itself.
+func (h *History) plainReads() *History {
+	b := Builder{}
+	b.h.symbols = h.symbols
+	for t := range int32(h.Len()) {
+		txn := Txn{ID: h.ids.at(t), Process: h.process.at(t), Invoke: h.invoke.at(t), Complete: h.complete.at(t), Outcome: h.outcome.at(t)}
+		wrote := map[int32]bool{}
+		for _, o := range h.opsOf(t) {
+			kind := o.kind()
+			writes := kind == Append || kind == Write
+			if !writes && wrote[o.key()] {
+				continue
+			}
+			wrote[o.key()] = wrote[o.key()] || writes
+			op := Op{Kind: kind, Key: h.keys[o.key()]}
+			if kind == ReadList {
+				op.List = h.list(o)
+			} else {
+				op.Value = o.val
+			}
+			txn.Ops = append(txn.Ops, op)
+		}
+		_ = b.Add(txn) // it was added once, with more in it
+	}
+	return b.History()
+}
