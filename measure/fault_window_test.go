@@ -77,6 +77,14 @@ func TestOutageThreshold(t *testing.T) {
 	if got := threshold.Judge(f); got.Kept {
 		t.Errorf("%+v", got)
 	}
+	f.Outage.Open = true
+	if got := threshold.Judge(f); got.Kept || got.Undecided || !got.AtLeast {
+		t.Errorf("too long already, and cut: %+v", got)
+	}
+	f.Outage.To = 12 * second
+	if got := threshold.Judge(f); got.Kept || !got.Undecided || !got.AtLeast {
+		t.Errorf("cut before it was too long: %+v", got)
+	}
 	if got := threshold.Judge(Figures{}); got.Kept || got.Detail == "" {
 		t.Errorf("nothing written: %+v", got)
 	}

@@ -149,8 +149,12 @@ type ThresholdResult struct {
 	Unit     string  `json:"unit"`
 	// Kept is true if the figure keeps the limit. Where there was nothing to
 	// measure, Measured is 0, Kept is false and Detail says so.
-	Kept   bool   `json:"kept"`
-	Detail string `json:"-"`
+	Kept bool `json:"kept"`
+	// AtLeast is true if the run's end cut the figure, and Undecided if the whole of it may keep
+	// the limit or not.
+	AtLeast   bool   `json:"at_least,omitempty"`
+	Undecided bool   `json:"undecided,omitempty"`
+	Detail    string `json:"-"`
 }
 
 // Judge compares the threshold with the figures.
@@ -173,17 +177,26 @@ func (t Threshold) Judge(f Figures) ThresholdResult {
 		return out
 	}
 	out.Measured = measured
-	switch t.operator {
-	case "<":
-		out.Kept = measured < t.limit
-	case "<=":
-		out.Kept = measured <= t.limit
-	case ">":
-		out.Kept = measured > t.limit
-	default:
-		out.Kept = measured >= t.limit
+	out.Kept = t.within(measured)
+	out.AtLeast = t.metric.name == nameOutage && of.Outage.Open
+	if out.AtLeast && out.Kept != t.within(math.Inf(1)) { // a longer one might not be the same
+		out.Kept, out.Undecided = false, true
 	}
 	return out
+}
+
+// within reports whether a figure keeps the limit.
+func (t Threshold) within(figure float64) bool {
+	switch t.operator {
+	case "<":
+		return figure < t.limit
+	case "<=":
+		return figure <= t.limit
+	case ">":
+		return figure > t.limit
+	default:
+		return figure >= t.limit
+	}
 }
 
 func (t Threshold) measure(f *Figures) (value float64, ok bool) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"assay/internal/quantity"
 )
 
 // BarChart is a bar for each row of a table, with its interval and the single runs it
@@ -28,8 +30,8 @@ type Bar struct {
 	Value, Low, High float64
 	// Runs are the values of single runs, drawn as points.
 	Runs []float64
-	// Doubted is true if the value is not to be believed.
-	Doubted bool
+	// AtLeast is true if the value is a lower bound, Doubted if it is not to be believed.
+	AtLeast, Doubted bool
 }
 
 // The measures of a chart of bars, in the units of its picture: each bar has its name above
@@ -145,6 +147,9 @@ func (c BarChart) drawn(b Bar, along scale) drawnBar {
 	for _, v := range b.Runs {
 		bar.Points = append(bar.Points, place(v))
 		bar.At = math.Max(bar.At, place(v))
+	}
+	if b.AtLeast {
+		bar.Text = unbroken(quantity.AtLeast) + bar.Text
 	}
 	if b.Doubted {
 		bar.Text += doubt

@@ -64,7 +64,9 @@ func ExitOf(r *Result) Exit {
 		}
 	}
 	for _, t := range r.Thresholds {
-		if !t.Kept {
+		if t.Undecided {
+			add(ExitNoVerdict, "threshold not answered, since the run's end cut the figure: "+missedThreshold(&t))
+		} else if !t.Kept {
 			add(ExitThreshold, "threshold missed: "+missedThreshold(&t))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/check"
+	"assay/internal/quantity"
 	"assay/measure"
 )
 
@@ -248,6 +249,10 @@ func thresholdWord(kept bool) string {
 }
 
 func measuredValue(h *Threshold) string {
+	return when(h.AtLeast, unbroken(quantity.AtLeast)) + measuredFigure(h)
+}
+
+func measuredFigure(h *Threshold) string {
 	if strings.HasPrefix(h.Unit, "/") || h.Unit == "" {
 		return short(h.Measured) + h.Unit
 	}

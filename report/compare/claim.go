@@ -70,7 +70,7 @@ func ParseClaim(text string) (Claim, error) {
 	if c.less && c.by >= 1 {
 		return refuse("nothing is less by 100 %% or more")
 	}
-	c.a, c.b = valuesIn(sides[:at]), valuesIn(sides[at+1:])
+	c.a, c.b = wordsOf(sides[:at]), wordsOf(sides[at+1:])
 	if len(c.a) == 0 || len(c.b) == 0 {
 		return refuse("a side is empty")
 	}
@@ -85,7 +85,7 @@ func cutLast(text, separator string) (before, after string, found bool) {
 	return text[:at], text[at+len(separator):], true
 }
 
-func valuesIn(side string) (all []string) {
+func wordsOf(side string) (all []string) {
 	for _, word := range strings.Split(side, "&") {
 		if word = strings.TrimSpace(word); word != "" {
 			all = append(all, word)
@@ -219,7 +219,7 @@ func (c Claim) judgePair(a, b Group, pairs int) (state, detail string, err error
 		factor = 1 - c.by
 	}
 	moved := b.moved(m, factor)
-	p := probability(valuesOf(m, a), moved)
+	p := probability(observed(m, a), moved)
 	middle := spreadOf(moved).Median
 	agrees := row.A.Median > middle
 	if c.less {
@@ -234,7 +234,7 @@ func (c Claim) judgePair(a, b Group, pairs int) (state, detail string, err error
 		state = NotHeld
 	}
 	detail = fmt.Sprintf("%s: %s; %s: %s (%s, p=%s)", a.Name, a.written(m, row.A), b.Name, b.written(m, row.B),
-		ratioText(row.A.Median, row.B.Median), probabilityText(p))
+		ratioText(row.A, row.B), probabilityText(p))
 	if state == NotShown {
 		detail += reserve(row, a, b)
 	}
@@ -252,9 +252,9 @@ func reserve(row Row, a, b Group) string {
 	return ", which may be chance"
 }
 
-func ratioText(a, b float64) string {
-	if b == 0 {
+func ratioText(a, b Spread) string {
+	if b.Median == 0 {
 		return "no ratio"
 	}
-	return "ratio " + strconv.FormatFloat(a/b, 'f', 2, 64)
+	return "ratio " + boundOf(b, a, strconv.FormatFloat(a.Median/b.Median, 'f', 2, 64))
 }

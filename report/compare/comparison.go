@@ -53,26 +53,6 @@ type Row struct {
 	metric metric
 }
 
-// Spread is a median over runs, and where it lies.
-type Spread struct {
-	Median float64
-	// Low and High are the 95 % confidence interval of the median if there are
-	// enough runs for one, of a single run its own, and otherwise the smallest and the
-	// largest value.
-	Low, High float64
-	// Confident is true if they are a confidence interval.
-	Confident bool
-	Runs      int
-}
-
-// Share is half the width of the interval, of the median; 0 if that is 0.
-func (s Spread) Share() float64 {
-	if s.Median == 0 {
-		return 0
-	}
-	return (s.High - s.Low) / 2 / math.Abs(s.Median)
-}
-
 // Compare lays b beside a. It returns *DifferentError if they must not be compared,
 // and *GateError if a gate cannot be judged by so few runs or names a figure that
 // they do not have.
@@ -103,7 +83,7 @@ func notAllowed(found []Difference, allow []string) []Difference {
 }
 
 func newRow(m metric, a, b Group) Row {
-	row := Row{Metric: m.name, Unit: m.unit, metric: m, A: a.spread(m), B: b.spread(m), P: probability(valuesOf(m, a), valuesOf(m, b))}
+	row := Row{Metric: m.name, Unit: m.unit, metric: m, A: a.spread(m), B: b.spread(m), P: probability(observed(m, a), observed(m, b))}
 	switch {
 	case row.A.Median == row.B.Median:
 	case row.A.Median == 0:
@@ -116,15 +96,24 @@ func newRow(m metric, a, b Group) Row {
 	return row
 }
 
-// valuesOf are the values of the runs that are believed for the metric.
-func valuesOf(m metric, g Group) []float64 {
-	var all []float64
+// observed are the figures of the runs that are believed for the metric.
+func observed(m metric, g Group) (all []observation) {
 	for _, r := range g.believedFor(m) {
 		if v, ok := m.of(r.Result); ok {
-			all = append(all, v)
+			all = append(all, observation{v, m.cut(r.Result)})
 		}
 	}
 	return all
+}
+
+// valuesOf are the same without whether they were cut.
+func valuesOf(m metric, g Group) []float64 { return valuesIn(observed(m, g)) }
+
+func valuesIn(all []observation) (values []float64) {
+	for _, o := range all {
+		values = append(values, o.value)
+	}
+	return values
 }
 
 // timed reports whether a metric rests on the measurement: what data takes on disk, and what
@@ -144,39 +133,21 @@ func (g Group) believedFor(m metric) []Run {
 
 // moved are the values of a metric of a group, times a factor, for a test of whether another
 // group lies beyond a share of them.
-func (g Group) moved(m metric, factor float64) []float64 {
-	values := valuesOf(m, g)
-	for i := range values {
-		values[i] *= factor
+func (g Group) moved(m metric, factor float64) []observation {
+	all := observed(m, g)
+	for i := range all {
+		all[i].value *= factor
 	}
-	return values
+	return all
 }
 
-// spread is the spread of a metric over the runs of a group. With one run it is that
-// run's own interval, which does not hold the differences between runs.
-func (g Group) spread(m metric) Spread {
-	s := spreadOf(valuesOf(m, g))
-	if runs := g.believedFor(m); len(runs) == 1 && m.interval != nil {
-		if i := m.interval(runs[0].Result); i != nil {
-			s.Low, s.High, s.Confident = i.Low, i.High, true
-		}
+// probability is the two-sided P of the Mann-Whitney U test, or of Gehan's where values were
+// cut; 1 if all values are the same.
+func probability(x, y []observation) float64 {
+	if slices.ContainsFunc(slices.Concat(x, y), func(o observation) bool { return o.cut }) {
+		return gehan(x, y)
 	}
-	return s
-}
-
-func spreadOf(values []float64) Spread {
-	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(values, thresholds()), confidence)
-	spread := Spread{Median: s.Center, Low: s.Lo, High: s.Hi, Confident: true, Runs: len(values)}
-	if math.IsInf(s.Lo, 0) || math.IsInf(s.Hi, 0) {
-		spread.Low, spread.High, spread.Confident = slices.Min(values), slices.Max(values), false
-	}
-	return spread
-}
-
-// probability is the two-sided P of the Mann-Whitney U test; 1 if all values are
-// the same.
-func probability(x, y []float64) float64 {
-	c := benchmath.AssumeNothing.Compare(benchmath.NewSample(x, thresholds()), benchmath.NewSample(y, thresholds()))
+	c := benchmath.AssumeNothing.Compare(benchmath.NewSample(valuesIn(x), thresholds()), benchmath.NewSample(valuesIn(y), thresholds()))
 	if math.IsNaN(c.P) {
 		return 1
 	}

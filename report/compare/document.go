@@ -81,33 +81,8 @@ func metricTables(all []*Comparison) []report.Table {
 	return tables
 }
 
-// written is the median of a metric over the runs of a group, marked where it is not to be
-// believed.
-func (g Group) written(m metric, s Spread) string {
-	text := m.format(s.Median)
-	if g.doubted(m) {
-		return report.Doubtful(text)
-	}
-	return text
-}
-
-func shareText(s Spread) string {
-	if s.Runs < 2 && !s.Confident {
-		return ""
-	}
-	return fmt.Sprintf("%.0f %%", math.Ceil(100*s.Share()))
-}
-
-// changeText is a tilde where there is no difference to be seen.
-func (r Row) changeText() string {
-	if !r.Significant {
-		return "~"
-	}
-	return changeText(r.Change)
-}
-
 // howToRead says what the figures of tables are.
-const howToRead = "Figures are medians over the runs of a group. ?: no measurement of the group is valid. ± is half their 95 % confidence interval, or with fewer than 6 runs half the range from the smallest to the largest; of a single run it is its own interval, without what differs from run to run. ~: no difference that chance would not make (Mann-Whitney U test, p ≥ 0.05)."
+const howToRead = "Figures are medians over the runs of a group. ?: no measurement of the group is valid. ± is half their 95 % confidence interval, or with fewer than 6 runs half the range from the smallest to the largest; of a single run it is its own interval, without what differs from run to run. ~: no difference that chance would not make (Mann-Whitney U test, p ≥ 0.05). At least: the end of runs cut it (Gehan's test)."
 
 // Remarks are how to read the figures of groups, and what is against their runs: a sentence for
 // each kind, with the groups that have such runs.

@@ -89,7 +89,7 @@ func (g Gate) judge(c *Comparison, gates int) (GateResult, error) {
 		return GateResult{}, &GateError{g.text, fmt.Sprintf("%d against %d runs are too few to tell a change from chance; make five of each (--repeat 5)", row.A.Runs, row.B.Runs)}
 	}
 	moved := c.A.moved(row.metric, 1+g.limit)
-	values := valuesOf(row.metric, c.B)
+	values := observed(row.metric, c.B)
 	p := probability(moved, values) / 2
 	middle := spreadOf(moved).Median
 	beyond := row.B.Median < middle
@@ -102,11 +102,11 @@ func (g Gate) judge(c *Comparison, gates int) (GateResult, error) {
 	result := GateResult{Gate: g.text, P: p, Missed: beyond && p < level}
 	switch {
 	case result.Missed:
-		result.Detail = fmt.Sprintf("missed: %s changed by %s (p=%s)", g.metric, changeText(row.Change), probabilityText(p))
+		result.Detail = fmt.Sprintf("missed: %s changed by %s (p=%s)", g.metric, row.changed(), probabilityText(p))
 	case beyond:
-		result.Detail = fmt.Sprintf("kept: %s changed by %s, and that it is beyond the limit may be chance (p=%s)", g.metric, changeText(row.Change), probabilityText(p))
+		result.Detail = fmt.Sprintf("kept: %s changed by %s, and that it is beyond the limit may be chance (p=%s)", g.metric, row.changed(), probabilityText(p))
 	default:
-		result.Detail = fmt.Sprintf("kept: %s changed by %s", g.metric, changeText(row.Change))
+		result.Detail = fmt.Sprintf("kept: %s changed by %s", g.metric, row.changed())
 	}
 	if c.A.unbelieved() || c.B.unbelieved() {
 		result.Invalid = true

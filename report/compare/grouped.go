@@ -76,7 +76,7 @@ func (p Plot) bars(groups []Group, axes []string) (report.BarChart, error) {
 				continue
 			}
 			s := g.spread(m)
-			b := report.Bar{Name: g.Name, Value: s.Median, Low: s.Low, High: s.High, Doubted: g.doubted(m)}
+			b := report.Bar{Name: g.Name, Value: s.Median, Low: s.Low, High: s.High, AtLeast: s.AtLeast, Doubted: g.doubted(m)}
 			switch {
 			case len(figures) > 1:
 				b.Name, b.Group = m.name, g.Name

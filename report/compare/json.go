@@ -42,6 +42,9 @@ type jsonRow struct {
 	P           float64  `json:"p"`
 	Significant bool     `json:"significant"`
 	Better      bool     `json:"better"`
+	// AAtLeast and BAtLeast are true of medians that the end of runs cut.
+	AAtLeast bool `json:"a_at_least,omitempty"`
+	BAtLeast bool `json:"b_at_least,omitempty"`
 }
 
 // WriteJSON writes comparisons for programs: rows as
@@ -55,7 +58,7 @@ func WriteJSON(w io.Writer, all []*Comparison) error {
 		out.Differences = append(out.Differences, c.Differences...)
 		out.Gates = append(out.Gates, c.Gates...)
 		for _, r := range c.Rows {
-			row := jsonRow{c.A.Name, c.B.Name, r.Metric, r.Unit, r.A.Median, r.A.Low, r.A.High, r.B.Median, r.B.Low, r.B.High, nil, r.P, r.Significant, r.Better}
+			row := jsonRow{c.A.Name, c.B.Name, r.Metric, r.Unit, r.A.Median, r.A.Low, r.A.High, r.B.Median, r.B.Low, r.B.High, nil, r.P, r.Significant, r.Better, r.A.AtLeast, r.B.AtLeast}
 			if !math.IsInf(r.Change, 0) {
 				row.Change = &r.Change
 			}

@@ -22,6 +22,13 @@ const (
 	numberOfClients = "clients"
 )
 
+// The metrics that the run's end may cut.
+const (
+	outageName      = "outage"
+	readOutageName  = "read outage"
+	longestCallName = "longest call"
+)
+
 // metric is one figure of a run.
 type metric struct {
 	// name is as in thresholds (package measure) where there is the same one.
@@ -48,10 +55,10 @@ func metrics() []metric {
 	}
 	return append(all, []metric{
 		{"errors", percent, false, errorShare, nil},
-		{"outage", milliseconds, false, outage, nil},
-		{"read outage", milliseconds, false, readOutage, nil},
+		{outageName, milliseconds, false, outage, nil},
+		{readOutageName, milliseconds, false, readOutage, nil},
 		{"new primary", milliseconds, false, newPrimary, nil},
-		{"longest call", milliseconds, false, longestCall, nil},
+		{longestCallName, milliseconds, false, longestCall, nil},
 		{"lost", operations, false, ofAvailability(func(a *report.Availability) int64 { return a.Lost }), nil},
 		{"done twice", operations, false, ofAvailability(func(a *report.Availability) int64 { return a.Duplicates }), nil},
 		{"stale reads", operations, false, ofAvailability(func(a *report.Availability) int64 { return a.Stale }), nil},

@@ -150,19 +150,16 @@ func (g Group) figureOver(m metric) string {
 		return m.format(total) + " in " + counted(g)
 	}
 	s := g.spread(m)
-	text := m.format(s.Median)
+	text := s.written(m)
 	if s.Low < s.High {
-		text += " (" + m.format(s.Low) + " to " + m.format(s.High) + ")"
-	}
-	if m.name == "outage" && g.count(writesStayedAway) > 0 {
-		text += ", to the end of a run"
+		text += " (" + m.format(s.Low) + " to " + s.high(m) + ")"
 	}
 	return g.believable(m, text)
 }
 
-// writesStayedAway reports whether no write succeeded any more after a fault.
-func writesStayedAway(r *report.Result) bool {
-	return slices.ContainsFunc(r.Faults, func(f report.Fault) bool { return f.WritesAway })
+// high is the upper end of the interval, which may be a lower bound.
+func (s Spread) high(m metric) string {
+	return Spread{Median: s.High, AtLeast: s.HighAtLeast}.written(m)
 }
 
 // believable marks a figure of a group that is not to be believed.
@@ -184,11 +181,13 @@ func (g Group) ratio(m metric, base *Group) string {
 		return quantity.None
 	}
 	write := func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
-	text := write(ours.Median / theirs.Median)
+	text := boundOf(theirs, ours, write(ours.Median/theirs.Median))
 	if g.Name == base.Name {
 		return g.believable(m, "1")
 	}
-	text += " (" + write(ours.Low/theirs.High) + " to " + write(ours.High/theirs.Low) + ")"
+	if !ours.HighAtLeast && !theirs.HighAtLeast {
+		text += " (" + write(ours.Low/theirs.High) + " to " + write(ours.High/theirs.Low) + ")"
+	}
 	if base.doubted(m) && !g.doubted(m) {
 		return report.Doubtful(text)
 	}

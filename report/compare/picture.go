@@ -114,7 +114,7 @@ func newPicture(all []*Comparison) picture {
 		mark := func(s Spread, y int, color string) pictureMark {
 			return pictureMark{place(s.Low, r.A.Median), place(s.Median, r.A.Median), place(s.High, r.A.Median), y, color}
 		}
-		p.Rows = append(p.Rows, pictureRow{d.name, r.metric.format(r.A.Median) + " → " + r.metric.format(r.B.Median) + "  " + r.changeText(), y,
+		p.Rows = append(p.Rows, pictureRow{d.name, r.A.written(r.metric) + " → " + r.B.written(r.metric) + "  " + r.changeText(), y,
 			[]pictureMark{mark(r.A, y-6, "#8c959f"), mark(r.B, y+6, r.color())}})
 	}
 	p.Foot = pictureTop + rowHeight*len(rows)

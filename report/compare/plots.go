@@ -38,7 +38,7 @@ func ParsePlot(text string) (Plot, error) {
 	form := p.text
 	for _, word := range []string{" over " + overTimeWord, " by " + overPercentilesWord, " over " + overRoundsWord, rampWord} {
 		if at := strings.Index(form, word+" of "); at >= 0 {
-			p.of = valuesIn(form[at+len(word+" of "):])
+			p.of = wordsOf(form[at+len(word+" of "):])
 			form = form[:at+len(word)]
 		}
 	}
@@ -153,7 +153,11 @@ func (p Plot) lines(groups []Group) (report.LineChart, error) {
 			return chart, &LayoutError{fmt.Sprintf("the chart %q is by %s, whose value %q is no number", p.text, p.over, of)}
 		}
 		if everyRunHas([]Group{g}, m) {
-			addPoint(&chart, g.without(p.over), x, g.spread(m).Median)
+			s := g.spread(m)
+			addPoint(&chart, g.without(p.over), x, s.Median)
+			if s.AtLeast && !strings.Contains(chart.Up, quantity.AtLeast) {
+				chart.Up += " (where the end of runs cut it, " + quantity.AtLeast + "so long)"
+			}
 		}
 	}
 	for i := range chart.Lines {

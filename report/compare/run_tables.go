@@ -98,7 +98,7 @@ func roundsTable(groups []Group) []report.Table {
 					line = append(line, quantity.None, "")
 					continue
 				}
-				s := spreadOf(valuesOf(m, g))
+				s := spreadOf(observed(m, g))
 				line = append(line, g.written(m, s), shareText(s))
 			}
 			t.Rows = append(t.Rows, line)

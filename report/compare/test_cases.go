@@ -40,8 +40,8 @@ func Tests(all []*Comparison) []junit.Suite {
 func (c *Comparison) lines() (lines []string) {
 	for _, r := range c.Rows {
 		lines = append(lines, fmt.Sprintf("%s: %s (%s to %s) against %s (%s to %s), change %s, p %s", r.Metric,
-			r.metric.format(r.B.Median), r.metric.format(r.B.Low), r.metric.format(r.B.High),
-			r.metric.format(r.A.Median), r.metric.format(r.A.Low), r.metric.format(r.A.High), r.changeText(), probabilityText(r.P)))
+			r.B.written(r.metric), r.metric.format(r.B.Low), r.B.high(r.metric),
+			r.A.written(r.metric), r.metric.format(r.A.Low), r.A.high(r.metric), r.changeText(), probabilityText(r.P)))
 	}
 	return lines
 }
