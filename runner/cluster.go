@@ -161,14 +161,12 @@ func (r *run) catchUp(ctx context.Context, file *history.Writer, now func() int6
 	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()
 	began := time.Now()
-	var down []error
-	for _, n := range decidersFirst(r.cluster.Servers()) {
-		if !n.Running() {
-			down = append(down, n.Start(ctx))
-		}
-	}
 	var text string
-	if err := errors.Join(append(down, r.cluster.Settled(ctx))...); err != nil {
+	err := r.startAgain(ctx)
+	if r.endedForGood == "" { // else nobody is there to be waited for
+		err = errors.Join(err, r.cluster.Settled(ctx))
+	}
+	if err != nil {
 		text = fmt.Sprintf("not all nodes held the same data after %v: %v", time.Since(began).Round(time.Second), err)
 		if errors.Is(err, server.ErrOwnWrites) {
 			_ = file.Mark(history.Event{At: now(), Name: eventTwoPrimaries})

@@ -9,6 +9,7 @@ import (
 	"assay/fault"
 	"assay/report"
 	"assay/store/durability"
+	"assay/store/promise"
 	"assay/workload/definition"
 )
 
@@ -35,6 +36,17 @@ func enterDurability(r *report.Result) {
 	r.Durability = &report.Durability{
 		Class: g.Text(), Window: milliseconds(g.AllNodes), OneNode: milliseconds(g.OneNode), Source: g.Source, Manual: g.Manual,
 		Tried: len(powerCuts(r)) > 0,
+	}
+}
+
+// enterTried enters that durability was tried where something that was acknowledged is lost,
+// whatever did that.
+func enterTried(r *report.Result) {
+	lost := func(c check.Result) bool {
+		return slices.ContainsFunc(c.Findings, func(f check.Finding) bool { return f.Property == string(promise.Durability) })
+	}
+	if r.Durability != nil && slices.ContainsFunc(r.Checks, lost) {
+		r.Durability.Tried = true
 	}
 }
 
@@ -89,6 +101,14 @@ func lossesOf(r *report.Result) *definition.Losses {
 	return l
 }
 
+// lossesRead is lossesOf a database that was read, without which nobody knows what was lost.
+func lossesRead(r *report.Result, read bool) *definition.Losses {
+	if !read {
+		return nil
+	}
+	return lossesOf(r)
+}
+
 // withoutPower counts the nodes that had no power when one more cut came, and with them those
 // without a process, if that loses as much.
 func withoutPower(r *report.Result, now *report.Fault, g durability.Guarantee) int {
@@ -136,28 +156,13 @@ func dataNodes(r *report.Result) (n int) {
 	return n
 }
 
-// checkDurability is the check of a run whose database is gone as a whole, which was on
-// servers that nobody but assay knew, and lost their power.
-const checkDurability = "durability"
-
-// enterGone enters that all that was acknowledged is lost with the schema.
-func enterGone(r *report.Result, l *definition.Losses) check.Result {
-	text, allowed := l.Everything(r.Outcomes.Committed)
-	r.Lost = &report.Lost{Operations: l.Operations, Beyond: l.Beyond, Text: text}
-	found := check.Result{Name: checkDurability, Detail: text}
-	if !allowed {
-		found.Verdict = check.Violated
-	}
-	return found
-}
-
 // lossesJudged are the workloads whose judges look for what was lost.
 func lossesJudged() []string { return []string{"bank", "availability", "entity", "isolation"} }
 
-// enterLosses enters what was lost by the power cuts, if the database was read.
-func enterLosses(r *report.Result, s Scenario, l *definition.Losses, read bool) {
+// enterLosses enters what was lost by the power cuts.
+func enterLosses(r *report.Result, s Scenario, l *definition.Losses) {
 	r.Lost = nil
-	if l == nil || !read || !slices.Contains(lossesJudged(), s.Workload) {
+	if l == nil || !slices.Contains(lossesJudged(), s.Workload) {
 		return
 	}
 	r.Lost = &report.Lost{Operations: l.Operations, Beyond: l.Beyond, Text: l.Text()}

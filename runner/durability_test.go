@@ -13,7 +13,6 @@ import (
 	"assay/cluster"
 	"assay/report"
 	"assay/workload/bank"
-	"assay/workload/definition"
 )
 
 // cutResult is a run on three nodes whose power was cut at these seconds.
@@ -83,19 +82,6 @@ func TestDurabilityOfAResult(t *testing.T) {
 	r = cutResult("Oracle", nil)
 	if enterDurability(r); r.Durability != nil {
 		t.Errorf("%+v", r.Durability)
-	}
-}
-
-// TestAllIsGone: a database on servers of ours that lost its power and has nothing any
-// more has broken its word, unless it gave none.
-func TestAllIsGone(t *testing.T) {
-	for allowed, want := range map[time.Duration]check.Verdict{0: check.Violated, time.Second: check.Violated, -1: check.Unknown} {
-		r := &report.Result{}
-		r.Outcomes.Committed = 70
-		l := &definition.Losses{Cuts: []definition.PowerCut{{At: int64(9 * time.Second), Allowed: allowed}}, Source: "fsync"}
-		if found := enterGone(r, l); found.Verdict != want || !strings.Contains(found.Detail, "70") || r.Lost.Operations != 70 {
-			t.Errorf("%v: %+v, lost %+v", allowed, found, r.Lost)
-		}
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 // the vendor promises not to happen. evidence is that by which the run was judged.
 func enterPromise(ctx context.Context, s Scenario, r *report.Result, judged definition.Judgement, record check.Result, evidence definition.Evidence) error {
 	checks := promisedChecks(r, judged, record)
-	rulings := &rulings{workload: s.definition(), circumstances: circumstancesOf(r), left: checks, permitted: judged.Permitted, copies: rulingOfCopies(r.Faults)}
+	rulings := &rulings{workload: s.definition(), circumstances: circumstancesOf(r), left: checks, permitted: judged.Permitted, copies: rulingOfCopies(r.Faults), gone: rulingOfGone(r, circumstancesOf(r))}
 	if losses := allowedLosses(r); losses != nil && check.Combine(checks) == check.Violated && slices.Contains(lossesJudged(), s.Workload) {
 		evidence.Losses = losses
 		again, err := s.Config.Judge(ctx, s.Load.Seed, evidence)
@@ -73,6 +73,8 @@ type rulings struct {
 	// copies is what is known of findings of what was restored, where copies were restored that
 	// are no backups; nil where none were.
 	copies *promise.Ruling
+	// gone is what is known of the loss of everything.
+	gone promise.Ruling
 }
 
 // enter enters them into checks that are violated.
@@ -112,6 +114,9 @@ func (p part) entered() part {
 // and the others.
 func (x *rulings) parts(name string, f check.Finding) (all []part) {
 	property := x.workload.Property(name, f.Kind)
+	if f.Kind == kindEverything {
+		property = promise.Durability
+	}
 	f.Property = string(property)
 	left := min(f.Found, x.leftOf(name, f.Kind, f.Found))
 	if gone := f.Found - left; gone > 0 {
@@ -123,6 +128,9 @@ func (x *rulings) parts(name string, f check.Finding) (all []part) {
 		p := part{f, x.circumstances.Of(property)}
 		if name == checkRestored && x.copies != nil {
 			p.ruling = *x.copies
+		}
+		if f.Kind == kindEverything {
+			p.ruling = x.gone
 		}
 		if p.ruling.Promised == nil && property == promise.Invariant && x.permitted != nil && x.byIsolation() {
 			p.ruling, x.advice = x.permitted(name, &x.circumstances)

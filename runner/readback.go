@@ -28,6 +28,8 @@ type readBackRecord struct {
 	// InFlight says why operations may still have been in flight; empty if all
 	// had settled.
 	InFlight string `json:"in_flight"`
+	// Gone is what there was instead of the run on servers of its own; empty if it was there.
+	Gone string `json:"gone,omitempty"`
 	// Size is what the data took on disk; nil if the database did not tell.
 	Size *store.Size `json:"size,omitempty"`
 }
@@ -51,7 +53,8 @@ func readBack(ctx context.Context, db definition.Work, folder string, s Scenario
 	if err == nil {
 		err = own.confirm(ctx)
 	}
-	if err == nil && !s.cutsPower() && !s.UseExisting {
+	// Rows that are gone after a fault on servers that nobody else knows were lost by it.
+	if err == nil && !s.cutsPower() && !s.UseExisting && !(own.alone && len(s.Faults) > 0) {
 		err = notEmptied(ctx, db, written)
 	}
 	if err == nil {

@@ -63,7 +63,7 @@ func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, err
 		return Outcome{}, err
 	}
 	f := findings{cut: !end.whole, survey: &end.survey}
-	if f.inFlight, err = obtainState(ctx, folder, s, r, end, o); err != nil {
+	if f.inFlight, f.gone, err = obtainState(ctx, folder, s, r, end, o); err != nil {
 		return Outcome{}, err
 	}
 	earlier := r.Checks
@@ -126,33 +126,34 @@ func undecidedNow(earlier, now []check.Result) string {
 	return strings.Join(names, ", ")
 }
 
-// obtainState sees to it that the folder holds the state of the database, and
-// returns why operations may have been in flight when that was read.
-func obtainState(ctx context.Context, folder string, s Scenario, r *report.Result, end ending, o RecheckOptions) (inFlight string, err error) {
-	if o.Again || !exists(folder, s.definition().State) {
-		return "", readNow(ctx, folder, s, r, o)
-	}
+// obtainState sees to it that the folder holds the state of the database, unless that was
+// gone, and returns why operations may have been in flight when that was read.
+func obtainState(ctx context.Context, folder string, s Scenario, r *report.Result, end ending, o RecheckOptions) (inFlight, gone string, err error) {
 	record, known, err := loadReadBack(folder, r.Run)
 	switch {
 	case err != nil:
-		return "", err
+		return "", "", err
+	case known && record.Gone != "" && o.Database == "":
+		return record.InFlight, record.Gone, nil
+	case o.Again || !exists(folder, s.definition().State):
+		return "", "", readNow(ctx, folder, s, r, o)
 	case known:
 		if record.Size != nil && r.Data.Bytes == 0 { // read by a check that kept no result
 			enterSize(r, *record.Size)
 			forgetReadingNotes(r)
 		}
-		return record.InFlight, nil
+		return record.InFlight, "", nil
 	case end.settled:
-		return "", nil
+		return "", "", nil
 	}
 	// An earlier version may have read the database of a killed run without a
 	// record that it had settled.
 	err = readNow(ctx, folder, s, r, o)
 	if err == nil || ctx.Err() != nil {
-		return "", err
+		return "", "", err
 	}
 	return fmt.Sprintf("it is not known whether everything had settled when the database was read, and it could not be read again (%v); "+
-		"with --db it is read from another address", err), nil
+		"with --db it is read from another address", err), "", nil
 }
 
 // readRun reads what every run's folder holds from its beginning.

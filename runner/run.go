@@ -96,8 +96,9 @@ type run struct {
 	// endService ends the web service that the run started; nil if there is none.
 	endService func() error
 
-	// Of a run that started its own servers.
-	cluster *cluster.Cluster
+	// Of a run that started its own servers; endedForGood says why none of them starts again.
+	cluster      *cluster.Cluster
+	endedForGood string
 	// Of a run whose database is within assay, and backed up.
 	embedded *cluster.Backups
 	// Of a run on pods of somebody else's.

@@ -25,7 +25,6 @@ import (
 // summarize reads the database back, judges and measures the run, and writes
 // its result and report.
 func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) {
-	var replaced *ReplacedError
 	err := readBack(ctx, r.store, r.folder, r.scenario, r.lease, r.live.Snapshot().Outcomes.Committed, r.options.Progress)
 	if lost := r.lease.isLost(); lost != nil {
 		return Outcome{}, r.overtaken(lost)
@@ -45,9 +44,12 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 		r.note(r.inFlight)
 		sizeOf(ctx, r.scenario, r.store, r.result)
 	}
-	// On servers of its own nobody else makes a schema but under a lease, which was looked
-	// at above: what is there instead of the run's is what was there before it.
-	gone := errors.As(err, &replaced) && r.cluster != nil
+	gone := r.gone(err)
+	if gone != "" {
+		if err := writeReadBack(r.folder, readBackRecord{Run: r.result.Run, InFlight: r.inFlight, Gone: gone}); err != nil {
+			return Outcome{}, err
+		}
+	}
 	live := r.live.Snapshot()
 	enterClient(r.result, stats, live)
 	switch {
@@ -157,9 +159,9 @@ type findings struct {
 	cut      bool
 	// unrecorded is true if the history could not be written to its end.
 	unrecorded bool
-	// gone is true if nothing of the run is left in the database, which nobody but assay
-	// knew of.
-	gone bool
+	// gone is what there is instead of the run in a database that nobody but assay knew of;
+	// empty if the run is there.
+	gone string
 	// survey is of the run's history, if it was taken already.
 	survey *survey
 }
@@ -197,26 +199,24 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	if err := judging.Wait(); err != nil {
 		return figures.Responses, err
 	}
-	losses := lossesOf(r)
+	losses := lossesRead(r, exists(folder, state))
 	if !atOnce || losses != nil {
 		evidence.Losses = losses
 		if err := judge(); err != nil {
 			return figures.Responses, err
 		}
 	}
-	enterLosses(r, s, losses, exists(folder, state))
+	enterLosses(r, s, losses)
 	enterMoments(r, judged.Moments)
 	judged.Results = enterUnrestored(judged.Results, r.Faults, restored)
 	if !exists(folder, state) {
 		withhold(judged.Results, cmp.Or(f.inFlight, noteNotRead))
 		withhold(judged.Promised, cmp.Or(f.inFlight, noteNotRead))
 	}
-	if f.gone && losses != nil {
-		judged.Results = append(judged.Results, enterGone(r, losses))
-	}
 	r.NotApplicable = notApplicable(s.Config, judged.Results)
 	judged.Results = check.Applicable(judged.Results, r.NotApplicable)
 	judged.Promised = check.Applicable(judged.Promised, r.NotApplicable)
+	enterGone(r, &judged, f.gone)
 	judged.Results = append(judged.Results, twoPrimaries(r)...)
 	record := accounting(figures, judged.Counts, &r.Client)
 	r.Checks = append(judged.Results, record)
@@ -224,6 +224,7 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 		return figures.Responses, err
 	}
 	r.Conviction = convictionOf(s, r)
+	enterTried(r)
 	r.WorkloadFigures = judged.WorkloadFigures
 	for i := range r.Rounds {
 		enterRound(&r.Rounds[i], &judged)

@@ -20,6 +20,16 @@ func (e *FixedError) Error() string {
 	return fmt.Sprintf("the members of a %s cluster cannot change while it runs: %s", e.Product, e.Reason)
 }
 
+// EndedError means that a server ended that nobody here ended.
+type EndedError struct {
+	// Text says how, with the end of its log.
+	Text string
+	// Reason is what its log gives for it, in one line.
+	Reason string
+}
+
+func (e *EndedError) Error() string { return e.Text }
+
 // ErrOwnWrites says of a node, whose name stands before it, that it is a primary beside another.
 var ErrOwnWrites = errors.New("takes writes of its own")
 

@@ -195,10 +195,13 @@ func (n *Node) ended(process *Process) error {
 			reasons = append(reasons, line)
 		}
 	}
-	if len(reasons) == 0 {
-		return process.Ended()
+	err := process.Ended()
+	if ended := (*EndedError)(nil); len(reasons) > 0 && errors.As(err, &ended) {
+		reasons = reasons[max(len(reasons)-most, 0):]
+		ended.Text += "\nerrors in it:\n" + strings.Join(reasons, "\n")
+		ended.Reason = reasons[0]
 	}
-	return fmt.Errorf("%w\nerrors in it:\n%s", process.Ended(), strings.Join(reasons[max(len(reasons)-most, 0):], "\n"))
+	return err
 }
 
 // NoneRuns is the error that none of these nodes runs, with how those ended that

@@ -194,7 +194,11 @@ func (p *Process) Wait(ctx context.Context) error {
 // Ended describes an end that nobody asked for. It must only be called after the
 // process has ended.
 func (p *Process) Ended() error {
-	return fmt.Errorf("%s ended (%s); its log %s ends with:\n%s", p.options.Name, p.How(), p.options.Log, p.Tail(10))
+	tail := strings.TrimSpace(p.Tail(10))
+	return &EndedError{
+		Text:   fmt.Sprintf("%s ended (%s); its log %s ends with:\n%s", p.options.Name, p.How(), p.options.Log, tail),
+		Reason: tail[strings.LastIndex(tail, "\n")+1:],
+	}
 }
 
 // How says how the process ended, once it has.

@@ -258,6 +258,8 @@ func mysql(s settings) Guarantee {
 	switch {
 	case s.is("innodb_doublewrite", "OFF"), s.is("log_bin", "ON") && !s.is("sync_binlog", "1", ""):
 		g = alone(ProcessCrash, Unbounded, g.Source, manual) // pages may be torn; what is not in the binary log is rolled back
+	case s.is("innodb_flush_method", "nosync", "littlesync"): // neither is said to keep anything
+		g = alone(ProcessCrash, Unbounded, s.source("innodb_flush_method"), `MySQL manual, "InnoDB Startup Options and System Variables" (innodb_flush_method: for internal performance testing, unsupported, at your own risk)`)
 	case s.is(name, "2"):
 		g = alone(within(window), window, s.source(name, "innodb_flush_log_at_timeout"), manual)
 	case s.is(name, "0"):

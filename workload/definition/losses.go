@@ -91,16 +91,14 @@ func (c PowerCut) allows(acknowledged int64) bool {
 	return c.Allowed < 0 || c.Allowed > 0 && c.before(acknowledged) <= c.Allowed+slack
 }
 
-// Everything takes it that all acknowledged operations are lost with the schema that they
-// were made in, which was there when the run began. It returns what that is called, and
-// whether the manual allows it.
-func (l *Losses) Everything(acknowledged int64) (text string, allowed bool) {
+// Everything takes it that all acknowledged operations are lost, and returns what that is
+// called.
+func (l *Losses) Everything(acknowledged int64) (text string) {
 	l.Operations = acknowledged
-	allowed = slices.ContainsFunc(l.Cuts, func(c PowerCut) bool { return c.allows(0) })
-	if !allowed {
+	if !slices.ContainsFunc(l.Cuts, func(c PowerCut) bool { return c.allows(0) }) {
 		l.Beyond, l.Untimed = acknowledged, acknowledged
 	}
-	return fmt.Sprintf("everything is gone, the schema with all %s acknowledged operations; %s", check.Count(acknowledged), l.permission()), allowed
+	return fmt.Sprintf("all %s are lost; %s", check.Counted(acknowledged, "acknowledged operation", "acknowledged operations"), l.permission())
 }
 
 // before is how long before the cut an operation was acknowledged. The answer may have
