@@ -32,8 +32,9 @@ type Answer struct {
 	// Outcome is Unknown unless the client knows better.
 	Outcome history.Outcome
 	// Done is true if the attempt had no effect because an earlier attempt of
-	// the same operation had: the operation is committed.
-	Done bool
+	// the same operation had: it is not repeated. It is committed if the database has
+	// Confirmed that effect as it does what it acknowledges, and stays unknown if not.
+	Done, Confirmed bool
 	// Disconnected is true if the connection was lost or could not be made;
 	// the engine then pauses before the next attempt.
 	Disconnected bool

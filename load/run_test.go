@@ -123,7 +123,7 @@ func TestRetryPolicies(t *testing.T) {
 	unknown := step{Outcome: history.Unknown, Class: "timeout"}
 	rejected := step{Outcome: history.Rejected}
 	committed := step{Outcome: history.Committed}
-	done := step{Outcome: history.Failed, Done: true}
+	done, confirmed := step{Outcome: history.Failed, Done: true}, step{Outcome: history.Failed, Done: true, Confirmed: true}
 	tests := []struct {
 		mode     RetryMode
 		script   []step
@@ -138,7 +138,10 @@ func TestRetryPolicies(t *testing.T) {
 		{RetryFailed, []step{failed, unknown, committed}, 2, history.Unknown},
 		{RetryFailed, []step{failed, failed, failed, failed, committed}, 4, history.Failed},
 		{RetryIdempotent, []step{unknown, committed}, 2, history.Committed},
-		{RetryIdempotent, []step{unknown, done}, 2, history.Committed},
+		{RetryIdempotent, []step{unknown, done}, 2, history.Unknown},
+		{RetryIdempotent, []step{unknown, failed, done}, 3, history.Unknown},
+		{RetryIdempotent, []step{unknown, confirmed}, 2, history.Committed},
+		{RetryBlind, []step{unknown, done}, 2, history.Unknown},
 		{RetryIdempotent, []step{unknown, rejected, rejected, rejected}, 4, history.Unknown},
 		{RetryIdempotent, []step{unknown, failed, failed, failed}, 4, history.Unknown},
 		{RetryIdempotent, []step{failed, rejected}, 2, history.Rejected},

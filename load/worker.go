@@ -128,7 +128,7 @@ func (w *worker) operation(ctx context.Context, a arrival) error {
 		op.End = w.now()
 		op.Kind, op.Values, op.Error, op.Outcome = answer.Kind, answer.Values, answer.Class, answer.Outcome
 		op.Final = final(op, answer)
-		op.Last = !w.repeats(op)
+		op.Last = answer.Done || !w.repeats(op)
 		if op.Last && w.plan.Ops > 0 {
 			w.noteEnd(op.End)
 		}
@@ -166,7 +166,7 @@ func (w *worker) attempt(ctx context.Context) {
 // final is what the operation has ended as up to and including this attempt.
 func final(op *history.Op, answer *Answer) history.Outcome {
 	switch {
-	case answer.Done:
+	case answer.Done && answer.Confirmed:
 		return history.Committed
 	case op.Attempt == 1:
 		return answer.Outcome

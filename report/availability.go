@@ -24,6 +24,10 @@ type Availability struct {
 	// FailedDone those that ended as failed and have one all the same.
 	UnknownDone int64 `json:"unknown_done"`
 	FailedDone  int64 `json:"failed_done"`
+	// Met counts writes that a repetition ended by meeting its own row, MetGone those of
+	// them whose row is not there in the end.
+	Met     int64 `json:"met_own_row,omitempty"`
+	MetGone int64 `json:"met_own_row_gone,omitempty"`
 	// Stale counts reads that missed a row acknowledged before they began;
 	// StaleBy is the longest that one had then been acknowledged.
 	Stale   int64   `json:"stale_reads"`
@@ -53,6 +57,8 @@ func availabilityTable(a *Availability) Table {
 	row("succeeded", check.Count(a.Writes.Committed), check.Count(a.Reads.Committed))
 	row("failed", check.Count(a.Writes.Failed), check.Count(a.Reads.Failed))
 	row("unknown", check.Count(a.Writes.Unknown), check.Count(a.Reads.Unknown))
+	row("of these, met its own row", check.Count(a.Met), none)
+	row("and that row was lost later", check.Count(a.MetGone), none)
 	row("longest time without a success", lasted(a.WriteOutage, a.WritesAway), lasted(a.ReadOutage, a.ReadsAway))
 	row("longest call", lasted(a.LongestWrite, a.LongestWriteCut), lasted(a.LongestRead, a.LongestReadCut))
 	row("hung until the run ended", check.Count(a.HungWrites), check.Count(a.HungReads))
@@ -79,6 +85,7 @@ func availabilityLine(a *Availability) string {
 func losses(a *Availability) string {
 	return cmp.Or(joined(", ",
 		when(a.Lost > 0, check.Counted(a.Lost, "acknowledged write", "acknowledged writes")+" lost"),
+		when(a.MetGone > 0, check.Counted(a.MetGone, "row", "rows")+" met by a repetition and lost later"),
 		when(a.Duplicates > 0, check.Count(a.Duplicates)+" done twice"),
 		when(a.Stale > 0, check.Counted(a.Stale, "stale read", "stale reads"))), "no write lost or done twice, no read stale")
 }

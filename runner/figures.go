@@ -18,6 +18,7 @@ import (
 	"assay/load"
 	"assay/measure"
 	"assay/report"
+	"assay/store"
 	"assay/workload/definition"
 )
 
@@ -120,6 +121,12 @@ func enterFigures(r *report.Result, f measure.Figures, s Scenario) {
 	r.Client.Stalls, r.Client.StalledSeconds = nil, float64(f.Scope.Stalls.Within(math.MinInt64, math.MaxInt64))/1e9
 	for _, stall := range f.Scope.Stalls[:min(len(f.Scope.Stalls), report.MaxStalls)] {
 		r.Client.Stalls = append(r.Client.Stalls, report.ClientStall{At: float64(stall.From) / 1e9, Seconds: float64(stall.To-stall.From) / 1e9, Busy: stall.Busy})
+	}
+	for _, e := range r.Errors {
+		if e.Class == store.ClassMet {
+			r.Notes = append(r.Notes, check.Counted(e.Attempts, "operation", "operations")+" met the row of an earlier attempt that had no answer. "+
+				"That row is no acknowledgement: they count as unknown, and not in the throughput")
+		}
 	}
 	if s.Load.Rate > 0 {
 		r.Load.Late = f.Lag

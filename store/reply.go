@@ -15,6 +15,10 @@ type Reply struct {
 	// Duplicate is true, with Failed, if what was to be inserted was already
 	// there under its key: this attempt had no effect, an earlier one had.
 	Duplicate bool
+	// Confirmed is true, of a refusal by a key that is there, if the database answers for that
+	// row as for one that it has acknowledged with the guarantee that was asked for. A driver
+	// says so only with the page of the manual.
+	Confirmed bool
 	// Broken is true if the session cannot be used any more and is to be
 	// replaced. After Unknown it is replaced in any case.
 	Broken bool
@@ -59,16 +63,21 @@ func (r *Reply) Unrefused() history.Outcome {
 // the same id in each of its attempts. unsure is whether an earlier attempt is unknown;
 // what is returned is the same for the next attempt.
 //
-// A duplicate after an attempt that is unknown is done. At a first attempt nobody but
-// this operation uses its id, so something between here and the database has sent it
-// twice: this says nothing against the database, and the row may be there. After attempts
-// that all failed a duplicate stays failed, and the judge will find the row: what had
-// certainly no effect has left one.
+// A duplicate after an attempt that is unknown ends the repeating: the row is there. It is
+// as durable as the database says of that state, which is no acknowledgement with the
+// guarantee that was asked for unless it is Confirmed: the operation stays unknown. At a
+// first attempt nobody but this operation uses its id, so something between here and the
+// database has sent it twice: this says nothing against the database, and the row may be
+// there. After attempts that all failed a duplicate stays failed, and the judge will find
+// the row: what had certainly no effect has left one.
 func (r *Reply) Repeated(answer *load.Answer, attempt int, unsure bool) bool {
 	switch {
 	case r.Outcome == history.Committed:
 	case r.Duplicate && unsure:
-		answer.Done = true
+		answer.Done, answer.Confirmed = true, r.Confirmed
+		if !r.Confirmed {
+			answer.Class = ClassMet
+		}
 	case r.Duplicate && attempt == 1:
 		answer.Outcome = history.Unknown
 	}
@@ -79,7 +88,10 @@ func (r *Reply) Repeated(answer *load.Answer, attempt int, unsure bool) bool {
 // are kept in histories and reports, so their texts stay as they are.
 const (
 	// ClassDuplicate is said of every insert, of a transfer or of something else.
-	ClassDuplicate     = "duplicate transfer id"
+	ClassDuplicate = "duplicate transfer id"
+	// ClassMet: the attempt found what an earlier one without an answer has left. The
+	// operation is not repeated, and stays unknown.
+	ClassMet           = "met its own row"
 	ClassSerialization = "serialization failure"
 	ClassDeadlock      = "deadlock"
 	ClassLockTimeout   = "lock timeout"

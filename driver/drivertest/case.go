@@ -302,6 +302,9 @@ func (r *caseRunner) alone(t *testing.T, s store.Session, steps []step) {
 			if r := reply.Inserted(); r.Duplicate != (step.violated == store.Unique) || r.Duplicate && r.Class != store.ClassDuplicate {
 				t.Errorf("step %d: %+v as the reply to an insert", i+1, r)
 			}
+			if want := r.suite.Confirms && step.violated == store.Unique; reply.Confirmed != want {
+				t.Errorf("step %d: %+v; that the row will stay is confirmed: want %v", i+1, reply, want)
+			}
 			continue
 		case reply.Outcome != history.Committed || reply.Err != nil || reply.Class != "" || reply.Broken || reply.Violated != store.NoViolation:
 			t.Fatalf("step %d: %+v, want committed", i+1, reply)

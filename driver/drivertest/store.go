@@ -36,6 +36,9 @@ type Store struct {
 	// Unproven is true if an error of a statement outside of a transaction does not prove
 	// that it had no effect, since such a statement commits before it is answered.
 	Unproven bool
+	// Confirms is true if the driver says of a row that a repeated insert meets that it is as
+	// durable as an acknowledged one (store.Reply.Confirmed).
+	Confirms bool
 	// Restart kills the server as by kill -9 and starts it again; it returns when the server
 	// has been started, if not yet ready.
 	Restart func(t *testing.T)

@@ -117,7 +117,7 @@ func testStore(t *testing.T, c *cluster.Cluster) {
 			return store.Target{Address: "etcd://" + addr, ConnectTimeout: 30 * time.Second}
 		},
 		// The key of the mark, which a commit compares first.
-		CommitMarker: []byte("\x02mark\x00"), HTTP2: true,
+		CommitMarker: []byte("\x02mark\x00"), HTTP2: true, Confirms: true,
 		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
 			key := keyOf(workload, "theirs")
 			put(t, others, key, "theirs")

@@ -80,7 +80,8 @@ func (n *session) perform(ctx context.Context, doing string, work func(*transact
 }
 
 // refusal is the reply to a transaction that ended with this error. What is refused by a
-// constraint was read at one revision.
+// constraint was read at one revision. A key that a member shows is stored for good: it has
+// been made durable (etcd manual 3.4, "KV API guarantees", "Durability").
 func (n *session) refusal(t *transaction, doing string, err error) store.Reply {
 	reply := store.Reply{Outcome: history.Failed, Class: store.ClassOther, Broken: broken(err)}
 	var v *rows.Violation
@@ -88,10 +89,10 @@ func (n *session) refusal(t *transaction, doing string, err error) store.Reply {
 	case errors.As(err, &v):
 		reply.Violated = v.Kind
 		if v.Kind == store.Unique {
-			reply.Class = store.ClassDuplicate
+			reply.Class, reply.Confirmed = store.ClassDuplicate, true
 		}
 	case errors.As(err, new(*existsError)):
-		reply.Violated, reply.Class = store.Unique, store.ClassDuplicate
+		reply.Violated, reply.Class, reply.Confirmed = store.Unique, store.ClassDuplicate, true
 	case errors.Is(err, errConflict), errors.Is(err, errFenced):
 		reply.Class = store.ClassSerialization
 	case errors.Is(err, ordered.ErrLongList):

@@ -67,13 +67,15 @@ func (n *client) perform(ctx context.Context, doing string, work func(*transacti
 	return committed()
 }
 
-// refusal is the reply to a transaction that ended with this error.
+// refusal is the reply to a transaction that ended with this error. Reads show what was
+// committed, and nothing is before it is durable (FoundationDB 7.3, "Developer Guide",
+// "Transactions with unknown results", which has the client look for its own key; "Features").
 func (t *transaction) refusal(doing string, err error) store.Reply {
 	var v *rows.Violation
 	switch {
 	case errors.As(err, &v) && v.Kind == store.Unique:
 		r := refused(store.ClassDuplicate, doing, err)
-		r.Violated = v.Kind
+		r.Violated, r.Confirmed = v.Kind, true
 		return r
 	case errors.As(err, &v):
 		r := refused(store.ClassOther, doing, err)

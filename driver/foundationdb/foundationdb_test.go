@@ -94,7 +94,7 @@ func foreign(work string) (make, intact func(t *testing.T)) {
 }
 
 func TestStore(t *testing.T) {
-	drivertest.RunStore(t, drivertest.Store{Open: Open, Lacks: Lacks(), Target: target(),
+	drivertest.RunStore(t, drivertest.Store{Open: Open, Lacks: Lacks(), Target: target(), Confirms: true,
 		MakeForeign: func(t *testing.T, work string) (intact func(t *testing.T)) {
 			make, intact := foreign(work)
 			make(t)

@@ -30,7 +30,7 @@ func (all sharing) open(ctx context.Context, target store.Target, schema store.S
 func TestStore(t *testing.T) {
 	all, slow := sharing{}, sharing{}
 	drivertest.RunStore(t, drivertest.Store{
-		Open: all.open, Lacks: Lacks(), Target: store.Target{Address: "mem://"}, Shrinks: true,
+		Open: all.open, Lacks: Lacks(), Target: store.Target{Address: "mem://"}, Shrinks: true, Confirms: true,
 		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
 			d := all[workload].d
 			foreign(d)(t)

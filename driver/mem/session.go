@@ -80,7 +80,7 @@ func ended(doing string, err error) store.Reply {
 	if v, is := errors.AsType[*rows.Violation](err); is {
 		r.Violated = v.Kind
 		if v.Kind == store.Unique {
-			r.Class = store.ClassDuplicateKey
+			r.Class, r.Confirmed = store.ClassDuplicateKey, true // nothing here is ever taken back
 		}
 	}
 	if errors.Is(err, errStale) {

@@ -166,7 +166,7 @@ func TestJudgeInsert(t *testing.T) {
 	}
 	for name, test := range tests {
 		r := judgeInsert(test.err, test.sent)
-		if r.Outcome != test.outcome || r.Duplicate != test.duplicate || r.Class != test.class || (r.Err == nil) != (test.err == nil) {
+		if r.Outcome != test.outcome || r.Duplicate != test.duplicate || r.Confirmed != test.duplicate || r.Class != test.class || (r.Err == nil) != (test.err == nil) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}

@@ -155,9 +155,9 @@ func testStore(t *testing.T, set *cluster.ReplicaSet) {
 		},
 		Server:       set.Node(0).Address(),
 		Via:          at,
-		CommitMarker: []byte("commitTransaction"),
-		Restart:      func(t *testing.T) { restart(t, set) },
-		Engines:      []string{"zlib"},
+		CommitMarker: []byte("commitTransaction"), Confirms: true,
+		Restart: func(t *testing.T) { restart(t, set) },
+		Engines: []string{"zlib"},
 	})
 }
 

@@ -14,7 +14,7 @@ const labelNoWrites = "NoWritesPerformed"
 //
 //	never sent                                  Failed
 //	acknowledged, write concern met             Committed
-//	a document of the key is there              Failed, Duplicate
+//	a document of the key is there              Failed, Duplicate, Confirmed
 //	the same, and the write concern not met:    Failed: that document may be
 //	                                            rolled back
 //	refused by who is not the primary, for      Failed
@@ -22,6 +22,10 @@ const labelNoWrites = "NoWritesPerformed"
 //	primary, or labelled NoWritesPerformed,
 //	without a word of the write concern
 //	anything else                               Unknown
+//
+// A server that finds the key there waits all the same for the write concern, up to all that
+// it had written by then (the server's src/mongo/db/ops/write_ops_exec.cpp, LastOpFixer): its
+// answer is worth an acknowledgement.
 //
 // A server that is not the primary refuses an insert before it writes (the
 // server's src/mongo/db/ops/write_ops_exec.cpp, assertCanWrite_inlock). One that
@@ -45,7 +49,7 @@ func judgeInsert(err error, sent int) store.Reply {
 	case sent != 1 || !answered:
 	case code == codeDuplicateKey:
 		r.Outcome, r.Duplicate = history.Failed, !hasWriteConcernError(err)
-		if !r.Duplicate {
+		if r.Confirmed = r.Duplicate; !r.Duplicate {
 			r.Class = classUnconfirmed
 		}
 	case hasWriteConcernError(err):

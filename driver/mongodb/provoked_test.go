@@ -243,7 +243,7 @@ func testUnconfirmedDuplicate(t *testing.T, set *cluster.ReplicaSet) {
 	if first.Outcome != history.Unknown {
 		t.Errorf("a commit that no majority confirmed: %+v", first)
 	}
-	if second.Outcome != history.Failed || second.Duplicate {
+	if second.Outcome != history.Failed || second.Duplicate || second.Confirmed {
 		t.Errorf("its repetition: %+v", second)
 	}
 	t.Logf("first %s, then %s: %v", first.Class, second.Class, second.Err)
@@ -252,6 +252,9 @@ func testUnconfirmedDuplicate(t *testing.T, set *cluster.ReplicaSet) {
 	ctx := patiently(t)
 	for ctx.Err() == nil {
 		if r := do(ctx, again, ledger, tr); r.Outcome == history.Committed || r.Duplicate {
+			if r.Duplicate != r.Confirmed {
+				t.Errorf("a row that a majority has: %+v", r)
+			}
 			break
 		}
 		time.Sleep(20 * time.Millisecond)

@@ -254,7 +254,9 @@ func (s *session) transacted(ctx context.Context, work func(steps) error) store.
 	case r.Outcome != history.Failed:
 	case s.refused.found != nil:
 		duplicate := store.Reply{Outcome: history.Failed, Class: store.ClassDuplicate}
-		if c := s.confirmed(ctx, s.refused.in, s.refused.found, duplicate); !c.Duplicate {
+		if c := s.confirmed(ctx, s.refused.in, s.refused.found, duplicate); c.Duplicate {
+			r.Confirmed = c.Confirmed
+		} else {
 			s.refused.by, r.Class, r.Err = store.NoViolation, c.Class, c.Err
 		}
 	case r.Class != store.ClassDuplicate:

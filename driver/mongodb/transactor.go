@@ -258,21 +258,22 @@ func (s *database) abortAbandoned(ctx context.Context) {
 // confirmed completes the reply to an attempt whose id a collection has: the filter finds
 // it by a unique key. That row may be one that a failover will take back, so it is no proof that the
 // earlier attempt is committed: it is looked for again with read concern
-// linearizable, which waits until a majority has confirmed it (MongoDB manual,
-// "Read Concern linearizable"). With w:1 a commit is acknowledged on no better
-// ground either.
+// linearizable, which waits until a majority has confirmed it (MongoDB manual 6.0,
+// "Read Concern linearizable"). With another write concern than majority nothing is
+// confirmed by that.
 func (x *transactor) confirmed(ctx context.Context, rows *mongo.Collection, filter bson.D, r store.Reply) store.Reply {
 	if r.Class != store.ClassDuplicate || r.Outcome != history.Failed {
 		return r
 	}
 	r.Duplicate = true
-	if x.writeConcern.W == 1 {
+	if !majority(x.writeConcern) {
 		return r
 	}
 	rows = rows.Clone(options.Collection().SetReadConcern(readconcern.Linearizable()))
 	if err := rows.FindOne(ctx, filter).Err(); err != nil {
 		r.Duplicate, r.Class, r.Err = false, classUnconfirmed, failed("confirm the earlier attempt", err)
 	}
+	r.Confirmed = r.Duplicate
 	return r
 }
 

@@ -140,6 +140,8 @@ func TestAnswers(t *testing.T) {
 	committed, failed, unknown := ended(history.Committed, ""), ended(history.Failed, "deadlock"), ended(history.Unknown, "timeout")
 	duplicate, rejected := ended(history.Failed, ""), ended(history.Rejected, "")
 	duplicate.Violated = store.Unique
+	confirmed := duplicate
+	confirmed.Confirmed = true
 	done := load.Answer{Outcome: history.Failed, Done: true}
 	outcome := func(o history.Outcome) load.Answer { return load.Answer{Outcome: o} }
 	tests := []struct {
@@ -156,9 +158,10 @@ func TestAnswers(t *testing.T) {
 		{PolicyRetry, []store.Reply{unknown, committed}, outcome(history.Committed), true},
 		{PolicyRetry, []store.Reply{unknown, duplicate}, outcome(history.Unknown), false}, // another row: nobody has its key
 		{PolicyIdempotent, []store.Reply{duplicate}, outcome(history.Unknown), false},
-		{PolicyIdempotent, []store.Reply{unknown, duplicate}, done, true},
-		{PolicyIdempotent, []store.Reply{unknown, failed, duplicate}, done, true},
-		{PolicyIdempotent, []store.Reply{duplicate, duplicate}, done, true},
+		{PolicyIdempotent, []store.Reply{unknown, duplicate}, done, false},
+		{PolicyIdempotent, []store.Reply{unknown, failed, duplicate}, done, false},
+		{PolicyIdempotent, []store.Reply{duplicate, duplicate}, done, false},
+		{PolicyIdempotent, []store.Reply{unknown, confirmed}, done, true},
 		{PolicyIdempotent, []store.Reply{failed, duplicate}, outcome(history.Failed), false},
 		{PolicyIdempotent, []store.Reply{failed, committed}, outcome(history.Committed), true},
 	}

@@ -28,10 +28,10 @@ func Definition() definition.Workload {
 
 Writers insert rows, readers read back what was acknowledged. The policy is what
 the application does: none (no time limit), timeout, retry (repeat whatever did
-not succeed) or idempotent (repeat it under an id made by the client, and take a
-duplicate for success). The report has the longest call, how long writes and
-reads were away at each fault, acknowledged writes that are lost, rows that are there
-twice, and reads that came too late.`,
+not succeed) or idempotent (repeat it under an id made by the client until it meets its
+own row). The report has the longest call, how long writes and reads were away at
+each fault, acknowledged writes that are lost, rows that a repetition met and that
+are gone, rows that are there twice, and reads that came too late.`,
 		Example: `  assay run availability --cluster mongodb:3 --fault 'kill primary at 10s'
   assay run availability --cluster mongodb:3 --policy none --fault 'isolate primary at 10s for 30s'
   assay run availability --cluster postgres:3 --policy idempotent --read secondary-preferred \
@@ -98,7 +98,7 @@ func (c *Config) section(f Figures) *report.Availability {
 	return &report.Availability{
 		Policy: string(c.Policy), Read: cmp.Or(c.Read, store.ReadPrimary),
 		Writes: f.Writes, Reads: f.Reads, Rows: f.Rows,
-		Lost: f.Lost, Duplicates: f.Duplicates, Surplus: f.Surplus, UnknownDone: f.UnknownDone, FailedDone: f.FailedDone,
+		Lost: f.Lost, Duplicates: f.Duplicates, Surplus: f.Surplus, UnknownDone: f.UnknownDone, FailedDone: f.FailedDone, Met: f.Met, MetGone: f.MetGone,
 		Stale: f.Stale, StaleBy: ms(f.StaleBy), HungWrites: f.HungWrites, HungReads: f.HungReads,
 		LongestWrite: ms(f.Impact.LongestWrite.Length), LongestRead: ms(f.Impact.LongestRead.Length), LongestWriteCut: f.Impact.LongestWrite.Cut, LongestReadCut: f.Impact.LongestRead.Cut,
 		WriteOutage: ms(f.Impact.Writes.Length()), ReadOutage: ms(f.Impact.Reads.Length()), WritesAway: f.Impact.Writes.Open, ReadsAway: f.Impact.Reads.Open,
@@ -131,8 +131,8 @@ const (
 	// new row with an id of its own, as a database that makes the ids would
 	// have it: what was done unnoticed is done twice.
 	PolicyRetry Policy = "retry"
-	// PolicyIdempotent does the same under one id, made by the client, and
-	// takes a duplicate for success.
+	// PolicyIdempotent does the same under one id, made by the client, until it
+	// meets its own row, which it takes for success. The judge does not.
 	PolicyIdempotent Policy = "idempotent"
 )
 

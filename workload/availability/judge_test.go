@@ -417,6 +417,32 @@ func gap(from, to int64, cut bool) measure.Gap {
 	return measure.Gap{From: from * ms, To: to * ms, Open: cut, Known: true}
 }
 
+// TestARowThatARepetitionMetConvictsNobody: it was there, and nobody has acknowledged that it
+// stays. Its loss is a figure of its own, and the end of no outage.
+func TestARowThatARepetitionMetConvictsNobody(t *testing.T) {
+	s := told(PolicyIdempotent)
+	for seq := uint64(3); seq < 6; seq++ {
+		s.insert(seq, 1, history.Unknown, false)
+		met := s.insert(seq, 2, history.Failed, true)
+		met.Error = store.ClassMet
+	}
+	s.row(s.key(3, 2))
+	results, got := s.judge(t)
+	for _, r := range results {
+		if r.Verdict != check.Valid {
+			t.Errorf("%s is %v: %s", r.Name, r.Verdict, r.Detail)
+		}
+	}
+	if got.Met != 3 || got.MetGone != 2 || got.Lost != 0 || got.Acknowledged != 3 || got.UnknownDone != 1 || got.Writes.Unknown != 3 || got.WriteOutage.From != 30*ms {
+		t.Errorf("%+v", got)
+	}
+	s.ops[len(s.ops)-1].Final = history.Committed // as a database says that confirms it
+	s.ops[len(s.ops)-1].Error = store.ClassDuplicate
+	if results, got = s.judge(t); results[0].Verdict != check.Violated || got.Lost != 1 || got.MetGone != 1 {
+		t.Errorf("%+v, %+v", results[0], got)
+	}
+}
+
 func TestOutages(t *testing.T) {
 	for name, test := range map[string]struct {
 		tell func(*story)

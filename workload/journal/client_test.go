@@ -157,28 +157,34 @@ func TestNewClientSaysWhyItCannotConnect(t *testing.T) {
 	}
 }
 
-// TestClientJudgesDuplicates: a row of the operation's own id is success only
-// if an attempt before may have written it.
+// TestClientJudgesDuplicates: a row of the operation's own id ends its repeating only if an
+// attempt before may have written it, and is an acknowledgement only if it is confirmed.
 func TestClientJudgesDuplicates(t *testing.T) {
 	duplicate := store.Reply{Outcome: history.Failed, Duplicate: true, Class: store.ClassDuplicate}
 	failed := store.Reply{Outcome: history.Failed, Class: store.ClassSerialization}
 	rejected := store.Reply{Outcome: history.Rejected, Class: "no funds"}
 	unknown := store.Reply{Class: store.ClassLost, Broken: true}
+	confirmed := duplicate
+	confirmed.Confirmed = true
 	type want struct {
-		outcome history.Outcome
-		done    bool
+		outcome         history.Outcome
+		done, confirmed bool
+		class           string
 	}
 	tests := []struct {
 		name    string
 		replies []store.Reply
 		last    want
 	}{
-		{"at the first attempt somebody sent it twice", []store.Reply{duplicate}, want{history.Unknown, false}},
-		{"after an unknown attempt it was done", []store.Reply{unknown, duplicate}, want{history.Failed, true}},
-		{"and still after a failed one between", []store.Reply{unknown, failed, duplicate}, want{history.Failed, true}},
-		{"after a duplicate at first it was done", []store.Reply{duplicate, duplicate}, want{history.Failed, true}},
-		{"after failed attempts alone it is evidence", []store.Reply{failed, duplicate}, want{history.Failed, false}},
-		{"after a rejection alone it is evidence", []store.Reply{rejected, duplicate}, want{history.Failed, false}},
+		{"at the first attempt somebody sent it twice", []store.Reply{duplicate}, want{history.Unknown, false, false, store.ClassDuplicate}},
+		{"confirmed or not", []store.Reply{confirmed}, want{history.Unknown, false, false, store.ClassDuplicate}},
+		{"after an unknown attempt it met its own row", []store.Reply{unknown, duplicate}, want{history.Failed, true, false, store.ClassMet}},
+		{"and still after a failed one between", []store.Reply{unknown, failed, duplicate}, want{history.Failed, true, false, store.ClassMet}},
+		{"after a duplicate at first it met its own row", []store.Reply{duplicate, duplicate}, want{history.Failed, true, false, store.ClassMet}},
+		{"of which the database has confirmed that it stays", []store.Reply{unknown, confirmed}, want{history.Failed, true, true, store.ClassDuplicate}},
+		{"after failed attempts alone it is evidence", []store.Reply{failed, duplicate}, want{history.Failed, false, false, store.ClassDuplicate}},
+		{"confirmed all the more", []store.Reply{failed, confirmed}, want{history.Failed, false, false, store.ClassDuplicate}},
+		{"after a rejection alone it is evidence", []store.Reply{rejected, duplicate}, want{history.Failed, false, false, store.ClassDuplicate}},
 	}
 	for _, test := range tests {
 		next := 0
@@ -188,7 +194,7 @@ func TestClientJudgesDuplicates(t *testing.T) {
 		for attempt := range test.replies {
 			answer = c.Attempt(t.Context(), 0, attempt+1)
 		}
-		if got := (want{answer.Outcome, answer.Done}); got != test.last {
+		if got := (want{answer.Outcome, answer.Done, answer.Confirmed, answer.Class}); got != test.last {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.last)
 		}
 		c.Close()

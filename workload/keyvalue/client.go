@@ -106,7 +106,7 @@ func (c *Client) Insert(ctx context.Context, seq uint64, attempt int) load.Answe
 	reply.Outcome = reply.Unrefused()
 	answer := reply.Answer(KindInsert)
 	c.unsure = reply.Repeated(&answer, attempt, c.unsure)
-	if answer.Outcome == history.Committed || answer.Done {
+	if answer.Outcome == history.Committed || answer.Confirmed {
 		c.recent.add(number)
 	}
 	c.After(answer.Outcome, reply.Broken)

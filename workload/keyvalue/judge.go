@@ -50,6 +50,9 @@ type Figures struct {
 	// Unrecorded counts the records of operations that the history does not
 	// have.
 	UnknownDone, FailedDone, Unrecorded int64
+	// Met counts operations that a repetition ended by meeting its own row, and MetGone
+	// those whose row is not there in the end.
+	Met, MetGone int64
 	// Answered counts the reads of acknowledged records that were answered,
 	// Wrong the answers that nobody had written.
 	Answered, Wrong int64
@@ -196,12 +199,21 @@ func (j *judge) secondReading() error {
 // insert looks whether what this attempt was acknowledged for is there.
 func (j *judge) insert(op *history.Op) {
 	done := op.Last && op.Final == history.Committed && !j.preset.PerAttempt
-	if op.Outcome != history.Committed && !done {
+	met := op.Error == store.ClassMet
+	if op.Outcome != history.Committed && !done && !met {
 		return
 	}
 	number, ok := j.preset.number(op.Client, op.Seq, op.Attempt)
-	if from, c, at := j.operations.find(number); ok && from == recorded {
+	from, c, at := j.operations.find(number)
+	switch {
+	case !ok || from != recorded:
+	case !met:
 		j.kept(op, number, c.records[at])
+	case j.missing == "" && !c.records[at].there():
+		j.figures.MetGone++
+		fallthrough
+	default:
+		j.figures.Met++
 	}
 }
 

@@ -101,7 +101,9 @@ func (c *client) failed(answer *load.Answer, t *transaction, failure error) {
 	case errors.As(failure, &refused):
 		answer.Outcome, answer.Class = history.Rejected, c.work.reasons.class(refused.reason)
 	case errors.As(failure, &repeated{}):
-		if answer.Done = c.unsure; !c.unsure {
+		if answer.Done = c.unsure; c.unsure {
+			answer.Class = store.ClassMet
+		} else {
 			answer.Err = &Error{File: c.work.program.path, Reason: "done() was called in an attempt before which none ended unknown",
 				Advice: "call it only where the operation's own row is there already"}
 		}

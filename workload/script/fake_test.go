@@ -135,7 +135,7 @@ transaction("f", run = f)
 	again.Connection.Open = func(context.Context) (Session, error) {
 		return &fakeSession{tx: one(int64(2)), outcome: history.Committed}, nil
 	}
-	if second := again.Attempt(t.Context(), 1, 2); first.Outcome != history.Unknown || !second.Done || second.Err != nil {
+	if second := again.Attempt(t.Context(), 1, 2); first.Outcome != history.Unknown || !second.Done || second.Confirmed || second.Class != store.ClassMet || second.Err != nil {
 		t.Errorf("unknown and then done: %+v, %+v", first, second)
 	}
 }

@@ -174,7 +174,8 @@ func (c *client) insert(ctx context.Context, session store.Session, v version, a
 	answer := reply.Answer(KindInsert)
 	answer.Values = c.put(c.record)
 	if c.unsure = reply.Repeated(&answer, attempt, c.unsure); c.work.core.existing && answer.Done {
-		answer.Done, answer.Outcome = false, history.Unknown // it may be another's
+		answer = reply.Answer(KindInsert) // the record may be another's
+		answer.Outcome, answer.Values = history.Unknown, c.put(c.record)
 	}
 	c.After(answer.Outcome, reply.Broken)
 	c.work.sequence.end(c.record)
