@@ -18,6 +18,7 @@ type balances struct {
 	// balance is the account's balance at the current version; other is the
 	// balance without the last acknowledgment that was wrong.
 	balance, other int64
+	past           past
 	// sure is false after a gap or a version that was given twice, until the
 	// next acknowledgment; exact is false from then on, because only the lowest
 	// 32 bits of what was acknowledged are known.
@@ -39,9 +40,13 @@ func (b *balances) follow() {
 	b.unreliable = b.j.entries.excluded.has(b.account) || b.impossible.has(b.account)
 	b.balance, b.known, b.exact = b.j.config.Opening(int64(b.account)+1), !b.unreliable, true
 	b.other = b.balance
+	b.past = past{}
+	b.keep(0)
 	b.checkReadings(0, versionState{exists: true})
 	for at := from; at < to; at++ {
-		b.checkReadings(b.version(b.account, at), b.apply(at))
+		state := b.apply(at)
+		b.checkReadings(b.version(b.account, at), state)
+		b.keep(b.version(b.account, at))
 	}
 	b.checkReadingsAbove()
 }

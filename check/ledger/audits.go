@@ -190,15 +190,24 @@ func (x *fullAudit) evidence(found string) check.Evidence {
 }
 
 // limits are how many transfers an audit must have seen, because they had been
-// acknowledged before it started, and how many it can have seen, because they
-// had been started before it ended.
+// acknowledged before it started, and how many of those with a row it can have seen, because
+// they had been started before it ended.
 type limits struct{ least, most int64 }
 
 // judgeVersions compares the sum of the versions with the transfers, each of
 // which raises it by two.
 func (a *auditCheck) judgeVersions(x *fullAudit, can limits) {
 	rows := int64(a.j.entries.len())
-	switch saw := x.version / 2; {
+	saw := x.version / 2
+	most := can.most + a.gone.startedBy(x.end)
+	switch {
+	case x.version%2 == 0 && saw > can.most && saw <= most:
+		a.found.add(KindGoneRead, func() check.Evidence {
+			e := x.evidence(fmt.Sprintf("saw %s when it ended at %s, and the journal has only %s that had been started by then: %s without an answer must have been shown, and is gone",
+				check.Counted(saw, "transfer", "transfers"), seconds(x.end), check.Count(can.most), check.Counted(saw-can.most, "transfer", "transfers")))
+			e.Fields["saw"], e.Fields["started"] = saw, can.most
+			return e
+		})
 	case x.version%2 != 0 || x.version < 0 || saw > rows:
 		a.found.add(KindAuditVersions, func() check.Evidence {
 			return x.evidence(fmt.Sprintf("found versions that add up to %d; each of %s transfers adds two", x.version, check.Count(rows)))
@@ -213,8 +222,8 @@ func (a *auditCheck) judgeVersions(x *fullAudit, can limits) {
 	case saw > can.most:
 		a.found.add(KindFutureRead, func() check.Evidence {
 			e := x.evidence(fmt.Sprintf("saw %s, though only %s had been started when it ended at %s",
-				check.Counted(saw, "transfer", "transfers"), check.Count(can.most), seconds(x.end)))
-			e.Fields["saw"], e.Fields["started"] = saw, can.most
+				check.Counted(saw, "transfer", "transfers"), check.Count(most), seconds(x.end)))
+			e.Fields["saw"], e.Fields["started"] = saw, most
 			return e
 		})
 	}

@@ -59,6 +59,9 @@ const (
 	KindLongFork = "long-fork"
 	// A dirty read, G1a: an audit saw a balance that was never committed.
 	KindDirtyRead = "dirty-read"
+	// An audit saw what a transfer without an answer had done, and that is gone: a server
+	// showed what the others never took over.
+	KindGoneRead = "gone-read"
 	// A version was read that no transfer gave.
 	KindNoSuchVersion = "no-such-version"
 	// Not real time: an audit missed what was acknowledged before it started.
@@ -78,7 +81,7 @@ const (
 	accountKinds  = kindBalance + " " + kindVersion
 	transferKinds = kindLost + " " + kindAppliedFailed + " " + kindAppliedRejected + " " + kindDoubled + " " + kindAltered + " " + kindForeign + " " + kindAcknowledged
 	orderKinds    = KindLostUpdate + " " + KindDirtyWrite + " " + KindStaleOrder + " " + KindMissingVersion + " " + KindImpossibleVersion + " " + KindAcknowledgedBalance
-	snapshotKinds = KindReadSkew + " " + KindLongFork + " " + KindDirtyRead + " " + KindNoSuchVersion + " " + KindStaleRead + " " + KindFutureRead + " " +
+	snapshotKinds = KindReadSkew + " " + KindLongFork + " " + KindDirtyRead + " " + KindGoneRead + " " + KindNoSuchVersion + " " + KindStaleRead + " " + KindFutureRead + " " +
 		KindStaleOrder + " " + KindAuditSum + " " + KindAuditCount + " " + KindAuditVersions
 )
 

@@ -44,6 +44,7 @@
 // hundred million, and 89 MB for a million accounts. Where something is wrong, a
 // row takes 24 more, 16 for its accounts and versions and 8 for its two slots by version,
 // and an account 8 for their bounds.
+// A transfer with an attempt that had no answer takes 32 more, if there are audits.
 // The operations of a client that does fewer than 60 a second may take 8 more for
 // their start. A partial audit of k accounts takes 45 bytes and 28 for each of the k,
 // with 4 for each account of the bank once; a full one 56.
@@ -163,6 +164,7 @@ type Judge struct {
 	// searchable is how many entries are searched for what is wrong.
 	searchable uint32
 	audits     audits
+	unanswered []unanswered
 
 	committed int64 // transfers that committed according to the history
 	rowsRead  int64
@@ -272,6 +274,9 @@ func (j *Judge) Op(op *history.Op) {
 	*m |= recorded
 	if j.config.Order && op.Kind == j.config.TransferKind {
 		block.setTimes(i, op, &j.spill)
+	}
+	if op.Kind == j.config.TransferKind {
+		j.doubt(op)
 	}
 	if !op.Last {
 		return

@@ -87,7 +87,7 @@ var orderMutations = []mutation{
 		}
 		return false
 	}},
-	{"another balance read", "snapshots", KindDirtyRead, told(kindAudit, 0, 1)},
+	{"another balance read", "snapshots", KindDirtyRead + " " + KindGoneRead, told(kindAudit, 0, 1)},
 	{"a balance read that differs in the upper bits", "snapshots", KindDirtyRead, told(kindAudit, 0, 1<<40)},
 	{"a version read that is not there", "snapshots", KindNoSuchVersion, told(kindAudit, 1, 1000)},
 	{"a version read below nought", "snapshots", KindNoSuchVersion, told(kindAudit, 1, -1000)},

@@ -11,6 +11,7 @@ import (
 type auditCheck struct {
 	*versionOrder
 	audits *audits
+	gone   *gone
 	// index and start are the readings by account and version.
 	index, start []uint32
 	// out are the audits that are not judged any further: something was found,
@@ -24,7 +25,7 @@ type auditCheck struct {
 }
 
 func newAuditCheck(c *versionOrder, seen findings) *auditCheck {
-	a := &auditCheck{versionOrder: c, audits: &c.j.audits, found: seen}
+	a := &auditCheck{versionOrder: c, audits: &c.j.audits, gone: newGone(c.j), found: seen}
 	a.index, a.start = a.audits.byAccount(len(c.j.accounts))
 	a.excluded = make([]bool, len(a.audits.partial))
 	return a
@@ -60,9 +61,13 @@ func (b *balances) checkReadings(version int64, p versionState) {
 			a.excluded[r.audit] = true
 			a.doubtful++
 		case r.version < 0 || !p.exists && b.complete():
-			b.noSuchVersion(r)
+			if !b.goneRead(r) {
+				b.noSuchVersion(r)
+			}
 		case p.exists && b.known && !b.agrees(r.balance):
-			b.dirtyRead(r)
+			if !b.goneRead(r) {
+				b.dirtyRead(r)
+			}
 		}
 	}
 }

@@ -115,12 +115,34 @@ func TestSnapshotTales(t *testing.T) {
 			testHistory{give(1, 1, 2, 1, 10, 20), give(1, 2, 2, 2, 0, 20), readAll(1, 9, 6, 6000, 4), readAll(1, 10, 6, 6000, 4)},
 			testHistory{give(1, 1, 2, 1, 9, 20), give(1, 2, 2, 2, 0, 20), readAll(1, 9, 6, 6000, 4), readAll(1, 10, 6, 6000, 4)},
 			"snapshots:future-read", "saw 2 transfers, though only 1 had been started when it ended"},
+		{"a balance that a transfer without an answer made, which is gone",
+			testHistory{give(1, 1, 2, 1, 0, 20), withdrawn(give(3, 2, 1, 2, 4, 9)), give(1, 2, 5, 1, 12, 20), read(5, 10, 1, 2).but(moved(10))},
+			testHistory{give(1, 1, 2, 1, 0, 20), withdrawn(give(3, 2, 1, 2, 4, 9)), give(1, 2, 5, 1, 12, 20), read(5, 10, 1, 1)},
+			"snapshots:gone-read", "audit 0 of client 3 read 1000 in account 1 at version 2, which the journal does not give it, and which it has after transfer 1099511627776 (client 1, operation 0)"},
+		{"a version that two transfers without an answer made, which are gone",
+			testHistory{pay, withdrawn(give(3, 1, 1, 2, 4, 9)), withdrawn(give(1, 3, 4, 1, 4, 9)), read(5, 10, 1, 3)},
+			testHistory{pay, withdrawn(give(3, 1, 1, 2, 4, 9)), withdrawn(give(1, 3, 4, 1, 4, 9)), read(5, 10, 1, 1)},
+			"snapshots:gone-read", "after transfer 1099511627776 (client 1, operation 0), transfer 2199023255552 (client 2, operation 0)"},
+		{"a balance that a transfer without an answer would make that began only afterwards",
+			testHistory{give(1, 1, 2, 1, 0, 20), withdrawn(give(3, 2, 1, 2, 11, 19)), give(1, 2, 5, 1, 12, 20), read(5, 10, 1, 2).but(moved(10))},
+			testHistory{give(1, 1, 2, 1, 0, 20), withdrawn(give(3, 2, 1, 2, 4, 9)), give(1, 2, 5, 1, 9, 20), read(5, 10, 1, 2).but(moved(0))},
+			"snapshots:dirty-read", "it read what was never committed"},
+		{"a full audit with a transfer without an answer that is gone",
+			testHistory{pay, withdrawn(give(3, 1, 4, 1, 4, 9)), readAll(5, 10, 6, 6000, 4)},
+			testHistory{pay, withdrawn(give(3, 1, 4, 1, 4, 9)), readAll(5, 10, 6, 6000, 2)},
+			"snapshots:gone-read", "full audit 0 of client 2 saw 2 transfers when it ended at 0.000000 s, and the journal has only 1 that had been started by then"},
 		{"an audit is told for the first thing only",
 			testHistory{pay, read(25, 30, 1, 0, 2, 1).but(func(d *testOp) { d.told = map[int]int64{0: 3, 2: 3} })},
 			testHistory{pay, read(25, 30, 1, 1, 2, 1)},
 			"snapshots:dirty-read", "read 1003 in account 1"},
 	})
 }
+
+// withdrawn is a transfer that had no answer and has no row.
+func withdrawn(d testOp) testOp { d.outcome, d.absent = history.Unknown, true; return d }
+
+// moved is what an audit read beside what the versions make its first balance.
+func moved(by int64) func(*testOp) { return func(d *testOp) { d.told = map[int]int64{0: by} } }
 
 func TestAuditsThatCannotBeJudged(t *testing.T) {
 	for name, c := range map[string]struct {

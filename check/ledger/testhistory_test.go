@@ -81,8 +81,10 @@ func (s testHistory) run() run {
 			if d.unheard || d.outcome != history.Committed {
 				op.Values = nil
 			}
-			versions[d.source]++
-			versions[d.destination]++
+			if !d.gone() {
+				versions[d.source]++
+				versions[d.destination]++
+			}
 			if !d.absent {
 				r.rows = append(r.rows, Row{b.ID(client, 0), d.source, d.destination, d.amount, d.versions[0], d.versions[1]})
 			}
@@ -106,10 +108,16 @@ func (s testHistory) run() run {
 	return r
 }
 
+// gone: it had no answer and has no row, as if it had never been.
+func (d *testOp) gone() bool { return d.absent && d.outcome == history.Unknown }
+
 // balance is an account's at a version.
 func (s testHistory) balance(account, version int64) int64 {
 	balance := int64(opening)
 	for _, d := range s {
+		if d.gone() {
+			continue
+		}
 		if d.kind == kindTransfer && d.source == account && d.versions[0] <= version {
 			balance -= d.amount
 		}

@@ -131,11 +131,14 @@ func (c *Circumstances) ofStorage(p Property) (Ruling, bool) {
 // ofLoss is what follows from the loss of what was acknowledged, where the settings allow
 // that at an event of the run.
 func (c *Circumstances) ofLoss(p Property) (Ruling, bool) {
+	g := durability.Of(c.Product, c.Settings)
+	h := c.Happened
+	if p == Permanence && g.Known() && h.allows(g, c.several()) != 0 { // what nobody acknowledged is no safer
+		return allowed(c.source(g), g.Manual), true
+	}
 	if c.Timed && p != Durability || !slices.Contains(afterLoss(), p) {
 		return Ruling{}, false
 	}
-	g := durability.Of(c.Product, c.Settings)
-	h := c.Happened
 	if !g.Known() {
 		return unknown("nothing is known of the durability of "+c.Product, ""), h.Any()
 	}

@@ -30,6 +30,8 @@ const (
 	Durability Property = "durability"
 	// Recency: a read shows what had been acknowledged before it began.
 	Recency Property = "recency"
+	// Permanence: what a read has shown is not taken back, acknowledged or not.
+	Permanence Property = "permanence"
 	// Agreement: replicas hold the same once they have caught up.
 	Agreement Property = "agreement"
 	// Invariant: a user's own rule over several rows, which transactions keep that run

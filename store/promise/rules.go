@@ -85,6 +85,8 @@ func mongoRules() []rule {
 			"read concern {read concern}", `MongoDB manual, "Read Concern \"snapshot\"" (outside of transactions a read is of a specific single point in time in the recent past)`},
 		{mongo, []Property{Recency}, []condition{isNot(settingReadConcern, "linearizable")}, severalNodes | divided, false,
 			"read concern {read concern}", recency + " (two nodes may transiently believe that they are the primary; clients of the former one may observe stale data)"},
+		{mongo, []Property{Permanence}, []condition{isNot(settingReadConcern, "majority", "snapshot", "linearizable")}, severalNodes | failover, false,
+			"read concern {read concern}", `MongoDB manual 6.0, "Read Concern \"local\"" (what a majority does not have may be read, and rolled back)`},
 		{mongo, []Property{Snapshot}, []condition{is(factMajority, "false")}, severalNodes | failover, true,
 			"w:{write concern}", `MongoDB manual, "Transactions", "Read Concern \"snapshot\"" (no guarantee unless the commit has write concern majority)`},
 	}
@@ -94,11 +96,22 @@ func sqlRules() []rule {
 	const galera = `Galera Cluster documentation, "wsrep_sync_wait" (a node may answer before it has applied what others have committed)`
 	const semisync = `MySQL manual, "Semisynchronous Replication" (if the timeout occurs without any replica having acknowledged the transaction, the source reverts to asynchronous replication)`
 	const consistency = `MySQL manual, "Transaction Consistency Guarantees" (a member that was cut off or has not applied its backlog may answer with what is old)`
+	const waiting = `PostgreSQL manual 15, "27.2.8.4. Planning for High Availability" (where the primary restarts while commits wait for a standby, they are committed there, and may be missing on the standby; what is promised is that no client gets an acknowledgement)`
+	const cancelled = `Patroni documentation 3.0, "Replication modes", "Synchronous mode" (a commit that is cancelled while it waits becomes visible, and may be lost when a standby is promoted)`
+	const afterCommit = `MySQL manual 8.0, "Semisynchronous Replication" (after_commit: others see a transaction before a replica has it, and may lose what they saw at a failover)`
 	mysql := []string{"MariaDB", "MySQL"}
 	return []rule{
-		{mysql, afterLoss(), []condition{is("rpl_semi_sync_source_enabled", "on")}, severalNodes | failover | divided, true,
+		{mysql, []Property{Permanence}, []condition{is("rpl_semi_sync_source_wait_point", "after_commit")}, severalNodes | failover, false,
+			"rpl_semi_sync_source_wait_point=AFTER_COMMIT", afterCommit},
+		{mysql, []Property{Permanence}, []condition{is("rpl_semi_sync_master_wait_point", "after_commit")}, severalNodes | failover, false,
+			"rpl_semi_sync_master_wait_point=AFTER_COMMIT", afterCommit},
+		{[]string{"PostgreSQL"}, []Property{Permanence}, []condition{is(settingLedBy, "patroni")}, severalNodes | failover, false,
+			"commits that were given up while they waited for a standby", cancelled},
+		{[]string{"PostgreSQL"}, []Property{Permanence}, nil, severalNodes | failover, false,
+			"commits that were given up while they waited for a standby", waiting},
+		{mysql, append(afterLoss(), Permanence), []condition{is("rpl_semi_sync_source_enabled", "on")}, severalNodes | failover | divided, true,
 			"rpl_semi_sync_source_timeout={rpl_semi_sync_source_timeout} ms, after which commits wait for no replica, and nodes that were cut off", semisync},
-		{mysql, afterLoss(), []condition{is("rpl_semi_sync_master_enabled", "on")}, severalNodes | failover | divided, true,
+		{mysql, append(afterLoss(), Permanence), []condition{is("rpl_semi_sync_master_enabled", "on")}, severalNodes | failover | divided, true,
 			"rpl_semi_sync_master_timeout={rpl_semi_sync_master_timeout} ms, after which commits wait for no replica, and nodes that were cut off", semisync},
 		{mysql, []Property{Recency}, []condition{is("members of the group"), isNot("group_replication_consistency", "before", "before_and_after")}, severalNodes | divided, false,
 			"group_replication_consistency={group_replication_consistency}", consistency},
