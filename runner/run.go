@@ -134,15 +134,15 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	if err != nil {
 		return Outcome{}, r.interrupted(ctx, err, "the servers were being started")
 	}
-	defer func() { err = errors.Join(err, stop()) }()
-	defer func() { err = errors.Join(err, r.stopService(), r.embedded.Close()) }()
+	defer func() { err = r.cleanedUp(out, err, stop()) }()
+	defer func() { err = r.cleanedUp(out, err, errors.Join(r.stopService(), r.embedded.Close())) }()
 	if err := r.open(ctx); err != nil {
 		return Outcome{}, r.interrupted(ctx, err, "connecting")
 	}
 	gathered := false
 	defer func() { r.removeUngathered(gathered) }()
 	defer giveBack(r.folder)
-	defer func() { err = errors.Join(err, r.store.Close()) }()
+	defer func() { err = r.cleanedUp(out, err, r.store.Close()) }()
 	ctx = r.lease.keep(ctx)
 	defer r.lease.release(ctx, o.Progress)
 	defer o.Status.keepIn(r.folder)()
@@ -162,6 +162,22 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	}
 	// From here on the run ends in order, however often it was asked to end.
 	return r.summarize(context.WithoutCancel(ctx), stats)
+}
+
+// cleanedUp returns the error with which the run ends. What could not be cleaned up does not
+// take a verdict back: it is told beside it.
+func (r *run) cleanedUp(out Outcome, err, left error) error {
+	if left == nil || err != nil || out.Result == nil {
+		return errors.Join(err, left)
+	}
+	note := fmt.Sprintf("assay could not clean up after the run: %v", left)
+	r.options.Progress.Note(note)
+	out.Result.RunNotes, out.Result.Notes = append(out.Result.RunNotes, note), append(out.Result.Notes, note)
+	if _, err := write(out.Folder, r.scenario, out.Result); err != nil { // it is there without the note
+		r.options.Progress.Note(err.Error())
+	}
+	giveBack(out.Folder)
+	return nil
 }
 
 // open reaches the database and makes the run's folder, in an order that

@@ -59,19 +59,19 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 		r.result.Client.Counted = nil // more than the history has
 	}
 	r.result.Ended = time.Now().UTC()
-	left := r.keep(ctx)
+	r.keep(ctx)
 	r.options.Monitor.Phase(PhaseChecking)
 	r.options.Progress.Stage("checking every operation")
 	times, err := judgeRun(ctx, r.folder, r.scenario, r.result, findings{inFlight: r.inFlight, cut: stats.Cut, unrecorded: r.unrecorded, gone: gone})
 	if err != nil {
-		return Outcome{}, errors.Join(err, left)
+		return Outcome{}, err
 	}
 	out, err := write(r.folder, r.scenario, r.result)
 	if err == nil && r.scenario.Overhead {
 		out, err = r.enterOverhead(ctx)
 	}
 	out.Responses = times
-	return out, errors.Join(err, left)
+	return out, err
 }
 
 // examine has the workload examine the database, unless the user wants the run to end.
@@ -130,19 +130,12 @@ func enterSize(r *report.Result, size store.Size) {
 		Loaded: r.Data.Loaded, Kept: r.Data.Kept}
 }
 
-// keep drops the data if that was asked for, and else says where it is. What
-// cannot be dropped is an error of the run; of a database that could not be read
-// back, which has no verdict anyway, it is a note.
-func (r *run) keep(ctx context.Context) error {
+// keep drops the data if that was asked for, and else says where it is.
+func (r *run) keep(ctx context.Context) {
 	switch {
 	case r.scenario.Drop:
-		err := r.store.Drop(ctx)
-		if err == nil {
-			return nil
-		}
-		r.note(fmt.Sprintf("--drop could not be done: %v", err))
-		if exists(r.folder, r.scenario.definition().State) {
-			return fmt.Errorf("drop assay's data: %w; the result is in %s", err, r.folder)
+		if err := r.store.Drop(ctx); err != nil {
+			r.note(fmt.Sprintf("--drop could not be done: %v", err))
 		}
 	case r.scenario.UseExisting:
 	case r.scenario.Cluster != "":
@@ -150,7 +143,6 @@ func (r *run) keep(ctx context.Context) error {
 	case r.driver.Name != "mem" && r.driver.Name != nullDriver:
 		r.result.Data.Kept = r.result.Database.Address
 	}
-	return nil
 }
 
 // findings is what is known of a run beside its files and its result.
