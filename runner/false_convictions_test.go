@@ -1,0 +1,193 @@
+package runner
+
+import (
+	"flag"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"assay/check"
+	"assay/driver/drivertest"
+	"assay/internal/expect"
+	"assay/load"
+	"assay/runner/catalog"
+)
+
+// huntRuns is how many runs each hunt makes on each product; without it each hunt makes one, on one
+// product.
+var huntRuns = flag.Int("hunt.runs", 0, "runs of each hunt for false convictions on each product")
+
+// hunt is something that befalls a healthy database, or how it is set, and that no vendor is to be
+// convicted of.
+type hunt struct {
+	name string
+	// trouble is done to the network while clients work, again and again.
+	trouble func(p *drivertest.Proxy)
+	// parameters are added to the address, by product.
+	parameters map[string][]string
+	// levels has the runs be at one isolation level after the other.
+	levels bool
+}
+
+func hunts() []hunt {
+	after := func(d time.Duration) { time.Sleep(d) }
+	return []hunt{
+		{name: "nothing passes for a while", trouble: func(p *drivertest.Proxy) {
+			p.Freeze()
+			after(120 * time.Millisecond)
+			p.Pass()
+			after(60 * time.Millisecond)
+		}},
+		{name: "messages are late", trouble: func(p *drivertest.Proxy) { p.Freeze(); after(3 * time.Millisecond); p.Pass(); after(time.Millisecond) }},
+		{name: "connections are reset", trouble: func(p *drivertest.Proxy) {
+			after(80 * time.Millisecond)
+			p.Cut()
+			after(5 * time.Millisecond)
+			p.Pass()
+		}},
+		{name: "answers are lost", trouble: func(p *drivertest.Proxy) {
+			after(60 * time.Millisecond)
+			p.Swallow()
+			after(40 * time.Millisecond)
+			p.Cut()
+			p.Pass()
+		}},
+		{name: "cut once COMMIT was delivered", trouble: armed(true)},
+		{name: "cut before COMMIT is delivered", trouble: armed(false)},
+		{name: "weak durability", parameters: map[string][]string{"postgres": {"synchronous_commit=off"}, "mongodb": {"w=1"}, "sqlite": {"synchronous=off"}}},
+		{name: "short time limits", parameters: map[string][]string{"postgres": {"statement_timeout=3", "lock_timeout=1", "idle_in_transaction_session_timeout=5"},
+			"mysql": {"innodb_lock_wait_timeout=1", "max_statement_time=0.005"}}},
+		{name: "other words of a session", parameters: map[string][]string{"postgres": {"timezone=Asia/Kathmandu", "datestyle=German", "extra_float_digits=0"},
+			"mysql": {"sql_mode='ANSI_QUOTES'", "time_zone='+05:45'", "autocommit=0"}}},
+		{name: "every level", levels: true},
+	}
+}
+
+// armed cuts all connections about the next COMMIT.
+func armed(deliver bool) func(*drivertest.Proxy) {
+	return func(p *drivertest.Proxy) {
+		select {
+		case <-p.Arm([]byte("commit"), deliver):
+			time.Sleep(10 * time.Millisecond)
+		case <-time.After(100 * time.Millisecond):
+		}
+		p.Pass()
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// troubled makes trouble while the clients of a run work.
+type troubled struct {
+	diary
+	proxy   *drivertest.Proxy
+	trouble func(*drivertest.Proxy)
+	over    chan struct{}
+	running sync.WaitGroup
+}
+
+func (p *troubled) Stage(text string) {
+	p.diary.Stage(text)
+	p.end()
+	if p.trouble == nil || !strings.HasPrefix(text, "working") {
+		return
+	}
+	over := make(chan struct{})
+	p.over = over
+	p.running.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(30 * time.Millisecond):
+			}
+			p.trouble(p.proxy)
+		}
+	})
+}
+
+func (p *troubled) end() {
+	if p.over != nil {
+		close(p.over)
+		p.running.Wait()
+		p.over = nil
+	}
+	p.proxy.Pass()
+}
+
+// TestNoFalseConvictions: networks, settings and retries under which no healthy database may be
+// convicted.
+func TestNoFalseConvictions(t *testing.T) {
+	products := []string{"postgres:1", "mariadb:1", "redis:1,appendfsync=always", "etcd:1", "mongodb:1", ""}
+	runs, of := map[string]int{}, hunts()
+	for i, spec := range products {
+		address := ""
+		for k, h := range of {
+			if *huntRuns == 0 && i != []int{0, 1, 2, 3, 0, 1, 4, 1, 0, 5}[k] {
+				continue
+			}
+			if address == "" && spec != "" {
+				address = onServers(t, spec).Address()
+			}
+			for n := range max(*huntRuns, 1) {
+				runs[h.name] += huntOnce(t, h, spec, address, uint64(n))
+			}
+		}
+	}
+	for _, h := range of {
+		t.Logf("%-32s %d runs, none convicted", h.name, runs[h.name])
+		if runs[h.name] == 0 {
+			t.Errorf("%s: no run was made", h.name)
+		}
+	}
+}
+
+// huntOnce makes one run, unless the hunt has nothing for the product, and returns how many it made.
+func huntOnce(t *testing.T, h hunt, spec, address string, n uint64) int {
+	t.Helper()
+	parameters := h.parameters[strings.SplitN(address, ":", 2)[0]]
+	if spec == "" {
+		parameters = h.parameters["sqlite"]
+	}
+	workloads := []string{"bank", "isolation", "ycsb", "tpcb", "smallbank", "churn"}
+	s := small(address, n+1, 0)
+	w, err := catalog.WorkloadOf(workloads[int(n)%len(workloads)])
+	expect.NoError(t, err)
+	if s.Workload != w.Name {
+		become(&s, w)
+	}
+	s.Load.Duration, s.Load.Timeout, s.Load.Clients = 400*time.Millisecond, 80*time.Millisecond, 6
+	s.Load.Retry, s.Load.MaxAttempts = []load.RetryMode{load.RetryNone, load.RetryFailed, load.RetryIdempotent}[n/6%3], 5
+	s.Options = parameters
+	if h.levels {
+		levels, _, err := Levels(t.Context(), s)
+		if err != nil || len(levels) == 0 {
+			return 0
+		}
+		level := levels[int(n)%len(levels)]
+		s.Isolation, s.Options = level.Isolation, level.Options
+	}
+	progress := &troubled{trouble: h.trouble, proxy: drivertest.NewProxy(t, "127.0.0.1:1")}
+	if h.trouble != nil {
+		u, err := url.Parse(address)
+		if spec == "" || err != nil || strings.HasPrefix(spec, "mongodb") { // its driver goes to the members that it is told of
+			return 0
+		}
+		progress.proxy = drivertest.NewProxy(t, u.Host)
+		u.Host = progress.proxy.Addr()
+		s.Database = u.String()
+	}
+	name := fmt.Sprintf("%s, %s on %q, %s, run %d", h.name, s.Workload, spec, s.Load.Retry, n)
+	out, err := Run(t.Context(), s, Options{Version: "test", Out: t.TempDir() + "/run", Progress: progress})
+	progress.end()
+	if err != nil { // the workload, or a parameter, is none of the product's
+		t.Logf("%s: %v", name, err)
+		return 0
+	}
+	if p := out.Result.Promise; out.Result.Verdict == check.Violated && (p == nil || p.Kept != nil && !*p.Kept) {
+		t.Errorf("%s: convicted: %s", name, details(out.Result))
+	}
+	return 1
+}
