@@ -142,8 +142,8 @@ func statementsOf(e check.Evidence) (t Table) {
 	return t
 }
 
-// noted reports whether the statements of an excerpt were noted, and nothing in words.
-func noted(x *check.Excerpt) bool {
+// Noted reports whether the statements of an excerpt were noted, and nothing in words.
+func Noted(x *check.Excerpt) bool {
 	return slices.ContainsFunc(x.Operations, func(o check.Operation) bool { return len(o.Statements) > 0 && len(o.Steps) == 0 })
 }
 
@@ -163,9 +163,13 @@ func (t *textWriter) conviction(r *Result) {
 		t.line(bold, table.Title)
 		t.table(table)
 	}
+	t.believed(r.Conviction)
+}
+
+func (t *textWriter) believed(c *Conviction) {
 	t.gap()
 	t.line(bold, "why this is believed")
-	for _, line := range r.Conviction.lines() {
+	for _, line := range c.lines() {
 		t.block(noColor, "- ", "", line)
 	}
 }

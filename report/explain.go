@@ -14,6 +14,14 @@ func Explain(w io.Writer, c check.Result, o TextOptions) error {
 	return t.writeTo(w)
 }
 
+// ExplainConviction writes why a conviction is believed, for the terminal.
+func ExplainConviction(w io.Writer, c *Conviction, o TextOptions) error {
+	t := newTextWriter(o)
+	t.believed(c)
+	t.gap()
+	return t.writeTo(w)
+}
+
 // explanation tells the evidence of a check in the order of time, one piece of
 // each kind: a picture of the smallest part of the history that shows it, what
 // was done, and why that cannot be.
@@ -54,7 +62,7 @@ func (t *textWriter) excerpt(x *check.Excerpt) {
 	}
 	t.line(noColor, size+".")
 	t.gap()
-	if noted(x) {
+	if Noted(x) {
 		t.table(statementsOf(check.Evidence{Smallest: x}))
 		t.gap()
 		return

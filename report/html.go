@@ -195,7 +195,7 @@ func checkViews(r *Result) []checkView {
 					s.Steps = append(s.Steps, shownStep{Step: step, Class: class(step.Kind), Next: after(cycle, n).Name})
 				}
 			}
-			if e.Smallest != nil && !noted(e.Smallest) {
+			if e.Smallest != nil && !Noted(e.Smallest) {
 				s.Lanes = strings.Join(drawLanes(e.Smallest, 80), "\n")
 			}
 			j.Shown = append(j.Shown, s)

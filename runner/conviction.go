@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assay/check"
+	"assay/load"
 	"assay/report"
 	"assay/store/promise"
 )
@@ -27,6 +28,10 @@ func convictionOf(s Scenario, r *report.Result) *report.Conviction {
 				c.Asked = set.Value
 			}
 		}
+	}
+	// The drivers of these ask every session, and end the run where another level is in force.
+	if c.InForce == "" && slices.Contains([]string{"PostgreSQL", "MariaDB", "MySQL"}, r.Database.Product) {
+		c.InForce = c.Asked
 	}
 	c.Causes = []report.Cause{causeRetries(r), causeStalls(r), causeClocks(r)}
 	return c
@@ -72,6 +77,8 @@ func causeRetries(r *report.Result) report.Cause {
 	switch {
 	case r.Retries.Retried == 0:
 		c.Detail = fmt.Sprintf("policy %s, and no operation was tried twice", r.Retries.Policy)
+	case len(again) > 0 && r.Retries.Policy != string(load.RetryFailed):
+		c.RuledOut, c.Detail = false, fmt.Sprintf("%s, and by policy %s an attempt before it may have had an effect", strings.Join(again, ", "), r.Retries.Policy)
 	case len(again) > 0:
 		c.Detail = fmt.Sprintf("%s; the attempts before them failed, of which the server's answer proves that they had no effect", strings.Join(again, ", "))
 	case len(shown) > 0:
@@ -83,9 +90,21 @@ func causeRetries(r *report.Result) report.Cause {
 	return c
 }
 
-func causeStalls(*report.Result) report.Cause {
-	return report.Cause{Name: "stalls of assay", RuledOut: true,
-		Detail: "a moment is taken before a statement is sent, and one when it is answered: a stall can only move them apart, and then less is proven"}
+func causeStalls(r *report.Result) report.Cause {
+	c := report.Cause{Name: "stalls of assay", RuledOut: true, Detail: "assay ran all the time"}
+	if len(r.Client.Stalls) == 0 {
+		return c
+	}
+	during := slices.ContainsFunc(shownOperations(r), func(o check.Operation) bool {
+		return slices.ContainsFunc(r.Client.Stalls, func(s report.ClientStall) bool {
+			return o.Invoke < nanoseconds(s.At+s.Seconds) && o.Complete > nanoseconds(s.At)
+		})
+	})
+	c.Detail = fmt.Sprintf("assay did not run for %.3g s in all; each moment is taken before a statement is sent, or once it is answered, so that a stall only moves them apart", r.Client.StalledSeconds)
+	if !during && len(shownOperations(r)) > 0 {
+		c.Detail = fmt.Sprintf("assay did not run for %.3g s in all, and none of it while these transactions ran", r.Client.StalledSeconds)
+	}
+	return c
 }
 
 func causeClocks(r *report.Result) report.Cause {

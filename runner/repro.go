@@ -38,8 +38,11 @@ type Reproduction struct {
 	Kind, Anomaly string
 	// Evidence is that against the whole, with the excerpt that was written.
 	Evidence check.Evidence
-	// Arguments are those of assay check that judge the file.
+	// Arguments are those of assay check that judge the file; nil where the statements that
+	// were sent are all there is, and no file.
 	Arguments []string
+	// Conviction is what speaks for a broken promise of the vendor's; nil where none was broken.
+	Conviction *report.Conviction
 }
 
 // NothingError means that there is no history to write.
@@ -57,11 +60,17 @@ func Reproduce(ctx context.Context, path string, o ReproOptions) (Reproduction, 
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	var (
-		found []smallest
-		kind  string
-		err   error
+		found      []smallest
+		kind       string
+		conviction *report.Conviction
+		err        error
 	)
 	if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
+		r := sentIn(path)
+		if r.Kind != "" {
+			return r, nil
+		}
+		conviction = r.Conviction
 		kind, found, err = reduceRun(ctx, path, &o)
 	} else {
 		kind, found, err = reduceFile(ctx, path, &o)
@@ -76,7 +85,7 @@ func Reproduce(ctx context.Context, path string, o ReproOptions) (Reproduction, 
 	case s == nil:
 		return Reproduction{}, &NothingError{path, "is violated, and no smaller history was found that shows it"}
 	}
-	r := Reproduction{Kind: kind, Anomaly: s.anomaly, Evidence: check.Evidence{Kind: s.anomaly, Text: s.excerpt.Why, Smallest: s.excerpt}}
+	r := Reproduction{Conviction: conviction, Kind: kind, Anomaly: s.anomaly, Evidence: check.Evidence{Kind: s.anomaly, Text: s.excerpt.Why, Smallest: s.excerpt}}
 	r.Arguments = append([]string{o.Out}, o.arguments()...)
 	if err := writeOperations(o.Out, o.Format, s.operations); err != nil {
 		return Reproduction{}, err
@@ -85,6 +94,24 @@ func Reproduce(ctx context.Context, path string, o ReproOptions) (Reproduction, 
 		return Reproduction{}, errors.Join(err, os.Remove(o.Out))
 	}
 	return r, nil
+}
+
+// sentIn is what a run's folder says of a broken promise and, where its evidence has the statements
+// of transactions and no history that other tools know, these.
+func sentIn(folder string) (out Reproduction) {
+	_, r, err := readRun(folder)
+	if err != nil {
+		return out // to be said by who reads it
+	}
+	out.Conviction = r.Conviction
+	for _, c := range r.Checks {
+		for _, e := range c.Evidence {
+			if out.Kind == "" && e.Smallest != nil && report.Noted(e.Smallest) {
+				out.Kind, out.Anomaly, out.Evidence = c.Name, e.Kind, e
+			}
+		}
+	}
+	return out
 }
 
 // arguments are the flags that judge the history as it was judged.

@@ -29,9 +29,11 @@ debugging; no value is rewritten. What was written by an operation that is left
 out is left out of the lists that others read, and so are reads of it
 (docs/histories.md).
 
-A run of workload bank has such a history if the total at the end is wrong; of
-other checks of state that was read back the command says what their evidence
-names instead, and ends with exit code 4, as it does if nothing is violated.`,
+Of a script whose transactions broke what it declares, it prints their statements
+with the moments of each, and writes nothing. A run of workload bank has such a
+history if the total at the end is wrong; of other checks of state that was read
+back the command says what their evidence names instead, and ends with exit code 4,
+as it does if nothing is violated.`,
 		Example: `  assay repro runs/20261121T095107Z-isolation-sqlite
   assay repro history.edn --model serializable --out smallest.edn
   assay repro history.jsonl --format json`,
@@ -80,7 +82,10 @@ func showReproduction(cmd *cobra.Command, r runner.Reproduction) error {
 	out := cmd.OutOrStdout()
 	told := check.Result{Name: r.Kind, Verdict: check.Violated, Evidence: []check.Evidence{r.Evidence}, Found: 1}
 	err := report.Explain(out, told, report.TextOptions{Width: textWidth(out)})
-	if err == nil {
+	if err == nil && r.Conviction != nil {
+		err = report.ExplainConviction(out, r.Conviction, report.TextOptions{Width: textWidth(out)})
+	}
+	if err == nil && r.Arguments != nil {
 		_, err = fmt.Fprintf(out, "written to %s, and judged again; judge it with\n\n  assay check %s\n", r.Arguments[0], report.CommandLine(r.Arguments))
 	}
 	if err != nil {
