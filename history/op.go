@@ -1,5 +1,7 @@
 package history
 
+import "encoding/json"
+
 // Op is one attempt of one operation. The attempt with Last set ends the
 // operation and carries its Final outcome.
 //
@@ -79,7 +81,33 @@ const (
 	EventQuiesced = "quiesced"
 	// EventCut means that the run was ended before its time, and by what.
 	EventCut = "cut"
+	// eventFirstError has a FirstError.
+	eventFirstError = "first-error"
 )
+
+// FirstError is what the first error of a class says, without secrets.
+type FirstError struct {
+	Class string `json:"class"`
+	Text  string `json:"text"`
+}
+
+// Event is the event that keeps it.
+func (f FirstError) Event(at int64) Event {
+	text, _ := json.Marshal(f) // two texts
+	return Event{At: at, Name: eventFirstError, Detail: string(text)}
+}
+
+// FirstErrors are those that events keep, by their classes.
+func FirstErrors(events []Event) map[string]string {
+	all := map[string]string{}
+	for _, e := range events {
+		var f FirstError
+		if e.Name == eventFirstError && json.Unmarshal([]byte(e.Detail), &f) == nil && all[f.Class] == "" {
+			all[f.Class] = f.Text
+		}
+	}
+	return all
+}
 
 // Reservation means that Client may have started any operation with a number
 // below UpTo. It is on disk before the first of them starts, so that after a

@@ -43,6 +43,9 @@ type Answer struct {
 	Values []int64
 	// Class is the error's class; see history.Op.Error.
 	Class string
+	// Said is the error as it can be shown, without secrets. The first of each class goes into
+	// the history.
+	Said error
 	// Rest is how long the client does nothing after the operation, which is in no figure
 	// of it.
 	Rest time.Duration

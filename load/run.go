@@ -75,6 +75,7 @@ type engine struct {
 	lastEnd atomic.Int64
 	cut     atomic.Bool
 	busy    atomic.Int64
+	said    sync.Map // the classes of errors of which the first was kept
 }
 
 func (e *engine) run(ctx context.Context, clients []Client) (Stats, error) {

@@ -129,6 +129,7 @@ func (w *worker) operation(ctx context.Context, a arrival) error {
 		op.Kind, op.Values, op.Error, op.Outcome = answer.Kind, answer.Values, answer.Class, answer.Outcome
 		op.Final = final(op, answer)
 		op.Last = answer.Done || !w.repeats(op)
+		w.keepFirst(op, answer.Said)
 		if op.Last && w.plan.Ops > 0 {
 			w.noteEnd(op.End)
 		}
@@ -144,6 +145,18 @@ func (w *worker) operation(ctx context.Context, a arrival) error {
 		w.sleep(pause(w.random, op.Attempt, first, limitPause))
 		op.Start = w.now()
 	}
+}
+
+// keepFirst writes what the first error of each class says into the history.
+func (w *worker) keepFirst(op *history.Op, said error) {
+	if op.Error == "" || said == nil {
+		return
+	}
+	if _, known := w.said.LoadOrStore(op.Error, true); known {
+		return
+	}
+	first := history.FirstError{Class: op.Error, Text: said.Error()}
+	_ = w.rec.Mark(first.Event(op.End)) // a failure stays with the recorder
 }
 
 // attempt does the attempt that w.op says, within its time limit, and leaves the answer in w.answer. One without a limit that had

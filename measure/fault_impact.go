@@ -202,7 +202,7 @@ func sortedErrors(errors map[errorKey]int64) []ErrorCount {
 	for _, key := range slices.SortedFunc(maps.Keys(errors), func(a, b errorKey) int {
 		return cmp.Or(cmp.Compare(errors[b], errors[a]), cmp.Compare(a.class, b.class), cmp.Compare(a.outcome, b.outcome))
 	}) {
-		out = append(out, ErrorCount{key.class, key.outcome.String(), errors[key]})
+		out = append(out, ErrorCount{Class: key.class, Outcome: key.outcome.String(), Attempts: errors[key]})
 	}
 	return out
 }

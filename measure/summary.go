@@ -58,6 +58,8 @@ type ErrorCount struct {
 	Class    string `json:"class"`
 	Outcome  string `json:"outcome"`
 	Attempts int64  `json:"attempts"`
+	// First is what the first error of the class says; empty where that was not kept.
+	First string `json:"first,omitempty"`
 }
 
 const (

@@ -42,6 +42,7 @@ func ExitOf(r *Result) Exit {
 	case r.Judge == JudgePromise && kept != nil && *kept:
 	case r.Judge == JudgePromise && kept != nil:
 		add(ExitViolated, reason("a promise of the vendor's is broken", violatedChecks(r), r.Promise.Detail))
+	case r.Unasked != "":
 	case r.Judge == JudgePromise:
 		add(ExitNoVerdict, reason("no verdict on what the vendor promises", violatedChecks(r), undecidedChecks(r), promiseLine(r)))
 	case r.Verdict == check.Violated:

@@ -36,6 +36,9 @@ type Result struct {
 	// NotApplicable are the workload's checks that the run's options leave without a
 	// subject. The verdict does not rest on them.
 	NotApplicable []check.NotApplicable `json:"not_applicable,omitempty"`
+	// Unasked says that nothing was asked to be judged; the verdict is unknown then, and nobody
+	// misses it.
+	Unasked string `json:"unasked,omitempty"`
 	// Promise is nil of a run that was not judged.
 	Promise *Promise `json:"promise,omitempty"`
 	// Conviction is what speaks for a broken promise; null where none was broken.

@@ -48,6 +48,8 @@ func verdictLine(r *Result) string {
 		return violated(r) + check.Counted(found, "finding", "findings") + " in " + of(check.Violated)
 	case r.Verdict == check.Violated:
 		return "VIOLATED"
+	case r.Unasked != "":
+		return "NOT JUDGED: " + r.Unasked
 	case total == 0:
 		return "UNKNOWN: nothing was checked"
 	case r.Verdict == check.Unknown && len(named[check.Unknown]) == 0 && len(r.NotApplicable) > 0:
@@ -277,6 +279,9 @@ func errorsLine(r *Result) string {
 	parts := make([]string, len(r.Errors))
 	for i, e := range r.Errors {
 		parts[i] = fmt.Sprintf("%s"+nbsp+"%s (%s)", check.Count(e.Attempts), e.Class, e.Outcome)
+		if e.First != "" && (i == 0 || e.Class == "other error") {
+			parts[i] += ": " + e.First
+		}
 	}
 	return strings.Join(parts, ", ")
 }

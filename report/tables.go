@@ -156,8 +156,16 @@ func outcomeTable(r *Result) Table {
 // errorTable shows what attempts failed of.
 func errorTable(r *Result) Table {
 	t := Table{Title: "Errors", Head: []string{"errors", "ended as", "attempts", "share"}, Words: []int{1}}
+	said := slices.ContainsFunc(r.Errors, func(e ErrorCount) bool { return e.First != "" })
+	if said {
+		t.Head, t.Words = append(t.Head, "what the first said"), append(t.Words, 4)
+	}
 	for _, e := range r.Errors {
-		t.Rows = append(t.Rows, []string{e.Class, e.Outcome, check.Count(e.Attempts), percent(e.Attempts, r.Retries.Attempts)})
+		row := []string{e.Class, e.Outcome, check.Count(e.Attempts), percent(e.Attempts, r.Retries.Attempts)}
+		if said {
+			row = append(row, e.First)
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	return t
 }

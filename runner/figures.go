@@ -78,6 +78,10 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 		figures.Throughput.Low, figures.Throughput.High = nil, nil
 	}
 	enterFigures(r, figures, s)
+	said := history.FirstErrors(first.events)
+	for i := range r.Errors {
+		r.Errors[i].First = said[r.Errors[i].Class]
+	}
 	faults.enter(r, impacts, indexes)
 	felt.enter(r.Faults)
 	enterRounds(r, byRound.Figures())

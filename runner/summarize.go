@@ -222,11 +222,28 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 		enterRound(&r.Rounds[i], &judged)
 	}
 	r.Verdict = check.Combine(r.Checks)
-	if len(judged.Results) == 0 {
-		r.Verdict = check.Unknown // the tester's record alone says nothing of the database
-	}
+	enterSubject(r, &judged)
 	r.Notes = slices.Concat(seededNote(r), r.RunNotes, r.Notes, judged.Notes)
 	return figures.Responses, nil
+}
+
+// enterSubject withholds a verdict that has no subject: the tester's record alone says nothing of
+// the database, and where nothing took effect nothing was put to the test.
+func enterSubject(r *report.Result, judged *definition.Judgement) {
+	all := r.Outcomes.Total()
+	switch {
+	case r.Verdict != check.Valid:
+	case r.Outcomes.Committed == 0 && all > 0:
+		effect := check.Result{Name: "effect", Detail: fmt.Sprintf("nothing took effect: of %s none committed, %s ended unknown",
+			check.Counted(all, "operation", "operations"), check.Count(r.Outcomes.Unknown))}
+		if len(r.Errors) > 0 {
+			effect.Detail += "; the first error: " + cmp.Or(r.Errors[0].First, r.Errors[0].Class)
+		}
+		r.Checks = append(r.Checks, effect)
+		r.Verdict = check.Unknown
+	case len(judged.Results) == 0:
+		r.Verdict, r.Unasked = check.Unknown, judged.Unasked
+	}
 }
 
 // notApplicable are the checks that the configuration leaves without a subject, but for

@@ -39,6 +39,43 @@ func Redact(address string) string {
 	return scheme + "://" + authority + path
 }
 
+// Said is an error as it can be shown: in one line of a bounded length, without what could be a
+// secret. nil stays nil.
+func Said(err error) error {
+	if err == nil {
+		return nil
+	}
+	return said{err}
+}
+
+type said struct{ error }
+
+// mostSaid bounds the text of an error that is kept.
+const mostSaid = 400
+
+func (s said) Unwrap() error { return s.error }
+
+func (s said) Error() string {
+	words := strings.Fields(s.error.Error())
+	for i, w := range words {
+		if strings.Contains(w, "://") {
+			words[i] = Redact(w)
+		}
+		name := strings.ToLower(strings.Trim(w, `'"():=`))
+		speaks := strings.HasSuffix(name, "password") || strings.HasSuffix(name, "secret") || strings.HasSuffix(name, "token") || name == "identified"
+		for n := i + 1; speaks && n < len(words) && n < i+4; n++ {
+			if strings.ContainsAny(words[n][:1], `'"`) {
+				words[n] = "xxxxx"
+			}
+		}
+	}
+	text := strings.Join(words, " ")
+	if len(text) > mostSaid {
+		text = strings.ToValidUTF8(text[:mostSaid], "") + "..."
+	}
+	return text
+}
+
 // HoldsPassword reports whether an address that a user wrote holds a password,
 // in its proper place or where one could have gone by mistake.
 func HoldsPassword(address string) bool {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -57,4 +58,22 @@ func FuzzRedact(f *testing.F) {
 			t.Errorf("the password %q shows in %q", password, got)
 		}
 	})
+}
+
+func TestSaid(t *testing.T) {
+	for text, want := range map[string]string{
+		"ERROR: a\n  b (SQLSTATE 42P01)":          "ERROR: a b (SQLSTATE 42P01)",
+		`near "IDENTIFIED BY 'hidden'" at line 1`: `near "IDENTIFIED BY xxxxx at line 1`,
+		"no password 'hidden' for it":             "no password xxxxx for it",
+		"dial postgres://u:hidden@h/d now":        "dial postgres://u:xxxxx@h/d now",
+		"near 'END' at line 1":                    "near 'END' at line 1",
+		strings.Repeat("x", 500):                  strings.Repeat("x", 400) + "...",
+	} {
+		if got := Said(errors.New(text)).Error(); got != want {
+			t.Errorf("%q is shown as %q", text, got)
+		}
+	}
+	if Said(nil) != nil {
+		t.Error("no error is one")
+	}
 }

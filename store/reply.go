@@ -37,7 +37,7 @@ type Reply struct {
 // Answer is what the reply says to the load engine, for an operation of this
 // kind.
 func (r *Reply) Answer(kind uint8) load.Answer {
-	return load.Answer{Kind: kind, Outcome: r.Outcome, Class: r.Class, Disconnected: r.Broken}
+	return load.Answer{Kind: kind, Outcome: r.Outcome, Class: r.Class, Disconnected: r.Broken, Said: Said(r.Err)}
 }
 
 // Conflict reports whether the database has refused the attempt to keep its transaction
@@ -102,6 +102,8 @@ const (
 	ClassReadOnly      = "read only"
 	ClassShutdown      = "server shutting down"
 	ClassOther         = "other error"
+	// ClassConstraint says that a constraint refused a statement.
+	ClassConstraint = "constraint violated"
 	// ClassBeyond says that the client has done as many operations or attempts
 	// as can be numbered; nothing was sent.
 	ClassBeyond = "beyond the last number"

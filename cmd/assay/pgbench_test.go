@@ -51,7 +51,7 @@ func TestScriptsLeaveWhatPgbenchLeaves(t *testing.T) {
 			runPgbench(t, theirs, script, protocol)
 			folder := filepath.Join(t.TempDir(), "run")
 			assay(t, ".", "run", "script", script, "--setup", setup, "--allow-foreign", "--protocol", protocol, "--define", "i=0,word=green,base=100",
-				"--clients", "1", "--ops", fmt.Sprint(operations), "--db", ours, "--out", folder, "--quiet").want(t, exitNoVerdict) // nothing is declared
+				"--clients", "1", "--ops", fmt.Sprint(operations), "--db", ours, "--out", folder, "--quiet").want(t, exitValid) // nothing is declared
 			if r := resultOf(t, folder); r.Outcomes.Committed != operations {
 				t.Errorf("%d operations are committed", r.Outcomes.Committed)
 			}

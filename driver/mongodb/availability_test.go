@@ -157,6 +157,7 @@ func TestJudgeInsert(t *testing.T) {
 		"not confirmed":               {mongo.WriteException{WriteConcernError: concern}, 1, history.Unknown, false, classWriteConcern},
 		"not confirmed, stepped down": {mongo.WriteException{WriteConcernError: &mongo.WriteConcernError{Code: 10107}}, 1, history.Unknown, false, store.ClassNotPrimary},
 		"not the primary":             {command(10107), 1, history.Failed, false, store.ClassNotPrimary},
+		"not valid":                   {command(codeNotValidated), 1, history.Failed, false, store.ClassConstraint},
 		"not allowed":                 {command(codeUnauthorized), 1, history.Failed, false, classUnauthorized},
 		"stepped down":                {command(189), 1, history.Unknown, false, store.ClassNotPrimary},
 		"interrupted":                 {command(11602), 1, history.Unknown, false, store.ClassNotPrimary},

@@ -65,7 +65,7 @@ func (p *plan) command(x steps, v *values, use func(bson.Raw) error) (int64, err
 func judgeCommand(command store.Document, err error, sent int) store.Reply {
 	documents, _ := command.Value("documents").([]any)
 	r := unacknowledged("run a statement", err, sent)
-	if r.Class == store.ClassDuplicate && len(documents) == 1 && sent == 1 && !hasWriteConcernError(err) {
+	if (r.Class == store.ClassDuplicate || r.Class == store.ClassConstraint) && len(documents) == 1 && sent == 1 && !hasWriteConcernError(err) {
 		r.Outcome = history.Failed
 	}
 	return r

@@ -46,6 +46,9 @@ const (
 	codeNoSuchTransaction    = 251
 	codeCommitted            = 256
 	codeDuplicateKey         = 11000
+	// DocumentValidationFailure: a collection's validator looks before the document is written
+	// (manual 8.0, "Schema Validation").
+	codeNotValidated = 121
 	// FailedToSatisfyReadPreference: a router finds no primary of a shard.
 	codeNoPrimaryFound = 133
 )
@@ -108,6 +111,8 @@ func classOfCode(code int) string {
 		return classUnauthorized
 	case codeDuplicateKey:
 		return store.ClassDuplicate
+	case codeNotValidated:
+		return store.ClassConstraint
 	default:
 		return store.ClassOther
 	}

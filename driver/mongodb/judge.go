@@ -17,6 +17,7 @@ const labelNoWrites = "NoWritesPerformed"
 //	a document of the key is there              Failed, Duplicate, Confirmed
 //	the same, and the write concern not met:    Failed: that document may be
 //	                                            rolled back
+//	the validator refuses it                    Failed
 //	refused by who is not the primary, for      Failed
 //	want of rights, by a router that finds no
 //	primary, or labelled NoWritesPerformed,
@@ -52,6 +53,8 @@ func judgeInsert(err error, sent int) store.Reply {
 		if r.Confirmed = r.Duplicate; !r.Duplicate {
 			r.Class = classUnconfirmed
 		}
+	case code == codeNotValidated:
+		r.Outcome = history.Failed
 	case hasWriteConcernError(err):
 	case refusesUnwritten(code) || code == codeNoPrimaryFound || hasLabel(err, labelNoWrites):
 		r.Outcome = history.Failed
@@ -78,10 +81,14 @@ func refusesUnwritten(code int) bool {
 // PrimarySteppedDown or InterruptedDueToReplStateChange instead (the server's
 // src/mongo/db/exec/update_stage.cpp, after a yield). Of several shards one may
 // refuse what others have done.
-func judgeUpdate(err error, sent int, sharded bool) store.Reply {
+//
+// one is whether no more than one document has the key, so that the validator's refusal of it is
+// a refusal of all.
+func judgeUpdate(err error, sent int, sharded, one bool) store.Reply {
 	r := unacknowledged("update", err, sent)
 	code, answered := serverCode(err)
-	if sent == 1 && answered && !sharded && !hasWriteConcernError(err) && (refusesUnwritten(code) || hasLabel(err, labelNoWrites)) {
+	if sent == 1 && answered && !sharded && !hasWriteConcernError(err) && (refusesUnwritten(code) || hasLabel(err, labelNoWrites)) ||
+		sent == 1 && one && code == codeNotValidated {
 		r.Outcome = history.Failed
 	}
 	return r

@@ -356,5 +356,8 @@ func failed(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
+	if code, answered := serverCode(err); answered {
+		return fmt.Errorf("mongodb: %s: %w (code %d)", doing, plainly(err), code)
+	}
 	return fmt.Errorf("mongodb: %s: %w", doing, plainly(err))
 }

@@ -96,9 +96,15 @@ func (s *session) Run(ctx context.Context, call store.Call) store.Reply {
 	case p.Verb == store.Insert && p.Rows <= 1:
 		r = judgeInsert(err, x.sent.commands)
 	default:
-		r = judgeUpdate(err, x.sent.commands, s.db.sharded)
+		r = judgeUpdate(err, x.sent.commands, s.db.sharded, s.db.oneOf(&p.Statement))
 	}
 	return s.replied(r)
+}
+
+// oneOf reports whether a statement finds one row at the most, by the first column of the key.
+func (d *database) oneOf(s *store.Statement) bool {
+	t := d.of.Table(s.Table)
+	return t != nil && t.Keys() == 1 && slices.ContainsFunc(s.Where, func(c store.Condition) bool { return c.Column == t.Key()[0] && c.Is == store.Equal })
 }
 
 // Learn implements store.Learner.
@@ -153,7 +159,7 @@ func (s *session) add(ctx context.Context, rows store.Rows, ordered bool) store.
 	case rows.Count == 1:
 		return s.replied(judgeInsert(err, x.sent.commands))
 	case ordered:
-		return s.replied(judgeUpdate(err, x.sent.commands, s.db.sharded))
+		return s.replied(judgeUpdate(err, x.sent.commands, s.db.sharded, false))
 	default:
 		return s.replied(unacknowledged("insert", err, x.sent.commands))
 	}

@@ -158,7 +158,7 @@ func TestRouterErrors(t *testing.T) {
 		if r := judgeInsert(err, 1); r.Outcome != want {
 			t.Errorf("insert, code %d: %+v", code, r)
 		}
-		if r := judgeUpdate(err, 1, true); r.Outcome != history.Unknown {
+		if r := judgeUpdate(err, 1, true, false); r.Outcome != history.Unknown {
 			t.Errorf("update, code %d: %+v", code, r)
 		}
 		if r := judgeCommit(err, 1, true); r.Outcome != history.Unknown {

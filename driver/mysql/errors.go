@@ -58,6 +58,8 @@ const (
 	codeSecureTransport       = 3159 // ER_SECURE_TRANSPORT_REQUIRED
 	codeRolledBackAtCommit    = 3101 // MySQL's group replication
 	codeCheckViolatedMySQL    = 3819
+	codeNoReferenced          = 1216
+	codeNoReferencedRow       = 1452
 	codeConstraintFailed      = 4025 // MariaDB
 	codeClientInteractionTime = 4031 // MySQL: the session was idle for too long
 	codeOfClients             = 2000 // and those that follow: errors of clients and proxies
@@ -119,7 +121,7 @@ const (
 //
 // A statement that is a transaction by itself both works and commits. Beside the
 // two of COMMIT, those errors are proof of which the manual says that the
-// statement was rolled back (1062, 1205, and a constraint's 4025 and 3819; "InnoDB Error Handling"), or that it
+// statement was rolled back (1062, 1205, and a constraint's 4025, 3819, 1216 and 1452; "InnoDB Error Handling"), or that it
 // was refused before it began: 1047 by a Galera node without a quorum, 1290, 1792
 // and 1836 by a server that takes no writes, 1044, 1142 and 1146 for a table that
 // is not there or not for this user, 1054 and 1064 for a text that names no column of a
@@ -149,16 +151,18 @@ func errorTable() *sqldb.ErrorTable[uint16] {
 			{Codes: []uint16{codeStaleCommand, codeNoTimestamp}, Class: classStorage},
 			{Codes: []uint16{codeLocksMayExpire}, Class: store.ClassTimeout},
 			// An optimistic transaction of TiDB looks for duplicates when it commits.
-			{Codes: []uint16{codeDuplicateEntry}, Proves: sqldb.ProvesCommit, Violation: store.Unique, Kind: sqldb.Clash},
-			{Codes: []uint16{codeConstraintFailed, codeCheckViolatedMySQL}, Proves: sqldb.ProvesAlone, Violation: store.Floor},
-			{Codes: []uint16{codeBadNull}, Violation: store.Absent},
+			{Codes: []uint16{codeDuplicateEntry}, Class: store.ClassConstraint, Proves: sqldb.ProvesCommit, Violation: store.Unique, Kind: sqldb.Clash},
+			{Codes: []uint16{codeConstraintFailed, codeCheckViolatedMySQL}, Class: store.ClassConstraint, Proves: sqldb.ProvesAlone, Violation: store.Floor},
+			{Codes: []uint16{codeBadNull}, Class: store.ClassConstraint, Violation: store.Absent},
 			{Codes: []uint16{codeNotPrepared}, Class: classNotPrepared, Proves: sqldb.ProvesAlone, Lasting: true},
 			{Codes: []uint16{codeUnknownCommand}, Class: classNotPrepared, Lasting: true},
 			{Codes: []uint16{codeOptionPrevents, codeReadOnlyMode}, Class: store.ClassReadOnly, Proves: sqldb.ProvesAlone, Kind: sqldb.NoWrites, Lasting: true},
 			{Codes: []uint16{codeReadOnlyTransaction}, Class: store.ClassReadOnly, Proves: sqldb.ProvesAlone, Kind: sqldb.NoWrites},
-			{Codes: []uint16{codeUnknownColumn, codeParseError}, Proves: sqldb.ProvesAlone},
+			{Codes: []uint16{codeUnknownColumn}, Proves: sqldb.ProvesAlone},
+			{Codes: []uint16{codeParseError}, Proves: sqldb.ProvesCommit}, // the text was not understood, and so no COMMIT
 			{Codes: []uint16{codeNoSuchTable}, Proves: sqldb.ProvesAlone, Kind: sqldb.NotThere},
-			{Codes: []uint16{codeRowIsReferenced, codeTableIsReferenced}, Kind: sqldb.InUse},
+			{Codes: []uint16{codeNoReferenced, codeNoReferencedRow}, Class: store.ClassConstraint, Proves: sqldb.ProvesAlone},
+			{Codes: []uint16{codeRowIsReferenced, codeTableIsReferenced}, Class: store.ClassConstraint, Kind: sqldb.InUse},
 			{Codes: []uint16{codeUnknownDatabase, codeNoSuchThread}, Kind: sqldb.NotThere},
 			{Codes: []uint16{codeDatabaseDenied, codeTableDenied}, Proves: sqldb.ProvesAlone, Kind: sqldb.NotAllowed},
 			{Codes: []uint16{codeKillDenied}, Kind: sqldb.NotAllowed},

@@ -73,9 +73,9 @@ func errorTable() *sqldb.ErrorTable[string] {
 			{Codes: []string{codeNotReplicated}, Class: classNotReplicated, Proves: sqldb.ProvesNothing},
 			{Codes: []string{codeSerializationFailure}, Class: store.ClassSerialization, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
 			{Codes: []string{codeDeadlockDetected}, Class: store.ClassDeadlock, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
-			{Codes: []string{codeUniqueViolation}, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
+			{Codes: []string{codeUniqueViolation}, Class: store.ClassConstraint, Proves: sqldb.ProvesCommit, Kind: sqldb.Clash},
 			{Codes: []string{codeDependentObjects}, Proves: sqldb.ProvesAlone, Kind: sqldb.InUse},
-			{Codes: []string{"23000"}, Last: "23ZZZ", Proves: sqldb.ProvesCommit}, // integrity constraint violation
+			{Codes: []string{"23000"}, Last: "23ZZZ", Class: store.ClassConstraint, Proves: sqldb.ProvesCommit}, // integrity constraint violation
 			{Codes: []string{"08000"}, Last: "08ZZZ", Class: store.ClassLost, Proves: sqldb.ProvesNothing},
 			{Codes: []string{codeStatementUnknown}, Proves: sqldb.ProvesNothing},
 			{Codes: []string{codeLockNotAvailable}, Class: store.ClassLockTimeout, Proves: sqldb.ProvesAlone},

@@ -33,8 +33,8 @@ func TestRule(t *testing.T) {
 	}{
 		{answer("ERROR", "40001"), failed, failed, store.ClassSerialization},
 		{answer("ERROR", "40P01"), failed, failed, store.ClassDeadlock},
-		{answer("ERROR", "23505"), failed, failed, store.ClassOther},
-		{answer("ERROR", "23503"), failed, failed, store.ClassOther},
+		{answer("ERROR", "23505"), failed, failed, store.ClassConstraint},
+		{answer("ERROR", "23503"), failed, failed, store.ClassConstraint},
 		{answer("ERROR", "40003"), unknown, unknown, store.ClassOther},
 		{answer("ERROR", "40000"), failed, unknown, store.ClassOther},
 		{answer("ERROR", "40002"), failed, unknown, store.ClassOther},
@@ -55,7 +55,7 @@ func TestRule(t *testing.T) {
 		{answer("FATAL", "25P03"), unknown, unknown, store.ClassTimeout},
 		{answer("FATAL", "25P04"), unknown, unknown, store.ClassTimeout},
 		{answer("FATAL", "40001"), unknown, unknown, store.ClassSerialization},
-		{answer("FATAL", "23505"), unknown, unknown, store.ClassOther},
+		{answer("FATAL", "23505"), unknown, unknown, store.ClassConstraint},
 		{answer("PANIC", "53100"), unknown, unknown, store.ClassOther},
 		{answer("", "40001"), unknown, unknown, store.ClassSerialization},
 		// A server that speaks French, and one too old to add the plain word.

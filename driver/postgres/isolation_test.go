@@ -264,7 +264,7 @@ func TestIsolationErrorsOfCommitItself(t *testing.T) {
 	write := func(key int64) []isolation.Op { return []isolation.Op{{Kind: isolation.Write, Key: key, Value: 1}} }
 	s := d.session()
 	d.commit(s, write(1)...)
-	d.wantOutcome(s, s.Do(d.ctx, write(3)), history.Failed, store.ClassOther, false)
+	d.wantOutcome(s, s.Do(d.ctx, write(3)), history.Failed, store.ClassConstraint, false)
 
 	exec(t, conn, `ALTER TABLE assay_isolation.register DROP CONSTRAINT late`)
 	exec(t, conn, `CREATE FUNCTION assay_isolation.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$`)

@@ -229,7 +229,7 @@ func TestErrorsOfCommitItself(t *testing.T) {
 	tr := s.next(1, 2)
 	got := s.session.Transfer(s.ctx, tr)
 	exec(t, s.rival, `ALTER TABLE assay_bank.transfer DROP CONSTRAINT late`)
-	s.wantFailed(tr, got, store.ClassOther)
+	s.wantFailed(tr, got, store.ClassConstraint)
 
 	exec(t, s.rival, `CREATE FUNCTION assay_bank.refuse() RETURNS trigger LANGUAGE plpgsql AS
 		$$ BEGIN RAISE EXCEPTION 'no'; END $$`)

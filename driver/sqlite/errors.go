@@ -50,6 +50,8 @@ func classOf(err error) string {
 		return store.ClassConnect
 	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
 		return classCorrupt
+	case codes.SQLITE_CONSTRAINT:
+		return store.ClassConstraint
 	default:
 		return store.ClassOther
 	}

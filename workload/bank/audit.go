@@ -81,7 +81,7 @@ func (a *auditor) answer(ctx context.Context, kind uint8, err error) load.Answer
 	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
 		class = store.ClassTimeout
 	}
-	return load.Answer{Kind: kind, Outcome: history.Failed, Class: class}
+	return load.Answer{Kind: kind, Outcome: history.Failed, Class: class, Said: store.Said(err)}
 }
 
 // choose takes both accounts of transfers that are going on now, and of the

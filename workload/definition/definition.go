@@ -270,6 +270,8 @@ type Judgement struct {
 	// more than the history has: a killed run reserved them without a record.
 	Counts history.Counts
 	Notes  []string
+	// Unasked says that the user asked for nothing to be judged; empty if something was.
+	Unasked string
 	// Permitted says of findings of a check about a user's rule what the isolation level in
 	// force has to do with them, where the rules of package promise leave that open; nil
 	// where the workload does not know. advice is for the user whose rule it is; empty if

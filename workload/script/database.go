@@ -149,7 +149,7 @@ func (s *session) Single(ctx context.Context, of Statement) store.Reply {
 func constrained(reply store.Reply) store.Reply {
 	violated := reply.Violated != store.NoViolation && reply.Class == store.ClassOther
 	if violated || reply.Class == store.ClassDuplicate || reply.Class == store.ClassDuplicateKey {
-		reply.Class = ClassConstraint
+		reply.Class = store.ClassConstraint
 	}
 	return reply
 }

@@ -47,7 +47,7 @@ func (o *observer) Attempt(ctx context.Context, seq uint64, _ int) load.Answer {
 		if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
 			class = store.ClassTimeout
 		}
-		return load.Answer{Kind: KindObserve, Outcome: history.Failed, Class: class}
+		return load.Answer{Kind: KindObserve, Outcome: history.Failed, Class: class, Said: store.Said(err)}
 	}
 	for i, text := range texts {
 		o.work.findings.add(CheckInvariants, int(broken[i]), []string{text})

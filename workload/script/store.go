@@ -74,10 +74,5 @@ type Transaction interface {
 	Execute(ctx context.Context, statement Statement) (changed int64, err error)
 }
 
-// Error classes of this workload's own, beside those of package workload.
-const (
-	// ClassScript says that the script itself is at fault.
-	ClassScript = "script error"
-	// ClassConstraint says that a constraint refused a statement.
-	ClassConstraint = "constraint violated"
-)
+// ClassScript is the error class that says that the script itself is at fault.
+const ClassScript = "script error"

@@ -267,7 +267,7 @@ func (c *call) tried(ctx context.Context, reply store.Reply) error {
 		return ctx.Err()
 	case err == nil || errors.Is(err, store.ErrRollback):
 		return nil
-	case errors.As(err, &wrong) && (!wrong.ofDatabase() || reply.Class == store.ClassOther || reply.Class == ClassConstraint):
+	case errors.As(err, &wrong) && (!wrong.ofDatabase() || reply.Class == store.ClassOther || reply.Class == store.ClassConstraint):
 		wrong.Reason = fmt.Sprintf("transaction %q, tried once before the run: %s", c.transaction.name, wrong.Reason)
 		return wrong
 	}
