@@ -106,8 +106,8 @@ func TestAttemptsAndErrors(t *testing.T) {
 	if f.Attempts != 9 || f.Retried != 2 || f.Settled != 1 || f.Outcomes != (history.Counts{Committed: 2, Unknown: 3, Failed: 1}) {
 		t.Errorf("attempts %d, retried %d, settled %d, outcomes %+v", f.Attempts, f.Retried, f.Settled, f.Outcomes)
 	}
-	want := []ErrorCount{{"deadlock", history.Failed.String(), 3}, {"deadlock", history.Unknown.String(), 1},
-		{"timeout", history.Unknown.String(), 1}, {"timeout", history.Failed.String(), 1}, {noClass, history.Unknown.String(), 1}}
+	want := []ErrorCount{{"deadlock", history.Failed.String(), 3, ""}, {"deadlock", history.Unknown.String(), 1, ""},
+		{"timeout", history.Unknown.String(), 1, ""}, {"timeout", history.Failed.String(), 1, ""}, {noClass, history.Unknown.String(), 1, ""}}
 	for range 20 {
 		if got := s.Figures().Errors; !slices.Equal(got, want) {
 			t.Fatalf("errors %+v", got)
@@ -127,7 +127,7 @@ func TestErrorClassesAreBounded(t *testing.T) {
 		sum += e.Attempts
 	}
 	if len(f.Errors) != maxErrors+1 || sum != 5001 || f.Errors[0].Class != otherClass ||
-		f.Errors[1] != (ErrorCount{"class 0", history.Failed.String(), 2}) {
+		f.Errors[1] != (ErrorCount{"class 0", history.Failed.String(), 2, ""}) {
 		t.Errorf("%d kinds, %d attempts, first %+v", len(f.Errors), sum, f.Errors[0])
 	}
 }
