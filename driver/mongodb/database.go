@@ -1,6 +1,7 @@
 package mongodb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,7 +98,7 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 		if a.options = d.sessions(target.Address); of.Durable {
 			a.byMajority()
 		}
-		if err := a.admitted(d.connection); err != nil {
+		if err := cmp.Or(a.admitted(d.connection), a.inherit(ctx, d.connection)); err != nil {
 			return nil, errors.Join(err, d.Close())
 		}
 	}

@@ -95,6 +95,7 @@ func TestReplicaSet(t *testing.T) {
 		{"Audits", testAudits},
 		{"Isolation", testIsolation},
 		{"Describe", testDescribe},
+		{"Inherited", testInherited},
 		{"InterruptedCreation", testInterruptedCreation},
 		{"Existing", testExisting},
 		{"ForeignMark", testForeignMark},

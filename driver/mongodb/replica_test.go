@@ -287,6 +287,9 @@ func TestReplicasWithoutArbiter(t *testing.T) {
 		ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond})
 	expect.NoError(t, err)
 	expect.AtEnd(t, set.Close)
+	if got, want := inForce(t, set.Address()), "1, local, "; got != want {
+		t.Errorf("two data nodes of three: the default is %q, want %q", got, want)
+	}
 	db := closing(t, mustOpen(t, set.Address()))
 	members, unreachable, err := db.Replicas(patiently(t))
 	if err != nil || len(members) != 2 || len(unreachable) != 0 {

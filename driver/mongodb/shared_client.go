@@ -23,6 +23,7 @@ import (
 type application struct {
 	options    *options.ClientOptions
 	preference *readpref.ReadPref
+	inherits   inherited
 	// causal is true if each session is a causally consistent one of the library's.
 	causal bool
 
@@ -174,12 +175,8 @@ func (s *database) share() (*mongo.Database, error) {
 // and Write Concerns" has which guarantees hold, whichever member answers. What it has of read
 // concern local and write concern majority, monotonic writes alone, no read shows.
 func (a *application) promises() store.Promises {
-	w, level := a.options.WriteConcern, "local"
-	byMajority := w == nil || w.W == nil || majority(w)
-	if c := a.options.ReadConcern; c != nil {
-		level = c.Level
-	}
-	reads := ""
+	by, _ := a.inForceWrite()
+	byMajority, level, reads := by == writeconcern.WCMajority, a.inForceRead(), ""
 	switch {
 	case level == "linearizable" && a.preference.Mode() == readpref.PrimaryMode && byMajority:
 		return store.Promises{Reads: store.Linearizable}
@@ -233,12 +230,13 @@ func (a *application) settings() []store.Setting {
 		}
 		return d.String()
 	}
-	readConcern := "the server's default"
-	if o.ReadConcern != nil {
-		readConcern = o.ReadConcern.Level
+	by, journal := a.inForceWrite()
+	settings := []store.Setting{{Name: "write concern", Value: by}}
+	if journal != nil {
+		settings = append(settings, store.Setting{Name: "journal asked for", Value: strconv.FormatBool(*journal)})
 	}
-	return append(described(o.WriteConcern), []store.Setting{
-		{Name: "read concern", Value: readConcern},
+	return append(settings, []store.Setting{
+		{Name: "read concern", Value: a.inForceRead()},
 		{Name: "reads are answered by", Value: a.preference.Mode().String()},
 		{Name: "causally consistent sessions", Value: strconv.FormatBool(a.causal)},
 		{Name: "time limit to find a server", Value: limit(o.ServerSelectionTimeout, defaultServerSelection)},
@@ -246,20 +244,6 @@ func (a *application) settings() []store.Setting {
 		{Name: "time between looks at a server", Value: limit(o.HeartbeatInterval, defaultHeartbeat)},
 		{Name: "time limit to answer", Value: "none beside the attempt's"},
 	}...)
-}
-
-// described is who acknowledges a write, and whether that waits for the journal, if the address
-// says so.
-func described(w *writeconcern.WriteConcern) []store.Setting {
-	by := "the server's default"
-	if w != nil && w.W != nil {
-		by = fmt.Sprint(w.W)
-	}
-	settings := []store.Setting{{Name: "write concern", Value: by}}
-	if w != nil && w.Journal != nil {
-		settings = append(settings, store.Setting{Name: "journal asked for", Value: strconv.FormatBool(*w.Journal)})
-	}
-	return settings
 }
 
 // noneConnected returns an *openError while there are connections of the

@@ -326,6 +326,8 @@ func mongodb(s settings) Guarantee {
 	switch {
 	case s.is(persistent, "false"):
 		return alone(None, Unbounded, s.source("storage engine", persistent), `MongoDB manual, "Storage Engines" (a storage engine that is not persistent)`)
+	case nodes > 1 && !majority && s.count(concern) == 0 && !s.is(concern, "0"): // nobody says who acknowledges
+		return Guarantee{}
 	case s.is(concern, "0"):
 		g := alone(None, Unbounded, source, manual)
 		g.Failover = Unbounded

@@ -98,6 +98,19 @@ func TestSemisync(t *testing.T) {
 	}
 }
 
+// TestNotTold: of a setting that the server does not tell nothing is taken for granted.
+func TestNotTold(t *testing.T) {
+	for product, told := range map[string][]Setting{
+		"MongoDB":   {{"write concern", "not told"}, {"data nodes", "3"}},
+		"Redis":     {{"appendfsync", "always"}},
+		"Cassandra": {{"consistency of writes", "quorum"}, {"replication", "3"}},
+	} {
+		if g := Of(product, told); g.Known() {
+			t.Errorf("%s: %+v", product, g)
+		}
+	}
+}
+
 // TestLed: nobody knows for how long an old primary goes on that another program is to stop.
 func TestLed(t *testing.T) {
 	for by, want := range map[string]string{"Patroni": "Watchdog", "repmgr": "fencing", "pg_auto_failover": "Write Ahead Log"} {

@@ -204,6 +204,9 @@ func (c *Circumstances) facts() map[string]string {
 		nodes = n
 	}
 	facts[factMajority] = strconv.FormatBool(facts[settingWriteConcern] == "majority" || number(facts[settingWriteConcern]) > nodes/2)
+	if w := facts[settingWriteConcern]; facts[factMajority] == "false" && w != "0" && number(w) == 0 {
+		facts[factMajority] = "unknown"
+	}
 	level := cmp.Or(facts["isolation in force"], facts["isolation"])
 	if strings.Contains(level, "serializable") || strings.Contains(c.Model, "serializable") {
 		facts[factSerializable] = "true"

@@ -82,6 +82,8 @@ func TestRules(t *testing.T) {
 		{"w:1, a read by a majority behind it", mongo("1", 3, Events{}), Recency, no},
 		{"w:majority, the same", mongo("majority", 3, Events{}), Recency, yes},
 		{"w:2 of 3 is a majority", mongo("2", 3, Events{}), Recency, yes},
+		{"a w that the server does not tell, a read by a majority behind it", mongo("not told", 3, Events{}), Recency, may},
+		{"the same, lost and a failover", mongo("not told", 3, failedOver), Durability, may},
 		{"w:1 of one node", mongo("1", 1, Events{}), Recency, yes},
 		{"w:majority in memory, one node killed", inMemory(killed), Durability, yes},
 		{"w:majority in memory, most nodes killed", inMemory(Events{Killed: true, MostKilled: true}), Durability, may},

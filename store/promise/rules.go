@@ -80,12 +80,14 @@ func mongoRules() []rule {
 		// What a transaction reads at read concern snapshot or majority is what a majority has.
 		{mongo, []Property{Recency}, []condition{is(factMajority, "false"), isNot(settingReadConcern, "linearizable")}, severalNodes, false,
 			"w:{write concern}", `MongoDB manual, "Write Concern", "Read Concern \"majority\"" (what is acknowledged by fewer is not yet what such a read returns)`},
+		{mongo, []Property{Recency}, []condition{is(factMajority, "unknown"), isNot(settingReadConcern, "linearizable")}, severalNodes, true,
+			"w:{write concern}", `MongoDB manual 6.0, "getDefaultRWConcern" (who acknowledges a write is the server's default, which this user may not ask for)`},
 		// Of a transaction nothing is said to be read in the past, but that it is one snapshot.
 		{mongo, []Property{Recency}, []condition{is(settingReads), is(settingReadConcern, "snapshot")}, severalNodes, false,
 			"read concern {read concern}", `MongoDB manual, "Read Concern \"snapshot\"" (outside of transactions a read is of a specific single point in time in the recent past)`},
 		{mongo, []Property{Recency}, []condition{isNot(settingReadConcern, "linearizable")}, severalNodes | divided, false,
 			"read concern {read concern}", recency + " (two nodes may transiently believe that they are the primary; clients of the former one may observe stale data)"},
-		{mongo, []Property{Permanence}, []condition{isNot(settingReadConcern, "majority", "snapshot", "linearizable")}, severalNodes | failover, false,
+		{mongo, []Property{Permanence}, []condition{is(settingReadConcern, "local", "available")}, severalNodes | failover, false,
 			"read concern {read concern}", `MongoDB manual 6.0, "Read Concern \"local\"" (what a majority does not have may be read, and rolled back)`},
 		{mongo, []Property{Snapshot}, []condition{is(factMajority, "false")}, severalNodes | failover, true,
 			"w:{write concern}", `MongoDB manual, "Transactions", "Read Concern \"snapshot\"" (no guarantee unless the commit has write concern majority)`},
