@@ -159,7 +159,7 @@ func (j *job) watch(ctx context.Context) (stop func()) {
 	if j.lease.holder.Machine == machine() {
 		return func() {} // the coordinator looks
 	}
-	found := watchMachine(ctx, j.plan, time.Now(), len(j.share.Rounds) > 0, func() pressure.Database { return pressure.Listening(hostPorts(j.address)) })
+	found := watchMachine(ctx, j.plan, time.Now(), len(j.share.Rounds) > 0, func() pressure.Database { return pressure.Connected(nil) })
 	return func() { j.machine = found() }
 }
 

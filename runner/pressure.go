@@ -51,17 +51,14 @@ func (r *run) watchMachine(ctx context.Context, start time.Time, rounds bool) (s
 }
 
 // servers says which processes of this machine are the database's.
-func (r *run) servers() (of pressure.Database) {
+func (r *run) servers() pressure.Database {
 	switch {
 	case r.cluster != nil:
-		of = pressure.Database{Certain: true, Servers: r.serverProcesses}
+		return pressure.Database{Servers: r.serverProcesses, Tester: r.options.Agents.processes}
 	case r.result.Database.Embedded:
-		of = pressure.Database{Certain: true, Servers: func() []int { return nil }}
-	default:
-		of = pressure.Listening(hostPorts(r.address))
+		return pressure.Database{Servers: func() []int { return nil }, Tester: r.options.Agents.processes}
 	}
-	of.Tester = r.options.Agents.processes
-	return of
+	return pressure.Connected(r.options.Agents.processes)
 }
 
 // hostPorts are the servers that an address names, each host:port; none where

@@ -12,6 +12,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"assay/internal/procfs"
 )
 
 // Usage is what worked on this machine over a span. Shares are of all that its
@@ -51,8 +53,9 @@ type Process struct {
 
 // Database describes which processes belong to the database.
 type Database struct {
-	// Certain is true if Servers returns all of them.
-	Certain bool
+	// Perhaps reports whether a process may be one of them that is not known; nil if Servers
+	// returns all of them.
+	Perhaps func(p procfs.Process) bool
 	// Servers returns the processes known to be the database's; it is asked again
 	// and again, since servers come and go.
 	Servers func() []int
@@ -130,10 +133,8 @@ func (w *watcher) look(first bool) {
 		servers[pid] = true
 	}
 	testers := map[int]bool{w.self: true}
-	if w.of.Tester != nil {
-		for _, pid := range w.of.Tester() {
-			testers[pid] = true
-		}
+	for _, pid := range testersOf(w.of.Tester) {
+		testers[pid] = true
 	}
 	fresh := make(map[identity]sighting, len(all))
 	for _, p := range all {
@@ -152,7 +153,7 @@ func (w *watcher) look(first bool) {
 			w.kernel += used
 		case now.server:
 			w.servers += used
-		case !w.of.Certain && (isServer(p.Name) || isRelay(p.Name)):
+		case w.of.Perhaps != nil && w.of.Perhaps(p):
 			w.perhaps += used
 		default:
 			w.other += used
@@ -192,7 +193,7 @@ func stalled(first, last machine, kind string, length time.Duration) float64 {
 // isServer reports whether a process of this name is a database's server.
 func isServer(name string) bool {
 	return slices.Contains([]string{"postgres", "postmaster", "mariadbd", "mysqld", "mongod", "mongos", "java", "fdbserver", "cockroach",
-		"yb-tserver", "scylla"}, name)
+		"yb-tserver", "scylla", "redis-server", "etcd"}, name)
 }
 
 // isRelay reports whether a process of this name passes on what a database's

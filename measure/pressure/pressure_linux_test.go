@@ -16,21 +16,42 @@ import (
 	"assay/internal/expect"
 )
 
-const envListen = "ASSAY_TEST_LISTEN"
+const (
+	envListen = "ASSAY_TEST_LISTEN" // network and address
+	envOnward = "ASSAY_TEST_ONWARD" // the same, of what it connects to; empty for nothing
+	envBusy   = "ASSAY_TEST_BUSY"
+)
 
-// TestMain is a server that listens where a test has it do so.
+// TestMain is a server that listens where a test has it do so, and may connect to another one.
 func TestMain(m *testing.M) {
 	if os.Getenv(envListen) == "" {
 		os.Exit(m.Run())
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	network, address, _ := strings.Cut(os.Getenv(envListen), " ")
+	l, err := net.Listen(network, address)
 	if err != nil {
 		os.Exit(1)
 	}
-	fmt.Println(l.Addr())
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); { // busy, unless it is ended before
+	var held []net.Conn
+	if network, address, found := strings.Cut(os.Getenv(envOnward), " "); found {
+		c, err := net.Dial(network, address)
+		if err != nil {
+			os.Exit(1)
+		}
+		held = append(held, c)
 	}
-	os.Exit(0)
+	fmt.Println(network + " " + l.Addr().String())
+	end := time.Now().Add(2 * time.Minute) // unless it is ended before
+	for os.Getenv(envBusy) != "" && time.Now().Before(end) {
+	}
+	for time.Now().Before(end) {
+		c, err := l.Accept()
+		if err != nil {
+			os.Exit(1)
+		}
+		held = append(held, c)
+	}
+	_ = held
 }
 
 // busy starts processes that use a processor each, and ends them with the test.
@@ -43,8 +64,9 @@ func busy(t *testing.T, n int, path string, args ...string) {
 	}
 }
 
-// server starts a busy process of this name that listens, and returns where.
-func server(t *testing.T, name string) (pid int, address string) {
+// server starts a process of this name that listens, and returns where; it is busy, or
+// connected onward.
+func server(t *testing.T, name, listen, onward string, isBusy bool) (pid int, address string) {
 	t.Helper()
 	own, err := os.Executable()
 	expect.NoError(t, err)
@@ -53,7 +75,10 @@ func server(t *testing.T, name string) (pid int, address string) {
 	path := filepath.Join(t.TempDir(), name)
 	expect.NoError(t, os.WriteFile(path, program, 0o700))
 	c := exec.Command(path)
-	c.Env = append(os.Environ(), envListen+"=1")
+	c.Env = append(os.Environ(), envListen+"="+listen, envOnward+"="+onward)
+	if isBusy {
+		c.Env = append(c.Env, envBusy+"=1")
+	}
 	out, err := c.StdoutPipe()
 	expect.NoError(t, err)
 	expect.NoError(t, c.Start())
@@ -61,6 +86,17 @@ func server(t *testing.T, name string) (pid int, address string) {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	expect.NoError(t, err)
 	return c.Process.Pid, strings.TrimSpace(line)
+}
+
+const loopback = "tcp 127.0.0.1:0"
+
+// connect connects this process to a server.
+func connect(t *testing.T, to string) {
+	t.Helper()
+	network, address, _ := strings.Cut(to, " ")
+	c, err := net.Dial(network, address)
+	expect.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
 }
 
 func watchFor(t *testing.T, d time.Duration, of Database) *Usage {
@@ -74,7 +110,7 @@ func nobody() []int { return nil }
 
 func TestWhoWorks(t *testing.T) {
 	busy(t, 2, "yes")
-	u := watchFor(t, 2*time.Second, Database{Certain: true, Servers: nobody})
+	u := watchFor(t, 2*time.Second, Database{Servers: nobody})
 	if u == nil {
 		t.Fatal("nothing is known")
 	}
@@ -85,32 +121,51 @@ func TestWhoWorks(t *testing.T) {
 	if !slices.IsSortedFunc(u.Processes, func(a, b Process) int { return int(1e6 * (b.Share - a.Share)) }) {
 		t.Errorf("%+v", u.Processes)
 	}
-	if short := watchFor(t, 50*time.Millisecond, Database{Certain: true, Servers: nobody}); short != nil {
+	if short := watchFor(t, 50*time.Millisecond, Database{Servers: nobody}); short != nil {
 		t.Errorf("of a moment: %+v", short)
 	}
 }
 
-// The process that listens on the database's port is the database's, and where
-// that is not known for certain nobody of such a name is blamed.
-func TestTheDatabaseIsNotBlamed(t *testing.T) {
-	pid, address := server(t, "mongod")
-	of := Listening([]string{address})
-	if !of.Certain || !slices.Contains(of.Servers(), pid) || slices.Contains(of.Servers(), os.Getpid()) {
-		t.Fatalf("certain %v, servers %v, want %d", of.Certain, of.Servers(), pid)
-	}
-	if u := watchFor(t, 1500*time.Millisecond, of); u == nil || u.Servers <= 0 || named(u, "mongod") {
-		t.Errorf("known: %+v", u)
-	}
-	for name, of := range map[string]Database{"none": Listening(nil), "elsewhere": Listening([]string{"192.0.2.1:27017"}), "nobody listens": Listening([]string{"127.0.0.1:1"})} {
-		if of.Certain || len(of.Servers()) != 0 {
-			t.Errorf("%s: certain %v, %v", name, of.Certain, of.Servers())
+// The servers are those that assay's connections lead to, also through a pooler, by whatever
+// they are called; another one of such a name, and who works on them besides, is not.
+func TestTheServersAreWhereConnectionsLead(t *testing.T) {
+	for name, listen := range map[string]func() string{
+		"tcp":  func() string { return loopback },
+		"ipv6": func() string { return "tcp [::]:0" }, // what is asked for by IPv4 comes as IPv6
+		"unix": func() string { return "unix " + filepath.Join(t.TempDir(), "s") },
+	} {
+		behind, at := server(t, "engine", listen(), "", false)
+		pooler, front := server(t, "pgbouncer", listen(), at, false)
+		member, _ := server(t, "engine", listen(), at, false)
+		client, _ := server(t, "application", listen(), at, false)
+		stranger, _ := server(t, "mongod", listen(), "", false)
+		of := Connected(nil)
+		if early := of.Servers(); slices.Contains(early, pooler) {
+			t.Errorf("%s: before a connection there are %v", name, early)
+		}
+		connect(t, front)
+		of = Connected(nil)
+		got := of.Servers()
+		for _, want := range []int{behind, pooler, member} {
+			if !slices.Contains(got, want) {
+				t.Errorf("%s: %d is not among %v (behind %d, pooler %d, member %d)", name, want, got, behind, pooler, member)
+			}
+		}
+		for _, other := range []int{client, stranger, os.Getpid()} {
+			if slices.Contains(got, other) {
+				t.Errorf("%s: %d is among %v (client %d, stranger %d)", name, other, got, client, stranger)
+			}
 		}
 	}
-	if u := watchFor(t, 1500*time.Millisecond, Listening(nil)); u == nil || u.Perhaps <= 0 || named(u, "mongod") {
-		t.Errorf("not known: %+v", u)
-	}
-	if u := watchFor(t, 1500*time.Millisecond, Database{Certain: true, Servers: nobody}); u == nil || !named(u, "mongod") {
-		t.Errorf("of another database: %+v", u)
+}
+
+// What only is called like a server is other work, and the servers are not.
+func TestWhatIsOnlyCalledAServerIsOtherWork(t *testing.T) {
+	_, at := server(t, "pgbouncer", loopback, "", true)
+	server(t, "mongod", loopback, "", true)
+	connect(t, at)
+	if u := watchFor(t, 1500*time.Millisecond, Connected(nil)); u == nil || u.Servers <= 0 || u.Perhaps > 0 || named(u, "pgbouncer") || !named(u, "mongod") {
+		t.Errorf("%+v", u)
 	}
 }
 
@@ -118,8 +173,8 @@ func TestTheDatabaseIsNotBlamed(t *testing.T) {
 // question which are the servers': it was the database's.
 func TestAServerThatEndsIsTheDatabases(t *testing.T) {
 	const name = "ending-server" // that no other test's server has
-	pid, _ := server(t, name)
-	w := watcher{of: Database{Certain: true, Servers: func() []int { return []int{pid} }}, byName: map[string]int64{}}
+	pid, _ := server(t, name, loopback, "", true)
+	w := watcher{of: Database{Servers: func() []int { return []int{pid} }}, byName: map[string]int64{}}
 	w.look(true)
 	w.of.Servers = nobody
 	for end := time.Now().Add(time.Minute); w.servers == 0 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -132,14 +187,6 @@ func TestAServerThatEndsIsTheDatabases(t *testing.T) {
 
 func named(u *Usage, name string) bool {
 	return slices.ContainsFunc(u.Processes, func(p Process) bool { return p.Name == name && p.Share > 0 })
-}
-
-// What stands behind a proxy is not known by the port.
-func TestAProxyIsNotTheServer(t *testing.T) {
-	pid, address := server(t, "docker-proxy")
-	if of := Listening([]string{address}); of.Certain || !slices.Contains(of.Servers(), pid) {
-		t.Errorf("certain %v, servers %v", of.Certain, of.Servers())
-	}
 }
 
 func TestNamesAndStalls(t *testing.T) {

@@ -12,35 +12,6 @@ import (
 	"assay/internal/procfs"
 )
 
-// Listening returns what listens on these addresses, each host:port, as far as
-// they are this machine's: the processes that hold the port, those that they
-// started, and others of the same name, such as further members of a cluster.
-// It is certain if each address has a process that is known as a database's
-// server; it is not behind a proxy, or without the right to look.
-func Listening(addresses []string) Database {
-	var names []string
-	var owners []int
-	certain := len(addresses) > 0
-	own := ownAddresses()
-	all := readProcesses()
-	for _, address := range addresses {
-		host, port, err := net.SplitHostPort(address)
-		if err != nil || !isHere(host, own) {
-			certain = false
-			continue
-		}
-		holders := portHolders(port)
-		certain = certain && len(holders) > 0
-		for _, p := range all {
-			if slices.Contains(holders, p.PID) {
-				owners, names = append(owners, p.PID), append(names, p.Name)
-				certain = certain && isServer(p.Name)
-			}
-		}
-	}
-	return Database{Certain: certain, Servers: func() []int { return family(readProcesses(), owners, names) }}
-}
-
 // ServerAt returns the processes of the server that listens on an address, host:port,
 // of this machine: who holds the port, and what descends from it. They are looked for
 // again when there are none, since a server may be started again. why, if it is not
@@ -60,22 +31,22 @@ func ServerAt(address string) (processes func() []int, why string) {
 		}
 	}
 	return func() []int {
-		found := family(readProcesses(), owners, nil)
+		found := family(readProcesses(), owners)
 		if len(found) == 0 {
 			owners = portHolders(port)
-			found = family(readProcesses(), owners, nil)
+			found = family(readProcesses(), owners)
 		}
 		return found
 	}, ""
 }
 
-// family is the owners, what descends from them, and what has one of the names.
-func family(all []procfs.Process, owners []int, names []string) []int {
+// family is the owners, and what descends from them.
+func family(all []procfs.Process, owners []int) []int {
 	children := map[int][]int{}
 	var found []int
 	for _, p := range all {
 		children[p.Parent] = append(children[p.Parent], p.PID)
-		if slices.Contains(owners, p.PID) || slices.Contains(names, p.Name) {
+		if slices.Contains(owners, p.PID) {
 			found = append(found, p.PID)
 		}
 	}

@@ -1,0 +1,224 @@
+package pressure
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"assay/internal/procfs"
+)
+
+// Connected are the servers of this machine that assay works on, whatever they are called: the
+// processes at the other ends of its connections, those that these go on to, as a pooler does,
+// members of a cluster, which have the same program and a connection to one of them, and what all
+// of these have started. testers are the processes that are the tester's beside this one; nil for
+// none.
+func Connected(testers func() []int) Database {
+	found := map[int]bool{}
+	hidden := false
+	var next time.Time
+	return Database{
+		Tester: testers,
+		Servers: func() []int {
+			all := readProcesses()
+			if start := time.Now(); !start.Before(next) {
+				hidden = findServers(all, found, append(testersOf(testers), os.Getpid()))
+				next = time.Now().Add(costliest * time.Since(start))
+			}
+			owners := []int{}
+			for pid := range found {
+				owners = append(owners, pid)
+			}
+			return family(all, owners)
+		},
+		Perhaps: func(p procfs.Process) bool {
+			if !hidden || !isServer(p.Name) && !isRelay(p.Name) {
+				return false
+			}
+			_, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(p.PID), "fd"))
+			return err != nil
+		},
+	}
+}
+
+func testersOf(testers func() []int) []int {
+	if testers == nil {
+		return nil
+	}
+	return slices.Clone(testers())
+}
+
+// findServers enters the servers and leaves out those that have ended. hidden is true if the
+// other end of a connection belongs to a process that cannot be looked into.
+func findServers(all []procfs.Process, found map[int]bool, testers []int) (hidden bool) {
+	names := map[int]string{}
+	for _, p := range all {
+		names[p.PID] = p.Name
+	}
+	for pid := range found {
+		if _, lives := names[pid]; !lives {
+			delete(found, pid)
+		}
+	}
+	c := readConnections()
+	queue := slices.Clone(testers)
+	for pid := range found {
+		queue = append(queue, pid)
+	}
+	enter := func(pids []int, wanted func(pid int) bool) {
+		for _, pid := range pids {
+			if !found[pid] && !slices.Contains(testers, pid) && wanted(pid) {
+				found[pid] = true
+				queue = append(queue, pid)
+			}
+		}
+	}
+	for ; len(queue) > 0; queue = queue[1:] {
+		pid := queue[0]
+		for _, inode := range c.of[pid] {
+			end, connected := c.ends[inode]
+			if !connected || end.peer == "" {
+				continue
+			}
+			if peer := c.ends[end.peer]; peer.accepted != "" {
+				enter(c.owners[end.peer], func(int) bool { return true })
+				for _, listener := range c.listeners[peer.accepted] {
+					enter(c.owners[listener], func(int) bool { return true })
+				}
+				hidden = hidden || len(c.owners[end.peer]) == 0
+			} else if !slices.Contains(testers, pid) {
+				enter(c.owners[end.peer], func(other int) bool { return names[other] == names[pid] })
+			}
+		}
+	}
+	return hidden
+}
+
+// end is one end of a connection within this machine.
+type end struct {
+	// peer is the inode of the other end's socket, empty if it is elsewhere.
+	peer string
+	// accepted is where the connection was accepted, if this is the end that did.
+	accepted string
+}
+
+// connections are those of this machine, by the inodes of their sockets.
+type connections struct {
+	ends      map[string]end
+	listeners map[string][]string // by where they listen
+	owners    map[string][]int
+	of        map[int][]string
+}
+
+// readConnections reads them, as far as they can be seen (proc(5), /proc/net/tcp and
+// /proc/PID/fd; sock_diag(7)).
+func readConnections() *connections {
+	c := &connections{ends: map[string]end{}, listeners: map[string][]string{}, owners: map[string][]int{}, of: map[int][]string{}}
+	links, _ := filepath.Glob("/proc/[0-9]*/fd/*") // fails for a malformed pattern only
+	for _, link := range links {
+		to, err := os.Readlink(link)
+		if err != nil || !strings.HasPrefix(to, "socket:[") {
+			continue
+		}
+		pid, err := strconv.Atoi(strings.Split(link, "/")[2])
+		if inode := strings.Trim(to, "socket:[]"); err == nil && !slices.Contains(c.owners[inode], pid) {
+			c.owners[inode] = append(c.owners[inode], pid)
+			c.of[pid] = append(c.of[pid], inode)
+		}
+	}
+	var tables [][]tcpSocket
+	seen := map[string]bool{}
+	own, _ := os.Readlink("/proc/self/ns/net") // without it the namespace is read as that of no name
+	for _, namespace := range append([]string{"/proc/self"}, processFolders(c.of)...) {
+		name, err := os.Readlink(namespace + "/ns/net")
+		if name == "" && namespace == "/proc/self" {
+			name, err = own, nil
+		}
+		if err == nil && !seen[name] {
+			seen[name] = true
+			tables = append(tables, readTCP(namespace))
+		}
+	}
+	c.enterTCP(tables)
+	c.enterUnix()
+	return c
+}
+
+func processFolders(of map[int][]string) (all []string) {
+	for pid := range of {
+		all = append(all, "/proc/"+strconv.Itoa(pid))
+	}
+	return all
+}
+
+// tcpSocket is a line of /proc/net/tcp. Addresses are as there, those of IPv4 in four bytes.
+type tcpSocket struct {
+	local, remote, inode string
+	listens, connected   bool
+}
+
+func readTCP(process string) (all []tcpSocket) {
+	for _, table := range []string{"/net/tcp", "/net/tcp6"} {
+		text, err := os.ReadFile(process + table)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			const local, remote, state, inode, listens, established = 1, 2, 3, 9, "0A", "01"
+			if fields := strings.Fields(line); len(fields) > inode && (fields[state] == listens || fields[state] == established) {
+				// The other end of an IPv4 connection may be a socket of IPv6.
+				all = append(all, tcpSocket{strings.TrimPrefix(fields[local], mappedIPv4), strings.TrimPrefix(fields[remote], mappedIPv4), fields[inode],
+					fields[state] == listens, fields[state] == established})
+			}
+		}
+	}
+	return all
+}
+
+// mappedIPv4 begins IPv4 addresses of IPv6 sockets, and loopbackIPv4 ends (in the kernel's order
+// of bytes) those that mean another machine in each namespace.
+const mappedIPv4, loopbackIPv4, loopbackIPv6 = "0000000000000000FFFF0000", "7F", "00000000000000000000000001000000"
+
+func portOf(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
+
+func isLoopback(address string) bool {
+	host, _, _ := strings.Cut(address, ":")
+	return host == loopbackIPv6 || len(host) == 8 && strings.HasSuffix(host, loopbackIPv4)
+}
+
+// enterTCP enters the sockets of each network namespace. The address that a client connects to
+// may be translated on the way to another namespace, and the client's own is not.
+func (c *connections) enterTCP(namespaces [][]tcpSocket) {
+	where := func(namespace int, address string) string {
+		if isLoopback(address) {
+			return strconv.Itoa(namespace) + " " + address
+		}
+		return address
+	}
+	byRemote := map[string]string{} // inodes, by the address of the other end
+	for n, sockets := range namespaces {
+		for _, s := range sockets {
+			if s.listens {
+				at := strconv.Itoa(n) + " " + portOf(s.local)
+				c.listeners[at] = append(c.listeners[at], s.inode)
+			} else {
+				byRemote[where(n, s.remote)+" "+portOf(s.local)] = s.inode
+			}
+		}
+	}
+	for n, sockets := range namespaces {
+		for _, s := range sockets {
+			if !s.connected {
+				continue
+			}
+			e := end{peer: byRemote[where(n, s.local)+" "+portOf(s.remote)]}
+			if at := strconv.Itoa(n) + " " + portOf(s.local); len(c.listeners[at]) > 0 {
+				e.accepted = at
+			}
+			c.ends[s.inode] = e
+		}
+	}
+}

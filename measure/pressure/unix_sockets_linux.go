@@ -1,0 +1,29 @@
+package pressure
+
+import (
+	"strconv"
+
+	"github.com/vishvananda/netlink"
+)
+
+// enterUnix enters the connections over sockets in the file system. The end that accepted one has
+// the name of the socket that listens.
+func (c *connections) enterUnix() {
+	all, err := netlink.UnixSocketDiagInfo()
+	if err != nil {
+		return // they are of no use then
+	}
+	for _, s := range all {
+		inode, name := strconv.FormatUint(uint64(s.DiagMsg.INode), 10), ""
+		if s.Name != nil && *s.Name != "" {
+			name = "unix " + *s.Name
+		}
+		if s.Peer == nil {
+			if name != "" {
+				c.listeners[name] = append(c.listeners[name], inode)
+			}
+			continue
+		}
+		c.ends[inode] = end{strconv.FormatUint(uint64(*s.Peer), 10), name}
+	}
+}
