@@ -232,6 +232,9 @@ func allStarted(l report.Load) int64 {
 // limits are those that a measurement has to keep.
 func limits(s Scenario) measure.Limits {
 	l := measure.DefaultLimits()
+	if s.OtherWork > 0 {
+		l.MaxOthers = s.OtherWork / 100
+	}
 	if limit := s.definition().Limit; limit != nil {
 		limit(&l)
 	}

@@ -131,7 +131,7 @@ func reasons(r *report.Result) string { return strings.Join(r.Measurement.Reason
 // what else the machine has to do.
 func ownReasons(r *report.Result) []string {
 	return slices.DeleteFunc(slices.Clone(r.Measurement.Reasons), func(reason string) bool {
-		return strings.HasPrefix(reason, "machine busy: ") || strings.HasPrefix(reason, "client saturated: ")
+		return strings.HasPrefix(reason, "machine busy: ") || strings.HasPrefix(reason, "client saturated: ") || strings.HasPrefix(reason, "stalled: ")
 	})
 }
 

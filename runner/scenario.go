@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -62,6 +63,9 @@ type Scenario struct {
 	Thresholds []string          `yaml:"thresholds,omitempty"`
 	// Strict makes an invalid measurement an exit code by itself.
 	Strict bool `yaml:"strict,omitempty"`
+	// OtherWork is the largest share of the processors, in percent, that other programs may
+	// use in a valid measurement; 0 for the default.
+	OtherWork float64 `yaml:"other_work_percent,omitempty"`
 	// Judge is what the exit code follows: report.JudgePromise what the vendor promises
 	// alone; empty or JudgeAll whatever is found.
 	Judge string `yaml:"judge,omitempty"`
@@ -79,7 +83,7 @@ type Scenario struct {
 // Defaults returns the scenario of a run of a workload without flags. The seed is
 // 0 and is to be set.
 func Defaults(w definition.Workload) Scenario {
-	s := Scenario{Workload: w.Name, ConnectTimeout: 10 * time.Second, Load: load.Defaults(), Config: w.Config()}
+	s := Scenario{Workload: w.Name, ConnectTimeout: 10 * time.Second, Load: load.Defaults(), Config: w.Config(), OtherWork: 100 * measure.DefaultLimits().MaxOthers}
 	if w.Load != nil {
 		s.Load = w.Load()
 	}
@@ -153,6 +157,9 @@ func (s Scenario) Validate() error {
 	}
 	if _, err := s.thresholds(); err != nil {
 		return err
+	}
+	if !(s.OtherWork >= 0 && s.OtherWork <= 100) {
+		return &store.OptionError{Option: "--other-work", Value: strconv.FormatFloat(s.OtherWork, 'g', -1, 64), Want: "more than 0% and at most 100%"}
 	}
 	if err := s.validateExisting(); err != nil {
 		return err

@@ -43,6 +43,27 @@ func (p perSecond) Set(text string) error {
 
 func (p perSecond) Type() string { return "per-second" }
 
+// shareOfAll is a share in percent.
+type shareOfAll struct{ value *float64 }
+
+func (p shareOfAll) String() string {
+	if p.value == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*p.value, 'g', -1, 64) + "%"
+}
+
+func (p shareOfAll) Set(text string) error {
+	v, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
+	if err != nil || !(v > 0 && v <= 100) {
+		return fmt.Errorf("%q is not a share above 0%% and up to 100%%, such as 25%%", text)
+	}
+	*p.value = v
+	return nil
+}
+
+func (p shareOfAll) Type() string { return "percent" }
+
 // runFlags are the flags that every workload shares.
 type runFlags struct {
 	workload     definition.Workload
@@ -100,6 +121,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.Uint64Var(&l.Seed, "seed", l.Seed, "source of all randomness; chosen and printed if not given")
 	flags.StringArrayVar(&s.Thresholds, "threshold", s.Thresholds, "a limit to keep, such as 'p99<50ms', 'p99<1s during faults' or 'outage<10s'; repeatable")
 	flags.BoolVar(&s.Strict, "strict", s.Strict, "exit code 4 if the measurement is invalid, also where no threshold rests on it")
+	flags.Var(shareOfAll{&s.OtherWork}, "other-work", "largest share of this machine's processors that other programs may use in a valid measurement")
 	flags.StringVar(&s.Judge, "judge", s.Judge, "what the exit code follows: all that is found (all, as without it), or what the vendor promises alone (promise): then what the manual allows under the settings is shown and ends with 0")
 	flags.StringVar(&f.out, "out", "", "the run's folder; it must be new or empty (default runs/<time>-...)")
 	flags.StringVar(&f.scenarioFile, "scenario", "", "a scenario.yaml to start from; other flags change it")

@@ -44,7 +44,7 @@ func unlessBusy(r *report.Result, code int) int {
 		return code
 	}
 	for _, reason := range r.Measurement.Reasons {
-		if !strings.HasPrefix(reason, "machine busy: ") && !strings.HasPrefix(reason, "client saturated: ") &&
+		if !strings.HasPrefix(reason, "machine busy: ") && !strings.HasPrefix(reason, "stalled: ") && !strings.HasPrefix(reason, "client saturated: ") &&
 			!strings.HasPrefix(reason, "no steady state: ") {
 			return code
 		}
