@@ -24,6 +24,8 @@ type client struct {
 	number       int
 	ops          []Op
 	values       []int64
+	// moments are those of the last transaction that committed.
+	moments []int64
 }
 
 // Attempt implements load.Client. Each attempt is a transaction of its own,
@@ -46,6 +48,9 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	if !fits {
 		c.values, _ = Encode(c.values[:0], ops, false)
 	}
+	if n := len(c.moments); fits && len(c.values)+2+n <= history.MaxValues {
+		c.values = append(append(c.values, int64(moments), int64(n)), c.moments...)
+	}
 	answer.Values = c.values
 	c.After(reply.Outcome, reply.Broken)
 	return answer
@@ -57,6 +62,9 @@ func (c *client) do(ctx context.Context) store.Reply {
 		return store.Unsent(err)
 	}
 	reply := session.Do(ctx, c.ops)
+	if reply.Outcome == history.Committed {
+		c.moments = session.moments
+	}
 	if reply.Outcome == history.Rejected {
 		// No driver may say so: there is no rule that could refuse a
 		// transaction of this workload.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"assay/history"
 	"assay/store"
@@ -86,6 +87,8 @@ type Session struct {
 	// caller has left; list is for lists that are rewritten.
 	own  []Op
 	list []int64
+	// moments are those of the last transaction; see Encode.
+	moments []int64
 }
 
 // Open opens a Session on a database of the workload's schema.
@@ -110,12 +113,22 @@ func (s *Session) Do(ctx context.Context, ops []Op) store.Reply {
 		own[i] = ops[i]
 		own[i].List = list
 	}
+	last := time.Now()
+	s.moments = s.moments[:0]
+	passed := func() {
+		now := time.Now()
+		s.moments = append(s.moments, now.Sub(last).Microseconds())
+		last = last.Add(now.Sub(last).Truncate(time.Microsecond))
+	}
 	r := s.Transaction(ctx, slices.ContainsFunc(ops, writes), func(ctx context.Context, t store.Transaction) error {
 		for i := range own {
+			passed()
 			if err := s.Operate(ctx, t, &own[i]); err != nil {
 				return err
 			}
+			passed()
 		}
+		passed()
 		return nil
 	})
 	if r.Violated == store.Unique {

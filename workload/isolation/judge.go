@@ -52,6 +52,9 @@ func Judge(ctx context.Context, config Config, seed uint64, e definition.Evidenc
 	out := Judgement{Model: model, Tally: j.tally}
 	if config.does("append", "register") {
 		report, smallest := checkCycles(ctx, j.cycle.History(), model, config.Rewrite)
+		if err := j.addStatements(smallest); err != nil {
+			return Judgement{}, err
+		}
 		out.Report, out.Smallest = &report, smallest
 		out.Results = append(out.Results, report.Result(), j.durability.result())
 	}

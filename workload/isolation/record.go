@@ -28,6 +28,11 @@ func kindOf(ops []Op) uint8 {
 	}
 }
 
+// moments is the kind of what stands behind the operations of a transaction that committed: how many
+// numbers follow, and these, of each statement when it was sent and when it was answered, and when
+// COMMIT was sent, all in microseconds since the number before, the first since the attempt began.
+const moments Kind = 100
+
 // unread stands in a record for the result of an operation whose transaction
 // was not acknowledged.
 const unread = -1
@@ -108,6 +113,9 @@ func Decode(values []int64, dst []Op) (ops []Op, results bool, err error) {
 		case Withdraw:
 			o.Value = d.next()
 			o.Result = d.result(&results)
+		case moments:
+			d.take(o.Key)
+			continue
 		default:
 			d.bad = true
 		}
@@ -142,7 +150,7 @@ func (d *decoder) result(there *bool) int64 {
 }
 
 func (d *decoder) take(n int64) []int64 {
-	if n > int64(len(d.values)) {
+	if n < 0 || n > int64(len(d.values)) {
 		d.bad = true
 		return nil
 	}

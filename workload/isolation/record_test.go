@@ -3,8 +3,10 @@ package isolation
 import (
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
+	"assay/check"
 	"assay/history"
 )
 
@@ -105,4 +107,25 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%v: %+v became %v, then %+v, %v", values, ops, again, decoded, err)
 		}
 	})
+}
+
+// TestMoments: a record with moments is one of the same operations, and gives the statements with
+// the times of the history; one without, as earlier versions made it, gives none.
+func TestMoments(t *testing.T) {
+	ops := []Op{{Kind: ReadList, Key: 2, List: []int64{16, 32}}, {Kind: Append, Key: 2, Value: 48}}
+	values, _ := Encode(nil, ops, true)
+	op := history.Op{Start: 1_000_000, End: 9_000_000, Values: values}
+	if got := statementsOf(&op); got != nil {
+		t.Errorf("a record without moments gives %+v", got)
+	}
+	op.Values = append(slices.Clone(values), int64(moments), 5, 10, 200, 5, 300, 1)
+	decoded, results, err := Decode(op.Values, nil)
+	if err != nil || !results || len(decoded) != 2 {
+		t.Fatalf("decoded %+v, %v, %v", decoded, results, err)
+	}
+	want := []check.Statement{{Text: "BEGIN", Sent: 1_000_000, Answered: -1}, {Text: "read key 2", Answer: "gives [16 32]", Sent: 1_010_000, Answered: 1_210_000},
+		{Text: "append 48 to key 2", Sent: 1_215_000, Answered: 1_515_000}, {Text: "COMMIT", Sent: 1_516_000, Answered: 9_000_000}}
+	if got := statementsOf(&op); !slices.Equal(got, want) {
+		t.Errorf("the statements are %+v", got)
+	}
 }
