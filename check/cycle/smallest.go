@@ -115,7 +115,7 @@ func (r *reduction) run(e *Evidence) (Smallest, bool) {
 		kept, whole = reduce.Minimize(r.ctx, len(part), func(parts []int) bool { return r.convicted(choose(part, parts)) })
 		part = choose(part, kept)
 	}
-	return r.finish(part, whole)
+	return r.finish(e, part, whole)
 }
 
 // start returns a part that is convicted, as small as can be guessed: the
@@ -295,7 +295,7 @@ func (r *reduction) present(w written) (all, partly bool) {
 }
 
 // finish describes the part.
-func (r *reduction) finish(part []int32, whole bool) (Smallest, bool) {
+func (r *reduction) finish(e *Evidence, part []int32, whole bool) (Smallest, bool) {
 	h := r.build(part)
 	ctx := r.ctx
 	if ctx.Err() != nil { // the time is over, and the part is small or was judged before
@@ -309,7 +309,7 @@ func (r *reduction) finish(part []int32, whole bool) (Smallest, bool) {
 		return Smallest{}, false
 	}
 	s := Smallest{Anomaly: r.anomaly, part: h, Excerpt: check.Excerpt{Of: int64(r.h.Len()), Minimal: whole, Shortened: r.cut}}
-	s.describe(&judged.Evidence[at], r.model)
+	s.describe(e, &judged.Evidence[at], r.model)
 	return s, true
 }
 

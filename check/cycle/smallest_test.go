@@ -55,6 +55,14 @@ func TestSmallestOfEachAnomaly(t *testing.T) {
 			if n := len(s.Excerpt.Operations); n > len(test.bad) || !s.Excerpt.Minimal || s.Excerpt.Of != int64(h.Len()) {
 				t.Errorf("%s: %d transactions show %s, and %d can: %+v", test.name, n, anomaly, len(test.bad), s.Excerpt)
 			}
+			named := whole.Evidence[slices.IndexFunc(whole.Evidence, func(e Evidence) bool { return e.Anomaly == anomaly })].Txns
+			for i := range named { // one transaction has one name in the text and in the picture
+				for _, o := range s.Excerpt.Operations {
+					if want := fmt.Sprintf("T%d", i+1); (o.ID == named[i].ID) != (o.Name == want) {
+						t.Errorf("%s: %s of the evidence of %s is %d, and %s in the picture is %d", test.name, want, anomaly, named[i].ID, o.Name, o.ID)
+					}
+				}
+			}
 			again := Check(t.Context(), reread(t, s.History()), test.model, Options{})
 			if again.Verdict != check.Violated || !slices.Contains(again.Anomalies, anomaly) {
 				t.Errorf("%s: the part is %v for %v, not %s", test.name, again.Verdict, again.Anomalies, anomaly)

@@ -3,6 +3,7 @@ package cycle
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -11,15 +12,21 @@ import (
 	"assay/history"
 )
 
-// describe puts the part into words, with T1, T2 and so on for its transactions
-// in the order in which they were invoked.
-func (s *Smallest) describe(e *Evidence, model Model) {
+// describe puts the part into words. Its transactions have the names that they have in the evidence
+// of the whole, T1 for the first of these, and others the numbers that follow.
+func (s *Smallest) describe(whole, e *Evidence, model Model) {
 	in := newInference(s.part, Options{})
 	names := map[int64]string{}
-	for i, t := range s.order() {
+	others := len(whole.Txns)
+	for _, t := range s.order() {
 		h := s.part
+		number := 1 + slices.IndexFunc(whole.Txns, func(v TxnView) bool { return v.ID == h.ids.at(t) })
+		if number == 0 {
+			others++
+			number = others
+		}
 		o := check.Operation{
-			Name: fmt.Sprintf("T%d", i+1), ID: h.ids.at(t), Process: int64(h.process.at(t)),
+			Name: fmt.Sprintf("T%d", number), ID: h.ids.at(t), Process: int64(h.process.at(t)),
 			Invoke: h.invoke.at(t), Complete: -1, Outcome: h.outcome.at(t).String(),
 		}
 		// What never ended is known by its outcome alone: nobody asks for its end.
