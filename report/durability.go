@@ -10,7 +10,8 @@ import (
 // the settings that the server itself has reported.
 type Durability struct {
 	// Class is what an acknowledged transaction survives: none, process crash, system
-	// crash with loss of up to N ms, system crash, majority.
+	// crash with loss of up to N ms, system crash, loss of some nodes, majority; behind it what a
+	// failover may lose.
 	Class string `json:"class"`
 	// Window is for how many milliseconds before a loss of power of all nodes what was
 	// acknowledged may be lost; nil if there is no bound.

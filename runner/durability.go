@@ -34,7 +34,7 @@ func enterDurability(r *report.Result) {
 		return
 	}
 	r.Durability = &report.Durability{
-		Class: g.Text(), Window: milliseconds(g.AllNodes), OneNode: milliseconds(g.OneNode), Source: g.Source, Manual: g.Manual,
+		Class: g.Text(), Window: milliseconds(g.AllNodes), OneNode: milliseconds(g.OneNode), Source: g.Source, Manual: durability.Cite(g.Manual, r.Database.Product, r.Database.Version),
 		Tried: len(powerCuts(r)) > 0,
 	}
 }

@@ -243,7 +243,7 @@ func undecidedOrBroken(checks []check.Result, verdict check.Verdict) string {
 
 // circumstancesOf is what decides whether a finding of this run is allowed.
 func circumstancesOf(r *report.Result) promise.Circumstances {
-	c := promise.Circumstances{Product: r.Database.Product, Settings: settingsOf(r), Model: r.Database.Promise, Nodes: nodesOf(r), Happened: eventsOf(r)}
+	c := promise.Circumstances{Product: r.Database.Product, Version: r.Database.Version, Settings: settingsOf(r), Model: r.Database.Promise, Nodes: nodesOf(r), Happened: eventsOf(r)}
 	for table := range r.Data.Rows {
 		c.Tables = append(c.Tables, table)
 	}

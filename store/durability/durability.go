@@ -33,6 +33,8 @@ const (
 	SystemCrashWithin Class = "system crash with loss"
 	// SystemCrash: it survives a loss of power of the server that acknowledged it.
 	SystemCrash Class = "system crash"
+	// SomeNodes: it survives the loss of some nodes with their disks, but not of any minority.
+	SomeNodes Class = "loss of some nodes"
 	// Majority: it survives the loss of any minority of the nodes with their disks.
 	Majority Class = "majority"
 )
@@ -56,6 +58,12 @@ type Guarantee struct {
 	// Returning is how long an old primary that is back may go on to take writes, which are
 	// lost as those before.
 	Returning time.Duration
+	// FailoverText says of what a failover loses more than Failover does; empty if the manual does
+	// not. Several is true if there is a node that could take over.
+	FailoverText string
+	Several      bool
+	// Survives is how many of the Nodes may be lost, of the class SomeNodes.
+	Survives, Nodes int
 	// Source is the settings that decide it, as the server reports them, and Manual
 	// the chapter that says what they mean.
 	Source, Manual string
@@ -64,12 +72,22 @@ type Guarantee struct {
 // Known reports whether anything is known of the product.
 func (g Guarantee) Known() bool { return g.Class != "" }
 
-// Text is the class in words, with the time if it has one.
+// Text is the class in words, with the time if it has one, and what a failover may lose.
 func (g Guarantee) Text() string {
-	if g.Class == SystemCrashWithin {
-		return fmt.Sprintf("%s of up to %d ms", g.Class, g.AllNodes.Milliseconds())
+	text := string(g.Class)
+	switch g.Class {
+	case SystemCrashWithin:
+		text += fmt.Sprintf(" of up to %d ms", g.AllNodes.Milliseconds())
+	case SomeNodes:
+		text = g.ofNodes()
 	}
-	return string(g.Class)
+	switch {
+	case !g.Several || g.Failover == 0:
+		return text
+	case g.FailoverText != "":
+		return text + "; a failover loses " + g.FailoverText
+	}
+	return text + "; a failover may lose what no other node has"
 }
 
 // Allows is how long before a cut the acknowledged may be lost, if so many of all nodes
@@ -106,6 +124,7 @@ func Of(product string, reported []Setting) Guarantee {
 	if !g.Known() {
 		return g
 	}
+	g.Several = max(all.count("data nodes"), all.count("standbys")+1, all.count(store.SettingReplicas)+1) > 1
 	for _, s := range reported {
 		if way, apart := strings.CutPrefix(s.Name, store.SettingStoredAs); apart {
 			g = weaker(g, storedAs(product, way, s.Value))
@@ -169,17 +188,6 @@ func (s settings) duration(name string, unit, otherwise time.Duration) time.Dura
 	return otherwise
 }
 
-// copies is the number of replicas in the data centre with the most of them, of a list
-// such as "datacenter1: 3, datacenter2: 2".
-func (s settings) copies() (most int) {
-	for part := range strings.SplitSeq(s["replication"], ",") {
-		_, number, _ := strings.Cut(part, ":")
-		n, _ := strconv.Atoi(strings.TrimSpace(number)) // what is no number counts for none
-		most = max(most, n)
-	}
-	return most
-}
-
 // count reads a number; 0 if it is none.
 func (s settings) count(name string) int {
 	n, _ := strconv.Atoi(s[name]) // what is no number counts for none
@@ -226,8 +234,9 @@ func postgres(s settings) Guarantee {
 		g.Killed, g.Failover = window, Unbounded // what is not written yet is in the server's memory
 		return g
 	case replicated && s.is("synchronous_commit", "on", "remote_apply", "remote_write"):
-		return Guarantee{Class: Majority, Source: s.source("synchronous_commit", "synchronous_standby_names", "fsync", "full_page_writes"),
-			Manual: `PostgreSQL manual, "Synchronous Replication"`}
+		waited, named := confirming(s["synchronous_standby_names"])
+		return spread(Guarantee{Source: s.source("synchronous_commit", "synchronous_standby_names", "standbys", "fsync", "full_page_writes"),
+			Manual: `PostgreSQL manual, "Synchronous Replication"`}, 1+waited, 1+max(named, s.count("standbys")))
 	}
 	g := alone(SystemCrash, 0, s.source("synchronous_commit", "fsync", "full_page_writes"), manual)
 	g.Failover = Unbounded // "Log-Shipping Standby Servers": a window for data loss, of what was not shipped yet
@@ -268,7 +277,7 @@ func mysql(s settings) Guarantee {
 	g.Failover = Unbounded                 // replication is asynchronous ("Replication Overview")
 	if s.count("wsrep_cluster_size") > 1 { // a commit returns once every node has the write set
 		return Guarantee{Class: Majority, AllNodes: g.AllNodes, AllKilled: g.Killed, Source: g.Source + ", " + s.source("wsrep_cluster_size"),
-			Manual: manual + `; Galera documentation, "Certification-Based Replication"`}
+			Manual: manual + `; MariaDB Galera Cluster documentation, "Certification-Based Replication"`}
 	}
 	// "For a transaction to commit, the majority of the group have to agree".
 	if s.count(store.SettingGroupSize) > 2 {
@@ -342,33 +351,12 @@ func mongodb(s settings) Guarantee {
 	return g
 }
 
-// cassandra follows the Cassandra documentation, "Storage Engine" (CommitLog:
-// commitlog_sync) and "Dynamo" (tunable consistency).
-func cassandra(s settings) Guarantee {
-	const manual = `Cassandra documentation, "Storage Engine" (CommitLog) and "Dynamo" (Tunable Consistency)`
-	const usual = 10 * time.Second
-	window := time.Duration(0)
-	if s.is("commitlog_sync", "periodic") {
-		window = s.duration("commitlog_sync_period", time.Millisecond, usual)
-	}
-	source := s.source("consistency of writes", "replication", "commitlog_sync", "commitlog_sync_period")
-	switch {
-	case s.is("durable_writes", "false"):
-		return alone(None, Unbounded, s.source("durable_writes"), `Cassandra documentation, "Data Definition" (durable_writes: whether to use the commit log)`)
-	case s["commitlog_sync"] == "": // the server does not tell
-		return Guarantee{}
-	case s.is("consistency of writes", "quorum", "local_quorum", "each_quorum", "all") && s.copies() > 1:
-		return Guarantee{Class: Majority, AllNodes: window, Source: source, Manual: manual}
-	}
-	return alone(within(window), window, source, manual)
-}
-
 // etcd follows etcd's manual, "KV API guarantees": "Any completed operations are durable. All
 // accessible data is also durable data." A proposal is acknowledged when a majority has it in
 // its log, which is synced ("Tuning", "Disk"). That a server was started with
 // --unsafe-no-fsync it does not tell.
 func etcd(s settings) Guarantee {
-	const manual = `etcd manual 3.4, "KV API guarantees" (Durability); "Configuration flags" (--unsafe-no-fsync takes it away, and is not reported)`
+	const manual = `etcd manual, "KV API guarantees" (Durability); "Configuration flags" (--unsafe-no-fsync takes it away, and is not reported)`
 	source := s.source("members")
 	if s.count("members") > 1 {
 		return Guarantee{Class: Majority, Source: source, Manual: manual}

@@ -19,6 +19,15 @@ func TestClasses(t *testing.T) {
 		{"PostgreSQL", []Setting{{"fsync", "off"}, {"synchronous_commit", "on"}}, "process crash", Unbounded, Unbounded},
 		{"PostgreSQL", []Setting{{"full_page_writes", "off"}}, "process crash", Unbounded, Unbounded},
 		{"PostgreSQL", []Setting{{"synchronous_commit", "on"}, {"synchronous_standby_names", "ANY 1 (n2, n3)"}}, "majority", 0, 0},
+		{"PostgreSQL", []Setting{{"synchronous_commit", "on"}, {"synchronous_standby_names", "ANY 1 (n2, n3, n4, n5)"}, {"standbys", "4"}}, "loss of some nodes: any 1 of 5, which is less than a minority", 0, 0},
+		{"PostgreSQL", []Setting{{"synchronous_commit", "on"}, {"synchronous_standby_names", `"n2"`}, {"standbys", "4"}, {"led by", "Patroni"}}, "loss of some nodes: any 1 of 5, which is less than a minority", 0, 0},
+		{"PostgreSQL", []Setting{{"synchronous_commit", "on"}, {"synchronous_standby_names", `2 ("n2","n3")`}, {"standbys", "4"}}, "majority", 0, 0},
+		{"PostgreSQL", []Setting{{"synchronous_commit", "on"}, {"synchronous_standby_names", "FIRST 2 (n2, n3, n4, n5)"}, {"standbys", "4"}}, "majority", 0, 0},
+		{"PostgreSQL", []Setting{{"synchronous_commit", "on"}, {"synchronous_standby_names", "any 2 (*)"}, {"standbys", "6"}}, "loss of some nodes: any 2 of 7, which is less than a minority", 0, 0},
+		{"PostgreSQL", []Setting{{"synchronous_commit", "remote_write"}, {"synchronous_standby_names", "n2"}, {"standbys", "3"}}, "majority", 0, 0},
+		{"PostgreSQL", []Setting{{"fsync", "on"}, {"synchronous_commit", "on"}, {"full_page_writes", "on"}, {"synchronous_standby_names", "(none)"}, {"standbys", "2"}}, "system crash; a failover may lose what no other node has", 0, 0},
+		{"PostgreSQL", []Setting{{"fsync", "on"}, {"synchronous_commit", "on"}, {"full_page_writes", "on"}, {"synchronous_standby_names", "(none)"}, {"standbys", "2"}, {"led by", "Patroni"}},
+			"system crash; a failover loses up to 1 MiB of log (maximum_lag_on_failover) and what was written in the last 30 s (ttl)", 0, 0},
 		{"PostgreSQL", []Setting{{"synchronous_commit", "local"}, {"synchronous_standby_names", "ANY 1 (n2, n3)"}}, "system crash", 0, 0},
 		{"MariaDB", []Setting{{"innodb_flush_log_at_trx_commit", "1"}, {"log_bin", "OFF"}, {"sync_binlog", "0"}}, "system crash", 0, 0},
 		{"MariaDB", []Setting{{"innodb_flush_log_at_trx_commit", "2"}}, "system crash with loss of up to 1000 ms", time.Second, time.Second},
@@ -32,12 +41,18 @@ func TestClasses(t *testing.T) {
 		{"MongoDB", []Setting{{"write concern", "majority"}, {"majority waits for the journal", "false"}, {"data nodes", "3"}}, "majority", 0, 100 * time.Millisecond},
 		{"MongoDB", []Setting{{"write concern", "majority"}, {"data nodes", "1"}}, "system crash", 0, 0},
 		{"MongoDB", []Setting{{"write concern", "1"}, {"data nodes", "1"}}, "system crash with loss of up to 100 ms", 100 * time.Millisecond, 100 * time.Millisecond},
-		{"MongoDB", []Setting{{"write concern", "1"}, {"journal asked for", "true"}, {"data nodes", "3"}}, "system crash", Unbounded, 0},
+		{"MongoDB", []Setting{{"write concern", "1"}, {"journal asked for", "true"}, {"data nodes", "3"}}, "system crash; a failover may lose what no other node has", Unbounded, 0},
+		{"MongoDB", []Setting{{"write concern", "2"}, {"journal asked for", "true"}, {"data nodes", "5"}}, "system crash; a failover may lose what no other node has", Unbounded, 0},
+		{"MongoDB", []Setting{{"write concern", "1"}, {"data nodes", "3"}}, "system crash with loss of up to 100 ms; a failover may lose what no other node has", Unbounded, 100 * time.Millisecond},
 		{"MongoDB", []Setting{{"write concern", "2"}, {"journal asked for", "true"}, {"data nodes", "3"}}, "majority", 0, 0},
-		{"MongoDB", []Setting{{"write concern", "0"}, {"data nodes", "3"}}, "none", Unbounded, Unbounded},
+		{"MongoDB", []Setting{{"write concern", "0"}, {"data nodes", "3"}}, "none; a failover may lose what no other node has", Unbounded, Unbounded},
 		{"Cassandra", []Setting{{"commitlog_sync", "periodic"}, {"commitlog_sync_period", "10000ms"}, {"consistency of writes", "quorum"}, {"replication", "datacenter1: 3"}}, "majority", 0, 10 * time.Second},
 		{"Cassandra", []Setting{{"commitlog_sync", "periodic"}, {"commitlog_sync_period", "10s"}, {"consistency of writes", "one"}, {"replication", "datacenter1: 3"}}, "system crash with loss of up to 10000 ms", 10 * time.Second, 10 * time.Second},
 		{"Cassandra", []Setting{{"commitlog_sync", "batch"}, {"consistency of writes", "quorum"}, {"replication", "datacenter1: 1"}}, "system crash", 0, 0},
+		{"Cassandra", []Setting{{"commitlog_sync", "batch"}, {"consistency of writes", "two"}, {"replication", "datacenter1: 5"}}, "loss of some nodes: any 1 of 5, which is less than a minority", 0, 0},
+		{"Cassandra", []Setting{{"commitlog_sync", "batch"}, {"consistency of writes", "local_quorum"}, {"replication", "a: 3, b: 3"}}, "loss of some nodes: any 1 of 6, which is less than a minority", 0, 0},
+		{"Cassandra", []Setting{{"commitlog_sync", "batch"}, {"consistency of writes", "each_quorum"}, {"replication", "a: 3, b: 3"}}, "majority", 0, 0},
+		{"Cassandra", []Setting{{"commitlog_sync", "batch"}, {"consistency of writes", "two"}, {"replication", "a: 3"}}, "majority", 0, 0},
 		{"etcd", []Setting{{"members", "3"}}, "majority", 0, 0},
 		{"etcd", []Setting{{"members", "1"}}, "system crash", 0, 0},
 		{"SQLite", []Setting{{"journal_mode", "wal"}, {"synchronous", "full"}}, "system crash", 0, 0},
@@ -48,7 +63,7 @@ func TestClasses(t *testing.T) {
 		{"SQLite", []Setting{{"journal_mode", "memory"}, {"synchronous", "full"}}, "none", Unbounded, Unbounded},
 		{"Redis", []Setting{{"appendonly", "no"}, {"save", "3600 1"}}, "none", Unbounded, Unbounded},
 		{"Redis", []Setting{{"appendonly", "yes"}, {"appendfsync", "always"}}, "system crash", 0, 0},
-		{"Redis", []Setting{{"appendonly", "yes"}, {"appendfsync", "everysec"}, {"data nodes", "3"}}, "system crash with loss of up to 2000 ms", 2 * time.Second, 2 * time.Second},
+		{"Redis", []Setting{{"appendonly", "yes"}, {"appendfsync", "everysec"}, {"data nodes", "3"}, {"min-replicas-to-write", "1"}, {"replicas waited for", "1"}}, "system crash with loss of up to 2000 ms; a failover may lose what no other node has", 2 * time.Second, 2 * time.Second},
 		{"Redis", []Setting{{"appendonly", "yes"}, {"appendfsync", "no"}}, "process crash", Unbounded, Unbounded},
 		{"Redis", []Setting{{"appendonly", "yes"}, {"appendfsync", "always"}, {"no-appendfsync-on-rewrite", "no"}}, "system crash", 0, 0},
 		{"Redis", []Setting{{"appendonly", "yes"}, {"appendfsync", "always"}, {"no-appendfsync-on-rewrite", "yes"}}, "process crash", Unbounded, Unbounded},
@@ -58,8 +73,22 @@ func TestClasses(t *testing.T) {
 		if g.Text() != test.text || g.OneNode != test.one || g.AllNodes != test.all {
 			t.Errorf("%s %v: %q, one node %v, all nodes %v; want %q, %v, %v", test.product, test.settings, g.Text(), g.OneNode, g.AllNodes, test.text, test.one, test.all)
 		}
+		if !Cited(Cite(g.Manual, test.product, "7.8.9")) {
+			t.Errorf("%s %v: %q lacks a page or a version", test.product, test.settings, g.Manual)
+		}
 		if g.Source == "" || g.Manual == "" {
 			t.Errorf("%s %v: source %q, manual %q", test.product, test.settings, g.Source, g.Manual)
+		}
+	}
+}
+
+// TestEveryStorageHasItsPage wants the manual's page and version of each way to store tables.
+func TestEveryStorageHasItsPage(t *testing.T) {
+	for _, product := range []string{"PostgreSQL", "MariaDB", "MySQL", "SQLite"} {
+		for _, s := range storages(product) {
+			if !Cited(Cite(s.manual, product, "")) {
+				t.Errorf("%s, %s: %q", product, s.way, s.manual)
+			}
 		}
 	}
 }

@@ -90,7 +90,9 @@ func Apart(reported []Setting) (tables []string) {
 }
 
 // ranks are the classes from the weakest on.
-func ranks() []Class { return []Class{None, ProcessCrash, SystemCrashWithin, SystemCrash, Majority} }
+func ranks() []Class {
+	return []Class{None, ProcessCrash, SystemCrashWithin, SystemCrash, SomeNodes, Majority}
+}
 
 // weaker is what holds of tables of both: of each loss what one of them allows.
 func weaker(a, b Guarantee) Guarantee {

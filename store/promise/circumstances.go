@@ -17,6 +17,8 @@ type Circumstances struct {
 	// Product and Settings are as the database has told them.
 	Product  string
 	Settings []durability.Setting
+	// Version is the server's, which chooses among the rules and the versions of the manual.
+	Version string
 	// Model is the consistency model that the vendor promises at the isolation level,
 	// where a workload asks.
 	Model string
@@ -79,7 +81,14 @@ func allowed(source, manual string) Ruling {
 func unknown(source, manual string) Ruling { return Ruling{Source: source, Manual: manual} }
 
 // Of is what is known of a finding about this property.
-func (c *Circumstances) Of(p Property) Ruling {
+func (c *Circumstances) Of(p Property) Ruling { return c.cited(c.of(p)) }
+
+func (c *Circumstances) cited(r Ruling) Ruling {
+	r.Manual = durability.Cite(r.Manual, c.Product, c.Version)
+	return r
+}
+
+func (c *Circumstances) of(p Property) Ruling {
 	for _, s := range c.Settings {
 		if s.Name == store.SettingAltering { // whatever is found may be its doing
 			return unknown(s.Value+", which can change what is read and written", "")
@@ -158,13 +167,15 @@ func (c *Circumstances) ofLoss(p Property) (Ruling, bool) {
 // lose.
 func (c *Circumstances) OfLoss() Ruling {
 	g := durability.Of(c.Product, c.Settings)
-	return allowed(c.source(g), g.Manual)
+	return c.cited(allowed(c.source(g), g.Manual))
 }
 
 // OfCopies is what is known of findings of restored backups where some of these, or all, were
 // copies of the database's file without its log: nobody promises anything of them. source is
 // what asked for them.
-func OfCopies(source string, all bool) Ruling {
+func OfCopies(source string, all bool) Ruling { return new(Circumstances).cited(ofCopies(source, all)) }
+
+func ofCopies(source string, all bool) Ruling {
 	if !all {
 		return unknown(source+" beside other backups: the findings name theirs", "")
 	}
@@ -195,7 +206,7 @@ func (c *Circumstances) all(apart []string) bool {
 
 // facts are the settings, and what follows from several of them.
 func (c *Circumstances) facts() map[string]string {
-	facts := map[string]string{factSerializable: "false"}
+	facts := map[string]string{factSerializable: "false", factVersion: c.Version, factPage: Page(c.Product, c.Version)}
 	for _, s := range c.Settings {
 		facts[s.Name] = strings.ToLower(s.Value)
 	}

@@ -1,6 +1,6 @@
 package promise
 
-import "strings"
+import "assay/store/durability"
 
 // Page is the page of a product's manual that says what its isolation levels promise, with the
 // version; empty of a product that is not known.
@@ -17,15 +17,8 @@ func Page(product, version string) string {
 		"Redis":       `"Transactions"`,
 		"Cassandra":   `"Guarantees"`,
 	}[product]
-	if title == "" {
+	if title == "" || durability.Manual(product, version) == "" {
 		return ""
 	}
-	number, _, _ := strings.Cut(version, " ")
-	parts := strings.Split(strings.TrimPrefix(number, "v"), ".")
-	if product != "PostgreSQL" && len(parts) > 1 {
-		number = parts[0] + "." + parts[1]
-	} else {
-		number = parts[0]
-	}
-	return strings.TrimSpace(product + " manual " + number + ", " + title)
+	return durability.Manual(product, version) + ", " + title
 }

@@ -198,6 +198,38 @@ func TestRules(t *testing.T) {
 		if r.Promised != nil && !*r.Promised && (r.Source == "" || r.Manual == "") {
 			t.Errorf("%s: allowed by %q, and %q says so", test.name, r.Source, r.Manual)
 		}
+		if r.Manual != "" && !durability.Cited(r.Manual) {
+			t.Errorf("%s: %q lacks a page or a version", test.name, r.Manual)
+		}
+	}
+}
+
+// TestEveryRuleHasItsPage wants of each rule the manual's page, and the version that the server chooses.
+func TestEveryRuleHasItsPage(t *testing.T) {
+	for _, r := range rules() {
+		products := r.products
+		if products == nil {
+			products = []string{"PostgreSQL", "MariaDB", "MySQL", "MongoDB", "SQLite", "CockroachDB", "TiDB", "etcd", "Redis", "Cassandra"}
+		}
+		for _, product := range products {
+			c := Circumstances{Product: product, Version: "1.2.3"}
+			said := c.cited(r.ruling(c.facts())).Manual
+			if !durability.Cited(said) {
+				t.Errorf("%s, %s: %q lacks a page or a version", product, r.source, said)
+			}
+		}
+	}
+	standby := Circumstances{Product: "PostgreSQL", Nodes: 2, Settings: settings(settingReads, "standbys")}
+	for version, want := range map[string]string{"15.18 (Debian)": "PostgreSQL manual 15, ", "9.6.1": "PostgreSQL manual 9, ", "99.1": "PostgreSQL manual 18, ", "": "PostgreSQL manual 18, "} {
+		if standby.Version = version; !strings.HasPrefix(standby.Of(Recency).Manual, want) {
+			t.Errorf("%s: %s", version, standby.Of(Recency).Manual)
+		}
+	}
+	past := Circumstances{Product: "MongoDB", Nodes: 3, Settings: settings("write concern", "majority", "read concern", "snapshot", settingReads, "primary", "data nodes", "3")}
+	for version, want := range map[string]string{"4.4.2": yes, "5.0.32": no, "": no} {
+		if past.Version = version; word(past.Of(Recency)) != want {
+			t.Errorf("MongoDB %s: %+v, want %s", version, past.Of(Recency), want)
+		}
 	}
 }
 

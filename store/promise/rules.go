@@ -3,6 +3,8 @@ package promise
 import (
 	"slices"
 	"strings"
+
+	"assay/store/durability"
 )
 
 // Settings that rules speak of, by the names that drivers give them, and facts that
@@ -19,6 +21,9 @@ const (
 	factMajority     = "a majority acknowledges"
 	factSerializable = "serializable"
 	factOverlap      = "reads overlap writes"
+	// factVersion is the server's version, and factPage the manual's page on isolation levels.
+	factVersion = "version"
+	factPage    = "isolation page"
 )
 
 // need is what must be so beside the settings.
@@ -41,11 +46,16 @@ type condition struct {
 
 func is(setting string, values ...string) condition { return condition{setting, false, values} }
 
+// since is that the server is of this version or of a later one, or of none that is known.
+func since(version string) condition { return condition{factVersion, false, []string{version}} }
+
 func isNot(setting string, values ...string) condition { return condition{setting, true, values} }
 
 func (x condition) holds(facts map[string]string) bool {
 	value, there := facts[x.setting]
 	switch {
+	case x.setting == factVersion:
+		return value == "" || !durability.Newer(x.values[0], value)
 	case !there:
 		return x.not
 	case len(x.values) == 0:
@@ -83,7 +93,7 @@ func mongoRules() []rule {
 		{mongo, []Property{Recency}, []condition{is(factMajority, "unknown"), isNot(settingReadConcern, "linearizable")}, severalNodes, true,
 			"w:{write concern}", `MongoDB manual 6.0, "getDefaultRWConcern" (who acknowledges a write is the server's default, which this user may not ask for)`},
 		// Of a transaction nothing is said to be read in the past, but that it is one snapshot.
-		{mongo, []Property{Recency}, []condition{is(settingReads), is(settingReadConcern, "snapshot")}, severalNodes, false,
+		{mongo, []Property{Recency}, []condition{is(settingReads), is(settingReadConcern, "snapshot"), since("5.0")}, severalNodes, false,
 			"read concern {read concern}", `MongoDB manual, "Read Concern \"snapshot\"" (outside of transactions a read is of a specific single point in time in the recent past)`},
 		{mongo, []Property{Recency}, []condition{isNot(settingReadConcern, "linearizable")}, severalNodes | divided, false,
 			"read concern {read concern}", recency + " (two nodes may transiently believe that they are the primary; clients of the former one may observe stale data)"},
@@ -95,7 +105,7 @@ func mongoRules() []rule {
 }
 
 func sqlRules() []rule {
-	const galera = `Galera Cluster documentation, "wsrep_sync_wait" (a node may answer before it has applied what others have committed)`
+	const galera = `MariaDB Galera Cluster documentation, "Known Limitations" (lost updates and stale reads between nodes), "wsrep_sync_wait" (a node may answer before it has applied what others have committed)`
 	const semisync = `MySQL manual, "Semisynchronous Replication" (if the timeout occurs without any replica having acknowledged the transaction, the source reverts to asynchronous replication)`
 	const consistency = `MySQL manual, "Transaction Consistency Guarantees" (a member that was cut off or has not applied its backlog may answer with what is old)`
 	const waiting = `PostgreSQL manual 15, "27.2.8.4. Planning for High Availability" (where the primary restarts while commits wait for a standby, they are committed there, and may be missing on the standby; what is promised is that no client gets an acknowledgement)`
@@ -121,9 +131,9 @@ func sqlRules() []rule {
 			severalNodes, false, "wsrep_sync_wait={wsrep_sync_wait}", galera},
 		// Of those that confirm commits one may be out of reach, or without repmgrd.
 		{[]string{"PostgreSQL"}, afterLoss(), []condition{is(settingLedBy, "repmgr"), is(settingStandbys), isNot(settingStandbys, "", "(none)", "unknown")}, severalNodes | failover, true,
-			"led by=repmgr, synchronous_standby_names={synchronous_standby_names}", `repmgr's manual, "Automatic failover with repmgrd" (it does not say that the standby which is promoted is one that has confirmed the commits)`},
+			"led by=repmgr, synchronous_standby_names={synchronous_standby_names}", `repmgr manual, "Automatic failover with repmgrd" (it does not say that the standby which is promoted is one that has confirmed the commits)`},
 		{[]string{"TiDB"}, []Property{Recency}, []condition{is("tidb_read_staleness"), isNot("tidb_read_staleness", "0", "(none)")}, 0, false,
-			"tidb_read_staleness={tidb_read_staleness}", `TiDB Docs, "Read Historical Data Using the tidb_read_staleness System Variable"`},
+			"tidb_read_staleness={tidb_read_staleness}", `TiDB documentation, "Read Historical Data Using the tidb_read_staleness System Variable"`},
 		{[]string{"PostgreSQL"}, []Property{Recency}, []condition{is(settingReads), isNot(settingReads, "the primary")}, severalNodes, false,
 			"reads answered by {reads are answered by}", `PostgreSQL manual, "Hot Standby" (data on a standby takes some time to arrive, so that it is eventually consistent with the primary)`},
 		{[]string{"PostgreSQL"}, []Property{Recency, Snapshot}, nil, severalNodes | failover, true,
@@ -156,7 +166,7 @@ func redisRules() []rule {
 func etcdRules() []rule {
 	return []rule{
 		{[]string{"etcd"}, []Property{Recency}, []condition{is("reads", "serializable")}, severalNodes, false,
-			"reads={reads}", `etcd manual 3.4, "KV API guarantees" (a serializable read is answered by one member and may be stale)`},
+			"reads={reads}", `etcd manual, "KV API guarantees" (a serializable read is answered by one member and may be stale)`},
 	}
 }
 
@@ -164,8 +174,8 @@ func etcdRules() []rule {
 func commonRules() []rule {
 	return []rule{
 		{nil, []Property{Invariant}, []condition{is(factSerializable, "false"), is("isolation")}, 0, true,
-			"isolation {isolation}, at which transactions need not be as one after the other", "the chapter on transaction isolation of the product's manual"},
-		{nil, []Property{Invariant}, []condition{is(factSerializable, "false")}, 0, true, "an isolation level of which nothing is known", ""},
+			"isolation {isolation}, at which transactions need not be as one after the other", "{isolation page}"},
+		{nil, []Property{Invariant}, []condition{is(factSerializable, "false")}, 0, true, "an isolation level of which nothing is known", "{isolation page}"},
 	}
 }
 
@@ -182,12 +192,12 @@ func (r *rule) matches(c *Circumstances, facts map[string]string, p Property) bo
 }
 
 func (r *rule) ruling(facts map[string]string) Ruling {
-	source := r.source
+	source, manual := r.source, strings.ReplaceAll(r.manual, "{"+factPage+"}", facts[factPage])
 	for name, value := range facts {
 		source = strings.ReplaceAll(source, "{"+name+"}", value)
 	}
 	if r.open {
-		return unknown(source, r.manual)
+		return unknown(source, manual)
 	}
-	return allowed(source, r.manual)
+	return allowed(source, manual)
 }

@@ -20,11 +20,6 @@ type PowerCut struct {
 	Allowed time.Duration
 }
 
-// slack is how much later than documented a database may come to sync what it has
-// acknowledged, on a machine that has other things to do. It is added only to a time
-// that a manual allows, never to none.
-const slack = 500 * time.Millisecond
-
 // Losses takes account of the acknowledged operations that are not there after power
 // cuts. A nil one is that of a run without them: nothing may be lost.
 type Losses struct {
@@ -88,7 +83,7 @@ func (c PowerCut) End() int64 { return max(c.At, c.Until) }
 // allows reports whether the manual allows to lose at the cut what was acknowledged at a
 // moment before it.
 func (c PowerCut) allows(acknowledged int64) bool {
-	return c.Allowed < 0 || c.Allowed > 0 && c.before(acknowledged) <= c.Allowed+slack
+	return c.Allowed < 0 || c.Allowed > 0 && c.before(acknowledged) <= c.Allowed
 }
 
 // Everything takes it that all acknowledged operations are lost, and returns what that is

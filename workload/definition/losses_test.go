@@ -44,12 +44,12 @@ func TestTheTextOfLosses(t *testing.T) {
 	}
 	l.Add(9*second, 10*second-int64(410*time.Millisecond))
 	l.Add(9*second, 10*second-int64(900*time.Millisecond))
-	want := "acknowledged operations lost: 2, the newest 410 ms and the oldest 900 ms before the cut; synchronous_commit=off allows those of the last 600 ms"
+	want := "acknowledged operations lost: 2, the newest 410 ms and the oldest 900 ms before the cut; synchronous_commit=off allows those of the last 600 ms, and 1 was acknowledged before"
 	if got := l.Text(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	l.Add(8*second, 8*second)
-	want = "acknowledged operations lost: 3, the newest 410 ms and the oldest 2.0 s before the cut; synchronous_commit=off allows those of the last 600 ms, and 1 was acknowledged before"
+	want = "acknowledged operations lost: 3, the newest 410 ms and the oldest 2.0 s before the cut; synchronous_commit=off allows those of the last 600 ms, and 2 were acknowledged before"
 	if got := l.Text(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -110,7 +110,7 @@ func (j *judge) permitted(name string, c *promise.Circumstances) (r promise.Ruli
 	look := lookAt(j.state.Templates, j.state.Overflown, levelOf(c.Model, settings))
 	isolation := cmp.Or(strings.ReplaceAll(c.Model, "-", " "), "isolation")
 	r = promise.Ruling{Source: isolation + ", at which transactions need not be as one after the other",
-		Manual: "the chapter on transaction isolation of the product's manual"}
+		Manual: promise.Page(c.Product, c.Version)}
 	try := fmt.Sprintf("; assay advise %s shows which isolation level, or which change of them, makes them right", strings.Join(j.program.files(), " "))
 	if look.unclear == "" && !j.allNoted() {
 		look.unclear = "not all that the transactions sent was noted"

@@ -1,0 +1,100 @@
+package durability
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// spread is the guarantee of a server whose acknowledgement means that so many of the nodes have
+// the transaction, itself among them: where every loss of a minority leaves one of them, that of
+// a majority, else that of the few whose loss leaves one.
+func spread(g Guarantee, copies, nodes int) Guarantee {
+	if nodes = max(nodes, copies); copies > (nodes-1)/2 {
+		g.Class = Majority
+		return g
+	}
+	g.Class, g.Survives, g.Nodes = SomeNodes, copies-1, nodes
+	return g
+}
+
+// ofNodes is the class SomeNodes in words.
+func (g Guarantee) ofNodes() string {
+	return fmt.Sprintf("%s: any %d of %d, which is less than a minority", SomeNodes, g.Survives, g.Nodes)
+}
+
+var standbysWaitedFor = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?is)^\s*(?:(?:ANY|FIRST)\s+)?(\d+)\s*\((.*)\)\s*$`)
+})
+
+// confirming is how many standbys a commit of PostgreSQL's waits for, and how many are named, 0 for
+// all there are (PostgreSQL manual, "Replication", synchronous_standby_names).
+func confirming(names string) (waited, named int) {
+	waited = 1
+	if m := standbysWaitedFor().FindStringSubmatch(names); m != nil {
+		_, _ = fmt.Sscan(m[1], &waited) // it is a number
+		names = m[2]
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		if strings.TrimSpace(name) == "*" {
+			return waited, 0
+		}
+		named++
+	}
+	return waited, named
+}
+
+// cassandra follows the Cassandra documentation, "Storage Engine" (CommitLog:
+// commitlog_sync) and "Dynamo" (tunable consistency).
+func cassandra(s settings) Guarantee {
+	const manual = `Cassandra documentation, "Storage Engine" (CommitLog) and "Dynamo" (Tunable Consistency)`
+	const usual = 10 * time.Second
+	window := time.Duration(0)
+	if s.is("commitlog_sync", "periodic") {
+		window = s.duration("commitlog_sync_period", time.Millisecond, usual)
+	}
+	source := s.source("consistency of writes", "replication", "commitlog_sync", "commitlog_sync_period")
+	switch {
+	case s.is("durable_writes", "false"):
+		return alone(None, Unbounded, s.source("durable_writes"), `Cassandra documentation, "Data Definition" (durable_writes: whether to use the commit log)`)
+	case s["commitlog_sync"] == "": // the server does not tell
+		return Guarantee{}
+	}
+	if all, waited := s.replicas(); waited > 1 {
+		return spread(Guarantee{AllNodes: window, Source: source, Manual: manual}, waited, all)
+	}
+	return alone(within(window), window, source, manual)
+}
+
+// replicas are the copies that Cassandra keeps in each data centre, and of all of them those that a
+// write at this level waits for at least.
+func (s settings) replicas() (all, waited int) {
+	var centres []int
+	for part := range strings.SplitSeq(s["replication"], ",") {
+		_, number, _ := strings.Cut(part, ":")
+		n := 0
+		_, _ = fmt.Sscan(strings.TrimSpace(number), &n) // what is no number counts for none
+		centres, all = append(centres, n), all+n
+	}
+	const level = "consistency of writes"
+	switch {
+	case s.is(level, "all"):
+		waited = all
+	case s.is(level, "quorum"):
+		waited = all/2 + 1
+	case s.is(level, "each_quorum"):
+		for _, n := range centres {
+			waited += n/2 + 1
+		}
+	case s.is(level, "local_quorum"): // which centre is the local one is not told: the smallest
+		waited = all
+		for _, n := range centres {
+			waited = min(waited, n/2+1)
+		}
+	default:
+		waited = map[string]int{"two": 2, "three": 3}[strings.ToLower(s[level])]
+	}
+	return all, min(waited, all)
+}
