@@ -30,6 +30,8 @@ type readBackRecord struct {
 	InFlight string `json:"in_flight"`
 	// Gone is what there was instead of the run on servers of its own; empty if it was there.
 	Gone string `json:"gone,omitempty"`
+	// Unread is what was there and could not be read.
+	Unread store.Unread `json:"unread,omitzero"`
 	// Size is what the data took on disk; nil if the database did not tell.
 	Size *store.Size `json:"size,omitempty"`
 }
@@ -39,7 +41,9 @@ type readBackRecord struct {
 // be taken for one that has lost its rows. So would one that somebody emptied;
 // written is how many operations were acknowledged. A state that was saved earlier is
 // replaced by a good one only.
-func readBack(ctx context.Context, db definition.Work, folder string, s Scenario, own *lease, written int64, p Progress) error {
+//
+// unread gets what is there and cannot be read.
+func readBack(ctx context.Context, db definition.Work, folder string, s Scenario, own *lease, written int64, unread *store.Unread, p Progress) error {
 	p.Stage("reading everything back")
 	if err := own.confirm(ctx); err != nil {
 		return err
@@ -49,7 +53,7 @@ func readBack(ctx context.Context, db definition.Work, folder string, s Scenario
 	if err := os.Rename(state, earlier); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keep the state that was read earlier: %w", err)
 	}
-	err := db.Save(ctx, folder, func(rows int64) { p.Rows(rows, 0) })
+	err := save(ctx, db, folder, s, unread, func(rows int64) { p.Rows(rows, 0) })
 	if err == nil {
 		err = own.confirm(ctx)
 	}
@@ -64,6 +68,55 @@ func readBack(ctx context.Context, db definition.Work, folder string, s Scenario
 		return errors.Join(err, restored)
 	}
 	return errors.Join(err, removed(state))
+}
+
+// save is db.Save. A table that is not there is passed over by another reading, and a row that
+// cannot be decoded, unless it is one of a user's.
+func save(ctx context.Context, db definition.Work, folder string, s Scenario, unread *store.Unread, rows func(int64)) error {
+	if s.UseExisting {
+		return db.Save(ctx, folder, rows)
+	}
+	for known := []string(nil); ; {
+		reading, found := store.WithUnread(ctx, known)
+		err := db.Save(reading, folder, rows)
+		missing := (*store.NoTableError)(nil)
+		if errors.As(err, &missing) && len(found.Tables) > len(known) {
+			known = found.Tables
+			continue
+		}
+		*unread = *found
+		return err
+	}
+}
+
+// readApart is what a run's folder tells of what was restored, and of what could not be read.
+func readApart(folder, run string) (restored []definition.Restored, unread store.Unread, err error) {
+	if restored, err = restoredStates(folder); err != nil {
+		return nil, unread, err
+	}
+	record, _, err := loadReadBack(folder, run)
+	return restored, record.Unread, err
+}
+
+// checkReadable is the check of a run of which rows could not be read.
+const checkReadable = "readable"
+
+// readable is the check that all rows could be read; none if they could.
+func readable(unread store.Unread) []check.Result {
+	if unread.Rows == 0 {
+		return nil
+	}
+	return []check.Result{{Name: checkReadable, Verdict: check.Violated, Found: unread.Rows,
+		Detail:   fmt.Sprintf("%s cannot be read: %s", check.Counted(unread.Rows, "row", "rows"), unread.First),
+		Findings: []check.Finding{{Kind: "unreadable row", Found: unread.Rows}}}}
+}
+
+// notesOf say which tables are not there.
+func notesOf(unread store.Unread) (notes []string) {
+	for _, table := range unread.Tables {
+		notes = append(notes, fmt.Sprintf("table %s is not there any more: what was in it counts as lost", table))
+	}
+	return notes
 }
 
 // removed removes a file that may not be there.

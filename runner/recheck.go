@@ -319,14 +319,15 @@ func readStore(ctx context.Context, folder string, db definition.Work, s Scenari
 	if err := db.Settle(settling); err != nil {
 		return fmt.Errorf("the run still has operations in flight: %w", err)
 	}
-	if err := readBack(ctx, db, folder, s, lease, r.Outcomes.Committed, p); err != nil {
+	var unread store.Unread
+	if err := readBack(ctx, db, folder, s, lease, r.Outcomes.Committed, &unread, p); err != nil {
 		return err
 	}
 	forgetReadingNotes(r)
 	if note := lease.unrenewed(); note != "" {
 		r.RunNotes = append(r.RunNotes, note)
 	}
-	return writeReadBack(folder, readBackRecord{Run: r.Run, Size: sizeOf(ctx, s, db, r)})
+	return writeReadBack(folder, readBackRecord{Run: r.Run, Unread: unread, Size: sizeOf(ctx, s, db, r)})
 }
 
 // agentsEnd is how long the agents of a run are waited for whose coordinator was killed.

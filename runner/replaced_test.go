@@ -269,9 +269,9 @@ func flushAll(t *testing.T, server string) {
 	}
 }
 
-// TestATableThatSomebodyEmptiesOrDrops: a table that is gone convicts nobody, the mark
-// being there, nor do the rows of the only table. Where another table has rows, these were
-// written with those that are gone, and prove that they were there.
+// TestATableThatSomebodyEmptiesOrDrops: the rows of the only table convict nobody, the mark
+// being there. Where another table has rows, these were written with those that are gone, and
+// prove that they were there.
 func TestATableThatSomebodyEmptiesOrDrops(t *testing.T) {
 	runs := func(path string) map[string]Scenario {
 		all := shortRuns("sqlite:" + path)
@@ -292,7 +292,7 @@ func TestATableThatSomebodyEmptiesOrDrops(t *testing.T) {
 		for _, table := range tables {
 			for _, statement := range []string{"DELETE FROM ", "DROP TABLE "} {
 				want := check.Unknown
-				if statement == "DELETE FROM " && len(tables) > 1 {
+				if len(tables) > 1 {
 					want = check.Violated
 				}
 				path := filepath.Join(t.TempDir(), "file")

@@ -88,6 +88,7 @@ type run struct {
 	agentsCounted *report.Counted
 	loading       report.Loading
 	inFlight      string
+	unread        store.Unread
 	// unrecorded is true if the history could not be written to its end.
 	unrecorded bool
 	// started is time zero of the history with its monotonic reading, which result.Started,

@@ -25,7 +25,7 @@ import (
 // summarize reads the database back, judges and measures the run, and writes
 // its result and report.
 func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) {
-	err := readBack(ctx, r.store, r.folder, r.scenario, r.lease, r.live.Snapshot().Outcomes.Committed, r.options.Progress)
+	err := readBack(ctx, r.store, r.folder, r.scenario, r.lease, r.live.Snapshot().Outcomes.Committed, &r.unread, r.options.Progress)
 	if lost := r.lease.isLost(); lost != nil {
 		return Outcome{}, r.overtaken(lost)
 	}
@@ -96,7 +96,7 @@ func (r *run) note(text string) { r.result.RunNotes = append(r.result.RunNotes, 
 
 // recordReadBack keeps beside the state how it was read.
 func (r *run) recordReadBack(ctx context.Context) error {
-	return writeReadBack(r.folder, readBackRecord{Run: r.result.Run, InFlight: r.inFlight, Size: sizeOf(ctx, r.scenario, r.store, r.result)})
+	return writeReadBack(r.folder, readBackRecord{Run: r.result.Run, InFlight: r.inFlight, Unread: r.unread, Size: sizeOf(ctx, r.scenario, r.store, r.result)})
 }
 
 // sizeOf asks for the size on disk and enters it; a database that does not tell is no reason
@@ -164,7 +164,7 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	evidence := definition.Evidence{
 		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, state), Promise: r.Database.Promise, InFlight: f.inFlight,
 	}
-	restored, err := restoredStates(folder)
+	restored, unread, err := readApart(folder, r.Run)
 	if err != nil {
 		return measure.ResponseTimes{}, err
 	}
@@ -209,7 +209,7 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	judged.Results = check.Applicable(judged.Results, r.NotApplicable)
 	judged.Promised = check.Applicable(judged.Promised, r.NotApplicable)
 	enterGone(r, &judged, f.gone)
-	judged.Results = append(judged.Results, twoPrimaries(r)...)
+	judged.Results = slices.Concat(judged.Results, twoPrimaries(r), readable(unread))
 	record := accounting(figures, judged.Counts, &r.Client)
 	r.Checks = append(judged.Results, record)
 	if err := enterPromise(ctx, s, r, judged, record, evidence); err != nil {
@@ -223,7 +223,7 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	}
 	r.Verdict = check.Combine(r.Checks)
 	enterSubject(r, &judged)
-	r.Notes = slices.Concat(seededNote(r), r.RunNotes, r.Notes, judged.Notes)
+	r.Notes = slices.Concat(seededNote(r), notesOf(unread), r.RunNotes, r.Notes, judged.Notes)
 	return figures.Responses, nil
 }
 

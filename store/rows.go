@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Columns says how values of T are stored.
@@ -67,17 +68,35 @@ func Each[T any](ctx context.Context, r Reader, table string, c Columns[T], use 
 func Whole(ctx context.Context, r Reader, s Statement, row func(Row) error) error {
 	var read, counted int64
 	var stopped error
+	unread, before := unreadOf(ctx), int64(0)
+	if unread != nil {
+		if slices.Contains(unread.Tables, s.Table) {
+			return nil
+		}
+		before = unread.Rows
+	}
 	s.Name, s.Verb = "read_"+s.Table, Read
-	err := r.Read(ctx, s, func(found Row) error {
+	var found decoded
+	err := r.Read(ctx, s, func(next Row) error {
+		found = decoded{Row: next}
+		if stopped = row(&found); Unreadable(ctx, s.Table, found.err) {
+			stopped = nil
+			return nil
+		}
 		read++
-		stopped = row(found)
 		return stopped
 	})
 	switch {
 	case stopped != nil:
 		return &callbackError{stopped}
 	case err != nil:
+		if missing := (*NoTableError)(nil); errors.As(err, &missing) {
+			unread.lacks(s.Table)
+		}
 		return err
+	}
+	if unread != nil {
+		read += unread.Rows - before
 	}
 	err = r.Read(ctx, Statement{Name: "count_" + s.Table, Verb: Count, Table: s.Table}, func(found Row) error { return found.Scan(&counted) })
 	switch {

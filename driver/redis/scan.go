@@ -8,6 +8,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"assay/driver/rows"
+	"assay/store"
 )
 
 // scanCount is about how many keys a server looks at for one page of SCAN (manual, "SCAN",
@@ -99,7 +100,11 @@ func (d *database) everyRow(ctx context.Context, l *link, t *rows.Table, use fun
 			}
 			row, err := rowOf(t, value)
 			if err != nil {
-				return fmt.Errorf("key %q: %w", keys[i], err)
+				err = fmt.Errorf("key %q: %w", keys[i], err)
+				if store.Unreadable(ctx, t.Name, err) {
+					continue
+				}
+				return err
 			}
 			if err := use(row); err != nil {
 				return err

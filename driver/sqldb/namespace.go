@@ -375,7 +375,8 @@ func (n *Namespace) Size(ctx context.Context) (store.Size, error) {
 		}
 		for _, name := range names {
 			var table, indexes, rows int64
-			if err := One(ctx, c, fmt.Sprintf(n.Catalog.Size, n.Name, name), nil, &table, &indexes, &rows); err != nil {
+			err := One(ctx, c, fmt.Sprintf(n.Catalog.Size, n.Name, name), nil, &table, &indexes, &rows)
+			if err != nil && n.Server.Kind(err) != NotThere { // somebody dropped it
 				return err
 			}
 			size.Tables += table

@@ -80,7 +80,7 @@ func (n *Namespace) within(ctx context.Context, c Conn, read func(store.Reader) 
 			return err
 		}
 	}
-	return read(ReaderOf(c, &n.SQL, &n.of))
+	return read(ReaderOf(c, &n.SQL, &n.of, func(err error) bool { return n.Server.Kind(err) == NotThere }))
 }
 
 func (n *Namespace) View(ctx context.Context, read func(store.Reader) error) error {

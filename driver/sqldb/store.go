@@ -27,13 +27,16 @@ type reader struct {
 	Reader
 	sql    *Dialect
 	schema *store.Schema
+	// missing says of an error that a table is not there.
+	missing func(error) bool
 	// name and text are of the last statement, which an audit asks for each account.
 	name, text string
 }
 
-// ReaderOf is the contract's Reader of a schema.
-func ReaderOf(r Reader, sql *Dialect, schema *store.Schema) store.Reader {
-	return &reader{Reader: r, sql: sql, schema: schema}
+// ReaderOf is the contract's Reader of a schema; missing says of an error that a table is not
+// there.
+func ReaderOf(r Reader, sql *Dialect, schema *store.Schema, missing func(error) bool) store.Reader {
+	return &reader{Reader: r, sql: sql, schema: schema, missing: missing}
 }
 
 func (r *reader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
@@ -48,7 +51,11 @@ func (r *reader) Read(ctx context.Context, s store.Statement, row func(store.Row
 	if v, is := by.(ValueReader); is && s.Verb == store.Native {
 		by = v.WithValues()
 	}
-	return by.Query(ctx, r.text, row, parameters...)
+	err := by.Query(ctx, r.text, row, parameters...)
+	if err != nil && r.missing(err) {
+		return &store.NoTableError{Table: s.Table, Err: err}
+	}
+	return err
 }
 
 // session is a store.Session over a Connection.

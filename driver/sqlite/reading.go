@@ -21,9 +21,12 @@ func (f *file) reading(ctx context.Context, read func(store.Reader) error) error
 		if err := h.change(context.Background(), "BEGIN"); err != nil {
 			return err
 		}
-		return errors.Join(read(sqldb.ReaderOf(h, &f.sql, &f.kind)), h.change(context.Background(), "ROLLBACK"))
+		return errors.Join(read(sqldb.ReaderOf(h, &f.sql, &f.kind, isNoTable)), h.change(context.Background(), "ROLLBACK"))
 	})
 }
+
+// isNoTable says of an error that a table is not there, for which SQLite has no code.
+func isNoTable(err error) bool { return strings.Contains(err.Error(), "no such table") }
 
 // mustExist gives *store.NoSchemaError where there is nothing of ours.
 func (f *file) mustExist(ctx context.Context) error {
@@ -87,7 +90,8 @@ func (f *file) countAll(ctx context.Context, h *handle) (map[string]int64, error
 	rows := make(map[string]int64, len(tables))
 	for _, table := range tables {
 		var n int64
-		if err := sqldb.One(ctx, h, "SELECT count(*) FROM "+table, nil, &n); err != nil {
+		err := sqldb.One(ctx, h, "SELECT count(*) FROM "+table, nil, &n)
+		if err != nil && !isNoTable(err) { // somebody dropped it
 			return nil, err
 		}
 		rows[table] = n

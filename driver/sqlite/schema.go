@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	codes "modernc.org/sqlite/lib"
@@ -72,7 +73,11 @@ func (f *file) look(ctx context.Context) (ours bool, err error) {
 // Find looks for the mark and counts the first table's rows.
 func (f *file) Find(ctx context.Context) (*store.Leftover, error) {
 	if !f.kind.Open {
-		return f.find(ctx, "(SELECT count(*) FROM "+f.tables[0]+")")
+		found, err := f.find(ctx, "(SELECT count(*) FROM "+f.tables[0]+")")
+		if err == nil || !isNoTable(err) {
+			return found, err
+		}
+		return f.find(ctx, noRows)
 	}
 	found, err := f.find(ctx, noRows)
 	if err != nil || found == nil {
@@ -133,12 +138,12 @@ func (f *file) explainOthers(doing string, err error) error {
 // rows is the expression for Leftover.Rows.
 func (f *file) readMark(ctx context.Context, h *handle, rows string) (*store.Leftover, error) {
 	var tables, marks, own int
-	known := "assay_mark"
-	if !f.kind.Open {
-		known = f.tables[0]
+	known := []string{"assay_mark"}
+	if !f.kind.Open { // of which some may have been dropped
+		known = f.tables
 	}
 	err := sqldb.One(ctx, h, `SELECT count(*), count(*) FILTER (WHERE name = 'assay_mark'),
-		count(*) FILTER (WHERE name = $1) FROM sqlite_schema`, []store.Value{store.OfText(known)}, &tables, &marks, &own)
+		count(*) FILTER (WHERE name IN ('`+strings.Join(known, "', '")+`')) FROM sqlite_schema`, nil, &tables, &marks, &own)
 	if err != nil || tables == 0 {
 		return nil, err
 	}

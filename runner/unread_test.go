@@ -1,0 +1,30 @@
+package runner
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/check"
+)
+
+// anyBalance has a balance be text, which the tables that assay makes refuse.
+const anyBalance = `CREATE TABLE loose AS SELECT * FROM assay_account; DROP TABLE assay_account; ALTER TABLE loose RENAME TO assay_account;
+	UPDATE assay_account SET balance = 'much' WHERE id = 7`
+
+// TestARowThatCannotBeRead is a finding, by itself, and what the others prove stays. So it is
+// when the run is judged again.
+func TestARowThatCannotBeRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	s := small("sqlite:"+path, 3, 100)
+	out := carryOutBy(t, s, Options{Progress: &intruder{stage: atReading, act: func() { execute(t, path, anyBalance) }}})
+	for _, r := range []Outcome{out, recheck(t, out.Folder)} {
+		verdicts := map[string]check.Verdict{}
+		for _, c := range r.Result.Checks {
+			verdicts[c.Name] = c.Verdict
+		}
+		if r.Result.Verdict != check.Violated || verdicts[checkReadable] != check.Violated || verdicts["transfers"] != check.Valid || !strings.Contains(details(r.Result), "account") {
+			t.Errorf("%v: %s", r.Result.Verdict, details(r.Result))
+		}
+	}
+}
