@@ -9,6 +9,7 @@ package check
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Verdict is a checker's answer. The zero value is Unknown, so that a check
@@ -77,12 +78,12 @@ type Result struct {
 	// Evidence lists what was wrong, most telling first; at most MaxEvidence
 	// of Found.
 	Evidence []Evidence `json:"evidence,omitempty"`
-	// Found counts all that was wrong, listed or not.
+	// Found counts all that was found, listed or not.
 	Found int64 `json:"found"`
 	// Findings are what Found counts, by kind and by what is promised of it.
 	Findings []Finding `json:"findings,omitempty"`
-	// Promised, of a result that is violated, is whether one of the findings is of what
-	// the database's vendor promises; nil if that is not known, or was not asked.
+	// Promised is whether one of the findings is of what the database's vendor promises; nil
+	// if that is not known, or was not asked.
 	Promised *bool `json:"promised,omitempty"`
 }
 
@@ -100,6 +101,24 @@ type Finding struct {
 	Manual   string `json:"manual,omitempty"`
 }
 
+// Ruled says which setting allows the findings, or leaves open whether they are promised, and
+// which page of the manual says so; empty if neither is so.
+func (f Finding) Ruled() string {
+	text := strings.TrimSpace(Count(f.Found)+" "+f.Kind) + ": "
+	switch page := ""; {
+	case f.Source == "" || f.Promised != nil && *f.Promised:
+		return ""
+	default:
+		if f.Manual != "" {
+			page = " (" + f.Manual + ")"
+		}
+		if f.Promised == nil {
+			return text + "not known whether it is promised: " + f.Source + page
+		}
+		return text + f.Source + " allows it" + page
+	}
+}
+
 // NotApplicable is a check that has no subject in a run as it was asked for, such as one
 // of reads where nothing reads. It has no verdict, and the other checks decide; that
 // nothing came of a subject that the run has is Unknown.
@@ -114,7 +133,7 @@ type NotApplicable struct {
 // has found something wrong had a subject after all, and stays.
 func Applicable(results []Result, not []NotApplicable) []Result {
 	return slices.DeleteFunc(slices.Clone(results), func(r Result) bool {
-		return r.Verdict != Violated && slices.ContainsFunc(not, func(n NotApplicable) bool { return n.Name == r.Name })
+		return r.Verdict != Violated && r.Found == 0 && slices.ContainsFunc(not, func(n NotApplicable) bool { return n.Name == r.Name })
 	})
 }
 
@@ -172,14 +191,42 @@ func (r *Result) AddUnlisted(kind string, n int64) {
 		return
 	}
 	r.Verdict = Violated
+	r.count(kind, n, nil)
+}
+
+// Allow counts n findings of a kind that the isolation level, or whatever else the check
+// judges by, does not rule out, and lists some if there is room. Unless it finds worse, the
+// check ends as Allowed.
+func (r *Result) Allow(kind string, n int64, listed ...Evidence) {
+	if n <= 0 {
+		return
+	}
+	if r.Verdict != Violated {
+		r.Verdict = Allowed
+	}
+	no := false
+	r.count(kind, n, &no)
+	r.Evidence = append(r.Evidence, listed[:min(len(listed), max(MaxEvidence-len(r.Evidence), 0))]...)
+}
+
+// AddIf adds what is forbidden, and allows what is not.
+func (r *Result) AddIf(forbidden bool, e Evidence) {
+	if forbidden {
+		r.Add(e)
+	} else {
+		r.Allow(e.Kind, 1, e)
+	}
+}
+
+func (r *Result) count(kind string, n int64, promised *bool) {
 	r.Found += n
 	for i := range r.Findings {
-		if r.Findings[i].Kind == kind {
-			r.Findings[i].Found += n
+		if f := &r.Findings[i]; f.Kind == kind && (f.Promised == nil) == (promised == nil) {
+			f.Found += n
 			return
 		}
 	}
-	r.Findings = append(r.Findings, Finding{Kind: kind, Found: n})
+	r.Findings = append(r.Findings, Finding{Kind: kind, Found: n, Promised: promised})
 }
 
 // Finish sets the verdict of a check that has found nothing wrong, once all was
@@ -191,8 +238,14 @@ func (r *Result) Finish(missing string, nothing bool, why string) {
 		r.Detail += "; " + missing
 	case nothing:
 		r.Detail += "; " + why
-	case r.Verdict != Violated:
+	case r.Verdict == Unknown:
 		r.Verdict = Valid
+		return
+	default:
+		return
+	}
+	if r.Verdict == Allowed { // there may be worse
+		r.Verdict = Unknown
 	}
 }
 

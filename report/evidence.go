@@ -32,11 +32,6 @@ func (t *textWriter) checks(r *Result) {
 		t.block("", "", pad(notApplicableMark+" "+plain(n.Name), width), "not applicable: "+n.Reason)
 	}
 	for _, c := range r.Checks {
-		for _, line := range allowedLines(c) {
-			t.block(noColor, "  ", c.Name+": ", line)
-		}
-	}
-	for _, c := range r.Checks {
 		if len(c.Evidence) == 0 {
 			continue
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -38,18 +39,14 @@ func ExitOf(r *Result) Exit {
 		}
 		e.Reasons = append(e.Reasons, reason)
 	}
-	switch kept := promiseKept(r); {
-	case r.Judge == JudgePromise && kept != nil && *kept:
-	case r.Judge == JudgePromise && kept != nil:
-		add(ExitViolated, reason("a promise of the vendor's is broken", violatedChecks(r), r.Promise.Detail))
-	case r.Unasked != "":
-	case r.Judge == JudgePromise:
-		add(ExitNoVerdict, reason("no verdict on what the vendor promises", violatedChecks(r), undecidedChecks(r), promiseLine(r)))
+	switch {
 	case r.Verdict == check.Violated:
-		add(ExitViolated, reason("violated", violatedChecks(r), promiseLine(r)))
-	case r.Verdict == check.Valid:
+		add(ExitViolated, reason("violated", checksWith(r, check.Violated), conviction(r)))
+	case r.Judge == JudgeFound && checksWith(r) != "":
+		add(ExitViolated, reason("found", checksWith(r)))
+	case r.Verdict == check.Valid, r.Verdict == check.Allowed, r.Unasked != "":
 	default:
-		add(ExitNoVerdict, reason("no verdict", undecidedChecks(r), promiseLine(r)))
+		add(ExitNoVerdict, reason("no verdict", cmp.Or(ruled(r, check.Unknown), undecidedChecks(r)), asked(r)))
 	}
 	for _, what := range r.Unanswered {
 		add(ExitNoVerdict, "asked for and not done: "+what)
@@ -65,21 +62,14 @@ func ExitOf(r *Result) Exit {
 		}
 	}
 	for _, t := range r.Thresholds {
-		if t.Undecided {
-			add(ExitNoVerdict, "threshold not answered, since the run's end cut the figure: "+missedThreshold(&t))
-		} else if !t.Kept {
+		switch a := r.answerOf(&t); {
+		case t.Undecided && !r.Measurement.Invalid():
+			add(ExitNoVerdict, "threshold "+r.unanswered(&t))
+		case a == Missed:
 			add(ExitThreshold, "threshold missed: "+missedThreshold(&t))
 		}
 	}
 	return e
-}
-
-// promiseKept is whether the vendor's promise was kept; nil if that is not decided.
-func promiseKept(r *Result) *bool {
-	if r.Promise == nil {
-		return nil
-	}
-	return r.Promise.Kept
 }
 
 func missedThreshold(t *Threshold) string { return t.Text + ", measured " + measuredValue(t) }
@@ -91,10 +81,11 @@ func reason(what string, more ...string) string {
 	return what
 }
 
-func violatedChecks(r *Result) string {
+// checksWith names the checks that have found something, of those that ended so.
+func checksWith(r *Result, ended ...check.Verdict) string {
 	var parts []string
 	for _, c := range r.Checks {
-		if c.Verdict == check.Violated {
+		if len(ended) == 0 && c.Found > 0 || slices.Contains(ended, c.Verdict) {
 			parts = append(parts, check.Counted(c.Found, "finding", "findings")+" in "+c.Name)
 		}
 	}

@@ -68,7 +68,7 @@ func parsePage() (*template.Template, error) {
 		"seriesTable": seriesTable, "curveTable": curveTable, "nodeTable": nodeTable, "accountTable": accountTable,
 		"serverReasons": serverReasons, "settingTable": settingTable, "setup": setup, "further": further,
 		"subject": subject, "mark": checkMark, "verdictLine": verdictLine, "meaning": meaning, "measurementLine": measurementLine,
-		"thresholdsLine": thresholdsLine, "missed": missed,
+		"thresholdsLine": thresholdsLine, "answerOfAll": answerOfAll,
 		"copyScript": func() template.JS { return template.JS(copyText) },
 	}).Parse(pageTemplate)
 }
@@ -207,5 +207,5 @@ func checkViews(r *Result) []checkView {
 }
 
 func gravity(v check.Verdict) int {
-	return slices.Index([]check.Verdict{check.Valid, check.Unknown, check.Violated}, v)
+	return slices.Index([]check.Verdict{check.Valid, check.Allowed, check.Unknown, check.Violated}, v)
 }

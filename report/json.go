@@ -68,6 +68,7 @@ func ReadJSON(path string) (*Result, error) {
 	case !even(&r.Series) || r.Merged != nil && !even(r.Merged):
 		return nil, &FileError{path, "was altered: the lists of \"series\" differ in length", nil}
 	}
+	renewVerdict(&r)
 	return &r, nil
 }
 

@@ -31,7 +31,7 @@ func Line(w io.Writer, r *Result) error {
 	line := fmt.Sprintf("%s: %s, %s, measurement %s", r.Workload, r.Verdict, figures, measurement)
 	if len(r.Exit.Reasons) > 0 {
 		line += fmt.Sprintf("; exit %d: %s", r.Exit.Code, strings.Join(r.Exit.Reasons, "; "))
-	} else if said := promiseLine(r); said != "" {
+	} else if said := joined("; ", ruled(r, check.Allowed), asked(r)); said != "" {
 		line += "; " + said
 	}
 	line = plain(line)

@@ -1,7 +1,8 @@
 package report
 
 import (
-	"fmt"
+	"slices"
+	"strings"
 
 	"assay/check"
 )
@@ -17,123 +18,100 @@ type Promise struct {
 	// Asked is the model that the checks were judged against, if the user named
 	// another than Model; empty otherwise.
 	Asked string `json:"asked_model,omitempty"`
-	// Kept is nil if that is not decided.
+	// Kept is nil if that is not decided, or bugs were seeded.
 	Kept *bool `json:"kept"`
 	// Source is the settings by which what was found is allowed, or by which it is not
 	// known whether it is, and Manual the pages that say so; empty if a promise was broken
 	// or nothing was found.
 	Source string `json:"source,omitempty"`
 	Manual string `json:"manual,omitempty"`
-	// Detail describes why it was not kept, or is not decided; empty otherwise.
+	// Detail describes what was found, or why nothing is known; empty where all is valid.
 	Detail string `json:"detail,omitempty"`
 	// Advice describes what the transactions of a user ask too little for, or why that is
 	// not known, and what shows it; empty where they have nothing to do with it.
 	Advice string `json:"advice,omitempty"`
 }
 
-// advice is the advice as it stands in a text.
-func (p *Promise) advice() string {
-	if p.Advice == "" {
-		return ""
-	}
-	return " " + sentence(p.Advice)
-}
-
-// What the exit code follows: whatever was found, or what the vendor promises alone.
+// What the exit code follows: the verdict, or also what is allowed.
 const (
-	JudgeAll     = "all"
 	JudgePromise = "promise"
+	JudgeFound   = "found"
 )
 
-// promiseLine tells a missed model that was asked for, or what the settings allow, from a
-// broken promise. It is empty where nothing was found and no other model was asked for.
-func promiseLine(r *Result) string {
-	p := r.Promise
-	if p == nil {
-		return ""
-	}
-	if p.Asked == "" {
-		if r.Verdict == check.Violated {
-			return p.violation()
+// ruled says in one line what the checks with a verdict have found, by which settings it is
+// allowed or left open, and where the manual says so. It is empty where nothing of the kind was
+// found.
+func ruled(r *Result, v check.Verdict) string {
+	type ruling struct{ source, manual string }
+	var order []ruling
+	found, checks := map[ruling][]string{}, map[ruling][]string{}
+	for _, c := range r.Checks {
+		for _, f := range c.Findings {
+			if c.Verdict != v || f.Source == "" {
+				continue
+			}
+			by := ruling{f.Source, f.Manual}
+			if found[by] == nil {
+				order = append(order, by)
+			}
+			found[by] = append(found[by], check.Count(f.Found)+" "+f.Kind)
+			if !slices.Contains(checks[by], c.Name) {
+				checks[by] = append(checks[by], c.Name)
+			}
 		}
+	}
+	var parts []string
+	for _, by := range order {
+		text := strings.Join(found[by], ", ") + " in " + strings.Join(checks[by], ", ") + "; "
+		if v == check.Allowed {
+			text += by.source + " allows it"
+		} else {
+			text += "not known whether it is promised: " + by.source
+		}
+		parts = append(parts, text+when(by.manual != "", " ("+by.manual+")"))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// asked says how a model that the user asked for fared; empty if none was.
+func asked(r *Result) string {
+	switch {
+	case r.Promise == nil || r.Promise.Asked == "":
+		return ""
+	case r.Verdict == check.Valid:
+		return r.Promise.Asked + ", as was asked"
+	}
+	return r.Promise.Asked + " was asked"
+}
+
+// conviction says of a violation whose it is; empty where that is not known.
+func conviction(r *Result) string {
+	switch {
+	case r.Seeded != "":
+		return "seeded on purpose (" + r.Seeded + ")"
+	case r.Promise == nil || r.Promise.Kept == nil:
 		return ""
 	}
-	var asked string
-	switch r.Verdict {
-	case check.Violated:
-		asked = "not " + p.Asked + ", as was asked"
-	case check.Valid:
-		asked = p.Asked + ", as was asked"
-	default:
-		asked = p.Asked + " was asked"
-	}
-	return asked + "; " + p.outcome()
-}
-
-// violation describes what a violation is to the vendor's promise.
-func (p *Promise) violation() string {
-	switch {
-	case p.Kept == nil:
-		return "not known whether the vendor promises it" + when(p.Source != "", " ("+p.Source+")")
-	case *p.Kept:
-		return "allowed by " + p.permission()
-	}
-	return "a promise of the vendor's is broken"
-}
-
-// permission is the settings by which what was found is allowed, with the manual's page.
-func (p *Promise) permission() string {
-	if p.Source == "" {
-		return "the settings"
-	}
-	return p.Source + when(p.Manual != "", " ("+p.Manual+")")
-}
-
-// violated begins the verdict of a violation, with what it is to the promise.
-func violated(r *Result) string {
-	p := r.Promise
-	if p == nil || p.Asked != "" || p.Kept != nil && !*p.Kept {
-		return "VIOLATED: " + when(promiseLine(r) != "", promiseLine(r)+"; ")
-	}
-	return "VIOLATED, and " + p.violation() + ": "
-}
-
-// outcome describes whether the vendor's promise was kept.
-func (p *Promise) outcome() string {
-	what := "what the vendor promises"
-	if p.Model != "" {
-		what += " (" + p.Model + ")"
-	}
-	switch {
-	case p.Kept == nil && p.Model == "":
-		return what + " is not known"
-	case p.Kept == nil:
-		return "whether " + what + " was kept is undecided"
-	case *p.Kept:
-		return what + " was kept" + when(p.Source != "", ", as it is under "+p.permission())
-	}
-	return what + " was broken"
+	return joined("; ", "a promise of the vendor's is broken", asked(r))
 }
 
 // meaning describes what a verdict means for the database.
 func meaning(r *Result) string {
-	p := r.Promise
-	asked := p != nil && p.Asked != ""
+	advice := ""
+	if r.Promise != nil && r.Promise.Advice != "" {
+		advice = " " + sentence(r.Promise.Advice)
+	}
 	switch {
-	case r.Verdict == check.Violated && asked && p.Kept == nil:
-		return "The database is not " + p.Asked + ", which was asked for. " + sentence(p.outcome())
-	case r.Verdict == check.Violated && asked && *p.Kept:
-		return "The database kept what its vendor promises (" + p.Model + "). It is not " + p.Asked + ", which was asked for."
-	case r.Verdict == check.Violated && p != nil && p.Kept == nil:
-		return "Something is wrong, and it is not known whether the vendor promises that it does not come about." + p.advice()
-	case r.Verdict == check.Violated && p != nil && *p.Kept:
-		return "Something is wrong that the database's manual allows under these settings: " + sentence(p.permission()) + p.advice()
+	case r.Seeded != "":
+		return "Bugs were seeded on purpose, with operations one at a time: neither the verdict nor the figures say anything about " + r.Database.Product + "."
+	case r.Verdict == check.Allowed:
+		return "The database kept what its vendor promises. Something was found that its manual allows under these settings: applications must bear it." + advice
 	case r.Verdict == check.Violated:
 		return "The database broke a promise."
-	case r.Verdict == check.Valid && asked && p.Kept != nil && !*p.Kept:
-		return "Nothing was found that " + p.Asked + " forbids, which was asked for. The database broke what its vendor promises (" + p.Model + ")."
 	case r.Verdict == check.Valid:
 		return ""
+	case ruled(r, check.Unknown) != "":
+		return "Something was found, and nobody can say whether the vendor promises that it does not come about." + advice
 	}
 	return "It is not known whether the database kept its promise. That is not the same as valid."
 }
@@ -152,16 +130,20 @@ func promiseTable(r *Result) Table {
 	return t
 }
 
-// allowedLines say of the findings that are not a broken promise why.
-func allowedLines(c check.Result) (lines []string) {
-	for _, f := range c.Findings {
-		switch {
-		case f.Source == "":
-		case f.Promised == nil:
-			lines = append(lines, fmt.Sprintf("%s %s: not known whether promised: %s", check.Count(f.Found), f.Kind, joined("; ", f.Source, f.Manual)))
-		case !*f.Promised:
-			lines = append(lines, fmt.Sprintf("%s %s: allowed by %s", check.Count(f.Found), f.Kind, joined("; ", f.Source, f.Manual)))
+// renewVerdict gives a result of an earlier version, in which all that was found was a
+// violation, the verdict that it has today.
+func renewVerdict(r *Result) {
+	if r.Verdict != check.Violated || r.Promise == nil || r.Promise.Kept != nil && !*r.Promise.Kept {
+		return
+	}
+	for i := range r.Checks {
+		switch c := &r.Checks[i]; {
+		case c.Verdict != check.Violated || c.Promised != nil && *c.Promised:
+		case c.Promised != nil:
+			c.Verdict = check.Allowed
+		default:
+			c.Verdict = check.Unknown
 		}
 	}
-	return lines
+	r.Verdict = check.Combine(r.Checks)
 }

@@ -7,75 +7,78 @@ import (
 
 	"assay/check"
 	"assay/internal/expect"
+	"assay/report/junit"
 )
 
-// allowedRun is a run whose only finding is what w:1 allows, or would if it were known.
-func allowedRun(kept *bool) *Result {
+// foundRun is a run whose only finding is promised, allowed by w:1, or would be if it were known.
+func foundRun(verdict check.Verdict) *Result {
 	r := validRun()
-	r.Verdict = check.Violated
-	no := false
-	finding := check.Finding{Kind: "stale-read", Found: 1, Property: "recency", Source: "w:1", Manual: `MongoDB manual, "Write Concern"`}
-	if kept != nil {
-		finding.Promised = &no
+	r.Verdict = verdict
+	finding := check.Finding{Kind: "stale-read", Found: 3, Property: "recency", Source: "w:1", Manual: `MongoDB manual, "Write Concern"`}
+	kept := verdict == check.Allowed
+	r.Promise = &Promise{Detail: "snapshots: an audit is older"}
+	switch no := false; verdict {
+	case check.Allowed:
+		finding.Promised, r.Promise.Kept = &no, &kept
+	case check.Violated:
+		finding, r.Promise.Kept = check.Finding{Kind: "stale-read", Found: 3}, &kept
 	}
-	r.Checks = append(r.Checks, check.Result{Name: "snapshots", Verdict: check.Violated, Detail: "an audit is older than a transfer", Found: 1,
+	r.Checks = append(r.Checks, check.Result{Name: "snapshots", Verdict: verdict, Detail: "an audit is older than a transfer", Found: 3,
 		Evidence: []check.Evidence{{Kind: "stale-read", Text: "an audit missed a transfer"}}, Findings: []check.Finding{finding}})
-	r.Promise = &Promise{Kept: kept, Source: finding.Source, Manual: finding.Manual, Detail: "snapshots: an audit is older"}
 	return r
 }
 
-// TestAllowedIsTold wants all reports to tell what the manual allows from a broken promise
-// and from what nobody knows, and the exit code to follow what was asked for.
-func TestAllowedIsTold(t *testing.T) {
-	kept, broken := true, false
-	worse := allowedRun(&broken)
-	worse.Promise.Source, worse.Promise.Manual, worse.Checks[len(worse.Checks)-1].Findings = "", "", nil
+// TestVerdictIsTold wants all reports to tell what the manual allows from a broken promise
+// and from what nobody knows, and the exit code to follow.
+func TestVerdictIsTold(t *testing.T) {
+	seeded := foundRun(check.Violated)
+	seeded.Seeded, seeded.Promise.Kept = "lost-ack:0.05", nil
 	for name, test := range map[string]struct {
-		r             *Result
-		verdict, page string
-		line          string
-		judged        int
+		r                   *Result
+		verdict, page, mark string
+		code, found         int
 	}{
-		"allowed": {allowedRun(&kept), `VIOLATED, and allowed by w:1 (MongoDB manual, "Write Concern"): 1 finding in 1 of`, "manual allows under these settings",
-			`exit 1: violated: 1 finding in snapshots; allowed by w:1 (MongoDB manual, "Write Concern")`, ExitValid},
-		"broken": {worse, "VIOLATED: a promise of the vendor's is broken; 1 finding in 1 of", "broke a promise", "a promise of the vendor's is broken", ExitViolated},
-		"not known": {allowedRun(nil), "VIOLATED, and not known whether the vendor promises it (w:1): 1 finding in 1 of", "not known whether the vendor promises",
-			"not known whether the vendor promises it (w:1)", ExitNoVerdict},
+		"allowed":   {foundRun(check.Allowed), `ALLOWED: 3 stale-read in snapshots; w:1 allows it (MongoDB manual, "Write Concern")`, "manual allows under these settings", "! snapshots", ExitValid, ExitViolated},
+		"broken":    {foundRun(check.Violated), "VIOLATED: a promise of the vendor's is broken; 3 findings in 1 of", "broke a promise", "✗ snapshots", ExitViolated, ExitViolated},
+		"not known": {foundRun(check.Unknown), "UNKNOWN: 3 stale-read in snapshots; not known whether it is promised: w:1", "nobody can say", "? snapshots", ExitNoVerdict, ExitViolated},
+		"seeded":    {seeded, "VIOLATED: seeded on purpose (lost-ack:0.05); 3 findings in 1 of", "neither the verdict nor the figures say anything about", "✗ snapshots", ExitViolated, ExitViolated},
 	} {
-		var markdown, page, line strings.Builder
-		expect.NoError(t, errors.Join(Markdown(&markdown, test.r), HTML(&page, test.r, Page{}), Line(&line, test.r)))
-		said := strings.NewReplacer("&#34;", `"`, "&#39;", "'")
-		for form, text := range map[string]string{"text": textOf(t, test.r, TextOptions{Width: 400}), "Markdown": markdown.String(), "page": said.Replace(page.String())} {
-			expect.Text(t, name, text, test.verdict)
-			if by := strings.Contains(text, "stale-read") && strings.Contains(text, `w:1; MongoDB manual, "Write Concern"`); by != (name != "broken") {
-				t.Errorf("%s: that the %s says by what it is allowed is %v", name, form, by)
+		var markdown, page, line, summary, tests strings.Builder
+		expect.NoError(t, errors.Join(Markdown(&markdown, test.r), HTML(&page, test.r, Page{}), Line(&line, test.r), Summary(&summary, test.r, ""), junit.Write(&tests, "", []junit.Suite{Tests(test.r, "")})))
+		said := strings.NewReplacer("&#34;", `"`, "&#39;", "'", "&quot;", `"`)
+		text := textOf(t, test.r, TextOptions{Width: 400})
+		expect.Text(t, name, text, test.mark)
+		for form, text := range map[string]string{"text": text, "Markdown": markdown.String(), "page": said.Replace(page.String()), "summary": said.Replace(summary.String()), "tests": said.Replace(tests.String())} {
+			if !strings.Contains(text, test.verdict) {
+				t.Errorf("%s: the %s does not say %q", name, form, test.verdict)
+			}
+			if blamed := strings.Contains(text, "vendor's is broken"); blamed != (name == "broken") {
+				t.Errorf("%s: that the %s blames the vendor is %v", name, form, blamed)
 			}
 		}
-		if !strings.Contains(page.String(), test.page) || !strings.Contains(line.String(), test.line) {
-			t.Errorf("%s: the page lacks %q, or the line %q: %s", name, test.page, test.line, line.String())
-		}
-		if e := ExitOf(test.r); e.Code != ExitViolated {
-			t.Errorf("%s: ends with %d", name, e.Code)
-		}
-		test.r.Judge = JudgePromise
-		if e := ExitOf(test.r); e.Code != test.judged || (len(e.Reasons) == 0) != (test.judged == ExitValid) {
-			t.Errorf("%s: judged by the promise it ends with %d: %v", name, e.Code, e.Reasons)
+		expect.Text(t, name, page.String(), test.page)
+		for judge, want := range map[string]int{"": test.code, JudgePromise: test.code, JudgeFound: test.found} {
+			test.r.Judge = judge
+			if e := ExitOf(test.r); e.Code != want || (len(e.Reasons) == 0) != (want == ExitValid) {
+				t.Errorf("%s: with --judge %s it ends with %d: %v", name, judge, e.Code, e.Reasons)
+			}
 		}
 	}
 }
 
-// TestJudgedByThePromise wants a promise that was broken where a weaker model was asked for
-// to count where the promise alone does, and a run without a promise to have no verdict.
-func TestJudgedByThePromise(t *testing.T) {
-	weaker, without := validRun(), validRun()
-	weaker.Promise, without.Promise = asked("read-committed", false).Promise, nil
-	for name, test := range map[string]struct {
-		r    *Result
-		want int
-	}{"weaker": {weaker, ExitViolated}, "without": {without, ExitNoVerdict}} {
-		test.r.Judge = JudgePromise
-		if e := ExitOf(test.r); e.Code != test.want {
-			t.Errorf("%s: ends with %d: %v", name, e.Code, e.Reasons)
+// TestVerdictsOfEarlierVersions: all that was found was violated there, and the promise beside it
+// says what it is.
+func TestVerdictsOfEarlierVersions(t *testing.T) {
+	for _, want := range []check.Verdict{check.Violated, check.Allowed, check.Unknown} {
+		r := foundRun(want)
+		c := &r.Checks[len(r.Checks)-1]
+		r.Verdict, c.Verdict = check.Violated, check.Violated
+		if kept := r.Promise.Kept; kept != nil {
+			broken := !*kept
+			c.Promised = &broken
+		}
+		if renewVerdict(r); r.Verdict != want || c.Verdict != want {
+			t.Errorf("%s: it is %s, the check %s", want, r.Verdict, c.Verdict)
 		}
 	}
 }

@@ -30,7 +30,10 @@ type Result struct {
 	Ended   time.Time `json:"ended"`
 	// Seed is decimal text in YAML and on the command line, a number here.
 	Seed uint64 `json:"seed"`
-	// Verdict combines the checks: violated dominates unknown dominates valid.
+	// Seeded are the bugs that the database was opened with on purpose, so that nothing here
+	// says anything about the product; empty otherwise.
+	Seeded string `json:"seeded,omitempty"`
+	// Verdict combines the checks: violated dominates unknown dominates allowed dominates valid.
 	Verdict check.Verdict  `json:"verdict"`
 	Checks  []check.Result `json:"checks"`
 	// NotApplicable are the workload's checks that the run's options leave without a
@@ -43,7 +46,7 @@ type Result struct {
 	Promise *Promise `json:"promise,omitempty"`
 	// Conviction is what speaks for a broken promise; null where none was broken.
 	Conviction *Conviction `json:"conviction,omitempty"`
-	// Judge is JudgePromise if the exit code follows what the vendor promises alone.
+	// Judge is JudgeFound if the exit code follows whatever was found, also what is allowed.
 	Judge string `json:"judge,omitempty"`
 	// Durability is nil where nothing is known of the product, Lost without power cuts.
 	Durability *Durability `json:"durability,omitempty"`

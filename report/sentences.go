@@ -31,39 +31,50 @@ func product(r *Result) string {
 
 // verdictLine says in one line what the checks found.
 func verdictLine(r *Result) string {
-	var named [3][]string // check names by verdict
-	var found int64
+	named := map[check.Verdict][]string{} // check names by verdict
 	for _, c := range r.Checks {
-		if int(c.Verdict) < len(named) {
-			named[c.Verdict] = append(named[c.Verdict], c.Name)
-		}
-		found += c.Found
+		named[c.Verdict] = append(named[c.Verdict], c.Name)
 	}
 	total := int64(len(r.Checks))
 	of := func(v check.Verdict) string {
 		return fmt.Sprintf("%s of %s (%s)", check.Count(len(named[v])), check.Counted(total, "check", "checks"), strings.Join(named[v], ", "))
 	}
+	valid := "VALID: " + when(r.Seeded != "", "seeded on purpose ("+r.Seeded+"), and ")
 	switch {
 	case r.Verdict == check.Violated && len(named[check.Violated]) > 0:
-		return violated(r) + check.Counted(found, "finding", "findings") + " in " + of(check.Violated)
+		return "VIOLATED: " + when(conviction(r) != "", conviction(r)+"; ") + check.Counted(foundBy(r, check.Violated), "finding", "findings") + " in " + of(check.Violated)
 	case r.Verdict == check.Violated:
 		return "VIOLATED"
 	case r.Unasked != "":
 		return "NOT JUDGED: " + r.Unasked
+	case r.Verdict == check.Allowed:
+		return "ALLOWED: " + cmp.Or(ruled(r, check.Allowed), check.Counted(foundBy(r, check.Allowed), "finding", "findings")+" in "+of(check.Allowed))
 	case total == 0:
 		return "UNKNOWN: nothing was checked"
 	case r.Verdict == check.Unknown && len(named[check.Unknown]) == 0 && len(r.NotApplicable) > 0:
 		return "UNKNOWN: " + noSubject(r)
 	case r.Verdict == check.Valid && total == 1:
-		return "VALID: " + joined("; ", "the only check ("+r.Checks[0].Name+") found nothing wrong", promiseLine(r))
+		return valid + joined("; ", "the only check ("+r.Checks[0].Name+") found nothing wrong", asked(r))
 	case r.Verdict == check.Valid:
-		return "VALID: " + joined("; ", "all "+check.Counted(total, "check", "checks")+" found nothing wrong", promiseLine(r))
+		return valid + joined("; ", "all "+check.Counted(total, "check", "checks")+" found nothing wrong", asked(r))
+	case ruled(r, check.Unknown) != "":
+		return "UNKNOWN: " + ruled(r, check.Unknown)
 	case len(named[check.Unknown]) == len(r.Checks):
 		return "UNKNOWN: no check gave an answer"
 	case len(named[check.Unknown]) > 0:
 		return "UNKNOWN: no answer from " + of(check.Unknown)
 	}
 	return "UNKNOWN: the checks give no verdict"
+}
+
+// foundBy counts what the checks have found that ended so.
+func foundBy(r *Result, ended check.Verdict) (n int64) {
+	for _, c := range r.Checks {
+		if c.Verdict == ended {
+			n += c.Found
+		}
+	}
+	return n
 }
 
 // measurementLine reports in one line whether the measurement is valid.
@@ -87,37 +98,27 @@ func reasonsLine(r *Result) string {
 	return "INVALID"
 }
 
-// missed counts the thresholds that were not kept.
-func missed(r *Result) int64 {
-	var n int64
-	for _, t := range r.Thresholds {
-		if !t.Kept {
-			n++
-		}
-	}
-	return n
-}
-
 // thresholdsLine says in one line how many thresholds were kept, and which were
 // not.
 func thresholdsLine(r *Result) string {
-	total := int64(len(r.Thresholds))
+	total, answer := int64(len(r.Thresholds)), answerOfAll(r)
 	var names []string
 	for i := range r.Thresholds {
-		if !r.Thresholds[i].Kept {
-			names = append(names, missedThreshold(&r.Thresholds[i]))
+		switch t := &r.Thresholds[i]; {
+		case r.answerOf(t) != answer:
+		case answer == NotAnswered:
+			return r.unanswered(t)
+		case answer == Missed:
+			names = append(names, missedThreshold(t))
 		}
 	}
-	which := ": " + strings.Join(names, "; ")
-	switch n := missed(r); {
-	case n == 0 && total == 1:
-		return "kept"
-	case n == 0:
-		return "all " + check.Count(total) + " kept"
+	switch n := int64(len(names)); {
 	case total == 1:
-		return "MISSED" + which
+		return reason(answer.String(), names...)
+	case n == 0:
+		return "all " + check.Count(total) + " " + answer.String()
 	default:
-		return check.Count(n) + " of " + check.Count(total) + " MISSED" + which
+		return reason(check.Count(n)+" of "+check.Count(total)+" "+answer.String(), names...)
 	}
 }
 

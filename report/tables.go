@@ -198,7 +198,7 @@ func throughputTable(r *Result) Table {
 func thresholdTable(r *Result) Table {
 	t := Table{Title: "Thresholds", Head: []string{"threshold", "measured", "result"}, Words: []int{2}}
 	for _, h := range r.Thresholds {
-		t.Rows = append(t.Rows, []string{h.Text, mark(h.Kept) + " " + measuredValue(&h), thresholdWord(h.Kept)})
+		t.Rows = append(t.Rows, []string{h.Text, r.answerOf(&h).Mark() + " " + measuredValue(&h), r.answerOf(&h).String()})
 	}
 	return t
 }

@@ -53,8 +53,8 @@ func Text(w io.Writer, r *Result, o TextOptions) error {
 	if r.Measurement.Invalid() {
 		t.painted(yellow, "measurement", reasonsLine(r))
 	}
-	if missed(r) > 0 {
-		t.painted(red, "thresholds", thresholdsLine(r))
+	if a := answerOfAll(r); a != Kept && len(r.Thresholds) > 0 {
+		t.painted(a.color(), "thresholds", thresholdsLine(r))
 	}
 	if o.Report != "" {
 		t.field("report", o.Report)
@@ -213,7 +213,8 @@ func (t *textWriter) judgements(r *Result) {
 		if i == 0 {
 			label = "thresholds"
 		}
-		t.painted(goodOrBad(h.Kept), label, mark(h.Kept)+" "+measuredValue(&h)+"   "+h.Text+"   "+thresholdWord(h.Kept))
+		a := r.answerOf(&h)
+		t.painted(a.color(), label, a.Mark()+" "+measuredValue(&h)+"   "+h.Text+"   "+a.String())
 	}
 	if len(r.Checks) > 0 {
 		t.gap()
@@ -225,6 +226,8 @@ func checkMark(v check.Verdict) string {
 	switch v {
 	case check.Valid, check.Violated:
 		return mark(v == check.Valid)
+	case check.Allowed:
+		return "!"
 	}
 	return "?"
 }
@@ -238,14 +241,6 @@ func mark(good bool) string {
 		return "✓"
 	}
 	return "✗"
-}
-
-// thresholdWord says beside the mark what it means, for those who do not see it.
-func thresholdWord(kept bool) string {
-	if kept {
-		return "kept"
-	}
-	return "MISSED"
 }
 
 func measuredValue(h *Threshold) string {
@@ -286,13 +281,6 @@ func measurementColor(m *Measurement) string {
 		return green
 	}
 	return yellow
-}
-
-func goodOrBad(good bool) string {
-	if good {
-		return green
-	}
-	return red
 }
 
 // spark draws committed operations over the whole run in at most width

@@ -90,7 +90,7 @@ func TestTextEndsWithTheVerdict(t *testing.T) {
 		"valid":    "verdict       VALID: all 4 checks found nothing wrong\nreport        here\n",
 		"violated": "verdict       VIOLATED: 14 findings in 2 of 5 checks (total, transfers)\nreport        here\n",
 		"cut":      "verdict       UNKNOWN: no check gave an answer\nmeasurement   INVALID, for 2 reasons given above\nreport        here\n",
-		"open":     "verdict       VALID: all 4 checks found nothing wrong\nmeasurement   INVALID, for 1 reason given above\nthresholds    2 of 3 MISSED: p99<100ms, measured 19,712 ms; rate>4500, measured\n              2,263/s\nreport        here\n",
+		"open":     "verdict       VALID: all 4 checks found nothing wrong\nmeasurement   INVALID, for 1 reason given above\nthresholds    not answered: the measurement that it rests on is invalid\nreport        here\n",
 		"sqlite":   "verdict       VALID: all 4 checks found nothing wrong\nreport        here\n",
 	} {
 		if got := textOf(t, examples()[name], TextOptions{Report: "here"}); !strings.HasSuffix(got, "\n\n"+want) {

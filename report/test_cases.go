@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 // The kinds of failures and errors, as test reports show them.
 const (
 	kindViolated  = "violated"
+	kindAllowed   = "allowed"
 	kindNoVerdict = "no verdict"
 	kindMissed    = "threshold missed"
 	kindInvalid   = "measurement invalid"
@@ -37,11 +39,8 @@ func Tests(r *Result, configuration string) junit.Suite {
 	for _, n := range r.NotApplicable {
 		s.add(junit.Case{Name: n.Name, Answer: junit.Skipped, Message: "not applicable: " + n.Reason})
 	}
-	if r.Judge == JudgePromise {
-		s.add(promiseCase(r))
-	}
 	undecided := !slices.ContainsFunc(s.Cases, func(c junit.Case) bool { return c.Answer == junit.InError || c.Answer == junit.Failed })
-	if undecided && r.Judge != JudgePromise && r.Verdict != check.Valid {
+	if undecided && r.Verdict == check.Unknown && r.Unasked == "" {
 		s.add(junit.Case{Name: "verdict", Kind: kindNoVerdict, Message: verdictLine(r)})
 	}
 	s.add(measurementCase(r))
@@ -108,27 +107,26 @@ func runCase(r *Result) junit.Case {
 	return c
 }
 
-// checkCase is the answer of one check. Where the exit code follows the vendor's promises
-// alone, what the manual allows is skipped, and shown all the same.
+// checkCase is the answer of one check. What is allowed is skipped, and shown all the same,
+// unless whatever is found fails.
 func checkCase(r *Result, c check.Result) junit.Case {
-	out := junit.Case{Name: c.Name, Text: evidenceLines(c)}
-	promised, kept := r.Judge != JudgePromise, promiseKept(r)
+	out := junit.Case{Name: c.Name, Text: evidenceLines(c), Message: answer(c)}
 	switch {
+	case c.Verdict == check.Violated, r.Judge == JudgeFound && c.Found > 0:
+		out.Answer, out.Kind = junit.Failed, cmp.Or(when(c.Verdict == check.Allowed, kindAllowed), kindViolated)
 	case c.Verdict == check.Valid:
-		out.Answer, out.Text = junit.Passed, c.Detail
-	case !promised && (kept != nil && *kept || c.Promised != nil && !*c.Promised):
-		out.Answer, out.Message = junit.Skipped, "not promised by the vendor, who alone is judged: "+answer(c)
-	case c.Verdict == check.Violated && (promised || kept != nil):
-		out.Answer, out.Kind, out.Message = junit.Failed, kindViolated, answer(c)
+		out.Answer, out.Text, out.Message = junit.Passed, c.Detail, ""
+	case c.Verdict == check.Allowed:
+		out.Answer = junit.Skipped
 	default:
-		out.Kind, out.Message = kindNoVerdict, answer(c)
+		out.Kind = kindNoVerdict
 	}
 	return out
 }
 
 // evidenceLines is the evidence of a check as text.
 func evidenceLines(c check.Result) string {
-	lines := allowedLines(c)
+	var lines []string
 	for _, e := range c.Evidence {
 		lines = append(lines, e.Kind+": "+evidenceText(e))
 		if cycle := cycleOf(e); cycle != nil {
@@ -142,17 +140,6 @@ func evidenceLines(c check.Result) string {
 		lines = append(lines, fmt.Sprintf("%s of %s; the history in the run's folder has all", check.Count(listed), check.Counted(c.Found, "finding", "findings")))
 	}
 	return strings.Join(lines, "\n")
-}
-
-func promiseCase(r *Result) junit.Case {
-	c := junit.Case{Name: "promise", Kind: kindNoVerdict, Message: "no verdict on what the vendor promises"}
-	switch kept := promiseKept(r); {
-	case kept != nil && *kept:
-		c.Answer, c.Message, c.Text = junit.Passed, "", r.Promise.outcome()
-	case kept != nil:
-		c.Answer, c.Kind, c.Message = junit.Failed, kindViolated, reason("a promise of the vendor's is broken", r.Promise.Detail)
-	}
-	return c
 }
 
 func measurementCase(r *Result) junit.Case {
@@ -169,10 +156,10 @@ func measurementCase(r *Result) junit.Case {
 
 func thresholdCase(r *Result, t *Threshold) junit.Case {
 	c := junit.Case{Name: "threshold " + t.Text, Answer: junit.Passed, Text: "measured " + measuredValue(t)}
-	switch {
-	case r.Measurement.Invalid():
-		c.Answer, c.Kind, c.Message = junit.InError, kindInvalid, "not answered: the measurement that it rests on is invalid"
-	case !t.Kept:
+	switch r.answerOf(t) {
+	case NotAnswered:
+		c.Answer, c.Kind, c.Message = junit.InError, kindInvalid, r.unanswered(t)
+	case Missed:
 		c.Answer, c.Kind, c.Message, c.Text = junit.Failed, kindMissed, missedThreshold(t), ""
 	}
 	return c

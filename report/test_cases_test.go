@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,19 +15,21 @@ import (
 // variants are the examples with what else an exit code depends on.
 func variants() map[string]*Result {
 	all := examples()
-	yes, no := true, false
 	for name, change := range map[string]func(r *Result){
-		"strict":           func(r *Result) { r.Strict = true },
-		"judge promise":    func(r *Result) { r.Judge = JudgePromise },
-		"promise kept":     func(r *Result) { r.Judge, r.Promise = JudgePromise, &Promise{Kept: &yes, Source: "w=1"} },
-		"promise broken":   func(r *Result) { r.Judge, r.Promise = JudgePromise, &Promise{Kept: &no, Detail: "lost updates"} },
-		"undecided":        func(r *Result) { r.Judge, r.Promise = JudgePromise, &Promise{} },
+		"strict":      func(r *Result) { r.Strict = true },
+		"judge found": func(r *Result) { r.Judge = JudgeFound },
+		"allowed":     func(r *Result) { r.Checks, r.Verdict = foundRun(check.Allowed).Checks, check.Allowed },
+		"allowed, found": func(r *Result) {
+			r.Checks, r.Verdict, r.Judge = foundRun(check.Allowed).Checks, check.Allowed, JudgeFound
+		},
+		"not known":        func(r *Result) { r.Checks, r.Verdict = foundRun(check.Unknown).Checks, check.Unknown },
 		"not done":         func(r *Result) { r.Unanswered = []string{"fault kill primary is not proven"} },
 		"invalid":          func(r *Result) { r.Measurement = Measurement{"invalid", []string{"too short"}} },
 		"wide":             func(r *Result) { r.Measurement = Measurement{"wide", nil} },
 		"nothing checked":  func(r *Result) { r.Checks, r.Verdict = nil, check.Unknown },
 		"no thresholds":    func(r *Result) { r.Thresholds = nil },
 		"record alone":     func(r *Result) { r.Verdict = check.Unknown },
+		"not judged":       func(r *Result) { r.Checks, r.Verdict, r.Unasked = nil, check.Unknown, "no invariant was declared" },
 		"not applicable":   func(r *Result) { r.NotApplicable = []check.NotApplicable{{Name: "audits", Reason: "--audits 0"}} },
 		"missed threshold": func(r *Result) { r.Thresholds = []Threshold{{Text: "p99<1ms", Measured: 14, Unit: "ms"}} },
 	} {
@@ -97,17 +100,22 @@ func TestCaseOfAViolation(t *testing.T) {
 	}
 }
 
-// TestAllowedIsSkipped: where the vendor's promises alone are judged, what the manual allows
-// fails nothing and is shown.
-func TestAllowedIsSkipped(t *testing.T) {
-	r, yes, no := violatedRun(), true, false
-	r.Judge, r.Promise = JudgePromise, &Promise{Kept: &yes, Source: "w=1"}
-	for i := range r.Checks {
-		r.Checks[i].Promised = &no
-	}
-	for _, c := range Tests(r, "").Cases {
-		if c.Name == "transfers" && (c.Answer != junit.Skipped || !strings.Contains(c.Text, "lost: transfer")) {
-			t.Errorf("it is %+v", c)
+// TestNotAnswered: a threshold that rests on an invalid measurement has one answer, whether the
+// figure keeps it or not.
+func TestNotAnswered(t *testing.T) {
+	for _, kept := range []bool{true, false} {
+		r := validRun()
+		r.Measurement = Measurement{"invalid", []string{"too short"}}
+		r.Thresholds = []Threshold{{Text: "p99<1ms", Measured: 14, Unit: "ms", Kept: kept}}
+		var summary, markdown, page, tests strings.Builder
+		expect.NoError(t, errors.Join(Summary(&summary, r, ""), Markdown(&markdown, r), HTML(&page, r, Page{}), junit.Write(&tests, "", []junit.Suite{Tests(r, "")})))
+		for form, text := range map[string]string{"summary": summary.String(), "Markdown": markdown.String(), "page": page.String(), "tests": tests.String(), "text": textOf(t, r, TextOptions{Width: 200})} {
+			if !strings.Contains(text, "not answered") || form != "tests" && !strings.Contains(strings.ReplaceAll(text, nbsp, " "), "? 14 ms") || strings.Contains(text, "✓ 14") || strings.Contains(text, "MISSED") {
+				t.Errorf("kept %v: the %s does not say that it is not answered", kept, form)
+			}
+		}
+		if e := ExitOf(r); e.Code != ExitNoVerdict || strings.Contains(strings.Join(e.Reasons, ""), "missed") {
+			t.Errorf("kept %v: %+v", kept, e)
 		}
 	}
 }

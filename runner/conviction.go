@@ -14,7 +14,7 @@ import (
 // convictionOf is what speaks for a broken promise; nil where none was broken.
 func convictionOf(s Scenario, r *report.Result) *report.Conviction {
 	p := r.Promise
-	if p == nil || p.Kept == nil || *p.Kept || len(seededNote(r)) > 0 {
+	if p == nil || p.Kept == nil || *p.Kept {
 		return nil
 	}
 	c := &report.Conviction{Database: strings.TrimSpace(r.Database.Product + " " + r.Database.Version), Asked: s.Isolation, Promise: brokenPromise(r),

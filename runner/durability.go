@@ -80,35 +80,6 @@ func powerCuts(r *report.Result) (all []report.Fault) {
 	return all
 }
 
-// lossesOf is what takes account of the operations that were lost by the run's power
-// cuts; nil if there were none. Nothing is allowed to a product of which nothing is
-// known.
-func lossesOf(r *report.Result) *definition.Losses {
-	cuts := powerCuts(r)
-	if len(cuts) == 0 {
-		return nil
-	}
-	g := guaranteeOf(r)
-	l := &definition.Losses{Source: g.Source}
-	if !g.Known() {
-		l.Source = r.Database.Product
-	}
-	for _, cut := range cuts {
-		l.Cuts = append(l.Cuts, definition.PowerCut{
-			At: int64(cut.CutAt.Sub(r.Started)), Allowed: g.Allows(withoutPower(r, &cut, g), dataNodes(r)),
-		})
-	}
-	return l
-}
-
-// lossesRead is lossesOf a database that was read, without which nobody knows what was lost.
-func lossesRead(r *report.Result, read bool) *definition.Losses {
-	if !read {
-		return nil
-	}
-	return lossesOf(r)
-}
-
 // withoutPower counts the nodes that had no power when one more cut came, and with them those
 // without a process, if that loses as much.
 func withoutPower(r *report.Result, now *report.Fault, g durability.Guarantee) int {
@@ -159,10 +130,9 @@ func dataNodes(r *report.Result) (n int) {
 // lossesJudged are the workloads whose judges look for what was lost.
 func lossesJudged() []string { return []string{"bank", "availability", "entity", "isolation"} }
 
-// enterLosses enters what was lost by the power cuts.
-func enterLosses(r *report.Result, s Scenario, l *definition.Losses) {
-	r.Lost = nil
-	if l == nil || !slices.Contains(lossesJudged(), s.Workload) {
+// enterLosses enters what was lost at the run's events, if the database was read.
+func enterLosses(r *report.Result, l *definition.Losses, read bool) {
+	if !read || l.Operations == 0 && len(powerCuts(r)) == 0 {
 		return
 	}
 	r.Lost = &report.Lost{Operations: l.Operations, Beyond: l.Beyond, Text: l.Text()}

@@ -48,7 +48,7 @@ func TestWhatEachCutMayLose(t *testing.T) {
 		{"what promises durability", cutResult("PostgreSQL", durable, all), []time.Duration{0}},
 		{"a product of which nothing is known", cutResult("Oracle", nil, all), []time.Duration{0}},
 	} {
-		l := lossesOf(test.r)
+		l := allowedLosses(test.r)
 		if l == nil || len(l.Cuts) != len(test.allow) {
 			t.Fatalf("%s: %+v", test.name, l)
 		}
@@ -60,12 +60,12 @@ func TestWhatEachCutMayLose(t *testing.T) {
 	}
 	torn := cutResult("PostgreSQL", durable, all)
 	torn.Faults[0].Action = "power-cut=torn"
-	if l := lossesOf(torn); l == nil || len(l.Cuts) != 1 {
+	if l := allowedLosses(torn); l == nil || len(l.Cuts) != 1 {
 		t.Errorf("of a cut that says what is lost: %+v", l)
 	}
 	unproven := cutResult("PostgreSQL", durable, all)
 	unproven.Faults[0].Proven = false
-	if l := lossesOf(unproven); l != nil {
+	if l := allowedLosses(unproven); l != nil {
 		t.Errorf("of a cut that is not proven: %+v", l)
 	}
 }

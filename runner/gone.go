@@ -80,7 +80,7 @@ func enterGone(r *report.Result, judged *definition.Judgement, what string) {
 	if what == "" || r.Outcomes.Committed == 0 || !lostByFaults(r) {
 		return
 	}
-	l := cmp.Or(allowedLosses(r), lossesOf(r), &definition.Losses{Source: cmp.Or(guaranteeOf(r).Source, r.Database.Product)})
+	l := cmp.Or(allowedLosses(r), &definition.Losses{Source: cmp.Or(guaranteeOf(r).Source, r.Database.Product)})
 	text := l.Everything(r.Outcomes.Committed)
 	r.Lost = &report.Lost{Operations: l.Operations, Beyond: l.Beyond, Text: text}
 	found := check.Result{Name: checkDurability, Verdict: check.Violated, Detail: what + "; " + text, Found: l.Operations,

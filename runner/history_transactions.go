@@ -59,7 +59,10 @@ func (j *transactionJudge) Result(ctx context.Context) check.Result {
 	f.anomalies, f.permitted = append(f.anomalies, r.Anomalies...), append(f.permitted, r.Permitted...)
 	f.ruledOut = append(append(f.ruledOut, r.Not...), r.AlsoNot...)
 	f.reason = r.Reason
-	return r.Result()
+	r.Evidence = r.Evidence[:len(r.Anomalies)] // nobody promises anything of a file: the model alone counts
+	result := r.Result()
+	result.Verdict = r.Verdict
+	return result
 }
 
 // reduce finds the smallest parts that show what was found. It ends with ctx, and

@@ -1,9 +1,11 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,44 +19,62 @@ import (
 	"assay/workload/definition"
 )
 
-// enterPromise enters, of each check and of all of them, whether what was found is what
-// the vendor promises not to happen. evidence is that by which the run was judged.
+// enterPromise gives each check the verdict that follows from what the vendor promises of
+// its findings, and enters whether all of that was kept. evidence is that by which the run was
+// judged.
 func enterPromise(ctx context.Context, s Scenario, r *report.Result, judged definition.Judgement, record check.Result, evidence definition.Evidence) error {
-	checks := promisedChecks(r, judged, record)
-	rulings := &rulings{workload: s.definition(), circumstances: circumstancesOf(r), left: checks, permitted: judged.Permitted, copies: rulingOfCopies(r.Faults), gone: rulingOfGone(r, circumstancesOf(r))}
-	if losses := allowedLosses(r); losses != nil && check.Combine(checks) == check.Violated && slices.Contains(lossesJudged(), s.Workload) {
-		evidence.Losses = losses
-		again, err := s.Config.Judge(ctx, s.Load.Seed, evidence)
-		if err != nil {
-			return err
+	r.Checks = againstPromise(r, judged, record)
+	x := &rulings{workload: s.definition(), circumstances: circumstancesOf(r), permitted: judged.Permitted, copies: rulingOfCopies(r.Faults), gone: rulingOfGone(r, circumstancesOf(r))}
+	if losses := allowedLosses(r); losses != nil && r.Lost == nil && slices.Contains(lossesJudged(), s.Workload) {
+		if check.Combine(r.Checks) == check.Violated {
+			evidence.Losses = losses
+			again, err := s.Config.Judge(ctx, s.Load.Seed, evidence)
+			if err != nil {
+				return err
+			}
+			x.circumstances.Timed = true
+			x.left, x.lost = againstPromise(r, again, record), losses
 		}
-		rulings.circumstances.Timed = true
-		rulings.left, rulings.lost = again.Results, losses
-		if again.Asked != "" {
-			rulings.left = again.Promised
-		}
+		enterLosses(r, losses, exists(filepath.Dir(evidence.State), filepath.Base(evidence.State)))
 	}
-	rulings.enter(checks)
-	if judged.Asked != "" {
-		enterAsked(r, checks)
+	if r.Seeded == "" {
+		x.enter(r.Checks)
 	}
-	r.Promise = promiseOf(r, judged, checks)
-	if r.Promise.Kept == nil || *r.Promise.Kept {
-		r.Promise.Advice = rulings.advice
-	}
-	if r.Promise.Kept != nil && *r.Promise.Kept && rulings.lost != nil && rulings.lost.Operations > 0 {
-		r.Promise.Detail = strings.TrimPrefix(r.Promise.Detail+"; "+rulings.lost.Text(), "; ")
+	r.Promise = promiseOf(r, judged.Asked)
+	if v := check.Combine(r.Checks); v == check.Allowed || v == check.Unknown {
+		r.Promise.Advice = x.advice
 	}
 	return nil
 }
 
-// promisedChecks are those that say whether the promise was kept: the checks of the result
-// or, where the user asked for another model, those judged against the promise.
-func promisedChecks(r *report.Result, judged definition.Judgement, record check.Result) []check.Result {
-	if judged.Asked != "" {
-		return append(slices.Clone(judged.Promised), record)
+// againstPromise are the checks by what the vendor promises. Where the user asked for another
+// model, it is the check by that model, unless the promise is broken: what misses that model
+// alone is allowed, and stays.
+func againstPromise(r *report.Result, judged definition.Judgement, record check.Result) []check.Result {
+	checks := append(slices.Clone(judged.Results), record)
+	if judged.Asked == "" {
+		return checks
 	}
-	return r.Checks
+	for i := range checks {
+		at := slices.IndexFunc(judged.Promised, func(p check.Result) bool { return p.Name == checks[i].Name })
+		switch missed := checks[i].Verdict == check.Violated; {
+		case at >= 0 && judged.Promised[at].Verdict == check.Violated:
+			if checks[i] = judged.Promised[at]; !missed {
+				checks[i].Detail += "; " + judged.Asked + " was asked for, and not broken"
+			}
+		case missed && at >= 0 && judged.Promised[at].Verdict != check.Unknown:
+			checks[i].Verdict = check.Allowed
+			for n := range checks[i].Findings {
+				no, f := false, &checks[i].Findings[n]
+				f.Promised, f.Source = &no, fmt.Sprintf("%s, which the vendor promises where %s was asked for,", r.Database.Promise, judged.Asked)
+			}
+		case missed && at < 0:
+			for n := range checks[i].Findings {
+				checks[i].Findings[n].Source = judged.Asked + " was asked for, and it is not known what the vendor promises"
+			}
+		}
+	}
+	return checks
 }
 
 // rulings say of findings whether they are about something that is promised.
@@ -77,68 +97,87 @@ type rulings struct {
 	gone promise.Ruling
 }
 
-// enter enters them into checks that are violated.
+// enter enters them into checks that have found something, and gives these their verdict: a
+// promise that is broken, whatever else was found; what nobody knows; what is allowed.
 func (x *rulings) enter(checks []check.Result) {
 	for i := range checks {
 		c := &checks[i]
-		if c.Verdict != check.Violated {
+		if c.Verdict != check.Violated && c.Verdict != check.Allowed {
 			continue
 		}
-		var all []promise.Ruling
 		var findings []check.Finding
 		for _, f := range c.Findings {
-			for _, part := range x.parts(c.Name, f) {
-				all = append(all, part.ruling)
-				findings = append(findings, part.Finding)
-			}
+			findings = append(findings, x.parts(c.Name, f)...)
 		}
-		if len(all) == 0 { // convicted without a finding that was counted: in doubt a promise is broken
-			all = append(all, x.circumstances.Of(promise.Rules))
+		merged := promise.Merge(rulingsOf(findings))
+		if len(findings) == 0 { // convicted without a finding that was counted: in doubt a promise is broken
+			merged = x.circumstances.Of(promise.Rules)
 		}
-		c.Findings, c.Promised = findings, promise.Merge(all).Promised
+		c.Findings, c.Promised = findings, merged.Promised
+		switch {
+		case merged.Promised == nil:
+			c.Verdict = check.Unknown
+		case *merged.Promised:
+			c.Verdict = check.Violated
+		default:
+			c.Verdict = check.Allowed
+		}
+		x.describe(c)
 	}
 }
 
-// part is findings of one kind that share a ruling.
-type part struct {
-	check.Finding
-	ruling promise.Ruling
-}
-
-func (p part) entered() part {
-	p.Promised, p.Source, p.Manual = p.ruling.Promised, p.ruling.Source, p.ruling.Manual
-	return p
+// describe says in the check what is allowed, or not known to be promised, by which settings
+// and which page.
+func (x *rulings) describe(c *check.Result) {
+	if x.lost != nil && slices.ContainsFunc(c.Findings, func(f check.Finding) bool { return f.Property == string(promise.Durability) }) {
+		c.Detail += "; " + x.lost.Text()
+	}
+	for _, f := range c.Findings {
+		if f.Source != "" {
+			c.Detail += "; " + f.Ruled()
+		}
+	}
 }
 
 // parts are the findings of a kind: those that are gone once what may be lost is left out,
 // and the others.
-func (x *rulings) parts(name string, f check.Finding) (all []part) {
+func (x *rulings) parts(name string, f check.Finding) (all []check.Finding) {
 	property := x.workload.Property(name, f.Kind)
 	if f.Kind == kindEverything {
 		property = promise.Durability
 	}
 	f.Property = string(property)
-	left := min(f.Found, x.leftOf(name, f.Kind, f.Found))
-	if gone := f.Found - left; gone > 0 {
-		p := part{f, x.circumstances.OfLoss()}
-		p.Found = gone
-		all = append(all, p.entered())
+	part := func(found int64, r promise.Ruling) {
+		if p := f; found > 0 {
+			p.Found, p.Promised, p.Source, p.Manual = found, r.Promised, r.Source, r.Manual
+			all = append(all, p)
+		}
 	}
-	if left > 0 {
-		p := part{f, x.circumstances.Of(property)}
-		if name == checkRestored && x.copies != nil {
-			p.ruling = *x.copies
-		}
-		if f.Kind == kindEverything {
-			p.ruling = x.gone
-		}
-		if p.ruling.Promised == nil && property == promise.Invariant && x.permitted != nil && x.byIsolation() {
-			p.ruling, x.advice = x.permitted(name, &x.circumstances)
-		}
-		p.Found = left
-		all = append(all, p.entered())
-	}
+	left := min(f.Found, x.leftOf(name, f))
+	part(f.Found-left, x.circumstances.OfLoss())
+	part(left, x.of(name, property, f))
 	return all
+}
+
+// of is what is known of findings about a property.
+func (x *rulings) of(name string, property promise.Property, f check.Finding) promise.Ruling {
+	switch {
+	case f.Source != "" && f.Promised == nil: // another model was asked for
+		return promise.Ruling{Source: f.Source}
+	case f.Promised != nil: // the check itself does not rule it out
+		r := x.circumstances.OfLevel(property)
+		r.Source = cmp.Or(f.Source, r.Source)
+		return r
+	case f.Kind == kindEverything:
+		return x.gone
+	case name == checkRestored && x.copies != nil:
+		return *x.copies
+	}
+	r := x.circumstances.Of(property)
+	if broken := r.Promised != nil && *r.Promised; !broken && property == promise.Invariant && x.permitted != nil && x.byIsolation() {
+		r, x.advice = x.permitted(name, &x.circumstances)
+	}
+	return r
 }
 
 // byIsolation is whether a user's rule would be promised if transactions were as one after
@@ -152,93 +191,60 @@ func (x *rulings) byIsolation() bool {
 
 // leftOf is how many findings of a kind are left. Of a check that has no answer without
 // what may be lost, all are.
-func (x *rulings) leftOf(name, kind string, found int64) int64 {
+func (x *rulings) leftOf(name string, f check.Finding) int64 {
 	if x.lost == nil {
-		return found
+		return f.Found
 	}
 	for _, c := range x.left {
 		if c.Name != name || c.Verdict == check.Unknown {
 			continue
 		}
-		for _, f := range c.Findings {
-			if f.Kind == kind {
-				return f.Found
+		for _, left := range c.Findings {
+			if left.Kind == f.Kind && (left.Promised == nil) == (f.Promised == nil) {
+				return left.Found
 			}
 		}
 		return 0
 	}
-	return found
-}
-
-// enterAsked enters into the checks of the result, which were judged against the model
-// that was asked for, what those say that were judged against the promise.
-func enterAsked(r *report.Result, promised []check.Result) {
-	for i := range r.Checks {
-		c := &r.Checks[i]
-		at := slices.IndexFunc(promised, func(p check.Result) bool { return p.Name == c.Name })
-		if c.Verdict != check.Violated || at < 0 {
-			continue
-		}
-		switch p := &promised[at]; p.Verdict {
-		case check.Violated:
-			c.Promised = p.Promised
-		case check.Valid:
-			no := false
-			c.Promised = &no
-		}
-	}
+	return f.Found
 }
 
 // promiseOf says whether the vendor's promise was kept, by checks whose findings were
-// ruled about. If the tester's own record is in doubt, a kept promise is undecided.
-func promiseOf(r *report.Result, judged definition.Judgement, checks []check.Result) *report.Promise {
-	p := &report.Promise{Model: r.Database.Promise, Asked: judged.Asked}
-	var found []promise.Ruling
-	for _, c := range checks {
-		if c.Verdict == check.Violated {
-			found = append(found, rulingsOf(c)...)
-		}
-	}
-	verdict := check.Combine(checks)
-	kept := verdict == check.Valid
-	switch verdict {
-	case check.Valid:
+// ruled about. Of bugs that were seeded nothing follows for any vendor.
+func promiseOf(r *report.Result, asked string) *report.Promise {
+	p := &report.Promise{Model: r.Database.Promise, Asked: asked}
+	verdict := check.Combine(r.Checks)
+	kept := verdict == check.Valid || verdict == check.Allowed
+	if kept || verdict == check.Violated {
 		p.Kept = &kept
-	case check.Violated:
-		merged := promise.Merge(found)
-		p.Source, p.Manual = merged.Source, merged.Manual
-		if merged.Promised != nil {
-			kept = !*merged.Promised
-			p.Kept = &kept
-		}
-		if kept && slices.ContainsFunc(checks, func(c check.Result) bool { return c.Verdict == check.Unknown }) {
-			p.Kept = nil
+	}
+	var found []check.Finding
+	var why []string
+	for _, c := range r.Checks {
+		if c.Verdict == verdict && verdict != check.Valid {
+			found = append(found, c.Findings...)
+			why = append(why, c.Name+": "+c.Detail)
 		}
 	}
-	p.Detail = undecidedOrBroken(checks, verdict)
+	if kept && asked != "" && p.Model == "" {
+		p.Kept, why = nil, []string{"which model the vendor promises is not known"}
+	}
+	if r.Seeded != "" {
+		p.Kept, p.Source = nil, "bugs were seeded on purpose ("+r.Seeded+")"
+	} else if verdict != check.Violated && len(found) > 0 {
+		merged := promise.Merge(rulingsOf(found))
+		p.Source, p.Manual = merged.Source, merged.Manual
+	}
+	p.Detail = strings.Join(why, "; ")
 	return p
 }
 
-// rulingsOf are what was entered of a check's findings.
-func rulingsOf(c check.Result) (all []promise.Ruling) {
-	for _, f := range c.Findings {
+// rulingsOf are what was entered of findings.
+func rulingsOf(findings []check.Finding) (all []promise.Ruling) {
+	for _, f := range findings {
 		all = append(all, promise.Ruling{Promised: f.Promised, Source: f.Source, Manual: f.Manual})
 	}
-	if len(all) == 0 {
-		all = append(all, promise.Ruling{Promised: c.Promised})
-	}
 	return all
-}
-
-// undecidedOrBroken describes the checks that decide a verdict other than valid.
-func undecidedOrBroken(checks []check.Result, verdict check.Verdict) string {
-	var why []string
-	for _, c := range checks {
-		if verdict != check.Valid && c.Verdict == verdict {
-			why = append(why, fmt.Sprintf("%s: %s", c.Name, c.Detail))
-		}
-	}
-	return strings.Join(why, "; ")
 }
 
 // circumstancesOf is what decides whether a finding of this run is allowed.
@@ -301,28 +307,28 @@ func tookOver(r *report.Result) bool { return r.Cluster != nil && r.Cluster.Took
 // killTakes is how long after a fault began its processes are certainly gone.
 const killTakes = 500 * time.Millisecond
 
-// allowedLosses is what takes account of the operations that may be lost at kills and
-// failovers, too, as the settings allow; nil where they allow nothing, or none came.
+// allowedLosses is what takes account of the operations that were lost at power cuts, and
+// at kills and failovers that lose something as the settings allow; nil where none came.
 func allowedLosses(r *report.Result) *definition.Losses {
 	g := guaranteeOf(r)
-	if !g.Known() {
-		return nil
+	all := &definition.Losses{Source: cmp.Or(g.Source, r.Database.Product)}
+	for _, cut := range powerCuts(r) {
+		all.Cuts = append(all.Cuts, definition.PowerCut{At: int64(cut.CutAt.Sub(r.Started)), Allowed: g.Allows(withoutPower(r, &cut, g), dataNodes(r))})
 	}
-	all := &definition.Losses{Source: g.Source, Event: "the kill or failover"}
-	if cuts := lossesOf(r); cuts != nil {
-		all.Cuts = cuts.Cuts
-	}
-	before := len(all.Cuts)
+	cuts := len(all.Cuts)
 	for _, f := range acted(r) {
 		all.Cuts = append(all.Cuts, lossesAt(r, &f, g)...)
 	}
 	if tookOver(r) && g.Failover != 0 {
 		all.Cuts = append(all.Cuts, definition.PowerCut{Until: math.MaxInt64, Allowed: g.Failover})
 	}
-	if len(all.Cuts) == before {
+	switch {
+	case len(all.Cuts) == 0:
 		return nil
+	case len(all.Cuts) > cuts:
+		all.Event = "the kill or failover"
 	}
-	slices.SortStableFunc(all.Cuts, func(a, b definition.PowerCut) int { return int(min(max(a.At-b.At, -1), 1)) })
+	slices.SortStableFunc(all.Cuts, func(a, b definition.PowerCut) int { return cmp.Compare(a.At, b.At) })
 	return all
 }
 

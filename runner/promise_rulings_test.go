@@ -8,7 +8,6 @@ import (
 	"assay/report"
 	"assay/store/promise"
 	"assay/workload/bank"
-	"assay/workload/definition"
 )
 
 // replicaSet is the result of a run on a replica set of three with this write concern.
@@ -54,9 +53,13 @@ func TestFindingsAreRuledOn(t *testing.T) {
 	} {
 		x := rulings{workload: bank.Definition(), circumstances: circumstancesOf(test.r), left: test.checks}
 		x.enter(test.checks)
-		got := promiseOf(test.r, definition.Judgement{}, test.checks)
+		test.r.Checks = test.checks
+		got := promiseOf(test.r, "")
 		if (got.Kept == nil) != (test.want == nil) || got.Kept != nil && *got.Kept != *test.want {
 			t.Errorf("%s: %+v, want %v", test.name, got, test.want)
+		}
+		if verdict := check.Combine(test.checks); test.want == &kept && test.name != "nothing" && verdict != check.Allowed || test.want == &broken && verdict != check.Violated {
+			t.Errorf("%s: it is %s", test.name, verdict)
 		}
 		if test.want == &kept && test.name != "nothing" && (got.Source != "w:1" || got.Manual == "") {
 			t.Errorf("%s: allowed by %q, as %q says", test.name, got.Source, got.Manual)

@@ -27,8 +27,8 @@ func begin(s Scenario, mark store.Marker, started time.Time) *report.Result {
 		loop = "open"
 	}
 	judge := ""
-	if s.Judge == report.JudgePromise {
-		judge = s.Judge
+	if s.Judge != "" && s.Judge != report.JudgePromise {
+		judge = report.JudgeFound
 	}
 	return &report.Result{
 		Judge: judge, Format: resultFormat, Version: mark.Version, Workload: s.Workload, Run: mark.Run,

@@ -66,8 +66,8 @@ type Scenario struct {
 	// OtherWork is the largest share of the processors, in percent, that other programs may
 	// use in a valid measurement; 0 for the default.
 	OtherWork float64 `yaml:"other_work_percent,omitempty"`
-	// Judge is what the exit code follows: report.JudgePromise what the vendor promises
-	// alone; empty or JudgeAll whatever is found.
+	// Judge is what the exit code follows: empty or report.JudgePromise the verdict;
+	// report.JudgeFound, which earlier versions called all, also what is allowed.
 	Judge string `yaml:"judge,omitempty"`
 	// NoServerStats leaves out what the servers were doing.
 	NoServerStats bool `yaml:"no_server_stats,omitempty"`
@@ -164,8 +164,8 @@ func (s Scenario) Validate() error {
 	if err := s.validateExisting(); err != nil {
 		return err
 	}
-	if s.Judge != "" && s.Judge != report.JudgeAll && s.Judge != report.JudgePromise {
-		return &store.OptionError{Option: "--judge", Value: s.Judge, Want: report.JudgeAll + ", " + report.JudgePromise}
+	if !slices.Contains([]string{"", report.JudgePromise, report.JudgeFound, "all"}, s.Judge) {
+		return &store.OptionError{Option: "--judge", Value: s.Judge, Want: report.JudgePromise + ", " + report.JudgeFound}
 	}
 	return s.validateOverhead()
 }

@@ -60,7 +60,7 @@ func TestBugsOnRealDatabases(t *testing.T) {
 				t.Errorf("%s: the notes %q lack %q", name, r.Notes, want)
 			}
 			settings := r.Database.Settings
-			if len(r.Notes) == 0 || !strings.HasPrefix(r.Notes[0], "bugs were seeded on purpose ("+seeded.bug+":0.2)") ||
+			if r.Seeded != seeded.bug+":0.2" || r.Promise.Kept != nil ||
 				settings[len(settings)-1].Name != store.SettingBugs || !strings.Contains(r.Database.Version, "with seeded bugs") {
 				t.Errorf("%s: the run does not say that there is a bug: %q, %+v", name, r.Notes, r.Database)
 			}

@@ -171,12 +171,8 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	evidence.Restored = restored
 	var judged definition.Judgement
 	var judging errgroup.Group
-	judge := func() (err error) { judged, err = s.Config.Judge(ctx, s.Load.Seed, evidence); return err }
-	// Figures and verdicts are reckoned at once, on a processor each, unless what a verdict
-	// may allow to be lost depends on when the faults acted.
-	atOnce := why == "" && !s.cutsPower()
-	if atOnce {
-		judging.Go(judge)
+	if why == "" { // figures and verdicts are reckoned at once, on a processor each
+		judging.Go(func() (err error) { judged, err = s.Config.Judge(ctx, s.Load.Seed, evidence); return err })
 	}
 	figures, err := measured(folder, s, r, f)
 	if err != nil {
@@ -191,14 +187,7 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	if err := judging.Wait(); err != nil {
 		return figures.Responses, err
 	}
-	losses := lossesRead(r, exists(folder, state))
-	if !atOnce || losses != nil {
-		evidence.Losses = losses
-		if err := judge(); err != nil {
-			return figures.Responses, err
-		}
-	}
-	enterLosses(r, s, losses)
+	r.Lost, r.Seeded = nil, seededBugs(r)
 	enterMoments(r, judged.Moments)
 	judged.Results = enterUnrestored(judged.Results, r.Faults, restored)
 	if !exists(folder, state) {
@@ -211,7 +200,6 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	enterGone(r, &judged, f.gone)
 	judged.Results = slices.Concat(judged.Results, twoPrimaries(r), readable(unread))
 	record := accounting(figures, judged.Counts, &r.Client)
-	r.Checks = append(judged.Results, record)
 	if err := enterPromise(ctx, s, r, judged, record, evidence); err != nil {
 		return figures.Responses, err
 	}
@@ -223,7 +211,7 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	}
 	r.Verdict = check.Combine(r.Checks)
 	enterSubject(r, &judged)
-	r.Notes = slices.Concat(seededNote(r), notesOf(unread), r.RunNotes, r.Notes, judged.Notes)
+	r.Notes = slices.Concat(strikeNotes(r.Data.Rows), notesOf(unread), r.RunNotes, r.Notes, judged.Notes)
 	return figures.Responses, nil
 }
 
@@ -254,20 +242,17 @@ func notApplicable(c definition.Config, results []check.Result) []check.NotAppli
 		return nil
 	}
 	return slices.DeleteFunc(partial.NotApplicable(), func(n check.NotApplicable) bool {
-		return slices.ContainsFunc(results, func(r check.Result) bool { return r.Name == n.Name && r.Verdict == check.Violated })
+		return slices.ContainsFunc(results, func(r check.Result) bool { return r.Name == n.Name && r.Found > 0 })
 	})
 }
 
-// seededNote says that the database was broken on purpose; nothing if it was not.
-func seededNote(r *report.Result) []string {
-	for _, s := range r.Database.Settings {
-		if s.Name == store.SettingBugs {
-			note := fmt.Sprintf("bugs were seeded on purpose (%s), with operations one at a time: what is found is their doing, and neither the verdict nor the figures say anything about %s",
-				s.Value, r.Database.Product)
-			return append([]string{note}, strikeNotes(r.Data.Rows)...)
-		}
+// seededBugs are those that the database was opened with; empty if it was not broken on purpose.
+func seededBugs(r *report.Result) string {
+	i := slices.IndexFunc(r.Database.Settings, func(s report.Setting) bool { return s.Name == store.SettingBugs })
+	if i < 0 {
+		return ""
 	}
-	return nil
+	return r.Database.Settings[i].Value
 }
 
 // strikeNotes say how often each seeded bug has taken effect, by the rows of a Size.

@@ -118,31 +118,24 @@ type Edge struct {
 	Text string `json:"text"`
 }
 
-// Notes say in sentences which anomalies were found, allowed by the model and forbidden.
-func (r *Report) Notes() (notes []string) {
-	if len(r.Permitted) > 0 {
-		notes = append(notes, fmt.Sprintf("found, and allowed by %s: %s", r.Model, strings.Join(r.Permitted, ", ")))
-	}
-	if len(r.Anomalies) > 0 {
-		notes = append(notes, fmt.Sprintf("found, and forbidden by %s: %s; what was found rules out %v and all stronger models",
-			r.Model, strings.Join(r.Anomalies, ", "), r.Not))
-	}
-	return notes
-}
-
-// Result puts the report into the form that all checks share.
+// Result puts the report into the form that all checks share. What the model does not forbid
+// is allowed.
 func (r *Report) Result() check.Result {
 	result := check.Result{Name: "isolation", Detail: r.detail()}
-	for _, e := range append(append([]Evidence(nil), r.Evidence[:len(r.Anomalies)]...), r.Findings...) {
+	for i, e := range append(append([]Evidence(nil), r.Evidence...), r.Findings...) {
+		listed := check.Evidence{Kind: e.Anomaly, Text: e.Text, Fields: map[string]int64{"found": e.Found}, Cycle: e.cycle(), Smallest: e.Smallest}
+		if i >= len(r.Anomalies) {
+			result.Allow(e.Anomaly, e.Found, listed)
+			continue
+		}
 		result.AddUnlisted(e.Anomaly, e.Found)
 		if len(result.Evidence) < check.MaxEvidence {
-			result.Evidence = append(result.Evidence, check.Evidence{
-				Kind: e.Anomaly, Text: e.Text, Fields: map[string]int64{"found": e.Found}, Cycle: e.cycle(),
-				Smallest: e.Smallest,
-			})
+			result.Evidence = append(result.Evidence, listed)
 		}
 	}
-	result.Verdict = r.Verdict
+	if result.Found == 0 || r.Verdict == check.Unknown {
+		result.Verdict = r.Verdict
+	}
 	return result
 }
 

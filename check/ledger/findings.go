@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"math/big"
-	"slices"
 	"strings"
 
 	"assay/check"
@@ -29,8 +28,7 @@ const (
 	kindAcknowledged    = "acknowledged"
 )
 
-// The kinds of evidence that only some isolation levels forbid, see
-// Config.Allowed. G0, G1a and so on are names of A. Adya, "Weak Consistency: A
+// The kinds of evidence that only some isolation levels forbid. G0, G1a and so on are names of A. Adya, "Weak Consistency: A
 // Generalized Theory and Optimistic Implementations for Distributed
 // Transactions", 1999, and of the checker Elle (K. Kingsbury, P. Alvaro,
 // "Elle: Inferring Isolation Anomalies from Experimental Observations", 2020).
@@ -119,18 +117,6 @@ func (f findings) addMany(kind string, n int64, describe func() check.Evidence) 
 			f[i].evidence = append(f[i].evidence, e)
 		}
 	}
-}
-
-// split takes out the kinds that are allowed.
-func (f findings) split(allowed []string) (forbidden, permitted findings) {
-	for _, k := range f {
-		if slices.Contains(allowed, k.kind) {
-			permitted = append(permitted, k)
-		} else {
-			forbidden = append(forbidden, k)
-		}
-	}
-	return forbidden, permitted
 }
 
 // clone lets evidence be added to a copy.

@@ -55,7 +55,6 @@ package ledger
 
 import (
 	"fmt"
-	"slices"
 
 	"assay/check"
 	"assay/history"
@@ -90,12 +89,6 @@ type Config struct {
 	// are done. Its Values are how many there are, the sum of their balances
 	// and the sum of their versions.
 	FullAuditKind uint8
-	// Allowed lists the kinds of evidence of order and snapshots that the
-	// isolation level under test does not forbid, such as KindReadSkew under
-	// read committed, or KindStaleOrder under plain serializability. What is
-	// found of them is counted in the detail and is no violation.
-	Allowed []string
-
 	// Earlier is true if the journal and the accounts are of an earlier state than that
 	// after the history, such as a backup's: a committed transfer need not have a row.
 	// Results are then those of what is there, and Restored says what is not.
@@ -218,12 +211,6 @@ func (b *Config) validateOrder() error {
 	case audits && b.AuditKind == b.FullAuditKind || b.AuditKind != 0 && b.AuditKind == b.TransferKind ||
 		b.FullAuditKind != 0 && b.FullAuditKind == b.TransferKind:
 		return fmt.Errorf("ledger: two kinds of operation have one number")
-	}
-	known := append(newFindings(orderKinds), newFindings(snapshotKinds)...)
-	for _, kind := range b.Allowed {
-		if !slices.ContainsFunc(known, func(f finding) bool { return f.kind == kind }) {
-			return fmt.Errorf("ledger: %q is no kind of evidence that an isolation level may allow", kind)
-		}
 	}
 	return nil
 }

@@ -83,32 +83,22 @@ func (c *versionOrder) sound() bool {
 	return c.repeated+c.gaps == 0 && c.impossible == nil && c.j.entries.excluded == nil && c.j.incomplete[Journal] == ""
 }
 
-// addForbidden puts the findings that the isolation level forbids into r. It
-// returns what was found that is allowed, and true if nothing is forbidden.
-func (j *Judge) addForbidden(r *check.Result, found findings, looked string) (allowed string, innocent bool) {
-	forbidden, permitted := found.split(j.config.Allowed)
-	forbidden.addTo(r)
-	if allowed = permitted.String(); allowed != "" {
-		allowed = "; of what the isolation level allows there was " + allowed
-	}
+// convict puts what was found into r, and reports whether there is anything.
+func (f findings) convict(r *check.Result, looked string) bool {
+	f.addTo(r)
 	if r.Verdict == check.Violated {
-		r.Detail = fmt.Sprintf("%s: %v%s", looked, forbidden, allowed)
-		return allowed, false
+		r.Detail = fmt.Sprintf("%s: %v", looked, f)
 	}
-	return allowed, true
+	return r.Verdict == check.Violated
 }
 
 func (j *Judge) orderResult(r *check.Result, found findings, agreed int64, tooMany string) {
 	looked := check.Counted(j.entries.len(), "journal row was", "journal rows were") + " put in order by the versions that they gave"
-	allowed, innocent := j.addForbidden(r, found, looked)
 	switch {
-	case !innocent:
+	case found.convict(r, looked):
 	case tooMany != "":
 		r.Detail = tooMany
 	case j.unproven(r, History, Journal):
-	case allowed != "":
-		r.Verdict = check.Valid
-		r.Detail = looked + " and nothing else was wrong" + allowed
 	default:
 		r.Verdict = check.Valid
 		r.Detail = fmt.Sprintf("%s gave each account the versions from 1 on once each, in one order for all accounts that agrees with real time; %s from it",

@@ -179,33 +179,6 @@ func TestAuditsThatCannotBeJudged(t *testing.T) {
 	}
 }
 
-// What the isolation level does not forbid is told and does not convict.
-func TestAllowedKindsDoNotConvict(t *testing.T) {
-	torn := testHistory{give(1, 1, 2, 1, 0, 20), read(5, 10, 1, 1, 2, 0)}
-	r := torn.run()
-	r.books.Allowed = []string{KindReadSkew}
-	got := r.results(t)["snapshots"]
-	if got.Verdict != check.Valid || got.Found != 0 || !strings.HasSuffix(got.Detail, "nothing else was wrong; of what the isolation level allows there was 1 read-skew") {
-		t.Errorf("%v, %d found: %s", got.Verdict, got.Found, got.Detail)
-	}
-	stale := append(torn, give(3, 2, 4, 1, 0, 9), give(3, 1, 5, 1, 10, 20))
-	r = stale.run()
-	r.books.Allowed = []string{KindReadSkew, KindStaleOrder}
-	for name, got := range r.results(t) {
-		if got.Verdict != check.Valid {
-			t.Errorf("%s is %v: %s", name, got.Verdict, got.Detail)
-		}
-	}
-	r.books.Allowed = []string{KindStaleOrder}
-	results := r.results(t)
-	if got := results["snapshots"]; got.Verdict != check.Violated || got.Found != 1 || strings.Contains(got.Detail, "allows") {
-		t.Errorf("%v: %s", got.Verdict, got.Detail)
-	}
-	if got := results["order"]; got.Verdict != check.Valid || !strings.Contains(got.Detail, "1 stale-order") {
-		t.Errorf("%v: %s", got.Verdict, got.Detail)
-	}
-}
-
 // TestWhatFullAuditsCanHaveSeen counts in the plainest way.
 func TestWhatFullAuditsCanHaveSeen(t *testing.T) {
 	for seed := range uint64(30) {
@@ -277,7 +250,6 @@ func TestAuditsNeedTheirBooks(t *testing.T) {
 		"one kind for both":         func(b *Config) { b.FullAuditKind = b.AuditKind },
 		"audits are transfers":      func(b *Config) { b.AuditKind = b.TransferKind },
 		"full audits are transfers": func(b *Config) { b.FullAuditKind = b.TransferKind },
-		"an unknown kind allowed":   func(b *Config) { b.Allowed = []string{"lost"} },
 	} {
 		b := audited(books(3))
 		spoil(&b)

@@ -122,7 +122,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&s.Thresholds, "threshold", s.Thresholds, "a limit to keep, such as 'p99<50ms', 'p99<1s during faults' or 'outage<10s'; repeatable")
 	flags.BoolVar(&s.Strict, "strict", s.Strict, "exit code 4 if the measurement is invalid, also where no threshold rests on it")
 	flags.Var(shareOfAll{&s.OtherWork}, "other-work", "largest share of this machine's processors that other programs may use in a valid measurement")
-	flags.StringVar(&s.Judge, "judge", s.Judge, "what the exit code follows: all that is found (all, as without it), or what the vendor promises alone (promise): then what the manual allows under the settings is shown and ends with 0")
+	flags.StringVar(&s.Judge, "judge", s.Judge, "what the exit code follows: the verdict (promise, as without it: what the manual allows ends with 0), or also what is allowed (found: it ends with 1)")
 	flags.StringVar(&f.out, "out", "", "the run's folder; it must be new or empty (default runs/<time>-...)")
 	flags.StringVar(&f.scenarioFile, "scenario", "", "a scenario.yaml to start from; other flags change it")
 	flags.BoolVar(&s.NoServerStats, "no-server-stats", s.NoServerStats, "do not look, once a second, at what the servers are doing")

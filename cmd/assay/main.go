@@ -63,7 +63,7 @@ and reports how fast it was and whether it kept its guarantees.
   assay run bank --db postgres://...   your PostgreSQL
   assay run bank --db mongodb://...    your MongoDB replica set
 
-Exit codes: 0 the verdict is valid; 1 violated; 2 usage, or an input file that is
+Exit codes: 0 the verdict is valid or allowed; 1 violated; 2 usage, or an input file that is
 missing or malformed; 3 a threshold missed; 4 no verdict, something asked for and
 not done, or a threshold, a gate, an objective or --strict that rests on an
 invalid measurement; 5 could not run.`,

@@ -159,14 +159,6 @@ func thresholds() *benchmath.Thresholds { return &benchmath.Thresholds{CompareAl
 // Violated is how many runs of a group have a database that broke its word.
 func (g Group) Violated() int { return g.ended(check.Violated) }
 
-// allowed is how many runs of a group have findings, all of which the settings or the isolation
-// level allow.
-func (g Group) allowed() int {
-	return g.count(func(r *report.Result) bool {
-		return r.Verdict == check.Violated && r.Promise != nil && r.Promise.Kept != nil && *r.Promise.Kept
-	})
-}
-
 // Valid is how many runs of a group have a database in which nothing wrong was found.
 func (g Group) Valid() int { return g.ended(check.Valid) }
 

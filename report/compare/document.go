@@ -355,16 +355,13 @@ func VerdictOf(groups []Group) report.DocumentVerdict {
 // verdict is how the runs of a group ended.
 func (g Group) verdict() report.DocumentVerdict {
 	var parts []string
-	for _, v := range []check.Verdict{check.Violated, check.Unknown, check.Valid} {
+	for _, v := range []check.Verdict{check.Violated, check.Unknown, check.Allowed, check.Valid} {
 		if n := g.ended(v); n > 0 {
 			parts = append(parts, fmt.Sprintf("%s in %d of %s", strings.ToUpper(v.String()), n, counted(g)))
 		}
 	}
 	v := report.DocumentVerdict{Text: strings.TrimPrefix(g.Name+": ", ": ") + strings.Join(parts, ", "), Good: g.Valid() == len(g.Runs)}
-	if n := g.Violated(); n > 0 && n == g.allowed() {
-		v.Text += "; the settings or the isolation level allow all that was found"
-		v.Unsure = g.ended(check.Unknown) == 0
-	}
+	v.Unsure = !v.Good && g.Violated()+g.ended(check.Unknown) == 0
 	if n := g.Invalid(); n > 0 {
 		v.Text += fmt.Sprintf("; the measurement is INVALID in %d", n)
 		v.Good, v.Unsure, v.Unmeasured = false, v.Good || v.Unsure, v.Good

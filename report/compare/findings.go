@@ -43,8 +43,8 @@ func (g Group) kinds() (all []*kindFound) {
 	for i, r := range g.Runs {
 		for _, c := range r.Result.Checks {
 			for _, f := range c.Findings {
-				if f.Promised == nil && f.Source == "" && c.Promised != nil && !*c.Promised {
-					f.Promised = c.Promised // another model was asked for than the vendor promises
+				if r.Result.Seeded != "" {
+					f.Promised, f.Source = nil, "seeded on purpose: "+r.Result.Seeded
 				}
 				key := [2]string{c.Name, f.Kind}
 				k := at[key]

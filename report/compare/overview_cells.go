@@ -23,18 +23,14 @@ func (g Group) notMade() string {
 func (g Group) ends() string {
 	var parts []string
 	good, bad := report.DocumentVerdict{Good: true}.Mark(), report.DocumentVerdict{}.Mark()
-	broken := g.count(func(r *report.Result) bool {
-		return r.Verdict == check.Violated && (r.Promise == nil || r.Promise.Kept != nil && !*r.Promise.Kept)
-	})
 	say := func(mark, what string, n int) {
 		if n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %s in %d of %s", mark, what, n, counted(g)))
 		}
 	}
-	say(bad, "violated", broken)
-	say(bad, "violated, not known whether promised,", g.Violated()-broken-g.allowed())
-	say(bad, "violated, as the settings allow,", g.allowed())
+	say(bad, "violated", g.Violated())
 	say("?", "no verdict", g.ended(check.Unknown))
+	say("!", "allowed", g.ended(check.Allowed))
 	say(good, "valid", g.Valid())
 	if g.Failed > 0 {
 		parts = append(parts, check.Counted(int64(g.Failed), "run", "runs")+" could not be made: "+g.Problem)

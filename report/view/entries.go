@@ -88,7 +88,7 @@ func (e entry) Link() string {
 
 // Compared reports whether it can be put beside others.
 func (e entry) Compared() bool {
-	return e.Kind == kindSeries && e.Done > 0 || e.Kind == kindRun && slices.Contains([]string{"valid", "violated", "unknown"}, e.Verdict)
+	return e.Kind == kindSeries && e.Done > 0 || e.Kind == kindRun && slices.Contains([]string{"valid", "allowed", "violated", "unknown"}, e.Verdict)
 }
 
 // Class is the verdict for the style sheet, Mark a sign for it.
@@ -100,6 +100,8 @@ func (e entry) Mark() string {
 		return "✓"
 	case "violated":
 		return "✗"
+	case "allowed":
+		return "!"
 	case stateRunning:
 		return "▶"
 	}
@@ -285,7 +287,7 @@ func (c *scan) series(at string, has map[string]fs.FileInfo) entry {
 // judge gives a series or a study the gravest verdict of its runs, which follow it, and
 // their database if it is the same.
 func (e *entry) judge(runs []entry) {
-	gravity := []string{"valid", stateUnreadable, stateStopped, "unknown", stateRunning, "violated"}
+	gravity := []string{"valid", "allowed", stateUnreadable, stateStopped, "unknown", stateRunning, "violated"}
 	for i, r := range runs {
 		e.Faults += r.Faults
 		e.Invalid = e.Invalid || r.Invalid

@@ -156,7 +156,7 @@ func (r *Row) take(of *report.Result) {
 		}
 	}
 	for _, c := range of.Checks {
-		if c.Verdict == check.Violated && len(c.Evidence) > 0 && r.Found == "" {
+		if c.Found > 0 && len(c.Evidence) > 0 && r.Found == "" {
 			r.Found = c.Evidence[0].Text
 		}
 	}

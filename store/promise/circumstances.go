@@ -163,6 +163,20 @@ func (c *Circumstances) ofLoss(p Property) (Ruling, bool) {
 	return unknown(c.source(g)+" allows to lose what was acknowledged before an event of this run, and when this was is not told", g.Manual), true
 }
 
+// OfLevel is what is known of a finding that the isolation level, or the model that is promised,
+// does not rule out.
+func (c *Circumstances) OfLevel(p Property) Ruling {
+	if r := c.Of(p); r.Promised != nil && !*r.Promised {
+		return r
+	}
+	facts, manual := c.facts(), cmp.Or(Page(c.Product, c.Version), "the product's manual")
+	level := cmp.Or(facts["isolation in force"], facts["isolation"])
+	if of := []Property{Isolation, Snapshot, Invariant, Atomicity}; level != "" && slices.Contains(of, p) {
+		return allowed("isolation "+level, manual)
+	}
+	return allowed(cmp.Or(c.Model, "the consistency that "+c.Product+" promises"), manual)
+}
+
 // OfLoss is what is known of what is gone once it is left out that the settings allow to
 // lose.
 func (c *Circumstances) OfLoss() Ruling {

@@ -183,7 +183,7 @@ func TestRules(t *testing.T) {
 		{"Redis, no memory to evict for", redis(Events{}, "maxmemory", "0", "maxmemory-policy", "allkeys-lru"), Durability, yes},
 		{"Redis, memory that refuses writes", redis(Events{}, "maxmemory", "1000000", "maxmemory-policy", "noeviction"), Durability, yes},
 
-		{"a user's rule at read committed", postgres(Events{}, one, "isolation", "read committed"), Invariant, may},
+		{"a user's rule at read committed", postgres(Events{}, one, "isolation", "read committed"), Invariant, no},
 		{"a user's rule at serializable", postgres(Events{}, one, "isolation", "serializable"), Invariant, yes},
 		{"a level that is not in force", postgres(Events{}, one, "isolation", "read committed", "isolation in force", "serializable"), Invariant, yes},
 		{"memory", Circumstances{Product: "memory", Nodes: 1, Settings: settings("isolation", "strict serializable")}, Invariant, yes},

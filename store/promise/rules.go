@@ -173,7 +173,7 @@ func etcdRules() []rule {
 // commonRules are of all products.
 func commonRules() []rule {
 	return []rule{
-		{nil, []Property{Invariant}, []condition{is(factSerializable, "false"), is("isolation")}, 0, true,
+		{nil, []Property{Invariant}, []condition{is(factSerializable, "false"), is("isolation")}, 0, false,
 			"isolation {isolation}, at which transactions need not be as one after the other", "{isolation page}"},
 		{nil, []Property{Invariant}, []condition{is(factSerializable, "false")}, 0, true, "an isolation level of which nothing is known", "{isolation page}"},
 	}

@@ -58,7 +58,6 @@ func judgement(judge *ledger.Judge, e definition.Evidence) (results []check.Resu
 	var comparing errgroup.Group
 	comparing.Go(func() (err error) { replicas, compared, err = judgeReplicas(judge, e); return err })
 	results = judge.Results()
-	describeLosses(results, e.Losses)
 	err = comparing.Wait()
 	if compared {
 		results = append(results, replicas)
@@ -281,16 +280,4 @@ func (p *permitted) withdraw(op *history.Op) *history.Op {
 	p.copied = *op
 	p.copied.Outcome, p.copied.Final, p.copied.Values = outcome, outcome, nil
 	return &p.copied
-}
-
-// checkTransfers is the ledger's check that names each transfer without a row.
-const checkTransfers = "transfers"
-
-// describeLosses says in the check of the transfers what was lost.
-func describeLosses(results []check.Result, losses *definition.Losses) {
-	text := losses.Text()
-	i := slices.IndexFunc(results, func(r check.Result) bool { return r.Name == checkTransfers })
-	if text != "" && i >= 0 {
-		results[i].Detail += "; " + text
-	}
 }

@@ -1,7 +1,6 @@
 package bank
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -49,9 +48,6 @@ func TestWhatAPowerCutMayLose(t *testing.T) {
 		}
 		if l := test.losses; l != nil && (l.Operations != 1 || l.Beyond != test.beyond) {
 			t.Errorf("%s: %+v", test.name, l)
-		}
-		if test.losses != nil && !strings.Contains(judged.Results[2].Detail, "acknowledged operations lost: 1") {
-			t.Errorf("%s: %s", test.name, judged.Results[2].Detail)
 		}
 	}
 }

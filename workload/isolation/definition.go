@@ -36,7 +36,8 @@ that prove it. The run is judged against what the level promises, or --model.`,
   assay run isolation --db postgres://user@localhost/test --isolation serializable
   assay run isolation --cluster postgres:1 --rewrite --model snapshot-isolation`,
 		Checks: []definition.Check{
-			{Name: "isolation", Asserts: "Transactions over lists and registers show no anomaly that the model forbids; `assay check --models` says what each model rests on.", Tests: promise.Isolation},
+			{Name: "isolation", Asserts: "Transactions over lists and registers show no anomaly that the model forbids; `assay check --models` says what each model rests on.", Tests: promise.Isolation,
+				Kinds: map[string]promise.Property{"stale-read": promise.Recency, "lost-append": promise.Durability}},
 			{Name: "durability", Asserts: "What was acknowledged is there when everything is read back, as it was written, and nothing else.",
 				Kinds: map[string]promise.Property{"lost-append": promise.Durability, "lost-write": promise.Durability}},
 			{Name: "predicate", Asserts: "A committed transaction that counts the rows of a group twice counts the same number, but for rows that it inserted itself, and counts and insertions have an order, of all transactions or of their snapshots, where the model demands these.", Tests: promise.Isolation},
@@ -131,7 +132,7 @@ func (c *Config) Judge(ctx context.Context, seed uint64, e definition.Evidence) 
 	if err != nil {
 		return definition.Judgement{}, err
 	}
-	out := definition.Judgement{Results: j.Results, Notes: notes(j), Counts: j.Tally}
+	out := definition.Judgement{Results: j.Results, Notes: []string{fmt.Sprintf("judged against %s", j.Model)}, Counts: j.Tally}
 	if asked := string(j.Model); c.Model != "" && asked != e.Promise {
 		out.Asked = asked
 		out.Promised, err = c.judgePromise(ctx, seed, e)
@@ -149,12 +150,4 @@ func (c *Config) judgePromise(ctx context.Context, seed uint64, e definition.Evi
 		return []check.Result{{Name: "promise", Detail: "which model the vendor promises is not known"}}, nil
 	}
 	return j.Results, err
-}
-
-func notes(j Judgement) []string {
-	all := []string{fmt.Sprintf("judged against %s", j.Model)}
-	if j.Report == nil {
-		return all
-	}
-	return append(all, j.Report.Notes()...)
 }

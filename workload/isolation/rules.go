@@ -92,7 +92,8 @@ func (p *phantoms) result(model cycle.Model) check.Result {
 	}
 	what := check.Counted(cycles.Found, "set of transactions has", "sets of transactions have") + " no order, by what was counted and inserted (" + kind + ")"
 	if kind == kindSerial && !serializable(model) {
-		r.Detail += fmt.Sprintf("; %s, which %s allows", what, model)
+		r.Allow(kind, cycles.Found, cycles.Evidence...)
+		r.Detail += "; " + what
 		return r
 	}
 	cycles.Findings = []check.Finding{{Kind: kind, Found: cycles.Found}}
@@ -155,8 +156,11 @@ func ruleResult(name string, found check.Result, looked int64, one, many string,
 		r = found
 		r.Name, r.Detail = name, fmt.Sprintf("%s: %s, which %s forbids", what, findings, model)
 	default:
-		r.Verdict = check.Valid
-		r.Detail += fmt.Sprintf(": %s, which %s allows", findings, model)
+		for _, f := range found.Findings {
+			r.Allow(f.Kind, f.Found)
+		}
+		r.Evidence = found.Evidence
+		r.Detail += fmt.Sprintf(": %s, which %s does not rule out", findings, model)
 	}
 	return r
 }

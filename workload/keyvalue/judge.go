@@ -307,12 +307,5 @@ func (j *judge) notFound(op *history.Op, number, age int64) {
 	}
 	j.figures.Stale++
 	j.figures.StaleBy = max(j.figures.StaleBy, age)
-	if j.fresh() {
-		j.reads.Add(j.stale(op, number, age))
-	}
-}
-
-// fresh reports whether no read may be stale.
-func (j *judge) fresh() bool {
-	return j.preset.Linearizable && j.evidence.Promise == store.Linearizable
+	j.reads.AddIf(j.preset.Linearizable && j.evidence.Promise == store.Linearizable, j.stale(op, number, age))
 }

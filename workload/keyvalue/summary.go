@@ -49,9 +49,6 @@ func (j *judge) summarize() {
 	j.acknowledged.Detail = check.Counted(f.Acknowledged, words.One+" was", words.Many+" were") + " acknowledged"
 	if j.missing == "" && f.Acknowledged > 0 {
 		j.acknowledged.Detail += j.preserved()
-		if text := j.evidence.Losses.Text(); text != "" {
-			j.acknowledged.Detail += "; " + text
-		}
 	}
 	j.acknowledged.Finish(j.missing, f.Acknowledged == 0, "nothing was acknowledged")
 
@@ -71,9 +68,6 @@ func (j *judge) summarize() {
 	}
 	if f.Missed > 0 {
 		j.reads.Detail += "; " + check.Count(f.Missed) + " missed one that was lost"
-	}
-	if f.Stale > 0 && !j.fresh() {
-		j.reads.Detail += "; the database does not promise that no read is stale, so that is no violation"
 	}
 	why := ""
 	if f.Unsure > 0 {

@@ -99,9 +99,8 @@ func (l *levelLook) text(d robustness.Danger) string {
 	return text
 }
 
-// permitted says of findings of a check what the isolation level has to do with them: it is
-// allowed where the statements make an anomaly possible at the level that concerns what was
-// found, promised where they make none, and otherwise not known.
+// permitted says of findings of a check what the isolation level has to do with them: it
+// allows them, unless the statements make no anomaly possible at it.
 func (j *judge) permitted(name string, c *promise.Circumstances) (r promise.Ruling, advice string) {
 	settings := make([]store.Setting, len(c.Settings))
 	for i, s := range c.Settings {
@@ -109,8 +108,7 @@ func (j *judge) permitted(name string, c *promise.Circumstances) (r promise.Ruli
 	}
 	look := lookAt(j.state.Templates, j.state.Overflown, levelOf(c.Model, settings))
 	isolation := cmp.Or(strings.ReplaceAll(c.Model, "-", " "), "isolation")
-	r = promise.Ruling{Source: isolation + ", at which transactions need not be as one after the other",
-		Manual: promise.Page(c.Product, c.Version)}
+	r = c.OfLevel(promise.Invariant)
 	try := fmt.Sprintf("; assay advise %s shows which isolation level, or which change of them, makes them right", strings.Join(j.program.files(), " "))
 	if look.unclear == "" && !j.allNoted() {
 		look.unclear = "not all that the transactions sent was noted"
@@ -118,13 +116,12 @@ func (j *judge) permitted(name string, c *promise.Circumstances) (r promise.Ruli
 	if look.unclear != "" {
 		return r, "whether the transactions ask too little of this isolation level cannot be told: " + look.unclear + try
 	}
-	yes, no := true, false
-	if look.robust {
+	if yes := true; look.robust {
 		return promise.Ruling{Promised: &yes}, ""
 	}
 	for _, d := range look.dangers {
 		if d.Two() && j.concerns(name, &look, d) {
-			r.Promised, r.Source = &no, fmt.Sprintf("%s, which does not rule out a %s", isolation, d.Anomaly)
+			r.Source = fmt.Sprintf("%s, which does not rule out a %s,", isolation, d.Anomaly)
 			return r, "the transactions ask too little of the database: " + look.text(d) + try
 		}
 	}

@@ -70,8 +70,8 @@ func (c *Config) judge(ctx context.Context, seed uint64, e definition.Evidence, 
 		return out, err
 	}
 	report := cycle.Check(ctx, j.cycle.History(), model, cycle.Options{})
-	out.Counts, out.Notes = j.journal.Counts, append([]string{fmt.Sprintf("judged against %s", model)}, report.Notes()...)
-	out.Notes = append(append(out.Notes, j.name(&report)...), j.notes()...)
+	out.Counts, out.Notes = j.journal.Counts, append([]string{fmt.Sprintf("judged against %s", model)}, j.notes()...)
+	j.name(&report)
 	out.Results = []check.Result{j.journal.Result(j.missing), balances, report.Result()}
 	return out, nil
 }
@@ -173,9 +173,8 @@ func (j *judge) notes() (notes []string) {
 	return notes
 }
 
-// name says in the words of the workload what the transactions of each anomaly are, and
-// returns a note for each write skew of a WriteCheck that the model allows.
-func (j *judge) name(r *cycle.Report) (notes []string) {
+// name says in the words of the workload what the transactions of each anomaly are.
+func (j *judge) name(r *cycle.Report) {
 	for i := range r.Evidence {
 		e := &r.Evidence[i]
 		var who []string
@@ -185,18 +184,13 @@ func (j *judge) name(r *cycle.Report) (notes []string) {
 				e.Txns[n].Text = j.describe(t.ID) + ": " + t.Text
 			}
 		}
-		skew := j.writeSkew(e)
-		switch {
+		switch skew := j.writeSkew(e); {
 		case skew != "": // the steps of the cycle say the rest
 			e.Text = skew
 		case len(e.Edges) == 0:
 			e.Text = strings.TrimSuffix(e.Text, ".") + ". " + strings.Join(who, "; ") + "."
 		}
-		if i >= len(r.Anomalies) && skew != "" {
-			notes = append(notes, fmt.Sprintf("%s, allowed by %s: %s; %s", e.Anomaly, r.Model, strings.Join(who, "; "), skew))
-		}
 	}
-	return notes
 }
 
 // writeSkew names the paper's anomaly, if that is what a cycle is: a WriteCheck has read

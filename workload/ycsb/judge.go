@@ -247,7 +247,7 @@ func (j *judge) summarize() {
 
 	j.scanned.Detail = check.Counted(f.Scans, "scan", "scans") + ", " + check.CountOrNone(j.scanned.Found) + " wrong"
 	if f.Incomplete > 0 {
-		j.scanned.Detail += "; " + check.Counted(f.Incomplete, "scan", "scans") + " left out a record that was there before" + j.allowed()
+		j.scanned.Detail += "; " + check.Counted(f.Incomplete, "scan", "scans") + " left out a record that was there before"
 	}
 	j.scanned.Finish("", f.Scans == 0, "no scan was answered")
 
@@ -283,16 +283,9 @@ func (j *judge) order() string {
 		text += ", " + check.Counted(f.Missing, "read", "reads") + " did not find what was loaded"
 	}
 	if !j.promised {
-		text += j.allowed() + "; " + j.outOfOrder()
+		text += "; " + j.outOfOrder()
 	}
 	return text
-}
-
-func (j *judge) allowed() string {
-	if j.promised {
-		return ""
-	}
-	return "; the database promises no better, so that is no violation"
 }
 
 // outOfOrder says how often a client saw time go back.

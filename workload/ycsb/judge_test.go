@@ -235,7 +235,7 @@ func TestWhatIsNotKnown(t *testing.T) {
 	}{
 		"no state":      {run{ops: []history.Op{op(1, 0, KindRead, 30, 40, 1, was(1))}, noState: true}, "records unknown"},
 		"no reads":      {run{ops: []history.Op{update}, state: loaded(map[int64]int64{1: by(0, 0)})}, "reads unknown; linearizable unknown"},
-		"no promise":    {run{ops: []history.Op{update, read}, state: loaded(map[int64]int64{1: by(0, 0)}), weak: true}, ""},
+		"no promise":    {run{ops: []history.Op{update, read}, state: loaded(map[int64]int64{1: by(0, 0)}), weak: true}, "linearizable allowed lost"},
 		"in flight":     {run{ops: []history.Op{read, op(1, 1, KindRead, 41, 42, 1, by(1, 2))}, state: loaded(map[int64]int64{1: by(1, 2)}), reserved: 5}, ""},
 		"not in flight": {run{ops: []history.Op{read, op(1, 1, KindRead, 41, 42, 1, by(1, 3))}, state: loaded(nil), reserved: 5}, "reads violated foreign"},
 		"inserted twice": {run{ops: []history.Op{
@@ -254,7 +254,7 @@ func TestWhatIsNotKnown(t *testing.T) {
 		op(1, 2, KindRead, 43, 44, 2, int64(absent)),
 	}, state: loaded(map[int64]int64{1: by(0, 0)}), weak: true}
 	results, f, err := weak.judge(t)
-	if err != nil || verdicts(results) != "" || f.OwnWrites != 1 || f.Monotonic != 1 || f.Disordered != 1 || f.Missing != 1 {
+	if err != nil || verdicts(results) != "linearizable allowed missing,stale read" || f.OwnWrites != 1 || f.Monotonic != 1 || f.Disordered != 1 || f.Missing != 1 {
 		t.Errorf("%+v, %v, %v", f, err, results)
 	}
 	for _, r := range results {

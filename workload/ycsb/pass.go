@@ -180,9 +180,7 @@ func (p *pass) observe(op *history.Op, f found, start, end int64) {
 func (p *pass) observeAbsent(op *history.Op, number, start, end int64) {
 	if p.loaded(number) {
 		p.figures.Missing++
-		if p.promised {
-			p.linearizable.Add(p.readEvidence(kindMissing, op, number*p.units(), absent, "although it was loaded, and nothing removes records"))
-		}
+		p.linearizable.AddIf(p.promised, p.readEvidence(kindMissing, op, number*p.units(), absent, "although it was loaded, and nothing removes records"))
 		return
 	}
 	for unit := range p.units() {

@@ -70,9 +70,7 @@ func (p *pass) complete(op *history.Op, a *access) {
 		}
 		if p.loaded(number) || number >= p.core.records && p.inserted[number-p.core.records] < op.Start {
 			p.figures.Incomplete++
-			if p.promised {
-				p.scanned.Add(p.scanEvidence(kindDropped, op, number, "left it out, though it was there before the scan began"))
-			}
+			p.scanned.AddIf(p.promised, p.scanEvidence(kindDropped, op, number, "left it out, though it was there before the scan began"))
 			return
 		}
 	}

@@ -78,9 +78,6 @@ func (p *pass) conflicts(unit int64, o *opening, zones []register.Zone, of []*wr
 		}
 		found = true
 		p.figures.Disordered++
-		if !p.promised {
-			return
-		}
 		shift := len(zones) - len(of)
 		known := func(at int) *write {
 			if at < shift {
@@ -89,7 +86,7 @@ func (p *pass) conflicts(unit int64, o *opening, zones []register.Zone, of []*wr
 			}
 			return of[at-shift]
 		}
-		p.linearizable.Add(p.conflictEvidence(unit, known(a), known(b)))
+		p.linearizable.AddIf(p.promised, p.conflictEvidence(unit, known(a), known(b)))
 	})
 }
 
