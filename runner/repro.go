@@ -183,7 +183,7 @@ func reduceRun(ctx context.Context, folder string, o *ReproOptions) (string, []s
 		return reduceIsolation(ctx, folder, s, r, o)
 	case o.Model != "":
 		return "", nil, &InputError{Path: folder, Err: fmt.Errorf("holds a run of workload %s, which is judged by its own rules; leave --model out", s.Workload)}
-	case r.Verdict != check.Violated:
+	case r.Verdict != check.Violated && r.Verdict != check.Allowed:
 		return "", nil, nothing(folder, r.Verdict, "")
 	case s.Workload == bank.Name:
 		return reduceBank(ctx, folder, s, r, o)
@@ -195,7 +195,7 @@ func reduceRun(ctx context.Context, folder string, o *ReproOptions) (string, []s
 func noSmaller(folder string, checks []check.Result, why string) error {
 	var named []string
 	for _, c := range checks {
-		if c.Verdict == check.Violated && len(c.Evidence) > 0 {
+		if c.Found > 0 && len(c.Evidence) > 0 {
 			named = append(named, fmt.Sprintf("%s: %s", c.Name, strings.TrimSuffix(c.Evidence[0].Text, ".")))
 		}
 	}

@@ -226,7 +226,7 @@ func verdicts(all []*Comparison) []report.DocumentVerdict {
 			of = " (" + c.B.Name + ")"
 		}
 		for _, g := range c.Gates {
-			lines = append(lines, report.DocumentVerdict{Text: "gate " + g.Gate + of + " " + g.Detail, Good: !g.Missed && !g.Invalid})
+			lines = append(lines, report.AnswerOf(!g.Missed, !g.Invalid).Verdict("gate "+g.Gate+of+" "+g.Detail))
 		}
 	}
 	return lines

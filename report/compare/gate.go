@@ -109,8 +109,8 @@ func (g Gate) judge(c *Comparison, gates int) (GateResult, error) {
 		result.Detail = fmt.Sprintf("kept: %s changed by %s", g.metric, row.changed())
 	}
 	if c.A.unbelieved() || c.B.unbelieved() {
-		result.Invalid = true
-		result.Detail += "; it rests on invalid measurements"
+		result.Invalid, result.Missed = true, false
+		result.Detail = fmt.Sprintf("not answered, since it rests on invalid measurements: %s changed by %s", g.metric, changeText(row.Change))
 	}
 	return result, nil
 }

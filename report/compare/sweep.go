@@ -134,7 +134,7 @@ func (s *Sweep) Document(command string) report.Document {
 		d.Notes = append(d.Notes, g.remarks()...)
 	}
 	if s.Objective != "" {
-		d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Text: s.objectiveText(), Good: s.Rate > 0 && !s.Unanswered})
+		d.Verdicts = append(d.Verdicts, report.AnswerOf(s.Rate > 0, !s.Unanswered).Verdict(s.objectiveText()))
 	}
 	d.Charts = s.charts()
 	return d
@@ -175,7 +175,7 @@ func (s *Sweep) objectiveText() string {
 		text = fmt.Sprintf("objective %s: no rate was found that keeps it, in %d runs", s.Objective, s.Tried)
 	}
 	if s.Unanswered {
-		text += "; that rests on invalid measurements"
+		text = report.NotAnswered.String() + ", since it rests on invalid measurements: " + text
 	}
 	return text
 }

@@ -117,8 +117,13 @@ func (f *finding) row(s *report.RunSeries, folder string, v variant, works ...st
 			row.take(r)
 		}
 	}
-	row.Verdict = check.Combine(verdicts)
 	row.convict(verdicts)
+	for i, v := range verdicts { // what the level allows breaks the user's rule all the same
+		if v.Verdict == check.Allowed {
+			verdicts[i].Verdict = check.Violated
+		}
+	}
+	row.Verdict = check.Combine(verdicts)
 	row.Look, row.Shown = sent.Look(row.Model, settings), append(row.Shown, sent.Meetings...)
 	row.measure(figures)
 	return row, nil
