@@ -141,6 +141,7 @@ func (f *adviseFlags) run(cmd *cobra.Command, version string, files []string) (e
 	}
 	stderr := cmd.ErrOrStderr()
 	each := runner.Options{Version: version, Servers: f.servers, Progress: silence{io.Discard}}
+	command := f.command(cmd) // the servers that are started take the cluster's place
 	scenario, stop, err := runner.StartServers(cmd.Context(), f.plan.Base, each)
 	if err != nil {
 		return err
@@ -171,7 +172,7 @@ func (f *adviseFlags) run(cmd *cobra.Command, version string, files []string) (e
 	if err != nil {
 		return err
 	}
-	return f.show(cmd, a)
+	return f.show(cmd, a, command)
 }
 
 // roundsProgress writes a line before each run, and one after a run that could not be made.
@@ -206,9 +207,9 @@ func (f *adviseFlags) command(cmd *cobra.Command) string {
 }
 
 // show writes the report and prints it, and returns the error that carries the exit code.
-func (f *adviseFlags) show(cmd *cobra.Command, a *advise.Advice) error {
+func (f *adviseFlags) show(cmd *cobra.Command, a *advise.Advice, command string) error {
 	out := cmd.OutOrStdout()
-	d := a.Document(f.command(cmd))
+	d := a.Document(command)
 	page := filepath.Join(f.out, runner.FileReport)
 	err := errors.Join(writeTo(page, d.HTML), writeTo(filepath.Join(f.out, "report.md"), d.Markdown),
 		writeTo(filepath.Join(f.out, "advice.json"), func(w io.Writer) error { return printJSON(w, a) }))

@@ -134,7 +134,9 @@ func (a *Advice) convictions(command string) (all []report.Table) {
 			continue
 		}
 		c := *r.Conviction
-		c.Command = fmt.Sprintf("%s --level '%s'", command, r.Level)
+		if c.Command = command; len(a.Levels) > 1 {
+			c.Command += fmt.Sprintf(" --level '%s'", r.Level)
+		}
 		c.Causes = append(c.Causes, a.alone())
 		all = append(append(all, report.Statements(r.Evidence)...), c.Table())
 	}

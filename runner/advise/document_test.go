@@ -18,7 +18,7 @@ func TestConvictionIsShown(t *testing.T) {
 		Evidence:   []check.Result{{Name: "invariants", Verdict: check.Violated, Evidence: []check.Evidence{evidence}}},
 		Conviction: &report.Conviction{Database: "PostgreSQL 15.18", Promise: "serializable", Causes: []report.Cause{{Name: "stalls of assay", RuledOut: true, Detail: "none"}}}}
 	row.convict([]check.Result{{Verdict: check.Violated}, {Verdict: check.Valid}, {Verdict: check.Valid}, {Verdict: check.Valid}})
-	a := &Advice{Alone: &Row{Verdict: check.Valid, Committed: 40}, Levels: []Row{row}}
+	a := &Advice{Alone: &Row{Verdict: check.Valid, Committed: 40}, Levels: []Row{{Level: "repeatable read", Verdict: check.Valid, Committed: 9}, row}}
 	var b bytes.Buffer
 	expect.NoError(t, a.Document("assay advise x.star").Text(&b, report.TextOptions{Width: 200}))
 	expect.Text(t, "the advice", b.String(), "T1: COMMIT", "ruled out: stalls of assay", "ruled out: the script itself: one client alone kept what must hold in 40 transactions",
