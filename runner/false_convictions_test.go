@@ -61,8 +61,7 @@ func hunts() []hunt {
 		{name: "weak durability", parameters: map[string][]string{"postgres": {"synchronous_commit=off"}, "mongodb": {"w=1"}, "sqlite": {"synchronous=off"}}},
 		{name: "short time limits", parameters: map[string][]string{"postgres": {"statement_timeout=3", "lock_timeout=1", "idle_in_transaction_session_timeout=5"},
 			"mysql": {"innodb_lock_wait_timeout=1", "max_statement_time=0.005"}}},
-		{name: "other words of a session", parameters: map[string][]string{"postgres": {"timezone=Asia/Kathmandu", "datestyle=German", "extra_float_digits=0"},
-			"mysql": {"sql_mode='ANSI_QUOTES'", "time_zone='+05:45'", "autocommit=0"}}},
+		{name: "other words of a session", parameters: map[string][]string{"postgres": {"timezone=Asia/Kathmandu", "datestyle=German", "extra_float_digits=0"}}},
 		{name: "every level", levels: true},
 	}
 }
@@ -150,6 +149,9 @@ func huntOnce(t *testing.T, h hunt, spec, address string, n uint64) int {
 	parameters := h.parameters[strings.SplitN(address, ":", 2)[0]]
 	if spec == "" {
 		parameters = h.parameters["sqlite"]
+	}
+	if h.trouble == nil && !h.levels && parameters == nil {
+		return 0
 	}
 	workloads := []string{"bank", "isolation", "ycsb", "tpcb", "smallbank", "churn"}
 	s := small(address, n+1, 0)
