@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/youmark/pkcs8"
 )
 
 // Authority is a certificate authority of one test. Its files are readable by
@@ -80,6 +82,29 @@ func (a *Authority) Client(user string) Pair {
 	template := a.template(user)
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	return a.issue("client", template)
+}
+
+// Locked is the pair with its key encrypted as openssl does it: PKCS#8 with PBES2.
+func Locked(t *testing.T, p Pair, passphrase string) Pair {
+	t.Helper()
+	text, err := os.ReadFile(p.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, _ := pem.Decode(text)
+	key, err := x509.ParsePKCS8PrivateKey(open.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := pkcs8.ConvertPrivateKeyToPKCS8(key, []byte(passphrase))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Key += ".locked"
+	if err := os.WriteFile(p.Key, block("ENCRYPTED PRIVATE KEY", secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 func (a *Authority) template(name string) *x509.Certificate {

@@ -16,6 +16,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/youmark/pkcs8"
+
 	"assay/store"
 )
 
@@ -81,37 +83,72 @@ func (o Options) Config() (*tls.Config, error) {
 
 // addCertificate adds what the client shows to a server that asks.
 func (o Options) addCertificate(config *tls.Config) error {
-	switch {
-	case o.Certificate.Path == "" && o.Key.Path == "":
+	if o.Certificate.Path == "" && o.Key.Path == "" {
 		return nil
+	}
+	pair, err := o.ClientCertificate("")
+	if err == nil {
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return err
+}
+
+// ClientCertificate reads what the client shows. The passphrase is of a key that is encrypted
+// as PKCS#8 has it (RFC 8018); without one such a key is refused.
+func (o Options) ClientCertificate(passphrase string) (tls.Certificate, error) {
+	none := tls.Certificate{}
+	switch {
 	case o.Key.Path == "":
-		return refuse(o.Certificate, "", o.Key.Parameter+"=FILE beside it, the key of this certificate")
+		return none, refuse(o.Certificate, "", o.Key.Parameter+"=FILE beside it, the key of this certificate")
 	case o.Certificate.Path == "":
-		return refuse(o.Key, "", o.Certificate.Parameter+"=FILE beside it, the certificate of this key")
+		return none, refuse(o.Key, "", o.Certificate.Parameter+"=FILE beside it, the certificate of this key")
 	}
 	certificate, err := o.Certificate.read()
 	if err != nil {
-		return err
+		return none, err
 	}
 	if !hasBlock(certificate, "CERTIFICATE") {
-		return refuse(o.Certificate, "it has no certificate", "a PEM file with the client's certificate")
+		return none, refuse(o.Certificate, "it has no certificate", "a PEM file with the client's certificate")
 	}
 	key, err := o.Key.read()
 	if err != nil {
-		return err
+		return none, err
 	}
-	switch {
-	case !hasBlock(key, "PRIVATE KEY"):
-		return refuse(o.Key, "it has no key", "a PEM file with a private key")
-	case bytes.Contains(key, []byte("ENCRYPTED")):
-		return refuse(o.Key, "it is encrypted", "a key without a passphrase, in a file that its owner alone may read")
+	if !hasBlock(key, "PRIVATE KEY") {
+		return none, refuse(o.Key, "it has no key", "a PEM file with a private key")
+	}
+	if block, _ := pem.Decode(key); passphrase != "" && block != nil && block.Type == encryptedKey {
+		if key, err = decrypted(block.Bytes, passphrase); err != nil {
+			return none, refuse(o.Key, "the passphrase does not open it", "the passphrase with which it was encrypted")
+		}
+	}
+	if bytes.Contains(key, []byte("ENCRYPTED")) {
+		return none, refuse(o.Key, "it is encrypted", "a key without a passphrase, in a file that its owner alone may read; openssl pkey -in KEY -out FILE makes one")
 	}
 	pair, err := tls.X509KeyPair(certificate, key)
 	if err != nil {
-		return refuse(o.Key, strings.TrimPrefix(err.Error(), "tls: "), "the key of the certificate in "+o.Certificate.Path)
+		return none, refuse(o.Key, strings.TrimPrefix(err.Error(), "tls: "), "the key of the certificate in "+o.Certificate.Path)
 	}
-	config.Certificates = []tls.Certificate{pair}
-	return nil
+	return pair, nil
+}
+
+// encryptedKey is the PEM type of a PKCS#8 key with a passphrase.
+const encryptedKey = "ENCRYPTED PRIVATE KEY"
+
+// Encrypted reports whether the file is a key of that kind.
+func (f File) Encrypted() bool {
+	text, err := f.read()
+	return err == nil && hasBlock(text, encryptedKey)
+}
+
+// decrypted is the key as PEM, without its passphrase.
+func decrypted(key []byte, passphrase string) ([]byte, error) {
+	private, err := pkcs8.ParsePKCS8PrivateKey(key, []byte(passphrase))
+	if err != nil {
+		return nil, err
+	}
+	plain, err := x509.MarshalPKCS8PrivateKey(private)
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: plain}), err
 }
 
 // hasBlock reports whether there is a PEM block whose type ends like this.

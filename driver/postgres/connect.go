@@ -101,7 +101,10 @@ func read(target store.Target) (a parsedAddress, err error) {
 	if err != nil {
 		return a, err
 	}
-	config, err := pgx.ParseConfig(text)
+	config, err := parseConfig(text)
+	if refused := (*store.OptionError)(nil); errors.As(err, &refused) {
+		return a, err
+	}
 	if err != nil {
 		if err := checkFiles(text); err != nil {
 			return a, err

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/encryption"
+	"assay/store"
 )
 
 // advice names the parameters of libpq (PostgreSQL manual, "Parameter Key
@@ -24,6 +25,16 @@ func advice() encryption.Advice {
 // with it. It is asked after pgx has refused the address, with an error that
 // quotes it.
 func checkFiles(address string) error {
+	values, options := filesOf(address)
+	if values.Has("sslpassword") {
+		options.Certificate, options.Key = encryption.File{}, encryption.File{}
+	}
+	_, err := options.Config()
+	return err
+}
+
+// filesOf are the parameters of an address, and the files that it or the environment names.
+func filesOf(address string) (url.Values, encryption.Options) {
 	var values url.Values
 	if u, err := url.Parse(address); err == nil {
 		values = u.Query()
@@ -35,11 +46,42 @@ func checkFiles(address string) error {
 	if options.CA.Path == "system" {
 		options.CA.Path = ""
 	}
-	if values.Has("sslpassword") {
-		options.Certificate, options.Key = encryption.File{}, encryption.File{}
+	return values, options
+}
+
+// parseConfig is pgx.ParseConfig, which knows no keys that are encrypted as PKCS#8 has it, as
+// openssl writes them and libpq reads them.
+func parseConfig(address string) (*pgx.ConnConfig, error) {
+	values, options := filesOf(address)
+	if values == nil || values.Get("sslcertmode") == "disable" || options.Key.Path == "" || !options.Key.Encrypted() {
+		return pgx.ParseConfig(address)
 	}
-	_, err := options.Config()
-	return err
+	passphrase := cmp.Or(values.Get("sslpassword"), os.Getenv("PGSSLPASSWORD"))
+	if passphrase == "" {
+		return nil, &store.OptionError{Option: "sslkey", Value: options.Key.Path, Reason: "it is encrypted", Want: "sslpassword=PASSPHRASE beside it"}
+	}
+	shown, err := options.ClientCertificate(passphrase)
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	for _, parameter := range []string{"sslcert", "sslkey", "sslpassword"} {
+		values.Set(parameter, "") // also where the environment has one
+	}
+	u.RawQuery = strings.ReplaceAll(values.Encode(), "+", "%20") // pgx takes a plus for a plus
+	config, err := pgx.ParseConfig(u.String())
+	if err != nil {
+		return nil, err
+	}
+	for _, way := range append([]*pgconn.FallbackConfig{{TLSConfig: config.TLSConfig}}, config.Fallbacks...) {
+		if way.TLSConfig != nil {
+			way.TLSConfig.Certificates = []tls.Certificate{shown}
+		}
+	}
+	return config, nil
 }
 
 // protection says how a connection is protected. With sslmode=prefer and allow

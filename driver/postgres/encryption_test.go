@@ -94,6 +94,9 @@ func TestEncryptedConnections(t *testing.T) {
 	client, unknown := pair(ca.Client("certified")), pair(stranger.Client("certified"))
 	const byName, as = "localhost", "certified"
 	full := "sslmode=verify-full&sslrootcert=" + ca.File
+	locked := func(passphrase string) string {
+		return pair(drivertest.Locked(t, ca.Client("certified"), "pass phrase")) + passphrase
+	}
 	for name, c := range map[string]struct {
 		host, user, query string
 		want              string // of Describe, or
@@ -109,6 +112,9 @@ func TestEncryptedConnections(t *testing.T) {
 		"the system's CAs":         {"", "", "sslmode=verify-full", "", "sslrootcert=FILE"},
 		"not encrypted":            {"", "", "sslmode=disable", "", "sslmode=verify-full&sslrootcert=FILE"},
 		"certificate":              {"", as, full + client, "verified", ""},
+		"locked key":               {"", as, full + locked("&sslpassword=pass%20phrase"), "verified", ""},
+		"wrong passphrase":         {"", as, full + locked("&sslpassword=hunter2"), "", "the passphrase does not open it"},
+		"no passphrase":            {"", as, full + locked(""), "", "sslpassword=PASSPHRASE"},
 		"no certificate":           {"", as, full, "", "sslcert=FILE"},
 		"a stranger's certificate": {"", as, full + unknown, "", "sslcert=FILE"},
 	} {

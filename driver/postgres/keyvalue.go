@@ -39,7 +39,7 @@ func (p *schema) chooseReads(target store.Target) error {
 	if err != nil {
 		return err
 	}
-	plain, err := pgx.ParseConfig(address)
+	plain, err := parseConfig(address)
 	if err != nil { // it was read before
 		return malformed(target.Address, err)
 	}

@@ -29,11 +29,13 @@ func defaults() map[string]string {
 	}
 }
 
-// The names of YCSB's class in its versions.
-const (
-	coreWorkload    = "site.ycsb.workloads.CoreWorkload"
-	oldCoreWorkload = "com.yahoo.ycsb.workloads.CoreWorkload"
-)
+// coreWorkload is YCSB's class.
+const coreWorkload = "site.ycsb.workloads.CoreWorkload"
+
+// coreWorkloads are its names: in YCSB's versions, and in go-ycsb.
+func coreWorkloads() []string {
+	return []string{coreWorkload, "com.yahoo.ycsb.workloads.CoreWorkload", "core"}
+}
 
 // withoutEffect are properties that YCSB knows and that say nothing of the work, or what
 // assay does in its own way; beside those of drivers, which have a dot in their names.
@@ -219,8 +221,8 @@ func divide(all map[string]string) (used map[string]string, notes []string, err 
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		_, core := defaults()[name]
 		switch {
-		case name == "workload" && all[name] != coreWorkload && all[name] != oldCoreWorkload:
-			return nil, nil, &store.OptionError{Option: "property workload", Value: all[name], Reason: "assay has YCSB's core workload alone", Want: coreWorkload + ", " + oldCoreWorkload}
+		case name == "workload" && !slices.Contains(coreWorkloads(), all[name]):
+			return nil, nil, &store.OptionError{Option: "property workload", Value: all[name], Reason: "assay has YCSB's core workload alone", Want: strings.Join(coreWorkloads(), ", ")}
 		case core:
 			used[name] = all[name]
 		case slices.Contains(withoutEffect(), name) || strings.Contains(name, "."):

@@ -165,6 +165,8 @@ func TestOtherProperties(t *testing.T) {
 			t.Errorf("%q does not say %q", all, said)
 		}
 	}
+	_, _, _, err = proposed(t, nil, nil, "workload=core", "recordcount=10", "operationcount=20") // as go-ycsb's files have it
+	expect.NoError(t, err)
 	_, _, _, err = proposed(t, nil, nil, "workload=site.ycsb.workloads.RestWorkload")
 	if refused, is := errors.AsType[*store.OptionError](err); !is || refused.Value != "site.ycsb.workloads.RestWorkload" {
 		t.Errorf("another class: %v", err)
