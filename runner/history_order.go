@@ -35,7 +35,7 @@ func sayWhatOrderIsUnknown(h *report.History, unnamed, uninvoked bool) {
 func restsOnOrder(h *report.History, unnamed, uninvoked bool) bool {
 	model, err := cycle.ParseModel(h.Model)
 	if err != nil {
-		ofTime := []string{modelLinearizable, "mutex", "owner-mutex", "reentrant-mutex", "fenced-mutex", "reentrant-fenced-mutex", "multi-register"}
+		ofTime := []string{modelLinearizable, "mutex", "owner-mutex", "reentrant-mutex", "fenced-mutex", "reentrant-fenced-mutex", "multi-register", "key-value"}
 		return uninvoked && slices.Contains(ofTime, h.Model)
 	}
 	ofTime := model.Includes(cycle.StrongReadUncommitted)

@@ -181,6 +181,26 @@ func TestVisibility(t *testing.T) {
 	})
 }
 
+func TestKeyValues(t *testing.T) {
+	const (
+		pq  = `0 invoke append "p"; 0 ok append "p"; 1 invoke append "q"; 1 ok append "q"; `
+		get = "9 invoke get; 9 ok get "
+	)
+	expectAll(t, []minimal{
+		{"key-value", pq + get + `"pq"`, check.Valid, "1 key, 1 get"},
+		{"key-value", pq + get + `"p"`, check.Violated, `unexplained: process 9 (operation 4) read "p" with key nil: an order explains all before it`},
+		{"key-value", pq + get + `"qp"`, check.Violated, "unexplained"},
+		{"key-value", `0 invoke append "p"; 1 invoke append "q"; 0 ok append "p"; 1 ok append "q"; ` + get + `"qp"`, check.Valid, ""},
+		{"key-value", `0 invoke append "p"; 0 info append "p"; ` + get + `""; ` + get + `"p"`, check.Valid, ""},
+		{"key-value", `0 invoke append "p"; 0 fail append "p"; ` + get + `"p"`, check.Violated, ""},
+		{"key-value", pq + `0 invoke put "r"; 0 ok put "r"; ` + get + `"r"`, check.Valid, ""},
+		{"key-value", pq + `0 invoke put "r"; 0 ok put "r"; ` + get + `"pq"`, check.Violated, ""},
+		{"key-value", pq + `9 invoke get; 0 invoke append "r"; 0 ok append "r"; 9 ok get "pq"`, check.Valid, ""},
+		{"key-value", get + "nil", check.Valid, ""},
+		{"key-value", pq, check.Unknown, "nothing was read"},
+	})
+}
+
 func TestMultiRegisters(t *testing.T) {
 	const (
 		w = "0 invoke txn [[:write :x 1] [:write :y 1]]; 0 ok txn [[:write :x 1] [:write :y 1]]; "

@@ -76,6 +76,35 @@ func anyQueue(r *rand.Rand) []exchange.Operation {
 	})
 }
 
+func stepText(held string, op *exchange.Operation) (string, bool) {
+	switch op.Word {
+	case "append":
+		return held + op.Request.String(), true
+	case "put":
+		return op.Request.String(), true
+	}
+	return held, op.Outcome == history.Committed && strings.TrimSuffix(op.Answer.String(), "nil") == held
+}
+
+// anyTexts appends digits, and in half of the histories puts them.
+func anyTexts(r *rand.Rand) []exchange.Operation {
+	c := &clients{Rand: r, processes: 3, left: 3 + r.IntN(4), crash: 0.1}
+	change, was := []string{"append", "put"}[:1+r.IntN(2)], int64(0)
+	return c.history(func(int64) act {
+		if r.IntN(2) == 0 {
+			v := 1 + r.Int64N(2)
+			was = was*10%100 + v
+			return act{change[r.IntN(len(change))], whole(v), c.fails(func() (exchange.Value, bool) { return exchange.Value{}, true })}
+		}
+		return act{word: "get", effect: func() (exchange.Value, bool) {
+			if was == 0 || r.IntN(8) == 0 {
+				return exchange.Value{}, true
+			}
+			return whole([]int64{was, was % 10, was}[r.IntN(3)]), true
+		}}
+	})
+}
+
 func stepRegisters(before map[exchange.Atom]exchange.Atom, op *exchange.Operation) (map[exchange.Atom]exchange.Atom, bool) {
 	after := maps.Clone(before)
 	did := op.Request
@@ -134,6 +163,10 @@ func TestAgainstAllOrders(t *testing.T) {
 		"queue": {4000, []string{kindDuplicate, putWords().future}, func() ([]exchange.Operation, bool) {
 			ops := anyQueue(r)
 			return ops, explained(ops, [2]int{}, stepQueue)
+		}},
+		"key-value": {6000, []string{kindNoOrder}, func() ([]exchange.Operation, bool) {
+			ops := anyTexts(r)
+			return ops, explained(ops, "", stepText)
 		}},
 		"multi-register": {2000, []string{kindNoOrder}, func() ([]exchange.Operation, bool) {
 			c := &clients{Rand: r, processes: 3, left: 4 + r.IntN(4), crash: 0.05, bug: []string{"", "stale"}[r.IntN(2)], odds: 2}

@@ -73,6 +73,7 @@ func Checkers() []Checker {
 		{Names: []string{"kafka"}, Models: []string{string(cycle.ReadUncommitted), string(cycle.ReadCommitted), string(cycle.Serializable)}, open: newLog},
 		{Names: []string{"mutex"}, Keyed: true, open: newLock},
 		{Names: []string{"owner-mutex", "reentrant-mutex", "fenced-mutex", "reentrant-fenced-mutex"}, Keyed: true, Asked: true, open: newLock},
+		{Names: []string{"key-value"}, Keyed: true, open: plain(newKeyValue)},
 		{Names: []string{"multi-register"}, Keyed: true, open: plain(newMultiRegister)},
 	}
 }

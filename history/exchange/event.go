@@ -40,6 +40,7 @@ type event struct {
 	index, time int64
 	// position and link are those of a causal register, or none.
 	position, link int
+	key            int // of the field beside the value, or none
 	// plain is set if the event was decoded ahead, as one of chunk; value is
 	// none then.
 	plain *plainEvent
@@ -51,8 +52,8 @@ const none = -1
 
 // event reads the event in the map that is the tree's first form.
 func (t *tree) event(line int) (event, error) {
-	e := event{line: line, value: none, index: NoIndex, time: NoTime, position: none, link: none}
-	var fields [8]int // the nodes of type, process, f, value, index, time, position, link
+	e := event{line: line, value: none, index: NoIndex, time: NoTime, position: none, link: none, key: none}
+	var fields eventFields
 	if err := t.fields(line, &fields); err != nil {
 		return e, err
 	}
@@ -91,8 +92,11 @@ func (t *tree) event(line int) (event, error) {
 	return e, t.valueAndOrder(&e, &fields)
 }
 
+// eventFields are the nodes of type, process, f, value, index, time, position, link and key.
+type eventFields [9]int
+
 // valueAndOrder finds what an event carries, and its index and time.
-func (t *tree) valueAndOrder(e *event, fields *[8]int) error {
+func (t *tree) valueAndOrder(e *event, fields *eventFields) error {
 	if fields[3] != 0 {
 		e.value = fields[3]
 	}
@@ -101,6 +105,9 @@ func (t *tree) valueAndOrder(e *event, fields *[8]int) error {
 	}
 	if fields[7] != 0 {
 		e.link = fields[7]
+	}
+	if fields[8] != 0 && !t.is(fields[8], nilNode) {
+		e.key = fields[8]
 	}
 	var ok bool
 	if e.index, ok = t.counter(fields[4]); !ok {
@@ -119,7 +126,7 @@ func (e *event) errWithoutFunction() error {
 }
 
 // fields finds the values of an event's fields, 0 for what is not there.
-func (t *tree) fields(line int, found *[8]int) error {
+func (t *tree) fields(line int, found *eventFields) error {
 	if len(t.nodes) == 0 || !t.is(0, mapNode) {
 		return &FormatError{Line: line, Reason: "an operation that is not a map"}
 	}
@@ -158,6 +165,8 @@ func fieldPlace(name []byte) int {
 		return 6
 	case "link":
 		return 7
+	case "key":
+		return 8
 	}
 	return -1
 }

@@ -78,6 +78,14 @@ func TestFormsOfHistories(t *testing.T) {
 			"rw-register false false: 0 0-1 committed txn [7 [[:w 1 2]]]"},
 		{`[{:process 0 :type :invoke :f :read :value #jepsen.independent.Tuple[3 nil]}, {:process 0 :type :ok :f :read :value #jepsen.independent.Tuple{:k 3 :v {1 10}}}]`,
 			"bank false false: 0 0-1 committed read [3 {1 10}]"},
+
+		// A key in a field of its own.
+		{`{:process 0, :type :invoke, :f :append, :key "7", :value "p"} {:process 0, :type :ok, :f :append, :key "7", :value "p"}`,
+			`other false false: 0 0-1 committed append ["7" "p"]`},
+		{`{:process 0 :type :invoke :f :write :key "x" :value 1} {:process 0 :type :ok :f :write :value 1} {:process 0 :type :invoke :f :read :key "y"} {:process 0 :type :ok :f :read :key "y" :value 2}`,
+			`register false false: 0 0-1 committed write ["x" 1]; 0 2-3 committed read ["y" 2]`},
+		{`{:process 0 :type :invoke :f :cas :key 3 :value [1 2]} {:process 0 :type :ok :f :cas :key 3 :value [1 2]}`,
+			"register false false: 0 0-1 committed cas [3 [1 2]]"},
 	} {
 		if got := told(t, c.text); got != c.want {
 			t.Errorf("%s\nis   %s\nwant %s", c.text, got, c.want)

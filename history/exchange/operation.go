@@ -131,8 +131,8 @@ type Operation struct {
 	Txn     []MicroOp
 	Numbers []NumberOp
 	// Key is that of an independent history (jepsen.independent): values were
-	// pairs of it and what the operation itself had. Keyed is false if there was
-	// none. Value and From are a register's.
+	// pairs of it and what the operation itself had, or the key stood beside the value, as
+	// a field of its own. Keyed is false if there was none. Value and From are a register's.
 	Keyed            bool
 	Key, Value, From Atom
 	Movement         Movement
@@ -160,6 +160,8 @@ type Operation struct {
 	// decoded ahead, and neither Txn nor Numbers has it yet.
 	asked []plainOp
 	plain bool
+	// beside means that the key was a field of its own.
+	beside bool
 	// room is where the lists of Request, Answer and the like are.
 	room []Value
 }

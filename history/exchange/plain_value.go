@@ -99,7 +99,7 @@ func (r *Reader) decoded(e *event) bool {
 	}
 	*e = event{
 		line: line, client: true, kind: p.kind, process: p.process, function: p.function, word: p.word, index: p.index, time: p.time,
-		value: none, position: none, link: none,
+		value: none, position: none, link: none, key: none,
 	}
 	if c := r.forms.in.chunk; p.nodes == 0 {
 		e.plain, e.chunk = p, c

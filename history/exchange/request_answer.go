@@ -5,6 +5,9 @@ import "slices"
 // request reads what an invocation asks for into op.
 func (t *tree) request(e *event, op *Operation) error {
 	op.Function = e.function
+	if key, known := t.atom(max(e.key, 0)); e.key != none && known && e.function != Transaction && e.function != Transfer {
+		op.Key, op.Keyed, op.beside = key, true, true
+	}
 	switch e.function {
 	case Other:
 		op.Word, op.Request = e.word, t.value(e.value, op)
@@ -21,7 +24,7 @@ func (t *tree) request(e *event, op *Operation) error {
 	case Read:
 		// What a read is invoked with means nothing, but for the key in [key nil]:
 		// some tools put there what the read will see.
-		if e.value == none {
+		if e.value == none || op.beside {
 			return nil
 		}
 		key, _, ok := t.pair(e.value)
@@ -35,7 +38,7 @@ func (t *tree) request(e *event, op *Operation) error {
 		}
 		value := e.value
 		t.keyed = t.keyed || t.ofRegisterKey(e)
-		if key, second, ok := t.pair(value); ok {
+		if key, second, ok := t.pair(value); ok && !op.beside {
 			if err := t.key(e, key, op); err != nil {
 				return err
 			}
@@ -67,6 +70,9 @@ func (t *tree) answer(e *event, op *Operation) error {
 	if err := t.request(e, &answered); err != nil {
 		return err
 	}
+	if op.beside && !answered.beside { // told by the invocation alone
+		answered.Keyed, answered.Key = op.Keyed, op.Key
+	}
 	if answered.Keyed != op.Keyed || answered.Key != op.Key || answered.Value != op.Value || answered.From != op.From {
 		return e.bad("process %d is told that another %s than its own was done; its own began on line %d",
 			e.process, op.Function, op.Line)
@@ -77,7 +83,11 @@ func (t *tree) answer(e *event, op *Operation) error {
 // readAnswer reads what a read of a register, or of a bank's accounts, saw.
 func (t *tree) readAnswer(e *event, op *Operation) error {
 	value := e.value
-	if op.Keyed {
+	if op.beside {
+		if answered, known := t.atom(max(e.key, 0)); e.key != none && (!known || answered != op.Key) {
+			return e.bad("a read of the key %s answers for the key %s", op.Key, t.describe(e.key))
+		}
+	} else if op.Keyed {
 		key, second, ok := 0, 0, false
 		if e.value != none {
 			key, second, ok = t.pair(e.value)
