@@ -45,7 +45,7 @@ func (f *agentFlags) add(flags *pflag.FlagSet, ownEngine bool) {
 		flags.StringVar(&f.engine, "engine", "", "with --agents: "+engineUsage+"; HOST:PORT is where to start one (default a free port of loopback; 0.0.0.0:0 for agents elsewhere)")
 	}
 	flags.StringVar(&f.loss, "agent-loss", "stop", "with --agents: when one is lost, stop or continue with the others; the figures are invalid either way")
-	flags.DurationVar(&f.timeout, "agent-timeout", 10*time.Second, "with --agents: one of which nothing is heard for so long is lost, and stops by itself")
+	addTime(flags, &f.timeout, "agent-timeout", 10*time.Second, "with --agents: one of which nothing is heard for so long is lost, and stops by itself")
 }
 
 // share starts what agents need; a is nil if none were asked for. close ends it. watched is

@@ -89,7 +89,7 @@ the folder.`,
 	flags.StringVar(&f.total, "total", "", "of a FILE of a bank: the whole number that all accounts must add up to; what most reads saw if not given")
 	flags.StringSliceVar(&f.accounts, "accounts", nil, "of a FILE of a bank: its accounts, such as 0..7 or 1,2,:savings: each read must show all of them and no other; all that are named anywhere if not given, and then a read that lacks one leaves the verdict unknown")
 	flags.BoolVar(&f.negative, "negative-balances", false, "of a FILE of a bank: accounts may go below zero")
-	flags.DurationVar(&f.timeout, "timeout", f.timeout, "of a FILE: the longest search; what is not found by then is unknown")
+	addTime(flags, &f.timeout, "timeout", f.timeout, "of a FILE: the longest search; what is not found by then is unknown")
 	flags.StringVar(&f.memory, "memory", "", "of a FILE of registers: what the search for an order may keep, such as 4GiB; half of the memory of the machine or of its control group if not given")
 	f.addOutput(flags)
 	return cmd

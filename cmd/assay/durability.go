@@ -51,7 +51,7 @@ synced.`,
 	flags.StringVar(&f.scenario.Cluster, "cluster", "", "start servers on this machine, such as postgres:1; assay cluster --help has all")
 	flags.StringVar(&f.servers, "servers", "", serversUsage)
 	flags.StringArrayVar(&f.scenario.Settings, "setting", nil, "a setting to try, as the table names it; repeatable; all if not given")
-	flags.DurationVar(&f.scenario.Duration, "duration", 0, "how long each run works; the power is cut after 2s (by default as long as the product usually takes to come back)")
+	addTime(flags, &f.scenario.Duration, "duration", 0, "how long each run works; the power is cut after 2s (by default as long as the product usually takes to come back)")
 	flags.Uint64Var(&f.scenario.Seed, "seed", 1, "seed of the work")
 	flags.StringVar(&f.out, "out", "", "keep the runs' folders in this new folder")
 	f.pipeline.add(flags)

@@ -45,7 +45,7 @@ dropped afterwards. Without --db and --cluster it is an embedded SQLite file.`,
 	flags.StringVar(&f.servers, "servers", "", "with --cluster: "+serversUsage)
 	flags.StringArrayVar(&f.scenario.Options, "option", nil, "a parameter of the address, such as engine=MyRocks; repeatable")
 	flags.StringArrayVar(&f.scenario.Levels, "level", nil, "an isolation level, as the matrix names it; repeatable; all if not given")
-	flags.DurationVar(&f.scenario.ConnectTimeout, "connect-timeout", 10*time.Second, "longest time to reach the database")
+	addTime(flags, &f.scenario.ConnectTimeout, "connect-timeout", 10*time.Second, "longest time to reach the database")
 	f.add(flags, "print the cells as JSON: level, anomaly, result, how, promise, trace", "print the matrix as a table of Markdown")
 	return cmd
 }

@@ -170,7 +170,11 @@ func flagError(cmd *cobra.Command, err error) error {
 			known = append(known, f.Name)
 		}
 	})
-	return usageError{fmt.Errorf("%w; %s --help has all%s", err, cmd.CommandPath(), spelling.Hint(unknown.GetSpecifiedName(), "--", known))}
+	hint := hintOfForeign(unknown, func(name string) bool { return slices.Contains(known, name) })
+	if hint == "" {
+		hint = spelling.Hint(unknown.GetSpecifiedName(), "--", known)
+	}
+	return usageError{fmt.Errorf("%w; %s --help has all%s", err, cmd.CommandPath(), hint)}
 }
 
 // onlyWithin is a command that does nothing itself: question is asked without an argument,

@@ -72,7 +72,7 @@ as it does if nothing is violated.`,
 	flags.StringVar(&f.total, "total", "", "of a FILE of a bank")
 	flags.StringSliceVar(&f.accounts, "accounts", nil, "of a FILE of a bank")
 	flags.BoolVar(&f.negative, "negative-balances", false, "of a FILE of a bank")
-	flags.DurationVar(&f.timeout, "timeout", f.timeout, "the longest search; the smallest history that was found by then is written")
+	addTime(flags, &f.timeout, "timeout", f.timeout, "the longest search; the smallest history that was found by then is written")
 	completeFlag(cmd, "format", "edn", "json")
 	return cmd
 }

@@ -56,8 +56,8 @@ first interrupt.`,
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "where to listen, as HOST:PORT")
 	flags.BoolVar(&f.options.AllowReset, "allow-reset", false, "let whoever reaches the service empty it and read everything back")
 	flags.IntVar(&f.options.Sessions, "sessions", f.options.Sessions, "sessions of the database that work at once")
-	flags.DurationVar(&f.options.Timeout, "timeout", f.options.Timeout, "longest time of the database's part of a request")
-	flags.DurationVar(&f.connectTimeout, "connect-timeout", 10*time.Second, "longest time to reach the database")
+	addTime(flags, &f.options.Timeout, "timeout", f.options.Timeout, "longest time of the database's part of a request")
+	addTime(flags, &f.connectTimeout, "connect-timeout", 10*time.Second, "longest time to reach the database")
 	return cmd
 }
 
