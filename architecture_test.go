@@ -121,7 +121,7 @@ var mayImport = map[string][]string{
 	"internal/wait":            {},
 	"report/article":           {"report", "report/compare"},
 	"report/compare":           {"report/junit", "check", "report/trend", "measure", "internal/quantity", "internal/spelling", "report", "report/scalability"},
-	"runner/series":            {"report", "runner"},
+	"runner/series":            {"check", "measure", "report", "runner"},
 	"runner/advise":            {"check", "internal/quantity", "measure", "report", "runner", "runner/series", "store", "workload/script"},
 	"report/pagetest":          {},
 	"report/view":              {"check", "report/compare", "internal/quantity", "report"},

@@ -20,8 +20,10 @@ import (
 // renamed. schema.json in this package describes it.
 type Result struct {
 	// Format is the version of this form, now 1.
-	Format   int    `json:"format"`
-	Version  string `json:"version"`
+	Format  int    `json:"format"`
+	Version string `json:"version"`
+	// Rules is the number of the rules of the verdict (check.Rules); 0 is of runs before 2.
+	Rules    int    `json:"rules,omitempty"`
 	Workload string `json:"workload"`
 	// Run identifies the run; the database holds it in assay's mark.
 	Run string `json:"run"`

@@ -61,6 +61,8 @@ type SeriesRun struct {
 	State string `json:"state"`
 	// Seconds is how long it took, judging included.
 	Seconds float64 `json:"seconds,omitempty"`
+	// Again is how often it was made again since its measurement was invalid.
+	Again int `json:"again,omitempty"`
 	// Exit is how assay would have ended with this run alone.
 	Exit *Exit `json:"exit,omitempty"`
 	// Problem is why a run failed.

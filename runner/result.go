@@ -31,7 +31,7 @@ func begin(s Scenario, mark store.Marker, started time.Time) *report.Result {
 		judge = report.JudgeFound
 	}
 	return &report.Result{
-		Judge: judge, Format: resultFormat, Version: mark.Version, Workload: s.Workload, Run: mark.Run,
+		Judge: judge, Format: resultFormat, Version: mark.Version, Rules: check.Rules, Workload: s.Workload, Run: mark.Run,
 		Started: started.UTC(), Ended: started.UTC(), Seed: s.Load.Seed, Verdict: check.Unknown,
 		Measurement: report.Measurement{Verdict: invalid, Reasons: []string{"the run has not ended, or was killed"}},
 		Load: report.Load{

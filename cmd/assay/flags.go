@@ -77,6 +77,8 @@ type runFlags struct {
 	clients             numbers
 	rates               numbers
 	repeat              int
+	// untilValid is how often a run of a study is made again while its measurement is invalid.
+	untilValid int
 	// sharing says who does the work.
 	sharing agentFlags
 	// metrics is where to serve figures for Prometheus, empty for nowhere.

@@ -64,7 +64,7 @@ func makeSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) 
 		each.Status = screen.status
 		defer screen.close()
 	}
-	o := series.Options{Version: version, Out: f.out, Progress: &seriesProgress{out: stderr, quiet: f.quiet, screen: screen},
+	o := series.Options{Version: version, Out: f.out, UntilValid: f.untilValid, Progress: &seriesProgress{out: stderr, quiet: f.quiet, screen: screen},
 		Run: func(ctx context.Context, s runner.Scenario, folder string) (*report.Result, error) {
 			each.Out = folder
 			outcome, err := runner.Run(ctx, s, each)

@@ -66,6 +66,8 @@ study.html and study.md with its charts, and runs.csv with a line for each run.
 	flags.StringVar(&f.size, "size", f.size, "which of the study's sizes")
 	flags.StringSliceVar(&f.only, "only", nil, "make these experiments alone, by their names")
 	flags.IntVar(&f.repeat, "repeat", 0, "make each configuration so often, whatever the file says")
+	flags.IntVar(&f.untilValid, "until-valid", 0, "make a run again, so often at most, while its measurement is invalid and it found nothing wrong; 3 without a number")
+	flags.Lookup("until-valid").NoOptDefVal = "3"
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan, each run as its command, and about what time and disk it takes")
 	flags.BoolVar(&f.schema, "schema", false, "print the JSON Schema of a study's file, for editors")
 	flags.StringVar(&f.out, "out", "", "the study's folder: new, empty, or that of this study (default runs/<time>-study-...)")
@@ -103,6 +105,9 @@ func printSchema(out io.Writer) error {
 func (f *studyFlags) run(cmd *cobra.Command, version, path string) error {
 	if cmd.Flags().Changed("repeat") && f.repeat < 1 {
 		return usageError{fmt.Errorf("--repeat %d makes no run; want 1 or more", f.repeat)}
+	}
+	if f.untilValid < 0 {
+		return usageError{fmt.Errorf("--until-valid %d: want 0 or more", f.untilValid)}
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -108,21 +108,26 @@ func (f *studyFlags) command(s *study.Study) string {
 	if f.repeat > 0 {
 		text += fmt.Sprintf(" --repeat %d", f.repeat)
 	}
+	if f.untilValid > 0 {
+		text += fmt.Sprintf(" --until-valid=%d", f.untilValid)
+	}
 	return text
 }
 
 // facts are about all runs: where and when they were made, and of what.
 func (f *studyFlags) facts(plans []plannedExperiment, groups map[string][]compare.Group) (facts []report.Setting) {
-	var machines, databases, versions []string
-	runs, first, last := 0, "", ""
+	var machines, databases, versions, rules []string
+	runs, again, first, last := 0, 0, "", ""
 	for _, p := range plans {
 		for _, g := range groups[p.experiment.Name] {
+			again += g.Again
 			for _, r := range g.Runs {
 				runs++
 				m, x := r.Machine, r.Result
 				machines = append(machines, fmt.Sprintf("%s, %s, %s, %s", m.CPU, check.Counted(int64(m.CPUs), "processor", "processors"), quantity.Memory(int64(m.MemoryBytes)), m.OS))
 				databases = append(databases, x.Database.Product+" "+x.Database.Version)
 				versions = append(versions, x.Version)
+				rules = append(rules, fmt.Sprint(max(1, x.Rules)))
 				day := x.Started.UTC().Format("2006-01-02")
 				if first == "" || day < first {
 					first = day
@@ -138,8 +143,12 @@ func (f *studyFlags) facts(plans []plannedExperiment, groups map[string][]compar
 	if last != first {
 		days += " to " + last
 	}
-	return []report.Setting{{Name: "runs", Value: fmt.Sprint(runs)}, {Name: "size", Value: f.size}, {Name: "made", Value: days},
-		{Name: "machine", Value: distinct(machines)}, {Name: "databases", Value: distinct(databases)}, {Name: "assay", Value: distinct(versions)}}
+	made := fmt.Sprint(runs)
+	if again > 0 {
+		made += fmt.Sprintf(", and %d before them whose measurements were invalid, which were made again", again)
+	}
+	return []report.Setting{{Name: "runs", Value: made}, {Name: "size", Value: f.size}, {Name: "made", Value: days},
+		{Name: "machine", Value: distinct(machines)}, {Name: "databases", Value: distinct(databases)}, {Name: "assay", Value: distinct(versions)}, {Name: "rules of verdict", Value: distinct(rules)}}
 }
 
 func distinct(all []string) string {

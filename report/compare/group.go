@@ -25,6 +25,8 @@ type Group struct {
 	// not made yet. Problem is why the last of those that failed could not be made.
 	Failed, Waiting int
 	Problem         string
+	// Again is how often runs were made again since their measurements were invalid.
+	Again int
 }
 
 // Run is one run, as far as a comparison needs it.
@@ -130,7 +132,7 @@ func readSeries(folder string) ([]Group, error) {
 				if err != nil {
 					return nil, err
 				}
-				g.Runs = append(g.Runs, run)
+				g.Runs, g.Again = append(g.Runs, run), g.Again+r.Again
 			}
 		}
 		groups = append(groups, g)

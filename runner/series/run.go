@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"assay/check"
+	"assay/measure"
 	"assay/report"
 	"assay/runner"
 )
@@ -23,6 +25,9 @@ type Options struct {
 	Out string
 	// Run makes one run in a folder that is not there yet.
 	Run func(ctx context.Context, s runner.Scenario, folder string) (*report.Result, error)
+	// UntilValid is how often a run is made again while its measurement is invalid and nothing
+	// wrong was found in it: a finding is never made again until it is gone.
+	UntilValid int
 	// Progress is told of each run before and after it; it must not be nil.
 	Progress Progress
 }
@@ -56,27 +61,41 @@ func Run(ctx context.Context, p Plan, o Options) (*report.RunSeries, string, err
 		if err := ctx.Err(); err != nil {
 			return s, folder, err
 		}
-		o.Progress.Begins(i+1, len(s.Runs), *r, left(took, len(s.Runs)-i))
-		if r.Folder, err = FreeFolder(folder, r.Folder); err != nil {
-			return s, folder, err
-		}
 		at := slices.IndexFunc(all, func(c Configuration) bool { return c.Name == r.Configuration })
 		scenario := all[at].Scenario
 		scenario.Load.Seed = r.Seed
-		began := time.Now()
-		result, err := o.Run(ctx, scenario, filepath.Join(folder, r.Folder))
-		if ctx.Err() != nil { // it was cut, whatever it says
-			return s, folder, errors.Join(ctx.Err(), write(folder, s))
-		}
-		r.Seconds = time.Since(began).Seconds()
-		note(r, result, err)
-		took = append(took, r.Seconds)
-		o.Progress.Ended(*r, result)
-		if err := write(folder, s); err != nil {
-			return s, folder, err
+		for again := true; again; {
+			o.Progress.Begins(i+1, len(s.Runs), *r, left(took, len(s.Runs)-i))
+			if again, err = o.make(ctx, r, scenario, folder); err != nil {
+				return s, folder, errors.Join(err, write(folder, s))
+			}
+			took = append(took, r.Seconds)
+			if err := write(folder, s); err != nil {
+				return s, folder, err
+			}
 		}
 	}
 	return s, folder, nil
+}
+
+// make makes one run, and reports whether it is to be made again.
+func (o *Options) make(ctx context.Context, r *report.SeriesRun, scenario runner.Scenario, folder string) (again bool, err error) {
+	if r.Folder, err = FreeFolder(folder, r.Folder); err != nil {
+		return false, err
+	}
+	began := time.Now()
+	result, err := o.Run(ctx, scenario, filepath.Join(folder, r.Folder))
+	if ctx.Err() != nil { // it was cut, whatever it says
+		return false, ctx.Err()
+	}
+	r.Seconds = time.Since(began).Seconds()
+	note(r, result, err)
+	o.Progress.Ended(*r, result)
+	again = r.Again < o.UntilValid && result != nil && result.Verdict == check.Valid && result.Measurement.Verdict == string(measure.Invalid)
+	if again {
+		r.Again++
+	}
+	return again, nil
 }
 
 func note(r *report.SeriesRun, result *report.Result, err error) {

@@ -61,6 +61,37 @@ func (j *journal) run(_ context.Context, s runner.Scenario, folder string) (*rep
 	return &report.Result{Workload: "bank", Verdict: check.Valid, Measurement: report.Measurement{Verdict: "valid"}}, nil
 }
 
+// TestUntilValid: a run is made again while its measurement is invalid, so often at most, and
+// never where something was found.
+func TestUntilValid(t *testing.T) {
+	for _, c := range []struct {
+		verdict     check.Verdict
+		valid       int // from which run on measurements are
+		made, again int
+	}{
+		{check.Valid, 1, 4, 0}, {check.Valid, 3, 6, 2}, {check.Valid, 99, 12, 8}, {check.Violated, 99, 4, 0}, {check.Unknown, 99, 4, 0},
+	} {
+		j := &journal{t: t}
+		o := Options{Out: filepath.Join(t.TempDir(), "series"), UntilValid: 2, Progress: j}
+		o.Run = func(ctx context.Context, s runner.Scenario, folder string) (*report.Result, error) {
+			r, err := j.run(ctx, s, folder)
+			if r.Verdict = c.verdict; len(j.made) < c.valid {
+				r.Measurement.Verdict = "invalid"
+			}
+			return r, err
+		}
+		s, _, err := Run(t.Context(), plan(t), o)
+		expect.NoError(t, err)
+		again := 0
+		for _, r := range s.Runs {
+			again += r.Again
+		}
+		if len(j.made) != c.made || again != c.again || len(s.Runs) != 4 {
+			t.Errorf("%+v: %d made, %d again, %d in the series", c, len(j.made), again, len(s.Runs))
+		}
+	}
+}
+
 func TestRunsAreInterleaved(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "series")
 	j := &journal{t: t}

@@ -97,6 +97,8 @@ func (j *judge) orderConditions(warehouse, district int64) {
 		if o == nil {
 			if number <= j.config.Customers {
 				find(&j.orders, kindLost, fields(), "order %d/%d/%d was loaded and is not there", warehouse, district, number)
+			} else if number < d.next { // a rollback gives the number back: it is taken and used by one transaction
+				find(&j.orders, kindHalf, fields(), "district %d/%d has d_next_o_id %d and no order %d: the number was taken and not used, or the order is lost", warehouse, district, d.next, number)
 			}
 			continue
 		}

@@ -103,6 +103,24 @@ func kindsOf(results []check.Result, name string) (kinds []string) {
 	return kinds
 }
 
+// TestOrderNumbersHaveNoGap: a number that was taken from d_next_o_id is an order's.
+func TestOrderNumbersHaveNoGap(t *testing.T) {
+	for _, c := range []struct {
+		next, found int64
+	}{{12, 1}, {11, 0}} {
+		s := opening(t)
+		path := filepath.Join(t.TempDir(), FileState)
+		expect.NoError(t, Save(t.Context(), s.Read, path, func(int64) {}))
+		j := newJudge(smallConfig(), testSeed, definition.Evidence{State: path})
+		expect.NoError(t, j.readState())
+		d := &j.districts[districtNumber(1, 1)]
+		d.orders, d.next = append(d.orders, orderRecord{}), c.next
+		if j.orderConditions(1, 1); j.orders.Found != c.found {
+			t.Errorf("%+v: %d found: %+v", c, j.orders.Found, j.orders.Evidence)
+		}
+	}
+}
+
 // TestEachConditionIsNamed breaks the opening rows in one place for each of the twelve
 // conditions.
 func TestEachConditionIsNamed(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 
 // The rows after the run are kept in a file of records (history.SaveRecords): the
 // numbers of each row, by its table, with hashes of its texts, and then how many rows there
-// are. In the former form there are no texts, and the dates are those of the clock.
+// are. In the former form there are no texts, the dates are those of the clock, and each tag is
+// one less.
 const (
 	stateMagic  = "ASSAYT02"
 	formerMagic = "ASSAYT01"
@@ -128,6 +129,9 @@ func replay(path, magic string, told bool, v Visitor) (rows int64, err error) {
 		tagStock: replayed(v.Stock, StockColumns(), told), tagDelivery: replayed(v.Delivery, DeliveryColumns(), told),
 	}
 	err = history.ReplayRecords(path, magic, func(tag byte, r *history.RecordReader) error {
+		if !told {
+			tag++
+		}
 		if table := tables[tag]; table != nil {
 			rows++
 			return table(r)

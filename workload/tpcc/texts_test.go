@@ -111,7 +111,7 @@ func saveFormer(t *testing.T, s *openingStore, path string) {
 		if err != nil {
 			return err
 		}
-		return w.Put(tagCount, rows)
+		return w.Put(tagCount-1, rows)
 	})
 	expect.NoError(t, err)
 }
@@ -124,6 +124,6 @@ func former[T any](w *history.RecordWriter, rows *int64, tag byte, c store.Colum
 			l.values[i] = *field
 		}
 		*rows++
-		return w.Put(tag, l.values...)
+		return w.Put(tag-1, l.values...)
 	}
 }
