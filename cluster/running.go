@@ -71,6 +71,9 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 	if !known {
 		return nil, &SpecError{Spec: spec.String(), Part: "no product " + spec.Product, Want: "one of the known ones"}
 	}
+	if err := spec.fits(); err != nil {
+		return nil, err
+	}
 	if err := CheckDisk(ctx, spec.Disk, spec.FS); err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec, err)
 	}

@@ -105,6 +105,18 @@ func newClusterStatus() *cobra.Command {
 	}
 }
 
+// oneOf refuses to end several clusters by what they have in common.
+func oneOf(name string, found []cluster.Record) error {
+	if len(found) < 2 {
+		return nil
+	}
+	var ids []string
+	for _, r := range found {
+		ids = append(ids, r.ID+" ("+r.Spec+")")
+	}
+	return usageError{fmt.Errorf("%s are %d clusters, %s; name the id of one", name, len(found), strings.Join(ids, ", "))}
+}
+
 // chosen returns the clusters of this spec or id; all without one.
 func chosen(args []string) ([]cluster.Record, error) {
 	records, err := cluster.Records()
@@ -186,6 +198,9 @@ gone.`,
 				return usageError{errors.New("which cluster? its spec or id, or --all")}
 			}
 			records, err := chosen(args)
+			if err == nil && !all {
+				err = oneOf(args[0], records)
+			}
 			if err != nil {
 				return err
 			}

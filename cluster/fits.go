@@ -1,0 +1,34 @@
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+
+	"assay/internal/quantity"
+)
+
+// fits gives a *SpecError for limits beyond what this machine has: they would limit nothing.
+func (s Spec) fits() error {
+	if have := runtime.NumCPU(); s.Limits.CPU > float64(have) {
+		return &SpecError{Spec: s.String(), Part: fmt.Sprintf("option \"cpu=%g\"", s.Limits.CPU), Want: fmt.Sprintf("at most %d, which this machine has", have)}
+	}
+	if have := machineMemory(); have > 0 && s.Limits.Memory > have {
+		return &SpecError{Spec: s.String(), Part: "option \"memory=" + quantity.FormatBinary(s.Limits.Memory) + "\"",
+			Want: "at most " + quantity.FormatBinary(have) + ", which this machine has"}
+	}
+	return nil
+}
+
+// machineMemory is in bytes; 0 where that is not told.
+func machineMemory() (total int64) {
+	file, err := os.Open("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	defer file.Close()
+	if _, err := fmt.Fscanf(file, "MemTotal: %d kB", &total); err != nil {
+		return 0
+	}
+	return total << 10
+}
