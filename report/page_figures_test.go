@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/history"
 	"assay/internal/expect"
 )
 
@@ -183,5 +184,26 @@ func TestRoundsFitATelephone(t *testing.T) {
 	}
 	if page := htmlOf(t, inRounds(true), Page{}); strings.Count(page, `<svg class="rounds `) != 2 {
 		t.Error("the page has no picture of the rounds for each width")
+	}
+}
+
+// What the run's end cut took at least so long, wherever it stands.
+func TestWhatTheEndCutIsAtLeast(t *testing.T) {
+	r := violatedRun()
+	atLeast := "at" + nbsp + "least" + nbsp
+	r.Errors = append(r.Errors, ErrorCount{Class: history.ClassHung, Outcome: "unknown", Attempts: 1})
+	r.Uncommitted = Latency{Count: 1, Max: 22_100}
+	table := latencyTable(r, false)
+	at := slices.IndexFunc(table.Rows, func(row []string) bool { return row[0] == "uncommitted" })
+	if at < 0 || table.Rows[at][len(table.Rows[at])-1] != atLeast+"22.1"+nbsp+"s" {
+		t.Errorf("%q", table.Rows)
+	}
+	a := Availability{Policy: "none", LongestWrite: 22_100, LongestWriteCut: true, WriteOutage: 22_100, WritesAway: true, ReadOutage: 100}
+	if text := availabilityLine(&a); !strings.Contains(text, "write outage "+atLeast+"22.1") || !strings.Contains(text, "longest call "+atLeast+"22.1") {
+		t.Errorf("%q", text)
+	}
+	f := Fault{Action: "kill", Target: "n1", WriteOutage: 22_100, WritesAway: true, LongestCall: 22_100, LongestCallCut: true, ReadOutage: 100}
+	if text := faultLine(&f); !strings.Contains(text, "write outage "+atLeast+"22.1") || !strings.Contains(text, "longest call "+atLeast+"22.1") || strings.Contains(text, "read outage at") {
+		t.Errorf("%q", text)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assay/check"
+	"assay/history"
 	"assay/internal/quantity"
 )
 
@@ -125,6 +126,10 @@ func latencyTable(r *Result, counted bool) Table {
 	}
 	if r.Uncommitted.Count > 0 {
 		add("uncommitted", &r.Uncommitted)
+		if slices.ContainsFunc(r.Errors, func(e ErrorCount) bool { return e.Class == history.ClassHung }) { // the run's end cut some
+			last := t.Rows[len(t.Rows)-1]
+			last[len(last)-1] = lasted(r.Uncommitted.Max, true)
+		}
 	}
 	if r.Load.Loop == "open" {
 		add("schedule lag", &r.Load.Late)

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,7 @@ type recorded struct {
 	folder string
 	all    []Member
 	ahead  []int64
+	stalls map[int]history.Stall // by agent
 }
 
 func newRecorded(t *testing.T, ahead ...int64) *recorded {
@@ -66,6 +68,10 @@ func (r *recorded) agent(n int, whole bool, spans ...[2]int64) {
 		expect.NoError(r.t, err)
 		expect.NoError(r.t, w.Mark(e))
 	}
+	if s, is := r.stalls[n]; is {
+		e, err := s.Event()
+		expect.NoError(r.t, errors.Join(err, (&Recorder{Writer: w}).Mark(e)))
+	}
 	expect.NoError(r.t, w.Reserve(history.Reservation{Client: n, UpTo: 1024}))
 	for i, s := range spans {
 		expect.NoError(r.t, w.Record(&history.Op{Client: n, Seq: uint64(i), Attempt: 1, Last: true, Outcome: history.Committed, Final: history.Committed,
@@ -89,6 +95,7 @@ type merged struct {
 	ops, widened []history.Op
 	reserved     map[int]uint64
 	events       []string
+	stalls       []history.Stall
 	ending       history.Ending
 }
 
@@ -105,12 +112,32 @@ func (r *recorded) merge() (m merged) {
 			m.reserved[x.Client] = max(m.reserved[x.Client], x.UpTo)
 			return nil
 		},
-		Event: func(e history.Event) error { m.events = append(m.events, e.Name); return nil },
+		Event: func(e history.Event) error {
+			m.events = append(m.events, e.Name)
+			s, is, err := history.StallOf(e)
+			if is {
+				m.stalls = append(m.stalls, s)
+			}
+			return err
+		},
 	})
 	expect.NoError(r.t, err)
 	_, err = history.Read(path, history.Visitor{Op: func(op *history.Op) error { m.widened = append(m.widened, *op); return nil }})
 	expect.NoError(r.t, err)
 	return m
+}
+
+// A time in which an agent did not run is in the merged history, by the run's clock.
+func TestAnAgentsStallIsMerged(t *testing.T) {
+	r := newRecorded(t, 0, 3600e9)
+	stall := history.Stall{From: 2e9, To: 3.5e9}
+	r.stalls = map[int]history.Stall{1: stall}
+	r.coordinator(history.Event{At: 0, Name: history.EventMeasureStart}, history.Event{At: 4e9, Name: history.EventMeasureEnd})
+	r.agent(0, true, [2]int64{1e9, 2e9})
+	r.agent(1, true, [2]int64{1e9, 1.5e9}, [2]int64{1.9e9, 3.6e9})
+	if m := r.merge(); len(m.stalls) != 1 || m.stalls[0] != stall {
+		t.Errorf("merged %+v, want %+v", m.stalls, stall)
+	}
 }
 
 // TestMergedOnOneClock: operations of agents whose clocks are hours apart are in the
