@@ -252,7 +252,8 @@ func TestCommitAnsweredByRollback(t *testing.T) {
 }
 
 // TestStandbyGivenUp cancels the wait for a synchronous standby that does not
-// exist: the commit is there, and not what was asked for.
+// exist: the commit is there, and not what was asked for. What a repetition meets is no
+// acknowledgement either.
 func TestStandbyGivenUp(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -286,6 +287,15 @@ func TestStandbyGivenUp(t *testing.T) {
 	}
 	if read, err := drivertest.ReadAll(ctx, loader.Store); err != nil || len(read.Entries) != 1 {
 		t.Errorf("%d rows, %v: the server had committed", len(read.Entries), err)
+	}
+	again, err := db.Session(ctx)
+	expect.NoError(t, err)
+	defer again.Close()
+	met := again.Transfer(ctx, tr)
+	answer := met.Answer(bank.KindTransfer)
+	met.Repeated(&answer, 2, true)
+	if !met.Duplicate || !answer.Done || answer.Confirmed || answer.Class != store.ClassMet {
+		t.Errorf("the repetition got %+v, answered %+v", met, answer)
 	}
 }
 
