@@ -37,7 +37,7 @@ that prove it. The run is judged against what the level promises, or --model.`,
   assay run isolation --cluster postgres:1 --rewrite --model snapshot-isolation`,
 		Checks: []definition.Check{
 			{Name: "isolation", Asserts: "Transactions over lists and registers show no anomaly that the model forbids; `assay check --models` says what each model rests on.", Tests: promise.Isolation,
-				Kinds: map[string]promise.Property{"stale-read": promise.Recency, "lost-append": promise.Durability}},
+				Kinds: map[string]promise.Property{"stale-read": promise.Recency, "lost-append": promise.Durability, KindGoneRead: promise.Permanence}},
 			{Name: "durability", Asserts: "What was acknowledged is there when everything is read back, as it was written, and nothing else.",
 				Kinds: map[string]promise.Property{"lost-append": promise.Durability, "lost-write": promise.Durability}},
 			{Name: "predicate", Asserts: "A committed transaction that counts the rows of a group twice counts the same number, but for rows that it inserted itself, and counts and insertions have an order, of all transactions or of their snapshots, where the model demands these.", Tests: promise.Isolation},

@@ -51,12 +51,11 @@ func Judge(ctx context.Context, config Config, seed uint64, e definition.Evidenc
 	}
 	out := Judgement{Model: model, Tally: j.tally}
 	if config.does("append", "register") {
-		report, smallest := checkCycles(ctx, j.cycle.History(), model, config.Rewrite)
-		if err := j.addStatements(smallest); err != nil {
+		result, err := out.checkCycles(ctx, j, config.Rewrite)
+		if err != nil {
 			return Judgement{}, err
 		}
-		out.Report, out.Smallest = &report, smallest
-		out.Results = append(out.Results, report.Result(), j.durability.result())
+		out.Results = append(out.Results, result, j.durability.result())
 	}
 	if config.does("predicate") {
 		out.Results = append(out.Results, j.phantoms.result(model))
@@ -65,6 +64,31 @@ func Judge(ctx context.Context, config Config, seed uint64, e definition.Evidenc
 		out.Results = append(out.Results, j.skews.result(model))
 	}
 	return out, nil
+}
+
+// checkCycles holds the history against the model. If something contradicts it, reads of what
+// transactions without an answer had shown, and is gone, are told apart from the rest.
+func (out *Judgement) checkCycles(ctx context.Context, j *judge, rewrites bool) (check.Result, error) {
+	report, smallest := checkCycles(ctx, j.cycle.History(), out.Model, rewrites)
+	var gone []check.Evidence
+	if report.Verdict == check.Violated && !rewrites {
+		apart, err := withoutGoneReads(j.transactions, out.Model, j.evidence)
+		if err != nil {
+			return check.Result{}, err
+		}
+		if gone = apart.goneReads.found; len(gone) > 0 {
+			report, smallest = checkCycles(ctx, apart.cycle.History(), out.Model, rewrites)
+		}
+	}
+	if err := j.addStatements(smallest); err != nil {
+		return check.Result{}, err
+	}
+	out.Report, out.Smallest = &report, smallest
+	result := report.Result()
+	for _, e := range gone {
+		result.Add(e)
+	}
+	return result, nil
 }
 
 // checkCycles holds the history against the model. Where the tester rewrote what

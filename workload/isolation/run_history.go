@@ -40,6 +40,7 @@ type judge struct {
 	rewritten bool
 
 	durability durability
+	goneReads  goneReads
 	phantoms   phantoms
 	skews      skews
 	tally      history.Counts
@@ -66,6 +67,7 @@ func newJudge(t *Transactions, model cycle.Model, e definition.Evidence) *judge 
 		transactions: t, evidence: e, clients: map[int]*progress{}, missing: map[int64]int64{},
 		rewritten: t.config.Rewrite && !forbidsLostUpdates(model),
 	}
+	j.goneReads.unanswered = map[int64]struct{}{}
 	j.durability = durability{model: model, state: &j.state, forgiven: j.rewritten, losses: e.Losses, gone: map[int64]struct{}{}}
 	return j
 }
@@ -119,6 +121,9 @@ func (j *judge) progress(op *history.Op) error {
 	p := j.client(op.Client)
 	p.seq, p.attempt, p.over, p.ended = op.Seq, op.Attempt, op.Last, op.End
 	j.ended = max(j.ended, op.End)
+	if op.Outcome == history.Unknown && j.goneReads.leave {
+		j.goneReads.unanswered[TransactionID(op.Client, op.Seq, op.Attempt)] = struct{}{}
+	}
 	if op.Last {
 		j.tally.Add(op.Final, 1)
 	}
@@ -154,6 +159,9 @@ func (j *judge) op(op *history.Op) error {
 	outcome := op.Outcome
 	if outcome == history.Committed && j.evidence.Losses.Uncertain(op.Start, op.End) {
 		outcome = history.Unknown // it may be lost, and what it read too
+	}
+	if outcome == history.Committed && j.leftOut(op, ops) {
+		outcome = history.Unknown
 	}
 	committed := outcome == history.Committed
 	switch kindOf(ops) {
