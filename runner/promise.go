@@ -24,7 +24,7 @@ import (
 // judged.
 func enterPromise(ctx context.Context, s Scenario, r *report.Result, judged definition.Judgement, record check.Result, evidence definition.Evidence) error {
 	r.Checks = againstPromise(r, judged, record)
-	x := &rulings{workload: s.definition(), circumstances: circumstancesOf(r), permitted: judged.Permitted, copies: rulingOfCopies(r.Faults), gone: rulingOfGone(r, circumstancesOf(r))}
+	x := &rulings{workload: s.definition(), circumstances: circumstancesOf(r), permitted: judged.Permitted, unproven: judged.Unproven, copies: rulingOfCopies(r.Faults), gone: rulingOfGone(r, circumstancesOf(r))}
 	if losses := allowedLosses(r); losses != nil && r.Lost == nil && slices.Contains(lossesJudged(), s.Workload) {
 		if check.Combine(r.Checks) == check.Violated {
 			evidence.Losses = losses
@@ -93,8 +93,9 @@ type rulings struct {
 	// copies is what is known of findings of what was restored, where copies were restored that
 	// are no backups; nil where none were.
 	copies *promise.Ruling
-	// gone is what is known of the loss of everything.
-	gone promise.Ruling
+	// gone is what is known of the loss of everything, and unproven Judgement.Unproven.
+	gone     promise.Ruling
+	unproven string
 }
 
 // enter enters them into checks that have found something, and gives these their verdict: a
@@ -162,6 +163,8 @@ func (x *rulings) parts(name string, f check.Finding) (all []check.Finding) {
 // of is what is known of findings about a property.
 func (x *rulings) of(name string, property promise.Property, f check.Finding) promise.Ruling {
 	switch {
+	case x.unproven != "":
+		return promise.Ruling{Source: x.unproven}
 	case f.Source != "" && f.Promised == nil: // another model was asked for
 		return promise.Ruling{Source: f.Source}
 	case f.Promised != nil: // the check itself does not rule it out

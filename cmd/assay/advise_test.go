@@ -234,8 +234,8 @@ func TestAdviseSaysWhoIsWrong(t *testing.T) {
 	write("wrong.star", setup+"def add(tx, r):\n    tx.exec(\"UPDATE t SET n = n + 1 WHERE id = 1\")\ntransaction(\"add\", run = add)\ninvariant(\"n\", \"SELECT n FROM t\", equals = 0)\n")
 	write("bad.star", setup+"def add(tx, r):\n    tx.exec(\"UPDATE t SET m = 1\")\ntransaction(\"add\", run = add)\n")
 	args := []string{"--duration", "300ms", "--warmup", "0s", "--repeat", "1"}
-	e := assay(t, dir, append([]string{"advise", "wrong.star"}, args...)...).want(t, exitNoVerdict)
-	expect.Text(t, "wrong by itself", unwrapped(e.stdout), "one client alone breaks what must hold")
+	e := assay(t, dir, append([]string{"advise", "wrong.star"}, args...)...).want(t, exitUsage)
+	expect.Text(t, "wrong by itself", e.complaint(t), "breaks invariant \"n\" with one client alone: before it 0, after it 1")
 	e = assay(t, dir, append([]string{"advise", "bad.star"}, args...)...).want(t, exitUsage)
 	expect.Text(t, "an error of the script", e.complaint(t), "no such column")
 	for _, wrong := range [][]string{{"--clients", "1"}, {"--pause", "0"}, {"--repeat", "0"}, {"--level", "chaos"}, {"--json", "--markdown"}} {

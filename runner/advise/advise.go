@@ -7,6 +7,7 @@
 package advise
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -49,7 +50,9 @@ type Advice struct {
 	Changes []Row `json:"changes"`
 	// Untried says of other changes why they were not tried.
 	Untried []string `json:"untried"`
-	// Right are the numbers of what was right, the fastest first: those of Levels, and
+	// InUse is the level that a session has which names none; empty if it is not told.
+	InUse string `json:"in_use,omitempty"`
+	// Right are the numbers of what was right, the surest first: those of Levels, and
 	// behind them those of Changes.
 	Right []int `json:"right"`
 }
@@ -144,6 +147,11 @@ func Run(ctx context.Context, p Plan, o series.Options) (*Advice, error) {
 	}
 	a := &Advice{Format: Format, Version: o.Version, Script: names(p.Base.Config.(*script.Config).Files()), Database: product.Name + " " + product.Version,
 		Seed: p.Base.Load.Seed, Clients: p.Base.Load.Clients, Repeats: p.Repeats, PauseMilliseconds: p.Pause, Levels: []Row{}, Changes: []Row{}, Untried: []string{}, Right: []int{}}
+	for _, s := range product.Settings {
+		if s.Name == "isolation" {
+			a.InUse = s.Value
+		}
+	}
 	var variants []variant
 	for _, level := range levels {
 		variants = append(variants, variant{level: level})
@@ -234,7 +242,8 @@ func (f *finding) changes(ctx context.Context, a *Advice, levels []store.Level) 
 	return err
 }
 
-// rank orders what was right by its throughput.
+// rank orders what was right: what cannot go wrong by its statements, then what the statements leave
+// open; of each kind the fastest first, and last what has figures that are not to be believed.
 func (a *Advice) rank() {
 	all := a.all()
 	for i, row := range all {
@@ -242,10 +251,21 @@ func (a *Advice) rank() {
 			a.Right = append(a.Right, i)
 		}
 	}
-	slices.SortStableFunc(a.Right, func(x, y int) int {
-		return int(all[y].Throughput.PerSecond - all[x].Throughput.PerSecond)
+	order := func(holds bool) int {
+		if holds {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(a.Right, func(i, j int) int {
+		x, y := &all[i], &all[j]
+		return cmp.Or(order(x.proven())-order(y.proven()), order(len(x.Look.Dangers) == 0)-order(len(y.Look.Dangers) == 0),
+			order(x.Invalid == 0)-order(y.Invalid == 0), cmp.Compare(y.Throughput.PerSecond, x.Throughput.PerSecond))
 	})
 }
+
+// proven reports whether the statements cannot go wrong at the level.
+func (r *Row) proven() bool { return r.Look.Robust != nil && *r.Look.Robust }
 
 func (a *Advice) all() []Row { return slices.Concat(a.Levels, a.Changes) }
 

@@ -94,7 +94,11 @@ func (r *Row) plusMinus() string {
 	if t.Low == nil || t.High == nil || t.PerSecond <= 0 {
 		return "-"
 	}
-	return share(max(*t.High-t.PerSecond, t.PerSecond-*t.Low) / t.PerSecond)
+	half := max(*t.High-t.PerSecond, t.PerSecond-*t.Low) / t.PerSecond
+	if half > 1 {
+		return "not known"
+	}
+	return share(half)
 }
 
 func share(of float64) string { return fmt.Sprintf("%.0f %%", math.Ceil(100*of)) }
@@ -234,6 +238,11 @@ func (a *Advice) doubts() (all []string) {
 // verdicts say what is right, and what it costs.
 func (a *Advice) verdicts() (all []report.DocumentVerdict) {
 	rows := a.all()
+	for _, r := range a.Levels {
+		if r.Verdict == check.Violated && strings.EqualFold(r.Level, a.InUse) {
+			all = append(all, report.DocumentVerdict{Text: "at " + r.Level + ", the level in use: " + r.held() + ": " + r.Found})
+		}
+	}
 	for _, r := range rows {
 		if r.PromiseBroken {
 			all = append(all, report.DocumentVerdict{Text: r.name() + ": the database broke what it promises (" + r.Model + "): " + r.Found + often(r.Conviction)})
@@ -242,7 +251,7 @@ func (a *Advice) verdicts() (all []report.DocumentVerdict) {
 	if len(a.Right) == 0 {
 		return append(all, report.DocumentVerdict{Text: "no level and no change kept what must hold"})
 	}
-	for place, i := range a.Right {
+	for _, i := range a.Right {
 		r := &rows[i]
 		text := fmt.Sprintf("%s: kept in %s, %s a second", r.name(), check.Counted(r.Committed, "transaction", "transactions"), quantity.Figure(r.Throughput.PerSecond))
 		if r.Look.Robust != nil && *r.Look.Robust && !strings.Contains(r.Model, "serializable") {
@@ -252,9 +261,6 @@ func (a *Advice) verdicts() (all []report.DocumentVerdict) {
 			text += "; its statements do not rule out a " + r.Look.Dangers[0].Anomaly + ", and these runs did not show it to break anything"
 		} else if r.Look.Robust != nil && !*r.Look.Robust {
 			text += "; its statements may conflict, of which this level rules out nothing for certain, and these runs did not show that to break anything"
-		}
-		if place == 0 && len(a.Right) > 1 {
-			text += "; the fastest in these runs"
 		}
 		all = append(all, report.DocumentVerdict{Text: text, Good: true})
 	}

@@ -272,6 +272,9 @@ type Judgement struct {
 	Notes  []string
 	// Unasked says that the user asked for nothing to be judged; empty if something was.
 	Unasked string
+	// Unproven says why findings may be the user's own mistake, so that nothing follows for what the
+	// vendor promises; empty if they are not.
+	Unproven string
 	// Permitted says of findings of a check about a user's rule what the isolation level in
 	// force has to do with them, where the rules of package promise leave that open; nil
 	// where the workload does not know. advice is for the user whose rule it is; empty if

@@ -3,6 +3,7 @@ package script
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -102,6 +103,15 @@ func (s *Sent) Look(model string, settings []store.Setting) Look {
 	return out
 }
 
+// added is an update that adds its parameters to columns in place of setting them.
+func added(text string) string {
+	conditions := strings.LastIndex(strings.ToLower(text), "where")
+	if conditions < 0 {
+		conditions = len(text)
+	}
+	return shortened(regexp.MustCompile(`(\w+)\s*=\s*(\$\d+)`).ReplaceAllString(text[:conditions], "$1 = $1 + $2") + text[conditions:])
+}
+
 // Change is a mend that can be tried, with its name and what it changes, for people.
 type Change struct {
 	Name  string
@@ -147,7 +157,7 @@ func (c *Config) Changes(s *Sent, product string, left []string) (all []Change, 
 	if len(f.updates) > 0 {
 		change := Change{Name: ChangeAtomic, Mend: Mend{Difference: f.updates, Setup: p.constraints()}}
 		for _, text := range f.updates {
-			change.Texts = append(change.Texts, shortened(text)+", which adds the difference to what was read in place of setting the value")
+			change.Texts = append(change.Texts, added(text)+", whose parameter is the new value less the value that was read")
 		}
 		change.Texts = append(change.Texts, change.Mend.Setup...)
 		all = append(all, change)

@@ -77,3 +77,15 @@ transaction("look", run = look)
 		t.Errorf("sent %q, want %q", tx.shapes, want)
 	}
 }
+
+// TestAddedIsTheNewStatement shows a change as the statement that is to be written.
+func TestAddedIsTheNewStatement(t *testing.T) {
+	for text, want := range map[string]string{
+		"UPDATE product SET stock = $1 WHERE id = $2": "UPDATE product SET stock = stock + $1 WHERE id = $2",
+		"update t set a=$1, b = $2":                   "update t set a = a + $1, b = b + $2",
+	} {
+		if got := added(text); got != want {
+			t.Errorf("%s becomes %s", text, got)
+		}
+	}
+}

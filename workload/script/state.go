@@ -25,6 +25,9 @@ type state struct {
 	// Invariants and Counts are the answers at the end, in the order of the script.
 	Invariants []answer `json:"invariants"`
 	Counts     []answer `json:"counts"`
+	// Alone is how many transactions of one client alone have kept the rules before the run; nil in
+	// folders of versions that did not try.
+	Alone *int64 `json:"alone,omitempty"`
 	// Findings are texts of what did not hold while the run went on. The history says how
 	// often that was.
 	Findings []finding `json:"findings"`
@@ -46,7 +49,7 @@ func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) e
 		return err
 	}
 	err := look(ctx, w.View, func(q Querier) error {
-		s = state{Findings: w.findings.list()}
+		s = state{Findings: w.findings.list(), Alone: &w.kept}
 		w.watch.save(&s)
 		for i := range w.program.invariants {
 			a, err := ask(ctx, q, w.program.invariants[i].query)

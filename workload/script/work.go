@@ -26,6 +26,9 @@ type Work struct {
 	findings findings
 	reasons  reasons
 	watch    *watch
+	// kept is how many transactions of one client alone have kept the rules; 0 if that could not be
+	// tried.
+	kept int64
 	// scale is the variable of pgbench's, of scripts that name it; see variablesOf.
 	scale     int64
 	scaleOnce sync.Once
@@ -115,6 +118,9 @@ func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
 	if err == nil {
 		err = w.rehearse(ctx)
 	}
+	if err == nil {
+		err = w.alone(ctx)
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -195,14 +201,17 @@ func (w *Work) table(ctx context.Context, l tableLoad, loaded func(done, total i
 	}, loaded)
 }
 
-// Create implements store.Database. Tables that were there before are looked at by the
-// queries alone: no transaction is tried on them.
+// Create implements store.Database. On tables that were there before the script is tried with one
+// client, in a transaction that is rolled back.
 func (w *Work) Create(ctx context.Context, mark store.Marker) error {
 	err := w.Database.Create(ctx, mark)
 	if err == nil && w.config.Existing {
 		err = look(ctx, w.Audit, func(q Querier) error { return w.program.opening(ctx, q) })
 		if wrong := (*Error)(nil); errors.As(err, &wrong) {
 			err = wrong
+		}
+		if err == nil {
+			err = w.alone(ctx)
 		}
 	}
 	return err

@@ -1,0 +1,32 @@
+package advise
+
+import (
+	"slices"
+	"testing"
+
+	"assay/check"
+	"assay/workload/script"
+)
+
+// TestRank puts what is proven before what is fast, and figures that hold before those that do not.
+func TestRank(t *testing.T) {
+	yes, no := true, false
+	row := func(robust *bool, invalid int, speed float64) Row {
+		return Row{Verdict: check.Valid, Committed: 1, Look: script.Look{Robust: robust}, Invalid: invalid, Throughput: Throughput{PerSecond: speed}}
+	}
+	a := Advice{Levels: []Row{row(nil, 0, 900), row(&yes, 0, 10), row(&no, 0, 950), row(&yes, 1, 500), row(&yes, 0, 20), {Verdict: check.Violated, Committed: 1}}}
+	a.rank()
+	if want := []int{4, 1, 3, 2, 0}; !slices.Equal(a.Right, want) {
+		t.Errorf("the order is %v, not %v", a.Right, want)
+	}
+}
+
+// TestNoIntervalWiderThanTheFigure does not print an interval that says nothing.
+func TestNoIntervalWiderThanTheFigure(t *testing.T) {
+	bound := func(f float64) *float64 { return &f }
+	wide := Row{Throughput: Throughput{PerSecond: 10, Low: bound(0), High: bound(137)}}
+	narrow := Row{Throughput: Throughput{PerSecond: 10, Low: bound(9), High: bound(11)}}
+	if wide.plusMinus() != "not known" || narrow.plusMinus() != "10 %" {
+		t.Errorf("the intervals are %s and %s", wide.plusMinus(), narrow.plusMinus())
+	}
+}
