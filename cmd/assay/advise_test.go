@@ -236,7 +236,7 @@ func TestAdviseSaysWhoIsWrong(t *testing.T) {
 	args := []string{"--duration", "300ms", "--warmup", "0s", "--repeat", "1"}
 	e := assay(t, dir, append([]string{"advise", "wrong.star"}, args...)...).want(t, exitUsage)
 	expect.Text(t, "wrong by itself", e.complaint(t), "breaks invariant \"n\" with one client alone: before it 0, after it 1")
-	e = assay(t, dir, append([]string{"advise", "bad.star"}, args...)...).want(t, exitUsage)
+	e = assay(t, dir, append([]string{"advise", "bad.star", "--out", "bad"}, args...)...).want(t, exitUsage)
 	expect.Text(t, "an error of the script", e.complaint(t), "no such column")
 	for _, wrong := range [][]string{{"--clients", "1"}, {"--pause", "0"}, {"--repeat", "0"}, {"--level", "chaos"}, {"--json", "--markdown"}} {
 		assay(t, dir, append([]string{"advise", "wrong.star", "--duration", "300ms"}, wrong...)...).want(t, exitUsage)
