@@ -84,6 +84,26 @@ type accompanied interface {
 	Beside() []*server.Node
 }
 
+// Member is a server of a cluster: a node, or one of a role beside the nodes.
+type Member struct {
+	Name, Role string
+	Arbiter    bool
+}
+
+// Members are the servers that a cluster of this spec starts with.
+func (s Spec) Members() (all []Member) {
+	for i, name := range s.names() {
+		all = append(all, Member{Name: name, Arbiter: i >= s.Nodes})
+	}
+	t, _ := topologyOf(s.Product)
+	for _, r := range t.roles {
+		for _, name := range r.names(s) {
+			all = append(all, Member{Name: name, Role: r.name})
+		}
+	}
+	return all
+}
+
 // numberOf is the number of the first server of a role in a cluster of this spec.
 func (t topology) numberOf(s Spec, role string) int {
 	n := s.Nodes + s.Arbiters

@@ -97,6 +97,20 @@ func (f Fault) before(g Fault, duration time.Duration) bool {
 	return first.At < second.At
 }
 
+// CheckTargets tells by a *TargetError each, before a cluster of this spec is started, of the
+// faults on servers that it will not have.
+func CheckTargets(faults []Fault, s cluster.Spec) error {
+	var members []member
+	for _, m := range s.Members() {
+		members = append(members, member{name: m.Name, role: m.Role, arbiter: m.Arbiter})
+	}
+	var failed []error
+	for _, f := range faults {
+		failed = append(failed, checkTarget(f, members))
+	}
+	return errors.Join(failed...)
+}
+
 // Validate tells, before a run begins, which faults cannot be done to the
 // running nodes: by a *TargetError, a *server.NoPrimaryError or an
 // *UnavailableError each, joined. Limits of processor and disk are tried on the

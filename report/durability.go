@@ -6,6 +6,9 @@ import (
 	"assay/internal/quantity"
 )
 
+// CheckDurability is the check of a run of which nothing is left: the run's whole, not a part of it.
+const CheckDurability = "durability"
+
 // Durability is what an acknowledgement of the database is worth by its manual, under
 // the settings that the server itself has reported.
 type Durability struct {

@@ -55,14 +55,14 @@ func ruled(r *Result, v check.Verdict) string {
 				order = append(order, by)
 			}
 			found[by] = append(found[by], check.Count(f.Found)+" "+f.Kind)
-			if !slices.Contains(checks[by], c.Name) {
+			if c.Name != CheckDurability && !slices.Contains(checks[by], c.Name) {
 				checks[by] = append(checks[by], c.Name)
 			}
 		}
 	}
 	var parts []string
 	for _, by := range order {
-		text := strings.Join(found[by], ", ") + " in " + strings.Join(checks[by], ", ") + "; "
+		text := strings.Join(found[by], ", ") + when(len(checks[by]) > 0, " in "+strings.Join(checks[by], ", ")) + "; "
 		if v == check.Allowed {
 			text += by.source + " allows it"
 		} else {

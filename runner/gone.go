@@ -14,12 +14,9 @@ import (
 	"assay/workload/definition"
 )
 
-// checkDurability is the check of a run of which nothing is left, after a fault of assay's on
-// servers of assay's.
-const checkDurability = "durability"
-
-// kindEverything is the kind of its finding.
-const kindEverything = "everything lost"
+// kindEverything is the kind of the finding of a run of which nothing is left, after a fault of
+// assay's on servers of assay's.
+const kindEverything = "acknowledged operations lost"
 
 // gone says what there is instead of the run, if err says that nothing is left of it, on servers
 // that the run started: nobody else makes a schema there but under a lease, which was looked
@@ -83,7 +80,7 @@ func enterGone(r *report.Result, judged *definition.Judgement, what string) {
 	l := cmp.Or(allowedLosses(r), &definition.Losses{Source: cmp.Or(guaranteeOf(r).Source, r.Database.Product)})
 	text := l.Everything(r.Outcomes.Committed)
 	r.Lost = &report.Lost{Operations: l.Operations, Beyond: l.Beyond, Text: text}
-	found := check.Result{Name: checkDurability, Verdict: check.Violated, Detail: what + "; " + text, Found: l.Operations,
+	found := check.Result{Name: report.CheckDurability, Verdict: check.Violated, Detail: what + "; " + text, Found: l.Operations,
 		Findings: []check.Finding{{Kind: kindEverything, Found: l.Operations}}}
 	for _, c := range judged.Results {
 		r.NotApplicable = append(r.NotApplicable, check.NotApplicable{Name: c.Name, Reason: "nothing is left of the run to be judged"})

@@ -7,6 +7,7 @@
 package runner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -179,7 +180,7 @@ func (s Scenario) validateCluster() error {
 			return &store.OptionError{Option: "--fault", Value: s.Faults[0],
 				Want: "with --cluster or --kubernetes: faults are done only to servers that assay has started itself, or to pods that you select; backups alone also to an SQLite file"}
 		}
-	} else if err := s.validateNodes(); err != nil {
+	} else if err := s.validateNodes(all); err != nil {
 		return err
 	}
 	if err == nil {
@@ -200,8 +201,8 @@ func (s Scenario) validateCluster() error {
 	return errors.Join(fault.CheckSchedule(loading, 0), fault.CheckSchedule(measured, measuredLength(s.Load)))
 }
 
-// validateNodes looks at where the nodes come from.
-func (s Scenario) validateNodes() error {
+// validateNodes looks at where the nodes come from, and whether faults have theirs.
+func (s Scenario) validateNodes(faults []fault.Fault) error {
 	refuse := func(option, value, want string) error {
 		return &store.OptionError{Option: option, Value: value, Want: want}
 	}
@@ -213,8 +214,8 @@ func (s Scenario) validateNodes() error {
 	case s.Kubernetes == "" && manifest:
 		return nil
 	case s.Kubernetes == "":
-		_, err := cluster.ParseSpec(s.Cluster)
-		return err
+		spec, err := cluster.ParseSpec(s.Cluster)
+		return cmp.Or(err, fault.CheckTargets(faults, spec))
 	case s.Cluster != "" && !manifest:
 		return refuse("--kubernetes", s.Kubernetes, "without --cluster: one names pods that run, the other starts servers")
 	}

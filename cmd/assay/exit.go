@@ -78,7 +78,9 @@ func usageErrors() []func(error) bool {
 		isA[*fault.ParseError], isA[*fault.TargetError], isA[*fault.ScheduleError], isA[*chaosmesh.Error], isA[*server.NoPrimaryError],
 		isA[*compare.DifferentError], isA[*compare.GateError], isA[*compare.InputError], isA[*series.PlanError], isA[*report.FileError],
 		isA[*study.Error], isA[*monitor.AddressError], isA[*monitor.EndpointError], isA[*script.Error], isA[*agents.AddressError], isA[*kubernetes.TargetError],
-		func(err error) bool { return strings.HasPrefix(err.Error(), "unknown command") },
+		func(err error) bool { // which are cobra's, without types
+			return strings.HasPrefix(err.Error(), "unknown command") || strings.HasPrefix(err.Error(), "accepts ")
+		},
 	}
 }
 

@@ -33,7 +33,7 @@ func newClusterUp() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up SPEC",
 		Short: "Start a cluster that stays until assay cluster down",
-		Args:  cobra.ExactArgs(1), ValidArgsFunction: completeSpecs,
+		Args:  oneArgument("the cluster's spec, such as mongodb:3"), ValidArgsFunction: completeSpecs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := cluster.ParseSpec(args[0]); err != nil {
 				return err
