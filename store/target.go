@@ -239,6 +239,8 @@ type ForeignError struct {
 	// Others is what others have made inside of a schema that assay made, or on what is in
 	// it, each with its kind and its name; empty if the schema itself is not assay's.
 	Others []string
+	// Lost is how a mark of assay's may have been lost, if it may.
+	Lost string
 }
 
 // mostOthers is how many of Others an error names.
@@ -251,6 +253,9 @@ func (e *ForeignError) Error() string {
 			named += fmt.Sprintf("; and %d more", more)
 		}
 		return fmt.Sprintf("%s is assay's, and what assay did not make is in it or depends on it: %s; nothing was changed; %s", e.Name, named, e.Hint)
+	}
+	if e.Lost != "" {
+		return fmt.Sprintf("%s exists without assay's mark: %s; it was left untouched; %s", e.Name, e.Lost, e.Hint)
 	}
 	return fmt.Sprintf("%s exists and was not made by assay; it was left untouched; %s", e.Name, e.Hint)
 }

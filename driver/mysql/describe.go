@@ -131,7 +131,7 @@ func (p *schema) chooseLevel() (string, error) {
 // described are the settings that decide what a result means, where the server
 // has them.
 var described = []string{
-	"innodb_flush_log_at_trx_commit", "innodb_flush_log_at_timeout", "innodb_doublewrite", "innodb_flush_method", "innodb_buffer_pool_size",
+	"innodb_flush_log_at_trx_commit", "innodb_flush_log_at_timeout", "innodb_doublewrite", "innodb_flush_method", "innodb_log_file_write_through", "debug_no_sync", "innodb_buffer_pool_size",
 	lockWait, "innodb_deadlock_detect", "innodb_snapshot_isolation", "rocksdb_flush_log_at_trx_commit",
 	"rocksdb_lock_wait_timeout", "rocksdb_deadlock_detect",
 	"log_bin", "sync_binlog", "binlog_format", "max_connections", "read_only",

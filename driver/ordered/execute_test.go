@@ -243,6 +243,39 @@ func TestReads(t *testing.T) {
 	x.want("sorted", x.must(sorted, store.OfInts(0, 6)...), "5", "3", "1")
 }
 
+// TestUnreadable: a row that cannot be decoded is given and counted where all rows are asked
+// for, and is an error of who asks for its values; elsewhere it ends the statement.
+func TestUnreadable(t *testing.T) {
+	x := newTrial(t)
+	x.accounts()
+	for key := range x.memory.values {
+		if strings.HasSuffix(key, "\x02") {
+			x.memory.values[key] = []byte("torn")
+		}
+	}
+	all := store.Statement{Name: "all", Verb: store.Read, Table: "account", Columns: []string{"id", "balance"}, Order: []string{"id"}}
+	var read, torn int
+	_, err := x.Do(x.plan(all), nil, func(row store.Row) error {
+		var id, balance int64
+		if row.Scan(&id, &balance) != nil {
+			torn++
+		} else {
+			read++
+		}
+		return nil
+	})
+	if err != nil || read != 1 || torn != 1 {
+		t.Errorf("%d rows are read and %d torn: %v", read, torn, err)
+	}
+	x.want("counted", x.must(store.Statement{Verb: store.Count, Table: "account"}), "2")
+	if _, _, err := x.try(store.Statement{Verb: store.Count, Table: "account", Columns: []string{"balance"}}); err == nil {
+		t.Error("what cannot be decoded is added")
+	}
+	if _, _, err := x.try(change(), store.OfInts(2, 1)...); err == nil {
+		t.Error("what cannot be decoded is changed")
+	}
+}
+
 // TestPages reads by pages of two what it reads by one.
 func TestPages(t *testing.T) {
 	x := newTrial(t)

@@ -93,12 +93,21 @@ func (r *Reading) Streams() bool {
 // enough reports whether no more rows are wanted.
 func (r *Reading) enough() bool { return r.Streams() && r.left == 0 }
 
+// unread reports whether a row that cannot be decoded is for the caller to judge: every row
+// was asked for, or only how many there are.
+func (r *Reading) unread() bool {
+	return len(r.where) == 0 && (r.Streams() || r.plan.Verb == store.Count && len(r.plan.Columns) == 0)
+}
+
 // Take takes a row.
 func (r *Reading) Take(key, value []byte) error {
 	r.bytes += len(key) + len(value)
 	row, err := r.plan.form.row(key, value)
-	if err != nil || r.enough() || !r.plan.form.Match(row, r.where) {
+	if err != nil && !r.unread() {
 		return err
+	}
+	if r.enough() || !r.plan.form.Match(row, r.where) {
+		return nil
 	}
 	switch {
 	case r.plan.Verb == store.Count:
@@ -107,7 +116,7 @@ func (r *Reading) Take(key, value []byte) error {
 		if r.left > 0 {
 			r.left--
 		}
-		r.answer.Row = row
+		r.answer.Row, r.answer.Unread = row, err
 		return r.give(&r.answer)
 	default:
 		r.kept = append(r.kept, row)

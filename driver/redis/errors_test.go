@@ -242,6 +242,32 @@ func TestCannotSave(t *testing.T) {
 	tell(t, client, "save") // and it takes writes again
 }
 
+// TestEvicted: keys whose mark the server has evicted are left alone, and the eviction is named.
+func TestEvicted(t *testing.T) {
+	c := start(t, cluster.Options{})
+	client := somebody(t, c.Node(0).Address())
+	d := opened(t, "redis://"+c.Node(0).Address())
+	ctx := patiently(t)
+	expect.NoError(t, d.Create(ctx, store.Marker{Run: "tested", Workload: availability.Name, Created: time.Now()}))
+	row := d.table(availability.Schema().Tables[0].Name) + "1"
+	tell(t, client, "set", row, "left")
+	tell(t, client, "del", d.mark())
+	if _, err := d.Marker(ctx); err == nil || strings.Contains(err.Error(), "evict") {
+		t.Errorf("nothing was evicted: %v", err)
+	}
+	tell(t, client, "config", "set", "maxmemory-policy", "allkeys-random")
+	tell(t, client, "config", "set", "maxmemory", "1")
+	for ctx.Err() == nil && tell(t, client, "exists", row) != int64(0) {
+		_ = wait.Pause(ctx, 10*time.Millisecond)
+	}
+	tell(t, client, "config", "set", "maxmemory", "0")
+	tell(t, client, "set", row, "left")
+	_, err := d.Marker(ctx)
+	if foreign := (*store.ForeignError)(nil); !errors.As(err, &foreign) || !strings.Contains(foreign.Lost, "allkeys-random") || strings.Contains(err.Error(), "not made by assay") {
+		t.Errorf("the mark was evicted: %v", err)
+	}
+}
+
 // failSaving puts a folder where the server writes its snapshot, which it then cannot rename.
 func failSaving(t *testing.T, client *goredis.Client, file string) {
 	t.Helper()

@@ -16,7 +16,7 @@ import (
 	"assay/store"
 )
 
-func (d *database) foreign() error {
+func (d *database) foreign() *store.ForeignError {
 	return &store.ForeignError{Name: d.title(), Hint: "choose another one with ?prefix=NAME in the address, or delete its keys yourself"}
 }
 
@@ -51,9 +51,24 @@ func (d *database) readMark(ctx context.Context, l *link) (*store.Marker, error)
 		return nil
 	})
 	if errors.Is(err, errFound) {
-		err = d.foreign()
+		err = d.unmarked(ctx, l)
 	}
 	return nil, err
+}
+
+// unmarked is foreign of keys without a mark, which the server may have evicted itself: with
+// allkeys-* it chooses among all keys (documentation 7.0, "Key eviction").
+func (d *database) unmarked(ctx context.Context, l *link) error {
+	told, err := l.info(ctx, "everything")
+	if err != nil {
+		return err
+	}
+	e := d.foreign()
+	if evicted, policy := told["evicted_keys"], told["maxmemory_policy"]; evicted != "0" && strings.HasPrefix(policy, "allkeys-") {
+		e.Lost = "the server evicts keys (maxmemory-policy=" + policy + ", evicted_keys=" + evicted + "), the mark among them if assay made this prefix"
+		e.Hint = "set maxmemory-policy=noeviction or more maxmemory, and " + e.Hint
+	}
+	return e
 }
 
 // ours is readMark, with *store.NoSchemaError if there is nothing.

@@ -12,6 +12,9 @@ type Answer struct {
 	Plan   *Plan
 	Row    Row
 	Totals []int64
+	// Unread is why the row cannot be decoded, which whoever asks for its values is told; nil
+	// if it can be.
+	Unread error
 }
 
 // given is how many columns the row has.
@@ -33,6 +36,9 @@ func (a *Answer) get(i int) (Value, store.Type) {
 
 // Scan implements store.Row.
 func (a *Answer) Scan(into ...any) error {
+	if a.Unread != nil {
+		return a.Unread
+	}
 	if len(into) != a.given() {
 		return fmt.Errorf("%d columns are scanned of a row of %d", len(into), a.given())
 	}
@@ -73,6 +79,9 @@ func (v *Value) into(to any, text bool) bool {
 
 // AppendValues implements store.Row. Bytes and lists are strings.
 func (a *Answer) AppendValues(into []any) ([]any, error) {
+	if a.Unread != nil {
+		return into, a.Unread
+	}
 	for i := range a.given() {
 		switch v, of := a.get(i); of {
 		case store.Integer:

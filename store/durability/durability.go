@@ -264,11 +264,15 @@ func mysql(s settings) Guarantee {
 	}
 	g := alone(SystemCrash, 0, s.source(name, "innodb_doublewrite", "log_bin", "sync_binlog"), manual)
 	window := s.duration("innodb_flush_log_at_timeout", time.Second, time.Second)
+	// From 11.0 MariaDB takes nosync and littlesync for fsync, and has this variable.
+	fromEleven := s["innodb_log_file_write_through"] != ""
 	switch {
 	case s.is("innodb_doublewrite", "OFF"), s.is("log_bin", "ON") && !s.is("sync_binlog", "1", ""):
 		g = alone(ProcessCrash, Unbounded, g.Source, manual) // pages may be torn; what is not in the binary log is rolled back
-	case s.is("innodb_flush_method", "nosync", "littlesync"): // neither is said to keep anything
-		g = alone(ProcessCrash, Unbounded, s.source("innodb_flush_method"), `MySQL manual, "InnoDB Startup Options and System Variables" (innodb_flush_method: for internal performance testing, unsupported, at your own risk)`)
+	case s.is("debug_no_sync", "ON") && fromEleven: // "you lose all crash-safety guarantees"
+		g = alone(ProcessCrash, Unbounded, s.source("debug_no_sync"), `MariaDB documentation, "InnoDB Flush Method"`)
+	case s.is("innodb_flush_method", "nosync", "littlesync") && !fromEleven: // neither is said to keep anything
+		g = alone(ProcessCrash, Unbounded, s.source("innodb_flush_method"), `MySQL manual, "InnoDB Startup Options and System Variables" (innodb_flush_method: "used for internal performance testing and is currently unsupported. Use at your own risk")`)
 	case s.is(name, "2"):
 		g = alone(within(window), window, s.source(name, "innodb_flush_log_at_timeout"), manual)
 	case s.is(name, "0"):
