@@ -28,12 +28,13 @@ func Line(w io.Writer, r *Result) error {
 	if n := len(r.Rounds); n > 0 {
 		figures = check.Counted(int64(n), "round", "rounds") + " in " + seconds(r.Throughput.Seconds)
 	}
-	line := fmt.Sprintf("%s: %s, %s, measurement %s", r.Workload, r.Verdict, figures, measurement)
+	verdict, against := r.Verdict.String(), ""
 	if len(r.Exit.Reasons) > 0 {
-		line += fmt.Sprintf("; exit %d: %s", r.Exit.Code, strings.Join(r.Exit.Reasons, "; "))
+		against = fmt.Sprintf("; exit %d: %s", r.Exit.Code, strings.Join(r.Exit.Reasons, "; "))
 	} else if said := joined("; ", ruled(r, check.Allowed), asked(r)); said != "" {
-		line += "; " + said
+		verdict += " (" + said + ")"
 	}
+	line := fmt.Sprintf("%s: %s, %s, measurement %s%s", r.Workload, verdict, figures, measurement, against)
 	line = plain(line)
 	if _, err := io.WriteString(w, strings.ReplaceAll(line, nbsp, " ")+"\n"); err != nil {
 		return fmt.Errorf("write the line: %w", err)

@@ -27,6 +27,7 @@ func TestLine(t *testing.T) {
 		"cut":       {cutRun(), "bank: unknown, 2,107 transactions/s, p99 32.8 ms, measurement invalid; exit 4: no verdict: total: Nothing was read back.; accounts: Nothing was read back.; transfers: Nothing was read back.; order: Nothing was read back.; measurement invalid: the run was cut after 14.2 s by an interrupt; measurement invalid: the measured part of 4.2 s is shorter than the 60 s asked for, and too short to tell a steady state from chance\n"},
 		"fast":      {sqliteRun(), "bank: valid, 9,655 transactions/s, p99 1.16 ms, measurement valid\n"},
 		"no figure": {odd, "bank: valid, 0 transactions/s, p99 0 ms, measurement invalid; exit 4: measurement invalid: throughput.committed_per_second is missing: it was not a finite number; measurement invalid: latency.p99_ms is missing: it was not a finite number\n"},
+		"allowed":   {missedModel(new(true)), "bank: allowed (12 G2-item in isolation; snapshot-isolation, which the vendor promises where serializable was asked for, allows it (page); serializable was asked), 2,263 transactions/s, p99 32.8 ms, measurement valid\n"},
 		"hostile":   {hostileName, "bank fake: valid\uFFFD[2J: valid, 2,263 transactions/s, p99 32.8 ms, measurement valid\n"},
 		"empty":     {&Result{Workload: "bank"}, "bank: unknown, 0 transactions/s, p99 -, measurement invalid; exit 4: no verdict; measurement invalid\n"},
 	} {
