@@ -40,21 +40,28 @@ func clearBelow(ctx context.Context, folder string, data ...string) error {
 	}
 	var failed []error
 	for _, file := range left {
-		lock, err := readLockFile(file)
-		switch {
-		case err != nil:
-			failed = append(failed, err)
-		case lock.pid < 0:
-			failed = append(failed, removeSegment(lock.shmKey, lock.shmID))
-		default:
-			err := clearOne(ctx, filepath.Dir(filepath.Dir(file)), lock.pid)
-			if err != nil && lock.shmID != 0 { // its disk takes no writes any more
-				err = removeSegment(lock.shmKey, lock.shmID)
-			}
-			failed = append(failed, err)
-		}
+		failed = append(failed, clearLocked(ctx, file))
 	}
 	return errors.Join(failed...)
+}
+
+// clearLocked takes away the shared memory of the server that has left this lock file; nothing if
+// there is none.
+func clearLocked(ctx context.Context, file string) error {
+	lock, err := readLockFile(file)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case lock.pid < 0:
+		return removeSegment(lock.shmKey, lock.shmID)
+	}
+	err = clearOne(ctx, filepath.Dir(filepath.Dir(file)), lock.pid)
+	if err != nil && lock.shmID != 0 { // its disk takes no writes any more
+		return removeSegment(lock.shmKey, lock.shmID)
+	}
+	return err
 }
 
 // lockFile is what a server's lock file tells (pidfile.h of PostgreSQL).

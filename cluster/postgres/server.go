@@ -98,7 +98,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		return nil, fmt.Errorf("start PostgreSQL: %w", err)
 	}
 	if err := p.initialize(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("initialize PostgreSQL: %w", err), os.RemoveAll(p.Dir))
+		return nil, errors.Join(fmt.Errorf("initialize PostgreSQL: %w", err), clearLocked(ctx, p.lockFile()), os.RemoveAll(p.Dir))
 	}
 	if err := p.start(ctx, stateReady); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -138,7 +138,8 @@ func (p *Server) data() string { return filepath.Join(p.Dir, "data") }
 
 // initialize runs initdb. The password goes through a file, which is removed,
 // since arguments are visible in the process list. The files are not synced one
-// by one: the server's first checkpoint does that.
+// by one: the server's first checkpoint does that. What it made stays where it fails (--no-clean):
+// the lock file names the shared memory that a killed one leaves.
 func (p *Server) initialize(ctx context.Context) error {
 	secret := filepath.Join(p.Dir, "initial-password")
 	defer os.Remove(secret)
@@ -146,7 +147,7 @@ func (p *Server) initialize(ctx context.Context) error {
 		return err
 	}
 	args := []string{"--pgdata=" + p.data(), "--username=" + p.options.User, "--pwfile=" + secret,
-		"--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"}
+		"--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions", "--no-clean"}
 	if p.options.Checksums {
 		args = append(args, "--data-checksums")
 	}
@@ -252,7 +253,9 @@ func (p *Server) shutDown() error {
 	if p.Process() == nil {
 		return nil // it never started
 	}
-	if err := p.clearAway(ctx); err != nil {
+	if err := p.clearAway(ctx); err != nil && server.Exists(p.lockFile()) { // too little memory, say
+		return clearLocked(ctx, p.lockFile())
+	} else if err != nil {
 		return err
 	}
 	return p.Process().StopWith(ctx, syscall.SIGQUIT) // immediate shutdown

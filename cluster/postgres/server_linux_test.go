@@ -14,13 +14,16 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"assay/cluster/server"
 	"assay/internal/expect"
 )
 
 func TestPostgresCloseLeavesNothing(t *testing.T) {
-	for _, killed := range []bool{false, true} {
-		dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-%v", os.Getpid(), killed))
+	for _, left := range []string{"running", "killed", "killed, and not to be started"} {
+		killed := left != "running"
+		dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-%d", os.Getpid(), len(left)))
 		log := filepath.Join(t.TempDir(), "kept.log")
 		p := startPostgres(t, Options{Dir: dir, Log: log})
 		pid := p.PID()
@@ -33,14 +36,17 @@ func TestPostgresCloseLeavesNothing(t *testing.T) {
 		if killed {
 			expect.NoError(t, p.Kill())
 		}
+		if strings.HasSuffix(left, "started") {
+			p.options.Settings = append(p.options.Settings, "shared_buffers=nonsense")
+		}
 		expect.NoError(t, p.Close())
 		for _, path := range append(shared, dir) {
 			if server.Exists(path) {
-				t.Errorf("%s is still there (killed: %v)", path, killed)
+				t.Errorf("%s is still there (%s)", path, left)
 			}
 		}
 		if n := segmentsOf(t, pid); n != 0 {
-			t.Errorf("%d segments of shared memory are still there (killed: %v)", n, killed)
+			t.Errorf("%d segments of shared memory are still there (%s)", n, left)
 		}
 		if !server.Exists(log) {
 			t.Error("a log outside of the folder was removed")
@@ -48,6 +54,34 @@ func TestPostgresCloseLeavesNothing(t *testing.T) {
 		if err := p.Restart(t.Context()); !errors.Is(err, os.ErrClosed) {
 			t.Errorf("Restart after Close: %v", err)
 		}
+	}
+}
+
+// TestFailedInitdbLeavesNothing: initdb, or the server that it starts, may be killed, as where there is
+// too little memory. By itself it removes what names the shared memory.
+func TestFailedInitdbLeavesNothing(t *testing.T) {
+	key := os.Getpid()<<5 | 31
+	id, err := unix.SysvShmGet(key, 56, unix.IPC_CREAT|unix.IPC_EXCL|0o600)
+	expect.NoError(t, err)
+	t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) }) // the one that went
+	programs, err := os.MkdirTemp("", "assay-test-")
+	expect.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(programs) })
+	expect.NoError(t, os.Chmod(programs, 0o755))
+	script := fmt.Sprintf(`#!/bin/sh
+data=${1#--pgdata=}
+mkdir "$data" && printf -- '-4711\n\n\n\n\n\n%d %d\n' >"$data/postmaster.pid"
+case "$*" in *--no-clean*) ;; *) rm -r "$data" ;; esac
+exit 1
+`, key, id)
+	for _, name := range []string{"initdb", "postgres"} {
+		expect.NoError(t, os.WriteFile(filepath.Join(programs, name), []byte(script), 0o755))
+	}
+	if _, err := Start(t.Context(), Options{Programs: programs}); err == nil {
+		t.Fatal("it started")
+	}
+	if _, err := unix.SysvShmCtl(id, unix.IPC_STAT, new(unix.SysvShmDesc)); !errors.Is(err, unix.EINVAL) {
+		t.Errorf("the segment is still there: %v", err)
 	}
 }
 
