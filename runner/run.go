@@ -348,7 +348,7 @@ func (r *run) load(ctx context.Context) error {
 	}
 	if r.cluster != nil && r.cluster.LedBy() != "" {
 		product.Settings = append(product.Settings, store.Setting{Name: store.SettingLedBy, Value: r.cluster.LedBy()})
-		for _, bound := range []string{"maximum_lag_on_failover", "ttl"} { // of what a failover loses
+		for _, bound := range []string{"maximum_lag_on_failover", "ttl", "synchronous_mode"} { // of what a failover or a primary alone loses
 			if asked := r.cluster.Spec().Options[bound]; asked != "" {
 				product.Settings = append(product.Settings, store.Setting{Name: bound, Value: asked})
 			}

@@ -145,7 +145,7 @@ func isError(line string) bool {
 // nameOf is what a member is called.
 func nameOf(i int) string { return "n" + strconv.Itoa(i+1) }
 
-// arguments are those of a member (manual 3.4, "Configuration flags"). A member that has its
+// arguments are those of a member (manual 3.4, "Configuration options"). A member that has its
 // data reads from there who the others are.
 func (c *Cluster) arguments(node *server.Node) []string {
 	var all []string

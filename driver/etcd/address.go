@@ -31,7 +31,7 @@ const addressForm = "etcd://[USER:PASSWORD@]HOST[:PORT][,HOST...]/[PREFIX][?read
 
 // The isolation levels. etcd's reads are linearizable unless they ask to be serializable, and
 // then "may return stale data" and "do not need consensus" (manual 3.4, "etcd API", "Range";
-// "KV API guarantees"). Jepsen found transactions strict serializable ("Jepsen: etcd 3.4.3").
+// "etcd API guarantees"). Jepsen found transactions strict serializable ("Jepsen: etcd 3.4.3").
 const (
 	strict       = "strict-serializable"
 	serializable = "serializable"

@@ -81,7 +81,7 @@ func (n *session) perform(ctx context.Context, doing string, work func(*transact
 
 // refusal is the reply to a transaction that ended with this error. What is refused by a
 // constraint was read at one revision. A key that a member shows is stored for good: it has
-// been made durable (etcd manual 3.4, "KV API guarantees", "Durability").
+// been made durable (etcd manual 3.4, "etcd API guarantees", "Durability").
 func (n *session) refusal(t *transaction, doing string, err error) store.Reply {
 	reply := store.Reply{Outcome: history.Failed, Class: store.ClassOther, Broken: broken(err)}
 	var v *rows.Violation

@@ -13,7 +13,7 @@ import (
 	"assay/driver/ordered"
 )
 
-// The limits of one request (manual 3.4, "Configuration flags"): --max-txn-ops, 128 where
+// The limits of one request (manual 3.4, "Configuration options"): --max-txn-ops, 128 where
 // nobody has set it, of comparisons and of changes; and --max-request-bytes, 1.5 MiB, of
 // which requests stay well away.
 const (

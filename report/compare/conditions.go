@@ -109,7 +109,7 @@ func load(r *report.Result) string {
 // durabilitySettings are those settings of all products that decide when a
 // transaction is acknowledged and what is lost by a crash: PostgreSQL's manual,
 // "Write Ahead Log"; MariaDB's, "InnoDB System Variables" and "Binary Log"; MongoDB's,
-// "Write Concern"; Cassandra's, "Commit log"; SQLite's, "PRAGMA synchronous".
+// "Write Concern"; Cassandra's, "Commit log"; SQLite's, "Pragma statements supported by SQLite".
 func durabilitySettings() []string {
 	return []string{
 		"fsync", "synchronous_commit", "full_page_writes", "synchronous_standby_names",

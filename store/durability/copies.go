@@ -49,7 +49,7 @@ func confirming(names string) (waited, named int) {
 // cassandra follows the Cassandra documentation, "Storage Engine" (CommitLog:
 // commitlog_sync) and "Dynamo" (tunable consistency).
 func cassandra(s settings) Guarantee {
-	const manual = `Cassandra documentation, "Storage Engine" (CommitLog) and "Dynamo" (Tunable Consistency)`
+	const manual = `Cassandra documentation, "Storage Engine" (commit log) and "Dynamo" (Tunable Consistency)`
 	const usual = 10 * time.Second
 	window := time.Duration(0)
 	if s.is("commitlog_sync", "periodic") {

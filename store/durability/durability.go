@@ -216,7 +216,7 @@ func within(window time.Duration) Class {
 
 // postgres follows the PostgreSQL manual, "Write Ahead Log" (fsync, full_page_writes,
 // synchronous_commit), "Asynchronous Commit" (the risk lasts at most three times
-// wal_writer_delay) and "Synchronous Replication".
+// wal_writer_delay) and "Log-Shipping Standby Servers" (Synchronous Replication).
 func postgres(s settings) Guarantee {
 	const manual = `PostgreSQL manual, "Write Ahead Log" and "Asynchronous Commit"`
 	replicated := !s.is("synchronous_standby_names", "", "(none)", "unknown")
@@ -235,8 +235,12 @@ func postgres(s settings) Guarantee {
 		return g
 	case replicated && s.is("synchronous_commit", "on", "remote_apply", "remote_write"):
 		waited, named := confirming(s["synchronous_standby_names"])
-		return spread(Guarantee{Source: s.source("synchronous_commit", "synchronous_standby_names", "standbys", "fsync", "full_page_writes"),
-			Manual: `PostgreSQL manual, "Synchronous Replication"`}, 1+waited, 1+max(named, s.count("standbys")))
+		g := Guarantee{Source: s.source("synchronous_commit", "synchronous_standby_names", "standbys", "fsync", "full_page_writes"),
+			Manual: `PostgreSQL manual, "Log-Shipping Standby Servers" (Synchronous Replication)`}
+		if s.is("synchronous_commit", "remote_write") { // "not if the standby suffers an operating-system-level crash" ("Write Ahead Log")
+			g.AllNodes = Unbounded
+		}
+		return spread(g, 1+waited, 1+max(named, s.count("standbys")))
 	}
 	g := alone(SystemCrash, 0, s.source("synchronous_commit", "fsync", "full_page_writes"), manual)
 	g.Failover = Unbounded // "Log-Shipping Standby Servers": a window for data loss, of what was not shipped yet
@@ -267,7 +271,7 @@ func mysql(s settings) Guarantee {
 	// From 11.0 MariaDB takes nosync and littlesync for fsync, and has this variable.
 	fromEleven := s["innodb_log_file_write_through"] != ""
 	switch {
-	case s.is("innodb_doublewrite", "OFF"), s.is("log_bin", "ON") && !s.is("sync_binlog", "1", ""):
+	case s.is("innodb_doublewrite", "OFF", "DETECT_ONLY"), s.is("log_bin", "ON") && !s.is("sync_binlog", "1", ""):
 		g = alone(ProcessCrash, Unbounded, g.Source, manual) // pages may be torn; what is not in the binary log is rolled back
 	case s.is("debug_no_sync", "ON") && fromEleven: // "you lose all crash-safety guarantees"
 		g = alone(ProcessCrash, Unbounded, s.source("debug_no_sync"), `MariaDB documentation, "InnoDB Flush Method"`)
@@ -355,12 +359,12 @@ func mongodb(s settings) Guarantee {
 	return g
 }
 
-// etcd follows etcd's manual, "KV API guarantees": "Any completed operations are durable. All
+// etcd follows etcd's manual, "etcd API guarantees": "Any completed operations are durable. All
 // accessible data is also durable data." A proposal is acknowledged when a majority has it in
 // its log, which is synced ("Tuning", "Disk"). That a server was started with
 // --unsafe-no-fsync it does not tell.
 func etcd(s settings) Guarantee {
-	const manual = `etcd manual, "KV API guarantees" (Durability); "Configuration flags" (--unsafe-no-fsync takes it away, and is not reported)`
+	const manual = `etcd manual, "etcd API guarantees" (Durability); "Configuration options" (--unsafe-no-fsync takes it away, and is not reported)`
 	source := s.source("members")
 	if s.count("members") > 1 {
 		return Guarantee{Class: Majority, Source: source, Manual: manual}
@@ -372,10 +376,10 @@ func etcd(s settings) Guarantee {
 // five seconds (ext4(5), commit).
 const sqliteFolder = 5 * time.Second
 
-// sqlite follows SQLite's documentation, "PRAGMA synchronous" and "PRAGMA
-// journal_mode".
+// sqlite follows SQLite's documentation, "Pragma statements supported by SQLite"
+// (synchronous, journal_mode).
 func sqlite(s settings) Guarantee {
-	const manual = `SQLite documentation, "PRAGMA synchronous" and "PRAGMA journal_mode"`
+	const manual = `SQLite documentation, "Pragma statements supported by SQLite" (synchronous, journal_mode)`
 	source := s.source("journal_mode", "synchronous")
 	switch {
 	case s.is("journal_mode", "off", "memory"):

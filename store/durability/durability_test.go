@@ -24,18 +24,19 @@ func TestClasses(t *testing.T) {
 		{"PostgreSQL", []Setting{{"synchronous_commit", "on"}, {"synchronous_standby_names", `2 ("n2","n3")`}, {"standbys", "4"}}, "majority", 0, 0},
 		{"PostgreSQL", []Setting{{"synchronous_commit", "on"}, {"synchronous_standby_names", "FIRST 2 (n2, n3, n4, n5)"}, {"standbys", "4"}}, "majority", 0, 0},
 		{"PostgreSQL", []Setting{{"synchronous_commit", "on"}, {"synchronous_standby_names", "any 2 (*)"}, {"standbys", "6"}}, "loss of some nodes: any 2 of 7, which is less than a minority", 0, 0},
-		{"PostgreSQL", []Setting{{"synchronous_commit", "remote_write"}, {"synchronous_standby_names", "n2"}, {"standbys", "3"}}, "majority", 0, 0},
+		{"PostgreSQL", []Setting{{"synchronous_commit", "remote_write"}, {"synchronous_standby_names", "n2"}, {"standbys", "3"}}, "majority", 0, Unbounded},
 		{"PostgreSQL", []Setting{{"fsync", "on"}, {"synchronous_commit", "on"}, {"full_page_writes", "on"}, {"synchronous_standby_names", "(none)"}, {"standbys", "2"}}, "system crash; a failover may lose what no other node has", 0, 0},
 		{"PostgreSQL", []Setting{{"fsync", "on"}, {"synchronous_commit", "on"}, {"full_page_writes", "on"}, {"synchronous_standby_names", "(none)"}, {"standbys", "2"}, {"led by", "Patroni"}},
 			"system crash; a failover loses up to 1 MiB of log (maximum_lag_on_failover) and what was written in the last 30 s (ttl)", 0, 0},
 		{"PostgreSQL", []Setting{{"synchronous_commit", "local"}, {"synchronous_standby_names", "ANY 1 (n2, n3)"}}, "system crash", 0, 0},
 		{"MariaDB", []Setting{{"innodb_flush_log_at_trx_commit", "1"}, {"log_bin", "OFF"}, {"sync_binlog", "0"}}, "system crash", 0, 0},
 		{"MariaDB", []Setting{{"innodb_flush_log_at_trx_commit", "2"}}, "system crash with loss of up to 1000 ms", time.Second, time.Second},
+		{"MySQL", []Setting{{"innodb_flush_log_at_trx_commit", "1"}, {"innodb_doublewrite", "DETECT_ONLY"}}, "process crash", Unbounded, Unbounded},
+		{"MySQL", []Setting{{"innodb_flush_log_at_trx_commit", "1"}, {"innodb_doublewrite", "DETECT_AND_RECOVER"}}, "system crash", 0, 0},
 		{"MySQL", []Setting{{"innodb_flush_log_at_trx_commit", "0"}, {"innodb_flush_log_at_timeout", "2"}}, "none", 2 * time.Second, 2 * time.Second},
 		{"MariaDB", []Setting{{"innodb_flush_log_at_trx_commit", "1"}, {"log_bin", "ON"}, {"sync_binlog", "0"}}, "process crash", Unbounded, Unbounded},
 		{"MariaDB", []Setting{{"innodb_flush_log_at_trx_commit", "2"}, {"wsrep_cluster_size", "3"}}, "majority", 0, time.Second},
 		{"MySQL", []Setting{{"innodb_flush_log_at_trx_commit", "2"}, {"members of the group", "3"}}, "majority", 0, time.Second},
-		{"MySQL", []Setting{{"innodb_flush_log_at_trx_commit", "1"}, {"innodb_flush_method", "nosync"}}, "process crash", Unbounded, Unbounded},
 		{"MariaDB", []Setting{{"innodb_flush_log_at_trx_commit", "1"}, {"innodb_flush_method", "littlesync"}}, "process crash", Unbounded, Unbounded},
 		{"MariaDB", []Setting{{"innodb_flush_log_at_trx_commit", "1"}, {"innodb_flush_method", "nosync"}, {"innodb_log_file_write_through", "OFF"}}, "system crash", 0, 0},
 		{"MariaDB", []Setting{{"innodb_flush_log_at_trx_commit", "1"}, {"debug_no_sync", "ON"}, {"innodb_log_file_write_through", "OFF"}}, "process crash", Unbounded, Unbounded},
@@ -154,6 +155,27 @@ func TestLed(t *testing.T) {
 	}
 	if g := Of("PostgreSQL", []Setting{{"synchronous_commit", "on"}, {"synchronous_standby_names", "*"}, {"led by", "Patroni"}}); g.Failover != 0 || g.Class != Majority {
 		t.Errorf("%+v", g)
+	}
+}
+
+// TestPrimaryAlone: a commit that a primary acknowledges alone, once no standby can be waited for, is on
+// no other node, though a failover promotes nobody who lacks it.
+func TestPrimaryAlone(t *testing.T) {
+	for _, test := range []struct {
+		by, mode, standbys string
+		want               Class
+	}{
+		{"Patroni", "on", "2", SystemCrash}, {"Patroni", "strict", "2", Majority},
+		{"pg_auto_failover", "", "1", SystemCrash}, {"pg_auto_failover", "", "2", Majority}, {"repmgr", "", "1", Majority},
+	} {
+		g := Of("PostgreSQL", []Setting{{"synchronous_commit", "on"}, {"synchronous_standby_names", "ANY 1 (*)"}, {"standbys", test.standbys},
+			{"led by", test.by}, {"synchronous_mode", test.mode}})
+		if g.Class != test.want || g.Failover != 0 {
+			t.Errorf("%+v: class %s, a failover loses %v", test, g.Class, g.Failover)
+		}
+		if !Cited(Cite(g.Manual, "PostgreSQL", "15.1")) {
+			t.Errorf("%+v: %s", test, g.Manual)
+		}
 	}
 }
 

@@ -14,15 +14,18 @@ func (s settings) or(name, usual string) string { return cmp.Or(s[name], usual) 
 // led follows the manual of the program that leads the nodes. None of them says how long an old
 // primary that is back takes writes at most: Patroni stops it "under normal circumstances" ("Watchdog
 // support"), and repmgr leaves it to whoever looks after the machines ("Concepts", fencing). It
-// matters where a failover may lose anything, of which Patroni's bounds how much but not since when: a commit that waits for a standby is not acknowledged
-// by a primary that no standby follows.
+// matters where a failover may lose anything, of which Patroni's bounds how much but not since when.
 func (s settings) led(g Guarantee) Guarantee {
 	by, is := s[store.SettingLedBy]
 	if !is {
 		return g
 	}
 	g.Returning = math.MaxInt64
-	g.Source = s.source(store.SettingLedBy) + ", " + g.Source
+	g.Source = s.source(store.SettingLedBy, "synchronous_mode") + ", " + g.Source
+	if page := s.goesOn(by); page != "" && g.Failover == 0 {
+		// What it acknowledges then nobody else has; nor is anybody promoted who does not have it.
+		g.Class, g.Survives, g.Nodes, g.Manual = SystemCrash, 0, 0, g.Manual+page
+	}
 	switch by {
 	case "Patroni":
 		if g.Failover != 0 {
@@ -35,4 +38,16 @@ func (s settings) led(g Guarantee) Guarantee {
 		g.Manual += `; repmgr manual, "Concepts" (fencing)`
 	}
 	return g
+}
+
+// goesOn is the page that has a primary acknowledge commits alone once no standby can be waited
+// for, whatever the settings of the moment say; empty if none does.
+func (s settings) goesOn(by string) string {
+	switch {
+	case by == "Patroni" && s.is("synchronous_mode", "on"):
+		return `; Patroni documentation, "Replication modes" (Synchronous mode: when no suitable standby is available, the primary still accepts writes)`
+	case by == "pg_auto_failover" && s.count("standbys") < 2:
+		return `; pg_auto_failover documentation, "Multi-node Architectures" (Number Sync Standbys: with zero, commits wait for nobody while no standby is healthy)`
+	}
+	return ""
 }

@@ -22,17 +22,19 @@ func manuals() []manual {
 	return []manual{
 		{"PostgreSQL manual", "PostgreSQL", 1, "18"},
 		{"MySQL manual", "MySQL", 2, "9.7"},
+		// From 12.3 on InnoDB can hold the binary log, which changes what sync_binlog and AFTER_SYNC mean.
 		{"MariaDB Galera Cluster documentation", "MariaDB", 2, "12.2"},
 		{"MariaDB documentation", "MariaDB", 2, "12.2"},
 		{"MongoDB manual", "MongoDB", 2, "8.0"},
-		{"Redis documentation", "Redis", 2, "7.0"},
+		{"Redis documentation", "Redis", 2, "8.8"},
 		{"Cassandra documentation", "Cassandra", 2, "5.0"},
-		{"etcd manual", "etcd", 2, "3.6"},
-		{"SQLite documentation", "SQLite", 2, "3.50"},
+		{"etcd manual", "etcd", 2, "3.7"},
+		{"SQLite documentation", "SQLite", 2, "3.41"},
 		{"CockroachDB documentation", "CockroachDB", 2, "25.3"},
 		{"TiDB documentation", "TiDB", 2, "8.5"},
 		{"Patroni documentation", "", 2, "4.1"},
-		{"repmgr manual", "", 2, "5.3"},
+		{"repmgr manual", "", 2, "5.5"},
+		{"pg_auto_failover documentation", "", 2, "2.2"},
 	}
 }
 

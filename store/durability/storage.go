@@ -30,13 +30,13 @@ func storages(product string) []storage {
 	case "MariaDB", "MySQL":
 		const maria = "MariaDB documentation, "
 		return []storage{
-			{"MyISAM", false, None, "no transactions, not crash-safe", maria + `"MyISAM Storage Engine"; MySQL manual, "The MyISAM Storage Engine"`},
+			{"MyISAM", false, None, "no transactions, not crash-safe", maria + `"MyISAM Overview"; MySQL manual, "The MyISAM Storage Engine"`},
 			{"MRG_MyISAM", false, None, "no transactions, not crash-safe", maria + `"MERGE"; MySQL manual, "The MERGE Storage Engine"`},
 			{"Aria", false, ProcessCrash, "no transactions", maria + `"Aria Storage Engine"`},
-			{"MEMORY", false, None, "no transactions, emptied when the server ends", maria + `"MEMORY Storage Engine"; MySQL manual, "The MEMORY Storage Engine"`},
+			{"MEMORY", false, None, "no transactions, emptied when the server ends", maria + `"MEMORY"; MySQL manual, "The MEMORY Storage Engine"`},
 			{"BLACKHOLE", false, None, "keeps nothing", maria + `"BLACKHOLE"; MySQL manual, "The BLACKHOLE Storage Engine"`},
 			{"CSV", false, None, "no transactions, not crash-safe", maria + `"CSV Overview"; MySQL manual, "The CSV Storage Engine"`},
-			{"ARCHIVE", false, None, "no transactions", maria + `"Archive"; MySQL manual, "The ARCHIVE Storage Engine"`},
+			{"ARCHIVE", false, None, "no transactions", maria + `"ARCHIVE"; MySQL manual, "The ARCHIVE Storage Engine"`},
 		}
 	case "SQLite":
 		return []storage{{"temporary", true, None, "gone with the connection", `SQLite documentation, "CREATE TABLE" (TEMP)`}}

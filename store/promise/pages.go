@@ -13,7 +13,7 @@ func Page(product, version string) string {
 		"SQLite":      `"Isolation In SQLite"`,
 		"CockroachDB": `"Transactions"`,
 		"TiDB":        `"TiDB Transaction Isolation Levels"`,
-		"etcd":        `"KV API guarantees"`,
+		"etcd":        `"etcd API guarantees"`,
 		"Redis":       `"Transactions"`,
 		"Cassandra":   `"Guarantees"`,
 	}[product]

@@ -180,6 +180,7 @@ func TestRules(t *testing.T) {
 		{"Redis, a stale read without one", redis(divided), Recency, yes},
 		{"Redis, half a transaction after a failover", redis(failedOver), Atomicity, yes},
 		{"Redis, keys evicted", redis(Events{}, "maxmemory", "1000000", "maxmemory-policy", "allkeys-lru"), Durability, no},
+		{"Redis, keys evicted that were not modified for long", redis(Events{}, "maxmemory", "1000000", "maxmemory-policy", "allkeys-lrm"), Durability, no},
 		{"Redis, no memory to evict for", redis(Events{}, "maxmemory", "0", "maxmemory-policy", "allkeys-lru"), Durability, yes},
 		{"Redis, memory that refuses writes", redis(Events{}, "maxmemory", "1000000", "maxmemory-policy", "noeviction"), Durability, yes},
 

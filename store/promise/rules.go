@@ -91,26 +91,26 @@ func mongoRules() []rule {
 		{mongo, []Property{Recency}, []condition{is(factMajority, "false"), isNot(settingReadConcern, "linearizable")}, severalNodes, false,
 			"w:{write concern}", `MongoDB manual, "Write Concern", "Read Concern \"majority\"" (what is acknowledged by fewer is not yet what such a read returns)`},
 		{mongo, []Property{Recency}, []condition{is(factMajority, "unknown"), isNot(settingReadConcern, "linearizable")}, severalNodes, true,
-			"w:{write concern}", `MongoDB manual 6.0, "getDefaultRWConcern" (who acknowledges a write is the server's default, which this user may not ask for)`},
+			"w:{write concern}", `MongoDB manual, "getDefaultRWConcern" (who acknowledges a write is the server's default, which this user may not ask for)`},
 		// Of a transaction nothing is said to be read in the past, but that it is one snapshot.
 		{mongo, []Property{Recency}, []condition{is(settingReads), is(settingReadConcern, "snapshot"), since("5.0")}, severalNodes, false,
 			"read concern {read concern}", `MongoDB manual, "Read Concern \"snapshot\"" (outside of transactions a read is of a specific single point in time in the recent past)`},
 		{mongo, []Property{Recency}, []condition{isNot(settingReadConcern, "linearizable")}, severalNodes | divided, false,
 			"read concern {read concern}", recency + " (two nodes may transiently believe that they are the primary; clients of the former one may observe stale data)"},
 		{mongo, []Property{Permanence}, []condition{is(settingReadConcern, "local", "available")}, severalNodes | failover, false,
-			"read concern {read concern}", `MongoDB manual 6.0, "Read Concern \"local\"" (what a majority does not have may be read, and rolled back)`},
+			"read concern {read concern}", `MongoDB manual, "Read Concern \"local\"" (what a majority does not have may be read, and rolled back)`},
 		{mongo, []Property{Snapshot}, []condition{is(factMajority, "false")}, severalNodes | failover, true,
 			"w:{write concern}", `MongoDB manual, "Transactions", "Read Concern \"snapshot\"" (no guarantee unless the commit has write concern majority)`},
 	}
 }
 
 func sqlRules() []rule {
-	const galera = `MariaDB Galera Cluster documentation, "Known Limitations" (lost updates and stale reads between nodes), "wsrep_sync_wait" (a node may answer before it has applied what others have committed)`
-	const semisync = `MySQL manual, "Semisynchronous Replication" (if the timeout occurs without any replica having acknowledged the transaction, the source reverts to asynchronous replication)`
+	const galera = `MariaDB Galera Cluster documentation, "Known Limitations" (Stale Reads) and "Galera Cluster System Variables" (wsrep_sync_wait: a node may answer before it has applied what others have committed)`
+	const semisync = `MySQL manual, "Semisynchronous Replication"; MariaDB documentation, "Semisynchronous Replication" (if the timeout occurs without any replica having acknowledged the transaction, the source reverts to asynchronous replication)`
 	const consistency = `MySQL manual, "Transaction Consistency Guarantees" (a member that was cut off or has not applied its backlog may answer with what is old)`
-	const waiting = `PostgreSQL manual 15, "27.2.8.4. Planning for High Availability" (where the primary restarts while commits wait for a standby, they are committed there, and may be missing on the standby; what is promised is that no client gets an acknowledgement)`
-	const cancelled = `Patroni documentation 3.0, "Replication modes", "Synchronous mode" (a commit that is cancelled while it waits becomes visible, and may be lost when a standby is promoted)`
-	const afterCommit = `MySQL manual 8.0, "Semisynchronous Replication" (after_commit: others see a transaction before a replica has it, and may lose what they saw at a failover)`
+	const waiting = `PostgreSQL manual, "Log-Shipping Standby Servers", "Planning for High Availability" (where the primary restarts while commits wait for a standby, they are committed there, and may be missing on the standby; what is promised is that no client gets an acknowledgement)`
+	const cancelled = `Patroni documentation, "Replication modes", "Synchronous mode" (a commit that is cancelled while it waits becomes visible, and may be lost when a standby is promoted)`
+	const afterCommit = `MySQL manual, "Semisynchronous Replication"; MariaDB documentation, "Semisynchronous Replication" (after_commit: others see a transaction before a replica has it, and may lose what they saw at a failover)`
 	mysql := []string{"MariaDB", "MySQL"}
 	return []rule{
 		{mysql, []Property{Permanence}, []condition{is("rpl_semi_sync_source_wait_point", "after_commit")}, severalNodes | failover, false,
@@ -133,7 +133,7 @@ func sqlRules() []rule {
 		{[]string{"PostgreSQL"}, afterLoss(), []condition{is(settingLedBy, "repmgr"), is(settingStandbys), isNot(settingStandbys, "", "(none)", "unknown")}, severalNodes | failover, true,
 			"led by=repmgr, synchronous_standby_names={synchronous_standby_names}", `repmgr manual, "Automatic failover with repmgrd" (it does not say that the standby which is promoted is one that has confirmed the commits)`},
 		{[]string{"TiDB"}, []Property{Recency}, []condition{is("tidb_read_staleness"), isNot("tidb_read_staleness", "0", "(none)")}, 0, false,
-			"tidb_read_staleness={tidb_read_staleness}", `TiDB documentation, "Read Historical Data Using the tidb_read_staleness System Variable"`},
+			"tidb_read_staleness={tidb_read_staleness}", `TiDB documentation, "Read Historical Data Using the tidb_read_staleness System Variable" (queries outside of interactive transactions)`},
 		{[]string{"PostgreSQL"}, []Property{Recency}, []condition{is(settingReads), isNot(settingReads, "the primary")}, severalNodes, false,
 			"reads answered by {reads are answered by}", `PostgreSQL manual, "Hot Standby" (data on a standby takes some time to arrive, so that it is eventually consistent with the primary)`},
 		{[]string{"PostgreSQL"}, []Property{Recency, Snapshot}, nil, severalNodes | failover, true,
@@ -157,8 +157,8 @@ func redisRules() []rule {
 		{of, []Property{Recency}, []condition{is("failover by", "redis cluster")}, severalNodes | failover, false, "a failover by Redis Cluster",
 			`Redis documentation, "Redis cluster specification", "Write safety" (asynchronous replication between nodes, and last failover wins)`},
 		{of, []Property{Recency}, nil, severalNodes | failover, false, "a failover by Sentinels",
-			`Redis documentation, "High availability with Redis Sentinel", "Consistency properties" (an eventually consistent system in which the last failover wins)`},
-		{of, []Property{Durability, Recency}, []condition{is("maxmemory-policy", "allkeys-lru", "allkeys-lfu", "allkeys-random"), isNot("maxmemory", "0")}, 0, false,
+			`Redis documentation, "High availability with Redis Sentinel", "Consistency under partitions" (an eventually consistent system in which the last failover wins)`},
+		{of, []Property{Durability, Recency}, []condition{is("maxmemory-policy", "allkeys-lru", "allkeys-lrm", "allkeys-lfu", "allkeys-random"), isNot("maxmemory", "0")}, 0, false,
 			"maxmemory={maxmemory}, maxmemory-policy={maxmemory-policy}", `Redis documentation, "Key eviction" (keys are removed when the memory is full)`},
 	}
 }
@@ -166,7 +166,7 @@ func redisRules() []rule {
 func etcdRules() []rule {
 	return []rule{
 		{[]string{"etcd"}, []Property{Recency}, []condition{is("reads", "serializable")}, severalNodes, false,
-			"reads={reads}", `etcd manual, "KV API guarantees" (a serializable read is answered by one member and may be stale)`},
+			"reads={reads}", `etcd manual, "etcd API guarantees", "Linearizability" (a serializable read is answered by one member and may be stale)`},
 	}
 }
 
