@@ -76,7 +76,9 @@ func TestPublishedArticlesInABrowser(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(page), ".html")
 		tab := pagetest.Open(t, browser, "file://"+page, 1280)
 		tab.Check("article-" + name)
-		copied(t, tab, readFile(t, dir, name+".md"))
+		if article := readFile(t, dir, name+".md"); !strings.Contains(article, "**Withdrawn on ") {
+			copied(t, tab, article)
+		}
 	}
 }
 
