@@ -122,7 +122,11 @@ func bitFlip() Action {
 		check:  checkFaultyDisks,
 		on: breaking(diskFailure{
 			asked:  func(f Fault) disk.Failure { return disk.Failure{Kind: disk.BitFlip, Files: valueOf[string](f)} },
-			struck: seeInverted, // it strikes at once
+			struck: seeInverted,
+			probe: func(n *brokenDisk) (observation, error) {
+				e, err := n.failing.Effect()
+				return observation{text: inverted(e) + "; nobody has read it"}, err
+			},
 			mended: func(e disk.Effect) string {
 				if e.Undone {
 					return "the byte is what it was, "
@@ -132,7 +136,7 @@ func bitFlip() Action {
 		})}
 }
 
-// seeInverted looks at the byte from outside. That the server has written there since is
+// seeInverted looks at the byte, which was read, from outside. That the server has written there since is
 // no sign against it.
 func seeInverted(n *brokenDisk, e disk.Effect) (observation, error) {
 	f, err := os.Open(filepath.Join(n.DiskFolder(), e.File))
@@ -144,11 +148,15 @@ func seeInverted(n *brokenDisk, e disk.Effect) (observation, error) {
 	if _, err := f.ReadAt(one[:], e.Offset); err != nil && err != io.EOF {
 		return observation{}, err
 	}
-	text := fmt.Sprintf("byte %d of %s was %#02x and is %#02x", e.Offset, e.File, e.Was, e.Is)
+	text := inverted(e)
 	if one[0] != e.Is {
 		text += fmt.Sprintf("; the server has made it %#02x since", one[0])
 	}
 	return observation{proven: true, text: text}, nil
+}
+
+func inverted(e disk.Effect) string {
+	return fmt.Sprintf("byte %d of %s was %#02x and is %#02x", e.Offset, e.File, e.Was, e.Is)
 }
 
 // diskFailure is how the disks of nodes fail.

@@ -108,7 +108,7 @@ type Failure struct {
 
 // Effect is what a failure has done so far.
 type Effect struct {
-	// Times is how often it struck; an operation that is kept waiting counts from its beginning.
+	// Times is how often it struck, of BitFlip by a read of the byte; an operation that is kept waiting counts from its beginning.
 	Times int64
 	// File is the path of the file that it struck last, from the disk's root on.
 	File string

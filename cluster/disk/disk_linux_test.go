@@ -381,7 +381,7 @@ func TestABitFlips(t *testing.T) {
 		failing, err := d.Fail(Failure{Kind: BitFlip, Files: "base/*", Seed: seed})
 		expect.NoError(t, err)
 		effect, err := failing.Effect()
-		if err != nil || effect.File != "base/1" {
+		if err != nil || effect.File != "base/1" || effect.Times != 0 {
 			t.Fatalf("%+v, %v", effect, err)
 		}
 		got := []byte(read(t, d.in("base/1")))
@@ -389,6 +389,9 @@ func TestABitFlips(t *testing.T) {
 			t.Errorf("it differs at %d, not at %d", at, effect.Offset)
 		} else if got[at] ^= text[at]; got[at]&(got[at]-1) != 0 {
 			t.Error("more than one bit differs")
+		}
+		if seen, err := failing.Effect(); err != nil || seen.Times == 0 {
+			t.Errorf("the byte was read: %+v, %v", seen, err)
 		}
 		if read(t, d.in("1")) != text {
 			t.Error("another file has changed")

@@ -129,8 +129,18 @@ func (v *volume) flip(f *failure) error {
 	if err := f.file.content.flip(f.effect.Offset, f.effect.Was^f.effect.Is); err != nil {
 		return err
 	}
-	f.effect.Times, f.effect.File = 1, v.path(f.file)
+	f.effect.File = v.path(f.file)
 	return nil
+}
+
+// met counts for each BitFlip that the inverted bit was among what was read of a file. v.mu must
+// be locked, for reading at least.
+func (v *volume) met(n *inode, read []byte, offset int64) {
+	for _, f := range v.failures {
+		if at := f.effect.Offset - offset; f.file == n && 0 <= at && at < int64(len(read)) && read[at] == f.effect.Is {
+			f.count(v.path(n))
+		}
+	}
 }
 
 // effect is what a failure has done so far.

@@ -245,7 +245,9 @@ func (v *volume) read(number uint64, p []byte, offset int64) (int, error) {
 	if v.strikes(ReadError, n) != nil {
 		return 0, syscall.EIO
 	}
-	return n.content.read(p, offset)
+	done, err := n.content.read(p, offset)
+	v.met(n, p[:done], offset)
+	return done, err
 }
 
 // write puts p into a file, and syncs it if durable is true.
