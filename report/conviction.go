@@ -37,6 +37,23 @@ type Cause struct {
 	Detail   string `json:"detail"`
 }
 
+// causeScript is the name of CauseScript.
+const causeScript = "the script itself"
+
+// CauseScript says that one client alone has kept what a script declares, in so many transactions;
+// with none it is not ruled out.
+func CauseScript(alone int64) Cause {
+	if alone == 0 {
+		return Cause{Name: causeScript, Detail: "no run of one client alone came to an end"}
+	}
+	return Cause{Name: causeScript, RuledOut: true, Detail: "one client alone kept what must hold in " + check.Counted(alone, "transaction", "transactions")}
+}
+
+// With has the cause in place of another one of its name.
+func (c *Conviction) With(cause Cause) {
+	c.Causes = append(slices.DeleteFunc(slices.Clone(c.Causes), func(x Cause) bool { return x.Name == cause.Name }), cause)
+}
+
 // Chance is in how many of the runs something was shown.
 type Chance struct {
 	Shown int `json:"shown"`

@@ -30,6 +30,13 @@ func TestConviction(t *testing.T) {
 	if n := len(Statements(r.Checks)); n != 3 {
 		t.Errorf("%d pieces of evidence have their statements", n)
 	}
+	r.Conviction.With(CauseScript(0))
+	r.Conviction.With(CauseScript(7))
+	got = textOf(t, r, TextOptions{})
+	expect.Text(t, "the script alone, in place of what was not known", got, "- ruled out: the script itself: one client alone kept what must hold in 7\n  transactions\n")
+	if n := len(r.Conviction.Causes); n != 3 {
+		t.Errorf("%d causes, and each has one name", n)
+	}
 	page := htmlOf(t, r, Page{})
 	expect.Text(t, "the page", page, "T2: SELECT 1 gives (1)", "not ruled out: clocks: several")
 }

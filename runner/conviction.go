@@ -11,8 +11,9 @@ import (
 	"assay/store/promise"
 )
 
-// convictionOf is what speaks for a broken promise; nil where none was broken.
-func convictionOf(s Scenario, r *report.Result) *report.Conviction {
+// convictionOf is what speaks for a broken promise; nil where none was broken. alone is
+// Judgement.Alone.
+func convictionOf(s Scenario, r *report.Result, alone int64) *report.Conviction {
 	p := r.Promise
 	if p == nil || p.Kept == nil || *p.Kept {
 		return nil
@@ -34,6 +35,9 @@ func convictionOf(s Scenario, r *report.Result) *report.Conviction {
 		c.InForce = c.Asked
 	}
 	c.Causes = []report.Cause{causeRetries(r), causeStalls(r), causeClocks(r)}
+	if alone > 0 {
+		c.Causes = append(c.Causes, report.CauseScript(alone))
+	}
 	return c
 }
 

@@ -65,6 +65,11 @@ func TestCauses(t *testing.T) {
 	if c := causeStalls(r); !strings.Contains(c.Detail, "none of it") {
 		t.Errorf("a stall at another time: %+v", c)
 	}
+	broken := false
+	r.Promise = &report.Promise{Kept: &broken}
+	if all := convictionOf(Scenario{}, r, 12).Causes; all[len(all)-1] != report.CauseScript(12) {
+		t.Errorf("a script that kept its rules alone in 12 transactions: %+v", all)
+	}
 	r.Agents = make([]report.Agent, 2)
 	if causeClocks(r).RuledOut {
 		t.Error("the clocks of two processes are one")

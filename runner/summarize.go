@@ -203,7 +203,7 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	if err := enterPromise(ctx, s, r, judged, record, evidence); err != nil {
 		return figures.Responses, err
 	}
-	r.Conviction = convictionOf(s, r)
+	r.Conviction = convictionOf(s, r, judged.Alone)
 	enterTried(r)
 	r.WorkloadFigures = judged.WorkloadFigures
 	for i := range r.Rounds {

@@ -141,7 +141,7 @@ func (a *Advice) convictions(command string) (all []report.Table) {
 		if c.Command = command; len(a.Levels) > 1 {
 			c.Command += fmt.Sprintf(" --level '%s'", r.Level)
 		}
-		c.Causes = append(c.Causes, a.alone())
+		c.With(a.alone())
 		all = append(append(all, report.Statements(r.Evidence)...), c.Table())
 	}
 	return all
@@ -149,11 +149,10 @@ func (a *Advice) convictions(command string) (all []report.Table) {
 
 // alone is what one client alone says of the script.
 func (a *Advice) alone() report.Cause {
-	c := report.Cause{Name: "the script itself", Detail: "no run of one client alone came to an end"}
 	if a.Alone != nil && a.Alone.Verdict == check.Valid {
-		c.RuledOut, c.Detail = true, fmt.Sprintf("one client alone kept what must hold in %s", check.Counted(a.Alone.Committed, "transaction", "transactions"))
+		return report.CauseScript(a.Alone.Committed)
 	}
-	return c
+	return report.CauseScript(0)
 }
 
 // picture has the two transactions as lanes, and time goes down.

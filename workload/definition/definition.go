@@ -275,6 +275,9 @@ type Judgement struct {
 	// Unproven says why findings may be the user's own mistake, so that nothing follows for what the
 	// vendor promises; empty if they are not.
 	Unproven string
+	// Alone is how many transactions of a user's script kept its rules with one client alone, before
+	// the run; 0 where that was not tried.
+	Alone int64
 	// Permitted says of findings of a check about a user's rule what the isolation level in
 	// force has to do with them, where the rules of package promise leave that open; nil
 	// where the workload does not know. advice is for the user whose rule it is; empty if

@@ -162,8 +162,10 @@ func (j *judge) op(op *history.Op) error {
 
 func (j *judge) judgement() definition.Judgement {
 	out := definition.Judgement{Counts: j.counts, Permitted: j.permitted}
-	if j.state.Alone != nil && *j.state.Alone == 0 {
-		out.Unproven = "the script's rules were not seen to hold with one client alone"
+	if j.state.Alone != nil {
+		if out.Alone = *j.state.Alone; out.Alone == 0 {
+			out.Unproven = "the script's rules were not seen to hold with one client alone"
+		}
 	}
 	if len(j.program.invariants) > 0 {
 		out.Results = append(out.Results, j.invariants())
