@@ -41,10 +41,13 @@ type asking struct {
 	address string
 }
 
-// Ready asks as often as there are servers, since the proxy goes from one to the next as
-// long as it takes several for the one that takes writes.
+// Ready waits until the proxy has asked every server, and asks through it as often as there are
+// servers, since it goes from one to the next as long as it takes several for the one that takes writes.
 func (a asking) Ready(ctx context.Context) error {
 	return server.Until(ctx, 100*time.Millisecond, a.Name, func(ctx context.Context) error {
+		if err := a.Checked(); err != nil {
+			return err
+		}
 		for range a.servers {
 			if err := streaming.TakesWrites(ctx, a.address); err != nil {
 				return err

@@ -5,12 +5,15 @@
 package haproxy
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"assay/cluster/server"
@@ -49,6 +52,8 @@ type Proxy struct {
 	options Options
 	program string
 	version string
+	// began is where in its log what it says since it was last started begins.
+	began atomic.Int64
 }
 
 // New makes a proxy's folder and finds its program. It does not start it. A missing program
@@ -116,10 +121,29 @@ func (p *Proxy) Start(ctx context.Context) error {
 
 // start has it stay in the foreground (-db).
 func (p *Proxy) start(ctx context.Context, env ...string) error {
+	if info, err := os.Stat(p.Log); err == nil {
+		p.began.Store(info.Size())
+	}
 	if err := p.Spawn(server.ProcessOptions{Program: p.program, Args: []string{"-db", "-f", p.file()}, Env: env}); err != nil {
 		return err
 	}
 	return p.Await(ctx, func(ctx context.Context) error { return p.Dial(ctx, time.Second) })
+}
+
+// Checked is nil once it has asked each server since it was started: before that it takes it for
+// one that takes writes (manual 2.6, "rise"; "option log-health-checks" has it log the answer).
+func (p *Proxy) Checked() error {
+	text, err := os.ReadFile(p.Log)
+	if err != nil {
+		return err
+	}
+	text = text[min(p.began.Load(), int64(len(text))):]
+	for _, s := range p.options.Servers {
+		if !bytes.Contains(text, []byte("erver primary/"+s.Name+" ")) {
+			return fmt.Errorf("it has not asked %s yet", s.Name)
+		}
+	}
+	return nil
 }
 
 // Restart stops it if it runs, and starts it again. env is added to its environment this
@@ -147,6 +171,7 @@ defaults
     timeout connect 4s
     timeout server 30m
     timeout check 5s
+    option log-health-checks
 listen primary
     bind %s
 `, p.options.Clients, p.Address())

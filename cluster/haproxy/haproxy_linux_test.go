@@ -63,24 +63,38 @@ func startProxy(t *testing.T, o Options) *Proxy {
 // behind waits until every client of the proxy reaches this server.
 func behind(t *testing.T, p *Proxy, address string, want *server.Node) {
 	t.Helper()
-	u, err := url.Parse(address)
-	expect.NoError(t, err)
-	u.Host, u.RawQuery = p.Address(), "sslmode=disable"
 	expect.NoError(t, server.Until(limited(t), 100*time.Millisecond, "the server", func(ctx context.Context) error {
-		for range 3 {
-			var port int
-			conn, err := pgx.Connect(ctx, u.String())
-			if err != nil {
-				return fmt.Errorf("nobody answers: %d", p.Port) // and no address
-			}
-			err = conn.QueryRow(ctx, "SELECT inet_server_port()").Scan(&port)
-			conn.Close(ctx)
-			if err != nil || port != want.Port {
-				return fmt.Errorf("port %d answers, %v", port, err)
-			}
-		}
-		return nil
+		return reaches(ctx, p, address, want)
 	}))
+}
+
+// behindAtOnce is behind without an attempt in vain, once the proxy has asked all servers.
+func behindAtOnce(t *testing.T, p *Proxy, address string, want *server.Node) {
+	t.Helper()
+	expect.NoError(t, server.Until(limited(t), 10*time.Millisecond, "the proxy", func(context.Context) error { return p.Checked() }),
+		reaches(limited(t), p, address, want))
+}
+
+// reaches is nil if this server answers clients of the proxy one after the other.
+func reaches(ctx context.Context, p *Proxy, address string, want *server.Node) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	u.Host, u.RawQuery = p.Address(), "sslmode=disable"
+	for range 3 {
+		var port int
+		conn, err := pgx.Connect(ctx, u.String())
+		if err != nil {
+			return fmt.Errorf("nobody answers: %d", p.Port) // and no address
+		}
+		err = conn.QueryRow(ctx, "SELECT inet_server_port()").Scan(&port)
+		conn.Close(ctx)
+		if err != nil || port != want.Port {
+			return fmt.Errorf("port %d answers, %v", port, err)
+		}
+	}
+	return nil
 }
 
 // TestOnlyThePrimaryIsReached: by what the servers say themselves, also after another has
@@ -91,11 +105,11 @@ func TestOnlyThePrimaryIsReached(t *testing.T) {
 	if !strings.HasPrefix(p.Version(), "HAProxy ") || p.Check() != "pg_is_in_recovery()" {
 		t.Errorf("%q asks for %q", p.Version(), p.Check())
 	}
-	behind(t, p, s.Address(), s.Node(0))
+	behindAtOnce(t, p, s.Address(), s.Node(0))
 	expect.NoError(t, s.Node(0).Kill())
 	behind(t, p, s.Address(), s.Node(1))
 	expect.NoError(t, p.Kill(), p.Restart(limited(t)))
-	behind(t, p, s.Address(), s.Node(1))
+	behindAtOnce(t, p, s.Address(), s.Node(1))
 	pid := server.Identify(p.PID())
 	expect.NoError(t, p.Close())
 	if pid.Alive() || server.Exists(p.Dir) {
