@@ -88,7 +88,8 @@ func findServers(all []procfs.Process, found map[int]bool, testers []int) (hidde
 				for _, listener := range c.listeners[peer.accepted] {
 					enter(c.owners[listener], func(int) bool { return true })
 				}
-				hidden = hidden || len(c.owners[end.peer]) == 0
+				owned := func(inode string) bool { return len(c.owners[inode]) > 0 }
+				hidden = hidden || !owned(end.peer) && !slices.ContainsFunc(c.listeners[peer.accepted], owned)
 			} else if !slices.Contains(testers, pid) {
 				enter(c.owners[end.peer], func(other int) bool { return names[other] == names[pid] })
 			}
@@ -160,6 +161,9 @@ type tcpSocket struct {
 	listens, connected   bool
 }
 
+// noInode is that of every connection which its server has not accepted yet.
+const noInode = "0"
+
 func readTCP(process string) (all []tcpSocket) {
 	for _, table := range []string{"/net/tcp", "/net/tcp6"} {
 		text, err := os.ReadFile(process + table)
@@ -170,8 +174,12 @@ func readTCP(process string) (all []tcpSocket) {
 			const local, remote, state, inode, listens, established = 1, 2, 3, 9, "0A", "01"
 			if fields := strings.Fields(line); len(fields) > inode && (fields[state] == listens || fields[state] == established) {
 				// The other end of an IPv4 connection may be a socket of IPv6.
-				all = append(all, tcpSocket{strings.TrimPrefix(fields[local], mappedIPv4), strings.TrimPrefix(fields[remote], mappedIPv4), fields[inode],
-					fields[state] == listens, fields[state] == established})
+				s := tcpSocket{strings.TrimPrefix(fields[local], mappedIPv4), strings.TrimPrefix(fields[remote], mappedIPv4), fields[inode],
+					fields[state] == listens, fields[state] == established}
+				if s.inode == noInode {
+					s.inode = s.local + " " + s.remote
+				}
+				all = append(all, s)
 			}
 		}
 	}

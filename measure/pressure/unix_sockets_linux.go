@@ -15,6 +15,9 @@ func (c *connections) enterUnix() {
 	}
 	for _, s := range all {
 		inode, name := strconv.FormatUint(uint64(s.DiagMsg.INode), 10), ""
+		if inode == noInode {
+			continue
+		}
 		if s.Name != nil && *s.Name != "" {
 			name = "unix " + *s.Name
 		}
