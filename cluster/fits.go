@@ -5,6 +5,8 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/shirou/gopsutil/v4/disk"
+
 	"assay/internal/quantity"
 )
 
@@ -18,6 +20,19 @@ func (s Spec) fits() error {
 			Want: "at most " + quantity.FormatBinary(have) + ", which this machine has"}
 	}
 	return nil
+}
+
+// enoughRoom is how much a disk has left that has not ended a server: more than the largest file that
+// one makes at once (a segment of PostgreSQL's log, 16 MiB).
+const enoughRoom = 32 << 20
+
+// littleRoom says how little the disk of a folder has left; empty if that is enough, or not told.
+func littleRoom(folder string) string {
+	on, err := disk.Usage(folder)
+	if err != nil || on.Free >= enoughRoom {
+		return ""
+	}
+	return "; the disk of " + folder + " is full: " + quantity.FormatBinary(int64(on.Free)) + " are left"
 }
 
 // machineMemory is in bytes; 0 where that is not told.

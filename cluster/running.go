@@ -319,7 +319,7 @@ func (c *Cluster) watch(died func(node, how string), announce func(text string))
 				reported[n.Name()] = p
 				switch {
 				case !p.Fenced():
-					died(n.Name(), p.How())
+					died(n.Name(), p.How()+littleRoom(c.folder))
 				case announce != nil:
 					announce(n.Name() + " has fenced itself: it has ended, so that it takes no writes any more")
 				}
