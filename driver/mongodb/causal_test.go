@@ -20,28 +20,36 @@ import (
 )
 
 // TestCausalPromises is the table of the manual's page "Causal Consistency and Read and Write
-// Concerns", as far as reads show it.
+// Concerns", as far as reads show it. Writes whose concern no address names have that which the
+// server tells, and where it is not told, nothing is promised that rests on it.
 func TestCausalPromises(t *testing.T) {
 	some := store.MonotonicReads + ", " + store.WritesFollowReads
-	for query, want := range map[string]string{
-		"causalConsistency=true&readConcernLevel=majority":                                     store.Causal,
-		"causalConsistency=true&readConcernLevel=majority&w=majority&readPreference=secondary": store.Causal,
-		"causalConsistency=true&readConcernLevel=majority&w=1":                                 some,
-		"causalConsistency=true&readConcernLevel=local":                                        "",
-		"causalConsistency=true&w=1":                                                           "",
-		"causalConsistency=false&readConcernLevel=majority":                                    "",
-		"readConcernLevel=majority":                                                            "",
-		"readConcernLevel=linearizable":                                                        store.Linearizable,
-		"readConcernLevel=linearizable&readPreference=nearest":                                 "",
+	const majority = "majority"
+	for _, c := range []struct{ query, inherited, want string }{
+		{"causalConsistency=true&readConcernLevel=majority", majority, store.Causal},
+		{"causalConsistency=true&readConcernLevel=majority", "1", some},
+		{"causalConsistency=true&readConcernLevel=majority", notTold, some},
+		{"causalConsistency=true&readConcernLevel=majority&w=majority&readPreference=secondary", notTold, store.Causal},
+		{"causalConsistency=true&readConcernLevel=majority&w=1", majority, some},
+		{"causalConsistency=true&readConcernLevel=local", majority, ""},
+		{"causalConsistency=true&w=1", majority, ""},
+		{"causalConsistency=false&readConcernLevel=majority", majority, ""},
+		{"readConcernLevel=majority", majority, ""},
+		{"readConcernLevel=linearizable", majority, store.Linearizable},
+		{"readConcernLevel=linearizable", "1", ""},
+		{"readConcernLevel=linearizable", notTold, ""},
+		{"readConcernLevel=linearizable&w=majority", notTold, store.Linearizable},
+		{"readConcernLevel=linearizable&w=1", majority, ""},
+		{"readConcernLevel=linearizable&readPreference=nearest", majority, ""},
 	} {
-		address := "mongodb://127.0.0.1:1/?" + query
+		address := "mongodb://127.0.0.1:1/?" + c.query
 		a, common, err := applicationOf(store.Target{Address: address})
 		expect.NoError(t, err)
 		s, err := parse(common, "ycsb", false)
 		expect.NoError(t, err)
-		a.options = s.sessions(address)
-		if p := a.promises(); p.Reads != want || p.Scans != want && want != store.Linearizable {
-			t.Errorf("%s: %+v, want %q", query, p, want)
+		a.options, a.inherits = s.sessions(address), inherited{write: c.inherited, read: "local"}
+		if p := a.promises(); p.Reads != c.want || p.Scans != c.want && c.want != store.Linearizable {
+			t.Errorf("%s, of a server whose writes are w: %s: %+v, want %q", c.query, c.inherited, p, c.want)
 		}
 	}
 }
