@@ -46,7 +46,6 @@ func run(ctx context.Context, plan Plan, clients []Client, rec Recorder, now fun
 		return Stats{}, fmt.Errorf("load: %d clients where the plan has %d", len(clients), plan.Clients)
 	}
 	e := &engine{plan: plan, rec: rec, now: now, graces: g, lags: newLags(), stop: make(chan struct{})}
-	e.clock = startOwnClock(now, e.stalled)
 	if plan.Rate > 0 {
 		e.dispatcher = newDispatcher(plan, now)
 		defer e.dispatcher.alarm.close()
@@ -54,6 +53,7 @@ func run(ctx context.Context, plan Plan, clients []Client, rec Recorder, now fun
 	if plan.Warmup == 0 {
 		e.mark(history.EventMeasureStart, 0)
 	}
+	e.clock = startOwnClock(now, e.stalled) // when all that it reads is set
 	return e.run(ctx, clients)
 }
 
