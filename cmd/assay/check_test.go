@@ -238,8 +238,9 @@ func TestExplain(t *testing.T) {
 	e := assay(t, dir, "check", "skew.edn", "--model", "serializable", "--explain").want(t, exitViolated)
 	expect.Text(t, e, unwrapped(e.stdout),
 		"2 operations of 4, the smallest part of the history that shows it.",
-		"event process 0 process 1", "┌ T1", "└ committed",
-		"T2, of process 1, begins while T1 runs. It reads [] from key 2, then appends 1 to key 1. It is acknowledged.",
+		"event process 0 process 1", "┌ T2", "└ committed",
+		"T2, of process 0, begins. It reads [] from key 1, then appends 1 to key 2. It is acknowledged.",
+		"T1, of process 1, begins while T2 runs. It reads [] from key 2, then appends 1 to key 1. It is acknowledged.",
 		"serializable forbids that (G2-item).")
 	for _, line := range strings.Split(e.stdout, "\n") {
 		if len([]rune(line)) > 80 {
