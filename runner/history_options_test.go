@@ -44,6 +44,7 @@ func violatedHistories() map[string]string {
 		"fenced-mutex":           locks,
 		"reentrant-fenced-mutex": locks,
 		"multi-register":         "0 invoke txn [[:write 0 1]]; 0 ok txn [[:write 0 1]]; 1 invoke txn [[:read 0 nil]]; 1 ok txn [[:read 0 2]]",
+		"key-value":              `0 invoke put "a"; 0 ok put "a"; 1 invoke get; 1 ok get "b"`,
 	}
 }
 

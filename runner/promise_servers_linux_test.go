@@ -33,7 +33,7 @@ const transfersOfAScript = `-- assay: invariant money equals 200: SELECT sum(bal
 BEGIN;
 UPDATE account SET balance = balance - :d WHERE id = 1;
 UPDATE account SET balance = balance + :d WHERE id = 2;
-END;
+COMMIT;
 `
 
 // TestTablesOfAScriptAreJudgedAsTheyAre wants a script's tables to be of the engine that the

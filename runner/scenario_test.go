@@ -170,7 +170,8 @@ func TestUnserved(t *testing.T) {
 		{"bank", "cassandra://host", "", "a transfer could be half done"},
 		{"bank", "", "sqlite:1", "the service behind the address has two calls"},
 		{"entity", "", "sqlite:1", ""},
-		{"replay", "", "", "SQLite keeps no log"},
+		{"churn", "", "redis:1", "Redis keeps all data in memory"},
+		{"script", "etcd://host", "", "a script's statements are SQL"},
 		{"bank", "", "oracle:1", ""},
 		{"bank", "oracle://host", "", ""},
 	} {
