@@ -131,9 +131,9 @@ func promiseTable(r *Result) Table {
 }
 
 // renewVerdict gives a result of an earlier version, in which all that was found was a
-// violation, the verdict that it has today.
+// violation, the verdict that it has today. What is seeded stays violated: it is no vendor's.
 func renewVerdict(r *Result) {
-	if r.Verdict != check.Violated || r.Promise == nil || r.Promise.Kept != nil && !*r.Promise.Kept {
+	if r.Verdict != check.Violated || r.Seeded != "" || r.Promise == nil || r.Promise.Kept != nil && !*r.Promise.Kept {
 		return
 	}
 	for i := range r.Checks {

@@ -80,5 +80,10 @@ func TestVerdictsOfEarlierVersions(t *testing.T) {
 		if renewVerdict(r); r.Verdict != want || c.Verdict != want {
 			t.Errorf("%s: it is %s, the check %s", want, r.Verdict, c.Verdict)
 		}
+		r.Verdict, c.Verdict, c.Promised = check.Violated, check.Violated, nil
+		r.Promise.Kept, r.Seeded = nil, "lost-ack:0.05"
+		if renewVerdict(r); r.Verdict != check.Violated || c.Verdict != check.Violated {
+			t.Errorf("%s, and seeded: it is %s, the check %s", want, r.Verdict, c.Verdict)
+		}
 	}
 }
