@@ -49,7 +49,7 @@ type link struct {
 	tail []byte
 	// doomed is set under the proxy's lock once the marker has passed: the
 	// server's next answer is swallowed and cuts everything.
-	doomed bool
+	doomed *trigger
 	// frames are the server's, where it speaks HTTP/2; else all that it sends is an answer.
 	frames frames
 }
@@ -97,7 +97,7 @@ func (p *Proxy) Freeze() { p.set(freeze) }
 // Arm waits for marker in what a client sends, upper or lower case. When it
 // comes, everything is cut as by Cut: with deliver after the server has got it
 // and has answered, an answer that no client gets; without deliver before the
-// server gets it. The channel is closed when the marker has come.
+// server gets it. The channel is closed when everything is cut, so that Pass comes after that.
 func (p *Proxy) Arm(marker []byte, deliver bool) (seen <-chan struct{}) {
 	t := &trigger{marker: bytes.ToLower(marker), deliver: deliver, seen: make(chan struct{})}
 	p.mu.Lock()
@@ -234,12 +234,12 @@ func (p *Proxy) inspect(l *link, chunk []byte) bool {
 		return true
 	}
 	p.trigger = nil
-	close(t.seen)
 	if !t.deliver {
+		close(t.seen) // before the cut, which a client may notice at once
 		p.setLocked(cut)
 		return false
 	}
-	l.doomed = true
+	l.doomed = t
 	// The answer ends the read in toClient; without one this does.
 	l.server.SetReadDeadline(time.Now().Add(answerWait))
 	return true
@@ -252,10 +252,15 @@ func (p *Proxy) toClient(l *link) {
 		n, err := l.server.Read(buf)
 		answer := !p.http2 || l.frames.answers(buf[:n]) || err != nil
 		p.mu.Lock()
-		if l.doomed && answer {
+		over := l.doomed != nil && answer
+		if over {
+			close(l.doomed.seen)
 			p.setLocked(cut)
 		}
 		p.mu.Unlock()
+		if over {
+			return
+		}
 		m := p.wait()
 		if m == cut {
 			return

@@ -182,13 +182,13 @@ func TestProxyArm(t *testing.T) {
 			a.ask("begin\n")
 			a.send("now COM")
 			a.send("MIT;\n")
+			<-seen
+			p.Pass()
 			a.mustEnd()
 			beside.mustEnd()
-			<-seen
 			if got := s.has("now COMMIT;\n"); got != deliver {
 				t.Errorf("the server got the marker: %v, want %v", got, deliver)
 			}
-			p.Pass()
 			dial(t, p).ask("commit\n")
 		})
 	}

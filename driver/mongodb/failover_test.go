@@ -135,7 +135,6 @@ func testCommitIsSentOnce(t *testing.T, set *cluster.ReplicaSet) {
 		seen := proxy.Arm([]byte("commitTransaction"), true)
 		go func() {
 			<-seen
-			time.Sleep(50 * time.Millisecond)
 			proxy.Pass()
 		}()
 		commit()
