@@ -52,6 +52,11 @@ func (c *Config) judge(ctx context.Context, seed uint64, e definition.Evidence, 
 	if err != nil {
 		return out, err
 	}
+	// Snapshot reads are a promise to plain reads. Most reads here tell what an update found,
+	// and an update sees the newest row, other than the plain read before it.
+	if model == cycle.SnapshotReads {
+		model = cycle.ReadCommitted
+	}
 	operations, err := NewOperations(*c, seed)
 	if err != nil {
 		return out, err

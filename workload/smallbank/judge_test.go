@@ -213,6 +213,30 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestUpdatesSeeTheNewestRow: under snapshot reads an update may find another row than the
+// plain read before it, which snapshot isolation forbids.
+func TestUpdatesSeeTheNewestRow(t *testing.T) {
+	y := told(t, 0)
+	before := y.accounts[account(Checking, 1)]
+	total := before.Balance + y.accounts[account(Saving, 1)].Balance
+	for client, kind := range []uint8{KindDepositChecking, KindWriteCheck} {
+		seq := uint64(0)
+		for o := y.operations.At(workload.OperationID(client, seq)); o.Customer != 1 || o.Kind != kind || o.Amount > total; seq++ {
+			o = y.operations.At(workload.OperationID(client, seq+1))
+		}
+		y.do(y.operations.At(workload.OperationID(client, seq)))
+	}
+	y.ops[1].Values[2], y.ops[1].Values[3] = before.Balance, before.Writer
+	for i := range y.ops { // at the same time
+		y.ops[i].First, y.ops[i].Start, y.ops[i].End = 0, 0, 100
+	}
+	for promise, want := range map[string]check.Verdict{"snapshot-reads": check.Allowed, "snapshot-isolation": check.Violated} {
+		if j := y.judge(t, config(), promise); j.Results[2].Verdict != want {
+			t.Errorf("%s: %+v", promise, j.Results)
+		}
+	}
+}
+
 // TestWriteSkew is the anomaly of the paper: a Balance sees a TransactSaving and not the
 // WriteCheck that came before it.
 func TestWriteSkew(t *testing.T) {
