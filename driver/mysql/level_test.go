@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -72,9 +73,10 @@ func (s *lyingServer) Connect(ctx context.Context, statements []sqldb.Statement)
 }
 
 // TestSnapshotReadsAreJudged: where nothing tells the level, plain reads of one transaction
-// tell it that come from several snapshots.
+// tell it that come from several snapshots. What repeatable read allows, such as write skew,
+// the healthy server may show.
 func TestSnapshotReadsAreJudged(t *testing.T) {
-	for level, want := range map[string]string{repeatableRead: "valid", readCommitted: "violated"} {
+	for level, want := range map[string][]string{repeatableRead: {"valid", "allowed"}, readCommitted: {"violated"}} {
 		for _, test := range []string{"append", "register", "predicate"} {
 			p := openIsolation(t, at(repeatableRead))
 			p.Server = &lyingServer{p, level}
@@ -82,7 +84,7 @@ func TestSnapshotReadsAreJudged(t *testing.T) {
 			config.Test, config.Keys, config.Length = test, 4, 8
 			run := drivertest.ShortRun{Workload: isolation.Definition(), Config: &config, Seed: 1, Clients: 6, Each: 300, Attempts: 20}
 			j := run.Judge(t.Context(), t, p)
-			if r := j.Results[0]; r.Verdict.String() != want {
+			if r := j.Results[0]; !slices.Contains(want, r.Verdict.String()) {
 				t.Errorf("%s at %s: %v %s", test, level, r.Verdict, r.Detail)
 			}
 		}
