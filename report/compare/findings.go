@@ -43,9 +43,6 @@ func (g Group) kinds() (all []*kindFound) {
 	for i, r := range g.Runs {
 		for _, c := range r.Result.Checks {
 			for _, f := range c.Findings {
-				if r.Result.Seeded != "" {
-					f.Promised, f.Source = nil, "seeded on purpose: "+r.Result.Seeded
-				}
 				key := [2]string{c.Name, f.Kind}
 				k := at[key]
 				if k == nil {
@@ -83,15 +80,17 @@ func gravity(f check.Finding) int {
 func (g Group) findings() (lines []string) {
 	for _, k := range g.kinds() {
 		text := fmt.Sprintf("%s, %s: %s in %d of %s", k.check, k.kind, check.Counted(k.found, "finding", "findings"), k.runs, counted(g))
-		switch gravity(k.gravest) {
-		case 0:
+		switch seeded := g.Runs[0].Result.Seeded; { // as in all runs of a group
+		case seeded != "":
+			text += ", seeded on purpose (" + seeded + ")"
+		case gravity(k.gravest) == 0:
 			text += ", allowed by " + cmp.Or(source(k.gravest), "the isolation level")
-		case 1:
+		case gravity(k.gravest) == 1:
 			text += ", not known whether promised"
 			if from := source(k.gravest); from != "" {
 				text += " (" + from + ")"
 			}
-		case 2:
+		default:
 			text += ", which breaks a promise of the vendor's"
 		}
 		if k.example != "" {
