@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -57,7 +58,11 @@ func TestFilesOfARun(t *testing.T) {
 	r, err := report.ReadJSON(filepath.Join(dir, "saved", report.FileResult))
 	expect.NoError(t, err)
 	text := readFile(t, dir, "run.hgrm")
-	expect.Text(t, "the percentiles", text, "Value\tPercentile\tTotalCount\t1/(1-Percentile)", "Unit    = ms", "Total count    =          500]")
+	expect.Text(t, "the percentiles", text, "Value\tPercentile\tTotalCount\t1/(1-Percentile)", "Unit    = ms", fmt.Sprintf("Total count    = %12d]", r.Latency.Count))
+	// The committed ones, without those that were under way while assay stood still.
+	if committed := r.Measured.Committed; r.Latency.Count > committed || r.Latency.Count < committed && len(r.Client.Stalls) == 0 {
+		t.Errorf("%d response times of %d committed operations, with the stalls %v", r.Latency.Count, committed, r.Client.Stalls)
+	}
 	// Three digits of a value are told apart.
 	for share, want := range map[float64]float64{0.5: r.Latency.P50, 1: r.Latency.Max} {
 		if got := percentileOf(t, text, share); math.Abs(got-want) > want/500 {

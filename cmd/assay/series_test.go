@@ -169,26 +169,27 @@ func commandLine(t *testing.T, args ...string) (code int, out, diagnostics strin
 }
 
 // TestSweep sweeps as a user does, with an objective that is kept and one that no
-// database keeps.
+// database keeps. Runs of 90 operations are too short to answer either.
 func TestSweep(t *testing.T) {
+	const unanswered = "? not answered, since it rests on invalid measurements: objective "
 	folder := filepath.Join(t.TempDir(), "sweep")
-	args := []string{"sweep", "bank", "--db", "mem://", "--ops", "100", "--clients", "1,2,3,4", "--accounts", "100", "--out", folder, "--slo"}
+	args := []string{"sweep", "bank", "--db", "mem://", "--ops", "90", "--clients", "1,2,3,4", "--accounts", "100", "--out", folder, "--slo"}
 	code, out, diagnostics := commandLine(t, append(args, "max<1h")...)
-	if code != exitNoVerdict && code != exitValid {
+	if code != exitNoVerdict {
 		t.Fatalf("exit %d: %s", code, diagnostics)
 	}
-	expect.Text(t, "the output", out, "peak", "Universal Scalability Law", "contention", "objective max<1h is kept at")
+	expect.Text(t, "the output", unwrapped(out), "peak", "Universal Scalability Law", "contention", unanswered+"max<1h is kept at")
 	text, err := os.ReadFile(filepath.Join(folder, "sweep.json"))
 	var saved savedSweep
 	if err == nil {
 		err = json.Unmarshal(text, &saved)
 	}
-	if err != nil || saved.Law == nil || saved.Rate <= 0 || len(saved.Tries) < 2 || saved.Peak == 0 {
+	if err != nil || !saved.Unanswered || saved.Law == nil || saved.Rate <= 0 || len(saved.Tries) < 2 || saved.Peak == 0 {
 		t.Errorf("%+v, %v", saved, err)
 	}
 	// The runs of the sweep are there; only the search is made again.
 	code, out, diagnostics = commandLine(t, append(args, "max<1ns")...)
-	if code == exitValid || !strings.Contains(out, "no rate was found") || strings.Contains(diagnostics, "run 1 of 4") {
+	if code != exitNoVerdict || !strings.Contains(unwrapped(out), unanswered+"max<1ns: no rate was found") || strings.Contains(diagnostics, "run 1 of 4") {
 		t.Errorf("exit %d: %s %s", code, out, diagnostics)
 	}
 	for _, args := range [][]string{
