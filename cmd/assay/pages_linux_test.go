@@ -86,7 +86,7 @@ func TestPublishedArticlesInABrowser(t *testing.T) {
 // is then in the clipboard to stand in the same article's Markdown.
 func copied(t *testing.T, tab *pagetest.Tab, article string) {
 	t.Helper()
-	limit, cancel := context.WithTimeout(tab.Context, time.Minute)
+	limit, cancel := context.WithTimeout(tab.Context, 5*time.Minute)
 	defer cancel()
 	_, err := chromedp.CallBrowser(limit, browser.SetPermission, browser.SetPermissionParams{
 		Permission: &browser.PermissionDescriptor{Name: "clipboard-read"}, Setting: browser.PermissionSettingGranted})

@@ -200,7 +200,7 @@ func (tab *Tab) settle(width int64) {
 		});
 		look(3);
 	})`, width)
-	limit, cancel := context.WithTimeout(tab.Context, time.Minute)
+	limit, cancel := context.WithTimeout(tab.Context, 5*time.Minute)
 	defer cancel()
 	if _, err := chromedp.Run(limit, chromedp.Evaluate[bool](drawn, chromedp.EvalAwaitPromise)); err != nil {
 		tab.t.Fatalf("a window of %d pixels: %v", width, err)
