@@ -64,22 +64,6 @@ func TestClusterGoesThroughItsLife(t *testing.T) {
 	}
 }
 
-// liveAlone takes the only server of a cluster through its life.
-func liveAlone(t *testing.T, spec string) {
-	t.Helper()
-	c := startCluster(t, spec)
-	n := c.Nodes()[0]
-	if primary, err := c.Primary(timeLimit(t)); err != nil || primary != n {
-		t.Fatalf("primary %v, %v", primary, err)
-	}
-	expect.NoError(t, n.Kill())
-	if err := c.Settled(timeLimit(t)); err == nil {
-		t.Error("it is settled without its server")
-	}
-	expect.NoError(t, n.Start(timeLimit(t)), c.Settled(timeLimit(t)), n.Pause(), n.Resume(), n.Stop(timeLimit(t)), n.Start(timeLimit(t)))
-	expect.NoError(t, c.Settled(timeLimit(t)), c.Close())
-}
-
 func recordOf(t *testing.T, id string) Record {
 	t.Helper()
 	records, err := Records()
