@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"time"
 
 	"assay/cluster/machine"
 	"assay/cluster/server"
-	"assay/internal/wait"
 )
 
 // OwnedError means that a cluster still belongs to an assay that runs.
@@ -96,36 +94,24 @@ func Orphans() ([]string, error) {
 	}), nil
 }
 
-// secondLook is the time between two looks at whether nobody lives in namespaces
-// without a record: while a cluster is being started, its namespaces have no process
-// for a moment.
-const secondLook = time.Second
+// InUseError means that namespaces or limits without a record here are in use.
+type InUseError struct{ ID string }
 
-// InhabitedError means that processes live in namespaces without a record here.
-type InhabitedError struct{ ID string }
-
-func (e *InhabitedError) Error() string {
-	return fmt.Sprintf("cluster %s has processes, and its record is not in %s: it belongs to an assay with another TMPDIR, and is left alone",
+func (e *InUseError) Error() string {
+	return fmt.Sprintf("cluster %s is in use, and its record is not in %s: it belongs to an assay with another TMPDIR, and is left alone",
 		e.ID, os.TempDir())
 }
 
 // RemoveOrphan takes away the namespaces and limits of an id that Orphans has
-// named. Where processes live in them the error is an *InhabitedError and
+// named. Where their owner or a process in them lives the error is an *InUseError and
 // nothing is touched.
-func RemoveOrphan(ctx context.Context, id string) error {
-	for look := range 2 {
-		inhabited, err := machine.Inhabited(id)
-		if err != nil {
-			return err
-		}
-		if inhabited {
-			return &InhabitedError{ID: id}
-		}
-		if look == 0 {
-			if err := wait.Pause(ctx, secondLook); err != nil {
-				return err
-			}
-		}
+func RemoveOrphan(id string) error {
+	used, err := machine.InUse(id)
+	if err != nil {
+		return err
+	}
+	if used {
+		return &InUseError{ID: id}
 	}
 	if err := machine.Remove(id); err != nil {
 		return fmt.Errorf("remove what is left of cluster %s: %w", id, err)

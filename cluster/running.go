@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,6 +39,7 @@ type Cluster struct {
 	id       string
 	spec     Spec
 	folder   string
+	owner    io.Closer // says that this process lives: machine.Own
 	machines *machine.Set
 	product  product
 	// changing holds one token while the members change; ended, which goes with
@@ -112,6 +114,9 @@ func (c *Cluster) open(ctx context.Context, t topology, o Options) (err error) {
 		return err
 	}
 	if err = c.record(o.Kept); err == nil {
+		c.owner, err = machine.Own(c.id)
+	}
+	if err == nil {
 		err = c.makeMachines(t.namesApart(c.spec))
 	}
 	if err == nil {
@@ -281,6 +286,9 @@ func (c *Cluster) Close() error {
 		failed = append(failed, c.removeDisks())
 		if c.machines != nil {
 			failed = append(failed, c.machines.Close())
+		}
+		if c.owner != nil {
+			failed = append(failed, c.owner.Close())
 		}
 		if err := errors.Join(failed...); err != nil {
 			// The record stays, so that what is left can be found.

@@ -77,6 +77,17 @@ func recordOf(t *testing.T, id string) Record {
 	return Record{}
 }
 
+// TestRemainsOfAnotherFolderAreLeftAlone while all servers are killed: whoever keeps records in
+// another folder takes the cluster's network for remains.
+func TestRemainsOfAnotherFolderAreLeftAlone(t *testing.T) {
+	c := startCluster(t, "postgres:1")
+	expect.NoError(t, c.Node("n1").Kill())
+	if err := RemoveOrphan(c.ID()); !errors.As(err, new(*InUseError)) {
+		t.Errorf("the network of a living cluster whose server is killed: %v", err)
+	}
+	expect.NoError(t, c.Node("n1").Start(timeLimit(t)))
+}
+
 func TestTwoClustersAtOnce(t *testing.T) {
 	first, second := startCluster(t, "mongodb:1"), startCluster(t, "mongodb:1")
 	if first.ID() == second.ID() || first.Address() == second.Address() {

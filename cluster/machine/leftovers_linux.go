@@ -3,6 +3,8 @@ package machine
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -109,9 +111,29 @@ func folders(path string) ([]string, error) {
 	return names, nil
 }
 
-// Inhabited reports whether a process lives in a namespace of this id. Limits
-// without namespaces have no such sign.
-func Inhabited(id string) (bool, error) {
+// Own says to all processes of this machine that the set of this id has an owner: it binds a
+// socket in the abstract namespace (unix(7)), which is gone with the process that bound it,
+// however it ends. The error is syscall.EADDRINUSE where there is an owner already.
+func Own(id string) (io.Closer, error) {
+	return net.ListenUnixgram("unixgram", &net.UnixAddr{Name: "@" + prefix + id, Net: "unixgram"})
+}
+
+// InUse reports whether the process that made the set of this id is alive, or any lives in
+// one of its namespaces. The servers alone would not do: faults end them all for a while.
+func InUse(id string) (bool, error) {
+	owner, err := Own(id)
+	if errors.Is(err, unix.EADDRINUSE) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for the owner of %s: %w", id, err)
+	}
+	lived, err := inhabited(id)
+	return lived, errors.Join(err, owner.Close())
+}
+
+// inhabited reports whether a process lives in a namespace of this id.
+func inhabited(id string) (bool, error) {
 	names, err := spacesOf(id)
 	if err != nil || len(names) == 0 {
 		return false, err

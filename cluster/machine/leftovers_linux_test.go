@@ -89,3 +89,25 @@ func TestRemainsOfAKilledProcess(t *testing.T) {
 		t.Errorf("Leftovers: %v, %v", ids, err)
 	}
 }
+
+// TestMachinesAreInUse while their owner lives, though no process is in them: a fault may have
+// ended all servers, and an assay with another folder for records looks for remains meanwhile.
+func TestMachinesAreInUse(t *testing.T) {
+	s := open(t, "n1")
+	if s == nil {
+		return
+	}
+	used, err := InUse(s.options.ID)
+	if err != nil || used {
+		t.Errorf("without an owner, in use: %v, %v", used, err)
+	}
+	owner, err := Own(s.options.ID)
+	expect.NoError(t, err)
+	if used, err = InUse(s.options.ID); err != nil || !used {
+		t.Errorf("with an owner, in use: %v, %v", used, err)
+	}
+	expect.NoError(t, owner.Close())
+	if used, err = InUse(s.options.ID); err != nil || used {
+		t.Errorf("its owner is gone, in use: %v, %v", used, err)
+	}
+}

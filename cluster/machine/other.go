@@ -4,6 +4,7 @@ package machine
 
 import (
 	"errors"
+	"io"
 	"net/netip"
 	"runtime"
 )
@@ -53,5 +54,8 @@ func removeGroups(string) error       { return nil }
 // UnmountBelow has nothing to do here: disks of nodes are Linux's alone.
 func UnmountBelow(string) error { return nil }
 
-// Inhabited is false here: there are no namespaces to live in.
-func Inhabited(string) (bool, error) { return false, nil }
+// Own has nothing to say here, where nothing is left behind.
+func Own(string) (io.Closer, error) { return io.NopCloser(nil), nil }
+
+// InUse is false here: there is nothing of a set's to use.
+func InUse(string) (bool, error) { return false, nil }

@@ -207,7 +207,7 @@ gone.`,
 			failed := down(cmd.Context(), cmd.OutOrStdout(), records)
 			if all {
 				engines, err := downEngines(cmd.OutOrStdout())
-				failed = errors.Join(failed, err, downOrphans(cmd.Context(), cmd.OutOrStdout(), len(records)+engines))
+				failed = errors.Join(failed, err, downOrphans(cmd.OutOrStdout(), len(records)+engines))
 			}
 			return failed
 		},
@@ -251,15 +251,15 @@ func downEngines(out io.Writer) (int, error) {
 
 // downOrphans removes namespaces and limits of no cluster's; others is how much else
 // there was.
-func downOrphans(ctx context.Context, out io.Writer, others int) error {
+func downOrphans(out io.Writer, others int) error {
 	orphans, err := cluster.Orphans()
 	if err != nil {
 		return err
 	}
 	var failed []error
 	for _, id := range orphans {
-		err := cluster.RemoveOrphan(ctx, id)
-		if inhabited := (*cluster.InhabitedError)(nil); errors.As(err, &inhabited) {
+		err := cluster.RemoveOrphan(id)
+		if used := (*cluster.InUseError)(nil); errors.As(err, &used) {
 			fmt.Fprintf(out, "%s  %v\n", id, err)
 			continue
 		}
