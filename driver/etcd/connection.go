@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"assay/driver/encryption"
+	"assay/driver/ownership"
 	"assay/internal/wait"
 	"assay/store"
 )
@@ -205,6 +206,6 @@ func (c *connection) explain(ctx context.Context, doing string, err error) error
 
 // explained reports whether an error is one of package store's, which says all.
 func explained(err error) bool {
-	return errors.As(err, new(*store.ForeignError)) || errors.As(err, new(*store.NoSchemaError)) || errors.As(err, new(*store.HeldError)) ||
+	return ownership.Explained(err) ||
 		errors.As(err, new(*store.AuthError)) || errors.As(err, new(*store.UnreachableError)) || errors.As(err, new(*store.OptionError))
 }

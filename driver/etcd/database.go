@@ -18,12 +18,9 @@ var (
 // database is a store.Database under (root, the workload's name); see ordered.Form.
 type database struct {
 	*options
-	layout ordered.Layout
-	of     store.Schema
-	forms  ordered.Forms
+	*ordered.Schema[*transaction]
 	// conn is for what no session does.
-	conn  *connection
-	taken store.Taken
+	conn *connection
 }
 
 // Open connects to the cluster. It returns *store.OptionError, *store.AuthError or
@@ -33,12 +30,12 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 	if err != nil {
 		return nil, err
 	}
-	l := ordered.NewLayout(o.root, of.Workload)
-	d := &database{options: o, layout: l, of: of, forms: ordered.NewForms(l, &of)}
+	d := &database{options: o}
+	d.Schema = ordered.NewSchema(o.root, of, d, hint, leaseID)
 	first, cancel := context.WithTimeout(ctx, o.connectTimeout)
 	defer cancel()
 	if d.conn, err = connectForGood(first, o); err == nil {
-		if _, err = d.conn.reader(first).Get(l.Mark())(); err == nil {
+		if _, err = d.conn.reader(first).Get(d.Layout.Mark())(); err == nil {
 			return d, nil
 		}
 		err = errors.Join(d.conn.explain(first, "connect", err), d.conn.close())
@@ -74,15 +71,15 @@ func (d *database) Promises() store.Promises {
 
 // execution does statements in a transaction.
 func (d *database) execution(t *transaction) *ordered.Execution {
-	return &ordered.Execution{Forms: d.forms, Keys: t, Limits: limits()}
+	return &ordered.Execution{Forms: d.Forms, Keys: t, Limits: limits()}
 }
 
 // Load implements store.Database.
 func (d *database) Load(ctx context.Context, of store.Rows) (err error) {
-	f := d.forms[of.Table]
+	f := d.Forms[of.Table]
 	wrong := f.Parts(&of, limits(), func(part []rows.Row) bool {
-		err = d.change(ctx, "load "+of.Table, func(t *transaction) error {
-			if _, err := d.ours(t); err != nil {
+		err = d.Change(ctx, "load "+of.Table, func(t *transaction) error {
+			if _, err := d.MustMark(ctx, t); err != nil {
 				return err
 			}
 			x := d.execution(t)
@@ -109,7 +106,7 @@ func (d *database) View(ctx context.Context, read func(store.Reader) error) erro
 
 // view has read look at the state that a transaction sees, if there is a schema of ours.
 func (d *database) view(ctx context.Context, t *transaction, read func(store.Reader) error) error {
-	if _, err := d.ours(t); err != nil {
+	if _, err := d.MustMark(ctx, t); err != nil {
 		return t.explain(ctx, "read", err)
 	}
 	return read(&reader{d, t, false})
@@ -130,12 +127,12 @@ type reader struct {
 
 // Read implements store.Reader. All rows of a table are counted by etcd itself.
 func (r *reader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
-	p, err := ordered.Compile(r.forms, &s, r.direct)
+	p, err := ordered.Compile(r.Forms, &s, r.direct)
 	if err != nil {
 		return fmt.Errorf("etcd: %w", err)
 	}
 	if s.Verb == store.Count && len(s.Where) == 0 && len(s.Columns) == 0 {
-		n, err := r.transaction.count(r.layout.Rows(s.Table))
+		n, err := r.transaction.Count(r.Layout.Rows(s.Table))
 		if err != nil {
 			return r.transaction.explain(ctx, s.Name, err)
 		}

@@ -144,13 +144,13 @@ func (d *database) Blocked(ctx context.Context) (string, error) {
 }
 
 // rowsOf counts the rows of each table, at one revision.
-func (d *database) rowsOf(t *transaction) (map[string]int64, error) {
-	if _, err := d.ours(t); err != nil {
+func (d *database) rowsOf(ctx context.Context, t *transaction) (map[string]int64, error) {
+	if _, err := d.MustMark(ctx, t); err != nil {
 		return nil, err
 	}
 	counts := map[string]int64{}
-	for _, table := range d.tables() {
-		n, err := t.count(d.layout.Rows(table))
+	for _, table := range d.Tables {
+		n, err := t.Count(d.Layout.Rows(table))
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +162,11 @@ func (d *database) rowsOf(t *transaction) (map[string]int64, error) {
 // Size implements store.Administration. etcd tells the size of all that it holds and not that
 // of a range.
 func (d *database) Size(ctx context.Context) (store.Size, error) {
-	counts, err := look(ctx, d, "size", d.rowsOf)
+	var counts map[string]int64
+	err := d.Look(ctx, "size", func(t *transaction) (err error) {
+		counts, err = d.rowsOf(ctx, t)
+		return err
+	})
 	if err != nil {
 		return store.Size{}, err
 	}

@@ -30,7 +30,11 @@ func identity(member uint64) string { return strconv.FormatUint(member, 16) }
 // CatchUp implements store.Replicated: it waits until the member has applied the revision
 // that is the present one now.
 func (d *database) CatchUp(ctx context.Context, member store.Replica) error {
-	goal, err := look(ctx, d, "find the present revision", d.present)
+	var goal int64
+	err := d.Look(ctx, "find the present revision", func(t *transaction) (err error) {
+		goal, err = d.present(t)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -54,7 +58,7 @@ func (d *database) CatchUp(ctx context.Context, member store.Replica) error {
 
 // present is the revision that a transaction reads.
 func (d *database) present(t *transaction) (int64, error) {
-	_, err := t.Get(d.layout.Mark())()
+	_, err := t.Get(d.Layout.Mark())()
 	return t.revision, err
 }
 

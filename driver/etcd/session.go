@@ -25,13 +25,13 @@ type session struct {
 
 // Session implements store.Database, and makes sure that there is a schema of ours.
 func (d *database) Session(ctx context.Context, statements []store.Statement) (_ store.Session, err error) {
-	if err := d.of.Check(statements); err != nil {
+	if err := d.Of.Check(statements); err != nil {
 		return nil, err
 	}
 	n := &session{database: d}
 	for i := range statements {
 		s := &statements[i]
-		p, err := ordered.Compile(d.forms, s, true)
+		p, err := ordered.Compile(d.Forms, s, true)
 		if err != nil {
 			return nil, fmt.Errorf("etcd: %w", err)
 		}
@@ -42,10 +42,10 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (_
 		return nil, err
 	}
 	t := n.conn.reader(ctx)
-	if _, err := d.ours(t); err != nil {
+	if _, err := d.MustMark(ctx, t); err != nil {
 		return nil, errors.Join(n.conn.explain(ctx, "open a session", err), n.conn.close())
 	}
-	n.epoch = t.read[string(d.layout.Mark())].revision
+	n.epoch = t.read[string(d.Layout.Mark())].revision
 	return n, nil
 }
 
@@ -61,7 +61,7 @@ func (n *session) Waiting(context.Context) (waiting, known bool, err error) { re
 // begin begins a transaction in the way that the address asks for.
 func (n *session) begin(ctx context.Context) *transaction {
 	t := n.conn.begin(ctx)
-	t.mark, t.epoch, t.stale = n.layout.Mark(), n.epoch, n.stale
+	t.mark, t.epoch, t.stale = n.Layout.Mark(), n.epoch, n.stale
 	return t
 }
 
@@ -126,7 +126,7 @@ func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 // inserted in several, of which the first that does not commit ends it; what was inserted
 // before is there.
 func (n *session) Insert(ctx context.Context, of store.Rows) store.Reply {
-	f, begun := n.forms[of.Table], false
+	f, begun := n.Forms[of.Table], false
 	reply := store.Reply{Outcome: history.Committed}
 	wrong := f.Parts(&of, limits(), func(part []rows.Row) bool {
 		reply = n.perform(ctx, "insert", func(t *transaction) error {

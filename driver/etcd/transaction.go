@@ -252,8 +252,8 @@ func (t *transaction) keep(begin, end []byte, reverse bool, answer *pb.RangeResp
 	t.ranges = append(t.ranges, [2][]byte{bytes.Clone(begin), bytes.Clone(end)})
 }
 
-// count is how many keys there are from begin to before end.
-func (t *transaction) count(begin, end []byte) (int64, error) {
+// Count implements ordered.Transaction, and so does ClearRange.
+func (t *transaction) Count(begin, end []byte) (int64, error) {
 	q := t.rangeRequest(begin, end)
 	q.CountOnly = true
 	answer, err := t.readRange(q)
@@ -264,8 +264,7 @@ func (t *transaction) count(begin, end []byte) (int64, error) {
 func (t *transaction) Set(key, value []byte) { t.writes[string(key)] = value }
 func (t *transaction) Clear(key []byte)      { t.writes[string(key)] = nil }
 
-// clearRange clears a range in which nothing is written.
-func (t *transaction) clearRange(begin, end []byte) {
+func (t *transaction) ClearRange(begin, end []byte) {
 	t.cleared = append(t.cleared, [2][]byte{begin, end})
 }
 

@@ -1,0 +1,175 @@
+package ordered
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"assay/driver/ownership"
+	"assay/store"
+)
+
+// Transaction is one that keeps the mark and the lease beside the rows.
+type Transaction interface {
+	Keys
+	// ClearRange clears from begin to before end, where nothing is set in this transaction.
+	ClearRange(begin, end []byte)
+	// Count is how many keys there are from begin to before end.
+	Count(begin, end []byte) (int64, error)
+}
+
+// Database is what a driver has for the schema that it keeps. Look and Change are those of an
+// ownership.Place.
+type Database[T Transaction] interface {
+	Look(ctx context.Context, doing string, work func(T) error) error
+	Change(ctx context.Context, doing string, work func(T) error) error
+	// Ends is what is kept of the end of a lease that lasts so long from now, and Left how
+	// much of that time is left, by the database's clock.
+	Ends(t T, ttl time.Duration) (end int64, err error)
+	Left(t T, end int64) (time.Duration, error)
+}
+
+// Schema is a workload's schema in ordered keys: the part of a store.Database that does not
+// depend on how these are read, written and committed. It is an ownership.Place.
+type Schema[T Transaction] struct {
+	*ownership.Schema[T]
+	Database[T]
+	Of     store.Schema
+	Layout Layout
+	Forms  Forms
+	// Tables are the names of all tables, and behind them those of the indexes.
+	Tables []string
+	// hint says what the user can do about keys that are not ours, and end is what the lease's
+	// value calls its end.
+	hint, end string
+}
+
+// NewSchema is a schema below a root.
+func NewSchema[T Transaction](root string, of store.Schema, db Database[T], hint, end string) *Schema[T] {
+	l := NewLayout(root, of.Workload)
+	s := &Schema[T]{Of: of, Layout: l, Forms: NewForms(l, &of), Database: db, hint: hint, end: end}
+	var indexes []string
+	for _, t := range of.Tables {
+		s.Tables = append(s.Tables, t.Name)
+		for _, index := range t.Indexes {
+			indexes = append(indexes, index.Name)
+		}
+	}
+	s.Tables = append(s.Tables, indexes...)
+	s.Schema = ownership.New(s)
+	return s
+}
+
+// Title implements ownership.Place, and so do all below.
+func (s *Schema[T]) Title() string { return s.Layout.Name }
+
+func (s *Schema[T]) foreign(others ...string) error {
+	return &store.ForeignError{Name: s.Layout.Name, Others: others, Hint: s.hint}
+}
+
+func (s *Schema[T]) ReadMark(_ context.Context, t T) (*store.Marker, error) {
+	value, err := t.Get(s.Layout.Mark())()
+	if err != nil {
+		return nil, err
+	}
+	if value != nil {
+		mark, ok := DecodeMark(value)
+		if !ok {
+			return nil, s.foreign()
+		}
+		return &mark, nil
+	}
+	// Only now: this conflicts with whoever makes the first key.
+	begin, end := s.Layout.Bounds()
+	pairs, err := t.Scan(begin, end, 2, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pairs {
+		if !bytes.Equal(p.Key, s.Layout.Lease()) {
+			return nil, s.foreign()
+		}
+	}
+	return nil, nil
+}
+
+func (s *Schema[T]) WriteMark(_ context.Context, t T, mark store.Marker) error {
+	value, err := EncodeMark(mark)
+	t.Set(s.Layout.Mark(), value)
+	return err
+}
+
+// kept is a lease as its key has it, beside its end.
+type kept struct {
+	Holder store.Holder `json:"holder"`
+	Since  int64        `json:"since"` // by the holder's clock, in nanoseconds since 1970: such databases tell no date
+}
+
+func (s *Schema[T]) ReadLease(_ context.Context, t T) (*ownership.Row, error) {
+	value, err := t.Get(s.Layout.Lease())()
+	if err != nil || value == nil {
+		return nil, err
+	}
+	var k kept
+	var fields map[string]json.RawMessage
+	row := &ownership.Row{}
+	if json.Unmarshal(value, &k) != nil || json.Unmarshal(value, &fields) != nil || json.Unmarshal(fields[s.end], &row.End) != nil {
+		return nil, s.foreign()
+	}
+	row.Lease = store.Lease{Holder: k.Holder, Since: time.Unix(0, k.Since).UTC()}
+	row.Remaining, err = s.Left(t, row.End)
+	return row, err
+}
+
+// WriteLease is done if the transaction is: what was read is as it was when that commits.
+func (s *Schema[T]) WriteLease(_ context.Context, t T, _ *ownership.Row, is *store.Lease) (bool, error) {
+	if is == nil {
+		t.Clear(s.Layout.Lease())
+		return true, nil
+	}
+	if is.Since.IsZero() {
+		is.Since = time.Now()
+	}
+	end, err := s.Ends(t, is.Remaining)
+	if err != nil {
+		return false, err
+	}
+	value, err := json.Marshal(map[string]any{"holder": is.Holder, "since": is.Since.UnixNano(), s.end: end})
+	t.Set(s.Layout.Lease(), value)
+	return true, err
+}
+
+// Others finds a key that is in none of our tables.
+func (s *Schema[T]) Others(_ context.Context, t T) error {
+	for _, gap := range s.Layout.Gaps(s.Tables) {
+		pairs, err := t.Scan(gap[0], gap[1], 1, false)
+		if err != nil {
+			return err
+		}
+		if len(pairs) > 0 {
+			return s.foreign(fmt.Sprintf("key %q", pairs[0].Key))
+		}
+	}
+	return nil
+}
+
+// Rows counts those of the first table.
+func (s *Schema[T]) Rows(_ context.Context, t T) (int64, error) {
+	return t.Count(s.Layout.Rows(s.Of.Tables[0].Name))
+}
+
+// Renew clears what lies around mark and lease: a transaction of etcd's cannot clear and set
+// one key.
+func (s *Schema[T]) Renew(ctx context.Context, t T, _ *store.Marker, mark store.Marker) error {
+	for _, gap := range s.Layout.Gaps(nil) {
+		t.ClearRange(gap[0], gap[1])
+	}
+	return s.WriteMark(ctx, t, mark)
+}
+
+func (s *Schema[T]) Remove(_ context.Context, t T, _ *store.Marker) error {
+	t.ClearRange(s.Layout.Bounds())
+	return nil
+}
