@@ -68,6 +68,7 @@ format:
 
 lint:
 	$(GO) vet ./...
+	$(GO) -C bench vet ./...
 	$(GO) tool staticcheck ./...
 
 # Without the packages whose tests start real servers or take their time.
@@ -107,7 +108,7 @@ mysql:
 
 bench:
 	./scripts/install-servers.sh postgres mongodb mariadb cassandra redis etcd compiler rivals
-	$(GO) run ./cmd/bench
+	$(GO) -C bench run .
 
 .PHONY: benchmarks
 benchmarks:

@@ -8,7 +8,7 @@
 # Both are built first and then run in turn, so that a machine that slows down slows
 # both: six rounds (the fewest of which benchstat gives an interval) of a tenth of a
 # second a benchmark, some two minutes with building. Time differs on a machine with other
-# work; instructions hardly do (cmd/bench, count), so that one round is enough, of as many
+# work; instructions hardly do (bench, count), so that one round is enough, of as many
 # drivers as three minutes are enough for. The parent is put into a temporary folder; what it is
 # compared with is the working tree.
 set -eu
@@ -50,11 +50,11 @@ for _ in $(seq "$rounds"); do
 	done
 done
 say "the parent $(git log -1 --format='%h, %s' "$parent"), against what is here:"
-go tool benchstat "before=$folder/before.txt" "after=$folder/after.txt" || say "benchstat could not compare them"
+go -C bench tool benchstat "before=$folder/before.txt" "after=$folder/after.txt" || say "benchstat could not compare them"
 
 program() { (cd "$1" && CGO_ENABLED=0 go build -trimpath -ldflags -w -o "$folder/$2-assay" ./cmd/assay); }
 program "$folder/parent" before || exit 0
 program . after || exit 0
-go build -o "$folder/bench" ./cmd/bench || exit 0
+go -C bench build -o "$folder/bench" . || exit 0
 say "the client's instructions for an operation:"
-timeout 180 "$folder/bench" -pairs 1 -before "$folder/before-assay" -assay "$folder/after-assay" || say "the other drivers were not counted"
+cd bench && timeout 180 "$folder/bench" -pairs 1 -before "$folder/before-assay" -assay "$folder/after-assay" || say "the other drivers were not counted"

@@ -42,7 +42,7 @@ func loopRows() (all []row) {
 				theirs: side{name: beside, read: readLoop,
 					prepare: `rm -f *.rival*`, run: `./loop "$(cat address)" ` + l.clients + " " + l.rows + ` "$SECONDS_EACH"`}})
 		}
-		add("a bare loop on the same library in Go, the same commands", `(cd "$HERE" && CGO_ENABLED=0 go build -trimpath -o "$OLDPWD/loop" ./cmd/bench/rivals/clients)`)
+		add("a bare loop on the same library in Go, the same commands", `(cd "$HERE/bench" && CGO_ENABLED=0 go build -trimpath -o "$OLDPWD/loop" ./rivals/clients)`)
 		if l.library != "" {
 			add("the same loop in C", `cc -O2 -pthread -o loop "$FILES/`+l.library+`.c" `+l.flags)
 		}

@@ -5,9 +5,9 @@
 // machine that slows down slows both. What it compares with comes from the system's
 // packages (`make bench` installs them).
 //
-//	go run ./cmd/bench -pairs 5 -rows 'bank|null'
-//	go run ./cmd/bench -growth 100000000 -rows '^run' -chart growth.svg
-//	go run ./cmd/bench -before OTHER -rows sqlite -pairs 3
+//	go -C bench run . -pairs 5 -rows 'bank|null'
+//	go -C bench run . -growth 100000000 -rows '^run' -chart $PWD/growth.svg
+//	go -C bench run . -before OTHER -rows sqlite -pairs 3
 //
 // It prints a table in Markdown: medians, the ratio of each pair as median and range, the
 // processor time of the client for each operation, and its peak memory. With -before it counts
@@ -72,8 +72,8 @@ func (o options) run(ctx context.Context, chosen *regexp.Regexp) (err error) {
 	absolute(here, &o.before)
 	build := o.program == ""
 	o.program = cmp.Or(o.program, filepath.Join(work, "assay"))
-	s := &shell{folder: work, variables: append(os.Environ(), "FILES="+filepath.Join(here, "cmd", "bench", "rivals"),
-		"HERE="+here, "ASSAY="+o.program, "SECONDS_EACH="+strconv.Itoa(o.seconds))}
+	s := &shell{folder: work, variables: append(os.Environ(), "FILES="+filepath.Join(here, "rivals"),
+		"HERE="+filepath.Dir(here), "ASSAY="+o.program, "SECONDS_EACH="+strconv.Itoa(o.seconds))}
 	if build {
 		if err := s.do(ctx, `cd "$HERE" && CGO_ENABLED=0 go build -trimpath -o "$ASSAY" ./cmd/assay`); err != nil {
 			return err

@@ -30,7 +30,7 @@ func loadingRows() []row {
 			prepare: mariadb + ` -e 'DROP DATABASE IF EXISTS rival'`,
 			run:     mariadb + ` --local-infile=1 < "$FILES/load.mariadb.sql" > analyzed`}),
 		loading("MongoDB, one node, majority", 300_000, `up mongodb:1
-			(cd "$HERE" && CGO_ENABLED=0 go build -trimpath -o "$OLDPWD/bulk" ./cmd/bench/rivals/bulk)`,
+			(cd "$HERE/bench" && CGO_ENABLED=0 go build -trimpath -o "$OLDPWD/bulk" ./rivals/bulk)`,
 			side{name: "InsertMany of the Go driver, unordered, four workers", run: `./bulk "$(cat address)" 300000`}),
 	}
 }
