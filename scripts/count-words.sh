@@ -1,0 +1,60 @@
+#!/bin/sh
+# Counts the words of the documents, and fails if a guide is too long for one sitting:
+# over 1200 words, or with a sentence over 30. A span of code counts as one word; blocks of
+# code are in the words of a page and in no sentence.
+set -eu
+cd "$(dirname "$0")/.."
+
+words() { cat "$@" /dev/null | wc -w; }
+
+# Paragraphs, items of lists and cells of tables, one a line, without code and links' targets.
+paragraphs() {
+	awk '
+	function flush() { if (text != "") print text; text = "" }
+	/^ *```/ { flush(); code = !code; next }
+	code { next }
+	/^ *$/ || /^#/ || /^<!--/ { flush(); next }
+	/^ *\|/ { flush(); rows = split($0, cell, /\|/); for (i = 1; i <= rows; i++) print cell[i]; next }
+	/^ *([-*]|[0-9]+\.) / { flush(); sub(/^ *([-*]|[0-9]+\.) /, "") }
+	{ text = text " " $0 }
+	END { flush() }' "$1" |
+		sed -E 's/`[^`]*`/code/g; s/\]\([^)]*\)/]/g; s/[.][.][.]/ /g'
+}
+
+# The sentences of over 30 words. A sentence ends in a full stop, a question mark or an exclamation mark.
+long() {
+	paragraphs "$1" | awk -v file="$1" '
+	{
+		n = 0; sentence = ""
+		fields = split($0, word, /[ \t]+/)
+		for (i = 1; i <= fields; i++) {
+			if (word[i] ~ /^[^A-Za-z0-9]*$/) continue
+			n++; sentence = sentence " " word[i]
+			if (i == fields || word[i] ~ /[.?!][])"*_]*$/) {
+				if (n > 30) { print file ": " n " words:" sentence; bad = 1 }
+				n = 0; sentence = ""
+			}
+		}
+	}
+	END { exit bad }'
+}
+
+failed=0
+for guide in docs/guides/*.md; do
+	[ -e "$guide" ] || continue
+	count=$(words "$guide")
+	[ "$count" -le 1200 ] || { echo "$guide: $count words, over 1200"; failed=1; }
+	long "$guide" || failed=1
+done
+
+pages() { find . -name '*.md' -not -path '*/testdata/*' -not -path './CHANGELOG.md' -not -path './.git/*' "$@"; }
+guides=$(pages -path './docs/guides/*')
+reference=$(pages -path './docs/reference/*')
+results=$(pages -path './docs/studies/*')
+internals=$(pages -path './docs/internals/*')
+all=$(pages)
+for kind in guides reference results internals all; do
+	eval "files=\$$kind"
+	printf '%-10s %4d pages %7d words\n' "$kind" "$(echo "$files" | grep -c . || true)" "$(words $files)"
+done
+exit $failed
