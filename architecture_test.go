@@ -327,10 +327,10 @@ func reach(imports map[string][]string, from string) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// TestEachPackageIsDescribed: docs/decisions/packages.md says what each package is for, and
+// TestEachPackageIsDescribed: docs/internals/packages.md says what each package is for, and
 // knows no other.
 func TestEachPackageIsDescribed(t *testing.T) {
-	page, err := os.ReadFile("docs/decisions/packages.md")
+	page, err := os.ReadFile("docs/internals/packages.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,12 +345,12 @@ func TestEachPackageIsDescribed(t *testing.T) {
 	}
 	for name := range mayImport {
 		if !described[name] {
-			t.Errorf("docs/decisions/packages.md does not say what %s is for", name)
+			t.Errorf("docs/internals/packages.md does not say what %s is for", name)
 		}
 		delete(described, name)
 	}
 	for name := range described {
-		t.Errorf("docs/decisions/packages.md describes %s, which is no package", name)
+		t.Errorf("docs/internals/packages.md describes %s, which is no package", name)
 	}
 }
 

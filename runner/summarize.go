@@ -262,7 +262,7 @@ func strikeNotes(rows map[string]int64) (notes []string) {
 		switch {
 		case !counts:
 		case rows[name] == 0:
-			notes = append(notes, fmt.Sprintf("bug %s NEVER TOOK EFFECT, so this run proves nothing about the checks: it had no occasion, or its probability is too low (docs/trust.md names the tests in which each bug can take effect)", bug))
+			notes = append(notes, fmt.Sprintf("bug %s NEVER TOOK EFFECT, so this run proves nothing about the checks: it had no occasion, or its probability is too low (docs/internals/trust.md names the tests in which each bug can take effect)", bug))
 		default:
 			notes = append(notes, fmt.Sprintf("bug %s took effect %s", bug, check.Counted(rows[name], "time", "times")))
 		}

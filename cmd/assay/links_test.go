@@ -83,7 +83,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 }
 
 // TestReadmeIsForNewcomers: it can be read in a few minutes and leads on by few links;
-// docs/README.md lists every page, and docs/decisions/README.md those beside it.
+// docs/README.md lists every page, and docs/internals/decisions/README.md those beside it.
 func TestReadmeIsForNewcomers(t *testing.T) {
 	t.Parallel()
 	readme := readFile(t, "..", "..", "README.md")
@@ -94,7 +94,7 @@ func TestReadmeIsForNewcomers(t *testing.T) {
 		t.Errorf("README.md has %d links, more than 7: %v", len(links), links)
 	}
 	listed := map[string]bool{}
-	for _, folder := range []string{"docs", filepath.Join("docs", "decisions")} {
+	for _, folder := range []string{"docs", filepath.Join("docs", "internals", "decisions")} {
 		for _, target := range linksOf(readFile(t, "..", "..", folder, "README.md")) {
 			name, _, _ := strings.Cut(target, "#")
 			listed[filepath.Join(folder, name)] = true
@@ -104,7 +104,7 @@ func TestReadmeIsForNewcomers(t *testing.T) {
 		name, err := filepath.Rel(filepath.Join("..", ".."), document)
 		expect.NoError(t, err)
 		if strings.HasPrefix(name, "docs"+string(filepath.Separator)) && name != filepath.Join("docs", "README.md") && !listed[name] {
-			t.Errorf("neither docs/README.md nor docs/decisions/README.md lists %s", name)
+			t.Errorf("neither docs/README.md nor docs/internals/decisions/README.md lists %s", name)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // exchange is a connection of the library's that sends a text and reads its answers, in the
-// event loop of its caller if that has one; see docs/performance.md for what that gives. The
+// event loop of its caller if that has one; see docs/internals/performance.md for what that gives. The
 // library has a goroutine for each connection that waits for the end of a context, and which a
 // caller in a loop would have to wait for at each statement; here the end of a context ends what
 // the socket does.

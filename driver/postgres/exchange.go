@@ -22,7 +22,7 @@ import (
 //
 // pgconn has the same as its Pipeline, which sets a timer at each write, and so wakes the
 // thread that waits for the network, and keeps lists of what it expects; see
-// docs/performance.md for what that takes.
+// docs/internals/performance.md for what that takes.
 //
 // Of an error it is known whether something was sent: what was not sent for certain has
 // SafeToRetry, as pgconn's errors have. After an error that is not an answer of the server

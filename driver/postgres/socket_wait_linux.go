@@ -9,7 +9,7 @@ import (
 )
 
 // socketWait waits in the kernel for what a socket gets, as pgbench does, and not in Go's
-// poller, which parks the goroutine and wakes threads by futex(2); see docs/performance.md.
+// poller, which parks the goroutine and wakes threads by futex(2); see docs/internals/performance.md.
 // It holds a thread and one of the runtime's processors, so that it is for the only session
 // of a database, and where there is a second processor.
 type socketWait struct {
