@@ -37,7 +37,7 @@ func newAdvise(version string) *cobra.Command {
 	f := &adviseFlags{plan: advise.Plan{Base: runner.Defaults(script.Definition()), Repeats: 3, Pause: 2}}
 	cmd := &cobra.Command{
 		Use:   "advise FILE...",
-		Short: "Find the isolation level that makes your transactions right, and what it costs",
+		Short: "Find the isolation level at which your transactions are right",
 		Long: `Find the isolation level that makes your transactions right, and what it costs.
 
 FILE is a script as assay run script takes it; several in pgbench's language are

@@ -28,7 +28,7 @@ func newAgent(version string) *cobra.Command {
 	f := &agentCommand{}
 	cmd := &cobra.Command{
 		Use:   "agent",
-		Short: "Do a share of the work of runs that other processes coordinate",
+		Short: "Work a share of the runs that another process coordinates",
 		Long: `Do a share of the work of runs that other processes coordinate.
 
 An agent joins an engine (NATS), waits for a run that wants agents (assay run

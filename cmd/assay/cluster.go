@@ -22,7 +22,7 @@ import (
 func newCluster() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster",
-		Short: "Start a cluster on this machine and keep it, look at it, end it",
+		Short: "Start, show and end clusters on this machine",
 		Long: `Start a cluster of real servers on this machine and keep it, look at it, end it.
 
 On Linux as root each node has a network of its own, with its own address;

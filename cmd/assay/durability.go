@@ -26,7 +26,7 @@ func newDurability(version string) *cobra.Command {
 	f := &durabilityFlags{}
 	cmd := &cobra.Command{
 		Use: "durability", Args: cobra.NoArgs,
-		Short: "Cut the power under each durability setting of a database and count what is lost",
+		Short: "Cut the power under each durability setting, and count losses",
 		Long: `Cut the power under each durability setting of a database and count what is lost.
 
 For each setting servers are started, each node with a disk of its own; clients

@@ -33,7 +33,7 @@ func newExport() *cobra.Command {
 	p := exportPlan{format: "edn", out: "-"}
 	cmd := &cobra.Command{
 		Use:   "export DIR",
-		Short: "Write a saved run as a history for other checkers, or as a table",
+		Short: "Write a saved run as another tool's history, or as a table",
 		Long: `Write what a saved run holds, for other programs.
 
 A history is Jepsen's, in EDN or JSON lines, so that other checkers can judge it:

@@ -20,7 +20,7 @@ func newIsolationMatrix(version string) *cobra.Command {
 	f := &matrixFlags{}
 	cmd := &cobra.Command{
 		Use: "isolation-matrix", Args: cobra.NoArgs,
-		Short: "Show which anomalies each isolation level of a database allows",
+		Short: "Show which anomalies each isolation level allows",
 		Long: `Show which anomalies each isolation level of a database allows.
 
 Hermitage's tests (M. Kleppmann, github.com/ept/hermitage) are played: the steps of

@@ -18,7 +18,7 @@ import (
 func newKubernetes() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kubernetes",
-		Short: "Look at a Kubernetes cluster before a run, or take away what one left there",
+		Short: "Look at a Kubernetes cluster, or remove what a run left there",
 		Long: `Look at a Kubernetes cluster before a run, or take away what one left there.
 
 The cluster is the one that kubectl uses: the files of KUBECONFIG, or

@@ -1,5 +1,5 @@
 // Command assay puts a database under real work, accounts for every single
-// operation, and reports how fast it was and whether it kept its guarantees.
+// operation, and reports how fast it was and whether it kept its promises.
 //
 // This package is wiring: each command in its own file reads its flags, calls
 // the packages that do the work, and turns what comes back into words and an
@@ -55,18 +55,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func newRoot(version string, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "assay",
-		Short: "Test whether a database keeps its guarantees under load, and how fast it is",
+		Short: "Test whether a database keeps its promises under load",
 		Long: `assay puts a database under real work, accounts for every single operation,
-and reports how fast it was and whether it kept its guarantees.
+and reports how fast it was and whether it kept its promises.
 
   assay run bank                       an embedded SQLite file
   assay run bank --db postgres://...   your PostgreSQL
   assay run bank --db mongodb://...    your MongoDB replica set
 
-Exit codes: 0 the verdict is valid or allowed; 1 violated; 2 usage, or an input file that is
-missing or malformed; 3 a threshold missed; 4 no verdict, something asked for and
-not done, or a threshold, a gate, an objective or --strict that rests on an
-invalid measurement; 5 could not run.`,
+Exit codes: 0 the verdict is valid or allowed; 1 violated; 2 usage, or an input
+file that is missing or malformed; 3 a threshold missed; 4 no verdict, something
+asked for and not done, or a threshold, a gate, an objective or --strict that
+rests on an invalid measurement; 5 could not run.`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -85,11 +85,13 @@ invalid measurement; 5 could not run.`,
 	chosen := slices.DeleteFunc(slices.Clone(all), func(c maker) bool { return len(args) == 0 || c.name != args[0] || c.aboutAll })
 	if len(chosen) > 0 {
 		root.AddCommand(chosen[0].make())
+		groupCommands(root)
 		return root
 	}
 	for _, c := range all {
 		root.AddCommand(c.make())
 	}
+	groupCommands(root)
 	completeValues(root)
 	return root
 }

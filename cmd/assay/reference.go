@@ -79,7 +79,7 @@ func referencePages() map[string]string {
 
 // aboutKind is what is true of everything on a page.
 var aboutKind = map[string]string{
-	"workloads": "Each has the flags below beside those of all runs, which `assay run NAME --help` lists.\n" +
+	"workloads": "Each has the flags below beside those of all runs, which `assay run NAME --help-all` lists.\n" +
 		"Why a database does not serve a workload is in [databases.md](databases.md).",
 	"faults": "A fault is written `ACTION TARGET at 10s`, or with `every 30s` in place of `at 10s`. Behind the\n" +
 		"target, `while loading` has it happen while rows are loaded, and times count from the start of\n" +

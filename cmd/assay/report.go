@@ -21,7 +21,7 @@ func newReport() *cobra.Command {
 	formats := []string{"text", "markdown", "json", "html", "csv"}
 	cmd := &cobra.Command{
 		Use:   "report DIR...",
-		Short: "Show the report of a saved run and make its page again, or tables of several runs",
+		Short: "Show a saved run and make its page again, or compare several",
 		Long: `Show the report of a saved run from its result.json, and make its report.html
 again. Nothing is measured or judged anew; for that see assay check.
 

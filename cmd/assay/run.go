@@ -78,6 +78,7 @@ func newRunOf(version string, w definition.Workload) *cobra.Command {
 	for _, name := range w.Unused {
 		_ = cmd.Flags().MarkHidden(name) // refused above, with the reason; each is there
 	}
+	explainFlags(cmd)
 	return cmd
 }
 

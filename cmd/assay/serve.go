@@ -30,7 +30,7 @@ func newServe(version string) *cobra.Command {
 	f.options.Version = version
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Offer the web service of workload entity in front of a database",
+		Short: "Serve workload entity's web service from a database",
 		Long: `Offer the web service of workload entity in front of a database.
 
 Two calls write an entity (POST /entities) and read it by its id (GET

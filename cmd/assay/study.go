@@ -35,7 +35,7 @@ func newStudy(version string) *cobra.Command {
 	f := &studyFlags{size: study.DefaultSize}
 	cmd := &cobra.Command{
 		Use:   "study FILE",
-		Short: "Make all runs of a file's experiments, and one report of them",
+		Short: "Make all runs of a file's experiments, and one report",
 		Long: `Make all runs of a file's experiments, and one report of them.
 
 The keys of an experiment are the flags of assay run; a matrix says what varies,

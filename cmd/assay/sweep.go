@@ -24,7 +24,7 @@ import (
 func newSweep(version string, workloads []definition.Workload) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep WORKLOAD",
-		Short: "Measure throughput and response time against load, and find the highest rate that keeps an objective",
+		Short: "Measure against load, and find the highest rate within limits",
 		Long: `Measure throughput and response time against load.
 
 A sweep is a series over --clients (1..64 if that is not given), to whose throughput
@@ -62,6 +62,7 @@ func newSweepOf(version string, w definition.Workload) *cobra.Command {
 	for _, name := range append(w.Unused, "rate", "arrivals") {
 		_ = cmd.Flags().MarkHidden(name) // each is there
 	}
+	explainFlags(cmd)
 	return cmd
 }
 

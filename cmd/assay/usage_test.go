@@ -5,11 +5,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"assay/internal/expect"
+	"assay/workload/bank"
 )
 
 // TestBadInput: each mistake ends with exit code 2 and one line that names
@@ -206,6 +210,48 @@ func TestHelp(t *testing.T) {
 	}
 	if e := assay(t, t.TempDir(), "--version").want(t, 0); !strings.HasPrefix(e.stdout, "assay version ") {
 		t.Errorf("%v", e)
+	}
+}
+
+// TestHelpIsShort: ten flags with an example each, and behind --help-all every one.
+func TestHelpIsShort(t *testing.T) {
+	t.Parallel()
+	run := newRoot("test", []string{"run", "bank"}).Commands()[0].Commands()[0]
+	first, all := firstFlags(run), allFlags(run)
+	if shown := strings.Count(first, "\n  --"); shown != 10 {
+		t.Errorf("%d flags are shown first:\n%s", shown, first)
+	}
+	grouped := map[string]int{}
+	for _, group := range flagGroups() {
+		for _, name := range group.flags {
+			grouped[name]++
+		}
+	}
+	for flag := range ofWorkload(run) {
+		grouped[flag.Name]++
+	}
+	run.Flags().VisitAll(func(flag *pflag.Flag) {
+		if flag.Name == "help" || flag.Name == helpAll {
+			return
+		}
+		if grouped[flag.Name] != 1 {
+			t.Errorf("--%s is in %d groups", flag.Name, grouped[flag.Name])
+		}
+		expect.Text(t, "--help-all", all, "--"+flag.Name+" ")
+	})
+	if own := len(bank.Definition().Config().Flags()); len(slices.Collect(ofWorkload(run))) != own {
+		t.Errorf("flags of no group: %d, and the workload has %d", len(slices.Collect(ofWorkload(run))), own)
+	}
+	for _, c := range newRoot("test", nil).Commands() {
+		if c.Hidden {
+			continue
+		}
+		if c.GroupID == "" {
+			t.Errorf("%s is in no group", c.Name())
+		}
+		if len(c.Short) > 61 {
+			t.Errorf("%s: %q does not fit a line", c.Name(), c.Short)
+		}
 	}
 }
 

@@ -13,7 +13,7 @@ func newView() *cobra.Command {
 	listen := "127.0.0.1:8090"
 	cmd := &cobra.Command{
 		Use:   "view [DIR]",
-		Short: "Show all runs below a folder as web pages, and follow one that is running",
+		Short: "Show all runs below a folder as web pages",
 		Long: `Show all runs and series below a folder (default runs) as web pages: a list with
 filters, each run's report, several runs side by side, and a run that is being made
 as it goes. Folders that hold no run, or one that cannot be read, are listed with the

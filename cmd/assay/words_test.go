@@ -56,7 +56,7 @@ func TestHelpListsWhatCanBeUsed(t *testing.T) {
 		"bulkupdate":   {"clients", "rate", "arrivals", "duration", "ops", "warmup", "ramp"},
 		"availability": {"retry", "max-attempts"},
 	} {
-		help := assay(t, "", "run", workload, "--help").want(t, 0).stdout
+		help := assay(t, "", "run", workload, "--help-all").want(t, 0).stdout
 		expect.Text(t, workload, help, "--seed")
 		for _, flag := range refused {
 			if strings.Contains(help, "--"+flag+" ") {
@@ -95,7 +95,7 @@ func TestClustersAreNamed(t *testing.T) {
 			t.Errorf("help does not name %s", want)
 		}
 	}
-	for _, text := range []string{help, assay(t, "", "run", "bank", "--help").stdout, readFile(t, "..", "..", "README.md")} {
+	for _, text := range []string{help, assay(t, "", "run", "bank", "--help-all").stdout, readFile(t, "..", "..", "README.md")} {
 		expect.Text(t, "the text", text, "ASSAY_SERVERS")
 	}
 }

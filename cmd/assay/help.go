@@ -1,0 +1,180 @@
+package main
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// flagGroup is some of the flags that all runs share, in the order in which help has them.
+type flagGroup struct {
+	title string
+	flags []string
+}
+
+func flagGroups() []flagGroup {
+	return []flagGroup{
+		{"Database and cluster", []string{"db", "cluster", "isolation", "option", "connect-timeout", "use-existing", "drop", "kubernetes", "servers", "no-server-stats"}},
+		{"Load", []string{"clients", "rate", "duration", "repeat", "ops", "warmup", "ramp", "arrivals", "retry", "max-attempts", "timeout", "seed", "scenario"}},
+		{"Faults", []string{"fault"}},
+		{"Figures and verdict", []string{"threshold", "slo", "strict", "judge", "other-work", "overhead", "hgrm", "metrics", "otlp"}},
+		{"Output", []string{"out", "junit", "summary", "json", "quiet", "plain"}},
+		{"Several machines", []string{"agents", "engine", "agent-loss", "agent-timeout"}},
+	}
+}
+
+// usedMost are the flags that --help shows, each with what it says and an example.
+func usedMost() map[string][2]string {
+	return map[string][2]string{
+		"db":        {"the database to test", "--db postgres://me@localhost/test"},
+		"cluster":   {"start servers on this machine instead", "--cluster mongodb:3"},
+		"isolation": {"one of the database's isolation levels", "--isolation serializable"},
+		"clients":   {"how many clients work at once", "--clients 16"},
+		"rate":      {"open loop: arrivals a second over all clients", "--rate 200"},
+		"duration":  {"how long is measured", "--duration 1m"},
+		"repeat":    {"make the run so often, as a series", "--repeat 5"},
+		"fault":     {"with --cluster: what breaks, and when", "--fault 'kill primary at 5s for 3s'"},
+		"threshold": {"a limit to keep, or the exit code is 3", "--threshold 'p99<50ms'"},
+		"out":       {"the run's folder, new or empty", "--out runs/first"},
+		"slo":       {"find the highest rate that keeps this", "--slo 'p99<100ms'"},
+	}
+}
+
+// helpAll is the flag that shows all flags.
+const helpAll = "help-all"
+
+// explainFlags has the command show its most used flags by --help, and all of them, by groups,
+// by --help-all; that of the workload comes last.
+func explainFlags(cmd *cobra.Command) {
+	all := cmd.Flags().Bool(helpAll, false, "show all flags")
+	do := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *all {
+			return cmd.Help()
+		}
+		return do(cmd, args)
+	}
+	accepts := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if *all {
+			return nil
+		}
+		return accepts(cmd, args)
+	}
+	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
+		text := firstFlags(cmd)
+		if *all {
+			text = allFlags(cmd)
+		}
+		_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n%s\n%s", cmd.UseLine(), examplesOf(cmd), text)
+		return err
+	})
+}
+
+func examplesOf(cmd *cobra.Command) string {
+	if cmd.Example == "" {
+		return ""
+	}
+	return "\nExamples:\n" + cmd.Example + "\n"
+}
+
+// firstFlags are the most used flags by groups, and the names of the workload's own.
+func firstFlags(cmd *cobra.Command) string {
+	var b strings.Builder
+	most := usedMost()
+	for _, group := range flagGroups() {
+		title := group.title + ":\n"
+		for _, name := range group.flags {
+			flag := cmd.Flags().Lookup(name)
+			if text, is := most[name]; is && flag != nil && !flag.Hidden {
+				fmt.Fprintf(&b, "%s  %-12s %s\n%15s%s\n", title, "--"+name, text[0], "", text[1])
+				title = ""
+			}
+		}
+	}
+	var own []string
+	for flag := range ofWorkload(cmd) {
+		own = append(own, "--"+flag.Name)
+	}
+	if len(own) > 0 {
+		hang(&b, "\nOf this workload: ", strings.Join(own, ", "))
+	}
+	fmt.Fprintf(&b, "\n%s --%s explains all flags.\n", cmd.CommandPath(), helpAll)
+	return b.String()
+}
+
+// allFlags are all flags that the command takes, by groups.
+func allFlags(cmd *cobra.Command) string {
+	var b strings.Builder
+	write := func(title string, flags *pflag.FlagSet) {
+		if flags.HasAvailableFlags() {
+			fmt.Fprintf(&b, "%s:\n%s\n", title, flags.FlagUsagesWrapped(80))
+		}
+	}
+	for _, group := range flagGroups() {
+		of := newFlagSet()
+		for _, name := range group.flags {
+			if flag := cmd.Flags().Lookup(name); flag != nil { // a sweep alone has --slo
+				of.AddFlag(flag)
+			}
+		}
+		write(group.title, of)
+	}
+	own := newFlagSet()
+	for flag := range ofWorkload(cmd) {
+		own.AddFlag(flag)
+	}
+	write("Of this workload", own)
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func newFlagSet() *pflag.FlagSet {
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	set.SortFlags = false
+	return set
+}
+
+// ofWorkload yields the flags that are in no group.
+func ofWorkload(cmd *cobra.Command) iter.Seq[*pflag.Flag] {
+	grouped := []string{"help", helpAll}
+	for _, group := range flagGroups() {
+		grouped = append(grouped, group.flags...)
+	}
+	return func(yield func(*pflag.Flag) bool) {
+		done := false
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			done = done || !slices.Contains(grouped, flag.Name) && !flag.Hidden && !yield(flag)
+		})
+	}
+}
+
+// commandGroups are the commands by what they are for.
+func commandGroups() map[string][]string {
+	return map[string][]string{
+		"1": {"run", "sweep", "advise", "isolation-matrix", "durability", "study"},
+		"2": {"check", "repro", "export"},
+		"3": {"report", "compare", "trend", "view"},
+		"4": {"cluster", "kubernetes", "agent", "serve"},
+		"5": {"list", "version", "completion", "help"},
+	}
+}
+
+// groupCommands has the program's help list its commands by groups.
+func groupCommands(root *cobra.Command) {
+	for i, title := range []string{"Test a database", "Judge a history", "Read results", "Servers and machines", "About assay"} {
+		root.AddGroup(&cobra.Group{ID: fmt.Sprint(i + 1), Title: title + ":"})
+	}
+	root.SetHelpCommandGroupID("5")
+	root.SetCompletionCommandGroupID("5")
+	for id, names := range commandGroups() {
+		for _, c := range root.Commands() {
+			if slices.Contains(names, c.Name()) {
+				c.GroupID = id
+			}
+		}
+	}
+}
