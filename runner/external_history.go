@@ -144,9 +144,6 @@ func judgeHistory(ctx context.Context, source io.Reader, o HistoryOptions) (repo
 	if err := o.fit(kind); err != nil {
 		return report.History{}, err
 	}
-	if kind.Transactions() {
-		reader.CompactTransactions()
-	}
 	f, err := judgeAndReduce(ctx, kind, reader, first, o)
 	if now := reader.Kind(); now != exchange.NoKind { // a later operation may have told more
 		kind = now

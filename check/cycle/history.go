@@ -13,7 +13,11 @@ import (
 // register (Write, ReadValue), never both; ReadNothing fits either, and a ReadList of an
 // empty list is the same. Keys and values are any numbers but the smallest 2^32, which
 // stand for strings; see Builder.Symbol.
-type Op = exchange.NumberOp
+type Op struct {
+	Kind       exchange.MicroKind
+	Key, Value int64
+	List       []int64
+}
 
 // The kinds of operations.
 const (

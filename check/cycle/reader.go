@@ -18,17 +18,13 @@ type Reader struct {
 // Add takes the next transaction. Nothing of it is kept. It returns what
 // Builder.Add returns.
 func (r *Reader) Add(op *exchange.Operation) error {
-	ops := op.Numbers
-	if len(ops) == 0 {
-		r.ops, r.lists = slices.Grow(r.ops[:0], len(op.Txn)), r.lists[:0]
-		for i := range op.Txn {
-			r.ops = append(r.ops, r.op(&op.Txn[i]))
-		}
-		ops = r.ops
+	r.ops, r.lists = slices.Grow(r.ops[:0], len(op.Txn)), r.lists[:0]
+	for i := range op.Txn {
+		r.ops = append(r.ops, r.op(&op.Txn[i]))
 	}
 	return r.builder.Add(Txn{
 		ID: op.ID(), Process: int32(op.Process), Invoke: op.Invoke, Complete: op.Complete,
-		Outcome: op.Outcome, Ops: ops,
+		Outcome: op.Outcome, Ops: r.ops,
 	})
 }
 

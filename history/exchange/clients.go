@@ -205,11 +205,6 @@ func (o *Operation) forgetReads() {
 			m.Kind, m.Value, m.List = GetNothing, Atom{}, m.List[:0]
 		}
 	}
-	for i := range o.asked {
-		if p := &o.asked[i]; !p.kind.writes() {
-			p.kind, p.value, p.size = GetNothing, 0, 0
-		}
-	}
 }
 
 // Unnamed reports whether the events name no process, as far as they were read.

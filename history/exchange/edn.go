@@ -19,6 +19,9 @@ type ednReader struct {
 // discarded by #_.
 func (r *ednReader) blank(depth int) error {
 	for {
+		for r.in.pos < r.in.end && (r.in.buf[r.in.pos] == ' ' || r.in.buf[r.in.pos] == ',') { // the usual first
+			r.in.pos++
+		}
 		c, ok := r.in.peek()
 		switch {
 		case ok && c > ' ' && c != ',' && c != ';' && c != '#':

@@ -41,10 +41,6 @@ type event struct {
 	// position and link are those of a causal register, or none.
 	position, link int
 	key            int // of the field beside the value, or none
-	// plain is set if the event was decoded ahead, as one of chunk; value is
-	// none then.
-	plain *plainEvent
-	chunk *chunk
 }
 
 // none is a node that is not there: the same as nil.

@@ -24,6 +24,10 @@ func FuzzRead(f *testing.F) {
 		`{:process 1 :type :invoke :f :drain} {:process 1 :type :invoke :f :dequeue} {:process 1 :type :ok :f :dequeue :value 2} {:process 1 :type :ok :f :drain :value :exhausted}`,
 		`{:process 0 :type :invoke :f :x :value #a.Tuple{:key 1 :value [[:write 1 2]]}} {:process 0 :type :fail :f :x}`,
 		"INFO  jepsen.util - 0\t:invoke\t:write\t4\nINFO - 0 :info :write :timed-out\n",
+		`{:type :invoke :process 0 :f :txn :value [[:w 8 -3], [:r 9 999999999999999999]]} ; why
+{:type :info, :process :nemesis, :f :kill, :value {:a "}"}} {:index 6, :type :fail, :process 0, :f :txn, :value [[:w 8 -3] [:r 9 nil]], :error "a
+b"}`,
+		`{"f":"send","index":0,"type":"invoke","process":0,"value":[["send",1,7]]} { "index" : 1,"type":"ok","process":0,"f":"send","value":[["send",1,[0,7]]]}`,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -28,12 +27,8 @@ type input struct {
 	buf      []byte
 	pos, end int
 	base     int64 // where in the source buf begins
-	// chunks are, if it is not nil, where buf comes from in place of src; chunk is
-	// the one that buf is the text of, or nil.
-	chunks *chunks
-	chunk  *chunk
-	line   int
-	err    error // why no more can be read, io.EOF included
+	line     int
+	err      error // why no more can be read, io.EOF included
 }
 
 func newInput(src io.Reader) *input {
@@ -45,38 +40,10 @@ func (in *input) fill() bool {
 	if in.pos == in.end && in.err == nil {
 		in.base += int64(in.pos)
 		in.pos, in.end = 0, 0
-		if in.chunks != nil {
-			in.useChunk()
-		} else {
-			in.read()
-		}
+		in.read()
 	}
 	return in.pos < in.end
 }
-
-// useChunk replaces the buffer by the next chunk that has any text.
-func (in *input) useChunk() {
-	for in.end == 0 && in.err == nil {
-		in.chunk = in.chunks.next()
-		in.buf, in.end, in.err = in.chunk.text, len(in.chunk.text), in.chunk.err
-	}
-}
-
-// inChunks returns the rest of the input, read ahead and decoded on several
-// processors. The input must not be used any more.
-func (in *input) inChunks(edn bool) *input {
-	rest := io.MultiReader(bytes.NewReader(in.buf[in.pos:in.end]), in.src)
-	if in.err != nil {
-		rest = io.MultiReader(bytes.NewReader(in.buf[in.pos:in.end]), sourceError{in.err})
-	}
-	return &input{chunks: newChunks(rest, edn), base: in.base + int64(in.pos), line: in.line}
-}
-
-// sourceError is a source that has come to its end.
-type sourceError struct{ err error }
-
-// Read implements io.Reader.
-func (s sourceError) Read([]byte) (int, error) { return 0, s.err }
 
 // read adds at least one byte to the buffer, which has room, or sets err.
 func (in *input) read() {
@@ -94,9 +61,6 @@ func (in *input) read() {
 // ahead returns what comes next, at least n bytes of it if there are so many
 // and the buffer has room, without consuming it.
 func (in *input) ahead(n int) []byte {
-	if in.chunks != nil {
-		return in.aheadInChunks(n)
-	}
 	n = min(n, len(in.buf))
 	if in.end-in.pos < n && in.err == nil {
 		copy(in.buf, in.buf[in.pos:in.end])
@@ -104,21 +68,6 @@ func (in *input) ahead(n int) []byte {
 		in.end, in.pos = in.end-in.pos, 0
 		for in.end < n && in.err == nil {
 			in.read()
-		}
-	}
-	return in.buf[in.pos:in.end]
-}
-
-// aheadInChunks is ahead across the end of a chunk.
-func (in *input) aheadInChunks(n int) []byte {
-	for in.end-in.pos < n && in.err == nil {
-		rest := bytes.Clone(in.buf[in.pos:in.end])
-		in.base += int64(in.pos)
-		in.pos, in.end = 0, 0
-		in.useChunk()
-		if len(rest) > 0 { // then what was decoded ahead is not where it says
-			in.buf, in.chunk = append(rest, in.buf[:in.end]...), nil
-			in.end = len(in.buf)
 		}
 	}
 	return in.buf[in.pos:in.end]

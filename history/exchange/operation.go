@@ -73,14 +73,6 @@ type MicroOp struct {
 	List  []Atom
 }
 
-// NumberOp is one step of a transaction whose key, value and elements are whole
-// numbers of 64 bits.
-type NumberOp struct {
-	Kind       MicroKind
-	Key, Value int64
-	List       []int64
-}
-
 // Account is what a read of a bank saw of one account.
 type Account struct {
 	ID      Atom
@@ -126,10 +118,8 @@ type Operation struct {
 	InvokeTime, CompleteTime int64
 
 	// Txn is the answer of a transaction that was committed, and the request
-	// of any other. Numbers has the same in place of it, if it is not empty: only a
-	// Reader that was told so by CompactTransactions sets it.
-	Txn     []MicroOp
-	Numbers []NumberOp
+	// of any other.
+	Txn []MicroOp
 	// Key is that of an independent history (jepsen.independent): values were
 	// pairs of it and what the operation itself had, or the key stood beside the value, as
 	// a field of its own. Keyed is false if there was none. Value and From are a register's.
@@ -156,10 +146,6 @@ type Operation struct {
 	Request, Answer, Told Value
 	Position, Link        Value
 
-	// asked is what a transaction was invoked with, if plain is set: that was
-	// decoded ahead, and neither Txn nor Numbers has it yet.
-	asked []plainOp
-	plain bool
 	// beside means that the key was a field of its own.
 	beside bool
 	// room is where the lists of Request, Answer and the like are.
@@ -201,10 +187,6 @@ func (o *Operation) Clone() *Operation {
 		*v = v.Clone()
 	}
 	c.room = nil
-	c.Numbers, c.asked = slices.Clone(o.Numbers), slices.Clone(o.asked)
-	for i := range c.Numbers {
-		c.Numbers[i].List = slices.Clone(c.Numbers[i].List)
-	}
 	return &c
 }
 
@@ -214,7 +196,7 @@ func (o *Operation) reset() {
 	if cap(room) > roomKept {
 		room = nil
 	}
-	*o = Operation{Txn: o.Txn[:0], Accounts: o.Accounts[:0], asked: o.asked[:0], room: room}
+	*o = Operation{Txn: o.Txn[:0], Accounts: o.Accounts[:0], room: room}
 }
 
 // grow adds an empty micro-operation, with the room of one that was there
@@ -289,11 +271,6 @@ func (o *Operation) kind() Kind {
 	case Transaction:
 		for i := range o.Txn {
 			if kind := o.Txn[i].Kind.history(); kind != NoKind {
-				return kind
-			}
-		}
-		for i := range o.Numbers {
-			if kind := o.Numbers[i].Kind.history(); kind != NoKind {
 				return kind
 			}
 		}

@@ -22,7 +22,6 @@ type Reader struct {
 	format Format
 	tree   *tree
 	source source
-	forms  *forms // the source, of EDN and JSON
 	open   inFlight
 	drains inFlight // those within which their process dequeues
 	// clients are who did the operations, and labels are the words by which the
@@ -58,30 +57,24 @@ func NewReader(src io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{}
 	format, err := detect(in)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{format: format, tree: t, index: NoIndex, open: inFlight{}, drains: inFlight{}, labels: map[string]struct{}{}}
+	r := &Reader{format: format, tree: &tree{}, index: NoIndex, open: inFlight{}, drains: inFlight{}, labels: map[string]struct{}{}}
+	ahead := newReadAhead(r.tree)
+	t := &ahead.tree
 	switch format {
 	case EDN:
-		in = in.inChunks(true)
-		r.forms = &forms{in: in, tree: t, syntax: &ednReader{in: in, tree: t}}
-		r.source = r.forms
+		ahead.source = &forms{in: in, tree: t, syntax: &ednReader{in: in, tree: t}}
 	case JSON:
-		in = in.inChunks(false)
-		r.forms = &forms{in: in, tree: t, syntax: &jsonReader{in: in, tree: t}, commas: true}
-		r.source = r.forms
+		ahead.source = &forms{in: in, tree: t, syntax: &jsonReader{in: in, tree: t}, commas: true}
 	default:
-		r.source = newLogReader(in, t)
+		ahead.source = newLogReader(in, t)
 	}
+	r.source = ahead
 	return r, nil
 }
-
-// CompactTransactions makes Next put transactions over whole numbers into
-// Operation.Numbers where that is cheaper.
-func (r *Reader) CompactTransactions() { r.tree.compact = true }
 
 // Format returns the format of the history.
 func (r *Reader) Format() Format { return r.format }
@@ -149,6 +142,7 @@ func (r *Reader) next() (*Operation, error) {
 		}
 		if op != nil {
 			r.given = op
+			r.tree.nodes, r.tree.text = nil, nil // which may be as large as the file
 			if r.err = r.noteKind(op); r.err != nil {
 				break
 			}
@@ -173,7 +167,6 @@ func (r *Reader) leftOver() (*Operation, error) {
 	last := len(r.left) - 1
 	op := r.left[last]
 	r.left = r.left[:last]
-	r.tree.settle(op)
 	if err := r.noteKind(op); err != nil {
 		r.err = err
 		return nil, err
@@ -185,20 +178,12 @@ func (r *Reader) leftOver() (*Operation, error) {
 // release gives up the memory that reading takes, at the end: what was read is
 // then judged, and the Reader may be kept for what it tells.
 func (r *Reader) release() {
-	r.given, r.free, r.left, r.now = nil, nil, nil, event{}
-	*r.tree = tree{compact: r.tree.compact, only: r.tree.only}
-	if r.forms != nil && r.forms.in.chunks != nil {
-		in := r.forms.in
-		in.chunks.ahead, in.chunks.spare, in.chunks.used = nil, nil, nil
-		in.buf, in.chunk, in.pos, in.end = nil, nil, 0, 0
-	}
+	r.source, r.given, r.free, r.left, r.now = nil, nil, nil, nil, event{}
+	*r.tree = tree{only: r.tree.only}
 }
 
 // event reads the next event.
 func (r *Reader) event(e *event) error {
-	if r.decoded(e) {
-		return nil
-	}
 	line, err := r.nextEvent()
 	if err != nil {
 		return err
@@ -351,7 +336,6 @@ func (r *Reader) end(e *event, op *Operation, at int64) error {
 	if op.Outcome != history.Committed && op.Function == Other {
 		op.Told = r.tree.value(e.value, op)
 	}
-	r.tree.settle(op)
 	return nil
 }
 

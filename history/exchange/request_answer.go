@@ -14,10 +14,6 @@ func (t *tree) request(e *event, op *Operation) error {
 		return nil
 	case Transaction:
 		op.Word = e.word
-		if e.plain != nil {
-			op.plain, op.asked = true, append(op.asked, e.plainOps()...)
-			return nil
-		}
 		return t.txn(e, op)
 	case Transfer:
 		return t.transfer(e, op)
@@ -136,13 +132,6 @@ func (t *tree) unaskedKey(value int) (key, second int, ok bool) {
 // it was invoked with. One that did something else than it was asked for is
 // malformed: nobody can tell which of the two is true.
 func (t *tree) txnAnswer(e *event, op *Operation) error {
-	if e.plain != nil {
-		return t.plainAnswer(e, op)
-	}
-	if op.plain {
-		op.plain = false
-		op.steps(op.asked, nil)
-	}
 	t.asked, op.Txn = op.Txn, t.asked
 	key, keyed := op.Key, op.Keyed
 	op.Key, op.Keyed = Atom{}, false
@@ -186,10 +175,6 @@ func (k MicroKind) writes() bool { return k == Append || k == Put }
 // txn reads the micro-operations of a transaction.
 func (t *tree) txn(e *event, op *Operation) error {
 	op.Txn = op.Txn[:0]
-	if e.plain != nil {
-		op.steps(e.plainOps(), e.chunk.numbers)
-		return nil
-	}
 	value, err := t.independent(e, op, listNode)
 	if err != nil {
 		return err

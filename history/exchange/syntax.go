@@ -35,8 +35,8 @@ func (in *input) begin(s syntax, t *tree, depth int) (byte, error) {
 // they begin. No line ends in it.
 func (in *input) word(t *tree, delimiter func(byte) bool, what string) (start int, err error) {
 	for start = len(t.text); in.pos < in.end || in.fill(); {
-		end := in.pos
-		for end < in.end && !delimiter(in.buf[end]) {
+		end, text := in.pos, in.buf[:in.end]
+		for end < len(text) && ('a' <= text[end] && text[end] <= 'z' || !delimiter(text[end])) { // the usual first
 			end++
 		}
 		t.text = append(t.text, in.buf[in.pos:end]...)
@@ -57,14 +57,14 @@ func (in *input) word(t *tree, delimiter func(byte) bool, what string) (start in
 func (in *input) number(t *tree, delimiter func(byte) bool) (ok bool) {
 	const few = 18 // cannot overflow
 	v := int64(0)
-	for end := in.pos; end < in.end && end <= in.pos+few; end++ {
-		if c := in.buf[end]; digit(c) {
+	for i, c := range in.buf[in.pos:min(in.end, in.pos+few+1)] {
+		if digit(c) {
 			v = 10*v + int64(c-'0')
 			continue
-		} else if end == in.pos || !delimiter(c) || in.buf[in.pos] == '0' && end > in.pos+1 {
+		} else if i == 0 || !delimiter(c) || in.buf[in.pos] == '0' && i > 1 {
 			return false
 		}
-		in.pos = end
+		in.pos += i
 		t.add(intNode, v)
 		return true
 	}
@@ -104,6 +104,7 @@ const (
 func (in *input) quoted(t *tree, how escapes) (err error) {
 	start := len(t.text)
 	for {
+		t.text = append(t.text, in.plain()...)
 		c, ok := in.peek()
 		switch {
 		case !ok:
@@ -130,6 +131,19 @@ func (in *input) quoted(t *tree, how escapes) (err error) {
 			return in.bad("one operation has more than %d bytes of text", maxText)
 		}
 	}
+}
+
+// plain consumes what of a string stands for itself, as far as it is in the buffer.
+func (in *input) plain() []byte {
+	text := in.buf[in.pos:in.end]
+	for i, c := range text {
+		if c < ' ' || c == '"' || c == '\\' {
+			text = text[:i]
+			break
+		}
+	}
+	in.pos += len(text)
+	return text
 }
 
 // escape reads what follows a backslash inside a string and appends what it

@@ -45,18 +45,8 @@ const (
 type tree struct {
 	nodes []node
 	text  []byte
-	// own are the room of the tree while its forms are lent from another one.
-	own struct {
-		nodes []node
-		text  []byte
-	}
-	lent bool
 	// asked is what the transaction that was read last was invoked with.
 	asked []MicroOp
-	// compact means that what was decoded ahead goes into Operation.Numbers, for
-	// which numbers is the room.
-	compact bool
-	numbers []NumberOp
 	// accountsSeen are the accounts of the read that was read last.
 	accountsSeen map[Atom]struct{}
 	// keyed means that registers were written by independent keys, and only is the
@@ -67,20 +57,7 @@ type tree struct {
 	keywords map[string]string
 }
 
-func (t *tree) reset() {
-	if t.lent {
-		t.nodes, t.text, t.lent = t.own.nodes, t.own.text, false
-	}
-	t.nodes, t.text = t.nodes[:0], t.text[:0]
-}
-
-// lend makes the tree the forms of another one, until it is reset.
-func (t *tree) lend(nodes []node, text []byte) {
-	if !t.lent {
-		t.own.nodes, t.own.text, t.lent = t.nodes, t.text, true
-	}
-	t.nodes, t.text = nodes, text
-}
+func (t *tree) reset() { t.nodes, t.text = t.nodes[:0], t.text[:0] }
 
 // open begins a form with children; close ends it.
 func (t *tree) open(kind nodeKind) int {
