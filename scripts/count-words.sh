@@ -1,6 +1,7 @@
 #!/bin/sh
 # Counts the words of the documents, and fails if a guide is too long for one sitting:
-# over 1200 words, or with a sentence over 30. A span of code counts as one word; blocks of
+# over 1200 words, or with a sentence over 30; if there are over 45 decisions or one is over 150
+# words; or if trust.md or performance.md is over 1500. A span of code counts as one word; blocks of
 # code are in the words of a page and in no sentence.
 set -eu
 cd "$(dirname "$0")/.."
@@ -45,6 +46,19 @@ for guide in docs/guides/*.md; do
 	count=$(words "$guide")
 	[ "$count" -le 1200 ] || { echo "$guide: $count words, over 1200"; failed=1; }
 	long "$guide" || failed=1
+done
+
+decisions=0
+for decision in docs/internals/decisions/*.md; do
+	[ "$(basename "$decision")" = README.md ] && continue
+	decisions=$((decisions + 1))
+	count=$(words "$decision")
+	[ "$count" -le 150 ] || { echo "$decision: $count words, over 150"; failed=1; }
+done
+[ "$decisions" -le 45 ] || { echo "$decisions decisions, over 45"; failed=1; }
+for page in docs/internals/trust.md docs/internals/performance.md; do
+	count=$(words "$page")
+	[ "$count" -le 1500 ] || { echo "$page: $count words, over 1500"; failed=1; }
 done
 
 pages() { find . -name '*.md' -not -path '*/testdata/*' -not -path './CHANGELOG.md' -not -path './.git/*' "$@"; }
