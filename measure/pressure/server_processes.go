@@ -3,11 +3,8 @@ package pressure
 import (
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"assay/internal/procfs"
 )
@@ -82,42 +79,19 @@ func isHere(host string, own []net.IP) bool {
 	return ip != nil && (ip.IsLoopback() || slices.ContainsFunc(own, ip.Equal))
 }
 
-// portHolders are the processes that listen on a TCP port of this machine, as
-// far as they can be seen (proc(5), /proc/net/tcp and /proc/PID/fd).
-func portHolders(port string) []int {
+// portHolders are the processes that listen on a TCP port of this machine, as far as they can
+// be seen.
+func portHolders(port string) (holders []int) {
 	number, err := strconv.Atoi(port)
 	if err != nil {
 		return nil
 	}
-	sockets := map[string]bool{}
-	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		text, err := os.ReadFile(table)
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(text)) {
-			const local, state, inode, listens = 1, 3, 9, "0A"
-			fields := strings.Fields(line)
-			if len(fields) > inode && fields[state] == listens && strings.HasSuffix(fields[local], fmt.Sprintf(":%04X", number)) {
-				sockets["socket:["+fields[inode]+"]"] = true
-			}
+	owners := readConnections().owners
+	for _, s := range readTCP("/proc/self") {
+		if s.listens && portOf(s.local) == fmt.Sprintf("%04X", number) {
+			holders = append(holders, owners[s.inode]...)
 		}
 	}
-	if len(sockets) == 0 {
-		return nil
-	}
-	var holders []int
-	links, err := filepath.Glob("/proc/[0-9]*/fd/*")
-	if err != nil {
-		return nil
-	}
-	for _, link := range links {
-		if to, err := os.Readlink(link); err == nil && sockets[to] {
-			pid, err := strconv.Atoi(strings.Split(link, "/")[2])
-			if err == nil && !slices.Contains(holders, pid) {
-				holders = append(holders, pid)
-			}
-		}
-	}
-	return holders
+	slices.Sort(holders)
+	return slices.Compact(holders)
 }
