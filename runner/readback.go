@@ -166,7 +166,7 @@ type ReplacedError struct {
 
 func (e *ReplacedError) Error() string {
 	return e.Found + "; either somebody dropped, renamed or replaced it while the run went on, or the database itself lost it, " +
-		"which one that does not keep its data on disk does when it is killed; so nothing can be said of the database's promises"
+		"which one that does not keep its data on disk does when it is killed"
 }
 
 // holdsRun returns nil if the database still holds what this run made, and else
