@@ -11,15 +11,15 @@ import (
 const bothEngines = "innodb+rocksdb"
 
 // mariadbEntry starts one server, a Galera cluster with its own timing unless the spec
-// says otherwise, or a primary with replicas that assay leads.
+// says otherwise, or a primary with replicas.
 func mariadbEntry() entry {
 	return entry{
 		topology: topology{
 			name: "mariadb", nodes: []int{1, 2, 3, 5, 7}, arbiters: []int{0},
 			options: []option{
-				{name: "replication", want: "replication=galera (from two nodes on the default), replication=semisync or replication=async (assay promotes)",
+				{name: "replication", want: "replication=galera (from two nodes on the default), replication=semisync or replication=async (a primary with replicas, of which none is promoted)",
 					check: oneOf(replicationGalera, replicationSync, replicationAsync)},
-				{name: "failover", want: "failover=DURATION, such as 2s (with Galera evs.suspect_timeout, of which evs.inactive_timeout and evs.install_timeout are twice; else how long the primary may be silent until a replica is promoted)", check: aDuration},
+				{name: "failover", want: "failover=DURATION, such as 2s, with Galera: evs.suspect_timeout, of which evs.inactive_timeout and evs.install_timeout are twice", check: aDuration},
 				{name: "cache", want: "cache=SIZE of at least 8MiB, InnoDB's buffer pool on each node, and MyRocks' block cache", check: aSize,
 					parameters: []string{"innodb_buffer_pool_size", "rocksdb_block_cache_size"}},
 				{name: "flush", want: "flush=0, flush=1 or flush=2 (innodb_flush_log_at_trx_commit: 1 has a commit wait for the disk, 2 for the system, 0 for neither)", check: oneOf("0", "1", "2"),
@@ -39,17 +39,16 @@ func startMariaDB(ctx context.Context, s Spec, e environment) (product, error) {
 		Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs,
 		CacheSize: mariadbCache(s), MyRocks: s.Options["engines"] == bothEngines, Settings: mariadbSettings(s),
 	}
-	failover := s.duration("failover")
 	switch s.replication(replicationGalera) {
 	case replicationSync:
 		o.Replication = mariadb.Semisync
 	case replicationAsync:
 		o.Replication = mariadb.Asynchronous
 	default:
-		o.Suspect, o.Inactive, o.Install = failover, 2*failover, 2*failover
+		suspect := s.duration("failover")
+		o.Suspect, o.Inactive, o.Install = suspect, 2*suspect, 2*suspect
 		return mariadb.Start(ctx, o)
 	}
-	o.FailoverAfter, o.Announce = failover, e.announce
 	return mariadb.StartSet(ctx, o)
 }
 
@@ -64,7 +63,7 @@ func mariadbParameters() parameters {
 		{[]string{"wsrep_on", "wsrep_provider*", "wsrep_cluster*", "wsrep_node*", "wsrep_sst*", "wsrep_new_cluster", "wsrep_recover", "wsrep_start_position",
 			"binlog_format", "innodb_autoinc_lock_mode"}, "by them it leads the Galera cluster (failover= says when a silent node is left out)"},
 		{[]string{"server_id", "gtid_domain_id", "gtid_strict_mode", "log_slave_updates", "skip_slave_start", "slave_net_timeout", "rpl_semi_sync_master_enabled", "rpl_semi_sync_slave_enabled"},
-			"by them it leads the replicas (replication= says how)"},
+			"by them the replicas follow (replication= says how)"},
 		{[]string{"loose*"}, "with it a wrong name would pass"},
 	}}
 }

@@ -8,15 +8,14 @@ import (
 )
 
 // mysqlEntry starts one server, a group that replicates among itself, or a primary with
-// replicas that assay leads.
+// replicas.
 func mysqlEntry() entry {
 	return entry{
 		topology: topology{
 			name: "mysql", nodes: []int{1, 2, 3, 5}, arbiters: []int{0},
 			options: []option{
-				{name: "replication", want: "replication=group (Group Replication with one primary, from two nodes on the default), replication=semisync or replication=async (assay promotes)",
+				{name: "replication", want: "replication=group (Group Replication with one primary, from two nodes on the default), replication=semisync or replication=async (a primary with replicas, of which none is promoted)",
 					check: oneOf(replicationGroup, replicationSync, replicationAsync)},
-				{name: "failover", want: "failover=DURATION, such as 3s, with replication=semisync or replication=async: how long the primary may be silent until a replica is promoted", check: aDuration},
 				{name: "expel", want: "expel=DURATION in whole seconds, such as 5s, in a group: how long a silent member is waited for after the first five seconds", check: secondsFrom(0),
 					parameters: []string{"group_replication_member_expel_timeout"}},
 				{name: "cache", want: "cache=SIZE of at least 8MiB, InnoDB's buffer pool on each node", check: aSize, parameters: []string{"innodb_buffer_pool_size"}},
@@ -24,6 +23,7 @@ func mysqlEntry() entry {
 					parameters: []string{"innodb_flush_log_at_trx_commit"}},
 			},
 			parameters: mysqlParameters(),
+			noFailover: "a group, such as mysql:3, which elects another primary (expel=DURATION says when a silent member is left out); of replicas none is promoted, and a lost primary stays lost",
 		},
 		footprint: Footprint{Start: 8 * time.Second, Empty: 220 << 20},
 		start:     startMySQL,
@@ -41,7 +41,7 @@ func mysqlParameters() parameters {
 			"report_host", "report_port", "skip_replica_start", "skip_slave_start", "replica_net_timeout", "rpl_semi_sync_source_enabled", "rpl_semi_sync_replica_enabled",
 			"group_replication_group*", "group_replication_local_address", "group_replication_ip_allowlist", "group_replication_start_on_boot", "group_replication_bootstrap_group",
 			"group_replication_single_primary_mode", "group_replication_communication_stack"},
-			"by them it leads the replicas, or has the members form a group"},
+			"by them the replicas follow, or the members form a group"},
 		{[]string{"loose*"}, "with it a wrong name would pass"},
 	}}
 }
@@ -49,7 +49,7 @@ func mysqlParameters() parameters {
 func startMySQL(ctx context.Context, s Spec, e environment) (product, error) {
 	o := mysql.Options{
 		Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs,
-		FailoverAfter: s.duration("failover"), CacheSize: mysqlCache(s), Settings: append(mysqlFlush(s), s.settings("=")...), Announce: e.announce,
+		CacheSize: mysqlCache(s), Settings: append(mysqlFlush(s), s.settings("=")...), Announce: e.announce,
 	}
 	if s.Options["expel"] != "" {
 		expel := s.duration("expel")

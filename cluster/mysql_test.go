@@ -8,7 +8,7 @@ import (
 
 // TestOnMySQLBySpec is TestPrimaryWithReplicasBySpec on MySQL, and a single server; `make mysql` runs it.
 func TestOnMySQLBySpec(t *testing.T) {
-	for _, text := range []string{"mysql:2,expel=0s,cache=32MiB", "mysql:2,replication=semisync,failover=2s,cache=32MiB"} {
+	for _, text := range []string{"mysql:2,expel=0s,cache=32MiB", "mysql:2,replication=semisync,cache=32MiB"} {
 		t.Run(text, func(t *testing.T) { testPrimaryWithReplicas(t, text) })
 	}
 	c := startCluster(t, "mysql:1,cache=32MiB,flush=2,set.max-connections=77")

@@ -30,8 +30,8 @@ func TestParametersThatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"postgres:1,set.port=1":                                       "by them it reaches the server",
 		"postgres:1,set.Unix-Socket-Directories=/tmp":                 "by them it reaches the server",
-		"postgres:2,set.recovery_target_time=now":                     "leads the standbys",
-		"postgres:2,set.synchronous_commit=off":                       "standby=async",
+		"postgres:2,set.recovery_target_time=now":                     "the standbys follow",
+		"postgres:2,standby=sync,set.synchronous_standby_names=n2":    "both set the same",
 		"postgres:1,fsync=on,set.FSYNC=off":                           "both set the same",
 		"postgres:1,set.work_mem=1MB,set.work-mem=2MB":                "once",
 		"postgres:1,set.=1":                                           "such as set.max_connections",

@@ -53,7 +53,7 @@ func placement(s Spec, e environment, password string) streaming.Placement {
 // decides on some itself, and drops what is said about them (its manual, "Dynamic
 // Configuration Settings").
 func patroniParameters() parameters {
-	ours := append(postgresAccess(), ourParameters{append(postgresLeading(), "wal_level", "cluster_name", "wal_log_hints", "archive_cleanup_command", "recovery_min_apply_delay"),
+	ours := append(postgresAccess(), ourParameters{append(postgresFollowing(), "synchronous_standby_names", "wal_level", "cluster_name", "wal_log_hints", "archive_cleanup_command", "recovery_min_apply_delay"),
 		"Patroni decides on it (synchronous_mode= says whom a commit waits for)"})
 	return parameters{example: "work_mem=16MB", ours: ours, check: func(s Spec) string {
 		ttl, loop, retry := patroniTimes(s)

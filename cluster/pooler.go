@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"assay/cluster/pgbouncer"
+	"assay/cluster/server"
 )
 
 // pooled is a product whose clients come through a pooler.
@@ -44,14 +45,13 @@ func newPooler(s Spec, e environment, number int, password string) (*pgbouncer.P
 	return pgbouncer.New(pgbouncer.Options{
 		Programs: e.programs, Dir: filepath.Join(e.logs, RolePooler), Log: filepath.Join(e.logs, "pgbouncer.log"), Number: number,
 		User: postgresUser, Password: password, Mode: s.Options["pool_mode"], Size: s.count("pool_size"), Clients: postgresConnections,
-		Silence: s.duration("failover"), Announce: e.announce,
 	})
 }
 
-// behindPooler starts a pooler before a product. After an error both are closed.
-func behindPooler(ctx context.Context, s Spec, behind product, p *pgbouncer.Pooler) (product, error) {
+// behindPooler starts a pooler before one of a product's servers. After an error both are closed.
+func behindPooler(ctx context.Context, s Spec, behind product, to *server.Node, p *pgbouncer.Pooler) (product, error) {
 	all := pooled{joined{product: behind, with: front{p, p.Node}, first: p.Number}, p, s}
-	if err := p.Start(ctx); err != nil {
+	if err := p.Start(ctx, to); err != nil {
 		return nil, errors.Join(err, all.Close())
 	}
 	return all, nil

@@ -21,8 +21,7 @@ func postgresEntry() entry {
 		topology: topology{
 			name: "postgres", nodes: []int{1, 2, 3, 4, 5}, arbiters: []int{0},
 			options: append([]option{
-				{name: "standby", want: "standby=sync (any one standby confirms a commit) or standby=async", check: oneOf("sync", "async")},
-				{name: "failover", want: "failover=DURATION, such as 3s: how long the primary may be silent until a standby is promoted", check: aDuration},
+				{name: "standby", want: "standby=sync (any one standby confirms a commit) or standby=async", check: oneOf("sync", "async"), parameters: []string{"synchronous_standby_names"}},
 				{name: "fsync", want: "fsync=on or fsync=off (what was acknowledged may be lost, and the rest too, when the power is)", check: oneOf("on", "off"), parameters: []string{"fsync"}},
 				{name: "full_page_writes", want: "full_page_writes=on or full_page_writes=off (pages that were written in part when the power was cut stay as they are)", check: oneOf("on", "off"),
 					parameters: []string{"full_page_writes"}},
@@ -30,6 +29,7 @@ func postgresEntry() entry {
 				archiveOption(),
 			}, poolerOptions("", "pooler=pgbouncer: clients reach the primary through it")...),
 			parameters: postgresParameters(),
+			noFailover: "a cluster that something leads, such as patroni:3, repmgr:3 or pg-auto-failover:2; of postgres no standby is promoted, and a lost primary stays lost",
 			roles:      []role{poolerRole("postgres:3,pooler=pgbouncer")},
 		},
 		footprint: Footprint{Start: 2 * time.Second, Empty: 120 << 20},
@@ -41,17 +41,8 @@ func postgresEntry() entry {
 func postgresParameters() parameters {
 	return parameters{example: "max_connections=500",
 		ours: append(postgresAccess(),
-			ourParameters{postgresLeading(), "by them it leads the standbys (standby= says whom a commit waits for)"},
-			ourParameters{[]string{"wal_sender_timeout", "wal_receiver_timeout"}, "they follow from failover="}),
-		judged: []string{"fsync", "full_page_writes", "synchronous_commit", "wal_writer_delay", "wal_sync_method", "default_transaction_*", "zero_damaged_pages"},
-		check: func(s Spec) string {
-			for _, p := range s.Parameters {
-				if s.Nodes > 1 && plainName(p.Name) == "synchronous_commit" {
-					return "standby=sync or standby=async, which decides whom a commit waits for, in place of synchronous_commit"
-				}
-			}
-			return ""
-		},
+			ourParameters{postgresFollowing(), "by them the standbys follow"}),
+		judged: []string{"fsync", "full_page_writes", "synchronous_commit", "synchronous_standby_names", "wal_writer_delay", "wal_sync_method", "default_transaction_*", "zero_damaged_pages"},
 	}
 }
 
@@ -64,9 +55,9 @@ func postgresAccess() []ourParameters {
 	}
 }
 
-// postgresLeading are the parameters by which standbys are led.
-func postgresLeading() []string {
-	return []string{"primary_conninfo", "primary_slot_name", "synchronous_standby_names", "hot_standby", "recovery_target*", "restore_command"}
+// postgresFollowing are the parameters by which standbys follow.
+func postgresFollowing() []string {
+	return []string{"primary_conninfo", "primary_slot_name", "hot_standby", "recovery_target*", "restore_command"}
 }
 
 // postgresUser is the superuser of the servers that a spec asks for.
@@ -74,18 +65,18 @@ const postgresUser = streaming.User
 
 func startPostgres(ctx context.Context, s Spec, e environment) (product, error) {
 	if s.Options["pooler"] == "" {
-		return startServers(ctx, s, e, rand.Text(), nil)
+		return startServers(ctx, s, e, rand.Text())
 	}
 	password := rand.Text()
 	front, err := newPooler(s, e, postgresEntry().numberOf(s, RolePooler), password)
 	if err != nil {
 		return nil, err
 	}
-	behind, err := startServers(ctx, s, e, password, front.Lead)
+	behind, err := startServers(ctx, s, e, password)
 	if err != nil {
 		return nil, errors.Join(err, front.Close())
 	}
-	return behindPooler(ctx, s, behind, front)
+	return behindPooler(ctx, s, behind, behind.Node(0), front)
 }
 
 // optionArchive is the option that has the log archived.
@@ -114,8 +105,8 @@ func (s Spec) WithArchive() Spec {
 	return s
 }
 
-// startServers starts the servers. leads is told who takes writes; nil if nobody asks.
-func startServers(ctx context.Context, s Spec, e environment, password string, leads func(string, *server.Node)) (product, error) {
+// startServers starts one server, or a primary with its standbys.
+func startServers(ctx context.Context, s Spec, e environment, password string) (product, error) {
 	settings, archive := postgresSettings(s), archiveFolder(s, e)
 	if s.Nodes == 1 {
 		p, err := postgres.Start(ctx, postgres.Options{
@@ -125,15 +116,11 @@ func startServers(ctx context.Context, s Spec, e environment, password string, l
 		if err != nil {
 			return nil, err
 		}
-		if leads != nil {
-			leads("n1", p.Node)
-		}
 		return single{p, p.Node}, nil
 	}
 	set, err := postgres.StartSet(ctx, postgres.SetOptions{
 		Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Asynchronous: s.Options["standby"] == "async",
-		FailoverAfter: s.duration("failover"), Dir: e.dir, LogDir: e.logs, Password: password, Archive: archive, Settings: settings,
-		Leads: leads, Announce: e.announce,
+		Dir: e.dir, LogDir: e.logs, Password: password, Archive: archive, Settings: settings,
 	})
 	if err != nil {
 		return nil, err

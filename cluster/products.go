@@ -59,7 +59,7 @@ type entry struct {
 	// clear takes away what killed servers with their data below folder have
 	// left outside of it; nil if they leave nothing.
 	clear func(ctx context.Context, folder string) error
-	// ledBy is the program that chooses the primary, where neither the database nor assay does.
+	// ledBy is the program that chooses the primary, where the database does not.
 	ledBy string
 	// oneClock says why servers of it cannot have clocks of their own; empty if they can.
 	oneClock string

@@ -92,8 +92,7 @@ func behindFronts(ctx context.Context, s Spec, e environment, password string, b
 	if err != nil {
 		return nil, errors.Join(err, all.Close())
 	}
-	pooler.Lead(RoleProxy, proxy.Node)
-	return behindPooler(ctx, s, all, pooler)
+	return behindPooler(ctx, s, all, proxy.Node, pooler)
 }
 
 // Address is the proxy's. It also names the nodes, which are compared with each other.

@@ -17,9 +17,9 @@ func checkReplication(elects string) func(Spec) string {
 		case s.Options["replication"] != "" && s.Nodes == 1:
 			return "replication=" + kind + " with more than one node, such as " + s.Product + ":3"
 		case s.Options["expel"] != "" && kind != replicationGroup:
-			return "expel=DURATION in a group, such as mysql:3; failover=DURATION says when assay promotes"
-		case s.Options["failover"] != "" && kind == replicationGroup:
-			return "failover=DURATION with replication=semisync or replication=async; in a group expel=DURATION says when a silent member is left out"
+			return "expel=DURATION in a group, such as mysql:3"
+		case s.Options["failover"] != "" && kind != replicationGalera:
+			return "failover=DURATION with replication=galera, such as mariadb:3; of replicas none is promoted, and a lost primary stays lost"
 		}
 		return ""
 	}

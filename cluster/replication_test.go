@@ -12,7 +12,7 @@ import (
 // TestPrimaryWithReplicasBySpec holds that a spec is obeyed, and who takes writes.
 func TestPrimaryWithReplicasBySpec(t *testing.T) {
 	for _, text := range []string{
-		"mariadb:2,replication=semisync,failover=2s,cache=32MiB", "mariadb:2,replication=async,failover=2s,cache=32MiB,engines=innodb+rocksdb",
+		"mariadb:2,replication=semisync,cache=32MiB", "mariadb:2,replication=async,cache=32MiB,engines=innodb+rocksdb",
 	} {
 		t.Run(text, func(t *testing.T) { testPrimaryWithReplicas(t, text) })
 	}
@@ -44,15 +44,18 @@ func TestReplicationsThatNobodyCanBuild(t *testing.T) {
 		"mysql:1,replication=async":                                       "such as mysql:3",
 		"mysql:3,replication=galera":                                      "replication=group",
 		"mysql:3,failover=2s":                                             "expel=DURATION",
-		"mysql:3,replication=async,expel=2s":                              "failover=DURATION",
+		"mysql:3,replication=async,expel=2s":                              "in a group",
+		"mysql:3,replication=semisync,failover=2s":                        "none is promoted",
+		"mariadb:3,replication=async,failover=2s":                         "replication=galera",
+		"postgres:3,failover=2s":                                          "patroni:3",
 		"mysql:3,expel=2500ms":                                            "whole seconds",
 		"mysql:3,set.group_replication_group_seeds=a":                     "form a group",
-		"mysql:3,set.rpl_semi_sync_source_enabled=ON":                     "leads the replicas",
+		"mysql:3,set.rpl_semi_sync_source_enabled=ON":                     "the replicas follow",
 		"mysql:3,expel=2s,set.group_replication_member_expel_timeout=5":   "both set the same",
 		"mariadb:1,replication=semisync":                                  "such as mariadb:3",
 		"mariadb:3,replication=group":                                     "replication=galera",
-		"mariadb:3,set.server-id=5":                                       "leads the replicas",
-		"mariadb:3,replication=async,set.rpl_semi_sync_master_enabled=ON": "leads the replicas",
+		"mariadb:3,set.server-id=5":                                       "the replicas follow",
+		"mariadb:3,replication=async,set.rpl_semi_sync_master_enabled=ON": "the replicas follow",
 	} {
 		_, err := ParseSpec(text)
 		if wrong := (*SpecError)(nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
@@ -60,8 +63,8 @@ func TestReplicationsThatNobodyCanBuild(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"mysql:3", "mysql:3,replication=group,expel=0s", "mysql:3,replication=semisync,failover=2s,set.rpl_semi_sync_source_timeout=500",
-		"mariadb:3,replication=galera,failover=2s", "mariadb:3,replication=async,failover=2s",
+		"mysql:3", "mysql:3,replication=group,expel=0s", "mysql:3,replication=semisync,set.rpl_semi_sync_source_timeout=500",
+		"mariadb:3,replication=galera,failover=2s", "mariadb:3,replication=async",
 		"mariadb:3,replication=semisync,set.rpl_semi_sync_master_timeout=500",
 	} {
 		if _, err := ParseSpec(text); err != nil {

@@ -37,7 +37,7 @@ func repmgrEntry() entry {
 // standbyParameters are PostgreSQL's where a program leads the standbys by its own files.
 func standbyParameters(more ourParameters) parameters {
 	return parameters{example: "work_mem=16MB",
-		ours: append(postgresAccess(), ourParameters{postgresLeading(), "by them the standbys are led"}, more)}
+		ours: append(postgresAccess(), ourParameters{append(postgresFollowing(), "synchronous_standby_names"), "by them the standbys are led"}, more)}
 }
 
 func startRepmgr(ctx context.Context, s Spec, e environment) (product, error) {

@@ -23,7 +23,7 @@ type Options struct {
 	Programs string
 	// Kept marks a cluster that is to outlive the command that started it.
 	Kept bool
-	// Announce is called with what the cluster does by itself, such as a promotion.
+	// Announce is called with what the cluster does by itself, such as beginning a group anew.
 	// It may be called from several goroutines and must not block; nil means
 	// nobody wants to know.
 	Announce func(text string)
@@ -202,7 +202,7 @@ func (c *Cluster) Node(name string) *Node {
 }
 
 // LedBy is the program that chooses the primary, such as Patroni; empty where the database does
-// itself, or assay.
+// itself, or nobody.
 func (c *Cluster) LedBy() string { return products()[c.spec.Product].ledBy }
 
 // OneClock says why the servers cannot have clocks of their own; empty if they can.

@@ -71,6 +71,9 @@ type topology struct {
 	parameters parameters
 	// roles are the servers beside the nodes.
 	roles []role
+	// noFailover is what is wanted in place of failover=DURATION, by which assay once promoted
+	// replicas; empty where it is an option, or never was.
+	noFailover string
 }
 
 // option is one of a product's own options.
@@ -239,6 +242,9 @@ func (s *Spec) set(t topology, name, value string) (want string) {
 				s.Options[name] = value
 				return ""
 			}
+		}
+		if name == "failover" && t.noFailover != "" {
+			return t.noFailover
 		}
 		names := OptionNames(t.name)
 		if t.parameters.example != "" {

@@ -27,7 +27,7 @@ func TestPowerCut(t *testing.T) {
 		maria = "mariadb:1,disk=image" // without xfsprogs; cluster/image tests the refusal
 	}
 	for _, test := range []struct{ spec, fault string }{
-		{"postgres:2,failover=2s,disk=image", "power-cut all at 0s for 100ms"},
+		{"postgres:2,disk=image", "power-cut all at 0s for 100ms"},
 		{maria, "power-cut n1 at 0s for 100ms"},
 		{"mongodb:1,shutdown=100ms,disk=image", "power-cut primary at 0s for 100ms"},
 	} {

@@ -35,7 +35,7 @@ func wantParameter(t *testing.T, c *cluster.Cluster, name, want string) {
 // primary comes last and stays it, and a parameter is what it was changed to.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, "postgres:3,failover=3s,set.work_mem=4MB")
+	c := startCluster(t, "postgres:3,set.work_mem=4MB")
 	keepWriting(t, c)
 	before := map[string]int{}
 	for _, n := range c.Nodes() {

@@ -25,7 +25,7 @@ type Cluster struct {
 	// TookOver is the node that takes writes in the end, if no fault was seen to bring it: it came
 	// without one, or after one was over. Empty else.
 	TookOver string `json:"took_over,omitempty"`
-	// Events are what the cluster did by itself, such as a promotion.
+	// Events are what the cluster did by itself, such as beginning a group anew.
 	Events []ClusterEvent `json:"events"`
 	// Settled describes how long after the last fault all nodes held the same data
 	// again, or what stood in the way.

@@ -150,9 +150,8 @@ func (r *run) recordAnnouncements(file *history.Writer, now func() int64) (stop 
 	return func() { r.announcements.Store(nil) }
 }
 
-// catchUp starts the nodes that are down, such as a primary that was fenced when
-// another was promoted, waits until all nodes hold the same data, and notes how
-// long that took.
+// catchUp starts the nodes that are down, waits until all nodes hold the same data, and notes
+// how long that took.
 func (r *run) catchUp(ctx context.Context, file *history.Writer, now func() int64) {
 	if r.cluster == nil {
 		return

@@ -138,18 +138,10 @@ func (l *faultLog) enter(r *report.Result, impacts []measure.Impact, indexes []i
 		r.Cluster.TwoPrimaries = l.twoPrimaries
 		if last, took := l.tookOver(); took {
 			r.Cluster.TookOver = last.Text
-			if l.promoted(last.Text) {
-				return
-			}
 			last.Text += " takes writes in the end, and nobody saw it take over"
 			r.Cluster.Events = append(slices.Clone(l.events), last)
 		}
 	}
-}
-
-// promoted reports whether the cluster has told that it promoted a node.
-func (l *faultLog) promoted(node string) bool {
-	return slices.ContainsFunc(l.events, func(e report.ClusterEvent) bool { return strings.HasPrefix(e.Text, node+" is promoted ") })
 }
 
 // tookOver is who takes writes in the end, if it is another node than those before the work and

@@ -112,14 +112,6 @@ func TestWhoTookOverUnseen(t *testing.T) {
 			t.Errorf("%s and then %s: %+v; want %q", c.first, c.last, r.Cluster, c.want)
 		}
 	}
-	told := faultLog{
-		events:  []report.ClusterEvent{{Second: 1, Text: "n2 is promoted with 49 transactions"}},
-		leaders: []report.ClusterEvent{{Text: "n1"}, {Second: 2, Text: "n2"}},
-	}
-	r := &report.Result{Cluster: new(report.Cluster)}
-	if told.enter(r, nil, nil); r.Cluster.TookOver != "n2" || len(r.Cluster.Events) != 1 {
-		t.Errorf("of a promotion that was told: %+v", r.Cluster)
-	}
 }
 
 // TestTwoPrimariesAreNoVerdict: where a second node takes writes in the end, what was read back

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
 	"assay/cluster/server"
 )
 
@@ -40,12 +38,6 @@ func (l Login) Variable(ctx context.Context, node *server.Node, name string) (va
 		err = errors.New("it has no such variable")
 	}
 	return value, err
-}
-
-// Answers reports whether anything came back from a node within bound, be it a refusal.
-func (l Login) Answers(ctx context.Context, node *server.Node, bound time.Duration) bool {
-	err := l.InSession(ctx, node, bound, func(ctx context.Context, c *sql.Conn) error { return c.PingContext(ctx) })
-	return err == nil || errors.As(err, new(*mysql.MySQLError))
 }
 
 // Execute runs statements, up to the first that fails.

@@ -5,50 +5,20 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
-	"strconv"
 	"strings"
-	"time"
-
-	"assay/cluster/server"
+	"sync"
 )
 
-// Primary returns the node that takes writes, as it says itself, as soon as there is one.
+// Primary returns node 0 as soon as it takes writes, as it says itself.
 func (s *Set) Primary(ctx context.Context) (primary int, err error) {
-	err = s.until(ctx, "a server that takes writes", func(ctx context.Context) (err error) {
-		if primary, err = s.leader(); err != nil {
-			return err
-		}
-		return s.inSession(ctx, primary, askBound, func(ctx context.Context, c *sql.Conn) error {
+	return 0, s.until(ctx, "a server that takes writes", func(ctx context.Context) error {
+		return s.options.Login.InSession(ctx, s.options.Nodes[0], askBound, func(ctx context.Context, c *sql.Conn) error {
 			row, err := Row(ctx, c, "SELECT @@global.read_only AS refuses")
 			if err == nil && row["refuses"] != "0" {
 				err = errors.New("it is read only")
 			}
 			return err
 		})
-	})
-	return primary, err
-}
-
-// leader is who was last told to take writes, unless it is lost.
-func (s *Set) leader() (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.promoted || s.lost || s.starting || !s.members[s.primary].Running() {
-		return 0, errors.New("there is no primary")
-	}
-	return s.primary, nil
-}
-
-// until is server.Until, which the end of the set ends with os.ErrClosed.
-func (s *Set) until(ctx context.Context, what string, missing func(context.Context) error) error {
-	return server.Until(ctx, 20*time.Millisecond, what, func(ctx context.Context) error {
-		err := missing(ctx)
-		if err != nil && s.alive.Err() != nil {
-			return server.Permanent(os.ErrClosed)
-		}
-		return err
 	})
 }
 
@@ -57,103 +27,80 @@ func (s *Set) Parameter(ctx context.Context, i int, name string) (string, error)
 	return s.options.Login.Variable(ctx, s.options.Nodes[i], name)
 }
 
-// Settled returns when no node is being made anew, every running node follows the primary and has
-// applied what the primary had when that was first asked, and with Semisync commits wait for all
-// of them. When ctx ends, the error says which do not.
+// answer is what a server says of itself.
+type answer struct {
+	status   map[string]string // as a replica; nil if it follows nobody
+	executed int64             // transactions in its data, from the beginning of the set on
+	err      error
+}
+
+// ask asks a server how it stands as a replica, and how far it is.
+func (s *Set) ask(ctx context.Context, i int) (a answer) {
+	a.err = s.options.Login.InSession(ctx, s.options.Nodes[i], askBound, func(ctx context.Context, c *sql.Conn) (err error) {
+		if a.status, err = Row(ctx, c, s.options.Dialect.show); err == nil {
+			a.executed, err = s.options.Dialect.executed(ctx, c)
+		}
+		return err
+	})
+	return a
+}
+
+// missing is what keeps a server from being a replica that receives and applies what the primary
+// commits; empty if nothing does.
+func (s *Set) missing(a answer) string {
+	d := s.options.Dialect
+	switch {
+	case a.err != nil:
+		return "does not answer"
+	case a.status[d.receives] == "Yes" && a.status[d.applies] == "Yes":
+		return ""
+	}
+	why := strings.TrimSpace(a.status[d.receiveError] + " " + a.status[d.applyError])
+	return strings.TrimSpace("does not follow " + s.label(0) + " " + why)
+}
+
+// Settled returns when every running replica follows the primary and has applied what that had
+// when it was first asked. When ctx ends, the error says which do not.
 func (s *Set) Settled(ctx context.Context) error {
-	goals := make(map[int]int64) // by the primary
-	return s.until(ctx, "the servers that replicate", func(ctx context.Context) error { return s.behind(ctx, goals) })
+	goal := int64(-1)
+	return s.until(ctx, "the servers that replicate", func(ctx context.Context) error {
+		if !s.options.Nodes[0].Running() {
+			return errors.New("the primary is down")
+		}
+		if goal < 0 {
+			a := s.ask(ctx, 0)
+			if a.err != nil {
+				return a.err
+			}
+			goal = a.executed
+		}
+		return s.behind(ctx, goal)
+	})
 }
 
 // behind returns an error that names each node which is not in step.
-func (s *Set) behind(ctx context.Context, goals map[int]int64) error {
-	primary, err := s.leader()
-	if err != nil {
-		return err
-	}
-	goal, asked := goals[primary]
-	if !asked {
-		answer := s.askAll(ctx, []int{primary})[primary]
-		if answer.err != nil {
-			return answer.err
+func (s *Set) behind(ctx context.Context, goal int64) error {
+	answers := make([]answer, len(s.options.Nodes))
+	var asking sync.WaitGroup
+	for i, node := range s.options.Nodes {
+		if i > 0 && node.Running() {
+			asking.Go(func() { answers[i] = s.ask(ctx, i) })
 		}
-		goal = answer.at.executed
-		goals[primary] = goal
 	}
-	s.mu.Lock()
-	sure := slices.DeleteFunc(slices.Clone(s.sure), func(i int) bool { return s.members[i].torn })
-	var running []int
+	asking.Wait()
 	var all []string
-	for _, i := range s.others(primary) {
-		switch node := s.members[i]; {
-		case node.renewing:
-			all = append(all, node.label+" is made anew")
-		case node.Running():
-			running = append(running, i)
+	for i, a := range answers {
+		if i == 0 || !s.options.Nodes[i].Running() {
+			continue
 		}
-	}
-	s.mu.Unlock()
-	answers := s.askAll(ctx, running)
-	for _, i := range running {
-		label, a := s.members[i].label, answers[i]
-		switch {
-		case a.err != nil:
-			all = append(all, label+" does not answer")
-		case !s.follows(a, primary):
-			all = append(all, label+" does not follow "+s.members[primary].label)
-		case a.at.executed < goal:
-			all = append(all, fmt.Sprintf("%s has applied %d transactions of %d", label, a.at.executed, goal))
-		case s.options.Semisync && !slices.Contains(sure, i):
-			all = append(all, label+" is not certain to have what it confirms")
+		if why := s.missing(a); why != "" {
+			all = append(all, s.label(i)+" "+why)
+		} else if a.executed < goal {
+			all = append(all, fmt.Sprintf("%s has applied %d transactions of %d", s.label(i), a.executed, goal))
 		}
 	}
 	if len(all) > 0 {
 		return errors.New(strings.Join(all, ", "))
 	}
 	return nil
-}
-
-// follows reports whether a replica has said that it receives and applies what the primary
-// commits.
-func (s *Set) follows(a answer, primary int) bool {
-	dialect, node := s.options.Dialect, s.members[primary]
-	return a.status[dialect.host] == node.Host && a.status[dialect.port] == strconv.Itoa(node.Port) &&
-		a.status[dialect.receives] == "Yes" && a.status[dialect.applies] == "Yes"
-}
-
-// awaitPart returns when node i takes writes, follows who does, or there is nobody whom it
-// could follow.
-func (s *Set) awaitPart(ctx context.Context, i int) error {
-	node := s.members[i]
-	err := s.until(ctx, "the part of "+node.label, func(ctx context.Context) error {
-		s.mu.Lock()
-		primary, lost, following := s.primary, s.lost, node.following
-		s.mu.Unlock()
-		_, err := s.leader()
-		switch {
-		case i == primary && err == nil, i != primary && lost && node.Running():
-			return nil
-		case i != primary && following:
-			if a := s.askAll(ctx, []int{i})[i]; a.err == nil && s.follows(a, primary) {
-				return nil
-			}
-		}
-		if node.ended() {
-			return server.Permanent(node.Process().Ended())
-		}
-		return fmt.Errorf("it does not follow %s", s.members[primary].label)
-	})
-	if err != nil && node.Running() {
-		return fmt.Errorf("%w; its log ends with:\n%s", err, node.Tail(10))
-	}
-	return err
-}
-
-// ended reports whether the server ended and nobody is starting it again.
-func (n *member) ended() bool {
-	if n.Running() || !n.Changing.TryLock() {
-		return false
-	}
-	defer n.Changing.Unlock()
-	return !n.Running()
 }

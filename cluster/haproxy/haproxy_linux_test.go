@@ -34,7 +34,7 @@ const asker = "asker"
 // startSet is a primary and a standby that let the asker in without a password.
 func startSet(t *testing.T) *postgres.Set {
 	t.Helper()
-	s, err := postgres.StartSet(limited(t), postgres.SetOptions{Nodes: 2, FailoverAfter: time.Second})
+	s, err := postgres.StartSet(limited(t), postgres.SetOptions{Nodes: 2})
 	expect.NoError(t, err)
 	expect.AtEnd(t, s.Close)
 	conn, err := pgx.Connect(limited(t), s.Address())
@@ -48,6 +48,18 @@ func startSet(t *testing.T) *postgres.Set {
 		expect.NoError(t, n.User.WriteFile(path, "host postgres "+asker+" samenet trust\n"+string(rules)), syscall.Kill(n.PID(), syscall.SIGHUP))
 	}
 	return s
+}
+
+// promote has a standby take writes, which nobody else does here.
+func promote(t *testing.T, standby *server.Node, address string) {
+	t.Helper()
+	u, err := url.Parse(address)
+	expect.NoError(t, err)
+	u.Host, u.RawQuery = standby.Address(), "sslmode=disable"
+	conn, err := pgx.Connect(limited(t), u.String())
+	expect.NoError(t, err)
+	_, err = conn.Exec(limited(t), "SELECT pg_promote()")
+	expect.NoError(t, err, conn.Close(limited(t)))
 }
 
 func startProxy(t *testing.T, o Options) *Proxy {
@@ -107,6 +119,7 @@ func TestOnlyThePrimaryIsReached(t *testing.T) {
 	}
 	behindAtOnce(t, p, s.Address(), s.Node(0))
 	expect.NoError(t, s.Node(0).Kill())
+	promote(t, s.Node(1), s.Address())
 	behind(t, p, s.Address(), s.Node(1))
 	expect.NoError(t, p.Kill(), p.Restart(limited(t)))
 	behindAtOnce(t, p, s.Address(), s.Node(1))

@@ -1,5 +1,5 @@
 // Package mariadb runs MariaDB as local processes: single servers, Galera clusters, and sets of a
-// primary with replicas, which package binlog leads.
+// primary with replicas, of which none is ever promoted (package binlog).
 package mariadb
 
 import (
@@ -24,7 +24,7 @@ type Replication int
 const (
 	// Galera has all nodes take writes, and a commit waits until all have it.
 	Galera Replication = iota
-	// Semisync has a primary whose commits wait for one replica (see binlog.Set).
+	// Semisync has a primary whose commits wait for one replica.
 	Semisync
 	// Asynchronous has a primary whose commits wait for nobody.
 	Asynchronous
@@ -64,10 +64,6 @@ type Options struct {
 	// evs.inactive_timeout and evs.install_timeout: how long the others wait for
 	// a node that went silent. 0 means Galera's own, 5, 15 and 7.5 seconds.
 	Suspect, Inactive, Install time.Duration
-	// FailoverAfter and Announce are as in binlog.Options, for replication other than
-	// Galera.
-	FailoverAfter time.Duration
-	Announce      func(text string)
 	// Settings are server settings as name=value, after ours and so stronger
 	// than these. They are visible in the machine's process list.
 	Settings []string

@@ -12,7 +12,7 @@ import (
 	"assay/cluster/server"
 )
 
-// StartSet starts a primary with replicas, which are led by what it returns.
+// StartSet starts a primary with replicas.
 func StartSet(ctx context.Context, o Options) (*binlog.Set, error) {
 	if o.Replication == Galera {
 		return nil, errors.New("start MariaDB with replicas: the nodes of a Galera cluster are none")
@@ -22,9 +22,7 @@ func StartSet(ctx context.Context, o Options) (*binlog.Set, error) {
 		return nil, err
 	}
 	set, err := binlog.Start(ctx, binlog.Options{
-		Nodes: m.Nodes(), Dialect: binlog.MariaDB(), Login: m.login,
-		Semisync: o.Replication == Semisync, FailoverAfter: o.FailoverAfter, Dir: m.options.Dir, Announce: o.Announce,
-		Start: m.startMember, Empty: func(i int) error { return m.nodes.At(i).forget() },
+		Nodes: m.Nodes(), Dialect: binlog.MariaDB(), Login: m.login, Start: m.startMember, Dir: m.options.Dir,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start MariaDB with replicas: %w", err)
@@ -34,9 +32,9 @@ func StartSet(ctx context.Context, o Options) (*binlog.Set, error) {
 
 // startMember starts a node of a set, with a new database if it has none. Nothing of how that is
 // made is in the binary log.
-func (m *Cluster) startMember(ctx context.Context, i int, b binlog.Beginning) (err error) {
+func (m *Cluster) startMember(ctx context.Context, i int, env []string) (err error) {
 	node := m.nodes.At(i)
-	o := startOptions{args: m.replicaArguments(b), env: b.Env}
+	o := startOptions{args: m.replicaArguments(node), env: env}
 	if server.Exists(filepath.Join(node.data(), "mysql")) {
 		if err := m.start(ctx, node, o); err != nil {
 			return err
@@ -64,19 +62,18 @@ func (m *Cluster) startMember(ctx context.Context, i int, b binlog.Beginning) (e
 	return err
 }
 
-// replicaArguments are those of a node that package binlog leads: it takes no writes before it is
-// told to. A connection on which the primary is silent is given up, which TCP alone would take
-// minutes for.
+// replicaArguments are those of a primary, which is the first node, or of a replica.
 //
 // A primary is no semi-synchronous replica at the same time: before MariaDB 10.11.9 one that was
 // killed and started again so took back what its replicas already had (MariaDB's issue MDEV-33465).
-func (m *Cluster) replicaArguments(b binlog.Beginning) []string {
-	silence := max(int(m.options.FailoverAfter.Seconds()), 3)
-	args := []string{"--server-id=" + strconv.Itoa(b.ID), "--log-bin=binlog", "--log-slave-updates=ON", "--gtid-strict-mode=ON",
-		"--read-only=ON", "--skip-slave-start", "--slave-net-timeout=" + strconv.Itoa(silence)}
+func (m *Cluster) replicaArguments(node *member) []string {
+	args, part := []string{"--server-id=" + strconv.Itoa(node.Number+1), "--log-bin=binlog", "--log-slave-updates=ON", "--gtid-strict-mode=ON",
+		"--slave-net-timeout=" + strconv.Itoa(int(binlog.Silence.Seconds()))}, "master"
+	if node.Number > 0 {
+		args, part = append(args, "--read-only=ON"), "slave"
+	}
 	if m.options.Replication == Semisync {
-		is := map[bool]string{false: "OFF", true: "ON"}
-		args = append(args, "--rpl-semi-sync-master-enabled="+is[b.Primary], "--rpl-semi-sync-slave-enabled="+is[!b.Primary])
+		args = append(args, "--rpl-semi-sync-"+part+"-enabled=ON")
 	}
 	return args
 }

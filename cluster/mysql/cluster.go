@@ -1,6 +1,6 @@
 // Package mysql runs MySQL as local processes: single servers, groups that replicate among
-// themselves with one primary (Group Replication), and sets of a primary with replicas, which
-// package binlog leads.
+// themselves with one primary (Group Replication), and sets of a primary with replicas, of which
+// none is ever promoted (package binlog).
 package mysql
 
 import (
@@ -26,7 +26,7 @@ const (
 	// Group is Group Replication in single-primary mode: the members elect the primary, and
 	// a commit waits until a majority has agreed to it.
 	Group Replication = iota
-	// Semisync has a primary whose commits wait for one replica (see binlog.Set).
+	// Semisync has a primary whose commits wait for one replica.
 	Semisync
 	// Asynchronous has a primary whose commits wait for nobody.
 	Asynchronous
@@ -62,13 +62,11 @@ type Options struct {
 	// five seconds of silence after which it is suspected; nil means MySQL's own, 5 s. MySQL
 	// looks at a suspicion when it arises, and then each 15 s: of 1 to 14 s it makes 16.
 	Expel *time.Duration
-	// FailoverAfter is as in binlog.Options, for replication other than Group.
-	FailoverAfter time.Duration
 	// Settings are server settings as name=value, after ours and so stronger than these.
 	// They are visible in the machine's process list.
 	Settings []string
-	// Announce is called with what is done here by itself, such as a promotion. It must not
-	// block; nil means nobody wants to know.
+	// Announce is called with what is done here by itself, such as beginning a group anew. It must
+	// not block; nil means nobody wants to know.
 	Announce func(text string)
 }
 
@@ -103,12 +101,10 @@ type Cluster struct {
 	told     string            // by announceOnce; of tend alone
 }
 
-// member is one server. group is its port for the others of a group, and id its server_id, which
-// changes only while the node is started.
+// member is one server. group is its port for the others of a group.
 type member struct {
 	*server.Node
 	group   int
-	id      int
 	joining sync.Mutex // held by who has it join, or look after itself
 }
 
@@ -138,7 +134,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return m, nil
 }
 
-// StartSet starts a primary with replicas, which are led by what it returns.
+// StartSet starts a primary with replicas.
 func StartSet(ctx context.Context, o Options) (*binlog.Set, error) {
 	if o.Replication == Group {
 		return nil, errors.New("start MySQL with replicas: a group leads itself")
@@ -148,13 +144,8 @@ func StartSet(ctx context.Context, o Options) (*binlog.Set, error) {
 		return nil, err
 	}
 	set, err := binlog.Start(ctx, binlog.Options{
-		Nodes: m.Nodes(), Dialect: binlog.MySQL(), Login: m.login, Semisync: o.Replication == Semisync,
-		FailoverAfter: o.FailoverAfter, Dir: m.options.Dir, Announce: o.Announce,
-		Start: func(ctx context.Context, i int, b binlog.Beginning) error {
-			m.nodes[i].id = b.ID
-			return m.start(ctx, m.nodes[i], b.Env)
-		},
-		Empty: func(i int) error { return m.nodes[i].empty() },
+		Nodes: m.Nodes(), Dialect: binlog.MySQL(), Login: m.login, Dir: m.options.Dir,
+		Start: func(ctx context.Context, i int, env []string) error { return m.start(ctx, m.nodes[i], env) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start MySQL with replicas: %w", err)
@@ -203,7 +194,7 @@ func (m *Cluster) fillIn() (err error) {
 
 // makeNode gives a node its ports and folders; at is nil for here.
 func (m *Cluster) makeNode(i int, at *machine.Machine) (err error) {
-	n := &member{id: i + 1, Node: &server.Node{Number: i, Machine: at, IsError: binlog.IsError,
+	n := &member{Node: &server.Node{Number: i, Machine: at, IsError: binlog.IsError,
 		Dir: server.FolderOn(at, filepath.Join(m.options.Dir, "node-"+strconv.Itoa(i))),
 		Log: filepath.Join(m.options.LogDir, fmt.Sprintf("mysql-%d.log", i)),
 	}}

@@ -30,7 +30,7 @@ func (m *Cluster) groupArguments(node *member) []string {
 	}
 	args := []string{
 		// Until it is a member nobody may write what the others would not have.
-		"--super-read-only=ON", "--plugin-load-add=group_replication.so", "--loose-group-replication-group-name=" + groupName,
+		"--super-read-only=ON", "--skip-replica-start", "--plugin-load-add=group_replication.so", "--loose-group-replication-group-name=" + groupName,
 		"--loose-group-replication-local-address=" + net.JoinHostPort(node.Host, strconv.Itoa(node.group)),
 		"--loose-group-replication-group-seeds=" + strings.Join(seeds, ","),
 		"--loose-group-replication-ip-allowlist=" + strings.Join(hosts, ","),

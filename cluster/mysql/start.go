@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"assay/cluster/binlog"
 	"assay/cluster/server"
 )
 
@@ -22,8 +23,7 @@ func (m *Cluster) startAll(ctx context.Context) error {
 	return m.nodes[0].Adjusted(m.options.Settings)
 }
 
-// start starts a node, with a new database if it has none, and waits until it answers. One of a
-// set that package binlog leads takes no writes then.
+// start starts a node, with a new database if it has none, and waits until it answers.
 func (m *Cluster) start(ctx context.Context, node *member, env []string) error {
 	if server.Exists(node.data()) {
 		return m.spawn(ctx, node, m.arguments(node), env)
@@ -59,7 +59,7 @@ func (m *Cluster) startNew(ctx context.Context, node *member, env []string) erro
 // servers takes no writes after that, as at every other start.
 func (m *Cluster) writeUsers(node *member) (path string, err error) {
 	after := "DROP USER root@localhost;\n"
-	if len(m.nodes) > 1 {
+	if m.grouped() || node.Number > 0 {
 		after += "SET GLOBAL super_read_only = ON;\n"
 	}
 	return m.login.WriteUsers(node.Node, "SET SESSION sql_log_bin = 0;\n", after)
@@ -100,8 +100,8 @@ func (m *Cluster) arguments(node *member) []string {
 		"--innodb-buffer-pool-size="+strconv.FormatInt(m.options.CacheSize, 10),
 	)
 	if len(m.nodes) > 1 {
-		args = append(args, "--server-id="+strconv.Itoa(node.id), "--gtid-mode=ON", "--enforce-gtid-consistency=ON",
-			"--binlog-expire-logs-seconds=0", "--skip-replica-start",
+		args = append(args, "--server-id="+strconv.Itoa(node.Number+1), "--gtid-mode=ON", "--enforce-gtid-consistency=ON",
+			"--binlog-expire-logs-seconds=0",
 			// What was received and not applied is not forced to the disk (sync_relay_log=10000): after a
 			// cut of the power a server would read on in torn files for ever (MySQL manual, "Making
 			// Replication Resilient to Unexpected Halts").
@@ -112,7 +112,7 @@ func (m *Cluster) arguments(node *member) []string {
 	case m.grouped():
 		args = append(args, m.groupArguments(node)...)
 	case len(m.nodes) > 1:
-		args = append(args, m.replicaArguments()...)
+		args = append(args, m.replicaArguments(node)...)
 	}
 	for _, setting := range m.options.Settings {
 		args = append(args, "--"+setting)
@@ -120,15 +120,15 @@ func (m *Cluster) arguments(node *member) []string {
 	return args
 }
 
-// replicaArguments are those of a set that package binlog leads: no node takes writes before it
-// is told to. A connection on which the primary is silent is given up, which TCP alone would
-// take minutes for.
-func (m *Cluster) replicaArguments() []string {
-	silence := max(int(m.options.FailoverAfter.Seconds()), 3)
-	args := []string{"--super-read-only=ON", "--replica-net-timeout=" + strconv.Itoa(silence)}
+// replicaArguments are those of a primary, which is the first node, or of a replica.
+func (m *Cluster) replicaArguments(node *member) []string {
+	args, part := []string{"--replica-net-timeout=" + strconv.Itoa(int(binlog.Silence.Seconds()))}, "source"
+	if node.Number > 0 {
+		args, part = append(args, "--super-read-only=ON"), "replica"
+	}
 	if m.options.Replication == Semisync {
 		args = append(args, "--plugin-load-add=semisync_source.so", "--plugin-load-add=semisync_replica.so",
-			"--loose-rpl-semi-sync-replica-enabled=ON", "--loose-rpl-semi-sync-source-wait-point=AFTER_SYNC")
+			"--loose-rpl-semi-sync-"+part+"-enabled=ON", "--loose-rpl-semi-sync-source-wait-point=AFTER_SYNC")
 	}
 	return args
 }

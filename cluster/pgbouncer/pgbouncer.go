@@ -1,7 +1,7 @@
 // Package pgbouncer runs PgBouncer, a connection pooler, as a local process in front of a
-// PostgreSQL server, and leads its clients to another server when it is told to.
+// PostgreSQL server, or of a proxy.
 //
-// It must not know how those servers are run, or who is the primary.
+// It must not know how that is run.
 package pgbouncer
 
 import (
@@ -10,10 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"assay/cluster/server"
@@ -35,13 +33,11 @@ type Options struct {
 	// Size is how many connections to the server there are at most (default_pool_size);
 	// 0 means 20, PgBouncer's default. Clients is how many clients there may be.
 	Size, Clients int
-	// Silence is for how long the server's machine may be silent until its connections are
-	// given up for lost; 0 means 3 seconds.
-	Silence time.Duration
-	// Announce is called when clients are led to another server; in the way of
-	// cluster.Options. Nil means nobody wants to know.
-	Announce func(text string)
 }
+
+// silence is for how long the server's machine may be silent until its connections are given up
+// for lost.
+const silence = 3 * time.Second
 
 // Defaults of Options.
 const (
@@ -56,21 +52,7 @@ type Pooler struct {
 	options Options
 	program string
 	version string
-
-	told     chan struct{} // that behind has changed
-	alive    context.Context
-	end      context.CancelFunc
-	routines sync.WaitGroup
-
-	mu     sync.Mutex
-	behind target
-}
-
-// target is a server that clients are led to.
-type target struct {
-	name  string
-	at    *server.Node
-	since time.Time
+	behind  *server.Node // the server that clients are led to
 }
 
 // New makes a pooler's folder and finds its program. It does not start it. A missing
@@ -81,10 +63,7 @@ func New(o Options) (*Pooler, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Mode, o.Size, o.Silence = cmp.Or(o.Mode, DefaultMode), cmp.Or(o.Size, DefaultSize), cmp.Or(o.Silence, 3*time.Second)
-	if o.Announce == nil {
-		o.Announce = func(string) {}
-	}
+	o.Mode, o.Size = cmp.Or(o.Mode, DefaultMode), cmp.Or(o.Size, DefaultSize)
 	n := &server.Node{Number: o.Number, Log: o.Log, Ports: new(server.Ports)}
 	if n.Host, n.Port, err = n.Ports.For(nil, 0); err != nil {
 		return nil, err
@@ -97,8 +76,7 @@ func New(o Options) (*Pooler, error) {
 	if n.Dir, err = server.PrivateDir(o.Dir, n.User); err != nil {
 		return nil, err
 	}
-	p := &Pooler{Node: n, options: o, program: program, told: make(chan struct{}, 1)}
-	p.alive, p.end = context.WithCancel(context.Background())
+	p := &Pooler{Node: n, options: o, program: program}
 	if err := n.User.WriteFile(p.file("users"), quoted(o.User)+" "+quoted(o.Password)+"\n"); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -130,9 +108,9 @@ func (p *Pooler) url(database, query string) string {
 	return u.String()
 }
 
-// Start starts it in front of the server that Lead has named last, and returns when it
-// takes clients.
-func (p *Pooler) Start(ctx context.Context) error {
+// Start starts it in front of a server, and returns when it takes clients.
+func (p *Pooler) Start(ctx context.Context, behind *server.Node) error {
+	p.behind = behind
 	if err := p.start(ctx); err != nil {
 		return fmt.Errorf("start %s: %w", p.Name, err)
 	}
@@ -143,12 +121,11 @@ func (p *Pooler) Start(ctx context.Context) error {
 	if len(version) > 0 {
 		p.version = version[0][0]
 	}
-	p.routines.Go(p.follow)
 	return nil
 }
 
 func (p *Pooler) start(ctx context.Context, env ...string) error {
-	if _, err := p.configure(); err != nil {
+	if err := p.User.WriteFile(p.file("pgbouncer.ini"), p.configuration()); err != nil {
 		return err
 	}
 	if err := p.Spawn(server.ProcessOptions{Program: p.program, Args: []string{p.file("pgbouncer.ini")}, Env: env}); err != nil {
@@ -160,29 +137,14 @@ func (p *Pooler) start(ctx context.Context, env ...string) error {
 	})
 }
 
-// Restart stops it if it runs and starts it again in front of the server that Lead has named
-// last. env is added to its environment this once, as NAME=value.
+// Restart stops it if it runs and starts it again. env is added to its environment this once, as
+// NAME=value.
 func (p *Pooler) Restart(ctx context.Context, env ...string) error {
 	return p.Node.Restart(ctx, func(ctx context.Context) error { return p.start(ctx, env...) })
 }
 
 // Close ends it and removes its folder.
-func (p *Pooler) Close() error {
-	p.end()
-	p.routines.Wait()
-	return server.Close([]*server.Node{p.Node}, p.Dir)
-}
-
-// configure writes the file that it reads at its start and when it is told to.
-func (p *Pooler) configure() (target, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	path := p.file("pgbouncer.ini")
-	if err := p.User.WriteFile(path+".new", p.configuration()); err != nil {
-		return target{}, err
-	}
-	return p.behind, os.Rename(path+".new", path)
-}
+func (p *Pooler) Close() error { return server.Close([]*server.Node{p.Node}, p.Dir) }
 
 // configuration is PgBouncer's (its manual, "pgbouncer.ini"). Where its defaults would leave
 // clients with a lost server for long, it has what those who fail over set: connections on
@@ -190,7 +152,7 @@ func (p *Pooler) configure() (target, error) {
 // one are closed after the transaction and not the session, and a server that could not be
 // reached is tried again after a fifth of a second and not after 15.
 func (p *Pooler) configuration() string {
-	o, seconds := p.options, max(int(p.options.Silence.Seconds()), 1)
+	o := p.options
 	return fmt.Sprintf(`[databases]
 postgres = host=%s port=%d
 [pgbouncer]
@@ -212,6 +174,6 @@ tcp_keepintvl = 1
 tcp_keepcnt = %d
 log_connections = 0
 log_disconnections = 0
-`, p.behind.at.Host, p.behind.at.Port, p.Host, p.Port, p.file("users"), o.User, o.Mode, o.Size, max(o.Clients, 100),
-		o.Silence.Milliseconds(), seconds)
+`, p.behind.Host, p.behind.Port, p.Host, p.Port, p.file("users"), o.User, o.Mode, o.Size, max(o.Clients, 100),
+		silence.Milliseconds(), int(silence.Seconds()))
 }

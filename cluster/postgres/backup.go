@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -78,13 +79,47 @@ func (p *Server) BackUp(ctx context.Context, _ int, _, into string) (by string, 
 	return "pg_basebackup", p.baseBackup(ctx, p, into)
 }
 
+// canCopy returns a *server.MissingError if the program that copies a running
+// node is not among the programs.
+func canCopy(programs string) error {
+	if server.Executable(filepath.Join(programs, "pg_basebackup")) == "" {
+		return &server.MissingError{Program: "pg_basebackup", Looked: []string{programs}, Get: serverProgram().Get}
+	}
+	return nil
+}
+
+// unsynced has a tool not wait until what it writes is on the disk, unless the power
+// of the disk can be cut.
+func (p *Server) unsynced() []string {
+	if p.Machine != nil && p.Machine.Folder() != "" {
+		return nil
+	}
+	return []string{"--no-sync"}
+}
+
+// copierName is what a primary calls a copy that is being made of it. It is not
+// one that commits wait for: pg_basebackup confirms what it has received, and
+// would be taken for the standby.
+const copierName = "assay_copy"
+
+// baseBackup copies the data of a server that works into a folder, with the log that was
+// written meanwhile. The server bears a copier that is silent for a
+// while, which standbys may not be (wal_sender_timeout).
+func (p *Server) baseBackup(ctx context.Context, of *Server, into string) error {
+	return p.runTool(ctx, "pg_basebackup", append(p.unsynced(),
+		"--pgdata="+into, "--checkpoint=fast", "--wal-method=stream",
+		"--no-password", "--dbname=application_name="+copierName, "--host="+of.Host,
+		"--port="+strconv.Itoa(of.Port), "--username="+of.options.User,
+	), "PGOPTIONS=-c wal_sender_timeout=0", "PGPASSWORD="+of.options.Password)
+}
+
 // Restore starts a server on a copy of a base backup, and returns when it has come to the
 // backup's end or, by the archive, to a moment.
 func (p *Server) Restore(ctx context.Context, backup, into string, until time.Time) (address string, end func() error, err error) {
 	o := p.options
 	o.Machine, o.Ports, o.Dir, o.Log, o.Archive = nil, nil, into, "", ""
 	// A standby takes reads before it has come to its end.
-	o.Settings = append(slices.Clone(o.Settings), "archive_mode=off", "hot_standby=off")
+	o.Settings = append(slices.Clone(o.Settings), "archive_mode=off", "hot_standby=off", "synchronous_standby_names=")
 	if !until.IsZero() {
 		if err := p.archiveAll(ctx); err != nil {
 			return "", nil, err
@@ -162,10 +197,7 @@ func (s *Set) BackUp(ctx context.Context, i int, way, into string) (by string, e
 	return s.nodes[i].BackUp(ctx, i, way, into)
 }
 
-// Restore is Server.Restore; the log is that of the present primary.
+// Restore is Server.Restore; the log is that of the primary.
 func (s *Set) Restore(ctx context.Context, backup, into string, until time.Time) (address string, end func() error, err error) {
-	s.mu.Lock()
-	primary := s.nodes[s.primary]
-	s.mu.Unlock()
-	return primary.Restore(ctx, backup, into, until)
+	return s.nodes[0].Restore(ctx, backup, into, until)
 }

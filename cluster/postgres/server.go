@@ -1,5 +1,5 @@
 // Package postgres runs PostgreSQL as local processes: single servers, and sets of
-// a primary with standbys. When the primary is lost it promotes a standby.
+// a primary with standbys, of which none is ever promoted.
 package postgres
 
 import (
@@ -60,10 +60,6 @@ type Server struct {
 	*server.Node
 	options  Options
 	programs string
-	label    string // its name in a set
-	// cut is true once pg_rewind was cut: what it had started may have left shared memory
-	// without a lock file, or an empty one. Changing guards it.
-	cut bool
 }
 
 func serverProgram() server.Program {
@@ -97,13 +93,21 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start PostgreSQL: %w", err)
 	}
-	if err := p.initialize(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("initialize PostgreSQL: %w", err), clearLocked(ctx, p.lockFile()), os.RemoveAll(p.Dir))
-	}
-	if err := p.start(ctx, stateReady); err != nil {
-		return nil, errors.Join(err, p.Close())
+	if err := p.begin(ctx); err != nil {
+		return nil, err
 	}
 	return p, nil
+}
+
+// begin makes the database and starts the server. After an error nothing is left.
+func (p *Server) begin(ctx context.Context) error {
+	if err := p.initialize(ctx); err != nil {
+		return errors.Join(fmt.Errorf("initialize PostgreSQL: %w", err), clearLocked(ctx, p.lockFile()), os.RemoveAll(p.Dir))
+	}
+	if err := p.start(ctx, stateReady); err != nil {
+		return errors.Join(err, p.Close())
+	}
+	return nil
 }
 
 // newServer replaces empty options and makes the folder.
@@ -135,6 +139,9 @@ const usualPort = 5432
 func (p *Server) hasOwnAddress() bool { return p.Machine != nil && !p.Machine.Address().IsLoopback() }
 
 func (p *Server) data() string { return filepath.Join(p.Dir, "data") }
+
+// lockFile names the process whose data it is.
+func (p *Server) lockFile() string { return filepath.Join(p.data(), "postmaster.pid") }
 
 // initialize runs initdb. The password goes through a file, which is removed,
 // since arguments are visible in the process list. The files are not synced one
@@ -180,9 +187,6 @@ func (p *Server) runTool(ctx context.Context, name string, args []string, env ..
 
 // start starts the server on its folder and waits until it has come so far.
 func (p *Server) start(ctx context.Context, want serverState, env ...string) error {
-	if err := p.awaitReaped(ctx); err != nil {
-		return err
-	}
 	args := []string{"-D", p.data(), "-p", strconv.Itoa(p.Port)}
 	settings := []string{"listen_addresses=" + p.Host, "unix_socket_directories=", "wal_level=replica", "fsync=on"}
 	for _, setting := range slices.Concat(settings, Archiving(p.options.Archive), p.options.Settings, p.Settings(nil)) { // of two the later one counts
@@ -264,21 +268,12 @@ func (p *Server) shutDown() error {
 // clearAway starts a server that was killed once more, so that it finds what it
 // left.
 func (p *Server) clearAway(ctx context.Context) error {
-	if !p.Running() && (p.cut || server.Exists(p.lockFile())) {
+	if !p.Running() && server.Exists(p.lockFile()) {
 		if err := p.start(ctx, stateAnswers); err != nil {
 			return fmt.Errorf("clear away what the killed %s left: %w", p.Name, err)
 		}
 	}
 	return nil
-}
-
-// answers reports whether a connection is answered within bound. Any answer counts, even from a
-// server that starts up or shuts down.
-func (p *Server) answers(ctx context.Context, bound time.Duration) bool {
-	ctx, cancel := context.WithTimeout(ctx, bound)
-	defer cancel()
-	state, _ := askState(ctx, p.Node.Address(), p.options.User)
-	return state > stateSilent
 }
 
 // serverState is how far a server has come.

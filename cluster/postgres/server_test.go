@@ -51,24 +51,6 @@ func execute(t *testing.T, conn *pgx.Conn, sql string) {
 	}
 }
 
-// awaitRow waits until a query gives this value.
-func awaitRow(t *testing.T, conn *pgx.Conn, sql, want string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for {
-		var got string
-		err := conn.QueryRow(ctx, sql).Scan(&got)
-		if err == nil && got == want {
-			return
-		}
-		if ctx.Err() != nil {
-			t.Fatalf("%s: %q, %v; want %q", sql, got, err, want)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
 func TestPostgresStartsDurableAndPrivate(t *testing.T) {
 	p := startPostgres(t, Options{User: "tester", Password: `p'w "x"/@`, Settings: []string{"max_connections=17"}})
 	conn := connect(t, p)

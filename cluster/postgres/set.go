@@ -9,11 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"assay/cluster/machine"
 	"assay/cluster/server"
@@ -31,14 +26,10 @@ type SetOptions struct {
 	// Machines are where the nodes live and what they are called; nil means
 	// here, as n1, n2 and so on. There must be as many as Nodes.
 	Machines []*machine.Machine
-	// Asynchronous lets commits return before any standby has them: a promotion
-	// may lose some. Otherwise each commit waits until any one of the standbys
-	// has it on disk (synchronous_standby_names = 'ANY 1 (...)').
+	// Asynchronous lets commits return before any standby has them. Otherwise each commit
+	// waits until any one of the standbys has it on disk (synchronous_standby_names =
+	// 'ANY 1 (...)'), for as long as there is none.
 	Asynchronous bool
-	// FailoverAfter is for how long the primary must not answer until it is
-	// fenced and a standby promoted, and a standby not stream until commits no
-	// longer wait for it; 0 means 3 seconds, less than 100 ms is refused.
-	FailoverAfter time.Duration
 	// Dir is the private folder of all nodes, new or empty; empty means a
 	// temporary one. Close removes it.
 	Dir string
@@ -49,88 +40,18 @@ type SetOptions struct {
 	Password string
 	// Archive is as in Options, of all nodes together.
 	Archive string
-	// Settings are server settings of every node, as in Options. Those
-	// by which the set is led cannot be among them.
+	// Settings are server settings of every node, as in Options.
 	Settings []string
-	// Leads is called with the name of the primary and where it is: of the first one before
-	// StartSet returns, and of each that is promoted once it takes writes. It must not block;
-	// nil means nobody wants to know.
-	Leads func(name string, primary *server.Node)
-	// Announce is called with what the set does by itself: fencing, promotion, whom
-	// commits wait for. It must not block; nil means nobody wants to know.
-	Announce func(text string)
 }
 
-// Set is a PostgreSQL primary and its standbys. PostgreSQL itself never
-// promotes a standby: here assay does, and announces it, in the way of the
-// usual programs for that (Patroni, repmgr). It fences first: the old primary's
-// processes are killed, so that never two nodes take writes. It promotes only a
-// standby that is certain to have every commit that was acknowledged (but
-// for Asynchronous). Nodes are counted from 0. Methods are safe for concurrent
-// use.
-//
-// Like Patroni's synchronous mode without "strict", a primary whose last
-// standby is lost lets commits wait for nobody: with two nodes the loss of one
-// would otherwise stop all writes. It is announced, and from then on only this
-// primary has the last commits: if it is lost too, nobody is promoted until
-// it is back.
+// Set is a PostgreSQL primary, which is node 0, and its standbys. PostgreSQL itself never
+// promotes a standby, and nobody else does here: a lost primary is lost until it is started
+// again. The standbys connect to it again by themselves. Methods are safe for concurrent use.
 type Set struct {
 	options SetOptions
-	nodes   []*member
+	nodes   []*Server
 	ports   server.Ports
-
-	alive    context.Context // ends with Close
-	end      context.CancelFunc
-	routines sync.WaitGroup
-	closing  sync.Once
-	closed   error
-	watch    *server.Watch // over the primary
-	complete atomic.Bool   // all nodes have been in step
-
-	mu sync.Mutex // guards the rest; held while the set's order is changed
-	// primary is who takes writes, or was the last to do so.
-	primary int
-	// promoted is false between the order to promote and the first write.
-	promoted bool
-	// starting is true while Restart is about to start the primary.
-	starting bool
-	// lost is true from the fencing of the primary until there is one again.
-	lost bool
-	// since is when the primary was given up.
-	since time.Time
-	// lastReason is the last reason for which nobody could be promoted.
-	lastReason string
-	// ends has an entry for each promotion: the end of the log that the new
-	// primary had then. What others have beyond it is not part of the database.
-	ends []lsn
-	// timeline is the highest number of a timeline that may have been used.
-	timeline uint64
-	quorum   quorum
 }
-
-// member is one node. The fields are guarded by Set.mu.
-type member struct {
-	*Server
-	// term is the number of promotions whose outcome the node's log contains.
-	term int
-	// following is true if the running server was configured to follow the primary.
-	following bool
-	// rewind: its log has, or may have, what is not part of the database.
-	rewind bool
-	// copy: its data is of no use.
-	copy bool
-	// seen is when it last streamed.
-	seen time.Time
-	// again is when it may be tried again after something did not work.
-	again time.Time
-}
-
-const (
-	defaultFailoverAfter = 3 * time.Second
-	leastFailoverAfter   = 100 * time.Millisecond
-	// askBound is how long a node that serves may take for a small question.
-	askBound = time.Second
-)
 
 // StartSet starts the first node as the primary, makes the others its
 // standbys, and returns when all are in step. It needs PostgreSQL 13 or later.
@@ -147,8 +68,6 @@ func StartSet(ctx context.Context, o SetOptions) (*Set, error) {
 	if err := s.fillIn(); err != nil {
 		return nil, fmt.Errorf("start PostgreSQL with standbys: %w", err)
 	}
-	s.watch = server.NewWatch(s.options.FailoverAfter)
-	s.alive, s.end = context.WithCancel(context.Background())
 	if err := s.startAll(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start PostgreSQL with standbys: %w", err), s.Close())
 	}
@@ -159,25 +78,8 @@ func StartSet(ctx context.Context, o SetOptions) (*Set, error) {
 func (s *Set) fillIn() error {
 	o := &s.options
 	o.Nodes = cmp.Or(o.Nodes, len(o.Machines), 3)
-	o.FailoverAfter = cmp.Or(o.FailoverAfter, defaultFailoverAfter)
-	if o.Announce == nil {
-		o.Announce = func(string) {}
-	}
-	if o.Leads == nil {
-		o.Leads = func(string, *server.Node) {}
-	}
 	if o.Nodes < 1 || o.Machines != nil && len(o.Machines) != o.Nodes {
 		return fmt.Errorf("%d nodes on %d machines: want at least one node, and a machine for each", o.Nodes, len(o.Machines))
-	}
-	if o.FailoverAfter < leastFailoverAfter {
-		return fmt.Errorf("a failover after %v: want at least %v", o.FailoverAfter, leastFailoverAfter)
-	}
-	for _, setting := range o.Settings {
-		name, _, _ := strings.Cut(setting, "=")
-		switch strings.TrimSpace(name) {
-		case primaryConninfo, standbyNames, "primary_slot_name", "synchronous_commit", "recovery_target_timeline":
-			return fmt.Errorf("setting %s: the set itself decides on that; leave it out", name)
-		}
 	}
 	user, err := server.Unprivileged("postgres", "nobody")
 	if err != nil {
@@ -190,80 +92,85 @@ func (s *Set) fillIn() error {
 	return nil
 }
 
-// nodeOptions are the options of node i.
-func (s *Set) nodeOptions(i int) Options {
-	name := "n" + strconv.Itoa(i+1)
-	var at *machine.Machine
+// name is what node i is called.
+func (s *Set) name(i int) string {
 	if s.options.Machines != nil {
-		at = s.options.Machines[i]
-		name = at.Name()
+		return s.options.Machines[i].Name()
 	}
-	// A connection on which the other side is silent is given up for lost, on
-	// both sides: TCP alone would take minutes.
-	silence := fmt.Sprintf("%dms", max(s.options.FailoverAfter, time.Second).Milliseconds())
-	return Options{
-		Programs: s.options.Programs, Machine: at, Ports: &s.ports, Password: s.options.Password, Checksums: true, Archive: s.options.Archive,
-		Dir: filepath.Join(s.options.Dir, name), Log: filepath.Join(s.options.LogDir, "postgres-"+name+".log"),
-		Settings: append([]string{
-			"wal_sender_timeout=" + silence, "wal_receiver_timeout=" + silence, "wal_receiver_status_interval=1s",
-			// A standby asks again after 100 ms and not five seconds.
-			"wal_retrieve_retry_interval=100ms",
-		}, s.options.Settings...),
-	}
+	return "n" + strconv.Itoa(i+1)
 }
 
-// nodeName is what node i is called.
-func (s *Set) nodeName(i int) string { return s.nodes[i].label }
+// newNode makes node i. leading are its settings as the primary.
+func (s *Set) newNode(i int, leading ...string) (*Server, error) {
+	settings := append([]string{
+		// A connection on which the other side is silent is given up for lost, on
+		// both sides: TCP alone would take minutes.
+		"wal_sender_timeout=3s", "wal_receiver_timeout=3s", "wal_receiver_status_interval=1s",
+		// A standby asks again after 100 ms and not five seconds.
+		"wal_retrieve_retry_interval=100ms",
+		// For a standby that was away.
+		"wal_keep_size=1GB",
+	}, leading...)
+	p, err := newServer(s.options.Programs, Options{
+		Programs: s.options.Programs, Machine: server.MachineAt(s.options.Machines, i), Ports: &s.ports, Password: s.options.Password,
+		Checksums: true, Archive: s.options.Archive, Settings: append(settings, s.options.Settings...),
+		Dir: filepath.Join(s.options.Dir, s.name(i)), Log: filepath.Join(s.options.LogDir, "postgres-"+s.name(i)+".log"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.Number = i
+	s.nodes = append(s.nodes, p)
+	return p, nil
+}
 
-// startAll starts the primary and its standbys, and then watches over them.
+// startAll starts the primary and then its standbys, each on a copy of it.
 func (s *Set) startAll(ctx context.Context) error {
-	first, err := Start(ctx, s.nodeOptions(0))
+	var leading []string
+	if names := s.standbys(); names != "" && !s.options.Asynchronous {
+		leading = append(leading, "synchronous_standby_names=ANY 1 ("+names+")")
+	}
+	primary, err := s.newNode(0, leading...)
 	if err != nil {
 		return err
 	}
-	first.label = filepath.Base(first.Dir)
-	s.nodes = []*member{{Server: first}}
-	err = first.inSession(ctx, 5*askBound, func(ctx context.Context, conn *pgx.Conn) error {
-		return alter(ctx, conn, "wal_keep_size", walKeepSize)
-	})
-	if err != nil {
+	s.options.Password = primary.options.Password
+	if err := primary.begin(ctx); err != nil {
 		return err
 	}
 	for i := 1; i < s.options.Nodes; i++ {
-		o := s.nodeOptions(i)
-		o.User, o.Password = first.options.User, first.options.Password
-		p, err := newServer(s.options.Programs, o)
+		p, err := s.newNode(i)
+		if err == nil {
+			err = s.begin(ctx, p, primary)
+		}
 		if err != nil {
 			return err
 		}
-		p.Number, p.label = i, filepath.Base(o.Dir)
-		s.nodes = append(s.nodes, &member{Server: p})
 	}
-	for i, node := range s.nodes {
-		if err := node.writePasswordFile(); err != nil {
-			return err
-		}
-		if i == 0 {
-			continue
-		}
-		if err := node.copyData(ctx, first); err != nil {
-			return fmt.Errorf("copy %s for %s: %w", s.nodeName(0), s.nodeName(i), err)
-		}
-		if err := s.startStandby(ctx, i, first, nil); err != nil {
-			return err
-		}
-		node.following = true
+	return s.Settled(ctx)
+}
+
+// begin makes a new node a standby, on a copy of the primary, and starts it.
+func (s *Set) begin(ctx context.Context, p, primary *Server) error {
+	name := s.name(p.Number)
+	if err := p.baseBackup(ctx, primary, p.data()); err != nil {
+		return fmt.Errorf("copy %s for %s: %w", s.name(0), name, err)
 	}
-	s.timeline, s.promoted = 1, true
-	s.options.Leads(first.label, first.Node)
-	s.watch.Over(first.answers)
-	s.routines.Go(func() { s.watch.Probe(s.alive) })
-	s.routines.Go(func() { s.watch.Supervise(s.alive, s.checkPrimary) })
-	if err := s.Settled(ctx); err != nil {
+	err := errors.Join(p.writePasswordFile(), p.writeData("standby.signal", ""),
+		p.writeData("postgresql.auto.conf", "primary_conninfo = "+Quote(p.connectionTo(primary, name))+"\n"))
+	if err != nil {
 		return err
 	}
-	s.complete.Store(true)
-	return nil
+	return p.start(ctx, stateReady)
+}
+
+// standbys are the names of all standbys, as synchronous_standby_names has them.
+func (s *Set) standbys() string {
+	var quoted []string
+	for i := 1; i < s.options.Nodes; i++ {
+		quoted = append(quoted, `"`+strings.ReplaceAll(s.name(i), `"`, `""`)+`"`)
+	}
+	return strings.Join(quoted, ", ")
 }
 
 // Address is the URL of all nodes together. A client chooses the node that takes writes.
@@ -280,9 +187,7 @@ func (s *Set) Nodes() []*server.Node {
 	return all
 }
 
-// Node is node i. A primary that is stopped or paused for FailoverAfter is lost
-// like one that was killed: it is fenced, and Resume then returns
-// os.ErrProcessDone.
+// Node is node i.
 func (s *Set) Node(i int) *server.Node { return s.nodes[i].Node }
 
 // Parameter asks node i for the value of a parameter that new sessions work with.
@@ -290,25 +195,25 @@ func (s *Set) Parameter(ctx context.Context, i int, name string) (string, error)
 	return s.nodes[i].Parameter(ctx, name)
 }
 
-// announce tells what the set did. While it is started and after Close it is
-// silent.
-func (s *Set) announce(format string, values ...any) {
-	if s.complete.Load() && s.alive.Err() == nil {
-		s.options.Announce(fmt.Sprintf(format, values...))
+// Restart stops node i if it runs, and starts it again as what it was. It returns when the
+// node takes writes or streams, or, if the primary is down, when it serves reads. env is added
+// to the server's environment this once, as NAME=value.
+func (s *Set) Restart(ctx context.Context, i int, env ...string) error {
+	err := s.nodes[i].Restart(ctx, env...)
+	if err == nil && i > 0 {
+		err = s.awaitStream(ctx, i)
 	}
+	if err != nil {
+		return fmt.Errorf("restart %s: %w", s.name(i), err)
+	}
+	return nil
 }
 
-// Close ends the watch over the nodes, then all nodes, and removes their folder.
-// Further calls return what the first returned.
+// Close ends all nodes and removes their folder.
 func (s *Set) Close() error {
-	s.closing.Do(func() {
-		s.end()
-		s.routines.Wait()
-		var failed []error
-		for _, node := range s.nodes {
-			failed = append(failed, node.closeAsStandby())
-		}
-		s.closed = errors.Join(append(failed, os.RemoveAll(s.options.Dir))...)
-	})
-	return s.closed
+	var failed []error
+	for _, node := range s.nodes {
+		failed = append(failed, node.Close())
+	}
+	return errors.Join(append(failed, os.RemoveAll(s.options.Dir))...)
 }

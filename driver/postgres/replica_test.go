@@ -34,11 +34,10 @@ type troupe struct {
 	seq   uint64
 }
 
-// startSet starts a primary with standbys, of which none is promoted within an
-// hour.
+// startSet starts a primary with standbys.
 func startSet(t *testing.T, ctx context.Context, nodes int) *cluster.Set {
 	t.Helper()
-	set, err := cluster.StartSet(ctx, cluster.SetOptions{Nodes: nodes, FailoverAfter: time.Hour, Password: secret,
+	set, err := cluster.StartSet(ctx, cluster.SetOptions{Nodes: nodes, Password: secret,
 		Settings: []string{"ignore_checksum_failure=on"}}) // for the test that changes a file
 	expect.NoError(t, err)
 	expect.AtEnd(t, set.Close)
