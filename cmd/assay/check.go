@@ -45,7 +45,7 @@ func newCheck(version string) *cobra.Command {
 		Short: "Judge a saved run again, or another tool's history",
 		Long: `Judge a saved run again, from the files in its folder, or the history of another
 tool: Jepsen's EDN, JSON lines or log, as it is or compressed with gzip or zstd
-(docs/histories.md); of FILE - it is read from standard input. What such a
+(docs/guides/history-of-another-tool.md); of FILE - it is read from standard input. What such a
 history itself does not tell can be given: the value that its registers began
 with, or the accounts of its bank, their total, and whether they may be below
 zero.

@@ -91,7 +91,7 @@ var aboutKind = map[string]string{
 		"for ever happens once, so that `every` is refused with it. What is said of\n" +
 		"Kubernetes is for nodes that are pods ([kubernetes.md](../kubernetes.md)).",
 	"checks": "A check is tested with the bugs in its table, which `--option bug=NAME:PROBABILITY` seeds\n" +
-		"([trust.md](../internals/trust.md)). The kinds of histories that other tools record are in\n[histories.md](../histories.md).",
+		"([trust.md](../internals/trust.md)). The kinds of histories that other tools record are in\n[history-of-another-tool.md](../guides/history-of-another-tool.md).",
 }
 
 // page is Markdown under construction.

@@ -27,7 +27,7 @@ before it is said to convict.
 Transactions and operations that the anomaly does not need are left out, by delta
 debugging; no value is rewritten. What was written by an operation that is left
 out is left out of the lists that others read, and so are reads of it
-(docs/histories.md).
+(docs/guides/history-of-another-tool.md).
 
 Of a script whose transactions broke what it declares, it prints their statements
 with the moments of each, and writes nothing. A run of workload bank has such a

@@ -9,5 +9,5 @@
 // it describes what was done and seen, not what follows from it.
 //
 // The format is described at https://github.com/jepsen-io/history and
-// https://github.com/edn-format/edn; docs/histories.md has an example of each.
+// https://github.com/edn-format/edn; docs/guides/history-of-another-tool.md has an example of each.
 package exchange

@@ -32,7 +32,7 @@ of rows that follow from what was acknowledged, or lists of rows that each have 
 identifier of an operation; and what a transaction expects of an
 answer. One in pgbench's language declares these in comments, and its tables in a
 file of their own (--setup). On MongoDB setup and transactions use documents in
-place of SQL. docs/script.md has all of it.
+place of SQL. docs/guides/my-transaction.md has all of it.
 
 Everything is in a schema of assay's own. A statement that names another is refused.`,
 		Example: `  assay run script examples/bank.star

@@ -74,7 +74,7 @@ func languageOfText(path, text string) (ScriptLanguage, error) {
 
 func neither(path string, line int, reason string) error {
 	return &Error{File: path, Line: line, Column: 1, Reason: reason,
-		Advice: "write the script in pgbench's language or in Starlark (docs/script.md), or say which it is by --language"}
+		Advice: "write the script in pgbench's language or in Starlark (docs/guides/my-transaction.md), or say which it is by --language"}
 }
 
 // firstLine is the first line of a text, as far as a person needs to see it.

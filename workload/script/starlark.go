@@ -66,7 +66,7 @@ func located(file string, err error) error {
 		first := resolved[0]
 		out.Line, out.Column, out.Reason = int(first.Pos.Line), int(first.Pos.Col), first.Msg
 		if strings.HasPrefix(first.Msg, "undefined") {
-			out.Advice = "docs/script.md has the functions that assay defines"
+			out.Advice = "docs/guides/my-transaction.md has the functions that assay defines"
 		}
 	case errors.As(err, &raised):
 		at := position(raised.CallStack)
