@@ -55,7 +55,7 @@ PostgreSQL SERIALIZABLE for one of several transactions, and on MongoDB a write 
 what is read.
 
 The exit code is 0 if a level or a change kept what must hold, 1 if the database broke
-what it promises, and 4 if nothing was right. docs/advise.md has examples.`,
+what it promises, and 4 if nothing was right. docs/guides/which-level.md has examples.`,
 		Example: `  assay advise examples/shop.star --cluster postgres:1
   assay advise examples/doctors.star --db postgres://user@host/test --level 'repeatable read' --level serializable`,
 		Args: cobra.ArbitraryArgs,

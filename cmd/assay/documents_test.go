@@ -90,7 +90,7 @@ var documented = []documentedRule{
 	{pattern: `^assay serve `, far: untilServing, codes: []int{exitValid}},
 	{pattern: `^assay view\b`, far: untilViewing, codes: []int{exitValid}},
 	{pattern: `^assay cluster (up|status|down) `, far: notRun, why: "TestClusterIsKept goes through the three with a smaller cluster"},
-	{where: "tls.md", pattern: `db\.example`, far: untilUnreachable, codes: []int{exitCannotRun}},
+	{where: "encryption.md", pattern: `db\.example`, far: untilUnreachable, codes: []int{exitCannotRun}},
 	{pattern: `^assay cluster status$`, far: toItsEnd, codes: []int{exitValid}},
 	{pattern: `^assay isolation-matrix$`, far: toItsEnd, codes: []int{exitValid}},
 	{pattern: `^assay durability --cluster `, far: untilServersStart, codes: []int{exitNoVerdict}},
@@ -110,11 +110,10 @@ var documented = []documentedRule{
 	{pattern: `^assay run bank --db ('host=127\.0\.0\.1 |'mysql:)`, far: untilUnreachable, codes: []int{exitCannotRun}},
 	{pattern: `^assay run bank --db mysql://$`, far: notRun, why: "it goes to a server of the user's; TestOptionsOfTheUser has one"},
 	{where: "README.md", pattern: `^assay run bank `, far: toItsEnd, codes: []int{exitValid}},
-	{where: "your-database.md", pattern: `^(ASSAY_DB=\S+ )?assay run `, far: toItsEnd},
+	{where: "my-database.md", pattern: `^(ASSAY_DB=\S+ )?assay run `, far: toItsEnd},
 	{where: "faults.md", pattern: `^assay run .*(rolling-restart|slow-fsync|disk-stall)`, far: untilServersStart, codes: []int{exitNoVerdict}}, // minutes of a disk that is slow
 	{where: "faults.md", pattern: `^assay run `, far: toItsEnd},
 	{where: "backup.md", pattern: `^assay run bank --duration `, far: toItsEnd},
-	{where: "isolation.md", pattern: `^assay run `, far: toItsEnd},
 	{pattern: `^assay run .* --cluster `, far: untilServersStart, codes: []int{exitNoVerdict}},
 	{pattern: `^assay run candles .*--candles 20000$`, far: toItsEnd, codes: []int{exitViolated}},
 	{pattern: `^assay run (candles|bulkupdate|churn|tpcc)\b`, far: untilLoading},
@@ -299,7 +298,7 @@ func documentedSeries(t *testing.T, dir, line string) {
 	}
 }
 
-// documentedCertificates makes the certificates and keys that docs/tls.md names.
+// documentedCertificates makes the certificates and keys that docs/guides/encryption.md names.
 func documentedCertificates(t *testing.T, dir string) {
 	t.Helper()
 	authority := drivertest.NewAuthority(t, "documents")
