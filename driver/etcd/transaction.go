@@ -85,7 +85,10 @@ func (t *transaction) rangeRequest(key, end []byte) *pb.RangeRequest {
 	return &pb.RangeRequest{Key: key, RangeEnd: end, Revision: t.revision, Serializable: t.member || t.stale && t.revision == 0}
 }
 
-// Get implements ordered.Keys. Keys that are asked for before one of them is waited for are
+// Ask implements ordered.Keys.
+func (t *transaction) Ask(key []byte) ordered.Asked { return ordered.Asked{Wait: t.Get(key)} }
+
+// Get is what waits for a key. Keys that are asked for before one of them is waited for are
 // read by one request.
 func (t *transaction) Get(key []byte) func() ([]byte, error) {
 	name := string(key)
@@ -261,7 +264,7 @@ func (t *transaction) Count(begin, end []byte) (int64, error) {
 }
 
 // Set and Clear implement ordered.Keys.
-func (t *transaction) Set(key, value []byte) { t.writes[string(key)] = value }
+func (t *transaction) Set(key, value []byte) { t.writes[string(key)] = append([]byte{}, value...) }
 func (t *transaction) Clear(key []byte)      { t.writes[string(key)] = nil }
 
 func (t *transaction) ClearRange(begin, end []byte) {

@@ -135,7 +135,9 @@ type inTransaction struct {
 	write fdb.Transaction
 }
 
-func (h inTransaction) Get(key []byte) func() ([]byte, error) { return h.read.Get(fdb.Key(key)).Get }
+func (h inTransaction) Ask(key []byte) ordered.Asked {
+	return ordered.Asked{Wait: h.read.Get(fdb.Key(key)).Get}
+}
 
 func (h inTransaction) Scan(begin, end []byte, limit int, reverse bool) ([]ordered.Pair, error) {
 	found, err := h.read.GetRange(keyRange(begin, end), fdb.RangeOptions{Limit: limit, Mode: fdb.StreamingModeExact, Reverse: reverse}).GetSliceWithError()

@@ -9,14 +9,16 @@ import (
 	"slices"
 	"testing"
 
+	"assay/driver/ordered"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 )
 
-// entry is a row of a model: what a table must hold, by its keys.
-type entry struct{ left, group int64 }
+// modelRow is a row of a model: what a table must hold, by its keys.
+type modelRow struct{ left, group int64 }
 
-type model map[int64]entry
+type model map[int64]modelRow
 
 // The statements of TestAgainstModel: those that read, and those that write.
 const (
@@ -77,12 +79,12 @@ func (m model) write(random *rand.Rand) (statement int, parameters []store.Value
 	id, left, group := random.Int64N(40), random.Int64N(20), random.Int64N(4)
 	switch statement = modelPut + random.IntN(4); statement {
 	case modelPut:
-		m[id] = entry{left, group}
+		m[id] = modelRow{left, group}
 		return statement, append(store.OfInts(id, left, group), store.OfText(fmt.Sprint(id, left)))
 	case modelUpdate:
 		for id, e := range m {
 			if e.group == group {
-				m[id] = entry{e.left + 1, group}
+				m[id] = modelRow{e.left + 1, group}
 			}
 		}
 		return statement, store.OfInts(group)
@@ -90,7 +92,7 @@ func (m model) write(random *rand.Rand) (statement int, parameters []store.Value
 		delete(m, id)
 		return statement, store.OfInts(id)
 	default:
-		maps.DeleteFunc(m, func(_ int64, e entry) bool { return e.group == group && e.left < left })
+		maps.DeleteFunc(m, func(_ int64, e modelRow) bool { return e.group == group && e.left < left })
 		return statement, store.OfInts(group, left)
 	}
 }
@@ -106,7 +108,7 @@ type modelTrial struct {
 
 // keptView is a transaction that is kept open, and what it must see.
 type keptView struct {
-	steps
+	ordered.Execution
 	rows model
 }
 
@@ -154,14 +156,12 @@ func (x *modelTrial) transact() {
 func (x *modelTrial) keep() {
 	if x.random.IntN(3) == 0 {
 		v := &keptView{rows: x.now}
-		x.n.d.mu.Lock()
-		v.x.begin(x.n.d, true, true)
-		x.n.d.mu.Unlock()
+		err := x.n.View(x.Context(), func(r store.Reader) error { v.Execution = r.(*reader).Execution; return nil })
+		expect.NoError(x, err)
 		x.kept = append(x.kept, v)
 	}
 	if len(x.kept) > 0 && x.random.IntN(3) == 0 {
 		i := x.random.IntN(len(x.kept))
-		x.kept[i].leave()
 		x.kept = slices.Delete(x.kept, i, i+1)
 	}
 }
@@ -177,11 +177,7 @@ func TestAgainstModel(t *testing.T) {
 			x.keep()
 			for _, v := range x.kept {
 				x.check("kept", v.rows, func(statement int, row func(store.Row) error, parameters ...store.Value) error {
-					_, err := v.do(x.n.plans[statement], parameters)
-					found := v.result(x.n.plans[statement])
-					if err == nil {
-						err = found.all(t.Context(), row)
-					}
+					_, err := v.Do(x.n.plans[statement], parameters, row)
 					return err
 				})
 			}
@@ -189,11 +185,8 @@ func TestAgainstModel(t *testing.T) {
 				return x.n.Run(t.Context(), store.Call{Statement: statement, Parameters: parameters, Row: row}).Err
 			})
 		}
-		for _, v := range x.kept {
-			v.leave()
-		}
-		if r := db.relations["row"]; int(r.last)-len(r.free) != len(x.now) || len(r.recent) != 0 || r.orders[0].tree.Len() != len(x.now) {
-			t.Errorf("seed %d: %d slots and %d entries are kept for %d rows", seed, int(r.last)-len(r.free), r.orders[0].tree.Len(), len(x.now))
+		if db.d.tree.Len() != 2*len(x.now) || len(db.d.log) != 0 {
+			t.Errorf("seed %d: %d entries are kept for %d rows", seed, db.d.tree.Len(), len(x.now))
 		}
 	}
 }

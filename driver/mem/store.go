@@ -37,7 +37,7 @@ func (s *Database) Describe(context.Context) (store.Product, error) {
 func (s *Database) Find(context.Context) (leftover *store.Leftover, err error) {
 	err = s.locked(false, func() error {
 		if s.d.marker != nil {
-			leftover = &store.Leftover{Marker: *s.d.marker, Rows: s.d.relations[0].rows}
+			leftover = &store.Leftover{Marker: *s.d.marker, Rows: s.rows(s.schema.Tables[0].Name)}
 		}
 		return nil
 	})

@@ -9,15 +9,27 @@ import (
 	"assay/store"
 )
 
-// Keys is a transaction as statements use it. It sees what it has written.
+// Keys is a transaction as statements use it. It sees what it has written. It keeps no key and
+// no value that it is given.
 type Keys interface {
-	// Get asks for a key; what is returned waits for the value, which is nil if there is
-	// none.
-	Get(key []byte) func() ([]byte, error)
+	Ask(key []byte) Asked
 	// Scan gives at most limit keys from begin to before end, the last first if reverse.
 	Scan(begin, end []byte, limit int, reverse bool) ([]Pair, error)
 	Set(key, value []byte)
 	Clear(key []byte)
+}
+
+// Asked is a key that was asked for: its value, nil if there is none, or else what waits for it.
+type Asked struct {
+	Value []byte
+	Wait  func() ([]byte, error)
+}
+
+func (a Asked) get() ([]byte, error) {
+	if a.Wait == nil {
+		return a.Value, nil
+	}
+	return a.Wait()
 }
 
 // Pair is a key and its value.
@@ -55,22 +67,67 @@ type Execution struct {
 	Keys   Keys
 	Limits Limits
 	e      rows.Evaluation
+	// What follows is used again for each statement.
+	scratch
+	reading Reading
+	made    []rows.Row
+}
+
+// scratch has rows, a key and a value that are good until the next statement.
+type scratch struct {
+	numbers    []int64
+	texts      []string
+	key, value []byte
+}
+
+func (s *scratch) reset() { s.numbers, s.texts = s.numbers[:0], s.texts[:0] }
+
+// row is a row of zeros.
+func (s *scratch) row(t *rows.Table) rows.Row {
+	return rows.Row{Numbers: part(&s.numbers, t.Numbers), Texts: part(&s.texts, t.Texts)}
+}
+
+// back takes the last row back.
+func (s *scratch) back(of rows.Row) {
+	s.numbers, s.texts = s.numbers[:len(s.numbers)-len(of.Numbers)], s.texts[:len(s.texts)-len(of.Texts)]
+}
+
+func part[T any](of *[]T, n int) []T {
+	at := len(*of)
+	if at+n > cap(*of) {
+		*of = make([]T, at, 2*cap(*of)+n) // those before keep what they have
+	}
+	*of = (*of)[:at+n]
+	clear((*of)[at:])
+	return (*of)[at : at+n : at+n]
+}
+
+// keyOf and valueOf are good until the next one.
+func (s *scratch) keyOf(f *Form, row rows.Row) []byte {
+	s.key = f.appendKey(s.key[:0], row)
+	return s.key
+}
+
+func (s *scratch) valueOf(f *Form, row rows.Row) []byte {
+	s.value = f.appendValue(s.value[:0], row)
+	return s.value
 }
 
 // Row implements rows.Reader.
 func (x *Execution) Row(t *rows.Table, key []rows.Value) (row rows.Row, there bool, err error) {
 	f := x.Forms[t.Name]
-	return x.row(f, f.keyFrom(key))
+	x.key = f.appendKeyOf(x.key[:0], key)
+	return x.find(f, x.key)
 }
 
-// row is the row of a key.
-func (x *Execution) row(f *Form, key []byte) (row rows.Row, there bool, err error) {
-	value, err := x.Keys.Get(key)()
+// find is the row of a key.
+func (x *Execution) find(f *Form, key []byte) (row rows.Row, there bool, err error) {
+	value, err := x.Keys.Ask(key).get()
 	if err != nil || value == nil {
 		return row, false, err
 	}
-	row, err = f.row(key, value)
-	return row, true, err
+	row = x.row(f.Table)
+	return row, true, f.read(key, value, row)
 }
 
 // Do does a statement, gives the rows that it gives, and says how many it has changed.
@@ -86,21 +143,27 @@ func (x *Execution) Do(p *Plan, parameters []store.Value, row func(store.Row) er
 		}
 		return 0, r.Finish()
 	case store.Insert, store.Put, store.Append:
-		made := make([]rows.Row, p.Rows())
-		for i := range made {
-			if made[i], err = x.made(p, i, parameters); err != nil {
+		x.reset()
+		x.made = x.made[:0]
+		for i := range p.Rows() {
+			row, err := x.make(p, i, parameters)
+			if err != nil {
 				return 0, err
 			}
+			x.made = append(x.made, row)
 		}
 		switch p.Verb {
 		case store.Put:
-			err = x.put(p.form, made[0])
+			err = x.put(p.form, x.made[0])
 		case store.Append:
-			err = x.grow(p.form, made[0])
+			err = x.grow(p.form, x.made[0])
 		default:
-			err = x.Add(p.form, made)
+			err = x.Add(p.form, x.made)
 		}
-		return int64(len(made)), err
+		if err != nil {
+			return 0, err
+		}
+		return int64(len(x.made)), nil
 	default:
 		return x.change(p, parameters, row)
 	}
@@ -108,6 +171,9 @@ func (x *Execution) Do(p *Plan, parameters []store.Value, row func(store.Row) er
 
 // Call does a call, which is given its rows, and says how many it has changed.
 func (x *Execution) Call(p *Plan, call *store.Call) (changed int64, err error) {
+	if call.Want == 0 {
+		return x.Do(p, call.Parameters, call.Row)
+	}
 	err = call.Counted(func(row func(store.Row) error) (err error) {
 		changed, err = x.Do(p, call.Parameters, row)
 		return err
@@ -133,35 +199,43 @@ func (x *Execution) Calls(plans []*Plan, calls []store.Call) error {
 	return nil
 }
 
-// made is row number i of an Insert, a Put or an Append.
-func (x *Execution) made(p *Plan, i int, parameters []store.Value) (row rows.Row, err error) {
+// make is row number i of an Insert, a Put or an Append.
+func (x *Execution) make(p *Plan, i int, parameters []store.Value) (row rows.Row, err error) {
 	if err := x.e.Row(p.Plan, i, parameters, x); err != nil {
 		return row, err
 	}
 	if p.Verb == store.Append {
 		x.e.Values[1].Text = rows.ListText(x.e.Values[1].Number)
 	}
-	row = p.form.Make()
+	row = x.row(p.Table)
 	p.form.Write(row, p.Columns, x.e.Values)
 	return row, nil
 }
 
 // Add inserts rows, after looking at the same time whether one of them is there.
 func (x *Execution) Add(f *Form, made []rows.Row) error {
-	there, seen := make([]func() ([]byte, error), len(made)), map[string]bool{}
-	for i, row := range made {
-		there[i] = x.Keys.Get(f.Key(row))
+	var seen map[string]bool
+	if len(made) > 1 {
+		seen = map[string]bool{}
 	}
-	for i, row := range made {
-		value, err := there[i]()
-		if err != nil {
-			return err
-		}
-		key := string(f.Key(row))
-		if value != nil || seen[key] {
+	r := &x.reading
+	r.found = r.found[:0]
+	for _, row := range made {
+		key := x.keyOf(f, row)
+		r.found = append(r.found, x.Keys.Ask(key))
+		if seen[string(key)] {
 			return f.Exists()
 		}
-		seen[key] = true
+		if seen != nil {
+			seen[string(key)] = true
+		}
+	}
+	for i := range made {
+		if value, err := r.found[i].get(); err != nil {
+			return err
+		} else if value != nil {
+			return f.Exists()
+		}
 	}
 	for _, row := range made {
 		if err := x.Write(f, nil, row); err != nil {
@@ -180,7 +254,7 @@ func (x *Execution) Write(f *Form, before *rows.Row, row rows.Row) error {
 	if err := x.enter(f, before, row); err != nil {
 		return err
 	}
-	x.Keys.Set(f.Key(row), f.Value(row))
+	x.Keys.Set(x.keyOf(f, row), x.valueOf(f, row))
 	return nil
 }
 
@@ -217,7 +291,7 @@ func (x *Execution) put(f *Form, row rows.Row) error {
 	if len(f.Indexes) == 0 {
 		return x.Write(f, nil, row)
 	}
-	before, there, err := x.row(f, f.Key(row))
+	before, there, err := x.find(f, x.keyOf(f, row))
 	if err != nil {
 		return err
 	}
@@ -229,18 +303,18 @@ func (x *Execution) put(f *Form, row rows.Row) error {
 
 // grow reads a list and writes it longer by one element.
 func (x *Execution) grow(f *Form, row rows.Row) error {
-	before, there, err := x.row(f, f.Key(row))
+	before, there, err := x.find(f, x.keyOf(f, row))
 	if err != nil {
 		return err
 	}
 	if list := len(row.Texts) - 1; there {
 		row.Texts[list] = before.Texts[list] + row.Texts[list]
 	}
-	value := f.Value(row)
+	value := x.valueOf(f, row)
 	if len(value) > x.Limits.Value {
 		return fmt.Errorf("%w, which is %d bytes", ErrLongList, x.Limits.Value)
 	}
-	x.Keys.Set(f.Key(row), value)
+	x.Keys.Set(x.keyOf(f, row), value)
 	return nil
 }
 
@@ -259,13 +333,13 @@ func (x *Execution) change(p *Plan, parameters []store.Value, give func(store.Ro
 	f := p.form
 	for _, row := range r.kept {
 		if p.Verb == store.Delete {
-			x.Keys.Clear(f.Key(row))
+			x.Keys.Clear(x.keyOf(f, row))
 			for _, entry := range f.entries(row) {
 				x.Keys.Clear(entry)
 			}
 			continue
 		}
-		after := f.Make()
+		after := x.row(f.Table)
 		after.Copy(row)
 		err := x.e.Assign(p.Plan, parameters, row, x)
 		if err == nil {
@@ -273,7 +347,8 @@ func (x *Execution) change(p *Plan, parameters []store.Value, give func(store.Ro
 			err = x.Write(f, &row, after)
 		}
 		if err == nil && give != nil && len(p.Columns) > 0 {
-			err = give(&rows.Answer{Plan: p.Plan, Row: after})
+			r.answer.Row = after
+			err = give(&r.answer)
 		}
 		if err != nil {
 			return 0, err
@@ -285,19 +360,19 @@ func (x *Execution) change(p *Plan, parameters []store.Value, give func(store.Ro
 // ahead are keys that were asked for before a statement wants them.
 type ahead struct {
 	Keys
-	asked map[string]func() ([]byte, error)
+	asked map[string]Asked
 	e     rows.Evaluation
 }
 
 // newAhead are keys of which none was asked for.
-func newAhead(of Keys) *ahead { return &ahead{Keys: of, asked: map[string]func() ([]byte, error){}} }
+func newAhead(of Keys) *ahead { return &ahead{Keys: of, asked: map[string]Asked{}} }
 
-// Get implements Keys.
-func (a *ahead) Get(key []byte) func() ([]byte, error) {
-	if value, is := a.asked[string(key)]; is {
-		return value
+// Ask implements Keys.
+func (a *ahead) Ask(key []byte) Asked {
+	if asked, is := a.asked[string(key)]; is {
+		return asked
 	}
-	return a.Keys.Get(key)
+	return a.Keys.Ask(key)
 }
 
 // Set and Clear implement Keys.
@@ -314,7 +389,7 @@ func (a *ahead) Clear(key []byte) {
 // ask asks for the row that a statement will read, if its key is known.
 func (a *ahead) ask(p *Plan, parameters []store.Value) {
 	if a.e.Known(p.Plan, parameters) {
-		key := p.form.keyFrom(a.e.Key)
-		a.asked[string(key)] = a.Get(key)
+		key := p.form.appendKeyOf(nil, a.e.Key)
+		a.asked[string(key)] = a.Ask(key)
 	}
 }

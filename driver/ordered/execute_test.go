@@ -27,16 +27,23 @@ func rowOf(f *Form, values ...store.Value) rows.Row {
 	return row
 }
 
+// readRow is the row of a key and its value.
+func readRow(f *Form, key, value []byte) (rows.Row, error) {
+	row := f.Make()
+	return row, f.read(key, value, row)
+}
+
+func trialLayout() Layout { return NewLayout("assay", "trial") }
+
 // memory are keys in memory. It counts what was asked.
 type memory struct {
 	values      map[string][]byte
 	gets, scans int
 }
 
-func (m *memory) Get(key []byte) func() ([]byte, error) {
+func (m *memory) Ask(key []byte) Asked {
 	m.gets++
-	value := m.values[string(key)]
-	return func() ([]byte, error) { return value, nil }
+	return Asked{Value: m.values[string(key)]}
 }
 
 func (m *memory) Scan(begin, end []byte, limit int, reverse bool) (found []Pair, err error) {
@@ -53,7 +60,7 @@ func (m *memory) Scan(begin, end []byte, limit int, reverse bool) (found []Pair,
 	return found, nil
 }
 
-func (m *memory) Set(key, value []byte) { m.values[string(key)] = value }
+func (m *memory) Set(key, value []byte) { m.values[string(key)] = append([]byte{}, value...) }
 func (m *memory) Clear(key []byte)      { delete(m.values, string(key)) }
 
 // trialSchema has a table as the bank's, one with indexes and texts, one with lists and one
@@ -83,7 +90,7 @@ type trial struct {
 
 func newTrial(t *testing.T) *trial {
 	s, m := trialSchema(), &memory{values: map[string][]byte{}}
-	return &trial{t, &Execution{Forms: NewForms(NewLayout("assay", "trial"), &s), Keys: m, Limits: trialLimits}, m}
+	return &trial{t, &Execution{Forms: NewForms(trialLayout(), &s), Keys: m, Limits: trialLimits}, m}
 }
 
 func (x *trial) plan(s store.Statement) *Plan {
@@ -343,10 +350,10 @@ func TestLists(t *testing.T) {
 	x.must(grow, store.OfInts(1, -6)...)
 	x.want("list", x.must(read, store.OfInt(1)), rows.ListText(5, -6))
 	f := x.Forms["list"]
-	x.memory.Set(f.layout.Key("list", 2), appendWords(nil, 8, 9)) // as an earlier version wrote it
+	x.memory.Set(trialLayout().Key("list", 2), appendWords(nil, 8, 9)) // as an earlier version wrote it
 	x.must(grow, store.OfInts(2, 10)...)
 	x.want("an old list", x.must(read, store.OfInt(2)), rows.ListText(8, 9, 10))
-	x.memory.Set(f.layout.Key("list", 3), f.Value(rowOf(f, store.OfInt(3), store.OfList(make([]int64, trialLimits.Value/8-1)))))
+	x.memory.Set(trialLayout().Key("list", 3), f.Value(rowOf(f, store.OfInt(3), store.OfList(make([]int64, trialLimits.Value/8-1)))))
 	if _, _, err := x.try(grow, store.OfInts(3, 1)...); !errors.Is(err, ErrLongList) {
 		t.Errorf("a list that is too long: %v", err)
 	}
@@ -358,35 +365,35 @@ func TestForm(t *testing.T) {
 	x := newTrial(t)
 	f := x.Forms["candle"]
 	row := rowOf(f, store.OfInt(-5), store.OfInt(1<<40), store.OfText("AAAA"), store.OfBool(true), store.OfBytes([]byte("0123456789abcdef")))
-	if key, want := f.Key(row), f.layout.Key("candle", -5); !bytes.Equal(key, want) {
+	if key, want := f.Key(row), trialLayout().Key("candle", -5); !bytes.Equal(key, want) {
 		t.Errorf("key %x, want %x", key, want)
 	}
 	if value, want := f.Value(row), appendRecord(nil, []int64{1 << 40, 1}, "AAAA", "0123456789abcdef"); !bytes.Equal(value, want) {
 		t.Errorf("value %x, want %x", value, want)
 	}
 	entries := f.entries(row)
-	if want := appendInt(appendInt(appendText(f.layout.Key("ticker"), "AAAA"), 1<<40), -5); !bytes.Equal(entries[1], want) {
+	if want := appendInt(appendInt(appendText(trialLayout().Key("ticker"), "AAAA"), 1<<40), -5); !bytes.Equal(entries[1], want) {
 		t.Errorf("entry %x, want %x", entries[1], want)
 	}
 	if key, err := f.keyOf(1, entries[1]); err != nil || !bytes.Equal(key, f.Key(row)) {
 		t.Errorf("an entry names %x, %v", key, err)
 	}
-	got, err := f.row(f.Key(row), f.Value(row))
+	got, err := readRow(f, f.Key(row), f.Value(row))
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(row) {
 		t.Errorf("%v, %v; want %v", got, err, row)
 	}
 	account := x.Forms["account"]
-	if got, err := account.row(account.layout.Key("account", 3), appendWords(nil, 70, 2)); err != nil || !slices.Equal(got.Numbers, []int64{3, 70, 2}) {
+	if got, err := readRow(account, trialLayout().Key("account", 3), appendWords(nil, 70, 2)); err != nil || !slices.Equal(got.Numbers, []int64{3, 70, 2}) {
 		t.Errorf("an old account: %v, %v", got, err)
 	}
 	member := x.Forms["member"]
 	for _, value := range [][]byte{{}, member.Value(rowOf(member, store.OfInts(1, 2)...))} {
-		if got, err := member.row(member.layout.Key("member", 1, 2), value); err != nil || got.Numbers[1] != 2 {
+		if got, err := readRow(member, trialLayout().Key("member", 1, 2), value); err != nil || got.Numbers[1] != 2 {
 			t.Errorf("a row without values: %v, %v", got, err)
 		}
 	}
-	for _, key := range [][]byte{f.Key(row)[:len(f.Key(row))-1], append(f.Key(row), 0), account.layout.Key("account", 3)} {
-		if _, err := f.row(key, f.Value(row)); err == nil {
+	for _, key := range [][]byte{f.Key(row)[:len(f.Key(row))-1], append(f.Key(row), 0), trialLayout().Key("account", 3)} {
+		if _, err := readRow(f, key, f.Value(row)); err == nil {
 			t.Errorf("the key %x was read", key)
 		}
 	}

@@ -22,14 +22,19 @@ import (
 // guarantee that the data and indexes stay in sync" ("Design Recipes", "Simple Indexes").
 type Form struct {
 	*rows.Table
-	layout Layout
 	// key are the columns of the key, of which so many are numbers and texts.
 	keyColumns           []int
 	keyNumbers, keyTexts int
+	// prefix is what the keys of the table begin with, and prefixes what those of each index do.
+	prefix   []byte
+	prefixes [][]byte
 }
 
 func newForm(l Layout, t *rows.Table) *Form {
-	f := &Form{layout: l, Table: t, keyColumns: t.Order(rows.ByKey)}
+	f := &Form{Table: t, keyColumns: t.Order(rows.ByKey), prefix: l.Key(t.Name)}
+	for i := range t.Indexes {
+		f.prefixes = append(f.prefixes, l.Key(t.Indexes[i].Name))
+	}
 	for i := range f.keyColumns {
 		switch t.Columns[i].Type {
 		case store.Integer, store.Boolean:
@@ -113,8 +118,8 @@ func (f *Form) elements(key []byte, columns []int, row rows.Row) []byte {
 }
 
 // cut reads the columns of a key of a table or an index, whose name is given, into a row.
-func (f *Form) cut(name string, key []byte, columns []int, row rows.Row) error {
-	rest, ok := bytes.CutPrefix(key, f.layout.Key(name))
+func (f *Form) cut(name string, prefix, key []byte, columns []int, row rows.Row) error {
+	rest, ok := bytes.CutPrefix(key, prefix)
 	for _, column := range columns {
 		var v rows.Value
 		if ok {
@@ -130,12 +135,16 @@ func (f *Form) cut(name string, key []byte, columns []int, row rows.Row) error {
 
 // Key is the key of a row; only the columns of the key are looked at.
 func (f *Form) Key(row rows.Row) []byte {
-	return f.elements(f.layout.Key(f.Name), f.keyColumns, row)
+	return f.appendKey(nil, row)
 }
 
-// keyFrom is the key of the row with these values in the columns of the key.
-func (f *Form) keyFrom(values []rows.Value) []byte {
-	key := f.layout.Key(f.Name)
+func (f *Form) appendKey(key []byte, row rows.Row) []byte {
+	return f.elements(append(key, f.prefix...), f.keyColumns, row)
+}
+
+// appendKeyOf appends the key of the row with these values in the columns of the key.
+func (f *Form) appendKeyOf(key []byte, values []rows.Value) []byte {
+	key = append(key, f.prefix...)
 	for column, v := range values {
 		key = f.element(key, column, v)
 	}
@@ -146,7 +155,7 @@ func (f *Form) keyFrom(values []rows.Value) []byte {
 func (f *Form) entries(row rows.Row) [][]byte {
 	entries := make([][]byte, len(f.Indexes))
 	for i := range entries {
-		entries[i] = f.elements(f.layout.Key(f.Indexes[i].Name), f.Orders[i], row)
+		entries[i] = f.elements(bytes.Clone(f.prefixes[i]), f.Orders[i], row)
 	}
 	return entries
 }
@@ -154,28 +163,29 @@ func (f *Form) entries(row rows.Row) [][]byte {
 // alike is what the entries begin with of all rows that are alike in an index's columns.
 func (f *Form) alike(index int, row rows.Row) []byte {
 	of := &f.Indexes[index]
-	return f.elements(f.layout.Key(of.Name), f.Orders[index][:len(of.Columns)], row)
+	return f.elements(bytes.Clone(f.prefixes[index]), f.Orders[index][:len(of.Columns)], row)
 }
 
 // keyOf is the key of the row that an entry of an index names.
 func (f *Form) keyOf(index int, entry []byte) ([]byte, error) {
 	row := f.Make()
-	if err := f.cut(f.Indexes[index].Name, entry, f.Orders[index], row); err != nil {
+	if err := f.cut(f.Indexes[index].Name, f.prefixes[index], entry, f.Orders[index], row); err != nil {
 		return nil, err
 	}
 	return f.Key(row), nil
 }
 
 // Value is the value of a row's key.
-func (f *Form) Value(row rows.Row) []byte {
-	return appendRecord(nil, row.Numbers[f.keyNumbers:], row.Texts[f.keyTexts:]...)
+func (f *Form) Value(row rows.Row) []byte { return f.appendValue(nil, row) }
+
+func (f *Form) appendValue(value []byte, row rows.Row) []byte {
+	return appendRecord(value, row.Numbers[f.keyNumbers:], row.Texts[f.keyTexts:]...)
 }
 
-// row is the inverse of Key and Value.
-func (f *Form) row(key, value []byte) (rows.Row, error) {
-	row := f.Make()
-	if err := f.cut(f.Name, key, f.keyColumns, row); err != nil {
-		return row, err
+// read is the inverse of Key and Value.
+func (f *Form) read(key, value []byte, row rows.Row) error {
+	if err := f.cut(f.Name, f.prefix, key, f.keyColumns, row); err != nil {
+		return err
 	}
 	numbers, texts := row.Numbers[f.keyNumbers:], row.Texts[f.keyTexts:]
 	last := f.Columns[len(f.Columns)-1].Type
@@ -184,18 +194,18 @@ func (f *Form) row(key, value []byte) (rows.Row, error) {
 	switch {
 	case len(value)%8 != 0 || len(texts) > 1:
 	case len(texts) == 0:
-		return row, readWords(f.Name, value, numbers)
+		return readWords(f.Name, value, numbers)
 	case len(numbers) == 0 && last == store.Ints:
 		texts[0] = string(value)
-		return row, nil
+		return nil
 	}
 	if err := readRecord(f.Name, value, numbers, texts); err != nil {
-		return row, err
+		return err
 	}
 	if last == store.Ints && len(texts[len(texts)-1])%8 != 0 {
-		return row, fmt.Errorf("table %s has a list of %d bytes, want a multiple of 8", f.Name, len(texts[len(texts)-1]))
+		return fmt.Errorf("table %s has a list of %d bytes, want a multiple of 8", f.Name, len(texts[len(texts)-1]))
 	}
-	return row, nil
+	return nil
 }
 
 // Limits are what a database takes.

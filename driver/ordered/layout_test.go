@@ -45,7 +45,7 @@ func numbers() []int64 {
 // idsOf reads the key of a row that has so many integers and nothing else.
 func idsOf(l Layout, table string, ids int, key []byte) ([]int64, error) {
 	schema := store.Schema{Tables: []store.Table{{Name: table, KeyColumns: ids, Columns: store.Integers([]string{"a", "b"}[:ids]...)}}}
-	row, err := NewForms(l, &schema)[table].row(key, nil)
+	row, err := readRow(NewForms(l, &schema)[table], key, nil)
 	return row.Numbers, err
 }
 

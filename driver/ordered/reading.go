@@ -23,11 +23,11 @@ type cursor struct {
 
 // start is the cursor of a plan, with these conditions.
 func (p *Plan) start(where []rows.Bound) cursor {
-	f, table := p.form, p.form.Name
+	f, prefix := p.form, p.form.prefix
 	if p.Index >= 0 {
-		table = f.Indexes[p.Index].Name
+		prefix = f.prefixes[p.Index]
 	}
-	order, prefix := f.Order(p.Index), f.layout.Key(table)
+	order, prefix := f.Order(p.Index), bytes.Clone(prefix)
 	for i, n := range p.Equal {
 		prefix = f.element(prefix, order[i], where[n].Value)
 	}
@@ -58,15 +58,24 @@ type Reading struct {
 	give   func(store.Row) error
 	answer rows.Answer
 	kept   []rows.Row
+	// named are keys of rows, and found what is asked for of them.
+	named [][]byte
+	found []Asked
 	// left is how many rows are still wanted; less than 0 for all.
 	left  int64
 	bytes int // of what was read
 }
 
 // Reading begins the reading of a statement's rows, and gives them to give as they come, or
-// in Finish.
+// in Finish. There is one of an Execution at a time.
 func (x *Execution) Reading(p *Plan, parameters []store.Value, give func(store.Row) error) (*Reading, error) {
-	r := &Reading{Execution: x, plan: p, page: pageRows, give: give, answer: rows.Answer{Plan: p.Plan, Totals: p.Totals(nil)}}
+	x.reset()
+	r := &x.reading
+	r.Execution, r.plan, r.page, r.give, r.bytes = x, p, pageRows, give, 0
+	r.answer.Plan, r.answer.Unread, r.kept, r.named = p.Plan, nil, r.kept[:0], r.named[:0]
+	if p.Verb == store.Count {
+		r.answer.Totals = p.Totals(r.answer.Totals)
+	}
 	err := x.e.Bind(p.Plan, parameters, x)
 	if err != nil {
 		return nil, err
@@ -74,7 +83,7 @@ func (x *Execution) Reading(p *Plan, parameters []store.Value, give func(store.R
 	if r.left, err = x.e.Limit(p.Plan, parameters); err != nil {
 		return nil, err
 	}
-	r.where = slices.Clone(x.e.Where)
+	r.where, x.e.Where = x.e.Where, r.where
 	if p.Keyed == nil {
 		r.cursor = p.start(r.where)
 		r.cursor.left, r.cursor.limited = int(r.left), r.left >= 0 && !p.Filtered && (p.Sorted || !p.Ordered())
@@ -102,20 +111,24 @@ func (r *Reading) unread() bool {
 // Take takes a row.
 func (r *Reading) Take(key, value []byte) error {
 	r.bytes += len(key) + len(value)
-	row, err := r.plan.form.row(key, value)
+	row := r.scratch.row(r.plan.Table)
+	err := r.plan.form.read(key, value, row)
 	if err != nil && !r.unread() {
 		return err
 	}
 	if r.enough() || !r.plan.form.Match(row, r.where) {
+		r.scratch.back(row)
 		return nil
 	}
 	switch {
 	case r.plan.Verb == store.Count:
+		defer r.scratch.back(row)
 		return r.plan.Total(r.answer.Totals, row)
 	case r.Streams():
 		if r.left > 0 {
 			r.left--
 		}
+		defer r.scratch.back(row)
 		r.answer.Row, r.answer.Unread = row, err
 		return r.give(&r.answer)
 	default:
@@ -130,13 +143,13 @@ func (r *Reading) Step() (over bool, err error) {
 	case r.enough():
 		return true, nil
 	case r.plan.Keyed != nil:
-		var named [][]byte
-		r.e.Where = r.where
-		r.e.Keys(r.plan.Plan, func(key []rows.Value) bool {
-			named = append(named, r.plan.form.keyFrom(key))
+		r.e.Keys(r.plan.Plan, r.where, func(key []rows.Value) bool {
+			r.named = slices.Grow(r.named, 1)[:len(r.named)+1]
+			last := &r.named[len(r.named)-1]
+			*last = r.plan.form.appendKeyOf((*last)[:0], key)
 			return true
 		})
-		return true, r.several(named, true)
+		return true, r.several(r.named, true)
 	default:
 		return r.rangePage()
 	}
@@ -145,12 +158,12 @@ func (r *Reading) Step() (over bool, err error) {
 // several reads rows at the same time by their keys. One that is not there is an error
 // unless it may be missing.
 func (r *Reading) several(named [][]byte, missing bool) error {
-	found := make([]func() ([]byte, error), len(named))
-	for i, key := range named {
-		found[i] = r.Keys.Get(key)
+	r.found = r.found[:0]
+	for _, key := range named {
+		r.found = append(r.found, r.Keys.Ask(key))
 	}
 	for i, key := range named {
-		value, err := found[i]()
+		value, err := r.found[i].get()
 		switch {
 		case err != nil:
 			return err

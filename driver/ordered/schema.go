@@ -70,7 +70,7 @@ func (s *Schema[T]) foreign(others ...string) error {
 }
 
 func (s *Schema[T]) ReadMark(_ context.Context, t T) (*store.Marker, error) {
-	value, err := t.Get(s.Layout.Mark())()
+	value, err := t.Ask(s.Layout.Mark()).get()
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ type kept struct {
 }
 
 func (s *Schema[T]) ReadLease(_ context.Context, t T) (*ownership.Row, error) {
-	value, err := t.Get(s.Layout.Lease())()
+	value, err := t.Ask(s.Layout.Lease()).get()
 	if err != nil || value == nil {
 		return nil, err
 	}

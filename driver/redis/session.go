@@ -205,7 +205,7 @@ func (n *session) runDelete(ctx context.Context, p *rows.Plan, call *store.Call)
 
 // named are the keys of the rows that a statement, whose conditions are bound, names.
 func (n *session) named(p *rows.Plan) (keys []string) {
-	n.e.Keys(p, func(key []rows.Value) bool {
+	n.e.Keys(p, n.e.Where, func(key []rows.Value) bool {
 		keys = append(keys, n.key(p.Table, key))
 		return true
 	})

@@ -183,20 +183,20 @@ func (v *Evaluation) Limit(p *Plan, parameters []store.Value) (int64, error) {
 
 // Keys gives the keys of the rows that a statement names by their keys, each once and in
 // order, while more are wanted.
-func (v *Evaluation) Keys(p *Plan, yield func(key []Value) (more bool)) {
+func (v *Evaluation) Keys(p *Plan, where []Bound, yield func(key []Value) (more bool)) {
 	v.Key = v.Key[:0]
 	in := -1
 	for column, i := range p.Keyed {
-		if v.Where[i].Is == store.In {
+		if where[i].Is == store.In {
 			in = column
 		}
-		v.Key = append(v.Key, v.Where[i].Value)
+		v.Key = append(v.Key, where[i].Value)
 	}
 	if in < 0 {
 		yield(v.Key)
 		return
 	}
-	keys := slices.Clone(v.Where[p.Keyed[in]].Keys)
+	keys := slices.Clone(where[p.Keyed[in]].Keys)
 	slices.Sort(keys)
 	for _, key := range slices.Compact(keys) {
 		if v.Key[in].Number = key; !yield(v.Key) {
