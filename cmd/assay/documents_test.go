@@ -349,7 +349,7 @@ func exists(t *testing.T, d documentedLine) {
 	}
 }
 
-// TestDocumentedService goes through the service of docs/rest.md: it is
+// TestDocumentedService goes through the service of docs/guides/rest.md: it is
 // started, asked for its description, and loaded.
 func TestDocumentedService(t *testing.T) {
 	t.Parallel()
@@ -364,7 +364,7 @@ func TestDocumentedService(t *testing.T) {
 		}
 	}
 	if served == "" || loaded == "" {
-		t.Fatalf("docs/rest.md has %q and %q", served, loaded)
+		t.Fatalf("docs/guides/rest.md has %q and %q", served, loaded)
 	}
 	service := start(t, command{dir: dir, args: append(strings.Fields(served)[1:], "--listen", "127.0.0.1:0")})
 	service.until("on http://")

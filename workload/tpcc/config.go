@@ -7,7 +7,7 @@
 // What an operation asks for is a pure function of the seed and the operation's id, and
 // so are the opening rows; nothing of either is stored in a run's folder.
 //
-// docs/tpcc.md says what of the specification is not met.
+// docs/guides/tpcc.md says what of the specification is not met.
 //
 // It must not know any driver.
 package tpcc

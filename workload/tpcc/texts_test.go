@@ -46,11 +46,11 @@ func customerKept(data string) kept { return rowTexts(CustomerColumns(), &Custom
 // TestNotJudgedAreColumns: what is said not to be judged is a column, and stands in the
 // documents.
 func TestNotJudgedAreColumns(t *testing.T) {
-	page, err := os.ReadFile("../../docs/tpcc.md")
+	page, err := os.ReadFile("../../docs/guides/tpcc.md")
 	expect.NoError(t, err)
 	for _, u := range NotJudged() {
 		if words := strings.Join(strings.Fields(string(page)), " "); !strings.Contains(words, "`"+u.Column+"`") || !strings.Contains(words, u.What) {
-			t.Errorf("docs/tpcc.md does not say that of %s is not judged what is %s", u.Column, u.What)
+			t.Errorf("docs/guides/tpcc.md does not say that of %s is not judged what is %s", u.Column, u.What)
 		}
 		if u.Table != "customer" || !slices.Contains(CustomerColumns().Names, u.Column) || u.What == "" {
 			t.Errorf("%+v", u)

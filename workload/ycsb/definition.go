@@ -34,7 +34,7 @@ properties, and --use-existing a usertable that is there.
 Each version of a record says who wrote it and is otherwise a function of the seed, so
 that every record that is returned is compared bit by bit; and the history of each record
 is judged for linearizability where the database promises that. What differs from YCSB
-is in docs/ycsb.md.`,
+is in docs/guides/ycsb.md.`,
 		Example: `  assay run ycsb --mix b --records 10000 --clients 16
   assay run ycsb -P examples/ycsb/workloada -p recordcount=2000
   assay run ycsb --mix read=0.7,update=0.2,insert=0.1 --distribution uniform --db postgres://user@host/database
