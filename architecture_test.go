@@ -110,8 +110,9 @@ var mayImport = map[string][]string{
 	"runner/catalog":          {"store", "store/bug", "internal/spelling", "workload/...", "driver/..."},
 	"store/durability":        {"store"},
 	"store/promise":           {"store", "store/durability"},
-	"runner":                  {"store", "runner/agents", "runner/catalog", "store/durability", "store/promise", "cluster", "cluster/kubernetes", "cluster/server", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/cycle", "check/register", "check/reduce", "history/exchange", "report", "report/scalability", "check/recorded", "internal/quantity", "measure/pressure", "internal/procfs", "measure/servers", "runner/serve", "internal/table", "internal/wait"},
-	"cmd/assay":               {"store", "store/bug", "runner/agents", "internal/table", "internal/spelling", "runner/catalog", "runner", "runner/monitor", "runner/series", "runner/advise", "runner/study", "report/article", "report/compare", "report/junit", "report/scalability", "internal/quantity", "report", "runner/serve", "report/view", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/disk", "cluster/kubernetes", "cluster/server", "fault", "fault/chaosmesh"},
+	"runner/histories":        {"store", "history", "check", "check/cycle", "check/register", "check/recorded", "check/reduce", "history/exchange", "report"},
+	"runner":                  {"store", "runner/agents", "runner/catalog", "store/durability", "store/promise", "cluster", "cluster/kubernetes", "cluster/server", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/cycle", "history/exchange", "report", "report/scalability", "runner/histories", "internal/quantity", "measure/pressure", "internal/procfs", "measure/servers", "runner/serve", "internal/table", "internal/wait"},
+	"cmd/assay":               {"runner/histories", "store", "store/bug", "runner/agents", "internal/table", "internal/spelling", "runner/catalog", "runner", "runner/monitor", "runner/series", "runner/advise", "runner/study", "report/article", "report/compare", "report/junit", "report/scalability", "internal/quantity", "report", "runner/serve", "report/view", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/disk", "cluster/kubernetes", "cluster/server", "fault", "fault/chaosmesh"},
 	"report/scalability":      {},
 	"runner/monitor":          {"history"},
 	"report/trend":            {},
@@ -173,7 +174,7 @@ var testsMayImport = map[string][]string{
 	"driver/ordered":          {"workload/*"},
 	"driver/etcd":             {"driver/drivertest", "cluster/etcd", "cluster/server", "workload/*", "workload/definition"},
 	"runner":                  {"runner/monitor", "report/pagetest", "driver/bugs", "driver/sqlite", "driver/drivertest", "cluster/disk"},
-	"cmd/assay":               {"cluster/...", "driver/drivertest", "report/pagetest", "workload"},
+	"cmd/assay":               {"runner/histories", "cluster/...", "driver/drivertest", "report/pagetest", "workload"},
 }
 
 const (

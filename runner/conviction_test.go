@@ -10,6 +10,7 @@ import (
 	"assay/internal/expect"
 	"assay/load"
 	"assay/report"
+	"assay/runner/histories"
 	"assay/workload/definition"
 )
 
@@ -23,7 +24,7 @@ func TestTransactionsThatBrokeARule(t *testing.T) {
 	pause, _ := definition.Lookup(s.Config, "pause")
 	*pause.Value.(*float64) = 1
 	out := carryOut(t, s)
-	r, err := Reproduce(t.Context(), out.Folder, ReproOptions{HistoryOptions: HistoryOptions{Timeout: time.Minute}})
+	r, err := Reproduce(t.Context(), out.Folder, ReproOptions{Options: histories.Options{Timeout: time.Minute}})
 	expect.NoError(t, err)
 	if r.Kind != "invariants" || r.Arguments != nil || len(r.Evidence.Smallest.Operations) < 2 || r.Conviction != nil {
 		t.Fatalf("it shows %+v", r)

@@ -25,7 +25,7 @@ import (
 // and a last read of all accounts of a bank, transactions over lists (or else
 // over registers) and a last read of them of the isolation workload. Every
 // attempt is an operation of its own. A folder that holds no run, or nothing
-// that can be written so, gives an *InputError. It returns what it has left out, in
+// that can be written so, gives an *report.InputError. It returns what it has left out, in
 // words; nothing if that is empty.
 func Export(folder string, w io.Writer, o ExportOptions) (leftOut string, err error) {
 	s, _, err := readRun(folder)
@@ -139,7 +139,7 @@ func (e *export) each(visit func(*history.Op) error) error {
 		return visit(op)
 	}})
 	if errors.Is(err, fs.ErrNotExist) {
-		return &InputError{Path: e.folder, Err: errors.New("was cut before its work began; there is nothing to export")}
+		return &report.InputError{Path: e.folder, Err: errors.New("was cut before its work began; there is nothing to export")}
 	}
 	return err
 }
@@ -200,7 +200,7 @@ func atoms(values []int64) []exchange.Atom {
 func (e *export) choose(test string) (err error) {
 	s := e.scenario
 	if i, is := s.Config.(*isolation.Config); test != "" && (!is || i.Test != "all" && i.Test != test) {
-		return &InputError{Path: e.folder, Err: fmt.Errorf("holds no transactions of test %s", test)}
+		return &report.InputError{Path: e.folder, Err: fmt.Errorf("holds no transactions of test %s", test)}
 	}
 	switch s.Workload {
 	case bank.Name:
@@ -213,11 +213,11 @@ func (e *export) choose(test string) (err error) {
 		case "register":
 			e.kind = isolation.KindRegister
 		case "predicate", "pairs":
-			return &InputError{Path: e.folder, Err: fmt.Errorf("holds a run of test %s, for which other tools have no form", s.Config.(*isolation.Config).Test)}
+			return &report.InputError{Path: e.folder, Err: fmt.Errorf("holds a run of test %s, for which other tools have no form", s.Config.(*isolation.Config).Test)}
 		}
 		return nil
 	default:
-		return &InputError{Path: e.folder, Err: fmt.Errorf("holds a run of workload %s, for which other tools have no form", s.Workload)}
+		return &report.InputError{Path: e.folder, Err: fmt.Errorf("holds a run of workload %s, for which other tools have no form", s.Workload)}
 	}
 }
 
@@ -283,7 +283,7 @@ func (e *export) lastTransaction(path string, out *exchange.Operation) error {
 // ExportTable writes a saved run of any workload as a table: every attempt of every
 // operation in the order in which they ended, or with series the run over time as the
 // report shows it. A folder that holds no run, or nothing that can be written so, gives
-// an *InputError.
+// an *report.InputError.
 func ExportTable(folder string, w io.Writer, format table.Format, series bool) error {
 	s, result, err := readRun(folder)
 	if err != nil {
@@ -310,7 +310,7 @@ func ExportTable(folder string, w io.Writer, format table.Format, series bool) e
 		return out.Add(&row)
 	}})
 	if errors.Is(err, fs.ErrNotExist) {
-		return &InputError{Path: folder, Err: errors.New("was cut before its work began; there is nothing to export")}
+		return &report.InputError{Path: folder, Err: errors.New("was cut before its work began; there is nothing to export")}
 	}
 	if err != nil {
 		return err
@@ -354,7 +354,7 @@ type seriesRow struct {
 
 func exportSeries(folder string, s *report.Series, w io.Writer, format table.Format) error {
 	if len(s.Start) == 0 {
-		return &InputError{Path: folder, Err: errors.New("has no series, since its work was not measured; export its operations")}
+		return &report.InputError{Path: folder, Err: errors.New("has no series, since its work was not measured; export its operations")}
 	}
 	out, err := table.NewWriter[seriesRow](w, format)
 	if err != nil {

@@ -239,7 +239,7 @@ func wantOther(t *testing.T, first Outcome, o RecheckOptions, by string) {
 	t.Helper()
 	o.Progress = &diary{}
 	_, err := Recheck(t.Context(), first.Folder, o)
-	if err == nil || is[*InputError](err) || !strings.Contains(err.Error(), by) {
+	if err == nil || is[*report.InputError](err) || !strings.Contains(err.Error(), by) {
 		t.Errorf("got %v, want an error that names %s", err, by)
 	}
 }

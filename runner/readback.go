@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"assay/check"
+	"assay/report"
 	"assay/store"
 	"assay/workload/definition"
 )
@@ -133,7 +134,7 @@ func writeReadBack(folder string, record readBackRecord) error {
 
 // loadReadBack reads the record; known is false if the folder has none, as
 // those of earlier versions have. A record that cannot be read, or of another
-// run, gives an *InputError.
+// run, gives an *report.InputError.
 func loadReadBack(folder, run string) (record readBackRecord, known bool, err error) {
 	path := filepath.Join(folder, FileReadBack)
 	text, err := os.ReadFile(path)
@@ -144,10 +145,10 @@ func loadReadBack(folder, run string) (record readBackRecord, known bool, err er
 		err = json.Unmarshal(text, &record)
 	}
 	if err != nil {
-		return record, false, &InputError{Path: path, Err: fmt.Errorf("cannot be read: %w", err)}
+		return record, false, &report.InputError{Path: path, Err: fmt.Errorf("cannot be read: %w", err)}
 	}
 	if record.Run != run {
-		return record, false, &InputError{Path: path, Err: fmt.Errorf("is that of run %s, not %s", record.Run, run)}
+		return record, false, &report.InputError{Path: path, Err: fmt.Errorf("is that of run %s, not %s", record.Run, run)}
 	}
 	return record, true, nil
 }

@@ -41,7 +41,7 @@ type RecheckOptions struct {
 
 // Recheck judges a saved run from the files in its folder. If the run was cut
 // before it had read its database, the database is read now, provided that it
-// still holds this run. A folder that holds no run gives an *InputError.
+// still holds this run. A folder that holds no run gives an *report.InputError.
 //
 // It keeps its answer in the folder unless that would lose one: the judgement
 // of another model than the run's own, and one that decides less than the
@@ -159,7 +159,7 @@ func obtainState(ctx context.Context, folder string, s Scenario, r *report.Resul
 // readRun reads what every run's folder holds from its beginning.
 func readRun(folder string) (Scenario, *report.Result, error) {
 	if !exists(folder, FileScenario) || !exists(folder, FileResult) {
-		return Scenario{}, nil, &InputError{Path: folder, Err: errNoRun}
+		return Scenario{}, nil, &report.InputError{Path: folder, Err: errNoRun}
 	}
 	s, err := ReadScenario(filepath.Join(folder, FileScenario))
 	if err != nil {
@@ -170,7 +170,7 @@ func readRun(folder string) (Scenario, *report.Result, error) {
 		return Scenario{}, nil, inputError(filepath.Join(folder, FileResult), err)
 	}
 	if differs := changed(s, r); differs != "" {
-		return Scenario{}, nil, &InputError{Path: filepath.Join(folder, FileScenario),
+		return Scenario{}, nil, &report.InputError{Path: filepath.Join(folder, FileScenario),
 			Err: fmt.Errorf("was changed since the run: %s; put it back, or start a new run from a copy", differs)}
 	}
 	return s, r, nil
@@ -200,12 +200,12 @@ func withoutRemark(value string) string {
 	return value
 }
 
-// inputError is err as an *InputError of path, which err may name itself.
+// inputError is err as an *report.InputError of path, which err may name itself.
 func inputError(path string, err error) error {
 	if bad := (*report.FileError)(nil); errors.As(err, &bad) {
-		return &InputError{Path: bad.Path, Err: errors.New(bad.Problem)}
+		return &report.InputError{Path: bad.Path, Err: errors.New(bad.Problem)}
 	}
-	return &InputError{Path: path, Err: err}
+	return &report.InputError{Path: path, Err: err}
 }
 
 // ending is how the history of a run ended.
@@ -248,7 +248,7 @@ func readEnding(folder string, r *report.Result) (ending, error) {
 	read, err := history.Read(filepath.Join(folder, FileHistory), history.Visitor{
 		Header: func(h history.Header) error {
 			if h.Run != r.Run {
-				return &InputError{Path: folder, Err: fmt.Errorf("cannot be judged: its history is that of run %s, not %s", h.Run, r.Run)}
+				return &report.InputError{Path: folder, Err: fmt.Errorf("cannot be judged: its history is that of run %s, not %s", h.Run, r.Run)}
 			}
 			e.started = time.Unix(0, h.Started)
 			return nil
@@ -261,12 +261,12 @@ func readEnding(folder string, r *report.Result) (ending, error) {
 		},
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return ending{}, &InputError{Path: folder, Err: errors.New("was cut before its work began; there is nothing to judge")}
+		return ending{}, &report.InputError{Path: folder, Err: errors.New("was cut before its work began; there is nothing to judge")}
 	}
 	e.survey.ending = read
 	e.whole, e.ended = read.Whole, e.started.Add(time.Duration(max(last, read.Last)))
 	if err == nil && !e.whole && r.Client.Counted != nil {
-		return e, &InputError{Path: folder, Err: errors.New("cannot be judged: its history was cut after the run had ended; put the whole file back")}
+		return e, &report.InputError{Path: folder, Err: errors.New("cannot be judged: its history was cut after the run had ended; put the whole file back")}
 	}
 	return e, err
 }
@@ -276,15 +276,15 @@ func readNow(ctx context.Context, folder string, s Scenario, r *report.Result, o
 	address := s.Database
 	switch {
 	case s.UseExisting:
-		return &InputError{Path: folder, Err: errExisting}
+		return &report.InputError{Path: folder, Err: errExisting}
 	case o.Database != "":
 		address = o.Database
 	case s.Cluster != "":
-		return &InputError{Path: folder, Err: errors.New("cannot be judged: its servers ended with the run, before they were read back")}
+		return &report.InputError{Path: folder, Err: errors.New("cannot be judged: its servers ended with the run, before they were read back")}
 	case address == "":
 		address = embeddedAddress(folder, s.Workload)
 	case store.Redacted(address):
-		return &InputError{Path: folder, Err: fmt.Errorf(
+		return &report.InputError{Path: folder, Err: fmt.Errorf(
 			"keeps the address %s without its password; give the whole one with --db or ASSAY_DB", address)}
 	}
 	o.Progress.Stage("connecting")
@@ -303,7 +303,7 @@ func readStore(ctx context.Context, folder string, db definition.Work, s Scenari
 	case err != nil:
 		return err
 	case found == nil:
-		return &InputError{Path: folder, Err: errors.New("cannot be judged: its database holds nothing of assay's any more")}
+		return &report.InputError{Path: folder, Err: errors.New("cannot be judged: its database holds nothing of assay's any more")}
 	case found.Marker.Run != r.Run:
 		return fmt.Errorf("%s cannot be judged: its database now holds run %s, not %s", folder, found.Marker.Run, r.Run)
 	}

@@ -12,6 +12,7 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/internal/expect"
+	"assay/report"
 	"assay/workload/bank"
 	"assay/workload/definition"
 )
@@ -95,8 +96,8 @@ func wantInput(t *testing.T, folder string, o RecheckOptions, part string) {
 	t.Helper()
 	o.Progress = &diary{}
 	_, err := Recheck(t.Context(), folder, o)
-	if !is[*InputError](err) || !strings.Contains(err.Error(), part) {
-		t.Errorf("got %v, want an InputError that says %q", err, part)
+	if !is[*report.InputError](err) || !strings.Contains(err.Error(), part) {
+		t.Errorf("got %v, want an report.InputError that says %q", err, part)
 	}
 }
 
@@ -117,7 +118,7 @@ func TestRecheckOfWhatIsNoRun(t *testing.T) {
 		folder := carryOut(t, small("mem://", 1, 300)).Folder
 		spoil(folder)
 		out, err := Recheck(t.Context(), folder, RecheckOptions{Progress: &diary{}})
-		if !is[*InputError](err) && !is[*ScenarioError](err) && !is[*history.FormatError](err) {
+		if !is[*report.InputError](err) && !is[*ScenarioError](err) && !is[*history.FormatError](err) {
 			t.Errorf("%s: got %v, %+v", name, err, out.Result)
 		}
 		if err != nil && (!strings.Contains(err.Error(), folder) || strings.Count(err.Error(), folder) > 1) {
@@ -245,7 +246,7 @@ func TestReportMakesThePageAgain(t *testing.T) {
 		t.Error("the page or the result is another")
 	}
 	sameFigures(t, again.Result, first.Result)
-	if _, err := Report(t.TempDir()); !is[*InputError](err) {
+	if _, err := Report(t.TempDir()); !is[*report.InputError](err) {
 		t.Errorf("of an empty folder: %v", err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"assay/history"
 	"assay/history/exchange"
 	"assay/report"
+	"assay/runner/histories"
 	"assay/workload/bank"
 	"assay/workload/definition"
 	"assay/workload/isolation"
@@ -23,9 +23,9 @@ import (
 
 // ReproOptions is how the smallest history is looked for and written.
 type ReproOptions struct {
-	// HistoryOptions is how it is judged. Timeout bounds the whole search. Of a
+	// Options is how it is judged. Timeout bounds the whole search. Of a
 	// run's folder only that and Model may be set.
-	HistoryOptions
+	histories.Options
 	// Out is the file to write, which must not exist, and Format its form.
 	Out    string
 	Format exchange.Format
@@ -55,12 +55,12 @@ func (e *NothingError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.R
 // Reproduce writes the smallest history that is convicted as the history in a
 // file, or the run in a folder, is. If that is not violated, or if there is no
 // smaller history of what violates it, it returns a *NothingError and writes
-// nothing; other errors are those of CheckHistory, and a *history.WriteError.
+// nothing; other errors are those of histories.Check, and a *history.WriteError.
 func Reproduce(ctx context.Context, path string, o ReproOptions) (Reproduction, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	var (
-		found      []smallest
+		found      []histories.Smallest
 		kind       string
 		conviction *report.Conviction
 		err        error
@@ -78,19 +78,19 @@ func Reproduce(ctx context.Context, path string, o ReproOptions) (Reproduction, 
 	if err != nil {
 		return Reproduction{}, err
 	}
-	s := best(found)
+	s := histories.Best(found)
 	switch {
 	case s == nil && ctx.Err() != nil:
 		return Reproduction{}, &NothingError{path, "is violated, and the time was over, or assay interrupted, before a smaller history was found; allow more with --timeout"}
 	case s == nil:
 		return Reproduction{}, &NothingError{path, "is violated, and no smaller history was found that shows it"}
 	}
-	r := Reproduction{Conviction: conviction, Kind: kind, Anomaly: s.anomaly, Evidence: check.Evidence{Kind: s.anomaly, Text: s.excerpt.Why, Smallest: s.excerpt}}
+	r := Reproduction{Conviction: conviction, Kind: kind, Anomaly: s.Anomaly, Evidence: check.Evidence{Kind: s.Anomaly, Text: s.Excerpt.Why, Smallest: s.Excerpt}}
 	r.Arguments = append([]string{o.Out}, o.arguments()...)
-	if err := writeOperations(o.Out, o.Format, s.operations); err != nil {
+	if err := writeOperations(o.Out, o.Format, s.Operations); err != nil {
 		return Reproduction{}, err
 	}
-	if err := verifyWritten(ctx, s.anomaly, o); err != nil {
+	if err := verifyWritten(ctx, s.Anomaly, o); err != nil {
 		return Reproduction{}, errors.Join(err, os.Remove(o.Out))
 	}
 	return r, nil
@@ -142,22 +142,21 @@ func (o *ReproOptions) arguments() []string {
 }
 
 // reduceFile reduces the history of another tool.
-func reduceFile(ctx context.Context, path string, o *ReproOptions) (string, []smallest, error) {
-	o.keep = &keptParts{}
-	judged, err := CheckHistory(ctx, path, o.HistoryOptions)
+func reduceFile(ctx context.Context, path string, o *ReproOptions) (string, []histories.Smallest, error) {
+	judged, of, found, err := histories.Reduce(ctx, path, o.Options)
 	if err != nil {
 		return "", nil, err
 	}
 	if judged.Verdict != check.Violated {
 		return "", nil, nothing(path, judged.Verdict, judged.Reason)
 	}
-	if o.keep.kind.Transactions() {
+	if of.Transactions() {
 		o.Model = judged.Model
 	}
-	if o.keep.kind == exchange.AsWritten {
+	if of == exchange.AsWritten {
 		o.Test = judged.Kind
 	}
-	return judged.Kind, o.keep.smallest, nil
+	return judged.Kind, found, nil
 }
 
 // nothing says that there is nothing to reproduce.
@@ -170,9 +169,9 @@ func nothing(path string, verdict check.Verdict, reason string) error {
 }
 
 // reduceRun reduces a run of assay's own.
-func reduceRun(ctx context.Context, folder string, o *ReproOptions) (string, []smallest, error) {
+func reduceRun(ctx context.Context, folder string, o *ReproOptions) (string, []histories.Smallest, error) {
 	if o.Test != "" || len(o.Assume) > 0 || o.Initial != "" || o.Total != nil || len(o.Accounts) > 0 || o.NegativeBalances {
-		return "", nil, &InputError{Path: folder, Err: errors.New("is a run's folder; --test, --assume, --initial, --total, --accounts and --negative-balances go with a history of another tool")}
+		return "", nil, &report.InputError{Path: folder, Err: errors.New("is a run's folder; --test, --assume, --initial, --total, --accounts and --negative-balances go with a history of another tool")}
 	}
 	s, r, err := readRun(folder)
 	if err != nil {
@@ -182,7 +181,7 @@ func reduceRun(ctx context.Context, folder string, o *ReproOptions) (string, []s
 	case s.Workload == isolation.Name:
 		return reduceIsolation(ctx, folder, s, r, o)
 	case o.Model != "":
-		return "", nil, &InputError{Path: folder, Err: fmt.Errorf("holds a run of workload %s, which is judged by its own rules; leave --model out", s.Workload)}
+		return "", nil, &report.InputError{Path: folder, Err: fmt.Errorf("holds a run of workload %s, which is judged by its own rules; leave --model out", s.Workload)}
 	case r.Verdict != check.Violated && r.Verdict != check.Allowed:
 		return "", nil, nothing(folder, r.Verdict, "")
 	case s.Workload == bank.Name:
@@ -205,7 +204,7 @@ func noSmaller(folder string, checks []check.Result, why string) error {
 // reduceIsolation reduces the transactions of workload isolation. What is lost
 // without breaking the run's model is judged against strict serializability,
 // which forbids it.
-func reduceIsolation(ctx context.Context, folder string, s Scenario, r *report.Result, o *ReproOptions) (string, []smallest, error) {
+func reduceIsolation(ctx context.Context, folder string, s Scenario, r *report.Result, o *ReproOptions) (string, []histories.Smallest, error) {
 	end, err := readEnding(folder, r)
 	if err != nil {
 		return "", nil, err
@@ -238,7 +237,7 @@ func reduceIsolation(ctx context.Context, folder string, s Scenario, r *report.R
 	switch {
 	case len(judged.Smallest) > 0:
 		o.Model = string(judged.Model)
-		return "transactions", ofTransactions(judged.Smallest, check.Nanoseconds), nil
+		return "transactions", histories.OfTransactions(judged.Smallest, check.Nanoseconds), nil
 	case len(violated) == 0:
 		return "", nil, nothing(folder, check.Combine(judged.Results), "")
 	case ctx.Err() != nil:
@@ -249,41 +248,40 @@ func reduceIsolation(ctx context.Context, folder string, s Scenario, r *report.R
 
 // reduceBank writes the opening of a bank, a transfer and the last read, if that
 // has another total.
-func reduceBank(ctx context.Context, folder string, s Scenario, r *report.Result, o *ReproOptions) (string, []smallest, error) {
+func reduceBank(ctx context.Context, folder string, s Scenario, r *report.Result, o *ReproOptions) (string, []histories.Smallest, error) {
 	const why = "the total of all accounts at the end is right, and other tools know a bank by its total alone"
-	if s.Config.(*bank.Config).Accounts > maxKept/2 {
+	if s.Config.(*bank.Config).Accounts > histories.MostKept/2 {
 		return "", nil, noSmaller(folder, r.Checks, "a read of so many accounts is not small")
 	}
 	e := export{folder: folder, scenario: s}
 	if err := e.choose(""); err != nil {
 		return "", nil, err
 	}
-	kept := recorder{room: maxKept}
+	var kept []*exchange.Operation
 	keep := func(op *exchange.Operation) error {
-		kept.keep(op)
+		kept = append(kept, op.Clone())
 		return nil
 	}
 	if err := e.extremes(keep); err != nil {
 		return "", nil, err
 	}
 	var total int64
-	if len(kept.kept) < 3 {
+	if len(kept) < 3 {
 		return "", nil, noSmaller(folder, r.Checks, why)
 	}
-	for _, a := range kept.kept[0].Accounts {
+	for _, a := range kept[0].Accounts {
 		total += a.Balance
 	}
 	o.Total = &total
-	judged, err := judgeKind(ctx, exchange.Bank, &replay{kept.kept[1:]}, kept.kept[0], o.HistoryOptions)
+	judged, found, err := histories.ReduceOperations(ctx, exchange.Bank, kept, o.Options)
 	if err != nil {
 		return "", nil, err
 	}
 	if judged.Verdict != check.Violated {
 		return "", nil, noSmaller(folder, r.Checks, why)
 	}
-	found := reduceOperations(ctx, exchange.Bank, kept.kept, &judged, o.HistoryOptions)
 	for i := range found {
-		found[i].excerpt.Of, found[i].excerpt.Clock = r.Outcomes.Total(), check.Nanoseconds
+		found[i].Excerpt.Of, found[i].Excerpt.Clock = r.Outcomes.Total(), check.Nanoseconds
 	}
 	return exchange.Bank.String(), found, nil
 }
@@ -294,44 +292,15 @@ func writeOperations(path string, format exchange.Format, ops []exchange.Operati
 	if err != nil {
 		return &history.WriteError{Path: path, Err: err}
 	}
-	if err = errors.Join(encodeOperations(file, format, ops), file.Close()); err != nil {
+	if err = errors.Join(histories.Encode(file, format, ops), file.Close()); err != nil {
 		return errors.Join(&history.WriteError{Path: path, Err: err}, os.Remove(path))
 	}
 	return nil
 }
 
-func encodeOperations(w io.Writer, format exchange.Format, ops []exchange.Operation) error {
-	var (
-		span    exchange.Span
-		highest int64
-	)
-	for i := range ops {
-		span.See(ops[i].Invoke, ops[i].Complete)
-		highest = max(highest, ops[i].Process)
-	}
-	out, err := exchange.NewWriter(w, exchange.Output{Format: format, Processes: highest + 2, Window: span.Window()})
-	if err != nil {
-		return err
-	}
-	for i := range ops {
-		op := ops[i]
-		if op.Process < 0 { // the read at the end, which no client did
-			op.Process = highest + 1
-		}
-		if op.Outcome == history.Rejected { // other tools know three outcomes; it had no effect
-			op.Outcome = history.Failed
-		}
-		if err := out.Add(&op); err != nil {
-			return err
-		}
-	}
-	return out.Close()
-}
-
 // verifyWritten judges the file that was written.
 func verifyWritten(ctx context.Context, anomaly string, o ReproOptions) error {
-	o.keep = nil
-	judged, err := CheckHistory(ctx, o.Out, o.HistoryOptions)
+	judged, err := histories.Check(ctx, o.Out, o.Options)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,8 @@ import (
 	"assay/check"
 	"assay/history/exchange"
 	"assay/internal/expect"
+	"assay/report"
+	"assay/runner/histories"
 	"assay/workload/isolation"
 )
 
@@ -103,8 +105,8 @@ func TestReproduceBank(t *testing.T) {
 	if _, _, err = reproduced(t, out.Folder, ReproOptions{}); err == nil || !strings.Contains(err.Error(), "nothing to reproduce") {
 		t.Errorf("an honest bank: %v", err)
 	}
-	for _, o := range []HistoryOptions{{Model: "serializable"}, {Initial: "0"}} {
-		if _, _, err = reproduced(t, out.Folder, ReproOptions{HistoryOptions: o}); !is[*InputError](err) {
+	for _, o := range []histories.Options{{Model: "serializable"}, {Initial: "0"}} {
+		if _, _, err = reproduced(t, out.Folder, ReproOptions{Options: o}); !is[*report.InputError](err) {
 			t.Errorf("a bank with %+v: %v", o, err)
 		}
 	}
@@ -158,7 +160,7 @@ func TestReproduceInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	out := filepath.Join(t.TempDir(), "repro.edn")
-	_, err := Reproduce(ctx, path, ReproOptions{HistoryOptions: HistoryOptions{Timeout: time.Minute}, Out: out, Format: exchange.EDN})
+	_, err := Reproduce(ctx, path, ReproOptions{Options: histories.Options{Timeout: time.Minute}, Out: out, Format: exchange.EDN})
 	if err == nil {
 		t.Error("an interrupted search says that it has written a history")
 	}

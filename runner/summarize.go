@@ -290,15 +290,6 @@ func write(folder string, s Scenario, r *report.Result) (Outcome, error) {
 
 var errNoRun = errors.New("holds no run of assay's; name a folder that assay run has made")
 
-// InputError means that a folder to be judged or reported is not one.
-type InputError struct {
-	Path string
-	Err  error
-}
-
-func (e *InputError) Error() string { return fmt.Sprintf("%s %v", e.Path, e.Err) }
-func (e *InputError) Unwrap() error { return e.Err }
-
 // exists says whether a run's file is there.
 func exists(folder, file string) bool {
 	_, err := os.Stat(filepath.Join(folder, file))

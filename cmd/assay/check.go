@@ -18,6 +18,7 @@ import (
 	"assay/report/junit"
 	"assay/runner"
 	"assay/runner/agents"
+	"assay/runner/histories"
 )
 
 // checkFlags are the flags of assay check.
@@ -83,7 +84,7 @@ the folder.`,
 	flags.StringVar(&f.model, "model", "", "the consistency model that is judged, such as serializable; of a folder for this answer alone; of a FILE strict-serializable if not given")
 	flags.BoolVar(&f.models, "models", false, "print the consistency models, weaker ones first, with what a verdict on each rests on, and judge nothing")
 	flags.BoolVar(&f.explain, "explain", false, "tell what was wrong in the order of time, with a picture of the smallest part of the history that shows it")
-	flags.StringVar(&f.test, "test", "", "of a FILE: the kind of its history, where its operations do not tell it: "+strings.Join(runner.TestNames(), ", "))
+	flags.StringVar(&f.test, "test", "", "of a FILE: the kind of its history, where its operations do not tell it: "+strings.Join(histories.TestNames(), ", "))
 	flags.StringSliceVar(&f.assume, "assume", nil, "of a FILE of transactions: what else orders the writes of a key: linearizable-keys, sequential-keys, and of registers wfr-keys; what is found then breaks the model or the assumption")
 	flags.StringVar(&f.initial, "initial", "", "of a FILE of registers: what each held before the first write, as EDN writes it (0, true, \"text\", :word); nil if not given")
 	flags.StringVar(&f.total, "total", "", "of a FILE of a bank: the whole number that all accounts must add up to; what most reads saw if not given")
@@ -111,7 +112,7 @@ func (f *checkFlags) run(cmd *cobra.Command, version string, args []string) erro
 	}
 	info, err := os.Stat(args[0])
 	switch {
-	case args[0] == runner.StandardInput, err == nil && !info.IsDir():
+	case args[0] == histories.StandardInput, err == nil && !info.IsDir():
 		return f.file(cmd, args[0])
 	case errors.Is(err, os.ErrNotExist):
 		return usageError{fmt.Errorf("%s does not exist; name a history, the folder of a run, or - for standard input", args[0])}
@@ -162,34 +163,34 @@ func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
 }
 
 // historyOptions are what the flags say of another tool's history.
-func (f *checkFlags) historyOptions(cmd *cobra.Command) (runner.HistoryOptions, error) {
+func (f *checkFlags) historyOptions(cmd *cobra.Command) (histories.Options, error) {
 	if f.timeout <= 0 {
-		return runner.HistoryOptions{}, usageError{fmt.Errorf("--timeout %v cannot be used; want more than 0, such as 10m", f.timeout)}
+		return histories.Options{}, usageError{fmt.Errorf("--timeout %v cannot be used; want more than 0, such as 10m", f.timeout)}
 	}
-	o := runner.HistoryOptions{Test: f.test, Model: f.model, Assume: f.assume, Initial: f.initial, Timeout: f.timeout,
+	o := histories.Options{Test: f.test, Model: f.model, Assume: f.assume, Initial: f.initial, Timeout: f.timeout,
 		Accounts: f.accounts, NegativeBalances: f.negative, Explain: f.explain}
 	if cmd.Flags().Changed("memory") {
 		size, err := quantity.Parse(f.memory)
 		if err != nil || size == 0 {
-			return runner.HistoryOptions{}, usageError{fmt.Errorf("--memory %q cannot be used; want a size above 0, such as 4GiB", f.memory)}
+			return histories.Options{}, usageError{fmt.Errorf("--memory %q cannot be used; want a size above 0, such as 4GiB", f.memory)}
 		}
 		o.Memory = size
 	}
 	for name, given := range map[string]bool{"test": f.test != "", "model": f.model != "", "assume": len(f.assume) > 0} {
 		if cmd.Flags().Changed(name) && !given {
-			return runner.HistoryOptions{}, usageError{fmt.Errorf(`--%s "" cannot be used; name one, or leave the flag out`, name)}
+			return histories.Options{}, usageError{fmt.Errorf(`--%s "" cannot be used; name one, or leave the flag out`, name)}
 		}
 	}
 	if cmd.Flags().Changed("initial") && f.initial == "" {
-		return runner.HistoryOptions{}, usageError{errors.New(`--initial "" cannot be used; want a value as EDN writes it, such as nil, 0 or :word`)}
+		return histories.Options{}, usageError{errors.New(`--initial "" cannot be used; want a value as EDN writes it, such as nil, 0 or :word`)}
 	}
 	if cmd.Flags().Changed("accounts") && len(f.accounts) == 0 {
-		return runner.HistoryOptions{}, usageError{errors.New(`--accounts "" cannot be used; want accounts as EDN writes them, such as 0..7 or 1,2,:savings`)}
+		return histories.Options{}, usageError{errors.New(`--accounts "" cannot be used; want accounts as EDN writes them, such as 0..7 or 1,2,:savings`)}
 	}
 	if cmd.Flags().Changed("total") {
 		total, err := strconv.ParseInt(f.total, 10, 64)
 		if err != nil {
-			return runner.HistoryOptions{}, usageError{fmt.Errorf("--total %q cannot be used; want a whole number of 64 bits, such as 100", f.total)}
+			return histories.Options{}, usageError{fmt.Errorf("--total %q cannot be used; want a whole number of 64 bits, such as 100", f.total)}
 		}
 		o.Total = &total
 	}
@@ -214,7 +215,7 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	// A history is held in flat arrays that cost the collector nothing to look at:
 	// it may come often, so that little more is taken than what is held.
 	defer runner.CollectAfter(10)()
-	history, err := runner.CheckHistory(cmd.Context(), path, o)
+	history, err := histories.Check(cmd.Context(), path, o)
 	bar.close()
 	out := cmd.OutOrStdout()
 	if err != nil {

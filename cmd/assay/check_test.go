@@ -15,8 +15,8 @@ import (
 	"assay/internal/expect"
 )
 
-// histories are small ones that other tools might have recorded.
-var histories = map[string]string{
+// recordedHistories are small ones that other tools might have recorded.
+var recordedHistories = map[string]string{
 	// Two registers that held 0 when the recording began.
 	"registers.edn": `{:type :invoke, :process 0, :f :read, :value nil}
 {:type :ok, :process 0, :f :read, :value 0}
@@ -67,7 +67,7 @@ var histories = map[string]string{
 func writeHistories(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range histories {
+	for name, text := range recordedHistories {
 		writeFile(t, text, dir, name)
 	}
 	return dir
@@ -172,7 +172,7 @@ func TestInterruptWhileAPipeIsSilent(t *testing.T) {
 	p := start(t, command{dir: dir, args: []string{"check", pipe}})
 	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until assay has opened it
 	expect.NoError(t, err)
-	if _, err := writer.WriteString(histories["bank.edn"][:100]); err != nil {
+	if _, err := writer.WriteString(recordedHistories["bank.edn"][:100]); err != nil {
 		t.Fatal(err)
 	}
 	p.signal(syscall.SIGINT)

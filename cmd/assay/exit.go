@@ -23,6 +23,7 @@ import (
 	"assay/runner"
 	"assay/runner/agents"
 	"assay/runner/catalog"
+	"assay/runner/histories"
 	"assay/runner/monitor"
 	"assay/runner/series"
 	"assay/runner/study"
@@ -74,7 +75,7 @@ func oneLine(err error) string {
 func usageErrors() []func(error) bool {
 	return []func(error) bool{
 		isA[usageError], isA[*store.OptionError], isA[*store.ShapeError], isA[*load.PlanError], isA[*catalog.SchemeError], isA[*measure.ThresholdError],
-		isA[*runner.ScenarioError], isA[*runner.FolderError], isA[*runner.InputError], isA[*history.FormatError], isA[*cluster.SpecError],
+		isA[*runner.ScenarioError], isA[*runner.FolderError], isA[*report.InputError], isA[*history.FormatError], isA[*cluster.SpecError],
 		isA[*fault.ParseError], isA[*fault.TargetError], isA[*fault.ScheduleError], isA[*chaosmesh.Error], isA[*server.NoPrimaryError],
 		isA[*compare.DifferentError], isA[*compare.GateError], isA[*compare.InputError], isA[*series.PlanError], isA[*report.FileError],
 		isA[*study.Error], isA[*monitor.AddressError], isA[*monitor.EndpointError], isA[*script.Error], isA[*agents.AddressError], isA[*kubernetes.TargetError],
@@ -90,7 +91,7 @@ func isA[E error](err error) bool {
 }
 
 func codeOf(err error) int {
-	if isA[*runner.InterruptedError](err) || isA[*runner.NothingError](err) {
+	if isA[*runner.InterruptedError](err) || isA[*histories.InterruptedError](err) || isA[*runner.NothingError](err) {
 		return exitNoVerdict // it could run, and was not let, or there is nothing to show
 	}
 	if keeper, is := errors.AsType[keeperError](err); is {

@@ -54,7 +54,7 @@ as it does if nothing is violated.`,
 			if err != nil {
 				return err
 			}
-			r, err := runner.Reproduce(cmd.Context(), args[0], runner.ReproOptions{HistoryOptions: o, Out: out, Format: form})
+			r, err := runner.Reproduce(cmd.Context(), args[0], runner.ReproOptions{Options: o, Out: out, Format: form})
 			if err != nil {
 				return err
 			}

@@ -14,8 +14,8 @@ import (
 func TestRepro(t *testing.T) {
 	dir := t.TempDir()
 	keyed := strings.NewReplacer(":value [", ":value [7 [", "]}", "]]}", ":value {", ":value [7 {", "}}", "}]}", ":value nil", ":value [7 nil]")
-	for name, text := range map[string]string{"skew.edn": skewed, "broken.edn": skewed[:len(skewed)-20], "register.edn": histories["registers.edn"],
-		"keyed.edn": keyed.Replace(skewed), "banks.edn": keyed.Replace(histories["overdrawn.edn"]), "blind.edn": histories["blind.edn"], "lists.edn": histories["lists.edn"]} {
+	for name, text := range map[string]string{"skew.edn": skewed, "broken.edn": skewed[:len(skewed)-20], "register.edn": recordedHistories["registers.edn"],
+		"keyed.edn": keyed.Replace(skewed), "banks.edn": keyed.Replace(recordedHistories["overdrawn.edn"]), "blind.edn": recordedHistories["blind.edn"], "lists.edn": recordedHistories["lists.edn"]} {
 		writeFile(t, text, dir, name)
 	}
 	for _, test := range []struct {

@@ -1,7 +1,8 @@
-package runner
+package histories
 
 import (
 	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"assay/check/cycle"
+	"assay/internal/expect"
 	"assay/report"
 )
 
@@ -49,14 +51,14 @@ func violatedHistories() map[string]string {
 }
 
 // judged writes a history and judges it.
-func judged(t *testing.T, events string, o HistoryOptions) (report.History, error) {
+func judged(t *testing.T, events string, o Options) (report.History, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "history.edn")
-	put(t, path, edn(events))
+	expect.NoError(t, os.WriteFile(path, []byte(edn(events)), 0o600))
 	if o.Timeout == 0 {
 		o.Timeout = time.Minute
 	}
-	return CheckHistory(t.Context(), path, o)
+	return Check(t.Context(), path, o)
 }
 
 // optionKinds says of each option of which kinds of history it says anything. Those
@@ -76,7 +78,7 @@ func optionKinds() map[string][]string {
 func TestEveryOptionOfEveryKind(t *testing.T) {
 	table := optionKinds()
 	var fields []string
-	for f := range reflect.TypeFor[HistoryOptions]().Fields() {
+	for f := range reflect.TypeFor[Options]().Fields() {
 		fields = append(fields, f.Name)
 	}
 	if names := slices.Sorted(maps.Keys(table)); !slices.Equal(names, slices.Sorted(slices.Values(fields))) {
@@ -87,7 +89,7 @@ func TestEveryOptionOfEveryKind(t *testing.T) {
 		t.Fatalf("there are histories of %v, and kinds %v", kinds, TestNames())
 	}
 	total := int64(100)
-	given := map[string]HistoryOptions{
+	given := map[string]Options{
 		"Initial": {Initial: "0"}, "Memory": {Memory: 1 << 20}, "Total": {Total: &total}, "Accounts": {Accounts: []string{"1..2"}},
 		"NegativeBalances": {NegativeBalances: true}, "Assume": {Assume: []string{"linearizable-keys"}},
 	}
@@ -99,7 +101,7 @@ func TestEveryOptionOfEveryKind(t *testing.T) {
 		}
 		var taken []string
 		for _, model := range append([]string{modelLinearizable}, modelNames()...) {
-			_, err := judged(t, events, HistoryOptions{Test: kind, Model: model})
+			_, err := judged(t, events, Options{Test: kind, Model: model})
 			if err == nil {
 				taken = append(taken, model)
 			} else {
@@ -109,17 +111,17 @@ func TestEveryOptionOfEveryKind(t *testing.T) {
 		if got := len(taken) > 0; got != slices.Contains(table["Model"], kind) {
 			t.Errorf("%s takes the models %v", kind, taken)
 		}
-		h, err := judged(t, events, HistoryOptions{Test: kind, Explain: true})
+		h, err := judged(t, events, Options{Test: kind, Explain: true})
 		if err != nil || len(h.Evidence) == 0 || h.Evidence[0].Smallest == nil {
 			t.Errorf("%s: nothing is explained: %v %+v", kind, err, h)
 		}
 		for _, other := range TestNames() {
-			if _, err := judged(t, events, HistoryOptions{Test: other}); err == nil && other != kind && !sameForm(kind, other) {
+			if _, err := judged(t, events, Options{Test: other}); err == nil && other != kind && !sameForm(kind, other) {
 				t.Errorf("a history of kind %s is judged as one of kind %s", kind, other)
 			}
 		}
 	}
-	if _, err := judged(t, histories["list-append"], HistoryOptions{Assume: []string{"wfr-keys"}}); err == nil || !strings.Contains(err.Error(), "wfr-keys goes with") {
+	if _, err := judged(t, histories["list-append"], Options{Assume: []string{"wfr-keys"}}); err == nil || !strings.Contains(err.Error(), "wfr-keys goes with") {
 		t.Errorf("wfr-keys says nothing of lists: %v", err)
 	}
 }
@@ -178,30 +180,30 @@ func TestOptionsDecide(t *testing.T) {
 	serializable := string(cycle.Serializable)
 	for _, c := range []struct {
 		option, kind, events string
-		without, with        HistoryOptions
+		without, with        Options
 		then, now            string
 	}{
-		{"Model", "list-append", lists, HistoryOptions{}, HistoryOptions{Model: serializable}, "violated", "valid"},
-		{"Model", "rw-register", registers, HistoryOptions{}, HistoryOptions{Model: serializable}, "violated", "valid"},
-		{"Model", "set", add + "1 invoke read; 1 ok read []; 1 invoke read; 1 ok read [1]", HistoryOptions{Test: "set-full"}, HistoryOptions{Test: "set", Model: modelLinearizable}, "valid", "violated"},
-		{"Model", "set-full", add + "1 invoke read; 1 ok read []; 1 invoke read; 1 ok read [1]", HistoryOptions{Test: "set-full"}, HistoryOptions{Test: "set-full", Model: modelLinearizable}, "valid", "violated"},
+		{"Model", "list-append", lists, Options{}, Options{Model: serializable}, "violated", "valid"},
+		{"Model", "rw-register", registers, Options{}, Options{Model: serializable}, "violated", "valid"},
+		{"Model", "set", add + "1 invoke read; 1 ok read []; 1 invoke read; 1 ok read [1]", Options{Test: "set-full"}, Options{Test: "set", Model: modelLinearizable}, "valid", "violated"},
+		{"Model", "set-full", add + "1 invoke read; 1 ok read []; 1 invoke read; 1 ok read [1]", Options{Test: "set-full"}, Options{Test: "set-full", Model: modelLinearizable}, "valid", "violated"},
 		{"Model", "kafka", "0 invoke txn [[:send 1 10] [:send 2 20]]; 1 invoke txn [[:send 1 11] [:send 2 21]]; 0 ok txn [[:send 1 [0 10]] [:send 2 [1 20]]]; 1 ok txn [[:send 1 [1 11]] [:send 2 [0 21]]]; 9 invoke poll [[:poll]]; 9 ok poll [[:poll {1 [[0 10] [1 11]] 2 [[0 21] [1 20]]}]]",
-			HistoryOptions{}, HistoryOptions{Model: "read-uncommitted"}, "valid", "violated"},
-		{"Assume", "list-append", lists, HistoryOptions{Model: serializable}, HistoryOptions{Model: serializable, Assume: []string{"linearizable-keys"}}, "valid", "violated"},
-		{"Assume", "rw-register", registers, HistoryOptions{Model: serializable}, HistoryOptions{Model: serializable, Assume: []string{"linearizable-keys"}}, "valid", "violated"},
-		{"Assume", "list-append", lists, HistoryOptions{Model: "read-uncommitted"}, HistoryOptions{Model: "read-uncommitted", Assume: []string{"linearizable-keys"}}, "valid", "violated"},
-		{"Assume", "list-append", turned(back), HistoryOptions{Model: serializable}, HistoryOptions{Model: serializable, Assume: []string{"sequential-keys"}}, "valid", "violated"},
+			Options{}, Options{Model: "read-uncommitted"}, "valid", "violated"},
+		{"Assume", "list-append", lists, Options{Model: serializable}, Options{Model: serializable, Assume: []string{"linearizable-keys"}}, "valid", "violated"},
+		{"Assume", "rw-register", registers, Options{Model: serializable}, Options{Model: serializable, Assume: []string{"linearizable-keys"}}, "valid", "violated"},
+		{"Assume", "list-append", lists, Options{Model: "read-uncommitted"}, Options{Model: "read-uncommitted", Assume: []string{"linearizable-keys"}}, "valid", "violated"},
+		{"Assume", "list-append", turned(back), Options{Model: serializable}, Options{Model: serializable, Assume: []string{"sequential-keys"}}, "valid", "violated"},
 		{"Assume", "rw-register", "0 invoke txn [[:r 1 nil] [:w 1 1]]; 1 invoke txn [[:r 1 nil] [:w 1 2]]; 0 ok txn [[:r 1 2] [:w 1 1]]; 1 ok txn [[:r 1 1] [:w 1 2]]",
-			HistoryOptions{Model: "read-uncommitted"}, HistoryOptions{Model: "read-uncommitted", Assume: []string{"wfr-keys"}}, "valid", "violated"},
-		{"Timeout", "list-append", lists, HistoryOptions{Model: serializable}, HistoryOptions{Model: serializable, Timeout: 1}, "valid", "unknown"},
-		{"Timeout", "rw-register", registers, HistoryOptions{Model: serializable}, HistoryOptions{Model: serializable, Timeout: 1}, "valid", "unknown"},
-		{"Timeout", "register", "0 invoke write 1; 1 invoke read; 1 ok read 1; 0 ok write 1", HistoryOptions{}, HistoryOptions{Timeout: 1}, "valid", "unknown"},
-		{"Timeout", "multi-register", "0 invoke txn [[:write 0 1]]; 0 ok txn [[:write 0 1]]; 1 invoke txn [[:read 0 nil]]; 1 ok txn [[:read 0 1]]", HistoryOptions{}, HistoryOptions{Timeout: 1}, "valid", "unknown"},
-		{"Memory", "register", "0 invoke write 1; 0 ok write 1; 1 invoke write 1; 1 ok write 1; 2 invoke read; 2 ok read 1", HistoryOptions{}, HistoryOptions{Memory: 1}, "valid", "unknown"},
-		{"Initial", "register", "0 invoke write 1; 1 invoke read; 1 ok read 0; 0 ok write 1", HistoryOptions{}, HistoryOptions{Initial: "0"}, "violated", "valid"},
-		{"Total", "bank", transfer + "1 invoke read; 1 ok read {1 5 2 10}", HistoryOptions{}, HistoryOptions{Total: &total}, "unknown", "violated"},
-		{"Accounts", "bank", transfer + "1 invoke read; 1 ok read {1 5 2 0}; 1 invoke read; 1 ok read {1 5 2 0}", HistoryOptions{}, HistoryOptions{Accounts: accounts}, "valid", "violated"},
-		{"NegativeBalances", "bank", transfer + reads, HistoryOptions{}, HistoryOptions{NegativeBalances: true}, "violated", "valid"},
+			Options{Model: "read-uncommitted"}, Options{Model: "read-uncommitted", Assume: []string{"wfr-keys"}}, "valid", "violated"},
+		{"Timeout", "list-append", lists, Options{Model: serializable}, Options{Model: serializable, Timeout: 1}, "valid", "unknown"},
+		{"Timeout", "rw-register", registers, Options{Model: serializable}, Options{Model: serializable, Timeout: 1}, "valid", "unknown"},
+		{"Timeout", "register", "0 invoke write 1; 1 invoke read; 1 ok read 1; 0 ok write 1", Options{}, Options{Timeout: 1}, "valid", "unknown"},
+		{"Timeout", "multi-register", "0 invoke txn [[:write 0 1]]; 0 ok txn [[:write 0 1]]; 1 invoke txn [[:read 0 nil]]; 1 ok txn [[:read 0 1]]", Options{}, Options{Timeout: 1}, "valid", "unknown"},
+		{"Memory", "register", "0 invoke write 1; 0 ok write 1; 1 invoke write 1; 1 ok write 1; 2 invoke read; 2 ok read 1", Options{}, Options{Memory: 1}, "valid", "unknown"},
+		{"Initial", "register", "0 invoke write 1; 1 invoke read; 1 ok read 0; 0 ok write 1", Options{}, Options{Initial: "0"}, "violated", "valid"},
+		{"Total", "bank", transfer + "1 invoke read; 1 ok read {1 5 2 10}", Options{}, Options{Total: &total}, "unknown", "violated"},
+		{"Accounts", "bank", transfer + "1 invoke read; 1 ok read {1 5 2 0}; 1 invoke read; 1 ok read {1 5 2 0}", Options{}, Options{Accounts: accounts}, "valid", "violated"},
+		{"NegativeBalances", "bank", transfer + reads, Options{}, Options{NegativeBalances: true}, "violated", "valid"},
 	} {
 		before, err := judged(t, c.events, c.without)
 		if err != nil || before.Verdict.String() != c.then {
@@ -223,7 +225,7 @@ func turned(events string) string {
 // The smallest part of a counter's history keeps what its reads may have seen: without
 // the addition of 3 the first read would be wrong, and it is right.
 func TestTheSmallestPartOfACounter(t *testing.T) {
-	h, err := judged(t, "2 invoke add 3; 2 ok add 3; 0 invoke add 5; 1 invoke read; 1 ok read 8; 1 invoke read; 1 ok read 8; 1 invoke read; 1 ok read 3; 0 ok add 5; 2 invoke add 7; 2 ok add 7", HistoryOptions{Explain: true})
+	h, err := judged(t, "2 invoke add 3; 2 ok add 3; 0 invoke add 5; 1 invoke read; 1 ok read 8; 1 invoke read; 1 ok read 8; 1 invoke read; 1 ok read 3; 0 ok add 5; 2 invoke add 7; 2 ok add 7", Options{Explain: true})
 	if err != nil || len(h.Evidence) != 1 || h.Evidence[0].Kind != "went-back" || h.Evidence[0].Smallest == nil {
 		t.Fatalf("%v %+v", err, h)
 	}

@@ -1,4 +1,4 @@
-package runner
+package histories
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type transactionJudge struct {
 // transactionFindings is what was found in all histories of one file, and how they
 // are judged.
 type transactionFindings struct {
-	o       HistoryOptions
+	o       Options
 	assumed cycle.Options
 	model   cycle.Model
 	// until is when the judgement ends; reducing is the time that is left for the
@@ -82,7 +82,7 @@ func (f *transactionFindings) reduce(ctx context.Context, h *cycle.History, r *c
 
 // judgeTransactions judges transactions over lists or registers, those of each
 // independent key by themselves.
-func judgeTransactions(ctx context.Context, rest operations, first *exchange.Operation, o HistoryOptions) (report.History, error) {
+func judgeTransactions(ctx context.Context, rest operations, first *exchange.Operation, o Options) (report.History, error) {
 	f := transactionFindings{o: o, model: cycle.StrictSerializable, reducing: cycle.SmallestTime}
 	for _, name := range o.Assume {
 		f.assumed.Assume(name)
@@ -107,7 +107,7 @@ func judgeTransactions(ctx context.Context, rest operations, first *exchange.Ope
 	}
 	f.until = time.Now().Add(o.Timeout)
 	result := judge.Result(ctx)
-	o.keep.add(ofTransactions(f.parts, check.Events), exchange.ListAppend)
+	o.keep.add(OfTransactions(f.parts, check.Events), exchange.ListAppend)
 	if first.Keyed && result.Verdict == check.Unknown {
 		f.reason = result.Detail
 	}

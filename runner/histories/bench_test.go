@@ -1,4 +1,4 @@
-package runner
+package histories
 
 import (
 	"bufio"
@@ -26,7 +26,7 @@ func BenchmarkHistories(b *testing.B) {
 		writeLong(b, path, kind, *longHistory)
 		b.Run(kind, func(b *testing.B) {
 			for b.Loop() {
-				h, err := CheckHistory(b.Context(), path, HistoryOptions{Timeout: 10 * time.Minute})
+				h, err := Check(b.Context(), path, Options{Timeout: 10 * time.Minute})
 				if expect.NoError(b, err); h.Verdict.String() != "valid" {
 					b.Fatalf("%s: %s", h.Verdict, h.Detail)
 				}
@@ -163,7 +163,7 @@ func TestLongHistoriesAreValid(t *testing.T) {
 	for _, kind := range []string{"list-append", "rw-register", "keyed", "bank", "set", "kafka"} {
 		path := filepath.Join(t.TempDir(), kind+".edn")
 		writeLong(t, path, kind, 3000)
-		h, err := CheckHistory(t.Context(), path, HistoryOptions{Timeout: time.Minute})
+		h, err := Check(t.Context(), path, Options{Timeout: time.Minute})
 		if expect.NoError(t, err); h.Verdict.String() != "valid" {
 			t.Errorf("%s: %s: %s", kind, h.Verdict, h.Detail)
 		}

@@ -1,4 +1,4 @@
-package runner
+package histories
 
 import (
 	"math"
@@ -15,7 +15,7 @@ func TestGroupMemory(t *testing.T) {
 	for name, limit := range map[string]string{"": "", "a": "3000\n", "a/b": "max\n", "a/b/c": "5000\n", "d": "max\n"} {
 		expect.NoError(t, os.MkdirAll(filepath.Join(mount, name), 0o755))
 		if limit != "" {
-			put(t, filepath.Join(mount, name, "memory.max"), limit)
+			expect.NoError(t, os.WriteFile(filepath.Join(mount, name, "memory.max"), []byte(limit), 0o600))
 		}
 	}
 	for text, want := range map[string]int64{

@@ -1,4 +1,4 @@
-package runner
+package histories
 
 import (
 	"bytes"
@@ -20,10 +20,10 @@ import (
 	"assay/report"
 )
 
-// maxKept bounds the operations, and the accounts in their reads, of a history
+// MostKept bounds the operations, and the accounts in their reads, of a history
 // that is reduced operation by operation. Transactions have no such bound: see
 // cycle.FindSmallest.
-const maxKept = 1 << 20
+const MostKept = 1 << 20
 
 // maxShownParts is how many operations a smallest history has at most: of a counter it
 // may need all additions, and what is longer nobody reads.
@@ -65,12 +65,12 @@ func (r *replay) Next() (*exchange.Operation, error) {
 	return op, nil
 }
 
-// smallest is a small history that is convicted of the same anomaly as a larger
+// Smallest is a small history that is convicted of the same anomaly as a larger
 // one.
-type smallest struct {
-	anomaly    string
-	operations []exchange.Operation
-	excerpt    *check.Excerpt
+type Smallest struct {
+	Anomaly    string
+	Operations []exchange.Operation
+	Excerpt    *check.Excerpt
 }
 
 // reduction reduces a history of single operations for one anomaly. Operations
@@ -80,7 +80,7 @@ type smallest struct {
 type reduction struct {
 	ctx     context.Context
 	kind    exchange.Kind
-	o       HistoryOptions
+	o       Options
 	all     []*exchange.Operation
 	allowed []string
 	anomaly string
@@ -89,13 +89,13 @@ type reduction struct {
 	writers map[[2]string][]int
 }
 
-// reduceOperations returns a small history for each anomaly that was found.
-func reduceOperations(ctx context.Context, kind exchange.Kind, all []*exchange.Operation, judged *report.History, o HistoryOptions) []smallest {
+// Reduce returns a small history for each anomaly that was found.
+func reduceOperations(ctx context.Context, kind exchange.Kind, all []*exchange.Operation, judged *report.History, o Options) []Smallest {
 	o.Explain, o.keep = false, nil
 	if kind == exchange.AsWritten {
 		o.Test = judged.Kind // some of the operations alone may be of several kinds
 	}
-	var found []smallest
+	var found []Smallest
 	for _, anomaly := range judged.Anomalies {
 		r := &reduction{ctx: ctx, kind: kind, o: o, all: all, allowed: judged.Anomalies, anomaly: anomaly}
 		r.index()
@@ -220,7 +220,7 @@ func (r *reduction) verdict(parts []int) (report.History, error) {
 		written[i] = *op
 	}
 	var text bytes.Buffer
-	if err := encodeOperations(&text, exchange.EDN, written); err != nil {
+	if err := Encode(&text, exchange.EDN, written); err != nil {
 		return report.History{}, err
 	}
 	return judgeHistory(r.ctx, &text, r.o)
@@ -229,18 +229,18 @@ func (r *reduction) verdict(parts []int) (report.History, error) {
 // operationNumber is how evidence names an operation.
 var operationNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\boperation (\d+)`) })
 
-func (r *reduction) describe(parts []int, e *check.Evidence, whole bool) smallest {
-	s := smallest{anomaly: r.anomaly, excerpt: &check.Excerpt{Of: int64(len(r.all)), Minimal: whole, Clock: check.Events}}
+func (r *reduction) describe(parts []int, e *check.Evidence, whole bool) Smallest {
+	s := Smallest{Anomaly: r.anomaly, Excerpt: &check.Excerpt{Of: int64(len(r.all)), Minimal: whole, Clock: check.Events}}
 	names := map[string]string{}
 	if r.kind == exchange.AsWritten { // its numbers are those of a part
 		names = nil
 	}
 	for _, i := range parts {
-		s.operations = append(s.operations, *r.all[i])
+		s.Operations = append(s.Operations, *r.all[i])
 	}
-	slices.SortStableFunc(s.operations, func(a, b exchange.Operation) int { return int(a.Invoke - b.Invoke) })
-	for i := range s.operations {
-		op := &s.operations[i]
+	slices.SortStableFunc(s.Operations, func(a, b exchange.Operation) int { return int(a.Invoke - b.Invoke) })
+	for i := range s.Operations {
+		op := &s.Operations[i]
 		x := check.Operation{
 			Name: fmt.Sprintf("T%d", i+1), ID: op.ID(), Process: op.Process, Invoke: op.Invoke, Complete: -1,
 			Outcome: op.Outcome.String(), Steps: []string{stepText(op)},
@@ -251,9 +251,9 @@ func (r *reduction) describe(parts []int, e *check.Evidence, whole bool) smalles
 		if names != nil {
 			names["operation "+strconv.FormatInt(x.ID, 10)] = x.Name
 		}
-		s.excerpt.Operations = append(s.excerpt.Operations, x)
+		s.Excerpt.Operations = append(s.Excerpt.Operations, x)
 	}
-	s.excerpt.Why = operationNumber().ReplaceAllStringFunc(e.Text, func(word string) string {
+	s.Excerpt.Why = operationNumber().ReplaceAllStringFunc(e.Text, func(word string) string {
 		if name, known := names[word]; known {
 			return name
 		}
@@ -312,25 +312,25 @@ func accountsText(accounts []exchange.Account) string {
 }
 
 // attach enters the excerpts into the evidence.
-func attach(f *report.History, found []smallest) {
+func attach(f *report.History, found []Smallest) {
 	for i := range f.Evidence {
 		for _, s := range found {
-			if s.anomaly == f.Evidence[i].Kind {
-				f.Evidence[i].Smallest = s.excerpt
+			if s.Anomaly == f.Evidence[i].Kind {
+				f.Evidence[i].Smallest = s.Excerpt
 			}
 		}
 	}
 }
 
-// ofTransactions are parts of a history of transactions, whose times are of that
+// OfTransactions are parts of a history of transactions, whose times are of that
 // clock.
-func ofTransactions(parts []cycle.Smallest, clock check.Clock) []smallest {
-	var all []smallest
+func OfTransactions(parts []cycle.Smallest, clock check.Clock) []Smallest {
+	var all []Smallest
 	for i := range parts {
-		s := smallest{anomaly: parts[i].Anomaly, operations: parts[i].History(), excerpt: &parts[i].Excerpt}
-		for k := range s.operations {
+		s := Smallest{Anomaly: parts[i].Anomaly, Operations: parts[i].History(), Excerpt: &parts[i].Excerpt}
+		for k := range s.Operations {
 			// What has no end that anybody knows may take effect at any time.
-			op := &s.operations[k]
+			op := &s.Operations[k]
 			if op.Outcome == history.Unknown && op.Complete < op.Invoke {
 				op.Complete = exchange.Never
 			}
@@ -343,18 +343,48 @@ func ofTransactions(parts []cycle.Smallest, clock check.Clock) []smallest {
 	return all
 }
 
-// best is the one with the fewest operations, of equals the first.
-func best(all []smallest) *smallest {
-	var least *smallest
+// Best is the one with the fewest operations, of equals the first.
+func Best(all []Smallest) *Smallest {
+	var least *Smallest
 	size := math.MaxInt
 	for i := range all {
 		steps := 0
-		for k := range all[i].operations {
-			steps += 1 + len(all[i].operations[k].Txn)
+		for k := range all[i].Operations {
+			steps += 1 + len(all[i].Operations[k].Txn)
 		}
-		if n := 1000*len(all[i].operations) + steps; n < size {
+		if n := 1000*len(all[i].Operations) + steps; n < size {
 			least, size = &all[i], n
 		}
 	}
 	return least
+}
+
+// Encode writes operations as a history of that form, as a history of a few sessions: what no
+// client did is that of one more.
+func Encode(w io.Writer, format exchange.Format, ops []exchange.Operation) error {
+	var (
+		span    exchange.Span
+		highest int64
+	)
+	for i := range ops {
+		span.See(ops[i].Invoke, ops[i].Complete)
+		highest = max(highest, ops[i].Process)
+	}
+	out, err := exchange.NewWriter(w, exchange.Output{Format: format, Processes: highest + 2, Window: span.Window()})
+	if err != nil {
+		return err
+	}
+	for i := range ops {
+		op := ops[i]
+		if op.Process < 0 { // the read at the end, which no client did
+			op.Process = highest + 1
+		}
+		if op.Outcome == history.Rejected { // other tools know three outcomes; it had no effect
+			op.Outcome = history.Failed
+		}
+		if err := out.Add(&op); err != nil {
+			return err
+		}
+	}
+	return out.Close()
 }

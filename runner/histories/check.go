@@ -1,4 +1,8 @@
-package runner
+// Package histories judges histories that other tools recorded: it reads a file, finds its kind,
+// asks the checker of that kind, and looks for the smallest part that is still convicted.
+//
+// It must not know runs, workloads, drivers or clusters.
+package histories
 
 import (
 	"context"
@@ -18,8 +22,8 @@ import (
 	"assay/store"
 )
 
-// HistoryOptions is how a history that another tool recorded is judged.
-type HistoryOptions struct {
+// Options is how a history that another tool recorded is judged.
+type Options struct {
 	// Test is the kind of the history by name, one of TestNames; empty means
 	// that its operations tell it.
 	Test string
@@ -56,28 +60,28 @@ type HistoryOptions struct {
 	// goroutine, never from two at once.
 	Read func(done, total int64)
 
-	keep *keptParts // where the smallest parts go; nil for nowhere
+	keep *kept // where the smallest parts go; nil for nowhere
 }
 
-// keptParts are the smallest parts that were found.
-type keptParts struct {
-	smallest []smallest
+// kept are the smallest parts that were found.
+type kept struct {
+	smallest []Smallest
 	kind     exchange.Kind
 }
 
 // add takes parts, unless nobody wants them.
-func (k *keptParts) add(found []smallest, kind exchange.Kind) {
+func (k *kept) add(found []Smallest, kind exchange.Kind) {
 	if k != nil {
 		k.smallest, k.kind = found, kind
 	}
 }
 
-// CheckHistory judges the history in a file, or on standard input if path is
+// Check judges the history in a file, or on standard input if path is
 // StandardInput. A file that is missing or malformed, or that an option does not
-// fit, gives an *InputError, an option that cannot be understood a
+// fit, gives an *report.InputError, an option that cannot be understood a
 // *store.OptionError, and the end of ctx before the history was read an
 // *InterruptedError. A read of standard input that waits then stays behind.
-func CheckHistory(ctx context.Context, path string, o HistoryOptions) (report.History, error) {
+func Check(ctx context.Context, path string, o Options) (report.History, error) {
 	if err := o.parse(); err != nil {
 		return report.History{}, err
 	}
@@ -90,8 +94,26 @@ func CheckHistory(ctx context.Context, path string, o HistoryOptions) (report.Hi
 	return h, errors.Join(historyError(ctx, path, err), file.Close())
 }
 
+// Reduce judges the history in a file as Check does and, if it is violated, returns its kind and
+// the smallest part of it that shows each anomaly.
+func Reduce(ctx context.Context, path string, o Options) (judged report.History, kind exchange.Kind, found []Smallest, err error) {
+	o.keep = &kept{}
+	judged, err = Check(ctx, path, o)
+	return judged, o.keep.kind, o.keep.smallest, err
+}
+
+// ReduceOperations judges operations by the rules of their kind, and does the same as Reduce.
+// There must be one at least.
+func ReduceOperations(ctx context.Context, kind exchange.Kind, all []*exchange.Operation, o Options) (judged report.History, found []Smallest, err error) {
+	judged, err = judgeKind(ctx, kind, &replay{all[1:]}, all[0], o)
+	if err == nil && judged.Verdict == check.Violated {
+		found = reduceOperations(ctx, kind, all, &judged, o)
+	}
+	return judged, found, err
+}
+
 // parse checks the options and brings values and names into their one form.
-func (o *HistoryOptions) parse() error {
+func (o *Options) parse() error {
 	if o.Test != "" && !slices.Contains(TestNames(), o.Test) {
 		return &store.OptionError{Option: "--test", Value: o.Test, Want: allTests()}
 	}
@@ -117,7 +139,7 @@ func (o *HistoryOptions) parse() error {
 	return o.parseAccounts()
 }
 
-func judgeHistory(ctx context.Context, source io.Reader, o HistoryOptions) (report.History, error) {
+func judgeHistory(ctx context.Context, source io.Reader, o Options) (report.History, error) {
 	reader, err := exchange.NewReader(source)
 	if err != nil {
 		return report.History{}, err
@@ -176,11 +198,11 @@ type operations interface {
 
 // judgeAndReduce judges a history and, if that is asked for, finds the smallest
 // part of it that shows each anomaly.
-func judgeAndReduce(ctx context.Context, kind exchange.Kind, rest operations, first *exchange.Operation, o HistoryOptions) (report.History, error) {
+func judgeAndReduce(ctx context.Context, kind exchange.Kind, rest operations, first *exchange.Operation, o Options) (report.History, error) {
 	if kind.Transactions() || kind == exchange.NoKind || !o.Explain && o.keep == nil {
 		return judgeKind(ctx, kind, rest, first, o)
 	}
-	kept := recorder{operations: rest, room: maxKept}
+	kept := recorder{operations: rest, room: MostKept}
 	kept.keep(first)
 	f, err := judgeKind(ctx, kind, &kept, first, o)
 	if err != nil || f.Verdict != check.Violated {
@@ -197,9 +219,9 @@ func judgeAndReduce(ctx context.Context, kind exchange.Kind, rest operations, fi
 	return f, nil
 }
 
-// judgeKind judges operations by the rules of their kind; the first was taken
+// Judge judges operations by the rules of their kind; the first was taken
 // already.
-func judgeKind(ctx context.Context, kind exchange.Kind, rest operations, first *exchange.Operation, o HistoryOptions) (report.History, error) {
+func judgeKind(ctx context.Context, kind exchange.Kind, rest operations, first *exchange.Operation, o Options) (report.History, error) {
 	switch kind {
 	case exchange.Register:
 		return judgeRegisters(ctx, rest, first, o)
@@ -213,7 +235,7 @@ func judgeKind(ctx context.Context, kind exchange.Kind, rest operations, first *
 }
 
 // fit refuses what says nothing about a history of this kind.
-func (o *HistoryOptions) fit(kind exchange.Kind) error {
+func (o *Options) fit(kind exchange.Kind) error {
 	own := kind == exchange.Register || kind == exchange.Bank || kind == exchange.AsWritten
 	name := kind.String()
 	switch {
@@ -263,7 +285,7 @@ func each(rest operations, first *exchange.Operation, visit func(*exchange.Opera
 }
 
 // judgeRegisters judges single registers for linearizability.
-func judgeRegisters(ctx context.Context, rest operations, first *exchange.Operation, o HistoryOptions) (report.History, error) {
+func judgeRegisters(ctx context.Context, rest operations, first *exchange.Operation, o Options) (report.History, error) {
 	var h register.History
 	kinds := map[exchange.Function]register.Kind{
 		exchange.Read: register.Read, exchange.Write: register.Write, exchange.CompareAndSet: register.CompareAndSet,
@@ -292,7 +314,7 @@ func judgeRegisters(ctx context.Context, rest operations, first *exchange.Operat
 }
 
 // judgeBalances judges a bank, or one for each independent key.
-func judgeBalances(ctx context.Context, rest operations, first *exchange.Operation, o HistoryOptions) (report.History, error) {
+func judgeBalances(ctx context.Context, rest operations, first *exchange.Operation, o Options) (report.History, error) {
 	judge := judgeOf(first, recorded.Bank{Total: o.Total, NegativeAllowed: o.NegativeBalances, Accounts: o.Accounts}.Open)
 	told := o.Test != "" || o.Total != nil || len(o.Accounts) > 0 || o.NegativeBalances
 	err := each(rest, first, func(op *exchange.Operation) error {

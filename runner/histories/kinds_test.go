@@ -1,9 +1,12 @@
-package runner
+package histories
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+
+	"assay/report"
 )
 
 // edn writes a history in EDN of events such as "0 invoke add 1", separated by semicolons.
@@ -79,7 +82,7 @@ func TestKindsOfHistories(t *testing.T) {
 		{"1 invoke read [3 nil]; 1 ok read [3 [10 5]]; 0 invoke transfer [3 {:from 0 :to 1 :amount 5}]; 0 ok transfer [3 {:from 0 :to 1 :amount 5}]; 1 invoke read [3 nil]; 1 ok read [3 [5 10]]; 1 invoke read [4 nil]; 1 ok read [4 [1 1]]",
 			"", "", "bank", "unknown", "2 keys, each judged by itself: 1 valid, none violated, 1 unknown; key 4"},
 	} {
-		h, err := judged(t, c.events, HistoryOptions{Test: c.test, Model: c.model})
+		h, err := judged(t, c.events, Options{Test: c.test, Model: c.model})
 		if err != nil || h.Verdict.String() != c.verdict || h.Kind != c.kind || !strings.Contains(h.Detail, c.says) {
 			t.Errorf("%s: %v %s %s: %s\nwant %s %s: %s", c.events, err, h.Kind, h.Verdict, h.Detail, c.kind, c.verdict, c.says)
 		}
@@ -111,11 +114,11 @@ func TestKindsThatDoNotFit(t *testing.T) {
 		{"0 invoke txn [[:r 1 nil]]; 0 ok txn [[:r 1 [1]]]", "rw-register", "", "line 2: a txn as a history of kind list-append has it, which cannot be read as one of kind rw-register"},
 		{"0 invoke txn [[:r 1 nil]]; 0 ok txn [[:r 1 [1]]]", "", "linearizable", "--model is one of"},
 	} {
-		_, err := judged(t, c.events, HistoryOptions{Test: c.test, Model: c.model})
+		_, err := judged(t, c.events, Options{Test: c.test, Model: c.model})
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s --test %q --model %q: %v, want %s", c.events, c.test, c.model, err, c.says)
 		}
-		if c.test != "nonsense" && !is[*InputError](err) {
+		if c.test != "nonsense" && !errors.As(err, new(*report.InputError)) {
 			t.Errorf("%s: %T is no error of the input", c.events, err)
 		}
 	}

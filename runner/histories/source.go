@@ -1,4 +1,4 @@
-package runner
+package histories
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"assay/history/exchange"
+	"assay/report"
 	"assay/store"
 )
 
@@ -101,6 +102,18 @@ func nameOf(path string) string {
 	return path
 }
 
+// InterruptedError means that the reading of a history was ended before it was judged.
+type InterruptedError struct {
+	Path string
+	Err  error
+}
+
+func (e *InterruptedError) Error() string {
+	return "interrupted while reading " + e.Path + ": nothing was judged, and the history is as it was"
+}
+
+func (e *InterruptedError) Unwrap() error { return e.Err }
+
 // historyError is err, which came up while a history was read or judged, with its
 // path; if ctx has ended, that is the reason.
 func historyError(ctx context.Context, path string, err error) error {
@@ -109,9 +122,9 @@ func historyError(ctx context.Context, path string, err error) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		return &InterruptedError{During: "reading " + path, Left: "the history is as it was", Err: err}
+		return &InterruptedError{Path: path, Err: err}
 	default:
-		return &InputError{Path: path, Err: err}
+		return &report.InputError{Path: path, Err: err}
 	}
 }
 
@@ -186,7 +199,7 @@ func (c *cancellable) Read(p []byte) (int, error) {
 
 // parseAccounts replaces the accounts by their names, and ranges by what is in
 // them.
-func (o *HistoryOptions) parseAccounts() error {
+func (o *Options) parseAccounts() error {
 	const most = 1 << 20
 	var names []string
 	for _, text := range o.Accounts {

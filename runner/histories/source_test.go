@@ -1,4 +1,4 @@
-package runner
+package histories
 
 import (
 	"context"
@@ -22,11 +22,11 @@ func TestPipeThatNobodyOpens(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() {
-		_, err := CheckHistory(ctx, pipe, HistoryOptions{Timeout: time.Minute})
+		_, err := Check(ctx, pipe, Options{Timeout: time.Minute})
 		done <- err
 	}()
 	cancel()
-	if err := <-done; !is[*InterruptedError](err) || !strings.Contains(err.Error(), pipe) {
+	if err := <-done; !errors.As(err, new(*InterruptedError)) || !strings.Contains(err.Error(), pipe) {
 		t.Errorf("got %v", err)
 	}
 	if writer, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil { // ends the wait, if it had begun
@@ -38,10 +38,10 @@ func TestPipeThatNobodyOpens(t *testing.T) {
 func TestBytesRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.edn")
 	text := edn("0 invoke add 1; 0 ok add 1; 1 invoke read; 1 ok read [1]")
-	put(t, path, text)
+	expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	var done, total int64
-	o := HistoryOptions{Timeout: time.Minute, Read: func(d, all int64) { done, total = d, all }}
-	if h, err := CheckHistory(t.Context(), path, o); err != nil || h.Kind != "set" {
+	o := Options{Timeout: time.Minute, Read: func(d, all int64) { done, total = d, all }}
+	if h, err := Check(t.Context(), path, o); err != nil || h.Kind != "set" {
 		t.Errorf("%+v, %v", h, err)
 	}
 	if done != int64(len(text)) || total != done {

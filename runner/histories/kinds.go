@@ -1,4 +1,4 @@
-package runner
+package histories
 
 import (
 	"context"
@@ -52,7 +52,7 @@ type candidate struct {
 
 // candidates returns the forms that a history may have: those of the kind that
 // was asked for, or all that need not be asked for.
-func (o *HistoryOptions) candidates() []candidate {
+func (o *Options) candidates() []candidate {
 	var all []candidate
 	for _, c := range recorded.Checkers() {
 		if o.Test == "" && c.Asked || o.Test != "" && !slices.Contains(c.Names, o.Test) {
@@ -70,7 +70,7 @@ func (o *HistoryOptions) candidates() []candidate {
 // judgeAsWritten judges a history of a kind that package exchange does not know.
 // The kind is the one whose judge takes all operations. An operation that none
 // takes is malformed; more than one kind is an error that names them.
-func judgeAsWritten(ctx context.Context, reader operations, first *exchange.Operation, o HistoryOptions) (report.History, error) {
+func judgeAsWritten(ctx context.Context, reader operations, first *exchange.Operation, o Options) (report.History, error) {
 	left := o.candidates()
 	err := each(reader, first, func(op *exchange.Operation) error {
 		var refused error
