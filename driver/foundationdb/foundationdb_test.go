@@ -31,7 +31,13 @@ import (
 )
 
 // addressVariable names the database of these tests. They use the prefix
-// ("assay-test", ...) in it, and leave nothing there.
+// ("assay-test", ...) in it, and leave nothing there. One process with its storage in
+// memory will do, where DIR/fdb.cluster holds the line test:test@127.0.0.1:4500:
+//
+//	fdbserver -p 127.0.0.1:4500 -d DIR -L DIR -C DIR/fdb.cluster
+//	fdbcli -C DIR/fdb.cluster --exec 'configure new single memory'
+//
+// To compile, the client library's header is enough (CGO_CFLAGS=-I, go vet -tags foundationdb).
 const addressVariable = "ASSAY_FDB"
 
 func TestMain(m *testing.M) {
