@@ -21,15 +21,15 @@ type client struct {
 
 // Session implements store.Database, and makes sure that there is a schema of ours.
 func (d *database) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
-	if err := d.of.Check(statements); err != nil {
+	if err := d.Of.Check(statements); err != nil {
 		return nil, err
 	}
-	if _, err := d.look(ctx, "open a session", d.ours); err != nil {
+	if err := d.MustBeOurs(ctx, "open a session"); err != nil {
 		return nil, err
 	}
 	n := &client{database: d}
 	for i := range statements {
-		p, err := compile(d.forms, &statements[i], true)
+		p, err := compile(d.Forms, &statements[i], true)
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func (n *client) perform(ctx context.Context, doing string, work func(*transacti
 		return notBegun(ctx, err)
 	}
 	defer t.end()
-	if err = t.guard(n.layout.Mark()); err == nil {
+	if err = t.guard(n.Layout.Mark()); err == nil {
 		err = work(t)
 	}
 	if err == nil {
@@ -154,7 +154,7 @@ func (n *client) ask(ctx context.Context, p *ordered.Plan, call *store.Call) sto
 // inserted in several, of which the first that does not commit ends it; what was inserted
 // before is there.
 func (n *client) Insert(ctx context.Context, of store.Rows) store.Reply {
-	f, begun := n.forms[of.Table], false
+	f, begun := n.Forms[of.Table], false
 	reply := committed()
 	wrong := f.Parts(&of, limits(), func(part []rows.Row) bool {
 		reply = n.perform(ctx, "insert", func(t *transaction) error { return n.execution(t.Transaction, t.Transaction).Add(f, part) })

@@ -22,17 +22,10 @@ var _ store.Engined = (*database)(nil)
 
 // database is a store.Database under ("assay", the workload's name); see ordered.Form.
 type database struct {
-	layout ordered.Layout
-	of     store.Schema
-	forms  ordered.Forms
-	db     fdb.Database
-	// tables are those that Size counts; the first is the one whose rows Find counts, and
-	// so many of the last are indexes.
-	tables  []string
-	indexes int
+	*ordered.Schema[owned]
+	db fdb.Database
 	// riskyReads is that of options.
 	riskyReads bool
-	taken      store.Taken
 }
 
 // Open connects to the cluster. It returns *store.OptionError or
@@ -47,16 +40,8 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 	if err != nil {
 		return nil, err
 	}
-	l := ordered.NewLayout(o.root, of.Workload)
-	d := &database{layout: l, of: of, forms: ordered.NewForms(l, &of), riskyReads: o.riskyReads}
-	var indexes []string
-	for _, t := range of.Tables {
-		d.tables = append(d.tables, t.Name)
-		for _, index := range t.Indexes {
-			indexes = append(indexes, index.Name)
-		}
-	}
-	d.tables, d.indexes = append(d.tables, indexes...), len(indexes)
+	d := &database{riskyReads: o.riskyReads}
+	d.Schema = ordered.NewSchema(o.root, of, d, "choose another prefix with ?prefix=NAME in the address, or clear or move these keys yourself", "expires")
 	if d.db, err = connect(ctx, target, o); err != nil {
 		return nil, err
 	}
@@ -110,10 +95,10 @@ func (d *database) CreateOn(ctx context.Context, mark store.Marker, engine strin
 
 // Load implements store.Database.
 func (d *database) Load(ctx context.Context, of store.Rows) (err error) {
-	f := d.forms[of.Table]
+	f := d.Forms[of.Table]
 	wrong := f.Parts(&of, limits(), func(part []rows.Row) bool {
 		_, err = d.change(ctx, "load "+of.Table, func(t *transaction) error {
-			if _, err := d.ours(t); err != nil {
+			if _, err := d.MustMark(ctx, d.owned(t)); err != nil {
 				return err
 			}
 			x := d.execution(t.Transaction, t.Transaction)
@@ -153,7 +138,7 @@ func (h inTransaction) Clear(key []byte)      { h.write.Clear(fdb.Key(key)) }
 
 // execution does statements that read and write so.
 func (d *database) execution(read fdb.ReadTransaction, write fdb.Transaction) *ordered.Execution {
-	return &ordered.Execution{Forms: d.forms, Keys: inTransaction{read, write}, Limits: limits()}
+	return &ordered.Execution{Forms: d.Forms, Keys: inTransaction{read, write}, Limits: limits()}
 }
 
 // viewing does statements that read alone. Its reads are snapshot reads, which see the same
@@ -183,7 +168,7 @@ func (d *database) viewing(t *transaction) (*ordered.Execution, error) {
 func (d *database) View(ctx context.Context, read func(store.Reader) error) error {
 	r, err := d.beginPass(ctx)
 	if err != nil {
-		return told(ctx, "read", err)
+		return explain(ctx, "read", err)
 	}
 	defer r.close()
 	v := &viewReader{database: d, reader: r}
@@ -192,16 +177,16 @@ func (d *database) View(ctx context.Context, read func(store.Reader) error) erro
 	}
 	again, err := d.beginPass(ctx)
 	if err != nil {
-		return told(ctx, "read", err)
+		return explain(ctx, "read", err)
 	}
 	defer again.close()
 	for _, c := range v.ranges {
 		if err := again.table(c[0], c[1], func([]byte, []byte) error { return nil }); err != nil {
-			return told(ctx, "read", err)
+			return explain(ctx, "read", err)
 		}
 	}
 	if !bytes.Equal(r.hash.Sum(make([]byte, 0, sha256.Size)), again.hash.Sum(nil)) {
-		return told(ctx, "read", errChanged)
+		return explain(ctx, "read", errChanged)
 	}
 	return nil
 }
@@ -218,12 +203,12 @@ func (v *viewReader) Read(ctx context.Context, s store.Statement, row func(store
 	if s.Verb == store.Count {
 		return store.ErrNotCounted
 	}
-	p, err := compile(v.forms, &s, false)
+	p, err := compile(v.Forms, &s, false)
 	if err != nil {
 		return err
 	}
 	p.Sorted = p.Sorted && !p.Backwards() // a range is read from its beginning
-	x := &ordered.Execution{Forms: v.forms, Limits: limits()}
+	x := &ordered.Execution{Forms: v.Forms, Limits: limits()}
 	r, err := x.Reading(p, parameters, row)
 	if err != nil {
 		return err
@@ -238,7 +223,7 @@ func (v *viewReader) Read(ctx context.Context, s store.Statement, row func(store
 	case errors.As(err, &own):
 		return own.error
 	default:
-		return told(ctx, "read", err)
+		return explain(ctx, "read", err)
 	}
 }
 

@@ -240,8 +240,8 @@ func TestBarrier(t *testing.T) {
 		late, err := begin(ctx, d.db)
 		expect.NoError(t, err)
 		defer late.end()
-		expect.NoError(t, late.guard(d.layout.Mark()))
-		account := d.forms["account"]
+		expect.NoError(t, late.guard(d.Layout.Mark()))
+		account := d.Forms["account"]
 		if err := d.execution(late.Transaction, late.Transaction).Add(account, []rows.Row{rowOf(account, store.OfInts(1, 10, 0)...)}); settled != (err != nil) {
 			t.Fatalf("prepared: %v", err)
 		}
@@ -251,7 +251,7 @@ func TestBarrier(t *testing.T) {
 			}
 			continue
 		}
-		late.Set(fdb.Key(d.layout.Key("row", 1)), nil)
+		late.Set(fdb.Key(d.Layout.Key("row", 1)), nil)
 		expect.NoError(t, d.Settle(ctx))
 		if err := late.commit(); codeOf(err) != codeNotCommitted {
 			t.Errorf("a transaction from before the barrier: %v, want a conflict", err)
@@ -264,7 +264,7 @@ func TestBarrier(t *testing.T) {
 func TestReadInSeveralTransactions(t *testing.T) {
 	ctx := t.Context()
 	d := emptied(t, availability.Schema())
-	form := d.forms["row"]
+	form := d.Forms["row"]
 	set := func(tr fdb.Transaction, key, value int64) {
 		row := rowOf(form, store.OfInts(key, value)...)
 		tr.Set(fdb.Key(form.Key(row)), form.Value(row))

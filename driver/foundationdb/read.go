@@ -33,7 +33,7 @@ func (p *database) beginPass(ctx context.Context) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	mark, err := p.ours(r.t)
+	mark, err := p.MustMark(ctx, p.owned(r.t))
 	if err != nil {
 		r.close()
 		return nil, err
@@ -43,19 +43,18 @@ func (p *database) beginPass(ctx context.Context) (*reader, error) {
 		r.close()
 		return nil, err
 	}
-	r.add(p.layout.Mark(), value)
+	r.add(p.Layout.Mark(), value)
 	return r, nil
 }
 
-// count returns how many rows a table has and the bytes of their keys and
+// count returns how many keys lie in a range and the bytes of them and their
 // values. It is no consistent view if it takes more than one transaction.
-func (p *database) count(ctx context.Context, table string) (rows, bytes int64, err error) {
+func (p *database) count(ctx context.Context, begin, end []byte) (rows, bytes int64, err error) {
 	r := reader{ctx: ctx, db: p.db}
 	defer r.close()
 	if err := r.open(); err != nil {
 		return 0, 0, err
 	}
-	begin, end := p.layout.Rows(table)
 	err = r.table(begin, end, func(key, value []byte) error {
 		rows++
 		bytes += int64(len(key) + len(value))

@@ -3,7 +3,6 @@
 package foundationdb
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
-	"assay/driver/ordered"
 	"assay/internal/wait"
 	"assay/store"
 )
@@ -20,87 +18,68 @@ func keyRange(begin, end []byte) fdb.KeyRange {
 	return fdb.KeyRange{Begin: fdb.Key(begin), End: fdb.Key(end)}
 }
 
-func (p *database) foreign() error {
-	return &store.ForeignError{Name: p.layout.Name,
-		Hint: "choose another one with ?prefix=NAME in the address, or clear its keys yourself"}
+// owned is a transaction in which mark and lease are looked at and changed.
+type owned struct {
+	inTransaction
+	t  *transaction
+	of *database
 }
 
-// readMark returns nil if there is no key under the prefix but the lease's, and
-// *store.ForeignError if there are others and no mark.
-func (p *database) readMark(t *transaction) (*store.Marker, error) {
-	value, err := t.Get(fdb.Key(p.layout.Mark())).Get()
+func (p *database) owned(t *transaction) owned {
+	return owned{inTransaction{t.Transaction, t.Transaction}, t, p}
+}
+
+// ClearRange implements ordered.Transaction. It costs the same whatever the range holds.
+func (o owned) ClearRange(begin, end []byte) { o.write.ClearRange(keyRange(begin, end)) }
+
+// Count implements ordered.Transaction, in as many transactions of its own as it takes.
+func (o owned) Count(begin, end []byte) (int64, error) {
+	rows, _, err := o.of.count(o.t.ctx, begin, end)
+	return rows, err
+}
+
+// Change implements ordered.Database.
+func (p *database) Change(ctx context.Context, doing string, work func(owned) error) error {
+	_, err := p.change(ctx, doing, func(t *transaction) error { return work(p.owned(t)) })
+	return err
+}
+
+// Look implements ordered.Database, in a transaction of its own.
+func (p *database) Look(ctx context.Context, doing string, work func(owned) error) error {
+	t, err := begin(ctx, p.db)
+	if err == nil {
+		defer t.end()
+		err = work(p.owned(t))
+	}
 	if err != nil {
-		return nil, err
-	}
-	if value != nil {
-		mark, ok := ordered.DecodeMark(value)
-		if !ok {
-			return nil, p.foreign()
-		}
-		return &mark, nil
-	}
-	// Only now: this conflicts with whoever makes the first key.
-	keys, err := t.GetRange(keyRange(p.layout.Bounds()), fdb.RangeOptions{Limit: 2}).GetSliceWithError()
-	if err != nil {
-		return nil, err
-	}
-	for _, kv := range keys {
-		if !bytes.Equal(kv.Key, p.layout.Lease()) {
-			return nil, p.foreign()
-		}
-	}
-	return nil, nil
-}
-
-// clear clears everything under the prefix but the lease.
-func (p *database) clear(t *transaction) {
-	begin, end := p.layout.Bounds()
-	t.ClearRange(keyRange(begin, p.layout.Lease()))
-	t.ClearRange(keyRange(append(p.layout.Lease(), 0), end))
-}
-
-// removable gives *store.HeldError if another holds the lease, and
-// *store.ForeignError for a key under the prefix that is in none of our tables.
-func (p *database) removable(t *transaction) error {
-	if err := p.admit(t); err != nil {
-		return err
-	}
-	for _, gap := range p.layout.Gaps(p.tables) {
-		keys, err := t.GetRange(keyRange(gap[0], gap[1]), fdb.RangeOptions{Limit: 1}).GetSliceWithError()
-		if err != nil {
-			return err
-		}
-		if len(keys) > 0 {
-			return &store.ForeignError{Name: p.layout.Name, Others: []string{"key " + fdb.Printable(keys[0].Key)},
-				Hint: "clear it or move it, or choose another prefix with ?prefix=NAME in the address"}
-		}
+		return explain(ctx, doing, err)
 	}
 	return nil
 }
 
+// versionsPerSecond is how fast the database's version advances (manual,
+// "Developer Guide", "Versionstamps": "approximately [...] a million versions per
+// second"). It is the only clock that all clients share, and is what a lease
+// expires by. After a recovery it jumps on by more than a lease lasts: every lease
+// then counts as expired, until its holder renews it, some seconds later. That is
+// why the holder's renewals go on, and why its data are compared with the mark
+// before they are judged.
+const versionsPerSecond = 1_000_000
+
+// Ends implements ordered.Database: the end of a lease is a version.
+func (p *database) Ends(o owned, ttl time.Duration) (int64, error) {
+	now, err := o.t.GetReadVersion().Get()
+	return now + int64(ttl/(time.Second/versionsPerSecond)), err
+}
+
+// Left implements ordered.Database.
+func (p *database) Left(o owned, end int64) (time.Duration, error) {
+	now, err := o.t.GetReadVersion().Get()
+	return time.Duration(end-now) * (time.Second / versionsPerSecond), err
+}
+
 // Blocked implements store.Administration: no transaction waits for another.
 func (p *database) Blocked(context.Context) (string, error) { return "", nil }
-
-// Removable implements store.Administration.
-func (p *database) Removable(ctx context.Context) error {
-	_, err := p.look(ctx, "look for what others have made", func(t *transaction) (*store.Marker, error) {
-		mark, err := p.readMark(t)
-		if err == nil && mark != nil {
-			err = p.removable(t)
-		}
-		return mark, err
-	})
-	return err
-}
-
-// ours is readMark, with *store.NoSchemaError if there is nothing.
-func (p *database) ours(t *transaction) (*store.Marker, error) {
-	mark, err := p.readMark(t)
-	if err == nil && mark == nil {
-		err = &store.NoSchemaError{Name: p.layout.Name}
-	}
-	return mark, err
-}
 
 // The pauses between attempts to prepare or to settle.
 const (
@@ -127,7 +106,7 @@ func (p *database) change(ctx context.Context, doing string, work func(t *transa
 			return version, nil
 		}
 		if !repeatable(codeOf(err)) {
-			return 0, told(ctx, doing, err)
+			return 0, explain(ctx, doing, err)
 		}
 		if err := wait.Pause(ctx, pause); err != nil {
 			return 0, explain(ctx, doing, err)
@@ -150,104 +129,6 @@ func (p *database) attempt(ctx context.Context, work func(t *transaction) error)
 	return t.GetCommittedVersion()
 }
 
-// told explains what does not explain itself.
-func told(ctx context.Context, doing string, err error) error {
-	var foreign *store.ForeignError
-	var missing *store.NoSchemaError
-	var held *store.HeldError
-	if errors.As(err, &foreign) || errors.As(err, &missing) || errors.As(err, &held) {
-		return err
-	}
-	return explain(ctx, doing, err)
-}
-
-// Create clears the prefix, but for the lease, and sets the mark, in one
-// transaction. Clearing a range costs the same whatever it holds.
-func (p *database) Create(ctx context.Context, mark store.Marker) error {
-	value, err := ordered.EncodeMark(mark)
-	if err != nil {
-		return fmt.Errorf("foundationdb: create: %w", err)
-	}
-	_, err = p.change(ctx, "create", func(t *transaction) error {
-		if _, err := p.readMark(t); err != nil {
-			return err
-		}
-		if err := p.removable(t); err != nil {
-			return err
-		}
-		p.clear(t)
-		t.Set(fdb.Key(p.layout.Mark()), value)
-		return nil
-	})
-	return err
-}
-
-// FinishLoad sets Marker.Loaded. There is nothing to build.
-func (p *database) FinishLoad(ctx context.Context) error {
-	_, err := p.change(ctx, "finish loading", func(t *transaction) error {
-		mark, err := p.ours(t)
-		if err != nil {
-			return err
-		}
-		mark.Loaded = true
-		value, err := ordered.EncodeMark(*mark)
-		if err != nil {
-			return err
-		}
-		t.Set(fdb.Key(p.layout.Mark()), value)
-		return nil
-	})
-	return err
-}
-
-// Drop clears the prefix, with the lease, if it carries the mark or nothing but a
-// lease.
-func (p *database) Drop(ctx context.Context) error {
-	_, err := p.change(ctx, "drop", func(t *transaction) error {
-		if _, err := p.readMark(t); err != nil {
-			return err
-		}
-		if err := p.removable(t); err != nil {
-			return err
-		}
-		t.ClearRange(keyRange(p.layout.Bounds()))
-		return nil
-	})
-	return err
-}
-
-// Find looks for the mark and counts the rows of the first table.
-func (p *database) Find(ctx context.Context) (*store.Leftover, error) {
-	mark, err := p.look(ctx, "find", p.readMark)
-	if mark == nil || err != nil {
-		return nil, err
-	}
-	rows, _, err := p.count(ctx, p.tables[0])
-	if err != nil {
-		return nil, explain(ctx, "find", err)
-	}
-	return &store.Leftover{Marker: *mark, Rows: rows}, nil
-}
-
-// Mark looks for the mark.
-func (p *database) Marker(ctx context.Context) (*store.Marker, error) {
-	return p.look(ctx, "find", p.readMark)
-}
-
-// look reads the mark in a transaction of its own.
-func (p *database) look(ctx context.Context, doing string, read func(*transaction) (*store.Marker, error)) (*store.Marker, error) {
-	t, err := begin(ctx, p.db)
-	if err != nil {
-		return nil, explain(ctx, doing, err)
-	}
-	defer t.end()
-	mark, err := read(t)
-	if err != nil {
-		return nil, told(ctx, doing, err)
-	}
-	return mark, nil
-}
-
 // Settle commits a barrier: a transaction that writes nothing and conflicts
 // with the mark's key, of which every transaction of a session says that it
 // has read it (transaction.guard).
@@ -265,7 +146,7 @@ func (p *database) look(ctx context.Context, doing string, read func(*transactio
 // (NativeAPI.actor.cpp, tryCommit and commitDummyTransaction).
 func (p *database) Settle(ctx context.Context) error {
 	version, err := p.change(ctx, "settle", func(t *transaction) error {
-		return t.AddWriteConflictKey(fdb.Key(p.layout.Mark()))
+		return t.AddWriteConflictKey(fdb.Key(p.Layout.Mark()))
 	})
 	if err != nil {
 		return fmt.Errorf("a commit that was abandoned may still be in flight: %w", err)
@@ -308,27 +189,28 @@ const measured = "keys and values of one copy, without the storage engine's own 
 // estimate that FoundationDB has of a range is not asked for: it is some tenth
 // above what is there, and no use of a disk either.
 func (p *database) Size(ctx context.Context) (store.Size, error) {
-	if _, err := p.look(ctx, "size", p.ours); err != nil {
+	if err := p.MustBeOurs(ctx, "size"); err != nil {
 		return store.Size{}, err
 	}
 	// An empty schema takes something as well.
-	size := store.Size{Rows: map[string]int64{}, Measured: measured, Bytes: int64(len(p.layout.Mark()))}
-	for i, table := range p.tables {
-		rows, bytes, err := p.count(ctx, table)
+	size := store.Size{Rows: map[string]int64{}, Measured: measured, Bytes: int64(len(p.Layout.Mark()))}
+	for i, table := range p.Tables {
+		begin, end := p.Layout.Rows(table)
+		rows, bytes, err := p.count(ctx, begin, end)
 		if err != nil {
 			return store.Size{}, explain(ctx, "size", err)
 		}
 		size.Rows[table] = rows
 		size.Bytes += bytes
 		switch {
-		case p.indexes == 0:
-		case i >= len(p.tables)-p.indexes:
+		case len(p.Tables) == len(p.Of.Tables): // no index
+		case i >= len(p.Of.Tables):
 			size.Indexes += bytes
 		default:
 			size.Tables += bytes
 		}
 	}
-	if p.indexes > 0 {
+	if len(p.Tables) > len(p.Of.Tables) {
 		size.Bytes = size.Tables + size.Indexes
 	}
 	return size, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
+	"assay/driver/ownership"
 	"assay/history"
 	"assay/store"
 )
@@ -117,8 +118,11 @@ func notBegun(ctx context.Context, err error) store.Reply {
 }
 
 // explain wraps an error with what was being done, and with why the time was
-// over if that was the cause.
+// over if that was the cause, unless it explains itself.
 func explain(ctx context.Context, doing string, err error) error {
+	if ownership.Explained(err) {
+		return err
+	}
 	if over := overdue(ctx, codeOf(err)); over != nil {
 		return fmt.Errorf("foundationdb: %s: %w (%v)", doing, over, err)
 	}

@@ -90,6 +90,14 @@ func (s *Schema[T]) MustMark(ctx context.Context, t T) (*store.Marker, error) {
 	return mark, err
 }
 
+// MustBeOurs gives *store.NoSchemaError if there is no mark.
+func (s *Schema[T]) MustBeOurs(ctx context.Context, doing string) error {
+	return s.place.Look(ctx, doing, func(t T) error {
+		_, err := s.MustMark(ctx, t)
+		return err
+	})
+}
+
 // Marker implements store.Administration.
 func (s *Schema[T]) Marker(ctx context.Context) (mark *store.Marker, err error) {
 	err = s.place.Look(ctx, "look for an earlier run", func(t T) (err error) {
