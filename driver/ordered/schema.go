@@ -58,7 +58,7 @@ func NewSchema[T Transaction](root string, of store.Schema, db Database[T], hint
 		}
 	}
 	s.Tables = append(s.Tables, indexes...)
-	s.Schema = ownership.New(s)
+	s.Schema = ownership.New(s, of)
 	return s
 }
 
@@ -160,16 +160,27 @@ func (s *Schema[T]) Rows(_ context.Context, t T) (int64, error) {
 	return t.Count(s.Layout.Rows(s.Of.Tables[0].Name))
 }
 
-// Renew clears what lies around mark and lease: a transaction of etcd's cannot clear and set
-// one key.
-func (s *Schema[T]) Renew(ctx context.Context, t T, _ *store.Marker, mark store.Marker) error {
-	for _, gap := range s.Layout.Gaps(nil) {
-		t.ClearRange(gap[0], gap[1])
-	}
-	return s.WriteMark(ctx, t, mark)
+// Create implements store.Database: in one transaction it clears what lies around mark and
+// lease, and sets the mark. One of etcd's cannot clear and set one key.
+func (s *Schema[T]) Create(ctx context.Context, mark store.Marker) error {
+	return s.Change(ctx, "create", func(t T) error {
+		if _, err := s.Admit(ctx, t); err != nil {
+			return err
+		}
+		for _, gap := range s.Layout.Gaps(nil) {
+			t.ClearRange(gap[0], gap[1])
+		}
+		return s.WriteMark(ctx, t, mark)
+	})
 }
 
-func (s *Schema[T]) Remove(_ context.Context, t T, _ *store.Marker) error {
-	t.ClearRange(s.Layout.Bounds())
-	return nil
+// Drop implements store.Administration. Keys with nothing but a lease are cleared too.
+func (s *Schema[T]) Drop(ctx context.Context) error {
+	return s.Change(ctx, "drop", func(t T) error {
+		_, err := s.Admit(ctx, t)
+		if err == nil {
+			t.ClearRange(s.Layout.Bounds())
+		}
+		return err
+	})
 }

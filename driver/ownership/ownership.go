@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"time"
 
+	"assay/internal/wait"
 	"assay/store"
 )
 
@@ -54,24 +55,23 @@ type Place[T any] interface {
 	Others(ctx context.Context, t T) error
 	// Rows counts the rows that Find tells.
 	Rows(ctx context.Context, t T) (int64, error)
-	// Renew removes all that is there but the lease, if there is a mark, and makes the tables
-	// under the new mark. Remove removes the lease too.
-	Renew(ctx context.Context, t T, before *store.Marker, mark store.Marker) error
-	Remove(ctx context.Context, t T, before *store.Marker) error
 }
 
 // Schema is the part of a store.Database that is alike in all of them.
 type Schema[T any] struct {
 	place Place[T]
+	of    store.Schema
 	taken store.Taken
 }
 
 // New is a schema at a place, which may have the schema as a part of it.
-func New[T any](place Place[T]) *Schema[T] { return &Schema[T]{place: place} }
+func New[T any](place Place[T], of store.Schema) *Schema[T] { return &Schema[T]{place: place, of: of} }
 
-// Taken is the holder for whom the lease was taken last, and Forget forgets it.
+// Taken is the holder for whom the lease was taken last.
 func (s *Schema[T]) Taken() store.Holder { return s.taken.Holder() }
-func (s *Schema[T]) Forget()             { s.taken.Set(store.Holder{}) }
+
+// WorkFor implements store.ExistingTables.
+func (s *Schema[T]) WorkFor(holder store.Holder) { s.taken.Set(holder) }
 
 // Explained reports whether an error is one of these, which say all.
 func Explained(err error) bool {
@@ -81,8 +81,12 @@ func Explained(err error) bool {
 // Missing says that there is nothing of ours.
 func (s *Schema[T]) Missing() error { return &store.NoSchemaError{Name: s.place.Title()} }
 
-// MustMark is the mark, with *store.NoSchemaError if there is none.
+// MustMark is the mark, with *store.NoSchemaError if there is none. Tables that were there
+// before have none.
 func (s *Schema[T]) MustMark(ctx context.Context, t T) (*store.Marker, error) {
+	if s.of.Existing {
+		return &store.Marker{Run: s.Taken().Run, Workload: s.of.Workload}, nil
+	}
 	mark, err := s.place.ReadMark(ctx, t)
 	if err == nil && mark == nil {
 		err = s.Missing()
@@ -135,9 +139,12 @@ func (s *Schema[T]) Removable(ctx context.Context) error {
 	})
 }
 
-// admit is the mark that is there, if the lease and what others have made allow that all
-// under it is removed.
-func (s *Schema[T]) admit(ctx context.Context, t T) (*store.Marker, error) {
+// Admit is the mark that is there, nil for none, if the lease and what others have made allow
+// that all under it is removed.
+func (s *Schema[T]) Admit(ctx context.Context, t T) (*store.Marker, error) {
+	if s.of.Existing {
+		return nil, &store.NotOursError{Doing: "remove " + s.place.Title()}
+	}
 	mark, err := s.place.ReadMark(ctx, t)
 	if err != nil {
 		return nil, err
@@ -152,39 +159,19 @@ func (s *Schema[T]) admit(ctx context.Context, t T) (*store.Marker, error) {
 	return mark, err
 }
 
-// Create implements store.Database.
-func (s *Schema[T]) Create(ctx context.Context, mark store.Marker) error {
-	mark.Created = mark.Created.UTC()
-	return s.place.Change(ctx, "create", func(t T) error {
-		before, err := s.admit(ctx, t)
-		if err != nil {
-			return err
-		}
-		return s.place.Renew(ctx, t, before, mark)
-	})
-}
-
-// Drop implements store.Administration.
-func (s *Schema[T]) Drop(ctx context.Context) error {
-	return s.place.Change(ctx, "drop", func(t T) error {
-		before, err := s.admit(ctx, t)
-		if err != nil {
-			return err
-		}
-		return s.place.Remove(ctx, t, before)
-	})
+// SetLoaded sets the mark's Loaded.
+func (s *Schema[T]) SetLoaded(ctx context.Context, t T) error {
+	mark, err := s.MustMark(ctx, t)
+	if err != nil {
+		return err
+	}
+	mark.Loaded = true
+	return s.place.WriteMark(ctx, t, *mark)
 }
 
 // FinishLoad implements store.Database where nothing is to be built.
 func (s *Schema[T]) FinishLoad(ctx context.Context) error {
-	return s.place.Change(ctx, "finish loading", func(t T) error {
-		mark, err := s.MustMark(ctx, t)
-		if err != nil {
-			return err
-		}
-		mark.Loaded = true
-		return s.place.WriteMark(ctx, t, *mark)
-	})
+	return s.place.Change(ctx, "finish loading", func(t T) error { return s.SetLoaded(ctx, t) })
 }
 
 // Lease implements store.Leaser.
@@ -202,7 +189,7 @@ const leaseTries = 20
 
 // replace puts another lease in the place of the one that is there, as next says.
 func (s *Schema[T]) replace(ctx context.Context, t T, next func(was *store.Lease) (*store.Lease, error)) error {
-	for range leaseTries {
+	for try := range leaseTries {
 		was, err := s.place.ReadLease(ctx, t)
 		if err != nil {
 			return err
@@ -212,6 +199,9 @@ func (s *Schema[T]) replace(ctx context.Context, t T, next func(was *store.Lease
 			return err
 		}
 		if done, err := s.place.WriteLease(ctx, t, was, is); done || err != nil {
+			return err
+		}
+		if err := wait.Pause(ctx, time.Duration(try)*5*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -250,8 +240,11 @@ func (s *Schema[T]) RenewLease(ctx context.Context, token string, ttl time.Durat
 // errOthers ends the release of a lease that is another's.
 var errOthers = errors.New("the lease is another's")
 
-// ReleaseLease implements store.Leaser.
+// ReleaseLease implements store.Leaser. Of a lease of our own nothing is renewed any more.
 func (s *Schema[T]) ReleaseLease(ctx context.Context, token string) error {
+	if s.Taken().Token == token {
+		s.taken.Set(store.Holder{})
+	}
 	err := s.place.Change(ctx, "release the lease", func(t T) error {
 		return s.replace(ctx, t, func(was *store.Lease) (*store.Lease, error) {
 			if was != nil && was.Token != token {
@@ -264,4 +257,14 @@ func (s *Schema[T]) ReleaseLease(ctx context.Context, token string) error {
 		return nil
 	}
 	return err
+}
+
+// Direct is what a call uses of a client that finds a server for each command, and part of a
+// Place whose methods explain their errors themselves.
+type Direct struct{}
+
+// Look and Change implement Place.
+func (Direct) Look(_ context.Context, _ string, work func(Direct) error) error { return work(Direct{}) }
+func (Direct) Change(_ context.Context, _ string, work func(Direct) error) error {
+	return work(Direct{})
 }

@@ -10,6 +10,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 
+	"assay/driver/ownership"
 	"assay/driver/rows"
 	"assay/store"
 )
@@ -22,7 +23,7 @@ type database struct {
 	layout
 	of     store.Schema
 	tables map[string]*rows.Table
-	taken  store.Taken
+	*ownership.Schema[*link]
 	// run is the one that the mark has named last; see session.runBy.
 	run atomic.Pointer[string]
 	// answering is the number of the Sentinel that has answered last.
@@ -43,7 +44,8 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 	}
 	logging.Disable() // what it would write to standard error is in the errors too
 	d := &database{settings: s, layout: layoutOf(s, &of), of: of, tables: rows.Tables(&of)}
-	err = d.with(ctx, "open", func(l *link) error {
+	d.Schema = ownership.New(d, of)
+	err = d.Change(ctx, "open", func(l *link) error {
 		told, err := l.info(ctx, "cluster")
 		if err == nil && told["cluster_enabled"] == "1" && !s.sharded {
 			err = &store.OptionError{Option: "address", Value: d.printable,
@@ -85,8 +87,8 @@ func (d *database) Load(ctx context.Context, of store.Rows) error {
 	if err != nil {
 		return failed("load "+of.Table, err)
 	}
-	return d.with(ctx, "load "+of.Table, func(l *link) error {
-		if _, err := d.ours(ctx, l); err != nil {
+	return d.Change(ctx, "load "+of.Table, func(l *link) error {
+		if _, err := d.MustMark(ctx, l); err != nil {
 			return err
 		}
 		if d.spread {
@@ -164,8 +166,8 @@ func (d *database) insertion(ctx context.Context, t *rows.Table, made []rows.Row
 // View implements store.Database: what is there for good, which nobody changes meanwhile. SCAN
 // is no snapshot, and Redis has none; see Lacks.
 func (d *database) View(ctx context.Context, read func(store.Reader) error) error {
-	return d.with(ctx, "read", func(l *link) error {
-		if _, err := d.ours(ctx, l); err != nil {
+	return d.Change(ctx, "read", func(l *link) error {
+		if _, err := d.MustMark(ctx, l); err != nil {
 			return err
 		}
 		return read(reader{d, l})

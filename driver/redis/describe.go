@@ -39,7 +39,7 @@ func configured() []string {
 // Describe implements store.Administration. Parameters that the user may not ask for are left
 // out.
 func (d *database) Describe(ctx context.Context) (product store.Product, err error) {
-	err = d.with(ctx, "describe", func(l *link) error {
+	err = d.Change(ctx, "describe", func(l *link) error {
 		told, err := l.info(ctx, "everything")
 		if err != nil {
 			return err
@@ -114,7 +114,7 @@ func (d *database) asked(nodes int) []store.Setting {
 
 // Blocked implements store.Administration.
 func (d *database) Blocked(ctx context.Context) (by string, err error) {
-	err = d.with(ctx, "ask what is waited for", func(l *link) error {
+	err = d.Change(ctx, "ask what is waited for", func(l *link) error {
 		return d.everywhere(ctx, l, func(at *link, _ owners) error {
 			told, err := at.info(ctx, "everything")
 			if err == nil && by == "" {

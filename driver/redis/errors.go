@@ -9,6 +9,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"assay/driver/ownership"
 	"assay/history"
 	"assay/store"
 )
@@ -166,10 +167,7 @@ func failed(doing string, err error) error { return fmt.Errorf("redis: %s: %w", 
 
 // told is failed for what does not explain itself.
 func told(doing string, err error) error {
-	var foreign *store.ForeignError
-	var missing *store.NoSchemaError
-	var held *store.HeldError
-	if err == nil || errors.As(err, &foreign) || errors.As(err, &missing) || errors.As(err, &held) {
+	if err == nil || ownership.Explained(err) {
 		return err
 	}
 	return failed(doing, err)

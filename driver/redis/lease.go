@@ -3,12 +3,14 @@ package redis
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"assay/driver/ownership"
 	"assay/store"
 )
 
@@ -19,56 +21,52 @@ import (
 // Each of these scripts is one conditional change: "While executing the script, all server
 // activities are blocked during its entire runtime" (manual, "Scripting with Lua",
 // "Atomicity"). They are sent as they are (EVAL), since a server that was started anew knows
-// no script by its sum. All give the lease as it was, with the time, or nothing.
+// no script by its sum.
 const (
 	// leaseHead reads the lease (KEYS[1]) and the time.
 	leaseHead = `
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local l = redis.call('HMGET', KEYS[1], 'token', 'holder', 'since', 'expires')
-local was = false
-if l[1] then was = {l[1], l[2], l[3], l[4], now} end
 `
-	// lookScript changes nothing.
-	lookScript = leaseHead + `return was`
+	lookScript = leaseHead + `if l[1] then return {l[1], l[2], l[3], l[4], now} end return false`
 
-	// takeScript gives the lease to the token ARGV[1] with the holder ARGV[2] for ARGV[3]
-	// milliseconds, unless another has it than the token ARGV[4] and it has not expired. It
-	// gives nothing if it has.
-	takeScript = leaseHead + `
-if l[1] and l[1] ~= ARGV[1] and l[1] ~= ARGV[4] and tonumber(l[4]) > now then return was end
-redis.call('HSET', KEYS[1], 'token', ARGV[1], 'holder', ARGV[2], 'since', now, 'expires', now + ARGV[3])
-return false`
-
-	renewScript = leaseHead + `
-if l[1] == ARGV[1] then redis.call('HSET', KEYS[1], 'expires', now + ARGV[2]) end
-return was`
-
-	releaseScript = leaseHead + `
-if l[1] == ARGV[1] then redis.call('DEL', KEYS[1]) end
-return was`
+	// writeScript does nothing if the lease is not the one that was read, with the token
+	// ARGV[1] that expires at ARGV[2]. Else it gives it to the token ARGV[3] with the holder
+	// ARGV[4] since ARGV[5] (empty for now) for ARGV[6] milliseconds; without a token it
+	// deletes it.
+	writeScript = leaseHead + `
+if (l[1] or '') ~= ARGV[1] or (l[4] or '') ~= ARGV[2] then return 0 end
+redis.call('DEL', KEYS[1])
+if ARGV[3] == '' then return 1 end
+local since = ARGV[5]
+if since == '' then since = now end
+redis.call('HSET', KEYS[1], 'token', ARGV[3], 'holder', ARGV[4], 'since', since, 'expires', now + ARGV[6])
+return 1`
 
 	// createScript and dropScript do something to the mark (KEYS[2]) unless another has the
-	// lease than the token ARGV[1]. They give nothing if they have.
-	excluded = leaseHead + `
-if l[1] and l[1] ~= ARGV[1] and tonumber(l[4]) > now then return was end
-`
-	createScript = excluded + `redis.call('SET', KEYS[2], ARGV[2]) return false`
-	dropScript   = excluded + `redis.call('DEL', KEYS[1], KEYS[2]) return false`
+	// lease than the token ARGV[1].
+	excluded     = leaseHead + `if l[1] and l[1] ~= ARGV[1] and tonumber(l[4]) > now then return 0 end `
+	createScript = excluded + `redis.call('SET', KEYS[2], ARGV[2]) return 1`
+	dropScript   = excluded + `redis.call('DEL', KEYS[1], KEYS[2]) return 1`
 )
 
-// askLease runs one of the scripts, and returns the lease that it gives, nil for none.
-func (d *database) askLease(ctx context.Context, l *link, script string, args ...any) (*store.Lease, error) {
+// eval runs one of the scripts.
+func (d *database) eval(ctx context.Context, l *link, script string, args ...any) (any, error) {
 	command := goredis.NewCmd(ctx, append([]any{"eval", script, 2, d.lease(), d.mark()}, args...)...)
-	if err := l.one(ctx, command); err != nil {
-		if codeOf(err) == codeWrongType {
-			return nil, d.foreign()
-		}
-		return nil, err
+	err := l.one(ctx, command)
+	if codeOf(err) == codeWrongType {
+		err = d.foreign()
 	}
-	was, is := command.Val().([]any)
-	if !is {
-		return nil, nil
+	return command.Val(), err
+}
+
+// ReadLease implements ownership.Place.
+func (d *database) ReadLease(ctx context.Context, l *link) (*ownership.Row, error) {
+	answer, err := d.eval(ctx, l, lookScript)
+	was, is := answer.([]any)
+	if err != nil || !is {
+		return nil, err
 	}
 	if len(was) != 5 {
 		return nil, fmt.Errorf("the lease has %d parts, not five", len(was))
@@ -83,66 +81,46 @@ func (d *database) askLease(ctx context.Context, l *link, script string, args ..
 	if err != nil || err2 != nil || !known {
 		return nil, d.foreign()
 	}
-	return store.NewLease(texts[0], []byte(texts[1]), time.UnixMilli(since), time.Duration(expires-now)*time.Millisecond), nil
+	lease := store.NewLease(texts[0], []byte(texts[1]), time.UnixMilli(since), time.Duration(expires-now)*time.Millisecond)
+	return &ownership.Row{Lease: *lease, End: expires}, nil
+}
+
+// WriteLease implements ownership.Place.
+func (d *database) WriteLease(ctx context.Context, l *link, was *ownership.Row, is *store.Lease) (bool, error) {
+	args := make([]any, 6)
+	for i := range args {
+		args[i] = ""
+	}
+	if was != nil {
+		args[0], args[1] = was.Token, was.End
+	}
+	if is != nil {
+		holder, err := json.Marshal(is.Holder)
+		if err != nil {
+			return false, err
+		}
+		args[2], args[3], args[5] = is.Token, string(holder), is.Remaining.Milliseconds()
+		if !is.Since.IsZero() {
+			args[4] = is.Since.UnixMilli()
+		}
+	}
+	done, err := d.eval(ctx, l, writeScript, args...)
+	return done == int64(1), err
 }
 
 // admitted runs createScript or dropScript, and gives *store.HeldError if another holds the
 // lease.
 func (d *database) admitted(ctx context.Context, l *link, script string, args ...any) error {
-	token := d.taken.Holder().Token
-	lease, err := d.askLease(ctx, l, script, append([]any{token}, args...)...)
-	if err == nil {
-		err = lease.Admit(d.title(), token)
+	done, err := d.eval(ctx, l, script, append([]any{d.Taken().Token}, args...)...)
+	if err != nil || done == int64(1) {
+		return err
 	}
-	return err
-}
-
-// Lease implements store.Leaser.
-func (d *database) Lease(ctx context.Context) (lease *store.Lease, err error) {
-	err = d.with(ctx, "look for a lease", func(l *link) (err error) {
-		lease, err = d.askLease(ctx, l, lookScript)
+	row, err := d.ReadLease(ctx, l)
+	switch {
+	case err != nil:
 		return err
-	})
-	return lease, err
-}
-
-// TakeLease implements store.Leaser.
-func (d *database) TakeLease(ctx context.Context, holder store.Holder, ttl time.Duration, gone string) error {
-	text, err := json.Marshal(holder)
-	if err != nil {
-		return failed("take the lease", err)
+	case row == nil:
+		return errors.New("another run's lease has just ended")
 	}
-	err = d.with(ctx, "take the lease", func(l *link) error {
-		if _, err := d.readMark(ctx, l); err != nil {
-			return err
-		}
-		lease, err := d.askLease(ctx, l, takeScript, holder.Token, string(text), ttl.Milliseconds(), gone)
-		if err == nil && lease != nil {
-			err = &store.HeldError{Name: d.title(), Lease: *lease}
-		}
-		return err
-	})
-	if err == nil {
-		d.taken.Set(holder)
-	}
-	return err
-}
-
-// RenewLease implements store.Leaser.
-func (d *database) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
-	return d.with(ctx, "renew the lease", func(l *link) error {
-		lease, err := d.askLease(ctx, l, renewScript, token, ttl.Milliseconds())
-		if err == nil {
-			err = lease.MayRenew(d.title(), token)
-		}
-		return err
-	})
-}
-
-// ReleaseLease implements store.Leaser.
-func (d *database) ReleaseLease(ctx context.Context, token string) error {
-	return d.with(ctx, "release the lease", func(l *link) error {
-		_, err := d.askLease(ctx, l, releaseScript, token)
-		return err
-	})
+	return &store.HeldError{Name: d.Title(), Lease: row.Lease}
 }

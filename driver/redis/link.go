@@ -236,14 +236,19 @@ func (d *database) leaders() string {
 	return ""
 }
 
-// with does work over a connection to the primary, and says what was being done.
-func (d *database) with(ctx context.Context, doing string, work func(*link) error) error {
+// Change implements ownership.Place: it does work over a connection to the primary, and says what was being done.
+func (d *database) Change(ctx context.Context, doing string, work func(*link) error) error {
 	l, err := d.open(ctx)
 	if err != nil {
 		return d.unreached(ctx, doing, err)
 	}
 	defer l.close()
 	return told(doing, work(l))
+}
+
+// Look implements ownership.Place.
+func (d *database) Look(ctx context.Context, doing string, work func(*link) error) error {
+	return d.Change(ctx, doing, work)
 }
 
 // unreached is the error of a connection that could not be made: *store.UnreachableError,

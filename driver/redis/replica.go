@@ -23,7 +23,7 @@ func (d *database) Replicas(ctx context.Context) (members []store.Replica, unrea
 	}
 	var primary string
 	var addresses []string
-	err = d.with(ctx, "look for replicas", func(l *link) error {
+	err = d.Change(ctx, "look for replicas", func(l *link) error {
 		told, err := l.info(ctx, "everything")
 		if err == nil {
 			primary, addresses = told["run_id"], append([]string{l.address}, replicasOf(told)...)
@@ -115,7 +115,7 @@ func (d *database) CatchUp(ctx context.Context, member store.Replica) error {
 		return nil
 	}
 	var goal position
-	err := d.with(ctx, "ask how far the primary is", func(l *link) error {
+	err := d.Change(ctx, "ask how far the primary is", func(l *link) error {
 		told, err := l.info(ctx, "replication")
 		if err == nil {
 			goal.history = told["master_replid"]
@@ -170,7 +170,7 @@ func (d *database) ViewReplica(ctx context.Context, member store.Replica, read f
 			return failed("read "+member.Name, err)
 		}
 	}
-	if _, err := d.ours(ctx, l); err != nil {
+	if _, err := d.MustMark(ctx, l); err != nil {
 		return told("read "+member.Name, err)
 	}
 	return told("read "+member.Name, read(reader{d, l}))

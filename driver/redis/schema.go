@@ -17,15 +17,15 @@ import (
 )
 
 func (d *database) foreign() *store.ForeignError {
-	return &store.ForeignError{Name: d.title(), Hint: "choose another one with ?prefix=NAME in the address, or delete its keys yourself"}
+	return &store.ForeignError{Name: d.Title(), Hint: "choose another one with ?prefix=NAME in the address, or delete its keys yourself"}
 }
 
 // errFound ends a scan.
 var errFound = errors.New("found")
 
-// readMark is the mark; nil if there is no key of ours but the lease's, and
+// ReadMark implements ownership.Place: it is nil if there is no key of ours but the lease's, and
 // *store.ForeignError if there are others and no mark.
-func (d *database) readMark(ctx context.Context, l *link) (*store.Marker, error) {
+func (d *database) ReadMark(ctx context.Context, l *link) (*store.Marker, error) {
 	command := goredis.NewCmd(ctx, "get", d.mark())
 	err := l.one(ctx, command)
 	switch text, is := command.Val().(string); {
@@ -71,13 +71,13 @@ func (d *database) unmarked(ctx context.Context, l *link) error {
 	return e
 }
 
-// ours is readMark, with *store.NoSchemaError if there is nothing.
-func (d *database) ours(ctx context.Context, l *link) (*store.Marker, error) {
-	mark, err := d.readMark(ctx, l)
-	if err == nil && mark == nil {
-		err = &store.NoSchemaError{Name: d.title()}
+// WriteMark implements ownership.Place.
+func (d *database) WriteMark(ctx context.Context, l *link, mark store.Marker) error {
+	text, err := encodeMark(mark)
+	if err != nil {
+		return err
 	}
-	return mark, err
+	return l.one(ctx, goredis.NewCmd(ctx, "set", d.mark(), text, "xx"))
 }
 
 func encodeMark(m store.Marker) (string, error) {
@@ -86,57 +86,19 @@ func encodeMark(m store.Marker) (string, error) {
 	return string(text), err
 }
 
-// Marker implements store.Administration.
-func (d *database) Marker(ctx context.Context) (mark *store.Marker, err error) {
-	err = d.with(ctx, "find", func(l *link) (err error) {
-		mark, err = d.readMark(ctx, l)
-		return err
+// Rows implements ownership.Place.
+func (d *database) Rows(ctx context.Context, l *link) (rows int64, err error) {
+	err = d.scan(ctx, l, d.table(d.of.Tables[0].Name)+"*", func(_ *link, keys []string) error {
+		rows += int64(len(keys))
+		return nil
 	})
-	return mark, err
+	return rows, err
 }
 
-// Find implements store.Administration.
-func (d *database) Find(ctx context.Context) (left *store.Leftover, err error) {
-	err = d.with(ctx, "find", func(l *link) error {
-		mark, err := d.readMark(ctx, l)
-		if mark == nil || err != nil {
-			return err
-		}
-		left = &store.Leftover{Marker: *mark}
-		return d.scan(ctx, l, d.table(d.of.Tables[0].Name)+"*", func(_ *link, keys []string) error {
-			left.Rows += int64(len(keys))
-			return nil
-		})
-	})
-	if err != nil {
-		return nil, err
-	}
-	return left, nil
-}
-
-// Removable implements store.Administration.
-func (d *database) Removable(ctx context.Context) error {
-	return d.with(ctx, "look for what others have made", func(l *link) error {
-		mark, err := d.readMark(ctx, l)
-		if err != nil || mark == nil {
-			return err
-		}
-		return d.removable(ctx, l)
-	})
-}
-
-// removable gives *store.HeldError if another holds the lease, and *store.ForeignError for
-// keys that no row of a table of ours can have.
-func (d *database) removable(ctx context.Context, l *link) error {
-	lease, err := d.askLease(ctx, l, lookScript)
-	if err == nil {
-		err = lease.Admit(d.title(), d.taken.Holder().Token)
-	}
-	if err != nil {
-		return err
-	}
+// Others implements ownership.Place. It looks for keys that no row of a table of ours can have.
+func (d *database) Others(ctx context.Context, l *link) error {
 	var others []string
-	err = d.scan(ctx, l, d.all(), func(at *link, keys []string) error {
+	err := d.scan(ctx, l, d.all(), func(at *link, keys []string) error {
 		values, err := d.values(ctx, at, keys)
 		for i := 0; i < len(values) && err == nil; i++ {
 			if keys[i] != d.mark() && keys[i] != d.lease() && !d.isRow(keys[i], values[i]) {
@@ -146,7 +108,7 @@ func (d *database) removable(ctx context.Context, l *link) error {
 		return err
 	})
 	if err == nil && len(others) > 0 {
-		err = &store.ForeignError{Name: d.title(), Others: others, Hint: "delete them or rename them, or choose another prefix with ?prefix=NAME in the address"}
+		err = &store.ForeignError{Name: d.Title(), Others: others, Hint: "delete them or rename them, or choose another prefix with ?prefix=NAME in the address"}
 	}
 	return err
 }
@@ -162,8 +124,8 @@ func (d *database) isRow(key string, value any) bool {
 	return err == nil && d.keyOf(t, row) == key
 }
 
-// title is what errors call the keys of ours.
-func (l layout) title() string { return "the prefix " + l.name }
+// Title implements ownership.Place.
+func (l layout) Title() string { return "the prefix " + l.name }
 
 // clear deletes all rows.
 func (d *database) clear(ctx context.Context, l *link) error {
@@ -183,51 +145,23 @@ func (d *database) Create(ctx context.Context, mark store.Marker) error {
 	if err != nil {
 		return failed("create", err)
 	}
-	return d.with(ctx, "create", func(l *link) error {
-		before, err := d.readMark(ctx, l)
-		if err == nil {
-			err = d.removable(ctx, l)
-		}
+	return d.anew(ctx, "create", createScript, text)
+}
+
+// Drop implements store.Administration.
+func (d *database) Drop(ctx context.Context) error { return d.anew(ctx, "drop", dropScript) }
+
+// anew deletes the rows, and then runs createScript or dropScript.
+func (d *database) anew(ctx context.Context, doing, script string, args ...any) error {
+	return d.Change(ctx, doing, func(l *link) error {
+		before, err := d.Admit(ctx, l)
 		if err == nil && before != nil {
 			err = d.clear(ctx, l)
 		}
 		if err != nil {
 			return err
 		}
-		return d.admitted(ctx, l, createScript, text)
-	})
-}
-
-// FinishLoad implements store.Database: there is nothing to build.
-func (d *database) FinishLoad(ctx context.Context) error {
-	return d.with(ctx, "finish loading", func(l *link) error {
-		mark, err := d.ours(ctx, l)
-		if err != nil {
-			return err
-		}
-		mark.Loaded = true
-		text, err := encodeMark(*mark)
-		if err != nil {
-			return err
-		}
-		return l.one(ctx, goredis.NewCmd(ctx, "set", d.mark(), text, "xx"))
-	})
-}
-
-// Drop implements store.Administration.
-func (d *database) Drop(ctx context.Context) error {
-	return d.with(ctx, "drop", func(l *link) error {
-		mark, err := d.readMark(ctx, l)
-		if err == nil {
-			err = d.removable(ctx, l)
-		}
-		if err == nil && mark != nil {
-			err = d.clear(ctx, l)
-		}
-		if err != nil {
-			return err
-		}
-		return d.admitted(ctx, l, dropScript)
+		return d.admitted(ctx, l, script, args...)
 	})
 }
 
@@ -242,8 +176,8 @@ const settlePause = 10 * time.Millisecond
 // sessions, by their name, and closes each of them (CLIENT KILL), until there is none. A
 // connection has its name before it is used; one that comes later has sent nothing.
 func (d *database) Settle(ctx context.Context) error {
-	return d.with(ctx, "settle", func(l *link) error {
-		mark, err := d.ours(ctx, l)
+	return d.Change(ctx, "settle", func(l *link) error {
+		mark, err := d.MustMark(ctx, l)
 		if err != nil {
 			return err
 		}
@@ -296,8 +230,8 @@ const measured = "memory of the keys and values (MEMORY USAGE), without the file
 // Size implements store.Administration.
 func (d *database) Size(ctx context.Context) (size store.Size, err error) {
 	size = store.Size{Rows: map[string]int64{}, Measured: measured}
-	err = d.with(ctx, "size", func(l *link) error {
-		if _, err := d.ours(ctx, l); err != nil {
+	err = d.Change(ctx, "size", func(l *link) error {
+		if _, err := d.MustMark(ctx, l); err != nil {
 			return err
 		}
 		for _, t := range d.tables {

@@ -76,7 +76,7 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (s
 
 // ready gives the connection its name, if the mark is ours.
 func (n *session) ready(ctx context.Context) error {
-	mark, err := n.ours(ctx, n.link)
+	mark, err := n.MustMark(ctx, n.link)
 	if err != nil {
 		return err
 	}

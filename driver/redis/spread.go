@@ -74,7 +74,7 @@ func (n *session) runBy(ctx context.Context, all owners) (string, error) {
 	l, err := n.openAt(ctx, all.of(slotOf(n.mark())))
 	if err == nil {
 		defer l.close()
-		mark, err = n.ours(ctx, l)
+		mark, err = n.MustMark(ctx, l)
 	}
 	var missing *store.NoSchemaError
 	var foreign *store.ForeignError
