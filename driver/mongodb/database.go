@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
+	"assay/driver/ownership"
 	"assay/store"
 )
 
@@ -21,6 +22,8 @@ import (
 // for each table; see layout.
 type database struct {
 	*connection
+	ownership.Direct
+	*ownership.Schema[ownership.Direct]
 	of      store.Schema
 	layouts map[string]*layout
 	// database and collections as used outside of the sessions: majority for reading and
@@ -30,8 +33,6 @@ type database struct {
 	collections []*mongo.Collection // of the tables; of a Schema that is Open all are ours
 	// application is nil with transactions.
 	application *application
-
-	taken store.Taken
 
 	mu sync.Mutex
 	// abandoned are sessions whose transaction may still be open on the server.
@@ -74,6 +75,7 @@ func Lacks() store.Lacks {
 // standalone server where there are transactions, and a server older than MongoDB 5.0.
 func Open(ctx context.Context, target store.Target, of store.Schema) (store.Database, error) {
 	d := &database{of: of, layouts: layoutsOf(&of)}
+	d.Schema = ownership.New(d, of)
 	common := target
 	var err error
 	if !of.Transactions {

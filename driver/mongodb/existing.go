@@ -13,9 +13,6 @@ import (
 
 var _ store.ExistingTables = (*database)(nil)
 
-// WorkFor implements store.ExistingTables: the sessions are known by their client.
-func (d *database) WorkFor(holder store.Holder) { d.taken.Set(holder) }
-
 // homeOf is the database that a schema's collections lie in: the address names the one of
 // collections that were there before.
 func (c *connection) homeOf(of store.Schema) (string, error) {

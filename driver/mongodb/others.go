@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"assay/driver/ownership"
 	"assay/store"
 )
 
@@ -97,9 +98,9 @@ func (s *database) indexObject(name, collection string) string {
 	return "index " + name + " on " + s.database.Name() + "." + collection
 }
 
-// Removable implements store.Administration. Views of other databases cannot use these
+// Others implements ownership.Place. Views of other databases cannot use these
 // collections (MongoDB manual, "Views").
-func (s *database) Removable(ctx context.Context) error {
+func (s *database) Others(ctx context.Context, _ ownership.Direct) error {
 	m, err := s.readMark(ctx)
 	if err != nil || m == nil {
 		return err
@@ -121,7 +122,7 @@ func (s *database) Removable(ctx context.Context) error {
 	if len(others) == 0 {
 		return nil
 	}
-	return &store.ForeignError{Name: s.title(), Others: others,
+	return &store.ForeignError{Name: s.Title(), Others: others,
 		Hint: "drop it or move it to another database (renameCollection), or name another server"}
 }
 

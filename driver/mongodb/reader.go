@@ -29,7 +29,7 @@ import (
 // as the server's default). What notablescan or a default time limit (defaultMaxTimeMS)
 // refuse is an error.
 func (d *database) View(ctx context.Context, read func(store.Reader) error) error {
-	if err := d.mustMark(ctx); err != nil {
+	if err := d.MustBeOurs(ctx, "read"); err != nil {
 		return err
 	}
 	bounded, cancel := context.WithTimeout(ctx, confirmBound)

@@ -147,7 +147,7 @@ func testLeaseDuringAnElection(t *testing.T, p *troupe) {
 	}
 	other := closing(t, mustOpen(t, p.set.Address()))
 	holder := store.Holder{Token: "during-an-election"}
-	expect.NoError(t, other.TakeLease(patiently(t), holder, time.Minute, p.store.taken.Holder().Token))
+	expect.NoError(t, other.TakeLease(patiently(t), holder, time.Minute, p.store.Taken().Token))
 	if l, err := other.Lease(patiently(t)); err != nil || l.Token != holder.Token {
 		t.Errorf("the lease is %+v, %v", l, err)
 	}

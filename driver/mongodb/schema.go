@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"assay/driver/ownership"
 	"assay/driver/replicas"
 	"assay/internal/wait"
 	"assay/store"
@@ -33,11 +34,12 @@ type mark struct {
 // markID is the _id of the mark, the only document of its collection.
 const markID = "assay"
 
-// Marker returns the mark, nil if there is nothing of our name at all, and
-// *store.ForeignError if there is something without a mark. An empty
-// collection for marks, alone, is what is left when creation ends at its very
-// first step; it counts as nothing. So does a lease.
-func (s *database) Marker(ctx context.Context) (*store.Marker, error) {
+// Title implements ownership.Place.
+func (s *database) Title() string { return "database " + s.database.Name() }
+
+// ReadMark implements ownership.Place. An empty collection for marks, alone, is what is left
+// when creation ends at its very first step; it counts as nothing. So does a lease.
+func (s *database) ReadMark(ctx context.Context, _ ownership.Direct) (*store.Marker, error) {
 	m, err := s.readMark(ctx)
 	if err != nil || m == nil {
 		return nil, err
@@ -56,7 +58,7 @@ func (s *database) readMark(ctx context.Context) (*mark, error) {
 		m.Created = m.Created.UTC()
 		return &m, nil
 	}
-	foreign := &store.ForeignError{Name: s.title(),
+	foreign := &store.ForeignError{Name: s.Title(),
 		Hint: "rename it, or drop it with db.getSiblingDB(\"" + s.database.Name() + "\").dropDatabase() if nobody needs it"}
 	if _, answered := serverCode(err); answered || mongo.IsNetworkError(err) || mongo.IsTimeout(err) || ctx.Err() != nil {
 		return nil, failed("read the mark", err)
@@ -99,28 +101,9 @@ func (s *database) own(ctx context.Context) ([]*mongo.Collection, error) {
 	return all, nil
 }
 
-// mustMark is Marker, with *store.NoSchemaError if there is nothing.
-func (s *database) mustMark(ctx context.Context) error {
-	if s.of.Existing {
-		return nil
-	}
-	m, err := s.Marker(ctx)
-	if err == nil && m == nil {
-		err = s.missing()
-	}
-	return err
-}
-
-// missing is the error where there is nothing of ours.
-func (s *database) missing() error { return &store.NoSchemaError{Name: s.title()} }
-
-// Find reads the mark and counts the documents of the tables that are loaded, or of all our
-// collections if none is.
-func (s *database) Find(ctx context.Context) (*store.Leftover, error) {
-	m, err := s.Marker(ctx)
-	if m == nil || err != nil {
-		return nil, err
-	}
+// Rows implements ownership.Place: it counts the documents of the tables that are loaded, or
+// of all our collections if none is.
+func (s *database) Rows(ctx context.Context, _ ownership.Direct) (rows int64, err error) {
 	var counted []*mongo.Collection
 	for i, t := range s.of.Tables {
 		if t.Loaded {
@@ -129,18 +112,17 @@ func (s *database) Find(ctx context.Context) (*store.Leftover, error) {
 	}
 	if counted == nil {
 		if counted, err = s.own(ctx); err != nil {
-			return nil, err
+			return 0, err
 		}
 	}
-	leftover := &store.Leftover{Marker: *m}
 	for _, c := range counted {
 		n, err := c.CountDocuments(ctx, bson.D{})
 		if err != nil {
-			return nil, failed("count collection "+c.Name(), err)
+			return 0, failed("count collection "+c.Name(), err)
 		}
-		leftover.Rows += n
+		rows += n
 	}
-	return leftover, nil
+	return rows, nil
 }
 
 // create makes the collections with these options, after dropping what an earlier run left under
@@ -176,14 +158,16 @@ func (s *database) FinishLoad(ctx context.Context) error {
 			return err
 		}
 	}
-	result, err := s.marks.UpdateByID(ctx, markID, bson.D{{Key: "$set", Value: bson.D{{Key: "loaded", Value: true}}}})
-	switch {
-	case err != nil:
-		return failed("finish loading", err)
-	case result.MatchedCount == 0:
-		return s.missing()
+	if err := s.Schema.FinishLoad(ctx); err != nil {
+		return err
 	}
 	return s.reach(ctx)
+}
+
+// WriteMark implements ownership.Place: what a user's setup has made stays noted.
+func (s *database) WriteMark(ctx context.Context, _ ownership.Direct, mark store.Marker) error {
+	_, err := s.marks.UpdateByID(ctx, markID, bson.D{{Key: "$set", Value: bson.D{{Key: "loaded", Value: mark.Loaded}}}})
+	return failed("write the mark", err)
 }
 
 // Drop drops our collections if there is our mark, and the lease's. It does not
@@ -198,17 +182,8 @@ func (s *database) Drop(ctx context.Context) error {
 // clear drops all collections but the lease's, if there is our mark and no lease
 // keeps us out.
 func (s *database) clear(ctx context.Context) error {
-	if s.of.Existing {
-		return &store.NotOursError{Doing: "mongodb: clear"}
-	}
-	m, err := s.Marker(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.admit(ctx); err != nil || m == nil {
-		return err
-	}
-	if err := s.Removable(ctx); err != nil {
+	m, err := s.Admit(ctx, ownership.Direct{})
+	if err != nil || m == nil {
 		return err
 	}
 	all, err := s.own(ctx)
@@ -283,7 +258,7 @@ func (s *database) killOpen(ctx context.Context) error {
 // user may. Collections are counted one by one, since the server's own counter
 // may be wrong after it was killed (MongoDB manual, "$collStats", count).
 func (s *database) Size(ctx context.Context) (store.Size, error) {
-	if err := s.mustMark(ctx); err != nil {
+	if err := s.MustBeOurs(ctx, "size"); err != nil {
 		return store.Size{}, err
 	}
 	err := s.admin.RunCommand(ctx, bson.D{{Key: "fsync", Value: 1}}).Err()
