@@ -11,9 +11,6 @@ import (
 
 var _ store.ExistingTables = (*Namespace)(nil)
 
-// WorkFor implements store.ExistingTables.
-func (n *Namespace) WorkFor(holder store.Holder) { n.taken.Set(holder) }
-
 // CheckShape implements store.ExistingTables by what the server says of its tables. From then on
 // statements have the names as they are there, in quotes, which reserved words may be.
 func (n *Namespace) CheckShape(ctx context.Context) error {

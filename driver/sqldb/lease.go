@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
 
+	"assay/driver/ownership"
 	"assay/internal/wait"
 	"assay/store"
 )
@@ -22,8 +23,12 @@ import (
 // servers refuse conflicts instead of waiting.
 const leaseTries = 20
 
-// leaseUse is use, again if it met another's change.
-func (n *Namespace) leaseUse(ctx context.Context, doing string, work func(Conn) error) error {
+// Look implements ownership.Place, and Change is the same, again if it met another's change.
+func (n *Namespace) Look(ctx context.Context, doing string, work func(Conn) error) error {
+	return n.use(ctx, doing, work)
+}
+
+func (n *Namespace) Change(ctx context.Context, doing string, work func(Conn) error) error {
 	return n.use(ctx, doing, func(c Conn) error {
 		for try := 1; ; try++ {
 			err := work(c)
@@ -39,30 +44,27 @@ func (n *Namespace) leaseUse(ctx context.Context, doing string, work func(Conn) 
 
 func (n *Namespace) leaseTable() string { return n.table("assay_lease") }
 
-// later is the server's clock and as many microseconds as this parameter says.
-func (n *Namespace) later(parameter string) string {
-	return fmt.Sprintf(n.Catalog.After, parameter)
+// microseconds is a moment as a number.
+func (n *Namespace) microseconds(moment string) string {
+	return fmt.Sprintf(n.Catalog.Microseconds, moment)
 }
 
-func microseconds(d time.Duration) store.Value { return store.OfInt(d.Microseconds()) }
-
-// readLease returns the lease, nil if there is none. It looks for the table first,
-// for an error would end the transaction that it may be in.
-func (n *Namespace) readLease(ctx context.Context, c Conn) (lease *store.Lease, err error) {
+// ReadLease implements ownership.Place. It looks for the table first, for an error would end
+// the transaction that it may be in.
+func (n *Namespace) ReadLease(ctx context.Context, c Conn) (lease *ownership.Row, err error) {
 	_, _, leases, err := n.inspect(ctx, c)
 	if err != nil || leases == 0 {
 		return nil, err
 	}
-	moment := strings.NewReplacer("SINCE", fmt.Sprintf(n.Catalog.Microseconds, "since"),
-		"EXPIRES", fmt.Sprintf(n.Catalog.Microseconds, "expires"), "NOW", fmt.Sprintf(n.Catalog.Microseconds, n.Catalog.Now))
-	query := moment.Replace("SELECT token, holder, SINCE, EXPIRES - NOW FROM ") + n.leaseTable()
+	query := "SELECT token, holder, " + n.microseconds("since") + ", " + n.microseconds("expires") + ", " + n.microseconds(n.Catalog.Now) + " FROM " + n.leaseTable()
 	err = c.Query(ctx, query, func(row store.Row) error {
 		var token, holder string
-		var since, remaining int64
-		if err := row.Scan(&token, &holder, &since, &remaining); err != nil || token == "" {
+		var since, expires, now int64
+		if err := row.Scan(&token, &holder, &since, &expires, &now); err != nil || token == "" {
 			return err
 		}
-		lease = store.NewLease(token, []byte(holder), time.UnixMicro(since), time.Duration(remaining)*time.Microsecond)
+		l := store.NewLease(token, []byte(holder), time.UnixMicro(since), time.Duration(expires-now)*time.Microsecond)
+		lease = &ownership.Row{Lease: *l, End: expires}
 		return nil
 	})
 	if err != nil && n.Server.Kind(err) == NotThere { // dropped just now
@@ -71,53 +73,43 @@ func (n *Namespace) readLease(ctx context.Context, c Conn) (lease *store.Lease, 
 	return lease, err
 }
 
-// admit gives *store.HeldError if another holds the lease.
-func (n *Namespace) admit(ctx context.Context, c Conn) error {
-	lease, err := n.readLease(ctx, c)
-	if err != nil {
-		return err
+// WriteLease implements ownership.Place. Where the lease ends the row is deleted; the table
+// stays, for whoever comes next. One without a token is of nobody, as earlier versions left it.
+func (n *Namespace) WriteLease(ctx context.Context, c Conn, was *ownership.Row, is *store.Lease) (done bool, err error) {
+	same, before := " WHERE id = 1 AND token = $1", []store.Value{store.OfText("")}
+	if was != nil {
+		same += " AND " + n.microseconds("expires") + " = $2"
+		before = []store.Value{store.OfText(was.Token), store.OfInt(was.End)}
 	}
-	return lease.Admit(n.title(), n.taken.Holder().Token)
-}
-
-func (n *Namespace) Lease(ctx context.Context) (lease *store.Lease, err error) {
-	err = n.use(ctx, "look for a lease", func(c Conn) (err error) {
-		lease, err = n.readLease(ctx, c)
-		return err
-	})
-	return lease, err
-}
-
-func (n *Namespace) TakeLease(ctx context.Context, holder store.Holder, ttl time.Duration, gone string) error {
-	content, err := json.Marshal(holder)
-	if err != nil {
-		return n.Operation("take the lease", err)
+	changed := int64(0)
+	if is == nil {
+		changed, err = c.Change(ctx, "DELETE FROM "+n.leaseTable()+same, before...)
+		return changed == 1, err
 	}
-	parameters := []store.Value{store.OfText(holder.Token), store.OfText(string(content)), microseconds(ttl), store.OfText(gone)}
-	err = n.leaseUse(ctx, "take the lease", func(c Conn) error {
+	holder, err := json.Marshal(is.Holder)
+	if err != nil {
+		return false, err
+	}
+	if was == nil {
 		if err := n.makeLeaseTable(ctx, c); err != nil {
-			return err
+			return false, err
 		}
-		changed, err := c.Change(ctx, "UPDATE "+n.leaseTable()+" SET token = $1, holder = $2, since = "+n.Catalog.Now+", expires = "+n.later("$3")+
-			" WHERE id = 1 AND (expires <= "+n.Catalog.Now+" OR token = $1 OR token = $4)", parameters...)
-		if err != nil || changed == 1 {
-			return err
-		}
-		lease, err := n.readLease(ctx, c)
-		if err != nil {
-			return err
-		}
-		if lease != nil {
-			return &store.HeldError{Name: n.title(), Lease: *lease}
-		}
-		_, err = c.Change(ctx, "INSERT INTO "+n.leaseTable()+" (id, token, holder, since, expires) VALUES (1, $1, $2, "+n.Catalog.Now+", "+n.later("$3")+")",
-			parameters[:3]...)
-		return err
-	})
-	if err == nil {
-		n.taken.Set(holder)
 	}
-	return err
+	since := n.Catalog.Now
+	if !is.Since.IsZero() {
+		since = "since"
+	}
+	values := append(before, store.OfText(is.Token), store.OfText(string(holder)), store.OfInt(is.Remaining.Microseconds()))
+	parameter := func(i int) string { return "$" + strconv.Itoa(len(before)+i) }
+	changed, err = c.Change(ctx, "UPDATE "+n.leaseTable()+" SET token = "+parameter(1)+", holder = "+parameter(2)+", since = "+since+
+		", expires = "+fmt.Sprintf(n.Catalog.After, parameter(3))+same, values...)
+	if err != nil || changed == 1 || was != nil {
+		return changed == 1, err
+	}
+	// Of two that insert it at the same time one clashes.
+	_, err = c.Change(ctx, "INSERT INTO "+n.leaseTable()+" (id, token, holder, since, expires) VALUES (1, $1, $2, "+n.Catalog.Now+", "+
+		fmt.Sprintf(n.Catalog.After, "$3")+")", values[1:]...)
+	return err == nil, err
 }
 
 // makeLeaseTable makes the schema and the table where they are missing.
@@ -126,7 +118,7 @@ func (n *Namespace) makeLeaseTable(ctx context.Context, c Conn) error {
 	table := "CREATE TABLE IF NOT EXISTS " + n.leaseTable() + " (id SMALLINT PRIMARY KEY, token VARCHAR(100) NOT NULL, " +
 		"holder TEXT NOT NULL, since " + moment + ", expires " + moment + ")" + n.SQL.Options
 	work := func() error {
-		if _, err := n.marker(ctx, c); err != nil {
+		if _, err := n.ReadMark(ctx, c); err != nil {
 			return err
 		}
 		return all(ctx, c, append(slices.Clone(n.Catalog.Make), table))
@@ -135,38 +127,4 @@ func (n *Namespace) makeLeaseTable(ctx context.Context, c Conn) error {
 		return work()
 	}
 	return InTransaction(ctx, c, []string{n.Catalog.Begin}, work)
-}
-
-func (n *Namespace) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
-	return n.leaseUse(ctx, "renew the lease", func(c Conn) error {
-		_, _, leases, err := n.inspect(ctx, c)
-		if err != nil {
-			return err
-		}
-		if leases == 0 {
-			return n.Missing()
-		}
-		changed, err := c.Change(ctx, "UPDATE "+n.leaseTable()+" SET expires = "+n.later("$2")+" WHERE token = $1", store.OfText(token), microseconds(ttl))
-		if err != nil || changed == 1 {
-			return err
-		}
-		lease, err := n.readLease(ctx, c)
-		if err != nil {
-			return err
-		}
-		return lease.MayRenew(n.title(), token)
-	})
-}
-
-// ReleaseLease implements store.Administration: it deletes the row. The table stays, for
-// whoever comes next.
-func (n *Namespace) ReleaseLease(ctx context.Context, token string) error {
-	return n.leaseUse(ctx, "release the lease", func(c Conn) error {
-		_, _, leases, err := n.inspect(ctx, c)
-		if err != nil || leases == 0 {
-			return err
-		}
-		_, err = c.Change(ctx, "DELETE FROM "+n.leaseTable()+" WHERE token = $1", store.OfText(token))
-		return err
-	})
 }

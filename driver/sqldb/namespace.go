@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"assay/driver/ownership"
 	"assay/store"
 )
 
@@ -30,11 +31,14 @@ type Namespace struct {
 	Sessions Sessions
 
 	// home is where the tables are that were there before (Schema.Existing).
-	home  string
-	taken store.Taken
+	home string
+	*owned
 	// created is the run whose schema this Store has made last; nil for none.
 	created atomic.Pointer[string]
 }
+
+// owned is what a Namespace has of mark and lease that is alike in all databases.
+type owned = ownership.Schema[Conn]
 
 // errRows is the error of One.
 var errRows = errors.New("one row was asked for, and others came")
@@ -44,7 +48,9 @@ func NewNamespace(product, name string, of store.Schema, reserved map[string]str
 	if of.Existing {
 		reserved = nil
 	}
-	return &Namespace{Product: product, Schema: renamed(of, reserved), of: of, Name: name, Server: server}
+	n := &Namespace{Product: product, Schema: renamed(of, reserved), of: of, Name: name, Server: server}
+	n.owned = ownership.New(n, of)
+	return n
 }
 
 func (n *Namespace) Lacks() store.Lacks { return Lacks() }
@@ -102,10 +108,8 @@ func (n *Namespace) inOne(ctx context.Context, c Conn, work func(Conn) error) er
 
 func (n *Namespace) table(name string) string { return n.SQL.Table(name) }
 
-func (n *Namespace) title() string { return fmt.Sprintf("%s %q", n.Catalog.Noun, n.Name) }
-
-// Missing says that there is nothing of ours.
-func (n *Namespace) Missing() error { return &store.NoSchemaError{Name: n.title()} }
+// Title implements ownership.Place.
+func (n *Namespace) Title() string { return fmt.Sprintf("%s %q", n.Catalog.Noun, n.Name) }
 
 // inspect is Catalog.Inspect.
 func (n *Namespace) inspect(ctx context.Context, c Conn) (things, marks, leases int64, err error) {
@@ -119,7 +123,8 @@ type mark struct {
 	Made []string `json:"made,omitempty"`
 }
 
-func (n *Namespace) marker(ctx context.Context, c Conn) (*store.Marker, error) {
+// ReadMark implements ownership.Place.
+func (n *Namespace) ReadMark(ctx context.Context, c Conn) (*store.Marker, error) {
 	m, err := n.readMark(ctx, c)
 	if err != nil || m == nil {
 		return nil, err
@@ -136,7 +141,7 @@ func (n *Namespace) readMark(ctx context.Context, c Conn) (*mark, error) {
 	if err != nil || things == 0 {
 		return nil, err
 	}
-	foreign := &store.ForeignError{Name: n.title(), Hint: n.Catalog.Foreign}
+	foreign := &store.ForeignError{Name: n.Title(), Hint: n.Catalog.Foreign}
 	if marks == 0 {
 		return nil, foreign
 	}
@@ -157,54 +162,23 @@ func (n *Namespace) readMark(ctx context.Context, c Conn) (*mark, error) {
 	return &m, nil
 }
 
-// MustMark is the marker, with *store.NoSchemaError if there is nothing.
-func (n *Namespace) MustMark(ctx context.Context, c Conn) (*store.Marker, error) {
-	if n.Existing {
-		return &store.Marker{Run: n.Owner(), Workload: n.Workload}, nil
-	}
-	mark, err := n.marker(ctx, c)
-	if err == nil && mark == nil {
-		err = n.Missing()
-	}
-	return mark, err
-}
-
-func (n *Namespace) Marker(ctx context.Context) (mark *store.Marker, err error) {
-	err = n.use(ctx, "look for an earlier run", func(c Conn) (err error) {
-		mark, err = n.marker(ctx, c)
-		return err
-	})
-	return mark, err
-}
-
-func (n *Namespace) Find(ctx context.Context) (*store.Leftover, error) {
-	var found *store.Leftover
-	err := n.use(ctx, "look for an earlier run", func(c Conn) error {
-		mark, err := n.marker(ctx, c)
-		if err != nil || mark == nil {
-			return err
+// Rows implements ownership.Place: it counts those of the tables that are loaded.
+func (n *Namespace) Rows(ctx context.Context, c Conn) (rows int64, err error) {
+	counted := Counted(n.Schema.Tables)
+	if n.Open {
+		if counted, err = n.found(ctx, c); err != nil {
+			return 0, err
 		}
-		found = &store.Leftover{Marker: *mark}
-		counted := Counted(n.Schema.Tables)
-		if n.Open {
-			if counted, err = n.found(ctx, c); err != nil {
-				return err
-			}
-		}
-		for _, table := range counted {
-			var rows int64
-			err := One(ctx, c, "SELECT count(*) FROM "+n.table(table), nil, &rows)
-			if err != nil && n.Server.Kind(err) != NotThere { // creation had not come so far
-				return err
-			}
-			found.Rows += rows
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
 	}
-	return found, nil
+	for _, table := range counted {
+		var found int64
+		err := One(ctx, c, "SELECT count(*) FROM "+n.table(table), nil, &found)
+		if err != nil && n.Server.Kind(err) != NotThere { // creation had not come so far
+			return 0, err
+		}
+		rows += found
+	}
+	return rows, nil
 }
 
 func (n *Namespace) Create(ctx context.Context, mark store.Marker) error {
@@ -247,18 +221,9 @@ func (n *Namespace) CreateBy(ctx context.Context, mark store.Marker, sql *Dialec
 // clear drops our tables but the lease's, the marker's last, if there is a marker
 // and no lease keeps us out. It reports whether there was one.
 func (n *Namespace) clear(ctx context.Context, c Conn) (marked bool, err error) {
-	if n.Existing {
-		return false, &store.NotOursError{Doing: n.Product + ": clear"}
-	}
-	mark, err := n.marker(ctx, c)
-	if err != nil {
+	mark, err := n.Admit(ctx, c)
+	if err != nil || mark == nil {
 		return false, err
-	}
-	if err := n.admit(ctx, c); err != nil || mark == nil {
-		return false, err
-	}
-	if err := n.unowned(ctx, c); err != nil {
-		return true, err
 	}
 	if n.Open {
 		if err := n.dropMade(ctx, c); err != nil {
@@ -307,7 +272,7 @@ func (n *Namespace) FinishLoad(ctx context.Context) error {
 			if err := all(ctx, c, n.SQL.Late(n.Schema.Tables)); err != nil {
 				return err
 			}
-			return n.setLoaded(ctx, c)
+			return n.SetLoaded(ctx, c)
 		})
 		for _, t := range n.Schema.Tables {
 			if err == nil && t.Loaded {
@@ -325,29 +290,19 @@ func (n *Namespace) FinishLoad(ctx context.Context) error {
 	return n.Operation(doing, n.Server.Replicate(ctx))
 }
 
-// setLoaded sets the marker's Loaded, and what a user's setup has made.
-func (n *Namespace) setLoaded(ctx context.Context, c Conn) error {
-	return n.changeMark(ctx, c, func(ctx context.Context, c Conn, m *mark) error {
-		m.Loaded = true
-		if n.Open {
-			return n.noteMade(ctx, c, m)
+// WriteMark implements ownership.Place. The mark has what a user's setup has made, too.
+func (n *Namespace) WriteMark(ctx context.Context, c Conn, of store.Marker) error {
+	m := mark{Marker: of}
+	if n.Open {
+		found, err := n.objects(ctx, c)
+		if err != nil {
+			return err
 		}
-		return nil
-	})
-}
-
-func (n *Namespace) changeMark(ctx context.Context, c Conn, change func(context.Context, Conn, *mark) error) error {
-	m, err := n.readMark(ctx, c)
-	if err == nil && m == nil {
-		err = n.Missing()
+		for _, o := range found {
+			m.Made = append(m.Made, o.String())
+		}
 	}
-	if err != nil {
-		return err
-	}
-	if err := change(ctx, c, m); err != nil {
-		return err
-	}
-	content, err := json.Marshal(*m)
+	content, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}

@@ -56,9 +56,9 @@ func (n *Namespace) made() (names []string) {
 	return names
 }
 
-// unowned gives *store.ForeignError if there is something on our tables or beside them
-// that assay did not make. What a user's setup made is in the mark.
-func (n *Namespace) unowned(ctx context.Context, c Conn) error {
+// Others implements ownership.Place: it is about what is on our tables or beside them. What a
+// user's setup made is in the mark.
+func (n *Namespace) Others(ctx context.Context, c Conn) error {
 	m, err := n.readMark(ctx, c)
 	if err != nil || m == nil {
 		return err
@@ -77,30 +77,21 @@ func (n *Namespace) unowned(ctx context.Context, c Conn) error {
 	if len(others) == 0 {
 		return nil
 	}
-	return &store.ForeignError{Name: n.title(), Others: others, Hint: n.Catalog.OtherHint}
-}
-
-// Removable implements store.Administration.
-func (n *Namespace) Removable(ctx context.Context) error {
-	return n.use(ctx, "look for what others have made", func(c Conn) error { return n.unowned(ctx, c) })
+	return &store.ForeignError{Name: n.Title(), Others: others, Hint: n.Catalog.OtherHint}
 }
 
 // RecordMade has the mark of a Schema that is Open name what is there, as what its setup
 // has made.
 func (n *Namespace) RecordMade(ctx context.Context) error {
 	return n.use(ctx, "note what was made", func(c Conn) error {
-		return n.inOne(ctx, c, func(c Conn) error { return n.changeMark(ctx, c, n.noteMade) })
+		return n.inOne(ctx, c, func(c Conn) error {
+			m, err := n.MustMark(ctx, c)
+			if err != nil {
+				return err
+			}
+			return n.WriteMark(ctx, c, *m)
+		})
 	})
-}
-
-// noteMade sets a mark's Made.
-func (n *Namespace) noteMade(ctx context.Context, c Conn, m *mark) error {
-	found, err := n.objects(ctx, c)
-	m.Made = nil
-	for _, o := range found {
-		m.Made = append(m.Made, o.String())
-	}
-	return err
 }
 
 // dropMade drops what the setup of a Schema that is Open has made. What depends on
@@ -182,5 +173,5 @@ func (n *Namespace) inUse(err error) error {
 	if err == nil || n.Server.Kind(err) != InUse {
 		return err
 	}
-	return &store.ForeignError{Name: n.title(), Others: []string{fmt.Sprintf("something that the server tells of: %v", err)}, Hint: n.Catalog.OtherHint}
+	return &store.ForeignError{Name: n.Title(), Others: []string{fmt.Sprintf("something that the server tells of: %v", err)}, Hint: n.Catalog.OtherHint}
 }

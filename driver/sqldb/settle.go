@@ -68,7 +68,7 @@ func (n *Namespace) Owner() string {
 	if created := n.created.Load(); created != nil {
 		return *created
 	}
-	return n.taken.Holder().Run
+	return n.Taken().Run
 }
 
 // Run is Owner or, if that is not known, the run of the marker. Without a marker it
