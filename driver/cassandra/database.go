@@ -10,6 +10,7 @@ import (
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
+	"assay/driver/ownership"
 	"assay/store"
 )
 
@@ -18,12 +19,13 @@ var _ store.Engined = (*database)(nil)
 // database is a store.Database on one keyspace.
 type database struct {
 	*connection
+	ownership.Direct
+	*ownership.Schema[ownership.Direct]
 	schema store.Schema
 	// ways are the tables in the keyspace that have the rows of a table of the schema, by
 	// its name, and tables are all of them: what is ours beside the mark.
 	ways   map[string][]*way
 	tables []table
-	taken  store.Taken
 	// unsure is when a write last ended without an answer, in nanoseconds since
 	// 1970; 0 for never.
 	unsure atomic.Int64
@@ -71,6 +73,7 @@ func openDatabase(ctx context.Context, s *settings, schema store.Schema) (*datab
 // layOut is a database without a connection.
 func layOut(schema store.Schema) *database {
 	d := &database{schema: schema, ways: map[string][]*way{}}
+	d.Schema = ownership.New(d, schema)
 	for i := range schema.Tables {
 		t := &schema.Tables[i]
 		d.ways[t.Name] = waysOf(t, prefixOf(schema))
@@ -167,7 +170,7 @@ func (d *database) CreateOn(ctx context.Context, m store.Marker, engine string, 
 
 // View implements store.Database; see readPages for what is seen.
 func (d *database) View(ctx context.Context, read func(store.Reader) error) error {
-	if err := d.mustMark(ctx); err != nil {
+	if err := d.MustBeOurs(ctx, "read"); err != nil {
 		return err
 	}
 	return read(reader{d})

@@ -12,9 +12,6 @@ import (
 
 var _ store.ExistingTables = (*database)(nil)
 
-// WorkFor implements store.ExistingTables: Cassandra does not know sessions by a run.
-func (d *database) WorkFor(holder store.Holder) { d.taken.Set(holder) }
-
 // CheckShape implements store.ExistingTables by the tables of system_schema.
 func (d *database) CheckShape(ctx context.Context) error {
 	for i := range d.schema.Tables {

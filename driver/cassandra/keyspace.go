@@ -13,6 +13,7 @@ import (
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
+	"assay/driver/ownership"
 	"assay/internal/wait"
 	"assay/store"
 )
@@ -54,10 +55,10 @@ func (k *database) rowsOf(ctx context.Context, doing, statement string, values [
 	return nil
 }
 
-// Marker returns the mark, nil if there is no keyspace of our name or nothing in it
+// ReadMark implements ownership.Place: the mark is nil if there is no keyspace of our name or nothing in it
 // but a lease, and *store.ForeignError if there is one without a mark, or with a table that
 // is not ours.
-func (k *database) Marker(ctx context.Context) (*store.Marker, error) {
+func (k *database) ReadMark(ctx context.Context, _ ownership.Direct) (*store.Marker, error) {
 	there := false
 	var name string
 	if err := k.rowsOf(ctx, "look for the keyspace", "SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?",
@@ -96,29 +97,12 @@ func (k *database) foreign(table string) error {
 		"name another keyspace in the address (cassandra://HOST/KEYSPACE), or drop it with DROP KEYSPACE %q in cqlsh if nobody needs it", k.keyspace)}
 }
 
-// mustMark is Marker, with *store.NoSchemaError if there is nothing.
-func (k *database) mustMark(ctx context.Context) error {
-	if k.schema.Existing {
-		return nil
-	}
-	m, err := k.Marker(ctx)
-	if err == nil && m == nil {
-		err = &store.NoSchemaError{Name: "keyspace " + k.keyspace}
-	}
-	return err
-}
+// Title implements ownership.Place.
+func (k *database) Title() string { return "keyspace " + k.keyspace }
 
-// Find reads the mark and counts the rows of the first table.
-func (k *database) Find(ctx context.Context) (*store.Leftover, error) {
-	m, err := k.Marker(ctx)
-	if m == nil || err != nil {
-		return nil, err
-	}
-	rows, err := k.count(ctx, k.tables[0])
-	if err != nil {
-		return nil, err
-	}
-	return &store.Leftover{Marker: *m, Rows: rows}, nil
+// Rows implements ownership.Place: it counts those of the first table.
+func (k *database) Rows(ctx context.Context, _ ownership.Direct) (int64, error) {
+	return k.count(ctx, k.tables[0])
 }
 
 // Create makes the keyspace and its tables, after dropping what an earlier run
@@ -146,15 +130,10 @@ func (k *database) Create(ctx context.Context, m store.Marker) error {
 	return k.agree(ctx)
 }
 
-// FinishLoad changes the mark alone. What is in memory is as good as what is on the disk,
+// WriteMark implements ownership.Place. What is in memory is as good as what is on the disk,
 // and compaction goes by itself.
-func (k *database) FinishLoad(ctx context.Context) error {
-	m, err := k.Marker(ctx)
-	if err != nil || m == nil {
-		return errors.Join(err, k.mustMark(ctx))
-	}
-	m.Loaded = true
-	comment, err := markComment(*m)
+func (k *database) WriteMark(ctx context.Context, _ ownership.Direct, mark store.Marker) error {
+	comment, err := markComment(mark)
 	if err != nil {
 		return err
 	}
@@ -251,17 +230,8 @@ func cqlMap(copies map[string]int) string {
 // Drop drops the keyspace, with the lease, if it carries our mark or holds nothing
 // but a lease.
 func (k *database) Drop(ctx context.Context) error {
-	if k.schema.Existing {
-		return &store.NotOursError{Doing: "cassandra: drop the keyspace"}
-	}
-	m, err := k.Marker(ctx)
+	m, err := k.Admit(ctx, ownership.Direct{})
 	if err != nil {
-		return err
-	}
-	if err := k.admit(ctx); err != nil {
-		return err
-	}
-	if err := k.Removable(ctx); err != nil {
 		return err
 	}
 	leased, err := k.leaseThere(ctx)
@@ -274,17 +244,8 @@ func (k *database) Drop(ctx context.Context) error {
 // clear drops all tables but the lease's, if there is our mark and no lease keeps
 // us out. The mark goes last.
 func (k *database) clear(ctx context.Context) error {
-	if k.schema.Existing {
-		return &store.NotOursError{Doing: "cassandra: clear"}
-	}
-	m, err := k.Marker(ctx)
-	if err != nil {
-		return err
-	}
-	if err := k.admit(ctx); err != nil || m == nil {
-		return err
-	}
-	if err := k.Removable(ctx); err != nil {
+	m, err := k.Admit(ctx, ownership.Direct{})
+	if err != nil || m == nil {
 		return err
 	}
 	for _, t := range append(k.tables[:len(k.tables):len(k.tables)], table{name: markTable}) {
@@ -309,7 +270,7 @@ const (
 // change of the table. A node that does not write is counted as it is, one that
 // is down not at all.
 func (k *database) Size(ctx context.Context) (store.Size, error) {
-	if err := k.mustMark(ctx); err != nil {
+	if err := k.MustBeOurs(ctx, "size"); err != nil {
 		return store.Size{}, err
 	}
 	size := store.Size{Rows: map[string]int64{}}

@@ -10,6 +10,7 @@ import (
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
+	"assay/driver/ownership"
 	"assay/internal/wait"
 	"assay/store"
 )
@@ -32,8 +33,9 @@ func (k *database) leaseThere(ctx context.Context) (there bool, err error) {
 	return there, err
 }
 
-// Lease reads the row, after all that was begun before has ended (SERIAL).
-func (k *database) Lease(ctx context.Context) (*store.Lease, error) {
+// ReadLease implements ownership.Place: it reads the row, after all that was begun before has
+// ended (SERIAL). A lease of this database's own that is not there any more has expired.
+func (k *database) ReadLease(ctx context.Context, _ ownership.Direct) (*ownership.Row, error) {
 	if there, err := k.leaseThere(ctx); err != nil || !there {
 		return nil, err
 	}
@@ -45,26 +47,19 @@ func (k *database) Lease(ctx context.Context) (*store.Lease, error) {
 			Consistency(gocql.Serial).ScanContext(ctx, &token, &holder, &since, &seconds)
 	})
 	switch {
+	case errors.Is(err, gocql.ErrNotFound) && k.Taken().Token != "":
+		return &ownership.Row{Lease: store.Lease{Holder: k.Taken()}, End: expired}, nil
 	case errors.Is(err, gocql.ErrNotFound):
 		return nil, nil
 	case err != nil:
 		return nil, failed("look for a lease", err)
 	}
 	// A row that is there has not expired; its last second counts as one.
-	return store.NewLease(token, []byte(holder), since, time.Duration(max(seconds, 1))*time.Second), nil
+	return &ownership.Row{Lease: *store.NewLease(token, []byte(holder), since, time.Duration(max(seconds, 1))*time.Second)}, nil
 }
 
-// admit gives *store.HeldError if another holds the lease.
-func (k *database) admit(ctx context.Context) error {
-	l, err := k.Lease(ctx)
-	if err != nil {
-		return err
-	}
-	return l.Admit(k.title(), k.taken.Holder().Token)
-}
-
-// title is what the keyspace is called in errors.
-func (k *database) title() string { return "keyspace " + k.keyspace }
+// expired is the End of a lease that has no row.
+const expired = -1
 
 // schemaLag bounds how long a table that one node has made may be missing at
 // another that answers. Nodes agree on a schema within a second or so, and a
@@ -91,69 +86,48 @@ func (k *database) repeat(ctx context.Context, do func() error) error {
 	}
 }
 
-// conditional does a lightweight transaction and reports whether it was applied
-// and, if not, which owner the row has; empty if there is no row.
-func (k *database) conditional(ctx context.Context, statement string, values ...any) (applied bool, owner string, err error) {
-	err = k.repeat(ctx, func() (err error) {
-		row := map[string]any{}
-		applied, err = k.session.Query(statement, values...).Consistency(gocql.Quorum).SerialConsistency(gocql.Serial).MapScanCASContext(ctx, row)
-		owner, _ = row["owner"].(string)
-		return err
-	})
-	return applied, owner, err
-}
-
 // secondsOf is a time to live, at least one second.
 func secondsOf(ttl time.Duration) int {
 	return int(max(ttl+time.Second-1, time.Second) / time.Second)
 }
 
-// giveLease writes the whole row for a holder, if it has this owner now (nil for
-// none), so that all of it lives as long; since is zero for now. It is an UPDATE in
-// all cases, since an INSERT would make a row that outlives its columns.
-func (k *database) giveLease(ctx context.Context, from any, holder store.Holder, since time.Time, ttl time.Duration) (applied bool, owner string, err error) {
-	text, err := json.Marshal(holder)
+// WriteLease implements ownership.Place by a lightweight transaction. It writes the whole row,
+// so that all of it lives as long, and by an UPDATE in all cases, since an INSERT would make a
+// row that outlives its columns.
+func (k *database) WriteLease(ctx context.Context, _ ownership.Direct, was *ownership.Row, is *store.Lease) (applied bool, err error) {
+	var owner any // null if there is no row
+	if was != nil && was.End != expired {
+		owner = was.Token
+	}
+	statement, values := fmt.Sprintf("DELETE FROM %s WHERE id = 1 IF owner = ?", k.full(leaseTable)), []any{owner}
+	switch {
+	case is == nil && owner == nil:
+		return true, nil
+	case was == nil:
+		if err := k.makeLeaseTable(ctx); err != nil {
+			return false, err
+		}
+	}
+	if is != nil {
+		holder, err := json.Marshal(is.Holder)
+		if err != nil {
+			return false, failed("write the lease", err)
+		}
+		since := "toTimestamp(now())" // the coordinator's clock
+		if !is.Since.IsZero() {
+			since = strconv.FormatInt(is.Since.UnixMilli(), 10)
+		}
+		statement = fmt.Sprintf("UPDATE %s USING TTL %d SET owner = ?, holder = ?, since = %s WHERE id = 1 IF owner = ?", k.full(leaseTable), secondsOf(is.Remaining), since)
+		values = []any{is.Token, string(holder), owner}
+	}
+	err = k.repeat(ctx, func() (err error) {
+		applied, err = k.session.Query(statement, values...).Consistency(gocql.Quorum).SerialConsistency(gocql.Serial).MapScanCASContext(ctx, map[string]any{})
+		return err
+	})
 	if err != nil {
-		return false, "", err
+		return false, failed("write the lease", err)
 	}
-	moment := "toTimestamp(now())" // the coordinator's clock
-	if !since.IsZero() {
-		moment = strconv.FormatInt(since.UnixMilli(), 10)
-	}
-	return k.conditional(ctx, fmt.Sprintf("UPDATE %s USING TTL %d SET owner = ?, holder = ?, since = %s WHERE id = 1 IF owner = ?",
-		k.full(leaseTable), secondsOf(ttl), moment), holder.Token, string(text), from)
-}
-
-// TakeLease makes the row if there is none, or replaces that of the same holder or
-// of one that is gone.
-func (k *database) TakeLease(ctx context.Context, holder store.Holder, ttl time.Duration, gone string) error {
-	if _, err := k.Marker(ctx); err != nil {
-		return err
-	}
-	if err := k.makeLeaseTable(ctx); err != nil {
-		return err
-	}
-	for range leaseTries {
-		applied, owner, err := k.giveLease(ctx, nil, holder, time.Time{}, ttl)
-		if err == nil && !applied && (owner == holder.Token || owner == gone) {
-			applied, _, err = k.giveLease(ctx, owner, holder, time.Time{}, ttl)
-		}
-		if err != nil {
-			return failed("take the lease", err)
-		}
-		if applied {
-			k.taken.Set(holder)
-			return nil
-		}
-		l, err := k.Lease(ctx)
-		if err == nil {
-			err = l.MayTake(k.title(), holder, gone)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return failed("take the lease", fmt.Errorf("it changed hands %d times meanwhile", leaseTries))
+	return applied, nil
 }
 
 // makeLeaseTable makes the keyspace and the table where they are missing.
@@ -162,7 +136,7 @@ func (k *database) makeLeaseTable(ctx context.Context) error {
 	if err != nil || there {
 		return err
 	}
-	marked, err := k.Marker(ctx)
+	marked, err := k.ReadMark(ctx, ownership.Direct{})
 	if err != nil {
 		return err
 	}
@@ -181,56 +155,4 @@ func (k *database) makeLeaseTable(ctx context.Context) error {
 		return err
 	}
 	return k.agree(ctx)
-}
-
-// RenewLease rewrites the row with a new time to live, or, if it has expired, the
-// one that this Store had taken.
-func (k *database) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
-	for range leaseTries {
-		l, err := k.Lease(ctx)
-		if err == nil {
-			err = l.Admit(k.title(), token)
-		}
-		if err != nil {
-			return err
-		}
-		var applied bool
-		switch holder := k.taken.Holder(); {
-		case l != nil:
-			applied, _, err = k.giveLease(ctx, token, l.Holder, l.Since, ttl)
-		case holder.Token != token:
-			return &store.NoSchemaError{Name: k.title()}
-		default:
-			there, unknown := k.leaseThere(ctx)
-			if unknown != nil {
-				return unknown
-			}
-			if !there {
-				return &store.NoSchemaError{Name: k.title()}
-			}
-			applied, _, err = k.giveLease(ctx, nil, holder, time.Time{}, ttl)
-		}
-		if err != nil {
-			return failed("renew the lease", err)
-		}
-		if applied {
-			return nil
-		}
-	}
-	return failed("renew the lease", fmt.Errorf("it changed hands %d times meanwhile", leaseTries))
-}
-
-// ReleaseLease deletes the row.
-func (k *database) ReleaseLease(ctx context.Context, token string) error {
-	if k.taken.Holder().Token == token {
-		k.taken.Set(store.Holder{}) // it is not to be renewed any more
-	}
-	there, err := k.leaseThere(ctx)
-	if err != nil || !there {
-		return err
-	}
-	if _, _, err := k.conditional(ctx, fmt.Sprintf("DELETE FROM %s WHERE id = 1 IF owner = ?", k.full(leaseTable)), token); err != nil {
-		return failed("release the lease", err)
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"assay/driver/ownership"
 	"assay/store"
 )
 
@@ -20,11 +21,8 @@ func othersIn() [][3]string {
 // Blocked implements store.Administration: no statement waits for another without an end.
 func (k *database) Blocked(context.Context) (string, error) { return "", nil }
 
-// Removable implements store.Administration. A table of others is refused with the mark.
-func (k *database) Removable(ctx context.Context) error {
-	if m, err := k.Marker(ctx); err != nil || m == nil {
-		return err
-	}
+// Others implements ownership.Place. A table of others is refused with the mark.
+func (k *database) Others(ctx context.Context, _ ownership.Direct) error {
 	var others []string
 	for _, of := range othersIn() {
 		var name string
@@ -38,6 +36,6 @@ func (k *database) Removable(ctx context.Context) error {
 		return nil
 	}
 	slices.Sort(others)
-	return &store.ForeignError{Name: k.title(), Others: others,
+	return &store.ForeignError{Name: k.Title(), Others: others,
 		Hint: "drop it, or name another keyspace in the address (cassandra://HOST/KEYSPACE)"}
 }
