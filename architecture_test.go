@@ -66,7 +66,7 @@ var mayImport = map[string][]string{
 	"driver/mem":              {"store", "driver/uri", "driver/rows", "driver/ordered", "history", "internal/wait"},
 	"driver/bugs":             {"store", "store/bug", "workload", "history", "internal/eventloop"},
 	"driver/sqldb":            {"store", "driver/ownership", "history", "internal/wait"},
-	"driver/sqlite":           {"store", "driver/uri", "driver/sqldb", "history"},
+	"driver/sqlite":           {"store", "driver/ownership", "driver/uri", "driver/sqldb", "history"},
 	"driver/postgres":         {"store", "driver/sqldb", "driver/encryption", "driver/replicas", "internal/eventloop"},
 	"driver/mongodb":          {"store", "driver/ownership", "driver/encryption", "driver/replicas", "history", "internal/wait"},
 	"driver/mysql":            {"store", "workload", "driver/sqldb", "driver/uri", "driver/encryption", "driver/replicas", "internal/wait", "internal/eventloop"},

@@ -139,6 +139,15 @@ func (s *Schema[T]) Removable(ctx context.Context) error {
 	})
 }
 
+// Held gives *store.HeldError if the lease keeps us out.
+func (s *Schema[T]) Held(ctx context.Context, t T) error {
+	row, err := s.place.ReadLease(ctx, t)
+	if err != nil {
+		return err
+	}
+	return row.lease().Admit(s.place.Title(), s.Taken().Token)
+}
+
 // Admit is the mark that is there, nil for none, if the lease and what others have made allow
 // that all under it is removed.
 func (s *Schema[T]) Admit(ctx context.Context, t T) (*store.Marker, error) {
@@ -146,12 +155,8 @@ func (s *Schema[T]) Admit(ctx context.Context, t T) (*store.Marker, error) {
 		return nil, &store.NotOursError{Doing: "remove " + s.place.Title()}
 	}
 	mark, err := s.place.ReadMark(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	row, err := s.place.ReadLease(ctx, t)
 	if err == nil {
-		err = row.lease().Admit(s.place.Title(), s.Taken().Token)
+		err = s.Held(ctx, t)
 	}
 	if err == nil && mark != nil {
 		err = s.place.Others(ctx, t)
@@ -257,6 +262,13 @@ func (s *Schema[T]) ReleaseLease(ctx context.Context, token string) error {
 		return nil
 	}
 	return err
+}
+
+// EndLease ends a lease that does not keep us out, whosever it was.
+func (s *Schema[T]) EndLease(ctx context.Context, t T) error {
+	return s.replace(ctx, t, func(was *store.Lease) (*store.Lease, error) {
+		return nil, was.Admit(s.place.Title(), s.Taken().Token)
+	})
 }
 
 // Direct is what a call uses of a client that finds a server for each command, and part of a

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/driver/ownership"
 	"assay/driver/sqldb"
 	"assay/store"
 )
@@ -81,8 +82,11 @@ func (f *file) FinishLoad(ctx context.Context) error {
 					return err
 				}
 			}
-			return h.change(ctx, append(late, "UPDATE assay_mark SET loaded = 1", "PRAGMA wal_checkpoint(TRUNCATE)")...)
+			return h.change(ctx, append(late, "PRAGMA wal_checkpoint(TRUNCATE)")...)
 		})
+		if err == nil {
+			err = f.SetLoaded(ctx, ownership.Direct{})
+		}
 		return errors.Join(err, f.closeLoader())
 	})
 }

@@ -12,9 +12,6 @@ import (
 
 var _ store.ExistingTables = (*file)(nil)
 
-// WorkFor implements store.ExistingTables: a file's sessions are those of this process.
-func (f *file) WorkFor(holder store.Holder) { f.taken.Set(holder) }
-
 // CheckShape implements store.ExistingTables. It learns how the file keeps its journal, which
 // stays so.
 func (f *file) CheckShape(ctx context.Context) error {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"assay/driver/ownership"
 	"assay/driver/sqldb"
 	"assay/store"
 )
@@ -45,12 +46,13 @@ type file struct {
 	// FinishLoad because closing the last connection empties the write-ahead
 	// log each time. It belongs to whoever is the writer.
 	loader *connection
-	// taken is the holder of the lease that this Store has taken.
-	taken store.Taken
+	ownership.Direct
+	*ownership.Schema[ownership.Direct]
 }
 
 func newFile(o options, kind store.Schema) *file {
 	f := &file{options: o, kind: kind, sql: dialect(), lockTimeout: lockTimeout, writer: make(chan struct{}, 1)}
+	f.Schema = ownership.New(f, kind)
 	if kind.Open || kind.Existing {
 		f.sql.Prefix = "" // names are the user's
 	}

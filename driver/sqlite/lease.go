@@ -11,6 +11,7 @@ import (
 
 	codes "modernc.org/sqlite/lib"
 
+	"assay/driver/ownership"
 	"assay/driver/sqldb"
 	"assay/store"
 )
@@ -104,81 +105,70 @@ func (f *file) foreignLease() error {
 	return &store.ForeignError{Name: f.name + leaseSuffix, Hint: "name another file, or move that one away"}
 }
 
-// leaseDo reads the lease, nil if there is none, and calls work in the same
-// transaction; without the file it gives errNoLease.
-func (f *file) leaseDo(ctx context.Context, doing, mode string, work func(*handle, *store.Lease) error) error {
-	return f.explainOthers(doing, f.leaseFile(ctx, mode, func(h *handle) error {
-		var lease *store.Lease
-		err := h.Query(ctx, "SELECT token, holder, since, expires FROM assay_lease", func(row store.Row) error {
-			var token, holder string
-			var since, expires int64
-			err := row.Scan(&token, &holder, &since, &expires)
-			lease = store.NewLease(token, []byte(holder), time.UnixMilli(since), time.Until(time.UnixMilli(expires)))
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		return work(h, lease)
-	}))
-}
-
-// orNoLease is err, unless it says that there is none.
-func orNoLease(err error) error {
-	if errors.Is(err, errNoLease) {
-		return nil
-	}
-	return err
-}
-
-// Lease returns the lease in the file beside the workload's.
-func (f *file) Lease(ctx context.Context) (found *store.Lease, err error) {
-	err = f.leaseDo(ctx, "look for a lease", "rw", func(_ *handle, lease *store.Lease) error {
-		found = lease
-		return nil
+// readLease is the lease in its file; nil if there is none.
+func readLease(ctx context.Context, h *handle) (found *ownership.Row, err error) {
+	err = h.Query(ctx, "SELECT token, holder, since, expires FROM assay_lease", func(row store.Row) error {
+		var token, holder string
+		var since, expires int64
+		err := row.Scan(&token, &holder, &since, &expires)
+		lease := store.NewLease(token, []byte(holder), time.UnixMilli(since), time.Until(time.UnixMilli(expires)))
+		found = &ownership.Row{Lease: *lease, End: expires}
+		return err
 	})
-	return found, orNoLease(err)
+	return found, err
 }
 
-// admit gives *store.HeldError if another holds the lease.
-func (f *file) admit(ctx context.Context) error {
-	lease, err := f.Lease(ctx)
-	if err != nil {
+// ReadLease implements ownership.Place.
+func (f *file) ReadLease(ctx context.Context, _ ownership.Direct) (found *ownership.Row, err error) {
+	err = f.leaseFile(ctx, "rw", func(h *handle) error {
+		found, err = readLease(ctx, h)
 		return err
+	})
+	if errors.Is(err, errNoLease) {
+		return nil, nil
 	}
-	return lease.Admit(f.name, f.taken.Holder().Token)
+	return found, f.explainOthers("look for a lease", err)
 }
 
-// TakeLease takes the lease, in an exclusive transaction.
-func (f *file) TakeLease(ctx context.Context, holder store.Holder, ttl time.Duration, gone string) error {
-	const doing = "take the lease"
-	if _, err := f.look(ctx); err != nil {
-		return err
-	}
-	if err := f.inDirectory(doing); err != nil {
-		return err
-	}
-	text, err := json.Marshal(holder)
-	if err != nil {
-		return f.explain(doing, err)
-	}
-	err = f.leaseDo(ctx, doing, "rwc", func(h *handle, lease *store.Lease) error {
-		if err := lease.MayTake(f.name, holder, gone); err != nil {
-			return err
+// WriteLease implements ownership.Place, in an exclusive transaction. Where the lease ends the
+// file is removed: whoever has opened it meanwhile is refused its write
+// (SQLITE_READONLY_DBMOVED) and opens it anew.
+func (f *file) WriteLease(ctx context.Context, _ ownership.Direct, was *ownership.Row, is *store.Lease) (done bool, err error) {
+	const doing = "write the lease"
+	mode, holder := "rw", []byte(nil)
+	if is != nil {
+		mode = "rwc"
+		if err := f.inDirectory(doing); err != nil {
+			return false, err
 		}
-		if lease != nil && lease.Token != holder.Token {
-			if err := f.unused(ctx, lease); err != nil {
+		if holder, err = json.Marshal(is.Holder); err != nil {
+			return false, f.explain(doing, err)
+		}
+	}
+	err = f.leaseFile(ctx, mode, func(h *handle) error {
+		now, err := readLease(ctx, h)
+		done = err == nil && (now == nil) == (was == nil) && (now == nil || now.Token == was.Token && now.End == was.End)
+		switch {
+		case !done:
+			return err
+		case is == nil:
+			return f.removeLease()
+		case was != nil && was.Token != is.Token:
+			if err := f.unused(ctx, was.Lease); err != nil {
 				return err
 			}
 		}
-		now := time.Now()
+		since := is.Since
+		if since.IsZero() {
+			since = time.Now()
+		}
 		return h.changeBy(ctx, "INSERT OR REPLACE INTO assay_lease (id, token, holder, since, expires) VALUES (1, $1, $2, $3, $4)",
-			store.OfText(holder.Token), store.OfText(string(text)), store.OfInt(now.UnixMilli()), store.OfInt(now.Add(ttl).UnixMilli()))
+			store.OfText(is.Token), store.OfText(string(holder)), store.OfInt(since.UnixMilli()), store.OfInt(time.Now().Add(is.Remaining).UnixMilli()))
 	})
-	if err == nil {
-		f.taken.Set(holder)
+	if errors.Is(err, errNoLease) {
+		return false, nil
 	}
-	return err
+	return done && err == nil, f.explainOthers(doing, err)
 }
 
 // unused gives *store.HeldError if a connection has the workload's file open, whose
@@ -186,7 +176,7 @@ func (f *file) TakeLease(ctx context.Context, holder store.Holder, ttl time.Dura
 // have taken it for nothing. In write-ahead mode every connection holds a shared lock on
 // the file; the one that would have it to itself without shared memory needs all of it
 // (https://www.sqlite.org/wal.html, "Use of WAL Without Shared-Memory").
-func (f *file) unused(ctx context.Context, lease *store.Lease) error {
+func (f *file) unused(ctx context.Context, lease store.Lease) error {
 	if ours, err := f.look(ctx); err != nil || !ours {
 		return err
 	}
@@ -194,35 +184,9 @@ func (f *file) unused(ctx context.Context, lease *store.Lease) error {
 		return h.change(ctx, "BEGIN EXCLUSIVE", "ROLLBACK")
 	})
 	if code := primary(err); code == codes.SQLITE_BUSY || code == codes.SQLITE_LOCKED {
-		return &store.HeldError{Name: f.name, Lease: *lease, Open: true}
+		return &store.HeldError{Name: f.name, Lease: lease, Open: true}
 	}
 	return err
-}
-
-// RenewLease moves the expiry on.
-func (f *file) RenewLease(ctx context.Context, token string, ttl time.Duration) error {
-	err := f.leaseDo(ctx, "renew the lease", "rw", func(h *handle, lease *store.Lease) error {
-		if err := lease.MayRenew(f.name, token); err != nil {
-			return err
-		}
-		return h.changeBy(ctx, "UPDATE assay_lease SET expires = $1", store.OfInt(time.Now().Add(ttl).UnixMilli()))
-	})
-	if errors.Is(err, errNoLease) {
-		return &store.NoSchemaError{Name: f.name}
-	}
-	return err
-}
-
-// ReleaseLease removes the file of the lease, if it is this one. Whoever has
-// opened it meanwhile is refused its write (SQLITE_READONLY_DBMOVED) and opens it
-// anew.
-func (f *file) ReleaseLease(ctx context.Context, token string) error {
-	return orNoLease(f.leaseDo(ctx, "release the lease", "rw", func(_ *handle, lease *store.Lease) error {
-		if lease == nil || lease.Token != token {
-			return nil
-		}
-		return f.removeLease()
-	}))
 }
 
 // removeLease is for whoever has the lease's file to itself.
@@ -231,14 +195,4 @@ func (f *file) removeLease() error {
 		return err
 	}
 	return nil
-}
-
-// dropLease removes the file of the lease that admit has let pass.
-func (f *file) dropLease(ctx context.Context) error {
-	return orNoLease(f.leaseDo(ctx, "drop the lease", "rw", func(_ *handle, lease *store.Lease) error {
-		if err := lease.Admit(f.name, f.taken.Holder().Token); err != nil {
-			return err
-		}
-		return f.removeLease()
-	}))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/driver/ownership"
 	"assay/driver/sqldb"
 	"assay/store"
 )
@@ -96,11 +97,7 @@ func (f *file) unowned(ctx context.Context, h *handle) error {
 // after lockTimeout.
 func (f *file) Blocked(context.Context) (string, error) { return "", nil }
 
-// Removable implements store.Administration.
-func (f *file) Removable(ctx context.Context) error {
-	m, err := f.Marker(ctx)
-	if err != nil || m == nil {
-		return err
-	}
+// Others implements ownership.Place.
+func (f *file) Others(ctx context.Context, _ ownership.Direct) error {
 	return f.explainOthers("look for what others have made", within(ctx, f.existingName(), func(h *handle) error { return f.unowned(ctx, h) }))
 }

@@ -12,6 +12,7 @@ import (
 
 	codes "modernc.org/sqlite/lib"
 
+	"assay/driver/ownership"
 	"assay/driver/sqldb"
 	"assay/store"
 )
@@ -70,61 +71,50 @@ func (f *file) look(ctx context.Context) (ours bool, err error) {
 	return true, nil
 }
 
-// Find looks for the mark and counts the first table's rows.
-func (f *file) Find(ctx context.Context) (*store.Leftover, error) {
-	if !f.kind.Open {
-		found, err := f.find(ctx, "(SELECT count(*) FROM "+f.tables[0]+")")
-		if err == nil || !isNoTable(err) {
-			return found, err
+// Title implements ownership.Place.
+func (f *file) Title() string { return f.name }
+
+// Rows implements ownership.Place: it counts those of the first table.
+func (f *file) Rows(ctx context.Context, _ ownership.Direct) (rows int64, err error) {
+	err = within(ctx, f.existingName(), func(h *handle) error {
+		if !f.kind.Open {
+			return sqldb.One(ctx, h, "SELECT count(*) FROM "+f.tables[0], nil, &rows)
 		}
-		return f.find(ctx, noRows)
-	}
-	found, err := f.find(ctx, noRows)
-	if err != nil || found == nil {
-		return found, err
-	}
-	return found, f.explain("find", within(ctx, f.existingName(), func(h *handle) error {
-		rows, err := f.countAll(ctx, h)
-		for _, n := range rows {
-			found.Rows += n
+		all, err := f.countAll(ctx, h)
+		for _, n := range all {
+			rows += n
 		}
 		return err
-	}))
-}
-
-// Mark looks for the mark.
-func (f *file) Marker(ctx context.Context) (*store.Marker, error) {
-	remains, err := f.find(ctx, noRows)
-	if remains == nil || err != nil {
-		return nil, err
+	})
+	if err != nil && isNoTable(err) {
+		return 0, nil
 	}
-	return &remains.Marker, nil
+	return rows, f.explain("find", err)
 }
 
-// noRows stands for a number of rows that nobody asks for.
-const noRows = "0"
-
-// find looks for the mark, and for the rows by this expression.
-func (f *file) find(ctx context.Context, rows string) (*store.Leftover, error) {
+// ReadMark implements ownership.Place.
+func (f *file) ReadMark(ctx context.Context, _ ownership.Direct) (mark *store.Marker, err error) {
 	ours, err := f.look(ctx)
 	if err != nil || !ours {
 		return nil, err
 	}
-	var remains *store.Leftover
-	err = within(ctx, f.existingName(), func(h *handle) (err error) {
-		remains, err = f.readMark(ctx, h, rows)
+	err = within(ctx, f.existingName(), func(h *handle) error {
+		mark, err = f.readMark(ctx, h)
 		return err
 	})
-	return remains, f.explainOthers("find", err)
+	return mark, f.explainOthers("find", err)
+}
+
+// WriteMark implements ownership.Place.
+func (f *file) WriteMark(ctx context.Context, _ ownership.Direct, mark store.Marker) error {
+	return within(ctx, f.writingName(), func(h *handle) error {
+		return h.changeBy(ctx, "UPDATE assay_mark SET loaded = $1", store.OfBool(mark.Loaded))
+	})
 }
 
 // explainOthers explains what does not explain itself.
 func (f *file) explainOthers(doing string, err error) error {
-	var foreign *store.ForeignError
-	var option *store.OptionError
-	var held *store.HeldError
-	var missing *store.NoSchemaError
-	if errors.As(err, &foreign) || errors.As(err, &option) || errors.As(err, &held) || errors.As(err, &missing) {
+	if ownership.Explained(err) || errors.As(err, new(*store.OptionError)) {
 		return err
 	}
 	return f.explain(doing, err)
@@ -134,9 +124,7 @@ func (f *file) explainOthers(doing string, err error) error {
 // rolls back to nothing, *store.ForeignError for one that has our
 // application id and no mark, and *store.OptionError for another workload's:
 // a run of one must not cost the data of another.
-//
-// rows is the expression for Leftover.Rows.
-func (f *file) readMark(ctx context.Context, h *handle, rows string) (*store.Leftover, error) {
+func (f *file) readMark(ctx context.Context, h *handle) (*store.Marker, error) {
 	var tables, marks, own int
 	known := []string{"assay_mark"}
 	if !f.kind.Open { // of which some may have been dropped
@@ -153,12 +141,12 @@ func (f *file) readMark(ctx context.Context, h *handle, rows string) (*store.Lef
 	if own == 0 {
 		return nil, f.another()
 	}
-	var r store.Leftover
+	var m store.Marker
 	var created string
 	marked := false
-	err = h.Query(ctx, `SELECT run, workload, version, created, accounts, loaded, `+rows+` FROM assay_mark`, func(row store.Row) error {
+	err = h.Query(ctx, `SELECT run, workload, version, created, accounts, loaded FROM assay_mark`, func(row store.Row) error {
 		marked = true
-		return row.Scan(&r.Marker.Run, &r.Marker.Workload, &r.Marker.Version, &created, &r.Marker.Rows, &r.Marker.Loaded, &r.Rows)
+		return row.Scan(&m.Run, &m.Workload, &m.Version, &created, &m.Rows, &m.Loaded)
 	})
 	if err != nil {
 		return nil, err
@@ -167,13 +155,13 @@ func (f *file) readMark(ctx context.Context, h *handle, rows string) (*store.Lef
 		return nil, f.foreign()
 	}
 	// Tables of two workloads may have one name.
-	if named := r.Marker.Workload; named != "" && named != f.kind.Workload && f.kind.Workload != "" {
+	if named := m.Workload; named != "" && named != f.kind.Workload && f.kind.Workload != "" {
 		return nil, f.another()
 	}
-	if r.Marker.Created, err = time.Parse(time.RFC3339Nano, created); err != nil {
+	if m.Created, err = time.Parse(time.RFC3339Nano, created); err != nil {
 		return nil, fmt.Errorf("the mark's time: %w", err)
 	}
-	return &r, nil
+	return &m, nil
 }
 
 func (f *file) another() error {
@@ -183,7 +171,7 @@ func (f *file) another() error {
 
 // Create makes the file anew.
 func (f *file) Create(ctx context.Context, mark store.Marker) error {
-	if err := f.admit(ctx); err != nil {
+	if err := f.Held(ctx, ownership.Direct{}); err != nil {
 		return err
 	}
 	if err := f.write(ctx); err != nil {
@@ -247,7 +235,7 @@ func (f *file) make(ctx context.Context, h *handle, mark store.Marker) error {
 
 // Drop deletes the file if it is this workload's, and that of the lease.
 func (f *file) Drop(ctx context.Context) error {
-	if err := f.admit(ctx); err != nil {
+	if err := f.Held(ctx, ownership.Direct{}); err != nil {
 		return err
 	}
 	if err := f.write(ctx); err != nil {
@@ -257,7 +245,7 @@ func (f *file) Drop(ctx context.Context) error {
 	if err := f.remove(ctx); err != nil {
 		return err
 	}
-	return f.dropLease(ctx)
+	return f.EndLease(ctx, ownership.Direct{})
 }
 
 // remove deletes the file if it carries our mark. It is for the writer.
@@ -285,7 +273,7 @@ func (f *file) remove(ctx context.Context) error {
 		return err
 	}
 	err = within(ctx, f.existingName(), func(h *handle) error {
-		mark, err := f.readMark(ctx, h, noRows)
+		mark, err := f.readMark(ctx, h)
 		if err == nil && mark != nil {
 			err = f.unowned(ctx, h)
 		}
