@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	"driver/encryption":       {"driver/uri", "store"},
 	"driver/replicas":         {"store"},
 	"driver/rows":             {"store"},
-	"driver/mem":              {"store", "driver/uri", "driver/rows", "driver/ordered", "history", "internal/wait"},
+	"driver/mem":              {"store", "driver/ownership", "driver/uri", "driver/rows", "driver/ordered", "history", "internal/wait"},
 	"driver/bugs":             {"store", "store/bug", "workload", "history", "internal/eventloop"},
 	"driver/sqldb":            {"store", "driver/ownership", "history", "internal/wait"},
 	"driver/sqlite":           {"store", "driver/ownership", "driver/uri", "driver/sqldb", "history"},

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"assay/driver/drivertest"
+	"assay/driver/ownership"
 	"assay/store"
 )
 
@@ -21,7 +22,7 @@ func (all sharing) open(ctx context.Context, target store.Target, schema store.S
 		all[schema.Workload] = db.(*Database)
 	}
 	one := *all[schema.Workload]
-	one.taken = new(store.Taken)
+	one.Schema = ownership.New(&one, schema)
 	return &one, nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/tidwall/btree"
 
 	"assay/driver/ordered"
+	"assay/driver/ownership"
 	"assay/driver/rows"
 	"assay/history"
 	"assay/internal/wait"
@@ -36,7 +37,8 @@ type database struct {
 	chance  *rand.Rand
 	foreign bool          // somebody else's: for tests of the refusal
 	marker  *store.Marker // nil while there is no schema
-	lease   *lease        // nil while nobody has it
+	lease   *store.Lease  // nil while nobody has it
+	expires time.Time     // the lease, by the process's own clock
 	// tree is another one after Create and Drop.
 	tree *btree.BTreeG[entry]
 	// bytes are those of the entries, and reserved the most that they were since a compaction.
@@ -96,8 +98,8 @@ func (d *database) enter(ctx context.Context, doing string, latency time.Duratio
 
 // Database is a schema on a database in memory of its own. It is a store.Database.
 type Database struct {
+	*ownership.Schema[ownership.Direct]
 	d      *database
-	taken  *store.Taken
 	schema store.Schema
 	layout ordered.Layout
 	forms  ordered.Forms
@@ -136,7 +138,8 @@ func Open(_ context.Context, target store.Target, schema store.Schema) (store.Da
 	}
 	d.seed = maphash.MakeSeed()
 	d.reset()
-	s := &Database{d: d, taken: new(store.Taken), schema: schema}
+	s := &Database{d: d, schema: schema}
+	s.Schema = ownership.New(s, schema)
 	d.tables = map[string]byte{}
 	for _, t := range schema.Tables {
 		d.tables[string(s.layout.Key(t.Name))] = byte(len(d.tables))

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"assay/driver/ownership"
 	"assay/store"
 )
 
@@ -34,42 +35,70 @@ func (s *Database) Describe(context.Context) (store.Product, error) {
 	}, nil
 }
 
-func (s *Database) Find(context.Context) (leftover *store.Leftover, err error) {
-	err = s.locked(false, func() error {
-		if s.d.marker != nil {
-			leftover = &store.Leftover{Marker: *s.d.marker, Rows: s.rows(s.schema.Tables[0].Name)}
-		}
-		return nil
-	})
-	return leftover, err
+// Look and Change implement ownership.Place, under the lock, and so do all below.
+func (s *Database) Look(_ context.Context, _ string, work func(ownership.Direct) error) error {
+	return s.locked(false, func() error { return work(ownership.Direct{}) })
 }
 
-func (s *Database) Marker(ctx context.Context) (*store.Marker, error) {
-	leftover, err := s.Find(ctx)
-	if leftover == nil {
-		return nil, err
+func (s *Database) Change(ctx context.Context, doing string, work func(ownership.Direct) error) error {
+	return s.Look(ctx, doing, work)
+}
+
+func (s *Database) Title() string { return name }
+
+func (s *Database) ReadMark(context.Context, ownership.Direct) (*store.Marker, error) {
+	if s.d.marker == nil {
+		return nil, nil
 	}
-	return &leftover.Marker, nil
+	mark := *s.d.marker
+	return &mark, nil
 }
 
-func (s *Database) Create(_ context.Context, marker store.Marker) error {
-	return s.anew(func() { s.d.marker = &marker })
+func (s *Database) WriteMark(_ context.Context, _ ownership.Direct, mark store.Marker) error {
+	s.d.marker = &mark
+	return nil
 }
 
-// Blocked implements store.Administration: nothing waits.
-func (s *Database) Blocked(context.Context) (string, error) { return "", nil }
+func (s *Database) ReadLease(context.Context, ownership.Direct) (*ownership.Row, error) {
+	if s.d.lease == nil {
+		return nil, nil
+	}
+	l := *s.d.lease
+	l.Remaining = time.Until(s.d.expires)
+	return &ownership.Row{Lease: l}, nil
+}
 
-// Removable implements store.Administration: nobody else reaches this memory.
-func (s *Database) Removable(context.Context) error { return nil }
+// WriteLease finds the lease as it was read, since the lock was held.
+func (s *Database) WriteLease(_ context.Context, _ ownership.Direct, _ *ownership.Row, is *store.Lease) (bool, error) {
+	now := time.Now()
+	if s.d.lease = is; is != nil {
+		s.d.expires = now.Add(is.Remaining)
+		if is.Since.IsZero() {
+			is.Since = now.UTC()
+		}
+	}
+	return true, nil
+}
 
-func (s *Database) Drop(context.Context) error {
-	return s.anew(func() { s.d.marker, s.d.lease = nil, nil })
+// Others finds nothing: nobody else reaches this memory.
+func (s *Database) Others(context.Context, ownership.Direct) error { return nil }
+
+func (s *Database) Rows(context.Context, ownership.Direct) (int64, error) {
+	return s.rows(s.schema.Tables[0].Name), nil
+}
+
+func (s *Database) Create(ctx context.Context, marker store.Marker) error {
+	return s.anew(ctx, func() { s.d.marker = &marker })
+}
+
+func (s *Database) Drop(ctx context.Context) error {
+	return s.anew(ctx, func() { s.d.marker, s.d.lease = nil, nil })
 }
 
 // anew empties the schema, unless another holds the lease.
-func (s *Database) anew(then func()) error {
-	return s.locked(false, func() error {
-		if err := s.d.lease.current().Admit(name, s.taken.Holder().Token); err != nil {
+func (s *Database) anew(ctx context.Context, then func()) error {
+	return s.Change(ctx, "", func(c ownership.Direct) error {
+		if _, err := s.Admit(ctx, c); err != nil {
 			return err
 		}
 		s.d.reset()
@@ -78,67 +107,10 @@ func (s *Database) anew(then func()) error {
 	})
 }
 
-func (s *Database) FinishLoad(context.Context) error {
-	return s.locked(true, func() error {
-		s.d.marker.Loaded = true
-		return nil
-	})
-}
+// Blocked implements store.Administration: nothing waits.
+func (s *Database) Blocked(context.Context) (string, error) { return "", nil }
 
 // Settle implements store.Administration: nothing is ever in flight.
 func (s *Database) Settle(context.Context) error { return nil }
 
 func (s *Database) Close() error { return nil }
-
-// lease is the lease of a database, whose clock is the process's own.
-type lease struct {
-	holder         store.Holder
-	since, expires time.Time
-}
-
-// current is the lease as a database gives it; nil if there is none.
-func (l *lease) current() *store.Lease {
-	if l == nil {
-		return nil
-	}
-	return &store.Lease{Holder: l.holder, Since: l.since.UTC(), Remaining: time.Until(l.expires)}
-}
-
-func (s *Database) Lease(context.Context) (l *store.Lease, err error) {
-	err = s.locked(false, func() error {
-		l = s.d.lease.current()
-		return nil
-	})
-	return l, err
-}
-
-func (s *Database) TakeLease(_ context.Context, holder store.Holder, ttl time.Duration, gone string) error {
-	return s.locked(false, func() error {
-		if err := s.d.lease.current().MayTake(name, holder, gone); err != nil {
-			return err
-		}
-		now := time.Now()
-		s.d.lease = &lease{holder: holder, since: now, expires: now.Add(ttl)}
-		s.taken.Set(holder)
-		return nil
-	})
-}
-
-func (s *Database) RenewLease(_ context.Context, token string, ttl time.Duration) error {
-	return s.locked(false, func() error {
-		if err := s.d.lease.current().MayRenew(name, token); err != nil {
-			return err
-		}
-		s.d.lease.expires = time.Now().Add(ttl)
-		return nil
-	})
-}
-
-func (s *Database) ReleaseLease(_ context.Context, token string) error {
-	return s.locked(false, func() error {
-		if s.d.lease != nil && s.d.lease.holder.Token == token {
-			s.d.lease = nil
-		}
-		return nil
-	})
-}
