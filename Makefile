@@ -23,7 +23,7 @@ SERVERS = ./scripts/install-servers.sh compiler postgres mongodb mariadb cassand
 
 PREFIX ?= /usr/local
 
-.PHONY: build test check format lint unit fuzz bench extras install clean
+.PHONY: build test check format lint words unit fuzz bench extras install clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o assay ./cmd/assay
@@ -61,7 +61,7 @@ test: servers format lint
 servers:
 	$(SERVERS)
 
-check: format lint unit
+check: format lint words unit
 
 format:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "not formatted (gofmt -w .):"; echo "$$out"; exit 1; fi
@@ -70,6 +70,10 @@ lint:
 	$(GO) vet ./...
 	$(GO) -C bench vet ./...
 	$(GO) tool staticcheck ./...
+
+# A guide is one sitting: the words of the documents are counted.
+words:
+	./scripts/count-words.sh
 
 # Without the packages whose tests start real servers or take their time.
 unit:
