@@ -64,21 +64,23 @@ type provenAccount struct {
 
 // readAccount is what audits read of an account.
 type readAccount struct {
-	// start is provenAccount.latest but for the audits of the present version, which come
-	// before the next entry and not before one another, if one of them was passed: version
-	// then is the present one.
-	start   int64
+	// version is that of the account when an audit that reads it was passed last, and before is
+	// what provenAccount.latest was when the first audit of this version was passed. Several
+	// audits may read one version. The next entry comes after all of them, so latest counts
+	// their starts; but they are in no order among themselves, so that an audit is compared
+	// with before.
 	version uint32
-	// reading is the first reading, in orderProof.index, that was not reached, last where
-	// those of the account end.
+	before  int64
+	// reading is the first reading, in orderProof.index, that was not reached; last is where
+	// the readings of the account end.
 	reading, last uint32
 }
 
 // noReading is a version that no account reaches.
 const noReading = math.MaxUint32
 
-// maxParked bounds the entries that wait. Beyond it the journal is in an order that says
-// nothing of that of the commits.
+// maxParked bounds the entries that wait. If more wait, the journal's order says nothing
+// about the order of the commits.
 const maxParked = 1 << 16
 
 // proveOrder returns how many acknowledged balances agreed, and true if nothing is wrong.
@@ -91,8 +93,8 @@ func (j *Judge) proveOrder() (agreed int64, proven bool) {
 	if j.entries.excluded != nil || len(j.entries.unrecorded) > 0 || j.incomplete[Journal] != "" {
 		return 0, false
 	}
-	// A table gives its rows in the order of writing, which is about that of the commits, or
-	// in the order of their key, or in none.
+	// A table gives its rows in the order of writing, which is about the order of the commits,
+	// or in the order of their key, or in none.
 	p := j.proof
 	if p == nil || p.crowded {
 		p = newOrderProof(j)
@@ -133,7 +135,7 @@ func newOrderProof(j *Judge) *orderProof {
 	}
 	p.read = make([]readAccount, len(j.accounts))
 	for i := range p.read {
-		p.read[i] = readAccount{start: math.MinInt64, reading: start[i], last: start[i+1]}
+		p.read[i] = readAccount{before: math.MinInt64, reading: start[i], last: start[i+1]}
 		p.accounts[i].proven.next = p.next(&p.read[i])
 	}
 	for i := range p.accounts {
@@ -142,7 +144,7 @@ func newOrderProof(j *Judge) *orderProof {
 	return p
 }
 
-// transfer is the one of an entry's owner.
+// transfer is what the owner of an entry was asked for.
 func (p *orderProof) transfer(owner uint32) transfer {
 	b, i := p.j.ops.at(owner)
 	source, destination, amount := p.j.config.Expect(p.j.config.ID(b.key.client(), b.key.seq(i)))
@@ -278,24 +280,24 @@ func (p *orderProof) release(id uint32) {
 }
 
 func (p *orderProof) passAudit(n uint32) {
-	audit, before := &p.j.audits.partial[n], int64(math.MinInt64)
+	audit, latest := &p.j.audits.partial[n], int64(math.MinInt64)
 	readings := p.j.audits.of(n)
 	for i := range readings {
 		a, read := &p.accounts[readings[i].account-1].proven, &p.read[readings[i].account-1]
 		if read.version != a.version {
-			read.start, read.version = a.latest, a.version
+			read.before, read.version = a.latest, a.version
 		}
-		before = max(before, read.start)
+		latest = max(latest, read.before)
 	}
-	if before > audit.end {
+	if latest > audit.end {
 		p.failed = true
 		return
 	}
-	before = max(before, audit.first)
+	latest = max(latest, audit.first)
 	p.unseen--
 	for i := range readings {
 		a := &p.accounts[readings[i].account-1].proven
-		a.latest = max(a.latest, before)
+		a.latest = max(a.latest, latest)
 		a.pending--
 		p.release(readings[i].account)
 	}

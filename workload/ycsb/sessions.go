@@ -13,51 +13,51 @@ import (
 	"assay/store"
 )
 
-// sessions judges what each client saw by the session guarantees (store.SessionGuarantees). A
-// session is what a client did from one attempt that was not committed to the next, after which
-// it may have another of the database's.
+// sessions judges what each client saw by the session guarantees (store.SessionGuarantees). After an
+// attempt that was not committed a client may get another session of the database, so a new one
+// begins here.
 //
-// A version is older than another one if it had been written, or read by somebody, before the
-// write of that began. A session has seen what it read, and what was seen by then by those who
-// wrote that. A read breaks
+// One version is older than another if somebody had written or read it before the write of the
+// other began. A session has seen each write whose version it read, and everything that the
+// writing session had seen or done by then. A vector clock keeps that: for each other session
+// the last of its writes that was seen. A read breaks
 //
-//	read your writes     if its version is older than one that its session wrote,
-//	monotonic reads      ... that it read,
-//	monotonic writes     ... that another session wrote before it wrote what was seen,
-//	writes follow reads  ... that another session read before it wrote what was seen.
+//	read your writes     if its version is older than one that its own session wrote,
+//	monotonic reads      ... that its own session read,
+//	monotonic writes     ... that another session wrote before a write that was seen,
+//	writes follow reads  ... that another session read before a write that was seen.
 //
 // These are Terry's definitions for versions in the order of time, in which one primary writes
-// them. Versions that were written at the same time are in no order, and no read breaks anything
-// by them.
+// them. Two versions whose writes overlap are in no order, and no read breaks anything by them.
 type sessions struct {
 	*pass
 	promised map[string]bool
-	chains   []*chain
-	// current is the session of each client, and clock how far its operations have come.
-	current map[int]*chain
-	clock   map[int]int64
+	all      []*session
+	// current is the session of each client, and reached how far its operations have come.
+	current map[int]*session
+	reached map[int]int64
 	// latest is when the last of the writes of each unit began that was written or read so far.
 	latest []int64
-	// room is how many marks may still be kept, or looked at for a read that is old. Without any,
-	// sessions are taken to have seen nothing more of others.
+	// room is how many entries of vector clocks may still be kept, or looked at for a read that is
+	// old. Without any, sessions are taken to have seen nothing more of others.
 	room int
 }
 
-// chain is one session.
-type chain struct {
+// session is what one client did between two attempts that were not committed.
+type session struct {
 	number int32
 	client int
 	steps  []step
-	// joined is how many of its steps count as seen; those of one operation do together.
+	// joined is how many of its steps are in its clock; those of one operation enter together.
 	joined int32
-	// seen is how far it has seen others, sorted by chain. It is shared, and never changed.
-	seen []mark
-	// of is by unit.
-	of map[int64]*known
+	// clock is how far it has seen other sessions. It is shared with writes, and never changed.
+	clock vectorClock
+	// versions are what it knows of each unit.
+	versions map[int64]*known
 }
 
-// step is what one operation did with one unit: it wrote a version, or read it; nil is the one
-// from before the run.
+// step is what one operation did with one unit: it wrote a version or read it. The write of a
+// version from before the run is nil.
 type step struct {
 	write      *write
 	unit       int64
@@ -68,37 +68,44 @@ type step struct {
 	wrote bool
 }
 
-// mark is a step of a chain.
-type mark struct{ chain, step int32 }
+// position names a step by the number of its session and its number within it.
+type position struct{ session, step int32 }
 
-// origin is who wrote a version, and what the session had seen by then.
+// vectorClock has, for each session of which something was seen, the last of its writes that was
+// seen. It is sorted by session.
+type vectorClock []position
+
+// origin is the step that wrote a version, and the clock of its session then.
 type origin struct {
-	mark
-	seen []mark
+	position
+	clock vectorClock
 }
 
-// known are the versions of a unit that a session read or wrote, each newer than the one before.
-type known struct{ read, wrote []mark }
+// known are the steps by which a session read or wrote versions of a unit, each of a newer version
+// than the one before.
+type known struct{ read, wrote []position }
 
-// maxSeen is how many marks are kept of what sessions had seen, 256 MB, or looked at. A client
-// whose attempts fail has many sessions, and what each has seen grows with their number.
-const maxSeen = 32 << 20
+// maxEntries is how many entries of vector clocks are kept, 256 MB, or looked at. A client whose
+// attempts fail has many sessions, and the clock of each grows with their number.
+const maxEntries = 32 << 20
 
 // newSessions is nil if linearizability is judged, which includes all guarantees.
 func newSessions(p *pass) *sessions {
 	if p.promised {
 		return nil
 	}
-	s := &sessions{pass: p, promised: map[string]bool{}, current: map[int]*chain{}, clock: map[int]int64{}, room: maxSeen}
+	s := &sessions{pass: p, promised: map[string]bool{}, current: map[int]*session{}, reached: map[int]int64{}, room: maxEntries}
 	for _, g := range p.guarantees() {
 		s.promised[g] = true
 	}
 	return s
 }
 
-// guarantees are those of sessions that the database promises and that are judged: what another
-// session did before it wrote something has to be seen by who has seen that only if reads are
-// monotonic and writes follow reads.
+// guarantees are the session guarantees that the database promises and that are judged. Two of
+// them concern one session alone. The others (monotonic writes, writes follow reads) are judged
+// over several: whoever has seen a write must also see what its session had done before. That
+// follows only where reads are monotonic and writes follow reads, so that without both promises
+// the two are not judged.
 func (j *judge) guarantees() (all []string) {
 	named := strings.Split(j.evidence.Promise, ", ")
 	if j.evidence.Promise == store.Causal {
@@ -127,44 +134,45 @@ func (s *sessions) enter(op *history.Op, unit int64, w *write, start, end int64,
 	}
 	c := s.current[op.Client]
 	if c == nil {
-		c = &chain{number: int32(len(s.chains)), client: op.Client, of: map[int64]*known{}}
+		c = &session{number: int32(len(s.all)), client: op.Client, versions: map[int64]*known{}}
 		s.current[op.Client] = c
-		s.chains = append(s.chains, c)
+		s.all = append(s.all, c)
 	}
 	at := end
 	if wrote {
 		at = start
 	}
-	at = max(at, s.clock[op.Client])
-	s.clock[op.Client] = at
+	at = max(at, s.reached[op.Client])
+	s.reached[op.Client] = at
 	c.steps = append(c.steps, step{w, unit, start, end, at, op.Seq, wrote})
 }
 
-// judgeAll judges all reads, once everything is entered. Steps come in an order in which who
-// reads a version comes after who wrote it, and a session's own are in theirs.
+// judgeAll judges all reads, once everything is entered. It takes the steps in an order in which
+// each read of a version comes after its write, and a session's steps keep their order.
 func (s *sessions) judgeAll() {
 	if s == nil {
 		return
 	}
-	var all []mark
-	for _, c := range s.chains {
+	var all []position
+	for _, c := range s.all {
 		for i := range c.steps {
-			all = append(all, mark{c.number, int32(i)})
+			all = append(all, position{c.number, int32(i)})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b mark) int { return cmp.Compare(s.step(a).at, s.step(b).at) })
+	slices.SortStableFunc(all, func(a, b position) int { return cmp.Compare(s.step(a).at, s.step(b).at) })
 	s.latest = make([]int64, len(s.openings))
 	for i := range s.latest {
 		s.latest[i] = math.MinInt64
 	}
 	for _, m := range all {
-		c, x := s.chains[m.chain], s.step(m)
+		c, x := s.all[m.session], s.step(m)
 		if before := m.step - 1; x.wrote || before >= 0 && c.steps[before].seq != x.seq {
 			s.join(c, m.step)
 		}
 		if x.wrote {
-			x.write.origin = &origin{m, c.seen}
-			c.know(x.unit).wrote = s.newer(c.know(x.unit).wrote, m)
+			x.write.origin = &origin{m, c.clock}
+			known := c.known(x.unit)
+			known.wrote = s.newer(known.wrote, m)
 			c.joined = m.step + 1
 		} else {
 			s.read(c, m)
@@ -177,19 +185,19 @@ func (s *sessions) judgeAll() {
 	s.forgot = s.forgot || s.room < 0
 }
 
-func (s *sessions) step(m mark) *step { return &s.chains[m.chain].steps[m.step] }
+func (s *sessions) step(m position) *step { return &s.all[m.session].steps[m.step] }
 
-func (c *chain) know(unit int64) *known {
-	k := c.of[unit]
+func (c *session) known(unit int64) *known {
+	k := c.versions[unit]
 	if k == nil {
 		k = &known{}
-		c.of[unit] = k
+		c.versions[unit] = k
 	}
 	return k
 }
 
 // newer adds a step if its version is newer than the last.
-func (s *sessions) newer(all []mark, m mark) []mark {
+func (s *sessions) newer(all []position, m position) []position {
 	w := s.step(m).write
 	if w == nil || len(all) > 0 && s.step(all[len(all)-1]).write.start >= w.start {
 		return all
@@ -197,60 +205,60 @@ func (s *sessions) newer(all []mark, m mark) []mark {
 	return append(all, m)
 }
 
-// join has a session know what it read in its steps before one.
-func (s *sessions) join(c *chain, before int32) {
+// join enters what a session read, in its steps before one, into what it knows and into its clock.
+func (s *sessions) join(c *session, before int32) {
 	for ; c.joined < before; c.joined++ {
 		x := &c.steps[c.joined]
-		k := c.know(x.unit)
-		k.read = s.newer(k.read, mark{c.number, c.joined})
+		k := c.known(x.unit)
+		k.read = s.newer(k.read, position{c.number, c.joined})
 		if !x.wrote && x.write != nil && x.write.origin != nil {
 			s.see(c, x.write.origin)
 		}
 	}
 }
 
-// see has a session see what it read, and all that its writer had seen.
-func (s *sessions) see(c *chain, of *origin) {
-	at, there := slices.BinarySearchFunc(c.seen, of.chain, compareChains)
-	if of.chain == c.number || there && c.seen[at].step >= of.step {
-		return // and so what its writer had seen
+// see merges the clock of a write that was read, and the write itself, into a session's clock.
+func (s *sessions) see(c *session, of *origin) {
+	at, there := slices.BinarySearchFunc(c.clock, of.session, compareSessions)
+	if of.session == c.number || there && c.clock[at].step >= of.step {
+		return // the session had seen the write, and so the clock of it
 	}
-	if s.room -= len(c.seen) + len(of.seen) + 1; s.room < 0 {
+	if s.room -= len(c.clock) + len(of.clock) + 1; s.room < 0 {
 		return
 	}
-	news := slices.Clone(of.seen)
-	if at, there = slices.BinarySearchFunc(news, of.chain, compareChains); there {
+	news := slices.Clone(of.clock)
+	if at, there = slices.BinarySearchFunc(news, of.session, compareSessions); there {
 		news[at].step = max(news[at].step, of.step)
 	} else {
-		news = slices.Insert(news, at, of.mark)
+		news = slices.Insert(news, at, of.position)
 	}
-	old := c.seen
-	all := make([]mark, 0, len(news)+len(old))
+	old := c.clock
+	all := make(vectorClock, 0, len(news)+len(old))
 	for len(news) > 0 && len(old) > 0 {
 		switch {
-		case old[0].chain < news[0].chain:
+		case old[0].session < news[0].session:
 			all, old = append(all, old[0]), old[1:]
-		case news[0].chain < old[0].chain:
+		case news[0].session < old[0].session:
 			all, news = append(all, news[0]), news[1:]
 		default:
-			all = append(all, mark{old[0].chain, max(old[0].step, news[0].step)})
+			all = append(all, position{old[0].session, max(old[0].step, news[0].step)})
 			old, news = old[1:], news[1:]
 		}
 	}
-	c.seen = append(append(all, old...), news...)
+	c.clock = append(append(all, old...), news...)
 }
 
-func compareChains(m mark, chain int32) int { return cmp.Compare(m.chain, chain) }
+func compareSessions(m position, session int32) int { return cmp.Compare(m.session, session) }
 
-// broken is what shows that a read broke a guarantee: a step of somebody with a newer version
-// and, of another session's, the write before which it was and which was seen.
+// broken shows that a read broke a guarantee: newer is a step with a newer version. If it is
+// another session's, later is the write of that session which came after it and was seen.
 type broken struct {
 	guarantee    string
-	newer, later mark
+	newer, later position
 }
 
-// read judges a read. It is counted once, as what breaks something that is promised, if it does.
-func (s *sessions) read(c *chain, m mark) {
+// read judges a read. It counts once: by a guarantee that is promised, if it breaks one.
+func (s *sessions) read(c *session, m position) {
 	x := s.step(m)
 	ended := int64(math.MinInt64)
 	if x.write != nil {
@@ -276,24 +284,24 @@ func (s *sessions) read(c *chain, m mark) {
 	s.count(found[i].guarantee)
 }
 
-// breaks is what a read breaks whose version was there when something ended.
-func (s *sessions) breaks(c *chain, m mark, ended int64) (found []broken) {
+// breaks are the guarantees that a read breaks whose version was there at this time.
+func (s *sessions) breaks(c *session, m position, ended int64) (found []broken) {
 	x := s.step(m)
-	look := func(guarantee string, all []mark, before, later mark) {
-		i, _ := slices.BinarySearchFunc(all, before.step, func(m mark, step int32) int { return cmp.Compare(m.step, step) })
+	look := func(guarantee string, all []position, before, later position) {
+		i, _ := slices.BinarySearchFunc(all, before.step, func(m position, step int32) int { return cmp.Compare(m.step, step) })
 		if i > 0 && s.step(all[i-1]).write.start > ended {
 			found = append(found, broken{guarantee, all[i-1], later})
 		}
 	}
-	if k := c.of[x.unit]; k != nil {
+	if k := c.versions[x.unit]; k != nil {
 		look(store.ReadYourWrites, k.wrote, m, m)
 		look(store.MonotonicReads, k.read, m, m)
 	}
-	if s.room -= len(c.seen); s.room < 0 {
+	if s.room -= len(c.clock); s.room < 0 {
 		return found
 	}
-	for _, later := range c.seen {
-		if k := s.chains[later.chain].of[x.unit]; k != nil {
+	for _, later := range c.clock {
+		if k := s.all[later.session].versions[x.unit]; k != nil {
 			look(store.MonotonicWrites, k.wrote, later, later)
 			look(store.WritesFollowReads, k.read, later, later)
 		}
@@ -313,10 +321,10 @@ func (s *sessions) count(guarantee string) {
 	}
 }
 
-// sessionEvidence is that of a read that broke a guarantee.
-func (s *sessions) sessionEvidence(m mark, b broken) check.Evidence {
-	x, newer, client := s.step(m), s.step(b.newer), s.chains[m.chain].client
-	by := s.chains[b.newer.chain].client
+// sessionEvidence says how a read broke a guarantee.
+func (s *sessions) sessionEvidence(m position, b broken) check.Evidence {
+	x, newer, client := s.step(m), s.step(b.newer), s.all[m.session].client
+	by := s.all[b.newer.session].client
 	was, did := s.initial(x.unit), "read"
 	older := "the one from before the run"
 	if x.write != nil {
@@ -347,16 +355,16 @@ func (s *sessions) sessionEvidence(m mark, b broken) check.Evidence {
 	return e
 }
 
-// through is the first read by which the session of a step had seen a write of another one.
-func (s *sessions) through(m, later mark) *step {
-	c := s.chains[m.chain]
+// through is the first read by which the session of a step saw a write of another session.
+func (s *sessions) through(m, later position) *step {
+	c := s.all[m.session]
 	for i := range c.steps[:m.step] {
 		x := &c.steps[i]
 		if x.wrote || x.write == nil || x.write.origin == nil {
 			continue
 		}
 		of := x.write.origin
-		if of.mark == later || slices.ContainsFunc(of.seen, func(seen mark) bool { return seen.chain == later.chain && seen.step >= later.step }) {
+		if of.position == later || slices.ContainsFunc(of.clock, func(seen position) bool { return seen.session == later.session && seen.step >= later.step }) {
 			return x
 		}
 	}

@@ -275,16 +275,16 @@ func (d *terry) visible(read int) map[int]bool {
 
 // TestWhatSessionsHaveSeenIsBounded: without room a session sees nothing more, and says so.
 func TestWhatSessionsHaveSeenIsBounded(t *testing.T) {
-	s, c := &sessions{room: 1}, &chain{number: 0}
-	for _, of := range []origin{{mark: mark{0, 3}}, {mark: mark{1, 5}}, {mark: mark{1, 4}}} {
+	s, c := &sessions{room: 1}, &session{number: 0}
+	for _, of := range []origin{{position: position{0, 3}}, {position: position{1, 5}}, {position: position{1, 4}}} {
 		s.see(c, &of)
 	}
-	if !slices.Equal(c.seen, []mark{{1, 5}}) || s.room != 0 {
-		t.Errorf("%v, room for %d", c.seen, s.room)
+	if !slices.Equal(c.clock, []position{{1, 5}}) || s.room != 0 {
+		t.Errorf("%v, room for %d", c.clock, s.room)
 	}
-	s.see(c, &origin{mark: mark{2, 0}})
-	if !slices.Equal(c.seen, []mark{{1, 5}}) || s.room >= 0 {
-		t.Errorf("without room: %v, room for %d", c.seen, s.room)
+	s.see(c, &origin{position: position{2, 0}})
+	if !slices.Equal(c.clock, []position{{1, 5}}) || s.room >= 0 {
+		t.Errorf("without room: %v, room for %d", c.clock, s.room)
 	}
 	if j := (judge{forgot: true}); !strings.Contains(j.outOfOrder(), "too much to keep") {
 		t.Errorf("not said: %s", j.outOfOrder())
