@@ -112,7 +112,7 @@ func TestLostLeaseEndsTheWork(t *testing.T) {
 	}
 }
 
-// renewals is a Store that answers renewals alone.
+// renewals is a Database that answers renewals alone.
 type renewals struct {
 	store.Administration
 	answers []error

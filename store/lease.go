@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Leaser is the part of a Store by which a run owns the workload's schema while
+// Leaser is the part of a Database by which a run owns the workload's schema while
 // it lives, so that two runs on one database do not convict it of each other's
 // work.
 //
@@ -30,7 +30,7 @@ type Leaser interface {
 	// *HeldError. Of several that try at the same time one succeeds. It makes what
 	// it needs to keep the lease; something of our name without our mark gives
 	// *ForeignError and stays untouched. From then on the lease counts as this
-	// Store's in Create and Drop.
+	// Database's in Create and Drop.
 	TakeLease(ctx context.Context, holder Holder, ttl time.Duration, gone string) error
 
 	// RenewLease moves the expiry of the lease with this token to so long from
@@ -117,7 +117,7 @@ func (l *Lease) MayRenew(name, token string) error {
 	return nil
 }
 
-// Taken is the holder for whom a Store has taken the lease last, for drivers; the
+// Taken is the holder for whom a Database has taken the lease last, for drivers; the
 // zero Holder before. It is safe for concurrent use.
 type Taken struct{ holder atomic.Pointer[Holder] }
 

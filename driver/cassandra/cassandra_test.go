@@ -53,7 +53,7 @@ func closing(t *testing.T, address string) *database {
 	return d
 }
 
-// impatient opens a Store on one host that gives up silent connections after
+// impatient opens a Database on one host that gives up silent connections after
 // this time and tries a host that it takes for down again every second: nobody
 // else tells it when a proxy lets it through again.
 func impatient(t *testing.T, host string, silence time.Duration) (*database, error) {

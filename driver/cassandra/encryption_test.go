@@ -73,7 +73,7 @@ func TestEncryptedConnections(t *testing.T) {
 	}
 }
 
-// describedTLS opens a Store and returns what it says of its connections.
+// describedTLS opens a Database and returns what it says of its connections.
 func describedTLS(t *testing.T, address string) (string, error) {
 	t.Helper()
 	db, err := openRows(t.Context(), store.Target{Address: address, ConnectTimeout: time.Minute})

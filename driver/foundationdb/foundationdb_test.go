@@ -52,7 +52,7 @@ func target() store.Target {
 	return store.Target{Address: os.Getenv(addressVariable) + "?prefix=assay-test", ConnectTimeout: 10 * time.Second}
 }
 
-// opened returns the Store or ends the test.
+// opened returns the Database or ends the test.
 func opened[S any](t *testing.T, open func(context.Context, store.Target) (S, error)) S {
 	t.Helper()
 	store, err := open(context.Background(), target())

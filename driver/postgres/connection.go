@@ -124,7 +124,7 @@ func (p *schema) connectBy(ctx context.Context, config *pgx.ConnConfig, own []sq
 }
 
 // identify sets what the server knows the session by, and the session's name if the
-// Store does not know the run that it works for.
+// Database does not know the run that it works for.
 func (l *connection) identify(ctx context.Context, run string) (err error) {
 	c := conn{l.conn.PgConn}
 	if l.schema.pooled { // a process is not a session's; what counts is that there is one

@@ -33,7 +33,7 @@ type Namespace struct {
 	// home is where the tables are that were there before (Schema.Existing).
 	home string
 	*owned
-	// created is the run whose schema this Store has made last; nil for none.
+	// created is the run whose schema this Database has made last; nil for none.
 	created atomic.Pointer[string]
 }
 

@@ -63,7 +63,7 @@ func (s *Sessions) All() (all []SessionID) {
 	return all
 }
 
-// Owner is the run that this Store works for, empty if it does not know.
+// Owner is the run that this Database works for, empty if it does not know.
 func (n *Namespace) Owner() string {
 	if created := n.created.Load(); created != nil {
 		return *created
@@ -92,7 +92,7 @@ const (
 )
 
 // SettleOn waits until no abandoned session of this run is left on the connection's
-// server, whichever Store opened it. It is not enough that a session is idle: what
+// server, whichever Database opened it. It is not enough that a session is idle: what
 // a client sent before the network went silent may still be on its way to it, and
 // somebody else's locks can keep one at work long after it was closed. So one that
 // does not end within a second by itself is ended by the server; its transaction is
@@ -140,7 +140,7 @@ func SettleBy(ctx context.Context, what string, look func() (ids []string, state
 	}
 }
 
-// orphans are the ids of the sessions of this name that this Store has not open,
+// orphans are the ids of the sessions of this name that this Database has not open,
 // and what one of them does.
 func (n *Namespace) orphans(ctx context.Context, c Conn, server string, name store.Value) (ids []string, state string, err error) {
 	own := n.Sessions.All()

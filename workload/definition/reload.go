@@ -15,7 +15,7 @@ import (
 type Reloading interface {
 	// LoadThrough is Load, but that batches which fail are loaded again, until ctx
 	// ends. rowsIn is called when all rows are in, before what is made late. again is
-	// how many batches were loaded more than once. A Store that cannot tell what is
+	// how many batches were loaded more than once. A database that cannot tell what is
 	// there of a batch gives *store.OptionError.
 	LoadThrough(ctx context.Context, loaded func(done, total int64), rowsIn func()) (again int64, err error)
 }
@@ -69,7 +69,7 @@ func (l Loading) LoadThrough(ctx context.Context, db answering, batch, again fun
 	return reloaded, nil
 }
 
-// answering is the part of a Store that tells whether loading can go on.
+// answering is the part of a store.Database that tells whether loading can go on.
 type answering interface {
 	Marker(ctx context.Context) (*store.Marker, error)
 	Settle(ctx context.Context) error

@@ -90,7 +90,7 @@ func (b *bounds) expectation() (e expectation, err error) {
 	return e, nil
 }
 
-// plain is a Starlark value as a value of the Store.
+// plain is a Starlark value as a value of Go that a parameter takes.
 func plain(v starlark.Value) (any, error) {
 	switch v := v.(type) {
 	case starlark.NoneType:
