@@ -211,7 +211,7 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	}
 	r.Verdict = check.Combine(r.Checks)
 	enterSubject(r, &judged)
-	r.Notes = slices.Concat(strikeNotes(r.Data.Rows), notesOf(unread), r.RunNotes, r.Notes, judged.Notes)
+	r.Notes = slices.Concat(strikeNotes(r.Data.Rows), notesOf(unread), r.RunNotes, r.Notes, judged.Notes, s.definition().NotJudgedNotes())
 	return figures.Responses, nil
 }
 

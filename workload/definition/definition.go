@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"assay/check"
 	"assay/history"
@@ -32,6 +33,8 @@ type Workload struct {
 	// file; empty if it takes none. Several is true if the command takes several.
 	Argument string
 	Several  bool
+	// NotJudged are the columns of its tables that its judge says nothing of, or not everything.
+	NotJudged []Unjudged
 	// Key is the key of its configuration in a scenario file.
 	Key string
 	// Checks are those that its judgement consists of, in their order. A run may
@@ -75,6 +78,21 @@ type Workload struct {
 	// Degradation has the report say, too, that the throughput did not fall for
 	// good.
 	Degradation bool
+}
+
+// Unjudged is a column that is not judged. What is not, if What is not empty, is some of it.
+type Unjudged struct{ Table, Column, What string }
+
+// NotJudgedNotes say which columns are not judged; none if all are.
+func (w Workload) NotJudgedNotes() []string {
+	var columns []string
+	for _, u := range w.NotJudged {
+		columns = append(columns, strings.TrimSpace(u.Table+"."+u.Column+" "+u.What))
+	}
+	if len(columns) == 0 {
+		return nil
+	}
+	return []string{"of what was read back, not judged: " + strings.Join(columns, "; ")}
 }
 
 // Check says what one of a workload's checks asserts.

@@ -12,7 +12,9 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
+	"slices"
 
 	"assay/history"
 	"assay/load"
@@ -21,16 +23,27 @@ import (
 	"assay/workload/definition"
 )
 
-// Table is one of a workload's tables: its columns of integers, the key first. Others
-// are not read back.
+// Table is one of a workload's tables: its columns of integers, the key first.
 type Table struct {
 	Name    string
 	Columns []string
+	// Also are further columns, which stand in a Row behind these, a text as its workload.Sum.
+	// A state that an earlier version has saved is without them.
+	Also []store.Column
 	// Order are the columns by which the rows are read back; none for any order.
 	Order []string
 }
 
-// Row is one row of a table, in the order of its Columns. Values are good until the
+// Names are all columns, in the order of a Row.
+func (t *Table) Names() []string {
+	names := slices.Clone(t.Columns)
+	for _, c := range t.Also {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// Row is one row of a table, in the order of its Names. Values are good until the
 // callback that gets the row returns.
 type Row struct {
 	// Table is the table's number in the list of the workload's tables.
@@ -44,12 +57,24 @@ type State struct {
 	// File is its name in the run's folder.
 	File   string
 	Tables []Table
-	// RowFile is its form; Columns follow from Tables.
+	// RowFile is its form; Columns follow from Tables. Former is the Magic of states without
+	// what tables have Also; empty if there are none.
 	definition.RowFile
+	Former string
 }
 
 func (s State) rows() definition.RowFile {
 	f := s.RowFile
+	for i := range s.Tables {
+		f.Columns = append(f.Columns, len(s.Tables[i].Names()))
+	}
+	return f
+}
+
+// former is the form of a state that an earlier version has saved.
+func (s State) former() definition.RowFile {
+	f := s.RowFile
+	f.Magic = s.Former
 	for _, table := range s.Tables {
 		f.Columns = append(f.Columns, len(table.Columns))
 	}
@@ -63,14 +88,25 @@ func (s State) From(view func(context.Context, func(store.Reader) error) error) 
 	return func(ctx context.Context, row func(Row) error) error {
 		return store.ReadAll(ctx, view, func(r store.Reader) error {
 			for number, t := range s.Tables {
-				values := make([]int64, len(t.Columns))
+				names := t.Names()
+				values, texts := make([]int64, len(names)), make([]string, len(t.Also))
 				into := make([]any, len(values))
 				for i := range values {
 					into[i] = &values[i]
 				}
-				err := store.Whole(ctx, r, store.Statement{Table: t.Name, Columns: t.Columns, Order: t.Order}, func(found store.Row) error {
+				for i, c := range t.Also {
+					if c.Type != store.Integer {
+						into[len(t.Columns)+i] = &texts[i]
+					}
+				}
+				err := store.Whole(ctx, r, store.Statement{Table: t.Name, Columns: names, Order: t.Order}, func(found store.Row) error {
 					if err := found.Scan(into...); err != nil {
 						return err
+					}
+					for i, c := range t.Also {
+						if c.Type != store.Integer {
+							values[len(t.Columns)+i] = workload.Sum(texts[i])
+						}
 					}
 					return row(Row{Table: number, Values: values})
 				})
@@ -92,7 +128,19 @@ func (s State) Save(ctx context.Context, path string, read func(context.Context,
 
 // Replay gives the rows that were saved; see definition.RowFile.Replay.
 func (s State) Replay(path string, row func(Row) error) error {
-	return s.rows().Replay(path, func(table int, values []int64) error { return row(Row{Table: table, Values: values}) })
+	given := false
+	give := func(table int, values []int64) error {
+		given = true
+		return row(Row{Table: table, Values: values})
+	}
+	err := s.rows().Replay(path, give)
+	if other := (*history.FormatError)(nil); s.Former == "" || given || !errors.As(err, &other) {
+		return err
+	}
+	if former := s.former().Replay(path, give); given || !errors.As(former, new(*history.FormatError)) {
+		return former
+	}
+	return err
 }
 
 // Work is a definition.Work but for Promise, whose clients have sessions N.

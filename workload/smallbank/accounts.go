@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"assay/check"
+	"assay/workload"
 	"assay/workload/journal"
 )
 
@@ -17,6 +18,8 @@ type accounts struct {
 	customers []uint8
 	states    []State
 	rows      []uint8
+	// previous are, by account, whose value its writer has overwritten.
+	previous []int64
 	// reads are what operations have read.
 	reads []read
 	// created is how much money there is in the end that Amalgamate has made, negative
@@ -33,7 +36,7 @@ type read struct {
 
 func newAccounts(s *Operations) *accounts {
 	n := s.config.Customers + 1
-	return &accounts{operations: s, customers: make([]uint8, n), states: make([]State, 2*n), rows: make([]uint8, 2*n)}
+	return &accounts{operations: s, customers: make([]uint8, n), states: make([]State, 2*n), rows: make([]uint8, 2*n), previous: make([]int64, 2*n)}
 }
 
 // row takes a row of the tables account, saving and checking.
@@ -45,11 +48,14 @@ func (a *accounts) row(r journal.Row) {
 	}
 	if r.Table == Account {
 		a.customers[customer] = min(a.customers[customer]+1, 2)
+		if len(r.Values) > 1 && r.Values[1] != workload.Sum(CustomerName(customer)) {
+			a.find("altered", customer, fmt.Sprintf("table account has customer %d by another name than was loaded", customer))
+		}
 		return
 	}
 	n := account(r.Table, customer)
 	a.rows[n] = min(a.rows[n]+1, 2)
-	a.states[n] = State{Balance: r.Values[1], Writer: r.Values[2]}
+	a.states[n], a.previous[n] = State{Balance: r.Values[1], Writer: r.Values[2]}, r.Values[3]
 }
 
 func (a *accounts) find(kind string, customer int64, text string) {
@@ -117,7 +123,7 @@ func (j *judge) follow(table int, customer int64, links []link, left map[written
 	}
 	state := State{j.operations.Opening(table, customer), Nobody}
 	left[written{number, Nobody}] = state.Balance
-	steps, forked := 0, false
+	steps, forked, previous := 0, false, Nobody
 	for steps < len(links) {
 		n, ok := slices.BinarySearchFunc(links, state.Writer, func(l link, writer int64) int { return cmp.Compare(l.previous, writer) })
 		if !ok {
@@ -128,6 +134,7 @@ func (j *judge) follow(table int, customer int64, links []link, left map[written
 			a.find("overwritten", customer, fmt.Sprintf("%s: %s and %s have both overwritten what %s left: the update of one is lost",
 				accountName(number), j.journal.Name(links[n].id), j.journal.Name(links[n+1].id), j.writer(state.Writer)))
 		}
+		previous = state.Writer
 		state = State{j.after(links[n].id, number, state.Balance), links[n].id}
 		left[written{number, state.Writer}] = state.Balance
 		steps++
@@ -139,6 +146,9 @@ func (j *judge) follow(table int, customer int64, links []link, left map[written
 	} else if got := a.states[number]; got != state && !forked {
 		a.find("balance", customer, fmt.Sprintf("%s holds %d as %s left it; its %s in the journal lead to %d, left by %s",
 			accountName(number), got.Balance, j.writer(got.Writer), check.Counted(len(links), "row", "rows"), state.Balance, j.writer(state.Writer)))
+	} else if a.previous[number] != previous && !forked {
+		a.find("previous", customer, fmt.Sprintf("%s says that %s overwrote what %s left; by the journal it overwrote what %s left",
+			accountName(number), j.writer(state.Writer), j.writer(a.previous[number]), j.writer(previous)))
 	}
 }
 

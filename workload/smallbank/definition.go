@@ -39,8 +39,8 @@ promises, or --model.`,
 		Checks: []definition.Check{
 			{Name: journal.CheckOperations, Asserts: "A committed operation that writes has exactly one row in the journal, a rejected or failed one has none, and one that ended unknown has none or one. Each row is as it was asked for. A WriteCheck charges the penalty if and only if what it read is less than the check.",
 				Kinds: map[string]promise.Property{"lost": promise.Durability, "failed": promise.Atomicity}},
-			{Name: CheckAccounts, Asserts: "The journal's rows of each account follow one another from the opening balance on, each overwrites the one before it, and they lead to the balance that is there. Each balance that was acknowledged or read is the one that its writer left.",
-				Kinds: map[string]promise.Property{"missing": promise.Durability, "overwritten": promise.Isolation, "gap": promise.Atomicity, "balance": promise.Atomicity, "acknowledged": promise.Isolation, "read": promise.Isolation}},
+			{Name: CheckAccounts, Asserts: "The journal's rows of each account follow one another from the opening balance on, each overwrites the one before it, and they lead to the balance that is there. Each balance that was acknowledged or read is the one that its writer left. Customers have the names that they were loaded with.",
+				Kinds: map[string]promise.Property{"missing": promise.Durability, "overwritten": promise.Isolation, "gap": promise.Atomicity, "balance": promise.Atomicity, "previous": promise.Atomicity, "acknowledged": promise.Isolation, "read": promise.Isolation}},
 			{Name: CheckIsolation, Asserts: "What the operations have read from each other and overwritten shows no anomaly that the model forbids.", Tests: promise.Isolation,
 				Kinds: map[string]promise.Property{"stale-read": promise.Recency, "lost-append": promise.Durability}},
 		},
@@ -58,7 +58,7 @@ promises, or --model.`,
 }
 
 func state() journal.State {
-	return journal.State{File: "smallbank.bin", Tables: Tables(), RowFile: definition.RowFile{Magic: "ASSAYM01", End: 0xff}}
+	return journal.State{File: "smallbank.bin", Tables: Tables(), RowFile: definition.RowFile{Magic: "ASSAYM02", End: 0xff}, Former: "ASSAYM01"}
 }
 
 func (c *Config) Flags() []definition.Flag {
@@ -101,7 +101,7 @@ func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) 
 			return append(into, store.OfInts(i, operations.Opening(table, i), Nobody, Nobody)...)
 		}}
 	}
-	customers := definition.Contents{Table: tables[Account].Name, Columns: append(tables[Account].Columns, "name"), Rows: c.Customers,
+	customers := definition.Contents{Table: tables[Account].Name, Columns: tables[Account].Names(), Rows: c.Customers,
 		Row: func(i int64, into []store.Value) []store.Value {
 			return append(into, store.OfInt(i), store.OfText(CustomerName(i)))
 		}}

@@ -30,6 +30,8 @@ type story struct {
 	operations *Operations
 	ops        []history.Op
 	accounts   map[int64]State // by account
+	previous   map[int64]int64
+	renamed    string // what names have too much
 	entries    []Entry
 }
 
@@ -37,10 +39,10 @@ func told(t *testing.T, operations int) *story {
 	t.Helper()
 	s, err := NewOperations(config(), seed)
 	expect.NoError(t, err)
-	y := &story{operations: s, accounts: map[int64]State{}}
+	y := &story{operations: s, accounts: map[int64]State{}, previous: map[int64]int64{}}
 	for customer := int64(1); customer <= 4; customer++ {
 		for table := Saving; table <= Checking; table++ {
-			y.accounts[account(table, customer)] = State{s.Opening(table, customer), Nobody}
+			y.accounts[account(table, customer)], y.previous[account(table, customer)] = State{s.Opening(table, customer), Nobody}, Nobody
 		}
 	}
 	for seq := range operations {
@@ -56,7 +58,7 @@ func (y *story) do(o Operation) {
 	var r Result
 	change := func(at, balance int64) State {
 		was := y.accounts[at]
-		y.accounts[at] = State{balance, o.ID}
+		y.accounts[at], y.previous[at] = State{balance, o.ID}, was.Writer
 		return State{balance, was.Writer}
 	}
 	if o.Reads() {
@@ -98,10 +100,10 @@ func (y *story) find(kind uint8) (op, row int) {
 func (y *story) read(_ context.Context, row func(journal.Row) error) error {
 	var err error
 	for customer := int64(1); customer <= 4; customer++ {
-		err = errors.Join(err, row(journal.Row{Table: Account, Values: []int64{customer}}))
+		err = errors.Join(err, row(journal.Row{Table: Account, Values: []int64{customer, workload.Sum(CustomerName(customer) + y.renamed)}}))
 		for table := Saving; table <= Checking; table++ {
 			s := y.accounts[account(table, customer)]
-			err = errors.Join(err, row(journal.Row{Table: table, Values: []int64{customer, s.Balance, s.Writer, 0}}))
+			err = errors.Join(err, row(journal.Row{Table: table, Values: []int64{customer, s.Balance, s.Writer, y.previous[account(table, customer)]}}))
 		}
 	}
 	for i := range y.entries {
@@ -175,6 +177,8 @@ func TestJudge(t *testing.T) {
 			y.entries[row].Amount = 2*o.Amount + Penalty - y.entries[row].Amount
 		}, []string{"operations altered", "accounts"}},
 		{"a balance is off", func(y *story) { s := y.accounts[3]; s.Balance++; y.accounts[3] = s }, []string{"accounts balance"}},
+		{"an account tells of another write before it", func(y *story) { y.previous[3]++ }, []string{"accounts previous"}},
+		{"customers have other names", func(y *story) { y.renamed = "s" }, []string{"accounts altered"}},
 		{"half of an Amalgamate", func(y *story) {
 			_, row := y.find(KindAmalgamate)
 			at := account(Checking, y.entries[row].Other)

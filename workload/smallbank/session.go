@@ -20,7 +20,7 @@ func Schema() store.Schema {
 		switch number {
 		case Account:
 			table.LateKey = false
-			table.Columns = append([]store.Column{{Name: "name", Type: store.ASCII, Length: NameLength}}, table.Columns...)
+			table.Columns = append(t.Also, table.Columns...) // by the name a customer is found
 		case Saving:
 			table.Floors = []store.Minimum{{Name: "saving_not_overdrawn", Column: "balance"}}
 		}

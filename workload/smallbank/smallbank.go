@@ -17,6 +17,7 @@ package smallbank
 import (
 	"fmt"
 
+	"assay/store"
 	"assay/workload"
 	"assay/workload/journal"
 )
@@ -132,11 +133,11 @@ const (
 	Journal
 )
 
-// Tables are the tables: account has a column name beside.
+// Tables are the tables.
 func Tables() []journal.Table {
 	balance := []string{"customer_id", "balance", "writer", "previous"}
 	return []journal.Table{
-		Account: {Name: "account", Columns: []string{"customer_id"}},
+		Account: {Name: "account", Columns: []string{"customer_id"}, Also: []store.Column{{Name: "name", Type: store.ASCII, Length: NameLength}}},
 		Saving:  {Name: "saving", Columns: balance}, Checking: {Name: "checking", Columns: balance},
 		Journal: {Name: "journal", Columns: []string{"id", "customer_id", "other_id", "amount", "saving_previous", "checking_previous", "other_previous"}},
 	}

@@ -2,7 +2,6 @@ package tpcb
 
 import (
 	"context"
-	"strings"
 
 	"assay/load"
 	"assay/report"
@@ -56,7 +55,7 @@ history, and each acknowledged transaction must have exactly one.`,
 		Checks: []definition.Check{
 			{Name: journal.CheckOperations, Asserts: "A committed transaction has exactly one row in the history, a failed one has none, and one that ended unknown has none or one. Each row is as it was asked for.",
 				Kinds: map[string]promise.Property{"lost": promise.Durability, "failed": promise.Atomicity}},
-			{Name: CheckTotal, Asserts: "The balances of branches, of tellers and of accounts and the amounts of the history have one and the same sum, and exactly the rows that were loaded are there.",
+			{Name: CheckTotal, Asserts: "The balances of branches, of tellers and of accounts and the amounts of the history have one and the same sum, and exactly the rows that were loaded are there, with their filler.",
 				Kinds: map[string]promise.Property{"sum": promise.Atomicity, "missing": promise.Durability}},
 			{Name: CheckBalances, Asserts: "Each branch, each teller and each account has the balance that its rows of the history add up to.", Tests: promise.Atomicity},
 			{Name: CheckOrder, Asserts: "The balances that were acknowledged of an account are those that its transactions leave in some order, each of which begins with what the one before it left.", Tests: promise.Isolation},
@@ -68,15 +67,17 @@ history, and each acknowledged transaction must have exactly one.`,
 		State:      state().File,
 		Operations: map[uint8]string{kindTransaction: "transaction"},
 		SizeLoaded: true,
+		NotJudged:  []definition.Unjudged{{Table: "history", Column: "mtime", What: "of a transaction without an answer"}},
 	}
 }
 
 // kindTransaction is the history.Op.Kind of a transaction. Its Values, where it was
-// acknowledged, are the account's balance.
+// acknowledged, are the account's balance and the moment in its row, which runs of earlier
+// versions do not have.
 const kindTransaction uint8 = 1
 
 func state() journal.State {
-	return journal.State{File: "tpcb.bin", Tables: Tables(), RowFile: definition.RowFile{Magic: "ASSAYT01", End: 0xff}}
+	return journal.State{File: "tpcb.bin", Tables: Tables(), RowFile: definition.RowFile{Magic: "ASSAYT02", End: 0xff}, Former: "ASSAYT01"}
 }
 
 func (c *Config) Flags() []definition.Flag {
@@ -116,9 +117,9 @@ func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) 
 	w := &work{}
 	w.Loaded = definition.Loaded{Database: db, Loaders: c.Loaders, One: "row", Many: "rows"}
 	for table := Branches; table <= Accounts; table++ {
-		filler := store.OfText(strings.Repeat(" ", fillerLength(table)))
+		filler, of := store.OfText(filler(table)), Tables()[table]
 		w.Contents = append(w.Contents, definition.Contents{
-			Table: Tables()[table].Name, Columns: append(Tables()[table].Columns, "filler"), Rows: transactions.rows(table),
+			Table: of.Name, Columns: of.Names(), Rows: transactions.rows(table),
 			Row: func(i int64, into []store.Value) []store.Value {
 				for _, n := range transactions.opening(table, i) {
 					into = append(into, store.OfInt(n))

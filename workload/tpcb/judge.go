@@ -24,16 +24,17 @@ const (
 // missing or cut state gives verdicts of unknown; files that are malformed give a
 // *history.FormatError.
 //
-// It keeps 17 bytes for each account, and some 100 for each transaction.
+// It keeps 17 bytes for each account, and some 130 for each transaction.
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	transactions, err := NewTransactions(*c, seed)
 	if err != nil {
 		return definition.Judgement{}, err
 	}
-	j := &judge{transactions: transactions, evidence: e,
+	j := &judge{transactions: transactions, evidence: e, moments: map[int64]int64{},
 		total: check.Result{Name: CheckTotal}, balances: check.Result{Name: CheckBalances}}
 	for table := range j.tables {
 		n := transactions.rows(table) + 1
+		j.fillers[table] = workload.Sum(filler(table))
 		j.tables[table] = holdings{balance: make([]int64, n), due: make([]int64, n), rows: make([]uint8, n)}
 	}
 	j.journal.Describe = func(id int64) string {
@@ -62,6 +63,10 @@ type judge struct {
 	// have a row and no answer.
 	answers    []answer
 	unanswered []answer
+	// moments are those that acknowledged transactions have sent, fillers what is kept of a
+	// table's filler.
+	moments map[int64]int64
+	fillers [History]int64
 	// missing says why the state is not all there is to know; empty if it is.
 	missing         string
 	total, balances check.Result
@@ -78,12 +83,15 @@ type answer struct{ account, id, balance int64 }
 
 func (j *judge) record(op *history.Op) error {
 	committed := op.Outcome == history.Committed
-	if op.Kind != kindTransaction || committed && len(op.Values) != 1 {
+	if op.Kind != kindTransaction || committed && len(op.Values) != 1 && len(op.Values) != 2 {
 		return j.evidence.Malformed(op)
 	}
 	id := workload.OperationID(op.Client, op.Seq)
 	switch {
 	case committed:
+		if len(op.Values) == 2 {
+			j.moments[id] = op.Values[1]
+		}
 		j.answers = append(j.answers, answer{j.transactions.At(id).Account, id, op.Values[0]})
 	case op.Last && (op.Final == history.Unknown || op.Final == history.Committed):
 		j.unanswered = append(j.unanswered, answer{account: j.transactions.At(id).Account, id: id})
@@ -92,10 +100,12 @@ func (j *judge) record(op *history.Op) error {
 }
 
 func (j *judge) row(r journal.Row) error {
+	columns := len(Tables()[r.Table].Columns)
+	own, also := r.Values[:columns], r.Values[columns:]
 	j.read[r.Table]++
-	j.sum[r.Table] += r.Values[len(r.Values)-1]
+	j.sum[r.Table] += own[columns-1]
 	if r.Table == History {
-		j.historyRow(Transaction{r.Values[0], r.Values[1], r.Values[2], r.Values[3], r.Values[4]})
+		j.historyRow(Transaction{own[0], own[1], own[2], own[3], own[4]}, also)
 		return nil
 	}
 	key, table := r.Values[0], &j.tables[r.Table]
@@ -105,7 +115,11 @@ func (j *judge) row(r journal.Row) error {
 		return nil
 	}
 	table.rows[key] = min(table.rows[key]+1, 2)
-	table.balance[key] = r.Values[len(r.Values)-1]
+	table.balance[key] = own[columns-1]
+	if len(also) > 0 && also[0] != j.fillers[r.Table] {
+		j.total.Add(check.Evidence{Kind: "altered", Text: fmt.Sprintf("table %s: row %d has another filler than the spaces that were loaded", Tables()[r.Table].Name, key),
+			Fields: map[string]int64{"table": int64(r.Table), "key": key}})
+	}
 	if r.Table != Branches && r.Values[1] != j.transactions.opening(r.Table, key)[1] {
 		j.total.Add(check.Evidence{Kind: "altered", Text: fmt.Sprintf("table %s: row %d has branch %d, and was loaded with %d",
 			Tables()[r.Table].Name, key, r.Values[1], j.transactions.opening(r.Table, key)[1]), Fields: map[string]int64{"table": int64(r.Table), "key": key}})
@@ -114,11 +128,14 @@ func (j *judge) row(r journal.Row) error {
 }
 
 // historyRow takes a row of the history as it is, whatever was asked for: the balances
-// must agree with it.
-func (j *judge) historyRow(x Transaction) {
+// must agree with it. also has its moment, if that is known.
+func (j *judge) historyRow(x Transaction, also []int64) {
 	wrong, asked := "", j.transactions.At(x.ID)
 	if x != asked {
 		wrong = fmt.Sprintf("has a row with %+d to account %d, teller %d, branch %d", x.Delta, x.Account, x.Teller, x.Branch)
+	}
+	if sent, known := j.moments[x.ID]; wrong == "" && known && len(also) > 0 && also[0] != sent {
+		wrong = fmt.Sprintf("has a row of the moment %d, and %d was sent", also[0], sent)
 	}
 	if outcome, _ := j.journal.Outcome(x.ID); outcome == history.Unknown { // perhaps without a record
 		j.unanswered = append(j.unanswered, answer{account: asked.Account, id: x.ID})

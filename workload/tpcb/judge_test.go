@@ -26,6 +26,9 @@ type story struct {
 	ops          []history.Op
 	tables       [History][][]int64
 	rows         []Transaction
+	// longer is what a table's fillers have too much, later what the moments of rows do.
+	longer [History]string
+	later  int64
 }
 
 func told(t *testing.T) *story {
@@ -45,7 +48,7 @@ func told(t *testing.T) *story {
 		}
 		y.rows = append(y.rows, x)
 		y.ops = append(y.ops, history.Op{Seq: seq, Attempt: 1, Last: true, Kind: kindTransaction, Outcome: history.Committed, Final: history.Committed,
-			Values: []int64{*y.balance(Accounts, x.Account)}})
+			Values: []int64{*y.balance(Accounts, x.Account), moment(x.ID)}})
 	}
 	return y
 }
@@ -59,15 +62,18 @@ func (y *story) end(op int, outcome history.Outcome) {
 	y.ops[op].Outcome, y.ops[op].Final, y.ops[op].Values = outcome, outcome, nil
 }
 
+// moment is what the row of a transaction has as its mtime.
+func moment(id int64) int64 { return 1_700_000_000_000_000 + id%1000 }
+
 func (y *story) read(_ context.Context, row func(journal.Row) error) error {
 	var err error
 	for table, rows := range y.tables {
 		for _, values := range rows {
-			err = errors.Join(err, row(journal.Row{Table: table, Values: values}))
+			err = errors.Join(err, row(journal.Row{Table: table, Values: append(slices.Clone(values), workload.Sum(filler(table)+y.longer[table]))}))
 		}
 	}
 	for i := range y.rows {
-		err = errors.Join(err, row(journal.Row{Table: History, Values: y.rows[i].Values()}))
+		err = errors.Join(err, row(journal.Row{Table: History, Values: append(y.rows[i].Values(), moment(y.rows[i].ID)+y.later)}))
 	}
 	return err
 }
@@ -102,6 +108,8 @@ func TestJudge(t *testing.T) {
 		{"a row is altered", func(y *story) { y.rows[8].Delta++ }, []string{"operations", "total", "balances"}},
 		{"an account is not there", func(y *story) { *y.balance(Accounts, 8) = 0; y.tables[Accounts] = y.tables[Accounts][:7] }, []string{"total"}},
 		{"an account has another branch", func(y *story) { y.tables[Accounts][2][1]++ }, []string{"total"}},
+		{"a filler is longer", func(y *story) { y.longer[Tellers] = " " }, []string{"total"}},
+		{"rows are of another moment", func(y *story) { y.later = 1 }, []string{"operations"}},
 		{"a balance was answered that nobody left", func(y *story) { y.ops[20].Values[0]++ }, []string{"order"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -24,13 +24,7 @@ func Schema() store.Schema {
 	of := store.Schema{Workload: Name, Transactions: true}
 	for number, t := range Tables() {
 		loaded := number != History
-		table := store.Table{Name: t.Name, Columns: store.Integers(t.Columns...), Updated: loaded, Loaded: loaded, LateKey: loaded}
-		if length := fillerLength(number); length > 0 {
-			table.Columns = append(table.Columns, store.Column{Name: "filler", Type: store.String, Length: length})
-		} else {
-			table.Columns = append(table.Columns, store.Column{Name: "mtime"})
-		}
-		of.Tables = append(of.Tables, table)
+		of.Tables = append(of.Tables, store.Table{Name: t.Name, Columns: append(store.Integers(t.Columns...), t.Also...), Updated: loaded, Loaded: loaded, LateKey: loaded})
 	}
 	return of
 }
@@ -42,22 +36,23 @@ func statements() []store.Statement {
 	}
 	change := add("change", "accounts", "abalance", "aid")
 	change.Columns = []string{"abalance"}
+	history := Tables()[History]
 	return []store.Statement{
 		updateAccount: add("account", "accounts", "abalance", "aid"),
 		selectAccount: {Name: "balance", Verb: store.Read, Table: "accounts", Columns: change.Columns, Where: store.Where("aid")},
 		updateTeller:  add("teller", "tellers", "tbalance", "tid"),
 		updateBranch:  add("branch", "branches", "bbalance", "bid"),
-		insertHistory: {Name: "history", Verb: store.Insert, Table: "history", Columns: append(Tables()[History].Columns, "mtime")},
+		insertHistory: {Name: "history", Verb: store.Insert, Table: history.Name, Columns: history.Names()},
 		changeAccount: change,
 	}
 }
 
 // do does the transaction and returns the account's balance, as it was read after the
-// update. Together sends its statements in as few round trips as the protocol can; else each
+// update, and the moment in its row of the history. Together sends its statements in as few round trips as the protocol can; else each
 // is sent when the one before has been answered, as pgbench does.
 func (x *Transaction) do(ctx context.Context, session store.Session, together, sql bool) (store.Reply, []int64) {
-	balance := []int64{0} // of this attempt, which may go on after the caller has left
-	calls := x.calls(sql || !together, func(row store.Row) error { return row.Scan(&balance[0]) })
+	values := []int64{0, time.Now().UnixMicro()} // of this attempt, which may go on after the caller has left
+	calls := x.calls(sql || !together, values[1], func(row store.Row) error { return row.Scan(&values[0]) })
 	var r store.Reply
 	if together {
 		r = session.Batch(ctx, &store.Batch{Calls: calls})
@@ -71,12 +66,12 @@ func (x *Transaction) do(ctx context.Context, session store.Session, together, s
 			return nil
 		})
 	}
-	return r.Inserted(), balance
+	return r.Inserted(), values
 }
 
 // calls are the statements of a transaction: pgbench's, or as databases are asked that are
 // not asked in SQL.
-func (x *Transaction) calls(pgbench bool, balance func(store.Row) error) []store.Call {
+func (x *Transaction) calls(pgbench bool, moment int64, balance func(store.Row) error) []store.Call {
 	account := []store.Call{{Statement: changeAccount, Parameters: store.OfInts(x.Delta, x.Account), Want: 1, Row: balance}}
 	if pgbench {
 		account = []store.Call{{Statement: updateAccount, Parameters: store.OfInts(x.Delta, x.Account)},
@@ -84,5 +79,5 @@ func (x *Transaction) calls(pgbench bool, balance func(store.Row) error) []store
 	}
 	return append(account, store.Call{Statement: updateTeller, Parameters: store.OfInts(x.Delta, x.Teller)},
 		store.Call{Statement: updateBranch, Parameters: store.OfInts(x.Delta, x.Branch)},
-		store.Call{Statement: insertHistory, Parameters: store.OfInts(append(x.Values(), time.Now().UnixMicro())...)})
+		store.Call{Statement: insertHistory, Parameters: store.OfInts(append(x.Values(), moment)...)})
 }

@@ -38,7 +38,7 @@ func TestTransactions(t *testing.T) {
 		if r, _ := x.do(t.Context(), session, n%2 == 1, n < 3); r.Outcome != history.Failed || !r.Duplicate || r.Class != store.ClassDuplicate {
 			t.Errorf("done again: %+v, want a duplicate", r)
 		}
-		rows[x.ID] = x.Values()
+		rows[x.ID] = append(x.Values(), balance[1])
 	}
 	changed := map[int]int64{Branches: 1, Tellers: 3, Accounts: 5}
 	column := map[int]int{Branches: 1, Tellers: 2, Accounts: 2}

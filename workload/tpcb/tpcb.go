@@ -13,6 +13,9 @@
 package tpcb
 
 import (
+	"strings"
+
+	"assay/store"
 	"assay/workload"
 	"assay/workload/journal"
 )
@@ -38,22 +41,22 @@ const (
 	History
 )
 
-// Tables are the tables. Branches, tellers and accounts have a column filler beside,
-// which makes their rows as long as pgbench's (fillerLength), and the history a column
-// mtime, the moment in microseconds since 1970.
+// Tables are the tables. A column filler, of spaces, makes rows as long as pgbench's, whose
+// type char has that length; mtime is the moment in microseconds since 1970.
 func Tables() []journal.Table {
+	filler := func(length int) []store.Column {
+		return []store.Column{{Name: "filler", Type: store.String, Length: length}}
+	}
 	return []journal.Table{
-		Branches: {Name: "branches", Columns: []string{"bid", "bbalance"}},
-		Tellers:  {Name: "tellers", Columns: []string{"tid", "bid", "tbalance"}},
-		Accounts: {Name: "accounts", Columns: []string{"aid", "bid", "abalance"}},
-		History:  {Name: "history", Columns: []string{"id", "tid", "bid", "aid", "delta"}},
+		Branches: {Name: "branches", Columns: []string{"bid", "bbalance"}, Also: filler(88)},
+		Tellers:  {Name: "tellers", Columns: []string{"tid", "bid", "tbalance"}, Also: filler(84)},
+		Accounts: {Name: "accounts", Columns: []string{"aid", "bid", "abalance"}, Also: filler(84)},
+		History:  {Name: "history", Columns: []string{"id", "tid", "bid", "aid", "delta"}, Also: store.Integers("mtime")},
 	}
 }
 
-// fillerLength is the length of a table's filler, of pgbench's type char: 0 for none.
-func fillerLength(table int) int {
-	return [...]int{Branches: 88, Tellers: 84, Accounts: 84, History: 0}[table]
-}
+// filler is what a table's column filler holds.
+func filler(table int) string { return strings.Repeat(" ", Tables()[table].Also[0].Length) }
 
 // Values are the columns of the transaction's row in the history.
 func (x *Transaction) Values() []int64 {

@@ -5,6 +5,7 @@ import (
 
 	"assay/store"
 	"assay/workload"
+	"assay/workload/definition"
 )
 
 // kept is what a saved state has of the texts of a row: hashes. The texts of a database
@@ -85,11 +86,8 @@ func (k *kept) differs(want kept) bool {
 // rowTexts is what is to be kept of the texts of a row.
 func rowTexts[T any](c store.Columns[T], row *T) kept { return keptOf(c.Names, c.Fields(row)) }
 
-// Unjudged is a column of which not everything is judged.
-type Unjudged struct{ Table, Column, What string }
-
 // NotJudged are all columns of which something is not judged, with what.
-func NotJudged() []Unjudged {
-	return []Unjudged{{"customer", customerData,
-		"of a customer with bad credit, once the notes of its payments are longer than the 500 characters that are kept"}}
+func NotJudged() []definition.Unjudged {
+	return []definition.Unjudged{{Table: "customer", Column: customerData,
+		What: "of a customer with bad credit, once the notes of its payments are longer than the 500 characters that are kept"}}
 }

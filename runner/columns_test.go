@@ -1,0 +1,186 @@
+package runner
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"assay/check"
+	"assay/internal/expect"
+	"assay/runner/catalog"
+	"assay/store"
+	"assay/workload/availability"
+	"assay/workload/bank"
+	"assay/workload/bulkupdate"
+	"assay/workload/candles"
+	"assay/workload/churn"
+	"assay/workload/definition"
+	"assay/workload/entity"
+	"assay/workload/isolation"
+	"assay/workload/smallbank"
+	"assay/workload/tpcb"
+	"assay/workload/tpcc"
+	"assay/workload/ycsb"
+)
+
+// fewRows are short runs of all workloads that have tables of their own.
+func fewRows(database string) map[string]Scenario {
+	of := func(w definition.Workload) Scenario {
+		s := small(database, 3, 300)
+		become(&s, w)
+		return s
+	}
+	all := map[string]Scenario{
+		bank.Name: small(database, 3, 300), churn.Name: churning(database, 3), bulkupdate.Name: bulkUpdates(database, 3), candles.Name: smallCandles(database),
+	}
+	for _, w := range []definition.Workload{availability.Definition(), entity.Definition(), isolation.Definition(), smallbank.Definition(),
+		tpcb.Definition(), tpcc.Definition(), ycsb.Definition()} {
+		all[w.Name] = of(w)
+	}
+	s := all[availability.Name]
+	s.Load.Rate, s.Load.Arrivals = 3000, availability.LoadDefaults().Arrivals
+	s.Plan()
+	all[availability.Name] = s
+	all[smallbank.Name].Config.(*smallbank.Config).Customers = 50
+	all[tpcb.Name].Config.(*tpcb.Config).Accounts = 50
+	all[tpcc.Name].Config.(*tpcc.Config).Items, all[tpcc.Name].Config.(*tpcc.Config).Customers = 100, 10
+	all[ycsb.Name].Config.(*ycsb.Config).Records = 50
+	all[entity.Name].Config.(*entity.Config).Entities = 50
+	all[isolation.Name].Config.(*isolation.Config).Test = "all"
+	return all
+}
+
+// TestEveryColumnIsJudged alters one value of each column of each workload's tables, after the
+// run and before everything is read back. The verdict is violated, unless the workload says
+// that the column is not judged.
+func TestEveryColumnIsJudged(t *testing.T) {
+	for _, w := range catalog.Workloads() {
+		schema, err := w.Schema(store.Target{})
+		expect.NoError(t, err)
+		if schema.Open { // the user's own tables, of which the user's rules speak
+			continue
+		}
+		t.Run(w.Name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "file")
+			s, is := fewRows("sqlite:" + path)[w.Name]
+			if !is {
+				t.Fatal("there is no run of it")
+			}
+			out := carryOut(t, s)
+			if v := out.Result.Verdict; v != check.Valid && v != check.Allowed {
+				t.Fatalf("the run itself is %s: %s", v, details(out.Result))
+			}
+			columnsOf(t, w, s, out, path)
+		})
+	}
+}
+
+func columnsOf(t *testing.T, w definition.Workload, s Scenario, out Outcome, path string) {
+	target := store.Target{Seed: s.Load.Seed}
+	if c, chooses := s.Config.(definition.Targeting); chooses {
+		c.Target(&target)
+	}
+	schema, err := w.Schema(target)
+	expect.NoError(t, err)
+	db, err := sql.Open("sqlite", path)
+	expect.NoError(t, err)
+	expect.AtEnd(t, db.Close)
+	for _, table := range schema.Tables {
+		for _, column := range table.Columns {
+			named := slices.ContainsFunc(w.NotJudged, func(u definition.Unjudged) bool {
+				return u.Table == table.Name && u.Column == column.Name && u.What == ""
+			})
+			if found := altered(t, db, &table, column.Name, func() bool { return convicts(t, s, out, path) }); found == named {
+				t.Errorf("%s.%s: an altered value is found: %t; the workload says that the column is not judged: %t", table.Name, column.Name, found, named)
+			}
+		}
+	}
+}
+
+// altered alters the value of a column in one row, and restores it after found.
+func altered(t *testing.T, db *sql.DB, table *store.Table, column string, found func() bool) bool {
+	t.Helper()
+	name := `"assay_` + table.Name + `"`
+	key := table.Key()
+	where := strings.Join(key, " = ? AND ") + " = ?"
+	pick := fmt.Sprintf("SELECT %s, %s FROM %s WHERE %[2]s IS NOT NULL ORDER BY 1 LIMIT 1", strings.Join(key, ", "), column, name)
+	values := make([]any, len(key)+1)
+	into := make([]any, len(values))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	if err := db.QueryRowContext(t.Context(), pick).Scan(into...); err != nil {
+		t.Errorf("%s.%s: %v", table.Name, column, err)
+		return true
+	}
+	was := values[len(key)]
+	now := otherThan(was, slices.Contains(key, column))
+	identity := values[:len(key)]
+	change := func(to any, of []any) {
+		_, err := db.ExecContext(t.Context(), fmt.Sprintf("UPDATE %s SET %s = ? WHERE %s", name, column, where), append([]any{to}, of...)...)
+		if err != nil {
+			t.Errorf("%s.%s = %v: %v", table.Name, column, to, err)
+		}
+	}
+	change(now, identity)
+	changed := slices.Clone(identity)
+	if at := slices.Index(key, column); at >= 0 {
+		changed[at] = now
+	}
+	defer func() { change(was, changed) }()
+	return found()
+}
+
+// otherThan is another value of the same type, of a key one that no row has.
+func otherThan(value any, key bool) any {
+	switch v := value.(type) {
+	case int64:
+		if key {
+			return v + 1_000_003
+		}
+		if v == 1 {
+			return int64(0)
+		}
+		return v + 1
+	case string:
+		if strings.HasPrefix(v, "[") { // a list
+			return "[987654321]"
+		}
+		if strings.HasPrefix(v, "x") {
+			return "y" + v[min(1, len(v)):]
+		}
+		return "x" + v[min(1, len(v)):]
+	case []byte:
+		other := slices.Clone(v)
+		other[len(other)-1] ^= 1
+		return other
+	default:
+		return value
+	}
+}
+
+// convicts reads everything back once more and judges it.
+func convicts(t *testing.T, s Scenario, out Outcome, path string) bool {
+	t.Helper()
+	folder := t.TempDir()
+	text, err := os.ReadFile(filepath.Join(out.Folder, FileHistory))
+	expect.NoError(t, err)
+	expect.NoError(t, os.WriteFile(filepath.Join(folder, FileHistory), text, 0o600))
+	work, err := openWork(t.Context(), s, "sqlite:"+path, 0)
+	expect.NoError(t, err)
+	var unread store.Unread
+	err = save(t.Context(), work, folder, s, &unread, func(int64) {})
+	if err = errors.Join(err, work.Close()); err != nil {
+		t.Fatal(err)
+	}
+	judged, err := s.Config.Judge(t.Context(), s.Load.Seed, definition.Evidence{
+		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, s.definition().State), Promise: out.Result.Database.Promise})
+	expect.NoError(t, err)
+	return check.Combine(append(judged.Results, readable(unread)...)) == check.Violated
+}
