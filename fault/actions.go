@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"assay/cluster"
 	"assay/cluster/kubernetes"
@@ -123,6 +124,23 @@ func (a Action) Summary() string {
 		return "with --kubernetes: " + a.Pods
 	}
 	return a.Effect
+}
+
+// On says what it can be done to, and AboutTargets who nodes and servers are.
+func (a Action) On() string {
+	switch {
+	case slices.Equal(a.Targets, serverTargets()):
+		return "nodes and servers beside them"
+	case slices.Equal(a.Targets, nodeTargets()):
+		return "nodes"
+	}
+	return strings.Join(a.Targets, ", ")
+}
+
+// AboutTargets says how nodes and the servers beside them are named, as a list in Markdown.
+func AboutTargets() string {
+	return "- **Nodes** are " + strings.Join(nodeTargets(), "; ") + ".\n" +
+		"- **Servers beside them** are " + aRole + "."
 }
 
 // serverTargets are those of an action that can be done to servers beside the nodes, too.

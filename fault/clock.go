@@ -33,7 +33,7 @@ func clock() Action {
 		})
 	value.Default = "+60s"
 	return Action{Name: "clock", Value: value, Targets: nodeTargets(), Lasts: true, MovesClock: true, part: partProcess, state: "under a shifted clock", silences: true, restarts: true,
-		Effect: "has the server end in order and starts it with its clock shifted; healing starts it with the right one",
+		Effect: "stops the server in order and starts it with its clock shifted; healing starts it with the right one",
 		check:  checkClock,
 		on: func(t task) (injector, error) {
 			library, err := findFaketime()

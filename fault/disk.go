@@ -21,7 +21,7 @@ func fsyncError() Action {
 	const written, synced = "new", "old"
 	return Action{Name: "fsync-error", Targets: nodeTargets(), Lasts: true, FailsDisk: true, part: partDisk, state: "failing to sync",
 		Value:  oneOf("READS", written, written, "reads cannot give %q", "new or old, which is what reads give after it", written, synced),
-		Effect: "has one fsync fail, the next of a file with unsynced writes; these are never saved, and reads give them (new) or what was synced before (old). This and the three that follow take the cluster option disk=faulty, which is taken if none is given",
+		Effect: "has one fsync fail, the next of a file with unsynced writes; these are never saved, and reads give them (new) or what was synced before (old). This fault and the next three take the cluster option disk=faulty by themselves",
 		disk:   faultyDisk,
 		check:  checkFaultyDisks,
 		on: breaking(diskFailure{

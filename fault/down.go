@@ -14,15 +14,15 @@ func kill() Action {
 	return Action{Name: "kill", Targets: serverTargets(), Lasts: true, Kills: true, part: partProcess, state: "down", silences: true, restarts: true,
 		Effect: "ends the server as a power cut would; healing starts it again",
 		on:     ending(func(_ context.Context, n *cluster.Node) error { return n.Kill() }),
-		Pods:   "deletes the pod without any grace; whoever made the pod makes it again at once, whatever for says, so that for ever is refused",
+		Pods:   "deletes the pod without grace; its controller makes it again at once, so for has no effect and for ever is refused",
 		pods:   podMeans{remove: deleting(false)}}
 }
 
 func stop() Action {
 	return Action{Name: "stop", Targets: serverTargets(), Lasts: true, part: partProcess, state: "down", silences: true, restarts: true,
-		Effect: "has the server end in order; healing starts it again",
+		Effect: "stops the server in order; healing starts it again",
 		on:     ending(stopServer),
-		Pods:   "deletes the pod, whose containers have their time to end; whoever made the pod makes it again, whatever for says, so that for ever is refused",
+		Pods:   "deletes the pod, whose containers have their time to end; its controller makes it again, so for has no effect and for ever is refused",
 		pods:   podMeans{remove: deleting(true)}}
 }
 
@@ -30,7 +30,7 @@ func stopServer(ctx context.Context, n *cluster.Node) error { return n.Stop(ctx)
 
 func restart() Action {
 	return Action{Name: "restart", Targets: serverTargets(), part: partProcess, state: "down", silences: true, restarts: true,
-		Effect: "has the server end in order and starts it again at once",
+		Effect: "stops the server in order and starts it again at once",
 		on:     ending(stopServer)}
 }
 

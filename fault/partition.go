@@ -29,7 +29,7 @@ const (
 // partition cuts nodes off from other nodes; assay still reaches all of them.
 func partition() Action {
 	return Action{Name: "partition", Targets: []string{shapeHalves, shapeOne, shapeRing, shapeOneway, aPair}, Lasts: true, Divides: true, part: partNetwork, state: "cut off",
-		Effect: "drops packets between nodes, of all or of two sides; clients reach all of them, and the nodes of neither side see both",
+		Effect: "drops packets between nodes, of all or of two sides; clients reach all of them, and the other nodes see both sides",
 		choose: choosePartition,
 		fits: func(f Fault, members []member) error {
 			least, nodes := leastNodes(f.Target), len(ofRole("", members))

@@ -17,7 +17,7 @@ import (
 func powerCut() Action {
 	return Action{Name: "power-cut", Targets: nodeTargets(), Lasts: true, CutsPower: true, part: partProcess, state: "without power", silences: true, restarts: true,
 		Value:  oneOf("LOSS", disk.Worst, "worst, with disk=faulty", "a power cut cannot lose %q", "worst, some or torn, on nodes with disk=faulty", disk.Modes()...),
-		Effect: "stops the node's file system in one instant and kills its server; healing starts it from what was on its disk (cluster option disk=image, which is taken if none is given; or disk=faulty, which loses all that was not synced (worst) or what the seed chooses of it, by pages (some) or sectors (torn))",
+		Effect: "stops the node's file system in one instant and kills its server; healing starts it from what was on its disk (cluster option disk=image, the default; or disk=faulty, which loses all that was not synced (worst), or what the seed chooses of it, by pages (some) or sectors (torn))",
 		disk: func(f Fault) string {
 			if f.Value != nil {
 				return cluster.DiskFaulty

@@ -72,7 +72,7 @@ type documentedRule struct {
 // test.
 var documented = []documentedRule{
 	{pattern: `^make (test|trust|managers|mysql|build|install|servers|check)\b`, far: notRun, why: "it runs or builds what this test is a part of; the Makefile must have the target"},
-	{where: "tutorial.md", pattern: `^assay `, far: notRun, why: "TestTutorial runs all of it in its order"},
+	{where: "first-run.md", pattern: `^assay `, far: notRun, why: "TestTutorial runs all of it in its order"},
 	{pattern: `^sudo make install\b`, far: notRun, why: "it writes outside of the repository"},
 	{pattern: `^go test \./runner .*-trust\.seeds=1000`, far: notRun, why: "a thousand runs; TestTrust itself is run with fewer seeds"},
 	{pattern: `^go test \./check/cycle .*-cycle\.rare=`, far: notRun, why: "it takes minutes; TestUnknownIsRare itself is run with fewer histories"},

@@ -106,10 +106,3 @@ experiments:
 	e = assay(t, dir, "study", file, "--dry-run").want(t, exitUsage)
 	expect.Text(t, e, e.stderr, ":3:", "chaos.yaml:16: spec.action")
 }
-
-// TestDocumentedFile: the file that docs/faults.md shows is the example.
-func TestDocumentedFile(t *testing.T) {
-	t.Parallel()
-	_, example, _ := strings.Cut(readFile(t, "..", "..", "examples", "chaos.yaml"), "apiVersion")
-	expect.Text(t, "docs/faults.md", readFile(t, "..", "..", "docs", "faults.md"), "```yaml\napiVersion"+example+"```\n")
-}

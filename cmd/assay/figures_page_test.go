@@ -123,7 +123,7 @@ func TestDocumentedLimits(t *testing.T) {
 	for _, c := range []struct{ page, said string }{
 		{"your-database.md", "| `--accounts 100000` | 2 to " + grouped(bank.MaxAccounts/1e6) + " million |"},
 		{"ycsb.md", "`--records` goes to " + grouped(ycsb.MaxRecords/1e6) + " million"},
-		{"tutorial.md", "four clients move money between " + grouped(float64(bank.Defaults().Accounts)) + " accounts"},
+		{"guides/first-run.md", "Four clients move money between " + grouped(float64(bank.Defaults().Accounts)) + " accounts"},
 	} {
 		expect.Text(t, c.page, strings.Join(strings.Fields(readFile(t, filepath.Join("..", "..", "docs", c.page))), " "), c.said)
 	}

@@ -12,7 +12,6 @@ import (
 
 	"assay/fault"
 	"assay/runner/catalog"
-	"assay/store/bug"
 	"assay/workload/definition"
 )
 
@@ -81,15 +80,13 @@ func referencePages() map[string]string {
 var aboutKind = map[string]string{
 	"workloads": "Each has the flags below beside those of all runs, which `assay run NAME --help-all` lists.\n" +
 		"Why a database does not serve a workload is in [databases.md](databases.md).",
-	"faults": "A fault is written `ACTION TARGET at 10s`, or with `every 30s` in place of `at 10s`. Behind the\n" +
-		"target, `while loading` has it happen while rows are loaded, and times count from the start of\n" +
-		"that; workloads whose loading does not go on after an error refuse it. A target that is the only\n" +
-		"one need not be said.\n" +
+	"faults": "A fault is written `ACTION TARGET at 10s`, or `every 30s`. A target that is the only one may be left out.\n" +
 		fault.DefaultTimes + ".\n" +
-		"The run says what that comes to before it works, and keeps it in `scenario.yaml`. `for ever` has it last\n" +
-		"until the work is over, or all rows are in: every fault is healed before anything is read back. What lasts\n" +
-		"for ever happens once, so that `every` is refused with it. What is said of\n" +
-		"Kubernetes is for nodes that are pods ([kubernetes.md](../kubernetes.md)).",
+		"`for ever` lasts until the work is over; it goes with `at` alone. Every fault is healed before assay reads\n" +
+		"anything back. `while loading` behind the target strikes while rows are loaded; workloads whose loading\n" +
+		"does not go on after an error refuse it.\n\n" +
+		fault.AboutTargets() + "\n\n" +
+		"Pods are nodes with `--kubernetes` ([guide](../guides/kubernetes.md)).",
 	"checks": "A check is tested with the bugs in its table, which `--option bug=NAME:PROBABILITY` seeds\n" +
 		"([trust.md](../internals/trust.md)). The kinds of histories that other tools record are in\n[history-of-another-tool.md](../guides/history-of-another-tool.md).",
 }
@@ -138,12 +135,11 @@ func (p *page) workload(w definition.Workload) {
 	if len(w.Unused) > 0 {
 		p.paragraph("Refused are `--" + strings.Join(w.Unused, "`, `--") + "`: each " + w.WhyUnused + ".")
 	}
-	checks := []string{}
+	var checks []string
 	for _, c := range w.Checks {
-		checks = append(checks, link("checks", c.Name)+": "+c.Asserts)
+		checks = append(checks, link("checks", c.Name))
 	}
-	p.paragraph("Checks:")
-	p.list(append(checks, link("checks", recordCheck)))
+	p.paragraph("Checks: " + strings.Join(append(checks, link("checks", recordCheck)), ", ") + ".")
 	var served, refused []string
 	for _, d := range catalog.Drivers() {
 		if d.Support(w.Name).Open == nil {
@@ -160,41 +156,51 @@ func (p *page) workload(w definition.Workload) {
 }
 
 func (p *page) database(d catalog.Driver) {
-	p.paragraph(d.Summary+".", "Addresses begin with `"+strings.Join(d.Schemes, ":`, `")+":`, such as `"+d.Example+"`.",
-		"Parameters, in the address or by `--option NAME=VALUE`: "+d.Parameters+".")
-	var served, refused []string
+	p.paragraph(d.Summary+".", "Addresses begin with `"+strings.Join(d.Schemes, ":`, `")+":`, such as `"+d.Example+"`.")
+	if d.Parameters != "" {
+		p.paragraph("Parameters, in the address or by `--option NAME=VALUE`: " + d.Parameters + ".")
+	}
+	var served, reasons []string
+	refused := map[string][]string{} // by the reason
 	for _, w := range catalog.Workloads() {
-		if s := d.Support(w.Name); s.Open == nil {
-			refused = append(refused, link("workloads", w.Name)+": "+s.Reason)
-		} else {
+		s := d.Support(w.Name)
+		if s.Open != nil {
 			served = append(served, link("workloads", w.Name))
+			continue
 		}
+		if refused[s.Reason] == nil {
+			reasons = append(reasons, s.Reason)
+		}
+		refused[s.Reason] = append(refused[s.Reason], link("workloads", w.Name))
 	}
 	p.paragraph("Workloads: " + strings.Join(served, ", ") + ".")
-	if len(refused) > 0 {
+	if len(reasons) > 0 {
 		p.paragraph("Not served:")
-		p.list(refused)
+		for i, reason := range reasons {
+			reasons[i] = strings.Join(refused[reason], ", ") + ": " + reason
+		}
+		p.list(reasons)
 	}
 }
 
 func (p *page) fault(a fault.Action) {
+	var all []string
 	if a.Effect != "" {
-		p.paragraph("It " + a.Effect + ".")
+		all = append(all, "It "+a.Effect+".")
 	}
 	if a.Pods != "" {
-		p.paragraph("With `--kubernetes` it " + a.Pods + ".")
+		all = append(all, "On pods it "+a.Pods+".")
 	}
 	if a.Value.Form != "" {
-		p.paragraph("`" + a.Written() + "` says more; without it, it is " + a.Value.Default + ".")
+		all = append(all, "`"+a.Written()+"`; without it: "+a.Value.Default+".")
 	}
-	p.paragraph("It is done to: " + strings.Join(a.Targets, ", ") + ".")
-	lasts := "It heals itself at once, so that `for` is refused"
-	form := a.Name + " " + a.Targets[0] + " at 10s"
+	example := a.Name + " " + a.Targets[0] + " at 10s"
 	if a.Lasts {
-		lasts = "It lasts as long as `for` says"
-		form += " for 5s"
+		example += " for 5s`."
+	} else {
+		example += "`. It heals itself, so `for` is refused."
 	}
-	p.paragraph(lasts + ": `" + form + "`.")
+	p.paragraph(append(all, "Targets: "+a.On()+". Example: `"+example)...)
 }
 
 // recordCheck is the check of the tester itself, of every workload, and primaryCheck that of a
@@ -202,7 +208,7 @@ func (p *page) fault(a fault.Action) {
 const (
 	recordCheck    = "record"
 	primaryCheck   = "primary"
-	primaryAsserts = "When all faults are over, one node of the cluster takes writes. Where two do after two minutes of waiting, this check is there and the verdict is unknown, since what was read back is one of them, and whoever connects may reach the other."
+	primaryAsserts = "When all faults are over, one node of the cluster takes writes. If two still do after two minutes, the verdict is unknown: assay read back one of them, and a client may reach the other."
 	recordAsserts  = "assay has recorded as many operations and attempts as its clients counted and as the judge found. Where the counts differ, assay has failed, and the verdict is unknown."
 )
 
@@ -230,13 +236,21 @@ func (p *page) check(name string) {
 			continue
 		}
 		p.paragraph("In workload " + link("workloads", w.Name) + ": " + w.Checks[i].Asserts)
-		all := slices.DeleteFunc(slices.Clone(w.Bugs), func(b bug.Bug) bool { return b.Check != name && b.Or != name })
-		if len(all) == 0 {
-			continue
+		var others []string
+		rows := 0
+		for _, b := range w.Bugs {
+			switch name {
+			case b.Check:
+				if rows++; rows == 1 {
+					p.table("Bug", "What it does", "Evidence")
+				}
+				p.row("`"+b.Name+"`", b.Doc, strings.Join(b.Kinds, ", "))
+			case b.Or:
+				others = append(others, "`"+b.Name+"` ("+b.Check+")")
+			}
 		}
-		p.table("Bug", "What it does", "Evidence")
-		for _, b := range all {
-			p.row("`"+b.Name+"`", b.Doc, strings.Join(b.Kinds, ", "))
+		if len(others) > 0 {
+			p.paragraph("It also finds " + strings.Join(others, ", ") + ".")
 		}
 	}
 }

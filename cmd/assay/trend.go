@@ -26,7 +26,7 @@ func newTrend() *cobra.Command {
 		Short: "Find the runs where figures changed",
 		Long: `Find the runs where the figures of a folder of runs changed, such as those of every
 night: each change with the run, the means before and after, and how likely chance
-alone would make it (E-divisive means; see docs/compare.md).
+alone would make it (E-divisive means; see docs/guides/compare.md).
 
 DIR holds runs, or a series; of a series with several configurations each is looked
 at alone. Runs that cannot be compared are refused with exit code 2 and what differs,

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTutorial runs the commands of docs/tutorial.md in their order in one folder, as
+// TestTutorial runs the commands of docs/guides/first-run.md in their order in one folder, as
 // its reader does. A machine that is too busy for a valid measurement changes
 // the exit code of the gate alone.
 func TestTutorial(t *testing.T) {
@@ -22,7 +22,7 @@ func TestTutorial(t *testing.T) {
 		"compare durability --gate 'throughput>-5%'": {exitValid, exitNoVerdict}, // a busy machine answers no gate
 	}
 	commands := 0
-	for _, c := range commandsOf(t, filepath.Join("..", "..", "docs", "tutorial.md")) {
+	for _, c := range commandsOf(t, filepath.Join("..", "..", "docs", "guides", "first-run.md")) {
 		line := strings.Replace(c.line, "go run ./cmd/assay ", "assay ", 1)
 		arguments, ours := strings.CutPrefix(line, "assay ")
 		if !ours {
