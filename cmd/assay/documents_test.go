@@ -74,6 +74,8 @@ var documented = []documentedRule{
 	{pattern: `^make (test|trust|managers|mysql|build|install|servers|check)\b`, far: notRun, why: "it runs or builds what this test is a part of; the Makefile must have the target"},
 	{where: "first-run.md", pattern: `^assay `, far: notRun, why: "TestTutorial runs all of it in its order"},
 	{pattern: `^sudo make install\b`, far: notRun, why: "it writes outside of the repository"},
+	{pattern: `^CGO_ENABLED=1 go build -tags foundationdb `, far: notRun, why: "it needs FoundationDB's client library"},
+	{pattern: `^go test \./runner -run TestNoFalseConvictions `, far: notRun, why: "it is a test of that package"},
 	{pattern: `^go test \./runner .*-trust\.seeds=1000`, far: notRun, why: "a thousand runs; TestTrust itself is run with fewer seeds"},
 	{pattern: `^go test \./check/cycle .*-cycle\.rare=`, far: notRun, why: "it takes minutes; TestUnknownIsRare itself is run with fewer histories"},
 	{pattern: `^ASSAY_TRANSFERS=\d+ \S+ go test \./check/ledger `, far: notRun, why: "a hundred million transfers; TestRowsInAFile judges fewer from a file"},
@@ -392,7 +394,7 @@ type documentedLine struct{ where, line string }
 func documentedCommands(t *testing.T) []documentedLine {
 	t.Helper()
 	var files []string
-	for _, pattern := range []string{"*.md", "guides/*.md"} {
+	for _, pattern := range []string{"*.md", "guides/*.md", "internals/*.md"} {
 		found, err := filepath.Glob(filepath.Join("..", "..", "docs", pattern))
 		expect.NoError(t, err)
 		files = append(files, found...)

@@ -121,7 +121,6 @@ func TestReportsAreRecomputed(t *testing.T) {
 func TestDocumentedLimits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ page, said string }{
-		{"your-database.md", "| `--accounts 100000` | 2 to " + grouped(bank.MaxAccounts/1e6) + " million |"},
 		{"ycsb.md", "`--records` goes to " + grouped(ycsb.MaxRecords/1e6) + " million"},
 		{"guides/first-run.md", "Four clients move money between " + grouped(float64(bank.Defaults().Accounts)) + " accounts"},
 	} {
