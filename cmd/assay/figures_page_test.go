@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"assay/internal/expect"
 	"assay/load"
 	"assay/workload/bank"
-	"assay/workload/ycsb"
 )
 
 // arithmetic are the tables of docs/reports.md by their heads, and how a row's computed
@@ -117,16 +115,12 @@ func TestReportsAreRecomputed(t *testing.T) {
 	}
 }
 
-// TestDocumentedLimits: limits and defaults that the documents name are the program's.
-func TestDocumentedLimits(t *testing.T) {
+// TestDocumentedDefaults: what the first run is said to do is what the program does by itself.
+func TestDocumentedDefaults(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ page, said string }{
-		{"ycsb.md", "`--records` goes to " + grouped(ycsb.MaxRecords/1e6) + " million"},
-		{"guides/first-run.md", "Four clients move money between " + grouped(float64(bank.Defaults().Accounts)) + " accounts"},
-	} {
-		expect.Text(t, c.page, strings.Join(strings.Fields(readFile(t, filepath.Join("..", "..", "docs", c.page))), " "), c.said)
-	}
+	page := strings.Join(strings.Fields(readFile(t, "..", "..", "docs", "guides", "first-run.md")), " ")
+	expect.Text(t, "first-run.md", page, "Four clients move money between "+grouped(float64(bank.Defaults().Accounts))+" accounts")
 	if clients := load.Defaults().Clients; clients != 4 {
-		t.Errorf("the tutorial says four clients, and there are %d", clients)
+		t.Errorf("the guide says four clients, and there are %d", clients)
 	}
 }
