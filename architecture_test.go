@@ -111,8 +111,9 @@ var mayImport = map[string][]string{
 	"store/durability":        {"store"},
 	"store/promise":           {"store", "store/durability"},
 	"runner/histories":        {"store", "history", "check", "check/cycle", "check/register", "check/recorded", "check/reduce", "history/exchange", "report"},
+	"runner/powercuts":        {"measure", "runner", "runner/catalog", "store", "cluster", "fault", "check", "report", "workload/..."},
 	"runner":                  {"store", "runner/agents", "runner/catalog", "store/durability", "store/promise", "cluster", "cluster/kubernetes", "cluster/server", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/cycle", "history/exchange", "report", "report/scalability", "runner/histories", "internal/quantity", "measure/pressure", "internal/procfs", "measure/servers", "runner/serve", "internal/table", "internal/wait"},
-	"cmd/assay":               {"runner/histories", "store", "store/bug", "runner/agents", "internal/table", "internal/spelling", "runner/catalog", "runner", "runner/monitor", "runner/series", "runner/advise", "runner/study", "report/article", "report/compare", "report/junit", "report/scalability", "internal/quantity", "report", "runner/serve", "report/view", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/disk", "cluster/kubernetes", "cluster/server", "fault", "fault/chaosmesh"},
+	"cmd/assay":               {"runner/histories", "runner/powercuts", "runner/powercuts", "store", "store/bug", "runner/agents", "internal/table", "internal/spelling", "runner/catalog", "runner", "runner/monitor", "runner/series", "runner/advise", "runner/study", "report/article", "report/compare", "report/junit", "report/scalability", "internal/quantity", "report", "runner/serve", "report/view", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/disk", "cluster/kubernetes", "cluster/server", "fault", "fault/chaosmesh"},
 	"report/scalability":      {},
 	"runner/monitor":          {"history"},
 	"report/trend":            {},
@@ -174,7 +175,7 @@ var testsMayImport = map[string][]string{
 	"driver/ordered":          {"workload/*"},
 	"driver/etcd":             {"driver/drivertest", "cluster/etcd", "cluster/server", "workload/*", "workload/definition"},
 	"runner":                  {"runner/monitor", "report/pagetest", "driver/bugs", "driver/sqlite", "driver/drivertest", "cluster/disk"},
-	"cmd/assay":               {"runner/histories", "cluster/...", "driver/drivertest", "report/pagetest", "workload"},
+	"cmd/assay":               {"runner/histories", "runner/powercuts", "cluster/...", "driver/drivertest", "report/pagetest", "workload"},
 }
 
 const (

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -92,30 +91,6 @@ func TestRowsLostWithThePower(t *testing.T) {
 		if got := (Scenario{Cluster: "cassandra:3", Faults: []string{fault}}).cutsPower(); got != want {
 			t.Errorf("%s: %v", fault, got)
 		}
-	}
-}
-
-// TestDurabilityIsTried: PostgreSQL loses nothing that it promises to keep, and without
-// waiting for the disk what it says it may. How much that is depends on the moment.
-func TestDurabilityIsTried(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "runs")
-	var trials []DurabilityTrial
-	err := TryDurability(t.Context(), DurabilityScenario{Cluster: "postgres:1", Settings: []string{"synchronous_commit=on", "synchronous_commit=off"}, Seed: 1},
-		Options{Version: "test", Out: out, Progress: &diary{}}, func(d DurabilityTrial) { trials = append(trials, d) })
-	if err != nil || len(trials) != 2 {
-		t.Fatalf("%+v, %v", trials, err)
-	}
-	for i, class := range []string{"system crash", "system crash with loss of up to 600 ms"} {
-		d := trials[i]
-		if took := d.Verdict == "allowed" && d.Lost != nil && d.Lost.Operations > 0; !took && d.Verdict != "valid" || d.Durability.Class != class || !d.Durability.Tried || d.Lost == nil || d.Lost.Beyond != 0 || d.Acknowledged == 0 {
-			t.Errorf("%+v, durability %+v, lost %+v", d, d.Durability, d.Lost)
-		}
-	}
-	if lost := trials[0].Lost; lost != nil && lost.Operations != 0 {
-		t.Errorf("lost by what promises to keep it: %+v", lost)
-	}
-	if again := recheck(t, trials[1].Folder).Result; again.Lost == nil || again.Lost.Text != trials[1].Lost.Text {
-		t.Errorf("judged again: %+v; first %+v", again, trials[1].Lost)
 	}
 }
 

@@ -12,11 +12,12 @@ import (
 	"assay/report"
 	"assay/report/junit"
 	"assay/runner"
+	"assay/runner/powercuts"
 )
 
 // durabilityFlags are the flags of assay durability.
 type durabilityFlags struct {
-	scenario     runner.DurabilityScenario
+	scenario     powercuts.Trials
 	servers, out string
 	tableFlags
 	pipeline pipelineFlags
@@ -67,9 +68,9 @@ func (f *durabilityFlags) run(cmd *cobra.Command, version string) error {
 		return usageError{errors.New("which servers? name them with --cluster, such as postgres:1: only the power of nodes that assay has started can be cut")}
 	}
 	progress := newProgress(cmd.ErrOrStderr(), f.quiet)
-	var trials []runner.DurabilityTrial
-	err := runner.TryDurability(cmd.Context(), f.scenario, runner.Options{Version: version, Servers: f.servers, Out: f.out, Progress: progress},
-		func(t runner.DurabilityTrial) { trials = append(trials, t) })
+	var trials []powercuts.Trial
+	err := powercuts.Try(cmd.Context(), f.scenario, runner.Options{Version: version, Servers: f.servers, Out: f.out, Progress: progress},
+		func(t powercuts.Trial) { trials = append(trials, t) })
 	progress.close()
 	out := cmd.OutOrStdout()
 	if err != nil {
@@ -94,7 +95,7 @@ func (f *durabilityFlags) run(cmd *cobra.Command, version string) error {
 }
 
 // ofTrials is the answer of all settings: a case for each power cut.
-func ofTrials(cluster string, trials []runner.DurabilityTrial) answer {
+func ofTrials(cluster string, trials []powercuts.Trial) answer {
 	s := junit.Suite{Name: "durability of " + cluster}
 	for _, t := range trials {
 		c := junit.Case{Class: "assay.durability." + strings.ReplaceAll(cluster, ".", "_"), Name: t.Setting + ", power cut: " + t.Cut, Kind: t.Verdict, Message: t.Why}
@@ -118,7 +119,7 @@ func ofTrials(cluster string, trials []runner.DurabilityTrial) answer {
 }
 
 // trialCells are the columns of one trial.
-func trialCells(t runner.DurabilityTrial) []string {
+func trialCells(t powercuts.Trial) []string {
 	survives := "not known"
 	if t.Durability != nil {
 		survives = t.Durability.Class
@@ -147,7 +148,7 @@ func lostCell(l *report.Lost) string {
 	return fmt.Sprintf("%s, %.0f to %.0f ms before", check.Count(l.Operations), *l.Newest, *l.Oldest)
 }
 
-func trialsMarkdown(trials []runner.DurabilityTrial) string {
+func trialsMarkdown(trials []powercuts.Trial) string {
 	var p page
 	p.table(trialHead()...)
 	for _, t := range trials {
@@ -157,7 +158,7 @@ func trialsMarkdown(trials []runner.DurabilityTrial) string {
 }
 
 // trialsText writes a block for each trial, which fits into 80 columns.
-func trialsText(trials []runner.DurabilityTrial) string {
+func trialsText(trials []powercuts.Trial) string {
 	var b strings.Builder
 	for _, t := range trials {
 		cells := trialCells(t)

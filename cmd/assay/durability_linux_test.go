@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"assay/runner"
+	"assay/runner/powercuts"
 )
 
 // TestPowerCutsOfSQLite: in a process of its own SQLite loses no more than its manual
@@ -16,7 +16,7 @@ func TestPowerCutsOfSQLite(t *testing.T) {
 	e := assay(t, t.TempDir(), "durability", "--cluster", "sqlite:1,disk=faulty", "--duration", "4s", "--json", "--quiet",
 		"--setting", "journal=wal,synchronous=full", "--setting", "journal=delete,synchronous=full", "--setting", "journal=wal,synchronous=off")
 	e.want(t, exitValid)
-	var trials []runner.DurabilityTrial
+	var trials []powercuts.Trial
 	if err := json.Unmarshal([]byte(e.stdout), &trials); err != nil || len(trials) != 3 {
 		t.Fatalf("%v: %v", err, e)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"assay/internal/expect"
 	"assay/report"
-	"assay/runner"
+	"assay/runner/powercuts"
 )
 
 // testReport reads a test report as other programs do.
@@ -232,7 +232,7 @@ func TestFilesOfTrials(t *testing.T) {
 	dir := t.TempDir()
 	var out strings.Builder
 	f := pipelineFlags{junit: filepath.Join(dir, "trials.xml"), summary: onOutput}
-	trials := []runner.DurabilityTrial{
+	trials := []powercuts.Trial{
 		{Setting: "fsync=on", Cut: "one node", Verdict: "valid", Acknowledged: 4000, Recovered: -1},
 		{Setting: "fsync=off", Cut: "all nodes", Verdict: "violated", Why: "12 operations were lost", Recovered: 310},
 		{Setting: "fsync=off", Cut: "one node", Verdict: "unknown", Why: "it did not come back", Recovered: -1},

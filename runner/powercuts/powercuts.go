@@ -1,4 +1,8 @@
-package runner
+// Package powercuts tries the durability settings of a database: for each, a run whose power is
+// cut, and what was lost of what had been acknowledged.
+//
+// It must not know how a run is carried out or judged.
+package powercuts
 
 import (
 	"cmp"
@@ -14,6 +18,7 @@ import (
 	"assay/cluster"
 	"assay/fault"
 	"assay/report"
+	"assay/runner"
 	"assay/runner/catalog"
 	"assay/store"
 	"assay/workload/availability"
@@ -21,8 +26,8 @@ import (
 	"assay/workload/entity"
 )
 
-// DurabilityScenario is which settings of a database are tried.
-type DurabilityScenario struct {
+// Trials is which settings of a database are tried.
+type Trials struct {
 	// Cluster is the servers to start, such as postgres:3, without a choice of the
 	// settings that are tried.
 	Cluster string
@@ -35,8 +40,8 @@ type DurabilityScenario struct {
 	Seed uint64
 }
 
-// DurabilityTrial is one setting whose acknowledgements were tried by one power cut.
-type DurabilityTrial struct {
+// Trial is one setting whose acknowledgements were tried by one power cut.
+type Trial struct {
 	// Setting is what was asked for, and Cut whose power was cut.
 	Setting string `json:"setting"`
 	Cut     string `json:"cut"`
@@ -56,45 +61,45 @@ type DurabilityTrial struct {
 	Folder string `json:"folder,omitempty"`
 }
 
-// durabilitySetting is one way to have a product acknowledge.
-type durabilitySetting struct {
+// setting is one way to have a product acknowledge.
+type setting struct {
 	name string
 	// cluster is added to the spec, and options to the address.
 	cluster string
 	options []string
 }
 
-// durabilitySettings are those of a product that are worth trying, the strongest first.
-func durabilitySettings(product string) []durabilitySetting {
+// settingsOf are those of a product that are worth trying, the strongest first.
+func settingsOf(product string) []setting {
 	switch product {
 	case "postgres":
-		return []durabilitySetting{
+		return []setting{
 			{name: "synchronous_commit=on", options: []string{"synchronous_commit=on"}},
 			{name: "synchronous_commit=off", options: []string{"synchronous_commit=off"}},
 			{name: "fsync=off", cluster: "fsync=off"},
 		}
 	case "mariadb", "mysql":
-		return []durabilitySetting{{name: "flush=1", cluster: "flush=1"}, {name: "flush=2", cluster: "flush=2"}, {name: "flush=0", cluster: "flush=0"}}
+		return []setting{{name: "flush=1", cluster: "flush=1"}, {name: "flush=2", cluster: "flush=2"}, {name: "flush=0", cluster: "flush=0"}}
 	case "mongodb":
-		return []durabilitySetting{
+		return []setting{
 			{name: "w=majority"},
 			{name: "w=1,journal=true", options: []string{"w=1", "journal=true"}},
 			{name: "w=1,journal=false", options: []string{"w=1", "journal=false"}},
 		}
 	case "sqlite":
-		var all []durabilitySetting
+		var all []setting
 		for _, pair := range []string{"wal full", "wal normal", "wal off", "delete extra", "delete full", "delete off"} {
 			journal, synchronous, _ := strings.Cut(pair, " ")
 			asked := "journal=" + journal + ",synchronous=" + synchronous
-			all = append(all, durabilitySetting{name: asked, cluster: asked})
+			all = append(all, setting{name: asked, cluster: asked})
 		}
 		return all
 	case "redis", "redis-cluster":
-		return []durabilitySetting{{name: "appendfsync=always", cluster: "appendfsync=always"}, {name: "appendfsync=everysec", cluster: "appendfsync=everysec"}, {name: "appendfsync=no", cluster: "appendfsync=no"}}
+		return []setting{{name: "appendfsync=always", cluster: "appendfsync=always"}, {name: "appendfsync=everysec", cluster: "appendfsync=everysec"}, {name: "appendfsync=no", cluster: "appendfsync=no"}}
 	case "cassandra":
-		return []durabilitySetting{{name: "commitlog=batch", cluster: "commitlog=batch"}, {name: "commitlog=periodic", cluster: "commitlog=periodic"}}
+		return []setting{{name: "commitlog=batch", cluster: "commitlog=batch"}, {name: "commitlog=periodic", cluster: "commitlog=periodic"}}
 	case "etcd": // it has no other
-		return []durabilitySetting{{name: "default"}}
+		return []setting{{name: "default"}}
 	}
 	return nil
 }
@@ -122,12 +127,12 @@ func trialLength(spec cluster.Spec) time.Duration {
 	return 6 * time.Second
 }
 
-// TryDurability cuts the power of one node and then of all nodes under each setting,
+// Try cuts the power of one node and then of all nodes under each setting,
 // each in a run of its own, and gives each trial when it is known. Without a folder in
 // the options the runs' folders are removed. A run that cannot be made ends the trials if
 // it is the first, and is else a trial without a verdict; a promise that was broken is no
 // error.
-func TryDurability(ctx context.Context, s DurabilityScenario, o Options, give func(DurabilityTrial)) error {
+func Try(ctx context.Context, s Trials, o runner.Options, give func(Trial)) error {
 	spec, err := cluster.ParseSpec(s.Cluster)
 	if err != nil {
 		return err
@@ -147,17 +152,17 @@ func TryDurability(ctx context.Context, s DurabilityScenario, o Options, give fu
 		defer os.RemoveAll(out)
 	}
 	number := 0
-	for _, setting := range settings {
+	for _, by := range settings {
 		for _, target := range trialTargets(spec) {
 			number++
 			options := o
 			options.Out = filepath.Join(out, fmt.Sprintf("%d-%s", number, target))
-			trial, err := tryOne(ctx, s, setting, target, options)
+			trial, err := tryOne(ctx, s, by, target, options)
 			if err != nil && (number == 1 || ctx.Err() != nil) {
-				return fmt.Errorf("%s, %s: %w", setting.name, target, err)
+				return fmt.Errorf("%s, %s: %w", by.name, target, err)
 			}
 			if err != nil { // the others are worth knowing all the same
-				trial = DurabilityTrial{Setting: setting.name, Cut: target, Recovered: -1, Verdict: check.Unknown.String(), Why: err.Error()}
+				trial = Trial{Setting: by.name, Cut: target, Recovered: -1, Verdict: check.Unknown.String(), Why: err.Error()}
 			}
 			if temporary {
 				trial.Folder = ""
@@ -169,8 +174,8 @@ func TryDurability(ctx context.Context, s DurabilityScenario, o Options, give fu
 }
 
 // chosen are the product's settings that were asked for.
-func (s DurabilityScenario) chosen(product string) (some []durabilitySetting, err error) {
-	all := durabilitySettings(product)
+func (s Trials) chosen(product string) (some []setting, err error) {
+	all := settingsOf(product)
 	if len(all) == 0 {
 		return nil, &store.OptionError{Option: "--cluster", Value: s.Cluster, Want: "a product whose settings assay can try, such as postgres:3"}
 	}
@@ -204,26 +209,26 @@ func trialTargets(spec cluster.Spec) []string {
 	return []string{one, fault.TargetAll}
 }
 
-func tryOne(ctx context.Context, s DurabilityScenario, setting durabilitySetting, target string, o Options) (DurabilityTrial, error) {
-	run, err := s.scenario(setting, target)
+func tryOne(ctx context.Context, s Trials, by setting, target string, o runner.Options) (Trial, error) {
+	run, err := s.scenario(by, target)
 	if err != nil {
-		return DurabilityTrial{}, err
+		return Trial{}, err
 	}
-	out, err := Run(ctx, run, o)
+	out, err := runner.Run(ctx, run, o)
 	if err != nil {
-		return DurabilityTrial{}, err
+		return Trial{}, err
 	}
 	r := out.Result
-	trial := DurabilityTrial{
-		Setting: setting.name, Cut: target, Durability: r.Durability, Lost: r.Lost, Acknowledged: r.Outcomes.Committed,
+	trial := Trial{
+		Setting: by.name, Cut: target, Durability: r.Durability, Lost: r.Lost, Acknowledged: r.Outcomes.Committed,
 		Recovered: -1, Verdict: r.Verdict.String(), Folder: out.Folder,
 	}
-	if cuts := powerCuts(r); len(cuts) > 0 {
-		trial.Recovered = cuts[0].RecoveredAfter
+	if i := slices.IndexFunc(r.Faults, func(f report.Fault) bool { return f.CutAt != nil && f.Proven }); i >= 0 {
+		trial.Recovered = r.Faults[i].RecoveredAfter
 	} else {
 		trial.Verdict, trial.Why = "unknown", "the power was not cut"
 		for _, f := range r.Faults {
-			trial.Why += ": " + joined(f.Proof, f.Problem)
+			trial.Why += strings.TrimSuffix(": "+f.Proof+"; "+f.Problem, "; ")
 		}
 	}
 	if trial.Verdict != "valid" && trial.Why == "" {
@@ -255,21 +260,21 @@ func trialWorkload(product string) string {
 }
 
 // scenario is the run of one trial.
-func (s DurabilityScenario) scenario(setting durabilitySetting, target string) (Scenario, error) {
+func (s Trials) scenario(by setting, target string) (runner.Scenario, error) {
 	text := s.Cluster
-	if setting.cluster != "" {
-		text += "," + setting.cluster
+	if by.cluster != "" {
+		text += "," + by.cluster
 	}
 	spec, err := cluster.ParseSpec(text)
 	if err != nil {
-		return Scenario{}, err
+		return runner.Scenario{}, err
 	}
 	w, err := catalog.WorkloadOf(trialWorkload(spec.Product))
 	if err != nil {
-		return Scenario{}, err
+		return runner.Scenario{}, err
 	}
-	run := Defaults(w)
-	run.Cluster, run.Options = text, setting.options
+	run := runner.Defaults(w)
+	run.Cluster, run.Options = text, by.options
 	run.Faults = []string{fmt.Sprintf("power-cut %s at %v for %v", target, trialCut, trialAway)}
 	l := &run.Load
 	l.Warmup, l.Duration, l.Timeout, l.Seed = trialWarmup, cmp.Or(s.Duration, trialLength(spec)), 2*time.Second, s.Seed
