@@ -43,9 +43,9 @@ reaches, stores and leads it: set.max_connections=500. A value with a comma stan
 in single quotes, in which two of them are one. A server that refuses it is not
 started, and its own words say why.
 
-With pooler=pgbouncer PostgreSQL's clients come through PgBouncer, which is led to
-another primary when there is one; pool_mode=transaction or session, and
-pool_size=20 for its connections to the primary. Where a program leads PostgreSQL
+With pooler=pgbouncer PostgreSQL's clients come through PgBouncer, with
+pool_mode=transaction or session, and pool_size=20 for its connections to the
+primary. Where a program leads PostgreSQL
 (patroni, pg-auto-failover, repmgr), proxy=haproxy has clients come through HAProxy,
 which asks the nodes who is the primary, and a pooler stands before that.
 
