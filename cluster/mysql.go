@@ -23,7 +23,7 @@ func mysqlEntry() entry {
 					parameters: []string{"innodb_flush_log_at_trx_commit"}},
 			},
 			parameters: mysqlParameters(),
-			noFailover: "a group, such as mysql:3, which elects another primary (expel=DURATION says when a silent member is left out); of replicas none is promoted, and a lost primary stays lost",
+			noFailover: "a group such as mysql:3, whose members elect another primary (expel=DURATION says when they leave a silent one out); assay promotes no replica",
 		},
 		footprint: Footprint{Start: 8 * time.Second, Empty: 220 << 20},
 		start:     startMySQL,

@@ -29,7 +29,7 @@ func postgresEntry() entry {
 				archiveOption(),
 			}, poolerOptions("", "pooler=pgbouncer: clients reach the primary through it")...),
 			parameters: postgresParameters(),
-			noFailover: "a cluster that something leads, such as patroni:3, repmgr:3 or pg-auto-failover:2; of postgres no standby is promoted, and a lost primary stays lost",
+			noFailover: "patroni:3, repmgr:3 or pg-auto-failover:2, where a program promotes a standby; assay promotes none of postgres, whose lost primary stays lost",
 			roles:      []role{poolerRole("postgres:3,pooler=pgbouncer")},
 		},
 		footprint: Footprint{Start: 2 * time.Second, Empty: 120 << 20},

@@ -19,7 +19,7 @@ func checkReplication(elects string) func(Spec) string {
 		case s.Options["expel"] != "" && kind != replicationGroup:
 			return "expel=DURATION in a group, such as mysql:3"
 		case s.Options["failover"] != "" && kind != replicationGalera:
-			return "failover=DURATION with replication=galera, such as mariadb:3; of replicas none is promoted, and a lost primary stays lost"
+			return "failover=DURATION with replication=galera, such as mariadb:3; assay promotes no replica, so that a lost primary stays lost"
 		}
 		return ""
 	}

@@ -45,7 +45,7 @@ func TestReplicationsThatNobodyCanBuild(t *testing.T) {
 		"mysql:3,replication=galera":                                      "replication=group",
 		"mysql:3,failover=2s":                                             "expel=DURATION",
 		"mysql:3,replication=async,expel=2s":                              "in a group",
-		"mysql:3,replication=semisync,failover=2s":                        "none is promoted",
+		"mysql:3,replication=semisync,failover=2s":                        "promotes no replica",
 		"mariadb:3,replication=async,failover=2s":                         "replication=galera",
 		"postgres:3,failover=2s":                                          "patroni:3",
 		"mysql:3,expel=2500ms":                                            "whole seconds",
