@@ -130,7 +130,7 @@ func (t *trial) stands(want, table string) {
 func testDatabase(t *testing.T, set *cluster.ReplicaSet) {
 	for name, test := range map[string]func(*trial){
 		"transaction": testTransaction, "types": testTypes,
-		"keys": testKeys, "elements": testElements, "views": testViews, "compiled": testCompiled,
+		"keys": testKeys, "elements": testElements, "views": testViews, "altered fields": testAlteredFields, "compiled": testCompiled,
 	} {
 		t.Run(name, func(t *testing.T) { test(newTrial(t, set.Address(), trialSchema())) })
 	}

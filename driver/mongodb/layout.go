@@ -22,6 +22,9 @@ type layout struct {
 	// documents of its own.
 	outer   *layout
 	columns []column
+	// written are the fields that statements write: of the table's documents or, of one
+	// Within another, of the elements.
+	written []string
 }
 
 // part is where in a document a column lies.
@@ -75,6 +78,17 @@ func layoutsOf(s *store.Schema) map[string]*layout {
 			} else {
 				c.part, c.field, c.path = inElement, c.Name, l.Name+"."+c.Name
 			}
+		}
+		l.outer.written = append(l.outer.written, l.Name)
+	}
+	for _, l := range all {
+		for n := range l.columns {
+			if c := &l.columns[n]; c.part == inElement || c.part == inDocument && l.outer == nil {
+				l.written = append(l.written, c.field)
+			}
+		}
+		if l.outer == nil && l.Keys() > 1 {
+			l.written = append(l.written, idField)
 		}
 	}
 	return all
@@ -190,6 +204,8 @@ type row struct {
 	at       []int
 	document bson.Raw
 	elements [parts][]bson.RawElement
+	// whole is the layout of rows that are nothing but what statements write; nil of others.
+	whole *layout
 }
 
 func newRow(l *layout, columns []*column) row {
@@ -215,17 +231,7 @@ func (r *row) value(i int) bson.RawValue {
 	if c.part == inDocument && len(r.columns) <= few {
 		return r.document.Lookup(c.field)
 	}
-	if r.elements[c.part] == nil {
-		of := r.document
-		switch c.part {
-		case inID:
-			of, _ = r.document.Lookup(idField).DocumentOK() // of another one no field is found
-		case inElement:
-			of, _ = r.document.Lookup(r.array).DocumentOK()
-		}
-		r.elements[c.part], _ = of.Elements()
-	}
-	elements := r.elements[c.part]
+	elements := r.fields(c.part)
 	if at := r.at[i]; at < len(elements) && elements[at].Key() == c.field {
 		return elements[at].Value()
 	}
@@ -238,8 +244,46 @@ func (r *row) value(i int) bson.RawValue {
 	return bson.RawValue{}
 }
 
+// fields are those of a part of the document.
+func (r *row) fields(of part) []bson.RawElement {
+	if r.elements[of] == nil {
+		document := r.document
+		switch of {
+		case inID:
+			document, _ = r.document.Lookup(idField).DocumentOK() // of another one no field is found
+		case inElement:
+			document, _ = r.document.Lookup(r.array).DocumentOK()
+		}
+		r.elements[of], _ = document.Elements()
+	}
+	return r.elements[of]
+}
+
+// foreign is a field that no statement has written; empty if there is none.
+func (r *row) foreign() string {
+	if r.whole == nil {
+		return ""
+	}
+	of := inDocument
+	if r.array != "" {
+		of = inElement
+	}
+	for _, e := range r.fields(of) {
+		if !slices.Contains(r.whole.written, e.Key()) {
+			return e.Key()
+		}
+	}
+	if keys := r.whole.documents().Keys(); keys > 1 && len(r.fields(inID)) > keys {
+		return idField + "." + r.fields(inID)[keys].Key()
+	}
+	return ""
+}
+
 // Scan implements store.Row. A float is no whole number, whatever its value.
 func (r *row) Scan(into ...any) error {
+	if field := r.foreign(); field != "" {
+		return fmt.Errorf("mongodb: collection %s: a document has the field %s, which nobody wrote", r.collection, field)
+	}
 	for i, target := range into {
 		if target != nil && !r.columns[i].decode(r.value(i), target) {
 			return fmt.Errorf("mongodb: collection %s: field %s of a document is missing or of another type", r.collection, r.columns[i].path)

@@ -2,8 +2,11 @@ package mongodb
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	cluster "assay/cluster/mongodb"
 	"assay/history"
@@ -130,6 +133,57 @@ func testViews(t *trial) {
 	})
 	if err != nil || count != 2 {
 		t.Errorf("a member has %d rows, %v", count, err)
+	}
+}
+
+// testAlteredFields: a field that nobody wrote, and one that is gone or null, is no row as it was
+// written when everything is read back.
+func testAlteredFields(t *trial) {
+	t.load("account", []int64{1, 10, 0})
+	t.load("orders", []int64{1, 1, 1, 1, 1})
+	t.load("line", []int64{1, 1, 1, 1, 10})
+	id := bson.D{{Key: "o_w", Value: int64(1)}, {Key: "o_d", Value: int64(1)}, {Key: "o_id", Value: int64(1)}}
+	type field struct {
+		collection string
+		id         any
+		table      string
+		path       string
+	}
+	whole := func(table string) error {
+		columns := trialTable(table).Names()
+		return store.ReadAll(t.Context(), t.db.View, func(r store.Reader) error {
+			return store.Whole(t.Context(), r, store.Statement{Table: table, Columns: columns}, func(row store.Row) error {
+				numbers := make([]int64, len(columns))
+				into := make([]any, len(columns))
+				for i := range into {
+					into[i] = &numbers[i]
+				}
+				return row.Scan(into...)
+			})
+		})
+	}
+	alter := func(f field, by string, value any) {
+		collection := t.db.(*database).database.Collection(f.collection)
+		if r, err := collection.UpdateOne(t.Context(), byID(f.id), bson.D{{Key: by, Value: bson.D{{Key: f.path, Value: value}}}}); err != nil || r.ModifiedCount != 1 {
+			t.Errorf("%s %s: %+v, %v", by, f.path, r, err)
+		}
+	}
+	for _, f := range []field{{"account", int64(1), "account", "note"}, {"orders", id, "orders", "note"}, {"orders", id, "line", "line.0.note"}} {
+		expect.NoError(t, whole(f.table))
+		alter(f, "$set", int64(7))
+		if err := whole(f.table); err == nil || !strings.Contains(err.Error(), "note, which nobody wrote") {
+			t.Errorf("%s with a field more: %v", f.table, err)
+		}
+		alter(f, "$unset", "")
+	}
+	for _, f := range []field{{"account", int64(1), "account", "balance"}, {"orders", id, "orders", "customer"}, {"orders", id, "line", "line.0.amount"}} {
+		for _, how := range []string{"$set", "$unset"} {
+			alter(f, how, nil)
+			if err := whole(f.table); err == nil || !strings.Contains(err.Error(), "is missing or of another type") {
+				t.Errorf("%s after %s %s: %v", f.table, how, f.path, err)
+			}
+		}
+		alter(f, "$set", int64(1))
 	}
 }
 

@@ -82,6 +82,14 @@ func (p *plan) give(names []string) {
 	}
 }
 
+// giveWhole has a plan that reads all rows give whole documents, and refuse those with fields
+// that no statement writes.
+func (p *plan) giveWhole() {
+	if p.Verb == store.Read && len(p.Where) == 0 && p.Limit.Source == store.FromNothing {
+		p.projection, p.row.whole = nil, p.of
+	}
+}
+
 // counting has the plan give the number of rows and sums.
 func (p *plan) counting() error {
 	counted := []*column{{field: "n", path: "n"}}
@@ -223,7 +231,9 @@ func (p *plan) readElements(x steps, v *values, filter bson.D, limit int64, use 
 	if limit > 0 {
 		pipeline = append(pipeline, bson.D{{Key: "$limit", Value: limit}})
 	}
-	pipeline = append(pipeline, bson.D{{Key: "$project", Value: p.projection}})
+	if p.projection != nil {
+		pipeline = append(pipeline, bson.D{{Key: "$project", Value: p.projection}})
+	}
 	cursor, err := p.in.Aggregate(x.next(), pipeline, options.Aggregate().SetBatchSize(readBatch))
 	return eachIn(x.ctx, p.in, cursor, err, use)
 }
