@@ -31,7 +31,7 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 		return nil, err
 	}
 	d := &database{options: o}
-	d.Schema = ordered.NewSchema(o.root, of, d, hint, leaseID)
+	d.Schema = ordered.NewSchema(o.root, of, d, limits(), hint, leaseID)
 	first, cancel := context.WithTimeout(ctx, o.connectTimeout)
 	defer cancel()
 	if d.conn, err = connectForGood(first, o); err == nil {
@@ -72,27 +72,6 @@ func (d *database) Promises() store.Promises {
 // execution does statements in a transaction.
 func (d *database) execution(t *transaction) *ordered.Execution {
 	return &ordered.Execution{Forms: d.Forms, Keys: t, Limits: limits()}
-}
-
-// Load implements store.Database.
-func (d *database) Load(ctx context.Context, of store.Rows) (err error) {
-	f := d.Forms[of.Table]
-	wrong := f.Parts(&of, limits(), func(part []rows.Row) bool {
-		err = d.Change(ctx, "load "+of.Table, func(t *transaction) error {
-			if _, err := d.MustMark(ctx, t); err != nil {
-				return err
-			}
-			x := d.execution(t)
-			for _, row := range part {
-				if err := x.Write(f, nil, row); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		return err == nil
-	})
-	return errors.Join(err, wrong)
 }
 
 // View implements store.Database: all is read at one revision, "the store's version of all

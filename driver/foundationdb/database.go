@@ -14,7 +14,6 @@ import (
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
 	"assay/driver/ordered"
-	"assay/driver/rows"
 	"assay/store"
 )
 
@@ -41,7 +40,7 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 		return nil, err
 	}
 	d := &database{riskyReads: o.riskyReads}
-	d.Schema = ordered.NewSchema(o.root, of, d, "choose another prefix with ?prefix=NAME in the address, or clear or move these keys yourself", "expires")
+	d.Schema = ordered.NewSchema(o.root, of, d, limits(), "choose another prefix with ?prefix=NAME in the address, or clear or move these keys yourself", "expires")
 	if d.db, err = connect(ctx, target, o); err != nil {
 		return nil, err
 	}
@@ -91,27 +90,6 @@ func (d *database) CreateOn(ctx context.Context, mark store.Marker, engine strin
 		}
 	}
 	return d.Create(ctx, mark)
-}
-
-// Load implements store.Database.
-func (d *database) Load(ctx context.Context, of store.Rows) (err error) {
-	f := d.Forms[of.Table]
-	wrong := f.Parts(&of, limits(), func(part []rows.Row) bool {
-		_, err = d.change(ctx, "load "+of.Table, func(t *transaction) error {
-			if _, err := d.MustMark(ctx, d.owned(t)); err != nil {
-				return err
-			}
-			x := d.execution(t.Transaction, t.Transaction)
-			for _, row := range part {
-				if err := x.Write(f, nil, row); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		return err == nil
-	})
-	return errors.Join(err, wrong)
 }
 
 // inTransaction is a transaction as keys.

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"assay/driver/ownership"
+	"assay/driver/rows"
 	"assay/store"
 )
 
@@ -41,15 +43,16 @@ type Schema[T Transaction] struct {
 	Forms  Forms
 	// Tables are the names of all tables, and behind them those of the indexes.
 	Tables []string
+	limits Limits
 	// hint says what the user can do about keys that are not ours, and end is what the lease's
 	// value calls its end.
 	hint, end string
 }
 
 // NewSchema is a schema below a root.
-func NewSchema[T Transaction](root string, of store.Schema, db Database[T], hint, end string) *Schema[T] {
+func NewSchema[T Transaction](root string, of store.Schema, db Database[T], limits Limits, hint, end string) *Schema[T] {
 	l := NewLayout(root, of.Workload)
-	s := &Schema[T]{Of: of, Layout: l, Forms: NewForms(l, &of), Database: db, hint: hint, end: end}
+	s := &Schema[T]{Of: of, Layout: l, Forms: NewForms(l, &of), Database: db, limits: limits, hint: hint, end: end}
 	var indexes []string
 	for _, t := range of.Tables {
 		s.Tables = append(s.Tables, t.Name)
@@ -172,6 +175,23 @@ func (s *Schema[T]) Create(ctx context.Context, mark store.Marker) error {
 		}
 		return s.WriteMark(ctx, t, mark)
 	})
+}
+
+// Load implements store.Database.
+func (s *Schema[T]) Load(ctx context.Context, of store.Rows) (err error) {
+	f := s.Forms[of.Table]
+	wrong := f.Parts(&of, s.limits, func(part []rows.Row) bool {
+		err = s.Change(ctx, "load "+of.Table, func(t T) error {
+			_, err := s.MustMark(ctx, t)
+			x := &Execution{Forms: s.Forms, Keys: t, Limits: s.limits}
+			for i := 0; i < len(part) && err == nil; i++ {
+				err = x.Write(f, nil, part[i])
+			}
+			return err
+		})
+		return err == nil
+	})
+	return errors.Join(err, wrong)
 }
 
 // Drop implements store.Administration. Keys with nothing but a lease are cleared too.

@@ -42,7 +42,7 @@ func (s shared) Left(_ shared, end int64) (time.Duration, error) {
 // what is none of ours is refused and stays.
 func TestKeptLease(t *testing.T) {
 	db := shared{&memory{values: map[string][]byte{}}}
-	s := NewSchema("assay", trialSchema(), db, "", "etcd_lease")
+	s := NewSchema("assay", trialSchema(), db, trialLimits, "", "etcd_lease")
 	earlier := `{"holder":{"token":"t","run":"r","host":"h","machine":"m","pid":7,"started":"s"},"since":1700000000000000000,"etcd_lease":1060}`
 	db.Set(s.Layout.Lease(), []byte(earlier))
 	var held *store.HeldError
