@@ -121,13 +121,13 @@ func sqlDrivers() []Driver {
 		},
 		{
 			Name: "postgres", Schemes: []string{"postgres", "postgresql"}, Example: "postgres://user@host:5432/database", Summary: "PostgreSQL, and CockroachDB by its dialect",
-			Parameters: "dialect (postgresql, cockroachdb); nodes (host:port,host:port: the servers behind a pooler or proxy, which are compared with each other); sslmode, sslrootcert, sslcert and sslkey; the others of libpq, of which one that cannot be honoured is refused by its name; and any setting of the server, for the session. Libpq's other form (host=... dbname=...), its environment variables (PGHOST, PGPASSWORD and others), PGPASSFILE and pg_service.conf are read too. A connection pooler in between is found by itself",
+			Parameters: "dialect (postgresql, cockroachdb); nodes (host:port,host:port: the servers behind a pooler or proxy, which assay compares); sslmode, sslrootcert, sslcert, sslkey and libpq's others (assay refuses by name one that it cannot honour); and any setting of the server, for the session. assay also reads libpq's other form (host=... dbname=...), its environment variables (PGHOST, PGPASSWORD and others), PGPASSFILE and pg_service.conf. It finds a connection pooler by itself",
 			Open:       postgres.Open, Lacks: sqldb.Lacks(),
 			Statistics: postgres.OpenStatistics,
 		},
 		{
 			Name: "mysql", Schemes: []string{"mysql", "mariadb"}, Example: "mysql://user@host:3306,host2:3306/?engine=InnoDB", Summary: "MariaDB and MySQL, alone, as a Galera cluster, as a group or with replicas",
-			Parameters: "socket (the path of the server's Unix socket, with localhost as the host; also in the host's place, as %2Fpath or unix(/path)), engine, dialect, balance (order, random: of several hosts), connect_timeout, statements (together, apart: how a transfer is sent), ssl-mode, ssl-ca, ssl-cert, ssl-key, tls; and any variable of the server, for the session, but those that assay sets itself. What an address leaves open comes from the group client of ~/.my.cnf and from MYSQL_PWD",
+			Parameters: "socket (the path of the server's Unix socket, with localhost as the host; also in the host's place, as %2Fpath or unix(/path)), engine, dialect, balance (order, random: of several hosts), connect_timeout, statements (together, apart: how a transfer is sent), ssl-mode, ssl-ca, ssl-cert, ssl-key, tls; and any variable of the server, for the session, except those that assay sets. The group client of ~/.my.cnf and MYSQL_PWD give what the address leaves open",
 			Open:       mysql.Open, Lacks: sqldb.Lacks(),
 			Statistics: mysql.OpenStatistics,
 		},
@@ -150,7 +150,7 @@ func otherDrivers() []Driver {
 		},
 		{
 			Name: "redis", Schemes: []string{"redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"}, Example: "redis+sentinel://host:26379,host2/NAME", Summary: "Redis, alone (redis://host), a primary that Sentinels watch, or a Redis Cluster (redis+cluster://host,host2)",
-			Parameters: "prefix (of all keys); wait (how many replicas have a write before it counts as acknowledged) and waitMS; with rediss tlsCAFile, tlsCertFile and tlsKeyFile; with Sentinels db",
+			Parameters: "prefix (of all keys); wait (how many replicas must have a write before it counts as acknowledged) and waitMS; with rediss tlsCAFile, tlsCertFile and tlsKeyFile; with Sentinels db",
 			Statistics: redis.OpenStatistics,
 			Open:       redis.Open, Lacks: redis.Lacks(),
 		},

@@ -23,18 +23,17 @@ func Definition() definition.Workload {
 		Short:   "Your own transactions, and what must hold of them",
 		Long: `Your own transactions, and what must hold of them.
 
-FILE is a script in Starlark, whose syntax is Python's, or in the language of
-pgbench's scripts, whose statements are sent as they are. Several of these are chosen
-from by their weights (FILE@WEIGHT). A script in Starlark declares tables and rows,
-weighted transactions with parameters drawn by chance, and what is judged:
-invariants, which hold in every state that a snapshot shows and at the end; numbers
-of rows that follow from what was acknowledged, or lists of rows that each have the
-identifier of an operation; and what a transaction expects of an
-answer. One in pgbench's language declares these in comments, and its tables in a
-file of their own (--setup). On MongoDB setup and transactions use documents in
-place of SQL. docs/guides/my-transaction.md has all of it.
+FILE is a script in Starlark, whose syntax is Python's, or in pgbench's language,
+whose statements assay sends as they are. Of several of these each transaction takes
+one, by weight (FILE@WEIGHT). A script in Starlark declares tables and rows, weighted
+transactions with random parameters, and what must hold: invariants, in every state
+that a snapshot shows and at the end; numbers of rows, or lists of rows that each have
+the identifier of an operation; and what a transaction expects of an answer. A script
+in pgbench's language declares these in comments, and its tables in a file of their
+own (--setup). On MongoDB transactions use documents in place of SQL.
+docs/guides/my-transaction.md has all of it.
 
-Everything is in a schema of assay's own. A statement that names another is refused.`,
+Everything is in a schema of assay's own. assay refuses a statement that names another.`,
 		Example: `  assay run script examples/bank.star
   assay run script examples/bank.star --db postgres://user@localhost/test --isolation 'read committed'
   assay run script examples/bank-mongodb.star --cluster mongodb:1
