@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"check/recorded":          {"check", "check/cycle", "check/cycle/acyclic", "history", "history/exchange"},
 	"check/register":          {"check", "history"},
 	"history/exchange":        {"history"},
-	"workload/isolation":      {"workload/interleaving", "store", "store/bug", "store/promise", "workload", "workload/definition", "load", "history", "check", "check/cycle", "check/cycle/acyclic", "report", "measure"},
+	"workload/isolation":      {"workload/interleaving", "store", "store/bug", "store/promise", "workload", "workload/definition", "load", "history", "history/exchange", "check", "check/cycle", "check/cycle/acyclic", "report", "measure"},
 	"workload/interleaving":   {"store", "history", "check/cycle"},
 	"workload/keyvalue":       {"store", "store/bug", "store/promise", "workload/definition", "load", "history", "check", "measure"},
 	"workload/ycsb":           {"store", "store/bug", "store/promise", "workload", "workload/definition", "workload/keyvalue", "load", "history", "check", "check/register", "report", "internal/spelling"},
@@ -54,11 +54,11 @@ var mayImport = map[string][]string{
 	"runner/agents":           {"history", "load", "measure", "store", "internal/wait"},
 	"internal/procfs":         {},
 	"measure/pressure":        {"internal/procfs"},
-	"workload/definition":     {"store/bug", "store", "store/promise", "load", "history", "check", "measure", "report", "internal/wait"},
+	"workload/definition":     {"store/bug", "store", "store/promise", "load", "history", "history/exchange", "check", "check/cycle", "measure", "report", "internal/wait"},
 	"workload":                {},
 	"store":                   {"history", "load", "internal/spelling"},
 	"store/bug":               {},
-	"workload/bank":           {"store", "store/bug", "store/promise", "workload", "workload/definition", "workload/journal", "load", "history", "check", "check/ledger", "report"},
+	"workload/bank":           {"store", "store/bug", "store/promise", "workload", "workload/definition", "workload/journal", "load", "history", "history/exchange", "check", "check/ledger", "report"},
 	"driver/uri":              {"store"},
 	"driver/encryption":       {"driver/uri", "store"},
 	"driver/replicas":         {"store"},
@@ -275,6 +275,46 @@ func TestDriversKnowNoWorkload(t *testing.T) {
 // folders are those of the root with code, from the one that knows no other to the one
 // that knows all.
 var folders = []string{"internal", "history", "load", "store", "check", "measure", "report", "workload", "driver", "cluster", "fault", "runner", "cmd"}
+
+// TestNothingSwitchesOverWorkloads: what differs between workloads is a field or an interface of
+// their definition. driver/drivertest lists them, for its short runs.
+func TestNothingSwitchesOverWorkloads(t *testing.T) {
+	for _, s := range sources(t) {
+		if dir := path.Dir(s.path); s.test || strings.HasPrefix(dir, "workload/") || dir == "driver/drivertest" {
+			continue
+		}
+		names := func(x ast.Expr) bool { // "bank" or bank.Name
+			if literal, is := x.(*ast.BasicLit); is {
+				return literal.Value != `""`
+			}
+			selector, is := x.(*ast.SelectorExpr)
+			if !is || selector.Sel.Name != "Name" {
+				return false
+			}
+			id, is := selector.X.(*ast.Ident)
+			return is && slices.ContainsFunc(s.file.Imports, func(i *ast.ImportSpec) bool {
+				return i.Path.Value == strconv.Quote(module+"workload/"+id.Name)
+			})
+		}
+		field := func(x ast.Expr) bool {
+			selector, is := x.(*ast.SelectorExpr)
+			return is && selector.Sel.Name == "Workload"
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.BinaryExpr:
+				if n.Op == token.EQL && (field(n.X) && names(n.Y) || field(n.Y) && names(n.X)) {
+					t.Errorf("%s: compares a workload's name", s.path)
+				}
+			case *ast.SwitchStmt:
+				if n.Tag != nil && field(n.Tag) {
+					t.Errorf("%s: a switch over workloads' names", s.path)
+				}
+			}
+			return true
+		})
+	}
+}
 
 // TestFoldersAreInOrder: whatever a package reaches over its imports, and theirs, lies in
 // its own folder or in one before it.

@@ -127,9 +127,6 @@ func dataNodes(r *report.Result) (n int) {
 	return n
 }
 
-// lossesJudged are the workloads whose judges look for what was lost.
-func lossesJudged() []string { return []string{"bank", "availability", "entity", "isolation"} }
-
 // enterLosses enters what was lost at the run's events, if the database was read.
 func enterLosses(r *report.Result, l *definition.Losses, read bool) {
 	if !read || l.Operations == 0 && len(powerCuts(r)) == 0 {

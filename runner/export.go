@@ -16,24 +16,20 @@ import (
 	"assay/history/exchange"
 	"assay/internal/table"
 	"assay/report"
-	"assay/workload"
-	"assay/workload/bank"
-	"assay/workload/isolation"
+	"assay/workload/definition"
 )
 
-// Export writes a saved run as a history that other checkers read: transfers
-// and a last read of all accounts of a bank, transactions over lists (or else
-// over registers) and a last read of them of the isolation workload. Every
-// attempt is an operation of its own. A folder that holds no run, or nothing
-// that can be written so, gives an *report.InputError. It returns what it has left out, in
-// words; nothing if that is empty.
+// Export writes a saved run as a history that other checkers read, if its workload has such a
+// form (definition.Exporting). Every attempt is an operation of its own. A folder that holds no
+// run, or nothing that can be written so, gives an *report.InputError. It returns what it has
+// left out, in words; nothing if that is empty.
 func Export(folder string, w io.Writer, o ExportOptions) (leftOut string, err error) {
 	s, _, err := readRun(folder)
 	if err != nil {
 		return "", err
 	}
-	e := export{folder: folder, scenario: s, left: map[uint8]int64{}}
-	if err := e.choose(o.Test); err != nil {
+	e, err := newExport(folder, s, o.Test)
+	if err != nil {
 		return "", err
 	}
 	return e.to(w, o.Format)
@@ -45,6 +41,30 @@ type ExportOptions struct {
 	// Test is "append" or "register": which transactions of a run of all tests of
 	// workload isolation are written. Empty means those over lists.
 	Test string
+}
+
+type export struct {
+	folder string
+	state  string
+	run    definition.Exported
+	// clients is how many there were, end when the last of their attempts ended.
+	clients, end int64
+	// left counts the attempts of other kinds, by kind; nil while nothing is counted.
+	left map[uint8]int64
+	out  exchange.Operation
+}
+
+// newExport begins the export of a run; test is ExportOptions.Test.
+func newExport(folder string, s Scenario, test string) (*export, error) {
+	exporting, is := s.Config.(definition.Exporting)
+	if !is {
+		return nil, &report.InputError{Path: folder, Err: fmt.Errorf("holds a run of workload %s, for which other tools have no form", s.Workload)}
+	}
+	run, err := exporting.Export(s.Load.Seed, test)
+	if err != nil {
+		return nil, &report.InputError{Path: folder, Err: err}
+	}
+	return &export{folder: folder, state: filepath.Join(folder, s.definition().State), run: run, left: map[uint8]int64{}}, nil
 }
 
 // to writes the whole history, and returns what it has left out.
@@ -78,37 +98,17 @@ func (e *export) to(w io.Writer, format exchange.Format) (leftOut string, err er
 func (e *export) leftOut() string {
 	var parts []string
 	for _, kind := range slices.Sorted(maps.Keys(e.left)) {
-		what := "audits of accounts"
-		if e.transfers == nil {
-			what = map[uint8]string{
-				isolation.KindAppend:    "transactions over lists, which --test append writes",
-				isolation.KindRegister:  "transactions over registers, which --test register writes",
-				isolation.KindPredicate: "transactions over counted groups, for which other tools have no form",
-				isolation.KindPairs:     "transactions over pairs of rows, for which other tools have no form",
-			}[kind]
-		}
-		parts = append(parts, check.Count(e.left[kind])+" "+what)
+		_, other := e.run.Has(kind)
+		parts = append(parts, check.Count(e.left[kind])+" "+other)
 	}
 	return strings.Join(parts, "; ")
-}
-
-type export struct {
-	folder       string
-	scenario     Scenario
-	kind         uint8
-	transfers    *bank.Transfers
-	clients, end int64
-	// left counts the attempts of other kinds, by kind; nil while nothing is counted.
-	left  map[uint8]int64
-	steps []isolation.Op
-	out   exchange.Operation
 }
 
 // add takes the next operation of an export.
 type add = func(*exchange.Operation) error
 
-// extremes hands on how a bank was opened, the first transfer that may have
-// taken effect, and the last read.
+// extremes hands on what was loaded, the first operation that may have taken effect, and the
+// last read.
 func (e *export) extremes(to add) error {
 	if err := e.opening(to); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (e *export) extremes(to add) error {
 
 func (e *export) each(visit func(*history.Op) error) error {
 	_, err := history.Read(filepath.Join(e.folder, FileHistory), history.Visitor{Op: func(op *history.Op) error {
-		if op.Kind != e.kind {
+		if is, _ := e.run.Has(op.Kind); !is {
 			if e.left != nil {
 				e.left[op.Kind]++
 			}
@@ -153,87 +153,20 @@ func (e *export) write(to add, op *history.Op) error {
 	if op.Outcome == history.Rejected { // other tools know three outcomes; it had no effect
 		e.out.Outcome = history.Failed
 	}
-	if e.transfers != nil {
-		t := e.transfers.At(workload.OperationID(op.Client, op.Seq))
-		e.out.Function = exchange.Transfer
-		e.out.Movement = exchange.Movement{From: exchange.Int64(t.Source), To: exchange.Int64(t.Destination), Amount: t.Amount}
-		return to(&e.out)
-	}
-	steps, results, err := isolation.Decode(op.Values, e.steps)
-	if err != nil {
+	if err := e.run.Attempt(op, &e.out); err != nil {
 		return &history.FormatError{Path: filepath.Join(e.folder, FileHistory), Reason: err.Error()}
-	}
-	e.steps = steps
-	e.out.Function = exchange.Transaction
-	for i := range steps {
-		e.out.Txn = append(e.out.Txn, microOp(&steps[i], results))
 	}
 	return to(&e.out)
 }
 
-func microOp(o *isolation.Op, results bool) exchange.MicroOp {
-	m := exchange.MicroOp{Key: exchange.Int64(o.Key), Value: exchange.Int64(o.Value)}
-	switch {
-	case o.Kind == isolation.Append || o.Kind == isolation.AppendByRewrite:
-		m.Kind = exchange.Append
-	case o.Kind == isolation.Write:
-		m.Kind = exchange.Put
-	case o.Kind == isolation.ReadList && results && len(o.List) > 0:
-		m.Kind, m.Value, m.List = exchange.GetList, exchange.Atom{}, atoms(o.List)
-	case o.Kind == isolation.ReadValue && results && o.Found:
-		m.Kind = exchange.GetValue
-	default:
-		m.Kind, m.Value = exchange.GetNothing, exchange.Atom{}
-	}
-	return m
-}
-
-func atoms(values []int64) []exchange.Atom {
-	out := make([]exchange.Atom, len(values))
-	for i, v := range values {
-		out[i] = exchange.Int64(v)
-	}
-	return out
-}
-
-// choose sets the kind of operation that is written; test is that of ExportOptions.
-func (e *export) choose(test string) (err error) {
-	s := e.scenario
-	if i, is := s.Config.(*isolation.Config); test != "" && (!is || i.Test != "all" && i.Test != test) {
-		return &report.InputError{Path: e.folder, Err: fmt.Errorf("holds no transactions of test %s", test)}
-	}
-	switch s.Workload {
-	case bank.Name:
-		e.kind = bank.KindTransfer
-		e.transfers, err = bank.NewTransfers(*s.Config.(*bank.Config), s.Load.Seed)
-		return err
-	case isolation.Name:
-		e.kind = isolation.KindAppend
-		switch cmp.Or(test, s.Config.(*isolation.Config).Test) {
-		case "register":
-			e.kind = isolation.KindRegister
-		case "predicate", "pairs":
-			return &report.InputError{Path: e.folder, Err: fmt.Errorf("holds a run of test %s, for which other tools have no form", s.Config.(*isolation.Config).Test)}
-		}
-		return nil
-	default:
-		return &report.InputError{Path: e.folder, Err: fmt.Errorf("holds a run of workload %s, for which other tools have no form", s.Workload)}
-	}
-}
-
-// opening writes what a bank was loaded with as a read before all transfers,
-// so that its total is known.
+// opening writes what was loaded as a read before all operations, if the history needs it.
 func (e *export) opening(to add) error {
-	if e.transfers == nil {
-		return nil
-	}
 	out := exchange.Operation{
-		Index: exchange.NoIndex, Process: e.clients, Outcome: history.Committed, Function: exchange.ReadAccounts,
+		Index: exchange.NoIndex, Process: e.clients, Outcome: history.Committed,
 		Invoke: 0, Complete: 1, InvokeTime: 0, CompleteTime: 1,
 	}
-	accounts := e.transfers.Accounts()
-	for id := int64(1); id <= accounts.Len(); id++ {
-		out.Accounts = append(out.Accounts, exchange.Account{ID: exchange.Int64(id), Balance: accounts.Opening(id)})
+	if !e.run.Opening(&out) {
+		return nil
 	}
 	return to(&out)
 }
@@ -245,18 +178,7 @@ func (e *export) last(to add) error {
 		Index: exchange.NoIndex, Process: e.clients, Outcome: history.Committed,
 		Invoke: e.end + 1, Complete: e.end + 2, InvokeTime: e.end + 1, CompleteTime: e.end + 2,
 	}
-	var err error
-	path := filepath.Join(e.folder, e.scenario.definition().State)
-	if e.transfers != nil {
-		out.Function = exchange.ReadAccounts
-		err = bank.Replay(path, func(a bank.Account) error {
-			out.Accounts = append(out.Accounts, exchange.Account{ID: exchange.Int64(a.ID), Balance: a.Balance})
-			return nil
-		}, func(bank.Entry) error { return nil })
-	} else {
-		out.Function = exchange.Transaction
-		err = e.lastTransaction(path, &out)
-	}
+	err := e.run.Last(e.state, &out)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -264,20 +186,6 @@ func (e *export) last(to add) error {
 		return err
 	}
 	return to(&out)
-}
-
-func (e *export) lastTransaction(path string, out *exchange.Operation) error {
-	return isolation.Replay(path, func(key int64, elements []int64) error {
-		if e.kind == isolation.KindAppend {
-			out.Txn = append(out.Txn, exchange.MicroOp{Kind: exchange.GetList, Key: exchange.Int64(key), List: atoms(elements)})
-		}
-		return nil
-	}, func(key, value int64) error {
-		if e.kind == isolation.KindRegister {
-			out.Txn = append(out.Txn, exchange.MicroOp{Kind: exchange.GetValue, Key: exchange.Int64(key), Value: exchange.Int64(value)})
-		}
-		return nil
-	})
 }
 
 // ExportTable writes a saved run of any workload as a table: every attempt of every

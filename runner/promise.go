@@ -25,7 +25,7 @@ import (
 func enterPromise(ctx context.Context, s Scenario, r *report.Result, judged definition.Judgement, record check.Result, evidence definition.Evidence) error {
 	r.Checks = againstPromise(r, judged, record)
 	x := &rulings{workload: s.definition(), circumstances: circumstancesOf(r), permitted: judged.Permitted, unproven: judged.Unproven, copies: rulingOfCopies(r.Faults), gone: rulingOfGone(r, circumstancesOf(r))}
-	if losses := allowedLosses(r); losses != nil && r.Lost == nil && slices.Contains(lossesJudged(), s.Workload) {
+	if losses := allowedLosses(r); losses != nil && r.Lost == nil && s.definition().Losses {
 		if check.Combine(r.Checks) == check.Violated {
 			evidence.Losses = losses
 			again, err := s.Config.Judge(ctx, s.Load.Seed, evidence)

@@ -11,14 +11,11 @@ import (
 	"strings"
 
 	"assay/check"
-	"assay/check/cycle"
 	"assay/history"
 	"assay/history/exchange"
 	"assay/report"
 	"assay/runner/histories"
-	"assay/workload/bank"
 	"assay/workload/definition"
-	"assay/workload/isolation"
 )
 
 // ReproOptions is how the smallest history is looked for and written.
@@ -177,14 +174,16 @@ func reduceRun(ctx context.Context, folder string, o *ReproOptions) (string, []h
 	if err != nil {
 		return "", nil, err
 	}
+	if of, is := s.Config.(definition.Reducing); is {
+		return reduceTransactions(ctx, folder, s, of, r, o)
+	}
+	_, exports := s.Config.(definition.Exporting)
 	switch {
-	case s.Workload == isolation.Name:
-		return reduceIsolation(ctx, folder, s, r, o)
 	case o.Model != "":
 		return "", nil, &report.InputError{Path: folder, Err: fmt.Errorf("holds a run of workload %s, which is judged by its own rules; leave --model out", s.Workload)}
 	case r.Verdict != check.Violated && r.Verdict != check.Allowed:
 		return "", nil, nothing(folder, r.Verdict, "")
-	case s.Workload == bank.Name:
+	case exports:
 		return reduceBank(ctx, folder, s, r, o)
 	}
 	return "", nil, noSmaller(folder, r.Checks, fmt.Sprintf("the checks of workload %s judge the state that was read back, not a history that other tools know", s.Workload))
@@ -201,20 +200,16 @@ func noSmaller(folder string, checks []check.Result, why string) error {
 	return &NothingError{folder, fmt.Sprintf("is violated, and has no smaller history: %s. The evidence names what is wrong itself: %s", why, strings.Join(named, "; "))}
 }
 
-// reduceIsolation reduces the transactions of workload isolation. What is lost
-// without breaking the run's model is judged against strict serializability,
-// which forbids it.
-func reduceIsolation(ctx context.Context, folder string, s Scenario, r *report.Result, o *ReproOptions) (string, []histories.Smallest, error) {
+// reduceTransactions reduces a run to the smallest transactions that show what is wrong.
+func reduceTransactions(ctx context.Context, folder string, s Scenario, of definition.Reducing, r *report.Result, o *ReproOptions) (string, []histories.Smallest, error) {
 	end, err := readEnding(folder, r)
 	if err != nil {
 		return "", nil, err
 	}
-	config := *s.Config.(*isolation.Config)
 	if o.Model != "" {
 		if _, err := (&RecheckOptions{Model: o.Model}).chooseModel(&s, r); err != nil {
 			return "", nil, err
 		}
-		config.Model = o.Model
 	}
 	e := definition.Evidence{
 		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, s.definition().State), Promise: r.Database.Promise,
@@ -222,24 +217,17 @@ func reduceIsolation(ctx context.Context, folder string, s Scenario, r *report.R
 	if !end.whole {
 		e.InFlight = "the run was cut"
 	}
-	judged, err := isolation.Judge(ctx, config, s.Load.Seed, e)
+	reduced, err := of.Reduce(ctx, s.Load.Seed, e, o.Model)
 	if err != nil {
 		return "", nil, err
 	}
-	violated := slices.DeleteFunc(slices.Clone(judged.Results), func(c check.Result) bool { return c.Verdict != check.Violated })
-	lost := len(violated) > 0 && !slices.ContainsFunc(violated, func(c check.Result) bool { return c.Name != "durability" })
-	if lost && o.Model == "" && !config.Rewrite {
-		config.Model = string(cycle.StrictSerializable)
-		if judged, err = isolation.Judge(ctx, config, s.Load.Seed, e); err != nil {
-			return "", nil, err
-		}
-	}
+	violated := slices.DeleteFunc(slices.Clone(reduced.Results), func(c check.Result) bool { return c.Verdict != check.Violated })
 	switch {
-	case len(judged.Smallest) > 0:
-		o.Model = string(judged.Model)
-		return "transactions", histories.OfTransactions(judged.Smallest, check.Nanoseconds), nil
+	case len(reduced.Smallest) > 0:
+		o.Model = string(reduced.Model)
+		return "transactions", histories.OfTransactions(reduced.Smallest, check.Nanoseconds), nil
 	case len(violated) == 0:
-		return "", nil, nothing(folder, check.Combine(judged.Results), "")
+		return "", nil, nothing(folder, check.Combine(reduced.Results), "")
 	case ctx.Err() != nil:
 		return "", nil, nil
 	}
@@ -250,12 +238,12 @@ func reduceIsolation(ctx context.Context, folder string, s Scenario, r *report.R
 // has another total.
 func reduceBank(ctx context.Context, folder string, s Scenario, r *report.Result, o *ReproOptions) (string, []histories.Smallest, error) {
 	const why = "the total of all accounts at the end is right, and other tools know a bank by its total alone"
-	if s.Config.(*bank.Config).Accounts > histories.MostKept/2 {
-		return "", nil, noSmaller(folder, r.Checks, "a read of so many accounts is not small")
-	}
-	e := export{folder: folder, scenario: s}
-	if err := e.choose(""); err != nil {
+	e, err := newExport(folder, s, "")
+	if err != nil {
 		return "", nil, err
+	}
+	if e.run.Rows() > histories.MostKept/2 {
+		return "", nil, noSmaller(folder, r.Checks, "a read of so many accounts is not small")
 	}
 	var kept []*exchange.Operation
 	keep := func(op *exchange.Operation) error {

@@ -15,8 +15,7 @@ import (
 	"assay/history/exchange"
 	"assay/internal/table"
 	"assay/runner"
-	"assay/workload/bank"
-	"assay/workload/isolation"
+	"assay/workload/definition"
 )
 
 // What of a run is exported.
@@ -109,7 +108,11 @@ func (p *exportPlan) settle(folder string) error {
 // cannot be read it is true: the export says why.
 func hasHistory(folder string) bool {
 	s, err := runner.ReadScenario(filepath.Join(folder, runner.FileScenario))
-	return err != nil || s.Workload == bank.Name || s.Workload == isolation.Name
+	if err != nil {
+		return true
+	}
+	_, has := s.Config.(definition.Exporting)
+	return has
 }
 
 func (p exportPlan) write(cmd *cobra.Command, folder string, to io.Writer) error {

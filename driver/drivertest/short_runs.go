@@ -102,10 +102,10 @@ func exampleScript(t *testing.T) *script.Config {
 func shortRun(t *testing.T, target store.Target, by definition.Support, run ShortRun) definition.Judgement {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	switch by.Workload {
-	case candles.Name: // a batch that is sent again is written over itself
+	switch run.Config.(type) {
+	case *candles.Config: // a batch that is sent again is written over itself
 		run.Attempts = 1
-	case script.Name: // the example computes what it writes
+	case *script.Config: // the example computes what it writes
 		target.Isolation = "serializable"
 	}
 	if c, chooses := run.Config.(definition.Targeting); chooses {

@@ -13,16 +13,15 @@ func defaultPlots(groups []Group) (plots []Plot, group []string) {
 	r := groups[0].Runs[0].Result
 	axes := axesOf(groups, nil)
 	var texts []string
+	counted := slices.IndexFunc(r.Rounds, func(x report.Round) bool { return x.RowsPerSecond > 0 })
 	switch {
-	case r.Workload == "bulkupdate":
-		texts = []string{"took over rounds"}
 	case r.Availability != nil:
 		texts = []string{"outage"}
 		if slices.Contains(axes, "policy") {
 			group = slices.DeleteFunc(axes, func(axis string) bool { return axis == "policy" })
 		}
-	case r.Workload == "candles":
-		texts = []string{"ingest: rows", "throughput", "size"}
+	case counted >= 0:
+		texts = []string{r.Rounds[counted].Name + ": rows", "throughput", "size"}
 	case slices.ContainsFunc(r.Rounds, func(x report.Round) bool { return x.Size != nil }):
 		texts = []string{"size over rounds"}
 	case len(r.Rounds) > 0:

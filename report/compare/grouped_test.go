@@ -84,10 +84,10 @@ func TestDefaultPlots(t *testing.T) {
 		want   []string
 	}{
 		"clients":    {series(), []string{"Throughput by clients", "P99 by clients"}},
-		"bulkupdate": {of(func(r *report.Result) { r.Workload, r.Rounds = "bulkupdate", round }, "cluster=a"), []string{"Took over rounds"}},
-		"churn":      {of(func(r *report.Result) { r.Workload, r.Rounds = "churn", round }, "cluster=a"), []string{"Size over rounds"}},
+		"bulkupdate": {of(func(r *report.Result) { r.Rounds = []report.Round{{Name: "round", Seconds: 2}} }, "cluster=a"), []string{"Took over rounds"}},
+		"churn":      {of(func(r *report.Result) { r.Rounds = round }, "cluster=a"), []string{"Size over rounds"}},
 		"candles": {of(func(r *report.Result) {
-			r.Workload, r.Rounds, r.Data.Bytes = "candles", []report.Round{{Name: "ingest", Seconds: 2, RowsPerSecond: 10}}, 1000
+			r.Rounds, r.Data.Bytes = []report.Round{{Name: "ingest", Seconds: 2, RowsPerSecond: 10}}, 1000
 		}, "engine=a"), []string{"Ingest: rows", "Throughput", "Size"}},
 		"availability": {of(func(r *report.Result) { r.Availability = &report.Availability{WriteOutage: 5} }, "fault=kill", "policy=retry"), []string{"Outage under fault=kill: policy=retry"}},
 		"faults":       {of(func(r *report.Result) { r.Faults = []report.Fault{{Action: "kill", WriteOutage: 5}} }, "fault=kill"), []string{"Throughput", "Outage"}},

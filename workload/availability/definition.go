@@ -43,6 +43,7 @@ are gone, rows that are there twice, and reads that came too late.`,
 		Load:   LoadDefaults,
 		Unused: []string{"retry", "max-attempts"}, WhyUnused: "is decided by --policy in this workload",
 		State:      FileState,
+		Losses:     true,
 		Operations: keyvalue.Operations(),
 		Measures:   func(kind uint8) bool { return kind == keyvalue.KindInsert },
 		// Its figures are single times at few operations a second, not percentiles of

@@ -72,6 +72,8 @@ type Workload struct {
 	Reloads bool
 	// Restores says that Config.Judge judges the states of Evidence.Restored.
 	Restores bool
+	// Losses says that Config.Judge takes account of Evidence.Losses.
+	Losses bool
 	// SizeLoaded has the size on disk asked for after loading too, so that what
 	// the work adds can be told.
 	SizeLoaded bool

@@ -49,6 +49,7 @@ that prove it. The run is judged against what the level promises, or --model.`,
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		Bugs:       Bugs(),
 		State:      FileState,
+		Losses:     true,
 		Operations: map[uint8]string{KindAppend: "append", KindRegister: "register", KindPredicate: "predicate", KindPairs: "pairs"},
 		// Conflicts are what it is made for, so that they spoil nothing.
 		Limit: func(l *measure.Limits) { l.MaxErrorShare = 1 },
