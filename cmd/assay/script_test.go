@@ -76,7 +76,7 @@ func TestSeededOnMongoDB(t *testing.T) {
 	server := serverFor(t, "mongodb:1")
 	dir := t.TempDir()
 	for _, workload := range [][]string{
-		{"smallbank", "doubled", "--customers", "50", "--hotspot", "10", "--retry", "failed"}, {"tpcb", "half-done", "--accounts", "100", "--retry", "failed"},
+		{"smallbank", "lost-update", "--customers", "50", "--hotspot", "10", "--retry", "failed"}, {"tpcb", "half-done", "--accounts", "100", "--retry", "failed"},
 		{"script", "half-done", example("bank-mongodb.star")},
 	} {
 		for bug, want := range map[string]check.Verdict{"": check.Valid, workload[1]: check.Violated} {

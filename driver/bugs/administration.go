@@ -82,7 +82,7 @@ func (d *database) anew(ctx context.Context, do func() error) error {
 	}
 	d.calls, d.differences, d.late = 0, 0, nil
 	d.shown, d.others = newOverlay(), newOverlay()
-	d.log, d.ghosts, d.losing, d.audited = versions{}, nil, false, 0
+	d.log, d.audited = versions{}, 0
 	for _, b := range d.active {
 		b.strikes = 0
 	}

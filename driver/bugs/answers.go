@@ -14,12 +14,6 @@ func (x *attempt) misanswer(s *store.Statement, t *store.Table, rows []image) []
 	switch act.Does {
 	case bug.Misanswers:
 		return x.misread(s, t, rows, one)
-	case bug.Swaps:
-		if d.previous != nil && len(d.previous) == len(rows[one]) && !d.previous.equal(rows[one]) {
-			rows[one], x.struck = d.previous, true
-			return rows
-		}
-		return x.misread(s, t, rows, one)
 	case bug.Hides:
 		x.struck = true
 		return nil

@@ -35,8 +35,6 @@ type attempt struct {
 	over bool
 	// replaced is what a row was that the bug has replaced before.
 	replaced *change
-	// side is ended.side.
-	side int
 	// rehearsal notes what is done; nil if nobody wants to know.
 	rehearsal *rehearsal
 }
@@ -274,8 +272,6 @@ func (x *attempt) shown(s *store.Statement, parameters []store.Value, rows []ima
 	}
 	if strikes && len(shown) > 0 {
 		shown = x.misanswer(s, t, shown)
-	} else if len(shown) == 1 {
-		d.previous = shown[0]
 	}
 	return shown
 }
@@ -319,10 +315,7 @@ func (x *attempt) record(n *session) {
 	if len(x.changes) > 0 {
 		d.log.clock++
 	}
-	e := ended{at: d.log.clock, changes: x.changes, reads: x.reads, side: x.side, known: new(uint64)}
-	d.ghosts = slices.DeleteFunc(d.ghosts, func(g []change) bool {
-		return slices.ContainsFunc(g, func(c change) bool { return e.wrote(c.place) != nil })
-	})
+	e := ended{at: d.log.clock, changes: x.changes, reads: x.reads, known: new(uint64)}
 	d.log.add(e)
 	if n != nil {
 		n.known, n.seen = e.known, max(n.seen, x.snapshot)

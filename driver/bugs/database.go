@@ -37,18 +37,10 @@ type database struct {
 	// remembered, in log.
 	looks, watches bool
 	log            versions
-	// opened counts the sessions.
-	opened int
-	// ghosts are transactions that were rolled back and wait for somebody to read of them.
-	ghosts [][]change
-	// losing is true while all that is committed is to be lost.
-	losing bool
 	// events counts the calls of clients, before they have the turn, and audited is their
 	// number when the last audit ended.
 	events  atomic.Uint64
 	audited uint64
-	// previous is the row that was answered last.
-	previous image
 	// cutAt is where a read of everything ends, by table.
 	cutAt map[string]int64
 	// guard is for what transactions look at that may go on when their session has
@@ -114,9 +106,6 @@ func (d *database) view(ctx context.Context, view viewer, shown *overlay, read f
 	cut := false
 	err := view(ctx, func(inner store.Reader) (err error) {
 		r := &shownReader{Reader: inner, d: d, shown: shown}
-		if slices.ContainsFunc(d.active, func(b *active) bool { return sides(&b.Act) }) {
-			r.attempt = d.attempt(nil, 0)
-		}
 		if b != nil {
 			if cut, err = r.cut(ctx, b.Act.Tables); err != nil {
 				return err

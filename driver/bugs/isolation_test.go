@@ -3,7 +3,6 @@ package bugs
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"assay/check"
@@ -144,17 +143,6 @@ func TestTimeMakesTheDifference(t *testing.T) {
 						}
 					}
 				})
-			}
-		}
-	}
-}
-
-// TestCutReadIsFound: what is missing of the lists or registers that are read back.
-func TestCutReadIsFound(t *testing.T) {
-	for test, kind := range map[string]string{"register": "durability: lost-write", "append": "durability: lost-append"} {
-		for _, e := range []engine{inMemory(), onSQLite()} {
-			if results, _ := isolationRun(t, e, 1, test, "", 40, Seeded{"truncated-read", 1}); !slices.ContainsFunc(kinds(results), func(k string) bool { return strings.HasPrefix(k, kind) }) {
-				t.Errorf("%s on %s: found %q", test, e.name, kinds(results))
 			}
 		}
 	}

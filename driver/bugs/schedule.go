@@ -98,9 +98,6 @@ func failed() store.Reply {
 
 func committed() store.Reply { return store.Reply{Outcome: history.Committed} }
 
-// unknown is the reply to what is done later.
-func unknown() store.Reply { return store.Reply{Class: store.ClassTimeout} }
-
 // draw returns the bug that takes effect: the first of those that suit which the
 // chance hits; nil if none does.
 func (d *database) draw(suits func(*bug.Act) bool) *active {

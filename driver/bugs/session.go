@@ -29,8 +29,6 @@ type session struct {
 	finished uint64
 	// wrote is its last transaction that changed anything, seen the last whose state it knows.
 	wrote, seen int64
-	// side is 1 or 2; see ended.side.
-	side int
 }
 
 type fullRead struct {
@@ -39,7 +37,7 @@ type fullRead struct {
 }
 
 func (d *database) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
-	n := &session{d: d, side: 1, full: map[int]fullRead{}, get: map[string]int{}, put: map[string]int{}, remove: map[string]int{}}
+	n := &session{d: d, full: map[int]fullRead{}, get: map[string]int{}, put: map[string]int{}, remove: map[string]int{}}
 	n.add(statements...)
 	for i := range statements {
 		s := &statements[i]
@@ -70,13 +68,6 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (s
 		return nil, err
 	}
 	n.Session, n.client = inner, inner
-	if err := d.take(ctx); err != nil {
-		n.Close()
-		return nil, err
-	}
-	defer d.done()
-	d.opened++
-	n.side += d.opened % 2
 	return n, nil
 }
 
@@ -216,9 +207,18 @@ func (n *session) delay(b *active, o *operation) store.Reply {
 	if o.add != nil {
 		later.rows = kept(o.rows)
 	}
-	n.later(b.Act.Calls, func(ctx context.Context) { n.perform(ctx, n.d.attempt(nil, 0), &later) })
+	// The client has left the session; it has another one of the database's from then on.
+	n.d.postpone(b.Act.Calls, func(ctx context.Context) {
+		inner, err := n.d.Database.Session(ctx, n.statements)
+		if err != nil {
+			return // it is as if the database had not done it
+		}
+		defer inner.Close()
+		n.Session = inner
+		n.perform(ctx, n.d.attempt(nil, 0), &later)
+	})
 	b.strikes++
-	return unknown()
+	return store.Reply{Class: store.ClassTimeout}
 }
 
 // copied are values with memory of their own.
@@ -229,20 +229,6 @@ func copied(values []store.Value) []store.Value {
 		v.Bytes, v.Numbers = slices.Clone(v.Bytes), slices.Clone(v.Numbers)
 	}
 	return values
-}
-
-// later has something done at a call to come, with another session of the database's in
-// place of the client's, who has left it.
-func (n *session) later(within uint64, do func(context.Context)) {
-	n.d.postpone(within, func(ctx context.Context) {
-		inner, err := n.d.Database.Session(ctx, n.statements)
-		if err != nil {
-			return // it is as if the database had not done it
-		}
-		defer inner.Close()
-		n.Session = inner
-		do(ctx)
-	})
 }
 
 // kept is a copy of rows.
@@ -274,7 +260,8 @@ func (n *session) perform(ctx context.Context, x *attempt, o *operation) store.R
 		reply, deliver = n.send(ctx, x, o)
 	}
 	if reply.Outcome != history.Committed {
-		return x.refused(ctx, o, reply)
+		x.refused(ctx)
+		return reply
 	}
 	x.settle()
 	if deliver != nil {

@@ -21,8 +21,6 @@ func (x *attempt) spoil(ctx context.Context, o *operation, of []change) bool {
 		return len(of) > 1 && x.rewrite(ctx, of[max(1, i):], asBefore)
 	case bug.ForgetsAll:
 		return x.rewrite(ctx, of, asBefore)
-	case bug.ForgetsColumns:
-		return x.rewrite(ctx, one, x.partly)
 	case bug.Doubles:
 		return x.rewrite(ctx, of, x.again)
 	case bug.Alters:
@@ -30,9 +28,6 @@ func (x *attempt) spoil(ctx context.Context, o *operation, of []change) bool {
 	case bug.Repeats:
 		x.d.shown.extra[one[0].table] = append(x.d.shown.extra[one[0].table], one[0].after)
 		x.d.differences++
-		if act.Again && x.d.coin() {
-			x.rewrite(ctx, slices.DeleteFunc(slices.Clone(x.changes), func(c change) bool { return toOf(&c) != bug.Updated }), x.again)
-		}
 		return true
 	case bug.Adds:
 		return x.add(ctx, o, &one[0])
@@ -68,16 +63,6 @@ func (x *attempt) rewrite(ctx context.Context, changes []change, to func(*change
 	return true
 }
 
-// partly is a row with its last column that has changed as it was before.
-func (x *attempt) partly(c *change) image {
-	differ := differing(c.before, c.after)
-	if len(differ) < 2 {
-		return c.after
-	}
-	last := differ[len(differ)-1]
-	return c.after.with(last, c.before[last])
-}
-
 // differing are the columns in which two images differ.
 func differing(before, after image) (columns []int) {
 	for i := range after {
@@ -108,12 +93,9 @@ func (x *attempt) of() (changes []change) {
 		switch act.Does {
 		case bug.Alters, bug.Repeats, bug.Adds, bug.Renumbers:
 			to = bug.Inserted
-		case bug.Forgets, bug.ForgetsSome, bug.ForgetsAll, bug.ForgetsColumns, bug.Doubles:
+		case bug.Forgets, bug.ForgetsSome, bug.ForgetsAll, bug.Doubles:
 			to = bug.Updated
 		}
-	}
-	if len(x.changes) < act.Rows {
-		return nil
 	}
 	for _, c := range x.changes {
 		names := x.d.schema.Table(c.table).Names()

@@ -21,7 +21,7 @@ func (n *session) Verbatim(ctx context.Context, writes bool, work func(context.C
 // suitsTexts says that a bug can be in an operation of texts, of which nobody knows what
 // they mean.
 func suitsTexts(does bug.Does) bool {
-	return slices.Contains([]bug.Does{bug.Loses, bug.Doubles, bug.Denies, bug.Forgets, bug.Delays}, does)
+	return slices.Contains([]bug.Does{bug.Loses, bug.Denies, bug.Forgets, bug.Delays}, does)
 }
 
 // sendTexts does an operation of texts.
@@ -61,12 +61,4 @@ func (t *spoilableTexts) Send(ctx context.Context, texts ...store.UserText) ([]s
 		return []store.Result{{Rows: 1}}, nil
 	}
 	return t.Sender.Send(ctx, text)
-}
-
-// again does an operation once more that changes what nobody knows.
-func (n *session) again(ctx context.Context, o *operation) bool {
-	if o.texts != nil {
-		return n.Session.(store.Verbatim).Verbatim(ctx, true, o.texts).Outcome == history.Committed
-	}
-	return n.Session.Transaction(ctx, true, o.work).Outcome == history.Committed
 }

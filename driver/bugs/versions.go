@@ -31,8 +31,6 @@ type ended struct {
 	at      int64
 	changes []change
 	reads   []seenRow
-	// side is that of the sessions that see it; 0 if all do.
-	side int
 	// known is the event with which its client came back, and so had its answer; 0
 	// until then.
 	known *uint64

@@ -44,23 +44,16 @@ func (b Bug) MayPass(test string) bool { return b.Passing || slices.Contains(b.P
 // Act is what a bug does to a transaction, a statement or a read of everything.
 type Act struct {
 	Does Does
-	// Table is the one whose rows it is about, or Tables are; empty for any. Splits with Tables
-	// has every second session use the other members.
+	// Table is the one whose rows it is about, or Tables are; empty for any.
 	Table  string
 	Tables []string
 	// Columns are those that it is about: one of those that are altered; those of which
 	// one must have changed so that the act leaves a trace; those of a row of nobody's that
 	// say so beside the key. Empty for any but the key.
-	// Truncates with Columns cuts the lists in them, and hides rows, in answers as well.
 	Columns []string
 	// To is what a transaction must have done to a row that it is about; empty for what Does
 	// says, or for anything.
 	To To
-	// Rows is how many rows a transaction must have changed, at least. With 2 ReadsAborted
-	// shows a row only to who has read another one as it is.
-	Rows int
-	// Unknown is true if it is answered that the outcome is not known.
-	Unknown bool
 	// Calls is how many calls later it is done, at most, of what is done later.
 	Calls uint64
 	// Stepped is true if it is done in sessions alone whose transactions stop while others go
@@ -68,9 +61,6 @@ type Act struct {
 	// being done, ReadsMiddle to one that reads what such have inserted, Misanswers to what a
 	// transaction reads for the second time.
 	Stepped bool
-	// Again is true if a row that is doubled may have been written by a transaction that
-	// was done twice.
-	Again bool
 }
 
 // To is what a transaction does to a row.
@@ -88,18 +78,14 @@ type Does string
 // Ways in which a commit goes wrong. What they say of a transaction holds for a statement
 // alone as well.
 const (
-	// Loses acknowledges a transaction of which nothing stays, LosesSoon one that is there
-	// for up to Calls more calls and is then lost with all that were committed since.
-	Loses     Does = "loses"
-	LosesSoon Does = "loses soon"
+	// Loses acknowledges a transaction of which nothing stays.
+	Loses Does = "loses"
 	// Forgets leaves out what a transaction did to one row (To, by itself an update),
 	// ForgetsSome to some rows and not all, ForgetsAll to all such rows: what it did to
 	// others stays.
 	Forgets     Does = "forgets one row"
 	ForgetsSome Does = "forgets some rows"
 	ForgetsAll  Does = "forgets all such rows"
-	// ForgetsColumns leaves out what an update did to all columns but one.
-	ForgetsColumns Does = "forgets columns"
 	// Overwrites has a transaction change a row as it was before the last transaction that
 	// changed it.
 	Overwrites Does = "overwrites"
@@ -110,10 +96,6 @@ const (
 	// unknown of one that is done up to Calls calls later.
 	Denies Does = "denies"
 	Delays Does = "delays"
-	// KeepsPart rolls a transaction back, or refuses it, and leaves what it did to one row.
-	KeepsPart Does = "keeps a part"
-	// Overdraws does a transaction that a Floor refuses.
-	Overdraws Does = "overdraws"
 	// Splits has a transaction reach the primary alone or the other members alone.
 	Splits Does = "splits"
 )
@@ -137,9 +119,6 @@ const (
 const (
 	// Misanswers changes one of Columns in a row of it.
 	Misanswers Does = "misanswers"
-	// Swaps gives the row that another statement was given before, or changes a column if
-	// there is none.
-	Swaps Does = "swaps"
 	// Hides gives no row where there is one.
 	Hides Does = "hides"
 	// Drops leaves out one of several rows, DoublesRow gives one in place of the next as well,
@@ -157,8 +136,6 @@ const (
 	// ReadsMiddle sees a transaction in the middle: some of its rows, or of the columns of
 	// one row, are as it left them and others as it found them.
 	ReadsMiddle Does = "reads the middle"
-	// ReadsAborted sees one row as a transaction left it that was rolled back.
-	ReadsAborted Does = "reads what was rolled back"
 	// ReadsSkewed sees one row of a transaction as it left it and another as it found it.
 	ReadsSkewed Does = "reads skewed"
 	// ReadsForked sees a transaction that a reader before did not see, and does not see

@@ -9,8 +9,6 @@ func Bugs() []bug.Bug {
 	return []bug.Bug{
 		{Name: "partial-update", Check: CheckDocuments, Kinds: []string{"partial"}, Passing: true,
 			Doc: "an update is acknowledged as whole and has changed some of the documents only", Act: bug.Act{Does: bug.ForgetsSome}},
-		{Name: "torn-update", Check: CheckDocuments, Kinds: []string{"partial"}, Passing: true,
-			Doc: "unknown is answered, and the update has changed some of the documents only", Act: bug.Act{Does: bug.ForgetsSome, Unknown: true}},
 		{Name: "lost-ack", Check: CheckDocuments, Kinds: []string{"lost"}, Passing: true,
 			Doc: "an update is acknowledged and nothing is changed", Act: bug.Act{Does: bug.Loses}},
 		{Name: "failed-but-applied", Check: CheckDocuments, Kinds: []string{"failed"}, Passing: true,
@@ -19,8 +17,6 @@ func Bugs() []bug.Bug {
 			Doc: "an update is said to have changed one document less than it has", Act: bug.Act{Does: bug.Miscounts}},
 		{Name: "altered-row", Check: CheckDocuments, Kinds: []string{"altered"},
 			Doc: "an update changes the payload of one document as well", Act: bug.Act{Does: bug.Alters, To: bug.Updated, Columns: []string{"payload"}}},
-		{Name: "flag-left", Check: CheckDocuments, Kinds: []string{"altered"}, Passing: true,
-			Doc: "an update leaves the boolean of one document as it was", Act: bug.Act{Does: bug.Alters, To: bug.Updated, Columns: []string{"flag"}}},
 		{Name: "extra-row", Check: CheckDocuments, Kinds: []string{"foreign"},
 			Doc: "a document that nobody loaded is there beside", Act: bug.Act{Does: bug.Adds, To: bug.Updated, Columns: []string{"owner"}}},
 		{Name: "duplicate-row", Check: CheckDocuments, Kinds: []string{"doubled"},

@@ -17,8 +17,6 @@ func Bugs() []bug.Bug {
 			Doc: "one row of an insert is there twice, and the second is never deleted", Act: bug.Act{Does: bug.Repeats}},
 		{Name: "extra-row", Check: CheckRows, Kinds: []string{"foreign"},
 			Doc: "a row that nobody inserted is there beside those of an insert", Act: bug.Act{Does: bug.Adds}},
-		{Name: "truncated-read", Check: CheckRows, Kinds: []string{"lost"},
-			Doc: "a read of everything ends early and without an error", Act: bug.Act{Does: bug.Truncates}},
 		bug.Late("insert or deletion done"),
 	}
 }

@@ -7,8 +7,6 @@ import "assay/store/bug"
 func Bugs(own ...bug.Bug) []bug.Bug {
 	return append([]bug.Bug{
 		{Name: "lost-ack", Check: CheckAcknowledged, Kinds: []string{"lost"},
-			Doc: "an acknowledged record is there for up to eight more calls, and then lost with those that came after it", Act: bug.Act{Does: bug.LosesSoon, Calls: 8}},
-		{Name: "reported-never-applied", Check: CheckAcknowledged, Kinds: []string{"lost"},
 			Doc: "an insert is acknowledged and nothing stays", Act: bug.Act{Does: bug.Loses}},
 		{Name: "duplicate-apply", Check: CheckRows, Kinds: []string{"doubled"},
 			Doc: "a record is inserted twice under one key", Act: bug.Act{Does: bug.Repeats}},
@@ -18,8 +16,6 @@ func Bugs(own ...bug.Bug) []bug.Bug {
 			Doc: "a record is inserted, and failed is answered", Act: bug.Act{Does: bug.Denies}},
 		{Name: "stale-read", Check: CheckReads, Kinds: []string{"stale"},
 			Doc: "a read does not find a record that is there and was acknowledged", Act: bug.Act{Does: bug.Hides}},
-		{Name: "truncated-read", Check: CheckAcknowledged, Kinds: []string{"lost"},
-			Doc: "a read of everything ends early and without an error", Act: bug.Act{Does: bug.Truncates}},
 		bug.Late("record inserted"),
 	}, own...)
 }

@@ -7,8 +7,6 @@ func Bugs() []bug.Bug {
 	return []bug.Bug{
 		{Name: "lost-ack", Check: CheckCounted, Kinds: []string{"lost"},
 			Doc: "a transaction is acknowledged and nothing of it is there", Act: bug.Act{Does: bug.Loses}},
-		{Name: "doubled", Check: CheckCounted, Kinds: []string{"surplus"},
-			Doc: "a transaction is done twice, the second time with draws of its own, and acknowledged once", Act: bug.Act{Does: bug.Doubles}},
 		{Name: "failed-but-applied", Check: CheckCounted, Kinds: []string{"surplus"},
 			Doc: "failed is answered to a transaction that is done", Act: bug.Act{Does: bug.Denies}},
 		{Name: "half-done", Check: CheckInvariants, Kinds: []string{"observed", "end"},

@@ -12,11 +12,6 @@ func Bugs() []bug.Bug {
 	return []bug.Bug{
 		{Name: "lost-ack", Check: operations, Kinds: []string{journal.KindLost},
 			Doc: "a transaction is acknowledged and nothing of it is there", Act: bug.Act{Does: bug.Loses}},
-		{Name: "lost-update", Check: balances, Kinds: []string{"balance"}, Or: CheckTotal,
-			Doc: "the balances of a transaction are overwritten with what they were before; its history row stays",
-			Act: bug.Act{Does: bug.ForgetsAll, Columns: figures}},
-		{Name: "doubled", Check: balances, Kinds: []string{"balance"}, Or: CheckTotal,
-			Doc: "a transaction changes its balances twice and has one history row", Act: bug.Act{Does: bug.Doubles, Columns: figures}},
 		{Name: "half-done", Check: balances, Kinds: []string{"balance"}, Or: CheckTotal,
 			Doc: "a transaction does not change its teller", Act: bug.Act{Does: bug.Forgets, Table: "tellers", Columns: figures}},
 		{Name: "wrong-answer", Check: CheckOrder, Kinds: []string{"order"},

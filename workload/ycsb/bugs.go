@@ -18,8 +18,6 @@ func Bugs() []bug.Bug {
 			Doc: "a read returns a field otherwise than it was written", Act: bug.Act{Does: bug.Misanswers}},
 		{Name: "mixed-read", Check: CheckReads, Kinds: []string{"mixed"},
 			Doc: "a read returns a field of an older version beside those of the newest", Act: bug.Act{Does: bug.ReadsMixed}},
-		{Name: "torn-update", Check: CheckReads, Or: CheckRecords, Kinds: []string{"mixed"}, Passing: true,
-			Doc: "an update leaves one of the fields as it was; the next update hides it", Act: bug.Act{Does: bug.ForgetsColumns}},
 		{Name: "failed-but-applied", Check: CheckReads, Or: CheckRecords, Kinds: []string{"failed"}, Passing: true,
 			Doc: "an update is done, and failed is answered; the next update hides it", Act: bug.Act{Does: bug.Denies, To: bug.Updated}},
 		{Name: "dropped-from-scan", Check: CheckScans, Kinds: []string{"left out"}, Passing: true,
@@ -30,8 +28,6 @@ func Bugs() []bug.Bug {
 			Doc: "a scan returns two records in the wrong order", Act: bug.Act{Does: bug.Disorders}},
 		{Name: "extra-row", Check: CheckRecords, Kinds: []string{"foreign"},
 			Doc: "a record that nobody inserted is there beside", Act: bug.Act{Does: bug.Adds}},
-		{Name: "truncated-read", Check: CheckRecords, Kinds: []string{"lost"},
-			Doc: "a read of everything ends early and without an error", Act: bug.Act{Does: bug.Truncates}},
 		late,
 	}
 }
