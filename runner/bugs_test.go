@@ -33,7 +33,7 @@ var convictions = map[string]conviction{
 	"failed-but-applied": {"0.01", []string{"transfers"}, nil, false},
 	"altered-row":        {"0.01", []string{"accounts", "transfers"}, nil, false},
 	"extra-row":          {"0.01", []string{"transfers"}, nil, false},
-	"truncated-read":     {"1", []string{"replicas"}, []string{"accounts", "total", "transfers", "snapshots"}, false},
+	"truncated-read":     {"1", []string{"replicas"}, []string{"accounts", "order", "total", "transfers", "snapshots"}, false},
 	"late-apply":         {"0.05", nil, nil, false},
 	"split-brain":        {"0.01", []string{"replicas", "transfers"}, nil, false},
 	"dirty-read":         {"0.5", []string{"snapshots"}, nil, true},
