@@ -40,12 +40,10 @@ func newReference() *cobra.Command {
 // for each workload, database, fault or check, under the name that the program knows it by.
 func referencePages() map[string]string {
 	sections := map[string]*page{}
-	contents := map[string][]string{}
 	section := func(kind, name string) *page {
 		if sections[kind] == nil {
 			sections[kind] = &page{}
 		}
-		contents[kind] = append(contents[kind], "["+name+"](#"+name+")")
 		sections[kind].paragraph("## " + name)
 		return sections[kind]
 	}
@@ -68,8 +66,6 @@ func referencePages() map[string]string {
 		if about := aboutKind[kind]; about != "" {
 			p.paragraph(about)
 		}
-		p.WriteString("\n")
-		hang(&p.Builder, "", strings.Join(contents[kind], ", ")+".")
 		p.paragraph(strings.TrimSuffix(sections.String(), "\n"))
 		pages[kind+".md"] = p.String()
 	}
@@ -140,19 +136,17 @@ func (p *page) workload(w definition.Workload) {
 		checks = append(checks, link("checks", c.Name))
 	}
 	p.paragraph("Checks: " + strings.Join(append(checks, link("checks", recordCheck)), ", ") + ".")
-	var served, refused []string
+	var refused []string
 	for _, d := range catalog.Drivers() {
 		if d.Support(w.Name).Open == nil {
 			refused = append(refused, link("databases", d.Name))
-		} else {
-			served = append(served, link("databases", d.Name))
 		}
 	}
-	databases := "Databases: " + strings.Join(served, ", ")
-	if len(refused) > 0 {
-		databases += "; not " + strings.Join(refused, ", ")
+	if len(refused) == 0 {
+		p.paragraph("All databases serve it.")
+	} else {
+		p.paragraph("All databases serve it but " + strings.Join(refused, ", ") + ".")
 	}
-	p.paragraph(databases + ".")
 }
 
 func (p *page) database(d catalog.Driver) {
@@ -160,27 +154,25 @@ func (p *page) database(d catalog.Driver) {
 	if d.Parameters != "" {
 		p.paragraph("Parameters, in the address or by `--option NAME=VALUE`: " + d.Parameters + ".")
 	}
-	var served, reasons []string
+	var reasons []string
 	refused := map[string][]string{} // by the reason
 	for _, w := range catalog.Workloads() {
-		s := d.Support(w.Name)
-		if s.Open != nil {
-			served = append(served, link("workloads", w.Name))
-			continue
+		if s := d.Support(w.Name); s.Open == nil {
+			if refused[s.Reason] == nil {
+				reasons = append(reasons, s.Reason)
+			}
+			refused[s.Reason] = append(refused[s.Reason], link("workloads", w.Name))
 		}
-		if refused[s.Reason] == nil {
-			reasons = append(reasons, s.Reason)
-		}
-		refused[s.Reason] = append(refused[s.Reason], link("workloads", w.Name))
 	}
-	p.paragraph("Workloads: " + strings.Join(served, ", ") + ".")
-	if len(reasons) > 0 {
-		p.paragraph("Not served:")
-		for i, reason := range reasons {
-			reasons[i] = strings.Join(refused[reason], ", ") + ": " + reason
-		}
-		p.list(reasons)
+	if len(reasons) == 0 {
+		p.paragraph("It serves all workloads.")
+		return
 	}
+	p.paragraph("It serves all workloads but these:")
+	for i, reason := range reasons {
+		reasons[i] = strings.Join(refused[reason], ", ") + ": " + reason
+	}
+	p.list(reasons)
 }
 
 func (p *page) fault(a fault.Action) {
