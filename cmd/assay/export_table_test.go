@@ -37,7 +37,7 @@ func TestExportedTables(t *testing.T) {
 		for what, want := range map[string]struct{ query, answer, as string }{
 			"operations": {fmt.Sprintf("SELECT count(*) FILTER (last), count(*) FILTER (final = 'committed'), count(*) FILTER (final = 'unknown'), count(*) > 0, min(end_ns - due_ns) > 0 FROM (SELECT * FROM {} WHERE kind = '%s')", kind),
 				fmt.Sprintf("%d,%d,%d,True,True", r.Outcomes.Total(), r.Outcomes.Committed, r.Outcomes.Unknown), "coalesce(COLUMNS(*)::varchar, '')"},
-			"series": {"SELECT count(*), sum(committed)::bigint, count(*) FILTER (p99_ms IS NULL) = count(*) FILTER (committed = 0), min(p50_ms) > 0, bool_or(measured) FROM {}",
+			"series": {"SELECT count(*), sum(committed)::bigint, count(*) FILTER (p99_ms IS NULL) >= count(*) FILTER (committed = 0), min(p50_ms) > 0, bool_or(measured) FROM {}",
 				fmt.Sprintf("%d,%d,True,True,True", len(r.Series.Start), sum(r.Series.Committed)), "coalesce(round(COLUMNS(*)::double, 9), -1)"},
 		} {
 			name := workload + "-" + what
