@@ -27,13 +27,12 @@ func TestReferenceIsCurrent(t *testing.T) {
 		if readFile(t, folder, name) != text {
 			t.Errorf("%s is out of date; make reference writes it anew", name)
 		}
-		for part := range strings.SplitSeq(text, "](") {
-			target, _, found := strings.Cut(part, ")")
+		for _, target := range linksOf(text) {
 			file, section, _ := strings.Cut(target, "#")
 			if file == "" {
 				file = name
 			}
-			if found && section != "" && !strings.Contains(want[file], "\n## "+section+"\n") {
+			if section != "" && !strings.Contains(want[file], "\n## "+section+"\n") {
 				t.Errorf("%s refers to %s, which is not there", name, target)
 			}
 		}
