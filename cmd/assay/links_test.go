@@ -42,7 +42,7 @@ func sectionsOf(text string) map[string]bool {
 func documentFiles(t *testing.T) []string {
 	t.Helper()
 	var all []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "deploy/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "docs/*/*/*.md", "deploy/*.md"} {
 		found, err := filepath.Glob(filepath.Join("..", "..", pattern))
 		expect.NoError(t, err)
 		all = append(all, found...)
