@@ -1,0 +1,49 @@
+package assay_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"go/format"
+	"slices"
+	"strings"
+	"testing"
+
+	"assay/check"
+)
+
+// rulesDigest is of the code by which findings become a verdict, as it was when check.Rules was
+// last looked at.
+const rulesDigest = "e6ca6636809de50e"
+
+// rulesNumber is check.Rules at that time.
+const rulesNumber = 2
+
+// TestRulesOfTheVerdictAreNumbered: who changes what is promised, or what follows from it, decides
+// whether published pages are still judged alike.
+func TestRulesOfTheVerdictAreNumbered(t *testing.T) {
+	rules := func(s source) bool {
+		return !s.test && (strings.HasPrefix(s.path, "store/promise/") || strings.HasPrefix(s.path, "store/durability/") ||
+			slices.Contains([]string{"runner/promise.go", "runner/gone.go", "runner/durability.go", "check/check.go"}, s.path))
+	}
+	sum, files := sha256.New(), 0
+	for _, s := range sources(t) {
+		if !rules(s) {
+			continue
+		}
+		s.file.Comments = nil
+		var code bytes.Buffer
+		if err := format.Node(&code, s.set, s.file); err != nil {
+			t.Fatal(err)
+		}
+		sum.Write([]byte(strings.Join(strings.Fields(code.String()), " ")))
+		files++
+	}
+	if files < 10 {
+		t.Fatalf("%d files have rules of the verdict", files)
+	}
+	if digest := fmt.Sprintf("%.8x", sum.Sum(nil)); digest != rulesDigest || check.Rules != rulesNumber {
+		t.Errorf("the rules of the verdict have changed (digest %s, check.Rules %d). If a run can get another verdict or another durability by that, "+
+			"raise check.Rules: pages of lower rules are made again or marked. Then enter both here.", digest, check.Rules)
+	}
+}
