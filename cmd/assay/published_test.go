@@ -27,7 +27,9 @@ func TestPublishedArticles(t *testing.T) {
 	if err != nil || len(pages) == 0 {
 		t.Fatal(pages, err)
 	}
-	pages = append(pages, filepath.Join(docs, "databases.md"))
+	matrix, err := filepath.Glob(filepath.Join(docs, "databases.md")) // none while it is withdrawn
+	expect.NoError(t, err)
+	pages = append(pages, matrix...)
 	shown := map[string]bool{}
 	for _, page := range pages {
 		dir, name := filepath.Dir(page), strings.TrimSuffix(filepath.Base(page), ".md")
