@@ -63,7 +63,7 @@ func referencePages() map[string]string {
 	for kind, sections := range sections {
 		p := page{}
 		p.paragraph("# "+strings.ToUpper(kind[:1])+kind[1:], "Written from the program by `make reference`.")
-		if about := aboutKind[kind]; about != "" {
+		if about := aboutKind()[kind]; about != "" {
 			p.paragraph(about)
 		}
 		p.paragraph(strings.TrimSuffix(sections.String(), "\n"))
@@ -73,18 +73,20 @@ func referencePages() map[string]string {
 }
 
 // aboutKind is what is true of everything on a page.
-var aboutKind = map[string]string{
-	"workloads": "Each has the flags below beside those of all runs, which `assay run NAME --help-all` lists.\n" +
-		"Why a database does not serve a workload is in [databases.md](databases.md).",
-	"faults": "A fault is written `ACTION TARGET at 10s`, or `every 30s`. A target that is the only one may be left out.\n" +
-		fault.DefaultTimes + ".\n" +
-		"`for ever` lasts until the work is over; it goes with `at` alone. Every fault is healed before assay reads\n" +
-		"anything back. `while loading` behind the target strikes while rows are loaded; workloads whose loading\n" +
-		"does not go on after an error refuse it.\n\n" +
-		fault.AboutTargets() + "\n\n" +
-		"Pods are nodes with `--kubernetes` ([guide](../guides/kubernetes.md)).",
-	"checks": "A check is tested with the bugs in its table, which `--option bug=NAME:PROBABILITY` seeds\n" +
-		"([trust.md](../internals/trust.md)). The kinds of histories that other tools record are in\n[history-of-another-tool.md](../guides/history-of-another-tool.md).",
+func aboutKind() map[string]string {
+	return map[string]string{
+		"workloads": "Each has the flags below beside those of all runs, which `assay run NAME --help-all` lists.\n" +
+			"Why a database does not serve a workload is in [databases.md](databases.md).",
+		"faults": "A fault is written `ACTION TARGET at 10s`, or `every 30s`. A target that is the only one may be left out.\n" +
+			fault.DefaultTimes + ".\n" +
+			"`for ever` lasts until the work is over; it goes with `at` alone. Every fault is healed before assay reads\n" +
+			"anything back. `while loading` behind the target strikes while rows are loaded; workloads whose loading\n" +
+			"does not go on after an error refuse it.\n\n" +
+			fault.AboutTargets() + "\n\n" +
+			"Pods are nodes with `--kubernetes` ([guide](../guides/kubernetes.md)).",
+		"checks": "A check is tested with the bugs in its table, which `--option bug=NAME:PROBABILITY` seeds\n" +
+			"([trust.md](../internals/trust.md)). The kinds of histories that other tools record are in\n[history-of-another-tool.md](../guides/history-of-another-tool.md).",
+	}
 }
 
 // page is Markdown under construction.
