@@ -63,7 +63,7 @@ func fillRedis(t *testing.T, address string) {
 	expect.NoError(t, err)
 	client := goredis.NewClient(o)
 	defer client.Close()
-	expect.NoError(t, client.ConfigSet(t.Context(), "maxmemory", "1mb").Err())
+	expect.NoError(t, client.ConfigSet(t.Context(), "maxmemory", "1kb").Err())
 }
 
 // shutPostgres does what managed services do whose disk is full.
