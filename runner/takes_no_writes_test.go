@@ -20,7 +20,7 @@ import (
 // back, though the run's lease cannot be renewed there, and by a check later.
 func TestADatabaseThatTakesNoWritesIsRead(t *testing.T) {
 	for spec, shut := range map[string]func(t *testing.T, address string){
-		"redis:1":                                fillRedis,
+		"redis:1":                                shutRedis,
 		"postgres:1":                             shutPostgres,
 		"mariadb:1":                              shutMariaDB,
 		"mongodb:1":                              shutMongoDB,
@@ -39,14 +39,30 @@ func TestADatabaseThatTakesNoWritesIsRead(t *testing.T) {
 				}
 			}}})
 			mustBeReadWithoutWriting(t, out)
-			if !strings.HasPrefix(spec, "redis") { // where the lease, which this process had, could be released
+			if spec != "redis:1" {
 				return
 			}
+			// The lease could not be released; without one it is read again in the same way.
+			configureRedis(t, c.Address(), "min-replicas-to-write", "0")
+			expect.NoError(t, forgetLease(t.Context(), s, c.Address()))
+			shutRedis(t, c.Address())
 			expect.NoError(t, removed(out.Folder+"/state.bin"))
 			again, err := Recheck(t.Context(), out.Folder, RecheckOptions{Version: "test", Database: c.Address(), Progress: &diary{}})
 			expect.NoError(t, err)
 			mustBeReadWithoutWriting(t, again)
 		})
+	}
+}
+
+// TestAFullRedisIsRead: one that has no memory left takes the lease all the same, since a script
+// that has deleted something may write.
+func TestAFullRedisIsRead(t *testing.T) {
+	c := onServers(t, "redis:1")
+	s := small(c.Address(), 1, 0)
+	s.Load.Clients, s.Load.Duration, s.Load.Timeout = 2, 3*time.Second, 2*time.Second
+	r := carryOutBy(t, s, Options{Progress: &intruder{act: func() { configureRedis(t, c.Address(), "maxmemory", "1kb") }}}).Result
+	if r.Verdict != check.Valid || r.Outcomes.Committed == 0 || r.Outcomes.Failed == 0 {
+		t.Errorf("%v: %s; %+v", r.Verdict, details(r), r.Outcomes)
 	}
 }
 
@@ -58,12 +74,17 @@ func mustBeReadWithoutWriting(t *testing.T, out Outcome) {
 	}
 }
 
-func fillRedis(t *testing.T, address string) {
+// shutRedis has it refuse writes for want of a replica.
+func shutRedis(t *testing.T, address string) {
+	configureRedis(t, address, "min-replicas-to-write", "1")
+}
+
+func configureRedis(t *testing.T, address, name, value string) {
 	o, err := goredis.ParseURL(address)
 	expect.NoError(t, err)
 	client := goredis.NewClient(o)
 	defer client.Close()
-	expect.NoError(t, client.ConfigSet(t.Context(), "maxmemory", "1kb").Err())
+	expect.NoError(t, client.ConfigSet(t.Context(), name, value).Err())
 }
 
 // shutPostgres does what managed services do whose disk is full.
