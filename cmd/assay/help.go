@@ -10,14 +10,15 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagGroup is some of the flags that all runs share, in the order in which help has them.
-type flagGroup struct {
+// helpGroup is some flags or commands that help shows together.
+type helpGroup struct {
 	title string
-	flags []string
+	names []string
 }
 
-func flagGroups() []flagGroup {
-	return []flagGroup{
+// flagGroups are the flags that all runs share, in the order in which help has them.
+func flagGroups() []helpGroup {
+	return []helpGroup{
 		{"Database and cluster", []string{"db", "cluster", "isolation", "option", "connect-timeout", "use-existing", "drop", "kubernetes", "servers", "no-server-stats"}},
 		{"Load", []string{"clients", "rate", "duration", "repeat", "ops", "warmup", "ramp", "arrivals", "retry", "max-attempts", "timeout", "seed", "scenario"}},
 		{"Faults", []string{"fault"}},
@@ -88,7 +89,7 @@ func firstFlags(cmd *cobra.Command) string {
 	most := usedMost()
 	for _, group := range flagGroups() {
 		title := group.title + ":\n"
-		for _, name := range group.flags {
+		for _, name := range group.names {
 			flag := cmd.Flags().Lookup(name)
 			if text, is := most[name]; is && flag != nil && !flag.Hidden {
 				fmt.Fprintf(&b, "%s  %-12s %s\n%15s%s\n", title, "--"+name, text[0], "", text[1])
@@ -117,7 +118,7 @@ func allFlags(cmd *cobra.Command) string {
 	}
 	for _, group := range flagGroups() {
 		of := newFlagSet()
-		for _, name := range group.flags {
+		for _, name := range group.names {
 			if flag := cmd.Flags().Lookup(name); flag != nil { // a sweep alone has --slo
 				of.AddFlag(flag)
 			}
@@ -142,7 +143,7 @@ func newFlagSet() *pflag.FlagSet {
 func ofWorkload(cmd *cobra.Command) iter.Seq[*pflag.Flag] {
 	grouped := []string{"help", helpAll}
 	for _, group := range flagGroups() {
-		grouped = append(grouped, group.flags...)
+		grouped = append(grouped, group.names...)
 	}
 	return func(yield func(*pflag.Flag) bool) {
 		done := false
@@ -152,28 +153,28 @@ func ofWorkload(cmd *cobra.Command) iter.Seq[*pflag.Flag] {
 	}
 }
 
-// commandGroups are the commands by what they are for.
-func commandGroups() map[string][]string {
-	return map[string][]string{
-		"1": {"run", "sweep", "advise", "isolation-matrix", "durability", "study"},
-		"2": {"check", "repro", "export"},
-		"3": {"report", "compare", "trend", "view"},
-		"4": {"cluster", "kubernetes", "agent", "serve"},
-		"5": {"list", "version", "completion", "help"},
+// commandGroups are the commands by what they are for; the last group has those that cobra adds.
+func commandGroups() []helpGroup {
+	return []helpGroup{
+		{"Test a database", []string{"run", "sweep", "advise", "isolation-matrix", "durability", "study"}},
+		{"Judge a history", []string{"check", "repro", "export"}},
+		{"Read results", []string{"report", "compare", "trend", "view"}},
+		{"Servers and machines", []string{"cluster", "kubernetes", "agent", "serve"}},
+		{"About assay", []string{"list", "version"}},
 	}
 }
 
 // groupCommands has the program's help list its commands by groups.
 func groupCommands(root *cobra.Command) {
-	for i, title := range []string{"Test a database", "Judge a history", "Read results", "Servers and machines", "About assay"} {
-		root.AddGroup(&cobra.Group{ID: fmt.Sprint(i + 1), Title: title + ":"})
-	}
-	root.SetHelpCommandGroupID("5")
-	root.SetCompletionCommandGroupID("5")
-	for id, names := range commandGroups() {
+	groups := commandGroups()
+	last := groups[len(groups)-1].title
+	root.SetHelpCommandGroupID(last)
+	root.SetCompletionCommandGroupID(last)
+	for _, group := range groups {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title + ":"})
 		for _, c := range root.Commands() {
-			if slices.Contains(names, c.Name()) {
-				c.GroupID = id
+			if slices.Contains(group.names, c.Name()) {
+				c.GroupID = group.title
 			}
 		}
 	}

@@ -85,7 +85,6 @@ rests on an invalid measurement; 5 could not run.`,
 	chosen := slices.DeleteFunc(slices.Clone(all), func(c maker) bool { return len(args) == 0 || c.name != args[0] || c.aboutAll })
 	if len(chosen) > 0 {
 		root.AddCommand(chosen[0].make())
-		groupCommands(root)
 		return root
 	}
 	for _, c := range all {

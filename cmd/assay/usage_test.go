@@ -223,7 +223,7 @@ func TestHelpIsShort(t *testing.T) {
 	}
 	grouped := map[string]int{}
 	for _, group := range flagGroups() {
-		for _, name := range group.flags {
+		for _, name := range group.names {
 			grouped[name]++
 		}
 	}

@@ -117,19 +117,8 @@ type connections struct {
 // readConnections reads them, as far as they can be seen (proc(5), /proc/net/tcp and
 // /proc/PID/fd; sock_diag(7)).
 func readConnections() *connections {
-	c := &connections{ends: map[string]end{}, listeners: map[string][]string{}, owners: map[string][]int{}, of: map[int][]string{}}
-	links, _ := filepath.Glob("/proc/[0-9]*/fd/*") // fails for a malformed pattern only
-	for _, link := range links {
-		to, err := os.Readlink(link)
-		if err != nil || !strings.HasPrefix(to, "socket:[") {
-			continue
-		}
-		pid, err := strconv.Atoi(strings.Split(link, "/")[2])
-		if inode := strings.Trim(to, "socket:[]"); err == nil && !slices.Contains(c.owners[inode], pid) {
-			c.owners[inode] = append(c.owners[inode], pid)
-			c.of[pid] = append(c.of[pid], inode)
-		}
-	}
+	c := &connections{ends: map[string]end{}, listeners: map[string][]string{}}
+	c.owners, c.of = socketOwners()
 	var tables [][]tcpSocket
 	seen := map[string]bool{}
 	own, _ := os.Readlink("/proc/self/ns/net") // without it the namespace is read as that of no name
@@ -146,6 +135,25 @@ func readConnections() *connections {
 	c.enterTCP(tables)
 	c.enterUnix()
 	return c
+}
+
+// socketOwners are the processes that have each socket, by its inode, and the sockets of each
+// process.
+func socketOwners() (owners map[string][]int, of map[int][]string) {
+	owners, of = map[string][]int{}, map[int][]string{}
+	links, _ := filepath.Glob("/proc/[0-9]*/fd/*") // fails for a malformed pattern only
+	for _, link := range links {
+		to, err := os.Readlink(link)
+		if err != nil || !strings.HasPrefix(to, "socket:[") {
+			continue
+		}
+		pid, err := strconv.Atoi(strings.Split(link, "/")[2])
+		if inode := strings.Trim(to, "socket:[]"); err == nil && !slices.Contains(owners[inode], pid) {
+			owners[inode] = append(owners[inode], pid)
+			of[pid] = append(of[pid], inode)
+		}
+	}
+	return owners, of
 }
 
 func processFolders(of map[int][]string) (all []string) {

@@ -86,11 +86,15 @@ func portHolders(port string) (holders []int) {
 	if err != nil {
 		return nil
 	}
-	owners := readConnections().owners
-	for _, s := range readTCP("/proc/self") {
-		if s.listens && portOf(s.local) == fmt.Sprintf("%04X", number) {
-			holders = append(holders, owners[s.inode]...)
-		}
+	sockets := slices.DeleteFunc(readTCP("/proc/self"), func(s tcpSocket) bool {
+		return !s.listens || portOf(s.local) != fmt.Sprintf("%04X", number)
+	})
+	if len(sockets) == 0 { // as long as the server is down; who has what costs more
+		return nil
+	}
+	owners, _ := socketOwners()
+	for _, s := range sockets {
+		holders = append(holders, owners[s.inode]...)
 	}
 	slices.Sort(holders)
 	return slices.Compact(holders)
