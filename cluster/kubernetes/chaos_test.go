@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
@@ -131,8 +132,20 @@ spec: {hard: {count/networkchaos.chaos-mesh.org: "0"}}`)
 	if _, err := api.Client.Resource(quotas).Namespace("quota").UpdateStatus(t.Context(), &unstructured.Unstructured{Object: o.Object}, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	// The API server learns of a quota from a watch, and admits what comes before it has: a dry
+	// run, which leaves nothing, says when it knows.
+	mark, spec := NewMark("0badcafe"), loss("quota")
+	trial := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "chaos-mesh.org/v1alpha1", "kind": "NetworkChaos", "metadata": map[string]any{"name": "trial"}, "spec": spec}}
+	err := server.Until(t.Context(), 50*time.Millisecond, "the quota in force", func(ctx context.Context) error {
+		_, err := api.Client.Resource(chaosResource(NetworkChaos)).Namespace("quota").Create(ctx, trial, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err == nil {
+			return errors.New("an object beyond it is admitted")
+		}
+		return nil
+	})
+	expect.NoError(t, err)
 	var denied *AccessError
-	_, err := c.CreateChaos(t.Context(), NetworkChaos, "quota", NewMark("0badcafe"), loss("quota"))
+	_, err = c.CreateChaos(t.Context(), NetworkChaos, "quota", mark, spec)
 	if !errors.As(err, &denied) || !apierrors.IsForbidden(denied.Err) || !strings.Contains(err.Error(), "no-chaos") {
 		t.Errorf("beyond a quota: %v", err)
 	}
