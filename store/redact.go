@@ -91,7 +91,7 @@ func HoldsPassword(address string) bool {
 	_, query, _ := strings.Cut(rest, "?")
 	for part := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(part, "=")
-		if lower := strings.ToLower(name); value != "" && (strings.Contains(lower, "password") || strings.Contains(lower, "secret") || strings.Contains(lower, "token")) {
+		if lower := strings.ToLower(name); value != "" && (strings.Contains(lower, "pass") || strings.Contains(lower, "secret") || strings.Contains(lower, "token")) {
 			return true
 		}
 	}
@@ -128,7 +128,7 @@ func quotesPassword(text, address string) bool {
 	_, query, _ := strings.Cut(rest, "?")
 	secrets := []string{password}
 	for part := range strings.SplitSeq(query, "&") {
-		if name, value, _ := strings.Cut(part, "="); secret(name) && !strings.Contains(strings.ToLower(name), "key") {
+		if name, value, _ := strings.Cut(part, "="); secret(name) {
 			secrets = append(secrets, value)
 		}
 	}

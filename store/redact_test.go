@@ -15,6 +15,8 @@ func TestRedact(t *testing.T) {
 		"postgres://u:hid:d@en@host/db":                     "postgres://u:xxxxx@host/db",
 		"postgres://host/db?user=u&password=hidden":         "postgres://host/db?user=u&password=xxxxx",
 		"postgres://host/db?PassWord=hidden&x=1":            "postgres://host/db?PassWord=xxxxx&x=1",
+		"mysql://host/?ssl-passphrase=hidden":               "mysql://host/?ssl-passphrase=xxxxx",
+		"redis://h/?tlsKeyFilePassword=hidden&tlsKeyFile=k": "redis://h/?tlsKeyFilePassword=xxxxx&tlsKeyFile=k",
 		"postgres://host/db?sslpassword=hidden":             "postgres://host/db?sslpassword=xxxxx",
 		"postgres://host/db?p%61ssword=hidden":              "postgres://host/db?p%61ssword=xxxxx",
 		"mongodb://u:hidden@a:1,b:2/?replicaSet=rs0":        "mongodb://u:xxxxx@a:1,b:2/?replicaSet=rs0",

@@ -49,12 +49,14 @@ func TestEncryptedConnections(t *testing.T) {
 	port := encryptedNode(t, ca, named)
 	pair := func(p drivertest.Pair) string { return "&tlsCertFile=" + p.Certificate + "&tlsKeyFile=" + p.Key }
 	client, unknown := pair(ca.Client("me")), pair(stranger.Client("me"))
+	locked := pair(drivertest.Locked(t, ca.Client("me"), "pass phrase")) + "&tlsKeyFilePassword="
 	for name, c := range map[string]struct {
 		host, query string
 		want        string // of Describe, or
 		refusal     string // what the error speaks of
 	}{
 		"verified":                 {named, "tlsCAFile=" + ca.File + client, "verified", ""},
+		"locked key":               {named, "tlsCAFile=" + ca.File + locked + "pass%20phrase", "verified", ""},
 		"another name":             {"127.0.0.1", "tlsCAFile=" + ca.File + client, "", "is for localhost and not for 127.0.0.1"},
 		"any name":                 {"127.0.0.1", "tlsCAFile=" + ca.File + client + "&tlsAllowInvalidHostnames=true", "encrypted, host name not verified", ""},
 		"not verified":             {"127.0.0.1", "tlsInsecure=true" + client, "encrypted, not verified", ""},

@@ -41,8 +41,13 @@ type Options struct {
 	CA File
 	// Certificate and Key are what the client shows, both or none.
 	Certificate, Key File
-	Verify           Verification
+	// Passphrase opens a key that is encrypted as PKCS#8 has it (RFC 8018).
+	Passphrase Passphrase
+	Verify     Verification
 }
+
+// Passphrase is a parameter of an address that has a passphrase, which no error may show.
+type Passphrase struct{ Parameter, Value string }
 
 // File is a parameter of an address that names a PEM file.
 type File struct{ Parameter, Path string }
@@ -84,18 +89,20 @@ func (o Options) Config() (*tls.Config, error) {
 // addCertificate adds what the client shows to a server that asks.
 func (o Options) addCertificate(config *tls.Config) error {
 	if o.Certificate.Path == "" && o.Key.Path == "" {
+		if o.Passphrase.Value != "" {
+			return refuse(File{o.Passphrase.Parameter, "xxxxx"}, "", o.Key.Parameter+"=FILE beside it, the key that it opens")
+		}
 		return nil
 	}
-	pair, err := o.ClientCertificate("")
+	pair, err := o.ClientCertificate()
 	if err == nil {
 		config.Certificates = []tls.Certificate{pair}
 	}
 	return err
 }
 
-// ClientCertificate reads what the client shows. The passphrase is of a key that is encrypted
-// as PKCS#8 has it (RFC 8018); without one such a key is refused.
-func (o Options) ClientCertificate(passphrase string) (tls.Certificate, error) {
+// ClientCertificate reads what the client shows.
+func (o Options) ClientCertificate() (tls.Certificate, error) {
 	none := tls.Certificate{}
 	switch {
 	case o.Key.Path == "":
@@ -107,23 +114,18 @@ func (o Options) ClientCertificate(passphrase string) (tls.Certificate, error) {
 	if err != nil {
 		return none, err
 	}
-	if !hasBlock(certificate, "CERTIFICATE") {
+	if blockOf(certificate, "CERTIFICATE") == nil {
 		return none, refuse(o.Certificate, "it has no certificate", "a PEM file with the client's certificate")
 	}
 	key, err := o.Key.read()
 	if err != nil {
 		return none, err
 	}
-	if !hasBlock(key, "PRIVATE KEY") {
+	if blockOf(key, "PRIVATE KEY") == nil {
 		return none, refuse(o.Key, "it has no key", "a PEM file with a private key")
 	}
-	if block, _ := pem.Decode(key); passphrase != "" && block != nil && block.Type == encryptedKey {
-		if key, err = decrypted(block.Bytes, passphrase); err != nil {
-			return none, refuse(o.Key, "the passphrase does not open it", "the passphrase with which it was encrypted")
-		}
-	}
-	if bytes.Contains(key, []byte("ENCRYPTED")) {
-		return none, refuse(o.Key, "it is encrypted", "a key without a passphrase, in a file that its owner alone may read; openssl pkey -in KEY -out FILE makes one")
+	if key, err = o.opened(key); err != nil {
+		return none, err
 	}
 	pair, err := tls.X509KeyPair(certificate, key)
 	if err != nil {
@@ -132,13 +134,31 @@ func (o Options) ClientCertificate(passphrase string) (tls.Certificate, error) {
 	return pair, nil
 }
 
+// opened is the text of the key without its passphrase.
+func (o Options) opened(key []byte) ([]byte, error) {
+	locked := blockOf(key, encryptedKey)
+	switch {
+	case locked == nil && bytes.Contains(key, []byte("ENCRYPTED")):
+		return nil, refuse(o.Key, "it is encrypted in a form older than PKCS#8", "a key in PKCS#8; openssl pkcs8 -topk8 -in KEY -out FILE makes one")
+	case locked == nil:
+		return key, nil
+	case o.Passphrase.Value == "":
+		return nil, refuse(o.Key, "it is encrypted", o.Passphrase.Parameter+"=PASSPHRASE beside it")
+	}
+	plain, err := decrypted(locked.Bytes, o.Passphrase.Value)
+	if err != nil {
+		return nil, refuse(o.Key, "the passphrase does not open it", "the passphrase with which it was encrypted")
+	}
+	return plain, nil
+}
+
 // encryptedKey is the PEM type of a PKCS#8 key with a passphrase.
 const encryptedKey = "ENCRYPTED PRIVATE KEY"
 
 // Encrypted reports whether the file is a key of that kind.
 func (f File) Encrypted() bool {
 	text, err := f.read()
-	return err == nil && hasBlock(text, encryptedKey)
+	return err == nil && blockOf(text, encryptedKey) != nil
 }
 
 // decrypted is the key as PEM, without its passphrase.
@@ -151,15 +171,12 @@ func decrypted(key []byte, passphrase string) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: plain}), err
 }
 
-// hasBlock reports whether there is a PEM block whose type ends like this.
-func hasBlock(text []byte, suffix string) bool {
+// blockOf is the first PEM block whose type ends like this, nil if there is none.
+func blockOf(text []byte, suffix string) *pem.Block {
 	for {
 		block, rest := pem.Decode(text)
-		if block == nil {
-			return false
-		}
-		if strings.HasSuffix(block.Type, suffix) {
-			return true
+		if block == nil || strings.HasSuffix(block.Type, suffix) {
+			return block
 		}
 		text = rest
 	}

@@ -29,7 +29,6 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 	}
 	const content = "aHVudGVyMg=="
 	odd := write("odd.pem", content)
-	locked := write("locked.pem", "-----BEGIN ENCRYPTED PRIVATE KEY-----\n"+content+"\n-----END ENCRYPTED PRIVATE KEY-----\n")
 	broken := write("broken.pem", "-----BEGIN PRIVATE KEY-----\n"+content+"\n-----END PRIVATE KEY-----\n")
 	none := filepath.Join(dir, "none.pem")
 	for name, c := range map[string]struct {
@@ -47,7 +46,9 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		"no such certificate": {Options{Certificate: file("cert", none), Key: file("key", one.Key)}, []string{"cert ", none, "no such file"}},
 		"no such key":         {Options{Certificate: file("cert", one.Certificate), Key: file("key", none)}, []string{"key ", none, "no such file"}},
 		"key is nothing":      {Options{Certificate: file("cert", one.Certificate), Key: file("key", odd)}, []string{odd, "private key"}},
-		"key is encrypted":    {Options{Certificate: file("cert", one.Certificate), Key: file("key", locked)}, []string{locked, "passphrase"}},
+		"passphrase alone":    {Options{CA: file("ca", ca.File), Key: file("key", ""), Passphrase: Passphrase{"phrase", content}}, []string{"phrase", "key=FILE"}},
+		"no passphrase":       {Options{Certificate: file("cert", one.Certificate), Key: file("key", drivertest.Locked(t, one, "right").Key), Passphrase: Passphrase{"phrase", ""}}, []string{"phrase=PASSPHRASE"}},
+		"another passphrase":  {Options{Certificate: file("cert", one.Certificate), Key: file("key", drivertest.Locked(t, one, "right").Key), Passphrase: Passphrase{"phrase", content}}, []string{"does not open"}},
 		"key is broken":       {Options{Certificate: file("cert", one.Certificate), Key: file("key", broken)}, []string{broken, one.Certificate}},
 		"another's key":       {Options{Certificate: file("cert", one.Certificate), Key: file("key", other.Key)}, []string{other.Key, one.Certificate, "does not match"}},
 	} {

@@ -11,9 +11,10 @@ const (
 	caFile         = "tlsCAFile"
 	certFile       = "tlsCertFile"
 	keyFile        = "tlsKeyFile"
+	keyPassword    = "tlsKeyFilePassword"
 	anyHostname    = "tlsAllowInvalidHostnames"
 	anyServer      = "tlsInsecure"
-	ParameterNames = caFile + ", " + certFile + ", " + keyFile + ", " + anyHostname + ", " + anyServer
+	ParameterNames = caFile + ", " + certFile + ", " + keyFile + ", " + keyPassword + ", " + anyHostname + ", " + anyServer
 )
 
 // Take takes these parameters out. given is the name of one that is there, "" for
@@ -28,6 +29,7 @@ func Take(from uri.Options) (options Options, given string, err error) {
 	}
 	options.CA = File{caFile, take(caFile)}
 	options.Certificate, options.Key = File{certFile, take(certFile)}, File{keyFile, take(keyFile)}
+	options.Passphrase = Passphrase{keyPassword, take(keyPassword)}
 	for name, verify := range map[string]Verification{anyHostname: ChainOnly, anyServer: Nothing} {
 		switch value := take(name); value {
 		case "", "false":

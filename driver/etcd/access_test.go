@@ -100,6 +100,7 @@ func TestEncryptedConnections(t *testing.T) {
 	port := encryptedMember(t, ca, named)
 	client := func(p drivertest.Pair) string { return "&tlsCertFile=" + p.Certificate + "&tlsKeyFile=" + p.Key }
 	ours := client(ca.Client("me"))
+	locked := client(drivertest.Locked(t, ca.Client("me"), "pass phrase")) + "&tlsKeyFilePassword="
 	address := func(host, query string) store.Target {
 		return store.Target{Address: fmt.Sprintf("etcd://%s:%d/?%s", host, port, query), ConnectTimeout: connectTimeout}
 	}
@@ -117,6 +118,7 @@ func TestEncryptedConnections(t *testing.T) {
 		refusal     string // what the error speaks of
 	}{
 		"verified":         {named, "tlsCAFile=" + ca.File + ours, "verified", ""},
+		"locked key":       {named, "tlsCAFile=" + ca.File + locked + "pass%20phrase", "verified", ""},
 		"another name":     {"127.0.0.1", "tlsCAFile=" + ca.File + ours, "", "is for localhost and not for 127.0.0.1"},
 		"any name":         {"127.0.0.1", "tlsCAFile=" + ca.File + ours + "&tlsAllowInvalidHostnames=true", "encrypted, host name not verified", ""},
 		"not verified":     {"127.0.0.1", "tlsInsecure=true" + ours, "encrypted, not verified", ""},

@@ -33,6 +33,16 @@ func TestEncryptedConnections(t *testing.T) {
 	expect.NoError(t, err)
 	shown := func(p drivertest.Pair) string { return "&tlsCertificateKeyFile=" + p.Both }
 	client, unknown := shown(ca.Client("me")), shown(stranger.Client("me"))
+	both := func(p drivertest.Pair) string {
+		certificate, err := os.ReadFile(p.Certificate)
+		expect.NoError(t, err)
+		key, err := os.ReadFile(drivertest.Locked(t, p, "pass phrase").Key)
+		expect.NoError(t, err)
+		path := filepath.Join(t.TempDir(), "both.pem")
+		expect.NoError(t, os.WriteFile(path, append(certificate, key...), 0o600))
+		return path
+	}
+	locked := "&tlsCertificateKeyFile=" + both(ca.Client("me")) + "&tlsCertificateKeyFilePassword="
 	trusting := "tls=true&tlsCAFile=" + ca.File
 	for name, c := range map[string]struct {
 		host, query string
@@ -40,6 +50,7 @@ func TestEncryptedConnections(t *testing.T) {
 		refusal     string // what the error speaks of
 	}{
 		"verified":                 {"", trusting + client, "verified", ""},
+		"locked key":               {"", trusting + locked + "pass%20phrase", "verified", ""},
 		"not verified":             {"", "tlsInsecure=true" + client, "encrypted, not verified", ""},
 		"another name":             {"localhost", trusting + client, "", "is for 127.0.0.1 and not for localhost"},
 		"another CA":               {"", "tlsCAFile=" + stranger.File + client, "", "tlsCAFile=FILE"},

@@ -191,9 +191,15 @@ func advice() encryption.Advice {
 // after the library has refused the address, whose words do not name the file.
 func checkFiles(c *connstring.ConnString) error {
 	options := encryption.Options{CA: encryption.File{Parameter: "tlsCAFile", Path: c.SSLCaFile}}
-	if !c.SSLClientCertificateKeyPasswordSet {
-		both := encryption.File{Parameter: "tlsCertificateKeyFile", Path: c.SSLClientCertificateKeyFile}
+	both := encryption.File{Parameter: "tlsCertificateKeyFile", Path: c.SSLClientCertificateKeyFile}
+	options.Passphrase.Parameter = "tlsCertificateKeyFilePassword"
+	if c.SSLClientCertificateKeyPasswordSet {
+		options.Passphrase.Value = c.SSLClientCertificateKeyPassword()
+	}
+	if options.Passphrase.Value == "" || both.Encrypted() { // the library opens older forms
 		options.Certificate, options.Key = both, both
+	} else {
+		options.Passphrase.Value = ""
 	}
 	_, err := options.Config()
 	return err

@@ -55,8 +55,11 @@ func readEncryption(options uri.Options) (e encryptionSettings, err error) {
 		return encryption.File{Parameter: name, Path: path}
 	}
 	files := []encryption.File{take("ssl-ca"), take("ssl-cert"), take("ssl-key")}
+	passphrase, locked := options.Take("ssl-passphrase")
 	given := slices.IndexFunc(files, func(f encryption.File) bool { return f.Path != "" })
 	switch {
+	case given < 0 && locked:
+		return e, &store.OptionError{Option: "ssl-passphrase", Value: "xxxxx", Want: "ssl-key=FILE beside it, the key that it opens"}
 	case mode == "" && given < 0:
 		return encryptionSettings{mode: sslDisabled}, nil
 	case mode == "":
@@ -72,7 +75,8 @@ func readEncryption(options uri.Options) (e encryptionSettings, err error) {
 	verify := map[string]encryption.Verification{sslVerifyCA: encryption.ChainOnly, sslVerifyIdentity: encryption.ChainAndHost,
 		sslRequired: encryption.Nothing, sslPreferred: encryption.Nothing}[mode]
 	e.mode = mode
-	e.config, err = encryption.Options{CA: files[0], Certificate: files[1], Key: files[2], Verify: verify}.Config()
+	e.config, err = encryption.Options{CA: files[0], Certificate: files[1], Key: files[2],
+		Passphrase: encryption.Passphrase{Parameter: "ssl-passphrase", Value: passphrase}, Verify: verify}.Config()
 	return e, err
 }
 

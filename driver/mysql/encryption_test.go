@@ -64,6 +64,7 @@ func TestEncryptedConnections(t *testing.T) {
 	ca, stranger := drivertest.NewAuthority(t, "ours"), drivertest.NewAuthority(t, "theirs")
 	n := encryptedNode(t, ca, "127.0.0.1")
 	client, unknown := ca.Client("certified"), stranger.Client("certified")
+	locked := drivertest.Locked(t, ca.Client("certified"), "pass phrase")
 	options := func(pairs ...string) []func(*spot) {
 		changes := []func(*spot){atHosts(n.Node(0).Address())}
 		for i := 0; i < len(pairs); i += 2 {
@@ -92,7 +93,11 @@ func TestEncryptedConnections(t *testing.T) {
 		"the system's CAs":        {options("tls", "true"), "", "ssl-ca=FILE"},
 		"not encrypted":           {options(), "", "ssl-mode=VERIFY_IDENTITY&ssl-ca=FILE"},
 		"certificate":             {append(options("ssl-ca", ca.File, "ssl-cert", client.Certificate, "ssl-key", client.Key), user("certified", "pass")), "verified", ""},
-		"no certificate":          {append(options("ssl-ca", ca.File), user("certified", "pass")), "", "ssl-cert=FILE"},
+		"locked key": {append(options("ssl-ca", ca.File, "ssl-cert", locked.Certificate, "ssl-key", locked.Key, "ssl-passphrase", "pass phrase"),
+			user("certified", "pass")), "verified", ""},
+		"wrong passphrase": {append(options("ssl-ca", ca.File, "ssl-cert", locked.Certificate, "ssl-key", locked.Key, "ssl-passphrase", "hunter2"),
+			user("certified", "pass")), "", "the passphrase does not open it"},
+		"no certificate": {append(options("ssl-ca", ca.File), user("certified", "pass")), "", "ssl-cert=FILE"},
 		"a stranger's certificate": {append(options("ssl-ca", ca.File, "ssl-cert", unknown.Certificate, "ssl-key", unknown.Key),
 			user("certified", "pass")), "", "ssl-cert=FILE"},
 	} {

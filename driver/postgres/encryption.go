@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/encryption"
-	"assay/store"
 )
 
 // advice names the parameters of libpq (PostgreSQL manual, "Parameter Key
@@ -26,8 +25,8 @@ func advice() encryption.Advice {
 // quotes it.
 func checkFiles(address string) error {
 	values, options := filesOf(address)
-	if values.Has("sslpassword") {
-		options.Certificate, options.Key = encryption.File{}, encryption.File{}
+	if values.Has("sslpassword") && !options.Key.Encrypted() { // pgx opens older forms
+		options.Certificate, options.Key, options.Passphrase.Value = encryption.File{}, encryption.File{}, ""
 	}
 	_, err := options.Config()
 	return err
@@ -42,7 +41,8 @@ func filesOf(address string) (url.Values, encryption.Options) {
 	file := func(parameter, variable string) encryption.File {
 		return encryption.File{Parameter: parameter, Path: cmp.Or(values.Get(parameter), os.Getenv(variable))}
 	}
-	options := encryption.Options{CA: file("sslrootcert", "PGSSLROOTCERT"), Certificate: file("sslcert", "PGSSLCERT"), Key: file("sslkey", "PGSSLKEY")}
+	options := encryption.Options{CA: file("sslrootcert", "PGSSLROOTCERT"), Certificate: file("sslcert", "PGSSLCERT"), Key: file("sslkey", "PGSSLKEY"),
+		Passphrase: encryption.Passphrase{Parameter: "sslpassword", Value: cmp.Or(values.Get("sslpassword"), os.Getenv("PGSSLPASSWORD"))}}
 	if options.CA.Path == "system" {
 		options.CA.Path = ""
 	}
@@ -56,11 +56,7 @@ func parseConfig(address string) (*pgx.ConnConfig, error) {
 	if values == nil || values.Get("sslcertmode") == "disable" || options.Key.Path == "" || !options.Key.Encrypted() {
 		return pgx.ParseConfig(address)
 	}
-	passphrase := cmp.Or(values.Get("sslpassword"), os.Getenv("PGSSLPASSWORD"))
-	if passphrase == "" {
-		return nil, &store.OptionError{Option: "sslkey", Value: options.Key.Path, Reason: "it is encrypted", Want: "sslpassword=PASSPHRASE beside it"}
-	}
-	shown, err := options.ClientCertificate(passphrase)
+	shown, err := options.ClientCertificate()
 	if err != nil {
 		return nil, err
 	}

@@ -39,6 +39,11 @@ func TestEncrypted(t *testing.T) {
 			if _, err := Open(patiently(t), store.Target{Address: plain, ConnectTimeout: 10 * time.Second}, availability.Schema()); err == nil {
 				t.Errorf("%s: it is spoken to without TLS", plain)
 			}
+			locked := drivertest.Locked(t, authority.Client("me"), "pass phrase")
+			shown := c.Address() + "&tlsCertFile=" + locked.Certificate + "&tlsKeyFile=" + locked.Key + "&tlsKeyFilePassword="
+			db, err := Open(patiently(t), store.Target{Address: shown + "pass%20phrase", ConnectTimeout: 30 * time.Second}, availability.Schema())
+			expect.NoError(t, err)
+			expect.NoError(t, db.Close())
 			target := store.Target{Address: c.Address(), ConnectTimeout: 30 * time.Second}
 			drivertest.ShortRuns(t, target, definition.SupportOf(availability.Definition(), Open, Lacks()), definition.SupportOf(bank.Definition(), Open, Lacks()))
 			if o.Nodes == 0 {

@@ -2,8 +2,10 @@ package rest
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net"
+	"os"
 	"strings"
 	"testing"
 
@@ -20,8 +22,12 @@ func startEncrypted(t *testing.T, ca *drivertest.Authority, names ...string) (po
 	shown := ca.Server(names...)
 	pair, err := tls.LoadX509KeyPair(shown.Certificate, shown.Key)
 	expect.NoError(t, err)
+	roots, text := x509.NewCertPool(), []byte(nil)
+	text, err = os.ReadFile(ca.File)
+	expect.NoError(t, err)
+	roots.AppendCertsFromPEM(text)
 	address, _ := startBehind(t, true, func(l net.Listener) net.Listener {
-		return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}})
+		return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: roots, ClientAuth: tls.VerifyClientCertIfGiven})
 	})
 	_, port, err = net.SplitHostPort(address)
 	expect.NoError(t, err)
@@ -31,12 +37,14 @@ func startEncrypted(t *testing.T, ca *drivertest.Authority, names ...string) (po
 func TestEncryptedConnections(t *testing.T) {
 	ca, stranger := drivertest.NewAuthority(t, "ours"), drivertest.NewAuthority(t, "theirs")
 	port := startEncrypted(t, ca, "127.0.0.1")
+	shown := drivertest.Locked(t, ca.Client("me"), "pass phrase")
 	for name, c := range map[string]struct {
 		host, query string
 		want        string // of Describe, or
 		refusal     string // what the error speaks of
 	}{
 		"verified":         {"127.0.0.1", "tlsCAFile=" + ca.File, "verified", ""},
+		"locked key":       {"127.0.0.1", "tlsCAFile=" + ca.File + "&tlsCertFile=" + shown.Certificate + "&tlsKeyFile=" + shown.Key + "&tlsKeyFilePassword=pass%20phrase", "verified", ""},
 		"any name":         {"localhost", "tlsCAFile=" + ca.File + "&tlsAllowInvalidHostnames=true", "encrypted, host name not verified", ""},
 		"not verified":     {"localhost", "tlsInsecure=true", "encrypted, not verified", ""},
 		"another name":     {"localhost", "tlsCAFile=" + ca.File, "", "is for 127.0.0.1 and not for localhost"},

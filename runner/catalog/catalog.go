@@ -127,7 +127,7 @@ func sqlDrivers() []Driver {
 		},
 		{
 			Name: "mysql", Schemes: []string{"mysql", "mariadb"}, Example: "mysql://user@host:3306,host2:3306/?engine=InnoDB", Summary: "MariaDB and MySQL, alone, as a Galera cluster, as a group or with replicas",
-			Parameters: "socket (the path of the server's Unix socket, with localhost as the host; also in the host's place, as %2Fpath or unix(/path)), engine, dialect, balance (order, random: of several hosts), connect_timeout, statements (together, apart: how a transfer is sent), ssl-mode, ssl-ca, ssl-cert, ssl-key, tls; and any variable of the server, for the session, except those that assay sets. The group client of ~/.my.cnf and MYSQL_PWD give what the address leaves open",
+			Parameters: "socket (the path of the server's Unix socket, with localhost as the host; also in the host's place, as %2Fpath or unix(/path)), engine, dialect, balance (order, random: of several hosts), connect_timeout, statements (together, apart: how a transfer is sent), ssl-mode, ssl-ca, ssl-cert, ssl-key, ssl-passphrase, tls; and any variable of the server, for the session, except those that assay sets. The group client of ~/.my.cnf and MYSQL_PWD give what the address leaves open",
 			Open:       mysql.Open, Lacks: sqldb.Lacks(),
 			Statistics: mysql.OpenStatistics,
 		},
@@ -144,13 +144,13 @@ func otherDrivers() []Driver {
 		},
 		{
 			Name: "cassandra", Schemes: []string{"cassandra"}, Example: "cassandra://host:9042,host/keyspace?consistency=quorum", Summary: "Apache Cassandra",
-			Parameters: "consistency, replication (the copies of each row), tls, tlsCAFile, tlsCertFile and tlsKeyFile",
+			Parameters: "consistency, replication (the copies of each row), tls, tlsCAFile, tlsCertFile, tlsKeyFile and tlsKeyFilePassword",
 			Statistics: cassandra.OpenStatistics,
 			Open:       cassandra.Open, Lacks: cassandra.Lacks(),
 		},
 		{
 			Name: "redis", Schemes: []string{"redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"}, Example: "redis+sentinel://host:26379,host2/NAME", Summary: "Redis, alone (redis://host), a primary that Sentinels watch, or a Redis Cluster (redis+cluster://host,host2)",
-			Parameters: "prefix (of all keys); wait (how many replicas must have a write before it counts as acknowledged) and waitMS; with rediss tlsCAFile, tlsCertFile and tlsKeyFile; with Sentinels db",
+			Parameters: "prefix (of all keys); wait (how many replicas must have a write before it counts as acknowledged) and waitMS; with rediss tlsCAFile, tlsCertFile, tlsKeyFile and tlsKeyFilePassword; with Sentinels db",
 			Statistics: redis.OpenStatistics,
 			Open:       redis.Open, Lacks: redis.Lacks(),
 		},
@@ -164,14 +164,14 @@ func otherDrivers() []Driver {
 		},
 		{
 			Name: "etcd", Schemes: []string{"etcd"}, Example: "etcd://host:2379,host:2379/prefix", Summary: "etcd, of release 3.4 or later",
-			Parameters: "reads (linearizable, serializable: whether a member asks the others before it answers), tls, tlsCAFile, tlsCertFile and tlsKeyFile",
+			Parameters: "reads (linearizable, serializable: whether a member asks the others before it answers), tls, tlsCAFile, tlsCertFile, tlsKeyFile and tlsKeyFilePassword",
 			Statistics: etcd.OpenStatistics,
 			Open:       etcd.Open, Lacks: etcd.Lacks(),
 			Refuses: map[string]string{churn.Name: "a transaction of etcd changes at most 128 keys (--max-txn-ops), and churn's statements delete more rows"},
 		},
 		{
 			Name: "rest", Schemes: []string{"http", "https"}, Example: "http://127.0.0.1:8080", Summary: "any of them through the web service of assay serve",
-			Parameters:   "with https tlsCAFile, tlsCertFile and tlsKeyFile",
+			Parameters:   "with https tlsCAFile, tlsCertFile, tlsKeyFile and tlsKeyFilePassword",
 			NoStatistics: "the databases behind the service are not known to assay",
 			Open:         rest.Open, Lacks: rest.Lacks(),
 			Refuses: map[string]string{availability.Name: rest.Lacks()[store.Changes]},
