@@ -15,18 +15,21 @@ import (
 
 	"assay/check"
 	"assay/internal/expect"
+	"assay/load"
 	"assay/report"
 	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/tpcb"
 )
 
-// backedUp is a run of the bank that is backed up and restored while clients work.
+// backedUp is a run of the bank that is backed up and restored while clients work, as often as
+// leaves the machine to others.
 func backedUp(cluster string, faults ...string) Scenario {
 	s := Defaults(bank.Definition())
 	s.Cluster, s.Faults = cluster, faults
 	s.Config.(*bank.Config).Accounts = 500
 	s.Load.Clients, s.Load.Warmup, s.Load.Duration, s.Load.Seed = 4, 500*time.Millisecond, 8*time.Second, 11
+	s.Load.Rate, s.Load.Arrivals = 300, load.Poisson
 	return s
 }
 
@@ -87,6 +90,7 @@ func TestServersAreBackedUp(t *testing.T) {
 		"patroni:2,dcs=1": "n2", "repmgr:2": "n2", "pg-auto-failover:2": "n2",
 	} {
 		t.Run(cluster, func(t *testing.T) {
+			t.Parallel()
 			out := carryOutInTime(t, func(k time.Duration) Scenario {
 				s := backedUp(cluster, "backup "+node+" at 2s", "restore at 4s")
 				s.Load.Duration = 12 * k
@@ -105,6 +109,7 @@ func TestServersAreBackedUp(t *testing.T) {
 func TestPointInTime(t *testing.T) {
 	for cluster, away := range map[string]bool{"postgres:1": false, "postgres:2": true} {
 		t.Run(cluster, func(t *testing.T) {
+			t.Parallel()
 			out := carryOutInTime(t, func(k time.Duration) Scenario {
 				faults := []string{fmt.Sprintf("backup n1 at %v", 1*k), fmt.Sprintf("restore=%v at %v", 5*k, 9*k), fmt.Sprintf("restore=%v at %v", 8*k, 9*k)}
 				if away {
@@ -158,6 +163,7 @@ func checkMoments(t *testing.T, out Outcome) {
 func TestSQLiteIsBackedUp(t *testing.T) {
 	for _, journal := range []string{"wal", "delete"} {
 		t.Run(journal, func(t *testing.T) {
+			t.Parallel()
 			s := backedUp("", "backup n1 at 2s", "restore at 4s")
 			s.Options = []string{"journal=" + journal}
 			out := carryOut(t, s)
