@@ -52,15 +52,12 @@ STATISTICS = ^(TestNoiseIsNoDegradation|TestNoiseIsNotInvalid|TestDriftOfAFifthI
 # of them would run alone at the end.
 LONGEST = ./runner ./cmd/assay ./driver/mysql ./driver/mongodb ./driver/postgres ./fault ./driver/cassandra
 
-# Most of the tests' time is waiting for servers: four packages at once, and of each as many tests
-# as this.
-TOGETHER = -p 4 -parallel $$((2 * $$(nproc)))
-
-# The race detector needs cgo and a C compiler; install-servers.sh sees to it. What the fuzz tests
+# The race detector needs cgo and a C compiler; install-servers.sh sees to it. Three
+# packages at once, since most of their time is waiting for servers. What the fuzz tests
 # begin with is tried here; make trust tries more. What is compiled stays on the disk.
 test: servers format lint
 	ASSAY_SCREENSHOTS=$${ASSAY_SCREENSHOTS-$(CURDIR)/screenshots} GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(./scripts/test-folder.sh) \
-		./scripts/failures-last.sh $(GO) test $(RACE) -skip '$(TRIALS)|$(MANAGED)|$(MYSQL)|$(STATISTICS)' $(TOGETHER) -timeout 60m $(LONGEST) ./...
+		./scripts/failures-last.sh $(GO) test $(RACE) -skip '$(TRIALS)|$(MANAGED)|$(MYSQL)|$(STATISTICS)' -p 3 -timeout 60m $(LONGEST) ./...
 	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -trimpath -run '$(TRIALS)|$(STATISTICS)' -timeout 60m ./runner ./measure ./report/scalability
 	$(MAKE) build
 
