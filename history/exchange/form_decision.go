@@ -36,14 +36,14 @@ func (r *Reader) Typed(kind Kind) { r.reading, r.tree.only = ofKnownForm, kind }
 // read: its function, or the form of its value. Where none does, it is read as
 // one of a known form.
 func (r *Reader) decideReading() {
-	wrote, forked := false, false
+	wrote, written := false, false
 	for r.reading == undecided {
 		r.tree.reset()
 		line, err := r.source.next()
 		if err == nil {
 			if e, bad := r.tree.event(line); bad == nil && e.client {
 				r.reading = r.tree.reading(&e, wrote)
-				forked = forked || r.tree.ofLongFork(&e)
+				written = written || e.function == Other || r.tree.ofLongFork(&e)
 				r.tree.keyed = r.tree.keyed || r.tree.ofRegisterKey(&e)
 				wrote = wrote || e.function == Write
 			}
@@ -55,7 +55,7 @@ func (r *Reader) decideReading() {
 	}
 	if r.reading == undecided {
 		r.reading = ofKnownForm
-		if forked {
+		if written {
 			r.reading = asWritten
 		}
 	}

@@ -28,6 +28,9 @@ func FuzzRead(f *testing.F) {
 {:type :info, :process :nemesis, :f :kill, :value {:a "}"}} {:index 6, :type :fail, :process 0, :f :txn, :value [[:w 8 -3] [:r 9 nil]], :error "a
 b"}`,
 		`{"f":"send","index":0,"type":"invoke","process":0,"value":[["send",1,7]]} { "index" : 1,"type":"ok","process":0,"f":"send","value":[["send",1,[0,7]]]}`,
+		`{:process 0 :type :invoke :f :e :value[]}{:process 0 :type :info :f :e}`,
+		`{:process 0 :type :invoke :f :e :value[]}{:process 0 :type :info :f :e :value[]}`,
+		`{:process 0 :type :invoke :f :e :value[]}{:process 0 :type :ok :f :e :value nil}`,
 	} {
 		f.Add([]byte(seed))
 	}
