@@ -100,9 +100,16 @@ func Locked(t *testing.T, p Pair, passphrase string) Pair {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Key += ".locked"
-	if err := os.WriteFile(p.Key, block("ENCRYPTED PRIVATE KEY", secret), 0o600); err != nil {
+	certificate, err := os.ReadFile(p.Certificate)
+	if err != nil {
 		t.Fatal(err)
+	}
+	p.Key, p.Both = p.Key+".locked", p.Both+".locked"
+	locked := block("ENCRYPTED PRIVATE KEY", secret)
+	for path, text := range map[string][]byte{p.Key: locked, p.Both: append(certificate, locked...)} {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return p
 }

@@ -86,6 +86,16 @@ func (o Options) Config() (*tls.Config, error) {
 	return config, nil
 }
 
+// Check is the error of Config for a driver whose library reads the files itself: with a
+// passphrase it opens keys of older forms too, which are passed over.
+func (o Options) Check() error {
+	if o.Passphrase.Value != "" && !o.Key.Encrypted() {
+		o.Certificate, o.Key, o.Passphrase.Value = File{}, File{}, ""
+	}
+	_, err := o.Config()
+	return err
+}
+
 // addCertificate adds what the client shows to a server that asks.
 func (o Options) addCertificate(config *tls.Config) error {
 	if o.Certificate.Path == "" && o.Key.Path == "" {

@@ -30,6 +30,8 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 	const content = "aHVudGVyMg=="
 	odd := write("odd.pem", content)
 	broken := write("broken.pem", "-----BEGIN PRIVATE KEY-----\n"+content+"\n-----END PRIVATE KEY-----\n")
+	older := write("older.pem", "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,AA\n\n"+content+"\n-----END RSA PRIVATE KEY-----\n")
+	ofOlderForm := Options{Certificate: file("cert", one.Certificate), Key: file("key", older), Passphrase: Passphrase{"phrase", "right"}}
 	none := filepath.Join(dir, "none.pem")
 	for name, c := range map[string]struct {
 		options Options
@@ -49,6 +51,7 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		"passphrase alone":    {Options{CA: file("ca", ca.File), Key: file("key", ""), Passphrase: Passphrase{"phrase", content}}, []string{"phrase", "key=FILE"}},
 		"no passphrase":       {Options{Certificate: file("cert", one.Certificate), Key: file("key", drivertest.Locked(t, one, "right").Key), Passphrase: Passphrase{"phrase", ""}}, []string{"phrase=PASSPHRASE"}},
 		"another passphrase":  {Options{Certificate: file("cert", one.Certificate), Key: file("key", drivertest.Locked(t, one, "right").Key), Passphrase: Passphrase{"phrase", content}}, []string{"does not open"}},
+		"key of older form":   {ofOlderForm, []string{older, "openssl pkcs8"}},
 		"key is broken":       {Options{Certificate: file("cert", one.Certificate), Key: file("key", broken)}, []string{broken, one.Certificate}},
 		"another's key":       {Options{Certificate: file("cert", one.Certificate), Key: file("key", other.Key)}, []string{other.Key, one.Certificate, "does not match"}},
 	} {
@@ -66,6 +69,13 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		if strings.Contains(err.Error(), content) {
 			t.Errorf("%s: %v shows what is in the file", name, err)
 		}
+	}
+	if err := ofOlderForm.Check(); err != nil {
+		t.Errorf("a key that the driver's library opens: %v", err)
+	}
+	ofOlderForm.CA = file("ca", none)
+	if err := ofOlderForm.Check(); err == nil || !strings.Contains(err.Error(), none) {
+		t.Errorf("a file that is not there, beside such a key: %v", err)
 	}
 	config, err := Options{CA: file("ca", ca.File), Certificate: file("cert", one.Both), Key: file("key", one.Both)}.Config()
 	if err != nil || len(config.Certificates) != 1 || State(config) != verified {

@@ -33,16 +33,7 @@ func TestEncryptedConnections(t *testing.T) {
 	expect.NoError(t, err)
 	shown := func(p drivertest.Pair) string { return "&tlsCertificateKeyFile=" + p.Both }
 	client, unknown := shown(ca.Client("me")), shown(stranger.Client("me"))
-	both := func(p drivertest.Pair) string {
-		certificate, err := os.ReadFile(p.Certificate)
-		expect.NoError(t, err)
-		key, err := os.ReadFile(drivertest.Locked(t, p, "pass phrase").Key)
-		expect.NoError(t, err)
-		path := filepath.Join(t.TempDir(), "both.pem")
-		expect.NoError(t, os.WriteFile(path, append(certificate, key...), 0o600))
-		return path
-	}
-	locked := "&tlsCertificateKeyFile=" + both(ca.Client("me")) + "&tlsCertificateKeyFilePassword="
+	locked := shown(drivertest.Locked(t, ca.Client("me"), "pass phrase")) + "&tlsCertificateKeyFilePassword="
 	trusting := "tls=true&tlsCAFile=" + ca.File
 	for name, c := range map[string]struct {
 		host, query string

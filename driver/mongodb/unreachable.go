@@ -190,17 +190,11 @@ func advice() encryption.Advice {
 // *store.OptionError; nil if that is not what is wrong with it. It is asked
 // after the library has refused the address, whose words do not name the file.
 func checkFiles(c *connstring.ConnString) error {
-	options := encryption.Options{CA: encryption.File{Parameter: "tlsCAFile", Path: c.SSLCaFile}}
 	both := encryption.File{Parameter: "tlsCertificateKeyFile", Path: c.SSLClientCertificateKeyFile}
-	options.Passphrase.Parameter = "tlsCertificateKeyFilePassword"
+	options := encryption.Options{CA: encryption.File{Parameter: "tlsCAFile", Path: c.SSLCaFile}, Certificate: both, Key: both,
+		Passphrase: encryption.Passphrase{Parameter: "tlsCertificateKeyFilePassword"}}
 	if c.SSLClientCertificateKeyPasswordSet {
 		options.Passphrase.Value = c.SSLClientCertificateKeyPassword()
 	}
-	if options.Passphrase.Value == "" || both.Encrypted() { // the library opens older forms
-		options.Certificate, options.Key = both, both
-	} else {
-		options.Passphrase.Value = ""
-	}
-	_, err := options.Config()
-	return err
+	return options.Check()
 }

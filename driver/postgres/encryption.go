@@ -24,12 +24,8 @@ func advice() encryption.Advice {
 // with it. It is asked after pgx has refused the address, with an error that
 // quotes it.
 func checkFiles(address string) error {
-	values, options := filesOf(address)
-	if values.Has("sslpassword") && !options.Key.Encrypted() { // pgx opens older forms
-		options.Certificate, options.Key, options.Passphrase.Value = encryption.File{}, encryption.File{}, ""
-	}
-	_, err := options.Config()
-	return err
+	_, options := filesOf(address)
+	return options.Check()
 }
 
 // filesOf are the parameters of an address, and the files that it or the environment names.

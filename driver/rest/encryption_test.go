@@ -22,9 +22,9 @@ func startEncrypted(t *testing.T, ca *drivertest.Authority, names ...string) (po
 	shown := ca.Server(names...)
 	pair, err := tls.LoadX509KeyPair(shown.Certificate, shown.Key)
 	expect.NoError(t, err)
-	roots, text := x509.NewCertPool(), []byte(nil)
-	text, err = os.ReadFile(ca.File)
+	text, err := os.ReadFile(ca.File)
 	expect.NoError(t, err)
+	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(text)
 	address, _ := startBehind(t, true, func(l net.Listener) net.Listener {
 		return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: roots, ClientAuth: tls.VerifyClientCertIfGiven})

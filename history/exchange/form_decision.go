@@ -34,7 +34,7 @@ func (r *Reader) Typed(kind Kind) { r.reading, r.tree.only = ofKnownForm, kind }
 
 // decideReading reads ahead until an operation tells how the history is to be
 // read: its function, or the form of its value. Where none does, it is read as
-// one of a known form.
+// one of a known form, or as written if it has a function that no known form has.
 func (r *Reader) decideReading() {
 	wrote, written := false, false
 	for r.reading == undecided {
