@@ -11,6 +11,7 @@ import (
 	"assay/measure/pressure"
 	"assay/runner/agents"
 	"assay/runner/catalog"
+	"assay/runner/lease"
 	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
@@ -99,7 +100,7 @@ type job struct {
 	address string
 	// connect is how long it may take to open a session.
 	connect time.Duration
-	lease   *lease
+	lease   *lease.Lease
 	// held ends when another run has taken the database.
 	held    context.Context
 	clients []load.Client
@@ -114,16 +115,16 @@ func (j *job) join(ctx context.Context, p agents.Plan) error {
 		return fmt.Errorf("read who holds the database: %w", err)
 	}
 	if driver, err := catalog.DriverFor(j.address); err != nil || driver.Name != nullDriver { // the null store keeps nothing
-		if err := holdsRun(ctx, j.store, p.Run); err != nil {
+		if err := lease.HoldsRun(ctx, j.store, p.Run); err != nil {
 			return fmt.Errorf("%s is not the run's database as seen from here: %w", store.Redact(j.address), err)
 		}
 	}
-	j.lease = newLease(j.store, p.Run)
-	j.lease.holder = holder
-	if err := j.store.TakeLease(ctx, holder, leaseTTL, ""); err != nil {
+	j.lease = lease.New(j.store, p.Run, lease.Terms{Limit: j.store.stallTimeout})
+	j.lease.Holder = holder
+	if err := j.store.TakeLease(ctx, holder, lease.TTL, ""); err != nil {
 		return err
 	}
-	j.held = j.lease.keep(context.WithoutCancel(ctx))
+	j.held = j.lease.Keep(context.WithoutCancel(ctx))
 	return nil
 }
 
@@ -139,7 +140,7 @@ func (j *job) Work(ctx context.Context, rec *agents.Recorder, now func() int64) 
 	if len(j.share.Rounds) > 0 {
 		stats, err := j.workRounds(ctx, rec, now)
 		watching()
-		return stats, errors.Join(err, j.lease.isLost())
+		return stats, errors.Join(err, j.lease.IsLost())
 	}
 	observers, perSecond := j.store.Observers()
 	first := j.share.All
@@ -150,13 +151,13 @@ func (j *job) Work(ctx context.Context, rec *agents.Recorder, now func() int64) 
 	stats, err := load.Run(ctx, j.plan, clients, &within{Recorder: rec, offset: j.share.First}, now)
 	err = errors.Join(err, stopObserving(func() {}))
 	watching()
-	return stats, errors.Join(err, j.lease.isLost())
+	return stats, errors.Join(err, j.lease.IsLost())
 }
 
 // watch looks at what else works on this machine during the measured part, until the
 // returned function is called.
 func (j *job) watch(ctx context.Context) (stop func()) {
-	if j.lease.holder.Machine == machine() {
+	if j.lease.Holder.Machine == lease.Machine() {
 		return func() {} // the coordinator looks
 	}
 	found := watchMachine(ctx, j.plan, time.Now(), len(j.share.Rounds) > 0, func() pressure.Database { return pressure.Connected(nil) })
@@ -187,8 +188,8 @@ func (j *job) Found() json.RawMessage {
 // Close implements agents.Job. The lease is the coordinator's to release.
 func (j *job) Close() error {
 	closeAll(j.clients)
-	if j.lease != nil && j.lease.stop != nil {
-		j.lease.stop()
+	if j.lease != nil && j.lease.Stop != nil {
+		j.lease.Stop()
 	}
 	return j.store.Close()
 }

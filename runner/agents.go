@@ -108,7 +108,7 @@ func (r *run) agentsPlan() (agents.Plan, error) {
 	if err != nil {
 		return agents.Plan{}, err
 	}
-	holder, err := json.Marshal(r.lease.holder)
+	holder, err := json.Marshal(r.lease.Holder)
 	if err != nil {
 		return agents.Plan{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/check"
+	"assay/internal/wait"
 	"assay/load"
 	"assay/runner/catalog"
 	"assay/store"
@@ -81,13 +82,13 @@ func (b *bounded) watch(ctx context.Context, stallTimeout time.Duration, doing s
 		case err := <-ended:
 			return err
 		case <-ctx.Done():
-			if err, over := endedWithin(ended, closingGrace); over {
+			if err, over := wait.Ended(ended, closingGrace); over {
 				return err
 			}
 			return b.abandoned(doing, ctx.Err())
 		case refused := <-blocked:
 			cancel()
-			if err, over := endedWithin(ended, time.Second); over && err == nil {
+			if err, over := wait.Ended(ended, time.Second); over && err == nil {
 				return nil
 			}
 			return refused
@@ -98,7 +99,7 @@ func (b *bounded) watch(ctx context.Context, stallTimeout time.Duration, doing s
 			continue
 		}
 		answering := b.answers(ctx)
-		if err, over := endedWithin(ended, 0); over {
+		if err, over := wait.Ended(ended, 0); over {
 			return err
 		}
 		if answering && answers < mostAnswers || ctx.Err() != nil {
@@ -106,7 +107,7 @@ func (b *bounded) watch(ctx context.Context, stallTimeout time.Duration, doing s
 			continue
 		}
 		cancel()
-		if err, over := endedWithin(ended, min(stallTimeout, closingGrace)); over && err == nil {
+		if err, over := wait.Ended(ended, min(stallTimeout, closingGrace)); over && err == nil {
 			return nil
 		}
 		why := "no answer for %v"
@@ -114,21 +115,6 @@ func (b *bounded) watch(ctx context.Context, stallTimeout time.Duration, doing s
 			why = "it answers, but nothing has moved for %v"
 		}
 		return b.abandoned(doing, fmt.Errorf(why, time.Since(since).Round(time.Second)))
-	}
-}
-
-// endedWithin waits for the end of a call.
-func endedWithin(ended <-chan error, wait time.Duration) (err error, over bool) {
-	select {
-	case err := <-ended:
-		return err, true
-	default:
-	}
-	select {
-	case err := <-ended:
-		return err, true
-	case <-time.After(wait):
-		return nil, false
 	}
 }
 
@@ -290,7 +276,7 @@ func (b *bounded) Close() error {
 	if !b.gone.Load() {
 		bound = max(bound, closingGrace) // a driver may have found out by itself, and bounds its farewell
 	}
-	err, over := endedWithin(ended, bound)
+	err, over := wait.Ended(ended, bound)
 	switch {
 	case over && !b.gone.Load():
 		return err

@@ -10,6 +10,7 @@ import (
 	"assay/check"
 	"assay/cluster/server"
 	"assay/report"
+	"assay/runner/lease"
 	"assay/store/promise"
 	"assay/workload/definition"
 )
@@ -22,7 +23,7 @@ const kindEverything = "acknowledged operations lost"
 // that the run started: nobody else makes a schema there but under a lease, which was looked
 // at. It is empty where that is not known.
 func (r *run) gone(err error) string {
-	replaced, emptied := (*ReplacedError)(nil), (*EmptiedError)(nil)
+	replaced, emptied := (*lease.ReplacedError)(nil), (*EmptiedError)(nil)
 	switch {
 	case err == nil || r.cluster == nil:
 		return ""

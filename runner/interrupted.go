@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -44,7 +45,7 @@ func (l *loading) rows(done, total int64) {
 // *InterruptedError of a run whose data stays or, if that was asked for, is
 // removed. The folder's result says the same.
 func (r *run) interrupted(ctx context.Context, err error, during string) error {
-	if lost := r.lease.isLost(); lost != nil && err != nil {
+	if lost := r.lease.IsLost(); lost != nil && err != nil {
 		return r.overtaken(lost)
 	}
 	if ctx.Err() == nil || err == nil {
@@ -79,4 +80,15 @@ func (r *run) interrupted(ctx context.Context, err error, during string) error {
 // loadingWords says how far loading has come.
 func (r *run) loadingWords(l *loading) string {
 	return fmt.Sprintf("loading, with %s of %s in", check.Count(l.done.Load()), check.Counted(r.store.Rows(), "row", "rows"))
+}
+
+// overtaken is the error of a run whose schema another has taken, and enters it in
+// the run's result, which keeps the verdict unknown.
+func (r *run) overtaken(lost error) error {
+	err := fmt.Errorf("another run has taken the database from run %s, which is not judged: %w", r.id, lost)
+	if r.result == nil {
+		return err
+	}
+	r.result.Measurement = report.Measurement{Verdict: invalid, Reasons: []string{err.Error()}}
+	return errors.Join(err, writeResult(r.folder, r.result))
 }

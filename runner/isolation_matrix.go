@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"assay/runner/catalog"
+	"assay/runner/lease"
 	"assay/store"
 	"assay/workload/definition"
 	"assay/workload/interleaving"
@@ -154,12 +155,12 @@ func (m *matrix) level(ctx context.Context, level store.Level) (err error) {
 		return err
 	}
 	id := uuid.NewString()
-	lease, err := takeLease(ctx, db, id, false, m.options.Progress)
+	own, err := lease.Take(ctx, db, id, lease.Terms{Note: m.options.Progress.Note})
 	if err != nil {
 		return err
 	}
-	working := lease.keep(ctx)
-	defer lease.release(ctx, m.options.Progress)
+	working := own.Keep(ctx)
+	defer own.Release(ctx)
 	mark := store.Marker{Run: id, Workload: isolation.Name, Version: m.options.Version, Created: time.Now().UTC().Truncate(time.Second)}
 	m.dropped = false
 	if err := db.Create(working, mark); err != nil {
@@ -171,7 +172,7 @@ func (m *matrix) level(ctx context.Context, level store.Level) (err error) {
 			m.cells = append(m.cells, c)
 		})
 	}
-	if lost := lease.isLost(); lost != nil { // what is there now is another's
+	if lost := own.IsLost(); lost != nil { // what is there now is another's
 		return fmt.Errorf("another run has taken the database from this one: %w", lost)
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)

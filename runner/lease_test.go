@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,10 +12,9 @@ import (
 
 	"assay/check"
 	"assay/driver/sqlite"
-	"assay/history"
 	"assay/internal/expect"
-	"assay/load"
 	"assay/report"
+	"assay/runner/lease"
 	"assay/store"
 	"assay/workload/bank"
 )
@@ -32,8 +30,8 @@ func overtake(t *testing.T, address string, anew, ended bool) (run string) {
 	if err != nil || left == nil {
 		t.Fatalf("the run holds no lease: %+v, %v", left, err)
 	}
-	other := newHolder(uuid.NewString())
-	expect.NoError(t, db.TakeLease(t.Context(), other, leaseTTL, left.Token))
+	other := lease.NewHolder(uuid.NewString())
+	expect.NoError(t, db.TakeLease(t.Context(), other, lease.TTL, left.Token))
 	if anew { // sessions that are idle or open would keep an SQLite file from that; here they are closed
 		expect.NoError(t, db.Create(t.Context(), store.Marker{Run: other.Run, Workload: "bank", Created: time.Now(), Rows: 2}))
 	}
@@ -67,7 +65,7 @@ func TestOvertakenRunIsNotJudged(t *testing.T) {
 			continue
 		}
 		held, taken := errors.AsType[*store.HeldError](err)
-		if c.ended && !is[*GoneError](err) && !is[*ReplacedError](err) || !c.ended && (!taken || held.Lease.Run != run) {
+		if c.ended && !is[*lease.GoneError](err) && !is[*lease.ReplacedError](err) || !c.ended && (!taken || held.Lease.Run != run) {
 			t.Errorf("%s: the run ended with %v; the other is %s", name, err, run)
 		}
 		r, err := report.ReadJSON(filepath.Join(dir, "run", FileResult))
@@ -80,156 +78,17 @@ func TestOvertakenRunIsNotJudged(t *testing.T) {
 	}
 }
 
-// TestTheProcessIsSeenToRun: a pause is seen while no client and no answer of the database
-// comes, and the standstill of the database is none.
-func TestTheProcessIsSeenToRun(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	l := &lease{holder: newHolder("one")}
-	l.pauses.last.Store(time.Now().Add(-time.Hour).UnixNano())
-	done := make(chan struct{})
-	go func() { l.watchPauses(ctx); close(done) }()
-	for end := time.Now().Add(10 * time.Second); !l.pauses.doubtful() && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
-	if !l.pauses.doubtful() || time.Since(time.Unix(0, l.pauses.last.Load())) > pauseLimit {
-		t.Errorf("an hour's pause was not seen: %d", l.pauses.seen.Load())
-	}
-	cancel()
-	<-done
-}
-
 // TestLostLeaseEndsTheWork: a run that finds its lease taken stops, and does not
 // remove what is there.
 func TestLostLeaseEndsTheWork(t *testing.T) {
-	l := &lease{holder: newHolder("one"), store: nil}
-	l.lose(&store.HeldError{Name: "x", Lease: store.Lease{Holder: newHolder("two")}})
+	l := lease.New(nil, "one", lease.Terms{})
+	l.Lose(&store.HeldError{Name: "x", Lease: store.Lease{Holder: lease.NewHolder("two")}})
 	r := &run{lease: l, id: "one"}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := r.interrupted(ctx, context.Canceled, "loading")
 	if !is[*store.HeldError](err) || is[*InterruptedError](err) {
 		t.Errorf("got %v", err)
-	}
-}
-
-// renewals is a Database that answers renewals alone.
-type renewals struct {
-	store.Administration
-	answers []error
-}
-
-func (r *renewals) RenewLease(context.Context, string, time.Duration) error {
-	answer := r.answers[0]
-	r.answers = r.answers[1:]
-	return answer
-}
-
-// attemptCounter counts what a client is asked to do, and says that it is done.
-type attemptCounter struct{ count int }
-
-func (a *attemptCounter) Attempt(context.Context, uint64, int) load.Answer {
-	a.count++
-	return load.Answer{Outcome: history.Committed}
-}
-
-func (a *attemptCounter) Close() {}
-
-// TestAPausedRunAsksBeforeItGoesOn: a process that was stopped for longer than its
-// lease lasts sends nothing before it knows that nobody has taken over.
-func TestAPausedRunAsksBeforeItGoesOn(t *testing.T) {
-	away := errors.New("no answer")
-	held := &store.HeldError{Name: "x", Lease: store.Lease{Holder: newHolder("other")}}
-	for name, c := range map[string]struct {
-		pause   time.Duration
-		answers []error
-		want    []history.Outcome // of attempts, one after the other
-	}{
-		"no pause":          {pauseLimit - 5*time.Second, nil, []history.Outcome{history.Committed, history.Committed}},
-		"nobody took it":    {pauseLimit + time.Second, []error{nil}, []history.Outcome{history.Committed, history.Committed}},
-		"it is not known":   {pauseLimit + time.Second, []error{away, nil}, []history.Outcome{history.Failed, history.Committed}},
-		"another took over": {pauseLimit + time.Second, []error{held, held}, []history.Outcome{history.Failed, history.Failed}},
-	} {
-		db := &renewals{answers: c.answers}
-		l := newLease(db, "this")
-		l.pauses.look(time.Now().Add(-c.pause))
-		sent := &attemptCounter{}
-		client := guard(sent, l)
-		committed := 0
-		for i, want := range c.want {
-			got := client.Attempt(t.Context(), uint64(i), 1)
-			if got.Outcome != want || (want == history.Failed) != (got.Class == errorPaused) {
-				t.Errorf("%s: attempt %d ended %+v, want %v", name, i, got, want)
-			}
-			if want == history.Committed {
-				committed++
-			}
-		}
-		if sent.count != committed || len(db.answers) != 0 {
-			t.Errorf("%s: %d attempts were sent, want %d; %d answers are left", name, sent.count, committed, len(db.answers))
-		}
-	}
-	var none *lease
-	if !none.stillHeld(t.Context()) {
-		t.Error("a run without a lease is kept from working")
-	}
-}
-
-// thoughtful is a client that pauses before each operation.
-type thoughtful struct{ attemptCounter }
-
-func (*thoughtful) Think(seq uint64) time.Duration { return time.Duration(seq) * time.Second }
-
-// TestALeasedClientPausesAsItsClientDoes: think times are those of the workload.
-func TestALeasedClientPausesAsItsClientDoes(t *testing.T) {
-	held := newLease(&renewals{}, "this")
-	thinker, pauses := guard(&thoughtful{}, held).(load.Thinker)
-	if !pauses || thinker.Think(7) != 7*time.Second {
-		t.Errorf("%T does not pause as its client does", thinker)
-	}
-	if _, pauses := guard(&attemptCounter{}, held).(load.Thinker); pauses {
-		t.Error("a client that does not pause is asked for its pauses")
-	}
-}
-
-// A renewal that was answered before the pause says nothing about the time after.
-func TestARenewalBeforeThePauseIsNoAnswer(t *testing.T) {
-	var p pauses
-	start := time.Now()
-	before := p.look(start)
-	p.look(start.Add(2 * leaseTTL))
-	p.settle(before)
-	if !p.doubtful() {
-		t.Error("a renewal from before the pause counts")
-	}
-	p.settle(p.look(start.Add(2*leaseTTL + time.Second)))
-	if p.doubtful() {
-		t.Error("a renewal after the pause does not count")
-	}
-}
-
-// TestEndedHolder: only a process of this machine that is gone for certain, or
-// whose number another has now, has ended.
-func TestEndedHolder(t *testing.T) {
-	gone := exec.Command("true")
-	expect.NoError(t, gone.Run())
-	me := newHolder("run")
-	for name, c := range map[string]struct {
-		change func(*store.Holder)
-		want   bool
-	}{
-		"this process":    {func(*store.Holder) {}, false},
-		"a process gone":  {func(h *store.Holder) { h.PID = gone.Process.Pid }, true},
-		"a number reused": {func(h *store.Holder) { h.Started = "1" }, true},
-		"another machine": {func(h *store.Holder) { h.PID, h.Machine = gone.Process.Pid, "other" }, false},
-		"unknown machine": {func(h *store.Holder) { h.PID, h.Machine = gone.Process.Pid, "" }, false},
-		"unknown start":   {func(h *store.Holder) { h.PID, h.Started = gone.Process.Pid, "" }, false},
-		"another process": {func(h *store.Holder) { h.PID = 1 }, true}, // begun long before
-	} {
-		h := me
-		c.change(&h)
-		if got := ended(h); got != c.want {
-			t.Errorf("%s: %v, want %v (%+v)", name, got, c.want, h)
-		}
 	}
 }
 
@@ -241,24 +100,5 @@ func wantOther(t *testing.T, first Outcome, o RecheckOptions, by string) {
 	_, err := Recheck(t.Context(), first.Folder, o)
 	if err == nil || is[*report.InputError](err) || !strings.Contains(err.Error(), by) {
 		t.Errorf("got %v, want an error that names %s", err, by)
-	}
-}
-
-// TestClientsDoNotContendForTheClock: looking again at once writes nothing, also
-// when the wall clock was set back meanwhile, and hides no pause.
-func TestClientsDoNotContendForTheClock(t *testing.T) {
-	var p pauses
-	start := time.Now()
-	p.look(start)
-	p.look(start.Add(lookInterval))
-	if got := p.last.Load(); got != start.UnixNano() {
-		t.Errorf("a look after %v moved the time by %v", lookInterval, time.Duration(got-start.UnixNano()))
-	}
-	if n := p.look(start.Add(lookInterval + leaseTTL + 1)); n != 1 {
-		t.Errorf("%d pauses were seen, want 1", n)
-	}
-	p.look(start)
-	if n := p.look(start.Add(leaseTTL + 1)); n != 2 {
-		t.Errorf("after the clock was set back, %d pauses were seen, want 2", n)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"assay/check"
 	"assay/report"
+	"assay/runner/lease"
 	"assay/store"
 	"assay/workload/definition"
 )
@@ -44,9 +45,9 @@ type readBackRecord struct {
 // replaced by a good one only.
 //
 // unread gets what is there and cannot be read.
-func readBack(ctx context.Context, db definition.Work, folder string, s Scenario, own *lease, written int64, unread *store.Unread, p Progress) error {
+func readBack(ctx context.Context, db definition.Work, folder string, s Scenario, own *lease.Lease, written int64, unread *store.Unread, p Progress) error {
 	p.Stage("reading everything back")
-	if err := own.confirm(ctx); err != nil {
+	if err := own.Confirm(ctx); err != nil {
 		return err
 	}
 	state := filepath.Join(folder, s.definition().State)
@@ -56,10 +57,10 @@ func readBack(ctx context.Context, db definition.Work, folder string, s Scenario
 	}
 	err := save(ctx, db, folder, s, unread, func(rows int64) { p.Rows(rows, 0) })
 	if err == nil {
-		err = own.confirm(ctx)
+		err = own.Confirm(ctx)
 	}
 	// Rows that are gone after a fault on servers that nobody else knows were lost by it.
-	if err == nil && !s.cutsPower() && !s.UseExisting && !(own.alone && len(s.Faults) > 0) {
+	if err == nil && !s.cutsPower() && !s.UseExisting && !(own.Terms.Alone && len(s.Faults) > 0) {
 		err = notEmptied(ctx, db, written)
 	}
 	if err == nil {
@@ -151,38 +152,6 @@ func loadReadBack(folder, run string) (record readBackRecord, known bool, err er
 		return record, false, &report.InputError{Path: path, Err: fmt.Errorf("is that of run %s, not %s", record.Run, run)}
 	}
 	return record, true, nil
-}
-
-// ReplacedError means that the database does not hold what this run made any
-// more: its schema was dropped, renamed or made anew by somebody else, or the database
-// itself has lost it, as one does that keeps its data in memory and is killed. Which of
-// these is not known, so that what is read there says nothing about the promises of the
-// database.
-type ReplacedError struct {
-	// Found says what is there instead.
-	Found string
-	// By is the run that is there instead, if one is.
-	By string
-}
-
-func (e *ReplacedError) Error() string {
-	return e.Found + "; either somebody dropped, renamed or replaced it while the run went on, or the database itself lost it, " +
-		"which one that does not keep its data on disk does when it is killed"
-}
-
-// holdsRun returns nil if the database still holds what this run made, and else
-// a *ReplacedError, or why it could not be asked.
-func holdsRun(ctx context.Context, db store.Administration, run string) error {
-	mark, err := db.Marker(ctx)
-	switch {
-	case err != nil:
-		return fmt.Errorf("look for the mark of this run: %w", err)
-	case mark == nil:
-		return &ReplacedError{Found: "nothing that carries assay's mark is left of this run"}
-	case mark.Run != run:
-		return &ReplacedError{Found: fmt.Sprintf("the database holds run %s, and no longer %s", mark.Run, run), By: mark.Run}
-	}
-	return nil
 }
 
 // enough is how many rows must be gone at once, and none left, to call their table

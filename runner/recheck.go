@@ -16,6 +16,7 @@ import (
 	"assay/measure"
 	"assay/report"
 	"assay/runner/agents"
+	"assay/runner/lease"
 	"assay/store"
 	"assay/workload/definition"
 )
@@ -297,7 +298,7 @@ func readNow(ctx context.Context, folder string, s Scenario, r *report.Result, o
 }
 
 // readStore reads only if the database still holds this very run.
-func readStore(ctx context.Context, folder string, db definition.Work, s Scenario, r *report.Result, p Progress) error {
+func readStore(ctx context.Context, folder string, db *bounded, s Scenario, r *report.Result, p Progress) error {
 	found, err := db.Find(ctx)
 	switch {
 	case err != nil:
@@ -307,12 +308,12 @@ func readStore(ctx context.Context, folder string, db definition.Work, s Scenari
 	case found.Marker.Run != r.Run:
 		return fmt.Errorf("%s cannot be judged: its database now holds run %s, not %s", folder, found.Marker.Run, r.Run)
 	}
-	lease, err := leaseOnceIdle(ctx, folder, db, r.Run, p)
+	own, err := leaseOnceIdle(ctx, folder, db, r.Run, p)
 	if err != nil {
 		return err
 	}
-	ctx = lease.keep(ctx)
-	defer lease.release(ctx, p)
+	ctx = own.Keep(ctx)
+	defer own.Release(ctx)
 	p.Stage("waiting until nothing is in flight")
 	settling, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
@@ -320,11 +321,11 @@ func readStore(ctx context.Context, folder string, db definition.Work, s Scenari
 		return fmt.Errorf("the run still has operations in flight: %w", err)
 	}
 	var unread store.Unread
-	if err := readBack(ctx, db, folder, s, lease, r.Outcomes.Committed, &unread, p); err != nil {
+	if err := readBack(ctx, db, folder, s, own, r.Outcomes.Committed, &unread, p); err != nil {
 		return err
 	}
 	forgetReadingNotes(r)
-	if note := lease.unrenewed(); note != "" {
+	if note := own.Unrenewed(); note != "" {
 		r.RunNotes = append(r.RunNotes, note)
 	}
 	return writeReadBack(folder, readBackRecord{Run: r.Run, Unread: unread, Size: sizeOf(ctx, s, db, r)})
@@ -336,12 +337,13 @@ const agentsEnd = 2 * time.Minute
 // leaseOnceIdle takes the lease on what a run has made. Of a run by agents it waits until
 // they have stopped, who renew theirs: what they write meanwhile would be read and not be
 // in their histories yet.
-func leaseOnceIdle(ctx context.Context, folder string, db store.Administration, run string, p Progress) (*lease, error) {
+func leaseOnceIdle(ctx context.Context, folder string, db *bounded, run string, p Progress) (*lease.Lease, error) {
+	on := lease.Terms{Limit: db.stallTimeout, Note: p.Note}
 	for until := time.Now().Add(agentsEnd); ; {
-		l, err := takeLease(ctx, db, run, false, p)
+		l, err := lease.Take(ctx, db, run, on)
 		var held *store.HeldError
 		if err != nil && held == nil && !errors.As(err, &held) {
-			return asFound(ctx, db, run, err)
+			return lease.AsFound(ctx, db, run, on, err)
 		}
 		if held == nil || held.Lease.Run != run || !exists(folder, agents.Folder) || time.Now().After(until) {
 			return l, err
@@ -357,7 +359,9 @@ func leaseOnceIdle(ctx context.Context, folder string, db store.Administration, 
 
 // forgetReadingNotes removes the run's notes that no longer hold once the
 // database was read after all.
-func forgetReadingNotes(r *report.Result) { dropNotes(r, noteNotRead, noteNoSize, noteTakesNoWrites) }
+func forgetReadingNotes(r *report.Result) {
+	dropNotes(r, noteNotRead, noteNoSize, lease.NoteTakesNoWrites)
+}
 
 // dropNotes removes the run's notes that begin so.
 func dropNotes(r *report.Result, beginnings ...string) {

@@ -21,6 +21,7 @@ import (
 	"assay/internal/expect"
 	"assay/measure"
 	"assay/runner/catalog"
+	"assay/runner/lease"
 	"assay/store"
 	"assay/workload/availability"
 	"assay/workload/bank"
@@ -109,9 +110,9 @@ func regardless(ctx context.Context, other definition.Work, do func() error) err
 	if err != nil {
 		return err
 	}
-	stranger := newHolder("another")
+	stranger := lease.NewHolder("another")
 	if left != nil {
-		if err := other.TakeLease(ctx, stranger, leaseTTL, left.Token); err != nil {
+		if err := other.TakeLease(ctx, stranger, lease.TTL, left.Token); err != nil {
 			return err
 		}
 	}
@@ -128,7 +129,7 @@ func mustNotConvict(t *testing.T, s Scenario, stage string, act func()) {
 	if held := (*store.HeldError)(nil); errors.As(err, &held) {
 		return // the run renewed its lease just then, and found it taken: exit code 5
 	}
-	if replaced := (*ReplacedError)(nil); errors.As(err, &replaced) && replaced.By != "" {
+	if replaced := (*lease.ReplacedError)(nil); errors.As(err, &replaced) && replaced.By != "" {
 		return // another run's mark is there: exit code 5
 	}
 	if err != nil { // a round that could not begin: exit code 5

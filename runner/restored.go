@@ -18,6 +18,7 @@ import (
 	"assay/measure"
 	"assay/report"
 	"assay/runner/catalog"
+	"assay/runner/lease"
 	"assay/store"
 	"assay/store/promise"
 	"assay/workload/definition"
@@ -146,7 +147,7 @@ func (r *run) readOne(ctx context.Context, address, folder string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := holdsRun(ctx, db, r.id); err != nil {
+	if err := lease.HoldsRun(ctx, db, r.id); err != nil {
 		return err
 	}
 	return db.Save(ctx, folder, func(rows int64) { r.options.Progress.Rows(rows, 0) })

@@ -19,8 +19,8 @@ import (
 	"assay/report"
 	"assay/runner/agents"
 	"assay/runner/catalog"
+	"assay/runner/lease"
 	"assay/store"
-	"assay/workload/definition"
 )
 
 // settleTimeout bounds the wait for what the database still has in flight
@@ -80,7 +80,7 @@ type run struct {
 	folder   string
 	store    *bounded
 	id       string // of the run
-	lease    *lease
+	lease    *lease.Lease
 	result   *report.Result
 	live     *measure.Live
 	group    *agents.Coordinator // nil of a run without agents
@@ -144,8 +144,8 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	defer func() { r.removeUngathered(gathered) }()
 	defer giveBack(r.folder)
 	defer func() { err = r.cleanedUp(out, err, r.store.Close()) }()
-	ctx = r.lease.keep(ctx)
-	defer r.lease.release(ctx, o.Progress)
+	ctx = r.lease.Keep(ctx)
+	defer r.lease.Release(ctx)
 	defer o.Status.keepIn(r.folder)()
 	if err := r.gather(ctx); err != nil {
 		r.dismiss(ctx)
@@ -214,7 +214,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	}
 	if err == nil {
 		if err = r.refusePodFaults(ctx); err != nil {
-			r.lease.release(ctx, r.options.Progress)
+			r.lease.Release(ctx)
 			err = errors.Join(err, r.store.Close())
 		}
 	}
@@ -273,20 +273,20 @@ func (r *run) reach(ctx context.Context) error {
 
 // own takes the lease on the schema, before anything is changed in it, and tells
 // what an earlier run left there.
-func (r *run) own(ctx context.Context, db definition.Work) (found *store.Leftover, err error) {
+func (r *run) own(ctx context.Context, db *bounded) (found *store.Leftover, err error) {
 	if _, err := db.Marker(ctx); err != nil { // what is not ours gets no lease
 		return nil, err
 	}
 	r.id = uuid.NewString()
-	if r.lease, err = takeLease(ctx, db, r.id, r.options.Agents != nil, r.options.Progress); err != nil {
+	on := lease.Terms{Shared: r.options.Agents != nil, Alone: r.cluster != nil, Limit: db.stallTimeout, Note: r.options.Progress.Note}
+	if r.lease, err = lease.Take(ctx, db, r.id, on); err != nil {
 		return nil, err
 	}
-	r.lease.alone = r.cluster != nil
 	if err = db.Removable(ctx); err == nil {
 		found, err = db.Find(ctx)
 	}
 	if err != nil {
-		r.lease.release(ctx, r.options.Progress)
+		r.lease.Release(ctx)
 		r.lease = nil
 	}
 	return found, err

@@ -26,10 +26,10 @@ import (
 // its result and report.
 func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) {
 	err := readBack(ctx, r.store, r.folder, r.scenario, r.lease, r.live.Snapshot().Outcomes.Committed, &r.unread, r.options.Progress)
-	if lost := r.lease.isLost(); lost != nil {
+	if lost := r.lease.IsLost(); lost != nil {
 		return Outcome{}, r.overtaken(lost)
 	}
-	if note := r.lease.unrenewed(); err == nil && note != "" {
+	if note := r.lease.Unrenewed(); err == nil && note != "" {
 		r.note(note)
 	}
 	if err == nil {

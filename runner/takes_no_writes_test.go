@@ -14,6 +14,7 @@ import (
 
 	"assay/check"
 	"assay/internal/expect"
+	"assay/runner/lease"
 )
 
 // TestADatabaseThatTakesNoWritesIsRead: a server that is full or read-only at the end is read
@@ -69,7 +70,7 @@ func TestAFullRedisIsRead(t *testing.T) {
 func mustBeReadWithoutWriting(t *testing.T, out Outcome) {
 	t.Helper()
 	r := out.Result
-	if r.Verdict != check.Valid || r.Outcomes.Committed == 0 || !strings.Contains(strings.Join(r.Notes, "\n"), noteTakesNoWrites) {
+	if r.Verdict != check.Valid || r.Outcomes.Committed == 0 || !strings.Contains(strings.Join(r.Notes, "\n"), lease.NoteTakesNoWrites) {
 		t.Errorf("%v: %s; %d committed, notes %q", r.Verdict, details(r), r.Outcomes.Committed, r.Notes)
 	}
 }

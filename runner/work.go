@@ -12,6 +12,7 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/measure"
+	"assay/runner/lease"
 )
 
 // work does the operations and records them.
@@ -90,7 +91,7 @@ func (r *run) accompany(ctx context.Context, file *history.Writer, start time.Ti
 // endWork waits until nothing of the run is in flight and closes its history. err is
 // that of the work. A history that could not be written to its end is judged as it is.
 func (r *run) endWork(ctx context.Context, file *history.Writer, stats *load.Stats, err error, now func() int64) error {
-	if lost := r.lease.isLost(); err == nil && lost != nil {
+	if lost := r.lease.IsLost(); err == nil && lost != nil {
 		return errors.Join(r.overtaken(lost), file.Close())
 	}
 	if err == nil {
@@ -118,7 +119,7 @@ func (r *run) sessions(ctx context.Context, n int, open func(ctx context.Context
 
 // openSessions opens n sessions that send nothing while it is doubtful whether the lease
 // still holds, each within a time; all or none.
-func openSessions(ctx context.Context, n int, timeout time.Duration, held *lease, open func(ctx context.Context, i int) (load.Client, error)) ([]load.Client, error) {
+func openSessions(ctx context.Context, n int, timeout time.Duration, held *lease.Lease, open func(ctx context.Context, i int) (load.Client, error)) ([]load.Client, error) {
 	clients := make([]load.Client, 0, n)
 	for i := range n {
 		limit, cancel := context.WithTimeout(ctx, timeout)
@@ -128,7 +129,7 @@ func openSessions(ctx context.Context, n int, timeout time.Duration, held *lease
 			closeAll(clients)
 			return nil, fmt.Errorf("session %d of %d: %w", i+1, n, err)
 		}
-		clients = append(clients, guard(client, held))
+		clients = append(clients, lease.Guard(client, held))
 	}
 	return clients, nil
 }

@@ -1,4 +1,4 @@
-// Package wait has the pause that a context cuts short.
+// Package wait has the waiting that something cuts short: the end of a context, or of a call.
 //
 // It imports no other package of assay.
 package wait
@@ -20,5 +20,20 @@ func Pause(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// Ended waits so long for the end of a call.
+func Ended(ended <-chan error, within time.Duration) (err error, over bool) {
+	select {
+	case err := <-ended:
+		return err, true
+	default:
+	}
+	select {
+	case err := <-ended:
+		return err, true
+	case <-time.After(within):
+		return nil, false
 	}
 }

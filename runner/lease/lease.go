@@ -1,4 +1,8 @@
-package runner
+// Package lease has the lease that a run holds on its schema: it is taken, renewed while the run
+// goes on, found lost, and released. Clients that it guards send nothing while it is doubtful.
+//
+// It must not know what a run does.
+package lease
 
 import (
 	"context"
@@ -12,31 +16,27 @@ import (
 	"github.com/google/uuid"
 
 	"assay/history"
+	"assay/internal/wait"
 	"assay/load"
-	"assay/report"
 	"assay/store"
 )
 
 // How long a lease lasts, how often it is renewed, and how long one request for it
 // may take at most.
 const (
-	leaseTTL     = 15 * time.Second
+	TTL          = 15 * time.Second
 	leaseRenewal = 5 * time.Second
 	leaseAttempt = 10 * time.Second
 	// pauseLimit is how long a process may stand still and yet be sure of a lease that
 	// it had renewed as it should.
-	pauseLimit = leaseTTL - leaseRenewal
+	pauseLimit = TTL - leaseRenewal
 )
 
-// lease is what a run holds on its schema. The methods of a nil lease do nothing.
-type lease struct {
+// Lease is what a run holds on its schema. The methods of a nil lease do nothing.
+type Lease struct {
 	store  store.Administration
-	holder store.Holder
-	// limit is how long one request may take.
-	limit time.Duration
-	// alone is true on servers that this process has started: nobody else takes a lease
-	// there, and what is gone from them was lost by them.
-	alone bool
+	Holder store.Holder
+	Terms  Terms
 	// found is true of a lease that is another process's, or nobody's, on a database that
 	// takes no writes: it is read, and neither renewed nor released.
 	found bool
@@ -45,33 +45,46 @@ type lease struct {
 	lost error
 	// refused is why the lease was read and not renewed when it was asked for last.
 	refused error
-	stop    func()
+	Stop    func()
 
 	pauses pauses
 }
 
-// newHolder says that this process holds a lease for a run.
-func newHolder(run string) store.Holder {
+// NewHolder says that this process holds a lease for a run.
+func NewHolder(run string) store.Holder {
 	host, _ := os.Hostname() // for people; a machine without a name has none
-	h := store.Holder{Token: uuid.NewString(), Run: run, Host: host, Machine: machine(), PID: os.Getpid()}
+	h := store.Holder{Token: uuid.NewString(), Run: run, Host: host, Machine: Machine(), PID: os.Getpid()}
 	h.Started, _ = processStart(h.PID)
 	return h
 }
 
-// newLease is a lease of this process's for a run. One request takes no longer than
-// the stall timeout of the store.
-func newLease(db store.Administration, run string) *lease {
-	l := &lease{store: db, holder: newHolder(run), limit: leaseAttempt}
-	if b, is := db.(*bounded); is {
-		l.limit = min(l.limit, b.stallTimeout)
+// Terms are on what terms a lease is taken.
+type Terms struct {
+	// Shared is true of a lease that is shared with agents. It holds until it expires, since they
+	// still work for a moment when this process has ended.
+	Shared bool
+	// Alone is true on servers that this process has started: nobody else takes a lease
+	// there, and what is gone from them was lost by them.
+	Alone bool
+	// Limit is how long one request may take; 0 for the default, which is the most.
+	Limit time.Duration
+	// Note tells the user something.
+	Note func(text string)
+}
+
+// New is a lease of this process's for a run.
+func New(db store.Administration, run string, on Terms) *Lease {
+	l := &Lease{store: db, Holder: NewHolder(run), Terms: on}
+	if on.Limit == 0 || on.Limit > leaseAttempt {
+		l.Terms.Limit = leaseAttempt
 	}
 	return l
 }
 
 // attempt makes one request of the database for the lease, and does not rely on
 // the driver to return when its time is over.
-func (l *lease) attempt(ctx context.Context, request func(ctx context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, l.limit)
+func (l *Lease) attempt(ctx context.Context, request func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, l.Terms.Limit)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- request(ctx) }()
@@ -80,7 +93,7 @@ func (l *lease) attempt(ctx context.Context, request func(ctx context.Context) e
 		return err
 	case <-ctx.Done():
 	}
-	if err, over := endedWithin(done, time.Second); over {
+	if err, over := wait.Ended(done, time.Second); over {
 		return err
 	}
 	return ctx.Err()
@@ -89,21 +102,20 @@ func (l *lease) attempt(ctx context.Context, request func(ctx context.Context) e
 // ended reports whether the holder is certainly a process of this machine that
 // has ended.
 func ended(h store.Holder) bool {
-	if h.Machine == "" || h.Machine != machine() || h.Started == "" {
+	if h.Machine == "" || h.Machine != Machine() || h.Started == "" {
 		return false
 	}
 	start, gone := processStart(h.PID)
 	return gone || start != "" && start != h.Started
 }
 
-// takeLease takes the lease on the schema for a run. One that a run left which was
+// Take takes the lease on the schema for a run. One that a run left which was
 // killed on this machine is taken over, with a word; while another run lives, or
-// may, there is *store.HeldError. A lease that is shared with agents holds until it
-// expires, since they still work for a moment when this process has ended.
-func takeLease(ctx context.Context, db store.Administration, run string, shared bool, p Progress) (*lease, error) {
-	l := newLease(db, run)
-	if shared {
-		l.holder.Started = ""
+// may, there is *store.HeldError.
+func Take(ctx context.Context, db store.Administration, run string, on Terms) (*Lease, error) {
+	l := New(db, run, on)
+	if on.Shared {
+		l.Holder.Started = ""
 	}
 	left, err := db.Lease(ctx)
 	if err != nil {
@@ -113,22 +125,22 @@ func takeLease(ctx context.Context, db store.Administration, run string, shared 
 	if left != nil && ended(left.Holder) {
 		gone = left.Token
 	}
-	if err := db.TakeLease(ctx, l.holder, leaseTTL, gone); err != nil {
+	if err := db.TakeLease(ctx, l.Holder, TTL, gone); err != nil {
 		return nil, err
 	}
 	switch {
 	case gone != "":
-		p.Note(fmt.Sprintf("run %s held the database in process %d, which is gone; its lease is taken over", left.Run, left.PID))
+		on.Note(fmt.Sprintf("run %s held the database in process %d, which is gone; its lease is taken over", left.Run, left.PID))
 	case left != nil:
-		p.Note(fmt.Sprintf("run %s (host %s, process %d) has let its lease on the database expire; it is taken over", left.Run, left.Host, left.PID))
+		on.Note(fmt.Sprintf("run %s (host %s, process %d) has let its lease on the database expire; it is taken over", left.Run, left.Host, left.PID))
 	}
 	return l, nil
 }
 
-// keep renews the lease in the background, also while the database is away, until
+// Keep renews the lease in the background, also while the database is away, until
 // release is called. The context that it returns ends when another run is found
 // to have taken the lease.
-func (l *lease) keep(ctx context.Context) context.Context {
+func (l *Lease) Keep(ctx context.Context) context.Context {
 	if l.found {
 		return ctx
 	}
@@ -150,15 +162,15 @@ func (l *lease) keep(ctx context.Context) context.Context {
 			// While a schema is made anew neither may be there for a moment.
 			before := missing
 			if missing = isMissing(l.renew(renewing)); missing && before {
-				_ = l.confirm(renewing) // what is not lost is asked for once more
+				_ = l.Confirm(renewing) // what is not lost is asked for once more
 			}
-			if l.isLost() != nil {
-				overtaken(l.isLost())
+			if l.IsLost() != nil {
+				overtaken(l.IsLost())
 				return
 			}
 		}
 	}()
-	l.stop = func() {
+	l.Stop = func() {
 		cancel()
 		<-done
 		overtaken(nil)
@@ -168,7 +180,7 @@ func (l *lease) keep(ctx context.Context) context.Context {
 
 // watchPauses notes until ctx ends that the process runs, whatever its clients and the
 // database do.
-func (l *lease) watchPauses(ctx context.Context) {
+func (l *Lease) watchPauses(ctx context.Context) {
 	tick := time.NewTicker(pauseLimit / 10)
 	defer tick.Stop()
 	for ctx.Err() == nil {
@@ -188,20 +200,20 @@ func isMissing(err error) bool {
 
 // renew moves the expiry on. An error is no reason to give up: the lease stays
 // ours until another run takes it, which is remembered.
-func (l *lease) renew(ctx context.Context) error {
+func (l *Lease) renew(ctx context.Context) error {
 	before := l.pauses.look(time.Now())
-	err := l.attempt(ctx, func(ctx context.Context) error { return l.store.RenewLease(ctx, l.holder.Token, leaseTTL) })
+	err := l.attempt(ctx, func(ctx context.Context) error { return l.store.RenewLease(ctx, l.Holder.Token, TTL) })
 	if l.pauses.look(time.Now()); err == nil {
 		l.pauses.settle(before)
 	}
 	var held *store.HeldError
 	if errors.As(err, &held) {
-		l.lose(err)
+		l.Lose(err)
 	}
 	return err
 }
 
-func (l *lease) lose(err error) {
+func (l *Lease) Lose(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lost == nil {
@@ -209,8 +221,8 @@ func (l *lease) lose(err error) {
 	}
 }
 
-// isLost says who has taken the lease, nil if nobody is known to have.
-func (l *lease) isLost() error {
+// IsLost says who has taken the lease, nil if nobody is known to have.
+func (l *Lease) IsLost() error {
 	if l == nil {
 		return nil
 	}
@@ -219,45 +231,45 @@ func (l *lease) isLost() error {
 	return l.lost
 }
 
-// release ends the lease. A database that cannot be told lets it expire.
-func (l *lease) release(ctx context.Context, p Progress) {
+// Release ends the lease. A database that cannot be told lets it expire.
+func (l *Lease) Release(ctx context.Context) {
 	if l == nil || l.found {
 		return
 	}
-	if l.stop != nil {
-		l.stop()
+	if l.Stop != nil {
+		l.Stop()
 	}
-	err := l.attempt(context.WithoutCancel(ctx), func(ctx context.Context) error { return l.store.ReleaseLease(ctx, l.holder.Token) })
+	err := l.attempt(context.WithoutCancel(ctx), func(ctx context.Context) error { return l.store.ReleaseLease(ctx, l.Holder.Token) })
 	if err != nil {
-		p.Note(fmt.Sprintf("the lease on the database could not be released (%v); it expires in %v", err, leaseTTL))
+		l.Terms.Note(fmt.Sprintf("the lease on the database could not be released (%v); it expires in %v", err, TTL))
 	}
 }
 
-// confirm returns nil if the database holds what this run made, under its own
+// Confirm returns nil if the database holds what this run made, under its own
 // lease. Else it gives *store.HeldError, *GoneError, *ReplacedError, or why that could
 // not be told.
-func (l *lease) confirm(ctx context.Context) error {
-	if err := l.isLost(); err != nil {
+func (l *Lease) Confirm(ctx context.Context) error {
+	if err := l.IsLost(); err != nil {
 		return err
 	}
 	err := l.held(ctx)
-	if lost := l.isLost(); lost != nil {
+	if lost := l.IsLost(); lost != nil {
 		return lost
 	}
 	missing := isMissing(err)
 	if err != nil && !missing {
 		return fmt.Errorf("ask who holds the database: %w", err)
 	}
-	err = l.attempt(ctx, func(ctx context.Context) error { return holdsRun(ctx, l.store, l.holder.Run) })
+	err = l.attempt(ctx, func(ctx context.Context) error { return HoldsRun(ctx, l.store, l.Holder.Run) })
 	// A lease that is gone went with the schema, of which the mark tells more.
 	replaced := (*ReplacedError)(nil)
 	switch {
-	case l.alone:
+	case l.Terms.Alone:
 	case errors.As(err, &replaced) && replaced.By != "":
-		l.lose(err)
+		l.Lose(err)
 	case err == nil && missing:
-		l.lose(&GoneError{Run: l.holder.Run})
-		err = l.isLost()
+		l.Lose(&GoneError{Run: l.Holder.Run})
+		err = l.IsLost()
 	}
 	return err
 }
@@ -268,18 +280,7 @@ type GoneError struct{ Run string }
 
 func (e *GoneError) Error() string {
 	return fmt.Sprintf("the lease of run %s is gone; another run took it over when it had expired, which it does of a process that is stopped for longer than %v, "+
-		"and has ended since: what it did meanwhile is not known; run it again", e.Run, leaseTTL)
-}
-
-// overtaken is the error of a run whose schema another has taken, and enters it in
-// the run's result, which keeps the verdict unknown.
-func (r *run) overtaken(lost error) error {
-	err := fmt.Errorf("another run has taken the database from run %s, which is not judged: %w", r.id, lost)
-	if r.result == nil {
-		return err
-	}
-	r.result.Measurement = report.Measurement{Verdict: invalid, Reasons: []string{err.Error()}}
-	return errors.Join(err, writeResult(r.folder, r.result))
+		"and has ended since: what it did meanwhile is not known; run it again", e.Run, TTL)
 }
 
 // pauses counts how often this process did not run for so long that its lease may have
@@ -323,7 +324,7 @@ func (p *pauses) doubtful() bool { return p.seen.Load() != p.settled.Load() }
 
 // stillHeld reports whether the lease can be relied on. After a pause it is
 // renewed first. A nil lease, of a database that nobody else can reach, is.
-func (l *lease) stillHeld(ctx context.Context) bool {
+func (l *Lease) stillHeld(ctx context.Context) bool {
 	if l == nil {
 		return true
 	}
@@ -348,7 +349,7 @@ const errorPaused = "paused for longer than the lease"
 // holds its lease.
 type leased struct {
 	load.Client
-	lease *lease
+	lease *Lease
 }
 
 // Attempt implements load.Client.
@@ -365,9 +366,9 @@ type leasedThinker struct {
 	load.Thinker
 }
 
-// guard returns the client as one that sends nothing while its lease is in doubt, if there
+// Guard returns the client as one that sends nothing while its lease is in doubt, if there
 // is a lease.
-func guard(client load.Client, held *lease) load.Client {
+func Guard(client load.Client, held *Lease) load.Client {
 	if held == nil {
 		return client
 	}

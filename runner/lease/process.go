@@ -1,4 +1,4 @@
-package runner
+package lease
 
 import (
 	"errors"
@@ -9,12 +9,12 @@ import (
 	"assay/internal/procfs"
 )
 
-// machine identifies the running system and its table of processes: what the
+// Machine identifies the running system and its table of processes: what the
 // kernel drew when it started (random(4), boot_id) and the namespace of process
 // ids (pid_namespaces(7)), since containers on one kernel have tables of their
 // own. It is empty if that cannot be read, as on other systems than Linux: a lease which a
 // killed run left is then waited for until it expires.
-func machine() string {
+func Machine() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return ""

@@ -1,4 +1,4 @@
-package runner
+package lease
 
 import (
 	"cmp"
@@ -11,17 +11,17 @@ import (
 
 // held renews the lease. A database that refuses that, as one does that is full or takes no
 // writes, is asked for it: what is to be read there needs no write.
-func (l *lease) held(ctx context.Context) error {
+func (l *Lease) held(ctx context.Context) error {
 	refused := errTakesNoWrites
 	if !l.found {
 		refused = l.renew(ctx)
 	}
-	if refused == nil || isMissing(refused) || l.isLost() != nil {
+	if refused == nil || isMissing(refused) || l.IsLost() != nil {
 		return refused
 	}
 	err := l.read(ctx)
 	if held := (*store.HeldError)(nil); errors.As(err, &held) {
-		l.lose(err)
+		l.Lose(err)
 	}
 	if err != nil && !isMissing(err) {
 		return refused
@@ -35,39 +35,39 @@ var errTakesNoWrites = errors.New("the database takes no writes")
 
 // read gives *store.HeldError if the lease has another token than ours, and
 // *store.NoSchemaError if there is none where one was.
-func (l *lease) read(ctx context.Context) error {
+func (l *Lease) read(ctx context.Context) error {
 	var there *store.Lease
 	err := l.attempt(ctx, func(ctx context.Context) (err error) { there, err = l.store.Lease(ctx); return err })
-	if err != nil || there == nil && l.holder.Token == "" {
+	if err != nil || there == nil && l.Holder.Token == "" {
 		return err
 	}
-	return there.MayRenew("the database", l.holder.Token)
+	return there.MayRenew("the database", l.Holder.Token)
 }
 
-// asFound is a lease for reading what a run left in a database that refuses the writes by
+// AsFound is a lease for reading what a run left in a database that refuses the writes by
 // which a lease is taken: whoever has it stays who has it, or it is lost.
-func asFound(ctx context.Context, db store.Administration, run string, refused error) (*lease, error) {
-	l := newLease(db, run)
-	l.found, l.refused, l.holder.Token = true, refused, ""
+func AsFound(ctx context.Context, db store.Administration, run string, on Terms, refused error) (*Lease, error) {
+	l := New(db, run, on)
+	l.found, l.refused, l.Holder.Token = true, refused, ""
 	there, err := db.Lease(ctx)
 	if err != nil {
 		return nil, errors.Join(refused, err)
 	}
 	if there != nil {
-		if l.holder.Token = there.Token; !ended(there.Holder) {
+		if l.Holder.Token = there.Token; !ended(there.Holder) {
 			err = there.Admit("the database", "")
 		}
 	}
 	return l, err
 }
 
-// unrenewed says that the lease was read and not renewed; nothing if it was.
-func (l *lease) unrenewed() string {
+// Unrenewed says that the lease was read and not renewed; nothing if it was.
+func (l *Lease) Unrenewed() string {
 	if l == nil || l.refused == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s (%v): assay read it back without renewing its lease, which was the same before and after", noteTakesNoWrites, l.refused)
+	return fmt.Sprintf("%s (%v): assay read it back without renewing its lease, which was the same before and after", NoteTakesNoWrites, l.refused)
 }
 
-// noteTakesNoWrites is how that note begins.
-const noteTakesNoWrites = "the database took no writes at the end"
+// NoteTakesNoWrites is how that note begins.
+const NoteTakesNoWrites = "the database took no writes at the end"
