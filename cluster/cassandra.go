@@ -25,8 +25,7 @@ func cassandraEntry() entry {
 		settings:  cassandraSettings,
 		start: func(ctx context.Context, s Spec, e environment) (product, error) {
 			return cassandra.Start(ctx, cassandra.Options{
-				Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs,
-				Heap: cassandraHeap(s), CommitLog: s.Options["commitlog"], Settings: cassandraSettings(s),
+				Layout: e.layout(s), Heap: cassandraHeap(s), CommitLog: s.Options["commitlog"], Settings: cassandraSettings(s),
 			})
 		},
 	}

@@ -21,7 +21,7 @@ func etcdEntry() entry {
 				args = append(args, "--"+flag)
 			}
 			return etcd.Start(ctx, etcd.Options{
-				Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs, Args: args,
+				Layout: e.layout(s), Args: args,
 			})
 		},
 	}

@@ -36,7 +36,7 @@ func mariadbEntry() entry {
 
 func startMariaDB(ctx context.Context, s Spec, e environment) (product, error) {
 	o := mariadb.Options{
-		Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs,
+		Layout:    e.layout(s),
 		CacheSize: mariadbCache(s), MyRocks: s.Options["engines"] == bothEngines, Settings: mariadbSettings(s),
 	}
 	switch s.replication(replicationGalera) {

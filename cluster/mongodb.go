@@ -32,8 +32,7 @@ func mongodbEntry() entry {
 				args = []string{"--setParameter", fmt.Sprintf("shutdownTimeoutMillisForSignaledShutdown=%d", shutdown.Milliseconds())}
 			}
 			return mongodb.Start(ctx, mongodb.Options{
-				Programs: e.programs, Nodes: s.Nodes, Arbiters: s.Arbiters, Machines: e.machines,
-				Dir: e.dir, LogDir: e.logs, ElectionTimeout: election, Heartbeat: election / 4,
+				Layout: e.layout(s), Arbiters: s.Arbiters, ElectionTimeout: election, Heartbeat: election / 4,
 				CacheSize: mongodbCache(s), OplogSize: s.size("oplog"), Args: args, Settings: mongodbSettings(s),
 			})
 		},

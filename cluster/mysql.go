@@ -48,7 +48,7 @@ func mysqlParameters() parameters {
 
 func startMySQL(ctx context.Context, s Spec, e environment) (product, error) {
 	o := mysql.Options{
-		Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs,
+		Layout:    e.layout(s),
 		CacheSize: mysqlCache(s), Settings: append(mysqlFlush(s), s.settings("=")...), Announce: e.announce,
 	}
 	if s.Options["expel"] != "" {

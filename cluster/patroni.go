@@ -13,6 +13,7 @@ import (
 	"assay/cluster/haproxy"
 	"assay/cluster/patroni"
 	"assay/cluster/postgres"
+	"assay/cluster/server"
 	"assay/cluster/streaming"
 )
 
@@ -71,9 +72,9 @@ func patroniTimes(s Spec) (ttl, loop, retry time.Duration) {
 }
 
 func startPatroni(ctx context.Context, s Spec, e environment) (product, error) {
-	store, err := etcd.Start(ctx, etcd.Options{
+	store, err := etcd.Start(ctx, etcd.Options{Layout: server.Layout{
 		Programs: e.programs, Nodes: stores(s), Machines: e.beside[RoleDCS], Dir: filepath.Join(e.logs, RoleDCS), LogDir: e.logs,
-	})
+	}})
 	if err != nil {
 		return nil, err
 	}

@@ -48,6 +48,11 @@ type environment struct {
 	announce func(text string)
 }
 
+// layout is where the servers of a spec live.
+func (e environment) layout(s Spec) server.Layout {
+	return server.Layout{Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs}
+}
+
 // entry is one product.
 type entry struct {
 	topology

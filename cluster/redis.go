@@ -47,7 +47,7 @@ func redisOptions(failover string) []option {
 
 func startRedis(ctx context.Context, s Spec, e environment) (product, error) {
 	c, err := redis.Start(ctx, redis.Options{
-		Programs: e.programs, Nodes: s.Nodes, Sharded: s.Product == "redis-cluster", Machines: e.machines, Dir: e.dir, LogDir: e.logs,
+		Layout: e.layout(s), Sharded: s.Product == "redis-cluster",
 		DownAfter: s.duration("failover"), Settings: append(redisFile(s), s.settings(" ")...),
 	})
 	if err != nil {

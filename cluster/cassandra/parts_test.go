@@ -130,7 +130,7 @@ func TestNodesOnLoopbackShareTheirPorts(t *testing.T) {
 	set, err := machine.Loopback(machine.Options{ID: "0a1b2c3d", Names: []string{"n1", "n2"}})
 	expect.NoError(t, err)
 	expect.AtEnd(t, set.Close)
-	c := &Ring{options: Options{Nodes: 2, Machines: set.All(), Ports: new(server.Ports)}}
+	c := &Ring{options: Options{Layout: server.Layout{Nodes: 2, Machines: set.All()}, Ports: new(server.Ports)}}
 	if err := c.makeNodes(); err != nil || len(c.nodes) != 2 {
 		t.Fatalf("%+v, %v", c.nodes, err)
 	}

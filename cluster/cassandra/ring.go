@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 
-	"assay/cluster/machine"
 	"assay/cluster/server"
 )
 
@@ -17,24 +16,12 @@ import (
 // with Cassandra's own settings, in temporary folders. There is no access
 // control: whoever is on this machine can connect.
 type Options struct {
-	// Programs is the folder that holds Cassandra's jars, itself or in a lib
-	// below it; empty means the folder of server.CacheDir, which
-	// scripts/install-servers.sh fills.
-	Programs string
-	// Nodes is how many there are; 0 means 3. Each has the same share of the
-	// ring.
-	Nodes int
-	// Dir is the private folder of all nodes, new or empty; empty means a
-	// temporary one. Close removes it.
-	Dir string
-	// LogDir is the folder of the logs cassandra-0.log, cassandra-1.log and so
-	// on; empty means Dir. If it is given it must exist, and Close leaves it.
-	LogDir string
-	// Machines are where the nodes live. Those with an address of their own
-	// have Cassandra's usual ports. Nil, or machines on the loopback interface,
-	// mean that the nodes have the addresses 127.0.0.1, 127.0.0.2 and so on,
-	// since clients tell nodes by their address.
-	Machines []*machine.Machine
+	// Layout has three nodes, if it does not say, each with the same share of the ring. Programs
+	// holds Cassandra's jars, itself or in a lib below it; empty means the folder of
+	// server.CacheDir. Without machines of their own addresses nodes have 127.0.0.1, 127.0.0.2
+	// and so on, since clients tell nodes by their address.
+	server.Layout
+
 	// Ports gives out the ports of nodes on the loopback interface; nil means a
 	// new set.
 	Ports *server.Ports
@@ -118,10 +105,9 @@ func (c *Ring) fillIn() (err error) {
 	case o.CommitLog != CommitLogPeriodic && o.CommitLog != CommitLogBatch:
 		return fmt.Errorf("commit log %q; want %s or %s", o.CommitLog, CommitLogPeriodic, CommitLogBatch)
 	}
-	if o.Dir, err = server.PrivateDir(o.Dir, nil); err != nil {
+	if err := o.Make(nil, 0, nil); err != nil {
 		return err
 	}
-	o.LogDir = cmp.Or(o.LogDir, o.Dir)
 	err = c.makeNodes()
 	for _, node := range c.nodes {
 		if err == nil {

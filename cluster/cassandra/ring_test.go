@@ -73,7 +73,7 @@ func mustFind(t *testing.T, c *Ring, i int, consistency uint16, n int) {
 
 func TestCassandraNodeGoesThroughItsLife(t *testing.T) {
 	logs := t.TempDir()
-	c := startCassandra(t, Options{Nodes: 1, LogDir: logs, CommitLog: "batch",
+	c := startCassandra(t, Options{Layout: server.Layout{Nodes: 1, LogDir: logs}, CommitLog: "batch",
 		Settings: []string{"write_request_timeout: 777ms"}})
 	if want := "cassandra://" + c.Node(0).Address() + "/"; c.Address() != want || !strings.HasPrefix(c.Node(0).Address(), "127.0.0.1:") {
 		t.Errorf("address %s, want %s", c.Address(), want)
@@ -148,7 +148,7 @@ func checkClosed(t *testing.T, c *Ring, logs string) {
 
 func TestCassandraRingGoesOnWithoutANode(t *testing.T) {
 	logs := t.TempDir()
-	c := startCassandra(t, Options{LogDir: logs})
+	c := startCassandra(t, Options{Layout: server.Layout{LogDir: logs}})
 	if len(c.Nodes()) != 3 || c.Node(2).Address() != strings.Replace(c.Node(0).Address(), "127.0.0.1:", "127.0.0.3:", 1) {
 		t.Errorf("%d nodes at %s", len(c.Nodes()), c.Address())
 	}
@@ -188,10 +188,10 @@ func TestCassandraThatCannotStartSaysWhy(t *testing.T) {
 		options Options
 		want    string
 	}{
-		{"setting", Options{Nodes: 1, Dir: dir, Settings: []string{"no_such_setting: 1"}}, "no_such_setting"},
-		{"nodes", Options{Nodes: -1, Dir: dir}, "-1 nodes"},
-		{"heap", Options{Heap: 1 << 20, Dir: dir}, "1048576"},
-		{"commit log", Options{CommitLog: "never", Dir: dir}, `"never"`},
+		{"setting", Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Settings: []string{"no_such_setting: 1"}}, "no_such_setting"},
+		{"nodes", Options{Layout: server.Layout{Nodes: -1, Dir: dir}}, "-1 nodes"},
+		{"heap", Options{Layout: server.Layout{Dir: dir}, Heap: 1 << 20}, "1048576"},
+		{"commit log", Options{Layout: server.Layout{Dir: dir}, CommitLog: "never"}, `"never"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Start(veryPatiently(t), c.options)
@@ -209,7 +209,7 @@ func TestCassandraStartEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	dir := filepath.Join(t.TempDir(), "ring")
-	if _, err := Start(ctx, Options{Dir: dir}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := Start(ctx, Options{Layout: server.Layout{Dir: dir}}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 	if server.Exists(dir) {

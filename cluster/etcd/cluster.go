@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,21 +20,10 @@ import (
 // timing, in temporary folders. There is no access control: whoever is on this machine can
 // connect.
 type Options struct {
-	// Programs is the folder that holds etcd; empty means wherever server.Program.Find finds
-	// it.
-	Programs string
-	// Nodes is how many members there are; 0 means 3. An odd number tolerates as many losses
-	// as the even one above it.
-	Nodes int
-	// Dir is the private folder of all members, new or empty; empty means a temporary one.
-	// Close removes it.
-	Dir string
-	// LogDir is the folder of the logs etcd-0.log, etcd-1.log and so on; empty means Dir. If it
-	// is given it must exist, and Close leaves it.
-	LogDir string
-	// Machines are where the members live; nil means that all are on 127.0.0.1. A machine with
-	// an address of its own has etcd's usual ports.
-	Machines []*machine.Machine
+	// Layout has three members, if it does not say. An odd number tolerates as many losses as the
+	// even one above it.
+	server.Layout
+
 	// Ports gives out the ports of members on the loopback interface; nil means a new set.
 	Ports *server.Ports
 	// Args are further arguments of every etcd, such as "--election-timeout=500". They are
@@ -99,40 +87,18 @@ func (c *Cluster) fillIn() (err error) {
 	if !c.user.MayRun(c.program) {
 		c.user = nil
 	}
-	if o.Dir, err = server.PrivateDir(o.Dir, c.user); err != nil {
-		return err
-	}
-	o.LogDir = cmp.Or(o.LogDir, o.Dir)
-	for i := range o.Nodes {
-		if err := c.makeNode(i); err != nil {
-			return errors.Join(err, os.RemoveAll(o.Dir))
-		}
-	}
-	return nil
+	return o.Make(c.user, o.Nodes, c.makeNode)
 }
 
 // makeNode makes a member's folder; the member is not started.
-func (c *Cluster) makeNode(i int) error {
-	at := server.MachineAt(c.options.Machines, i)
-	host, port, err := c.options.Ports.For(at, usualPort)
-	if err != nil {
+func (c *Cluster) makeNode(at *machine.Machine) error {
+	node := &server.Node{Number: len(c.nodes), Machine: at, User: c.user, IsError: isError}
+	if err := c.options.Place(node, c.options.Ports, usualPort, "etcd", "etcd"); err != nil {
 		return err
 	}
 	_, peer, err := c.options.Ports.For(at, usualPeerPort)
-	if err != nil {
-		return err
-	}
-	node := &server.Node{
-		Number: i, Name: fmt.Sprintf("etcd %d on port %d", i, port), Machine: at, Host: host, Port: port, User: c.user,
-		Dir:     server.FolderOn(at, filepath.Join(c.options.Dir, "node-"+strconv.Itoa(i))),
-		Log:     filepath.Join(c.options.LogDir, fmt.Sprintf("etcd-%d.log", i)),
-		IsError: isError,
-	}
-	c.nodes, c.peers = append(c.nodes, node), append(c.peers, net.JoinHostPort(host, strconv.Itoa(peer)))
-	if err := os.Mkdir(node.Dir, 0o700); err != nil {
-		return err
-	}
-	return c.user.Chown(node.Dir)
+	c.nodes, c.peers = append(c.nodes, node), append(c.peers, net.JoinHostPort(node.Host, strconv.Itoa(peer)))
+	return err
 }
 
 // isError finds errors in a log, by the levels of package zap. What is wrong with a flag is

@@ -63,7 +63,7 @@ func put(t *testing.T, c *Cluster, member int) {
 
 func TestClusterGoesThroughFaults(t *testing.T) {
 	logs := t.TempDir()
-	c := start(t, Options{LogDir: logs})
+	c := start(t, Options{Layout: server.Layout{LogDir: logs}})
 	first := mustPrimary(t, c)
 	put(t, c, first)
 
@@ -155,7 +155,7 @@ func TestUser(t *testing.T) {
 	closed := t.TempDir() // is ours alone
 	expect.NoError(t, os.WriteFile(filepath.Join(closed, "etcd"), content, 0o755))
 	for of, expected := range map[string]int{programs: want, closed: os.Geteuid()} {
-		c := start(t, Options{Programs: of, Nodes: 1})
+		c := start(t, Options{Layout: server.Layout{Programs: of, Nodes: 1}})
 		put(t, c, 0)
 		data, err := os.Stat(filepath.Join(c.Node(0).Dir, "data"))
 		expect.NoError(t, err)
@@ -171,9 +171,9 @@ func TestThatCannotStartSaysWhy(t *testing.T) {
 		options Options
 		want    string
 	}{
-		"flag":    {Options{Nodes: 1, Dir: dir, Args: []string{"--nonsense=1"}}, "nonsense"},
-		"value":   {Options{Nodes: 1, Dir: dir, Args: []string{"--election-timeout=1"}}, "election-timeout"},
-		"members": {Options{Nodes: 8, Dir: dir}, "1 to 7"},
+		"flag":    {Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Args: []string{"--nonsense=1"}}, "nonsense"},
+		"value":   {Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Args: []string{"--election-timeout=1"}}, "election-timeout"},
+		"members": {Options{Layout: server.Layout{Nodes: 8, Dir: dir}}, "1 to 7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := Start(timeLimit(t), c.options); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -190,7 +190,7 @@ func TestStartEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	dir := filepath.Join(t.TempDir(), "cluster")
-	if _, err := Start(ctx, Options{Dir: dir}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := Start(ctx, Options{Layout: server.Layout{Dir: dir}}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 	if server.Exists(dir) {

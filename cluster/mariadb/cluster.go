@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
@@ -34,22 +33,10 @@ const (
 // InnoDB as durable as it gets (each commit is on the disk before it is
 // answered), without a binary log, in a temporary folder.
 type Options struct {
-	// Programs is the folder that holds mariadbd and mariadb-install-db; empty
-	// means wherever server.Program.Find finds them.
-	Programs string
-	// Nodes is how many nodes there are; 0 means 1, and 9 is the most.
-	Nodes int
+	server.Layout // one node, if it does not say, and 9 at most
+
 	// Replication is how several nodes hold the same.
 	Replication Replication
-	// Dir is the private folder of all nodes, new or empty; empty means a
-	// temporary one. Close removes it.
-	Dir string
-	// LogDir is the folder of the logs mariadb-0.log, mariadb-1.log and so on;
-	// empty means Dir. If it is given it must exist, and Close leaves it.
-	LogDir string
-	// Machines are where the nodes live; nil means that all are on 127.0.0.1. A
-	// machine with an address of its own has MariaDB's and Galera's usual ports.
-	Machines []*machine.Machine
 	// Password is the password of the user "assay", who may do everything; empty means a
 	// random one. There is no other user.
 	Password string
@@ -170,40 +157,32 @@ func (m *Cluster) fillIn() (err error) {
 	if m.user, err = server.Unprivileged("mysql", "nobody"); err != nil {
 		return err
 	}
-	if o.Dir, err = server.PrivateDir(o.Dir, m.user); err != nil {
+	return o.Make(m.user, o.Nodes, func(at *machine.Machine) error {
+		_, err := m.makeNode(at)
 		return err
-	}
-	o.LogDir = cmp.Or(o.LogDir, o.Dir)
-	for i := range o.Nodes {
-		if _, err := m.makeNode(server.MachineAt(o.Machines, i)); err != nil {
-			return errors.Join(err, os.RemoveAll(o.Dir))
-		}
-	}
-	return nil
+	})
 }
 
 // makeNode gives one more node its ports and folders; at is nil for here.
 func (m *Cluster) makeNode(at *machine.Machine) (*member, error) {
-	o, i := m.options, len(m.nodes.All())
-	n := &member{Node: &server.Node{Number: i, Machine: at, User: m.user, IsError: binlog.IsError,
-		Dir: server.FolderOn(at, filepath.Join(o.Dir, "node-"+strconv.Itoa(i))),
-		Log: filepath.Join(o.LogDir, fmt.Sprintf("mariadb-%d.log", i)),
-	}}
-	ports := []struct {
+	n := &member{Node: &server.Node{Number: len(m.nodes.All()), Machine: at, User: m.user, IsError: binlog.IsError}}
+	if err := m.options.Place(n.Node, &m.ports, usualPort, "mariadbd", "mariadb"); err != nil {
+		return nil, err
+	}
+	further := []struct {
 		port  *int
 		usual int
-	}{{&n.Port, usualPort}, {&n.galera, galeraPort}, {&n.ist, galeraISTPort}, {&n.sst, galeraSSTPort}}
+	}{{&n.galera, galeraPort}, {&n.ist, galeraISTPort}, {&n.sst, galeraSSTPort}}
 	if m.provider == "" {
-		ports = ports[:1]
+		further = nil
 	}
-	for _, p := range ports {
+	for _, p := range further {
 		var err error
-		if n.Host, *p.port, err = m.ports.For(at, p.usual); err != nil {
+		if _, *p.port, err = m.ports.For(at, p.usual); err != nil {
 			return nil, err
 		}
 	}
-	n.Name = fmt.Sprintf("mariadbd %d on port %d", i, n.Port)
-	for _, dir := range []string{n.Dir, n.data(), n.temporary()} {
+	for _, dir := range []string{n.data(), n.temporary()} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return nil, err
 		}

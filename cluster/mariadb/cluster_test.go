@@ -154,7 +154,7 @@ func TestMariaDBStartsDurableAndPrivate(t *testing.T) {
 
 func TestMariaDBNodeGoesThroughFaults(t *testing.T) {
 	logs := t.TempDir()
-	m := startMariaDB(t, Options{MyRocks: true, LogDir: logs})
+	m := startMariaDB(t, Options{Layout: server.Layout{LogDir: logs}, MyRocks: true})
 	db := mariaClient(t, m, 0)
 	mariaExec(t, db, "CREATE DATABASE probe")
 	for _, engine := range []string{"InnoDB", "ROCKSDB"} {
@@ -213,11 +213,11 @@ func TestMariaDBThatCannotStartSaysWhy(t *testing.T) {
 	}{
 		"setting":      {Options{Settings: []string{"nonsense=1"}}, "unknown variable 'nonsense=1'"},
 		"engine":       {Options{Settings: []string{"default-storage-engine=abacus"}}, "abacus"},
-		"provider":     {Options{Nodes: 2, Settings: []string{"wsrep-provider-options=evs.nonsense=1"}}, "evs.nonsense"},
-		"nodes":        {Options{Nodes: 10}, "1 to 9"},
+		"provider":     {Options{Layout: server.Layout{Nodes: 2}, Settings: []string{"wsrep-provider-options=evs.nonsense=1"}}, "evs.nonsense"},
+		"nodes":        {Options{Layout: server.Layout{Nodes: 10}}, "1 to 9"},
 		"cache":        {Options{CacheSize: 1 << 20}, "1048576"},
 		"password":     {Options{Password: "a\nb"}, "more than one line"},
-		"galera rocks": {Options{Nodes: 3, MyRocks: true}, "InnoDB only"},
+		"galera rocks": {Options{Layout: server.Layout{Nodes: 3}, MyRocks: true}, "InnoDB only"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.options.Dir = dir
@@ -236,7 +236,7 @@ func TestMariaDBStartEndsWithItsContext(t *testing.T) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-mariadb", os.Getpid()))
 	for _, after := range []time.Duration{0, time.Second} { // before anything, and in the middle
 		ctx, cancel := context.WithTimeout(t.Context(), after)
-		_, err := Start(ctx, Options{Dir: dir, Nodes: 3})
+		_, err := Start(ctx, Options{Layout: server.Layout{Dir: dir, Nodes: 3}})
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)

@@ -52,7 +52,7 @@ func mustRestart(t *testing.T, m *Cluster, i int) {
 }
 
 func TestGaleraGoesThroughFaults(t *testing.T) {
-	m := startMariaDB(t, shortly(Options{Nodes: 3}))
+	m := startMariaDB(t, shortly(Options{Layout: server.Layout{Nodes: 3}}))
 	if n := strings.Count(m.Address(), ","); n != 2 {
 		t.Errorf("address %s", m.Address())
 	}
@@ -110,7 +110,7 @@ func TestGaleraGoesThroughFaults(t *testing.T) {
 // TestGaleraStartsAllAtOnce kills all nodes, of which one has not what the
 // others have, and starts them again at the same time.
 func TestGaleraStartsAllAtOnce(t *testing.T) {
-	m := startMariaDB(t, shortly(Options{Nodes: 3, CacheSize: 32 << 20}))
+	m := startMariaDB(t, shortly(Options{Layout: server.Layout{Nodes: 3}, CacheSize: 32 << 20}))
 	first := mariaClient(t, m, 0)
 	mariaExec(t, first, "CREATE DATABASE probe")
 	mariaExec(t, first, "CREATE TABLE probe.t (id INT PRIMARY KEY)")
@@ -133,7 +133,7 @@ func TestGaleraStartsAllAtOnce(t *testing.T) {
 // TestGaleraCloseDuringACopy closes while a node gets its copy of everything,
 // which scripts and rsync do.
 func TestGaleraCloseDuringACopy(t *testing.T) {
-	m := startMariaDB(t, shortly(Options{Nodes: 2}))
+	m := startMariaDB(t, shortly(Options{Layout: server.Layout{Nodes: 2}}))
 	expect.NoError(t, m.Node(1).Stop(timeLimit(t)))
 	expect.NoError(t, m.nodes.At(1).forget())
 	ended := make(chan error, 1)

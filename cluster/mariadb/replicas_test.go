@@ -177,14 +177,14 @@ func TestReplicasThatCannotStartSayWhy(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // three databases are not made by then
 	defer cancel()
-	if _, err := StartSet(ctx, Options{Dir: dir, Nodes: 3, Replication: Asynchronous}); !errors.Is(err, context.DeadlineExceeded) || server.Exists(dir) {
+	if _, err := StartSet(ctx, Options{Layout: server.Layout{Dir: dir, Nodes: 3}, Replication: Asynchronous}); !errors.Is(err, context.DeadlineExceeded) || server.Exists(dir) {
 		t.Errorf("got %v, folder there: %v", err, server.Exists(dir))
 	}
 }
 
 func TestReplicasLeaveNothing(t *testing.T) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-left", os.Getpid()))
-	s, err := StartSet(timeLimit(t), Options{Dir: dir, Nodes: 2, Replication: Semisync})
+	s, err := StartSet(timeLimit(t), Options{Layout: server.Layout{Dir: dir, Nodes: 2}, Replication: Semisync})
 	expect.NoError(t, err)
 	if err := errors.Join(s.Close(), s.Close()); err != nil || server.Exists(dir) {
 		t.Errorf("%v, folder there: %v", err, server.Exists(dir))

@@ -17,7 +17,7 @@ import (
 // and after, and what is restored, twice, is a set of its own.
 func TestBackupAndRestore(t *testing.T) {
 	at := t.TempDir()
-	m := startMongoDB(t, Options{Nodes: 3})
+	m := startMongoDB(t, Options{Layout: server.Layout{Nodes: 3}})
 	insert(t, m, 1)
 	secondary := (mustPrimary(t, m) + 1) % 3
 	by, err := m.BackUp(t.Context(), secondary, "", filepath.Join(at, "backup"))
@@ -49,7 +49,7 @@ func TestBackupAndRestore(t *testing.T) {
 
 // TestABackupThatFails leaves the member unlocked.
 func TestABackupThatFails(t *testing.T) {
-	m := startMongoDB(t, Options{Nodes: 1})
+	m := startMongoDB(t, Options{Layout: server.Layout{Nodes: 1}})
 	insert(t, m, 1)
 	if _, err := m.BackUp(t.Context(), 0, "", m.Node(0).Dir); err == nil {
 		t.Error("a backup into the member's own folder, which is not empty")

@@ -22,25 +22,13 @@ import (
 // with MongoDB's own timing, in temporary folders. There is no access control:
 // whoever is on this machine can connect.
 type Options struct {
-	// Programs is the folder that holds mongod; empty means wherever
-	// server.Program.Find finds it.
-	Programs string
-	// Nodes is how many members hold data; 0 means 3. One is enough for
-	// transactions.
-	Nodes int
+	// Layout has three members that hold data, if it does not say; one is enough for
+	// transactions. Machines are those of data nodes, and then of arbiters.
+	server.Layout
+
 	// Arbiters is how many members only vote. Nodes and Arbiters together are
 	// at most 7, the most that may vote.
 	Arbiters int
-	// Dir is the private folder of all nodes, new or empty; empty means a
-	// temporary one. Close removes it.
-	Dir string
-	// LogDir is the folder of the logs mongodb-0.log, mongodb-1.log and so on;
-	// empty means Dir. If it is given it must exist, and Close leaves it.
-	LogDir string
-	// Machines are where the members live, data nodes first; nil means that all
-	// are on 127.0.0.1. A machine with an address of its own has MongoDB's usual
-	// port.
-	Machines []*machine.Machine
 	// ReplicaSet is the set's name; empty means "rs0".
 	ReplicaSet string
 	// ElectionTimeout is how long the set does without a primary before it
@@ -114,7 +102,7 @@ func Start(ctx context.Context, o Options) (*ReplicaSet, error) {
 }
 
 // fillIn replaces empty options, gives out the ports and makes the folders.
-func (m *ReplicaSet) fillIn() (err error) {
+func (m *ReplicaSet) fillIn() error {
 	o := &m.options
 	o.Nodes = cmp.Or(o.Nodes, 3)
 	o.CacheSize = cmp.Or(o.CacheSize, MinCacheSize)
@@ -127,32 +115,16 @@ func (m *ReplicaSet) fillIn() (err error) {
 	if o.CacheSize < MinCacheSize {
 		return fmt.Errorf("a cache of %d bytes: mongod takes at least %d", o.CacheSize, MinCacheSize)
 	}
-	if o.Dir, err = server.PrivateDir(o.Dir, nil); err != nil {
+	return o.Make(nil, o.Nodes+o.Arbiters, func(at *machine.Machine) error {
+		_, err := m.makeNode(at)
 		return err
-	}
-	o.LogDir = cmp.Or(o.LogDir, o.Dir)
-	for i := range o.Nodes + o.Arbiters {
-		if _, err := m.makeNode(server.MachineAt(o.Machines, i)); err != nil {
-			return errors.Join(err, os.RemoveAll(o.Dir))
-		}
-	}
-	return nil
+	})
 }
 
 // makeNode makes one more member's folder; the member is not started.
 func (m *ReplicaSet) makeNode(at *machine.Machine) (*server.Node, error) {
-	i := len(m.nodes.All())
-	host, port, err := m.ports.For(at, usualPort)
-	if err != nil {
-		return nil, err
-	}
-	node := &server.Node{
-		Number: i, Name: fmt.Sprintf("mongod %d on port %d", i, port), Machine: at, Host: host, Port: port,
-		Dir:     server.FolderOn(at, filepath.Join(m.options.Dir, "node-"+strconv.Itoa(i))),
-		Log:     filepath.Join(m.options.LogDir, fmt.Sprintf("mongodb-%d.log", i)),
-		IsError: isError,
-	}
-	if err := os.Mkdir(node.Dir, 0o700); err != nil {
+	node := &server.Node{Number: len(m.nodes.All()), Machine: at, IsError: isError}
+	if err := m.options.Place(node, &m.ports, usualPort, "mongod", "mongodb"); err != nil {
 		return nil, err
 	}
 	m.nodes.Add(node)

@@ -87,7 +87,7 @@ func count(t *testing.T, m *ReplicaSet) int {
 
 func TestMongoDBSetGoesThroughFaults(t *testing.T) {
 	logs := t.TempDir()
-	m := startMongoDB(t, Options{ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond, LogDir: logs})
+	m := startMongoDB(t, Options{Layout: server.Layout{LogDir: logs}, ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond})
 	first := mustPrimary(t, m)
 	insert(t, m, 1)
 
@@ -143,7 +143,7 @@ func checkClose(t *testing.T, m *ReplicaSet, logs string) {
 }
 
 func TestMongoDBOptionsReachTheSet(t *testing.T) {
-	m := startMongoDB(t, Options{Nodes: 2, Arbiters: 1, ReplicaSet: "tested", ElectionTimeout: 3 * time.Second,
+	m := startMongoDB(t, Options{Layout: server.Layout{Nodes: 2}, Arbiters: 1, ReplicaSet: "tested", ElectionTimeout: 3 * time.Second,
 		Heartbeat: 700 * time.Millisecond, CacheSize: 300 << 20, OplogSize: 200 << 20,
 		Args: []string{"--setParameter", "transactionLifetimeLimitSeconds=17"}})
 	if want := "mongodb://" + m.Node(0).Address() + "," + m.Node(1).Address() + "/?replicaSet=tested"; m.Address() != want {
@@ -197,10 +197,10 @@ func TestMongoDBThatCannotStartSaysWhy(t *testing.T) {
 		options Options
 		want    string
 	}{
-		{"parameter", Options{Nodes: 1, Dir: dir, Args: []string{"--setParameter", "nonsense=1"}}, "nonsense"},
-		{"engine", Options{Nodes: 1, Dir: dir, Args: []string{"--storageEngine", "abacus"}}, "abacus"},
-		{"members", Options{Nodes: 6, Arbiters: 2, Dir: dir}, "at most 7"},
-		{"cache", Options{CacheSize: 1 << 20, Dir: dir}, "1048576"},
+		{"parameter", Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Args: []string{"--setParameter", "nonsense=1"}}, "nonsense"},
+		{"engine", Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Args: []string{"--storageEngine", "abacus"}}, "abacus"},
+		{"members", Options{Layout: server.Layout{Nodes: 6, Dir: dir}, Arbiters: 2}, "at most 7"},
+		{"cache", Options{Layout: server.Layout{Dir: dir}, CacheSize: 1 << 20}, "1048576"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Start(timeLimit(t), c.options)
@@ -218,7 +218,7 @@ func TestMongoDBStartEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	dir := filepath.Join(t.TempDir(), "set")
-	if _, err := Start(ctx, Options{Dir: dir}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := Start(ctx, Options{Layout: server.Layout{Dir: dir}}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 	if server.Exists(dir) {
@@ -227,7 +227,7 @@ func TestMongoDBStartEndsWithItsContext(t *testing.T) {
 }
 
 func TestMongoDBPrimaryEnds(t *testing.T) {
-	m := startMongoDB(t, Options{Nodes: 1})
+	m := startMongoDB(t, Options{Layout: server.Layout{Nodes: 1}})
 	expect.NoError(t, m.Node(0).Kill())
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
@@ -35,22 +34,10 @@ const (
 // Options says how to run MySQL. The zero value gives one node with InnoDB and MySQL's own
 // defaults, by which each commit is on the disk before it is answered, in a temporary folder.
 type Options struct {
-	// Programs is the folder that holds mysqld; empty means wherever server.Program.Find
-	// finds it.
-	Programs string
-	// Nodes is how many nodes there are; 0 means 1, and 9 is the most.
-	Nodes int
+	server.Layout // one node, if it does not say, and 9 at most
+
 	// Replication is how several nodes hold the same.
 	Replication Replication
-	// Dir is the private folder of all nodes, new or empty; empty means a temporary one.
-	// Close removes it.
-	Dir string
-	// LogDir is the folder of the logs mysql-0.log, mysql-1.log and so on; empty means Dir.
-	// If it is given it must exist, and Close leaves it.
-	LogDir string
-	// Machines are where the nodes live; nil means that all are on 127.0.0.1. A machine
-	// with an address of its own has the usual ports.
-	Machines []*machine.Machine
 	// Password is the password of the user "assay", who may do everything; empty means a
 	// random one. Nobody else can log in.
 	Password string
@@ -180,35 +167,20 @@ func (m *Cluster) fillIn() (err error) {
 	case o.CacheSize < MinPoolSize:
 		return fmt.Errorf("a cache of %d bytes: want at least %d", o.CacheSize, MinPoolSize)
 	}
-	if o.Dir, err = server.PrivateDir(o.Dir, nil); err != nil {
-		return err
-	}
-	o.LogDir = cmp.Or(o.LogDir, o.Dir)
-	for i := range o.Nodes {
-		if err := m.makeNode(i, server.MachineAt(o.Machines, i)); err != nil {
-			return errors.Join(err, os.RemoveAll(o.Dir))
-		}
-	}
-	return nil
+	return o.Make(nil, o.Nodes, m.makeNode)
 }
 
 // makeNode gives a node its ports and folders; at is nil for here.
-func (m *Cluster) makeNode(i int, at *machine.Machine) (err error) {
-	n := &member{Node: &server.Node{Number: i, Machine: at, IsError: binlog.IsError,
-		Dir: server.FolderOn(at, filepath.Join(m.options.Dir, "node-"+strconv.Itoa(i))),
-		Log: filepath.Join(m.options.LogDir, fmt.Sprintf("mysql-%d.log", i)),
-	}}
-	if n.Host, n.Port, err = m.ports.For(at, usualPort); err != nil {
+func (m *Cluster) makeNode(at *machine.Machine) (err error) {
+	n := &member{Node: &server.Node{Number: len(m.nodes), Machine: at, IsError: binlog.IsError}}
+	if err := m.options.Place(n.Node, &m.ports, usualPort, "mysqld", "mysql"); err != nil {
 		return err
 	}
 	if _, n.group, err = m.ports.For(at, usualGroupPort); err != nil {
 		return err
 	}
-	n.Name = fmt.Sprintf("mysqld %d on port %d", i, n.Port)
-	for _, dir := range []string{n.Dir, n.temporary()} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return err
-		}
+	if err := os.Mkdir(n.temporary(), 0o700); err != nil {
+		return err
 	}
 	m.nodes = append(m.nodes, n)
 	return nil

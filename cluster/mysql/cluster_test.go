@@ -147,7 +147,7 @@ func commandLines(t *testing.T) []string {
 func TestOnMySQLANodeGoesThroughFaults(t *testing.T) {
 	const password = `p'w \"x"/@%`
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-mysql", os.Getpid()))
-	m, err := Start(timeLimit(t), Options{Dir: dir, LogDir: t.TempDir(), Password: password, CacheSize: 64 << 20, Settings: []string{"max-connections=17"}})
+	m, err := Start(timeLimit(t), Options{Layout: server.Layout{Dir: dir, LogDir: t.TempDir()}, Password: password, CacheSize: 64 << 20, Settings: []string{"max-connections=17"}})
 	p := newProbe(t, m, err, 1)
 	for name, want := range map[string]string{
 		"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "1", "bind_address": "127.0.0.1", "max_connections": "17",
@@ -208,7 +208,7 @@ func TestOnMySQLWhatCannotStartSaysWhy(t *testing.T) {
 	}{
 		"setting":  {Options{Settings: []string{"nonsense=1"}}, "unknown variable 'nonsense=1'"},
 		"value":    {Options{Settings: []string{"innodb-flush-log-at-trx-commit=7"}}, "adjusted to"},
-		"nodes":    {Options{Nodes: 10}, "1 to 9"},
+		"nodes":    {Options{Layout: server.Layout{Nodes: 10}}, "1 to 9"},
 		"cache":    {Options{CacheSize: 1 << 20}, "1048576"},
 		"password": {Options{Password: "a\nb"}, "more than one line"},
 	} {
@@ -225,7 +225,7 @@ func TestOnMySQLWhatCannotStartSaysWhy(t *testing.T) {
 	}
 	for _, after := range []time.Duration{0, time.Second} { // before anything, and in the middle
 		ctx, cancel := context.WithTimeout(t.Context(), after)
-		_, err := Start(ctx, Options{Dir: dir, Nodes: 3})
+		_, err := Start(ctx, Options{Layout: server.Layout{Dir: dir, Nodes: 3}})
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) || server.Exists(dir) {
 			t.Errorf("got %v, folder there: %v", err, server.Exists(dir))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/cluster/binlog"
+	"assay/cluster/server"
 	"assay/internal/expect"
 )
 
@@ -15,7 +16,7 @@ import (
 func quickGroup(t *testing.T) (*Cluster, *probe) {
 	t.Helper()
 	expel := time.Duration(0)
-	m, err := Start(timeLimit(t), Options{Nodes: 3, CacheSize: 32 << 20, Expel: &expel, LogDir: t.TempDir(), Announce: func(text string) { t.Log(text) }})
+	m, err := Start(timeLimit(t), Options{Layout: server.Layout{Nodes: 3, LogDir: t.TempDir()}, CacheSize: 32 << 20, Expel: &expel, Announce: func(text string) { t.Log(text) }})
 	return m, newProbe(t, m, err, 3)
 }
 
@@ -94,7 +95,7 @@ func TestOnMySQLAGroupWithoutAMajority(t *testing.T) {
 func TestOnMySQLReplicasGoThroughFaults(t *testing.T) {
 	for name, how := range map[string]Replication{"semisync": Semisync, "async": Asynchronous} {
 		t.Run(name, func(t *testing.T) {
-			s, err := StartSet(timeLimit(t), Options{Nodes: 3, CacheSize: 32 << 20, Replication: how, LogDir: t.TempDir()})
+			s, err := StartSet(timeLimit(t), Options{Layout: server.Layout{Nodes: 3, LogDir: t.TempDir()}, CacheSize: 32 << 20, Replication: how})
 			p := newProbe(t, s, err, 3)
 			p.insert(1)
 			p.mustHold("1")

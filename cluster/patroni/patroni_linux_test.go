@@ -17,7 +17,7 @@ import (
 // startStores starts one node of etcd, or three.
 func startStores(t *testing.T, nodes int) *etcd.Cluster {
 	t.Helper()
-	c, err := etcd.Start(streamingtest.Limited(t), etcd.Options{Nodes: nodes})
+	c, err := etcd.Start(streamingtest.Limited(t), etcd.Options{Layout: server.Layout{Nodes: nodes}})
 	expect.NoError(t, err)
 	expect.AtEnd(t, c.Close)
 	return c

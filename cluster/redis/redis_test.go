@@ -47,7 +47,7 @@ func otherPrimary(t *testing.T, c *Cluster, old int) int {
 
 func TestServersGoThroughFaults(t *testing.T) {
 	logs := t.TempDir()
-	c := start(t, Options{Nodes: 3, DownAfter: time.Second, LogDir: logs, Settings: []string{"appendonly yes"}})
+	c := start(t, Options{Layout: server.Layout{Nodes: 3, LogDir: logs}, DownAfter: time.Second, Settings: []string{"appendonly yes"}})
 	expect.Text(t, "the address", c.Address(), "redis+sentinel://", c.Sentinel(0).Address(), c.Sentinel(2).Address(), "/assay")
 	first, err := c.Primary(timeLimit(t))
 	expect.NoError(t, err, c.Settled(timeLimit(t)))
@@ -110,7 +110,7 @@ func TestOneServer(t *testing.T) {
 
 func TestServerThatCannotStartSaysWhy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "servers")
-	_, err := Start(timeLimit(t), Options{Dir: dir, Settings: []string{"nonsense 1"}})
+	_, err := Start(timeLimit(t), Options{Layout: server.Layout{Dir: dir}, Settings: []string{"nonsense 1"}})
 	if err == nil || !strings.Contains(err.Error(), "nonsense") {
 		t.Errorf("got %v; want it to name the line", err)
 	}
@@ -123,7 +123,7 @@ func TestStartEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	dir := filepath.Join(t.TempDir(), "servers")
-	if _, err := Start(ctx, Options{Nodes: 3, Dir: dir}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := Start(ctx, Options{Layout: server.Layout{Nodes: 3, Dir: dir}}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 	if server.Exists(dir) {
@@ -144,7 +144,7 @@ func TestMissing(t *testing.T) {
 // and stopped: each time its replica takes over, and it comes back as that one's replica.
 func TestRedisClusterGoesThroughFaults(t *testing.T) {
 	logs := t.TempDir()
-	c := start(t, Options{Nodes: 6, Sharded: true, DownAfter: 2 * time.Second, LogDir: logs, Settings: []string{"appendonly yes"}})
+	c := start(t, Options{Layout: server.Layout{Nodes: 6, LogDir: logs}, Sharded: true, DownAfter: 2 * time.Second, Settings: []string{"appendonly yes"}})
 	expect.Text(t, "the address", c.Address(), "redis+cluster://", c.Node(0).Address(), c.Node(5).Address())
 	first, err := c.Primary(timeLimit(t))
 	expect.NoError(t, err, c.Settled(timeLimit(t)))

@@ -20,7 +20,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"assay/cluster/machine"
 	"assay/cluster/server"
 )
 
@@ -28,25 +27,14 @@ import (
 // settings, in temporary folders: it keeps snapshots and no append-only file. There is no
 // access control: whoever is on this machine can connect.
 type Options struct {
-	// Programs is the folder that holds redis-server; empty means wherever
-	// server.Program.Find finds it.
-	Programs string
-	// Nodes is how many servers there are; 0 means 1. Several are a primary, its replicas and
-	// as many Sentinels.
-	Nodes int
+	// Layout has one server, if it does not say. Several are a primary, its replicas and as many
+	// Sentinels.
+	server.Layout
+
 	// Sharded makes them a Redis Cluster in place of that: the first half of the servers are
 	// primaries, and the others a replica of each. There are six of them or more, and an even
 	// number.
 	Sharded bool
-	// Dir is the private folder of all nodes, new or empty; empty means a temporary one. Close
-	// removes it.
-	Dir string
-	// LogDir is the folder of the logs redis-0.log, redis-sentinel-0.log and so on; empty means
-	// Dir. If it is given it must exist, and Close leaves it.
-	LogDir string
-	// Machines are where the nodes live; nil means that all are on 127.0.0.1. A machine with an
-	// address of its own has Redis's usual ports.
-	Machines []*machine.Machine
 	// DownAfter is how long the primary may be silent until a Sentinel takes it for down
 	// (down-after-milliseconds); 0 means Redis's default, 30 seconds. A failover that has
 	// failed is tried again after twelve times that (failover-timeout is six times that, as it
@@ -151,10 +139,9 @@ func (c *Cluster) fillIn() (err error) {
 	if c.encryption, err = o.TLS.client(); err != nil {
 		return err
 	}
-	if o.Dir, err = server.PrivateDir(o.Dir, nil); err != nil {
+	if err := o.Make(nil, 0, nil); err != nil {
 		return err
 	}
-	o.LogDir = cmp.Or(o.LogDir, o.Dir)
 	// One program is the server and the checkers of its files, and goes by the name that it is
 	// called by (server.c of release 7.0, main); the one that was found has its links resolved.
 	named := filepath.Join(o.Dir, redisServer().Name)
@@ -176,15 +163,9 @@ func (c *Cluster) fillIn() (err error) {
 // when Sentinels make it a replica or a primary (CONFIG REWRITE).
 func (c *Cluster) makeNode(i int) error {
 	at := server.MachineAt(c.options.Machines, i)
-	host, port, err := c.ports.For(at, usualPort)
-	if err != nil {
+	node := &server.Node{Number: i, Machine: at, IsError: isError}
+	if err := c.options.Place(node, &c.ports, usualPort, "redis-server", "redis"); err != nil {
 		return err
-	}
-	node := &server.Node{
-		Number: i, Name: fmt.Sprintf("redis-server %d on port %d", i, port), Machine: at, Host: host, Port: port,
-		Dir:     server.FolderOn(at, filepath.Join(c.options.Dir, "node-"+strconv.Itoa(i))),
-		Log:     filepath.Join(c.options.LogDir, fmt.Sprintf("redis-%d.log", i)),
-		IsError: isError,
 	}
 	lines := c.listening(node)
 	switch {
@@ -215,6 +196,9 @@ func (c *Cluster) makeSentinel(i int) error {
 		Dir: filepath.Join(c.options.Dir, "sentinel-"+strconv.Itoa(i)), Log: filepath.Join(c.options.LogDir, fmt.Sprintf("redis-sentinel-%d.log", i)),
 		IsError: isError,
 	}
+	if err := os.Mkdir(node.Dir, 0o700); err != nil {
+		return err
+	}
 	primary := c.nodes[0]
 	lines := append(c.listening(node), fmt.Sprintf("sentinel monitor %s %s %d %d", Service, primary.Host, primary.Port, c.options.Nodes/2+1))
 	if down := c.options.DownAfter; down > 0 {
@@ -235,9 +219,6 @@ func (c *Cluster) listening(node *server.Node) []string {
 func configuration(node *server.Node) string { return filepath.Join(node.Dir, "redis.conf") }
 
 func (c *Cluster) configure(node *server.Node, lines []string) error {
-	if err := os.Mkdir(node.Dir, 0o700); err != nil {
-		return err
-	}
 	return (*server.User)(nil).WriteFile(configuration(node), strings.Join(lines, "\n")+"\n")
 }
 

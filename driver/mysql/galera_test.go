@@ -30,8 +30,9 @@ type troupe struct {
 func TestGalera(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	nodes, err := cluster.Start(ctx, cluster.Options{Nodes: 3, Password: secret,
-		Suspect: 2 * time.Second, Inactive: 4 * time.Second, Install: 4 * time.Second})
+	o := cluster.Options{Password: secret, Suspect: 2 * time.Second, Inactive: 4 * time.Second, Install: 4 * time.Second}
+	o.Nodes = 3
+	nodes, err := cluster.Start(ctx, o)
 	expect.NoError(t, err)
 	defer func() {
 		if err := nodes.Close(); err != nil {

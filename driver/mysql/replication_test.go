@@ -62,10 +62,10 @@ func TestOnMySQL(t *testing.T) {
 func TestPrimariesAndReplicas(t *testing.T) {
 	testPrimaries(t, map[string]primaries{
 		"semisync": {func(ctx context.Context) (servers, error) {
-			return mariadb.StartSet(ctx, mariadb.Options{Nodes: 3, Password: secret, Replication: mariadb.Semisync})
+			return mariadb.StartSet(ctx, mariadb.Options{Layout: process.Layout{Nodes: 3}, Password: secret, Replication: mariadb.Semisync})
 		}, 0, false},
 		"async": {func(ctx context.Context) (servers, error) {
-			return mariadb.StartSet(ctx, mariadb.Options{Nodes: 2, Password: secret, Replication: mariadb.Asynchronous})
+			return mariadb.StartSet(ctx, mariadb.Options{Layout: process.Layout{Nodes: 2}, Password: secret, Replication: mariadb.Asynchronous})
 		}, durability.Unbounded, false},
 	})
 }
@@ -75,13 +75,13 @@ func TestOnMySQLPrimariesAndReplicas(t *testing.T) {
 	expel := time.Duration(0)
 	testPrimaries(t, map[string]primaries{
 		"group": {func(ctx context.Context) (servers, error) {
-			return mysql.Start(ctx, mysql.Options{Nodes: 3, Password: secret, Expel: &expel})
+			return mysql.Start(ctx, mysql.Options{Layout: process.Layout{Nodes: 3}, Password: secret, Expel: &expel})
 		}, 0, true},
 		"semisync": {func(ctx context.Context) (servers, error) {
-			return mysql.StartSet(ctx, mysql.Options{Nodes: 3, Password: secret, Replication: mysql.Semisync})
+			return mysql.StartSet(ctx, mysql.Options{Layout: process.Layout{Nodes: 3}, Password: secret, Replication: mysql.Semisync})
 		}, 0, false},
 		"async": {func(ctx context.Context) (servers, error) {
-			return mysql.StartSet(ctx, mysql.Options{Nodes: 2, Password: secret, Replication: mysql.Asynchronous})
+			return mysql.StartSet(ctx, mysql.Options{Layout: process.Layout{Nodes: 2}, Password: secret, Replication: mysql.Asynchronous})
 		}, durability.Unbounded, false},
 	})
 }

@@ -1,0 +1,59 @@
+package server
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"assay/cluster/machine"
+)
+
+// Layout says where the servers of a cluster live. The zero value is this machine, and a temporary
+// folder.
+type Layout struct {
+	// Programs is a folder that is searched first for the product's programs; see Program.Find.
+	Programs string
+	// Nodes is how many servers there are; 0 means as many as the product has if it does not say.
+	Nodes int
+	// Machines are where they live; nil means that all are on 127.0.0.1. A machine with an address
+	// of its own has the product's usual ports.
+	Machines []*machine.Machine
+	// Dir is the private folder of all, new or empty; empty means a temporary one. Close removes it.
+	Dir string
+	// LogDir is the folder of the logs, PRODUCT-0.log, PRODUCT-1.log and so on; empty means Dir. If
+	// it is given it must exist, and Close leaves it.
+	LogDir string
+}
+
+// Make makes the folder for a user, nil for ourselves, and has so many nodes made on their machines,
+// in order. After an error the folder is gone.
+func (l *Layout) Make(user *User, nodes int, node func(at *machine.Machine) error) (err error) {
+	if l.Dir, err = PrivateDir(l.Dir, user); err != nil {
+		return err
+	}
+	l.LogDir = cmp.Or(l.LogDir, l.Dir)
+	for i := range nodes {
+		if err := node(MachineAt(l.Machines, i)); err != nil {
+			return errors.Join(err, os.RemoveAll(l.Dir))
+		}
+	}
+	return nil
+}
+
+// Place gives a node, whose number, machine and user are known, its port, its name after the
+// program, its log after the product, and its folder, which it makes.
+func (l *Layout) Place(n *Node, ports *Ports, usual int, program, product string) (err error) {
+	if n.Host, n.Port, err = ports.For(n.Machine, usual); err != nil {
+		return err
+	}
+	n.Name = fmt.Sprintf("%s %d on port %d", program, n.Number, n.Port)
+	n.Dir = FolderOn(n.Machine, filepath.Join(l.Dir, "node-"+strconv.Itoa(n.Number)))
+	n.Log = filepath.Join(l.LogDir, fmt.Sprintf("%s-%d.log", product, n.Number))
+	if err := os.Mkdir(n.Dir, 0o700); err != nil {
+		return err
+	}
+	return n.User.Chown(n.Dir)
+}
