@@ -55,13 +55,14 @@ func readBack(ctx context.Context, db definition.Work, folder string, s Scenario
 	if err := os.Rename(state, earlier); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keep the state that was read earlier: %w", err)
 	}
-	err := save(ctx, db, folder, s, unread, func(rows int64) { p.Rows(rows, 0) })
+	reading := own.Reading(ctx)
+	err := save(reading, db, folder, s, unread, func(rows int64) { p.Rows(rows, 0) })
 	if err == nil {
 		err = own.Confirm(ctx)
 	}
 	// Rows that are gone after a fault on servers that nobody else knows were lost by it.
 	if err == nil && !s.cutsPower() && !s.UseExisting && !(own.Terms.Alone && len(s.Faults) > 0) {
-		err = notEmptied(ctx, db, written)
+		err = notEmptied(reading, db, written)
 	}
 	if err == nil {
 		return removed(earlier)

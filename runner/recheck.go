@@ -325,9 +325,7 @@ func readStore(ctx context.Context, folder string, db *bounded, s Scenario, r *r
 		return err
 	}
 	forgetReadingNotes(r)
-	if note := own.Unrenewed(); note != "" {
-		r.RunNotes = append(r.RunNotes, note)
-	}
+	r.RunNotes = append(r.RunNotes, own.Notes()...)
 	return writeReadBack(folder, readBackRecord{Run: r.Run, Unread: unread, Size: sizeOf(ctx, s, db, r)})
 }
 

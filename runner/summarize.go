@@ -29,10 +29,8 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 	if lost := r.lease.IsLost(); lost != nil {
 		return Outcome{}, r.overtaken(lost)
 	}
-	if note := r.lease.Unrenewed(); err == nil && note != "" {
-		r.note(note)
-	}
 	if err == nil {
+		r.result.RunNotes = append(r.result.RunNotes, r.lease.Notes()...)
 		r.examine(ctx, stats)
 		err = errors.Join(r.recordReadBack(ctx), r.readRestored(ctx))
 	}
@@ -96,7 +94,7 @@ func (r *run) note(text string) { r.result.RunNotes = append(r.result.RunNotes, 
 
 // recordReadBack keeps beside the state how it was read.
 func (r *run) recordReadBack(ctx context.Context) error {
-	return writeReadBack(r.folder, readBackRecord{Run: r.result.Run, InFlight: r.inFlight, Unread: r.unread, Size: sizeOf(ctx, r.scenario, r.store, r.result)})
+	return writeReadBack(r.folder, readBackRecord{Run: r.result.Run, InFlight: r.inFlight, Unread: r.unread, Size: sizeOf(r.lease.Reading(ctx), r.scenario, r.store, r.result)})
 }
 
 // sizeOf asks for the size on disk and enters it; a database that does not tell is no reason

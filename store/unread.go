@@ -16,7 +16,18 @@ type Unread struct {
 	Tables []string `json:"tables,omitempty"`
 }
 
-type unreadKey struct{}
+type (
+	unreadKey   struct{}
+	unmarkedKey struct{}
+)
+
+// WithoutMark has what is read with the context be read although assay's mark is gone from it.
+func WithoutMark(ctx context.Context) context.Context {
+	return context.WithValue(ctx, unmarkedKey{}, true)
+}
+
+// IsUnmarked reports whether a context is of WithoutMark.
+func IsUnmarked(ctx context.Context) bool { return ctx.Value(unmarkedKey{}) != nil }
 
 // WithUnread has what Whole reads with the context go on where something cannot be read. These
 // tables are known not to be there.

@@ -87,9 +87,19 @@ func (s *Schema[T]) MustMark(ctx context.Context, t T) (*store.Marker, error) {
 	if s.of.Existing {
 		return &store.Marker{Run: s.Taken().Run, Workload: s.of.Workload}, nil
 	}
-	mark, err := s.place.ReadMark(ctx, t)
+	mark, err := s.readMark(ctx, t)
 	if err == nil && mark == nil {
 		err = s.Missing()
+	}
+	return mark, err
+}
+
+// readMark is the mark. Where it is known to be gone, and what is left is known to be the run's,
+// it is the one of whom the lease was taken for.
+func (s *Schema[T]) readMark(ctx context.Context, t T) (*store.Marker, error) {
+	mark, err := s.place.ReadMark(ctx, t)
+	if foreign := (*store.ForeignError)(nil); store.IsUnmarked(ctx) && errors.As(err, &foreign) {
+		return &store.Marker{Run: s.Taken().Run, Workload: s.of.Workload, Loaded: true}, nil
 	}
 	return mark, err
 }
@@ -114,7 +124,7 @@ func (s *Schema[T]) Marker(ctx context.Context) (mark *store.Marker, err error) 
 // Find implements store.Administration.
 func (s *Schema[T]) Find(ctx context.Context) (found *store.Leftover, err error) {
 	err = s.place.Look(ctx, "look for an earlier run", func(t T) error {
-		mark, err := s.place.ReadMark(ctx, t)
+		mark, err := s.readMark(ctx, t)
 		if err != nil || mark == nil {
 			return err
 		}

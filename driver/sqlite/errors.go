@@ -91,7 +91,7 @@ func (o options) explain(doing string, err error) error {
 	case codes.SQLITE_IOERR:
 		hint = "; the disk or its file system failed, see the system's log"
 	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
-		hint = "; the file is damaged, move it away or name another file"
+		hint = "; the file is damaged, as one is that somebody copies over while it is open; move it away or name another file"
 	}
 	return fmt.Errorf("sqlite: %s: %s: %w%s", doing, o.name, err, hint)
 }

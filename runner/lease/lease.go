@@ -45,7 +45,10 @@ type Lease struct {
 	lost error
 	// refused is why the lease was read and not renewed when it was asked for last.
 	refused error
-	Stop    func()
+	// unmarked is true if the run's mark was gone when it was looked for, and what is left is the
+	// run's all the same.
+	unmarked bool
+	Stop     func()
 
 	pauses pauses
 }
@@ -262,8 +265,12 @@ func (l *Lease) Confirm(ctx context.Context) error {
 	}
 	err = l.attempt(ctx, func(ctx context.Context) error { return HoldsRun(ctx, l.store, l.Holder.Run) })
 	// A lease that is gone went with the schema, of which the mark tells more.
-	replaced := (*ReplacedError)(nil)
+	replaced, foreign := (*ReplacedError)(nil), (*store.ForeignError)(nil)
 	switch {
+	// Whoever makes the schema anew removes the lease with the mark, and nobody else does so on
+	// servers of ours.
+	case errors.As(err, &foreign) && len(foreign.Others) == 0 && (l.Terms.Alone || !missing):
+		l.unmarked, err = true, nil
 	case l.Terms.Alone:
 	case errors.As(err, &replaced) && replaced.By != "":
 		l.Lose(err)

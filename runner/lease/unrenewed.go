@@ -61,12 +61,26 @@ func AsFound(ctx context.Context, db store.Administration, run string, on Terms,
 	return l, err
 }
 
-// Unrenewed says that the lease was read and not renewed; nothing if it was.
-func (l *Lease) Unrenewed() string {
-	if l == nil || l.refused == nil {
-		return ""
+// Reading is the context with which what the run made is read.
+func (l *Lease) Reading(ctx context.Context) context.Context {
+	if l == nil || !l.unmarked {
+		return ctx
 	}
-	return fmt.Sprintf("%s (%v): assay read it back without renewing its lease, which was the same before and after", NoteTakesNoWrites, l.refused)
+	return store.WithoutMark(ctx)
+}
+
+// NoteUnmarked is the note of a run whose mark is gone.
+const NoteUnmarked = "assay's mark was gone at the end: somebody or a fault removed it; the rows beside it are this run's, and are judged"
+
+// Notes say that the lease was read and not renewed, and that the mark is gone.
+func (l *Lease) Notes() (notes []string) {
+	if l != nil && l.unmarked {
+		notes = append(notes, NoteUnmarked)
+	}
+	if l == nil || l.refused == nil {
+		return notes
+	}
+	return append(notes, fmt.Sprintf("%s (%v): assay read it back without renewing its lease, which was the same before and after", NoteTakesNoWrites, l.refused))
 }
 
 // NoteTakesNoWrites is how that note begins.
