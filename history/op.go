@@ -81,8 +81,8 @@ const (
 	EventQuiesced = "quiesced"
 	// EventCut means that the run was ended before its time, and by what.
 	EventCut = "cut"
-	// eventFirstError has a FirstError.
-	eventFirstError = "first-error"
+	// EventFirstError has a FirstError.
+	EventFirstError = "first-error"
 )
 
 // FirstError is what the first error of a class says, without secrets.
@@ -94,7 +94,7 @@ type FirstError struct {
 // Event is the event that keeps it.
 func (f FirstError) Event(at int64) Event {
 	text, _ := json.Marshal(f) // two texts
-	return Event{At: at, Name: eventFirstError, Detail: string(text)}
+	return Event{At: at, Name: EventFirstError, Detail: string(text)}
 }
 
 // FirstErrors are those that events keep, by their classes.
@@ -102,7 +102,7 @@ func FirstErrors(events []Event) map[string]string {
 	all := map[string]string{}
 	for _, e := range events {
 		var f FirstError
-		if e.Name == eventFirstError && json.Unmarshal([]byte(e.Detail), &f) == nil && all[f.Class] == "" {
+		if e.Name == EventFirstError && json.Unmarshal([]byte(e.Detail), &f) == nil && all[f.Class] == "" {
 			all[f.Class] = f.Text
 		}
 	}

@@ -275,6 +275,10 @@ func (s *source) records(yield func(record) bool) {
 			if s.member == nil {
 				return give(record{at: e.At, event: &e})
 			}
+			if e.Name == history.EventFirstError {
+				e.At = s.at(e.At)
+				return give(record{at: e.At, event: &e})
+			}
 			stall, is, err := history.StallOf(e) // the run's other events are the coordinator's
 			if err != nil || !is {
 				return err

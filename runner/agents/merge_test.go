@@ -3,6 +3,7 @@ package agents
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,7 @@ type recorded struct {
 	all    []Member
 	ahead  []int64
 	stalls map[int]history.Stall // by agent
+	said   history.FirstError    // by every agent; empty for nothing
 }
 
 func newRecorded(t *testing.T, ahead ...int64) *recorded {
@@ -72,6 +74,9 @@ func (r *recorded) agent(n int, whole bool, spans ...[2]int64) {
 		e, err := s.Event()
 		expect.NoError(r.t, errors.Join(err, (&Recorder{Writer: w}).Mark(e)))
 	}
+	if r.said.Text != "" {
+		expect.NoError(r.t, (&Recorder{Writer: w}).Mark(r.said.Event(1e9)))
+	}
 	expect.NoError(r.t, w.Reserve(history.Reservation{Client: n, UpTo: 1024}))
 	for i, s := range spans {
 		expect.NoError(r.t, w.Record(&history.Op{Client: n, Seq: uint64(i), Attempt: 1, Last: true, Outcome: history.Committed, Final: history.Committed,
@@ -95,6 +100,7 @@ type merged struct {
 	ops, widened []history.Op
 	reserved     map[int]uint64
 	events       []string
+	said         map[string]string
 	stalls       []history.Stall
 	ending       history.Ending
 }
@@ -105,7 +111,7 @@ func (r *recorded) merge() (m merged) {
 	var err error
 	m.Merged, err = Merge(r.folder, path)
 	expect.NoError(r.t, err)
-	m.reserved = map[int]uint64{}
+	m.reserved, m.said = map[int]uint64{}, map[string]string{}
 	m.ending, err = history.Read(path, history.Visitor{AsMeasured: true,
 		Op: func(op *history.Op) error { m.ops = append(m.ops, *op); return nil },
 		Reservation: func(x history.Reservation) error {
@@ -114,6 +120,7 @@ func (r *recorded) merge() (m merged) {
 		},
 		Event: func(e history.Event) error {
 			m.events = append(m.events, e.Name)
+			maps.Copy(m.said, history.FirstErrors([]history.Event{e}))
 			s, is, err := history.StallOf(e)
 			if is {
 				m.stalls = append(m.stalls, s)
@@ -137,6 +144,18 @@ func TestAnAgentsStallIsMerged(t *testing.T) {
 	r.agent(1, true, [2]int64{1e9, 1.5e9}, [2]int64{1.9e9, 3.6e9})
 	if m := r.merge(); len(m.stalls) != 1 || m.stalls[0] != stall {
 		t.Errorf("merged %+v, want %+v", m.stalls, stall)
+	}
+}
+
+// TestWhatAgentsSayOfErrorsIsMerged: the text of the first error of a class is in the run's history.
+func TestWhatAgentsSayOfErrorsIsMerged(t *testing.T) {
+	r := newRecorded(t, 0, 3600e9)
+	r.said = history.FirstError{Class: "42501", Text: "permission denied"}
+	r.coordinator(history.Event{At: 0, Name: history.EventMeasureStart}, history.Event{At: 4e9, Name: history.EventMeasureEnd})
+	r.agent(0, true, [2]int64{1e9, 2e9})
+	r.agent(1, true, [2]int64{1e9, 1.5e9})
+	if m := r.merge(); len(m.said) != 1 || m.said[r.said.Class] != r.said.Text {
+		t.Errorf("merged %v, want %v", m.said, r.said)
 	}
 }
 

@@ -63,9 +63,9 @@ type uncounted struct{ *Recorder }
 func (u uncounted) Record(op *history.Op) error { return u.Writer.Record(op) }
 
 // Mark implements load.Recorder: the events of the run are the coordinator's, but for the
-// times in which this process did not run.
+// times in which this process did not run and for what the first error of each class says.
 func (r *Recorder) Mark(e history.Event) error {
-	if e.Name == history.EventStalled {
+	if e.Name == history.EventStalled || e.Name == history.EventFirstError {
 		return r.Writer.Mark(e)
 	}
 	return nil
