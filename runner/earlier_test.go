@@ -15,7 +15,7 @@ import (
 func TestFoldersOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	folders, err := filepath.Glob(filepath.Join("testdata", "earlier", "*"))
-	if err != nil || len(folders) < 7 {
+	if err != nil || len(folders) < 11 {
 		t.Fatal(folders, err)
 	}
 	for _, folder := range folders {

@@ -348,6 +348,24 @@ func execute(t *testing.T, path, statement string) {
 	}
 }
 
+// TestAFileInPlaceOfAnother: sessions go on with the file that was moved away, so that nobody lost
+// what is missing in the one that was put in its place.
+func TestAFileInPlaceOfAnother(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	s := small("sqlite:"+path, 3, 0)
+	s.Load.Duration = 2 * time.Second
+	r := carryOutBy(t, s, Options{Progress: &intruder{act: func() {
+		execute(t, path, "VACUUM INTO '"+path+"-older'")
+		for _, moved := range []string{path, path + "-wal", path + "-shm"} {
+			expect.NoError(t, os.Rename(moved, moved+"-away"))
+		}
+		expect.NoError(t, os.Rename(path+"-older", path))
+	}}}).Result
+	if notes := strings.Join(r.Notes, "\n"); r.Verdict != check.Unknown || !strings.Contains(notes, "put another in its place") {
+		t.Errorf("%v: %s; %s", r.Verdict, details(r), notes)
+	}
+}
+
 // mustEndAs carries out a run during which somebody does this to its database, and wants
 // this verdict, also when it is judged again.
 func mustEndAs(t *testing.T, want check.Verdict, s Scenario, stage string, act func()) {

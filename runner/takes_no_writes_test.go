@@ -2,6 +2,11 @@ package runner
 
 import (
 	"database/sql"
+	"encoding/base64"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -25,20 +30,13 @@ func TestADatabaseThatTakesNoWritesIsRead(t *testing.T) {
 		"postgres:1":                             shutPostgres,
 		"mariadb:1":                              shutMariaDB,
 		"mongodb:1":                              shutMongoDB,
-		"etcd:1,set.quota-backend-bytes=1200000": nil, // the load fills it
+		"etcd:1,set.quota-backend-bytes=1200000": shutEtcd,
 	} {
 		t.Run(spec, func(t *testing.T) {
 			c := onServers(t, spec)
 			s := small(c.Address(), 1, 0)
 			s.Load.Clients, s.Load.Duration, s.Load.Timeout = 2, 3*time.Second, 2*time.Second
-			if shut == nil {
-				s.Load.Duration = 6 * time.Second
-			}
-			out := carryOutBy(t, s, Options{Progress: &intruder{act: func() {
-				if shut != nil {
-					shut(t, c.Address())
-				}
-			}}})
+			out := carryOutBy(t, s, Options{Progress: &intruder{act: func() { shut(t, c.Address()) }}})
 			mustBeReadWithoutWriting(t, out)
 			if spec != "redis:1" {
 				return
@@ -86,6 +84,28 @@ func configureRedis(t *testing.T, address, name, value string) {
 	client := goredis.NewClient(o)
 	defer client.Close()
 	expect.NoError(t, client.ConfigSet(t.Context(), name, value).Err())
+}
+
+// shutEtcd fills it up to its quota, by its gateway for JSON.
+func shutEtcd(t *testing.T, address string) {
+	t.Helper()
+	at, err := url.Parse(address)
+	expect.NoError(t, err)
+	value := base64.StdEncoding.EncodeToString(make([]byte, 200_000))
+	answer := ""
+	for range 20 {
+		put := strings.NewReader(`{"key": "ZmlsbGVy", "value": "` + value + `"}`)
+		r, err := http.Post("http://"+at.Host+"/v3/kv/put", "application/json", put)
+		expect.NoError(t, err)
+		text, err := io.ReadAll(r.Body)
+		expect.NoError(t, errors.Join(err, r.Body.Close()))
+		if answer = string(text); r.StatusCode != http.StatusOK {
+			break
+		}
+	}
+	if !strings.Contains(answer, "space exceeded") {
+		t.Errorf("it is not full: %s", answer)
+	}
 }
 
 // shutPostgres does what managed services do whose disk is full.

@@ -117,7 +117,11 @@ func numbered(text string) string {
 }
 
 func (f *file) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
-	return sqldb.SessionOn(ctx, &f.sql, &f.kind, statements, f.connect)
+	s, err := sqldb.SessionOn(ctx, &f.sql, &f.kind, statements, f.connect)
+	if err == nil {
+		f.use()
+	}
+	return s, err
 }
 
 func (f *file) View(ctx context.Context, read func(store.Reader) error) error {

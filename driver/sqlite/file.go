@@ -8,7 +8,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"assay/driver/ownership"
@@ -46,6 +48,8 @@ type file struct {
 	// FinishLoad because closing the last connection empties the write-ahead
 	// log each time. It belongs to whoever is the writer.
 	loader *connection
+	// used is the file on disk that sessions work on; nil before the first.
+	used atomic.Pointer[os.FileInfo]
 	ownership.Direct
 	*ownership.Schema[ownership.Direct]
 }

@@ -94,6 +94,9 @@ func (f *file) Rows(ctx context.Context, _ ownership.Direct) (rows int64, err er
 
 // ReadMark implements ownership.Place.
 func (f *file) ReadMark(ctx context.Context, _ ownership.Direct) (mark *store.Marker, err error) {
+	if err := f.mustBeUsed(); err != nil {
+		return nil, err
+	}
 	ours, err := f.look(ctx)
 	if err != nil || !ours {
 		return nil, err
@@ -103,6 +106,26 @@ func (f *file) ReadMark(ctx context.Context, _ ownership.Direct) (mark *store.Ma
 		return err
 	})
 	return mark, f.explainOthers("find", err)
+}
+
+// use remembers the file that sessions work on.
+func (f *file) use() {
+	if info, err := os.Stat(f.path); err == nil {
+		f.used.CompareAndSwap(nil, &info)
+	}
+}
+
+// mustBeUsed gives an error if another file has the name of the one that sessions work on: they
+// go on with theirs, so that what they wrote is not in the new one, and nobody lost it.
+func (f *file) mustBeUsed() error {
+	used := f.used.Load()
+	if used == nil {
+		return nil
+	}
+	if info, err := os.Stat(f.path); err != nil || os.SameFile(*used, info) {
+		return nil // what is not there is missing
+	}
+	return fmt.Errorf("sqlite: %s is not the file any more that this run has worked on: somebody put another in its place; what is in it says nothing about the run", f.name)
 }
 
 // WriteMark implements ownership.Place.
@@ -262,6 +285,7 @@ func (f *file) remove(ctx context.Context) error {
 	if f.kind.Existing {
 		return &store.NotOursError{Doing: "remove " + f.name}
 	}
+	f.used.Store(nil)
 	if err := f.leftovers.wait(ctx); err != nil {
 		return f.explain("drop", err)
 	}
