@@ -84,6 +84,7 @@ var mayImport = map[string][]string{
 	"internal/spelling":       {},
 	"cluster/server":          {"cluster/machine", "internal/procfs", "internal/wait"},
 	"cluster/disk":            {},
+	"cluster/versions":        {"cluster/server", "internal/quantity"},
 	"cluster/postgres":        {"cluster/machine", "cluster/server"},
 	"cluster/pgbouncer":       {"cluster/server"},
 	"cluster/haproxy":         {"cluster/server"},

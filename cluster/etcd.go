@@ -11,7 +11,7 @@ import (
 func etcdEntry() entry {
 	return entry{
 		topology: topology{
-			name: "etcd", nodes: []int{1, 3, 5}, arbiters: []int{0},
+			name: "etcd", nodes: []int{1, 3, 5}, arbiters: []int{0}, options: []option{versionOption("etcd")},
 			parameters: etcdParameters(),
 		},
 		footprint: Footprint{Start: 2 * time.Second, Empty: 122 << 20},

@@ -26,7 +26,7 @@ func postgresEntry() entry {
 				{name: "full_page_writes", want: "full_page_writes=on or full_page_writes=off (pages that were written in part when the power was cut stay as they are)", check: oneOf("on", "off"),
 					parameters: []string{"full_page_writes"}},
 				{name: "shared_buffers", want: "shared_buffers=SIZE, such as 256MiB", check: aSize, parameters: []string{"shared_buffers"}},
-				archiveOption(),
+				archiveOption(), versionOption("postgres"),
 			}, poolerOptions("", "pooler=pgbouncer: clients reach the primary through it")...),
 			parameters: postgresParameters(),
 			noFailover: "patroni:3, repmgr:3 or pg-auto-failover:2, where a program promotes a standby; assay promotes none of postgres, whose lost primary stays lost",

@@ -83,8 +83,12 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 	if err := c.open(ctx, entry.topology, o); err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec, err)
 	}
+	programs, err := c.programs(ctx, o)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start %s: %w", spec, err), c.Close())
+	}
 	machines, beside := c.machinesByRole()
-	started, err := entry.start(ctx, spec, environment{machines: machines, beside: beside, programs: o.Programs,
+	started, err := entry.start(ctx, spec, environment{machines: machines, beside: beside, programs: programs,
 		dir: filepath.Join(c.folder, "nodes"), logs: c.folder, announce: o.Announce})
 	if err != nil { // started may be a typed nil
 		return nil, errors.Join(err, c.Close())

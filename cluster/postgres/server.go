@@ -154,7 +154,7 @@ func (p *Server) initialize(ctx context.Context) error {
 		return err
 	}
 	args := []string{"--pgdata=" + p.data(), "--username=" + p.options.User, "--pwfile=" + secret,
-		"--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions", "--no-clean"}
+		"--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-clean"}
 	if p.options.Checksums {
 		args = append(args, "--data-checksums")
 	}

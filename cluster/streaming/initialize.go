@@ -38,7 +38,7 @@ func (s *Set) Initialize(ctx context.Context, i int, o Setup) error {
 	}
 	_, err := n.Run(ctx, server.ProcessOptions{Name: "initdb", Program: filepath.Join(s.options.Programs, "initdb"), Apart: true, Args: []string{
 		"--pgdata=" + Data(n), "--username=" + User, "--pwfile=" + secret, "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C",
-		"--data-checksums", "--no-sync", "--no-instructions"}})
+		"--data-checksums", "--no-sync"}})
 	if err != nil {
 		return err
 	}

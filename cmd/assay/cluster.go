@@ -49,6 +49,8 @@ primary. Where a program leads PostgreSQL
 (patroni, pg-auto-failover, repmgr), proxy=haproxy has clients come through HAProxy,
 which asks the nodes who is the primary, and a pooler stands before that.
 
+With version=12.2 of postgres or etcd assay gets that server by mvn or go, once.
+
 The products' own options:
 ` + optionLines() + `
 

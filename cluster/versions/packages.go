@@ -1,0 +1,109 @@
+package versions
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// fromMaven downloads the jar and unpacks the archive in it.
+func (s source) fromMaven(ctx context.Context, version, work, made string) error {
+	artifact := s.Maven + ":" + version + s.Suffix
+	if err := command(ctx, work, "mvn", "-q", "-B", "-Dstyle.color=never", "dependency:copy", "-Dartifact="+artifact, "-DoutputDirectory="+work); err != nil {
+		return err
+	}
+	jars, _ := filepath.Glob(filepath.Join(work, "*.jar")) // the pattern is right
+	if len(jars) != 1 {
+		return fmt.Errorf("mvn brought %d jars of %s", len(jars), artifact)
+	}
+	content, err := os.ReadFile(jars[0])
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(content)
+	if got := hex.EncodeToString(sum[:]); got != s.Sums[version] {
+		return fmt.Errorf("%s has the SHA-256 %s, and should have %s", artifact, got, s.Sums[version])
+	}
+	archive := filepath.Join(work, "archive.txz")
+	if err := unzip(content, ".txz", archive); err != nil {
+		return fmt.Errorf("%s: %w", artifact, err)
+	}
+	return command(ctx, work, "tar", "-xJf", archive, "-C", made)
+}
+
+// unzip writes the one file of a zip archive whose name ends so.
+func unzip(content []byte, suffix, to string) error {
+	archive, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		return err
+	}
+	for _, entry := range archive.File {
+		if !strings.HasSuffix(entry.Name, suffix) {
+			continue
+		}
+		from, err := entry.Open()
+		if err != nil {
+			return err
+		}
+		defer from.Close()
+		text, err := io.ReadAll(from)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(to, text, 0o600)
+	}
+	return fmt.Errorf("it holds no file *%s", suffix)
+}
+
+// fromModule builds the server by a module of ours that calls its function Main: its own main package
+// has replace directives, which go install refuses. Go checks the other modules by its own means.
+func (s source) fromModule(ctx context.Context, version, work, made string) error {
+	name := path.Base(s.Main)
+	files := map[string]string{
+		"main.go": fmt.Sprintf("package main\n\nimport (\n\t\"os\"\n\n\t%q\n)\n\nfunc main() { %s.Main(os.Args) }\n", s.Main, name),
+		"go.mod":  fmt.Sprintf("module server\n\ngo 1.21\n\nrequire %s v%s\n", s.Module, version),
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(work, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	if err := command(ctx, work, "go", "mod", "tidy"); err != nil {
+		return err
+	}
+	sums, err := os.ReadFile(filepath.Join(work, "go.sum"))
+	if err != nil {
+		return err
+	}
+	if want := fmt.Sprintf("%s v%s %s\n", s.Module, version, s.Sums[version]); !strings.Contains(string(sums), want) {
+		return fmt.Errorf("%s v%s does not have the sum %s", s.Module, version, s.Sums[version])
+	}
+	return command(ctx, work, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(made, "bin", s.Program), ".")
+}
+
+// command runs a program in a folder to its end. The error has the first words that it said of one.
+func command(ctx context.Context, folder, name string, args ...string) error {
+	program, err := exec.LookPath(name)
+	if err != nil {
+		return fmt.Errorf("it takes the program %s, which is not here", name)
+	}
+	c := exec.CommandContext(ctx, program, args...)
+	c.Dir, c.Env = folder, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=mod", "GOWORK=off")
+	printed, err := c.CombinedOutput()
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	said := strings.Split(strings.TrimSpace(string(printed)), "\n")
+	i := max(0, slices.IndexFunc(said, func(line string) bool { return strings.HasPrefix(line, "[ERROR]") }))
+	return fmt.Errorf("%s: %w: %s", name, err, said[i])
+}

@@ -1,0 +1,106 @@
+package versions
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestTheTable(t *testing.T) {
+	for product, s := range sources() {
+		if s.Program == "" || s.Room == 0 || (s.Maven == "") == (s.Module == "") || (s.Module == "") != (s.Main == "") {
+			t.Errorf("%s: %+v lacks something", product, s)
+		}
+		for version, sum := range s.Sums {
+			if s.Maven != "" && len(sum) != 64 || s.Module != "" && !strings.HasPrefix(sum, "h1:") {
+				t.Errorf("%s %s has the sum %q", product, version, sum)
+			}
+		}
+	}
+	if got := Of("postgres"); !slices.Contains(got, "12.2") || slices.Index(got, "12.2") > slices.Index(got, "12.22") {
+		t.Errorf("the versions of postgres are %v", got)
+	}
+	if got := Of("none"); len(got) != 0 {
+		t.Errorf("a product that nobody knows has %v", got)
+	}
+}
+
+func TestUnknownVersion(t *testing.T) {
+	_, err := Get(t.Context(), "postgres", "8.0", nil)
+	unknown, is := errors.AsType[*UnknownError](err)
+	if !is || !slices.Equal(unknown.Known, Of("postgres")) || !strings.Contains(err.Error(), "12.2, 12.22") {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err = Get(t.Context(), "none", "1", nil); err == nil || err.Error() != "no version of none can be had" {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestWithoutTheNetwork: the registry's client fails, and those that are here are named and work.
+func TestWithoutTheNetwork(t *testing.T) {
+	cache, programs := t.TempDir(), t.TempDir()
+	t.Setenv("ASSAY_SERVERS", cache)
+	t.Setenv("PATH", programs)
+	executable(t, filepath.Join(programs, "mvn"), "#!/bin/sh\necho '[ERROR] no such host'\nexit 1\n")
+	folder, err := folderOf("postgres", "15.4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	executable(t, filepath.Join(folder, "bin", "postgres"), "#!/bin/sh\n")
+
+	_, err = Get(t.Context(), "postgres", "12.2", func(string) {})
+	if want := "get postgres 12.2: mvn: exit status 1: [ERROR] no such host; of its versions here are 15.4"; err == nil || err.Error() != want {
+		t.Errorf("the error is %v, want %s", err, want)
+	}
+	if got, err := Get(t.Context(), "postgres", "15.4", nil); err != nil || got != folder {
+		t.Errorf("Get: %s, %v", got, err)
+	}
+	_, err = Get(t.Context(), "etcd", "3.5.4", nil)
+	if want := "get etcd 3.5.4: it takes the program go, which is not here; of its versions none is here yet"; err == nil || err.Error() != want {
+		t.Errorf("the error is %v, want %s", err, want)
+	}
+	if left, err := os.ReadDir(filepath.Join(cache, "versions")); err != nil || len(left) != 1 {
+		t.Errorf("left over: %v, %v", left, err)
+	}
+}
+
+// TestAnotherContent: what comes is not unpacked unless it has the sum of the table.
+func TestAnotherContent(t *testing.T) {
+	programs, jar := t.TempDir(), filepath.Join(t.TempDir(), "a.jar")
+	t.Setenv("ASSAY_SERVERS", t.TempDir())
+	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
+	t.Setenv("JAR", jar)
+	executable(t, filepath.Join(programs, "mvn"), "#!/bin/sh\ncp $JAR .\n")
+	var content bytes.Buffer
+	archive := zip.NewWriter(&content)
+	if _, err := archive.Create("server.txz"); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(archive.Close(), os.WriteFile(jar, content.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Get(t.Context(), "postgres", "12.2", nil)
+	if err == nil || !strings.Contains(err.Error(), "and should have d8dd7b63") || len(Here("postgres")) > 0 {
+		t.Errorf("the error is %v, and here are %v", err, Here("postgres"))
+	}
+}
+
+func TestNoRoom(t *testing.T) {
+	t.Setenv("ASSAY_SERVERS", t.TempDir())
+	s := source{Room: 1 << 40}
+	if err := s.install(t.Context(), "1", filepath.Join(t.TempDir(), "made")); err == nil || !strings.Contains(err.Error(), "it takes 1073741824GiB, and the disk of") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func executable(t *testing.T, path, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+}
