@@ -9,6 +9,7 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	cluster "assay/cluster/cassandra"
+	"assay/cluster/server"
 	"assay/driver/drivertest"
 	"assay/internal/expect"
 	"assay/store"
@@ -29,7 +30,7 @@ func startRing(t *testing.T, nodes int) *cluster.Ring {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
 	defer cancel()
-	c, err := cluster.Start(ctx, cluster.Options{Nodes: nodes, Java: quickJava()})
+	c, err := cluster.Start(ctx, cluster.Options{Layout: server.Layout{Nodes: nodes}, Java: quickJava()})
 	expect.NoError(t, err)
 	expect.AtEnd(t, c.Close)
 	return c

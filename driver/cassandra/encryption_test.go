@@ -32,7 +32,7 @@ func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) (por
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
 	defer cancel()
-	c, err := cluster.Start(ctx, cluster.Options{Nodes: 1, Ports: ports, Java: quickJava(), Settings: []string{
+	c, err := cluster.Start(ctx, cluster.Options{Layout: server.Layout{Nodes: 1}, Ports: ports, Java: quickJava(), Settings: []string{
 		fmt.Sprintf("native_transport_port_ssl: %d", port),
 		fmt.Sprintf("client_encryption_options: {enabled: true, optional: false, require_client_auth: true, ssl_context_factory: "+
 			"{class_name: org.apache.cassandra.security.PEMBasedSslContextFactory, parameters: {private_key: %s, trusted_certificates: %s}}}",

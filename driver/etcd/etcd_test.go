@@ -10,6 +10,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	cluster "assay/cluster/etcd"
+	"assay/cluster/server"
 	"assay/driver/drivertest"
 	"assay/driver/ordered"
 	"assay/internal/expect"
@@ -30,7 +31,7 @@ func startCluster(t *testing.T, nodes int, args ...string) *cluster.Cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
 	defer cancel()
-	c, err := cluster.Start(ctx, cluster.Options{Nodes: nodes, Args: args})
+	c, err := cluster.Start(ctx, cluster.Options{Layout: server.Layout{Nodes: nodes}, Args: args})
 	expect.NoError(t, err)
 	expect.AtEnd(t, c.Close)
 	return c

@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	cluster "assay/cluster/mongodb"
+	"assay/cluster/server"
 	"assay/driver/drivertest"
 	"assay/internal/expect"
 	"assay/store"
@@ -22,7 +23,7 @@ import (
 func startSet(t testing.TB, nodes int, args ...string) *cluster.ReplicaSet {
 	t.Helper()
 	set, err := cluster.Start(t.Context(), cluster.Options{
-		Nodes: nodes, ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond,
+		Layout: server.Layout{Nodes: nodes}, ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond,
 		Args: append([]string{"--setParameter", "transactionLifetimeLimitSeconds=2"}, args...),
 	})
 	expect.NoError(t, err)

@@ -42,7 +42,7 @@ func TestReplicas(t *testing.T) {
 	p.set, err = cluster.Start(t.Context(), cluster.Options{
 		// MongoDB's own election timeout: nothing here needs an election, and with a
 		// shorter one a busy machine causes some.
-		Dir: p.dir, Heartbeat: 500 * time.Millisecond,
+		Layout: server.Layout{Dir: p.dir}, Heartbeat: 500 * time.Millisecond,
 		Args: []string{"--setParameter", "enableTestCommands=1"},
 	})
 	expect.NoError(t, err)
@@ -283,7 +283,7 @@ func alone(t *testing.T, dir string, use func(*mongo.Client)) {
 
 // TestReplicasWithoutArbiter has a member that holds no data.
 func TestReplicasWithoutArbiter(t *testing.T) {
-	set, err := cluster.Start(t.Context(), cluster.Options{Nodes: 2, Arbiters: 1,
+	set, err := cluster.Start(t.Context(), cluster.Options{Layout: server.Layout{Nodes: 2}, Arbiters: 1,
 		ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond})
 	expect.NoError(t, err)
 	expect.AtEnd(t, set.Close)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	cluster "assay/cluster/redis"
+	"assay/cluster/server"
 	"assay/driver/drivertest"
 	"assay/driver/rows"
 	"assay/history"
@@ -17,7 +18,7 @@ import (
 // TestRedisCluster has three primaries with a replica each: what every driver passes, every
 // workload, and a failover of the server that has the rows.
 func TestRedisCluster(t *testing.T) {
-	c := start(t, cluster.Options{Nodes: 6, Sharded: true, DownAfter: 2 * time.Second, Settings: durable()})
+	c := start(t, cluster.Options{Layout: server.Layout{Nodes: 6}, Sharded: true, DownAfter: 2 * time.Second, Settings: durable()})
 	target := store.Target{Address: c.Address() + "?wait=1&waitMS=60000", ConnectTimeout: 30 * time.Second}
 	t.Run("Addresses", func(t *testing.T) { testClusterAddresses(t, c) })
 	t.Run("Store", func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	cluster "assay/cluster/redis"
+	"assay/cluster/server"
 	"assay/driver/drivertest"
 	"assay/internal/expect"
 	"assay/store"
@@ -22,8 +23,8 @@ func TestEncrypted(t *testing.T) {
 	pair := authority.Server("127.0.0.1")
 	for name, o := range map[string]cluster.Options{
 		"alone":     {},
-		"Sentinels": {Nodes: 3, DownAfter: 2 * time.Second},
-		"cluster":   {Nodes: 6, Sharded: true, DownAfter: 2 * time.Second},
+		"Sentinels": {Layout: server.Layout{Nodes: 3}, DownAfter: 2 * time.Second},
+		"cluster":   {Layout: server.Layout{Nodes: 6}, Sharded: true, DownAfter: 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o.TLS = cluster.TLS{Authority: authority.File, Certificate: pair.Certificate, Key: pair.Key}

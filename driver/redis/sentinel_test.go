@@ -7,6 +7,7 @@ import (
 	"time"
 
 	cluster "assay/cluster/redis"
+	"assay/cluster/server"
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/internal/expect"
@@ -21,7 +22,7 @@ const downAfter = time.Second
 
 // TestSentinels has a primary with replicas: what every driver passes, and a failover.
 func TestSentinels(t *testing.T) {
-	c := start(t, cluster.Options{Nodes: 3, DownAfter: downAfter, Settings: durable()})
+	c := start(t, cluster.Options{Layout: server.Layout{Nodes: 3}, DownAfter: downAfter, Settings: durable()})
 	target := store.Target{Address: c.Address() + "?wait=2&waitMS=60000", ConnectTimeout: 30 * time.Second}
 	t.Run("Store", func(t *testing.T) {
 		drivertest.RunStore(t, drivertest.Store{Open: Open, Lacks: Lacks(), Target: target})
